@@ -1,0 +1,470 @@
+//! The words a definition is written in.
+//!
+//! A benchmark is one plain `const` [`Bench`] in its family's file. All of it is data but `build`,
+//! which makes the [`Work`]; a definition never sees a clock.
+
+use oscost_model::calls::{CallRule, Times};
+use oscost_model::definition as data;
+use oscost_model::point::{Point, Value};
+use oscost_model::unit::Unit;
+
+use crate::sys::Errno;
+use crate::sys::opaque::{barrier, opaque};
+
+/// A benchmark: one question about the system.
+#[derive(Clone, Copy)]
+pub struct Bench {
+    /// `family/kebab-name`.
+    pub id: &'static str,
+    /// The question, ending in "?".
+    pub asks: &'static str,
+    /// What is inside the clock; then what is not.
+    pub op: &'static str,
+    /// The prediction, written before measuring.
+    pub guess: &'static str,
+    /// What the figure is counted in.
+    pub unit: Unit,
+    /// The calls that an op must make.
+    pub calls: &'static [Calls],
+    /// The primitives below which an op cannot go.
+    pub floor: &'static [Floor],
+    /// The parameters.
+    pub axes: &'static [Axis],
+    /// What a place must offer.
+    pub needs: &'static [Need],
+    /// Whether it belongs to the bill.
+    pub in_bill: bool,
+    /// Whether the op itself sleeps or switches, so that switches are results, not disturbance.
+    pub switches: bool,
+    /// Raised when the work changes.
+    pub rev: u32,
+    /// Paper section, man page or kernel file.
+    pub source: &'static str,
+    /// Makes the work at a point. Nothing of this is timed.
+    pub build: fn(At<'_>) -> Result<Work, Errno>,
+}
+
+impl Bench {
+    /// What a benchmark is unless it says otherwise: in the bill, first revision, no axes, no calls.
+    pub const PLAIN: Bench = Bench {
+        id: "",
+        asks: "",
+        op: "",
+        guess: "",
+        unit: Unit::NsPerOp,
+        calls: &[],
+        floor: &[],
+        axes: &[],
+        needs: &[],
+        in_bill: true,
+        switches: false,
+        rev: 1,
+        source: "",
+        build: |_| Err(Errno::EINVAL),
+    };
+
+    /// The definition as plain data.
+    pub fn definition(&self) -> data::Definition {
+        data::Definition {
+            id: self.id.to_owned(),
+            asks: self.asks.to_owned(),
+            op: self.op.to_owned(),
+            guess: self.guess.to_owned(),
+            unit: self.unit,
+            calls: self.calls.iter().map(Calls::data).collect(),
+            floor: self.floor.iter().map(Floor::data).collect(),
+            axes: self.axes.iter().map(Axis::data).collect(),
+            needs: self.needs.iter().map(Need::data).collect(),
+            in_bill: self.in_bill,
+            switches: self.switches,
+            rev: self.rev,
+            source: self.source.to_owned(),
+        }
+    }
+}
+
+/// A family of benchmarks: what stands before the slash.
+#[derive(Clone, Copy)]
+pub struct Family {
+    /// Its name.
+    pub name: &'static str,
+    /// What it measures, in one line.
+    pub about: &'static str,
+    /// Its benchmarks, in the order of the bill.
+    pub benches: &'static [Bench],
+}
+
+/// Axis values at which something holds; everywhere when empty.
+pub type When = &'static [(&'static str, &'static str)];
+
+fn partial_point(when: When) -> Point {
+    when.iter().fold(Point::none(), |point, &(axis, value)| point.with(axis, Value::parse(value)))
+}
+
+/// A call that an op makes.
+#[derive(Clone, Copy)]
+pub struct Calls {
+    call: &'static str,
+    times: Times,
+    when: When,
+}
+
+/// An op makes the call so many times.
+pub const fn exactly(call: &'static str, times: u32) -> Calls {
+    Calls { call, times: Times::Exactly(times), when: &[] }
+}
+
+impl Calls {
+    /// Only at these axis values.
+    #[must_use]
+    pub const fn when(self, when: When) -> Self {
+        Self { when, ..self }
+    }
+
+    fn data(&self) -> CallRule {
+        CallRule { call: self.call.to_owned(), times: self.times, when: partial_point(self.when) }
+    }
+}
+
+/// A primitive that an op contains.
+#[derive(Clone, Copy)]
+pub struct Floor {
+    case: &'static str,
+    times: u32,
+    when: When,
+}
+
+/// An op contains the primitive at least so many times.
+pub const fn at_least(times: u32, case: &'static str) -> Floor {
+    Floor { case, times, when: &[] }
+}
+
+impl Floor {
+    /// Only at these axis values.
+    #[must_use]
+    pub const fn when(self, when: When) -> Self {
+        Self { when, ..self }
+    }
+
+    fn data(&self) -> data::FloorPart {
+        let when = partial_point(self.when);
+        data::FloorPart { case: self.case.to_owned(), times: self.times, when }
+    }
+}
+
+/// A parameter of a benchmark.
+#[derive(Clone, Copy)]
+pub struct Axis {
+    /// Its name, a word of the glossary.
+    pub name: &'static str,
+    /// What it sets, in one line.
+    pub sets: &'static str,
+    /// Every point that it offers.
+    pub points: Points,
+    /// The points that are measured when none is asked for.
+    pub usual: Points,
+}
+
+impl Axis {
+    fn data(&self) -> data::Axis {
+        data::Axis {
+            name: self.name.to_owned(),
+            sets: self.sets.to_owned(),
+            points: self.points.data(),
+            usual: self.usual.data(),
+        }
+    }
+}
+
+/// Values of an axis.
+#[derive(Clone, Copy)]
+pub enum Points {
+    /// Words.
+    Words(&'static [&'static str]),
+    /// Numbers, ascending, in the axis's unit.
+    Numbers(&'static [u64]),
+}
+
+impl Points {
+    fn data(self) -> Vec<Value> {
+        match self {
+            Points::Words(words) => words.iter().map(|&word| Value::from(word)).collect(),
+            Points::Numbers(numbers) => numbers.iter().map(|&number| Value::from(number)).collect(),
+        }
+    }
+}
+
+/// Something that a place must offer.
+#[derive(Clone, Copy)]
+pub struct Need {
+    what: Requirement,
+    when: When,
+}
+
+#[derive(Clone, Copy)]
+enum Requirement {
+    Readable(&'static str),
+    VdsoFunction(&'static str),
+    Meaning(&'static str),
+}
+
+impl Need {
+    /// A file that can be opened for reading.
+    pub const fn readable(path: &'static str) -> Self {
+        Self { what: Requirement::Readable(path), when: &[] }
+    }
+
+    /// A function in the vDSO, by its C name.
+    pub const fn vdso(function: &'static str) -> Self {
+        Self { what: Requirement::VdsoFunction(function), when: &[] }
+    }
+
+    /// A meaning: the points that [`Self::when`] names have none, because `why`.
+    pub const fn meaning(why: &'static str) -> Self {
+        Self { what: Requirement::Meaning(why), when: &[] }
+    }
+
+    /// Only at these axis values.
+    #[must_use]
+    pub const fn when(self, when: When) -> Self {
+        Self { when, ..self }
+    }
+
+    fn data(&self) -> data::Need {
+        let what = match self.what {
+            Requirement::Readable(path) => data::Requirement::Readable(path.to_owned()),
+            Requirement::VdsoFunction(name) => data::Requirement::VdsoFunction(name.to_owned()),
+            Requirement::Meaning(why) => data::Requirement::Meaning(why.to_owned()),
+        };
+        data::Need { what, when: partial_point(self.when) }
+    }
+}
+
+/// The point at which a benchmark is built.
+#[derive(Clone, Copy)]
+pub struct At<'a>(pub &'a Point);
+
+impl At<'_> {
+    /// The word of an axis.
+    ///
+    /// # Panics
+    /// On an axis that the definition does not name: a slip of the definition's author, which the
+    /// test that builds every benchmark finds.
+    pub fn word(&self, axis: &str) -> &str {
+        match self.0.get(axis) {
+            Some(Value::Word(word)) => word,
+            other => panic!("axis `{axis}` has no word at `{}`: {other:?}", self.0),
+        }
+    }
+
+    /// The number of an axis.
+    ///
+    /// # Panics
+    /// As [`Self::word`].
+    pub fn number(&self, axis: &str) -> u64 {
+        match self.0.get(axis) {
+            Some(&Value::Number(number)) => number,
+            other => panic!("axis `{axis}` has no number at `{}`: {other:?}", self.0),
+        }
+    }
+}
+
+/// An op that went wrong: it is never a fast figure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AtOp {
+    /// How many ops of the batch were done (in mode U to within one turn of the loop).
+    pub op: u64,
+    /// Why the next one was not.
+    pub why: Errno,
+}
+
+/// How an op lends itself to being timed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// Any number of times in a row; the pilot chooses between unrolled, batched and single shots.
+    Repeat,
+    /// One at a time, because its distribution matters.
+    Single,
+    /// One at a time, each after an eviction.
+    Cold,
+    /// Some bytes at a time.
+    Transfer,
+}
+
+/// The body of a benchmark, compiled around its op.
+pub trait Run {
+    /// Runs `turns` turns of a loop with `copies` copies of the op in each (1, 2, 4 or 8), and
+    /// nothing else. A transfer moves `turns * copies` bytes.
+    fn run(&mut self, turns: u64, copies: u32) -> Result<(), AtOp>;
+}
+
+/// What comes before a batch, untimed; it is told how many ops the batch will have.
+type Prepare = Box<dyn FnMut(u64) -> Result<(), Errno>>;
+
+/// The work of a case, ready to be timed.
+pub struct Work {
+    /// How it lends itself to being timed.
+    pub shape: Shape,
+    body: Box<dyn Run>,
+    prepare: Option<Prepare>,
+}
+
+impl Work {
+    /// An op that can be repeated at will.
+    pub fn repeat(op: impl FnMut() -> Result<(), Errno> + 'static) -> Self {
+        Self { shape: Shape::Repeat, body: Box::new(Repeat(op)), prepare: None }
+    }
+
+    /// An op whose every single cost matters.
+    pub fn single(op: impl FnMut() -> Result<(), Errno> + 'static) -> Self {
+        Self { shape: Shape::Single, ..Self::repeat(op) }
+    }
+
+    /// An op that is wanted cold: `evict` runs before each, untimed.
+    pub fn cold(
+        mut evict: impl FnMut() -> Result<(), Errno> + 'static,
+        op: impl FnMut() -> Result<(), Errno> + 'static,
+    ) -> Self {
+        Self { shape: Shape::Cold, ..Self::repeat(op).after(move |_| evict()) }
+    }
+
+    /// An act that moves as many bytes as it is told.
+    pub fn transfer(act: impl FnMut(u64) -> Result<(), Errno> + 'static) -> Self {
+        Self { shape: Shape::Transfer, body: Box::new(Transfer(act)), prepare: None }
+    }
+
+    /// This body as it is, for bodies that are no closures.
+    pub fn of(shape: Shape, body: impl Run + 'static) -> Self {
+        Self { shape, body: Box::new(body), prepare: None }
+    }
+
+    /// This work with something untimed before each batch.
+    #[must_use]
+    pub fn after(self, prepare: impl FnMut(u64) -> Result<(), Errno> + 'static) -> Self {
+        Self { prepare: Some(Box::new(prepare)), ..self }
+    }
+
+    /// Does what must come before a batch of `ops` ops.
+    pub fn prepare(&mut self, ops: u64) -> Result<(), AtOp> {
+        match &mut self.prepare {
+            Some(prepare) => prepare(ops).map_err(|why| AtOp { op: 0, why }),
+            None => Ok(()),
+        }
+    }
+
+    /// Runs a batch: one indirect call, none for each op.
+    #[inline(always)]
+    pub fn run(&mut self, turns: u64, copies: u32) -> Result<(), AtOp> {
+        self.body.run(turns, copies)
+    }
+}
+
+struct Repeat<F>(F);
+
+impl<F: FnMut() -> Result<(), Errno>> Run for Repeat<F> {
+    fn run(&mut self, turns: u64, copies: u32) -> Result<(), AtOp> {
+        match copies {
+            1 => repeat::<1, F>(&mut self.0, turns),
+            2 => repeat::<2, F>(&mut self.0, turns),
+            4 => repeat::<4, F>(&mut self.0, turns),
+            8 => repeat::<8, F>(&mut self.0, turns),
+            _ => Err(AtOp { op: 0, why: Errno::EINVAL }),
+        }
+    }
+}
+
+/// The timed loop. Its counter passes through [`opaque`], so that the compiler can neither count
+/// the turns in advance nor unroll them: every number of copies pays for the same loop, and the
+/// slope over the copies is the op alone.
+#[inline(never)]
+fn repeat<const COPIES: u64, F: FnMut() -> Result<(), Errno>>(
+    op: &mut F,
+    turns: u64,
+) -> Result<(), AtOp> {
+    let mut left = opaque(turns);
+    while left != 0 {
+        if let Err(why) = turn::<COPIES, F>(op) {
+            return Err(AtOp { op: (turns - left) * COPIES, why });
+        }
+        left = opaque(left - 1);
+    }
+    Ok(())
+}
+
+/// `COPIES` ops, written out: the conditions are known when it is compiled.
+#[inline(always)]
+fn turn<const COPIES: u64, F: FnMut() -> Result<(), Errno>>(op: &mut F) -> Result<(), Errno> {
+    let mut once = || {
+        let done = op();
+        barrier();
+        done
+    };
+    once()?;
+    if COPIES >= 2 {
+        once()?;
+    }
+    if COPIES >= 4 {
+        once()?;
+        once()?;
+    }
+    if COPIES >= 8 {
+        once()?;
+        once()?;
+        once()?;
+        once()?;
+    }
+    Ok(())
+}
+
+struct Transfer<F>(F);
+
+impl<F: FnMut(u64) -> Result<(), Errno>> Run for Transfer<F> {
+    fn run(&mut self, turns: u64, copies: u32) -> Result<(), AtOp> {
+        (self.0)(turns * u64::from(copies)).map_err(|why| AtOp { op: 0, why })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+    use std::rc::Rc;
+
+    #[test]
+    fn every_number_of_copies_does_exactly_its_ops() {
+        let done = Rc::new(Cell::new(0u64));
+        let seen = Rc::clone(&done);
+        let mut work = Work::repeat(move || {
+            seen.set(seen.get() + 1);
+            Ok(())
+        });
+        for (turns, copies) in [(0, 1), (1, 1), (23, 1), (23, 2), (23, 4), (23, 8)] {
+            done.set(0);
+            work.run(turns, copies).unwrap();
+            assert_eq!(done.get(), turns * u64::from(copies), "{turns} turns of {copies}");
+        }
+        assert!(work.run(1, 3).is_err());
+    }
+
+    #[test]
+    fn the_first_error_ends_the_batch_and_says_at_which_op() {
+        let mut left = 5;
+        let mut work = Work::repeat(move || {
+            left -= 1;
+            if left < 0 { Err(Errno::ENOENT) } else { Ok(()) }
+        });
+        assert_eq!(work.run(100, 1), Err(AtOp { op: 5, why: Errno::ENOENT }));
+    }
+
+    #[test]
+    fn what_comes_before_a_batch_is_told_how_many_ops_it_has() {
+        let told = Rc::new(Cell::new(0));
+        let seen = Rc::clone(&told);
+        let mut work = Work::repeat(|| Ok(())).after(move |ops| {
+            seen.set(ops);
+            Ok(())
+        });
+        work.prepare(42).unwrap();
+        assert_eq!(told.get(), 42);
+    }
+}

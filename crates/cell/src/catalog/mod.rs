@@ -1,0 +1,59 @@
+//! The catalog: one file a family, one `const` record a benchmark.
+//!
+//! A new benchmark touches its family's file and nothing else; a new family adds its line to
+//! [`FAMILIES`]. A plain list: ordered, greppable, with nothing that happens before `main`.
+
+use oscost_model::case::Case;
+use oscost_model::definition::Catalog;
+
+use crate::bench::{Bench, Family};
+
+mod procedure;
+mod syscall;
+mod timer;
+
+/// What every family's file begins with.
+mod prelude {
+    pub(super) use crate::bench::{At, Axis, Bench, Family, Need, Points, Work, at_least, exactly};
+    pub(super) use crate::sys::{self, Errno};
+}
+
+/// Every family, in the order of the bill.
+pub const FAMILIES: &[Family] = &[timer::FAMILY, procedure::FAMILY, syscall::FAMILY];
+
+/// The benchmark of that id.
+pub fn find(id: &str) -> Option<&'static Bench> {
+    FAMILIES.iter().flat_map(|family| family.benches).find(|bench| bench.id == id)
+}
+
+/// The whole catalog as data.
+pub fn data() -> Catalog {
+    Catalog {
+        families: FAMILIES
+            .iter()
+            .map(|family| oscost_model::definition::Family {
+                name: family.name.to_owned(),
+                about: family.about.to_owned(),
+            })
+            .collect(),
+        benchmarks: FAMILIES
+            .iter()
+            .flat_map(|family| family.benches)
+            .map(Bench::definition)
+            .collect(),
+    }
+}
+
+/// Whether a case names each axis of its benchmark once, in order, at a value that it offers.
+pub fn is_complete(bench: &Bench, case: &Case) -> bool {
+    let definition = bench.definition();
+    let named: Vec<_> = case.point.iter().collect();
+    named.len() == definition.axes.len()
+        && named
+            .iter()
+            .zip(&definition.axes)
+            .all(|(&(axis, value), offered)| axis == offered.name && offered.points.contains(value))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,82 @@
+//! Reading clocks, and the loop that everything else is timed in.
+
+use sys::clock::{ClockId, gettime};
+use sys::vdso::ClockGettime;
+
+use super::prelude::*;
+
+pub(super) const FAMILY: Family = Family {
+    name: "timer",
+    about: "what it costs to ask for the time, and what the measurement itself costs",
+    benches: BENCHES,
+};
+
+const BENCHES: &[Bench] = &[
+    Bench {
+        id: "timer/nothing",
+        asks: "What does oscost charge for an op that does nothing?",
+        op: "no instruction at all. \
+             Outside: the loop and the clock, which the slope over 1, 2, 4 and 8 copies takes out; \
+             its raw figure is the loop's own turn.",
+        guess: "0 within the interval; the raw figure is one core cycle",
+        source: "METHOD section 2; uops.info nanoBench",
+        build: |_| Ok(Work::repeat(|| Ok(()))),
+        ..Bench::PLAIN
+    },
+    Bench {
+        id: "timer/clock-gettime",
+        asks: "What does it cost to read a clock, and does it enter the kernel?",
+        op: "clock_gettime(2) of one clock into a timespec, and its two words as nanoseconds. \
+             Outside: finding the vDSO's function.",
+        guess: "20 to 30 ns through the vDSO, coarse clocks 5 ns, a bare system call and 30 ns \
+                through the kernel; CPU-time clocks always enter it",
+        calls: &[
+            exactly("clock_gettime", 1).when(&[("via", "raw")]),
+            exactly("clock_gettime", 1).when(&[("via", "libc"), ("clock", "process-cputime")]),
+            exactly("clock_gettime", 1).when(&[("via", "libc"), ("clock", "thread-cputime")]),
+            exactly("clock_gettime", 1).when(&[("via", "vdso"), ("clock", "process-cputime")]),
+            exactly("clock_gettime", 1).when(&[("via", "vdso"), ("clock", "thread-cputime")]),
+        ],
+        floor: &[at_least(1, "syscall/getppid:via=raw").when(&[("via", "raw")])],
+        axes: &[
+            Axis {
+                name: "clock",
+                sets: "the clock's id, as clock_gettime(2) names it",
+                points: Points::Words(&[
+                    "realtime",
+                    "monotonic",
+                    "monotonic-raw",
+                    "realtime-coarse",
+                    "monotonic-coarse",
+                    "boottime",
+                    "tai",
+                    "process-cputime",
+                    "thread-cputime",
+                ]),
+                usual: Points::Words(&["monotonic"]),
+            },
+            Axis {
+                name: "via",
+                sets: "the way in: the bare instruction, the C library, or the vDSO's own function",
+                points: Points::Words(&["raw", "libc", "vdso"]),
+                usual: Points::Words(&["raw", "libc", "vdso"]),
+            },
+        ],
+        needs: &[Need::vdso("clock_gettime").when(&[("via", "vdso")])],
+        source: "clock_gettime(2), vdso(7); lib/vdso/gettimeofday.c",
+        build: clock_gettime,
+        ..Bench::PLAIN
+    },
+];
+
+fn clock_gettime(at: At<'_>) -> Result<Work, Errno> {
+    let clock = ClockId::named(at.word("clock")).ok_or(Errno::EINVAL)?;
+    Ok(match at.word("via") {
+        "raw" => Work::repeat(move || sys::syscall::clock_gettime(clock).map(sys::opaque::keep)),
+        "libc" => Work::repeat(move || gettime(clock).map(sys::opaque::keep)),
+        _ => {
+            let vdso = ClockGettime::find().ok_or(Errno::ENOENT)?;
+            Work::repeat(move || vdso.call(clock).map(sys::opaque::keep))
+        }
+    })
+}

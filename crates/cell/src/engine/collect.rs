@@ -1,0 +1,205 @@
+//! Batches: the timed window and what surrounds it.
+
+use oscost_model::cell::{BatchPlan, Disturbance, Sample};
+use oscost_model::clock::Calibration;
+use oscost_model::seed::Seed;
+
+use super::clock::Clock;
+use super::disturb::Covariates;
+use crate::bench::{AtOp, Work};
+use crate::sys::opaque::barrier;
+
+/// A warm-up ends after so many groups of batches ...
+const WARM_GROUPS: u32 = 5;
+/// ... and not before so long: page and dentry caches and the branch predictor have settled by then.
+/// (The 20 ms of the frequency ramp are paid once per run, by the probe's spin.)
+const WARM_NS: u64 = 3_000_000;
+
+/// At the beginning of a batch so many ops are run untimed, or an eighth of the batch if that is
+/// less: reading the covariates has just been in the kernel and moved things in the caches.
+const REWARM_TURNS: u64 = 64;
+
+/// A clock and the covariates of the thread that collects.
+pub struct Collector<C, V> {
+    /// The clock.
+    pub clock: C,
+    /// The signals of disturbance.
+    pub covariates: V,
+}
+
+/// Where a sample belongs.
+#[derive(Clone, Copy, Debug)]
+pub struct Tag {
+    /// Which of the things compared.
+    pub arm: u8,
+    /// Its group.
+    pub round: u32,
+    /// Its place in the cell's order.
+    pub batch: u32,
+}
+
+impl<C: Clock, V: Covariates> Collector<C, V> {
+    /// Runs groups of batches whose times are thrown away, until the work has settled.
+    pub fn warm_up(&mut self, work: &mut Work, plan: &BatchPlan) -> Result<(), AtOp> {
+        if plan.mode == oscost_model::cell::Mode::C {
+            return Ok(()); // What is wanted cold is not warmed.
+        }
+        let begun = self.clock.raw_ns();
+        let mut groups = 0;
+        while groups < WARM_GROUPS || self.clock.raw_ns() - begun < WARM_NS {
+            for &copies in &plan.copies {
+                self.batch(work, plan.turns, copies, Tag { arm: 0, round: 0, batch: 0 })?;
+            }
+            groups += 1;
+        }
+        Ok(())
+    }
+
+    /// Times one group: a batch for each number of copies, in random order, all with the same
+    /// number of turns. The order is random so that what one batch leaves in the caches does not
+    /// always fall to the same one.
+    pub fn group(
+        &mut self,
+        work: &mut Work,
+        plan: &BatchPlan,
+        cut: &mut Cut,
+        tag: Tag,
+        sink: &mut dyn FnMut(Sample),
+    ) -> Result<(), AtOp> {
+        let mut order = plan.copies.clone();
+        let turns = cut.next(plan, &mut order);
+        for (index, &copies) in order.iter().enumerate() {
+            cut.dither();
+            let batch = tag.batch + index as u32;
+            sink(self.batch(work, turns, copies, Tag { batch, ..tag })?);
+        }
+        Ok(())
+    }
+
+    /// Times one batch. Between START and STOP stands one indirect call of the body and nothing
+    /// else.
+    fn batch(
+        &mut self,
+        work: &mut Work,
+        turns: u64,
+        copies: u32,
+        tag: Tag,
+    ) -> Result<Sample, AtOp> {
+        let again = (turns / 8).min(REWARM_TURNS);
+        if again > 0 {
+            work.prepare(again * u64::from(copies))?;
+            work.run(again, copies)?;
+        }
+        let ops = turns * u64::from(copies);
+        work.prepare(ops)?;
+        let before = self.covariates.read();
+        let start = self.clock.start();
+        let done = work.run(turns, copies);
+        let stop = self.clock.stop();
+        let after = self.covariates.read();
+        done?;
+        Ok(Sample {
+            arm: tag.arm,
+            round: tag.round,
+            batch: tag.batch,
+            n: ops,
+            ticks: stop.wrapping_sub(start) as i64,
+            cpu_ns: after.cpu_ns.saturating_sub(before.cpu_ns),
+            involuntary_switches: (after.involuntary_switches - before.involuntary_switches) as u32,
+            major_faults: (after.major_faults - before.major_faults) as u32,
+            migrated: after.cpu != before.cpu,
+        })
+    }
+
+    /// Begins the account of a cell's timed part.
+    pub fn open_account(&mut self) -> Account {
+        Account {
+            raw_ns: self.clock.raw_ns(),
+            cpu_ns: self.covariates.read().cpu_ns,
+            run_delay_ns: self.covariates.run_delay_ns(),
+        }
+    }
+
+    /// Ends the account.
+    pub fn close_account(&mut self, opened: &Account) -> Disturbance {
+        let delay = self.covariates.run_delay_ns();
+        Disturbance {
+            wall_ns: self.clock.raw_ns() - opened.raw_ns,
+            cpu_ns: self.covariates.read().cpu_ns.saturating_sub(opened.cpu_ns),
+            run_delay_ns: delay
+                .zip(opened.run_delay_ns)
+                .map(|(now, then)| now.saturating_sub(then)),
+            steal_ticks: None,
+            throttled_periods: None,
+        }
+    }
+}
+
+/// What the accounts showed when the timed part began.
+#[derive(Clone, Copy, Debug)]
+pub struct Account {
+    raw_ns: u64,
+    cpu_ns: u64,
+    run_delay_ns: Option<u64>,
+}
+
+/// How each group is cut: a random number of turns around the plan's, and a random moment.
+///
+/// A number of ops that never changes can fall into step with the clock's quantum or with the
+/// timer interrupt, and then every batch shows the same error.
+pub struct Cut {
+    seed: Seed,
+}
+
+impl Cut {
+    /// Cuts as `seed` says: two arms with the same seed get the same numbers of turns.
+    pub fn new(seed: u64) -> Self {
+        Self { seed: Seed::new(seed) }
+    }
+
+    /// The number of turns of the next group, within a tenth of the plan's, and the order of its
+    /// batches. Single shots stay single.
+    fn next(&mut self, plan: &BatchPlan, order: &mut [u32]) -> u64 {
+        self.seed.shuffle(order);
+        let factor = 0.9 + 0.2 * self.seed.unit();
+        if plan.mode.is_single_shot() {
+            return plan.turns;
+        }
+        ((plan.turns as f64 * factor).round() as u64).max(1)
+    }
+
+    /// Lets up to some 20 ns pass, so that the next START meets the clock's quantum anywhere.
+    fn dither(&mut self) {
+        for _ in 0..self.seed.below(64) {
+            barrier();
+        }
+    }
+}
+
+/// The batch length that suits a clock and a machine, in nanoseconds, and whether both could be
+/// suited: long against the clock's step, short against the time between interruptions.
+pub fn batch_length_ns(
+    clock: &Calibration,
+    interruptions_per_s: f64,
+    by_slope: bool,
+) -> (f64, bool) {
+    /// What is aimed at where nothing else decides.
+    const USUAL_NS: f64 = 50_000.0;
+    /// Longer batches meet the tick of every kernel.
+    const LONGEST_NS: f64 = 1_000_000.0;
+    /// A batch is untouched with a probability of exp(-0.1) = 0.9, so that the median stays clean.
+    const INTERRUPTIONS_PER_BATCH: f64 = 0.1;
+    /// The clock's step is then at most 0.1 % of a batch.
+    const QUANTA_PER_BATCH: f64 = 1_000.0;
+    // So is what reading the clock adds to a batch; a slope takes that out, and only its spread
+    // remains.
+    let reads_per_batch = if by_slope { 50.0 } else { 1_000.0 };
+    let shortest = (QUANTA_PER_BATCH * clock.ns(clock.quantum_ticks))
+        .max(reads_per_batch * clock.ns(clock.inside_ticks));
+    let longest = if interruptions_per_s > 0.0 {
+        LONGEST_NS.min(INTERRUPTIONS_PER_BATCH / interruptions_per_s * 1e9)
+    } else {
+        LONGEST_NS
+    };
+    if shortest > longest { (shortest, true) } else { (USUAL_NS.clamp(shortest, longest), false) }
+}

@@ -1,0 +1,112 @@
+//! The pilot: finds how an op is to be timed, once, for all later cells of its case.
+
+use oscost_model::cell::{BatchPlan, Mode};
+use oscost_model::clock::Calibration;
+
+use super::clock::Clock;
+use super::collect::{Collector, batch_length_ns};
+use super::disturb::Covariates;
+use crate::bench::{AtOp, Shape, Work};
+
+/// Ops below this are unrolled: the loop and the clock would be a visible part of them.
+const UNROLLED_BELOW_NS: f64 = 50.0;
+/// Ops from here on are timed one by one: each fills a batch by itself.
+const SINGLE_FROM_NS: f64 = 50_000.0;
+
+/// Batches in a cell, odd: enough for a robust median. More would be time that further cells use
+/// better, since cells differ more than batches do.
+const GROUPS: u32 = 21;
+/// Single shots are also wanted for their distribution: as many as fit into this time ...
+const SHOTS_NS: f64 = 10_000_000.0;
+/// ... but no more than this.
+const MOST_SHOTS: u32 = 201;
+
+/// The copies of mode U: four points of a line, so that the slope does not hang on two.
+const UNROLLED: &[u32] = &[1, 2, 4, 8];
+/// The sizes of mode T: once and twice the bytes.
+const DOUBLED: &[u32] = &[1, 2];
+
+/// No batch has more turns, whatever the op seems to cost: 2^32 turns take a second.
+const MOST_TURNS: u64 = 1 << 32;
+
+/// Finds mode, turns and batch length for `work`.
+pub fn pilot<C: Clock, V: Covariates>(
+    collector: &mut Collector<C, V>,
+    work: &mut Work,
+    clock: &Calibration,
+    interruptions_per_s: f64,
+) -> Result<BatchPlan, AtOp> {
+    let length = |by_slope| batch_length_ns(clock, interruptions_per_s, by_slope);
+    let plan = |mode: Mode, turns: u64, copies: &[u32], groups: u32| {
+        let (batch_ns, coarse_clock) = length(mode.is_slope());
+        let copies = copies.to_vec();
+        // A single shot is as long as it is: no length is aimed at.
+        let coarse_clock = coarse_clock && !mode.is_single_shot();
+        BatchPlan { mode, turns, copies, groups, batch_ns, coarse_clock }
+    };
+    match work.shape {
+        Shape::Cold => return Ok(plan(Mode::C, 1, &[1], GROUPS)),
+        Shape::Single => {
+            let op_ns = turn_ns(collector, work, clock, 0.0)?;
+            return Ok(plan(Mode::S, 1, &[1], shots(op_ns)));
+        }
+        Shape::Transfer => {
+            let byte_ns = turn_ns(collector, work, clock, length(true).0 / 2.0)?;
+            return Ok(plan(Mode::T, turns(length(true).0 / 2.0, byte_ns), DOUBLED, GROUPS));
+        }
+        Shape::Repeat => {}
+    }
+    let op_ns = turn_ns(collector, work, clock, length(false).0 / 2.0)?;
+    Ok(if op_ns < UNROLLED_BELOW_NS {
+        let longest = f64::from(UNROLLED[UNROLLED.len() - 1]);
+        plan(Mode::U, turns(length(true).0, op_ns * longest), UNROLLED, GROUPS)
+    } else if op_ns < SINGLE_FROM_NS {
+        plan(Mode::B, turns(length(false).0, op_ns), &[1], GROUPS)
+    } else {
+        plan(Mode::S, 1, &[1], shots(op_ns))
+    })
+}
+
+/// What a turn of the loop costs, loop included: the batch grows until its best of three readings
+/// is at least `enough_ns`, twice with the same number of turns. One reading that a preemption
+/// lengthened would end the search ten times too early.
+fn turn_ns<C: Clock, V: Covariates>(
+    collector: &mut Collector<C, V>,
+    work: &mut Work,
+    clock: &Calibration,
+    enough_ns: f64,
+) -> Result<f64, AtOp> {
+    let mut turns = 1u64;
+    let mut confirmed = false;
+    loop {
+        let mut best = f64::INFINITY;
+        for _ in 0..3 {
+            work.prepare(turns)?;
+            let start = collector.clock.start();
+            work.run(turns, 1)?;
+            let stop = collector.clock.stop();
+            let ticks = stop.wrapping_sub(start) as i64 as f64 - clock.inside_ticks;
+            best = best.min(clock.ns(ticks));
+        }
+        if best >= enough_ns || turns >= MOST_TURNS {
+            if confirmed {
+                return Ok(best / turns as f64);
+            }
+            confirmed = true;
+            continue;
+        }
+        confirmed = false;
+        // As far as the reading says, a little beyond, and at most ten times.
+        let factor = (1.2 * enough_ns / best.max(1.0)).clamp(1.5, 10.0);
+        turns = ((turns as f64 * factor).ceil() as u64).min(MOST_TURNS);
+    }
+}
+
+fn turns(batch_ns: f64, turn_ns: f64) -> u64 {
+    ((batch_ns / turn_ns.max(1e-3)).round() as u64).clamp(1, MOST_TURNS)
+}
+
+fn shots(op_ns: f64) -> u32 {
+    let fit = (SHOTS_NS / op_ns.max(1.0)) as u32;
+    fit.clamp(GROUPS, MOST_SHOTS) | 1
+}

@@ -1,0 +1,314 @@
+//! A machine that is made up, so that the truth is known.
+//!
+//! It stands behind the same traits as the real one: calibration, pilot, warm-up, batches and
+//! covariates run unchanged, in a time that only this module moves on.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use oscost_model::clock::ClockKind;
+use oscost_model::seed::Seed;
+
+use super::clock::Clock;
+use super::collect::Collector;
+use super::disturb::{Covariates, Reading};
+use crate::bench::{AtOp, Run, Shape, Work};
+
+/// What the made-up machine is like.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Truth {
+    /// The op's cost, in nanoseconds; in mode T that of a byte.
+    pub op_ns: f64,
+    /// The loop's turn, in nanoseconds.
+    pub loop_ns: f64,
+    /// A fixed cost of each batch, in nanoseconds: what a slope must take out.
+    pub call_ns: f64,
+    /// Log standard deviation between processes.
+    pub between_sd: f64,
+    /// Log standard deviation between the batches of a process.
+    pub within_sd: f64,
+    /// How much of a batch's deviation the next one keeps (AR(1) phi).
+    pub autocorrelation: f64,
+    /// The share of batches that are slow by themselves, and by which factor: a real slow path.
+    pub slow_path: Option<(f64, f64)>,
+    /// Preemptions per second of running.
+    pub preemptions_per_s: f64,
+    /// How long one takes on average, in nanoseconds.
+    pub preemption_ns: f64,
+    /// The share of preemptions that the kernel's account shows.
+    pub preemptions_seen: f64,
+    /// The share of batches that one preemption hits for certain, over the above.
+    pub contaminated: f64,
+    /// Linear drift of all costs, per second.
+    pub drift_per_s: f64,
+    /// Ticks per nanosecond.
+    pub ticks_per_ns: f64,
+    /// The counter's step, in ticks.
+    pub quantum_ticks: f64,
+    /// c_in, in nanoseconds.
+    pub inside_ns: f64,
+    /// c_tot, in nanoseconds.
+    pub pair_ns: f64,
+    /// What is wrong with the counter.
+    pub pathology: Option<Pathology>,
+}
+
+impl Truth {
+    /// A machine like the one the method was tried on: q 10 ns, c_in 19 ns, quiet.
+    pub const QUIET: Truth = Truth {
+        op_ns: 124.0,
+        loop_ns: 0.25,
+        call_ns: 2.0,
+        between_sd: 0.02,
+        within_sd: 0.01,
+        autocorrelation: 0.0,
+        slow_path: None,
+        preemptions_per_s: 0.0,
+        preemption_ns: 4_000_000.0,
+        preemptions_seen: 1.0,
+        contaminated: 0.0,
+        drift_per_s: 0.0,
+        ticks_per_ns: 2.6,
+        quantum_ticks: 26.0,
+        inside_ns: 19.0,
+        pair_ns: 34.0,
+        pathology: None,
+    };
+}
+
+/// What can be wrong with a counter.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Pathology {
+    /// It steps back now and then.
+    StepsBack,
+    /// Its rate changes by so many parts in a million at this moment, in nanoseconds.
+    RateChanges(f64, f64),
+    /// Each read takes so long, in nanoseconds, because somebody emulates it.
+    Trapped(f64),
+    /// Each read is off by a random tick, so that differences of 1 occur.
+    OneTickNoise,
+}
+
+struct World {
+    truth: Truth,
+    seed: Seed,
+    now_ns: f64,
+    process_factor: f64,
+    deviation: f64,
+    seen_preemptions: u64,
+    cpu_ns: f64,
+    waited_ns: f64,
+}
+
+/// A machine with one process on it.
+#[derive(Clone)]
+pub struct Machine(Rc<RefCell<World>>);
+
+impl Machine {
+    /// A machine of this truth; `seed` makes the process, `begin_ns` is the time on its clocks.
+    pub fn new(truth: &Truth, seed: u64, begin_ns: f64) -> Self {
+        let mut seed = Seed::new(seed);
+        let process_factor = (truth.between_sd * normal(&mut seed)).exp();
+        let deviation = normal(&mut seed);
+        Self(Rc::new(RefCell::new(World {
+            truth: truth.clone(),
+            seed,
+            now_ns: begin_ns,
+            process_factor,
+            deviation,
+            seen_preemptions: 0,
+            cpu_ns: 0.0,
+            waited_ns: 0.0,
+        })))
+    }
+
+    /// Clock and covariates of this machine.
+    pub fn collector(&self) -> Collector<SimClock, SimCovariates> {
+        Collector { clock: self.clock(), covariates: self.covariates() }
+    }
+
+    /// Its clock.
+    pub fn clock(&self) -> SimClock {
+        SimClock(self.clone())
+    }
+
+    /// Its covariates.
+    pub fn covariates(&self) -> SimCovariates {
+        SimCovariates(self.clone())
+    }
+
+    /// Work of this shape that costs what the truth says.
+    pub fn work(&self, shape: Shape) -> Work {
+        Work::of(shape, SimBody(self.clone()))
+    }
+
+    /// The time on its clocks, in nanoseconds.
+    pub fn now_ns(&self) -> f64 {
+        self.0.borrow().now_ns
+    }
+
+    /// Lets time pass without work.
+    pub fn idle(&self, ns: f64) {
+        self.0.borrow_mut().now_ns += ns;
+    }
+}
+
+impl World {
+    /// The process runs for `ns`; preemptions come on top.
+    fn run(&mut self, ns: f64, contaminated: f64) {
+        let expected = self.truth.preemptions_per_s * ns * 1e-9;
+        let mut hits = poisson(&mut self.seed, expected);
+        hits += u64::from(contaminated > 0.0 && self.seed.unit() < contaminated);
+        for _ in 0..hits {
+            let away = -self.truth.preemption_ns * (1.0 - self.seed.unit()).ln();
+            self.now_ns += away;
+            if self.seed.unit() < self.truth.preemptions_seen {
+                self.seen_preemptions += 1;
+                self.waited_ns += away;
+            } else {
+                // What the account does not show as waiting, it shows as running.
+                self.cpu_ns += away;
+            }
+        }
+        self.now_ns += ns;
+        self.cpu_ns += ns;
+    }
+
+    fn ticks(&mut self) -> u64 {
+        let truth = &self.truth;
+        let mut ticks = self.now_ns * truth.ticks_per_ns;
+        match truth.pathology {
+            Some(Pathology::RateChanges(ppm, from_ns)) if self.now_ns > from_ns => {
+                ticks += (self.now_ns - from_ns) * truth.ticks_per_ns * ppm * 1e-6;
+            }
+            Some(Pathology::StepsBack) if self.seed.unit() < 1e-4 => {
+                ticks -= 40.0 * truth.quantum_ticks;
+            }
+            _ => {}
+        }
+        let whole = (ticks / truth.quantum_ticks).floor() * truth.quantum_ticks;
+        let noise = match truth.pathology {
+            Some(Pathology::OneTickNoise) => self.seed.below(2),
+            _ => 0,
+        };
+        whole as u64 + noise
+    }
+
+    /// A read whose moment lies between the two costs.
+    fn read(&mut self, before_ns: f64, after_ns: f64) -> u64 {
+        let trap = match self.truth.pathology {
+            Some(Pathology::Trapped(ns)) => ns / 2.0,
+            _ => 0.0,
+        };
+        self.now_ns += before_ns + trap;
+        let ticks = self.ticks();
+        self.now_ns += after_ns + trap;
+        ticks
+    }
+}
+
+/// The made-up counter.
+pub struct SimClock(Machine);
+
+impl Clock for SimClock {
+    fn kind(&self) -> ClockKind {
+        ClockKind::Tsc
+    }
+
+    fn start(&mut self) -> u64 {
+        let mut world = self.0.0.borrow_mut();
+        let (outside, inside) = world.halves();
+        world.read(outside, inside)
+    }
+
+    fn stop(&mut self) -> u64 {
+        let mut world = self.0.0.borrow_mut();
+        let (outside, inside) = world.halves();
+        world.read(inside, outside)
+    }
+
+    fn plain(&mut self) -> u64 {
+        self.0.0.borrow_mut().read(3.0, 3.9)
+    }
+
+    fn raw_ns(&mut self) -> u64 {
+        let mut world = self.0.0.borrow_mut();
+        world.now_ns += 20.0;
+        world.now_ns as u64
+    }
+
+    fn chain(&mut self, links: u64) {
+        self.0.0.borrow_mut().now_ns += links as f64 * 0.73;
+    }
+}
+
+impl World {
+    /// What half a pair of reads costs outside the window, and inside it.
+    fn halves(&self) -> (f64, f64) {
+        ((self.truth.pair_ns - self.truth.inside_ns) / 2.0, self.truth.inside_ns / 2.0)
+    }
+}
+
+/// The made-up account of the made-up kernel.
+pub struct SimCovariates(Machine);
+
+impl Covariates for SimCovariates {
+    fn read(&mut self) -> Reading {
+        let world = self.0.0.borrow();
+        Reading {
+            cpu_ns: world.cpu_ns as u64,
+            involuntary_switches: world.seen_preemptions,
+            major_faults: 0,
+            cpu: 0,
+        }
+    }
+
+    fn run_delay_ns(&mut self) -> Option<u64> {
+        Some(self.0.0.borrow().waited_ns as u64)
+    }
+}
+
+struct SimBody(Machine);
+
+impl Run for SimBody {
+    fn run(&mut self, turns: u64, copies: u32) -> Result<(), AtOp> {
+        let mut world = self.0.0.borrow_mut();
+        let fresh = normal(&mut world.seed);
+        let phi = world.truth.autocorrelation;
+        world.deviation = phi * world.deviation + (1.0 - phi * phi).sqrt() * fresh;
+        let mut factor = world.process_factor * (world.truth.within_sd * world.deviation).exp();
+        if let Some((share, slower)) = world.truth.slow_path
+            && world.seed.unit() < share
+        {
+            factor *= slower;
+        }
+        let drift = 1.0 + world.truth.drift_per_s * world.now_ns * 1e-9;
+        let turn_ns = world.truth.loop_ns + f64::from(copies) * world.truth.op_ns;
+        let ns = world.truth.call_ns + turns as f64 * turn_ns * factor * drift;
+        let contaminated = world.truth.contaminated;
+        world.run(ns, contaminated);
+        Ok(())
+    }
+}
+
+/// A standard normal deviate (Box and Muller).
+fn normal(seed: &mut Seed) -> f64 {
+    let radius = (-2.0 * (1.0 - seed.unit()).ln()).sqrt();
+    radius * (std::f64::consts::TAU * seed.unit()).cos()
+}
+
+/// A Poisson deviate; by its definition for small means, which batches have.
+fn poisson(seed: &mut Seed, mean: f64) -> u64 {
+    if mean <= 0.0 {
+        return 0;
+    }
+    if mean > 30.0 {
+        return (mean + mean.sqrt() * normal(seed)).round().max(0.0) as u64;
+    }
+    let (limit, mut product, mut count) = ((-mean).exp(), seed.unit(), 0);
+    while product > limit {
+        product *= seed.unit();
+        count += 1;
+    }
+    count
+}

@@ -1,0 +1,124 @@
+//! The control group that shares out CPU time to this process.
+
+use std::path::{Path, PathBuf};
+
+use oscost_model::facts::{Bound, CgroupVersion};
+
+use super::{Roots, parse, reader};
+
+/// Groups that are looked at from the own one upwards; a container in a pod in a slice is six.
+const MAX_DEPTH: usize = 16;
+
+/// The group of this process and those above it.
+pub(super) struct Group {
+    /// Which version has the CPU controller.
+    pub(super) version: CgroupVersion,
+    /// Own folder first. A group above counts too: when it is out of quota, all below it stop.
+    folders: Vec<PathBuf>,
+}
+
+/// Finds the own group; `None` if the kernel has no control groups or none can be seen.
+///
+/// Version 1 has it if any of its hierarchies names the `cpu` controller: where both versions are
+/// mounted, a controller is in one of them only. The places are the customary ones under
+/// `/sys/fs/cgroup`.
+pub(super) fn own(roots: &Roots) -> Option<Group> {
+    let text = reader::lines(&roots.at("proc/self/cgroup"))?;
+    let lines = text.lines().filter_map(|line| {
+        let mut parts = line.splitn(3, ':').skip(1);
+        Some((parts.next()?, parts.next()?))
+    });
+    let mounts = roots.at("sys/fs/cgroup");
+    let mut lines: Vec<(&str, &str)> = lines.collect();
+    // The unified hierarchy, which names no controller, comes last: only if version 1 has none.
+    lines.sort_by_key(|(controllers, _)| controllers.is_empty());
+    let has_cpu = |controllers: &str| controllers.split(',').any(|name| name == "cpu");
+    let (controllers, path) =
+        *lines.iter().find(|(names, _)| has_cpu(names) || names.is_empty())?;
+    let (version, places) = match controllers {
+        "" => (CgroupVersion::V2, [mounts.clone(), mounts.join("unified")]),
+        names => (CgroupVersion::V1, [mounts.join(names), mounts.join("cpu")]),
+    };
+    let mount = places.into_iter().find(|place| place.join("cgroup.procs").exists());
+    let folders = mount.map(|mount| from_own_upwards(&mount, path)).unwrap_or_default();
+    Some(Group { version, folders })
+}
+
+/// In a container without a namespace for control groups the path is the host's, and the mount
+/// shows the own group at its top. A path with `..` leads out of the namespace: not followed.
+fn from_own_upwards(mount: &Path, path: &str) -> Vec<PathBuf> {
+    let inside = path.trim_start_matches('/');
+    let own = mount.join(inside);
+    if inside.split('/').any(|part| part == "..") || !own.join("cgroup.procs").exists() {
+        return vec![mount.to_path_buf()];
+    }
+    let upwards = own.ancestors().take_while(|folder| folder.starts_with(mount));
+    upwards.take(MAX_DEPTH).map(Path::to_path_buf).collect()
+}
+
+impl Group {
+    /// The tightest quota in 1/1000 CPU; `None` if a level does not tell its own.
+    pub(super) fn quota_milli_cpus(&self) -> Option<Bound> {
+        let mut tightest = None;
+        for folder in &self.folders {
+            let level = match self.version {
+                CgroupVersion::V1 => quota_v1(folder),
+                CgroupVersion::V2 => quota_v2(folder),
+            }?;
+            tightest = match (tightest, level) {
+                (Some(Bound::At(before)), Bound::At(now)) => Some(Bound::At(now.min(before))),
+                (Some(Bound::At(before)), Bound::Unlimited(_)) => Some(Bound::At(before)),
+                (None | Some(Bound::Unlimited(_)), now) => Some(now),
+            };
+        }
+        tightest
+    }
+
+    /// How often, and for how many microseconds, the groups were stopped for want of quota.
+    pub(super) fn throttled(&self) -> (Option<u64>, Option<u64>) {
+        let stats =
+            self.folders.iter().filter_map(|folder| reader::lines(&folder.join("cpu.stat")));
+        let stats: Vec<String> = stats.collect();
+        let sum = |read: fn(&str) -> Option<u64>| {
+            stats.iter().filter_map(|text| read(text)).reduce(u64::saturating_add)
+        };
+        let us = |text: &str| {
+            let ns = || parse::counter(text, "throttled_time").map(|ns| ns / 1000);
+            parse::counter(text, "throttled_usec").or_else(ns)
+        };
+        (sum(|text| parse::counter(text, "nr_throttled")), sum(us))
+    }
+}
+
+/// `max 100000` or `50000 100000`: quota and period in us.
+fn quota_v2(folder: &Path) -> Option<Bound> {
+    let file = folder.join("cpu.max");
+    let Some(text) = reader::value(&file) else { return no_file(&file) };
+    match text.split_once(' ')? {
+        ("max", _) => Some(Bound::UNLIMITED),
+        (quota, period) => milli_cpus(quota.parse().ok()?, period.trim().parse().ok()?),
+    }
+}
+
+/// Quota and period in us in a file each; a quota of -1 is none.
+fn quota_v1(folder: &Path) -> Option<Bound> {
+    let file = folder.join("cpu.cfs_quota_us");
+    match reader::number::<i64>(&file) {
+        Some(-1) => Some(Bound::UNLIMITED),
+        Some(quota) => {
+            let period = reader::number(&folder.join("cpu.cfs_period_us"))?;
+            milli_cpus(u64::try_from(quota).ok()?, period)
+        }
+        None => no_file(&file),
+    }
+}
+
+/// A group without the file (the top one, or where the controller is off) sets no quota; one whose
+/// file cannot be read may well set one.
+fn no_file(file: &Path) -> Option<Bound> {
+    (!file.exists()).then_some(Bound::UNLIMITED)
+}
+
+fn milli_cpus(quota_us: u64, period_us: u64) -> Option<Bound> {
+    quota_us.checked_mul(1000)?.checked_div(period_us).map(Bound::At)
+}

@@ -1,0 +1,133 @@
+//! The processor and its caches.
+
+use std::collections::BTreeSet;
+
+use oscost_model::facts::{Cache, Cpu};
+
+use super::{Roots, parse, reader};
+
+/// The flags that are kept: those that say what the counter is worth, whether a hypervisor is
+/// underneath, what a mode switch, a context switch or a copy can use, and how large the
+/// registers are that a switch may have to save.
+const FLAGS: &[&str] = &[
+    // x86: the counter.
+    "constant_tsc",
+    "nonstop_tsc",
+    "tsc_known_freq",
+    "tsc_reliable",
+    "rdtscp",
+    "rdpid",
+    "arat",
+    // x86: the hypervisor.
+    "hypervisor",
+    // x86: entry, exit and address space.
+    "fred",
+    "fsgsbase",
+    "pcid",
+    "invpcid",
+    "pti",
+    "smep",
+    "smap",
+    "la57",
+    "ibrs",
+    "ibrs_enhanced",
+    "ibpb",
+    "stibp",
+    "ssbd",
+    "user_shstk",
+    "ibt",
+    // x86: copies, waits and state.
+    "erms",
+    "fsrm",
+    "waitpkg",
+    "xsaves",
+    "avx2",
+    "avx512f",
+    "amx_tile",
+    // aarch64.
+    "atomics",
+    "evtstrm",
+    "ecv",
+    "sve",
+    "sve2",
+    "sme",
+    "paca",
+    "bti",
+    "mte",
+    "mops",
+    "ssbs",
+];
+
+/// What cpuinfo, the topology and the process's status say of the processor.
+pub(super) fn gather(roots: &Roots, status: &str) -> Cpu {
+    let cpuinfo = reader::lines(&roots.at("proc/cpuinfo")).unwrap_or_default();
+    // All CPUs have a block each; a block ends with an empty line.
+    let block = cpuinfo.split("\n\n").next().unwrap_or_default();
+    let text = |key| parse::shown(parse::field(block, key)?, 256);
+    let number = |key| parse::number(parse::field(block, key)?);
+    // aarch64 has other keys; variant and revision are four bits each, as in MIDR_EL1.
+    let revision = || Some(number("CPU variant")? * 16 + number("CPU revision")?);
+    let flags = parse::field(block, "flags").or_else(|| parse::field(block, "Features"));
+    let online = reader::list(&roots.at("sys/devices/system/cpu/online"));
+    let groups = |names| groups(roots, online.as_deref()?, names);
+    Cpu {
+        model_name: text("model name"),
+        vendor: text("vendor_id").or_else(|| text("CPU implementer")),
+        family: number("cpu family").or_else(|| number("CPU architecture")),
+        model: number("model").or_else(|| number("CPU part")),
+        stepping: number("stepping").or_else(revision),
+        microcode: text("microcode"),
+        flags: flags.map(of_interest),
+        cores: groups(["core_cpus_list", "thread_siblings_list"]),
+        sockets: groups(["package_cpus_list", "core_siblings_list"]),
+        logical_online: online.as_ref().and_then(|cpus| u32::try_from(cpus.len()).ok()),
+        allowed_cpus: parse::field(status, "Cpus_allowed_list").and_then(parse::list),
+    }
+}
+
+fn of_interest(flags: &str) -> Vec<String> {
+    let set: BTreeSet<&str> = flags.split_whitespace().collect();
+    FLAGS.iter().filter(|flag| set.contains(*flag)).map(|flag| flag.to_string()).collect()
+}
+
+/// How many cores or packages the online CPUs form. `names` are the file that lists the CPUs of a
+/// group and the name it had before Linux 5.3.
+///
+/// One list names a whole group, so only one CPU of each is read: 2 sockets of 64 cores with 2
+/// threads take 130 reads, not 512.
+fn groups(roots: &Roots, online: &[u32], names: [&str; 2]) -> Option<u32> {
+    let mut seen = BTreeSet::new();
+    let mut count = 0;
+    for cpu in online {
+        if seen.contains(cpu) {
+            continue;
+        }
+        let folder = roots.at(&format!("sys/devices/system/cpu/cpu{cpu}/topology"));
+        seen.extend(names.iter().find_map(|name| reader::list(&folder.join(name)))?);
+        count += 1;
+    }
+    (count > 0).then_some(count)
+}
+
+/// The caches of the first CPU that is online, nearest first.
+pub(super) fn caches(roots: &Roots) -> Vec<Cache> {
+    let online = reader::list(&roots.at("sys/devices/system/cpu/online")).unwrap_or_default();
+    let first = online.first().copied().unwrap_or_default();
+    let folder = roots.at(&format!("sys/devices/system/cpu/cpu{first}/cache"));
+    let indices = reader::names(&folder).into_iter().filter(|name| name.starts_with("index"));
+    let caches = indices.map(|index| {
+        let file = |name: &str| folder.join(&index).join(name);
+        let size = reader::value(&file("size"));
+        Cache {
+            level: reader::number(&file("level")),
+            kind: reader::value(&file("type")),
+            size_kib: size.and_then(|size| size.strip_suffix('K')?.parse().ok()),
+            ways: reader::number(&file("ways_of_associativity")),
+            line_bytes: reader::number(&file("coherency_line_size")),
+            shared_cpus: reader::list(&file("shared_cpu_list")),
+        }
+    });
+    let mut caches: Vec<Cache> = caches.collect();
+    caches.sort_by_key(|cache| cache.level.unwrap_or(u32::MAX));
+    caches
+}

@@ -1,0 +1,31 @@
+//! What this process may use at most.
+
+use oscost_model::facts::{Bound, Limit, Limits};
+
+use super::{Roots, reader};
+
+/// The five limits that a benchmark can run into.
+pub(super) fn gather(roots: &Roots) -> Limits {
+    let table = reader::lines(&roots.at("proc/self/limits")).unwrap_or_default();
+    Limits {
+        open_files: limit(&table, "Max open files"),
+        locked_memory_bytes: limit(&table, "Max locked memory"),
+        processes: limit(&table, "Max processes"),
+        address_space_bytes: limit(&table, "Max address space"),
+        stack_bytes: limit(&table, "Max stack size"),
+    }
+}
+
+/// A row is a name of several words, then the soft and the hard half.
+fn limit(table: &str, name: &str) -> Limit {
+    let row = table.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_default();
+    let mut halves = row.split_whitespace();
+    Limit { soft: halves.next().and_then(bound), hard: halves.next().and_then(bound) }
+}
+
+fn bound(text: &str) -> Option<Bound> {
+    match text {
+        "unlimited" => Some(Bound::UNLIMITED),
+        number => number.parse().ok().map(Bound::At),
+    }
+}

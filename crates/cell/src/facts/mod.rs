@@ -1,0 +1,92 @@
+//! Describes the machine it stands on.
+//!
+//! Reads text files of `/proc`, `/sys` and `/boot`, and nothing else: no system call of its own
+//! beyond opening and reading, no command, no network. It judges nothing (that is `advice`, in
+//! the tool) and knows no benchmark, clock or cell. What cannot be read is `None`; nothing here
+//! fails, because a machine that hides a fact can still be measured.
+
+mod cgroup;
+mod cmdline;
+mod cpu;
+mod disks;
+mod limits;
+mod memory;
+mod network;
+mod os;
+mod parse;
+mod reader;
+mod scheduling;
+mod security;
+mod snapshot;
+#[cfg(test)]
+mod tests;
+mod tracers;
+mod virtualization;
+
+use std::path::{Path, PathBuf};
+
+use oscost_model::facts::{Facts, Snapshot};
+
+/// Where the facts are read: this machine, or a made-up tree in a test.
+#[derive(Clone, Debug)]
+pub struct Roots {
+    root: PathBuf,
+    built_for: Option<&'static str>,
+    tick_ns: Option<u64>,
+}
+
+impl Roots {
+    /// This machine.
+    pub fn machine() -> Roots {
+        let built_for = Some(std::env::consts::ARCH);
+        Roots { root: PathBuf::from("/"), built_for, tick_ns: None }
+    }
+
+    /// A folder that holds `proc`, `sys` and `boot`; nothing is taken from this machine.
+    pub fn under(root: &Path) -> Roots {
+        Roots { root: root.to_path_buf(), built_for: None, tick_ns: None }
+    }
+
+    /// Adds the length of a kernel tick in nanoseconds, which no file tells:
+    /// `clock_getres(CLOCK_MONOTONIC_COARSE)`. It becomes `hz`.
+    #[must_use]
+    pub fn with_tick_ns(self, tick_ns: u64) -> Roots {
+        Roots { tick_ns: Some(tick_ns), ..self }
+    }
+
+    fn at(&self, path: &str) -> PathBuf {
+        self.root.join(path)
+    }
+}
+
+/// Everything that is known of the machine. Some 2 ms: once a session, not once a cell.
+pub fn gather(roots: &Roots) -> Facts {
+    let status = reader::lines(&roots.at("proc/self/status")).unwrap_or_default();
+    let cpu = cpu::gather(roots, &status);
+    let (tracers, tracers_unread) = tracers::gather(roots, &status);
+    Facts {
+        caches: cpu::caches(roots),
+        memory: memory::gather(roots),
+        disks: disks::gather(roots),
+        network: network::gather(roots),
+        os: os::gather(roots),
+        limits: limits::gather(roots),
+        virtualization: virtualization::gather(roots, cpu.flags.as_deref()),
+        mitigations: security::mitigations(roots),
+        scheduling: scheduling::gather(roots, cpu.allowed_cpus.as_deref()),
+        security: security::gather(roots, &status),
+        tracers,
+        tracers_unread,
+        cpu,
+    }
+}
+
+/// How disturbed `cpu` of this machine was until now. Some 100 us: outside timed intervals only.
+pub fn disturbances(cpu: u32) -> Snapshot {
+    disturbances_in(&Roots::machine(), cpu)
+}
+
+/// How disturbed `cpu` was until now, as the files under `roots` tell it.
+pub fn disturbances_in(roots: &Roots, cpu: u32) -> Snapshot {
+    snapshot::take(roots, cpu)
+}

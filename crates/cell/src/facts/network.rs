@@ -1,0 +1,50 @@
+//! Network cards, without names and addresses.
+
+use std::path::Path;
+
+use oscost_model::facts::NetworkCard;
+
+use super::{Roots, parse, reader};
+
+/// `ARPHRD_LOOPBACK` of if_arp.h, as the file `type` shows it.
+const LOOPBACK: u32 = 772;
+
+/// The cards, equal ones once: a machine full of containers has hundreds of equal virtual ones.
+pub(super) fn gather(roots: &Roots) -> Vec<NetworkCard> {
+    let folder = roots.at("sys/class/net");
+    let mut cards: Vec<NetworkCard> = Vec::new();
+    for name in reader::names(&folder) {
+        let Some(card) = card(&folder.join(name)) else { continue };
+        let same = |other: &&mut NetworkCard| NetworkCard { count: 1, ..(*other).clone() } == card;
+        match cards.iter_mut().find(same) {
+            Some(other) => other.count += 1,
+            None => cards.push(card),
+        }
+    }
+    cards
+}
+
+/// `None` for what is no card: the folder also holds files such as `bonding_masters`.
+fn card(folder: &Path) -> Option<NetworkCard> {
+    let kind: u32 = reader::number(&folder.join("type"))?;
+    let speed: Option<u64> = reader::number(&folder.join("speed"));
+    Some(NetworkCard {
+        kind: if kind == LOOPBACK { "loopback".to_string() } else { sort(folder) },
+        driver: reader::link_name(&folder.join("device/driver")),
+        // While it does not know, the kernel refuses to answer or writes -1, once without a sign.
+        speed_mbps: speed.filter(|&mbps| mbps < u64::from(u32::MAX)),
+        mtu_bytes: reader::number(&folder.join("mtu")),
+        count: 1,
+    })
+}
+
+fn sort(folder: &Path) -> String {
+    let uevent = reader::lines(&folder.join("uevent")).unwrap_or_default();
+    let devtype = uevent.lines().find_map(|line| parse::shown(line.strip_prefix("DEVTYPE=")?, 32));
+    match devtype {
+        Some(devtype) if devtype == "wlan" => "wireless".to_string(),
+        Some(devtype) => devtype,
+        None if folder.join("device").exists() => "physical".to_string(),
+        None => "virtual".to_string(),
+    }
+}

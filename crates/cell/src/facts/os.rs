@@ -1,0 +1,108 @@
+//! The kernel: which one, built how, started how.
+
+use oscost_model::facts::Os;
+
+use super::{Roots, cmdline, parse, reader};
+
+/// Characters kept of the command line; the kernel itself takes 2048 on most architectures.
+const MAX_CMDLINE_CHARS: usize = 4096;
+
+/// The type of a build-id note (`NT_GNU_BUILD_ID` of elf.h).
+const NT_GNU_BUILD_ID: u32 = 3;
+
+/// Tick rates that are believed: kernels are built with 24 to 1200 (100, 250, 300, 1000 mostly).
+const BELIEVED_HZ: std::ops::RangeInclusive<u64> = 10..=10_000;
+
+/// What the kernel says of itself.
+pub(super) fn gather(roots: &Roots) -> Os {
+    let sysctl = |name| reader::value(&roots.at("proc/sys/kernel").join(name));
+    let release = sysctl("osrelease");
+    let hz = roots.tick_ns.and_then(hz_of_tick);
+    let lsm = reader::value(&roots.at("sys/kernel/security/lsm"));
+    Os {
+        version: sysctl("version"),
+        build_id: reader::binary(&roots.at("sys/kernel/notes")).and_then(|notes| build_id(&notes)),
+        arch: sysctl("arch").or_else(|| roots.built_for.map(str::to_string)),
+        cmdline: raw_cmdline(roots)
+            .and_then(|line| parse::shown(&cmdline::without_identity(&line), MAX_CMDLINE_CHARS)),
+        hz: hz.or_else(|| configured_hz(roots, release.as_deref()?)),
+        lsm: lsm.map(|names| names.split(',').map(str::to_string).collect()),
+        release,
+    }
+}
+
+/// The command line with everything in it: to be looked into, not to be kept.
+pub(super) fn raw_cmdline(roots: &Roots) -> Option<String> {
+    reader::lines(&roots.at("proc/cmdline"))
+}
+
+/// A tick of 3333333 ns is 300 Hz: the kernel rounds the tick, so this rounds the rate.
+fn hz_of_tick(tick_ns: u64) -> Option<u32> {
+    let hz = (1_000_000_000 + tick_ns / 2).checked_div(tick_ns)?;
+    u32::try_from(hz).ok().filter(|_| BELIEVED_HZ.contains(&hz))
+}
+
+/// The distribution's copy of the configuration. /proc/config.gz would need a decompressor.
+fn configured_hz(roots: &Roots, release: &str) -> Option<u32> {
+    // The release becomes part of a path.
+    if release.contains('/') {
+        return None;
+    }
+    let places = [format!("boot/config-{release}"), format!("lib/modules/{release}/config")];
+    let config = places.iter().find_map(|place| reader::lines(&roots.at(place)))?;
+    config.lines().find_map(|line| line.strip_prefix("CONFIG_HZ=")?.trim().parse().ok())
+}
+
+/// Walks ELF notes: three words (length of the name, length of the content, type), then both,
+/// each padded to four bytes. Xen and others put their notes beside the build id.
+fn build_id(mut notes: &[u8]) -> Option<String> {
+    loop {
+        let (header, rest) = notes.split_first_chunk::<12>()?;
+        let (words, _) = header.as_chunks::<4>();
+        let [name_len, len, kind] = [0, 1, 2].map(|i| u32::from_ne_bytes(words[i]));
+        let (name, rest) = padded(rest, name_len)?;
+        let (content, rest) = padded(rest, len)?;
+        if kind == NT_GNU_BUILD_ID && name == b"GNU\0" && !content.is_empty() {
+            // SHA-1 is 20 bytes and the longest in use; 64 leaves room and no more.
+            let bytes = content.iter().take(64);
+            return Some(bytes.map(|byte| format!("{byte:02x}")).collect());
+        }
+        notes = rest;
+    }
+}
+
+fn padded(bytes: &[u8], len: u32) -> Option<(&[u8], &[u8])> {
+    let len = usize::try_from(len).ok()?;
+    let content = bytes.get(..len)?;
+    Some((content, bytes.get(len.next_multiple_of(4)..)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::tests::note;
+
+    #[test]
+    fn the_build_id_is_found_among_other_notes() {
+        let notes = [note(6, b"Linux\0", &[1, 2, 3]), note(3, b"GNU\0", &[0xab, 0x01])].concat();
+        assert_eq!(build_id(&notes).as_deref(), Some("ab01"));
+    }
+
+    #[test]
+    fn notes_cut_at_any_byte_have_no_build_id_and_do_no_harm() {
+        let notes = note(3, b"GNU\0", &[7; 20]);
+        for len in 0..notes.len() {
+            assert_eq!(build_id(&notes[..len]), None, "{len} bytes");
+        }
+        assert_eq!(build_id(&[0xff; 64]), None);
+    }
+
+    #[test]
+    fn the_tick_rate_follows_from_the_tick() {
+        assert_eq!(hz_of_tick(4_000_000), Some(250));
+        assert_eq!(hz_of_tick(3_333_333), Some(300));
+        // A clock that is not coarse resolves 1 ns, and 0 is no answer.
+        assert_eq!(hz_of_tick(1), None);
+        assert_eq!(hz_of_tick(0), None);
+    }
+}

@@ -1,0 +1,122 @@
+//! The few notations that files of /proc and /sys share.
+
+/// One more than the largest CPU or node number that is believed: Linux stops at 8192, and a
+/// garbled range must not become a list of four billion.
+const MAX_NUMBER: u32 = 1 << 16;
+
+/// `text` as it may be kept and shown: trimmed, cut, and without control characters, which could
+/// steer a terminal. `None` if nothing is left.
+pub(super) fn shown(text: &str, max_chars: usize) -> Option<String> {
+    let safe = |c: char| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c };
+    let shown: String = text.trim().chars().take(max_chars).map(safe).collect();
+    (!shown.is_empty()).then_some(shown)
+}
+
+/// The value of the first line `key : value`.
+pub(super) fn field<'a>(text: &'a str, key: &str) -> Option<&'a str> {
+    text.lines().find_map(|line| {
+        let (name, value) = line.split_once(':')?;
+        (name.trim() == key).then_some(value.trim())
+    })
+}
+
+/// The number in the first line `key number`.
+pub(super) fn counter(text: &str, key: &str) -> Option<u64> {
+    text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(' ')?.trim().parse().ok())
+}
+
+/// The number in KiB of a line `key: 123 kB`, which counts 1024 bytes in spite of its unit.
+pub(super) fn kib(text: &str, key: &str) -> Option<u64> {
+    field(text, key)?.strip_suffix("kB")?.trim().parse().ok()
+}
+
+/// A number as cpuinfo writes it: `26` or `0xd0c`.
+pub(super) fn number(text: &str) -> Option<u32> {
+    match text.strip_prefix("0x") {
+        Some(hex) => u32::from_str_radix(hex, 16).ok(),
+        None => text.parse().ok(),
+    }
+}
+
+/// `0` or `1`.
+pub(super) fn switch(text: &str) -> Option<bool> {
+    match text.trim() {
+        "0" => Some(false),
+        "1" => Some(true),
+        _ => None,
+    }
+}
+
+/// The marked one of several choices, `a [b] c` (the scheduler marks with round brackets), or the
+/// only one.
+pub(super) fn chosen(text: &str) -> Option<&str> {
+    let mut words = text.split_whitespace();
+    let first = words.next()?;
+    let marked = |word: &'_ str| word.starts_with(['[', '(']) && word.ends_with([']', ')']);
+    match text.split_whitespace().find(|word| marked(word)) {
+        Some(word) => Some(word.trim_matches(['[', ']', '(', ')'])),
+        None if words.next().is_none() => Some(first),
+        None => None,
+    }
+}
+
+/// A list of CPUs or nodes: `0-3,8`. An empty list is known to be empty; old kernels write
+/// `(null)` for it.
+pub(super) fn list(text: &str) -> Option<Vec<u32>> {
+    let text = text.trim();
+    if text.is_empty() || text == "(null)" {
+        return Some(Vec::new());
+    }
+    let mut numbers = Vec::new();
+    for part in text.split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let (first, last): (u32, u32) = (first.parse().ok()?, last.parse().ok()?);
+        if first > last || last >= MAX_NUMBER || numbers.last().is_some_and(|&n| n >= first) {
+            return None;
+        }
+        numbers.extend(first..=last);
+    }
+    Some(numbers)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_of_cpus_is_written_out() {
+        assert_eq!(list("0-3,8,10-11\n"), Some(vec![0, 1, 2, 3, 8, 10, 11]));
+        assert_eq!(list("\n"), Some(vec![]));
+        assert_eq!(list(" (null)\n"), Some(vec![]));
+    }
+
+    #[test]
+    fn a_garbled_list_of_cpus_is_unknown_and_never_huge() {
+        let garbled = ["0-4294967295", "3-1", "a", "1,,2", "-1", "0-65535,0-65535", "1-"];
+        for text in garbled {
+            assert_eq!(list(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_shown_is_short_and_cannot_steer_a_terminal() {
+        assert_eq!(shown(" EPYC\u{1b}[31m\0 ", 256).as_deref(), Some("EPYC\u{fffd}[31m\u{fffd}"));
+        assert_eq!(shown(&"é".repeat(300), 256).map(|text| text.chars().count()), Some(256));
+        assert_eq!(shown(" \n", 256), None);
+    }
+
+    #[test]
+    fn the_marked_choice_is_the_choice() {
+        assert_eq!(chosen("always [madvise] never\n"), Some("madvise"));
+        assert_eq!(chosen("none voluntary (full) lazy"), Some("full"));
+        assert_eq!(chosen("none\n"), Some("none"));
+        assert_eq!(chosen("none full"), None);
+        assert_eq!(chosen(""), None);
+    }
+
+    #[test]
+    fn a_key_is_not_taken_for_a_longer_one() {
+        assert_eq!(field("model name : EPYC\nmodel\t: 2\n", "model"), Some("2"));
+        assert_eq!(counter("throttled_usec_more 1\nthrottled_usec 7\n", "throttled_usec"), Some(7));
+    }
+}

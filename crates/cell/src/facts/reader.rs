@@ -1,0 +1,95 @@
+//! Bounded reading of small files: what is missing, forbidden or too long is `None`.
+//!
+//! The text is not to be trusted: a disk's model or a driver's name is what a device says.
+
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::Path;
+use std::str::FromStr;
+
+use super::parse;
+
+/// Longest read of a file. The first CPU of `/proc/cpuinfo`, all CPU lines of `/proc/stat` for
+/// 500 CPUs and the head of a kernel configuration lie within it.
+const MAX_BYTES: usize = 64 << 10;
+
+/// Room made before the first read. A file of /proc has size 0, so `read_to_end` would feel its
+/// way with reads of 32 bytes; most files of this room fit into this at once.
+const FIRST_READ_BYTES: usize = 4 << 10;
+
+/// Names taken from a folder: beyond it a machine is described well enough.
+const MAX_NAMES: usize = 256;
+
+/// Characters kept of a value.
+const MAX_CHARS: usize = 256;
+
+/// At most `max_bytes` of a file, and whether that was all of it.
+fn bytes(path: &Path, max_bytes: usize) -> Option<(Vec<u8>, bool)> {
+    let mut bytes = Vec::with_capacity(FIRST_READ_BYTES);
+    let limit = max_bytes as u64 + 1;
+    File::open(path).ok()?.take(limit).read_to_end(&mut bytes).ok()?;
+    let whole = bytes.len() <= max_bytes;
+    bytes.truncate(max_bytes);
+    Some((bytes, whole))
+}
+
+/// A binary file.
+pub(super) fn binary(path: &Path) -> Option<Vec<u8>> {
+    bytes(path, MAX_BYTES).map(|(bytes, _)| bytes)
+}
+
+/// The lines at the head of a text; one that the bound cuts is left out, since half a number
+/// looks like a number.
+pub(super) fn lines(path: &Path) -> Option<String> {
+    let (bytes, whole) = bytes(path, MAX_BYTES)?;
+    let mut text = String::from_utf8_lossy(&bytes).into_owned();
+    if !whole {
+        text.truncate(text.rfind('\n').map_or(0, |end| end + 1));
+    }
+    Some(text)
+}
+
+/// A text that is worth nothing unless it is complete.
+pub(super) fn whole(path: &Path, max_bytes: usize) -> Option<String> {
+    let (bytes, whole) = bytes(path, max_bytes)?;
+    whole.then(|| String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// The value in a file of one value, fit to be shown; `None` if it is empty.
+pub(super) fn value(path: &Path) -> Option<String> {
+    parse::shown(&lines(path)?, MAX_CHARS)
+}
+
+/// The number in a file of one number.
+pub(super) fn number<T: FromStr>(path: &Path) -> Option<T> {
+    lines(path)?.trim().parse().ok()
+}
+
+/// A switch that is `0` or `1`.
+pub(super) fn switch(path: &Path) -> Option<bool> {
+    parse::switch(&lines(path)?)
+}
+
+/// The choice that is marked in a file of choices.
+pub(super) fn chosen(path: &Path) -> Option<String> {
+    parse::shown(parse::chosen(&lines(path)?)?, MAX_CHARS)
+}
+
+/// The CPUs, or nodes, in a file of one list.
+pub(super) fn list(path: &Path) -> Option<Vec<u32>> {
+    parse::list(&lines(path)?)
+}
+
+/// The names in a folder, in order; empty if it cannot be read.
+pub(super) fn names(folder: &Path) -> Vec<String> {
+    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+    let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let mut names: Vec<String> = names.take(MAX_NAMES).collect();
+    names.sort();
+    names
+}
+
+/// The last part of where a link leads, fit to be shown.
+pub(super) fn link_name(path: &Path) -> Option<String> {
+    parse::shown(fs::read_link(path).ok()?.file_name()?.to_str()?, MAX_CHARS)
+}

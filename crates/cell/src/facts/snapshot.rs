@@ -1,0 +1,102 @@
+//! How disturbed a CPU was: read before and after a process or a block, never inside one.
+
+use oscost_model::facts::Snapshot;
+
+use super::{Roots, cgroup, reader};
+
+/// The longest `/proc/interrupts` that is read: some 100 CPUs with 400 lines. A sum over part of
+/// it would be a wrong sum, so a longer one is unknown.
+const MAX_INTERRUPTS_BYTES: usize = 512 << 10;
+
+/// `user nice system idle iowait irq softirq steal`; the guest times after them are contained in
+/// `user` and `nice`.
+const STAT_COLUMNS: usize = 8;
+
+/// Reads all that is cheap and readable.
+pub(super) fn take(roots: &Roots, cpu: u32) -> Snapshot {
+    let stat = reader::lines(&roots.at("proc/stat"));
+    let ticks = stat.and_then(|stat| ticks(&stat, cpu));
+    let pressure = reader::lines(&roots.at("proc/pressure/cpu"));
+    let interrupts = reader::whole(&roots.at("proc/interrupts"), MAX_INTERRUPTS_BYTES);
+    let loadavg = reader::value(&roots.at("proc/loadavg")).unwrap_or_default();
+    let mut load = loadavg.split_whitespace();
+    let group = cgroup::own(roots);
+    let (throttled_periods, throttled_us) =
+        group.map(|group| group.throttled()).unwrap_or_default();
+    Snapshot {
+        cpu,
+        steal_ticks: ticks.map(|(steal, _)| steal),
+        total_ticks: ticks.map(|(_, total)| total),
+        pressure_cpu_some_avg10_pct: pressure.and_then(|text| some_avg10(&text)),
+        interrupts: interrupts.and_then(|text| column_sum(&text, cpu)),
+        throttled_periods,
+        throttled_us,
+        load_1min: load.next().and_then(finite),
+        runnable_tasks: load.nth(2).and_then(|tasks| tasks.split_once('/')?.0.parse().ok()),
+    }
+}
+
+/// JSON has no word for infinity or "not a number".
+fn finite(text: &str) -> Option<f64> {
+    text.parse().ok().filter(|number: &f64| number.is_finite())
+}
+
+/// Stolen and total ticks of one CPU.
+fn ticks(stat: &str, cpu: u32) -> Option<(u64, u64)> {
+    let name = format!("cpu{cpu}");
+    let line = stat.lines().find_map(|line| line.strip_prefix(&name)?.strip_prefix(' '))?;
+    let columns = line.split_whitespace().take(STAT_COLUMNS).map(str::parse);
+    let columns: Vec<u64> = columns.collect::<Result<_, _>>().ok()?;
+    let steal = *columns.get(STAT_COLUMNS - 1)?;
+    Some((steal, columns.iter().try_fold(0, |sum: u64, ticks| sum.checked_add(*ticks))?))
+}
+
+/// `some avg10=0.07 avg60=...`, in percent.
+fn some_avg10(pressure: &str) -> Option<f64> {
+    let some = pressure.lines().find_map(|line| line.strip_prefix("some "))?;
+    some.split_whitespace().find_map(|word| word.strip_prefix("avg10=")).and_then(finite)
+}
+
+/// The sum of the column of one CPU. The first line names the CPUs that are online, so columns
+/// are not numbers of CPUs. `ERR` and `MIS` count for the machine, in the place of the first CPU.
+fn column_sum(interrupts: &str, cpu: u32) -> Option<u64> {
+    let name = format!("CPU{cpu}");
+    let mut lines = interrupts.lines();
+    let column = lines.next()?.split_whitespace().position(|word| word == name)?;
+    let of_cpus = lines.filter_map(|line| line.split_once(':'));
+    let of_cpus = of_cpus.filter(|(label, _)| !matches!(label.trim(), "ERR" | "MIS" | "Err"));
+    let counts = of_cpus
+        .filter_map(|(_, counts)| counts.split_whitespace().nth(column)?.parse::<u64>().ok());
+    counts.reduce(u64::saturating_add)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cpu_is_not_taken_for_one_with_a_longer_number() {
+        let stat =
+            "cpu  9 9 9 9 9 9 9 9 0 0\ncpu10 1 1 1 1 1 1 1 5 0 0\ncpu1 1 2 3 4 5 6 7 8 9 9\n";
+        assert_eq!(ticks(stat, 1), Some((8, 36)));
+        assert_eq!(ticks(stat, 10), Some((5, 12)));
+        assert_eq!(ticks(stat, 2), None);
+    }
+
+    #[test]
+    fn interrupts_are_summed_by_the_name_of_the_column() {
+        let text =
+            "      CPU0   CPU3\n 24:  1  20  IO-APIC 5-edge ACPI\nLOC:  4  500  Local\nERR:  7\n";
+        assert_eq!(column_sum(text, 0), Some(5));
+        assert_eq!(column_sum(text, 3), Some(520));
+        assert_eq!(column_sum(text, 1), None);
+        assert_eq!(column_sum("", 0), None);
+    }
+
+    #[test]
+    fn a_figure_that_is_no_number_is_unknown() {
+        assert_eq!(some_avg10("some avg10=0.07 avg60=0.38\nfull avg10=9\n"), Some(0.07));
+        assert_eq!(some_avg10("some avg10=inf\n"), None);
+        assert_eq!(some_avg10("full avg10=1\n"), None);
+    }
+}

@@ -1,0 +1,89 @@
+//! Control groups of both versions, and what a snapshot reads of them.
+
+use oscost_model::facts::{Bound, CgroupVersion, Facts};
+
+use super::Tree;
+use crate::facts::{disturbances_in, gather};
+
+fn quota(facts: &Facts) -> Option<Bound> {
+    facts.scheduling.cgroup_quota_milli_cpus
+}
+
+fn group(tree: Tree, folder: &str, files: &[(&str, &str)]) -> Tree {
+    let tree = tree.file(&format!("{folder}/cgroup.procs"), "");
+    files.iter().fold(tree, |tree, (name, text)| tree.file(&format!("{folder}/{name}"), text))
+}
+
+#[test]
+fn the_tightest_quota_on_the_way_up_holds() {
+    let tree = Tree::new().file("proc/self/cgroup", "0::/pod/cell\n");
+    let tree = group(tree, "sys/fs/cgroup", &[]);
+    let stat = "usage_usec 9\nnr_throttled 2\nthrottled_usec 300\n";
+    let pod = [("cpu.max", "150000 100000\n"), ("cpu.stat", stat)];
+    let tree = group(tree, "sys/fs/cgroup/pod", &pod);
+    let cell = [("cpu.max", "max 100000\n"), ("cpu.stat", "nr_throttled 1\nthrottled_usec 50\n")];
+    let tree = group(tree, "sys/fs/cgroup/pod/cell", &cell);
+    let facts = gather(&tree.roots());
+    assert_eq!(facts.scheduling.cgroup_version, Some(CgroupVersion::V2));
+    assert_eq!(quota(&facts), Some(Bound::At(1500)));
+    let snapshot = disturbances_in(&tree.roots(), 0);
+    assert_eq!((snapshot.throttled_periods, snapshot.throttled_us), (Some(3), Some(350)));
+}
+
+#[test]
+fn version_1_is_read_where_it_has_the_cpu_controller() {
+    let lines = "9:name=systemd:/\n4:cpu,cpuacct:/a\n3:cpuset:/\n0::/\n";
+    let tree = Tree::new().file("proc/self/cgroup", lines);
+    let tree = group(tree, "sys/fs/cgroup/unified", &[("cpu.stat", "nr_throttled 9\n")]);
+    let top = [("cpu.cfs_quota_us", "-1\n"), ("cpu.stat", "nr_throttled 0\nthrottled_time 0\n")];
+    let tree = group(tree, "sys/fs/cgroup/cpu,cpuacct", &top);
+    let own = [
+        ("cpu.cfs_quota_us", "50000\n"),
+        ("cpu.cfs_period_us", "100000\n"),
+        ("cpu.stat", "nr_throttled 4\nthrottled_time 7000\n"),
+    ];
+    let tree = group(tree, "sys/fs/cgroup/cpu,cpuacct/a", &own);
+    let facts = gather(&tree.roots());
+    assert_eq!(facts.scheduling.cgroup_version, Some(CgroupVersion::V1));
+    assert_eq!(quota(&facts), Some(Bound::At(500)));
+    let snapshot = disturbances_in(&tree.roots(), 0);
+    assert_eq!((snapshot.throttled_periods, snapshot.throttled_us), (Some(4), Some(7)));
+}
+
+#[test]
+fn a_path_out_of_the_namespace_is_not_followed() {
+    let tree = Tree::new().file("proc/self/cgroup", "0::/../../proc\n");
+    let tree = group(tree, "sys/fs/cgroup", &[("cpu.max", "max 100000\n")]);
+    let tree = group(tree, "proc", &[("cpu.max", "1000 100000\n")]);
+    assert_eq!(quota(&gather(&tree.roots())), Some(Bound::UNLIMITED));
+}
+
+#[test]
+fn a_quota_that_makes_no_sense_is_unknown_and_not_unlimited() {
+    for text in ["100000 0\n", "many few\n", "50000\n", "18446744073709551615 1\n", "\n"] {
+        let tree = Tree::new().file("proc/self/cgroup", "0::/\n");
+        let tree = group(tree, "sys/fs/cgroup", &[("cpu.max", text)]);
+        assert_eq!(quota(&gather(&tree.roots())), None, "{text}");
+    }
+}
+
+#[test]
+fn a_version_without_a_mount_has_a_name_and_no_quota() {
+    let tree = Tree::new().file("proc/self/cgroup", "0::/\n");
+    let facts = gather(&tree.roots());
+    assert_eq!(facts.scheduling.cgroup_version, Some(CgroupVersion::V2));
+    assert_eq!(quota(&facts), None);
+}
+
+#[test]
+fn a_snapshot_reads_ticks_pressure_and_load() {
+    let tree = Tree::new().files(&[
+        ("proc/stat", "cpu  1 1 1 1 1 1 1 1 0 0\ncpu0 750 0 626 64171 14 0 7 12 0 0\n"),
+        ("proc/pressure/cpu", "some avg10=12.50 avg60=0 avg300=0 total=4\n"),
+        ("proc/loadavg", "0.25 0.03 0.00 2/82 3963\n"),
+    ]);
+    let snapshot = disturbances_in(&tree.roots(), 0);
+    assert_eq!((snapshot.steal_ticks, snapshot.total_ticks), (Some(12), Some(65580)));
+    assert_eq!(snapshot.pressure_cpu_some_avg10_pct, Some(12.5));
+    assert_eq!((snapshot.load_1min, snapshot.runnable_tasks), (Some(0.25), Some(2)));
+}

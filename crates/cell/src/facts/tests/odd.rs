@@ -1,0 +1,110 @@
+//! Machines that tell nothing, and machines that tell nonsense.
+
+use oscost_model::facts::{Facts, Snapshot};
+
+use super::Tree;
+use crate::facts::{Roots, disturbances_in, gather};
+
+/// Every file that this room reads.
+const FILES: &[&str] = &[
+    "proc/cpuinfo",
+    "proc/cmdline",
+    "proc/interrupts",
+    "proc/loadavg",
+    "proc/meminfo",
+    "proc/pressure/cpu",
+    "proc/stat",
+    "proc/device-tree/hypervisor/compatible",
+    "proc/self/auxv",
+    "proc/self/cgroup",
+    "proc/self/limits",
+    "proc/self/status",
+    "proc/self/timerslack_ns",
+    "proc/sys/kernel/arch",
+    "proc/sys/kernel/osrelease",
+    "proc/sys/kernel/version",
+    "proc/sys/kernel/perf_event_paranoid",
+    "proc/sys/kernel/randomize_va_space",
+    "proc/sys/kernel/stack_tracer_enabled",
+    "sys/block/sda/size",
+    "sys/block/sda/device/model",
+    "sys/block/sda/queue/scheduler",
+    "sys/class/dmi/id/product_name",
+    "sys/class/net/eth0/type",
+    "sys/class/net/eth0/uevent",
+    "sys/devices/system/clocksource/clocksource0/available_clocksource",
+    "sys/devices/system/cpu/online",
+    "sys/devices/system/cpu/cpu0/cache/index0/size",
+    "sys/devices/system/cpu/vulnerabilities/meltdown",
+    "sys/fs/cgroup/cgroup.procs",
+    "sys/fs/cgroup/cpu.max",
+    "sys/fs/cgroup/cpu.stat",
+    "sys/hypervisor/type",
+    "sys/kernel/debug/sched/preempt",
+    "sys/kernel/mm/transparent_hugepage/enabled",
+    "sys/kernel/notes",
+    "sys/kernel/security/lsm",
+    "sys/kernel/tracing/current_tracer",
+    "sys/kernel/tracing/events/enable",
+];
+
+/// All bytes, many times over: longer than any file is read. The order differs by `seed`, without
+/// a random number, so that a failure can be repeated.
+fn garbage(seed: usize) -> Vec<u8> {
+    (0..700_000).map(|i: usize| (i.wrapping_mul(seed * 2 + 1) >> 3) as u8).collect()
+}
+
+#[test]
+fn an_empty_machine_is_unknown_in_all_and_harmless() {
+    let tree = Tree::new();
+    let unread = vec!["tracefs".to_string(), "/proc/self/status".to_string()];
+    assert_eq!(gather(&tree.roots()), Facts { tracers_unread: unread, ..Facts::default() });
+    let snapshot = disturbances_in(&tree.roots(), 3);
+    assert_eq!(snapshot, Snapshot { cpu: 3, ..Snapshot::default() });
+}
+
+#[test]
+fn unknown_is_null_and_no_key_is_ever_missing() {
+    let json = serde_json::to_value(Facts::default()).unwrap();
+    assert_eq!(json["cpu"]["model_name"], serde_json::Value::Null);
+    assert!(json["cpu"].as_object().unwrap().contains_key("allowed_cpus"));
+    assert_eq!(json["limits"]["open_files"], serde_json::json!({"soft": null, "hard": null}));
+}
+
+#[test]
+fn garbage_in_every_file_does_no_harm_and_is_kept_short() {
+    for seed in 0..3 {
+        let fill = |tree: Tree, file: &&str| tree.file(file, garbage(seed));
+        let tree = FILES.iter().fold(Tree::new(), fill);
+        let facts = gather(&tree.roots());
+        let json = serde_json::to_string(&(&facts, disturbances_in(&tree.roots(), 0))).unwrap();
+        assert!(json.len() < 64 << 10, "{} bytes", json.len());
+        // What is left after escaped backslashes and quotes would be a control character.
+        let escapes = json.replace(r"\\", "").replace(r#"\""#, "");
+        assert!(!escapes.contains('\\'), "{escapes}");
+        assert_eq!(facts.cpu.logical_online, None);
+    }
+}
+
+#[test]
+fn a_folder_in_the_place_of_a_file_is_unknown() {
+    let tree = FILES.iter().fold(Tree::new(), |tree, file| tree.file(&format!("{file}/x"), "1"));
+    assert_eq!(gather(&tree.roots()).os.release, None);
+}
+
+#[test]
+fn a_table_of_interrupts_that_is_too_long_is_unknown_and_not_half_a_sum() {
+    let line = " 24:          1          0  IO-APIC   5-edge      ACPI:Ged\n";
+    let text = |lines: usize| format!("           CPU0       CPU1\n{}", line.repeat(lines));
+    let tree = Tree::new().file("proc/interrupts", text(100));
+    assert_eq!(disturbances_in(&tree.roots(), 0).interrupts, Some(100));
+    let tree = tree.file("proc/interrupts", text(10_000));
+    assert_eq!(disturbances_in(&tree.roots(), 0).interrupts, None);
+}
+
+#[test]
+fn this_machine_survives_a_trip_through_json() {
+    let facts = gather(&Roots::machine());
+    let json = serde_json::to_string(&facts).unwrap();
+    assert_eq!(serde_json::from_str::<Facts>(&json).unwrap(), facts);
+}

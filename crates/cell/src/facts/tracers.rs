@@ -1,0 +1,74 @@
+//! What makes system calls slower now.
+//!
+//! One enabled event on system calls puts every task of the machine on the slow entry path.
+//! A BPF program or a perf session attached to such an event shows in no file: that is found by
+//! timing the anchors, not here.
+
+use std::path::{Path, PathBuf};
+
+use super::{Roots, parse, reader};
+
+/// Instances of the tracer that are looked into; each has events and a tracer of its own.
+const MAX_INSTANCES: usize = 16;
+
+/// What was seen, and which sources could not be read.
+pub(super) fn gather(roots: &Roots, status: &str) -> (Vec<String>, Vec<String>) {
+    let (mut seen, mut unread) = (Vec::new(), Vec::new());
+    match tracefs(roots) {
+        Some(folder) => {
+            look_into(&folder, "", &mut seen);
+            for name in reader::names(&folder.join("instances")).iter().take(MAX_INSTANCES) {
+                let shown = parse::shown(name, 64).unwrap_or_default();
+                let suffix = format!(" (instance {shown})");
+                look_into(&folder.join("instances").join(name), &suffix, &mut seen);
+            }
+        }
+        None => unread.push("tracefs".to_string()),
+    }
+    if reader::switch(&roots.at("proc/sys/kernel/stack_tracer_enabled")) == Some(true) {
+        seen.push("stack tracer".to_string());
+    }
+    match own_status(status) {
+        Some(own) => seen.extend(own),
+        None => unread.push("/proc/self/status".to_string()),
+    }
+    (seen, unread)
+}
+
+/// Root's only, on most machines; mounted inside debugfs before Linux 4.1.
+fn tracefs(roots: &Roots) -> Option<PathBuf> {
+    let folders = ["sys/kernel/tracing", "sys/kernel/debug/tracing"];
+    let readable = |folder: &PathBuf| reader::value(&folder.join("current_tracer")).is_some();
+    folders.iter().map(|folder| roots.at(folder)).find(readable)
+}
+
+/// `enable` of a group of events is 0, 1, or X when only some of them are on.
+fn look_into(folder: &Path, suffix: &str, seen: &mut Vec<String>) {
+    let tracer = reader::value(&folder.join("current_tracer"));
+    if let Some(tracer) = tracer.filter(|tracer| tracer != "nop") {
+        seen.push(format!("tracer {tracer}{suffix}"));
+    }
+    let on = |group: &str| {
+        let state = reader::value(&folder.join("events").join(group).join("enable"));
+        state.is_some_and(|state| state != "0")
+    };
+    if on("raw_syscalls") || on("syscalls") {
+        seen.push(format!("trace events on system calls{suffix}"));
+    } else if on("") {
+        seen.push(format!("trace events{suffix}"));
+    }
+}
+
+fn own_status(status: &str) -> Option<Vec<String>> {
+    let number = |key| parse::number(parse::field(status, key)?);
+    let tracer = number("TracerPid")?;
+    let mut seen = Vec::new();
+    if tracer != 0 {
+        seen.push("ptrace on this process".to_string());
+    }
+    // Mode 2 is a filter program that runs at each system call.
+    if number("Seccomp") == Some(2) {
+        seen.push("seccomp filter on this process".to_string());
+    }
+    Some(seen)
+}

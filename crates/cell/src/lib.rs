@@ -1,0 +1,6 @@
+//! The lean program that measures.
+pub mod bench;
+pub mod catalog;
+pub mod engine;
+pub mod facts;
+pub mod sys;

@@ -1,0 +1,31 @@
+//! Where a task runs.
+
+use super::Errno;
+use super::arch;
+
+/// The largest CPU number that a mask here can name; `cpu_set_t` stops at 1024.
+const MAX_CPU: u32 = 8_192;
+
+/// Pins the calling thread to one CPU.
+pub fn pin(cpu: u32) -> Result<(), Errno> {
+    if cpu >= MAX_CPU {
+        return Err(Errno::EINVAL);
+    }
+    let mut mask = [0u64; MAX_CPU as usize / 64];
+    mask[cpu as usize / 64] |= 1 << (cpu % 64);
+    // SAFETY: the kernel reads as many bytes as the mask has.
+    let result = unsafe {
+        arch::syscall(
+            libc::SYS_sched_setaffinity,
+            [0, size_of_val(&mask) as u64, mask.as_ptr() as u64, 0, 0, 0],
+        )
+    };
+    if result < 0 { Err(Errno(-result as i32)) } else { Ok(()) }
+}
+
+/// The CPU that the calling thread runs on at this moment.
+#[inline(always)]
+pub fn current_cpu() -> i32 {
+    // SAFETY: sched_getcpu takes no arguments.
+    unsafe { libc::sched_getcpu() }
+}

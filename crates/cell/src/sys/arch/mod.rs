@@ -1,0 +1,12 @@
+//! What differs between processors, in one file each: counters and fences, the system call
+//! instruction, functions to call, a chain of known latency.
+
+#[cfg(target_arch = "aarch64")]
+mod aarch64;
+#[cfg(target_arch = "x86_64")]
+mod x86_64;
+
+#[cfg(target_arch = "aarch64")]
+pub use aarch64::*;
+#[cfg(target_arch = "x86_64")]
+pub use x86_64::*;

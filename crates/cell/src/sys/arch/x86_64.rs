@@ -1,0 +1,156 @@
+//! x86-64.
+
+use std::arch::{asm, global_asm};
+
+/// The time stamp counter.
+pub mod counter {
+    use std::arch::asm;
+    use std::arch::x86_64::{__cpuid, __get_cpuid_max};
+
+    /// Reads the counter at the beginning of a timed window.
+    ///
+    /// The first fence keeps earlier instructions out of the window, the second keeps later ones
+    /// from starting before the read.
+    #[inline(always)]
+    pub fn start() -> u64 {
+        let (low, high): (u64, u64);
+        // SAFETY: RDTSC and LFENCE touch no memory; the clobber keeps the compiler from moving
+        // memory accesses over them.
+        unsafe {
+            asm!("lfence", "rdtsc", "lfence", out("rax") low, out("rdx") high,
+                 options(nostack, preserves_flags));
+        }
+        (high << 32) | low
+    }
+
+    /// Reads the counter at the end of a timed window: RDTSCP waits for all earlier instructions.
+    #[inline(always)]
+    pub fn stop() -> u64 {
+        let (low, high): (u64, u64);
+        // SAFETY: as in `start`; RDTSCP also writes ECX.
+        unsafe {
+            asm!("rdtscp", "lfence", out("rax") low, out("rdx") high, out("rcx") _,
+                 options(nostack, preserves_flags));
+        }
+        (high << 32) | low
+    }
+
+    /// Reads the counter without any order: only for finding gaps and the counter's step.
+    #[inline(always)]
+    pub fn plain() -> u64 {
+        let (low, high): (u64, u64);
+        // SAFETY: RDTSC touches no memory.
+        unsafe {
+            asm!("rdtsc", out("rax") low, out("rdx") high,
+                 options(nomem, nostack, preserves_flags));
+        }
+        (high << 32) | low
+    }
+
+    /// Why the processor itself says that its counter is no clock; `None` when it is one.
+    pub fn declared_unusable() -> Option<String> {
+        let highest = __get_cpuid_max(0x8000_0000).0;
+        // Leaves beyond the highest one answer with another leaf's bits.
+        if highest < 0x8000_0007 {
+            return Some(
+                "the processor does not describe its TSC (CPUID 8000_0007 is absent)".into(),
+            );
+        }
+        if __cpuid(0x8000_0001).edx & (1 << 27) == 0 {
+            return Some("the processor has no RDTSCP (CPUID 8000_0001 EDX bit 27)".into());
+        }
+        if __cpuid(0x8000_0007).edx & (1 << 8) == 0 {
+            return Some("the TSC is not invariant (CPUID 8000_0007 EDX bit 8)".into());
+        }
+        None
+    }
+}
+
+/// A raw system call; the result is the kernel's, a negative errno included.
+///
+/// # Safety
+/// The arguments must be what the call demands: pointers valid for what the kernel does with them.
+#[inline(always)]
+pub(in crate::sys) unsafe fn syscall(number: i64, args: [u64; 6]) -> i64 {
+    let result;
+    // SAFETY: the caller vouches for the arguments; the instruction itself writes RCX and R11.
+    unsafe {
+        asm!("syscall", inlateout("rax") number => result,
+             in("rdi") args[0], in("rsi") args[1], in("rdx") args[2],
+             in("r10") args[3], in("r8") args[4], in("r9") args[5],
+             lateout("rcx") _, lateout("r11") _, options(nostack, preserves_flags));
+    }
+    result
+}
+
+/// A raw system call without arguments: the registers that carry none are left alone.
+///
+/// # Safety
+/// The call must take no arguments.
+#[inline(always)]
+pub(in crate::sys) unsafe fn syscall0(number: i64) -> i64 {
+    let result;
+    // SAFETY: as in `syscall`.
+    unsafe {
+        asm!("syscall", inlateout("rax") number => result,
+             lateout("rcx") _, lateout("r11") _, options(nostack, preserves_flags));
+    }
+    result
+}
+
+// The callees of `procedure/call`, one name for each number of arguments: they hand back their first
+// argument. Written as assembly, so that no compiler can see through them, inline them or drop an
+// argument.
+global_asm!(
+    ".pushsection .text.oscost_callee,\"ax\",@progbits",
+    ".balign 64",
+    ".globl oscost_callee0",
+    ".type oscost_callee0,@function",
+    "oscost_callee0:",
+    ".globl oscost_callee1",
+    ".type oscost_callee1,@function",
+    "oscost_callee1:",
+    ".globl oscost_callee2",
+    ".type oscost_callee2,@function",
+    "oscost_callee2:",
+    ".globl oscost_callee3",
+    ".type oscost_callee3,@function",
+    "oscost_callee3:",
+    ".globl oscost_callee4",
+    ".type oscost_callee4,@function",
+    "oscost_callee4:",
+    ".globl oscost_callee5",
+    ".type oscost_callee5,@function",
+    "oscost_callee5:",
+    ".globl oscost_callee6",
+    ".type oscost_callee6,@function",
+    "oscost_callee6:",
+    ".globl oscost_callee7",
+    ".type oscost_callee7,@function",
+    "oscost_callee7:",
+    "mov rax, rdi",
+    "ret",
+    ".popsection",
+);
+
+/// A chain of dependent multiplications: `links` of them, three core cycles each.
+///
+/// IMUL r64 has had a latency of three cycles on every core since 2008 (Intel) and 2017 (AMD), and
+/// it is never folded away at rename, as additions of constants are on newer cores.
+#[inline(always)]
+pub fn dependent_chain(links: u64, mut value: u64) -> u64 {
+    let mut left = links / 8;
+    while left != 0 {
+        // SAFETY: register arithmetic only.
+        unsafe {
+            asm!("imul {v}, {v}", "imul {v}, {v}", "imul {v}, {v}", "imul {v}, {v}",
+                 "imul {v}, {v}", "imul {v}, {v}", "imul {v}, {v}", "imul {v}, {v}",
+                 v = inout(reg) value, options(nomem, nostack));
+        }
+        left -= 1;
+    }
+    value
+}
+
+/// Core cycles of one link of [`dependent_chain`].
+pub const CYCLES_PER_LINK: f64 = 3.0;

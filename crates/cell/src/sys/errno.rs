@@ -1,0 +1,43 @@
+//! The kernel's error numbers.
+
+use std::fmt;
+use std::io;
+
+/// Why a system call was refused.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Errno(pub i32);
+
+impl Errno {
+    /// No such file or directory.
+    pub const ENOENT: Errno = Errno(libc::ENOENT);
+    /// Interrupted system call.
+    pub const EINTR: Errno = Errno(libc::EINTR);
+    /// Invalid argument.
+    pub const EINVAL: Errno = Errno(libc::EINVAL);
+    /// No child processes.
+    pub const ECHILD: Errno = Errno(libc::ECHILD);
+
+    /// The error of the library call that just returned.
+    pub fn last() -> Self {
+        Self(io::Error::last_os_error().raw_os_error().unwrap_or(0))
+    }
+
+    /// The C library's convention: a negative result means that errno is set.
+    pub(super) fn check<T: Copy + PartialOrd + From<i8>>(result: T) -> Result<T, Errno> {
+        if result < T::from(0) { Err(Errno::last()) } else { Ok(result) }
+    }
+}
+
+impl fmt::Display for Errno {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        io::Error::from_raw_os_error(self.0).fmt(out)
+    }
+}
+
+impl std::error::Error for Errno {}
+
+impl From<io::Error> for Errno {
+    fn from(error: io::Error) -> Self {
+        Self(error.raw_os_error().unwrap_or(libc::EIO))
+    }
+}

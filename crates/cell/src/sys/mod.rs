@@ -1,0 +1,29 @@
+//! The wall between safe code and the kernel.
+//!
+//! What this room is for: the bare instructions, raw system calls, descriptors, processes and
+//! mappings that the rest of the cell uses; it is the only room with `unsafe`, each block under the
+//! sentence that makes it true. What it may not know: benchmarks, plans, events.
+
+#![expect(unsafe_code, reason = "this room is where the kernel and the processor are touched")]
+
+pub mod affinity;
+mod arch;
+pub mod call_names;
+pub mod chain;
+pub mod clock;
+mod errno;
+pub mod files;
+pub mod memory;
+pub mod opaque;
+pub mod poll;
+pub mod procedure;
+pub mod process;
+pub mod signal;
+pub mod stack;
+pub mod syscall;
+pub mod trace;
+pub mod usage;
+pub mod vdso;
+
+pub use arch::counter;
+pub use errno::Errno;

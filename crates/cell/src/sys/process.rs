@@ -1,0 +1,119 @@
+//! Processes: groups, ends, orphans.
+
+use super::Errno;
+
+/// How a child ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// By itself, with this status.
+    Exited(i32),
+    /// By this signal.
+    Killed(i32),
+}
+
+/// Orphans below the calling process become its children, so that it can end and reap them.
+pub fn become_subreaper() -> Result<(), Errno> {
+    // SAFETY: plain numbers.
+    Errno::check(unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) }).map(drop)
+}
+
+/// The calling process is killed when its parent ends. `parent` is who that was: if it has ended
+/// already, the answer is an error, and there is nobody left to measure for.
+pub fn die_with(parent: u32) -> Result<(), Errno> {
+    // SAFETY: plain numbers.
+    Errno::check(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL, 0, 0, 0) })?;
+    // SAFETY: getppid takes no arguments.
+    if unsafe { libc::getppid() } as u32 == parent { Ok(()) } else { Err(Errno(libc::ESRCH)) }
+}
+
+/// Kills every process of a group; that there is none left is no error.
+pub fn kill_group(group: u32) {
+    // SAFETY: plain numbers; 0 and 1 would be our own group and everybody's.
+    if group > 1 {
+        unsafe { libc::kill(-(group as i32), libc::SIGKILL) };
+    }
+}
+
+/// Kills one process; that it has ended already is no error.
+pub fn kill(pid: u32) {
+    if pid > 1 {
+        // SAFETY: plain numbers.
+        unsafe { libc::kill(pid as i32, libc::SIGKILL) };
+    }
+}
+
+/// Whose end to wait for.
+#[derive(Clone, Copy, Debug)]
+pub enum Whose {
+    /// This child's.
+    Child(u32),
+    /// Any child's of this group.
+    Group(u32),
+    /// Any child's.
+    Any,
+}
+
+/// Waits for an end. With `patient = false` it answers `Ok(None)` when nobody has ended yet.
+pub fn wait(whose: Whose, patient: bool) -> Result<Option<(u32, Ended)>, Errno> {
+    let target = match whose {
+        Whose::Child(pid) => pid as i32,
+        Whose::Group(group) => -(group as i32),
+        Whose::Any => -1,
+    };
+    let flags = if patient { 0 } else { libc::WNOHANG };
+    loop {
+        let mut status = 0;
+        // SAFETY: one integer is written, which is there.
+        match Errno::check(unsafe { libc::waitpid(target, &raw mut status, flags) }) {
+            Ok(0) => return Ok(None),
+            Ok(pid) if libc::WIFEXITED(status) => {
+                return Ok(Some((pid as u32, Ended::Exited(libc::WEXITSTATUS(status)))));
+            }
+            Ok(pid) if libc::WIFSIGNALED(status) => {
+                return Ok(Some((pid as u32, Ended::Killed(libc::WTERMSIG(status)))));
+            }
+            Ok(_) | Err(Errno::EINTR) => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// The children that the calling process has now, zombies too.
+pub fn children() -> Vec<u32> {
+    let me = std::process::id();
+    std::fs::read_to_string(format!("/proc/{me}/task/{me}/children"))
+        .map(|list| list.split_whitespace().filter_map(|pid| pid.parse().ok()).collect())
+        .unwrap_or_default()
+}
+
+/// fork(2), for twins: the child runs `child` and never returns from here.
+pub fn fork(child: impl FnOnce() -> i32) -> Result<u32, Errno> {
+    // SAFETY: the calling process has one thread, so the child's copy of it is whole.
+    match Errno::check(unsafe { libc::fork() })? {
+        0 => {
+            let status = child();
+            // SAFETY: ends the child at once; the parent's exit handlers are not the child's to run.
+            unsafe { libc::_exit(status) }
+        }
+        pid => Ok(pid as u32),
+    }
+}
+
+/// The version of the C library.
+pub fn libc_version() -> String {
+    #[cfg(target_env = "gnu")]
+    {
+        // SAFETY: the library hands back a string that lives for ever.
+        let version = unsafe { std::ffi::CStr::from_ptr(libc::gnu_get_libc_version()) };
+        format!("glibc {}", version.to_string_lossy())
+    }
+    #[cfg(not(target_env = "gnu"))]
+    "unknown".to_owned()
+}
+
+/// The bits of the core file limit: no cell leaves a core behind.
+pub fn forbid_core_files() {
+    let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: the kernel reads one rlimit, which is there. Lowering a limit cannot fail.
+    unsafe { libc::setrlimit(libc::RLIMIT_CORE, &raw const none) };
+}

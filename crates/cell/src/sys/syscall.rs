@@ -1,0 +1,72 @@
+//! The system calls that benchmarks make, by the bare instruction and through the C library.
+
+use super::Errno;
+use super::arch;
+use super::clock::ClockId;
+
+/// Splits the kernel's convention into result and error.
+#[inline(always)]
+fn kernel(result: i64) -> Result<i64, Errno> {
+    if result < 0 { Err(Errno(-result as i32)) } else { Ok(result) }
+}
+
+/// getppid(2) by the bare instruction.
+#[inline(always)]
+pub fn getppid() -> Result<i64, Errno> {
+    // SAFETY: getppid takes no arguments.
+    kernel(unsafe { arch::syscall0(libc::SYS_getppid) })
+}
+
+/// getppid(2) through the C library; it cannot fail.
+#[inline(always)]
+pub fn libc_getppid() -> i64 {
+    // SAFETY: getppid takes no arguments.
+    i64::from(unsafe { libc::getppid() })
+}
+
+/// `open(path, O_RDONLY)` by the bare instruction, as openat(2): aarch64 has no open(2), and the C
+/// library's open() makes the same call.
+#[inline(always)]
+pub fn open(path: &std::ffi::CStr) -> Result<i64, Errno> {
+    let at = libc::AT_FDCWD as i64 as u64;
+    // SAFETY: the path is a string with an end; the kernel only reads it.
+    kernel(unsafe {
+        arch::syscall(libc::SYS_openat, [at, path.as_ptr() as u64, libc::O_RDONLY as u64, 0, 0, 0])
+    })
+}
+
+/// close(2) by the bare instruction, of a descriptor that [`open`] gave.
+#[inline(always)]
+pub fn close(fd: i64) -> Result<i64, Errno> {
+    // SAFETY: closing a number that `open` handed out touches no memory; nobody else owns it.
+    kernel(unsafe { arch::syscall(libc::SYS_close, [fd as u64, 0, 0, 0, 0, 0]) })
+}
+
+/// `open(path, O_RDONLY)` and close through the C library.
+#[inline(always)]
+pub fn libc_open_close(path: &std::ffi::CStr) -> Result<(), Errno> {
+    // SAFETY: the path is a string with an end; the descriptor is ours alone.
+    let fd = Errno::check(unsafe { libc::open(path.as_ptr(), libc::O_RDONLY) })?;
+    // SAFETY: as above.
+    Errno::check(unsafe { libc::close(fd) }).map(drop)
+}
+
+/// clock_gettime(2) by the bare instruction; nanoseconds.
+#[inline(always)]
+pub fn clock_gettime(clock: ClockId) -> Result<u64, Errno> {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the kernel writes one timespec, which is there.
+    kernel(unsafe {
+        arch::syscall(libc::SYS_clock_gettime, [clock.0 as u64, &raw mut time as u64, 0, 0, 0, 0])
+    })?;
+    Ok(super::clock::nanoseconds(&time))
+}
+
+/// A call that no kernel knows, with a number as its only argument: a mark that a tracer sees.
+pub fn mark(value: u64) {
+    // SAFETY: prctl with an unknown option does nothing and says EINVAL.
+    let _ = unsafe { arch::syscall(libc::SYS_prctl, [MARK, value, 0, 0, 0, 0]) };
+}
+
+/// The first argument of the prctl(2) that [`mark`] makes: "osct" in ASCII, no option of any kernel.
+pub const MARK: u64 = 0x6f73_6374;

@@ -1,0 +1,112 @@
+//! ptrace(2): following a process and all it starts from one system call to the next.
+
+use super::Errno;
+
+/// What a traced task did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// It entered a system call.
+    Entry {
+        /// The call's number.
+        call: u64,
+        /// Its first two arguments.
+        args: [u64; 2],
+    },
+    /// It left one.
+    Exit,
+    /// A signal is about to reach it.
+    Signal(i32),
+    /// A new task, an exec, or a stop that is none of ours.
+    Other,
+    /// It is gone.
+    Gone(super::process::Ended),
+}
+
+/// Asks to be traced by the parent, then stops until the parent says go on.
+pub fn ask_for_tracer() -> Result<(), Errno> {
+    let none = std::ptr::null_mut::<libc::c_void>();
+    // SAFETY: plain numbers; raising SIGSTOP hands control to the tracer.
+    unsafe {
+        Errno::check(libc::ptrace(libc::PTRACE_TRACEME, 0, none, none))?;
+        Errno::check(libc::raise(libc::SIGSTOP)).map(drop)
+    }
+}
+
+/// Takes over a child that has called [`ask_for_tracer`]: follows its forks, ends it with us.
+pub fn take_over(pid: u32) -> Result<(), Errno> {
+    let mut status = 0;
+    let options = libc::PTRACE_O_TRACESYSGOOD
+        | libc::PTRACE_O_TRACEFORK
+        | libc::PTRACE_O_TRACEVFORK
+        | libc::PTRACE_O_TRACECLONE
+        | libc::PTRACE_O_TRACEEXEC
+        | libc::PTRACE_O_EXITKILL;
+    // SAFETY: one integer is written, which is there; the rest is plain numbers.
+    unsafe {
+        Errno::check(libc::waitpid(pid as i32, &raw mut status, 0))?;
+        if !libc::WIFSTOPPED(status) {
+            return Err(Errno(libc::EPERM));
+        }
+        let none = std::ptr::null_mut::<libc::c_void>();
+        Errno::check(libc::ptrace(libc::PTRACE_SETOPTIONS, pid as i32, none, options)).map(drop)
+    }
+}
+
+/// Lets a stopped task run to its next system call stop, handing it `signal` unless that is 0.
+pub fn resume(pid: u32, signal: i32) -> Result<(), Errno> {
+    let none = std::ptr::null_mut::<libc::c_void>();
+    // SAFETY: plain numbers.
+    Errno::check(unsafe { libc::ptrace(libc::PTRACE_SYSCALL, pid as i32, none, signal as usize) })
+        .map(drop)
+}
+
+/// Waits for the next stop of any traced task; `Err(ECHILD)` when there is none left.
+pub fn next() -> Result<(u32, Stop), Errno> {
+    let mut status = 0;
+    let pid = loop {
+        // SAFETY: one integer is written, which is there.
+        match Errno::check(unsafe { libc::waitpid(-1, &raw mut status, libc::__WALL) }) {
+            Err(Errno::EINTR) => {}
+            other => break other?,
+        }
+    };
+    let stop = if libc::WIFEXITED(status) {
+        Stop::Gone(super::process::Ended::Exited(libc::WEXITSTATUS(status)))
+    } else if libc::WIFSIGNALED(status) {
+        Stop::Gone(super::process::Ended::Killed(libc::WTERMSIG(status)))
+    } else if libc::WSTOPSIG(status) == libc::SIGTRAP | 0x80 {
+        system_call(pid)?
+    } else if status >> 16 != 0 || libc::WSTOPSIG(status) == libc::SIGTRAP {
+        Stop::Other
+    } else if libc::WSTOPSIG(status) == libc::SIGSTOP {
+        // A new task's first stop.
+        Stop::Other
+    } else {
+        Stop::Signal(libc::WSTOPSIG(status))
+    };
+    Ok((pid as u32, stop))
+}
+
+/// Which call a task stands at, by PTRACE_GET_SYSCALL_INFO (Linux 5.3).
+fn system_call(pid: i32) -> Result<Stop, Errno> {
+    // SAFETY: all-zero bits are a valid info, and the kernel writes at most its size; the union's
+    // member is chosen by `op`.
+    unsafe {
+        let mut info: libc::ptrace_syscall_info = std::mem::zeroed();
+        let size = size_of_val(&info);
+        Errno::check(libc::ptrace(
+            libc::PTRACE_GET_SYSCALL_INFO,
+            pid,
+            size as *mut libc::c_void,
+            &raw mut info,
+        ))?;
+        Ok(match info.op {
+            libc::PTRACE_SYSCALL_INFO_ENTRY => {
+                let entry = info.u.entry;
+                Stop::Entry { call: entry.nr, args: [entry.args[0], entry.args[1]] }
+            }
+            libc::PTRACE_SYSCALL_INFO_EXIT => Stop::Exit,
+            _ => Stop::Other,
+        })
+    }
+}

@@ -1,0 +1,138 @@
+//! System calls by name: what an op must make, and what it was seen to make.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::point::Point;
+
+/// How many of one call an op makes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Times {
+    /// So many in every op.
+    Exactly(u32),
+    /// At most so many in every op.
+    UpTo(u32),
+    /// `calls` of them in every `ops` ops.
+    Per {
+        /// The calls made.
+        calls: u32,
+        /// The ops they serve.
+        ops: u32,
+    },
+}
+
+impl Times {
+    /// The smallest and the largest number of calls that `ops` ops may make.
+    pub fn range(self, ops: u64) -> (u64, u64) {
+        match self {
+            Times::Exactly(calls) => (u64::from(calls) * ops, u64::from(calls) * ops),
+            Times::UpTo(calls) => (0, u64::from(calls) * ops),
+            Times::Per { calls, ops: per } => {
+                let (calls, per) = (u64::from(calls), u64::from(per.max(1)));
+                (calls * (ops / per), calls * ops.div_ceil(per))
+            }
+        }
+    }
+}
+
+/// One line of a definition's `calls`: which call, how often, at which points.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CallRule {
+    /// The call, by the kernel's name.
+    pub call: String,
+    /// How often an op makes it.
+    pub times: Times,
+    /// The axis values at which the rule holds; everywhere when empty.
+    pub when: Point,
+}
+
+/// What was counted on an untimed copy of a case.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CallCount {
+    /// How many ops were run under the counter.
+    pub ops: u64,
+    /// Calls made by the measured task and what it started in those ops, by name.
+    pub own: BTreeMap<String, u64>,
+    /// Calls made meanwhile by tasks that stood beside it before (a peer), by name.
+    pub peer: BTreeMap<String, u64>,
+    /// The means by which they were counted.
+    pub by: String,
+}
+
+impl CallCount {
+    /// What differs from `rules` at `point`, in words; empty when all is as the definition says.
+    pub fn surprises(&self, rules: &[CallRule], point: &Point) -> Vec<String> {
+        let mut allowed: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
+        for rule in rules.iter().filter(|rule| point.includes(&rule.when)) {
+            let (low, high) = rule.times.range(self.ops);
+            let entry = allowed.entry(&rule.call).or_default();
+            *entry = (entry.0 + low, entry.1 + high);
+        }
+        let mut surprises = Vec::new();
+        for (call, &(low, high)) in &allowed {
+            let seen = self.own.get(*call).copied().unwrap_or(0);
+            if seen < low || seen > high {
+                let want = if low == high { low.to_string() } else { format!("{low} to {high}") };
+                surprises.push(format!("{seen} {call} in {} ops, not {want}", self.ops));
+            }
+        }
+        for (call, seen) in self.own.iter().filter(|(call, _)| !allowed.contains_key(call.as_str()))
+        {
+            surprises.push(format!("{seen} {call} in {} ops, not 0", self.ops));
+        }
+        surprises
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rule(call: &str, times: Times) -> CallRule {
+        CallRule { call: call.into(), times, when: Point::none() }
+    }
+
+    fn count(own: &[(&str, u64)]) -> CallCount {
+        let own = own.iter().map(|&(call, seen)| (call.to_owned(), seen)).collect();
+        CallCount { ops: 23, own, ..CallCount::default() }
+    }
+
+    #[test]
+    fn exact_counts_must_match_and_strangers_are_named() {
+        let rules = [rule("getppid", Times::Exactly(1))];
+        let at = Point::none();
+        assert_eq!(count(&[("getppid", 23)]).surprises(&rules, &at), Vec::<String>::new());
+        assert_eq!(
+            count(&[("getppid", 22)]).surprises(&rules, &at),
+            ["22 getppid in 23 ops, not 23"]
+        );
+        assert_eq!(count(&[]).surprises(&rules, &at), ["0 getppid in 23 ops, not 23"]);
+        assert_eq!(
+            count(&[("getppid", 23), ("brk", 1)]).surprises(&rules, &at),
+            ["1 brk in 23 ops, not 0"]
+        );
+    }
+
+    #[test]
+    fn a_rule_holds_only_at_its_points() {
+        let mut only_raw = rule("clock_gettime", Times::Exactly(1));
+        only_raw.when = Point::none().with("via", "raw");
+        let rules = [only_raw];
+        let raw = Point::none().with("via", "raw");
+        let vdso = Point::none().with("via", "vdso");
+        assert_eq!(count(&[("clock_gettime", 23)]).surprises(&rules, &raw).len(), 0);
+        assert_eq!(count(&[]).surprises(&rules, &vdso).len(), 0);
+        assert_eq!(count(&[("clock_gettime", 23)]).surprises(&rules, &vdso).len(), 1);
+    }
+
+    #[test]
+    fn shared_calls_may_round_either_way() {
+        assert_eq!(Times::Per { calls: 1, ops: 32 }.range(23), (0, 1));
+        assert_eq!(Times::UpTo(2).range(23), (0, 46));
+    }
+}

@@ -1,0 +1,152 @@
+//! What a cell is told to do, and what it brings back.
+
+use serde::{Deserialize, Serialize};
+
+use crate::case::Case;
+use crate::clock::Calibration;
+
+/// All that one cell must know. No cell tunes itself: what its pilot found stands in here.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CellSpec {
+    /// What is measured.
+    pub subject: Subject,
+    /// Where all its randomness comes from: jitter, environment and stack padding.
+    pub seed: u64,
+    /// The CPU it is pinned to; `None` leaves it where the scheduler puts it.
+    pub cpu: Option<u32>,
+    /// Its clock, calibrated once for the whole run.
+    pub clock: Calibration,
+    /// How many things are compared within it: 1, or 2 to 3 fork twins.
+    pub arms: u8,
+    /// How many workers share the work; 1 for now.
+    pub workers: u16,
+    /// What it does with its subject.
+    pub task: Task,
+    /// After so many milliseconds the supervisor ends it and reports `timed-out`.
+    pub timeout_ms: u64,
+}
+
+/// What a cell measures.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Subject {
+    /// A benchmark at a point.
+    Case(Case),
+}
+
+/// What a cell does with its subject.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Task {
+    /// Finds mode, ops per batch and batch length for all later cells.
+    Pilot {
+        /// Interruptions longer than 5 us in a second, as the probe found them.
+        interruptions_per_s: f64,
+    },
+    /// Times batches as the pilot found them.
+    Measure(BatchPlan),
+    /// Runs some ops untimed, so that a tracer can count their calls.
+    Count {
+        /// Ops before the counting starts.
+        warm_ops: u64,
+        /// Ops that are counted.
+        ops: u64,
+    },
+}
+
+/// How an op is timed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum Mode {
+    /// Unrolled: batches of 1, 2, 4 and 8 copies of the op; the slope is the op without its loop.
+    U,
+    /// Batched: many ops between two clock reads.
+    B,
+    /// Single shots: one op between two clock reads.
+    S,
+    /// Cold: one op between two clock reads, after an untimed eviction each time.
+    C,
+    /// Throughput: the slope of time against bytes moved.
+    T,
+}
+
+impl Mode {
+    /// The letter of the mode.
+    pub fn text(self) -> &'static str {
+        match self {
+            Mode::U => "U",
+            Mode::B => "B",
+            Mode::S => "S",
+            Mode::C => "C",
+            Mode::T => "T",
+        }
+    }
+
+    /// Whether the figure is the slope over a group of batches, not a batch's own quotient.
+    pub fn is_slope(self) -> bool {
+        matches!(self, Mode::U | Mode::T)
+    }
+
+    /// Whether a sample is one op, so that quantiles are quantiles of ops.
+    pub fn is_single_shot(self) -> bool {
+        matches!(self, Mode::S | Mode::C)
+    }
+}
+
+/// What the pilot found, and every later cell of the case obeys.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct BatchPlan {
+    /// How the op is timed.
+    pub mode: Mode,
+    /// Turns of the loop in a batch; in mode T the bytes of the smallest batch.
+    pub turns: u64,
+    /// Copies of the op in a turn, one batch of a group for each; `[1]` outside U and T.
+    pub copies: Vec<u32>,
+    /// Groups of batches in a cell; odd, so that the median is one of them.
+    pub groups: u32,
+    /// The length that the longest batch of a group aims at, in nanoseconds.
+    pub batch_ns: f64,
+    /// The clock is so coarse, or interruptions so frequent, that no batch length suits both.
+    pub coarse_clock: bool,
+}
+
+/// One timed batch. Raw ticks travel; they become time when they are reported.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Sample {
+    /// Which of the things compared within the cell.
+    pub arm: u8,
+    /// The group, or the round of fork twins, that it belongs to.
+    pub round: u32,
+    /// Its place in the cell's order.
+    pub batch: u32,
+    /// Ops in it (mode T: bytes).
+    pub n: u64,
+    /// Ticks from START to STOP; signed, since nothing is clamped.
+    pub ticks: i64,
+    /// CPU time of the thread around it, in nanoseconds.
+    pub cpu_ns: u64,
+    /// Involuntary switches around it (`ru_nivcsw`).
+    pub involuntary_switches: u32,
+    /// Major faults around it (`ru_majflt`).
+    pub major_faults: u32,
+    /// It ended on another CPU than it began on.
+    pub migrated: bool,
+}
+
+/// What a cell brings back beside its samples: signals of disturbance over its whole timed part.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Disturbance {
+    /// Wall time from the first batch to the last, in nanoseconds.
+    pub wall_ns: u64,
+    /// CPU time of the thread meanwhile, in nanoseconds.
+    pub cpu_ns: u64,
+    /// Time ready but not running, in nanoseconds (`/proc/thread-self/schedstat`, second field).
+    pub run_delay_ns: Option<u64>,
+    /// Time that the hypervisor took from this CPU, in ticks of USER_HZ (`/proc/stat`).
+    pub steal_ticks: Option<u64>,
+    /// Throttled periods of the cgroup's CPU quota (`cpu.stat`).
+    pub throttled_periods: Option<u64>,
+}

@@ -1,0 +1,92 @@
+//! Clocks: their kinds, what is known of one, and how its ticks become nanoseconds.
+
+use serde::{Deserialize, Serialize};
+
+/// Where a tick comes from. The kind sets the unit: instructions are never turned into time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum ClockKind {
+    /// The processor's counter, read between fences (x86-64: TSC, aarch64: CNTVCT_EL0).
+    Tsc,
+    /// `clock_gettime(CLOCK_MONOTONIC_RAW)` through the vDSO; a tick is a nanosecond.
+    Vdso,
+    /// The same clock by a forced system call; a tick is a nanosecond.
+    Syscall,
+    /// Instructions that an emulator counts; a tick is an instruction.
+    Instructions,
+}
+
+impl ClockKind {
+    /// The kind as the record spells it.
+    pub fn text(self) -> &'static str {
+        match self {
+            ClockKind::Tsc => "tsc",
+            ClockKind::Vdso => "vdso",
+            ClockKind::Syscall => "syscall",
+            ClockKind::Instructions => "instructions",
+        }
+    }
+}
+
+/// Whether a clock may be used on this machine, and if not, why.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ClockVerdict {
+    /// The clock that was looked at.
+    pub kind: ClockKind,
+    /// Why it cannot be used; null when it can.
+    pub unusable_because: Option<String>,
+}
+
+/// One moment read on two clocks: ticks, and CLOCK_MONOTONIC_RAW in nanoseconds.
+///
+/// The best of 50 readings is kept, the one with the smallest distance between its two tick reads.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ClockSync {
+    /// Middle of the two tick reads, in ticks.
+    pub ticks: u64,
+    /// CLOCK_MONOTONIC_RAW between them, in nanoseconds.
+    pub raw_ns: u64,
+    /// Distance of the two tick reads, in ticks: the moment is known to half of this.
+    pub width_ticks: u64,
+}
+
+impl ClockSync {
+    /// The clock's rate from here to `later` in ticks per nanosecond; `None` if no time lies between.
+    pub fn ticks_per_ns(&self, later: &ClockSync) -> Option<f64> {
+        let ns = later.raw_ns.checked_sub(self.raw_ns).filter(|&ns| ns > 0)?;
+        let ticks = later.ticks.checked_sub(self.ticks).filter(|&ticks| ticks > 0)?;
+        Some(ticks as f64 / ns as f64)
+    }
+
+    /// The bound on the relative error of [`Self::ticks_per_ns`].
+    pub fn rate_error(&self, later: &ClockSync) -> f64 {
+        let widths = (self.width_ticks + later.width_ticks) as f64 / 2.0;
+        widths / (later.ticks.saturating_sub(self.ticks).max(1)) as f64
+    }
+}
+
+/// What a measurement must know of its clock.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Calibration {
+    /// The clock these figures are of.
+    pub kind: ClockKind,
+    /// Its rate, in ticks per nanosecond of CLOCK_MONOTONIC_RAW.
+    pub ticks_per_ns: f64,
+    /// q: the step of the clock, in ticks.
+    pub quantum_ticks: f64,
+    /// c_in: what an empty timed interval shows, in ticks (a mean: the only unbiased figure).
+    pub inside_ticks: f64,
+    /// c_tot: what a START and STOP pair costs the program, in ticks.
+    pub pair_ticks: f64,
+}
+
+impl Calibration {
+    /// Ticks as nanoseconds.
+    pub fn ns(&self, ticks: f64) -> f64 {
+        ticks / self.ticks_per_ns
+    }
+}

@@ -1,0 +1,299 @@
+//! What is known of a machine before anything is timed on it, and how disturbed a CPU was.
+//!
+//! The cell fills it, the tool judges it. Null means "could not be read": it is not 0, "" or an
+//! empty list. Host names, addresses and serial numbers have no field here.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// One machine, as the process that measures sees it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Facts {
+    /// The processor.
+    pub cpu: Cpu,
+    /// Caches of the first CPU that is online; empty when sysfs does not describe them.
+    pub caches: Vec<Cache>,
+    /// Memory, its pages and nodes.
+    pub memory: Memory,
+    /// Block devices that hold anything, by name.
+    pub disks: Vec<Disk>,
+    /// Network cards, equal ones once.
+    pub network: Vec<NetworkCard>,
+    /// The kernel.
+    pub os: Os,
+    /// What this process may use at most.
+    pub limits: Limits,
+    /// `none`, `kvm`, `xen`, `hyper-v`, `qemu`, ...; `unnamed` if a hypervisor hides its name.
+    pub virtualization: Option<String>,
+    /// Each processor flaw, and what is done about it (`/sys/.../cpu/vulnerabilities/*`).
+    pub mitigations: BTreeMap<String, String>,
+    /// What moves, stops or slows a running thread.
+    pub scheduling: Scheduling,
+    /// What the kernel checks, hides or forbids.
+    pub security: Security,
+    /// What slows system calls now. An empty list is no proof: BPF and perf show in no file.
+    pub tracers: Vec<String>,
+    /// Sources of `tracers` that could not be read here (`tracefs`, `/proc/self/status`).
+    pub tracers_unread: Vec<String>,
+}
+
+/// The processor: the first block of `/proc/cpuinfo` and the topology in sysfs.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Cpu {
+    /// `model name`; aarch64 has none.
+    pub model_name: Option<String>,
+    /// `vendor_id`; on aarch64 `CPU implementer` (0x41 is Arm).
+    pub vendor: Option<String>,
+    /// `cpu family`; on aarch64 `CPU architecture`.
+    pub family: Option<u32>,
+    /// `model`; on aarch64 `CPU part`.
+    pub model: Option<u32>,
+    /// `stepping`; on aarch64 16 x `CPU variant` + `CPU revision`, so r3p1 is 49.
+    pub stepping: Option<u32>,
+    /// `microcode`, as the kernel writes it.
+    pub microcode: Option<String>,
+    /// Those of `flags` (aarch64: `Features`) that bear on a cost or on a clock.
+    pub flags: Option<Vec<String>>,
+    /// CPUs that are online (`/sys/devices/system/cpu/online`).
+    pub logical_online: Option<u32>,
+    /// Cores with a CPU online (`topology/core_cpus_list`).
+    pub cores: Option<u32>,
+    /// Packages with a CPU online (`topology/package_cpus_list`).
+    pub sockets: Option<u32>,
+    /// CPUs this process may run on (`Cpus_allowed_list` of `/proc/self/status`).
+    pub allowed_cpus: Option<Vec<u32>>,
+}
+
+/// One cache (`/sys/devices/system/cpu/cpu*/cache/index*`).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Cache {
+    /// 1 is next to the core.
+    pub level: Option<u32>,
+    /// `Data`, `Instruction` or `Unified`.
+    pub kind: Option<String>,
+    /// Size in KiB.
+    pub size_kib: Option<u64>,
+    /// Ways of associativity.
+    pub ways: Option<u32>,
+    /// Line length in bytes.
+    pub line_bytes: Option<u32>,
+    /// CPUs that share it.
+    pub shared_cpus: Option<Vec<u32>>,
+}
+
+/// Memory, its pages and nodes.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Memory {
+    /// `MemTotal` of `/proc/meminfo`, in KiB.
+    pub total_kib: Option<u64>,
+    /// `SwapTotal` of `/proc/meminfo`, in KiB.
+    pub swap_total_kib: Option<u64>,
+    /// Page size in bytes (`AT_PAGESZ` in `/proc/self/auxv`).
+    pub page_bytes: Option<u64>,
+    /// `Hugepagesize` of `/proc/meminfo`, in KiB.
+    pub huge_page_kib: Option<u64>,
+    /// `always`, `madvise` or `never` (`/sys/kernel/mm/transparent_hugepage/enabled`).
+    pub transparent_huge_pages: Option<String>,
+    /// How hard a fault looks for a huge page (`/sys/kernel/mm/transparent_hugepage/defrag`).
+    pub transparent_huge_page_defrag: Option<String>,
+    /// NUMA nodes online (`/sys/devices/system/node/online`).
+    pub numa_nodes: Option<u32>,
+}
+
+/// One block device (`/sys/block/*`).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Disk {
+    /// The kernel's name: `vda`, `nvme0n1`.
+    pub name: String,
+    /// What its maker calls it (`device/model`); virtio disks have none.
+    pub model: Option<String>,
+    /// Size in bytes (`size`, which counts 512-byte sectors).
+    pub size_bytes: Option<u64>,
+    /// Whether it says that it rotates (`queue/rotational`); virtual disks often do.
+    pub rotational: Option<bool>,
+    /// The I/O scheduler in use (`queue/scheduler`).
+    pub scheduler: Option<String>,
+}
+
+/// Network cards of one sort (`/sys/class/net/*`). No name, for it can hold a MAC address.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct NetworkCard {
+    /// `loopback`, `physical` (a VM's card too), `wireless`, `virtual`, or its `DEVTYPE`: `bridge`.
+    pub kind: String,
+    /// The kernel's driver (`device/driver`); devices of software have none.
+    pub driver: Option<String>,
+    /// Link speed in Mbit/s (`speed`); unknown while the link is down.
+    pub speed_mbps: Option<u64>,
+    /// Largest packet in bytes (`mtu`).
+    pub mtu_bytes: Option<u64>,
+    /// How many cards are equal in all of the above.
+    pub count: u32,
+}
+
+/// The kernel.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Os {
+    /// As `uname -r` says it (`/proc/sys/kernel/osrelease`).
+    pub release: Option<String>,
+    /// As `uname -v` says it (`/proc/sys/kernel/version`).
+    pub version: Option<String>,
+    /// GNU build id in hexadecimal (`/sys/kernel/notes`): equal only for the same kernel image.
+    pub build_id: Option<String>,
+    /// `/proc/sys/kernel/arch`, since Linux 6.1; before, what this program was built for.
+    pub arch: Option<String>,
+    /// `/proc/cmdline`; `***` stands for what identifies a machine, and for init's part after `--`.
+    pub cmdline: Option<String>,
+    /// Ticks per second: by the resolution of the coarse clock, else by `/boot/config-*`.
+    pub hz: Option<u32>,
+    /// Security modules in the order they are asked (`/sys/kernel/security/lsm`).
+    pub lsm: Option<Vec<String>>,
+}
+
+/// What this process may use at most (`/proc/self/limits`).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Limits {
+    /// `RLIMIT_NOFILE`: open file descriptors.
+    pub open_files: Limit,
+    /// `RLIMIT_MEMLOCK`, in bytes.
+    pub locked_memory_bytes: Limit,
+    /// `RLIMIT_NPROC`: processes and threads of this user.
+    pub processes: Limit,
+    /// `RLIMIT_AS`, in bytes.
+    pub address_space_bytes: Limit,
+    /// `RLIMIT_STACK`, in bytes.
+    pub stack_bytes: Limit,
+}
+
+/// Both halves of a limit, in the unit its field names.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Limit {
+    /// What holds now.
+    pub soft: Option<Bound>,
+    /// How far the soft half may be raised.
+    pub hard: Option<Bound>,
+}
+
+/// A number or the word `unlimited`; unknown is null and neither of the two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(untagged)]
+pub enum Bound {
+    /// At most this many.
+    At(u64),
+    /// No bound.
+    Unlimited(Unlimited),
+}
+
+impl Bound {
+    /// No bound.
+    pub const UNLIMITED: Bound = Bound::Unlimited(Unlimited::Unlimited);
+}
+
+/// The word for "no bound": an enum, so that JSON holds the word and not a null.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Unlimited {
+    /// No bound.
+    Unlimited,
+}
+
+/// What moves, stops or slows a running thread.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Scheduling {
+    /// `none`, `voluntary`, `full`, `lazy` or `rt` (`/sys/kernel/debug/sched/preempt`, `preempt=`);
+    /// `full-or-lazy` or `dynamic` where `uname -v` shows how the kernel was built, and no more.
+    pub preempt: Option<String>,
+    /// Whether two threads share a core (`/sys/devices/system/cpu/smt/active`).
+    pub smt_active: Option<bool>,
+    /// CPUs kept out of load balancing (`/sys/devices/system/cpu/isolated`).
+    pub isolated_cpus: Option<Vec<u32>>,
+    /// CPUs without a tick while one task runs (`/sys/devices/system/cpu/nohz_full`).
+    pub nohz_full_cpus: Option<Vec<u32>>,
+    /// Frequency governor of the first allowed CPU (`cpufreq/scaling_governor`).
+    pub governor: Option<String>,
+    /// Whether the clock may rise above nominal (`cpufreq/boost`, `intel_pstate/no_turbo`).
+    pub boost: Option<bool>,
+    /// What puts an idle CPU to sleep (`cpuidle/current_driver`).
+    pub idle_driver: Option<String>,
+    /// What chooses how deep (`cpuidle/current_governor`): a wake-up across CPUs pays for it.
+    pub idle_governor: Option<String>,
+    /// The kernel's clock (`current_clocksource`).
+    pub clocksource: Option<String>,
+    /// Clocks it could use (`available_clocksource`).
+    pub clocksources_available: Option<Vec<String>>,
+    /// How late a timer of this process may be, in ns (`/proc/self/timerslack_ns`).
+    pub timer_slack_ns: Option<u64>,
+    /// Which version of control groups shares out this process's CPU time (`/proc/self/cgroup`).
+    pub cgroup_version: Option<CgroupVersion>,
+    /// Tightest quota of own and higher groups, in 1/1000 CPU (`cpu.max`, `cpu.cfs_quota_us`).
+    pub cgroup_quota_milli_cpus: Option<Bound>,
+}
+
+/// A version of control groups.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum CgroupVersion {
+    /// A hierarchy for each controller.
+    V1,
+    /// One hierarchy.
+    V2,
+}
+
+/// What the kernel checks, hides or forbids.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Security {
+    /// 0 off, 1 without the heap, 2 all (`/proc/sys/kernel/randomize_va_space`).
+    pub address_randomization: Option<u32>,
+    /// From -1, everything, to 2 or more, no kernel (`/proc/sys/kernel/perf_event_paranoid`).
+    pub perf_event_paranoid: Option<i32>,
+    /// 0 no, 1 until reboot, 2 yes (`/proc/sys/kernel/unprivileged_bpf_disabled`).
+    pub unprivileged_bpf_disabled: Option<u32>,
+    /// 0 any process of a user may ptrace, 1 parents, 2 root, 3 none (`yama/ptrace_scope`).
+    pub yama_ptrace_scope: Option<u32>,
+    /// Of this process: 0 off, 1 strict, 2 filter (`Seccomp` in `/proc/self/status`).
+    pub seccomp_mode: Option<u32>,
+    /// Filters on this process (`Seccomp_filters` in `/proc/self/status`, Linux 5.9).
+    pub seccomp_filters: Option<u32>,
+    /// Of this process (`Speculation_Store_Bypass` in `/proc/self/status`).
+    pub speculation_store_bypass: Option<String>,
+    /// Of this process (`SpeculationIndirectBranch` in `/proc/self/status`).
+    pub speculation_indirect_branch: Option<String>,
+}
+
+/// How disturbed one CPU was until now. Counters only rise: subtract two of these.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Snapshot {
+    /// The CPU that was asked about.
+    pub cpu: u32,
+    /// Time the hypervisor gave to others, in 1/100 s (`/proc/stat`, `steal` of this CPU).
+    pub steal_ticks: Option<u64>,
+    /// All time of this CPU, idle and stolen time included, in 1/100 s (`/proc/stat`).
+    pub total_ticks: Option<u64>,
+    /// Share of the last 10 s in which some task waited, in % (`/proc/pressure/cpu`).
+    pub pressure_cpu_some_avg10_pct: Option<f64>,
+    /// Interrupts this CPU took (`/proc/interrupts`, the sum of its column).
+    pub interrupts: Option<u64>,
+    /// Periods in which the own control group or one above it ran out of quota (`nr_throttled`).
+    pub throttled_periods: Option<u64>,
+    /// Time they then had to wait, in us, all CPUs together (`throttled_usec` of `cpu.stat`).
+    pub throttled_us: Option<u64>,
+    /// Tasks that ran or waited to run, mean of about one minute (`/proc/loadavg`).
+    pub load_1min: Option<f64>,
+    /// Tasks that run or wait to run now, this one included (`/proc/loadavg`).
+    pub runnable_tasks: Option<u64>,
+}

@@ -1,0 +1,175 @@
+//! The journal: what happened in a run, in order, as it happened.
+//!
+//! The run only appends to it. The terminal, the store and a replay are listeners, and the record
+//! is a pure function of the journal: the same journal gives the same record, to the byte.
+
+use serde::{Deserialize, Serialize};
+
+use crate::calls::CallCount;
+use crate::case::Case;
+use crate::cell::{BatchPlan, Disturbance, Sample};
+use crate::clock::{Calibration, ClockSync};
+use crate::definition::Definition;
+use crate::protocol::CpuProbe;
+use crate::record::{Machine, PlaceOf, RowOutcome, Settings, Tool};
+
+/// One thing that happened.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "entry")]
+pub enum Entry {
+    /// The run began.
+    Started(Box<Started>),
+    /// A machine was met.
+    Met {
+        /// Its facts, its clock not known yet.
+        machine: Box<Machine>,
+        /// What was attached to its system or to the cells.
+        tracers: Vec<String>,
+    },
+    /// Its CPUs were probed, and one was chosen.
+    Surveyed {
+        /// The machine's id.
+        machine: String,
+        /// What the probe saw.
+        probe: Vec<CpuProbe>,
+        /// The CPU that was chosen.
+        cpu: Option<u32>,
+    },
+    /// Its clock was calibrated: once at the start, once at the end.
+    Calibrated {
+        /// The machine's id.
+        machine: String,
+        /// Rate, step and cost.
+        calibration: Calibration,
+        /// The moment.
+        sync: ClockSync,
+        /// Why better clocks were passed over.
+        passed_over: Vec<String>,
+    },
+    /// What will be measured.
+    Planned {
+        /// The rows, in the order of the record.
+        rows: Vec<PlannedRow>,
+    },
+    /// A row's pilot came back.
+    Piloted {
+        /// The row's index.
+        row: u32,
+        /// How its cells time their ops.
+        plan: BatchPlan,
+    },
+    /// A cell came back.
+    Cell {
+        /// The row's index.
+        row: u32,
+        /// What it was measured for.
+        phase: Phase,
+        /// When it came back, in seconds from the start of the run.
+        at_s: f64,
+        /// What it brought.
+        outcome: CellOutcome,
+    },
+    /// A row's calls were counted.
+    Counted {
+        /// The row's index.
+        row: u32,
+        /// The calls.
+        count: CallCount,
+    },
+    /// A row's calls could not be counted.
+    NotCounted {
+        /// The row's index.
+        row: u32,
+        /// Why.
+        why: String,
+    },
+    /// A row will not be measured any further.
+    GivenUp {
+        /// The row's index.
+        row: u32,
+        /// `skipped`, `failed` or `timed-out`.
+        outcome: RowOutcome,
+        /// Why.
+        reason: String,
+    },
+    /// A row has enough repetitions.
+    Settled {
+        /// The row's index.
+        row: u32,
+        /// Whether the precision that was asked for was reached.
+        converged: bool,
+    },
+    /// The run ended by itself or on Ctrl-C.
+    Ended {
+        /// RFC 3339, UTC.
+        at: String,
+        /// Whether everything that was asked for was done.
+        complete: bool,
+    },
+}
+
+/// How a run began.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Started {
+    /// A UUID, version 7.
+    pub id: String,
+    /// RFC 3339, UTC.
+    pub at: String,
+    /// The user's own words.
+    pub label: Option<String>,
+    /// The command line.
+    pub command: Vec<String>,
+    /// The programs that measure.
+    pub tool: Tool,
+    /// What was asked for.
+    pub settings: Settings,
+}
+
+/// A row to come.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PlannedRow {
+    /// The case.
+    pub case: Case,
+    /// Its benchmark, as the cell defined it at the time.
+    pub definition: Definition,
+    /// Where it will be measured.
+    pub place: PlaceOf,
+    /// Whether the user asked for it; an anchor is measured all the same.
+    pub asked: bool,
+    /// Whether it is an anchor.
+    pub anchor: bool,
+}
+
+/// What a cell is measured for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Phase {
+    /// An anchor before the first round.
+    Before,
+    /// A round that only fixes how many repetitions the real rounds get (`--thorough`).
+    Trial(u32),
+    /// A round.
+    Round(u32),
+    /// An anchor after the last round.
+    After,
+}
+
+/// What a cell brought.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CellOutcome {
+    /// Batches.
+    Sampled {
+        /// The batches, in order.
+        samples: Vec<Sample>,
+        /// What disturbed them.
+        disturbance: Disturbance,
+    },
+    /// Nothing.
+    Lost {
+        /// `failed` or `timed-out`.
+        outcome: RowOutcome,
+        /// Why.
+        reason: String,
+    },
+}

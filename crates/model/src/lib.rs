@@ -1,0 +1,20 @@
+//! Plain data that the tool and the measuring cell both speak.
+//!
+//! What this room is for: the words of the project as types, and the text forms in which they
+//! travel (JSON lines between tool and supervisor, the record, the journal). What it may not know:
+//! how anything is measured, stored or shown. It does no input or output.
+
+pub mod calls;
+pub mod case;
+pub mod cell;
+pub mod clock;
+pub mod definition;
+pub mod facts;
+pub mod hash;
+pub mod journal;
+pub mod place;
+pub mod point;
+pub mod protocol;
+pub mod record;
+pub mod seed;
+pub mod unit;

@@ -1,0 +1,210 @@
+//! Places: treatments at a reach, and their text form.
+//!
+//! `PLACE = [TREATMENT[+TREATMENT]...@]REACH`, or treatments alone (reach `local`), or a reach
+//! alone. In a treatment's value a literal `+` or `@` is `%2B`, `%40`; `append=` of a `vm:` reach
+//! takes the rest of the text.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// How a cell gets to the machine it measures, as text.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Reach {
+    /// This machine.
+    Local,
+    /// Another machine, over the system's ssh: `[user@]HOST`.
+    Ssh(String),
+    /// A kernel booted under an emulator: the text behind `vm:`.
+    Vm(String),
+    /// Canned answers from a file; for tests of everything that comes after a measurement.
+    Fake(String),
+}
+
+/// Something done to the measured process or its system.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Treatment {
+    /// Its name.
+    pub name: String,
+    /// What stands behind `=`, with `%2B` and `%40` undone.
+    pub value: Option<String>,
+}
+
+/// Treatments at a reach.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Place {
+    /// What is done, in order.
+    pub treatments: Vec<Treatment>,
+    /// Where.
+    pub reach: Reach,
+}
+
+/// Why a text is no place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PlaceError {
+    /// There is nothing.
+    Empty,
+    /// A name is not in lower-case letters, digits and dashes.
+    BadName(String),
+    /// A reach that wants something behind its colon has nothing.
+    NoHost(String),
+}
+
+impl fmt::Display for PlaceError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PlaceError::Empty => out.write_str("a place is empty"),
+            PlaceError::BadName(name) => write!(out, "`{name}` is no treatment and no reach"),
+            PlaceError::NoHost(reach) => write!(out, "`{reach}` names nothing behind its colon"),
+        }
+    }
+}
+
+impl std::error::Error for PlaceError {}
+
+impl Place {
+    /// This machine, untreated.
+    pub fn local() -> Self {
+        Self { treatments: vec![], reach: Reach::Local }
+    }
+
+    /// Reads a place as it is typed.
+    pub fn parse(text: &str) -> Result<Place, PlaceError> {
+        if text.is_empty() {
+            return Err(PlaceError::Empty);
+        }
+        if let Some(reach) = Reach::parse(text)? {
+            return Ok(Place { treatments: vec![], reach });
+        }
+        // A value's own `@` is written %40, so the first one ends the treatments; an ssh reach may
+        // hold another.
+        let (treatments, reach) = match text.split_once('@') {
+            Some((treatments, reach)) => {
+                let found = Reach::parse(reach)?;
+                (treatments, found.ok_or_else(|| PlaceError::BadName(reach.to_owned()))?)
+            }
+            None => (text, Reach::Local),
+        };
+        let treatments = treatments.split('+').map(Treatment::parse).collect::<Result<_, _>>()?;
+        Ok(Place { treatments, reach })
+    }
+}
+
+impl Reach {
+    /// Reads a reach; `Ok(None)` when the text names none.
+    fn parse(text: &str) -> Result<Option<Reach>, PlaceError> {
+        let (name, rest) = text.split_once(':').unwrap_or((text, ""));
+        let behind = |make: fn(String) -> Reach| match rest {
+            "" => Err(PlaceError::NoHost(text.to_owned())),
+            rest => Ok(Some(make(rest.to_owned()))),
+        };
+        match name {
+            "local" if rest.is_empty() && !text.contains(':') => Ok(Some(Reach::Local)),
+            "ssh" => behind(Reach::Ssh),
+            "vm" => behind(Reach::Vm),
+            "fake" => behind(Reach::Fake),
+            _ => Ok(None),
+        }
+    }
+}
+
+impl Treatment {
+    fn parse(text: &str) -> Result<Treatment, PlaceError> {
+        let (name, value) = match text.split_once('=') {
+            Some((name, value)) => (name, Some(value)),
+            None => (text, None),
+        };
+        let good = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+        if name.is_empty() || !name.bytes().all(good) {
+            return Err(PlaceError::BadName(text.to_owned()));
+        }
+        let value = value.map(|value| value.replace("%2B", "+").replace("%40", "@"));
+        Ok(Treatment { name: name.to_owned(), value })
+    }
+}
+
+impl fmt::Display for Reach {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Reach::Local => out.write_str("local"),
+            Reach::Ssh(host) => write!(out, "ssh:{host}"),
+            Reach::Vm(kernel) => write!(out, "vm:{kernel}"),
+            Reach::Fake(file) => write!(out, "fake:{file}"),
+        }
+    }
+}
+
+impl fmt::Display for Treatment {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.name)?;
+        match &self.value {
+            Some(value) => write!(out, "={}", value.replace('+', "%2B").replace('@', "%40")),
+            None => Ok(()),
+        }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, treatment) in self.treatments.iter().enumerate() {
+            let plus = if index == 0 { "" } else { "+" };
+            write!(out, "{plus}{treatment}")?;
+        }
+        match (&self.treatments[..], &self.reach) {
+            ([], reach) => write!(out, "{reach}"),
+            (_, Reach::Local) => Ok(()),
+            (_, reach) => write!(out, "@{reach}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn the_places_of_the_design_read_back() {
+        for text in [
+            "local",
+            "ph",
+            "seccomp=docker+nice=5",
+            "ptrace@ssh:db1",
+            "vm:6.12,append=mitigations=off",
+            "ssh:joe@db1",
+            "nice=5@ssh:joe@db1",
+            "cmd=a%2Bb%40c",
+        ] {
+            assert_eq!(Place::parse(text).unwrap().to_string(), text);
+        }
+    }
+
+    #[test]
+    fn append_takes_the_rest() {
+        let place = Place::parse("vm:6.12,append=a=b+c@d,e").unwrap();
+        assert_eq!(place.reach, Reach::Vm("6.12,append=a=b+c@d,e".into()));
+    }
+
+    #[test]
+    fn a_value_keeps_its_plus_and_at() {
+        let place = Place::parse("cmd=a%2Bb%40c").unwrap();
+        assert_eq!(place.treatments[0].value.as_deref(), Some("a+b@c"));
+    }
+
+    #[test]
+    fn what_is_no_place_is_refused() {
+        assert_eq!(Place::parse(""), Err(PlaceError::Empty));
+        assert_eq!(Place::parse("ssh:"), Err(PlaceError::NoHost("ssh:".into())));
+        assert_eq!(Place::parse("ph@nowhere"), Err(PlaceError::BadName("nowhere".into())));
+        assert_eq!(Place::parse("ph++nice=1"), Err(PlaceError::BadName("".into())));
+    }
+
+    proptest! {
+        #[test]
+        fn a_place_that_was_read_reads_back(text in "\\PC{0,60}|[a-z=+@:%240B,]{0,30}") {
+            if let Ok(place) = Place::parse(&text) {
+                prop_assert_eq!(Place::parse(&place.to_string()), Ok(place));
+            }
+        }
+    }
+}

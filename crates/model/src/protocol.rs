@@ -1,0 +1,239 @@
+//! What tool and supervisor say to each other: one JSON object a line, Orders in, Events out.
+
+use serde::{Deserialize, Serialize};
+
+use crate::calls::CallCount;
+use crate::cell::{BatchPlan, CellSpec, Disturbance, Sample};
+use crate::clock::{Calibration, ClockKind, ClockSync, ClockVerdict};
+use crate::facts::Facts;
+
+/// The version of this page. Unequal versions do not talk.
+pub const PROTOCOL: u32 = 1;
+
+/// The longest line either side reads: a cell of 10,000 samples fits eight times.
+pub const MAX_LINE_BYTES: usize = 16 << 20;
+
+/// What the tool asks of the supervisor. `id` is the tool's name for the job.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "order", deny_unknown_fields)]
+pub enum Order {
+    /// Start a cell; it answers `ready`, then waits for `go`.
+    Measure {
+        /// The job.
+        id: u64,
+        /// What the cell must know.
+        spec: Box<CellSpec>,
+    },
+    /// Time so many more groups of batches.
+    Go {
+        /// The job.
+        id: u64,
+        /// Groups of batches.
+        batches: u32,
+    },
+    /// Bring back the samples and end.
+    Stop {
+        /// The job.
+        id: u64,
+    },
+    /// Count the calls of some untimed ops.
+    Count {
+        /// The job.
+        id: u64,
+        /// What the cell must know; its task is `count`.
+        spec: Box<CellSpec>,
+    },
+    /// Spin on each of these CPUs at once and look for gaps.
+    Probe {
+        /// The job.
+        id: u64,
+        /// The CPUs.
+        cpus: Vec<u32>,
+        /// How long to spin, in milliseconds.
+        spin_ms: u64,
+    },
+    /// Learn a clock's rate, step and cost on this CPU.
+    Calibrate {
+        /// The job.
+        id: u64,
+        /// The CPU; `None` leaves it to the scheduler.
+        cpu: Option<u32>,
+        /// The clock.
+        clock: ClockKind,
+    },
+}
+
+impl Order {
+    /// The job that the order is about.
+    pub fn id(&self) -> u64 {
+        match *self {
+            Order::Measure { id, .. }
+            | Order::Go { id, .. }
+            | Order::Stop { id }
+            | Order::Count { id, .. }
+            | Order::Probe { id, .. }
+            | Order::Calibrate { id, .. } => id,
+        }
+    }
+}
+
+/// What the supervisor answers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "event")]
+pub enum Event {
+    /// The first event of a session.
+    Hello(Box<Hello>),
+    /// A cell stands ready for `go`.
+    Ready {
+        /// The job.
+        id: u64,
+        /// The cell's process.
+        pid: u32,
+        /// Where its data socket listens, for two-ended benchmarks.
+        addr: Option<String>,
+    },
+    /// What a pilot found.
+    Piloted {
+        /// The job.
+        id: u64,
+        /// How later cells of the case time their ops.
+        plan: BatchPlan,
+    },
+    /// What a cell measured.
+    Sampled {
+        /// The job.
+        id: u64,
+        /// Its batches, in order.
+        samples: Vec<Sample>,
+        /// What disturbed it.
+        disturbance: Disturbance,
+    },
+    /// What a counted copy called.
+    Counted {
+        /// The job.
+        id: u64,
+        /// The calls.
+        count: CallCount,
+    },
+    /// What a probe saw.
+    Probed {
+        /// The job.
+        id: u64,
+        /// One entry for each CPU that could be probed.
+        cpus: Vec<CpuProbe>,
+    },
+    /// What a calibration found.
+    Calibrated {
+        /// The job.
+        id: u64,
+        /// Rate, step and cost of the clock.
+        calibration: Calibration,
+        /// The moment at which it ended, on both clocks.
+        sync: ClockSync,
+    },
+    /// The place does not offer what the case needs.
+    Skipped {
+        /// The job.
+        id: u64,
+        /// What is missing, in words.
+        missing: String,
+    },
+    /// The job went wrong.
+    Failed {
+        /// The job.
+        id: u64,
+        /// The op at which it went wrong, where that is known.
+        at_op: Option<u64>,
+        /// What went wrong, in words.
+        why: String,
+    },
+    /// The job took longer than it may.
+    TimedOut {
+        /// The job.
+        id: u64,
+        /// What it was given, in milliseconds.
+        after_ms: u64,
+    },
+}
+
+impl Event {
+    /// The job that the event is about; `None` for `hello`.
+    pub fn id(&self) -> Option<u64> {
+        match *self {
+            Event::Hello(_) => None,
+            Event::Ready { id, .. }
+            | Event::Piloted { id, .. }
+            | Event::Sampled { id, .. }
+            | Event::Counted { id, .. }
+            | Event::Probed { id, .. }
+            | Event::Calibrated { id, .. }
+            | Event::Skipped { id, .. }
+            | Event::Failed { id, .. }
+            | Event::TimedOut { id, .. } => Some(id),
+        }
+    }
+}
+
+/// Who the supervisor is and where it stands.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Hello {
+    /// [`PROTOCOL`] of the supervisor.
+    pub protocol: u32,
+    /// Content hash of its catalog.
+    pub catalog_hash: String,
+    /// Content hash of its program.
+    pub cell_hash: String,
+    /// How it was built.
+    pub build: CellBuild,
+    /// Which clocks can be used here, best first.
+    pub clocks: Vec<ClockVerdict>,
+    /// The machine under it.
+    pub facts: Facts,
+    /// The private folder that it made for its cells, and removes; `None` where it could not.
+    pub scratch: Option<String>,
+}
+
+/// How a cell was built.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CellBuild {
+    /// `static-pie` or `dynamic`.
+    pub link: String,
+    /// The C library and its version.
+    pub libc: String,
+    /// The version of the package.
+    pub version: String,
+}
+
+/// What a spin on one CPU saw.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CpuProbe {
+    /// The CPU.
+    pub cpu: u32,
+    /// How long the spin took, in nanoseconds.
+    pub spin_ns: u64,
+    /// Gaps over 1 us.
+    pub gaps_over_1us: u64,
+    /// Gaps over 5 us: interruptions.
+    pub gaps_over_5us: u64,
+    /// Time in gaps over 1 us, in nanoseconds.
+    pub lost_ns: u64,
+    /// The longest gap, in nanoseconds.
+    pub longest_ns: u64,
+    /// Time ready but not running, in nanoseconds.
+    pub run_delay_ns: Option<u64>,
+    /// Estimated rate of the core in cycles per nanosecond, from a chain of multiplications.
+    pub core_cycles_per_ns: Option<f64>,
+}
+
+impl CpuProbe {
+    /// Interruptions in a second.
+    pub fn interruptions_per_s(&self) -> f64 {
+        self.gaps_over_5us as f64 / (self.spin_ns.max(1) as f64 / 1e9)
+    }
+
+    /// The share of the spin that was lost in gaps, in per cent.
+    pub fn lost_pct(&self) -> f64 {
+        100.0 * self.lost_ns as f64 / self.spin_ns.max(1) as f64
+    }
+}

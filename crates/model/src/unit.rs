@@ -1,0 +1,60 @@
+//! Units, and which direction is better.
+
+use serde::{Deserialize, Serialize};
+
+/// What a figure is counted in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum Unit {
+    /// Nanoseconds for one op.
+    #[serde(rename = "ns/op")]
+    NsPerOp,
+    /// Bytes in a second.
+    #[serde(rename = "B/s")]
+    BytesPerSecond,
+    /// Ops in a second.
+    #[serde(rename = "op/s")]
+    OpsPerSecond,
+    /// Seconds.
+    #[serde(rename = "s")]
+    Seconds,
+    /// Frames in a second.
+    #[serde(rename = "frame/s")]
+    FramesPerSecond,
+    /// Instructions for one op.
+    #[serde(rename = "insn/op")]
+    InstructionsPerOp,
+}
+
+impl Unit {
+    /// The unit as the record spells it.
+    pub fn text(self) -> &'static str {
+        match self {
+            Unit::NsPerOp => "ns/op",
+            Unit::BytesPerSecond => "B/s",
+            Unit::OpsPerSecond => "op/s",
+            Unit::Seconds => "s",
+            Unit::FramesPerSecond => "frame/s",
+            Unit::InstructionsPerOp => "insn/op",
+        }
+    }
+
+    /// Whether a smaller or a larger figure is the better one.
+    pub fn better(self) -> Better {
+        match self {
+            Unit::NsPerOp | Unit::Seconds | Unit::InstructionsPerOp => Better::Lower,
+            Unit::BytesPerSecond | Unit::OpsPerSecond | Unit::FramesPerSecond => Better::Higher,
+        }
+    }
+}
+
+/// The direction in which a figure gets better.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Better {
+    /// A smaller figure is better.
+    Lower,
+    /// A larger figure is better.
+    Higher,
+}

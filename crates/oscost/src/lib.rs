@@ -1,0 +1,2 @@
+//! The tool that thinks.
+pub mod stats;
