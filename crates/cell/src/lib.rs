@@ -3,4 +3,5 @@ pub mod bench;
 pub mod catalog;
 pub mod engine;
 pub mod facts;
+pub mod supervise;
 pub mod sys;

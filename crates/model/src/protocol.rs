@@ -51,6 +51,8 @@ pub enum Order {
         cpus: Vec<u32>,
         /// How long to spin, in milliseconds.
         spin_ms: u64,
+        /// The clock to look at.
+        clock: ClockKind,
     },
     /// Learn a clock's rate, step and cost on this CPU.
     Calibrate {

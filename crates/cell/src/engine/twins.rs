@@ -44,7 +44,7 @@ impl Twins {
         work: &mut Work,
         plan: &BatchPlan,
         table: &mut SharedTable<Sample>,
-        collector_of: impl Fn() -> Collector<C, V>,
+        collector_of: impl Fn() -> Option<Collector<C, V>>,
     ) -> Result<Twins, Errno> {
         let mut twins = Vec::new();
         for arm in 0..arms {
@@ -53,13 +53,12 @@ impl Twins {
             let parent = std::process::id();
             // An arm inherits ends of pipes that are not its own. It never waits for an end of file:
             // it dies with the parent, and `drop` kills it.
-            let pid = process::fork(|| match process::die_with(parent) {
-                Ok(()) => {
-                    let slots = Slots { arms, copies: plan.copies.len() };
-                    let mut twin = Twin { arm, slots, cut: Cut::new(seed), round: 0 };
-                    twin.serve(their_token, their_answer, work, plan, table, collector_of())
-                }
-                Err(_) => 1,
+            let pid = process::fork(|| {
+                let alone = process::die_with(parent).is_err();
+                let Some(collector) = collector_of().filter(|_| !alone) else { return 1 };
+                let slots = Slots { arms, copies: plan.copies.len() };
+                let mut twin = Twin { arm, slots, cut: Cut::new(seed), round: 0 };
+                twin.serve(their_token, their_answer, work, plan, table, collector)
             })?;
             twins.push(Arm { pid, token, answer });
         }

@@ -1,7 +1,8 @@
 //! Whether a clock may be trusted on this machine.
 
 use super::calibrate::middle;
-use super::clock::Clock;
+use super::clock::{Clock, Syscall, Vdso};
+use crate::sys::clock::raw_ns;
 use crate::sys::opaque::keep;
 
 /// A pair of reads that takes longer than this is trapped or emulated (a sandbox, PR_SET_TSC, some
@@ -93,4 +94,25 @@ fn window<C: Clock>(clock: &mut C, links: u64) -> f64 {
         total / 20.0
     });
     middle(means.collect())
+}
+
+/// Why the vDSO's clock is not to be used; `None` when it may be.
+///
+/// Where the kernel's clocksource cannot be read from user space, the vDSO enters the kernel by
+/// itself: then it is no better than the system call, and the record must not say otherwise.
+pub fn judge_vdso(vdso: &mut Vdso) -> Option<String> {
+    let cost = |read: &mut dyn FnMut() -> u64| {
+        let costs = (0..51).map(|_| {
+            let before = raw_ns();
+            for _ in 0..50 {
+                keep(read());
+            }
+            (raw_ns() - before) as f64
+        });
+        middle(costs.collect())
+    };
+    let by_vdso = cost(&mut || vdso.plain());
+    let by_kernel = cost(&mut || Syscall.plain());
+    (by_vdso > 0.7 * by_kernel)
+        .then(|| "the vDSO's clock_gettime enters the kernel with this clocksource".to_owned())
 }

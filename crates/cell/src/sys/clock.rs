@@ -53,3 +53,12 @@ pub fn raw_ns() -> u64 {
 pub fn thread_cpu_ns() -> u64 {
     gettime(ClockId(libc::CLOCK_THREAD_CPUTIME_ID)).unwrap_or(0)
 }
+
+/// The length of the kernel's tick: the step of the coarse clocks. No file tells it.
+pub fn tick_ns() -> Option<u64> {
+    let mut step = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: one timespec is written, which is there.
+    Errno::check(unsafe { libc::clock_getres(libc::CLOCK_MONOTONIC_COARSE, &raw mut step) })
+        .ok()?;
+    Some(nanoseconds(&step))
+}

@@ -1,0 +1,41 @@
+//! `oscost-cell`: the program that is timed. People run `oscost`, which runs this.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use oscost_cell::supervise;
+
+const USAGE: &str = "\
+oscost-cell measures for oscost; run `oscost` instead.
+
+usage: oscost-cell supervise    serve one session: orders on stdin, events on stdout
+       oscost-cell catalog      print the benchmark definitions as JSON
+       oscost-cell --version
+";
+
+fn main() -> ExitCode {
+    let verb = std::env::args().nth(1).unwrap_or_default();
+    let done = match verb.as_str() {
+        "supervise" => supervise::supervise(),
+        "job" => supervise::run_job(),
+        "traced" => supervise::run_traced(),
+        "catalog" => print(&supervise::catalog_json()),
+        "--version" => print(concat!("oscost-cell ", env!("CARGO_PKG_VERSION"), "\n").as_bytes()),
+        _ => {
+            // Standard error may be closed; the status says the same.
+            let _ = std::io::stderr().write_all(USAGE.as_bytes());
+            return ExitCode::from(2);
+        }
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            let _ = writeln!(std::io::stderr(), "oscost-cell {verb}: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn print(bytes: &[u8]) -> Result<(), oscost_cell::sys::Errno> {
+    std::io::stdout().write_all(bytes).map_err(Into::into)
+}

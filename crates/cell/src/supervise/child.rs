@@ -1,0 +1,225 @@
+//! A job's process, seen from the supervisor.
+
+use std::io::Write;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::process::CommandExt;
+use std::process::{ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use oscost_model::cell::CellSpec;
+use oscost_model::protocol::{Event, Order};
+use oscost_model::seed::Seed;
+
+use super::lines::Lines;
+use super::undo::Undo;
+use super::{read_some, until};
+use crate::sys::Errno;
+use crate::sys::process::{self, Ended, Whose};
+use crate::sys::signal;
+
+/// What is kept of a job's last words.
+const LAST_WORDS: usize = 2_000;
+
+/// What became of a job.
+pub(super) enum Step {
+    /// It says this.
+    Say(Event),
+    /// It has ended, and has said how.
+    Done,
+}
+
+/// A running job.
+pub(super) struct Child {
+    pub(super) id: u64,
+    pid: u32,
+    deadline: Instant,
+    limit: Duration,
+    input: Option<ChildStdin>,
+    output: ChildStdout,
+    errors: Option<ChildStderr>,
+    lines: Lines,
+    last_words: Vec<u8>,
+    answered: bool,
+}
+
+impl Child {
+    /// Starts the process of a job: a fresh exec of this very program, in a group of its own, with
+    /// nothing in its environment but padding.
+    pub(super) fn start(order: &Order, undo: &mut Undo) -> Result<Child, Errno> {
+        let (limit, seed) = match order {
+            Order::Measure { spec, .. } | Order::Count { spec, .. } => bounds(spec),
+            Order::Probe { spin_ms, .. } => (Duration::from_millis(spin_ms + 10_000), 0),
+            _ => (Duration::from_secs(10), 0),
+        };
+        let mut command = Command::new("/proc/self/exe");
+        command
+            .arg("job")
+            .env_clear()
+            .env("OSCOST_PADDING", padding(seed))
+            .process_group(0)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        if let Some(scratch) = undo.scratch() {
+            command.current_dir(scratch);
+        }
+        let mut child = command.spawn()?;
+        undo.group_started(child.id());
+        let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
+            return Err(Errno::EINVAL); // They were asked for above.
+        };
+        let mut started = Child {
+            id: order.id(),
+            pid: child.id(),
+            deadline: Instant::now() + limit,
+            limit,
+            input: Some(input),
+            output,
+            errors: child.stderr.take(),
+            lines: Lines::default(),
+            last_words: Vec::new(),
+            answered: false,
+        };
+        started.tell(order);
+        Ok(started)
+    }
+
+    /// Hands a line to the job. One that does not listen has ended, and that shows elsewhere.
+    pub(super) fn tell(&mut self, order: &Order) {
+        if let (Some(input), Ok(mut line)) = (&mut self.input, serde_json::to_vec(order)) {
+            line.push(b'\n');
+            if input.write_all(&line).is_err() {
+                self.input = None;
+            }
+        }
+    }
+
+    /// What to wait for: its events, its last words.
+    pub(super) fn fds(&self) -> [BorrowedFd<'_>; 2] {
+        let errors = self.errors.as_ref().map_or(self.output.as_fd(), AsFd::as_fd);
+        [self.output.as_fd(), errors]
+    }
+
+    /// How long it may still take.
+    pub(super) fn time_left(&self) -> Duration {
+        until(self.deadline)
+    }
+
+    /// Takes in what has come.
+    pub(super) fn advance(&mut self, readable: &[bool]) -> Vec<Step> {
+        let mut steps = Vec::new();
+        if readable.get(1) == Some(&true) {
+            self.listen_to_last_words();
+        }
+        if readable.first() == Some(&true) {
+            match self.lines.fill(&mut self.output) {
+                Ok(more) => {
+                    while let Some(line) = self.lines.next() {
+                        if self.answered {
+                            break; // It has had its say; whatever follows is not for us.
+                        }
+                        steps.push(Step::Say(self.heard(&line)));
+                    }
+                    if self.answered || !more {
+                        self.answer_for_it(&mut steps);
+                        steps.push(Step::Done);
+                    }
+                }
+                Err(error) => {
+                    self.answered = true;
+                    steps.push(Step::Say(
+                        self.failed(format!("its events could not be read: {error}")),
+                    ));
+                    steps.push(Step::Done);
+                }
+            }
+        } else if self.time_left().is_zero() {
+            self.answered = true;
+            let after_ms = self.limit.as_millis() as u64;
+            steps.push(Step::Say(Event::TimedOut { id: self.id, after_ms }));
+            steps.push(Step::Done);
+        }
+        steps
+    }
+
+    /// Reads a line of the job's, and answers for it when it speaks nonsense.
+    fn heard(&mut self, line: &[u8]) -> Event {
+        match serde_json::from_slice::<Event>(line) {
+            Ok(event) if event.id() == Some(self.id) => {
+                self.answered = !matches!(event, Event::Ready { .. });
+                event
+            }
+            Ok(_) => {
+                self.answered = true;
+                self.failed("the cell answered for another job".to_owned())
+            }
+            Err(error) => {
+                self.answered = true;
+                self.failed(format!("the cell spoke nonsense: {error}"))
+            }
+        }
+    }
+
+    /// Says how a job ended that did not say so itself.
+    fn answer_for_it(&mut self, steps: &mut Vec<Step>) {
+        if self.answered {
+            return;
+        }
+        self.answered = true;
+        // Its output has ended, but it may still run: it is ended now, and by whom is known.
+        let ended = match process::wait(Whose::Child(self.pid), false) {
+            Ok(None) => {
+                std::thread::sleep(Duration::from_millis(20));
+                process::wait(Whose::Child(self.pid), false)
+            }
+            other => other,
+        };
+        let how = match ended {
+            Ok(Some((_, Ended::Killed(by)))) => {
+                format!("the cell was killed by {}", signal::name(by))
+            }
+            Ok(Some((_, Ended::Exited(status)))) => {
+                format!("the cell ended without an answer, with status {status}")
+            }
+            _ => "the cell closed its output without an answer".to_owned(),
+        };
+        self.listen_to_last_words();
+        let words = String::from_utf8_lossy(&self.last_words);
+        let words: Vec<&str> =
+            words.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        let why = if words.is_empty() { how } else { format!("{how}: {}", words.join("; ")) };
+        steps.push(Step::Say(self.failed(why)));
+    }
+
+    fn failed(&self, why: String) -> Event {
+        Event::Failed { id: self.id, at_op: None, why }
+    }
+
+    /// Takes in what the job wrote to its standard error, as far as it is there.
+    fn listen_to_last_words(&mut self) {
+        let Some(errors) = &mut self.errors else { return };
+        let there = crate::sys::poll::readable(&[errors.as_fd()], Some(Duration::ZERO));
+        if there.is_ok_and(|there| there[0])
+            && !matches!(read_some(errors, &mut self.last_words), Ok(1..))
+        {
+            self.errors = None;
+        }
+        self.last_words.truncate(LAST_WORDS);
+    }
+
+    /// Ends the job's whole group and reaps it.
+    pub(super) fn end(&mut self, undo: &mut Undo) {
+        self.input = None;
+        undo.end_group(self.pid);
+    }
+}
+
+/// What a cell may take, and where its randomness comes from.
+fn bounds(spec: &CellSpec) -> (Duration, u64) {
+    (Duration::from_millis(spec.timeout_ms), spec.seed)
+}
+
+/// 0 to 4095 bytes that move the stack of the new process: one layout's luck is not the op's cost.
+fn padding(seed: u64) -> String {
+    "x".repeat(Seed::new(seed).below(4_096) as usize)
+}

@@ -1,0 +1,340 @@
+//! A job: the process that measures, fresh for each repetition.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Write};
+use std::os::fd::AsFd;
+
+use oscost_model::cell::{BatchPlan, CellSpec, Disturbance, Sample, Subject, Task};
+use oscost_model::clock::ClockKind;
+use oscost_model::facts::Snapshot;
+use oscost_model::protocol::{CpuProbe, Event, Order};
+use oscost_model::seed::Seed;
+
+use super::{needs, tracer};
+use crate::bench::{At, AtOp, Work};
+use crate::catalog;
+use crate::engine::clock::{Clock, Syscall, Tsc, Vdso};
+use crate::engine::collect::{Collector, Cut, Tag};
+use crate::engine::disturb::Kernel;
+use crate::engine::twins::{Slots, Twins};
+use crate::engine::{calibrate, count, pilot, probe};
+use crate::facts;
+use crate::sys::memory::SharedTable;
+use crate::sys::{Errno, affinity, process, signal, stack};
+
+/// Reads the job from standard input and does it; the answer goes to standard output.
+pub fn run() -> Result<(), Errno> {
+    // The supervisor was our parent when this began; if it has ended, so do we.
+    process::die_with(std::os::unix::process::parent_id())?;
+    signal::unblock_all();
+    process::forbid_core_files();
+    let mut wire = Wire::open()?;
+    let Some(order) = wire.order()? else { return Ok(()) };
+    let id = order.id();
+    let answer = match order {
+        Order::Measure { spec, .. } => measure(id, &spec, &mut wire),
+        Order::Count { spec, .. } => tracer::count(id, &spec),
+        Order::Probe { cpus, spin_ms, clock, .. } => {
+            Event::Probed { id, cpus: probe_all(&cpus, spin_ms, clock) }
+        }
+        Order::Calibrate { cpu, clock, .. } => calibrated(id, cpu, clock),
+        Order::Go { .. } | Order::Stop { .. } => failed(id, "an order came before its job"),
+    };
+    wire.say(&answer)
+}
+
+/// The lines between a job and the supervisor.
+pub(super) struct Wire {
+    input: BufReader<File>,
+    output: File,
+}
+
+impl Wire {
+    /// Standard input and output.
+    pub(super) fn open() -> Result<Self, Errno> {
+        Ok(Self {
+            input: BufReader::new(std::io::stdin().as_fd().try_clone_to_owned()?.into()),
+            output: std::io::stdout().as_fd().try_clone_to_owned()?.into(),
+        })
+    }
+
+    /// The next order; `None` when there will be no more.
+    pub(super) fn order(&mut self) -> Result<Option<Order>, Errno> {
+        let mut line = Vec::new();
+        self.input.read_until(b'\n', &mut line)?;
+        if line.is_empty() {
+            return Ok(None);
+        }
+        // The supervisor has read it before and written it anew.
+        serde_json::from_slice(&line).map(Some).map_err(|_| Errno::EINVAL)
+    }
+
+    /// Says one event.
+    pub(super) fn say(&mut self, event: &Event) -> Result<(), Errno> {
+        let mut line = serde_json::to_vec(event).map_err(|_| Errno::EINVAL)?;
+        line.push(b'\n');
+        self.output.write_all(&line).map_err(Errno::from)
+    }
+}
+
+pub(super) fn failed(id: u64, why: impl Into<String>) -> Event {
+    Event::Failed { id, at_op: None, why: why.into() }
+}
+
+fn failed_at(id: u64, error: AtOp) -> Event {
+    Event::Failed { id, at_op: Some(error.op), why: error.why.to_string() }
+}
+
+/// Pins the process and builds the work of its case; the error is the answer to give.
+pub(super) fn build(id: u64, spec: &CellSpec) -> Result<Work, Event> {
+    let Subject::Case(case) = &spec.subject;
+    if spec.workers != 1 {
+        let why = format!("{} workers were asked for: this version has 1", spec.workers);
+        return Err(failed(id, why));
+    }
+    if let Some(cpu) = spec.cpu {
+        affinity::pin(cpu).map_err(|error| failed(id, format!("pin to CPU {cpu}: {error}")))?;
+    }
+    let bench = catalog::find(&case.benchmark)
+        .filter(|bench| catalog::is_complete(bench, case))
+        .ok_or_else(|| failed(id, format!("`{case}` is no case of this cell's catalog")))?;
+    if let Some(missing) = needs::missing(&bench.definition(), &case.point) {
+        return Err(Event::Skipped { id, missing });
+    }
+    (bench.build)(At(&case.point)).map_err(|error| failed(id, format!("set up `{case}`: {error}")))
+}
+
+/// Measures or pilots a case with the clock that the spec names.
+fn measure(id: u64, spec: &CellSpec, wire: &mut Wire) -> Event {
+    let mut work = match build(id, spec) {
+        Ok(work) => work,
+        Err(answer) => return answer,
+    };
+    // Deeper by less than a page, so that the stack's place differs from cell to cell.
+    let depth = Seed::new(!spec.seed).below(4_096);
+    stack::deeper(depth, &mut || {
+        let session = Session { id, spec, wire, work: &mut work };
+        let done = match spec.clock.kind {
+            ClockKind::Tsc => session.with(|| Ok(Tsc)),
+            ClockKind::Vdso => session.with(Vdso::find),
+            ClockKind::Syscall => session.with(|| Ok(Syscall)),
+            ClockKind::Instructions => {
+                Err(failed(id, "instructions are counted by an emulator only"))
+            }
+        };
+        done.unwrap_or_else(|answer| answer)
+    })
+}
+
+/// A cell's conversation: `ready`, then `go` as often as wanted, then `stop`.
+struct Session<'a> {
+    id: u64,
+    spec: &'a CellSpec,
+    wire: &'a mut Wire,
+    work: &'a mut Work,
+}
+
+impl Session<'_> {
+    fn with<C: Clock>(mut self, clock: impl Fn() -> Result<C, Errno>) -> Result<Event, Event> {
+        let id = self.id;
+        let refuse = |error: Errno| failed(id, format!("open the clock: {error}"));
+        let collector =
+            || clock().map(|clock| Collector { clock, covariates: Kernel::of_this_thread() });
+        match &self.spec.task {
+            Task::Pilot { interruptions_per_s } => {
+                let mut collector = collector().map_err(refuse)?;
+                self.ready()?;
+                let Some(Order::Go { .. }) = self.next()? else {
+                    return Err(failed(id, "a pilot was stopped before it went"));
+                };
+                let clock = &self.spec.clock;
+                let plan = pilot::pilot(&mut collector, self.work, clock, *interruptions_per_s)
+                    .map_err(|error| failed_at(id, error))?;
+                Ok(Event::Piloted { id, plan })
+            }
+            Task::Measure(plan) if self.spec.arms == 1 => {
+                let mut collector = collector().map_err(refuse)?;
+                self.alone(plan, &mut collector)
+            }
+            Task::Measure(plan) if (2..=3).contains(&self.spec.arms) => {
+                let mut main = collector().map_err(refuse)?;
+                self.twins(plan, &mut main, || {
+                    clock()
+                        .ok()
+                        .map(|clock| Collector { clock, covariates: Kernel::of_this_thread() })
+                })
+            }
+            Task::Measure(_) => {
+                Err(failed(id, format!("{} arms were asked for: 1 to 3", self.spec.arms)))
+            }
+            Task::Count { .. } => Err(failed(id, "counting is not measuring")),
+        }
+    }
+
+    fn ready(&mut self) -> Result<(), Event> {
+        let event = Event::Ready { id: self.id, pid: std::process::id(), addr: None };
+        self.wire.say(&event).map_err(|error| failed(self.id, format!("say ready: {error}")))
+    }
+
+    fn next(&mut self) -> Result<Option<Order>, Event> {
+        self.wire.order().map_err(|error| failed(self.id, format!("read an order: {error}")))
+    }
+
+    /// Room for every sample that the plan allows, pre-faulted and locked.
+    fn table(&self, plan: &BatchPlan) -> Result<SharedTable<Sample>, Event> {
+        let batches = plan.groups as usize * plan.copies.len() * usize::from(self.spec.arms);
+        SharedTable::new(batches)
+            .map_err(|error| failed(self.id, format!("map the sample buffer: {error}")))
+    }
+
+    /// One arm. From its first batch to its last it writes nothing.
+    fn alone<C: Clock>(
+        mut self,
+        plan: &BatchPlan,
+        collector: &mut Collector<C, Kernel>,
+    ) -> Result<Event, Event> {
+        let id = self.id;
+        let mut table = self.table(plan)?;
+        let mut cut = Cut::new(self.spec.seed);
+        self.ready()?;
+        let (mut round, mut next) = (0, 0);
+        let mut account = None;
+        while let Some(Order::Go { batches, .. }) = self.next()? {
+            self.room(plan, round + batches)?;
+            if account.is_none() {
+                collector.warm_up(self.work, plan).map_err(|error| failed_at(id, error))?;
+                account = Some((collector.open_account(), self.snapshot()));
+            }
+            for _ in 0..batches {
+                let tag = Tag { arm: 0, round, batch: next as u32 };
+                let mut kept = Ok(());
+                let mut keep = |sample| {
+                    kept = kept.and(table.set(next, sample));
+                    next += 1;
+                };
+                collector
+                    .group(self.work, plan, &mut cut, tag, &mut keep)
+                    .map_err(|error| failed_at(id, error))?;
+                kept.map_err(|error| failed(id, format!("keep a sample: {error}")))?;
+                round += 1;
+            }
+        }
+        let Some((opened, before)) = account else {
+            return Err(failed(id, "it was stopped before it went"));
+        };
+        let disturbance = self.whole(collector.close_account(&opened), before);
+        Ok(Event::Sampled {
+            id,
+            samples: (0..next).filter_map(|at| table.get(at)).collect(),
+            disturbance,
+        })
+    }
+
+    /// Two or three arms, as fork twins.
+    fn twins<C: Clock>(
+        mut self,
+        plan: &BatchPlan,
+        main: &mut Collector<C, Kernel>,
+        collector_of: impl Fn() -> Option<Collector<C, Kernel>>,
+    ) -> Result<Event, Event> {
+        let (id, arms) = (self.id, self.spec.arms);
+        let mut table = self.table(plan)?;
+        main.warm_up(self.work, plan).map_err(|error| failed_at(id, error))?;
+        let mut twins =
+            Twins::fork(arms, self.spec.seed, self.work, plan, &mut table, &collector_of)
+                .map_err(|error| failed(id, format!("fork twins: {error}")))?;
+        self.ready()?;
+        let mut round = 0;
+        let before = self.snapshot();
+        let opened = main.open_account();
+        while let Some(Order::Go { batches, .. }) = self.next()? {
+            self.room(plan, round + batches)?;
+            for _ in 0..batches {
+                twins.round().map_err(|error| failed(id, format!("a twin ended: {error}")))?;
+                round += 1;
+            }
+        }
+        let disturbance = self.whole(main.close_account(&opened), before);
+        let slots = Slots { arms, copies: plan.copies.len() };
+        let samples = (0..slots.first(0, round)).filter_map(|at| table.get(at)).collect();
+        Ok(Event::Sampled { id, samples, disturbance })
+    }
+
+    fn room(&self, plan: &BatchPlan, groups: u32) -> Result<(), Event> {
+        if groups <= plan.groups {
+            return Ok(());
+        }
+        let why = format!("{groups} groups were asked for: there is room for {}", plan.groups);
+        Err(failed(self.id, why))
+    }
+
+    fn snapshot(&self) -> Option<Snapshot> {
+        self.spec.cpu.map(facts::disturbances)
+    }
+
+    /// Adds what the machine's own counters say of the timed part.
+    fn whole(&self, account: Disturbance, before: Option<Snapshot>) -> Disturbance {
+        let (before, after) = (before.unwrap_or_default(), self.snapshot().unwrap_or_default());
+        let grown = |now: Option<u64>, then: Option<u64>| {
+            now.zip(then).map(|(now, then)| now.saturating_sub(then))
+        };
+        Disturbance {
+            steal_ticks: grown(after.steal_ticks, before.steal_ticks),
+            throttled_periods: grown(after.throttled_periods, before.throttled_periods),
+            ..account
+        }
+    }
+}
+
+/// Runs the counted copy of a case, under a tracer.
+pub(super) fn counted(id: u64, spec: &CellSpec) -> Result<(), Event> {
+    let Task::Count { warm_ops, ops } = spec.task else {
+        return Err(failed(id, "its task is not to count"));
+    };
+    let mut work = build(id, spec)?;
+    count::counted(&mut work, warm_ops, ops).map_err(|error| failed_at(id, error))
+}
+
+/// Spins on every CPU at once, one thread each; a CPU that cannot be had is left out.
+fn probe_all(cpus: &[u32], spin_ms: u64, clock: ClockKind) -> Vec<CpuProbe> {
+    let spin = |cpu: u32| {
+        affinity::pin(cpu).ok()?;
+        match clock {
+            ClockKind::Tsc => Some(probe_one(&mut Tsc, cpu, spin_ms)?),
+            ClockKind::Vdso => probe_one(&mut Vdso::find().ok()?, cpu, spin_ms),
+            _ => probe_one(&mut Syscall, cpu, spin_ms),
+        }
+    };
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = cpus.iter().map(|&cpu| scope.spawn(move || spin(cpu))).collect();
+        threads.into_iter().filter_map(|thread| thread.join().ok().flatten()).collect()
+    })
+}
+
+fn probe_one<C: Clock>(clock: &mut C, cpu: u32, spin_ms: u64) -> Option<CpuProbe> {
+    let mut covariates = Kernel::of_this_thread();
+    let first = calibrate::sync(clock);
+    while clock.raw_ns() - first.raw_ns < 2_000_000 {}
+    let rate = first.ticks_per_ns(&calibrate::sync(clock))?;
+    let seen = probe::gaps(clock, &mut covariates, cpu, spin_ms * 1_000_000, rate);
+    let core_cycles_per_ns = probe::core_cycles_per_ns(clock, rate);
+    Some(CpuProbe { core_cycles_per_ns, ..seen })
+}
+
+fn calibrated(id: u64, cpu: Option<u32>, kind: ClockKind) -> Event {
+    if let Some(cpu) = cpu
+        && let Err(error) = affinity::pin(cpu)
+    {
+        return failed(id, format!("pin to CPU {cpu}: {error}"));
+    }
+    let found = match kind {
+        ClockKind::Tsc => calibrate::calibrate(&mut Tsc),
+        ClockKind::Vdso => Vdso::find().ok().and_then(|mut vdso| calibrate::calibrate(&mut vdso)),
+        ClockKind::Syscall => calibrate::calibrate(&mut Syscall),
+        ClockKind::Instructions => None,
+    };
+    match found {
+        Some((calibration, sync)) => Event::Calibrated { id, calibration, sync },
+        None => failed(id, format!("the {} clock stands still", kind.text())),
+    }
+}

@@ -1,0 +1,167 @@
+//! The supervisor: Orders in, Events out.
+//!
+//! What this room is for: it starts a fresh process for each job (`/proc/self/exe job`), passes
+//! lines between it and the tool, and sees to it that whatever happens nothing is left behind: on
+//! end of input, on a signal, after a job's time is up. What it may not know: how anything is
+//! measured (that is the job's), and what the figures mean (that is the tool's).
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::fd::AsFd;
+use std::time::{Duration, Instant};
+
+use oscost_model::protocol::{Event, MAX_LINE_BYTES, Order};
+
+use crate::sys::Errno;
+use crate::sys::poll;
+use crate::sys::process;
+use crate::sys::signal::{Arrived, SignalFd};
+
+mod child;
+mod hello;
+mod job;
+mod lines;
+mod needs;
+mod tracer;
+mod undo;
+
+pub use hello::catalog_json;
+pub use job::run as run_job;
+pub use tracer::run_traced;
+
+use child::{Child, Step};
+use lines::Lines;
+use undo::Undo;
+
+/// Whoever sends more at once is not the tool.
+const MOST_JOBS: usize = 64;
+
+/// Serves one session on standard input and output, until the input ends.
+pub fn supervise() -> Result<(), Errno> {
+    process::become_subreaper()?;
+    let signals = SignalFd::block_and_open()?;
+    let mut undo = Undo::with_scratch();
+    let mut output = File::from(std::io::stdout().as_fd().try_clone_to_owned()?);
+    let mut input = File::from(std::io::stdin().as_fd().try_clone_to_owned()?);
+    say(&mut output, &Event::Hello(Box::new(hello::hello(undo.scratch()))))?;
+
+    let mut orders = Lines::default();
+    let mut children: Vec<Child> = Vec::new();
+    loop {
+        let timeout = children.iter().map(Child::time_left).min();
+        let ready = {
+            let mut fds = vec![input.as_fd(), signals.as_fd()];
+            for child in &children {
+                fds.extend(child.fds());
+            }
+            poll::readable(&fds, timeout)?
+        };
+        if ready[1] && end_requested(&signals) {
+            return Ok(());
+        }
+        let mut flags = ready[2..].chunks(2);
+        let mut done = Vec::new();
+        for child in &mut children {
+            let readable = flags.next().unwrap_or(&[false, false]);
+            for event in child.advance(readable) {
+                match event {
+                    Step::Say(event) => say(&mut output, &event)?,
+                    Step::Done => done.push(child.id),
+                }
+            }
+        }
+        children.retain_mut(|child| {
+            let stays = !done.contains(&child.id);
+            if !stays {
+                child.end(&mut undo);
+            }
+            stays
+        });
+        if ready[0] && !orders.fill(&mut input)? {
+            return Ok(()); // The tool is gone: `undo` ends every group and removes every file.
+        }
+        while let Some(line) = orders.next() {
+            obey(&line, &mut children, &mut undo, &mut output)?;
+        }
+    }
+}
+
+/// Carries out one order, or says why it cannot.
+fn obey(
+    line: &[u8],
+    children: &mut Vec<Child>,
+    undo: &mut Undo,
+    output: &mut File,
+) -> Result<(), Errno> {
+    let order = match serde_json::from_slice::<Order>(line) {
+        Ok(order) => order,
+        Err(error) => {
+            let why = format!("an order could not be read: {error}");
+            return say(output, &Event::Failed { id: 0, at_op: None, why });
+        }
+    };
+    let id = order.id();
+    let at = children.iter().position(|child| child.id == id);
+    let refused = match (&order, at) {
+        (Order::Go { .. } | Order::Stop { .. }, Some(at)) => {
+            // A job that has ended meanwhile says so itself.
+            children[at].tell(&order);
+            None
+        }
+        // Its job has just ended: its last event has said how.
+        (Order::Go { .. } | Order::Stop { .. }, None) => None,
+        (_, Some(_)) => Some(format!("job {id} runs already")),
+        (_, None) if children.len() >= MOST_JOBS => Some(format!("{MOST_JOBS} jobs run already")),
+        (_, None) => match Child::start(&order, undo) {
+            Ok(child) => {
+                children.push(child);
+                None
+            }
+            Err(error) => Some(format!("a cell could not be started: {error}")),
+        },
+    };
+    match refused {
+        Some(why) => say(output, &Event::Failed { id, at_op: None, why }),
+        None => Ok(()),
+    }
+}
+
+/// Whether one of the signals that have arrived asks for the end. Children's ends show on their
+/// pipes; here they only wake the loop.
+fn end_requested(signals: &SignalFd) -> bool {
+    let mut requested = false;
+    while let Some(arrived) = signals.next() {
+        requested |= arrived == Arrived::EndRequested;
+    }
+    requested
+}
+
+/// Sends one event. A tool that no longer listens ends the session.
+fn say(output: &mut File, event: &Event) -> Result<(), Errno> {
+    let mut line = serde_json::to_vec(event).map_err(|_| Errno::EINVAL)?;
+    line.push(b'\n');
+    output.write_all(&line).map_err(Errno::from)
+}
+
+/// How long until `deadline`; zero when it has passed.
+fn until(deadline: Instant) -> Duration {
+    deadline.saturating_duration_since(Instant::now())
+}
+
+/// One read of what is there; `Ok(0)` is the end.
+fn read_some(file: &mut impl Read, into: &mut Vec<u8>) -> Result<usize, Errno> {
+    let mut chunk = [0u8; 64 << 10];
+    loop {
+        match file.read(&mut chunk) {
+            Ok(read) => {
+                into.extend_from_slice(&chunk[..read]);
+                return Ok(read);
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// The longest line that is kept.
+const LONGEST_LINE: usize = MAX_LINE_BYTES;

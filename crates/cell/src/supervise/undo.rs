@@ -1,0 +1,76 @@
+//! What must be undone, whatever happens.
+
+use std::collections::BTreeSet;
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+use crate::sys::clock::raw_ns;
+use crate::sys::process::{self, Whose};
+
+/// The undo list: process groups to end, the folder to remove. Dropping it undoes everything.
+#[derive(Default)]
+pub(super) struct Undo {
+    groups: BTreeSet<u32>,
+    scratch: Option<PathBuf>,
+}
+
+impl Undo {
+    /// A list that holds one private folder, where cells stand and may write. A machine on which
+    /// none can be made (read-only, full) is measured without.
+    pub(super) fn with_scratch() -> Self {
+        let name = format!("oscost-{}-{:x}", std::process::id(), raw_ns());
+        let folder = std::env::temp_dir().join(name);
+        // Fails where anything of that name is already there, a link too.
+        let made = DirBuilder::new().mode(0o700).create(&folder);
+        Self { groups: BTreeSet::new(), scratch: made.ok().map(|()| folder) }
+    }
+
+    /// The private folder.
+    pub(super) fn scratch(&self) -> Option<&Path> {
+        self.scratch.as_deref()
+    }
+
+    /// A process group was started.
+    pub(super) fn group_started(&mut self, group: u32) {
+        self.groups.insert(group);
+    }
+
+    /// Ends a process group and reaps all of it that is ours.
+    pub(super) fn end_group(&mut self, group: u32) {
+        if self.groups.remove(&group) {
+            process::kill_group(group);
+            // Waits for all of the group that are our children: they have been killed.
+            while let Ok(Some(_)) = process::wait(Whose::Group(group), true) {}
+            self.end_strays();
+        }
+    }
+
+    /// Ends what has left its group but came back to us as an orphan.
+    fn end_strays(&self) {
+        for _ in 0..100 {
+            let strays: Vec<u32> =
+                process::children().into_iter().filter(|pid| !self.groups.contains(pid)).collect();
+            if strays.is_empty() {
+                return;
+            }
+            for pid in strays {
+                process::kill(pid);
+                let _ = process::wait(Whose::Child(pid), true);
+            }
+        }
+    }
+}
+
+impl Drop for Undo {
+    fn drop(&mut self) {
+        for group in self.groups.clone() {
+            self.end_group(group);
+        }
+        self.end_strays();
+        if let Some(folder) = self.scratch.take() {
+            // There is nobody left to tell.
+            let _ = std::fs::remove_dir_all(folder);
+        }
+    }
+}
