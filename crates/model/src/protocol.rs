@@ -176,6 +176,31 @@ impl Event {
     }
 }
 
+/// The head of an event: all that the supervisor reads of what a cell says, before it passes the
+/// line on unchanged. The tool reads the whole.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct EventHead {
+    /// Which event.
+    pub event: EventKind,
+    /// The job.
+    pub id: u64,
+}
+
+/// The events that a cell may say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[expect(missing_docs, reason = "each is the variant of `Event` of the same name")]
+pub enum EventKind {
+    Ready,
+    Piloted,
+    Sampled,
+    Counted,
+    Probed,
+    Calibrated,
+    Skipped,
+    Failed,
+}
+
 /// Who the supervisor is and where it stands.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Hello {

@@ -7,7 +7,7 @@ use std::process::{ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use oscost_model::cell::CellSpec;
-use oscost_model::protocol::{Event, Order};
+use oscost_model::protocol::{Event, EventHead, EventKind, Order};
 use oscost_model::seed::Seed;
 
 use super::lines::Lines;
@@ -22,7 +22,9 @@ const LAST_WORDS: usize = 2_000;
 
 /// What became of a job.
 pub(super) enum Step {
-    /// It says this.
+    /// It says this, as a line without its end.
+    Pass(Vec<u8>),
+    /// This is said for it.
     Say(Event),
     /// It has ended, and has said how.
     Done,
@@ -118,7 +120,7 @@ impl Child {
                         if self.answered {
                             break; // It has had its say; whatever follows is not for us.
                         }
-                        steps.push(Step::Say(self.heard(&line)));
+                        steps.push(self.heard(line));
                     }
                     if self.answered || !more {
                         self.answer_for_it(&mut steps);
@@ -142,20 +144,20 @@ impl Child {
         steps
     }
 
-    /// Reads a line of the job's, and answers for it when it speaks nonsense.
-    fn heard(&mut self, line: &[u8]) -> Event {
-        match serde_json::from_slice::<Event>(line) {
-            Ok(event) if event.id() == Some(self.id) => {
-                self.answered = !matches!(event, Event::Ready { .. });
-                event
+    /// Reads the head of a line of the job's, and answers for it when it speaks nonsense.
+    fn heard(&mut self, line: Vec<u8>) -> Step {
+        match serde_json::from_slice::<EventHead>(&line) {
+            Ok(head) if head.id == self.id => {
+                self.answered = head.event != EventKind::Ready;
+                Step::Pass(line)
             }
             Ok(_) => {
                 self.answered = true;
-                self.failed("the cell answered for another job".to_owned())
+                Step::Say(self.failed("the cell answered for another job".to_owned()))
             }
             Err(error) => {
                 self.answered = true;
-                self.failed(format!("the cell spoke nonsense: {error}"))
+                Step::Say(self.failed(format!("the cell spoke nonsense: {error}")))
             }
         }
     }

@@ -65,6 +65,7 @@ pub fn supervise() -> Result<(), Errno> {
             let readable = flags.next().unwrap_or(&[false, false]);
             for event in child.advance(readable) {
                 match event {
+                    Step::Pass(line) => pass(&mut output, line)?,
                     Step::Say(event) => say(&mut output, &event)?,
                     Step::Done => done.push(child.id),
                 }
@@ -138,7 +139,11 @@ fn end_requested(signals: &SignalFd) -> bool {
 
 /// Sends one event. A tool that no longer listens ends the session.
 fn say(output: &mut File, event: &Event) -> Result<(), Errno> {
-    let mut line = serde_json::to_vec(event).map_err(|_| Errno::EINVAL)?;
+    pass(output, serde_json::to_vec(event).map_err(|_| Errno::EINVAL)?)
+}
+
+/// Passes on a line that a cell has said.
+fn pass(output: &mut File, mut line: Vec<u8>) -> Result<(), Errno> {
     line.push(b'\n');
     output.write_all(&line).map_err(Errno::from)
 }

@@ -15,18 +15,23 @@ use crate::sys::syscall::MARK;
 use crate::sys::trace::{self, Stop};
 use crate::sys::{Errno, call_names, process, signal};
 
+/// What a count comes to.
+pub(super) enum Answer {
+    /// It was counted, or could not be.
+    Counted(Event),
+    /// The copy itself says why it could not run its ops: a line to pass on.
+    CopySays(Vec<u8>),
+}
+
 /// Starts the copy, follows it, and says what it called.
-pub(super) fn count(id: u64, spec: &CellSpec) -> Event {
+pub(super) fn count(id: u64, spec: &CellSpec) -> Answer {
     let Task::Count { ops, .. } = spec.task else {
-        return failed(id, "its task is not to count");
+        return Answer::Counted(failed(id, "its task is not to count"));
     };
     match follow(id, spec) {
-        Ok((calls, words)) => match serde_json::from_slice::<Event>(&words) {
-            // The copy speaks only when it could not run its ops.
-            Ok(event) if event.id() == Some(id) => event,
-            _ => calls.answer(id, ops),
-        },
-        Err(error) => failed(id, format!("trace the copy: {error}")),
+        Ok((calls, words)) if words.is_empty() => Answer::Counted(calls.answer(id, ops)),
+        Ok((_, words)) => Answer::CopySays(words.trim_ascii_end().to_vec()),
+        Err(error) => Answer::Counted(failed(id, format!("trace the copy: {error}"))),
     }
 }
 
