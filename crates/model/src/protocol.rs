@@ -202,7 +202,7 @@ pub enum EventKind {
 }
 
 /// Who the supervisor is and where it stands.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Hello {
     /// [`PROTOCOL`] of the supervisor.
     pub protocol: u32,
@@ -221,7 +221,7 @@ pub struct Hello {
 }
 
 /// How a cell was built.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CellBuild {
     /// `static-pie` or `dynamic`.
     pub link: String,

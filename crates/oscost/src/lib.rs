@@ -1,2 +1,15 @@
-//! The tool that thinks.
+//! The tool that thinks: it plans, runs cells, estimates, keeps and shows.
+//!
+//! It never links the cell: fork(2) pays for the parent's memory, so the process that is measured
+//! carries no database, no templates and no argument parser. (Tests link it for its simulator.)
+//!
+//! `selection -> plan -> run -> estimates -> record -> store -> table`: left to right, no way back.
+pub mod advice;
+pub mod cli;
+pub mod estimate;
+pub mod plan;
+pub mod reach;
+pub mod report;
+pub mod run;
 pub mod stats;
+pub mod store;

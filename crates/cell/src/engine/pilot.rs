@@ -37,34 +37,39 @@ pub fn pilot<C: Clock, V: Covariates>(
     interruptions_per_s: f64,
 ) -> Result<BatchPlan, AtOp> {
     let length = |by_slope| batch_length_ns(clock, interruptions_per_s, by_slope);
-    let plan = |mode: Mode, turns: u64, copies: &[u32], groups: u32| {
+    let repeated = |mode: Mode, turns: u64, copies: &[u32]| {
         let (batch_ns, coarse_clock) = length(mode.is_slope());
         let copies = copies.to_vec();
-        // A single shot is as long as it is: no length is aimed at.
-        let coarse_clock = coarse_clock && !mode.is_single_shot();
-        BatchPlan { mode, turns, copies, groups, batch_ns, coarse_clock }
+        BatchPlan { mode, turns, copies, groups: GROUPS, batch_ns, coarse_clock }
+    };
+    // A single shot is as long as it is: no length is aimed at.
+    let shot = |mode: Mode, op_ns: f64, groups: u32| {
+        let copies = vec![1];
+        BatchPlan { mode, turns: 1, copies, groups, batch_ns: op_ns, coarse_clock: false }
     };
     match work.shape {
-        Shape::Cold => return Ok(plan(Mode::C, 1, &[1], GROUPS)),
+        Shape::Cold => Ok(shot(Mode::C, turn_ns(collector, work, clock, 0.0)?, GROUPS)),
         Shape::Single => {
             let op_ns = turn_ns(collector, work, clock, 0.0)?;
-            return Ok(plan(Mode::S, 1, &[1], shots(op_ns)));
+            Ok(shot(Mode::S, op_ns, shots(op_ns)))
         }
         Shape::Transfer => {
-            let byte_ns = turn_ns(collector, work, clock, length(true).0 / 2.0)?;
-            return Ok(plan(Mode::T, turns(length(true).0 / 2.0, byte_ns), DOUBLED, GROUPS));
+            let half = length(true).0 / 2.0;
+            let byte_ns = turn_ns(collector, work, clock, half)?;
+            Ok(repeated(Mode::T, turns(half, byte_ns), DOUBLED))
         }
-        Shape::Repeat => {}
+        Shape::Repeat => {
+            let op_ns = turn_ns(collector, work, clock, length(false).0 / 2.0)?;
+            Ok(if op_ns < UNROLLED_BELOW_NS {
+                let longest = f64::from(UNROLLED[UNROLLED.len() - 1]);
+                repeated(Mode::U, turns(length(true).0, op_ns * longest), UNROLLED)
+            } else if op_ns < SINGLE_FROM_NS {
+                repeated(Mode::B, turns(length(false).0, op_ns), &[1])
+            } else {
+                shot(Mode::S, op_ns, shots(op_ns))
+            })
+        }
     }
-    let op_ns = turn_ns(collector, work, clock, length(false).0 / 2.0)?;
-    Ok(if op_ns < UNROLLED_BELOW_NS {
-        let longest = f64::from(UNROLLED[UNROLLED.len() - 1]);
-        plan(Mode::U, turns(length(true).0, op_ns * longest), UNROLLED, GROUPS)
-    } else if op_ns < SINGLE_FROM_NS {
-        plan(Mode::B, turns(length(false).0, op_ns), &[1], GROUPS)
-    } else {
-        plan(Mode::S, 1, &[1], shots(op_ns))
-    })
 }
 
 /// What a turn of the loop costs, loop included: the batch grows until its best of three readings

@@ -1,0 +1,40 @@
+//! `oscost completions`
+
+use clap::builder::PossibleValuesParser;
+
+use super::output::Output;
+use super::{Done, command};
+use crate::reach::CellProgram;
+use crate::report;
+
+/// For which shell.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  oscost completions bash > ~/.local/share/bash-completion/completions/oscost
+  oscost completions zsh > ~/.zfunc/_oscost")]
+pub(super) struct Arguments {
+    /// The shell.
+    shell: clap_complete::Shell,
+}
+
+pub(super) fn completions(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Done> {
+    // Without a cell the verbs and options are completed, the names of benchmarks are not.
+    let names = CellProgram::find().map(|cell| report::catalog::names(&cell.catalog));
+    let names = names.unwrap_or_default();
+    let named = |verb: clap::Command, argument: &'static str| {
+        let names = names.clone();
+        match names.is_empty() {
+            true => verb,
+            false => verb.mut_arg(argument, |it| it.value_parser(PossibleValuesParser::new(names))),
+        }
+    };
+    let mut command = command()
+        .mut_subcommand("run", |verb| named(verb, "selectors"))
+        .mut_subcommand("list", |verb| named(verb, "selectors"))
+        .mut_subcommand("explain", |verb| named(verb, "benchmark"));
+    let mut script = Vec::new();
+    clap_complete::generate(arguments.shell, &mut command, "oscost", &mut script);
+    output.write(&String::from_utf8_lossy(&script))?;
+    Ok(Done::Well)
+}

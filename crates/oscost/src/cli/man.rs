@@ -1,0 +1,34 @@
+//! `oscost man`
+
+use super::output::Output;
+use super::{Done, UsageError, command};
+
+/// Which page.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  oscost man | man -l -
+  oscost man run > oscost-run.1")]
+pub(super) struct Arguments {
+    /// A verb; without one, the page of oscost itself.
+    verb: Option<String>,
+}
+
+pub(super) fn man(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Done> {
+    let mut command = command();
+    command.build();
+    let page = match &arguments.verb {
+        None => command,
+        Some(verb) => {
+            let found = command.get_subcommands().find(|found| found.get_name() == verb);
+            let found =
+                found.ok_or_else(|| UsageError(format!("`{verb}` is no verb of oscost")))?;
+            let name = format!("oscost-{verb}");
+            found.clone().name(name.clone()).display_name(name)
+        }
+    };
+    let mut roff = Vec::new();
+    clap_mangen::Man::new(page).render(&mut roff)?;
+    output.write(&String::from_utf8_lossy(&roff))?;
+    Ok(Done::Well)
+}

@@ -1,0 +1,106 @@
+//! The command line: one file a verb.
+//!
+//! What this room is for: words in, words out, exit codes. Data goes to standard output, everything
+//! else to standard error. Exit 0: done, skips included; 1: an asked-for case failed; 2: usage;
+//! 130: Ctrl-C, and what was measured until then is kept and shown.
+
+mod completions;
+mod explain;
+mod list;
+mod man;
+mod output;
+mod run;
+mod runs;
+mod schema;
+
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser, Subcommand};
+
+use crate::plan::SelectorError;
+use output::Output;
+
+/// What the operating system charges you, and what a change does to the bill.
+#[derive(Debug, Parser)]
+#[command(name = "oscost", version, max_term_width = 80, after_help = EXAMPLES)]
+struct Arguments {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  oscost run                       the bill: every usual case
+  oscost run syscall/getppid       one benchmark at its usual points
+  oscost explain syscall/getppid   what is timed, what is not, and why
+  oscost runs show last            the table of the last run once more";
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Measure: the bill, or what the selectors name.
+    Run(run::Arguments),
+    /// List families and benchmarks.
+    List(list::Arguments),
+    /// Say what a benchmark times, what it does not, and what to expect.
+    Explain(explain::Arguments),
+    /// List, show, delete, export and import the runs that were kept.
+    Runs(runs::Arguments),
+    /// Print the JSON Schema of a run's record.
+    Schema,
+    /// Print a completion script for a shell.
+    Completions(completions::Arguments),
+    /// Print the manual page, of oscost or of one of its verbs.
+    Man(man::Arguments),
+}
+
+/// How a command that could do its work ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Done {
+    /// Well.
+    Well,
+    /// A case that was asked for could not be measured.
+    WithFailures,
+    /// The user pressed Ctrl-C.
+    Interrupted,
+}
+
+/// Reads the command line and does what it says.
+pub fn main() -> ExitCode {
+    let arguments = Arguments::parse(); // Exits with 2 and a hint on anything it does not know.
+    let mut output = Output::stdout();
+    let done = match arguments.verb {
+        Verb::Run(arguments) => run::run(arguments, &mut output),
+        Verb::List(arguments) => list::list(&arguments, &mut output),
+        Verb::Explain(arguments) => explain::explain(&arguments, &mut output),
+        Verb::Runs(arguments) => runs::runs(arguments, &mut output),
+        Verb::Schema => schema::schema(&mut output),
+        Verb::Completions(arguments) => completions::completions(&arguments, &mut output),
+        Verb::Man(arguments) => man::man(&arguments, &mut output),
+    };
+    match done {
+        Ok(Done::Well) => ExitCode::SUCCESS,
+        Ok(Done::WithFailures) => ExitCode::from(1),
+        Ok(Done::Interrupted) => ExitCode::from(130),
+        // Whoever reads our output has had enough: that is their right.
+        Err(error) if output::is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            output::complain(&error);
+            ExitCode::from(if is_usage(&error) { 2 } else { 1 })
+        }
+    }
+}
+
+/// Whether the user's words are at fault.
+fn is_usage(error: &anyhow::Error) -> bool {
+    error.is::<SelectorError>() || error.is::<UsageError>()
+}
+
+/// Words that cannot be followed.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct UsageError(String);
+
+/// The whole command line, for its completions and its manual pages.
+fn command() -> clap::Command {
+    Arguments::command()
+}

@@ -1,0 +1,95 @@
+//! Standard output and standard error.
+
+#![expect(
+    clippy::print_stderr,
+    reason = "this is where the tool speaks to a person, between cells only"
+)]
+
+use std::fs::File;
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+
+/// Where data goes.
+pub(super) struct Output(std::io::Stdout);
+
+impl Output {
+    pub(super) fn stdout() -> Self {
+        Self(std::io::stdout())
+    }
+
+    /// Writes data; a reader that has gone away shows as an error (see [`is_broken_pipe`]).
+    pub(super) fn write(&mut self, text: &str) -> anyhow::Result<()> {
+        let mut out = self.0.lock();
+        out.write_all(text.as_bytes())?;
+        out.flush()?;
+        Ok(())
+    }
+}
+
+/// Where a document goes: `-` is standard output, anything else a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Target {
+    /// Standard output.
+    Stdout,
+    /// A file.
+    File(PathBuf),
+}
+
+impl Target {
+    pub(super) fn of(text: &str) -> Self {
+        if text == "-" { Target::Stdout } else { Target::File(PathBuf::from(text)) }
+    }
+
+    /// Writes the document; a file is there whole or not at all.
+    pub(super) fn write(&self, text: &str, output: &mut Output) -> anyhow::Result<()> {
+        match self {
+            Target::Stdout => output.write(text),
+            Target::File(path) => {
+                write_whole(path, text).with_context(|| format!("cannot write {}", path.display()))
+            }
+        }
+    }
+}
+
+/// Writes beside the file and renames: a full disk leaves no half-written file behind.
+fn write_whole(path: &Path, text: &str) -> std::io::Result<()> {
+    // A device or a pipe cannot be renamed over; it is written to as it is.
+    if path.exists() && !path.is_file() {
+        return File::options().write(true).open(path)?.write_all(text.as_bytes());
+    }
+    let name = path.file_name().ok_or(ErrorKind::InvalidInput)?.to_string_lossy();
+    let beside = path.with_file_name(format!(".{name}.{}", std::process::id()));
+    let written = File::create_new(&beside).and_then(|mut file| {
+        file.write_all(text.as_bytes())?;
+        file.sync_all()
+    });
+    let renamed = written.and_then(|()| std::fs::rename(&beside, path));
+    if renamed.is_err() {
+        // The reason for the failure is what matters; the rest is tidying up.
+        let _ = std::fs::remove_file(&beside);
+    }
+    renamed
+}
+
+/// Whether an error is only that nobody reads any more.
+pub(super) fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error
+        .chain()
+        .filter_map(|cause| cause.downcast_ref::<std::io::Error>())
+        .any(|cause| cause.kind() == ErrorKind::BrokenPipe)
+}
+
+/// Says what went wrong, with its causes.
+pub(super) fn complain(error: &anyhow::Error) {
+    eprintln!("error: {error}");
+    for cause in error.chain().skip(1) {
+        eprintln!("  caused by: {cause}");
+    }
+}
+
+/// Says something that is no error.
+pub(super) fn remark(text: &str) {
+    eprintln!("{text}");
+}

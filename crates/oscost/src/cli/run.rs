@@ -1,0 +1,324 @@
+//! `oscost run`
+
+use std::time::{Duration, SystemTime};
+
+use anyhow::Context;
+use oscost_model::journal::{Entry, Started};
+use oscost_model::place::{Place, Reach};
+use oscost_model::protocol::Hello;
+use oscost_model::record::{
+    CellProgram as CellFacts, Machine, PlaceOf, Record, RowOutcome, Settings, Tool,
+};
+
+use super::output::{Output, Target, remark};
+use super::{Done, UsageError};
+use crate::estimate::Assembler;
+use crate::reach::{CellProgram, FakeSession, Interrupt, LocalSession, ReachError, Session};
+use crate::report;
+use crate::report::progress::Progress;
+use crate::run::{Finish, Held, MachineLock, Profile, Request, wait_for};
+use crate::store::Store;
+use crate::{advice, plan, run};
+
+/// Half-width that a default run aims at, in per cent: a difference of twice that is seen.
+const PRECISION_PCT: f64 = 2.0;
+/// The same for figures that are published.
+const THOROUGH_PRECISION_PCT: f64 = 1.0;
+/// A whole bill is to be read within about a minute.
+const BUDGET_S: f64 = 60.0;
+
+/// What to measure, and how.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  oscost run                                   the bill
+  oscost run syscall                           a family
+  oscost run syscall/getppid:via=raw           one case
+  oscost run 'procedure/call:args=*'           every point of an axis
+  oscost run --quick                           six repetitions of everything
+  oscost run syscall --precision 0.5           narrower intervals
+  oscost run --json - | jq '.results[].case'   the record, for programs")]
+pub(super) struct Arguments {
+    /// A family, an id, a case, or a glob; without any: the bill.
+    #[arg(value_name = "SELECTOR")]
+    selectors: Vec<String>,
+    /// Six repetitions a row, however wide the intervals are.
+    #[arg(long, conflicts_with_all = ["thorough", "precision"])]
+    quick: bool,
+    /// For figures that are published: repetitions fixed by a first phase, then measured afresh.
+    #[arg(long)]
+    thorough: bool,
+    /// Stop when this many seconds are over; rows that are not narrow enough yet say so.
+    #[arg(long, value_name = "SECONDS", value_parser = positive)]
+    budget: Option<f64>,
+    /// The half-width of the intervals to aim at, in per cent of the median.
+    #[arg(long, value_name = "PCT", value_parser = positive)]
+    precision: Option<f64>,
+    /// Where to measure.
+    #[arg(long, value_name = "REACH", default_value = "local")]
+    at: String,
+    /// Pin the cells to this CPU; without it, to the quietest.
+    #[arg(long, value_name = "N")]
+    cpu: Option<u32>,
+    /// Your own words, kept with the run.
+    #[arg(long, value_name = "TEXT", value_parser = label)]
+    label: Option<String>,
+    /// Where all randomness of the run comes from; without it, a fresh one.
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// Put every raw batch into the JSON record.
+    #[arg(long)]
+    samples: bool,
+    /// Write the record as JSON to a file, or with `-` to standard output instead of the table.
+    #[arg(long, value_name = "FILE")]
+    json: Option<String>,
+    /// Keep nothing.
+    #[arg(long)]
+    no_store: bool,
+    /// If another run has the machine, fail at once.
+    #[arg(long)]
+    no_wait: bool,
+}
+
+/// A figure above zero that a person might mean.
+fn positive(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(number) if number > 0.0 && number.is_finite() => Ok(number),
+        _ => Err("it must be a number above 0".to_owned()),
+    }
+}
+
+/// A label is one short line.
+fn label(text: &str) -> Result<String, String> {
+    const LONGEST: usize = 1_024;
+    if text.len() > LONGEST || text.chars().any(char::is_control) {
+        return Err(format!("it must be one line of at most {LONGEST} bytes"));
+    }
+    Ok(text.to_owned())
+}
+
+impl Arguments {
+    fn profile(&self) -> Profile {
+        match (self.quick, self.thorough) {
+            (true, _) => Profile::Quick,
+            (_, true) => {
+                let precision_pct = self.precision.unwrap_or(THOROUGH_PRECISION_PCT);
+                Profile::Thorough { precision_pct }
+            }
+            _ => Profile::Default { precision_pct: self.precision.unwrap_or(PRECISION_PCT) },
+        }
+    }
+
+    /// A thorough run takes the time that it needs.
+    fn budget_s(&self) -> Option<f64> {
+        self.budget.or((!self.thorough).then_some(BUDGET_S))
+    }
+}
+
+pub(super) fn run(arguments: Arguments, output: &mut Output) -> anyhow::Result<Done> {
+    let place = Place::parse(&arguments.at).map_err(|error| UsageError(error.to_string()))?;
+    if let Some(treatment) = place.treatments.first() {
+        let hint = "this version measures untreated processes only";
+        return Err(UsageError(format!("cannot treat with `{treatment}`\n  hint: {hint}")).into());
+    }
+    let program = CellProgram::find()?;
+    let asked = plan::select(&program.catalog, &arguments.selectors)?;
+    let interrupt = Interrupt::listen().context("cannot listen for Ctrl-C")?;
+    match &place.reach {
+        Reach::Local => {
+            let _lock = match take_machine(&interrupt, arguments.no_wait) {
+                Ok(lock) => lock,
+                Err(error) if is_interrupt(&error) => return Ok(Done::Interrupted),
+                Err(error) => return Err(error),
+            };
+            let mut session = LocalSession::start(&program, &interrupt)?;
+            measure(&arguments, &program, asked, &mut session, output)
+        }
+        Reach::Fake(file) => {
+            let mut session = FakeSession::open(file, &program)?;
+            measure(&arguments, &program, asked, &mut session, output)
+        }
+        Reach::Ssh(_) | Reach::Vm(_) => {
+            let hint = "this version reaches `local` only";
+            Err(UsageError(format!("cannot reach `{}`\n  hint: {hint}", place.reach)).into())
+        }
+    }
+}
+
+fn is_interrupt(error: &anyhow::Error) -> bool {
+    matches!(error.downcast_ref::<ReachError>(), Some(ReachError::Interrupted))
+}
+
+/// One run per machine at a time: waits, and says for whom.
+fn take_machine(interrupt: &Interrupt, no_wait: bool) -> anyhow::Result<Option<MachineLock>> {
+    loop {
+        match MachineLock::take() {
+            Ok(lock) => return Ok(Some(lock)),
+            Err(Held::Unavailable(error)) => {
+                remark(&format!("note: cannot keep other runs off this machine: {error}"));
+                return Ok(None);
+            }
+            Err(Held::By(holder, stream)) => {
+                let command =
+                    holder.command.as_deref().unwrap_or("a command that is not shown to us");
+                let who = format!("process {} ({command})", holder.pid);
+                if no_wait {
+                    anyhow::bail!("cannot measure: {who} is measuring on this machine");
+                }
+                remark(&format!("waiting for {who}, which is measuring on this machine"));
+                wait_for(&stream, interrupt)?;
+            }
+        }
+    }
+}
+
+/// Measures, keeps, shows.
+fn measure(
+    arguments: &Arguments,
+    program: &CellProgram,
+    asked: Vec<oscost_model::case::Case>,
+    session: &mut dyn Session,
+    output: &mut Output,
+) -> anyhow::Result<Done> {
+    let request = request(arguments, program, asked, session.hello());
+    let mut keeper = Keeper::open(arguments.no_store, &request.started);
+    let mut assembler = Assembler::default();
+    let mut progress = Progress::new();
+    let ended = run::run(session, request, &mut |entry| {
+        assembler.apply(entry);
+        keeper.keep(entry);
+        progress.heard(entry);
+    });
+    drop(progress);
+    // However it ended, what was measured is shown; the record is there from the first entry on.
+    let record = assembler.record(arguments.samples).context("the run never began")?;
+    show(arguments, &record, output)?;
+    keeper.say_where();
+    Ok(match ended? {
+        Finish::Interrupted => Done::Interrupted,
+        Finish::Done if any_failed(&record) => Done::WithFailures,
+        Finish::Done => Done::Well,
+    })
+}
+
+fn request(
+    arguments: &Arguments,
+    program: &CellProgram,
+    asked: Vec<oscost_model::case::Case>,
+    hello: &Hello,
+) -> Request {
+    let profile = arguments.profile();
+    let reach = arguments.at.clone();
+    let place = PlaceOf {
+        text: reach.clone(),
+        reach,
+        treatments: Vec::new(),
+        machine: "m0".to_owned(),
+        cpu: None,
+        peer: None,
+    };
+    let started = Started {
+        id: uuid::Uuid::now_v7().to_string(),
+        at: humantime::format_rfc3339_millis(SystemTime::now()).to_string(),
+        label: arguments.label.clone(),
+        command: std::env::args().collect(),
+        tool: tool(hello),
+        settings: Settings {
+            seed: arguments.seed.unwrap_or_else(|| uuid::Uuid::now_v7().as_u64_pair().1),
+            profile: profile.text().to_owned(),
+            precision_pct: profile.precision_pct(),
+            nominal: profile.nominal().share(),
+            budget_s: arguments.budget_s(),
+        },
+    };
+    Request {
+        started,
+        machine: Machine::new("m0", hello.facts.clone(), advice::about(&hello.facts)),
+        tracers: hello.facts.tracers.clone(),
+        rows: plan::rows(&program.catalog, asked, &place),
+        profile,
+        budget: arguments.budget_s().map(Duration::from_secs_f64),
+        cpu: arguments.cpu,
+    }
+}
+
+fn tool(hello: &Hello) -> Tool {
+    let known = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+    Tool {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        commit: known(env!("OSCOST_COMMIT")),
+        rustc: known(env!("OSCOST_RUSTC")),
+        cell: CellFacts {
+            hash: hello.cell_hash.clone(),
+            link: hello.build.link.clone(),
+            libc: hello.build.libc.clone(),
+            catalog: hello.catalog_hash.clone(),
+        },
+    }
+}
+
+fn show(arguments: &Arguments, record: &Record, output: &mut Output) -> anyhow::Result<()> {
+    let target = arguments.json.as_deref().map(Target::of);
+    if let Some(target) = &target {
+        target.write(&report::json::record(record)?, output)?;
+    }
+    if target != Some(Target::Stdout) {
+        output.write(&report::table::table(record))?;
+    }
+    Ok(())
+}
+
+/// Whether a case that was asked for could not be measured although its place offers all it needs.
+fn any_failed(record: &Record) -> bool {
+    record.results.iter().filter(|row| report::table::is_asked(row)).any(|row| {
+        matches!(row.outcome, RowOutcome::Failed | RowOutcome::TimedOut | RowOutcome::Unmeasurable)
+    })
+}
+
+/// Keeps the journal in the store, as long as the store can; the run goes on without it.
+struct Keeper {
+    store: Option<Store>,
+    id: String,
+}
+
+impl Keeper {
+    fn open(no_store: bool, started: &Started) -> Self {
+        let id = started.id.clone();
+        if no_store {
+            return Self { store: None, id };
+        }
+        let Some(path) = Store::default_path() else {
+            remark("note: this run is not kept: neither XDG_DATA_HOME nor HOME names a folder");
+            return Self { store: None, id };
+        };
+        let opened = Store::open(&path).and_then(|mut store| {
+            store.begin(started)?;
+            Ok(store)
+        });
+        match opened {
+            Ok(store) => Self { store: Some(store), id },
+            Err(error) => {
+                remark(&format!("note: this run is not kept: {error}"));
+                Self { store: None, id }
+            }
+        }
+    }
+
+    fn keep(&mut self, entry: &Entry) {
+        if matches!(entry, Entry::Started(_)) {
+            return; // The store began with it.
+        }
+        if let Some(store) = &mut self.store
+            && let Err(error) = store.append(&self.id, entry)
+        {
+            remark(&format!("note: the rest of this run is not kept: {error}"));
+            self.store = None;
+        }
+    }
+
+    fn say_where(&self) {
+        if self.store.is_some() {
+            remark(&format!("kept as {}: `oscost runs show last` shows it again", self.id));
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! `oscost runs`
+
+use std::io::Read;
+
+use anyhow::Context;
+use oscost_model::record::Record;
+
+use super::output::{Output, Target, remark};
+use super::{Done, UsageError};
+use crate::estimate::Assembler;
+use crate::report;
+use crate::store::{Store, Stored};
+
+/// What to do with the runs that were kept.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+RUN is an id, the beginning of one, or `last`.
+
+Examples:
+  oscost runs list
+  oscost runs show last
+  oscost runs export 0197 run.json     a record to send to somebody
+  oscost runs import run.json          a record from somebody")]
+pub(super) struct Arguments {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Verb {
+    /// The runs, newest first.
+    List,
+    /// A run's table.
+    Show {
+        /// An id, the beginning of one, or `last`.
+        run: String,
+        /// The record instead of the table, to a file or with `-` to standard output.
+        #[arg(long, value_name = "FILE")]
+        json: Option<String>,
+        /// Put every raw batch into the JSON record.
+        #[arg(long)]
+        samples: bool,
+    },
+    /// Forget a run.
+    Delete {
+        /// An id, the beginning of one, or `last`.
+        run: String,
+    },
+    /// Write a run's record with all raw batches.
+    Export {
+        /// An id, the beginning of one, or `last`.
+        run: String,
+        /// The file; `-` is standard output.
+        file: String,
+    },
+    /// Keep a record that somebody else made.
+    Import {
+        /// The file; `-` is standard input.
+        file: String,
+    },
+}
+
+pub(super) fn runs(arguments: Arguments, output: &mut Output) -> anyhow::Result<Done> {
+    let path = Store::default_path().ok_or_else(|| {
+        UsageError(
+            "cannot find the store: neither XDG_DATA_HOME nor HOME names a folder".to_owned(),
+        )
+    })?;
+    let mut store = Store::open(&path)?;
+    match arguments.verb {
+        Verb::List => output.write(&report::runs::list(&store_lines(&store)?))?,
+        Verb::Show { run, json, samples } => {
+            let record = record(&store, &run, samples)?;
+            match json.as_deref().map(Target::of) {
+                Some(target) => target.write(&report::json::record(&record)?, output)?,
+                None => output.write(&report::table::table(&record))?,
+            }
+        }
+        Verb::Delete { run } => {
+            let id = store.find(&run)?;
+            store.delete(&id)?;
+            remark(&format!("deleted {id}"));
+        }
+        Verb::Export { run, file } => {
+            let record = record(&store, &run, true)?;
+            Target::of(&file).write(&report::json::record(&record)?, output)?;
+        }
+        Verb::Import { file } => {
+            let id =
+                store.import(&read(&file)?).with_context(|| format!("cannot import {file}"))?;
+            remark(&format!("kept as {id}"));
+        }
+    }
+    Ok(Done::Well)
+}
+
+/// A run's record: read from its journal by the code that wrote the first one, or as imported.
+fn record(store: &Store, run: &str, samples: bool) -> anyhow::Result<Record> {
+    let id = store.find(run)?;
+    match store.load(&id)? {
+        Stored::Journal(entries) => Assembler::read(&entries)
+            .record(samples)
+            .with_context(|| format!("run {id} never began")),
+        Stored::Imported(record) => Ok(*record),
+    }
+}
+
+fn store_lines(store: &Store) -> anyhow::Result<Vec<report::runs::Line>> {
+    Ok(store
+        .list()?
+        .into_iter()
+        .map(|run| report::runs::Line {
+            id: run.id,
+            started: run.started,
+            complete: run.complete,
+            label: run.label,
+            command: run.command,
+        })
+        .collect())
+}
+
+/// A whole file, but no more than a record may have: the importer refuses what is longer.
+fn read(file: &str) -> anyhow::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let bounded = |reader: Box<dyn Read>| reader.take(crate::store::MOST_BYTES as u64 + 1);
+    let opened: Box<dyn Read> = match file {
+        "-" => Box::new(std::io::stdin()),
+        path => Box::new(std::fs::File::open(path).with_context(|| format!("cannot open {path}"))?),
+    };
+    bounded(opened).read_to_end(&mut bytes).with_context(|| format!("cannot read {file}"))?;
+    Ok(bytes)
+}

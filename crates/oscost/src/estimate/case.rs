@@ -1,0 +1,96 @@
+//! The estimate of a case: over the values of its cells, never over pooled batches.
+
+use oscost_model::cell::BatchPlan;
+use oscost_model::record::{Estimate, Overhead, Quantiles};
+
+use super::cell::{CellValue, spread};
+use crate::stats::interval::{Interval, Nominal, median_hs};
+use crate::stats::order;
+
+/// What is said of a case, and what the flags need to know.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CaseEstimate {
+    /// What is said.
+    pub estimate: Estimate,
+    /// The interval that it stands in.
+    pub interval: Option<Interval>,
+    /// The values of its cells, ascending.
+    pub values: Vec<f64>,
+    /// Half the width of the interval as a fraction of what it is judged by.
+    pub relative_half_width: Option<f64>,
+}
+
+/// Estimates a case from its cells; `None` when none of them has a value.
+pub fn estimate(cells: &[CellValue], plan: &BatchPlan, nominal: Nominal) -> Option<CaseEstimate> {
+    let values = order::sorted(&cells.iter().filter_map(|cell| cell.value).collect::<Vec<_>>());
+    let valid: Vec<&CellValue> = cells.iter().filter(|cell| cell.value.is_some()).collect();
+    let median = order::median(&values)?;
+    let interval = median_hs(&values, nominal);
+    let middle = |of: &dyn Fn(&CellValue) -> Option<f64>| {
+        order::median(&order::sorted(
+            &valid.iter().filter_map(|&cell| of(cell)).collect::<Vec<_>>(),
+        ))
+    };
+    let raw_median = middle(&|cell| cell.raw).unwrap_or(median);
+    let clock = middle(&|cell| cell.clock_ns);
+    let relative = relative_half_width(median, raw_median, interval);
+    let shots: Vec<f64> = valid.iter().flat_map(|cell| cell.shots.iter().copied()).collect();
+    let estimate = Estimate {
+        exact: false,
+        median,
+        ci95: interval.map(|interval| [interval.lo, interval.hi]),
+        raw_median,
+        overhead: Overhead {
+            clock,
+            loop_turn: clock
+                .filter(|_| plan.mode.is_slope())
+                .map(|clock| raw_median - median - clock),
+        },
+        mean: values.iter().sum::<f64>() / values.len() as f64,
+        sd: spread(&values),
+        sd_within: middle(&|cell| cell.sd),
+        min: values[0],
+        p10: order::quantile(&values, 0.1).unwrap_or(values[0]),
+        repetitions: values.len() as u32,
+        samples: valid.iter().map(|cell| cell.samples as u64).sum(),
+        ops_per_sample: middle(&|cell| Some(cell.ops_per_sample as f64)).unwrap_or(0.0) as u64,
+        half_width_pct: interval
+            .filter(|_| median != 0.0)
+            .map(|interval| 100.0 * interval.half_width() / median.abs()),
+        converged: false,
+        quantiles: quantiles(&shots),
+    };
+    Some(CaseEstimate { estimate, interval, values, relative_half_width: relative })
+}
+
+/// Half the width of an interval as a fraction of the median.
+///
+/// A median that is smaller than its own uncertainty (an op of no cost) is no measure for a width:
+/// there the width is taken against what the clock showed, loop included.
+pub fn relative_half_width(median: f64, raw: f64, interval: Option<Interval>) -> Option<f64> {
+    let half = interval?.half_width();
+    let measure = if below_detection(median, half) { raw.abs() } else { median.abs() };
+    (measure > 0.0).then(|| half / measure)
+}
+
+/// Whether a figure cannot be told from nothing: below twice its uncertainty.
+pub(super) fn below_detection(median: f64, half_width: f64) -> bool {
+    median.abs() < 2.0 * half_width
+}
+
+/// Quantiles over single shots, those that their number allows.
+fn quantiles(shots: &[f64]) -> Option<Quantiles> {
+    let sorted = order::sorted(shots);
+    let at = |p: f64| {
+        order::quantile_reportable(sorted.len(), p).then(|| order::quantile(&sorted, p)).flatten()
+    };
+    Some(Quantiles {
+        of: "op".to_owned(),
+        n: sorted.len() as u64,
+        p50: order::median(&sorted)?,
+        p90: at(0.9),
+        p99: at(0.99),
+        p999: at(0.999),
+        max: *sorted.last()?,
+    })
+}

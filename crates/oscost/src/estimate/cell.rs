@@ -1,0 +1,298 @@
+//! The value of one cell: the median of its clean batches.
+
+use std::collections::BTreeMap;
+
+use oscost_model::cell::{BatchPlan, Mode, Sample};
+use oscost_model::clock::{Calibration, ClockKind};
+use oscost_model::unit::Unit;
+
+use crate::stats::{line, order};
+
+/// A cell needs this share of its batches ...
+const SHARE_NEEDED: f64 = 0.6;
+/// ... and this many of them; with fewer it has no value, and a fresh cell is asked.
+const BATCHES_NEEDED: usize = 5;
+
+/// What one cell says of its case.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CellValue {
+    /// The median over clean batches, in the case's unit; `None` when too few were clean.
+    pub value: Option<f64>,
+    /// The median over all batches, rejected ones too.
+    pub value_all: Option<f64>,
+    /// The median of what the clock showed per op, before anything was taken out, in the unit.
+    pub raw: Option<f64>,
+    /// What the clock adds to an op of the shortest batch, in nanoseconds.
+    pub clock_ns: Option<f64>,
+    /// Standard deviation over clean batches.
+    pub sd: Option<f64>,
+    /// Clean batches (mode U and T: groups).
+    pub batches: usize,
+    /// Rejected ones, by what disturbed them.
+    pub rejected: BTreeMap<String, u32>,
+    /// Samples in the clean batches.
+    pub samples: usize,
+    /// Ops in a sample, the median.
+    pub ops_per_sample: u64,
+    /// The medians of its first and its last third.
+    pub thirds: Option<(f64, f64)>,
+    /// The single shots, in the case's unit; empty in other modes.
+    pub shots: Vec<f64>,
+}
+
+/// How the samples of a case are to be read.
+#[derive(Clone, Copy, Debug)]
+pub struct Reading<'a> {
+    /// How its ops were timed.
+    pub plan: &'a BatchPlan,
+    /// What is known of the clock.
+    pub clock: &'a Calibration,
+    /// What its figures are counted in.
+    pub unit: Unit,
+    /// Whether the op switches by itself, so that switches are no disturbance.
+    pub switches: bool,
+}
+
+/// One batch, or in mode U and T one group of batches: a value and what disturbed it.
+struct Batch {
+    value: Option<f64>,
+    raw: f64,
+    disturbed: Option<&'static str>,
+}
+
+/// What one arm of a cell says of its case.
+pub fn cell_value(samples: &[Sample], arm: u8, how: Reading<'_>) -> CellValue {
+    let samples: Vec<&Sample> = samples.iter().filter(|sample| sample.arm == arm).collect();
+    let batches = batches(&samples, how);
+    let of = |keep: &dyn Fn(&Batch) -> bool| -> Vec<f64> {
+        batches.iter().filter(|batch| keep(batch)).filter_map(|batch| batch.value).collect()
+    };
+    let clean = of(&|batch| batch.disturbed.is_none());
+    let all = of(&|_| true);
+    let mut rejected = BTreeMap::new();
+    for by in batches.iter().filter_map(|batch| batch.disturbed) {
+        *rejected.entry(by.to_owned()).or_default() += 1;
+    }
+    let enough =
+        clean.len() >= BATCHES_NEEDED && clean.len() as f64 >= SHARE_NEEDED * batches.len() as f64;
+    let unit = |ns: f64| in_unit(ns, how.unit);
+    let raw: Vec<f64> = batches.iter().map(|batch| batch.raw).collect();
+    let counts: Vec<f64> = samples.iter().map(|sample| sample.n as f64).collect();
+    let shortest = samples.iter().map(|sample| sample.n).min().filter(|&n| n > 0);
+    let per_batch = if how.plan.mode.is_slope() { how.plan.copies.len() } else { 1 };
+    CellValue {
+        value: middle(&clean).filter(|_| enough).and_then(unit),
+        value_all: middle(&all).and_then(unit),
+        raw: middle(&raw).and_then(unit),
+        clock_ns: shortest.map(|n| how.clock.ns(how.clock.inside_ticks) / n as f64),
+        sd: spread(&clean.iter().copied().filter_map(unit).collect::<Vec<_>>()),
+        batches: clean.len(),
+        rejected,
+        samples: clean.len() * per_batch,
+        ops_per_sample: middle(&counts).unwrap_or(0.0) as u64,
+        thirds: thirds(&clean).and_then(|(first, last)| unit(first).zip(unit(last))),
+        shots: match how.plan.mode.is_single_shot() {
+            true => clean.iter().copied().filter_map(unit).collect(),
+            false => Vec::new(),
+        },
+    }
+}
+
+/// Nanoseconds per op (in mode T per byte) in a case's unit. A rate of a time that is not positive
+/// is no rate: `None`, never infinity and never a clamped figure.
+fn in_unit(ns: f64, unit: Unit) -> Option<f64> {
+    match unit {
+        Unit::NsPerOp | Unit::InstructionsPerOp => Some(ns),
+        Unit::Seconds => Some(ns * 1e-9),
+        Unit::BytesPerSecond | Unit::OpsPerSecond | Unit::FramesPerSecond => {
+            (ns > 0.0).then(|| 1e9 / ns)
+        }
+    }
+}
+
+/// Reads each batch by itself, or each group of a slope mode as one.
+fn batches(samples: &[&Sample], how: Reading<'_>) -> Vec<Batch> {
+    let ns = |sample: &Sample, subtract: f64| {
+        how.clock.ns(sample.ticks as f64 - subtract) / sample.n.max(1) as f64
+    };
+    if !how.plan.mode.is_slope() {
+        let subtract = if how.plan.mode.is_single_shot() { how.clock.inside_ticks } else { 0.0 };
+        return samples
+            .iter()
+            .map(|sample| Batch {
+                value: Some(ns(sample, subtract)),
+                raw: ns(sample, 0.0),
+                disturbed: disturbed(sample, how),
+            })
+            .collect();
+    }
+    samples
+        .chunk_by(|one, other| one.round == other.round)
+        .map(|group| {
+            let points = group.iter().map(|sample| (sample.n as f64, sample.ticks as f64));
+            let shortest = group.iter().min_by_key(|sample| sample.n);
+            Batch {
+                value: line::slope(points).map(|ticks| how.clock.ns(ticks)),
+                raw: shortest.map_or(f64::NAN, |sample| ns(sample, 0.0)),
+                disturbed: group.iter().find_map(|sample| disturbed(sample, how)),
+            }
+        })
+        .filter(|batch| batch.raw.is_finite())
+        .collect()
+}
+
+/// What disturbed a batch, by its covariates alone and never by its time.
+fn disturbed(sample: &Sample, how: Reading<'_>) -> Option<&'static str> {
+    /// Wall time without CPU time that no switch explains: stolen by a hypervisor, most likely.
+    const LOST_SHARE: f64 = 0.02;
+    /// Below this the account's own reads are part of the difference.
+    const LOST_NS: f64 = 5_000.0;
+    if sample.migrated {
+        return Some("migrated");
+    }
+    if sample.major_faults > 0 {
+        return Some("major-fault");
+    }
+    if how.switches {
+        return None;
+    }
+    if sample.involuntary_switches > 0 {
+        return Some("preempted");
+    }
+    if how.plan.mode == Mode::S && how.clock.kind != ClockKind::Instructions {
+        let wall = how.clock.ns(sample.ticks as f64);
+        let lost = wall - sample.cpu_ns as f64;
+        if lost > LOST_NS && lost > LOST_SHARE * wall {
+            return Some("lost-time");
+        }
+    }
+    None
+}
+
+fn middle(values: &[f64]) -> Option<f64> {
+    order::median(&order::sorted(values))
+}
+
+/// Sample standard deviation; `None` below two values.
+pub(super) fn spread(values: &[f64]) -> Option<f64> {
+    let count = values.len() as f64;
+    if values.len() < 2 {
+        return None;
+    }
+    let mean = values.iter().sum::<f64>() / count;
+    let squares: f64 = values.iter().map(|value| (value - mean) * (value - mean)).sum();
+    Some((squares / (count - 1.0)).sqrt())
+}
+
+fn thirds(values: &[f64]) -> Option<(f64, f64)> {
+    let third = values.len() / 3;
+    if third == 0 {
+        return None;
+    }
+    middle(&values[..third]).zip(middle(&values[values.len() - third..]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CLOCK: Calibration = Calibration {
+        kind: ClockKind::Tsc,
+        ticks_per_ns: 2.0,
+        quantum_ticks: 1.0,
+        inside_ticks: 40.0,
+        pair_ticks: 80.0,
+    };
+
+    fn plan(mode: Mode, copies: &[u32]) -> BatchPlan {
+        let copies = copies.to_vec();
+        BatchPlan { mode, turns: 100, copies, groups: 21, batch_ns: 50_000.0, coarse_clock: false }
+    }
+
+    fn how(plan: &BatchPlan) -> Reading<'_> {
+        Reading { plan, clock: &CLOCK, unit: Unit::NsPerOp, switches: false }
+    }
+
+    fn sample(round: u32, n: u64, ticks: i64) -> Sample {
+        Sample { round, batch: round, n, ticks, cpu_ns: u64::MAX, ..Sample::default() }
+    }
+
+    #[test]
+    fn a_batch_is_its_ticks_over_its_ops_and_nothing_is_subtracted() {
+        let plan = plan(Mode::B, &[1]);
+        let samples: Vec<Sample> = (0..7).map(|round| sample(round, 100, 20_000)).collect();
+        let value = cell_value(&samples, 0, how(&plan));
+        assert_eq!(value.value, Some(100.0));
+        assert_eq!(value.raw, Some(100.0));
+        assert_eq!(value.clock_ns, Some(0.2));
+    }
+
+    #[test]
+    fn a_slope_takes_out_loop_and_clock() {
+        let plan = plan(Mode::U, &[1, 2, 4, 8]);
+        // 40 ticks of clock, half a tick a turn, 3 ticks an op.
+        let samples: Vec<Sample> = (0..5)
+            .flat_map(|round| {
+                [1u64, 2, 4, 8].map(|copies| sample(round, 100 * copies, 90 + 300 * copies as i64))
+            })
+            .collect();
+        let value = cell_value(&samples, 0, how(&plan));
+        assert_eq!(value.value, Some(1.5));
+        assert_eq!(value.raw, Some(1.95));
+        assert_eq!((value.batches, value.samples), (5, 20));
+    }
+
+    #[test]
+    fn a_single_shot_may_come_out_negative_and_stays_so() {
+        let plan = plan(Mode::S, &[1]);
+        let samples: Vec<Sample> = (0..5).map(|round| sample(round, 1, 30)).collect();
+        assert_eq!(cell_value(&samples, 0, how(&plan)).value, Some(-5.0));
+    }
+
+    #[test]
+    fn only_covariates_reject_and_both_figures_are_kept() {
+        let plan = plan(Mode::B, &[1]);
+        let mut samples: Vec<Sample> = (0..9).map(|round| sample(round, 100, 20_000)).collect();
+        samples[0].ticks = 9_000_000; // Slow, but undisturbed: it stays.
+        for slow in &mut samples[6..9] {
+            slow.involuntary_switches = 1;
+            slow.ticks = 40_000;
+        }
+        let value = cell_value(&samples, 0, how(&plan));
+        assert_eq!(value.rejected, BTreeMap::from([("preempted".to_owned(), 3)]));
+        assert_eq!((value.batches, value.value), (6, Some(100.0)));
+        assert!(value.sd.unwrap() > 1_000.0);
+    }
+
+    #[test]
+    fn a_cell_with_too_few_clean_batches_has_no_value() {
+        let plan = plan(Mode::B, &[1]);
+        let mut samples: Vec<Sample> = (0..21).map(|round| sample(round, 100, 20_000)).collect();
+        for hit in &mut samples[..9] {
+            hit.involuntary_switches = 1;
+        }
+        let value = cell_value(&samples, 0, how(&plan));
+        assert_eq!((value.value, value.value_all), (None, Some(100.0)));
+    }
+
+    #[test]
+    fn an_op_that_switches_by_itself_is_not_rejected_for_it() {
+        let plan = plan(Mode::B, &[1]);
+        let mut samples: Vec<Sample> = (0..21).map(|round| sample(round, 100, 20_000)).collect();
+        for hit in &mut samples {
+            hit.involuntary_switches = 1;
+        }
+        let reading = Reading { switches: true, ..how(&plan) };
+        assert_eq!(cell_value(&samples, 0, reading).value, Some(100.0));
+    }
+
+    #[test]
+    fn throughput_is_the_inverse_of_the_slope() {
+        let plan = plan(Mode::T, &[1, 2]);
+        let samples: Vec<Sample> = (0..5)
+            .flat_map(|round| [sample(round, 1_000, 2_500), sample(round, 2_000, 4_500)])
+            .collect();
+        let reading = Reading { unit: Unit::BytesPerSecond, ..how(&plan) };
+        assert_eq!(cell_value(&samples, 0, reading).value, Some(1e9));
+    }
+}

@@ -1,0 +1,15 @@
+//! From samples to what is said of a case.
+//!
+//! What this room is for: the value of a cell, the estimate of a case, its flags, the class of a
+//! run, and the record as a pure function of the journal. What it may not know: where the samples
+//! come from, and how a record is kept or shown.
+
+mod assemble;
+mod case;
+mod cell;
+mod conditions;
+mod row;
+
+pub use assemble::Assembler;
+pub use case::{CaseEstimate, estimate, relative_half_width};
+pub use cell::{CellValue, Reading, cell_value};

@@ -1,0 +1,326 @@
+//! One row of the record: all that happened to a case, and the flags that it earned.
+
+use std::collections::BTreeMap;
+
+use oscost_model::calls::CallCount;
+use oscost_model::cell::{BatchPlan, Disturbance, Mode, Sample};
+use oscost_model::clock::Calibration;
+use oscost_model::journal::{CellOutcome, Phase, PlannedRow};
+use oscost_model::record::{Calls, Disturbed, Floor, Repetition, Row, RowOutcome};
+
+use super::case::{CaseEstimate, below_detection, estimate};
+use super::cell::{CellValue, Reading, cell_value};
+use crate::stats::interval::{Interval, Nominal, median_hs};
+use crate::stats::{order, robust};
+
+/// What the journal has said of a row so far.
+#[derive(Clone, Debug)]
+pub(super) struct RowState {
+    pub(super) planned: PlannedRow,
+    pub(super) plan: Option<BatchPlan>,
+    pub(super) cells: Vec<CellEntry>,
+    pub(super) count: Option<CallCount>,
+    pub(super) not_counted: Option<String>,
+    pub(super) given_up: Option<(RowOutcome, String)>,
+    pub(super) converged: Option<bool>,
+}
+
+/// A cell that came back.
+#[derive(Clone, Debug)]
+pub(super) struct CellEntry {
+    pub(super) phase: Phase,
+    pub(super) at_s: f64,
+    pub(super) outcome: CellOutcome,
+}
+
+/// What every row of a run shares.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shared<'a> {
+    /// The clock, its rate over the whole run.
+    pub(super) clock: Option<&'a Calibration>,
+    /// The level of the intervals.
+    pub(super) nominal: Nominal,
+    /// Whether raw samples go into the record.
+    pub(super) samples: bool,
+    /// Whether too much time was lost for absolute figures of single shots to mean anything.
+    pub(super) hostile: bool,
+}
+
+impl RowState {
+    pub(super) fn new(planned: PlannedRow) -> Self {
+        Self {
+            planned,
+            plan: None,
+            cells: Vec::new(),
+            count: None,
+            not_counted: None,
+            given_up: None,
+            converged: None,
+        }
+    }
+
+    /// The values of the cells of those phases, with what disturbed them.
+    pub(super) fn values(
+        &self,
+        clock: Option<&Calibration>,
+        of: impl Fn(Phase) -> bool,
+    ) -> Vec<(&CellEntry, Option<(CellValue, Disturbance)>)> {
+        let reading = self.plan.as_ref().zip(clock).map(|(plan, clock)| Reading {
+            plan,
+            clock,
+            unit: self.planned.definition.unit,
+            switches: self.planned.definition.switches,
+        });
+        let read = |entry: &CellEntry| match (&entry.outcome, reading) {
+            (CellOutcome::Sampled { samples, disturbance }, Some(how)) => {
+                Some((cell_value(samples, 0, how), *disturbance))
+            }
+            _ => None,
+        };
+        self.cells
+            .iter()
+            .filter(|entry| of(entry.phase))
+            .map(|entry| (entry, read(entry)))
+            .collect()
+    }
+
+    /// The row, without its floor: that hangs on other rows.
+    pub(super) fn row(&self, shared: Shared<'_>) -> Row {
+        let cells = self.values(shared.clock, |phase| matches!(phase, Phase::Round(_)));
+        let values: Vec<CellValue> = cells
+            .iter()
+            .filter_map(|(_, read)| read.as_ref().map(|(value, _)| value.clone()))
+            .collect();
+        let case = self.plan.as_ref().and_then(|plan| estimate(&values, plan, shared.nominal));
+        let (outcome, reason) = self.outcome(case.is_some(), &cells);
+        let case = case.filter(|_| outcome == RowOutcome::Measured);
+        let calls = self.calls();
+        let flags = self.flags(case.as_ref(), &values, calls.as_ref(), shared);
+        let definition = &self.planned.definition;
+        Row {
+            case: self.planned.case.to_string(),
+            benchmark: definition.id.clone(),
+            rev: definition.rev,
+            point: self.planned.case.point.clone(),
+            place: self.planned.place.clone(),
+            outcome,
+            reason,
+            mode: self.plan.as_ref().map(|plan| plan.mode),
+            unit: definition.unit,
+            better: definition.unit.better(),
+            disturbed: self.disturbed(&values, &cells),
+            repetitions: cells
+                .iter()
+                .map(|(entry, read)| repetition(entry, read.as_ref(), shared.samples))
+                .collect(),
+            estimate: case.map(|case| {
+                let converged = self.converged.unwrap_or(false);
+                oscost_model::record::Estimate { converged, ..case.estimate }
+            }),
+            metrics: BTreeMap::new(),
+            calls,
+            floor: None,
+            guess: definition.guess.clone(),
+            class: None,
+            flags,
+        }
+    }
+
+    /// What became of the row, and why it has no estimate.
+    fn outcome<T>(
+        &self,
+        estimated: bool,
+        cells: &[(&CellEntry, T)],
+    ) -> (RowOutcome, Option<String>) {
+        match &self.given_up {
+            Some((outcome, reason)) => (*outcome, Some(reason.clone())),
+            None if estimated => (RowOutcome::Measured, None),
+            None if cells.is_empty() => {
+                let reason = "the run ended before its first repetition".to_owned();
+                (RowOutcome::Skipped, Some(reason))
+            }
+            None => {
+                let reason = "no repetition had enough undisturbed batches".to_owned();
+                (RowOutcome::Unmeasurable, Some(reason))
+            }
+        }
+    }
+
+    fn calls(&self) -> Option<Calls> {
+        let count = self.count.as_ref()?;
+        let surprises = count.surprises(&self.planned.definition.calls, &self.planned.case.point);
+        let per_op = |calls: &BTreeMap<String, u64>| {
+            let ops = count.ops.max(1) as f64;
+            calls.iter().map(|(call, &times)| (call.clone(), times as f64 / ops)).collect()
+        };
+        Some(Calls {
+            per_op: per_op(&count.own),
+            peer_per_op: per_op(&count.peer),
+            counted_ops: count.ops,
+            by: count.by.clone(),
+            expected: surprises.is_empty(),
+            surprises,
+        })
+    }
+
+    fn disturbed<T>(
+        &self,
+        values: &[CellValue],
+        cells: &[(&CellEntry, Option<(T, Disturbance)>)],
+    ) -> Disturbed {
+        let mut rejected: BTreeMap<String, u32> = BTreeMap::new();
+        for (by, times) in values.iter().flat_map(|value| &value.rejected) {
+            *rejected.entry(by.clone()).or_default() += times;
+        }
+        let hit: u32 = rejected.values().sum();
+        let clean: usize = values.iter().map(|value| value.batches).sum();
+        let all = f64::from(hit) + clean as f64;
+        let lost: Vec<f64> = cells
+            .iter()
+            .filter_map(|(_, read)| {
+                read.as_ref().and_then(|(_, disturbance)| disturbance.lost_pct())
+            })
+            .collect();
+        Disturbed {
+            lost_repetitions: (cells.len() - values.iter().filter(|v| v.value.is_some()).count())
+                as u32,
+            rejected_pct: (all > 0.0).then(|| 100.0 * f64::from(hit) / all),
+            rejected,
+            lost_pct: order::median(&order::sorted(&lost)),
+            median_all: median_of(values, |value| value.value_all),
+            plan: self.plan.clone(),
+        }
+    }
+
+    /// The marks that a row earns; docs/RECORDS.md explains each.
+    fn flags(
+        &self,
+        case: Option<&CaseEstimate>,
+        values: &[CellValue],
+        calls: Option<&Calls>,
+        shared: Shared<'_>,
+    ) -> Vec<String> {
+        let mut flags = Vec::new();
+        let mut flag = |name: &str, earned: bool| {
+            if earned {
+                flags.push(name.to_owned());
+            }
+        };
+        flag("ANCHOR", !self.planned.asked);
+        flag("CALLS_UNEXPECTED", calls.is_some_and(|calls| !calls.expected));
+        flag("CALLS_UNCOUNTED", self.not_counted.is_some());
+        flag("COARSE_CLOCK", self.plan.as_ref().is_some_and(|plan| plan.coarse_clock));
+        let Some(case) = case else { return flags };
+        let estimate = &case.estimate;
+        let median = estimate.median;
+        let mode = self.plan.as_ref().map(|plan| plan.mode);
+        flag("FEW_REPETITIONS", case.interval.is_none());
+        if let Some(interval) = case.interval {
+            let half = interval.half_width();
+            flag("BELOW_DETECTION", below_detection(median, half));
+            flag("SKEWED", skewed(&case.values, median, half));
+            let all = median_of(values, |value| value.value_all);
+            flag("REJECT_MATTERS", all.is_some_and(|all| (all - median).abs() > 2.0 * half));
+        }
+        flag("DRIFT", drifts(values, shared.nominal));
+        let batches = median_of(values, |value| Some(value.batches as f64)).unwrap_or(1.0);
+        let expected = estimate.sd_within.map(|within| within / batches.max(1.0).sqrt());
+        let differ =
+            estimate.sd.zip(expected).is_some_and(|(between, within)| between > 3.0 * within);
+        flag("PROCESSES_DIFFER", differ);
+        // A shot this long seldom goes by untouched on a shared machine.
+        flag("LONG_SHOTS", mode == Some(Mode::S) && median > 1e6);
+        let absolute = matches!(mode, Some(Mode::S | Mode::C | Mode::T));
+        flag("NOT_CLAIMABLE", shared.hostile && absolute);
+        flags
+    }
+}
+
+fn median_of(values: &[CellValue], of: impl Fn(&CellValue) -> Option<f64>) -> Option<f64> {
+    order::median(&order::sorted(&values.iter().filter_map(of).collect::<Vec<_>>()))
+}
+
+/// The half-sample mode as a witness: it lies elsewhere where values are lopsided or in two heaps.
+fn skewed(values: &[f64], median: f64, half_width: f64) -> bool {
+    robust::half_sample_mode(values).is_some_and(|mode| {
+        let apart = (mode - median).abs();
+        apart > 0.02 * median.abs() && apart > 3.0 * half_width
+    })
+}
+
+/// Whether cells have not settled when they are timed: the interval of the log ratio of their first
+/// to their last third lies beyond 1 %.
+fn drifts(values: &[CellValue], nominal: Nominal) -> bool {
+    const ALLOWED: f64 = 0.01;
+    let ratios: Vec<f64> = values
+        .iter()
+        .filter_map(|value| value.thirds)
+        .filter(|&(first, last)| first > 0.0 && last > 0.0)
+        .map(|(first, last)| (last / first).ln())
+        .collect();
+    median_hs(&order::sorted(&ratios), nominal)
+        .is_some_and(|Interval { lo, hi }| lo > ALLOWED || hi < -ALLOWED)
+}
+
+fn repetition(
+    entry: &CellEntry,
+    read: Option<&(CellValue, Disturbance)>,
+    with_samples: bool,
+) -> Repetition {
+    let round = match entry.phase {
+        Phase::Round(round) | Phase::Trial(round) => round,
+        Phase::Before | Phase::After => 0,
+    };
+    let (samples, lost): (&[Sample], _) = match &entry.outcome {
+        CellOutcome::Sampled { samples, .. } => (samples, None),
+        CellOutcome::Lost { reason, .. } => (&[], Some(reason.clone())),
+    };
+    let value = read.map(|(value, _)| value);
+    let too_few = || {
+        let value = value.filter(|value| value.value.is_none())?;
+        let hit: u32 = value.rejected.values().sum();
+        Some(format!("{hit} of {} batches were disturbed", value.batches + hit as usize))
+    };
+    Repetition {
+        round,
+        at_s: entry.at_s,
+        arm: 0,
+        value: value.and_then(|value| value.value),
+        value_all: value.and_then(|value| value.value_all),
+        batches: value.map_or(0, |value| value.batches as u32),
+        rejected: value.map(|value| value.rejected.clone()).unwrap_or_default(),
+        lost_pct: read.and_then(|(_, disturbance)| disturbance.lost_pct()),
+        reason: lost.or_else(too_few),
+        samples: with_samples.then(|| samples.to_vec()),
+    }
+}
+
+/// The floors of the rows, each the sum of primitives that the same run measured.
+pub(super) fn lay_floors(states: &[RowState], rows: &mut [Row]) {
+    let medians: BTreeMap<String, f64> = rows
+        .iter()
+        .filter_map(|row| Some((row.case.clone(), row.estimate.as_ref()?.median)))
+        .collect();
+    for (state, row) in states.iter().zip(rows) {
+        let parts: Vec<_> = state
+            .planned
+            .definition
+            .floor
+            .iter()
+            .filter(|part| state.planned.case.point.includes(&part.when))
+            .collect();
+        if parts.is_empty() {
+            continue;
+        }
+        let values =
+            parts.iter().map(|part| Some(f64::from(part.times) * medians.get(&part.case)?));
+        let value = values.sum::<Option<f64>>();
+        let of = parts.iter().map(|part| format!("{} x {}", part.times, part.case)).collect();
+        row.floor = Some(Floor { value, of });
+        // An op that seems cheaper than what it contains is our own mistake.
+        let above = row.estimate.as_ref().and_then(|estimate| estimate.ci95.map(|[_, hi]| hi));
+        if above.zip(value).is_some_and(|(above, floor)| above < floor) {
+            row.flags.push("BELOW_FLOOR".to_owned());
+        }
+    }
+}

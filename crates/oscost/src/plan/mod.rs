@@ -1,0 +1,82 @@
+//! From a selection to rows: which cases are measured, where, and in what order.
+//!
+//! What this room is for: reading selectors against the cell's catalog, adding the anchors, and the
+//! seeded order of each round. What it may not know: how a cell is reached or run.
+
+mod selector;
+
+pub use selector::{SelectorError, select};
+
+use oscost_model::case::Case;
+use oscost_model::definition::Catalog;
+use oscost_model::journal::PlannedRow;
+use oscost_model::record::PlaceOf;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
+
+/// The cases that every round of every run measures, asked for or not: the loop, a clock read and
+/// the kernel's bare door.
+pub const ANCHORS: [&str; 3] =
+    ["timer/nothing", "timer/clock-gettime:clock=monotonic,via=libc", "syscall/getppid:via=raw"];
+
+/// The rows of a run: the asked-for cases in the catalog's order, then the anchors that are not
+/// among them.
+pub fn rows(catalog: &Catalog, asked: Vec<Case>, place: &PlaceOf) -> Vec<PlannedRow> {
+    let anchors = ANCHORS.iter().filter_map(|text| Case::parse(text));
+    let unasked: Vec<Case> = anchors.filter(|anchor| !asked.contains(anchor)).collect();
+    let row = |case: Case, asked: bool| {
+        let definition = catalog.get(&case.benchmark)?.clone();
+        let anchor = ANCHORS.contains(&case.to_string().as_str());
+        Some(PlannedRow { case, definition, place: place.clone(), asked, anchor })
+    };
+    asked
+        .into_iter()
+        .map(|case| (case, true))
+        .chain(unasked.into_iter().map(|case| (case, false)))
+        .filter_map(|(case, asked)| row(case, asked))
+        .collect()
+}
+
+/// The order of things, from the run's seed.
+///
+/// The algorithm is named (xoshiro256++), so that a seed in a record gives the same order for ever.
+pub struct Order(Xoshiro256PlusPlus);
+
+impl Order {
+    /// The order that `seed` gives.
+    pub fn new(seed: u64) -> Self {
+        Self(Xoshiro256PlusPlus::seed_from_u64(seed))
+    }
+
+    /// Puts one round's rows into a fresh random order (Fisher and Yates).
+    pub fn shuffle<T>(&mut self, items: &mut [T]) {
+        for last in (1..items.len()).rev() {
+            let other = ((u128::from(self.0.next_u64()) * (last as u128 + 1)) >> 64) as usize;
+            items.swap(last, other);
+        }
+    }
+
+    /// The seed of the next cell.
+    pub fn cell_seed(&mut self) -> u64 {
+        self.0.next_u64()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_seed_gives_the_same_order_again() {
+        let order = |seed| {
+            let mut items: Vec<u32> = (0..20).collect();
+            Order::new(seed).shuffle(&mut items);
+            items
+        };
+        assert_eq!(order(1), order(1));
+        assert_ne!(order(1), order(2));
+        let mut sorted = order(1);
+        sorted.sort_unstable();
+        assert_eq!(sorted, (0..20).collect::<Vec<_>>());
+    }
+}

@@ -1,0 +1,274 @@
+//! Selectors: a family, an id, a case, or a glob.
+
+use std::fmt;
+
+use oscost_model::case::Case;
+use oscost_model::definition::{Catalog, Definition};
+use oscost_model::point::{Point, Value};
+use wildmatch::WildMatch;
+
+/// Why a selector selects nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SelectorError {
+    /// No family, benchmark or glob of that name.
+    UnknownName {
+        /// What was asked for.
+        name: String,
+        /// What may have been meant.
+        nearest: Vec<String>,
+    },
+    /// A benchmark has no such axis.
+    UnknownAxis {
+        /// The benchmark.
+        benchmark: String,
+        /// What was asked for.
+        axis: String,
+        /// The axes that it has.
+        axes: Vec<String>,
+    },
+    /// An axis has no such point.
+    UnknownValue {
+        /// The benchmark.
+        benchmark: String,
+        /// The axis.
+        axis: String,
+        /// What was asked for.
+        value: String,
+        /// The points that it has.
+        allowed: Vec<String>,
+    },
+    /// What stands behind the colon is not `axis=value`.
+    NoAssignment {
+        /// What was asked for.
+        text: String,
+    },
+}
+
+impl fmt::Display for SelectorError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::UnknownName { name, nearest } => {
+                write!(out, "`{name}` is no family, benchmark or case")?;
+                match &nearest[..] {
+                    [] => write!(out, "\n  hint: `oscost list` shows them all"),
+                    nearest => write!(out, "\n  hint: the nearest are {}", names(nearest)),
+                }
+            }
+            Self::UnknownAxis { benchmark, axis, axes } if axes.is_empty() => {
+                write!(out, "`{benchmark}` has no axis `{axis}`: it has none at all")
+            }
+            Self::UnknownAxis { benchmark, axis, axes } => {
+                write!(out, "`{benchmark}` has no axis `{axis}`\n  hint: it has {}", names(axes))
+            }
+            Self::UnknownValue { benchmark, axis, value, allowed } => write!(
+                out,
+                "`{benchmark}` has no point `{axis}={value}`\n  hint: `{axis}` may be {}",
+                names(allowed)
+            ),
+            Self::NoAssignment { text } => write!(
+                out,
+                "`{text}` is not `axis=value`\n  hint: `axis=a|b` takes two points, `axis=*` all"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for SelectorError {}
+
+fn names(names: &[String]) -> String {
+    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}
+
+/// The cases that `selectors` name, each once, in the catalog's order; without selectors, the bill.
+pub fn select(catalog: &Catalog, selectors: &[String]) -> Result<Vec<Case>, SelectorError> {
+    let mut wanted = Vec::new();
+    for text in selectors {
+        wanted.extend(one(catalog, text)?);
+    }
+    let in_bill = |definition: &&Definition| selectors.is_empty() && definition.in_bill;
+    for definition in catalog.benchmarks.iter().filter(in_bill) {
+        wanted.extend(cases(definition, &[])?);
+    }
+    let mut ordered: Vec<Case> = Vec::new();
+    for definition in &catalog.benchmarks {
+        for case in wanted.iter().filter(|case| case.benchmark == definition.id) {
+            if !ordered.contains(case) {
+                ordered.push(case.clone());
+            }
+        }
+    }
+    Ok(ordered)
+}
+
+fn one(catalog: &Catalog, text: &str) -> Result<Vec<Case>, SelectorError> {
+    let (name, axes) = text.split_once(':').unwrap_or((text, ""));
+    let asked = assignments(axes)?;
+    let is_glob = name.contains(['*', '?']);
+    let pattern = WildMatch::new(name);
+    let named: Vec<&Definition> = catalog
+        .benchmarks
+        .iter()
+        .filter(|definition| {
+            definition.id == name
+                || definition.family() == name
+                || (is_glob && pattern.matches(&definition.id))
+        })
+        .collect();
+    if named.is_empty() {
+        return Err(SelectorError::UnknownName {
+            name: name.to_owned(),
+            nearest: nearest(catalog, name),
+        });
+    }
+    // A family or a glob means those of its benchmarks that have the axes.
+    let has_all =
+        |definition: &&&Definition| asked.iter().all(|(axis, _)| definition.axis(axis).is_some());
+    let fitting: Vec<&Definition> = match named.iter().filter(has_all).copied().collect::<Vec<_>>()
+    {
+        none if none.is_empty() => named,
+        some => some,
+    };
+    let mut found = Vec::new();
+    for definition in fitting {
+        found.extend(cases(definition, &asked)?);
+    }
+    Ok(found)
+}
+
+/// `axis=a|b,axis=*` as axes and what is asked of each.
+fn assignments(axes: &str) -> Result<Vec<(&str, Vec<&str>)>, SelectorError> {
+    axes.split(',')
+        .filter(|_| !axes.is_empty())
+        .map(|pair| match pair.split_once('=') {
+            Some((axis, values)) if !axis.is_empty() && !values.is_empty() => {
+                Ok((axis, values.split('|').collect()))
+            }
+            _ => Err(SelectorError::NoAssignment { text: pair.to_owned() }),
+        })
+        .collect()
+}
+
+/// The cases of a benchmark at the asked points; axes that are not named keep their usual ones.
+fn cases(definition: &Definition, asked: &[(&str, Vec<&str>)]) -> Result<Vec<Case>, SelectorError> {
+    for (axis, _) in asked {
+        if definition.axis(axis).is_none() {
+            return Err(SelectorError::UnknownAxis {
+                benchmark: definition.id.clone(),
+                axis: (*axis).to_owned(),
+                axes: definition.axes.iter().map(|axis| axis.name.clone()).collect(),
+            });
+        }
+    }
+    let mut points = vec![Point::none()];
+    for axis in &definition.axes {
+        let values = match asked.iter().find(|(name, _)| *name == axis.name) {
+            None => axis.usual.clone(),
+            Some((_, words)) if words == &["*"] => axis.points.clone(),
+            Some((_, words)) => words
+                .iter()
+                .map(|word| {
+                    let value = Value::parse(word);
+                    axis.points.contains(&value).then_some(value).ok_or_else(|| {
+                        SelectorError::UnknownValue {
+                            benchmark: definition.id.clone(),
+                            axis: axis.name.clone(),
+                            value: (*word).to_owned(),
+                            allowed: axis.points.iter().map(Value::to_string).collect(),
+                        }
+                    })
+                })
+                .collect::<Result<_, _>>()?,
+        };
+        points = points
+            .into_iter()
+            .flat_map(|point| {
+                let axis = axis.name.clone();
+                values.iter().map(move |value| point.clone().with(axis.clone(), value.clone()))
+            })
+            .collect();
+    }
+    Ok(points.into_iter().map(|point| Case::new(definition.id.clone(), point)).collect())
+}
+
+/// Up to three names that look like `name`, best first.
+pub(super) fn nearest(catalog: &Catalog, name: &str) -> Vec<String> {
+    /// Below this two names share little but letters.
+    const ALIKE: f64 = 0.75;
+    let ids = catalog.benchmarks.iter().map(|definition| definition.id.as_str());
+    let families = catalog.families.iter().map(|family| family.name.as_str());
+    // Somebody may have left out the family: `getppid`.
+    let likeness = |id: &str| {
+        let short = id.split_once('/').map_or(id, |(_, short)| short);
+        strsim::jaro_winkler(id, name).max(strsim::jaro_winkler(short, name))
+    };
+    let mut found: Vec<(f64, &str)> =
+        families.chain(ids).map(|id| (likeness(id), id)).filter(|(how, _)| *how > ALIKE).collect();
+    found.sort_by(|a, b| b.0.total_cmp(&a.0));
+    found.into_iter().take(3).map(|(_, id)| id.to_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn catalog() -> Catalog {
+        oscost_cell::catalog::data()
+    }
+
+    fn names_of(selectors: &[&str]) -> Vec<String> {
+        let selectors: Vec<String> = selectors.iter().map(|&text| text.to_owned()).collect();
+        select(&catalog(), &selectors).unwrap().iter().map(Case::to_string).collect()
+    }
+
+    fn refusal(selector: &str) -> String {
+        select(&catalog(), &[selector.to_owned()]).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn no_selector_is_the_bill() {
+        let bill = names_of(&[]);
+        assert!(bill.contains(&"syscall/getppid:via=raw".to_owned()));
+        assert!(bill.len() <= 100, "the bill has {} rows", bill.len());
+    }
+
+    #[test]
+    fn a_family_an_id_a_case_and_a_glob_select() {
+        assert_eq!(
+            names_of(&["syscall"]),
+            ["syscall/getppid:via=raw", "syscall/getppid:via=libc", "syscall/open-close:via=raw"]
+        );
+        assert_eq!(names_of(&["syscall/getppid:via=libc"]), ["syscall/getppid:via=libc"]);
+        assert_eq!(names_of(&["*/open-*"]), ["syscall/open-close:via=raw"]);
+        assert_eq!(names_of(&["procedure/call:args=*"]).len(), 8);
+        assert_eq!(names_of(&["procedure/call:args=1|2,chain=dependent"]).len(), 2);
+    }
+
+    #[test]
+    fn a_case_that_is_named_twice_is_measured_once() {
+        assert_eq!(names_of(&["syscall/getppid", "syscall/getppid:via=raw"]).len(), 2);
+    }
+
+    #[test]
+    fn a_family_with_an_axis_means_those_that_have_it() {
+        assert_eq!(names_of(&["timer:via=raw"]), ["timer/clock-gettime:clock=monotonic,via=raw"]);
+    }
+
+    #[test]
+    fn refusals_name_what_was_meant() {
+        assert!(refusal("syscall/getpid").contains("`syscall/getppid`"));
+        assert!(refusal("getppid").contains("`syscall/getppid`"));
+        assert!(refusal("zzz").contains("oscost list"));
+        assert!(refusal("syscall/getppid:via=magic").contains("`raw`, `libc`"));
+        assert!(refusal("syscall/getppid:size=1").contains("it has `via`"));
+        assert!(refusal("timer/nothing:x=1").contains("none at all"));
+        assert!(refusal("syscall/getppid:via").contains("axis=value"));
+    }
+
+    proptest! {
+        #[test]
+        fn no_selector_makes_it_panic(text in "\\PC{0,40}|[a-z/:=,|*?-]{0,40}") {
+            let _ = select(&catalog(), &[text]);
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! A place that answers from a file: for tests of everything that comes after a measurement.
+//!
+//! Its figures are made up, and a record of it says so: the place is `fake:FILE`.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
+
+use oscost_model::calls::{CallCount, Times};
+use oscost_model::case::Case;
+use oscost_model::cell::{BatchPlan, CellSpec, Disturbance, Mode, Sample, Subject, Task};
+use oscost_model::clock::{Calibration, ClockKind, ClockSync, ClockVerdict};
+use oscost_model::protocol::{CellBuild, CpuProbe, Event, Hello, Order, PROTOCOL};
+use oscost_model::seed::Seed;
+use serde::Deserialize;
+
+use super::{CellProgram, ReachError, Session};
+
+/// What a fake place answers.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Scenario {
+    /// Costs by case, in ns/op; a case that is not named costs 100.
+    pub costs_ns: BTreeMap<String, f64>,
+    /// Log standard deviation between cells.
+    pub between_sd: f64,
+    /// Cases that are skipped, and why.
+    pub skipped: BTreeMap<String, String>,
+    /// Cases that fail, and why.
+    pub failed: BTreeMap<String, String>,
+    /// Cases that take too long.
+    pub timed_out: Vec<String>,
+    /// Cases whose every batch is preempted.
+    pub preempted: Vec<String>,
+    /// Cases whose calls are not what they should be.
+    pub wrong_calls: Vec<String>,
+    /// After so many cells the user presses Ctrl-C.
+    pub interrupted_after_cells: Option<u32>,
+    /// Time ready but not running, in per cent of each cell's time.
+    pub lost_pct: f64,
+}
+
+/// A session with nobody.
+pub struct FakeSession {
+    scenario: Scenario,
+    program: CellProgram,
+    hello: Hello,
+    specs: BTreeMap<u64, CellSpec>,
+    events: VecDeque<Event>,
+    cells: u32,
+    now_ns: u64,
+}
+
+impl FakeSession {
+    /// Reads a scenario file (JSON).
+    pub fn open(file: &str, program: &CellProgram) -> Result<Self, ReachError> {
+        let bad = |why: String| ReachError::BadScenario { file: file.to_owned(), why };
+        let text = std::fs::read_to_string(file).map_err(|error| bad(error.to_string()))?;
+        let scenario = serde_json::from_str(&text).map_err(|error| bad(error.to_string()))?;
+        Ok(Self::new(scenario, program))
+    }
+
+    /// A place that answers as `scenario` says.
+    pub fn new(scenario: Scenario, program: &CellProgram) -> Self {
+        let mut facts = oscost_model::facts::Facts::default();
+        facts.cpu.allowed_cpus = Some(vec![0, 1]);
+        let hello = Hello {
+            protocol: PROTOCOL,
+            catalog_hash: program.catalog_hash.clone(),
+            cell_hash: "fake".to_owned(),
+            build: CellBuild {
+                link: "fake".to_owned(),
+                libc: "fake".to_owned(),
+                version: env!("CARGO_PKG_VERSION").to_owned(),
+            },
+            clocks: vec![ClockVerdict { kind: ClockKind::Tsc, unusable_because: None }],
+            facts,
+            scratch: None,
+        };
+        Self {
+            scenario,
+            program: program.clone(),
+            hello,
+            specs: BTreeMap::new(),
+            events: VecDeque::new(),
+            cells: 0,
+            now_ns: 1_000_000_000,
+        }
+    }
+
+    fn begin(&mut self, id: u64, spec: &CellSpec) -> Event {
+        let Subject::Case(case) = &spec.subject;
+        let name = case.to_string();
+        if let Some(missing) = self.scenario.skipped.get(&name) {
+            return Event::Skipped { id, missing: missing.clone() };
+        }
+        if let Some(why) = self.scenario.failed.get(&name) {
+            return Event::Failed { id, at_op: Some(0), why: why.clone() };
+        }
+        if self.scenario.timed_out.contains(&name) {
+            return Event::TimedOut { id, after_ms: spec.timeout_ms };
+        }
+        if let Task::Count { ops, .. } = spec.task {
+            return Event::Counted { id, count: self.count(case, ops) };
+        }
+        self.specs.insert(id, spec.clone());
+        Event::Ready { id, pid: 1, addr: None }
+    }
+
+    /// The calls that the definition wants, or twice as many.
+    fn count(&self, case: &Case, ops: u64) -> CallCount {
+        let rules = self.program.catalog.get(&case.benchmark).map(|found| found.calls.clone());
+        let factor = if self.scenario.wrong_calls.contains(&case.to_string()) { 2 } else { 1 };
+        let own = rules
+            .unwrap_or_default()
+            .into_iter()
+            .filter(|rule| case.point.includes(&rule.when))
+            .map(|rule| match rule.times {
+                Times::Exactly(times) => (rule.call, u64::from(times) * ops * factor),
+                other => (rule.call, other.range(ops).1 * factor),
+            })
+            .collect();
+        CallCount { ops, own, peer: BTreeMap::new(), by: "fake".to_owned() }
+    }
+
+    fn end(&mut self, id: u64) -> Option<Event> {
+        let spec = self.specs.remove(&id)?;
+        let Subject::Case(case) = &spec.subject;
+        let Task::Measure(plan) = &spec.task else { return None };
+        let name = case.to_string();
+        let mut seed = Seed::new(spec.seed);
+        let cost = self.scenario.costs_ns.get(&name).copied().unwrap_or(100.0);
+        // The sum of twelve uniform deviates: near enough to a normal one here.
+        let deviation = (0..12).map(|_| seed.unit()).sum::<f64>() - 6.0;
+        let cost = cost * (self.scenario.between_sd * deviation).exp();
+        let preempted = u32::from(self.scenario.preempted.contains(&name));
+        let samples: Vec<Sample> = (0..plan.groups)
+            .map(|round| {
+                let ticks = (cost * plan.turns as f64 * (1.0 + 0.01 * (seed.unit() - 0.5))) as i64;
+                self.now_ns += ticks as u64;
+                Sample {
+                    round,
+                    batch: round,
+                    n: plan.turns,
+                    ticks,
+                    cpu_ns: ticks as u64,
+                    involuntary_switches: preempted,
+                    ..Sample::default()
+                }
+            })
+            .collect();
+        let wall_ns = samples.iter().map(|sample| sample.ticks as u64).sum();
+        let run_delay_ns = Some((self.scenario.lost_pct / 100.0 * wall_ns as f64) as u64);
+        let disturbance =
+            Disturbance { wall_ns, cpu_ns: wall_ns, run_delay_ns, ..Default::default() };
+        self.cells += 1;
+        Some(Event::Sampled { id, samples, disturbance })
+    }
+}
+
+impl Session for FakeSession {
+    fn hello(&self) -> &Hello {
+        &self.hello
+    }
+
+    fn send(&mut self, order: &Order) -> Result<(), ReachError> {
+        let answer = match order {
+            Order::Measure { id, spec } | Order::Count { id, spec } => Some(self.begin(*id, spec)),
+            Order::Go { id, .. } => self
+                .specs
+                .get(id)
+                .is_some_and(|spec| matches!(spec.task, Task::Pilot { .. }))
+                .then_some(Event::Piloted { id: *id, plan: PLAN }),
+            Order::Stop { id } => self.end(*id),
+            Order::Probe { id, cpus, spin_ms, .. } => {
+                let probe = |&cpu: &u32| CpuProbe {
+                    cpu,
+                    spin_ns: spin_ms * 1_000_000,
+                    gaps_over_1us: 0,
+                    gaps_over_5us: 0,
+                    lost_ns: 0,
+                    longest_ns: 0,
+                    run_delay_ns: Some(0),
+                    core_cycles_per_ns: None,
+                };
+                Some(Event::Probed { id: *id, cpus: cpus.iter().map(probe).collect() })
+            }
+            Order::Calibrate { id, clock, .. } => {
+                let sync = ClockSync { ticks: self.now_ns, raw_ns: self.now_ns, width_ticks: 0 };
+                let calibration = Calibration {
+                    kind: *clock,
+                    ticks_per_ns: 1.0,
+                    quantum_ticks: 1.0,
+                    inside_ticks: 0.0,
+                    pair_ticks: 0.0,
+                };
+                Some(Event::Calibrated { id: *id, calibration, sync })
+            }
+        };
+        self.events.extend(answer);
+        Ok(())
+    }
+
+    fn next(&mut self, patience: Duration) -> Result<Event, ReachError> {
+        if self.scenario.interrupted_after_cells.is_some_and(|after| self.cells >= after) {
+            return Err(ReachError::Interrupted);
+        }
+        self.events.pop_front().ok_or(ReachError::Silent(patience))
+    }
+}
+
+/// Every case is timed alike here.
+const PLAN: BatchPlan = BatchPlan {
+    mode: Mode::B,
+    turns: 500,
+    copies: Vec::new(),
+    groups: 21,
+    batch_ns: 50_000.0,
+    coarse_clock: false,
+};

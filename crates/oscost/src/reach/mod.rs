@@ -1,0 +1,108 @@
+//! How a supervisor is reached, and what goes back and forth.
+//!
+//! What this room is for: a session with a supervisor, wherever it stands: orders out, events in,
+//! one wait at a time. What it may not know: why an order is given, and what an event means.
+
+mod fake;
+mod local;
+
+pub use fake::{FakeSession, Scenario};
+pub use local::{CellProgram, LocalSession};
+
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use oscost_model::protocol::{Event, Hello, Order};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use thiserror::Error;
+
+/// A session with a supervisor.
+pub trait Session {
+    /// Who it is and where it stands.
+    fn hello(&self) -> &Hello;
+
+    /// Gives an order.
+    fn send(&mut self, order: &Order) -> Result<(), ReachError>;
+
+    /// Sleeps until the next event, or until `patience` is at its end.
+    fn next(&mut self, patience: Duration) -> Result<Event, ReachError>;
+}
+
+/// Why a session cannot go on.
+#[derive(Debug, Error)]
+pub enum ReachError {
+    /// The user wants to stop.
+    #[error("interrupted")]
+    Interrupted,
+    /// No cell program was found.
+    #[error(
+        "cannot find the program `oscost-cell`: looked for {looked}\n  hint: `make build` makes it; OSCOST_CELL names one that lies elsewhere"
+    )]
+    NoCell {
+        /// Where it was looked for.
+        looked: String,
+    },
+    /// The cell could not be started.
+    #[error("cannot start {program}: {why}")]
+    CannotStart {
+        /// Its path.
+        program: String,
+        /// Why.
+        why: String,
+    },
+    /// Tool and cell do not belong together.
+    #[error("cannot use {program}: {why}\n  hint: `make build` makes a pair that fits")]
+    Unequal {
+        /// The cell's path.
+        program: String,
+        /// What differs.
+        why: String,
+    },
+    /// The supervisor has ended.
+    #[error("the supervisor ended: {0}")]
+    Gone(String),
+    /// The supervisor says nothing for too long.
+    #[error("the supervisor was silent for {0:?}")]
+    Silent(Duration),
+    /// What the supervisor says cannot be understood.
+    #[error("the supervisor spoke nonsense: {0}")]
+    Nonsense(String),
+    /// A fake place's file cannot be used.
+    #[error("cannot read the scenario {file}: {why}")]
+    BadScenario {
+        /// The file.
+        file: String,
+        /// Why.
+        why: String,
+    },
+}
+
+/// The user's wish to stop (SIGINT, SIGTERM, SIGHUP), as something to wait for.
+#[derive(Debug)]
+pub struct Interrupt {
+    wish: UnixStream,
+    _sender: UnixStream,
+}
+
+impl Interrupt {
+    /// Listens from now on. The first signal asks for an orderly end; a second one ends at once.
+    pub fn listen() -> std::io::Result<Self> {
+        let (wish, sender) = UnixStream::pair()?;
+        let armed = Arc::new(AtomicBool::new(false));
+        for signal in [SIGINT, SIGTERM, SIGHUP] {
+            signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(&armed))?;
+            signal_hook::flag::register(signal, Arc::clone(&armed))?;
+            signal_hook::low_level::pipe::register(signal, sender.try_clone()?)?;
+        }
+        Ok(Self { wish, _sender: sender })
+    }
+}
+
+impl AsFd for Interrupt {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.wish.as_fd()
+    }
+}

@@ -1,0 +1,163 @@
+//! Definitions as people read them: `list`, `explain`, and the pages of docs/catalog.
+
+use std::fmt::Write as _;
+
+use super::fold;
+use oscost_model::calls::{CallRule, Times};
+use oscost_model::definition::{Axis, Catalog, Definition, FloorPart, Requirement};
+use oscost_model::point::Point;
+
+/// The families and their benchmarks, a line each.
+pub fn list(catalog: &Catalog, chosen: &[&Definition]) -> String {
+    let mut out = String::new();
+    let longest = chosen.iter().map(|definition| definition.id.len()).max().unwrap_or(0);
+    for family in &catalog.families {
+        let members: Vec<_> =
+            chosen.iter().filter(|definition| definition.family() == family.name).collect();
+        if members.is_empty() {
+            continue;
+        }
+        // Writing to a String cannot fail.
+        let _ = writeln!(out, "{}: {}", family.name, family.about);
+        for definition in members {
+            let bill = if definition.in_bill { ' ' } else { '-' };
+            let axes: Vec<&str> = definition.axes.iter().map(|axis| axis.name.as_str()).collect();
+            let axes =
+                if axes.is_empty() { String::new() } else { format!("  [{}]", axes.join(", ")) };
+            let line = format!(" {bill}{:<longest$}{axes}", definition.id);
+            let _ = writeln!(out, "{}", line.trim_end());
+        }
+    }
+    out
+}
+
+/// Everything that is said of a benchmark.
+pub fn explain(definition: &Definition) -> String {
+    let mut out = format!("{}\n  {}\n", definition.id, definition.asks);
+    let mut part = |title: &str, lines: Vec<String>| {
+        if !lines.is_empty() {
+            let _ = write!(out, "\n{title}\n");
+            for line in lines {
+                let _ = writeln!(out, "  {}", fold(&line, 76, "  "));
+            }
+        }
+    };
+    part("What is timed", vec![definition.op.clone()]);
+    part("The guess, written before measuring", vec![definition.guess.clone()]);
+    part("The system calls of an op, counted in every run", calls(definition));
+    part("The floor: what an op contains at least", definition.floor.iter().map(floor).collect());
+    part("Axes", definition.axes.iter().map(axis).collect());
+    part("Needs", needs(definition));
+    let bill = if definition.in_bill { "belongs to the bill" } else { "is not in the bill" };
+    part(
+        "How it is measured",
+        vec![
+            "In fresh processes, pinned to one CPU, spread over the run in random order; batches \
+             between two clock reads; the median of each process's undisturbed batches; the median \
+             over processes with its order-statistic interval (docs/METHOD.md)."
+                .to_owned(),
+            format!(
+                "Revision {}; it {bill}; figures in {}.",
+                definition.rev,
+                definition.unit.text()
+            ),
+        ],
+    );
+    part("Source", vec![definition.source.clone()]);
+    out
+}
+
+fn calls(definition: &Definition) -> Vec<String> {
+    if definition.calls.is_empty() {
+        return vec!["none".to_owned()];
+    }
+    let rule = |rule: &CallRule| {
+        let times = match rule.times {
+            Times::Exactly(times) => format!("{times}"),
+            Times::UpTo(times) => format!("at most {times}"),
+            Times::Per { calls, ops } => format!("{calls} in {ops} ops:"),
+        };
+        format!("{times} {}{}", rule.call, at(&rule.when))
+    };
+    definition.calls.iter().map(rule).collect()
+}
+
+fn at(when: &Point) -> String {
+    if when.is_empty() { String::new() } else { format!("  (at {when})") }
+}
+
+fn floor(part: &FloorPart) -> String {
+    format!("{} x {}{}", part.times, part.case, at(&part.when))
+}
+
+fn axis(axis: &Axis) -> String {
+    let points = axis.points.iter().map(|value| match axis.usual.contains(value) {
+        true => format!("*{value}"),
+        false => value.to_string(),
+    });
+    let points = points.collect::<Vec<_>>().join(" | ");
+    format!("{} = {points}  ({}; * is measured when none is named)", axis.name, axis.sets)
+}
+
+fn needs(definition: &Definition) -> Vec<String> {
+    definition
+        .needs
+        .iter()
+        .map(|need| match &need.what {
+            Requirement::Readable(path) => format!("{path} can be read{}", at(&need.when)),
+            Requirement::VdsoFunction(name) => format!("{name} in the vDSO{}", at(&need.when)),
+            Requirement::Meaning(why) => format!("another point{}: {why}", at(&need.when)),
+        })
+        .collect()
+}
+
+/// The page of a family in docs/catalog: the same text as `explain`, as Markdown.
+pub fn page(catalog: &Catalog, family: &str) -> String {
+    let about = catalog.families.iter().find(|found| found.name == family);
+    let mut out = format!(
+        "# {family}\n\n{}.\n\nMade from the definitions by `make docs`; do not edit.\n",
+        about.map_or("", |found| found.about.as_str())
+    );
+    for definition in catalog.benchmarks.iter().filter(|found| found.family() == family) {
+        let text = explain(definition);
+        let body = text.split_once('\n').map_or("", |(_, body)| body);
+        let _ = write!(out, "\n## {}\n\n```text\n{}```\n", definition.id, body);
+    }
+    out
+}
+
+/// The values of a selector's shell completion: families and benchmarks.
+pub fn names(catalog: &Catalog) -> Vec<String> {
+    let families = catalog.families.iter().map(|family| family.name.clone());
+    families.chain(catalog.benchmarks.iter().map(|definition| definition.id.clone())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use oscost_model::point::Value;
+
+    use super::*;
+
+    #[test]
+    fn explain_says_what_is_timed_what_is_not_and_where_it_comes_from() {
+        let catalog = oscost_cell::catalog::data();
+        let text = explain(catalog.get("syscall/getppid").unwrap());
+        for part in
+            ["What is timed", "Outside:", "The guess", "1 getppid", "The floor", "METHOD", "Source"]
+        {
+            assert!(text.contains(part), "{part} is missing in:\n{text}");
+        }
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    }
+
+    #[test]
+    fn usual_points_are_marked() {
+        let usual = Axis {
+            name: "via".into(),
+            sets: "the way in".into(),
+            points: vec![Value::from("raw"), Value::from("libc")],
+            usual: vec![Value::from("raw")],
+        };
+        assert!(axis(&usual).starts_with("via = *raw | libc"));
+    }
+}

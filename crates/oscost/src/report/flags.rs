@@ -1,0 +1,39 @@
+//! Every flag in words.
+
+/// What a row's flag means; the line stands under the table.
+pub fn of_row(flag: &str) -> &'static str {
+    match flag {
+        "ANCHOR" => "measured in every round although not asked for",
+        "CALLS_UNEXPECTED" => "it does not make the system calls that its definition names",
+        "CALLS_UNCOUNTED" => "its system calls could not be counted here",
+        "COARSE_CLOCK" => "no batch length suits both the clock's step and the interruptions here",
+        "FEW_REPETITIONS" => "below six repetitions there is no interval",
+        "BELOW_DETECTION" => {
+            "smaller than twice its own uncertainty: it cannot be told from nothing"
+        }
+        "SKEWED" => "most repetitions lie elsewhere than the median: lopsided, or two heaps",
+        "REJECT_MATTERS" => "with the disturbed batches the figure would be another",
+        "DRIFT" => "it had not settled: the end of a cell differs from its beginning by over 1 %",
+        "PROCESSES_DIFFER" => {
+            "processes differ by far more than batches within one: layout, memory, luck"
+        }
+        "LONG_SHOTS" => "shots of over 1 ms are seldom left in peace on a shared machine",
+        "NOT_CLAIMABLE" => "too much time was lost for an absolute figure of single shots",
+        "BELOW_FLOOR" => "cheaper than what it contains: oscost's own mistake, please report it",
+        _ => "unknown to this version",
+    }
+}
+
+/// What a flag of the whole run means.
+pub fn of_run(flag: &str) -> &'static str {
+    match flag {
+        "BASELINE_MOVED" => {
+            "the anchors differ by over 3 % between the beginning and the end of the run: something \
+             was attached, or the machine changed under it"
+        }
+        "CLOCK_DRIFTED" => "the clock's rate changed during the run: do not trust any figure of it",
+        "THROTTLED" => "the control group's CPU quota stopped cells while they were timing",
+        "TRACED" => "something that slows every system call was attached",
+        _ => "unknown to this version",
+    }
+}

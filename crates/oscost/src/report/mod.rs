@@ -1,0 +1,37 @@
+//! How things look: figures, tables, texts.
+//!
+//! What this room is for: turning records and definitions into what people and programs read. What
+//! it may not know: how anything was measured or kept. All text from outside is shown without its
+//! control characters.
+
+pub mod catalog;
+pub mod figures;
+pub mod flags;
+pub mod json;
+pub mod progress;
+pub mod runs;
+pub mod table;
+
+/// Text from outside as it may stand on a terminal: without control characters, and bounded.
+pub fn plain(text: &str) -> String {
+    const LONGEST: usize = 400;
+    let shown: String = text.chars().filter(|c| !c.is_control()).take(LONGEST).collect();
+    if text.chars().count() > LONGEST { format!("{shown}...") } else { shown }
+}
+
+/// Breaks a text at spaces, so that no line of it is longer than `width`; all lines but the first
+/// begin with `indent`, which is not counted.
+fn fold(text: &str, width: usize, indent: &str) -> String {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        if let Some(line) = lines.last_mut() {
+            if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > width {
+                lines.push(word.to_owned());
+            } else {
+                line.push_str(if line.is_empty() { "" } else { " " });
+                line.push_str(word);
+            }
+        }
+    }
+    lines.join(&format!("\n{indent}"))
+}

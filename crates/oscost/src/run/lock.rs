@@ -1,0 +1,114 @@
+//! One run per machine at a time.
+//!
+//! The lock is a name in the abstract socket space: the kernel keeps it, machine-wide (within one
+//! network namespace) and whoever the user is; it leaves no file behind and is gone with its
+//! holder, however that ends. Nobody ever reads what is sent to it.
+
+use std::io::ErrorKind;
+use std::os::fd::AsFd;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
+use std::time::Duration;
+
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
+
+use crate::reach::{Interrupt, ReachError};
+
+/// The name. It stays the same in all versions, or two versions would measure at once.
+const NAME: &[u8] = b"oscost.run";
+
+/// The machine is ours until this is dropped.
+#[derive(Debug)]
+pub struct MachineLock {
+    _name: UnixListener,
+}
+
+/// Who holds the machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Holder {
+    /// Its process; 0 where it lives in a process namespace that we cannot see.
+    pub pid: i32,
+    /// Its command line, where we may read it.
+    pub command: Option<String>,
+}
+
+/// Why the machine is not ours.
+#[derive(Debug)]
+pub enum Held {
+    /// Somebody holds it; the stream ends when they let go.
+    By(Holder, UnixStream),
+    /// The kernel has no such names (a sandbox without abstract sockets): there is no lock.
+    Unavailable(std::io::Error),
+}
+
+impl MachineLock {
+    /// Takes the machine, or says who has it.
+    pub fn take() -> Result<MachineLock, Held> {
+        Self::take_named(NAME)
+    }
+
+    fn take_named(name: &[u8]) -> Result<MachineLock, Held> {
+        loop {
+            let address = SocketAddr::from_abstract_name(name).map_err(Held::Unavailable)?;
+            match UnixListener::bind_addr(&address) {
+                Ok(name) => return Ok(MachineLock { _name: name }),
+                Err(error) if error.kind() == ErrorKind::AddrInUse => {}
+                Err(error) => return Err(Held::Unavailable(error)),
+            }
+            match UnixStream::connect_addr(&address) {
+                Ok(stream) => return Err(Held::By(holder(&stream), stream)),
+                // The holder has let go between the two calls, or more than its backlog wait.
+                Err(_) => std::thread::sleep(Duration::from_millis(20)),
+            }
+        }
+    }
+}
+
+/// Sleeps until the holder at the other end of `stream` lets go, or the user wants to stop.
+pub fn wait_for(stream: &UnixStream, interrupt: &Interrupt) -> Result<(), ReachError> {
+    loop {
+        let mut fds = [
+            PollFd::new(stream.as_fd(), PollFlags::POLLIN),
+            PollFd::new(interrupt.as_fd(), PollFlags::POLLIN),
+        ];
+        match poll(&mut fds, PollTimeout::NONE) {
+            Ok(_) if fds[1].any().unwrap_or(false) => return Err(ReachError::Interrupted),
+            // Nothing is ever sent: what shows is the end of the holder.
+            Ok(_) => return Ok(()),
+            Err(Errno::EINTR) => {}
+            Err(error) => return Err(ReachError::Gone(error.to_string())),
+        }
+    }
+}
+
+fn holder(stream: &UnixStream) -> Holder {
+    let pid = getsockopt(stream, PeerCredentials).map_or(0, |peer| peer.pid());
+    let command = std::fs::read(format!("/proc/{pid}/cmdline")).ok().map(|bytes| {
+        let text = String::from_utf8_lossy(&bytes).replace('\0', " ");
+        // Another process's words: bounded, and no control characters on our terminal.
+        text.trim().chars().filter(|c| !c.is_control()).take(120).collect()
+    });
+    Holder { pid, command: command.filter(|text: &String| !text.is_empty()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_second_one_is_told_who_holds_the_machine_and_gets_it_next() {
+        let name = format!("oscost.test.{}", std::process::id());
+        let first = MachineLock::take_named(name.as_bytes()).unwrap();
+        let Err(Held::By(holder, stream)) = MachineLock::take_named(name.as_bytes()) else {
+            panic!("the machine was given twice");
+        };
+        assert_eq!(holder.pid, std::process::id() as i32);
+        let interrupt = Interrupt::listen().unwrap();
+        let waiting = std::thread::spawn(move || wait_for(&stream, &interrupt));
+        drop(first);
+        waiting.join().unwrap().unwrap();
+        assert!(MachineLock::take_named(name.as_bytes()).is_ok());
+    }
+}

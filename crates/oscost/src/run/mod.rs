@@ -1,0 +1,316 @@
+//! The run: pilots, counts, anchors, rounds; what is enough; what the time allows.
+//!
+//! What this room is for: it decides which cell is measured next and tells the journal what
+//! happened. What it may not know: how a session is reached, who listens to the journal, and how
+//! anything is shown. While a cell is timing it sleeps in one wait.
+
+mod cells;
+mod lock;
+mod pace;
+mod survey;
+
+pub use lock::{Held, Holder, MachineLock, wait_for};
+pub use pace::Profile;
+
+use std::time::{Duration, Instant};
+
+use oscost_model::cell::Task;
+use oscost_model::clock::Calibration;
+use oscost_model::journal::{CellOutcome, Entry, Phase, PlannedRow, Started};
+use oscost_model::record::{Machine, RowOutcome};
+use thiserror::Error;
+
+use crate::plan::Order;
+use crate::reach::{ReachError, Session};
+use cells::{Cells, Ended};
+use pace::{Pace, Step};
+
+/// Cells of each anchor before the first round, and after the last.
+const ANCHOR_CELLS: usize = 5;
+/// Until so many rounds are done every row that is not settled gets its cell; what budget is left
+/// then goes to those that are furthest from their goal.
+const COMMON_ROUNDS: u32 = 15;
+/// What a tracer counts: after so many warm ops ...
+const WARM_OPS: u64 = 3;
+/// ... this many. A prime, so that a call that is made every second or third op cannot hide.
+const COUNTED_OPS: u64 = 23;
+
+/// What a run is asked to do.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The first entry of the journal.
+    pub started: Started,
+    /// The machine, as it was met.
+    pub machine: Machine,
+    /// What is attached to its system.
+    pub tracers: Vec<String>,
+    /// The rows.
+    pub rows: Vec<PlannedRow>,
+    /// How often is enough.
+    pub profile: Profile,
+    /// How long it may take; `None` for as long as it takes.
+    pub budget: Option<Duration>,
+    /// The CPU that was asked for.
+    pub cpu: Option<u32>,
+}
+
+/// Why a run could not be done at all.
+#[derive(Debug, Error)]
+pub enum RunError {
+    /// The session broke.
+    #[error(transparent)]
+    Reach(#[from] ReachError),
+    /// No CPU could be probed.
+    #[error(
+        "cannot measure on {0}\n  hint: `--cpu` takes one of the CPUs that this process may use"
+    )]
+    NoCpu(String),
+    /// No clock could be calibrated.
+    #[error("cannot calibrate any clock: {0}")]
+    NoClock(String),
+}
+
+/// How a run ended that began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Finish {
+    /// By itself.
+    Done,
+    /// Because the user wanted so.
+    Interrupted,
+}
+
+/// Whoever wants to know what happens: called between cells, never while one is timing.
+pub type Listener<'a> = &'a mut dyn FnMut(&Entry);
+
+/// Does what is asked. However it ends, the journal says so, and holds what was measured.
+pub fn run(
+    session: &mut dyn Session,
+    request: Request,
+    listener: Listener<'_>,
+) -> Result<Finish, RunError> {
+    let machine = request.machine.id.clone();
+    listener(&Entry::Started(Box::new(request.started.clone())));
+    listener(&Entry::Met {
+        machine: Box::new(request.machine.clone()),
+        tracers: request.tracers.clone(),
+    });
+    let rows = request.rows.iter().cloned().map(|planned| RowRun::new(planned, request.profile));
+    let mut run = Run {
+        cells: Cells::new(session),
+        listener,
+        order: Order::new(request.started.settings.seed),
+        begun: Instant::now(),
+        deadline: request.budget.map(|budget| Instant::now() + budget),
+        cpu: None,
+        clock: None,
+        interruptions_per_s: 0.0,
+        rows: rows.collect(),
+    };
+    let finish = match run.whole(&request, &machine) {
+        Ok(()) => Finish::Done,
+        Err(RunError::Reach(ReachError::Interrupted)) => Finish::Interrupted,
+        Err(error) => {
+            run.end(false);
+            return Err(error);
+        }
+    };
+    // Rows that were cut short, by Ctrl-C or by the budget, have not reached what was asked for.
+    run.end(finish == Finish::Done && run.rows.iter().all(RowRun::is_settled));
+    Ok(finish)
+}
+
+/// A row while it is being measured.
+struct RowRun {
+    planned: PlannedRow,
+    pace: Pace,
+    given_up: bool,
+}
+
+impl RowRun {
+    fn new(planned: PlannedRow, profile: Profile) -> Self {
+        Self { pace: Pace::new(profile), planned, given_up: false }
+    }
+
+    /// Whether nothing more is wanted of the row.
+    fn is_settled(&self) -> bool {
+        self.given_up || self.pace.is_settled() || !self.planned.asked
+    }
+
+    /// Whether it gets a cell in the next round: an anchor always does.
+    fn wants_a_cell(&self) -> bool {
+        !self.given_up && (self.planned.anchor || !self.pace.is_settled())
+    }
+}
+
+struct Run<'a> {
+    cells: Cells<'a>,
+    listener: Listener<'a>,
+    order: Order,
+    begun: Instant,
+    deadline: Option<Instant>,
+    cpu: Option<u32>,
+    clock: Option<Calibration>,
+    interruptions_per_s: f64,
+    rows: Vec<RowRun>,
+}
+
+impl Run<'_> {
+    fn tell(&mut self, entry: Entry) {
+        (self.listener)(&entry);
+    }
+
+    fn end(&mut self, complete: bool) {
+        let at = humantime::format_rfc3339_millis(std::time::SystemTime::now()).to_string();
+        self.tell(Entry::Ended { at, complete });
+    }
+
+    fn whole(&mut self, request: &Request, machine: &str) -> Result<(), RunError> {
+        self.survey(request, machine)?;
+        self.tell(Entry::Planned { rows: request.rows.clone() });
+        self.pilot_all()?;
+        self.count_all()?;
+        self.anchors(Phase::Before)?;
+        if matches!(request.profile, Profile::Thorough { .. }) {
+            self.rounds(Phase::Trial)?;
+            for row in &mut self.rows {
+                row.pace.begin_afresh();
+            }
+        }
+        self.rounds(Phase::Round)?;
+        self.anchors(Phase::After)?;
+        self.calibrate_again(machine)
+    }
+
+    /// The pilots: mode, turns and batch length of each case, once.
+    fn pilot_all(&mut self) -> Result<(), RunError> {
+        for row in 0..self.rows.len() {
+            let spec =
+                self.spec(row, Task::Pilot { interruptions_per_s: self.interruptions_per_s });
+            match self.cells.pilot(spec)? {
+                Ok(plan) => {
+                    self.rows[row].pace.piloted(&plan);
+                    self.tell(Entry::Piloted { row: row as u32, plan });
+                }
+                Err(ended) => self.give_up(row, ended),
+            }
+        }
+        Ok(())
+    }
+
+    /// The counted copies: what each case calls, once.
+    fn count_all(&mut self) -> Result<(), RunError> {
+        for row in 0..self.rows.len() {
+            if self.rows[row].given_up {
+                continue;
+            }
+            let spec = self.spec(row, Task::Count { warm_ops: WARM_OPS, ops: COUNTED_OPS });
+            let entry = match self.cells.count(spec)? {
+                Ok(count) => Entry::Counted { row: row as u32, count },
+                Err(ended) => Entry::NotCounted { row: row as u32, why: ended.reason },
+            };
+            self.tell(entry);
+        }
+        Ok(())
+    }
+
+    /// Some cells of each anchor, interleaved, before the first round or after the last.
+    fn anchors(&mut self, phase: Phase) -> Result<(), RunError> {
+        let anchors: Vec<usize> =
+            (0..self.rows.len()).filter(|&row| self.rows[row].planned.anchor).collect();
+        for _ in 0..ANCHOR_CELLS {
+            let mut order = anchors.clone();
+            self.order.shuffle(&mut order);
+            for row in order {
+                if !self.rows[row].given_up {
+                    self.cell(row, phase)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Rounds until every row that was asked for is settled, or the time is up. Each is a fresh
+    /// random permutation with one fresh cell a row: repetitions are spread over the whole run.
+    fn rounds(&mut self, phase: fn(u32) -> Phase) -> Result<(), RunError> {
+        let mut round = 0;
+        while self.rows.iter().any(|row| !row.is_settled()) && !self.time_is_up() {
+            let mut wanted: Vec<usize> =
+                (0..self.rows.len()).filter(|&row| self.rows[row].wants_a_cell()).collect();
+            if round >= COMMON_ROUNDS && self.deadline.is_some() {
+                wanted = self.most_in_need(wanted);
+            }
+            self.order.shuffle(&mut wanted);
+            for row in wanted {
+                if self.time_is_up() {
+                    break;
+                }
+                self.cell(row, phase(round))?;
+            }
+            round += 1;
+        }
+        for row in 0..self.rows.len() {
+            if matches!(phase(0), Phase::Round(_)) && !self.rows[row].given_up {
+                let converged = self.rows[row].pace.converged();
+                self.tell(Entry::Settled { row: row as u32, converged });
+            }
+        }
+        Ok(())
+    }
+
+    /// Of the rows that want a cell, the half that is furthest from its goal; anchors stay.
+    fn most_in_need(&self, mut wanted: Vec<usize>) -> Vec<usize> {
+        let need = |&row: &usize| self.rows[row].pace.need();
+        wanted.sort_by(|one, other| need(other).total_cmp(&need(one)));
+        let half = wanted.len().div_ceil(2);
+        let anchors =
+            wanted.split_off(half).into_iter().filter(|&row| self.rows[row].planned.anchor);
+        wanted.extend(anchors);
+        wanted
+    }
+
+    fn time_is_up(&self) -> bool {
+        self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+    }
+
+    /// One fresh cell of a row.
+    fn cell(&mut self, row: usize, phase: Phase) -> Result<(), RunError> {
+        let Some(plan) = self.rows[row].pace.plan().cloned() else { return Ok(()) };
+        let spec = self.spec(row, Task::Measure(plan));
+        let outcome = self.cells.measure(spec)?;
+        let at_s = self.begun.elapsed().as_secs_f64();
+        match outcome {
+            Ok((samples, disturbance)) => {
+                if let Some(clock) = &self.clock {
+                    let counts = matches!(phase, Phase::Round(_) | Phase::Trial(_));
+                    let definition = &self.rows[row].planned.definition;
+                    let (unit, switches) = (definition.unit, definition.switches);
+                    let step = if counts {
+                        self.rows[row].pace.came_back(&samples, clock, unit, switches)
+                    } else {
+                        Step::GoOn
+                    };
+                    let outcome = CellOutcome::Sampled { samples, disturbance };
+                    self.tell(Entry::Cell { row: row as u32, phase, at_s, outcome });
+                    if let Step::Unmeasurable { reason } = step {
+                        let outcome = RowOutcome::Unmeasurable;
+                        self.give_up(row, Ended { outcome, reason });
+                    }
+                }
+            }
+            Err(ended) => {
+                let Ended { outcome, reason } = ended.clone();
+                let lost = CellOutcome::Lost { outcome, reason };
+                self.tell(Entry::Cell { row: row as u32, phase, at_s, outcome: lost });
+                self.give_up(row, ended);
+            }
+        }
+        Ok(())
+    }
+
+    /// A row that cannot be measured, or whose op goes wrong even once, gets no further cell.
+    fn give_up(&mut self, row: usize, ended: Ended) {
+        self.rows[row].given_up = true;
+        let Ended { outcome, reason } = ended;
+        self.tell(Entry::GivenUp { row: row as u32, outcome, reason });
+    }
+}

@@ -1,0 +1,199 @@
+//! How often is enough, for one row.
+
+use oscost_model::cell::{BatchPlan, Sample};
+use oscost_model::clock::Calibration;
+use oscost_model::unit::Unit;
+
+use crate::estimate::{CellValue, Reading, cell_value, estimate};
+use crate::stats::interval::Nominal;
+use crate::stats::stopping::{
+    Goal, Look, Next, QUICK_REPETITIONS, Stopping, THOROUGH_FIRST_PHASE, thorough_repetitions,
+};
+
+/// A row that reaches this many repetitions ends whatever its interval is: at the default goal it
+/// has then cost some half a second.
+const MOST_REPETITIONS: usize = 80;
+/// The same for figures that are published.
+const MOST_THOROUGH: usize = 200;
+/// Cells whose batches were disturbed are repeated, until this many times as many cells as were
+/// wanted have been tried.
+const TRIES_PER_REPETITION: usize = 2;
+/// Fewer repetitions than this have no interval.
+const FEWEST: usize = 6;
+
+/// What kind of run it is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Profile {
+    /// Six repetitions.
+    Quick,
+    /// As many as the half-width needs, in per cent.
+    Default {
+        /// The half-width aimed at.
+        precision_pct: f64,
+    },
+    /// A first phase that fixes the number, then as many afresh.
+    Thorough {
+        /// The half-width aimed at.
+        precision_pct: f64,
+    },
+}
+
+impl Profile {
+    /// The profile as the record spells it.
+    pub fn text(self) -> &'static str {
+        match self {
+            Profile::Quick => "quick",
+            Profile::Default { .. } => "default",
+            Profile::Thorough { .. } => "thorough",
+        }
+    }
+
+    /// The half-width aimed at, in per cent.
+    pub fn precision_pct(self) -> Option<f64> {
+        match self {
+            Profile::Quick => None,
+            Profile::Default { precision_pct } | Profile::Thorough { precision_pct } => {
+                Some(precision_pct)
+            }
+        }
+    }
+
+    /// The level of the intervals: looking again and again is paid for.
+    pub fn nominal(self) -> Nominal {
+        match self {
+            Profile::Default { .. } => Nominal::ADAPTIVE,
+            Profile::Quick | Profile::Thorough { .. } => Nominal::FIXED,
+        }
+    }
+
+    fn goal(self) -> Goal {
+        let most_repetitions = match self {
+            Profile::Quick => QUICK_REPETITIONS,
+            Profile::Default { .. } => MOST_REPETITIONS,
+            Profile::Thorough { .. } => MOST_THOROUGH,
+        };
+        // Without a goal no width is narrow enough to stop early.
+        let relative_half_width = self.precision_pct().map_or(0.0, |pct| pct / 100.0);
+        Goal { relative_half_width, most_repetitions }
+    }
+}
+
+/// What a row needs next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    /// Whatever it needed: the next round will see.
+    GoOn,
+    /// Too many of its cells were disturbed.
+    Unmeasurable {
+        /// In words.
+        reason: String,
+    },
+}
+
+/// The repetitions of one row so far, and how many there are to be.
+pub(super) struct Pace {
+    profile: Profile,
+    plan: Option<BatchPlan>,
+    values: Vec<CellValue>,
+    tries: usize,
+    until: usize,
+    stopping: Stopping,
+    settled: bool,
+}
+
+impl Pace {
+    pub(super) fn new(profile: Profile) -> Self {
+        let stopping = Stopping::new(profile.goal());
+        let until = match profile {
+            Profile::Quick => QUICK_REPETITIONS,
+            Profile::Default { .. } => stopping.first_look(),
+            Profile::Thorough { .. } => THOROUGH_FIRST_PHASE,
+        };
+        let values = Vec::new();
+        Self { profile, plan: None, values, tries: 0, until, stopping, settled: false }
+    }
+
+    pub(super) fn piloted(&mut self, plan: &BatchPlan) {
+        self.plan = Some(plan.clone());
+    }
+
+    pub(super) fn plan(&self) -> Option<&BatchPlan> {
+        self.plan.as_ref()
+    }
+
+    pub(super) fn is_settled(&self) -> bool {
+        self.settled
+    }
+
+    /// Half the width of the interval as a fraction of the estimate, now.
+    fn width(&self) -> Option<f64> {
+        let plan = self.plan.as_ref()?;
+        estimate(&self.values, plan, self.profile.nominal())?.relative_half_width
+    }
+
+    /// How far the row is from its goal: 2 is twice as wide as wanted.
+    pub(super) fn need(&self) -> f64 {
+        let goal = self.profile.goal().relative_half_width;
+        self.width().map_or(f64::INFINITY, |width| width / goal.max(f64::MIN_POSITIVE))
+    }
+
+    /// Whether what was asked for is reached; a run without a goal has it with its repetitions.
+    pub(super) fn converged(&self) -> bool {
+        match self.profile {
+            Profile::Quick => self.settled && self.values() >= QUICK_REPETITIONS,
+            _ => self.width().is_some_and(|width| width <= self.profile.goal().relative_half_width),
+        }
+    }
+
+    fn values(&self) -> usize {
+        self.values.iter().filter(|value| value.value.is_some()).count()
+    }
+
+    /// A cell came back: is it enough?
+    pub(super) fn came_back(
+        &mut self,
+        samples: &[Sample],
+        clock: &Calibration,
+        unit: Unit,
+        switches: bool,
+    ) -> Step {
+        let Some(plan) = &self.plan else { return Step::GoOn };
+        self.tries += 1;
+        self.values.push(cell_value(samples, 0, Reading { plan, clock, unit, switches }));
+        if self.settled {
+            return Step::GoOn; // An anchor goes on for as long as the run does.
+        }
+        let values = self.values();
+        if values < self.until && self.tries < TRIES_PER_REPETITION * self.until {
+            return Step::GoOn;
+        }
+        if values < FEWEST {
+            let reason =
+                format!("of {} cells only {values} had enough undisturbed batches", self.tries);
+            return Step::Unmeasurable { reason };
+        }
+        match self.profile {
+            Profile::Quick | Profile::Thorough { .. } => self.settled = true,
+            Profile::Default { .. } => {
+                // Cells without a value are counted, or a row that never has one would never end.
+                let repetitions = values.max(self.tries / TRIES_PER_REPETITION);
+                let look = Look { repetitions, relative_half_width: self.width() };
+                match self.stopping.look(look) {
+                    Next::Continue { until } => self.until = until,
+                    Next::Stop { .. } => self.settled = true,
+                }
+            }
+        }
+        Step::GoOn
+    }
+
+    /// The second phase of a thorough run: as many repetitions as the first one's width says, none
+    /// of them taken over.
+    pub(super) fn begin_afresh(&mut self) {
+        let look = Look { repetitions: self.values(), relative_half_width: self.width() };
+        self.until = thorough_repetitions(look, self.profile.goal());
+        self.values.clear();
+        self.tries = 0;
+        self.settled = false;
+    }
+}

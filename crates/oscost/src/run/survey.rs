@@ -1,0 +1,122 @@
+//! Before anything is measured: which CPU, and which clock.
+
+use std::time::Duration;
+
+use oscost_model::cell::{CellSpec, Subject, Task};
+use oscost_model::clock::{Calibration, ClockKind};
+use oscost_model::journal::Entry;
+
+use super::{Request, Run, RunError};
+
+/// The spin that finds interruptions, and that pays the frequency ramp for the cells.
+const SPIN: Duration = Duration::from_millis(200);
+/// CPUs that are probed: enough for a choice, few enough not to pull down the clock of the others.
+const CANDIDATES: usize = 4;
+
+/// What a cell may take beyond five times what it should.
+const CELL_GRACE_MS: u64 = 5_000;
+
+impl Run<'_> {
+    /// Probes the CPUs, chooses the quietest, and calibrates the best clock that can be used there.
+    pub(super) fn survey(&mut self, request: &Request, machine: &str) -> Result<(), RunError> {
+        let ladder: Vec<ClockKind> = self
+            .cells
+            .session()
+            .hello()
+            .clocks
+            .iter()
+            .filter(|verdict| verdict.unusable_because.is_none())
+            .map(|verdict| verdict.kind)
+            .collect();
+        let mut passed_over: Vec<String> = self
+            .cells
+            .session()
+            .hello()
+            .clocks
+            .iter()
+            .filter_map(|verdict| {
+                let why = verdict.unusable_because.as_ref()?;
+                Some(format!("{}: {why}", verdict.kind.text()))
+            })
+            .collect();
+        let clock = ladder.first().copied().unwrap_or(ClockKind::Syscall);
+        let probe = match self.cells.probe(&self.candidates(request.cpu), clock, SPIN)? {
+            Ok(probe) => probe,
+            Err(ended) => return Err(RunError::NoCpu(ended.reason)),
+        };
+        // The quietest; of equals the last, since the first CPU serves most interrupts.
+        let quietest =
+            probe.iter().rev().min_by(|one, other| one.lost_pct().total_cmp(&other.lost_pct()));
+        let Some(quietest) = quietest else {
+            let asked = request.cpu.map_or("any CPU".to_owned(), |cpu| format!("CPU {cpu}"));
+            return Err(RunError::NoCpu(asked));
+        };
+        let cpu = Some(quietest.cpu);
+        self.interruptions_per_s = quietest.interruptions_per_s();
+        self.cpu = cpu;
+        self.tell(Entry::Surveyed { machine: machine.to_owned(), probe, cpu });
+        for kind in ladder {
+            match self.cells.calibrate(self.cpu, kind)? {
+                Ok((calibration, sync)) => {
+                    self.clock = Some(calibration);
+                    let machine = machine.to_owned();
+                    self.tell(Entry::Calibrated { machine, calibration, sync, passed_over });
+                    return Ok(());
+                }
+                Err(ended) => passed_over.push(format!("{}: {}", kind.text(), ended.reason)),
+            }
+        }
+        Err(RunError::NoClock(passed_over.join("; ")))
+    }
+
+    /// The CPUs to probe: the one that was asked for, or the last few that may be used.
+    fn candidates(&self, asked: Option<u32>) -> Vec<u32> {
+        if let Some(cpu) = asked {
+            return vec![cpu];
+        }
+        let allowed = self.cells.session().hello().facts.cpu.allowed_cpus.clone();
+        let allowed = allowed.filter(|cpus| !cpus.is_empty()).unwrap_or(vec![0]);
+        allowed[allowed.len().saturating_sub(CANDIDATES)..].to_vec()
+    }
+
+    /// The same clock once more: the long baseline between the two gives its rate.
+    pub(super) fn calibrate_again(&mut self, machine: &str) -> Result<(), RunError> {
+        let Some(Calibration { kind, .. }) = self.clock else { return Ok(()) };
+        if let Ok((calibration, sync)) = self.cells.calibrate(self.cpu, kind)? {
+            let (machine, passed_over) = (machine.to_owned(), Vec::new());
+            self.tell(Entry::Calibrated { machine, calibration, sync, passed_over });
+        }
+        Ok(())
+    }
+
+    /// What a cell of a row must know.
+    pub(super) fn spec(&mut self, row: usize, task: Task) -> CellSpec {
+        let expected_ms = match &task {
+            Task::Measure(plan) => {
+                let batches = plan.groups as f64 * plan.copies.len().max(1) as f64;
+                (plan.batch_ns * batches / 1e6) as u64
+            }
+            _ => 0,
+        };
+        CellSpec {
+            subject: Subject::Case(self.rows[row].planned.case.clone()),
+            seed: self.order.cell_seed(),
+            cpu: self.cpu,
+            // Surveyed before any row is measured.
+            clock: self.clock.unwrap_or(NO_CLOCK),
+            arms: 1,
+            workers: 1,
+            task,
+            timeout_ms: CELL_GRACE_MS + 5 * expected_ms,
+        }
+    }
+}
+
+/// Stands in a spec only until the survey has found a clock.
+const NO_CLOCK: Calibration = Calibration {
+    kind: ClockKind::Syscall,
+    ticks_per_ns: 1.0,
+    quantum_ticks: 1.0,
+    inside_ticks: 0.0,
+    pair_ticks: 0.0,
+};

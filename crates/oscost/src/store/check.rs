@@ -1,0 +1,174 @@
+//! What a record must be beyond its types, so that whoever reads it later need not be careful.
+
+use oscost_model::record::{Record, Row, RowOutcome};
+
+use super::error::ImportError;
+use super::inspect::{Fault, inspect};
+
+/// A hundred rows make a bill, so this is a thousand bills in one record.
+const MOST_ROWS: usize = 100_000;
+
+/// A label stands in one line of a list.
+const MOST_LABEL_BYTES: usize = 1 << 10;
+
+/// The longest kernel command line has 2 KiB on x86-64 and 4 KiB on any other machine.
+const MOST_TEXT_BYTES: usize = 4 << 10;
+
+/// Refuses a record that is not as a record must be.
+pub(super) fn check(record: &Record) -> Result<(), ImportError> {
+    refuse_unless(is_uuid(&record.id), "id", "is not a UUID in lower case")?;
+    inspect(record, text_rule).map_err(|Fault { at, why }| ImportError::Bad { at, why })?;
+    refuse_unless(is_utc(&record.started), "started", NOT_UTC)?;
+    refuse_unless(record.ended.as_deref().is_none_or(is_utc), "ended", NOT_UTC)?;
+
+    let rows = record.results.len();
+    let why = format!("has {rows} rows, and at most {MOST_ROWS} are taken");
+    refuse_unless(rows <= MOST_ROWS, "results", &why)?;
+    for (index, row) in record.results.iter().enumerate() {
+        check_row(row).map_err(|(at, why)| bad(&format!("results[{index}].{at}"), &why))?;
+    }
+    for (index, comparison) in record.comparisons.iter().enumerate() {
+        for (side, row) in [("base", comparison.base), ("new", comparison.new)] {
+            let at = format!("comparisons[{index}].{side}");
+            let why = format!("is {row}, and there are {rows} rows");
+            refuse_unless((row as usize) < rows, &at, &why)?;
+        }
+    }
+    Ok(())
+}
+
+fn check_row(row: &Row) -> Result<(), (&'static str, String)> {
+    if row.outcome == RowOutcome::Measured && row.estimate.is_none() {
+        return Err(("estimate", "is missing, though the row was measured".to_owned()));
+    }
+    let there = row.repetitions.len();
+    let counted = row.estimate.as_ref().map_or(0, |estimate| estimate.repetitions);
+    if counted as usize > there {
+        let why = format!("is {counted}, and there are {there} repetitions");
+        return Err(("estimate.repetitions", why));
+    }
+    Ok(())
+}
+
+fn refuse_unless(good: bool, at: &str, why: &str) -> Result<(), ImportError> {
+    if good { Ok(()) } else { Err(bad(at, why)) }
+}
+
+fn bad(at: &str, why: &str) -> ImportError {
+    ImportError::Bad { at: at.to_owned(), why: why.to_owned() }
+}
+
+fn text_rule(key: &str, text: &str) -> Result<(), String> {
+    let most = if key == "label" { MOST_LABEL_BYTES } else { MOST_TEXT_BYTES };
+    if text.len() > most {
+        return Err(format!("is {} bytes long, and at most {most} are taken", text.len()));
+    }
+    match text.chars().find(|&c| is_dangerous(c)) {
+        Some(c) => Err(format!("holds the control character U+{:04X}", u32::from(c))),
+        None => Ok(()),
+    }
+}
+
+/// Whether a character makes a terminal do more than show it, or shows other characters in another
+/// order than they stand in.
+///
+/// Such a text is refused, not repaired: repaired, it would be another record under the same id,
+/// shown as what its author measured. A line break or a tab is taken, for it stands in honest
+/// records, in a command that was measured or in what a program said when it failed, and it moves
+/// nothing but the next word.
+pub(super) fn is_dangerous(c: char) -> bool {
+    let reorders = matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    (c.is_control() && c != '\n' && c != '\t') || reorders
+}
+
+fn is_uuid(text: &str) -> bool {
+    let hex = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+    text.len() == 36
+        && text.bytes().enumerate().all(|(at, byte)| match at {
+            8 | 13 | 18 | 23 => byte == b'-',
+            _ => hex(byte),
+        })
+}
+
+const NOT_UTC: &str = "is not a time as RFC 3339 writes it in UTC";
+
+/// Whether `text` has the shape of `2026-11-21T08:15:00Z`, with any fraction of the second. Runs
+/// are listed in the order of such texts.
+fn is_utc(text: &str) -> bool {
+    let Some(time) = text.strip_suffix('Z').or_else(|| text.strip_suffix("+00:00")) else {
+        return false;
+    };
+    let (seconds, fraction) = match time.split_once('.') {
+        Some((seconds, fraction)) => (seconds, fraction),
+        None => (time, "0"),
+    };
+    let shape = b"0000-00-00T00:00:00";
+    seconds.len() == shape.len()
+        && seconds.bytes().zip(shape).all(|(byte, &like)| match like {
+            b'0' => byte.is_ascii_digit(),
+            like => byte == like,
+        })
+        && (1..=9).contains(&fraction.len())
+        && fraction.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_uuid_in_lower_case_is_an_id() {
+        assert!(is_uuid("0190a0b1-c2d3-7e4f-8a9b-0c1d2e3f4a5b"));
+        for text in [
+            "",
+            "last",
+            "0190A0B1-c2d3-7e4f-8a9b-0c1d2e3f4a5b",
+            "0190a0b1-c2d3-7e4f-8a9b-0c1d2e3f4a5",
+            "0190a0b1-c2d3-7e4f-8a9b-0c1d2e3f4a5g",
+            "0190a0b1c2d3-7e4f-8a9b-0c1d2e3f4a5b-",
+            "{190a0b1-c2d3-7e4f-8a9b-0c1d2e3f4a5}",
+        ] {
+            assert!(!is_uuid(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn only_a_time_in_utc_is_a_start() {
+        for text in [
+            "2026-11-21T08:15:00Z",
+            "2026-11-21T08:15:00.25Z",
+            "2026-11-21T08:15:00.123456789+00:00",
+        ] {
+            assert!(is_utc(text), "{text}");
+        }
+        for text in [
+            "",
+            "Z",
+            "yesterday",
+            "2026-11-21T08:15:00",
+            "2026-11-21T08:15:00+02:00",
+            "2026-11-21 08:15:00Z",
+            "2026-11-21T08:15:00.Z",
+            "2026-11-21T08:15:00.1234567890Z",
+        ] {
+            assert!(!is_utc(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_text_may_break_lines_but_not_drive_a_terminal() {
+        assert_eq!(text_rule("command", "sh -c 'a\n\tb' \u{e9}\u{4e2d}"), Ok(()));
+        for c in ['\u{1b}', '\r', '\u{8}', '\0', '\u{7f}', '\u{9b}', '\u{202e}', '\u{2066}'] {
+            assert!(text_rule("command", &format!("a{c}b")).is_err(), "{c:?}");
+        }
+    }
+
+    #[test]
+    fn a_label_is_shorter_than_other_texts() {
+        let text = |bytes| "x".repeat(bytes);
+        assert!(text_rule("label", &text(1_024)).is_ok());
+        assert!(text_rule("label", &text(1_025)).is_err());
+        assert!(text_rule("reason", &text(4_096)).is_ok());
+        assert!(text_rule("reason", &text(4_097)).is_err());
+    }
+}

@@ -1,0 +1,271 @@
+//! Samples as bytes: about ten each, where JSON takes 130.
+//!
+//! The first byte is the version. Then come the samples to the end of the bytes, each as what is
+//! new against the one before it (the first: against zeros): a byte that says which parts follow,
+//! and the parts. Neighbours are much alike, so most parts are left out, and a step is smaller
+//! than the number it leads to.
+//!
+//! No length is written down, so none has to be believed: what unpacking allocates is bounded by
+//! the bytes that are really there. Numbers are little-endian in groups of seven bits, with the
+//! eighth bit set in all but the last byte (LEB128); a step's sign moves to its lowest bit.
+
+use oscost_model::cell::Sample;
+use thiserror::Error;
+
+/// The version of this page.
+const VERSION: u8 = 1;
+
+/// The bits of the byte that a sample begins with. Ticks and CPU time always follow it; then, in
+/// this order, the parts whose bit is set.
+mod part {
+    /// The step of `arm`.
+    pub(super) const ARM: u8 = 1;
+    /// The step of `round`.
+    pub(super) const ROUND: u8 = 1 << 1;
+    /// The step of `batch`; without it the batch is the next one.
+    pub(super) const BATCH: u8 = 1 << 2;
+    /// The step of `n`.
+    pub(super) const N: u8 = 1 << 3;
+    /// Involuntary switches; without it there were none.
+    pub(super) const SWITCHES: u8 = 1 << 4;
+    /// Major faults; without it there were none.
+    pub(super) const FAULTS: u8 = 1 << 5;
+    /// It migrated. Nothing follows for it.
+    pub(super) const MIGRATED: u8 = 1 << 6;
+    /// All of them.
+    pub(super) const ALL: u8 = (1 << 7) - 1;
+}
+
+/// Why bytes are no samples.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum BadSamples {
+    /// They were written by a newer oscost, or are something else.
+    #[error("samples are packed in version {0}, and this oscost knows version {VERSION}")]
+    Version(u8),
+    /// They end in the middle of a sample.
+    #[error("packed samples end in the middle of one")]
+    Short,
+    /// A number or a mark is one that packing never writes.
+    #[error("packed samples hold what packing never writes")]
+    Strange,
+}
+
+/// Packs samples, in order.
+pub fn pack(samples: &[Sample]) -> Vec<u8> {
+    // Enough for most cells, so that the bytes are not moved while they grow.
+    let mut out = Vec::with_capacity(1 + 12 * samples.len());
+    out.push(VERSION);
+    let mut last = Sample::default();
+    for sample in samples {
+        let head = out.len();
+        out.push(if sample.migrated { part::MIGRATED } else { 0 });
+        push(&mut out, step(last.ticks as u64, sample.ticks as u64));
+        push(&mut out, step(last.cpu_ns, sample.cpu_ns));
+        let next = last.batch.wrapping_add(1);
+        for (bit, number) in [
+            (part::ARM, step(last.arm.into(), sample.arm.into())),
+            (part::ROUND, step(last.round.into(), sample.round.into())),
+            (part::BATCH, step(next.into(), sample.batch.into())),
+            (part::N, step(last.n, sample.n)),
+            (part::SWITCHES, sample.involuntary_switches.into()),
+            (part::FAULTS, sample.major_faults.into()),
+        ] {
+            if number != 0 {
+                out[head] |= bit;
+                push(&mut out, number);
+            }
+        }
+        last = *sample;
+    }
+    out
+}
+
+/// Unpacks what [`pack`] packed. Any bytes may be given.
+pub fn unpack(bytes: &[u8]) -> Result<Vec<Sample>, BadSamples> {
+    let mut rest = Rest(bytes);
+    match rest.byte()? {
+        VERSION => {}
+        other => return Err(BadSamples::Version(other)),
+    }
+    let mut samples = Vec::new();
+    let mut last = Sample::default();
+    while !rest.0.is_empty() {
+        let head = rest.byte()?;
+        if head & !part::ALL != 0 {
+            return Err(BadSamples::Strange);
+        }
+        let ticks = stepped(last.ticks as u64, rest.number()?) as i64;
+        let cpu_ns = stepped(last.cpu_ns, rest.number()?);
+        let mut number = |bit| if head & bit == 0 { Ok(0) } else { rest.number() };
+        let next = last.batch.wrapping_add(1);
+        last = Sample {
+            ticks,
+            cpu_ns,
+            arm: narrow(stepped(last.arm.into(), number(part::ARM)?))?,
+            round: narrow(stepped(last.round.into(), number(part::ROUND)?))?,
+            batch: narrow(stepped(next.into(), number(part::BATCH)?))?,
+            n: stepped(last.n, number(part::N)?),
+            involuntary_switches: narrow(number(part::SWITCHES)?)?,
+            major_faults: narrow(number(part::FAULTS)?)?,
+            migrated: head & part::MIGRATED != 0,
+        };
+        samples.push(last);
+    }
+    Ok(samples)
+}
+
+/// The step from one number to another, small steps either way as small numbers. It wraps, so
+/// that there is one between any two.
+fn step(from: u64, to: u64) -> u64 {
+    let step = to.wrapping_sub(from) as i64;
+    ((step << 1) ^ (step >> 63)) as u64
+}
+
+/// Where a step leads.
+fn stepped(from: u64, step: u64) -> u64 {
+    let step = (step >> 1) ^ (step & 1).wrapping_neg();
+    from.wrapping_add(step)
+}
+
+fn narrow<T: TryFrom<u64>>(number: u64) -> Result<T, BadSamples> {
+    T::try_from(number).map_err(|_| BadSamples::Strange)
+}
+
+fn push(out: &mut Vec<u8>, mut number: u64) {
+    while number >= 0x80 {
+        out.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    out.push(number as u8);
+}
+
+/// The bytes that were not read yet.
+struct Rest<'a>(&'a [u8]);
+
+impl Rest<'_> {
+    fn byte(&mut self) -> Result<u8, BadSamples> {
+        let (&byte, rest) = self.0.split_first().ok_or(BadSamples::Short)?;
+        self.0 = rest;
+        Ok(byte)
+    }
+
+    fn number(&mut self) -> Result<u64, BadSamples> {
+        let mut number = 0;
+        for shift in (0..u64::BITS).step_by(7) {
+            let byte = self.byte()?;
+            let bits = u64::from(byte & 0x7f);
+            // The tenth byte has room for one bit.
+            if bits << shift >> shift != bits {
+                return Err(BadSamples::Strange);
+            }
+            number |= bits << shift;
+            if byte & 0x80 == 0 {
+                return Ok(number);
+            }
+        }
+        Err(BadSamples::Strange)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn any_sample() -> impl Strategy<Value = Sample> {
+        // Small numbers, as in life, and any numbers.
+        let rare = || prop_oneof![3 => Just(0u32), 1 => any::<u32>()];
+        let long = || prop_oneof![0..100_000u64, any::<u64>()];
+        let place = (any::<u8>(), 0..5u32, rare());
+        let times = (long(), any::<i64>(), long());
+        (place, times, rare(), rare(), any::<bool>()).prop_map(
+            |((arm, round, batch), (n, ticks, cpu_ns), switches, faults, migrated)| Sample {
+                arm,
+                round,
+                batch,
+                n,
+                ticks,
+                cpu_ns,
+                involuntary_switches: switches,
+                major_faults: faults,
+                migrated,
+            },
+        )
+    }
+
+    proptest! {
+        #[test]
+        fn samples_survive_packing(samples in prop::collection::vec(any_sample(), 0..50)) {
+            prop_assert_eq!(unpack(&pack(&samples)), Ok(samples));
+        }
+
+        #[test]
+        fn no_bytes_make_unpacking_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            let mut bytes = bytes;
+            let _ = unpack(&bytes);
+            bytes.insert(0, VERSION);
+            if let Ok(samples) = unpack(&bytes) {
+                prop_assert_eq!(unpack(&pack(&samples)), Ok(samples));
+            }
+        }
+
+        #[test]
+        fn a_cut_gives_fewer_samples_or_an_error(
+            samples in prop::collection::vec(any_sample(), 1..9),
+            cut in any::<prop::sample::Index>(),
+        ) {
+            let whole = pack(&samples);
+            let cut = &whole[..cut.index(whole.len())];
+            match unpack(cut) {
+                Ok(fewer) => prop_assert!(fewer.len() < samples.len() && samples.starts_with(&fewer)),
+                Err(error) => prop_assert_eq!(error, BadSamples::Short),
+            }
+        }
+    }
+
+    #[test]
+    fn the_ends_of_every_range_survive_packing() {
+        let high = Sample {
+            arm: u8::MAX,
+            round: u32::MAX,
+            batch: u32::MAX,
+            n: u64::MAX,
+            ticks: i64::MAX,
+            cpu_ns: u64::MAX,
+            involuntary_switches: u32::MAX,
+            major_faults: u32::MAX,
+            migrated: true,
+        };
+        let low = Sample { ticks: i64::MIN, ..Sample::default() };
+        let samples = [high, low, high, high, low];
+        assert_eq!(unpack(&pack(&samples)), Ok(samples.to_vec()));
+    }
+
+    #[test]
+    fn the_bytes_of_version_1_never_change() {
+        let first = Sample { batch: 0, n: 64, ticks: 5_000, cpu_ns: 2_000, ..Sample::default() };
+        let second = Sample { batch: 1, ticks: 4_999, involuntary_switches: 2, ..first };
+        let bytes = [
+            1, // The version.
+            0b1100, 0x90, 0x4e, 0xa0, 0x1f, 0x01, 0x80,
+            0x01, // +5000, +2000, batch -1, n +64.
+            0b10000, 0x01, 0x00, 0x02, // -1, +0, 2 switches.
+        ];
+        assert_eq!(pack(&[first, second]), bytes);
+        assert_eq!(unpack(&bytes), Ok(vec![first, second]));
+    }
+
+    #[test]
+    fn bytes_that_are_no_samples_are_told_apart() {
+        assert_eq!(unpack(&[]), Err(BadSamples::Short));
+        assert_eq!(unpack(&[1]), Ok(vec![]));
+        assert_eq!(unpack(&[2, 0, 0, 0]), Err(BadSamples::Version(2)));
+        assert_eq!(unpack(&[1, 0, 0]), Err(BadSamples::Short));
+        assert_eq!(unpack(&[1, 0x80, 0, 0]), Err(BadSamples::Strange));
+        let arm_300 = [1, part::ARM, 0, 0, 0xd8, 0x04];
+        assert_eq!(unpack(&arm_300), Err(BadSamples::Strange));
+        let eleven_bytes = [1, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f, 0];
+        assert_eq!(unpack(&eleven_bytes), Err(BadSamples::Strange));
+    }
+}

@@ -1,0 +1,98 @@
+//! The tables, their versions, and what is asked of SQLite.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rusqlite::{Connection, TransactionBehavior};
+
+use super::error::Cause;
+use super::file::PATIENCE;
+
+/// "oscs": tells the store from the databases of other programs, which also start at version 1.
+const APPLICATION: i64 = 0x6f73_6373;
+
+/// What makes version n + 1 of a store of version n. A line that was released never changes.
+///
+/// `run` is what a listing shows. It follows from the entries and is written with them, so that
+/// a listing reads no journal. `record` is null for a run that was measured here; it stands last
+/// because a large value pushes what follows it out of reach. Entries come back in the order of
+/// `key`: SQLite gives a new row a key above all others of its table.
+const MIGRATIONS: [&str; 1] = ["
+    CREATE TABLE run (
+        key INTEGER PRIMARY KEY,
+        id TEXT NOT NULL UNIQUE,
+        started TEXT NOT NULL,
+        ended TEXT,
+        complete INTEGER NOT NULL,
+        label TEXT,
+        command TEXT NOT NULL,
+        rows_asked INTEGER,
+        cells INTEGER NOT NULL,
+        record TEXT
+    ) STRICT;
+    CREATE TABLE entry (
+        key INTEGER PRIMARY KEY,
+        run INTEGER NOT NULL REFERENCES run (key) ON DELETE CASCADE,
+        body TEXT NOT NULL,
+        samples BLOB
+    ) STRICT;
+    CREATE INDEX entry_of_run ON entry (run);
+"];
+
+/// The newest version that this program knows.
+pub(super) const VERSION: i64 = MIGRATIONS.len() as i64;
+
+/// Brings a database that was just opened to the newest version, or refuses it untouched.
+pub(super) fn prepare(conn: &mut Connection) -> Result<(), Cause> {
+    let begun = Instant::now();
+    loop {
+        // SQLite waits for other processes by itself, but not where two of them turn a new file
+        // to WAL at once: one is refused on the spot, to keep both from waiting for each other.
+        match try_prepare(conn) {
+            Err(Cause::Locked) if begun.elapsed() < PATIENCE => {
+                thread::sleep(Duration::from_millis(10));
+            }
+            done => return done,
+        }
+    }
+}
+
+fn try_prepare(conn: &mut Connection) -> Result<(), Cause> {
+    let found = version(conn)?;
+    if found == 0 {
+        // Only a database without a table takes this: freed pages are kept, to be given back.
+        conn.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
+    }
+    // WAL: readers and the writer do not wait for each other, and a commit appends to one file.
+    // File systems that cannot do it stay as they are, and everything works one at a time.
+    conn.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get::<_, String>(0))?;
+    // A commit survives the death of any process. That of the machine may cost the last commits,
+    // never the file; in exchange an append between two cells does not wait for the disk.
+    conn.pragma_update(None, "synchronous", "NORMAL")?;
+    conn.pragma_update(None, "foreign_keys", true)?;
+    if found == VERSION {
+        return Ok(());
+    }
+    let tx = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    // Another process may have been faster.
+    let found = version(&tx)?;
+    for migration in MIGRATIONS.iter().skip(found as usize) {
+        tx.execute_batch(migration)?;
+    }
+    tx.pragma_update(None, "application_id", APPLICATION)?;
+    tx.pragma_update(None, "user_version", VERSION)?;
+    Ok(tx.commit()?)
+}
+
+/// The version of a database; 0 when it is empty.
+fn version(conn: &Connection) -> Result<i64, Cause> {
+    let pragma = |name| conn.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+    let (application, version) = (pragma("application_id")?, pragma("user_version")?);
+    let tables: i64 = conn.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+    match (application, version) {
+        (0, 0) if tables == 0 => Ok(0),
+        (APPLICATION, 1..=VERSION) => Ok(version),
+        (APPLICATION, found) if found > VERSION => Err(Cause::Newer { found, known: VERSION }),
+        _ => Err(Cause::NotAStore("the file is the database of another program")),
+    }
+}

@@ -1,0 +1,137 @@
+//! What only shows from inside: a full disk, another process in the way, and what SQLite was told.
+
+use std::time::Duration;
+
+use oscost_model::cell::{Disturbance, Sample};
+use oscost_model::journal::{CellOutcome, Entry, Phase, Started};
+use oscost_model::record::{CellProgram, Settings, Tool};
+use rusqlite::Connection;
+use tempfile::TempDir;
+
+use super::*;
+
+const ID: &str = "0190a0b1-c2d3-7e4f-8a9b-0c1d2e3f4a5b";
+
+fn new_store() -> (TempDir, Store) {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(&folder.path().join("store.db")).unwrap();
+    (folder, store)
+}
+
+fn started() -> Started {
+    let word = || "word".to_owned();
+    let cell = CellProgram { hash: word(), link: word(), libc: word(), catalog: word() };
+    Started {
+        id: ID.to_owned(),
+        at: "2026-11-21T08:15:00Z".to_owned(),
+        label: None,
+        command: vec![],
+        tool: Tool { version: word(), commit: None, rustc: None, cell },
+        settings: Settings {
+            seed: 1,
+            profile: word(),
+            precision_pct: None,
+            nominal: 0.95,
+            budget_s: None,
+        },
+    }
+}
+
+fn cell(at_s: f64) -> Entry {
+    // Ticks without a pattern take the most bytes.
+    let ticks = |at: i64| at.wrapping_mul(0x1e37_79b9_7f4a_7c15);
+    let sample = |at| Sample { ticks: ticks(at), ..Sample::default() };
+    let samples = (0..1_000).map(sample).collect();
+    let outcome = CellOutcome::Sampled { samples, disturbance: Disturbance::default() };
+    Entry::Cell { row: 0, phase: Phase::Round(0), at_s, outcome }
+}
+
+fn pragma(conn: &Connection, name: &str) -> i64 {
+    conn.pragma_query_value(None, name, |row| row.get(0)).unwrap()
+}
+
+#[test]
+fn sqlite_is_told_what_a_store_needs() {
+    let (_folder, store) = new_store();
+    let mode: String =
+        store.conn.pragma_query_value(None, "journal_mode", |row| row.get(0)).unwrap();
+    assert_eq!(mode, "wal");
+    let told = ["synchronous", "foreign_keys", "auto_vacuum", "busy_timeout"]
+        .map(|name| pragma(&store.conn, name));
+    assert_eq!(told, [1, 1, 2, 5_000]);
+    assert_eq!(pragma(&store.conn, "user_version"), schema::VERSION);
+}
+
+#[test]
+fn a_full_disk_costs_the_entry_that_met_it_and_nothing_else() {
+    let (_folder, mut store) = new_store();
+    store.begin(&started()).unwrap();
+    store.conn.pragma_update(None, "max_page_count", 40).unwrap();
+    let mut kept = 0u32;
+    let error = loop {
+        match store.append(ID, &cell(f64::from(kept))) {
+            Ok(()) => kept += 1,
+            Err(error) => break error,
+        }
+    };
+    assert!(matches!(*error.cause, Cause::Full), "{error}");
+    assert!(error.to_string().ends_with("no space is left on its disk"), "{error}");
+    assert!(kept > 2, "only {kept}");
+
+    let cells = |store: &Store| match store.load(ID).unwrap() {
+        Stored::Journal(entries) => entries[1..].to_vec(),
+        Stored::Imported(_) => panic!("imported"),
+    };
+    let expected: Vec<Entry> = (0..kept).map(|at| cell(at.into())).collect();
+    assert_eq!(cells(&store), expected);
+    assert_eq!(store.list().unwrap()[0].cells, u64::from(kept));
+
+    // With space again, the same store goes on.
+    store.conn.pragma_update(None, "max_page_count", 1_000_000).unwrap();
+    store.append(ID, &cell(0.5)).unwrap();
+    assert_eq!(cells(&store).len(), kept as usize + 1);
+}
+
+#[test]
+fn a_full_disk_takes_no_half_of_a_new_run() {
+    let (_folder, mut store) = new_store();
+    let pages = pragma(&store.conn, "page_count");
+    store.conn.pragma_update(None, "max_page_count", pages).unwrap();
+    let mut long = started();
+    long.command = vec!["x".repeat(100_000)];
+    let error = store.begin(&long).unwrap_err();
+    assert!(matches!(*error.cause, Cause::Full), "{error}");
+    assert_eq!(store.list().unwrap(), []);
+}
+
+#[test]
+fn a_store_that_another_process_holds_too_long_is_said_to_be_locked() {
+    let (folder, mut store) = new_store();
+    store.begin(&started()).unwrap();
+    let other = Connection::open(folder.path().join("store.db")).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    store.conn.busy_timeout(Duration::from_millis(20)).unwrap();
+    let error = store.append(ID, &cell(0.0)).unwrap_err();
+    assert!(matches!(*error.cause, Cause::Locked), "{error}");
+    assert!(error.to_string().contains("another process"), "{error}");
+    // Who only reads is not in its way.
+    assert_eq!(store.list().unwrap().len(), 1);
+    other.execute_batch("ROLLBACK").unwrap();
+    store.append(ID, &cell(0.0)).unwrap();
+}
+
+#[test]
+fn a_damaged_entry_is_named_and_the_list_still_works() {
+    let (_folder, mut store) = new_store();
+    store.begin(&started()).unwrap();
+    for damage in ["samples = x'01ff'", "samples = x'07'", "samples = NULL", "body = '{'"] {
+        store.append(ID, &cell(0.0)).unwrap();
+        let sql = format!("UPDATE entry SET {damage} WHERE key = (SELECT max(key) FROM entry)");
+        store.conn.execute(&sql, []).unwrap();
+        let error = store.load(ID).unwrap_err();
+        assert!(matches!(*error.cause, Cause::Damaged(_)), "{error}");
+        assert!(error.to_string().contains("entry 1 cannot be read"), "{error}");
+        assert_eq!(store.list().unwrap().len(), 1);
+        store.conn.execute("DELETE FROM entry WHERE key > 1", []).unwrap();
+    }
+}

@@ -1,0 +1,122 @@
+//! What changes the store. Each act is one committed transaction: all of it, or nothing.
+
+use oscost_model::journal::{Entry, Started};
+use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
+
+use super::Store;
+use super::body::Body;
+use super::error::{Cause, StoreError};
+
+impl Store {
+    /// Begins a run: its journal then holds this one entry.
+    pub fn begin(&mut self, started: &Started) -> Result<(), StoreError> {
+        begin(&mut self.conn, started)
+            .map_err(|cause| self.error(format!("begin run {} in", started.id), cause))
+    }
+
+    /// Appends an entry to the journal of the run `id`. Once this has returned, no kill of any
+    /// process takes it away.
+    pub fn append(&mut self, id: &str, entry: &Entry) -> Result<(), StoreError> {
+        append(&mut self.conn, id, entry)
+            .map_err(|cause| self.error(format!("append to run {id} in"), cause))
+    }
+
+    /// Deletes a run and all that belongs to it, and gives its space back to the file system.
+    pub fn delete(&mut self, id: &str) -> Result<(), StoreError> {
+        delete(&mut self.conn, id)
+            .map_err(|cause| self.error(format!("delete run {id} from"), cause))
+    }
+}
+
+/// A transaction that holds the write lock from its start: one that first reads can find, when it
+/// wants to write, that another process has written meanwhile, and then no waiting helps.
+pub(super) fn transaction(conn: &mut Connection) -> Result<Transaction<'_>, Cause> {
+    Ok(conn.transaction_with_behavior(TransactionBehavior::Immediate)?)
+}
+
+fn begin(conn: &mut Connection, started: &Started) -> Result<(), Cause> {
+    let body = Body::of(&Entry::Started(Box::new(started.clone())))?;
+    let command = command_as_json(&started.command)?;
+    let tx = transaction(conn)?;
+    let new = tx
+        .prepare_cached(
+            "INSERT INTO run (id, started, complete, label, command, cells)
+             VALUES (?1, ?2, FALSE, ?3, ?4, 0) ON CONFLICT (id) DO NOTHING RETURNING key",
+        )?
+        .query_row((&started.id, &started.at, &started.label, command), |row| row.get(0))
+        .optional()?;
+    insert(&tx, new.ok_or(Cause::Exists)?, &body)?;
+    Ok(tx.commit()?)
+}
+
+fn append(conn: &mut Connection, id: &str, entry: &Entry) -> Result<(), Cause> {
+    let body = Body::of(entry)?;
+    let tx = transaction(conn)?;
+    let key: i64 = tx
+        .prepare_cached("SELECT key FROM run WHERE id = ?1 AND record IS NULL")?
+        .query_row([id], |row| row.get(0))
+        .optional()?
+        .ok_or(Cause::NoRun)?;
+    insert(&tx, key, &body)?;
+    bring_listing_up_to_date(&tx, key, entry)?;
+    Ok(tx.commit()?)
+}
+
+fn insert(tx: &Transaction<'_>, run: i64, body: &Body) -> Result<(), Cause> {
+    tx.prepare_cached("INSERT INTO entry (run, body, samples) VALUES (?1, ?2, ?3)")?.execute((
+        run,
+        &body.json,
+        &body.samples,
+    ))?;
+    Ok(())
+}
+
+/// Writes into the listing what follows for it from an entry.
+fn bring_listing_up_to_date(tx: &Transaction<'_>, run: i64, entry: &Entry) -> Result<(), Cause> {
+    match entry {
+        Entry::Planned { rows } => {
+            let asked = rows.iter().filter(|row| row.asked).count() as i64;
+            tx.prepare_cached("UPDATE run SET rows_asked = ?2 WHERE key = ?1")?
+                .execute((run, asked))?;
+        }
+        Entry::Cell { .. } => {
+            tx.prepare_cached("UPDATE run SET cells = cells + 1 WHERE key = ?1")?.execute([run])?;
+        }
+        Entry::Ended { at, complete } => {
+            tx.prepare_cached("UPDATE run SET ended = ?2, complete = ?3 WHERE key = ?1")?
+                .execute((run, at, complete))?;
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+/// A command line as it stands in the listing.
+pub(super) fn command_as_json(command: &[String]) -> Result<String, Cause> {
+    serde_json::to_string(command).map_err(|error| Cause::Unkeepable(error.to_string()))
+}
+
+fn delete(conn: &mut Connection, id: &str) -> Result<(), Cause> {
+    let tx = transaction(conn)?;
+    if tx.execute("DELETE FROM run WHERE id = ?1", [id])? == 0 {
+        return Err(Cause::NoRun);
+    }
+    tx.commit()?;
+    // The run is gone. That its space could not be given back, because another process reads or
+    // because the disk is too full to move pages, is no reason to say anything else: what is not
+    // given back now is used again by the next run, or given back with it.
+    for pragma in ["incremental_vacuum", "wal_checkpoint(TRUNCATE)"] {
+        if run_to_its_end(conn, pragma).is_err() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// The vacuum frees one page a step.
+fn run_to_its_end(conn: &Connection, pragma: &str) -> rusqlite::Result<()> {
+    let mut statement = conn.prepare(&format!("PRAGMA {pragma}"))?;
+    let mut rows = statement.query([])?;
+    while rows.next()?.is_some() {}
+    Ok(())
+}
