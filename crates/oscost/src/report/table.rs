@@ -3,14 +3,10 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use oscost_model::record::{Record, Row, RowOutcome};
 
 use super::figures::{Style, per_cent};
 use super::{flags, fold, plain};
-
-/// Wide enough for a name, a figure, an interval and the calls; every terminal has it.
-const COLUMNS: u16 = 80;
 
 /// What a run says of its rows, as text.
 pub fn table(record: &Record) -> String {
@@ -18,31 +14,11 @@ pub fn table(record: &Record) -> String {
     let mut out = String::new();
     // Writing to a String cannot fail.
     let _ = writeln!(out, "{}\n", headline(record));
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING);
     let measured: Vec<&Row> =
         rows.iter().copied().filter(|row| row.outcome == RowOutcome::Measured).collect();
-    for family in measured.chunk_by(|one, other| family(one) == family(other)) {
-        table.add_row([self::family(family[0]), "", "", "", ""]);
-        for benchmark in family.chunk_by(|one, other| one.benchmark == other.benchmark) {
-            for line in lines(benchmark) {
-                table.add_row(line);
-            }
-        }
-    }
-    if table.row_iter().next().is_some() {
-        table
-            .set_header(["", "per op", "95 % interval", "spread", "system calls"])
-            .set_content_arrangement(ContentArrangement::Dynamic)
-            .set_width(COLUMNS);
-        for column in 1..4 {
-            if let Some(column) = table.column_mut(column) {
-                column.set_cell_alignment(CellAlignment::Right);
-            }
-        }
-        for line in table.to_string().lines() {
-            let _ = writeln!(out, "{}", line.trim_end());
-        }
+    let lines: Vec<Line> = lines(&measured);
+    if !lines.is_empty() {
+        out.push_str(&aligned(&lines));
     }
     not_measured(&rows, &mut out);
     notes(record, &rows, &mut out);
@@ -88,49 +64,105 @@ fn headline(record: &Record) -> String {
     fold(&plain(&parts.join(", ")), 80, "")
 }
 
-/// The lines of a benchmark's rows. Where there are several, the axes on which they agree stand in
-/// a line of their own, and each row shows what is left.
-fn lines(rows: &[&Row]) -> Vec<[String; 5]> {
-    let name =
-        |row: &Row| row.case.split_once('/').map_or(row.case.clone(), |(_, name)| name.to_owned());
-    if let [row] = rows {
-        return vec![cells(row, format!("  {}", plain(&name(row))))];
+/// A line of the table: a title that may run on, or a row with its cells.
+struct Line {
+    name: String,
+    cells: Option<[String; 4]>,
+}
+
+/// The lines of all measured rows: a title for each family, and where a benchmark has several rows,
+/// a title with the axes on which they agree; each row then shows the axes that are left.
+fn lines(rows: &[&Row]) -> Vec<Line> {
+    let title = |name: String| Line { name: plain(&name), cells: None };
+    let row_line = |name: String, row: &Row| Line { name: plain(&name), cells: cells(row) };
+    let mut lines = Vec::new();
+    for family in rows.chunk_by(|one, other| family(one) == family(other)) {
+        lines.push(title(self::family(family[0]).to_owned()));
+        for rows in family.chunk_by(|one, other| one.benchmark == other.benchmark) {
+            if let [row] = rows {
+                lines.push(row_line(format!("  {}", short(&row.case)), row));
+                continue;
+            }
+            let agreed =
+                |axis: &str| rows.iter().all(|row| row.point.get(axis) == rows[0].point.get(axis));
+            let axes = |row: &Row, of: &dyn Fn(&str) -> bool| {
+                let axes = row.point.iter().filter(|(axis, _)| of(axis));
+                axes.map(|(axis, value)| format!("{axis}={value}")).collect::<Vec<_>>().join(",")
+            };
+            let common = axes(rows[0], &agreed);
+            let colon = if common.is_empty() { "" } else { ":" };
+            lines.push(title(format!("  {}{colon}{common}", short(&rows[0].benchmark))));
+            for row in rows {
+                lines.push(row_line(format!("    {}", axes(row, &|axis| !agreed(axis))), row));
+            }
+        }
     }
-    let agreed = |axis: &str| rows.iter().all(|row| row.point.get(axis) == rows[0].point.get(axis));
-    let part = |row: &Row, of: &dyn Fn(&str) -> bool| {
-        let axes = row.point.iter().filter(|(axis, _)| of(axis));
-        axes.map(|(axis, value)| format!("{axis}={value}")).collect::<Vec<_>>().join(",")
-    };
-    let short = rows[0].benchmark.split_once('/').map_or("", |(_, short)| short);
-    let common = part(rows[0], &agreed);
-    let colon = if common.is_empty() { "" } else { ":" };
-    let title = plain(&format!("{short}{colon}{common}"));
-    let mut lines =
-        vec![[format!("  {title}"), String::new(), String::new(), String::new(), String::new()]];
-    lines.extend(
-        rows.iter()
-            .map(|row| cells(row, format!("    {}", plain(&part(row, &|axis| !agreed(axis)))))),
-    );
     lines
 }
 
+/// An id or a case without its family.
+fn short(id: &str) -> &str {
+    id.split_once('/').map_or(id, |(_, name)| name)
+}
+
+/// The lines under their headings, each column as wide as it must be; a name that is too long for
+/// its column stands on a line of its own.
+fn aligned(lines: &[Line]) -> String {
+    const HEADINGS: [&str; 4] = ["per op", "95 % interval", "spread", "system calls"];
+    /// What is left of the columns for names when figures and calls have theirs.
+    const LONGEST_NAME: usize = 30;
+    let width = |text: &str| text.chars().count();
+    let rows =
+        || lines.iter().filter_map(|line| line.cells.as_ref().map(|cells| (&line.name, cells)));
+    let names = rows().map(|(name, _)| width(name)).filter(|&name| name <= LONGEST_NAME).max();
+    let name_width = names.unwrap_or(0);
+    let widths: Vec<usize> = (0..3)
+        .map(|at| {
+            rows().map(|(_, cells)| width(&cells[at])).max().unwrap_or(0).max(HEADINGS[at].len())
+        })
+        .collect();
+    let laid = |name: &str, cells: [&str; 4]| {
+        let (op, interval, spread) = (widths[0], widths[1], widths[2]);
+        let text = format!(
+            "{name:<name_width$}  {:>op$}  {:>interval$}  {:>spread$}  {}",
+            cells[0], cells[1], cells[2], cells[3]
+        );
+        format!("{}\n", text.trim_end())
+    };
+    let mut out = laid("", HEADINGS);
+    for Line { name, cells } in lines {
+        match cells {
+            None => out.push_str(&format!("{name}\n")),
+            Some(cells) => {
+                let mut name = name.as_str();
+                if width(name) > name_width {
+                    out.push_str(&format!("{name}\n"));
+                    name = "";
+                }
+                out.push_str(&laid(name, cells.each_ref().map(String::as_str)));
+            }
+        }
+    }
+    out
+}
+
 /// The cells of a measured row.
-fn cells(row: &Row, name: String) -> [String; 5] {
-    let mut line = [name, String::new(), String::new(), String::new(), calls(row)];
-    let Some(estimate) = &row.estimate else { return line };
+fn cells(row: &Row) -> Option<[String; 4]> {
+    let mut line = [String::new(), String::new(), String::new(), calls(row)];
+    let estimate = row.estimate.as_ref()?;
     let hidden = row.flags.iter().any(|flag| flag == "BELOW_DETECTION");
     let width = estimate.ci95.map_or(0.0, |[low, high]| high - low);
     // What cannot be told from nothing is shown as a bound: twice its uncertainty.
     let shown = if hidden { width } else { estimate.median };
     let style = Style::of(shown, row.unit);
-    line[1] = format!("{}{}", if hidden { "< " } else { "" }, style.with_unit(shown));
+    line[0] = format!("{}{}", if hidden { "< " } else { "" }, style.with_unit(shown));
     if let Some([low, high]) = estimate.ci95 {
-        line[2] = format!("{} .. {}", style.number(low), style.number(high));
+        line[1] = format!("{} .. {}", style.number(low), style.number(high));
     }
     if let Some(sd) = estimate.sd.filter(|_| shown != 0.0) {
-        line[3] = if hidden { style.number(sd) } else { per_cent(100.0 * sd / shown.abs()) };
+        line[2] = if hidden { style.number(sd) } else { per_cent(100.0 * sd / shown.abs()) };
     }
-    line
+    Some(line)
 }
 
 /// The calls of an op, as counted: `openat, close`, `2 read`, `none`; a `!` where they are not what
