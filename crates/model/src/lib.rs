@@ -17,4 +17,5 @@ pub mod point;
 pub mod protocol;
 pub mod record;
 pub mod seed;
+pub mod sins;
 pub mod unit;

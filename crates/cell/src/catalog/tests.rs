@@ -1,1 +1,260 @@
+//! What must hold of every definition: these tests walk [`FAMILIES`], so a new benchmark is looked
+//! at without a word here.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+
+use oscost_model::case::{Case, is_benchmark_id};
+use oscost_model::definition::{Axis, Definition, Requirement};
+use oscost_model::point::{Point, Value};
+
+use super::{FAMILIES, find, is_complete};
+use crate::bench::{At, Bench};
+use crate::sys::{call_names, vdso};
+
+fn benches() -> impl Iterator<Item = (&'static str, &'static Bench)> {
+    FAMILIES.iter().flat_map(|family| family.benches.iter().map(|bench| (family.name, bench)))
+}
+
+fn definitions() -> Vec<Definition> {
+    benches().map(|(_, bench)| bench.definition()).collect()
+}
+
+/// Every combination of one value of each axis.
+fn points(definition: &Definition, of: impl Fn(&Axis) -> &Vec<Value>) -> Vec<Point> {
+    definition.axes.iter().fold(vec![Point::none()], |points, axis| {
+        let values = of(axis);
+        points
+            .iter()
+            .flat_map(|point| {
+                values.iter().map(|value| point.clone().with(axis.name.clone(), value.clone()))
+            })
+            .collect()
+    })
+}
+
+fn all_points(definition: &Definition) -> Vec<Point> {
+    points(definition, |axis| &axis.points)
+}
+
+fn usual_points(definition: &Definition) -> Vec<Point> {
+    points(definition, |axis| &axis.usual)
+}
+
+/// The first need that this machine does not meet at `point`.
+fn unmet(definition: &Definition, point: &Point) -> Option<String> {
+    let needs = definition.needs.iter().filter(|need| point.includes(&need.when));
+    needs.map(|need| &need.what).find_map(|what| match what {
+        Requirement::Meaning(why) => Some(why.clone()),
+        Requirement::Readable(path) => File::open(path).err().map(|error| error.to_string()),
+        Requirement::VdsoFunction(name) => {
+            let names = [format!("__vdso_{name}"), format!("__kernel_{name}")];
+            (!names.iter().any(|name| vdso::has(name))).then(|| format!("the vDSO has no {name}"))
+        }
+    })
+}
+
+/// Whether the definition says that there is nothing to measure at `point`, on any machine.
+fn is_meaningless(definition: &Definition, point: &Point) -> bool {
+    let mut needs = definition.needs.iter();
+    needs.any(|need| matches!(need.what, Requirement::Meaning(_)) && point.includes(&need.when))
+}
+
+/// Whether `when` names axes of the definition at values that they offer.
+fn is_part_of(definition: &Definition, when: &Point) -> bool {
+    when.iter().all(|(axis, value)| {
+        definition.axis(axis).is_some_and(|found| found.points.contains(value))
+    })
+}
+
+fn is_word(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
+        && !text.starts_with('-')
+        && !text.ends_with('-')
+        && !text.is_empty()
+}
+
+#[test]
+fn ids_are_unique_kebab_and_below_their_family() {
+    let mut seen = BTreeSet::new();
+    for (family, bench) in benches() {
+        assert!(is_benchmark_id(bench.id), "`{}` is no id", bench.id);
+        assert_eq!(bench.id.split('/').next(), Some(family), "{} is in the wrong file", bench.id);
+        assert!(seen.insert(bench.id), "`{}` stands twice", bench.id);
+    }
+    let families: BTreeSet<&str> = FAMILIES.iter().map(|family| family.name).collect();
+    assert_eq!(families.len(), FAMILIES.len(), "a family stands twice");
+    for family in FAMILIES {
+        assert!(is_word(family.name) && !family.about.is_empty(), "{} says nothing", family.name);
+        assert!(!family.benches.is_empty(), "{} is empty", family.name);
+    }
+}
+
+#[test]
+fn every_definition_says_what_it_asks_does_expects_and_where_it_comes_from() {
+    for definition in definitions() {
+        let id = &definition.id;
+        assert!(definition.asks.ends_with('?'), "{id} asks nothing: {}", definition.asks);
+        assert!(!definition.guess.trim().is_empty(), "{id} has no guess");
+        assert!(!definition.source.trim().is_empty(), "{id} has no source");
+        let inside = definition.op.split("Outside:").next().unwrap_or_default();
+        assert!(definition.op.contains("Outside:"), "{id} does not say what is not timed");
+        assert!(!inside.trim().is_empty(), "{id} does not say what is timed");
+        assert!(definition.rev >= 1, "{id} has no revision");
+    }
+}
+
+#[test]
+fn axes_have_two_points_or_more_and_usual_ones_among_them() {
+    for definition in definitions() {
+        let mut names = BTreeSet::new();
+        for axis in &definition.axes {
+            let of = format!("{} of {}", axis.name, definition.id);
+            let good =
+                |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
+            assert!(!axis.name.is_empty() && axis.name.bytes().all(good), "{of} is no name");
+            assert!(names.insert(axis.name.clone()), "{of} stands twice");
+            assert!(!axis.sets.is_empty(), "{of} does not say what it sets");
+            assert!(axis.points.len() >= 2, "{of} has nothing to choose from");
+            assert!(!axis.usual.is_empty(), "{of} is never measured");
+            for usual in &axis.usual {
+                assert!(axis.points.contains(usual), "{of} does not offer its usual {usual}");
+            }
+            for values in [&axis.points, &axis.usual] {
+                let unique: BTreeSet<_> = values.iter().collect();
+                assert_eq!(unique.len(), values.len(), "{of} has a value twice");
+            }
+        }
+    }
+}
+
+#[test]
+fn numbers_ascend_and_words_are_kebab_and_no_axis_mixes_them() {
+    for definition in definitions() {
+        for axis in &definition.axes {
+            let of = format!("{} of {}", axis.name, definition.id);
+            for values in [&axis.points, &axis.usual] {
+                let numbers: Vec<u64> = values
+                    .iter()
+                    .filter_map(|value| match value {
+                        Value::Number(number) => Some(*number),
+                        Value::Word(_) => None,
+                    })
+                    .collect();
+                assert!(numbers.is_empty() || numbers.len() == values.len(), "{of} is mixed");
+                assert!(numbers.is_sorted_by(|one, other| one < other), "{of} does not ascend");
+            }
+            for value in &axis.points {
+                // What is typed must read back as what is meant.
+                assert_eq!(Value::parse(&value.to_string()), *value, "{of}: {value}");
+                if let Value::Word(word) = value {
+                    assert!(is_word(word), "{of}: `{word}` cannot be typed as a selector");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_bill_has_at_most_a_hundred_rows_and_each_of_them_means_something() {
+    let mut rows = 0;
+    for definition in definitions().iter().filter(|definition| definition.in_bill) {
+        for point in usual_points(definition) {
+            rows += 1;
+            let meaningless = is_meaningless(definition, &point);
+            assert!(!meaningless, "{}:{point} is usual but means nothing", definition.id);
+        }
+    }
+    assert!((1..=100).contains(&rows), "the bill has {rows} rows");
+}
+
+#[test]
+fn call_rules_name_real_system_calls() {
+    let known: BTreeSet<String> = (0..2_048).map(call_names::of).collect();
+    for definition in definitions() {
+        for rule in &definition.calls {
+            let id = &definition.id;
+            // A call without a name in the table is called by its number.
+            let named = known.contains(&rule.call) && !rule.call.starts_with("syscall_");
+            assert!(named, "{id}: `{}` is no system call", rule.call);
+            let (_, most) = rule.times.range(23);
+            assert!(most > 0, "{id}: a rule that allows no {} says nothing", rule.call);
+        }
+    }
+}
+
+#[test]
+fn rules_floors_and_needs_hold_at_points_that_there_are() {
+    for definition in definitions() {
+        let id = &definition.id;
+        for rule in &definition.calls {
+            assert!(is_part_of(&definition, &rule.when), "{id}: {} at {}", rule.call, rule.when);
+        }
+        for part in &definition.floor {
+            assert!(is_part_of(&definition, &part.when), "{id}: {} at {}", part.case, part.when);
+        }
+        for need in &definition.needs {
+            assert!(is_part_of(&definition, &need.when), "{id}: {:?} at {}", need.what, need.when);
+        }
+    }
+}
+
+#[test]
+fn floors_are_whole_cases_other_than_the_case_that_stands_on_them() {
+    for definition in definitions() {
+        let id = &definition.id;
+        for part in &definition.floor {
+            let case = Case::parse(&part.case);
+            let case = case.unwrap_or_else(|| panic!("{id}: `{}` is no case", part.case));
+            let bench = find(&case.benchmark);
+            let bench = bench.unwrap_or_else(|| panic!("{id}: there is no `{}`", case.benchmark));
+            assert!(is_complete(bench, &case), "{id}: `{case}` does not name each axis in order");
+            assert!(part.times > 0, "{id}: a floor of no `{case}` says nothing");
+            assert!(!is_meaningless(&bench.definition(), &case.point), "{id}: `{case}` is nothing");
+            for point in all_points(&definition).iter().filter(|at| at.includes(&part.when)) {
+                assert_ne!(Case::new(id.clone(), point.clone()), case, "{id} stands on itself");
+            }
+        }
+    }
+}
+
+#[test]
+fn floors_lead_down_and_never_in_a_circle() {
+    let below: BTreeMap<String, Vec<String>> = definitions()
+        .into_iter()
+        .map(|definition| {
+            let parts = definition.floor.iter().filter_map(|part| Case::parse(&part.case));
+            let others = parts.map(|case| case.benchmark).filter(|other| *other != definition.id);
+            (definition.id.clone(), others.collect())
+        })
+        .collect();
+    let mut settled: BTreeSet<&String> = BTreeSet::new();
+    while settled.len() < below.len() {
+        let next = below.iter().find(|(id, parts)| {
+            !settled.contains(id) && parts.iter().all(|part| settled.contains(part))
+        });
+        let (id, _) = next.expect("some benchmarks stand on each other");
+        settled.insert(id);
+    }
+}
+
+#[test]
+fn every_benchmark_does_one_op_at_every_point_or_says_what_it_lacks() {
+    for (_, bench) in benches() {
+        let definition = bench.definition();
+        for point in all_points(&definition) {
+            let case = Case::new(bench.id, point);
+            assert!(is_complete(bench, &case), "{case}");
+            assert_eq!(Case::parse(&case.to_string()).as_ref(), Some(&case), "{case}");
+            if let Some(missing) = unmet(&definition, &case.point) {
+                assert!(!missing.is_empty(), "{case} does not say what it lacks");
+                continue;
+            }
+            // A misspelt axis name panics here, and not in the field.
+            let work = (bench.build)(At(&case.point));
+            let mut work = work.unwrap_or_else(|error| panic!("{case} is not built: {error}"));
+            let done = work.prepare(1).and_then(|()| work.run(1, 1));
+            assert_eq!(done, Ok(()), "{case}");
+        }
+    }
+}

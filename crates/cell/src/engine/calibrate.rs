@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use oscost_model::clock::{Calibration, ClockSync};
+use oscost_model::sins::{Sin, committing};
 
 use super::clock::Clock;
 use crate::sys::opaque::keep;
@@ -56,6 +57,9 @@ pub fn quantum<C: Clock>(clock: &mut C) -> Option<f64> {
             *seen.entry(now - last).or_default() += 1;
         }
         last = now;
+    }
+    if committing(Sin::SmallestStep) {
+        return seen.keys().next().map(|&ticks| ticks as f64);
     }
     let often =
         seen.iter().find(|&(_, &count)| count >= READS / 100).map(|(&ticks, _)| ticks as f64);

@@ -1,8 +1,9 @@
 //! Batches: the timed window and what surrounds it.
 
-use oscost_model::cell::{BatchPlan, Disturbance, Sample};
+use oscost_model::cell::{BatchPlan, Disturbance, Mode, Sample};
 use oscost_model::clock::Calibration;
 use oscost_model::seed::Seed;
+use oscost_model::sins::{Sin, committing};
 
 use super::clock::Clock;
 use super::disturb::Covariates;
@@ -12,6 +13,7 @@ use crate::sys::opaque::barrier;
 /// A warm-up ends after so many groups of batches ...
 const WARM_GROUPS: u32 = 5;
 /// ... and not before so long: page and dentry caches and the branch predictor have settled by then.
+/// Time in which the process was ready but did not run does not count: nothing settles meanwhile.
 /// (The 20 ms of the frequency ramp are paid once per run, by the probe's spin.)
 const WARM_NS: u64 = 3_000_000;
 
@@ -41,12 +43,12 @@ pub struct Tag {
 impl<C: Clock, V: Covariates> Collector<C, V> {
     /// Runs groups of batches whose times are thrown away, until the work has settled.
     pub fn warm_up(&mut self, work: &mut Work, plan: &BatchPlan) -> Result<(), AtOp> {
-        if plan.mode == oscost_model::cell::Mode::C {
+        if plan.mode == Mode::C || committing(Sin::NoWarmUp) {
             return Ok(()); // What is wanted cold is not warmed.
         }
-        let begun = self.clock.raw_ns();
+        let begun = self.open_account();
         let mut groups = 0;
-        while groups < WARM_GROUPS || self.clock.raw_ns() - begun < WARM_NS {
+        while groups < WARM_GROUPS || self.ran_ns(&begun) < WARM_NS {
             for &copies in &plan.copies {
                 self.batch(work, plan.turns, copies, Tag { arm: 0, round: 0, batch: 0 })?;
             }
@@ -118,6 +120,12 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
             cpu_ns: self.covariates.read().cpu_ns,
             run_delay_ns: self.covariates.run_delay_ns(),
         }
+    }
+
+    /// How long the thread ran or slept by itself since the account was opened.
+    fn ran_ns(&mut self, opened: &Account) -> u64 {
+        let account = self.close_account(opened);
+        account.wall_ns.saturating_sub(account.run_delay_ns.unwrap_or(0))
     }
 
     /// Ends the account.
@@ -201,5 +209,8 @@ pub fn batch_length_ns(
     } else {
         LONGEST_NS
     };
+    if committing(Sin::LongBatches) {
+        return (10_000_000.0, false);
+    }
     if shortest > longest { (shortest, true) } else { (USUAL_NS.clamp(shortest, longest), false) }
 }

@@ -31,6 +31,8 @@ pub struct Truth {
     pub autocorrelation: f64,
     /// The share of batches that are slow by themselves, and by which factor: a real slow path.
     pub slow_path: Option<(f64, f64)>,
+    /// A process costs so much more until it has run for so long, in nanoseconds.
+    pub cold: Option<(f64, f64)>,
     /// Preemptions per second of running.
     pub preemptions_per_s: f64,
     /// How long one takes on average, in nanoseconds.
@@ -63,6 +65,7 @@ impl Truth {
         within_sd: 0.01,
         autocorrelation: 0.0,
         slow_path: None,
+        cold: None,
         preemptions_per_s: 0.0,
         preemption_ns: 4_000_000.0,
         preemptions_seen: 1.0,
@@ -85,7 +88,7 @@ pub enum Pathology {
     RateChanges(f64, f64),
     /// Each read takes so long, in nanoseconds, because somebody emulates it.
     Trapped(f64),
-    /// Each read is off by a random tick, so that differences of 1 occur.
+    /// One read in a thousand is off by a tick, so that differences of 1 occur.
     OneTickNoise,
 }
 
@@ -188,7 +191,7 @@ impl World {
         }
         let whole = (ticks / truth.quantum_ticks).floor() * truth.quantum_ticks;
         let noise = match truth.pathology {
-            Some(Pathology::OneTickNoise) => self.seed.below(2),
+            Some(Pathology::OneTickNoise) => u64::from(self.seed.below(1_000) == 0),
             _ => 0,
         };
         whole as u64 + noise
@@ -281,6 +284,11 @@ impl Run for SimBody {
             && world.seed.unit() < share
         {
             factor *= slower;
+        }
+        if let Some((dearer, until_ns)) = world.truth.cold
+            && world.cpu_ns < until_ns
+        {
+            factor *= dearer;
         }
         let drift = 1.0 + world.truth.drift_per_s * world.now_ns * 1e-9;
         let turn_ns = world.truth.loop_ns + f64::from(copies) * world.truth.op_ns;

@@ -2,6 +2,7 @@
 
 use oscost_model::cell::BatchPlan;
 use oscost_model::record::{Estimate, Overhead, Quantiles};
+use oscost_model::sins::{Sin, committing};
 
 use super::cell::{CellValue, spread};
 use crate::stats::interval::{Interval, Nominal, median_hs};
@@ -24,8 +25,15 @@ pub struct CaseEstimate {
 pub fn estimate(cells: &[CellValue], plan: &BatchPlan, nominal: Nominal) -> Option<CaseEstimate> {
     let values = order::sorted(&cells.iter().filter_map(|cell| cell.value).collect::<Vec<_>>());
     let valid: Vec<&CellValue> = cells.iter().filter(|cell| cell.value.is_some()).collect();
-    let median = order::median(&values)?;
-    let interval = median_hs(&values, nominal);
+    let mut median = order::median(&values)?;
+    let mut interval = median_hs(&values, nominal);
+    let batches = || valid.iter().flat_map(|cell| cell.clean.iter().copied()).collect::<Vec<_>>();
+    if committing(Sin::PooledBatches) {
+        interval = median_hs(&order::sorted(&batches()), nominal);
+    }
+    if committing(Sin::MinimumHeadline) {
+        median = values[0];
+    }
     let middle = |of: &dyn Fn(&CellValue) -> Option<f64>| {
         order::median(&order::sorted(
             &valid.iter().filter_map(|&cell| of(cell)).collect::<Vec<_>>(),
@@ -34,7 +42,6 @@ pub fn estimate(cells: &[CellValue], plan: &BatchPlan, nominal: Nominal) -> Opti
     let raw_median = middle(&|cell| cell.raw).unwrap_or(median);
     let clock = middle(&|cell| cell.clock_ns);
     let relative = relative_half_width(median, raw_median, interval);
-    let shots: Vec<f64> = valid.iter().flat_map(|cell| cell.shots.iter().copied()).collect();
     let estimate = Estimate {
         exact: false,
         median,
@@ -58,7 +65,7 @@ pub fn estimate(cells: &[CellValue], plan: &BatchPlan, nominal: Nominal) -> Opti
             .filter(|_| median != 0.0)
             .map(|interval| 100.0 * interval.half_width() / median.abs()),
         converged: false,
-        quantiles: quantiles(&shots),
+        quantiles: plan.mode.is_single_shot().then(|| quantiles(&batches())).flatten(),
     };
     Some(CaseEstimate { estimate, interval, values, relative_half_width: relative })
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use oscost_model::cell::{BatchPlan, Mode, Sample};
 use oscost_model::clock::{Calibration, ClockKind};
+use oscost_model::sins::{Sin, committing};
 use oscost_model::unit::Unit;
 
 use crate::stats::{line, order};
@@ -36,8 +37,8 @@ pub struct CellValue {
     pub ops_per_sample: u64,
     /// The medians of its first and its last third.
     pub thirds: Option<(f64, f64)>,
-    /// The single shots, in the case's unit; empty in other modes.
-    pub shots: Vec<f64>,
+    /// The values of its clean batches, in the case's unit; in mode S and C these are ops.
+    pub clean: Vec<f64>,
 }
 
 /// How the samples of a case are to be read.
@@ -67,7 +68,10 @@ pub fn cell_value(samples: &[Sample], arm: u8, how: Reading<'_>) -> CellValue {
     let of = |keep: &dyn Fn(&Batch) -> bool| -> Vec<f64> {
         batches.iter().filter(|batch| keep(batch)).filter_map(|batch| batch.value).collect()
     };
-    let clean = of(&|batch| batch.disturbed.is_none());
+    let mut clean = of(&|batch| batch.disturbed.is_none());
+    if committing(Sin::OutlierRemoval) {
+        clean = without_outliers(clean);
+    }
     let all = of(&|_| true);
     let mut rejected = BTreeMap::new();
     for by in batches.iter().filter_map(|batch| batch.disturbed) {
@@ -81,7 +85,7 @@ pub fn cell_value(samples: &[Sample], arm: u8, how: Reading<'_>) -> CellValue {
     let shortest = samples.iter().map(|sample| sample.n).min().filter(|&n| n > 0);
     let per_batch = if how.plan.mode.is_slope() { how.plan.copies.len() } else { 1 };
     CellValue {
-        value: middle(&clean).filter(|_| enough).and_then(unit),
+        value: middle(&clean).filter(|_| enough).map(absolved).and_then(unit),
         value_all: middle(&all).and_then(unit),
         raw: middle(&raw).and_then(unit),
         clock_ns: shortest.map(|n| how.clock.ns(how.clock.inside_ticks) / n as f64),
@@ -91,11 +95,22 @@ pub fn cell_value(samples: &[Sample], arm: u8, how: Reading<'_>) -> CellValue {
         samples: clean.len() * per_batch,
         ops_per_sample: middle(&counts).unwrap_or(0.0) as u64,
         thirds: thirds(&clean).and_then(|(first, last)| unit(first).zip(unit(last))),
-        shots: match how.plan.mode.is_single_shot() {
-            true => clean.iter().copied().filter_map(unit).collect(),
-            false => Vec::new(),
-        },
+        clean: clean.iter().copied().filter_map(unit).collect(),
     }
+}
+
+/// A value as it is; only a sinner clamps it.
+fn absolved(ns: f64) -> f64 {
+    if committing(Sin::ClampAtZero) { ns.max(0.0) } else { ns }
+}
+
+/// What Tukey's fences leave: only a sinner deletes by value.
+fn without_outliers(values: Vec<f64>) -> Vec<f64> {
+    let sorted = order::sorted(&values);
+    let quartile = |p| order::quantile(&sorted, p).unwrap_or(0.0);
+    let (low, high) = (quartile(0.25), quartile(0.75));
+    let fence = 1.5 * (high - low);
+    values.into_iter().filter(|&value| value >= low - fence && value <= high + fence).collect()
 }
 
 /// Nanoseconds per op (in mode T per byte) in a case's unit. A rate of a time that is not positive

@@ -18,6 +18,7 @@ use oscost_model::cell::Task;
 use oscost_model::clock::Calibration;
 use oscost_model::journal::{CellOutcome, Entry, Phase, PlannedRow, Started};
 use oscost_model::record::{Machine, RowOutcome};
+use oscost_model::sins::{Sin, committing};
 use thiserror::Error;
 
 use crate::plan::Order;
@@ -240,6 +241,10 @@ impl Run<'_> {
                 wanted = self.most_in_need(wanted);
             }
             self.order.shuffle(&mut wanted);
+            if committing(Sin::BackToBack) {
+                wanted.sort_unstable();
+                wanted.truncate(1);
+            }
             for row in wanted {
                 if self.time_is_up() {
                     break;

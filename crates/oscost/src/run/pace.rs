@@ -2,6 +2,7 @@
 
 use oscost_model::cell::{BatchPlan, Sample};
 use oscost_model::clock::Calibration;
+use oscost_model::sins::{Sin, committing};
 use oscost_model::unit::Unit;
 
 use crate::estimate::{CellValue, Reading, cell_value, estimate};
@@ -61,6 +62,7 @@ impl Profile {
     /// The level of the intervals: looking again and again is paid for.
     pub fn nominal(self) -> Nominal {
         match self {
+            Profile::Default { .. } if committing(Sin::PeekAndStop) => Nominal::FIXED,
             Profile::Default { .. } => Nominal::ADAPTIVE,
             Profile::Quick | Profile::Thorough { .. } => Nominal::FIXED,
         }
@@ -178,6 +180,9 @@ impl Pace {
                 // Cells without a value are counted, or a row that never has one would never end.
                 let repetitions = values.max(self.tries / TRIES_PER_REPETITION);
                 let look = Look { repetitions, relative_half_width: self.width() };
+                if committing(Sin::PeekAndStop) && self.converged() {
+                    self.settled = true;
+                }
                 match self.stopping.look(look) {
                     Next::Continue { until } => self.until = until,
                     Next::Stop { .. } => self.settled = true,

@@ -1,0 +1,284 @@
+//! A session with the supervisor under test, held as the tool holds one.
+//!
+//! Every test has its own temporary folder, and every process of its session stands in the folder
+//! that the supervisor makes there: so what is left behind can be looked for.
+
+#![allow(dead_code, reason = "each test program uses its own part of this")]
+
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+use oscost_model::case::Case;
+use oscost_model::cell::{BatchPlan, CellSpec, Mode, Subject, Task};
+use oscost_model::clock::{Calibration, ClockKind};
+use oscost_model::protocol::{Event, Hello, Order};
+
+/// No answer takes so long unless something hangs.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The program under test.
+pub fn cell() -> PathBuf {
+    std::env::var_os("OSCOST_CELL")
+        .map_or_else(|| env!("CARGO_BIN_EXE_oscost-cell").into(), PathBuf::from)
+}
+
+/// A folder of a test's own, removed with it.
+pub struct Folder(PathBuf);
+
+impl Folder {
+    pub fn new() -> Self {
+        static MADE: AtomicU32 = AtomicU32::new(0);
+        let name =
+            format!("cell-test-{}-{}", std::process::id(), MADE.fetch_add(1, Ordering::Relaxed));
+        let path = std::env::temp_dir().join(name);
+        fs::create_dir(&path).unwrap();
+        Self(path.canonicalize().unwrap())
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A supervisor, what it says, and the folder that it may use.
+pub struct Session {
+    pub hello: Hello,
+    child: Child,
+    input: Option<ChildStdin>,
+    lines: Receiver<String>,
+    folder: Folder,
+}
+
+impl Session {
+    /// A session that has said hello.
+    pub fn start() -> Self {
+        let folder = Folder::new();
+        let mut child = Command::new(cell())
+            .arg("supervise")
+            .env("TMPDIR", folder.path())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let input = child.stdin.take();
+        let output = BufReader::new(child.stdout.take().unwrap());
+        let (sender, lines) = channel();
+        std::thread::spawn(move || {
+            for line in output.lines().map_while(Result::ok) {
+                if sender.send(line).is_err() {
+                    break; // The test is over.
+                }
+            }
+        });
+        let hello = Hello::default();
+        let mut session = Self { hello, child, input, lines, folder };
+        match session.event() {
+            Event::Hello(hello) => session.hello = *hello,
+            other => panic!("no hello, but {other:?}"),
+        }
+        session
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// The private folder of the supervisor.
+    pub fn scratch(&self) -> PathBuf {
+        PathBuf::from(self.hello.scratch.as_deref().expect("there is no scratch folder"))
+    }
+
+    pub fn send(&mut self, order: &Order) {
+        self.send_bytes(&serde_json::to_vec(order).unwrap());
+    }
+
+    /// Sends a line as it is.
+    pub fn send_bytes(&mut self, line: &[u8]) {
+        let input = self.input.as_mut().expect("the input was closed");
+        input.write_all(&[line, b"\n"].concat()).unwrap();
+    }
+
+    /// Sends bytes that may find nobody to read them.
+    pub fn try_send(&mut self, bytes: &[u8]) {
+        let input = self.input.as_mut().expect("the input was closed");
+        let _ = input.write_all(bytes);
+    }
+
+    pub fn close_input(&mut self) {
+        self.input = None;
+    }
+
+    pub fn event(&mut self) -> Event {
+        let line = self.lines.recv_timeout(PATIENCE).expect("the supervisor says nothing");
+        serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"))
+    }
+
+    /// Nothing is said for so long.
+    pub fn is_silent_for(&mut self, time: Duration) {
+        match self.lines.recv_timeout(time) {
+            Err(RecvTimeoutError::Timeout) => {}
+            Ok(line) => panic!("it should be silent, and says {line}"),
+            Err(RecvTimeoutError::Disconnected) => panic!("it should be silent, and has ended"),
+        }
+    }
+
+    /// The next event, which must be `ready`; hands back the cell's process.
+    pub fn ready(&mut self, id: u64) -> u32 {
+        match self.event() {
+            Event::Ready { id: of, pid, addr: None } if of == id => pid,
+            other => panic!("job {id} should be ready: {other:?}"),
+        }
+    }
+
+    pub fn measure(&mut self, id: u64, spec: CellSpec) {
+        self.send(&Order::Measure { id, spec: Box::new(spec) });
+    }
+
+    pub fn go(&mut self, id: u64, batches: u32) {
+        self.send(&Order::Go { id, batches });
+    }
+
+    /// A whole conversation: the cell times `batches` groups and brings what it has.
+    pub fn measured(&mut self, id: u64, spec: CellSpec, batches: u32) -> Event {
+        self.measure(id, spec);
+        self.ready(id);
+        self.go(id, batches);
+        self.send(&Order::Stop { id });
+        self.event()
+    }
+
+    /// Whether the session still does what it is asked.
+    pub fn still_answers(&mut self, id: u64) {
+        self.send(&Order::Calibrate { id, cpu: None, clock: ClockKind::Syscall });
+        match self.event() {
+            Event::Calibrated { id: of, .. } if of == id => {}
+            other => panic!("the session does not go on: {other:?}"),
+        }
+    }
+
+    /// Waits for the end of the supervisor.
+    pub fn ended(&mut self) -> ExitStatus {
+        let mut status = None;
+        until("the supervisor ends", || {
+            status = self.child.try_wait().unwrap();
+            status.is_some()
+        });
+        status.unwrap()
+    }
+
+    /// The processes of this session other than the supervisor: they stand in its folder.
+    pub fn cells(&self) -> Vec<u32> {
+        standing_below(self.folder.path())
+    }
+
+    /// What is left in the temporary folder.
+    pub fn leftovers(&self) -> Vec<PathBuf> {
+        fs::read_dir(self.folder.path()).unwrap().map(|entry| entry.unwrap().path()).collect()
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        // Its cells end with it.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Processes whose working folder lies below `folder`; one that has ended has none.
+pub fn standing_below(folder: &Path) -> Vec<u32> {
+    let pids = fs::read_dir("/proc").unwrap().filter_map(|entry| {
+        let name = entry.ok()?.file_name();
+        name.to_str()?.parse::<u32>().ok()
+    });
+    pids.filter(|pid| {
+        fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|cwd| cwd.starts_with(folder))
+    })
+    .collect()
+}
+
+/// Waits until something is so.
+pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !is_so() {
+        assert!(begun.elapsed() < PATIENCE, "waited in vain until {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Sends a signal, by the name that kill(1) gives it.
+pub fn signal(pid: u32, name: &str) {
+    assert!(pid > 1, "{pid} is no process of ours");
+    let sent = Command::new("/bin/sh").args(["-c", &format!("kill -{name} {pid}")]).status();
+    assert!(sent.unwrap().success(), "kill -{name} {pid}");
+}
+
+/// CPU time of a process in ticks of the kernel, as long as it is there.
+pub fn cpu_ticks(pid: u32) -> u64 {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let behind_name = stat.rsplit_once(") ").map_or("", |(_, rest)| rest);
+    let fields: Vec<&str> = behind_name.split(' ').collect();
+    [11, 12].iter().filter_map(|&at| fields.get(at)?.parse::<u64>().ok()).sum()
+}
+
+/// How a cell times its ops when nothing else is said.
+pub fn plan(mode: Mode, turns: u64, copies: &[u32], groups: u32) -> BatchPlan {
+    let copies = copies.to_vec();
+    BatchPlan { mode, turns, copies, groups, batch_ns: 50_000.0, coarse_clock: false }
+}
+
+/// A cell of `case`, left where the scheduler puts it.
+pub fn spec(case: &str, task: Task) -> CellSpec {
+    CellSpec {
+        subject: Subject::Case(Case::parse(case).unwrap()),
+        seed: 42,
+        cpu: None,
+        clock: CLOCK,
+        arms: 1,
+        workers: 1,
+        task,
+        timeout_ms: 30_000,
+    }
+}
+
+/// A cell that times batches of a few turns.
+pub fn measuring(case: &str) -> CellSpec {
+    spec(case, Task::Measure(plan(Mode::B, 100, &[1], 21)))
+}
+
+/// A cell whose single batch never ends within a test's time.
+pub fn endless() -> CellSpec {
+    spec("syscall/getppid:via=raw", Task::Measure(plan(Mode::B, 1 << 40, &[1], 3)))
+}
+
+/// A clock that every machine has. Its figures stand for themselves: a cell hands on ticks.
+pub const CLOCK: Calibration = Calibration {
+    kind: ClockKind::Syscall,
+    ticks_per_ns: 1.0,
+    quantum_ticks: 1.0,
+    inside_ticks: 100.0,
+    pair_ticks: 200.0,
+};
+
+/// What a job that could not be done says.
+pub fn why(event: Event) -> String {
+    match event {
+        Event::Failed { why, .. } => why,
+        other => panic!("it should have failed: {other:?}"),
+    }
+}

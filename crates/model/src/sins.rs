@@ -1,0 +1,59 @@
+//! Deliberate faults, for tests that show which test of the method sees which fault.
+//!
+//! Only with the feature `sins`, and only in the thread that commits one; without the feature
+//! [`committing`] is a constant `false`, and nothing of it is in the program.
+
+/// A way to measure wrongly that others have been seen to use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sin {
+    /// The interval is taken over all batches of all processes, as if they were independent.
+    PooledBatches,
+    /// Batches of 10 ms, on a machine that interrupts every 8 ms.
+    LongBatches,
+    /// A figure below zero becomes zero.
+    ClampAtZero,
+    /// The headline is the smallest value.
+    MinimumHeadline,
+    /// Batches are deleted for being slow.
+    OutlierRemoval,
+    /// The first batch of a process counts.
+    NoWarmUp,
+    /// The clock's step is the smallest difference that was ever seen.
+    SmallestStep,
+    /// The run stops at the first look that pleases, and pays nothing for it.
+    PeekAndStop,
+    /// All repetitions of a case are measured in a row.
+    BackToBack,
+}
+
+#[cfg(feature = "sins")]
+thread_local! {
+    static NOW: std::cell::Cell<Option<Sin>> = const { std::cell::Cell::new(None) };
+}
+
+/// Whether this thread commits `sin` now.
+#[cfg(feature = "sins")]
+pub fn committing(sin: Sin) -> bool {
+    NOW.get() == Some(sin)
+}
+
+/// Whether this thread commits `sin` now: never, without the feature.
+#[cfg(not(feature = "sins"))]
+#[inline(always)]
+pub const fn committing(_sin: Sin) -> bool {
+    false
+}
+
+/// Runs `work` while this thread commits `sin`.
+#[cfg(feature = "sins")]
+pub fn commit<R>(sin: Sin, work: impl FnOnce() -> R) -> R {
+    struct Repent;
+    impl Drop for Repent {
+        fn drop(&mut self) {
+            NOW.set(None);
+        }
+    }
+    let _repent = Repent;
+    NOW.set(Some(sin));
+    work()
+}

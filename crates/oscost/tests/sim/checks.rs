@@ -1,0 +1,290 @@
+//! The checks of the method on known truth, each as a function that says what it found: the tests
+//! of `simulator.rs` want them green, the tests of `sins.rs` want a sinner's red.
+//!
+//! Numbers and acceptance figures: docs/METHOD.md, section 10. Seeds are fixed.
+
+use oscost::run::Profile;
+use oscost::stats::interval::{Nominal, median_hs};
+use oscost::stats::order;
+use oscost_cell::bench::Shape;
+use oscost_cell::engine::calibrate;
+use oscost_cell::engine::sim::{Machine, Pathology, Truth};
+use oscost_cell::engine::usable::judge_counter;
+use oscost_model::cell::Mode;
+use oscost_model::record::{Row, RowOutcome};
+use oscost_model::unit::Unit;
+
+use super::{Subject0, measure, measure_one};
+
+/// Green, or why not.
+pub(crate) type Verdict = Result<String, String>;
+
+pub(crate) const DEFAULT: Profile = Profile::Default { precision_pct: 2.0 };
+
+/// What many runs of one subject come to.
+#[derive(Debug)]
+pub(crate) struct Summary {
+    pub runs: usize,
+    /// The median of the estimates over the truth, less one, in per cent.
+    pub bias_pct: f64,
+    /// The share of the intervals that hold the truth.
+    pub coverage: f64,
+    /// The share of runs without an estimate.
+    pub unmeasurable: f64,
+    /// The share of estimates below zero.
+    pub negative: f64,
+    /// The share of estimates that say `REJECT_MATTERS`.
+    pub warned: f64,
+    /// Repetitions, on average.
+    pub repetitions: f64,
+}
+
+pub(crate) fn summarize(subject: &Subject0, profile: Profile, truth: f64, runs: usize) -> Summary {
+    summarize_rows(truth, (0..runs).map(|run| measure_one(subject, profile, 1 + run as u64)))
+}
+
+fn summarize_rows(truth: f64, rows: impl Iterator<Item = Row>) -> Summary {
+    let (mut estimates, mut holds, mut warned, mut runs, mut repetitions) = (vec![], 0, 0, 0, 0);
+    for row in rows {
+        runs += 1;
+        let Some(estimate) = row.estimate else {
+            assert_eq!(row.outcome, RowOutcome::Unmeasurable, "{:?}", row.reason);
+            continue;
+        };
+        estimates.push(estimate.median);
+        warned += usize::from(row.flags.iter().any(|flag| flag == "REJECT_MATTERS"));
+        repetitions += estimate.repetitions as usize;
+        let [low, high] = estimate.ci95.unwrap();
+        holds += usize::from(low <= truth && truth <= high);
+    }
+    let measured = estimates.len().max(1) as f64;
+    let negative = estimates.iter().filter(|&&value| value < 0.0).count() as f64 / measured;
+    let middle = order::median(&order::sorted(&estimates)).unwrap_or(f64::NAN);
+    Summary {
+        runs,
+        bias_pct: 100.0 * (middle / truth - 1.0),
+        coverage: holds as f64 / measured,
+        unmeasurable: 1.0 - estimates.len() as f64 / runs as f64,
+        negative,
+        warned: warned as f64 / measured,
+        repetitions: repetitions as f64 / measured,
+    }
+}
+
+fn accept(name: &str, good: bool, found: impl std::fmt::Debug) -> Verdict {
+    let text = format!("{name}: {found:?}");
+    if good { Ok(text) } else { Err(text) }
+}
+
+/// A call of 124 ns whose loop runs beside it, preempted 125 times a second for 4 ms.
+fn contended() -> Truth {
+    Truth { loop_ns: 0.0, preemptions_per_s: 125.0, ..Truth::QUIET }
+}
+
+/// S1: the whole pipeline on a contended machine, batch length chosen by the harness.
+pub(crate) fn s1_pipeline() -> Verdict {
+    let found = summarize(&Subject0::op(contended()), DEFAULT, 124.0, 1_000);
+    let good = found.bias_pct.abs() <= 0.5 && found.coverage >= 0.93 && found.unmeasurable <= 0.01;
+    accept("S1", good, found)
+}
+
+/// S1 for an op of no cost: as often below zero as above, and the intervals hold zero.
+pub(crate) fn s1_nothing() -> Verdict {
+    let truth = Truth { op_ns: 0.0, ..Truth::QUIET };
+    let found = summarize(&Subject0::op(truth), Profile::Quick, 0.0, 1_000);
+    let good = found.coverage >= 0.93 && (0.4..=0.6).contains(&found.negative);
+    accept("S1, an op of no cost", good, found)
+}
+
+/// S1 in each other mode: slopes take out loop and clock, single shots lose the clock.
+pub(crate) fn s1_modes() -> Verdict {
+    let unrolled = Subject0::op(Truth { op_ns: 20.0, ..Truth::QUIET });
+    let single = Subject0::op(Truth { op_ns: 80_000.0, ..Truth::QUIET });
+    let cold =
+        Subject0 { shape: Shape::Cold, ..Subject0::op(Truth { op_ns: 3_000.0, ..Truth::QUIET }) };
+    let transfer = Subject0 {
+        shape: Shape::Transfer,
+        unit: Unit::BytesPerSecond,
+        truth: Truth { op_ns: 0.25, loop_ns: 0.0, call_ns: 2_000.0, ..Truth::QUIET },
+    };
+    let mut texts = Vec::new();
+    for (subject, mode, truth) in [
+        (unrolled, Mode::U, 20.0),
+        (single, Mode::S, 80_000.0),
+        (cold, Mode::C, 3_000.0),
+        (transfer, Mode::T, 4e9),
+    ] {
+        let row = measure_one(&subject, Profile::Quick, 7);
+        if row.mode != Some(mode) {
+            return Err(format!("S1: mode {:?} was chosen, not {mode:?}", row.mode));
+        }
+        let found = summarize(&subject, DEFAULT, truth, 300);
+        // 300 runs: the standard error of a share of 95 % is 1.3 points.
+        let good = found.bias_pct.abs() <= 0.5 && found.coverage >= 0.93;
+        texts.push(accept(&format!("S1, mode {mode:?}"), good, found)?);
+    }
+    Ok(texts.join("; "))
+}
+
+/// S1 for a process that is half as dear again in its first 2 ms.
+pub(crate) fn s1_cold_start() -> Verdict {
+    let truth = Truth { cold: Some((1.5, 2_000_000.0)), ..contended() };
+    let found = summarize(&Subject0::op(truth), DEFAULT, 124.0, 300);
+    accept("S1, cold start", found.bias_pct.abs() <= 0.5 && found.coverage >= 0.92, found)
+}
+
+/// S4: processes that differ, six of them.
+pub(crate) fn s4_hierarchy() -> Verdict {
+    let mut texts = Vec::new();
+    for between_sd in [0.0, 0.005, 0.01, 0.02, 0.05] {
+        let truth = Truth { between_sd, loop_ns: 0.0, ..Truth::QUIET };
+        let found = summarize(&Subject0::op(truth), Profile::Quick, TRUTH_IN_BATCH, 1_000);
+        let good = found.coverage >= 0.93 && found.repetitions >= 6.0;
+        texts.push(accept(&format!("S4, between {between_sd}"), good, found)?);
+    }
+    Ok(texts.join("; "))
+}
+
+/// What a batch of some 400 calls of 124 ns holds per op, clock and call included: nothing is
+/// subtracted in mode B, since it is below 0.1 %.
+const TRUTH_IN_BATCH: f64 = 124.0 + (19.0 + 2.0) / 403.0;
+
+/// S5: batches that hang together inside a process.
+pub(crate) fn s5_autocorrelation() -> Verdict {
+    let truth = Truth { autocorrelation: 0.6, loop_ns: 0.0, ..Truth::QUIET };
+    let found = summarize(&Subject0::op(truth), Profile::Quick, TRUTH_IN_BATCH, 1_000);
+    accept("S5", found.coverage >= 0.93, found)
+}
+
+/// The control of S5: an interval over the raw batches of one process.
+pub(crate) fn s5_raw_batches() -> f64 {
+    let truth = Truth { autocorrelation: 0.6, between_sd: 0.0, loop_ns: 0.0, ..Truth::QUIET };
+    let runs = 1_000;
+    let holds = (0..runs).filter(|&run| {
+        let machine = Machine::new(&truth, run, 0.0);
+        let mut work = machine.work(Shape::Repeat);
+        let values = (0..21).map(|_| {
+            let begun = machine.now_ns();
+            work.run(403, 1).unwrap();
+            (machine.now_ns() - begun - truth.call_ns) / 403.0
+        });
+        let values = order::sorted(&values.collect::<Vec<_>>());
+        median_hs(&values, Nominal::FIXED).unwrap().contains(124.0)
+    });
+    holds.count() as f64 / runs as f64
+}
+
+/// S6: stopping when the interval is narrow enough, through the whole pipeline.
+pub(crate) fn s6_stopping() -> Verdict {
+    let truth = Truth { between_sd: 0.02, loop_ns: 0.0, ..Truth::QUIET };
+    let goal = Profile::Default { precision_pct: 1.0 };
+    let found = summarize(&Subject0::op(truth), goal, TRUTH_IN_BATCH, 4_000);
+    accept("S6", found.coverage >= 0.935 && found.repetitions <= 80.0, found)
+}
+
+/// S13: a third of the batches is preempted, and the account shows all of them.
+pub(crate) fn s13_rejection() -> Verdict {
+    let truth = Truth { contaminated: 0.31, between_sd: 0.005, loop_ns: 0.0, ..Truth::QUIET };
+    let found = summarize(&Subject0::op(truth), DEFAULT, TRUTH_IN_BATCH, 1_000);
+    let good = found.bias_pct.abs() <= 0.1 && found.coverage >= 0.93 && found.unmeasurable == 0.0;
+    accept("S13", good, found)
+}
+
+/// S13's other half: a slow path that is real stays in the quantiles.
+pub(crate) fn s13_slow_path() -> Verdict {
+    let truth = Truth { op_ns: 60_000.0, slow_path: Some((0.1, 1.5)), ..Truth::QUIET };
+    let row = measure_one(&Subject0::op(truth), DEFAULT, 3);
+    let quantiles = row.estimate.and_then(|estimate| estimate.quantiles).unwrap();
+    let ratio = quantiles.p99.unwrap() / quantiles.p50;
+    accept("S13, slow path of 10 % at 1.5", (1.4..1.6).contains(&ratio), ratio)
+}
+
+/// S14: contamination up to more than half. What is measured is right; beyond what a cell can bear
+/// the row is unmeasurable and says so.
+pub(crate) fn s14_contamination() -> Verdict {
+    let mut texts = Vec::new();
+    for contaminated in [0.05, 0.15, 0.25, 0.35, 0.45, 0.55] {
+        let preemptions_seen = 0.9;
+        let truth = Truth {
+            contaminated,
+            preemptions_seen,
+            between_sd: 0.005,
+            loop_ns: 0.0,
+            ..Truth::QUIET
+        };
+        let found = summarize(&Subject0::op(truth), DEFAULT, TRUTH_IN_BATCH, 300);
+        // Beyond half, the few rows that come through are those whose preemptions the account
+        // missed: they must at least be warned of.
+        let warned = found.unmeasurable >= 0.75 && found.warned == 1.0;
+        let right = found.bias_pct.abs() <= 0.3 || warned;
+        let good = right && (contaminated > 0.3 || found.unmeasurable == 0.0);
+        texts.push(accept(&format!("S14, {contaminated}"), good, found)?);
+    }
+    Ok(texts.join("; "))
+}
+
+/// S19: clocks with steps from 1 ns to 1 us.
+pub(crate) fn s19_quantum_sweep() -> Verdict {
+    let mut texts = Vec::new();
+    for quantum_ns in [1.0, 10.0, 42.0, 1_000.0] {
+        let truth = Truth { quantum_ticks: quantum_ns * 2.6, between_sd: 0.005, ..contended() };
+        let subject = Subject0::op(truth);
+        let row = measure_one(&subject, DEFAULT, 5);
+        let flagged = row.flags.iter().any(|flag| flag == "COARSE_CLOCK");
+        let found = summarize(&subject, DEFAULT, 124.0, 200);
+        let good = found.bias_pct.abs() <= 0.5 || flagged;
+        texts.push(accept(&format!("S19, {quantum_ns} ns (flagged: {flagged})"), good, found)?);
+    }
+    Ok(texts.join("; "))
+}
+
+/// S20: counters that are ill. Each is refused, flagged, or seen through.
+pub(crate) fn s20_pathologies() -> Verdict {
+    let ill = |pathology, seed| {
+        let truth = Truth { pathology: Some(pathology), ..Truth::QUIET };
+        Machine::new(&truth, seed, 1e9)
+    };
+    for seed in 0..20 {
+        let healthy = Machine::new(&Truth::QUIET, seed, 1e9);
+        if let Some(why) = judge_counter(&mut healthy.clock(), Some("tsc")) {
+            return Err(format!("S20: a healthy counter was refused: {why}"));
+        }
+        if judge_counter(&mut ill(Pathology::StepsBack, seed).clock(), Some("tsc")).is_none() {
+            return Err("S20: a counter that steps back was trusted".into());
+        }
+        if judge_counter(&mut ill(Pathology::Trapped(2_000.0), seed).clock(), Some("tsc")).is_none()
+        {
+            return Err("S20: a trapped counter was trusted".into());
+        }
+        let noisy = ill(Pathology::OneTickNoise, seed);
+        let quantum = calibrate::quantum(&mut noisy.clock()).unwrap();
+        if !(24.0..=28.0).contains(&quantum) {
+            return Err(format!("S20: a step of 26 ticks was taken for {quantum}"));
+        }
+    }
+    // 200 parts in a million, from the middle of the run on.
+    let pathology = Some(Pathology::RateChanges(200.0, 1.1e9));
+    let subject = Subject0::op(Truth { pathology, ..Truth::QUIET });
+    for seed in 0..20 {
+        let record = measure(std::slice::from_ref(&subject), Profile::Quick, seed);
+        if !record.conditions[0].flags.iter().any(|flag| flag == "CLOCK_DRIFTED") {
+            return Err("S20: a clock that changed its rate was not flagged".into());
+        }
+    }
+    Ok("S20: 20 of 20 each".into())
+}
+
+/// Repetitions spread over the run: two equal cases on a drifting machine do not seem to differ.
+pub(crate) fn spread_repetitions() -> Verdict {
+    let truth = Truth { drift_per_s: 0.3, between_sd: 0.005, loop_ns: 0.0, ..Truth::QUIET };
+    let subjects = vec![Subject0::op(truth); 4];
+    let runs = 200;
+    let apart = (0..runs).filter(|&seed| {
+        let record = measure(&subjects, Profile::Quick, seed);
+        let interval = |row: usize| record.results[row].estimate.as_ref().unwrap().ci95.unwrap();
+        let ([low, high], [other_low, other_high]) = (interval(0), interval(3));
+        high < other_low || other_high < low
+    });
+    let share = apart.count() as f64 / f64::from(runs as u32);
+    accept("equal cases on a drifting machine seem to differ", share <= 0.05, share)
+}

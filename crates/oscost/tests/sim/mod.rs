@@ -1,0 +1,257 @@
+//! A machine that is made up, behind the session that the run speaks to: calibration, pilot,
+//! warm-up, batches, rejection, rounds, stopping and estimates are the real ones.
+
+#![expect(dead_code, reason = "each test program uses its own part of this")]
+
+pub(crate) mod checks;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
+
+use oscost::estimate::Assembler;
+use oscost::reach::{ReachError, Session};
+use oscost::run::{Profile, Request, run};
+use oscost_cell::bench::Shape;
+use oscost_cell::engine::calibrate;
+use oscost_cell::engine::collect::{Cut, Tag};
+use oscost_cell::engine::pilot::pilot;
+use oscost_cell::engine::sim::{Machine, Truth};
+use oscost_model::calls::CallCount;
+use oscost_model::case::Case;
+use oscost_model::cell::{CellSpec, Sample, Subject, Task};
+use oscost_model::clock::{Calibration, ClockKind, ClockSync, ClockVerdict};
+use oscost_model::definition::Definition;
+use oscost_model::facts::Facts;
+use oscost_model::journal::{PlannedRow, Started};
+use oscost_model::point::Point;
+use oscost_model::protocol::{CellBuild, CpuProbe, Event, Hello, Order, PROTOCOL};
+use oscost_model::record::{CellProgram, PlaceOf, Record, Row, Settings, Tool};
+use oscost_model::unit::Unit;
+
+/// A benchmark of the made-up machine.
+#[derive(Clone)]
+pub(crate) struct Subject0 {
+    pub(crate) truth: Truth,
+    pub(crate) shape: Shape,
+    pub(crate) unit: Unit,
+}
+
+impl Subject0 {
+    pub(crate) fn op(truth: Truth) -> Self {
+        Self { truth, shape: Shape::Repeat, unit: Unit::NsPerOp }
+    }
+}
+
+/// A session with the made-up machine.
+pub(crate) struct SimSession {
+    subjects: Vec<Subject0>,
+    hello: Hello,
+    now_ns: f64,
+    calibration: Option<Calibration>,
+    running: BTreeMap<u64, CellSpec>,
+    events: VecDeque<Event>,
+}
+
+impl SimSession {
+    pub(crate) fn new(subjects: Vec<Subject0>) -> Self {
+        let mut facts = Facts::default();
+        facts.cpu.allowed_cpus = Some(vec![0]);
+        let hello = Hello {
+            protocol: PROTOCOL,
+            catalog_hash: "sim".into(),
+            cell_hash: "sim".into(),
+            build: CellBuild { link: "sim".into(), libc: "sim".into(), version: "0".into() },
+            clocks: vec![ClockVerdict { kind: ClockKind::Tsc, unusable_because: None }],
+            facts,
+            scratch: None,
+        };
+        Self {
+            subjects,
+            hello,
+            now_ns: 1e9,
+            calibration: None,
+            running: BTreeMap::new(),
+            events: VecDeque::new(),
+        }
+    }
+
+    fn subject(&self, spec: &CellSpec) -> &Subject0 {
+        let Subject::Case(case) = &spec.subject;
+        let index: usize = case.benchmark.trim_start_matches("sim/op-").parse().unwrap();
+        &self.subjects[index]
+    }
+
+    /// A fresh process, some milliseconds after the last one.
+    fn process(&mut self, spec: &CellSpec) -> (Machine, Shape) {
+        self.now_ns += 1e6;
+        let subject = self.subject(spec).clone();
+        (Machine::new(&subject.truth, spec.seed, self.now_ns), subject.shape)
+    }
+
+    fn go(&mut self, id: u64) -> Option<Event> {
+        let spec = self.running.get(&id)?.clone();
+        let Task::Pilot { interruptions_per_s } = spec.task else { return None };
+        let (machine, shape) = self.process(&spec);
+        let mut work = machine.work(shape);
+        let plan = pilot(&mut machine.collector(), &mut work, &spec.clock, interruptions_per_s);
+        self.now_ns = machine.now_ns();
+        Some(Event::Piloted { id, plan: plan.unwrap() })
+    }
+
+    fn stop(&mut self, id: u64) -> Event {
+        let spec = self.running.remove(&id).unwrap();
+        let Task::Measure(plan) = &spec.task else { panic!("stopped what was not measured") };
+        let (machine, shape) = self.process(&spec);
+        let mut work = machine.work(shape);
+        let mut collector = machine.collector();
+        collector.warm_up(&mut work, plan).unwrap();
+        let opened = collector.open_account();
+        let mut cut = Cut::new(spec.seed);
+        let mut samples: Vec<Sample> = Vec::new();
+        for round in 0..plan.groups {
+            let tag = Tag { arm: 0, round, batch: samples.len() as u32 };
+            let mut keep = |sample| samples.push(sample);
+            collector.group(&mut work, plan, &mut cut, tag, &mut keep).unwrap();
+        }
+        let disturbance = collector.close_account(&opened);
+        self.now_ns = machine.now_ns();
+        Event::Sampled { id, samples, disturbance }
+    }
+
+    /// The clock as the harness itself finds it; once, unless the truth is that it changes.
+    fn calibrate(&mut self) -> (Calibration, ClockSync) {
+        let machine = Machine::new(&self.subjects[0].truth, 1, self.now_ns);
+        let mut clock = machine.clock();
+        let healthy = self.subjects[0].truth.pathology.is_none();
+        let answer = match self.calibration.filter(|_| healthy) {
+            Some(known) => (known, calibrate::sync(&mut clock)),
+            None => calibrate::calibrate(&mut clock).unwrap(),
+        };
+        self.calibration = Some(answer.0);
+        self.now_ns = machine.now_ns();
+        answer
+    }
+
+    fn probe(&self, spin_ms: u64) -> CpuProbe {
+        let truth = &self.subjects[0].truth;
+        let hits = truth.preemptions_per_s * spin_ms as f64 / 1e3;
+        CpuProbe {
+            cpu: 0,
+            spin_ns: spin_ms * 1_000_000,
+            gaps_over_1us: hits as u64,
+            gaps_over_5us: hits as u64,
+            lost_ns: (hits * truth.preemption_ns) as u64,
+            longest_ns: truth.preemption_ns as u64,
+            run_delay_ns: None,
+            core_cycles_per_ns: None,
+        }
+    }
+}
+
+impl Session for SimSession {
+    fn hello(&self) -> &Hello {
+        &self.hello
+    }
+
+    fn send(&mut self, order: &Order) -> Result<(), ReachError> {
+        let answer = match order {
+            Order::Measure { id, spec } => {
+                self.running.insert(*id, (**spec).clone());
+                Some(Event::Ready { id: *id, pid: 1, addr: None })
+            }
+            Order::Go { id, .. } => self.go(*id),
+            Order::Stop { id } => Some(self.stop(*id)),
+            Order::Count { id, .. } => {
+                let count = CallCount { ops: 23, by: "sim".into(), ..CallCount::default() };
+                Some(Event::Counted { id: *id, count })
+            }
+            Order::Probe { id, spin_ms, .. } => {
+                Some(Event::Probed { id: *id, cpus: vec![self.probe(*spin_ms)] })
+            }
+            Order::Calibrate { id, .. } => {
+                let (calibration, sync) = self.calibrate();
+                Some(Event::Calibrated { id: *id, calibration, sync })
+            }
+        };
+        self.events.extend(answer);
+        Ok(())
+    }
+
+    fn next(&mut self, patience: Duration) -> Result<Event, ReachError> {
+        self.events.pop_front().ok_or(ReachError::Silent(patience))
+    }
+}
+
+fn definition(index: usize, unit: Unit) -> Definition {
+    Definition {
+        id: format!("sim/op-{index}"),
+        asks: "What is true?".into(),
+        op: String::new(),
+        guess: String::new(),
+        unit,
+        calls: vec![],
+        floor: vec![],
+        axes: vec![],
+        needs: vec![],
+        in_bill: true,
+        switches: false,
+        rev: 1,
+        source: String::new(),
+    }
+}
+
+/// A whole run on the made-up machine, and its record.
+pub(crate) fn measure(subjects: &[Subject0], profile: Profile, seed: u64) -> Record {
+    let mut session = SimSession::new(subjects.to_vec());
+    let place = PlaceOf {
+        text: "sim".into(),
+        reach: "sim".into(),
+        treatments: vec![],
+        machine: "m0".into(),
+        cpu: None,
+        peer: None,
+    };
+    let rows = subjects.iter().enumerate().map(|(index, subject)| PlannedRow {
+        case: Case::new(format!("sim/op-{index}"), Point::none()),
+        definition: definition(index, subject.unit),
+        place: place.clone(),
+        asked: true,
+        anchor: false,
+    });
+    let cell = CellProgram {
+        hash: String::new(),
+        link: String::new(),
+        libc: String::new(),
+        catalog: String::new(),
+    };
+    let request = Request {
+        started: Started {
+            id: "sim".into(),
+            at: String::new(),
+            label: None,
+            command: vec![],
+            tool: Tool { version: String::new(), commit: None, rustc: None, cell },
+            settings: Settings {
+                seed,
+                profile: profile.text().into(),
+                precision_pct: profile.precision_pct(),
+                nominal: profile.nominal().share(),
+                budget_s: None,
+            },
+        },
+        machine: oscost_model::record::Machine::new("m0", Facts::default(), vec![]),
+        tracers: vec![],
+        rows: rows.collect(),
+        profile,
+        budget: None,
+        cpu: None,
+    };
+    let mut assembler = Assembler::default();
+    run(&mut session, request, &mut |entry| assembler.apply(entry)).unwrap();
+    assembler.record(false).unwrap()
+}
+
+/// The only row of a run of one subject.
+pub(crate) fn measure_one(subject: &Subject0, profile: Profile, seed: u64) -> Row {
+    measure(std::slice::from_ref(subject), profile, seed).results.remove(0)
+}
