@@ -263,7 +263,7 @@ pub(crate) fn s20_pathologies() -> Verdict {
         }
     }
     // 200 parts in a million, from the middle of the run on.
-    let pathology = Some(Pathology::RateChanges(200.0, 1.1e9));
+    let pathology = Some(Pathology::RateChanges(200.0, 1.03e9));
     let subject = Subject0::op(Truth { pathology, ..Truth::QUIET });
     for seed in 0..20 {
         let record = measure(std::slice::from_ref(&subject), Profile::Quick, seed);
