@@ -1,17 +1,65 @@
 # Two commands do everything on a fresh machine with a Rust toolchain:
-#   make run    builds both programs and measures
+#   make run    builds both programs and measures the bill
 #   make test   everything that CI runs
+# The rest: build, test-live and bench (minutes, on a quiet machine), docs, fuzz, clean.
+
 HOST := $(shell rustc -vV | sed -n 's/^host: //p')
 CELL := target/release/oscost-cell
+export OSCOST_CELL := $(CURDIR)/$(CELL)
 
-.PHONY: build cell
+.PHONY: run build cell needs test lint unit test-live bench docs fuzz clean
+
+run: build
+	target/release/oscost run
+
 build: cell
-	cargo build --release -p oscost
+	cargo build --release --locked -p oscost
 
-# The cell is one static-pie program that runs everywhere; with --target the flag reaches it alone
-# and not the build scripts and macros of what it is built from.
-cell:
+# The cell is one static-pie program that runs everywhere. With --target the flag reaches it alone,
+# and not the build scripts and macros of what it is made of.
+cell: needs
 	RUSTFLAGS="-C target-feature=+crt-static" \
-		cargo build --release -p oscost-cell --bin oscost-cell --target $(HOST)
+	  cargo build --release --locked -p oscost-cell --bin oscost-cell --target $(HOST)
 	mkdir -p target/release
-	cp target/$(HOST)/release/oscost-cell $(CELL)
+	cp target/$(HOST)/release/oscost-cell $(CELL).new
+	mv $(CELL).new $(CELL)
+
+# A C compiler for SQLite and for linking: the only thing beside Rust itself.
+needs:
+	@command -v rustc >/dev/null || { echo "needs a Rust toolchain (1.89 or later): https://rustup.rs"; exit 1; }
+	@command -v cc >/dev/null || { \
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	    apt-get update -q && apt-get install -qy --no-install-recommends gcc libc6-dev; \
+	  else echo "needs a C compiler: sudo apt-get install gcc libc6-dev"; exit 1; fi; }
+
+# The test that commits each deliberate fault needs the feature `sins`; without a sinner it changes
+# nothing, so everything is tested with it.
+test: lint unit
+
+lint: needs
+	cargo fmt --all --check
+	cargo clippy --locked --workspace --all-targets --features oscost/sins,oscost/live,oscost-cell/live -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps --document-private-items
+
+unit: cell
+	cargo test --locked --workspace --features oscost/sins
+
+# Clocks and frequencies are in these: they want a machine that is left in peace, and minutes.
+test-live: build
+	cargo test --release --locked -p oscost-cell --features live --test live -- --test-threads=1 --nocapture
+	cargo test --release --locked -p oscost --features live --test live -- --test-threads=1 --nocapture
+
+bench: build
+	cargo bench --locked -p oscost-cell --bench engine
+	cargo bench --locked -p oscost --bench bars
+
+# The pages of docs/catalog, from the definitions.
+docs: cell
+	UPDATE_GOLDEN=1 cargo test --locked -p oscost --test catalog_pages
+
+fuzz:
+	for target in order event record samples place; do fuzz/run.sh $$target 30 || exit 1; done
+
+clean:
+	cargo clean
+	rm -rf fuzz/target fuzz/corpus fuzz/artifacts

@@ -1,6 +1,12 @@
 //! The method on known truth: the real pipeline on a machine that is made up (docs/METHOD.md,
 //! section 10; S2 to S4 and S6 of the statistics alone are in `stats_coverage.rs`).
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test may panic, and says what it found"
+)]
+
 mod sim;
 
 use sim::checks;

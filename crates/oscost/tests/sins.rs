@@ -1,6 +1,12 @@
 //! Each deliberate fault, and the test of the method that goes red for it. A suite that cannot see
 //! these proves nothing.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test may panic, and says what it found"
+)]
+
 mod sim;
 
 use oscost_model::sins::{Sin, commit};

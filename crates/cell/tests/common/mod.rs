@@ -3,8 +3,6 @@
 //! Every test has its own temporary folder, and every process of its session stands in the folder
 //! that the supervisor makes there: so what is left behind can be looked for.
 
-#![allow(dead_code, reason = "each test program uses its own part of this")]
-
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -16,22 +14,24 @@ use std::time::{Duration, Instant};
 use oscost_model::case::Case;
 use oscost_model::cell::{BatchPlan, CellSpec, Mode, Subject, Task};
 use oscost_model::clock::{Calibration, ClockKind};
+use oscost_model::definition::{Catalog, Definition};
+use oscost_model::point::Point;
 use oscost_model::protocol::{Event, Hello, Order};
 
 /// No answer takes so long unless something hangs.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The program under test.
-pub fn cell() -> PathBuf {
+pub(crate) fn cell() -> PathBuf {
     std::env::var_os("OSCOST_CELL")
         .map_or_else(|| env!("CARGO_BIN_EXE_oscost-cell").into(), PathBuf::from)
 }
 
 /// A folder of a test's own, removed with it.
-pub struct Folder(PathBuf);
+pub(crate) struct Folder(PathBuf);
 
 impl Folder {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         static MADE: AtomicU32 = AtomicU32::new(0);
         let name =
             format!("cell-test-{}-{}", std::process::id(), MADE.fetch_add(1, Ordering::Relaxed));
@@ -40,7 +40,7 @@ impl Folder {
         Self(path.canonicalize().unwrap())
     }
 
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.0
     }
 }
@@ -52,8 +52,8 @@ impl Drop for Folder {
 }
 
 /// A supervisor, what it says, and the folder that it may use.
-pub struct Session {
-    pub hello: Hello,
+pub(crate) struct Session {
+    pub(crate) hello: Hello,
     child: Child,
     input: Option<ChildStdin>,
     lines: Receiver<String>,
@@ -62,11 +62,21 @@ pub struct Session {
 
 impl Session {
     /// A session that has said hello.
-    pub fn start() -> Self {
+    pub(crate) fn start() -> Self {
         let folder = Folder::new();
+        let path = folder.path().to_owned();
+        Self::start_in(folder, &path)
+    }
+
+    /// A session whose temporary folder is another one than its own.
+    pub(crate) fn start_with(temporary: &Path) -> Self {
+        Self::start_in(Folder::new(), temporary)
+    }
+
+    fn start_in(folder: Folder, temporary: &Path) -> Self {
         let mut child = Command::new(cell())
             .arg("supervise")
-            .env("TMPDIR", folder.path())
+            .env("TMPDIR", temporary)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -90,46 +100,46 @@ impl Session {
         session
     }
 
-    pub fn pid(&self) -> u32 {
+    pub(crate) fn pid(&self) -> u32 {
         self.child.id()
     }
 
-    pub fn folder(&self) -> &Path {
+    pub(crate) fn folder(&self) -> &Path {
         self.folder.path()
     }
 
     /// The private folder of the supervisor.
-    pub fn scratch(&self) -> PathBuf {
+    pub(crate) fn scratch(&self) -> PathBuf {
         PathBuf::from(self.hello.scratch.as_deref().expect("there is no scratch folder"))
     }
 
-    pub fn send(&mut self, order: &Order) {
+    pub(crate) fn send(&mut self, order: &Order) {
         self.send_bytes(&serde_json::to_vec(order).unwrap());
     }
 
     /// Sends a line as it is.
-    pub fn send_bytes(&mut self, line: &[u8]) {
+    pub(crate) fn send_bytes(&mut self, line: &[u8]) {
         let input = self.input.as_mut().expect("the input was closed");
         input.write_all(&[line, b"\n"].concat()).unwrap();
     }
 
     /// Sends bytes that may find nobody to read them.
-    pub fn try_send(&mut self, bytes: &[u8]) {
+    pub(crate) fn try_send(&mut self, bytes: &[u8]) {
         let input = self.input.as_mut().expect("the input was closed");
         let _ = input.write_all(bytes);
     }
 
-    pub fn close_input(&mut self) {
+    pub(crate) fn close_input(&mut self) {
         self.input = None;
     }
 
-    pub fn event(&mut self) -> Event {
+    pub(crate) fn event(&mut self) -> Event {
         let line = self.lines.recv_timeout(PATIENCE).expect("the supervisor says nothing");
         serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"))
     }
 
     /// Nothing is said for so long.
-    pub fn is_silent_for(&mut self, time: Duration) {
+    pub(crate) fn is_silent_for(&mut self, time: Duration) {
         match self.lines.recv_timeout(time) {
             Err(RecvTimeoutError::Timeout) => {}
             Ok(line) => panic!("it should be silent, and says {line}"),
@@ -138,23 +148,23 @@ impl Session {
     }
 
     /// The next event, which must be `ready`; hands back the cell's process.
-    pub fn ready(&mut self, id: u64) -> u32 {
+    pub(crate) fn ready(&mut self, id: u64) -> u32 {
         match self.event() {
             Event::Ready { id: of, pid, addr: None } if of == id => pid,
             other => panic!("job {id} should be ready: {other:?}"),
         }
     }
 
-    pub fn measure(&mut self, id: u64, spec: CellSpec) {
+    pub(crate) fn measure(&mut self, id: u64, spec: CellSpec) {
         self.send(&Order::Measure { id, spec: Box::new(spec) });
     }
 
-    pub fn go(&mut self, id: u64, batches: u32) {
+    pub(crate) fn go(&mut self, id: u64, batches: u32) {
         self.send(&Order::Go { id, batches });
     }
 
     /// A whole conversation: the cell times `batches` groups and brings what it has.
-    pub fn measured(&mut self, id: u64, spec: CellSpec, batches: u32) -> Event {
+    pub(crate) fn measured(&mut self, id: u64, spec: CellSpec, batches: u32) -> Event {
         self.measure(id, spec);
         self.ready(id);
         self.go(id, batches);
@@ -163,7 +173,7 @@ impl Session {
     }
 
     /// Whether the session still does what it is asked.
-    pub fn still_answers(&mut self, id: u64) {
+    pub(crate) fn still_answers(&mut self, id: u64) {
         self.send(&Order::Calibrate { id, cpu: None, clock: ClockKind::Syscall });
         match self.event() {
             Event::Calibrated { id: of, .. } if of == id => {}
@@ -172,7 +182,7 @@ impl Session {
     }
 
     /// Waits for the end of the supervisor.
-    pub fn ended(&mut self) -> ExitStatus {
+    pub(crate) fn ended(&mut self) -> ExitStatus {
         let mut status = None;
         until("the supervisor ends", || {
             status = self.child.try_wait().unwrap();
@@ -182,12 +192,12 @@ impl Session {
     }
 
     /// The processes of this session other than the supervisor: they stand in its folder.
-    pub fn cells(&self) -> Vec<u32> {
+    pub(crate) fn cells(&self) -> Vec<u32> {
         standing_below(self.folder.path())
     }
 
     /// What is left in the temporary folder.
-    pub fn leftovers(&self) -> Vec<PathBuf> {
+    pub(crate) fn leftovers(&self) -> Vec<PathBuf> {
         fs::read_dir(self.folder.path()).unwrap().map(|entry| entry.unwrap().path()).collect()
     }
 }
@@ -201,7 +211,7 @@ impl Drop for Session {
 }
 
 /// Processes whose working folder lies below `folder`; one that has ended has none.
-pub fn standing_below(folder: &Path) -> Vec<u32> {
+pub(crate) fn standing_below(folder: &Path) -> Vec<u32> {
     let pids = fs::read_dir("/proc").unwrap().filter_map(|entry| {
         let name = entry.ok()?.file_name();
         name.to_str()?.parse::<u32>().ok()
@@ -212,8 +222,13 @@ pub fn standing_below(folder: &Path) -> Vec<u32> {
     .collect()
 }
 
+/// Waits until no process of the session stands but the supervisor.
+pub(crate) fn none_stands(session: &Session, whose: &str) {
+    until(&format!("the processes of {whose} are gone"), || session.cells().is_empty());
+}
+
 /// Waits until something is so.
-pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !is_so() {
         assert!(begun.elapsed() < PATIENCE, "waited in vain until {what}");
@@ -222,14 +237,14 @@ pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
 }
 
 /// Sends a signal, by the name that kill(1) gives it.
-pub fn signal(pid: u32, name: &str) {
+pub(crate) fn signal(pid: u32, name: &str) {
     assert!(pid > 1, "{pid} is no process of ours");
     let sent = Command::new("/bin/sh").args(["-c", &format!("kill -{name} {pid}")]).status();
     assert!(sent.unwrap().success(), "kill -{name} {pid}");
 }
 
 /// CPU time of a process in ticks of the kernel, as long as it is there.
-pub fn cpu_ticks(pid: u32) -> u64 {
+pub(crate) fn cpu_ticks(pid: u32) -> u64 {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let behind_name = stat.rsplit_once(") ").map_or("", |(_, rest)| rest);
     let fields: Vec<&str> = behind_name.split(' ').collect();
@@ -237,13 +252,13 @@ pub fn cpu_ticks(pid: u32) -> u64 {
 }
 
 /// How a cell times its ops when nothing else is said.
-pub fn plan(mode: Mode, turns: u64, copies: &[u32], groups: u32) -> BatchPlan {
+pub(crate) fn plan(mode: Mode, turns: u64, copies: &[u32], groups: u32) -> BatchPlan {
     let copies = copies.to_vec();
     BatchPlan { mode, turns, copies, groups, batch_ns: 50_000.0, coarse_clock: false }
 }
 
 /// A cell of `case`, left where the scheduler puts it.
-pub fn spec(case: &str, task: Task) -> CellSpec {
+pub(crate) fn spec(case: &str, task: Task) -> CellSpec {
     CellSpec {
         subject: Subject::Case(Case::parse(case).unwrap()),
         seed: 42,
@@ -257,17 +272,21 @@ pub fn spec(case: &str, task: Task) -> CellSpec {
 }
 
 /// A cell that times batches of a few turns.
-pub fn measuring(case: &str) -> CellSpec {
+pub(crate) fn measuring(case: &str) -> CellSpec {
     spec(case, Task::Measure(plan(Mode::B, 100, &[1], 21)))
 }
 
-/// A cell whose single batch never ends within a test's time.
-pub fn endless() -> CellSpec {
-    spec("syscall/getppid:via=raw", Task::Measure(plan(Mode::B, 1 << 40, &[1], 3)))
+/// Groups of batches that a cell does not come to the end of within a test's time: each takes a
+/// millisecond.
+pub(crate) const ENDLESS: u32 = 100_001;
+
+/// A cell with room for so many.
+pub(crate) fn endless() -> CellSpec {
+    spec("syscall/getppid:via=raw", Task::Measure(plan(Mode::B, 10_000, &[1], ENDLESS)))
 }
 
 /// A clock that every machine has. Its figures stand for themselves: a cell hands on ticks.
-pub const CLOCK: Calibration = Calibration {
+pub(crate) const CLOCK: Calibration = Calibration {
     kind: ClockKind::Syscall,
     ticks_per_ns: 1.0,
     quantum_ticks: 1.0,
@@ -276,9 +295,26 @@ pub const CLOCK: Calibration = Calibration {
 };
 
 /// What a job that could not be done says.
-pub fn why(event: Event) -> String {
+pub(crate) fn why(event: Event) -> String {
     match event {
         Event::Failed { why, .. } => why,
         other => panic!("it should have failed: {other:?}"),
     }
+}
+
+/// Every case of the bill and beyond it, at its usual points.
+pub(crate) fn usual_cases(catalog: &Catalog) -> Vec<String> {
+    let cases = |definition: &Definition| {
+        let points = definition.axes.iter().fold(vec![Point::none()], |points, axis| {
+            let with = |point: &Point| {
+                let values = axis.usual.iter();
+                let points = values.map(|value| point.clone().with(&axis.name, value.clone()));
+                points.collect::<Vec<_>>()
+            };
+            points.iter().flat_map(with).collect()
+        });
+        let id = definition.id.clone();
+        points.into_iter().map(move |point| Case::new(id.clone(), point).to_string())
+    };
+    catalog.benchmarks.iter().flat_map(cases).collect()
 }

@@ -1,0 +1,120 @@
+//! Counted calls: exactly those of the definition, in exactly as many ops as were asked for.
+
+use std::collections::BTreeMap;
+
+use oscost_cell::catalog;
+use oscost_model::calls::CallCount;
+use oscost_model::case::Case;
+use oscost_model::cell::Task;
+use oscost_model::protocol::{Event, Order};
+
+use crate::common::{Session, measuring, none_stands, spec, usual_cases, why};
+
+/// A prime, so that a call made in every second or third op cannot hide.
+const OPS: u64 = 23;
+
+/// What a count brings; `None`, and a word about it, where this machine forbids ptrace.
+fn counted(session: &mut Session, id: u64, case: &str, ops: u64) -> Option<Event> {
+    let spec = spec(case, Task::Count { warm_ops: 3, ops });
+    session.send(&Order::Count { id, spec: Box::new(spec) });
+    match session.event() {
+        Event::Failed { why, .. } if why.contains("ptrace is refused here") => {
+            eprintln!("cannot run here: {why}");
+            None
+        }
+        event => Some(event),
+    }
+}
+
+fn count_of(event: Event) -> CallCount {
+    match event {
+        Event::Counted { count, .. } => count,
+        other => panic!("it should be counted: {other:?}"),
+    }
+}
+
+/// Whether the vDSO's clocks enter the kernel here, because the clock source is none that a
+/// program can read by itself.
+fn clock_enters_the_kernel(session: &Session) -> bool {
+    let readable = ["tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter"];
+    let source = session.hello.facts.scheduling.clocksource.as_deref();
+    let enters = !source.is_some_and(|source| readable.contains(&source));
+    if enters {
+        eprintln!("clock reads enter the kernel here: the clock source is {source:?}");
+    }
+    enters
+}
+
+#[test]
+fn l12_every_usual_case_makes_exactly_the_calls_of_its_definition_and_no_others() {
+    let mut session = Session::start();
+    let catalog = catalog::data();
+    for (id, text) in (1..).zip(usual_cases(&catalog)) {
+        let case = Case::parse(&text).unwrap();
+        let definition = catalog.get(&case.benchmark).unwrap();
+        let Some(event) = counted(&mut session, id, &text, OPS) else { return };
+        if let Event::Skipped { missing, .. } = &event {
+            eprintln!("{text}: {missing}");
+            continue;
+        }
+        let count = count_of(event);
+        if text.starts_with("timer/clock-gettime") && clock_enters_the_kernel(&session) {
+            continue;
+        }
+        assert_eq!((count.ops, count.by.as_str()), (OPS, "ptrace"), "{text}");
+        let none: Vec<String> = Vec::new();
+        assert_eq!(count.surprises(&definition.calls, &case.point), none, "{text}: {count:?}");
+        assert_eq!(count.peer, BTreeMap::new(), "{text} has no peer");
+    }
+}
+
+#[test]
+fn l13_an_empty_op_and_a_clock_read_enter_the_kernel_0_times_getppid_once_open_close_twice() {
+    let mut session = Session::start();
+    let enters = u64::from(clock_enters_the_kernel(&session));
+    for (id, (case, entries)) in (1..).zip([
+        ("timer/nothing", 0),
+        ("procedure/call:args=0,chain=independent", 0),
+        ("timer/clock-gettime:clock=monotonic,via=vdso", enters),
+        ("timer/clock-gettime:clock=monotonic,via=libc", enters),
+        ("timer/clock-gettime:clock=monotonic,via=raw", 1),
+        ("timer/clock-gettime:clock=thread-cputime,via=libc", 1),
+        ("syscall/getppid:via=raw", 1),
+        ("syscall/getppid:via=libc", 1),
+        ("syscall/open-close:via=raw", 2),
+        ("syscall/open-close:via=libc", 2),
+    ]) {
+        let Some(event) = counted(&mut session, id, case, OPS) else { return };
+        if let Event::Skipped { missing, .. } = &event {
+            eprintln!("{case}: {missing}");
+            continue;
+        }
+        let calls = count_of(event).own;
+        assert_eq!(calls.values().sum::<u64>(), entries * OPS, "{case}: {calls:?}");
+    }
+}
+
+#[test]
+fn a_count_grows_with_the_ops_and_with_nothing_else() {
+    let mut session = Session::start();
+    for (id, ops) in [(1, 0), (2, 1), (3, 2), (4, 101)] {
+        let Some(event) = counted(&mut session, id, "syscall/open-close:via=raw", ops) else {
+            return;
+        };
+        let calls = [("close".to_owned(), ops), ("openat".to_owned(), ops)];
+        let calls: BTreeMap<_, _> = calls.into_iter().filter(|(_, times)| *times > 0).collect();
+        assert_eq!(count_of(event).own, calls, "{ops} ops");
+    }
+    none_stands(&session, "a counted copy");
+}
+
+#[test]
+fn what_is_no_task_for_a_counter_is_refused() {
+    let mut session = Session::start();
+    let wrong = measuring("syscall/getppid:via=raw");
+    session.send(&Order::Count { id: 1, spec: Box::new(wrong) });
+    assert_eq!(why(session.event()), "its task is not to count");
+    let Some(event) = counted(&mut session, 2, "syscall/no-such-thing", OPS) else { return };
+    let why = why(event);
+    assert_eq!(why, "`syscall/no-such-thing` is no case of this cell's catalog");
+}

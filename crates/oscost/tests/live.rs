@@ -1,0 +1,107 @@
+//! The whole tool on the machine at hand: `make test-live` (docs/METHOD.md, section 10).
+//!
+//! They take minutes. L11 wants a machine that is left in peace; L9 makes one that is not.
+
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+use std::process::{Child, Command, Stdio};
+use std::sync::Mutex;
+
+use oscost::stats::order;
+use oscost_model::record::{Record, RowOutcome};
+
+/// One at a time, whatever the number of test threads: they measure.
+static MACHINE: Mutex<()> = Mutex::new(());
+
+fn run(arguments: &[&str]) -> Record {
+    let output = Command::new(env!("CARGO_BIN_EXE_oscost"))
+        .arg("run")
+        .args(arguments)
+        .args(["--no-store", "--json", "-"])
+        .stderr(Stdio::null())
+        .output()
+        .unwrap();
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+fn median(record: &Record, case: &str) -> Option<f64> {
+    let row = record.results.iter().find(|row| row.case == case).unwrap();
+    row.estimate.as_ref().map(|estimate| estimate.median)
+}
+
+/// Two busy loops for each CPU, ended when dropped.
+struct Hogs(Vec<Child>);
+
+impl Hogs {
+    fn start() -> Self {
+        let cpus = std::thread::available_parallelism().map_or(1, |cpus| cpus.get());
+        let hog = || Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
+        Self((0..2 * cpus).map(|_| hog()).collect())
+    }
+}
+
+impl Drop for Hogs {
+    fn drop(&mut self) {
+        for hog in &mut self.0 {
+            let _ = hog.kill();
+            let _ = hog.wait();
+        }
+    }
+}
+
+#[test]
+fn l9_a_loaded_machine_moves_the_median_by_at_most_two_per_cent() {
+    let _machine = MACHINE.lock().unwrap_or_else(|broken| broken.into_inner());
+    const CASE: &str = "syscall/getppid:via=raw";
+    let mode_b =
+        [CASE, "syscall/getppid:via=libc", "syscall/open-close", "timer/clock-gettime:via=raw"];
+    let (mut quiet, mut loaded, mut rows, mut unmeasurable) = (vec![], vec![], 0, 0);
+    for round in 0..10 {
+        quiet.extend(median(&run(&[CASE]), CASE));
+        let hogs = Hogs::start();
+        let record = run(&mode_b);
+        drop(hogs);
+        loaded.extend(median(&record, CASE));
+        for row in record.results.iter().filter(|row| !row.flags.contains(&"ANCHOR".to_owned())) {
+            rows += 1;
+            unmeasurable += u32::from(row.outcome != RowOutcome::Measured);
+        }
+        let conditions = &record.conditions[0];
+        println!("round {round}: {:?}, {:?} % lost", conditions.class, conditions.lost_pct);
+        assert!(matches!(conditions.class.as_deref(), Some("noisy" | "hostile")));
+    }
+    let middle = |values: &[f64]| order::median(&order::sorted(values)).unwrap();
+    let moved = 100.0 * (middle(&loaded) / middle(&quiet) - 1.0);
+    println!("quiet {quiet:.1?}\nloaded {loaded:.1?}\nmoved by {moved:.2} %");
+    println!("{unmeasurable} of {rows} rows unmeasurable");
+    assert!(moved.abs() <= 2.0, "moved by {moved:.2} %");
+    assert!(f64::from(unmeasurable) <= 0.1 * f64::from(rows), "{unmeasurable} of {rows}");
+}
+
+#[test]
+fn l11_ten_runs_agree_as_often_as_their_intervals_say() {
+    let _machine = MACHINE.lock().unwrap_or_else(|broken| broken.into_inner());
+    let records: Vec<Record> = (0..10).map(|_| run(&[])).collect();
+    let (mut intervals, mut hold, mut far) = (0, 0, 0);
+    for row in &records[0].results {
+        let found: Vec<(f64, [f64; 2])> = records
+            .iter()
+            .filter_map(|record| record.results.iter().find(|other| other.case == row.case))
+            .filter_map(|row| row.estimate.as_ref())
+            .filter_map(|estimate| Some((estimate.median, estimate.ci95?)))
+            .collect();
+        let medians = order::sorted(&found.iter().map(|(median, _)| *median).collect::<Vec<_>>());
+        let Some(grand) = order::median(&medians) else { continue };
+        let missed = found.iter().filter(|(_, [low, high])| grand < *low || grand > *high).count();
+        let by_more = |&&(_, [low, high]): &&(f64, [f64; 2])| {
+            grand < low - (high - low) || grand > high + (high - low)
+        };
+        far += found.iter().filter(by_more).count();
+        intervals += found.len();
+        hold += found.len() - missed;
+        println!("{:<44} {grand:>10.3}  {missed} of {} miss it", row.case, found.len());
+    }
+    println!("{hold} of {intervals} intervals hold, {far} miss by more than their width");
+    assert!(hold as f64 >= 0.9 * intervals as f64);
+    assert!(far as f64 <= 0.02 * intervals as f64);
+}
