@@ -53,7 +53,7 @@ impl Child {
             Order::Probe { spin_ms, .. } => (Duration::from_millis(spin_ms + 10_000), 0),
             _ => (Duration::from_secs(10), 0),
         };
-        let mut command = Command::new("/proc/self/exe");
+        let mut command = Command::new(process::own_program());
         command
             .arg("job")
             .env_clear()

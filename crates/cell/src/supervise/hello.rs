@@ -11,7 +11,7 @@ use crate::catalog;
 use crate::engine::clock::{Tsc, Vdso};
 use crate::engine::usable;
 use crate::facts::{self, Roots};
-use crate::sys::process::libc_version;
+use crate::sys::process::{self, libc_version};
 use crate::sys::{clock, counter};
 
 pub(super) fn hello(scratch: Option<&Path>) -> Hello {
@@ -23,7 +23,7 @@ pub(super) fn hello(scratch: Option<&Path>) -> Hello {
     Hello {
         protocol: PROTOCOL,
         catalog_hash: hash::content(&catalog_json()),
-        cell_hash: hash::content(&std::fs::read("/proc/self/exe").unwrap_or_default()),
+        cell_hash: hash::content(&std::fs::read(process::own_program()).unwrap_or_default()),
         build: build(),
         clocks: clocks(&facts),
         facts,

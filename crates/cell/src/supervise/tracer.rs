@@ -50,7 +50,7 @@ pub fn run_traced() -> Result<(), Errno> {
 
 /// Runs the copy from stop to stop until it ends; hands back what it called and what it said.
 fn follow(id: u64, spec: &CellSpec) -> Result<(Calls, Vec<u8>), Errno> {
-    let mut copy = Command::new("/proc/self/exe")
+    let mut copy = Command::new(process::own_program())
         .arg("traced")
         .env_clear()
         .stdin(Stdio::piped())

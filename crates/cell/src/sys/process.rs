@@ -99,6 +99,15 @@ pub fn fork(child: impl FnOnce() -> i32) -> Result<u32, Errno> {
     }
 }
 
+/// This program's own file, to exec it afresh. Where /proc is not mounted, what it was started as.
+pub fn own_program() -> std::path::PathBuf {
+    let by_kernel = std::path::Path::new("/proc/self/exe");
+    match by_kernel.exists() {
+        true => by_kernel.to_owned(),
+        false => std::env::args_os().next().unwrap_or_default().into(),
+    }
+}
+
 /// The version of the C library.
 pub fn libc_version() -> String {
     #[cfg(target_env = "gnu")]

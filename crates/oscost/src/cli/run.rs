@@ -192,6 +192,10 @@ fn measure(
     drop(progress);
     // However it ended, what was measured is shown; the record is there from the first entry on.
     let record = assembler.record(arguments.samples).context("the run never began")?;
+    if record.results.is_empty() {
+        keeper.forget();
+        return ended.map(|_| Done::Interrupted).map_err(Into::into);
+    }
     show(arguments, &record, output)?;
     keeper.say_where();
     Ok(match ended? {
@@ -313,6 +317,15 @@ impl Keeper {
         {
             remark(&format!("note: the rest of this run is not kept: {error}"));
             self.store = None;
+        }
+    }
+
+    /// A run in which not even the plan was made leaves nothing to keep.
+    fn forget(&mut self) {
+        if let Some(store) = &mut self.store
+            && let Err(error) = store.delete(&self.id)
+        {
+            remark(&format!("note: {error}"));
         }
     }
 

@@ -89,6 +89,9 @@ impl Assembler {
         let shared = Shared { clock, nominal, samples, hostile: is_hostile(&conditions) };
         let mut rows: Vec<Row> = self.rows.iter().map(|state| state.row(shared)).collect();
         lay_floors(&self.rows, &mut rows);
+        for row in &mut rows {
+            row.place.cpu = self.cpu;
+        }
         let machines: Vec<Machine> = self
             .machine
             .iter()

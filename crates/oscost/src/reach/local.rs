@@ -37,14 +37,15 @@ impl CellProgram {
         let mut looked = Vec::new();
         if let Some(named) = std::env::var_os("OSCOST_CELL").filter(|named| !named.is_empty()) {
             looked.push(PathBuf::from(named));
-        } else if let Ok(tool) = std::env::current_exe()
+        } else if let Some(tool) = own_program()
             && let Some(folder) = tool.parent()
         {
             looked.push(folder.join("oscost-cell"));
             looked.push(folder.join("../libexec/oscost/oscost-cell"));
         }
         match looked.iter().find(|path| path.is_file()) {
-            Some(path) => Self::ask(path),
+            // Absolute: the supervisor starts its cells in a folder of their own.
+            Some(path) => Self::ask(&std::path::absolute(path).unwrap_or(path.clone())),
             None => {
                 let looked: Vec<_> = looked.iter().map(|path| path.display().to_string()).collect();
                 Err(ReachError::NoCell { looked: looked.join(", ") })
@@ -90,6 +91,11 @@ impl CellProgram {
         }
         Ok(())
     }
+}
+
+/// This program's own file; where /proc is not mounted, what it was started as.
+fn own_program() -> Option<PathBuf> {
+    std::env::current_exe().ok().or_else(|| std::env::args_os().next().map(PathBuf::from))
 }
 
 /// A supervisor on this machine, our child.
