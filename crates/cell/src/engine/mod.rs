@@ -5,7 +5,7 @@
 //! that prints or stores.
 //!
 //! Everything is generic over [`clock::Clock`] and [`disturb::Covariates`], so that the same code
-//! runs on a real machine and on the simulator ([`sim`], a feature for tests), where the truth is
+//! runs on a real machine and on the simulator (`sim`, a feature for tests), where the truth is
 //! known.
 
 pub mod calibrate;

@@ -1,0 +1,51 @@
+//! docs/catalog is made from the definitions, and says what they say.
+
+use std::fs;
+use std::path::Path;
+
+use oscost::report;
+
+/// Rewrites the pages instead of comparing them.
+const UPDATE: &str = "UPDATE_GOLDEN";
+
+#[test]
+fn each_family_has_a_page_that_says_what_its_definitions_say_and_no_other_page_lies_there() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/catalog");
+    let update = std::env::var_os(UPDATE).is_some();
+    let catalog = oscost_cell::catalog::data();
+    let mut wrong = Vec::new();
+    for family in &catalog.families {
+        let path = folder.join(format!("{}.md", family.name));
+        let page = report::catalog::page(&catalog, &family.name);
+        if update {
+            fs::create_dir_all(&folder).unwrap();
+            fs::write(&path, &page).unwrap();
+        } else if fs::read_to_string(&path).ok().as_ref() != Some(&page) {
+            wrong.push(format!("{} is not what the definitions say", path.display()));
+        }
+    }
+    for entry in fs::read_dir(&folder).into_iter().flatten() {
+        let path = entry.unwrap().path();
+        let names = catalog.families.iter().map(|family| format!("{}.md", family.name));
+        let is_page = names.into_iter().any(|name| path.ends_with(name));
+        if !is_page && update {
+            fs::remove_file(&path).unwrap();
+        } else if !is_page {
+            wrong.push(format!("{} is the page of no family", path.display()));
+        }
+    }
+    assert!(wrong.is_empty(), "{}; {UPDATE}=1 makes the pages anew", wrong.join("; "));
+}
+
+#[test]
+fn pages_fit_their_reader() {
+    let catalog = oscost_cell::catalog::data();
+    for family in &catalog.families {
+        let page = report::catalog::page(&catalog, &family.name);
+        let long: Vec<&str> = page.lines().filter(|line| line.chars().count() > 80).collect();
+        assert!(long.is_empty(), "{long:?}");
+        for definition in catalog.benchmarks.iter().filter(|it| it.family() == family.name) {
+            assert!(page.contains(&format!("\n## {}\n", definition.id)), "{page}");
+        }
+    }
+}

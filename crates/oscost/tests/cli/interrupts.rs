@@ -1,0 +1,49 @@
+//! Ctrl-C at a fake place: what was measured until then is kept and shown.
+
+use crate::common::{Sandbox, row, rows};
+use crate::golden::golden;
+
+#[test]
+fn an_interrupted_run_prints_what_there_is_and_exits_130() {
+    let ran = Sandbox::new().fake("interrupted", &["syscall"]).exits(130);
+    golden("interrupted.txt", &ran.stdout);
+}
+
+#[test]
+fn an_interrupted_record_is_not_complete_and_has_its_repetitions() {
+    let sandbox = Sandbox::new();
+    let ran = sandbox.fake("interrupted", &["syscall", "--json", "-"]).exits(130);
+    let record = ran.json();
+    assert_eq!(record["complete"], false);
+    assert!(record["ended"].is_string(), "it ended by itself, if early");
+    let getppid = row(&record, "syscall/getppid:via=raw");
+    assert_eq!(getppid["outcome"], "measured");
+    assert_eq!(getppid["repetitions"].as_array().unwrap().len(), 8);
+    assert!(getppid["estimate"]["ci95"].is_array());
+    assert_eq!(getppid["estimate"]["converged"], false);
+    let kept = sandbox.oscost(&["runs", "show", "last", "--json", "-"]).exits(0).json();
+    assert_eq!(kept, record);
+    let list = sandbox.oscost(&["runs", "list"]).exits(0).stdout;
+    assert!(list.contains("(cut short)"), "{list}");
+}
+
+#[test]
+fn too_few_repetitions_have_a_figure_but_no_interval() {
+    let ran = Sandbox::new().fake("interrupted-early", &["syscall"]).exits(130);
+    golden("interrupted-early.txt", &ran.stdout);
+}
+
+#[test]
+fn a_run_that_is_interrupted_at_once_says_so_of_every_row() {
+    let sandbox = Sandbox::new();
+    let ran = sandbox.fake("interrupted-at-once", &["syscall", "--json", "-"]).exits(130);
+    let record = ran.json();
+    assert_eq!(record["complete"], false);
+    for row in rows(&record) {
+        assert_ne!(row["outcome"], "measured", "{row}");
+        assert!(row["reason"].is_string(), "{row}");
+    }
+    let shown = sandbox.oscost(&["runs", "show", "last"]).exits(0);
+    let printed = sandbox.fake("interrupted-at-once", &["syscall"]).exits(130);
+    assert_eq!(shown.stdout, printed.stdout);
+}

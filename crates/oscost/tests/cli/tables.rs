@@ -1,0 +1,187 @@
+//! `oscost run` at a fake place: tables, records and exit codes without a clock.
+
+use std::fs;
+
+use crate::common::{Sandbox, has_flag, row, rows};
+use crate::golden::golden;
+
+/// The cases that the scenarios speak of, asked for by name: new benchmarks change no golden file.
+const USUAL: &[&str] = &["timer/nothing", "timer/clock-gettime", "procedure/call", "syscall"];
+
+#[test]
+fn a_table_shows_figures_intervals_spread_and_calls() {
+    let ran = Sandbox::new().fake("measured", USUAL).exits(0);
+    golden("measured.txt", &ran.stdout);
+}
+
+#[test]
+fn a_table_of_quick_runs_says_that_six_repetitions_stand_behind_it() {
+    let ran = Sandbox::new().fake("measured", &["--quick", "syscall"]).exits(0);
+    golden("quick.txt", &ran.stdout);
+}
+
+#[test]
+fn a_thorough_table_fixes_its_repetitions_by_a_first_phase() {
+    let ran = Sandbox::new().fake("measured", &["--thorough", "syscall"]).exits(0);
+    golden("thorough.txt", &ran.stdout);
+}
+
+#[test]
+fn what_could_not_be_measured_stands_below_with_its_reason_and_failures_exit_1() {
+    let ran = Sandbox::new().fake("all-outcomes", USUAL).exits(1);
+    golden("all-outcomes.txt", &ran.stdout);
+}
+
+#[test]
+fn every_outcome_is_a_row_of_the_record_with_its_reason() {
+    let ran = Sandbox::new().fake("all-outcomes", &[USUAL, &["--json", "-"]].concat()).exits(1);
+    let record = ran.json();
+    assert_eq!(record["complete"], true, "everything that was asked for was tried");
+    for (case, outcome, reason) in [
+        ("syscall/getppid:via=raw", "measured", None),
+        ("timer/clock-gettime:clock=monotonic,via=vdso", "skipped", Some("this kernel's vDSO")),
+        ("syscall/getppid:via=libc", "failed", Some("the cell was killed by SIGKILL")),
+        ("syscall/open-close:via=raw", "timed-out", Some("the cell was ended after 5000 ms")),
+        ("procedure/call:args=4,chain=independent", "unmeasurable", Some("of ")),
+    ] {
+        let row = row(&record, case);
+        assert_eq!(row["outcome"], outcome, "{case}");
+        match reason {
+            Some(words) => {
+                assert!(row["reason"].as_str().unwrap().contains(words), "{}", row["reason"]);
+                assert!(row["estimate"].is_null(), "{case} has no figure");
+            }
+            None => {
+                assert!(row["reason"].is_null(), "{}", row["reason"]);
+                assert!(row["estimate"]["ci95"].is_array(), "{case} has an interval");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_run_with_nothing_worse_than_skips_is_done() {
+    let ran = Sandbox::new().fake("skipped", &["syscall"]).exits(0);
+    golden("skipped.txt", &ran.stdout);
+}
+
+#[test]
+fn wrong_calls_are_flagged_and_told() {
+    let ran = Sandbox::new().fake("all-outcomes", &["timer", "--json", "-"]).exits(0);
+    let record = ran.json();
+    let wrong = row(&record, "timer/clock-gettime:clock=monotonic,via=raw");
+    assert!(has_flag(wrong, "CALLS_UNEXPECTED"), "{}", wrong["flags"]);
+    assert_eq!(wrong["calls"]["expected"], false);
+    assert_eq!(wrong["calls"]["per_op"]["clock_gettime"], 2.0);
+    assert_eq!(wrong["calls"]["surprises"][0], "46 clock_gettime in 23 ops, not 23");
+    let right = row(&record, "timer/clock-gettime:clock=monotonic,via=libc");
+    assert!(!has_flag(right, "CALLS_UNEXPECTED"), "{}", right["flags"]);
+    assert_eq!(right["calls"]["expected"], true);
+}
+
+#[test]
+fn a_failed_anchor_that_nobody_asked_for_fails_nothing() {
+    let sandbox = Sandbox::new();
+    let file = sandbox.file("scenario.json");
+    fs::write(&file, r#"{"failed": {"timer/nothing": "made up"}}"#).unwrap();
+    let place = format!("fake:{}", file.display());
+    let ran = sandbox.oscost(&["run", "--at", &place, "--json", "-", "syscall"]).exits(0);
+    let anchor = row(&ran.json(), "timer/nothing").clone();
+    assert_eq!(anchor["outcome"], "failed");
+    assert!(has_flag(&anchor, "ANCHOR"));
+    sandbox.oscost(&["run", "--at", &place, "timer/nothing"]).exits(1);
+}
+
+#[test]
+fn a_noisy_place_is_called_so_and_costs_are_written_in_units_that_fit() {
+    let ran = Sandbox::new().fake("hostile", &["syscall"]).exits(0);
+    golden("hostile.txt", &ran.stdout);
+}
+
+#[test]
+fn words_from_a_cell_do_not_drive_the_terminal() {
+    let ran = Sandbox::new().fake("terminal", &["syscall/getppid"]).exits(1);
+    let is_plain = |text: &str| text.chars().all(|c| c == '\n' || !c.is_control());
+    assert!(is_plain(&ran.stdout), "{:?}", ran.stdout);
+    assert!(is_plain(&ran.stderr), "{:?}", ran.stderr);
+    golden("terminal.txt", &ran.stdout);
+}
+
+#[test]
+fn every_table_fits_into_eighty_columns() {
+    for scenario in ["measured", "all-outcomes", "skipped", "hostile", "terminal", "interrupted"] {
+        let ran = Sandbox::new().fake(scenario, &["timer:clock=*", "procedure:args=*", "syscall"]);
+        let long: Vec<&str> =
+            ran.stdout.lines().filter(|line| line.chars().count() > 80).collect();
+        assert!(long.is_empty(), "{scenario}: {long:#?}");
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_table() {
+    let sandbox = Sandbox::new();
+    let first = sandbox.fake("measured", USUAL).stdout;
+    assert_eq!(sandbox.fake("measured", USUAL).stdout, first);
+    let other = sandbox.fake("measured", &[USUAL, &["--precision", "0.2"]].concat()).stdout;
+    assert_ne!(other, first, "a finer goal needs more repetitions");
+}
+
+#[test]
+fn json_on_stdout_is_one_document_and_the_rest_goes_elsewhere() {
+    let sandbox = Sandbox::new();
+    let ran = sandbox.fake("measured", &["syscall", "--json", "-", "--label", "a word"]).exits(0);
+    let record = ran.json();
+    assert_eq!(record["schema"], "oscost.run/1");
+    assert_eq!(record["label"], "a word");
+    assert_eq!(record["settings"]["seed"], 1);
+    assert!(ran.stderr.contains("kept as "), "{}", ran.stderr);
+    assert!(rows(&record).iter().all(|row| row["repetitions"][0]["samples"].is_null()));
+    let ran = sandbox.fake("measured", &["syscall", "--json", "-", "--samples"]).exits(0);
+    let samples = row(&ran.json(), "syscall/getppid:via=raw")["repetitions"][0]["samples"].clone();
+    assert_eq!(samples.as_array().unwrap().len(), 21);
+}
+
+#[test]
+fn a_json_file_is_written_whole_beside_the_table() {
+    let sandbox = Sandbox::new();
+    let file = sandbox.file("run.json");
+    fs::write(&file, "what was there before").unwrap();
+    let name = file.to_str().unwrap();
+    let ran = sandbox.fake("measured", &["syscall", "--json", name]).exits(0);
+    assert!(ran.stdout.contains("getppid"), "{}", ran.stdout);
+    let kept = sandbox.oscost(&["runs", "show", "last", "--json", "-"]).exits(0);
+    assert_eq!(fs::read_to_string(&file).unwrap(), kept.stdout);
+    let beside = fs::read_dir(sandbox.folder("files")).unwrap().count();
+    assert_eq!(beside, 1, "a half-written file was left beside it");
+}
+
+#[test]
+fn a_file_that_cannot_be_written_is_named_and_the_table_is_shown_all_the_same() {
+    let sandbox = Sandbox::new();
+    let file = sandbox.file("no/such/folder/run.json");
+    let name = file.to_str().unwrap();
+    let ran = sandbox.fake("measured", &["syscall", "--json", name]).exits(1);
+    let ran = ran.tells(&format!("error: cannot write {name}")).tells("No such file or directory");
+    assert!(ran.stdout.contains("getppid"), "what was measured is lost:\n{}", ran.stdout);
+    assert!(sandbox.oscost(&["runs", "show", "last"]).exits(0).stdout.contains("getppid"));
+}
+
+#[test]
+fn a_run_that_is_not_kept_is_not_kept() {
+    let sandbox = Sandbox::new();
+    let ran = sandbox.fake("measured", &["syscall/getppid", "--no-store"]).exits(0);
+    assert_eq!(ran.stderr, "");
+    assert_eq!(fs::read_dir(sandbox.folder("data")).unwrap().count(), 0);
+}
+
+#[test]
+fn a_scenario_that_makes_no_sense_is_named() {
+    let sandbox = Sandbox::new();
+    let file = sandbox.file("scenario.json");
+    fs::write(&file, r#"{"no_such_word": 1}"#).unwrap();
+    let place = format!("fake:{}", file.display());
+    let ran = sandbox.oscost(&["run", "--at", &place]).exits(1).no_data();
+    ran.tells("cannot read the scenario").tells("no_such_word");
+    let place = format!("fake:{}", sandbox.file("nothing.json").display());
+    sandbox.oscost(&["run", "--at", &place]).exits(1).tells("nothing.json");
+}
