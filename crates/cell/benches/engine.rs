@@ -97,7 +97,7 @@ fn pairs(ours: Work, bare: Work, turns: u64) -> (Vec<f64>, Vec<f64>) {
         batch_ns: 50_000.0,
         coarse_clock: false,
     };
-    let mut collector = Collector { clock: Tsc, covariates: Kernel::of_this_thread() };
+    let mut collector = Collector::new(Tsc, Kernel::of_this_thread());
     let mut works = [ours, bare];
     for work in &mut works {
         collector.warm_up(work, &plan).unwrap();

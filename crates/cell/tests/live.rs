@@ -40,7 +40,7 @@ fn ready() -> bool {
 }
 
 fn collector<C>(clock: C) -> Collector<C, Kernel> {
-    Collector { clock, covariates: Kernel::of_this_thread() }
+    Collector::new(clock, Kernel::of_this_thread())
 }
 
 fn median(mut values: Vec<f64>) -> f64 {

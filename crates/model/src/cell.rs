@@ -125,9 +125,10 @@ pub struct Sample {
     pub n: u64,
     /// Ticks from START to STOP; signed, since nothing is clamped.
     pub ticks: i64,
-    /// CPU time of the thread around it, in nanoseconds.
-    pub cpu_ns: u64,
-    /// Involuntary switches around it (`ru_nivcsw`).
+    /// CPU time of the thread around it, in nanoseconds; null in mode U, where the kernel is not
+    /// entered to ask, and where it does not say.
+    pub cpu_ns: Option<u64>,
+    /// Involuntary switches around it (`ru_nivcsw`); in mode U 1 stands for any number.
     pub involuntary_switches: u32,
     /// Major faults around it (`ru_majflt`).
     pub major_faults: u32,
@@ -149,4 +150,7 @@ pub struct Disturbance {
     pub steal_ticks: Option<u64>,
     /// Throttled periods of the cgroup's CPU quota (`cpu.stat`).
     pub throttled_periods: Option<u64>,
+    /// Switches could not be counted, so that nothing was rejected for them.
+    #[serde(default)]
+    pub blind: bool,
 }

@@ -47,7 +47,7 @@ pub enum Order {
     Probe {
         /// The job.
         id: u64,
-        /// The CPUs.
+        /// The CPUs; none for wherever the scheduler puts it.
         cpus: Vec<u32>,
         /// How long to spin, in milliseconds.
         spin_ms: u64,

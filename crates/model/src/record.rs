@@ -481,14 +481,16 @@ impl Machine {
 }
 
 impl Disturbance {
-    /// Time ready but not running, in per cent of the timed part. The kernel's own account where
-    /// it gives one; else wall time without CPU time.
-    pub fn lost_pct(&self) -> Option<f64> {
-        let wall = self.wall_ns as f64;
-        let lost = match self.run_delay_ns {
-            Some(delay) => delay as f64,
-            None => wall - self.cpu_ns as f64,
+    /// Time that the cell wanted and did not get, in per cent of its timed part: what the kernel
+    /// counts as ready but not running, or wall time without CPU time if that is more (a hypervisor
+    /// shows only there). An op that sleeps by itself (`switches`) has only the former.
+    pub fn lost_pct(&self, switches: bool) -> Option<f64> {
+        let delay = self.run_delay_ns.map(|ns| ns as f64);
+        let idle = (!switches && self.cpu_ns > 0).then(|| self.wall_ns as f64 - self.cpu_ns as f64);
+        let lost = match (delay, idle) {
+            (Some(delay), Some(idle)) => delay.max(idle),
+            (delay, idle) => delay.or(idle)?,
         };
-        (self.wall_ns > 0).then(|| 100.0 * lost / wall)
+        (self.wall_ns > 0).then(|| 100.0 * lost / self.wall_ns as f64)
     }
 }

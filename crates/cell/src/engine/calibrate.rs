@@ -41,30 +41,51 @@ pub fn sync<C: Clock>(clock: &mut C) -> ClockSync {
     best
 }
 
-/// q, the clock's step: the smallest non-zero difference of two reads in a row that at least one
-/// in a hundred of them shows.
+/// q, the clock's step.
 ///
-/// Not the smallest of all: where a hypervisor scales the counter, a rare difference of 1 tick is
-/// rounding, and the greatest common divisor is 1 whatever the step is.
+/// Where two reads in a row often show the same value, the clock is coarser than its own read, and
+/// the step is the smallest difference that at least one pair in a hundred shows. Not the smallest
+/// of all: where a hypervisor scales the counter, a rare difference of 1 tick is rounding, and the
+/// greatest common divisor is 1 whatever the step is. Where the read takes longer than a step, the
+/// differences are the read's cost in whole steps, and the step is what lies between them.
 pub fn quantum<C: Clock>(clock: &mut C) -> Option<f64> {
-    const READS: u64 = 300_000;
-    let mut seen: BTreeMap<u64, u64> = BTreeMap::new();
-    let mut last = clock.plain();
-    for _ in 0..READS {
-        let now = clock.plain();
-        // Longer differences are gaps; they would only fill the table.
-        if let 1..100_000 = now.wrapping_sub(last) {
-            *seen.entry(now - last).or_default() += 1;
-        }
-        last = now;
+    const READS: usize = 300_000;
+    const OFTEN: u64 = READS as u64 / 100;
+    // Nothing is counted between two reads: that would be part of the difference.
+    let mut reads = vec![0u64; READS + 1];
+    for read in &mut reads {
+        *read = clock.plain();
     }
+    let mut seen: BTreeMap<u64, u64> = BTreeMap::new();
+    for pair in reads.windows(2) {
+        // Longer differences are gaps; they would only fill the table.
+        if let step @ 0..100_000 = pair[1].wrapping_sub(pair[0]) {
+            *seen.entry(step).or_default() += 1;
+        }
+    }
+    let stood_still = seen.remove(&0).unwrap_or(0) >= OFTEN;
     if committing(Sin::SmallestStep) {
         return seen.keys().next().map(|&ticks| ticks as f64);
     }
-    let often =
-        seen.iter().find(|&(_, &count)| count >= READS / 100).map(|(&ticks, _)| ticks as f64);
-    // A clock finer than its own read shows many different steps, none of them often.
-    often.or_else(|| seen.keys().next().map(|&ticks| ticks as f64))
+    let often: Vec<u64> =
+        seen.iter().filter(|&(_, &count)| count >= OFTEN).map(|(&ticks, _)| ticks).collect();
+    let smallest = *often.first().or_else(|| seen.keys().next())? as f64;
+    Some(if stood_still { smallest } else { spacing(&often).unwrap_or(smallest) })
+}
+
+/// What lies between neighbouring heaps of `values`, or between the values of the only heap.
+///
+/// A heap is what lies within a fifth of its neighbour's smallest value: a step of 10 ns shows as
+/// 9, 10 and 11 where the clock is scaled.
+fn spacing(values: &[u64]) -> Option<f64> {
+    let width = values.first()? / 5;
+    let heaps: Vec<&[u64]> = values.chunk_by(|one, other| other - one <= width).collect();
+    let middle = |heap: &[u64]| heap.iter().sum::<u64>() as f64 / heap.len() as f64;
+    let apart = |pairs: &mut dyn Iterator<Item = f64>| pairs.reduce(f64::min);
+    match heaps[..] {
+        [only] => apart(&mut only.windows(2).map(|pair| (pair[1] - pair[0]) as f64)),
+        _ => apart(&mut heaps.windows(2).map(|pair| middle(pair[1]) - middle(pair[0]))),
+    }
 }
 
 /// c_in: what an empty window shows, as the median over many short means.
@@ -108,4 +129,17 @@ fn pair<C: Clock>(clock: &mut C) -> f64 {
 pub(super) fn middle(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     values[values.len() / 2]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::spacing;
+
+    #[test]
+    fn the_step_is_what_lies_between_the_costs_of_a_slow_read() {
+        assert_eq!(spacing(&[19, 20, 21, 29, 30, 31]), Some(10.0));
+        assert_eq!(spacing(&[160, 170, 180]), Some(10.0));
+        assert_eq!(spacing(&[20, 21, 22, 23]), Some(1.0));
+        assert_eq!(spacing(&[20]), None);
+    }
 }

@@ -6,7 +6,7 @@ use oscost_model::seed::Seed;
 use oscost_model::sins::{Sin, committing};
 
 use super::clock::Clock;
-use super::disturb::Covariates;
+use super::disturb::{Covariates, Reading};
 use crate::bench::{AtOp, Work};
 use crate::sys::opaque::barrier;
 
@@ -17,8 +17,8 @@ const WARM_GROUPS: u32 = 5;
 /// (The 20 ms of the frequency ramp are paid once per run, by the probe's spin.)
 const WARM_NS: u64 = 3_000_000;
 
-/// At the beginning of a batch so many ops are run untimed, or an eighth of the batch if that is
-/// less: reading the covariates has just been in the kernel and moved things in the caches.
+/// At the beginning of a batch so many turns are run untimed, or an eighth of the batch if that is
+/// less.
 const REWARM_TURNS: u64 = 64;
 
 /// A clock and the covariates of the thread that collects.
@@ -27,6 +27,10 @@ pub struct Collector<C, V> {
     pub clock: C,
     /// The signals of disturbance.
     pub covariates: V,
+    /// The CPU of the first batch.
+    home: Option<i32>,
+    /// Switches could not be counted.
+    blind: bool,
 }
 
 /// Where a sample belongs.
@@ -41,6 +45,11 @@ pub struct Tag {
 }
 
 impl<C: Clock, V: Covariates> Collector<C, V> {
+    /// A collector with this clock and these signals.
+    pub fn new(clock: C, covariates: V) -> Self {
+        Self { clock, covariates, home: None, blind: false }
+    }
+
     /// Runs groups of batches whose times are thrown away, until the work has settled.
     pub fn warm_up(&mut self, work: &mut Work, plan: &BatchPlan) -> Result<(), AtOp> {
         if plan.mode == Mode::C || committing(Sin::NoWarmUp) {
@@ -50,7 +59,7 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
         let mut groups = 0;
         while groups < WARM_GROUPS || self.ran_ns(&begun) < WARM_NS {
             for &copies in &plan.copies {
-                self.batch(work, plan.turns, copies, Tag { arm: 0, round: 0, batch: 0 })?;
+                self.batch(work, plan, (plan.turns, copies), Tag { arm: 0, round: 0, batch: 0 })?;
             }
             groups += 1;
         }
@@ -73,20 +82,28 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
         for (index, &copies) in order.iter().enumerate() {
             cut.dither();
             let batch = tag.batch + index as u32;
-            sink(self.batch(work, turns, copies, Tag { batch, ..tag })?);
+            sink(self.batch(work, plan, (turns, copies), Tag { batch, ..tag })?);
         }
         Ok(())
     }
 
     /// Times one batch. Between START and STOP stands one indirect call of the body and nothing
     /// else.
+    ///
+    /// In mode U the kernel is not entered between batches either, where the thread can be watched
+    /// without (see [`crate::sys::rseq`]): an op of a nanosecond would be timed in the state in
+    /// which a system call leaves the core. A fault that waits is a switch, and shows as one.
     fn batch(
         &mut self,
         work: &mut Work,
-        turns: u64,
-        copies: u32,
+        plan: &BatchPlan,
+        (turns, copies): (u64, u32),
         tag: Tag,
     ) -> Result<Sample, AtOp> {
+        let quiet = plan.mode == Mode::U && self.covariates.watch();
+        let before = if quiet { Reading::default() } else { self.covariates.read() };
+        // After the covariates, since reading them has just moved things in the caches; but never
+        // before a single shot.
         let again = (turns / 8).min(REWARM_TURNS);
         if again > 0 {
             work.prepare(again * u64::from(copies))?;
@@ -94,22 +111,41 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
         }
         let ops = turns * u64::from(copies);
         work.prepare(ops)?;
-        let before = self.covariates.read();
         let start = self.clock.start();
         let done = work.run(turns, copies);
         let stop = self.clock.stop();
-        let after = self.covariates.read();
-        done?;
-        Ok(Sample {
+        let sample = Sample {
             arm: tag.arm,
             round: tag.round,
             batch: tag.batch,
             n: ops,
             ticks: stop.wrapping_sub(start) as i64,
-            cpu_ns: after.cpu_ns.saturating_sub(before.cpu_ns),
-            involuntary_switches: (after.involuntary_switches - before.involuntary_switches) as u32,
-            major_faults: (after.major_faults - before.major_faults) as u32,
+            ..Sample::default()
+        };
+        if quiet {
+            let (switched, cpu) = self.covariates.watched();
+            done?;
+            // A move to another CPU is a switch too; the first batch tells where the cell stands.
+            let home = *self.home.get_or_insert(cpu);
+            return Ok(Sample {
+                involuntary_switches: u32::from(switched),
+                migrated: cpu != home,
+                ..sample
+            });
+        }
+        let after = self.covariates.read();
+        done?;
+        let grown = |now: Option<u64>, then: Option<u64>| {
+            now.zip(then).map(|(now, then)| now.saturating_sub(then))
+        };
+        let switches = grown(after.involuntary_switches, before.involuntary_switches);
+        self.blind |= switches.is_none();
+        Ok(Sample {
+            cpu_ns: grown(after.cpu_ns, before.cpu_ns),
+            involuntary_switches: switches.unwrap_or(0) as u32,
+            major_faults: grown(after.major_faults, before.major_faults).unwrap_or(0) as u32,
             migrated: after.cpu != before.cpu,
+            ..sample
         })
     }
 
@@ -117,7 +153,7 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
     pub fn open_account(&mut self) -> Account {
         Account {
             raw_ns: self.clock.raw_ns(),
-            cpu_ns: self.covariates.read().cpu_ns,
+            cpu_ns: self.covariates.read().cpu_ns.unwrap_or(0),
             run_delay_ns: self.covariates.run_delay_ns(),
         }
     }
@@ -133,12 +169,13 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
         let delay = self.covariates.run_delay_ns();
         Disturbance {
             wall_ns: self.clock.raw_ns() - opened.raw_ns,
-            cpu_ns: self.covariates.read().cpu_ns.saturating_sub(opened.cpu_ns),
+            cpu_ns: self.covariates.read().cpu_ns.unwrap_or(0).saturating_sub(opened.cpu_ns),
             run_delay_ns: delay
                 .zip(opened.run_delay_ns)
                 .map(|(now, then)| now.saturating_sub(then)),
             steal_ticks: None,
             throttled_periods: None,
+            blind: self.blind,
         }
     }
 }
@@ -186,10 +223,13 @@ impl Cut {
 
 /// The batch length that suits a clock and a machine, in nanoseconds, and whether both could be
 /// suited: long against the clock's step, short against the time between interruptions.
+///
+/// A slope is taken over a group of batches of `copies`, and an interruption anywhere in the group
+/// spoils it: then it is the group that must be short against the interruptions.
 pub fn batch_length_ns(
     clock: &Calibration,
     interruptions_per_s: f64,
-    by_slope: bool,
+    copies: &[u32],
 ) -> (f64, bool) {
     /// What is aimed at where nothing else decides.
     const USUAL_NS: f64 = 50_000.0;
@@ -201,11 +241,14 @@ pub fn batch_length_ns(
     const QUANTA_PER_BATCH: f64 = 1_000.0;
     // So is what reading the clock adds to a batch; a slope takes that out, and only its spread
     // remains.
+    let by_slope = copies.len() > 1;
     let reads_per_batch = if by_slope { 50.0 } else { 1_000.0 };
+    let group =
+        copies.iter().sum::<u32>() as f64 / copies.iter().max().copied().unwrap_or(1) as f64;
     let shortest = (QUANTA_PER_BATCH * clock.ns(clock.quantum_ticks))
         .max(reads_per_batch * clock.ns(clock.inside_ticks));
     let longest = if interruptions_per_s > 0.0 {
-        LONGEST_NS.min(INTERRUPTIONS_PER_BATCH / interruptions_per_s * 1e9)
+        LONGEST_NS.min(INTERRUPTIONS_PER_BATCH / interruptions_per_s * 1e9 / group)
     } else {
         LONGEST_NS
     };

@@ -26,6 +26,9 @@ const UNROLLED: &[u32] = &[1, 2, 4, 8];
 /// The sizes of mode T: once and twice the bytes.
 const DOUBLED: &[u32] = &[1, 2];
 
+/// A reading this long is good enough for a plan: three of them twice would only take time.
+const LONG_ENOUGH_NS: f64 = 50_000_000.0;
+
 /// No batch has more turns, whatever the op seems to cost: 2^32 turns take a second.
 const MOST_TURNS: u64 = 1 << 32;
 
@@ -36,9 +39,9 @@ pub fn pilot<C: Clock, V: Covariates>(
     clock: &Calibration,
     interruptions_per_s: f64,
 ) -> Result<BatchPlan, AtOp> {
-    let length = |by_slope| batch_length_ns(clock, interruptions_per_s, by_slope);
+    let length = |copies: &[u32]| batch_length_ns(clock, interruptions_per_s, copies).0;
     let repeated = |mode: Mode, turns: u64, copies: &[u32]| {
-        let (batch_ns, coarse_clock) = length(mode.is_slope());
+        let (batch_ns, coarse_clock) = batch_length_ns(clock, interruptions_per_s, copies);
         let copies = copies.to_vec();
         BatchPlan { mode, turns, copies, groups: GROUPS, batch_ns, coarse_clock }
     };
@@ -54,17 +57,17 @@ pub fn pilot<C: Clock, V: Covariates>(
             Ok(shot(Mode::S, op_ns, shots(op_ns)))
         }
         Shape::Transfer => {
-            let half = length(true).0 / 2.0;
+            let half = length(DOUBLED) / 2.0;
             let byte_ns = turn_ns(collector, work, clock, half)?;
             Ok(repeated(Mode::T, turns(half, byte_ns), DOUBLED))
         }
         Shape::Repeat => {
-            let op_ns = turn_ns(collector, work, clock, length(false).0 / 2.0)?;
+            let op_ns = turn_ns(collector, work, clock, length(&[1]) / 2.0)?;
             Ok(if op_ns < UNROLLED_BELOW_NS {
                 let longest = f64::from(UNROLLED[UNROLLED.len() - 1]);
-                repeated(Mode::U, turns(length(true).0, op_ns * longest), UNROLLED)
+                repeated(Mode::U, turns(length(UNROLLED), op_ns * longest), UNROLLED)
             } else if op_ns < SINGLE_FROM_NS {
-                repeated(Mode::B, turns(length(false).0, op_ns), &[1])
+                repeated(Mode::B, turns(length(&[1]), op_ns), &[1])
             } else {
                 shot(Mode::S, op_ns, shots(op_ns))
             })
@@ -92,6 +95,9 @@ fn turn_ns<C: Clock, V: Covariates>(
             let stop = collector.clock.stop();
             let ticks = stop.wrapping_sub(start) as i64 as f64 - clock.inside_ticks;
             best = best.min(clock.ns(ticks));
+            if best >= LONG_ENOUGH_NS {
+                return Ok(best / turns as f64);
+            }
         }
         if best >= enough_ns || turns >= MOST_TURNS {
             if confirmed {

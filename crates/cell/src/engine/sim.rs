@@ -127,7 +127,7 @@ impl Machine {
 
     /// Clock and covariates of this machine.
     pub fn collector(&self) -> Collector<SimClock, SimCovariates> {
-        Collector { clock: self.clock(), covariates: self.covariates() }
+        Collector::new(self.clock(), self.covariates())
     }
 
     /// Its clock.
@@ -137,7 +137,7 @@ impl Machine {
 
     /// Its covariates.
     pub fn covariates(&self) -> SimCovariates {
-        SimCovariates(self.clone())
+        SimCovariates { machine: self.clone(), watched_from: 0 }
     }
 
     /// Work of this shape that costs what the truth says.
@@ -253,21 +253,33 @@ impl World {
 }
 
 /// The made-up account of the made-up kernel.
-pub struct SimCovariates(Machine);
+pub struct SimCovariates {
+    machine: Machine,
+    watched_from: u64,
+}
 
 impl Covariates for SimCovariates {
     fn read(&mut self) -> Reading {
-        let world = self.0.0.borrow();
+        let world = self.machine.0.borrow();
         Reading {
-            cpu_ns: world.cpu_ns as u64,
-            involuntary_switches: world.seen_preemptions,
-            major_faults: 0,
+            cpu_ns: Some(world.cpu_ns as u64),
+            involuntary_switches: Some(world.seen_preemptions),
+            major_faults: Some(0),
             cpu: 0,
         }
     }
 
+    fn watch(&mut self) -> bool {
+        self.watched_from = self.machine.0.borrow().seen_preemptions;
+        true
+    }
+
+    fn watched(&mut self) -> (bool, i32) {
+        (self.machine.0.borrow().seen_preemptions > self.watched_from, 0)
+    }
+
     fn run_delay_ns(&mut self) -> Option<u64> {
-        Some(self.0.0.borrow().waited_ns as u64)
+        Some(self.machine.0.borrow().waited_ns as u64)
     }
 }
 

@@ -26,7 +26,9 @@ const DONE: u8 = 1;
 /// The arms of a cell, each waiting for the token.
 pub struct Twins {
     arms: Vec<Arm>,
-    order: Seed,
+    order: Vec<usize>,
+    rounds: u32,
+    seed: Seed,
 }
 
 struct Arm {
@@ -62,14 +64,23 @@ impl Twins {
             })?;
             twins.push(Arm { pid, token, answer });
         }
-        Ok(Twins { arms: twins, order: Seed::new(seed) })
+        let order = (0..twins.len()).collect();
+        // Not the stream that cuts the batches.
+        let seed = Seed::new(Seed::new(seed).child());
+        Ok(Twins { arms: twins, order, rounds: 0, seed })
     }
 
     /// Lets every arm time one group, in an order that gives each arm each place equally often:
-    /// for two arms AB or BA at random, so that linear drift falls out.
+    /// two arms go ABBA or BAAB at random, so that linear drift falls out.
     pub fn round(&mut self) -> Result<(), Errno> {
-        let mut order: Vec<usize> = (0..self.arms.len()).collect();
-        self.order.shuffle(&mut order);
+        // A block of as many rounds as arms is a Latin square: each arm stands once in each place.
+        let turn = self.rounds as usize % self.arms.len();
+        if turn == 0 {
+            self.seed.shuffle(&mut self.order);
+        }
+        self.rounds += 1;
+        let mut order = self.order.clone();
+        order.rotate_left(turn);
         for index in order {
             let arm = &mut self.arms[index];
             arm.token.write_all(&[DONE])?;

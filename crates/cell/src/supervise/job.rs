@@ -25,7 +25,7 @@ use crate::sys::{Errno, affinity, process, signal, stack};
 /// Reads the job from standard input and does it; the answer goes to standard output.
 pub fn run() -> Result<(), Errno> {
     // The supervisor was our parent when this began; if it has ended, so do we.
-    process::die_with(std::os::unix::process::parent_id())?;
+    process::die_with(process::named_parent())?;
     signal::unblock_all();
     process::forbid_core_files();
     let mut wire = Wire::open()?;
@@ -145,8 +145,7 @@ impl Session<'_> {
     fn with<C: Clock>(mut self, clock: impl Fn() -> Result<C, Errno>) -> Result<Event, Event> {
         let id = self.id;
         let refuse = |error: Errno| failed(id, format!("open the clock: {error}"));
-        let collector =
-            || clock().map(|clock| Collector { clock, covariates: Kernel::of_this_thread() });
+        let collector = || clock().map(|clock| Collector::new(clock, Kernel::of_this_thread()));
         match &self.spec.task {
             Task::Pilot { interruptions_per_s } => {
                 let mut collector = collector().map_err(refuse)?;
@@ -166,9 +165,7 @@ impl Session<'_> {
             Task::Measure(plan) if (2..=3).contains(&self.spec.arms) => {
                 let mut main = collector().map_err(refuse)?;
                 self.twins(plan, &mut main, || {
-                    clock()
-                        .ok()
-                        .map(|clock| Collector { clock, covariates: Kernel::of_this_thread() })
+                    clock().ok().map(|clock| Collector::new(clock, Kernel::of_this_thread()))
                 })
             }
             Task::Measure(_) => {
@@ -209,8 +206,9 @@ impl Session<'_> {
         while let Some(Order::Go { batches, .. }) = self.next()? {
             self.room(plan, round + batches)?;
             if account.is_none() {
+                let before = self.snapshot();
                 collector.warm_up(self.work, plan).map_err(|error| failed_at(id, error))?;
-                account = Some((collector.open_account(), self.snapshot()));
+                account = Some((collector.open_account(), before));
             }
             for _ in 0..batches {
                 let tag = Tag { arm: 0, round, batch: next as u32 };
@@ -253,7 +251,6 @@ impl Session<'_> {
         self.ready()?;
         let mut round = 0;
         let before = self.snapshot();
-        let opened = main.open_account();
         while let Some(Order::Go { batches, .. }) = self.next()? {
             self.room(plan, round + batches)?;
             for _ in 0..batches {
@@ -261,9 +258,17 @@ impl Session<'_> {
                 round += 1;
             }
         }
-        let disturbance = self.whole(main.close_account(&opened), before);
         let slots = Slots { arms, copies: plan.copies.len() };
-        let samples = (0..slots.first(0, round)).filter_map(|at| table.get(at)).collect();
+        let samples: Vec<Sample> =
+            (0..slots.first(0, round)).filter_map(|at| table.get(at)).collect();
+        // The parent has only waited: the account is the arms', as far as their samples tell.
+        let wall: f64 = samples.iter().map(|sample| self.spec.clock.ns(sample.ticks as f64)).sum();
+        let account = Disturbance {
+            wall_ns: wall as u64,
+            cpu_ns: samples.iter().filter_map(|sample| sample.cpu_ns).sum(),
+            ..Disturbance::default()
+        };
+        let disturbance = self.whole(account, before);
         Ok(Event::Sampled { id, samples, disturbance })
     }
 
@@ -302,19 +307,32 @@ pub(super) fn counted(id: u64, spec: &CellSpec) -> Result<(), Event> {
     count::counted(&mut work, warm_ops, ops).map_err(|error| failed_at(id, error))
 }
 
-/// Spins on every CPU at once, one thread each; a CPU that cannot be had is left out.
+/// Spins on every CPU at once, one thread each; a CPU that cannot be had is left out. Without CPUs
+/// it spins wherever the scheduler has put it.
 fn probe_all(cpus: &[u32], spin_ms: u64, clock: ClockKind) -> Vec<CpuProbe> {
+    let look = |cpu: u32| match clock {
+        ClockKind::Tsc => probe_one(&mut Tsc, cpu, spin_ms),
+        ClockKind::Vdso => probe_one(&mut Vdso::find().ok()?, cpu, spin_ms),
+        _ => probe_one(&mut Syscall, cpu, spin_ms),
+    };
+    if cpus.is_empty() {
+        return look(affinity::current_cpu().max(0) as u32).into_iter().collect();
+    }
     let spin = |cpu: u32| {
         affinity::pin(cpu).ok()?;
-        match clock {
-            ClockKind::Tsc => Some(probe_one(&mut Tsc, cpu, spin_ms)?),
-            ClockKind::Vdso => probe_one(&mut Vdso::find().ok()?, cpu, spin_ms),
-            _ => probe_one(&mut Syscall, cpu, spin_ms),
-        }
+        look(cpu)
     };
     std::thread::scope(|scope| {
-        let threads: Vec<_> = cpus.iter().map(|&cpu| scope.spawn(move || spin(cpu))).collect();
-        threads.into_iter().filter_map(|thread| thread.join().ok().flatten()).collect()
+        let started = |&cpu: &u32| {
+            std::thread::Builder::new().spawn_scoped(scope, move || spin(cpu)).map_err(|_| cpu)
+        };
+        let started: Vec<_> = cpus.iter().map(started).collect();
+        let probes = started.into_iter().filter_map(|started| match started {
+            Ok(thread) => thread.join().ok().flatten(),
+            // No room for threads (RLIMIT_NPROC): one after the other.
+            Err(cpu) => spin(cpu),
+        });
+        probes.collect()
     })
 }
 

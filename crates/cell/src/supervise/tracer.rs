@@ -37,7 +37,7 @@ pub(super) fn count(id: u64, spec: &CellSpec) -> Answer {
 
 /// The traced copy: asks for its tracer, then runs the case's ops between two marks.
 pub fn run_traced() -> Result<(), Errno> {
-    process::die_with(std::os::unix::process::parent_id())?;
+    process::die_with(process::named_parent())?;
     let mut wire = Wire::open()?;
     let Some(Order::Count { id, spec }) = wire.order()? else {
         return Err(Errno::EINVAL);
@@ -52,6 +52,7 @@ pub fn run_traced() -> Result<(), Errno> {
 fn follow(id: u64, spec: &CellSpec) -> Result<(Calls, Vec<u8>), Errno> {
     let mut copy = Command::new(process::own_program())
         .arg("traced")
+        .arg(std::process::id().to_string())
         .env_clear()
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -87,9 +88,13 @@ fn follow(id: u64, spec: &CellSpec) -> Result<(Calls, Vec<u8>), Errno> {
             }
         }
     }
+    for &task in &calls.tasks {
+        process::kill(task);
+    }
     let mut words = Vec::new();
     if let Some(output) = copy.stdout.take() {
-        // Its own words are one short line; a peer that still holds the pipe is not waited for.
+        // Its own words are one short line. Whoever else may hold the pipe has been killed, or the
+        // end of it would never come.
         output.take(64 << 10).read_to_end(&mut words)?;
     }
     Ok((calls, words))
@@ -101,7 +106,7 @@ struct Calls {
     between_marks: bool,
     ended_by_mark: bool,
     peers: BTreeSet<u32>,
-    seen: BTreeSet<u32>,
+    tasks: BTreeSet<u32>,
     own: BTreeMap<u64, u64>,
     peer: BTreeMap<u64, u64>,
     ended: Option<Ended>,
@@ -114,7 +119,7 @@ impl Calls {
             between_marks: false,
             ended_by_mark: false,
             peers: BTreeSet::new(),
-            seen: BTreeSet::new(),
+            tasks: BTreeSet::new(),
             own: BTreeMap::new(),
             peer: BTreeMap::new(),
             ended: None,
@@ -122,17 +127,17 @@ impl Calls {
     }
 
     fn saw(&mut self, task: u32, stop: Stop) {
-        if task != self.copy && !self.between_marks {
-            self.seen.insert(task);
+        if let Stop::Made(made) = stop {
+            self.tasks.insert(made);
+            if !self.between_marks {
+                // Whoever stands beside the copy when the ops begin is its peer.
+                self.peers.insert(made);
+            }
         }
         let Stop::Entry { call, args } = stop else { return };
         if task == self.copy && call == libc::SYS_prctl as u64 && args[0] == MARK {
             match args[1] {
-                // Whoever stands beside the copy now is its peer; whoever comes later is its doing.
-                BEGIN => {
-                    self.between_marks = true;
-                    self.peers = std::mem::take(&mut self.seen);
-                }
+                BEGIN => self.between_marks = true,
                 END => {
                     self.between_marks = false;
                     self.ended_by_mark = true;

@@ -49,8 +49,12 @@ impl Undo {
     /// Ends what has left its group but came back to us as an orphan.
     fn end_strays(&self) {
         for _ in 0..100 {
+            // An orphan that came back to us may still be of another job's group.
+            let belongs = |pid: &u32| {
+                process::group_of(*pid).is_some_and(|group| self.groups.contains(&group))
+            };
             let strays: Vec<u32> =
-                process::children().into_iter().filter(|pid| !self.groups.contains(pid)).collect();
+                process::children().into_iter().filter(|pid| !belongs(pid)).collect();
             if strays.is_empty() {
                 return;
             }

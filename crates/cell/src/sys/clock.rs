@@ -50,8 +50,8 @@ pub fn raw_ns() -> u64 {
 }
 
 /// CPU time of the calling thread, in nanoseconds.
-pub fn thread_cpu_ns() -> u64 {
-    gettime(ClockId(libc::CLOCK_THREAD_CPUTIME_ID)).unwrap_or(0)
+pub fn thread_cpu_ns() -> Result<u64, Errno> {
+    gettime(ClockId(libc::CLOCK_THREAD_CPUTIME_ID))
 }
 
 /// The length of the kernel's tick: the step of the coarse clocks. No file tells it.

@@ -18,6 +18,7 @@ pub mod opaque;
 pub mod poll;
 pub mod procedure;
 pub mod process;
+pub mod rseq;
 pub mod signal;
 pub mod stack;
 pub mod syscall;

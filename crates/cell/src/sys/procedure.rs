@@ -1,40 +1,31 @@
-//! Functions to call, of which the compiler knows nothing.
+//! A function to call, of which the compiler knows nothing.
 
-mod callee {
-    // SAFETY: each of them (see arch/) reads at most its first argument and writes the register of
-    // the result; nothing else is touched.
-    unsafe extern "C" {
-        pub(super) safe fn oscost_callee0() -> u64;
-        pub(super) safe fn oscost_callee1(_: u64) -> u64;
-        pub(super) safe fn oscost_callee2(_: u64, _: u64) -> u64;
-        pub(super) safe fn oscost_callee3(_: u64, _: u64, _: u64) -> u64;
-        pub(super) safe fn oscost_callee4(_: u64, _: u64, _: u64, _: u64) -> u64;
-        pub(super) safe fn oscost_callee5(_: u64, _: u64, _: u64, _: u64, _: u64) -> u64;
-        pub(super) safe fn oscost_callee6(_: u64, _: u64, _: u64, _: u64, _: u64, _: u64) -> u64;
-        pub(super) safe fn oscost_callee7(
-            _: u64,
-            _: u64,
-            _: u64,
-            _: u64,
-            _: u64,
-            _: u64,
-            _: u64,
-        ) -> u64;
-    }
+use super::arch;
+use super::opaque::keep;
+
+/// Calls a function with `ARGS` integer arguments (0 to 7) that wait for nothing.
+#[inline(always)]
+pub fn call<const ARGS: usize>() {
+    keep(arch::call::<ARGS, false>(0));
 }
 
-/// Calls a function with the first `ARGS` of `args` (0 to 7), each where the C calling convention
-/// wants it, and hands back what it returns: its first argument.
+/// Calls it with the result of the last call as its first argument, and hands back its result: that
+/// argument and one.
 #[inline(always)]
-pub fn call<const ARGS: usize>([a, b, c, d, e, f, g]: [u64; 7]) -> u64 {
-    match ARGS {
-        0 => callee::oscost_callee0(),
-        1 => callee::oscost_callee1(a),
-        2 => callee::oscost_callee2(a, b),
-        3 => callee::oscost_callee3(a, b, c),
-        4 => callee::oscost_callee4(a, b, c, d),
-        5 => callee::oscost_callee5(a, b, c, d, e),
-        6 => callee::oscost_callee6(a, b, c, d, e, f),
-        _ => callee::oscost_callee7(a, b, c, d, e, f, g),
+#[must_use]
+pub fn call_after<const ARGS: usize>(last: u64) -> u64 {
+    arch::call::<ARGS, true>(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_callee_hands_back_its_first_argument_and_one() {
+        assert_eq!(call_after::<1>(41), 42);
+        assert_eq!(call_after::<7>(41), 42);
+        assert_eq!(arch::call::<1, false>(99), 2);
+        assert_eq!(arch::call::<7, false>(99), 2);
     }
 }

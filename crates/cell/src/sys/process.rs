@@ -26,6 +26,18 @@ pub fn die_with(parent: u32) -> Result<(), Errno> {
     if unsafe { libc::getppid() } as u32 == parent { Ok(()) } else { Err(Errno(libc::ESRCH)) }
 }
 
+/// Who started this process, as its command line says: `job PID`. What getppid(2) says may be
+/// somebody else already.
+pub fn named_parent() -> u32 {
+    std::env::args().nth(2).and_then(|pid| pid.parse().ok()).unwrap_or(0)
+}
+
+/// The group of a process; `None` when it is gone.
+pub fn group_of(pid: u32) -> Option<u32> {
+    // SAFETY: plain numbers.
+    Errno::check(unsafe { libc::getpgid(pid as i32) }).ok().map(|group| group as u32)
+}
+
 /// Kills every process of a group; that there is none left is no error.
 pub fn kill_group(group: u32) {
     // SAFETY: plain numbers; 0 and 1 would be our own group and everybody's.

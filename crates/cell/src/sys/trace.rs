@@ -16,7 +16,9 @@ pub enum Stop {
     Exit,
     /// A signal is about to reach it.
     Signal(i32),
-    /// A new task, an exec, or a stop that is none of ours.
+    /// It has made a new task.
+    Made(u32),
+    /// A new task's first stop, an exec, or a stop that is none of ours.
     Other,
     /// It is gone.
     Gone(super::process::Ended),
@@ -76,6 +78,20 @@ pub fn next() -> Result<(u32, Stop), Errno> {
         Stop::Gone(super::process::Ended::Killed(libc::WTERMSIG(status)))
     } else if libc::WSTOPSIG(status) == libc::SIGTRAP | 0x80 {
         system_call(pid)?
+    } else if [libc::PTRACE_EVENT_FORK, libc::PTRACE_EVENT_VFORK, libc::PTRACE_EVENT_CLONE]
+        .contains(&(status >> 16))
+    {
+        let mut made: libc::c_ulong = 0;
+        // SAFETY: one number is written, which is there.
+        Errno::check(unsafe {
+            libc::ptrace(
+                libc::PTRACE_GETEVENTMSG,
+                pid,
+                std::ptr::null_mut::<libc::c_void>(),
+                &raw mut made,
+            )
+        })?;
+        Stop::Made(made as u32)
     } else if status >> 16 != 0 || libc::WSTOPSIG(status) == libc::SIGTRAP {
         Stop::Other
     } else if libc::WSTOPSIG(status) == libc::SIGSTOP {

@@ -1,5 +1,7 @@
 //! What the kernel has charged the calling thread so far.
 
+use super::Errno;
+
 /// Counters of the calling thread that are cheap to read.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ThreadUsage {
@@ -9,17 +11,16 @@ pub struct ThreadUsage {
     pub major_faults: u64,
 }
 
-/// getrusage(RUSAGE_THREAD).
-pub fn thread() -> ThreadUsage {
-    // SAFETY: all-zero bits are a valid rusage, and the call fills it in; it cannot fail with these
-    // arguments.
+/// getrusage(RUSAGE_THREAD); a sandbox may refuse it.
+pub fn thread() -> Result<ThreadUsage, Errno> {
+    // SAFETY: all-zero bits are a valid rusage, and the call fills it in.
     let usage = unsafe {
         let mut usage: libc::rusage = std::mem::zeroed();
-        libc::getrusage(libc::RUSAGE_THREAD, &raw mut usage);
+        Errno::check(libc::getrusage(libc::RUSAGE_THREAD, &raw mut usage))?;
         usage
     };
-    ThreadUsage {
+    Ok(ThreadUsage {
         involuntary_switches: usage.ru_nivcsw as u64,
         major_faults: usage.ru_majflt as u64,
-    }
+    })
 }

@@ -22,9 +22,8 @@ impl Output {
     /// Writes data; a reader that has gone away shows as an error (see [`is_broken_pipe`]).
     pub(super) fn write(&mut self, text: &str) -> anyhow::Result<()> {
         let mut out = self.0.lock();
-        out.write_all(text.as_bytes())?;
-        out.flush()?;
-        Ok(())
+        let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+        written.context("cannot write to standard output")
     }
 }
 

@@ -118,7 +118,7 @@ impl Arguments {
 pub(super) fn run(arguments: Arguments, output: &mut Output) -> anyhow::Result<Done> {
     let place = Place::parse(&arguments.at).map_err(|error| UsageError(error.to_string()))?;
     if let Some(treatment) = place.treatments.first() {
-        let hint = "this version measures untreated processes only";
+        let hint = "this version reaches `local` only, and measures untreated processes";
         return Err(UsageError(format!("cannot treat with `{treatment}`\n  hint: {hint}")).into());
     }
     let program = CellProgram::find()?;
@@ -196,8 +196,9 @@ fn measure(
         keeper.forget();
         return ended.map(|_| Done::Interrupted).map_err(Into::into);
     }
-    show(arguments, &record, output)?;
+    let shown = show(arguments, &record, output);
     keeper.say_where();
+    shown?;
     Ok(match ended? {
         Finish::Interrupted => Done::Interrupted,
         Finish::Done if any_failed(&record) => Done::WithFailures,
@@ -263,13 +264,15 @@ fn tool(hello: &Hello) -> Tool {
 
 fn show(arguments: &Arguments, record: &Record, output: &mut Output) -> anyhow::Result<()> {
     let target = arguments.json.as_deref().map(Target::of);
-    if let Some(target) = &target {
-        target.write(&report::json::record(record)?, output)?;
-    }
+    let written = match &target {
+        Some(target) => target.write(&report::json::record(record)?, output),
+        None => Ok(()),
+    };
     if target != Some(Target::Stdout) {
         output.write(&report::table::table(record))?;
     }
-    Ok(())
+    // A file that cannot be written does not cost the table.
+    written
 }
 
 /// Whether a case that was asked for could not be measured although its place offers all it needs.

@@ -35,6 +35,9 @@ pub struct CellValue {
     pub samples: usize,
     /// Ops in a sample, the median.
     pub ops_per_sample: u64,
+    /// In mode U and T the slopes between neighbouring sizes, the median of each: where they differ,
+    /// the points lie on no line, and one slope does not say it all.
+    pub segments: Vec<f64>,
     /// The medians of its first and its last third.
     pub thirds: Option<(f64, f64)>,
     /// The values of its clean batches, in the case's unit; in mode S and C these are ops.
@@ -56,6 +59,8 @@ pub struct Reading<'a> {
 
 /// One batch, or in mode U and T one group of batches: a value and what disturbed it.
 struct Batch {
+    /// In mode U and T, the slopes between neighbouring sizes.
+    segments: Vec<f64>,
     value: Option<f64>,
     raw: f64,
     disturbed: Option<&'static str>,
@@ -80,7 +85,15 @@ pub fn cell_value(samples: &[Sample], arm: u8, how: Reading<'_>) -> CellValue {
     let enough =
         clean.len() >= BATCHES_NEEDED && clean.len() as f64 >= SHARE_NEEDED * batches.len() as f64;
     let unit = |ns: f64| in_unit(ns, how.unit);
-    let raw: Vec<f64> = batches.iter().map(|batch| batch.raw).collect();
+    let undisturbed = || batches.iter().filter(|batch| batch.disturbed.is_none());
+    let raw: Vec<f64> = undisturbed().map(|batch| batch.raw).collect();
+    let segments = (0..how.plan.copies.len().saturating_sub(1))
+        .filter(|_| how.plan.mode.is_slope())
+        .filter_map(|at| {
+            let slopes: Vec<f64> =
+                undisturbed().filter_map(|batch| batch.segments.get(at).copied()).collect();
+            unit(middle(&slopes)?)
+        });
     let counts: Vec<f64> = samples.iter().map(|sample| sample.n as f64).collect();
     let shortest = samples.iter().map(|sample| sample.n).min().filter(|&n| n > 0);
     let per_batch = if how.plan.mode.is_slope() { how.plan.copies.len() } else { 1 };
@@ -94,6 +107,7 @@ pub fn cell_value(samples: &[Sample], arm: u8, how: Reading<'_>) -> CellValue {
         rejected,
         samples: clean.len() * per_batch,
         ops_per_sample: middle(&counts).unwrap_or(0.0) as u64,
+        segments: segments.collect(),
         thirds: thirds(&clean).and_then(|(first, last)| unit(first).zip(unit(last))),
         clean: clean.iter().copied().filter_map(unit).collect(),
     }
@@ -135,6 +149,7 @@ fn batches(samples: &[&Sample], how: Reading<'_>) -> Vec<Batch> {
         return samples
             .iter()
             .map(|sample| Batch {
+                segments: Vec::new(),
                 value: Some(ns(sample, subtract)),
                 raw: ns(sample, 0.0),
                 disturbed: disturbed(sample, how),
@@ -146,7 +161,14 @@ fn batches(samples: &[&Sample], how: Reading<'_>) -> Vec<Batch> {
         .map(|group| {
             let points = group.iter().map(|sample| (sample.n as f64, sample.ticks as f64));
             let shortest = group.iter().min_by_key(|sample| sample.n);
+            let mut ascending: Vec<&Sample> = group.to_vec();
+            ascending.sort_by_key(|sample| sample.n);
+            let segments = ascending.windows(2).map(|pair| {
+                let ticks = (pair[1].ticks - pair[0].ticks) as f64;
+                how.clock.ns(ticks) / (pair[1].n - pair[0].n) as f64
+            });
             Batch {
+                segments: segments.collect(),
                 value: line::slope(points).map(|ticks| how.clock.ns(ticks)),
                 raw: shortest.map_or(f64::NAN, |sample| ns(sample, 0.0)),
                 disturbed: group.iter().find_map(|sample| disturbed(sample, how)),
@@ -176,7 +198,7 @@ fn disturbed(sample: &Sample, how: Reading<'_>) -> Option<&'static str> {
     }
     if how.plan.mode == Mode::S && how.clock.kind != ClockKind::Instructions {
         let wall = how.clock.ns(sample.ticks as f64);
-        let lost = wall - sample.cpu_ns as f64;
+        let lost = sample.cpu_ns.map_or(0.0, |cpu_ns| wall - cpu_ns as f64);
         if lost > LOST_NS && lost > LOST_SHARE * wall {
             return Some("lost-time");
         }
@@ -229,7 +251,7 @@ mod tests {
     }
 
     fn sample(round: u32, n: u64, ticks: i64) -> Sample {
-        Sample { round, batch: round, n, ticks, cpu_ns: u64::MAX, ..Sample::default() }
+        Sample { round, batch: round, n, ticks, cpu_ns: None, ..Sample::default() }
     }
 
     #[test]

@@ -31,21 +31,22 @@ pub(super) fn conditions(
     cpu: Option<u32>,
     tracers: &[String],
 ) -> Conditions {
-    let disturbances: Vec<Disturbance> = rows
+    let disturbances: Vec<(Disturbance, bool)> = rows
         .iter()
-        .flat_map(|row| &row.cells)
-        .filter_map(|cell| match &cell.outcome {
-            CellOutcome::Sampled { disturbance, .. } => Some(*disturbance),
+        .flat_map(|row| row.cells.iter().map(|cell| (cell, row.planned.definition.switches)))
+        .filter_map(|(cell, switches)| match &cell.outcome {
+            CellOutcome::Sampled { disturbance, .. } => Some((*disturbance, switches)),
             CellOutcome::Lost { .. } => None,
         })
         .collect();
-    let wall: f64 = disturbances.iter().map(|d| d.wall_ns as f64).sum();
-    let share = |of: &dyn Fn(&Disturbance) -> Option<f64>| {
+    let wall: f64 = disturbances.iter().map(|(d, _)| d.wall_ns as f64).sum();
+    let share = |of: &dyn Fn(&(Disturbance, bool)) -> Option<f64>| {
         let parts: Vec<f64> = disturbances.iter().filter_map(of).collect();
         (wall > 0.0 && !parts.is_empty()).then(|| 100.0 * parts.iter().sum::<f64>() / wall)
     };
-    let lost_pct = share(&|d| d.lost_pct().map(|pct| pct / 100.0 * d.wall_ns as f64));
-    let steal_pct = share(&|d| d.steal_ticks.map(|ticks| ticks as f64 * USER_HZ_TICK_NS));
+    let lost_pct =
+        share(&|(d, switches)| d.lost_pct(*switches).map(|pct| pct / 100.0 * d.wall_ns as f64));
+    let steal_pct = share(&|(d, _)| d.steal_ticks.map(|ticks| ticks as f64 * USER_HZ_TICK_NS));
     let anchors = anchors(rows, clock);
     let mut flags = Vec::new();
     let moved = anchors.before.iter().any(|(case, before)| {
@@ -55,8 +56,11 @@ pub(super) fn conditions(
     if moved {
         flags.push("BASELINE_MOVED".to_owned());
     }
-    if disturbances.iter().any(|d| d.throttled_periods.is_some_and(|periods| periods > 0)) {
+    if disturbances.iter().any(|(d, _)| d.throttled_periods.is_some_and(|periods| periods > 0)) {
         flags.push("THROTTLED".to_owned());
+    }
+    if cpu.is_none() && !probe.is_empty() {
+        flags.push("UNPINNED".to_owned());
     }
     if !tracers.is_empty() {
         flags.push("TRACED".to_owned());
@@ -124,7 +128,11 @@ fn anchors(rows: &[RowState], clock: Option<&Calibration>) -> Anchors {
 }
 
 /// The clock's rate over the whole run, the bound on its error in parts per million, and whether
-/// the rates at the start and at the end contradict each other.
+/// its calibrations contradict each other.
+///
+/// The long baseline from the first calibration to the last gives the rate; the short ones at
+/// either end must agree with it. A counter that jumped meanwhile (a live migration, a suspend)
+/// leaves the short rates alone and spoils the long one: then the first short rate is used.
 pub(super) fn rate(
     calibrations: &[(Calibration, ClockSync)],
 ) -> Option<(Calibration, Option<f64>, bool)> {
@@ -132,17 +140,60 @@ pub(super) fn rate(
     let Some((last, ended)) = calibrations.get(1..).and_then(<[_]>::last) else {
         return Some((*first, None, false));
     };
-    let moved = 1e6 * (last.ticks_per_ns / first.ticks_per_ns - 1.0).abs() > RATE_MOVED_PPM;
-    match begun.ticks_per_ns(ended) {
-        Some(ticks_per_ns) => {
-            let error = 1e6 * begun.rate_error(ended);
-            Some((Calibration { ticks_per_ns, ..*first }, Some(error), moved))
-        }
-        None => Some((*first, None, true)),
+    let Some(long) = begun.ticks_per_ns(ended) else {
+        return Some((*first, None, true));
+    };
+    let error_ppm = 1e6 * begun.rate_error(ended);
+    let apart = |short: f64| 1e6 * (short / long - 1.0).abs();
+    let allowed = RATE_MOVED_PPM + error_ppm;
+    if apart(first.ticks_per_ns) > allowed || apart(last.ticks_per_ns) > allowed {
+        return Some((*first, None, true));
     }
+    Some((Calibration { ticks_per_ns: long, ..*first }, Some(error_ppm), false))
 }
 
 /// Whether a class is the worst one.
 pub(super) fn is_hostile(conditions: &Conditions) -> bool {
     conditions.class.as_deref() == Some("hostile")
+}
+
+#[cfg(test)]
+mod tests {
+    use oscost_model::clock::ClockKind;
+
+    use super::*;
+
+    fn calibration(ticks_per_ns: f64) -> Calibration {
+        Calibration {
+            kind: ClockKind::Tsc,
+            ticks_per_ns,
+            quantum_ticks: 26.0,
+            inside_ticks: 50.0,
+            pair_ticks: 90.0,
+        }
+    }
+
+    fn sync(raw_ns: u64, ticks: u64) -> ClockSync {
+        ClockSync { ticks, raw_ns, width_ticks: 100 }
+    }
+
+    #[test]
+    fn a_steady_clock_has_the_rate_of_the_long_baseline() {
+        let calibrations = [
+            (calibration(2.500_001), sync(0, 0)),
+            (calibration(2.499_999), sync(2_000_000_000, 5_000_000_000)),
+        ];
+        let (clock, error_ppm, moved) = rate(&calibrations).unwrap();
+        assert_eq!((clock.ticks_per_ns, moved), (2.5, false));
+        assert!(error_ppm.unwrap() < 0.1);
+    }
+
+    #[test]
+    fn a_counter_that_jumped_is_flagged_and_its_long_baseline_is_not_used() {
+        let jumped = 5_000_000_000 + 2_500_000_000;
+        let calibrations =
+            [(calibration(2.5), sync(0, 0)), (calibration(2.5), sync(2_000_000_000, jumped))];
+        let (clock, error_ppm, moved) = rate(&calibrations).unwrap();
+        assert_eq!((clock.ticks_per_ns, error_ppm, moved), (2.5, None, true));
+    }
 }

@@ -111,7 +111,9 @@ impl RowState {
             disturbed: self.disturbed(&values, &cells),
             repetitions: cells
                 .iter()
-                .map(|(entry, read)| repetition(entry, read.as_ref(), shared.samples))
+                .map(|(entry, read)| {
+                    repetition(entry, read.as_ref(), (shared.samples, definition.switches))
+                })
                 .collect(),
             estimate: case.map(|case| {
                 let converged = self.converged.unwrap_or(false);
@@ -146,6 +148,18 @@ impl RowState {
         }
     }
 
+    /// Whether switches could not be counted in a cell of it.
+    fn is_blind(&self) -> bool {
+        self.cells.iter().any(|cell| {
+            matches!(cell.outcome, CellOutcome::Sampled { disturbance, .. } if disturbance.blind)
+        })
+    }
+
+    /// Whether a cell of it brought nothing.
+    fn lost_cells(&self) -> bool {
+        self.cells.iter().any(|cell| matches!(cell.outcome, CellOutcome::Lost { .. }))
+    }
+
     fn calls(&self) -> Option<Calls> {
         let count = self.count.as_ref()?;
         let surprises = count.surprises(&self.planned.definition.calls, &self.planned.case.point);
@@ -178,7 +192,9 @@ impl RowState {
         let lost: Vec<f64> = cells
             .iter()
             .filter_map(|(_, read)| {
-                read.as_ref().and_then(|(_, disturbance)| disturbance.lost_pct())
+                read.as_ref().and_then(|(_, disturbance)| {
+                    disturbance.lost_pct(self.planned.definition.switches)
+                })
             })
             .collect();
         Disturbed {
@@ -209,6 +225,8 @@ impl RowState {
         flag("ANCHOR", !self.planned.asked);
         flag("CALLS_UNEXPECTED", calls.is_some_and(|calls| !calls.expected));
         flag("CALLS_UNCOUNTED", self.not_counted.is_some());
+        flag("REJECTION_BLIND", self.is_blind());
+        flag("CELL_LOST", self.lost_cells() && self.given_up.is_none());
         flag("COARSE_CLOCK", self.plan.as_ref().is_some_and(|plan| plan.coarse_clock));
         let Some(case) = case else { return flags };
         let estimate = &case.estimate;
@@ -222,6 +240,7 @@ impl RowState {
             let all = median_of(values, |value| value.value_all);
             flag("REJECT_MATTERS", all.is_some_and(|all| (all - median).abs() > 2.0 * half));
         }
+        flag("NOT_A_LINE", bends(values, case));
         flag("DRIFT", drifts(values, shared.nominal));
         let batches = median_of(values, |value| Some(value.batches as f64)).unwrap_or(1.0);
         let expected = estimate.sd_within.map(|within| within / batches.max(1.0).sqrt());
@@ -238,6 +257,21 @@ impl RowState {
 
 fn median_of(values: &[CellValue], of: impl Fn(&CellValue) -> Option<f64>) -> Option<f64> {
     order::median(&order::sorted(&values.iter().filter_map(of).collect::<Vec<_>>()))
+}
+
+/// Whether the slopes between neighbouring sizes contradict each other: by more than the interval
+/// is wide, and by more than 3 %.
+fn bends(values: &[CellValue], case: &CaseEstimate) -> bool {
+    const ALLOWED: f64 = 0.03;
+    let Some(interval) = case.interval else { return false };
+    let most = values.iter().map(|value| value.segments.len()).max().unwrap_or(0);
+    let slopes: Vec<f64> = (0..most)
+        .filter_map(|at| median_of(values, |value| value.segments.get(at).copied()))
+        .collect();
+    let sorted = order::sorted(&slopes);
+    let (Some(low), Some(high)) = (sorted.first(), sorted.last()) else { return false };
+    high - low > 2.0 * interval.half_width()
+        && high - low > ALLOWED * case.estimate.raw_median.abs()
 }
 
 /// The half-sample mode as a witness: it lies elsewhere where values are lopsided or in two heaps.
@@ -265,7 +299,7 @@ fn drifts(values: &[CellValue], nominal: Nominal) -> bool {
 fn repetition(
     entry: &CellEntry,
     read: Option<&(CellValue, Disturbance)>,
-    with_samples: bool,
+    (with_samples, switches): (bool, bool),
 ) -> Repetition {
     let round = match entry.phase {
         Phase::Round(round) | Phase::Trial(round) => round,
@@ -289,7 +323,7 @@ fn repetition(
         value_all: value.and_then(|value| value.value_all),
         batches: value.map_or(0, |value| value.batches as u32),
         rejected: value.map(|value| value.rejected.clone()).unwrap_or_default(),
-        lost_pct: read.and_then(|(_, disturbance)| disturbance.lost_pct()),
+        lost_pct: read.and_then(|(_, disturbance)| disturbance.lost_pct(switches)),
         reason: lost.or_else(too_few),
         samples: with_samples.then(|| samples.to_vec()),
     }

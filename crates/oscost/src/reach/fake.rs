@@ -142,7 +142,7 @@ impl FakeSession {
                     batch: round,
                     n: plan.turns,
                     ticks,
-                    cpu_ns: ticks as u64,
+                    cpu_ns: Some(ticks as u64),
                     involuntary_switches: preempted,
                     ..Sample::default()
                 }

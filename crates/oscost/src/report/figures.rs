@@ -33,7 +33,8 @@ impl Style {
             shown if shown >= 100.0 => 1,
             shown if shown >= 10.0 => 2,
             shown if shown >= 0.1 || shown == 0.0 => 3,
-            tiny => (1 - tiny.log10().floor() as i32).clamp(3, 9) as usize,
+            // Below a tenth there is one digit that counts: such figures are bounds.
+            tiny => (-tiny.log10().floor() as i32).clamp(3, 9) as usize,
         };
         Self { factor, name, decimals }
     }
@@ -63,7 +64,7 @@ mod tests {
         let shown = |value: f64| Style::of(value, Unit::NsPerOp).with_unit(value);
         assert_eq!(shown(127.5104), "127.5 ns");
         assert_eq!(shown(2_105.77), "2.106 us");
-        assert_eq!(shown(0.000_061_4), "0.000061 ns");
+        assert_eq!(shown(0.000_061_4), "0.00006 ns");
         assert_eq!(shown(0.0), "0.000 ns");
         assert_eq!(shown(-0.25), "-0.250 ns");
         assert_eq!(shown(23.1658), "23.17 ns");

@@ -13,6 +13,11 @@ pub fn of_row(flag: &str) -> &'static str {
         }
         "SKEWED" => "most repetitions lie elsewhere than the median: lopsided, or two heaps",
         "REJECT_MATTERS" => "with the disturbed batches the figure would be another",
+        "NOT_A_LINE" => {
+            "twice the copies do not take twice the time: one figure does not say it all"
+        }
+        "REJECTION_BLIND" => "switches could not be counted here: nothing was rejected for them",
+        "CELL_LOST" => "a cell crashed or hung once; it was measured again",
         "DRIFT" => "it had not settled: the end of a cell differs from its beginning by over 1 %",
         "PROCESSES_DIFFER" => {
             "processes differ by far more than batches within one: layout, memory, luck"
@@ -33,6 +38,7 @@ pub fn of_run(flag: &str) -> &'static str {
         }
         "CLOCK_DRIFTED" => "the clock's rate changed during the run: do not trust any figure of it",
         "THROTTLED" => "the control group's CPU quota stopped cells while they were timing",
+        "UNPINNED" => "cells could not be pinned to a CPU: figures of several CPUs are mixed",
         "TRACED" => "something that slows every system call was attached",
         _ => "unknown to this version",
     }

@@ -1,13 +1,16 @@
 //! Records and schemas as JSON.
 
 use oscost_model::record::Record;
+use schemars::generate::SchemaSettings;
 
 /// A record, indented, with a line end.
 pub fn record(record: &Record) -> Result<String, serde_json::Error> {
     serde_json::to_string_pretty(record).map(|text| text + "\n")
 }
 
-/// The JSON Schema of a record.
+/// The JSON Schema of a record as it is written: every key is there, null where nothing is known.
 pub fn schema() -> Result<String, serde_json::Error> {
-    serde_json::to_string_pretty(&schemars::schema_for!(Record)).map(|text| text + "\n")
+    let settings = SchemaSettings::draft2020_12().for_serialize();
+    let schema = settings.into_generator().into_root_schema_for::<Record>();
+    serde_json::to_string_pretty(&schema).map(|text| text + "\n")
 }

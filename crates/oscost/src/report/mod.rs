@@ -12,10 +12,12 @@ pub mod progress;
 pub mod runs;
 pub mod table;
 
-/// Text from outside as it may stand on a terminal: without control characters, and bounded.
+/// Text from outside as it may stand on a terminal: bounded, and without control characters; those
+/// that part words become spaces.
 pub fn plain(text: &str) -> String {
     const LONGEST: usize = 400;
-    let shown: String = text.chars().filter(|c| !c.is_control()).take(LONGEST).collect();
+    let parted = text.chars().map(|c| if matches!(c, '\n' | '\r' | '\t') { ' ' } else { c });
+    let shown: String = parted.filter(|c| !c.is_control()).take(LONGEST).collect();
     if text.chars().count() > LONGEST { format!("{shown}...") } else { shown }
 }
 

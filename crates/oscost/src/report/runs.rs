@@ -35,7 +35,7 @@ pub fn list(lines: &[Line]) -> String {
         let when = line.started.get(..16).unwrap_or(&line.started).replace('T', " ");
         let id = line.id.get(..short).unwrap_or(&line.id);
         let text: String =
-            plain(&what).chars().take(70 - short.min(36) - cut.len().min(14)).collect();
+            plain(&what).chars().take(60usize.saturating_sub(short + cut.len())).collect();
         // Writing to a String cannot fail.
         let _ = writeln!(out, "{id}  {}  {text}{cut}", plain(&when));
     }

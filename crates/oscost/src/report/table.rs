@@ -13,12 +13,12 @@ pub fn table(record: &Record) -> String {
     let rows: Vec<&Row> = record.results.iter().filter(|row| is_asked(row)).collect();
     let mut out = String::new();
     // Writing to a String cannot fail.
-    let _ = writeln!(out, "{}\n", headline(record));
+    let _ = writeln!(out, "{}", headline(record));
     let measured: Vec<&Row> =
         rows.iter().copied().filter(|row| row.outcome == RowOutcome::Measured).collect();
     let lines: Vec<Line> = lines(&measured);
     if !lines.is_empty() {
-        out.push_str(&aligned(&lines));
+        let _ = write!(out, "\n{}", aligned(&lines));
     }
     not_measured(&rows, &mut out);
     notes(record, &rows, &mut out);
@@ -108,9 +108,10 @@ fn short(id: &str) -> &str {
 /// The lines under their headings, each column as wide as it must be; a name that is too long for
 /// its column stands on a line of its own.
 fn aligned(lines: &[Line]) -> String {
-    const HEADINGS: [&str; 4] = ["per op", "95 % interval", "spread", "system calls"];
+    const HEADINGS: [&str; 4] = ["per op", "95 % interval", "spread", "calls"];
     /// What is left of the columns for names when figures and calls have theirs.
     const LONGEST_NAME: usize = 30;
+    const WIDTH: usize = 80;
     let width = |text: &str| text.chars().count();
     let rows =
         || lines.iter().filter_map(|line| line.cells.as_ref().map(|cells| (&line.name, cells)));
@@ -123,11 +124,18 @@ fn aligned(lines: &[Line]) -> String {
         .collect();
     let laid = |name: &str, cells: [&str; 4]| {
         let (op, interval, spread) = (widths[0], widths[1], widths[2]);
-        let text = format!(
-            "{name:<name_width$}  {:>op$}  {:>interval$}  {:>spread$}  {}",
-            cells[0], cells[1], cells[2], cells[3]
+        let figures = format!(
+            "{name:<name_width$}  {:>op$}  {:>interval$}  {:>spread$}",
+            cells[0], cells[1], cells[2]
         );
-        format!("{}\n", text.trim_end())
+        let text = format!("{figures}  {}", cells[3]);
+        if width(&text) <= WIDTH {
+            return format!("{}\n", text.trim_end());
+        }
+        // Calls that do not fit beside the figures stand below them.
+        let calls = fold(cells[3], WIDTH - 4, "    ");
+        let calls: Vec<String> = calls.lines().map(|line| format!("{line:>WIDTH$}")).collect();
+        format!("{}\n{}\n", figures.trim_end(), calls.join("\n"))
     };
     let mut out = laid("", HEADINGS);
     for Line { name, cells } in lines {
@@ -159,8 +167,9 @@ fn cells(row: &Row) -> Option<[String; 4]> {
     if let Some([low, high]) = estimate.ci95 {
         line[1] = format!("{} .. {}", style.number(low), style.number(high));
     }
-    if let Some(sd) = estimate.sd.filter(|_| shown != 0.0) {
-        line[2] = if hidden { style.number(sd) } else { per_cent(100.0 * sd / shown.abs()) };
+    // What cannot be told from nothing has no size that a spread could be a share of.
+    if let Some(sd) = estimate.sd.filter(|_| !hidden && shown != 0.0) {
+        line[2] = per_cent(100.0 * sd / shown.abs());
     }
     Some(line)
 }
@@ -237,7 +246,8 @@ fn notes(record: &Record, rows: &[&Row], out: &mut String) {
         .collect();
     if let (Some(fewest), Some(most)) = (repetitions.iter().min(), repetitions.iter().max()) {
         let times = if fewest == most { format!("{most}") } else { format!("{fewest} to {most}") };
+        let s = if *most == 1 { "" } else { "s" };
         let what = if record.complete { "" } else { "; the run was cut short" };
-        let _ = writeln!(out, "\n{times} repetitions a row, each a fresh process{what}.");
+        let _ = writeln!(out, "\n{times} repetition{s} a row, each a fresh process{what}.");
     }
 }

@@ -20,6 +20,8 @@ pub(super) struct Ended {
     pub(super) outcome: RowOutcome,
     /// Why.
     pub(super) reason: String,
+    /// Another cell would end the same way.
+    pub(super) is_final: bool,
 }
 
 /// What a job brings: an answer, or why there is none. A broken session is another matter.
@@ -136,18 +138,19 @@ impl<'a> Cells<'a> {
 
 /// What an event that is no answer comes to.
 fn ended(event: Event) -> Ended {
-    let (outcome, reason) = match event {
-        Event::Skipped { missing, .. } => (RowOutcome::Skipped, missing),
+    let (outcome, reason, is_final) = match event {
+        Event::Skipped { missing, .. } => (RowOutcome::Skipped, missing, true),
         Event::TimedOut { after_ms, .. } => {
-            (RowOutcome::TimedOut, format!("the cell was ended after {after_ms} ms"))
+            (RowOutcome::TimedOut, format!("the cell was ended after {after_ms} ms"), false)
         }
         Event::Failed { at_op: Some(op), why, .. } => {
-            (RowOutcome::Failed, format!("op {op} of a batch: {why}"))
+            (RowOutcome::Failed, format!("op {op} of a batch: {why}"), true)
         }
-        Event::Failed { why, .. } => (RowOutcome::Failed, why),
+        Event::Failed { why, .. } => (RowOutcome::Failed, why, false),
         other => {
-            (RowOutcome::Failed, format!("the cell gave no answer to what it was asked: {other:?}"))
+            let why = format!("the cell gave no answer to what it was asked: {other:?}");
+            (RowOutcome::Failed, why, false)
         }
     };
-    Ended { outcome, reason }
+    Ended { outcome, reason, is_final }
 }

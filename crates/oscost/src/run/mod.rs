@@ -31,6 +31,9 @@ const ANCHOR_CELLS: usize = 5;
 /// Until so many rounds are done every row that is not settled gets its cell; what budget is left
 /// then goes to those that are furthest from their goal.
 const COMMON_ROUNDS: u32 = 15;
+/// A cell may be killed or hang through no fault of its case (memory ran out, the machine was
+/// paused): it is lost, and measured again. The second time it is the case's own.
+const LOSSES_FORGIVEN: u32 = 1;
 /// What a tracer counts: after so many warm ops ...
 const WARM_OPS: u64 = 3;
 /// ... this many. A prime, so that a call that is made every second or third op cannot hide.
@@ -125,11 +128,12 @@ struct RowRun {
     planned: PlannedRow,
     pace: Pace,
     given_up: bool,
+    lost_cells: u32,
 }
 
 impl RowRun {
     fn new(planned: PlannedRow, profile: Profile) -> Self {
-        Self { pace: Pace::new(profile), planned, given_up: false }
+        Self { pace: Pace::new(profile), planned, given_up: false, lost_cells: 0 }
     }
 
     /// Whether nothing more is wanted of the row.
@@ -172,7 +176,11 @@ impl Run<'_> {
         self.count_all()?;
         self.anchors(Phase::Before)?;
         if matches!(request.profile, Profile::Thorough { .. }) {
+            // What the trial may take of a budget: the real rounds are what the time is for.
+            let deadline = self.deadline;
+            self.deadline = request.budget.map(|budget| self.begun + budget / 3);
             self.rounds(Phase::Trial)?;
+            self.deadline = deadline;
             for row in &mut self.rows {
                 row.pace.begin_afresh();
             }
@@ -185,6 +193,9 @@ impl Run<'_> {
     /// The pilots: mode, turns and batch length of each case, once.
     fn pilot_all(&mut self) -> Result<(), RunError> {
         for row in 0..self.rows.len() {
+            if self.time_is_up() {
+                break;
+            }
             let spec =
                 self.spec(row, Task::Pilot { interruptions_per_s: self.interruptions_per_s });
             match self.cells.pilot(spec)? {
@@ -201,7 +212,7 @@ impl Run<'_> {
     /// The counted copies: what each case calls, once.
     fn count_all(&mut self) -> Result<(), RunError> {
         for row in 0..self.rows.len() {
-            if self.rows[row].given_up {
+            if self.rows[row].given_up || self.time_is_up() {
                 continue;
             }
             let spec = self.spec(row, Task::Count { warm_ops: WARM_OPS, ops: COUNTED_OPS });
@@ -262,15 +273,17 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Of the rows that want a cell, the half that is furthest from its goal; anchors stay.
-    fn most_in_need(&self, mut wanted: Vec<usize>) -> Vec<usize> {
+    /// Of the rows that are not settled, the half that is furthest from its goal; anchors are
+    /// measured beside them and do not compete.
+    fn most_in_need(&self, wanted: Vec<usize>) -> Vec<usize> {
         let need = |&row: &usize| self.rows[row].pace.need();
-        wanted.sort_by(|one, other| need(other).total_cmp(&need(one)));
-        let half = wanted.len().div_ceil(2);
-        let anchors =
-            wanted.split_off(half).into_iter().filter(|&row| self.rows[row].planned.anchor);
-        wanted.extend(anchors);
-        wanted
+        let (mut rows, settled): (Vec<usize>, Vec<usize>) =
+            wanted.into_iter().partition(|&row| !self.rows[row].is_settled());
+        rows.sort_by(|one, other| need(other).total_cmp(&need(one)));
+        let passed_over = rows.split_off(rows.len().div_ceil(2));
+        rows.extend(passed_over.into_iter().filter(|&row| self.rows[row].planned.anchor));
+        rows.extend(settled);
+        rows
     }
 
     fn time_is_up(&self) -> bool {
@@ -298,24 +311,28 @@ impl Run<'_> {
                     self.tell(Entry::Cell { row: row as u32, phase, at_s, outcome });
                     if let Step::Unmeasurable { reason } = step {
                         let outcome = RowOutcome::Unmeasurable;
-                        self.give_up(row, Ended { outcome, reason });
+                        self.give_up(row, Ended { outcome, reason, is_final: true });
                     }
                 }
             }
             Err(ended) => {
-                let Ended { outcome, reason } = ended.clone();
+                let Ended { outcome, reason, .. } = ended.clone();
                 let lost = CellOutcome::Lost { outcome, reason };
                 self.tell(Entry::Cell { row: row as u32, phase, at_s, outcome: lost });
-                self.give_up(row, ended);
+                self.rows[row].lost_cells += 1;
+                if ended.is_final || self.rows[row].lost_cells > LOSSES_FORGIVEN {
+                    self.give_up(row, ended);
+                }
             }
         }
         Ok(())
     }
 
-    /// A row that cannot be measured, or whose op goes wrong even once, gets no further cell.
+    /// A row that cannot be measured, whose op goes wrong, or whose cells are lost again and again
+    /// gets no further cell.
     fn give_up(&mut self, row: usize, ended: Ended) {
         self.rows[row].given_up = true;
-        let Ended { outcome, reason } = ended;
+        let Ended { outcome, reason, .. } = ended;
         self.tell(Entry::GivenUp { row: row as u32, outcome, reason });
     }
 }

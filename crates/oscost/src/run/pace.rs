@@ -141,9 +141,13 @@ impl Pace {
 
     /// Whether what was asked for is reached; a run without a goal has it with its repetitions.
     pub(super) fn converged(&self) -> bool {
+        let narrow =
+            || self.width().is_some_and(|width| width <= self.profile.goal().relative_half_width);
         match self.profile {
-            Profile::Quick => self.settled && self.values() >= QUICK_REPETITIONS,
-            _ => self.width().is_some_and(|width| width <= self.profile.goal().relative_half_width),
+            Profile::Quick => self.values() >= QUICK_REPETITIONS,
+            // One narrow look is often luck: a row that was cut short has not converged.
+            Profile::Default { .. } => self.settled && narrow(),
+            Profile::Thorough { .. } => narrow(),
         }
     }
 
@@ -180,7 +184,8 @@ impl Pace {
                 // Cells without a value are counted, or a row that never has one would never end.
                 let repetitions = values.max(self.tries / TRIES_PER_REPETITION);
                 let look = Look { repetitions, relative_half_width: self.width() };
-                if committing(Sin::PeekAndStop) && self.converged() {
+                let goal = self.profile.goal().relative_half_width;
+                if committing(Sin::PeekAndStop) && self.width().is_some_and(|width| width <= goal) {
                     self.settled = true;
                 }
                 match self.stopping.look(look) {

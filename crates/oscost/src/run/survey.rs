@@ -5,6 +5,7 @@ use std::time::Duration;
 use oscost_model::cell::{CellSpec, Subject, Task};
 use oscost_model::clock::{Calibration, ClockKind};
 use oscost_model::journal::Entry;
+use oscost_model::protocol::CpuProbe;
 
 use super::{Request, Run, RunError};
 
@@ -13,6 +14,8 @@ const SPIN: Duration = Duration::from_millis(200);
 /// CPUs that are probed: enough for a choice, few enough not to pull down the clock of the others.
 const CANDIDATES: usize = 4;
 
+/// What a pilot may take: six shots of an op that takes ten seconds.
+const PILOT_MS: u64 = 60_000;
 /// What a cell may take beyond five times what it should.
 const CELL_GRACE_MS: u64 = 5_000;
 
@@ -40,10 +43,13 @@ impl Run<'_> {
             })
             .collect();
         let clock = ladder.first().copied().unwrap_or(ClockKind::Syscall);
-        let probe = match self.cells.probe(&self.candidates(request.cpu), clock, SPIN)? {
-            Ok(probe) => probe,
-            Err(ended) => return Err(RunError::NoCpu(ended.reason)),
-        };
+        let mut probe = self.probe(&self.candidates(request.cpu), clock)?;
+        let pinned = !probe.is_empty();
+        if !pinned && request.cpu.is_none() {
+            // A sandbox may refuse sched_setaffinity(2): then cells run where they are put, and
+            // batches that were moved are rejected.
+            probe = self.probe(&[], clock)?;
+        }
         // The quietest; of equals the last, since the first CPU serves most interrupts.
         let quietest =
             probe.iter().rev().min_by(|one, other| one.lost_pct().total_cmp(&other.lost_pct()));
@@ -51,7 +57,7 @@ impl Run<'_> {
             let asked = request.cpu.map_or("any CPU".to_owned(), |cpu| format!("CPU {cpu}"));
             return Err(RunError::NoCpu(asked));
         };
-        let cpu = Some(quietest.cpu);
+        let cpu = pinned.then_some(quietest.cpu);
         self.interruptions_per_s = quietest.interruptions_per_s();
         self.cpu = cpu;
         self.tell(Entry::Surveyed { machine: machine.to_owned(), probe, cpu });
@@ -67,6 +73,10 @@ impl Run<'_> {
             }
         }
         Err(RunError::NoClock(passed_over.join("; ")))
+    }
+
+    fn probe(&mut self, cpus: &[u32], clock: ClockKind) -> Result<Vec<CpuProbe>, RunError> {
+        self.cells.probe(cpus, clock, SPIN)?.map_err(|ended| RunError::NoCpu(ended.reason))
     }
 
     /// The CPUs to probe: the one that was asked for, or the last few that may be used.
@@ -96,7 +106,9 @@ impl Run<'_> {
                 let batches = plan.groups as f64 * plan.copies.len().max(1) as f64;
                 (plan.batch_ns * batches / 1e6) as u64
             }
-            _ => 0,
+            // What an op costs is not known yet: some take seconds.
+            Task::Pilot { .. } => PILOT_MS / 5,
+            Task::Count { .. } => 0,
         };
         CellSpec {
             subject: Subject::Case(self.rows[row].planned.case.clone()),

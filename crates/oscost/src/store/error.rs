@@ -19,7 +19,7 @@ pub struct StoreError {
     /// The file.
     pub path: PathBuf,
     /// Why it could not be done.
-    pub cause: Box<Cause>,
+    pub cause: Cause,
 }
 
 /// Why the store could not do what it was asked.

@@ -9,7 +9,8 @@ use super::check;
 use super::error::{Cause, ImportError};
 use super::write::{command_as_json, transaction};
 
-/// The longest record that is taken. A minute's bill with all its samples has about a tenth.
+/// The longest record that is taken: room for half a million samples, which take 130 bytes each in
+/// JSON without spaces.
 pub const MOST_BYTES: usize = 64 << 20;
 
 /// What an error quotes of a record, in characters.
@@ -107,6 +108,6 @@ fn is_newer(schema: &str) -> bool {
 
 /// The beginning of a stranger's text, fit to be shown.
 fn quoted(text: &str) -> String {
-    let shown = |c: char| if check::is_dangerous(c) || c == '\n' { '\u{fffd}' } else { c };
+    let shown = |c: char| if check::is_dangerous(c) || c.is_control() { '\u{fffd}' } else { c };
     text.chars().take(MOST_QUOTED).map(shown).collect()
 }

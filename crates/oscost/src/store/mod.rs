@@ -49,11 +49,7 @@ impl Store {
             schema::prepare(&mut conn)?;
             Ok(Store { conn, path: path.to_owned() })
         });
-        opened.map_err(|cause| StoreError {
-            act: "open".to_owned(),
-            path: path.to_owned(),
-            cause: Box::new(cause),
-        })
+        opened.map_err(|cause| StoreError { act: "open".to_owned(), path: path.to_owned(), cause })
     }
 
     /// Where a user's store lies: in `$XDG_DATA_HOME`, else in `$HOME/.local/share`; `None` where
@@ -64,6 +60,6 @@ impl Store {
 
     /// What went wrong here, in the act of `act`.
     fn error(&self, act: String, cause: Cause) -> StoreError {
-        StoreError { act, path: self.path.clone(), cause: Box::new(cause) }
+        StoreError { act, path: self.path.clone(), cause }
     }
 }

@@ -15,8 +15,8 @@ use thiserror::Error;
 /// The version of this page.
 const VERSION: u8 = 1;
 
-/// The bits of the byte that a sample begins with. Ticks and CPU time always follow it; then, in
-/// this order, the parts whose bit is set.
+/// The bits of the byte that a sample begins with. Ticks always follow it; then, in this order, the
+/// parts whose bit is set.
 mod part {
     /// The step of `arm`.
     pub(super) const ARM: u8 = 1;
@@ -32,8 +32,8 @@ mod part {
     pub(super) const FAULTS: u8 = 1 << 5;
     /// It migrated. Nothing follows for it.
     pub(super) const MIGRATED: u8 = 1 << 6;
-    /// All of them.
-    pub(super) const ALL: u8 = (1 << 7) - 1;
+    /// The step of the CPU time, first of all parts; without it that is not known.
+    pub(super) const CPU_TIME: u8 = 1 << 7;
 }
 
 /// Why bytes are no samples.
@@ -60,7 +60,10 @@ pub fn pack(samples: &[Sample]) -> Vec<u8> {
         let head = out.len();
         out.push(if sample.migrated { part::MIGRATED } else { 0 });
         push(&mut out, step(last.ticks as u64, sample.ticks as u64));
-        push(&mut out, step(last.cpu_ns, sample.cpu_ns));
+        if let Some(cpu_ns) = sample.cpu_ns {
+            out[head] |= part::CPU_TIME;
+            push(&mut out, step(last.cpu_ns.unwrap_or(0), cpu_ns));
+        }
         let next = last.batch.wrapping_add(1);
         for (bit, number) in [
             (part::ARM, step(last.arm.into(), sample.arm.into())),
@@ -91,11 +94,11 @@ pub fn unpack(bytes: &[u8]) -> Result<Vec<Sample>, BadSamples> {
     let mut last = Sample::default();
     while !rest.0.is_empty() {
         let head = rest.byte()?;
-        if head & !part::ALL != 0 {
-            return Err(BadSamples::Strange);
-        }
         let ticks = stepped(last.ticks as u64, rest.number()?) as i64;
-        let cpu_ns = stepped(last.cpu_ns, rest.number()?);
+        let cpu_ns = match head & part::CPU_TIME {
+            0 => None,
+            _ => Some(stepped(last.cpu_ns.unwrap_or(0), rest.number()?)),
+        };
         let mut number = |bit| if head & bit == 0 { Ok(0) } else { rest.number() };
         let next = last.batch.wrapping_add(1);
         last = Sample {
@@ -178,7 +181,7 @@ mod tests {
         let rare = || prop_oneof![3 => Just(0u32), 1 => any::<u32>()];
         let long = || prop_oneof![0..100_000u64, any::<u64>()];
         let place = (any::<u8>(), 0..5u32, rare());
-        let times = (long(), any::<i64>(), long());
+        let times = (long(), any::<i64>(), prop::option::of(long()));
         (place, times, rare(), rare(), any::<bool>()).prop_map(
             |((arm, round, batch), (n, ticks, cpu_ns), switches, faults, migrated)| Sample {
                 arm,
@@ -232,7 +235,7 @@ mod tests {
             batch: u32::MAX,
             n: u64::MAX,
             ticks: i64::MAX,
-            cpu_ns: u64::MAX,
+            cpu_ns: Some(u64::MAX),
             involuntary_switches: u32::MAX,
             major_faults: u32::MAX,
             migrated: true,
@@ -244,13 +247,23 @@ mod tests {
 
     #[test]
     fn the_bytes_of_version_1_never_change() {
-        let first = Sample { batch: 0, n: 64, ticks: 5_000, cpu_ns: 2_000, ..Sample::default() };
+        let first =
+            Sample { batch: 0, n: 64, ticks: 5_000, cpu_ns: Some(2_000), ..Sample::default() };
         let second = Sample { batch: 1, ticks: 4_999, involuntary_switches: 2, ..first };
         let bytes = [
             1, // The version.
-            0b1100, 0x90, 0x4e, 0xa0, 0x1f, 0x01, 0x80,
+            0b1000_1100,
+            0x90,
+            0x4e,
+            0xa0,
+            0x1f,
+            0x01,
+            0x80,
             0x01, // +5000, +2000, batch -1, n +64.
-            0b10000, 0x01, 0x00, 0x02, // -1, +0, 2 switches.
+            0b1001_0000,
+            0x01,
+            0x00,
+            0x02, // -1, +0, 2 switches.
         ];
         assert_eq!(pack(&[first, second]), bytes);
         assert_eq!(unpack(&bytes), Ok(vec![first, second]));
@@ -261,11 +274,10 @@ mod tests {
         assert_eq!(unpack(&[]), Err(BadSamples::Short));
         assert_eq!(unpack(&[1]), Ok(vec![]));
         assert_eq!(unpack(&[2, 0, 0, 0]), Err(BadSamples::Version(2)));
-        assert_eq!(unpack(&[1, 0, 0]), Err(BadSamples::Short));
-        assert_eq!(unpack(&[1, 0x80, 0, 0]), Err(BadSamples::Strange));
-        let arm_300 = [1, part::ARM, 0, 0, 0xd8, 0x04];
+        assert_eq!(unpack(&[1, part::CPU_TIME, 0]), Err(BadSamples::Short));
+        let arm_300 = [1, part::ARM, 0, 0xd8, 0x04];
         assert_eq!(unpack(&arm_300), Err(BadSamples::Strange));
-        let eleven_bytes = [1, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f, 0];
+        let eleven_bytes = [1, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f];
         assert_eq!(unpack(&eleven_bytes), Err(BadSamples::Strange));
     }
 }

@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use super::error::Cause;
 use super::file::PATIENCE;
@@ -58,7 +58,7 @@ pub(super) fn prepare(conn: &mut Connection) -> Result<(), Cause> {
 }
 
 fn try_prepare(conn: &mut Connection) -> Result<(), Cause> {
-    let found = version(conn)?;
+    let found = version(&conn.transaction()?)?;
     if found == 0 {
         // Only a database without a table takes this: freed pages are kept, to be given back.
         conn.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
@@ -84,11 +84,12 @@ fn try_prepare(conn: &mut Connection) -> Result<(), Cause> {
     Ok(tx.commit()?)
 }
 
-/// The version of a database; 0 when it is empty.
-fn version(conn: &Connection) -> Result<i64, Cause> {
-    let pragma = |name| conn.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+/// The version of a database; 0 when it is empty. It asks three questions, hence a transaction:
+/// another process may be making the tables.
+fn version(tx: &Transaction<'_>) -> Result<i64, Cause> {
+    let pragma = |name| tx.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
     let (application, version) = (pragma("application_id")?, pragma("user_version")?);
-    let tables: i64 = conn.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+    let tables: i64 = tx.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
     match (application, version) {
         (0, 0) if tables == 0 => Ok(0),
         (APPLICATION, 1..=VERSION) => Ok(version),

@@ -74,7 +74,7 @@ fn a_full_disk_costs_the_entry_that_met_it_and_nothing_else() {
             Err(error) => break error,
         }
     };
-    assert!(matches!(*error.cause, Cause::Full), "{error}");
+    assert!(matches!(error.cause, Cause::Full), "{error}");
     assert!(error.to_string().ends_with("no space is left on its disk"), "{error}");
     assert!(kept > 2, "only {kept}");
 
@@ -100,7 +100,7 @@ fn a_full_disk_takes_no_half_of_a_new_run() {
     let mut long = started();
     long.command = vec!["x".repeat(100_000)];
     let error = store.begin(&long).unwrap_err();
-    assert!(matches!(*error.cause, Cause::Full), "{error}");
+    assert!(matches!(error.cause, Cause::Full), "{error}");
     assert_eq!(store.list().unwrap(), []);
 }
 
@@ -112,7 +112,7 @@ fn a_store_that_another_process_holds_too_long_is_said_to_be_locked() {
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     store.conn.busy_timeout(Duration::from_millis(20)).unwrap();
     let error = store.append(ID, &cell(0.0)).unwrap_err();
-    assert!(matches!(*error.cause, Cause::Locked), "{error}");
+    assert!(matches!(error.cause, Cause::Locked), "{error}");
     assert!(error.to_string().contains("another process"), "{error}");
     // Who only reads is not in its way.
     assert_eq!(store.list().unwrap().len(), 1);
@@ -129,7 +129,7 @@ fn a_damaged_entry_is_named_and_the_list_still_works() {
         let sql = format!("UPDATE entry SET {damage} WHERE key = (SELECT max(key) FROM entry)");
         store.conn.execute(&sql, []).unwrap();
         let error = store.load(ID).unwrap_err();
-        assert!(matches!(*error.cause, Cause::Damaged(_)), "{error}");
+        assert!(matches!(error.cause, Cause::Damaged(_)), "{error}");
         assert!(error.to_string().contains("entry 1 cannot be read"), "{error}");
         assert_eq!(store.list().unwrap().len(), 1);
         store.conn.execute("DELETE FROM entry WHERE key > 1", []).unwrap();

@@ -1,11 +1,14 @@
 //! What changes the store. Each act is one committed transaction: all of it, or nothing.
 
+use std::time::Duration;
+
 use oscost_model::journal::{Entry, Started};
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
 
 use super::Store;
 use super::body::Body;
 use super::error::{Cause, StoreError};
+use super::file::PATIENCE;
 
 impl Store {
     /// Begins a run: its journal then holds this one entry.
@@ -102,15 +105,13 @@ fn delete(conn: &mut Connection, id: &str) -> Result<(), Cause> {
         return Err(Cause::NoRun);
     }
     tx.commit()?;
-    // The run is gone. That its space could not be given back, because another process reads or
-    // because the disk is too full to move pages, is no reason to say anything else: what is not
-    // given back now is used again by the next run, or given back with it.
-    for pragma in ["incremental_vacuum", "wal_checkpoint(TRUNCATE)"] {
-        if run_to_its_end(conn, pragma).is_err() {
-            break;
-        }
-    }
-    Ok(())
+    // The run is gone. That its space cannot be given back now, since another process reads or the
+    // disk is too full to move pages, is no error: the next run uses it, or gives it back too. So
+    // nobody is waited for either.
+    conn.busy_timeout(Duration::ZERO)?;
+    let _ = run_to_its_end(conn, "incremental_vacuum")
+        .and_then(|()| run_to_its_end(conn, "wal_checkpoint(TRUNCATE)"));
+    Ok(conn.busy_timeout(PATIENCE)?)
 }
 
 /// The vacuum frees one page a step.

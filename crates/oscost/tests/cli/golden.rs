@@ -19,7 +19,10 @@ pub(crate) fn golden(name: &str, text: &str) {
         ),
         Err(_) => {
             fs::write(&path, text).unwrap();
-            panic!("{} was not there: it is now, look at it and run the test again", path.display());
+            panic!(
+                "{} was not there: it is now, look at it and run the test again",
+                path.display()
+            );
         }
     }
 }

@@ -34,16 +34,23 @@ fn too_few_repetitions_have_a_figure_but_no_interval() {
 }
 
 #[test]
-fn a_run_that_is_interrupted_at_once_says_so_of_every_row() {
+fn a_run_that_is_interrupted_before_its_first_round_says_so_of_every_row() {
     let sandbox = Sandbox::new();
-    let ran = sandbox.fake("interrupted-at-once", &["syscall", "--json", "-"]).exits(130);
-    let record = ran.json();
+    let asked = ["syscall", "--json", "-"];
+    let record = sandbox.fake("interrupted-before-rounds", &asked).exits(130).json();
     assert_eq!(record["complete"], false);
     for row in rows(&record) {
-        assert_ne!(row["outcome"], "measured", "{row}");
-        assert!(row["reason"].is_string(), "{row}");
+        assert_eq!(row["outcome"], "skipped", "{row}");
+        assert_eq!(row["reason"], "the run ended before its first repetition");
     }
+    let printed = sandbox.fake("interrupted-before-rounds", &["syscall"]).exits(130);
     let shown = sandbox.oscost(&["runs", "show", "last"]).exits(0);
-    let printed = sandbox.fake("interrupted-at-once", &["syscall"]).exits(130);
     assert_eq!(shown.stdout, printed.stdout);
+}
+
+#[test]
+fn a_run_that_is_interrupted_before_it_has_any_row_leaves_no_trace() {
+    let sandbox = Sandbox::new();
+    sandbox.fake("interrupted-at-once", &["syscall"]).exits(130).no_data();
+    assert_eq!(sandbox.oscost(&["runs", "list"]).exits(0).stdout, "no runs are kept\n");
 }

@@ -1,0 +1,181 @@
+//! Real cells on this machine: states, counts and intervals; never a figure.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use crate::common::{Ran, Sandbox, cell, has_flag, row, rows, tool};
+
+/// A run on this machine in which no row was lost to its neighbours: tried again where there is so
+/// much else to do that cells cannot be measured at all.
+fn measured(mut run: impl FnMut() -> Ran) -> Value {
+    for _ in 0..3 {
+        let ran = run();
+        let record = ran.json();
+        if rows(&record).iter().any(|row| row["outcome"] == "unmeasurable") {
+            eprintln!("once more: {}", record["conditions"]);
+            continue;
+        }
+        ran.exits(0);
+        return record;
+    }
+    panic!("this machine is too busy to measure anything");
+}
+
+/// Whether ptrace may be used here; where it may not, calls cannot be counted.
+fn is_counted(row: &Value) -> bool {
+    let uncounted = has_flag(row, "CALLS_UNCOUNTED");
+    if uncounted {
+        eprintln!("cannot count here: ptrace is refused");
+    }
+    !uncounted
+}
+
+#[test]
+fn five_benchmarks_are_measured_with_intervals_and_the_calls_that_they_should_make() {
+    let sandbox = Sandbox::new();
+    let asked = ["timer", "procedure/call:args=0", "syscall"];
+    let record =
+        measured(|| sandbox.oscost(&[&["run", "--quick", "--json", "-"], &asked[..]].concat()));
+    assert_eq!(record["complete"], true);
+    assert_eq!(
+        record["machines"][0]["clock"]["ticks_per_ns"].as_f64().map(f64::is_normal),
+        Some(true)
+    );
+    assert!(
+        ["clean", "noisy", "hostile"].contains(&record["conditions"][0]["class"].as_str().unwrap())
+    );
+    for row in rows(&record) {
+        let case = &row["case"];
+        if row["outcome"] == "skipped" {
+            // A kernel without a vDSO, say.
+            assert!(row["reason"].is_string(), "{case}");
+            continue;
+        }
+        assert_eq!(row["outcome"], "measured", "{case}: {}", row["reason"]);
+        let interval: [f64; 2] = serde_json::from_value(row["estimate"]["ci95"].clone()).unwrap();
+        let median = row["estimate"]["median"].as_f64().unwrap();
+        assert!(interval[0] <= median && median <= interval[1], "{case}: {}", row["estimate"]);
+        assert!(row["estimate"]["repetitions"].as_u64().unwrap() >= 6, "{case}");
+        assert_eq!(row["place"]["reach"], "local");
+    }
+    let clock_source = &record["machines"][0]["scheduling"]["clocksource"];
+    for (case, calls) in [
+        ("timer/nothing", json!({})),
+        ("timer/clock-gettime:clock=monotonic,via=raw", json!({"clock_gettime": 1.0})),
+        ("timer/clock-gettime:clock=monotonic,via=libc", json!({})),
+        ("timer/clock-gettime:clock=monotonic,via=vdso", json!({})),
+        ("procedure/call:args=0,chain=independent", json!({})),
+        ("syscall/getppid:via=raw", json!({"getppid": 1.0})),
+        ("syscall/getppid:via=libc", json!({"getppid": 1.0})),
+        ("syscall/open-close:via=raw", json!({"openat": 1.0, "close": 1.0})),
+    ] {
+        let row = row(&record, case);
+        if row["outcome"] == "skipped" || !is_counted(row) {
+            continue;
+        }
+        if has_flag(row, "CALLS_UNEXPECTED") && case.starts_with("timer/clock-gettime") {
+            // A clock source that no program can read by itself.
+            eprintln!("{case} makes {}: the clock source is {clock_source}", row["calls"]);
+            assert_ne!(clock_source, "tsc", "{case}: {}", row["calls"]);
+            continue;
+        }
+        assert_eq!(row["calls"]["per_op"], calls, "{case}");
+        assert_eq!(row["calls"]["expected"], true, "{case}");
+        assert_eq!(row["calls"]["counted_ops"], 23, "{case}");
+    }
+    sandbox.nothing_is_left();
+}
+
+#[test]
+fn a_real_run_is_shown_again_to_the_letter() {
+    let sandbox = Sandbox::new();
+    let printed = sandbox.oscost(&["run", "--quick", "syscall/getppid:via=raw", "--samples"]);
+    let shown = sandbox.oscost(&["runs", "show", "last"]).exits(0);
+    assert_eq!(shown.stdout, printed.stdout);
+    let json = ["run", "--quick", "syscall/getppid:via=raw", "--json", "-", "--samples"];
+    let printed = sandbox.oscost(&json);
+    let shown = sandbox.oscost(&["runs", "show", "last", "--json", "-", "--samples"]).exits(0);
+    assert_eq!(shown.stdout, printed.stdout);
+    sandbox.nothing_is_left();
+}
+
+#[test]
+fn a_case_without_a_meaning_is_skipped_and_that_is_no_failure() {
+    let sandbox = Sandbox::new();
+    let case = "procedure/call:args=0,chain=dependent";
+    let ran = sandbox.oscost(&["run", "--quick", case]).exits(0);
+    assert!(ran.stdout.contains("not measured:"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("skipped: without arguments"), "{}", ran.stdout);
+    sandbox.nothing_is_left();
+}
+
+#[test]
+fn a_cpu_that_is_not_there_is_told_with_a_hint() {
+    let sandbox = Sandbox::new();
+    let ran = sandbox.oscost(&["run", "--quick", "timer/nothing", "--cpu", "4095"]).exits(1);
+    ran.tells("cannot measure on CPU 4095").tells("hint:");
+    sandbox.nothing_is_left();
+}
+
+#[test]
+fn a_machine_without_room_for_temporary_files_is_measured_all_the_same() {
+    let sandbox = Sandbox::new();
+    let record = measured(|| {
+        let arguments = ["run", "--quick", "--no-store", "--json", "-", "syscall/getppid:via=raw"];
+        Ran::of(sandbox.command(&arguments).env("TMPDIR", sandbox.folder("no-such-folder")))
+    });
+    assert_eq!(row(&record, "syscall/getppid:via=raw")["outcome"], "measured");
+}
+
+#[test]
+fn an_ordinary_user_can_measure() {
+    /// Nobody, on most systems: what counts is that it is not root.
+    const NOBODY: u32 = 65_534;
+    let sandbox = Sandbox::new();
+    let record = measured(|| {
+        let arguments = ["run", "--quick", "--json", "-", "syscall", "timer"];
+        let mut command = sandbox.command(&arguments);
+        if is_root() {
+            // The programs and folders must be theirs to use.
+            let files = sandbox.folder("files");
+            for (from, name) in [(tool(), "oscost"), (cell(), "oscost-cell")] {
+                fs::copy(from, files.join(name)).unwrap();
+                fs::set_permissions(files.join(name), fs::Permissions::from_mode(0o755)).unwrap();
+            }
+            let open = fs::Permissions::from_mode(0o711);
+            fs::set_permissions(sandbox.folder("."), open).unwrap();
+            for name in ["data", "tmp", "files"] {
+                chown(sandbox.folder(name), Some(NOBODY), Some(NOBODY)).unwrap();
+            }
+            let environment: Vec<_> = command
+                .get_envs()
+                .filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned())))
+                .collect();
+            command = Command::new(files.join("oscost"));
+            command.args(arguments).env_clear().envs(environment);
+            command.env("OSCOST_CELL", files.join("oscost-cell"));
+            command.current_dir("/").uid(NOBODY).gid(NOBODY);
+        }
+        Ran::of(&mut command)
+    });
+    for row in rows(&record) {
+        let outcome = row["outcome"].as_str().unwrap();
+        assert!(["measured", "skipped"].contains(&outcome), "{}: {}", row["case"], row["reason"]);
+    }
+    let getppid = row(&record, "syscall/getppid:via=raw");
+    assert_eq!(getppid["outcome"], "measured");
+    if is_counted(getppid) {
+        assert_eq!(getppid["calls"]["expected"], true);
+    }
+    let store = sandbox.folder("data").join("oscost/store.db");
+    assert!(store.is_file(), "the run was not kept");
+    sandbox.nothing_is_left();
+}
+
+fn is_root() -> bool {
+    nix::unistd::geteuid().is_root()
+}

@@ -1,0 +1,224 @@
+//! Runs that are cut short, killed, and in each other's way: nothing measured is lost, and nothing
+//! is left behind.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Stdio};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::Value;
+
+use crate::common::{Ran, Sandbox, row, rows, until};
+
+/// More than a test has time for.
+const LONG: &[&str] =
+    &["run", "--precision", "0.001", "--budget", "600", "syscall", "procedure/call:args=*,chain=*"];
+
+fn signal(pid: u32, signal: Signal) {
+    assert!(pid > 1, "{pid} is no process of ours");
+    kill(Pid::from_raw(pid.cast_signed()), signal).unwrap();
+}
+
+/// Starts a run that a test cuts short, and waits until some rounds of it are done.
+fn long_run(sandbox: &Sandbox, more: &[&str]) -> Running {
+    let mut command = sandbox.command(&[LONG, more].concat());
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut running = Running(Some(child));
+    until("some repetitions are kept", || {
+        let ended = running.child().try_wait().unwrap();
+        assert!(ended.is_none(), "the run has ended by itself");
+        repetitions(sandbox).is_some_and(|repetitions| repetitions >= 3)
+    });
+    running
+}
+
+/// What the store says of the newest run, while it goes on or afterwards.
+fn kept(sandbox: &Sandbox) -> Option<Value> {
+    let ran = sandbox.oscost(&["runs", "show", "last", "--json", "-"]);
+    (ran.code == Some(0)).then(|| ran.json())
+}
+
+/// Repetitions of an anchor so far.
+fn repetitions(sandbox: &Sandbox) -> Option<usize> {
+    let record = kept(sandbox)?;
+    let row = rows(&record).iter().find(|row| row["case"] == "syscall/getppid:via=raw")?;
+    row["repetitions"].as_array().map(Vec::len)
+}
+
+/// A run that goes on; it ends with its test.
+struct Running(Option<Child>);
+
+impl Running {
+    fn child(&mut self) -> &mut Child {
+        self.0.as_mut().unwrap()
+    }
+
+    fn pid(&mut self) -> u32 {
+        self.child().id()
+    }
+
+    /// Waits for its end.
+    fn ended(mut self) -> Ran {
+        Ran::of_child(self.0.take().unwrap())
+    }
+
+    /// Its children: the supervisor.
+    fn supervisor(&mut self) -> u32 {
+        let pid = self.pid();
+        let found = children(pid);
+        assert_eq!(found.len(), 1, "{found:?}");
+        found[0]
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if let Some(child) = &mut self.0 {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+fn children(pid: u32) -> Vec<u32> {
+    let list = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children"));
+    let list = list.unwrap_or_default();
+    list.split_whitespace().filter_map(|pid| pid.parse().ok()).collect()
+}
+
+#[test]
+fn ctrl_c_keeps_and_prints_what_there_is() {
+    for name in [Signal::SIGINT, Signal::SIGTERM] {
+        let sandbox = Sandbox::new();
+        let mut running = long_run(&sandbox, &["--json", "-"]);
+        signal(running.pid(), name);
+        let ran = running.ended().exits(130);
+        let record = ran.json();
+        assert_eq!(record["complete"], false);
+        assert!(record["ended"].is_string());
+        let getppid = row(&record, "syscall/getppid:via=raw");
+        assert!(getppid["repetitions"].as_array().unwrap().len() >= 3, "{getppid}");
+        assert_eq!(kept(&sandbox).unwrap(), record);
+        sandbox.nothing_is_left();
+    }
+}
+
+#[test]
+fn an_interrupted_table_says_that_it_was_cut_short() {
+    let sandbox = Sandbox::new();
+    let mut running = long_run(&sandbox, &[]);
+    signal(running.pid(), Signal::SIGINT);
+    let ran = running.ended().exits(130);
+    assert!(ran.stdout.contains("the run was cut short"), "{}", ran.stdout);
+    assert_eq!(sandbox.oscost(&["runs", "show", "last"]).exits(0).stdout, ran.stdout);
+    sandbox.nothing_is_left();
+}
+
+#[test]
+fn a_killed_tool_loses_nothing_that_was_finished_and_leaves_nothing_behind() {
+    let sandbox = Sandbox::new();
+    let mut running = long_run(&sandbox, &[]);
+    let before = repetitions(&sandbox).unwrap();
+    signal(running.pid(), Signal::SIGKILL);
+    let ran = running.ended();
+    assert_eq!((ran.code, ran.stdout.as_str()), (None, ""));
+    sandbox.nothing_is_left();
+    let record = kept(&sandbox).unwrap();
+    assert_eq!(record["complete"], false);
+    assert!(record["ended"].is_null(), "it never ended by itself");
+    assert!(repetitions(&sandbox).unwrap() >= before);
+    let shown = sandbox.oscost(&["runs", "show", "last"]).exits(0).stdout;
+    assert!(shown.contains("getppid") && shown.contains("cut short"), "{shown}");
+    let list = sandbox.oscost(&["runs", "list"]).exits(0).stdout;
+    assert!(list.contains("(cut short)"), "{list}");
+    // The machine is free again, and so is the store.
+    let next = sandbox.oscost(&["run", "--quick", "timer/nothing"]);
+    assert!(!next.stderr.contains("not kept"), "{}", next.stderr);
+}
+
+#[test]
+fn a_killed_supervisor_ends_the_run_and_what_was_measured_is_shown() {
+    let sandbox = Sandbox::new();
+    let mut running = long_run(&sandbox, &[]);
+    signal(running.supervisor(), Signal::SIGKILL);
+    let ran = running.ended().exits(1).tells("the supervisor ended").tells("SIGKILL");
+    assert!(ran.stdout.contains("getppid"), "{}", ran.stdout);
+    sandbox.nothing_is_left();
+}
+
+#[test]
+fn a_killed_cell_is_a_failed_row_with_its_signal() {
+    let sandbox = Sandbox::new();
+    // Only anchors, all asked for: whichever cell is hit, a row of the user's fails.
+    let anchors = [
+        "timer/nothing",
+        "timer/clock-gettime:clock=monotonic,via=libc",
+        "syscall/getppid:via=raw",
+    ];
+    let options = ["run", "--precision", "0.001", "--json", "-"];
+    let mut command = sandbox.command(&[&options[..], &anchors].concat());
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut running = Running(Some(child));
+    // One of its rows at least goes on, so that there is always a cell to be hit.
+    until("some repetitions are kept", || repetitions(&sandbox).is_some_and(|it| it >= 2));
+    let supervisor = running.supervisor();
+    let failed = |record: &Value| {
+        let mut rows = rows(record).iter();
+        rows.any(|row| row["outcome"] == "failed")
+    };
+    until("a cell was hit", || {
+        for cell in children(supervisor) {
+            // It may have ended by itself.
+            let _ = kill(Pid::from_raw(cell.cast_signed()), Signal::SIGKILL);
+        }
+        running.child().try_wait().unwrap().is_some()
+            || kept(&sandbox).is_some_and(|it| failed(&it))
+    });
+    let ran = running.ended().exits(1);
+    let record = ran.json();
+    assert_eq!(record["complete"], true, "the others went on to their end");
+    let hit = rows(&record).iter().find(|row| row["outcome"] == "failed").unwrap();
+    assert_eq!(hit["reason"], "the cell was killed by SIGKILL");
+    assert!(hit["estimate"].is_null(), "a failed row has no figure");
+    let cells = hit["repetitions"].as_array().unwrap();
+    assert_eq!(cells.last().unwrap()["reason"], "the cell was killed by SIGKILL");
+    assert!(cells.len() >= 2, "what it measured before stays");
+    sandbox.nothing_is_left();
+}
+
+#[test]
+fn a_second_run_fails_at_once_or_waits_for_the_machine_and_says_for_whom() {
+    let sandbox = Sandbox::new();
+    let mut first = long_run(&sandbox, &["--label", "first"]);
+    let pid = first.pid();
+    let quick = ["run", "--quick", "timer/nothing"];
+    let ran = sandbox.oscost(&[&quick[..], &["--no-wait"]].concat()).exits(1).no_data();
+    ran.tells(&format!("cannot measure: process {pid} (")).tells("is measuring on this machine");
+
+    let mut command = sandbox.command(&quick);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut second = Running(Some(child));
+    let mut lines = BufReader::new(second.child().stderr.take().unwrap());
+    let mut line = String::new();
+    lines.read_line(&mut line).unwrap();
+    assert!(line.starts_with(&format!("waiting for process {pid} (")), "{line}");
+
+    // Whoever waits can be told to stop waiting.
+    let mut command = sandbox.command(&quick);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut third = Running(Some(child));
+    let mut others = BufReader::new(third.child().stderr.take().unwrap());
+    let mut said = String::new();
+    others.read_line(&mut said).unwrap();
+    assert!(said.starts_with("waiting for process "), "{said}");
+    signal(third.pid(), Signal::SIGINT);
+    assert_eq!(third.ended().exits(130).stdout, "");
+
+    assert!(second.child().try_wait().unwrap().is_none(), "it measures beside the first");
+    signal(pid, Signal::SIGINT);
+    first.ended().exits(130);
+    // Another test may take the machine first: then it goes on waiting, and ends all the same.
+    let ran = second.ended();
+    assert!(ran.stdout.contains("nothing"), "{}", ran.stdout);
+    sandbox.nothing_is_left();
+}

@@ -1,5 +1,7 @@
 //! The command line from outside: words in, words out, exit codes.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on shows where it stood")]
+
 #[path = "../common/mod.rs"]
 mod common;
 

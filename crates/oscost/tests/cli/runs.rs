@@ -1,0 +1,180 @@
+//! The store seen from the command line: what was measured comes back as it was.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use serde_json::Value;
+
+use crate::common::{Ran, Sandbox, row};
+
+const ASKED: &[&str] = &["timer", "syscall"];
+
+/// The id of the newest run.
+fn last_id(sandbox: &Sandbox) -> String {
+    let record = sandbox.oscost(&["runs", "show", "last", "--json", "-"]).exits(0).json();
+    record["id"].as_str().unwrap().to_owned()
+}
+
+/// Two records are the same to the byte; where they are not, the lines that differ are shown.
+fn assert_same(now: &str, then: &str) {
+    let lines = now.lines().zip(then.lines());
+    let differ: Vec<_> = lines.filter(|(now, then)| now != then).take(5).collect();
+    assert!(now == then, "the record has changed: {differ:#?}");
+}
+
+#[test]
+fn show_prints_exactly_what_run_printed() {
+    let sandbox = Sandbox::new();
+    for (scenario, code) in [("measured", 0), ("all-outcomes", 1), ("interrupted", 130)] {
+        let printed = sandbox.fake(scenario, ASKED).exits(code);
+        let shown = sandbox.oscost(&["runs", "show", "last"]).exits(0);
+        assert_eq!(shown.stdout, printed.stdout, "{scenario}");
+        assert_eq!(shown.stderr, "", "{scenario}");
+    }
+}
+
+#[test]
+fn the_record_that_is_kept_is_the_record_that_was_printed() {
+    let sandbox = Sandbox::new();
+    for (scenario, code) in [("measured", 0), ("all-outcomes", 1), ("hostile", 0)] {
+        for samples in [&[][..], &["--samples"]] {
+            let arguments = [ASKED, &["--json", "-"], samples].concat();
+            let printed = sandbox.fake(scenario, &arguments).exits(code);
+            let show = [&["runs", "show", "last", "--json", "-"], samples].concat();
+            let shown = sandbox.oscost(&show).exits(0);
+            assert_same(&shown.stdout, &printed.stdout);
+        }
+    }
+}
+
+#[test]
+fn a_run_that_is_exported_deleted_and_imported_is_the_same_run() {
+    let sandbox = Sandbox::new();
+    let printed = sandbox.fake("all-outcomes", &[ASKED, &["--label", "to be sent"]].concat());
+    let id = last_id(&sandbox);
+    let file = sandbox.file("run.json");
+    let file = file.to_str().unwrap();
+    sandbox.oscost(&["runs", "export", &id, file]).exits(0).no_data();
+    let exported: Value = serde_json::from_str(&fs::read_to_string(file).unwrap()).unwrap();
+    let samples = &row(&exported, "syscall/getppid:via=raw")["repetitions"][0]["samples"];
+    assert_eq!(samples.as_array().unwrap().len(), 21, "an export holds every raw batch");
+    sandbox.oscost(&["runs", "import", file]).exits(1).tells("is in the store already");
+
+    sandbox.oscost(&["runs", "delete", "last"]).exits(0).tells(&format!("deleted {id}"));
+    assert_eq!(sandbox.oscost(&["runs", "list"]).exits(0).stdout, "no runs are kept\n");
+    sandbox.oscost(&["runs", "show", "last"]).exits(1).tells("the store is empty");
+    sandbox.oscost(&["runs", "delete", &id]).exits(1).tells("no run is");
+
+    sandbox.oscost(&["runs", "import", file]).exits(0).no_data().tells(&format!("kept as {id}"));
+    assert_eq!(sandbox.oscost(&["runs", "show", &id]).exits(0).stdout, printed.stdout);
+    let again = sandbox.oscost(&["runs", "export", "last", "-"]).exits(0);
+    assert_same(&again.stdout, &fs::read_to_string(file).unwrap());
+    let list = sandbox.oscost(&["runs", "list"]).exits(0).stdout;
+    assert!(list.contains("to be sent"), "{list}");
+}
+
+#[test]
+fn a_record_may_come_through_a_pipe() {
+    let (here, there) = (Sandbox::new(), Sandbox::new());
+    here.fake("measured", ASKED).exits(0);
+    let record = here.oscost(&["runs", "export", "last", "-"]).exits(0).stdout;
+    let file = there.file("record.json");
+    fs::write(&file, &record).unwrap();
+    let mut command = there.command(&["runs", "import", "-"]);
+    Ran::of(command.stdin(fs::File::open(&file).unwrap())).exits(0);
+    assert_same(&there.oscost(&["runs", "export", "last", "-"]).exits(0).stdout, &record);
+}
+
+#[test]
+fn runs_are_listed_newest_first_and_named_by_the_beginning_of_their_ids() {
+    let sandbox = Sandbox::new();
+    for label in ["first", "second", "third"] {
+        sandbox.fake("measured", &["syscall/getppid", "--label", label]).exits(0);
+    }
+    let list = sandbox.oscost(&["runs", "list"]).exits(0).stdout;
+    let lines: Vec<&str> = list.lines().collect();
+    assert_eq!(lines.len(), 3, "{list}");
+    for (line, label) in lines.iter().zip(["third", "second", "first"]) {
+        assert!(line.contains(label) && line.chars().count() <= 80, "{list}");
+        let beginning = line.split_whitespace().next().unwrap();
+        let shown = sandbox.oscost(&["runs", "show", beginning, "--json", "-"]).exits(0).json();
+        assert_eq!(shown["label"], label);
+    }
+    sandbox.oscost(&["runs", "show", "0"]).exits(1).no_data().tells("`0` may be any of 3 runs");
+    sandbox.oscost(&["runs", "show", "zzz"]).exits(1).no_data().tells("no run is `zzz`");
+}
+
+#[test]
+fn what_is_no_record_is_not_imported() {
+    let sandbox = Sandbox::new();
+    for (text, words) in [
+        ("", "the file is not a record"),
+        ("garbage", "the file is not a record"),
+        ("{}", "the file is not a record"),
+        (r#"{"schema":"oscost.run/2"}"#, "newer schema"),
+        (r#"{"schema":"something/1"}"#, "its schema is"),
+    ] {
+        let file = sandbox.file("record.json");
+        fs::write(&file, text).unwrap();
+        let ran = sandbox.oscost(&["runs", "import", file.to_str().unwrap()]).exits(1).no_data();
+        ran.tells("cannot import").tells(words);
+    }
+    let missing = sandbox.file("missing.json");
+    let ran = sandbox.oscost(&["runs", "import", missing.to_str().unwrap()]).exits(1);
+    ran.tells("missing.json").tells("No such file");
+    assert_eq!(sandbox.oscost(&["runs", "list"]).exits(0).stdout, "no runs are kept\n");
+}
+
+#[test]
+fn a_store_that_cannot_be_written_costs_the_run_nothing_but_its_being_kept() {
+    let sandbox = Sandbox::new();
+    let file = sandbox.file("a-file");
+    fs::write(&file, "").unwrap();
+    let place = format!("fake:{}", crate::common::scenario_file("measured").display());
+    let arguments = ["run", "--seed", "1", "--at", &place, "syscall"];
+    let mut command = sandbox.command(&arguments);
+    let ran = Ran::of(command.env("XDG_DATA_HOME", file.join("below"))).exits(0);
+    let kept = sandbox.oscost(&arguments).exits(0);
+    assert_eq!(ran.stdout, kept.stdout);
+    let ran = ran.tells("note: this run is not kept: cannot open the store");
+    assert!(!ran.stderr.contains("kept as"), "{}", ran.stderr);
+
+    let mut command = sandbox.command(&arguments);
+    let ran = Ran::of(command.env_remove("XDG_DATA_HOME").env_remove("HOME")).exits(0);
+    ran.tells("neither XDG_DATA_HOME nor HOME names a folder");
+    let mut command = sandbox.command(&["runs", "list"]);
+    let ran = Ran::of(command.env("XDG_DATA_HOME", file.join("below"))).exits(1).no_data();
+    ran.tells("cannot open the store");
+}
+
+#[test]
+fn a_damaged_store_is_left_as_it_is_and_the_run_goes_on() {
+    let sandbox = Sandbox::new();
+    let folder = sandbox.folder("data").join("oscost");
+    fs::create_dir(&folder).unwrap();
+    let store = folder.join("store.db");
+    let garbage = "this is no database\n".repeat(500);
+    fs::write(&store, &garbage).unwrap();
+    let ran = sandbox.fake("measured", &["syscall"]).exits(0);
+    assert!(ran.stdout.contains("getppid"), "{}", ran.stdout);
+    ran.tells("note: this run is not kept").tells("store.db").tells("is not a SQLite database");
+    assert_eq!(fs::read_to_string(&store).unwrap(), garbage);
+    let ran = sandbox.oscost(&["runs", "list"]).exits(1).no_data();
+    ran.tells("error: cannot open the store").tells("is not a SQLite database");
+}
+
+#[test]
+fn a_store_of_another_user_is_told_apart_from_a_damaged_one() {
+    let sandbox = Sandbox::new();
+    sandbox.fake("measured", &["syscall/getppid"]).exits(0);
+    let store = sandbox.folder("data").join("oscost/store.db");
+    let mode = fs::metadata(&store).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode, 0o600, "the store is its owner's alone");
+    fs::set_permissions(&store, fs::Permissions::from_mode(0o000)).unwrap();
+    if fs::File::open(&store).is_ok() {
+        eprintln!("cannot run here: this user may open every file");
+        return;
+    }
+    let ran = sandbox.fake("measured", &["syscall/getppid"]).exits(0);
+    ran.tells("note: this run is not kept").tells("permission denied");
+}

@@ -111,8 +111,7 @@ fn words_from_a_cell_do_not_drive_the_terminal() {
 fn every_table_fits_into_eighty_columns() {
     for scenario in ["measured", "all-outcomes", "skipped", "hostile", "terminal", "interrupted"] {
         let ran = Sandbox::new().fake(scenario, &["timer:clock=*", "procedure:args=*", "syscall"]);
-        let long: Vec<&str> =
-            ran.stdout.lines().filter(|line| line.chars().count() > 80).collect();
+        let long: Vec<&str> = ran.stdout.lines().filter(|line| line.chars().count() > 80).collect();
         assert!(long.is_empty(), "{scenario}: {long:#?}");
     }
 }

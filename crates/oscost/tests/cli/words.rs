@@ -1,0 +1,274 @@
+//! What is typed and what is told: refusals, help, generated texts, and where each goes.
+
+use std::fs::{self, File};
+use std::process::Stdio;
+
+use oscost_model::definition::{Catalog, Definition};
+use serde_json::Value;
+
+use crate::common::{Ran, Sandbox, until};
+
+/// Every verb, and the verbs of `runs`.
+const VERBS: &[&str] = &["run", "list", "explain", "runs", "schema", "completions", "man"];
+const RUNS_VERBS: &[&str] = &["list", "show", "delete", "export", "import"];
+
+fn catalog() -> Catalog {
+    oscost_cell::catalog::data()
+}
+
+/// Is refused as the user's own mistake, with these words, before anything is measured.
+fn refused(arguments: &[&str], words: &[&str]) {
+    let sandbox = Sandbox::new();
+    let mut ran = sandbox.oscost(arguments).exits(2).no_data();
+    for words in words {
+        ran = ran.tells(words);
+    }
+    assert_eq!(fs::read_dir(sandbox.folder("data")).unwrap().count(), 0, "a run was kept");
+    sandbox.nothing_is_left();
+}
+
+#[test]
+fn an_unknown_selector_is_told_the_nearest_names() {
+    refused(&["run", "syscall/getpid"], &["`syscall/getpid` is no", "hint:", "`syscall/getppid`"]);
+    refused(&["run", "getppid"], &["`syscall/getppid`"]);
+    refused(&["run", "sycall"], &["`syscall`"]);
+    refused(&["list", "zzzzzz"], &["`zzzzzz` is no", "`oscost list` shows them all"]);
+    refused(&["explain", "syscall/open"], &["`syscall/open-close`"]);
+}
+
+#[test]
+fn a_wrong_axis_or_value_is_told_the_right_ones() {
+    refused(&["run", "syscall/getppid:via=magic"], &["`via=magic`", "`via` may be `raw`, `libc`"]);
+    refused(&["run", "syscall/getppid:size=1"], &["no axis `size`", "it has `via`"]);
+    refused(&["run", "timer/nothing:size=1"], &["it has none at all"]);
+    refused(&["run", "procedure/call:args=8"], &["`args` may be `0`, `1`"]);
+    refused(&["run", "syscall/getppid:via"], &["`via` is not `axis=value`", "hint:"]);
+}
+
+#[test]
+fn a_place_that_this_version_cannot_reach_is_refused_with_a_hint() {
+    refused(&["run", "--at", "ssh:x"], &["cannot reach `ssh:x`", "hint:", "`local`"]);
+    refused(&["run", "--at", "vm:6.12"], &["cannot reach `vm:6.12`", "hint:"]);
+    refused(&["run", "--at", "nowhere"], &["`nowhere`", "hint:", "`local`"]);
+    refused(&["run", "--at", "seccomp=allow"], &["`seccomp=allow`", "hint:", "untreated"]);
+    refused(&["run", "--at", "nice=5+sud@local"], &["`nice=5`", "hint:"]);
+    refused(&["run", "--at", "ssh:"], &["names nothing behind its colon"]);
+    refused(&["run", "--at", ""], &["a place is empty"]);
+    refused(&["run", "--at", "LOCAL"], &["`LOCAL`"]);
+}
+
+#[test]
+fn options_that_make_no_sense_are_refused() {
+    refused(&["run", "--budget", "0"], &["above 0"]);
+    refused(&["run", "--budget", "soon"], &["above 0"]);
+    refused(&["run", "--precision=-1"], &["above 0"]);
+    refused(&["run", "--precision", "NaN"], &["above 0"]);
+    refused(&["run", "--quick", "--thorough"], &["cannot be used with"]);
+    refused(&["run", "--quick", "--precision", "1"], &["cannot be used with"]);
+    refused(&["run", "--cpu", "first"], &["--cpu"]);
+    refused(&["run", "--label", "two\nlines"], &["one line"]);
+    refused(&["run", "--no-such-option"], &["--no-such-option"]);
+    refused(&["no-such-verb"], &["no-such-verb"]);
+    refused(&["completions", "no-such-shell"], &["bash", "zsh", "fish"]);
+    refused(&["man", "no-such-verb"], &["`no-such-verb` is no verb of oscost"]);
+    refused(&["explain"], &["BENCHMARK"]);
+    refused(&["runs"], &["list", "show", "delete", "export", "import"]);
+}
+
+#[test]
+fn help_names_every_verb_has_examples_and_fits_into_eighty_columns() {
+    let sandbox = Sandbox::new();
+    let fits = |text: &str, of: &str| {
+        let long: Vec<&str> = text.lines().filter(|line| line.chars().count() > 80).collect();
+        assert!(long.is_empty(), "{of}: {long:#?}");
+    };
+    let whole = sandbox.oscost(&["--help"]).exits(0).stdout;
+    fits(&whole, "oscost");
+    let (_, verbs) = whole.split_once("Commands:").unwrap();
+    let (verbs, _) = verbs.split_once("Options:").unwrap();
+    let named: Vec<&str> =
+        verbs.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    for verb in VERBS {
+        assert!(named.contains(verb), "--help does not name `{verb}`");
+        let help = sandbox.oscost(&[verb, "--help"]).exits(0).stdout;
+        fits(&help, verb);
+        let has_arguments = *verb != "schema";
+        assert!(help.contains("Examples:") || !has_arguments, "{verb} shows no example:\n{help}");
+    }
+    for name in named {
+        assert!(VERBS.contains(&name) || name == "help", "no test looks at `oscost {name}`");
+    }
+    for verb in RUNS_VERBS {
+        fits(&sandbox.oscost(&["runs", verb, "--help"]).exits(0).stdout, verb);
+    }
+    let version = sandbox.oscost(&["--version"]).exits(0).stdout;
+    assert_eq!(version, format!("oscost {}\n", env!("CARGO_PKG_VERSION")));
+    sandbox.oscost(&[]).exits(2).no_data().tells("Usage:");
+}
+
+#[test]
+fn list_names_every_family_and_benchmark_and_selects() {
+    let sandbox = Sandbox::new();
+    let all = sandbox.oscost(&["list"]).exits(0).stdout;
+    for family in &catalog().families {
+        assert!(all.contains(&format!("{}: {}", family.name, family.about)), "{all}");
+    }
+    for definition in &catalog().benchmarks {
+        assert!(all.lines().any(|line| line.split_whitespace().any(|word| word == definition.id)));
+    }
+    assert!(all.lines().all(|line| line.chars().count() <= 80), "{all}");
+    let some = sandbox.oscost(&["list", "*/getppid"]).exits(0).stdout;
+    assert!(some.contains("syscall/getppid") && !some.contains("open-close"), "{some}");
+    let none = sandbox.oscost(&["list", "timer"]).exits(0).stdout;
+    assert!(!none.contains("syscall/"), "{none}");
+}
+
+#[test]
+fn list_as_json_is_the_definitions() {
+    let sandbox = Sandbox::new();
+    let all: Vec<Definition> =
+        serde_json::from_str(&sandbox.oscost(&["list", "--json"]).exits(0).stdout).unwrap();
+    assert_eq!(all, catalog().benchmarks);
+    let some = sandbox.oscost(&["list", "--json", "syscall/getppid:via=raw"]).exits(0).json();
+    assert_eq!(some.as_array().map(Vec::len), Some(1));
+    assert_eq!(some[0]["id"], "syscall/getppid");
+}
+
+#[test]
+fn explain_says_all_of_every_benchmark_within_eighty_columns() {
+    let sandbox = Sandbox::new();
+    for definition in &catalog().benchmarks {
+        let text = sandbox.oscost(&["explain", &definition.id]).exits(0).stdout;
+        let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let parts = [&definition.asks, &definition.op, &definition.guess, &definition.source];
+        for part in parts {
+            let part = part.split_whitespace().collect::<Vec<_>>().join(" ");
+            assert!(flat.contains(&part), "`{part}` is not in:\n{text}");
+        }
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    }
+    let family = sandbox.oscost(&["explain", "syscall"]).exits(0).stdout;
+    assert!(family.contains("syscall/getppid\n") && family.contains("syscall/open-close\n"));
+}
+
+#[test]
+fn completions_know_the_verbs_and_the_benchmarks() {
+    let sandbox = Sandbox::new();
+    for shell in ["bash", "zsh", "fish"] {
+        let script = sandbox.oscost(&["completions", shell]).exits(0).stdout;
+        // What fish makes of it names no values of arguments without a dash.
+        let names = if shell == "fish" { &[][..] } else { &["syscall/getppid", "procedure"] };
+        for word in [&["precision", "explain"], names].concat() {
+            assert!(script.contains(word), "{shell} does not know `{word}`");
+        }
+    }
+    // Without a cell the names of benchmarks are missing, the rest is there.
+    let mut command = sandbox.command(&["completions", "bash"]);
+    let ran = Ran::of(command.env("OSCOST_CELL", "/no/such/cell")).exits(0);
+    assert!(ran.stdout.contains("--precision") && !ran.stdout.contains("syscall/getppid"));
+}
+
+#[test]
+fn manual_pages_are_made_for_the_tool_and_for_each_verb() {
+    let sandbox = Sandbox::new();
+    let page = sandbox.oscost(&["man"]).exits(0).stdout;
+    assert!(page.contains(".TH oscost 1"), "{page}");
+    for verb in VERBS {
+        let page = sandbox.oscost(&["man", verb]).exits(0).stdout;
+        assert!(page.contains(&format!(".TH oscost-{verb} 1")), "{page}");
+    }
+    assert!(sandbox.oscost(&["man", "run"]).stdout.contains("precision"));
+}
+
+#[test]
+fn the_schema_is_json() {
+    let schema: Value = Sandbox::new().oscost(&["schema"]).exits(0).json();
+    assert_eq!(schema["title"], "Record");
+}
+
+#[test]
+fn nothing_that_is_piped_has_colours() {
+    let sandbox = Sandbox::new();
+    let no_escape = |ran: Ran, of: &str| {
+        assert!(!ran.stdout.contains('\u{1b}'), "{of}: {:?}", ran.stdout);
+        assert!(!ran.stderr.contains('\u{1b}'), "{of}: {:?}", ran.stderr);
+    };
+    for arguments in
+        [&["--help"][..], &["run", "--help"], &["run", "no/such"], &["list"], &["no-such-verb"]]
+    {
+        no_escape(sandbox.oscost(arguments), &arguments.join(" "));
+        let mut command = sandbox.command(arguments);
+        no_escape(Ran::of(command.env("NO_COLOR", "1").env("TERM", "xterm-256color")), "NO_COLOR");
+    }
+    no_escape(sandbox.fake("all-outcomes", &["syscall"]), "run");
+}
+
+#[test]
+fn a_reader_that_has_had_enough_is_no_error() {
+    let sandbox = Sandbox::new();
+    let scenario = format!("fake:{}", crate::common::scenario_file("measured").display());
+    for arguments in [
+        &["schema"][..],
+        &["list"],
+        &["man"],
+        &["completions", "bash"],
+        &["run", "--at", &scenario],
+    ] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let mut command = sandbox.command(arguments);
+        let child = command.stdout(writer).stderr(Stdio::piped()).spawn().unwrap();
+        drop(command); // It holds an end of the pipe as well.
+        let output = child.wait_with_output().unwrap();
+        let told = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(0), "{arguments:?}: {told}");
+        assert!(!told.contains("error"), "{arguments:?}: {told}");
+    }
+}
+
+#[test]
+fn a_full_disk_behind_stdout_is_an_error() {
+    let sandbox = Sandbox::new();
+    let scenario = format!("fake:{}", crate::common::scenario_file("measured").display());
+    for arguments in [&["schema"][..], &["list"], &["run", "--at", &scenario, "syscall"]] {
+        let full = File::options().write(true).open("/dev/full").unwrap();
+        let mut command = sandbox.command(arguments);
+        let child = command.stdout(full).stderr(Stdio::piped()).spawn().unwrap();
+        let output = child.wait_with_output().unwrap();
+        let told = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}: {told}");
+        assert!(told.contains("error: cannot write to standard output"), "{arguments:?}: {told}");
+        assert!(told.contains("No space left on device"), "{arguments:?}: {told}");
+    }
+    // What was measured is not lost with the table.
+    assert!(sandbox.oscost(&["runs", "show", "last"]).exits(0).stdout.contains("getppid"));
+}
+
+#[test]
+fn a_cell_that_is_not_there_or_none_of_ours_is_told_with_a_hint() {
+    let sandbox = Sandbox::new();
+    let with = |cell: &str, arguments: &[&str]| {
+        Ran::of(sandbox.command(arguments).env("OSCOST_CELL", cell)).exits(1).no_data()
+    };
+    for arguments in [&["run"][..], &["list"], &["explain", "timer"]] {
+        let ran = with("/no/such/cell", arguments);
+        ran.tells("cannot find the program `oscost-cell`: looked for /no/such/cell").tells("hint:");
+    }
+    let silent = sandbox.file("silent");
+    fs::write(&silent, "not a program").unwrap();
+    with(silent.to_str().unwrap(), &["list"]).tells("cannot start").tells("silent");
+    for (name, script, words) in [
+        ("fails", "echo it hurts >&2; exit 3", "`catalog` failed: it hurts"),
+        ("babbles", "echo hello", "its catalog is unknown to us"),
+    ] {
+        let program = sandbox.file(name);
+        fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        fs::set_permissions(&program, mode).unwrap();
+        // A file that was just written may still be open in a child of another test.
+        until("the script can be run", || {
+            !sandbox.oscost_with(&program, &["list"]).stderr.contains("Text file busy")
+        });
+        with(program.to_str().unwrap(), &["list"]).tells(words).tells(name);
+    }
+}

@@ -2,8 +2,10 @@
 //! for.
 
 use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Stdio};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -17,12 +19,13 @@ pub(crate) fn cell() -> PathBuf {
     let built = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/release/oscost-cell");
     let named = std::env::var_os("OSCOST_CELL").map_or(built, PathBuf::from);
     let found = named.canonicalize();
-    found.unwrap_or_else(|_| panic!("{} is not there: `make test` builds it first", named.display()))
+    found
+        .unwrap_or_else(|_| panic!("{} is not there: `make test` builds it first", named.display()))
 }
 
 /// The tool under test.
 pub(crate) fn tool() -> PathBuf {
-    assert_cmd::cargo::cargo_bin!("oscost").to_owned()
+    PathBuf::from(env!("CARGO_BIN_EXE_oscost"))
 }
 
 /// Folders of a test's own: `data` for the store, `tmp` for cells, `files` for the rest.
@@ -65,6 +68,11 @@ impl Sandbox {
         Ran::of(&mut self.command(arguments))
     }
 
+    /// Runs the tool with another cell to its end.
+    pub(crate) fn oscost_with(&self, cell: &Path, arguments: &[&str]) -> Ran {
+        Ran::of(self.command(arguments).env("OSCOST_CELL", cell))
+    }
+
     /// Runs the tool at a fake place.
     pub(crate) fn fake(&self, scenario: &str, arguments: &[&str]) -> Ran {
         let place = format!("fake:{}", scenario_file(scenario).display());
@@ -105,8 +113,29 @@ pub(crate) struct Ran {
 impl Ran {
     /// Runs a command to its end.
     pub(crate) fn of(command: &mut Command) -> Self {
-        let mut command = assert_cmd::Command::from_std(std::mem::replace(command, Command::new("")));
-        Self::from(command.timeout(PATIENCE).output().unwrap())
+        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        Self::of_child(child)
+    }
+
+    /// Waits for the end of a command, and ends it when it takes too long. Its two pipes are read
+    /// at once, since either may fill; one that was taken away is empty.
+    pub(crate) fn of_child(mut child: Child) -> Self {
+        let (stdout, stderr) = (reader(child.stdout.take()), reader(child.stderr.take()));
+        let begun = Instant::now();
+        let status = loop {
+            match child.try_wait().unwrap() {
+                Some(status) => break Some(status),
+                None if begun.elapsed() > PATIENCE => {
+                    child.kill().unwrap();
+                    child.wait().unwrap();
+                    break None;
+                }
+                None => std::thread::sleep(Duration::from_millis(2)),
+            }
+        };
+        let (stdout, stderr) = (stdout.join().unwrap(), stderr.join().unwrap());
+        let status = status.unwrap_or_else(|| panic!("it hangs:\n{stdout}\n{stderr}"));
+        Self { code: status.code(), stdout, stderr }
     }
 
     /// It ended with this status, or the test shows what it said instead.
@@ -135,15 +164,15 @@ impl Ran {
     }
 }
 
-impl From<Output> for Ran {
-    fn from(output: Output) -> Self {
-        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-        Self {
-            code: output.status.code(),
-            stdout: text(output.stdout),
-            stderr: text(output.stderr),
+/// Reads all that comes through a pipe, beside whatever else happens.
+fn reader(pipe: Option<impl Read + Send + 'static>) -> JoinHandle<String> {
+    std::thread::spawn(move || {
+        let mut text = String::new();
+        if let Some(mut pipe) = pipe {
+            pipe.read_to_string(&mut text).unwrap();
         }
-    }
+        text
+    })
 }
 
 /// A file of what a fake place answers.

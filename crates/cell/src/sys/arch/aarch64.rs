@@ -77,39 +77,90 @@ pub(in crate::sys) unsafe fn syscall0(number: i64) -> i64 {
     result
 }
 
-// The callees of `procedure/call`, one name for each number of arguments: they hand back their first
-// argument. Written as assembly, so that no compiler can see through them, inline them or drop an
-// argument.
+// The callee of `procedure/call`: it hands back its first argument and one. Written as assembly, so
+// that no compiler can see through it or inline it.
 global_asm!(
     ".pushsection .text.oscost_callee,\"ax\",%progbits",
     ".balign 64",
-    ".globl oscost_callee0",
-    ".type oscost_callee0,%function",
-    "oscost_callee0:",
-    ".globl oscost_callee1",
-    ".type oscost_callee1,%function",
-    "oscost_callee1:",
-    ".globl oscost_callee2",
-    ".type oscost_callee2,%function",
-    "oscost_callee2:",
-    ".globl oscost_callee3",
-    ".type oscost_callee3,%function",
-    "oscost_callee3:",
-    ".globl oscost_callee4",
-    ".type oscost_callee4,%function",
-    "oscost_callee4:",
-    ".globl oscost_callee5",
-    ".type oscost_callee5,%function",
-    "oscost_callee5:",
-    ".globl oscost_callee6",
-    ".type oscost_callee6,%function",
-    "oscost_callee6:",
-    ".globl oscost_callee7",
-    ".type oscost_callee7,%function",
-    "oscost_callee7:",
+    ".globl oscost_callee",
+    ".hidden oscost_callee",
+    ".type oscost_callee,%function",
+    "oscost_callee:",
+    "add x0, x0, 1",
     "ret",
     ".popsection",
 );
+
+unsafe extern "C" {
+    fn oscost_callee();
+}
+
+/// Calls the callee with the first `ARGS` of the numbers 1 to 7, each where the C calling convention
+/// wants it, and hands back its result. With `DEPENDENT` the first argument is `last`.
+///
+/// One block of assembly, so that every copy of the call is the same instructions: left to the
+/// compiler, what is timed is which registers it had free.
+#[inline(always)]
+pub(in crate::sys) fn call<const ARGS: usize, const DEPENDENT: bool>(last: u64) -> u64 {
+    let mut result = last;
+    macro_rules! call {
+        ($($line:literal),*) => {
+            // SAFETY: the callee reads its first argument and writes the register of the result;
+            // the stack is as it was when the block ends.
+            unsafe {
+                asm!($($line,)* callee = sym oscost_callee, inout("x0") result,
+                     clobber_abi("C"))
+            }
+        };
+    }
+    match (ARGS, DEPENDENT) {
+        (0, _) => call!("bl {callee}"),
+        (1, false) => call!("mov w0, 1", "bl {callee}"),
+        (1, true) => call!("bl {callee}"),
+        (2, false) => call!("mov w0, 1", "mov w1, 2", "bl {callee}"),
+        (2, true) => call!("mov w1, 2", "bl {callee}"),
+        (3, false) => call!("mov w0, 1", "mov w1, 2", "mov w2, 3", "bl {callee}"),
+        (3, true) => call!("mov w1, 2", "mov w2, 3", "bl {callee}"),
+        (4, false) => call!("mov w0, 1", "mov w1, 2", "mov w2, 3", "mov w3, 4", "bl {callee}"),
+        (4, true) => call!("mov w1, 2", "mov w2, 3", "mov w3, 4", "bl {callee}"),
+        (5, false) => {
+            call!("mov w0, 1", "mov w1, 2", "mov w2, 3", "mov w3, 4", "mov w4, 5", "bl {callee}")
+        }
+        (5, true) => call!("mov w1, 2", "mov w2, 3", "mov w3, 4", "mov w4, 5", "bl {callee}"),
+        (6, false) => call!(
+            "mov w0, 1",
+            "mov w1, 2",
+            "mov w2, 3",
+            "mov w3, 4",
+            "mov w4, 5",
+            "mov w5, 6",
+            "bl {callee}"
+        ),
+        (6, true) => {
+            call!("mov w1, 2", "mov w2, 3", "mov w3, 4", "mov w4, 5", "mov w5, 6", "bl {callee}")
+        }
+        (_, false) => call!(
+            "mov w0, 1",
+            "mov w1, 2",
+            "mov w2, 3",
+            "mov w3, 4",
+            "mov w4, 5",
+            "mov w5, 6",
+            "mov w6, 7",
+            "bl {callee}"
+        ),
+        (_, true) => call!(
+            "mov w1, 2",
+            "mov w2, 3",
+            "mov w3, 4",
+            "mov w4, 5",
+            "mov w5, 6",
+            "mov w6, 7",
+            "bl {callee}"
+        ),
+    }
+    result
+}
 
 /// A chain of dependent additions: `links` of them, one core cycle each.
 #[inline(always)]
@@ -126,6 +177,9 @@ pub fn dependent_chain(links: u64, mut value: u64) -> u64 {
     }
     value
 }
+
+/// What the kernel wants to find before an rseq abort address: `brk #0x45e0`.
+pub(in crate::sys) const RSEQ_SIGNATURE: u32 = 0xd428_bc00;
 
 /// Core cycles of one link of [`dependent_chain`].
 pub const CYCLES_PER_LINK: f64 = 1.0;

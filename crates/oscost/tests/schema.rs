@@ -1,0 +1,245 @@
+//! The record is a contract: `oscost schema` says what it is, and what runs write is that.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on shows where it stood")]
+
+#[expect(dead_code, reason = "the command line's tests use the rest")]
+mod common;
+
+use std::collections::BTreeSet;
+
+use jsonschema::Validator;
+use serde_json::{Map, Value};
+
+use common::Sandbox;
+
+fn schema() -> Value {
+    Sandbox::new().oscost(&["schema"]).exits(0).json()
+}
+
+/// What is wrong with a record, in words.
+fn faults(validator: &Validator, record: &Value) -> Vec<String> {
+    let errors = validator.iter_errors(record).take(5);
+    errors.map(|error| format!("{}: {error}", error.instance_path)).collect()
+}
+
+#[test]
+fn what_runs_write_is_what_the_schema_says() {
+    let validator = jsonschema::validator_for(&schema()).unwrap();
+    let sandbox = Sandbox::new();
+    let asked = ["timer", "procedure", "syscall", "--json", "-"];
+    for (scenario, code) in [
+        ("measured", 0),
+        ("all-outcomes", 1),
+        ("skipped", 0),
+        ("hostile", 0),
+        ("interrupted", 130),
+        ("interrupted-early", 130),
+        ("interrupted-before-rounds", 130),
+    ] {
+        for more in [&[][..], &["--samples", "--quick"], &["--thorough", "--label", "a"]] {
+            let record = sandbox.fake(scenario, &[&asked, more].concat()).exits(code).json();
+            let faults = faults(&validator, &record);
+            assert!(faults.is_empty(), "{scenario} {more:?}: {faults:#?}");
+        }
+        let kept = sandbox.oscost(&["runs", "export", "last", "-"]).exits(0).json();
+        assert_eq!(faults(&validator, &kept), Vec::<String>::new(), "{scenario}, exported");
+    }
+}
+
+#[test]
+fn what_a_real_run_writes_is_what_the_schema_says() {
+    let validator = jsonschema::validator_for(&schema()).unwrap();
+    let sandbox = Sandbox::new();
+    let asked = ["syscall", "timer", "procedure/call:args=0,chain=*"];
+    let ran =
+        sandbox.oscost(&[&["run", "--quick", "--samples", "--json", "-"], &asked[..]].concat());
+    // What this machine could not measure is a row as well.
+    assert!(matches!(ran.code, Some(0 | 1)), "{}", ran.stderr);
+    let record = ran.json();
+    assert_eq!(faults(&validator, &record), Vec::<String>::new());
+    let outcomes: BTreeSet<&str> =
+        common::rows(&record).iter().filter_map(|row| row["outcome"].as_str()).collect();
+    assert!(outcomes.contains("measured") && outcomes.contains("skipped"), "{outcomes:?}");
+    sandbox.nothing_is_left();
+}
+
+/// Calls `look` for every schema of an object of ours, with its name.
+fn each_object<'a>(
+    schema: &'a Value,
+    name: &str,
+    look: &mut dyn FnMut(&str, &'a Map<String, Value>),
+) {
+    if let Value::Object(map) = schema {
+        if let Some(Value::Object(_)) = map.get("properties") {
+            look(name, map);
+        }
+        for (key, inside) in map {
+            each_object(inside, &format!("{name}/{key}"), look);
+        }
+    } else if let Value::Array(items) = schema {
+        items.iter().for_each(|item| each_object(item, name, look));
+    }
+}
+
+#[test]
+fn every_key_of_every_object_is_required() {
+    let schema = schema();
+    let mut objects = 0;
+    each_object(&schema, "record", &mut |name, object| {
+        objects += 1;
+        let keys: BTreeSet<&str> =
+            object["properties"].as_object().unwrap().keys().map(String::as_str).collect();
+        let required = object.get("required").and_then(Value::as_array);
+        let required: BTreeSet<&str> =
+            required.into_iter().flatten().filter_map(Value::as_str).collect();
+        assert_eq!(keys, required, "{name}");
+    });
+    assert!(objects > 20, "the schema has {objects} objects");
+}
+
+#[test]
+fn every_key_is_described() {
+    each_object(&schema(), "record", &mut |name, object| {
+        for (key, property) in object["properties"].as_object().unwrap() {
+            let described = property["description"].as_str().is_some_and(|text| !text.is_empty());
+            assert!(described, "{name}: `{key}` is not described");
+        }
+    });
+}
+
+/// Every object inside a value, as the path to it.
+fn objects(value: &Value, path: &str, found: &mut Vec<String>) {
+    match value {
+        Value::Object(map) => {
+            found.push(path.to_owned());
+            for (key, inside) in map {
+                objects(
+                    inside,
+                    &format!("{path}/{}", key.replace('~', "~0").replace('/', "~1")),
+                    found,
+                );
+            }
+        }
+        Value::Array(items) => {
+            // One of a kind is enough: the first, and the last, which may be another.
+            let last = items.len().saturating_sub(1);
+            for at in BTreeSet::from([0, last]) {
+                items.get(at).iter().for_each(|item| objects(item, &format!("{path}/{at}"), found));
+            }
+        }
+        _ => {}
+    }
+}
+
+#[test]
+fn a_record_without_one_of_its_keys_is_no_record() {
+    let validator = jsonschema::validator_for(&schema()).unwrap();
+    let asked = ["timer", "procedure", "syscall", "--quick", "--samples", "--json", "-"];
+    let record = Sandbox::new().fake("all-outcomes", &asked).exits(1).json();
+    let mut paths = Vec::new();
+    objects(&record, "", &mut paths);
+    // Maps from names to figures may be short of any name.
+    let is_map = |path: &str| {
+        [
+            "/point",
+            "/per_op",
+            "/peer_per_op",
+            "/rejected",
+            "/mitigations",
+            "/metrics",
+            "/before",
+            "/after",
+        ]
+        .iter()
+        .any(|map| path.ends_with(map))
+    };
+    let mut removed = 0;
+    for path in paths.iter().filter(|path| !is_map(path)) {
+        let keys: Vec<String> =
+            record.pointer(path).unwrap().as_object().unwrap().keys().cloned().collect();
+        for key in keys {
+            let mut spoilt = record.clone();
+            spoilt.pointer_mut(path).unwrap().as_object_mut().unwrap().remove(&key);
+            assert!(!validator.is_valid(&spoilt), "`{path}/{key}` is not missed");
+            removed += 1;
+        }
+    }
+    assert!(removed > 100, "only {removed} keys were looked at");
+}
+
+#[test]
+fn a_record_of_another_kind_is_no_record() {
+    let validator = jsonschema::validator_for(&schema()).unwrap();
+    let record = Sandbox::new().fake("measured", &["syscall", "--json", "-"]).exits(0).json();
+    assert!(validator.is_valid(&record));
+    for (path, wrong) in [
+        ("/complete", Value::from("yes")),
+        ("/results", Value::Null),
+        ("/results/0/outcome", Value::from("splendid")),
+        ("/results/0/unit", Value::from("parsecs")),
+        ("/results/0/estimate/median", Value::from("much")),
+        ("/results/0/estimate/ci95", Value::from(vec![1.0])),
+        ("/results/0/repetitions/0/round", Value::from(-1)),
+        ("/results/0/mode", Value::from("X")),
+    ] {
+        let mut spoilt = record.clone();
+        *spoilt.pointer_mut(path).unwrap() = wrong;
+        assert!(!validator.is_valid(&spoilt), "{path} may be anything");
+    }
+    // Readers ignore keys that they do not know.
+    let mut newer = record;
+    newer["a_new_key"] = Value::from(1);
+    assert_eq!(faults(&validator, &newer), Vec::<String>::new());
+}
+
+#[test]
+fn the_keys_of_the_design_are_in_the_schema() {
+    let schema = schema();
+    let keys = |of: &str| -> BTreeSet<String> {
+        let object = match of {
+            "Record" => &schema,
+            name => &schema["$defs"][name],
+        };
+        object["properties"].as_object().unwrap().keys().cloned().collect()
+    };
+    for (of, wanted) in [
+        (
+            "Record",
+            "schema id started ended complete label command tool settings machines conditions \
+             results comparisons",
+        ),
+        ("Tool", "version commit rustc cell"),
+        ("CellProgram", "hash link libc catalog"),
+        ("Settings", "seed profile precision_pct nominal budget_s"),
+        (
+            "Machine",
+            "id cpu caches memory disks network os limits virtualization mitigations clock advice",
+        ),
+        ("Clock", "source ticks_per_ns q_ns c_in_ns c_tot_ns"),
+        ("Conditions", "machine class anchors lambda_per_s steal_pct tracers"),
+        (
+            "Row",
+            "case benchmark rev point place outcome reason mode unit better estimate metrics \
+             repetitions calls floor guess class disturbed flags",
+        ),
+        ("PlaceOf", "text reach treatments machine cpu peer"),
+        (
+            "Estimate",
+            "exact median ci95 raw_median overhead mean sd sd_within min p10 repetitions samples \
+             ops_per_sample half_width_pct converged quantiles",
+        ),
+        ("Overhead", "clock loop"),
+        ("Repetition", "round at_s arm value batches rejected lost_pct"),
+        ("Calls", "per_op peer_per_op counted_ops by expected"),
+        ("Floor", "value of"),
+        (
+            "Comparison",
+            "case metric base new design pairs span_s ratio added p q verdict mde_pct control flags",
+        ),
+    ] {
+        let there = keys(of);
+        for key in wanted.split_whitespace() {
+            assert!(there.contains(key), "{of} has no `{key}`: {there:?}");
+        }
+    }
+}

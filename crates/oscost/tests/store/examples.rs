@@ -1,0 +1,214 @@
+//! One of everything that a store may hold.
+
+use std::collections::BTreeMap;
+
+use oscost_model::calls::{CallCount, CallRule, Times};
+use oscost_model::case::Case;
+use oscost_model::cell::{BatchPlan, Disturbance, Mode, Sample};
+use oscost_model::clock::{Calibration, ClockKind, ClockSync};
+use oscost_model::definition::{Axis, Definition, FloorPart, Need, Requirement};
+use oscost_model::facts::{Bound, Facts, Limit};
+use oscost_model::journal::{CellOutcome, Entry, Phase, PlannedRow, Started};
+use oscost_model::point::{Point, Value};
+use oscost_model::protocol::CpuProbe;
+use oscost_model::record::{CellProgram, Machine, PlaceOf, RowOutcome, Settings, Tool};
+use oscost_model::unit::Unit;
+
+/// The id of a run; those of different numbers differ at their ends.
+pub(crate) fn id(number: u32) -> String {
+    format!("0190a0b1-c2d3-7e4f-8a9b-{number:012}")
+}
+
+/// How an ordinary run begins.
+pub(crate) fn started() -> Started {
+    Started {
+        id: id(0),
+        at: "2026-11-21T08:15:59.25Z".into(),
+        label: Some("before the \u{4e2d} change".into()),
+        command: ["oscost", "run", "--", "sh", "-c", "true\n\"x\""].map(String::from).into(),
+        tool: tool(),
+        settings: settings(),
+    }
+}
+
+pub(crate) fn tool() -> Tool {
+    Tool {
+        version: "0.1.0".into(),
+        commit: Some("0123abc".into()),
+        rustc: None,
+        cell: CellProgram {
+            hash: "6c62272e07bb014262b821756295c58d".into(),
+            link: "static-pie".into(),
+            libc: "glibc 2.41".into(),
+            catalog: "d228cb696f1a8caf78912b704e4a8964".into(),
+        },
+    }
+}
+
+pub(crate) fn settings() -> Settings {
+    Settings {
+        // Above 2^53: JSON readers that take every number for a float would lose its end.
+        seed: u64::MAX - 1,
+        profile: "default".into(),
+        precision_pct: Some(2.0),
+        nominal: 0.965,
+        budget_s: None,
+    }
+}
+
+pub(crate) fn machine() -> Machine {
+    let mut facts = Facts::default();
+    facts.cpu.model_name = Some("Processor 3000".into());
+    facts.limits.open_files = Limit { soft: Some(Bound::At(1024)), hard: Some(Bound::UNLIMITED) };
+    facts.mitigations = BTreeMap::from([("meltdown".into(), "Mitigation: PTI".into())]);
+    facts.security.perf_event_paranoid = Some(-1);
+    Machine::new("m0", facts, vec!["the governor is powersave".into()])
+}
+
+pub(crate) fn probe() -> CpuProbe {
+    CpuProbe {
+        cpu: 1,
+        spin_ns: 100_000_000,
+        gaps_over_1us: 12,
+        gaps_over_5us: 3,
+        lost_ns: 40_000,
+        longest_ns: 9_000,
+        run_delay_ns: None,
+        core_cycles_per_ns: Some(3.1),
+    }
+}
+
+pub(crate) fn place() -> PlaceOf {
+    PlaceOf {
+        text: "nice=5".into(),
+        reach: "local".into(),
+        treatments: vec!["nice=5".into()],
+        machine: "m0".into(),
+        cpu: Some(1),
+        peer: None,
+    }
+}
+
+pub(crate) fn plan() -> BatchPlan {
+    BatchPlan {
+        mode: Mode::U,
+        turns: 10_000,
+        copies: vec![1, 2, 4, 8],
+        groups: 21,
+        batch_ns: 1e6,
+        coarse_clock: false,
+    }
+}
+
+fn point() -> Point {
+    Point::none().with("via", "raw").with("size", 4096)
+}
+
+fn definition() -> Definition {
+    Definition {
+        id: "syscall/getppid".into(),
+        asks: "What does the shortest system call cost?".into(),
+        op: "One getppid(2). Outside: nothing.".into(),
+        guess: "60 ns".into(),
+        unit: Unit::NsPerOp,
+        calls: vec![CallRule {
+            call: "getppid".into(),
+            times: Times::Per { calls: 1, ops: 1 },
+            when: Point::none(),
+        }],
+        floor: vec![FloorPart { case: "timer/nothing".into(), times: 2, when: point() }],
+        axes: vec![Axis {
+            name: "via".into(),
+            sets: "how it is called".into(),
+            points: vec!["raw".into(), Value::Number(4096)],
+            usual: vec!["raw".into()],
+        }],
+        needs: vec![Need {
+            what: Requirement::Readable("/proc/self/stat".into()),
+            when: Point::none(),
+        }],
+        in_bill: true,
+        switches: false,
+        rev: 1,
+        source: "getppid(2)".into(),
+    }
+}
+
+/// A sample in which no part is left at zero.
+pub(crate) fn sample(batch: u32) -> Sample {
+    Sample {
+        arm: 1,
+        round: batch / 4,
+        batch,
+        n: 1_000 + u64::from(batch % 7),
+        ticks: if batch == 3 { -20 } else { 260_000 + i64::from(batch % 11) },
+        cpu_ns: 100_000,
+        involuntary_switches: batch % 5,
+        major_faults: batch % 2,
+        migrated: batch.is_multiple_of(3),
+    }
+}
+
+/// A cell of so many samples.
+pub(crate) fn cell(row: u32, samples: u32) -> Entry {
+    let outcome = CellOutcome::Sampled {
+        samples: (0..samples).map(sample).collect(),
+        disturbance: Disturbance {
+            wall_ns: 20_000_000,
+            cpu_ns: 19_900_000,
+            run_delay_ns: Some(0),
+            steal_ticks: None,
+            throttled_periods: None,
+        },
+    };
+    Entry::Cell { row, phase: Phase::Round(row), at_s: f64::from(row) * 0.25, outcome }
+}
+
+/// A journal with each kind of entry.
+pub(crate) fn entries() -> Vec<Entry> {
+    let count = CallCount {
+        ops: 23,
+        own: BTreeMap::from([("getppid".into(), 23)]),
+        peer: BTreeMap::new(),
+        by: "ptrace".into(),
+    };
+    let calibration = Calibration {
+        kind: ClockKind::Tsc,
+        ticks_per_ns: 2.600_123,
+        quantum_ticks: 26.0,
+        inside_ticks: 49.5,
+        pair_ticks: 88.0,
+    };
+    let row = PlannedRow {
+        case: Case::new("syscall/getppid", point()),
+        definition: definition(),
+        place: place(),
+        asked: true,
+        anchor: false,
+    };
+    let anchor = PlannedRow { asked: false, anchor: true, ..row.clone() };
+    let lost = CellOutcome::Lost {
+        outcome: RowOutcome::TimedOut,
+        reason: "the cell took longer than 2 s".into(),
+    };
+    vec![
+        Entry::Started(Box::new(started())),
+        Entry::Met { machine: Box::new(machine()), tracers: vec!["perf".into()] },
+        Entry::Surveyed { machine: "m0".into(), probe: vec![probe()], cpu: Some(1) },
+        Entry::Calibrated {
+            machine: "m0".into(),
+            calibration,
+            sync: ClockSync { ticks: u64::MAX, raw_ns: 1 << 60, width_ticks: 40 },
+            passed_over: vec!["tsc: not invariant".into()],
+        },
+        Entry::Planned { rows: vec![row, anchor] },
+        Entry::Piloted { row: 0, plan: plan() },
+        cell(0, 40),
+        Entry::Cell { row: 1, phase: Phase::After, at_s: 1.5, outcome: lost },
+        Entry::Counted { row: 0, count },
+        Entry::NotCounted { row: 1, why: "ptrace: permission denied".into() },
+        Entry::GivenUp { row: 1, outcome: RowOutcome::Skipped, reason: "no vDSO".into() },
+        Entry::Settled { row: 0, converged: true },
+        Entry::Ended { at: "2026-11-21T08:16:02.5Z".into(), complete: true },
+    ]
+}

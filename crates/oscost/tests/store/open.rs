@@ -1,0 +1,135 @@
+//! Opening a store: where there is none, where there is something else, and where one may not.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use oscost::store::{Cause, Store};
+use rusqlite::Connection;
+
+use super::examples::{cell, id};
+use super::{begin, journal, new_store};
+
+fn mode(path: &Path) -> u32 {
+    fs::metadata(path).unwrap().permissions().mode() & 0o777
+}
+
+#[test]
+fn a_new_store_and_its_folders_are_for_their_owner_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("data/oscost/store.db");
+    let mut store = Store::open(&path).unwrap();
+    begin(&mut store, &id(1), 1);
+    for made in ["data", "data/oscost"] {
+        assert_eq!(mode(&folder.path().join(made)), 0o700, "{made}");
+    }
+    for made in ["store.db", "store.db-wal", "store.db-shm"] {
+        assert_eq!(mode(&folder.path().join("data/oscost").join(made)), 0o600, "{made}");
+    }
+}
+
+#[test]
+fn a_store_of_a_newer_version_is_refused_and_left_as_it_is() {
+    let (folder, mut store) = new_store();
+    begin(&mut store, &id(1), 1);
+    drop(store);
+    let path = folder.path().join("store.db");
+    Connection::open(&path).unwrap().pragma_update(None, "user_version", 7).unwrap();
+    let error = Store::open(&path).unwrap_err();
+    assert!(matches!(error.cause, Cause::Newer { found: 7, known: 1 }), "{error}");
+    let expected = format!(
+        "cannot open the store {}: it is of version 7, and this oscost knows versions up to 1",
+        path.display()
+    );
+    assert_eq!(error.to_string(), expected);
+    Connection::open(&path).unwrap().pragma_update(None, "user_version", 1).unwrap();
+    assert_eq!(journal(&Store::open(&path).unwrap(), &id(1)).len(), 1);
+}
+
+#[test]
+fn a_file_that_is_no_database_is_refused_and_left_as_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.db");
+    let letter = "Dear Joe, this is a letter and not a database. ".repeat(40);
+    for content in [letter.as_str(), "xy"] {
+        fs::write(&path, content).unwrap();
+        let error = Store::open(&path).unwrap_err();
+        assert!(matches!(error.cause, Cause::NotAStore(_)), "{error}");
+        assert!(error.to_string().ends_with("is not a SQLite database"), "{error}");
+        assert_eq!(fs::read_to_string(&path).unwrap(), content);
+    }
+}
+
+#[test]
+fn the_database_of_another_program_is_refused_and_left_as_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, sql) in [
+        ("tables", "CREATE TABLE bookmark (url TEXT)"),
+        ("version", "PRAGMA user_version = 1"),
+        ("application", "PRAGMA application_id = 5; PRAGMA user_version = 1"),
+    ] {
+        let path = folder.path().join(name);
+        Connection::open(&path).unwrap().execute_batch(sql).unwrap();
+        let before = fs::read(&path).unwrap();
+        let error = Store::open(&path).unwrap_err();
+        assert!(matches!(error.cause, Cause::NotAStore(_)), "{name}: {error}");
+        assert!(error.to_string().ends_with("the database of another program"), "{error}");
+        assert_eq!(fs::read(&path).unwrap(), before, "{name}");
+    }
+}
+
+#[test]
+fn a_path_below_a_file_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("file");
+    fs::write(&file, "").unwrap();
+    for path in [file.join("store.db"), file.join("oscost/store.db")] {
+        let error = Store::open(&path).unwrap_err();
+        assert!(matches!(error.cause, Cause::Io(_)), "{error}");
+        assert!(error.to_string().contains("ot a directory"), "{error}");
+    }
+    let error = Store::open(folder.path()).unwrap_err();
+    assert!(error.to_string().contains("irectory"), "{error}");
+}
+
+/// Whether modes bind this user; they do not bind root.
+fn modes_bind(folder: &Path) -> bool {
+    let probe = folder.join("probe");
+    fs::create_dir(&probe).unwrap();
+    fs::set_permissions(&probe, Permissions::from_mode(0o500)).unwrap();
+    fs::write(probe.join("file"), "").is_err()
+}
+
+#[test]
+fn a_folder_or_file_that_may_not_be_written_is_refused_as_such() {
+    let (folder, mut store) = new_store();
+    if !modes_bind(folder.path()) {
+        println!("skipped: modes do not bind this user");
+        return;
+    }
+    begin(&mut store, &id(1), 1);
+    drop(store);
+    let path = folder.path().join("store.db");
+    let refused = |path: &Path, what: &str| {
+        let error = Store::open(path).unwrap_err();
+        assert!(matches!(error.cause, Cause::Denied | Cause::ReadOnly), "{what}: {error:?}");
+        println!("{error}");
+    };
+
+    fs::set_permissions(&path, Permissions::from_mode(0o400)).unwrap();
+    refused(&path, "a file for reading");
+    fs::set_permissions(&path, Permissions::from_mode(0o000)).unwrap();
+    refused(&path, "a file for nothing");
+    fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
+
+    fs::set_permissions(folder.path(), Permissions::from_mode(0o500)).unwrap();
+    refused(&folder.path().join("new.db"), "a new file in a folder for reading");
+    refused(&folder.path().join("new/store.db"), "a new folder in a folder for reading");
+    refused(&path, "a store in a folder for reading");
+    fs::set_permissions(folder.path(), Permissions::from_mode(0o000)).unwrap();
+    refused(&path, "a store in a closed folder");
+
+    fs::set_permissions(folder.path(), Permissions::from_mode(0o700)).unwrap();
+    let mut store = Store::open(&path).unwrap();
+    store.append(&id(1), &cell(0, 1)).unwrap();
+}

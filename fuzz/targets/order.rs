@@ -1,0 +1,14 @@
+//! A line that the supervisor reads: what it takes for an order, it must take for the same order
+//! when that is written again.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use oscost_model::protocol::Order;
+
+fuzz_target!(|line: &[u8]| {
+    if let Ok(order) = serde_json::from_slice::<Order>(line) {
+        let again = serde_json::to_vec(&order).expect("an order can be written");
+        assert_eq!(serde_json::from_slice::<Order>(&again).expect("and read again"), order);
+    }
+});

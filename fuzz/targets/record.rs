@@ -1,0 +1,19 @@
+//! A record from a stranger: it is refused, or it is good for ever.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use oscost::store::validate;
+
+fuzz_target!(|bytes: &[u8]| {
+    match validate(bytes) {
+        Ok(record) => {
+            let again = serde_json::to_vec(&record).expect("a record can be written");
+            assert_eq!(validate(&again).expect("and read again"), record);
+        }
+        Err(error) => {
+            let text = error.to_string();
+            assert!(text.len() < 2_000 && !text.contains(char::is_control), "{text:?}");
+        }
+    }
+});
