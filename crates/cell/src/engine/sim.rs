@@ -305,7 +305,9 @@ impl Run for SimBody {
         let drift = 1.0 + world.truth.drift_per_s * world.now_ns * 1e-9;
         let turn_ns = world.truth.loop_ns + f64::from(copies) * world.truth.op_ns;
         let ns = world.truth.call_ns + turns as f64 * turn_ns * factor * drift;
-        let contaminated = world.truth.contaminated;
+        // What is run before a batch to warm up again is no batch.
+        let is_batch = ns > 10_000.0;
+        let contaminated = if is_batch { world.truth.contaminated } else { 0.0 };
         world.run(ns, contaminated);
         Ok(())
     }

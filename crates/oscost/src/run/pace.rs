@@ -19,9 +19,6 @@ const MOST_THOROUGH: usize = 200;
 /// Cells whose batches were disturbed are repeated, until this many times as many cells as were
 /// wanted have been tried.
 const TRIES_PER_REPETITION: usize = 2;
-/// Fewer repetitions than this have no interval.
-const FEWEST: usize = 6;
-
 /// What kind of run it is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Profile {
@@ -173,7 +170,8 @@ impl Pace {
         if values < self.until && self.tries < TRIES_PER_REPETITION * self.until {
             return Step::GoOn;
         }
-        if values < FEWEST {
+        if values < self.until {
+            // Those that came through are the ones whose disturbance the account missed most.
             let reason =
                 format!("of {} cells only {values} had enough undisturbed batches", self.tries);
             return Step::Unmeasurable { reason };
@@ -181,9 +179,7 @@ impl Pace {
         match self.profile {
             Profile::Quick | Profile::Thorough { .. } => self.settled = true,
             Profile::Default { .. } => {
-                // Cells without a value are counted, or a row that never has one would never end.
-                let repetitions = values.max(self.tries / TRIES_PER_REPETITION);
-                let look = Look { repetitions, relative_half_width: self.width() };
+                let look = Look { repetitions: values, relative_half_width: self.width() };
                 let goal = self.profile.goal().relative_half_width;
                 if committing(Sin::PeekAndStop) && self.width().is_some_and(|width| width <= goal) {
                     self.settled = true;

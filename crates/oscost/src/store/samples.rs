@@ -45,8 +45,8 @@ pub enum BadSamples {
     /// They end in the middle of a sample.
     #[error("packed samples end in the middle of one")]
     Short,
-    /// A number or a mark is one that packing never writes.
-    #[error("packed samples hold what packing never writes")]
+    /// A number is one that packing never writes.
+    #[error("packed samples hold a number that packing never writes")]
     Strange,
 }
 
@@ -241,7 +241,7 @@ mod tests {
             migrated: true,
         };
         let low = Sample { ticks: i64::MIN, ..Sample::default() };
-        let samples = [high, low, high, high, low];
+        let samples = [high, low, high, high, low, Sample { cpu_ns: Some(0), ..low }];
         assert_eq!(unpack(&pack(&samples)), Ok(samples.to_vec()));
     }
 
@@ -250,23 +250,15 @@ mod tests {
         let first =
             Sample { batch: 0, n: 64, ticks: 5_000, cpu_ns: Some(2_000), ..Sample::default() };
         let second = Sample { batch: 1, ticks: 4_999, involuntary_switches: 2, ..first };
+        let third = Sample { batch: 2, ticks: 5_000, cpu_ns: None, ..first };
         let bytes = [
             1, // The version.
-            0b1000_1100,
-            0x90,
-            0x4e,
-            0xa0,
-            0x1f,
-            0x01,
-            0x80,
-            0x01, // +5000, +2000, batch -1, n +64.
-            0b1001_0000,
-            0x01,
-            0x00,
-            0x02, // -1, +0, 2 switches.
+            0x8c, 0x90, 0x4e, 0xa0, 0x1f, 0x01, 0x80, 0x01, // +5000, +2000, batch -1, n +64.
+            0x90, 0x01, 0x00, 0x02, // -1, +0, 2 switches.
+            0x00, 0x02, // +1.
         ];
-        assert_eq!(pack(&[first, second]), bytes);
-        assert_eq!(unpack(&bytes), Ok(vec![first, second]));
+        assert_eq!(pack(&[first, second, third]), bytes);
+        assert_eq!(unpack(&bytes), Ok(vec![first, second, third]));
     }
 
     #[test]

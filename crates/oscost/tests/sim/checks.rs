@@ -44,7 +44,7 @@ pub(crate) fn summarize(subject: &Subject0, profile: Profile, truth: f64, runs: 
 }
 
 fn summarize_rows(truth: f64, rows: impl Iterator<Item = Row>) -> Summary {
-    let (mut estimates, mut holds, mut warned, mut runs, mut repetitions) = (vec![], 0, 0, 0, 0);
+    let (mut estimates, mut holds, mut runs, mut repetitions) = (vec![], 0, 0, 0);
     for row in rows {
         runs += 1;
         let Some(estimate) = row.estimate else {
@@ -52,7 +52,6 @@ fn summarize_rows(truth: f64, rows: impl Iterator<Item = Row>) -> Summary {
             continue;
         };
         estimates.push(estimate.median);
-        warned += usize::from(row.flags.iter().any(|flag| flag == "REJECT_MATTERS"));
         repetitions += estimate.repetitions as usize;
         let [low, high] = estimate.ci95.unwrap();
         holds += usize::from(low <= truth && truth <= high);
@@ -66,7 +65,6 @@ fn summarize_rows(truth: f64, rows: impl Iterator<Item = Row>) -> Summary {
         coverage: holds as f64 / measured,
         unmeasurable: 1.0 - estimates.len() as f64 / runs as f64,
         negative,
-        warned: warned as f64 / measured,
         repetitions: repetitions as f64 / measured,
     }
 }
@@ -213,10 +211,7 @@ pub(crate) fn s14_contamination() -> Verdict {
             ..Truth::QUIET
         };
         let found = summarize(&Subject0::op(truth), DEFAULT, TRUTH_IN_BATCH, 300);
-        // Beyond half, the few rows that come through are those whose preemptions the account
-        // missed: they must at least be warned of.
-        let warned = found.unmeasurable >= 0.75 && found.warned == 1.0;
-        let right = found.bias_pct.abs() <= 0.3 || warned;
+        let right = found.unmeasurable == 1.0 || found.bias_pct.abs() <= 0.3;
         let good = right && (contaminated > 0.3 || found.unmeasurable == 0.0);
         texts.push(accept(&format!("S14, {contaminated}"), good, found)?);
     }

@@ -142,7 +142,7 @@ pub(crate) fn sample(batch: u32) -> Sample {
         batch,
         n: 1_000 + u64::from(batch % 7),
         ticks: if batch == 3 { -20 } else { 260_000 + i64::from(batch % 11) },
-        cpu_ns: 100_000,
+        cpu_ns: (!batch.is_multiple_of(4)).then_some(100_000),
         involuntary_switches: batch % 5,
         major_faults: batch % 2,
         migrated: batch.is_multiple_of(3),
@@ -159,6 +159,7 @@ pub(crate) fn cell(row: u32, samples: u32) -> Entry {
             run_delay_ns: Some(0),
             steal_ticks: None,
             throttled_periods: None,
+            blind: false,
         },
     };
     Entry::Cell { row, phase: Phase::Round(row), at_s: f64::from(row) * 0.25, outcome }

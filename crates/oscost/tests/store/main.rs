@@ -239,7 +239,7 @@ fn ordinary_cells() -> [(&'static str, Vec<Sample>); 4] {
             batch,
             n,
             ticks: (wall_ns * 2.6) as i64 + 50,
-            cpu_ns: wall_ns as u64 + 600 + seed.below(400),
+            cpu_ns: (group == 1).then(|| wall_ns as u64 + 600 + seed.below(400)),
             involuntary_switches: disturbed,
             major_faults: 0,
             migrated: seed.below(500) == 0,
