@@ -33,8 +33,6 @@ pub(crate) struct Summary {
     pub unmeasurable: f64,
     /// The share of estimates below zero.
     pub negative: f64,
-    /// The share of estimates that say `REJECT_MATTERS`.
-    pub warned: f64,
     /// Repetitions, on average.
     pub repetitions: f64,
 }
