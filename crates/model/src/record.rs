@@ -486,7 +486,8 @@ impl Disturbance {
     /// shows only there). An op that sleeps by itself (`switches`) has only the former.
     pub fn lost_pct(&self, switches: bool) -> Option<f64> {
         let delay = self.run_delay_ns.map(|ns| ns as f64);
-        let idle = (!switches && self.cpu_ns > 0).then(|| self.wall_ns as f64 - self.cpu_ns as f64);
+        let idle =
+            (!switches && self.cpu_ns > 0).then_some(self.wall_ns as f64 - self.cpu_ns as f64);
         let lost = match (delay, idle) {
             (Some(delay), Some(idle)) => delay.max(idle),
             (delay, idle) => delay.or(idle)?,
