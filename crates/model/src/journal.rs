@@ -87,7 +87,7 @@ pub enum Entry {
     GivenUp {
         /// The row's index.
         row: u32,
-        /// `skipped`, `failed` or `timed-out`.
+        /// `skipped`, `failed`, `timed-out` or `unmeasurable`.
         outcome: RowOutcome,
         /// Why.
         reason: String,

@@ -173,9 +173,9 @@ record! {
 
     /// The anchors' raw medians, in ns/op.
     pub struct Anchors {
-        /// Before the first round.
+        /// Before the first round and in the first third of the rounds.
         pub before: BTreeMap<String, f64>,
-        /// After the last.
+        /// After the last round and in the last third.
         pub after: BTreeMap<String, f64>,
     }
 

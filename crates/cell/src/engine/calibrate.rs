@@ -73,7 +73,9 @@ pub fn quantum<C: Clock>(clock: &mut C) -> Option<f64> {
     Some(if stood_still { smallest } else { spacing(&often).unwrap_or(smallest) })
 }
 
-/// What lies between neighbouring heaps of `values`, or between the values of the only heap.
+/// What lies between neighbouring heaps of `values`. Where there is but one, a narrow one is the
+/// step itself, which the read happens to take; a wide one is a clock finer than its read, and the
+/// step is what lies between its values.
 ///
 /// A heap is what lies within a fifth of its neighbour's smallest value: a step of 10 ns shows as
 /// 9, 10 and 11 where the clock is scaled.
@@ -83,6 +85,7 @@ fn spacing(values: &[u64]) -> Option<f64> {
     let middle = |heap: &[u64]| heap.iter().sum::<u64>() as f64 / heap.len() as f64;
     let apart = |pairs: &mut dyn Iterator<Item = f64>| pairs.reduce(f64::min);
     match heaps[..] {
+        [only] if only[only.len() - 1] - only[0] <= only[0] / 7 => Some(middle(only)),
         [only] => apart(&mut only.windows(2).map(|pair| (pair[1] - pair[0]) as f64)),
         _ => apart(&mut heaps.windows(2).map(|pair| middle(pair[1]) - middle(pair[0]))),
     }
@@ -138,8 +141,10 @@ mod tests {
     #[test]
     fn the_step_is_what_lies_between_the_costs_of_a_slow_read() {
         assert_eq!(spacing(&[19, 20, 21, 29, 30, 31]), Some(10.0));
-        assert_eq!(spacing(&[160, 170, 180]), Some(10.0));
+        assert_eq!(spacing(&[160, 170, 180, 190]), Some(10.0));
         assert_eq!(spacing(&[20, 21, 22, 23]), Some(1.0));
-        assert_eq!(spacing(&[20]), None);
+        assert_eq!(spacing(&[25, 26, 27]), Some(26.0));
+        assert_eq!(spacing(&[20]), Some(20.0));
+        assert_eq!(spacing(&[]), None);
     }
 }

@@ -2,7 +2,7 @@
 //! when the thread is switched out, moved or signalled.
 //!
 //! They are meant for per-CPU data; here they answer "was this thread left alone?" without entering
-//! the kernel. That matters: on current processors one entry leaves calls and returns half as dear
+//! the kernel. That matters: where it was looked at (a Zen 5 guest) one entry leaves calls and returns half as dear
 //! again for tens of thousands of them, and asking getrusage(2) before each batch would time that.
 
 use std::arch::global_asm;

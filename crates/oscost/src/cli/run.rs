@@ -229,7 +229,7 @@ fn request(
         command: std::env::args().collect(),
         tool: tool(hello),
         settings: Settings {
-            seed: arguments.seed.unwrap_or_else(|| uuid::Uuid::now_v7().as_u64_pair().1),
+            seed: arguments.seed.unwrap_or_else(|| fresh_seed()),
             profile: profile.text().to_owned(),
             precision_pct: profile.precision_pct(),
             nominal: profile.nominal().share(),
@@ -245,6 +245,11 @@ fn request(
         budget: arguments.budget_s().map(Duration::from_secs_f64),
         cpu: arguments.cpu,
     }
+}
+
+/// A seed that nobody chose, in the 53 bits that every reader of JSON keeps.
+fn fresh_seed() -> u64 {
+    uuid::Uuid::now_v7().as_u64_pair().1 & ((1 << 53) - 1)
 }
 
 fn tool(hello: &Hello) -> Tool {

@@ -1,6 +1,6 @@
 //! The estimate of a case: over the values of its cells, never over pooled batches.
 
-use oscost_model::cell::BatchPlan;
+use oscost_model::cell::{BatchPlan, Mode};
 use oscost_model::record::{Estimate, Overhead, Quantiles};
 use oscost_model::sins::{Sin, committing};
 
@@ -40,7 +40,7 @@ pub fn estimate(cells: &[CellValue], plan: &BatchPlan, nominal: Nominal) -> Opti
         ))
     };
     let raw_median = middle(&|cell| cell.raw).unwrap_or(median);
-    let clock = middle(&|cell| cell.clock_ns);
+    let clock = middle(&|cell| cell.clock_ns).filter(|_| plan.mode != Mode::T);
     let relative = relative_half_width(median, raw_median, interval);
     let estimate = Estimate {
         exact: false,

@@ -232,6 +232,7 @@ impl RowState {
         let estimate = &case.estimate;
         let median = estimate.median;
         let mode = self.plan.as_ref().map(|plan| plan.mode);
+        flag("NOT_CONVERGED", self.converged == Some(false));
         flag("FEW_REPETITIONS", case.interval.is_none());
         if let Some(interval) = case.interval {
             let half = interval.half_width();

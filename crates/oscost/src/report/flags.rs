@@ -8,6 +8,7 @@ pub fn of_row(flag: &str) -> &'static str {
         "CALLS_UNCOUNTED" => "its system calls could not be counted here",
         "COARSE_CLOCK" => "no batch length suits both the clock's step and the interruptions here",
         "FEW_REPETITIONS" => "below six repetitions there is no interval",
+        "NOT_CONVERGED" => "its interval is wider than was asked for",
         "BELOW_DETECTION" => {
             "smaller than twice its own uncertainty: it cannot be told from nothing"
         }

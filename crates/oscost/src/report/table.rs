@@ -116,7 +116,7 @@ fn aligned(lines: &[Line]) -> String {
     let rows =
         || lines.iter().filter_map(|line| line.cells.as_ref().map(|cells| (&line.name, cells)));
     let names = rows().map(|(name, _)| width(name)).filter(|&name| name <= LONGEST_NAME).max();
-    let name_width = names.unwrap_or(0);
+    let name_width = names.unwrap_or(4);
     let widths: Vec<usize> = (0..3)
         .map(|at| {
             rows().map(|(_, cells)| width(&cells[at])).max().unwrap_or(0).max(HEADINGS[at].len())
