@@ -39,7 +39,7 @@ fn ready() -> bool {
     }
 }
 
-fn collector<C>(clock: C) -> Collector<C, Kernel> {
+fn collector<C: Clock>(clock: C) -> Collector<C, Kernel> {
     Collector::new(clock, Kernel::of_this_thread())
 }
 

@@ -229,7 +229,7 @@ fn request(
         command: std::env::args().collect(),
         tool: tool(hello),
         settings: Settings {
-            seed: arguments.seed.unwrap_or_else(|| fresh_seed()),
+            seed: arguments.seed.unwrap_or_else(fresh_seed),
             profile: profile.text().to_owned(),
             precision_pct: profile.precision_pct(),
             nominal: profile.nominal().share(),
