@@ -1,6 +1,10 @@
 //! The command line from outside: words in, words out, exit codes.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on shows where it stood")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "a test that cannot go on shows where it stood, and says what it could not do"
+)]
 
 #[path = "../common/mod.rs"]
 mod common;
