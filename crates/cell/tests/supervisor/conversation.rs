@@ -173,7 +173,8 @@ fn fork_twins_share_the_number_of_ops_of_every_round() {
 #[test]
 fn what_cannot_be_measured_is_refused_in_clear_words() {
     let mut session = Session::start();
-    let wrong: [(&str, fn(&mut CellSpec)); 8] = [
+    type Spoil = fn(&mut CellSpec);
+    let wrong: [(&str, Spoil); 8] = [
         ("0 arms were asked for: 1 to 3", |cell| cell.arms = 0),
         ("4 arms were asked for: 1 to 3", |cell| cell.arms = 4),
         ("2 workers were asked for: this version has 1", |cell| cell.workers = 2),

@@ -1,6 +1,10 @@
 //! The supervisor from outside, as the tool drives it: JSON lines in, JSON lines out.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on shows where it stood")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "a test that cannot go on shows where it stood, and says what it could not do"
+)]
 
 #[path = "../common/mod.rs"]
 mod common;
