@@ -19,7 +19,7 @@ use oscost_cell::engine::pilot::pilot;
 use oscost_cell::engine::usable::judge_counter;
 use oscost_cell::sys::chain::dependent_chain;
 use oscost_cell::sys::opaque::{keep, opaque};
-use oscost_cell::sys::{affinity, syscall};
+use oscost_cell::sys::{affinity, procedure, syscall};
 use oscost_model::cell::{BatchPlan, Mode, Sample};
 use oscost_model::clock::Calibration;
 use oscost_model::seed::Seed;
@@ -190,6 +190,9 @@ fn l2_windows_are_linear_in_what_stands_in_them() {
 
 #[test]
 fn l3_a_known_delay_is_measured_as_it_is() {
+    // Added to an op that does not enter the kernel: behind a system call the loop of the chain
+    // itself is predicted worse (70 ns on the machine where this was written), and the delay is not
+    // the known one any more.
     if !ready() {
         return;
     }
@@ -202,7 +205,8 @@ fn l3_a_known_delay_is_measured_as_it_is() {
         let with = move |links: u64| {
             Work::repeat(move || {
                 keep(dependent_chain(links, opaque(3)));
-                syscall::getppid().map(drop)
+                procedure::call::<1>();
+                Ok(())
             })
         };
         let (mut delayed, mut plain) = (with(links), with(0));
@@ -234,12 +238,19 @@ fn l3_a_known_delay_is_measured_as_it_is() {
         }
         points.push((median(injected), median(measured)));
     }
-    // Weighted by one over the delay: each decade counts alike.
-    let mean =
-        |of: &dyn Fn(&(f64, f64)) -> f64| points.iter().map(of).sum::<f64>() / points.len() as f64;
-    let slope = mean(&|(x, y)| y / x);
-    println!("slope {slope:.4}");
+    // measured = intercept + slope x injected, each point weighted by one over its delay: the line of
+    // measured / injected over 1 / injected.
+    let count = points.len() as f64;
+    let shares: Vec<(f64, f64)> = points.iter().map(|(x, y)| (1.0 / x, y / x)).collect();
+    let mean = |of: &dyn Fn(&(f64, f64)) -> f64| shares.iter().map(of).sum::<f64>() / count;
+    let (middle_u, middle_v) = (mean(&|(u, _)| *u), mean(&|(_, v)| *v));
+    let intercept_ns = mean(&|(u, v)| (u - middle_u) * (v - middle_v))
+        / mean(&|(u, _)| (u - middle_u) * (u - middle_u));
+    let slope = middle_v - intercept_ns * middle_u;
+    println!("measured = {intercept_ns:.2} ns + {slope:.4} x injected");
     assert!((slope - 1.0).abs() <= 0.01);
+    // A misprediction at the end of the chain's loop is some 15 core cycles.
+    assert!(intercept_ns.abs() <= 5.0);
 }
 
 #[test]
