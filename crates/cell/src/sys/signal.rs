@@ -55,8 +55,15 @@ pub enum Arrived {
     EndRequested,
 }
 
-/// Unblocks every signal: a cell inherits the supervisor's mask, and a benchmark must not.
+/// Unblocks every signal and ignores none but SIGPIPE: a cell inherits the supervisor's mask, and
+/// what a shell in the background or nohup(1) ignores; a benchmark must not.
 pub fn unblock_all() {
+    for signal in 1..32 {
+        if ![libc::SIGKILL, libc::SIGSTOP, libc::SIGPIPE].contains(&signal) {
+            // SAFETY: no handler of ours is set, so that none is taken away.
+            unsafe { libc::signal(signal, libc::SIG_DFL) };
+        }
+    }
     // SAFETY: an empty set is valid, and setting it cannot fail.
     unsafe {
         let mut set: libc::sigset_t = std::mem::zeroed();
