@@ -24,6 +24,8 @@ pub struct Bench {
     pub guess: &'static str,
     /// What the figure is counted in.
     pub unit: Unit,
+    /// The mechanism: why it costs what it costs. Empty where there is nothing to explain.
+    pub why: &'static str,
     /// The calls that an op must make.
     pub calls: &'static [Calls],
     /// The primitives below which an op cannot go.
@@ -52,6 +54,7 @@ impl Bench {
         op: "",
         guess: "",
         unit: Unit::NsPerOp,
+        why: "",
         calls: &[],
         floor: &[],
         axes: &[],
@@ -71,6 +74,7 @@ impl Bench {
             op: self.op.to_owned(),
             guess: self.guess.to_owned(),
             unit: self.unit,
+            why: self.why.to_owned(),
             calls: self.calls.iter().map(Calls::data).collect(),
             floor: self.floor.iter().map(Floor::data).collect(),
             axes: self.axes.iter().map(Axis::data).collect(),
@@ -289,6 +293,8 @@ pub enum Shape {
     Cold,
     /// Some bytes at a time.
     Transfer,
+    /// One at a time, and each brings a figure of its own: what the clock shows is thrown away.
+    Found,
 }
 
 /// The body of a benchmark, compiled around its op.
@@ -296,6 +302,11 @@ pub trait Run {
     /// Runs `turns` turns of a loop with `copies` copies of the op in each (1, 2, 4 or 8), and
     /// nothing else. A transfer moves `turns * copies` bytes.
     fn run(&mut self, turns: u64, copies: u32) -> Result<(), AtOp>;
+
+    /// The figure that the last op found, in thousandths of a nanosecond.
+    fn found_ps(&self) -> i64 {
+        0
+    }
 }
 
 /// What comes before a batch, untimed; it is told how many ops the batch will have.
@@ -333,6 +344,12 @@ impl Work {
         Self { shape: Shape::Transfer, body: Box::new(Transfer(act)), prepare: None }
     }
 
+    /// An op that finds its figure itself, in thousandths of a nanosecond: what no clock around it
+    /// could show, as the step of another clock, or how late a timer was.
+    pub fn found(op: impl FnMut() -> Result<i64, Errno> + 'static) -> Self {
+        Self { shape: Shape::Found, body: Box::new(Found { op, last_ps: 0 }), prepare: None }
+    }
+
     /// This body as it is, for bodies that are no closures.
     pub fn of(shape: Shape, body: impl Run + 'static) -> Self {
         Self { shape, body: Box::new(body), prepare: None }
@@ -350,6 +367,11 @@ impl Work {
             Some(prepare) => prepare(ops).map_err(|why| AtOp { op: 0, why }),
             None => Ok(()),
         }
+    }
+
+    /// The figure that the last op found, in thousandths of a nanosecond.
+    pub fn found_ps(&self) -> i64 {
+        self.body.found_ps()
     }
 
     /// Runs a batch: one indirect call, none for each op.
@@ -424,6 +446,24 @@ impl<F: FnMut(u64) -> Result<(), Errno>> Run for Transfer<F> {
     }
 }
 
+struct Found<F> {
+    op: F,
+    last_ps: i64,
+}
+
+impl<F: FnMut() -> Result<i64, Errno>> Run for Found<F> {
+    fn run(&mut self, turns: u64, copies: u32) -> Result<(), AtOp> {
+        for op in 0..turns * u64::from(copies) {
+            self.last_ps = (self.op)().map_err(|why| AtOp { op, why })?;
+        }
+        Ok(())
+    }
+
+    fn found_ps(&self) -> i64 {
+        self.last_ps
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -444,6 +484,15 @@ mod tests {
             assert_eq!(done.get(), turns * u64::from(copies), "{turns} turns of {copies}");
         }
         assert!(work.run(1, 3).is_err());
+    }
+
+    #[test]
+    fn a_figure_that_is_found_is_the_last_ops() {
+        let mut figures = [1_500, -2_500].into_iter();
+        let mut work = Work::found(move || figures.next().ok_or(Errno::ENOENT));
+        work.run(2, 1).unwrap();
+        assert_eq!(work.found_ps(), -2_500);
+        assert_eq!(work.run(3, 1), Err(AtOp { op: 0, why: Errno::ENOENT }));
     }
 
     #[test]

@@ -68,6 +68,9 @@ pub enum Mode {
     C,
     /// Throughput: the slope of time against bytes moved.
     T,
+    /// Found: the work brings a figure of its own (a clock's step, how late a timer was), in
+    /// thousandths of a nanosecond; nothing is subtracted from it.
+    F,
 }
 
 impl Mode {
@@ -79,6 +82,7 @@ impl Mode {
             Mode::S => "S",
             Mode::C => "C",
             Mode::T => "T",
+            Mode::F => "F",
         }
     }
 
@@ -89,7 +93,7 @@ impl Mode {
 
     /// Whether a sample is one op, so that quantiles are quantiles of ops.
     pub fn is_single_shot(self) -> bool {
-        matches!(self, Mode::S | Mode::C)
+        matches!(self, Mode::S | Mode::C | Mode::F)
     }
 }
 
@@ -123,7 +127,8 @@ pub struct Sample {
     pub batch: u32,
     /// Ops in it (mode T: bytes).
     pub n: u64,
-    /// Ticks from START to STOP; signed, since nothing is clamped.
+    /// Ticks from START to STOP; signed, since nothing is clamped. In mode F the figure that the
+    /// work found, in thousandths of a nanosecond.
     pub ticks: i64,
     /// CPU time of the thread around it, in nanoseconds; null in mode U, where the kernel is not
     /// entered to ask, and where it does not say.
@@ -153,4 +158,29 @@ pub struct Disturbance {
     /// Switches could not be counted, so that nothing was rejected for them.
     #[serde(default)]
     pub blind: bool,
+    /// What the kernel charged the thread meanwhile; unknown where it does not say.
+    #[serde(default)]
+    pub usage: Option<Usage>,
+}
+
+/// What the kernel charged a thread for some ops (getrusage(2)), the account's own reads between
+/// batches included.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Usage {
+    /// Ops that were run meanwhile, untimed ones before a batch included.
+    pub ops: u64,
+    /// CPU time in user mode, in nanoseconds. The kernel shares CPU time out between user and
+    /// system by what its tick met: over less than a hundred ticks the split is a guess.
+    pub user_ns: u64,
+    /// CPU time in the kernel, in nanoseconds; shared out likewise.
+    pub system_ns: u64,
+    /// Faults that waited for no disk.
+    pub minor_faults: u64,
+    /// Faults that waited for one.
+    pub major_faults: u64,
+    /// Switches because the thread waited.
+    pub voluntary_switches: u64,
+    /// Switches that the scheduler forced.
+    pub involuntary_switches: u64,
 }

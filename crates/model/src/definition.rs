@@ -19,6 +19,9 @@ pub struct Definition {
     pub guess: String,
     /// What the figure is counted in.
     pub unit: Unit,
+    /// The mechanism: why it costs what it costs; empty where there is nothing to explain.
+    #[serde(default)]
+    pub why: String,
     /// The calls that an op must make.
     pub calls: Vec<CallRule>,
     /// The primitives below which an op cannot go.

@@ -108,7 +108,7 @@ pub enum Event {
         /// Its batches, in order.
         samples: Vec<Sample>,
         /// What disturbed it.
-        disturbance: Disturbance,
+        disturbance: Box<Disturbance>,
     },
     /// What a counted copy called.
     Counted {

@@ -1,6 +1,6 @@
 //! Batches: the timed window and what surrounds it.
 
-use oscost_model::cell::{BatchPlan, Disturbance, Mode, Sample};
+use oscost_model::cell::{BatchPlan, Disturbance, Mode, Sample, Usage};
 use oscost_model::clock::Calibration;
 use oscost_model::seed::Seed;
 use oscost_model::sins::{Sin, committing};
@@ -9,6 +9,7 @@ use super::clock::Clock;
 use super::disturb::{Covariates, Reading};
 use crate::bench::{AtOp, Work};
 use crate::sys::opaque::barrier;
+use crate::sys::usage::ThreadUsage;
 
 /// A warm-up ends after so many groups of batches ...
 const WARM_GROUPS: u32 = 5;
@@ -31,6 +32,8 @@ pub struct Collector<C, V> {
     home: Option<i32>,
     /// Switches could not be counted.
     blind: bool,
+    /// Ops that were run so far, timed or not.
+    ops: u64,
 }
 
 /// Where a sample belongs.
@@ -47,7 +50,7 @@ pub struct Tag {
 impl<C: Clock, V: Covariates> Collector<C, V> {
     /// A collector with this clock and these signals.
     pub fn new(clock: C, covariates: V) -> Self {
-        Self { clock, covariates, home: None, blind: false }
+        Self { clock, covariates, home: None, blind: false, ops: 0 }
     }
 
     /// Runs groups of batches whose times are thrown away, until the work has settled.
@@ -110,6 +113,7 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
             work.run(again, copies)?;
         }
         let ops = turns * u64::from(copies);
+        self.ops += again * u64::from(copies) + ops;
         work.prepare(ops)?;
         let start = self.clock.start();
         let done = work.run(turns, copies);
@@ -119,7 +123,10 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
             round: tag.round,
             batch: tag.batch,
             n: ops,
-            ticks: stop.wrapping_sub(start) as i64,
+            ticks: match plan.mode {
+                Mode::F => work.found_ps(),
+                _ => stop.wrapping_sub(start) as i64,
+            },
             ..Sample::default()
         };
         if quiet {
@@ -155,6 +162,8 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
             raw_ns: self.clock.raw_ns(),
             cpu_ns: self.covariates.read().cpu_ns.unwrap_or(0),
             run_delay_ns: self.covariates.run_delay_ns(),
+            ops: self.ops,
+            usage: self.covariates.usage(),
         }
     }
 
@@ -176,6 +185,15 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
             steal_ticks: None,
             throttled_periods: None,
             blind: self.blind,
+            usage: opened.usage.zip(self.covariates.usage()).map(|(then, now)| Usage {
+                ops: self.ops - opened.ops,
+                user_ns: now.user_ns.saturating_sub(then.user_ns),
+                system_ns: now.system_ns.saturating_sub(then.system_ns),
+                minor_faults: now.minor_faults - then.minor_faults,
+                major_faults: now.major_faults - then.major_faults,
+                voluntary_switches: now.voluntary_switches - then.voluntary_switches,
+                involuntary_switches: now.involuntary_switches - then.involuntary_switches,
+            }),
         }
     }
 }
@@ -186,6 +204,8 @@ pub struct Account {
     raw_ns: u64,
     cpu_ns: u64,
     run_delay_ns: Option<u64>,
+    ops: u64,
+    usage: Option<ThreadUsage>,
 }
 
 /// How each group is cut: a random number of turns around the plan's, and a random moment.

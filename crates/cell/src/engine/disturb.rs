@@ -8,7 +8,7 @@ use std::os::unix::fs::FileExt;
 use crate::sys::affinity::current_cpu;
 use crate::sys::clock::thread_cpu_ns;
 use crate::sys::rseq::Watch;
-use crate::sys::usage;
+use crate::sys::usage::{self, ThreadUsage};
 
 /// What the kernel has charged the thread until now; `None` where it does not say.
 #[derive(Clone, Copy, Debug, Default)]
@@ -36,6 +36,11 @@ pub trait Covariates {
 
     /// Time that the thread was ready but did not run, in nanoseconds, until now.
     fn run_delay_ns(&mut self) -> Option<u64>;
+
+    /// All that the kernel has charged the thread until now.
+    fn usage(&mut self) -> Option<ThreadUsage> {
+        None
+    }
 }
 
 /// The kernel's own account of the calling thread.
@@ -78,6 +83,10 @@ impl Covariates for Kernel {
             }
             None => (false, -1),
         }
+    }
+
+    fn usage(&mut self) -> Option<ThreadUsage> {
+        usage::thread().ok()
     }
 
     fn run_delay_ns(&mut self) -> Option<u64> {

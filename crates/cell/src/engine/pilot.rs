@@ -26,6 +26,9 @@ const UNROLLED: &[u32] = &[1, 2, 4, 8];
 /// The sizes of mode T: once and twice the bytes.
 const DOUBLED: &[u32] = &[1, 2];
 
+/// Of figures that the work finds itself a cell takes at least so many: some of them take 10 ms.
+const FEWEST_FOUND: u32 = 7;
+
 /// A reading this long is good enough for a plan: three of them twice would only take time.
 const LONG_ENOUGH_NS: f64 = 50_000_000.0;
 
@@ -55,6 +58,10 @@ pub fn pilot<C: Clock, V: Covariates>(
         Shape::Single => {
             let op_ns = turn_ns(collector, work, clock, 0.0)?;
             Ok(shot(Mode::S, op_ns, shots(op_ns)))
+        }
+        Shape::Found => {
+            let op_ns = turn_ns(collector, work, clock, 0.0)?;
+            Ok(shot(Mode::F, op_ns, shots_from(FEWEST_FOUND, op_ns)))
         }
         Shape::Transfer => {
             let half = length(DOUBLED) / 2.0;
@@ -138,6 +145,10 @@ fn turns(batch_ns: f64, turn_ns: f64) -> u64 {
 }
 
 fn shots(op_ns: f64) -> u32 {
+    shots_from(GROUPS, op_ns)
+}
+
+fn shots_from(fewest: u32, op_ns: f64) -> u32 {
     let fit = (SHOTS_NS / op_ns.max(1.0)) as u32;
-    fit.clamp(GROUPS, MOST_SHOTS) | 1
+    fit.clamp(fewest, MOST_SHOTS) | 1
 }

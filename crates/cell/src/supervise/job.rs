@@ -108,7 +108,16 @@ pub(super) fn build(id: u64, spec: &CellSpec) -> Result<Work, Event> {
     if let Some(missing) = needs::missing(&bench.definition(), &case.point) {
         return Err(Event::Skipped { id, missing });
     }
-    (bench.build)(At(&case.point)).map_err(|error| failed(id, format!("set up `{case}`: {error}")))
+    (bench.build)(At(&case.point)).map_err(|error| {
+        let why = format!("set up `{case}`: {error}");
+        match error {
+            // What this kernel lacks, or this place forbids, is no fault of the case.
+            Errno::ENOSYS | Errno::EPERM | Errno::EACCES | Errno::EOPNOTSUPP => {
+                Event::Skipped { id, missing: why }
+            }
+            _ => failed(id, why),
+        }
+    })
 }
 
 /// Measures or pilots a case with the clock that the spec names.
@@ -231,7 +240,7 @@ impl Session<'_> {
         Ok(Event::Sampled {
             id,
             samples: (0..next).filter_map(|at| table.get(at)).collect(),
-            disturbance,
+            disturbance: Box::new(disturbance),
         })
     }
 
@@ -269,7 +278,7 @@ impl Session<'_> {
             ..Disturbance::default()
         };
         let disturbance = self.whole(account, before);
-        Ok(Event::Sampled { id, samples, disturbance })
+        Ok(Event::Sampled { id, samples, disturbance: Box::new(disturbance) })
     }
 
     fn room(&self, plan: &BatchPlan, groups: u32) -> Result<(), Event> {

@@ -10,6 +10,14 @@ pub struct Errno(pub i32);
 impl Errno {
     /// No such file or directory.
     pub const ENOENT: Errno = Errno(libc::ENOENT);
+    /// Operation not permitted.
+    pub const EPERM: Errno = Errno(libc::EPERM);
+    /// Permission denied.
+    pub const EACCES: Errno = Errno(libc::EACCES);
+    /// No such system call.
+    pub const ENOSYS: Errno = Errno(libc::ENOSYS);
+    /// Operation not supported.
+    pub const EOPNOTSUPP: Errno = Errno(libc::EOPNOTSUPP);
     /// Interrupted system call.
     pub const EINTR: Errno = Errno(libc::EINTR);
     /// Invalid argument.

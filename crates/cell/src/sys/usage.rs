@@ -9,6 +9,14 @@ pub struct ThreadUsage {
     pub involuntary_switches: u64,
     /// Faults that waited for a disk (`ru_majflt`).
     pub major_faults: u64,
+    /// Faults that did not (`ru_minflt`).
+    pub minor_faults: u64,
+    /// Switches because the thread waited (`ru_nvcsw`).
+    pub voluntary_switches: u64,
+    /// CPU time in user mode, in nanoseconds (`ru_utime`).
+    pub user_ns: u64,
+    /// CPU time in the kernel, in nanoseconds (`ru_stime`).
+    pub system_ns: u64,
 }
 
 /// getrusage(RUSAGE_THREAD); a sandbox may refuse it.
@@ -22,5 +30,13 @@ pub fn thread() -> Result<ThreadUsage, Errno> {
     Ok(ThreadUsage {
         involuntary_switches: usage.ru_nivcsw as u64,
         major_faults: usage.ru_majflt as u64,
+        minor_faults: usage.ru_minflt as u64,
+        voluntary_switches: usage.ru_nvcsw as u64,
+        user_ns: nanoseconds(usage.ru_utime),
+        system_ns: nanoseconds(usage.ru_stime),
     })
+}
+
+fn nanoseconds(time: libc::timeval) -> u64 {
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1_000
 }

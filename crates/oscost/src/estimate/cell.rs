@@ -101,7 +101,9 @@ pub fn cell_value(samples: &[Sample], arm: u8, how: Reading<'_>) -> CellValue {
         value: middle(&clean).filter(|_| enough).map(absolved).and_then(unit),
         value_all: middle(&all).and_then(unit),
         raw: middle(&raw).and_then(unit),
-        clock_ns: shortest.map(|n| how.clock.ns(how.clock.inside_ticks) / n as f64),
+        clock_ns: shortest
+            .filter(|_| how.plan.mode != Mode::F)
+            .map(|n| how.clock.ns(how.clock.inside_ticks) / n as f64),
         sd: spread(&clean.iter().copied().filter_map(unit).collect::<Vec<_>>()),
         batches: clean.len(),
         rejected,
@@ -141,8 +143,10 @@ fn in_unit(ns: f64, unit: Unit) -> Option<f64> {
 
 /// Reads each batch by itself, or each group of a slope mode as one.
 fn batches(samples: &[&Sample], how: Reading<'_>) -> Vec<Batch> {
-    let ns = |sample: &Sample, subtract: f64| {
-        how.clock.ns(sample.ticks as f64 - subtract) / sample.n.max(1) as f64
+    let found = how.plan.mode == Mode::F;
+    let ns = |sample: &Sample, subtract: f64| match found {
+        true => sample.ticks as f64 / 1_000.0,
+        false => how.clock.ns(sample.ticks as f64 - subtract) / sample.n.max(1) as f64,
     };
     if !how.plan.mode.is_slope() {
         let subtract = if how.plan.mode.is_single_shot() { how.clock.inside_ticks } else { 0.0 };

@@ -153,7 +153,7 @@ impl FakeSession {
         let disturbance =
             Disturbance { wall_ns, cpu_ns: wall_ns, run_delay_ns, ..Default::default() };
         self.cells += 1;
-        Some(Event::Sampled { id, samples, disturbance })
+        Some(Event::Sampled { id, samples, disturbance: Box::new(disturbance) })
     }
 }
 

@@ -44,6 +44,8 @@ pub fn explain(definition: &Definition) -> String {
     };
     part("What is timed", vec![definition.op.clone()]);
     part("The guess, written before measuring", vec![definition.guess.clone()]);
+    let why = (!definition.why.is_empty()).then(|| definition.why.clone());
+    part("Why it costs what it costs", why.into_iter().collect());
     part("The system calls of an op, counted in every run", calls(definition));
     part("The floor: what an op contains at least", definition.floor.iter().map(floor).collect());
     part("Axes", definition.axes.iter().map(axis).collect());

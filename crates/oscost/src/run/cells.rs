@@ -89,7 +89,7 @@ impl<'a> Cells<'a> {
             _ => 1,
         };
         Ok(match self.converse(spec, groups)? {
-            Event::Sampled { samples, disturbance, .. } => Ok((samples, disturbance)),
+            Event::Sampled { samples, disturbance, .. } => Ok((samples, *disturbance)),
             other => Err(ended(other)),
         })
     }

@@ -115,7 +115,7 @@ impl SimSession {
         }
         let disturbance = collector.close_account(&opened);
         self.now_ns = machine.now_ns();
-        Event::Sampled { id, samples, disturbance }
+        Event::Sampled { id, samples, disturbance: Box::new(disturbance) }
     }
 
     /// The clock as the harness itself finds it; once, unless the truth is that it changes.
@@ -189,6 +189,7 @@ fn definition(index: usize, unit: Unit) -> Definition {
         op: String::new(),
         guess: String::new(),
         unit,
+        why: String::new(),
         calls: vec![],
         floor: vec![],
         axes: vec![],

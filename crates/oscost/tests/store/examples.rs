@@ -111,6 +111,7 @@ fn definition() -> Definition {
         op: "One getppid(2). Outside: nothing.".into(),
         guess: "60 ns".into(),
         unit: Unit::NsPerOp,
+        why: String::new(),
         calls: vec![CallRule {
             call: "getppid".into(),
             times: Times::Per { calls: 1, ops: 1 },
@@ -160,6 +161,7 @@ pub(crate) fn cell(row: u32, samples: u32) -> Entry {
             steal_ticks: None,
             throttled_periods: None,
             blind: false,
+            usage: None,
         },
     };
     Entry::Cell { row, phase: Phase::Round(row), at_s: f64::from(row) * 0.25, outcome }
