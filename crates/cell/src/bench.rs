@@ -10,6 +10,7 @@ use oscost_model::unit::Unit;
 
 use crate::sys::Errno;
 use crate::sys::opaque::{barrier, opaque};
+use crate::sys::stopwatch::Stopwatch;
 
 /// A benchmark: one question about the system.
 #[derive(Clone, Copy)]
@@ -244,20 +245,41 @@ impl Need {
     }
 }
 
-/// The point at which a benchmark is built.
+/// Where a cell stands when it builds its work. Its current folder is private to it and empties
+/// itself when the run ends.
 #[derive(Clone, Copy)]
-pub struct At<'a>(pub &'a Point);
+pub struct Site {
+    /// The CPU that it is pinned to.
+    pub cpu: Option<u32>,
+    /// Another CPU that a second process of its may be pinned to; none on a machine with one.
+    pub other_cpu: Option<u32>,
+    /// Its clock, for work whose two ends lie in two processes.
+    pub watch: Stopwatch,
+}
 
-impl At<'_> {
+/// The point at which a benchmark is built, and where.
+#[derive(Clone, Copy)]
+pub struct At<'a> {
+    point: &'a Point,
+    /// Where.
+    pub site: Site,
+}
+
+impl<'a> At<'a> {
+    /// This point at this site.
+    pub fn new(point: &'a Point, site: Site) -> Self {
+        Self { point, site }
+    }
+
     /// The word of an axis.
     ///
     /// # Panics
     /// On an axis that the definition does not name: a slip of the definition's author, which the
     /// test that builds every benchmark finds.
     pub fn word(&self, axis: &str) -> &str {
-        match self.0.get(axis) {
+        match self.point.get(axis) {
             Some(Value::Word(word)) => word,
-            other => panic!("axis `{axis}` has no word at `{}`: {other:?}", self.0),
+            other => panic!("axis `{axis}` has no word at `{}`: {other:?}", self.point),
         }
     }
 
@@ -266,9 +288,9 @@ impl At<'_> {
     /// # Panics
     /// As [`Self::word`].
     pub fn number(&self, axis: &str) -> u64 {
-        match self.0.get(axis) {
+        match self.point.get(axis) {
             Some(&Value::Number(number)) => number,
-            other => panic!("axis `{axis}` has no number at `{}`: {other:?}", self.0),
+            other => panic!("axis `{axis}` has no number at `{}`: {other:?}", self.point),
         }
     }
 }
@@ -295,6 +317,8 @@ pub enum Shape {
     Transfer,
     /// One at a time, and each brings a figure of its own: what the clock shows is thrown away.
     Found,
+    /// One at a time, and each brings the ticks that it took itself: its ends lie in two processes.
+    Stamped,
 }
 
 /// The body of a benchmark, compiled around its op.
@@ -303,8 +327,8 @@ pub trait Run {
     /// nothing else. A transfer moves `turns * copies` bytes.
     fn run(&mut self, turns: u64, copies: u32) -> Result<(), AtOp>;
 
-    /// The figure that the last op found, in thousandths of a nanosecond.
-    fn found_ps(&self) -> i64 {
+    /// The figure that the last op brought: see [`Shape::Found`] and [`Shape::Stamped`].
+    fn brought(&self) -> i64 {
         0
     }
 }
@@ -347,7 +371,13 @@ impl Work {
     /// An op that finds its figure itself, in thousandths of a nanosecond: what no clock around it
     /// could show, as the step of another clock, or how late a timer was.
     pub fn found(op: impl FnMut() -> Result<i64, Errno> + 'static) -> Self {
-        Self { shape: Shape::Found, body: Box::new(Found { op, last_ps: 0 }), prepare: None }
+        Self { shape: Shape::Found, body: Box::new(Bringing { op, last: 0 }), prepare: None }
+    }
+
+    /// An op that takes its own time, in ticks of [`Site::watch`]: from a read in one process to a
+    /// read in another. What an empty pair of reads shows is subtracted as from any single shot.
+    pub fn stamped(op: impl FnMut() -> Result<i64, Errno> + 'static) -> Self {
+        Self { shape: Shape::Stamped, ..Self::found(op) }
     }
 
     /// This body as it is, for bodies that are no closures.
@@ -369,9 +399,10 @@ impl Work {
         }
     }
 
-    /// The figure that the last op found, in thousandths of a nanosecond.
-    pub fn found_ps(&self) -> i64 {
-        self.body.found_ps()
+    /// The figure that the last op brought, where it is not the clock around it that counts:
+    /// thousandths of a nanosecond, or ticks.
+    pub fn brought(&self) -> Option<i64> {
+        matches!(self.shape, Shape::Found | Shape::Stamped).then(|| self.body.brought())
     }
 
     /// Runs a batch: one indirect call, none for each op.
@@ -446,21 +477,21 @@ impl<F: FnMut(u64) -> Result<(), Errno>> Run for Transfer<F> {
     }
 }
 
-struct Found<F> {
+struct Bringing<F> {
     op: F,
-    last_ps: i64,
+    last: i64,
 }
 
-impl<F: FnMut() -> Result<i64, Errno>> Run for Found<F> {
+impl<F: FnMut() -> Result<i64, Errno>> Run for Bringing<F> {
     fn run(&mut self, turns: u64, copies: u32) -> Result<(), AtOp> {
         for op in 0..turns * u64::from(copies) {
-            self.last_ps = (self.op)().map_err(|why| AtOp { op, why })?;
+            self.last = (self.op)().map_err(|why| AtOp { op, why })?;
         }
         Ok(())
     }
 
-    fn found_ps(&self) -> i64 {
-        self.last_ps
+    fn brought(&self) -> i64 {
+        self.last
     }
 }
 
@@ -491,7 +522,7 @@ mod tests {
         let mut figures = [1_500, -2_500].into_iter();
         let mut work = Work::found(move || figures.next().ok_or(Errno::ENOENT));
         work.run(2, 1).unwrap();
-        assert_eq!(work.found_ps(), -2_500);
+        assert_eq!(work.brought(), Some(-2_500));
         assert_eq!(work.run(3, 1), Err(AtOp { op: 0, why: Errno::ENOENT }));
     }
 

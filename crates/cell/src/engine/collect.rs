@@ -123,10 +123,7 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
             round: tag.round,
             batch: tag.batch,
             n: ops,
-            ticks: match plan.mode {
-                Mode::F => work.found_ps(),
-                _ => stop.wrapping_sub(start) as i64,
-            },
+            ticks: work.brought().unwrap_or(stop.wrapping_sub(start) as i64),
             ..Sample::default()
         };
         if quiet {

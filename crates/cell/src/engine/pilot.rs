@@ -55,7 +55,7 @@ pub fn pilot<C: Clock, V: Covariates>(
     };
     match work.shape {
         Shape::Cold => Ok(shot(Mode::C, turn_ns(collector, work, clock, 0.0)?, GROUPS)),
-        Shape::Single => {
+        Shape::Single | Shape::Stamped => {
             let op_ns = turn_ns(collector, work, clock, 0.0)?;
             Ok(shot(Mode::S, op_ns, shots(op_ns)))
         }

@@ -11,7 +11,7 @@ use oscost_model::protocol::{CpuProbe, Event, Order};
 use oscost_model::seed::Seed;
 
 use super::{needs, tracer};
-use crate::bench::{At, AtOp, Work};
+use crate::bench::{At, AtOp, Site, Work};
 use crate::catalog;
 use crate::engine::clock::{Clock, Syscall, Tsc, Vdso};
 use crate::engine::collect::{Collector, Cut, Tag};
@@ -20,6 +20,8 @@ use crate::engine::twins::{Slots, Twins};
 use crate::engine::{calibrate, count, pilot, probe};
 use crate::facts;
 use crate::sys::memory::SharedTable;
+use crate::sys::stopwatch::Stopwatch;
+use crate::sys::vdso::ClockGettime;
 use crate::sys::{Errno, affinity, process, signal, stack};
 
 /// Reads the job from standard input and does it; the answer goes to standard output.
@@ -108,7 +110,7 @@ pub(super) fn build(id: u64, spec: &CellSpec) -> Result<Work, Event> {
     if let Some(missing) = needs::missing(&bench.definition(), &case.point) {
         return Err(Event::Skipped { id, missing });
     }
-    (bench.build)(At(&case.point)).map_err(|error| {
+    (bench.build)(At::new(&case.point, site(spec))).map_err(|error| {
         let why = format!("set up `{case}`: {error}");
         match error {
             // What this kernel lacks, or this place forbids, is no fault of the case.
@@ -118,6 +120,22 @@ pub(super) fn build(id: u64, spec: &CellSpec) -> Result<Work, Event> {
             _ => failed(id, why),
         }
     })
+}
+
+/// Where the cell of this spec stands.
+fn site(spec: &CellSpec) -> Site {
+    let mine = |cpu: &u32| Some(*cpu) == spec.cpu;
+    // Pinned, the process sees its one CPU only: what it may use beside is its parent's to know.
+    let allowed = affinity::allowed_to(process::named_parent()).unwrap_or_default();
+    Site {
+        cpu: spec.cpu,
+        other_cpu: allowed.into_iter().rev().find(|cpu| !mine(cpu)),
+        watch: match spec.clock.kind {
+            ClockKind::Tsc => Stopwatch::Tsc,
+            ClockKind::Vdso => ClockGettime::find().map_or(Stopwatch::Syscall, Stopwatch::Vdso),
+            _ => Stopwatch::Syscall,
+        },
+    }
 }
 
 /// Measures or pilots a case with the clock that the spec names.

@@ -23,6 +23,22 @@ pub fn pin(cpu: u32) -> Result<(), Errno> {
     if result < 0 { Err(Errno(-result as i32)) } else { Ok(()) }
 }
 
+/// The CPUs that another process may run on, ascending.
+pub fn allowed_to(pid: u32) -> Result<Vec<u32>, Errno> {
+    let mut mask = [0u64; MAX_CPU as usize / 64];
+    // SAFETY: the kernel writes at most as many bytes as the mask has.
+    let result = unsafe {
+        arch::syscall(
+            libc::SYS_sched_getaffinity,
+            [u64::from(pid), size_of_val(&mask) as u64, mask.as_mut_ptr() as u64, 0, 0, 0],
+        )
+    };
+    if result < 0 {
+        return Err(Errno(-result as i32));
+    }
+    Ok((0..MAX_CPU).filter(|cpu| mask[*cpu as usize / 64] >> (cpu % 64) & 1 == 1).collect())
+}
+
 /// The CPU that the calling thread runs on at this moment.
 #[inline(always)]
 pub fn current_cpu() -> i32 {

@@ -21,6 +21,7 @@ pub mod process;
 pub mod rseq;
 pub mod signal;
 pub mod stack;
+pub mod stopwatch;
 pub mod syscall;
 pub mod trace;
 pub mod usage;

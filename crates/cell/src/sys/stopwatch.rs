@@ -1,0 +1,44 @@
+//! A clock that an op may read itself, where the two ends of what is timed lie in two processes.
+
+use super::clock::ClockId;
+use super::vdso::ClockGettime;
+use super::{counter, syscall};
+
+/// The cell's own clock, as a value that can be handed to another process: forks and threads share
+/// its ticks, since it is one counter for the whole machine.
+#[derive(Clone, Copy)]
+pub enum Stopwatch {
+    /// The processor's counter between fences.
+    Tsc,
+    /// CLOCK_MONOTONIC_RAW through the vDSO.
+    Vdso(ClockGettime),
+    /// CLOCK_MONOTONIC_RAW by a system call.
+    Syscall,
+}
+
+impl Stopwatch {
+    /// Opens a window: nothing earlier runs inside it.
+    #[inline(always)]
+    pub fn start(&self) -> u64 {
+        match self {
+            Stopwatch::Tsc => counter::start(),
+            _ => self.raw(),
+        }
+    }
+
+    /// Closes a window: everything inside it has run.
+    #[inline(always)]
+    pub fn stop(&self) -> u64 {
+        match self {
+            Stopwatch::Tsc => counter::stop(),
+            _ => self.raw(),
+        }
+    }
+
+    fn raw(&self) -> u64 {
+        match self {
+            Stopwatch::Vdso(vdso) => vdso.call(ClockId::MONOTONIC_RAW).unwrap_or(0),
+            _ => syscall::clock_gettime(ClockId::MONOTONIC_RAW).unwrap_or(0),
+        }
+    }
+}
