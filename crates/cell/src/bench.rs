@@ -9,7 +9,7 @@ use oscost_model::point::{Point, Value};
 use oscost_model::unit::Unit;
 
 use crate::sys::Errno;
-use crate::sys::opaque::{barrier, opaque};
+use crate::sys::opaque::{barrier, opaque, through_memory};
 use crate::sys::stopwatch::Stopwatch;
 
 /// A benchmark: one question about the system.
@@ -257,6 +257,11 @@ pub struct Site {
     pub watch: Stopwatch,
 }
 
+impl Site {
+    /// Anywhere, with a clock that every machine has.
+    pub const ANYWHERE: Site = Site { cpu: None, other_cpu: None, watch: Stopwatch::Syscall };
+}
+
 /// The point at which a benchmark is built, and where.
 #[derive(Clone, Copy)]
 pub struct At<'a> {
@@ -346,8 +351,14 @@ pub struct Work {
 
 impl Work {
     /// An op that can be repeated at will.
-    pub fn repeat(op: impl FnMut() -> Result<(), Errno> + 'static) -> Self {
-        Self { shape: Shape::Repeat, body: Box::new(Repeat(op)), prepare: None }
+    pub fn repeat<F: FnMut() -> Result<(), Errno> + 'static>(op: F) -> Self {
+        Self { shape: Shape::Repeat, body: Box::new(Repeat::<F, false>(op)), prepare: None }
+    }
+
+    /// An op that can be repeated at will, in a loop as compilers write it without optimisation: its
+    /// counter lives in memory.
+    pub fn repeat_plain<F: FnMut() -> Result<(), Errno> + 'static>(op: F) -> Self {
+        Self { shape: Shape::Repeat, body: Box::new(Repeat::<F, true>(op)), prepare: None }
     }
 
     /// An op whose every single cost matters.
@@ -412,15 +423,15 @@ impl Work {
     }
 }
 
-struct Repeat<F>(F);
+struct Repeat<F, const PLAIN: bool>(F);
 
-impl<F: FnMut() -> Result<(), Errno>> Run for Repeat<F> {
+impl<F: FnMut() -> Result<(), Errno>, const PLAIN: bool> Run for Repeat<F, PLAIN> {
     fn run(&mut self, turns: u64, copies: u32) -> Result<(), AtOp> {
         match copies {
-            1 => repeat::<1, F>(&mut self.0, turns),
-            2 => repeat::<2, F>(&mut self.0, turns),
-            4 => repeat::<4, F>(&mut self.0, turns),
-            8 => repeat::<8, F>(&mut self.0, turns),
+            1 => repeat::<1, PLAIN, F>(&mut self.0, turns),
+            2 => repeat::<2, PLAIN, F>(&mut self.0, turns),
+            4 => repeat::<4, PLAIN, F>(&mut self.0, turns),
+            8 => repeat::<8, PLAIN, F>(&mut self.0, turns),
             _ => Err(AtOp { op: 0, why: Errno::EINVAL }),
         }
     }
@@ -428,18 +439,19 @@ impl<F: FnMut() -> Result<(), Errno>> Run for Repeat<F> {
 
 /// The timed loop. Its counter passes through [`opaque`], so that the compiler can neither count
 /// the turns in advance nor unroll them: every number of copies pays for the same loop, and the
-/// slope over the copies is the op alone.
+/// slope over the copies is the op alone. With `PLAIN` the counter goes through memory each turn.
 #[inline(never)]
-fn repeat<const COPIES: u64, F: FnMut() -> Result<(), Errno>>(
+fn repeat<const COPIES: u64, const PLAIN: bool, F: FnMut() -> Result<(), Errno>>(
     op: &mut F,
     turns: u64,
 ) -> Result<(), AtOp> {
-    let mut left = opaque(turns);
+    let counter = |left| if PLAIN { through_memory(left) } else { opaque(left) };
+    let mut left = counter(turns);
     while left != 0 {
         if let Err(why) = turn::<COPIES, F>(op) {
             return Err(AtOp { op: (turns - left) * COPIES, why });
         }
-        left = opaque(left - 1);
+        left = counter(left - 1);
     }
     Ok(())
 }
@@ -515,6 +527,21 @@ mod tests {
             assert_eq!(done.get(), turns * u64::from(copies), "{turns} turns of {copies}");
         }
         assert!(work.run(1, 3).is_err());
+    }
+
+    #[test]
+    fn a_loop_with_its_counter_in_memory_does_as_many() {
+        let done = Rc::new(Cell::new(0u64));
+        let seen = Rc::clone(&done);
+        let mut work = Work::repeat_plain(move || {
+            seen.set(seen.get() + 1);
+            Ok(())
+        });
+        for (turns, copies) in [(0, 1), (1, 1), (23, 2), (23, 8)] {
+            done.set(0);
+            work.run(turns, copies).unwrap();
+            assert_eq!(done.get(), turns * u64::from(copies), "{turns} turns of {copies}");
+        }
     }
 
     #[test]

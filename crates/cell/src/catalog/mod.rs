@@ -16,6 +16,15 @@ mod timer;
 mod prelude {
     pub(super) use crate::bench::{At, Axis, Bench, Family, Need, Points, Work, at_least, exactly};
     pub(super) use crate::sys::{self, Errno};
+
+    /// For what is so short that the compiler decides what it costs.
+    pub(super) const CODE: Axis = Axis {
+        name: "code",
+        sets: "whether counter and arguments stay in registers, or go through memory as without \
+               optimisation",
+        points: Points::Words(&["optimised", "plain"]),
+        usual: Points::Words(&["optimised"]),
+    };
 }
 
 /// Every family, in the order of the bill.

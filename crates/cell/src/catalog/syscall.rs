@@ -23,7 +23,7 @@ const BENCHES: &[Bench] = &[
              Outside: nothing but the loop's turn, a core cycle that runs beside the call.",
         guess: "some 100 ns with today's mitigations; the library's wrapper within 1 ns of that",
         calls: &[exactly("getppid", 1)],
-        floor: &[at_least(1, "procedure/call:args=0,chain=independent")],
+        floor: &[at_least(1, "procedure/call:args=0,chain=independent,code=optimised")],
         axes: &[VIA],
         source: "getppid(2); kernel/sys.c; study sunos-1999 table 1",
         build: |at| {

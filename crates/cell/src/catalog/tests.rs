@@ -10,7 +10,6 @@ use oscost_model::point::{Point, Value};
 
 use super::{FAMILIES, find, is_complete};
 use crate::bench::{At, Bench, Site};
-use crate::sys::stopwatch::Stopwatch;
 use crate::sys::{call_names, vdso};
 
 fn benches() -> impl Iterator<Item = (&'static str, &'static Bench)> {
@@ -19,11 +18,6 @@ fn benches() -> impl Iterator<Item = (&'static str, &'static Bench)> {
 
 fn definitions() -> Vec<Definition> {
     benches().map(|(_, bench)| bench.definition()).collect()
-}
-
-/// A cell that may run anywhere.
-fn site() -> Site {
-    Site { cpu: None, other_cpu: None, watch: Stopwatch::Syscall }
 }
 
 /// Every combination of one value of each axis.
@@ -257,7 +251,7 @@ fn every_benchmark_does_one_op_at_every_point_or_says_what_it_lacks() {
                 continue;
             }
             // A misspelt axis name panics here, and not in the field.
-            let work = (bench.build)(At::new(&case.point, site()));
+            let work = (bench.build)(At::new(&case.point, Site::ANYWHERE));
             let mut work = work.unwrap_or_else(|error| panic!("{case} is not built: {error}"));
             let done = work.prepare(1).and_then(|()| work.run(1, 1));
             assert_eq!(done, Ok(()), "{case}");

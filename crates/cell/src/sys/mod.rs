@@ -21,6 +21,8 @@ pub mod process;
 pub mod rseq;
 pub mod signal;
 pub mod stack;
+#[cfg(all(test, target_arch = "x86_64"))]
+pub(crate) mod step;
 pub mod stopwatch;
 pub mod syscall;
 pub mod trace;

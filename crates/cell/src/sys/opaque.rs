@@ -1,4 +1,5 @@
-//! Marks that the compiler may not look behind. None of them costs an instruction.
+//! Marks that the compiler may not look behind. None of them costs an instruction, but
+//! [`through_memory`], whose purpose is to cost two.
 
 use std::arch::asm;
 
@@ -18,6 +19,19 @@ pub fn opaque(mut value: u64) -> u64 {
     // SAFETY: there is no instruction.
     unsafe { asm!("/* {0} */", inout(reg) value, options(nomem, nostack, preserves_flags)) }
     value
+}
+
+/// Stores `value` into a variable in memory and reads it back from there: what code without
+/// optimisation does between any two uses.
+#[inline(always)]
+#[must_use]
+pub fn through_memory(value: u64) -> u64 {
+    let mut variable = std::mem::MaybeUninit::<u64>::uninit();
+    // SAFETY: the variable is there, and is written before it is read.
+    unsafe {
+        std::ptr::write_volatile(variable.as_mut_ptr(), value);
+        std::ptr::read_volatile(variable.as_ptr())
+    }
 }
 
 /// Uses `value` up: it must have been computed. In a register, with no store to memory.

@@ -9,6 +9,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod code;
 mod conversation;
 mod counts;
 mod ends;

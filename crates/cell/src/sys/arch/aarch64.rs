@@ -1,6 +1,6 @@
 //! aarch64. Compiled from the architecture's manual; nobody has run it yet, and the README says so.
 
-use std::arch::{asm, global_asm};
+use std::arch::asm;
 
 /// The generic timer's virtual counter.
 pub mod counter {
@@ -73,91 +73,6 @@ pub(in crate::sys) unsafe fn syscall0(number: i64) -> i64 {
     // SAFETY: as in `syscall`.
     unsafe {
         asm!("svc 0", in("x8") number, lateout("x0") result, options(nostack, preserves_flags));
-    }
-    result
-}
-
-// The callee of `procedure/call`: it hands back its first argument and one. Written as assembly, so
-// that no compiler can see through it or inline it.
-global_asm!(
-    ".pushsection .text.oscost_callee,\"ax\",%progbits",
-    ".balign 64",
-    ".globl oscost_callee",
-    ".hidden oscost_callee",
-    ".type oscost_callee,%function",
-    "oscost_callee:",
-    "add x0, x0, 1",
-    "ret",
-    ".popsection",
-);
-
-unsafe extern "C" {
-    fn oscost_callee();
-}
-
-/// Calls the callee with the first `ARGS` of the numbers 1 to 7, each where the C calling convention
-/// wants it, and hands back its result. With `DEPENDENT` the first argument is `last`.
-///
-/// One block of assembly, so that every copy of the call is the same instructions: left to the
-/// compiler, what is timed is which registers it had free.
-#[inline(always)]
-pub(in crate::sys) fn call<const ARGS: usize, const DEPENDENT: bool>(last: u64) -> u64 {
-    let mut result = last;
-    macro_rules! call {
-        ($($line:literal),*) => {
-            // SAFETY: the callee reads its first argument and writes the register of the result;
-            // the stack is as it was when the block ends.
-            unsafe {
-                asm!($($line,)* callee = sym oscost_callee, inout("x0") result,
-                     clobber_abi("C"))
-            }
-        };
-    }
-    match (ARGS, DEPENDENT) {
-        (0, _) => call!("bl {callee}"),
-        (1, false) => call!("mov w0, 1", "bl {callee}"),
-        (1, true) => call!("bl {callee}"),
-        (2, false) => call!("mov w0, 1", "mov w1, 2", "bl {callee}"),
-        (2, true) => call!("mov w1, 2", "bl {callee}"),
-        (3, false) => call!("mov w0, 1", "mov w1, 2", "mov w2, 3", "bl {callee}"),
-        (3, true) => call!("mov w1, 2", "mov w2, 3", "bl {callee}"),
-        (4, false) => call!("mov w0, 1", "mov w1, 2", "mov w2, 3", "mov w3, 4", "bl {callee}"),
-        (4, true) => call!("mov w1, 2", "mov w2, 3", "mov w3, 4", "bl {callee}"),
-        (5, false) => {
-            call!("mov w0, 1", "mov w1, 2", "mov w2, 3", "mov w3, 4", "mov w4, 5", "bl {callee}")
-        }
-        (5, true) => call!("mov w1, 2", "mov w2, 3", "mov w3, 4", "mov w4, 5", "bl {callee}"),
-        (6, false) => call!(
-            "mov w0, 1",
-            "mov w1, 2",
-            "mov w2, 3",
-            "mov w3, 4",
-            "mov w4, 5",
-            "mov w5, 6",
-            "bl {callee}"
-        ),
-        (6, true) => {
-            call!("mov w1, 2", "mov w2, 3", "mov w3, 4", "mov w4, 5", "mov w5, 6", "bl {callee}")
-        }
-        (_, false) => call!(
-            "mov w0, 1",
-            "mov w1, 2",
-            "mov w2, 3",
-            "mov w3, 4",
-            "mov w4, 5",
-            "mov w5, 6",
-            "mov w6, 7",
-            "bl {callee}"
-        ),
-        (_, true) => call!(
-            "mov w1, 2",
-            "mov w2, 3",
-            "mov w3, 4",
-            "mov w4, 5",
-            "mov w5, 6",
-            "mov w6, 7",
-            "bl {callee}"
-        ),
     }
     result
 }

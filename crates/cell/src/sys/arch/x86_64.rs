@@ -1,6 +1,6 @@
 //! x86-64.
 
-use std::arch::{asm, global_asm};
+use std::arch::asm;
 
 /// The time stamp counter.
 pub mod counter {
@@ -94,118 +94,6 @@ pub(in crate::sys) unsafe fn syscall0(number: i64) -> i64 {
     unsafe {
         asm!("syscall", inlateout("rax") number => result,
              lateout("rcx") _, lateout("r11") _, options(nostack, preserves_flags));
-    }
-    result
-}
-
-// The callee of `procedure/call`: it hands back its first argument and one. Written as assembly, so
-// that no compiler can see through it or inline it.
-global_asm!(
-    ".pushsection .text.oscost_callee,\"ax\",@progbits",
-    ".balign 64",
-    ".globl oscost_callee",
-    ".hidden oscost_callee",
-    ".type oscost_callee,@function",
-    "oscost_callee:",
-    "lea rax, [rdi + 1]",
-    "ret",
-    ".popsection",
-);
-
-unsafe extern "C" {
-    fn oscost_callee();
-}
-
-/// Calls the callee with the first `ARGS` of the numbers 1 to 7, each where the C calling convention
-/// wants it, and hands back its result. With `DEPENDENT` the first argument is `last`.
-///
-/// One block of assembly, so that every copy of the call is the same instructions: left to the
-/// compiler, what is timed is which registers it had free.
-#[inline(always)]
-pub(in crate::sys) fn call<const ARGS: usize, const DEPENDENT: bool>(last: u64) -> u64 {
-    let mut result = last;
-    macro_rules! call {
-        ($($line:literal),*) => {
-            // SAFETY: the callee reads its first argument and writes the register of the result;
-            // the stack is as it was when the block ends.
-            unsafe {
-                asm!($($line,)* callee = sym oscost_callee, inout("rax") result,
-                     clobber_abi("C"))
-            }
-        };
-    }
-    match (ARGS, DEPENDENT) {
-        (0, _) => call!("call {callee}"),
-        (1, false) => call!("mov edi, 1", "call {callee}"),
-        (1, true) => call!("mov rdi, rax", "call {callee}"),
-        (2, false) => call!("mov edi, 1", "mov esi, 2", "call {callee}"),
-        (2, true) => call!("mov rdi, rax", "mov esi, 2", "call {callee}"),
-        (3, false) => call!("mov edi, 1", "mov esi, 2", "mov edx, 3", "call {callee}"),
-        (3, true) => call!("mov rdi, rax", "mov esi, 2", "mov edx, 3", "call {callee}"),
-        (4, false) => {
-            call!("mov edi, 1", "mov esi, 2", "mov edx, 3", "mov ecx, 4", "call {callee}")
-        }
-        (4, true) => {
-            call!("mov rdi, rax", "mov esi, 2", "mov edx, 3", "mov ecx, 4", "call {callee}")
-        }
-        (5, false) => call!(
-            "mov edi, 1",
-            "mov esi, 2",
-            "mov edx, 3",
-            "mov ecx, 4",
-            "mov r8d, 5",
-            "call {callee}"
-        ),
-        (5, true) => call!(
-            "mov rdi, rax",
-            "mov esi, 2",
-            "mov edx, 3",
-            "mov ecx, 4",
-            "mov r8d, 5",
-            "call {callee}"
-        ),
-        (6, false) => call!(
-            "mov edi, 1",
-            "mov esi, 2",
-            "mov edx, 3",
-            "mov ecx, 4",
-            "mov r8d, 5",
-            "mov r9d, 6",
-            "call {callee}"
-        ),
-        (6, true) => call!(
-            "mov rdi, rax",
-            "mov esi, 2",
-            "mov edx, 3",
-            "mov ecx, 4",
-            "mov r8d, 5",
-            "mov r9d, 6",
-            "call {callee}"
-        ),
-        (_, false) => call!(
-            "mov edi, 1",
-            "mov esi, 2",
-            "mov edx, 3",
-            "mov ecx, 4",
-            "mov r8d, 5",
-            "mov r9d, 6",
-            "sub rsp, 8",
-            "push 7",
-            "call {callee}",
-            "add rsp, 16"
-        ),
-        (_, true) => call!(
-            "mov rdi, rax",
-            "mov esi, 2",
-            "mov edx, 3",
-            "mov ecx, 4",
-            "mov r8d, 5",
-            "mov r9d, 6",
-            "sub rsp, 8",
-            "push 7",
-            "call {callee}",
-            "add rsp, 16"
-        ),
     }
     result
 }
