@@ -21,10 +21,13 @@ pub mod process;
 pub mod rseq;
 pub mod signal;
 pub mod stack;
+pub mod steps;
 pub mod syscall;
+pub mod timers;
 pub mod trace;
 pub mod usage;
 pub mod vdso;
+pub mod waits;
 
 pub use arch::counter;
 pub use errno::Errno;
