@@ -99,6 +99,62 @@ pub struct Family {
     pub benches: &'static [Bench],
 }
 
+/// A timer of the survey: what is known of it, and which cases measure the rest.
+#[derive(Clone, Copy)]
+pub struct Timer {
+    /// What it is called.
+    pub name: &'static str,
+    /// What it costs to ask it; whether that enters the kernel is counted on the same case.
+    pub cost: Told,
+    /// The resolution that the system or a man page promises.
+    pub resolution: Told,
+    /// The step in which it moves on.
+    pub quantum: Told,
+    /// The smallest difference in work that it shows.
+    pub precision: Told,
+    /// Whether adjtimex(2) changes its rate.
+    pub slewed: Told,
+    /// Whether it can be set back.
+    pub steps_back: Told,
+}
+
+/// What the survey says in one place.
+#[derive(Clone, Copy)]
+pub enum Told {
+    /// The figure of a case.
+    Case(&'static str),
+    /// What is known without measuring.
+    Words(&'static str),
+    /// Nothing, for this reason.
+    Because(&'static str),
+}
+
+impl Timer {
+    /// The timer as plain data.
+    pub fn data(&self) -> data::Timer {
+        data::Timer {
+            name: self.name.to_owned(),
+            cost: self.cost.data(),
+            resolution: self.resolution.data(),
+            quantum: self.quantum.data(),
+            precision: self.precision.data(),
+            slewed: self.slewed.data(),
+            steps_back: self.steps_back.data(),
+        }
+    }
+}
+
+impl Told {
+    fn data(self) -> data::Told {
+        let nothing = data::Told::default();
+        match self {
+            Told::Case(case) => data::Told { case: Some(case.to_owned()), ..nothing },
+            Told::Words(words) => data::Told { words: Some(words.to_owned()), ..nothing },
+            Told::Because(why) => data::Told { because: Some(why.to_owned()), ..nothing },
+        }
+    }
+}
+
 /// Axis values at which something holds; everywhere when empty.
 pub type When = &'static [(&'static str, &'static str)];
 
@@ -117,6 +173,11 @@ pub struct Calls {
 /// An op makes the call so many times.
 pub const fn exactly(call: &'static str, times: u32) -> Calls {
     Calls { call, times: Times::Exactly(times), when: &[] }
+}
+
+/// An op makes the call at most so many times.
+pub const fn up_to(call: &'static str, times: u32) -> Calls {
+    Calls { call, times: Times::UpTo(times), when: &[] }
 }
 
 impl Calls {
@@ -210,6 +271,7 @@ pub struct Need {
 enum Requirement {
     Readable(&'static str),
     VdsoFunction(&'static str),
+    Counter,
     Meaning(&'static str),
 }
 
@@ -222,6 +284,11 @@ impl Need {
     /// A function in the vDSO, by its C name.
     pub const fn vdso(function: &'static str) -> Self {
         Self { what: Requirement::VdsoFunction(function), when: &[] }
+    }
+
+    /// The processor's counter, as something that programs can tell the time by.
+    pub const fn counter() -> Self {
+        Self { what: Requirement::Counter, when: &[] }
     }
 
     /// A meaning: the points that [`Self::when`] names have none, because `why`.
@@ -239,6 +306,7 @@ impl Need {
         let what = match self.what {
             Requirement::Readable(path) => data::Requirement::Readable(path.to_owned()),
             Requirement::VdsoFunction(name) => data::Requirement::VdsoFunction(name.to_owned()),
+            Requirement::Counter => data::Requirement::Counter,
             Requirement::Meaning(why) => data::Requirement::Meaning(why.to_owned()),
         };
         data::Need { what, when: partial_point(self.when) }

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::calls::CallRule;
+use crate::case::Case;
 use crate::point::{Point, Value};
 use crate::unit::Unit;
 
@@ -93,6 +94,8 @@ pub enum Requirement {
     Readable(String),
     /// A function in the vDSO.
     VdsoFunction(String),
+    /// The processor's counter, as something that programs can tell the time by.
+    Counter,
     /// A point that has no meaning; the text says why.
     Meaning(String),
 }
@@ -104,6 +107,9 @@ pub struct Catalog {
     pub families: Vec<Family>,
     /// The benchmarks, in the order of the bill.
     pub benchmarks: Vec<Definition>,
+    /// The timers of the survey, in its order.
+    #[serde(default)]
+    pub timers: Vec<Timer>,
 }
 
 impl Catalog {
@@ -111,6 +117,59 @@ impl Catalog {
     pub fn get(&self, id: &str) -> Option<&Definition> {
         self.benchmarks.iter().find(|definition| definition.id == id)
     }
+
+    /// The cases that the survey of timers is made of, each once.
+    pub fn survey(&self) -> Vec<Case> {
+        let mut cases = Vec::new();
+        for case in self.timers.iter().flat_map(Timer::cases) {
+            if !cases.contains(&case) {
+                cases.push(case);
+            }
+        }
+        cases
+    }
+}
+
+/// A timer of the survey: what is known of it without measuring it, and which cases measure the
+/// rest. Whether it enters the kernel is what was counted on the case of its cost.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Timer {
+    /// What it is called.
+    pub name: String,
+    /// What it costs to ask it.
+    pub cost: Told,
+    /// The resolution that the system or a man page promises.
+    pub resolution: Told,
+    /// The step in which it moves on.
+    pub quantum: Told,
+    /// The smallest difference in work that it shows.
+    pub precision: Told,
+    /// Whether adjtimex(2) changes its rate, as time daemons do.
+    pub slewed: Told,
+    /// Whether it can be set back.
+    pub steps_back: Told,
+}
+
+impl Timer {
+    /// The cases that measure it.
+    pub fn cases(&self) -> impl Iterator<Item = Case> {
+        [&self.cost, &self.resolution, &self.quantum, &self.precision]
+            .into_iter()
+            .filter_map(|told| Case::parse(told.case.as_ref()?))
+    }
+}
+
+/// What the survey says in one place: exactly one of the three is there.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Told {
+    /// The case whose figure stands there; null where there is none.
+    pub case: Option<String>,
+    /// What is known without measuring; null where it is measured, or has no meaning.
+    pub words: Option<String>,
+    /// Why nothing can stand there; null where something does.
+    pub because: Option<String>,
 }
 
 /// A family of benchmarks.

@@ -9,7 +9,7 @@ use crate::calls::CallCount;
 use crate::case::Case;
 use crate::cell::{BatchPlan, Disturbance, Sample};
 use crate::clock::{Calibration, ClockSync};
-use crate::definition::Definition;
+use crate::definition::{Definition, Timer};
 use crate::protocol::CpuProbe;
 use crate::record::{Machine, PlaceOf, RowOutcome, Settings, Tool};
 
@@ -50,6 +50,9 @@ pub enum Entry {
     Planned {
         /// The rows, in the order of the record.
         rows: Vec<PlannedRow>,
+        /// The timers of the survey; none unless all of their cases are among the rows.
+        #[serde(default)]
+        timers: Vec<Timer>,
     },
     /// A row's pilot came back.
     Piloted {

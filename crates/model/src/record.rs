@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::cell::{BatchPlan, Disturbance, Mode, Sample};
+use crate::definition::Timer;
 use crate::facts::{
     Cache, Cpu, Disk, Facts, Limits, Memory, NetworkCard, Os, Scheduling, Security,
 };
@@ -58,6 +59,10 @@ record! {
         pub results: Vec<Row>,
         /// Pairs of rows that were compared.
         pub comparisons: Vec<Comparison>,
+        /// The timers of the survey, in its order; none unless all of their cases are among the
+        /// rows.
+        #[serde(default)]
+        pub timers: Vec<Timer>,
     }
 
     /// The programs that measured.

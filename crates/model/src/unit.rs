@@ -24,6 +24,9 @@ pub enum Unit {
     /// Instructions for one op.
     #[serde(rename = "insn/op")]
     InstructionsPerOp,
+    /// Ticks of the processor's counter for one cycle of its core.
+    #[serde(rename = "tick/cycle")]
+    TicksPerCycle,
 }
 
 impl Unit {
@@ -36,6 +39,7 @@ impl Unit {
             Unit::Seconds => "s",
             Unit::FramesPerSecond => "frame/s",
             Unit::InstructionsPerOp => "insn/op",
+            Unit::TicksPerCycle => "tick/cycle",
         }
     }
 
@@ -43,6 +47,8 @@ impl Unit {
     pub fn better(self) -> Better {
         match self {
             Unit::NsPerOp | Unit::Seconds | Unit::InstructionsPerOp => Better::Lower,
+            // The counter's rate is fixed: fewer ticks for a cycle are a faster core.
+            Unit::TicksPerCycle => Better::Lower,
             Unit::BytesPerSecond | Unit::OpsPerSecond | Unit::FramesPerSecond => Better::Higher,
         }
     }

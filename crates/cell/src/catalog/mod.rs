@@ -6,7 +6,7 @@
 use oscost_model::case::Case;
 use oscost_model::definition::Catalog;
 
-use crate::bench::{Bench, Family};
+use crate::bench::{Bench, Family, Timer};
 
 mod procedure;
 mod syscall;
@@ -17,7 +17,7 @@ mod prelude {
     pub(super) use crate::bench::{At, Axis, Bench, Family, Need, Points, Work, at_least, exactly};
     pub(super) use crate::sys::{self, Errno};
 
-    /// For what is so short that the compiler decides what it costs.
+    /// What studies without optimisation timed, beside what compilers make of it today.
     pub(super) const CODE: Axis = Axis {
         name: "code",
         sets: "whether counter and arguments stay in registers, or go through memory as without \
@@ -50,6 +50,7 @@ pub fn data() -> Catalog {
             .flat_map(|family| family.benches)
             .map(Bench::definition)
             .collect(),
+        timers: timer::TIMERS.iter().map(Timer::data).collect(),
     }
 }
 

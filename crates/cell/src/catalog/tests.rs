@@ -10,7 +10,8 @@ use oscost_model::point::{Point, Value};
 
 use super::{FAMILIES, find, is_complete};
 use crate::bench::{At, Bench, Site};
-use crate::sys::{call_names, vdso};
+use crate::sys::process::alone;
+use crate::sys::{call_names, counter, vdso};
 
 fn benches() -> impl Iterator<Item = (&'static str, &'static Bench)> {
     FAMILIES.iter().flat_map(|family| family.benches.iter().map(|bench| (family.name, bench)))
@@ -45,6 +46,7 @@ fn usual_points(definition: &Definition) -> Vec<Point> {
 fn unmet(definition: &Definition, point: &Point) -> Option<String> {
     let needs = definition.needs.iter().filter(|need| point.includes(&need.when));
     needs.map(|need| &need.what).find_map(|what| match what {
+        Requirement::Counter => counter::declared_unusable(),
         Requirement::Meaning(why) => Some(why.clone()),
         Requirement::Readable(path) => File::open(path).err().map(|error| error.to_string()),
         Requirement::VdsoFunction(name) => {
@@ -240,21 +242,24 @@ fn floors_lead_down_and_never_in_a_circle() {
 
 #[test]
 fn every_benchmark_does_one_op_at_every_point_or_says_what_it_lacks() {
-    for (_, bench) in benches() {
-        let definition = bench.definition();
-        for point in all_points(&definition) {
-            let case = Case::new(bench.id, point);
-            assert!(is_complete(bench, &case), "{case}");
-            assert_eq!(Case::parse(&case.to_string()).as_ref(), Some(&case), "{case}");
-            if let Some(missing) = unmet(&definition, &case.point) {
-                assert!(!missing.is_empty(), "{case} does not say what it lacks");
-                continue;
+    // As in a cell: one process, one thread.
+    alone(|| {
+        for (_, bench) in benches() {
+            let definition = bench.definition();
+            for point in all_points(&definition) {
+                let case = Case::new(bench.id, point);
+                assert!(is_complete(bench, &case), "{case}");
+                assert_eq!(Case::parse(&case.to_string()).as_ref(), Some(&case), "{case}");
+                if let Some(missing) = unmet(&definition, &case.point) {
+                    assert!(!missing.is_empty(), "{case} does not say what it lacks");
+                    continue;
+                }
+                // A misspelt axis name panics here, and not in the field.
+                let work = (bench.build)(At::new(&case.point, Site::ANYWHERE));
+                let mut work = work.unwrap_or_else(|error| panic!("{case} is not built: {error}"));
+                let done = work.prepare(1).and_then(|()| work.run(1, 1));
+                assert_eq!(done, Ok(()), "{case}");
             }
-            // A misspelt axis name panics here, and not in the field.
-            let work = (bench.build)(At::new(&case.point, Site::ANYWHERE));
-            let mut work = work.unwrap_or_else(|error| panic!("{case} is not built: {error}"));
-            let done = work.prepare(1).and_then(|()| work.run(1, 1));
-            assert_eq!(done, Ok(()), "{case}");
         }
-    }
+    });
 }

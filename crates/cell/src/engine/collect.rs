@@ -59,8 +59,10 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
             return Ok(()); // What is wanted cold is not warmed.
         }
         let begun = self.open_account();
+        // A figure that is found may take 10 ms, and hangs on no cache.
+        let fewest = if plan.mode == Mode::F { 1 } else { WARM_GROUPS };
         let mut groups = 0;
-        while groups < WARM_GROUPS || self.ran_ns(&begun) < WARM_NS {
+        while groups < fewest || self.ran_ns(&begun) < WARM_NS {
             for &copies in &plan.copies {
                 self.batch(work, plan, (plan.turns, copies), Tag { arm: 0, round: 0, batch: 0 })?;
             }

@@ -26,8 +26,11 @@ const UNROLLED: &[u32] = &[1, 2, 4, 8];
 /// The sizes of mode T: once and twice the bytes.
 const DOUBLED: &[u32] = &[1, 2];
 
-/// Of figures that the work finds itself a cell takes at least so many: some of them take 10 ms.
-const FEWEST_FOUND: u32 = 7;
+/// Of figures that the work finds itself a cell takes at least so many: some of them take 10 ms,
+/// and with fewer a cell has no value.
+const FEWEST_FOUND: u32 = 5;
+/// As many of them as fit into this time: over fifteen cells still enough for the 99th percentile.
+const FOUND_NS: f64 = 5_000_000.0;
 
 /// A reading this long is good enough for a plan: three of them twice would only take time.
 const LONG_ENOUGH_NS: f64 = 50_000_000.0;
@@ -60,8 +63,9 @@ pub fn pilot<C: Clock, V: Covariates>(
             Ok(shot(Mode::S, op_ns, shots(op_ns)))
         }
         Shape::Found => {
-            let op_ns = turn_ns(collector, work, clock, 0.0)?;
-            Ok(shot(Mode::F, op_ns, shots_from(FEWEST_FOUND, op_ns)))
+            // Some take long, and only their number hangs on this.
+            let op_ns = best_ns(collector, work, clock, 1)?;
+            Ok(shot(Mode::F, op_ns, shots_in(FOUND_NS, FEWEST_FOUND, op_ns)))
         }
         Shape::Transfer => {
             let half = length(DOUBLED) / 2.0;
@@ -145,10 +149,10 @@ fn turns(batch_ns: f64, turn_ns: f64) -> u64 {
 }
 
 fn shots(op_ns: f64) -> u32 {
-    shots_from(GROUPS, op_ns)
+    shots_in(SHOTS_NS, GROUPS, op_ns)
 }
 
-fn shots_from(fewest: u32, op_ns: f64) -> u32 {
-    let fit = (SHOTS_NS / op_ns.max(1.0)) as u32;
+fn shots_in(time_ns: f64, fewest: u32, op_ns: f64) -> u32 {
+    let fit = (time_ns / op_ns.max(1.0)) as u32;
     fit.clamp(fewest, MOST_SHOTS) | 1
 }

@@ -5,7 +5,7 @@ use std::fs::File;
 use oscost_model::definition::{Definition, Requirement};
 use oscost_model::point::Point;
 
-use crate::sys::vdso;
+use crate::sys::{counter, vdso};
 
 /// The first need that is not met at `point`, in words.
 pub(super) fn missing(definition: &Definition, point: &Point) -> Option<String> {
@@ -27,6 +27,7 @@ fn unmet(what: &Requirement) -> Option<String> {
                 vdso::has(&format!("__vdso_{name}")) || vdso::has(&format!("__kernel_{name}"));
             (!found).then(|| format!("this kernel's vDSO has no {name}"))
         }
+        Requirement::Counter => counter::declared_unusable(),
         Requirement::Meaning(why) => Some(why.clone()),
     }
 }

@@ -7,6 +7,9 @@ use super::Errno;
 pub struct ClockId(pub(super) libc::clockid_t);
 
 impl ClockId {
+    /// CLOCK_MONOTONIC: what sleeps are counted on.
+    pub const MONOTONIC: ClockId = ClockId(libc::CLOCK_MONOTONIC);
+
     /// CLOCK_MONOTONIC_RAW: counts at the hardware's rate; no time daemon slews it.
     pub const MONOTONIC_RAW: ClockId = ClockId(libc::CLOCK_MONOTONIC_RAW);
 
@@ -22,11 +25,17 @@ impl ClockId {
             "tai" => libc::CLOCK_TAI,
             "process-cputime" => libc::CLOCK_PROCESS_CPUTIME_ID,
             "thread-cputime" => libc::CLOCK_THREAD_CPUTIME_ID,
+            "realtime-alarm" => libc::CLOCK_REALTIME_ALARM,
+            "boottime-alarm" => libc::CLOCK_BOOTTIME_ALARM,
+            "aux0" => CLOCK_AUX,
             _ => return None,
         };
         Some(ClockId(id))
     }
 }
+
+/// The first of the eight auxiliary clocks of Linux 6.17 and later.
+const CLOCK_AUX: libc::clockid_t = 16;
 
 /// A time as nanoseconds.
 #[inline(always)]
@@ -41,6 +50,38 @@ pub fn gettime(clock: ClockId) -> Result<u64, Errno> {
     // SAFETY: one timespec is written, which is there.
     Errno::check(unsafe { libc::clock_gettime(clock.0, &raw mut time) })?;
     Ok(nanoseconds(&time))
+}
+
+/// gettimeofday() through the C library, in microseconds.
+#[inline(always)]
+pub fn libc_gettimeofday() -> Result<u64, Errno> {
+    let mut time = libc::timeval { tv_sec: 0, tv_usec: 0 };
+    // SAFETY: one timeval is written, which is there.
+    Errno::check(unsafe { libc::gettimeofday(&raw mut time, std::ptr::null_mut()) })?;
+    Ok(microseconds(&time))
+}
+
+/// A time as microseconds.
+#[inline(always)]
+pub(super) fn microseconds(time: &libc::timeval) -> u64 {
+    time.tv_sec as u64 * 1_000_000 + time.tv_usec as u64
+}
+
+/// time() through the C library, in seconds.
+#[inline(always)]
+pub fn libc_time() -> Result<u64, Errno> {
+    // SAFETY: without a pointer nothing is written.
+    Errno::check(unsafe { libc::time(std::ptr::null_mut()) }).map(|seconds| seconds as u64)
+}
+
+/// clock() through the C library: CPU time of the process in microseconds (CLOCKS_PER_SEC).
+#[inline(always)]
+pub fn libc_clock() -> Result<u64, Errno> {
+    unsafe extern "C" {
+        fn clock() -> libc::clock_t;
+    }
+    // SAFETY: clock() takes nothing.
+    Errno::check(unsafe { clock() }).map(|ticks| ticks as u64)
 }
 
 /// CLOCK_MONOTONIC_RAW in nanoseconds. Every Linux since 2.6.28 has it, so it cannot fail.

@@ -22,6 +22,8 @@ impl Errno {
     pub const EINTR: Errno = Errno(libc::EINTR);
     /// Invalid argument.
     pub const EINVAL: Errno = Errno(libc::EINVAL);
+    /// Timer expired.
+    pub const ETIME: Errno = Errno(libc::ETIME);
     /// No child processes.
     pub const ECHILD: Errno = Errno(libc::ECHILD);
 

@@ -23,11 +23,14 @@ pub mod signal;
 pub mod stack;
 #[cfg(all(test, target_arch = "x86_64"))]
 pub(crate) mod step;
+pub mod steps;
 pub mod stopwatch;
 pub mod syscall;
+pub mod timers;
 pub mod trace;
 pub mod usage;
 pub mod vdso;
+pub mod waits;
 
 pub use arch::counter;
 pub use errno::Errno;

@@ -40,3 +40,18 @@ pub fn keep(value: u64) {
     // SAFETY: there is no instruction.
     unsafe { asm!("/* {0} */", in(reg) value, options(nomem, nostack, preserves_flags)) }
 }
+
+/// Uses a floating-point `value` up, in the register that it was computed in.
+#[inline(always)]
+pub fn keep_double(value: f64) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: there is no instruction.
+    unsafe {
+        asm!("/* {0} */", in(xmm_reg) value, options(nomem, nostack, preserves_flags));
+    }
+    #[cfg(target_arch = "aarch64")]
+    // SAFETY: there is no instruction.
+    unsafe {
+        asm!("/* {0} */", in(vreg) value, options(nomem, nostack, preserves_flags));
+    }
+}

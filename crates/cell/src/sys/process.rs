@@ -111,6 +111,25 @@ pub fn fork(child: impl FnOnce() -> i32) -> Result<u32, Errno> {
     }
 }
 
+/// Runs a test's `body` in a process of its own, as a cell is one: what it does to the process (its
+/// timer, its signals, its rights) meets no other test, and a signal finds no other thread.
+#[cfg(test)]
+pub(crate) fn alone(body: impl FnOnce()) {
+    use std::io::Write;
+    use std::panic::{AssertUnwindSafe, catch_unwind, set_hook};
+    // The C library makes its own memory whole after a fork, whatever other threads were at.
+    let child = fork(|| {
+        // What a test prints is caught in a memory that is lost with the child.
+        set_hook(Box::new(|panic| drop(writeln!(std::io::stderr(), "{panic}"))));
+        i32::from(catch_unwind(AssertUnwindSafe(body)).is_err())
+    });
+    let child = child.unwrap_or_else(|error| panic!("cannot fork: {error}"));
+    match wait(Whose::Child(child), true) {
+        Ok(Some((_, Ended::Exited(0)))) => {}
+        other => panic!("the process of its own ended so: {other:?}"),
+    }
+}
+
 /// This program's own file, to exec it afresh. Where /proc is not mounted, what it was started as.
 pub fn own_program() -> std::path::PathBuf {
     let by_kernel = std::path::Path::new("/proc/self/exe");

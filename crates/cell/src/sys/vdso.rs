@@ -3,7 +3,7 @@
 use std::ffi::CStr;
 
 use super::Errno;
-use super::clock::{ClockId, nanoseconds};
+use super::clock::{ClockId, microseconds, nanoseconds};
 
 /// The vDSO's own clock_gettime.
 #[derive(Clone, Copy)]
@@ -13,6 +13,14 @@ pub struct ClockGettime(extern "C" fn(libc::clockid_t, *mut libc::timespec) -> l
 const CLOCK_GETTIME: &CStr = c"__vdso_clock_gettime";
 #[cfg(target_arch = "aarch64")]
 const CLOCK_GETTIME: &CStr = c"__kernel_clock_gettime";
+
+#[cfg(target_arch = "x86_64")]
+const GETTIMEOFDAY: &CStr = c"__vdso_gettimeofday";
+#[cfg(target_arch = "aarch64")]
+const GETTIMEOFDAY: &CStr = c"__kernel_gettimeofday";
+
+/// Only x86-64 has it.
+const TIME: &CStr = c"__vdso_time";
 
 impl ClockGettime {
     /// Finds it in this process; `None` where the kernel maps no vDSO.
@@ -36,6 +44,57 @@ impl ClockGettime {
             0 => Ok(nanoseconds(&time)),
             error => Err(Errno(-error)),
         }
+    }
+}
+
+/// The vDSO's own gettimeofday.
+#[derive(Clone, Copy)]
+pub struct Gettimeofday(extern "C" fn(*mut libc::timeval, *mut libc::c_void) -> libc::c_int);
+
+impl Gettimeofday {
+    /// Finds it in this process.
+    pub fn find() -> Option<Self> {
+        let address = symbol(GETTIMEOFDAY)?;
+        // SAFETY: the vDSO's symbol of that name has this C type (vdso(7)).
+        Some(Self(unsafe {
+            std::mem::transmute::<
+                *const (),
+                extern "C" fn(*mut libc::timeval, *mut libc::c_void) -> libc::c_int,
+            >(address)
+        }))
+    }
+
+    /// The time in microseconds.
+    #[inline(always)]
+    pub fn call(self) -> Result<u64, Errno> {
+        let mut time = libc::timeval { tv_sec: 0, tv_usec: 0 };
+        match (self.0)(&raw mut time, std::ptr::null_mut()) {
+            0 => Ok(microseconds(&time)),
+            error => Err(Errno(-error)),
+        }
+    }
+}
+
+/// The vDSO's own time.
+#[derive(Clone, Copy)]
+pub struct Time(extern "C" fn(*mut libc::time_t) -> libc::time_t);
+
+impl Time {
+    /// Finds it in this process.
+    pub fn find() -> Option<Self> {
+        let address = symbol(TIME)?;
+        // SAFETY: the vDSO's symbol of that name has this C type (vdso(7)).
+        Some(Self(unsafe {
+            std::mem::transmute::<*const (), extern "C" fn(*mut libc::time_t) -> libc::time_t>(
+                address,
+            )
+        }))
+    }
+
+    /// The time in seconds.
+    #[inline(always)]
+    pub fn call(self) -> u64 {
+        (self.0)(std::ptr::null_mut()) as u64
     }
 }
 

@@ -240,6 +240,7 @@ fn request(
         started,
         machine: Machine::new("m0", hello.facts.clone(), advice::about(&hello.facts)),
         tracers: hello.facts.tracers.clone(),
+        timers: plan::surveyed(&program.catalog, &asked),
         rows: plan::rows(&program.catalog, asked, &place),
         profile,
         budget: arguments.budget_s().map(Duration::from_secs_f64),

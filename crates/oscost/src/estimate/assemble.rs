@@ -1,6 +1,7 @@
 //! The record as a pure function of the journal.
 
 use oscost_model::clock::{Calibration, ClockSync};
+use oscost_model::definition::Timer;
 use oscost_model::journal::{Entry, Started};
 use oscost_model::protocol::CpuProbe;
 use oscost_model::record::{Clock, Machine, Record, Row, SCHEMA};
@@ -20,6 +21,7 @@ pub struct Assembler {
     calibrations: Vec<(Calibration, ClockSync)>,
     passed_over: Vec<String>,
     rows: Vec<RowState>,
+    timers: Vec<Timer>,
     ended: Option<(String, bool)>,
 }
 
@@ -51,7 +53,8 @@ impl Assembler {
                     self.passed_over.clone_from(passed_over);
                 }
             }
-            Entry::Planned { rows } => {
+            Entry::Planned { rows, timers } => {
+                self.timers.clone_from(timers);
                 self.rows = rows.iter().cloned().map(RowState::new).collect();
             }
             Entry::Ended { at, complete } => self.ended = Some((at.clone(), *complete)),
@@ -112,6 +115,7 @@ impl Assembler {
             machines,
             results: rows,
             comparisons: Vec::new(),
+            timers: self.timers.clone(),
         })
     }
 

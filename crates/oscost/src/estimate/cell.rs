@@ -133,7 +133,7 @@ fn without_outliers(values: Vec<f64>) -> Vec<f64> {
 /// is no rate: `None`, never infinity and never a clamped figure.
 fn in_unit(ns: f64, unit: Unit) -> Option<f64> {
     match unit {
-        Unit::NsPerOp | Unit::InstructionsPerOp => Some(ns),
+        Unit::NsPerOp | Unit::InstructionsPerOp | Unit::TicksPerCycle => Some(ns),
         Unit::Seconds => Some(ns * 1e-9),
         Unit::BytesPerSecond | Unit::OpsPerSecond | Unit::FramesPerSecond => {
             (ns > 0.0).then(|| 1e9 / ns)

@@ -8,7 +8,7 @@ mod selector;
 pub use selector::{SelectorError, select};
 
 use oscost_model::case::Case;
-use oscost_model::definition::Catalog;
+use oscost_model::definition::{Catalog, Timer};
 use oscost_model::journal::PlannedRow;
 use oscost_model::record::PlaceOf;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -35,6 +35,12 @@ pub fn rows(catalog: &Catalog, asked: Vec<Case>, place: &PlaceOf) -> Vec<Planned
         .chain(unasked.into_iter().map(|case| (case, false)))
         .filter_map(|(case, asked)| row(case, asked))
         .collect()
+}
+
+/// The timers of the survey, if every one of its cases was asked for; a part of it is no survey.
+pub fn surveyed(catalog: &Catalog, asked: &[Case]) -> Vec<Timer> {
+    let survey = catalog.survey();
+    if survey.iter().all(|case| asked.contains(case)) { catalog.timers.clone() } else { vec![] }
 }
 
 /// The order of things, from the run's seed.
@@ -65,6 +71,16 @@ impl Order {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_survey_is_whole_or_none() {
+        let catalog = oscost_cell::catalog::data();
+        let mut asked = catalog.survey();
+        assert_eq!(surveyed(&catalog, &asked), catalog.timers);
+        asked.pop();
+        assert_eq!(surveyed(&catalog, &asked), []);
+        assert_eq!(surveyed(&catalog, &[]), []);
+    }
 
     #[test]
     fn a_seed_gives_the_same_order_again() {

@@ -132,6 +132,11 @@ fn one(catalog: &Catalog, text: &str) -> Result<Vec<Case>, SelectorError> {
     for definition in fitting {
         found.extend(cases(definition, &asked)?);
     }
+    // Who names a family as a whole means its survey as well, which goes beyond the usual points.
+    if asked.is_empty() {
+        let family = |case: &Case| case.benchmark.split_once('/').is_some_and(|(of, _)| of == name);
+        found.extend(catalog.survey().into_iter().filter(family));
+    }
     Ok(found)
 }
 
@@ -251,7 +256,20 @@ mod tests {
 
     #[test]
     fn a_family_with_an_axis_means_those_that_have_it() {
-        assert_eq!(names_of(&["timer:via=raw"]), ["timer/clock-gettime:clock=monotonic,via=raw"]);
+        assert_eq!(names_of(&["timer:read=rdtsc"]), ["timer/tsc:read=rdtsc"]);
+    }
+
+    #[test]
+    fn a_family_as_a_whole_means_its_survey_too_and_nothing_less_does() {
+        let survey: Vec<String> = catalog().survey().iter().map(Case::to_string).collect();
+        let family = names_of(&["timer"]);
+        assert!(survey.iter().all(|case| family.contains(case)));
+        let beyond = "timer/clock-gettime:clock=tai,via=libc".to_owned();
+        assert!(survey.contains(&beyond) && family.contains(&beyond));
+        for less in [&["timer/clock-gettime"][..], &["timer/*"], &["timer:via=libc"], &[]] {
+            assert!(!names_of(less).contains(&beyond), "{less:?}");
+        }
+        assert_eq!(names_of(&["timer", "timer/*"]), family, "each case once, in the same order");
     }
 
     #[test]

@@ -108,6 +108,9 @@ fn needs(definition: &Definition) -> Vec<String> {
         .map(|need| match &need.what {
             Requirement::Readable(path) => format!("{path} can be read{}", at(&need.when)),
             Requirement::VdsoFunction(name) => format!("{name} in the vDSO{}", at(&need.when)),
+            Requirement::Counter => {
+                format!("a counter in the processor that keeps time{}", at(&need.when))
+            }
             Requirement::Meaning(why) => format!("another point{}: {why}", at(&need.when)),
         })
         .collect()

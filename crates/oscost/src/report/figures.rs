@@ -11,6 +11,7 @@ fn scale(unit: Unit) -> &'static [(f64, &'static str)] {
         Unit::OpsPerSecond => &[(1.0, "op/s"), (1e3, "kop/s"), (1e6, "Mop/s")],
         Unit::FramesPerSecond => &[(1.0, "frame/s")],
         Unit::InstructionsPerOp => &[(1.0, "insn")],
+        Unit::TicksPerCycle => &[(1.0, "tick")],
     }
 }
 

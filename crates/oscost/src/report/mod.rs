@@ -10,6 +10,7 @@ pub mod flags;
 pub mod json;
 pub mod progress;
 pub mod runs;
+pub mod survey;
 pub mod table;
 
 /// Text from outside as it may stand on a terminal: bounded, and without control characters; those

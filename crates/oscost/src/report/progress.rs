@@ -30,7 +30,7 @@ impl Progress {
         match entry {
             Entry::Met { .. } => self.say("looking for the quietest CPU"),
             Entry::Surveyed { .. } => self.say("calibrating the clock"),
-            Entry::Planned { rows } => self.rows.clone_from(rows),
+            Entry::Planned { rows, .. } => self.rows.clone_from(rows),
             Entry::Piloted { row, .. } => self.say(&format!("pilot of {}", self.name(*row))),
             Entry::Counted { row, .. } | Entry::NotCounted { row, .. } => {
                 self.say(&format!("counting the calls of {}", self.name(*row)));

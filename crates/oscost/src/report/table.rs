@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use oscost_model::record::{Record, Row, RowOutcome};
 
 use super::figures::{Style, per_cent};
+use super::survey::survey;
 use super::{flags, fold, plain};
 
 /// What a run says of its rows, as text.
@@ -22,6 +23,9 @@ pub fn table(record: &Record) -> String {
     }
     not_measured(&rows, &mut out);
     notes(record, &rows, &mut out);
+    if let Some(survey) = survey(record) {
+        let _ = write!(out, "\n{survey}");
+    }
     out
 }
 

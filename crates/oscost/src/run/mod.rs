@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 
 use oscost_model::cell::Task;
 use oscost_model::clock::Calibration;
+use oscost_model::definition::Timer;
 use oscost_model::journal::{CellOutcome, Entry, Phase, PlannedRow, Started};
 use oscost_model::record::{Machine, RowOutcome};
 use oscost_model::sins::{Sin, committing};
@@ -50,6 +51,8 @@ pub struct Request {
     pub tracers: Vec<String>,
     /// The rows.
     pub rows: Vec<PlannedRow>,
+    /// The timers of the survey, where the rows are one.
+    pub timers: Vec<Timer>,
     /// How often is enough.
     pub profile: Profile,
     /// How long it may take; `None` for as long as it takes.
@@ -171,7 +174,7 @@ impl Run<'_> {
 
     fn whole(&mut self, request: &Request, machine: &str) -> Result<(), RunError> {
         self.survey(request, machine)?;
-        self.tell(Entry::Planned { rows: request.rows.clone() });
+        self.tell(Entry::Planned { rows: request.rows.clone(), timers: request.timers.clone() });
         self.pilot_all()?;
         self.count_all()?;
         self.anchors(Phase::Before)?;

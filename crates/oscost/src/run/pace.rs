@@ -14,6 +14,10 @@ use crate::stats::stopping::{
 /// A row that reaches this many repetitions ends whatever its interval is: at the default goal it
 /// has then cost some half a second.
 const MOST_REPETITIONS: usize = 80;
+/// A row whose cells take long ends when they have timed for so long ...
+const MOST_TIMED_NS: f64 = 1e9;
+/// ... but not before its second look.
+const FEWEST_REPETITIONS: usize = 15;
 /// The same for figures that are published.
 const MOST_THOROUGH: usize = 200;
 /// Cells whose batches were disturbed are repeated, until this many times as many cells as were
@@ -113,6 +117,12 @@ impl Pace {
     }
 
     pub(super) fn piloted(&mut self, plan: &BatchPlan) {
+        if let Profile::Default { .. } = self.profile {
+            let cell_ns = plan.batch_ns * f64::from(plan.groups);
+            let fit = (MOST_TIMED_NS / cell_ns.max(1.0)) as usize;
+            let most_repetitions = fit.clamp(FEWEST_REPETITIONS, MOST_REPETITIONS);
+            self.stopping = Stopping::new(Goal { most_repetitions, ..self.profile.goal() });
+        }
         self.plan = Some(plan.clone());
     }
 

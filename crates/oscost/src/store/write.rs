@@ -77,7 +77,7 @@ fn insert(tx: &Transaction<'_>, run: i64, body: &Body) -> Result<(), Cause> {
 /// Writes into the listing what follows for it from an entry.
 fn bring_listing_up_to_date(tx: &Transaction<'_>, run: i64, entry: &Entry) -> Result<(), Cause> {
     match entry {
-        Entry::Planned { rows } => {
+        Entry::Planned { rows, .. } => {
             let asked = rows.iter().filter(|row| row.asked).count() as i64;
             tx.prepare_cached("UPDATE run SET rows_asked = ?2 WHERE key = ?1")?
                 .execute((run, asked))?;

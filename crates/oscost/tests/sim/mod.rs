@@ -243,6 +243,7 @@ pub(crate) fn measure(subjects: &[Subject0], profile: Profile, seed: u64) -> Rec
         machine: oscost_model::record::Machine::new("m0", Facts::default(), vec![]),
         tracers: vec![],
         rows: rows.collect(),
+        timers: vec![],
         profile,
         budget: None,
         cpu: None,

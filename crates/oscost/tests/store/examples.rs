@@ -204,7 +204,7 @@ pub(crate) fn entries() -> Vec<Entry> {
             sync: ClockSync { ticks: u64::MAX, raw_ns: 1 << 60, width_ticks: 40 },
             passed_over: vec!["tsc: not invariant".into()],
         },
-        Entry::Planned { rows: vec![row, anchor] },
+        Entry::Planned { rows: vec![row, anchor], timers: vec![] },
         Entry::Piloted { row: 0, plan: plan() },
         cell(0, 40),
         Entry::Cell { row: 1, phase: Phase::After, at_s: 1.5, outcome: lost },

@@ -150,5 +150,6 @@ pub(crate) fn record() -> Record {
             control: false,
             flags: vec![],
         }],
+        timers: vec![],
     }
 }

@@ -41,6 +41,26 @@ pub mod counter {
         ticks
     }
 
+    /// Reads the counter when all earlier instructions are done; later ones may start before.
+    #[inline(always)]
+    pub fn after_earlier() -> u64 {
+        let ticks: u64;
+        // SAFETY: reads a counter.
+        unsafe {
+            asm!("isb", "mrs {t}, cntvct_el0", t = out(reg) ticks,
+                 options(nomem, nostack, preserves_flags));
+        }
+        ticks
+    }
+
+    /// A window with nothing in it, between serialised reads: the ticks that it shows. ISB is all
+    /// the serialising that there is; no hypervisor sees it.
+    #[inline(always)]
+    pub fn serialised_pair() -> u64 {
+        let first = fenced();
+        fenced().wrapping_sub(first)
+    }
+
     /// The architecture promises that its counter is constant and shared by all cores.
     pub fn declared_unusable() -> Option<String> {
         None
@@ -91,6 +111,111 @@ pub fn dependent_chain(links: u64, mut value: u64) -> u64 {
         left -= 1;
     }
     value
+}
+
+/// A row of [`SLED_STEPS`] equal steps that ends in a return: it is entered as far from its end as
+/// steps are wanted, so that no counter of turns runs beside them.
+macro_rules! sled {
+    ($name:ident, $($step:literal),+) => {
+        global_asm!(
+            ".pushsection .text.oscost_sleds,\"ax\",%progbits",
+            ".balign 64",
+            concat!(".hidden ", stringify!($name)),
+            concat!(".globl ", stringify!($name)),
+            concat!(".type ", stringify!($name), ",%function"),
+            ".rept 256",
+            $($step,)+
+            ".endr",
+            concat!(stringify!($name), ":"),
+            "ret",
+            ".popsection",
+        );
+        unsafe extern "C" {
+            fn $name();
+        }
+    };
+}
+
+sled!(oscost_increments, "add x0, x0, x1");
+sled!(oscost_decrements, "sub x0, x0, x1");
+// What compilers without optimisation make of `variable++`, with the variable on the stack.
+sled!(oscost_plain_increments, "ldr w2, [x3]", "add w2, w2, 1", "str w2, [x3]");
+sled!(oscost_plain_decrements, "ldr w2, [x3]", "sub w2, w2, 1", "str w2, [x3]");
+
+/// Steps in a sled.
+pub(in crate::sys) const SLED_STEPS: u64 = 256;
+
+/// The ends of the sleds and the length of a step in bytes: increments and decrements in a
+/// register, then the same in memory.
+pub(in crate::sys) fn sleds() -> [(usize, usize); 4] {
+    const WORD: usize = 4;
+    [
+        (oscost_increments as *const () as usize, WORD),
+        (oscost_decrements as *const () as usize, WORD),
+        (oscost_plain_increments as *const () as usize, 3 * WORD),
+        (oscost_plain_decrements as *const () as usize, 3 * WORD),
+    ]
+}
+
+/// Enters a sled at `entry`; hands back what the steps in a register have made of `value`.
+///
+/// # Safety
+/// `entry` must be a whole number of steps, at most [`SLED_STEPS`], before the end of a sled, and
+/// `cell` must be valid for writes.
+#[inline(always)]
+pub(in crate::sys) unsafe fn enter_sled(entry: usize, mut value: u64, cell: *mut u32) -> u64 {
+    // SAFETY: the sled changes X0 or what X3 points to, and returns by X30; the caller vouches for
+    // both.
+    unsafe {
+        asm!("blr {entry}", entry = in(reg) entry, inout("x0") value, in("x1") 1u64,
+             out("x2") _, in("x3") cell, out("x30") _);
+    }
+    value
+}
+
+/// A loop of `turns` turns with nothing in it: increment, comparison, jump.
+#[inline(always)]
+pub(in crate::sys) fn turn_in_register(turns: u64) {
+    // SAFETY: register arithmetic only.
+    unsafe {
+        asm!("2:", "add {turn}, {turn}, {one}", "cmp {turn}, {turns}", "b.lo 2b",
+             turn = inout(reg) 0u64 => _, one = in(reg) 1u64, turns = in(reg) turns,
+             options(nomem, nostack));
+    }
+}
+
+/// The same loop with its counter in memory.
+#[inline(always)]
+pub(in crate::sys) fn turn_in_memory(turns: u64, counter: &mut u64) {
+    *counter = 0;
+    // SAFETY: the counter is ours, and nothing else is written.
+    unsafe {
+        asm!("2:", "ldr {turn}, [{counter}]", "add {turn}, {turn}, 1", "str {turn}, [{counter}]",
+             "ldr {turn}, [{counter}]", "cmp {turn}, {turns}", "b.lo 2b",
+             turn = out(reg) _, counter = in(reg) counter, turns = in(reg) turns,
+             options(nostack));
+    }
+}
+
+/// One addition of two registers.
+#[inline(always)]
+pub(in crate::sys) fn add_in_register(mut value: u64, one: u64) -> u64 {
+    // SAFETY: register arithmetic only.
+    unsafe {
+        asm!("add {value}, {value}, {one}", value = inout(reg) value, one = in(reg) one,
+             options(nomem, nostack));
+    }
+    value
+}
+
+/// One addition to a variable in memory.
+#[inline(always)]
+pub(in crate::sys) fn add_in_memory(variable: &mut u32) {
+    // SAFETY: the variable is ours, and nothing else is written.
+    unsafe {
+        asm!("ldr {sum:w}, [{at}]", "add {sum:w}, {sum:w}, 1", "str {sum:w}, [{at}]",
+             sum = out(reg) _, at = in(reg) variable, options(nostack));
+    }
 }
 
 /// What the kernel wants to find before an rseq abort address: `brk #0x45e0`.
