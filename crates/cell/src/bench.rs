@@ -9,6 +9,7 @@ use oscost_model::point::{Point, Value};
 use oscost_model::unit::Unit;
 
 use crate::sys::Errno;
+use crate::sys::call::{Call, Pair};
 use crate::sys::opaque::{barrier, opaque, through_memory};
 use crate::sys::stopwatch::Stopwatch;
 
@@ -48,6 +49,11 @@ pub struct Bench {
 }
 
 impl Bench {
+    /// The work at a point, which may leave out what goes unsaid.
+    pub fn work(&self, point: &Point, site: Site) -> Result<Work, Errno> {
+        (self.build)(At::new(&self.definition().whole(point), site))
+    }
+
     /// What a benchmark is unless it says otherwise: in the bill, first revision, no axes, no calls.
     pub const PLAIN: Bench = Bench {
         id: "",
@@ -180,6 +186,11 @@ pub const fn up_to(call: &'static str, times: u32) -> Calls {
     Calls { call, times: Times::UpTo(times), when: &[] }
 }
 
+/// So many ops make the call once between them.
+pub const fn once_in(ops: u32, call: &'static str) -> Calls {
+    Calls { call, times: Times::Per { calls: 1, ops }, when: &[] }
+}
+
 impl Calls {
     /// Only at these axis values.
     #[must_use]
@@ -238,6 +249,10 @@ impl Axis {
             sets: self.sets.to_owned(),
             points: self.points.data(),
             usual: self.usual.data(),
+            unsaid: match self.usual {
+                Points::Unsaid(word) => Some(Value::from(word)),
+                Points::Words(_) | Points::Numbers(_) => None,
+            },
         }
     }
 }
@@ -249,6 +264,9 @@ pub enum Points {
     Words(&'static [&'static str]),
     /// Numbers, ascending, in the axis's unit.
     Numbers(&'static [u64]),
+    /// As an axis's usual points: this word alone, and the names of cases leave it out. For an axis
+    /// that comes to a benchmark later: what was measured before keeps its name.
+    Unsaid(&'static str),
 }
 
 impl Points {
@@ -256,6 +274,7 @@ impl Points {
         match self {
             Points::Words(words) => words.iter().map(|&word| Value::from(word)).collect(),
             Points::Numbers(numbers) => numbers.iter().map(|&number| Value::from(number)).collect(),
+            Points::Unsaid(word) => vec![Value::from(word)],
         }
     }
 }
@@ -272,6 +291,7 @@ enum Requirement {
     Readable(&'static str),
     VdsoFunction(&'static str),
     Counter,
+    IoUring,
     Meaning(&'static str),
 }
 
@@ -291,6 +311,11 @@ impl Need {
         Self { what: Requirement::Counter, when: &[] }
     }
 
+    /// An io_uring of one's own.
+    pub const fn io_uring() -> Self {
+        Self { what: Requirement::IoUring, when: &[] }
+    }
+
     /// A meaning: the points that [`Self::when`] names have none, because `why`.
     pub const fn meaning(why: &'static str) -> Self {
         Self { what: Requirement::Meaning(why), when: &[] }
@@ -307,6 +332,7 @@ impl Need {
             Requirement::Readable(path) => data::Requirement::Readable(path.to_owned()),
             Requirement::VdsoFunction(name) => data::Requirement::VdsoFunction(name.to_owned()),
             Requirement::Counter => data::Requirement::Counter,
+            Requirement::IoUring => data::Requirement::IoUring,
             Requirement::Meaning(why) => data::Requirement::Meaning(why.to_owned()),
         };
         data::Need { what, when: partial_point(self.when) }
@@ -382,6 +408,8 @@ pub struct AtOp {
 pub enum Shape {
     /// Any number of times in a row; the pilot chooses between unrolled, batched and single shots.
     Repeat,
+    /// Any number of times in a row, the loop's turn with them: never unrolled.
+    Looped,
     /// One at a time, because its distribution matters.
     Single,
     /// One at a time, each after an eviction.
@@ -415,18 +443,38 @@ pub struct Work {
     pub shape: Shape,
     body: Box<dyn Run>,
     prepare: Option<Prepare>,
+    most_ops: u64,
 }
 
 impl Work {
     /// An op that can be repeated at will.
-    pub fn repeat<F: FnMut() -> Result<(), Errno> + 'static>(op: F) -> Self {
-        Self { shape: Shape::Repeat, body: Box::new(Repeat::<F, false>(op)), prepare: None }
+    pub fn repeat(op: impl FnMut() -> Result<(), Errno> + 'static) -> Self {
+        Self::of(Shape::Repeat, Repeat::<_, false>(op))
     }
 
     /// An op that can be repeated at will, in a loop as compilers write it without optimisation: its
     /// counter lives in memory.
-    pub fn repeat_plain<F: FnMut() -> Result<(), Errno> + 'static>(op: F) -> Self {
-        Self { shape: Shape::Repeat, body: Box::new(Repeat::<F, true>(op)), prepare: None }
+    pub fn repeat_plain(op: impl FnMut() -> Result<(), Errno> + 'static) -> Self {
+        Self::of(Shape::Repeat, Repeat::<_, true>(op))
+    }
+
+    /// An op that is timed with the loop around it: because the loop is part of what is asked, or
+    /// because it is no visible part of an op that enters the kernel. Its body is compiled once and
+    /// not four times.
+    pub fn looped(op: impl FnMut() -> Result<(), Errno> + 'static) -> Self {
+        Self::of(Shape::Looped, Looped(op))
+    }
+
+    /// A raw system call that can be repeated at will.
+    #[inline(never)]
+    pub fn raw(call: Call) -> Self {
+        Self::of(Shape::Repeat, Raw(call))
+    }
+
+    /// Two raw system calls, one after the other.
+    #[inline(never)]
+    pub fn raw_pair(pair: Pair) -> Self {
+        Self::of(Shape::Looped, RawPair(pair))
     }
 
     /// An op whose every single cost matters.
@@ -436,21 +484,27 @@ impl Work {
 
     /// An op that is wanted cold: `evict` runs before each, untimed.
     pub fn cold(
-        mut evict: impl FnMut() -> Result<(), Errno> + 'static,
+        evict: impl FnMut() -> Result<(), Errno> + 'static,
         op: impl FnMut() -> Result<(), Errno> + 'static,
     ) -> Self {
-        Self { shape: Shape::Cold, ..Self::repeat(op).after(move |_| evict()) }
+        Self::repeat(op).made_cold(evict)
+    }
+
+    /// This op, wanted cold.
+    #[must_use]
+    pub fn made_cold(self, mut evict: impl FnMut() -> Result<(), Errno> + 'static) -> Self {
+        Self { shape: Shape::Cold, ..self.after(move |_| evict()) }
     }
 
     /// An act that moves as many bytes as it is told.
     pub fn transfer(act: impl FnMut(u64) -> Result<(), Errno> + 'static) -> Self {
-        Self { shape: Shape::Transfer, body: Box::new(Transfer(act)), prepare: None }
+        Self::of(Shape::Transfer, Transfer(act))
     }
 
     /// An op that finds its figure itself, in thousandths of a nanosecond: what no clock around it
     /// could show, as the step of another clock, or how late a timer was.
     pub fn found(op: impl FnMut() -> Result<i64, Errno> + 'static) -> Self {
-        Self { shape: Shape::Found, body: Box::new(Bringing { op, last: 0 }), prepare: None }
+        Self::of(Shape::Found, Bringing { op, last: 0 })
     }
 
     /// An op that takes its own time, in ticks of [`Site::watch`]: from a read in one process to a
@@ -461,7 +515,13 @@ impl Work {
 
     /// This body as it is, for bodies that are no closures.
     pub fn of(shape: Shape, body: impl Run + 'static) -> Self {
-        Self { shape, body: Box::new(body), prepare: None }
+        Self::boxed(shape, Box::new(body))
+    }
+
+    /// Out of line, since each definition makes its work of it.
+    #[inline(never)]
+    fn boxed(shape: Shape, body: Box<dyn Run>) -> Self {
+        Self { shape, body, prepare: None, most_ops: u64::MAX }
     }
 
     /// This work with something untimed before each batch.
@@ -470,8 +530,27 @@ impl Work {
         Self { prepare: Some(Box::new(prepare)), ..self }
     }
 
+    /// This work in batches of at most so many ops: what comes before them can provide no more.
+    #[must_use]
+    pub fn at_most(self, ops: u64) -> Self {
+        Self { most_ops: ops.max(1), ..self }
+    }
+
+    /// How many ops a batch may have.
+    pub fn most_ops(&self) -> u64 {
+        self.most_ops
+    }
+
+    /// Whether something untimed comes before each batch.
+    pub fn is_prepared(&self) -> bool {
+        self.prepare.is_some()
+    }
+
     /// Does what must come before a batch of `ops` ops.
     pub fn prepare(&mut self, ops: u64) -> Result<(), AtOp> {
+        if ops > self.most_ops {
+            return Err(AtOp { op: 0, why: Errno::E2BIG });
+        }
         match &mut self.prepare {
             Some(prepare) => prepare(ops).map_err(|why| AtOp { op: 0, why }),
             None => Ok(()),
@@ -505,11 +584,19 @@ impl<F: FnMut() -> Result<(), Errno>, const PLAIN: bool> Run for Repeat<F, PLAIN
     }
 }
 
+#[inline(never)]
+fn repeat<const COPIES: u64, const PLAIN: bool, F: FnMut() -> Result<(), Errno>>(
+    op: &mut F,
+    turns: u64,
+) -> Result<(), AtOp> {
+    loop_of::<COPIES, PLAIN, F>(op, turns)
+}
+
 /// The timed loop. Its counter passes through [`opaque`], so that the compiler can neither count
 /// the turns in advance nor unroll them: every number of copies pays for the same loop, and the
 /// slope over the copies is the op alone. With `PLAIN` the counter goes through memory each turn.
-#[inline(never)]
-fn repeat<const COPIES: u64, const PLAIN: bool, F: FnMut() -> Result<(), Errno>>(
+#[inline(always)]
+fn loop_of<const COPIES: u64, const PLAIN: bool, F: FnMut() -> Result<(), Errno>>(
     op: &mut F,
     turns: u64,
 ) -> Result<(), AtOp> {
@@ -547,6 +634,50 @@ fn turn<const COPIES: u64, F: FnMut() -> Result<(), Errno>>(op: &mut F) -> Resul
         once()?;
     }
     Ok(())
+}
+
+struct Looped<F>(F);
+
+impl<F: FnMut() -> Result<(), Errno>> Run for Looped<F> {
+    fn run(&mut self, turns: u64, copies: u32) -> Result<(), AtOp> {
+        repeat::<1, false, F>(&mut self.0, turns * u64::from(copies))
+    }
+}
+
+struct Raw(Call);
+
+impl Run for Raw {
+    fn run(&mut self, turns: u64, copies: u32) -> Result<(), AtOp> {
+        let call = self.0.ready();
+        let op = move || call.make().map(drop);
+        match copies {
+            1 => by_value::<1, _>(op, turns),
+            2 => by_value::<2, _>(op, turns),
+            4 => by_value::<4, _>(op, turns),
+            8 => by_value::<8, _>(op, turns),
+            _ => Err(AtOp { op: 0, why: Errno::EINVAL }),
+        }
+    }
+}
+
+struct RawPair(Pair);
+
+impl Run for RawPair {
+    fn run(&mut self, turns: u64, copies: u32) -> Result<(), AtOp> {
+        let pair = self.0.ready();
+        by_value::<1, _>(move || pair.make(), turns * u64::from(copies))
+    }
+}
+
+/// The timed loop of an op that only holds plain values: it is handed over by value, so that they
+/// stay in registers from op to op. Behind a reference they would be loaded anew after each call,
+/// which may have written anywhere for all that the compiler knows.
+#[inline(never)]
+fn by_value<const COPIES: u64, F>(mut op: F, turns: u64) -> Result<(), AtOp>
+where
+    F: Fn() -> Result<(), Errno> + Copy,
+{
+    loop_of::<COPIES, false, F>(&mut op, turns)
 }
 
 struct Transfer<F>(F);

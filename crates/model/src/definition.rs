@@ -47,6 +47,39 @@ impl Definition {
         self.id.split_once('/').map_or(self.id.as_str(), |(family, _)| family)
     }
 
+    /// What `point` means: the values that it names, and those that it leaves unsaid.
+    #[must_use]
+    pub fn whole(&self, point: &Point) -> Point {
+        self.axes.iter().fold(Point::none(), |whole, axis| {
+            match point.get(&axis.name).or(axis.unsaid.as_ref()) {
+                Some(value) => whole.with(axis.name.clone(), value.clone()),
+                None => whole,
+            }
+        })
+    }
+
+    /// How a case names `point`: without the values that go unsaid.
+    #[must_use]
+    pub fn said(&self, point: &Point) -> Point {
+        let unsaid =
+            |axis: &str, value| self.axis(axis).is_some_and(|of| of.unsaid.as_ref() == Some(value));
+        point
+            .iter()
+            .filter(|&(axis, value)| !unsaid(axis, value))
+            .fold(Point::none(), |said, (axis, value)| said.with(axis, value.clone()))
+    }
+
+    /// Whether `point` names each axis once, in order, at a value that the axis offers, and leaves
+    /// out what goes unsaid.
+    pub fn is_complete(&self, point: &Point) -> bool {
+        let whole = self.whole(point);
+        self.said(&whole) == *point
+            && self
+                .axes
+                .iter()
+                .all(|axis| whole.get(&axis.name).is_some_and(|value| axis.points.contains(value)))
+    }
+
     /// The axis of that name.
     pub fn axis(&self, name: &str) -> Option<&Axis> {
         self.axes.iter().find(|axis| axis.name == name)
@@ -64,6 +97,10 @@ pub struct Axis {
     pub points: Vec<Value>,
     /// The points that are measured when none is asked for.
     pub usual: Vec<Value>,
+    /// The point that cases leave out: one without the axis means it. So an axis may come to a
+    /// benchmark later, and what was measured before keeps its name.
+    #[serde(default)]
+    pub unsaid: Option<Value>,
 }
 
 /// A primitive and how often an op contains it at least.
@@ -96,6 +133,8 @@ pub enum Requirement {
     VdsoFunction(String),
     /// The processor's counter, as something that programs can tell the time by.
     Counter,
+    /// An io_uring of one's own.
+    IoUring,
     /// A point that has no meaning; the text says why.
     Meaning(String),
 }
@@ -179,4 +218,70 @@ pub struct Family {
     pub name: String,
     /// What it measures, in one line.
     pub about: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn definition() -> Definition {
+        let axis = |name: &str, points: [&str; 2], unsaid: Option<&str>| Axis {
+            name: name.into(),
+            sets: "something".into(),
+            points: points.map(Value::from).to_vec(),
+            usual: vec![Value::from(points[0])],
+            unsaid: unsaid.map(Value::from),
+        };
+        Definition {
+            id: "syscall/getppid".into(),
+            asks: String::new(),
+            op: String::new(),
+            guess: String::new(),
+            unit: Unit::NsPerOp,
+            why: String::new(),
+            calls: vec![],
+            floor: vec![],
+            axes: vec![
+                axis("via", ["raw", "libc"], None),
+                axis("state", ["warm", "cold"], Some("warm")),
+            ],
+            needs: vec![],
+            in_bill: true,
+            switches: false,
+            rev: 1,
+            source: String::new(),
+        }
+    }
+
+    #[test]
+    fn what_goes_unsaid_is_meant_and_is_not_named() {
+        let definition = definition();
+        let raw = Point::none().with("via", "raw");
+        let warm = raw.clone().with("state", "warm");
+        let cold = raw.clone().with("state", "cold");
+        assert_eq!(definition.whole(&raw), warm);
+        assert_eq!(definition.said(&warm), raw);
+        assert_eq!((definition.whole(&cold), definition.said(&cold)), (cold.clone(), cold));
+    }
+
+    #[test]
+    fn a_point_has_one_name() {
+        let definition = definition();
+        let complete = |text: &str| {
+            let case = crate::case::Case::parse(&format!("syscall/getppid{text}")).unwrap();
+            definition.is_complete(&case.point)
+        };
+        assert!(complete(":via=raw") && complete(":via=raw,state=cold"));
+        for text in [
+            "",
+            ":state=cold",
+            ":via=raw,state=warm",
+            ":state=cold,via=raw",
+            ":via=raw,state=hot",
+            ":via=magic",
+            ":via=raw,size=1",
+        ] {
+            assert!(!complete(text), "{text}");
+        }
+    }
 }

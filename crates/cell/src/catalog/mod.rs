@@ -14,7 +14,9 @@ mod timer;
 
 /// What every family's file begins with.
 mod prelude {
-    pub(super) use crate::bench::{At, Axis, Bench, Family, Need, Points, Work, at_least, exactly};
+    pub(super) use crate::bench::{
+        At, Axis, Bench, Family, Need, Points, Work, at_least, exactly, once_in, up_to,
+    };
     pub(super) use crate::sys::{self, Errno};
 
     /// What studies without optimisation timed, beside what compilers make of it today.
@@ -23,7 +25,7 @@ mod prelude {
         sets: "whether counter and arguments stay in registers, or go through memory as without \
                optimisation",
         points: Points::Words(&["optimised", "plain"]),
-        usual: Points::Words(&["optimised"]),
+        usual: Points::Unsaid("optimised"),
     };
 }
 
@@ -54,15 +56,10 @@ pub fn data() -> Catalog {
     }
 }
 
-/// Whether a case names each axis of its benchmark once, in order, at a value that it offers.
+/// Whether a case names each axis of its benchmark once, in order, at a value that it offers, but
+/// for what goes unsaid.
 pub fn is_complete(bench: &Bench, case: &Case) -> bool {
-    let definition = bench.definition();
-    let named: Vec<_> = case.point.iter().collect();
-    named.len() == definition.axes.len()
-        && named
-            .iter()
-            .zip(&definition.axes)
-            .all(|(&(axis, value), offered)| axis == offered.name && offered.points.contains(value))
+    bench.definition().is_complete(&case.point)
 }
 
 #[cfg(test)]

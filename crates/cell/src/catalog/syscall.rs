@@ -1,6 +1,17 @@
 //! Entering the kernel.
+//!
+//! A benchmark stands in the file of its theme, as a constant with its name; the list below is the
+//! order of the bill, from cheap to dear.
 
 use super::prelude::*;
+use crate::sys::evict::Eviction;
+use crate::sys::opaque::keep;
+
+mod descriptors;
+mod door;
+mod memory;
+mod paths;
+mod waiting;
 
 pub(super) const FAMILY: Family = Family {
     name: "syscall",
@@ -8,55 +19,80 @@ pub(super) const FAMILY: Family = Family {
     benches: BENCHES,
 };
 
+const BENCHES: &[Bench] = &[
+    door::FUNCTION,
+    door::SBRK_0,
+    door::GETCPU,
+    door::INVALID,
+    door::GETPPID,
+    door::GETPID,
+    door::GETTID,
+    door::GETUID,
+    door::PRCTL,
+    descriptors::CLOSE_CLOSED,
+    descriptors::FCNTL,
+    descriptors::LSEEK,
+    waiting::FUTEX_WAKE,
+    door::BRK,
+    descriptors::WRITE,
+    descriptors::READ,
+    door::UNAME,
+    waiting::SIGACTION,
+    descriptors::FSTAT,
+    waiting::SCHED_YIELD,
+    waiting::POLL,
+    waiting::EPOLL_WAIT,
+    descriptors::PREAD,
+    waiting::IO_URING,
+    descriptors::DUP_CLOSE,
+    paths::ACCESS,
+    paths::STAT,
+    descriptors::GETDENTS,
+    paths::CLOSE,
+    memory::MMAP_MUNMAP,
+    paths::OPEN,
+    memory::MPROTECT,
+    paths::OPEN_CLOSE,
+    paths::OPEN_DEPTH,
+    waiting::SIGNAL,
+];
+
+/// The way in, where the library's costs what the bare instruction does, or nearly.
 const VIA: Axis = Axis {
     name: "via",
     sets: "the way in: the bare instruction, or the C library's wrapper",
     points: Points::Words(&["raw", "libc"]),
-    usual: Points::Words(&["raw", "libc"]),
+    usual: Points::Words(&["raw"]),
 };
 
-const BENCHES: &[Bench] = &[
-    Bench {
-        id: "syscall/getppid",
-        asks: "What does the kernel's door cost, with next to nothing behind it?",
-        op: "getppid(2), which takes no argument, and that no library remembers. \
-             Outside: nothing but the loop's turn, a core cycle that runs beside the call.",
-        guess: "some 100 ns with today's mitigations; the library's wrapper within 1 ns of that",
-        calls: &[exactly("getppid", 1)],
-        floor: &[at_least(1, "procedure/call:args=0,chain=independent,code=optimised")],
-        axes: &[VIA],
-        source: "getppid(2); kernel/sys.c; study sunos-1999 table 1",
-        build: |at| {
-            Ok(match at.word("via") {
-                "raw" => Work::repeat(|| sys::syscall::getppid().map(drop)),
-                _ => Work::repeat(|| {
-                    sys::opaque::keep(sys::syscall::libc_getppid() as u64);
-                    Ok(())
-                }),
-            })
-        },
-        ..Bench::PLAIN
-    },
-    Bench {
-        id: "syscall/open-close",
-        asks: "What does it cost to open a file that is always there, and to close it?",
-        op: "open(2) of /dev/null for reading, made as openat(2), and close(2). Outside: nothing.",
-        guess: "ten times the bare door: a path walk, a struct file, a slot in the table",
-        calls: &[exactly("openat", 1), exactly("close", 1)],
-        floor: &[at_least(2, "syscall/getppid:via=raw")],
-        axes: &[Axis { usual: Points::Words(&["raw"]), ..VIA }],
-        needs: &[Need::readable("/dev/null")],
-        source: "open(2), close(2); study cs161-syscalls, option -o",
-        build: |at| {
-            const PATH: &std::ffi::CStr = c"/dev/null";
-            Ok(match at.word("via") {
-                "raw" => Work::repeat(|| {
-                    let fd = sys::syscall::open(PATH)?;
-                    sys::syscall::close(fd).map(drop)
-                }),
-                _ => Work::repeat(|| sys::syscall::libc_open_close(PATH)),
-            })
-        },
-        ..Bench::PLAIN
-    },
-];
+/// What the core remembers of the op. It came later than the ops, so that what is usual goes unsaid.
+const STATE: Axis = Axis {
+    name: "state",
+    sets: "what the core remembers: the op that it has just done, or nothing, after an eviction \
+           before each of 21 single shots",
+    points: Points::Words(&["warm", "cold"]),
+    usual: Points::Unsaid("warm"),
+};
+
+/// The kernel's bare door, with a handler behind it that does next to nothing.
+const DOOR: &str = "syscall/getppid:via=raw";
+
+/// The work in the state that the point names.
+///
+/// Cold: a walk through twice the last-level cache of this CPU, at most 256 MiB, and a run of
+/// branches; see [`Eviction`].
+fn in_state(at: At<'_>, work: Work) -> Result<Work, Errno> {
+    if at.word("state") != "cold" {
+        return Ok(work);
+    }
+    let mut eviction = Eviction::for_this_cpu()?;
+    Ok(work.made_cold(move || {
+        keep(eviction.evict().lines);
+        Ok(())
+    }))
+}
+
+/// Whether the point wants the bare instruction.
+fn is_raw(at: At<'_>) -> bool {
+    at.word("via") == "raw"
+}

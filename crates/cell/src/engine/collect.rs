@@ -22,6 +22,12 @@ const WARM_NS: u64 = 3_000_000;
 /// less.
 const REWARM_TURNS: u64 = 64;
 
+/// Between batches of ops that are shorter than this the kernel is not entered.
+const QUIET_BELOW_NS: f64 = 50.0;
+
+/// A batch is cut to at most so many times the turns of its plan.
+pub const LONGEST_CUT: f64 = 1.1;
+
 /// A clock and the covariates of the thread that collects.
 pub struct Collector<C, V> {
     /// The clock.
@@ -95,9 +101,10 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
     /// Times one batch. Between START and STOP stands one indirect call of the body and nothing
     /// else.
     ///
-    /// In mode U the kernel is not entered between batches either, where the thread can be watched
-    /// without (see [`crate::sys::rseq`]): an op of a nanosecond would be timed in the state in
-    /// which a system call leaves the core. A fault that waits is a switch, and shows as one.
+    /// Where an op is short or cold the kernel is not entered between batches either, if the thread
+    /// can be watched without (see [`crate::sys::rseq`]): an op of a nanosecond would be timed in
+    /// the state in which a system call leaves the core, and one that enters the kernel would not
+    /// be cold. A fault that waits is a switch, and shows as one.
     fn batch(
         &mut self,
         work: &mut Work,
@@ -105,7 +112,7 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
         (turns, copies): (u64, u32),
         tag: Tag,
     ) -> Result<Sample, AtOp> {
-        let quiet = plan.mode == Mode::U && self.covariates.watch();
+        let quiet = is_quiet(plan) && self.covariates.watch();
         let before = if quiet { Reading::default() } else { self.covariates.read() };
         // After the covariates, since reading them has just moved things in the caches; but never
         // before a single shot.
@@ -117,6 +124,14 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
         let ops = turns * u64::from(copies);
         self.ops += again * u64::from(copies) + ops;
         work.prepare(ops)?;
+        if plan.mode == Mode::C {
+            // What is wanted cold is the op: the loop around it is fetched again, without an op.
+            work.run(0, copies)?;
+            if quiet {
+                // Whoever took the CPU during the eviction has disturbed nothing.
+                self.covariates.watch();
+            }
+        }
         let start = self.clock.start();
         let done = work.run(turns, copies);
         let stop = self.clock.stop();
@@ -197,6 +212,15 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
     }
 }
 
+/// Whether the kernel is left alone between the batches of a plan.
+fn is_quiet(plan: &BatchPlan) -> bool {
+    match plan.mode {
+        Mode::U | Mode::C => true,
+        Mode::B => plan.batch_ns < QUIET_BELOW_NS * plan.turns as f64,
+        Mode::S | Mode::T | Mode::F => false,
+    }
+}
+
 /// What the accounts showed when the timed part began.
 #[derive(Clone, Copy, Debug)]
 pub struct Account {
@@ -225,7 +249,7 @@ impl Cut {
     /// batches. Single shots stay single.
     fn next(&mut self, plan: &BatchPlan, order: &mut [u32]) -> u64 {
         self.seed.shuffle(order);
-        let factor = 0.9 + 0.2 * self.seed.unit();
+        let factor = 0.9 + (LONGEST_CUT - 0.9) * self.seed.unit();
         if plan.mode.is_single_shot() {
             return plan.turns;
         }
@@ -256,16 +280,9 @@ pub fn batch_length_ns(
     const LONGEST_NS: f64 = 1_000_000.0;
     /// A batch is untouched with a probability of exp(-0.1) = 0.9, so that the median stays clean.
     const INTERRUPTIONS_PER_BATCH: f64 = 0.1;
-    /// The clock's step is then at most 0.1 % of a batch.
-    const QUANTA_PER_BATCH: f64 = 1_000.0;
-    // So is what reading the clock adds to a batch; a slope takes that out, and only its spread
-    // remains.
-    let by_slope = copies.len() > 1;
-    let reads_per_batch = if by_slope { 50.0 } else { 1_000.0 };
     let group =
         copies.iter().sum::<u32>() as f64 / copies.iter().max().copied().unwrap_or(1) as f64;
-    let shortest = (QUANTA_PER_BATCH * clock.ns(clock.quantum_ticks))
-        .max(reads_per_batch * clock.ns(clock.inside_ticks));
+    let shortest = shortest_batch_ns(clock, copies);
     let longest = if interruptions_per_s > 0.0 {
         LONGEST_NS.min(INTERRUPTIONS_PER_BATCH / interruptions_per_s * 1e9 / group)
     } else {
@@ -275,4 +292,17 @@ pub fn batch_length_ns(
         return (10_000_000.0, false);
     }
     if shortest > longest { (shortest, true) } else { (USUAL_NS.clamp(shortest, longest), false) }
+}
+
+/// The length from which on a clock's step and its cost are no visible part of a batch, in
+/// nanoseconds.
+pub fn shortest_batch_ns(clock: &Calibration, copies: &[u32]) -> f64 {
+    /// The clock's step is then at most 0.1 % of a batch.
+    const QUANTA_PER_BATCH: f64 = 1_000.0;
+    // So is what reading the clock adds to a batch; a slope takes that out, and only its spread
+    // remains.
+    let by_slope = copies.len() > 1;
+    let reads_per_batch = if by_slope { 50.0 } else { 1_000.0 };
+    (QUANTA_PER_BATCH * clock.ns(clock.quantum_ticks))
+        .max(reads_per_batch * clock.ns(clock.inside_ticks))
 }

@@ -4,7 +4,7 @@ use oscost_model::cell::{BatchPlan, Mode};
 use oscost_model::clock::Calibration;
 
 use super::clock::Clock;
-use super::collect::{Collector, batch_length_ns};
+use super::collect::{Collector, LONGEST_CUT, batch_length_ns, shortest_batch_ns};
 use super::disturb::Covariates;
 use crate::bench::{AtOp, Shape, Work};
 
@@ -46,10 +46,19 @@ pub fn pilot<C: Clock, V: Covariates>(
     interruptions_per_s: f64,
 ) -> Result<BatchPlan, AtOp> {
     let length = |copies: &[u32]| batch_length_ns(clock, interruptions_per_s, copies).0;
+    let most_ops = work.most_ops();
     let repeated = |mode: Mode, turns: u64, copies: &[u32]| {
         let (batch_ns, coarse_clock) = batch_length_ns(clock, interruptions_per_s, copies);
+        let most = most_turns(most_ops, copies.iter().max().copied().unwrap_or(1));
+        if turns <= most {
+            let copies = copies.to_vec();
+            return BatchPlan { mode, turns, copies, groups: GROUPS, batch_ns, coarse_clock };
+        }
+        // Shorter than it should be: where the clock's step or its cost shows then, it is said.
+        let batch_ns = batch_ns * most as f64 / turns as f64;
+        let coarse_clock = coarse_clock || batch_ns < shortest_batch_ns(clock, copies);
         let copies = copies.to_vec();
-        BatchPlan { mode, turns, copies, groups: GROUPS, batch_ns, coarse_clock }
+        BatchPlan { mode, turns: most, copies, groups: GROUPS, batch_ns, coarse_clock }
     };
     // A single shot is as long as it is: no length is aimed at.
     let shot = |mode: Mode, op_ns: f64, groups: u32| {
@@ -71,6 +80,10 @@ pub fn pilot<C: Clock, V: Covariates>(
             let half = length(DOUBLED) / 2.0;
             let byte_ns = turn_ns(collector, work, clock, half)?;
             Ok(repeated(Mode::T, turns(half, byte_ns), DOUBLED))
+        }
+        Shape::Looped => {
+            let op_ns = turn_ns(collector, work, clock, length(&[1]) / 2.0)?;
+            Ok(repeated(Mode::B, turns(length(&[1]), op_ns), &[1]))
         }
         Shape::Repeat => {
             let op_ns = turn_ns(collector, work, clock, length(&[1]) / 2.0)?;
@@ -95,11 +108,12 @@ fn turn_ns<C: Clock, V: Covariates>(
     clock: &Calibration,
     enough_ns: f64,
 ) -> Result<f64, AtOp> {
+    let most = work.most_ops().min(MOST_TURNS);
     let mut turns = 1u64;
     let mut confirmed = false;
     loop {
         let best = best_ns(collector, work, clock, turns)?;
-        if best >= enough_ns || turns >= MOST_TURNS {
+        if best >= enough_ns || turns >= most {
             if confirmed || best >= LONG_ENOUGH_NS {
                 return Ok(best / turns as f64);
             }
@@ -109,7 +123,7 @@ fn turn_ns<C: Clock, V: Covariates>(
         confirmed = false;
         // As far as the reading says, a little beyond, and at most ten times.
         let factor = (1.2 * enough_ns / best.max(1.0)).clamp(1.5, 10.0);
-        turns = ((turns as f64 * factor).ceil() as u64).min(MOST_TURNS);
+        turns = ((turns as f64 * factor).ceil() as u64).min(most);
     }
 }
 
@@ -142,6 +156,11 @@ fn best_ns<C: Clock, V: Covariates>(
         }
     }
     Ok(if undisturbed > 0 { best } else { best_of_all })
+}
+
+/// The turns of a batch that has at most so many ops, however it is cut.
+fn most_turns(most_ops: u64, copies: u32) -> u64 {
+    ((most_ops / u64::from(copies)) as f64 / LONGEST_CUT) as u64
 }
 
 fn turns(batch_ns: f64, turn_ns: f64) -> u64 {

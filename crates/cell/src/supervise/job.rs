@@ -11,7 +11,7 @@ use oscost_model::protocol::{CpuProbe, Event, Order};
 use oscost_model::seed::Seed;
 
 use super::{needs, tracer};
-use crate::bench::{At, AtOp, Site, Work};
+use crate::bench::{AtOp, Site, Work};
 use crate::catalog;
 use crate::engine::clock::{Clock, Syscall, Tsc, Vdso};
 use crate::engine::collect::{Collector, Cut, Tag};
@@ -110,16 +110,22 @@ pub(super) fn build(id: u64, spec: &CellSpec) -> Result<Work, Event> {
     if let Some(missing) = needs::missing(&bench.definition(), &case.point) {
         return Err(Event::Skipped { id, missing });
     }
-    (bench.build)(At::new(&case.point, site(spec))).map_err(|error| {
+    let mut work = bench.work(&case.point, site(spec)).map_err(|error| {
         let why = format!("set up `{case}`: {error}");
-        match error {
-            // What this kernel lacks, or this place forbids, is no fault of the case.
-            Errno::ENOSYS | Errno::EPERM | Errno::EACCES | Errno::EOPNOTSUPP => {
-                Event::Skipped { id, missing: why }
-            }
-            _ => failed(id, why),
+        match needs::is_lacking(error) {
+            true => Event::Skipped { id, missing: why + needs::filtered() },
+            false => failed(id, why),
         }
-    })
+    })?;
+    // What a filter forbids often shows at the first op alone. Whatever else is wrong with it shows
+    // again when it is timed, with the number of the op.
+    match work.prepare(1).and_then(|()| work.run(1, 1)) {
+        Err(AtOp { why, .. }) if needs::is_lacking(why) => {
+            let missing = format!("do `{case}` once: {why}{}", needs::filtered());
+            Err(Event::Skipped { id, missing })
+        }
+        _ => Ok(work),
+    }
 }
 
 /// Where the cell of this spec stands.
@@ -254,7 +260,10 @@ impl Session<'_> {
         let Some((opened, before)) = account else {
             return Err(failed(id, "it was stopped before it went"));
         };
-        let disturbance = self.whole(collector.close_account(&opened), before);
+        let mut account = collector.close_account(&opened);
+        // What comes before a batch is charged to the same thread: it cannot be told from the ops.
+        account.usage = account.usage.filter(|_| !self.work.is_prepared());
+        let disturbance = self.whole(account, before);
         Ok(Event::Sampled {
             id,
             samples: (0..next).filter_map(|at| table.get(at)).collect(),

@@ -24,6 +24,16 @@ impl Errno {
     pub const EINVAL: Errno = Errno(libc::EINVAL);
     /// Timer expired.
     pub const ETIME: Errno = Errno(libc::ETIME);
+    /// Bad file descriptor.
+    pub const EBADF: Errno = Errno(libc::EBADF);
+    /// Argument list too long; here: more at once than there is room for.
+    pub const E2BIG: Errno = Errno(libc::E2BIG);
+    /// Read-only file system.
+    pub const EROFS: Errno = Errno(libc::EROFS);
+    /// Too many open files.
+    pub const EMFILE: Errno = Errno(libc::EMFILE);
+    /// Protocol error; here: a call came back without having done what it was to do.
+    pub const EPROTO: Errno = Errno(libc::EPROTO);
     /// No child processes.
     pub const ECHILD: Errno = Errno(libc::ECHILD);
 

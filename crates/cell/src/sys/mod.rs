@@ -8,11 +8,17 @@
 
 pub mod affinity;
 mod arch;
+pub mod call;
 pub mod call_names;
 pub mod chain;
 pub mod clock;
 mod errno;
+pub mod evict;
 pub mod files;
+pub mod getcpu;
+pub mod io_uring;
+pub mod library;
+pub mod limits;
 pub mod memory;
 pub mod opaque;
 pub mod poll;

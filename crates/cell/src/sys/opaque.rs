@@ -55,3 +55,20 @@ pub fn keep_double(value: f64) {
         asm!("/* {0} */", in(vreg) value, options(nomem, nostack, preserves_flags));
     }
 }
+
+/// A value that is loaded from memory each time it is asked for, as C's `volatile` has it.
+pub struct Volatile<T: Copy>(T);
+
+impl<T: Copy> Volatile<T> {
+    /// Puts `value` where it is loaded from.
+    pub fn new(value: T) -> Self {
+        Self(value)
+    }
+
+    /// Loads it.
+    #[inline(always)]
+    pub fn get(&self) -> T {
+        // SAFETY: it is there, and a plain value.
+        unsafe { (&raw const self.0).read_volatile() }
+    }
+}

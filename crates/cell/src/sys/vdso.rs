@@ -99,7 +99,7 @@ impl Time {
 }
 
 /// The address of a function in the vDSO.
-fn symbol(name: &CStr) -> Option<*const ()> {
+pub(super) fn symbol(name: &CStr) -> Option<*const ()> {
     // SAFETY: getauxval reads what the kernel left on the stack at exec.
     let base = unsafe { libc::getauxval(libc::AT_SYSINFO_EHDR) } as *const u8;
     if base.is_null() {

@@ -304,7 +304,7 @@ pub(crate) fn why(event: Event) -> String {
 
 /// Every case of the bill and beyond it, at its usual points.
 pub(crate) fn usual_cases(catalog: &Catalog) -> Vec<String> {
-    let cases = |definition: &Definition| {
+    let cases = |definition: &Definition| -> Vec<String> {
         let points = definition.axes.iter().fold(vec![Point::none()], |points, axis| {
             let with = |point: &Point| {
                 let values = axis.usual.iter();
@@ -313,8 +313,8 @@ pub(crate) fn usual_cases(catalog: &Catalog) -> Vec<String> {
             };
             points.iter().flat_map(with).collect()
         });
-        let id = definition.id.clone();
-        points.into_iter().map(move |point| Case::new(id.clone(), point).to_string())
+        let named = |point: &Point| Case::new(definition.id.clone(), definition.said(point));
+        points.iter().map(|point| named(point).to_string()).collect()
     };
     catalog.benchmarks.iter().flat_map(cases).collect()
 }

@@ -95,10 +95,9 @@ fn a_short_op_is_batched_with_the_jittered_number_of_ops_that_its_pilot_found() 
 #[test]
 fn a_tiny_op_is_unrolled_and_each_group_has_a_batch_of_every_number_of_copies() {
     let mut session = Session::start();
-    let plan = piloted(&mut session, 1, "procedure/call:args=4,chain=independent,code=optimised");
+    let plan = piloted(&mut session, 1, "procedure/call:args=4,chain=independent");
     assert_eq!((plan.mode, plan.copies.as_slice()), (Mode::U, &[1, 2, 4, 8][..]));
-    let cell =
-        spec("procedure/call:args=4,chain=independent,code=optimised", Task::Measure(plan.clone()));
+    let cell = spec("procedure/call:args=4,chain=independent", Task::Measure(plan.clone()));
     let samples = samples(session.measured(2, cell, plan.groups));
     assert_eq!(samples.len(), 4 * plan.groups as usize);
     let mut first_of_a_group = BTreeSet::new();
@@ -226,7 +225,7 @@ fn more_groups_than_there_is_room_for_are_refused() {
 #[test]
 fn a_case_whose_need_is_not_met_is_skipped_with_the_reason() {
     let mut session = Session::start();
-    let case = "procedure/call:args=0,chain=dependent,code=optimised";
+    let case = "procedure/call:args=0,chain=dependent";
     session.measure(1, measuring(case));
     let skipped = session.event();
     let Event::Skipped { id: 1, missing } = skipped else { panic!("{skipped:?}") };

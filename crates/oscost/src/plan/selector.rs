@@ -192,7 +192,8 @@ fn cases(definition: &Definition, asked: &[(&str, Vec<&str>)]) -> Result<Vec<Cas
             })
             .collect();
     }
-    Ok(points.into_iter().map(|point| Case::new(definition.id.clone(), point)).collect())
+    let named = |point: Point| Case::new(definition.id.clone(), definition.said(&point));
+    Ok(points.into_iter().map(named).collect())
 }
 
 /// Up to three names that look like `name`, best first.
@@ -239,14 +240,28 @@ mod tests {
 
     #[test]
     fn a_family_an_id_a_case_and_a_glob_select() {
-        assert_eq!(
-            names_of(&["syscall"]),
-            ["syscall/getppid:via=raw", "syscall/getppid:via=libc", "syscall/open-close:via=raw"]
-        );
+        assert_eq!(names_of(&["timer/nothing"]), ["timer/nothing"]);
+        let family = names_of(&["syscall"]);
+        assert!(family.iter().all(|case| case.starts_with("syscall/")), "{family:?}");
+        assert!(family.contains(&"syscall/getppid:via=libc".to_owned()), "{family:?}");
         assert_eq!(names_of(&["syscall/getppid:via=libc"]), ["syscall/getppid:via=libc"]);
         assert_eq!(names_of(&["*/open-*"]), ["syscall/open-close:via=raw"]);
         assert_eq!(names_of(&["procedure/call:args=*"]).len(), 8);
         assert_eq!(names_of(&["procedure/call:args=1|2,chain=dependent"]).len(), 2);
+    }
+
+    #[test]
+    fn what_goes_unsaid_is_measured_under_the_name_without_it() {
+        let raw = ["syscall/getppid:via=raw"];
+        assert_eq!(names_of(&raw), raw);
+        assert_eq!(names_of(&["syscall/getppid:via=raw,state=warm"]), raw);
+        let cold = ["syscall/getppid:via=raw,state=cold"];
+        assert_eq!(names_of(&cold), cold);
+        let both = names_of(&["syscall/getppid:via=raw,state=*"]);
+        assert_eq!(both, [raw[0], cold[0]]);
+        let all_cold = names_of(&["syscall/*:state=cold"]);
+        assert!(all_cold.len() >= 3, "{all_cold:?}");
+        assert!(all_cold.iter().all(|case| case.ends_with(",state=cold")), "{all_cold:?}");
     }
 
     #[test]

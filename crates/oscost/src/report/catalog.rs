@@ -98,7 +98,10 @@ fn axis(axis: &Axis) -> String {
         false => value.to_string(),
     });
     let points = points.collect::<Vec<_>>().join(" | ");
-    format!("{} = {points}  ({}; * is measured when none is named)", axis.name, axis.sets)
+    let unsaid =
+        axis.unsaid.as_ref().map(|value| format!("; {value} goes unsaid in a case's name"));
+    let unsaid = unsaid.unwrap_or_default();
+    format!("{} = {points}  ({}; * is measured when none is named{unsaid})", axis.name, axis.sets)
 }
 
 fn needs(definition: &Definition) -> Vec<String> {
@@ -111,6 +114,7 @@ fn needs(definition: &Definition) -> Vec<String> {
             Requirement::Counter => {
                 format!("a counter in the processor that keeps time{}", at(&need.when))
             }
+            Requirement::IoUring => format!("io_uring is there and allowed{}", at(&need.when)),
             Requirement::Meaning(why) => format!("another point{}: {why}", at(&need.when)),
         })
         .collect()
@@ -162,7 +166,11 @@ mod tests {
             sets: "the way in".into(),
             points: vec![Value::from("raw"), Value::from("libc")],
             usual: vec![Value::from("raw")],
+            unsaid: None,
         };
         assert!(axis(&usual).starts_with("via = *raw | libc"));
+        assert!(!axis(&usual).contains("unsaid"));
+        let unsaid = Axis { unsaid: Some(Value::from("raw")), ..usual };
+        assert!(axis(&unsaid).contains("raw goes unsaid"), "{}", axis(&unsaid));
     }
 }

@@ -87,8 +87,15 @@ fn lines(rows: &[&Row]) -> Vec<Line> {
                 lines.push(row_line(format!("  {}", short(&row.case)), row));
                 continue;
             }
-            let agreed =
-                |axis: &str| rows.iter().all(|row| row.point.get(axis) == rows[0].point.get(axis));
+            // Where some rows leave an axis unsaid, what the others share would be all that they
+            // have to show.
+            let names = |row: &Row| -> Vec<String> {
+                row.point.iter().map(|(axis, _)| axis.to_owned()).collect()
+            };
+            let alike = rows.iter().all(|row| names(row) == names(rows[0]));
+            let agreed = |axis: &str| {
+                alike && rows.iter().all(|row| row.point.get(axis) == rows[0].point.get(axis))
+            };
             let axes = |row: &Row, of: &dyn Fn(&str) -> bool| {
                 let axes = row.point.iter().filter(|(axis, _)| of(axis));
                 axes.map(|(axis, value)| format!("{axis}={value}")).collect::<Vec<_>>().join(",")

@@ -14,6 +14,7 @@ pub use pace::Profile;
 
 use std::time::{Duration, Instant};
 
+use oscost_model::calls::Times;
 use oscost_model::cell::Task;
 use oscost_model::clock::Calibration;
 use oscost_model::definition::Timer;
@@ -150,6 +151,17 @@ impl RowRun {
     }
 }
 
+/// How many ops of a row are counted: where some share a call, as many times more, so that the
+/// calls among them are exactly so many wherever the count begins.
+fn counted_ops(row: &PlannedRow) -> u64 {
+    let rules = row.definition.calls.iter().filter(|rule| row.case.point.includes(&rule.when));
+    let shared = rules.map(|rule| match rule.times {
+        Times::Per { ops, .. } => u64::from(ops),
+        Times::Exactly(_) | Times::UpTo(_) => 1,
+    });
+    COUNTED_OPS * shared.max().unwrap_or(1)
+}
+
 struct Run<'a> {
     cells: Cells<'a>,
     listener: Listener<'a>,
@@ -218,7 +230,8 @@ impl Run<'_> {
             if self.rows[row].given_up || self.time_is_up() {
                 continue;
             }
-            let spec = self.spec(row, Task::Count { warm_ops: WARM_OPS, ops: COUNTED_OPS });
+            let ops = counted_ops(&self.rows[row].planned);
+            let spec = self.spec(row, Task::Count { warm_ops: WARM_OPS, ops });
             let entry = match self.cells.count(spec)? {
                 Ok(count) => Entry::Counted { row: row as u32, count },
                 Err(ended) => Entry::NotCounted { row: row as u32, why: ended.reason },

@@ -1,6 +1,6 @@
 //! How often is enough, for one row.
 
-use oscost_model::cell::{BatchPlan, Sample};
+use oscost_model::cell::{BatchPlan, Mode, Sample};
 use oscost_model::clock::Calibration;
 use oscost_model::sins::{Sin, committing};
 use oscost_model::unit::Unit;
@@ -20,9 +20,13 @@ const MOST_TIMED_NS: f64 = 1e9;
 const FEWEST_REPETITIONS: usize = 15;
 /// The same for figures that are published.
 const MOST_THOROUGH: usize = 200;
+/// Of a cold row the goal is so many times wider: what an eviction leaves behind differs from shot to
+/// shot and from cell to cell, and an interval of 2 % would cost hundreds of cells to say no more.
+const COLD_IS_WIDER: f64 = 5.0;
 /// Cells whose batches were disturbed are repeated, until this many times as many cells as were
 /// wanted have been tried.
 const TRIES_PER_REPETITION: usize = 2;
+
 /// What kind of run it is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Profile {
@@ -69,14 +73,16 @@ impl Profile {
         }
     }
 
-    fn goal(self) -> Goal {
+    /// The goal of a row that is timed in `mode`.
+    fn goal(self, mode: Option<Mode>) -> Goal {
+        let wider = if mode == Some(Mode::C) { COLD_IS_WIDER } else { 1.0 };
         let most_repetitions = match self {
             Profile::Quick => QUICK_REPETITIONS,
             Profile::Default { .. } => MOST_REPETITIONS,
             Profile::Thorough { .. } => MOST_THOROUGH,
         };
         // Without a goal no width is narrow enough to stop early.
-        let relative_half_width = self.precision_pct().map_or(0.0, |pct| pct / 100.0);
+        let relative_half_width = self.precision_pct().map_or(0.0, |pct| wider * pct / 100.0);
         Goal { relative_half_width, most_repetitions }
     }
 }
@@ -106,7 +112,7 @@ pub(super) struct Pace {
 
 impl Pace {
     pub(super) fn new(profile: Profile) -> Self {
-        let stopping = Stopping::new(profile.goal());
+        let stopping = Stopping::new(profile.goal(None));
         let until = match profile {
             Profile::Quick => QUICK_REPETITIONS,
             Profile::Default { .. } => stopping.first_look(),
@@ -117,13 +123,19 @@ impl Pace {
     }
 
     pub(super) fn piloted(&mut self, plan: &BatchPlan) {
+        self.stopping = Stopping::new(self.profile.goal(Some(plan.mode)));
         if let Profile::Default { .. } = self.profile {
             let cell_ns = plan.batch_ns * f64::from(plan.groups);
             let fit = (MOST_TIMED_NS / cell_ns.max(1.0)) as usize;
             let most_repetitions = fit.clamp(FEWEST_REPETITIONS, MOST_REPETITIONS);
-            self.stopping = Stopping::new(Goal { most_repetitions, ..self.profile.goal() });
+            self.stopping =
+                Stopping::new(Goal { most_repetitions, ..self.profile.goal(Some(plan.mode)) });
         }
         self.plan = Some(plan.clone());
+    }
+
+    fn goal(&self) -> Goal {
+        self.profile.goal(self.plan.as_ref().map(|plan| plan.mode))
     }
 
     pub(super) fn plan(&self) -> Option<&BatchPlan> {
@@ -142,14 +154,13 @@ impl Pace {
 
     /// How far the row is from its goal: 2 is twice as wide as wanted.
     pub(super) fn need(&self) -> f64 {
-        let goal = self.profile.goal().relative_half_width;
+        let goal = self.goal().relative_half_width;
         self.width().map_or(f64::INFINITY, |width| width / goal.max(f64::MIN_POSITIVE))
     }
 
     /// Whether what was asked for is reached; a run without a goal has it with its repetitions.
     pub(super) fn converged(&self) -> bool {
-        let narrow =
-            || self.width().is_some_and(|width| width <= self.profile.goal().relative_half_width);
+        let narrow = || self.width().is_some_and(|width| width <= self.goal().relative_half_width);
         match self.profile {
             Profile::Quick => self.values() >= QUICK_REPETITIONS,
             // One narrow look is often luck: a row that was cut short has not converged.
@@ -190,7 +201,7 @@ impl Pace {
             Profile::Quick | Profile::Thorough { .. } => self.settled = true,
             Profile::Default { .. } => {
                 let look = Look { repetitions: values, relative_half_width: self.width() };
-                let goal = self.profile.goal().relative_half_width;
+                let goal = self.goal().relative_half_width;
                 if committing(Sin::PeekAndStop) && self.width().is_some_and(|width| width <= goal) {
                     self.settled = true;
                 }
@@ -207,7 +218,7 @@ impl Pace {
     /// of them taken over.
     pub(super) fn begin_afresh(&mut self) {
         let look = Look { repetitions: self.values(), relative_half_width: self.width() };
-        self.until = thorough_repetitions(look, self.profile.goal());
+        self.until = thorough_repetitions(look, self.goal());
         self.values.clear();
         self.tries = 0;
         self.settled = false;

@@ -68,7 +68,7 @@ fn five_benchmarks_are_measured_with_intervals_and_the_calls_that_they_should_ma
         ("timer/clock-gettime:clock=monotonic,via=raw", json!({"clock_gettime": 1.0})),
         ("timer/clock-gettime:clock=monotonic,via=libc", json!({})),
         ("timer/clock-gettime:clock=monotonic,via=vdso", json!({})),
-        ("procedure/call:args=0,chain=independent,code=optimised", json!({})),
+        ("procedure/call:args=0,chain=independent", json!({})),
         ("syscall/getppid:via=raw", json!({"getppid": 1.0})),
         ("syscall/getppid:via=libc", json!({"getppid": 1.0})),
         ("syscall/open-close:via=raw", json!({"openat": 1.0, "close": 1.0})),
@@ -106,7 +106,7 @@ fn a_real_run_is_shown_again_to_the_letter() {
 #[test]
 fn a_case_without_a_meaning_is_skipped_and_that_is_no_failure() {
     let sandbox = Sandbox::new();
-    let case = "procedure/call:args=0,chain=dependent,code=optimised";
+    let case = "procedure/call:args=0,chain=dependent";
     let ran = sandbox.oscost(&["run", "--quick", case]).exits(0);
     assert!(ran.stdout.contains("not measured:"), "{}", ran.stdout);
     assert!(ran.stdout.contains("skipped: without"), "{}", ran.stdout);

@@ -123,6 +123,7 @@ fn definition() -> Definition {
             sets: "how it is called".into(),
             points: vec!["raw".into(), Value::Number(4096)],
             usual: vec!["raw".into()],
+            unsaid: None,
         }],
         needs: vec![Need {
             what: Requirement::Readable("/proc/self/stat".into()),

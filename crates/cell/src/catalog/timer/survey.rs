@@ -22,11 +22,7 @@ macro_rules! timer {
             cost: Case($cost),
             resolution: $resolution,
             quantum: Case(concat!("timer/quantum:timer=", $axis)),
-            precision: Case(concat!(
-                "timer/precision:timer=",
-                $axis,
-                ",method=increments,code=optimised"
-            )),
+            precision: Case(concat!("timer/precision:timer=", $axis, ",method=increments")),
             slewed: $slewed,
             steps_back: $back,
         }

@@ -1,0 +1,84 @@
+//! What a benchmark leaves behind: nothing. This program has one test, so that descriptors, mappings
+//! and files are nobody's but its own.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on shows where it stood")]
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use oscost_cell::bench::{Bench, Shape, Site};
+use oscost_cell::catalog::FAMILIES;
+use oscost_cell::sys::Errno;
+use oscost_model::point::Point;
+
+/// Every point of a benchmark.
+fn points(bench: &Bench) -> Vec<Point> {
+    let definition = bench.definition();
+    let all = definition.axes.iter().fold(vec![Point::none()], |points, axis| {
+        let with = |point: &Point| -> Vec<Point> {
+            let values = axis.points.iter();
+            values.map(|value| point.clone().with(axis.name.clone(), value.clone())).collect()
+        };
+        points.iter().flat_map(with).collect()
+    });
+    all.iter().map(|point| definition.said(point)).collect()
+}
+
+/// The descriptors of this process, each with what it leads to.
+fn descriptors() -> BTreeSet<String> {
+    let folder = fs::read_dir("/proc/self/fd").unwrap();
+    let each = folder.filter_map(|entry| {
+        let path = entry.ok()?.path();
+        let leads_to = fs::read_link(&path).ok()?;
+        Some(format!("{} -> {}", path.file_name()?.display(), leads_to.display()))
+    });
+    // The folder itself was open while it was read.
+    each.filter(|text| !text.contains("/fd")).collect()
+}
+
+/// Mappings of this process that its heap and its stack have no part in.
+fn mappings() -> usize {
+    let maps = fs::read_to_string("/proc/self/maps").unwrap();
+    maps.lines().filter(|line| !line.contains("[heap]") && !line.contains("[stack]")).count()
+}
+
+/// What this process has left among the temporary files.
+fn temporary_files() -> Vec<String> {
+    let ours = format!("oscost-{}-", std::process::id());
+    let names = fs::read_dir(std::env::temp_dir()).unwrap();
+    let names = names.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    names.filter(|name| name.starts_with(&ours)).collect()
+}
+
+/// Hundreds of ops in some batches, or a few of those that take their time.
+fn exercise(bench: &Bench, point: &Point) -> Result<(), Errno> {
+    let mut work = bench.work(point, Site::ANYWHERE)?;
+    let (batches, ops) = match work.shape {
+        Shape::Repeat | Shape::Looped => (5, 97.min(work.most_ops())),
+        _ => (2, 1),
+    };
+    for _ in 0..batches {
+        work.prepare(ops).and_then(|()| work.run(ops, 1)).map_err(|error| error.why)?;
+    }
+    Ok(())
+}
+
+#[test]
+fn no_benchmark_leaves_a_descriptor_a_mapping_or_a_file_behind() {
+    let mut after_pass = Vec::new();
+    for _ in 0..3 {
+        for bench in FAMILIES.iter().flat_map(|family| family.benches) {
+            for point in points(bench) {
+                let before = descriptors();
+                if let Err(error) = exercise(bench, &point) {
+                    println!("{}:{point} cannot run here: {error}", bench.id);
+                }
+                assert_eq!(descriptors(), before, "{}:{point}", bench.id);
+                assert_eq!(temporary_files(), Vec::<String>::new(), "{}:{point}", bench.id);
+            }
+        }
+        after_pass.push(mappings());
+    }
+    // What is mapped for ever, as a second arena of the allocator, is mapped in the first pass.
+    assert!(after_pass[2] <= after_pass[1], "mappings after each pass: {after_pass:?}");
+}
