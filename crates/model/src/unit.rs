@@ -24,6 +24,9 @@ pub enum Unit {
     /// Instructions for one op.
     #[serde(rename = "insn/op")]
     InstructionsPerOp,
+    /// Times for one op: faults, switches.
+    #[serde(rename = "1/op")]
+    TimesPerOp,
 }
 
 impl Unit {
@@ -36,13 +39,16 @@ impl Unit {
             Unit::Seconds => "s",
             Unit::FramesPerSecond => "frame/s",
             Unit::InstructionsPerOp => "insn/op",
+            Unit::TimesPerOp => "1/op",
         }
     }
 
     /// Whether a smaller or a larger figure is the better one.
     pub fn better(self) -> Better {
         match self {
-            Unit::NsPerOp | Unit::Seconds | Unit::InstructionsPerOp => Better::Lower,
+            Unit::NsPerOp | Unit::Seconds | Unit::InstructionsPerOp | Unit::TimesPerOp => {
+                Better::Lower
+            }
             Unit::BytesPerSecond | Unit::OpsPerSecond | Unit::FramesPerSecond => Better::Higher,
         }
     }
