@@ -62,9 +62,31 @@ pub struct CallCount {
     pub peer: BTreeMap<String, u64>,
     /// The means by which they were counted.
     pub by: String,
+    /// Tasks that those ops made; null where nobody looked.
+    #[serde(default)]
+    pub tasks: Option<u64>,
+    /// Faults of the measured process in those ops, minor and major; null where nobody could look.
+    #[serde(default)]
+    pub faults: Option<u64>,
+    /// Bytes that read, write and their kin handed over in those ops; null where nobody looked.
+    #[serde(default)]
+    pub bytes: Option<u64>,
+    /// Whether an op runs code of the vDSO (within its first 2,000 instructions), as single steps
+    /// through some further ops showed; null where nobody could step.
+    #[serde(default)]
+    pub vdso: Option<bool>,
+    /// Instructions that an op takes in user mode, its turn of the loop included; null where nobody
+    /// could step, or where they were too many to step through.
+    #[serde(default)]
+    pub instructions: Option<f64>,
 }
 
 impl CallCount {
+    /// How often an op enters the kernel.
+    pub fn entries_per_op(&self) -> f64 {
+        self.own.values().sum::<u64>() as f64 / self.ops.max(1) as f64
+    }
+
     /// What differs from `rules` at `point`, in words; empty when all is as the definition says.
     pub fn surprises(&self, rules: &[CallRule], point: &Point) -> Vec<String> {
         let mut allowed: BTreeMap<&str, (u64, u64)> = BTreeMap::new();

@@ -115,7 +115,7 @@ pub enum Event {
         /// The job.
         id: u64,
         /// The calls.
-        count: CallCount,
+        count: Box<CallCount>,
     },
     /// What a probe saw.
     Probed {

@@ -220,6 +220,10 @@ record! {
         pub guess: String,
         /// `user`, `vdso`, `light`, `heavy` or `blocking`; null where it was not classed.
         pub class: Option<String>,
+        /// How many times as dear it is as the cases that costs are told in: the empty function and
+        /// the kernel's bare door, by case.
+        #[serde(default)]
+        pub multiples: BTreeMap<String, f64>,
         /// What disturbed its cells.
         pub disturbed: Disturbed,
         /// Marks, each explained in docs/RECORDS.md.
@@ -354,6 +358,18 @@ record! {
         pub expected: bool,
         /// What differs, in words.
         pub surprises: Vec<String>,
+        /// Whether an op runs code of the vDSO (within its first 2,000 instructions), as single
+        /// steps showed; null where nobody stepped.
+        pub vdso: Option<bool>,
+        /// Instructions that an op takes in user mode, its turn of the loop included; null where
+        /// nobody stepped, or where they were too many to step through.
+        pub instructions_per_op: Option<f64>,
+        /// Tasks that an op makes; null where nobody looked.
+        pub tasks_per_op: Option<f64>,
+        /// Faults of an op, minor and major; null where nobody could look.
+        pub faults_per_op: Option<f64>,
+        /// Bytes that an op has copied by read, write and their kin; null where nobody looked.
+        pub bytes_per_op: Option<f64>,
     }
 
     /// The sum of an op's primitives, measured in the same run.

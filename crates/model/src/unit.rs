@@ -27,6 +27,9 @@ pub enum Unit {
     /// Ticks of the processor's counter for one cycle of its core.
     #[serde(rename = "tick/cycle")]
     TicksPerCycle,
+    /// Times for one op: faults, switches.
+    #[serde(rename = "1/op")]
+    TimesPerOp,
 }
 
 impl Unit {
@@ -40,15 +43,18 @@ impl Unit {
             Unit::FramesPerSecond => "frame/s",
             Unit::InstructionsPerOp => "insn/op",
             Unit::TicksPerCycle => "tick/cycle",
+            Unit::TimesPerOp => "1/op",
         }
     }
 
     /// Whether a smaller or a larger figure is the better one.
     pub fn better(self) -> Better {
         match self {
-            Unit::NsPerOp | Unit::Seconds | Unit::InstructionsPerOp => Better::Lower,
             // The counter's rate is fixed: fewer ticks for a cycle are a faster core.
             Unit::TicksPerCycle => Better::Lower,
+            Unit::NsPerOp | Unit::Seconds | Unit::InstructionsPerOp | Unit::TimesPerOp => {
+                Better::Lower
+            }
             Unit::BytesPerSecond | Unit::OpsPerSecond | Unit::FramesPerSecond => Better::Higher,
         }
     }

@@ -147,6 +147,7 @@ fn a_record_without_one_of_its_keys_is_no_record() {
             "/rejected",
             "/mitigations",
             "/metrics",
+            "/multiples",
             "/before",
             "/after",
         ]
@@ -220,7 +221,7 @@ fn the_keys_of_the_design_are_in_the_schema() {
         (
             "Row",
             "case benchmark rev point place outcome reason mode unit better estimate metrics \
-             repetitions calls floor guess class disturbed flags",
+             repetitions calls floor guess class multiples disturbed flags",
         ),
         ("PlaceOf", "text reach treatments machine cpu peer"),
         (
@@ -230,7 +231,11 @@ fn the_keys_of_the_design_are_in_the_schema() {
         ),
         ("Overhead", "clock loop"),
         ("Repetition", "round at_s arm value batches rejected lost_pct"),
-        ("Calls", "per_op peer_per_op counted_ops by expected"),
+        (
+            "Calls",
+            "per_op peer_per_op counted_ops by expected vdso instructions_per_op tasks_per_op \
+             faults_per_op bytes_per_op",
+        ),
         ("Floor", "value of"),
         (
             "Comparison",

@@ -22,6 +22,7 @@ mod hello;
 mod job;
 mod lines;
 mod needs;
+mod tally;
 mod tracer;
 mod undo;
 

@@ -1,19 +1,15 @@
 //! Counting calls: a process of its own traces an untimed copy of the case and all it starts.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read, Write};
 use std::process::{Command, Stdio};
 
-use oscost_model::calls::CallCount;
 use oscost_model::cell::{CellSpec, Task};
 use oscost_model::protocol::{Event, Order};
 
 use super::job::{Wire, counted, failed};
-use crate::engine::count::{BEGIN, END};
-use crate::sys::process::Ended;
-use crate::sys::syscall::MARK;
+use super::tally::Tally;
 use crate::sys::trace::{self, Stop};
-use crate::sys::{Errno, call_names, process, signal};
+use crate::sys::{Errno, affinity, process};
 
 /// What a count comes to.
 pub(super) enum Answer {
@@ -29,7 +25,7 @@ pub(super) fn count(id: u64, spec: &CellSpec) -> Answer {
         return Answer::Counted(failed(id, "its task is not to count"));
     };
     match follow(id, spec) {
-        Ok((calls, words)) if words.is_empty() => Answer::Counted(calls.answer(id, ops)),
+        Ok((tally, words)) if words.is_empty() => Answer::Counted(tally.answer(id, ops)),
         Ok((_, words)) => Answer::CopySays(words.trim_ascii_end().to_vec()),
         Err(error) => Answer::Counted(failed(id, format!("trace the copy: {error}"))),
     }
@@ -49,7 +45,7 @@ pub fn run_traced() -> Result<(), Errno> {
 }
 
 /// Runs the copy from stop to stop until it ends; hands back what it called and what it said.
-fn follow(id: u64, spec: &CellSpec) -> Result<(Calls, Vec<u8>), Errno> {
+fn follow(id: u64, spec: &CellSpec) -> Result<(Tally, Vec<u8>), Errno> {
     let mut copy = Command::new(process::own_program())
         .arg("traced")
         .arg(std::process::id().to_string())
@@ -64,23 +60,34 @@ fn follow(id: u64, spec: &CellSpec) -> Result<(Calls, Vec<u8>), Errno> {
         input.write_all(&line)?;
     }
     let pid = copy.id();
-    let mut calls = Calls::of(pid);
+    if let Some(cpu) = spec.cpu {
+        // Beside the copy on its CPU: each stop is then one switch, and wakes no other CPU. Where
+        // that is refused, it only takes longer.
+        let _ = affinity::pin(cpu);
+    }
+    let mut tally = Tally::of(pid);
     if trace::take_over(pid).is_ok() {
         let mut waiting = vec![(pid, 0)];
         loop {
             for (task, signal) in waiting.drain(..) {
+                if tally.wants_a_step_of(task) {
+                    if trace::step(task, signal).is_ok() {
+                        continue;
+                    }
+                    tally.cannot_step();
+                }
                 // A task that was killed meanwhile shows as gone at the next wait.
                 let _ = trace::resume(task, signal);
             }
             match trace::next() {
                 Ok((task, Stop::Gone(how))) if task == pid => {
-                    calls.ended = Some(how);
+                    tally.ended(how);
                     break;
                 }
                 Ok((_, Stop::Gone(_))) => {}
                 Ok((task, Stop::Signal(signal))) => waiting.push((task, signal)),
                 Ok((task, stop)) => {
-                    calls.saw(task, stop);
+                    tally.saw(task, stop);
                     waiting.push((task, 0));
                 }
                 Err(Errno::ECHILD) => break,
@@ -88,7 +95,7 @@ fn follow(id: u64, spec: &CellSpec) -> Result<(Calls, Vec<u8>), Errno> {
             }
         }
     }
-    for &task in &calls.tasks {
+    for task in tally.tasks() {
         process::kill(task);
     }
     let mut words = Vec::new();
@@ -97,79 +104,5 @@ fn follow(id: u64, spec: &CellSpec) -> Result<(Calls, Vec<u8>), Errno> {
         // end of it would never come.
         output.take(64 << 10).read_to_end(&mut words)?;
     }
-    Ok((calls, words))
-}
-
-/// What the traced tasks have called between the marks.
-struct Calls {
-    copy: u32,
-    between_marks: bool,
-    ended_by_mark: bool,
-    peers: BTreeSet<u32>,
-    tasks: BTreeSet<u32>,
-    own: BTreeMap<u64, u64>,
-    peer: BTreeMap<u64, u64>,
-    ended: Option<Ended>,
-}
-
-impl Calls {
-    fn of(copy: u32) -> Self {
-        Self {
-            copy,
-            between_marks: false,
-            ended_by_mark: false,
-            peers: BTreeSet::new(),
-            tasks: BTreeSet::new(),
-            own: BTreeMap::new(),
-            peer: BTreeMap::new(),
-            ended: None,
-        }
-    }
-
-    fn saw(&mut self, task: u32, stop: Stop) {
-        if let Stop::Made(made) = stop {
-            self.tasks.insert(made);
-            if !self.between_marks {
-                // Whoever stands beside the copy when the ops begin is its peer.
-                self.peers.insert(made);
-            }
-        }
-        let Stop::Entry { call, args } = stop else { return };
-        if task == self.copy && call == libc::SYS_prctl as u64 && args[0] == MARK {
-            match args[1] {
-                BEGIN => self.between_marks = true,
-                END => {
-                    self.between_marks = false;
-                    self.ended_by_mark = true;
-                }
-                _ => {}
-            }
-            return;
-        }
-        if self.between_marks {
-            let calls = if self.peers.contains(&task) { &mut self.peer } else { &mut self.own };
-            *calls.entry(call).or_default() += 1;
-        }
-    }
-
-    fn answer(self, id: u64, ops: u64) -> Event {
-        if !self.ended_by_mark {
-            let how = match self.ended {
-                Some(Ended::Killed(by)) => format!("was killed by {}", signal::name(by)),
-                Some(Ended::Exited(status)) => format!("ended with status {status}"),
-                None => "could not be traced".to_owned(),
-            };
-            return failed(id, format!("the counted copy {how} before its ops were done"));
-        }
-        let named = |calls: BTreeMap<u64, u64>| {
-            calls.into_iter().map(|(call, times)| (call_names::of(call), times)).collect()
-        };
-        let count = CallCount {
-            ops,
-            own: named(self.own),
-            peer: named(self.peer),
-            by: "ptrace".to_owned(),
-        };
-        Event::Counted { id, count }
-    }
+    Ok((tally, words))
 }

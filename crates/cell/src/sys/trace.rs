@@ -12,8 +12,10 @@ pub enum Stop {
         /// Its first two arguments.
         args: [u64; 2],
     },
-    /// It left one.
-    Exit,
+    /// It left one, with this result.
+    Exit(i64),
+    /// It has run one instruction.
+    Stepped,
     /// A signal is about to reach it.
     Signal(i32),
     /// It has made a new task.
@@ -62,6 +64,38 @@ pub fn resume(pid: u32, signal: i32) -> Result<(), Errno> {
         .map(drop)
 }
 
+/// Lets a stopped task run one instruction, handing it `signal` unless that is 0.
+pub fn step(pid: u32, signal: i32) -> Result<(), Errno> {
+    let none = std::ptr::null_mut::<libc::c_void>();
+    // SAFETY: plain numbers.
+    Errno::check(unsafe {
+        libc::ptrace(libc::PTRACE_SINGLESTEP, pid as i32, none, signal as usize)
+    })
+    .map(drop)
+}
+
+/// The address of the instruction that a stopped task runs next.
+pub fn position(pid: u32) -> Result<u64, Errno> {
+    syscall_info(pid as i32).map(|info| info.instruction_pointer)
+}
+
+/// Whether the instruction there is the one that enters the kernel.
+pub fn enters_kernel(pid: u32, position: u64) -> Result<bool, Errno> {
+    let mut word: libc::c_long = 0;
+    // SAFETY: unlike the library's wrapper, the call itself writes the word that it reads in the
+    // other process to a place that is named: ours.
+    Errno::check(unsafe {
+        libc::syscall(
+            libc::SYS_ptrace,
+            libc::PTRACE_PEEKTEXT as libc::c_long,
+            libc::c_long::from(pid as i32),
+            position as libc::c_long,
+            &raw mut word,
+        )
+    } as i32)?;
+    Ok(super::arch::begins_with_system_call(word as u64))
+}
+
 /// Waits for the next stop of any traced task; `Err(ECHILD)` when there is none left.
 pub fn next() -> Result<(u32, Stop), Errno> {
     let mut status = 0;
@@ -92,8 +126,10 @@ pub fn next() -> Result<(u32, Stop), Errno> {
             )
         })?;
         Stop::Made(made as u32)
-    } else if status >> 16 != 0 || libc::WSTOPSIG(status) == libc::SIGTRAP {
+    } else if status >> 16 != 0 {
         Stop::Other
+    } else if libc::WSTOPSIG(status) == libc::SIGTRAP {
+        Stop::Stepped
     } else if libc::WSTOPSIG(status) == libc::SIGSTOP {
         // A new task's first stop.
         Stop::Other
@@ -103,10 +139,25 @@ pub fn next() -> Result<(u32, Stop), Errno> {
     Ok((pid as u32, stop))
 }
 
-/// Which call a task stands at, by PTRACE_GET_SYSCALL_INFO (Linux 5.3).
+/// Which call a task stands at.
 fn system_call(pid: i32) -> Result<Stop, Errno> {
-    // SAFETY: all-zero bits are a valid info, and the kernel writes at most its size; the union's
-    // member is chosen by `op`.
+    let info = syscall_info(pid)?;
+    Ok(match info.op {
+        libc::PTRACE_SYSCALL_INFO_ENTRY => {
+            // SAFETY: `op` says that the union holds an entry.
+            let entry = unsafe { info.u.entry };
+            Stop::Entry { call: entry.nr, args: [entry.args[0], entry.args[1]] }
+        }
+        // SAFETY: `op` says that the union holds an exit.
+        libc::PTRACE_SYSCALL_INFO_EXIT => Stop::Exit(unsafe { info.u.exit }.sval),
+        _ => Stop::Other,
+    })
+}
+
+/// Where a stopped task stands, by PTRACE_GET_SYSCALL_INFO (Linux 5.3), which is the same on every
+/// architecture.
+fn syscall_info(pid: i32) -> Result<libc::ptrace_syscall_info, Errno> {
+    // SAFETY: all-zero bits are a valid info, and the kernel writes at most its size.
     unsafe {
         let mut info: libc::ptrace_syscall_info = std::mem::zeroed();
         let size = size_of_val(&info);
@@ -116,13 +167,6 @@ fn system_call(pid: i32) -> Result<Stop, Errno> {
             size as *mut libc::c_void,
             &raw mut info,
         ))?;
-        Ok(match info.op {
-            libc::PTRACE_SYSCALL_INFO_ENTRY => {
-                let entry = info.u.entry;
-                Stop::Entry { call: entry.nr, args: [entry.args[0], entry.args[1]] }
-            }
-            libc::PTRACE_SYSCALL_INFO_EXIT => Stop::Exit,
-            _ => Stop::Other,
-        })
+        Ok(info)
     }
 }

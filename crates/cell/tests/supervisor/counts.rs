@@ -28,7 +28,7 @@ fn counted(session: &mut Session, id: u64, case: &str, ops: u64) -> Option<Event
 
 fn count_of(event: Event) -> CallCount {
     match event {
-        Event::Counted { count, .. } => count,
+        Event::Counted { count, .. } => *count,
         other => panic!("it should be counted: {other:?}"),
     }
 }
@@ -72,26 +72,45 @@ fn l12_every_usual_case_makes_exactly_the_calls_of_its_definition_and_no_others(
 fn l13_an_empty_op_and_a_clock_read_enter_the_kernel_0_times_getppid_once_open_close_twice() {
     let mut session = Session::start();
     let enters = u64::from(clock_enters_the_kernel(&session));
-    for (id, (case, entries)) in (1..).zip([
-        ("timer/nothing", 0),
-        ("procedure/call:args=0,chain=independent", 0),
-        ("timer/clock-gettime:clock=monotonic,via=vdso", enters),
-        ("timer/clock-gettime:clock=monotonic,via=libc", enters),
-        ("timer/clock-gettime:clock=monotonic,via=raw", 1),
-        ("timer/clock-gettime:clock=thread-cputime,via=libc", 1),
-        ("syscall/getppid:via=raw", 1),
-        ("syscall/getppid:via=libc", 1),
-        ("syscall/open-close:via=raw", 2),
-        ("syscall/open-close:via=libc", 2),
+    let has_vdso = oscost_cell::sys::vdso::ClockGettime::find().is_some();
+    for (id, (case, entries, vdso)) in (1..).zip([
+        ("timer/nothing", 0, false),
+        ("procedure/call:args=0,chain=independent", 0, false),
+        ("timer/clock-gettime:clock=monotonic,via=vdso", enters, true),
+        ("timer/clock-gettime:clock=monotonic,via=libc", enters, true),
+        ("timer/clock-gettime:clock=monotonic,via=raw", 1, false),
+        ("timer/clock-gettime:clock=thread-cputime,via=libc", 1, true),
+        ("syscall/getppid:via=raw", 1, false),
+        ("syscall/getppid:via=libc", 1, false),
+        ("syscall/open-close:via=raw", 2, false),
+        ("syscall/open-close:via=libc", 2, false),
     ]) {
         let Some(event) = counted(&mut session, id, case, OPS) else { return };
         if let Event::Skipped { missing, .. } = &event {
             eprintln!("{case}: {missing}");
             continue;
         }
-        let calls = count_of(event).own;
-        assert_eq!(calls.values().sum::<u64>(), entries * OPS, "{case}: {calls:?}");
+        let count = count_of(event);
+        assert_eq!(count.own.values().sum::<u64>(), entries * OPS, "{case}: {count:?}");
+        assert_eq!(count.vdso, Some(vdso && has_vdso), "{case}: where its code runs: {count:?}");
+        let work = (count.tasks, count.faults, count.bytes);
+        assert_eq!(work, (Some(0), Some(0), Some(0)), "{case}: it works for nothing else");
     }
+}
+
+#[test]
+fn steps_are_counted_to_the_instruction_and_without_the_marks_around_them() {
+    let mut session = Session::start();
+    let mut instructions = Vec::new();
+    for (id, args) in [(1, 0), (2, 4), (3, 7)] {
+        let case = format!("procedure/call:args={args},chain=independent");
+        let Some(event) = counted(&mut session, id, &case, OPS) else { return };
+        instructions.push(count_of(event).instructions.unwrap());
+    }
+    // The same every time, so a whole number an op; an argument more is an instruction more.
+    assert!(instructions.iter().all(|it| it.fract() == 0.0), "{instructions:?}");
+    assert!(instructions.is_sorted_by(|less, more| less < more), "{instructions:?}");
+    assert!(instructions[0] >= 2.0, "a call and a return at least: {instructions:?}");
 }
 
 #[test]

@@ -1,32 +1,172 @@
 //! `oscost explain`
 
-use super::Done;
+use std::time::{Duration, Instant};
+
+use oscost_model::case::Case;
+use oscost_model::definition::Definition;
+use oscost_model::facts::Facts;
+use oscost_model::journal::Entry;
+use oscost_model::place::{Place, Reach};
+use oscost_model::record::RowOutcome;
+
 use super::output::Output;
+use super::{Done, UsageError};
+use crate::estimate::Assembler;
 use crate::plan;
-use crate::reach::CellProgram;
+use crate::reach::{CellProgram, FakeSession, Interrupt, LocalSession, Session};
 use crate::report;
+use crate::report::here::{Last, Shown};
+use crate::run::{Held, MachineLock, count_calls};
+use crate::store::{Store, Stored};
+
+/// What counting may take: whoever asks for an explanation waits for it.
+const COUNTING: Duration = Duration::from_secs(2);
+/// What looking for the last figures may take, in time and in runs.
+const LOOKING: Duration = Duration::from_secs(1);
+const RUNS_LOOKED_AT: usize = 20;
 
 /// What to explain.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
+A single benchmark is also looked at here and now: its system calls are counted, which takes a
+moment and times nothing, and its last figure from this machine is shown.
+
 Examples:
   oscost explain syscall/getppid
-  oscost explain timer             every benchmark of a family")]
+  oscost explain timer             every benchmark of a family, without looking")]
 pub(super) struct Arguments {
     /// A benchmark, or a family.
     #[arg(value_name = "BENCHMARK")]
     benchmark: String,
+    /// Where to look.
+    #[arg(long, value_name = "REACH", default_value = "local")]
+    at: String,
 }
 
 pub(super) fn explain(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Done> {
-    let catalog = CellProgram::find()?.catalog;
-    let cases = plan::select(&catalog, std::slice::from_ref(&arguments.benchmark))?;
-    let texts: Vec<String> = catalog
+    let place = Place::parse(&arguments.at).map_err(|error| UsageError(error.to_string()))?;
+    if !place.treatments.is_empty() || matches!(place.reach, Reach::Ssh(_) | Reach::Vm(_)) {
+        let hint = "this version looks at `local` only, untreated";
+        return Err(UsageError(format!("cannot look at `{}`\n  hint: {hint}", arguments.at)).into());
+    }
+    let program = CellProgram::find()?;
+    let catalog = &program.catalog;
+    let cases = plan::select(catalog, std::slice::from_ref(&arguments.benchmark))?;
+    let chosen: Vec<&Definition> = catalog
         .benchmarks
         .iter()
         .filter(|definition| cases.iter().any(|case| case.benchmark == definition.id))
-        .map(report::catalog::explain)
         .collect();
+    let texts: Vec<String> = chosen.iter().map(|it| report::catalog::explain(it)).collect();
     output.write(&texts.join("\n"))?;
+    let named = arguments.benchmark.split(':').next().unwrap_or_default();
+    if let [definition] = chosen[..]
+        && definition.id == named
+    {
+        output.write(&look(&place.reach, &arguments.at, &program, definition, &cases))?;
+    }
     Ok(Done::Well)
+}
+
+/// What the machine shows of some cases now; where it shows nothing, why.
+fn look(
+    reach: &Reach,
+    at: &str,
+    program: &CellProgram,
+    definition: &Definition,
+    cases: &[Case],
+) -> String {
+    let nothing = |why: String| report::here::nothing(&why);
+    if let Reach::Fake(file) = reach {
+        return match FakeSession::open(file, program) {
+            Ok(mut session) => shown(&mut session, at, definition, cases),
+            Err(error) => nothing(error.to_string()),
+        };
+    }
+    // Counting beside a run would be one more thing that disturbs it.
+    let _lock = match MachineLock::take() {
+        Err(Held::By(holder, _)) => {
+            return nothing(format!("process {} is measuring on this machine", holder.pid));
+        }
+        other => other.ok(),
+    };
+    let interrupt = match Interrupt::listen() {
+        Ok(interrupt) => interrupt,
+        Err(error) => return nothing(error.to_string()),
+    };
+    match LocalSession::start(program, &interrupt) {
+        Ok(mut session) => shown(&mut session, at, definition, cases),
+        Err(error) => nothing(error.to_string()),
+    }
+}
+
+fn shown(session: &mut dyn Session, at: &str, definition: &Definition, cases: &[Case]) -> String {
+    let facts = session.hello().facts.clone();
+    let counted = match count_calls(session, cases, COUNTING) {
+        Ok(counted) => counted,
+        Err(error) => return report::here::nothing(&error.to_string()),
+    };
+    let mut last = last_figures(cases, at, &facts);
+    let shown: Vec<Shown> = counted
+        .into_iter()
+        .zip(&mut last)
+        .map(|(counted, last)| Shown {
+            case: counted.case,
+            counted: counted.outcome,
+            last: last.take(),
+        })
+        .collect();
+    report::here::text(definition, &shown)
+}
+
+/// The last figure of each case from this machine, as far as the newest runs have one. A store that
+/// cannot be read is no reason to explain nothing: there is no figure then.
+fn last_figures(cases: &[Case], at: &str, facts: &Facts) -> Vec<Option<Last>> {
+    let mut found: Vec<Option<Last>> = cases.iter().map(|_| None).collect();
+    let until = Instant::now() + LOOKING;
+    // A store that is not there yet is not made for this.
+    let path = Store::default_path().filter(|path| path.exists());
+    let Some(store) = path.and_then(|path| Store::open(&path).ok()) else { return found };
+    let listed = store.list().unwrap_or_default();
+    for listing in listed.iter().filter(|run| !run.imported).take(RUNS_LOOKED_AT) {
+        if Instant::now() >= until || found.iter().all(Option::is_some) {
+            break;
+        }
+        let Ok(Stored::Journal(entries)) = store.load(&listing.id) else { continue };
+        if is_of_interest(&entries, cases, at, facts) {
+            look_through(&entries, cases, facts, &mut found);
+        }
+    }
+    found
+}
+
+/// Whether a run was at this place, on this machine, and about one of these cases.
+fn is_of_interest(entries: &[Entry], cases: &[Case], at: &str, facts: &Facts) -> bool {
+    let here = entries.iter().any(|entry| match entry {
+        Entry::Met { machine, .. } => machine.cpu.model_name == facts.cpu.model_name,
+        _ => false,
+    });
+    let about = entries.iter().any(|entry| match entry {
+        Entry::Planned { rows, .. } => {
+            rows.iter().any(|row| row.place.text == at && cases.contains(&row.case))
+        }
+        _ => false,
+    });
+    here && about
+}
+
+fn look_through(entries: &[Entry], cases: &[Case], facts: &Facts, found: &mut [Option<Last>]) {
+    let Some(record) = Assembler::read(entries).record(false) else { return };
+    let release = record.machines.first().and_then(|machine| machine.os.release.clone());
+    let other_kernel = release.filter(|release| Some(release) != facts.os.release.as_ref());
+    for (case, found) in cases.iter().zip(found).filter(|(_, found)| found.is_none()) {
+        let row = record.results.iter().find(|row| row.case == case.to_string());
+        let Some(row) = row.filter(|row| row.outcome == RowOutcome::Measured) else { continue };
+        *found = Some(Last {
+            row: row.clone(),
+            started: record.started.clone(),
+            quiet: record.conditions.first().and_then(|conditions| conditions.class.clone()),
+            other_kernel: other_kernel.clone(),
+        });
+    }
 }

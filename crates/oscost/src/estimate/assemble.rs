@@ -7,7 +7,8 @@ use oscost_model::protocol::CpuProbe;
 use oscost_model::record::{Clock, Machine, Record, Row, SCHEMA};
 
 use super::conditions::{conditions, is_hostile, rate};
-use super::row::{CellEntry, RowState, Shared, lay_floors};
+use super::lay;
+use super::row::{CellEntry, RowState, Shared};
 use crate::stats::interval::Nominal;
 
 /// Reads a journal entry by entry; gives the record at any time.
@@ -91,7 +92,10 @@ impl Assembler {
         }
         let shared = Shared { clock, nominal, samples, hostile: is_hostile(&conditions) };
         let mut rows: Vec<Row> = self.rows.iter().map(|state| state.row(shared)).collect();
-        lay_floors(&self.rows, &mut rows);
+        lay::floors(&self.rows, &mut rows);
+        let page_bytes = self.machine.as_ref().and_then(|machine| machine.memory.page_bytes);
+        lay::classes(&self.rows, &mut rows, page_bytes);
+        lay::multiples(&mut rows);
         for row in &mut rows {
             row.place.cpu = self.cpu;
         }

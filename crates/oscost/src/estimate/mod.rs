@@ -7,9 +7,13 @@
 mod assemble;
 mod case;
 mod cell;
+mod class;
 mod conditions;
+mod lay;
+mod metrics;
 mod row;
 
 pub use assemble::Assembler;
 pub use case::{CaseEstimate, estimate, relative_half_width};
 pub use cell::{CellValue, Reading, cell_value};
+pub use class::{Class, CostNs, Evidence, Verdict, classify};

@@ -6,10 +6,11 @@ use oscost_model::calls::CallCount;
 use oscost_model::cell::{BatchPlan, Disturbance, Mode, Sample};
 use oscost_model::clock::Calibration;
 use oscost_model::journal::{CellOutcome, Phase, PlannedRow};
-use oscost_model::record::{Calls, Disturbed, Floor, Repetition, Row, RowOutcome};
+use oscost_model::record::{Calls, Disturbed, Metric, Repetition, Row, RowOutcome};
 
 use super::case::{CaseEstimate, below_detection, estimate};
 use super::cell::{CellValue, Reading, cell_value};
+use super::metrics::metrics;
 use crate::stats::interval::{Interval, Nominal, median_hs};
 use crate::stats::{order, robust};
 
@@ -84,7 +85,7 @@ impl RowState {
             .collect()
     }
 
-    /// The row, without its floor: that hangs on other rows.
+    /// The row, without its floor, its class and its multiples: those hang on other rows.
     pub(super) fn row(&self, shared: Shared<'_>) -> Row {
         let cells = self.values(shared.clock, |phase| matches!(phase, Phase::Round(_)));
         let values: Vec<CellValue> = cells
@@ -119,11 +120,12 @@ impl RowState {
                 let converged = self.converged.unwrap_or(false);
                 oscost_model::record::Estimate { converged, ..case.estimate }
             }),
-            metrics: BTreeMap::new(),
+            metrics: self.metrics(&cells),
             calls,
             floor: None,
             guess: definition.guess.clone(),
             class: None,
+            multiples: BTreeMap::new(),
             flags,
         }
     }
@@ -163,8 +165,9 @@ impl RowState {
     fn calls(&self) -> Option<Calls> {
         let count = self.count.as_ref()?;
         let surprises = count.surprises(&self.planned.definition.calls, &self.planned.case.point);
+        let ops = count.ops.max(1) as f64;
+        let each = |times: Option<u64>| times.map(|times| times as f64 / ops);
         let per_op = |calls: &BTreeMap<String, u64>| {
-            let ops = count.ops.max(1) as f64;
             calls.iter().map(|(call, &times)| (call.clone(), times as f64 / ops)).collect()
         };
         Some(Calls {
@@ -174,7 +177,25 @@ impl RowState {
             by: count.by.clone(),
             expected: surprises.is_empty(),
             surprises,
+            vdso: count.vdso,
+            instructions_per_op: count.instructions,
+            tasks_per_op: each(count.tasks),
+            faults_per_op: each(count.faults),
+            bytes_per_op: each(count.bytes),
         })
+    }
+
+    /// What the kernel charged the cells for an op. In mode T the account is of bytes, which are no
+    /// ops.
+    fn metrics<T>(
+        &self,
+        cells: &[(&CellEntry, Option<(T, Disturbance)>)],
+    ) -> BTreeMap<String, Metric> {
+        if self.plan.as_ref().is_none_or(|plan| plan.mode == Mode::T) {
+            return BTreeMap::new();
+        }
+        let accounts = cells.iter().filter_map(|(_, read)| read.as_ref()?.1.usage);
+        metrics(&accounts.collect::<Vec<_>>())
     }
 
     fn disturbed<T>(
@@ -327,35 +348,5 @@ fn repetition(
         lost_pct: read.and_then(|(_, disturbance)| disturbance.lost_pct(switches)),
         reason: lost.or_else(too_few),
         samples: with_samples.then(|| samples.to_vec()),
-    }
-}
-
-/// The floors of the rows, each the sum of primitives that the same run measured.
-pub(super) fn lay_floors(states: &[RowState], rows: &mut [Row]) {
-    let medians: BTreeMap<String, f64> = rows
-        .iter()
-        .filter_map(|row| Some((row.case.clone(), row.estimate.as_ref()?.median)))
-        .collect();
-    for (state, row) in states.iter().zip(rows) {
-        let parts: Vec<_> = state
-            .planned
-            .definition
-            .floor
-            .iter()
-            .filter(|part| state.planned.case.point.includes(&part.when))
-            .collect();
-        if parts.is_empty() {
-            continue;
-        }
-        let values =
-            parts.iter().map(|part| Some(f64::from(part.times) * medians.get(&part.case)?));
-        let value = values.sum::<Option<f64>>();
-        let of = parts.iter().map(|part| format!("{} x {}", part.times, part.case)).collect();
-        row.floor = Some(Floor { value, of });
-        // An op that seems cheaper than what it contains is our own mistake.
-        let above = row.estimate.as_ref().and_then(|estimate| estimate.ci95.map(|[_, hi]| hi));
-        if above.zip(value).is_some_and(|(above, floor)| above < floor) {
-            row.flags.push("BELOW_FLOOR".to_owned());
-        }
     }
 }

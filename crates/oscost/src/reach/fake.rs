@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use oscost_model::calls::{CallCount, Times};
 use oscost_model::case::Case;
-use oscost_model::cell::{BatchPlan, CellSpec, Disturbance, Mode, Sample, Subject, Task};
+use oscost_model::cell::{BatchPlan, CellSpec, Disturbance, Mode, Sample, Subject, Task, Usage};
 use oscost_model::clock::{Calibration, ClockKind, ClockSync, ClockVerdict};
 use oscost_model::protocol::{CellBuild, CpuProbe, Event, Hello, Order, PROTOCOL};
 use oscost_model::seed::Seed;
@@ -33,6 +33,12 @@ pub struct Scenario {
     pub preempted: Vec<String>,
     /// Cases whose calls are not what they should be.
     pub wrong_calls: Vec<String>,
+    /// Cases whose calls cannot be counted.
+    pub uncounted: Vec<String>,
+    /// Cases whose ops run code of the vDSO.
+    pub vdso: Vec<String>,
+    /// Cases whose every op waits.
+    pub waiting: Vec<String>,
     /// After so many cells the user presses Ctrl-C.
     pub interrupted_after_cells: Option<u32>,
     /// Time ready but not running, in per cent of each cell's time.
@@ -100,7 +106,11 @@ impl FakeSession {
             return Event::TimedOut { id, after_ms: spec.timeout_ms };
         }
         if let Task::Count { ops, .. } = spec.task {
-            return Event::Counted { id, count: self.count(case, ops) };
+            if self.scenario.uncounted.contains(&name) {
+                let why = "ptrace is refused here: Operation not permitted".to_owned();
+                return Event::Failed { id, at_op: None, why };
+            }
+            return Event::Counted { id, count: Box::new(self.count(case, ops)) };
         }
         self.specs.insert(id, spec.clone());
         Event::Ready { id, pid: 1, addr: None }
@@ -119,7 +129,17 @@ impl FakeSession {
                 other => (rule.call, other.range(ops).1 * factor),
             })
             .collect();
-        CallCount { ops, own, peer: BTreeMap::new(), by: "fake".to_owned() }
+        CallCount {
+            ops,
+            own,
+            peer: BTreeMap::new(),
+            by: "fake".to_owned(),
+            tasks: Some(0),
+            faults: Some(0),
+            bytes: Some(0),
+            vdso: Some(self.scenario.vdso.contains(&case.to_string())),
+            instructions: Some(10.0),
+        }
     }
 
     fn end(&mut self, id: u64) -> Option<Event> {
@@ -150,8 +170,17 @@ impl FakeSession {
             .collect();
         let wall_ns = samples.iter().map(|sample| sample.ticks as u64).sum();
         let run_delay_ns = Some((self.scenario.lost_pct / 100.0 * wall_ns as f64) as u64);
-        let disturbance =
-            Disturbance { wall_ns, cpu_ns: wall_ns, run_delay_ns, ..Default::default() };
+        let ops = samples.iter().map(|sample| sample.n).sum();
+        let waits = self.scenario.waiting.contains(&name);
+        let voluntary_switches = if waits { ops } else { 0 };
+        let usage = Usage { ops, user_ns: wall_ns, voluntary_switches, ..Usage::default() };
+        let disturbance = Disturbance {
+            wall_ns,
+            cpu_ns: wall_ns,
+            run_delay_ns,
+            usage: Some(usage),
+            ..Default::default()
+        };
         self.cells += 1;
         Some(Event::Sampled { id, samples, disturbance: Box::new(disturbance) })
     }

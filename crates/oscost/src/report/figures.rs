@@ -12,6 +12,7 @@ fn scale(unit: Unit) -> &'static [(f64, &'static str)] {
         Unit::FramesPerSecond => &[(1.0, "frame/s")],
         Unit::InstructionsPerOp => &[(1.0, "insn")],
         Unit::TicksPerCycle => &[(1.0, "tick")],
+        Unit::TimesPerOp => &[(1.0, "times")],
     }
 }
 
@@ -26,7 +27,11 @@ pub struct Style {
 impl Style {
     /// The style in which `value` has four digits that count.
     pub fn of(value: f64, unit: Unit) -> Self {
-        let scale = scale(unit);
+        let scale = match unit {
+            // Below a tenth of a nanosecond only bounds are told, and they read better so.
+            Unit::NsPerOp if value != 0.0 && value.abs() < 0.1 => &[(1e-3, "ps")],
+            unit => scale(unit),
+        };
         let fits = |&&(factor, _): &&(f64, &str)| value.abs() >= factor;
         let (factor, name) = scale.iter().rev().find(fits).copied().unwrap_or(scale[0]);
         let decimals = match value.abs() / factor {
@@ -42,12 +47,51 @@ impl Style {
 
     /// A figure without its unit.
     pub fn number(&self, value: f64) -> String {
-        format!("{:.*}", self.decimals, value / self.factor)
+        let text = format!("{:.*}", self.decimals, value / self.factor);
+        // What rounds to nothing has no sign.
+        match text.strip_prefix('-') {
+            Some(digits) if digits.bytes().all(|byte| matches!(byte, b'0' | b'.')) => {
+                digits.to_owned()
+            }
+            _ => text,
+        }
     }
 
     /// A figure with its unit.
     pub fn with_unit(&self, value: f64) -> String {
         format!("{} {}", self.number(value), self.name)
+    }
+}
+
+/// A figure with its unit, in three digits: for what stands beside figures to give them a size.
+pub fn rough(value: f64, unit: Unit) -> String {
+    let Style { factor, name, .. } = Style::of(value, unit);
+    let shown = value / factor;
+    let decimals = match shown.abs() {
+        large if large >= 99.95 => 0,
+        middling if middling >= 9.995 => 1,
+        _ => 2,
+    };
+    format!("{shown:.decimals$} {name}")
+}
+
+/// How many times as much: two digits that count, or as many as stand before the point.
+pub fn times(ratio: f64) -> String {
+    match ratio.abs() {
+        large if large >= 9.95 => format!("{ratio:.0}"),
+        middling if middling >= 0.995 => format!("{ratio:.1}"),
+        small if small >= 0.0995 || small == 0.0 => format!("{ratio:.2}"),
+        tiny if tiny >= 0.000_95 => format!("{ratio:.3}"),
+        _ => format!("{ratio:.0e}"),
+    }
+}
+
+/// How many an op has of what is counted: whole numbers as such.
+pub fn each(number: f64) -> String {
+    if (number - number.round()).abs() < 0.005 {
+        format!("{number:.0}")
+    } else {
+        format!("{number:.2}")
     }
 }
 
@@ -65,7 +109,8 @@ mod tests {
         let shown = |value: f64| Style::of(value, Unit::NsPerOp).with_unit(value);
         assert_eq!(shown(127.5104), "127.5 ns");
         assert_eq!(shown(2_105.77), "2.106 us");
-        assert_eq!(shown(0.000_061_4), "0.00006 ns");
+        assert_eq!(shown(0.000_061_4), "0.061 ps");
+        assert_eq!(shown(0.104), "0.104 ns");
         assert_eq!(shown(0.0), "0.000 ns");
         assert_eq!(shown(-0.25), "-0.250 ns");
         assert_eq!(shown(23.1658), "23.17 ns");
@@ -77,5 +122,15 @@ mod tests {
     fn bounds_are_written_like_the_figure_that_they_belong_to() {
         let style = Style::of(998.0, Unit::NsPerOp);
         assert_eq!(style.number(1_002.4), "1002.4");
+        assert_eq!([style.number(-0.04), style.number(-0.06)], ["0.0", "-0.1"]);
+    }
+
+    #[test]
+    fn what_stands_beside_figures_has_three_digits_or_two() {
+        let shown = |value: f64| rough(value, Unit::NsPerOp);
+        assert_eq!([shown(1.079), shown(23.21), shown(245.6)], ["1.08 ns", "23.2 ns", "246 ns"]);
+        assert_eq!([shown(99.96), shown(2_025.0)], ["100 ns", "2.02 us"]);
+        let ratios = [0.0, 0.000_21, 0.0091, 0.187, 1.04, 16.5, 1_875.4].map(times);
+        assert_eq!(ratios, ["0.00", "2e-4", "0.009", "0.19", "1.0", "16", "1875"]);
     }
 }

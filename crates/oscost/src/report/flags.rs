@@ -6,6 +6,11 @@ pub fn of_row(flag: &str) -> &'static str {
         "ANCHOR" => "measured in every round although not asked for",
         "CALLS_UNEXPECTED" => "it does not make the system calls that its definition names",
         "CALLS_UNCOUNTED" => "its system calls could not be counted here",
+        "CLASS_BORDERLINE" => "light or heavy: three bare doors lie within its uncertainty",
+        "CLASS_UNEXPECTED" => {
+            "it enters the kernel against its definition, or stays out of it and costs as much as \
+             entering it: something traps, emulates or falls back"
+        }
         "COARSE_CLOCK" => "no batch length suits both the clock's step and the interruptions here",
         "FEW_REPETITIONS" => "below six repetitions there is no interval",
         "NOT_CONVERGED" => "its interval is wider than was asked for",
@@ -20,9 +25,7 @@ pub fn of_row(flag: &str) -> &'static str {
         "REJECTION_BLIND" => "switches could not be counted here: nothing was rejected for them",
         "CELL_LOST" => "a cell crashed or hung once; it was measured again",
         "DRIFT" => "it had not settled: the end of a cell differs from its beginning by over 1 %",
-        "PROCESSES_DIFFER" => {
-            "processes differ by far more than batches within one: layout, memory, luck"
-        }
+        "PROCESSES_DIFFER" => "processes differ, and the interval covers it",
         "LONG_SHOTS" => "shots of over 1 ms are seldom left in peace on a shared machine",
         "NOT_CLAIMABLE" => "too much time was lost for an absolute figure of single shots",
         "BELOW_FLOOR" => "cheaper than what it contains: oscost's own mistake, please report it",

@@ -7,6 +7,8 @@
 pub mod catalog;
 pub mod figures;
 pub mod flags;
+mod groups;
+pub mod here;
 pub mod json;
 pub mod progress;
 pub mod runs;

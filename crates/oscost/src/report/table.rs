@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use oscost_model::record::{Record, Row, RowOutcome};
+use oscost_model::unit::Unit;
 
-use super::figures::{Style, per_cent};
+use super::figures::{Style, each, per_cent, rough};
 use super::survey::survey;
-use super::{flags, fold, plain};
+use super::{flags, fold, groups, plain};
 
 /// What a run says of its rows, as text.
 pub fn table(record: &Record) -> String {
@@ -17,10 +18,10 @@ pub fn table(record: &Record) -> String {
     let _ = writeln!(out, "{}", headline(record));
     let measured: Vec<&Row> =
         rows.iter().copied().filter(|row| row.outcome == RowOutcome::Measured).collect();
-    let lines: Vec<Line> = lines(&measured);
-    if !lines.is_empty() {
-        let _ = write!(out, "\n{}", aligned(&lines));
+    if !measured.is_empty() {
+        let _ = write!(out, "\n{}", aligned(&measured));
     }
+    out.push_str(&groups::text(record, &measured));
     not_measured(&rows, &mut out);
     notes(record, &rows, &mut out);
     if let Some(survey) = survey(record) {
@@ -31,7 +32,7 @@ pub fn table(record: &Record) -> String {
 
 /// Whether the user asked for a row; anchors are measured all the same.
 pub fn is_asked(row: &Row) -> bool {
-    !row.flags.iter().any(|flag| flag == "ANCHOR")
+    !has(row, "ANCHOR")
 }
 
 fn family(row: &Row) -> &str {
@@ -68,47 +69,120 @@ fn headline(record: &Record) -> String {
     fold(&plain(&parts.join(", ")), 80, "")
 }
 
-/// A line of the table: a title that may run on, or a row with its cells.
-struct Line {
-    name: String,
-    cells: Option<[String; 4]>,
-}
+/// Figure, interval, spread, class, calls and floor.
+type Cells = [String; 6];
 
-/// The lines of all measured rows: a title for each family, and where a benchmark has several rows,
-/// a title with the axes on which they agree; each row then shows the axes that are left.
-fn lines(rows: &[&Row]) -> Vec<Line> {
-    let title = |name: String| Line { name: plain(&name), cells: None };
-    let row_line = |name: String, row: &Row| Line { name: plain(&name), cells: cells(row) };
-    let mut lines = Vec::new();
-    for family in rows.chunk_by(|one, other| family(one) == family(other)) {
-        lines.push(title(self::family(family[0]).to_owned()));
-        for rows in family.chunk_by(|one, other| one.benchmark == other.benchmark) {
-            if let [row] = rows {
-                lines.push(row_line(format!("  {}", short(&row.case)), row));
-                continue;
-            }
-            // Where some rows leave an axis unsaid, what the others share would be all that they
-            // have to show.
-            let names = |row: &Row| -> Vec<String> {
-                row.point.iter().map(|(axis, _)| axis.to_owned()).collect()
-            };
-            let alike = rows.iter().all(|row| names(row) == names(rows[0]));
-            let agreed = |axis: &str| {
-                alike && rows.iter().all(|row| row.point.get(axis) == rows[0].point.get(axis))
-            };
-            let axes = |row: &Row, of: &dyn Fn(&str) -> bool| {
-                let axes = row.point.iter().filter(|(axis, _)| of(axis));
-                axes.map(|(axis, value)| format!("{axis}={value}")).collect::<Vec<_>>().join(",")
-            };
-            let common = axes(rows[0], &agreed);
-            let colon = if common.is_empty() { "" } else { ":" };
-            lines.push(title(format!("  {}{colon}{common}", short(&rows[0].benchmark))));
-            for row in rows {
-                lines.push(row_line(format!("    {}", axes(row, &|axis| !agreed(axis))), row));
+const HEADINGS: [&str; 6] = ["per op", "95 % interval", "spread", "class", "calls", "floor"];
+
+/// The columns of figures, each as wide as it must be; names have what is left.
+struct Columns([usize; 6]);
+
+impl Columns {
+    const WIDTH: usize = 80;
+    const GAP: usize = 2;
+
+    fn of(rows: &[Cells]) -> Self {
+        Self(std::array::from_fn(|at| {
+            let widest = rows.iter().map(|cells| width(&cells[at])).max().unwrap_or(0);
+            // A column in which nothing stands is left out.
+            if widest == 0 { 0 } else { widest.max(HEADINGS[at].len()) }
+        }))
+    }
+
+    fn left_for_names(&self) -> usize {
+        let there = self.0.iter().filter(|&&width| width > 0);
+        Self::WIDTH.saturating_sub(there.map(|width| width + Self::GAP).sum())
+    }
+
+    /// A line; a name that is too long for `names` stands on one of its own.
+    fn line(&self, name: &str, names: usize, cells: [&str; 6]) -> String {
+        let (above, name) = match width(name) > names {
+            true => (format!("{name}\n"), ""),
+            false => (String::new(), name),
+        };
+        let mut text = format!("{name:<names$}");
+        for (at, (cell, &width)) in cells.into_iter().zip(&self.0).enumerate() {
+            let gap = Self::GAP;
+            match (width, HEADINGS[at]) {
+                (0, _) => {}
+                // The only column of words.
+                (_, "class") => text.push_str(&format!("{:gap$}{cell:<width$}", "")),
+                _ => text.push_str(&format!("{:gap$}{cell:>width$}", "")),
             }
         }
+        format!("{above}{}\n", text.trim_end())
     }
-    lines
+}
+
+fn width(text: &str) -> usize {
+    text.chars().count()
+}
+
+/// The measured rows under their headings.
+fn aligned(rows: &[&Row]) -> String {
+    let cells: Vec<Cells> = rows.iter().map(|row| cells(row)).collect();
+    let columns = Columns::of(&cells);
+    let left = columns.left_for_names();
+    let mut lines = Vec::new();
+    for family in rows.chunk_by(|one, other| family(one) == family(other)) {
+        lines.push((plain(self::family(family[0])), false));
+        for rows in family.chunk_by(|one, other| one.benchmark == other.benchmark) {
+            lines.extend(names(rows, left));
+        }
+    }
+    let fitting = lines.iter().filter(|(_, is_row)| *is_row).map(|(name, _)| width(name));
+    let names = fitting.filter(|&name| name <= left).max().unwrap_or(1);
+    let mut out = columns.line("", names, HEADINGS);
+    let mut cells = cells.iter();
+    for (name, is_row) in lines {
+        match cells.as_slice() {
+            [next, ..] if is_row => {
+                out.push_str(&columns.line(&name, names, next.each_ref().map(String::as_str)));
+                cells.next();
+            }
+            _ => out.push_str(&format!("{name}\n")),
+        }
+    }
+    out
+}
+
+/// The names of a benchmark's rows, each with whether it is a row's or a title. Where there are
+/// several rows, a title says on which axes they agree, and each row the axes that are left. Where
+/// those do not fit, the title names these axes too, and a row its values alone.
+fn names(rows: &[&Row], left: usize) -> Vec<(String, bool)> {
+    let first = rows[0];
+    if rows.len() == 1 {
+        return vec![(plain(&format!(" {}", short(&first.case))), true)];
+    }
+    let axes_of = |row: &Row| row.point.iter().map(|(axis, _)| axis.to_owned()).collect::<Vec<_>>();
+    // Where some rows leave an axis unsaid, what the others share would be all that they have to
+    // show.
+    let alike = rows.iter().all(|row| axes_of(row) == axes_of(first));
+    let agreed =
+        |axis: &str| alike && rows.iter().all(|row| row.point.get(axis) == first.point.get(axis));
+    let joined = |parts: &mut dyn Iterator<Item = String>| parts.collect::<Vec<_>>().join(",");
+    let full = |row: &Row| {
+        let axes = row.point.iter().filter(|(axis, _)| !agreed(axis));
+        joined(&mut axes.map(|(axis, value)| format!("{axis}={value}")))
+    };
+    let brief = |row: &Row| {
+        let axes = row.point.iter().filter(|(axis, _)| !agreed(axis));
+        joined(&mut axes.map(|(_, value)| value.to_string()))
+    };
+    let fits = !alike || rows.iter().all(|row| width(&full(row)) + 2 <= left);
+    let axes = first.point.iter().filter_map(|(axis, value)| match (agreed(axis), fits) {
+        (true, _) => Some(format!("{axis}={value}")),
+        (false, true) => None,
+        (false, false) => Some(axis.to_owned()),
+    });
+    let axes = joined(&mut { axes });
+    let colon = if axes.is_empty() { "" } else { ":" };
+    let title = plain(&format!(" {}{colon}{axes}", short(&first.benchmark)));
+    let of_rows = rows.iter().map(|row| {
+        let name = if fits { full(row) } else { brief(row) };
+        (plain(&format!("  {name}")), true)
+    });
+    [(title, false)].into_iter().chain(of_rows).collect()
 }
 
 /// An id or a case without its family.
@@ -116,90 +190,54 @@ fn short(id: &str) -> &str {
     id.split_once('/').map_or(id, |(_, name)| name)
 }
 
-/// The lines under their headings, each column as wide as it must be; a name that is too long for
-/// its column stands on a line of its own.
-fn aligned(lines: &[Line]) -> String {
-    const HEADINGS: [&str; 4] = ["per op", "95 % interval", "spread", "calls"];
-    /// What is left of the columns for names when figures and calls have theirs.
-    const LONGEST_NAME: usize = 30;
-    const WIDTH: usize = 80;
-    let width = |text: &str| text.chars().count();
-    let rows =
-        || lines.iter().filter_map(|line| line.cells.as_ref().map(|cells| (&line.name, cells)));
-    let names = rows().map(|(name, _)| width(name)).filter(|&name| name <= LONGEST_NAME).max();
-    let name_width = names.unwrap_or(4);
-    let widths: Vec<usize> = (0..3)
-        .map(|at| {
-            rows().map(|(_, cells)| width(&cells[at])).max().unwrap_or(0).max(HEADINGS[at].len())
-        })
-        .collect();
-    let laid = |name: &str, cells: [&str; 4]| {
-        let (op, interval, spread) = (widths[0], widths[1], widths[2]);
-        let figures = format!(
-            "{name:<name_width$}  {:>op$}  {:>interval$}  {:>spread$}",
-            cells[0], cells[1], cells[2]
-        );
-        let text = format!("{figures}  {}", cells[3]);
-        if width(&text) <= WIDTH {
-            return format!("{}\n", text.trim_end());
-        }
-        // Calls that do not fit beside the figures stand below them.
-        let calls = fold(cells[3], WIDTH - 4, "    ");
-        let calls: Vec<String> = calls.lines().map(|line| format!("{line:>WIDTH$}")).collect();
-        format!("{}\n{}\n", figures.trim_end(), calls.join("\n"))
-    };
-    let mut out = laid("", HEADINGS);
-    for Line { name, cells } in lines {
-        match cells {
-            None => out.push_str(&format!("{name}\n")),
-            Some(cells) => {
-                let mut name = name.as_str();
-                if width(name) > name_width {
-                    out.push_str(&format!("{name}\n"));
-                    name = "";
-                }
-                out.push_str(&laid(name, cells.each_ref().map(String::as_str)));
-            }
-        }
-    }
-    out
+/// The figure of a measured row, its interval, and how large the figure is in the row's unit. What
+/// cannot be told from nothing is a bound: twice its uncertainty.
+pub(super) fn figure(row: &Row) -> Option<(String, Option<String>, f64)> {
+    let estimate = row.estimate.as_ref()?;
+    let hidden = has(row, "BELOW_DETECTION");
+    let width = estimate.ci95.map_or(0.0, |[low, high]| high - low);
+    let size = if hidden { width } else { estimate.median };
+    let style = Style::of(size, row.unit);
+    let text = format!("{}{}", if hidden { "<" } else { "" }, style.with_unit(size));
+    let interval = estimate.ci95;
+    let interval =
+        interval.map(|[low, high]| format!("{} .. {}", style.number(low), style.number(high)));
+    Some((text, interval, size))
 }
 
 /// The cells of a measured row.
-fn cells(row: &Row) -> Option<[String; 4]> {
-    let mut line = [String::new(), String::new(), String::new(), calls(row)];
-    let estimate = row.estimate.as_ref()?;
-    let hidden = row.flags.iter().any(|flag| flag == "BELOW_DETECTION");
-    let width = estimate.ci95.map_or(0.0, |[low, high]| high - low);
-    // What cannot be told from nothing is shown as a bound: twice its uncertainty.
-    let shown = if hidden { width } else { estimate.median };
-    let style = Style::of(shown, row.unit);
-    line[0] = format!("{}{}", if hidden { "< " } else { "" }, style.with_unit(shown));
-    if let Some([low, high]) = estimate.ci95 {
-        line[1] = format!("{} .. {}", style.number(low), style.number(high));
-    }
+fn cells(row: &Row) -> Cells {
+    let Some((text, interval, size)) = figure(row) else { return Cells::default() };
     // What cannot be told from nothing has no size that a spread could be a share of.
-    if let Some(sd) = estimate.sd.filter(|_| !hidden && shown != 0.0) {
-        line[2] = per_cent(100.0 * sd / shown.abs());
-    }
-    Some(line)
+    let sd = row.estimate.as_ref().and_then(|estimate| estimate.sd);
+    let spread = sd.filter(|_| !has(row, "BELOW_DETECTION") && size != 0.0);
+    let floor = row.floor.as_ref().and_then(|floor| floor.value).map(|value| match row.unit {
+        // The floor of what contains next to nothing.
+        Unit::NsPerOp if value.abs() < 0.01 => "<10 ps".to_owned(),
+        unit => rough(value, unit),
+    });
+    let doubt = if has(row, "CLASS_BORDERLINE") { "?" } else { "" };
+    let class = row.class.as_deref().map(|class| format!("{}{doubt}", plain(class)));
+    [
+        text,
+        interval.unwrap_or_default(),
+        spread.map(|sd| per_cent(100.0 * sd / size.abs())).unwrap_or_default(),
+        class.unwrap_or("-".to_owned()),
+        entries(row),
+        floor.unwrap_or_default(),
+    ]
 }
 
-/// The calls of an op, as counted: `openat, close`, `2 read`, `none`; a `!` where they are not what
-/// the definition says, a `?` where nobody could count.
-fn calls(row: &Row) -> String {
+/// How often an op enters the kernel, as counted; with a `!` where its calls are not what the
+/// definition says, and `?` where nobody could count.
+fn entries(row: &Row) -> String {
     let Some(calls) = &row.calls else { return "?".to_owned() };
-    let names: Vec<String> = calls
-        .per_op
-        .iter()
-        .map(|(call, &times)| match times {
-            1.0 => plain(call),
-            times if times.fract() == 0.0 => format!("{times:.0} {}", plain(call)),
-            times => format!("{times:.2} {}", plain(call)),
-        })
-        .collect();
-    let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-    if calls.expected { names } else { format!("! {names}") }
+    let marked = if calls.expected { "" } else { "!" };
+    format!("{marked}{}", each(calls.per_op.values().fold(0.0, |sum, times| sum + times)))
+}
+
+fn has(row: &Row, flag: &str) -> bool {
+    row.flags.iter().any(|it| it == flag)
 }
 
 fn not_measured(rows: &[&Row], out: &mut String) {
@@ -215,6 +253,9 @@ fn not_measured(rows: &[&Row], out: &mut String) {
     }
 }
 
+/// The flag that most rows have, on most machines.
+const COMMON: &str = "PROCESSES_DIFFER";
+
 /// Flags in words, and how much there is behind the figures.
 fn notes(record: &Record, rows: &[&Row], out: &mut String) {
     let mut by_flag: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
@@ -227,12 +268,16 @@ fn notes(record: &Record, rows: &[&Row], out: &mut String) {
         .iter()
         .map(|(flag, cases)| {
             let named = match &cases[..] {
-                few if few.len() <= 2 => few.join(", "),
+                [case] if *flag != COMMON => (*case).to_owned(),
+                [one, other] if *flag != COMMON => format!("{one}, {other}"),
+                [_] => "1 row".to_owned(),
                 many => format!("{} rows", many.len()),
             };
             format!("{}: {}: {named}", plain(flag), flags::of_row(flag))
         })
         .collect();
+    // What most rows have stands last, and in one line.
+    let common = lines.extract_if(.., |line| line.starts_with(COMMON)).collect::<Vec<_>>();
     for surprise in rows.iter().filter_map(|row| row.calls.as_ref().map(|calls| (row, calls))) {
         let (row, calls) = surprise;
         for words in &calls.surprises {
@@ -244,6 +289,7 @@ fn notes(record: &Record, rows: &[&Row], out: &mut String) {
             conditions.flags.iter().map(|flag| format!("{}: {}", plain(flag), flags::of_run(flag))),
         );
     }
+    lines.extend(common);
     if !lines.is_empty() {
         let _ = writeln!(out);
     }

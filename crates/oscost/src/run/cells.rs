@@ -100,7 +100,7 @@ impl<'a> Cells<'a> {
         let patience = Duration::from_millis(spec.timeout_ms) + BEYOND;
         self.session.send(&Order::Count { id, spec: Box::new(spec) })?;
         Ok(match self.next(id, patience)? {
-            Event::Counted { count, .. } => Ok(count),
+            Event::Counted { count, .. } => Ok(*count),
             other => Err(ended(other)),
         })
     }

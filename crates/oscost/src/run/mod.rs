@@ -5,10 +5,12 @@
 //! anything is shown. While a cell is timing it sleeps in one wait.
 
 mod cells;
+mod counted;
 mod lock;
 mod pace;
 mod survey;
 
+pub use counted::{Counted, count_calls};
 pub use lock::{Held, Holder, MachineLock, wait_for};
 pub use pace::Profile;
 

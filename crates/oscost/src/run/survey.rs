@@ -132,8 +132,8 @@ fn quietest(probe: &[CpuProbe]) -> Option<&CpuProbe> {
     Some(if last.lost_pct() - best.lost_pct() > CLEARLY_PCT { best } else { last })
 }
 
-/// Stands in a spec only until the survey has found a clock.
-const NO_CLOCK: Calibration = Calibration {
+/// Stands in a spec only until the survey has found a clock, and where nothing is timed.
+pub(super) const NO_CLOCK: Calibration = Calibration {
     kind: ClockKind::Syscall,
     ticks_per_ns: 1.0,
     quantum_ticks: 1.0,

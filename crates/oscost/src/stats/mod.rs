@@ -11,6 +11,7 @@
 //!
 //! The arguments behind the rules are in docs/METHOD.md, sections 3 and 4.
 
+pub mod groups;
 pub mod interval;
 pub mod line;
 pub mod order;

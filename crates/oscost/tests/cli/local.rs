@@ -90,6 +90,76 @@ fn five_benchmarks_are_measured_with_intervals_and_the_calls_that_they_should_ma
     sandbox.nothing_is_left();
 }
 
+/// What explains a case that was counted just now, on this machine.
+fn explained(sandbox: &Sandbox, case: &str) -> String {
+    loop {
+        let text = sandbox.oscost(&["explain", case]).exits(0).stdout;
+        let (_, here) = text.split_once("\nHere, now\n").unwrap();
+        if !here.contains("is measuring on this machine") {
+            return here.to_owned();
+        }
+        // Another test measures.
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+}
+
+#[test]
+fn l13_anchors_are_classed_by_what_was_seen_of_them() {
+    let sandbox = Sandbox::new();
+    let asked =
+        ["timer/nothing", "timer/clock-gettime", "procedure/call:args=0", "syscall/getppid:via=*"];
+    let record =
+        measured(|| sandbox.oscost(&[&["run", "--quick", "--json", "-"], &asked[..]].concat()));
+    for (case, class) in [
+        ("timer/nothing", "user"),
+        ("procedure/call:args=0,chain=independent", "user"),
+        ("timer/clock-gettime:clock=monotonic,via=libc", "vdso"),
+        ("timer/clock-gettime:clock=monotonic,via=vdso", "vdso"),
+        ("timer/clock-gettime:clock=monotonic,via=raw", "light"),
+        ("syscall/getppid:via=raw", "light"),
+        ("syscall/getppid:via=libc", "light"),
+    ] {
+        let row = row(&record, case);
+        if row["outcome"] == "skipped" || !is_counted(row) {
+            continue;
+        }
+        let flagged = has_flag(row, "CLASS_UNEXPECTED") || has_flag(row, "CLASS_BORDERLINE");
+        if case.starts_with("timer/clock-gettime") && (flagged || row["calls"]["vdso"] == false) {
+            eprintln!("{case}: no vDSO, or one that enters the kernel: {}", row["calls"]);
+            continue;
+        }
+        assert_eq!(row["class"], class, "{case}: {row}");
+        assert!(!flagged, "{case}: {}", row["flags"]);
+    }
+    // What the kernel charged: CPU time at least, and no op of these waits.
+    let getppid = row(&record, "syscall/getppid:via=raw");
+    let metric = |name: &str| getppid["metrics"][name]["estimate"]["median"].as_f64();
+    if let (Some(user), Some(system)) = (metric("user"), metric("system")) {
+        assert!(user + system > 0.0, "{}", getppid["metrics"]);
+        assert!(metric("voluntary-switches").unwrap() < 0.1, "{}", getppid["metrics"]);
+    }
+    sandbox.nothing_is_left();
+}
+
+#[test]
+fn explain_counts_here_and_now_and_knows_the_last_figure() {
+    let sandbox = Sandbox::new();
+    let here = explained(&sandbox, "syscall/getppid");
+    if here.contains("ptrace is refused") {
+        eprintln!("cannot count here: ptrace is refused");
+        return;
+    }
+    assert!(here.contains("1 entry of the kernel an op: getppid"), "{here}");
+    assert!(here.contains("instructions in user mode"), "{here}");
+    assert!(here.contains("no figure of this machine is kept"), "{here}");
+    measured(|| sandbox.oscost(&["run", "--quick", "--json", "-", "syscall/getppid:via=raw"]));
+    let here = explained(&sandbox, "syscall/getppid:via=raw");
+    assert!(here.contains("last figure: ") && here.contains(" ns ("), "{here}");
+    assert!(here.contains(", light, of 20"), "{here}");
+    assert!(here.lines().all(|line| line.chars().count() <= 80), "{here}");
+    sandbox.nothing_is_left();
+}
+
 #[test]
 fn a_real_run_is_shown_again_to_the_letter() {
     let sandbox = Sandbox::new();

@@ -9,7 +9,7 @@ use crate::golden::golden;
 const USUAL: &[&str] = &["timer/nothing", "timer/clock-gettime", "procedure/call", "syscall"];
 
 #[test]
-fn a_table_shows_figures_intervals_spread_and_calls() {
+fn a_table_shows_figures_intervals_spread_class_calls_and_floor() {
     let ran = Sandbox::new().fake("measured", USUAL).exits(0);
     golden("measured.txt", &ran.stdout);
 }
@@ -57,6 +57,54 @@ fn every_outcome_is_a_row_of_the_record_with_its_reason() {
             }
         }
     }
+}
+
+#[test]
+fn a_table_shows_doubts_about_classes_and_calls_and_says_what_they_are() {
+    let asked = ["timer", "procedure", "syscall/getppid", "syscall/open-close:via=*"];
+    let ran = Sandbox::new().fake("classes", &asked).exits(0);
+    golden("classes.txt", &ran.stdout);
+}
+
+#[test]
+fn classes_multiples_and_what_the_kernel_charged_are_in_the_record_and_in_the_store() {
+    let sandbox = Sandbox::new();
+    let asked = ["timer", "procedure", "syscall/getppid", "syscall/open-close:via=*"];
+    let record = sandbox.fake("classes", &[&asked[..], &["--json", "-"]].concat()).exits(0).json();
+    let shown = sandbox.oscost(&["runs", "show", "last", "--json", "-"]).exits(0).json();
+    for (case, class, flag) in [
+        ("timer/nothing", "user", None),
+        ("timer/clock-gettime:clock=monotonic,via=raw", "light", None),
+        ("timer/clock-gettime:clock=monotonic,via=libc", "vdso", Some("CLASS_UNEXPECTED")),
+        ("timer/clock-gettime:clock=monotonic,via=vdso", "vdso", None),
+        ("procedure/call:args=4,chain=independent", "", Some("CALLS_UNCOUNTED")),
+        ("syscall/getppid:via=libc", "", Some("CLASS_BORDERLINE")),
+        ("syscall/open-close:via=raw", "blocking", None),
+        ("syscall/open-close:via=libc", "heavy", Some("CALLS_UNEXPECTED")),
+    ] {
+        let row = row(&record, case);
+        match (class, flag) {
+            ("", Some("CLASS_BORDERLINE")) => {
+                assert!(["light", "heavy"].contains(&row["class"].as_str().unwrap()), "{case}");
+            }
+            ("", _) => assert!(row["class"].is_null(), "{case}: {}", row["class"]),
+            (class, _) => assert_eq!(row["class"], class, "{case}"),
+        }
+        assert!(flag.is_none_or(|flag| has_flag(row, flag)), "{case}: {}", row["flags"]);
+        assert_eq!(row["class"], self::row(&shown, case)["class"], "{case}, shown again");
+    }
+    let pair = row(&record, "syscall/open-close:via=raw");
+    let times = |base: &str| pair["multiples"][base].as_f64().unwrap();
+    // The run has neither of the cases that costs are told in: their stand-ins are named.
+    assert!((16.0..17.2).contains(&times("syscall/getppid:via=raw")), "{}", pair["multiples"]);
+    let calls = times("procedure/call:args=0,chain=independent");
+    assert!((1_300.0..1_400.0).contains(&calls), "{}", pair["multiples"]);
+    let metric = |name: &str| &pair["metrics"][name];
+    assert_eq!(metric("voluntary-switches")["estimate"]["median"], 1.0);
+    assert_eq!(metric("voluntary-switches")["unit"], "1/op");
+    assert_eq!(metric("system")["estimate"]["median"], 0.0);
+    assert_eq!(metric("user")["unit"], "ns/op");
+    assert!(metric("user")["estimate"]["ci95"].is_null(), "ticks have no interval");
 }
 
 #[test]
@@ -109,7 +157,9 @@ fn words_from_a_cell_do_not_drive_the_terminal() {
 
 #[test]
 fn every_table_fits_into_eighty_columns() {
-    for scenario in ["measured", "all-outcomes", "skipped", "hostile", "terminal", "interrupted"] {
+    for scenario in
+        ["measured", "all-outcomes", "classes", "skipped", "hostile", "terminal", "interrupted"]
+    {
         let ran = Sandbox::new().fake(scenario, &["timer:clock=*", "procedure:args=*", "syscall"]);
         let long: Vec<&str> = ran.stdout.lines().filter(|line| line.chars().count() > 80).collect();
         assert!(long.is_empty(), "{scenario}: {long:#?}");

@@ -7,6 +7,7 @@ use oscost_model::definition::{Catalog, Definition};
 use serde_json::Value;
 
 use crate::common::{Ran, Sandbox, until};
+use crate::golden::golden;
 
 /// Every verb, and the verbs of `runs`.
 const VERBS: &[&str] = &["run", "list", "explain", "runs", "schema", "completions", "man"];
@@ -55,6 +56,8 @@ fn a_place_that_this_version_cannot_reach_is_refused_with_a_hint() {
     refused(&["run", "--at", "ssh:"], &["names nothing behind its colon"]);
     refused(&["run", "--at", ""], &["a place is empty"]);
     refused(&["run", "--at", "LOCAL"], &["`LOCAL`"]);
+    refused(&["explain", "--at", "ssh:x", "timer"], &["cannot look at `ssh:x`", "hint:"]);
+    refused(&["explain", "--at", "nice=5", "timer"], &["cannot look at `nice=5`", "hint:"]);
 }
 
 #[test]
@@ -149,6 +152,54 @@ fn explain_says_all_of_every_benchmark_within_eighty_columns() {
     }
     let family = sandbox.oscost(&["explain", "syscall"]).exits(0).stdout;
     assert!(family.contains("syscall/getppid\n") && family.contains("syscall/open-close\n"));
+}
+
+/// The part of an explanation that is of the machine at hand.
+fn here(ran: &Ran) -> &str {
+    ran.stdout.split_once("\nHere, now\n").map_or("", |(_, here)| here)
+}
+
+#[test]
+fn explain_shows_what_was_counted_and_the_last_figure_of_this_place() {
+    let sandbox = Sandbox::new();
+    let at = format!("fake:{}", crate::common::scenario_file("classes").display());
+    let explain = |case: &str| sandbox.oscost(&["explain", "--at", &at, case]).exits(0);
+    let ran = explain("timer/clock-gettime");
+    golden("explain-here.txt", here(&ran));
+    assert!(!sandbox.folder("data").join("oscost").exists(), "a store was made for nothing");
+    sandbox.fake("classes", &["timer", "syscall/getppid", "procedure"]).exits(0);
+    let ran = explain("timer/clock-gettime");
+    // The day of the run is today's.
+    let today = &humantime_day(&sandbox);
+    golden("explain-last.txt", &here(&ran).replace(today, "2026-11-21 08:15"));
+    // Another place has other figures, and none of them is kept.
+    let other = format!("fake:{}", crate::common::scenario_file("measured").display());
+    let ran = sandbox.oscost(&["explain", "--at", &other, "timer/clock-gettime"]).exits(0);
+    assert!(here(&ran).contains("no figure of this machine is kept"), "{}", here(&ran));
+}
+
+/// When the last run began, to the minute, as it is told.
+fn humantime_day(sandbox: &Sandbox) -> String {
+    let record = sandbox.oscost(&["runs", "show", "last", "--json", "-"]).exits(0).json();
+    record["started"].as_str().unwrap()[..16].replace('T', " ")
+}
+
+#[test]
+fn explain_says_in_one_line_why_nothing_was_counted() {
+    let sandbox = Sandbox::new();
+    let at = format!("fake:{}", crate::common::scenario_file("uncounted").display());
+    let ran = sandbox.oscost(&["explain", "--at", &at, "syscall/getppid"]).exits(0);
+    let told = here(&ran).matches("Nothing was counted: ptrace is refused here").count();
+    assert_eq!(told, 1, "{}", here(&ran));
+    let nowhere = sandbox.oscost(&["explain", "--at", "fake:/no/such/file", "syscall/getppid"]);
+    let nowhere = nowhere.exits(0);
+    assert!(here(&nowhere).contains("Nothing was counted: cannot read"), "{}", nowhere.stdout);
+}
+
+#[test]
+fn explain_of_a_family_looks_at_nothing() {
+    let ran = Sandbox::new().oscost(&["explain", "timer"]).exits(0);
+    assert!(ran.stdout.contains("timer/nothing\n") && here(&ran).is_empty(), "{}", ran.stdout);
 }
 
 #[test]

@@ -163,7 +163,7 @@ impl Session for SimSession {
             Order::Stop { id } => Some(self.stop(*id)),
             Order::Count { id, .. } => {
                 let count = CallCount { ops: 23, by: "sim".into(), ..CallCount::default() };
-                Some(Event::Counted { id: *id, count })
+                Some(Event::Counted { id: *id, count: Box::new(count) })
             }
             Order::Probe { id, spin_ms, .. } => {
                 Some(Event::Probed { id: *id, cpus: vec![self.probe(*spin_ms)] })

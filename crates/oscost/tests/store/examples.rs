@@ -175,6 +175,7 @@ pub(crate) fn entries() -> Vec<Entry> {
         own: BTreeMap::from([("getppid".into(), 23)]),
         peer: BTreeMap::new(),
         by: "ptrace".into(),
+        ..CallCount::default()
     };
     let calibration = Calibration {
         kind: ClockKind::Tsc,

@@ -223,3 +223,8 @@ pub(in crate::sys) const RSEQ_SIGNATURE: u32 = 0xd428_bc00;
 
 /// Core cycles of one link of [`dependent_chain`].
 pub const CYCLES_PER_LINK: f64 = 1.0;
+
+/// Whether a word of code begins with `svc #0`.
+pub(in crate::sys) fn begins_with_system_call(word: u64) -> bool {
+    word & 0xffff_ffff == 0xd400_0001
+}

@@ -253,3 +253,8 @@ pub(in crate::sys) const RSEQ_SIGNATURE: u32 = 0x5305_3053;
 
 /// Core cycles of one link of [`dependent_chain`].
 pub const CYCLES_PER_LINK: f64 = 3.0;
+
+/// Whether a word of code begins with `syscall`, the bytes 0f 05.
+pub(in crate::sys) fn begins_with_system_call(word: u64) -> bool {
+    word & 0xffff == 0x050f
+}

@@ -1,0 +1,141 @@
+//! What is said of a row only beside others of its run: its floor, its class, its multiples.
+
+use std::collections::BTreeMap;
+
+use oscost_model::cell::Mode;
+use oscost_model::point::Value;
+use oscost_model::record::{Floor, Row};
+use oscost_model::unit::Unit;
+
+use super::class::{CostNs, Evidence, Verdict, classify};
+use super::metrics::VOLUNTARY_SWITCHES;
+use super::row::RowState;
+use crate::stats::interval::Interval;
+
+/// The benchmark whose anchor is the bare door of all classes.
+const DOOR: &str = "syscall/getppid";
+/// The function that does nothing, called as system calls are; where the run has it not, a plain
+/// call of one.
+const FUNCTIONS: [&str; 2] = ["syscall/function", "procedure/call:args=0,chain=independent"];
+/// A call that no kernel knows: in and out. Where the run has it not, the bare door of the classes.
+const INVALID: &str = "syscall/invalid";
+
+/// A page, where the machine does not say.
+const USUAL_PAGE_BYTES: u64 = 4_096;
+
+/// The floors of the rows, each the sum of primitives that the same run measured.
+pub(super) fn floors(states: &[RowState], rows: &mut [Row]) {
+    let medians: BTreeMap<String, f64> = rows
+        .iter()
+        .filter_map(|row| Some((row.case.clone(), row.estimate.as_ref()?.median)))
+        .collect();
+    for (state, row) in states.iter().zip(rows) {
+        let parts: Vec<_> = state
+            .planned
+            .definition
+            .floor
+            .iter()
+            .filter(|part| state.planned.case.point.includes(&part.when))
+            .collect();
+        if parts.is_empty() {
+            continue;
+        }
+        let values =
+            parts.iter().map(|part| Some(f64::from(part.times) * medians.get(&part.case)?));
+        let value = values.sum::<Option<f64>>();
+        let of = parts.iter().map(|part| format!("{} x {}", part.times, part.case)).collect();
+        row.floor = Some(Floor { value, of });
+        // An op that seems cheaper than what it contains is our own mistake.
+        let above = row.estimate.as_ref().and_then(|estimate| estimate.ci95.map(|[_, hi]| hi));
+        if above.zip(value).is_some_and(|(above, floor)| above < floor) {
+            row.flags.push("BELOW_FLOOR".to_owned());
+        }
+    }
+}
+
+/// The classes of the rows, by what was counted on each and by the bare door of the same run.
+pub(super) fn classes(states: &[RowState], rows: &mut [Row], page_bytes: Option<u64>) {
+    let page_bytes = page_bytes.unwrap_or(USUAL_PAGE_BYTES) as f64;
+    let door = states
+        .iter()
+        .zip(&*rows)
+        .find(|(state, row)| state.planned.anchor && row.benchmark == DOOR)
+        .and_then(|(_, row)| cost(row));
+    for (state, row) in states.iter().zip(rows) {
+        let Some(evidence) = evidence(state, row, page_bytes) else { continue };
+        let Verdict { class, borderline, unexpected } = classify(&evidence, cost(row), door);
+        row.class = class.map(|class| class.text().to_owned());
+        for (flag, earned) in [("CLASS_BORDERLINE", borderline), ("CLASS_UNEXPECTED", unexpected)] {
+            if earned {
+                row.flags.push(flag.to_owned());
+            }
+        }
+    }
+}
+
+/// How many times as dear each row is as the empty function, and as the bare door.
+pub(super) fn multiples(rows: &mut [Row]) {
+    let base = |case: &&str| {
+        let row = rows.iter().find(|row| row.case == *case)?;
+        let median = cost(row)?.median;
+        (!is_hidden(row) && median > 0.0).then(|| (row.case.clone(), median))
+    };
+    let door = rows.iter().find(|row| row.benchmark == DOOR && is_bare(row));
+    let doors = [Some(INVALID), door.map(|row| row.case.as_str())];
+    let bases: BTreeMap<String, f64> =
+        [FUNCTIONS.iter().find_map(base), doors.iter().flatten().find_map(base)]
+            .into_iter()
+            .flatten()
+            .collect();
+    for row in rows.iter_mut().filter(|row| !is_hidden(row)) {
+        if let Some(CostNs { median, .. }) = cost(row) {
+            row.multiples =
+                bases.iter().map(|(case, base)| (case.clone(), median / base)).collect();
+        }
+    }
+}
+
+/// Whether a figure cannot be told from nothing: then it is no multiple of anything.
+fn is_hidden(row: &Row) -> bool {
+    row.flags.iter().any(|flag| flag == "BELOW_DETECTION")
+}
+
+/// Whether a row of the door is the door itself: the bare instruction, nothing cold.
+fn is_bare(row: &Row) -> bool {
+    row.point.get("via") == Some(&Value::from("raw")) && row.mode != Some(Mode::C)
+}
+
+/// The cost of a warm op in nanoseconds; `None` for a figure of another kind, and for a cold op:
+/// the door is warm.
+fn cost(row: &Row) -> Option<CostNs> {
+    if !matches!(row.mode, Some(Mode::U | Mode::B | Mode::S)) || row.unit != Unit::NsPerOp {
+        return None;
+    }
+    let estimate = row.estimate.as_ref()?;
+    let interval = estimate.ci95.map(|[lo, hi]| Interval { lo, hi });
+    Some(CostNs { median: estimate.median, interval })
+}
+
+/// What is known of a row's op; `None` where it was not measured, where its calls were not counted,
+/// and where its figure is no cost of an op.
+fn evidence(state: &RowState, row: &Row, page_bytes: f64) -> Option<Evidence> {
+    let is_cost = matches!(row.mode, Some(Mode::U | Mode::B | Mode::S | Mode::C));
+    if row.estimate.is_none() || !is_cost || row.unit != Unit::NsPerOp {
+        return None;
+    }
+    let calls = row.calls.as_ref()?;
+    let point = &state.planned.case.point;
+    // The op at this point calls a function that its cell has found in the vDSO.
+    let by_name = (point.get("via") == Some(&Value::from("vdso"))).then_some(true);
+    Some(Evidence {
+        entries: calls.per_op.values().fold(0.0, |sum, times| sum + times),
+        may_enter: state.planned.definition.calls.iter().any(|rule| point.includes(&rule.when)),
+        vdso: calls.vdso.or(by_name),
+        instructions: calls.instructions_per_op,
+        tasks: calls.tasks_per_op,
+        faults: calls.faults_per_op,
+        bytes: calls.bytes_per_op,
+        voluntary_switches: row.metrics.get(VOLUNTARY_SWITCHES).map(|it| it.estimate.median),
+        page_bytes,
+    })
+}

@@ -1,0 +1,102 @@
+//! Further metrics of a row: what the kernel charged its cells for an op.
+
+use std::collections::BTreeMap;
+
+use oscost_model::cell::Usage;
+use oscost_model::record::{Estimate, Metric, Overhead};
+use oscost_model::unit::Unit;
+
+use super::cell::spread;
+use crate::stats::order;
+
+/// The name of the metric that tells how often an op waits.
+pub(super) const VOLUNTARY_SWITCHES: &str = "voluntary-switches";
+
+/// Name, unit and count of a metric.
+type Of = (&'static str, Unit, fn(&Usage) -> u64);
+
+const METRICS: [Of; 6] = [
+    ("user", Unit::NsPerOp, |usage| usage.user_ns),
+    ("system", Unit::NsPerOp, |usage| usage.system_ns),
+    ("minor-faults", Unit::TimesPerOp, |usage| usage.minor_faults),
+    ("major-faults", Unit::TimesPerOp, |usage| usage.major_faults),
+    (VOLUNTARY_SWITCHES, Unit::TimesPerOp, |usage| usage.voluntary_switches),
+    ("involuntary-switches", Unit::TimesPerOp, |usage| usage.involuntary_switches),
+];
+
+/// The metrics of a row, from the accounts of its cells; none where no cell has one.
+///
+/// The figure is pooled, sum over sum: the kernel shares CPU time out between user and system by
+/// what its tick met, and a cell lives for a tick or two. A median over cells would be all of the
+/// time or none of it, and an interval would be one of ticks.
+pub(super) fn metrics(accounts: &[Usage]) -> BTreeMap<String, Metric> {
+    let accounts: Vec<&Usage> = accounts.iter().filter(|account| account.ops > 0).collect();
+    if accounts.is_empty() {
+        return BTreeMap::new();
+    }
+    let metric = |&(name, unit, of): &Of| {
+        let estimate = pooled(&accounts, of);
+        (name.to_owned(), Metric { unit, better: unit.better(), estimate })
+    };
+    METRICS.iter().map(metric).collect()
+}
+
+fn pooled(accounts: &[&Usage], of: fn(&Usage) -> u64) -> Estimate {
+    let sum = |of: &dyn Fn(&Usage) -> u64| accounts.iter().map(|it| of(it)).sum::<u64>() as f64;
+    let figure = sum(&of) / sum(&|usage| usage.ops);
+    let each: Vec<f64> =
+        accounts.iter().map(|account| of(account) as f64 / account.ops as f64).collect();
+    let values = order::sorted(&each);
+    let ops: Vec<f64> = accounts.iter().map(|account| account.ops as f64).collect();
+    Estimate {
+        exact: false,
+        median: figure,
+        ci95: None,
+        raw_median: figure,
+        overhead: Overhead { clock: None, loop_turn: None },
+        mean: each.iter().sum::<f64>() / each.len() as f64,
+        sd: spread(&each),
+        sd_within: None,
+        min: values[0],
+        p10: order::quantile(&values, 0.1).unwrap_or(values[0]),
+        repetitions: each.len() as u32,
+        samples: each.len() as u64,
+        ops_per_sample: order::median(&order::sorted(&ops)).unwrap_or(0.0) as u64,
+        half_width_pct: None,
+        converged: false,
+        quantiles: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_are_pooled_since_a_cell_has_all_of_one_or_none() {
+        let cell = |user_ns, system_ns, voluntary_switches| Usage {
+            ops: 10_000,
+            user_ns,
+            system_ns,
+            voluntary_switches,
+            ..Usage::default()
+        };
+        let found = metrics(&[cell(4_000_000, 0, 1), cell(0, 4_000_000, 0), cell(0, 4_000_000, 0)]);
+        let figure = |name: &str| found[name].estimate.median;
+        assert!((figure("user") - 400.0 / 3.0).abs() < 1e-9);
+        assert!((figure("system") - 800.0 / 3.0).abs() < 1e-9);
+        assert!((figure(VOLUNTARY_SWITCHES) - 1.0 / 30_000.0).abs() < 1e-12);
+        assert_eq!(found["major-faults"].estimate.median, 0.0);
+        assert_eq!(found["user"].estimate.ci95, None);
+        assert_eq!(
+            (found["user"].unit, found["minor-faults"].unit),
+            (Unit::NsPerOp, Unit::TimesPerOp)
+        );
+    }
+
+    #[test]
+    fn what_no_cell_knows_is_no_metric() {
+        assert_eq!(metrics(&[]), BTreeMap::new());
+        assert_eq!(metrics(&[Usage::default()]), BTreeMap::new());
+    }
+}

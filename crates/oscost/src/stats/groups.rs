@@ -1,0 +1,414 @@
+//! Which of some costs belong together: exact k-means on a line, and how sure it is.
+//!
+//! Costs are compared by their ratio, so everything here happens on their logarithms to base 10. A
+//! cost group says that figures lie close to each other and far from the rest, and nothing of why
+//! (docs/METHOD.md, section 7).
+
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
+
+use super::interval::Interval;
+
+/// The most groups that are tried.
+const MOST_GROUPS: usize = 6;
+/// The spread that any group is granted, as a logarithm to base 10: 5 %. Without it a group of one
+/// value would fit infinitely well, and every value would be a group of its own.
+const FLOOR_SD: f64 = 0.02;
+/// Neighbours that are closer than this, as a ratio, are no two groups.
+const LEAST_GAP: f64 = 1.5;
+/// How often the costs are drawn anew from their intervals.
+const REDRAWS: u32 = 500;
+/// An item that is elsewhere in more than this share of the redraws is borderline.
+const BORDERLINE: f64 = 0.05;
+
+/// A cost, and the range that is to hold it; all above zero.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cost {
+    /// The figure.
+    pub value: f64,
+    /// Its interval.
+    pub interval: Interval,
+}
+
+impl Cost {
+    /// A cost that has a logarithm, with its interval; `None` for one that may be nothing.
+    pub fn new(value: f64, interval: Interval) -> Option<Self> {
+        let fits = interval.lo > 0.0 && interval.contains(value) && interval.hi.is_finite();
+        fits.then_some(Self { value, interval })
+    }
+
+    /// The same cost where chance has put it elsewhere in its interval: normal on either side, with
+    /// the ends of the interval where 95 % of all draws end.
+    fn redrawn(&self, random: &mut Xoshiro256PlusPlus) -> Self {
+        const QUANTILE: f64 = 1.959_963_984_540_054;
+        let deviate = normal(random);
+        let end = if deviate < 0.0 { self.interval.lo } else { self.interval.hi };
+        let factor = (end / self.value).ln().abs() * deviate / QUANTILE;
+        let factor = factor.exp();
+        Self {
+            value: self.value * factor,
+            interval: Interval { lo: self.interval.lo * factor, hi: self.interval.hi * factor },
+        }
+    }
+}
+
+/// How some costs fall into groups.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Groups {
+    /// The group of each cost, in the order in which the costs were given; groups are numbered from
+    /// 0, the cheapest.
+    pub of: Vec<usize>,
+    /// How many there are.
+    pub count: usize,
+    /// The costs that could as well belong elsewhere, in the order in which they were given.
+    pub borderline: Vec<Borderline>,
+}
+
+/// A cost between two groups.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Borderline {
+    /// Which cost.
+    pub item: usize,
+    /// The group that it was put into.
+    pub group: usize,
+    /// The group that it is in most often when it is elsewhere; `None` is a group of its own, that
+    /// the figures themselves do not show.
+    pub or: Option<usize>,
+}
+
+/// Puts costs into groups, and finds those that are borderline by drawing all of them anew from
+/// their intervals, at a fixed seed.
+pub fn groups(costs: &[Cost], seed: u64) -> Groups {
+    let of = split(costs);
+    let count = of.iter().max().map_or(0, |last| last + 1);
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+    // For each cost, how often it was in each other group; behind the last, in one of its own.
+    let mut elsewhere = vec![vec![0u32; count + 1]; costs.len()];
+    for _ in 0..REDRAWS {
+        let redrawn: Vec<Cost> = costs.iter().map(|cost| cost.redrawn(&mut random)).collect();
+        let now = split(&redrawn);
+        let names = names(&of, &now, count);
+        for (item, &group) in now.iter().enumerate() {
+            if names[group] != Some(of[item]) {
+                elsewhere[item][names[group].unwrap_or(count)] += 1;
+            }
+        }
+    }
+    let borderline = elsewhere.iter().enumerate().filter_map(|(item, times)| {
+        let often = f64::from(times.iter().sum::<u32>()) > BORDERLINE * f64::from(REDRAWS);
+        let (most, _) = times.iter().enumerate().max_by_key(|&(group, &times)| {
+            // Of equals the cheaper group.
+            (times, std::cmp::Reverse(group))
+        })?;
+        let or = (most < count).then_some(most);
+        often.then_some(Borderline { item, group: of[item], or })
+    });
+    Groups { count, borderline: borderline.collect(), of }
+}
+
+/// The group of each cost: k-means with as many groups as the BIC likes best, less the boundaries
+/// that do not hold.
+fn split(costs: &[Cost]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..costs.len()).collect();
+    order.sort_by(|&one, &other| costs[one].value.total_cmp(&costs[other].value));
+    let logs: Vec<f64> = order.iter().map(|&item| costs[item].value.log10()).collect();
+    let mut of = vec![0; costs.len()];
+    let mut group = 0;
+    let starts = best_partition(&logs);
+    for (at, &item) in order.iter().enumerate() {
+        if at > 0 && starts.contains(&at) && holds(&costs[order[at - 1]], &costs[item]) {
+            group += 1;
+        }
+        of[item] = group;
+    }
+    of
+}
+
+/// Whether a boundary between two neighbours is one.
+fn holds(below: &Cost, above: &Cost) -> bool {
+    above.value / below.value >= LEAST_GAP && above.interval.lo > below.interval.hi
+}
+
+/// Where the groups of the best number of groups begin, but for the first, which begins at 0:
+/// `BIC(k) = n ln(SS / n + s0^2) + 2 k ln n`, the smallest of k = 1 to 6.
+fn best_partition(sorted: &[f64]) -> Vec<usize> {
+    let n = sorted.len() as f64;
+    let bic = |k: usize, squares: f64| {
+        n * (squares / n + FLOOR_SD * FLOOR_SD).ln() + 2.0 * k as f64 * n.ln()
+    };
+    let most = MOST_GROUPS.min(sorted.len());
+    let all = partitions(sorted, most).into_iter().enumerate();
+    let judged = all.map(|(at, (squares, starts))| (bic(at + 1, squares), starts));
+    let best = judged.min_by(|(one, _), (other, _)| one.total_cmp(other));
+    best.map(|(_, starts)| starts).unwrap_or_default()
+}
+
+/// The best partitions of ascending values into 1 to `most` groups: the sum of squares about the
+/// means of the groups, and where all groups but the first begin.
+///
+/// Exact, by dynamic programming [Wang and Song 2011]: the best k groups of the first i values are
+/// the best k-1 groups of the first j, and the rest as one. The last group's best beginning never
+/// moves back as values are added, so each half of the values looks only where the middle one left
+/// room: `n log n` steps for each k.
+fn partitions(sorted: &[f64], most: usize) -> Vec<(f64, Vec<usize>)> {
+    debug_assert!(sorted.is_sorted(), "the values are not in order");
+    let n = sorted.len();
+    if n == 0 {
+        return Vec::new();
+    }
+    let sums = Sums::of(sorted);
+    let first: Vec<f64> = (0..n).map(|last| sums.squares(0, last)).collect();
+    let mut best = vec![first];
+    let mut begins: Vec<Vec<usize>> = vec![vec![0; n]];
+    for k in 1..most.min(n) {
+        let mut row =
+            Row { before: &best[k - 1], sums: &sums, best: vec![0.0; n], begin: vec![0; n] };
+        // Of i values there are no more than i groups: the first k stand each for itself.
+        row.fill(k, n - 1, k, n - 1);
+        let Row { best: now, begin, .. } = row;
+        best.push(now);
+        begins.push(begin);
+    }
+    (0..best.len())
+        .map(|k| {
+            let mut starts = Vec::new();
+            let mut last = n - 1;
+            for k in (1..=k).rev() {
+                let begin = begins[k][last];
+                starts.push(begin);
+                last = begin - 1;
+            }
+            starts.reverse();
+            (best[k][n - 1], starts)
+        })
+        .collect()
+}
+
+/// One more group than the row before it.
+struct Row<'a> {
+    before: &'a [f64],
+    sums: &'a Sums,
+    best: Vec<f64>,
+    begin: Vec<usize>,
+}
+
+impl Row<'_> {
+    /// Finds the best beginning of the last group for the values from `low` to `high`, all of which
+    /// lie from `from` to `to`.
+    fn fill(&mut self, low: usize, high: usize, from: usize, to: usize) {
+        let middle = usize::midpoint(low, high);
+        let cost = |begin: usize| self.before[begin - 1] + self.sums.squares(begin, middle);
+        let begins = from..=to.min(middle);
+        let costs = begins.map(|begin| (cost(begin), begin));
+        let Some((best, begin)) = costs.min_by(|one, other| one.0.total_cmp(&other.0)) else {
+            return;
+        };
+        (self.best[middle], self.begin[middle]) = (best, begin);
+        if middle > low {
+            self.fill(low, middle - 1, from, begin);
+        }
+        if middle < high {
+            self.fill(middle + 1, high, begin, to);
+        }
+    }
+}
+
+/// Sums of the values and of their squares up to each, about a value in their midst so that little
+/// is lost in differences.
+struct Sums(Vec<(f64, f64)>);
+
+impl Sums {
+    fn of(sorted: &[f64]) -> Self {
+        let centre = sorted.get(sorted.len() / 2).copied().unwrap_or(0.0);
+        let mut sums = vec![(0.0, 0.0)];
+        let (mut sum, mut squares) = (0.0, 0.0);
+        for value in sorted {
+            let apart = value - centre;
+            sum += apart;
+            squares += apart * apart;
+            sums.push((sum, squares));
+        }
+        Self(sums)
+    }
+
+    /// The sum of squares about their own mean of the values from `first` to `last`; rounding may
+    /// leave a little less than nothing, which is nothing.
+    fn squares(&self, first: usize, last: usize) -> f64 {
+        let (before, behind) = (self.0[first], self.0[last + 1]);
+        let (sum, squares) = (behind.0 - before.0, behind.1 - before.1);
+        (squares - sum * sum / (last + 1 - first) as f64).max(0.0)
+    }
+}
+
+/// What the groups of a redraw are called: each by the group that it shares most costs with, each
+/// name once; `None` for a group that is nobody's.
+fn names(of: &[usize], now: &[usize], count: usize) -> Vec<Option<usize>> {
+    let there = now.iter().max().map_or(0, |last| last + 1);
+    let mut shared = vec![(0u32, 0usize, 0usize); count * there];
+    for (at, slot) in shared.iter_mut().enumerate() {
+        (slot.1, slot.2) = (at / there, at % there);
+    }
+    for (&then, &now) in of.iter().zip(now) {
+        shared[then * there + now].0 += 1;
+    }
+    // The largest overlap first; of equals the cheaper groups.
+    shared.sort_by_key(|&(times, then, now)| (std::cmp::Reverse(times), then, now));
+    let mut names = vec![None; there];
+    for (times, then, now) in shared {
+        if times > 0 && names[now].is_none() && !names.contains(&Some(then)) {
+            names[now] = Some(then);
+        }
+    }
+    names
+}
+
+/// A standard normal deviate [Box and Muller 1958].
+fn normal(random: &mut Xoshiro256PlusPlus) -> f64 {
+    // 53 bits, never 0.
+    let mut unit = || ((random.next_u64() >> 11) + 1) as f64 / (1u64 << 53) as f64;
+    let (radius, turn) = (unit(), unit());
+    (-2.0 * radius.ln()).sqrt() * (std::f64::consts::TAU * turn).cos()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// A cost that is known to 2 % on either side.
+    fn cost(value: f64) -> Cost {
+        Cost::new(value, Interval { lo: value / 1.02, hi: value * 1.02 }).unwrap()
+    }
+
+    fn costs(values: &[f64]) -> Vec<Cost> {
+        values.iter().copied().map(cost).collect()
+    }
+
+    /// The sum of squares of some values about their mean.
+    fn squares(values: &[f64]) -> f64 {
+        let mean = values.iter().sum::<f64>() / values.len() as f64;
+        values.iter().map(|value| (value - mean).powi(2)).sum()
+    }
+
+    /// The smallest sum of squares of any way to cut the values into `k` groups.
+    fn by_trying_all(values: &[f64], k: usize) -> f64 {
+        if k == 1 {
+            return squares(values);
+        }
+        let cuts = k - 1..values.len();
+        cuts.map(|cut| by_trying_all(&values[..cut], k - 1) + squares(&values[cut..]))
+            .fold(f64::INFINITY, f64::min)
+    }
+
+    proptest! {
+        #[test]
+        fn no_partition_is_better_than_the_one_that_is_found(
+            values in prop::collection::vec(-3.0..8.0f64, 1..12),
+        ) {
+            let sorted = super::super::order::sorted(&values);
+            for (at, (found, starts)) in partitions(&sorted, 6).into_iter().enumerate() {
+                let k = at + 1;
+                prop_assert_eq!(starts.len(), at);
+                let bounds: Vec<usize> =
+                    [0].into_iter().chain(starts).chain([sorted.len()]).collect();
+                let own: f64 =
+                    bounds.windows(2).map(|bound| squares(&sorted[bound[0]..bound[1]])).sum();
+                prop_assert!((own - found).abs() < 1e-9, "k = {k}: {own}, not {found}");
+                let best = by_trying_all(&sorted, k);
+                prop_assert!((best - found).abs() < 1e-9, "k = {k}: {best}, not {found}");
+            }
+        }
+
+        #[test]
+        fn groups_do_not_hang_on_the_order_or_on_the_unit(
+            values in prop::collection::vec(1.0..1e6f64, 1..20),
+            turn in 0usize..20,
+            unit in 1e-3..1e3f64,
+        ) {
+            let of = split(&costs(&values));
+            let mut turned: Vec<f64> = values.iter().map(|value| value * unit).collect();
+            let by = turn % turned.len();
+            turned.rotate_left(by);
+            let mut back = split(&costs(&turned));
+            back.rotate_right(by);
+            // A gap of 1.5 to the last bit may fall on either side.
+            let close = |one: f64, other: f64| (one / other / LEAST_GAP - 1.0).abs() < 1e-9;
+            let edge = values.iter().any(|&one| values.iter().any(|&other| close(one, other)));
+            prop_assert!(edge || back == of, "{of:?}, {back:?}");
+        }
+    }
+
+    /// Twenty costs from 1.2 ns to 150 us, as section 7 of docs/METHOD.md describes them.
+    const TWENTY: [f64; 20] = [
+        1.2, 1.3, 1.6, 20.0, 22.0, 25.0, 110.0, 124.0, 130.0, 150.0, 170.0, 200.0, 250.0, 900.0,
+        1_200.0, 1_500.0, 5_000.0, 25_000.0, 60_000.0, 150_000.0,
+    ];
+
+    #[test]
+    fn twenty_costs_from_a_call_to_a_process_fall_into_six_groups() {
+        let Groups { of, count, borderline } = groups(&costs(&TWENTY), 1);
+        assert_eq!((count, borderline), (6, vec![]));
+        let expected = [0, 0, 0, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 3, 3, 3, 4, 5, 5, 5];
+        assert_eq!(of, expected);
+    }
+
+    #[test]
+    fn a_boundary_needs_a_gap_and_intervals_that_do_not_overlap() {
+        assert_eq!(split(&costs(&[100.0, 101.0, 102.0, 140.0, 141.0, 142.0])), [0; 6], "a gap");
+        assert_eq!(split(&costs(&[100.0, 101.0, 102.0, 160.0, 161.0])), [0, 0, 0, 1, 1]);
+        let mut wide = costs(&[100.0, 101.0, 102.0, 160.0, 161.0]);
+        wide[2].interval.hi = 170.0;
+        assert_eq!(split(&wide), [0; 5], "intervals that overlap");
+    }
+
+    #[test]
+    fn what_is_far_from_every_boundary_is_nobodys_doubt() {
+        let found = groups(&costs(&[1.0, 1.1, 24.0, 25.0, 120.0, 130.0, 2_000.0]), 7);
+        assert_eq!(found.of, [0, 0, 1, 1, 2, 2, 3]);
+        assert_eq!(found.borderline, []);
+    }
+
+    #[test]
+    fn what_lies_at_a_boundary_is_borderline() {
+        // The gap is 1.5 to a hundredth: in some redraws it holds, in others it does not.
+        let found = groups(&costs(&[100.0, 100.0, 100.0, 151.0]), 7);
+        assert_eq!(found.of, [0, 0, 0, 1]);
+        assert_eq!(found.borderline, [Borderline { item: 3, group: 1, or: Some(0) }]);
+        // The same from the other side: no group yet, but often one of its own.
+        let found = groups(&costs(&[100.0, 100.0, 100.0, 149.0]), 7);
+        assert_eq!(found.of, [0; 4]);
+        assert_eq!(found.borderline, [Borderline { item: 3, group: 0, or: None }]);
+    }
+
+    #[test]
+    fn the_same_seed_finds_the_same() {
+        let costs = costs(&TWENTY);
+        assert_eq!(groups(&costs, 3), groups(&costs, 3));
+    }
+
+    #[test]
+    fn few_costs_are_no_trouble() {
+        assert_eq!(groups(&[], 1), Groups { of: vec![], count: 0, borderline: vec![] });
+        assert_eq!(groups(&costs(&[5.0]), 1).of, [0]);
+        assert_eq!(groups(&costs(&[5.0, 500.0]), 1).of.len(), 2);
+        assert_eq!(groups(&costs(&[5.0; 9]), 1).count, 1);
+    }
+
+    #[test]
+    fn a_cost_that_may_be_nothing_has_no_place_on_a_scale_of_ratios() {
+        assert_eq!(Cost::new(0.1, Interval { lo: -0.1, hi: 0.3 }), None);
+        assert_eq!(Cost::new(0.0, Interval { lo: 0.0, hi: 0.3 }), None);
+        assert!(Cost::new(0.2, Interval { lo: 0.1, hi: 0.3 }).is_some());
+    }
+
+    #[test]
+    fn redraws_stay_in_their_interval_in_nineteen_of_twenty() {
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
+        let lopsided = Cost::new(10.0, Interval { lo: 9.9, hi: 14.0 }).unwrap();
+        let inside = (0..20_000)
+            .filter(|_| lopsided.interval.contains(lopsided.redrawn(&mut random).value))
+            .count();
+        assert!((18_900..19_100).contains(&inside), "{inside}");
+    }
+}
