@@ -57,6 +57,7 @@ test-live: build
 bench: build
 	cargo bench --locked -p oscost-cell --bench engine
 	cargo bench --locked -p oscost --bench bars
+	cargo bench --locked -p oscost --bench peers
 
 # The pages of docs/catalog, from the definitions.
 docs: cell
