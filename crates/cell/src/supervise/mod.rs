@@ -24,6 +24,7 @@ mod lines;
 mod needs;
 mod tracer;
 mod undo;
+mod watch;
 
 pub use hello::catalog_json;
 pub use job::run as run_job;

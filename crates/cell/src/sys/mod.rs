@@ -8,12 +8,14 @@
 
 pub mod affinity;
 mod arch;
+pub mod audit;
 pub mod call_names;
 pub mod chain;
 pub mod clock;
 mod errno;
 pub mod files;
 pub mod memory;
+pub mod ntp;
 pub mod opaque;
 pub mod poll;
 pub mod procedure;

@@ -5,9 +5,11 @@
 //! control characters.
 
 pub mod catalog;
+pub mod doctor;
 pub mod figures;
 pub mod flags;
 pub mod json;
+pub mod machine;
 pub mod progress;
 pub mod runs;
 pub mod table;

@@ -6,10 +6,12 @@
 
 mod cells;
 mod lock;
+mod look;
 mod pace;
 mod survey;
 
 pub use lock::{Held, Holder, MachineLock, wait_for};
+pub use look::{Look, look, rates};
 pub use pace::Profile;
 
 use std::time::{Duration, Instant};
