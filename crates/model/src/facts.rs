@@ -37,6 +37,16 @@ pub struct Facts {
     pub tracers: Vec<String>,
     /// Sources of `tracers` that could not be read here (`tracefs`, `/proc/self/status`).
     pub tracers_unread: Vec<String>,
+    /// Files that could not be read here, and why in words: `needs root`, `is not there`.
+    #[serde(default)]
+    pub unread: BTreeMap<String, String>,
+}
+
+impl Facts {
+    /// Whether a hypervisor is known to be underneath.
+    pub fn is_guest(&self) -> bool {
+        self.virtualization.as_deref().is_some_and(|kind| kind != "none")
+    }
 }
 
 /// The processor: the first block of `/proc/cpuinfo` and the topology in sysfs.
@@ -65,6 +75,18 @@ pub struct Cpu {
     pub sockets: Option<u32>,
     /// CPUs this process may run on (`Cpus_allowed_list` of `/proc/self/status`).
     pub allowed_cpus: Option<Vec<u32>>,
+    /// What its flags amount to: `x86-64`, `x86-64-v2` to `x86-64-v4`; other architectures none.
+    #[serde(default)]
+    pub instruction_set: Option<String>,
+    /// Those of `flags` that a program can compute with: vectors, cryptography, bits.
+    #[serde(default)]
+    pub extensions: Option<Vec<String>>,
+    /// Highest clock that it is rated for, in kHz (`cpufreq/cpuinfo_max_freq`).
+    #[serde(default)]
+    pub rated_khz: Option<u64>,
+    /// Clock of the bus it hangs on, in MHz (DMI, structure 4: `External Clock`).
+    #[serde(default)]
+    pub bus_mhz: Option<u32>,
 }
 
 /// One cache (`/sys/devices/system/cpu/cpu*/cache/index*`).
@@ -103,6 +125,37 @@ pub struct Memory {
     pub transparent_huge_page_defrag: Option<String>,
     /// NUMA nodes online (`/sys/devices/system/node/online`).
     pub numa_nodes: Option<u32>,
+    /// `SwapFree` of `/proc/meminfo`, in KiB.
+    #[serde(default)]
+    pub swap_free_kib: Option<u64>,
+    /// Whether free pages are handed back to the host (the balloon device's feature 5).
+    #[serde(default)]
+    pub free_page_reporting: Option<bool>,
+    /// Memory modules, equal ones once (DMI, structures 17).
+    #[serde(default)]
+    pub modules: Option<Vec<MemoryModule>>,
+    /// Sockets for modules, empty ones too (DMI, structures 17).
+    #[serde(default)]
+    pub slots: Option<u32>,
+    /// Channels that hold a module, by the names of their sockets (DMI, structures 17).
+    #[serde(default)]
+    pub channels: Option<u32>,
+}
+
+/// Memory modules of one sort (DMI, structures 17). No maker, serial number or tag is read.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct MemoryModule {
+    /// Size in MiB.
+    pub size_mib: Option<u64>,
+    /// `DDR4`, `DDR5`, ...; what has no name here is `type N`.
+    pub kind: Option<String>,
+    /// The rate that it runs at, in million transfers a second; where untold, the one it could.
+    pub speed_mts: Option<u32>,
+    /// Width of its data in bits, without error correction.
+    pub data_bits: Option<u32>,
+    /// How many modules are equal in all of the above.
+    pub count: u32,
 }
 
 /// One block device (`/sys/block/*`).
@@ -119,6 +172,18 @@ pub struct Disk {
     pub rotational: Option<bool>,
     /// The I/O scheduler in use (`queue/scheduler`).
     pub scheduler: Option<String>,
+    /// `virtio`, `nvme`, `sata`, `usb`, `scsi`, ...: by the path of its device.
+    #[serde(default)]
+    pub interface: Option<String>,
+    /// `write back` or `write through` (`queue/write_cache`): whether a write waits for the medium.
+    #[serde(default)]
+    pub write_cache: Option<String>,
+    /// Revolutions a minute (SCSI page B1h, `device/vpd_pgb1`).
+    #[serde(default)]
+    pub rpm: Option<u32>,
+    /// Rate of its link: `6.0 Gbps` (`sata_spd`), `8.0 GT/s PCIe x4`.
+    #[serde(default)]
+    pub link: Option<String>,
 }
 
 /// Network cards of one sort (`/sys/class/net/*`). No name, for it can hold a MAC address.
@@ -133,8 +198,11 @@ pub struct NetworkCard {
     pub speed_mbps: Option<u64>,
     /// Largest packet in bytes (`mtu`).
     pub mtu_bytes: Option<u64>,
-    /// How many cards are equal in all of the above.
+    /// How many cards are equal in all of the above and below.
     pub count: u32,
+    /// Maker and model by their numbers, `8086:1533` (`device/vendor`, `device/device`).
+    #[serde(default)]
+    pub device: Option<String>,
 }
 
 /// The kernel.
@@ -153,8 +221,25 @@ pub struct Os {
     pub cmdline: Option<String>,
     /// Ticks per second: by the resolution of the coarse clock, else by `/boot/config-*`.
     pub hz: Option<u32>,
-    /// Security modules in the order they are asked (`/sys/kernel/security/lsm`).
+    /// Security modules in the order they are asked (`/sys/kernel/security/lsm`, else
+    /// lsm_list_modules(2)).
     pub lsm: Option<Vec<String>>,
+    /// The distribution and its version (`PRETTY_NAME` of `/etc/os-release`).
+    #[serde(default)]
+    pub distribution: Option<String>,
+    /// Build options that are on and bear on a cost (`/proc/config.gz`, `/boot/config-*`).
+    #[serde(default)]
+    pub options: Option<Vec<String>>,
+    /// What started everything else: `systemd`, or the name of process 1 (`/proc/1/comm`).
+    #[serde(default)]
+    pub init: Option<String>,
+    /// The run level that it was told to reach, `N` or `S` (`/run/utmp`); systemd names its
+    /// default target here (`graphical.target`).
+    #[serde(default)]
+    pub run_level: Option<String>,
+    /// `none`, `integrity` or `confidentiality` (`/sys/kernel/security/lockdown`).
+    #[serde(default)]
+    pub lockdown: Option<String>,
 }
 
 /// What this process may use at most (`/proc/self/limits`).
@@ -239,6 +324,13 @@ pub struct Scheduling {
     pub cgroup_version: Option<CgroupVersion>,
     /// Tightest quota of own and higher groups, in 1/1000 CPU (`cpu.max`, `cpu.cfs_quota_us`).
     pub cgroup_quota_milli_cpus: Option<Bound>,
+    /// Tightest bound of own and higher groups on memory, in bytes (`memory.max`,
+    /// `memory.limit_in_bytes`).
+    #[serde(default)]
+    pub cgroup_memory_bytes: Option<Bound>,
+    /// Tightest bound of own and higher groups on tasks (`pids.max`).
+    #[serde(default)]
+    pub cgroup_tasks: Option<Bound>,
 }
 
 /// A version of control groups.
@@ -272,6 +364,15 @@ pub struct Security {
     pub speculation_store_bypass: Option<String>,
     /// Of this process (`SpeculationIndirectBranch` in `/proc/self/status`).
     pub speculation_indirect_branch: Option<String>,
+    /// Whether this process has given up address randomization (`/proc/self/personality`).
+    #[serde(default)]
+    pub randomization_given_up: Option<bool>,
+    /// Whether this process runs as root (`Uid` of `/proc/self/status`, the effective one).
+    #[serde(default)]
+    pub is_root: Option<bool>,
+    /// Capabilities that any program started here can have (`CapBnd` of `/proc/self/status`).
+    #[serde(default)]
+    pub capability_bound: Option<u64>,
 }
 
 /// How disturbed one CPU was until now. Counters only rise: subtract two of these.

@@ -6,6 +6,7 @@ use crate::calls::CallCount;
 use crate::cell::{BatchPlan, CellSpec, Disturbance, Sample};
 use crate::clock::{Calibration, ClockKind, ClockSync, ClockVerdict};
 use crate::facts::Facts;
+use crate::watch::Watch;
 
 /// The version of this page. Unequal versions do not talk.
 pub const PROTOCOL: u32 = 1;
@@ -54,6 +55,13 @@ pub enum Order {
         /// The clock to look at.
         clock: ClockKind,
     },
+    /// Note who else uses the machine; it answers `ready`, then sleeps until `stop`.
+    Watch {
+        /// The job.
+        id: u64,
+        /// Processes of the tool's own, which are left out with all below them.
+        except: Vec<u32>,
+    },
     /// Learn a clock's rate, step and cost on this CPU.
     Calibrate {
         /// The job.
@@ -74,6 +82,7 @@ impl Order {
             | Order::Stop { id }
             | Order::Count { id, .. }
             | Order::Probe { id, .. }
+            | Order::Watch { id, .. }
             | Order::Calibrate { id, .. } => id,
         }
     }
@@ -124,6 +133,13 @@ pub enum Event {
         /// One entry for each CPU that could be probed.
         cpus: Vec<CpuProbe>,
     },
+    /// What a watch saw.
+    Watched {
+        /// The job.
+        id: u64,
+        /// What went on between `ready` and `stop`.
+        watch: Box<Watch>,
+    },
     /// What a calibration found.
     Calibrated {
         /// The job.
@@ -168,6 +184,7 @@ impl Event {
             | Event::Sampled { id, .. }
             | Event::Counted { id, .. }
             | Event::Probed { id, .. }
+            | Event::Watched { id, .. }
             | Event::Calibrated { id, .. }
             | Event::Skipped { id, .. }
             | Event::Failed { id, .. }
@@ -196,6 +213,7 @@ pub enum EventKind {
     Sampled,
     Counted,
     Probed,
+    Watched,
     Calibrated,
     Skipped,
     Failed,

@@ -1,4 +1,4 @@
-//! The control group that shares out CPU time to this process.
+//! The control groups that share out CPU time, memory and tasks to this process.
 
 use std::path::{Path, PathBuf};
 
@@ -9,9 +9,12 @@ use super::{Roots, parse, reader};
 /// Groups that are looked at from the own one upwards; a container in a pod in a slice is six.
 const MAX_DEPTH: usize = 16;
 
+/// What version 1 writes for "no bound" on memory: the largest number of bytes in whole pages.
+const UNLIMITED_FROM_BYTES: u64 = 1 << 62;
+
 /// The group of this process and those above it.
 pub(super) struct Group {
-    /// Which version has the CPU controller.
+    /// Which version has the controller.
     pub(super) version: CgroupVersion,
     /// Own folder first. A group above counts too: when it is out of quota, all below it stop.
     folders: Vec<PathBuf>,
@@ -19,10 +22,10 @@ pub(super) struct Group {
 
 /// Finds the own group; `None` if the kernel has no control groups or none can be seen.
 ///
-/// Version 1 has it if any of its hierarchies names the `cpu` controller: where both versions are
+/// Version 1 has it if any of its hierarchies names the controller: where both versions are
 /// mounted, a controller is in one of them only. The places are the customary ones under
 /// `/sys/fs/cgroup`.
-pub(super) fn own(roots: &Roots) -> Option<Group> {
+pub(super) fn own(roots: &Roots, controller: &str) -> Option<Group> {
     let text = reader::lines(&roots.at("proc/self/cgroup"))?;
     let lines = text.lines().filter_map(|line| {
         let mut parts = line.splitn(3, ':').skip(1);
@@ -32,12 +35,11 @@ pub(super) fn own(roots: &Roots) -> Option<Group> {
     let mut lines: Vec<(&str, &str)> = lines.collect();
     // The unified hierarchy, which names no controller, comes last: only if version 1 has none.
     lines.sort_by_key(|(controllers, _)| controllers.is_empty());
-    let has_cpu = |controllers: &str| controllers.split(',').any(|name| name == "cpu");
-    let (controllers, path) =
-        *lines.iter().find(|(names, _)| has_cpu(names) || names.is_empty())?;
+    let has_it = |controllers: &str| controllers.split(',').any(|name| name == controller);
+    let (controllers, path) = *lines.iter().find(|(names, _)| has_it(names) || names.is_empty())?;
     let (version, places) = match controllers {
         "" => (CgroupVersion::V2, [mounts.clone(), mounts.join("unified")]),
-        names => (CgroupVersion::V1, [mounts.join(names), mounts.join("cpu")]),
+        names => (CgroupVersion::V1, [mounts.join(names), mounts.join(controller)]),
     };
     let mount = places.into_iter().find(|place| place.join("cgroup.procs").exists());
     let folders = mount.map(|mount| from_own_upwards(&mount, path)).unwrap_or_default();
@@ -59,12 +61,30 @@ fn from_own_upwards(mount: &Path, path: &str) -> Vec<PathBuf> {
 impl Group {
     /// The tightest quota in 1/1000 CPU; `None` if a level does not tell its own.
     pub(super) fn quota_milli_cpus(&self) -> Option<Bound> {
+        self.tightest(|folder| match self.version {
+            CgroupVersion::V1 => quota_v1(folder),
+            CgroupVersion::V2 => quota_v2(folder),
+        })
+    }
+
+    /// The tightest number in a file that is named so in version 1 and in version 2.
+    pub(super) fn bound(&self, [v1, v2]: [&str; 2]) -> Option<Bound> {
+        let name = if self.version == CgroupVersion::V1 { v1 } else { v2 };
+        self.tightest(|folder| {
+            let file = folder.join(name);
+            let Some(text) = reader::value(&file) else { return no_file(&file) };
+            match (text.as_str(), text.parse().ok()) {
+                ("max", _) | (_, Some(UNLIMITED_FROM_BYTES..)) => Some(Bound::UNLIMITED),
+                (_, number) => number.map(Bound::At),
+            }
+        })
+    }
+
+    /// The tightest of all levels.
+    fn tightest(&self, of: impl Fn(&Path) -> Option<Bound>) -> Option<Bound> {
         let mut tightest = None;
         for folder in &self.folders {
-            let level = match self.version {
-                CgroupVersion::V1 => quota_v1(folder),
-                CgroupVersion::V2 => quota_v2(folder),
-            }?;
+            let level = of(folder)?;
             tightest = match (tightest, level) {
                 (Some(Bound::At(before)), Bound::At(now)) => Some(Bound::At(now.min(before))),
                 (Some(Bound::At(before)), Bound::Unlimited(_)) => Some(Bound::At(before)),

@@ -9,53 +9,35 @@ use super::{Roots, parse, reader};
 /// The flags that are kept: those that say what the counter is worth, whether a hypervisor is
 /// underneath, what a mode switch, a context switch or a copy can use, and how large the
 /// registers are that a switch may have to save.
-const FLAGS: &[&str] = &[
+const FLAGS: &str = concat!(
     // x86: the counter.
-    "constant_tsc",
-    "nonstop_tsc",
-    "tsc_known_freq",
-    "tsc_reliable",
-    "rdtscp",
-    "rdpid",
-    "arat",
+    "constant_tsc nonstop_tsc tsc_known_freq tsc_reliable rdtscp rdpid arat ",
     // x86: the hypervisor.
-    "hypervisor",
+    "hypervisor ",
     // x86: entry, exit and address space.
-    "fred",
-    "fsgsbase",
-    "pcid",
-    "invpcid",
-    "pti",
-    "smep",
-    "smap",
-    "la57",
-    "ibrs",
-    "ibrs_enhanced",
-    "ibpb",
-    "stibp",
-    "ssbd",
-    "user_shstk",
-    "ibt",
+    "fred fsgsbase pcid invpcid pti smep smap la57 ibrs ibrs_enhanced ibpb stibp ssbd ",
+    "user_shstk ibt ",
     // x86: copies, waits and state.
-    "erms",
-    "fsrm",
-    "waitpkg",
-    "xsaves",
-    "avx2",
-    "avx512f",
-    "amx_tile",
+    "erms fsrm waitpkg xsaves avx2 avx512f amx_tile ",
     // aarch64.
-    "atomics",
-    "evtstrm",
-    "ecv",
-    "sve",
-    "sve2",
-    "sme",
-    "paca",
-    "bti",
-    "mte",
-    "mops",
-    "ssbs",
+    "atomics evtstrm ecv sve sve2 sme paca bti mte mops ssbs ",
+);
+
+/// What a program can compute with: it says what a library's copy or hash may have used.
+const EXTENSIONS: &str = concat!(
+    // x86.
+    "sse4_2 popcnt aes pclmulqdq avx f16c fma bmi2 avx2 sha_ni vaes gfni avx512f ",
+    "avx512bw avx512vl avx512_vnni avx512_bf16 avx512_fp16 avx_vnni amx_tile ",
+    // aarch64.
+    "asimd pmull sha2 crc32 atomics asimddp sve sve2 i8mm bf16 sme ",
+);
+
+/// The levels of the x86-64 psABI above the first, and the flags that each adds, as the kernel
+/// spells them: `pni` is SSE3, `abm` is LZCNT, `xsave` stands for OSXSAVE.
+const LEVELS: [(&str, &str); 3] = [
+    ("x86-64-v2", "cx16 lahf_lm popcnt pni sse4_1 sse4_2 ssse3"),
+    ("x86-64-v3", "avx avx2 bmi1 bmi2 f16c fma abm movbe xsave"),
+    ("x86-64-v4", "avx512f avx512bw avx512cd avx512dq avx512vl"),
 ];
 
 /// What cpuinfo, the topology and the process's status say of the processor.
@@ -77,7 +59,11 @@ pub(super) fn gather(roots: &Roots, status: &str) -> Cpu {
         model: number("model").or_else(|| number("CPU part")),
         stepping: number("stepping").or_else(revision),
         microcode: text("microcode"),
-        flags: flags.map(of_interest),
+        flags: flags.map(|flags| among(FLAGS, flags)),
+        instruction_set: flags.and_then(level),
+        extensions: flags.map(|flags| among(EXTENSIONS, flags)),
+        rated_khz: rated_khz(roots, online.as_deref()),
+        bus_mhz: None, // The firmware's to say.
         cores: groups(["core_cpus_list", "thread_siblings_list"]),
         sockets: groups(["package_cpus_list", "core_siblings_list"]),
         logical_online: online.as_ref().and_then(|cpus| u32::try_from(cpus.len()).ok()),
@@ -85,9 +71,34 @@ pub(super) fn gather(roots: &Roots, status: &str) -> Cpu {
     }
 }
 
-fn of_interest(flags: &str) -> Vec<String> {
-    let set: BTreeSet<&str> = flags.split_whitespace().collect();
-    FLAGS.iter().filter(|flag| set.contains(*flag)).map(|flag| flag.to_string()).collect()
+/// Those of `wanted` that are among `flags`.
+fn among(wanted: &str, flags: &str) -> Vec<String> {
+    let there = wanted.split_ascii_whitespace().filter(|flag| has(flags, flag));
+    there.map(str::to_owned).collect()
+}
+
+/// Whether a flag is among them. There are some hundred, and each is looked for once.
+fn has(flags: &str, flag: &str) -> bool {
+    flags.split_ascii_whitespace().any(|it| it == flag)
+}
+
+/// The highest level whose flags, and those of all levels below, are there; `None` for what is no
+/// x86 in 64-bit mode (`lm`).
+fn level(flags: &str) -> Option<String> {
+    let mut highest = "x86-64";
+    for (name, adds) in LEVELS {
+        if !adds.split_ascii_whitespace().all(|flag| has(flags, flag)) {
+            break;
+        }
+        highest = name;
+    }
+    has(flags, "lm").then(|| highest.to_owned())
+}
+
+fn rated_khz(roots: &Roots, online: Option<&[u32]>) -> Option<u64> {
+    let first = online?.first()?;
+    let file = format!("sys/devices/system/cpu/cpu{first}/cpufreq/cpuinfo_max_freq");
+    reader::number(&roots.at(&file))
 }
 
 /// How many cores or packages the online CPUs form. `names` are the file that lists the CPUs of a

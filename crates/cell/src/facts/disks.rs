@@ -1,11 +1,21 @@
 //! Block devices, without serial numbers.
 
+use std::path::{Path, PathBuf};
+
 use oscost_model::facts::Disk;
 
 use super::{Roots, parse, reader};
 
 /// `size` counts these, whatever the device's own sector is.
 const SECTOR_BYTES: u64 = 512;
+
+/// Folders above a device that are looked into for its bus.
+const MAX_DEPTH: usize = 16;
+
+/// Where page B1h holds the rate of rotation, and the values that are rates: 1 says that nothing
+/// rotates, and what is between is reserved.
+const RPM_AT: usize = 4;
+const RPM: std::ops::RangeInclusive<u16> = 0x401..=0xfffe;
 
 /// The devices that hold anything. Loop and RAM devices stand on another disk or on memory, and
 /// a desktop has dozens of them.
@@ -16,14 +26,69 @@ pub(super) fn gather(roots: &Roots) -> Vec<Disk> {
     let disks = disks.filter_map(|name| {
         let file = |file: &str| folder.join(&name).join(file);
         let sectors: Option<u64> = reader::number(&file("size"));
+        // The links of the folder lead to where the device hangs in the tree of all devices.
+        let device = folder.join(&name).canonicalize().unwrap_or_else(|_| PathBuf::from(&name));
         Some(Disk {
             model: reader::value(&file("device/model")),
             size_bytes: sectors.and_then(|sectors| sectors.checked_mul(SECTOR_BYTES)),
             rotational: reader::switch(&file("queue/rotational")),
             scheduler: reader::chosen(&file("queue/scheduler")),
+            interface: interface(&name, &device),
+            write_cache: reader::value(&file("queue/write_cache")),
+            rpm: reader::binary(&file("device/vpd_pgb1")).and_then(|page| rpm(&page)),
+            link: link(&device),
             name: parse::shown(&name, 256)?,
         })
     });
     // An empty card reader has size 0; a disk whose size is unknown is still a disk.
     disks.filter(|disk| disk.size_bytes != Some(0)).collect()
+}
+
+/// What the device speaks, by the folders that it hangs below; where they do not tell, by its name.
+fn interface(name: &str, device: &Path) -> Option<String> {
+    let below = |start: &str| {
+        device.iter().filter_map(|part| part.to_str()).any(|part| {
+            part.strip_prefix(start).is_some_and(|rest| rest.starts_with(|c: char| c.is_numeric()))
+        })
+    };
+    let named = |start: &str| name.starts_with(start);
+    let found = match () {
+        () if below("nvme") || named("nvme") => "nvme",
+        () if below("usb") => "usb",
+        () if below("ata") => "sata",
+        () if below("virtio") && below("host") => "virtio-scsi",
+        () if below("virtio") || named("vd") => "virtio",
+        () if below("mmc") || named("mmcblk") => "mmc",
+        () if below("vbd-") || named("xvd") => "xen",
+        () if below("host") || named("sd") => "scsi",
+        () if device.iter().any(|part| part == "virtual") => "virtual",
+        () => return None,
+    };
+    Some(found.to_owned())
+}
+
+/// Revolutions a minute in a disk's own page.
+fn rpm(page: &[u8]) -> Option<u32> {
+    let rate = u16::from_be_bytes(*page.get(RPM_AT..)?.first_chunk()?);
+    RPM.contains(&rate).then(|| u32::from(rate))
+}
+
+/// The rate of the link to the device: a serial ATA port tells its own, an NVMe disk that of its
+/// PCI slot. What a virtual slot says of itself means nothing, and is not asked.
+fn link(device: &Path) -> Option<String> {
+    for folder in device.ancestors().skip(1).take(MAX_DEPTH) {
+        let name = folder.file_name()?.to_str()?;
+        if let Some(port) = name.strip_prefix("ata").filter(|port| port.parse::<u32>().is_ok()) {
+            return reader::value(&folder.join(format!("link{port}/ata_link/link{port}/sata_spd")));
+        }
+        let is_nvme = device.iter().any(|part| part == "nvme");
+        if let Some(speed) = reader::value(&folder.join("current_link_speed"))
+            && is_nvme
+        {
+            let speed = speed.trim_end_matches(" PCIe");
+            let width = reader::value(&folder.join("current_link_width")).unwrap_or("?".into());
+            return Some(format!("{speed} PCIe x{width}"));
+        }
+    }
+    None
 }

@@ -2,13 +2,19 @@
 
 use oscost_model::facts::Memory;
 
+use super::dmi::Dmi;
 use super::{Roots, parse, reader};
 
 /// The key of the page size in the auxiliary vector (`AT_PAGESZ` of elf.h).
 const AT_PAGESZ: usize = 6;
 
-/// What meminfo, the auxiliary vector and sysfs say of memory.
-pub(super) fn gather(roots: &Roots) -> Memory {
+/// The number of the balloon among virtio devices, and its feature of handing back free pages
+/// (`VIRTIO_ID_BALLOON`, `VIRTIO_BALLOON_F_REPORTING` of the kernel's headers).
+const BALLOON: &str = "0x0005";
+const REPORTING: usize = 5;
+
+/// What meminfo, the auxiliary vector, sysfs and the firmware say of memory.
+pub(super) fn gather(roots: &Roots, firmware: Dmi) -> Memory {
     let meminfo = reader::lines(&roots.at("proc/meminfo")).unwrap_or_default();
     let huge = |name| reader::chosen(&roots.at("sys/kernel/mm/transparent_hugepage").join(name));
     let nodes = reader::list(&roots.at("sys/devices/system/node/online"));
@@ -20,7 +26,23 @@ pub(super) fn gather(roots: &Roots) -> Memory {
         transparent_huge_pages: huge("enabled"),
         transparent_huge_page_defrag: huge("defrag"),
         numa_nodes: nodes.and_then(|nodes| u32::try_from(nodes.len()).ok()),
+        swap_free_kib: parse::kib(&meminfo, "SwapFree"),
+        free_page_reporting: free_page_reporting(roots),
+        modules: firmware.modules,
+        slots: firmware.slots,
+        channels: firmware.channels,
     }
+}
+
+/// Whether the balloon, where there is one, has the feature; `features` is a character a bit.
+fn free_page_reporting(roots: &Roots) -> Option<bool> {
+    let folder = roots.at("sys/bus/virtio/devices");
+    let is_balloon = |name: &String| {
+        reader::value(&folder.join(name).join("device")).is_some_and(|device| device == BALLOON)
+    };
+    let balloon = reader::names(&folder).into_iter().find(is_balloon)?;
+    let features = reader::value(&folder.join(balloon).join("features"))?;
+    features.chars().nth(REPORTING).map(|bit| bit == '1')
 }
 
 /// The auxiliary vector is pairs of machine words in this process's own byte order.

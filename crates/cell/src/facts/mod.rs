@@ -1,19 +1,24 @@
 //! Describes the machine it stands on.
 //!
-//! Reads text files of `/proc`, `/sys` and `/boot`, and nothing else: no system call of its own
-//! beyond opening and reading, no command, no network. It judges nothing (that is `advice`, in
+//! Reads files of `/proc`, `/sys`, `/boot`, `/run` and `/etc`, and nothing else: no system call of
+//! its own beyond opening and reading, no command, no network. It judges nothing (that is `advice`, in
 //! the tool) and knows no benchmark, clock or cell. What cannot be read is `None`; nothing here
 //! fails, because a machine that hides a fact can still be measured.
 
 mod cgroup;
 mod cmdline;
+mod config;
 mod cpu;
 mod disks;
+pub mod dmi;
+pub mod inflate;
+mod interrupts;
 mod limits;
 mod memory;
 mod network;
 mod os;
 mod parse;
+mod processes;
 mod reader;
 mod scheduling;
 mod security;
@@ -21,11 +26,13 @@ mod snapshot;
 #[cfg(test)]
 mod tests;
 mod tracers;
+mod unread;
 mod virtualization;
+pub mod watch;
 
 use std::path::{Path, PathBuf};
 
-use oscost_model::facts::{Facts, Snapshot};
+use oscost_model::facts::{Cpu, Facts, Snapshot};
 
 /// Where the facts are read: this machine, or a made-up tree in a test.
 #[derive(Clone, Debug)]
@@ -33,18 +40,19 @@ pub struct Roots {
     root: PathBuf,
     built_for: Option<&'static str>,
     tick_ns: Option<u64>,
+    lsm: Option<Vec<String>>,
 }
 
 impl Roots {
     /// This machine.
     pub fn machine() -> Roots {
         let built_for = Some(std::env::consts::ARCH);
-        Roots { root: PathBuf::from("/"), built_for, tick_ns: None }
+        Roots { root: PathBuf::from("/"), built_for, tick_ns: None, lsm: None }
     }
 
     /// A folder that holds `proc`, `sys` and `boot`; nothing is taken from this machine.
     pub fn under(root: &Path) -> Roots {
-        Roots { root: root.to_path_buf(), built_for: None, tick_ns: None }
+        Roots { root: root.to_path_buf(), built_for: None, tick_ns: None, lsm: None }
     }
 
     /// Adds the length of a kernel tick in nanoseconds, which no file tells:
@@ -54,19 +62,27 @@ impl Roots {
         Roots { tick_ns: Some(tick_ns), ..self }
     }
 
+    /// Adds the security modules as lsm_list_modules(2) names them, for where no file does.
+    #[must_use]
+    pub fn with_lsm(self, names: Vec<String>) -> Roots {
+        Roots { lsm: Some(names), ..self }
+    }
+
     fn at(&self, path: &str) -> PathBuf {
         self.root.join(path)
     }
 }
 
-/// Everything that is known of the machine. Some 2 ms: once a session, not once a cell.
+/// Everything that is known of the machine. Some 5 ms: once a session, not once a cell.
 pub fn gather(roots: &Roots) -> Facts {
     let status = reader::lines(&roots.at("proc/self/status")).unwrap_or_default();
-    let cpu = cpu::gather(roots, &status);
+    let firmware = reader::binary(&roots.at("sys/firmware/dmi/tables/DMI"));
+    let firmware = firmware.map(|table| dmi::parse(&table)).unwrap_or_default();
+    let cpu = Cpu { bus_mhz: firmware.bus_mhz, ..cpu::gather(roots, &status) };
     let (tracers, tracers_unread) = tracers::gather(roots, &status);
     Facts {
         caches: cpu::caches(roots),
-        memory: memory::gather(roots),
+        memory: memory::gather(roots, firmware),
         disks: disks::gather(roots),
         network: network::gather(roots),
         os: os::gather(roots),
@@ -77,8 +93,15 @@ pub fn gather(roots: &Roots) -> Facts {
         security: security::gather(roots, &status),
         tracers,
         tracers_unread,
+        unread: unread::gather(roots),
         cpu,
     }
+}
+
+/// The CPUs that this process may run on; empty where nothing tells.
+pub fn allowed_cpus(roots: &Roots) -> Vec<u32> {
+    let status = reader::lines(&roots.at("proc/self/status")).unwrap_or_default();
+    parse::field(&status, "Cpus_allowed_list").and_then(parse::list).unwrap_or_default()
 }
 
 /// How disturbed `cpu` of this machine was until now. Some 100 us: outside timed intervals only.

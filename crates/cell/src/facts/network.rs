@@ -35,6 +35,7 @@ fn card(folder: &Path) -> Option<NetworkCard> {
         speed_mbps: speed.filter(|&mbps| mbps < u64::from(u32::MAX)),
         mtu_bytes: reader::number(&folder.join("mtu")),
         count: 1,
+        device: device(folder),
     })
 }
 
@@ -47,4 +48,13 @@ fn sort(folder: &Path) -> String {
         None if folder.join("device").exists() => "physical".to_string(),
         None => "virtual".to_string(),
     }
+}
+
+/// Maker and model as two numbers. A card has no name in sysfs; the numbers can be looked up.
+fn device(folder: &Path) -> Option<String> {
+    let number = |name: &str| {
+        let text = reader::value(&folder.join("device").join(name))?;
+        text.strip_prefix("0x").map(str::to_owned)
+    };
+    Some(format!("{}:{}", number("vendor")?, number("device")?))
 }

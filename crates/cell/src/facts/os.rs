@@ -2,13 +2,17 @@
 
 use oscost_model::facts::Os;
 
-use super::{Roots, cmdline, parse, reader};
+use super::{Roots, cmdline, config, parse, reader};
 
 /// Characters kept of the command line; the kernel itself takes 2048 on most architectures.
 const MAX_CMDLINE_CHARS: usize = 4096;
 
 /// The type of a build-id note (`NT_GNU_BUILD_ID` of elf.h).
 const NT_GNU_BUILD_ID: u32 = 3;
+
+/// The size of a record of utmp(5) on 64-bit Linux, and the type that tells the run level.
+const UTMP_BYTES: usize = 384;
+const RUN_LVL: i16 = 1;
 
 /// Tick rates that are believed: kernels are built with 24 to 1200 (100, 250, 300, 1000 mostly).
 const BELIEVED_HZ: std::ops::RangeInclusive<u64> = 10..=10_000;
@@ -19,14 +23,22 @@ pub(super) fn gather(roots: &Roots) -> Os {
     let release = sysctl("osrelease");
     let hz = roots.tick_ns.and_then(hz_of_tick);
     let lsm = reader::value(&roots.at("sys/kernel/security/lsm"));
+    let lsm = lsm.map(|names| names.split(',').map(str::to_string).collect());
+    let config = config::text(roots, release.as_deref());
+    let config = config.as_deref();
     Os {
         version: sysctl("version"),
         build_id: reader::binary(&roots.at("sys/kernel/notes")).and_then(|notes| build_id(&notes)),
         arch: sysctl("arch").or_else(|| roots.built_for.map(str::to_string)),
         cmdline: raw_cmdline(roots)
             .and_then(|line| parse::shown(&cmdline::without_identity(&line), MAX_CMDLINE_CHARS)),
-        hz: hz.or_else(|| configured_hz(roots, release.as_deref()?)),
-        lsm: lsm.map(|names| names.split(',').map(str::to_string).collect()),
+        hz: hz.or_else(|| config::hz(config?)),
+        lsm: lsm.or_else(|| roots.lsm.clone()),
+        distribution: distribution(roots),
+        options: config.map(config::options),
+        init: init(roots),
+        run_level: run_level(roots),
+        lockdown: reader::chosen(&roots.at("sys/kernel/security/lockdown")),
         release,
     }
 }
@@ -42,15 +54,44 @@ fn hz_of_tick(tick_ns: u64) -> Option<u32> {
     u32::try_from(hz).ok().filter(|_| BELIEVED_HZ.contains(&hz))
 }
 
-/// The distribution's copy of the configuration. /proc/config.gz would need a decompressor.
-fn configured_hz(roots: &Roots, release: &str) -> Option<u32> {
-    // The release becomes part of a path.
-    if release.contains('/') {
-        return None;
+fn distribution(roots: &Roots) -> Option<String> {
+    let places = ["etc/os-release", "usr/lib/os-release"];
+    let text = places.iter().find_map(|place| reader::lines(&roots.at(place)))?;
+    let name = text.lines().find_map(|line| line.strip_prefix("PRETTY_NAME="))?;
+    parse::shown(name.trim().trim_matches(['"', '\'']), 128)
+}
+
+/// The folder is what sd_booted(3) looks for: systemd may be installed and not have started this.
+fn is_systemd(roots: &Roots) -> bool {
+    roots.at("run/systemd/system").is_dir()
+}
+
+fn init(roots: &Roots) -> Option<String> {
+    let name = || reader::value(&roots.at("proc/1/comm"));
+    if is_systemd(roots) { Some("systemd".to_string()) } else { name() }
+}
+
+/// The target that systemd starts by default, which is a link; elsewhere the level in utmp.
+fn run_level(roots: &Roots) -> Option<String> {
+    let places = ["etc/systemd/system", "usr/lib/systemd/system", "lib/systemd/system"];
+    let target = |place: &&str| reader::link_name(&roots.at(place).join("default.target"));
+    if is_systemd(roots)
+        && let Some(target) = places.iter().find_map(target)
+    {
+        return Some(target);
     }
-    let places = [format!("boot/config-{release}"), format!("lib/modules/{release}/config")];
-    let config = places.iter().find_map(|place| reader::lines(&roots.at(place)))?;
-    config.lines().find_map(|line| line.strip_prefix("CONFIG_HZ=")?.trim().parse().ok())
+    reader::binary(&roots.at("run/utmp")).and_then(|utmp| level_in(&utmp))
+}
+
+/// The last record of type `RUN_LVL`: where others keep a process, it keeps the level's letter, and
+/// 256 times the letter of the one before. Of other records nothing is read: they name users.
+fn level_in(utmp: &[u8]) -> Option<String> {
+    let levels = utmp.chunks_exact(UTMP_BYTES).filter_map(|record| {
+        let kind = i16::from_ne_bytes(*record.first_chunk()?);
+        let letter = record.get(4).copied().map(char::from)?;
+        (kind == RUN_LVL && letter.is_ascii_alphanumeric()).then(|| letter.to_string())
+    });
+    levels.last()
 }
 
 /// Walks ELF notes: three words (length of the name, length of the content, type), then both,
@@ -95,6 +136,21 @@ mod tests {
             assert_eq!(build_id(&notes[..len]), None, "{len} bytes");
         }
         assert_eq!(build_id(&[0xff; 64]), None);
+    }
+
+    #[test]
+    fn the_run_level_is_found_among_other_records() {
+        let record = |kind: i16, pid: i32| {
+            let mut record = [b'x'; UTMP_BYTES];
+            record[..2].copy_from_slice(&kind.to_ne_bytes());
+            record[4..8].copy_from_slice(&pid.to_ne_bytes());
+            record
+        };
+        let utmp = [record(2, 0), record(RUN_LVL, 0x4e00 + 0x35), record(7, 0x41)].concat();
+        assert_eq!(level_in(&utmp).as_deref(), Some("5"));
+        assert_eq!(level_in(&record(RUN_LVL, 0x1b)), None, "no letter");
+        assert_eq!(level_in(&utmp[..400]), None, "cut short");
+        assert_eq!(level_in(&[]), None);
     }
 
     #[test]

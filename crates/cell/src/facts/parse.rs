@@ -1,5 +1,7 @@
 //! The few notations that files of /proc and /sys share.
 
+use std::collections::BTreeMap;
+
 /// One more than the largest CPU or node number that is believed: Linux stops at 8192, and a
 /// garbled range must not become a list of four billion.
 const MAX_NUMBER: u32 = 1 << 16;
@@ -10,6 +12,11 @@ pub(super) fn shown(text: &str, max_chars: usize) -> Option<String> {
     let safe = |c: char| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c };
     let shown: String = text.trim().chars().take(max_chars).map(safe).collect();
     (!shown.is_empty()).then_some(shown)
+}
+
+/// A map of these pairs: made in one place, since each way of making one takes its own code.
+pub(super) fn map(pairs: Vec<(String, String)>) -> BTreeMap<String, String> {
+    pairs.into_iter().collect()
 }
 
 /// The value of the first line `key : value`.
@@ -36,6 +43,23 @@ pub(super) fn number(text: &str) -> Option<u32> {
         Some(hex) => u32::from_str_radix(hex, 16).ok(),
         None => text.parse().ok(),
     }
+}
+
+/// A name without what looks like a hardware address: an interface may be named after its own.
+pub(super) fn without_mac(name: &str) -> String {
+    /// Digits of six bytes.
+    const MAC_DIGITS: usize = 12;
+    let is_hex = |c: char| c.is_ascii_hexdigit();
+    let mut kept = String::new();
+    let mut rest = name;
+    while let Some(begin) = rest.find(is_hex) {
+        let (before, digits) = rest.split_at(begin);
+        let end = digits.find(|c| !is_hex(c)).unwrap_or(digits.len());
+        kept.push_str(before);
+        kept.push_str(if end >= MAC_DIGITS { "***" } else { &digits[..end] });
+        rest = &digits[end..];
+    }
+    kept + rest
 }
 
 /// `0` or `1`.
@@ -103,6 +127,15 @@ mod tests {
         assert_eq!(shown(" EPYC\u{1b}[31m\0 ", 256).as_deref(), Some("EPYC\u{fffd}[31m\u{fffd}"));
         assert_eq!(shown(&"é".repeat(300), 256).map(|text| text.chars().count()), Some(256));
         assert_eq!(shown(" \n", 256), None);
+    }
+
+    #[test]
+    fn a_name_keeps_all_but_an_address() {
+        assert_eq!(without_mac("enx525400123456-TxRx-0"), "enx***-TxRx-0");
+        assert_eq!(without_mac("wlx0a1b2c3d4e5f"), "wlx***");
+        assert_eq!(without_mac("virtio1-req.0"), "virtio1-req.0");
+        assert_eq!(without_mac("dead-beef"), "dead-beef");
+        assert_eq!(without_mac(""), "");
     }
 
     #[test]

@@ -38,6 +38,12 @@ pub(super) fn binary(path: &Path) -> Option<Vec<u8>> {
     bytes(path, MAX_BYTES).map(|(bytes, _)| bytes)
 }
 
+/// A binary file that is worth nothing unless it is complete.
+pub(super) fn whole_binary(path: &Path, max_bytes: usize) -> Option<Vec<u8>> {
+    let (bytes, whole) = bytes(path, max_bytes)?;
+    whole.then_some(bytes)
+}
+
 /// The lines at the head of a text; one that the bound cuts is left out, since half a number
 /// looks like a number.
 pub(super) fn lines(path: &Path) -> Option<String> {

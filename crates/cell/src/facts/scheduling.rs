@@ -11,7 +11,8 @@ pub(super) fn gather(roots: &Roots, allowed: Option<&[u32]>) -> Scheduling {
     let clock = roots.at("sys/devices/system/clocksource/clocksource0");
     let available = reader::value(&clock.join("available_clocksource"));
     let no_turbo = || reader::switch(&cpus.join("intel_pstate/no_turbo")).map(|off| !off);
-    let group = cgroup::own(roots);
+    let group = cgroup::own(roots, "cpu");
+    let bound = |controller, files| cgroup::own(roots, controller)?.bound(files);
     Scheduling {
         preempt: preempt(roots),
         smt_active: reader::switch(&cpus.join("smt/active")),
@@ -27,6 +28,8 @@ pub(super) fn gather(roots: &Roots, allowed: Option<&[u32]>) -> Scheduling {
         timer_slack_ns: reader::number(&roots.at("proc/self/timerslack_ns")),
         cgroup_version: group.as_ref().map(|group| group.version),
         cgroup_quota_milli_cpus: group.and_then(|group| group.quota_milli_cpus()),
+        cgroup_memory_bytes: bound("memory", ["memory.limit_in_bytes", "memory.max"]),
+        cgroup_tasks: bound("pids", ["pids.max", "pids.max"]),
     }
 }
 

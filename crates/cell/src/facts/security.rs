@@ -6,6 +6,9 @@ use oscost_model::facts::Security;
 
 use super::{Roots, parse, reader};
 
+/// The bit of personality(2) that setarch -R sets.
+const ADDR_NO_RANDOMIZE: u64 = 0x004_0000;
+
 /// What sysctls and the process's status say.
 pub(super) fn gather(roots: &Roots, status: &str) -> Security {
     let sysctl = roots.at("proc/sys/kernel");
@@ -20,14 +23,24 @@ pub(super) fn gather(roots: &Roots, status: &str) -> Security {
         seccomp_filters: number("Seccomp_filters"),
         speculation_store_bypass: text("Speculation_Store_Bypass"),
         speculation_indirect_branch: text("SpeculationIndirectBranch"),
+        randomization_given_up: hex(reader::value(&roots.at("proc/self/personality")).as_deref())
+            .map(|bits| bits & ADDR_NO_RANDOMIZE != 0),
+        is_root: parse::field(status, "Uid")
+            .and_then(|ids| ids.split_ascii_whitespace().nth(1))
+            .map(|effective| effective == "0"),
+        capability_bound: hex(parse::field(status, "CapBnd")),
     }
+}
+
+/// A number as the kernel writes sets of bits: hexadecimal, without a mark.
+fn hex(text: Option<&str>) -> Option<u64> {
+    u64::from_str_radix(text?, 16).ok()
 }
 
 /// Each processor flaw the kernel knows, and what it does about it.
 pub(super) fn mitigations(roots: &Roots) -> BTreeMap<String, String> {
     let folder = roots.at("sys/devices/system/cpu/vulnerabilities");
     let flaws = reader::names(&folder).into_iter();
-    flaws
-        .filter_map(|flaw| Some((parse::shown(&flaw, 256)?, reader::value(&folder.join(flaw))?)))
-        .collect()
+    let pair = |flaw: String| Some((parse::shown(&flaw, 256)?, reader::value(&folder.join(flaw))?));
+    parse::map(flaws.filter_map(pair).collect())
 }

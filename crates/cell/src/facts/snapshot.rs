@@ -20,7 +20,7 @@ pub(super) fn take(roots: &Roots, cpu: u32) -> Snapshot {
     let interrupts = reader::whole(&roots.at("proc/interrupts"), MAX_INTERRUPTS_BYTES);
     let loadavg = reader::value(&roots.at("proc/loadavg")).unwrap_or_default();
     let mut load = loadavg.split_whitespace();
-    let group = cgroup::own(roots);
+    let group = cgroup::own(roots, "cpu");
     let (throttled_periods, throttled_us) =
         group.map(|group| group.throttled()).unwrap_or_default();
     Snapshot {
@@ -37,12 +37,12 @@ pub(super) fn take(roots: &Roots, cpu: u32) -> Snapshot {
 }
 
 /// JSON has no word for infinity or "not a number".
-fn finite(text: &str) -> Option<f64> {
+pub(super) fn finite(text: &str) -> Option<f64> {
     text.parse().ok().filter(|number: &f64| number.is_finite())
 }
 
 /// Stolen and total ticks of one CPU.
-fn ticks(stat: &str, cpu: u32) -> Option<(u64, u64)> {
+pub(super) fn ticks(stat: &str, cpu: u32) -> Option<(u64, u64)> {
     let name = format!("cpu{cpu}");
     let line = stat.lines().find_map(|line| line.strip_prefix(&name)?.strip_prefix(' '))?;
     let columns = line.split_whitespace().take(STAT_COLUMNS).map(str::parse);
@@ -52,7 +52,7 @@ fn ticks(stat: &str, cpu: u32) -> Option<(u64, u64)> {
 }
 
 /// `some avg10=0.07 avg60=...`, in percent.
-fn some_avg10(pressure: &str) -> Option<f64> {
+pub(super) fn some_avg10(pressure: &str) -> Option<f64> {
     let some = pressure.lines().find_map(|line| line.strip_prefix("some "))?;
     some.split_whitespace().find_map(|word| word.strip_prefix("avg10=")).and_then(finite)
 }

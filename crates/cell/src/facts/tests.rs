@@ -3,6 +3,7 @@
 mod aarch64;
 mod groups;
 mod odd;
+mod watched;
 mod x86;
 
 use std::path::{Path, PathBuf};

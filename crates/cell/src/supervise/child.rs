@@ -51,6 +51,8 @@ impl Child {
         let (limit, seed) = match order {
             Order::Measure { spec, .. } | Order::Count { spec, .. } => bounds(spec),
             Order::Probe { spin_ms, .. } => (Duration::from_millis(spin_ms + 10_000), 0),
+            // It sleeps for as long as the tool wants to probe.
+            Order::Watch { .. } => (Duration::from_secs(60), 0),
             _ => (Duration::from_secs(10), 0),
         };
         let mut command = Command::new(process::own_program());

@@ -12,13 +12,16 @@ use crate::engine::clock::{Tsc, Vdso};
 use crate::engine::usable;
 use crate::facts::{self, Roots};
 use crate::sys::process::{self, libc_version};
-use crate::sys::{clock, counter};
+use crate::sys::{clock, counter, syscall};
 
 pub(super) fn hello(scratch: Option<&Path>) -> Hello {
-    let roots = match clock::tick_ns() {
-        Some(tick_ns) => Roots::machine().with_tick_ns(tick_ns),
-        None => Roots::machine(),
-    };
+    let mut roots = Roots::machine();
+    if let Some(tick_ns) = clock::tick_ns() {
+        roots = roots.with_tick_ns(tick_ns);
+    }
+    if let Ok(ids) = syscall::lsm_list_modules() {
+        roots = roots.with_lsm(ids.into_iter().map(security_module).collect());
+    }
     let facts = facts::gather(&roots);
     Hello {
         protocol: PROTOCOL,
@@ -29,6 +32,29 @@ pub(super) fn hello(scratch: Option<&Path>) -> Hello {
         facts,
         scratch: scratch.map(|folder| folder.to_string_lossy().into_owned()),
     }
+}
+
+/// A security module by its number (`LSM_ID_*` of linux/lsm.h), as the kernel's list spells it.
+fn security_module(id: u64) -> String {
+    const FIRST: u64 = 100;
+    const NAMES: &[&str] = &[
+        "capability",
+        "selinux",
+        "smack",
+        "tomoyo",
+        "apparmor",
+        "yama",
+        "loadpin",
+        "safesetid",
+        "lockdown",
+        "bpf",
+        "landlock",
+        "ima",
+        "evm",
+        "ipe",
+    ];
+    let at = id.checked_sub(FIRST).and_then(|at| usize::try_from(at).ok());
+    at.and_then(|at| NAMES.get(at)).map_or_else(|| format!("module {id}"), |&name| name.to_owned())
 }
 
 /// The catalog as it travels; its hash stands for it.

@@ -10,7 +10,7 @@ use oscost_model::facts::Snapshot;
 use oscost_model::protocol::{CpuProbe, Event, Order};
 use oscost_model::seed::Seed;
 
-use super::{needs, tracer};
+use super::{needs, tracer, watch};
 use crate::bench::{AtOp, Site, Work};
 use crate::catalog;
 use crate::engine::clock::{Clock, Syscall, Tsc, Vdso};
@@ -42,6 +42,7 @@ pub fn run() -> Result<(), Errno> {
         Order::Probe { cpus, spin_ms, clock, .. } => {
             Event::Probed { id, cpus: probe_all(&cpus, spin_ms, clock) }
         }
+        Order::Watch { except, .. } => watch::watch(id, &except, &mut wire),
         Order::Calibrate { cpu, clock, .. } => calibrated(id, cpu, clock),
         Order::Go { .. } | Order::Stop { .. } => failed(id, "an order came before its job"),
     };

@@ -25,6 +25,7 @@ mod needs;
 mod tally;
 mod tracer;
 mod undo;
+mod watch;
 
 pub use hello::catalog_json;
 pub use job::run as run_job;

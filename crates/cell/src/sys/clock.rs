@@ -7,11 +7,11 @@ use super::Errno;
 pub struct ClockId(pub(super) libc::clockid_t);
 
 impl ClockId {
-    /// CLOCK_MONOTONIC: what sleeps are counted on.
-    pub const MONOTONIC: ClockId = ClockId(libc::CLOCK_MONOTONIC);
-
     /// CLOCK_MONOTONIC_RAW: counts at the hardware's rate; no time daemon slews it.
     pub const MONOTONIC_RAW: ClockId = ClockId(libc::CLOCK_MONOTONIC_RAW);
+
+    /// CLOCK_MONOTONIC: never steps, but is slewed by up to 500 parts per million.
+    pub const MONOTONIC: ClockId = ClockId(libc::CLOCK_MONOTONIC);
 
     /// The clock that an axis names: the kernel's name in lower case, dashes for underscores.
     pub fn named(name: &str) -> Option<ClockId> {

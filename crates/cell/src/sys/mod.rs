@@ -8,6 +8,7 @@
 
 pub mod affinity;
 mod arch;
+pub mod audit;
 pub mod call;
 pub mod call_names;
 pub mod chain;
@@ -20,6 +21,7 @@ pub mod io_uring;
 pub mod library;
 pub mod limits;
 pub mod memory;
+pub mod ntp;
 pub mod opaque;
 pub mod poll;
 pub mod procedure;

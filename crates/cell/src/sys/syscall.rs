@@ -62,6 +62,19 @@ pub fn clock_gettime(clock: ClockId) -> Result<u64, Errno> {
     Ok(super::clock::nanoseconds(&time))
 }
 
+/// The security modules in the order they are asked, by their numbers (`LSM_ID_*` of linux/lsm.h);
+/// lsm_list_modules(2) came with Linux 6.8.
+pub fn lsm_list_modules() -> Result<Vec<u64>, Errno> {
+    const NUMBER: i64 = 461;
+    let mut ids = [0u64; 64];
+    let mut bytes = size_of_val(&ids) as u32;
+    // SAFETY: the kernel writes at most as many bytes as it is told there are.
+    let count = kernel(unsafe {
+        arch::syscall(NUMBER, [ids.as_mut_ptr() as u64, &raw mut bytes as u64, 0, 0, 0, 0])
+    })?;
+    Ok(ids.into_iter().take(count as usize).collect())
+}
+
 /// A call that no kernel knows, with a number as its only argument: a mark that a tracer sees.
 pub fn mark(value: u64) {
     // SAFETY: prctl with an unknown option does nothing and says EINVAL.

@@ -11,6 +11,7 @@ use oscost_model::cell::{BatchPlan, CellSpec, Mode, Sample, Task};
 use oscost_model::clock::ClockKind;
 use oscost_model::hash;
 use oscost_model::protocol::{Event, Order, PROTOCOL};
+use oscost_model::watch::{ProcessSeen, Watch};
 
 use crate::common::{
     ENDLESS, Session, cell, cpu_ticks, endless, measuring, plan, spec, until, usual_cases, why,
@@ -357,6 +358,66 @@ fn a_probe_sees_the_cpus_that_may_be_used_and_leaves_out_the_others() {
     let Event::Probed { id: 1, cpus } = event else { panic!("{event:?}") };
     assert_eq!(cpus.iter().map(|seen| seen.cpu).collect::<Vec<_>>(), [allowed[0]]);
     assert!(cpus[0].spin_ns > 0 && cpus[0].lost_ns <= cpus[0].spin_ns, "{cpus:?}");
+}
+
+/// What a watch brought.
+fn watched(event: Event) -> Watch {
+    match event {
+        Event::Watched { watch, .. } => *watch,
+        other => panic!("it should say what it saw: {other:?}"),
+    }
+}
+
+#[test]
+fn a_watch_sleeps_until_it_is_stopped_and_leaves_out_what_is_ours() {
+    let mut session = Session::start();
+    let tool = std::process::id();
+    session.send(&Order::Watch { id: 1, except: vec![tool] });
+    let pid = session.ready(1);
+    // A probe of ours goes on beside it, and ends before it does.
+    let allowed = session.hello.facts.cpu.allowed_cpus.clone().unwrap();
+    let cpus = allowed.clone();
+    session.send(&Order::Probe { id: 2, cpus, spin_ms: 200, clock: ClockKind::Syscall });
+    assert_eq!(session.event().id(), Some(2));
+    session.is_silent_for(Duration::from_millis(20));
+    assert!(session.cells().contains(&pid), "the watch has ended by itself");
+    session.send(&Order::Stop { id: 1 });
+    let watch = watched(session.event());
+    let seen: Vec<u32> = watch.cpus.iter().map(|cpu| cpu.cpu).collect();
+    assert_eq!(seen, allowed);
+    assert!(watch.wall_ns >= 200_000_000, "{} ns", watch.wall_ns);
+    let ours = [tool, session.pid(), pid];
+    for process in &watch.processes {
+        assert!(process.pids.iter().all(|pid| !ours.contains(pid)), "{process:?}");
+        assert!(!process.name.contains(char::is_control), "{process:?}");
+    }
+    session.still_answers(3);
+}
+
+#[test]
+fn a_watch_names_who_takes_the_cpu() {
+    let mut session = Session::start();
+    session.send(&Order::Watch { id: 1, except: vec![] });
+    session.ready(1);
+    // A process of this test's, which is not of the session's.
+    let mut hog = Command::new("/bin/sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
+    until("it has taken some CPU time", || cpu_ticks(hog.id()) >= 20);
+    session.send(&Order::Stop { id: 1 });
+    let watch = watched(session.event());
+    hog.kill().unwrap();
+    hog.wait().unwrap();
+    let of_hog = |process: &&ProcessSeen| process.name == "sh" && process.cpu_ns >= 200_000_000;
+    assert!(watch.processes.iter().any(|process| of_hog(&process)), "{:?}", watch.processes);
+}
+
+#[test]
+fn a_watch_that_is_told_anything_else_ends() {
+    let mut session = Session::start();
+    session.send(&Order::Watch { id: 1, except: vec![] });
+    session.ready(1);
+    session.go(1, 1);
+    assert_eq!(why(session.event()), "a watch waits for `stop` and nothing else");
+    session.still_answers(2);
 }
 
 #[test]

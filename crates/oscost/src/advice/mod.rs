@@ -1,52 +1,52 @@
 //! Judges facts: what makes figures noisy here, and what they cannot be compared with.
 //!
-//! What this room is for: sentences about a machine, from its facts alone. What it may not know:
-//! anything that was measured.
+//! What this room is for: sentences about a machine, from its facts and from a look at who else uses
+//! it. What it may not know: anything that was measured.
+
+pub mod doctor;
 
 use oscost_model::facts::{Bound, Facts};
 
+/// A sentence in two halves: what it is, and what it does to figures.
+type Sentence = (&'static str, &'static str);
+
+const ONE_CPU: Sentence = (
+    "only one CPU may be used",
+    "the tool and its cells take turns on it, and cases with a peer on another CPU cannot be \
+     measured",
+);
+const SMT: Sentence =
+    ("SMT is active", "work on the sibling of the measuring CPU slows it by 20 to 40 %");
+const GOVERNOR: Sentence =
+    ("the frequency governor is not `performance`", "the core's rate follows the load");
+const QUOTA: Sentence = (
+    "the control group's CPU quota is below one CPU",
+    "cells are stopped for 10 to 100 ms at a time",
+);
+const VIRTUAL: Sentence =
+    ("this is a virtual machine", "time that the hypervisor takes may not show in any counter");
+const CLOCKSOURCE: Sentence = (
+    "the kernel's clocksource cannot be read from user space",
+    "every clock read enters the kernel",
+);
+const SECCOMP: Sentence =
+    ("seccomp filters apply to this process", "every system call pays for them");
+
 /// What a reader of the figures should know of the machine, a sentence each.
 pub fn about(facts: &Facts) -> Vec<String> {
-    let mut advice = Vec::new();
-    let mut say = |when: bool, text: &str| {
-        if when {
-            advice.push(text.to_owned());
-        }
-    };
     let scheduling = &facts.scheduling;
-    say(
-        facts.cpu.allowed_cpus.as_ref().is_some_and(|cpus| cpus.len() == 1),
-        "only one CPU may be used: the tool and its cells take turns on it, and cases with a peer on \
-         another CPU cannot be measured",
-    );
-    say(
-        scheduling.smt_active == Some(true),
-        "SMT is active: work on the sibling of the measuring CPU slows it by 20 to 40 %",
-    );
-    say(
-        scheduling.governor.as_deref().is_some_and(|governor| governor != "performance"),
-        "the frequency governor is not `performance`: the core's rate follows the load",
-    );
-    say(
-        matches!(scheduling.cgroup_quota_milli_cpus, Some(Bound::At(quota)) if quota < 1_000),
-        "the control group's CPU quota is below one CPU: cells are stopped for 10 to 100 ms at a time",
-    );
-    say(
-        facts.virtualization.as_deref().is_some_and(|kind| kind != "none"),
-        "this is a virtual machine: time that the hypervisor takes may not show in any counter",
-    );
-    say(
-        scheduling
-            .clocksource
-            .as_deref()
-            .is_some_and(|source| source == "hpet" || source == "acpi_pm"),
-        "the kernel's clocksource cannot be read from user space: every clock read enters the kernel",
-    );
-    say(
-        facts.security.seccomp_filters.is_some_and(|filters| filters > 0),
-        "seccomp filters apply to this process: every system call pays for them",
-    );
-    advice
+    let quota = scheduling.cgroup_quota_milli_cpus;
+    let judged = [
+        (facts.cpu.allowed_cpus.as_ref().is_some_and(|cpus| cpus.len() == 1), ONE_CPU),
+        (scheduling.smt_active == Some(true), SMT),
+        (scheduling.governor.as_deref().is_some_and(|it| it != "performance"), GOVERNOR),
+        (matches!(quota, Some(Bound::At(quota)) if quota < 1_000), QUOTA),
+        (facts.is_guest(), VIRTUAL),
+        (matches!(scheduling.clocksource.as_deref(), Some("hpet" | "acpi_pm")), CLOCKSOURCE),
+        (facts.security.seccomp_filters.is_some_and(|filters| filters > 0), SECCOMP),
+    ];
+    let said = judged.into_iter().filter(|(holds, _)| *holds);
+    said.map(|(_, (what, does))| format!("{what}: {does}")).collect()
 }
 
 #[cfg(test)]

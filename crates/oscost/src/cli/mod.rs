@@ -5,10 +5,13 @@
 //! 130: Ctrl-C, and what was measured until then is kept and shown.
 
 mod completions;
+mod doctor;
 mod explain;
 mod list;
+mod machine;
 mod man;
 mod output;
+mod place;
 mod run;
 mod runs;
 mod schema;
@@ -33,7 +36,9 @@ Examples:
   oscost run                       the bill: every usual case
   oscost run syscall/getppid       one benchmark at its usual points
   oscost explain syscall/getppid   what is timed, what is not, and why
-  oscost runs show last            the table of the last run once more";
+  oscost runs show last            the table of the last run once more
+  oscost doctor                    what makes figures noisy here, what mends it
+  oscost machine                   what this machine is made of";
 
 #[derive(Debug, Subcommand)]
 enum Verb {
@@ -45,6 +50,10 @@ enum Verb {
     Explain(explain::Arguments),
     /// List, show, delete, export and import the runs that were kept.
     Runs(runs::Arguments),
+    /// Describe the machine: processor, memory, disks, kernel, settings.
+    Machine(machine::Arguments),
+    /// Say what makes figures noisy here, and what mends it.
+    Doctor(doctor::Arguments),
     /// Print the JSON Schema of a run's record.
     Schema,
     /// Print a completion script for a shell.
@@ -73,6 +82,8 @@ pub fn main() -> ExitCode {
         Verb::List(arguments) => list::list(&arguments, &mut output),
         Verb::Explain(arguments) => explain::explain(&arguments, &mut output),
         Verb::Runs(arguments) => runs::runs(arguments, &mut output),
+        Verb::Machine(arguments) => machine::machine(&arguments, &mut output),
+        Verb::Doctor(arguments) => doctor::doctor(&arguments, &mut output),
         Verb::Schema => schema::schema(&mut output),
         Verb::Completions(arguments) => completions::completions(&arguments, &mut output),
         Verb::Man(arguments) => man::man(&arguments, &mut output),

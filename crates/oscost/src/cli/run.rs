@@ -16,7 +16,7 @@ use crate::estimate::Assembler;
 use crate::reach::{CellProgram, FakeSession, Interrupt, LocalSession, ReachError, Session};
 use crate::report;
 use crate::report::progress::Progress;
-use crate::run::{Finish, Held, MachineLock, Profile, Request, wait_for};
+use crate::run::{Finish, Held, Holder, MachineLock, Profile, Request, RunError, wait_for};
 use crate::store::Store;
 use crate::{advice, plan, run};
 
@@ -145,12 +145,25 @@ pub(super) fn run(arguments: Arguments, output: &mut Output) -> anyhow::Result<D
     }
 }
 
-fn is_interrupt(error: &anyhow::Error) -> bool {
-    matches!(error.downcast_ref::<ReachError>(), Some(ReachError::Interrupted))
+/// Whether the user wanted to stop: the session tells, or the run that it was part of.
+pub(super) fn is_interrupt(error: &anyhow::Error) -> bool {
+    let reach = error.downcast_ref::<ReachError>();
+    let run = error.downcast_ref::<RunError>();
+    matches!(reach, Some(ReachError::Interrupted))
+        || matches!(run, Some(RunError::Reach(ReachError::Interrupted)))
+}
+
+/// Who holds the machine, in words.
+pub(super) fn who(holder: &Holder) -> String {
+    let command = holder.command.as_deref().unwrap_or("a command that is not shown to us");
+    format!("process {} ({command})", holder.pid)
 }
 
 /// One run per machine at a time: waits, and says for whom.
-fn take_machine(interrupt: &Interrupt, no_wait: bool) -> anyhow::Result<Option<MachineLock>> {
+pub(super) fn take_machine(
+    interrupt: &Interrupt,
+    no_wait: bool,
+) -> anyhow::Result<Option<MachineLock>> {
     loop {
         match MachineLock::take() {
             Ok(lock) => return Ok(Some(lock)),
@@ -159,9 +172,7 @@ fn take_machine(interrupt: &Interrupt, no_wait: bool) -> anyhow::Result<Option<M
                 return Ok(None);
             }
             Err(Held::By(holder, stream)) => {
-                let command =
-                    holder.command.as_deref().unwrap_or("a command that is not shown to us");
-                let who = format!("process {} ({command})", holder.pid);
+                let who = who(&holder);
                 if no_wait {
                     anyhow::bail!("cannot measure: {who} is measuring on this machine");
                 }

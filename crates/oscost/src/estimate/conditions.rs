@@ -6,6 +6,7 @@ use oscost_model::cell::Disturbance;
 use oscost_model::clock::{Calibration, ClockSync};
 use oscost_model::journal::{CellOutcome, Phase};
 use oscost_model::protocol::CpuProbe;
+use oscost_model::quiet::Class;
 use oscost_model::record::{Anchors, Conditions};
 
 use super::row::RowState;
@@ -13,10 +14,6 @@ use crate::stats::order;
 
 /// Anchors further apart than this before and after: something was attached, or the machine changed.
 const MOVED_PCT: f64 = 3.0;
-/// Less lost time than this is clean, and ...
-const NOISY_FROM_PCT: f64 = 1.0;
-/// ... more than this is hostile.
-const HOSTILE_FROM_PCT: f64 = 10.0;
 /// A clock whose rate changes by more than this within a run was moved to another machine, or lies.
 const RATE_MOVED_PPM: f64 = 10.0;
 /// A tick of `/proc/stat`, in nanoseconds.
@@ -83,12 +80,7 @@ pub(super) fn conditions(
 
 /// `clean`, `noisy` or `hostile`, by the share of the time that cells did not get.
 fn class(lost_pct: Option<f64>, steal_pct: Option<f64>) -> Option<&'static str> {
-    let lost = lost_pct? + steal_pct.unwrap_or(0.0);
-    Some(match lost {
-        _ if lost < NOISY_FROM_PCT => "clean",
-        _ if lost <= HOSTILE_FROM_PCT => "noisy",
-        _ => "hostile",
-    })
+    Some(Class::of_lost_pct(lost_pct? + steal_pct.unwrap_or(0.0)).text())
 }
 
 /// The anchors' raw medians in the first and in the last third of the run: their own cells before
@@ -154,7 +146,7 @@ pub(super) fn rate(
 
 /// Whether a class is the worst one.
 pub(super) fn is_hostile(conditions: &Conditions) -> bool {
-    conditions.class.as_deref() == Some("hostile")
+    conditions.class.as_deref() == Some(Class::Hostile.text())
 }
 
 #[cfg(test)]

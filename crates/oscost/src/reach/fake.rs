@@ -2,16 +2,20 @@
 //!
 //! Its figures are made up, and a record of it says so: the place is `fake:FILE`.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 use oscost_model::calls::{CallCount, Times};
 use oscost_model::case::Case;
 use oscost_model::cell::{BatchPlan, CellSpec, Disturbance, Mode, Sample, Subject, Task, Usage};
 use oscost_model::clock::{Calibration, ClockKind, ClockSync, ClockVerdict};
+use oscost_model::facts::Facts;
 use oscost_model::protocol::{CellBuild, CpuProbe, Event, Hello, Order, PROTOCOL};
 use oscost_model::seed::Seed;
-use serde::Deserialize;
+use oscost_model::watch::Watch;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::{CellProgram, ReachError, Session};
 
@@ -43,6 +47,16 @@ pub struct Scenario {
     pub interrupted_after_cells: Option<u32>,
     /// Time ready but not running, in per cent of each cell's time.
     pub lost_pct: f64,
+    /// What is known of the machine: laid over a machine of which nothing is known but its CPUs.
+    pub facts: Value,
+    /// Which clocks can be used; without any, the processor's counter.
+    pub clocks: Vec<ClockVerdict>,
+    /// What a probe sees on each CPU; one that is not named is in perfect peace.
+    pub probe: Vec<CpuProbe>,
+    /// What a watch sees: laid over one in which nobody does anything.
+    pub watch: Value,
+    /// Why no calls can be counted at all.
+    pub no_counting: Option<String>,
 }
 
 /// A session with nobody.
@@ -50,6 +64,8 @@ pub struct FakeSession {
     scenario: Scenario,
     program: CellProgram,
     hello: Hello,
+    watch: Watch,
+    watches: BTreeSet<u64>,
     specs: BTreeMap<u64, CellSpec>,
     events: VecDeque<Event>,
     cells: u32,
@@ -62,13 +78,17 @@ impl FakeSession {
         let bad = |why: String| ReachError::BadScenario { file: file.to_owned(), why };
         let text = std::fs::read_to_string(file).map_err(|error| bad(error.to_string()))?;
         let scenario = serde_json::from_str(&text).map_err(|error| bad(error.to_string()))?;
-        Ok(Self::new(scenario, program))
+        Self::new(scenario, program).map_err(|error| bad(error.to_string()))
     }
 
     /// A place that answers as `scenario` says.
-    pub fn new(scenario: Scenario, program: &CellProgram) -> Self {
-        let mut facts = oscost_model::facts::Facts::default();
+    pub fn new(scenario: Scenario, program: &CellProgram) -> Result<Self, serde_json::Error> {
+        let mut facts = Facts::default();
         facts.cpu.allowed_cpus = Some(vec![0, 1]);
+        let facts = laid_over(&facts, &scenario.facts)?;
+        let watch = laid_over(&Watch::default(), &scenario.watch)?;
+        let tsc = ClockVerdict { kind: ClockKind::Tsc, unusable_because: None };
+        let clocks = if scenario.clocks.is_empty() { vec![tsc] } else { scenario.clocks.clone() };
         let hello = Hello {
             protocol: PROTOCOL,
             catalog_hash: program.catalog_hash.clone(),
@@ -78,19 +98,21 @@ impl FakeSession {
                 libc: "fake".to_owned(),
                 version: env!("CARGO_PKG_VERSION").to_owned(),
             },
-            clocks: vec![ClockVerdict { kind: ClockKind::Tsc, unusable_because: None }],
+            clocks,
             facts,
             scratch: None,
         };
-        Self {
+        Ok(Self {
             scenario,
             program: program.clone(),
             hello,
+            watch,
+            watches: BTreeSet::new(),
             specs: BTreeMap::new(),
             events: VecDeque::new(),
             cells: 0,
             now_ns: 1_000_000_000,
-        }
+        })
     }
 
     fn begin(&mut self, id: u64, spec: &CellSpec) -> Event {
@@ -104,6 +126,9 @@ impl FakeSession {
         }
         if self.scenario.timed_out.contains(&name) {
             return Event::TimedOut { id, after_ms: spec.timeout_ms };
+        }
+        if let (Task::Count { .. }, Some(why)) = (&spec.task, &self.scenario.no_counting) {
+            return Event::Failed { id, at_op: None, why: why.clone() };
         }
         if let Task::Count { ops, .. } = spec.task {
             if self.scenario.uncounted.contains(&name) {
@@ -199,19 +224,29 @@ impl Session for FakeSession {
                 .get(id)
                 .is_some_and(|spec| matches!(spec.task, Task::Pilot { .. }))
                 .then_some(Event::Piloted { id: *id, plan: PLAN }),
+            Order::Stop { id } if self.watches.remove(id) => {
+                Some(Event::Watched { id: *id, watch: Box::new(self.watch.clone()) })
+            }
             Order::Stop { id } => self.end(*id),
             Order::Probe { id, cpus, spin_ms, .. } => {
-                let probe = |&cpu: &u32| CpuProbe {
-                    cpu,
-                    spin_ns: spin_ms * 1_000_000,
-                    gaps_over_1us: 0,
-                    gaps_over_5us: 0,
-                    lost_ns: 0,
-                    longest_ns: 0,
-                    run_delay_ns: Some(0),
-                    core_cycles_per_ns: None,
+                let told = |cpu| self.scenario.probe.iter().find(|it| it.cpu == cpu).cloned();
+                let probe = |&cpu: &u32| {
+                    told(cpu).unwrap_or(CpuProbe {
+                        cpu,
+                        spin_ns: spin_ms * 1_000_000,
+                        gaps_over_1us: 0,
+                        gaps_over_5us: 0,
+                        lost_ns: 0,
+                        longest_ns: 0,
+                        run_delay_ns: Some(0),
+                        core_cycles_per_ns: None,
+                    })
                 };
                 Some(Event::Probed { id: *id, cpus: cpus.iter().map(probe).collect() })
+            }
+            Order::Watch { id, .. } => {
+                self.watches.insert(*id);
+                Some(Event::Ready { id: *id, pid: 1, addr: None })
             }
             Order::Calibrate { id, clock, .. } => {
                 let sync = ClockSync { ticks: self.now_ns, raw_ns: self.now_ns, width_ticks: 0 };
@@ -235,6 +270,27 @@ impl Session for FakeSession {
         }
         self.events.pop_front().ok_or(ReachError::Silent(patience))
     }
+}
+
+/// A value of ours with the keys of `over` in it, to any depth; what `over` does not name stays.
+fn laid_over<T: Serialize + DeserializeOwned>(
+    base: &T,
+    over: &Value,
+) -> Result<T, serde_json::Error> {
+    fn lay(base: &mut Value, over: &Value) {
+        match (base, over) {
+            (_, Value::Null) => {}
+            (Value::Object(base), Value::Object(over)) => {
+                for (key, value) in over {
+                    lay(base.entry(key.clone()).or_insert(Value::Null), value);
+                }
+            }
+            (base, over) => *base = over.clone(),
+        }
+    }
+    let mut value = serde_json::to_value(base)?;
+    lay(&mut value, over);
+    serde_json::from_value(value)
 }
 
 /// Every case is timed alike here.

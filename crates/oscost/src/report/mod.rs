@@ -5,11 +5,13 @@
 //! control characters.
 
 pub mod catalog;
+pub mod doctor;
 pub mod figures;
 pub mod flags;
 mod groups;
 pub mod here;
 pub mod json;
+pub mod machine;
 pub mod progress;
 pub mod runs;
 pub mod survey;

@@ -15,6 +15,14 @@ pub struct Progress {
 }
 
 impl Progress {
+    /// A line that says what takes a while, and nothing else.
+    pub fn saying(what: &str) -> Self {
+        let progress = Self::new();
+        progress.line.set_message(what.to_owned());
+        progress.line.tick();
+        progress
+    }
+
     /// A line with nothing on it yet.
     pub fn new() -> Self {
         let line = ProgressBar::new_spinner();

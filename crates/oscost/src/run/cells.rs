@@ -7,6 +7,7 @@ use oscost_model::cell::{BatchPlan, CellSpec, Disturbance, Sample, Task};
 use oscost_model::clock::{Calibration, ClockKind, ClockSync};
 use oscost_model::protocol::{CpuProbe, Event, Order};
 use oscost_model::record::RowOutcome;
+use oscost_model::watch::Watch;
 
 use crate::reach::{ReachError, Session};
 
@@ -26,6 +27,9 @@ pub(super) struct Ended {
 
 /// What a job brings: an answer, or why there is none. A broken session is another matter.
 type Answer<T> = Result<Result<T, Ended>, ReachError>;
+
+/// What a probe saw, and what went on beside it, or why that is not known.
+pub(super) type Watched = (Vec<CpuProbe>, Result<Watch, String>);
 
 /// The jobs of a session.
 pub(super) struct Cells<'a> {
@@ -121,6 +125,29 @@ impl<'a> Cells<'a> {
         })
     }
 
+    /// Spins on these CPUs between two looks at who else uses the machine. `except` are processes
+    /// of the tool's own there. The watch goes to sleep before the spin begins and wakes after it
+    /// has ended, so that neither sees the other.
+    pub(super) fn watched_probe(
+        &mut self,
+        cpus: &[u32],
+        clock: ClockKind,
+        spin: Duration,
+        except: &[u32],
+    ) -> Answer<Watched> {
+        let id = self.id();
+        self.session.send(&Order::Watch { id, except: except.to_vec() })?;
+        match self.next(id, BEYOND)? {
+            Event::Ready { .. } => {}
+            // It says what it saw at once, or why it cannot look: the probe is worth having alone.
+            other => return Ok(self.probe(cpus, clock, spin)?.map(|probe| (probe, seen(other)))),
+        }
+        let probe = self.probe(cpus, clock, spin)?;
+        self.session.send(&Order::Stop { id })?;
+        let watch = seen(self.next(id, BEYOND)?);
+        Ok(probe.map(|probe| (probe, watch)))
+    }
+
     /// Learns a clock.
     pub(super) fn calibrate(
         &mut self,
@@ -133,6 +160,14 @@ impl<'a> Cells<'a> {
             Event::Calibrated { calibration, sync, .. } => Ok((calibration, sync)),
             other => Err(ended(other)),
         })
+    }
+}
+
+/// What a watch brings.
+fn seen(event: Event) -> Result<Watch, String> {
+    match event {
+        Event::Watched { watch, .. } => Ok(*watch),
+        other => Err(ended(other).reason),
     }
 }
 

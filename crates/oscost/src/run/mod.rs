@@ -7,11 +7,13 @@
 mod cells;
 mod counted;
 mod lock;
+mod look;
 mod pace;
 mod survey;
 
 pub use counted::{Counted, count_calls};
 pub use lock::{Held, Holder, MachineLock, wait_for};
+pub use look::{Look, look, rates};
 pub use pace::Profile;
 
 use std::time::{Duration, Instant};

@@ -5,7 +5,7 @@ use std::time::Duration;
 use oscost_model::cell::{CellSpec, Subject, Task};
 use oscost_model::clock::{Calibration, ClockKind};
 use oscost_model::journal::Entry;
-use oscost_model::protocol::CpuProbe;
+use oscost_model::protocol::{CpuProbe, Hello};
 
 use super::{Request, Run, RunError};
 
@@ -22,15 +22,7 @@ const CELL_GRACE_MS: u64 = 5_000;
 impl Run<'_> {
     /// Probes the CPUs, chooses the quietest, and calibrates the best clock that can be used there.
     pub(super) fn survey(&mut self, request: &Request, machine: &str) -> Result<(), RunError> {
-        let ladder: Vec<ClockKind> = self
-            .cells
-            .session()
-            .hello()
-            .clocks
-            .iter()
-            .filter(|verdict| verdict.unusable_because.is_none())
-            .map(|verdict| verdict.kind)
-            .collect();
+        let ladder = ladder(self.cells.session().hello());
         let mut passed_over: Vec<String> = self
             .cells
             .session()
@@ -122,10 +114,16 @@ impl Run<'_> {
     }
 }
 
+/// The clocks that may be used, best first.
+pub(super) fn ladder(hello: &Hello) -> Vec<ClockKind> {
+    let usable = hello.clocks.iter().filter(|verdict| verdict.unusable_because.is_none());
+    usable.map(|verdict| verdict.kind).collect()
+}
+
 /// The CPU to measure on: the last one, since the first serves most interrupts, unless another is
 /// clearly quieter. Two CPUs of one machine may differ by 3 % (other neighbours of the host, other
 /// interrupts): runs that took now one, now the other would differ by that for no reason.
-fn quietest(probe: &[CpuProbe]) -> Option<&CpuProbe> {
+pub(super) fn quietest(probe: &[CpuProbe]) -> Option<&CpuProbe> {
     const CLEARLY_PCT: f64 = 2.0;
     let last = probe.last()?;
     let best = probe.iter().min_by(|one, other| one.lost_pct().total_cmp(&other.lost_pct()))?;

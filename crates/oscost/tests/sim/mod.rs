@@ -168,6 +168,7 @@ impl Session for SimSession {
             Order::Probe { id, spin_ms, .. } => {
                 Some(Event::Probed { id: *id, cpus: vec![self.probe(*spin_ms)] })
             }
+            Order::Watch { id, .. } => Some(Event::Watched { id: *id, watch: Box::default() }),
             Order::Calibrate { id, .. } => {
                 let (calibration, sync) = self.calibrate();
                 Some(Event::Calibrated { id: *id, calibration, sync })

@@ -76,6 +76,36 @@ fn a_version_without_a_mount_has_a_name_and_no_quota() {
 }
 
 #[test]
+fn memory_and_tasks_are_bounded_by_the_tightest_group() {
+    let tree = Tree::new().file("proc/self/cgroup", "0::/pod/cell\n");
+    let tree = group(tree, "sys/fs/cgroup", &[]);
+    let pod = [("memory.max", "1073741824\n"), ("pids.max", "max\n")];
+    let tree = group(tree, "sys/fs/cgroup/pod", &pod);
+    let cell = [("memory.max", "max\n"), ("pids.max", "100\n")];
+    let tree = group(tree, "sys/fs/cgroup/pod/cell", &cell);
+    let scheduling = gather(&tree.roots()).scheduling;
+    assert_eq!(scheduling.cgroup_memory_bytes, Some(Bound::At(1 << 30)));
+    assert_eq!(scheduling.cgroup_tasks, Some(Bound::At(100)));
+}
+
+#[test]
+fn each_controller_of_version_1_has_a_hierarchy_of_its_own() {
+    let tree = Tree::new().file("proc/self/cgroup", "4:memory:/a\n2:cpu:/\n0::/\n");
+    let tree = group(tree, "sys/fs/cgroup/cpu", &[("cpu.cfs_quota_us", "-1\n")]);
+    let top = [("memory.limit_in_bytes", "9223372036854771712\n")];
+    let tree = group(tree, "sys/fs/cgroup/memory", &top);
+    let own = [("memory.limit_in_bytes", "4096\n")];
+    let tree = group(tree, "sys/fs/cgroup/memory/a", &own);
+    let scheduling = gather(&tree.roots()).scheduling;
+    assert_eq!(scheduling.cgroup_memory_bytes, Some(Bound::At(4096)));
+    let tree = tree.file("sys/fs/cgroup/memory/a/memory.limit_in_bytes", "many\n");
+    assert_eq!(gather(&tree.roots()).scheduling.cgroup_memory_bytes, None);
+    let tree = tree.file("sys/fs/cgroup/memory/a/memory.limit_in_bytes", "9223372036854771712\n");
+    let bound = gather(&tree.roots()).scheduling.cgroup_memory_bytes;
+    assert_eq!(bound, Some(Bound::UNLIMITED));
+}
+
+#[test]
 fn a_snapshot_reads_ticks_pressure_and_load() {
     let tree = Tree::new().files(&[
         ("proc/stat", "cpu  1 1 1 1 1 1 1 1 0 0\ncpu0 750 0 626 64171 14 0 7 12 0 0\n"),

@@ -3,21 +3,27 @@
 use oscost_model::facts::{Facts, Snapshot};
 
 use super::Tree;
-use crate::facts::{Roots, disturbances_in, gather};
+use crate::facts::{Roots, disturbances_in, gather, watch};
 
 /// Every file that this room reads.
 const FILES: &[&str] = &[
     "proc/cpuinfo",
+    "etc/os-release",
+    "proc/1/comm",
+    "proc/1/stat",
     "proc/cmdline",
+    "proc/config.gz",
     "proc/interrupts",
     "proc/loadavg",
     "proc/meminfo",
     "proc/pressure/cpu",
+    "proc/pressure/io",
     "proc/stat",
     "proc/device-tree/hypervisor/compatible",
     "proc/self/auxv",
     "proc/self/cgroup",
     "proc/self/limits",
+    "proc/self/personality",
     "proc/self/status",
     "proc/self/timerslack_ns",
     "proc/sys/kernel/arch",
@@ -27,11 +33,16 @@ const FILES: &[&str] = &[
     "proc/sys/kernel/randomize_va_space",
     "proc/sys/kernel/stack_tracer_enabled",
     "sys/block/sda/size",
+    "run/utmp",
     "sys/block/sda/device/model",
+    "sys/block/sda/device/vpd_pgb1",
+    "sys/block/sda/queue/write_cache",
+    "sys/bus/virtio/devices/virtio0/device",
     "sys/block/sda/queue/scheduler",
     "sys/class/dmi/id/product_name",
     "sys/class/net/eth0/type",
     "sys/class/net/eth0/uevent",
+    "sys/class/net/eth0/device/vendor",
     "sys/devices/system/clocksource/clocksource0/available_clocksource",
     "sys/devices/system/cpu/online",
     "sys/devices/system/cpu/cpu0/cache/index0/size",
@@ -39,10 +50,13 @@ const FILES: &[&str] = &[
     "sys/fs/cgroup/cgroup.procs",
     "sys/fs/cgroup/cpu.max",
     "sys/fs/cgroup/cpu.stat",
+    "sys/fs/cgroup/memory.max",
+    "sys/firmware/dmi/tables/DMI",
     "sys/hypervisor/type",
     "sys/kernel/debug/sched/preempt",
     "sys/kernel/mm/transparent_hugepage/enabled",
     "sys/kernel/notes",
+    "sys/kernel/security/lockdown",
     "sys/kernel/security/lsm",
     "sys/kernel/tracing/current_tracer",
     "sys/kernel/tracing/events/enable",
@@ -57,8 +71,12 @@ fn garbage(seed: usize) -> Vec<u8> {
 #[test]
 fn an_empty_machine_is_unknown_in_all_and_harmless() {
     let tree = Tree::new();
-    let unread = vec!["tracefs".to_string(), "/proc/self/status".to_string()];
-    assert_eq!(gather(&tree.roots()), Facts { tracers_unread: unread, ..Facts::default() });
+    let facts = gather(&tree.roots());
+    assert!(facts.unread.values().all(|why| why == "is not there"), "{:?}", facts.unread);
+    assert!(facts.unread.len() > 30 && facts.unread.contains_key("/sys/firmware/dmi/tables/DMI"));
+    let tracers_unread = vec!["tracefs".to_string(), "/proc/self/status".to_string()];
+    let unread = facts.unread.clone();
+    assert_eq!(facts, Facts { tracers_unread, unread, ..Facts::default() });
     let snapshot = disturbances_in(&tree.roots(), 3);
     assert_eq!(snapshot, Snapshot { cpu: 3, ..Snapshot::default() });
 }
@@ -77,7 +95,10 @@ fn garbage_in_every_file_does_no_harm_and_is_kept_short() {
         let fill = |tree: Tree, file: &&str| tree.file(file, garbage(seed));
         let tree = FILES.iter().fold(Tree::new(), fill);
         let facts = gather(&tree.roots());
-        let json = serde_json::to_string(&(&facts, disturbances_in(&tree.roots(), 0))).unwrap();
+        let begun = watch::begin(&tree.roots(), &[0, 1]);
+        let watched = watch::end(&tree.roots(), &begun, &[]);
+        let snapshot = disturbances_in(&tree.roots(), 0);
+        let json = serde_json::to_string(&(&facts, snapshot, watched)).unwrap();
         assert!(json.len() < 64 << 10, "{} bytes", json.len());
         // What is left after escaped backslashes and quotes would be a control character.
         let escapes = json.replace(r"\\", "").replace(r#"\""#, "");
@@ -90,6 +111,24 @@ fn garbage_in_every_file_does_no_harm_and_is_kept_short() {
 fn a_folder_in_the_place_of_a_file_is_unknown() {
     let tree = FILES.iter().fold(Tree::new(), |tree, file| tree.file(&format!("{file}/x"), "1"));
     assert_eq!(gather(&tree.roots()).os.release, None);
+}
+
+#[test]
+fn what_may_not_be_read_needs_root_and_what_is_a_folder_is_told() {
+    use std::os::unix::fs::PermissionsExt;
+    let tree = Tree::new()
+        .file("sys/firmware/dmi/tables/DMI", "secret")
+        .file("proc/cmdline", "quiet\n")
+        .file("sys/block/sda/size", "1\n");
+    let table = tree.roots().at("sys/firmware/dmi/tables/DMI");
+    let closed = std::fs::Permissions::from_mode(0);
+    std::fs::set_permissions(&table, closed).unwrap();
+    let unread = gather(&tree.roots()).unread;
+    assert!(!unread.contains_key("/proc/cmdline") && !unread.contains_key("/sys/block"));
+    // Root reads everything.
+    if std::fs::read(&table).is_err() {
+        assert_eq!(unread["/sys/firmware/dmi/tables/DMI"], "needs root");
+    }
 }
 
 #[test]

@@ -12,7 +12,8 @@ model\t\t: 143
 model name\t: Intel(R) Xeon(R) Platinum 8488C
 stepping\t: 8
 microcode\t: 0x2b000620
-flags\t\t: fpu tsc constant_tsc nonstop_tsc rdtscp hypervisor pcid erms avx2
+flags\t\t: fpu tsc lm constant_tsc nonstop_tsc rdtscp hypervisor pcid erms avx2 pni ssse3 cx16 \
+sse4_1 sse4_2 popcnt lahf_lm
 
 processor\t: 1
 vendor_id\t: Other
@@ -20,10 +21,12 @@ vendor_id\t: Other
 
 const STATUS: &str = "Name:\tcell
 TracerPid:\t77
+Uid:\t0\t1000\t0\t0
 Seccomp:\t2
 Seccomp_filters:\t3
 Speculation_Store_Bypass:\tthread vulnerable
 SpeculationIndirectBranch:\tconditional enabled
+CapBnd:\t000001fffeffffff
 Cpus_allowed:\tc
 Cpus_allowed_list:\t2-3
 ";
@@ -44,6 +47,9 @@ fn machine() -> Tree {
         ("proc/self/status", STATUS),
         ("proc/self/limits", LIMITS),
         ("proc/self/timerslack_ns", "50000\n"),
+        ("proc/self/personality", "00040000\n"),
+        ("proc/1/comm", "init\n"),
+        ("etc/os-release", "NAME=x\nPRETTY_NAME=\"Debian GNU/Linux 12 (bookworm)\"\n"),
         ("proc/meminfo", "MemTotal:  24684092 kB\nSwapTotal: 0 kB\nHugepagesize:  2048 kB\n"),
         ("proc/cmdline", "mitigations=off preempt=none ip=10.0.0.2 preempt=lazy -- --key k\n"),
         ("proc/sys/kernel/osrelease", "6.8.0\n"),
@@ -52,7 +58,7 @@ fn machine() -> Tree {
         ("proc/sys/kernel/randomize_va_space", "2\n"),
         ("proc/sys/kernel/perf_event_paranoid", "-1\n"),
         ("proc/sys/kernel/yama/ptrace_scope", "1\n"),
-        ("boot/config-6.8.0", "# CONFIG_HZ_100 is not set\nCONFIG_HZ_1000=y\nCONFIG_HZ=1000\n"),
+        ("boot/config-6.8.0", "# CONFIG_HZ_100 is not set\nCONFIG_HZ=1000\nCONFIG_KASAN=y\n"),
         ("sys/kernel/security/lsm", "lockdown,capability,apparmor"),
         ("sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never\n"),
         ("sys/kernel/tracing/current_tracer", "function\n"),
@@ -66,6 +72,9 @@ fn machine() -> Tree {
         ("sys/block/nvme0n1/device/serial", "vol0123\n"),
         ("sys/block/nvme0n1/queue/rotational", "0\n"),
         ("sys/block/nvme0n1/queue/scheduler", "[none] mq-deadline\n"),
+        ("sys/block/nvme0n1/queue/write_cache", "write back\n"),
+        ("sys/bus/virtio/devices/virtio0/device", "0x0005\n"),
+        ("sys/bus/virtio/devices/virtio0/features", "011001010\n"),
         ("sys/block/loop3/size", "900\n"),
         ("sys/block/sr0/size", "0\n"),
     ]);
@@ -211,6 +220,10 @@ fn a_disk_is_what_holds_something_of_its_own() {
         size_bytes: Some(1 << 20),
         rotational: Some(false),
         scheduler: Some("none".to_string()),
+        interface: Some("nvme".to_string()),
+        write_cache: Some("write back".to_string()),
+        rpm: None,
+        link: None,
     };
     assert_eq!(gather(&machine().roots()).disks, [disk]);
 }
@@ -220,6 +233,8 @@ fn equal_cards_are_told_once_and_no_name_or_address_of_them_at_all() {
     let tree = card(machine(), "enx525400123456", "1\n", "1500\n")
         .file("sys/class/net/enx525400123456/speed", "4294967295\n")
         .link("sys/class/net/enx525400123456/device/driver", "../bus/virtio/drivers/virtio_net")
+        .file("sys/class/net/enx525400123456/device/vendor", "0x1af4\n")
+        .file("sys/class/net/enx525400123456/device/device", "0x0001\n")
         .file("sys/class/net/bonding_masters", "bond0\n");
     let tree = card(tree, "lo", "772\n", "65536\n");
     let tree = card(card(tree, "veth1", "1\n", "1400\n"), "veth2", "1\n", "1400\n");
@@ -230,6 +245,7 @@ fn equal_cards_are_told_once_and_no_name_or_address_of_them_at_all() {
         speed_mbps: None,
         mtu_bytes: Some(mtu_bytes),
         count,
+        device: driver.map(|_| "1af4:0001".to_string()),
     };
     let cards = [
         card("physical", Some("virtio_net"), 1500, 1),
@@ -241,4 +257,110 @@ fn equal_cards_are_told_once_and_no_name_or_address_of_them_at_all() {
     for private in ["525400123456", "52:54:00", "vol0123", "10.0.0.2"] {
         assert!(!json.contains(private), "{private}");
     }
+}
+
+#[test]
+fn the_level_of_the_instruction_set_is_the_highest_that_is_complete() {
+    let level = |flags: &str| {
+        let tree = Tree::new().file("proc/cpuinfo", format!("flags\t: {flags}\n"));
+        gather(&tree.roots()).cpu.instruction_set
+    };
+    let v2 = "lm cx16 lahf_lm popcnt pni sse4_1 sse4_2 ssse3";
+    let v3 = format!("{v2} avx avx2 bmi1 bmi2 f16c fma abm movbe xsave");
+    let v4 = format!("{v3} avx512f avx512bw avx512cd avx512dq avx512vl");
+    assert_eq!(level("lm sse2").as_deref(), Some("x86-64"));
+    assert_eq!(level(v2).as_deref(), Some("x86-64-v2"));
+    assert_eq!(level(&v3).as_deref(), Some("x86-64-v3"));
+    assert_eq!(level(&v4).as_deref(), Some("x86-64-v4"));
+    // One flag short of a level, whatever is above it.
+    assert_eq!(level(&v4.replace(" fma", "")).as_deref(), Some("x86-64-v2"));
+    assert_eq!(level("fp asimd"), None, "no x86 in 64-bit mode");
+    let facts = gather(&machine().roots());
+    assert_eq!(facts.cpu.instruction_set.as_deref(), Some("x86-64-v2"));
+    assert_eq!(facts.cpu.extensions.unwrap(), ["sse4_2", "popcnt", "avx2"]);
+}
+
+#[test]
+fn the_system_is_told_by_its_name_its_first_process_and_its_options() {
+    let facts = gather(&machine().roots());
+    assert_eq!(facts.os.distribution.as_deref(), Some("Debian GNU/Linux 12 (bookworm)"));
+    assert_eq!(facts.os.init.as_deref(), Some("init"));
+    assert_eq!(facts.os.run_level, None);
+    assert_eq!(facts.os.options.unwrap(), ["KASAN"]);
+    assert_eq!(facts.memory.free_page_reporting, Some(true));
+    assert_eq!(facts.security.randomization_given_up, Some(true));
+    assert_eq!(facts.security.is_root, Some(false), "the second number is the effective one");
+    assert_eq!(facts.security.capability_bound, Some(0x1ff_feff_ffff));
+}
+
+#[test]
+fn systemd_names_its_default_target_and_utmp_the_run_level_elsewhere() {
+    let mut record = vec![0u8; 384];
+    record[..2].copy_from_slice(&1i16.to_ne_bytes());
+    record[4..8].copy_from_slice(&i32::from(b'3').to_ne_bytes());
+    let tree = Tree::new().file("run/utmp", record);
+    assert_eq!(gather(&tree.roots()).os.run_level.as_deref(), Some("3"));
+    let tree = tree
+        .file("run/systemd/system/x", "")
+        .link("usr/lib/systemd/system/default.target", "graphical.target");
+    let os = gather(&tree.roots()).os;
+    assert_eq!(
+        (os.init.as_deref(), os.run_level.as_deref()),
+        (Some("systemd"), Some("graphical.target"))
+    );
+}
+
+#[test]
+fn a_packed_configuration_of_the_running_kernel_wins_over_a_file_in_boot() {
+    let tree = machine().file("proc/config.gz", "not packed");
+    assert_eq!(gather(&tree.roots()).os.options.unwrap(), ["KASAN"], "garbled: the other is read");
+}
+
+#[test]
+fn security_modules_are_asked_of_the_kernel_where_no_file_names_them() {
+    let asked = vec!["bpf".to_string()];
+    let tree = Tree::new();
+    let facts = gather(&tree.roots().with_lsm(asked.clone()));
+    assert_eq!(facts.os.lsm, Some(asked.clone()));
+    let facts = gather(&machine().roots().with_lsm(asked));
+    assert_eq!(facts.os.lsm.unwrap(), ["lockdown", "capability", "apparmor"]);
+}
+
+#[test]
+fn a_disk_is_told_by_what_it_hangs_on() {
+    let hang = |path: &str, name: &str, files: &[(&str, &[u8])]| {
+        let folder = format!("sys/devices/{path}");
+        let tree =
+            files.iter().fold(Tree::new().file(&format!("{folder}/size"), "8\n"), |tree, file| {
+                tree.file(&format!("sys/devices/{}", file.0), file.1)
+            });
+        let tree = tree.link(&format!("sys/block/{name}"), &format!("../devices/{path}"));
+        gather(&tree.roots()).disks.remove(0)
+    };
+    let page = [0, 0xb1, 0, 60, 0x15, 0x18];
+    let sata = "pci0/0000:00:1f.2/ata3/host2/target2:0:0/2:0:0:0/block/sda";
+    let disk = hang(
+        sata,
+        "sda",
+        &[
+            ("pci0/0000:00:1f.2/ata3/link3/ata_link/link3/sata_spd", b"3.0 Gbps\n"),
+            ("pci0/0000:00:1f.2/ata3/host2/target2:0:0/2:0:0:0/block/sda/device/vpd_pgb1", &page),
+        ],
+    );
+    assert_eq!(disk.interface.as_deref(), Some("sata"));
+    assert_eq!((disk.link.as_deref(), disk.rpm), (Some("3.0 Gbps"), Some(5400)));
+    let nvme = "pci0/0000:01:00.0/nvme/nvme0/nvme0n1";
+    let speed = ("pci0/0000:01:00.0/current_link_speed", &b"8.0 GT/s PCIe\n"[..]);
+    let width = ("pci0/0000:01:00.0/current_link_width", &b"4\n"[..]);
+    let disk = hang(nvme, "nvme0n1", &[speed, width]);
+    assert_eq!(disk.interface.as_deref(), Some("nvme"));
+    assert_eq!((disk.link.as_deref(), disk.rpm), (Some("8.0 GT/s PCIe x4"), None));
+    let speed = ("pci0/0000:00:02.0/current_link_speed", &b"Unknown\n"[..]);
+    let disk = hang("pci0/0000:00:02.0/virtio1/block/vda", "vda", &[speed]);
+    assert_eq!((disk.interface.as_deref(), disk.link), (Some("virtio"), None));
+    let of = |path: &str, name: &str| hang(path, name, &[]).interface;
+    assert_eq!(of("pci0/usb1/1-1/host4/t/4:0:0:0/block/sdb", "sdb").as_deref(), Some("usb"));
+    assert_eq!(of("pci0/virtio2/host0/t/block/sda", "sda").as_deref(), Some("virtio-scsi"));
+    assert_eq!(of("virtual/block/dm-0", "dm-0").as_deref(), Some("virtual"));
+    assert_eq!(of("somewhere/md9", "md9"), None);
 }

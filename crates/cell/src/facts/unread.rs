@@ -1,0 +1,52 @@
+//! Which files tell nothing here, and why: the reason behind a fact that is unknown.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{ErrorKind, Read};
+use std::path::Path;
+
+use super::{Roots, parse};
+
+/// The files and folders that facts are read from, as far as somebody may ask why one is unknown.
+const SOURCES: &str = concat!(
+    "/etc/os-release /proc/1/comm /proc/cmdline /proc/config.gz /proc/cpuinfo ",
+    "/proc/interrupts /proc/meminfo /proc/pressure/cpu /proc/self/cgroup ",
+    "/proc/self/limits /proc/self/personality /proc/self/status /proc/stat ",
+    "/proc/sys/kernel/osrelease /proc/sys/kernel/perf_event_paranoid ",
+    "/proc/sys/kernel/randomize_va_space /proc/sys/kernel/yama/ptrace_scope /run/utmp ",
+    "/sys/block /sys/class/net ",
+    "/sys/devices/system/clocksource/clocksource0/current_clocksource ",
+    "/sys/devices/system/cpu/cpu0/cache ",
+    "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor ",
+    "/sys/devices/system/cpu/cpufreq/boost ",
+    "/sys/devices/system/cpu/cpuidle/current_driver /sys/devices/system/cpu/isolated ",
+    "/sys/devices/system/cpu/nohz_full /sys/devices/system/cpu/smt/active ",
+    "/sys/devices/system/cpu/vulnerabilities /sys/devices/system/node/online ",
+    "/sys/firmware/dmi/tables/DMI /sys/fs/cgroup /sys/kernel/debug/sched/preempt ",
+    "/sys/kernel/mm/transparent_hugepage/enabled /sys/kernel/security/lockdown ",
+    "/sys/kernel/security/lsm /sys/kernel/tracing/current_tracer ",
+);
+
+/// What each source that cannot be read says to an attempt.
+pub(super) fn gather(roots: &Roots) -> BTreeMap<String, String> {
+    let mut unread = Vec::new();
+    for source in SOURCES.split_ascii_whitespace() {
+        if let Some(why) = why(&roots.at(source.trim_start_matches('/'))) {
+            unread.push((source.to_owned(), why));
+        }
+    }
+    parse::map(unread)
+}
+
+fn why(path: &Path) -> Option<String> {
+    // A file may open and refuse to be read; a folder opens, and need not be more than there.
+    let read = File::open(path).and_then(|mut file| match path.is_dir() {
+        true => Ok(0),
+        false => file.read(&mut [0]),
+    });
+    Some(match read.err()?.kind() {
+        ErrorKind::NotFound | ErrorKind::NotADirectory => "is not there".to_owned(),
+        ErrorKind::PermissionDenied => "needs root".to_owned(),
+        other => format!("cannot be read ({other})"),
+    })
+}

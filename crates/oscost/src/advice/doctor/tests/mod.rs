@@ -1,0 +1,175 @@
+//! Every rule on made-up machines, on both sides of each threshold.
+
+mod cpu;
+mod kernel;
+mod noise;
+mod whole;
+
+use oscost_model::clock::{ClockKind, ClockVerdict};
+use oscost_model::facts::{Bound, Facts, Limit};
+use oscost_model::protocol::CpuProbe;
+use oscost_model::watch::{CpuWatch, Discipline, InterruptSeen, Pressure, Watch};
+
+use super::{Finding, Judged, RULES, Seen, Weight};
+
+/// A machine, and a look at it.
+#[derive(Clone, Debug)]
+struct World {
+    facts: Facts,
+    clocks: Vec<ClockVerdict>,
+    probe: Vec<CpuProbe>,
+    cpu: Option<u32>,
+    watch: Result<Watch, String>,
+    uncounted: Option<String>,
+}
+
+const SPIN_NS: u64 = 1_000_000_000;
+
+impl World {
+    /// A quiet machine of its own with two CPUs, on which every rule finds that all is well, or has
+    /// nothing to say.
+    fn quiet() -> World {
+        let mut facts = Facts::default();
+        facts.cpu.allowed_cpus = Some(vec![0, 1]);
+        facts.cpu.logical_online = Some(2);
+        facts.memory.swap_total_kib = Some(0);
+        facts.memory.swap_free_kib = Some(0);
+        facts.memory.transparent_huge_pages = Some("madvise".into());
+        facts.os.cmdline = Some("quiet nohz_full=1 isolcpus=1".into());
+        facts.os.hz = Some(250);
+        facts.os.options = Some(vec!["NO_HZ_FULL".into(), "AUDITSYSCALL".into()]);
+        facts.os.init = Some("systemd".into());
+        facts.os.run_level = Some("multi-user.target".into());
+        facts.limits.open_files = Limit { soft: None, hard: Some(Bound::At(1 << 20)) };
+        facts.virtualization = Some("none".into());
+        facts.scheduling.smt_active = Some(false);
+        facts.scheduling.isolated_cpus = Some(vec![1]);
+        facts.scheduling.nohz_full_cpus = Some(vec![1]);
+        facts.scheduling.governor = Some("performance".into());
+        facts.scheduling.boost = Some(false);
+        facts.scheduling.clocksource = Some("tsc".into());
+        facts.scheduling.cgroup_quota_milli_cpus = Some(Bound::UNLIMITED);
+        facts.security.address_randomization = Some(2);
+        facts.security.perf_event_paranoid = Some(1);
+        facts.security.seccomp_mode = Some(0);
+        facts.security.seccomp_filters = Some(0);
+        facts.security.is_root = Some(false);
+        let probe = |cpu| CpuProbe {
+            cpu,
+            spin_ns: SPIN_NS,
+            gaps_over_1us: 400,
+            gaps_over_5us: 300,
+            lost_ns: 5_000_000,
+            longest_ns: 60_000,
+            run_delay_ns: Some(1_000_000),
+            core_cycles_per_ns: Some(4.0),
+        };
+        let cpu = |cpu| CpuWatch {
+            cpu,
+            steal_ticks: Some(0),
+            total_ticks: Some(1_000),
+            interrupts: Some(300),
+        };
+        let watch = Watch {
+            wall_ns: SPIN_NS,
+            cpus: vec![cpu(0), cpu(1)],
+            unnamed_cpu_ns: Some(0),
+            interrupts: vec![
+                device("24", [90, 0], Some(vec![0]), Some(vec![0])),
+                InterruptSeen { irq: "LOC".into(), times: vec![250, 3], ..Default::default() },
+            ],
+            pressure: Pressure { cpu_pct: Some(0.5), memory_pct: Some(0.0), io_pct: None },
+            throttled_periods: Some(0),
+            monotonic_off_ppm: Some(0.01),
+            discipline: Some(Discipline { tick_us: 10_000, ..Discipline::default() }),
+            audit: Some(0),
+            ..Watch::default()
+        };
+        World {
+            facts,
+            clocks: vec![
+                ClockVerdict { kind: ClockKind::Tsc, unusable_because: None },
+                ClockVerdict { kind: ClockKind::Vdso, unusable_because: None },
+                ClockVerdict { kind: ClockKind::Syscall, unusable_because: None },
+            ],
+            probe: vec![probe(0), probe(1)],
+            cpu: Some(1),
+            watch: Ok(watch),
+            uncounted: None,
+        }
+    }
+
+    /// A machine that tells nothing.
+    fn unknown() -> World {
+        World {
+            facts: Facts::default(),
+            clocks: vec![],
+            probe: vec![],
+            cpu: None,
+            watch: Err("the cell was killed by SIGKILL".into()),
+            uncounted: None,
+        }
+    }
+
+    /// The same with something changed.
+    fn but(mut self, change: impl FnOnce(&mut World)) -> World {
+        change(&mut self);
+        self
+    }
+
+    fn watch(&mut self) -> &mut Watch {
+        self.watch.as_mut().unwrap()
+    }
+
+    fn seen(&self) -> Seen<'_> {
+        Seen {
+            facts: &self.facts,
+            clocks: &self.clocks,
+            probe: &self.probe,
+            cpu: self.cpu,
+            watch: self.watch.as_ref().map_err(String::as_str),
+            uncounted: self.uncounted.as_deref(),
+        }
+    }
+
+    /// What one rule says.
+    fn judged(&self, rule: &str) -> Judged {
+        let (_, judge) = RULES.iter().find(|(name, _)| *name == rule).expect("no such rule");
+        judge(&self.seen())
+    }
+
+    /// What it found.
+    fn found(&self, rule: &str) -> Finding {
+        match self.judged(rule) {
+            Judged::Found(finding) => finding,
+            other => panic!("{rule} should have found something: {other:?}"),
+        }
+    }
+
+    /// How bad it is, if it found anything.
+    fn weight(&self, rule: &str) -> Option<Weight> {
+        match self.judged(rule) {
+            Judged::Found(finding) => Some(finding.weight),
+            _ => None,
+        }
+    }
+
+    fn is_fine(&self, rule: &str) -> bool {
+        matches!(self.judged(rule), Judged::Fine(_))
+    }
+
+    fn is_unseen(&self, rule: &str) -> bool {
+        matches!(self.judged(rule), Judged::Unseen(_))
+    }
+}
+
+/// An interrupt of a device.
+fn device(
+    irq: &str,
+    times: [u64; 2],
+    allowed: Option<Vec<u32>>,
+    effective: Option<Vec<u32>>,
+) -> InterruptSeen {
+    let name = Some(format!("device-{irq}"));
+    InterruptSeen { irq: irq.into(), name, times: times.to_vec(), allowed, effective }
+}

@@ -1,0 +1,149 @@
+//! All rules together.
+
+use std::collections::BTreeSet;
+
+use oscost_model::facts::Bound;
+use oscost_model::quiet::Class;
+
+use super::super::{Diagnosis, examine, listed, time};
+use super::*;
+
+/// Machines on which much is wrong.
+fn bad_days() -> Vec<World> {
+    let contended = World::quiet().but(|world| {
+        world.facts.virtualization = Some("kvm".into());
+        world.facts.os.init = Some("init".into());
+        world.facts.scheduling.smt_active = Some(true);
+        world.facts.scheduling.governor = Some("powersave".into());
+        world.facts.scheduling.boost = Some(true);
+        world.facts.scheduling.isolated_cpus = Some(vec![]);
+        world.facts.scheduling.nohz_full_cpus = None;
+        world.facts.scheduling.cgroup_quota_milli_cpus = Some(Bound::At(500));
+        world.facts.memory.free_page_reporting = Some(true);
+        world.facts.memory.swap_total_kib = Some(4096);
+        world.probe[1].lost_ns = 300_000_000;
+        world.probe[1].gaps_over_5us = 5_000;
+        world.watch().daemons = vec!["cron".into(), "chronyd".into(), "falco".into()];
+        world.watch().audit = Some(1);
+        world.watch().throttled_periods = Some(9);
+        world.uncounted = Some("ptrace was refused".into());
+    });
+    let clockless = World::quiet().but(|world| {
+        world.facts.scheduling.clocksource = Some("hpet".into());
+        world.clocks[0].unusable_because = Some("it is trapped".into());
+        world.clocks[1].unusable_because = Some("there is no vDSO".into());
+        world.facts.cpu.allowed_cpus = Some(vec![0]);
+        world.facts.os.options = Some(vec!["KASAN".into(), "HARDENED_USERCOPY".into()]);
+        world.facts.tracers = vec!["tracer function".into()];
+        world.facts.security.address_randomization = Some(0);
+        world.facts.security.seccomp_filters = Some(2);
+        world.facts.os.run_level = Some("graphical.target".into());
+    });
+    vec![contended, clockless]
+}
+
+fn worlds() -> Vec<World> {
+    let mut worlds = vec![World::quiet(), World::unknown()];
+    worlds.extend(bad_days());
+    worlds
+}
+
+#[test]
+fn a_quiet_machine_has_no_findings_and_nothing_hidden() {
+    let said = examine(&World::quiet().seen());
+    assert_eq!(said.findings, []);
+    assert_eq!(said.unseen, Vec::<String>::new());
+    assert_eq!(said.class, Some(Class::Clean));
+    assert!(said.fine.len() > 20, "{:?}", said.fine);
+}
+
+#[test]
+fn a_machine_that_tells_nothing_is_not_judged() {
+    let said = examine(&World::unknown().seen());
+    assert_eq!(said.findings, []);
+    assert_eq!(said.class, None);
+    // Nobody was hindered from counting, and no debugger was seen.
+    assert_eq!(said.fine, ["tracers (BPF and perf would not show)", "counting"]);
+    assert!(said.unseen.len() > 15, "{:?}", said.unseen);
+}
+
+#[test]
+fn the_worst_comes_first_and_equal_ones_stay_in_the_order_of_the_table() {
+    for world in bad_days() {
+        let said = examine(&world.seen());
+        assert!(said.findings.len() > 5, "{:?}", said.findings);
+        let place = |rule| RULES.iter().position(|(name, _)| *name == rule);
+        let keys: Vec<_> = said.findings.iter().map(|it| (it.weight, place(it.rule))).collect();
+        assert!(keys.is_sorted(), "{keys:?}");
+    }
+}
+
+#[test]
+fn every_rule_has_a_name_of_its_own_and_says_one_thing_only() {
+    let names: BTreeSet<&str> = RULES.iter().map(|(name, _)| *name).collect();
+    assert_eq!(names.len(), RULES.len());
+    for world in worlds() {
+        let Diagnosis { findings, fine, unseen, .. } = examine(&world.seen());
+        assert!(findings.len() + fine.len() + unseen.len() <= RULES.len());
+        let found: BTreeSet<&str> = findings.iter().map(|finding| finding.rule).collect();
+        assert_eq!(found.len(), findings.len(), "a rule found two things");
+        // A subject that is fine is not found, nor hidden: they bear their rules' names.
+        let subject = |said: &str| said.split(" (").next().unwrap_or(said).replace(' ', "-");
+        for said in fine.iter().map(|said| subject(said)) {
+            assert!(!found.contains(said.as_str()), "`{said}` is fine and found");
+            assert!(!unseen.iter().any(|it| subject(it) == said), "`{said}` is fine and hidden");
+        }
+    }
+}
+
+#[test]
+fn every_finding_says_what_it_is_what_it_does_and_what_mends_it() {
+    for world in bad_days() {
+        for finding in examine(&world.seen()).findings {
+            assert!(!finding.what.is_empty() && !finding.does.is_empty(), "{finding:?}");
+            assert!(finding.mend.is_some() || finding.command.is_some(), "{finding:?}");
+            let texts = [Some(&finding.what), Some(&finding.does), finding.mend.as_ref()];
+            for text in texts.into_iter().flatten().chain(finding.command.as_ref()) {
+                assert!(text.is_ascii() && !text.contains("  "), "{text}");
+                assert!(!text.ends_with('.'), "{text}");
+            }
+        }
+    }
+}
+
+#[test]
+fn root_is_not_told_to_become_root() {
+    for mut world in bad_days() {
+        let commands = |world: &World| -> Vec<String> {
+            examine(&world.seen()).findings.into_iter().filter_map(|it| it.command).collect()
+        };
+        assert!(commands(&world).iter().any(|command| command.contains("sudo ")));
+        world.facts.security.is_root = Some(true);
+        assert!(commands(&world).iter().all(|command| !command.contains("sudo ")));
+    }
+}
+
+#[test]
+fn the_class_is_that_of_the_cpu_that_a_run_would_take() {
+    let class = |lost_ns: u64| {
+        let world = World::quiet().but(|world| {
+            world.probe[0].lost_ns = SPIN_NS / 2;
+            world.probe[1].lost_ns = lost_ns;
+        });
+        examine(&world.seen()).class
+    };
+    assert_eq!(class(SPIN_NS / 100 - 1), Some(Class::Clean));
+    assert_eq!(class(SPIN_NS / 100), Some(Class::Noisy));
+    assert_eq!(class(SPIN_NS / 10), Some(Class::Noisy));
+    assert_eq!(class(SPIN_NS / 10 + 1), Some(Class::Hostile));
+}
+
+#[test]
+fn names_and_times_are_told_briefly() {
+    let names: Vec<String> = ["a", "b", "c", "d"].map(String::from).to_vec();
+    assert_eq!(listed(&names[..0], 3), "");
+    assert_eq!(listed(&names[..1], 3), "a");
+    assert_eq!(listed(&names[..3], 3), "a, b and c");
+    assert_eq!(listed(&names, 2), "a, b and 2 more");
+    assert_eq!([time(59_400), time(4_096_000), time(1_500_000_000)], ["59 us", "4.1 ms", "1.50 s"]);
+}

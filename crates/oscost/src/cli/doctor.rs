@@ -1,0 +1,71 @@
+//! `oscost doctor`
+
+use std::time::Duration;
+
+use super::Done;
+use super::output::Output;
+use super::place::{self, Patience};
+use crate::advice::doctor::{Seen, examine};
+use crate::reach::CellProgram;
+use crate::report;
+use crate::report::doctor::Visit;
+use crate::report::progress::Progress;
+use crate::run;
+
+/// How long every CPU is listened to: 120 ticks of the kernel's account, in which 1 % is one.
+const SPIN: Duration = Duration::from_millis(1_200);
+
+/// What to listen to.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+It listens for some 2 s to every CPU that it may use, then says what it found,
+worst first: what it is, what it does to figures, and the command that mends it.
+Nothing is changed. Findings are no errors: the exit status is 0.
+
+  spoils   figures are not to be trusted
+  shifts   figures of a kind are larger, all of them, than on a machine without it
+  noise    intervals are wider, or another minute is another machine
+  limits   something cannot be measured or seen
+  note     worth knowing when figures are compared
+
+Examples:
+  oscost doctor                                     before you trust a figure
+  sudo oscost doctor                                sees tracers and audit, too
+  oscost doctor --json | jq -r .class               clean, noisy or hostile
+  oscost doctor --json | jq -r '.findings[].command | values'")]
+pub(super) struct Arguments {
+    /// Print what was seen and found as one JSON object (`oscost.doctor/1`).
+    #[arg(long)]
+    json: bool,
+    /// Which machine.
+    #[arg(long, value_name = "REACH", default_value = "local")]
+    at: String,
+    /// If a run has the machine, fail at once.
+    #[arg(long)]
+    no_wait: bool,
+}
+
+pub(super) fn doctor(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Done> {
+    let program = CellProgram::find()?;
+    let patience = if arguments.no_wait { Patience::Fail } else { Patience::Wait };
+    place::visit(&arguments.at, &program, patience, &mut |session, _| {
+        let progress = Progress::saying("listening to every CPU for some 2 s");
+        let looked = run::look(session, SPIN, &[std::process::id()]);
+        drop(progress);
+        let looked = looked?;
+        let hello = session.hello();
+        let (facts, clocks) = (&hello.facts, &hello.clocks[..]);
+        let watch = looked.watch.as_ref().map_err(String::as_str);
+        let uncounted = looked.uncounted.as_deref();
+        let (probe, cpu) = (&looked.probe[..], looked.cpu);
+        let seen = Seen { facts, clocks, probe, cpu, watch, uncounted };
+        let diagnosis = examine(&seen);
+        let diagnosis = &diagnosis;
+        let visit = Visit { facts, clocks, probe, cpu, watch, uncounted, diagnosis };
+        match arguments.json {
+            true => output.write(&report::doctor::json(&visit)?)?,
+            false => output.write(&report::doctor::text(&visit))?,
+        }
+        Ok(Done::Well)
+    })
+}

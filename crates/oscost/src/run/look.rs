@@ -1,0 +1,91 @@
+//! A look at a machine without measuring anything on it: how disturbed each CPU is, who disturbs
+//! it, how fast its core and its counter run, and whether system calls can be counted there.
+
+use std::time::Duration;
+
+use oscost_model::case::Case;
+use oscost_model::cell::{CellSpec, Subject, Task};
+use oscost_model::clock::{Calibration, ClockKind};
+use oscost_model::point::Point;
+use oscost_model::protocol::CpuProbe;
+use oscost_model::watch::Watch;
+
+use super::RunError;
+use super::cells::Cells;
+use super::survey::{NO_CLOCK, ladder, quietest};
+use super::{COUNTED_OPS, WARM_OPS};
+use crate::reach::{ReachError, Session};
+
+/// CPUs that are looked at: with more the machine is described well enough.
+const MOST_CPUS: usize = 64;
+
+/// What a counted copy of it may take.
+const COUNT_MS: u64 = 5_000;
+
+/// What was seen.
+#[derive(Clone, Debug)]
+pub struct Look {
+    /// Each CPU that could be looked at.
+    pub probe: Vec<CpuProbe>,
+    /// The one that a run would take; `None` where a process cannot be pinned.
+    pub cpu: Option<u32>,
+    /// Who else used the machine meanwhile, or why that is not known.
+    pub watch: Result<Watch, String>,
+    /// Why system calls cannot be counted here; `None` when they can.
+    pub uncounted: Option<String>,
+}
+
+/// Looks for as long as `spin` and a little more.
+pub fn look(session: &mut dyn Session, spin: Duration, except: &[u32]) -> Result<Look, RunError> {
+    let (clock, cpus) = clock_and_cpus(session);
+    let mut cells = Cells::new(session);
+    let no_cpu = |ended: super::Ended| RunError::NoCpu(ended.reason);
+    let (mut probe, mut watch) =
+        cells.watched_probe(&cpus, clock, spin, except)?.map_err(no_cpu)?;
+    let pinned = !probe.is_empty();
+    if !pinned {
+        // A sandbox may refuse sched_setaffinity(2).
+        (probe, watch) = cells.watched_probe(&[], clock, spin, except)?.map_err(no_cpu)?;
+    }
+    let quietest = quietest(&probe).map(|probe| probe.cpu);
+    let Some(cpu) = quietest else { return Err(RunError::NoCpu("any CPU".to_owned())) };
+    let cpu = pinned.then_some(cpu);
+    let uncounted = cells.count(counting(cpu))?.err().map(|ended| ended.reason);
+    Ok(Look { probe, cpu, watch, uncounted })
+}
+
+/// How fast core and counter of the last CPU run: a spin of 50 ms and a calibration.
+pub fn rates(
+    session: &mut dyn Session,
+) -> Result<(Option<CpuProbe>, Option<Calibration>), ReachError> {
+    const SPIN: Duration = Duration::from_millis(50);
+    let (clock, cpus) = clock_and_cpus(session);
+    let last = cpus.last().copied();
+    let mut cells = Cells::new(session);
+    let probe = cells.probe(last.as_slice(), clock, SPIN)?.unwrap_or_default();
+    let calibration = cells.calibrate(probe.first().and(last), clock)?.ok();
+    Ok((probe.into_iter().next(), calibration.map(|(calibration, _)| calibration)))
+}
+
+/// The best clock, and the CPUs that may be used.
+fn clock_and_cpus(session: &dyn Session) -> (ClockKind, Vec<u32>) {
+    let hello = session.hello();
+    let clock = ladder(hello).first().copied().unwrap_or(ClockKind::Syscall);
+    let allowed = hello.facts.cpu.allowed_cpus.clone().filter(|cpus| !cpus.is_empty());
+    let allowed = allowed.unwrap_or(vec![0]);
+    (clock, allowed[allowed.len().saturating_sub(MOST_CPUS)..].to_vec())
+}
+
+/// A copy of an anchor whose calls are counted: whether a tracer may be attached shows there.
+fn counting(cpu: Option<u32>) -> CellSpec {
+    CellSpec {
+        subject: Subject::Case(Case::new("syscall/getppid", Point::none().with("via", "raw"))),
+        seed: 0,
+        cpu,
+        clock: NO_CLOCK,
+        arms: 1,
+        workers: 1,
+        task: Task::Count { warm_ops: WARM_OPS, ops: COUNTED_OPS },
+        timeout_ms: COUNT_MS,
+    }
+}
