@@ -83,6 +83,22 @@ fn l13_an_empty_op_and_a_clock_read_enter_the_kernel_0_times_getppid_once_open_c
         ("syscall/getppid:via=libc", 1),
         ("syscall/open-close:via=raw", 2),
         ("syscall/open-close:via=libc", 2),
+        ("syscall/function", 0),
+        ("syscall/sbrk-0", 0),
+        ("syscall/getcpu:via=raw", 1),
+        ("syscall/getcpu:via=libc", 0),
+        ("syscall/getcpu:via=vdso", 0),
+        ("syscall/invalid", 1),
+        ("syscall/getpid:via=raw", 1),
+        ("syscall/getpid:via=libc", 1),
+        ("syscall/brk:via=raw", 1),
+        ("syscall/brk:via=libc", 1),
+        ("syscall/close-closed:via=libc", 1),
+        ("syscall/open", 1),
+        ("syscall/close", 1),
+        ("syscall/getppid:via=raw,state=cold", 1),
+        ("syscall/open-close:via=libc,state=cold", 2),
+        ("syscall/signal", 2),
     ]) {
         let Some(event) = counted(&mut session, id, case, OPS) else { return };
         if let Event::Skipped { missing, .. } = &event {
@@ -91,6 +107,21 @@ fn l13_an_empty_op_and_a_clock_read_enter_the_kernel_0_times_getppid_once_open_c
         }
         let calls = count_of(event).own;
         assert_eq!(calls.values().sum::<u64>(), entries * OPS, "{case}: {calls:?}");
+    }
+}
+
+#[test]
+fn ops_that_share_a_call_make_exactly_their_share_wherever_the_count_begins() {
+    let mut session = Session::start();
+    for (id, ops) in [(1, 32), (2, 23 * 32)] {
+        let case = "syscall/io-uring:batch=32";
+        let Some(event) = counted(&mut session, id, case, ops) else { return };
+        if let Event::Skipped { missing, .. } = &event {
+            eprintln!("{case}: {missing}");
+            continue;
+        }
+        let calls = BTreeMap::from([("io_uring_enter".to_owned(), ops / 32)]);
+        assert_eq!(count_of(event).own, calls, "{ops} ops");
     }
 }
 
