@@ -84,6 +84,22 @@ fn l13_an_empty_op_and_a_clock_read_enter_the_kernel_0_times_getppid_once_open_c
         ("syscall/getppid:via=libc", 1, false),
         ("syscall/open-close:via=raw", 2, false),
         ("syscall/open-close:via=libc", 2, false),
+        ("syscall/function", 0, false),
+        ("syscall/sbrk-0", 0, false),
+        ("syscall/getcpu:via=raw", 1, false),
+        ("syscall/getcpu:via=libc", 0, true),
+        ("syscall/getcpu:via=vdso", 0, true),
+        ("syscall/invalid", 1, false),
+        ("syscall/getpid:via=raw", 1, false),
+        ("syscall/getpid:via=libc", 1, false),
+        ("syscall/brk:via=raw", 1, false),
+        ("syscall/brk:via=libc", 1, false),
+        ("syscall/close-closed:via=libc", 1, false),
+        ("syscall/open", 1, false),
+        ("syscall/close", 1, false),
+        ("syscall/getppid:via=raw,state=cold", 1, false),
+        ("syscall/open-close:via=libc,state=cold", 2, false),
+        ("syscall/signal", 2, false),
     ]) {
         let Some(event) = counted(&mut session, id, case, OPS) else { return };
         if let Event::Skipped { missing, .. } = &event {
@@ -111,6 +127,21 @@ fn steps_are_counted_to_the_instruction_and_without_the_marks_around_them() {
     assert!(instructions.iter().all(|it| it.fract() == 0.0), "{instructions:?}");
     assert!(instructions.is_sorted_by(|less, more| less < more), "{instructions:?}");
     assert!(instructions[0] >= 2.0, "a call and a return at least: {instructions:?}");
+}
+
+#[test]
+fn ops_that_share_a_call_make_exactly_their_share_wherever_the_count_begins() {
+    let mut session = Session::start();
+    for (id, ops) in [(1, 32), (2, 23 * 32)] {
+        let case = "syscall/io-uring:batch=32";
+        let Some(event) = counted(&mut session, id, case, ops) else { return };
+        if let Event::Skipped { missing, .. } = &event {
+            eprintln!("{case}: {missing}");
+            continue;
+        }
+        let calls = BTreeMap::from([("io_uring_enter".to_owned(), ops / 32)]);
+        assert_eq!(count_of(event).own, calls, "{ops} ops");
+    }
 }
 
 #[test]

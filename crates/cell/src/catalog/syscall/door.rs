@@ -221,7 +221,7 @@ pub(super) const BRK: Bench = Bench {
           way. What the library could answer from its own memory (sbrk(0)) is asked of the kernel \
           here.",
     calls: &[exactly("brk", 1)],
-    floor: &[at_least(1, DOOR)],
+    floor: &[at_least(1, "syscall/invalid")],
     axes: &[VIA],
     source: "brk(2); mm/mmap.c; study cs161-syscalls, option -b",
     build: |at| {

@@ -59,7 +59,7 @@ pub(super) const EPOLL_WAIT: Bench = Bench {
     why: "Descriptors that become ready put themselves on the set's list. Asking is a look at \
           that list, however many descriptors the set has; poll(2) asks each of them each time.",
     calls: &[exactly(call::EPOLL_WAIT, 1)],
-    floor: &[at_least(1, DOOR)],
+    floor: &[at_least(1, "syscall/invalid")],
     source: "epoll_wait(2); fs/eventpoll.c",
     build: |_| call::epoll_wait().map(Work::raw),
     ..Bench::PLAIN
