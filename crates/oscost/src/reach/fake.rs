@@ -33,6 +33,10 @@ pub struct Scenario {
     pub preempted: Vec<String>,
     /// Cases whose calls are not what they should be.
     pub wrong_calls: Vec<String>,
+    /// What an op calls, by case, where it is not what its definition says: times by name.
+    pub calls: BTreeMap<String, BTreeMap<String, u64>>,
+    /// Clocks that cannot be used (`tsc`, `vdso`), and why.
+    pub unusable_clocks: BTreeMap<String, String>,
     /// After so many cells the user presses Ctrl-C.
     pub interrupted_after_cells: Option<u32>,
     /// Time ready but not running, in per cent of each cell's time.
@@ -72,7 +76,12 @@ impl FakeSession {
                 libc: "fake".to_owned(),
                 version: env!("CARGO_PKG_VERSION").to_owned(),
             },
-            clocks: vec![ClockVerdict { kind: ClockKind::Tsc, unusable_because: None }],
+            clocks: [ClockKind::Tsc, ClockKind::Vdso, ClockKind::Syscall]
+                .map(|kind| ClockVerdict {
+                    kind,
+                    unusable_because: scenario.unusable_clocks.get(kind.text()).cloned(),
+                })
+                .to_vec(),
             facts,
             scratch: None,
         };
@@ -106,8 +115,14 @@ impl FakeSession {
         Event::Ready { id, pid: 1, addr: None }
     }
 
-    /// The calls that the definition wants, or twice as many.
+    /// The calls that the scenario names; else those that the definition wants, or twice as many.
     fn count(&self, case: &Case, ops: u64) -> CallCount {
+        let counted = |own| CallCount { ops, own, peer: BTreeMap::new(), by: "fake".to_owned() };
+        if let Some(calls) = self.scenario.calls.get(&case.to_string()) {
+            return counted(
+                calls.iter().map(|(call, times)| (call.clone(), times * ops)).collect(),
+            );
+        }
         let rules = self.program.catalog.get(&case.benchmark).map(|found| found.calls.clone());
         let factor = if self.scenario.wrong_calls.contains(&case.to_string()) { 2 } else { 1 };
         let own = rules
@@ -119,7 +134,7 @@ impl FakeSession {
                 other => (rule.call, other.range(ops).1 * factor),
             })
             .collect();
-        CallCount { ops, own, peer: BTreeMap::new(), by: "fake".to_owned() }
+        counted(own)
     }
 
     fn end(&mut self, id: u64) -> Option<Event> {
