@@ -17,8 +17,9 @@ use oscost_cell::engine::collect::{Collector, Cut, Tag};
 use oscost_cell::engine::disturb::Kernel;
 use oscost_cell::engine::pilot::pilot;
 use oscost_cell::engine::usable::judge_counter;
-use oscost_cell::sys::chain::dependent_chain;
+use oscost_cell::sys::chain::{CYCLES_PER_LINK, dependent_chain};
 use oscost_cell::sys::opaque::{keep, opaque};
+use oscost_cell::sys::steps::{Code, Steps, Way};
 use oscost_cell::sys::{affinity, procedure, syscall};
 use oscost_model::cell::{BatchPlan, Mode, Sample};
 use oscost_model::clock::Calibration;
@@ -135,6 +136,36 @@ fn kernels_rate() -> Option<f64> {
         let user_time = capabilities & (1 << 3) != 0 && mult > 0;
         user_time.then(|| (1u64 << shift) as f64 / f64::from(mult))
     }
+}
+
+#[test]
+fn an_addition_of_registers_is_not_folded_away_and_takes_a_third_of_a_multiplication() {
+    if !ready() {
+        return;
+    }
+    let mut clock = Tsc;
+    let best = |ticks: &mut dyn FnMut() -> u64| (0..201).map(|_| ticks()).min().unwrap() as f64;
+    let mut steps = Steps::new(Way::Up, Code::Optimised);
+    let mut additions = |count: u64| {
+        let stride = steps.stride(count);
+        best(&mut || {
+            let start = clock.start();
+            steps.take(stride);
+            clock.stop().wrapping_sub(start)
+        })
+    };
+    let addition = (additions(12_800) - additions(6_400)) / 6_400.0;
+    let mut multiplications = |count: u64| {
+        best(&mut || {
+            let start = clock.start();
+            keep(dependent_chain(count, 3));
+            clock.stop().wrapping_sub(start)
+        })
+    };
+    let multiplication = (multiplications(6_400) - multiplications(3_200)) / 3_200.0;
+    let cycles = CYCLES_PER_LINK * addition / multiplication;
+    println!("an addition takes {addition:.3} ticks, {cycles:.3} cycles");
+    assert!((0.95..1.05).contains(&cycles));
 }
 
 #[test]

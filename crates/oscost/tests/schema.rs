@@ -50,7 +50,7 @@ fn what_runs_write_is_what_the_schema_says() {
 fn what_a_real_run_writes_is_what_the_schema_says() {
     let validator = jsonschema::validator_for(&schema()).unwrap();
     let sandbox = Sandbox::new();
-    let asked = ["syscall", "timer", "procedure/call:args=0,chain=*"];
+    let asked = ["syscall", "timer/wait:us=100", "timer/ftime", "procedure/call:args=0,chain=*"];
     let ran =
         sandbox.oscost(&[&["run", "--quick", "--samples", "--json", "-"], &asked[..]].concat());
     // What this machine could not measure is a row as well.

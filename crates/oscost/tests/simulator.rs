@@ -95,6 +95,11 @@ fn s20_ill_counters_are_refused_flagged_or_seen_through() {
 }
 
 #[test]
+fn s20_on_bad_days_the_next_clock_is_taken_and_the_record_says_why() {
+    green(checks::s20_bad_days());
+}
+
+#[test]
 fn equal_cases_on_a_drifting_machine_do_not_seem_to_differ() {
     green(checks::spread_repetitions());
 }

@@ -280,3 +280,52 @@ fn every_benchmark_does_one_op_at_every_point_or_says_what_it_lacks() {
         }
     });
 }
+
+#[test]
+fn every_timer_of_the_survey_is_told_of_in_each_place_by_cases_that_there_are() {
+    let catalog = super::data();
+    let mut names = BTreeSet::new();
+    for timer in &catalog.timers {
+        let name = &timer.name;
+        assert!(names.insert(name), "`{name}` stands twice");
+        assert!(name.len() <= 16, "`{name}` is too long for its column");
+        assert!(timer.cost.case.is_some(), "{name}: nothing is measured");
+        for told in [
+            &timer.cost,
+            &timer.resolution,
+            &timer.quantum,
+            &timer.precision,
+            &timer.slewed,
+            &timer.steps_back,
+        ] {
+            let parts = [&told.case, &told.words, &told.because];
+            assert_eq!(parts.iter().filter(|part| part.is_some()).count(), 1, "{name}: {told:?}");
+            assert!(told.words.as_ref().is_none_or(|words| (1..=6).contains(&words.len())));
+            if let Some(text) = &told.case {
+                let case = Case::parse(text).unwrap_or_else(|| panic!("{name}: `{text}`"));
+                let bench = find(&case.benchmark).unwrap_or_else(|| panic!("{name}: `{text}`"));
+                assert!(is_complete(bench, &case), "{name}: `{text}` is not complete");
+                assert_eq!(case.benchmark.split('/').next(), Some("timer"), "{name}: `{text}`");
+            }
+        }
+    }
+    assert!(names.len() > 20, "the survey has {} timers", names.len());
+}
+
+#[test]
+fn every_clock_and_every_call_of_the_family_is_in_the_survey() {
+    let catalog = super::data();
+    let survey = catalog.survey();
+    // These are no timers, but what the survey itself is made of.
+    let tools = ["nothing", "loop", "add", "ticks-per-cycle", "elapsed", "wait"];
+    for definition in &catalog.benchmarks {
+        let Some(name) = definition.id.strip_prefix("timer/") else { continue };
+        let is_there = survey.iter().any(|case| case.benchmark == definition.id);
+        assert_ne!(is_there, tools.contains(&name), "{}", definition.id);
+    }
+    let clocks = catalog.get("timer/clock-gettime").unwrap().axis("clock").unwrap();
+    for clock in &clocks.points {
+        let is_it = |case: &Case| case.point.get("clock") == Some(clock);
+        assert!(survey.iter().any(is_it), "clock {clock} is not in the survey");
+    }
+}

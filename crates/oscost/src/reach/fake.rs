@@ -43,6 +43,10 @@ pub struct Scenario {
     pub vdso: Vec<String>,
     /// Cases whose every op waits.
     pub waiting: Vec<String>,
+    /// What an op calls, by case, where it is not what its definition says: times by name.
+    pub calls: BTreeMap<String, BTreeMap<String, u64>>,
+    /// Clocks that cannot be used (`tsc`, `vdso`), and why.
+    pub unusable_clocks: BTreeMap<String, String>,
     /// After so many cells the user presses Ctrl-C.
     pub interrupted_after_cells: Option<u32>,
     /// Time ready but not running, in per cent of each cell's time.
@@ -87,8 +91,14 @@ impl FakeSession {
         facts.cpu.allowed_cpus = Some(vec![0, 1]);
         let facts = laid_over(&facts, &scenario.facts)?;
         let watch = laid_over(&Watch::default(), &scenario.watch)?;
-        let tsc = ClockVerdict { kind: ClockKind::Tsc, unusable_because: None };
-        let clocks = if scenario.clocks.is_empty() { vec![tsc] } else { scenario.clocks.clone() };
+        let verdict = |kind: ClockKind| ClockVerdict {
+            kind,
+            unusable_because: scenario.unusable_clocks.get(kind.text()).cloned(),
+        };
+        let clocks = match scenario.clocks.is_empty() {
+            true => [ClockKind::Tsc, ClockKind::Vdso, ClockKind::Syscall].map(verdict).to_vec(),
+            false => scenario.clocks.clone(),
+        };
         let hello = Hello {
             protocol: PROTOCOL,
             catalog_hash: program.catalog_hash.clone(),
@@ -141,8 +151,24 @@ impl FakeSession {
         Event::Ready { id, pid: 1, addr: None }
     }
 
-    /// The calls that the definition wants, or twice as many.
+    /// The calls that the scenario names; else those that the definition wants, or twice as many.
     fn count(&self, case: &Case, ops: u64) -> CallCount {
+        let counted = |own| CallCount {
+            ops,
+            own,
+            peer: BTreeMap::new(),
+            by: "fake".to_owned(),
+            tasks: Some(0),
+            faults: Some(0),
+            bytes: Some(0),
+            vdso: Some(self.scenario.vdso.contains(&case.to_string())),
+            instructions: Some(10.0),
+        };
+        if let Some(calls) = self.scenario.calls.get(&case.to_string()) {
+            return counted(
+                calls.iter().map(|(call, times)| (call.clone(), times * ops)).collect(),
+            );
+        }
         let rules = self.program.catalog.get(&case.benchmark).map(|found| found.calls.clone());
         let factor = if self.scenario.wrong_calls.contains(&case.to_string()) { 2 } else { 1 };
         let own = rules
@@ -154,17 +180,7 @@ impl FakeSession {
                 other => (rule.call, other.range(ops).1 * factor),
             })
             .collect();
-        CallCount {
-            ops,
-            own,
-            peer: BTreeMap::new(),
-            by: "fake".to_owned(),
-            tasks: Some(0),
-            faults: Some(0),
-            bytes: Some(0),
-            vdso: Some(self.scenario.vdso.contains(&case.to_string())),
-            instructions: Some(10.0),
-        }
+        counted(own)
     }
 
     fn end(&mut self, id: u64) -> Option<Event> {

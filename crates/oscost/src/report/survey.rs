@@ -186,3 +186,39 @@ fn why(clock: &Clock) -> &'static str {
         _ => "what counts here is no time",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(name: &str, cell: &str) -> [String; 8] {
+        let mut line: [String; 8] = std::array::from_fn(|_| cell.to_owned());
+        line[0] = name.to_owned();
+        line
+    }
+
+    #[test]
+    fn columns_line_up_and_keep_within_eighty_characters() {
+        let text = aligned(&[line("monotonic-coarse", "yes"), line("tsc", "n/a(a)")]);
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines.len(), 4);
+        assert_eq!(lines[2].len(), lines[3].len(), "{text}");
+        assert!(lines[2].len() <= WIDTH, "{text}");
+        // Figures that nobody foresaw push the name to a line of its own, not out of the terminal.
+        let text = aligned(&[line("monotonic-coarse", "1234.567"), line("tsc", "12 s")]);
+        assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
+        let text = aligned(&[line("monotonic-coarse", "n/a(aa)"), line("tsc", "< 123.4 ns")]);
+        assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
+        assert_eq!(text.lines().filter(|line| *line == "tsc").count(), 1, "{text}");
+    }
+
+    #[test]
+    fn a_reason_is_told_once_and_letters_go_on_behind_z() {
+        let mut notes = Notes::default();
+        assert_eq!(notes.mark("one"), "n/a(a)");
+        assert_eq!(notes.mark("two\u{1b}[2J"), "n/a(b)");
+        assert_eq!(notes.mark("one"), "n/a(a)");
+        assert_eq!(notes.0, ["one", "two[2J"]);
+        assert_eq!([letter(25), letter(26), letter(52)], ["z", "aa", "ba"]);
+    }
+}

@@ -8,6 +8,7 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 use crate::common::{Ran, Sandbox, cell, has_flag, row, rows, tool};
+use crate::survey::cells;
 
 /// A run on this machine in which no row was lost to its neighbours: tried again where there is so
 /// much else to do that cells cannot be measured at all.
@@ -37,7 +38,7 @@ fn is_counted(row: &Value) -> bool {
 #[test]
 fn five_benchmarks_are_measured_with_intervals_and_the_calls_that_they_should_make() {
     let sandbox = Sandbox::new();
-    let asked = ["timer", "procedure/call:args=0", "syscall"];
+    let asked = ["timer/nothing", "timer/clock-gettime", "procedure/call:args=0", "syscall"];
     let record =
         measured(|| sandbox.oscost(&[&["run", "--quick", "--json", "-"], &asked[..]].concat()));
     assert_eq!(record["complete"], true);
@@ -161,6 +162,24 @@ fn explain_counts_here_and_now_and_knows_the_last_figure() {
 }
 
 #[test]
+fn the_survey_of_this_machine_has_no_empty_cell_and_names_the_clock_that_was_chosen() {
+    let sandbox = Sandbox::new();
+    // What a busy machine leaves no time for is a cell with a reason, too.
+    let ran = sandbox.oscost(&["run", "--quick", "--budget", "40", "timer"]);
+    assert!(matches!(ran.code, Some(0 | 1)), "{}", ran.stderr);
+    let (_, survey) = ran.stdout.split_once("the survey of timers\n").unwrap();
+    let table: Vec<&str> = survey.lines().take_while(|line| !line.is_empty()).collect();
+    assert!(table.len() > 25, "{survey}");
+    for line in &table[2..] {
+        assert!(cells(line).len() == 8, "a cell is empty in `{line}`:\n{survey}");
+    }
+    assert!(survey.contains("oscost has chosen "), "{survey}");
+    assert!(ran.stdout.lines().all(|line| line.chars().count() <= 80), "{}", ran.stdout);
+    assert_eq!(sandbox.oscost(&["runs", "show", "last"]).exits(0).stdout, ran.stdout);
+    sandbox.nothing_is_left();
+}
+
+#[test]
 fn a_real_run_is_shown_again_to_the_letter() {
     let sandbox = Sandbox::new();
     let printed = sandbox.oscost(&["run", "--quick", "syscall/getppid:via=raw", "--samples"]);
@@ -207,7 +226,10 @@ fn an_ordinary_user_can_measure() {
     const NOBODY: u32 = 65_534;
     let sandbox = Sandbox::new();
     let record = measured(|| {
-        let arguments = ["run", "--quick", "--json", "-", "syscall", "timer"];
+        let timers =
+            ["timer/clock-gettime", "timer/clock-settime", "timer/adjtimex", "timer/alarm"];
+        let arguments = ["run", "--quick", "--json", "-", "syscall"];
+        let arguments = [&arguments[..], &timers].concat();
         let mut command = sandbox.command(&arguments);
         if is_root() {
             // The programs and folders must be theirs to use.
@@ -226,7 +248,7 @@ fn an_ordinary_user_can_measure() {
                 .filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned())))
                 .collect();
             command = Command::new(files.join("oscost"));
-            command.args(arguments).env_clear().envs(environment);
+            command.args(&arguments).env_clear().envs(environment);
             command.env("OSCOST_CELL", files.join("oscost-cell"));
             command.current_dir("/").uid(NOBODY).gid(NOBODY);
         }
@@ -240,6 +262,10 @@ fn an_ordinary_user_can_measure() {
     assert_eq!(getppid["outcome"], "measured");
     if is_counted(getppid) {
         assert_eq!(getppid["calls"]["expected"], true);
+    }
+    for refused in ["argument", "permission"] {
+        let row = row(&record, &format!("timer/clock-settime:refused={refused}"));
+        assert_eq!(row["outcome"], "measured", "{refused}: {}", row["reason"]);
     }
     let store = sandbox.folder("data").join("oscost/store.db");
     assert!(store.is_file(), "the run was not kept");

@@ -15,5 +15,6 @@ mod interrupts;
 mod local;
 mod machine;
 mod runs;
+mod survey;
 mod tables;
 mod words;

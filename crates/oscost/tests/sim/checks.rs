@@ -14,7 +14,7 @@ use oscost_model::cell::Mode;
 use oscost_model::record::{Row, RowOutcome};
 use oscost_model::unit::Unit;
 
-use super::{Subject0, measure, measure_one};
+use super::{SimSession, Subject0, measure, measure_in, measure_one};
 
 /// Green, or why not.
 pub(crate) type Verdict = Result<String, String>;
@@ -265,6 +265,42 @@ pub(crate) fn s20_pathologies() -> Verdict {
         }
     }
     Ok("S20: 20 of 20 each".into())
+}
+
+/// S20: on a bad day the next clock of the ladder is taken, the record says why, and the figures are
+/// right all the same.
+pub(crate) fn s20_bad_days() -> Verdict {
+    const NO_VDSO: &str = "the kernel maps no vDSO with clock_gettime";
+    let trapped = Some(Pathology::Trapped(2_000.0));
+    for (pathology, clocksource, vdso, chosen, reasons) in [
+        (None, "tsc", None, "tsc", &[][..]),
+        (trapped, "tsc", None, "vdso", &["tsc: a pair of reads takes", "trapped"]),
+        (Some(Pathology::StepsBack), "tsc", None, "vdso", &["tsc: the counter stepped back"]),
+        (None, "hpet", None, "vdso", &["tsc: the kernel itself uses clocksource `hpet`"]),
+        (None, "tsc", Some(NO_VDSO), "tsc", &[]),
+        (trapped, "tsc", Some(NO_VDSO), "syscall", &["trapped", "vdso: the kernel maps no vDSO"]),
+        (None, "acpi_pm", Some(NO_VDSO), "syscall", &["`acpi_pm`", "vdso: the kernel maps no"]),
+    ] {
+        let what = format!("S20, {pathology:?}, {clocksource}, {vdso:?}");
+        let subject = Subject0::op(Truth { pathology, ..Truth::QUIET });
+        let session = SimSession::judged(vec![subject], clocksource, vdso);
+        let record = measure_in(session, Profile::Quick, 3);
+        let clock = record.machines[0].clock.as_ref().unwrap();
+        let told = clock.passed_over.join("; ");
+        if clock.source != chosen || !reasons.iter().all(|reason| told.contains(reason)) {
+            return Err(format!("{what}: {} was taken: {told}", clock.source));
+        }
+        if reasons.is_empty() && !told.is_empty() {
+            return Err(format!("{what}: nothing was to be passed over: {told}"));
+        }
+        let row = &record.results[0];
+        let median = row.estimate.as_ref().map_or(f64::NAN, |estimate| estimate.median);
+        // The loop is still in it, and processes differ by 2 %.
+        if row.outcome != RowOutcome::Measured || (median / TRUTH_IN_BATCH - 1.0).abs() > 0.05 {
+            return Err(format!("{what}: {:?}, {median} ns", row.outcome));
+        }
+    }
+    Ok("S20: seven days, each with its clock and its reasons".into())
 }
 
 /// Repetitions spread over the run: two equal cases on a drifting machine do not seem to differ.

@@ -16,6 +16,7 @@ use oscost_cell::engine::calibrate;
 use oscost_cell::engine::collect::{Cut, Tag};
 use oscost_cell::engine::pilot::pilot;
 use oscost_cell::engine::sim::{Machine, Truth};
+use oscost_cell::engine::usable::judge_counter;
 use oscost_model::calls::CallCount;
 use oscost_model::case::Case;
 use oscost_model::cell::{CellSpec, Sample, Subject, Task};
@@ -47,7 +48,7 @@ pub(crate) struct SimSession {
     subjects: Vec<Subject0>,
     hello: Hello,
     now_ns: f64,
-    calibration: Option<Calibration>,
+    calibration: Option<(ClockKind, Calibration)>,
     running: BTreeMap<u64, CellSpec>,
     events: VecDeque<Event>,
 }
@@ -65,6 +66,27 @@ impl SimSession {
             facts,
             scratch: None,
         };
+        Self::with(hello, subjects)
+    }
+
+    /// A machine whose supervisor has looked at its clocks, as a real one does: the counter may be
+    /// ill, and the kernel may use another clocksource; the other clocks are sound, or not there.
+    pub(crate) fn judged(subjects: Vec<Subject0>, clocksource: &str, vdso: Option<&str>) -> Self {
+        let machine = Machine::new(&subjects[0].truth, 1, 1e9);
+        let tsc = judge_counter(&mut machine.clock(), Some(clocksource));
+        let verdict = |(kind, why)| ClockVerdict { kind, unusable_because: why };
+        let mut session = Self::new(subjects);
+        session.hello.clocks = [
+            (ClockKind::Tsc, tsc),
+            (ClockKind::Vdso, vdso.map(str::to_owned)),
+            (ClockKind::Syscall, None),
+        ]
+        .map(verdict)
+        .to_vec();
+        session
+    }
+
+    fn with(hello: Hello, subjects: Vec<Subject0>) -> Self {
         Self {
             subjects,
             hello,
@@ -85,7 +107,8 @@ impl SimSession {
     fn process(&mut self, spec: &CellSpec) -> (Machine, Shape) {
         self.now_ns += 1e6;
         let subject = self.subject(spec).clone();
-        (Machine::new(&subject.truth, spec.seed, self.now_ns), subject.shape)
+        let truth = seen_by(spec.clock.kind, &subject.truth);
+        (Machine::new(&truth, spec.seed, self.now_ns), subject.shape)
     }
 
     fn go(&mut self, id: u64) -> Option<Event> {
@@ -119,15 +142,19 @@ impl SimSession {
     }
 
     /// The clock as the harness itself finds it; once, unless the truth is that it changes.
-    fn calibrate(&mut self) -> (Calibration, ClockSync) {
-        let machine = Machine::new(&self.subjects[0].truth, 1, self.now_ns);
+    fn calibrate(&mut self, kind: ClockKind) -> (Calibration, ClockSync) {
+        let truth = seen_by(kind, &self.subjects[0].truth);
+        let machine = Machine::new(&truth, 1, self.now_ns);
         let mut clock = machine.clock();
-        let healthy = self.subjects[0].truth.pathology.is_none();
-        let answer = match self.calibration.filter(|_| healthy) {
-            Some(known) => (known, calibrate::sync(&mut clock)),
-            None => calibrate::calibrate(&mut clock).unwrap(),
+        let healthy = truth.pathology.is_none();
+        let answer = match self.calibration.filter(|(of, _)| healthy && *of == kind) {
+            Some((_, known)) => (known, calibrate::sync(&mut clock)),
+            None => {
+                let (found, sync) = calibrate::calibrate(&mut clock).unwrap();
+                (Calibration { kind, ..found }, sync)
+            }
         };
-        self.calibration = Some(answer.0);
+        self.calibration = Some((kind, answer.0));
         self.now_ns = machine.now_ns();
         answer
     }
@@ -169,8 +196,8 @@ impl Session for SimSession {
                 Some(Event::Probed { id: *id, cpus: vec![self.probe(*spin_ms)] })
             }
             Order::Watch { id, .. } => Some(Event::Watched { id: *id, watch: Box::default() }),
-            Order::Calibrate { id, .. } => {
-                let (calibration, sync) = self.calibrate();
+            Order::Calibrate { id, clock, .. } => {
+                let (calibration, sync) = self.calibrate(*clock);
                 Some(Event::Calibrated { id: *id, calibration, sync })
             }
         };
@@ -180,6 +207,14 @@ impl Session for SimSession {
 
     fn next(&mut self, patience: Duration) -> Result<Event, ReachError> {
         self.events.pop_front().ok_or(ReachError::Silent(patience))
+    }
+}
+
+/// The machine as a clock shows it: only the counter can be ill.
+fn seen_by(kind: ClockKind, truth: &Truth) -> Truth {
+    match kind {
+        ClockKind::Tsc => truth.clone(),
+        _ => Truth { pathology: None, ..truth.clone() },
     }
 }
 
@@ -204,7 +239,12 @@ fn definition(index: usize, unit: Unit) -> Definition {
 
 /// A whole run on the made-up machine, and its record.
 pub(crate) fn measure(subjects: &[Subject0], profile: Profile, seed: u64) -> Record {
-    let mut session = SimSession::new(subjects.to_vec());
+    measure_in(SimSession::new(subjects.to_vec()), profile, seed)
+}
+
+/// The same in a session of its own kind.
+pub(crate) fn measure_in(mut session: SimSession, profile: Profile, seed: u64) -> Record {
+    let subjects = session.subjects.clone();
     let place = PlaceOf {
         text: "sim".into(),
         reach: "sim".into(),
