@@ -74,8 +74,8 @@ const STATE: Axis = Axis {
     usual: Points::Unsaid("warm"),
 };
 
-/// The kernel's bare door, with a handler behind it that does next to nothing.
-const DOOR: &str = "syscall/getppid:via=raw";
+/// The kernel's bare door: a number that no call has, refused as soon as it is looked up.
+const DOOR: &str = "syscall/invalid";
 
 /// The work in the state that the point names.
 ///

@@ -300,7 +300,7 @@ pub(super) fn device_interrupts(seen: &Seen<'_>) -> Judged {
     let seconds = watch.wall_ns.max(1) as f64 / 1e9;
     let rate = |times: u64| times as f64 / seconds;
     let times = |it: &&&InterruptSeen| it.times.get(at).copied().unwrap_or(0);
-    let total = rate(here.iter().map(|it| times(it)).sum());
+    let total = rate(here.iter().map(&times).sum());
     let mut busiest: Vec<_> = here.iter().filter(|it| times(it) > 0).collect();
     busiest.sort_by_key(|it| std::cmp::Reverse(times(it)));
     let names: Vec<String> = busiest
