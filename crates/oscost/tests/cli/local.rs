@@ -1,13 +1,8 @@
 //! Real cells on this machine: states, counts and intervals; never a figure.
 
-use std::fs;
-use std::os::unix::fs::{PermissionsExt, chown};
-use std::os::unix::process::CommandExt;
-use std::process::Command;
-
 use serde_json::{Value, json};
 
-use crate::common::{Ran, Sandbox, cell, has_flag, row, rows, tool};
+use crate::common::{Ran, Sandbox, has_flag, row, rows};
 use crate::survey::cells;
 
 /// A run on this machine in which no row was lost to its neighbours: tried again where there is so
@@ -222,37 +217,12 @@ fn a_machine_without_room_for_temporary_files_is_measured_all_the_same() {
 
 #[test]
 fn an_ordinary_user_can_measure() {
-    /// Nobody, on most systems: what counts is that it is not root.
-    const NOBODY: u32 = 65_534;
     let sandbox = Sandbox::new();
     let record = measured(|| {
         let timers =
             ["timer/clock-gettime", "timer/clock-settime", "timer/adjtimex", "timer/alarm"];
         let arguments = ["run", "--quick", "--json", "-", "syscall"];
-        let arguments = [&arguments[..], &timers].concat();
-        let mut command = sandbox.command(&arguments);
-        if is_root() {
-            // The programs and folders must be theirs to use.
-            let files = sandbox.folder("files");
-            for (from, name) in [(tool(), "oscost"), (cell(), "oscost-cell")] {
-                fs::copy(from, files.join(name)).unwrap();
-                fs::set_permissions(files.join(name), fs::Permissions::from_mode(0o755)).unwrap();
-            }
-            let open = fs::Permissions::from_mode(0o711);
-            fs::set_permissions(sandbox.folder("."), open).unwrap();
-            for name in ["data", "tmp", "files"] {
-                chown(sandbox.folder(name), Some(NOBODY), Some(NOBODY)).unwrap();
-            }
-            let environment: Vec<_> = command
-                .get_envs()
-                .filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned())))
-                .collect();
-            command = Command::new(files.join("oscost"));
-            command.args(&arguments).env_clear().envs(environment);
-            command.env("OSCOST_CELL", files.join("oscost-cell"));
-            command.current_dir("/").uid(NOBODY).gid(NOBODY);
-        }
-        Ran::of(&mut command)
+        Ran::of(&mut sandbox.ordinary(&[&arguments[..], &timers].concat()))
     });
     for row in rows(&record) {
         let outcome = row["outcome"].as_str().unwrap();
@@ -270,8 +240,4 @@ fn an_ordinary_user_can_measure() {
     let store = sandbox.folder("data").join("oscost/store.db");
     assert!(store.is_file(), "the run was not kept");
     sandbox.nothing_is_left();
-}
-
-fn is_root() -> bool {
-    nix::unistd::geteuid().is_root()
 }

@@ -195,6 +195,18 @@ fn a_second_run_fails_at_once_or_waits_for_the_machine_and_says_for_whom() {
     let ran = sandbox.oscost(&[&quick[..], &["--no-wait"]].concat()).exits(1).no_data();
     ran.tells(&format!("cannot measure: process {pid} (")).tells("is measuring on this machine");
 
+    let ran = sandbox.oscost(&["doctor", "--no-wait"]).exits(1).no_data();
+    ran.tells(&format!("cannot measure: process {pid} (")).tells("is measuring on this machine");
+    // What needs no spin is told without waiting, and the rest says why it is not there.
+    let ran = sandbox.oscost(&["machine", "--json"]).exits(0);
+    let rates = &ran.json()["rates"];
+    assert_eq!(rates["core_cycles_per_ns"], Value::Null);
+    let why = rates["unasked"].as_str().unwrap();
+    assert!(
+        why.starts_with(&format!("process {pid} (")) && why.contains("ask again later"),
+        "{why}"
+    );
+
     let mut command = sandbox.command(&quick);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut second = Running(Some(child));

@@ -10,7 +10,8 @@ use crate::common::{Ran, Sandbox, until};
 use crate::golden::golden;
 
 /// Every verb, and the verbs of `runs`.
-const VERBS: &[&str] = &["run", "list", "explain", "runs", "schema", "completions", "man"];
+const VERBS: &[&str] =
+    &["run", "list", "explain", "runs", "machine", "doctor", "schema", "completions", "man"];
 const RUNS_VERBS: &[&str] = &["list", "show", "delete", "export", "import"];
 
 fn catalog() -> Catalog {
@@ -270,6 +271,8 @@ fn a_reader_that_has_had_enough_is_no_error() {
         &["man"],
         &["completions", "bash"],
         &["run", "--at", &scenario],
+        &["machine", "--at", &scenario],
+        &["doctor", "--at", &scenario, "--json"],
     ] {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
@@ -287,7 +290,13 @@ fn a_reader_that_has_had_enough_is_no_error() {
 fn a_full_disk_behind_stdout_is_an_error() {
     let sandbox = Sandbox::new();
     let scenario = format!("fake:{}", crate::common::scenario_file("measured").display());
-    for arguments in [&["schema"][..], &["list"], &["run", "--at", &scenario, "syscall"]] {
+    for arguments in [
+        &["schema"][..],
+        &["list"],
+        &["machine", "--at", &scenario],
+        &["doctor", "--at", &scenario],
+        &["run", "--at", &scenario, "syscall"],
+    ] {
         let full = File::options().write(true).open("/dev/full").unwrap();
         let mut command = sandbox.command(arguments);
         let child = command.stdout(full).stderr(Stdio::piped()).spawn().unwrap();
@@ -307,7 +316,7 @@ fn a_cell_that_is_not_there_or_none_of_ours_is_told_with_a_hint() {
     let with = |cell: &str, arguments: &[&str]| {
         Ran::of(sandbox.command(arguments).env("OSCOST_CELL", cell)).exits(1).no_data()
     };
-    for arguments in [&["run"][..], &["list"], &["explain", "timer"]] {
+    for arguments in [&["run"][..], &["list"], &["explain", "timer"], &["machine"], &["doctor"]] {
         let ran = with("/no/such/cell", arguments);
         ran.tells("cannot find the program `oscost-cell`: looked for /no/such/cell").tells("hint:");
     }

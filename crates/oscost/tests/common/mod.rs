@@ -3,6 +3,8 @@
 
 use std::fs;
 use std::io::Read;
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread::JoinHandle;
@@ -60,6 +62,38 @@ impl Sandbox {
             .env("TMPDIR", self.folder("tmp"))
             .env("OSCOST_CELL", cell())
             .stdin(Stdio::null());
+        command
+    }
+
+    /// The tool as somebody who is not root, in a world-readable folder where that needs one.
+    pub(crate) fn ordinary(&self, arguments: &[&str]) -> Command {
+        /// Nobody, on most systems: what counts is that it is not root.
+        const NOBODY: u32 = 65_534;
+        let command = self.command(arguments);
+        if !nix::unistd::geteuid().is_root() {
+            return command;
+        }
+        // The programs and folders must be theirs to use.
+        let files = self.folder("files");
+        for (from, name) in [(tool(), "oscost"), (cell(), "oscost-cell")] {
+            // Beside it and renamed: a program that runs cannot be written to.
+            fs::copy(from, files.join("new")).unwrap();
+            fs::set_permissions(files.join("new"), fs::Permissions::from_mode(0o755)).unwrap();
+            fs::rename(files.join("new"), files.join(name)).unwrap();
+        }
+        let open = fs::Permissions::from_mode(0o711);
+        fs::set_permissions(self.folder("."), open).unwrap();
+        for name in ["data", "tmp", "files"] {
+            chown(self.folder(name), Some(NOBODY), Some(NOBODY)).unwrap();
+        }
+        let environment: Vec<_> = command
+            .get_envs()
+            .filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned())))
+            .collect();
+        let mut command = Command::new(files.join("oscost"));
+        command.args(arguments).env_clear().envs(environment);
+        command.env("OSCOST_CELL", files.join("oscost-cell"));
+        command.current_dir("/").uid(NOBODY).gid(NOBODY);
         command
     }
 

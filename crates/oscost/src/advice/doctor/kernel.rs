@@ -147,8 +147,10 @@ pub(super) fn seccomp(seen: &Seen<'_>) -> Judged {
         format!("{} ({filters} of them)", SECCOMP.0),
         format!("{}: 35 ns if the kernel remembers its answer, 60 to 110 if not", SECCOMP.1),
     )
-    .by("docker run --security-opt seccomp=unconfined ...")
-    .mend("or start oscost outside of the container or service that set them")
+    .mend(
+        "start the container with `--security-opt seccomp=unconfined`, or oscost outside of what \
+         set the filters",
+    )
 }
 
 /// The audit system.
@@ -298,9 +300,9 @@ pub(super) fn counting(seen: &Seen<'_>) -> Judged {
     match security.yama_ptrace_scope {
         Some(3) => judged.mend("reboot: ptrace_scope 3 lasts until then"),
         Some(2) => judged.by("sudo sysctl kernel.yama.ptrace_scope=1"),
-        _ if security.seccomp_mode == Some(2) => {
-            judged.by("docker run --cap-add SYS_PTRACE --security-opt seccomp=unconfined ...")
-        }
+        _ if security.seccomp_mode == Some(2) => judged.mend(
+            "start the container with `--cap-add SYS_PTRACE --security-opt seccomp=unconfined`",
+        ),
         _ => judged.mend("allow ptrace(2) to this user"),
     }
 }

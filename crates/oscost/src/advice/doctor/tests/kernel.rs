@@ -168,7 +168,7 @@ fn calls_that_cannot_be_counted_limit_and_the_cause_is_named() {
     assert!(refused(Some(3), None).found("counting").mend.unwrap().contains("reboot"));
     let yama = refused(Some(2), None).found("counting").command;
     assert_eq!(yama.as_deref(), Some("sudo sysctl kernel.yama.ptrace_scope=1"));
-    assert!(refused(Some(1), Some(2)).found("counting").command.unwrap().contains("SYS_PTRACE"));
+    assert!(refused(Some(1), Some(2)).found("counting").mend.unwrap().contains("SYS_PTRACE"));
 }
 
 #[test]

@@ -1,0 +1,265 @@
+//! `oscost machine` and `oscost doctor`: made-up machines at a fake place, and this one.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use serde_json::Value;
+
+use crate::common::{Ran, Sandbox, scenario_file};
+use crate::golden::golden;
+
+/// A verb at a fake place.
+fn fake(verb: &str, scenario: &str, more: &[&str]) -> Ran {
+    let place = format!("fake:{}", scenario_file(scenario).display());
+    Sandbox::new().oscost(&[&[verb, "--at", &place], more].concat())
+}
+
+/// The text fits a terminal of 80 columns without colours, and steers none.
+fn fits(text: &str) {
+    for line in text.lines() {
+        assert!(line.len() <= 80 && line.is_ascii(), "{} columns: {line}", line.len());
+        assert!(!line.contains(char::is_control) && line.trim_end() == line, "{line:?}");
+    }
+    assert!(text.ends_with('\n') && !text.ends_with("\n\n"));
+}
+
+/// The names of the rows of `oscost machine`, under the titles of their groups.
+fn rows(text: &str) -> Vec<String> {
+    let mut title = String::new();
+    let mut rows = Vec::new();
+    for line in text.lines().filter(|line| !line.is_empty()) {
+        match line.strip_prefix("  ") {
+            None => title = line.to_owned(),
+            Some(row) if row.starts_with(' ') => {}
+            Some(row) => rows.push(format!("{title}/{}", row.get(..19).unwrap_or(row).trim())),
+        }
+    }
+    rows
+}
+
+#[test]
+fn a_machine_that_tells_all_is_described_in_full() {
+    let text = fake("machine", "bad-machine", &[]).exits(0).stdout;
+    fits(&text);
+    golden("machine-full.txt", &text);
+    // What a fake place cannot have is a core that runs at some rate.
+    let hidden: Vec<&str> = text.lines().filter(|line| line.contains("not visible")).collect();
+    assert!(
+        hidden.iter().all(|line| line.contains("seek")
+            || line.contains("heads")
+            || line.contains("free pages")
+            || line.contains("seek times")),
+        "{hidden:#?}"
+    );
+}
+
+#[test]
+fn a_machine_that_tells_nothing_has_every_row_with_a_reason() {
+    let text = fake("machine", "measured", &[]).exits(0).stdout;
+    fits(&text);
+    golden("machine-unknown.txt", &text);
+    let full: BTreeSet<String> =
+        rows(&fake("machine", "bad-machine", &[]).exits(0).stdout).into_iter().collect();
+    let unknown: BTreeSet<String> = rows(&text).into_iter().collect();
+    // Devices that are not there have no rows of their own, and flaws no names.
+    let common = |row: &&String| {
+        !["Disk", "Network", "Processor flaws"].iter().any(|group| row.starts_with(group))
+    };
+    let missing: Vec<&String> = full.difference(&unknown).filter(common).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+    assert!(unknown.len() > 50, "{unknown:?}");
+}
+
+#[test]
+fn every_row_of_the_study_is_there() {
+    // Table 1 of study cse221-2014, row by row.
+    let text = fake("machine", "bad-machine", &[]).exits(0).stdout;
+    let rows = rows(&text);
+    for row in [
+        "Processor/model",
+        "Processor/instruction set",
+        "Processor/cycle time",
+        "Caches/L1 data",
+        "Caches/L1 instruction",
+        "Caches/L2",
+        "Processor/bus clock (FSB)",
+        "Disk sda/model",
+        "Disk sda/capacity",
+        "Disk sda/cache",
+        "Disk sda/rotation",
+        "Disk sda/heads and discs",
+        "Disk sda/seek times",
+        "Disk sda/rotational latency",
+        "Disk sda/transfer rate",
+        "Memory/capacity",
+        "Memory/channels",
+        "Memory/frequency",
+        "Memory/width",
+        "Network cards (physical, 2 equal ones)/model",
+        "Network cards (physical, 2 equal ones)/transfer rate",
+        "System/distribution",
+        "System/kernel",
+    ] {
+        assert!(rows.iter().any(|it| it == row), "`{row}` is not among {rows:#?}");
+    }
+}
+
+#[test]
+fn a_machine_as_json_is_its_facts() {
+    let json = fake("machine", "bad-machine", &["--json"]).exits(0).json();
+    assert_eq!(json["schema"], "oscost.machine/1");
+    assert_eq!(json["cpu"]["model_name"], "Processor 3000");
+    assert_eq!(json["memory"]["channels"], 2);
+    assert_eq!(json["disks"][0]["rpm"], 5400);
+    assert_eq!(json["program"]["link"], "fake");
+    assert_eq!(json["rates"]["ticks_per_ns"], 1.0);
+    assert_eq!(json["clocks"].as_array().map(Vec::len), Some(3));
+    let unknown = fake("machine", "measured", &["--json"]).exits(0).json();
+    let keys = |json: &Value| json.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+    assert_eq!(keys(&unknown), keys(&json), "a key is always there");
+    assert_eq!(unknown["memory"]["modules"], Value::Null);
+}
+
+#[test]
+fn a_doctor_on_a_bad_day_names_all_that_is_wrong_worst_first() {
+    let text = fake("doctor", "bad-machine", &[]).exits(0).stdout;
+    fits(&text);
+    golden("doctor-bad.txt", &text);
+    let weights: Vec<&str> =
+        text.lines().filter_map(|line| line.split_once(". [")?.1.split(']').next()).collect();
+    let place = |weight: &&str| {
+        let order = ["spoils", "shifts", "noise", "limits", "note"];
+        order.iter().position(|it| it == weight).unwrap()
+    };
+    assert!(weights.len() > 15 && weights.is_sorted_by_key(place), "{weights:?}");
+    assert!(text.trim_end().lines().rev().take(3).any(|line| line.starts_with("verdict: ")));
+}
+
+#[test]
+fn a_doctor_on_a_quiet_day_has_nothing_to_say_but_what_is_fine() {
+    let text = fake("doctor", "quiet-machine", &[]).exits(0).stdout;
+    fits(&text);
+    golden("doctor-quiet.txt", &text);
+    assert!(text.contains("verdict: clean: 0.1 % of the time on CPU 3 was lost; findings: none"));
+}
+
+#[test]
+fn a_doctor_who_sees_nothing_says_what_he_does_not_see() {
+    let text = fake("doctor", "measured", &[]).exits(0).stdout;
+    fits(&text);
+    assert!(text.contains("not visible: "), "{text}");
+    assert!(text.contains("verdict: clean: 0.0 %"), "{text}");
+}
+
+#[test]
+fn the_doctor_says_the_same_as_json() {
+    let text = fake("doctor", "bad-machine", &[]).exits(0).stdout;
+    let json = fake("doctor", "bad-machine", &["--json"]).exits(0).json();
+    assert_eq!(json["schema"], "oscost.doctor/1");
+    assert_eq!(json["class"], "hostile");
+    assert_eq!(json["cpu"], 2);
+    let flat = text.split_whitespace().collect::<Vec<_>>().join(" ").replace(" \\ ", " ");
+    let findings = json["findings"].as_array().unwrap();
+    let mut rules = BTreeSet::new();
+    for finding in findings {
+        for key in ["what", "does", "mend", "command"] {
+            if let Some(words) = finding[key].as_str() {
+                assert!(flat.contains(words), "`{words}` is not in:\n{text}");
+            }
+        }
+        assert!(rules.insert(finding["rule"].as_str().unwrap()), "{finding}");
+    }
+    for said in json["fine"].as_array().unwrap() {
+        assert!(!rules.contains(said.as_str().unwrap().replace(' ', "-").as_str()), "{said}");
+    }
+    assert_eq!(json["watch"]["processes"][0]["name"], "rustc");
+    assert_eq!(json["probe"].as_array().map(Vec::len), Some(4));
+    assert_eq!(json["uncounted"], "ptrace: EPERM");
+}
+
+#[test]
+fn a_doctor_who_is_interrupted_exits_130() {
+    fake("doctor", "interrupted-at-once", &[]).exits(130).no_data();
+}
+
+#[test]
+fn other_places_and_treatments_are_refused_with_a_hint() {
+    for verb in ["machine", "doctor"] {
+        for (place, words) in [
+            ("ssh:x", "cannot reach `ssh:x`"),
+            ("nice=5", "cannot treat with `nice=5`"),
+            ("nowhere", "`nowhere`"),
+        ] {
+            let ran = Sandbox::new().oscost(&[verb, "--at", place]).exits(2).no_data();
+            ran.tells(words).tells("hint:");
+        }
+    }
+}
+
+/// What identifies this machine: its name, and the addresses of its cards.
+fn identity() -> Vec<String> {
+    let read = |path: &str| fs::read_to_string(path).unwrap_or_default().trim().to_owned();
+    let cards = fs::read_dir("/sys/class/net").into_iter().flatten().flatten();
+    let mut found: Vec<String> = cards
+        .map(|card| read(&card.path().join("address").to_string_lossy()))
+        .filter(|address| !address.starts_with("00:00:00"))
+        .collect();
+    found.extend([read("/proc/sys/kernel/random/boot_id"), read("/etc/machine-id")]);
+    for name in ["product_serial", "board_serial", "product_uuid"] {
+        found.push(read(&format!("/sys/class/dmi/id/{name}")));
+    }
+    // Short names are parts of other words.
+    found.into_iter().filter(|text| text.len() > 8).collect()
+}
+
+#[test]
+fn this_machine_is_described_without_what_identifies_it() {
+    let sandbox = Sandbox::new();
+    let text = sandbox.oscost(&["machine"]).exits(0).stdout;
+    fits(&text);
+    let json = sandbox.oscost(&["machine", "--json"]).exits(0);
+    assert_eq!(json.json()["schema"], "oscost.machine/1");
+    for private in identity() {
+        assert!(!text.contains(&private) && !json.stdout.contains(&private), "{private}");
+    }
+    for group in ["Processor", "Caches", "Memory", "System", "Limits", "Security and tracing"] {
+        assert!(text.lines().any(|line| line == group), "no `{group}` in:\n{text}");
+    }
+    sandbox.nothing_is_left();
+}
+
+#[test]
+fn this_machine_is_examined_and_nothing_is_left_behind() {
+    let sandbox = Sandbox::new();
+    let json = sandbox.oscost(&["doctor", "--json"]).exits(0).json();
+    let class = json["class"].as_str().unwrap();
+    assert!(["clean", "noisy", "hostile"].contains(&class), "{class}");
+    let cpus = json["probe"].as_array().unwrap();
+    assert!(!cpus.is_empty() && cpus.iter().any(|probe| probe["cpu"] == json["cpu"]));
+    let watch = &json["watch"];
+    assert!(watch["wall_ns"].as_u64().unwrap() >= cpus[0]["spin_ns"].as_u64().unwrap());
+    // Neither the tool nor its cells are among those who took the CPU.
+    let names = watch["processes"].as_array().unwrap().iter().map(|it| it["name"].as_str());
+    assert!(!names.flatten().any(|name| name == "oscost-cell"), "{watch}");
+    sandbox.nothing_is_left();
+    let text = sandbox.oscost(&["doctor"]).exits(0).stdout;
+    fits(&text);
+    sandbox.nothing_is_left();
+}
+
+#[test]
+fn an_ordinary_user_is_told_as_much_as_may_be_seen() {
+    let sandbox = Sandbox::new();
+    let text = Ran::of(&mut sandbox.ordinary(&["machine"])).exits(0).stdout;
+    fits(&text);
+    assert!(text.contains("  user                an ordinary one\n"), "{text}");
+    let json = Ran::of(&mut sandbox.ordinary(&["doctor", "--json"])).exits(0).json();
+    assert!(json["class"].is_string(), "{json}");
+    assert_eq!(json["watch"]["audit"], Value::Null, "only root may ask");
+    let commands =
+        json["findings"].as_array().unwrap().iter().filter_map(|it| it["command"].as_str());
+    for command in commands.filter(|command| command.contains("tee ")) {
+        assert!(command.contains("sudo tee "), "{command}");
+    }
+    sandbox.nothing_is_left();
+}
