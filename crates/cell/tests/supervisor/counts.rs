@@ -89,7 +89,6 @@ fn l13_an_empty_op_and_a_clock_read_enter_the_kernel_0_times_getppid_once_open_c
         ("syscall/function", 0, false),
         ("syscall/sbrk-0", 0, false),
         ("syscall/getcpu:via=raw", 1, false),
-        ("syscall/getcpu:via=libc", 0, true),
         ("syscall/getcpu:via=vdso", 0, true),
         ("syscall/invalid", 1, false),
         ("syscall/getpid:via=raw", 1, false),
