@@ -33,7 +33,7 @@ pub fn list(catalog: &Catalog, chosen: &[&Definition]) -> String {
 
 /// Everything that is said of a benchmark.
 pub fn explain(definition: &Definition) -> String {
-    let mut out = format!("{}\n  {}\n", definition.id, definition.asks);
+    let mut out = format!("{}\n  {}\n", definition.id, fold(&definition.asks, 76, "  "));
     let mut part = |title: &str, lines: Vec<String>| {
         if !lines.is_empty() {
             let _ = write!(out, "\n{title}\n");
