@@ -17,6 +17,9 @@ const FEWEST: usize = 8;
 /// More names than these are told as their number.
 const MOST_NAMED: usize = 3;
 
+/// Columns that are always shown: the range, and the classes of its rows.
+const FIXED: usize = 2;
+
 /// The block under the table; empty where too few rows have a class and a cost.
 pub(super) fn text(record: &Record, measured: &[&Row]) -> String {
     let placed: Vec<(&Row, Cost)> =
@@ -34,8 +37,9 @@ pub(super) fn text(record: &Record, measured: &[&Row]) -> String {
         placed.iter().flat_map(|(row, _)| row.multiples.keys().map(String::as_str)).collect();
     let mut lines: Vec<Vec<String>> = vec![heading(&bases)];
     lines.extend((0..count).map(|group| line(group, &members(group), &bases)));
-    let mut out = format!("\n{}", columns(&lines));
-    for base in &bases {
+    let shown = fitting(&lines);
+    let mut out = format!("\n{}", columns(&lines, shown));
+    for base in bases.iter().take(shown - FIXED) {
         let text = format!("x {}: times as dear as {}", name(base), plain(base));
         // Writing to a String cannot fail.
         let _ = writeln!(out, "  {}", fold(&text, 76, "    "));
@@ -90,13 +94,26 @@ fn line(group: usize, rows: &[&Row], bases: &BTreeSet<&str>) -> Vec<String> {
     cells
 }
 
-/// The lines, each column as wide as it must be: the first two to the left, ratios to the right.
-fn columns(lines: &[Vec<String>]) -> String {
-    let mut out = String::new();
+/// How wide each column must be.
+fn widths(lines: &[Vec<String>]) -> Vec<usize> {
     let width = |at: usize| lines.iter().map(|line| line[at].chars().count()).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..lines[0].len()).map(width).collect();
+    (0..lines[0].len()).map(width).collect()
+}
+
+/// How many columns fit into a terminal; a ratio that does not is left out.
+fn fitting(lines: &[Vec<String>]) -> usize {
+    const WIDTH: usize = 80;
+    let widths = widths(lines);
+    let wide = |&count: &usize| widths[..count].iter().sum::<usize>() + 2 * (count - 1) <= WIDTH;
+    (FIXED..=widths.len()).rev().find(wide).unwrap_or(FIXED)
+}
+
+/// The lines, each column as wide as it must be: the first two to the left, ratios to the right.
+fn columns(lines: &[Vec<String>], shown: usize) -> String {
+    let mut out = String::new();
+    let widths = &widths(lines)[..shown];
     for line in lines {
-        let cells = line.iter().zip(&widths).enumerate().map(|(at, (cell, &width))| match at {
+        let cells = line.iter().zip(widths).enumerate().map(|(at, (cell, &width))| match at {
             0 | 1 => format!("{cell:<width$}"),
             _ => format!("{cell:>width$}"),
         });

@@ -157,7 +157,7 @@ fn the_doctor_says_the_same_as_json() {
     let json = fake("doctor", "bad-machine", &["--json"]).exits(0).json();
     assert_eq!(json["schema"], "oscost.doctor/1");
     assert_eq!(json["class"], "hostile");
-    assert_eq!(json["cpu"], 2);
+    assert_eq!(json["cpu"], 3);
     let flat = text.split_whitespace().collect::<Vec<_>>().join(" ").replace(" \\ ", " ");
     let findings = json["findings"].as_array().unwrap();
     let mut rules = BTreeSet::new();

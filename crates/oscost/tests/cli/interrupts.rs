@@ -3,16 +3,19 @@
 use crate::common::{Sandbox, row, rows};
 use crate::golden::golden;
 
+/// Few rows, so that there are some rounds of them before the end.
+const DOORS: &[&str] = &["syscall/getppid", "syscall/open-close"];
+
 #[test]
 fn an_interrupted_run_prints_what_there_is_and_exits_130() {
-    let ran = Sandbox::new().fake("interrupted", &["syscall"]).exits(130);
+    let ran = Sandbox::new().fake("interrupted", DOORS).exits(130);
     golden("interrupted.txt", &ran.stdout);
 }
 
 #[test]
 fn an_interrupted_record_is_not_complete_and_has_its_repetitions() {
     let sandbox = Sandbox::new();
-    let ran = sandbox.fake("interrupted", &["syscall", "--json", "-"]).exits(130);
+    let ran = sandbox.fake("interrupted", &[DOORS, &["--json", "-"]].concat()).exits(130);
     let record = ran.json();
     assert_eq!(record["complete"], false);
     assert!(record["ended"].is_string(), "it ended by itself, if early");

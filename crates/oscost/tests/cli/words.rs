@@ -31,11 +31,11 @@ fn refused(arguments: &[&str], words: &[&str]) {
 
 #[test]
 fn an_unknown_selector_is_told_the_nearest_names() {
-    refused(&["run", "syscall/getpid"], &["`syscall/getpid` is no", "hint:", "`syscall/getppid`"]);
+    refused(&["run", "syscall/getpidd"], &["`syscall/getpidd` is no", "hint:", "`syscall/getpid`"]);
     refused(&["run", "getppid"], &["`syscall/getppid`"]);
     refused(&["run", "sycall"], &["`syscall`"]);
     refused(&["list", "zzzzzz"], &["`zzzzzz` is no", "`oscost list` shows them all"]);
-    refused(&["explain", "syscall/open"], &["`syscall/open-close`"]);
+    refused(&["explain", "syscall/open-clos"], &["`syscall/open-close`"]);
 }
 
 #[test]
