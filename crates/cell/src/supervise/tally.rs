@@ -95,7 +95,12 @@ impl Tally {
         }
     }
 
-    /// Every task that was made.
+    /// A task has ended: its number may soon be another's, whom nobody here may kill.
+    pub(super) fn gone(&mut self, task: u32) {
+        self.tasks.remove(&task);
+    }
+
+    /// Every task that was made and has not ended.
     pub(super) fn tasks(&self) -> impl Iterator<Item = u32> {
         self.tasks.iter().copied()
     }

@@ -84,7 +84,7 @@ fn follow(id: u64, spec: &CellSpec) -> Result<(Tally, Vec<u8>), Errno> {
                     tally.ended(how);
                     break;
                 }
-                Ok((_, Stop::Gone(_))) => {}
+                Ok((task, Stop::Gone(_))) => tally.gone(task),
                 Ok((task, Stop::Signal(signal))) => waiting.push((task, signal)),
                 Ok((task, stop)) => {
                     tally.saw(task, stop);

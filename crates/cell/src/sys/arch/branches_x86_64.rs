@@ -5,7 +5,7 @@ const A_WORD: usize = 64;
 
 /// xor eax, eax: none was passed by so far.
 const BEGIN: [u8; 2] = [0x31, 0xC0];
-/// mov rdi, [rsi]; add rsi, 8; a nop of nine bytes: the next word of bits.
+/// mov rdi, \[rsi\]; add rsi, 8; a nop of nine bytes: the next word of bits.
 const NEXT_WORD: [u8; 16] = [
     0x48, 0x8B, 0x3E, 0x48, 0x83, 0xC6, 0x08, 0x66, 0x0F, 0x1F, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00,
 ];
