@@ -57,7 +57,8 @@ fn headline(record: &Record) -> String {
             parts.push(format!("CPU {cpu}"));
         }
         if let Some(clock) = &machine.clock {
-            parts.push(format!("clock {} in steps of {:.0} ns", clock.source, clock.q_ns));
+            let decimals = usize::from(clock.q_ns < 1.0);
+            parts.push(format!("clock {} in steps of {:.decimals$} ns", clock.source, clock.q_ns));
         }
     }
     if let Some(conditions) = record.conditions.first()
