@@ -98,33 +98,28 @@ fn set_alarm(seconds: i64, us: i64) -> Result<(), Errno> {
 /// SIGALRM, blocked in this thread as long as this lives: it is taken by who waits for it, and ends
 /// nobody.
 pub struct AlarmBlocked {
-    alarm: libc::sigset_t,
-    before: libc::sigset_t,
+    /// The signals that were blocked before, as the kernel's own set: a bit each.
+    before: u64,
 }
+
+/// SIGALRM as the kernel's own set.
+static ALARM: u64 = 1 << (libc::SIGALRM - 1);
+/// Bytes of such a set.
+const SET_BYTES: u64 = 8;
 
 impl AlarmBlocked {
     fn new() -> Result<Self, Errno> {
-        // SAFETY: the sets are initialised before they are used.
-        unsafe {
-            let mut alarm: libc::sigset_t = std::mem::zeroed();
-            let mut before: libc::sigset_t = std::mem::zeroed();
-            libc::sigemptyset(&raw mut alarm);
-            libc::sigaddset(&raw mut alarm, libc::SIGALRM);
-            match libc::pthread_sigmask(libc::SIG_BLOCK, &raw const alarm, &raw mut before) {
-                0 => Ok(Self { alarm, before }),
-                error => Err(Errno(error)),
-            }
-        }
+        let mut before = 0;
+        change_blocked(libc::SIG_BLOCK, &ALARM, Some(&mut before))?;
+        Ok(Self { before })
     }
 
     /// Waits for the signal, but no longer than so many seconds.
     fn take(&self, longest_s: i64) -> Result<(), Errno> {
         let longest = [longest_s, 0];
-        /// Bytes of the kernel's own set of signals, which is shorter than the C library's.
-        const SET_BYTES: u64 = 8;
         // SAFETY: the kernel reads a set of signals and a timespec, and writes nothing.
         kernel(unsafe {
-            let (set, longest) = (&raw const self.alarm as u64, longest.as_ptr() as u64);
+            let (set, longest) = (&raw const ALARM as u64, longest.as_ptr() as u64);
             arch::syscall(libc::SYS_rt_sigtimedwait, [set, 0, longest, SET_BYTES, 0, 0])
         })
     }
@@ -135,11 +130,17 @@ impl Drop for AlarmBlocked {
         // A timer that still runs, or has just run out, must not end the process afterwards.
         let _ = set_alarm(0, 0);
         let _ = self.take(0);
-        // SAFETY: the set is the one that was there before.
-        unsafe {
-            libc::pthread_sigmask(libc::SIG_SETMASK, &raw const self.before, std::ptr::null_mut());
-        }
+        let _ = change_blocked(libc::SIG_SETMASK, &self.before, None);
     }
+}
+
+fn change_blocked(how: i32, set: &u64, before: Option<&mut u64>) -> Result<(), Errno> {
+    let before = before.map_or(0, |before| &raw mut *before as u64);
+    // SAFETY: the kernel reads a set of signals, and writes one where there is room for it.
+    kernel(unsafe {
+        let set = &raw const *set as u64;
+        arch::syscall(libc::SYS_rt_sigprocmask, [how as u64, set, before, SET_BYTES, 0, 0])
+    })
 }
 
 #[cfg(test)]

@@ -171,8 +171,8 @@ fn chosen(record: &Record) -> String {
 fn why(clock: &Clock) -> &'static str {
     match clock.source.as_str() {
         "tsc" => {
-            "the processor's counter, read between fences, is the cheapest and the finest here, and \
-             no daemon steers it. The processor promises a constant rate, the kernel itself trusts \
+            "the processor's counter, read between fences, is the cheapest and the finest here, \
+             and no daemon steers it. The processor promises a constant rate, the kernel itself trusts \
              it, it did not step back in a million reads, nobody traps it, and its fences hold"
         }
         "vdso" => {

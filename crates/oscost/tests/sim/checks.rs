@@ -267,8 +267,8 @@ pub(crate) fn s20_pathologies() -> Verdict {
     Ok("S20: 20 of 20 each".into())
 }
 
-/// S20: on a bad day the next clock of the ladder is taken, the record says why, and the figures are
-/// right all the same.
+/// S20: on a bad day the next clock of the ladder is taken, the record says why, and the figures
+/// are right all the same.
 pub(crate) fn s20_bad_days() -> Verdict {
     const NO_VDSO: &str = "the kernel maps no vDSO with clock_gettime";
     let trapped = Some(Pathology::Trapped(2_000.0));
@@ -277,7 +277,7 @@ pub(crate) fn s20_bad_days() -> Verdict {
         (trapped, "tsc", None, "vdso", &["tsc: a pair of reads takes", "trapped"]),
         (Some(Pathology::StepsBack), "tsc", None, "vdso", &["tsc: the counter stepped back"]),
         (None, "hpet", None, "vdso", &["tsc: the kernel itself uses clocksource `hpet`"]),
-        (None, "tsc", Some(NO_VDSO), "tsc", &[]),
+        (None, "tsc", Some(NO_VDSO), "tsc", &["vdso: the kernel maps no vDSO"]),
         (trapped, "tsc", Some(NO_VDSO), "syscall", &["trapped", "vdso: the kernel maps no vDSO"]),
         (None, "acpi_pm", Some(NO_VDSO), "syscall", &["`acpi_pm`", "vdso: the kernel maps no"]),
     ] {

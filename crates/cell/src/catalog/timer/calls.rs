@@ -200,8 +200,8 @@ const ALARM_CALLS: &[Calls] =
 pub(super) const TIMER_GETTIME: Bench = Bench {
     id: "timer/timer-gettime",
     asks: "What does it cost to ask what is left of a POSIX timer?",
-    op: "timer_gettime(2) of a timer on CLOCK_MONOTONIC, armed eleven days ahead, that tells nobody \
-         when it runs out. Outside: making and arming it; the loop.",
+    op: "timer_gettime(2) of a timer on CLOCK_MONOTONIC, armed eleven days ahead, that tells \
+         nobody when it runs out. Outside: making and arming it; the loop.",
     guess: "the door, a look-up, a lock and a clock read: 190 ns",
     calls: &[exactly("timer_gettime", 1)],
     source: "timer_gettime(2)",

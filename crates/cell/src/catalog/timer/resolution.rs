@@ -82,8 +82,8 @@ pub(super) const QUANTUM: Bench = Bench {
     op: "the smallest step that many windows of slightly different lengths show often; where the \
          timer stands still between them, the time from one of its steps to the next. The figure \
          is that step, and no cost. Outside: nothing is subtracted.",
-    guess: "10 ns for all that come from the counter here (METHOD section 2), 1 us where the answer \
-            is in microseconds, 4 ms for the coarse ones, 10 ms for times()",
+    guess: "10 ns for all that come from the counter here (METHOD section 2), 1 us where the \
+            answer is in microseconds, 4 ms for the coarse ones, 10 ms for times()",
     why: "Not the smallest difference of all, which may be one of rounding where a hypervisor \
           scales the counter; not a greatest common divisor, which is then 1. What at least one \
           window in a hundred shows is real. A timer that is read in more than a step shows no \

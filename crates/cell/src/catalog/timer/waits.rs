@@ -13,8 +13,8 @@ pub(super) const WAIT: Bench = Bench {
          is subtracted; the two reads of the clock are some 20 ns of it.",
     guess: "50 us and a wake-up too late for nanosleep, whatever the time; a wake-up (5 us, 50 us \
             in a virtual machine) for the other two",
-    why: "nanosleep(2) may be late by the task's timer slack, 50 us unless prctl(PR_SET_TIMERSLACK) \
-          says otherwise, so that wake-ups can be put together; timer descriptors and interval \
+    why: "nanosleep(2) may be late by the task's timer slack, 50 us unless \
+          prctl(PR_SET_TIMERSLACK) says otherwise, so that wake-ups can be put together; timer descriptors and interval \
           timers have no slack. Behind that stands the wake-up: the timer's interrupt, the \
           scheduler, and an idle CPU that has to come back, in a virtual machine from its host.",
     calls: &[
