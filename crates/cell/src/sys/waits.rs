@@ -7,7 +7,6 @@ use super::arch;
 use super::clock::{ClockId, gettime};
 
 /// A way to wait.
-#[expect(clippy::large_enum_variant, reason = "a cell has one of them")]
 pub enum Wait {
     /// nanosleep(2).
     Nanosleep,

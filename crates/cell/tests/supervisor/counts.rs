@@ -107,7 +107,7 @@ fn l13_an_empty_op_and_a_clock_read_enter_the_kernel_0_times_getppid_once_open_c
         ("timer/time:via=libc", 0, true),
         ("timer/time:via=raw", 1, false),
         ("timer/tsc:read=fenced-rdtsc", 0, false),
-        ("timer/clock", 1, false),
+        ("timer/clock", 1, true),
     ]) {
         let Some(event) = counted(&mut session, id, case, OPS) else { return };
         if let Event::Skipped { missing, .. } = &event {
