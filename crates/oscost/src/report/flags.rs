@@ -6,7 +6,7 @@ pub fn of_row(flag: &str) -> &'static str {
         "ANCHOR" => "measured in every round although not asked for",
         "CALLS_UNEXPECTED" => "it does not make the system calls that its definition names",
         "CALLS_UNCOUNTED" => "its system calls could not be counted here",
-        "COARSE_CLOCK" => "no batch length suits both the clock's step and the interruptions here",
+        "COARSE_CLOCK" => "no batch length suits the clock, the interruptions here and the op",
         "FEW_REPETITIONS" => "below six repetitions there is no interval",
         "NOT_CONVERGED" => "its interval is wider than was asked for",
         "BELOW_DETECTION" => {

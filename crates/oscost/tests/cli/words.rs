@@ -29,11 +29,12 @@ fn refused(arguments: &[&str], words: &[&str]) {
 
 #[test]
 fn an_unknown_selector_is_told_the_nearest_names() {
-    refused(&["run", "syscall/getpid"], &["`syscall/getpid` is no", "hint:", "`syscall/getppid`"]);
+    let wrong = ["run", "syscall/getpppid"];
+    refused(&wrong, &["`syscall/getpppid` is no", "hint:", "`syscall/getppid`"]);
     refused(&["run", "getppid"], &["`syscall/getppid`"]);
     refused(&["run", "sycall"], &["`syscall`"]);
     refused(&["list", "zzzzzz"], &["`zzzzzz` is no", "`oscost list` shows them all"]);
-    refused(&["explain", "syscall/open"], &["`syscall/open-close`"]);
+    refused(&["explain", "syscall/open-clos"], &["`syscall/open-close`"]);
 }
 
 #[test]
