@@ -9,9 +9,10 @@ use oscost_model::point::{Point, Value};
 use oscost_model::unit::Unit;
 
 use crate::sys::Errno;
-use crate::sys::call::{Call, Pair};
 use crate::sys::opaque::{barrier, opaque, through_memory};
 use crate::sys::stopwatch::Stopwatch;
+
+mod raw;
 
 /// A benchmark: one question about the system.
 #[derive(Clone, Copy)]
@@ -465,18 +466,6 @@ impl Work {
         Self::of(Shape::Looped, Looped(op))
     }
 
-    /// A raw system call that can be repeated at will.
-    #[inline(never)]
-    pub fn raw(call: Call) -> Self {
-        Self::of(Shape::Repeat, Raw(call))
-    }
-
-    /// Two raw system calls, one after the other.
-    #[inline(never)]
-    pub fn raw_pair(pair: Pair) -> Self {
-        Self::of(Shape::Looped, RawPair(pair))
-    }
-
     /// An op whose every single cost matters.
     pub fn single(op: impl FnMut() -> Result<(), Errno> + 'static) -> Self {
         Self { shape: Shape::Single, ..Self::repeat(op) }
@@ -642,42 +631,6 @@ impl<F: FnMut() -> Result<(), Errno>> Run for Looped<F> {
     fn run(&mut self, turns: u64, copies: u32) -> Result<(), AtOp> {
         repeat::<1, false, F>(&mut self.0, turns * u64::from(copies))
     }
-}
-
-struct Raw(Call);
-
-impl Run for Raw {
-    fn run(&mut self, turns: u64, copies: u32) -> Result<(), AtOp> {
-        let call = self.0.ready();
-        let op = move || call.make().map(drop);
-        match copies {
-            1 => by_value::<1, _>(op, turns),
-            2 => by_value::<2, _>(op, turns),
-            4 => by_value::<4, _>(op, turns),
-            8 => by_value::<8, _>(op, turns),
-            _ => Err(AtOp { op: 0, why: Errno::EINVAL }),
-        }
-    }
-}
-
-struct RawPair(Pair);
-
-impl Run for RawPair {
-    fn run(&mut self, turns: u64, copies: u32) -> Result<(), AtOp> {
-        let pair = self.0.ready();
-        by_value::<1, _>(move || pair.make(), turns * u64::from(copies))
-    }
-}
-
-/// The timed loop of an op that only holds plain values: it is handed over by value, so that they
-/// stay in registers from op to op. Behind a reference they would be loaded anew after each call,
-/// which may have written anywhere for all that the compiler knows.
-#[inline(never)]
-fn by_value<const COPIES: u64, F>(mut op: F, turns: u64) -> Result<(), AtOp>
-where
-    F: Fn() -> Result<(), Errno> + Copy,
-{
-    loop_of::<COPIES, false, F>(&mut op, turns)
 }
 
 struct Transfer<F>(F);

@@ -70,6 +70,15 @@ const CLOCK_GETTIME: Bench = Bench {
          Outside: finding the vDSO's function.",
     guess: "20 to 30 ns through the vDSO, coarse clocks 5 ns, a bare system call and 30 ns \
             through the kernel; CPU-time clocks always enter it",
+    why: "The kernel keeps its times in a page that every process may read: seconds and \
+          nanoseconds of each clock, the counter's value when it wrote them, and the scale \
+          from ticks to time. The vDSO's function, which the library calls, reads them between \
+          two looks at a sequence number, and begins anew where the kernel wrote meanwhile: \
+          that loop keeps seconds and nanoseconds of one moment together. A precise clock \
+          reads the processor's counter as well, fenced, and multiplies; a coarse one hands \
+          out what the last tick left in the page. What a thread or a process has used \
+          stands in no page: the scheduler is asked. With a clock source that user code cannot \
+          read, the same function enters the kernel by itself, each time.",
     calls: &[
         exactly("clock_gettime", 1).when(&[("via", "raw")]),
         exactly("clock_gettime", 1).when(&[("via", "libc"), ("clock", "process-cputime")]),

@@ -46,7 +46,7 @@ pub(super) struct Child {
 
 impl Child {
     /// Starts the process of a job: a fresh exec of this very program, in a group of its own, with
-    /// nothing in its environment but padding.
+    /// nothing in its environment but padding and the folder for its temporary files.
     pub(super) fn start(order: &Order, undo: &mut Undo) -> Result<Child, Errno> {
         let (limit, seed) = match order {
             Order::Measure { spec, .. } | Order::Count { spec, .. } => bounds(spec),
@@ -68,7 +68,8 @@ impl Child {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
         if let Some(scratch) = undo.scratch() {
-            command.current_dir(scratch);
+            // What a job makes among the temporary files goes with the folder, however it ends.
+            command.current_dir(scratch).env("TMPDIR", scratch);
         }
         let mut child = command.spawn()?;
         undo.group_started(child.id());

@@ -37,22 +37,27 @@ pub(super) fn filtered() -> &'static str {
     }
 }
 
+/// What switches io_uring off for everybody, or for everybody but a group.
+const RING_SWITCH: &str = "/proc/sys/kernel/io_uring_disabled";
+
 /// Why there is no io_uring here, and the way to one; `None` where there is one.
 fn no_io_uring() -> Option<String> {
-    const SWITCH: &str = "/proc/sys/kernel/io_uring_disabled";
     let error = io_uring::Ring::new(1).err()?;
-    let switch = std::fs::read_to_string(SWITCH).unwrap_or_default();
-    Some(match (error, switch.trim()) {
-        (Errno::ENOSYS, _) => format!(
-            "this kernel has no io_uring (Linux 5.1, CONFIG_IO_URING): {error}{}",
-            filtered()
-        ),
-        (Errno::EPERM, by @ ("1" | "2")) => format!(
-            "io_uring is switched off here: {SWITCH} is {by}; \
+    let switch = std::fs::read_to_string(RING_SWITCH).unwrap_or_default();
+    Some(ring_refused(error, switch.trim(), filtered()))
+}
+
+fn ring_refused(error: Errno, switch: &str, filtered: &str) -> String {
+    match (error, switch) {
+        (Errno::ENOSYS, _) if filtered.is_empty() => {
+            format!("this kernel has no io_uring (Linux 5.1, CONFIG_IO_URING): {error}")
+        }
+        (Errno::EPERM, "1" | "2") => format!(
+            "io_uring is switched off here: {RING_SWITCH} is {switch}; \
              `sysctl kernel.io_uring_disabled=0` allows it"
         ),
-        _ => format!("io_uring_setup(2) is refused here: {error}{}", filtered()),
-    })
+        _ => format!("io_uring_setup(2) is refused here: {error}{filtered}"),
+    }
 }
 
 fn unmet(what: &Requirement) -> Option<String> {
@@ -69,5 +74,31 @@ fn unmet(what: &Requirement) -> Option<String> {
         Requirement::Counter => counter::declared_unusable(),
         Requirement::IoUring => no_io_uring(),
         Requirement::Meaning(why) => Some(why.clone()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_is_refused_a_ring_is_told_by_whom_and_what_to_do() {
+        let filter = "; a filter";
+        let switched = ring_refused(Errno::EPERM, "2", "");
+        assert!(switched.contains("io_uring_disabled is 2"), "{switched}");
+        assert!(switched.contains("`sysctl kernel.io_uring_disabled=0`"), "{switched}");
+        // The switch is what refuses first, whatever else there is.
+        assert_eq!(ring_refused(Errno::EPERM, "2", filter), switched);
+        let filtered = ring_refused(Errno::EPERM, "0", filter);
+        assert!(filtered.ends_with(filter) && !filtered.contains("switched off"), "{filtered}");
+        let pretended = ring_refused(Errno::ENOSYS, "0", filter);
+        assert!(pretended.ends_with(filter), "a filter may say ENOSYS too: {pretended}");
+        assert!(ring_refused(Errno::ENOSYS, "", "").contains("Linux 5.1"));
+    }
+
+    #[test]
+    fn what_a_place_lacks_or_forbids_is_told_from_a_fault() {
+        assert!([Errno::ENOSYS, Errno::EPERM, Errno::EROFS].into_iter().all(is_lacking));
+        assert!(![Errno::EINVAL, Errno::EPROTO, Errno::EMFILE].into_iter().any(is_lacking));
     }
 }

@@ -50,6 +50,7 @@ fn follow(id: u64, spec: &CellSpec) -> Result<(Tally, Vec<u8>), Errno> {
         .arg("traced")
         .arg(std::process::id().to_string())
         .env_clear()
+        .envs(std::env::var_os("TMPDIR").map(|folder| ("TMPDIR", folder)))
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()?;

@@ -141,6 +141,25 @@ fn the_end_of_the_input_is_the_end_of_everything() {
 }
 
 #[test]
+fn what_a_killed_cell_has_made_goes_with_the_session() {
+    let mut session = Session::start();
+    let files = |session: &Session| fs::read_dir(session.scratch()).unwrap().count();
+    // Its work has a folder of its own, which no cell removes that is killed.
+    session.measure(1, measuring("syscall/open-depth:depth=8"));
+    let pid = session.ready(1);
+    assert_eq!(files(&session), 1, "the folder is below the supervisor's own");
+    signal(pid, "KILL");
+    assert!(why(session.event()).contains("SIGKILL"));
+    assert_eq!(files(&session), 1);
+    // One that ends by itself takes its folder along.
+    session.measured(2, measuring("syscall/getdents"), 1);
+    until("the second cell has gone", || files(&session) == 1);
+    session.close_input();
+    assert!(session.ended().success());
+    nothing_is_left(&session);
+}
+
+#[test]
 fn a_session_that_is_asked_to_end_leaves_nothing_behind() {
     for name in ["TERM", "INT", "HUP"] {
         let mut session = Session::start();

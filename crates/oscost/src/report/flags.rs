@@ -11,7 +11,7 @@ pub fn of_row(flag: &str) -> &'static str {
             "it enters the kernel against its definition, or stays out of it and costs as much as \
              entering it: something traps, emulates or falls back"
         }
-        "COARSE_CLOCK" => "no batch length suits both the clock's step and the interruptions here",
+        "COARSE_CLOCK" => "no batch length suits the clock, the interruptions here and the op",
         "FEW_REPETITIONS" => "below six repetitions there is no interval",
         "NOT_CONVERGED" => "its interval is wider than was asked for",
         "BELOW_DETECTION" => {

@@ -3,19 +3,25 @@
 use crate::common::{Sandbox, row, rows};
 use crate::golden::golden;
 
-/// Few rows, so that there are some rounds of them before the end.
-const DOORS: &[&str] = &["syscall/getppid", "syscall/open-close"];
+/// Three rows, whatever else the catalog comes to hold: after how many cells a scenario is
+/// interrupted hangs on their number.
+const THREE: [&str; 2] = ["syscall/getppid", "syscall/open-close"];
+
+/// Those and more arguments.
+fn three_and<'a>(more: &[&'a str]) -> Vec<&'a str> {
+    [&THREE[..], more].concat()
+}
 
 #[test]
 fn an_interrupted_run_prints_what_there_is_and_exits_130() {
-    let ran = Sandbox::new().fake("interrupted", DOORS).exits(130);
+    let ran = Sandbox::new().fake("interrupted", &THREE).exits(130);
     golden("interrupted.txt", &ran.stdout);
 }
 
 #[test]
 fn an_interrupted_record_is_not_complete_and_has_its_repetitions() {
     let sandbox = Sandbox::new();
-    let ran = sandbox.fake("interrupted", &[DOORS, &["--json", "-"]].concat()).exits(130);
+    let ran = sandbox.fake("interrupted", &three_and(&["--json", "-"])).exits(130);
     let record = ran.json();
     assert_eq!(record["complete"], false);
     assert!(record["ended"].is_string(), "it ended by itself, if early");
@@ -32,21 +38,21 @@ fn an_interrupted_record_is_not_complete_and_has_its_repetitions() {
 
 #[test]
 fn too_few_repetitions_have_a_figure_but_no_interval() {
-    let ran = Sandbox::new().fake("interrupted-early", &["syscall"]).exits(130);
+    let ran = Sandbox::new().fake("interrupted-early", &THREE).exits(130);
     golden("interrupted-early.txt", &ran.stdout);
 }
 
 #[test]
 fn a_run_that_is_interrupted_before_its_first_round_says_so_of_every_row() {
     let sandbox = Sandbox::new();
-    let asked = ["syscall", "--json", "-"];
+    let asked = three_and(&["--json", "-"]);
     let record = sandbox.fake("interrupted-before-rounds", &asked).exits(130).json();
     assert_eq!(record["complete"], false);
     for row in rows(&record) {
         assert_eq!(row["outcome"], "skipped", "{row}");
         assert_eq!(row["reason"], "the run ended before its first repetition");
     }
-    let printed = sandbox.fake("interrupted-before-rounds", &["syscall"]).exits(130);
+    let printed = sandbox.fake("interrupted-before-rounds", &THREE).exits(130);
     let shown = sandbox.oscost(&["runs", "show", "last"]).exits(0);
     assert_eq!(shown.stdout, printed.stdout);
 }
@@ -54,6 +60,6 @@ fn a_run_that_is_interrupted_before_its_first_round_says_so_of_every_row() {
 #[test]
 fn a_run_that_is_interrupted_before_it_has_any_row_leaves_no_trace() {
     let sandbox = Sandbox::new();
-    sandbox.fake("interrupted-at-once", &["syscall"]).exits(130).no_data();
+    sandbox.fake("interrupted-at-once", &THREE).exits(130).no_data();
     assert_eq!(sandbox.oscost(&["runs", "list"]).exits(0).stdout, "no runs are kept\n");
 }

@@ -31,7 +31,8 @@ fn refused(arguments: &[&str], words: &[&str]) {
 
 #[test]
 fn an_unknown_selector_is_told_the_nearest_names() {
-    refused(&["run", "syscall/getpidd"], &["`syscall/getpidd` is no", "hint:", "`syscall/getpid`"]);
+    let wrong = ["run", "syscall/getpppid"];
+    refused(&wrong, &["`syscall/getpppid` is no", "hint:", "`syscall/getppid`"]);
     refused(&["run", "getppid"], &["`syscall/getppid`"]);
     refused(&["run", "sycall"], &["`syscall`"]);
     refused(&["list", "zzzzzz"], &["`zzzzzz` is no", "`oscost list` shows them all"]);

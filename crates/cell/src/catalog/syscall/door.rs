@@ -9,8 +9,7 @@ use crate::sys::{call, library, syscall};
 
 pub(super) const FUNCTION: Bench = Bench {
     id: "syscall/function",
-    asks: "What does a loop cost that calls an empty function through a pointer, as a measure for \
-           system calls?",
+    asks: "What does a loop over an empty function behind a pointer cost?",
     op: "a turn of the loop: the pointer is loaded, the function behind it is called, and it \
          returns 0. The loop is in it, so that no copies are subtracted. Outside: the clock.",
     guess: "1.5 to 2 ns: study cs161-syscalls found 1.77 on a machine of 2019",

@@ -67,7 +67,7 @@ pub(super) const EPOLL_WAIT: Bench = Bench {
 
 pub(super) const IO_URING: Bench = Bench {
     id: "syscall/io-uring",
-    asks: "What does an operation cost that is handed over by a ring, alone or with others?",
+    asks: "What does an operation handed over by a ring cost, alone or with others?",
     op: "a no-op (IORING_OP_NOP) written into the submission ring; after every one of them, or \
          every 32, io_uring_enter(2), which waits for all; then each completion's number and \
          result are looked at. Outside: setting up a ring with default settings, for 32 entries.",

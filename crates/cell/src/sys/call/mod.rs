@@ -190,3 +190,5 @@ impl Room {
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+pub(crate) use tests::Tally;
