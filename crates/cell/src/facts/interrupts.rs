@@ -85,7 +85,7 @@ pub(super) fn between(roots: &Roots, before: &[Source], after: Vec<Source>) -> V
 
 /// What a CPU took in all, as far as the table tells; `at` is its place among the watch's CPUs.
 pub(super) fn sum(seen: &[InterruptSeen], at: usize) -> u64 {
-    seen.iter().filter_map(|source| source.times.get(at)).fold(0, |sum, times| sum + times)
+    seen.iter().filter_map(|source| source.times.get(at)).sum()
 }
 
 #[cfg(test)]

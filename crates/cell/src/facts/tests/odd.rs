@@ -121,7 +121,7 @@ fn what_may_not_be_read_needs_root_and_what_is_a_folder_is_told() {
         .file("proc/cmdline", "quiet\n")
         .file("sys/block/sda/size", "1\n");
     let table = tree.roots().at("sys/firmware/dmi/tables/DMI");
-    let closed = std::fs::Permissions::from_mode(0);
+    let closed = std::fs::Permissions::from_mode(0o000);
     std::fs::set_permissions(&table, closed).unwrap();
     let unread = gather(&tree.roots()).unread;
     assert!(!unread.contains_key("/proc/cmdline") && !unread.contains_key("/sys/block"));
