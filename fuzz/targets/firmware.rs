@@ -1,6 +1,6 @@
-//! What firmware and kernel hand over in formats of their own: the table of hardware, and the packed
-//! configuration. Whatever they hold, what comes out is bounded, and no text of the table but the
-//! names of its types gets out.
+//! What firmware and kernel hand over in formats of their own: the table of hardware, and the
+//! packed configuration. Whatever they hold, what comes out is bounded, and no text of the table but
+//! the names of its types gets out.
 
 #![no_main]
 

@@ -86,12 +86,11 @@ fn run_level(roots: &Roots) -> Option<String> {
 /// The last record of type `RUN_LVL`: where others keep a process, it keeps the level's letter, and
 /// 256 times the letter of the one before. Of other records nothing is read: they name users.
 fn level_in(utmp: &[u8]) -> Option<String> {
-    let mut levels = utmp.chunks_exact(UTMP_BYTES).filter_map(|record| {
+    utmp.chunks_exact(UTMP_BYTES).rev().find_map(|record| {
         let kind = i16::from_ne_bytes(*record.first_chunk()?);
         let letter = record.get(4).copied().map(char::from)?;
         (kind == RUN_LVL && letter.is_ascii_alphanumeric()).then(|| letter.to_string())
-    });
-    levels.next_back()
+    })
 }
 
 /// Walks ELF notes: three words (length of the name, length of the content, type), then both,

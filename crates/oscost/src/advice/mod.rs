@@ -1,7 +1,7 @@
 //! Judges facts: what makes figures noisy here, and what they cannot be compared with.
 //!
-//! What this room is for: sentences about a machine, from its facts and from a look at who else uses
-//! it. What it may not know: anything that was measured.
+//! What this room is for: sentences about a machine, from its facts and from a look at who else
+//! uses it. What it may not know: anything that was measured.
 
 pub mod doctor;
 

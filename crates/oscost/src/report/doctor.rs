@@ -114,7 +114,11 @@ fn table(visit: &Visit<'_>, out: &mut String) {
     if visit.cpu.is_some() {
         let others =
             if more > 0 { format!("; {more} quieter ones left out") } else { String::new() };
-        let _ = writeln!(out, "* the CPU that `oscost run` would take{others}");
+        let legend = format!(
+            "* the CPU that `oscost run` would take; gaps are over 5 us, lost time over 1 \
+             us{others}"
+        );
+        let _ = writeln!(out, "{}", fold(&legend, 80, "  "));
     } else {
         out.push_str("processes cannot be pinned to a CPU here\n");
     }

@@ -42,15 +42,11 @@ fn a_machine_that_tells_all_is_described_in_full() {
     let text = fake("machine", "bad-machine", &[]).exits(0).stdout;
     fits(&text);
     golden("machine-full.txt", &text);
-    // What a fake place cannot have is a core that runs at some rate.
-    let hidden: Vec<&str> = text.lines().filter(|line| line.contains("not visible")).collect();
-    assert!(
-        hidden.iter().all(|line| line.contains("seek")
-            || line.contains("heads")
-            || line.contains("free pages")
-            || line.contains("seek times")),
-        "{hidden:#?}"
-    );
+    // No kernel tells how a disk is built, and this machine has no balloon.
+    let told = ["heads and discs", "seek times", "free pages go back"];
+    for line in text.lines().filter(|line| line.contains("not visible")) {
+        assert!(told.iter().any(|row| line.contains(row)), "{line}");
+    }
 }
 
 #[test]

@@ -45,14 +45,15 @@ pub(super) fn turbo(seen: &Seen<'_>) -> Judged {
         Some(true) => Judged::found(
             Weight::Note,
             format!("turbo is on: the core may run faster than rated{now}"),
-            "its rate then follows temperature and neighbours, and every figure follows the rate: a \
-             drift of over 2 % between two runs is a difference",
+            "its rate then follows temperature and neighbours, and every figure follows the rate: \
+             a drift of over 2 % between two runs is a difference",
         )
-        .by(
-            "test -e /sys/devices/system/cpu/intel_pstate/no_turbo && echo 1 | sudo tee \
-             /sys/devices/system/cpu/intel_pstate/no_turbo || echo 0 | sudo tee \
-             /sys/devices/system/cpu/cpufreq/boost",
-        ),
+        .by(match seen.facts.cpu.vendor.as_deref() {
+            Some("GenuineIntel") => {
+                "echo 1 | sudo tee /sys/devices/system/cpu/intel_pstate/no_turbo"
+            }
+            _ => "echo 0 | sudo tee /sys/devices/system/cpu/cpufreq/boost",
+        }),
         None => Judged::unseen("turbo (no switch for it shows)"),
     }
 }

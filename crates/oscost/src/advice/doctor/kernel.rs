@@ -73,8 +73,11 @@ pub(super) fn tracers(seen: &Seen<'_>) -> Judged {
     if attached.is_empty() {
         return match facts.tracers_unread.first() {
             Some(source) => {
-                let why = facts.unread.get("/sys/kernel/tracing/current_tracer");
-                let why = why.map_or("cannot be read", String::as_str);
+                let why = match facts.unread.get("/sys/kernel/tracing/current_tracer") {
+                    Some(why) if why == "is not there" => "is not mounted",
+                    Some(why) => why.as_str(),
+                    None => "cannot be read",
+                };
                 Judged::unseen(format!("tracers attached ({source} {why})"))
             }
             None => Judged::fine("tracers (BPF and perf would not show)"),
@@ -234,8 +237,8 @@ pub(super) fn hardening(seen: &Seen<'_>) -> Judged {
 /// Whether each process gets a layout of its own.
 pub(super) fn address_randomization(seen: &Seen<'_>) -> Judged {
     let security = &seen.facts.security;
-    let does = "all cells get one layout: repetitions agree on figures that another layout, an \
-                other build or another name of a file would move by some per cent";
+    let does = "all cells get one layout: repetitions agree on figures that another layout, \
+                another build or another name of a file would move by some per cent";
     if security.randomization_given_up == Some(true) {
         return Judged::found(
             Weight::Shifts,

@@ -67,7 +67,10 @@ pub(super) fn lost_time(seen: &Seen<'_>) -> Judged {
         Some(delay) if delay > lost / 2.0 => {
             judged.mend("stop the processes that took the CPU: see below")
         }
-        Some(_) => judged.mend("no process took it: interrupts did, or it is the host's"),
+        Some(_) if seen.facts.is_guest() => {
+            judged.mend("no process took it: interrupts did, or it is the host's")
+        }
+        Some(_) => judged.mend("no process took it: interrupts did, or the firmware"),
         None => judged.mend("stop what else runs here"),
     }
 }
@@ -109,7 +112,8 @@ pub(super) fn hidden_time(seen: &Seen<'_>) -> Judged {
     let judged = Judged::found(
         Weight::Noise,
         what,
-        "batches that it hits cannot be rejected, since nothing tells: only the median passes it by",
+        "batches that it hits cannot be rejected, since nothing tells: only the median passes it \
+         by",
     );
     judged.mend(match seen.facts.is_guest() {
         true => "nothing here: it is the host's",
@@ -138,8 +142,8 @@ pub(super) fn quota(seen: &Seen<'_>) -> Judged {
             Some(Bound::At(_)) => Judged::found(
                 Weight::Note,
                 what,
-                "nothing as long as all that runs in the group stays below it; beyond it, cells are \
-                 stopped for 10 to 100 ms at a time",
+                "nothing as long as all that runs in the group stays below it; beyond it, cells \
+                 are stopped for 10 to 100 ms at a time",
             )
             .by(lift_quota(seen)),
             Some(Bound::Unlimited(_)) => Judged::fine("CPU quota"),

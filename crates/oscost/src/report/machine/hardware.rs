@@ -37,7 +37,11 @@ pub(super) fn processor(machine: &Description<'_>) -> Rows {
         (level, None) => level.clone(),
     };
     let rates = machine.rates;
-    let unmeasured = || rates.unasked.clone().unwrap_or("no CPU could be probed".to_owned());
+    let unmeasured = || match (&rates.unasked, &rates.probe) {
+        (Some(why), _) => why.clone(),
+        (None, None) => "no CPU could be probed".to_owned(),
+        (None, Some(_)) => "the probe tells no rate".to_owned(),
+    };
     let core = rates.probe.as_ref().and_then(|it| Some((it.cpu, it.core_cycles_per_ns?)));
     let cycle = core.map(|(cpu, rate)| {
         format!(

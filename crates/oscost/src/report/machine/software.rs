@@ -65,6 +65,13 @@ pub(super) fn scheduling(machine: &Description<'_>) -> Rows {
     let list = |cpus: &Option<Vec<u32>>| {
         cpus.as_ref().map(|cpus| if cpus.is_empty() { "none".to_owned() } else { ranges(cpus) })
     };
+    // A kernel that cannot do it has no file for it.
+    let built = facts.os.options.as_ref().map(|it| it.iter().any(|it| it == "NO_HZ_FULL"));
+    let unbuilt = || {
+        let none = "none: the kernel is built without CONFIG_NO_HZ_FULL";
+        (built == Some(false)).then(|| none.to_owned())
+    };
+    let tickless = list(&scheduling.nohz_full_cpus).or_else(unbuilt);
     let yes = |on: Option<bool>| on.map(|on| if on { "on" } else { "off" }.to_owned());
     let idle = scheduling.idle_driver.as_ref().map(|driver| match &scheduling.idle_governor {
         Some(governor) => format!("driver {driver}, governor {governor}"),
@@ -96,10 +103,10 @@ pub(super) fn scheduling(machine: &Description<'_>) -> Rows {
             or((!timing.is_empty()).then(|| timing.join("; ")), || "not judged".to_owned()),
         ),
         ("governor", or(scheduling.governor.clone(), || no_cpufreq(facts))),
-        ("turbo", or(yes(scheduling.boost), || sysfs("cpufreq/boost"))),
+        ("turbo", or(yes(scheduling.boost), || no_cpufreq(facts))),
         ("SMT", or(yes(scheduling.smt_active), || sysfs("smt/active"))),
         ("isolated CPUs", or(list(&scheduling.isolated_cpus), || sysfs("isolated"))),
-        ("CPUs without a tick", or(list(&scheduling.nohz_full_cpus), || sysfs("nohz_full"))),
+        ("CPUs without a tick", or(tickless, || sysfs("nohz_full"))),
         ("idle CPUs", or(idle, || sysfs("cpuidle/current_driver"))),
         ("timer slack", or(slack, || "/proc/self/timerslack_ns does not tell".to_owned())),
         ("control groups", or(version, group)),
@@ -168,8 +175,12 @@ pub(super) fn security(facts: &Facts) -> Rows {
         (true, true) => Shown::Value("none (BPF and perf show in no file)".to_owned()),
         (true, false) => {
             let source = "/sys/kernel/tracing/current_tracer";
-            let why = facts.unread.get(source).map_or("cannot be read", String::as_str);
-            Shown::Hidden(format!("{} {why}; ptrace: none", facts.tracers_unread.join(", ")))
+            let why = match facts.unread.get(source) {
+                Some(why) if why == "is not there" => "is not mounted",
+                Some(why) => why.as_str(),
+                None => "cannot be read",
+            };
+            Shown::Hidden(format!("{} {why}", facts.tracers_unread.join(", ")))
         }
     };
     vec![

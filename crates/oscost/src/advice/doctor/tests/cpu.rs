@@ -26,6 +26,9 @@ fn turbo_is_worth_knowing_with_the_rate_that_the_core_runs_at() {
     let found = boost(Some(true)).found("turbo");
     assert_eq!(found.weight, Weight::Note);
     assert!(found.what.contains("4.00 GHz now, an estimate"), "{}", found.what);
+    assert!(found.command.unwrap().starts_with("echo 0 | sudo tee"));
+    let intel = boost(Some(true)).but(|world| world.facts.cpu.vendor = Some("GenuineIntel".into()));
+    assert!(intel.found("turbo").command.unwrap().ends_with("no_turbo"));
     assert!(boost(Some(false)).is_fine("turbo"));
     assert!(boost(None).is_unseen("turbo"));
 }
