@@ -231,6 +231,7 @@ fn clear() -> Vec<(Op, &'static str)> {
         (op(160.0, 1).seen(|it| it.bytes = Some(OPS * 8_192)), "heavy"),
         (op(90_000.0, 4).seen(|it| it.tasks = Some(OPS)), "heavy"),
         (waits, "blocking"),
+        (Op { voluntary_switches: 1, ..op(150_000.0, 2) }.seen(|it| it.tasks = Some(OPS)), "heavy"),
     ]
 }
 

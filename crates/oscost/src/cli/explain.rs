@@ -21,9 +21,11 @@ use crate::store::{Store, Stored};
 
 /// What counting may take: whoever asks for an explanation waits for it.
 const COUNTING: Duration = Duration::from_secs(2);
-/// What looking for the last figures may take, in time and in runs.
+/// What looking for the last figures may take, in time and in runs; but for the first few of them,
+/// which are looked at in any case.
 const LOOKING: Duration = Duration::from_secs(1);
 const RUNS_LOOKED_AT: usize = 20;
+const RUNS_IN_ANY_CASE: usize = 3;
 
 /// What to explain.
 #[derive(Debug, clap::Args)]
@@ -119,8 +121,9 @@ fn shown(session: &mut dyn Session, at: &str, definition: &Definition, cases: &[
     report::here::text(definition, &shown)
 }
 
-/// The last figure of each case from this machine, as far as the newest runs have one. A store that
-/// cannot be read is no reason to explain nothing: there is no figure then.
+/// The last figure of each case from this machine, as far as the newest runs have one; before one
+/// without an interval (of a run that was cut short) an older one that has it. A store that cannot
+/// be read is no reason to explain nothing: there is no figure then.
 fn last_figures(cases: &[Case], at: &str, facts: &Facts) -> Vec<Option<Last>> {
     let mut found: Vec<Option<Last>> = cases.iter().map(|_| None).collect();
     let until = Instant::now() + LOOKING;
@@ -128,8 +131,10 @@ fn last_figures(cases: &[Case], at: &str, facts: &Facts) -> Vec<Option<Last>> {
     let path = Store::default_path().filter(|path| path.exists());
     let Some(store) = path.and_then(|path| Store::open(&path).ok()) else { return found };
     let listed = store.list().unwrap_or_default();
-    for listing in listed.iter().filter(|run| !run.imported).take(RUNS_LOOKED_AT) {
-        if Instant::now() >= until || found.iter().all(Option::is_some) {
+    let own = listed.iter().filter(|run| !run.imported).take(RUNS_LOOKED_AT);
+    for (number, listing) in own.enumerate() {
+        let all_found = found.iter().all(|last| last.as_ref().is_some_and(is_sure));
+        if all_found || (number >= RUNS_IN_ANY_CASE && Instant::now() >= until) {
             break;
         }
         let Ok(Stored::Journal(entries)) = store.load(&listing.id) else { continue };
@@ -159,14 +164,22 @@ fn look_through(entries: &[Entry], cases: &[Case], facts: &Facts, found: &mut [O
     let Some(record) = Assembler::read(entries).record(false) else { return };
     let release = record.machines.first().and_then(|machine| machine.os.release.clone());
     let other_kernel = release.filter(|release| Some(release) != facts.os.release.as_ref());
-    for (case, found) in cases.iter().zip(found).filter(|(_, found)| found.is_none()) {
+    for (case, found) in cases.iter().zip(found) {
         let row = record.results.iter().find(|row| row.case == case.to_string());
         let Some(row) = row.filter(|row| row.outcome == RowOutcome::Measured) else { continue };
-        *found = Some(Last {
+        let last = Last {
             row: row.clone(),
             started: record.started.clone(),
             quiet: record.conditions.first().and_then(|conditions| conditions.class.clone()),
             other_kernel: other_kernel.clone(),
-        });
+        };
+        if found.as_ref().is_none_or(|newer| !is_sure(newer) && is_sure(&last)) {
+            *found = Some(last);
+        }
     }
+}
+
+/// Whether a figure has an interval.
+fn is_sure(last: &Last) -> bool {
+    last.row.estimate.as_ref().is_some_and(|estimate| estimate.ci95.is_some())
 }

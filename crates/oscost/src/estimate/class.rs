@@ -119,10 +119,12 @@ pub fn classify(evidence: &Evidence, cost: Option<CostNs>, door: Option<CostNs>)
 }
 
 impl Evidence {
-    /// The class that the work of an op proves by itself.
+    /// The class that the work of an op proves by itself. One that makes a task and waits for its
+    /// end waits for work of its own: it is heavy.
     fn work(&self) -> Option<Class> {
         let beyond = |measure: Option<f64>, limit: f64| measure.is_some_and(|it| it >= limit);
-        if beyond(self.voluntary_switches, SHARE_BLOCKING) {
+        let makes_tasks = beyond(self.tasks, SHARE_OF_OPS);
+        if beyond(self.voluntary_switches, SHARE_BLOCKING) && !makes_tasks {
             return Some(Class::Blocking);
         }
         let works = [self.voluntary_switches, self.faults, self.tasks]
@@ -212,6 +214,8 @@ mod tests {
         let waits = Evidence { voluntary_switches: Some(0.98), faults: Some(1.0), ..ENTRY };
         assert_eq!(class(waits, 200.0), Some(Class::Blocking));
         assert_eq!(class(waits, 2e6), Some(Class::Blocking));
+        let forks = Evidence { tasks: Some(1.0), ..waits };
+        assert_eq!(class(forks, 90_000.0), Some(Class::Heavy), "it waits for what it has made");
     }
 
     #[test]

@@ -202,11 +202,11 @@ pub(super) fn nearest(catalog: &Catalog, name: &str) -> Vec<String> {
     const ALIKE: f64 = 0.75;
     let ids = catalog.benchmarks.iter().map(|definition| definition.id.as_str());
     let families = catalog.families.iter().map(|family| family.name.as_str());
-    // Somebody may have left out the family: `getppid`.
-    let likeness = |id: &str| {
-        let short = id.split_once('/').map_or(id, |(_, short)| short);
-        strsim::jaro_winkler(id, name).max(strsim::jaro_winkler(short, name))
-    };
+    // Somebody may have left out the family, or taken another one for it: `syscall/times`.
+    let short = |id: &str| id.split_once('/').map_or(id, |(_, short)| short).to_owned();
+    let asked = short(name);
+    let likeness =
+        |id: &str| strsim::jaro_winkler(id, name).max(strsim::jaro_winkler(&short(id), &asked));
     let mut found: Vec<(f64, &str)> =
         families.chain(ids).map(|id| (likeness(id), id)).filter(|(how, _)| *how > ALIKE).collect();
     found.sort_by(|a, b| b.0.total_cmp(&a.0));
@@ -291,6 +291,7 @@ mod tests {
     fn refusals_name_what_was_meant() {
         assert!(refusal("syscall/getpidd").contains("`syscall/getpid`"));
         assert!(refusal("getppid").contains("`syscall/getppid`"));
+        assert!(refusal("syscall/times").contains("the nearest are `timer/times`"));
         assert!(refusal("zzz").contains("oscost list"));
         assert!(refusal("syscall/getppid:via=magic").contains("`raw`, `libc`"));
         assert!(refusal("syscall/getppid:size=1").contains("it has `via`"));

@@ -95,9 +95,16 @@ pub fn each(number: f64) -> String {
     }
 }
 
-/// A share in per cent, with the digits that count.
+/// A share in per cent, with the digits that count. Beyond tenfold only that: the whole is then next
+/// to nothing, and its digits say nothing of the part.
 pub fn per_cent(pct: f64) -> String {
-    if pct.abs() < 9.95 { format!("{pct:.1} %") } else { format!("{pct:.0} %") }
+    if pct >= 999.5 {
+        ">999 %".to_owned()
+    } else if pct.abs() < 9.95 {
+        format!("{pct:.1} %")
+    } else {
+        format!("{pct:.0} %")
+    }
 }
 
 #[cfg(test)]
@@ -132,5 +139,7 @@ mod tests {
         assert_eq!([shown(99.96), shown(2_025.0)], ["100 ns", "2.02 us"]);
         let ratios = [0.0, 0.000_21, 0.0091, 0.187, 1.04, 16.5, 1_875.4].map(times);
         assert_eq!(ratios, ["0.00", "2e-4", "0.009", "0.19", "1.0", "16", "1875"]);
+        let shares = [0.04, 9.94, 9.96, 999.0, 17_895.0].map(per_cent);
+        assert_eq!(shares, ["0.0 %", "9.9 %", "10 %", "999 %", ">999 %"]);
     }
 }

@@ -193,6 +193,28 @@ fn humantime_day(sandbox: &Sandbox) -> String {
 }
 
 #[test]
+fn explain_prefers_an_older_figure_with_an_interval_to_one_of_a_run_that_was_cut_short() {
+    let sandbox = Sandbox::new();
+    let file = sandbox.file("scenario.json");
+    let at = format!("fake:{}", file.display());
+    let explain = || sandbox.oscost(&["explain", "--at", &at, "syscall/getppid:via=raw"]).exits(0);
+    let run = |scenario: &str, code: i32| {
+        fs::write(&file, scenario).unwrap();
+        sandbox.oscost(&["run", "--at", &at, "syscall/getppid:via=raw"]).exits(code);
+    };
+    run(r#"{"costs_ns": {"syscall/getppid:via=raw": 300.0}, "interrupted_after_cells": 20}"#, 130);
+    let cut = explain();
+    let cut = here(&cut);
+    assert!(cut.contains("last figure: ") && !cut.contains(" ns ("), "no interval yet: {cut}");
+    run(r#"{"costs_ns": {"syscall/getppid:via=raw": 200.0}, "between_sd": 0.01}"#, 0);
+    run(r#"{"costs_ns": {"syscall/getppid:via=raw": 300.0}, "interrupted_after_cells": 20}"#, 130);
+    let sure = explain();
+    let sure = here(&sure);
+    assert!(sure.contains("last figure: 2") || sure.contains("last figure: 1"), "200 ns: {sure}");
+    assert!(sure.contains(" ns ("), "{sure}");
+}
+
+#[test]
 fn explain_says_in_one_line_why_nothing_was_counted() {
     let sandbox = Sandbox::new();
     let at = format!("fake:{}", crate::common::scenario_file("uncounted").display());
