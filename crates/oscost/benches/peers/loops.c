@@ -1,20 +1,24 @@
-/* The peers of `make bench`: the loops that anybody would write around these calls.
+/* The peers of `make bench`: the loops that anybody would write around these acts.
  *
- *   loops CPU ACT TURNS GROUPS COPIES...   times the act on that CPU, as the engine would:
+ *   loops CPU ACT[=WITH] TURNS GROUPS COPIES...   times the act on that CPU, as the engine would:
  *       warm for 3 ms, then GROUPS groups of batches, one for each number of copies in a turn;
- *       one line a batch: group, copies, nanoseconds, involuntary switches around it
- *   loops CPU -- COMMAND...                runs a command on that CPU
+ *       one line a batch: group, copies, nanoseconds, involuntary switches around it. WITH is what
+ *       the act needs: a size in bytes, another CPU, a file
+ *   loops CPU -- COMMAND...                       runs a command on that CPU
  *
  * What stands between two clock reads is the loop. What is written is written at the end.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -56,19 +60,201 @@ LOOPS(stat_loop, STAT)
 LOOPS(open_close_loop, OPEN_CLOSE)
 LOOPS(clock_gettime_loop, CLOCK_GETTIME)
 
+/* An act whose op is dear enough that one copy in a turn will do. */
+static int reaped(pid_t child)
+{
+    int end = -1;
+    return child < 0 || waitpid(child, &end, 0) != child || end != 0;
+}
+
+static int fork_exit_loop(unsigned long turns)
+{
+    int wrong = 0;
+    for (; turns != 0; turns--) {
+        pid_t child = fork();
+        if (child == 0)
+            _exit(0);
+        wrong |= reaped(child);
+    }
+    return wrong;
+}
+
+static const char *program;
+
+static int program_ready(const char *with)
+{
+    program = with;
+    return access(program, X_OK);
+}
+
+static int fork_exec_loop(unsigned long turns)
+{
+    static char *nothing[] = { NULL };
+    char *arguments[] = { (char *)program, NULL };
+    int wrong = 0;
+    for (; turns != 0; turns--) {
+        pid_t child = fork();
+        if (child == 0) {
+            execve(program, arguments, nothing);
+            _exit(127);
+        }
+        wrong |= reaped(child);
+    }
+    return wrong;
+}
+
+static void *ends(void *with)
+{
+    return with;
+}
+
+static int create_join_loop(unsigned long turns)
+{
+    int wrong = 0;
+    for (; turns != 0; turns--) {
+        pthread_t thread;
+        wrong |= pthread_create(&thread, NULL, ends, NULL) != 0 || pthread_join(thread, NULL) != 0;
+    }
+    return wrong;
+}
+
+static int pinned(const char *cpu)
+{
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(strtoul(cpu, NULL, 10), &set);
+    return sched_setaffinity(0, sizeof set, &set) == 0;
+}
+
+static int there[2], back[2];
+
+/* A child on that CPU that answers each byte with one, until nobody is left to ask. */
+static int pipe_ready(const char *with)
+{
+    if (pipe(there) != 0 || pipe(back) != 0)
+        return 1;
+    pid_t child = fork();
+    if (child != 0)
+        return child < 0 || close(there[0]) != 0 || close(back[1]) != 0;
+    char byte;
+    if (!pinned(with) || close(there[1]) != 0 || close(back[0]) != 0)
+        _exit(1);
+    while (read(there[0], &byte, 1) == 1 && write(back[1], &byte, 1) == 1)
+        ;
+    _exit(0);
+}
+
+static int pipe_loop(unsigned long turns)
+{
+    char byte = 'x';
+    int wrong = 0;
+    for (; turns != 0 && !wrong; turns--)
+        wrong = write(there[1], &byte, 1) != 1 || read(back[0], &byte, 1) != 1;
+    return wrong;
+}
+
+enum { REGION_BYTES = 8 << 20, PAGE_BYTES = 4096 };
+static char *region;
+static size_t touched = REGION_BYTES;
+
+/* A new mapping where the old one has no more fresh pages for a batch. */
+static int region_before(unsigned long turns)
+{
+    if (touched + turns * PAGE_BYTES <= REGION_BYTES)
+        return 0;
+    if (region != NULL && munmap(region, REGION_BYTES) != 0)
+        return 1;
+    touched = 0;
+    region = mmap(NULL, REGION_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return region == MAP_FAILED || madvise(region, REGION_BYTES, MADV_NOHUGEPAGE) != 0;
+}
+
+static int zero_fill_loop(unsigned long turns)
+{
+    for (; turns != 0; turns--) {
+        *(volatile char *)(region + touched) = 1;
+        touched += PAGE_BYTES;
+    }
+    return 0;
+}
+
+static size_t copied_bytes;
+static char *from, *to;
+
+static int copy_ready(const char *with)
+{
+    copied_bytes = strtoul(with, NULL, 10);
+    from = aligned_alloc(PAGE_BYTES, (copied_bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES);
+    to = aligned_alloc(PAGE_BYTES, (copied_bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES);
+    if (from == NULL || to == NULL)
+        return 1;
+    memset(from, 1, copied_bytes);
+    memset(to, 2, copied_bytes);
+    return 0;
+}
+
+#define COPY memcpy(to, from, copied_bytes); __asm__ volatile("" : : "r"(to) : "memory");
+LOOPS(copy_loop, COPY)
+
+enum { READ_BYTES = 65536, FILE_BYTES = 16 << 20 };
+static int file_fd;
+static size_t file_at;
+
+/* A file in the page cache, without a name. */
+static int file_ready(const char *with)
+{
+    file_fd = open(with, O_TMPFILE | O_RDWR, 0600);
+    to = aligned_alloc(PAGE_BYTES, READ_BYTES);
+    if (file_fd < 0 || to == NULL)
+        return 1;
+    memset(to, 1, READ_BYTES);
+    for (size_t at = 0; at < FILE_BYTES; at += READ_BYTES)
+        if (write(file_fd, to, READ_BYTES) != READ_BYTES)
+            return 1;
+    return fsync(file_fd) != 0 || lseek(file_fd, 0, SEEK_SET) != 0;
+}
+
+static int file_before(unsigned long turns)
+{
+    if (file_at + turns * READ_BYTES <= FILE_BYTES)
+        return 0;
+    file_at = 0;
+    return lseek(file_fd, 0, SEEK_SET) != 0;
+}
+
+static int read_loop(unsigned long turns)
+{
+    int wrong = 0;
+    for (; turns != 0; turns--) {
+        wrong |= read(file_fd, to, READ_BYTES) != READ_BYTES;
+        file_at += READ_BYTES;
+    }
+    return wrong;
+}
+
 typedef int (*loop)(unsigned long turns);
 
-static const struct {
+static const struct act {
     const char *name;
     loop one, two, four, eight;
+    /* Once, with what the act needs; and before each batch. */
+    int (*ready)(const char *with);
+    loop before;
 } acts[] = {
-#define ACT(name, loops) { name, loops##_1, loops##_2, loops##_4, loops##_8 }
-    ACT("getpid", getpid_loop),
-    ACT("getppid", getppid_loop),
-    ACT("write", write_loop),
-    ACT("stat", stat_loop),
-    ACT("open-close", open_close_loop),
-    ACT("clock-gettime", clock_gettime_loop),
+#define ACT(name, loops, ...) { name, loops##_1, loops##_2, loops##_4, loops##_8, __VA_ARGS__ }
+    ACT("getpid", getpid_loop, NULL, NULL),
+    ACT("getppid", getppid_loop, NULL, NULL),
+    ACT("write", write_loop, NULL, NULL),
+    ACT("stat", stat_loop, NULL, NULL),
+    ACT("open-close", open_close_loop, NULL, NULL),
+    ACT("clock-gettime", clock_gettime_loop, NULL, NULL),
+    ACT("copy", copy_loop, copy_ready, NULL),
+    { "fork-exit", fork_exit_loop, NULL, NULL, NULL, NULL, NULL },
+    { "fork-exec", fork_exec_loop, NULL, NULL, NULL, program_ready, NULL },
+    { "create-join", create_join_loop, NULL, NULL, NULL, NULL, NULL },
+    { "pipe", pipe_loop, NULL, NULL, NULL, pipe_ready, NULL },
+    { "zero-fill", zero_fill_loop, NULL, NULL, NULL, NULL, region_before },
+    { "read", read_loop, NULL, NULL, NULL, file_ready, file_before },
 };
 
 static long nanoseconds(void)
@@ -85,27 +271,23 @@ static long switches(void)
     return usage.ru_nivcsw;
 }
 
-static loop loop_of(const char *act, unsigned long copies)
+static const struct act *act_of(const char *name)
 {
-    for (size_t i = 0; i < sizeof acts / sizeof *acts; i++) {
-        if (strcmp(acts[i].name, act) != 0)
-            continue;
-        switch (copies) {
-        case 1: return acts[i].one;
-        case 2: return acts[i].two;
-        case 4: return acts[i].four;
-        case 8: return acts[i].eight;
-        }
-    }
+    for (size_t i = 0; i < sizeof acts / sizeof *acts; i++)
+        if (strcmp(acts[i].name, name) == 0)
+            return &acts[i];
     return NULL;
 }
 
-static int pinned(const char *cpu)
+static loop loop_of(const struct act *act, unsigned long copies)
 {
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    CPU_SET(strtoul(cpu, NULL, 10), &set);
-    return sched_setaffinity(0, sizeof set, &set) == 0;
+    switch (copies) {
+    case 1: return act->one;
+    case 2: return act->two;
+    case 4: return act->four;
+    case 8: return act->eight;
+    }
+    return NULL;
 }
 
 static int fails(const char *act)
@@ -131,8 +313,12 @@ int main(int argc, char **argv)
     unsigned long turns = strtoul(argv[3], NULL, 10);
     unsigned long groups = strtoul(argv[4], NULL, 10);
     size_t sizes = argc - 5;
+    char *with = strchr(argv[2], '=');
+    if (with != NULL)
+        *with++ = '\0';
+    const struct act *act = act_of(argv[2]);
     for (size_t at = 0; at < sizes; at++) {
-        loops[at] = loop_of(argv[2], strtoul(argv[5 + at], NULL, 10));
+        loops[at] = act == NULL ? NULL : loop_of(act, strtoul(argv[5 + at], NULL, 10));
         if (loops[at] == NULL || turns == 0 || groups > MOST_GROUPS)
             return fputs("loops: that is no act, or no number that it can do\n", stderr), 2;
     }
@@ -142,11 +328,15 @@ int main(int argc, char **argv)
     if (null_fd < 0)
         return fails("/dev/null");
     memset(batches, 0, sizeof batches);
+    if (act->ready != NULL && (with == NULL || act->ready(with) != 0))
+        return fails(argv[2]);
 
     int wrong = 0;
     for (long begun = nanoseconds(); nanoseconds() - begun < 3000000;)
-        for (size_t at = 0; at < sizes; at++)
+        for (size_t at = 0; at < sizes; at++) {
+            wrong |= act->before != NULL && act->before(turns);
             wrong |= loops[at](turns);
+        }
     /* With several sizes the figure is a slope, of ops that may stay outside the kernel: asking for
      * the switches would not. */
     int asks = sizes == 1;
@@ -154,6 +344,7 @@ int main(int argc, char **argv)
     for (unsigned long group = 0; group < groups; group++) {
         for (size_t i = 0; i < sizes; i++) {
             size_t at = (group + i) % sizes;
+            wrong |= act->before != NULL && act->before(turns + again);
             long before = asks ? switches() : 0;
             wrong |= loops[at](again);
             long start = nanoseconds();

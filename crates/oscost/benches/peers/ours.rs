@@ -1,0 +1,136 @@
+//! Our side: a session with the cell.
+
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use oscost::estimate::{Reading, cell_value};
+use oscost::reach::{LocalSession, Session};
+use oscost_model::case::Case;
+use oscost_model::cell::{BatchPlan, CellSpec, Sample, Subject, Task};
+use oscost_model::clock::Calibration;
+use oscost_model::protocol::{Event, Order};
+use oscost_model::unit::Unit;
+
+/// What a process says by its batches, with the estimator of every run.
+pub(super) fn estimate(
+    samples: &[Sample],
+    plan: &BatchPlan,
+    clock: &Calibration,
+    switches: bool,
+) -> Option<f64> {
+    let how = Reading { plan, clock, unit: Unit::NsPerOp, switches };
+    cell_value(samples, 0, how).value
+}
+
+/// Our side: a session with the cell.
+pub(super) struct Ours<'a> {
+    session: LocalSession<'a>,
+    /// The CPU that both sides run on.
+    pub(super) cpu: u32,
+    /// Another one, for the other end of a pipe.
+    pub(super) other_cpu: Option<u32>,
+    /// What is known of its clock.
+    pub(super) clock: Calibration,
+    interruptions_per_s: f64,
+    last_id: u64,
+}
+
+impl<'a> Ours<'a> {
+    /// Finds a CPU and a clock, as a run does.
+    pub(super) fn start(session: LocalSession<'a>) -> anyhow::Result<Self> {
+        let hello = session.hello();
+        let cpus = hello.facts.cpu.allowed_cpus.as_ref();
+        let cpu = cpus.and_then(|cpus| cpus.last().copied()).unwrap_or(0);
+        let other_cpu = cpus.and_then(|cpus| cpus.iter().copied().find(|&other| other != cpu));
+        let mut usable = hello.clocks.iter().filter(|clock| clock.unusable_because.is_none());
+        let clock = usable.next().context("no clock can be used")?.kind;
+        let unknown = Calibration {
+            kind: clock,
+            ticks_per_ns: 1.0,
+            quantum_ticks: 1.0,
+            inside_ticks: 0.0,
+            pair_ticks: 0.0,
+        };
+        let mut ours =
+            Self { session, cpu, other_cpu, clock: unknown, interruptions_per_s: 0.0, last_id: 0 };
+        let id = ours.id();
+        match ours.answer(&Order::Probe { id, cpus: vec![cpu], spin_ms: 200, clock })? {
+            Event::Probed { cpus, .. } => {
+                let probed = cpus.first().context("the CPU cannot be probed")?;
+                ours.interruptions_per_s = probed.interruptions_per_s();
+            }
+            other => bail!("cannot probe CPU {cpu}: {other:?}"),
+        }
+        let id = ours.id();
+        match ours.answer(&Order::Calibrate { id, cpu: Some(cpu), clock })? {
+            Event::Calibrated { calibration, .. } => ours.clock = calibration,
+            other => bail!("cannot calibrate the clock: {other:?}"),
+        }
+        Ok(ours)
+    }
+
+    fn id(&mut self) -> u64 {
+        self.last_id += 1;
+        self.last_id
+    }
+
+    fn answer(&mut self, order: &Order) -> anyhow::Result<Event> {
+        self.session.send(order)?;
+        Ok(self.session.next(Duration::from_secs(60))?)
+    }
+
+    /// Lets a cell do its task, as a run does.
+    fn cell(&mut self, case: &Case, task: Task) -> anyhow::Result<Event> {
+        let id = self.id();
+        let batches = match &task {
+            Task::Measure(plan) => plan.groups,
+            _ => 1,
+        };
+        let stops = matches!(task, Task::Measure(_));
+        let spec = CellSpec {
+            subject: Subject::Case(case.clone()),
+            seed: id,
+            cpu: Some(self.cpu),
+            clock: self.clock,
+            arms: 1,
+            workers: 1,
+            task,
+            timeout_ms: 30_000,
+        };
+        match self.answer(&Order::Measure { id, spec: Box::new(spec) })? {
+            Event::Ready { .. } => {}
+            other => bail!("cannot measure {case}: {other:?}"),
+        }
+        self.session.send(&Order::Go { id, batches })?;
+        if stops {
+            self.session.send(&Order::Stop { id })?;
+        }
+        Ok(self.session.next(Duration::from_secs(60))?)
+    }
+
+    pub(super) fn plan(&mut self, case: &Case) -> anyhow::Result<BatchPlan> {
+        let interruptions_per_s = self.interruptions_per_s;
+        match self.cell(case, Task::Pilot { interruptions_per_s })? {
+            Event::Piloted { plan, .. } => Ok(plan),
+            other => bail!("the pilot of {case} found nothing: {other:?}"),
+        }
+    }
+
+    /// How the cell is linked.
+    pub(super) fn linked(&self) -> String {
+        self.session.hello().build.link.clone()
+    }
+
+    /// What a fresh process says of a case.
+    pub(super) fn value(
+        &mut self,
+        case: &Case,
+        plan: &BatchPlan,
+        switches: bool,
+    ) -> anyhow::Result<Option<f64>> {
+        match self.cell(case, Task::Measure(plan.clone()))? {
+            Event::Sampled { samples, .. } => Ok(estimate(&samples, plan, &self.clock, switches)),
+            other => bail!("{case} was not measured: {other:?}"),
+        }
+    }
+}
