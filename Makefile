@@ -58,6 +58,7 @@ bench: build
 	cargo bench --locked -p oscost-cell --bench engine
 	cargo bench --locked -p oscost --bench bars
 	cargo bench --locked -p oscost --bench peers
+	cargo bench --locked -p oscost --bench peers -- spread
 
 # The pages of docs/catalog, from the definitions.
 docs: cell

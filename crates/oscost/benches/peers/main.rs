@@ -4,13 +4,16 @@
 //! the same length and read by the same estimator; and perf bench and fio, where they are installed
 //! and have the same act. Each pair takes turns on one CPU, in the order ABBA.
 //!
-//! Bar: the interval of the ratio, ours over the peer's, holds a value at or below 1.03.
+//! Bar: the interval of the ratio, ours over the peer's, holds a value at or below 1.03. With a word
+//! behind it, only the acts whose cases hold that word; with the word `spread`, how much figures
+//! move from run to run (`spread.rs`).
 
 #![expect(clippy::print_stdout, reason = "a program that is run by hand")]
 
 mod acts;
 mod others;
 mod ours;
+mod spread;
 
 use std::process::ExitCode;
 
@@ -37,7 +40,8 @@ const PROCESSES: usize = 3;
 
 fn main() -> ExitCode {
     let only: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
-    match compare(&only) {
+    let held = if only == ["spread"] { spreads() } else { compare(&only) };
+    match held {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {
@@ -45,6 +49,18 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Compares how much figures move from run to run; whether the bar holds.
+fn spreads() -> anyhow::Result<bool> {
+    let program = CellProgram::find()?;
+    let interrupt = Interrupt::listen()?;
+    // The session ends with this line: runs of `oscost` follow, each with one of its own.
+    let (linked, cpu, other_cpu) = {
+        let ours = Ours::start(LocalSession::start(&program, &interrupt)?)?;
+        (ours.linked(), ours.cpu, ours.other_cpu)
+    };
+    spread::compare(&Others::compiled(&linked, cpu, other_cpu)?)
 }
 
 /// Compares every act with every peer, or those whose names hold one of these words; whether all

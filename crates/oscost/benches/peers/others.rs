@@ -39,6 +39,10 @@ pub(super) enum Tool {
     PerfPipe,
     /// `perf bench mem memcpy`, of blocks of this size.
     PerfMemcpy(&'static str),
+    /// A stressor of stress-ng, which says how many bogus ops it does in a second.
+    StressNg(&'static str),
+    /// `sysbench memory`: blocks of 64 KiB read.
+    Sysbench,
     /// fio: read(2) of 64 KiB of a file of 16 MiB in the page cache.
     Fio,
 }
@@ -49,6 +53,8 @@ impl Tool {
             Tool::PerfSyscall => "perf bench syscall",
             Tool::PerfPipe => "perf bench sched pipe",
             Tool::PerfMemcpy(_) => "perf bench mem",
+            Tool::StressNg(_) => "stress-ng",
+            Tool::Sysbench => "sysbench memory",
             Tool::Fio => "fio, psync",
         }
     }
@@ -56,6 +62,8 @@ impl Tool {
     pub(super) fn program(&self) -> &'static str {
         match self {
             Tool::Fio => "fio",
+            Tool::StressNg(_) => "stress-ng",
+            Tool::Sysbench => "sysbench",
             _ => "perf",
         }
     }
@@ -70,6 +78,10 @@ pub(super) struct Others {
     lacking: BTreeMap<&'static str, String>,
 }
 
+/// Programs, and the packages that have them.
+const TOOLS: [(&str, &str); 4] =
+    [("perf", "linux-perf"), ("fio", "fio"), ("stress-ng", "stress-ng"), ("sysbench", "sysbench")];
+
 /// Half a millisecond: long against the microsecond in which perf counts, and most such batches
 /// fall between two interruptions.
 const PERF_CALLS: u32 = 4_000;
@@ -83,7 +95,7 @@ impl Others {
         let link = if linked == "static-pie" { "-static-pie" } else { "-pie" };
         compile("loops.c", &folder.path().join("loops"), &["-O2", "-Wall", "-Wextra", link])?;
         compile("tiny.S", &folder.path().join("tiny"), &["-nostdlib", "-static"])?;
-        let lacking = [("perf", "linux-perf"), ("fio", "fio")]
+        let lacking = TOOLS
             .into_iter()
             // A script may stand in perf's place, and say that there is none for this kernel.
             .filter(|(program, _)| {
@@ -127,7 +139,30 @@ impl Others {
             inside_ticks: 0.0,
             pair_ticks: 0.0,
         };
-        let (name, with) = act.in_c;
+        let samples = self.batches(act.in_c, plan.turns, u64::from(plan.groups), &plan.copies)?;
+        Ok(estimate(&samples, plan, &clock, switches))
+    }
+
+    /// What somebody's own loop in C says: the mean of all that it has done.
+    pub(super) fn plain_loop(
+        &self,
+        in_c: (&str, With),
+        turns: u64,
+        batches: u64,
+    ) -> anyhow::Result<f64> {
+        let samples = self.batches(in_c, turns, batches, &[1])?;
+        let ns: f64 = samples.iter().map(|sample| sample.ticks as f64).sum();
+        Ok(ns / samples.iter().map(|sample| sample.n as f64).sum::<f64>())
+    }
+
+    /// Batches of an act in C, in a fresh process.
+    fn batches(
+        &self,
+        (name, with): (&str, With),
+        turns: u64,
+        groups: u64,
+        copies: &[u32],
+    ) -> anyhow::Result<Vec<Sample>> {
         let act = match with {
             With::Nothing => name.to_owned(),
             With::Bytes(bytes) => format!("{name}={bytes}"),
@@ -138,13 +173,12 @@ impl Others {
             With::Program => format!("{name}=./tiny"),
             With::Folder => format!("{name}=."),
         };
-        let (turns, groups) = (plan.turns.to_string(), plan.groups.to_string());
-        let copies: Vec<String> = plan.copies.iter().map(u32::to_string).collect();
-        let mut words = vec![act.as_str(), &turns, &groups];
-        words.extend(copies.iter().map(String::as_str));
+        let mut words = vec![act, turns.to_string(), groups.to_string()];
+        words.extend(copies.iter().map(u32::to_string));
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let samples: Option<Vec<Sample>> =
-            self.asked(&words)?.lines().map(|line| sample(line, plan.turns)).collect();
-        Ok(estimate(&samples.context("the loop in C spoke nonsense")?, plan, &clock, switches))
+            self.asked(&words)?.lines().map(|line| sample(line, turns)).collect();
+        samples.context("the loop in C spoke nonsense")
     }
 
     /// What a tool says of its act, in nanoseconds an op.
@@ -164,6 +198,18 @@ impl Others {
                     "--", "perf", "bench", "mem", "memcpy", "-f", "default", "-l", "20", "-s", size,
                 ];
                 memcpy_ns(&self.asked(&words)?, size)
+            }
+            Tool::StressNg(stressor) => {
+                let stressor = format!("--{stressor}");
+                let words = ["--", "stress-ng", &stressor, "1", "--timeout", "1", "--metrics"];
+                ns_per_bogus_op(&self.asked(&words)?)
+            }
+            Tool::Sysbench => {
+                let words = ["--", "sysbench", "memory", "--memory-block-size=64K"];
+                let words = [&words[..], &["--memory-oper=read", "--time=1", "run"]].concat();
+                let said = self.asked(&words)?;
+                let ops = between(&said, "Total operations:", "(", " per second");
+                Ok(1e9 / ops.with_context(|| format!("no operations in {said}"))?)
             }
             Tool::Fio => {
                 let words = [
@@ -190,6 +236,20 @@ fn us_per_op(said: &str) -> anyhow::Result<f64> {
     let us = said.lines().find_map(|line| line.trim().strip_suffix("usecs/op"));
     let us: f64 = us.with_context(|| format!("no usecs/op in {said}"))?.trim().parse()?;
     Ok(us * 1e3)
+}
+
+/// The number between two marks of the line that begins with a word.
+fn between(said: &str, begins: &str, open: &str, close: &str) -> Option<f64> {
+    let line = said.lines().find(|line| line.trim_start().starts_with(begins))?;
+    line.split_once(open)?.1.split_once(close)?.0.parse().ok()
+}
+
+/// The figure of `stress-ng --metrics`: the fifth column of its line is bogus ops a second of real
+/// time.
+fn ns_per_bogus_op(said: &str) -> anyhow::Result<f64> {
+    let rates = said.lines().filter_map(|line| line.split_once("] ")?.1.split_whitespace().nth(5));
+    let mut rates = rates.filter_map(|rate| rate.parse::<f64>().ok());
+    Ok(1e9 / rates.find(|&rate| rate > 0.0).with_context(|| format!("no rate in {said}"))?)
 }
 
 /// The figure of `perf bench mem`: so many GB/sec, which are 2^30 bytes to it.

@@ -1,0 +1,163 @@
+//! How much a figure moves from run to run: ours, and the best peer's.
+//!
+//! A run is what somebody types: `oscost run CASE`; `stress-ng --fork 1 --timeout 1`; a loop in C
+//! around the act, with its mean. A spread is the range of the middle half of 20 runs, over their
+//! median. Ours and the peers take turns, so that all see the same machine.
+//!
+//! Bar: over all acts, the median of ours over the best peer's is at most 0.5. A peer whose runs
+//! agree to the last digit rounds, and is left out.
+
+use std::process::Command;
+
+use anyhow::{Context, ensure};
+use oscost::stats::order;
+
+use super::others::{Others, Tool, With};
+
+const RUNS: usize = 20;
+const MOST: f64 = 0.5;
+/// What a batch of the loop in C takes, and how many make a run: half a second, as somebody would
+/// choose it who wants a good mean.
+const BATCH_NS: f64 = 2e6;
+const BATCHES: u64 = 250;
+
+/// An act that people quote.
+struct Headline {
+    case: &'static str,
+    in_c: (&'static str, With),
+    /// So many ops fit into what a batch in C has for them.
+    most_turns: u64,
+    tools: &'static [Tool],
+}
+
+const HEADLINES: &[Headline] = &[
+    Headline {
+        case: "process/fork-exit:touched_mib=0,peer_cpu=same",
+        in_c: ("fork-exit", With::Nothing),
+        most_turns: u64::MAX,
+        tools: &[Tool::StressNg("fork")],
+    },
+    Headline {
+        case: "process/fork-exec:link=static",
+        in_c: ("fork-exec", With::Program),
+        most_turns: u64::MAX,
+        tools: &[],
+    },
+    Headline {
+        case: "thread/create-join:via=libc,peer_cpu=same",
+        in_c: ("create-join", With::Nothing),
+        most_turns: u64::MAX,
+        tools: &[Tool::StressNg("pthread")],
+    },
+    Headline {
+        case: "switch/pipe:between=processes,peer_cpu=same",
+        in_c: ("pipe", With::SameCpu),
+        most_turns: u64::MAX,
+        tools: &[Tool::PerfPipe, Tool::StressNg("switch")],
+    },
+    Headline {
+        case: "switch/pipe:between=processes,peer_cpu=other",
+        in_c: ("pipe", With::OtherCpu),
+        most_turns: u64::MAX,
+        tools: &[],
+    },
+    Headline {
+        case: "fault/zero-fill:access=write,pages=4k,map=outside,order=ascending",
+        in_c: ("zero-fill", With::Nothing),
+        most_turns: 1_000,
+        tools: &[],
+    },
+    Headline {
+        case: "memory/copy:size=4096,by=library",
+        in_c: ("copy", With::Bytes(4_096)),
+        most_turns: u64::MAX,
+        tools: &[],
+    },
+    Headline {
+        case: "memory/copy:size=1048576,by=library",
+        in_c: ("copy", With::Bytes(1 << 20)),
+        most_turns: u64::MAX,
+        tools: &[Tool::PerfMemcpy("1MB"), Tool::StressNg("memcpy"), Tool::Sysbench],
+    },
+    Headline {
+        case: "file/read:by=read,size=65536,cache=warm,where=here,file_mib=16",
+        in_c: ("read", With::Folder),
+        most_turns: 150,
+        tools: &[Tool::Fio],
+    },
+];
+
+/// Compares the spreads; whether the bar holds.
+pub(super) fn compare(others: &Others) -> anyhow::Result<bool> {
+    println!("{:<42}{:>9}  {:<16}{:>9}{:>6}", "case", "ours", "best peer", "its", "ratio");
+    let mut ratios = Vec::new();
+    for headline in HEADLINES {
+        let case = headline.case.split(',').next().unwrap_or_default();
+        match against_the_best(headline, others) {
+            Ok((ours, peer, best)) => {
+                println!(
+                    "{case:<42}{:>7.2} %  {peer:<16}{:>7.2} %{:>6.2}",
+                    100.0 * ours,
+                    100.0 * best,
+                    ours / best
+                );
+                ratios.push(ours / best);
+            }
+            Err(error) => println!("{case}\n  failed: {error:#}"),
+        }
+    }
+    let middle = order::median(&order::sorted(&ratios)).context("no act has a spread")?;
+    let holds = middle <= MOST && ratios.len() == HEADLINES.len();
+    println!(
+        "median ratio of {} spreads {middle:.2}, bar {MOST}: {}",
+        ratios.len(),
+        if holds { "holds" } else { "FAILS" }
+    );
+    Ok(holds)
+}
+
+/// Our spread, and the name and the spread of the peer that spreads least.
+fn against_the_best(
+    headline: &Headline,
+    others: &Others,
+) -> anyhow::Result<(f64, &'static str, f64)> {
+    let tools: Vec<&Tool> =
+        headline.tools.iter().filter(|tool| others.lacks(tool.program()).is_none()).collect();
+    let first = ours(headline.case)?;
+    let turns = ((BATCH_NS / first) as u64).clamp(1, headline.most_turns);
+    let mut mine = Vec::new();
+    let mut theirs = vec![Vec::new(); tools.len() + 1];
+    for _ in 0..RUNS {
+        mine.push(ours(headline.case)?);
+        theirs[0].push(others.plain_loop(headline.in_c, turns, BATCHES)?);
+        for (tool, figures) in tools.iter().zip(&mut theirs[1..]) {
+            figures.push(others.tool(tool)?);
+        }
+    }
+    let names = std::iter::once("a loop in C").chain(tools.iter().map(|tool| tool.name()));
+    let spreads = theirs.iter().filter_map(|figures| spread(figures));
+    let best = names.zip(spreads).filter(|(_, spread)| *spread > 0.0);
+    let (peer, least) = best.min_by(|a, b| a.1.total_cmp(&b.1)).context("every peer rounds")?;
+    Ok((spread(&mine).context("no spread of ours")?, peer, least))
+}
+
+/// The range of the middle half over the median.
+fn spread(figures: &[f64]) -> Option<f64> {
+    let sorted = order::sorted(figures);
+    let quarter = sorted.len() / 4;
+    let low = sorted.get(quarter)?;
+    let high = sorted.get(sorted.len() - 1 - quarter)?;
+    Some((high - low) / order::median(&sorted)?)
+}
+
+/// What `oscost run` says of a case.
+fn ours(case: &str) -> anyhow::Result<f64> {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_oscost"));
+    let output = command.args(["run", case, "--no-store", "--json", "-"]).output()?;
+    let error = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "oscost run {case}: {}: {}", output.status, error.trim());
+    let record: serde_json::Value = serde_json::from_slice(&output.stdout)?;
+    let row = &record["results"][0];
+    let median = row["estimate"]["median"].as_f64();
+    median.with_context(|| format!("{case}: {} {}", row["outcome"], row["reason"]))
+}
