@@ -20,10 +20,13 @@ build: cell
 PACKED := $(shell getconf GNU_LIBC_VERSION 2>/dev/null | awk '{ split($$2, v, "."); \
   if (v[1] > 2 || v[1] == 2 && v[2] >= 36) print "-C link-arg=-Wl,-z,pack-relative-relocs" }')
 
+# Nor does it unwind: see there. (The linker is started in this folder.)
+LEAN := -C link-arg=-Wl,--no-eh-frame-hdr -C link-arg=-Wl,-T,crates/cell/no-unwinding.ld
+
 # The cell is one static-pie program that runs everywhere. With --target the flag reaches it alone,
 # and not the build scripts and macros of what it is made of.
 cell: needs
-	RUSTFLAGS="-C target-feature=+crt-static $(PACKED)" \
+	RUSTFLAGS="-C target-feature=+crt-static $(PACKED) $(LEAN)" \
 	  cargo build --release --locked -p oscost-cell --bin oscost-cell --target $(HOST)
 	mkdir -p target/release
 	cp target/$(HOST)/release/oscost-cell $(CELL).new
