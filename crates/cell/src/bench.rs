@@ -3,7 +3,7 @@
 //! A benchmark is one plain `const` [`Bench`] in its family's file. All of it is data but `build`,
 //! which makes the [`Work`]; a definition never sees a clock.
 
-use oscost_model::calls::{CallRule, Times};
+use oscost_model::calls::{CallRule, OTHERS, Times};
 use oscost_model::definition as data;
 use oscost_model::point::{Point, Value};
 use oscost_model::unit::Unit;
@@ -190,6 +190,11 @@ pub const fn up_to(call: &'static str, times: u32) -> Calls {
 /// So many ops make the call once between them.
 pub const fn once_in(ops: u32, call: &'static str) -> Calls {
     Calls { call, times: Times::Per { calls: 1, ops }, when: &[] }
+}
+
+/// An op makes at most so many calls that no other rule names: those of a program of the system's.
+pub const fn others(times: u32) -> Calls {
+    up_to(OTHERS, times)
 }
 
 impl Calls {
@@ -445,6 +450,7 @@ pub struct Work {
     body: Box<dyn Run>,
     prepare: Option<Prepare>,
     most_ops: u64,
+    lacks: Option<String>,
 }
 
 impl Work {
@@ -464,6 +470,18 @@ impl Work {
     /// not four times.
     pub fn looped(op: impl FnMut() -> Result<(), Errno> + 'static) -> Self {
         Self::of(Shape::Looped, Looped(op))
+    }
+
+    /// No work: what this place lacks for the case, and the way out. The row is skipped and says
+    /// so.
+    pub fn lacking(what: impl Into<String>) -> Self {
+        let none = Looped(|| Err(Errno::ENOSYS));
+        Self { lacks: Some(what.into()), ..Self::of(Shape::Looped, none) }
+    }
+
+    /// What this place lacks, where it lacks something.
+    pub fn lacks(&self) -> Option<&str> {
+        self.lacks.as_deref()
     }
 
     /// An op whose every single cost matters.
@@ -510,7 +528,7 @@ impl Work {
     /// Out of line, since each definition makes its work of it.
     #[inline(never)]
     fn boxed(shape: Shape, body: Box<dyn Run>) -> Self {
-        Self { shape, body, prepare: None, most_ops: u64::MAX }
+        Self { shape, body, prepare: None, most_ops: u64::MAX, lacks: None }
     }
 
     /// This work with something untimed before each batch.
@@ -708,11 +726,21 @@ mod tests {
     #[test]
     fn the_first_error_ends_the_batch_and_says_at_which_op() {
         let mut left = 5;
-        let mut work = Work::repeat(move || {
+        let op = move || {
             left -= 1;
             if left < 0 { Err(Errno::ENOENT) } else { Ok(()) }
-        });
-        assert_eq!(work.run(100, 1), Err(AtOp { op: 5, why: Errno::ENOENT }));
+        };
+        let stopped = Err(AtOp { op: 5, why: Errno::ENOENT });
+        assert_eq!(Work::repeat(op).run(100, 1), stopped);
+        assert_eq!(Work::looped(op).run(25, 4), stopped);
+    }
+
+    #[test]
+    fn work_that_lacks_something_says_what_and_never_runs() {
+        let mut work = Work::lacking("a second CPU");
+        assert_eq!(work.lacks(), Some("a second CPU"));
+        assert!(work.run(1, 1).is_err());
+        assert_eq!(Work::repeat(|| Ok(())).lacks(), None);
     }
 
     #[test]

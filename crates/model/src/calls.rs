@@ -38,11 +38,16 @@ impl Times {
     }
 }
 
+/// The name of all the calls that no other rule names: those of a program that is the system's and
+/// not ours, whose loader and library differ from machine to machine.
+pub const OTHERS: &str = "*";
+
 /// One line of a definition's `calls`: which call, how often, at which points.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CallRule {
-    /// The call, by the kernel's name.
+    /// The call, by the kernel's name. Names parted by `|` stand for each other: libraries differ
+    /// in which of them they make. [`OTHERS`] stands for every call that no rule names.
     pub call: String,
     /// How often an op makes it.
     pub times: Times,
@@ -95,17 +100,25 @@ impl CallCount {
             let entry = allowed.entry(&rule.call).or_default();
             *entry = (entry.0 + low, entry.1 + high);
         }
+        let named = |call: &str| {
+            allowed.keys().any(|names| names.split('|').any(|name| name == call && name != OTHERS))
+        };
         let mut surprises = Vec::new();
-        for (call, &(low, high)) in &allowed {
-            let seen = self.own.get(*call).copied().unwrap_or(0);
+        for (names, &(low, high)) in &allowed {
+            let seen: u64 = match *names {
+                OTHERS => self.own.iter().filter(|(call, _)| !named(call)).map(|(_, n)| n).sum(),
+                names => names.split('|').filter_map(|name| self.own.get(name)).sum(),
+            };
             if seen < low || seen > high {
                 let want = if low == high { low.to_string() } else { format!("{low} to {high}") };
-                surprises.push(format!("{seen} {call} in {} ops, not {want}", self.ops));
+                let what = if *names == OTHERS { "other calls" } else { names };
+                surprises.push(format!("{seen} {what} in {} ops, not {want}", self.ops));
             }
         }
-        for (call, seen) in self.own.iter().filter(|(call, _)| !allowed.contains_key(call.as_str()))
-        {
-            surprises.push(format!("{seen} {call} in {} ops, not 0", self.ops));
+        if !allowed.contains_key(OTHERS) {
+            for (call, seen) in self.own.iter().filter(|(call, _)| !named(call)) {
+                surprises.push(format!("{seen} {call} in {} ops, not 0", self.ops));
+            }
         }
         surprises
     }
@@ -150,6 +163,28 @@ mod tests {
         assert_eq!(count(&[("clock_gettime", 23)]).surprises(&rules, &raw).len(), 0);
         assert_eq!(count(&[]).surprises(&rules, &vdso).len(), 0);
         assert_eq!(count(&[("clock_gettime", 23)]).surprises(&rules, &vdso).len(), 1);
+    }
+
+    #[test]
+    fn either_of_two_names_will_do_but_not_both() {
+        let rules = [rule("clone|clone3", Times::Exactly(1))];
+        let at = Point::none();
+        assert_eq!(count(&[("clone", 23)]).surprises(&rules, &at), Vec::<String>::new());
+        assert_eq!(count(&[("clone3", 23)]).surprises(&rules, &at), Vec::<String>::new());
+        assert_eq!(
+            count(&[("clone", 23), ("clone3", 23)]).surprises(&rules, &at),
+            ["46 clone|clone3 in 23 ops, not 23"]
+        );
+    }
+
+    #[test]
+    fn calls_of_a_foreign_program_may_be_any_but_not_any_number() {
+        let rules = [rule("execve", Times::Exactly(1)), rule(OTHERS, Times::UpTo(2))];
+        let at = Point::none();
+        let seen = |mmap| count(&[("execve", 23), ("mmap", mmap), ("openat", 23)]);
+        assert_eq!(seen(23).surprises(&rules, &at), Vec::<String>::new());
+        assert_eq!(seen(24).surprises(&rules, &at), ["47 other calls in 23 ops, not 0 to 46"]);
+        assert_eq!(count(&[("mmap", 23)]).surprises(&rules, &at), ["0 execve in 23 ops, not 23"]);
     }
 
     #[test]

@@ -205,7 +205,7 @@ pub struct NetworkCard {
     pub device: Option<String>,
 }
 
-/// The kernel.
+/// The kernel, and what of the system around it starts programs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Os {
@@ -240,6 +240,12 @@ pub struct Os {
     /// `none`, `integrity` or `confidentiality` (`/sys/kernel/security/lockdown`).
     #[serde(default)]
     pub lockdown: Option<String>,
+    /// Which program `/bin/sh` is, links followed.
+    #[serde(default)]
+    pub shell: Option<String>,
+    /// The dynamic loader that it names; a shell that is linked statically names none.
+    #[serde(default)]
+    pub loader: Option<String>,
 }
 
 /// What this process may use at most (`/proc/self/limits`).

@@ -504,15 +504,35 @@ impl Machine {
 impl Disturbance {
     /// Time that the cell wanted and did not get, in per cent of its timed part: what the kernel
     /// counts as ready but not running, or wall time without CPU time if that is more (a hypervisor
-    /// shows only there). An op that sleeps by itself (`switches`) has only the former.
+    /// shows only there). Of an op that sleeps or switches by itself (`switches`) it is not known:
+    /// a parent that is ready while its child runs has lost nothing.
     pub fn lost_pct(&self, switches: bool) -> Option<f64> {
+        if switches {
+            return None;
+        }
         let delay = self.run_delay_ns.map(|ns| ns as f64);
-        let idle =
-            (!switches && self.cpu_ns > 0).then_some(self.wall_ns as f64 - self.cpu_ns as f64);
+        let idle = (self.cpu_ns > 0).then_some(self.wall_ns as f64 - self.cpu_ns as f64);
         let lost = match (delay, idle) {
             (Some(delay), Some(idle)) => delay.max(idle),
             (delay, idle) => delay.or(idle)?,
         };
         (self.wall_ns > 0).then(|| 100.0 * lost / self.wall_ns as f64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_op_that_switches_by_itself_does_not_tell_what_was_lost() {
+        let ready = Disturbance {
+            wall_ns: 1_000,
+            cpu_ns: 400,
+            run_delay_ns: Some(500),
+            ..Disturbance::default()
+        };
+        assert_eq!(ready.lost_pct(true), None);
+        assert_eq!(ready.lost_pct(false), Some(60.0));
     }
 }

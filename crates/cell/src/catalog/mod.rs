@@ -9,13 +9,16 @@ use oscost_model::definition::Catalog;
 use crate::bench::{Bench, Family, Timer};
 
 mod procedure;
+mod process;
 mod syscall;
+mod thread;
 mod timer;
 
 /// What every family's file begins with.
 mod prelude {
     pub(super) use crate::bench::{
-        At, Axis, Bench, Family, Need, Points, Work, at_least, exactly, once_in, up_to,
+        At, Axis, Bench, Calls, Family, Need, Points, Work, at_least, exactly, once_in, others,
+        up_to,
     };
     pub(super) use crate::sys::{self, Errno};
 
@@ -30,7 +33,8 @@ mod prelude {
 }
 
 /// Every family, in the order of the bill.
-pub const FAMILIES: &[Family] = &[timer::FAMILY, procedure::FAMILY, syscall::FAMILY];
+pub const FAMILIES: &[Family] =
+    &[timer::FAMILY, procedure::FAMILY, syscall::FAMILY, process::FAMILY, thread::FAMILY];
 
 /// The benchmark of that id.
 pub fn find(id: &str) -> Option<&'static Bench> {

@@ -83,7 +83,10 @@ pub fn pilot<C: Clock, V: Covariates>(
         }
         Shape::Looped => {
             let op_ns = turn_ns(collector, work, clock, length(&[1]) / 2.0)?;
-            Ok(repeated(Mode::B, turns(length(&[1]), op_ns), &[1]))
+            let plan = repeated(Mode::B, turns(length(&[1]), op_ns), &[1]);
+            // One op alone may be longer than what is aimed at, and more time is allowed for it.
+            let batch_ns = if plan.turns == 1 { plan.batch_ns.max(op_ns) } else { plan.batch_ns };
+            Ok(BatchPlan { batch_ns, ..plan })
         }
         Shape::Repeat => {
             let op_ns = turn_ns(collector, work, clock, length(&[1]) / 2.0)?;

@@ -1,9 +1,9 @@
 //! Describes the machine it stands on.
 //!
-//! Reads files of `/proc`, `/sys`, `/boot`, `/run` and `/etc`, and nothing else: no system call of
-//! its own beyond opening and reading, no command, no network. It judges nothing (that is `advice`,
-//! in the tool) and knows no benchmark, clock or cell. What cannot be read is `None`; nothing here
-//! fails, because a machine that hides a fact can still be measured.
+//! Reads files of `/proc`, `/sys`, `/boot`, `/run` and `/etc` and the head of `/bin/sh`, and nothing
+//! else: no system call of its own beyond opening and reading, no command, no network. It judges
+//! nothing (that is `advice`, in the tool) and knows no benchmark, clock or cell. What cannot be
+//! read is `None`; nothing here fails, because a machine that hides a fact can still be measured.
 
 mod cgroup;
 mod cmdline;

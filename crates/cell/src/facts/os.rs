@@ -1,11 +1,20 @@
-//! The kernel: which one, built how, started how.
+//! The kernel: which one, built how, started how; and the shell, with its loader.
+
+use std::path::Path;
 
 use oscost_model::facts::Os;
 
 use super::{Roots, cmdline, config, parse, reader};
+use crate::sys::elf::interpreter_of;
 
 /// Characters kept of the command line; the kernel itself takes 2048 on most architectures.
 const MAX_CMDLINE_CHARS: usize = 4096;
+
+/// What system(3) runs.
+const SHELL: &str = "bin/sh";
+
+/// Characters kept of a path.
+const MAX_PATH_CHARS: usize = 256;
 
 /// The type of a build-id note (`NT_GNU_BUILD_ID` of elf.h).
 const NT_GNU_BUILD_ID: u32 = 3;
@@ -39,8 +48,20 @@ pub(super) fn gather(roots: &Roots) -> Os {
         init: init(roots),
         run_level: run_level(roots),
         lockdown: reader::chosen(&roots.at("sys/kernel/security/lockdown")),
+        shell: shell(roots),
+        loader: interpreter_of(&roots.at(SHELL))
+            .and_then(|path| parse::shown(&path, MAX_PATH_CHARS)),
         release,
     }
+}
+
+/// The file that the shell's name leads to.
+fn shell(roots: &Roots) -> Option<String> {
+    let file = roots.at(SHELL).canonicalize().ok()?;
+    let root = roots.at("").canonicalize().ok()?;
+    let inside = file.strip_prefix(root).ok()?;
+    let inside = Path::new("/").join(inside);
+    parse::shown(&inside.to_string_lossy(), MAX_PATH_CHARS)
 }
 
 /// The command line with everything in it: to be looked into, not to be kept.
@@ -150,6 +171,16 @@ mod tests {
         assert_eq!(level_in(&record(RUN_LVL, 0x1b)), None, "no letter");
         assert_eq!(level_in(&utmp[..400]), None, "cut short");
         assert_eq!(level_in(&[]), None);
+    }
+
+    #[test]
+    fn the_shell_is_the_file_that_its_name_leads_to() {
+        let facts = gather(&Roots::machine());
+        let Some(shell) = facts.shell else {
+            return; // A machine without a shell has none to name.
+        };
+        assert!(shell.starts_with('/') && std::path::Path::new(&shell).is_file(), "{shell}");
+        assert!(facts.loader.is_none_or(|loader| loader.starts_with('/')));
     }
 
     #[test]

@@ -118,6 +118,9 @@ pub(super) fn build(id: u64, spec: &CellSpec) -> Result<Work, Event> {
             false => failed(id, why),
         }
     })?;
+    if let Some(missing) = work.lacks() {
+        return Err(Event::Skipped { id, missing: missing.to_owned() });
+    }
     // What a filter forbids often shows at the first op alone. Whatever else is wrong with it shows
     // again when it is timed, with the number of the op.
     match work.prepare(1).and_then(|()| work.run(1, 1)) {
@@ -132,8 +135,8 @@ pub(super) fn build(id: u64, spec: &CellSpec) -> Result<Work, Event> {
 /// Where the cell of this spec stands.
 fn site(spec: &CellSpec) -> Site {
     let mine = |cpu: &u32| Some(*cpu) == spec.cpu;
-    // Pinned, the process sees its one CPU only: what it may use beside is its parent's to know.
-    let allowed = affinity::allowed_to(process::named_parent()).unwrap_or_default();
+    // Pinned, the process sees its one CPU only: what it may use beside its supervisor knows.
+    let allowed = affinity::allowed_to(process::named_supervisor()).unwrap_or_default();
     Site {
         cpu: spec.cpu,
         other_cpu: allowed.into_iter().rev().find(|cpu| !mine(cpu)),

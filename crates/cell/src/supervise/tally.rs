@@ -98,6 +98,7 @@ impl Tally {
     /// A task has ended: its number may soon be another's, whom nobody here may kill.
     pub(super) fn gone(&mut self, task: u32) {
         self.tasks.remove(&task);
+        self.peers.remove(&task);
     }
 
     /// Every task that was made and has not ended.

@@ -49,7 +49,10 @@ fn follow(id: u64, spec: &CellSpec) -> Result<(Tally, Vec<u8>), Errno> {
     let mut copy = Command::new(process::own_program())
         .arg("traced")
         .arg(std::process::id().to_string())
+        .arg(process::named_parent().to_string())
         .env_clear()
+        // As in a cell that measures, or its threads would make a call more.
+        .env("GLIBC_TUNABLES", "glibc.pthread.rseq=0")
         .envs(std::env::var_os("TMPDIR").map(|folder| ("TMPDIR", folder)))
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

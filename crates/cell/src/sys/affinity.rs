@@ -8,6 +8,11 @@ const MAX_CPU: u32 = 8_192;
 
 /// Pins the calling thread to one CPU.
 pub fn pin(cpu: u32) -> Result<(), Errno> {
+    pin_task(0, cpu)
+}
+
+/// Pins a task to one CPU, and moves it there.
+pub fn pin_task(task: u32, cpu: u32) -> Result<(), Errno> {
     if cpu >= MAX_CPU {
         return Err(Errno::EINVAL);
     }
@@ -17,7 +22,7 @@ pub fn pin(cpu: u32) -> Result<(), Errno> {
     let result = unsafe {
         arch::syscall(
             libc::SYS_sched_setaffinity,
-            [0, size_of_val(&mask) as u64, mask.as_ptr() as u64, 0, 0, 0],
+            [u64::from(task), size_of_val(&mask) as u64, mask.as_ptr() as u64, 0, 0, 0],
         )
     };
     if result < 0 { Err(Errno(-result as i32)) } else { Ok(()) }

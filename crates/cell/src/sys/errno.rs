@@ -34,6 +34,12 @@ impl Errno {
     pub const EMFILE: Errno = Errno(libc::EMFILE);
     /// Protocol error; here: a call came back without having done what it was to do.
     pub const EPROTO: Errno = Errno(libc::EPROTO);
+    /// No room for it now.
+    pub const EAGAIN: Errno = Errno(libc::EAGAIN);
+    /// No memory for it.
+    pub const ENOMEM: Errno = Errno(libc::ENOMEM);
+    /// The program is open for writing.
+    pub const ETXTBSY: Errno = Errno(libc::ETXTBSY);
     /// No child processes.
     pub const ECHILD: Errno = Errno(libc::ECHILD);
 

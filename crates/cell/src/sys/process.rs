@@ -32,6 +32,12 @@ pub fn named_parent() -> u32 {
     std::env::args().nth(2).and_then(|pid| pid.parse().ok()).unwrap_or(0)
 }
 
+/// The supervisor, as the command line says: `job PID`, or `traced PARENT PID`. It is pinned to no
+/// CPU; the parent of a traced copy is.
+pub fn named_supervisor() -> u32 {
+    std::env::args().nth(3).and_then(|pid| pid.parse().ok()).unwrap_or_else(named_parent)
+}
+
 /// The group of a process; `None` when it is gone.
 pub fn group_of(pid: u32) -> Option<u32> {
     // SAFETY: plain numbers.

@@ -13,4 +13,5 @@ mod code;
 mod conversation;
 mod counts;
 mod ends;
+mod makers;
 mod program;

@@ -36,10 +36,11 @@ pub(super) fn conditions(
             CellOutcome::Lost { .. } => None,
         })
         .collect();
-    let wall: f64 = disturbances.iter().map(|(d, _)| d.wall_ns as f64).sum();
+    // Of the time of those cells that can tell.
     let share = |of: &dyn Fn(&(Disturbance, bool)) -> Option<f64>| {
-        let parts: Vec<f64> = disturbances.iter().filter_map(of).collect();
-        (wall > 0.0 && !parts.is_empty()).then(|| 100.0 * parts.iter().sum::<f64>() / wall)
+        let told = disturbances.iter().filter_map(|cell| Some((of(cell)?, cell.0.wall_ns as f64)));
+        let (part, wall) = told.fold((0.0, 0.0), |sum, cell| (sum.0 + cell.0, sum.1 + cell.1));
+        (wall > 0.0).then(|| 100.0 * part / wall)
     };
     let lost_pct =
         share(&|(d, switches)| d.lost_pct(*switches).map(|pct| pct / 100.0 * d.wall_ns as f64));

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
-use oscost_model::calls::{CallCount, Times};
+use oscost_model::calls::{CallCount, OTHERS, Times};
 use oscost_model::case::Case;
 use oscost_model::cell::{BatchPlan, CellSpec, Disturbance, Mode, Sample, Subject, Task, Usage};
 use oscost_model::clock::{Calibration, ClockKind, ClockSync, ClockVerdict};
@@ -174,10 +174,14 @@ impl FakeSession {
         let own = rules
             .unwrap_or_default()
             .into_iter()
-            .filter(|rule| case.point.includes(&rule.when))
-            .map(|rule| match rule.times {
-                Times::Exactly(times) => (rule.call, u64::from(times) * ops * factor),
-                other => (rule.call, other.range(ops).1 * factor),
+            .filter(|rule| case.point.includes(&rule.when) && rule.call != OTHERS)
+            .map(|rule| {
+                // Of names that stand for each other, the first.
+                let call = rule.call.split('|').next().unwrap_or_default().to_owned();
+                match rule.times {
+                    Times::Exactly(times) => (call, u64::from(times) * ops * factor),
+                    other => (call, other.range(ops).1 * factor),
+                }
             })
             .collect();
         counted(own)

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::fold;
-use oscost_model::calls::{CallRule, Times};
+use oscost_model::calls::{CallRule, OTHERS, Times};
 use oscost_model::definition::{Axis, Catalog, Definition, FloorPart, Requirement};
 use oscost_model::point::Point;
 
@@ -79,7 +79,11 @@ fn calls(definition: &Definition) -> Vec<String> {
             Times::UpTo(times) => format!("at most {times}"),
             Times::Per { calls, ops } => format!("{calls} in {ops} ops:"),
         };
-        format!("{times} {}{}", rule.call, at(&rule.when))
+        let call = match rule.call.as_str() {
+            OTHERS => "others".to_owned(),
+            names => names.replace('|', " or "),
+        };
+        format!("{times} {call}{}", at(&rule.when))
     };
     definition.calls.iter().map(rule).collect()
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use oscost_model::cell::{CellSpec, Subject, Task};
+use oscost_model::cell::{BatchPlan, CellSpec, Subject, Task};
 use oscost_model::clock::{Calibration, ClockKind};
 use oscost_model::journal::Entry;
 use oscost_model::protocol::{CpuProbe, Hello};
@@ -98,7 +98,11 @@ impl Run<'_> {
             }
             // What an op costs is not known yet: some take seconds.
             Task::Pilot { .. } => PILOT_MS / 5,
-            Task::Count { .. } => 0,
+            Task::Count { warm_ops, ops } => {
+                let op_ns = |plan: &BatchPlan| plan.batch_ns / plan.turns.max(1) as f64;
+                let op_ns = self.rows[row].pace.plan().map_or(0.0, op_ns);
+                (op_ns * (warm_ops + ops) as f64 / 1e6) as u64
+            }
         };
         CellSpec {
             subject: Subject::Case(self.rows[row].planned.case.clone()),

@@ -1,12 +1,20 @@
 //! What differs between processors, in one file each: counters and fences, the system call
-//! instruction, functions to call, a chain of known latency.
+//! instruction, functions to call, a chain of known latency; and children that share memory.
 
 #[cfg(target_arch = "aarch64")]
 mod aarch64;
+#[cfg(target_arch = "aarch64")]
+mod clone_aarch64;
+#[cfg(target_arch = "x86_64")]
+mod clone_x86_64;
 #[cfg(target_arch = "x86_64")]
 mod x86_64;
 
 #[cfg(target_arch = "aarch64")]
 pub use aarch64::*;
+#[cfg(target_arch = "aarch64")]
+pub(in crate::sys) use clone_aarch64::*;
+#[cfg(target_arch = "x86_64")]
+pub(in crate::sys) use clone_x86_64::*;
 #[cfg(target_arch = "x86_64")]
 pub use x86_64::*;

@@ -1,0 +1,247 @@
+//! The smallest programs there are, made of bytes: what exec(2) starts when it is exec(2) alone
+//! that is asked about.
+//!
+//! Both programs are one instruction sequence, `exit_group(0)`, in an ELF file of the layout below;
+//! no compiler, linker or C library has a part in it. The dynamic one names an interpreter and the
+//! C library as well: the kernel maps the interpreter (ld.so), which finds, maps, relocates and
+//! initialises the library before it jumps to the same instructions.
+//!
+//! ```text
+//! offset  bytes       what
+//!      0     64       Elf64_Ehdr: ET_EXEC, this machine, entry at the code
+//!     64  56 each     Elf64_Phdr: PT_INTERP (dynamic only, first, as the ABI wants it)
+//!                                 PT_LOAD    the whole file at 0x40_0000, readable, executable
+//!                                 PT_DYNAMIC (dynamic only)
+//!                                 PT_GNU_STACK, so that the stack is not executable
+//!      .  some        the code
+//!      .  16 each     Elf64_Dyn (dynamic only): NEEDED, STRTAB, STRSZ, SYMTAB, SYMENT, NULL
+//!      .     24       Elf64_Sym (dynamic only): the null symbol that every table begins with
+//!      .  some        strings (dynamic only): "\0", the library's name, the interpreter's path
+//! ```
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::Path;
+
+/// Where the file is mapped: where linkers put programs that are not position-independent.
+const BASE: u64 = 0x40_0000;
+
+const HEADER: usize = 64;
+const PROGRAM_HEADER: usize = 56;
+const DYNAMIC_ENTRY: usize = 16;
+const SYMBOL: usize = 24;
+
+/// `mov eax, 231 (exit_group); xor edi, edi; syscall`
+#[cfg(target_arch = "x86_64")]
+const CODE: &[u8] = &[0xb8, 0xe7, 0, 0, 0, 0x31, 0xff, 0x0f, 0x05];
+#[cfg(target_arch = "x86_64")]
+const MACHINE: u64 = 62;
+
+/// `mov x8, 94 (exit_group); mov x0, 0; svc 0`
+#[cfg(target_arch = "aarch64")]
+const CODE: &[u8] = &[0xc8, 0x0b, 0x80, 0xd2, 0x00, 0x00, 0x80, 0xd2, 0x01, 0x00, 0x00, 0xd4];
+#[cfg(target_arch = "aarch64")]
+const MACHINE: u64 = 183;
+
+// Kinds of program headers, and their flags.
+const LOAD: u64 = 1;
+const DYNAMIC: u64 = 2;
+const INTERP: u64 = 3;
+const GNU_STACK: u64 = 0x6474_e551;
+const EXECUTE: u64 = 1;
+const WRITE: u64 = 2;
+const READ: u64 = 4;
+
+// Tags of dynamic entries, and how many entries there are, with the null one.
+const NEEDED: u64 = 1;
+const STRTAB: u64 = 5;
+const SYMTAB: u64 = 6;
+const STRSZ: u64 = 10;
+const SYMENT: u64 = 11;
+const ENTRIES: usize = 6;
+
+/// What a dynamically linked program names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Loader {
+    /// The path of its interpreter.
+    pub interpreter: String,
+    /// The library that it needs.
+    pub library: String,
+}
+
+impl Loader {
+    /// The loader of this system: the one that its shell names, with the C library that belongs to
+    /// it. `None` where there is no shell, or it is linked statically, or its loader is of no C
+    /// library that is known.
+    pub fn of_the_system() -> Option<Self> {
+        let interpreter = interpreter_of(Path::new("/bin/sh"))?;
+        let name = Path::new(&interpreter).file_name()?.to_str()?;
+        let library = if name.starts_with("ld-linux") {
+            "libc.so.6".to_owned()
+        } else {
+            // musl: ld-musl-x86_64.so.1 is the loader, libc.musl-x86_64.so.1 the library.
+            format!("libc.{}", name.strip_prefix("ld-")?)
+        };
+        Some(Self { interpreter, library })
+    }
+}
+
+/// The smallest program that ends well, linked statically.
+pub fn static_program() -> Vec<u8> {
+    program(None)
+}
+
+/// The same, linked dynamically.
+pub fn dynamic_program(loader: &Loader) -> Vec<u8> {
+    program(Some(loader))
+}
+
+fn program(loader: Option<&Loader>) -> Vec<u8> {
+    let headers = if loader.is_some() { 4 } else { 2 };
+    let code = HEADER + headers * PROGRAM_HEADER;
+    let dynamic = (code + CODE.len()).next_multiple_of(8);
+    let symbols = dynamic + ENTRIES * DYNAMIC_ENTRY;
+    let strings = symbols + SYMBOL;
+    let mut names = String::new();
+    let mut len = code + CODE.len();
+    if let Some(loader) = loader {
+        names = format!("\0{}\0{}\0", loader.library, loader.interpreter);
+        len = strings + names.len();
+    }
+    let interpreter_len = loader.map_or(0, |loader| loader.interpreter.len() + 1);
+
+    let mut words = Words(Vec::with_capacity(len));
+    // ELF of 64 bits, little-endian, version 1; no ABI of its own, a program, no sections.
+    words.push(0x0001_0102_464c_457f);
+    words.push(0);
+    words.push(1 << 32 | MACHINE << 16 | 2);
+    words.push(BASE + code as u64);
+    words.push(HEADER as u64);
+    words.push(0);
+    words.push((PROGRAM_HEADER as u64) << 48 | (HEADER as u64) << 32);
+    words.push(headers as u64);
+    if loader.is_some() {
+        words.program_header(INTERP, READ, len - interpreter_len, interpreter_len);
+    }
+    words.program_header(LOAD, READ | EXECUTE, 0, len);
+    if loader.is_some() {
+        words.program_header(DYNAMIC, READ, dynamic, ENTRIES * DYNAMIC_ENTRY);
+    }
+    words.program_header(GNU_STACK, READ | WRITE, 0, 0);
+    words.0.extend_from_slice(CODE);
+    if loader.is_some() {
+        words.0.resize(dynamic, 0);
+        let strings_at = BASE + strings as u64;
+        let symbols_at = BASE + symbols as u64;
+        let strings_len = names.len() as u64;
+        for word in [
+            [NEEDED, 1],
+            [STRTAB, strings_at],
+            [STRSZ, strings_len],
+            [SYMTAB, symbols_at],
+            [SYMENT, SYMBOL as u64],
+            [0, 0],
+        ]
+        .as_flattened()
+        {
+            words.push(*word);
+        }
+        words.0.resize(strings, 0);
+        words.0.extend_from_slice(names.as_bytes());
+    }
+    words.0
+}
+
+/// Bytes that are written eight at a time.
+struct Words(Vec<u8>);
+
+impl Words {
+    fn push(&mut self, word: u64) {
+        self.0.extend_from_slice(&word.to_le_bytes());
+    }
+
+    fn program_header(&mut self, kind: u64, flags: u64, at: usize, len: usize) {
+        let address = if kind == GNU_STACK { 0 } else { BASE + at as u64 };
+        // 64 KiB is the largest page there is; the others are not mapped by themselves.
+        let align = if kind == LOAD { 0x1_0000 } else { 8 };
+        for word in [flags << 32 | kind, at as u64, address, address, len as u64, len as u64, align]
+        {
+            self.push(word);
+        }
+    }
+}
+
+/// The interpreter that a program names; `None` where it names none, or is no 64-bit program.
+pub fn interpreter_of(path: &Path) -> Option<String> {
+    interpreter_in(File::open(path).ok()?)
+}
+
+fn interpreter_in(mut file: impl Read + Seek) -> Option<String> {
+    /// No path is longer (PATH_MAX).
+    const LONGEST: u64 = 4_096;
+    let mut head = [0; HEADER];
+    file.read_exact(&mut head).ok()?;
+    let half = |at: usize| u16::from_le_bytes([head[at], head[at + 1]]);
+    if !head.starts_with(b"\x7fELF\x02\x01") || half(54) as usize != PROGRAM_HEADER {
+        return None;
+    }
+    let table = u64::from_le_bytes(*head[32..].first_chunk()?);
+    file.seek(SeekFrom::Start(table)).ok()?;
+    for _ in 0..half(56) {
+        let mut entry = [0; PROGRAM_HEADER];
+        file.read_exact(&mut entry).ok()?;
+        let word = |at: usize| Some(u64::from_le_bytes(*entry[at..].first_chunk()?));
+        if u64::from(u32::from_le_bytes(*entry.first_chunk()?)) == INTERP {
+            let mut name = vec![0; word(32)?.min(LONGEST) as usize];
+            file.seek(SeekFrom::Start(word(8)?)).ok()?;
+            file.read_exact(&mut name).ok()?;
+            name.pop_if(|last| *last == 0);
+            return String::from_utf8(name).ok();
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Cursor;
+
+    use super::*;
+
+    #[test]
+    fn the_smallest_program_is_headers_and_three_instructions() {
+        let program = static_program();
+        assert_eq!(program.len(), 64 + 2 * 56 + CODE.len());
+        assert_eq!(&program[program.len() - CODE.len()..], CODE);
+        // The entry is where the code lies.
+        let entry = u64::from_le_bytes(*program[24..].first_chunk().unwrap());
+        assert_eq!(entry - BASE, (program.len() - CODE.len()) as u64);
+    }
+
+    #[test]
+    fn what_a_dynamic_program_names_is_found_in_it_again() {
+        let loader =
+            Loader { interpreter: "/lib/ld-linux.so.9".into(), library: "libc.so.6".into() };
+        let program = dynamic_program(&loader);
+        assert_eq!(interpreter_in(Cursor::new(&program)), Some(loader.interpreter));
+        let library = b"\0libc.so.6\0";
+        assert!(program.windows(library.len()).any(|part| part == library));
+        assert_eq!(interpreter_in(Cursor::new(static_program())), None);
+        assert_eq!(interpreter_in(Cursor::new(b"#!/bin/sh\n")), None);
+    }
+
+    #[test]
+    fn a_program_cut_at_any_byte_names_nothing_and_does_no_harm() {
+        let loader = Loader { interpreter: "/lib/ld.so".into(), library: "libc.so".into() };
+        let program = dynamic_program(&loader);
+        for len in 0..program.len() {
+            assert_eq!(interpreter_in(Cursor::new(&program[..len])), None, "{len} bytes");
+        }
+        // The table of headers, their number, a name's place and length: nothing that is believed.
+        let mut wild = program;
+        for at in [32, 56, 64 + 8, 64 + 32] {
+            wild[at..at + 8].fill(0xff);
+            assert_eq!(interpreter_in(Cursor::new(&wild)), None, "{at}");
+        }
+    }
+}
