@@ -5,6 +5,7 @@
 
 use oscost_model::calls::{CallRule, OTHERS, Times};
 use oscost_model::definition as data;
+use oscost_model::offer::Offer;
 use oscost_model::point::{Point, Value};
 use oscost_model::unit::Unit;
 
@@ -41,6 +42,9 @@ pub struct Bench {
     pub in_bill: bool,
     /// Whether the op itself sleeps or switches, so that switches are results, not disturbance.
     pub switches: bool,
+    /// Whether the op itself waits for a disk in a fault, so that major faults are results, not
+    /// disturbance.
+    pub major_faults: bool,
     /// Raised when the work changes.
     pub rev: u32,
     /// Paper section, man page or kernel file.
@@ -69,6 +73,7 @@ impl Bench {
         needs: &[],
         in_bill: true,
         switches: false,
+        major_faults: false,
         rev: 1,
         source: "",
         build: |_| Err(Errno::EINVAL),
@@ -89,6 +94,7 @@ impl Bench {
             needs: self.needs.iter().map(Need::data).collect(),
             in_bill: self.in_bill,
             switches: self.switches,
+            major_faults: self.major_faults,
             rev: self.rev,
             source: self.source.to_owned(),
         }
@@ -298,6 +304,7 @@ enum Requirement {
     VdsoFunction(&'static str),
     Counter,
     IoUring,
+    Offer(Offer),
     Meaning(&'static str),
 }
 
@@ -322,6 +329,11 @@ impl Need {
         Self { what: Requirement::IoUring, when: &[] }
     }
 
+    /// Something of memory, disks or CPUs.
+    pub const fn offer(what: Offer) -> Self {
+        Self { what: Requirement::Offer(what), when: &[] }
+    }
+
     /// A meaning: the points that [`Self::when`] names have none, because `why`.
     pub const fn meaning(why: &'static str) -> Self {
         Self { what: Requirement::Meaning(why), when: &[] }
@@ -339,6 +351,7 @@ impl Need {
             Requirement::VdsoFunction(name) => data::Requirement::VdsoFunction(name.to_owned()),
             Requirement::Counter => data::Requirement::Counter,
             Requirement::IoUring => data::Requirement::IoUring,
+            Requirement::Offer(what) => data::Requirement::Offer(what),
             Requirement::Meaning(why) => data::Requirement::Meaning(why.to_owned()),
         };
         data::Need { what, when: partial_point(self.when) }
@@ -434,6 +447,16 @@ pub trait Run {
     /// nothing else. A transfer moves `turns * copies` bytes.
     fn run(&mut self, turns: u64, copies: u32) -> Result<(), AtOp>;
 
+    /// Does what must come before a batch of `ops` ops, untimed: see [`Work::staged`].
+    fn prepare(&mut self, _ops: u64) -> Result<(), Errno> {
+        Ok(())
+    }
+
+    /// Looks whether the batch that was just run did what its ops claim to do, untimed.
+    fn prove(&mut self) -> Result<(), Errno> {
+        Ok(())
+    }
+
     /// The figure that the last op brought: see [`Shape::Found`] and [`Shape::Stamped`].
     fn brought(&self) -> i64 {
         0
@@ -451,6 +474,8 @@ pub struct Work {
     prepare: Option<Prepare>,
     most_ops: u64,
     lacks: Option<String>,
+    staged: bool,
+    worth: u64,
 }
 
 impl Work {
@@ -525,10 +550,23 @@ impl Work {
         Self::boxed(shape, Box::new(body))
     }
 
+    /// A body that does by itself what must come before its batches: [`Run::prepare`].
+    pub fn staged(shape: Shape, body: impl Run + 'static) -> Self {
+        Self { staged: true, ..Self::of(shape, body) }
+    }
+
     /// Out of line, since each definition makes its work of it.
     #[inline(never)]
     fn boxed(shape: Shape, body: Box<dyn Run>) -> Self {
-        Self { shape, body, prepare: None, most_ops: u64::MAX, lacks: None }
+        Self {
+            shape,
+            body,
+            prepare: None,
+            most_ops: u64::MAX,
+            lacks: None,
+            staged: false,
+            worth: 1,
+        }
     }
 
     /// This work with something untimed before each batch.
@@ -543,14 +581,26 @@ impl Work {
         Self { most_ops: ops.max(1), ..self }
     }
 
-    /// How many ops a batch may have.
+    /// This work, each op of whose body is worth so many of the ops whose cost is quoted: a region
+    /// that is mapped as a whole, say, and whose cost is quoted by the page.
+    #[must_use]
+    pub fn worth(self, ops: u64) -> Self {
+        Self { worth: ops.max(1), ..self }
+    }
+
+    /// How many ops of the body a batch may have.
     pub fn most_ops(&self) -> u64 {
         self.most_ops
     }
 
+    /// How many of the ops whose cost is quoted an op of the body is worth.
+    pub fn ops_each(&self) -> u64 {
+        self.worth
+    }
+
     /// Whether something untimed comes before each batch.
     pub fn is_prepared(&self) -> bool {
-        self.prepare.is_some()
+        self.staged || self.prepare.is_some()
     }
 
     /// Does what must come before a batch of `ops` ops.
@@ -558,10 +608,16 @@ impl Work {
         if ops > self.most_ops {
             return Err(AtOp { op: 0, why: Errno::E2BIG });
         }
-        match &mut self.prepare {
-            Some(prepare) => prepare(ops).map_err(|why| AtOp { op: 0, why }),
+        let prepared = match &mut self.prepare {
+            Some(prepare) => prepare(ops),
             None => Ok(()),
-        }
+        };
+        prepared.and_then(|()| self.body.prepare(ops)).map_err(|why| AtOp { op: 0, why })
+    }
+
+    /// Looks, untimed, whether the batch that was just run did what its ops claim to do.
+    pub fn prove(&mut self) -> Result<(), AtOp> {
+        self.body.prove().map_err(|why| AtOp { op: 0, why })
     }
 
     /// The figure that the last op brought, where it is not the clock around it that counts:
@@ -753,5 +809,14 @@ mod tests {
         });
         work.prepare(42).unwrap();
         assert_eq!(told.get(), 42);
+    }
+
+    #[test]
+    fn no_more_ops_are_prepared_than_a_batch_may_have() {
+        let mut work = Work::repeat(|| Ok(())).after(|_| Ok(())).at_most(7);
+        assert_eq!((work.most_ops(), work.ops_each(), work.is_prepared()), (7, 1, true));
+        assert_eq!(work.prepare(7), Ok(()));
+        assert_eq!(work.prepare(8), Err(AtOp { op: 0, why: Errno::E2BIG }));
+        assert!(!Work::repeat(|| Ok(())).is_prepared());
     }
 }

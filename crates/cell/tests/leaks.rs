@@ -56,7 +56,7 @@ fn temporary_files() -> Vec<String> {
 fn exercise(bench: &Bench, point: &Point) -> Result<(), Errno> {
     let mut work = bench.work(point, Site::ANYWHERE)?;
     let (batches, ops) = match work.shape {
-        Shape::Repeat | Shape::Looped => (5, 97.min(work.most_ops())),
+        Shape::Repeat | Shape::Looped => (5, 97u64.div_ceil(work.ops_each()).min(work.most_ops())),
         _ => (2, 1),
     };
     for _ in 0..batches {

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::calls::CallRule;
 use crate::case::Case;
+use crate::offer::Offer;
 use crate::point::{Point, Value};
 use crate::unit::Unit;
 
@@ -35,6 +36,10 @@ pub struct Definition {
     pub in_bill: bool,
     /// Whether the op itself sleeps or switches, so that switches are results and not disturbance.
     pub switches: bool,
+    /// Whether the op itself waits for a disk in a fault, so that major faults are results and not
+    /// disturbance.
+    #[serde(default)]
+    pub major_faults: bool,
     /// Raised when the work changes; figures of two revisions are not compared without a word.
     pub rev: u32,
     /// Paper section, man page or kernel file.
@@ -135,6 +140,8 @@ pub enum Requirement {
     Counter,
     /// An io_uring of one's own.
     IoUring,
+    /// Something of memory, disks or CPUs.
+    Offer(Offer),
     /// A point that has no meaning; the text says why.
     Meaning(String),
 }
@@ -248,6 +255,7 @@ mod tests {
             needs: vec![],
             in_bill: true,
             switches: false,
+            major_faults: false,
             rev: 1,
             source: String::new(),
         }

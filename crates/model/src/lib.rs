@@ -12,6 +12,7 @@ pub mod definition;
 pub mod facts;
 pub mod hash;
 pub mod journal;
+pub mod offer;
 pub mod place;
 pub mod point;
 pub mod protocol;

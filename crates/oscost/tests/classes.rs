@@ -86,6 +86,7 @@ impl Op {
             needs: vec![],
             in_bill: true,
             switches: self.voluntary_switches > 0,
+            major_faults: false,
             rev: 1,
             source: String::new(),
         }

@@ -8,6 +8,8 @@ use oscost_model::definition::Catalog;
 
 use crate::bench::{Bench, Family, Timer};
 
+mod fault;
+mod memory;
 mod procedure;
 mod process;
 mod syscall;
@@ -16,9 +18,11 @@ mod timer;
 
 /// What every family's file begins with.
 mod prelude {
+    pub(super) use oscost_model::offer::Offer;
+
     pub(super) use crate::bench::{
-        At, Axis, Bench, Calls, Family, Need, Points, Work, at_least, exactly, once_in, others,
-        up_to,
+        At, AtOp, Axis, Bench, Calls, Family, Need, Points, Run, Shape, Work, at_least, exactly,
+        once_in, others, up_to,
     };
     pub(super) use crate::sys::{self, Errno};
 
@@ -33,8 +37,15 @@ mod prelude {
 }
 
 /// Every family, in the order of the bill.
-pub const FAMILIES: &[Family] =
-    &[timer::FAMILY, procedure::FAMILY, syscall::FAMILY, process::FAMILY, thread::FAMILY];
+pub const FAMILIES: &[Family] = &[
+    timer::FAMILY,
+    procedure::FAMILY,
+    syscall::FAMILY,
+    process::FAMILY,
+    thread::FAMILY,
+    fault::FAMILY,
+    memory::FAMILY,
+];
 
 /// The benchmark of that id.
 pub fn find(id: &str) -> Option<&'static Bench> {

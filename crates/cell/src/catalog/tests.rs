@@ -13,7 +13,7 @@ use super::{FAMILIES, find, is_complete};
 use crate::bench::{Bench, Site};
 use crate::sys::io_uring::Ring;
 use crate::sys::process::alone;
-use crate::sys::{call_names, counter, vdso};
+use crate::sys::{affinity, call_names, counter, offers, vdso};
 
 fn benches() -> impl Iterator<Item = (&'static str, &'static Bench)> {
     FAMILIES.iter().flat_map(|family| family.benches.iter().map(|bench| (family.name, bench)))
@@ -21,6 +21,12 @@ fn benches() -> impl Iterator<Item = (&'static str, &'static Bench)> {
 
 fn definitions() -> Vec<Definition> {
     benches().map(|(_, bench)| bench.definition()).collect()
+}
+
+/// A cell that may run anywhere, beside the last CPU as a pinned one stands.
+fn site() -> Site {
+    let cpus = affinity::allowed_to(0).unwrap_or_default();
+    Site { other_cpu: cpus.last().copied().filter(|_| cpus.len() > 1), ..Site::ANYWHERE }
 }
 
 /// Every combination of one value of each axis.
@@ -52,6 +58,7 @@ fn unmet(definition: &Definition, point: &Point) -> Option<String> {
         Requirement::Counter => counter::declared_unusable(),
         Requirement::Meaning(why) => Some(why.clone()),
         Requirement::IoUring => Ring::new(1).err().map(|error| error.to_string()),
+        Requirement::Offer(what) => offers::lacking(*what),
         Requirement::Readable(path) => File::open(path).err().map(|error| error.to_string()),
         Requirement::VdsoFunction(name) => {
             let names = [format!("__vdso_{name}"), format!("__kernel_{name}")];
@@ -269,13 +276,14 @@ fn every_benchmark_does_one_op_at_every_point_or_says_what_it_lacks() {
                     continue;
                 }
                 // A misspelt axis name panics here, and not in the field.
-                let work = bench.work(&case.point, Site::ANYWHERE);
+                let work = bench.work(&case.point, site());
                 let mut work = work.unwrap_or_else(|error| panic!("{case} is not built: {error}"));
                 if let Some(missing) = work.lacks() {
                     assert!(!missing.is_empty(), "{case} does not say what it lacks");
                     continue;
                 }
-                let done = work.prepare(1).and_then(|()| work.run(1, 1));
+                let done =
+                    work.prepare(1).and_then(|()| work.run(1, 1)).and_then(|()| work.prove());
                 assert_eq!(done, Ok(()), "{case}");
             }
         }

@@ -40,6 +40,9 @@ pub struct Collector<C, V> {
     blind: bool,
     /// Ops that were run so far, timed or not.
     ops: u64,
+    /// What the thread was charged so far for what comes before batches; unknown once it went
+    /// unasked.
+    aside: Option<ThreadUsage>,
 }
 
 /// Where a sample belongs.
@@ -56,7 +59,8 @@ pub struct Tag {
 impl<C: Clock, V: Covariates> Collector<C, V> {
     /// A collector with this clock and these signals.
     pub fn new(clock: C, covariates: V) -> Self {
-        Self { clock, covariates, home: None, blind: false, ops: 0 }
+        let aside = Some(ThreadUsage::default());
+        Self { clock, covariates, home: None, blind: false, ops: 0, aside }
     }
 
     /// Runs groups of batches whose times are thrown away, until the work has settled.
@@ -118,12 +122,13 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
         // before a single shot.
         let again = (turns / 8).min(REWARM_TURNS);
         if again > 0 {
-            work.prepare(again * u64::from(copies))?;
+            self.prepare(work, again * u64::from(copies), quiet)?;
             work.run(again, copies)?;
+            work.prove()?;
         }
         let ops = turns * u64::from(copies);
-        self.ops += again * u64::from(copies) + ops;
-        work.prepare(ops)?;
+        self.ops += (again * u64::from(copies) + ops) * work.ops_each();
+        self.prepare(work, ops, quiet)?;
         if plan.mode == Mode::C {
             // What is wanted cold is the op: the loop around it is fetched again, without an op.
             work.run(0, copies)?;
@@ -139,13 +144,13 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
             arm: tag.arm,
             round: tag.round,
             batch: tag.batch,
-            n: ops,
+            n: ops * work.ops_each(),
             ticks: work.brought().unwrap_or(stop.wrapping_sub(start) as i64),
             ..Sample::default()
         };
         if quiet {
             let (switched, cpu) = self.covariates.watched();
-            done?;
+            done.and_then(|()| work.prove())?;
             // A move to another CPU is a switch too; the first batch tells where the cell stands.
             let home = *self.home.get_or_insert(cpu);
             return Ok(Sample {
@@ -155,7 +160,7 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
             });
         }
         let after = self.covariates.read();
-        done?;
+        done.and_then(|()| work.prove())?;
         let grown = |now: Option<u64>, then: Option<u64>| {
             now.zip(then).map(|(now, then)| now.saturating_sub(then))
         };
@@ -170,6 +175,23 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
         })
     }
 
+    /// Does what must come before a batch. What the thread is charged for it is kept apart: it is
+    /// not the ops'. In a batch that is to leave the kernel alone nobody asks.
+    fn prepare(&mut self, work: &mut Work, ops: u64, quiet: bool) -> Result<(), AtOp> {
+        if !work.is_prepared() {
+            return work.prepare(ops);
+        }
+        if quiet {
+            self.aside = None;
+            return work.prepare(ops);
+        }
+        let before = self.covariates.usage();
+        work.prepare(ops)?;
+        let charged = before.zip(self.covariates.usage()).map(|(then, now)| now.since(then));
+        self.aside = self.aside.zip(charged).map(|(aside, charged)| aside.and(charged));
+        Ok(())
+    }
+
     /// Begins the account of a cell's timed part.
     pub fn open_account(&mut self) -> Account {
         Account {
@@ -177,7 +199,7 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
             cpu_ns: self.covariates.read().cpu_ns.unwrap_or(0),
             run_delay_ns: self.covariates.run_delay_ns(),
             ops: self.ops,
-            usage: self.covariates.usage(),
+            usage: self.covariates.usage().zip(self.aside),
         }
     }
 
@@ -199,16 +221,24 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
             steal_ticks: None,
             throttled_periods: None,
             blind: self.blind,
-            usage: opened.usage.zip(self.covariates.usage()).map(|(then, now)| Usage {
-                ops: self.ops - opened.ops,
-                user_ns: now.user_ns.saturating_sub(then.user_ns),
-                system_ns: now.system_ns.saturating_sub(then.system_ns),
-                minor_faults: now.minor_faults - then.minor_faults,
-                major_faults: now.major_faults - then.major_faults,
-                voluntary_switches: now.voluntary_switches - then.voluntary_switches,
-                involuntary_switches: now.involuntary_switches - then.involuntary_switches,
-            }),
+            usage: self.usage_since(opened),
         }
+    }
+
+    /// What the ops were charged since the account was opened, without what came before batches.
+    fn usage_since(&mut self, opened: &Account) -> Option<Usage> {
+        let ((then, aside_then), (now, aside)) =
+            opened.usage.zip(self.covariates.usage().zip(self.aside))?;
+        let charged = now.since(then).since(aside.since(aside_then));
+        Some(Usage {
+            ops: self.ops - opened.ops,
+            user_ns: charged.user_ns,
+            system_ns: charged.system_ns,
+            minor_faults: charged.minor_faults,
+            major_faults: charged.major_faults,
+            voluntary_switches: charged.voluntary_switches,
+            involuntary_switches: charged.involuntary_switches,
+        })
     }
 }
 
@@ -228,7 +258,7 @@ pub struct Account {
     cpu_ns: u64,
     run_delay_ns: Option<u64>,
     ops: u64,
-    usage: Option<ThreadUsage>,
+    usage: Option<(ThreadUsage, ThreadUsage)>,
 }
 
 /// How each group is cut: a random number of turns around the plan's, and a random moment.

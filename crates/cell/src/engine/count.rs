@@ -13,21 +13,40 @@ pub const WALK: u64 = 3;
 /// The mark after a walk.
 pub const WALKED: u64 = 9;
 
-/// The ops of either walk: what the longer one takes more is the ops' own, without the marks.
-pub const WALKED_OPS: [u64; 2] = [1, 4];
+/// Above these bits a mark says how many ops there were, or will be, between it and its like.
+pub const MARK_BITS: u32 = 8;
 
-/// Runs `warm_ops` ops, then `ops` between two marks that a tracer sees, then some to step through.
+/// The ops of either walk: what the longer one takes more is the ops' own, without the marks.
+const WALKED_OPS: [u64; 2] = [1, 4];
+
+/// Runs `warm_ops` ops, then `ops` between two marks that a tracer sees (between two more, and so
+/// on, where a batch cannot have as many), then some to step through.
 ///
 /// The warm ops are those in which libraries set themselves up; the counted number is a prime, so
-/// that a call made every second or third op cannot hide in it.
+/// that a call made every second or third op cannot hide in it. Both are ops whose cost is quoted:
+/// of a body that is worth many of them it takes fewer, but of those as many as suffice by
+/// themselves.
 pub fn counted(work: &mut Work, warm_ops: u64, ops: u64) -> Result<(), AtOp> {
-    work.prepare(warm_ops)?;
-    work.run(warm_ops, 1)?;
-    work.prepare(ops)?;
-    mark(BEGIN);
-    let done = work.run(ops, 1);
-    mark(END);
-    done?;
+    let pieces = |ops: u64, most: u64| {
+        (0..ops.div_ceil(most)).map(move |piece| most.min(ops - piece * most))
+    };
+    /// The prime of the method (docs/METHOD.md, section 7).
+    const FEWEST_BODIES: u64 = 23;
+    let each = work.ops_each();
+    for ops in pieces(warm_ops.div_ceil(each), work.most_ops()) {
+        work.prepare(ops)?;
+        work.run(ops, 1)?;
+        work.prove()?;
+    }
+    // No op at all is counted, too: its marks are.
+    let bodies = ops.div_ceil(each).max(ops.min(FEWEST_BODIES));
+    for ops in pieces(bodies, work.most_ops()).chain((ops == 0).then_some(0)) {
+        work.prepare(ops)?;
+        mark(BEGIN);
+        let done = work.run(ops, 1);
+        mark(END | (ops * each) << MARK_BITS);
+        done.and_then(|()| work.prove())?;
+    }
     for (mark_of, ops) in (WALK..).zip(WALKED_OPS) {
         // The counts stand: what goes wrong in a walk costs its evidence, and not the count.
         let _ = walk(work, mark_of, ops);
@@ -39,7 +58,7 @@ pub fn counted(work: &mut Work, warm_ops: u64, ops: u64) -> Result<(), AtOp> {
 #[inline(never)]
 fn walk(work: &mut Work, mark_of: u64, ops: u64) -> Result<(), AtOp> {
     work.prepare(ops)?;
-    mark(mark_of);
+    mark(mark_of | (ops * work.ops_each()) << MARK_BITS);
     let done = work.run(ops, 1);
     mark(WALKED);
     done

@@ -148,6 +148,7 @@ fn best_ns<C: Clock, V: Covariates>(
         work.run(turns, 1)?;
         let stop = collector.clock.stop();
         let after = collector.covariates.read().involuntary_switches;
+        work.prove()?;
         let ticks = stop.wrapping_sub(start) as i64 as f64 - clock.inside_ticks;
         best_of_all = best_of_all.min(clock.ns(ticks));
         if before == after {
@@ -161,9 +162,9 @@ fn best_ns<C: Clock, V: Covariates>(
     Ok(if undisturbed > 0 { best } else { best_of_all })
 }
 
-/// The turns of a batch that has at most so many ops, however it is cut.
+/// The turns of a batch that has at most so many ops, however it is cut; one at least.
 fn most_turns(most_ops: u64, copies: u32) -> u64 {
-    ((most_ops / u64::from(copies)) as f64 / LONGEST_CUT) as u64
+    (((most_ops / u64::from(copies)) as f64 / LONGEST_CUT) as u64).max(1)
 }
 
 fn turns(batch_ns: f64, turn_ns: f64) -> u64 {

@@ -102,16 +102,18 @@ pub(super) fn build(id: u64, spec: &CellSpec) -> Result<Work, Event> {
         let why = format!("{} workers were asked for: this version has 1", spec.workers);
         return Err(failed(id, why));
     }
-    if let Some(cpu) = spec.cpu {
-        affinity::pin(cpu).map_err(|error| failed(id, format!("pin to CPU {cpu}: {error}")))?;
-    }
     let bench = catalog::find(&case.benchmark)
         .filter(|bench| catalog::is_complete(bench, case))
         .ok_or_else(|| failed(id, format!("`{case}` is no case of this cell's catalog")))?;
     if let Some(missing) = needs::missing(&bench.definition(), &case.point) {
         return Err(Event::Skipped { id, missing });
     }
-    let mut work = bench.work(&case.point, site(spec)).map_err(|error| {
+    // Pinned, the process sees its one CPU only, and so does whoever asks its tracer.
+    let site = site(spec, affinity::allowed_to(0).unwrap_or_default());
+    if let Some(cpu) = spec.cpu {
+        affinity::pin(cpu).map_err(|error| failed(id, format!("pin to CPU {cpu}: {error}")))?;
+    }
+    let mut work = bench.work(&case.point, site).map_err(|error| {
         let why = format!("set up `{case}`: {error}");
         match needs::is_lacking(error) {
             true => Event::Skipped { id, missing: why + needs::filtered() },
@@ -132,11 +134,9 @@ pub(super) fn build(id: u64, spec: &CellSpec) -> Result<Work, Event> {
     }
 }
 
-/// Where the cell of this spec stands.
-fn site(spec: &CellSpec) -> Site {
+/// Where the cell of this spec stands, which may run on these CPUs.
+fn site(spec: &CellSpec, allowed: Vec<u32>) -> Site {
     let mine = |cpu: &u32| Some(*cpu) == spec.cpu;
-    // Pinned, the process sees its one CPU only: what it may use beside its supervisor knows.
-    let allowed = affinity::allowed_to(process::named_supervisor()).unwrap_or_default();
     Site {
         cpu: spec.cpu,
         other_cpu: allowed.into_iter().rev().find(|cpu| !mine(cpu)),
@@ -264,9 +264,7 @@ impl Session<'_> {
         let Some((opened, before)) = account else {
             return Err(failed(id, "it was stopped before it went"));
         };
-        let mut account = collector.close_account(&opened);
-        // What comes before a batch is charged to the same thread: it cannot be told from the ops.
-        account.usage = account.usage.filter(|_| !self.work.is_prepared());
+        let account = collector.close_account(&opened);
         let disturbance = self.whole(account, before);
         Ok(Event::Sampled {
             id,

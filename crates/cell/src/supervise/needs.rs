@@ -5,7 +5,7 @@ use std::fs::File;
 use oscost_model::definition::{Definition, Requirement};
 use oscost_model::point::Point;
 
-use crate::sys::{Errno, counter, io_uring, vdso};
+use crate::sys::{Errno, counter, io_uring, offers, vdso};
 
 /// The first need that is not met at `point`, in words.
 pub(super) fn missing(definition: &Definition, point: &Point) -> Option<String> {
@@ -73,6 +73,7 @@ fn unmet(what: &Requirement) -> Option<String> {
         }
         Requirement::Counter => counter::declared_unusable(),
         Requirement::IoUring => no_io_uring(),
+        Requirement::Offer(what) => offers::lacking(*what),
         Requirement::Meaning(why) => Some(why.clone()),
     }
 }

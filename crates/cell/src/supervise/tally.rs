@@ -8,7 +8,7 @@ use oscost_model::calls::CallCount;
 use oscost_model::protocol::Event;
 
 use super::job::failed;
-use crate::engine::count::{BEGIN, END, WALK, WALKED, WALKED_OPS};
+use crate::engine::count::{BEGIN, END, MARK_BITS, WALK, WALKED};
 use crate::sys::process::Ended;
 use crate::sys::syscall::MARK;
 use crate::sys::trace::{self, Stop};
@@ -44,6 +44,8 @@ const COPYING: &[&str] = &[
 /// All that was seen of the copy and of what it started.
 pub(super) struct Tally {
     copy: u32,
+    /// The ops that the copy says it has run between the marks.
+    ops: u64,
     between_marks: bool,
     ended_by_mark: bool,
     peers: BTreeSet<u32>,
@@ -54,7 +56,9 @@ pub(super) struct Tally {
     inside: BTreeMap<u32, u64>,
     made: u64,
     bytes: u64,
-    /// What the kernel has charged the copy when the ops began, then what they came to.
+    /// What the kernel has charged the copy when the ops began.
+    charged: Option<u64>,
+    /// What they came to; `None` where that cannot be read.
     faults: Option<u64>,
     walk: Walk,
     ended: Option<Ended>,
@@ -67,6 +71,8 @@ struct Walk {
     now: Option<usize>,
     /// The next resumption is to run one instruction.
     stepping: bool,
+    /// The ops of each walk, and the instructions that it took.
+    ops: [u64; 2],
     steps: [u64; 2],
     done: [bool; 2],
     /// It took too many steps.
@@ -80,6 +86,7 @@ impl Tally {
     pub(super) fn of(copy: u32) -> Self {
         Self {
             copy,
+            ops: 0,
             between_marks: false,
             ended_by_mark: false,
             peers: BTreeSet::new(),
@@ -89,7 +96,8 @@ impl Tally {
             inside: BTreeMap::new(),
             made: 0,
             bytes: 0,
-            faults: None,
+            charged: None,
+            faults: Some(0),
             walk: Walk::default(),
             ended: None,
         }
@@ -159,16 +167,19 @@ impl Tally {
 
     /// The copy has come to a mark.
     fn met(&mut self, mark: u64) {
-        match mark {
+        let ops = mark >> MARK_BITS;
+        match mark & ((1 << MARK_BITS) - 1) {
             BEGIN => {
                 self.between_marks = true;
-                self.faults = faults(self.copy);
+                self.charged = faults(self.copy);
             }
             END => {
+                self.ops += ops;
                 self.between_marks = false;
                 self.ended_by_mark = true;
-                let now = faults(self.copy);
-                self.faults = now.zip(self.faults).map(|(now, then)| now.saturating_sub(then));
+                let now = faults(self.copy).zip(self.charged);
+                let grown = now.map(|(now, then)| now.saturating_sub(then));
+                self.faults = self.faults.zip(grown).map(|(sum, grown)| sum + grown);
                 self.walk.vdso = vdso(self.copy);
             }
             WALKED => {
@@ -179,13 +190,16 @@ impl Tally {
             // An op that makes tasks would be stepped through while others run beside it.
             mark if mark >= WALK && self.made == 0 && !self.walk.cut => {
                 self.walk.now = Some((mark - WALK) as usize).filter(|&walk| walk < 2);
+                if let Some(walk) = self.walk.now {
+                    self.walk.ops[walk] = ops;
+                }
             }
             _ => {}
         }
     }
 
     /// The answer: what was counted, or how the copy ended before its ops were done.
-    pub(super) fn answer(self, id: u64, ops: u64) -> Event {
+    pub(super) fn answer(self, id: u64) -> Event {
         if !self.ended_by_mark {
             let how = match self.ended {
                 Some(Ended::Killed(by)) => format!("was killed by {}", signal::name(by)),
@@ -198,7 +212,7 @@ impl Tally {
             calls.into_iter().map(|(call, times)| (call_names::of(call), times)).collect()
         };
         let count = CallCount {
-            ops,
+            ops: self.ops,
             own: named(self.own),
             peer: named(self.peer),
             by: "ptrace".to_owned(),
@@ -237,7 +251,7 @@ impl Walk {
     /// What the longer walk took more, for each op that it did more.
     fn instructions_per_op(&self) -> Option<f64> {
         let more = self.steps[1].checked_sub(self.steps[0])?;
-        let ops = WALKED_OPS[1] - WALKED_OPS[0];
+        let ops = self.ops[1].saturating_sub(self.ops[0]);
         (self.done == [true; 2]).then(|| more as f64 / ops as f64)
     }
 
@@ -285,7 +299,7 @@ mod tests {
 
     #[test]
     fn a_walk_that_did_not_end_says_nothing_but_what_it_saw() {
-        let mut walk = Walk { steps: [12, 30], done: [true; 2], ..Walk::default() };
+        let mut walk = Walk { ops: [1, 4], steps: [12, 30], done: [true; 2], ..Walk::default() };
         assert_eq!((walk.instructions_per_op(), walk.enters_vdso()), (Some(6.0), None));
         walk.vdso = Some(4..8);
         assert_eq!(walk.enters_vdso(), Some(false));

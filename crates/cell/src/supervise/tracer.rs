@@ -21,11 +21,11 @@ pub(super) enum Answer {
 
 /// Starts the copy, follows it, and says what it called.
 pub(super) fn count(id: u64, spec: &CellSpec) -> Answer {
-    let Task::Count { ops, .. } = spec.task else {
+    if !matches!(spec.task, Task::Count { .. }) {
         return Answer::Counted(failed(id, "its task is not to count"));
-    };
+    }
     match follow(id, spec) {
-        Ok((tally, words)) if words.is_empty() => Answer::Counted(tally.answer(id, ops)),
+        Ok((tally, words)) if words.is_empty() => Answer::Counted(tally.answer(id)),
         Ok((_, words)) => Answer::CopySays(words.trim_ascii_end().to_vec()),
         Err(error) => Answer::Counted(failed(id, format!("trace the copy: {error}"))),
     }
@@ -49,7 +49,6 @@ fn follow(id: u64, spec: &CellSpec) -> Result<(Tally, Vec<u8>), Errno> {
     let mut copy = Command::new(process::own_program())
         .arg("traced")
         .arg(std::process::id().to_string())
-        .arg(process::named_parent().to_string())
         .env_clear()
         // As in a cell that measures, or its threads would make a call more.
         .env("GLIBC_TUNABLES", "glibc.pthread.rseq=0")

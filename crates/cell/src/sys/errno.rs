@@ -42,6 +42,8 @@ impl Errno {
     pub const ETXTBSY: Errno = Errno(libc::ETXTBSY);
     /// No child processes.
     pub const ECHILD: Errno = Errno(libc::ECHILD);
+    /// No error of the kernel's: its account does not bear out what an op claims to have done.
+    pub const UNPROVEN: Errno = Errno(-1);
 
     /// The error of the library call that just returned.
     pub fn last() -> Self {
@@ -56,7 +58,13 @@ impl Errno {
 
 impl fmt::Display for Errno {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        io::Error::from_raw_os_error(self.0).fmt(out)
+        match *self {
+            Errno::UNPROVEN => out.write_str(
+                "the kernel's account (getrusage, mincore) shows other faults than the op claims, \
+                 or other pages in memory: something else maps, evicts or merges them here",
+            ),
+            Errno(number) => io::Error::from_raw_os_error(number).fmt(out),
+        }
     }
 }
 

@@ -32,12 +32,6 @@ pub fn named_parent() -> u32 {
     std::env::args().nth(2).and_then(|pid| pid.parse().ok()).unwrap_or(0)
 }
 
-/// The supervisor, as the command line says: `job PID`, or `traced PARENT PID`. It is pinned to no
-/// CPU; the parent of a traced copy is.
-pub fn named_supervisor() -> u32 {
-    std::env::args().nth(3).and_then(|pid| pid.parse().ok()).unwrap_or_else(named_parent)
-}
-
 /// The group of a process; `None` when it is gone.
 pub fn group_of(pid: u32) -> Option<u32> {
     // SAFETY: plain numbers.
@@ -114,6 +108,14 @@ pub fn fork(child: impl FnOnce() -> i32) -> Result<u32, Errno> {
             unsafe { libc::_exit(status) }
         }
         pid => Ok(pid as u32),
+    }
+}
+
+/// Sleeps until a signal ends the process; a child's whole life, for one that only has to be there.
+pub fn wait_for_the_end() -> ! {
+    loop {
+        // SAFETY: pause takes no arguments.
+        unsafe { libc::pause() };
     }
 }
 

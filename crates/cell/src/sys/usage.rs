@@ -19,6 +19,31 @@ pub struct ThreadUsage {
     pub system_ns: u64,
 }
 
+impl ThreadUsage {
+    /// What was charged between `earlier` and this.
+    #[must_use]
+    pub fn since(self, earlier: ThreadUsage) -> ThreadUsage {
+        self.by_field(earlier, u64::saturating_sub)
+    }
+
+    /// Both together.
+    #[must_use]
+    pub fn and(self, other: ThreadUsage) -> ThreadUsage {
+        self.by_field(other, u64::saturating_add)
+    }
+
+    fn by_field(self, other: ThreadUsage, of: fn(u64, u64) -> u64) -> ThreadUsage {
+        ThreadUsage {
+            involuntary_switches: of(self.involuntary_switches, other.involuntary_switches),
+            major_faults: of(self.major_faults, other.major_faults),
+            minor_faults: of(self.minor_faults, other.minor_faults),
+            voluntary_switches: of(self.voluntary_switches, other.voluntary_switches),
+            user_ns: of(self.user_ns, other.user_ns),
+            system_ns: of(self.system_ns, other.system_ns),
+        }
+    }
+}
+
 /// getrusage(RUSAGE_THREAD); a sandbox may refuse it.
 pub fn thread() -> Result<ThreadUsage, Errno> {
     // SAFETY: all-zero bits are a valid rusage, and the call fills it in.

@@ -73,8 +73,22 @@ impl Session {
         Self::start_in(Folder::new(), temporary)
     }
 
+    /// A session whose shell has said `limits` before.
+    pub(crate) fn limited(limits: &str) -> Self {
+        let folder = Folder::new();
+        let path = folder.path().to_owned();
+        let mut command = Command::new("/bin/sh");
+        let script = format!("{limits} && exec \"$0\" \"$@\"");
+        command.args(["-c", &script]).arg(cell());
+        Self::started(command, folder, &path)
+    }
+
     fn start_in(folder: Folder, temporary: &Path) -> Self {
-        let mut child = Command::new(cell())
+        Self::started(Command::new(cell()), folder, temporary)
+    }
+
+    fn started(mut command: Command, folder: Folder, temporary: &Path) -> Self {
+        let mut child = command
             .arg("supervise")
             .env("TMPDIR", temporary)
             .stdin(Stdio::piped())

@@ -8,10 +8,13 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+#[path = "../common/work.rs"]
+mod work;
 
 mod code;
 mod conversation;
 mod counts;
 mod ends;
 mod makers;
+mod pages;
 mod program;

@@ -18,7 +18,7 @@ pub(super) fn estimate(
     clock: &Calibration,
     switches: bool,
 ) -> Option<f64> {
-    let how = Reading { plan, clock, unit: Unit::NsPerOp, switches };
+    let how = Reading { plan, clock, unit: Unit::NsPerOp, switches, major_faults: false };
     cell_value(samples, 0, how).value
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use oscost_model::cell::{BatchPlan, Mode, Sample};
 use oscost_model::clock::{Calibration, ClockKind};
+use oscost_model::definition::Definition;
 use oscost_model::sins::{Sin, committing};
 use oscost_model::unit::Unit;
 
@@ -55,6 +56,16 @@ pub struct Reading<'a> {
     pub unit: Unit,
     /// Whether the op switches by itself, so that switches are no disturbance.
     pub switches: bool,
+    /// Whether the op waits for a disk by itself, so that major faults are no disturbance.
+    pub major_faults: bool,
+}
+
+impl<'a> Reading<'a> {
+    /// As the definition of the case says.
+    pub fn of(definition: &Definition, plan: &'a BatchPlan, clock: &'a Calibration) -> Self {
+        let Definition { unit, switches, major_faults, .. } = *definition;
+        Self { plan, clock, unit, switches, major_faults }
+    }
 }
 
 /// One batch, or in mode U and T one group of batches: a value and what disturbed it.
@@ -193,7 +204,7 @@ fn disturbed(sample: &Sample, how: Reading<'_>) -> Option<&'static str> {
     if sample.migrated {
         return Some("migrated");
     }
-    if sample.major_faults > 0 {
+    if sample.major_faults > 0 && !how.major_faults {
         return Some("major-fault");
     }
     if how.switches {
@@ -253,7 +264,8 @@ mod tests {
     }
 
     fn how(plan: &BatchPlan) -> Reading<'_> {
-        Reading { plan, clock: &CLOCK, unit: Unit::NsPerOp, switches: false }
+        let unit = Unit::NsPerOp;
+        Reading { plan, clock: &CLOCK, unit, switches: false, major_faults: false }
     }
 
     fn sample(round: u32, n: u64, ticks: i64) -> Sample {
@@ -327,6 +339,19 @@ mod tests {
         }
         let reading = Reading { switches: true, ..how(&plan) };
         assert_eq!(cell_value(&samples, 0, reading).value, Some(100.0));
+    }
+
+    #[test]
+    fn a_major_fault_is_disturbance_unless_it_is_the_subject() {
+        let plan = plan(Mode::C, &[1]);
+        let mut samples: Vec<Sample> = (0..21).map(|round| sample(round, 1, 2_040)).collect();
+        for waited in &mut samples {
+            waited.major_faults = 1;
+        }
+        let disturbed = cell_value(&samples, 0, how(&plan));
+        assert_eq!((disturbed.value, disturbed.rejected["major-fault"]), (None, 21));
+        let reading = Reading { major_faults: true, ..how(&plan) };
+        assert_eq!(cell_value(&samples, 0, reading).value, Some(1_000.0));
     }
 
     #[test]

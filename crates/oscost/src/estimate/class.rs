@@ -11,6 +11,8 @@ const LIGHT_DOORS: f64 = 3.0;
 /// Work that fewer ops than one in ten have is the machine's, not the op's: of 23 counted ops one or
 /// two may meet a page for the first time.
 const SHARE_OF_OPS: f64 = 0.1;
+/// So many faults a count meets that are the machine's, however many ops it has.
+const MACHINES_FAULTS: f64 = 2.5;
 /// An op that waits in nine of ten cases is one that waits.
 const SHARE_BLOCKING: f64 = 0.9;
 /// A processor takes so long for one instruction only when something else does the work: a trap to
@@ -60,6 +62,8 @@ pub struct Evidence {
     pub tasks: Option<f64>,
     /// Faults of either kind.
     pub faults: Option<f64>,
+    /// The ops that were counted.
+    pub counted_ops: f64,
     /// Bytes that it has copied.
     pub bytes: Option<f64>,
     /// Switches because it waits.
@@ -98,6 +102,10 @@ pub struct Verdict {
 /// warm op), where the kernel's bare door costs `door`.
 pub fn classify(evidence: &Evidence, cost: Option<CostNs>, door: Option<CostNs>) -> Verdict {
     let both = cost.zip(door);
+    if evidence.entries == 0.0 && evidence.traps() {
+        let class = evidence.work().or(Some(Class::Heavy));
+        return Verdict { class, ..Verdict::default() };
+    }
     if evidence.entries == 0.0 {
         let class = evidence.vdso.map(|vdso| if vdso { Class::Vdso } else { Class::User });
         let unexpected =
@@ -134,6 +142,12 @@ impl Evidence {
         (works || copies).then_some(Class::Heavy)
     }
 
+    /// Whether ops without a call enter the kernel by faults: more than the one or two that the
+    /// machine makes, however many ops share one.
+    fn traps(&self) -> bool {
+        self.faults.is_some_and(|faults| faults * self.counted_ops > MACHINES_FAULTS)
+    }
+
     /// Whether an op that stays out of the kernel does so little that its cost is none of its own:
     /// a read of a clock, or a few instructions. A long computation may cost what it likes.
     fn is_short(&self, cost: CostNs) -> bool {
@@ -154,6 +168,7 @@ mod tests {
         instructions: Some(6.0),
         tasks: Some(0.0),
         faults: Some(0.0),
+        counted_ops: 23.0,
         bytes: Some(0.0),
         voluntary_switches: Some(0.0),
         page_bytes: 4_096.0,
@@ -207,6 +222,20 @@ mod tests {
         ] {
             assert_eq!(class(light, 130.0), Some(Class::Light), "{light:?}");
         }
+    }
+
+    #[test]
+    fn ops_that_enter_by_faults_alone_are_heavy_though_many_share_one() {
+        for (counted_ops, faults) in [(23.0, 23.0), (11_776.0, 23.0), (23.0, 3.0)] {
+            let traps = Evidence { counted_ops, faults: Some(faults / counted_ops), ..NO_ENTRY };
+            let verdict = classify(&traps, ns(700.0), ns(120.0));
+            let heavy = Verdict { class: Some(Class::Heavy), ..Verdict::default() };
+            assert_eq!(verdict, heavy, "{faults} faults in {counted_ops}: nothing unexpected");
+        }
+        let strays = Evidence { faults: Some(2.0 / 23.0), ..NO_ENTRY };
+        assert_eq!(class(strays, 0.4), Some(Class::User), "two faults are the machine's");
+        let waits = Evidence { voluntary_switches: Some(1.0), faults: Some(1.0), ..NO_ENTRY };
+        assert_eq!(class(waits, 9e3), Some(Class::Blocking), "a fault that another resolves");
     }
 
     #[test]

@@ -124,16 +124,18 @@ fn evidence(state: &RowState, row: &Row, page_bytes: f64) -> Option<Evidence> {
         return None;
     }
     let calls = row.calls.as_ref()?;
-    let point = &state.planned.case.point;
+    let (definition, point) = (&state.planned.definition, &state.planned.case.point);
     // The op at this point calls a function that its cell has found in the vDSO.
     let by_name = (point.get("via") == Some(&Value::from("vdso"))).then_some(true);
     Some(Evidence {
         entries: calls.per_op.values().fold(0.0, |sum, times| sum + times),
-        may_enter: state.planned.definition.calls.iter().any(|rule| point.includes(&rule.when)),
+        may_enter: definition.calls.iter().any(|rule| point.includes(&rule.when)),
         vdso: calls.vdso.or(by_name),
-        instructions: calls.instructions_per_op,
+        // How long an instruction waits for memory is what that family asks, and no surprise.
+        instructions: calls.instructions_per_op.filter(|_| definition.family() != "memory"),
         tasks: calls.tasks_per_op,
         faults: calls.faults_per_op,
+        counted_ops: calls.counted_ops as f64,
         bytes: calls.bytes_per_op,
         voluntary_switches: row.metrics.get(VOLUNTARY_SWITCHES).map(|it| it.estimate.median),
         page_bytes,

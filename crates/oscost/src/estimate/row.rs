@@ -66,12 +66,9 @@ impl RowState {
         clock: Option<&Calibration>,
         of: impl Fn(Phase) -> bool,
     ) -> Vec<(&CellEntry, Option<(CellValue, Disturbance)>)> {
-        let reading = self.plan.as_ref().zip(clock).map(|(plan, clock)| Reading {
-            plan,
-            clock,
-            unit: self.planned.definition.unit,
-            switches: self.planned.definition.switches,
-        });
+        let definition = &self.planned.definition;
+        let reading = self.plan.as_ref().zip(clock);
+        let reading = reading.map(|(plan, clock)| Reading::of(definition, plan, clock));
         let read = |entry: &CellEntry| match (&entry.outcome, reading) {
             (CellOutcome::Sampled { samples, disturbance }, Some(how)) => {
                 Some((cell_value(samples, 0, how), *disturbance))

@@ -119,6 +119,7 @@ fn needs(definition: &Definition) -> Vec<String> {
                 format!("a counter in the processor that keeps time{}", at(&need.when))
             }
             Requirement::IoUring => format!("io_uring is there and allowed{}", at(&need.when)),
+            Requirement::Offer(what) => format!("{what}{}", at(&need.when)),
             Requirement::Meaning(why) => format!("another point{}: {why}", at(&need.when)),
         })
         .collect()

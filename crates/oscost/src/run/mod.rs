@@ -320,10 +320,9 @@ impl Run<'_> {
             Ok((samples, disturbance)) => {
                 if let Some(clock) = &self.clock {
                     let counts = matches!(phase, Phase::Round(_) | Phase::Trial(_));
-                    let definition = &self.rows[row].planned.definition;
-                    let (unit, switches) = (definition.unit, definition.switches);
+                    let RowRun { planned, pace, .. } = &mut self.rows[row];
                     let step = if counts {
-                        self.rows[row].pace.came_back(&samples, clock, unit, switches)
+                        pace.came_back(&samples, clock, &planned.definition)
                     } else {
                         Step::GoOn
                     };

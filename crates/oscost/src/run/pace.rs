@@ -2,8 +2,8 @@
 
 use oscost_model::cell::{BatchPlan, Mode, Sample};
 use oscost_model::clock::Calibration;
+use oscost_model::definition::Definition;
 use oscost_model::sins::{Sin, committing};
-use oscost_model::unit::Unit;
 
 use crate::estimate::{CellValue, Reading, cell_value, estimate};
 use crate::stats::interval::Nominal;
@@ -178,12 +178,11 @@ impl Pace {
         &mut self,
         samples: &[Sample],
         clock: &Calibration,
-        unit: Unit,
-        switches: bool,
+        definition: &Definition,
     ) -> Step {
         let Some(plan) = &self.plan else { return Step::GoOn };
         self.tries += 1;
-        self.values.push(cell_value(samples, 0, Reading { plan, clock, unit, switches }));
+        self.values.push(cell_value(samples, 0, Reading::of(definition, plan, clock)));
         if self.settled {
             return Step::GoOn; // An anchor goes on for as long as the run does.
         }

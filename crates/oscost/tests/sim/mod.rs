@@ -232,6 +232,7 @@ fn definition(index: usize, unit: Unit) -> Definition {
         needs: vec![],
         in_bill: true,
         switches: false,
+        major_faults: false,
         rev: 1,
         source: String::new(),
     }

@@ -131,6 +131,7 @@ fn definition() -> Definition {
         }],
         in_bill: true,
         switches: false,
+        major_faults: false,
         rev: 1,
         source: "getppid(2)".into(),
     }

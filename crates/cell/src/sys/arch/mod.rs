@@ -7,6 +7,9 @@ mod aarch64;
 mod clone_aarch64;
 #[cfg(target_arch = "x86_64")]
 mod clone_x86_64;
+#[cfg_attr(target_arch = "x86_64", path = "memory_x86_64.rs")]
+#[cfg_attr(target_arch = "aarch64", path = "memory_aarch64.rs")]
+pub(in crate::sys) mod memory;
 #[cfg(target_arch = "x86_64")]
 mod x86_64;
 
