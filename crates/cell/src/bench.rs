@@ -3,7 +3,7 @@
 //! A benchmark is one plain `const` [`Bench`] in its family's file. All of it is data but `build`,
 //! which makes the [`Work`]; a definition never sees a clock.
 
-use oscost_model::calls::{CallRule, OTHERS, Times};
+use oscost_model::calls::{CallRule, Maker, OTHERS, Times};
 use oscost_model::definition as data;
 use oscost_model::offer::Offer;
 use oscost_model::point::{Point, Value};
@@ -34,6 +34,8 @@ pub struct Bench {
     pub calls: &'static [Calls],
     /// The primitives below which an op cannot go.
     pub floor: &'static [Floor],
+    /// Cases of other benchmarks that [`Self::why`] compares it with, shown where it is explained.
+    pub beside: &'static [&'static str],
     /// The parameters.
     pub axes: &'static [Axis],
     /// What a place must offer.
@@ -69,6 +71,7 @@ impl Bench {
         why: "",
         calls: &[],
         floor: &[],
+        beside: &[],
         axes: &[],
         needs: &[],
         in_bill: true,
@@ -90,6 +93,7 @@ impl Bench {
             why: self.why.to_owned(),
             calls: self.calls.iter().map(Calls::data).collect(),
             floor: self.floor.iter().map(Floor::data).collect(),
+            beside: self.beside.iter().map(|&case| case.to_owned()).collect(),
             axes: self.axes.iter().map(Axis::data).collect(),
             needs: self.needs.iter().map(Need::data).collect(),
             in_bill: self.in_bill,
@@ -181,21 +185,28 @@ pub struct Calls {
     call: &'static str,
     times: Times,
     when: When,
+    by: Maker,
 }
 
 /// An op makes the call so many times.
 pub const fn exactly(call: &'static str, times: u32) -> Calls {
-    Calls { call, times: Times::Exactly(times), when: &[] }
+    Calls { call, times: Times::Exactly(times), when: &[], by: Maker::Own }
 }
 
 /// An op makes the call at most so many times.
 pub const fn up_to(call: &'static str, times: u32) -> Calls {
-    Calls { call, times: Times::UpTo(times), when: &[] }
+    Calls { call, times: Times::UpTo(times), when: &[], by: Maker::Own }
+}
+
+/// Each side of a round trip makes the call so many times: the op and its peer, wherever `peer_cpu`
+/// says that there is one, and the op for both with `peer_cpu=none`.
+pub const fn each_side(call: &'static str, times: u32) -> Calls {
+    Calls { by: Maker::EachSide, ..exactly(call, times) }
 }
 
 /// So many ops make the call once between them.
 pub const fn once_in(ops: u32, call: &'static str) -> Calls {
-    Calls { call, times: Times::Per { calls: 1, ops }, when: &[] }
+    Calls { call, times: Times::Per { calls: 1, ops }, when: &[], by: Maker::Own }
 }
 
 /// An op makes at most so many calls that no other rule names: those of a program of the system's.
@@ -210,8 +221,19 @@ impl Calls {
         Self { when, ..self }
     }
 
+    /// Made by the peer, for each op.
+    #[must_use]
+    pub const fn by_peer(self) -> Self {
+        Self { by: Maker::Peer, ..self }
+    }
+
     fn data(&self) -> CallRule {
-        CallRule { call: self.call.to_owned(), times: self.times, when: partial_point(self.when) }
+        CallRule {
+            call: self.call.to_owned(),
+            times: self.times,
+            when: partial_point(self.when),
+            by: self.by,
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::point::Point;
+use crate::point::{Point, Value};
 
 /// How many of one call an op makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -53,6 +53,36 @@ pub struct CallRule {
     pub times: Times,
     /// The axis values at which the rule holds; everywhere when empty.
     pub when: Point,
+    /// Who makes it.
+    #[serde(default)]
+    pub by: Maker,
+}
+
+/// Who makes a call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Maker {
+    /// The measured task, and what it starts in the op.
+    #[default]
+    Own,
+    /// A task that stood beside it before the ops began.
+    Peer,
+    /// Each of the two; with `peer_cpu=none`, where there is no peer, the measured task for both.
+    EachSide,
+}
+
+impl Maker {
+    /// How many times as often as a rule says the measured task, and its peer, make a call.
+    fn shares(self, point: &Point) -> (u64, u64) {
+        let alone = || point.get("peer_cpu").is_some_and(|cpu| *cpu == Value::from("none"));
+        match self {
+            Maker::Own => (1, 0),
+            Maker::Peer => (0, 1),
+            Maker::EachSide if alone() => (2, 0),
+            Maker::EachSide => (1, 1),
+        }
+    }
 }
 
 /// What was counted on an untimed copy of a case.
@@ -96,9 +126,12 @@ impl CallCount {
     pub fn surprises(&self, rules: &[CallRule], point: &Point) -> Vec<String> {
         let mut allowed: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
         for rule in rules.iter().filter(|rule| point.includes(&rule.when)) {
-            let (low, high) = rule.times.range(self.ops);
-            let entry = allowed.entry(&rule.call).or_default();
-            *entry = (entry.0 + low, entry.1 + high);
+            let (own, _) = rule.by.shares(point);
+            if own > 0 {
+                let (low, high) = rule.times.range(own * self.ops);
+                let entry = allowed.entry(&rule.call).or_default();
+                *entry = (entry.0 + low, entry.1 + high);
+            }
         }
         let named = |call: &str| {
             allowed.keys().any(|names| names.split('|').any(|name| name == call && name != OTHERS))
@@ -120,6 +153,31 @@ impl CallCount {
                 surprises.push(format!("{seen} {call} in {} ops, not 0", self.ops));
             }
         }
+        surprises.extend(self.surprises_of_the_peer(rules, point));
+        surprises
+    }
+
+    /// What its peer did otherwise than `rules` say; nothing where they say nothing of a peer. It
+    /// runs beside the counted ops, and may be one of them behind or ahead at either end.
+    fn surprises_of_the_peer(&self, rules: &[CallRule], point: &Point) -> Vec<String> {
+        let theirs = |rule: &&CallRule| rule.by.shares(point).1 > 0 && point.includes(&rule.when);
+        let rules: Vec<&CallRule> = rules.iter().filter(theirs).collect();
+        let mut surprises = Vec::new();
+        for rule in &rules {
+            let low = rule.times.range(self.ops.saturating_sub(1)).0;
+            let high = rule.times.range(self.ops + 1).1;
+            let seen = self.peer.get(&rule.call).copied().unwrap_or(0);
+            if seen < low || seen > high {
+                let (call, ops) = (&rule.call, self.ops);
+                surprises
+                    .push(format!("{seen} {call} of the peer in {ops} ops, not {low} to {high}"));
+            }
+        }
+        let strangers =
+            self.peer.iter().filter(|(call, _)| rules.iter().all(|rule| rule.call != **call));
+        for (call, seen) in strangers.filter(|_| !rules.is_empty()) {
+            surprises.push(format!("{seen} {call} of the peer in {} ops, not 0", self.ops));
+        }
         surprises
     }
 }
@@ -129,7 +187,7 @@ mod tests {
     use super::*;
 
     fn rule(call: &str, times: Times) -> CallRule {
-        CallRule { call: call.into(), times, when: Point::none() }
+        CallRule { call: call.into(), times, when: Point::none(), by: Maker::Own }
     }
 
     fn count(own: &[(&str, u64)]) -> CallCount {
@@ -174,6 +232,46 @@ mod tests {
         assert_eq!(
             count(&[("clone", 23), ("clone3", 23)]).surprises(&rules, &at),
             ["46 clone|clone3 in 23 ops, not 23"]
+        );
+    }
+
+    #[test]
+    fn a_peer_has_rules_of_its_own_and_may_be_an_op_ahead_or_behind() {
+        let mut write = rule("write", Times::Exactly(2));
+        write.by = Maker::Peer;
+        let rules = [rule("read", Times::Exactly(1)), write];
+        let at = Point::none();
+        let beside =
+            |peer: &[(&str, u64)]| CallCount { peer: count(peer).own, ..count(&[("read", 23)]) };
+        for seen in [44, 46, 48] {
+            let none: Vec<String> = Vec::new();
+            assert_eq!(beside(&[("write", seen)]).surprises(&rules, &at), none, "{seen}");
+        }
+        assert_eq!(
+            beside(&[("write", 43), ("brk", 1)]).surprises(&rules, &at),
+            ["43 write of the peer in 23 ops, not 44 to 48", "1 brk of the peer in 23 ops, not 0"]
+        );
+        // Where nothing is said of a peer, nothing is held against it.
+        assert_eq!(beside(&[("brk", 1)]).surprises(&rules[..1], &at).len(), 0);
+    }
+
+    #[test]
+    fn what_each_side_does_is_done_twice_by_one_that_is_alone() {
+        let mut write = rule("write", Times::Exactly(1));
+        write.by = Maker::EachSide;
+        let rules = [write];
+        let at = |cpu: &str| Point::none().with("peer_cpu", cpu);
+        let seen = |own, peer| CallCount {
+            peer: count(&[("write", peer)]).own,
+            ..count(&[("write", own)])
+        };
+        let none: Vec<String> = Vec::new();
+        assert_eq!(seen(23, 22).surprises(&rules, &at("same")), none);
+        assert_eq!(count(&[("write", 46)]).surprises(&rules, &at("none")), none);
+        assert_eq!(seen(46, 23).surprises(&rules, &at("same")), ["46 write in 23 ops, not 23"]);
+        assert_eq!(
+            count(&[("write", 23)]).surprises(&rules, &at("same")),
+            ["0 write of the peer in 23 ops, not 22 to 24"]
         );
     }
 

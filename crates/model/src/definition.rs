@@ -28,6 +28,9 @@ pub struct Definition {
     pub calls: Vec<CallRule>,
     /// The primitives below which an op cannot go.
     pub floor: Vec<FloorPart>,
+    /// Cases of other benchmarks that [`Self::why`] compares it with: who explains it shows them too.
+    #[serde(default)]
+    pub beside: Vec<String>,
     /// Its axes, in the order in which a point names them.
     pub axes: Vec<Axis>,
     /// What a place must offer; unmet, the case is skipped with the reason.
@@ -248,6 +251,7 @@ mod tests {
             why: String::new(),
             calls: vec![],
             floor: vec![],
+            beside: vec![],
             axes: vec![
                 axis("via", ["raw", "libc"], None),
                 axis("state", ["warm", "cold"], Some("warm")),

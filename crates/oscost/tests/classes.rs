@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use oscost::estimate::Assembler;
 use oscost::stats::groups::{Cost, Groups, groups};
 use oscost::stats::interval::Interval;
-use oscost_model::calls::{CallCount, CallRule, Times};
+use oscost_model::calls::{CallCount, CallRule, Maker, Times};
 use oscost_model::case::Case;
 use oscost_model::cell::{BatchPlan, Disturbance, Mode, Sample, Usage};
 use oscost_model::clock::{Calibration, ClockKind, ClockSync};
@@ -72,6 +72,7 @@ impl Op {
             call: "call".into(),
             times: Times::Exactly(self.entries as u32),
             when: Point::none(),
+            by: Maker::Own,
         };
         Definition {
             id: id.into(),
@@ -82,6 +83,7 @@ impl Op {
             why: String::new(),
             calls: if self.entries > 0 { vec![rule] } else { vec![] },
             floor: vec![],
+            beside: vec![],
             axes: vec![],
             needs: vec![],
             in_bill: true,

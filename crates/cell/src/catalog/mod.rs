@@ -12,6 +12,7 @@ mod fault;
 mod memory;
 mod procedure;
 mod process;
+mod switch;
 mod syscall;
 mod thread;
 mod timer;
@@ -43,6 +44,7 @@ pub const FAMILIES: &[Family] = &[
     syscall::FAMILY,
     process::FAMILY,
     thread::FAMILY,
+    switch::FAMILY,
     fault::FAMILY,
     memory::FAMILY,
 ];

@@ -13,6 +13,7 @@ use super::{FAMILIES, find, is_complete};
 use crate::bench::{Bench, Site};
 use crate::sys::io_uring::Ring;
 use crate::sys::process::alone;
+use crate::sys::stopwatch::Stopwatch;
 use crate::sys::{affinity, call_names, counter, offers, vdso};
 
 fn benches() -> impl Iterator<Item = (&'static str, &'static Bench)> {
@@ -23,10 +24,13 @@ fn definitions() -> Vec<Definition> {
     benches().map(|(_, bench)| bench.definition()).collect()
 }
 
-/// A cell that may run anywhere, beside the last CPU as a pinned one stands.
-fn site() -> Site {
-    let cpus = affinity::allowed_to(0).unwrap_or_default();
-    Site { other_cpu: cpus.last().copied().filter(|_| cpus.len() > 1), ..Site::ANYWHERE }
+/// A cell on the CPU where the process happens to be, pinned to it where that is allowed.
+pub(super) fn site() -> Site {
+    let allowed = affinity::allowed_to(0).unwrap_or_default();
+    let cpu = allowed.last().copied().filter(|&cpu| affinity::pin(cpu).is_ok());
+    let other_cpu = allowed.into_iter().find(|&other| Some(other) != cpu);
+    let usable = counter::declared_unusable().is_none();
+    Site { cpu, other_cpu, watch: if usable { Stopwatch::Tsc } else { Stopwatch::Syscall } }
 }
 
 /// Every combination of one value of each axis.
@@ -43,7 +47,7 @@ fn points(definition: &Definition, of: impl Fn(&Axis) -> &Vec<Value>) -> Vec<Poi
     points.iter().map(|point| definition.said(point)).collect()
 }
 
-fn all_points(definition: &Definition) -> Vec<Point> {
+pub(super) fn all_points(definition: &Definition) -> Vec<Point> {
     points(definition, |axis| &axis.points)
 }
 
@@ -242,6 +246,18 @@ fn floors_are_whole_cases_other_than_the_case_that_stands_on_them() {
 }
 
 #[test]
+fn what_a_benchmark_is_shown_beside_is_a_whole_case_of_another() {
+    for (_, bench) in benches() {
+        for &text in bench.beside {
+            let case = Case::parse(text).unwrap_or_else(|| panic!("{}: `{text}`", bench.id));
+            let other = find(&case.benchmark).unwrap_or_else(|| panic!("{}: `{text}`", bench.id));
+            assert!(is_complete(other, &case), "{}: `{text}` is not complete", bench.id);
+            assert_ne!(other.id, bench.id, "it is shown anyway");
+        }
+    }
+}
+
+#[test]
 fn floors_lead_down_and_never_in_a_circle() {
     let below: BTreeMap<String, Vec<String>> = definitions()
         .into_iter()
@@ -265,6 +281,7 @@ fn floors_lead_down_and_never_in_a_circle() {
 fn every_benchmark_does_one_op_at_every_point_or_says_what_it_lacks() {
     // As in a cell: one process, one thread.
     alone(|| {
+        let site = site();
         for (_, bench) in benches() {
             let definition = bench.definition();
             for point in all_points(&definition) {
@@ -276,7 +293,7 @@ fn every_benchmark_does_one_op_at_every_point_or_says_what_it_lacks() {
                     continue;
                 }
                 // A misspelt axis name panics here, and not in the field.
-                let work = bench.work(&case.point, site());
+                let work = bench.work(&case.point, site);
                 let mut work = work.unwrap_or_else(|error| panic!("{case} is not built: {error}"));
                 if let Some(missing) = work.lacks() {
                     assert!(!missing.is_empty(), "{case} does not say what it lacks");

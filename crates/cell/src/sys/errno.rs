@@ -44,6 +44,10 @@ impl Errno {
     pub const ECHILD: Errno = Errno(libc::ECHILD);
     /// No error of the kernel's: its account does not bear out what an op claims to have done.
     pub const UNPROVEN: Errno = Errno(-1);
+    /// No such process.
+    pub const ESRCH: Errno = Errno(libc::ESRCH);
+    /// Nobody is there to read, or to write.
+    pub const EPIPE: Errno = Errno(libc::EPIPE);
 
     /// The error of the library call that just returned.
     pub fn last() -> Self {

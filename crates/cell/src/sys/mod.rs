@@ -41,6 +41,7 @@ pub mod stack;
 pub(crate) mod step;
 pub mod steps;
 pub mod stopwatch;
+pub mod switch;
 pub mod syscall;
 pub mod thread;
 pub mod timers;

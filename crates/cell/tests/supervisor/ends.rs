@@ -64,6 +64,73 @@ fn a_killed_cell_takes_its_twins_along() {
     none_stands(&session, "a killed cell");
 }
 
+/// Starts a cell of `case`, pinned, with a process beside it; hands back both. None, and a word
+/// about it, where this machine does not let a cell be pinned.
+fn with_peer(session: &mut Session, id: u64, case: &str) -> Option<(u32, u32)> {
+    let mut cell = measuring(case);
+    cell.cpu = session.hello.facts.cpu.allowed_cpus.as_ref()?.last().copied();
+    let mut clocks = session.hello.clocks.iter();
+    cell.clock.kind = clocks.find(|clock| clock.unusable_because.is_none())?.kind;
+    session.measure(id, cell);
+    let pid = match session.event() {
+        Event::Ready { pid, .. } => pid,
+        Event::Failed { why, .. } if why.starts_with("pin to CPU") => {
+            eprintln!("cannot run here: {why}");
+            return None;
+        }
+        other => panic!("{other:?}"),
+    };
+    let peer = session.cells().into_iter().find(|&other| other != pid);
+    Some((pid, peer.expect("it has no peer")))
+}
+
+#[test]
+fn a_killed_cell_takes_its_peer_along_and_a_killed_peer_fails_its_cell() {
+    let mut session = Session::start();
+    for (id, by) in (1..).step_by(2).zip(["pipe", "signal", "futex", "eventfd", "yield"]) {
+        let case = format!("switch/{by}:between=processes,peer_cpu=same");
+        let Some((pid, _)) = with_peer(&mut session, id, &case) else { return };
+        signal(pid, "KILL");
+        assert_eq!(why(session.event()), "the cell was killed by SIGKILL");
+        none_stands(&session, "a killed cell");
+        let Some((_, peer)) = with_peer(&mut session, id + 1, &case) else { return };
+        signal(peer, "KILL");
+        session.go(id + 1, 21);
+        session.send(&Order::Stop { id: id + 1 });
+        match session.event() {
+            Event::Failed { at_op: Some(0), .. } => {}
+            other => panic!("{case} should have failed: {other:?}"),
+        }
+        none_stands(&session, "a cell without its peer");
+    }
+}
+
+#[test]
+fn peers_end_with_a_killed_supervisor_and_with_the_end_of_the_tool() {
+    let cases = [
+        "switch/pipe:between=processes,peer_cpu=same",
+        "switch/yield:between=processes,peer_cpu=same",
+        "switch/ring:ring=16,footprint=0",
+        "switch/quantum:figure=slice",
+    ];
+    for case in cases {
+        for is_killed in [true, false] {
+            let mut session = Session::start();
+            if with_peer(&mut session, 1, case).is_none() {
+                return;
+            }
+            session.go(1, ENDLESS);
+            if is_killed {
+                signal(session.pid(), "KILL");
+            } else {
+                session.close_input();
+            }
+            assert_eq!(session.ended().signal(), is_killed.then_some(9), "{case}");
+            none_stands(&session, case);
+        }
+    }
+}
+
 #[test]
 fn a_killed_twin_is_the_end_of_its_cell() {
     let mut session = Session::start();

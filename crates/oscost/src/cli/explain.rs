@@ -65,6 +65,8 @@ pub(super) fn explain(arguments: &Arguments, output: &mut Output) -> anyhow::Res
     if let [definition] = chosen[..]
         && definition.id == named
     {
+        let beside = definition.beside.iter().filter_map(|case| Case::parse(case));
+        let cases: Vec<Case> = cases.iter().cloned().chain(beside).collect();
         output.write(&look(&place.reach, &arguments.at, &program, definition, &cases))?;
     }
     Ok(Done::Well)

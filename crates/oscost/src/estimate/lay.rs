@@ -124,11 +124,17 @@ fn evidence(state: &RowState, row: &Row, page_bytes: f64) -> Option<Evidence> {
         return None;
     }
     let calls = row.calls.as_ref()?;
-    let (definition, point) = (&state.planned.definition, &state.planned.case.point);
+    let definition = &state.planned.definition;
+    let entries = calls.per_op.values().fold(0.0, |sum, times| sum + times);
+    if definition.switches && entries < 0.5 {
+        // It switches and calls for none of it: what it costs is the scheduler's doing, and no op's.
+        return None;
+    }
+    let point = &state.planned.case.point;
     // The op at this point calls a function that its cell has found in the vDSO.
     let by_name = (point.get("via") == Some(&Value::from("vdso"))).then_some(true);
     Some(Evidence {
-        entries: calls.per_op.values().fold(0.0, |sum, times| sum + times),
+        entries,
         may_enter: definition.calls.iter().any(|rule| point.includes(&rule.when)),
         vdso: calls.vdso.or(by_name),
         // How long an instruction waits for memory is what that family asks, and no surprise.

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::fold;
-use oscost_model::calls::{CallRule, OTHERS, Times};
+use oscost_model::calls::{CallRule, Maker, OTHERS, Times};
 use oscost_model::definition::{Axis, Catalog, Definition, FloorPart, Requirement};
 use oscost_model::point::Point;
 
@@ -83,7 +83,12 @@ fn calls(definition: &Definition) -> Vec<String> {
             OTHERS => "others".to_owned(),
             names => names.replace('|', " or "),
         };
-        format!("{times} {call}{}", at(&rule.when))
+        let by = match rule.by {
+            Maker::Own => "",
+            Maker::Peer => " by the peer",
+            Maker::EachSide => " by each side",
+        };
+        format!("{times} {call}{by}{}", at(&rule.when))
     };
     definition.calls.iter().map(rule).collect()
 }

@@ -57,13 +57,15 @@ pub fn text(definition: &Definition, shown: &[Shown]) -> String {
         paragraph(&mut out, "  ", &format!("Nothing was counted: {why}"));
     }
     for Shown { case, counted, last } in shown {
+        let is_other = case.benchmark != definition.id;
+        let name = if is_other { format!("beside it {case}") } else { point(case) };
         // Writing to a String cannot fail.
-        let _ = writeln!(out, "  {}", plain(&point(case)));
+        let _ = writeln!(out, "  {}", plain(&name));
         match counted {
             Ok(count) => {
                 paragraph(&mut out, "    ", &kernel(count));
                 let surprises = count.surprises(&definition.calls, &case.point);
-                if !surprises.is_empty() {
+                if !is_other && !surprises.is_empty() {
                     let text = format!("not what its definition says: {}", surprises.join("; "));
                     paragraph(&mut out, "    ", &text);
                 }
@@ -100,14 +102,11 @@ fn point(case: &Case) -> String {
 /// How often an op enters the kernel, where its code runs otherwise, and what work shows.
 fn kernel(count: &CallCount) -> String {
     let an_op = |times: u64| each(times as f64 / count.ops.max(1) as f64);
-    let names: Vec<String> = count
-        .own
-        .iter()
-        .map(|(call, &times)| match an_op(times).as_str() {
-            "1" => call.clone(),
-            times => format!("{times} {call}"),
-        })
-        .collect();
+    let named = |(call, &times): (&String, &u64)| match an_op(times).as_str() {
+        "1" => call.clone(),
+        times => format!("{times} {call}"),
+    };
+    let names: Vec<String> = count.own.iter().map(named).collect();
     let mut parts = vec![match each(count.entries_per_op()).as_str() {
         "0" if names.is_empty() => "no entry of the kernel".to_owned(),
         "1" => format!("1 entry of the kernel an op: {}", names.join(", ")),
@@ -120,6 +119,10 @@ fn kernel(count: &CallCount) -> String {
         (Some(false), false) => "not by way of the vDSO",
         (None, _) => "whether it runs code of the vDSO could not be seen",
     };
+    if !count.peer.is_empty() {
+        let names: Vec<String> = count.peer.iter().map(named).collect();
+        parts.push(format!("its peer {}", names.join(", ")));
+    }
     parts.push(where_it_runs.to_owned());
     if let Some(instructions) = count.instructions {
         parts.push(format!("{instructions:.0} instructions in user mode, loop included"));
@@ -179,7 +182,7 @@ fn charged(row: &Row) -> Vec<String> {
         };
         parts.push(format!("CPU time {} an op{split}", rough(each_ns, Unit::NsPerOp)));
     }
-    for name in ["minor-faults", "major-faults", "voluntary-switches"] {
+    for name in ["minor-faults", "major-faults", "voluntary-switches", "involuntary-switches"] {
         if let Some(times) = metric(name).map(|it| it.median).filter(|&it| it >= SELDOM) {
             parts.push(format!("{} {}", each(times), name.replace('-', " ")));
         }
@@ -214,6 +217,8 @@ mod tests {
         let odd = CallCount { faults: Some(46), ..count(&[("read", 46), ("write", 23)]) };
         assert!(kernel(&odd).starts_with("3 entries of the kernel an op: 2 read, write; whether"));
         assert!(kernel(&odd).ends_with("; 2 faults"));
+        let both = CallCount { peer: count(&[("read", 23)]).own, ..count(&[("write", 23)]) };
+        assert!(kernel(&both).starts_with("1 entry of the kernel an op: write; its peer read; "));
     }
 
     #[test]

@@ -5,9 +5,10 @@ use std::time::{Duration, Instant};
 use oscost_model::calls::CallCount;
 use oscost_model::case::Case;
 use oscost_model::cell::{CellSpec, Subject, Task};
+use oscost_model::clock::Calibration;
 
 use super::cells::Cells;
-use super::survey::NO_CLOCK;
+use super::survey::{NO_CLOCK, ladder};
 use super::{COUNTED_OPS, WARM_OPS};
 use crate::reach::{ReachError, Session};
 
@@ -20,13 +21,19 @@ pub struct Counted {
     pub outcome: Result<CallCount, String>,
 }
 
-/// Counts the calls of some cases, as a run does, until the time is up; the rest say so.
+/// Counts the calls of some cases, as a run does, until the time is up; the rest say so. The copies
+/// are pinned, with the best clock there is: some ops need to know where they stand, and some read
+/// the clock themselves.
 pub fn count_calls(
     session: &mut dyn Session,
     cases: &[Case],
     within: Duration,
 ) -> Result<Vec<Counted>, ReachError> {
     let until = Instant::now() + within;
+    let hello = session.hello();
+    let cpu = hello.facts.cpu.allowed_cpus.as_ref().and_then(|cpus| cpus.last().copied());
+    let kind = ladder(hello).first().copied().unwrap_or(NO_CLOCK.kind);
+    let clock = Calibration { kind, ..NO_CLOCK };
     let mut cells = Cells::new(session);
     let count = |case: &Case| {
         let left = until.saturating_duration_since(Instant::now());
@@ -36,8 +43,8 @@ pub fn count_calls(
             let spec = CellSpec {
                 subject: Subject::Case(case.clone()),
                 seed: 0,
-                cpu: None,
-                clock: NO_CLOCK,
+                cpu,
+                clock,
                 arms: 1,
                 workers: 1,
                 task: Task::Count { warm_ops: WARM_OPS, ops: COUNTED_OPS },

@@ -228,6 +228,7 @@ fn definition(index: usize, unit: Unit) -> Definition {
         why: String::new(),
         calls: vec![],
         floor: vec![],
+        beside: vec![],
         axes: vec![],
         needs: vec![],
         in_bill: true,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use oscost_model::calls::{CallCount, CallRule, Times};
+use oscost_model::calls::{CallCount, CallRule, Maker, Times};
 use oscost_model::case::Case;
 use oscost_model::cell::{BatchPlan, Disturbance, Mode, Sample};
 use oscost_model::clock::{Calibration, ClockKind, ClockSync};
@@ -116,8 +116,10 @@ fn definition() -> Definition {
             call: "getppid".into(),
             times: Times::Per { calls: 1, ops: 1 },
             when: Point::none(),
+            by: Maker::Own,
         }],
         floor: vec![FloorPart { case: "timer/nothing".into(), times: 2, when: point() }],
+        beside: vec![],
         axes: vec![Axis {
             name: "via".into(),
             sets: "how it is called".into(),
