@@ -195,8 +195,8 @@ fn moved(meter: &mut dyn Meter, from: i64, steps: u64) -> Result<Moved, Errno> {
     /// Sixteen readings take some microseconds, with an interruption some ten.
     const SHORTLY_NS: u64 = 100_000;
     let begun = meter.now_ns();
-    let mut looked = begun;
     loop {
+        let looked = meter.now_ns();
         for _ in 0..16 {
             meter.idle(steps);
             let reading = meter.read()?;
@@ -204,9 +204,8 @@ fn moved(meter: &mut dyn Meter, from: i64, steps: u64) -> Result<Moved, Errno> {
                 return Ok(Moved { reading, on_time: meter.now_ns() - looked < SHORTLY_NS });
             }
         }
-        looked = meter.now_ns();
-        // Whoever was kept off the processor for longer than this has read again since.
-        if looked.saturating_sub(begun) > STANDS_STILL_NS {
+        // It was late before these readings: whoever was kept off the processor has read since.
+        if looked - begun > STANDS_STILL_NS {
             return Err(Errno::ETIME);
         }
     }
