@@ -90,7 +90,7 @@ fn every_benchmark_three_times() {
     for _ in 0..3 {
         for bench in FAMILIES.iter().flat_map(|family| family.benches) {
             for point in points(bench) {
-                let name = format!("{name}");
+                let name = format!("{}:{point}", bench.id);
                 if slow.contains(&name) {
                     continue;
                 }
