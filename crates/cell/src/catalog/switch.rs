@@ -16,7 +16,7 @@ mod tests;
 
 pub(super) const FAMILY: Family = Family {
     name: "switch",
-    about: "what it costs to leave the CPU to another process or thread, and to get it back",
+    about: "what it costs to leave the CPU to another task, and to get it back",
     benches: BENCHES,
 };
 
