@@ -35,7 +35,10 @@ pub(super) const ACTS: &[Act] = &[
     call("syscall/stat:via=libc", "stat", &["/dev/null"]),
     call("syscall/open-close:via=libc", "open-close", &["/dev/null"]),
     call("timer/clock-gettime:clock=monotonic,via=libc", "clock-gettime", &["nanoseconds"]),
-    call("process/fork-exit:touched_mib=0,peer_cpu=same", "fork-exit", &["_exit", "waitpid"]),
+    Act {
+        in_c: ("fork-exit", With::Memory),
+        ..call("process/fork-exit:touched_mib=0,peer_cpu=same", "", &["_exit", "waitpid"])
+    },
     Act {
         case: "process/fork-exec:link=static",
         says: &["execve", "waitpid"],

@@ -60,6 +60,51 @@ LOOPS(stat_loop, STAT)
 LOOPS(open_close_loop, OPEN_CLOSE)
 LOOPS(clock_gettime_loop, CLOCK_GETTIME)
 
+/* So many mappings, and pages of private memory that were written: what a fork has to copy. */
+static void size_of_self(unsigned long *mappings, unsigned long *pages)
+{
+    char line[512];
+    unsigned long kib;
+    FILE *smaps = fopen("/proc/self/smaps", "r");
+    *mappings = *pages = 0;
+    while (smaps != NULL && fgets(line, sizeof line, smaps) != NULL) {
+        *mappings += strncmp(line, "VmFlags:", 8) == 0;
+        if (sscanf(line, "Anonymous: %lu", &kib) == 1)
+            *pages += kib / 4;
+    }
+    if (smaps != NULL)
+        fclose(smaps);
+}
+
+/* Grows to as many of both as another process has: "MAPPINGS,PAGES". */
+static int as_big_as(const char *with)
+{
+    enum { PAGE = 4096 };
+    unsigned long want_mappings, want_pages, mappings, pages;
+    if (sscanf(with, "%lu,%lu", &want_mappings, &want_pages) != 2)
+        return 1;
+    size_of_self(&mappings, &pages);
+    /* One after the other they would be one mapping: every second one may be read as well. */
+    for (unsigned long more = mappings; more < want_mappings; more++) {
+        int access = more % 2 ? PROT_WRITE : PROT_READ | PROT_WRITE;
+        char *page = mmap(NULL, PAGE, access, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (page == MAP_FAILED)
+            return 1;
+        if (pages < want_pages) {
+            *(volatile char *)page = 1;
+            pages++;
+        }
+    }
+    /* What is lacking lies in the C library's heap. */
+    for (; pages < want_pages; pages++) {
+        char *page = malloc(PAGE);
+        if (page == NULL)
+            return 1;
+        memset(page, 1, PAGE);
+    }
+    return 0;
+}
+
 /* An act whose op is dear enough that one copy in a turn will do. */
 static int reaped(pid_t child)
 {
@@ -81,10 +126,11 @@ static int fork_exit_loop(unsigned long turns)
 
 static const char *program;
 
+/* "MAPPINGS,PAGES,PROGRAM" */
 static int program_ready(const char *with)
 {
-    program = with;
-    return access(program, X_OK);
+    program = strrchr(with, ',');
+    return program == NULL || access(++program, X_OK) != 0 || as_big_as(with);
 }
 
 static int fork_exec_loop(unsigned long turns)
@@ -249,7 +295,7 @@ static const struct act {
     ACT("open-close", open_close_loop, NULL, NULL),
     ACT("clock-gettime", clock_gettime_loop, NULL, NULL),
     ACT("copy", copy_loop, copy_ready, NULL),
-    { "fork-exit", fork_exit_loop, NULL, NULL, NULL, NULL, NULL },
+    { "fork-exit", fork_exit_loop, NULL, NULL, NULL, as_big_as, NULL },
     { "fork-exec", fork_exec_loop, NULL, NULL, NULL, program_ready, NULL },
     { "create-join", create_join_loop, NULL, NULL, NULL, NULL, NULL },
     { "pipe", pipe_loop, NULL, NULL, NULL, pipe_ready, NULL },

@@ -55,12 +55,11 @@ fn main() -> ExitCode {
 fn spreads() -> anyhow::Result<bool> {
     let program = CellProgram::find()?;
     let interrupt = Interrupt::listen()?;
-    // The session ends with this line: runs of `oscost` follow, each with one of its own.
-    let (linked, cpu, other_cpu) = {
-        let ours = Ours::start(LocalSession::start(&program, &interrupt)?)?;
-        (ours.linked(), ours.cpu, ours.other_cpu)
-    };
-    spread::compare(&Others::compiled(&linked, cpu, other_cpu)?)
+    let ours = Ours::start(LocalSession::start(&program, &interrupt)?)?;
+    let others = Others::compiled(&ours)?;
+    // Runs of `oscost` follow, each with a session of its own.
+    drop(ours);
+    spread::compare(&others)
 }
 
 /// Compares every act with every peer, or those whose names hold one of these words; whether all
@@ -74,14 +73,14 @@ fn compare(only: &[String]) -> anyhow::Result<bool> {
         Err(Held::Unavailable(_)) => None,
     };
     let mut ours = Ours::start(LocalSession::start(&program, &interrupt)?)?;
-    let linked = ours.linked();
-    let others = Others::compiled(&linked, ours.cpu, ours.other_cpu)?;
+    let others = Others::compiled(&ours)?;
     println!(
-        "CPU {}, clock {}; the cell and the loops in C are linked {linked}\n\
+        "CPU {}, clock {}; the cell and the loops in C are linked {}\n\
          a figure is the median of {PROCESSES} fresh processes, a ratio that of {ALTERNATIONS} \
          pairs, in ABBA\n",
         ours.cpu,
-        ours.clock.kind.text()
+        ours.clock.kind.text(),
+        ours.linked()
     );
     let bar = format!("bar {MOST}");
     println!("{}", line("case, and peer", ["ours", "peer's", "ratio", "95 % interval", &bar]));

@@ -11,7 +11,7 @@ use oscost_model::clock::{Calibration, ClockKind};
 use tempfile::TempDir;
 
 use super::acts::Act;
-use super::ours::estimate;
+use super::ours::{Memory, Ours, estimate};
 
 /// What an act of `loops.c` needs.
 #[derive(Clone, Copy, Debug)]
@@ -24,7 +24,9 @@ pub(super) enum With {
     SameCpu,
     /// Another one.
     OtherCpu,
-    /// A program that ends at once.
+    /// As much memory as the cell has, since a fork copies its tables.
+    Memory,
+    /// That, and a program that ends at once.
     Program,
     /// A folder on the file system from which the bench was started.
     Folder,
@@ -74,6 +76,8 @@ pub(super) struct Others {
     folder: TempDir,
     cpu: u32,
     other_cpu: Option<u32>,
+    /// How big the cell is that they compare with.
+    cell: Memory,
     /// What is not installed, and how it would be.
     lacking: BTreeMap<&'static str, String>,
 }
@@ -90,7 +94,9 @@ const PERF_TRIPS: u32 = 20_000;
 
 impl Others {
     /// Compiles the loops, linked as the cell is, and looks for the tools.
-    pub(super) fn compiled(linked: &str, cpu: u32, other_cpu: Option<u32>) -> anyhow::Result<Self> {
+    pub(super) fn compiled(ours: &Ours<'_>) -> anyhow::Result<Self> {
+        let linked = ours.linked();
+        let (cpu, other_cpu, cell) = (ours.cpu, ours.other_cpu, ours.memory);
         let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR"))?;
         let link = if linked == "static-pie" { "-static-pie" } else { "-pie" };
         compile("loops.c", &folder.path().join("loops"), &["-O2", "-Wall", "-Wextra", link])?;
@@ -106,7 +112,7 @@ impl Others {
                 (program, format!("{program} is not installed\n    (apt-get install {package})"))
             })
             .collect();
-        Ok(Self { folder, cpu, other_cpu, lacking })
+        Ok(Self { folder, cpu, other_cpu, cell, lacking })
     }
 
     /// What is to be done before a program can be a peer.
@@ -170,7 +176,10 @@ impl Others {
             With::OtherCpu => {
                 format!("{name}={}", self.other_cpu.context("there is no other CPU")?)
             }
-            With::Program => format!("{name}=./tiny"),
+            With::Memory => format!("{name}={},{}", self.cell.mappings, self.cell.pages),
+            With::Program => {
+                format!("{name}={},{},./tiny", self.cell.mappings, self.cell.pages)
+            }
             With::Folder => format!("{name}=."),
         };
         let mut words = vec![act, turns.to_string(), groups.to_string()];

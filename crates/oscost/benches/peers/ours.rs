@@ -1,5 +1,6 @@
 //! Our side: a session with the cell.
 
+use std::fs;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
@@ -22,6 +23,30 @@ pub(super) fn estimate(
     cell_value(samples, 0, how).value
 }
 
+const ANY: &str = "syscall/getppid:via=raw";
+
+/// What a fork has to copy of a process.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Memory {
+    /// Its mappings.
+    pub(super) mappings: usize,
+    /// Pages of private memory that it has written.
+    pub(super) pages: usize,
+}
+
+impl Memory {
+    fn of(pid: u32) -> anyhow::Result<Self> {
+        let smaps = fs::read_to_string(format!("/proc/{pid}/smaps"))?;
+        let kib = |line: &str| -> Option<usize> {
+            line.strip_prefix("Anonymous:")?.trim().strip_suffix(" kB")?.parse().ok()
+        };
+        Ok(Self {
+            mappings: smaps.lines().filter(|line| line.starts_with("VmFlags:")).count(),
+            pages: smaps.lines().filter_map(kib).sum::<usize>() / 4,
+        })
+    }
+}
+
 /// Our side: a session with the cell.
 pub(super) struct Ours<'a> {
     session: LocalSession<'a>,
@@ -31,6 +56,8 @@ pub(super) struct Ours<'a> {
     pub(super) other_cpu: Option<u32>,
     /// What is known of its clock.
     pub(super) clock: Calibration,
+    /// What the cell that was last started had in memory before its first batch.
+    pub(super) memory: Memory,
     interruptions_per_s: f64,
     last_id: u64,
 }
@@ -51,8 +78,15 @@ impl<'a> Ours<'a> {
             inside_ticks: 0.0,
             pair_ticks: 0.0,
         };
-        let mut ours =
-            Self { session, cpu, other_cpu, clock: unknown, interruptions_per_s: 0.0, last_id: 0 };
+        let mut ours = Self {
+            session,
+            cpu,
+            other_cpu,
+            clock: unknown,
+            memory: Memory::default(),
+            interruptions_per_s: 0.0,
+            last_id: 0,
+        };
         let id = ours.id();
         match ours.answer(&Order::Probe { id, cpus: vec![cpu], spin_ms: 200, clock })? {
             Event::Probed { cpus, .. } => {
@@ -66,6 +100,8 @@ impl<'a> Ours<'a> {
             Event::Calibrated { calibration, .. } => ours.clock = calibration,
             other => bail!("cannot calibrate the clock: {other:?}"),
         }
+        // Any cell shows how big one is.
+        ours.plan(&Case::parse(ANY).context("no case")?)?;
         Ok(ours)
     }
 
@@ -98,7 +134,7 @@ impl<'a> Ours<'a> {
             timeout_ms: 30_000,
         };
         match self.answer(&Order::Measure { id, spec: Box::new(spec) })? {
-            Event::Ready { .. } => {}
+            Event::Ready { pid, .. } => self.memory = Memory::of(pid)?,
             other => bail!("cannot measure {case}: {other:?}"),
         }
         self.session.send(&Order::Go { id, batches })?;

@@ -33,7 +33,7 @@ struct Headline {
 const HEADLINES: &[Headline] = &[
     Headline {
         case: "process/fork-exit:touched_mib=0,peer_cpu=same",
-        in_c: ("fork-exit", With::Nothing),
+        in_c: ("fork-exit", With::Memory),
         most_turns: u64::MAX,
         tools: &[Tool::StressNg("fork")],
     },
