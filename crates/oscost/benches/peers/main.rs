@@ -55,8 +55,8 @@ fn main() -> ExitCode {
 fn spreads() -> anyhow::Result<bool> {
     let program = CellProgram::find()?;
     let interrupt = Interrupt::listen()?;
-    let ours = Ours::start(LocalSession::start(&program, &interrupt)?)?;
-    let others = Others::compiled(&ours)?;
+    let mut ours = Ours::start(LocalSession::start(&program, &interrupt)?)?;
+    let others = Others::compiled(&mut ours)?;
     // Runs of `oscost` follow, each with a session of its own.
     drop(ours);
     spread::compare(&others)
@@ -73,7 +73,7 @@ fn compare(only: &[String]) -> anyhow::Result<bool> {
         Err(Held::Unavailable(_)) => None,
     };
     let mut ours = Ours::start(LocalSession::start(&program, &interrupt)?)?;
-    let others = Others::compiled(&ours)?;
+    let others = Others::compiled(&mut ours)?;
     println!(
         "CPU {}, clock {}; the cell and the loops in C are linked {}\n\
          a figure is the median of {PROCESSES} fresh processes, a ratio that of {ALTERNATIONS} \

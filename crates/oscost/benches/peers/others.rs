@@ -94,9 +94,9 @@ const PERF_TRIPS: u32 = 20_000;
 
 impl Others {
     /// Compiles the loops, linked as the cell is, and looks for the tools.
-    pub(super) fn compiled(ours: &Ours<'_>) -> anyhow::Result<Self> {
+    pub(super) fn compiled(ours: &mut Ours<'_>) -> anyhow::Result<Self> {
         let linked = ours.linked();
-        let (cpu, other_cpu, cell) = (ours.cpu, ours.other_cpu, ours.memory);
+        let (cpu, other_cpu, cell) = (ours.cpu, ours.other_cpu, ours.memory()?);
         let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR"))?;
         let link = if linked == "static-pie" { "-static-pie" } else { "-pie" };
         compile("loops.c", &folder.path().join("loops"), &["-O2", "-Wall", "-Wextra", link])?;

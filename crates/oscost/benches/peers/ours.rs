@@ -1,6 +1,7 @@
 //! Our side: a session with the cell.
 
 use std::fs;
+use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
@@ -23,10 +24,8 @@ pub(super) fn estimate(
     cell_value(samples, 0, how).value
 }
 
-const ANY: &str = "syscall/getppid:via=raw";
-
 /// What a fork has to copy of a process.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Memory {
     /// Its mappings.
     pub(super) mappings: usize,
@@ -56,8 +55,8 @@ pub(super) struct Ours<'a> {
     pub(super) other_cpu: Option<u32>,
     /// What is known of its clock.
     pub(super) clock: Calibration,
-    /// What the cell that was last started had in memory before its first batch.
-    pub(super) memory: Memory,
+    /// What a cell has in memory behind its batches; looked at once.
+    memory: Option<Memory>,
     interruptions_per_s: f64,
     last_id: u64,
 }
@@ -83,7 +82,7 @@ impl<'a> Ours<'a> {
             cpu,
             other_cpu,
             clock: unknown,
-            memory: Memory::default(),
+            memory: None,
             interruptions_per_s: 0.0,
             last_id: 0,
         };
@@ -100,8 +99,6 @@ impl<'a> Ours<'a> {
             Event::Calibrated { calibration, .. } => ours.clock = calibration,
             other => bail!("cannot calibrate the clock: {other:?}"),
         }
-        // Any cell shows how big one is.
-        ours.plan(&Case::parse(ANY).context("no case")?)?;
         Ok(ours)
     }
 
@@ -133,12 +130,17 @@ impl<'a> Ours<'a> {
             task,
             timeout_ms: 30_000,
         };
-        match self.answer(&Order::Measure { id, spec: Box::new(spec) })? {
-            Event::Ready { pid, .. } => self.memory = Memory::of(pid)?,
+        let pid = match self.answer(&Order::Measure { id, spec: Box::new(spec) })? {
+            Event::Ready { pid, .. } => pid,
             other => bail!("cannot measure {case}: {other:?}"),
-        }
+        };
         self.session.send(&Order::Go { id, batches })?;
         if stops {
+            if self.memory.is_none() {
+                // Long enough for its batches; then it waits for more of them.
+                thread::sleep(Duration::from_millis(500));
+                self.memory = Some(Memory::of(pid)?);
+            }
             self.session.send(&Order::Stop { id })?;
         }
         Ok(self.session.next(Duration::from_secs(60))?)
@@ -150,6 +152,14 @@ impl<'a> Ours<'a> {
             Event::Piloted { plan, .. } => Ok(plan),
             other => bail!("the pilot of {case} found nothing: {other:?}"),
         }
+    }
+
+    /// How big a cell is that has run its batches: any one will do.
+    pub(super) fn memory(&mut self) -> anyhow::Result<Memory> {
+        let case = Case::parse("syscall/getppid:via=raw").context("no case")?;
+        let plan = self.plan(&case)?;
+        self.value(&case, &plan, false)?;
+        self.memory.context("no cell was looked at")
     }
 
     /// How the cell is linked.
