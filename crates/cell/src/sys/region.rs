@@ -149,8 +149,8 @@ impl Region {
         }
     }
 
-    /// A kernel without huge pages refuses, and needs not be asked.
-    fn without_huge_pages(&self) -> Result<(), Errno> {
+    /// Rules huge pages out. A kernel without them refuses, and needs not be asked.
+    pub fn without_huge_pages(&self) -> Result<(), Errno> {
         match self.advise(libc::MADV_NOHUGEPAGE) {
             Err(Errno::EINVAL) => Ok(()),
             other => other,
