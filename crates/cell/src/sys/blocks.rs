@@ -63,7 +63,8 @@ impl Blocks {
     /// to the same place was made before.
     #[inline(always)]
     fn pointers(&self) -> (*mut u8, *const u8) {
-        let [to, from] = [&self.to, &self.from].map(|region| opaque(region.address() as u64));
+        let to = opaque(self.to.address() as u64);
+        let from = opaque(self.from.address() as u64);
         (to as *mut u8, from as *const u8)
     }
 
