@@ -5,6 +5,7 @@
 
 use oscost_model::calls::{CallRule, Maker, OTHERS, Times};
 use oscost_model::definition as data;
+use oscost_model::file::FileSeen;
 use oscost_model::offer::Offer;
 use oscost_model::point::{Point, Value};
 use oscost_model::unit::Unit;
@@ -47,6 +48,10 @@ pub struct Bench {
     /// Whether the op itself waits for a disk in a fault, so that major faults are results, not
     /// disturbance.
     pub major_faults: bool,
+    /// The axis whose number is the bytes that an op moves; empty where none is.
+    pub moves: &'static str,
+    /// What setting up takes, at the worst: axes, and microseconds for each unit of their numbers.
+    pub setup_us: When,
     /// Raised when the work changes.
     pub rev: u32,
     /// Paper section, man page or kernel file.
@@ -77,6 +82,8 @@ impl Bench {
         in_bill: true,
         switches: false,
         major_faults: false,
+        moves: "",
+        setup_us: &[],
         rev: 1,
         source: "",
         build: |_| Err(Errno::EINVAL),
@@ -99,6 +106,8 @@ impl Bench {
             in_bill: self.in_bill,
             switches: self.switches,
             major_faults: self.major_faults,
+            moves: self.moves.to_owned(),
+            setup_us: partial_point(self.setup_us),
             rev: self.rev,
             source: self.source.to_owned(),
         }
@@ -474,6 +483,11 @@ pub trait Run {
         Ok(())
     }
 
+    /// What was seen of the file that the ops work on.
+    fn seen(&self) -> Option<FileSeen> {
+        None
+    }
+
     /// Looks whether the batch that was just run did what its ops claim to do, untimed.
     fn prove(&mut self) -> Result<(), Errno> {
         Ok(())
@@ -646,6 +660,11 @@ impl Work {
     /// thousandths of a nanosecond, or ticks.
     pub fn brought(&self) -> Option<i64> {
         matches!(self.shape, Shape::Found | Shape::Stamped).then(|| self.body.brought())
+    }
+
+    /// What was seen of the file that the ops work on, where there is one.
+    pub fn seen(&self) -> Option<FileSeen> {
+        self.body.seen()
     }
 
     /// Runs a batch: one indirect call, none for each op.

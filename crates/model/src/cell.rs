@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::case::Case;
 use crate::clock::Calibration;
+use crate::file::FileSeen;
 
 /// All that one cell must know. No cell tunes itself: what its pilot found stands in here.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -161,6 +162,9 @@ pub struct Disturbance {
     /// What the kernel charged the thread meanwhile; unknown where it does not say.
     #[serde(default)]
     pub usage: Option<Usage>,
+    /// What the cell saw of the file that its ops worked on; none where there is no such file.
+    #[serde(default)]
+    pub file: Option<FileSeen>,
 }
 
 /// What the kernel charged a thread for some ops (getrusage(2)), the account's own reads between

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::calls::CallRule;
 use crate::case::Case;
+use crate::cell::Mode;
 use crate::offer::Offer;
 use crate::point::{Point, Value};
 use crate::unit::Unit;
@@ -43,6 +44,12 @@ pub struct Definition {
     /// disturbance.
     #[serde(default)]
     pub major_faults: bool,
+    /// The axis whose number is the bytes that an op moves; empty where none is.
+    #[serde(default)]
+    pub moves: String,
+    /// What setting up takes, at the worst: axes, and microseconds for each unit of their numbers.
+    #[serde(default)]
+    pub setup_us: Point,
     /// Raised when the work changes; figures of two revisions are not compared without a word.
     pub rev: u32,
     /// Paper section, man page or kernel file.
@@ -86,6 +93,21 @@ impl Definition {
                 .axes
                 .iter()
                 .all(|axis| whole.get(&axis.name).is_some_and(|value| axis.points.contains(value)))
+    }
+
+    /// How long setting up at `point` may take beyond what any case may, in milliseconds.
+    pub fn setup_ms(&self, point: &Point) -> u64 {
+        let each = self.setup_us.iter().map(|(axis, us)| match (point.get(axis), us) {
+            (Some(Value::Number(number)), Value::Number(us)) => number.saturating_mul(*us),
+            _ => 0,
+        });
+        each.sum::<u64>() / 1_000
+    }
+
+    /// Whether its ops sleep by themselves when they are timed in `mode`: those that say so, and
+    /// cold ones that wait for a disk.
+    pub fn sleeps(&self, mode: Option<Mode>) -> bool {
+        self.switches || self.major_faults && mode == Some(Mode::C)
     }
 
     /// The axis of that name.
@@ -260,9 +282,21 @@ mod tests {
             in_bill: true,
             switches: false,
             major_faults: false,
+            moves: String::new(),
+            setup_us: Point::none(),
             rev: 1,
             source: String::new(),
         }
+    }
+
+    #[test]
+    fn what_is_large_may_take_longer_to_set_up() {
+        let point = Point::none().with("files", 3_000u64).with("via", "raw");
+        let mut definition = definition();
+        assert_eq!(definition.setup_ms(&point), 0);
+        definition.setup_us =
+            Point::none().with("files", 1_000u64).with("via", 7u64).with("mib", 7u64);
+        assert_eq!(definition.setup_ms(&point), 3_000);
     }
 
     #[test]

@@ -10,6 +10,7 @@ pub mod cell;
 pub mod clock;
 pub mod definition;
 pub mod facts;
+pub mod file;
 pub mod hash;
 pub mod journal;
 pub mod offer;

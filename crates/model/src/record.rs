@@ -224,6 +224,9 @@ record! {
         /// the kernel's bare door, by case.
         #[serde(default)]
         pub multiples: BTreeMap<String, f64>,
+        /// The file that its ops worked on; null where there is none.
+        #[serde(default)]
+        pub file: Option<FileOf>,
         /// What disturbed its cells.
         pub disturbed: Disturbed,
         /// Marks, each explained in docs/RECORDS.md.
@@ -378,6 +381,22 @@ record! {
         pub value: Option<f64>,
         /// Its parts, as `2 x syscall/getppid:via=raw`.
         pub of: Vec<String>,
+    }
+
+    /// The file that a row's ops worked on, as its cells saw it.
+    pub struct FileOf {
+        /// Its file system: a name, or its number.
+        pub system: String,
+        /// What is behind that: `disk`, `memory`, `network`, `overlay` or `unknown`.
+        pub behind: String,
+        /// Whether it was wanted cold.
+        pub cold: bool,
+        /// Pages that it has.
+        pub pages: u64,
+        /// How often the cells looked into the page cache, before passes over it.
+        pub looks: u64,
+        /// The fewest and the most of its pages that the cache held then.
+        pub cached: [u64; 2],
     }
 
     /// What disturbed a row's cells.

@@ -89,6 +89,8 @@ impl Op {
             in_bill: true,
             switches: self.voluntary_switches > 0,
             major_faults: false,
+            moves: String::new(),
+            setup_us: Point::none(),
             rev: 1,
             source: String::new(),
         }

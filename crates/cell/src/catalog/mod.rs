@@ -9,6 +9,7 @@ use oscost_model::definition::Catalog;
 use crate::bench::{Bench, Family, Timer};
 
 mod fault;
+mod file;
 mod memory;
 mod procedure;
 mod process;
@@ -47,6 +48,7 @@ pub const FAMILIES: &[Family] = &[
     switch::FAMILY,
     fault::FAMILY,
     memory::FAMILY,
+    file::FAMILY,
 ];
 
 /// The benchmark of that id.

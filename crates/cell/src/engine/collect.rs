@@ -116,7 +116,7 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
         (turns, copies): (u64, u32),
         tag: Tag,
     ) -> Result<Sample, AtOp> {
-        let quiet = is_quiet(plan) && self.covariates.watch();
+        let quiet = is_quiet(plan, work) && self.covariates.watch();
         let before = if quiet { Reading::default() } else { self.covariates.read() };
         // After the covariates, since reading them has just moved things in the caches; but never
         // before a single shot.
@@ -222,6 +222,7 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
             throttled_periods: None,
             blind: self.blind,
             usage: self.usage_since(opened),
+            file: None,
         }
     }
 
@@ -243,9 +244,11 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
 }
 
 /// Whether the kernel is left alone between the batches of a plan.
-fn is_quiet(plan: &BatchPlan) -> bool {
+fn is_quiet(plan: &BatchPlan, work: &Work) -> bool {
     match plan.mode {
-        Mode::U | Mode::C => true,
+        Mode::U => true,
+        // A whole pass is so long that what the kernel was asked before it shows nowhere.
+        Mode::C => work.ops_each() == 1,
         Mode::B => plan.batch_ns < QUIET_BELOW_NS * plan.turns as f64,
         Mode::S | Mode::T | Mode::F => false,
     }

@@ -59,6 +59,7 @@ impl Child {
         command
             .arg("job")
             .arg(std::process::id().to_string())
+            .args(undo.arguments())
             .env_clear()
             .env("OSCOST_PADDING", padding(seed))
             // The cell registers rseq(2) for itself: a thread can have but one.

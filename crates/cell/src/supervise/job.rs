@@ -265,6 +265,7 @@ impl Session<'_> {
             return Err(failed(id, "it was stopped before it went"));
         };
         let account = collector.close_account(&opened);
+        let account = Disturbance { file: self.work.seen(), ..account };
         let disturbance = self.whole(account, before);
         Ok(Event::Sampled {
             id,

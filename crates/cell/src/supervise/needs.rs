@@ -19,7 +19,8 @@ pub(super) fn missing(definition: &Definition, point: &Point) -> Option<String> 
 /// Whether an error says that this kernel lacks something or this place forbids it: no fault of the
 /// case.
 pub(super) fn is_lacking(error: Errno) -> bool {
-    [Errno::ENOSYS, Errno::EPERM, Errno::EACCES, Errno::EOPNOTSUPP, Errno::EROFS].contains(&error)
+    [Errno::ENOSYS, Errno::EPERM, Errno::EACCES, Errno::EOPNOTSUPP, Errno::EROFS, Errno::LACKING]
+        .contains(&error)
 }
 
 /// A word about the filter that system calls go through here; empty where there is none.

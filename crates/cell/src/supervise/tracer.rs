@@ -9,7 +9,7 @@ use oscost_model::protocol::{Event, Order};
 use super::job::{Wire, counted, failed};
 use super::tally::Tally;
 use crate::sys::trace::{self, Stop};
-use crate::sys::{Errno, affinity, process};
+use crate::sys::{Errno, affinity, place, process};
 
 /// What a count comes to.
 pub(super) enum Answer {
@@ -49,6 +49,7 @@ fn follow(id: u64, spec: &CellSpec) -> Result<(Tally, Vec<u8>), Errno> {
     let mut copy = Command::new(process::own_program())
         .arg("traced")
         .arg(std::process::id().to_string())
+        .args(place::arguments())
         .env_clear()
         // As in a cell that measures, or its threads would make a call more.
         .env("GLIBC_TUNABLES", "glibc.pthread.rseq=0")

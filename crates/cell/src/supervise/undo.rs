@@ -1,11 +1,13 @@
 //! What must be undone, whatever happens.
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use crate::sys::clock::raw_ns;
+use crate::sys::place;
 use crate::sys::process::{self, Whose};
 
 /// The undo list: process groups to end, the folder to remove. Dropping it undoes everything.
@@ -13,6 +15,10 @@ use crate::sys::process::{self, Whose};
 pub(super) struct Undo {
     groups: BTreeSet<u32>,
     scratch: Option<PathBuf>,
+    /// What the names of all that jobs leave elsewhere begin with.
+    mark: String,
+    /// Where the user stands.
+    here: PathBuf,
 }
 
 impl Undo {
@@ -20,10 +26,18 @@ impl Undo {
     /// none can be made (read-only, full) is measured without.
     pub(super) fn with_scratch() -> Self {
         let name = format!("oscost-{}-{:x}", std::process::id(), raw_ns());
-        let folder = std::env::temp_dir().join(name);
+        let folder = std::env::temp_dir().join(&name);
         // Fails where anything of that name is already there, a link too.
         let made = DirBuilder::new().mode(0o700).create(&folder);
-        Self { groups: BTreeSet::new(), scratch: made.ok().map(|()| folder) }
+        // A folder that was removed under its user's feet is still `.`, and nothing can be in it.
+        let here = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
+        let scratch = made.ok().map(|()| folder);
+        Self { groups: BTreeSet::new(), scratch, mark: name, here }
+    }
+
+    /// What a job is told of what it may leave: what to mark it with, and where its user stands.
+    pub(super) fn arguments(&self) -> [&OsStr; 2] {
+        [self.mark.as_ref(), self.here.as_os_str()]
     }
 
     /// The private folder.
@@ -43,6 +57,7 @@ impl Undo {
             // Waits for all of the group that are our children: they have been killed.
             while let Ok(Some(_)) = process::wait(Whose::Group(group), true) {}
             self.end_strays();
+            place::remove_leavings(&self.mark, group, &self.here);
         }
     }
 

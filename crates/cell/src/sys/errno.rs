@@ -42,6 +42,13 @@ impl Errno {
     pub const ETXTBSY: Errno = Errno(libc::ETXTBSY);
     /// No child processes.
     pub const ECHILD: Errno = Errno(libc::ECHILD);
+    /// No space left on device.
+    pub const ENOSPC: Errno = Errno(libc::ENOSPC);
+    /// No error of the kernel's: something is lacking here, and [`super::because`] keeps the words.
+    pub const LACKING: Errno = Errno(-2);
+    /// No error of the kernel's: something is not as it must be, and [`super::because`] keeps the
+    /// words.
+    pub const UNFIT: Errno = Errno(-3);
     /// No error of the kernel's: its account does not bear out what an op claims to have done.
     pub const UNPROVEN: Errno = Errno(-1);
     /// No such process.
@@ -67,6 +74,7 @@ impl fmt::Display for Errno {
                 "the kernel's account (getrusage, mincore) shows other faults than the op claims, \
                  or other pages in memory: something else maps, evicts or merges them here",
             ),
+            Errno::LACKING | Errno::UNFIT => out.write_str(&super::because::words()),
             Errno(number) => io::Error::from_raw_os_error(number).fmt(out),
         }
     }

@@ -14,6 +14,8 @@ const OFFSET_ENTRIES: i64 = 0x1000_0000;
 const GET_EVENTS: u64 = 1;
 /// The operation that does nothing.
 const NO_OP: u8 = 0;
+/// The operation that reads like pread(2) (Linux 5.6).
+const READ: u8 = 22;
 
 /// Where the words of the submission ring are (`struct io_sqring_offsets`).
 #[repr(C)]
@@ -170,12 +172,18 @@ impl Ring {
     /// Puts a no-op into the submission ring, where there is room.
     #[inline(always)]
     pub fn queue_no_op(&mut self) -> Result<(), Errno> {
+        self.queue(Entry { operation: NO_OP, fd: -1, ..Entry::default() })
+    }
+
+    /// Puts an entry into the submission ring, numbered.
+    #[inline(always)]
+    fn queue(&mut self, entry: Entry) -> Result<(), Errno> {
         if self.queued == self.entries {
             return Err(Errno(libc::EBUSY));
         }
-        let place = (self.submitted + u64::from(self.queued)) & u64::from(self.entries - 1);
         let user_data = self.submitted + u64::from(self.queued);
-        let entry = Entry { operation: NO_OP, fd: -1, user_data, ..Entry::default() };
+        let place = user_data & u64::from(self.entries - 1);
+        let entry = Entry { user_data, ..entry };
         // SAFETY: the place lies inside the mapping, and the kernel reads it only once the tail has
         // passed it, in `submit`.
         unsafe { self.submissions.add(place as usize).write(entry) };
@@ -187,6 +195,29 @@ impl Ring {
     /// looks at every completion: its number and its result.
     #[inline(always)]
     pub fn submit(&mut self) -> Result<(), Errno> {
+        self.submit_giving(0)
+    }
+
+    /// Reads so many bytes from a place in a file, by one submission that is waited for.
+    ///
+    /// # Safety
+    /// The buffer has as many bytes, and nobody borrows from it.
+    #[inline(always)]
+    pub(super) unsafe fn read(
+        &mut self,
+        fd: i32,
+        buffer: u64,
+        bytes: u32,
+        place: u64,
+    ) -> Result<(), Errno> {
+        let what = [place, buffer, u64::from(bytes)];
+        self.queue(Entry { operation: READ, fd, what, ..Entry::default() })?;
+        self.submit_giving(bytes as i32)
+    }
+
+    /// The same, where each must have given that.
+    #[inline(always)]
+    fn submit_giving(&mut self, good: i32) -> Result<(), Errno> {
         let count = u64::from(self.queued);
         // SAFETY: the tail is a word of the mapping that only we write.
         unsafe { self.submission_tail.as_ref() }
@@ -200,12 +231,12 @@ impl Ring {
         let first = self.submitted;
         self.submitted += taken as u64;
         self.queued = 0;
-        self.reap(first, count)
+        self.reap(first, count, good)
     }
 
     /// Takes `count` completions out of their ring: those of the numbers from `first` on.
     #[inline(always)]
-    fn reap(&mut self, first: u64, count: u64) -> Result<(), Errno> {
+    fn reap(&mut self, first: u64, count: u64, result: i32) -> Result<(), Errno> {
         // SAFETY: both are words of the mapping; the kernel moves the tail, we the head.
         let (head, tail) =
             unsafe { (self.completion_head.as_ref(), self.completion_tail.as_ref()) };
@@ -215,7 +246,7 @@ impl Ring {
             let place = (number & self.completion_mask) as usize;
             // SAFETY: inside the mapping; the kernel has written it before it moved the tail.
             let done = unsafe { self.completions.add(place).read() };
-            good &= done.user_data == number && done.result == 0;
+            good &= done.user_data == number && done.result == result;
         }
         head.store((first + count) as u32, Ordering::Release);
         if good { Ok(()) } else { Err(Errno::EPROTO) }

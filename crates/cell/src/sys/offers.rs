@@ -1,7 +1,7 @@
 //! What this place offers of memory, disks and CPUs, and the way out where it lacks something.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use oscost_model::offer::Offer;
 
@@ -95,33 +95,66 @@ fn too_little_memory(mib: u64) -> Option<String> {
     })
 }
 
-/// Memory that may still be taken: the machine's, or less where a control group says so: the
-/// process's own, or one above it.
-fn available_bytes() -> Option<u64> {
-    let meminfo = text("/proc/meminfo")?;
-    let line = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    let machine = line.trim().split(' ').next()?.parse::<u64>().ok()? << 10;
-    let groups = text("/proc/self/cgroup").unwrap_or_default();
-    Some(groups.lines().filter_map(left_in_group).fold(machine, u64::min))
+/// Memory that may still be taken: the machine's, or less where a control group says so.
+pub(super) fn available_bytes() -> Option<u64> {
+    let mut left = meminfo("MemAvailable:")?;
+    for (group, is_first_version) in memory_groups() {
+        let files = match is_first_version {
+            true => ["memory.limit_in_bytes", "memory.usage_in_bytes"],
+            false => ["memory.max", "memory.current"],
+        };
+        if let [Some(limit), Some(taken)] = files.map(|file| number(&group, file)) {
+            left = left.min(limit.saturating_sub(taken));
+        }
+    }
+    Some(left)
 }
 
-/// What the group of a line of /proc/self/cgroup, and those above it, leave; `None` where none of
-/// them limits anything.
-fn left_in_group(line: &str) -> Option<u64> {
-    let mut fields = line.splitn(3, ':').skip(1);
-    let (controllers, path) = (fields.next()?, fields.next()?);
-    let (root, limit, taken) = match controllers {
-        "" => ("/sys/fs/cgroup", "memory.max", "memory.current"),
-        _ if controllers.split(',').any(|name| name == "memory") => {
-            ("/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes")
-        }
-        _ => return None,
+/// All the memory that programs and caches here may come to: the machine's, or less where a control
+/// group says so.
+pub(super) fn memory_bytes() -> Option<u64> {
+    let machine = meminfo("MemTotal:")?;
+    let limits = memory_groups().into_iter().filter_map(|(group, is_first_version)| {
+        number(&group, if is_first_version { "memory.limit_in_bytes" } else { "memory.max" })
+    });
+    Some(limits.fold(machine, u64::min))
+}
+
+fn meminfo(title: &str) -> Option<u64> {
+    let meminfo = text("/proc/meminfo")?;
+    let line = meminfo.lines().find_map(|line| line.strip_prefix(title))?;
+    Some(line.trim().split(' ').next()?.parse::<u64>().ok()? << 10)
+}
+
+fn number(folder: &Path, file: &str) -> Option<u64> {
+    text(folder.join(file).to_str()?)?.parse().ok()
+}
+
+/// The control groups that limit this process's memory, its own first, then those above it; and
+/// whether they are of the first version.
+pub(super) fn memory_groups() -> Vec<(PathBuf, bool)> {
+    let lines = text("/proc/self/cgroup").unwrap_or_default();
+    let is_of_memory = |line: &&str| {
+        line.split(':').nth(1).is_some_and(|of| of.split(',').any(|of| of == "memory"))
     };
-    let number = |folder: &Path, name: &str| -> Option<u64> {
-        text(&format!("{root}{}/{name}", folder.display()))?.parse().ok()
+    let first = lines.lines().find(is_of_memory);
+    let root = if first.is_some() { "/sys/fs/cgroup/memory" } else { "/sys/fs/cgroup" };
+    let Some(line) = first.or_else(|| lines.lines().find(|line| line.starts_with("0::"))) else {
+        return Vec::new();
     };
-    let left = |folder| Some(number(folder, limit)?.saturating_sub(number(folder, taken)?));
-    Path::new(path).ancestors().filter_map(left).min()
+    let path = line.splitn(3, ':').nth(2).unwrap_or_default();
+    // In a container the path may be one of the host's, and not there: what is above it may be.
+    let own = Path::new(root).join(path.trim_start_matches('/'));
+    own.ancestors()
+        .take_while(|group| group.starts_with(root))
+        .filter(|group| group.is_dir())
+        .map(|group| (group.to_owned(), first.is_some()))
+        .collect()
+}
+
+/// RLIMIT_FSIZE; `None` where there is none.
+pub(super) fn file_size_limit() -> Option<u64> {
+    soft_limit(libc::RLIMIT_FSIZE)
 }
 
 fn too_little_locked(mib: u64) -> Option<String> {

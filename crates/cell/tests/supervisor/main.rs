@@ -15,6 +15,7 @@ mod code;
 mod conversation;
 mod counts;
 mod ends;
+mod files;
 mod makers;
 mod pages;
 mod program;

@@ -96,6 +96,8 @@ impl Assembler {
         let page_bytes = self.machine.as_ref().and_then(|machine| machine.memory.page_bytes);
         lay::classes(&self.rows, &mut rows, page_bytes);
         lay::multiples(&mut rows);
+        let machine = self.machine.as_ref();
+        lay::files(&mut rows, machine.and_then(|machine| machine.virtualization.as_deref()));
         for row in &mut rows {
             row.place.cpu = self.cpu;
         }

@@ -65,7 +65,11 @@ pub fn estimate(cells: &[CellValue], plan: &BatchPlan, nominal: Nominal) -> Opti
             .filter(|_| median != 0.0)
             .map(|interval| 100.0 * interval.half_width() / median.abs()),
         converged: false,
-        quantiles: plan.mode.is_single_shot().then(|| quantiles(&batches())).flatten(),
+        // A pass that is worth many ops says nothing of how single ones are spread.
+        quantiles: (plan.mode.is_single_shot()
+            && valid.iter().all(|cell| cell.ops_per_sample <= 1))
+        .then(|| quantiles(&batches()))
+        .flatten(),
     };
     Some(CaseEstimate { estimate, interval, values, relative_half_width: relative })
 }

@@ -63,8 +63,8 @@ pub struct Reading<'a> {
 impl<'a> Reading<'a> {
     /// As the definition of the case says.
     pub fn of(definition: &Definition, plan: &'a BatchPlan, clock: &'a Calibration) -> Self {
-        let Definition { unit, switches, major_faults, .. } = *definition;
-        Self { plan, clock, unit, switches, major_faults }
+        let (unit, major_faults) = (definition.unit, definition.major_faults);
+        Self { plan, clock, unit, switches: definition.sleeps(Some(plan.mode)), major_faults }
     }
 }
 

@@ -30,7 +30,7 @@ pub(super) fn conditions(
 ) -> Conditions {
     let disturbances: Vec<(Disturbance, bool)> = rows
         .iter()
-        .flat_map(|row| row.cells.iter().map(|cell| (cell, row.planned.definition.switches)))
+        .flat_map(|row| row.cells.iter().map(|cell| (cell, row.sleeps())))
         .filter_map(|(cell, switches)| match &cell.outcome {
             CellOutcome::Sampled { disturbance, .. } => Some((*disturbance, switches)),
             CellOutcome::Lost { .. } => None,

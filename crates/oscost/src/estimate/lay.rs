@@ -73,6 +73,26 @@ pub(super) fn classes(states: &[RowState], rows: &mut [Row], page_bytes: Option<
     }
 }
 
+/// What is to be said of rows whose ops worked on a file: what is behind its file system, and that a
+/// cold file may be warm in the machine below.
+pub(super) fn files(rows: &mut [Row], virtualization: Option<&str>) {
+    let is_guest = virtualization.is_some_and(|kind| kind != "none");
+    for row in rows {
+        let Some(file) = &row.file else { continue };
+        let is_disk = file.behind == "disk";
+        for (flag, earned) in [
+            ("HOST_WARM", file.cold && is_guest && is_disk),
+            ("NETWORK_FILES", file.behind == "network"),
+            ("OVERLAY_FILES", file.behind == "overlay"),
+            ("UNKNOWN_FILES", file.behind == "unknown"),
+        ] {
+            if earned {
+                row.flags.push(flag.to_owned());
+            }
+        }
+    }
+}
+
 /// How many times as dear each row is as the empty function, and as the bare door.
 pub(super) fn multiples(rows: &mut [Row]) {
     let base = |case: &&str| {

@@ -6,6 +6,7 @@ use oscost_model::cell::Usage;
 use oscost_model::record::{Estimate, Metric, Overhead};
 use oscost_model::unit::Unit;
 
+use super::case::CaseEstimate;
 use super::cell::spread;
 use crate::stats::order;
 
@@ -39,6 +40,33 @@ pub(super) fn metrics(accounts: &[Usage]) -> BTreeMap<String, Metric> {
         (name.to_owned(), Metric { unit, better: unit.better(), estimate })
     };
     METRICS.iter().map(metric).collect()
+}
+
+/// Bytes in a second, of a row whose ops move so many each: its figures the other way round. Where
+/// a value may be nothing, there is no rate.
+pub(super) fn throughput(case: &CaseEstimate, unit: Unit, bytes: u64) -> Option<(String, Metric)> {
+    let CaseEstimate { estimate, values, .. } = case;
+    let lowest = estimate.ci95.map_or(estimate.median, |[low, _]| low).min(*values.first()?);
+    if unit != Unit::NsPerOp || lowest <= 0.0 {
+        return None;
+    }
+    let rate = |ns: f64| bytes as f64 * 1e9 / ns;
+    let rates: Vec<f64> = values.iter().rev().map(|&ns| rate(ns)).collect();
+    let unit = Unit::BytesPerSecond;
+    let estimate = Estimate {
+        median: rate(estimate.median),
+        ci95: estimate.ci95.map(|[low, high]| [rate(high), rate(low)]),
+        raw_median: rate(estimate.raw_median),
+        overhead: Overhead { clock: None, loop_turn: None },
+        mean: rates.iter().sum::<f64>() / rates.len() as f64,
+        sd: spread(&rates),
+        sd_within: None,
+        min: rates[0],
+        p10: order::quantile(&rates, 0.1).unwrap_or(rates[0]),
+        quantiles: None,
+        ..estimate.clone()
+    };
+    Some(("throughput".to_owned(), Metric { unit, better: unit.better(), estimate }))
 }
 
 fn pooled(accounts: &[&Usage], of: fn(&Usage) -> u64) -> Estimate {
@@ -92,6 +120,29 @@ mod tests {
             (found["user"].unit, found["minor-faults"].unit),
             (Unit::NsPerOp, Unit::TimesPerOp)
         );
+    }
+
+    #[test]
+    fn a_throughput_is_the_cost_of_the_bytes_the_other_way_round() {
+        let mut case = CaseEstimate {
+            estimate: pooled(&[&Usage { ops: 1, user_ns: 2_000, ..Usage::default() }], |it| {
+                it.user_ns
+            }),
+            interval: None,
+            values: vec![1_000.0, 2_000.0, 4_000.0],
+            relative_half_width: None,
+        };
+        case.estimate.ci95 = Some([1_000.0, 4_000.0]);
+        let (name, found) = throughput(&case, Unit::NsPerOp, 4_096).unwrap();
+        assert_eq!((&name[..], found.unit), ("throughput", Unit::BytesPerSecond));
+        let of = found.estimate;
+        assert_eq!((of.median, of.ci95), (2.048e9, Some([1.024e9, 4.096e9])));
+        assert_eq!((of.min, of.mean), (1.024e9, (1.024e9 + 2.048e9 + 4.096e9) / 3.0));
+        // A cost that may be nothing gives no rate, and a rate has none.
+        case.estimate.ci95 = Some([-1.0, 4_000.0]);
+        assert_eq!(throughput(&case, Unit::NsPerOp, 4_096), None);
+        case.estimate.ci95 = None;
+        assert_eq!(throughput(&case, Unit::BytesPerSecond, 4_096), None);
     }
 
     #[test]

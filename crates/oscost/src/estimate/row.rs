@@ -5,12 +5,14 @@ use std::collections::BTreeMap;
 use oscost_model::calls::CallCount;
 use oscost_model::cell::{BatchPlan, Disturbance, Mode, Sample};
 use oscost_model::clock::Calibration;
+use oscost_model::file::{FileSeen, file_system};
 use oscost_model::journal::{CellOutcome, Phase, PlannedRow};
-use oscost_model::record::{Calls, Disturbed, Metric, Repetition, Row, RowOutcome};
+use oscost_model::point::Value;
+use oscost_model::record::{Calls, Disturbed, FileOf, Metric, Repetition, Row, RowOutcome};
 
 use super::case::{CaseEstimate, below_detection, estimate};
 use super::cell::{CellValue, Reading, cell_value};
-use super::metrics::metrics;
+use super::metrics::{metrics, throughput};
 use crate::stats::interval::{Interval, Nominal, median_hs};
 use crate::stats::{order, robust};
 
@@ -95,6 +97,12 @@ impl RowState {
         let calls = self.calls();
         let flags = self.flags(case.as_ref(), &values, calls.as_ref(), shared);
         let definition = &self.planned.definition;
+        let mut metrics = self.metrics(&cells);
+        if let (Some(case), Some(&Value::Number(bytes))) =
+            (&case, self.planned.case.point.get(&definition.moves))
+        {
+            metrics.extend(throughput(case, definition.unit, bytes));
+        }
         Row {
             case: self.planned.case.to_string(),
             benchmark: definition.id.clone(),
@@ -110,19 +118,20 @@ impl RowState {
             repetitions: cells
                 .iter()
                 .map(|(entry, read)| {
-                    repetition(entry, read.as_ref(), (shared.samples, definition.switches))
+                    repetition(entry, read.as_ref(), (shared.samples, self.sleeps()))
                 })
                 .collect(),
             estimate: case.map(|case| {
                 let converged = self.converged.unwrap_or(false);
                 oscost_model::record::Estimate { converged, ..case.estimate }
             }),
-            metrics: self.metrics(&cells),
+            metrics,
             calls,
             floor: None,
             guess: definition.guess.clone(),
             class: None,
             multiples: BTreeMap::new(),
+            file: self.file(&cells),
             flags,
         }
     }
@@ -145,6 +154,26 @@ impl RowState {
                 (RowOutcome::Unmeasurable, Some(reason))
             }
         }
+    }
+
+    /// The file that its cells worked on, as all of them saw it.
+    fn file<T>(&self, cells: &[(&CellEntry, Option<(T, Disturbance)>)]) -> Option<FileOf> {
+        let seen = cells.iter().filter_map(|(_, read)| read.as_ref()?.1.file);
+        let seen = seen.reduce(FileSeen::and)?;
+        let (system, behind) = file_system(seen.filesystem);
+        Some(FileOf {
+            system,
+            behind: behind.text().to_owned(),
+            cold: seen.cold,
+            pages: seen.pages,
+            looks: seen.looks,
+            cached: [seen.cached_least, seen.cached_most],
+        })
+    }
+
+    /// Whether its ops sleep by themselves.
+    pub(super) fn sleeps(&self) -> bool {
+        self.planned.definition.sleeps(self.plan.as_ref().map(|plan| plan.mode))
     }
 
     /// Whether switches could not be counted in a cell of it.
@@ -210,9 +239,7 @@ impl RowState {
         let lost: Vec<f64> = cells
             .iter()
             .filter_map(|(_, read)| {
-                read.as_ref().and_then(|(_, disturbance)| {
-                    disturbance.lost_pct(self.planned.definition.switches)
-                })
+                read.as_ref().and_then(|(_, disturbance)| disturbance.lost_pct(self.sleeps()))
             })
             .collect();
         Disturbed {

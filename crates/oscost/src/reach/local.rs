@@ -18,7 +18,8 @@ use super::{Interrupt, ReachError, Session};
 /// A supervisor that has not said hello by then never will: it takes some 30 ms.
 const HELLO_PATIENCE: Duration = Duration::from_secs(20);
 /// How long a supervisor may take to end its groups and remove its files.
-const FAREWELL: Duration = Duration::from_secs(5);
+/// A folder of 100,000 files takes seconds.
+const FAREWELL: Duration = Duration::from_secs(30);
 
 /// The program that is timed, and what it can measure.
 #[derive(Clone, Debug)]

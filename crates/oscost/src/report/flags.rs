@@ -26,6 +26,15 @@ pub fn of_row(flag: &str) -> &'static str {
         "CELL_LOST" => "a cell crashed or hung once; it was measured again",
         "DRIFT" => "it had not settled: the end of a cell differs from its beginning by over 1 %",
         "PROCESSES_DIFFER" => "processes differ, and the interval covers it",
+        "HOST_WARM" => {
+            "guest-cold, host-warm: this kernel had nothing of the file, and the machine below may \
+             have had all of it in memory"
+        }
+        "NETWORK_FILES" => "its file lies on another machine: no figure of a disk",
+        "OVERLAY_FILES" => {
+            "its file lies on an overlay of other file systems: no figure of any one of them"
+        }
+        "UNKNOWN_FILES" => "nobody can tell what is behind its file system: no figure of a disk",
         "LONG_SHOTS" => "shots of over 1 ms are seldom left in peace on a shared machine",
         "NOT_CLAIMABLE" => "too much time was lost for an absolute figure of single shots",
         "BELOW_FLOOR" => "cheaper than what it contains: oscost's own mistake, please report it",

@@ -7,6 +7,7 @@
 pub mod catalog;
 pub mod doctor;
 pub mod figures;
+mod files;
 pub mod flags;
 mod groups;
 pub mod here;

@@ -8,7 +8,7 @@ use oscost_model::unit::Unit;
 
 use super::figures::{Style, each, per_cent, rough};
 use super::survey::survey;
-use super::{flags, fold, groups, plain};
+use super::{files, flags, fold, groups, plain};
 
 /// What a run says of its rows, as text.
 pub fn table(record: &Record) -> String {
@@ -285,6 +285,7 @@ fn notes(record: &Record, rows: &[&Row], out: &mut String) {
             lines.push(format!("{}: {}", row.case, plain(words)));
         }
     }
+    lines.extend(files::lines(rows.iter().filter_map(|row| row.file.as_ref())));
     for conditions in &record.conditions {
         lines.extend(
             conditions.flags.iter().map(|flag| format!("{}: {}", plain(flag), flags::of_run(flag))),

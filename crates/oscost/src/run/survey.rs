@@ -104,6 +104,8 @@ impl Run<'_> {
                 (op_ns * (warm_ops + ops) as f64 / 1e6) as u64
             }
         };
+        let planned = &self.rows[row].planned;
+        let setup_ms = planned.definition.setup_ms(&planned.case.point);
         CellSpec {
             subject: Subject::Case(self.rows[row].planned.case.clone()),
             seed: self.order.cell_seed(),
@@ -113,7 +115,7 @@ impl Run<'_> {
             arms: 1,
             workers: 1,
             task,
-            timeout_ms: CELL_GRACE_MS + 5 * expected_ms,
+            timeout_ms: CELL_GRACE_MS + 5 * expected_ms + setup_ms,
         }
     }
 }

@@ -234,6 +234,8 @@ fn definition(index: usize, unit: Unit) -> Definition {
         in_bill: true,
         switches: false,
         major_faults: false,
+        moves: String::new(),
+        setup_us: Point::none(),
         rev: 1,
         source: String::new(),
     }

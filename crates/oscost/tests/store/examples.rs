@@ -134,6 +134,8 @@ fn definition() -> Definition {
         in_bill: true,
         switches: false,
         major_faults: false,
+        moves: String::new(),
+        setup_us: Point::none(),
         rev: 1,
         source: "getppid(2)".into(),
     }
@@ -166,6 +168,7 @@ pub(crate) fn cell(row: u32, samples: u32) -> Entry {
             throttled_periods: None,
             blind: false,
             usage: None,
+            file: None,
         },
     };
     Entry::Cell { row, phase: Phase::Round(row), at_s: f64::from(row) * 0.25, outcome }

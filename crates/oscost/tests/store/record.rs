@@ -87,6 +87,7 @@ fn row(case: &str) -> Row {
         guess: "60 ns".into(),
         class: Some("light".into()),
         multiples: BTreeMap::new(),
+        file: None,
         disturbed: Disturbed {
             lost_repetitions: 0,
             rejected_pct: Some(5.0),

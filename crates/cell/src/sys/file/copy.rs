@@ -1,0 +1,146 @@
+//! Copying one file over another.
+
+use std::fs::File;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::FileExt;
+
+use oscost_model::file::FileSeen;
+
+use super::super::arch::syscall;
+use super::super::because::unfit;
+use super::super::place::Place;
+use super::super::region::{Access, PAGE_BYTES, Pages, Region};
+use super::super::{Errno, files};
+use super::{Laid, each, seek_to_begin, whole, word_at};
+
+/// By what one file is copied to another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Carry {
+    /// read(2) and write(2), through a buffer of ours.
+    ReadWrite,
+    /// copy_file_range(2).
+    CopyFileRange,
+    /// sendfile(2).
+    Sendfile,
+    /// splice(2) into a pipe, and out of it.
+    Splice,
+}
+
+/// Two files, of which the one is copied over the other from beginning to end, `size` bytes at a
+/// time. Both are warm.
+pub struct Copier {
+    from: Laid,
+    to: Laid,
+    carry: Carry,
+    size: usize,
+    buffer: Region,
+    pipe: (File, File),
+    at: u64,
+}
+
+impl Copier {
+    /// Lays both files.
+    pub fn new(place: Place, bytes: u64, carry: Carry, size: usize) -> Result<Self, Errno> {
+        let from = Laid::new(place, bytes, false)?;
+        let to = Laid::new(place, bytes, false)?;
+        // Nothing of it is as it will be.
+        to.file.set_len(0)?;
+        to.file.set_len(bytes)?;
+        let buffer = Region::anonymous(size.next_multiple_of(PAGE_BYTES), Pages::Small)?;
+        buffer.touch_all(Access::Write);
+        let pipe = files::pipe()?;
+        if carry == Carry::Splice {
+            // SAFETY: plain numbers.
+            let room = unsafe { libc::fcntl(pipe.0.as_raw_fd(), libc::F_SETPIPE_SZ, size as i32) };
+            Errno::check(room)?;
+        }
+        let mut copier = Self { from, to, carry, size, buffer, pipe, at: 0 };
+        copier.read_all_of_target()?;
+        Ok(copier)
+    }
+
+    /// Has the pages of the target in the cache before they are written to.
+    fn read_all_of_target(&mut self) -> Result<(), Errno> {
+        self.to.warm()
+    }
+
+    /// The copies of a whole pass.
+    pub fn pieces(&self) -> u64 {
+        self.from.bytes / self.size as u64
+    }
+
+    /// What was seen of the source.
+    pub fn seen(&self) -> FileSeen {
+        self.from.seen
+    }
+
+    /// Goes back to the beginning unless `ops` more copies fit in.
+    pub fn make_room(&mut self, ops: u64) -> Result<(), Errno> {
+        if self.at + ops <= self.pieces() && self.from.seen.looks > 0 {
+            return Ok(());
+        }
+        self.at = 0;
+        seek_to_begin(&self.from.file)?;
+        seek_to_begin(&self.to.file)?;
+        self.from.warm()
+    }
+
+    /// Looks whether the last piece has arrived whole, and takes its ends away again.
+    pub fn verify(&mut self) -> Result<(), Errno> {
+        let Some(last) = self.at.checked_sub(1) else { return Ok(()) };
+        let place = last * self.size as u64;
+        for place in [place, place + self.size as u64 - 8] {
+            let mut found = [0; 8];
+            self.to.file.read_exact_at(&mut found, place)?;
+            if u64::from_ne_bytes(found) != word_at(place) {
+                return Err(unfit(format!("what was copied to {place} has not arrived")));
+            }
+            self.to.file.write_all_at(&[0; 8], place)?;
+        }
+        Ok(())
+    }
+
+    /// Copies so many pieces; says at which it went wrong.
+    pub fn copy(&mut self, ops: u64) -> Result<(), (u64, Errno)> {
+        if self.at + ops > self.pieces() {
+            return Err((0, Errno::E2BIG));
+        }
+        let number = |file: &File| file.as_raw_fd() as u64;
+        let (from, to) = (number(&self.from.file), number(&self.to.file));
+        let (begin, size) = (self.buffer.address() as u64, self.size as u64);
+        let done = match self.carry {
+            Carry::ReadWrite => each(ops, |_| {
+                // SAFETY: the buffer is as large, and nobody borrows from it.
+                unsafe {
+                    whole(syscall(libc::SYS_read, [from, begin, size, 0, 0, 0]), size)?;
+                    whole(syscall(libc::SYS_write, [to, begin, size, 0, 0, 0]), size)
+                }
+            }),
+            Carry::CopyFileRange => {
+                let args = [from, 0, to, 0, size, 0];
+                // SAFETY: plain numbers: without places of ours the files' own are used.
+                each(ops, |_| whole(unsafe { syscall(libc::SYS_copy_file_range, args) }, size))
+            }
+            Carry::Sendfile => {
+                let args = [to, from, 0, size, 0, 0];
+                // SAFETY: as above.
+                each(ops, |_| whole(unsafe { syscall(libc::SYS_sendfile, args) }, size))
+            }
+            Carry::Splice => {
+                let (out, into) = (number(&self.pipe.0), number(&self.pipe.1));
+                each(ops, |_| {
+                    // SAFETY: as above.
+                    unsafe {
+                        whole(syscall(libc::SYS_splice, [from, 0, into, 0, size, 0]), size)?;
+                        whole(syscall(libc::SYS_splice, [out, 0, to, 0, size, 0]), size)
+                    }
+                })
+            }
+        };
+        self.at += match done {
+            Ok(()) => ops,
+            Err((op, _)) => op,
+        };
+        done
+    }
+}
