@@ -73,7 +73,7 @@ pub(super) const ACTS: &[Act] = &[
     },
     copy("memory/copy:size=16777216,by=library", 16 << 20),
     Act {
-        case: "file/read:by=read,size=65536,cache=warm,where=here,file_mib=16",
+        case: "file/read:via=read,size=65536,cache=warm,file_mib=8",
         says: &["read"],
         in_c: ("read", With::Folder),
         tools: &[Tool::Fio],

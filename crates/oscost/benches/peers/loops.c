@@ -242,7 +242,7 @@ static int copy_ready(const char *with)
 #define COPY memcpy(to, from, copied_bytes); __asm__ volatile("" : : "r"(to) : "memory");
 LOOPS(copy_loop, COPY)
 
-enum { READ_BYTES = 65536, FILE_BYTES = 16 << 20 };
+enum { READ_BYTES = 65536, FILE_BYTES = 8 << 20 };
 static int file_fd;
 static size_t file_at;
 

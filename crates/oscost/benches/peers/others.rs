@@ -45,7 +45,7 @@ pub(super) enum Tool {
     StressNg(&'static str),
     /// `sysbench memory`: blocks of 64 KiB read.
     Sysbench,
-    /// fio: read(2) of 64 KiB of a file of 16 MiB in the page cache.
+    /// fio: read(2) of 64 KiB of a file of 8 MiB in the page cache.
     Fio,
 }
 
@@ -226,7 +226,7 @@ impl Others {
                     "fio",
                     "--name=peer",
                     "--filename=fio.data",
-                    "--size=16m",
+                    "--size=8m",
                     "--rw=read",
                     "--bs=64k",
                     "--ioengine=psync",

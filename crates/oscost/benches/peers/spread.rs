@@ -80,7 +80,7 @@ const HEADLINES: &[Headline] = &[
         tools: &[Tool::PerfMemcpy("1MB"), Tool::StressNg("memcpy"), Tool::Sysbench],
     },
     Headline {
-        case: "file/read:by=read,size=65536,cache=warm,where=here,file_mib=16",
+        case: "file/read:via=read,size=65536,cache=warm,file_mib=8",
         in_c: ("read", With::Folder),
         most_turns: 150,
         tools: &[Tool::Fio],
