@@ -16,7 +16,7 @@ use crate::bench::Shape;
 
 pub(super) const FAMILY: Family = Family {
     name: "process",
-    about: "what it costs to make a process, to start a program, and to see them end",
+    about: "what it costs to make a process, to start a program, and to see it end",
     benches: BENCHES,
 };
 
