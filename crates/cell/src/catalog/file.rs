@@ -369,15 +369,15 @@ const BENCHES: &[Bench] = &[
         id: "file/create-unlink",
         asks: "What does it cost to make an empty file in a folder and to take it away again?",
         op: "openat(2) of a new name, close(2) and unlinkat(2), in a folder of `files` other \
-             files. Outside: making the folder.",
+             names, links of one file. Outside: making the folder.",
         guess: "12 us on ext4 and 3 us on tmpfs, whatever the number of files: both look names \
                 up in a tree",
         why: "An inode is found, a name is entered and struck out, and the journal notes both: \
               the disk hears of it later. A file system that reads its folders from end to end \
-              would show the number of files. ext4 passes over the inodes that were given back in \
-              the last seconds, lest its journal takes one for another: each op looks at those of \
-              the ops before, and a run of many ops makes them dearer from cell to cell (20 us at \
-              first, 500 after 20 s, on one machine).",
+              would show the number of files. ext4 passes over inodes that were freed in the last \
+              minute, one by one: who has just deleted a thousand files nearby pays five times \
+              as much (the other names here are links of one file, so that no cell does that to \
+              the next).",
         calls: &[exactly("openat", 1), exactly("close", 1), exactly("unlinkat", 1)],
         floor: &[at_least(3, "syscall/invalid")],
         axes: &[FILES, WHERE],
@@ -501,7 +501,7 @@ const FILES: Axis = Axis {
 };
 
 fn many(at: At<'_>, act: Act) -> Result<Work, Errno> {
-    let many = Many::new(place(at), at.number("files") as usize)?;
+    let many = Many::new(place(at), at.number("files") as usize, act)?;
     Ok(Work::of(Shape::Looped, Among(many, act)))
 }
 
