@@ -32,6 +32,8 @@ pub fn counted(work: &mut Work, warm_ops: u64, ops: u64) -> Result<(), AtOp> {
     };
     /// The prime of the method (docs/METHOD.md, section 7).
     const FEWEST_BODIES: u64 = 23;
+    /// Of bodies that are worth thousands of calls fewer do: a traced call takes microseconds.
+    const MOST_OPS: u64 = 1 << 17;
     let each = work.ops_each();
     for ops in pieces(warm_ops.div_ceil(each), work.most_ops()) {
         work.prepare(ops)?;
@@ -39,7 +41,8 @@ pub fn counted(work: &mut Work, warm_ops: u64, ops: u64) -> Result<(), AtOp> {
         work.prove()?;
     }
     // No op at all is counted, too: its marks are.
-    let bodies = ops.div_ceil(each).max(ops.min(FEWEST_BODIES));
+    let enough = FEWEST_BODIES.min((MOST_OPS / each).max(1));
+    let bodies = ops.div_ceil(each).max(ops.min(enough));
     for ops in pieces(bodies, work.most_ops()).chain((ops == 0).then_some(0)) {
         work.prepare(ops)?;
         mark(BEGIN);
