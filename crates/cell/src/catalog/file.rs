@@ -381,7 +381,6 @@ const BENCHES: &[Bench] = &[
         calls: &[exactly("openat", 1), exactly("close", 1), exactly("unlinkat", 1)],
         floor: &[at_least(3, "syscall/invalid")],
         axes: &[FILES, WHERE],
-        in_bill: false,
         setup_us: MAKING,
         source: "open(2), unlink(2); lmbench lat_fs",
         build: |at| many(at, Act::CreateUnlink),
