@@ -267,7 +267,8 @@ impl RowState {
                 flags.push(name.to_owned());
             }
         };
-        flag("ANCHOR", !self.planned.asked);
+        flag("ANCHOR", self.planned.anchor && !self.planned.asked);
+        flag("PRIMITIVE", !self.planned.anchor && !self.planned.asked);
         flag("CALLS_UNEXPECTED", calls.is_some_and(|calls| !calls.expected));
         flag("CALLS_UNCOUNTED", self.not_counted.is_some());
         flag("REJECTION_BLIND", self.is_blind());

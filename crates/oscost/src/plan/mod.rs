@@ -20,10 +20,16 @@ pub const ANCHORS: [&str; 3] =
     ["timer/nothing", "timer/clock-gettime:clock=monotonic,via=libc", "syscall/getppid:via=raw"];
 
 /// The rows of a run: the asked-for cases in the catalog's order, then the anchors that are not
-/// among them.
+/// among them, and what their floors are made of.
 pub fn rows(catalog: &Catalog, asked: Vec<Case>, place: &PlaceOf) -> Vec<PlannedRow> {
     let anchors = ANCHORS.iter().filter_map(|text| Case::parse(text));
-    let unasked: Vec<Case> = anchors.filter(|anchor| !asked.contains(anchor)).collect();
+    let floors = asked.iter().flat_map(|case| primitives(catalog, case));
+    let mut unasked: Vec<Case> = Vec::new();
+    for case in anchors.chain(floors) {
+        if !asked.contains(&case) && !unasked.contains(&case) {
+            unasked.push(case);
+        }
+    }
     let row = |case: Case, asked: bool| {
         let definition = catalog.get(&case.benchmark)?.clone();
         let anchor = ANCHORS.contains(&case.to_string().as_str());
@@ -35,6 +41,13 @@ pub fn rows(catalog: &Catalog, asked: Vec<Case>, place: &PlaceOf) -> Vec<Planned
         .chain(unasked.into_iter().map(|case| (case, false)))
         .filter_map(|(case, asked)| row(case, asked))
         .collect()
+}
+
+/// The primitives below which a case cannot go.
+fn primitives(catalog: &Catalog, case: &Case) -> Vec<Case> {
+    let floor = catalog.get(&case.benchmark).map(|definition| &definition.floor[..]);
+    let parts = floor.unwrap_or_default().iter().filter(|part| case.point.includes(&part.when));
+    parts.filter_map(|part| Case::parse(&part.case)).collect()
 }
 
 /// The timers of the survey, if every one of its cases was asked for; a part of it is no survey.
@@ -71,6 +84,30 @@ impl Order {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_floor_is_made_of_is_measured_beside_and_once() {
+        let catalog = oscost_cell::catalog::data();
+        let asked: Vec<Case> = ["syscall/stat:via=raw", "syscall/open-close:via=raw"]
+            .iter()
+            .filter_map(|text| Case::parse(text))
+            .collect();
+        let here = PlaceOf {
+            text: "local".into(),
+            reach: "local".into(),
+            treatments: vec![],
+            machine: "m0".into(),
+            cpu: None,
+            peer: None,
+        };
+        let rows = rows(&catalog, asked, &here);
+        let told: Vec<(String, bool, bool)> =
+            rows.iter().map(|row| (row.case.to_string(), row.asked, row.anchor)).collect();
+        let beside = |name: &str| told.iter().filter(|row| row.0 == name).collect::<Vec<_>>();
+        assert_eq!(told[0], ("syscall/stat:via=raw".to_owned(), true, false));
+        assert_eq!(beside("syscall/invalid"), [&("syscall/invalid".to_owned(), false, false)]);
+        assert_eq!(told.len(), 2 + ANCHORS.len() + 1);
+    }
 
     #[test]
     fn a_survey_is_whole_or_none() {

@@ -155,8 +155,9 @@ fn figure(out: &mut String, last: &Last) {
         text += &format!(", a {quiet} run");
     }
     paragraph(out, "    ", &format!("last figure: {text}"));
-    let flags: Vec<&str> =
-        row.flags.iter().map(String::as_str).filter(|flag| *flag != "ANCHOR").collect();
+    // Whether somebody asked for it then says nothing of the figure.
+    let says = |flag: &&str| !["ANCHOR", "PRIMITIVE"].contains(flag);
+    let flags: Vec<&str> = row.flags.iter().map(String::as_str).filter(says).collect();
     let multiples = row.multiples.iter().filter(|(base, _)| **base != row.case);
     let multiples = multiples.map(|(base, ratio)| format!("{} times {base}", times(*ratio)));
     for text in multiples.chain([charged(row).join(", "), flags.join(", ")]) {

@@ -30,9 +30,9 @@ pub fn table(record: &Record) -> String {
     out
 }
 
-/// Whether the user asked for a row; anchors are measured all the same.
+/// Whether the user asked for a row; anchors and parts of floors are measured all the same.
 pub fn is_asked(row: &Row) -> bool {
-    !has(row, "ANCHOR")
+    !has(row, "ANCHOR") && !has(row, "PRIMITIVE")
 }
 
 fn family(row: &Row) -> &str {
