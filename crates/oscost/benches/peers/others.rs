@@ -210,7 +210,8 @@ impl Others {
             }
             Tool::StressNg(stressor) => {
                 let stressor = format!("--{stressor}");
-                let words = ["--", "stress-ng", &stressor, "1", "--timeout", "1", "--metrics"];
+                let words =
+                    ["--", "stress-ng", &stressor, "1", "--timeout", "1", "--metrics", "--stdout"];
                 ns_per_bogus_op(&self.asked(&words)?)
             }
             Tool::Sysbench => {
