@@ -6,11 +6,13 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use oscost_cell::bench::{Bench, Shape, Site};
 use oscost_cell::catalog::FAMILIES;
 use oscost_cell::sys::Errno;
+use oscost_cell::sys::affinity;
 use oscost_cell::sys::process::{self, Ended, Whose};
 use oscost_model::point::{Point, Value};
 
@@ -79,10 +81,19 @@ fn elsewhere() -> Vec<String> {
     paths.filter(|path| fs::exists(path).unwrap()).collect()
 }
 
+/// A cell that is pinned, beside another CPU where there is one.
+fn site() -> Site {
+    static ALLOWED: OnceLock<Vec<u32>> = OnceLock::new();
+    let allowed = ALLOWED.get_or_init(|| affinity::allowed_to(0).unwrap_or_default());
+    let cpu = allowed.last().copied().filter(|&cpu| affinity::pin(cpu).is_ok());
+    let other_cpu = allowed.iter().copied().find(|&other| Some(other) != cpu);
+    Site { cpu, other_cpu, ..Site::ANYWHERE }
+}
+
 /// Hundreds of ops in some batches, or a few of those that take their time.
 fn exercise(bench: &Bench, point: &Point) -> Result<(), Errno> {
     const DEAR: Duration = Duration::from_micros(500);
-    let mut work = bench.work(point, Site::ANYWHERE)?;
+    let mut work = bench.work(point, site())?;
     let begun = Instant::now();
     work.prepare(1).and_then(|()| work.run(1, 1)).map_err(|error| error.why)?;
     let (batches, ops) = match work.shape {

@@ -1,5 +1,8 @@
 //! Mappings, and what memory itself gives: the floors of everything that copies.
 
+use std::cell::Cell;
+use std::rc::Rc;
+
 use crate::sys::blocks::{Act, Blocks, By};
 use crate::sys::region::{Heap, Pages, Region};
 
@@ -87,9 +90,13 @@ const BENCHES: &[Bench] = &[
         needs: &[SMALL_PAGES, ROOM],
         source: "brk(2); mm/mmap.c",
         build: |at| {
-            let (heap, bytes) = (Heap::here()?, at.number("size"));
-            heap.grow_and_shrink(bytes)?;
-            Ok(Work::looped(move || heap.grow_and_shrink(bytes)))
+            let bytes = at.number("size");
+            // Where it ends is looked up before each batch: the library may have moved it since.
+            let heap = Rc::new(Cell::new(Heap::here()?));
+            heap.get().grow_and_shrink(bytes)?;
+            let end = Rc::clone(&heap);
+            let work = Work::looped(move || heap.get().grow_and_shrink(bytes));
+            Ok(work.after(move |_| Heap::here().map(|now| end.set(now))))
         },
         ..Bench::PLAIN
     },
@@ -97,8 +104,8 @@ const BENCHES: &[Bench] = &[
         id: "memory/dontneed",
         asks: "What does it cost to give pages back but keep the mapping?",
         op: "madvise(2) MADV_DONTNEED of `size` bytes, every page of which is there; each byte of \
-             the mapping in its turn. Outside: touching them again, which shows by its faults that \
-             they were gone.",
+             the mapping in its turn. Outside: touching them again, and looking that they were gone \
+             (mincore(2)).",
         guess: "300 ns for a page, 60 ns more for each further one: a fault's accounts backwards, \
                 without the clearing",
         why: "Each entry of the page table is emptied, the CPU forgets its translation, and each \

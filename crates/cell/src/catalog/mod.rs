@@ -6,7 +6,7 @@
 use oscost_model::case::Case;
 use oscost_model::definition::Catalog;
 
-use crate::bench::{Bench, Family, Timer};
+use crate::bench::{Bench, Family, Timer, Work};
 
 mod fault;
 mod file;
@@ -20,6 +20,7 @@ mod timer;
 
 /// What every family's file begins with.
 mod prelude {
+    pub(super) use super::unpinned;
     pub(super) use oscost_model::offer::Offer;
 
     pub(super) use crate::bench::{
@@ -36,6 +37,14 @@ mod prelude {
         points: Points::Words(&["optimised", "plain"]),
         usual: Points::Unsaid("optimised"),
     };
+}
+
+/// The row that stands for one whose sides cannot be kept where they should be.
+fn unpinned() -> Work {
+    Work::lacking(
+        "each side must stay on its CPU, and nothing keeps it there: sched_setaffinity(2) is \
+         refused here",
+    )
 }
 
 /// Every family, in the order of the bill.

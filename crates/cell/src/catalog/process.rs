@@ -371,6 +371,10 @@ fn written(at: At<'_>, touched: Option<Touched>) -> impl Fn() + 'static {
 }
 
 fn fork(at: At<'_>, touched: Option<Touched>) -> Result<Work, Errno> {
+    // Elsewhere than on its parent's CPU a child would run beside it.
+    if at.site.cpu.is_none() && at.word("until") == "runs" {
+        return Ok(unpinned());
+    }
     let watch = at.site.watch;
     let raw = at.word("via") == "raw";
     let write = written(at, touched);
@@ -400,6 +404,9 @@ fn fork(at: At<'_>, touched: Option<Touched>) -> Result<Work, Errno> {
 }
 
 fn fork_exit(at: At<'_>, touched: Option<Touched>) -> Result<Work, Errno> {
+    if at.site.cpu.is_none() {
+        return Ok(unpinned());
+    }
     let anew = at.word("written") == "anew";
     let write = Rc::new(written(at, touched));
     // What was written stays for as long as the work.
@@ -417,8 +424,12 @@ fn fork_exit(at: At<'_>, touched: Option<Touched>) -> Result<Work, Errno> {
             let _held = &held;
             let moved = || affinity::current_cpu() != home as i32;
             let child = process::fork(|| spawn::yield_until(moved))?;
-            affinity::pin_task(child, other)?;
-            spawn::reap(child)
+            let sent = affinity::pin_task(child, other);
+            if sent.is_err() {
+                process::kill(child);
+            }
+            let ended = spawn::reap(child);
+            sent.and(ended)
         })
     };
     if !anew {
@@ -434,6 +445,9 @@ fn fork_exit(at: At<'_>, touched: Option<Touched>) -> Result<Work, Errno> {
 }
 
 fn exit(at: At<'_>, touched: Option<Touched>) -> Result<Work, Errno> {
+    if at.site.cpu.is_none() {
+        return Ok(unpinned());
+    }
     let mut slot = Slot::new(at.site.watch)?;
     Ok(Work::stamped(move || {
         let _held = &touched;

@@ -434,11 +434,3 @@ fn cpu_of_peer(at: At<'_>) -> Result<Option<u32>, Work> {
         _ => Ok(None),
     }
 }
-
-/// The row that stands for one whose sides cannot be kept where they should be.
-fn unpinned() -> Work {
-    Work::lacking(
-        "each side must stay on its CPU, and nothing keeps it there: sched_setaffinity(2) is \
-         refused here",
-    )
-}

@@ -80,8 +80,8 @@ const BENCHES: &[Bench] = &[
         asks: "What does a thread cost that does nothing, from its making to its end?",
         op: "pthread_create(3) of an empty function and pthread_join(3); or the same without a \
              library: clone(2) with the flags that make a thread, exit(2) in the thread, and \
-             futex(2) in its maker, on the word that the kernel clears when the thread is gone. \
-             The stack is one that the library has kept (`via=libc`), or none (`via=raw`: the \
+             futex(2) in its maker, on the word that the kernel clears while the thread ends; \
+             what is left of its end may run in the next op, or behind the clock. The stack is one that the library has kept (`via=libc`), or none (`via=raw`: the \
              thread touches no memory). Outside: nothing.",
         guess: "15 us through the library, 10 us without it",
         calls: &[
@@ -161,6 +161,9 @@ const BENCHES: &[Bench] = &[
 
 /// A maker of threads of that kind at the point's CPU, or what is lacking for it.
 fn maker(at: At<'_>, kind: Kind) -> Result<Result<Maker, Work>, Errno> {
+    if at.site.cpu.is_none() {
+        return Ok(Err(unpinned()));
+    }
     let cpu = match at.word("peer_cpu") {
         "other" => match at.site.other_cpu {
             Some(cpu) => Some(cpu),
@@ -194,6 +197,9 @@ fn create(at: At<'_>) -> Result<Work, Errno> {
 }
 
 fn create_join(at: At<'_>) -> Result<Work, Errno> {
+    if at.site.cpu.is_none() {
+        return Ok(unpinned());
+    }
     if at.word("via") == "raw" {
         return tried(Work::looped(thread::raw_create_join));
     }

@@ -43,6 +43,8 @@ pub struct Collector<C, V> {
     /// What the thread was charged so far for what comes before batches; unknown once it went
     /// unasked.
     aside: Option<ThreadUsage>,
+    /// How long that took, in nanoseconds.
+    aside_ns: u64,
 }
 
 /// Where a sample belongs.
@@ -60,7 +62,7 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
     /// A collector with this clock and these signals.
     pub fn new(clock: C, covariates: V) -> Self {
         let aside = Some(ThreadUsage::default());
-        Self { clock, covariates, home: None, blind: false, ops: 0, aside }
+        Self { clock, covariates, home: None, blind: false, ops: 0, aside, aside_ns: 0 }
     }
 
     /// Runs groups of batches whose times are thrown away, until the work has settled.
@@ -117,7 +119,7 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
         tag: Tag,
     ) -> Result<Sample, AtOp> {
         let quiet = is_quiet(plan, work) && self.covariates.watch();
-        let before = if quiet { Reading::default() } else { self.covariates.read() };
+        let mut before = if quiet { Reading::default() } else { self.covariates.read() };
         // After the covariates, since reading them has just moved things in the caches; but never
         // before a single shot.
         let again = (turns / 8).min(REWARM_TURNS);
@@ -132,9 +134,13 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
         if plan.mode == Mode::C {
             // What is wanted cold is the op: the loop around it is fetched again, without an op.
             work.run(0, copies)?;
-            if quiet {
-                // Whoever took the CPU during the eviction has disturbed nothing.
-                self.covariates.watch();
+        }
+        if plan.mode == Mode::C || work.is_prepared() {
+            // Whoever took the CPU during an eviction or a preparation has disturbed nothing, and
+            // what that took is no part of the batch.
+            match quiet {
+                true => drop(self.covariates.watch()),
+                false => before = self.covariates.read(),
             }
         }
         let start = self.clock.start();
@@ -185,8 +191,10 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
             self.aside = None;
             return work.prepare(ops);
         }
+        let begun = self.clock.raw_ns();
         let before = self.covariates.usage();
         work.prepare(ops)?;
+        self.aside_ns += self.clock.raw_ns() - begun;
         let charged = before.zip(self.covariates.usage()).map(|(then, now)| now.since(then));
         self.aside = self.aside.zip(charged).map(|(aside, charged)| aside.and(charged));
         Ok(())
@@ -196,6 +204,7 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
     pub fn open_account(&mut self) -> Account {
         Account {
             raw_ns: self.clock.raw_ns(),
+            aside_ns: self.aside_ns,
             cpu_ns: self.covariates.read().cpu_ns.unwrap_or(0),
             run_delay_ns: self.covariates.run_delay_ns(),
             ops: self.ops,
@@ -205,16 +214,25 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
 
     /// How long the thread ran or slept by itself since the account was opened.
     fn ran_ns(&mut self, opened: &Account) -> u64 {
+        let prepared_ns = self.aside_ns - opened.aside_ns;
         let account = self.close_account(opened);
-        account.wall_ns.saturating_sub(account.run_delay_ns.unwrap_or(0))
+        (account.wall_ns + prepared_ns).saturating_sub(account.run_delay_ns.unwrap_or(0))
     }
 
     /// Ends the account.
     pub fn close_account(&mut self, opened: &Account) -> Disturbance {
         let delay = self.covariates.run_delay_ns();
+        // What came before batches may have slept, and has lost nothing by it.
+        let prepared = opened.usage.zip(self.aside);
+        let prepared_ns = prepared.map_or(0, |((_, then), now)| {
+            let charged = now.since(then);
+            charged.user_ns + charged.system_ns
+        });
+        let cpu_ns = self.covariates.read().cpu_ns.unwrap_or(0).saturating_sub(opened.cpu_ns);
         Disturbance {
-            wall_ns: self.clock.raw_ns() - opened.raw_ns,
-            cpu_ns: self.covariates.read().cpu_ns.unwrap_or(0).saturating_sub(opened.cpu_ns),
+            wall_ns: (self.clock.raw_ns() - opened.raw_ns)
+                .saturating_sub(self.aside_ns - opened.aside_ns),
+            cpu_ns: cpu_ns.saturating_sub(prepared_ns),
             run_delay_ns: delay
                 .zip(opened.run_delay_ns)
                 .map(|(now, then)| now.saturating_sub(then)),
@@ -258,6 +276,7 @@ fn is_quiet(plan: &BatchPlan, work: &Work) -> bool {
 #[derive(Clone, Copy, Debug)]
 pub struct Account {
     raw_ns: u64,
+    aside_ns: u64,
     cpu_ns: u64,
     run_delay_ns: Option<u64>,
     ops: u64,

@@ -137,10 +137,13 @@ impl Blocks {
                 }
             }
             let (to, from) = (to.add(whole), from.add(whole));
-            match act {
-                Act::Read => memory::read_string(from, rest),
-                Act::Write => memory::clear_string(to, rest),
-                Act::Copy | Act::Stream => memory::copy_string(to, from, rest),
+            // Even of no byte a string instruction takes ten core cycles and more.
+            if rest > 0 {
+                match act {
+                    Act::Read => memory::read_string(from, rest),
+                    Act::Write => memory::clear_string(to, rest),
+                    Act::Copy | Act::Stream => memory::copy_string(to, from, rest),
+                }
             }
         }
     }

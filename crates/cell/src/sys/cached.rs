@@ -28,8 +28,9 @@ pub fn cached_pages(file: &File, bytes: u64) -> Result<u64, Errno> {
     let args = [file.as_raw_fd() as u64, range.as_ptr() as u64, found.as_mut_ptr() as u64, 0, 0, 0];
     // SAFETY: two words are read and five are written, which are there.
     match unsafe { super::arch::syscall(CACHESTAT, args) } {
-        0 => Ok(found[0]),
-        // Too old a kernel, or a filter that does not know the call.
+        0 if found[0] > 0 => Ok(found[0]),
+        // Too old a kernel, or a filter that does not know the call. And none is also what a file on
+        // an overlay has by itself, whose pages are those of the file below.
         _ => Region::shared(file, 0, bytes as usize)?.resident().map(|pages| pages as u64),
     }
 }

@@ -104,7 +104,9 @@ pub fn remove_leavings(mark: &str, group: u32, here: &Path) {
     let name = name_of(mark, group);
     // Mostly there is nothing, and nobody is left to tell.
     for folder in [here, Path::new(SHARED_MEMORY)] {
-        let _ = fs::remove_dir_all(folder.join(&name));
+        let path = folder.join(&name);
+        // A folder, or a file that was killed between being made and losing its name.
+        let _ = fs::remove_dir_all(&path).or_else(|_| fs::remove_file(&path));
     }
     for groups in MEMORY_GROUPS {
         let _ = fs::remove_dir(Path::new(groups).join(&name));
@@ -239,7 +241,6 @@ impl MemoryGroup {
         fs::create_dir(&group).map_err(refused)?;
         let entered = Self { group, before };
         fs::write(entered.group.join(limit), bytes.to_string()).map_err(refused)?;
-        // Where there is swap, version 2 would use it for memory that is not of files.
         fs::write(entered.group.join("cgroup.procs"), "0").map_err(refused)?;
         Ok(entered)
     }

@@ -64,7 +64,7 @@ impl Touched {
         let wanted = mib + MARGIN_MIB;
         let (left, of) = match (address_space_mib(), available_mib()) {
             (Some(left), _) if left < wanted => (left, "RLIMIT_AS"),
-            (_, Some(left)) if left < wanted => (left, "MemAvailable"),
+            (_, Some(left)) if left < wanted => (left, "MemAvailable, or a control group's limit"),
             _ => return None,
         };
         Some(format!(
@@ -96,11 +96,10 @@ fn address_space_mib() -> Option<u64> {
     Some(limit.rlim_cur.saturating_sub(used * page) / MIB)
 }
 
-/// What the kernel thinks could be had without swapping; `None` where it does not say.
+/// What could be had without swapping, by the machine and by the control groups above this process;
+/// `None` where nobody says.
 fn available_mib() -> Option<u64> {
-    let text = fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    Some(line.split_whitespace().next()?.parse::<u64>().ok()? / 1_024)
+    super::offers::available_bytes().map(|bytes| bytes / MIB)
 }
 
 #[cfg(test)]

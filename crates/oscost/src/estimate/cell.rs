@@ -63,8 +63,10 @@ pub struct Reading<'a> {
 impl<'a> Reading<'a> {
     /// As the definition of the case says.
     pub fn of(definition: &Definition, plan: &'a BatchPlan, clock: &'a Calibration) -> Self {
-        let (unit, major_faults) = (definition.unit, definition.major_faults);
-        Self { plan, clock, unit, switches: definition.sleeps(Some(plan.mode)), major_faults }
+        let switches = definition.sleeps(Some(plan.mode));
+        // Where an op that is wanted warm waits for a disk, it was not warm.
+        let major_faults = definition.major_faults && switches;
+        Self { plan, clock, unit: definition.unit, switches, major_faults }
     }
 }
 

@@ -47,6 +47,8 @@ struct Prefault {
 
 pub(super) fn prefault(at: At<'_>) -> Result<Work, Errno> {
     backed(MOST_OPS * BYTES)?;
+    // Before the helper is made, which is to have no huge pages either.
+    let small = WithoutHugePages::begin()?;
     let beside = at.site.other_cpu.or(at.site.cpu);
     let how = match at.word("prefault") {
         "thread" => How::Helped(Helper::thread(beside)?, None),
@@ -81,7 +83,7 @@ pub(super) fn prefault(at: At<'_>) -> Result<Work, Errno> {
         regions: Vec::with_capacity(MOST_OPS * BYTES / piece),
         faults,
         claim: Claim::new(Kind::Any),
-        _small: WithoutHugePages::begin()?,
+        _small: small,
     };
     Ok(Work::staged(Shape::Looped, prefault).at_most(most).worth(PAGES as u64))
 }

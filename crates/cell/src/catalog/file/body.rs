@@ -125,6 +125,10 @@ impl Run for Writes {
         self.0.write(turns * u64::from(copies)).map_err(at_op)
     }
 
+    fn prove(&mut self) -> Result<(), Errno> {
+        self.0.prove()
+    }
+
     fn seen(&self) -> Option<FileSeen> {
         Some(self.0.seen())
     }

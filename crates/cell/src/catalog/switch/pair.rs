@@ -55,7 +55,7 @@ const TRIPS: u64 = 20;
 
 /// The work of a benchmark that brings half of a round trip, on one CPU.
 pub(super) fn halves(at: At<'_>) -> Result<Work, Errno> {
-    let Some(cpu) = at.site.cpu else { return Ok(super::unpinned()) };
+    let Some(cpu) = at.site.cpu else { return Ok(unpinned()) };
     let by_pipe = at.word("by") == "pipe";
     let mut pair = pair(at, if by_pipe { pipes } else { handled_signals }, Some(cpu))?;
     Ok(Work::found(move || {

@@ -47,7 +47,7 @@ struct Absence {
 
 /// The work at a point: an op waits until it has been away once.
 pub(super) fn absences(at: At<'_>) -> Result<Work, Errno> {
-    let Some(cpu) = at.site.cpu else { return Ok(super::unpinned()) };
+    let Some(cpu) = at.site.cpu else { return Ok(unpinned()) };
     if matches!(at.site.watch, Stopwatch::Syscall) {
         return Ok(Work::lacking(
             "who spins reads a clock in each turn, and here that is a system call: neither the \
@@ -83,8 +83,11 @@ impl Spinner {
         let begun = raw_ns();
         // A peer that has just been woken may run at once: that is no slice that ran out.
         let mut counts = !self.wake()?;
-        let mut seen = peer.load(Relaxed);
         let (mut before, mut now) = (self.watch.start(), self.watch.start());
+        // By this the peer knows that we have run: without it, a slice that begins before our first
+        // turn ends would go on from its last one.
+        own.store(now, Relaxed);
+        let mut seen = peer.load(Relaxed);
         let mut turn = 0u32;
         loop {
             let last = peer.load(Relaxed);
@@ -94,14 +97,12 @@ impl Spinner {
                 // Thrown off after the look at the peer's time and before the one at the clock, we
                 // see that a turn too late: then the turn before was already one after it.
                 let (left, came) = if before > last { (earlier, before) } else { (before, now) };
-                if counts {
-                    let first = self.words.long(PEER_FIRST).load(Relaxed);
-                    let between = |one: u64, other: u64| other.wrapping_sub(one) as i64;
-                    return Ok(Absence {
-                        there: between(left, first),
-                        ran: between(first, last),
-                        back: between(last, came),
-                    });
+                let first = self.words.long(PEER_FIRST).load(Relaxed);
+                // What is not in this order was not seen whole.
+                if counts && left <= first && first <= last && last <= came {
+                    let [there, ran, back] =
+                        [first - left, last - first, came - last].map(|ticks| ticks as i64);
+                    return Ok(Absence { there, ran, back });
                 }
                 counts = true;
                 seen = last;

@@ -27,7 +27,7 @@ struct Member {
 
 /// The work of a ring at a point: an op is a lap.
 pub(super) fn laps(at: At<'_>) -> Result<Work, Errno> {
-    let Some(cpu) = at.site.cpu else { return Ok(super::unpinned()) };
+    let Some(cpu) = at.site.cpu else { return Ok(unpinned()) };
     let members = at.number("ring") as usize;
     let mut memory = vec![1; at.number("footprint") as usize];
     let (mut reads, mut writes) = (Vec::new(), Vec::new());

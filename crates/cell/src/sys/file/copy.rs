@@ -43,9 +43,15 @@ impl Copier {
     pub fn new(place: Place, bytes: u64, carry: Carry, size: usize) -> Result<Self, Errno> {
         let from = Laid::new(place, bytes, false)?;
         let to = Laid::new(place, bytes, false)?;
-        // Nothing of it is as it will be.
-        to.file.set_len(0)?;
-        to.file.set_len(bytes)?;
+        // Nothing of it is as it will be, and all of it has its place on the disk: a first write to a
+        // hole would have to find one.
+        const PIECE: u64 = 1 << 20;
+        let zeros = vec![0; PIECE as usize];
+        for at in (0..bytes).step_by(PIECE as usize) {
+            let piece = (bytes - at).min(PIECE) as usize;
+            to.file.write_all_at(&zeros[..piece], at)?;
+        }
+        to.file.sync_all()?;
         let buffer = Region::anonymous(size.next_multiple_of(PAGE_BYTES), Pages::Small)?;
         buffer.touch_all(Access::Write);
         let pipe = files::pipe()?;
