@@ -102,8 +102,13 @@ fn explained(sandbox: &Sandbox, case: &str) -> String {
 #[test]
 fn l13_anchors_are_classed_by_what_was_seen_of_them() {
     let sandbox = Sandbox::new();
-    let asked =
-        ["timer/nothing", "timer/clock-gettime", "procedure/call:args=0", "syscall/getppid:via=*"];
+    let asked = [
+        "timer/nothing",
+        "timer/clock-gettime",
+        "procedure/call:args=0",
+        "syscall/getppid:via=*",
+        "process/fork-exit:touched_mib=0",
+    ];
     let record =
         measured(|| sandbox.oscost(&[&["run", "--quick", "--json", "-"], &asked[..]].concat()));
     for (case, class) in [
@@ -114,6 +119,7 @@ fn l13_anchors_are_classed_by_what_was_seen_of_them() {
         ("timer/clock-gettime:clock=monotonic,via=raw", "light"),
         ("syscall/getppid:via=raw", "light"),
         ("syscall/getppid:via=libc", "light"),
+        ("process/fork-exit:touched_mib=0,peer_cpu=same", "heavy"),
     ] {
         let row = row(&record, case);
         if row["outcome"] == "skipped" || !is_counted(row) {
