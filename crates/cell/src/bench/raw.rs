@@ -1,7 +1,8 @@
 //! Work that is made of raw system calls. Every raw call is the same instruction, so that one loop,
 //! compiled once for each number of copies, serves them all.
 
-use super::{AtOp, Run, Shape, Work, loop_of};
+use super::work::loop_of;
+use super::{AtOp, Run, Shape, Work};
 use crate::sys::Errno;
 use crate::sys::call::{Call, Pair};
 
