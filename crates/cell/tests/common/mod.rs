@@ -51,6 +51,9 @@ impl Drop for Folder {
     }
 }
 
+/// What a supervisor may take to end by itself, before a test that is over ends it.
+const FAREWELL: Duration = Duration::from_secs(2);
+
 /// A supervisor, what it says, and the folder that it may use.
 pub(crate) struct Session {
     pub(crate) hello: Hello,
@@ -218,6 +221,12 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
+        // At the end of its input it cleans up after itself, wherever its folder lies.
+        drop(self.input.take());
+        let begun = Instant::now();
+        while matches!(self.child.try_wait(), Ok(None)) && begun.elapsed() < FAREWELL {
+            std::thread::sleep(Duration::from_millis(1));
+        }
         // Its cells end with it.
         let _ = self.child.kill();
         let _ = self.child.wait();
