@@ -136,8 +136,9 @@ impl Work {
         Self::of(Shape::Found, Bringing { op, last: 0 })
     }
 
-    /// An op that takes its own time, in ticks of [`Site::watch`]: from a read in one process to a
-    /// read in another. What an empty pair of reads shows is subtracted as from any single shot.
+    /// An op that takes its own time, in ticks of its [`Site`](super::Site)'s watch: from a read in
+    /// one process to a read in another. What an empty pair of reads shows is subtracted as from
+    /// any single shot.
     pub fn stamped(op: impl FnMut() -> Result<i64, Errno> + 'static) -> Self {
         Self { shape: Shape::Stamped, ..Self::found(op) }
     }
