@@ -10,6 +10,7 @@ use oscost_model::point::{Point, Value};
 use oscost_model::unit::Unit;
 
 use crate::sys::Errno;
+use crate::sys::door::{Door, Far};
 use crate::sys::stopwatch::Stopwatch;
 
 mod raw;
@@ -59,7 +60,13 @@ pub struct Bench {
     pub source: &'static str,
     /// Makes the work at a point. Nothing of this is timed.
     pub build: fn(At<'_>) -> Result<Work, Errno>,
+    /// Is the other end behind a door, for a cell on another machine, until that one ends; none
+    /// where both ends are on one machine by their nature.
+    pub serve: Option<Serve>,
 }
+
+/// Is the other end of a case, behind this door. How many strangers knocked stays in the door.
+pub type Serve = fn(At<'_>, &mut Door) -> Result<(), Errno>;
 
 impl Bench {
     /// The work at a point, which may leave out what goes unsaid.
@@ -88,6 +95,7 @@ impl Bench {
         rev: 1,
         source: "",
         build: |_| Err(Errno::EINVAL),
+        serve: None,
     };
 
     /// The definition as plain data.
@@ -108,6 +116,7 @@ impl Bench {
             switches: self.switches,
             major_faults: self.major_faults,
             moves: self.moves.to_owned(),
+            reaches: self.serve.is_some(),
             setup_us: partial_point(self.setup_us),
             rev: self.rev,
             source: self.source.to_owned(),
@@ -295,7 +304,15 @@ impl Axis {
             usual: self.usual.data(),
             unsaid: match self.usual {
                 Points::Unsaid(word) => Some(Value::from(word)),
-                Points::Words(_) | Points::Numbers(_) => None,
+                _ => None,
+            },
+            in_bill: match self.usual {
+                Points::Usual { in_bill, .. } => in_bill.data(),
+                _ => Vec::new(),
+            },
+            within: match self.points {
+                Points::Within { least, most, .. } => Some((least, most)),
+                _ => None,
             },
         }
     }
@@ -311,6 +328,22 @@ pub enum Points {
     /// As an axis's usual points: this word alone, and the names of cases leave it out. For an axis
     /// that comes to a benchmark later: what was measured before keeps its name.
     Unsaid(&'static str),
+    /// As an axis's usual points: these, of which fewer are in the bill.
+    Usual {
+        /// All of them.
+        points: &'static Points,
+        /// Those of the bill.
+        in_bill: &'static Points,
+    },
+    /// As all of an axis's points: any number that its user names, within bounds.
+    Within {
+        /// The smallest.
+        least: u64,
+        /// The largest.
+        most: u64,
+        /// Those that stand for all.
+        points: &'static [u64],
+    },
 }
 
 impl Points {
@@ -319,6 +352,8 @@ impl Points {
             Points::Words(words) => words.iter().map(|&word| Value::from(word)).collect(),
             Points::Numbers(numbers) => numbers.iter().map(|&number| Value::from(number)).collect(),
             Points::Unsaid(word) => vec![Value::from(word)],
+            Points::Usual { points, .. } => points.data(),
+            Points::Within { points, .. } => Points::Numbers(points).data(),
         }
     }
 }
@@ -400,11 +435,14 @@ pub struct Site {
     pub other_cpu: Option<u32>,
     /// Its clock, for work whose two ends lie in two processes.
     pub watch: Stopwatch,
+    /// The other end on another machine, where it stands there.
+    pub far: Option<Far>,
 }
 
 impl Site {
     /// Anywhere, with a clock that every machine has.
-    pub const ANYWHERE: Site = Site { cpu: None, other_cpu: None, watch: Stopwatch::Syscall };
+    pub const ANYWHERE: Site =
+        Site { cpu: None, other_cpu: None, watch: Stopwatch::Syscall, far: None };
 }
 
 /// The point at which a benchmark is built, and where.

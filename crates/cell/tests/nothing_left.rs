@@ -16,7 +16,6 @@ use std::time::{Duration, Instant};
 use oscost_cell::bench::{At, Bench, Site};
 use oscost_cell::catalog;
 use oscost_cell::sys::process::{self, Whose};
-use oscost_cell::sys::stopwatch::Stopwatch;
 use oscost_cell::sys::{Errno, affinity};
 use oscost_model::definition::{Axis, Definition, Requirement};
 use oscost_model::point::{Point, Value};
@@ -101,11 +100,7 @@ fn work_that_was_dropped_leaves_no_child_descriptor_thread_mapping_file_or_names
 
     let allowed = affinity::allowed_to(0).unwrap();
     affinity::pin(allowed[0]).unwrap();
-    let site = Site {
-        cpu: Some(allowed[0]),
-        other_cpu: allowed.get(1).copied(),
-        watch: Stopwatch::Syscall,
-    };
+    let site = Site { cpu: Some(allowed[0]), other_cpu: allowed.get(1).copied(), ..Site::ANYWHERE };
     // The first time libraries keep something for the next: a stack, a buffer.
     let ran = run_all(site);
     assert!(ran > 20, "only {ran} cases could run");

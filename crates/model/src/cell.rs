@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::case::Case;
+use crate::channel::ChannelSeen;
 use crate::clock::Calibration;
 use crate::file::FileSeen;
 
@@ -21,10 +22,22 @@ pub struct CellSpec {
     pub arms: u8,
     /// How many workers share the work; 1 for now.
     pub workers: u16,
+    /// Where the other end of a two-ended case stands, if not beside this one.
+    #[serde(default)]
+    pub far: Option<FarEnd>,
     /// What it does with its subject.
     pub task: Task,
     /// After so many milliseconds the supervisor ends it and reports `timed-out`.
     pub timeout_ms: u64,
+}
+
+/// The other end of a case, on another machine: a cell that serves it there.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FarEnd {
+    /// Where it listens: an address and a port.
+    pub addr: String,
+    /// What opens its door: 128 bits in hexadecimal, made for this one case and cell.
+    pub token: String,
 }
 
 /// What a cell measures.
@@ -52,6 +65,13 @@ pub enum Task {
         warm_ops: u64,
         /// Ops that are counted.
         ops: u64,
+    },
+    /// Is the other end for a cell on another machine, until that one ends.
+    Serve {
+        /// The address at which it listens, on a port of the system's choice.
+        bind: String,
+        /// What whoever connects must show.
+        token: String,
     },
 }
 
@@ -165,6 +185,9 @@ pub struct Disturbance {
     /// What the cell saw of the file that its ops worked on; none where there is no such file.
     #[serde(default)]
     pub file: Option<FileSeen>,
+    /// What the cell saw of the channel that its ops went through; none where there is none.
+    #[serde(default)]
+    pub channel: Option<ChannelSeen>,
 }
 
 /// What the kernel charged a thread for some ops (getrusage(2)), the account's own reads between

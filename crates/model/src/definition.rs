@@ -47,6 +47,9 @@ pub struct Definition {
     /// The axis whose number is the bytes that an op moves; empty where none is.
     #[serde(default)]
     pub moves: String,
+    /// Whether its other end may stand on another machine.
+    #[serde(default)]
+    pub reaches: bool,
     /// What setting up takes, at the worst: axes, and microseconds for each unit of their numbers.
     #[serde(default)]
     pub setup_us: Point,
@@ -92,7 +95,7 @@ impl Definition {
             && self
                 .axes
                 .iter()
-                .all(|axis| whole.get(&axis.name).is_some_and(|value| axis.points.contains(value)))
+                .all(|axis| whole.get(&axis.name).is_some_and(|value| axis.offers(value)))
     }
 
     /// How long setting up at `point` may take beyond what any case may, in milliseconds.
@@ -102,6 +105,15 @@ impl Definition {
             _ => 0,
         });
         each.sum::<u64>() / 1_000
+    }
+
+    /// How many of the ops of its work one call rule means: where rates of bytes are quoted the ops
+    /// are bytes, and the calls are those of a message.
+    pub fn ops_each(&self, point: &Point) -> u64 {
+        match (self.unit, point.get(&self.moves)) {
+            (Unit::BytesPerSecond, Some(&Value::Number(bytes))) => bytes.max(1),
+            _ => 1,
+        }
     }
 
     /// Whether its ops sleep by themselves when they are timed in `mode`: those that say so, and
@@ -131,6 +143,26 @@ pub struct Axis {
     /// benchmark later, and what was measured before keeps its name.
     #[serde(default)]
     pub unsaid: Option<Value>,
+    /// The points of the bill, where those are fewer than the usual ones.
+    #[serde(default)]
+    pub in_bill: Vec<Value>,
+    /// Between these, both included, any number is a point.
+    #[serde(default)]
+    pub within: Option<(u64, u64)>,
+}
+
+impl Axis {
+    /// Whether it has that point.
+    pub fn offers(&self, value: &Value) -> bool {
+        let within =
+            |number: &u64| self.within.is_some_and(|(least, most)| (least..=most).contains(number));
+        self.points.contains(value) || matches!(value, Value::Number(number) if within(number))
+    }
+
+    /// The points at which the bill has it.
+    pub fn billed(&self) -> &[Value] {
+        if self.in_bill.is_empty() { &self.usual } else { &self.in_bill }
+    }
 }
 
 /// A primitive and how often an op contains it at least.
@@ -263,6 +295,8 @@ mod tests {
             points: points.map(Value::from).to_vec(),
             usual: vec![Value::from(points[0])],
             unsaid: unsaid.map(Value::from),
+            in_bill: vec![],
+            within: None,
         };
         Definition {
             id: "syscall/getppid".into(),
@@ -283,6 +317,7 @@ mod tests {
             switches: false,
             major_faults: false,
             moves: String::new(),
+            reaches: false,
             setup_us: Point::none(),
             rev: 1,
             source: String::new(),

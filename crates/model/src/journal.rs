@@ -166,7 +166,7 @@ pub enum CellOutcome {
         /// The batches, in order.
         samples: Vec<Sample>,
         /// What disturbed them.
-        disturbance: Disturbance,
+        disturbance: Box<Disturbance>,
     },
     /// Nothing.
     Lost {

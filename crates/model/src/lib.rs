@@ -7,6 +7,7 @@
 pub mod calls;
 pub mod case;
 pub mod cell;
+pub mod channel;
 pub mod clock;
 pub mod definition;
 pub mod facts;

@@ -9,7 +9,7 @@ use crate::facts::Facts;
 use crate::watch::Watch;
 
 /// The version of this page. Unequal versions do not talk.
-pub const PROTOCOL: u32 = 1;
+pub const PROTOCOL: u32 = 2;
 
 /// The longest line either side reads: a cell of 10,000 samples fits eight times.
 pub const MAX_LINE_BYTES: usize = 16 << 20;
@@ -42,6 +42,14 @@ pub enum Order {
         /// The job.
         id: u64,
         /// What the cell must know; its task is `count`.
+        spec: Box<CellSpec>,
+    },
+    /// Be the other end for a cell on another machine; it answers `ready` with its address, and
+    /// `served` when that cell has ended.
+    Serve {
+        /// The job.
+        id: u64,
+        /// What the cell must know; its task is `serve`.
         spec: Box<CellSpec>,
     },
     /// Spin on each of these CPUs at once and look for gaps.
@@ -81,6 +89,7 @@ impl Order {
             | Order::Go { id, .. }
             | Order::Stop { id }
             | Order::Count { id, .. }
+            | Order::Serve { id, .. }
             | Order::Probe { id, .. }
             | Order::Watch { id, .. }
             | Order::Calibrate { id, .. } => id,
@@ -125,6 +134,13 @@ pub enum Event {
         id: u64,
         /// The calls.
         count: Box<CallCount>,
+    },
+    /// Whom a cell served has ended.
+    Served {
+        /// The job.
+        id: u64,
+        /// Connections that did not show the token, or came from elsewhere: they were closed.
+        strangers: u64,
     },
     /// What a probe saw.
     Probed {
@@ -171,6 +187,8 @@ pub enum Event {
         id: u64,
         /// What it was given, in milliseconds.
         after_ms: u64,
+        /// What it waited for, where the job says so itself.
+        why: Option<String>,
     },
 }
 
@@ -183,6 +201,7 @@ impl Event {
             | Event::Piloted { id, .. }
             | Event::Sampled { id, .. }
             | Event::Counted { id, .. }
+            | Event::Served { id, .. }
             | Event::Probed { id, .. }
             | Event::Watched { id, .. }
             | Event::Calibrated { id, .. }
@@ -212,11 +231,13 @@ pub enum EventKind {
     Piloted,
     Sampled,
     Counted,
+    Served,
     Probed,
     Watched,
     Calibrated,
     Skipped,
     Failed,
+    TimedOut,
 }
 
 /// Who the supervisor is and where it stands.

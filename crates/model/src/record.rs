@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::cell::{BatchPlan, Disturbance, Mode, Sample};
+use crate::channel::ChannelSeen;
 use crate::definition::Timer;
 use crate::facts::{
     Cache, Cpu, Disk, Facts, Limits, Memory, NetworkCard, Os, Scheduling, Security,
@@ -227,6 +228,9 @@ record! {
         /// The file that its ops worked on; null where there is none.
         #[serde(default)]
         pub file: Option<FileOf>,
+        /// The channel that its ops went through; null where there is none.
+        #[serde(default)]
+        pub channel: Option<ChannelSeen>,
         /// What disturbed its cells.
         pub disturbed: Disturbed,
         /// Marks, each explained in docs/RECORDS.md.

@@ -86,6 +86,7 @@ fn spawns(program: &CellProgram) -> (f64, f64) {
             clock,
             arms: 1,
             workers: 1,
+            far: None,
             task: Task::Measure(plan.clone()),
             timeout_ms: 10_000,
         };

@@ -90,6 +90,7 @@ impl Op {
             switches: self.voluntary_switches > 0,
             major_faults: false,
             moves: String::new(),
+            reaches: false,
             setup_us: Point::none(),
             rev: 1,
             source: String::new(),
@@ -121,6 +122,7 @@ fn cell(row: u32, round: u32, op: &Op, ns: f64) -> Entry {
     let voluntary_switches = op.voluntary_switches * ops;
     let usage = Some(Usage { ops, voluntary_switches, ..Usage::default() });
     let disturbance = Disturbance { wall_ns: 1_000_000, usage, ..Disturbance::default() };
+    let disturbance = Box::new(disturbance);
     let outcome = CellOutcome::Sampled { samples, disturbance };
     Entry::Cell { row, phase: Phase::Round(round), at_s: 0.0, outcome }
 }

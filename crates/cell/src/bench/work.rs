@@ -1,5 +1,6 @@
 //! Work: an op, the loop that the engine turns around it, and what comes before a batch.
 
+use oscost_model::channel::ChannelSeen;
 use oscost_model::file::FileSeen;
 
 use crate::sys::Errno;
@@ -49,9 +50,20 @@ pub trait Run {
         None
     }
 
+    /// What was seen of the channel that the ops go through.
+    fn channel(&self) -> Option<ChannelSeen> {
+        None
+    }
+
     /// Looks whether the batch that was just run did what its ops claim to do, untimed.
     fn prove(&mut self) -> Result<(), Errno> {
         Ok(())
+    }
+
+    /// Whether the last batch is no sample: what it waited for never came, as datagrams may, and
+    /// that was counted.
+    fn is_lost(&self) -> bool {
+        false
     }
 
     /// The figure that the last op brought: see [`Shape::Found`] and [`Shape::Stamped`].
@@ -227,6 +239,16 @@ impl Work {
     /// What was seen of the file that the ops work on, where there is one.
     pub fn seen(&self) -> Option<FileSeen> {
         self.body.seen()
+    }
+
+    /// What was seen of the channel that the ops go through, where there is one.
+    pub fn channel(&self) -> Option<ChannelSeen> {
+        self.body.channel()
+    }
+
+    /// Whether the last batch is no sample.
+    pub fn is_lost(&self) -> bool {
+        self.body.is_lost()
     }
 
     /// Runs a batch: one indirect call, none for each op.

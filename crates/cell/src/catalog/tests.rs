@@ -30,7 +30,12 @@ pub(super) fn site() -> Site {
     let cpu = allowed.last().copied().filter(|&cpu| affinity::pin(cpu).is_ok());
     let other_cpu = allowed.into_iter().find(|&other| Some(other) != cpu);
     let usable = counter::declared_unusable().is_none();
-    Site { cpu, other_cpu, watch: if usable { Stopwatch::Tsc } else { Stopwatch::Syscall } }
+    Site {
+        cpu,
+        other_cpu,
+        watch: if usable { Stopwatch::Tsc } else { Stopwatch::Syscall },
+        far: None,
+    }
 }
 
 /// Every combination of one value of each axis.

@@ -85,7 +85,7 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
 
     /// Times one group: a batch for each number of copies, in random order, all with the same
     /// number of turns. The order is random so that what one batch leaves in the caches does not
-    /// always fall to the same one.
+    /// always fall to the same one. A batch whose answer never came is no sample.
     pub fn group(
         &mut self,
         work: &mut Work,
@@ -99,7 +99,10 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
         for (index, &copies) in order.iter().enumerate() {
             cut.dither();
             let batch = tag.batch + index as u32;
-            sink(self.batch(work, plan, (turns, copies), Tag { batch, ..tag })?);
+            let sample = self.batch(work, plan, (turns, copies), Tag { batch, ..tag })?;
+            if !work.is_lost() {
+                sink(sample);
+            }
         }
         Ok(())
     }
@@ -241,6 +244,7 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
             blind: self.blind,
             usage: self.usage_since(opened),
             file: None,
+            channel: None,
         }
     }
 

@@ -49,7 +49,9 @@ impl Child {
     /// nothing in its environment but padding and the folder for its temporary files.
     pub(super) fn start(order: &Order, undo: &mut Undo) -> Result<Child, Errno> {
         let (limit, seed) = match order {
-            Order::Measure { spec, .. } | Order::Count { spec, .. } => bounds(spec),
+            Order::Measure { spec, .. } | Order::Count { spec, .. } | Order::Serve { spec, .. } => {
+                bounds(spec)
+            }
             Order::Probe { spin_ms, .. } => (Duration::from_millis(spin_ms + 10_000), 0),
             // It sleeps for as long as the tool wants to probe.
             Order::Watch { .. } => (Duration::from_secs(60), 0),
@@ -146,7 +148,7 @@ impl Child {
         if !self.answered && self.time_left().is_zero() {
             self.answered = true;
             let after_ms = self.limit.as_millis() as u64;
-            steps.push(Step::Say(Event::TimedOut { id: self.id, after_ms }));
+            steps.push(Step::Say(Event::TimedOut { id: self.id, after_ms, why: None }));
             steps.push(Step::Done);
         }
         steps

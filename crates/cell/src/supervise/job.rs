@@ -11,7 +11,7 @@ use oscost_model::protocol::{CpuProbe, Event, Order};
 use oscost_model::seed::Seed;
 
 use super::{needs, tracer, watch};
-use crate::bench::{AtOp, Site, Work};
+use crate::bench::{At, AtOp, Site, Work};
 use crate::catalog;
 use crate::engine::clock::{Clock, Syscall, Tsc, Vdso};
 use crate::engine::collect::{Collector, Cut, Tag};
@@ -19,10 +19,11 @@ use crate::engine::disturb::Kernel;
 use crate::engine::twins::{Slots, Twins};
 use crate::engine::{calibrate, count, pilot, probe};
 use crate::facts;
+use crate::sys::door::{Door, Far, Token};
 use crate::sys::memory::SharedTable;
 use crate::sys::stopwatch::Stopwatch;
 use crate::sys::vdso::ClockGettime;
-use crate::sys::{Errno, affinity, process, signal, stack};
+use crate::sys::{Errno, SILENCE, affinity, process, signal, stack};
 
 /// Reads the job from standard input and does it; the answer goes to standard output.
 pub fn run() -> Result<(), Errno> {
@@ -42,6 +43,7 @@ pub fn run() -> Result<(), Errno> {
         Order::Probe { cpus, spin_ms, clock, .. } => {
             Event::Probed { id, cpus: probe_all(&cpus, spin_ms, clock) }
         }
+        Order::Serve { spec, .. } => served(id, &spec, &mut wire).unwrap_or_else(|answer| answer),
         Order::Watch { except, .. } => watch::watch(id, &except, &mut wire),
         Order::Calibrate { cpu, clock, .. } => calibrated(id, cpu, clock),
         Order::Go { .. } | Order::Stop { .. } => failed(id, "an order came before its job"),
@@ -91,7 +93,12 @@ pub(super) fn failed(id: u64, why: impl Into<String>) -> Event {
     Event::Failed { id, at_op: None, why: why.into() }
 }
 
+/// Why an op went wrong; that nobody answered for so long is an outcome of its own.
 fn failed_at(id: u64, error: AtOp) -> Event {
+    if error.why == Errno::SILENT {
+        let why = Some(format!("op {} of a batch: {}", error.op, error.why));
+        return Event::TimedOut { id, after_ms: SILENCE.as_millis() as u64, why };
+    }
     Event::Failed { id, at_op: Some(error.op), why: error.why.to_string() }
 }
 
@@ -140,6 +147,7 @@ fn site(spec: &CellSpec, allowed: Vec<u32>) -> Site {
     Site {
         cpu: spec.cpu,
         other_cpu: allowed.into_iter().rev().find(|cpu| !mine(cpu)),
+        far: spec.far.as_ref().and_then(|far| Far::parse(&far.addr, &far.token)),
         watch: match spec.clock.kind {
             ClockKind::Tsc => Stopwatch::Tsc,
             ClockKind::Vdso => ClockGettime::find().map_or(Stopwatch::Syscall, Stopwatch::Vdso),
@@ -208,7 +216,9 @@ impl Session<'_> {
             Task::Measure(_) => {
                 Err(failed(id, format!("{} arms were asked for: 1 to 3", self.spec.arms)))
             }
-            Task::Count { .. } => Err(failed(id, "counting is not measuring")),
+            Task::Count { .. } | Task::Serve { .. } => {
+                Err(failed(id, "neither counting nor serving is measuring"))
+            }
         }
     }
 
@@ -265,7 +275,8 @@ impl Session<'_> {
             return Err(failed(id, "it was stopped before it went"));
         };
         let account = collector.close_account(&opened);
-        let account = Disturbance { file: self.work.seen(), ..account };
+        let (file, channel) = (self.work.seen(), self.work.channel());
+        let account = Disturbance { file, channel, ..account };
         let disturbance = self.whole(account, before);
         Ok(Event::Sampled {
             id,
@@ -335,6 +346,34 @@ impl Session<'_> {
             ..account
         }
     }
+}
+
+/// Is the other end of a case for a cell on another machine, until that one ends.
+fn served(id: u64, spec: &CellSpec, wire: &mut Wire) -> Result<Event, Event> {
+    let Subject::Case(case) = &spec.subject;
+    let Task::Serve { bind, token } = &spec.task else {
+        return Err(failed(id, "its task is not to serve"));
+    };
+    let (Ok(bind), Some(token)) = (bind.parse(), Token::parse(token)) else {
+        return Err(failed(id, "an address or a token cannot be read"));
+    };
+    let bench = catalog::find(&case.benchmark).filter(|bench| catalog::is_complete(bench, case));
+    let Some((bench, serve)) = bench.and_then(|bench| Some((bench, bench.serve?))) else {
+        return Err(failed(id, format!("`{case}` has no end that could stand elsewhere")));
+    };
+    let site = site(spec, affinity::allowed_to(0).unwrap_or_default());
+    if let Some(cpu) = spec.cpu {
+        affinity::pin(cpu).map_err(|error| failed(id, format!("pin to CPU {cpu}: {error}")))?;
+    }
+    let mut door = Door::open(bind, token)
+        .map_err(|error| failed(id, format!("listen at {bind}: {error}")))?;
+    let addr = Some(door.far().addr.to_string());
+    wire.say(&Event::Ready { id, pid: std::process::id(), addr })
+        .map_err(|error| failed(id, format!("say ready: {error}")))?;
+    let point = bench.definition().whole(&case.point);
+    serve(At::new(&point, site), &mut door)
+        .map_err(|error| failed(id, format!("serve `{case}`: {error}")))?;
+    Ok(Event::Served { id, strangers: door.strangers() })
 }
 
 /// Runs the counted copy of a case, under a tracer.

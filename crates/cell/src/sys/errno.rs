@@ -3,6 +3,9 @@
 use std::fmt;
 use std::io;
 
+/// After so long without a word the other end of a channel is given up.
+pub const SILENCE: std::time::Duration = std::time::Duration::from_secs(3);
+
 /// Why a system call was refused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Errno(pub i32);
@@ -51,6 +54,8 @@ impl Errno {
     pub const UNFIT: Errno = Errno(-3);
     /// No error of the kernel's: its account does not bear out what an op claims to have done.
     pub const UNPROVEN: Errno = Errno(-1);
+    /// No error of the kernel's: the other end has said nothing for [`SILENCE`].
+    pub const SILENT: Errno = Errno(-4);
     /// No such process.
     pub const ESRCH: Errno = Errno(libc::ESRCH);
     /// Nobody is there to read, or to write.
@@ -74,6 +79,7 @@ impl fmt::Display for Errno {
                 "the kernel's account (getrusage, mincore) shows other faults than the op claims, \
                  or other pages in memory: something else maps, evicts or merges them here",
             ),
+            Errno::SILENT => out.write_str("the other end has said nothing for 3 s"),
             Errno::LACKING | Errno::UNFIT => out.write_str(&super::because::words()),
             Errno(number) => io::Error::from_raw_os_error(number).fmt(out),
         }

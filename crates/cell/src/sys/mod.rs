@@ -16,6 +16,7 @@ pub mod call;
 pub mod call_names;
 pub mod chain;
 pub mod clock;
+pub mod door;
 pub mod elf;
 mod errno;
 pub mod evict;
@@ -58,4 +59,4 @@ pub mod vdso;
 pub mod waits;
 
 pub use arch::counter;
-pub use errno::Errno;
+pub use errno::{Errno, SILENCE};

@@ -289,6 +289,7 @@ pub(crate) fn spec(case: &str, task: Task) -> CellSpec {
         clock: CLOCK,
         arms: 1,
         workers: 1,
+        far: None,
         task,
         timeout_ms: 30_000,
     }

@@ -2,7 +2,6 @@
 
 use oscost_cell::bench::{At, AtOp, Site, Work};
 use oscost_cell::catalog;
-use oscost_cell::sys::stopwatch::Stopwatch;
 use oscost_cell::sys::{Errno, affinity, offers};
 use oscost_model::case::Case;
 use oscost_model::definition::{Definition, Requirement};
@@ -29,7 +28,7 @@ pub(crate) fn work(text: &str) -> Option<Work> {
     }
     let cpus = affinity::allowed_to(0).unwrap();
     let other_cpu = (cpus.len() > 1).then(|| cpus[cpus.len() - 1]);
-    let site = Site { cpu: None, other_cpu, watch: Stopwatch::Syscall };
+    let site = Site { other_cpu, ..Site::ANYWHERE };
     match (bench.build)(At::new(&case.point, site)) {
         Ok(work) => Some(work),
         Err(Errno::EOPNOTSUPP) => {

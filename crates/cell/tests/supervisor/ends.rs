@@ -154,7 +154,7 @@ fn a_stopped_cell_has_timed_out() {
         session.go(id, 21);
         session.send(&Order::Stop { id });
         match session.event() {
-            Event::TimedOut { id: of, after_ms: 700 } if of == id => {}
+            Event::TimedOut { id: of, after_ms: 700, .. } if of == id => {}
             other => panic!("it should have timed out: {other:?}"),
         }
         none_stands(&session, "a cell that has timed out");
@@ -175,7 +175,7 @@ fn a_cell_that_takes_too_long_has_timed_out_even_while_others_speak() {
     for id in 2..3_000 {
         session.measure(id, measuring("timer/nothing"));
         match session.event() {
-            Event::TimedOut { id: 1, after_ms: 500 } => timed_out = true,
+            Event::TimedOut { id: 1, after_ms: 500, .. } => timed_out = true,
             Event::Ready { .. } => {}
             other => panic!("{other:?}"),
         }

@@ -127,6 +127,7 @@ impl<'a> Ours<'a> {
             clock: self.clock,
             arms: 1,
             workers: 1,
+            far: None,
             task,
             timeout_ms: 30_000,
         };

@@ -32,7 +32,7 @@ pub(super) fn conditions(
         .iter()
         .flat_map(|row| row.cells.iter().map(|cell| (cell, row.sleeps())))
         .filter_map(|(cell, switches)| match &cell.outcome {
-            CellOutcome::Sampled { disturbance, .. } => Some((*disturbance, switches)),
+            CellOutcome::Sampled { disturbance, .. } => Some((**disturbance, switches)),
             CellOutcome::Lost { .. } => None,
         })
         .collect();

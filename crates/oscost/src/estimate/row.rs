@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use oscost_model::calls::CallCount;
-use oscost_model::cell::{BatchPlan, Disturbance, Mode, Sample};
+use oscost_model::cell::{BatchPlan, Disturbance, Mode, Sample, Usage};
+use oscost_model::channel::ChannelSeen;
 use oscost_model::clock::Calibration;
 use oscost_model::file::{FileSeen, file_system};
 use oscost_model::journal::{CellOutcome, Phase, PlannedRow};
@@ -73,7 +74,7 @@ impl RowState {
         let reading = reading.map(|(plan, clock)| Reading::of(definition, plan, clock));
         let read = |entry: &CellEntry| match (&entry.outcome, reading) {
             (CellOutcome::Sampled { samples, disturbance }, Some(how)) => {
-                Some((cell_value(samples, 0, how), *disturbance))
+                Some((cell_value(samples, 0, how), **disturbance))
             }
             _ => None,
         };
@@ -132,6 +133,7 @@ impl RowState {
             class: None,
             multiples: BTreeMap::new(),
             file: self.file(&cells),
+            channel: self.channel(&cells),
             flags,
         }
     }
@@ -171,6 +173,12 @@ impl RowState {
         })
     }
 
+    /// The channel that its ops went through, as all its cells saw it.
+    fn channel<T>(&self, cells: &[(&CellEntry, Option<(T, Disturbance)>)]) -> Option<ChannelSeen> {
+        let seen = cells.iter().filter_map(|(_, read)| read.as_ref()?.1.channel);
+        seen.reduce(ChannelSeen::and)
+    }
+
     /// Whether its ops sleep by themselves.
     pub(super) fn sleeps(&self) -> bool {
         self.planned.definition.sleeps(self.plan.as_ref().map(|plan| plan.mode))
@@ -179,7 +187,7 @@ impl RowState {
     /// Whether switches could not be counted in a cell of it.
     fn is_blind(&self) -> bool {
         self.cells.iter().any(|cell| {
-            matches!(cell.outcome, CellOutcome::Sampled { disturbance, .. } if disturbance.blind)
+            matches!(&cell.outcome, CellOutcome::Sampled { disturbance, .. } if disturbance.blind)
         })
     }
 
@@ -189,8 +197,10 @@ impl RowState {
     }
 
     fn calls(&self) -> Option<Calls> {
+        let (definition, point) = (&self.planned.definition, &self.planned.case.point);
         let count = self.count.as_ref()?;
-        let surprises = count.surprises(&self.planned.definition.calls, &self.planned.case.point);
+        let count = CallCount { ops: count.ops / definition.ops_each(point), ..count.clone() };
+        let surprises = count.surprises(&definition.calls, point);
         let ops = count.ops.max(1) as f64;
         let each = |times: Option<u64>| times.map(|times| times as f64 / ops);
         let per_op = |calls: &BTreeMap<String, u64>| {
@@ -211,16 +221,18 @@ impl RowState {
         })
     }
 
-    /// What the kernel charged the cells for an op. In mode T the account is of bytes, which are no
-    /// ops.
+    /// What the kernel charged the cells for an op; where messages move bytes, for a message. Of
+    /// other transfers the account is of bytes, which are no ops.
     fn metrics<T>(
         &self,
         cells: &[(&CellEntry, Option<(T, Disturbance)>)],
     ) -> BTreeMap<String, Metric> {
-        if self.plan.as_ref().is_none_or(|plan| plan.mode == Mode::T) {
+        let each = self.planned.definition.ops_each(&self.planned.case.point);
+        if self.plan.as_ref().is_none_or(|plan| plan.mode == Mode::T && each == 1) {
             return BTreeMap::new();
         }
         let accounts = cells.iter().filter_map(|(_, read)| read.as_ref()?.1.usage);
+        let accounts = accounts.map(|account| Usage { ops: account.ops / each, ..account });
         metrics(&accounts.collect::<Vec<_>>())
     }
 

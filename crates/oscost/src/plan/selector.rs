@@ -3,7 +3,7 @@
 use std::fmt;
 
 use oscost_model::case::Case;
-use oscost_model::definition::{Catalog, Definition};
+use oscost_model::definition::{Axis, Catalog, Definition};
 use oscost_model::point::{Point, Value};
 use wildmatch::WildMatch;
 
@@ -87,7 +87,7 @@ pub fn select(catalog: &Catalog, selectors: &[String]) -> Result<Vec<Case>, Sele
     }
     let in_bill = |definition: &&Definition| selectors.is_empty() && definition.in_bill;
     for definition in catalog.benchmarks.iter().filter(in_bill) {
-        wanted.extend(cases(definition, &[])?);
+        wanted.extend(cases(definition, &[], Axis::billed)?);
     }
     let mut ordered: Vec<Case> = Vec::new();
     for definition in &catalog.benchmarks {
@@ -130,7 +130,7 @@ fn one(catalog: &Catalog, text: &str) -> Result<Vec<Case>, SelectorError> {
     };
     let mut found = Vec::new();
     for definition in fitting {
-        found.extend(cases(definition, &asked)?);
+        found.extend(cases(definition, &asked, |axis| &axis.usual)?);
     }
     // Who names a family as a whole means its survey as well, which goes beyond the usual points.
     if asked.is_empty() {
@@ -153,8 +153,13 @@ fn assignments(axes: &str) -> Result<Vec<(&str, Vec<&str>)>, SelectorError> {
         .collect()
 }
 
-/// The cases of a benchmark at the asked points; axes that are not named keep their usual ones.
-fn cases(definition: &Definition, asked: &[(&str, Vec<&str>)]) -> Result<Vec<Case>, SelectorError> {
+/// The cases of a benchmark at the asked points; axes that are not named keep those that `unasked`
+/// says.
+fn cases(
+    definition: &Definition,
+    asked: &[(&str, Vec<&str>)],
+    unasked: fn(&Axis) -> &[Value],
+) -> Result<Vec<Case>, SelectorError> {
     for (axis, _) in asked {
         if definition.axis(axis).is_none() {
             return Err(SelectorError::UnknownAxis {
@@ -167,18 +172,18 @@ fn cases(definition: &Definition, asked: &[(&str, Vec<&str>)]) -> Result<Vec<Cas
     let mut points = vec![Point::none()];
     for axis in &definition.axes {
         let values = match asked.iter().find(|(name, _)| *name == axis.name) {
-            None => axis.usual.clone(),
+            None => unasked(axis).to_vec(),
             Some((_, words)) if words == &["*"] => axis.points.clone(),
             Some((_, words)) => words
                 .iter()
                 .map(|word| {
                     let value = Value::parse(word);
-                    axis.points.contains(&value).then_some(value).ok_or_else(|| {
+                    axis.offers(&value).then_some(value).ok_or_else(|| {
                         SelectorError::UnknownValue {
                             benchmark: definition.id.clone(),
                             axis: axis.name.clone(),
                             value: (*word).to_owned(),
-                            allowed: axis.points.iter().map(Value::to_string).collect(),
+                            allowed: allowed(axis),
                         }
                     })
                 })
@@ -194,6 +199,12 @@ fn cases(definition: &Definition, asked: &[(&str, Vec<&str>)]) -> Result<Vec<Cas
     }
     let named = |point: Point| Case::new(definition.id.clone(), definition.said(&point));
     Ok(points.into_iter().map(named).collect())
+}
+
+/// The points of an axis, in words.
+fn allowed(axis: &Axis) -> Vec<String> {
+    let any = axis.within.map(|(least, most)| format!("any number from {least} to {most}"));
+    axis.points.iter().map(Value::to_string).chain(any).collect()
 }
 
 /// Up to three names that look like `name`, best first.

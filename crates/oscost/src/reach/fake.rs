@@ -135,7 +135,7 @@ impl FakeSession {
             return Event::Failed { id, at_op: Some(0), why: why.clone() };
         }
         if self.scenario.timed_out.contains(&name) {
-            return Event::TimedOut { id, after_ms: spec.timeout_ms };
+            return Event::TimedOut { id, after_ms: spec.timeout_ms, why: None };
         }
         if let (Task::Count { .. }, Some(why)) = (&spec.task, &self.scenario.no_counting) {
             return Event::Failed { id, at_op: None, why: why.clone() };
@@ -248,6 +248,10 @@ impl Session for FakeSession {
                 Some(Event::Watched { id: *id, watch: Box::new(self.watch.clone()) })
             }
             Order::Stop { id } => self.end(*id),
+            Order::Serve { id, .. } => {
+                let missing = "a made-up place is no other end".to_owned();
+                Some(Event::Skipped { id: *id, missing })
+            }
             Order::Probe { id, cpus, spin_ms, .. } => {
                 let told = |cpu| self.scenario.probe.iter().find(|it| it.cpu == cpu).cloned();
                 let probe = |&cpu: &u32| {

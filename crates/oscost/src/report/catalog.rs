@@ -177,6 +177,8 @@ mod tests {
             points: vec![Value::from("raw"), Value::from("libc")],
             usual: vec![Value::from("raw")],
             unsaid: None,
+            in_bill: vec![],
+            within: None,
         };
         assert!(axis(&usual).starts_with("via = *raw | libc"));
         assert!(!axis(&usual).contains("unsaid"));

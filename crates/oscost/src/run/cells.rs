@@ -175,8 +175,9 @@ fn seen(event: Event) -> Result<Watch, String> {
 fn ended(event: Event) -> Ended {
     let (outcome, reason, is_final) = match event {
         Event::Skipped { missing, .. } => (RowOutcome::Skipped, missing, true),
-        Event::TimedOut { after_ms, .. } => {
-            (RowOutcome::TimedOut, format!("the cell was ended after {after_ms} ms"), false)
+        Event::TimedOut { after_ms, why, .. } => {
+            let ended = || format!("the cell was ended after {after_ms} ms");
+            (RowOutcome::TimedOut, why.unwrap_or_else(ended), false)
         }
         Event::Failed { at_op: Some(op), why, .. } => {
             (RowOutcome::Failed, format!("op {op} of a batch: {why}"), true)

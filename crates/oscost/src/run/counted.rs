@@ -47,6 +47,7 @@ pub fn count_calls(
                 clock,
                 arms: 1,
                 workers: 1,
+                far: None,
                 task: Task::Count { warm_ops: WARM_OPS, ops: COUNTED_OPS },
                 timeout_ms: (left.as_millis() as u64).max(1),
             };

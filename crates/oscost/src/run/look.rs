@@ -85,6 +85,7 @@ fn counting(cpu: Option<u32>) -> CellSpec {
         clock: NO_CLOCK,
         arms: 1,
         workers: 1,
+        far: None,
         task: Task::Count { warm_ops: WARM_OPS, ops: COUNTED_OPS },
         timeout_ms: COUNT_MS,
     }

@@ -326,6 +326,7 @@ impl Run<'_> {
                     } else {
                         Step::GoOn
                     };
+                    let disturbance = Box::new(disturbance);
                     let outcome = CellOutcome::Sampled { samples, disturbance };
                     self.tell(Entry::Cell { row: row as u32, phase, at_s, outcome });
                     if let Step::Unmeasurable { reason } = step {

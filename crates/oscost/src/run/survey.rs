@@ -98,6 +98,8 @@ impl Run<'_> {
             }
             // What an op costs is not known yet: some take seconds.
             Task::Pilot { .. } => PILOT_MS / 5,
+            // It lasts as long as the cell that it serves.
+            Task::Serve { .. } => PILOT_MS / 5,
             Task::Count { warm_ops, ops } => {
                 let op_ns = |plan: &BatchPlan| plan.batch_ns / plan.turns.max(1) as f64;
                 let op_ns = self.rows[row].pace.plan().map_or(0.0, op_ns);
@@ -114,6 +116,7 @@ impl Run<'_> {
             clock: self.clock.unwrap_or(NO_CLOCK),
             arms: 1,
             workers: 1,
+            far: None,
             task,
             timeout_ms: CELL_GRACE_MS + 5 * expected_ms + setup_ms,
         }

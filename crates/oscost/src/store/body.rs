@@ -29,7 +29,7 @@ impl Body {
                 outcome: CellOutcome::Sampled { samples, disturbance },
             } => {
                 let outcome =
-                    CellOutcome::Sampled { samples: Vec::new(), disturbance: *disturbance };
+                    CellOutcome::Sampled { samples: Vec::new(), disturbance: disturbance.clone() };
                 let bare = Entry::Cell { row: *row, phase: *phase, at_s: *at_s, outcome };
                 (Cow::Owned(bare), Some(samples::pack(samples)))
             }

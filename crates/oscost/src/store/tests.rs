@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use oscost_model::cell::{Disturbance, Sample};
+use oscost_model::cell::Sample;
 use oscost_model::journal::{CellOutcome, Entry, Phase, Started};
 use oscost_model::record::{CellProgram, Settings, Tool};
 use rusqlite::Connection;
@@ -42,7 +42,7 @@ fn cell(at_s: f64) -> Entry {
     let ticks = |at: i64| at.wrapping_mul(0x1e37_79b9_7f4a_7c15);
     let sample = |at| Sample { ticks: ticks(at), ..Sample::default() };
     let samples = (0..1_000).map(sample).collect();
-    let outcome = CellOutcome::Sampled { samples, disturbance: Disturbance::default() };
+    let outcome = CellOutcome::Sampled { samples, disturbance: Box::default() };
     Entry::Cell { row: 0, phase: Phase::Round(0), at_s, outcome }
 }
 

@@ -195,6 +195,7 @@ impl Session for SimSession {
             Order::Probe { id, spin_ms, .. } => {
                 Some(Event::Probed { id: *id, cpus: vec![self.probe(*spin_ms)] })
             }
+            Order::Serve { id, .. } => Some(Event::Served { id: *id, strangers: 0 }),
             Order::Watch { id, .. } => Some(Event::Watched { id: *id, watch: Box::default() }),
             Order::Calibrate { id, clock, .. } => {
                 let (calibration, sync) = self.calibrate(*clock);
@@ -235,6 +236,7 @@ fn definition(index: usize, unit: Unit) -> Definition {
         switches: false,
         major_faults: false,
         moves: String::new(),
+        reaches: false,
         setup_us: Point::none(),
         rev: 1,
         source: String::new(),

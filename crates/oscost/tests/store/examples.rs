@@ -126,6 +126,8 @@ fn definition() -> Definition {
             points: vec!["raw".into(), Value::Number(4096)],
             usual: vec!["raw".into()],
             unsaid: None,
+            in_bill: vec![],
+            within: None,
         }],
         needs: vec![Need {
             what: Requirement::Readable("/proc/self/stat".into()),
@@ -135,6 +137,7 @@ fn definition() -> Definition {
         switches: false,
         major_faults: false,
         moves: String::new(),
+        reaches: false,
         setup_us: Point::none(),
         rev: 1,
         source: "getppid(2)".into(),
@@ -160,7 +163,7 @@ pub(crate) fn sample(batch: u32) -> Sample {
 pub(crate) fn cell(row: u32, samples: u32) -> Entry {
     let outcome = CellOutcome::Sampled {
         samples: (0..samples).map(sample).collect(),
-        disturbance: Disturbance {
+        disturbance: Box::new(Disturbance {
             wall_ns: 20_000_000,
             cpu_ns: 19_900_000,
             run_delay_ns: Some(0),
@@ -169,7 +172,8 @@ pub(crate) fn cell(row: u32, samples: u32) -> Entry {
             blind: false,
             usage: None,
             file: None,
-        },
+            channel: None,
+        }),
     };
     Entry::Cell { row, phase: Phase::Round(row), at_s: f64::from(row) * 0.25, outcome }
 }

@@ -88,6 +88,7 @@ fn row(case: &str) -> Row {
         class: Some("light".into()),
         multiples: BTreeMap::new(),
         file: None,
+        channel: None,
         disturbed: Disturbed {
             lost_repetitions: 0,
             rejected_pct: Some(5.0),

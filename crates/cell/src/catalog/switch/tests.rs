@@ -10,7 +10,6 @@ use super::super::tests::{all_points, site};
 use super::BENCHES;
 use crate::bench::{Bench, Site, Work};
 use crate::sys::process::{alone, children, kill};
-use crate::sys::stopwatch::Stopwatch;
 use crate::sys::usage::{ThreadUsage, thread};
 
 /// Every case of the family.
@@ -293,7 +292,7 @@ fn a_slice_has_an_end_behind_its_beginning_and_so_has_a_switch() {
 #[test]
 fn what_cannot_be_kept_on_one_cpu_or_has_no_second_one_says_so() {
     alone(|| {
-        let nowhere = Site { cpu: None, other_cpu: None, watch: Stopwatch::Syscall };
+        let nowhere = Site::ANYWHERE;
         for (bench, case) in cases() {
             let work = bench.work(&case.point, nowhere);
             let work = work.unwrap_or_else(|error| panic!("{case} is not built: {error}"));
