@@ -310,6 +310,10 @@ impl Axis {
                 Points::Usual { in_bill, .. } => in_bill.data(),
                 _ => Vec::new(),
             },
+            thorough: match self.usual {
+                Points::Thorough { thorough, .. } => thorough.data(),
+                _ => Vec::new(),
+            },
             within: match self.points {
                 Points::Within { least, most, .. } => Some((least, most)),
                 _ => None,
@@ -335,6 +339,13 @@ pub enum Points {
         /// Those of the bill.
         in_bill: &'static Points,
     },
+    /// As an axis's usual points: these, and others in a thorough run.
+    Thorough {
+        /// Those of every other run.
+        points: &'static Points,
+        /// Those of a thorough one.
+        thorough: &'static Points,
+    },
     /// As all of an axis's points: any number that its user names, within bounds.
     Within {
         /// The smallest.
@@ -352,7 +363,7 @@ impl Points {
             Points::Words(words) => words.iter().map(|&word| Value::from(word)).collect(),
             Points::Numbers(numbers) => numbers.iter().map(|&number| Value::from(number)).collect(),
             Points::Unsaid(word) => vec![Value::from(word)],
-            Points::Usual { points, .. } => points.data(),
+            Points::Usual { points, .. } | Points::Thorough { points, .. } => points.data(),
             Points::Within { points, .. } => Points::Numbers(points).data(),
         }
     }

@@ -146,6 +146,9 @@ pub struct Axis {
     /// The points of the bill, where those are fewer than the usual ones.
     #[serde(default)]
     pub in_bill: Vec<Value>,
+    /// The points of a thorough run, where those are others than the usual ones.
+    #[serde(default)]
+    pub thorough: Vec<Value>,
     /// Between these, both included, any number is a point.
     #[serde(default)]
     pub within: Option<(u64, u64)>,
@@ -159,10 +162,26 @@ impl Axis {
         self.points.contains(value) || matches!(value, Value::Number(number) if within(number))
     }
 
-    /// The points at which the bill has it.
-    pub fn billed(&self) -> &[Value] {
-        if self.in_bill.is_empty() { &self.usual } else { &self.in_bill }
+    /// The points that are measured when none is asked for, in a run of that extent.
+    pub fn unasked(&self, extent: Extent) -> &[Value] {
+        let own = match extent {
+            Extent::Bill => &self.in_bill,
+            Extent::Thorough => &self.thorough,
+            Extent::Usual => &self.usual,
+        };
+        if own.is_empty() { &self.usual } else { own }
     }
+}
+
+/// How far a selection goes where it names no points.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// As in the bill.
+    Bill,
+    /// The usual points.
+    Usual,
+    /// As in a thorough run.
+    Thorough,
 }
 
 /// A primitive and how often an op contains it at least.
@@ -296,6 +315,7 @@ mod tests {
             usual: vec![Value::from(points[0])],
             unsaid: unsaid.map(Value::from),
             in_bill: vec![],
+            thorough: vec![],
             within: None,
         };
         Definition {

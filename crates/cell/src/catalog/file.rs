@@ -440,13 +440,19 @@ const BENCHES: &[Bench] = &[
                 name: "limit_mib",
                 sets: "memory of the control group, in MiB",
                 points: Points::Numbers(&[64, 512]),
-                usual: Points::Numbers(&[64]),
+                usual: Points::Thorough {
+                    points: &Points::Numbers(&[64]),
+                    thorough: &Points::Numbers(&[512]),
+                },
             },
             Axis {
                 name: "share_pct",
                 sets: "the file's length, in per cent of that",
-                points: Points::Numbers(&[25, 50, 75, 100, 125, 150, 200]),
-                usual: Points::Numbers(&[50, 150]),
+                points: Points::Numbers(SHARES_PCT),
+                usual: Points::Thorough {
+                    points: &Points::Numbers(&[50, 150]),
+                    thorough: &Points::Numbers(SHARES_PCT),
+                },
             },
         ],
         needs: &[SMALL_PAGES],
@@ -458,6 +464,9 @@ const BENCHES: &[Bench] = &[
         ..Bench::PLAIN
     },
 ];
+
+/// Files as large as these parts of a control group's memory: enough of them to find a knee.
+const SHARES_PCT: &[u64] = &[25, 40, 50, 60, 70, 75, 80, 90, 100, 110, 125, 150, 200];
 
 const SIZE_4K: (&str, &str) = ("size", "4096");
 

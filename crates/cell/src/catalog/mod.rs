@@ -20,7 +20,7 @@ mod timer;
 
 /// What every family's file begins with.
 mod prelude {
-    pub(super) use super::unpinned;
+    pub(super) use super::{clocks_apart, unpinned};
     pub(super) use oscost_model::offer::Offer;
 
     pub(super) use crate::bench::{
@@ -44,6 +44,15 @@ fn unpinned() -> Work {
     Work::lacking(
         "each side must stay on its CPU, and nothing keeps it there: sched_setaffinity(2) is \
          refused here",
+    )
+}
+
+/// The row that stands for one that would take a time on one CPU from a time on another, where
+/// nobody vouches that the two tell the same time.
+fn clocks_apart() -> Work {
+    Work::lacking(
+        "times of two CPUs are compared by the processor's counter, and the kernel does not keep \
+         the time by it here (clocksource): ask for peer_cpu=same",
     )
 }
 

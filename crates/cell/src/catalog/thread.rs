@@ -177,6 +177,9 @@ fn maker(at: At<'_>, kind: Kind) -> Result<Result<Maker, Work>, Errno> {
 fn create(at: At<'_>) -> Result<Work, Errno> {
     let watch = at.site.watch;
     let until_it_runs = at.word("until") == "runs";
+    if until_it_runs && at.word("peer_cpu") == "other" && !watch.is_one_for_all_cpus() {
+        return Ok(clocks_apart());
+    }
     let kind = match at.word("state") {
         "detached" => Kind::Detached,
         _ if until_it_runs => Kind::Stamping,

@@ -113,6 +113,21 @@ pub fn remove_leavings(mark: &str, group: u32, here: &Path) {
     }
 }
 
+/// Removes what all the jobs of a session have left that is no longer there to do so.
+pub fn remove_all_leavings(mark: &str, here: &Path) {
+    let ours = format!("{mark}-");
+    let folders = [here, Path::new(SHARED_MEMORY)].into_iter();
+    for folder in folders.chain(MEMORY_GROUPS.map(Path::new)) {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            let name = entry.file_name();
+            let group = name.to_str().and_then(|name| name.strip_prefix(&ours)?.parse().ok());
+            if let Some(group) = group {
+                remove_leavings(mark, group, here);
+            }
+        }
+    }
+}
+
 /// The number of a folder's file system, and how many bytes are free in it.
 fn numbers(folder: &Path) -> Result<(u64, u64), Errno> {
     of_file_system(&File::open(folder)?)

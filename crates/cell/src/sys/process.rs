@@ -32,6 +32,12 @@ pub fn named_parent() -> u32 {
     std::env::args().nth(2).and_then(|pid| pid.parse().ok()).unwrap_or(0)
 }
 
+/// The user on whose behalf this process makes files.
+pub fn user() -> u32 {
+    // SAFETY: geteuid takes no arguments.
+    unsafe { libc::geteuid() }
+}
+
 /// The group of a process; `None` when it is gone.
 pub fn group_of(pid: u32) -> Option<u32> {
     // SAFETY: plain numbers.

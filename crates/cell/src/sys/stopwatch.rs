@@ -35,6 +35,16 @@ impl Stopwatch {
         }
     }
 
+    /// Whether a time taken on one CPU may be subtracted from one taken on another. Of the counter the
+    /// kernel knows: it compares the CPUs' counters, and keeps the time by them only while they agree.
+    pub fn is_one_for_all_cpus(&self) -> bool {
+        const KEPT_BY: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
+        match self {
+            Stopwatch::Tsc => std::fs::read_to_string(KEPT_BY).is_ok_and(|by| by.trim() == "tsc"),
+            Stopwatch::Vdso(_) | Stopwatch::Syscall => true,
+        }
+    }
+
     fn raw(&self) -> u64 {
         match self {
             Stopwatch::Vdso(vdso) => vdso.call(ClockId::MONOTONIC_RAW).unwrap_or(0),

@@ -24,7 +24,7 @@ use oscost::run::{Held, MachineLock};
 use oscost::stats::interval::{Nominal, median_hs};
 use oscost::stats::order;
 use oscost_model::case::Case;
-use oscost_model::definition::{Catalog, Definition};
+use oscost_model::definition::{Catalog, Definition, Extent};
 
 use acts::{ACTS, Act};
 use others::Others;
@@ -134,7 +134,7 @@ fn against_all(
 
 /// The case of an act. An error when there is no such case, or when it does something else.
 fn found<'a>(act: &Act, catalog: &'a Catalog) -> anyhow::Result<(Case, &'a Definition)> {
-    let cases = plan::select(catalog, &[act.case.to_owned()]).context("missing")?;
+    let cases = plan::select(catalog, &[act.case.to_owned()], Extent::Usual).context("missing")?;
     let [case] = &cases[..] else { bail!("missing: this names {} cases", cases.len()) };
     let definition = catalog.get(&case.benchmark).context("missing")?;
     for word in act.says {

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use oscost_model::case::Case;
-use oscost_model::definition::Definition;
+use oscost_model::definition::{Definition, Extent};
 use oscost_model::facts::Facts;
 use oscost_model::journal::Entry;
 use oscost_model::place::{Place, Reach};
@@ -53,7 +53,7 @@ pub(super) fn explain(arguments: &Arguments, output: &mut Output) -> anyhow::Res
     }
     let program = CellProgram::find()?;
     let catalog = &program.catalog;
-    let cases = plan::select(catalog, std::slice::from_ref(&arguments.benchmark))?;
+    let cases = plan::select(catalog, std::slice::from_ref(&arguments.benchmark), Extent::Usual)?;
     let chosen: Vec<&Definition> = catalog
         .benchmarks
         .iter()

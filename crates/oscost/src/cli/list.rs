@@ -1,6 +1,6 @@
 //! `oscost list`
 
-use oscost_model::definition::Definition;
+use oscost_model::definition::{Definition, Extent};
 
 use super::Done;
 use super::output::Output;
@@ -26,7 +26,7 @@ pub(super) struct Arguments {
 
 pub(super) fn list(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Done> {
     let catalog = CellProgram::find()?.catalog;
-    let wanted = plan::select(&catalog, &arguments.selectors)?;
+    let wanted = plan::select(&catalog, &arguments.selectors, Extent::Usual)?;
     let chosen: Vec<&Definition> = catalog
         .benchmarks
         .iter()

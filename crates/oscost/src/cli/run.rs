@@ -3,6 +3,7 @@
 use std::time::{Duration, SystemTime};
 
 use anyhow::Context;
+use oscost_model::definition::Extent;
 use oscost_model::journal::{Entry, Started};
 use oscost_model::place::{Place, Reach};
 use oscost_model::protocol::Hello;
@@ -109,6 +110,10 @@ impl Arguments {
         }
     }
 
+    fn extent(&self) -> Extent {
+        if self.thorough { Extent::Thorough } else { Extent::Usual }
+    }
+
     /// A thorough run takes the time that it needs.
     fn budget_s(&self) -> Option<f64> {
         self.budget.or((!self.thorough).then_some(BUDGET_S))
@@ -122,7 +127,7 @@ pub(super) fn run(arguments: Arguments, output: &mut Output) -> anyhow::Result<D
         return Err(UsageError(format!("cannot treat with `{treatment}`\n  hint: {hint}")).into());
     }
     let program = CellProgram::find()?;
-    let asked = plan::select(&program.catalog, &arguments.selectors)?;
+    let asked = plan::select(&program.catalog, &arguments.selectors, arguments.extent())?;
     let interrupt = Interrupt::listen().context("cannot listen for Ctrl-C")?;
     match &place.reach {
         Reach::Local => {

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use oscost_model::case::Case;
-use oscost_model::definition::{Axis, Catalog, Definition};
+use oscost_model::definition::{Axis, Catalog, Definition, Extent};
 use oscost_model::point::{Point, Value};
 use wildmatch::WildMatch;
 
@@ -80,14 +80,19 @@ fn names(names: &[String]) -> String {
 }
 
 /// The cases that `selectors` name, each once, in the catalog's order; without selectors, the bill.
-pub fn select(catalog: &Catalog, selectors: &[String]) -> Result<Vec<Case>, SelectorError> {
+/// Axes that they do not name are at their usual points, or at those of a thorough run.
+pub fn select(
+    catalog: &Catalog,
+    selectors: &[String],
+    extent: Extent,
+) -> Result<Vec<Case>, SelectorError> {
     let mut wanted = Vec::new();
     for text in selectors {
-        wanted.extend(one(catalog, text)?);
+        wanted.extend(one(catalog, text, extent)?);
     }
     let in_bill = |definition: &&Definition| selectors.is_empty() && definition.in_bill;
     for definition in catalog.benchmarks.iter().filter(in_bill) {
-        wanted.extend(cases(definition, &[], Axis::billed)?);
+        wanted.extend(cases(definition, &[], Extent::Bill)?);
     }
     let mut ordered: Vec<Case> = Vec::new();
     for definition in &catalog.benchmarks {
@@ -100,7 +105,7 @@ pub fn select(catalog: &Catalog, selectors: &[String]) -> Result<Vec<Case>, Sele
     Ok(ordered)
 }
 
-fn one(catalog: &Catalog, text: &str) -> Result<Vec<Case>, SelectorError> {
+fn one(catalog: &Catalog, text: &str, extent: Extent) -> Result<Vec<Case>, SelectorError> {
     let (name, axes) = text.split_once(':').unwrap_or((text, ""));
     let asked = assignments(axes)?;
     let is_glob = name.contains(['*', '?']);
@@ -130,7 +135,7 @@ fn one(catalog: &Catalog, text: &str) -> Result<Vec<Case>, SelectorError> {
     };
     let mut found = Vec::new();
     for definition in fitting {
-        found.extend(cases(definition, &asked, |axis| &axis.usual)?);
+        found.extend(cases(definition, &asked, extent)?);
     }
     // Who names a family as a whole means its survey as well, which goes beyond the usual points.
     if asked.is_empty() {
@@ -153,12 +158,11 @@ fn assignments(axes: &str) -> Result<Vec<(&str, Vec<&str>)>, SelectorError> {
         .collect()
 }
 
-/// The cases of a benchmark at the asked points; axes that are not named keep those that `unasked`
-/// says.
+/// The cases of a benchmark at the asked points; axes that are not named keep those of `extent`.
 fn cases(
     definition: &Definition,
     asked: &[(&str, Vec<&str>)],
-    unasked: fn(&Axis) -> &[Value],
+    extent: Extent,
 ) -> Result<Vec<Case>, SelectorError> {
     for (axis, _) in asked {
         if definition.axis(axis).is_none() {
@@ -172,7 +176,7 @@ fn cases(
     let mut points = vec![Point::none()];
     for axis in &definition.axes {
         let values = match asked.iter().find(|(name, _)| *name == axis.name) {
-            None => unasked(axis).to_vec(),
+            None => axis.unasked(extent).to_vec(),
             Some((_, words)) if words == &["*"] => axis.points.clone(),
             Some((_, words)) => words
                 .iter()
@@ -235,11 +239,11 @@ mod tests {
 
     fn names_of(selectors: &[&str]) -> Vec<String> {
         let selectors: Vec<String> = selectors.iter().map(|&text| text.to_owned()).collect();
-        select(&catalog(), &selectors).unwrap().iter().map(Case::to_string).collect()
+        select(&catalog(), &selectors, Extent::Usual).unwrap().iter().map(Case::to_string).collect()
     }
 
     fn refusal(selector: &str) -> String {
-        select(&catalog(), &[selector.to_owned()]).unwrap_err().to_string()
+        select(&catalog(), &[selector.to_owned()], Extent::Usual).unwrap_err().to_string()
     }
 
     #[test]
@@ -281,6 +285,19 @@ mod tests {
     }
 
     #[test]
+    fn a_thorough_run_goes_further_where_a_definition_says_so() {
+        let rereads = |extent| {
+            let cases = select(&catalog(), &["file/reread".to_owned()], extent).unwrap();
+            cases.iter().map(Case::to_string).collect::<Vec<_>>()
+        };
+        let (usual, thorough) = (rereads(Extent::Usual), rereads(Extent::Thorough));
+        assert!(usual.len() < thorough.len() && usual.iter().all(|case| case.contains("=64,")));
+        assert!(thorough.iter().all(|case| case.contains("limit_mib=512,")), "{thorough:?}");
+        let asked = ["file/reread:limit_mib=64,share_pct=50".to_owned()];
+        assert_eq!(select(&catalog(), &asked, Extent::Thorough).unwrap().len(), 1);
+    }
+
+    #[test]
     fn a_family_with_an_axis_means_those_that_have_it() {
         assert_eq!(names_of(&["timer:read=rdtsc"]), ["timer/tsc:read=rdtsc"]);
     }
@@ -313,7 +330,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_selector_makes_it_panic(text in "\\PC{0,40}|[a-z/:=,|*?-]{0,40}") {
-            let _ = select(&catalog(), &[text]);
+            let _ = select(&catalog(), &[text], Extent::Usual);
         }
     }
 }

@@ -178,6 +178,7 @@ mod tests {
             usual: vec![Value::from("raw")],
             unsaid: None,
             in_bill: vec![],
+            thorough: vec![],
             within: None,
         };
         assert!(axis(&usual).starts_with("via = *raw | libc"));

@@ -127,6 +127,7 @@ fn definition() -> Definition {
             usual: vec!["raw".into()],
             unsaid: None,
             in_bill: vec![],
+            thorough: vec![],
             within: None,
         }],
         needs: vec![Need {

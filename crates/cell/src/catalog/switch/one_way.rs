@@ -13,6 +13,9 @@ pub(super) fn stamps(at: At<'_>) -> Result<Work, Errno> {
         Ok(cpu) => cpu,
         Err(lacking) => return Ok(lacking),
     };
+    if cpu != at.site.cpu && !at.site.watch.is_one_for_all_cpus() {
+        return Ok(clocks_apart());
+    }
     match at.word("peer") {
         "stays" => stays(cpu, at.site.watch),
         _ => exits(cpu, at.site.watch),

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering};
 
+use oscost_model::channel::ChannelSeen;
+
 use super::super::prelude::*;
 use super::sides::{Side, handled_signals, pipes};
 use crate::bench::{AtOp, Run, Shape};
@@ -88,7 +90,7 @@ fn pair(at: At<'_>, sides: Sides, cpu: Option<u32>) -> Result<Pair, Errno> {
     let own = own.ok_or(Errno::EINVAL)?; // Only the child has taken it.
     own.meet(peer.id());
     let alarm = if setting.alone { None } else { Some(Alarm::start()?) };
-    let mut pair = Pair { own: Arc::clone(&own), peer, _alarm: alarm, _ear: ear };
+    let mut pair = Pair { own: Arc::clone(&own), peer, cpu, _alarm: alarm, _ear: ear };
     // A first trip, so that the peer stands where it should before anything is timed.
     own.announce(1)?;
     pair.run(1, 1).map_err(|error| error.why)?;
@@ -118,6 +120,8 @@ fn answer<M: Means>(side: &M, quit: &AtomicBool) -> Result<(), Errno> {
 struct Pair {
     own: Arc<Side>,
     peer: Peer,
+    /// Where the other side is pinned.
+    cpu: Option<u32>,
     _alarm: Option<Alarm>,
     _ear: Ear,
 }
@@ -171,6 +175,10 @@ impl Run for Pair {
             // Sides are made in pairs.
             _ => Err(AtOp { op: 0, why: Errno::EINVAL }),
         }
+    }
+
+    fn channel(&self) -> Option<ChannelSeen> {
+        self.cpu.map(|cpu| ChannelSeen { peer_cpu: Some(cpu), ..ChannelSeen::default() })
     }
 }
 
