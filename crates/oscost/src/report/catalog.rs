@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::fold;
 use oscost_model::calls::{CallRule, Maker, OTHERS, Times};
 use oscost_model::definition::{Axis, Catalog, Definition, FloorPart, Requirement};
-use oscost_model::point::Point;
+use oscost_model::point::{Point, Value};
 
 /// The families and their benchmarks, a line each.
 pub fn list(catalog: &Catalog, chosen: &[&Definition]) -> String {
@@ -106,11 +106,19 @@ fn axis(axis: &Axis) -> String {
         true => format!("*{value}"),
         false => value.to_string(),
     });
-    let points = points.collect::<Vec<_>>().join(" | ");
-    let unsaid =
-        axis.unsaid.as_ref().map(|value| format!("; {value} goes unsaid in a case's name"));
-    let unsaid = unsaid.unwrap_or_default();
-    format!("{} = {points}  ({}; * is measured when none is named{unsaid})", axis.name, axis.sets)
+    let any = axis.within.map(|(least, most)| format!("any number from {least} to {most}"));
+    let points = points.chain(any).collect::<Vec<_>>().join(" | ");
+    let only = |what: &str, values: &[Value]| {
+        let values: Vec<String> = values.iter().map(Value::to_string).collect();
+        (!values.is_empty()).then(|| format!("; {what} {}", values.join(" | ")))
+    };
+    let others = [
+        axis.unsaid.as_ref().map(|value| format!("; {value} goes unsaid in a case's name")),
+        only("in the bill", &axis.in_bill),
+        only("in a thorough run", &axis.thorough),
+    ];
+    let others: String = others.into_iter().flatten().collect();
+    format!("{} = {points}  ({}; * is measured when none is named{others})", axis.name, axis.sets)
 }
 
 fn needs(definition: &Definition) -> Vec<String> {
@@ -153,7 +161,6 @@ pub fn names(catalog: &Catalog) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use oscost_model::point::Value;
 
     use super::*;
 
@@ -183,6 +190,14 @@ mod tests {
         };
         assert!(axis(&usual).starts_with("via = *raw | libc"));
         assert!(!axis(&usual).contains("unsaid"));
+        let sizes = Axis {
+            points: vec![Value::from(64u64)],
+            in_bill: vec![Value::from(64u64)],
+            within: Some((1, 100)),
+            ..usual.clone()
+        };
+        assert!(axis(&sizes).starts_with("via = 64 | any number from 1 to 100"));
+        assert!(axis(&sizes).ends_with("; in the bill 64)"));
         let unsaid = Axis { unsaid: Some(Value::from("raw")), ..usual };
         assert!(axis(&unsaid).contains("raw goes unsaid"), "{}", axis(&unsaid));
     }
