@@ -20,8 +20,10 @@ build: cell
 PACKED := $(shell getconf GNU_LIBC_VERSION 2>/dev/null | awk '{ split($$2, v, "."); \
   if (v[1] > 2 || v[1] == 2 && v[2] >= 36) print "-C link-arg=-Wl,-z,pack-relative-relocs" }')
 
-# Nor does it unwind: see there. (The linker is started in this folder.)
-LEAN := -C link-arg=-Wl,--no-eh-frame-hdr -C link-arg=-Wl,-T,crates/cell/no-unwinding.ld
+# Nor does it unwind (see there; the linker is started in this folder), and what it leaves out of the
+# C library it defines itself (crates/cell/src/sys/lean.rs).
+LEAN := -C link-arg=-Wl,--no-eh-frame-hdr -C link-arg=-Wl,-T,crates/cell/no-unwinding.ld \
+  -C link-arg=-Wl,-z,muldefs
 
 # The cell is one static-pie program that runs everywhere. With --target the flag reaches it alone,
 # and not the build scripts and macros of what it is made of.

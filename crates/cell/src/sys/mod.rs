@@ -28,6 +28,8 @@ pub mod getcpu;
 pub mod helper;
 pub mod io_uring;
 pub mod kernel_thread;
+#[cfg(target_feature = "crt-static")]
+mod lean;
 pub mod library;
 pub mod limits;
 pub mod memory;
