@@ -3,7 +3,7 @@
 //! A benchmark is one plain `const` [`Bench`] in its family's file. All of it is data but `build`,
 //! which makes the [`Work`]; a definition never sees a clock.
 
-use oscost_model::calls::{CallRule, Maker, OTHERS, Times};
+use oscost_model::calls::{CallRule, Maker, OTHERS, Parts, Times};
 use oscost_model::definition as data;
 use oscost_model::offer::Offer;
 use oscost_model::point::{Point, Value};
@@ -205,16 +205,17 @@ pub struct Calls {
     times: Times,
     when: When,
     by: Maker,
+    parts: Option<(&'static str, u64)>,
 }
 
 /// An op makes the call so many times.
 pub const fn exactly(call: &'static str, times: u32) -> Calls {
-    Calls { call, times: Times::Exactly(times), when: &[], by: Maker::Own }
+    Calls { call, times: Times::Exactly(times), when: &[], by: Maker::Own, parts: None }
 }
 
 /// An op makes the call at most so many times.
 pub const fn up_to(call: &'static str, times: u32) -> Calls {
-    Calls { call, times: Times::UpTo(times), when: &[], by: Maker::Own }
+    Calls { call, times: Times::UpTo(times), when: &[], by: Maker::Own, parts: None }
 }
 
 /// Each side of a round trip makes the call so many times: the op and its peer, wherever `peer_cpu`
@@ -225,7 +226,7 @@ pub const fn each_side(call: &'static str, times: u32) -> Calls {
 
 /// So many ops make the call once between them.
 pub const fn once_in(ops: u32, call: &'static str) -> Calls {
-    Calls { call, times: Times::Per { calls: 1, ops }, when: &[], by: Maker::Own }
+    Calls { call, times: Times::Per { calls: 1, ops }, when: &[], by: Maker::Own, parts: None }
 }
 
 /// An op makes at most so many calls that no other rule names: those of a program of the system's.
@@ -240,6 +241,13 @@ impl Calls {
         Self { when, ..self }
     }
 
+    /// Where the number of this axis is greater, as often again at most for each `bytes` of it: a
+    /// large message may come in parts, and how many there are hangs on who is faster.
+    #[must_use]
+    pub const fn in_parts(self, axis: &'static str, bytes: u64) -> Self {
+        Self { parts: Some((axis, bytes)), ..self }
+    }
+
     /// Made by the peer, for each op.
     #[must_use]
     pub const fn by_peer(self) -> Self {
@@ -252,6 +260,7 @@ impl Calls {
             times: self.times,
             when: partial_point(self.when),
             by: self.by,
+            parts: self.parts.map(|(axis, bytes)| Parts { axis: axis.to_owned(), bytes }),
         }
     }
 }
@@ -300,7 +309,13 @@ impl Axis {
         data::Axis {
             name: self.name.to_owned(),
             sets: self.sets.to_owned(),
-            points: self.points.data(),
+            points: match self.usual {
+                // A number may go unsaid too; the word for that is a point like the others.
+                Points::Unsaid(_) if !matches!(self.points, Points::Words(_)) => {
+                    [self.usual.data(), self.points.data()].concat()
+                }
+                _ => self.points.data(),
+            },
             usual: self.usual.data(),
             unsaid: match self.usual {
                 Points::Unsaid(word) => Some(Value::from(word)),
@@ -480,6 +495,11 @@ impl<'a> At<'a> {
             Some(Value::Word(word)) => word,
             other => panic!("axis `{axis}` has no word at `{}`: {other:?}", self.point),
         }
+    }
+
+    /// The value of an axis, where it may be a number or go unsaid.
+    pub fn value(&self, axis: &str) -> Option<&Value> {
+        self.point.get(axis)
     }
 
     /// The number of an axis.

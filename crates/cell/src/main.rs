@@ -10,6 +10,7 @@ oscost-cell measures for oscost; run `oscost` instead.
 
 usage: oscost-cell supervise    serve one session: orders on stdin, events on stdout
        oscost-cell catalog      print the benchmark definitions as JSON
+       oscost-cell hash         print the content hash of this program
        oscost-cell --version
 ";
 
@@ -20,6 +21,7 @@ fn main() -> ExitCode {
         "job" => supervise::run_job(),
         "traced" => supervise::run_traced(),
         "catalog" => print(&supervise::catalog_json()),
+        "hash" => print(format!("{}\n", supervise::own_hash()).as_bytes()),
         "--version" => print(concat!("oscost-cell ", env!("CARGO_PKG_VERSION"), "\n").as_bytes()),
         _ => {
             // Standard error may be closed; the status says the same.

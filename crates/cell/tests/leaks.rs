@@ -40,10 +40,16 @@ fn is_small(point: &Point) -> bool {
     let is_usual = point.get("file_mib").is_none()
         || point.get("size").is_none_or(|size| sizes.contains(size));
     let others_are_left_alone = point.get("evict").is_none();
+    // Messages of all sizes, in all buffers, go the same ways.
+    let unsaid = |axis: &str| point.get(axis).is_none();
+    let is_usual_channel = (unsaid("peer_cpu") || most("size", 64))
+        && (unsaid("size") || point.get("size") != Some(&Value::Number(4)))
+        && ["buffer", "capacity", "nodelay"].into_iter().all(unsaid);
     most("file_mib", 1)
         && most("files", 100)
         && most("limit_mib", 64)
         && is_usual
+        && is_usual_channel
         && others_are_left_alone
 }
 

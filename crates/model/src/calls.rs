@@ -56,6 +56,34 @@ pub struct CallRule {
     /// Who makes it.
     #[serde(default)]
     pub by: Maker,
+    /// How an op that is large may make it more often; null where that changes nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parts: Option<Parts>,
+}
+
+/// What an op moves may have to be moved in parts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Parts {
+    /// The axis whose number says how much it is.
+    pub axis: String,
+    /// How large the parts are at least. An op of more makes the call as often as [`CallRule`]
+    /// says, and as often again at most for each of its parts.
+    pub bytes: u64,
+}
+
+impl CallRule {
+    /// The smallest and the largest number of calls that `ops` ops may make at `point`.
+    pub fn range(&self, ops: u64, point: &Point) -> (u64, u64) {
+        let (low, high) = self.times.range(ops);
+        let parts = self.parts.as_ref().map_or(0, |parts| match point.get(&parts.axis) {
+            Some(&Value::Number(number)) if number > parts.bytes => {
+                number.div_ceil(parts.bytes.max(1))
+            }
+            _ => 0,
+        });
+        (low, high * (1 + parts))
+    }
 }
 
 /// Who makes a call.
@@ -117,6 +145,14 @@ pub struct CallCount {
 }
 
 impl CallCount {
+    /// The same count by larger ops, each of which is worth so many of those that were counted:
+    /// messages, where the ops are bytes.
+    #[must_use]
+    pub fn of_ops_worth(self, each: u64) -> Self {
+        let instructions = self.instructions.map(|instructions| instructions * each as f64);
+        Self { ops: self.ops / each.max(1), instructions, ..self }
+    }
+
     /// How often an op enters the kernel.
     pub fn entries_per_op(&self) -> f64 {
         self.own.values().sum::<u64>() as f64 / self.ops.max(1) as f64
@@ -128,7 +164,7 @@ impl CallCount {
         for rule in rules.iter().filter(|rule| point.includes(&rule.when)) {
             let (own, _) = rule.by.shares(point);
             if own > 0 {
-                let (low, high) = rule.times.range(own * self.ops);
+                let (low, high) = rule.range(own * self.ops, point);
                 let entry = allowed.entry(&rule.call).or_default();
                 *entry = (entry.0 + low, entry.1 + high);
             }
@@ -164,8 +200,8 @@ impl CallCount {
         let rules: Vec<&CallRule> = rules.iter().filter(theirs).collect();
         let mut surprises = Vec::new();
         for rule in &rules {
-            let low = rule.times.range(self.ops.saturating_sub(1)).0;
-            let high = rule.times.range(self.ops + 1).1;
+            let low = rule.range(self.ops.saturating_sub(1), point).0;
+            let high = rule.range(self.ops + 1, point).1;
             let seen = self.peer.get(&rule.call).copied().unwrap_or(0);
             if seen < low || seen > high {
                 let (call, ops) = (&rule.call, self.ops);
@@ -187,12 +223,31 @@ mod tests {
     use super::*;
 
     fn rule(call: &str, times: Times) -> CallRule {
-        CallRule { call: call.into(), times, when: Point::none(), by: Maker::Own }
+        CallRule { call: call.into(), times, when: Point::none(), by: Maker::Own, parts: None }
     }
 
     fn count(own: &[(&str, u64)]) -> CallCount {
         let own = own.iter().map(|&(call, seen)| (call.to_owned(), seen)).collect();
         CallCount { ops: 23, own, ..CallCount::default() }
+    }
+
+    #[test]
+    fn what_is_large_may_be_moved_in_parts_and_what_is_small_may_not() {
+        let parts = Some(Parts { axis: "size".into(), bytes: 4_096 });
+        let rule = CallRule { parts, ..rule("read", Times::Exactly(1)) };
+        let range = |size: u64| rule.range(10, &Point::none().with("size", size));
+        assert_eq!(range(4_096), (10, 10));
+        assert_eq!(range(4_097), (10, 30));
+        assert_eq!(range(65_536), (10, 170));
+        assert_eq!(rule.range(10, &Point::none()), (10, 10));
+    }
+
+    #[test]
+    fn a_count_of_bytes_is_told_by_the_message() {
+        let count = CallCount { ops: 92, instructions: Some(0.5), ..count(&[("write", 23)]) };
+        let told = count.of_ops_worth(4);
+        assert_eq!((told.ops, told.instructions), (23, Some(2.0)));
+        assert!((told.entries_per_op() - 1.0).abs() < 1e-9);
     }
 
     #[test]

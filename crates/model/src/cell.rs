@@ -25,6 +25,10 @@ pub struct CellSpec {
     /// Where the other end of a two-ended case stands, if not beside this one.
     #[serde(default)]
     pub far: Option<FarEnd>,
+    /// The CPU that a second process beside it is pinned to where it is to be another one; `None`
+    /// for the last that may be used.
+    #[serde(default)]
+    pub peer_cpu: Option<u32>,
     /// What it does with its subject.
     pub task: Task,
     /// After so many milliseconds the supervisor ends it and reports `timed-out`.

@@ -9,6 +9,7 @@ pub mod case;
 pub mod cell;
 pub mod channel;
 pub mod clock;
+pub mod curve;
 pub mod definition;
 pub mod facts;
 pub mod file;

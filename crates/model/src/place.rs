@@ -48,6 +48,8 @@ pub enum PlaceError {
     BadName(String),
     /// A reach that wants something behind its colon has nothing.
     NoHost(String),
+    /// What stands behind `ssh:` is no host that may be handed to ssh.
+    BadHost(String),
 }
 
 impl fmt::Display for PlaceError {
@@ -55,6 +57,12 @@ impl fmt::Display for PlaceError {
         match self {
             PlaceError::Empty => out.write_str("a place is empty"),
             PlaceError::BadName(name) => write!(out, "`{name}` is no treatment and no reach"),
+            PlaceError::BadHost(host) => write!(
+                out,
+                "`{}` is no host: `[user@]HOST` of letters, digits and `.-_:%[]+`\n  hint: ports, \
+                 keys and jump hosts are named in ~/.ssh/config",
+                host.escape_debug()
+            ),
             PlaceError::NoHost(reach) => write!(out, "`{reach}` names nothing behind its colon"),
         }
     }
@@ -100,12 +108,26 @@ impl Reach {
         };
         match name {
             "local" if rest.is_empty() && !text.contains(':') => Ok(Some(Reach::Local)),
+            "ssh" if !rest.is_empty() && !is_host(rest) => {
+                Err(PlaceError::BadHost(rest.to_owned()))
+            }
             "ssh" => behind(Reach::Ssh),
             "vm" => behind(Reach::Vm),
             "fake" => behind(Reach::Fake),
             _ => Ok(None),
         }
     }
+}
+
+/// Whether a text is `[user@]HOST` that can mean nothing else to ssh, nor to the commands of its
+/// configuration that it is put into: no option, no space, no word of a shell.
+fn is_host(text: &str) -> bool {
+    const LONGEST: usize = 320;
+    let good = |byte: u8| byte.is_ascii_alphanumeric() || b".-_:%[]+".contains(&byte);
+    let is_name = |name: &str| !name.is_empty() && !name.starts_with('-') && name.bytes().all(good);
+    let (user, host) =
+        text.rsplit_once('@').map_or((None, text), |(user, host)| (Some(user), host));
+    text.len() <= LONGEST && is_name(host) && user.is_none_or(is_name)
 }
 
 impl Treatment {
@@ -189,6 +211,33 @@ mod tests {
     fn a_value_keeps_its_plus_and_at() {
         let place = Place::parse("cmd=a%2Bb%40c").unwrap();
         assert_eq!(place.treatments[0].value.as_deref(), Some("a+b@c"));
+    }
+
+    #[test]
+    fn a_host_is_a_host_and_no_option_and_no_word_of_a_shell() {
+        for good in ["db1", "joe@db1", "10.0.0.2", "fe80::1%eth0", "[::1]", "a-b_c.example.org"] {
+            assert!(Place::parse(&format!("ssh:{good}")).is_ok(), "{good}");
+        }
+        for bad in [
+            "-oProxyCommand=x",
+            "joe@-x",
+            "-x@db1",
+            "a b",
+            "a\tb",
+            "a;b",
+            "$(x)",
+            "`x`",
+            "a/b",
+            "a\nb",
+            "@db1",
+            "joe@",
+            "a@b@c",
+            "\u{e9}",
+            &"x".repeat(400),
+        ] {
+            let told = Place::parse(&format!("ssh:{bad}")).unwrap_err();
+            assert!(matches!(told, PlaceError::BadHost(_)), "{bad}: {told}");
+        }
     }
 
     #[test]

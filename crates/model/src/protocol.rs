@@ -14,6 +14,15 @@ pub const PROTOCOL: u32 = 2;
 /// The longest line either side reads: a cell of 10,000 samples fits eight times.
 pub const MAX_LINE_BYTES: usize = 16 << 20;
 
+/// The name that whoever measures on a machine holds there, in the abstract socket space. It stays
+/// the same in all versions, or two versions would measure at once.
+pub const LOCK_NAME: &str = "oscost.run";
+
+/// What the reason of a cell ends with that could not reach its other end on another machine. The
+/// next cell would not reach it either.
+pub const NO_WAY_THERE: &str =
+    "is a firewall between? The other way may be open: swap --at and --peer";
+
 /// What the tool asks of the supervisor. `id` is the tool's name for the job.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "order", deny_unknown_fields)]
@@ -63,6 +72,15 @@ pub enum Order {
         /// The clock to look at.
         clock: ClockKind,
     },
+    /// Keep other runs off this machine until the session ends or `stop`. It answers `ready` when
+    /// the machine is the session's, and `held` when it is somebody else's: who then wants to wait
+    /// hears `ready` later.
+    Hold {
+        /// The job.
+        id: u64,
+        /// Whether to wait for whoever has it.
+        wait: bool,
+    },
     /// Note who else uses the machine; it answers `ready`, then sleeps until `stop`.
     Watch {
         /// The job.
@@ -91,6 +109,7 @@ impl Order {
             | Order::Count { id, .. }
             | Order::Serve { id, .. }
             | Order::Probe { id, .. }
+            | Order::Hold { id, .. }
             | Order::Watch { id, .. }
             | Order::Calibrate { id, .. } => id,
         }
@@ -141,6 +160,13 @@ pub enum Event {
         id: u64,
         /// Connections that did not show the token, or came from elsewhere: they were closed.
         strangers: u64,
+    },
+    /// Somebody else has the machine.
+    Held {
+        /// The job.
+        id: u64,
+        /// Who, in words.
+        by: String,
     },
     /// What a probe saw.
     Probed {
@@ -202,6 +228,7 @@ impl Event {
             | Event::Sampled { id, .. }
             | Event::Counted { id, .. }
             | Event::Served { id, .. }
+            | Event::Held { id, .. }
             | Event::Probed { id, .. }
             | Event::Watched { id, .. }
             | Event::Calibrated { id, .. }
@@ -257,6 +284,28 @@ pub struct Hello {
     pub facts: Facts,
     /// The private folder that it made for its cells, and removes; `None` where it could not.
     pub scratch: Option<String>,
+    /// Over which addresses its ssh session came; `None` where it came otherwise.
+    #[serde(default)]
+    pub came: Option<Came>,
+}
+
+/// The two ends of the connection that an ssh session came over, as the machine it came to saw
+/// them (`SSH_CONNECTION`).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Came {
+    /// The address that it came from.
+    pub from: String,
+    /// The address that it came to.
+    pub to: String,
+}
+
+impl Came {
+    /// Reads the variable that sshd(8) sets: client address and port, server address and port.
+    pub fn parse(text: &str) -> Option<Came> {
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let [from, _, to, _] = words[..] else { return None };
+        Some(Came { from: from.to_owned(), to: to.to_owned() })
+    }
 }
 
 /// How a cell was built.
@@ -301,5 +350,19 @@ impl CpuProbe {
     /// The share of the spin that was lost in gaps, in per cent.
     pub fn lost_pct(&self) -> f64 {
         100.0 * self.lost_ns as f64 / self.spin_ns.max(1) as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_two_ends_of_an_ssh_connection_are_read_and_nothing_else_is() {
+        let came = Came::parse("10.0.0.1 40000 fe80::1%eth0 22").unwrap();
+        assert_eq!((came.from.as_str(), came.to.as_str()), ("10.0.0.1", "fe80::1%eth0"));
+        for bad in ["", "10.0.0.1", "a b c", "a b c d e"] {
+            assert_eq!(Came::parse(bad), None, "{bad}");
+        }
     }
 }

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::cell::{BatchPlan, Disturbance, Mode, Sample};
 use crate::channel::ChannelSeen;
+use crate::curve::Curve;
 use crate::definition::Timer;
 use crate::facts::{
     Cache, Cpu, Disk, Facts, Limits, Memory, NetworkCard, Os, Scheduling, Security,
@@ -64,6 +65,9 @@ record! {
         /// rows.
         #[serde(default)]
         pub timers: Vec<Timer>,
+        /// Rows that differ in one number alone, and what they say together.
+        #[serde(default)]
+        pub curves: Vec<Curve>,
     }
 
     /// The programs that measured.

@@ -87,6 +87,7 @@ fn spawns(program: &CellProgram) -> (f64, f64) {
             arms: 1,
             workers: 1,
             far: None,
+            peer_cpu: None,
             task: Task::Measure(plan.clone()),
             timeout_ms: 10_000,
         };

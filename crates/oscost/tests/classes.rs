@@ -73,6 +73,7 @@ impl Op {
             times: Times::Exactly(self.entries as u32),
             when: Point::none(),
             by: Maker::Own,
+            parts: None,
         };
         Definition {
             id: id.into(),

@@ -70,6 +70,12 @@ pub trait Run {
     fn brought(&self) -> i64 {
         0
     }
+
+    /// How many of the ops whose cost is quoted the last batch came to, where that hangs on more
+    /// than on how many were tried: of bytes that were sent, those that arrived.
+    fn moved(&self) -> Option<u64> {
+        None
+    }
 }
 
 /// What comes before a batch, untimed; it is told how many ops the batch will have.
@@ -82,6 +88,7 @@ pub struct Work {
     body: Box<dyn Run>,
     prepare: Option<Prepare>,
     most_ops: u64,
+    least_ops: u64,
     lacks: Option<String>,
     staged: bool,
     worth: u64,
@@ -173,6 +180,7 @@ impl Work {
             body,
             prepare: None,
             most_ops: u64::MAX,
+            least_ops: 1,
             lacks: None,
             staged: false,
             worth: 1,
@@ -191,6 +199,13 @@ impl Work {
         Self { most_ops: ops.max(1), ..self }
     }
 
+    /// This work in batches of at least so many ops of its body, where those do not take too long:
+    /// with fewer it is the filling of what lies between two ends that is timed.
+    #[must_use]
+    pub fn at_least(self, ops: u64) -> Self {
+        Self { least_ops: ops.max(1), ..self }
+    }
+
     /// This work, each op of whose body is worth so many of the ops whose cost is quoted: a region
     /// that is mapped as a whole, say, and whose cost is quoted by the page.
     #[must_use]
@@ -201,6 +216,11 @@ impl Work {
     /// How many ops of the body a batch may have.
     pub fn most_ops(&self) -> u64 {
         self.most_ops
+    }
+
+    /// How many ops of the body a batch should have.
+    pub fn least_ops(&self) -> u64 {
+        self.least_ops
     }
 
     /// How many of the ops whose cost is quoted an op of the body is worth.
@@ -249,6 +269,12 @@ impl Work {
     /// Whether the last batch is no sample.
     pub fn is_lost(&self) -> bool {
         self.body.is_lost()
+    }
+
+    /// How many of the ops whose cost is quoted the last batch came to, where it knows better than
+    /// who has run it.
+    pub fn moved(&self) -> Option<u64> {
+        self.body.moved()
     }
 
     /// Runs a batch: one indirect call, none for each op.

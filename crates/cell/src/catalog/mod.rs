@@ -8,11 +8,14 @@ use oscost_model::definition::Catalog;
 
 use crate::bench::{Bench, Family, Timer, Work};
 
+mod exchange;
 mod fault;
 mod file;
 mod memory;
+mod pipe;
 mod procedure;
 mod process;
+mod socket;
 mod switch;
 mod syscall;
 mod thread;
@@ -64,6 +67,8 @@ pub const FAMILIES: &[Family] = &[
     process::FAMILY,
     thread::FAMILY,
     switch::FAMILY,
+    pipe::FAMILY,
+    socket::FAMILY,
     fault::FAMILY,
     memory::FAMILY,
     file::FAMILY,

@@ -163,6 +163,7 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
             // A move to another CPU is a switch too; the first batch tells where the cell stands.
             let home = *self.home.get_or_insert(cpu);
             return Ok(Sample {
+                n: work.moved().unwrap_or(sample.n),
                 involuntary_switches: u32::from(switched),
                 migrated: cpu != home,
                 ..sample
@@ -176,6 +177,7 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
         let switches = grown(after.involuntary_switches, before.involuntary_switches);
         self.blind |= switches.is_none();
         Ok(Sample {
+            n: work.moved().unwrap_or(sample.n),
             cpu_ns: grown(after.cpu_ns, before.cpu_ns),
             involuntary_switches: switches.unwrap_or(0) as u32,
             major_faults: grown(after.major_faults, before.major_faults).unwrap_or(0) as u32,

@@ -35,6 +35,18 @@ const FOUND_NS: f64 = 5_000_000.0;
 /// A reading this long is good enough for a plan: three of them twice would only take time.
 const LONG_ENOUGH_NS: f64 = 50_000_000.0;
 
+/// What is moved between two ends is moved in batches of several fills of what lies between them,
+/// or of this length if that is shorter: a switch and a wake-up for each fill, some 5 us, are then
+/// a part in a hundred of the shorter batch, and the slope holds what does not lie beyond it.
+const FILLING_NS: f64 = 500_000.0;
+/// Where no slope takes out how such a batch ends it is longer: its end is some 20 us, or 100 us
+/// where that was lost.
+const ENDING_NS: f64 = 3_000_000.0;
+/// Groups that are longer than this are fewer ...
+const LONG_GROUP_NS: f64 = 1_000_000.0;
+/// ... odd as the others, and more than a cell needs for a value.
+const FEWER_GROUPS: u32 = 11;
+
 /// No batch has more turns, whatever the op seems to cost: 2^32 turns take a second.
 const MOST_TURNS: u64 = 1 << 32;
 
@@ -78,10 +90,26 @@ pub fn pilot<C: Clock, V: Covariates>(
         }
         Shape::Transfer => {
             let half = length(DOUBLED) / 2.0;
-            let byte_ns = turn_ns(collector, work, clock, half)?;
-            Ok(repeated(Mode::T, turns(half, byte_ns), DOUBLED))
+            let least = work.least_ops();
+            // What a few messages take is mostly the start: the first one waits for the other end.
+            let (enough_ns, most) = if least > 1 { (FILLING_NS, least) } else { (half, u64::MAX) };
+            let turn_ns = turn_ns_within(collector, work, clock, (enough_ns, most))?;
+            let turns = turns(half, turn_ns).max(least.min(turns(FILLING_NS, turn_ns)));
+            let plan = repeated(Mode::T, turns, DOUBLED);
+            let batch_ns = plan.batch_ns.max(2.0 * turns as f64 * turn_ns);
+            let group_ns = 1.5 * batch_ns;
+            let groups = if group_ns > LONG_GROUP_NS { FEWER_GROUPS } else { GROUPS };
+            Ok(BatchPlan { groups, batch_ns, ..plan })
         }
         Shape::Looped => {
+            if work.least_ops() > 1 {
+                // So long that its end is a small part of what an op seems to cost.
+                let op_ns = turn_ns(collector, work, clock, ENDING_NS / 3.0)?;
+                let enough = work.least_ops().min(turns(ENDING_NS, op_ns));
+                let plan = repeated(Mode::B, enough.max(turns(length(&[1]), op_ns)), &[1]);
+                let batch_ns = plan.turns as f64 * op_ns;
+                return Ok(BatchPlan { groups: FEWER_GROUPS, batch_ns, ..plan });
+            }
             let op_ns = turn_ns(collector, work, clock, length(&[1]) / 2.0)?;
             let plan = repeated(Mode::B, turns(length(&[1]), op_ns), &[1]);
             // One op alone may be longer than what is aimed at, and more time is allowed for it.
@@ -111,7 +139,17 @@ fn turn_ns<C: Clock, V: Covariates>(
     clock: &Calibration,
     enough_ns: f64,
 ) -> Result<f64, AtOp> {
-    let most = work.most_ops().min(MOST_TURNS);
+    turn_ns_within(collector, work, clock, (enough_ns, MOST_TURNS))
+}
+
+/// The same with at most so many turns.
+fn turn_ns_within<C: Clock, V: Covariates>(
+    collector: &mut Collector<C, V>,
+    work: &mut Work,
+    clock: &Calibration,
+    (enough_ns, most): (f64, u64),
+) -> Result<f64, AtOp> {
+    let most = work.most_ops().min(MOST_TURNS).min(most);
     let mut turns = 1u64;
     let mut confirmed = false;
     loop {

@@ -33,6 +33,8 @@ pub(super) enum Step {
 /// A running job.
 pub(super) struct Child {
     pub(super) id: u64,
+    /// It is the other end of a cell on another machine.
+    pub(super) serves: bool,
     pid: u32,
     deadline: Instant,
     limit: Duration,
@@ -81,6 +83,7 @@ impl Child {
         };
         let mut started = Child {
             id: order.id(),
+            serves: matches!(order, Order::Serve { .. }),
             pid: child.id(),
             deadline: Instant::now() + limit,
             limit,

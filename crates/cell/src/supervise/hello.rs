@@ -5,7 +5,7 @@ use std::path::Path;
 use oscost_model::clock::{ClockKind, ClockVerdict};
 use oscost_model::facts::Facts;
 use oscost_model::hash;
-use oscost_model::protocol::{CellBuild, Hello, PROTOCOL};
+use oscost_model::protocol::{Came, CellBuild, Hello, PROTOCOL};
 
 use crate::catalog;
 use crate::engine::clock::{Tsc, Vdso};
@@ -26,12 +26,18 @@ pub(super) fn hello(scratch: Option<&Path>) -> Hello {
     Hello {
         protocol: PROTOCOL,
         catalog_hash: hash::content(&catalog_json()),
-        cell_hash: hash::content(&std::fs::read(process::own_program()).unwrap_or_default()),
+        cell_hash: own_hash(),
         build: build(),
         clocks: clocks(&facts),
         facts,
         scratch: scratch.map(|folder| folder.to_string_lossy().into_owned()),
+        came: std::env::var("SSH_CONNECTION").ok().and_then(|text| Came::parse(&text)),
     }
+}
+
+/// The content hash of this program's own file.
+pub fn own_hash() -> String {
+    hash::content(&std::fs::read(process::own_program()).unwrap_or_default())
 }
 
 /// A security module by its number (`LSM_ID_*` of linux/lsm.h), as the kernel's list spells it.

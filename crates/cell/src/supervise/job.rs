@@ -4,10 +4,10 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
 use std::os::fd::AsFd;
 
-use oscost_model::cell::{BatchPlan, CellSpec, Disturbance, Sample, Subject, Task};
+use oscost_model::cell::{BatchPlan, CellSpec, Disturbance, FarEnd, Sample, Subject, Task};
 use oscost_model::clock::ClockKind;
 use oscost_model::facts::Snapshot;
-use oscost_model::protocol::{CpuProbe, Event, Order};
+use oscost_model::protocol::{CpuProbe, Event, NO_WAY_THERE, Order};
 use oscost_model::seed::Seed;
 
 use super::{needs, tracer, watch};
@@ -47,6 +47,7 @@ pub fn run() -> Result<(), Errno> {
         Order::Watch { except, .. } => watch::watch(id, &except, &mut wire),
         Order::Calibrate { cpu, clock, .. } => calibrated(id, cpu, clock),
         Order::Go { .. } | Order::Stop { .. } => failed(id, "an order came before its job"),
+        Order::Hold { .. } => failed(id, "keeping the machine is the supervisor's"),
     };
     wire.say(&answer)
 }
@@ -112,7 +113,8 @@ pub(super) fn build(id: u64, spec: &CellSpec) -> Result<Work, Event> {
     let bench = catalog::find(&case.benchmark)
         .filter(|bench| catalog::is_complete(bench, case))
         .ok_or_else(|| failed(id, format!("`{case}` is no case of this cell's catalog")))?;
-    if let Some(missing) = needs::missing(&bench.definition(), &case.point) {
+    let far = spec.far.as_ref();
+    if let Some(missing) = needs::missing(&bench.definition(), &case.point, far.is_some()) {
         return Err(Event::Skipped { id, missing });
     }
     // Pinned, the process sees its one CPU only, and so does whoever asks its tracer.
@@ -121,7 +123,10 @@ pub(super) fn build(id: u64, spec: &CellSpec) -> Result<Work, Event> {
         affinity::pin(cpu).map_err(|error| failed(id, format!("pin to CPU {cpu}: {error}")))?;
     }
     let mut work = bench.work(&case.point, site).map_err(|error| {
-        let why = format!("set up `{case}`: {error}");
+        let why = format!("set up `{case}`: {error}{}", way_there(far, error));
+        if error == Errno::SILENT {
+            return Event::TimedOut { id, after_ms: SILENCE.as_millis() as u64, why: Some(why) };
+        }
         match needs::is_lacking(error) {
             true => Event::Skipped { id, missing: why + needs::filtered() },
             false => failed(id, why),
@@ -141,12 +146,24 @@ pub(super) fn build(id: u64, spec: &CellSpec) -> Result<Work, Event> {
     }
 }
 
+/// What to do about another machine that cannot be reached; nothing of other errors.
+fn way_there(far: Option<&FarEnd>, error: Errno) -> String {
+    let unreachable =
+        [libc::ETIMEDOUT, libc::ECONNREFUSED, libc::EHOSTUNREACH, libc::ENETUNREACH, libc::EACCES];
+    match far {
+        Some(FarEnd { addr, .. }) if unreachable.contains(&error.0) => {
+            format!("; the peer listens at {addr}: {NO_WAY_THERE}")
+        }
+        _ => String::new(),
+    }
+}
+
 /// Where the cell of this spec stands, which may run on these CPUs.
 fn site(spec: &CellSpec, allowed: Vec<u32>) -> Site {
     let mine = |cpu: &u32| Some(*cpu) == spec.cpu;
     Site {
         cpu: spec.cpu,
-        other_cpu: allowed.into_iter().rev().find(|cpu| !mine(cpu)),
+        other_cpu: spec.peer_cpu.or_else(|| allowed.into_iter().rev().find(|cpu| !mine(cpu))),
         far: spec.far.as_ref().and_then(|far| Far::parse(&far.addr, &far.token)),
         watch: match spec.clock.kind {
             ClockKind::Tsc => Stopwatch::Tsc,
@@ -373,7 +390,7 @@ fn served(id: u64, spec: &CellSpec, wire: &mut Wire) -> Result<Event, Event> {
     let point = bench.definition().whole(&case.point);
     serve(At::new(&point, site), &mut door)
         .map_err(|error| failed(id, format!("serve `{case}`: {error}")))?;
-    Ok(Event::Served { id, strangers: door.strangers() })
+    Ok(Event::Served { id, strangers: door.close() })
 }
 
 /// Runs the counted copy of a case, under a tracer.

@@ -19,6 +19,7 @@ use crate::sys::signal::{Arrived, SignalFd};
 
 mod child;
 mod hello;
+mod hold;
 mod job;
 mod lines;
 mod needs;
@@ -27,11 +28,12 @@ mod tracer;
 mod undo;
 mod watch;
 
-pub use hello::catalog_json;
+pub use hello::{catalog_json, own_hash};
 pub use job::run as run_job;
 pub use tracer::run_traced;
 
 use child::{Child, Step};
+use hold::Hold;
 use lines::Lines;
 use undo::Undo;
 
@@ -49,6 +51,7 @@ pub fn supervise() -> Result<(), Errno> {
 
     let mut orders = Lines::default();
     let mut children: Vec<Child> = Vec::new();
+    let mut hold = Hold::default();
     loop {
         let timeout = children.iter().map(Child::time_left).min();
         let ready = {
@@ -56,10 +59,14 @@ pub fn supervise() -> Result<(), Errno> {
             for child in &children {
                 fds.extend(child.fds());
             }
+            fds.extend(hold.waits_for());
             poll::readable(&fds, timeout)?
         };
         if ready[1] && end_requested(&signals) {
             return Ok(());
+        }
+        if hold.waits_for().is_some() && ready.last() == Some(&true) {
+            say(&mut output, &hold.again())?;
         }
         let mut flags = ready[2..].chunks(2);
         let mut done = Vec::new();
@@ -84,7 +91,7 @@ pub fn supervise() -> Result<(), Errno> {
             return Ok(()); // The tool is gone: `undo` ends every group and removes every file.
         }
         while let Some(line) = orders.next() {
-            obey(&line, &mut children, &mut undo, &mut output)?;
+            obey(&line, (&mut children, &mut hold), &mut undo, &mut output)?;
         }
     }
 }
@@ -92,7 +99,7 @@ pub fn supervise() -> Result<(), Errno> {
 /// Carries out one order, or says why it cannot.
 fn obey(
     line: &[u8],
-    children: &mut Vec<Child>,
+    (children, hold): (&mut Vec<Child>, &mut Hold),
     undo: &mut Undo,
     output: &mut File,
 ) -> Result<(), Errno> {
@@ -106,6 +113,16 @@ fn obey(
     let id = order.id();
     let at = children.iter().position(|child| child.id == id);
     let refused = match (&order, at) {
+        (Order::Hold { wait, .. }, _) => return say(output, &hold.take(id, *wait)),
+        (Order::Stop { .. }, None) if hold.is(id) => {
+            *hold = Hold::Nothing;
+            None
+        }
+        // Whoever serves listens to its peer alone, and for that one nobody waits any more.
+        (Order::Stop { .. }, Some(at)) if children[at].serves => {
+            children.remove(at).end(undo);
+            None
+        }
         (Order::Go { .. } | Order::Stop { .. }, Some(at)) => {
             // A job that has ended meanwhile says so itself.
             children[at].tell(&order);

@@ -3,16 +3,18 @@
 use std::fs::File;
 
 use oscost_model::definition::{Definition, Requirement};
+use oscost_model::offer::Offer;
 use oscost_model::point::Point;
 
 use crate::sys::{Errno, counter, io_uring, offers, vdso};
 
-/// The first need that is not met at `point`, in words.
-pub(super) fn missing(definition: &Definition, point: &Point) -> Option<String> {
+/// The first need that is not met at `point`, in words. A peer on another machine has its own CPU.
+pub(super) fn missing(definition: &Definition, point: &Point, is_far: bool) -> Option<String> {
     definition
         .needs
         .iter()
         .filter(|need| point.includes(&need.when))
+        .filter(|need| !is_far || need.what != Requirement::Offer(Offer::SecondCpu))
         .find_map(|need| unmet(&need.what))
 }
 

@@ -70,16 +70,25 @@ impl Far {
 
     /// Connects, shows the token, and waits until the door has opened.
     pub fn connect(&self) -> Result<TcpStream, Errno> {
-        let mut stream = TcpStream::connect_timeout(&self.addr, PATIENCE)?;
+        let mut stream = TcpStream::connect_timeout(&self.addr, PATIENCE).map_err(timed)?;
         stream.set_read_timeout(Some(PATIENCE))?;
         stream.write_all(&self.token.0)?;
         let mut answer = [0];
-        match stream.read(&mut answer)? {
-            1 if answer[0] == WELCOME => {}
+        match stream.read_exact(&mut answer) {
+            Ok(()) if answer[0] == WELCOME => {}
+            Err(error) if error.kind() != ErrorKind::UnexpectedEof => return Err(timed(error)),
             _ => return Err(Errno(libc::ECONNREFUSED)),
         }
         stream.set_read_timeout(None)?;
         Ok(stream)
+    }
+}
+
+/// The library's own timeouts bear no number of the kernel's, or another one.
+fn timed(error: std::io::Error) -> Errno {
+    match error.kind() {
+        ErrorKind::TimedOut | ErrorKind::WouldBlock => Errno(libc::ETIMEDOUT),
+        _ => error.into(),
     }
 }
 
@@ -139,6 +148,15 @@ impl Door {
         let known = self.friend.is_none_or(|friend| friend == from);
         self.strangers += u64::from(!known);
         known
+    }
+
+    /// Who has knocked since the peer came in, and was not looked at: strangers, unless they come from
+    /// where it does.
+    pub fn close(mut self) -> u64 {
+        while let Ok((_, from)) = self.listener.accept() {
+            self.is_friend(from.ip());
+        }
+        self.strangers
     }
 
     /// The next connection that shows the token. Those that are still silent then are strangers.
@@ -266,6 +284,10 @@ mod tests {
         assert_eq!(&hello, b"hello");
         peer.join().unwrap();
         assert_eq!((door.strangers(), door.friend()), (2, Some(IpAddr::V4(Ipv4Addr::LOCALHOST))));
+        // Who knocks later is one as well, but for the peer.
+        let _late = TcpStream::connect(far.addr).unwrap();
+        door.friend = Some(IpAddr::V4(Ipv4Addr::new(127, 0, 0, 2)));
+        assert_eq!(door.close(), 3);
     }
 
     #[test]

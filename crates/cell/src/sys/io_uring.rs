@@ -1,10 +1,12 @@
 //! io_uring(7): two rings of memory that are shared with the kernel, and one call that has it look.
 
+use std::fs::File;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::Errno;
+use super::control::Gone;
 
 /// Where the rings are mapped from (io_uring.h).
 const OFFSET_SUBMISSIONS: i64 = 0;
@@ -16,6 +18,9 @@ const GET_EVENTS: u64 = 1;
 const NO_OP: u8 = 0;
 /// The operation that reads like pread(2) (Linux 5.6).
 const READ: u8 = 22;
+/// The operations that are send(2) and recv(2) (Linux 5.6).
+const SEND: u8 = 26;
+const RECEIVE: u8 = 27;
 
 /// Where the words of the submission ring are (`struct io_sqring_offsets`).
 #[repr(C)]
@@ -215,7 +220,106 @@ impl Ring {
         self.submit_giving(bytes as i32)
     }
 
-    /// The same, where each must have given that.
+    /// Sends all of a message through a connected socket, by one submission that is waited for; the
+    /// number of bytes taken.
+    #[inline(always)]
+    pub fn send(&mut self, to: &File, message: &[u8], gone: Gone<'_>) -> Result<usize, Errno> {
+        let place = (message.as_ptr() as u64, message.len());
+        // SAFETY: the kernel reads as many bytes as the slice has, and is done when this returns.
+        unsafe { self.message(SEND, to, place, gone) }
+    }
+
+    /// Receives until `into` is full or the stream ends, by one submission that is waited for; the
+    /// number of bytes given.
+    #[inline(always)]
+    pub fn receive(
+        &mut self,
+        from: &File,
+        into: &mut [u8],
+        gone: Gone<'_>,
+    ) -> Result<usize, Errno> {
+        let place = (into.as_mut_ptr() as u64, into.len());
+        // SAFETY: the kernel writes at most as many bytes as the slice has, and is done when this
+        // returns.
+        unsafe { self.message(RECEIVE, from, place, gone) }
+    }
+
+    /// Sends or receives, and comes back when the kernel is done with the bytes, whatever happens.
+    ///
+    /// # Safety
+    /// The bytes are there, and for a receipt nobody borrows from them.
+    #[inline(always)]
+    unsafe fn message(
+        &mut self,
+        operation: u8,
+        socket: &File,
+        (bytes, length): (u64, usize),
+        gone: Gone<'_>,
+    ) -> Result<usize, Errno> {
+        let flags = (libc::MSG_WAITALL | libc::MSG_NOSIGNAL) as u64;
+        let what = [0, bytes, length as u64 | flags << 32];
+        self.queue(Entry { operation, fd: socket.as_raw_fd(), what, ..Entry::default() })?;
+        // SAFETY: the tail is a word of the mapping that only we write.
+        unsafe { self.submission_tail.as_ref() }
+            .store(self.submitted.wrapping_add(1) as u32, Ordering::Release);
+        self.queued = 0;
+        self.enter(1).and_then(|taken| if taken == 1 { Ok(()) } else { Err(Errno::EAGAIN) })?;
+        self.submitted += 1;
+        match self.taken_out() {
+            Some(done) => done,
+            None => self.message_late(socket, gone),
+        }
+    }
+
+    /// Waits on for what an interruption has left undone.
+    #[cold]
+    fn message_late(&mut self, socket: &File, gone: Gone<'_>) -> Result<usize, Errno> {
+        let mut times = 0;
+        loop {
+            times += 1;
+            let ended = gone(times);
+            if ended.is_err() {
+                // The kernel holds the bytes until the op is done: it is now.
+                // SAFETY: plain numbers.
+                unsafe { libc::shutdown(socket.as_raw_fd(), libc::SHUT_RDWR) };
+            }
+            match self.enter(0) {
+                Ok(_) | Err(Errno::EINTR) => {}
+                Err(error) => return Err(error),
+            }
+            if let Some(done) = self.taken_out() {
+                return ended.and(done);
+            }
+        }
+    }
+
+    /// Hands over so many entries, and waits until one is done.
+    #[inline(always)]
+    fn enter(&self, entries: u64) -> Result<i64, Errno> {
+        let args = [self.fd.as_raw_fd() as u64, entries, 1, GET_EVENTS, 0, 0];
+        // SAFETY: plain numbers, and the ring is mapped; no mask is handed over.
+        let taken = unsafe { super::arch::syscall(libc::SYS_io_uring_enter, args) };
+        if taken < 0 { Err(Errno(-taken as i32)) } else { Ok(taken) }
+    }
+
+    /// The result of the next completion, where there is one.
+    #[inline(always)]
+    fn taken_out(&self) -> Option<Result<usize, Errno>> {
+        // SAFETY: both are words of the mapping; the kernel moves the tail, we the head.
+        let (head, tail) =
+            unsafe { (self.completion_head.as_ref(), self.completion_tail.as_ref()) };
+        let at = head.load(Ordering::Relaxed);
+        if tail.load(Ordering::Acquire) == at {
+            return None;
+        }
+        let place = (u64::from(at) & self.completion_mask) as usize;
+        // SAFETY: inside the mapping; the kernel has written it before it moved the tail.
+        let done = unsafe { self.completions.add(place).read() };
+        head.store(at.wrapping_add(1), Ordering::Release);
+        Some(if done.result < 0 { Err(Errno(-done.result)) } else { Ok(done.result as usize) })
+    }
+
+    /// Submits and waits as [`Self::submit`], where each entry must have given that.
     #[inline(always)]
     fn submit_giving(&mut self, good: i32) -> Result<(), Errno> {
         let count = u64::from(self.queued);

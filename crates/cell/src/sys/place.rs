@@ -98,6 +98,42 @@ fn own_name() -> String {
     }
 }
 
+/// How many System V queues a process has at most: one each way.
+pub const QUEUES: u32 = 2;
+
+/// What a queue of this process is called.
+pub fn queue_name() -> String {
+    own_name()
+}
+
+/// The key of a System V queue of that name: queues have no names, and numbers that anybody may
+/// have are no use to whoever comes after a killed process.
+pub fn queue_key(name: &str, which: u32) -> i32 {
+    let mixed = name
+        .bytes()
+        .fold(0x811C_9DC5u32, |mixed, byte| (mixed ^ u32::from(byte)).wrapping_mul(0x0100_0193));
+    // No key is 0, which means none.
+    (mixed << 2 | which << 1 | 1) as i32
+}
+
+/// Removes the queues of that name, of either kind.
+fn remove_queues(name: &str) {
+    if let Ok(name) = std::ffi::CString::new(name) {
+        // SAFETY: the name ends in a nought. Mostly there is none.
+        unsafe { libc::syscall(libc::SYS_mq_unlink, name.as_ptr()) };
+    }
+    for which in 0..QUEUES {
+        // SAFETY: plain numbers; nothing is read or written. Somebody else's of the same key cannot
+        // be removed by an ordinary user, and is not opened here without leave to write.
+        unsafe {
+            let found = libc::msgget(queue_key(name, which), 0o600);
+            if found >= 0 {
+                libc::msgctl(found, libc::IPC_RMID, std::ptr::null_mut());
+            }
+        }
+    }
+}
+
 /// Removes what the processes of a group that has ended have left under names of their own, below
 /// `here` and in memory.
 pub fn remove_leavings(mark: &str, group: u32, here: &Path) {
@@ -111,6 +147,7 @@ pub fn remove_leavings(mark: &str, group: u32, here: &Path) {
     for groups in MEMORY_GROUPS {
         let _ = fs::remove_dir(Path::new(groups).join(&name));
     }
+    remove_queues(&name);
 }
 
 /// Removes what all the jobs of a session have left that is no longer there to do so.

@@ -290,6 +290,7 @@ pub(crate) fn spec(case: &str, task: Task) -> CellSpec {
         arms: 1,
         workers: 1,
         far: None,
+        peer_cpu: None,
         task,
         timeout_ms: 30_000,
     }

@@ -184,7 +184,7 @@ fn what_cannot_be_measured_is_refused_in_clear_words() {
         ("instructions are counted by an emulator only", |cell| {
             cell.clock.kind = ClockKind::Instructions;
         }),
-        ("counting is not measuring", |cell| {
+        ("neither counting nor serving is measuring", |cell| {
             cell.task = Task::Count { warm_ops: 3, ops: 23 };
         }),
         ("map the sample buffer: ", |cell| {

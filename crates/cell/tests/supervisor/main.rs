@@ -11,10 +11,12 @@ mod common;
 #[path = "../common/work.rs"]
 mod work;
 
+mod channels;
 mod code;
 mod conversation;
 mod counts;
 mod ends;
+mod far;
 mod files;
 mod makers;
 mod pages;

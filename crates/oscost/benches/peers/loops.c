@@ -10,13 +10,18 @@
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -199,6 +204,180 @@ static int pipe_loop(unsigned long turns)
     return wrong;
 }
 
+static size_t message_bytes;
+static char *message;
+static int counts[2];
+
+/* What messages go through. */
+enum means { PIPES, TCP, UNIX, UDP } means;
+
+/* All of a message, however many calls that takes. */
+static int has_all(int fd, char *into, size_t bytes)
+{
+    for (size_t done = 0; done < bytes;) {
+        ssize_t given = means == PIPES ? read(fd, into + done, bytes - done)
+                                       : recv(fd, into + done, bytes - done, MSG_WAITALL);
+        if (given <= 0)
+            return 0;
+        done += given;
+    }
+    return 1;
+}
+
+/* Whether all of a message went. */
+static int puts_all(int fd, const char *from, size_t bytes)
+{
+    return (means == PIPES ? write(fd, from, bytes) : send(fd, from, bytes, MSG_NOSIGNAL)) ==
+           (ssize_t)bytes;
+}
+
+/* Two sockets of UDP on loopback, each of which knows the other. */
+static int udp_pair(int ends[2])
+{
+    struct sockaddr_in at[2];
+    socklen_t length = sizeof at[0];
+    for (int end = 0; end < 2; end++) {
+        at[end] = (struct sockaddr_in) { .sin_family = AF_INET };
+        at[end].sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        ends[end] = socket(AF_INET, SOCK_DGRAM, 0);
+        if (bind(ends[end], (void *)&at[end], length) != 0 ||
+            getsockname(ends[end], (void *)&at[end], &length) != 0)
+            return 1;
+    }
+    return connect(ends[0], (void *)&at[1], length) != 0 ||
+           connect(ends[1], (void *)&at[0], length) != 0;
+}
+
+/* Both ends of a connection over loopback, which sends what is small at once. */
+static int tcp_pair(int ends[2])
+{
+    struct sockaddr_in at = { .sin_family = AF_INET };
+    socklen_t length = sizeof at;
+    int one = 1, door = socket(AF_INET, SOCK_STREAM, 0);
+    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    if (bind(door, (void *)&at, length) != 0 || listen(door, 1) != 0 ||
+        getsockname(door, (void *)&at, &length) != 0)
+        return 1;
+    ends[0] = socket(AF_INET, SOCK_STREAM, 0);
+    if (connect(ends[0], (void *)&at, length) != 0)
+        return 1;
+    ends[1] = accept(door, NULL, NULL);
+    close(door);
+    for (int end = 0; end < 2; end++)
+        if (setsockopt(ends[end], IPPROTO_TCP, TCP_NODELAY, &one, sizeof one) != 0)
+            return 1;
+    return 0;
+}
+
+/* The four ends that messages go through. */
+static int ends_ready(void)
+{
+    int ends[2];
+    if (means == PIPES)
+        return pipe(there) != 0 || pipe(back) != 0;
+    if (means == TCP ? tcp_pair(ends) : means == UDP ? udp_pair(ends)
+                     : socketpair(AF_UNIX, SOCK_STREAM, 0, ends))
+        return 1;
+    there[1] = ends[0];
+    back[0] = dup(ends[0]);
+    there[0] = ends[1];
+    back[1] = dup(ends[1]);
+    return back[0] < 0 || back[1] < 0;
+}
+
+/* Their ends and a child, for messages: "BYTES,CPU", or "BYTES,CPU,CAPACITY" of pipes. */
+static int messages_ready(const char *with, int streams)
+{
+    char cpu[16];
+    int capacity = 0;
+    enum { PAGE = 4096, ACK = 4 };
+    if (sscanf(with, "%zu,%15[0-9],%d", &message_bytes, cpu, &capacity) < 2)
+        return 1;
+    size_t room = (message_bytes + PAGE - 1) / PAGE * PAGE;
+    message = aligned_alloc(PAGE, room);
+    if (message == NULL || ends_ready() || pipe(counts) != 0)
+        return 1;
+    if (capacity != 0 && (fcntl(there[1], F_SETPIPE_SZ, capacity) != capacity ||
+                          fcntl(back[1], F_SETPIPE_SZ, capacity) != capacity))
+        return 1;
+    memset(message, 1, room);
+    pid_t child = fork();
+    if (child != 0)
+        return child < 0 || close(there[0]) != 0 || close(back[1]) != 0 || close(counts[0]) != 0;
+    /* Datagrams never end: it dies with its parent. */
+    if (!pinned(cpu) || close(there[1]) != 0 || close(back[0]) != 0 || close(counts[1]) != 0 ||
+        prctl(PR_SET_PDEATHSIG, SIGKILL) != 0)
+        _exit(1);
+    unsigned long count;
+    while (streams && read(counts[0], &count, sizeof count) == sizeof count) {
+        for (; count != 0; count--)
+            if (!has_all(there[0], message, message_bytes))
+                _exit(1);
+        if (!puts_all(back[1], message, ACK))
+            _exit(1);
+    }
+    while (!streams && has_all(there[0], message, message_bytes))
+        if (!puts_all(back[1], message, message_bytes))
+            _exit(1);
+    _exit(0);
+}
+
+static int trip_ready(const char *with)
+{
+    return messages_ready(with, 0);
+}
+
+static int stream_ready(const char *with)
+{
+    return messages_ready(with, 1);
+}
+
+#define THROUGH(name, its) \
+    static int name##_trip_ready(const char *with) \
+    { \
+        means = its; \
+        return messages_ready(with, 0); \
+    } \
+    static int name##_stream_ready(const char *with) \
+    { \
+        means = its; \
+        return messages_ready(with, 1); \
+    }
+THROUGH(tcp, TCP)
+THROUGH(unix_socket, UNIX)
+
+static int udp_trip_ready(const char *with)
+{
+    means = UDP;
+    return messages_ready(with, 0);
+}
+
+static int trip_loop(unsigned long turns)
+{
+    int wrong = 0;
+    for (; turns != 0 && !wrong; turns--)
+        wrong = !puts_all(there[1], message, message_bytes) ||
+                !has_all(back[0], message, message_bytes);
+    return wrong;
+}
+
+/* So many messages, and one answer when they are all there. */
+static int stream(unsigned long messages)
+{
+    char answer[4];
+    int wrong = write(counts[1], &messages, sizeof messages) != sizeof messages;
+    for (; messages != 0 && !wrong; messages--)
+        wrong = !puts_all(there[1], message, message_bytes);
+    return wrong || !has_all(back[0], answer, sizeof answer);
+}
+
+#define STREAM(copies) \
+    static int stream_loop_##copies(unsigned long turns) { return stream(turns * copies); }
+STREAM(1)
+STREAM(2)
+STREAM(4)
+STREAM(8)
+
 enum { REGION_BYTES = 8 << 20, PAGE_BYTES = 4096 };
 static char *region;
 static size_t touched = REGION_BYTES;
@@ -299,6 +478,13 @@ static const struct act {
     { "fork-exec", fork_exec_loop, NULL, NULL, NULL, program_ready, NULL },
     { "create-join", create_join_loop, NULL, NULL, NULL, NULL, NULL },
     { "pipe", pipe_loop, NULL, NULL, NULL, pipe_ready, NULL },
+    { "trip", trip_loop, NULL, NULL, NULL, trip_ready, NULL },
+    ACT("stream", stream_loop, stream_ready, NULL),
+    { "tcp-trip", trip_loop, NULL, NULL, NULL, tcp_trip_ready, NULL },
+    { "unix-trip", trip_loop, NULL, NULL, NULL, unix_socket_trip_ready, NULL },
+    { "udp-trip", trip_loop, NULL, NULL, NULL, udp_trip_ready, NULL },
+    ACT("tcp-stream", stream_loop, tcp_stream_ready, NULL),
+    ACT("unix-stream", stream_loop, unix_socket_stream_ready, NULL),
     { "zero-fill", zero_fill_loop, NULL, NULL, NULL, NULL, region_before },
     { "read", read_loop, NULL, NULL, NULL, file_ready, file_before },
 };

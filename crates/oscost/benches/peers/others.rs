@@ -2,11 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::Duration;
 
 use anyhow::{Context, ensure};
-use oscost_model::cell::{BatchPlan, Sample};
+use oscost_model::cell::{BatchPlan, Mode, Sample};
 use oscost_model::clock::{Calibration, ClockKind};
 use tempfile::TempDir;
 
@@ -20,6 +23,9 @@ pub(super) enum With {
     Nothing,
     /// A size in bytes.
     Bytes(u64),
+    /// Messages of so many bytes, to a process on the CPU that it runs on or on another one,
+    /// through pipes of this capacity if one is said.
+    Messages(u64, Peer, Option<u64>),
     /// The CPU that it runs on.
     SameCpu,
     /// Another one.
@@ -32,6 +38,15 @@ pub(super) enum With {
     Folder,
 }
 
+/// Where the other end stands.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Peer {
+    /// On the same CPU.
+    Same,
+    /// On another one.
+    Other,
+}
+
 /// An act of somebody else's program.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Tool {
@@ -41,8 +56,19 @@ pub(super) enum Tool {
     PerfPipe,
     /// `perf bench mem memcpy`, of blocks of this size.
     PerfMemcpy(&'static str),
+    /// `stress-ng --pipe`: messages of so many bytes to another process on the same CPU, without an
+    /// answer, through a pipe of this capacity if one is said.
+    StressPipe(u64, Option<&'static str>),
     /// A stressor of stress-ng, which says how many bogus ops it does in a second.
     StressNg(&'static str),
+    /// sockperf's ping-pong over loopback, with these words: the median of its round trips.
+    Sockperf(&'static [&'static str]),
+    /// A latency of qperf's over loopback, which is half of its round trip.
+    QperfTrip(&'static str),
+    /// qperf's bandwidth of TCP.
+    QperfStream(Peer),
+    /// iperf3 over loopback, with these words.
+    Iperf3(Peer, &'static [&'static str]),
     /// `sysbench memory`: blocks of 64 KiB read.
     Sysbench,
     /// fio: read(2) of 64 KiB of a file of 8 MiB in the page cache.
@@ -56,6 +82,13 @@ impl Tool {
             Tool::PerfPipe => "perf bench sched pipe",
             Tool::PerfMemcpy(_) => "perf bench mem",
             Tool::StressNg(_) => "stress-ng",
+            Tool::StressPipe(_, None) => "stress-ng --pipe",
+            Tool::StressPipe(..) => "the same, a larger pipe",
+            Tool::Sockperf(_) => "sockperf ping-pong",
+            Tool::QperfTrip(test) => test,
+            Tool::QperfStream(_) => "qperf tcp_bw",
+            Tool::Iperf3(_, []) => "iperf3 -l 64K",
+            Tool::Iperf3(..) => "iperf3 -l 64K -Z",
             Tool::Sysbench => "sysbench memory",
             Tool::Fio => "fio, psync",
         }
@@ -64,7 +97,10 @@ impl Tool {
     pub(super) fn program(&self) -> &'static str {
         match self {
             Tool::Fio => "fio",
-            Tool::StressNg(_) => "stress-ng",
+            Tool::StressNg(_) | Tool::StressPipe(..) => "stress-ng",
+            Tool::Sockperf(_) => "sockperf",
+            Tool::QperfTrip(_) | Tool::QperfStream(_) => "qperf",
+            Tool::Iperf3(..) => "iperf3",
             Tool::Sysbench => "sysbench",
             _ => "perf",
         }
@@ -83,8 +119,15 @@ pub(super) struct Others {
 }
 
 /// Programs, and the packages that have them.
-const TOOLS: [(&str, &str); 4] =
-    [("perf", "linux-perf"), ("fio", "fio"), ("stress-ng", "stress-ng"), ("sysbench", "sysbench")];
+const TOOLS: [(&str, &str); 7] = [
+    ("perf", "linux-perf"),
+    ("fio", "fio"),
+    ("stress-ng", "stress-ng"),
+    ("sysbench", "sysbench"),
+    ("iperf3", "iperf3"),
+    ("sockperf", "sockperf"),
+    ("qperf", "qperf"),
+];
 
 /// Half a millisecond: long against the microsecond in which perf counts, and most such batches
 /// fall between two interruptions.
@@ -145,7 +188,12 @@ impl Others {
             inside_ticks: 0.0,
             pair_ticks: 0.0,
         };
-        let samples = self.batches(act.in_c, plan.turns, u64::from(plan.groups), &plan.copies)?;
+        let mut samples =
+            self.batches(act.in_c, plan.turns, u64::from(plan.groups), &plan.copies)?;
+        if let (With::Messages(bytes, ..), Mode::T) = (act.in_c.1, plan.mode) {
+            // What is moved is counted in bytes, here and there.
+            samples.iter_mut().for_each(|sample| sample.n *= bytes);
+        }
         Ok(estimate(&samples, plan, &clock, switches))
     }
 
@@ -173,8 +221,10 @@ impl Others {
             With::Nothing => name.to_owned(),
             With::Bytes(bytes) => format!("{name}={bytes}"),
             With::SameCpu => format!("{name}={}", self.cpu),
-            With::OtherCpu => {
-                format!("{name}={}", self.other_cpu.context("there is no other CPU")?)
+            With::OtherCpu => format!("{name}={}", self.peer_cpu(Peer::Other)?),
+            With::Messages(bytes, peer, capacity) => {
+                let capacity = capacity.map_or(String::new(), |bytes| format!(",{bytes}"));
+                format!("{name}={bytes},{}{capacity}", self.peer_cpu(peer)?)
             }
             With::Memory => format!("{name}={},{}", self.cell.mappings, self.cell.pages),
             With::Program => {
@@ -190,7 +240,16 @@ impl Others {
         samples.context("the loop in C spoke nonsense")
     }
 
-    /// What a tool says of its act, in nanoseconds an op.
+    /// The CPU of the other end.
+    fn peer_cpu(&self, peer: Peer) -> anyhow::Result<u32> {
+        match peer {
+            Peer::Same => Ok(self.cpu),
+            Peer::Other => self.other_cpu.context("there is no other CPU"),
+        }
+    }
+
+    /// What a tool says of its act, in nanoseconds an op; of what moves bytes, in nanoseconds a
+    /// byte.
     pub(super) fn tool(&self, tool: &Tool) -> anyhow::Result<f64> {
         let (calls, trips) = (PERF_CALLS.to_string(), PERF_TRIPS.to_string());
         match tool {
@@ -213,6 +272,36 @@ impl Others {
                 let words =
                     ["--", "stress-ng", &stressor, "1", "--timeout", "1", "--metrics", "--stdout"];
                 ns_per_bogus_op(&self.asked(&words)?)
+            }
+            Tool::StressPipe(bytes, capacity) => {
+                let size = bytes.to_string();
+                let mut words = vec!["--", "stress-ng", "--pipe", "1", "--pipe-data-size", &size];
+                words.extend(capacity.iter().flat_map(|bytes| ["--pipe-size", bytes]));
+                words.extend(["--timeout", "1", "--metrics", "--stdout"]);
+                Ok(ns_per_bogus_op(&self.asked(&words)?)? / *bytes as f64)
+            }
+            Tool::Sockperf(words) => {
+                let (ip, port) = ("127.0.0.1", &free_port()?);
+                let place = [&["-i", ip, "-p", port][..], words].concat();
+                let _server =
+                    self.server(Peer::Same, "sockperf", &[&["sr"], &place[..]].concat())?;
+                let words = ["-m", "64", "-t", "1", "--full-rtt"];
+                let client = [&["--", "sockperf", "pp"], &place[..], &words].concat();
+                let said = self.asked(&client)?;
+                let median = said.lines().find_map(|line| line.split_once("percentile 50.000 ="));
+                let us: f64 = median.context("no median of sockperf's")?.1.trim().parse()?;
+                Ok(us * 1e3)
+            }
+            Tool::QperfTrip(test) => Ok(2.0 * self.qperf(Peer::Same, "64", test)?),
+            Tool::QperfStream(peer) => self.qperf(*peer, "64K", "tcp_bw"),
+            Tool::Iperf3(peer, words) => {
+                let port = free_port()?;
+                let _server = self.server(*peer, "iperf3", &["-s", "-1", "-p", &port])?;
+                let client = ["--", "iperf3", "-c", "127.0.0.1", "-p", &port, "-l", "64K"];
+                let said = self.asked(&[&client, &["-t", "1", "-J"][..], words].concat())?;
+                let said: serde_json::Value = serde_json::from_str(&said)?;
+                let rate = said["end"]["sum_received"]["bits_per_second"].as_f64();
+                Ok(8e9 / rate.context("no bits_per_second in what iperf3 says")?)
             }
             Tool::Sysbench => {
                 let words = ["--", "sysbench", "memory", "--memory-block-size=64K"];
@@ -239,6 +328,52 @@ impl Others {
             }
         }
     }
+}
+
+impl Others {
+    /// A tool's own server beside it, until the value goes.
+    fn server(&self, peer: Peer, program: &str, words: &[&str]) -> anyhow::Result<Server> {
+        let mut server = Command::new(self.folder.path().join("loops"));
+        server.arg(self.peer_cpu(peer)?.to_string()).args(["--", program]).args(words);
+        let server = server.stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
+        // None of them says when it listens.
+        thread::sleep(Duration::from_millis(300));
+        Ok(Server(server))
+    }
+
+    /// A figure of qperf's: nanoseconds, or nanoseconds a byte.
+    fn qperf(&self, peer: Peer, bytes: &str, test: &str) -> anyhow::Result<f64> {
+        let port = free_port()?;
+        let _server = self.server(peer, "qperf", &["-lp", &port])?;
+        let words = ["--", "qperf", "127.0.0.1", "-lp", &port, "-t", "1", "-m", bytes, test];
+        let said = self.asked(&words)?;
+        let mut words = said.split_whitespace().skip_while(|&word| word != "=").skip(1);
+        let figure: f64 = words.next().context("no figure of qperf's")?.parse()?;
+        Ok(match words.next() {
+            Some("ns") => figure,
+            Some("us") => figure * 1e3,
+            Some("ms") => figure * 1e6,
+            Some("MB/sec") => 1e3 / figure,
+            Some("GB/sec") => 1.0 / figure,
+            other => anyhow::bail!("qperf's unit {other:?} is not read yet"),
+        })
+    }
+}
+
+/// A server that ends with the value.
+struct Server(Child);
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// A port at which nobody listens just now.
+fn free_port() -> anyhow::Result<String> {
+    Ok(TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port().to_string())
 }
 
 /// The figure of `perf bench syscall` and `perf bench sched`.

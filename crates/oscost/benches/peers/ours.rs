@@ -128,6 +128,7 @@ impl<'a> Ours<'a> {
             arms: 1,
             workers: 1,
             far: None,
+            peer_cpu: None,
             task,
             timeout_ms: 30_000,
         };

@@ -2,21 +2,23 @@
 
 use std::time::{Duration, Instant};
 
+use oscost_model::calls::CallCount;
 use oscost_model::case::Case;
 use oscost_model::definition::{Definition, Extent};
 use oscost_model::facts::Facts;
 use oscost_model::journal::Entry;
-use oscost_model::place::{Place, Reach};
+use oscost_model::place::Reach;
 use oscost_model::record::RowOutcome;
 
 use super::output::Output;
+use super::place::{Arrived, Machine, Patience, arrive, untreated};
 use super::{Done, UsageError};
 use crate::estimate::Assembler;
 use crate::plan;
-use crate::reach::{CellProgram, FakeSession, Interrupt, LocalSession, Session};
+use crate::reach::{CellProgram, Interrupt, Session};
 use crate::report;
 use crate::report::here::{Last, Shown};
-use crate::run::{Held, MachineLock, count_calls};
+use crate::run::count_calls;
 use crate::store::{Store, Stored};
 
 /// What counting may take: whoever asks for an explanation waits for it.
@@ -46,10 +48,10 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn explain(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Done> {
-    let place = Place::parse(&arguments.at).map_err(|error| UsageError(error.to_string()))?;
-    if !place.treatments.is_empty() || matches!(place.reach, Reach::Ssh(_) | Reach::Vm(_)) {
-        let hint = "this version looks at `local` only, untreated";
-        return Err(UsageError(format!("cannot look at `{}`\n  hint: {hint}", arguments.at)).into());
+    let reach = untreated(&arguments.at, "what is explained is looked at without treatments")?;
+    if let Reach::Vm(_) = reach {
+        let hint = "this version looks at `local` and `ssh:[user@]HOST`";
+        return Err(UsageError(format!("cannot look at `{reach}`\n  hint: {hint}")).into());
     }
     let program = CellProgram::find()?;
     let catalog = &program.catalog;
@@ -67,7 +69,7 @@ pub(super) fn explain(arguments: &Arguments, output: &mut Output) -> anyhow::Res
     {
         let beside = definition.beside.iter().filter_map(|case| Case::parse(case));
         let cases: Vec<Case> = cases.iter().cloned().chain(beside).collect();
-        output.write(&look(&place.reach, &arguments.at, &program, definition, &cases))?;
+        output.write(&look(&reach, &arguments.at, &program, definition, &cases))?;
     }
     Ok(Done::Well)
 }
@@ -81,25 +83,18 @@ fn look(
     cases: &[Case],
 ) -> String {
     let nothing = |why: String| report::here::nothing(&why);
-    if let Reach::Fake(file) = reach {
-        return match FakeSession::open(file, program) {
-            Ok(mut session) => shown(&mut session, at, definition, cases),
-            Err(error) => nothing(error.to_string()),
-        };
-    }
-    // Counting beside a run would be one more thing that disturbs it.
-    let _lock = match MachineLock::take() {
-        Err(Held::By(holder, _)) => {
-            return nothing(format!("process {} is measuring on this machine", holder.pid));
-        }
-        other => other.ok(),
-    };
     let interrupt = match Interrupt::listen() {
         Ok(interrupt) => interrupt,
         Err(error) => return nothing(error.to_string()),
     };
-    match LocalSession::start(program, &interrupt) {
-        Ok(mut session) => shown(&mut session, at, definition, cases),
+    match arrive(reach, program, &interrupt, Patience::GoWithout) {
+        // Counting beside a run would be one more thing that disturbs it.
+        Ok(Arrived { machine: Machine::Held(by), .. }) => {
+            let here = if *reach == Reach::Local { "this" } else { "that" };
+            let process = by.split(" (").next().unwrap_or_default();
+            nothing(format!("{process} is measuring on {here} machine"))
+        }
+        Ok(Arrived { mut session, .. }) => shown(&mut *session, at, definition, cases),
         Err(error) => nothing(error.to_string()),
     }
 }
@@ -114,10 +109,18 @@ fn shown(session: &mut dyn Session, at: &str, definition: &Definition, cases: &[
     let shown: Vec<Shown> = counted
         .into_iter()
         .zip(&mut last)
-        .map(|(counted, last)| Shown {
-            case: counted.case,
-            counted: counted.outcome,
-            last: last.take(),
+        .map(|(counted, last)| {
+            // Of what moves bytes the calls are those of a message.
+            let each = match counted.case.benchmark == definition.id {
+                true => definition.ops_each(&counted.case.point),
+                false => 1,
+            };
+            let counted_of = |count: CallCount| count.of_ops_worth(each);
+            Shown {
+                counted: counted.outcome.map(counted_of),
+                case: counted.case,
+                last: last.take(),
+            }
         })
         .collect();
     report::here::text(definition, &shown)

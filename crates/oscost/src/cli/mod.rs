@@ -11,6 +11,7 @@ mod list;
 mod machine;
 mod man;
 mod output;
+mod peer;
 mod place;
 mod run;
 mod runs;

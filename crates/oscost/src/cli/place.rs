@@ -6,8 +6,9 @@ use oscost_model::place::{Place, Reach};
 use super::output::remark;
 use super::run::{is_interrupt, take_machine, who};
 use super::{Done, UsageError};
-use crate::reach::{CellProgram, FakeSession, Interrupt, LocalSession, Session};
-use crate::run::{Held, MachineLock};
+use crate::reach::{CellProgram, FakeSession, Interrupt, LocalSession, Session, SshSession};
+use crate::report::plain;
+use crate::run::{Claim, Held, MachineLock, claim, until_ours};
 
 /// What to do while somebody else measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +29,16 @@ pub(super) enum Machine {
     Held(String),
 }
 
+/// A session at a place.
+pub(super) struct Arrived<'a> {
+    /// The session.
+    pub(super) session: Box<dyn Session + 'a>,
+    /// Whether its machine is ours.
+    pub(super) machine: Machine,
+    /// Keeps this machine; another one is kept by its own supervisor.
+    _lock: Option<MachineLock>,
+}
+
 /// What to do at a place.
 type Visit<'a> = &'a mut dyn FnMut(&mut dyn Session, Machine) -> anyhow::Result<Done>;
 
@@ -38,30 +49,65 @@ pub(super) fn visit(
     patience: Patience,
     does: Visit<'_>,
 ) -> anyhow::Result<Done> {
-    let place = Place::parse(at).map_err(|error| UsageError(error.to_string()))?;
-    if let Some(treatment) = place.treatments.first() {
-        let hint = "what a machine is like is asked without treatments";
-        return Err(UsageError(format!("cannot treat with `{treatment}`\n  hint: {hint}")).into());
-    }
-    let done = match &place.reach {
-        Reach::Local => local(program, patience, does),
-        Reach::Fake(file) => does(&mut FakeSession::open(file, program)?, Machine::Ours),
-        Reach::Ssh(_) | Reach::Vm(_) => {
-            let hint = "this version reaches `local` only";
-            Err(UsageError(format!("cannot reach `{}`\n  hint: {hint}", place.reach)).into())
-        }
-    };
+    let hint = "what a machine is like is asked without treatments";
+    let reach = untreated(at, hint)?;
+    let interrupt = Interrupt::listen().context("cannot listen for Ctrl-C")?;
+    let done = arrive(&reach, program, &interrupt, patience).and_then(|arrived| {
+        let Arrived { mut session, machine, _lock } = arrived;
+        does(&mut *session, machine)
+    });
     match done {
         Err(error) if is_interrupt(&error) => Ok(Done::Interrupted),
         other => other,
     }
 }
 
-fn local(program: &CellProgram, patience: Patience, does: Visit<'_>) -> anyhow::Result<Done> {
-    let interrupt = Interrupt::listen().context("cannot listen for Ctrl-C")?;
-    let (_lock, machine) = match patience {
+/// The reach of a place at which nothing is done to anything; `hint` says why there can be no
+/// treatments.
+pub(super) fn untreated(text: &str, hint: &str) -> anyhow::Result<Reach> {
+    let place = Place::parse(text).map_err(|error| UsageError(error.to_string()))?;
+    match place.treatments.first() {
+        None => Ok(place.reach),
+        Some(treatment) => {
+            Err(UsageError(format!("cannot treat with `{treatment}`\n  hint: {hint}")).into())
+        }
+    }
+}
+
+/// Begins a session at `reach`, with its machine for ourselves as far as `patience` says.
+pub(super) fn arrive<'a>(
+    reach: &Reach,
+    program: &CellProgram,
+    interrupt: &'a Interrupt,
+    patience: Patience,
+) -> anyhow::Result<Arrived<'a>> {
+    let (session, machine, _lock): (Box<dyn Session>, _, _) = match reach {
+        Reach::Local => {
+            let (lock, machine) = local(interrupt, patience)?;
+            (Box::new(LocalSession::start(program, interrupt)?), machine, lock)
+        }
+        Reach::Fake(file) => (Box::new(FakeSession::open(file, program)?), Machine::Ours, None),
+        Reach::Ssh(host) => {
+            let mut session = SshSession::open(host, program, interrupt)?;
+            let machine = theirs(&mut session, reach, patience)?;
+            (Box::new(session), machine, None)
+        }
+        Reach::Vm(_) => {
+            let hint = "this version reaches `local` and `ssh:[user@]HOST`";
+            return Err(UsageError(format!("cannot reach `{reach}`\n  hint: {hint}")).into());
+        }
+    };
+    Ok(Arrived { session, machine, _lock })
+}
+
+/// Takes this machine.
+fn local(
+    interrupt: &Interrupt,
+    patience: Patience,
+) -> anyhow::Result<(Option<MachineLock>, Machine)> {
+    Ok(match patience {
         Patience::Wait | Patience::Fail => {
-            (take_machine(&interrupt, patience == Patience::Fail)?, Machine::Ours)
+            (take_machine(interrupt, patience == Patience::Fail)?, Machine::Ours)
         }
         Patience::GoWithout => match MachineLock::take() {
             Ok(lock) => (Some(lock), Machine::Ours),
@@ -71,6 +117,25 @@ fn local(program: &CellProgram, patience: Patience, does: Visit<'_>) -> anyhow::
             }
             Err(Held::By(holder, _)) => (None, Machine::Held(who(&holder))),
         },
-    };
-    does(&mut LocalSession::start(program, &interrupt)?, machine)
+    })
+}
+
+/// Has another machine taken by its supervisor.
+fn theirs(session: &mut dyn Session, reach: &Reach, patience: Patience) -> anyhow::Result<Machine> {
+    let mut claimed = claim(session, patience == Patience::Wait)?;
+    if let (Claim::Held(by), Patience::Wait) = (&claimed, patience) {
+        remark(&format!("waiting for {}, which is measuring at {reach}", plain(by)));
+        claimed = until_ours(session)?;
+    }
+    match (claimed, patience) {
+        (Claim::Ours, _) => Ok(Machine::Ours),
+        (Claim::Held(by), Patience::GoWithout) => Ok(Machine::Held(plain(&by))),
+        (Claim::Held(by), _) => {
+            anyhow::bail!("cannot measure: {} is measuring at {reach}", plain(&by))
+        }
+        (Claim::Unguarded(why), _) => {
+            remark(&format!("note: cannot keep other runs off {reach}: {}", plain(&why)));
+            Ok(Machine::Ours)
+        }
+    }
 }

@@ -5,16 +5,17 @@ use std::time::{Duration, SystemTime};
 use anyhow::Context;
 use oscost_model::definition::Extent;
 use oscost_model::journal::{Entry, Started};
-use oscost_model::place::{Place, Reach};
 use oscost_model::protocol::Hello;
 use oscost_model::record::{
     CellProgram as CellFacts, Machine, PlaceOf, Record, RowOutcome, Settings, Tool,
 };
 
+use super::Done;
 use super::output::{Output, Target, remark};
-use super::{Done, UsageError};
+use super::peer::{self, Met};
+use super::place::{Patience, arrive, untreated};
 use crate::estimate::Assembler;
-use crate::reach::{CellProgram, FakeSession, Interrupt, LocalSession, ReachError, Session};
+use crate::reach::{CellProgram, Interrupt, ReachError, Session};
 use crate::report;
 use crate::report::progress::Progress;
 use crate::run::{Finish, Held, Holder, MachineLock, Profile, Request, RunError, wait_for};
@@ -28,6 +29,10 @@ const THOROUGH_PRECISION_PCT: f64 = 1.0;
 /// A whole bill is to be read within about a minute.
 const BUDGET_S: f64 = 60.0;
 
+/// Why there are no treatments.
+const UNTREATED: &str =
+    "this version measures untreated processes, at `local` and at `ssh:[user@]HOST`";
+
 /// What to measure, and how.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -38,7 +43,10 @@ Examples:
   oscost run 'procedure/call:args=*'           every point of an axis
   oscost run --quick                           six repetitions of everything
   oscost run syscall --precision 0.5           narrower intervals
-  oscost run --json - | jq '.results[].case'   the record, for programs")]
+  oscost run --json - | jq '.results[].case'   the record, for programs
+  oscost run --at ssh:joe@db1                  the bill of another machine
+  oscost run socket --peer ssh:db1             from here to there and back
+  oscost run socket --at ssh:db1 --peer local  the other way round")]
 pub(super) struct Arguments {
     /// A family, an id, a case, or a glob; without any: the bill.
     #[arg(value_name = "SELECTOR")]
@@ -61,6 +69,12 @@ pub(super) struct Arguments {
     /// Pin the cells to this CPU; without it, to the quietest.
     #[arg(long, value_name = "N")]
     cpu: Option<u32>,
+    /// Where the other end of cases with two ends stands: another machine.
+    #[arg(long, value_name = "REACH")]
+    peer: Option<String>,
+    /// Pin the other end to this CPU: `peer_cpu=other` means it.
+    #[arg(long, value_name = "N")]
+    peer_cpu: Option<u32>,
     /// Your own words, kept with the run.
     #[arg(long, value_name = "TEXT", value_parser = label)]
     label: Option<String>,
@@ -121,32 +135,20 @@ impl Arguments {
 }
 
 pub(super) fn run(arguments: Arguments, output: &mut Output) -> anyhow::Result<Done> {
-    let place = Place::parse(&arguments.at).map_err(|error| UsageError(error.to_string()))?;
-    if let Some(treatment) = place.treatments.first() {
-        let hint = "this version reaches `local` only, and measures untreated processes";
-        return Err(UsageError(format!("cannot treat with `{treatment}`\n  hint: {hint}")).into());
-    }
+    let reach = untreated(&arguments.at, UNTREATED)?;
     let program = CellProgram::find()?;
     let asked = plan::select(&program.catalog, &arguments.selectors, arguments.extent())?;
     let interrupt = Interrupt::listen().context("cannot listen for Ctrl-C")?;
-    match &place.reach {
-        Reach::Local => {
-            let _lock = match take_machine(&interrupt, arguments.no_wait) {
-                Ok(lock) => lock,
-                Err(error) if is_interrupt(&error) => return Ok(Done::Interrupted),
-                Err(error) => return Err(error),
-            };
-            let mut session = LocalSession::start(&program, &interrupt)?;
-            measure(&arguments, &program, asked, &mut session, output)
-        }
-        Reach::Fake(file) => {
-            let mut session = FakeSession::open(file, &program)?;
-            measure(&arguments, &program, asked, &mut session, output)
-        }
-        Reach::Ssh(_) | Reach::Vm(_) => {
-            let hint = "this version reaches `local` only";
-            Err(UsageError(format!("cannot reach `{}`\n  hint: {hint}", place.reach)).into())
-        }
+    let patience = if arguments.no_wait { Patience::Fail } else { Patience::Wait };
+    let peer = arguments.peer.as_deref().map(|text| peer::reach(text, &reach)).transpose()?;
+    let done = arrive(&reach, &program, &interrupt, patience).and_then(|mut place| {
+        let at = (&reach, place.session.hello());
+        let met = peer.map(|peer| Met::at(&peer, at, &program, &interrupt)).transpose()?;
+        measure(&arguments, &program, asked, (&mut *place.session, met), output)
+    });
+    match done {
+        Err(error) if is_interrupt(&error) => Ok(Done::Interrupted),
+        other => other,
     }
 }
 
@@ -193,14 +195,20 @@ fn measure(
     arguments: &Arguments,
     program: &CellProgram,
     asked: Vec<oscost_model::case::Case>,
-    session: &mut dyn Session,
+    (session, mut met): (&mut dyn Session, Option<Met<'_>>),
     output: &mut Output,
 ) -> anyhow::Result<Done> {
-    let request = request(arguments, program, asked, session.hello());
+    let peer = met.as_mut().map(|met| met.peer(arguments.peer_cpu));
+    let asked = if peer.is_some() { peer::cases(program, asked) } else { asked };
+    let mut request = request(arguments, program, asked, session.hello());
+    if peer.is_some() {
+        peer::apart(&mut request.rows);
+        request.peer_cpu = None;
+    }
     let mut keeper = Keeper::open(arguments.no_store, &request.started);
     let mut assembler = Assembler::default();
     let mut progress = Progress::new();
-    let ended = run::run(session, request, &mut |entry| {
+    let ended = run::run_between(session, peer, request, &mut |entry| {
         assembler.apply(entry);
         keeper.keep(entry);
         progress.heard(entry);
@@ -261,6 +269,7 @@ fn request(
         profile,
         budget: arguments.budget_s().map(Duration::from_secs_f64),
         cpu: arguments.cpu,
+        peer_cpu: arguments.peer_cpu,
     }
 }
 

@@ -1,12 +1,13 @@
 //! The record as a pure function of the journal.
 
 use oscost_model::clock::{Calibration, ClockSync};
-use oscost_model::definition::Timer;
+use oscost_model::definition::{Definition, Timer};
 use oscost_model::journal::{Entry, Started};
 use oscost_model::protocol::CpuProbe;
 use oscost_model::record::{Clock, Machine, Record, Row, SCHEMA};
 
-use super::conditions::{conditions, is_hostile, rate};
+use super::conditions::{conditions, conditions_of_peer, is_hostile, rate};
+use super::curve::curves;
 use super::lay;
 use super::row::{CellEntry, RowState, Shared};
 use crate::stats::interval::Nominal;
@@ -19,11 +20,21 @@ pub struct Assembler {
     tracers: Vec<String>,
     probe: Vec<CpuProbe>,
     cpu: Option<u32>,
+    peers: Vec<Peer>,
     calibrations: Vec<(Calibration, ClockSync)>,
     passed_over: Vec<String>,
     rows: Vec<RowState>,
     timers: Vec<Timer>,
     ended: Option<(String, bool)>,
+}
+
+/// The machine of a peer: nothing is timed on it.
+#[derive(Clone, Debug)]
+struct Peer {
+    machine: Machine,
+    tracers: Vec<String>,
+    probe: Vec<CpuProbe>,
+    cpu: Option<u32>,
 }
 
 impl Assembler {
@@ -40,13 +51,24 @@ impl Assembler {
     pub fn apply(&mut self, entry: &Entry) {
         match entry {
             Entry::Started(started) => self.started = Some((**started).clone()),
+            Entry::Met { machine, tracers } if self.machine.is_some() => self.peers.push(Peer {
+                machine: (**machine).clone(),
+                tracers: tracers.clone(),
+                probe: Vec::new(),
+                cpu: None,
+            }),
             Entry::Met { machine, tracers } => {
                 self.machine = Some((**machine).clone());
                 self.tracers.clone_from(tracers);
             }
-            Entry::Surveyed { probe, cpu, .. } => {
-                self.probe.clone_from(probe);
-                self.cpu = *cpu;
+            Entry::Surveyed { machine, probe, cpu } => {
+                let peer = self.peers.iter_mut().find(|peer| peer.machine.id == *machine);
+                let (its_probe, its_cpu) = match peer {
+                    Some(peer) => (&mut peer.probe, &mut peer.cpu),
+                    None => (&mut self.probe, &mut self.cpu),
+                };
+                its_probe.clone_from(probe);
+                *its_cpu = *cpu;
             }
             Entry::Calibrated { calibration, sync, passed_over, .. } => {
                 self.calibrations.push((*calibration, *sync));
@@ -101,12 +123,22 @@ impl Assembler {
         for row in &mut rows {
             row.place.cpu = self.cpu;
         }
+        let defined: Vec<(&Definition, &Row)> =
+            self.rows.iter().map(|state| &state.planned.definition).zip(&rows).collect();
+        let curves = curves(&defined, machine, started.settings.seed);
         let machines: Vec<Machine> = self
             .machine
             .iter()
             .cloned()
             .map(|machine| Machine { clock: self.clock(), ..machine })
+            .chain(self.peers.iter().map(|peer| peer.machine.clone()))
             .collect();
+        let of_peers = self.peers.iter().map(|peer| {
+            let Peer { machine, tracers, probe, cpu } = peer;
+            conditions_of_peer(&machine.id, probe, *cpu, tracers)
+        });
+        let met = self.machine.iter().map(|_| conditions.clone());
+        let conditions = met.chain(of_peers).collect();
         Some(Record {
             schema: SCHEMA.to_owned(),
             id: started.id.clone(),
@@ -117,11 +149,12 @@ impl Assembler {
             command: started.command.clone(),
             tool: started.tool.clone(),
             settings: started.settings.clone(),
-            conditions: machines.iter().map(|_| conditions.clone()).collect(),
+            conditions,
             machines,
             results: rows,
             comparisons: Vec::new(),
             timers: self.timers.clone(),
+            curves,
         })
     }
 
@@ -154,5 +187,75 @@ fn apply_to_row(state: &mut RowState, entry: &Entry) {
         }
         Entry::Settled { converged, .. } => state.converged = Some(*converged),
         _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use oscost_model::facts::Facts;
+    use oscost_model::record::Settings;
+
+    use super::*;
+
+    #[test]
+    fn a_peer_s_machine_stands_beside_the_measured_one_with_what_its_probe_saw() {
+        let met = |id: &str| Entry::Met {
+            machine: Box::new(Machine::new(id, Facts::default(), vec![])),
+            tracers: vec![],
+        };
+        let surveyed = |machine: &str, lost_ns| Entry::Surveyed {
+            machine: machine.to_owned(),
+            probe: vec![CpuProbe {
+                cpu: 3,
+                spin_ns: 1_000_000,
+                gaps_over_1us: 1,
+                gaps_over_5us: 0,
+                lost_ns,
+                longest_ns: lost_ns,
+                run_delay_ns: None,
+                core_cycles_per_ns: None,
+            }],
+            cpu: Some(3),
+        };
+        let mut assembler = Assembler { started: Some(started()), ..Assembler::default() };
+        for entry in [met("m0"), met("m1"), surveyed("m0", 0), surveyed("m1", 500_000)] {
+            assembler.apply(&entry);
+        }
+        let record = assembler.record(false).unwrap();
+        let ids: Vec<&str> = record.machines.iter().map(|machine| &*machine.id).collect();
+        assert_eq!(ids, ["m0", "m1"]);
+        let classes: Vec<Option<&str>> =
+            record.conditions.iter().map(|conditions| conditions.class.as_deref()).collect();
+        assert_eq!(classes, [None, Some("hostile")], "nothing was measured on either");
+        assert_eq!(record.conditions[1].machine, "m1");
+        assert_eq!(record.conditions[1].probe[0].lost_ns, 500_000);
+    }
+
+    fn started() -> Started {
+        let cell = oscost_model::record::CellProgram {
+            hash: String::new(),
+            link: String::new(),
+            libc: String::new(),
+            catalog: String::new(),
+        };
+        Started {
+            id: String::new(),
+            at: String::new(),
+            label: None,
+            command: vec![],
+            tool: oscost_model::record::Tool {
+                version: String::new(),
+                commit: None,
+                rustc: None,
+                cell,
+            },
+            settings: Settings {
+                seed: 1,
+                profile: String::new(),
+                precision_pct: None,
+                nominal: 0.95,
+                budget_s: None,
+            },
+        }
     }
 }

@@ -79,6 +79,19 @@ pub(super) fn conditions(
     }
 }
 
+/// What is known of a peer's machine, on which nothing was timed: what the probe saw.
+pub(super) fn conditions_of_peer(
+    machine: &str,
+    probe: &[CpuProbe],
+    cpu: Option<u32>,
+    tracers: &[String],
+) -> Conditions {
+    let mut known = conditions(machine, &[], None, probe, cpu, tracers);
+    let own = probe.iter().find(|probe| Some(probe.cpu) == cpu);
+    known.class = own.map(|probe| Class::of_lost_pct(probe.lost_pct()).text().to_owned());
+    known
+}
+
 /// `clean`, `noisy` or `hostile`, by the share of the time that cells did not get.
 fn class(lost_pct: Option<f64>, steal_pct: Option<f64>) -> Option<&'static str> {
     Some(Class::of_lost_pct(lost_pct? + steal_pct.unwrap_or(0.0)).text())

@@ -151,11 +151,12 @@ fn evidence(state: &RowState, row: &Row, page_bytes: f64) -> Option<Evidence> {
         return None;
     }
     let point = &state.planned.case.point;
+    let whole = definition.whole(point);
     // The op at this point calls a function that its cell has found in the vDSO.
     let by_name = (point.get("via") == Some(&Value::from("vdso"))).then_some(true);
     Some(Evidence {
         entries,
-        may_enter: definition.calls.iter().any(|rule| point.includes(&rule.when)),
+        may_enter: definition.calls.iter().any(|rule| whole.includes(&rule.when)),
         vdso: calls.vdso.or(by_name),
         // How long an instruction waits for memory is what that family asks, and no surprise.
         instructions: calls.instructions_per_op.filter(|_| definition.family() != "memory"),

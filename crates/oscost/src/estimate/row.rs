@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use oscost_model::calls::CallCount;
+use oscost_model::calls::{CallCount, CallRule, Maker};
 use oscost_model::cell::{BatchPlan, Disturbance, Mode, Sample, Usage};
 use oscost_model::channel::ChannelSeen;
 use oscost_model::clock::Calibration;
@@ -179,6 +179,12 @@ impl RowState {
         seen.reduce(ChannelSeen::and)
     }
 
+    /// Whether half of its figure would be called the time one way, which nobody has measured: the
+    /// clocks of two machines are not compared.
+    fn is_round_trip_between_machines(&self) -> bool {
+        self.planned.place.peer.is_some() && self.planned.definition.id.contains("round-trip")
+    }
+
     /// Whether its ops sleep by themselves.
     pub(super) fn sleeps(&self) -> bool {
         self.planned.definition.sleeps(self.plan.as_ref().map(|plan| plan.mode))
@@ -199,8 +205,9 @@ impl RowState {
     fn calls(&self) -> Option<Calls> {
         let (definition, point) = (&self.planned.definition, &self.planned.case.point);
         let count = self.count.as_ref()?;
-        let count = CallCount { ops: count.ops / definition.ops_each(point), ..count.clone() };
-        let surprises = count.surprises(&definition.calls, point);
+        let count = count.clone().of_ops_worth(definition.ops_each(point));
+        // A rule may hold at what goes unsaid, too.
+        let surprises = count.surprises(&self.rules(), &definition.whole(point));
         let ops = count.ops.max(1) as f64;
         let each = |times: Option<u64>| times.map(|times| times as f64 / ops);
         let per_op = |calls: &BTreeMap<String, u64>| {
@@ -219,6 +226,16 @@ impl RowState {
             faults_per_op: each(count.faults),
             bytes_per_op: each(count.bytes),
         })
+    }
+
+    /// The rules of its calls. What another machine's peer calls nobody can count here.
+    fn rules(&self) -> Vec<CallRule> {
+        let rules = self.planned.definition.calls.iter().cloned();
+        if self.planned.place.peer.is_none() {
+            return rules.collect();
+        }
+        let near = rules.filter(|rule| rule.by != Maker::Peer);
+        near.map(|rule| CallRule { by: Maker::Own, ..rule }).collect()
     }
 
     /// What the kernel charged the cells for an op; where messages move bytes, for a message. Of
@@ -290,6 +307,7 @@ impl RowState {
         let estimate = &case.estimate;
         let median = estimate.median;
         let mode = self.plan.as_ref().map(|plan| plan.mode);
+        flag("HALF_ASSUMED", self.is_round_trip_between_machines());
         flag("NOT_CONVERGED", self.converged == Some(false));
         flag("FEW_REPETITIONS", case.interval.is_none());
         if let Some(interval) = case.interval {

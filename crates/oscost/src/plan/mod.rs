@@ -3,8 +3,10 @@
 //! What this room is for: reading selectors against the cell's catalog, adding the anchors, and the
 //! seeded order of each round. What it may not know: how a cell is reached or run.
 
+mod between;
 mod selector;
 
+pub use between::{apart, between, why_not};
 pub use selector::{SelectorError, select};
 
 use oscost_model::case::Case;

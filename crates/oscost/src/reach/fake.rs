@@ -8,8 +8,10 @@ use std::time::Duration;
 use oscost_model::calls::{CallCount, OTHERS, Times};
 use oscost_model::case::Case;
 use oscost_model::cell::{BatchPlan, CellSpec, Disturbance, Mode, Sample, Subject, Task, Usage};
+use oscost_model::channel::ChannelSeen;
 use oscost_model::clock::{Calibration, ClockKind, ClockSync, ClockVerdict};
 use oscost_model::facts::Facts;
+use oscost_model::point::Point;
 use oscost_model::protocol::{CellBuild, CpuProbe, Event, Hello, Order, PROTOCOL};
 use oscost_model::seed::Seed;
 use oscost_model::watch::Watch;
@@ -59,6 +61,8 @@ pub struct Scenario {
     pub probe: Vec<CpuProbe>,
     /// What a watch sees: laid over one in which nobody does anything.
     pub watch: Value,
+    /// The channels that ops go through, by case.
+    pub channels: BTreeMap<String, ChannelSeen>,
     /// Why no calls can be counted at all.
     pub no_counting: Option<String>,
 }
@@ -111,6 +115,7 @@ impl FakeSession {
             clocks,
             facts,
             scratch: None,
+            came: None,
         };
         Ok(Self {
             scenario,
@@ -153,8 +158,11 @@ impl FakeSession {
 
     /// The calls that the scenario names; else those that the definition wants, or twice as many.
     fn count(&self, case: &Case, ops: u64) -> CallCount {
+        let definition = self.program.catalog.get(&case.benchmark);
+        // Where messages move bytes it is those that a cell counts.
+        let each = definition.map_or(1, |found| found.ops_each(&case.point));
         let counted = |own| CallCount {
-            ops,
+            ops: ops * each,
             own,
             peer: BTreeMap::new(),
             by: "fake".to_owned(),
@@ -169,12 +177,13 @@ impl FakeSession {
                 calls.iter().map(|(call, times)| (call.clone(), times * ops)).collect(),
             );
         }
-        let rules = self.program.catalog.get(&case.benchmark).map(|found| found.calls.clone());
+        let rules = definition.map(|found| found.calls.clone());
+        let point = definition.map_or_else(Point::none, |found| found.whole(&case.point));
         let factor = if self.scenario.wrong_calls.contains(&case.to_string()) { 2 } else { 1 };
         let own = rules
             .unwrap_or_default()
             .into_iter()
-            .filter(|rule| case.point.includes(&rule.when) && rule.call != OTHERS)
+            .filter(|rule| point.includes(&rule.when) && rule.call != OTHERS)
             .map(|rule| {
                 // Of names that stand for each other, the first.
                 let call = rule.call.split('|').next().unwrap_or_default().to_owned();
@@ -224,6 +233,7 @@ impl FakeSession {
             cpu_ns: wall_ns,
             run_delay_ns,
             usage: Some(usage),
+            channel: self.scenario.channels.get(&name).copied(),
             ..Default::default()
         };
         self.cells += 1;
@@ -248,6 +258,7 @@ impl Session for FakeSession {
                 Some(Event::Watched { id: *id, watch: Box::new(self.watch.clone()) })
             }
             Order::Stop { id } => self.end(*id),
+            Order::Hold { id, .. } => Some(Event::Ready { id: *id, pid: 1, addr: None }),
             Order::Serve { id, .. } => {
                 let missing = "a made-up place is no other end".to_owned();
                 Some(Event::Skipped { id: *id, missing })

@@ -1,25 +1,16 @@
 //! This machine: the supervisor as a child.
 
-use std::io::{Read, Write};
-use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
-use nix::errno::Errno;
-use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use oscost_model::definition::Catalog;
 use oscost_model::hash;
-use oscost_model::protocol::{Event, EventHead, Hello, MAX_LINE_BYTES, Order, PROTOCOL};
+use oscost_model::protocol::{Event, Hello, Order, PROTOCOL};
 
+use super::session::{Conversation, HELLO_PATIENCE};
 use super::{Interrupt, ReachError, Session};
-
-/// A supervisor that has not said hello by then never will: it takes some 30 ms.
-const HELLO_PATIENCE: Duration = Duration::from_secs(20);
-/// How long a supervisor may take to end its groups and remove its files.
-/// A folder of 100,000 files takes seconds.
-const FAREWELL: Duration = Duration::from_secs(30);
 
 /// The program that is timed, and what it can measure.
 #[derive(Clone, Debug)]
@@ -101,12 +92,8 @@ fn own_program() -> Option<PathBuf> {
 
 /// A supervisor on this machine, our child.
 pub struct LocalSession<'a> {
-    child: Child,
-    input: Option<ChildStdin>,
-    output: ChildStdout,
-    unread: Vec<u8>,
+    talk: Conversation<'a>,
     hello: Hello,
-    interrupt: &'a Interrupt,
 }
 
 impl<'a> LocalSession<'a> {
@@ -115,70 +102,19 @@ impl<'a> LocalSession<'a> {
     /// It has a process group of its own: a Ctrl-C in the terminal is ours to answer, and the cells
     /// that it ends are the supervisor's to end.
     pub fn start(program: &CellProgram, interrupt: &'a Interrupt) -> Result<Self, ReachError> {
-        let path = program.path.display().to_string();
-        let cannot = |why: String| ReachError::CannotStart { program: path.clone(), why };
-        let mut child = Command::new(&program.path)
-            .arg("supervise")
-            .process_group(0)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .map_err(|error| cannot(error.to_string()))?;
-        let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
-            return Err(cannot("it has no pipes".to_owned()));
+        let cannot = |error: std::io::Error| ReachError::CannotStart {
+            program: program.path.display().to_string(),
+            why: error.to_string(),
         };
-        let mut session = Self {
-            child,
-            input: Some(input),
-            output,
-            unread: Vec::new(),
-            hello: Hello::default(),
-            interrupt,
-        };
-        match session.next(HELLO_PATIENCE)? {
+        let mut command = Command::new(&program.path);
+        let talk = Conversation::start(command.arg("supervise").process_group(0), interrupt);
+        let mut session = Self { talk: talk.map_err(cannot)?, hello: Hello::default() };
+        match session.talk.event(HELLO_PATIENCE)? {
             Event::Hello(hello) => session.hello = *hello,
             other => return Err(ReachError::Nonsense(format!("no hello, but {other:?}"))),
         }
         program.expects(&session.hello)?;
         Ok(session)
-    }
-
-    /// Sleeps until the supervisor has said something; false when it has ended.
-    fn wait(&mut self, until: Instant, patience: Duration) -> Result<bool, ReachError> {
-        loop {
-            let left = until.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return Err(ReachError::Silent(patience));
-            }
-            let mut fds = [
-                PollFd::new(self.output.as_fd(), PollFlags::POLLIN),
-                PollFd::new(self.interrupt.as_fd(), PollFlags::POLLIN),
-            ];
-            let timeout = PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX);
-            match poll(&mut fds, timeout) {
-                Ok(_) | Err(Errno::EINTR) => {}
-                Err(error) => return Err(ReachError::Gone(error.to_string())),
-            }
-            let ready = |fd: &PollFd<'_>| fd.any().unwrap_or(false);
-            if ready(&fds[1]) {
-                return Err(ReachError::Interrupted);
-            }
-            if ready(&fds[0]) {
-                let mut chunk = [0; 64 << 10];
-                let read = self.output.read(&mut chunk);
-                let read = read.map_err(|error| ReachError::Gone(error.to_string()))?;
-                self.unread.extend_from_slice(&chunk[..read]);
-                return Ok(read > 0);
-            }
-        }
-    }
-
-    /// How the supervisor ended.
-    fn epitaph(&mut self) -> String {
-        match self.child.wait() {
-            Ok(status) => status.to_string(),
-            Err(error) => error.to_string(),
-        }
     }
 }
 
@@ -188,68 +124,21 @@ impl Session for LocalSession<'_> {
     }
 
     fn send(&mut self, order: &Order) -> Result<(), ReachError> {
-        let gone = |why: String| ReachError::Gone(why);
-        let mut line = serde_json::to_vec(order).map_err(|error| gone(error.to_string()))?;
-        line.push(b'\n');
-        match &mut self.input {
-            Some(input) => input.write_all(&line).map_err(|error| gone(error.to_string())),
-            None => Err(gone("the session is closed".to_owned())),
-        }
+        self.talk.send(order)
     }
 
     fn next(&mut self, patience: Duration) -> Result<Event, ReachError> {
-        let until = Instant::now() + patience;
-        loop {
-            if let Some(end) = self.unread.iter().position(|&byte| byte == b'\n') {
-                let line: Vec<u8> = self.unread.drain(..=end).collect();
-                return understand(&line);
-            }
-            if self.unread.len() > MAX_LINE_BYTES {
-                return Err(ReachError::Nonsense("a line without an end".to_owned()));
-            }
-            if !self.wait(until, patience)? {
-                return Err(ReachError::Gone(self.epitaph()));
-            }
-        }
+        self.talk.event(patience)
     }
-}
-
-/// Reads an event. A cell whose event has a head but no sense has failed; the session goes on.
-fn understand(line: &[u8]) -> Result<Event, ReachError> {
-    serde_json::from_slice(line).or_else(|error| {
-        let why = format!("the cell spoke nonsense: {error}");
-        match serde_json::from_slice::<EventHead>(line) {
-            Ok(head) => Ok(Event::Failed { id: head.id, at_op: None, why }),
-            Err(error) => Err(ReachError::Nonsense(error.to_string())),
-        }
-    })
 }
 
 impl Drop for LocalSession<'_> {
-    /// Ends the session: the supervisor sees the end of its input, ends every group that it has
-    /// started, and undoes the rest. One that does not is killed, and its folder removed for it.
+    /// Ends the supervisor, and removes its folder where it could not do so itself (it was killed).
+    /// Only a folder of its own making: in the temporary folder, with its name.
     fn drop(&mut self) {
-        self.input = None;
-        let until = Instant::now() + FAREWELL;
-        while Instant::now() < until {
-            if matches!(self.child.try_wait(), Ok(Some(_)) | Err(_)) {
-                break;
-            }
-            std::thread::sleep(Duration::from_millis(1));
-        }
-        // It has ended already, or it must now.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-        self.remove_scratch();
-    }
-}
-
-impl LocalSession<'_> {
-    /// Removes the supervisor's folder where it could not do so itself (it was killed). Only a
-    /// folder of its own making: in the temporary folder, with its name.
-    fn remove_scratch(&self) {
+        self.talk.end();
         let Some(scratch) = self.hello.scratch.as_deref().map(Path::new) else { return };
-        let ours = format!("oscost-{}-", self.child.id());
+        let ours = format!("oscost-{}-", self.talk.pid());
         let named = scratch.file_name().and_then(|name| name.to_str());
         let is_its_own = scratch.parent() == Some(&std::env::temp_dir())
             && named.is_some_and(|name| name.starts_with(&ours));

@@ -5,9 +5,12 @@
 
 mod fake;
 mod local;
+mod session;
+mod ssh;
 
 pub use fake::{FakeSession, Scenario};
 pub use local::{CellProgram, LocalSession};
+pub use ssh::SshSession;
 
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
@@ -60,6 +63,16 @@ pub enum ReachError {
         program: String,
         /// What differs.
         why: String,
+    },
+    /// Another machine cannot be reached, or cannot be used.
+    #[error("cannot reach `{reach}`: {why}\n  hint: {hint}")]
+    NotThere {
+        /// The reach.
+        reach: String,
+        /// Why.
+        why: String,
+        /// What to do about it.
+        hint: String,
     },
     /// The supervisor has ended.
     #[error("the supervisor ended: {0}")]

@@ -88,7 +88,10 @@ fn calls(definition: &Definition) -> Vec<String> {
             Maker::Peer => " by the peer",
             Maker::EachSide => " by each side",
         };
-        format!("{times} {call}{by}{}", at(&rule.when))
+        let parts = rule.parts.as_ref().map_or(String::new(), |parts| {
+            format!(", as often again for each {} of {}", parts.bytes, parts.axis)
+        });
+        format!("{times} {call}{by}{parts}{}", at(&rule.when))
     };
     definition.calls.iter().map(rule).collect()
 }

@@ -27,6 +27,10 @@ pub fn of_row(flag: &str) -> &'static str {
         "CELL_LOST" => "a cell crashed or hung once; it was measured again",
         "DRIFT" => "it had not settled: the end of a cell differs from its beginning by over 1 %",
         "PROCESSES_DIFFER" => "processes differ, and the interval covers it",
+        "HALF_ASSUMED" => {
+            "half of it as the time one way is an assumption: clocks of two machines are not \
+             compared"
+        }
         "HOST_WARM" => {
             "guest-cold, host-warm: this kernel had nothing of the file, and the machine below may \
              have had all of it in memory"

@@ -9,7 +9,7 @@ use oscost_model::record::Row;
 use oscost_model::unit::Unit;
 
 use super::figures::{each, per_cent, rough, times};
-use super::{fold, plain, table};
+use super::{fold, halves, plain, table};
 
 /// A case, and what there is to say of it here and now.
 #[derive(Clone, Debug)]
@@ -76,6 +76,17 @@ pub fn text(definition: &Definition, shown: &[Shown]) -> String {
         match last {
             Some(last) => figure(&mut out, last),
             None => paragraph(&mut out, "    ", "no figure of this machine is kept"),
+        }
+    }
+    // Only figures of one run are held against each other.
+    let lasts: Vec<&Last> = shown.iter().filter_map(|shown| shown.last.as_ref()).collect();
+    let mut runs: Vec<&str> = lasts.iter().map(|last| last.started.as_str()).collect();
+    runs.sort_unstable();
+    runs.dedup();
+    for run in runs {
+        let rows = lasts.iter().filter(|last| last.started == run).map(|last| &last.row);
+        for line in halves::lines(rows) {
+            paragraph(&mut out, "  ", &line);
         }
     }
     out

@@ -5,11 +5,13 @@
 //! control characters.
 
 pub mod catalog;
+mod curves;
 pub mod doctor;
 pub mod figures;
 mod files;
 pub mod flags;
 mod groups;
+mod halves;
 pub mod here;
 pub mod json;
 pub mod machine;

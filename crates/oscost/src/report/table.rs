@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use oscost_model::record::{Record, Row, RowOutcome};
+use oscost_model::record::{Machine, Record, Row, RowOutcome};
 use oscost_model::unit::Unit;
 
 use super::figures::{Style, each, per_cent, rough};
 use super::survey::survey;
-use super::{files, flags, fold, groups, plain};
+use super::{curves, files, flags, fold, groups, halves, plain};
 
 /// What a run says of its rows, as text.
 pub fn table(record: &Record) -> String {
@@ -18,10 +18,18 @@ pub fn table(record: &Record) -> String {
     let _ = writeln!(out, "{}", headline(record));
     let measured: Vec<&Row> =
         rows.iter().copied().filter(|row| row.outcome == RowOutcome::Measured).collect();
-    if !measured.is_empty() {
-        let _ = write!(out, "\n{}", aligned(&measured));
+    // A curve has a line for each of its points, and need not stand here as well.
+    let curved = curves::cases(record);
+    let single: Vec<&Row> =
+        measured.iter().copied().filter(|row| !curved.contains(row.case.as_str())).collect();
+    if !single.is_empty() {
+        let _ = write!(out, "\n{}", aligned(&single));
     }
+    out.push_str(&curves::text(record));
     out.push_str(&groups::text(record, &measured));
+    for line in halves::lines(measured.iter().copied()) {
+        let _ = writeln!(out, "\n{}", fold(&line, 78, "  "));
+    }
     not_measured(&rows, &mut out);
     notes(record, &rows, &mut out);
     if let Some(survey) = survey(record) {
@@ -67,7 +75,20 @@ fn headline(record: &Record) -> String {
         let lost = conditions.lost_pct.map(|pct| format!(" ({} lost)", per_cent(pct)));
         parts.push(format!("{class}{}", lost.unwrap_or_default()));
     }
-    fold(&plain(&parts.join(", ")), 80, "")
+    let peers = record.machines.iter().skip(1).map(|machine| peer(record, machine));
+    let own = fold(&plain(&parts.join(", ")), 80, "");
+    [own].into_iter().chain(peers).collect::<Vec<_>>().join("\n")
+}
+
+/// The machine on which the other ends stood, in a line.
+fn peer(record: &Record, machine: &Machine) -> String {
+    let model = machine.cpu.model_name.as_deref().unwrap_or("unknown processor");
+    let release = machine.os.release.as_ref().map(|release| format!("Linux {release}"));
+    let conditions = record.conditions.iter().find(|it| it.machine == machine.id);
+    let class = conditions.and_then(|it| it.class.as_ref());
+    let class = class.map(|class| format!("{class} when it was probed"));
+    let parts = [Some(format!("peer: {model}")), release, class];
+    fold(&plain(&parts.into_iter().flatten().collect::<Vec<_>>().join(", ")), 80, "  ")
 }
 
 /// Figure, interval, spread, class, calls and floor.
@@ -284,6 +305,14 @@ fn notes(record: &Record, rows: &[&Row], out: &mut String) {
         for words in &calls.surprises {
             lines.push(format!("{}: {}", row.case, plain(words)));
         }
+    }
+    let strangers: u64 =
+        rows.iter().filter_map(|row| row.channel.as_ref()).map(|seen| seen.strangers).sum();
+    if strangers > 0 {
+        lines.push(format!(
+            "{strangers} connections of strangers to the data sockets: each was closed, and none \
+             is in a figure"
+        ));
     }
     lines.extend(files::lines(rows.iter().filter_map(|row| row.file.as_ref())));
     for conditions in &record.conditions {

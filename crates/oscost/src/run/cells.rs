@@ -9,10 +9,11 @@ use oscost_model::protocol::{CpuProbe, Event, Order};
 use oscost_model::record::RowOutcome;
 use oscost_model::watch::Watch;
 
+use super::far::FarSide;
 use crate::reach::{ReachError, Session};
 
 /// The supervisor keeps the time of its jobs; if it is silent for so long beyond, it hangs itself.
-const BEYOND: Duration = Duration::from_secs(10);
+pub(super) const BEYOND: Duration = Duration::from_secs(10);
 
 /// A job that brought nothing.
 #[derive(Clone, Debug)]
@@ -26,7 +27,7 @@ pub(super) struct Ended {
 }
 
 /// What a job brings: an answer, or why there is none. A broken session is another matter.
-type Answer<T> = Result<Result<T, Ended>, ReachError>;
+pub(super) type Answer<T> = Result<Result<T, Ended>, ReachError>;
 
 /// What a probe saw, and what went on beside it, or why that is not known.
 pub(super) type Watched = (Vec<CpuProbe>, Result<Watch, String>);
@@ -35,11 +36,32 @@ pub(super) type Watched = (Vec<CpuProbe>, Result<Watch, String>);
 pub(super) struct Cells<'a> {
     session: &'a mut dyn Session,
     last_id: u64,
+    /// Where the other ends of some cases stand.
+    far: Option<FarSide<'a>>,
+}
+
+/// Where the other end of a case stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Other {
+    /// Beside the cell, or there is none.
+    Near,
+    /// On the peer's machine.
+    Far,
 }
 
 impl<'a> Cells<'a> {
     pub(super) fn new(session: &'a mut dyn Session) -> Self {
-        Self { session, last_id: 0 }
+        Self { session, last_id: 0, far: None }
+    }
+
+    /// The same, with the machine of a peer.
+    pub(super) fn with(self, far: Option<FarSide<'a>>) -> Self {
+        Self { far, ..self }
+    }
+
+    /// Where the other ends of some cases stand.
+    pub(super) fn far(&mut self) -> Option<&mut FarSide<'a>> {
+        self.far.as_mut()
     }
 
     pub(super) fn session(&self) -> &dyn Session {
@@ -78,35 +100,82 @@ impl<'a> Cells<'a> {
         self.next(id, patience)
     }
 
+    /// Lets a cell do its work, with a server on the peer's machine where it needs one; what it
+    /// said last, and how many strangers knocked there.
+    fn between(
+        &mut self,
+        spec: CellSpec,
+        other: Other,
+        does: impl FnOnce(&mut Self, CellSpec) -> Result<Event, ReachError>,
+    ) -> Answer<(Event, u64)> {
+        let Some(far) = self.far.as_mut().filter(|_| other == Other::Far) else {
+            return Ok(Ok((does(self, spec)?, 0)));
+        };
+        let server = match far.serve(&spec)? {
+            Ok(server) => server,
+            Err(ended) => return Ok(Err(ended)),
+        };
+        let event = does(self, CellSpec { far: Some(server.end.clone()), ..spec })?;
+        let Some(far) = &mut self.far else { return Ok(Ok((event, 0))) };
+        let done =
+            matches!(event, Event::Piloted { .. } | Event::Sampled { .. } | Event::Counted { .. });
+        if done {
+            return Ok(far.ended(&server)?.map(|strangers| (event, strangers)));
+        }
+        let mut why = ended(event);
+        let theirs = far.stop(&server)?;
+        // What the place does not offer, it does not offer to either.
+        if let Some(theirs) = theirs.filter(|_| why.outcome != RowOutcome::Skipped) {
+            why.reason = format!("{}; {theirs}", why.reason);
+        }
+        Ok(Err(why))
+    }
+
     /// Runs a case's pilot.
-    pub(super) fn pilot(&mut self, spec: CellSpec) -> Answer<BatchPlan> {
-        Ok(match self.converse(spec, 1)? {
+    pub(super) fn pilot(&mut self, spec: CellSpec, other: Other) -> Answer<BatchPlan> {
+        let said = self.between(spec, other, |cells, spec| cells.converse(spec, 1))?;
+        Ok(said.and_then(|(event, _)| match event {
             Event::Piloted { plan, .. } => Ok(plan),
             other => Err(ended(other)),
-        })
+        }))
     }
 
     /// Measures a case once.
-    pub(super) fn measure(&mut self, spec: CellSpec) -> Answer<(Vec<Sample>, Disturbance)> {
+    pub(super) fn measure(
+        &mut self,
+        spec: CellSpec,
+        other: Other,
+    ) -> Answer<(Vec<Sample>, Disturbance)> {
         let groups = match &spec.task {
             Task::Measure(plan) => plan.groups,
             _ => 1,
         };
-        Ok(match self.converse(spec, groups)? {
-            Event::Sampled { samples, disturbance, .. } => Ok((samples, *disturbance)),
+        let said = self.between(spec, other, |cells, spec| cells.converse(spec, groups))?;
+        Ok(said.and_then(|(event, strangers)| match event {
+            Event::Sampled { samples, mut disturbance, .. } => {
+                if let (Other::Far, Some(far)) = (other, &self.far) {
+                    let channel = disturbance.channel.get_or_insert_default();
+                    channel.strangers += strangers;
+                    channel.peer_cpu = channel.peer_cpu.or(far.cpu);
+                }
+                Ok((samples, *disturbance))
+            }
             other => Err(ended(other)),
-        })
+        }))
     }
 
     /// Counts a case's calls.
-    pub(super) fn count(&mut self, spec: CellSpec) -> Answer<CallCount> {
-        let id = self.id();
-        let patience = Duration::from_millis(spec.timeout_ms) + BEYOND;
-        self.session.send(&Order::Count { id, spec: Box::new(spec) })?;
-        Ok(match self.next(id, patience)? {
+    pub(super) fn count(&mut self, spec: CellSpec, other: Other) -> Answer<CallCount> {
+        let said = self.between(spec, other, |cells, spec| {
+            let id = cells.id();
+            let patience = Duration::from_millis(spec.timeout_ms) + BEYOND;
+            cells.session.send(&Order::Count { id, spec: Box::new(spec) })?;
+            cells.next(id, patience)
+        })?;
+        Ok(said.and_then(|(event, _)| match event {
             Event::Counted { count, .. } => Ok(*count),
             other => Err(ended(other)),
-        })
+        }))
     }
 
     /// Spins on these CPUs.
@@ -172,7 +241,7 @@ fn seen(event: Event) -> Result<Watch, String> {
 }
 
 /// What an event that is no answer comes to.
-fn ended(event: Event) -> Ended {
+pub(super) fn ended(event: Event) -> Ended {
     let (outcome, reason, is_final) = match event {
         Event::Skipped { missing, .. } => (RowOutcome::Skipped, missing, true),
         Event::TimedOut { after_ms, why, .. } => {

@@ -7,7 +7,7 @@ use oscost_model::case::Case;
 use oscost_model::cell::{CellSpec, Subject, Task};
 use oscost_model::clock::Calibration;
 
-use super::cells::Cells;
+use super::cells::{Cells, Other};
 use super::survey::{NO_CLOCK, ladder};
 use super::{COUNTED_OPS, WARM_OPS};
 use crate::reach::{ReachError, Session};
@@ -48,10 +48,11 @@ pub fn count_calls(
                 arms: 1,
                 workers: 1,
                 far: None,
+                peer_cpu: None,
                 task: Task::Count { warm_ops: WARM_OPS, ops: COUNTED_OPS },
                 timeout_ms: (left.as_millis() as u64).max(1),
             };
-            cells.count(spec)?.map_err(|ended| ended.reason)
+            cells.count(spec, Other::Near)?.map_err(|ended| ended.reason)
         };
         Ok(Counted { case: case.clone(), outcome })
     };

@@ -14,10 +14,12 @@ use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
 
-use crate::reach::{Interrupt, ReachError};
+use oscost_model::protocol::{Event, LOCK_NAME, Order};
 
-/// The name. It stays the same in all versions, or two versions would measure at once.
-const NAME: &[u8] = b"oscost.run";
+use crate::reach::{Interrupt, ReachError, Session};
+
+/// The name.
+const NAME: &[u8] = LOCK_NAME.as_bytes();
 
 /// The machine is ours until this is dropped.
 #[derive(Debug)]
@@ -79,6 +81,51 @@ pub fn wait_for(stream: &UnixStream, interrupt: &Interrupt) -> Result<(), ReachE
             Ok(_) => return Ok(()),
             Err(Errno::EINTR) => {}
             Err(error) => return Err(ReachError::Gone(error.to_string())),
+        }
+    }
+}
+
+/// The job under which a supervisor keeps its machine for us: no other has this name.
+const HOLD: u64 = u64::MAX;
+/// Somebody else's run may take hours.
+const NIGHT: Duration = Duration::from_secs(24 * 3_600);
+
+/// Whose the machine of a session is, as its own supervisor says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Claim {
+    /// Ours until the session ends.
+    Ours,
+    /// Somebody else's, in words.
+    Held(String),
+    /// Nobody's: it cannot be kept, for this reason.
+    Unguarded(String),
+}
+
+/// Takes the machine at the other end of a session; with `wait`, [`until_ours`] tells when it is
+/// free if it is not.
+pub fn claim(session: &mut dyn Session, wait: bool) -> Result<Claim, ReachError> {
+    session.send(&Order::Hold { id: HOLD, wait })?;
+    claimed(session, Duration::from_secs(20))
+}
+
+/// Sleeps until the machine is ours.
+pub fn until_ours(session: &mut dyn Session) -> Result<Claim, ReachError> {
+    loop {
+        match claimed(session, NIGHT)? {
+            // The next in the queue was quicker.
+            Claim::Held(_) => {}
+            done => return Ok(done),
+        }
+    }
+}
+
+fn claimed(session: &mut dyn Session, patience: Duration) -> Result<Claim, ReachError> {
+    loop {
+        match session.next(patience)? {
+            Event::Ready { id: HOLD, .. } => return Ok(Claim::Ours),
+            Event::Held { id: HOLD, by } => return Ok(Claim::Held(by)),
+            Event::Failed { id: HOLD, why, .. } => return Ok(Claim::Unguarded(why)),
+            _ => {}
         }
     }
 }

@@ -11,7 +11,7 @@ use oscost_model::protocol::CpuProbe;
 use oscost_model::watch::Watch;
 
 use super::RunError;
-use super::cells::Cells;
+use super::cells::{Cells, Other};
 use super::survey::{NO_CLOCK, ladder, quietest};
 use super::{COUNTED_OPS, WARM_OPS};
 use crate::reach::{ReachError, Session};
@@ -50,7 +50,7 @@ pub fn look(session: &mut dyn Session, spin: Duration, except: &[u32]) -> Result
     let quietest = quietest(&probe).map(|probe| probe.cpu);
     let Some(cpu) = quietest else { return Err(RunError::NoCpu("any CPU".to_owned())) };
     let cpu = pinned.then_some(cpu);
-    let uncounted = cells.count(counting(cpu))?.err().map(|ended| ended.reason);
+    let uncounted = cells.count(counting(cpu), Other::Near)?.err().map(|ended| ended.reason);
     Ok(Look { probe, cpu, watch, uncounted })
 }
 
@@ -86,6 +86,7 @@ fn counting(cpu: Option<u32>) -> CellSpec {
         arms: 1,
         workers: 1,
         far: None,
+        peer_cpu: None,
         task: Task::Count { warm_ops: WARM_OPS, ops: COUNTED_OPS },
         timeout_ms: COUNT_MS,
     }

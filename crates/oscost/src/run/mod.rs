@@ -6,13 +6,15 @@
 
 mod cells;
 mod counted;
+mod far;
 mod lock;
 mod look;
 mod pace;
 mod survey;
 
 pub use counted::{Counted, count_calls};
-pub use lock::{Held, Holder, MachineLock, wait_for};
+pub use far::Peer;
+pub use lock::{Claim, Held, Holder, MachineLock, claim, until_ours, wait_for};
 pub use look::{Look, look, rates};
 pub use pace::Profile;
 
@@ -23,13 +25,15 @@ use oscost_model::cell::Task;
 use oscost_model::clock::Calibration;
 use oscost_model::definition::Timer;
 use oscost_model::journal::{CellOutcome, Entry, Phase, PlannedRow, Started};
+use oscost_model::protocol::NO_WAY_THERE;
 use oscost_model::record::{Machine, RowOutcome};
 use oscost_model::sins::{Sin, committing};
 use thiserror::Error;
 
-use crate::plan::Order;
+use crate::plan::{Order, why_not};
 use crate::reach::{ReachError, Session};
-use cells::{Cells, Ended};
+use cells::{Cells, Ended, Other};
+use far::FarSide;
 use pace::{Pace, Step};
 
 /// Cells of each anchor before the first round, and after the last.
@@ -64,6 +68,8 @@ pub struct Request {
     pub budget: Option<Duration>,
     /// The CPU that was asked for.
     pub cpu: Option<u32>,
+    /// The CPU that was asked for the second process of a case on one machine.
+    pub peer_cpu: Option<u32>,
 }
 
 /// Why a run could not be done at all.
@@ -77,6 +83,12 @@ pub enum RunError {
         "cannot measure on {0}\n  hint: `--cpu` takes one of the CPUs that this process may use"
     )]
     NoCpu(String),
+    /// A CPU cannot be the peer's.
+    #[error(
+        "cannot have the peer on {0}\n  hint: `--peer-cpu` takes a CPU that may be used there, and \
+         another one than `--cpu`"
+    )]
+    NoPeerCpu(String),
     /// No clock could be calibrated.
     #[error("cannot calibrate any clock: {0}")]
     NoClock(String),
@@ -100,6 +112,16 @@ pub fn run(
     request: Request,
     listener: Listener<'_>,
 ) -> Result<Finish, RunError> {
+    run_between(session, None, request, listener)
+}
+
+/// The same, with the other ends of some cases on the machine of a peer.
+pub fn run_between(
+    session: &mut dyn Session,
+    peer: Option<Peer<'_>>,
+    request: Request,
+    listener: Listener<'_>,
+) -> Result<Finish, RunError> {
     let machine = request.machine.id.clone();
     listener(&Entry::Started(Box::new(request.started.clone())));
     listener(&Entry::Met {
@@ -107,8 +129,17 @@ pub fn run(
         tracers: request.tracers.clone(),
     });
     let rows = request.rows.iter().cloned().map(|planned| RowRun::new(planned, request.profile));
+    let far = peer.map(|Peer { session, machine, tracers, bind, cpu }| {
+        listener(&Entry::Met { machine: Box::new(machine.clone()), tracers });
+        (FarSide::new(session, bind), machine.id, cpu)
+    });
+    let (far, peer) = match far {
+        Some((far, machine, cpu)) => (Some(far), Some((machine, cpu))),
+        None => (None, None),
+    };
     let mut run = Run {
-        cells: Cells::new(session),
+        cells: Cells::new(session).with(far),
+        peer_cpu: request.peer_cpu,
         listener,
         order: Order::new(request.started.settings.seed),
         begun: Instant::now(),
@@ -118,7 +149,7 @@ pub fn run(
         interruptions_per_s: 0.0,
         rows: rows.collect(),
     };
-    let finish = match run.whole(&request, &machine) {
+    let finish = match run.whole(&request, &machine, peer) {
         Ok(()) => Finish::Done,
         Err(RunError::Reach(ReachError::Interrupted)) => Finish::Interrupted,
         Err(error) => {
@@ -127,7 +158,9 @@ pub fn run(
         }
     };
     // Rows that were cut short, by Ctrl-C or by the budget, have not reached what was asked for.
-    run.end(finish == Finish::Done && run.rows.iter().all(RowRun::is_settled));
+    let alone = run.cells.far().is_some_and(|far| far.gone().is_some());
+    let settled = run.rows.iter().all(RowRun::is_settled);
+    run.end(finish == Finish::Done && settled && !alone);
     Ok(finish)
 }
 
@@ -149,6 +182,11 @@ impl RowRun {
         self.given_up || self.pace.is_settled() || !self.planned.asked
     }
 
+    /// Where its other end stands.
+    fn other(&self) -> Other {
+        if self.planned.place.peer.is_some() { Other::Far } else { Other::Near }
+    }
+
     /// Whether it gets a cell in the next round: an anchor always does.
     fn wants_a_cell(&self) -> bool {
         !self.given_up && (self.planned.anchor || !self.pace.is_settled())
@@ -158,7 +196,8 @@ impl RowRun {
 /// How many ops of a row are counted: where some share a call, as many times more, so that the
 /// calls among them are exactly so many wherever the count begins.
 fn counted_ops(row: &PlannedRow) -> u64 {
-    let rules = row.definition.calls.iter().filter(|rule| row.case.point.includes(&rule.when));
+    let point = row.definition.whole(&row.case.point);
+    let rules = row.definition.calls.iter().filter(|rule| point.includes(&rule.when));
     let shared = rules.map(|rule| match rule.times {
         Times::Per { ops, .. } => u64::from(ops),
         Times::Exactly(_) | Times::UpTo(_) => 1,
@@ -173,6 +212,7 @@ struct Run<'a> {
     begun: Instant,
     deadline: Option<Instant>,
     cpu: Option<u32>,
+    peer_cpu: Option<u32>,
     clock: Option<Calibration>,
     interruptions_per_s: f64,
     rows: Vec<RowRun>,
@@ -188,9 +228,20 @@ impl Run<'_> {
         self.tell(Entry::Ended { at, complete });
     }
 
-    fn whole(&mut self, request: &Request, machine: &str) -> Result<(), RunError> {
+    fn whole(
+        &mut self,
+        request: &Request,
+        machine: &str,
+        peer: Option<(String, Option<u32>)>,
+    ) -> Result<(), RunError> {
         self.survey(request, machine)?;
+        if let Some((machine, cpu)) = &peer {
+            self.survey_peer(machine, *cpu)?;
+        }
         self.tell(Entry::Planned { rows: request.rows.clone(), timers: request.timers.clone() });
+        if peer.is_some() {
+            self.leave_out_what_cannot_reach();
+        }
         self.pilot_all()?;
         self.count_all()?;
         self.anchors(Phase::Before)?;
@@ -215,17 +266,50 @@ impl Run<'_> {
             if self.time_is_up() {
                 break;
             }
+            if self.rows[row].given_up {
+                continue;
+            }
             let spec =
                 self.spec(row, Task::Pilot { interruptions_per_s: self.interruptions_per_s });
-            match self.cells.pilot(spec)? {
+            let other = self.rows[row].other();
+            match self.cells.pilot(spec, other)? {
                 Ok(plan) => {
                     self.rows[row].pace.piloted(&plan);
                     self.tell(Entry::Piloted { row: row as u32, plan });
                 }
-                Err(ended) => self.give_up(row, ended),
+                Err(ended) => {
+                    let no_way = ended.reason.contains(NO_WAY_THERE);
+                    let reason = ended.reason.clone();
+                    self.give_up(row, ended);
+                    if no_way {
+                        self.no_way_there(&reason);
+                    }
+                }
             }
         }
         Ok(())
+    }
+
+    /// Cases that need a second machine and cannot have one are skipped, in words.
+    fn leave_out_what_cannot_reach(&mut self) {
+        for row in 0..self.rows.len() {
+            if let Some(reason) = why_not(&self.rows[row].planned) {
+                let outcome = RowOutcome::Skipped;
+                self.give_up(row, Ended { outcome, reason, is_final: true });
+            }
+        }
+    }
+
+    /// The peer cannot be reached: each further case would wait in vain as long as the first did.
+    fn no_way_there(&mut self, reason: &str) {
+        for row in 0..self.rows.len() {
+            let is_next = self.rows[row].other() == Other::Far && !self.rows[row].given_up;
+            if is_next && self.rows[row].pace.plan().is_none() {
+                let reason = format!("not tried, since another case failed: {reason}");
+                let outcome = RowOutcome::Failed;
+                self.give_up(row, Ended { outcome, reason, is_final: true });
+            }
+        }
     }
 
     /// The counted copies: what each case calls, once.
@@ -236,7 +320,8 @@ impl Run<'_> {
             }
             let ops = counted_ops(&self.rows[row].planned);
             let spec = self.spec(row, Task::Count { warm_ops: WARM_OPS, ops });
-            let entry = match self.cells.count(spec)? {
+            let other = self.rows[row].other();
+            let entry = match self.cells.count(spec, other)? {
                 Ok(count) => Entry::Counted { row: row as u32, count },
                 Err(ended) => Entry::NotCounted { row: row as u32, why: ended.reason },
             };
@@ -314,7 +399,7 @@ impl Run<'_> {
     fn cell(&mut self, row: usize, phase: Phase) -> Result<(), RunError> {
         let Some(plan) = self.rows[row].pace.plan().cloned() else { return Ok(()) };
         let spec = self.spec(row, Task::Measure(plan));
-        let outcome = self.cells.measure(spec)?;
+        let outcome = self.cells.measure(spec, self.rows[row].other())?;
         let at_s = self.begun.elapsed().as_secs_f64();
         match outcome {
             Ok((samples, disturbance)) => {

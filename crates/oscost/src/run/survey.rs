@@ -7,6 +7,7 @@ use oscost_model::clock::{Calibration, ClockKind};
 use oscost_model::journal::Entry;
 use oscost_model::protocol::{CpuProbe, Hello};
 
+use super::cells::Cells;
 use super::{Request, Run, RunError};
 
 /// The spin that finds interruptions, and that pays the frequency ramp for the cells.
@@ -35,7 +36,15 @@ impl Run<'_> {
             })
             .collect();
         let clock = ladder.first().copied().unwrap_or(ClockKind::Syscall);
-        let mut probe = self.probe(&self.candidates(request.cpu), clock)?;
+        if let Some(cpu) = request.peer_cpu {
+            // Found out now: a cell that cannot pin its peer would blame its case.
+            if self.probe(&[cpu], clock)?.is_empty() {
+                return Err(RunError::NoPeerCpu(format!("CPU {cpu}")));
+            }
+        }
+        let hello = self.cells.session().hello();
+        let cpus = candidates(hello, request.cpu, request.peer_cpu);
+        let mut probe = self.probe(&cpus, clock)?;
         let pinned = !probe.is_empty();
         if !pinned && request.cpu.is_none() {
             // A sandbox may refuse sched_setaffinity(2): then cells run where they are put, and
@@ -48,6 +57,9 @@ impl Run<'_> {
             return Err(RunError::NoCpu(asked));
         };
         let cpu = pinned.then_some(quietest.cpu);
+        if let Some(taken) = request.peer_cpu.filter(|taken| Some(*taken) == cpu) {
+            return Err(RunError::NoPeerCpu(format!("CPU {taken}, where the cells are")));
+        }
         self.interruptions_per_s = quietest.interruptions_per_s();
         self.cpu = cpu;
         self.tell(Entry::Surveyed { machine: machine.to_owned(), probe, cpu });
@@ -65,18 +77,34 @@ impl Run<'_> {
         Err(RunError::NoClock(passed_over.join("; ")))
     }
 
-    fn probe(&mut self, cpus: &[u32], clock: ClockKind) -> Result<Vec<CpuProbe>, RunError> {
-        self.cells.probe(cpus, clock, SPIN)?.map_err(|ended| RunError::NoCpu(ended.reason))
+    /// Probes the peer's CPUs, and chooses the one that its servers are pinned to.
+    pub(super) fn survey_peer(
+        &mut self,
+        machine: &str,
+        asked: Option<u32>,
+    ) -> Result<(), RunError> {
+        let Some(far) = self.cells.far() else { return Ok(()) };
+        let hello = far.session.hello();
+        let clock = ladder(hello).first().copied().unwrap_or(ClockKind::Syscall);
+        let cpus = candidates(hello, asked, None);
+        let mut there = Cells::new(&mut *far.session);
+        let no_cpu = |ended: super::Ended| RunError::NoCpu(ended.reason);
+        let mut probe = there.probe(&cpus, clock, SPIN)?.map_err(no_cpu)?;
+        let pinned = !probe.is_empty();
+        if !pinned && asked.is_none() {
+            probe = there.probe(&[], clock, SPIN)?.map_err(no_cpu)?;
+        }
+        if let (false, Some(cpu)) = (pinned, asked) {
+            return Err(RunError::NoPeerCpu(format!("CPU {cpu} of the peer's machine")));
+        }
+        let cpu = quietest(&probe).filter(|_| pinned).map(|probe| probe.cpu);
+        far.cpu = cpu;
+        self.tell(Entry::Surveyed { machine: machine.to_owned(), probe, cpu });
+        Ok(())
     }
 
-    /// The CPUs to probe: the one that was asked for, or the last few that may be used.
-    fn candidates(&self, asked: Option<u32>) -> Vec<u32> {
-        if let Some(cpu) = asked {
-            return vec![cpu];
-        }
-        let allowed = self.cells.session().hello().facts.cpu.allowed_cpus.clone();
-        let allowed = allowed.filter(|cpus| !cpus.is_empty()).unwrap_or(vec![0]);
-        allowed[allowed.len().saturating_sub(CANDIDATES)..].to_vec()
+    fn probe(&mut self, cpus: &[u32], clock: ClockKind) -> Result<Vec<CpuProbe>, RunError> {
+        self.cells.probe(cpus, clock, SPIN)?.map_err(|ended| RunError::NoCpu(ended.reason))
     }
 
     /// The same clock once more: the long baseline between the two gives its rate.
@@ -117,10 +145,25 @@ impl Run<'_> {
             arms: 1,
             workers: 1,
             far: None,
+            peer_cpu: self.peer_cpu,
             task,
             timeout_ms: CELL_GRACE_MS + 5 * expected_ms + setup_ms,
         }
     }
+}
+
+/// The CPUs to probe: the one that was asked for, or the last few that may be used, without the one
+/// that a peer has.
+fn candidates(hello: &Hello, asked: Option<u32>, taken: Option<u32>) -> Vec<u32> {
+    if let Some(cpu) = asked {
+        return vec![cpu];
+    }
+    let allowed = hello.facts.cpu.allowed_cpus.clone().filter(|cpus| !cpus.is_empty());
+    let mut allowed = allowed.unwrap_or(vec![0]);
+    if allowed.len() > 1 {
+        allowed.retain(|&cpu| Some(cpu) != taken);
+    }
+    allowed[allowed.len().saturating_sub(CANDIDATES)..].to_vec()
 }
 
 /// The clocks that may be used, best first.

@@ -9,11 +9,13 @@
 //! room, it keeps no state but what a caller hands it, and it never repairs a value: what cannot
 //! be said is `None`.
 //!
-//! The arguments behind the rules are in docs/METHOD.md, sections 3 and 4.
+//! The arguments behind the rules are in docs/METHOD.md, sections 3, 4 and 8.
 
 pub mod groups;
 pub mod interval;
 pub mod line;
 pub mod order;
 pub mod robust;
+pub mod scaling;
+pub mod segments;
 pub mod stopping;

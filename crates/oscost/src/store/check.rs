@@ -8,6 +8,12 @@ use super::inspect::{Fault, inspect};
 /// A hundred rows make a bill, so this is a thousand bills in one record.
 const MOST_ROWS: usize = 100_000;
 
+/// More than a run of a thousand bills has.
+const MOST_CURVES: usize = 10_000;
+
+/// A curve is read by a person.
+const MOST_POINTS: usize = 10_000;
+
 /// A label stands in one line of a list.
 const MOST_LABEL_BYTES: usize = 1 << 10;
 
@@ -26,6 +32,14 @@ pub(super) fn check(record: &Record) -> Result<(), ImportError> {
     refuse_unless(rows <= MOST_ROWS, "results", &why)?;
     for (index, row) in record.results.iter().enumerate() {
         check_row(row).map_err(|(at, why)| bad(&format!("results[{index}].{at}"), &why))?;
+    }
+    let curves = record.curves.len();
+    let why = format!("has {curves} curves, and at most {MOST_CURVES} are taken");
+    refuse_unless(curves <= MOST_CURVES, "curves", &why)?;
+    for (index, curve) in record.curves.iter().enumerate() {
+        let points = curve.points.len();
+        let why = format!("has {points} points, and at most {MOST_POINTS} are taken");
+        refuse_unless(points <= MOST_POINTS, &format!("curves[{index}].points"), &why)?;
     }
     for (index, comparison) in record.comparisons.iter().enumerate() {
         for (side, row) in [("base", comparison.base), ("new", comparison.new)] {

@@ -11,6 +11,7 @@ mod common;
 
 mod golden;
 
+mod curves;
 mod describe;
 mod interrupts;
 mod local;

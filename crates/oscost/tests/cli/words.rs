@@ -50,7 +50,7 @@ fn a_wrong_axis_or_value_is_told_the_right_ones() {
 
 #[test]
 fn a_place_that_this_version_cannot_reach_is_refused_with_a_hint() {
-    refused(&["run", "--at", "ssh:x"], &["cannot reach `ssh:x`", "hint:", "`local`"]);
+    refused(&["run", "--at", "ssh:-x"], &["`-x` is no host", "hint:", "~/.ssh/config"]);
     refused(&["run", "--at", "vm:6.12"], &["cannot reach `vm:6.12`", "hint:"]);
     refused(&["run", "--at", "nowhere"], &["`nowhere`", "hint:", "`local`"]);
     refused(&["run", "--at", "seccomp=allow"], &["`seccomp=allow`", "hint:", "untreated"]);
@@ -58,8 +58,8 @@ fn a_place_that_this_version_cannot_reach_is_refused_with_a_hint() {
     refused(&["run", "--at", "ssh:"], &["names nothing behind its colon"]);
     refused(&["run", "--at", ""], &["a place is empty"]);
     refused(&["run", "--at", "LOCAL"], &["`LOCAL`"]);
-    refused(&["explain", "--at", "ssh:x", "timer"], &["cannot look at `ssh:x`", "hint:"]);
-    refused(&["explain", "--at", "nice=5", "timer"], &["cannot look at `nice=5`", "hint:"]);
+    refused(&["explain", "--at", "vm:6.12", "timer"], &["cannot look at `vm:6.12`", "hint:"]);
+    refused(&["explain", "--at", "nice=5", "timer"], &["cannot treat with `nice=5`", "hint:"]);
 }
 
 #[test]

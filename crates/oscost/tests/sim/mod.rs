@@ -65,6 +65,7 @@ impl SimSession {
             clocks: vec![ClockVerdict { kind: ClockKind::Tsc, unusable_because: None }],
             facts,
             scratch: None,
+            came: None,
         };
         Self::with(hello, subjects)
     }
@@ -186,6 +187,7 @@ impl Session for SimSession {
                 self.running.insert(*id, (**spec).clone());
                 Some(Event::Ready { id: *id, pid: 1, addr: None })
             }
+            Order::Hold { id, .. } => Some(Event::Ready { id: *id, pid: 1, addr: None }),
             Order::Go { id, .. } => self.go(*id),
             Order::Stop { id } => Some(self.stop(*id)),
             Order::Count { id, .. } => {
@@ -294,6 +296,7 @@ pub(crate) fn measure_in(mut session: SimSession, profile: Profile, seed: u64) -
         profile,
         budget: None,
         cpu: None,
+        peer_cpu: None,
     };
     let mut assembler = Assembler::default();
     run(&mut session, request, &mut |entry| assembler.apply(entry)).unwrap();

@@ -117,6 +117,7 @@ fn definition() -> Definition {
             times: Times::Per { calls: 1, ops: 1 },
             when: Point::none(),
             by: Maker::Own,
+            parts: None,
         }],
         floor: vec![FloorPart { case: "timer/nothing".into(), times: 2, when: point() }],
         beside: vec![],

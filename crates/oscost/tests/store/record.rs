@@ -159,5 +159,6 @@ pub(crate) fn record() -> Record {
             flags: vec![],
         }],
         timers: vec![],
+        curves: vec![],
     }
 }

@@ -1,0 +1,338 @@
+//! Messages between two processes of one machine: through pipes, and through what else the system
+//! has for processes that know each other.
+//!
+//! Sockets have a family of their own. An eventfd carries a number and no message: see
+//! `switch/eventfd`.
+
+use super::exchange::{PEER_CPU, SIZE_POINTS, SIZES, Trips, Two, Way, cpu_of_peer};
+use super::prelude::*;
+use crate::bench::{When, each_side};
+use crate::sys::stopwatch::Stopwatch;
+
+mod ends;
+#[cfg(test)]
+mod tests;
+
+pub(super) const FAMILY: Family = Family {
+    name: "pipe",
+    about: "bytes between processes of one machine through pipes and their like",
+    benches: BENCHES,
+};
+
+const BY: Axis = Axis {
+    name: "by",
+    sets: "what the messages go through: a pipe; a FIFO; a pipe that is lent the sender's pages \
+           (vmsplice(2)); POSIX or System V message queues; a ring in shared memory, waited at \
+           asleep (futex(2)) or awake; the sender's own memory, from which the receiver fetches \
+           them (process_vm_readv(2))",
+    points: Points::Words(&[
+        "pipe",
+        "fifo",
+        "vmsplice",
+        "mq",
+        "sysv-mq",
+        "shm-futex",
+        "shm-spin",
+        "process-vm",
+    ]),
+    usual: Points::Words(&["pipe"]),
+};
+
+const CAPACITY: Axis = Axis {
+    name: "capacity",
+    sets: "bytes that the pipe or the ring holds; unsaid: as the system has it (F_GETPIPE_SZ), and \
+           65536 of a ring",
+    points: Points::Numbers(&[4_096, 65_536, 1 << 20]),
+    usual: Points::Unsaid("system"),
+};
+
+/// Messages of all sizes, of which the bill has one.
+const fn size(in_bill: &'static Points) -> Axis {
+    Axis {
+        name: "size",
+        sets: "bytes of a message: these, or any other number up to 16777216",
+        points: SIZE_POINTS,
+        usual: Points::Usual { points: &Points::Numbers(SIZES), in_bill },
+    }
+}
+
+const PIPE: When = &[("by", "pipe")];
+const FIFO: When = &[("by", "fifo")];
+const VMSPLICE: When = &[("by", "vmsplice")];
+const MQ: When = &[("by", "mq")];
+const SYSV_MQ: When = &[("by", "sysv-mq")];
+const FUTEX: When = &[("by", "shm-futex")];
+const PROCESS_VM: When = &[("by", "process-vm")];
+
+/// A pipe hands over its bytes page by page, so that a large message may come in as many parts.
+const PAGE: u64 = 4_096;
+/// A quarter of a ring of 4096 bytes, the smallest.
+const RING_PART: u64 = 1_024;
+
+/// Who waits awake never lets the other one run on its own CPU.
+const SPINNING: Need = Need::meaning(
+    "who waits awake keeps the CPU that the other end needs: nothing moves before its time is up \
+     (peer_cpu=other)",
+)
+.when(&[("by", "shm-spin"), ("peer_cpu", "same")]);
+
+/// What the benchmarks of this family are unless they say otherwise.
+const MOVING: Bench = Bench { switches: true, moves: "size", needs: &[SPINNING], ..Bench::PLAIN };
+
+const BENCHES: &[Bench] = &[
+    Bench {
+        id: "pipe/round-trip",
+        asks: "How long does a message to another process and its answer take?",
+        op: "a message written into a channel of which another process waits at the other end, and \
+             the wait until that process has sent as many bytes back through a second one. Each \
+             side receives a whole message before it sends. Outside: making both, and verifying \
+             six messages, no two of them alike, byte by byte at both ends.",
+        guess: "by pipe and up to 4 KiB as switch/pipe, 3 us on one CPU and ten times that on two; \
+                64 KiB 20 us more for four copies; beyond, two switches for each 64 KiB. By queue \
+                a third more, by shm-futex a third less; awake 0.3 us.",
+        why: "What a message costs is two copies (into the kernel and out of it) and the calls; \
+              what a round trip costs is mostly who waits: on one CPU two switches, on two CPUs \
+              two interrupts that wake a sleeping CPU. Only beyond what the channel holds does the \
+              sender sleep in the middle of a message, once for each fill: with capacity=4096 that \
+              is so from 4 KiB on. Awake, nobody switches: shm-spin is the price of the cache \
+              lines alone. An eventfd carries 8 bytes and no message.",
+        beside: &[
+            "switch/pipe:between=processes,peer_cpu=same",
+            "switch/eventfd:between=processes,peer_cpu=same",
+        ],
+        calls: &[
+            each_side("write", 1).when(PIPE),
+            each_side("read", 1).in_parts("size", PAGE).when(PIPE),
+            each_side("write", 1).when(FIFO),
+            each_side("read", 1).in_parts("size", PAGE).when(FIFO),
+            each_side("vmsplice", 1).in_parts("size", PAGE).when(VMSPLICE),
+            each_side("read", 1).in_parts("size", PAGE).when(VMSPLICE),
+            each_side("mq_timedsend", 1).when(MQ),
+            each_side("mq_timedreceive", 1).when(MQ),
+            each_side("msgsnd", 1).when(SYSV_MQ),
+            each_side("msgrcv", 1).when(SYSV_MQ),
+            // Who finds what it waits for need not wait, and wakes nobody.
+            up_to("futex", 4).in_parts("size", RING_PART).when(FUTEX),
+            up_to("futex", 4).in_parts("size", RING_PART).by_peer().when(FUTEX),
+            each_side("write", 1).when(PROCESS_VM),
+            each_side("read", 1).when(PROCESS_VM),
+            each_side("process_vm_readv", 1).when(PROCESS_VM),
+            // It is told how many trips come, and sleeps between batches.
+            up_to("recvfrom", 1).by_peer().when(&[("by", "shm-spin")]),
+        ],
+        floor: &[
+            at_least(1, "switch/pipe:between=processes,peer_cpu=none")
+                .when(&[("by", "pipe"), ("peer_cpu", "same")]),
+            at_least(2, GETPPID).when(&[("by", "pipe"), ("peer_cpu", "other")]),
+            at_least(2, GETPPID).when(FIFO),
+            at_least(2, GETPPID).when(VMSPLICE),
+            at_least(2, GETPPID).when(MQ),
+            at_least(2, GETPPID).when(SYSV_MQ),
+            at_least(3, GETPPID).when(PROCESS_VM),
+        ],
+        axes: &[BY, size(&Points::Numbers(&[64])), PEER_CPU, CAPACITY],
+        source: "pipe(7), fifo(7), mq_overview(7), sysvipc(7), vmsplice(2), process_vm_readv(2), \
+                 futex(2); study cs736-2019, sections 3.1 and 4.3",
+        build: |at| or_refused(round_trips(at)),
+        ..MOVING
+    },
+    Bench {
+        id: "pipe/throughput",
+        asks: "How many bytes a second go to another process?",
+        op: "many messages, one after the other, and at the end 4 bytes back, which the other \
+             process sends when it has received them all and which stop the clock; the slope over \
+             twice as many, so that the end is in no figure. Each message is received as a whole \
+             before the next one. Outside: telling the other process how many come, and hearing \
+             how many messages and bytes came: fewer or more is a failure. Calls are counted for a \
+             message. Verified as in pipe/round-trip.",
+        guess: "by pipe on one CPU 15 MB/s at 4 B, 2.5 GB/s at 4 KiB, 8 GB/s from 64 KiB on; on \
+                two CPUs up to twice that from 64 KiB on, and less below 1 KiB. By vmsplice twice \
+                as much as by pipe at 64 KiB, by process-vm thrice.",
+        why: "Small messages pay for calls, 0.3 us a message; large ones for two copies of each \
+              byte. On one CPU the sender fills the channel and sleeps, the receiver empties it \
+              and sleeps: a switch for each fill, which is nothing at 64 KiB and is most of it \
+              with capacity=4096. On two CPUs both copy at once, unless one is so fast that it \
+              sleeps and is woken for each message.",
+        unit: oscost_model::unit::Unit::BytesPerSecond,
+        calls: &[
+            exactly("write", 1).when(PIPE),
+            up_to("read", 1).when(PIPE),
+            exactly("read", 1).in_parts("size", PAGE).by_peer().when(PIPE),
+            up_to("write", 1).by_peer().when(PIPE),
+            exactly("write", 1).when(FIFO),
+            up_to("read", 1).when(FIFO),
+            exactly("read", 1).in_parts("size", PAGE).by_peer().when(FIFO),
+            up_to("write", 1).by_peer().when(FIFO),
+            exactly("vmsplice", 1).in_parts("size", PAGE).when(VMSPLICE),
+            up_to("read", 1).when(VMSPLICE),
+            exactly("read", 1).in_parts("size", PAGE).by_peer().when(VMSPLICE),
+            up_to("vmsplice", 1).by_peer().when(VMSPLICE),
+            exactly("mq_timedsend", 1).when(MQ),
+            up_to("mq_timedreceive", 1).when(MQ),
+            exactly("mq_timedreceive", 1).by_peer().when(MQ),
+            up_to("mq_timedsend", 1).by_peer().when(MQ),
+            exactly("msgsnd", 1).when(SYSV_MQ),
+            up_to("msgrcv", 1).when(SYSV_MQ),
+            exactly("msgrcv", 1).by_peer().when(SYSV_MQ),
+            up_to("msgsnd", 1).by_peer().when(SYSV_MQ),
+            up_to("futex", 4).in_parts("size", RING_PART).when(FUTEX),
+            up_to("futex", 4).in_parts("size", RING_PART).by_peer().when(FUTEX),
+            exactly("write", 1).when(PROCESS_VM),
+            up_to("read", 1).when(PROCESS_VM),
+            up_to("process_vm_readv", 1).when(PROCESS_VM),
+            exactly("read", 1).by_peer().when(PROCESS_VM),
+            exactly("process_vm_readv", 1).by_peer().when(PROCESS_VM),
+            up_to("write", 1).by_peer().when(PROCESS_VM),
+            // Its report, and its wait for what comes next.
+            up_to("sendto", 1).by_peer(),
+            up_to("recvfrom", 1).by_peer(),
+        ],
+        axes: &[BY, size(&Points::Numbers(&[65_536])), PEER_CPU, CAPACITY],
+        source: "pipe(7); study cs736-2019, sections 3.1 and 4.3",
+        build: |at| or_refused(throughput(at)),
+        ..MOVING
+    },
+    Bench {
+        id: "pipe/one-way",
+        asks: "How long does a message take one way, and is that half of a round trip?",
+        op: "from a time that is taken before a message is sent until one that the receiving \
+             process takes when it has all of it, by the counter that all CPUs share. It is one of \
+             many trips there and back, so that both processes are as warm, and wait where they \
+             wait, as in pipe/round-trip: eight trips come before it, it comes back too, and one \
+             more trip follows (counted are the calls of both). Outside: those trips, and handing \
+             over the other process's times.",
+        guess: "half of pipe/round-trip within 5 %, there as well as back",
+        why: "A study halves the round trip because one way cannot be timed between two machines. \
+              On one it can. There and back are the same calls, copies and switches by two \
+              processes that differ in nothing but who began, so that halves should do; where they \
+              do not, the looks at the clock are in it (two a way), or one CPU wakes more slowly \
+              than the other.",
+        beside: &[
+            "pipe/round-trip:by=pipe,size=64,peer_cpu=same",
+            "pipe/round-trip:by=pipe,size=64,peer_cpu=other",
+            "pipe/round-trip:by=pipe,size=65536,peer_cpu=same",
+            "pipe/round-trip:by=pipe,size=65536,peer_cpu=other",
+        ],
+        calls: &[
+            exactly("write", 2).when(PIPE),
+            exactly("read", 2).in_parts("size", PAGE).when(PIPE),
+            exactly("write", 2).by_peer().when(PIPE),
+            up_to("read", 2).in_parts("size", PAGE).by_peer().when(PIPE),
+            exactly("write", 2).when(FIFO),
+            exactly("read", 2).in_parts("size", PAGE).when(FIFO),
+            exactly("write", 2).by_peer().when(FIFO),
+            up_to("read", 2).in_parts("size", PAGE).by_peer().when(FIFO),
+            exactly("vmsplice", 2).in_parts("size", PAGE).when(VMSPLICE),
+            exactly("read", 2).in_parts("size", PAGE).when(VMSPLICE),
+            exactly("vmsplice", 2).in_parts("size", PAGE).by_peer().when(VMSPLICE),
+            up_to("read", 2).in_parts("size", PAGE).by_peer().when(VMSPLICE),
+            exactly("mq_timedsend", 2).when(MQ),
+            exactly("mq_timedreceive", 2).when(MQ),
+            exactly("mq_timedsend", 2).by_peer().when(MQ),
+            up_to("mq_timedreceive", 2).by_peer().when(MQ),
+            exactly("msgsnd", 2).when(SYSV_MQ),
+            exactly("msgrcv", 2).when(SYSV_MQ),
+            exactly("msgsnd", 2).by_peer().when(SYSV_MQ),
+            up_to("msgrcv", 2).by_peer().when(SYSV_MQ),
+            up_to("futex", 4).in_parts("size", RING_PART).when(FUTEX),
+            up_to("futex", 4).in_parts("size", RING_PART).by_peer().when(FUTEX),
+            exactly("write", 2).when(PROCESS_VM),
+            exactly("read", 2).when(PROCESS_VM),
+            exactly("process_vm_readv", 2).when(PROCESS_VM),
+            exactly("write", 2).by_peer().when(PROCESS_VM),
+            up_to("read", 2).by_peer().when(PROCESS_VM),
+            exactly("process_vm_readv", 2).by_peer().when(PROCESS_VM),
+            // Its times, and its wait for what comes next.
+            exactly("recvfrom", 1),
+            up_to("sendto", 1).by_peer(),
+            up_to("recvfrom", 1).by_peer(),
+            // Where no clock can be read without.
+            up_to("clock_gettime", 2),
+            up_to("clock_gettime", 2).by_peer(),
+        ],
+        floor: &[
+            at_least(1, GETPPID).when(PIPE),
+            at_least(1, GETPPID).when(FIFO),
+            at_least(1, GETPPID).when(VMSPLICE),
+            at_least(1, GETPPID).when(MQ),
+            at_least(1, GETPPID).when(SYSV_MQ),
+            at_least(1, GETPPID).when(PROCESS_VM),
+        ],
+        axes: &[
+            BY,
+            Axis {
+                name: "way",
+                sets: "which way is timed: to the other process, or from it",
+                points: Points::Words(&["there", "back"]),
+                usual: Points::Words(&["there", "back"]),
+            },
+            Axis { usual: Points::Numbers(&[64, 65_536]), ..size(&Points::Numbers(&[])) },
+            PEER_CPU,
+            CAPACITY,
+        ],
+        source: "study cs736-2019, section 3.2",
+        in_bill: false,
+        build: |at| or_refused(one_way(at)),
+        ..MOVING
+    },
+];
+
+const GETPPID: &str = "syscall/getppid:via=raw";
+
+/// Both ends at a point, and what the one that measures stands at; or the row that says what is
+/// lacking.
+fn two(at: At<'_>) -> Result<Result<(Two, u64), Work>, Errno> {
+    let cpu = match cpu_of_peer(at) {
+        Ok(cpu) => cpu,
+        Err(lacking) => return Ok(Err(lacking)),
+    };
+    let ends = ends::ends(at, at.number("size"))?;
+    let capacity = ends.0.seen().capacity_bytes.unwrap_or(0);
+    Ok(Ok((Two::here(cpu, at.site.watch, ends)?, capacity)))
+}
+
+/// Who waits awake is told how much comes, and sleeps between batches.
+fn trips(at: At<'_>) -> Trips {
+    if at.word("by") == "shm-spin" { Trips::Announced } else { Trips::Freely }
+}
+
+fn round_trips(at: At<'_>) -> Result<Work, Errno> {
+    match two(at)? {
+        Ok((two, _)) => two.round_trips(at.number("size"), trips(at)),
+        Err(lacking) => Ok(lacking),
+    }
+}
+
+fn throughput(at: At<'_>) -> Result<Work, Errno> {
+    /// So many fills of the channel at least are in a batch,
+    const FILLS: u64 = 4;
+    /// and so many messages: with fewer large ones the other end's waking is most of it.
+    const MESSAGES: u64 = 16;
+    let size = at.number("size");
+    match two(at)? {
+        Ok((two, capacity)) => two.throughput(size, (FILLS * capacity / size).max(MESSAGES)),
+        Err(lacking) => Ok(lacking),
+    }
+}
+
+fn one_way(at: At<'_>) -> Result<Work, Errno> {
+    let way = if at.word("way") == "there" { Way::There } else { Way::Back };
+    let watch: Stopwatch = at.site.watch;
+    match two(at)? {
+        Ok((two, _)) => two.one_way(at.number("size"), way, watch),
+        Err(lacking) => Ok(lacking),
+    }
+}
+
+/// Its work; or, where no other process may be made, the row that says so.
+fn or_refused(work: Result<Work, Errno>) -> Result<Work, Errno> {
+    match work {
+        Err(Errno::EAGAIN) => Ok(Work::lacking(
+            "no further process may be made here: `ulimit -u` or a pids cgroup sets the limit",
+        )),
+        Err(Errno::ENOMEM) => Ok(Work::lacking(
+            "no memory for both ends: `ulimit -v` or a memory cgroup sets the limit",
+        )),
+        other => other,
+    }
+}

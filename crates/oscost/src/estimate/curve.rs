@@ -1,0 +1,296 @@
+//! Curves: what the rows of one benchmark that differ in one number alone say together.
+//!
+//! A break is a place where pieces of a curve do not continue each other (docs/METHOD.md, section
+//! 8). It is named only after a constant that lies inside its interval; where a fixed and a
+//! marginal cost account for the same points no worse, there is no break to name.
+
+mod capacity;
+mod named;
+mod words;
+
+use std::collections::BTreeSet;
+
+use oscost_model::curve::{self, Curve, CurvePoint, Saturation};
+use oscost_model::definition::Definition;
+use oscost_model::point::{Point, Value};
+use oscost_model::record::{Machine, Row};
+use oscost_model::unit::{Better, Unit};
+
+use crate::stats::interval::Interval;
+use crate::stats::scaling::{
+    CLOSE, FEWEST, Known, REDRAWS, Scaling, Sized, last_exponent, scaling,
+};
+use crate::stats::segments::{Segments, Spot, penalty, segments, steadied};
+
+/// With fewer points than these there is nothing to see that the table does not show ...
+const FEWEST_POINTS: usize = 5;
+/// ... nor where the largest is not so many times the smallest.
+const LEAST_SPAN: u64 = 10;
+/// No point is taken to be surer than this, as a share of itself: two sizes differ in alignment and
+/// in layout, which no repetition of either averages out.
+const LEAST_SD: f64 = 0.01;
+/// The quantile at which the interval of a point ends, in standard deviations.
+const INTERVAL_SDS: f64 = 1.96;
+/// A rate stays with the largest one while its interval reaches to this share below that.
+const SATURATED: f64 = 0.05;
+/// So many sizes place a break better ...
+const MORE: u32 = 8;
+/// ... unless its ends lie closer than this, as a ratio: a half-octave is as narrow as sizes get.
+const NARROW: f64 = 1.5;
+/// The axis whose numbers are bytes, whatever the op moves.
+const BYTES: &str = "size";
+/// The axis by which a channel is made to hold more or less.
+const CAPACITY: &str = "capacity";
+
+/// The curves among the rows of a run, in the order of its rows. All chance comes from `seed`.
+pub fn curves(rows: &[(&Definition, &Row)], machine: Option<&Machine>, seed: u64) -> Vec<Curve> {
+    let mut found = Vec::new();
+    let mut shapes: Vec<Shape> = Vec::new();
+    for family in gathered(rows) {
+        let (curve, shape) = family.curve(machine, seed);
+        found.push(curve);
+        shapes.push(shape);
+    }
+    capacity::judge(&mut found, &shapes);
+    found
+}
+
+/// What the judgement of a capacity needs of a curve.
+#[derive(Clone, Debug, PartialEq)]
+struct Shape {
+    /// What the channel held, as the system told, or as it was asked for.
+    capacity: Option<u64>,
+    /// Where the curve bends, each with its ends; `None` where that could not be asked.
+    bends: Option<Vec<[u64; 2]>>,
+}
+
+/// The rows of one curve.
+struct Gathered<'a> {
+    definition: &'a Definition,
+    axis: &'a str,
+    rest: Point,
+    rows: Vec<(u64, &'a Row)>,
+}
+
+/// Rows that were asked for and differ in one axis alone, where these are enough for a curve.
+fn gathered<'a>(rows: &[(&'a Definition, &'a Row)]) -> Vec<Gathered<'a>> {
+    let mut found: Vec<Gathered<'a>> = Vec::new();
+    let asked = |row: &Row| !row.flags.iter().any(|flag| flag == "ANCHOR" || flag == "PRIMITIVE");
+    for &(definition, row) in rows.iter().filter(|(_, row)| asked(row)) {
+        let whole = definition.whole(&row.point);
+        for axis in &definition.axes {
+            let axis = axis.name.as_str();
+            let Some(&Value::Number(value)) = whole.get(axis) else { continue };
+            // A ratio to nothing is none: such a point stands in the table alone.
+            if value == 0 {
+                continue;
+            }
+            let others = row.point.iter().filter(|(name, _)| *name != axis);
+            let rest =
+                others.fold(Point::none(), |rest, (name, value)| rest.with(name, value.clone()));
+            let same = |it: &&mut Gathered<'a>| {
+                it.definition.id == definition.id
+                    && it.axis == axis
+                    && it.rest == rest
+                    && it.rows.iter().all(|(_, other)| {
+                        other.place.text == row.place.text && other.place.peer == row.place.peer
+                    })
+            };
+            match found.iter_mut().find(same) {
+                Some(it) => it.rows.push((value, row)),
+                None => found.push(Gathered { definition, axis, rest, rows: vec![(value, row)] }),
+            }
+        }
+    }
+    for it in &mut found {
+        it.rows.sort_by_key(|(value, _)| *value);
+        it.rows.dedup_by_key(|(value, _)| *value);
+    }
+    found.retain(|it| {
+        let ends = it.rows.first().zip(it.rows.last());
+        let wide = |(first, last): (&(u64, &Row), &(u64, &Row))| last.0 / first.0 >= LEAST_SPAN;
+        it.rows.len() >= FEWEST_POINTS && ends.is_some_and(wide)
+    });
+    found
+}
+
+impl Gathered<'_> {
+    fn curve(&self, machine: Option<&Machine>, seed: u64) -> (Curve, Shape) {
+        let row = self.rows[0].1;
+        let points: Vec<CurvePoint> =
+            self.rows.iter().map(|(value, row)| point(*value, row)).collect();
+        let sizes = self.sizes();
+        let in_bytes = self.axis == BYTES || self.axis == self.definition.moves;
+        let pieces = segments(&spots(&sizes));
+        // A law is told of sizes of one curve: the same chance for each of them.
+        let law = scaling(&sizes, REDRAWS, seed);
+        let holds = law.as_ref().zip(pieces.as_ref()).is_some_and(|(law, pieces)| {
+            // No break is explained away by a law that leaves more than it does. Where there is
+            // none, a straight line leaves a little less than any law: its slope is free.
+            let near = if pieces.breaks.is_empty() { CLOSE } else { 0.0 };
+            law.squares + penalty(sizes.len()) <= pieces.cost + near
+        });
+        let known = || named::constants(self.channels(), machine);
+        let breaks = pieces.map(|Segments { breaks, .. }| {
+            let breaks = breaks.iter().filter(|_| !holds);
+            let value = |at: usize| sizes[at].n as u64;
+            breaks
+                .map(|it| {
+                    let at = it.at.exp().round() as u64;
+                    let interval = [value(it.after), value(it.before)];
+                    let of = if in_bytes { known() } else { vec![] };
+                    let named = named::inside(&of, at, interval);
+                    curve::Break { at, interval, named, closer: self.closer(interval) }
+                })
+                .collect::<Vec<_>>()
+        });
+        let scaling = law.map(|law| told(&law, &sizes, holds));
+        let saturation = saturation(&points, row.better);
+        let bends = breaks.as_ref().map(|breaks| bends(breaks, scaling.as_ref(), &points));
+        let mut curve = Curve {
+            benchmark: self.definition.id.clone(),
+            point: self.rest.clone(),
+            axis: self.axis.to_owned(),
+            place: row.place.text.clone(),
+            unit: row.unit,
+            better: row.better,
+            points,
+            breaks,
+            saturation,
+            scaling,
+            capacity: None,
+            words: Vec::new(),
+        };
+        curve.words = words::of(&curve, sizes.len(), in_bytes);
+        let asked = match self.definition.whole(&self.rest).get(CAPACITY) {
+            Some(&Value::Number(bytes)) => Some(bytes),
+            _ => None,
+        };
+        let seen = self.channels().find_map(|channel| channel.capacity_bytes);
+        (curve, Shape { capacity: seen.or(asked), bends })
+    }
+
+    fn channels(&self) -> impl Iterator<Item = &oscost_model::channel::ChannelSeen> {
+        self.rows.iter().filter_map(|(_, row)| row.channel.as_ref())
+    }
+
+    /// Sizes inside the interval of a break, in equal ratios, where the axis takes any number.
+    fn closer(&self, [first, last]: [u64; 2]) -> Vec<u64> {
+        let any = self.definition.axis(self.axis).is_some_and(|axis| axis.within.is_some());
+        let ratio = last as f64 / first as f64;
+        if !any || ratio < NARROW {
+            return Vec::new();
+        }
+        let steps = (1..=MORE).map(|at| f64::from(at) / f64::from(MORE + 1));
+        let mut sizes: Vec<u64> =
+            steps.map(|share| (first as f64 * ratio.powf(share)).round() as u64).collect();
+        sizes.retain(|&size| first < size && size < last);
+        sizes.dedup();
+        sizes
+    }
+
+    /// The points that have a logarithm and an interval, as costs in ns: a rate of bytes is the
+    /// time of as many bytes as an op moves, other rates are the time of an op.
+    fn sizes(&self) -> Vec<Sized> {
+        let moved = self.axis == self.definition.moves;
+        let cost = |value: u64, figure: f64, unit: Unit| match unit {
+            Unit::BytesPerSecond if moved => 1e9 * value as f64 / figure,
+            Unit::BytesPerSecond | Unit::OpsPerSecond | Unit::FramesPerSecond => 1e9 / figure,
+            Unit::Seconds => 1e9 * figure,
+            _ => figure,
+        };
+        let size = |(value, row): &(u64, &Row)| {
+            let estimate = row.estimate.as_ref()?;
+            let [low, high] = estimate.ci95?;
+            let sound = low > 0.0 && low <= estimate.median && estimate.median <= high;
+            let sd = (high / low).ln() / (2.0 * INTERVAL_SDS);
+            let cost = |figure: f64| cost(*value, figure, row.unit);
+            let figure = cost(estimate.median);
+            let values = row.repetitions.iter().filter_map(|repetition| repetition.value);
+            (sound && figure.is_finite() && sd.is_finite()).then(|| Sized {
+                n: *value as f64,
+                figure,
+                sd: sd.max(LEAST_SD),
+                repetitions: values.filter(|value| *value > 0.0).map(cost).collect(),
+            })
+        };
+        let mut sizes: Vec<Sized> = self.rows.iter().filter_map(size).collect();
+        let steady = steadied(&spots(&sizes));
+        for (size, spot) in sizes.iter_mut().zip(steady) {
+            size.sd = spot.sd;
+        }
+        sizes
+    }
+}
+
+fn point(value: u64, row: &Row) -> CurvePoint {
+    let estimate = row.estimate.as_ref();
+    CurvePoint {
+        value,
+        case: row.case.clone(),
+        figure: estimate.map(|estimate| estimate.median).filter(|figure| figure.is_finite()),
+        ci95: estimate.and_then(|estimate| estimate.ci95),
+    }
+}
+
+fn spots(sizes: &[Sized]) -> Vec<Spot> {
+    sizes.iter().map(|it| Spot { x: it.n.ln(), y: it.figure.ln(), sd: it.sd }).collect()
+}
+
+/// A law as the record tells it.
+fn told(law: &Scaling, sizes: &[Sized], holds: bool) -> curve::Scaling {
+    let known = |it: Known| {
+        let Interval { lo, hi } = it.interval;
+        curve::Known { value: it.value, ci95: [lo, hi] }
+    };
+    curve::Scaling {
+        model: law.law.text().to_owned(),
+        second: law.second.map(|second| second.text().to_owned()),
+        a: known(law.fixed),
+        b: law.marginal.map(known),
+        crossover: law.crossover.map(known),
+        exponent: last_exponent(sizes).map(known),
+        holds,
+    }
+}
+
+/// Where a curve bends: at its breaks, or where its growing part becomes the larger one.
+fn bends(
+    breaks: &[curve::Break],
+    scaling: Option<&curve::Scaling>,
+    points: &[CurvePoint],
+) -> Vec<[u64; 2]> {
+    let smooth = scaling.filter(|law| law.holds).and_then(|law| law.crossover.as_ref());
+    let reaches = |at: f64| points.iter().any(|point| point.value as f64 >= at);
+    let smooth = smooth.filter(|it| reaches(it.value));
+    let smooth = smooth.map(|it| [it.ci95[0].floor() as u64, it.ci95[1].ceil() as u64]);
+    breaks.iter().map(|it| it.interval).chain(smooth).collect()
+}
+
+/// The smallest value from which on a rate stays with the largest one: no interval behind it ends
+/// more than a twentieth below that. `None` where only the last point does, where a point is
+/// missing, and of costs.
+fn saturation(points: &[CurvePoint], better: Better) -> Option<Saturation> {
+    if better != Better::Higher {
+        return None;
+    }
+    let whole: Vec<(u64, f64, f64)> = points
+        .iter()
+        .filter(|point| point.figure.is_some())
+        .map(|point| Some((point.value, point.figure?, point.ci95?[1])))
+        .collect::<Option<_>>()?;
+    let largest = whole.iter().map(|it| it.1).fold(f64::NEG_INFINITY, f64::max);
+    let stays = |it: &&(u64, f64, f64)| it.2 >= largest * (1.0 - SATURATED);
+    let from = whole.iter().rev().take_while(stays).map(|it| it.0);
+    let values: BTreeSet<u64> = from.collect();
+    let from = *values.first()?;
+    (values.len() >= 2 && largest > 0.0).then_some(Saturation { from, figure: largest })
+}
+
+/// Whether breaks are looked for among so many points.
+const fn enough(points: usize) -> bool {
+    points >= FEWEST
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,141 @@
+//! Whether a curve bends where it does because of what the channel holds.
+//!
+//! Study cs736-2019 explains the knees of its curves by the 64 KiB that a pipe holds. If that is
+//! so, they move when the pipe is made to hold less or more.
+
+use oscost_model::curve::{Capacity, Curve};
+
+use super::{CAPACITY, Shape};
+use oscost_model::point::Point;
+
+/// What some curves of different capacities say of the explanation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// The break is at the capacity, whatever that is.
+    Moves,
+    /// The break is where it is, whatever the capacity.
+    Stays,
+    /// Neither, and why.
+    Unclear(&'static str),
+}
+
+/// A curve as the explanation sees it.
+#[derive(Clone, Debug)]
+pub(super) struct Seen {
+    /// What the channel held.
+    pub(super) capacity: u64,
+    /// Where the curve bends.
+    pub(super) bends: Option<Vec<[u64; 2]>>,
+    /// The smallest and the largest size.
+    pub(super) sizes: [u64; 2],
+}
+
+impl Seen {
+    fn bends(&self) -> &[[u64; 2]] {
+        self.bends.as_deref().unwrap_or_default()
+    }
+
+    fn bends_at(&self, size: u64) -> bool {
+        self.bends().iter().any(|[first, last]| (first..=last).contains(&&size))
+    }
+
+    /// Whether a bend at the capacity would show: sizes lie on both sides of it.
+    fn shows(&self) -> bool {
+        self.sizes[0] < self.capacity && self.capacity < self.sizes[1]
+    }
+}
+
+/// The verdict of some curves; `None` where their capacities do not differ.
+pub(super) fn verdict(curves: &[Seen]) -> Option<Verdict> {
+    let differ = |one: &Seen, other: &Seen| one.capacity != other.capacity;
+    if !curves.iter().any(|curve| differ(curve, &curves[0])) {
+        return None;
+    }
+    if curves.iter().any(|curve| curve.bends.is_none()) {
+        return Some(Verdict::Unclear("not every curve has enough points with intervals"));
+    }
+    if curves.iter().all(|curve| curve.bends().is_empty()) {
+        return Some(Verdict::Unclear("there is none at any capacity"));
+    }
+    let wide = |[first, last]: &[u64; 2]| {
+        let held = |curve: &&Seen| (first..=last).contains(&&curve.capacity);
+        let mut inside = curves.iter().filter(held);
+        inside.next().is_some_and(|one| inside.any(|other| differ(one, other)))
+    };
+    if curves.iter().flat_map(Seen::bends).any(wide) {
+        return Some(Verdict::Unclear("an interval holds two capacities: name more sizes"));
+    }
+    let shown: Vec<&Seen> = curves.iter().filter(|curve| curve.shows()).collect();
+    // A bend at a curve's own capacity is the capacity's if another curve has none there.
+    let own = |curve: &Seen| curve.bends_at(curve.capacity);
+    let alone = |curve: &Seen| {
+        curves.iter().any(|other| differ(curve, other) && !other.bends_at(curve.capacity))
+    };
+    if !shown.is_empty()
+        && shown.iter().all(|curve| own(curve))
+        && shown.iter().any(|curve| alone(curve))
+    {
+        return Some(Verdict::Moves);
+    }
+    let overlap = |one: &[u64; 2], other: &[u64; 2]| one[0] <= other[1] && other[0] <= one[1];
+    // Bends in one place at two capacities, and one of the two has none at its own.
+    let same = |one: &Seen, other: &Seen| {
+        one.bends().iter().any(|bend| other.bends().iter().any(|it| overlap(bend, it)))
+    };
+    let stays = shown
+        .iter()
+        .filter(|curve| !own(curve))
+        .any(|curve| curves.iter().any(|other| differ(curve, other) && same(curve, other)));
+    Some(match stays {
+        true => Verdict::Stays,
+        false => Verdict::Unclear("breaks and capacities do not go together"),
+    })
+}
+
+impl Verdict {
+    fn told(self) -> Capacity {
+        let (verdict, words) = match self {
+            Verdict::Moves => {
+                ("moves", "the break moves with the capacity, and is explained by it".to_owned())
+            }
+            Verdict::Stays => {
+                let words = "the break does not move with the capacity: the study's explanation is \
+                             refuted here";
+                ("stays", words.to_owned())
+            }
+            Verdict::Unclear(why) => {
+                let words =
+                    format!("whether a break moves with the capacity cannot be told: {why}");
+                ("unclear", words)
+            }
+        };
+        Capacity { verdict: verdict.to_owned(), words }
+    }
+}
+
+/// Tells each curve what it and those that differ in their capacity alone say of it.
+pub(super) fn judge(curves: &mut [Curve], shapes: &[Shape]) {
+    let rest = |curve: &Curve| {
+        let others = curve.point.iter().filter(|(axis, _)| *axis != CAPACITY);
+        others.fold(Point::none(), |rest, (axis, value)| rest.with(axis, value.clone()))
+    };
+    let keys: Vec<(String, String, String, Point)> = curves
+        .iter()
+        .map(|it| (it.benchmark.clone(), it.axis.clone(), it.place.clone(), rest(it)))
+        .collect();
+    for at in 0..curves.len() {
+        let set = (0..curves.len()).filter(|&other| keys[other] == keys[at]);
+        let seen = set.filter_map(|other| {
+            let points = &curves[other].points;
+            Some(Seen {
+                capacity: shapes[other].capacity?,
+                bends: shapes[other].bends.clone(),
+                sizes: [points.first()?.value, points.last()?.value],
+            })
+        });
+        let seen: Vec<Seen> = seen.collect();
+        if !seen.is_empty() {
+            curves[at].capacity = verdict(&seen).map(Verdict::told);
+        }
+    }
+}

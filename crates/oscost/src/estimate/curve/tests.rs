@@ -1,0 +1,437 @@
+use std::collections::BTreeMap;
+
+use oscost_model::channel::{ChannelSeen, Datagrams};
+use oscost_model::definition::Axis;
+use oscost_model::facts::{Cache, Facts};
+use oscost_model::record::{
+    Disturbed, Estimate, Machine, Overhead, PlaceOf, Repetition, Row, RowOutcome,
+};
+
+use super::capacity::{Seen, Verdict, verdict};
+use super::*;
+
+/// The sizes of study cs736-2019.
+const NINE: [u64; 9] = [4, 16, 64, 256, 1_024, 4_096, 65_536, 262_144, 524_288];
+
+/// Half octaves from 4 to 1 Mi.
+fn many() -> Vec<u64> {
+    (0..=36).map(|at| (4.0 * (f64::from(at) / 2.0).exp2()).round() as u64).collect()
+}
+
+fn definition(unit: Unit) -> Definition {
+    let axis = |name: &str| Axis {
+        name: name.into(),
+        sets: "something".into(),
+        points: vec![],
+        usual: vec![],
+        unsaid: (name == "capacity").then(|| Value::from("system")),
+        in_bill: vec![],
+        thorough: vec![],
+        within: Some((1, 1 << 30)),
+    };
+    Definition {
+        id: "made/up".into(),
+        asks: String::new(),
+        op: String::new(),
+        guess: String::new(),
+        unit,
+        why: String::new(),
+        calls: vec![],
+        floor: vec![],
+        beside: vec![],
+        axes: vec![axis("size"), axis("by"), axis("capacity")],
+        needs: vec![],
+        in_bill: false,
+        switches: false,
+        major_faults: false,
+        moves: "size".into(),
+        reaches: false,
+        setup_us: Point::none(),
+        rev: 1,
+        source: String::new(),
+    }
+}
+
+/// A row whose repetitions lie evenly within 1 % of a figure.
+fn row(definition: &Definition, point: Point, figure: f64) -> Row {
+    let values: Vec<f64> = (-7..=7).map(|at| figure * (1.0 + f64::from(at) / 700.0)).collect();
+    let repetition = |value: &f64| Repetition {
+        round: 0,
+        at_s: 0.0,
+        arm: 0,
+        value: Some(*value),
+        value_all: Some(*value),
+        batches: 21,
+        rejected: BTreeMap::new(),
+        lost_pct: None,
+        reason: None,
+        samples: None,
+    };
+    let low = figure.min(figure * 1.005) - figure.abs() * 0.005;
+    Row {
+        case: format!("{}:{point}", definition.id),
+        benchmark: definition.id.clone(),
+        rev: 1,
+        point,
+        place: PlaceOf {
+            text: "local".into(),
+            reach: "local".into(),
+            treatments: vec![],
+            machine: "m0".into(),
+            cpu: None,
+            peer: None,
+        },
+        outcome: RowOutcome::Measured,
+        reason: None,
+        mode: None,
+        unit: definition.unit,
+        better: definition.unit.better(),
+        estimate: Some(Estimate {
+            exact: false,
+            median: figure,
+            ci95: Some([low, figure + figure.abs() * 0.005]),
+            raw_median: figure,
+            overhead: Overhead { clock: None, loop_turn: None },
+            mean: figure,
+            sd: None,
+            sd_within: None,
+            min: figure,
+            p10: figure,
+            repetitions: 15,
+            samples: 315,
+            ops_per_sample: 1,
+            half_width_pct: Some(0.5),
+            converged: true,
+            quantiles: None,
+        }),
+        metrics: BTreeMap::new(),
+        repetitions: values.iter().map(repetition).collect(),
+        calls: None,
+        floor: None,
+        guess: String::new(),
+        class: None,
+        multiples: BTreeMap::new(),
+        file: None,
+        channel: None,
+        disturbed: Disturbed {
+            lost_repetitions: 0,
+            rejected_pct: None,
+            rejected: BTreeMap::new(),
+            lost_pct: None,
+            median_all: None,
+            plan: None,
+        },
+        flags: vec![],
+    }
+}
+
+fn sweep(definition: &Definition, sizes: &[u64], cost: impl Fn(f64) -> f64) -> Vec<Row> {
+    let at = |&size: &u64| {
+        row(definition, Point::none().with("size", size).with("by", "pipe"), cost(size as f64))
+    };
+    sizes.iter().map(at).collect()
+}
+
+fn machine() -> Machine {
+    let mut facts = Facts::default();
+    facts.memory.page_bytes = Some(4_096);
+    facts.memory.huge_page_kib = Some(2_048);
+    let cache = |level, kind: &str, kib| Cache {
+        level: Some(level),
+        kind: Some(kind.to_owned()),
+        size_kib: Some(kib),
+        ..Cache::default()
+    };
+    facts.caches = vec![
+        cache(1, "Data", 32),
+        cache(1, "Instruction", 64),
+        cache(2, "Unified", 512),
+        cache(3, "Unified", 16_384),
+    ];
+    Machine::new("m0", facts, vec![])
+}
+
+fn of(definition: &Definition, rows: &[Row]) -> Vec<Curve> {
+    let rows: Vec<(&Definition, &Row)> = rows.iter().map(|row| (definition, row)).collect();
+    curves(&rows, Some(&machine()), 1)
+}
+
+fn only(definition: &Definition, rows: &[Row]) -> Curve {
+    let mut found = of(definition, rows);
+    assert_eq!(found.len(), 1, "{found:?}");
+    found.remove(0)
+}
+
+/// A cost that jumps by half behind a size.
+fn jump(behind: f64) -> impl Fn(f64) -> f64 {
+    move |n: f64| 5_000.0 * n.powf(0.1) * if n > behind { 1.5 } else { 1.0 }
+}
+
+#[test]
+fn a_break_is_named_by_the_constant_inside_its_interval() {
+    let costs = definition(Unit::NsPerOp);
+    let mut rows = sweep(&costs, &many(), jump(65_536.0));
+    for row in &mut rows {
+        row.channel = Some(ChannelSeen { capacity_bytes: Some(65_536), ..Default::default() });
+    }
+    let curve = only(&costs, &rows);
+    let breaks = curve.breaks.unwrap();
+    assert_eq!(breaks.len(), 1, "{breaks:?}");
+    assert_eq!(breaks[0].interval, [65_536, 92_682]);
+    assert_eq!(breaks[0].named, ["the channel's capacity (64Ki)"]);
+    assert_eq!(curve.words[0], "break at 76.1Ki in [64Ki..90.5Ki]: the channel's capacity (64Ki)");
+    // The same curve of something that is not bytes has nothing to be named after.
+    let mut others = definition(Unit::NsPerOp);
+    others.axes[0].name = "fds".into();
+    others.moves = String::new();
+    for row in &mut rows {
+        let Some(size) = row.point.get("size").cloned() else { panic!("no size") };
+        row.point = Point::none().with("fds", size);
+    }
+    let curve = only(&others, &rows);
+    assert_eq!(curve.breaks.unwrap()[0].named, Vec::<String>::new());
+    assert_eq!(curve.words[0], "unexplained break at 77936 in [65536..92682]");
+}
+
+#[test]
+fn a_break_where_nothing_is_known_is_unexplained_and_says_so() {
+    let costs = definition(Unit::NsPerOp);
+    let curve = only(&costs, &sweep(&costs, &many(), jump(1_024.0)));
+    assert_eq!(curve.breaks.as_ref().unwrap()[0].named, Vec::<String>::new());
+    assert_eq!(curve.words[0], "unexplained break at 1.19Ki in [1Ki..1.41Ki]");
+}
+
+#[test]
+fn a_fixed_and_a_marginal_cost_bend_a_curve_without_any_break() {
+    let costs = definition(Unit::NsPerOp);
+    for sizes in [NINE.to_vec(), many()] {
+        let curve = only(&costs, &sweep(&costs, &sizes, |n| 5_000.0 + 0.2 * n));
+        assert_eq!(curve.breaks, Some(vec![]), "{curve:?}");
+        let law = curve.scaling.unwrap();
+        assert_eq!((law.model.as_str(), law.second, law.holds), ("N", None, true));
+        assert!((law.crossover.unwrap().value / 25_000.0 - 1.0).abs() < 0.01);
+        let words =
+            "no break: 5.00 us + 0.20 ns x N; the growing part is the larger from 24.4Ki on";
+        assert_eq!(curve.words[0], words);
+        assert!(law.exponent.unwrap().value > 0.8);
+        // Of the rate of the same bytes all of this is the same.
+        let rates = definition(Unit::BytesPerSecond);
+        let curve = only(&rates, &sweep(&rates, &sizes, |n| 1e9 * n / (5_000.0 + 0.2 * n)));
+        assert_eq!((curve.breaks, &curve.words[0][..]), (Some(vec![]), words));
+    }
+}
+
+#[test]
+fn a_constant_cost_is_the_same_at_every_size() {
+    let costs = definition(Unit::NsPerOp);
+    // Noise makes a line fit better than a constant, which is no reason to prefer it.
+    let curve = only(&costs, &sweep(&costs, &NINE, |n| 4_321.0 + n % 5.0));
+    let law = curve.scaling.unwrap();
+    assert_eq!((law.model.as_str(), law.b, law.crossover), ("1", None, None));
+    assert_eq!(curve.words[0], "no break: 4.32 us at every size");
+    assert_eq!(curve.saturation, None, "a cost does not saturate");
+}
+
+#[test]
+fn a_rate_saturates_from_the_size_from_which_on_it_stays_with_the_largest() {
+    let rates = definition(Unit::BytesPerSecond);
+    let curve = only(&rates, &sweep(&rates, &NINE, |n| 1e6 * n.min(4_096.0)));
+    assert_eq!(curve.saturation.as_ref().unwrap().from, 4_096);
+    assert!(curve.words.contains(&"saturates from 4Ki".to_owned()), "{:?}", curve.words);
+    let growing = only(&rates, &sweep(&rates, &NINE, |n| 1e6 * n));
+    assert_eq!(growing.saturation, None);
+    assert!(growing.words.contains(&"does not saturate up to 512Ki".to_owned()));
+    let falling = |n: f64| if n > 65_536.0 { 1e9 } else { 1e6 * n.sqrt() * 100.0 };
+    let falls = only(&rates, &sweep(&rates, &NINE, falling));
+    assert_eq!(falls.saturation, None);
+    assert!(
+        falls.words.contains(&"does not saturate: the largest is at 64Ki".to_owned()),
+        "{falls:?}"
+    );
+}
+
+#[test]
+fn without_intervals_nothing_is_said_of_breaks_laws_or_saturation() {
+    let rates = definition(Unit::BytesPerSecond);
+    let mut rows = sweep(&rates, &NINE, |n| 1e6 * n.min(4_096.0));
+    for row in &mut rows {
+        row.estimate.as_mut().unwrap().ci95 = None;
+    }
+    let curve = only(&rates, &rows);
+    assert_eq!((&curve.breaks, &curve.scaling, &curve.saturation), (&None, &None, &None));
+    assert_eq!(curve.points.iter().filter(|point| point.figure.is_some()).count(), 9);
+    assert_eq!(
+        curve.words,
+        [
+            "9 points without an interval, and so without a say in breaks",
+            "no break is looked for: that takes 8 points with intervals",
+        ]
+    );
+}
+
+#[test]
+fn points_that_are_missing_or_nonsense_stand_in_the_curve_and_have_no_say() {
+    let costs = definition(Unit::NsPerOp);
+    let mut rows = sweep(&costs, &many(), jump(65_536.0));
+    rows[3].estimate = None;
+    rows[3].outcome = RowOutcome::Skipped;
+    for (at, figure) in [(5, -3.0), (6, 0.0), (7, f64::NAN)] {
+        let estimate = rows[at].estimate.as_mut().unwrap();
+        (estimate.median, estimate.ci95) = (figure, Some([figure - 1.0, figure + 1.0]));
+    }
+    rows.reverse();
+    let curve = only(&costs, &rows);
+    assert!(curve.points.is_sorted_by_key(|point| point.value));
+    assert_eq!((curve.points.len(), curve.points[3].figure), (37, None));
+    assert_eq!(curve.breaks.unwrap()[0].interval, [65_536, 92_682]);
+    assert_eq!(curve.words[1], "2 of 37 points not measured");
+    assert_eq!(curve.words[2], "2 points that may be nothing: no ratio to it has a meaning");
+}
+
+#[test]
+fn few_points_make_no_curve_or_one_without_breaks() {
+    let costs = definition(Unit::NsPerOp);
+    assert_eq!(of(&costs, &[]), []);
+    assert_eq!(of(&costs, &sweep(&costs, &NINE[..1], |n| n)), []);
+    assert_eq!(of(&costs, &sweep(&costs, &NINE[..4], |n| n)), []);
+    assert_eq!(of(&costs, &sweep(&costs, &[1, 2, 3, 4, 5, 6, 7, 8, 9], |n| n)), [], "no decade");
+    assert_eq!(of(&costs, &sweep(&costs, &[0, 1, 2, 4, 8, 16], |n| n))[0].points.len(), 5);
+    let curve = only(&costs, &sweep(&costs, &NINE[..7], |n| n));
+    assert_eq!((curve.breaks, curve.scaling), (None, None));
+    let mut anchors = sweep(&costs, &NINE, |n| n);
+    anchors[0].flags.push("ANCHOR".into());
+    assert_eq!(only(&costs, &anchors).points.len(), 8, "what nobody asked for is no point");
+}
+
+#[test]
+fn nine_points_say_that_they_show_one_break_at_most() {
+    let costs = definition(Unit::NsPerOp);
+    let curve = only(&costs, &sweep(&costs, &NINE, jump(1_024.0)));
+    assert_eq!(curve.breaks.as_ref().unwrap()[0].interval, [1_024, 4_096]);
+    assert_eq!(curve.words[0], "break at 2Ki in [1Ki..4Ki]: a page (4Ki)");
+    assert_eq!(curve.words[1], "9 points, 4 to a piece, show one break at most");
+    let words = "to place it better, add size=1195|1393|1625|1896|2212|2580|3010|3511";
+    assert_eq!(curve.words[2], words);
+    let narrow = only(&costs, &sweep(&costs, &many(), jump(1_024.0)));
+    assert_eq!(narrow.breaks.unwrap()[0].closer, Vec::<u64>::new());
+}
+
+#[test]
+fn rows_part_by_every_axis_but_one_and_by_place() {
+    let costs = definition(Unit::NsPerOp);
+    let mut rows = sweep(&costs, &NINE, |n| n);
+    for row in sweep(&costs, &NINE, |n| 2.0 * n) {
+        let Some(size) = row.point.get("size").cloned() else { panic!("no size") };
+        rows.push(Row { point: Point::none().with("size", size).with("by", "fifo"), ..row });
+    }
+    let elsewhere = sweep(&costs, &NINE, |n| 3.0 * n).into_iter().map(|mut row| {
+        row.place.text = "ssh:there".into();
+        row
+    });
+    rows.extend(elsewhere);
+    let found = of(&costs, &rows);
+    let told: Vec<(String, &str)> =
+        found.iter().map(|it| (it.point.to_string(), it.place.as_str())).collect();
+    let wanted = [("by=pipe", "local"), ("by=fifo", "local"), ("by=pipe", "ssh:there")];
+    assert_eq!(told, wanted.map(|(point, place)| (point.to_owned(), place)));
+}
+
+#[test]
+fn every_constant_of_a_channel_and_a_machine_has_a_name() {
+    let channel = ChannelSeen {
+        capacity_bytes: Some(1 << 20),
+        send_buffer_bytes: Some(2_626_560),
+        receive_buffer_bytes: Some(131_072),
+        mtu_bytes: Some(1_500),
+        segment_bytes: Some(1_448),
+        datagrams: Some(Datagrams::default()),
+        ..Default::default()
+    };
+    let all = named::constants([&channel, &channel].into_iter(), Some(&machine()));
+    let names = named::inside(&all, 4_096, [1, 1 << 40]).join(", ");
+    for name in [
+        "PIPE_BUF (4Ki), a page (4Ki)",
+        "a segment (1.41Ki)",
+        "the MTU (1.46Ki)",
+        "half of L1d (16Ki), L1d (32Ki)",
+        "the largest datagram (64.0Ki)",
+        "the receive buffer (128Ki)",
+        "half of L2 (256Ki), L2 (512Ki)",
+        "the channel's capacity (1Mi)",
+        "a huge page (2Mi), the send buffer (2.50Mi)",
+        "half of L3 (8Mi), L3 (16Mi)",
+    ] {
+        for name in name.split(", ") {
+            assert!(names.contains(name), "{name} is not in {names}");
+        }
+    }
+    assert!(!names.contains("(64Ki)"), "an instruction cache holds no bytes: {names}");
+    assert_eq!(named::inside(&all, 10_000, [5_000, 12_000]), Vec::<String>::new());
+    assert_eq!(named::constants([].into_iter(), None), []);
+}
+
+/// Curves of a channel at three capacities, each with its bends.
+fn three(bends: [&[[u64; 2]]; 3]) -> Vec<Seen> {
+    let capacities = [4_096, 65_536, 1_048_576];
+    let seen = |(capacity, bends): (u64, &[[u64; 2]])| Seen {
+        capacity,
+        bends: Some(bends.to_vec()),
+        sizes: [4, 524_288],
+    };
+    capacities.into_iter().zip(bends).map(seen).collect()
+}
+
+#[test]
+fn a_capacity_explains_a_break_that_moves_with_it_and_no_other() {
+    const AT_4: [u64; 2] = [4_096, 5_793];
+    const AT_64: [u64; 2] = [65_536, 92_682];
+    const ELSEWHERE: [u64; 2] = [16_384, 23_170];
+    let unclear = |curves: &[Seen], words: &str| match verdict(curves) {
+        Some(Verdict::Unclear(why)) => assert!(why.contains(words), "{why}"),
+        other => panic!("{other:?}"),
+    };
+    // It moves; of 1 Mi nothing shows, since no size goes so far.
+    assert_eq!(verdict(&three([&[AT_4], &[AT_64], &[]])), Some(Verdict::Moves));
+    // Beside a page that breaks all of them it moves as well.
+    assert_eq!(verdict(&three([&[AT_4], &[AT_4, AT_64], &[AT_4]])), Some(Verdict::Moves));
+    // It stays, at one of the capacities or elsewhere.
+    assert_eq!(verdict(&three([&[AT_64], &[AT_64], &[AT_64]])), Some(Verdict::Stays));
+    assert_eq!(verdict(&three([&[ELSEWHERE], &[ELSEWHERE], &[ELSEWHERE]])), Some(Verdict::Stays));
+    unclear(&three([&[], &[], &[]]), "none at any capacity");
+    unclear(&three([&[[1_024, 262_144]], &[AT_64], &[]]), "two capacities");
+    unclear(&three([&[ELSEWHERE], &[AT_64], &[]]), "do not go together");
+    unclear(&three([&[AT_4, AT_64], &[AT_4, AT_64], &[AT_4, AT_64]]), "do not go together");
+    let mut unknown = three([&[AT_4], &[AT_64], &[]]);
+    unknown[2].bends = None;
+    unclear(&unknown, "enough points");
+    assert_eq!(verdict(&unknown[..1]), None, "one capacity is no test");
+}
+
+#[test]
+fn curves_of_three_capacities_are_told_the_verdict() {
+    let costs = definition(Unit::NsPerOp);
+    let of_three = |behind: fn(u64) -> f64| {
+        let mut rows = Vec::new();
+        for capacity in [4_096, 65_536, 1_048_576] {
+            for mut row in sweep(&costs, &many(), jump(behind(capacity))) {
+                row.point = row.point.with("capacity", capacity);
+                row.channel =
+                    Some(ChannelSeen { capacity_bytes: Some(capacity), ..Default::default() });
+                rows.push(row);
+            }
+        }
+        let told = of(&costs, &rows).into_iter().map(|it| it.capacity.unwrap());
+        told.map(|it| it.verdict).collect::<Vec<_>>()
+    };
+    assert_eq!(of_three(|capacity| capacity as f64), ["moves"; 3]);
+    assert_eq!(of_three(|_| 65_536.0), ["stays"; 3]);
+    let one = sweep(&costs, &many(), jump(65_536.0));
+    assert_eq!(only(&costs, &one).capacity, None);
+}
+
+#[test]
+fn chance_comes_from_the_seed_alone() {
+    let costs = definition(Unit::NsPerOp);
+    let rows = sweep(&costs, &NINE, |n| 5_000.0 + 0.2 * n);
+    assert_eq!(of(&costs, &rows), of(&costs, &rows));
+}

@@ -1,0 +1,168 @@
+//! What is said of a curve, in sentences.
+
+use oscost_model::curve::{Break, Curve, Known, Scaling};
+use oscost_model::unit::Better;
+
+use super::{FEWEST, enough};
+use crate::stats::segments::FEWEST as A_PIECE;
+
+/// More constants than these are told as their number.
+const MOST_NAMED: usize = 3;
+/// With fewer points than these more sizes would show more.
+const MANY: usize = 3 * A_PIECE;
+
+/// The sentences of a curve of which `usable` points have an interval and a logarithm.
+pub(super) fn of(curve: &Curve, usable: usize, in_bytes: bool) -> Vec<String> {
+    let size = |value: f64| if in_bytes { bytes(value) } else { plain(value) };
+    let there = curve.points.len();
+    let mut said = Vec::new();
+    if let Some(breaks) = &curve.breaks {
+        let law = curve.scaling.as_ref().filter(|law| law.holds);
+        match (&breaks[..], law) {
+            ([], Some(law)) => said.push(grows(law, &size)),
+            ([], None) => said.push("no break".to_owned()),
+            (breaks, _) => said.extend(breaks.iter().map(|it| broken(it, &size))),
+        }
+    }
+    if let Some(saturation) = &curve.saturation {
+        said.push(format!("saturates from {}", size(saturation.from as f64)));
+    } else if curve.better == Better::Higher {
+        said.extend(peak(curve, &size));
+    }
+    let missing = curve.points.iter().filter(|point| point.figure.is_none()).count();
+    if missing > 0 {
+        said.push(format!("{missing} of {there} points not measured"));
+    }
+    let bare = curve.points.iter().filter(|it| it.figure.is_some() && it.ci95.is_none()).count();
+    if bare > 0 {
+        let s = if bare == 1 { "" } else { "s" };
+        said.push(format!("{bare} point{s} without an interval, and so without a say in breaks"));
+    }
+    let nothing = there - missing - bare - usable;
+    if nothing > 0 {
+        let s = if nothing == 1 { "" } else { "s" };
+        said.push(format!("{nothing} point{s} that may be nothing: no ratio to it has a meaning"));
+    }
+    let breaks = curve.breaks.as_deref().unwrap_or_default();
+    if !enough(usable) {
+        said.push(format!("no break is looked for: that takes {FEWEST} points with intervals"));
+    } else if usable < MANY {
+        said.push(format!("{usable} points, {A_PIECE} to a piece, show one break at most"));
+    }
+    for it in breaks.iter().filter(|it| !it.closer.is_empty()) {
+        let sizes: Vec<String> = it.closer.iter().map(u64::to_string).collect();
+        said.push(format!("to place it better, add {}={}", curve.axis, sizes.join("|")));
+    }
+    said
+}
+
+/// A break and what may explain it.
+fn broken(it: &Break, size: &dyn Fn(f64) -> String) -> String {
+    let [first, last] = it.interval.map(|value| size(value as f64));
+    let at = size(it.at as f64);
+    let (shown, left) = it.named.split_at(it.named.len().min(MOST_NAMED));
+    let named = shown.join(", ");
+    match (shown.len(), left.len()) {
+        (0, _) => format!("unexplained break at {at} in [{first}..{last}]"),
+        (1, _) => format!("break at {at} in [{first}..{last}]: {named}"),
+        (_, 0) => format!("break at {at} in [{first}..{last}]: one of {named}"),
+        (_, more) => {
+            format!("break at {at} in [{first}..{last}]: one of {named} and {more} more")
+        }
+    }
+}
+
+/// A law that accounts for the whole curve.
+fn grows(law: &Scaling, size: &dyn Fn(f64) -> String) -> String {
+    let Some(b) = &law.b else { return format!("no break: {} at every size", time(law.a.value)) };
+    let or = match &law.second {
+        Some(second) => format!(" (or {second})"),
+        None => String::new(),
+    };
+    let model = if law.model == "N" { "N".to_owned() } else { format!("({})", law.model) };
+    let fixed = match law.a.value {
+        0.0 => String::new(),
+        ns => format!("{} + ", time(ns)),
+    };
+    let law_text = format!("no break: {fixed}{} x {model}{or}", time(b.value));
+    match &law.crossover {
+        Some(Known { value, .. }) => {
+            format!("{law_text}; the growing part is the larger from {} on", size(*value))
+        }
+        None => law_text,
+    }
+}
+
+/// Where a rate is largest that does not stay there.
+fn peak(curve: &Curve, size: &dyn Fn(f64) -> String) -> Option<String> {
+    let measured: Vec<(u64, f64)> =
+        curve.points.iter().filter_map(|it| Some((it.value, it.figure?))).collect();
+    // Without intervals nothing is said of what is as large as what.
+    if curve.points.iter().any(|it| it.figure.is_some() && it.ci95.is_none()) {
+        return None;
+    }
+    let largest = measured.iter().max_by(|one, other| one.1.total_cmp(&other.1))?;
+    let last = measured.last()?;
+    Some(match largest.0 == last.0 {
+        true => format!("does not saturate up to {}", size(last.0 as f64)),
+        false => format!("does not saturate: the largest is at {}", size(largest.0 as f64)),
+    })
+}
+
+/// Bytes as they are typed: whole ones below 10 Ki, or in three digits.
+pub(super) fn bytes(value: f64) -> String {
+    let scaled = |factor: f64, unit: &str| {
+        let shown = value / factor;
+        match shown {
+            _ if shown.fract() == 0.0 => format!("{shown:.0}{unit}"),
+            _ if shown >= 99.95 => format!("{shown:.0}{unit}"),
+            _ if shown >= 9.995 => format!("{shown:.1}{unit}"),
+            _ => format!("{shown:.2}{unit}"),
+        }
+    };
+    match value {
+        _ if value >= f64::from(1 << 30) => scaled(f64::from(1 << 30), "Gi"),
+        _ if value >= f64::from(1 << 20) => scaled(f64::from(1 << 20), "Mi"),
+        _ if value >= 1_024.0 => scaled(1_024.0, "Ki"),
+        _ => format!("{value:.0}"),
+    }
+}
+
+/// A number of other things.
+fn plain(value: f64) -> String {
+    format!("{value:.0}")
+}
+
+/// A time in three digits; the unit fits, and what no unit fits has an exponent.
+fn time(ns: f64) -> String {
+    if ns < 1e-4 {
+        return format!("{ns:.1e} ns");
+    }
+    let (factor, name) = match ns {
+        _ if ns >= 1e9 => (1e9, "s"),
+        _ if ns >= 1e6 => (1e6, "ms"),
+        _ if ns >= 1e3 => (1e3, "us"),
+        _ if ns >= 0.1 => (1.0, "ns"),
+        _ => (1e-3, "ps"),
+    };
+    let shown = ns / factor;
+    let decimals = match shown {
+        large if large >= 99.95 => 0,
+        middling if middling >= 9.995 => 1,
+        _ => 2,
+    };
+    format!("{shown:.decimals$} {name}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_and_times_are_told_in_three_digits() {
+        let told = [4.0, 1_024.0, 77_935.0, 102_400.0, 3e6, 2_147_483_648.0].map(bytes);
+        assert_eq!(told, ["4", "1Ki", "76.1Ki", "100Ki", "2.86Mi", "2Gi"]);
+        let told = [0.000_002_9, 0.021_8, 0.2, 4_476.0, 3.2e7, 1e9].map(time);
+        assert_eq!(told, ["2.9e-6 ns", "21.8 ps", "0.20 ns", "4.48 us", "32.0 ms", "1.00 s"]);
+    }
+}

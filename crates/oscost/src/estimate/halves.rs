@@ -1,0 +1,200 @@
+//! Whether half of a round trip is one way: said of the rows of one run.
+//!
+//! A study that cannot time one way halves the round trip. Where a family has both (`round-trip`,
+//! and `one-way` at an axis `way` with the points `there` and `back`), the assumption gets a
+//! verdict for each place on the other axes (docs/METHOD.md, section 4).
+
+use oscost_model::point::{Point, Value};
+use oscost_model::record::{Row, RowOutcome};
+
+/// How far half of a round trip may be from one way and still stand for it: 3 %.
+const MARGIN: f64 = 1.03;
+
+/// Half the width of a normal interval of 90 % as a part of that of 95 %: two one-sided tests at
+/// 5 % are an interval of 90 %.
+const OF_90: f64 = 1.645 / 1.960;
+
+/// What is said of two figures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Likeness {
+    /// They differ by less than the margin, as surely as their intervals say.
+    Equivalent,
+    /// They differ by more than the margin.
+    Different,
+    /// Neither can be said.
+    Inconclusive,
+}
+
+/// A figure with its interval of 95 %, in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Figure {
+    /// The median.
+    pub median: f64,
+    /// Its interval.
+    pub ci95: [f64; 2],
+}
+
+/// One way beside half of the round trip.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct OneWay {
+    /// What was measured one way.
+    pub figure: Figure,
+    /// It as a multiple of half of the round trip, and the interval of that.
+    pub ratio: Figure,
+    /// What is said of the two.
+    pub likeness: Likeness,
+}
+
+/// Half of a round trip, held against both ways.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Halves {
+    /// The case of the round trip.
+    pub case: String,
+    /// Half of it.
+    pub half: Figure,
+    /// To the other end.
+    pub there: OneWay,
+    /// And from it.
+    pub back: OneWay,
+    /// Whether so much time was lost that figures of single shots mean nothing: then nothing is
+    /// said.
+    pub unclaimable: bool,
+}
+
+impl Halves {
+    /// What is said of the assumption: what holds for both ways.
+    pub fn likeness(&self) -> Likeness {
+        match (self.there.likeness, self.back.likeness) {
+            _ if self.unclaimable => Likeness::Inconclusive,
+            (Likeness::Different, _) | (_, Likeness::Different) => Likeness::Different,
+            (Likeness::Equivalent, Likeness::Equivalent) => Likeness::Equivalent,
+            _ => Likeness::Inconclusive,
+        }
+    }
+}
+
+/// Every round trip of which both ways are in the run too.
+pub fn halves<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Vec<Halves> {
+    let rows: Vec<&Row> = rows.into_iter().collect();
+    rows.iter().filter_map(|row| held_against(row, &rows)).collect()
+}
+
+fn held_against(trip: &Row, rows: &[&Row]) -> Option<Halves> {
+    let family = trip.benchmark.strip_suffix("/round-trip")?;
+    let benchmark = format!("{family}/one-way");
+    let at_way = |way: &str| {
+        rows.iter().copied().find(|row| {
+            row.benchmark == benchmark
+                && row.place == trip.place
+                && row.point.get("way") == Some(&Value::from(way))
+                && without_way(&row.point) == trip.point
+        })
+    };
+    let (there, back) = (at_way("there")?, at_way("back")?);
+    let trip_of = figure(trip)?;
+    let [low, high] = trip_of.ci95;
+    let half = Figure { median: trip_of.median / 2.0, ci95: [low / 2.0, high / 2.0] };
+    let is_unclaimable = |row: &Row| row.flags.iter().any(|flag| flag == "NOT_CLAIMABLE");
+    Some(Halves {
+        case: trip.case.clone(),
+        half,
+        there: one_way(figure(there)?, half)?,
+        back: one_way(figure(back)?, half)?,
+        unclaimable: [trip, there, back].into_iter().any(is_unclaimable),
+    })
+}
+
+fn without_way(point: &Point) -> Point {
+    let others = point.iter().filter(|&(axis, _)| axis != "way");
+    others.fold(Point::none(), |point, (axis, value)| point.with(axis, value.clone()))
+}
+
+fn figure(row: &Row) -> Option<Figure> {
+    let measured = row.estimate.as_ref().filter(|_| row.outcome == RowOutcome::Measured)?;
+    Some(Figure { median: measured.median, ci95: measured.ci95? })
+}
+
+/// A figure as a multiple of another, both independent: the distances of the ends add as squares,
+/// on a scale of ratios. `None` where a figure is no duration.
+fn ratio(of: Figure, to: Figure) -> Option<Figure> {
+    let all = [of.median, of.ci95[0], of.ci95[1], to.median, to.ci95[0], to.ci95[1]];
+    if all.iter().any(|value| !value.is_finite() || *value <= 0.0) {
+        return None;
+    }
+    let below = (of.median / of.ci95[0]).ln().hypot((to.ci95[1] / to.median).ln());
+    let above = (of.ci95[1] / of.median).ln().hypot((to.median / to.ci95[0]).ln());
+    let middle = of.median / to.median;
+    Some(Figure { median: middle, ci95: [middle * (-below).exp(), middle * above.exp()] })
+}
+
+fn one_way(figure: Figure, half: Figure) -> Option<OneWay> {
+    let ratio = ratio(figure, half)?;
+    Some(OneWay { figure, ratio, likeness: judge(ratio) })
+}
+
+/// Equivalent: the interval of 90 % lies within the margin. Different: that of 95 % lies beyond it.
+fn judge(ratio: Figure) -> Likeness {
+    let [low, high] = ratio.ci95.map(f64::ln);
+    let (middle, margin) = (ratio.median.ln(), MARGIN.ln());
+    let inner = [middle - OF_90 * (middle - low), middle + OF_90 * (high - middle)];
+    match () {
+        () if inner[0] >= -margin && inner[1] <= margin => Likeness::Equivalent,
+        () if low > margin || high < -margin => Likeness::Different,
+        () => Likeness::Inconclusive,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(median: f64, half_width: f64) -> Figure {
+        Figure { median, ci95: [median - half_width, median + half_width] }
+    }
+
+    #[test]
+    fn a_narrow_ratio_within_the_margin_is_equivalent_and_one_beyond_it_is_different() {
+        let judged = |figure, half| one_way(figure, half).unwrap().likeness;
+        assert_eq!(judged(of(100.0, 1.0), of(100.0, 1.0)), Likeness::Equivalent);
+        assert_eq!(judged(of(101.5, 0.5), of(100.0, 0.5)), Likeness::Equivalent);
+        assert_eq!(judged(of(110.0, 2.0), of(100.0, 2.0)), Likeness::Different);
+        assert_eq!(judged(of(90.0, 2.0), of(100.0, 2.0)), Likeness::Different);
+    }
+
+    #[test]
+    fn wide_intervals_and_those_that_lie_across_the_margin_say_nothing() {
+        let judged = |figure, half| one_way(figure, half).unwrap().likeness;
+        assert_eq!(judged(of(100.0, 10.0), of(100.0, 1.0)), Likeness::Inconclusive);
+        assert_eq!(judged(of(103.0, 0.5), of(100.0, 0.5)), Likeness::Inconclusive);
+    }
+
+    #[test]
+    fn the_interval_of_90_percent_decides_what_is_equivalent() {
+        // 95 %: 0.9703 to 1.0310, across the margin; 90 %: up to 1.026.
+        assert_eq!(judge(Figure { median: 1.0, ci95: [0.9703, 1.031] }), Likeness::Equivalent);
+        assert_eq!(judge(Figure { median: 1.0, ci95: [0.9703, 1.05] }), Likeness::Inconclusive);
+    }
+
+    #[test]
+    fn a_ratio_of_two_figures_is_as_unsure_as_both_together() {
+        let both = ratio(of(100.0, 3.0), of(100.0, 4.0)).unwrap();
+        assert!((both.ci95[0] - 0.951).abs() < 0.002, "{both:?}");
+        assert!((both.ci95[1] - 1.052).abs() < 0.002, "{both:?}");
+        assert_eq!(ratio(of(1.0, 2.0), of(1.0, 0.1)), None);
+    }
+
+    #[test]
+    fn both_ways_must_be_equivalent_and_one_that_is_not_refutes_it() {
+        let way = |likeness| OneWay { figure: of(1.0, 0.1), ratio: of(1.0, 0.1), likeness };
+        let said = |there, back, unclaimable| {
+            let (there, back) = (way(there), way(back));
+            let half = of(1.0, 0.1);
+            Halves { case: String::new(), half, there, back, unclaimable }.likeness()
+        };
+        use Likeness::{Different, Equivalent, Inconclusive};
+        assert_eq!(said(Equivalent, Equivalent, false), Equivalent);
+        assert_eq!(said(Equivalent, Inconclusive, false), Inconclusive);
+        assert_eq!(said(Inconclusive, Different, false), Different);
+        assert_eq!(said(Different, Different, true), Inconclusive);
+    }
+}

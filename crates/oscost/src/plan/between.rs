@@ -1,0 +1,146 @@
+//! Two machines: which cases have an end that may stand on the other one, and why the rest have not.
+
+use oscost_model::case::Case;
+use oscost_model::definition::{Catalog, Definition};
+use oscost_model::journal::PlannedRow;
+use oscost_model::point::Value;
+
+/// The axis of cases with two ends.
+const PEER_CPU: &str = "peer_cpu";
+/// Its only point between machines.
+const OTHER: &str = "other";
+
+/// The asked-for cases as they are between two machines, each once: there the peer's CPU is always
+/// another one. The second value says whether that changed any.
+pub fn between(catalog: &Catalog, asked: Vec<Case>) -> (Vec<Case>, bool) {
+    let mut cases: Vec<Case> = Vec::new();
+    let mut changed = false;
+    for case in asked {
+        let definition = catalog.get(&case.benchmark).filter(|definition| definition.reaches);
+        let case = match definition {
+            Some(definition) => elsewhere(definition, case, &mut changed),
+            None => case,
+        };
+        if !cases.contains(&case) {
+            cases.push(case);
+        }
+    }
+    (cases, changed)
+}
+
+/// The case with its peer on another CPU.
+fn elsewhere(definition: &Definition, case: Case, changed: &mut bool) -> Case {
+    let other = Value::from(OTHER);
+    let whole = definition.whole(&case.point);
+    let offers = definition.axis(PEER_CPU).is_some_and(|axis| axis.offers(&other));
+    if !offers || whole.get(PEER_CPU) == Some(&other) {
+        return case;
+    }
+    *changed = true;
+    let point = whole.iter().fold(oscost_model::point::Point::none(), |point, (axis, value)| {
+        let value = if axis == PEER_CPU { &other } else { value };
+        point.with(axis, value.clone())
+    });
+    Case::new(case.benchmark, definition.said(&point))
+}
+
+/// Marks the rows whose other end stands on the machine `peer`.
+pub fn apart(rows: &mut [PlannedRow], peer: &str) {
+    for row in rows.iter_mut().filter(|row| row.asked && row.definition.reaches) {
+        row.place.peer = Some(peer.to_owned());
+    }
+}
+
+/// Why a row with two ends cannot have one of them on another machine; none of a row that has one,
+/// or but one end.
+pub fn why_not(row: &PlannedRow) -> Option<String> {
+    let definition = &row.definition;
+    if !row.asked || row.place.peer.is_some() || definition.axis(PEER_CPU).is_none() {
+        return None;
+    }
+    let (_, name) = definition.id.split_once('/').unwrap_or_default();
+    Some(match name.contains("one-way") {
+        true => "between machines nothing is timed one way: their clocks are not compared; half a \
+                 round trip stands in for it, and rows say so (HALF_ASSUMED)"
+            .to_owned(),
+        false => format!(
+            "both ends of `{}` stand on one machine by their nature: leave out --peer",
+            definition.id
+        ),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use oscost_model::definition::Axis;
+    use oscost_model::point::Point;
+    use oscost_model::record::PlaceOf;
+
+    use super::*;
+
+    fn catalog(id: &str, reaches: bool, offered: &[&str], unsaid: Option<&str>) -> Catalog {
+        let mut catalog = oscost_cell::catalog::data();
+        let mut definition = catalog.get("timer/nothing").unwrap().clone();
+        let points: Vec<Value> = offered.iter().map(|&word| Value::from(word)).collect();
+        definition.id = id.to_owned();
+        definition.reaches = reaches;
+        definition.axes = vec![Axis {
+            name: PEER_CPU.into(),
+            sets: "where".into(),
+            usual: points.clone(),
+            points,
+            unsaid: unsaid.map(Value::from),
+            in_bill: vec![],
+            thorough: vec![],
+            within: None,
+        }];
+        catalog.benchmarks = vec![definition];
+        catalog
+    }
+
+    fn cases(catalog: &Catalog, names: &[&str]) -> (Vec<String>, bool) {
+        let asked = names.iter().map(|name| Case::parse(name).unwrap()).collect();
+        let (cases, changed) = between(catalog, asked);
+        (cases.iter().map(Case::to_string).collect(), changed)
+    }
+
+    #[test]
+    fn between_machines_the_peer_is_on_another_cpu_and_each_case_there_once() {
+        let far = catalog("s/t", true, &["same", "other"], None);
+        let both = ["s/t:peer_cpu=same", "s/t:peer_cpu=other"];
+        assert_eq!(cases(&far, &both), (vec!["s/t:peer_cpu=other".to_owned()], true));
+        assert_eq!(cases(&far, &both[1..]), (vec!["s/t:peer_cpu=other".to_owned()], false));
+        let near = catalog("s/t", false, &["same", "other"], None);
+        assert_eq!(cases(&near, &both).0.len(), 2);
+        let unsaid = catalog("s/t", true, &["same", "other"], Some("same"));
+        assert_eq!(cases(&unsaid, &["s/t"]), (vec!["s/t:peer_cpu=other".to_owned()], true));
+    }
+
+    #[test]
+    fn a_row_with_two_ends_on_one_machine_says_why_and_what_to_do() {
+        let row = |id: &str, reaches| {
+            let catalog = catalog(id, reaches, &["other"], None);
+            let mut rows = [PlannedRow {
+                case: Case::new(id, Point::none().with(PEER_CPU, OTHER)),
+                definition: catalog.benchmarks[0].clone(),
+                place: PlaceOf {
+                    text: "local".into(),
+                    reach: "local".into(),
+                    treatments: vec![],
+                    machine: "m0".into(),
+                    cpu: None,
+                    peer: None,
+                },
+                asked: true,
+                anchor: false,
+            }];
+            apart(&mut rows, "m1");
+            let [row] = rows;
+            row
+        };
+        assert_eq!(why_not(&row("socket/round-trip", true)), None);
+        assert_eq!(row("socket/round-trip", true).place.peer.as_deref(), Some("m1"));
+        assert!(why_not(&row("pipe/round-trip", false)).unwrap().contains("leave out --peer"));
+        assert!(why_not(&row("socket/one-way", false)).unwrap().contains("clocks"));
+    }
+}

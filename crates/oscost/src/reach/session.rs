@@ -1,0 +1,330 @@
+//! What every supervisor's session has in common, wherever it stands: lines out and in through a
+//! child's pipes, one wait at a time, and the farewell.
+
+use std::io::{Read, Write};
+use std::os::fd::AsFd;
+use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use oscost_model::protocol::{Event, EventHead, MAX_LINE_BYTES, Order};
+
+use super::{Interrupt, ReachError};
+
+/// A supervisor that has not said hello by then never will: it takes some 30 ms.
+pub(super) const HELLO_PATIENCE: Duration = Duration::from_secs(20);
+/// How long a supervisor may take to end its groups and remove its files.
+/// A folder of 100,000 files takes seconds.
+const FAREWELL: Duration = Duration::from_secs(30);
+/// How long a child that has closed its output may take to end, and its last words to come.
+const LAST_WORDS: Duration = Duration::from_secs(2);
+/// What is kept of what it says to people: the end of it.
+const MOST_WORDS: usize = 4_096;
+/// A pipe that has room has room for a page.
+const PIPE_PAGE: usize = 4_096;
+/// An order that is not taken by then is not read at all.
+const SENDING: Duration = Duration::from_secs(20);
+
+/// A conversation with a child through its pipes.
+pub(super) struct Conversation<'a> {
+    child: Child,
+    input: Option<ChildStdin>,
+    output: ChildStdout,
+    errors: Option<ChildStderr>,
+    unread: Vec<u8>,
+    words: Vec<u8>,
+    interrupt: &'a Interrupt,
+}
+
+/// How a child ended.
+pub(super) struct End {
+    /// Its status, if it has ended at all.
+    pub(super) status: Option<ExitStatus>,
+    /// What it said to people, if that was not said on our own standard error.
+    pub(super) words: String,
+}
+
+/// What a wait has shown.
+struct Ready {
+    /// The output has ended.
+    ended: bool,
+    /// The input takes a page.
+    writable: bool,
+}
+
+impl<'a> Conversation<'a> {
+    /// Starts the child.
+    pub(super) fn start(
+        command: &mut Command,
+        interrupt: &'a Interrupt,
+    ) -> std::io::Result<Conversation<'a>> {
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+        let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
+            return Err(std::io::ErrorKind::BrokenPipe.into()); // They were asked for above.
+        };
+        Ok(Conversation {
+            errors: child.stderr.take(),
+            child,
+            input: Some(input),
+            output,
+            unread: Vec::new(),
+            words: Vec::new(),
+            interrupt,
+        })
+    }
+
+    /// The child's process.
+    pub(super) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Sleeps until the child has said something, or takes something where there is something
+    /// `to_write`.
+    fn wait(
+        &mut self,
+        until: Instant,
+        patience: Duration,
+        to_write: bool,
+    ) -> Result<Ready, ReachError> {
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Err(ReachError::Silent(patience));
+            }
+            let [said, wish, words, room] = {
+                // A descriptor that is not there, or not waited for, is the wish once more.
+                let wish = || PollFd::new(self.interrupt.as_fd(), PollFlags::POLLIN);
+                let errors = self.errors.as_ref();
+                let input = self.input.as_ref().filter(|_| to_write);
+                let mut fds = [
+                    PollFd::new(self.output.as_fd(), PollFlags::POLLIN),
+                    wish(),
+                    errors.map_or_else(wish, |it| PollFd::new(it.as_fd(), PollFlags::POLLIN)),
+                    input.map_or_else(wish, |it| PollFd::new(it.as_fd(), PollFlags::POLLOUT)),
+                ];
+                let timeout = PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX);
+                match poll(&mut fds, timeout) {
+                    Ok(_) | Err(Errno::EINTR) => {}
+                    Err(error) => return Err(ReachError::Gone(error.to_string())),
+                }
+                fds.map(|fd| fd.any().unwrap_or(false))
+            };
+            if wish {
+                return Err(ReachError::Interrupted);
+            }
+            if words {
+                self.hear_words();
+            }
+            let mut ready = Ready { ended: false, writable: room };
+            if said {
+                let mut chunk = [0; 64 << 10];
+                let read = self.output.read(&mut chunk);
+                let read = read.map_err(|error| ReachError::Gone(error.to_string()))?;
+                self.unread.extend_from_slice(&chunk[..read]);
+                ready.ended = read == 0;
+            }
+            if said || room {
+                return Ok(ready);
+            }
+        }
+    }
+
+    /// Takes in what the child says to people: bounded, the last of it.
+    fn hear_words(&mut self) {
+        let Some(errors) = &mut self.errors else { return };
+        let mut chunk = [0; MOST_WORDS];
+        match errors.read(&mut chunk) {
+            Ok(read @ 1..) => {
+                self.words.extend_from_slice(&chunk[..read]);
+                self.words.drain(..self.words.len().saturating_sub(MOST_WORDS));
+            }
+            // It will say nothing more.
+            _ => self.errors = None,
+        }
+    }
+
+    /// Hands bytes to the child, a page at a time: whoever does not take them is waited for no
+    /// longer than `patience`.
+    pub(super) fn write(&mut self, bytes: &[u8], patience: Duration) -> Result<(), ReachError> {
+        let until = Instant::now() + patience;
+        for page in bytes.chunks(PIPE_PAGE) {
+            loop {
+                let ready = self.wait(until, patience, true)?;
+                if ready.ended {
+                    return Err(self.gone());
+                }
+                if ready.writable {
+                    break;
+                }
+            }
+            let written = match &mut self.input {
+                Some(input) => input.write_all(page),
+                None => return Err(ReachError::Gone("the session is closed".to_owned())),
+            };
+            if written.is_err() {
+                return Err(self.gone());
+            }
+        }
+        Ok(())
+    }
+
+    /// The next line, its end included; `None` at the end of all.
+    pub(super) fn line(&mut self, patience: Duration) -> Result<Option<Vec<u8>>, ReachError> {
+        let until = Instant::now() + patience;
+        loop {
+            if let Some(end) = self.unread.iter().position(|&byte| byte == b'\n') {
+                return Ok(Some(self.unread.drain(..=end).collect()));
+            }
+            if self.unread.len() > MAX_LINE_BYTES {
+                return Err(ReachError::Nonsense("a line without an end".to_owned()));
+            }
+            if self.wait(until, patience, false)?.ended {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// Gives an order.
+    pub(super) fn send(&mut self, order: &Order) -> Result<(), ReachError> {
+        let line = serde_json::to_vec(order);
+        let mut line = line.map_err(|error| ReachError::Gone(error.to_string()))?;
+        line.push(b'\n');
+        self.write(&line, SENDING)
+    }
+
+    /// The next event.
+    pub(super) fn event(&mut self, patience: Duration) -> Result<Event, ReachError> {
+        match self.line(patience)? {
+            Some(line) => understand(&line),
+            None => Err(self.gone()),
+        }
+    }
+
+    /// How a supervisor ended that should not have.
+    fn gone(&mut self) -> ReachError {
+        if self.is_interrupted() {
+            // A Ctrl-C in the terminal ends an ssh that stands there as well.
+            return ReachError::Interrupted;
+        }
+        let End { status, words } = self.epitaph();
+        let status = status.map_or("it closed its output".to_owned(), |status| status.to_string());
+        ReachError::Gone(if words.is_empty() { status } else { format!("{status}: {words}") })
+    }
+
+    /// Whether the user wants to stop, told a moment after the child's end at the latest.
+    pub(super) fn is_interrupted(&self) -> bool {
+        let mut fds = [PollFd::new(self.interrupt.as_fd(), PollFlags::POLLIN)];
+        matches!(poll(&mut fds, PollTimeout::from(50u8)), Ok(1..))
+    }
+
+    /// How a child ended whose output has ended.
+    pub(super) fn epitaph(&mut self) -> End {
+        self.input = None;
+        let until = Instant::now() + LAST_WORDS;
+        let mut status = None;
+        while status.is_none() && Instant::now() < until {
+            status = self.child.try_wait().ok().flatten();
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        // Whatever else holds its standard error (a connection that stays) is not waited for.
+        while let Some(errors) = &self.errors
+            && Instant::now() < until
+            && {
+                let mut fds = [PollFd::new(errors.as_fd(), PollFlags::POLLIN)];
+                matches!(poll(&mut fds, PollTimeout::from(100u8)), Ok(1..))
+            }
+        {
+            self.hear_words();
+        }
+        End { status, words: printable(&String::from_utf8_lossy(&self.words)) }
+    }
+}
+
+impl Drop for Conversation<'_> {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+impl Conversation<'_> {
+    /// Ends the session: the supervisor sees the end of its input, ends every group that it has
+    /// started, and undoes the rest. A child that does not end is killed.
+    pub(super) fn end(&mut self) {
+        self.input = None;
+        let until = Instant::now() + FAREWELL;
+        while Instant::now() < until {
+            if matches!(self.child.try_wait(), Ok(Some(_)) | Err(_)) {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        // It has ended already, or it must now.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Reads an event. A cell whose event has a head but no sense has failed; the session goes on.
+fn understand(line: &[u8]) -> Result<Event, ReachError> {
+    serde_json::from_slice(line).or_else(|error| {
+        let why = format!("the cell spoke nonsense: {error}");
+        match serde_json::from_slice::<EventHead>(line) {
+            Ok(head) => Ok(Event::Failed { id: head.id, at_op: None, why }),
+            Err(error) => Err(ReachError::Nonsense(error.to_string())),
+        }
+    })
+}
+
+/// Words of another program in one line: what could move a terminal's cursor, or turn the order of
+/// letters round, is shown as its number.
+pub(super) fn printable(text: &str) -> String {
+    let lines = text.split(['\n', '\r']).map(str::trim).filter(|line| !line.is_empty());
+    let mut shown = String::new();
+    for c in lines.collect::<Vec<_>>().join("; ").chars() {
+        let marks = matches!(c, '\u{200e}' | '\u{200f}');
+        let turns = matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+        match c.is_control() || marks || turns {
+            true => shown.extend(c.escape_unicode()),
+            false => shown.push(c),
+        }
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_of_others_are_one_line_without_orders_to_a_terminal() {
+        let shown = printable("one\r\n\n two\u{1b}[2J\u{202e}three\n");
+        assert_eq!(shown, "one; two\\u{1b}[2J\\u{202e}three");
+    }
+
+    #[test]
+    fn a_child_that_takes_nothing_is_not_waited_for_for_ever() {
+        let interrupt = Interrupt::listen().unwrap();
+        let mut deaf = Command::new("sleep");
+        let mut deaf = Conversation::start(deaf.arg("60"), &interrupt).unwrap();
+        let patience = Duration::from_millis(100);
+        let written = deaf.write(&vec![b'x'; 1 << 20], patience);
+        assert!(matches!(written, Err(ReachError::Silent(_))), "{written:?}");
+        let said = deaf.line(patience);
+        assert!(matches!(said, Err(ReachError::Silent(_))), "{said:?}");
+        deaf.child.kill().unwrap();
+    }
+
+    #[test]
+    fn a_child_that_ends_says_how_and_what_it_said_to_people() {
+        let interrupt = Interrupt::listen().unwrap();
+        let mut ends = Command::new("sh");
+        ends.args(["-c", "echo hello; echo alas >&2; exit 7"]).stderr(Stdio::piped());
+        let mut ends = Conversation::start(&mut ends, &interrupt).unwrap();
+        let patience = Duration::from_secs(20);
+        assert_eq!(ends.line(patience).unwrap(), Some(b"hello\n".to_vec()));
+        assert_eq!(ends.line(patience).unwrap(), None);
+        let end = ends.epitaph();
+        assert_eq!((end.status.and_then(|it| it.code()), end.words.as_str()), (Some(7), "alas"));
+    }
+}

@@ -1,0 +1,146 @@
+//! `--at ssh:HOST`: everything that works here works there.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::process::Stdio;
+
+use crate::hosts::{Hosts, Kind, Ran, address, files_below, row, until};
+
+/// One case in six repetitions, as JSON, at host 2.
+const AT_2: [&str; 6] = ["run", "syscall/getppid:via=raw", "--quick", "--json", "-", "--at"];
+
+fn at_2() -> Vec<String> {
+    let at = format!("ssh:{}", address(2));
+    AT_2.iter().map(|&word| word.to_owned()).chain([at]).collect()
+}
+
+fn words(owned: &[String]) -> Vec<&str> {
+    owned.iter().map(String::as_str).collect()
+}
+
+#[test]
+fn a_run_there_is_as_one_here_and_the_cell_is_copied_once() {
+    let Some(hosts) = Hosts::some(2) else { return };
+    let at = format!("ssh:{}", address(2));
+    let record = hosts.oscost(&words(&at_2())).exits(0).json();
+    let measured = row(&record, "syscall/getppid:via=raw");
+    assert_eq!(measured["outcome"], "measured", "{measured}");
+    assert_eq!(measured["place"]["text"], at.as_str());
+    assert_eq!(measured["place"]["reach"], at.as_str());
+    assert_eq!(measured["place"]["machine"], "m0");
+    assert_eq!(measured["calls"]["per_op"]["getppid"], 1.0, "counted there as well");
+    assert_eq!(record["machines"].as_array().unwrap().len(), 1);
+    let put = files_below(&hosts.host_folder(2).join("home"));
+    let [cell] = &put[..] else { panic!("not one cell, but {put:?}") };
+    let mode = |path: &std::path::Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!((mode(cell), mode(cell.parent().unwrap())), (0o700, 0o700));
+    let which = fs::metadata(cell).unwrap().ino();
+    hosts.oscost(&words(&at_2())).exits(0);
+    assert_eq!(fs::metadata(cell).unwrap().ino(), which, "it was copied again");
+    hosts.nothing_is_left();
+
+    // A copy that is not whole is replaced, and not run.
+    fs::write(cell, "#!/bin/sh\necho oops\n").unwrap();
+    hosts.oscost(&words(&at_2())).exits(0);
+    assert!(fs::metadata(cell).unwrap().len() > 1_000_000, "the broken copy is still there");
+    hosts.nothing_is_left();
+}
+
+#[test]
+fn machine_doctor_and_explain_go_there_as_well() {
+    let Some(hosts) = Hosts::some(2) else { return };
+    let at = format!("ssh:{}", address(2));
+    let machine = hosts.oscost(&["machine", "--json", "--at", &at]).exits(0).json();
+    assert!(machine["os"]["release"].is_string(), "{machine}");
+    let doctor = hosts.oscost(&["doctor", "--json", "--at", &at]).exits(0).json();
+    assert!(doctor["class"].is_string(), "{doctor}");
+    let told = hosts.oscost(&["explain", "syscall/getppid", "--at", &at]).exits(0).stdout;
+    assert!(told.contains("1 entry of the kernel an op"), "{told}");
+    hosts.nothing_is_left();
+}
+
+#[test]
+fn one_run_at_a_time_is_kept_by_the_machine_that_measures() {
+    let Some(hosts) = Hosts::some(3) else { return };
+    let at = format!("ssh:{}", address(2));
+    let long = ["run", "syscall", "--precision", "0.001", "--no-store", "--at", &at];
+    let mut first = hosts.tool(3, &long);
+    let mut first = first.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    until("the first run has the machine", || {
+        let unix = fs::read_to_string(format!("/proc/{}/net/unix", hosts.sshd(2))).unwrap();
+        unix.contains("@oscost.run")
+    });
+    let refused = hosts.oscost(&[&words(&at_2())[..], &["--no-wait"]].concat()).exits(1);
+    let refused = refused.tells(&["cannot measure: process", "is measuring at ssh:"]);
+    assert!(refused.stdout.is_empty());
+    let told = hosts.oscost(&["machine", "--at", &at]).exits(0).stdout;
+    let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(told.contains("is measuring on"), "{told}");
+    // Who waits gets the machine when the first one has ended.
+    let mut second = hosts.tool(1, &words(&at_2()));
+    let second = second.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    until("the second one is there as well", || hosts.processes(2).len() > 2);
+    // `ip netns exec` became the tool.
+    first.kill().unwrap();
+    first.wait().unwrap();
+    Ran::of_child(second).exits(0);
+    hosts.nothing_is_left();
+}
+
+#[test]
+fn a_login_that_prints_and_a_shell_of_another_kind_do_not_matter() {
+    let noisy = Kind {
+        sshd: "ForceCommand echo Welcome; echo oscost-x run Linux x; exec bash -c \
+               \"$SSH_ORIGINAL_COMMAND\"",
+        ..Kind::default()
+    };
+    let Some(hosts) = Hosts::like(&[Kind::default(), noisy]) else { return };
+    hosts.oscost(&words(&at_2())).exits(0);
+    hosts.nothing_is_left();
+}
+
+#[test]
+fn a_home_without_room_leads_to_the_temporary_folder() {
+    for before in [
+        "mount -t tmpfs -o size=512k none \"$1/home\"",
+        "mount -t tmpfs -o ro none \"$1/home\"",
+        "mount -t tmpfs -o noexec none \"$1/home\"",
+    ] {
+        let full = Kind { before, ..Kind::default() };
+        let Some(hosts) = Hosts::like(&[Kind::default(), full]) else { return };
+        hosts.oscost(&words(&at_2())).exits(0);
+        until("its processes are gone", || hosts.processes(2).is_empty());
+        let folder = hosts.host_folder(2).join("tmp/oscost-0");
+        let put = files_below(&folder);
+        assert!(put.len() == 1 && put[0].starts_with(&folder), "{before}: {put:?}");
+        assert_eq!(fs::metadata(&folder).unwrap().permissions().mode() & 0o777, 0o700);
+        let home = hosts.host_folder(2).join("home");
+        let inside = format!("/proc/{}/root{}", hosts.sshd(2), home.display());
+        assert_eq!(files_below(inside.as_ref()), Vec::<std::path::PathBuf>::new(), "{before}");
+    }
+}
+
+#[test]
+fn a_machine_without_proc_is_measured_as_far_as_that_goes() {
+    let bare = Kind { before: "umount -l /proc", ..Kind::default() };
+    let Some(hosts) = Hosts::like(&[Kind::default(), bare]) else { return };
+    hosts.oscost(&words(&at_2())).exits(0);
+    hosts.nothing_is_left();
+}
+
+#[test]
+fn an_ordinary_user_of_another_machine_is_enough() {
+    let ordinary = Kind {
+        before: "sed 's,^nobody:.*,nobody:x:65534:65534::/:/bin/sh,' /etc/passwd > \"$1/passwd\"; \
+                 mount --bind \"$1/passwd\" /etc/passwd; chmod 755 \"$1\" \"$1/..\"; \
+                 chown 65534:65534 \"$1/home\" \"$1/tmp\"",
+        ..Kind::default()
+    };
+    let Some(hosts) = Hosts::like(&[Kind::default(), ordinary]) else { return };
+    let at = format!("ssh:nobody@{}", address(2));
+    let record = hosts.oscost(&[&AT_2[..], &[&at]].concat()).exits(0).json();
+    assert_eq!(row(&record, "syscall/getppid:via=raw")["outcome"], "measured");
+    let put = files_below(&hosts.host_folder(2).join("home"));
+    assert_eq!(fs::metadata(&put[0]).unwrap().uid(), 65_534, "somebody else logged in");
+    hosts.nothing_is_left();
+}

@@ -1,0 +1,394 @@
+//! Some machines on this one: network namespaces on a bridge, each with an sshd, a home and a
+//! temporary folder of its own. All of it is gone with the value, also when a test panics.
+
+use std::fs::{self, File};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// Nothing takes so long unless it hangs.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
+/// Where the sshds listen.
+pub(crate) const PORT: u16 = 2222;
+/// OpenSSH's server wants to be called by its whole path.
+const SSHD: &str = "/usr/sbin/sshd";
+/// Where it goes when it has nothing to do with the system.
+const EMPTY: &str = "/run/sshd";
+
+/// What a host of a test may be like.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Kind {
+    /// Further lines of its sshd's configuration; `FOLDER` stands for the host's own folder.
+    pub(crate) sshd: &'static str,
+    /// What a shell does in the sshd's mount namespace before it starts; `$1` is the folder.
+    pub(crate) before: &'static str,
+    /// What stands before `PATH`; `FOLDER` as above.
+    pub(crate) path: &'static str,
+}
+
+/// Machines `1` to `n`.
+pub(crate) struct Hosts {
+    name: String,
+    count: usize,
+    sshds: Vec<Child>,
+    folder: TempDir,
+}
+
+impl Hosts {
+    /// So many plain machines; none, and a line that says why, where they cannot be made.
+    pub(crate) fn some(count: usize) -> Option<Hosts> {
+        Self::like(&vec![Kind::default(); count])
+    }
+
+    /// A machine of each kind.
+    pub(crate) fn like(kinds: &[Kind]) -> Option<Hosts> {
+        if let Some(lacking) = lacking() {
+            eprintln!("no machines to reach here: {lacking}");
+            return None;
+        }
+        static MADE: AtomicU32 = AtomicU32::new(0);
+        let number = MADE.fetch_add(1, Ordering::Relaxed);
+        let name = format!("oscost{}n{number}", std::process::id());
+        let folder = TempDir::with_prefix("oscost-hosts-").unwrap();
+        let mut hosts = Hosts { name, count: kinds.len(), sshds: Vec::new(), folder };
+        hosts.join();
+        hosts.keys();
+        for (at, kind) in kinds.iter().enumerate() {
+            hosts.open(at + 1, kind);
+        }
+        Some(hosts)
+    }
+
+    /// A bridge in a namespace of its own, and a cable from there to each machine.
+    fn join(&self) {
+        let hub = format!("{}hub", self.name);
+        ip(&["netns", "add", &hub]);
+        ip(&["-n", &hub, "link", "add", "br0", "type", "bridge"]);
+        ip(&["-n", &hub, "link", "set", "br0", "up"]);
+        for host in 1..=self.count {
+            let (ns, plug) = (self.namespace(host), format!("v{host}"));
+            ip(&["netns", "add", &ns]);
+            let there = ["type", "veth", "peer", "name", "eth0", "netns", &ns];
+            ip(&[&["-n", &hub, "link", "add", &plug][..], &there].concat());
+            ip(&["-n", &hub, "link", "set", &plug, "master", "br0", "up"]);
+            // Without asking the others whether the address is taken it is there at once.
+            ip(&["-n", &ns, "addr", "add", &format!("{}/24", address(host)), "dev", "eth0"]);
+            ip(&["-n", &ns, "link", "set", "eth0", "up"]);
+            ip(&["-n", &ns, "link", "set", "lo", "up"]);
+        }
+    }
+
+    /// A key for the user, one for each machine, and what the user's ssh knows of them.
+    fn keys(&self) {
+        let make = |path: &Path| {
+            let made = Command::new("ssh-keygen")
+                .args(["-q", "-t", "ed25519", "-N", "", "-f"])
+                .arg(path)
+                .status();
+            assert!(made.unwrap().success());
+        };
+        make(&self.file("user"));
+        let mut known = String::new();
+        for host in 1..=self.count {
+            for name in ["home", "tmp", "store"] {
+                fs::create_dir_all(self.host_folder(host).join(name)).unwrap();
+            }
+            make(&self.host_folder(host).join("key"));
+            let key = fs::read_to_string(self.host_folder(host).join("key.pub")).unwrap();
+            known += &format!("[{}]:{PORT} {key}", address(host));
+        }
+        fs::write(self.file("known"), known).unwrap();
+        let configuration = format!(
+            "Host *\n Port {PORT}\n User root\n IdentityFile {}\n IdentitiesOnly yes\n \
+             UserKnownHostsFile {}\n GlobalKnownHostsFile none\n StrictHostKeyChecking ask\n \
+             ConnectTimeout 20\n",
+            self.file("user").display(),
+            self.file("known").display(),
+        );
+        fs::write(self.file("ssh.conf"), configuration).unwrap();
+        let wrapper =
+            format!("#!/bin/sh\nexec ssh -F '{}' \"$@\"\n", self.file("ssh.conf").display());
+        fs::write(self.file("ssh"), wrapper).unwrap();
+        fs::set_permissions(self.file("ssh"), fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
+    /// Starts a machine's sshd, and waits until it listens.
+    fn open(&mut self, host: usize, kind: &Kind) {
+        let folder = self.host_folder(host);
+        let own = folder.display().to_string();
+        let path = format!("{}/usr/sbin:/usr/bin:/sbin:/bin", kind.path);
+        let configuration = format!(
+            "Port {PORT}\nListenAddress {}\nHostKey {own}/key\nAuthorizedKeysFile {}\nPidFile \
+             none\nStrictModes no\nUsePAM no\nPasswordAuthentication no\nPermitRootLogin yes\n\
+             SetEnv HOME={own}/home XDG_CACHE_HOME={own}/home/.cache TMPDIR={own}/tmp PATH={path}\n\
+             {}\n",
+            address(host),
+            self.file("user.pub").display(),
+            kind.sshd,
+        );
+        let configuration = configuration.replace("FOLDER", &own);
+        fs::write(folder.join("sshd.conf"), configuration).unwrap();
+        fs::create_dir_all(EMPTY).unwrap();
+        let script = format!("{}\nexec {SSHD} -D -e -f \"$1/sshd.conf\"", kind.before);
+        let log = File::create(folder.join("log")).unwrap();
+        let sshd = self
+            .at(host, "sh")
+            .args(["-ec", &script, "sshd"])
+            .arg(&folder)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(log)
+            .spawn();
+        self.sshds.push(sshd.unwrap());
+        until("an sshd listens", || {
+            let log = fs::read_to_string(folder.join("log")).unwrap_or_default();
+            let ended = self.sshds.last_mut().is_none_or(|it| it.try_wait().unwrap().is_some());
+            assert!(!ended, "the sshd of host {host} has ended: {log}");
+            log.contains("Server listening")
+        });
+    }
+
+    fn namespace(&self, host: usize) -> String {
+        format!("{}h{host}", self.name)
+    }
+
+    /// A file of the user's.
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// A machine's own folder: `home`, `tmp`, and what else a test puts there.
+    pub(crate) fn host_folder(&self, host: usize) -> PathBuf {
+        self.folder.path().join(format!("host{host}"))
+    }
+
+    /// A command on a machine's network.
+    pub(crate) fn at(&self, host: usize, program: &str) -> Command {
+        let mut command = Command::new("ip");
+        command.args(["netns", "exec", &self.namespace(host), program]);
+        command
+    }
+
+    /// The tool on a machine, with its own ssh.
+    pub(crate) fn tool(&self, host: usize, arguments: &[&str]) -> Command {
+        let mut command = self.at(host, env!("CARGO_BIN_EXE_oscost"));
+        let folder = self.host_folder(host);
+        command
+            .args(arguments)
+            .env_clear()
+            .env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin")
+            .env("HOME", folder.join("home"))
+            .env("XDG_DATA_HOME", folder.join("store"))
+            .env("TMPDIR", folder.join("tmp"))
+            .env("OSCOST_CELL", cell())
+            .env("OSCOST_SSH", self.file("ssh"))
+            .stdin(Stdio::null());
+        command
+    }
+
+    /// Runs the tool on machine 1 to its end.
+    pub(crate) fn oscost(&self, arguments: &[&str]) -> Ran {
+        Ran::of(self.tool(1, arguments).stdout(Stdio::piped()).stderr(Stdio::piped()))
+    }
+
+    /// The process whose mounts and network are a machine's.
+    pub(crate) fn sshd(&self, host: usize) -> u32 {
+        self.sshds[host - 1].id()
+    }
+
+    /// Processes of a machine's sessions and of the tool there: those that were given its folder.
+    pub(crate) fn processes(&self, host: usize) -> Vec<u32> {
+        let mark = format!("TMPDIR={}/tmp", self.host_folder(host).display()).into_bytes();
+        let is_ours = |pid: &u32| {
+            let environ = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+            // A cell has a folder of its own in there.
+            environ.split(|&byte| byte == 0).any(|variable| variable.starts_with(&mark))
+        };
+        let names = fs::read_dir("/proc").unwrap().filter_map(|entry| {
+            let name = entry.ok()?.file_name();
+            name.to_str()?.parse::<u32>().ok()
+        });
+        names.filter(is_ours).collect()
+    }
+
+    /// The supervisor on a machine.
+    pub(crate) fn supervisor(&self, host: usize) -> Option<u32> {
+        self.processes(host).into_iter().find(|pid| {
+            let words = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            words.ends_with(b"\0supervise\0")
+        })
+    }
+
+    /// Ports on which something listens on a machine, its sshd left out.
+    pub(crate) fn listeners(&self, host: usize) -> Vec<u16> {
+        const LISTENS: &str = "0A";
+        let tables = ["tcp", "tcp6"].map(|table| {
+            fs::read_to_string(format!("/proc/{}/net/{table}", self.sshd(host))).unwrap_or_default()
+        });
+        let lines = tables.iter().flat_map(|table| table.lines().skip(1));
+        let ports = lines.filter_map(|line| {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            let port = words[1].rsplit_once(':')?.1;
+            (words[3] == LISTENS).then(|| u16::from_str_radix(port, 16).unwrap())
+        });
+        ports.filter(|&port| port != PORT).collect()
+    }
+
+    /// Waits until no process and no temporary file is left on any machine, and nothing but the
+    /// cell in any home.
+    pub(crate) fn nothing_is_left(&self) {
+        for host in 1..=self.count {
+            until("its processes are gone", || self.processes(host).is_empty());
+            let tmp = self.host_folder(host).join("tmp");
+            until("its temporary files are gone", || fs::read_dir(&tmp).unwrap().count() == 0);
+            for path in files_below(&self.host_folder(host).join("home")) {
+                let name = path.file_name().unwrap().to_str().unwrap();
+                assert!(name.starts_with("cell-"), "{} was left", path.display());
+            }
+        }
+    }
+}
+
+impl Drop for Hosts {
+    fn drop(&mut self) {
+        for host in 1..=self.count {
+            let listed = Command::new("ip").args(["netns", "pids", &self.namespace(host)]).output();
+            for pid in String::from_utf8_lossy(&listed.unwrap().stdout).split_whitespace() {
+                // Only what has been started in the namespaces of this value.
+                let _ = Command::new("kill").args(["-9", pid]).stderr(Stdio::null()).status();
+            }
+        }
+        for sshd in &mut self.sshds {
+            let _ = sshd.kill();
+            let _ = sshd.wait();
+        }
+        let names = (1..=self.count).map(|host| self.namespace(host));
+        for name in names.chain([format!("{}hub", self.name)]) {
+            let _ = Command::new("ip").args(["netns", "del", &name]).status();
+        }
+    }
+}
+
+/// What this machine lacks for having others on it.
+fn lacking() -> Option<String> {
+    if !nix::unistd::geteuid().is_root() {
+        return Some("network namespaces with an sshd in them take root".to_owned());
+    }
+    let is_there = |path: &str| Path::new(path).exists();
+    if !is_there(SSHD) {
+        return Some(format!("there is no {SSHD}: apt-get install openssh-server"));
+    }
+    for (program, package) in [("ssh-keygen", "openssh-client"), ("ip", "iproute2")] {
+        if Command::new(program)
+            .arg("-V")
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status()
+            .is_err()
+        {
+            return Some(format!("there is no {program}: apt-get install {package}"));
+        }
+    }
+    // Made and removed once: a container may forbid it.
+    let name = format!("oscost{}try", std::process::id());
+    let made = Command::new("ip").args(["netns", "add", &name]).output().unwrap();
+    let _ = Command::new("ip").args(["netns", "del", &name]).output();
+    let why = String::from_utf8_lossy(&made.stderr).trim().to_owned();
+    (!made.status.success()).then(|| format!("network namespaces are forbidden: {why}"))
+}
+
+/// The address of a machine.
+pub(crate) fn address(host: usize) -> String {
+    format!("10.77.9.{host}")
+}
+
+fn ip(arguments: &[&str]) {
+    let ran = Command::new("ip").args(arguments).output().unwrap();
+    let words = String::from_utf8_lossy(&ran.stderr);
+    assert!(ran.status.success(), "ip {}: {words}", arguments.join(" "));
+}
+
+/// The cell under test: the static program that `make` builds.
+pub(crate) fn cell() -> PathBuf {
+    let built = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/release/oscost-cell");
+    std::env::var_os("OSCOST_CELL").map_or(built, PathBuf::from).canonicalize().unwrap()
+}
+
+/// Every file below a folder.
+pub(crate) fn files_below(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().map(|entry| entry.unwrap().path());
+    let nested = entries.map(|path| if path.is_dir() { files_below(&path) } else { vec![path] });
+    nested.flatten().collect()
+}
+
+/// Waits until something is so.
+pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !is_so() {
+        assert!(begun.elapsed() < PATIENCE, "waited in vain until {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// How a command ended, and what it said.
+pub(crate) struct Ran {
+    code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Ran {
+    /// Runs a command to its end.
+    pub(crate) fn of(command: &mut Command) -> Self {
+        Self::of_child(command.spawn().unwrap())
+    }
+
+    /// Waits for the end of a command.
+    pub(crate) fn of_child(child: Child) -> Self {
+        let output = child.wait_with_output().unwrap();
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        Self {
+            code: output.status.code(),
+            stdout: text(&output.stdout),
+            stderr: text(&output.stderr),
+        }
+    }
+
+    /// It ended with this status, or the test shows what it said instead.
+    pub(crate) fn exits(self, code: i32) -> Self {
+        let said = || format!("stdout:\n{}\nstderr:\n{}", self.stdout, self.stderr);
+        assert_eq!(self.code, Some(code), "{}", said());
+        self
+    }
+
+    /// The words are among what it said to the person.
+    pub(crate) fn tells(self, words: &[&str]) -> Self {
+        for words in words {
+            assert!(self.stderr.contains(words), "`{words}` is not in:\n{}", self.stderr);
+        }
+        self
+    }
+
+    /// What it printed is one JSON document and nothing else.
+    pub(crate) fn json(&self) -> Value {
+        let read = serde_json::from_str(&self.stdout);
+        read.unwrap_or_else(|error| panic!("{error}:\n{}\n{}", self.stdout, self.stderr))
+    }
+}
+
+/// The row of a case.
+pub(crate) fn row<'a>(record: &'a Value, case: &str) -> &'a Value {
+    let rows = record["results"].as_array().unwrap();
+    let found = rows.iter().find(|row| row["case"] == case);
+    found.unwrap_or_else(|| panic!("no row is {case}"))
+}
+
+/// Whether a row bears a mark.
+pub(crate) fn has_flag(row: &Value, flag: &str) -> bool {
+    row["flags"].as_array().unwrap().iter().any(|it| it == flag)
+}

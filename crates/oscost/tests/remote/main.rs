@@ -1,0 +1,15 @@
+//! Other machines: hosts made of network namespaces, each with an sshd of its own. Where they
+//! cannot be made, each test says in a line what is lacking.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "a test that cannot go on shows where it stood, and says what it could not do"
+)]
+
+mod hosts;
+
+mod at;
+mod ends;
+mod peer;
+mod refused;

@@ -1,0 +1,242 @@
+//! Two machines: cells on one, the other ends of their cases on the other.
+
+use std::process::Stdio;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::hosts::{Hosts, Ran, address, has_flag, row};
+
+const ROUND_TRIP: &str = "socket/round-trip:by=tcp,size=64,peer_cpu=other";
+const THROUGHPUT: &str = "socket/throughput:by=tcp,size=65536,peer_cpu=other";
+
+/// Messages by TCP in six repetitions, as JSON.
+fn messages<'a>(places: &[&'a str]) -> Vec<&'a str> {
+    [&["run", ROUND_TRIP, THROUGHPUT, "--quick", "--json", "-"], places].concat()
+}
+
+/// What a run between machines looks like, wherever they are.
+fn is_between_machines(record: &Value) {
+    for case in [ROUND_TRIP, THROUGHPUT] {
+        let row = row(record, case);
+        assert_eq!(row["outcome"], "measured", "{case}: {}", row["reason"]);
+        assert_eq!(row["place"]["machine"], "m0");
+        assert_eq!(row["place"]["peer"], "m1");
+        assert!(row["channel"]["peer_cpu"].is_u64(), "{case}: {}", row["channel"]);
+        assert_eq!(row["channel"]["strangers"], 0, "{case}");
+        assert_eq!(has_flag(row, "HALF_ASSUMED"), case == ROUND_TRIP, "{}", row["flags"]);
+        let calls = &row["calls"];
+        assert!(calls.is_null() || calls["expected"] == true, "{calls}");
+    }
+    let anchor = row(record, "timer/nothing");
+    assert_eq!(anchor["place"]["peer"], Value::Null, "it has one end");
+    for (at, id) in ["m0", "m1"].into_iter().enumerate() {
+        assert_eq!(record["machines"][at]["id"], id);
+        assert_eq!(record["conditions"][at]["machine"], id);
+        assert!(record["machines"][at]["os"]["release"].is_string());
+        assert!(!record["conditions"][at]["probe"].as_array().unwrap().is_empty());
+        assert!(record["conditions"][at]["class"].is_string());
+    }
+    assert_eq!(record["machines"][1]["clock"], Value::Null, "nothing is timed there");
+}
+
+#[test]
+fn cells_here_and_their_peer_there_and_nothing_listens_but_the_data_socket() {
+    let Some(hosts) = Hosts::some(2) else { return };
+    let at = format!("ssh:{}", address(2));
+    let mut tool = hosts.tool(1, &messages(&["--peer", &at]));
+    let tool = tool.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let over = AtomicBool::new(false);
+    let (record, seen) = std::thread::scope(|scope| {
+        let watch = scope.spawn(|| {
+            let mut most = (0, 0);
+            while !over.load(Ordering::Relaxed) {
+                most.0 = most.0.max(hosts.listeners(1).len());
+                most.1 = most.1.max(hosts.listeners(2).len());
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            most
+        });
+        let ran = Ran::of_child(tool);
+        over.store(true, Ordering::Relaxed);
+        (ran.exits(0).json(), watch.join().unwrap())
+    });
+    is_between_machines(&record);
+    assert_eq!(seen, (0, 1), "listeners on the cells' machine, and on the peer's");
+    assert_eq!((hosts.listeners(1), hosts.listeners(2)), (vec![], vec![]));
+    hosts.nothing_is_left();
+}
+
+#[test]
+fn the_other_way_round_the_tool_s_machine_is_the_peer() {
+    let Some(hosts) = Hosts::some(2) else { return };
+    let at = format!("ssh:{}", address(2));
+    let record = hosts.oscost(&messages(&["--at", &at, "--peer", "local"])).exits(0).json();
+    is_between_machines(&record);
+    assert_eq!(row(&record, ROUND_TRIP)["place"]["text"], at.as_str());
+    hosts.nothing_is_left();
+}
+
+#[test]
+fn two_other_machines_are_measured_from_a_third() {
+    let Some(hosts) = Hosts::some(3) else { return };
+    let (at, peer) = (format!("ssh:{}", address(2)), format!("ssh:{}", address(3)));
+    let record = hosts.oscost(&messages(&["--at", &at, "--peer", &peer])).exits(0).json();
+    is_between_machines(&record);
+    let shown = hosts.oscost(&["runs", "show", "last"]).exits(0).stdout;
+    assert!(shown.contains("HALF_ASSUMED") && shown.contains("peer: "), "{shown}");
+    hosts.nothing_is_left();
+}
+
+#[test]
+fn strangers_are_counted_and_closed_and_the_run_goes_on() {
+    let Some(hosts) = Hosts::some(3) else { return };
+    let peer = format!("ssh:{}", address(2));
+    let mut tool = hosts.tool(1, &messages(&["--peer", &peer]));
+    let tool = tool.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let over = AtomicBool::new(false);
+    let (ran, knocked) = std::thread::scope(|scope| {
+        let stranger = scope.spawn(|| {
+            let mut knocked = 0;
+            while !over.load(Ordering::Relaxed) {
+                for port in hosts.listeners(2) {
+                    // Sixteen bytes that are no token, from a machine that is not the peer's.
+                    let knock =
+                        format!("exec 3<>/dev/tcp/{}/{port} && printf %16s >&3", address(2));
+                    let mut stranger = hosts.at(3, "bash");
+                    stranger.args(["-c", &knock]).stdout(Stdio::null()).stderr(Stdio::null());
+                    knocked += u32::from(stranger.status().unwrap().success());
+                }
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            knocked
+        });
+        let ran = Ran::of_child(tool);
+        over.store(true, Ordering::Relaxed);
+        (ran, stranger.join().unwrap())
+    });
+    let record = ran.exits(0).json();
+    let counted: u64 = [ROUND_TRIP, THROUGHPUT]
+        .iter()
+        .map(|case| {
+            let row = row(&record, case);
+            assert_eq!(row["outcome"], "measured", "{case}: {}", row["reason"]);
+            row["channel"]["strangers"].as_u64().unwrap()
+        })
+        .sum();
+    assert!(knocked > 0, "the stranger never found the door");
+    assert!(counted > 0, "none of {knocked} was counted");
+    hosts.nothing_is_left();
+}
+
+#[test]
+fn what_cannot_stand_on_two_machines_says_why() {
+    let Some(hosts) = Hosts::some(2) else { return };
+    let peer = format!("ssh:{}", address(2));
+    let asked = [
+        "run",
+        "switch/pipe:between=processes,peer_cpu=same",
+        "socket/one-way:by=tcp,way=there,size=64,peer_cpu=other",
+        "syscall/getppid:via=raw",
+        "--quick",
+        "--json",
+        "-",
+        "--peer",
+        &peer,
+    ];
+    let record = hosts.oscost(&asked).exits(0).json();
+    let reason = |case: &str| {
+        let row = row(&record, case);
+        assert_eq!(row["outcome"], "skipped", "{case}");
+        row["reason"].as_str().unwrap().to_owned()
+    };
+    assert!(reason(asked[1]).contains("leave out --peer"), "{}", reason(asked[1]));
+    assert!(reason(asked[2]).contains("clocks"), "{}", reason(asked[2]));
+    assert_eq!(row(&record, asked[3])["outcome"], "measured", "it has but one end");
+    hosts.nothing_is_left();
+}
+
+/// Has a machine treat what comes in by this rule; false, and a line that says why, where it
+/// cannot.
+fn is_filtered(hosts: &Hosts, host: usize, rule: &str) -> bool {
+    let rules =
+        format!("table inet t {{ chain input {{ type filter hook input priority 0; {rule}; }}; }}");
+    let Ok(told) = hosts.at(host, "nft").arg(rules).output() else { return false };
+    let words = String::from_utf8_lossy(&told.stderr);
+    if !told.status.success() {
+        eprintln!("no filter here: apt-get install nftables, or: {words}");
+    }
+    told.status.success()
+}
+
+#[test]
+fn datagrams_that_are_lost_on_the_way_are_counted_and_are_no_samples() {
+    let Some(hosts) = Hosts::some(2) else { return };
+    if !is_filtered(&hosts, 2, "udp dport > 1 numgen random mod 100 < 10 drop") {
+        return;
+    }
+    let peer = format!("ssh:{}", address(2));
+    let case = "socket/round-trip:by=udp,size=64,peer_cpu=other";
+    let asked = ["run", case, "--quick", "--json", "-", "--peer", &peer];
+    let record = hosts.oscost(&asked).exits(0).json();
+    let row = row(&record, case);
+    assert_eq!(row["outcome"], "measured", "{}", row["reason"]);
+    let count = |what: &str| row["channel"]["datagrams"][what].as_u64().unwrap();
+    assert!(count("lost") > 0, "{}", row["channel"]);
+    assert!(count("arrived") > count("lost"), "{}", row["channel"]);
+    assert!(has_flag(row, "HALF_ASSUMED"), "{}", row["flags"]);
+    hosts.nothing_is_left();
+}
+
+#[test]
+fn a_firewall_before_the_data_port_costs_one_wait_and_says_what_to_do() {
+    let Some(hosts) = Hosts::some(2) else { return };
+    if !is_filtered(&hosts, 2, "tcp dport != 2222 tcp flags syn / syn,ack drop") {
+        return;
+    }
+    let peer = format!("ssh:{}", address(2));
+    let asked = messages(&["syscall/getppid:via=raw", "--peer", &peer]);
+    let record = hosts.oscost(&asked).exits(1).json();
+    let reason = |case: &str| row(&record, case)["reason"].as_str().unwrap().to_owned();
+    assert_eq!(row(&record, ROUND_TRIP)["outcome"], "failed");
+    assert!(reason(ROUND_TRIP).contains("is a firewall between?"), "{}", reason(ROUND_TRIP));
+    assert!(reason(THROUGHPUT).starts_with("not tried"), "{}", reason(THROUGHPUT));
+    assert_eq!(row(&record, "syscall/getppid:via=raw")["outcome"], "measured");
+    hosts.nothing_is_left();
+}
+
+#[test]
+fn the_peer_s_cpu_can_be_named_on_one_machine_and_on_two() {
+    let Some(hosts) = Hosts::some(2) else { return };
+    let peer = format!("ssh:{}", address(2));
+    let record = hosts.oscost(&messages(&["--peer", &peer, "--peer-cpu", "0"])).exits(0).json();
+    is_between_machines(&record);
+    assert_eq!(row(&record, ROUND_TRIP)["channel"]["peer_cpu"], 0, "the CPU of the other machine");
+    let cpus = std::thread::available_parallelism().unwrap().get();
+    if cpus > 1 {
+        let record = hosts.oscost(&messages(&["--peer-cpu", "0"])).exits(0).json();
+        let row = row(&record, ROUND_TRIP);
+        assert_eq!((&row["channel"]["peer_cpu"], row["place"]["cpu"] == 0), (&0.into(), false));
+    }
+    for places in [&["--peer", &peer, "--peer-cpu", "4095"][..], &["--peer-cpu", "4095"]] {
+        hosts.oscost(&messages(places)).exits(1).tells(&["cannot have the peer on", "--peer-cpu"]);
+    }
+    let both = ["--cpu", "0", "--peer-cpu", "0"];
+    hosts.oscost(&messages(&both)).exits(1).tells(&["cannot have the peer on CPU 0"]);
+    hosts.nothing_is_left();
+}
+
+#[test]
+fn a_peer_where_none_can_be_is_refused() {
+    let Some(hosts) = Hosts::some(1) else { return };
+    for (places, words) in [
+        (&["--peer", "local"][..], "without --peer both ends stand on this machine"),
+        (&["--peer", "fake:x"], "cannot have the peer"),
+        (&["--peer", "vm:6.12"], "cannot have the peer"),
+        (&["--peer", "ssh:-x"], "is no host"),
+        (&["--peer", "nice=5@ssh:x"], "cannot treat"),
+    ] {
+        hosts.oscost(&messages(places)).exits(2).tells(&[words]);
+    }
+}
