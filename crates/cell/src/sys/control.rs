@@ -93,6 +93,12 @@ impl Control {
         Ok(words)
     }
 
+    /// Tells the other end that nothing more will be told.
+    pub fn hang_up(&self) {
+        // SAFETY: plain numbers. Where the other end has gone already, it knows.
+        unsafe { libc::shutdown(self.0.as_raw_fd(), libc::SHUT_WR) };
+    }
+
     /// Whether there is something to hear.
     pub fn waiting(&self) -> Waiting {
         match self.receive_by(&mut [0], libc::MSG_PEEK | libc::MSG_DONTWAIT) {

@@ -153,6 +153,10 @@ impl Door {
     /// Who has knocked since the peer came in, and was not looked at: strangers, unless they come from
     /// where it does.
     pub fn close(mut self) -> u64 {
+        // A case whose op is to accept has waited here for the next one.
+        if self.listener.set_nonblocking(true).is_err() {
+            return self.strangers;
+        }
         while let Ok((_, from)) = self.listener.accept() {
             self.is_friend(from.ip());
         }

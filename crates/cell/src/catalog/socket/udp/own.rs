@@ -58,6 +58,16 @@ struct Own {
     _ear: Ear,
 }
 
+impl Drop for Own {
+    /// The peer waits for datagrams, and would look at its control stream within a second: an empty
+    /// one has it look now.
+    fn drop(&mut self) {
+        self.line.control.hang_up();
+        // Where it is lost, the second passes.
+        let _ = send(&self.line.socket, &[]);
+    }
+}
+
 /// How a trip ended.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Trip {
