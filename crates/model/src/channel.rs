@@ -9,6 +9,9 @@ pub struct ChannelSeen {
     /// How many bytes a pipe or a queue holds (`F_GETPIPE_SZ`, `mq_msgsize` times `mq_maxmsg`,
     /// `msg_qbytes`).
     pub capacity_bytes: Option<u64>,
+    /// What a pipe takes at once or not at all (`PIPE_BUF`).
+    #[serde(default)]
+    pub pipe_buf_bytes: Option<u64>,
     /// The send buffer of a socket, as `SO_SNDBUF` tells it (twice what was asked for).
     pub send_buffer_bytes: Option<u64>,
     /// The receive buffer, as `SO_RCVBUF` tells it.

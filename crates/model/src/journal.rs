@@ -54,6 +54,11 @@ pub enum Entry {
         #[serde(default)]
         timers: Vec<Timer>,
     },
+    /// What will be measured as well, now that the figures of the others are known.
+    Added {
+        /// The rows, which follow the others.
+        rows: Vec<PlannedRow>,
+    },
     /// A row's pilot came back.
     Piloted {
         /// The row's index.
@@ -141,6 +146,9 @@ pub struct PlannedRow {
     pub asked: bool,
     /// Whether it is an anchor.
     pub anchor: bool,
+    /// Whether it was added to place a break of a curve.
+    #[serde(default)]
+    pub added: bool,
 }
 
 /// What a cell is measured for.

@@ -164,6 +164,7 @@ fn journal(ops: &[Op], seed: u64) -> Vec<Entry> {
             place: place.clone(),
             asked: true,
             anchor: index == 0,
+            added: false,
         }
     });
     let cell_program = CellProgram {

@@ -13,6 +13,7 @@ pub(super) use crate::sys::control::{Control, Gone};
 use crate::sys::stopwatch::Stopwatch;
 
 mod content;
+mod held;
 mod peer;
 mod stream;
 #[cfg(test)]
@@ -20,8 +21,9 @@ mod tests;
 mod two;
 
 pub(super) use content::{From, Room, fill};
+pub(super) use held::Held;
 pub(super) use peer::serve;
-pub(super) use stream::{Stream, read_on};
+pub(super) use stream::{Stream, go_on};
 pub(super) use two::{Trips, Two, Way};
 
 /// The sizes of messages of study cs736-2019.
@@ -30,8 +32,30 @@ pub(super) const SIZES: &[u64] = &[4, 16, 64, 256, 1_024, 4_096, 65_536, 262_144
 /// The largest message: what a peer makes room for, whoever asks.
 pub(super) const LARGEST: u64 = 16 << 20;
 
-/// Those, and any other that its user names.
-pub(super) const SIZE_POINTS: Points = Points::Within { least: 1, most: LARGEST, points: SIZES };
+/// Messages of all sizes, of which the bill has some.
+pub(super) const fn size(in_bill: &'static Points) -> Axis {
+    Axis {
+        name: "size",
+        sets: "bytes of a message",
+        points: Points::Within { least: 1, most: LARGEST, points: SIZES },
+        usual: Points::Usual { points: &Points::Numbers(SIZES), in_bill },
+    }
+}
+
+/// Which way is timed, of which messages.
+pub(super) const WAY: Axis = Axis {
+    name: "way",
+    sets: "which way is timed: to the other process, or from it",
+    points: Points::Words(&["there", "back"]),
+    usual: Points::Words(&["there", "back"]),
+};
+
+/// The sizes at which one way is timed usually.
+pub(super) const SIZE_ONE_WAY: Axis =
+    Axis { usual: Points::Numbers(&[64, 65_536]), ..size(&Points::Numbers(&[])) };
+
+/// The kernel's door, below which no call can go.
+pub(super) const GETPPID: &str = "syscall/getppid:via=raw";
 
 /// The message that says that all others have come.
 pub(super) const ACKNOWLEDGEMENT: usize = 4;
@@ -152,6 +176,14 @@ fn timed_echo(
 /// A message that has other bytes than it should.
 pub(super) fn whole(bytes: usize, wanted: usize) -> Result<(), Errno> {
     if bytes == wanted { Ok(()) } else { Err(Errno::EPROTO) }
+}
+
+/// The CPU of the other end, where times of both ends are compared; or the row that says why they
+/// cannot be.
+pub(super) fn cpu_of_timed_peer(at: At<'_>) -> Result<u32, Work> {
+    let cpu = cpu_of_peer(at)?;
+    let one_clock = at.site.cpu == Some(cpu) || at.site.watch.is_one_for_all_cpus();
+    if one_clock { Ok(cpu) } else { Err(clocks_apart()) }
 }
 
 /// The CPU of the other end; or the row that says why it cannot be had.

@@ -7,6 +7,7 @@ use oscost_model::case::Case;
 use oscost_model::definition::Catalog;
 
 use crate::bench::{Bench, Family, Timer, Work};
+use crate::sys::Errno;
 
 mod exchange;
 mod fault;
@@ -23,7 +24,7 @@ mod timer;
 
 /// What every family's file begins with.
 mod prelude {
-    pub(super) use super::{clocks_apart, unpinned};
+    pub(super) use super::{clocks_apart, or_refused, unpinned};
     pub(super) use oscost_model::offer::Offer;
 
     pub(super) use crate::bench::{
@@ -57,6 +58,24 @@ fn clocks_apart() -> Work {
         "times of two CPUs are compared by the processor's counter, and the kernel does not keep \
          the time by it here (clocksource): ask for peer_cpu=same",
     )
+}
+
+/// Its work; or, where something of the system's runs out or is not there, the row that says so.
+fn or_refused(work: Result<Work, Errno>) -> Result<Work, Errno> {
+    match work {
+        Err(Errno::EAGAIN) => Ok(Work::lacking(
+            "no further process or thread may be made here: `ulimit -u` or a pids cgroup sets the \
+             limit",
+        )),
+        Err(Errno::ENOMEM) => Ok(Work::lacking(
+            "no memory for the other side: `ulimit -v` or a memory cgroup sets the limit",
+        )),
+        Err(Errno::LACKING) => Ok(Work::lacking(Errno::LACKING.to_string())),
+        Err(Errno(libc::EAFNOSUPPORT)) => {
+            Ok(Work::lacking("this kernel, or a filter, has no sockets of that kind"))
+        }
+        other => other,
+    }
 }
 
 /// Every family, in the order of the bill.

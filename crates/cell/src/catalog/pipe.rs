@@ -4,10 +4,11 @@
 //! Sockets have a family of their own. An eventfd carries a number and no message: see
 //! `switch/eventfd`.
 
-use super::exchange::{PEER_CPU, SIZE_POINTS, SIZES, Trips, Two, Way, cpu_of_peer};
+use super::exchange::{
+    GETPPID, PEER_CPU, SIZE_ONE_WAY, Trips, Two, WAY, Way, cpu_of_peer, cpu_of_timed_peer, size,
+};
 use super::prelude::*;
 use crate::bench::{When, each_side};
-use crate::sys::stopwatch::Stopwatch;
 
 mod ends;
 #[cfg(test)]
@@ -38,6 +39,26 @@ const BY: Axis = Axis {
     usual: Points::Words(&["pipe"]),
 };
 
+/// What many messages go through.
+const BY_MANY: Axis = Axis {
+    sets: "what the messages go through: a pipe; a FIFO; a pipe that is lent the sender's pages \
+           (vmsplice(2)) or is given those of a file in memory (splice(2)); POSIX or System V \
+           message queues; a ring in shared memory, waited at asleep (futex(2)) or awake; the \
+           sender's own memory, from which the receiver fetches them (process_vm_readv(2))",
+    points: Points::Words(&[
+        "pipe",
+        "fifo",
+        "vmsplice",
+        "splice",
+        "mq",
+        "sysv-mq",
+        "shm-futex",
+        "shm-spin",
+        "process-vm",
+    ]),
+    ..BY
+};
+
 const CAPACITY: Axis = Axis {
     name: "capacity",
     sets: "bytes that the pipe or the ring holds; unsaid: as the system has it (F_GETPIPE_SZ), and \
@@ -46,19 +67,10 @@ const CAPACITY: Axis = Axis {
     usual: Points::Unsaid("system"),
 };
 
-/// Messages of all sizes, of which the bill has one.
-const fn size(in_bill: &'static Points) -> Axis {
-    Axis {
-        name: "size",
-        sets: "bytes of a message: these, or any other number up to 16777216",
-        points: SIZE_POINTS,
-        usual: Points::Usual { points: &Points::Numbers(SIZES), in_bill },
-    }
-}
-
 const PIPE: When = &[("by", "pipe")];
 const FIFO: When = &[("by", "fifo")];
 const VMSPLICE: When = &[("by", "vmsplice")];
+const SPLICE: When = &[("by", "splice")];
 const MQ: When = &[("by", "mq")];
 const SYSV_MQ: When = &[("by", "sysv-mq")];
 const FUTEX: When = &[("by", "shm-futex")];
@@ -167,6 +179,10 @@ const BENCHES: &[Bench] = &[
             up_to("read", 1).when(VMSPLICE),
             exactly("read", 1).in_parts("size", PAGE).by_peer().when(VMSPLICE),
             up_to("vmsplice", 1).by_peer().when(VMSPLICE),
+            exactly("splice", 1).in_parts("size", PAGE).when(SPLICE),
+            up_to("read", 1).when(SPLICE),
+            exactly("read", 1).in_parts("size", PAGE).by_peer().when(SPLICE),
+            up_to("write", 1).by_peer().when(SPLICE),
             exactly("mq_timedsend", 1).when(MQ),
             up_to("mq_timedreceive", 1).when(MQ),
             exactly("mq_timedreceive", 1).by_peer().when(MQ),
@@ -187,8 +203,8 @@ const BENCHES: &[Bench] = &[
             up_to("sendto", 1).by_peer(),
             up_to("recvfrom", 1).by_peer(),
         ],
-        axes: &[BY, size(&Points::Numbers(&[65_536])), PEER_CPU, CAPACITY],
-        source: "pipe(7); study cs736-2019, sections 3.1 and 4.3",
+        axes: &[BY_MANY, size(&Points::Numbers(&[65_536])), PEER_CPU, CAPACITY],
+        source: "pipe(7), splice(2), vmsplice(2); study cs736-2019, sections 3.1 and 4.3",
         build: |at| or_refused(throughput(at)),
         ..MOVING
     },
@@ -258,26 +274,13 @@ const BENCHES: &[Bench] = &[
             at_least(1, GETPPID).when(SYSV_MQ),
             at_least(1, GETPPID).when(PROCESS_VM),
         ],
-        axes: &[
-            BY,
-            Axis {
-                name: "way",
-                sets: "which way is timed: to the other process, or from it",
-                points: Points::Words(&["there", "back"]),
-                usual: Points::Words(&["there", "back"]),
-            },
-            Axis { usual: Points::Numbers(&[64, 65_536]), ..size(&Points::Numbers(&[])) },
-            PEER_CPU,
-            CAPACITY,
-        ],
+        axes: &[BY, WAY, SIZE_ONE_WAY, PEER_CPU, CAPACITY],
         source: "study cs736-2019, section 3.2",
         in_bill: false,
         build: |at| or_refused(one_way(at)),
         ..MOVING
     },
 ];
-
-const GETPPID: &str = "syscall/getppid:via=raw";
 
 /// Both ends at a point, and what the one that measures stands at; or the row that says what is
 /// lacking.
@@ -317,22 +320,11 @@ fn throughput(at: At<'_>) -> Result<Work, Errno> {
 
 fn one_way(at: At<'_>) -> Result<Work, Errno> {
     let way = if at.word("way") == "there" { Way::There } else { Way::Back };
-    let watch: Stopwatch = at.site.watch;
-    match two(at)? {
-        Ok((two, _)) => two.one_way(at.number("size"), way, watch),
-        Err(lacking) => Ok(lacking),
+    if let Err(lacking) = cpu_of_timed_peer(at) {
+        return Ok(lacking);
     }
-}
-
-/// Its work; or, where no other process may be made, the row that says so.
-fn or_refused(work: Result<Work, Errno>) -> Result<Work, Errno> {
-    match work {
-        Err(Errno::EAGAIN) => Ok(Work::lacking(
-            "no further process may be made here: `ulimit -u` or a pids cgroup sets the limit",
-        )),
-        Err(Errno::ENOMEM) => Ok(Work::lacking(
-            "no memory for both ends: `ulimit -v` or a memory cgroup sets the limit",
-        )),
-        other => other,
+    match two(at)? {
+        Ok((two, _)) => two.one_way(at.number("size"), way, at.site.watch),
+        Err(lacking) => Ok(lacking),
     }
 }

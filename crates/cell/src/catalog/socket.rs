@@ -3,7 +3,7 @@
 //! Over TCP and UDP the other end stands behind a door, here as on another machine: the same code,
 //! the same token, another address. What AF_UNIX has cannot leave a machine.
 
-use super::exchange::{PEER_CPU, SIZE_POINTS, SIZES, Trips, Way};
+use super::exchange::{GETPPID, PEER_CPU, SIZE_ONE_WAY, Trips, WAY, Way, cpu_of_timed_peer, size};
 use super::prelude::*;
 use crate::bench::{Serve, When, each_side};
 use crate::sys::because::lacking;
@@ -69,16 +69,6 @@ const fn via(points: &'static [&'static str]) -> Axis {
     }
 }
 
-/// Messages of all sizes, of which the bill has some.
-const fn size(in_bill: &'static Points) -> Axis {
-    Axis {
-        name: "size",
-        sets: "bytes of a message",
-        points: SIZE_POINTS,
-        usual: Points::Usual { points: &Points::Numbers(SIZES), in_bill },
-    }
-}
-
 /// The other end is on both CPUs usually, and in the bill on one.
 const PLACED: Axis = Axis {
     usual: Points::Usual {
@@ -112,30 +102,25 @@ const NO_LENDING: &str =
 const NO_SENT_FILE: &str = "a file is sent into a stream: datagrams are measured by copy";
 const NO_RING: &str = "an io_uring is measured on streams: datagrams are measured by copy";
 
-/// Points without meaning.
-const MEANINGFUL: &[Need] = &[
+/// What goes by another way than TCP has no delay to switch off.
+const OF_TCP: [Need; 5] = [
     Need::meaning(NO_NAGLE).when(&[("by", "udp"), ("nodelay", "off")]),
     Need::meaning(NO_NAGLE).when(&[("by", "unix-stream"), ("nodelay", "off")]),
     Need::meaning(NO_NAGLE).when(&[("by", "unix-dgram"), ("nodelay", "off")]),
     Need::meaning(NO_NAGLE).when(&[("by", "unix-seqpacket"), ("nodelay", "off")]),
     Need::meaning(NO_NAGLE).when(&[("by", "socketpair"), ("nodelay", "off")]),
+];
+
+/// What an io_uring is measured on.
+const OF_RINGS: [Need; 4] = [
     Need::meaning(NO_RING).when(&[("by", "udp"), ("via", "io-uring")]),
     Need::meaning(NO_RING).when(&[("by", "unix-dgram"), ("via", "io-uring")]),
     Need::meaning(NO_RING).when(&[("by", "unix-seqpacket"), ("via", "io-uring")]),
     Need::io_uring().when(RINGED),
 ];
 
-/// Those, and of what is only sent in bulk.
-const MEANINGFUL_IN_BULK: &[Need] = &[
-    MEANINGFUL[0],
-    MEANINGFUL[1],
-    MEANINGFUL[2],
-    MEANINGFUL[3],
-    MEANINGFUL[4],
-    MEANINGFUL[5],
-    MEANINGFUL[6],
-    MEANINGFUL[7],
-    MEANINGFUL[8],
+/// What files and lent pages are sent into.
+const OF_BULK: [Need; 8] = [
     Need::meaning(NO_SENT_FILE).when(&[("by", "udp"), ("via", "sendfile")]),
     Need::meaning(NO_SENT_FILE).when(&[("by", "unix-dgram"), ("via", "sendfile")]),
     Need::meaning(NO_SENT_FILE).when(&[("by", "unix-seqpacket"), ("via", "sendfile")]),
@@ -146,10 +131,22 @@ const MEANINGFUL_IN_BULK: &[Need] = &[
     Need::meaning(NO_LENDING).when(&[("by", "socketpair"), ("via", "zerocopy")]),
 ];
 
+/// All of one list and then all of another.
+const fn both<const N: usize>(one: &[Need], other: &[Need]) -> [Need; N] {
+    let mut all = [one[0]; N];
+    let mut at = 1;
+    while at < N {
+        all[at] = if at < one.len() { one[at] } else { other[at - one.len()] };
+        at += 1;
+    }
+    all
+}
+
+const MEANINGFUL: &[Need] = &both::<9>(&OF_TCP, &OF_RINGS);
+const MEANINGFUL_IN_BULK: &[Need] = &both::<17>(MEANINGFUL, &OF_BULK);
+
 /// What the benchmarks of this family are unless they say otherwise.
 const MOVING: Bench = Bench { switches: true, moves: "size", needs: MEANINGFUL, ..Bench::PLAIN };
-
-const GETPPID: &str = "syscall/getppid:via=raw";
 
 const BENCHES: &[Bench] = &[
     Bench {
@@ -295,20 +292,8 @@ const BENCHES: &[Bench] = &[
             up_to("clock_gettime", 2).by_peer(),
         ],
         floor: &[at_least(1, GETPPID)],
-        axes: &[
-            BY,
-            Axis {
-                name: "way",
-                sets: "which way is timed: to the other process, or from it",
-                points: Points::Words(&["there", "back"]),
-                usual: Points::Words(&["there", "back"]),
-            },
-            Axis { usual: Points::Numbers(&[64, 65_536]), ..size(&Points::Numbers(&[])) },
-            PEER_CPU,
-            NODELAY,
-            BUFFER,
-        ],
-        needs: &[MEANINGFUL[0], MEANINGFUL[1], MEANINGFUL[2], MEANINGFUL[3], MEANINGFUL[4]],
+        axes: &[BY, WAY, SIZE_ONE_WAY, PEER_CPU, NODELAY, BUFFER],
+        needs: &OF_TCP,
         source: "study cs736-2019, section 3.2",
         in_bill: false,
         build: |at| or_refused(one_way(at)),
@@ -432,8 +417,13 @@ fn throughput(at: At<'_>) -> Result<Work, Errno> {
 
 fn one_way(at: At<'_>) -> Result<Work, Errno> {
     let way = if at.word("way") == "there" { Way::There } else { Way::Back };
+    if at.site.far.is_some() {
+        return Ok(Work::lacking(NO_COMMON_CLOCK));
+    }
+    if let Err(lacking) = cpu_of_timed_peer(at) {
+        return Ok(lacking);
+    }
     match at.word("by") {
-        _ if at.site.far.is_some() => Ok(Work::lacking(NO_COMMON_CLOCK)),
         "tcp" => ends::tcp(at)?.one_way(at.number("size"), way, at.site.watch),
         "udp" => udp::one_way(at),
         _ => ends::here(at)?.one_way(at.number("size"), way, at.site.watch),
@@ -445,18 +435,4 @@ fn connected(at: At<'_>, what: What) -> Result<Work, Errno> {
         return Ok(Work::lacking("AF_UNIX does not reach another machine: by=tcp does"));
     }
     connect::work(at, what)
-}
-
-/// Its work; or, where something of the system's runs out, the row that says so.
-fn or_refused(work: Result<Work, Errno>) -> Result<Work, Errno> {
-    match work {
-        Err(Errno::EAGAIN) => Ok(Work::lacking(
-            "no further process may be made here: `ulimit -u` or a pids cgroup sets the limit",
-        )),
-        Err(Errno::LACKING) => Ok(Work::lacking(Errno::LACKING.to_string())),
-        Err(Errno(libc::EAFNOSUPPORT)) => {
-            Ok(Work::lacking("this kernel, or a filter, has no sockets of that kind"))
-        }
-        other => other,
-    }
 }

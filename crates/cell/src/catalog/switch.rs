@@ -405,20 +405,6 @@ const BENCHES: &[Bench] = &[
 const YIELD_ALONE: &str = "switch/yield:between=processes,peer_cpu=none";
 const PIPE_ALONE: &str = "switch/pipe:between=processes,peer_cpu=none";
 
-/// Its work; or, where no other process or thread may be made, the row that says so.
-fn or_refused(work: Result<Work, Errno>) -> Result<Work, Errno> {
-    match work {
-        Err(Errno::EAGAIN) => Ok(Work::lacking(
-            "no further process or thread may be made here: `ulimit -u` or a pids cgroup sets the \
-             limit",
-        )),
-        Err(Errno::ENOMEM) => Ok(Work::lacking(
-            "no memory for the other side: `ulimit -v` or a memory cgroup sets the limit",
-        )),
-        other => other,
-    }
-}
-
 /// The CPU of the other side, none if there is none; or the row that says why it cannot be had.
 fn cpu_of_peer(at: At<'_>) -> Result<Option<u32>, Work> {
     match at.word("peer_cpu") {

@@ -79,6 +79,16 @@ pub fn lend(to: &File, bytes: &[u8]) -> Result<usize, Errno> {
     kernel(unsafe { arch::syscall(libc::SYS_vmsplice, args) })
 }
 
+/// splice(2): lets a pipe have so many bytes of a file, from `place` on; how many it took.
+#[inline(always)]
+pub fn splice(to: &File, file: &File, place: usize, bytes: usize) -> Result<usize, Errno> {
+    let mut place = place as i64;
+    let from = [file.as_raw_fd() as u64, &raw mut place as u64];
+    let args = [from[0], from[1], to.as_raw_fd() as u64, 0, bytes as u64, 0];
+    // SAFETY: the kernel reads and writes one offset, which is there.
+    kernel(unsafe { arch::syscall(libc::SYS_splice, args) })
+}
+
 /// process_vm_readv(2): reads from an address of another process; how many bytes.
 #[inline(always)]
 pub fn read_in(process: u32, address: u64, into: &mut [u8]) -> Result<usize, Errno> {

@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::Context;
 use oscost_model::definition::Extent;
-use oscost_model::journal::{Entry, Started};
+use oscost_model::journal::{Entry, PlannedRow, Started};
 use oscost_model::protocol::Hello;
 use oscost_model::record::{
     CellProgram as CellFacts, Machine, PlaceOf, Record, RowOutcome, Settings, Tool,
@@ -18,7 +18,9 @@ use crate::estimate::Assembler;
 use crate::reach::{CellProgram, Interrupt, ReachError, Session};
 use crate::report;
 use crate::report::progress::Progress;
-use crate::run::{Finish, Held, Holder, MachineLock, Profile, Request, RunError, wait_for};
+use crate::run::{
+    Finish, Held, Holder, Listener, MachineLock, Profile, Request, RunError, wait_for,
+};
 use crate::store::Store;
 use crate::{advice, plan, run};
 
@@ -28,6 +30,8 @@ const PRECISION_PCT: f64 = 2.0;
 const THOROUGH_PRECISION_PCT: f64 = 1.0;
 /// A whole bill is to be read within about a minute.
 const BUDGET_S: f64 = 60.0;
+/// The breaks of curves get as long again.
+const BUDGET_REFINED_S: f64 = 2.0 * BUDGET_S;
 
 /// Why there are no treatments.
 const UNTREATED: &str =
@@ -43,6 +47,7 @@ Examples:
   oscost run 'procedure/call:args=*'           every point of an axis
   oscost run --quick                           six repetitions of everything
   oscost run syscall --precision 0.5           narrower intervals
+  oscost run pipe --refine                     where exactly curves bend
   oscost run --json - | jq '.results[].case'   the record, for programs
   oscost run --at ssh:joe@db1                  the bill of another machine
   oscost run socket --peer ssh:db1             from here to there and back
@@ -57,6 +62,9 @@ pub(super) struct Arguments {
     /// For figures that are published: repetitions fixed by a first phase, then measured afresh.
     #[arg(long)]
     thorough: bool,
+    /// Then measure eight more sizes around each break of a curve; a thorough run does so too.
+    #[arg(long, conflicts_with = "quick")]
+    refine: bool,
     /// Stop when this many seconds are over; rows that are not narrow enough yet say so.
     #[arg(long, value_name = "SECONDS", value_parser = positive)]
     budget: Option<f64>,
@@ -130,7 +138,12 @@ impl Arguments {
 
     /// A thorough run takes the time that it needs.
     fn budget_s(&self) -> Option<f64> {
-        self.budget.or((!self.thorough).then_some(BUDGET_S))
+        let usual = if self.refine { BUDGET_REFINED_S } else { BUDGET_S };
+        self.budget.or((!self.thorough).then_some(usual))
+    }
+
+    fn refines(&self) -> bool {
+        self.refine || self.thorough
     }
 }
 
@@ -205,14 +218,13 @@ fn measure(
         peer::apart(&mut request.rows);
         request.peer_cpu = None;
     }
-    let mut keeper = Keeper::open(arguments.no_store, &request.started);
-    let mut assembler = Assembler::default();
-    let mut progress = Progress::new();
-    let ended = run::run_between(session, peer, request, &mut |entry| {
-        assembler.apply(entry);
-        keeper.keep(entry);
-        progress.heard(entry);
-    });
+    let mut all = Listeners {
+        assembler: Assembler::default(),
+        keeper: Keeper::open(arguments.no_store, &request.started),
+        progress: Progress::new(),
+    };
+    let ended = run::run_between(session, peer, request, &mut all);
+    let Listeners { assembler, mut keeper, progress } = all;
     drop(progress);
     // However it ended, what was measured is shown; the record is there from the first entry on.
     let record = assembler.record(arguments.samples).context("the run never began")?;
@@ -228,6 +240,26 @@ fn measure(
         Finish::Done if any_failed(&record) => Done::WithFailures,
         Finish::Done => Done::Well,
     })
+}
+
+/// All who listen to a run.
+struct Listeners {
+    assembler: Assembler,
+    keeper: Keeper,
+    progress: Progress,
+}
+
+impl Listener for Listeners {
+    fn heard(&mut self, entry: &Entry) {
+        self.assembler.apply(entry);
+        self.keeper.keep(entry);
+        self.progress.heard(entry);
+    }
+
+    fn wants_more(&mut self) -> Vec<PlannedRow> {
+        let curves = self.assembler.record(false).map(|record| record.curves);
+        plan::closer(&self.assembler.planned(), &curves.unwrap_or_default())
+    }
 }
 
 fn request(
@@ -268,6 +300,7 @@ fn request(
         rows: plan::rows(&program.catalog, asked, &place),
         profile,
         budget: arguments.budget_s().map(Duration::from_secs_f64),
+        refine: arguments.refines(),
         cpu: arguments.cpu,
         peer_cpu: arguments.peer_cpu,
     }

@@ -2,7 +2,7 @@
 
 use oscost_model::clock::{Calibration, ClockSync};
 use oscost_model::definition::{Definition, Timer};
-use oscost_model::journal::{Entry, Started};
+use oscost_model::journal::{Entry, PlannedRow, Started};
 use oscost_model::protocol::CpuProbe;
 use oscost_model::record::{Clock, Machine, Record, Row, SCHEMA};
 
@@ -80,6 +80,9 @@ impl Assembler {
                 self.timers.clone_from(timers);
                 self.rows = rows.iter().cloned().map(RowState::new).collect();
             }
+            Entry::Added { rows } => {
+                self.rows.extend(rows.iter().cloned().map(RowState::new));
+            }
             Entry::Ended { at, complete } => self.ended = Some((at.clone(), *complete)),
             Entry::Piloted { row, .. }
             | Entry::Cell { row, .. }
@@ -92,6 +95,11 @@ impl Assembler {
                 }
             }
         }
+    }
+
+    /// The rows that were planned so far.
+    pub fn planned(&self) -> Vec<PlannedRow> {
+        self.rows.iter().map(|row| row.planned.clone()).collect()
     }
 
     /// The record so far, with or without raw samples; `None` before the run has started.

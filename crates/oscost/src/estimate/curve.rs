@@ -161,7 +161,8 @@ impl Gathered<'_> {
             capacity: None,
             words: Vec::new(),
         };
-        curve.words = words::of(&curve, sizes.len(), in_bytes);
+        let refined = self.rows.iter().any(|(_, row)| row.flags.iter().any(|it| it == "ADDED"));
+        curve.words = words::of(&curve, sizes.len(), in_bytes, refined);
         let asked = match self.definition.whole(&self.rest).get(CAPACITY) {
             Some(&Value::Number(bytes)) => Some(bytes),
             _ => None,

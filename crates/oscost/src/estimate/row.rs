@@ -298,6 +298,7 @@ impl RowState {
         };
         flag("ANCHOR", self.planned.anchor && !self.planned.asked);
         flag("PRIMITIVE", !self.planned.anchor && !self.planned.asked);
+        flag("ADDED", self.planned.added);
         flag("CALLS_UNEXPECTED", calls.is_some_and(|calls| !calls.expected));
         flag("CALLS_UNCOUNTED", self.not_counted.is_some());
         flag("REJECTION_BLIND", self.is_blind());

@@ -133,6 +133,7 @@ mod tests {
                 },
                 asked: true,
                 anchor: false,
+                added: false,
             }];
             apart(&mut rows, "m1");
             let [row] = rows;

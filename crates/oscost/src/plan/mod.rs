@@ -4,9 +4,11 @@
 //! seeded order of each round. What it may not know: how a cell is reached or run.
 
 mod between;
+mod closer;
 mod selector;
 
 pub use between::{apart, between, why_not};
+pub use closer::closer;
 pub use selector::{SelectorError, select};
 
 use oscost_model::case::Case;
@@ -35,7 +37,7 @@ pub fn rows(catalog: &Catalog, asked: Vec<Case>, place: &PlaceOf) -> Vec<Planned
     let row = |case: Case, asked: bool| {
         let definition = catalog.get(&case.benchmark)?.clone();
         let anchor = ANCHORS.contains(&case.to_string().as_str());
-        Some(PlannedRow { case, definition, place: place.clone(), asked, anchor })
+        Some(PlannedRow { case, definition, place: place.clone(), asked, anchor, added: false })
     };
     asked
         .into_iter()

@@ -9,7 +9,7 @@ use oscost_model::definition::Catalog;
 use oscost_model::hash;
 use oscost_model::protocol::{Event, Hello, Order, PROTOCOL};
 
-use super::session::{Conversation, HELLO_PATIENCE};
+use super::session::Conversation;
 use super::{Interrupt, ReachError, Session};
 
 /// The program that is timed, and what it can measure.
@@ -108,13 +108,9 @@ impl<'a> LocalSession<'a> {
         };
         let mut command = Command::new(&program.path);
         let talk = Conversation::start(command.arg("supervise").process_group(0), interrupt);
-        let mut session = Self { talk: talk.map_err(cannot)?, hello: Hello::default() };
-        match session.talk.event(HELLO_PATIENCE)? {
-            Event::Hello(hello) => session.hello = *hello,
-            other => return Err(ReachError::Nonsense(format!("no hello, but {other:?}"))),
-        }
-        program.expects(&session.hello)?;
-        Ok(session)
+        let mut talk = talk.map_err(cannot)?;
+        let hello = talk.hello(program)?;
+        Ok(Self { talk, hello })
     }
 }
 

@@ -8,12 +8,12 @@ use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use oscost_model::protocol::{Event, EventHead, MAX_LINE_BYTES, Order};
+use oscost_model::protocol::{Event, EventHead, Hello, MAX_LINE_BYTES, Order};
 
-use super::{Interrupt, ReachError};
+use super::{CellProgram, Interrupt, ReachError};
 
 /// A supervisor that has not said hello by then never will: it takes some 30 ms.
-pub(super) const HELLO_PATIENCE: Duration = Duration::from_secs(20);
+const HELLO_PATIENCE: Duration = Duration::from_secs(20);
 /// How long a supervisor may take to end its groups and remove its files.
 /// A folder of 100,000 files takes seconds.
 const FAREWELL: Duration = Duration::from_secs(30);
@@ -77,6 +77,14 @@ impl<'a> Conversation<'a> {
     /// The child's process.
     pub(super) fn pid(&self) -> u32 {
         self.child.id()
+    }
+
+    /// Hears who the supervisor is, and checks that it is the one that is expected.
+    pub(super) fn hello(&mut self, program: &CellProgram) -> Result<Hello, ReachError> {
+        match self.event(HELLO_PATIENCE)? {
+            Event::Hello(hello) => program.expects(&hello).map(|()| *hello),
+            other => Err(ReachError::Nonsense(format!("no hello, but {other:?}"))),
+        }
     }
 
     /// Sleeps until the child has said something, or takes something where there is something

@@ -14,7 +14,7 @@ use std::time::Duration;
 use oscost_model::hash;
 use oscost_model::protocol::{Event, Hello, Order};
 
-use super::session::{Conversation, End, HELLO_PATIENCE, printable};
+use super::session::{Conversation, End, printable};
 use super::{CellProgram, Interrupt, ReachError, Session};
 
 /// What logging in may take where ssh may not ask anybody ...
@@ -106,13 +106,8 @@ impl<'a> SshSession<'a> {
             return Err(opening.no_room());
         }
         fits(host, &answer, &file)?;
-        let mut session = Self { talk: opening.talk, hello: Hello::default() };
-        match session.talk.event(HELLO_PATIENCE)? {
-            Event::Hello(hello) => session.hello = *hello,
-            other => return Err(ReachError::Nonsense(format!("no hello, but {other:?}"))),
-        }
-        program.expects(&session.hello)?;
-        Ok(session)
+        let hello = opening.talk.hello(program)?;
+        Ok(Self { talk: opening.talk, hello })
     }
 }
 

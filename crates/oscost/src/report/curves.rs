@@ -96,8 +96,8 @@ impl<'a> Block<'a> {
     fn text(&self, rows: &BTreeMap<&str, &Row>) -> String {
         let columns: Vec<Column> =
             self.curves.iter().map(|curve| Column::of(curve, self.labels(curve), rows)).collect();
-        let values = self.curves.iter().flat_map(|curve| &curve.points);
-        let values = values.map(|point| shown(&point.value.to_string()));
+        let values = columns.iter().flat_map(|column| column.figures.keys());
+        let values = values.map(|value| shown(&value.to_string()));
         let heads = self.apart.iter().map(|axis| plain(axis));
         let names = values.chain(heads).chain(EVIDENCE.map(str::to_owned));
         let names = names.map(|name| name.chars().count()).max().unwrap_or(0);
@@ -201,8 +201,14 @@ impl Column {
                 None => rough(figure, curve.unit),
             }
         };
+        // What was added to place a break of this curve, the others do not have.
+        let added = |point: &&CurvePoint| {
+            let row = rows.get(point.case.as_str());
+            row.is_some_and(|row| row.flags.iter().any(|it| it == "ADDED"))
+        };
+        let usual = curve.points.iter().filter(|point| !added(point));
         let figures: BTreeMap<u64, String> =
-            curve.points.iter().map(|point| (point.value, figure(point))).collect();
+            usual.map(|point| (point.value, figure(point))).collect();
         let evidence = evidence(curve, rows);
         let cells = labels.iter().chain(figures.values()).chain(&evidence);
         let width = cells.map(|cell| cell.chars().count()).max().unwrap_or(0);

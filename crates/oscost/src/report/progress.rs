@@ -39,6 +39,7 @@ impl Progress {
             Entry::Met { .. } => self.say("looking for the quietest CPU"),
             Entry::Surveyed { .. } => self.say("calibrating the clock"),
             Entry::Planned { rows, .. } => self.rows.clone_from(rows),
+            Entry::Added { rows } => self.rows.extend_from_slice(rows),
             Entry::Piloted { row, .. } => self.say(&format!("pilot of {}", self.name(*row))),
             Entry::Counted { row, .. } | Entry::NotCounted { row, .. } => {
                 self.say(&format!("counting the calls of {}", self.name(*row)));

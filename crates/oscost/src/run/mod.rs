@@ -66,6 +66,8 @@ pub struct Request {
     pub profile: Profile,
     /// How long it may take; `None` for as long as it takes.
     pub budget: Option<Duration>,
+    /// Whether the listener is asked for more rows, in the second half of the budget.
+    pub refine: bool,
     /// The CPU that was asked for.
     pub cpu: Option<u32>,
     /// The CPU that was asked for the second process of a case on one machine.
@@ -104,13 +106,28 @@ pub enum Finish {
 }
 
 /// Whoever wants to know what happens: called between cells, never while one is timing.
-pub type Listener<'a> = &'a mut dyn FnMut(&Entry);
+pub trait Listener {
+    /// This has happened.
+    fn heard(&mut self, entry: &Entry);
+
+    /// All rows are settled, or their time is up: what else is to be measured, now that their
+    /// figures are known. It is asked once.
+    fn wants_more(&mut self) -> Vec<PlannedRow> {
+        Vec::new()
+    }
+}
+
+impl<F: FnMut(&Entry)> Listener for F {
+    fn heard(&mut self, entry: &Entry) {
+        self(entry);
+    }
+}
 
 /// Does what is asked. However it ends, the journal says so, and holds what was measured.
 pub fn run(
     session: &mut dyn Session,
     request: Request,
-    listener: Listener<'_>,
+    listener: &mut dyn Listener,
 ) -> Result<Finish, RunError> {
     run_between(session, None, request, listener)
 }
@@ -120,17 +137,17 @@ pub fn run_between(
     session: &mut dyn Session,
     peer: Option<Peer<'_>>,
     request: Request,
-    listener: Listener<'_>,
+    listener: &mut dyn Listener,
 ) -> Result<Finish, RunError> {
     let machine = request.machine.id.clone();
-    listener(&Entry::Started(Box::new(request.started.clone())));
-    listener(&Entry::Met {
+    listener.heard(&Entry::Started(Box::new(request.started.clone())));
+    listener.heard(&Entry::Met {
         machine: Box::new(request.machine.clone()),
         tracers: request.tracers.clone(),
     });
     let rows = request.rows.iter().cloned().map(|planned| RowRun::new(planned, request.profile));
     let far = peer.map(|Peer { session, machine, tracers, bind, cpu }| {
-        listener(&Entry::Met { machine: Box::new(machine.clone()), tracers });
+        listener.heard(&Entry::Met { machine: Box::new(machine.clone()), tracers });
         (FarSide::new(session, bind), machine.id, cpu)
     });
     let (far, peer) = match far {
@@ -147,6 +164,7 @@ pub fn run_between(
         cpu: None,
         clock: None,
         interruptions_per_s: 0.0,
+        rounds_done: 0,
         rows: rows.collect(),
     };
     let finish = match run.whole(&request, &machine, peer) {
@@ -207,7 +225,7 @@ fn counted_ops(row: &PlannedRow) -> u64 {
 
 struct Run<'a> {
     cells: Cells<'a>,
-    listener: Listener<'a>,
+    listener: &'a mut dyn Listener,
     order: Order,
     begun: Instant,
     deadline: Option<Instant>,
@@ -215,12 +233,13 @@ struct Run<'a> {
     peer_cpu: Option<u32>,
     clock: Option<Calibration>,
     interruptions_per_s: f64,
+    rounds_done: u32,
     rows: Vec<RowRun>,
 }
 
 impl Run<'_> {
     fn tell(&mut self, entry: Entry) {
-        (self.listener)(&entry);
+        self.listener.heard(&entry);
     }
 
     fn end(&mut self, complete: bool) {
@@ -242,27 +261,60 @@ impl Run<'_> {
         if peer.is_some() {
             self.leave_out_what_cannot_reach();
         }
-        self.pilot_all()?;
-        self.count_all()?;
-        self.anchors(Phase::Before)?;
-        if matches!(request.profile, Profile::Thorough { .. }) {
-            // What the trial may take of a budget: the real rounds are what the time is for.
-            let deadline = self.deadline;
-            self.deadline = request.budget.map(|budget| self.begun + budget / 3);
-            self.rounds(Phase::Trial)?;
-            self.deadline = deadline;
-            for row in &mut self.rows {
-                row.pace.begin_afresh();
-            }
+        let deadline = self.deadline;
+        if request.refine {
+            // The other half is for what these figures will ask for.
+            self.deadline = request.budget.map(|budget| self.begun + budget / 2);
         }
-        self.rounds(Phase::Round)?;
+        self.prepare(0)?;
+        self.anchors(Phase::Before)?;
+        self.settle(0, request)?;
+        self.deadline = deadline;
+        if request.refine {
+            self.refine(request)?;
+        }
         self.anchors(Phase::After)?;
         self.calibrate_again(machine)
     }
 
+    /// What is done once for each row from this one on, before its first cell.
+    fn prepare(&mut self, first: usize) -> Result<(), RunError> {
+        self.pilot_all(first)?;
+        self.count_all(first)
+    }
+
+    /// Measures until every row from this one on is settled, or the time is up.
+    fn settle(&mut self, first: usize, request: &Request) -> Result<(), RunError> {
+        if matches!(request.profile, Profile::Thorough { .. }) {
+            // What the trial may take of a budget: the real rounds are what the time is for.
+            let deadline = self.deadline;
+            let now = Instant::now();
+            self.deadline = deadline.map(|it| now + it.saturating_duration_since(now) / 3);
+            self.rounds(first, Phase::Trial)?;
+            self.deadline = deadline;
+            for row in &mut self.rows[first..] {
+                row.pace.begin_afresh();
+            }
+        }
+        self.rounds(first, Phase::Round)
+    }
+
+    /// Measures what the figures ask for.
+    fn refine(&mut self, request: &Request) -> Result<(), RunError> {
+        let more = self.listener.wants_more();
+        if more.is_empty() {
+            return Ok(());
+        }
+        let first = self.rows.len();
+        self.tell(Entry::Added { rows: more.clone() });
+        self.rows.extend(more.into_iter().map(|planned| RowRun::new(planned, request.profile)));
+        self.prepare(first)?;
+        self.settle(first, request)
+    }
+
     /// The pilots: mode, turns and batch length of each case, once.
-    fn pilot_all(&mut self) -> Result<(), RunError> {
-        for row in 0..self.rows.len() {
+    fn pilot_all(&mut self, first: usize) -> Result<(), RunError> {
+        for row in first..self.rows.len() {
             if self.time_is_up() {
                 break;
             }
@@ -313,8 +365,8 @@ impl Run<'_> {
     }
 
     /// The counted copies: what each case calls, once.
-    fn count_all(&mut self) -> Result<(), RunError> {
-        for row in 0..self.rows.len() {
+    fn count_all(&mut self, first: usize) -> Result<(), RunError> {
+        for row in first..self.rows.len() {
             if self.rows[row].given_up || self.time_is_up() {
                 continue;
             }
@@ -348,12 +400,15 @@ impl Run<'_> {
 
     /// Rounds until every row that was asked for is settled, or the time is up. Each is a fresh
     /// random permutation with one fresh cell a row: repetitions are spread over the whole run.
-    fn rounds(&mut self, phase: fn(u32) -> Phase) -> Result<(), RunError> {
-        let mut round = 0;
+    fn rounds(&mut self, first: usize, phase: fn(u32) -> Phase) -> Result<(), RunError> {
+        let is_real = matches!(phase(0), Phase::Round(_));
+        // Rows that were added later go on counting: a number is one round of the whole run.
+        let mut round = if is_real { self.rounds_done } else { 0 };
+        let common = round + COMMON_ROUNDS;
         while self.rows.iter().any(|row| !row.is_settled()) && !self.time_is_up() {
             let mut wanted: Vec<usize> =
                 (0..self.rows.len()).filter(|&row| self.rows[row].wants_a_cell()).collect();
-            if round >= COMMON_ROUNDS && self.deadline.is_some() {
+            if round >= common && self.deadline.is_some() {
                 wanted = self.most_in_need(wanted);
             }
             self.order.shuffle(&mut wanted);
@@ -369,8 +424,12 @@ impl Run<'_> {
             }
             round += 1;
         }
-        for row in 0..self.rows.len() {
-            if matches!(phase(0), Phase::Round(_)) && !self.rows[row].given_up {
+        if !is_real {
+            return Ok(());
+        }
+        self.rounds_done = round;
+        for row in first..self.rows.len() {
+            if !self.rows[row].given_up {
                 let converged = self.rows[row].pace.converged();
                 self.tell(Entry::Settled { row: row as u32, converged });
             }

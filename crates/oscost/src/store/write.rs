@@ -82,6 +82,10 @@ fn bring_listing_up_to_date(tx: &Transaction<'_>, run: i64, entry: &Entry) -> Re
             tx.prepare_cached("UPDATE run SET rows_asked = ?2 WHERE key = ?1")?
                 .execute((run, asked))?;
         }
+        Entry::Added { rows } => {
+            tx.prepare_cached("UPDATE run SET rows_asked = rows_asked + ?2 WHERE key = ?1")?
+                .execute((run, rows.len() as i64))?;
+        }
         Entry::Cell { .. } => {
             tx.prepare_cached("UPDATE run SET cells = cells + 1 WHERE key = ?1")?.execute([run])?;
         }

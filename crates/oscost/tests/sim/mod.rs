@@ -23,7 +23,7 @@ use oscost_model::cell::{CellSpec, Sample, Subject, Task};
 use oscost_model::clock::{Calibration, ClockKind, ClockSync, ClockVerdict};
 use oscost_model::definition::Definition;
 use oscost_model::facts::Facts;
-use oscost_model::journal::{PlannedRow, Started};
+use oscost_model::journal::{Entry, PlannedRow, Started};
 use oscost_model::point::Point;
 use oscost_model::protocol::{CellBuild, CpuProbe, Event, Hello, Order, PROTOCOL};
 use oscost_model::record::{CellProgram, PlaceOf, Record, Row, Settings, Tool};
@@ -267,6 +267,7 @@ pub(crate) fn measure_in(mut session: SimSession, profile: Profile, seed: u64) -
         place: place.clone(),
         asked: true,
         anchor: false,
+        added: false,
     });
     let cell = CellProgram {
         hash: String::new(),
@@ -295,11 +296,12 @@ pub(crate) fn measure_in(mut session: SimSession, profile: Profile, seed: u64) -
         timers: vec![],
         profile,
         budget: None,
+        refine: false,
         cpu: None,
         peer_cpu: None,
     };
     let mut assembler = Assembler::default();
-    run(&mut session, request, &mut |entry| assembler.apply(entry)).unwrap();
+    run(&mut session, request, &mut |entry: &Entry| assembler.apply(entry)).unwrap();
     assembler.record(false).unwrap()
 }
 

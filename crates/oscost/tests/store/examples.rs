@@ -202,6 +202,7 @@ pub(crate) fn entries() -> Vec<Entry> {
         place: place(),
         asked: true,
         anchor: false,
+        added: false,
     };
     let anchor = PlannedRow { asked: false, anchor: true, ..row.clone() };
     let lost = CellOutcome::Lost {

@@ -27,7 +27,10 @@ impl End for Stream {
     fn send(&mut self, message: &[u8], gone: Gone<'_>) -> Result<(), Errno> {
         match write(&self.to, message) {
             Ok(taken) if taken == message.len() => Ok(()),
-            partly => write_on(&self.to, message, partly, gone),
+            partly => {
+                let more = |done: usize| write(&self.to, &message[done..]);
+                go_on(message.len(), partly, gone, more).map(drop)
+            }
         }
     }
 
@@ -35,7 +38,7 @@ impl End for Stream {
     fn receive(&mut self, into: &mut [u8], gone: Gone<'_>) -> Result<usize, Errno> {
         match read(&self.from, into) {
             Ok(given) if given == into.len() => Ok(given),
-            partly => read_on(&self.from, into, partly, gone),
+            partly => go_on(into.len(), partly, gone, |done| read(&self.from, &mut into[done..])),
         }
     }
 
@@ -44,54 +47,29 @@ impl End for Stream {
     }
 }
 
-/// Writes what is left of a message after a first write.
+/// Moves what is left of a message after a first call: `more` goes on behind so many bytes. A wait
+/// that is interrupted asks `gone`, and goes on.
 #[inline(never)]
-pub(in super::super) fn write_on(
-    to: &File,
-    message: &[u8],
+pub(in super::super) fn go_on(
+    length: usize,
     first: Result<usize, Errno>,
     gone: Gone<'_>,
-) -> Result<(), Errno> {
-    let (mut done, mut times, mut last) = (0, 0, first);
-    loop {
-        match last {
-            Ok(0) => return Err(Errno::EPIPE),
-            Ok(taken) => (done, times) = (done + taken, 0),
-            Err(Errno::EINTR) => {
-                times += 1;
-                gone(times)?;
-            }
-            Err(error) => return Err(error),
-        }
-        if done >= message.len() {
-            return Ok(());
-        }
-        last = write(to, &message[done..]);
-    }
-}
-
-/// Reads what is left of a message after a first read.
-#[inline(never)]
-pub(in super::super) fn read_on(
-    from: &File,
-    into: &mut [u8],
-    first: Result<usize, Errno>,
-    gone: Gone<'_>,
+    mut more: impl FnMut(usize) -> Result<usize, Errno>,
 ) -> Result<usize, Errno> {
     let (mut done, mut times, mut last) = (0, 0, first);
     loop {
         match last {
             Ok(0) => return Err(Errno::EPIPE),
-            Ok(given) => (done, times) = (done + given, 0),
+            Ok(moved) => (done, times) = (done + moved, 0),
             Err(Errno::EINTR) => {
                 times += 1;
                 gone(times)?;
             }
             Err(error) => return Err(error),
         }
-        if done >= into.len() {
+        if done >= length {
             return Ok(done);
         }
-        last = read(from, &mut into[done..]);
+        last = more(done);
     }
 }

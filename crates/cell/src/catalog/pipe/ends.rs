@@ -5,10 +5,10 @@ use std::fs::File;
 use oscost_model::channel::ChannelSeen;
 use oscost_model::point::Value;
 
-use super::super::exchange::{End, Gone, Stream, read_on};
+use super::super::exchange::{ACKNOWLEDGEMENT, End, Gone, Held, Stream, go_on, whole};
 use super::super::prelude::*;
 use crate::sys::channels::{
-    Letter, Queue, SysvQueue, fifo_of, lend, let_read, pipe_capacity, pipe_of, read_in,
+    Letter, Queue, SysvQueue, fifo_of, lend, let_read, pipe_capacity, pipe_of, read_in, splice,
 };
 use crate::sys::shared_ring::{SharedRing, Waiting};
 use crate::sys::switch;
@@ -29,6 +29,7 @@ pub(super) fn ends(at: At<'_>, size: u64) -> Result<Ends, Errno> {
         "pipe" => streams(|| pipe_of(capacity)),
         "fifo" => streams(|| fifo_of(capacity)),
         "vmsplice" => lenders(|| pipe_of(capacity)),
+        "splice" => from_files(|| pipe_of(capacity)),
         "shm-futex" => rings(capacity, Waiting::Asleep),
         "shm-spin" => rings(capacity, Waiting::Awake),
         _ if capacity.is_some() => Err(sys::because::lacking(
@@ -52,7 +53,8 @@ type Make<'a> = &'a dyn Fn() -> Result<(File, File), Errno>;
 /// Two pipes, and what each of them holds.
 fn pipes(make: Make<'_>) -> Result<([File; 2], [File; 2], ChannelSeen), Errno> {
     let ((from_own, to_peer), (from_peer, to_own)) = (make()?, make()?);
-    let seen = holds(pipe_capacity(&to_peer)?);
+    let pipe_buf_bytes = Some(libc::PIPE_BUF as u64);
+    let seen = ChannelSeen { pipe_buf_bytes, ..holds(pipe_capacity(&to_peer)?) };
     Ok(([to_peer, from_peer], [to_own, from_own], seen))
 }
 
@@ -77,24 +79,85 @@ fn lenders(make: impl Fn() -> Result<(File, File), Errno>) -> Result<Ends, Errno
 
 impl End for Lender {
     fn send(&mut self, message: &[u8], gone: Gone<'_>) -> Result<(), Errno> {
-        let (mut done, mut times) = (0, 0);
-        while done < message.len() {
-            match lend(&self.to, &message[done..]) {
-                Ok(0) => return Err(Errno::EPIPE),
-                Ok(taken) => (done, times) = (done + taken, 0),
-                Err(Errno::EINTR) => {
-                    times += 1;
-                    gone(times)?;
-                }
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(())
+        let more = |done: usize| lend(&self.to, &message[done..]);
+        go_on(message.len(), more(0), gone, more).map(drop)
     }
 
     fn receive(&mut self, into: &mut [u8], gone: Gone<'_>) -> Result<usize, Errno> {
         let first = switch::read(&self.from, into);
-        read_on(&self.from, into, first, gone)
+        go_on(into.len(), first, gone, |done| switch::read(&self.from, &mut into[done..]))
+    }
+
+    fn seen(&self) -> ChannelSeen {
+        self.seen
+    }
+}
+
+/// An end whose messages lie in a file in memory: a pipe is given the pages of the file.
+struct FromFile {
+    to: File,
+    from: File,
+    held: Held,
+    seen: ChannelSeen,
+}
+
+fn from_files(make: impl Fn() -> Result<(File, File), Errno>) -> Result<Ends, Errno> {
+    let (own, peer, seen) = pipes(&make)?;
+    let end = |[to, from]: [File; 2]| {
+        Ok::<_, Errno>(Box::new(FromFile { to, from, held: Held::new()?, seen }))
+    };
+    Ok((end(own)?, end(peer)?))
+}
+
+impl FromFile {
+    /// Sends the message that it holds.
+    #[inline(always)]
+    fn send_held(&self, bytes: usize, gone: Gone<'_>) -> Result<(), Errno> {
+        let held = &self.held;
+        let more = |done: usize| splice(&self.to, &held.file, held.place(done), bytes - done);
+        match more(0) {
+            Ok(taken) if taken == bytes => Ok(()),
+            partly => go_on(bytes, partly, gone, more).map(drop),
+        }
+    }
+}
+
+impl End for FromFile {
+    fn send(&mut self, message: &[u8], gone: Gone<'_>) -> Result<(), Errno> {
+        self.held.hold(message)?;
+        self.send_held(message.len(), gone)
+    }
+
+    fn receive(&mut self, into: &mut [u8], gone: Gone<'_>) -> Result<usize, Errno> {
+        let first = switch::read(&self.from, into);
+        go_on(into.len(), first, gone, |done| switch::read(&self.from, &mut into[done..]))
+    }
+
+    fn pour(&mut self, messages: u64, message: &[u8], gone: Gone<'_>) -> Result<(), AtOp> {
+        self.held.hold_as_long(message)?;
+        for op in 0..messages {
+            self.send_held(message.len(), gone).map_err(|why| AtOp { op, why })?;
+        }
+        self.receive(&mut [0; ACKNOWLEDGEMENT], gone)
+            .and_then(|bytes| whole(bytes, ACKNOWLEDGEMENT))
+            .map_err(|why| AtOp { op: messages, why })
+    }
+
+    /// The acknowledgement is written: nobody lays four bytes into a file first.
+    fn drain(
+        &mut self,
+        messages: u64,
+        into: &mut [u8],
+        gone: Gone<'_>,
+    ) -> Result<(u64, u64), Errno> {
+        let mut bytes = 0;
+        for _ in 0..messages {
+            bytes += self.receive(into, gone)? as u64;
+        }
+        match uninterrupted(gone, || switch::write(&self.to, &[0; ACKNOWLEDGEMENT]))? {
+            ACKNOWLEDGEMENT => Ok((messages, bytes)),
+            _ => Err(Errno::EPIPE),
+        }
     }
 
     fn seen(&self) -> ChannelSeen {

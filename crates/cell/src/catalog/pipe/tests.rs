@@ -6,13 +6,14 @@ use std::fs;
 use oscost_model::case::Case;
 use oscost_model::point::{Point, Value};
 
-use super::super::exchange::{Control, End, Gone, serve};
+use super::super::exchange::{Control, End, Gone, SIZES, serve};
 use super::super::tests::{all_points, site};
 use super::*;
 use crate::bench::Site;
 use crate::sys::because;
 use crate::sys::place::{queue_key, queue_name};
 use crate::sys::process::{alone, children, kill};
+use crate::sys::stopwatch::Stopwatch;
 
 /// Every case whose size is one of these.
 fn cases(sizes: &[u64]) -> Vec<(&'static Bench, Case)> {

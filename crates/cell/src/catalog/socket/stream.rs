@@ -1,15 +1,13 @@
 //! Ends that bytes flow through: TCP, a stream of AF_UNIX, a pair.
 
 use std::fs::File;
-use std::io::{Seek, SeekFrom, Write};
 
 use oscost_model::channel::ChannelSeen;
 
-use super::super::exchange::{ACKNOWLEDGEMENT, End, Gone, whole};
+use super::super::exchange::{ACKNOWLEDGEMENT, End, Gone, Held, go_on, whole};
 use super::super::prelude::*;
 use super::ends::Socket;
 use crate::sys::io_uring::Ring;
-use crate::sys::region::memory_file;
 use crate::sys::socket;
 
 /// By send(2) and recv(2).
@@ -40,32 +38,7 @@ fn send_all(
 ) -> Result<(), Errno> {
     match send(message) {
         Ok(taken) if taken == message.len() => Ok(()),
-        first => send_rest(message, gone, first, &mut send),
-    }
-}
-
-#[cold]
-fn send_rest(
-    message: &[u8],
-    gone: Gone<'_>,
-    mut taken: Result<usize, Errno>,
-    send: &mut dyn FnMut(&[u8]) -> Result<usize, Errno>,
-) -> Result<(), Errno> {
-    let (mut done, mut times) = (0, 0);
-    loop {
-        match taken {
-            Ok(0) => return Err(Errno::EPIPE),
-            Ok(taken) => (done, times) = (done + taken, 0),
-            Err(Errno::EINTR) => {
-                times += 1;
-                gone(times)?;
-            }
-            Err(error) => return Err(error),
-        }
-        if done == message.len() {
-            return Ok(());
-        }
-        taken = send(&message[done..]);
+        first => go_on(message.len(), first, gone, |done| send(&message[done..])).map(drop),
     }
 }
 
@@ -74,32 +47,9 @@ fn send_rest(
 fn receive_all(from: &File, into: &mut [u8], gone: Gone<'_>) -> Result<usize, Errno> {
     match socket::receive_all(from, into) {
         Ok(given) if given == into.len() => Ok(given),
-        first => receive_rest(from, into, gone, first),
-    }
-}
-
-#[cold]
-fn receive_rest(
-    from: &File,
-    into: &mut [u8],
-    gone: Gone<'_>,
-    mut given: Result<usize, Errno>,
-) -> Result<usize, Errno> {
-    let (mut done, mut times) = (0, 0);
-    loop {
-        match given {
-            Ok(0) => return Err(Errno::EPIPE),
-            Ok(given) => (done, times) = (done + given, 0),
-            Err(Errno::EINTR) => {
-                times += 1;
-                gone(times)?;
-            }
-            Err(error) => return Err(error),
+        first => {
+            go_on(into.len(), first, gone, |done| socket::receive_all(from, &mut into[done..]))
         }
-        if done == into.len() {
-            return Ok(done);
-        }
-        given = socket::receive_all(from, &mut into[done..]);
     }
 }
 
@@ -151,48 +101,30 @@ fn acknowledged(from: &File, messages: u64, gone: Gone<'_>) -> Result<(), AtOp> 
         .map_err(|why| AtOp { op: messages, why })
 }
 
-/// By sendfile(2), from a file in memory: the pages of the file go through the channel.
+/// By sendfile(2), from a file in memory.
 pub(super) struct FromFile {
     socket: Socket,
-    file: File,
-    /// Where the message that it holds begins and ends.
-    held: (usize, usize),
-    next: usize,
+    held: Held,
 }
-
-/// As many messages lie in the file side by side: what is still under way keeps its pages.
-const SIDE_BY_SIDE: usize = 4;
 
 impl FromFile {
     pub(super) fn new(socket: Socket) -> Result<Self, Errno> {
-        Ok(Self { socket, file: memory_file(0)?, held: (0, 0), next: 0 })
-    }
-
-    /// Writes a message to its place in the file.
-    fn hold(&mut self, message: &[u8]) -> Result<(), Errno> {
-        /// Of no two messages does a page hold bytes.
-        const PAGE: usize = 4_096;
-        let from = self.next % SIDE_BY_SIDE * message.len().next_multiple_of(PAGE);
-        self.next += 1;
-        self.file.seek(SeekFrom::Start(from as u64))?;
-        self.file.write_all(message)?;
-        self.held = (from, from + message.len());
-        Ok(())
+        Ok(Self { socket, held: Held::new()? })
     }
 
     /// Sends the message that it holds; this one is as long.
     #[inline(always)]
     fn send_held(&self, message: &[u8], gone: Gone<'_>) -> Result<(), Errno> {
-        let (to, end) = (&self.socket.file, self.held.1);
+        let (to, held) = (&self.socket.file, &self.held);
         send_all(message, gone, |rest| {
-            socket::send_file(to, &self.file, end - rest.len(), rest.len())
+            socket::send_file(to, &held.file, held.place(message.len() - rest.len()), rest.len())
         })
     }
 }
 
 impl End for FromFile {
     fn send(&mut self, message: &[u8], gone: Gone<'_>) -> Result<(), Errno> {
-        self.hold(message)?;
+        self.held.hold(message)?;
         self.send_held(message, gone)
     }
 
@@ -200,11 +132,8 @@ impl End for FromFile {
         receive_all(&self.socket.file, into, gone)
     }
 
-    /// What is poured is what the file holds since it was verified, and nothing is written to it.
     fn pour(&mut self, messages: u64, message: &[u8], gone: Gone<'_>) -> Result<(), AtOp> {
-        if self.held.1 - self.held.0 != message.len() {
-            self.hold(message).map_err(|why| AtOp { op: 0, why })?;
-        }
+        self.held.hold_as_long(message)?;
         for op in 0..messages {
             self.send_held(message, gone).map_err(|why| AtOp { op, why })?;
         }

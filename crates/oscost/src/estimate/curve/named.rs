@@ -7,8 +7,6 @@ use oscost_model::record::Machine;
 
 use super::words::bytes;
 
-/// What a write of at most so many bytes to a pipe does at once (limits.h; pipe(7)).
-const PIPE_BUF: u64 = 4_096;
 /// The most that an IPv4 datagram carries: 65,535 bytes less the headers of IP and UDP.
 const DATAGRAM: u64 = 65_507;
 
@@ -29,9 +27,7 @@ pub(super) fn constants<'a>(
     };
     for channel in channels {
         known(channel.capacity_bytes, 0, "the channel's capacity");
-        // A pipe holds a power of two; what holds something else is none.
-        let pipe = channel.capacity_bytes.filter(|bytes| bytes.is_power_of_two());
-        known(pipe.map(|_| PIPE_BUF), 1, "PIPE_BUF");
+        known(channel.pipe_buf_bytes, 1, "PIPE_BUF");
         known(channel.send_buffer_bytes, 2, "the send buffer");
         known(channel.receive_buffer_bytes, 3, "the receive buffer");
         known(channel.mtu_bytes, 4, "the MTU");

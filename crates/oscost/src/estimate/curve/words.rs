@@ -11,8 +11,9 @@ const MOST_NAMED: usize = 3;
 /// With fewer points than these more sizes would show more.
 const MANY: usize = 3 * A_PIECE;
 
-/// The sentences of a curve of which `usable` points have an interval and a logarithm.
-pub(super) fn of(curve: &Curve, usable: usize, in_bytes: bool) -> Vec<String> {
+/// The sentences of a curve of which `usable` points have an interval and a logarithm, and that
+/// may have been refined already.
+pub(super) fn of(curve: &Curve, usable: usize, in_bytes: bool, refined: bool) -> Vec<String> {
     let size = |value: f64| if in_bytes { bytes(value) } else { plain(value) };
     let there = curve.points.len();
     let mut said = Vec::new();
@@ -49,9 +50,8 @@ pub(super) fn of(curve: &Curve, usable: usize, in_bytes: bool) -> Vec<String> {
     } else if usable < MANY {
         said.push(format!("{usable} points, {A_PIECE} to a piece, show one break at most"));
     }
-    for it in breaks.iter().filter(|it| !it.closer.is_empty()) {
-        let sizes: Vec<String> = it.closer.iter().map(u64::to_string).collect();
-        said.push(format!("to place it better, add {}={}", curve.axis, sizes.join("|")));
+    if breaks.iter().any(|it| !it.closer.is_empty()) && !refined {
+        said.push("`--refine` measures eight more sizes around each break".to_owned());
     }
     said
 }

@@ -1,0 +1,99 @@
+//! More sizes where a curve bends.
+
+use oscost_model::curve::Curve;
+use oscost_model::journal::PlannedRow;
+use oscost_model::point::{Point, Value};
+
+/// The rows that place the breaks of curves better: as a row of the same curve, at other sizes.
+pub fn closer(rows: &[PlannedRow], curves: &[Curve]) -> Vec<PlannedRow> {
+    let mut found: Vec<PlannedRow> = Vec::new();
+    for curve in curves {
+        let of_curve = |row: &&PlannedRow| {
+            row.place.text == curve.place
+                && curve.points.iter().any(|point| point.case == row.case.to_string())
+        };
+        let Some(like) = rows.iter().find(of_curve) else { continue };
+        let sizes = curve.breaks.iter().flatten().flat_map(|it| &it.closer);
+        for &size in sizes {
+            let mut row = PlannedRow { asked: true, anchor: false, added: true, ..like.clone() };
+            row.case.point = at(&like.case.point, &curve.axis, size);
+            let is_same =
+                |other: &PlannedRow| other.case == row.case && other.place.text == row.place.text;
+            if !rows.iter().chain(&found).any(is_same) {
+                found.push(row);
+            }
+        }
+    }
+    found
+}
+
+/// The same point with another number on one axis.
+fn at(point: &Point, axis: &str, number: u64) -> Point {
+    point.iter().fold(Point::none(), |at, (name, value)| {
+        at.with(name, if name == axis { Value::Number(number) } else { value.clone() })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use oscost_model::case::Case;
+    use oscost_model::curve::{Break, CurvePoint};
+    use oscost_model::record::PlaceOf;
+    use oscost_model::unit::{Better, Unit};
+
+    use super::*;
+
+    fn row(text: &str) -> PlannedRow {
+        let case = Case::parse(text).unwrap();
+        let place = PlaceOf {
+            text: "local".into(),
+            reach: "local".into(),
+            treatments: vec![],
+            machine: "m0".into(),
+            cpu: None,
+            peer: None,
+        };
+        let definition = oscost_cell::catalog::data().get(&case.benchmark).unwrap().clone();
+        PlannedRow { case, definition, place, asked: true, anchor: false, added: false }
+    }
+
+    fn curve(rows: &[PlannedRow], closer: &[u64]) -> Curve {
+        let point = |row: &PlannedRow| CurvePoint {
+            value: 4,
+            case: row.case.to_string(),
+            figure: None,
+            ci95: None,
+        };
+        let breaks = Break { at: 8, interval: [4, 16], named: vec![], closer: closer.to_vec() };
+        Curve {
+            benchmark: "pipe/throughput".into(),
+            point: Point::none(),
+            axis: "size".into(),
+            place: "local".into(),
+            unit: Unit::BytesPerSecond,
+            better: Better::Higher,
+            points: rows.iter().map(point).collect(),
+            breaks: Some(vec![breaks]),
+            saturation: None,
+            scaling: None,
+            capacity: None,
+            words: vec![],
+        }
+    }
+
+    #[test]
+    fn the_sizes_around_a_break_are_new_rows_of_its_own_curve_and_each_is_one_row() {
+        let rows = ["same", "other"].map(|cpu| {
+            ["4", "16"]
+                .map(|size| row(&format!("pipe/throughput:by=pipe,size={size},peer_cpu={cpu}")))
+        });
+        let whole: Vec<PlannedRow> = rows.iter().flatten().cloned().collect();
+        let added = closer(&whole, &[curve(&rows[1], &[6, 9, 16, 9])]);
+        let told: Vec<String> = added.iter().map(|row| row.case.to_string()).collect();
+        let wanted =
+            ["6", "9"].map(|size| format!("pipe/throughput:by=pipe,size={size},peer_cpu=other"));
+        assert_eq!(told, wanted);
+        assert!(added.iter().all(|row| row.asked && row.added && !row.anchor));
+        assert_eq!(closer(&whole, &[curve(&rows[0], &[])]), []);
+    }
+}
