@@ -13,6 +13,7 @@ pub mod curve;
 pub mod definition;
 pub mod facts;
 pub mod file;
+pub mod halves;
 pub mod hash;
 pub mod journal;
 pub mod offer;

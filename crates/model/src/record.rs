@@ -15,6 +15,7 @@ use crate::definition::Timer;
 use crate::facts::{
     Cache, Cpu, Disk, Facts, Limits, Memory, NetworkCard, Os, Scheduling, Security,
 };
+use crate::halves::Halves;
 use crate::point::Point;
 use crate::protocol::CpuProbe;
 use crate::unit::{Better, Unit};
@@ -68,6 +69,9 @@ record! {
         /// Rows that differ in one number alone, and what they say together.
         #[serde(default)]
         pub curves: Vec<Curve>,
+        /// Halves of round trips, held against both ways where the run has these.
+        #[serde(default)]
+        pub halves: Vec<Halves>,
     }
 
     /// The programs that measured.

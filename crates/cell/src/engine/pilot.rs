@@ -36,8 +36,11 @@ const FOUND_NS: f64 = 5_000_000.0;
 const LONG_ENOUGH_NS: f64 = 50_000_000.0;
 
 /// What is moved between two ends is moved in batches of several fills of what lies between them,
-/// or of this length if that is shorter: a switch and a wake-up for each fill, some 5 us, are then
-/// a part in a hundred of the shorter batch, and the slope holds what does not lie beyond it.
+/// where these take no longer than this: a slope over one fill and two would tell of the sender
+/// alone or of both ends, as it happens ...
+const FILLS_NS: f64 = 3_000_000.0;
+/// ... and else in batches of this length: a switch and a wake-up, some 5 us, are then a part in a
+/// hundred of the shorter batch, and the slope holds what does not lie beyond it.
 const FILLING_NS: f64 = 500_000.0;
 /// Where no slope takes out how such a batch ends it is longer: its end is some 20 us, or 100 us
 /// where that was lost.
@@ -94,7 +97,8 @@ pub fn pilot<C: Clock, V: Covariates>(
             // What a few messages take is mostly the start: the first one waits for the other end.
             let (enough_ns, most) = if least > 1 { (FILLING_NS, least) } else { (half, u64::MAX) };
             let turn_ns = turn_ns_within(collector, work, clock, (enough_ns, most))?;
-            let turns = turns(half, turn_ns).max(least.min(turns(FILLING_NS, turn_ns)));
+            let filling = if turn_ns * least as f64 > FILLS_NS { FILLING_NS } else { FILLS_NS };
+            let turns = turns(half, turn_ns).max(least.min(turns(filling, turn_ns)));
             let plan = repeated(Mode::T, turns, DOUBLED);
             let batch_ns = plan.batch_ns.max(2.0 * turns as f64 * turn_ns);
             let group_ns = 1.5 * batch_ns;

@@ -8,6 +8,7 @@ use oscost_model::record::{Clock, Machine, Record, Row, SCHEMA};
 
 use super::conditions::{conditions, conditions_of_peer, is_hostile, rate};
 use super::curve::curves;
+use super::halves::halves;
 use super::lay;
 use super::row::{CellEntry, RowState, Shared};
 use crate::stats::interval::Nominal;
@@ -134,6 +135,7 @@ impl Assembler {
         let defined: Vec<(&Definition, &Row)> =
             self.rows.iter().map(|state| &state.planned.definition).zip(&rows).collect();
         let curves = curves(&defined, machine, started.settings.seed);
+        let halves = halves(&rows);
         let machines: Vec<Machine> = self
             .machine
             .iter()
@@ -163,6 +165,7 @@ impl Assembler {
             comparisons: Vec::new(),
             timers: self.timers.clone(),
             curves,
+            halves,
         })
     }
 

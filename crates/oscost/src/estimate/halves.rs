@@ -4,6 +4,7 @@
 //! and `one-way` at an axis `way` with the points `there` and `back`), the assumption gets a
 //! verdict for each place on the other axes (docs/METHOD.md, section 4).
 
+use oscost_model::halves::{Figure, Halves, Likeness, OneWay};
 use oscost_model::point::{Point, Value};
 use oscost_model::record::{Row, RowOutcome};
 
@@ -14,62 +15,13 @@ const MARGIN: f64 = 1.03;
 /// 5 % are an interval of 90 %.
 const OF_90: f64 = 1.645 / 1.960;
 
-/// What is said of two figures.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Likeness {
-    /// They differ by less than the margin, as surely as their intervals say.
-    Equivalent,
-    /// They differ by more than the margin.
-    Different,
-    /// Neither can be said.
-    Inconclusive,
-}
-
-/// A figure with its interval of 95 %, in nanoseconds.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Figure {
-    /// The median.
-    pub median: f64,
-    /// Its interval.
-    pub ci95: [f64; 2],
-}
-
-/// One way beside half of the round trip.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct OneWay {
-    /// What was measured one way.
-    pub figure: Figure,
-    /// It as a multiple of half of the round trip, and the interval of that.
-    pub ratio: Figure,
-    /// What is said of the two.
-    pub likeness: Likeness,
-}
-
-/// Half of a round trip, held against both ways.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Halves {
-    /// The case of the round trip.
-    pub case: String,
-    /// Half of it.
-    pub half: Figure,
-    /// To the other end.
-    pub there: OneWay,
-    /// And from it.
-    pub back: OneWay,
-    /// Whether so much time was lost that figures of single shots mean nothing: then nothing is
-    /// said.
-    pub unclaimable: bool,
-}
-
-impl Halves {
-    /// What is said of the assumption: what holds for both ways.
-    pub fn likeness(&self) -> Likeness {
-        match (self.there.likeness, self.back.likeness) {
-            _ if self.unclaimable => Likeness::Inconclusive,
-            (Likeness::Different, _) | (_, Likeness::Different) => Likeness::Different,
-            (Likeness::Equivalent, Likeness::Equivalent) => Likeness::Equivalent,
-            _ => Likeness::Inconclusive,
-        }
+/// What holds for both ways.
+fn verdict(ways: [Likeness; 2], unclaimable: bool) -> Likeness {
+    match ways {
+        _ if unclaimable => Likeness::Inconclusive,
+        ways if ways.contains(&Likeness::Different) => Likeness::Different,
+        [Likeness::Equivalent, Likeness::Equivalent] => Likeness::Equivalent,
+        _ => Likeness::Inconclusive,
     }
 }
 
@@ -95,13 +47,10 @@ fn held_against(trip: &Row, rows: &[&Row]) -> Option<Halves> {
     let [low, high] = trip_of.ci95;
     let half = Figure { median: trip_of.median / 2.0, ci95: [low / 2.0, high / 2.0] };
     let is_unclaimable = |row: &Row| row.flags.iter().any(|flag| flag == "NOT_CLAIMABLE");
-    Some(Halves {
-        case: trip.case.clone(),
-        half,
-        there: one_way(figure(there)?, half)?,
-        back: one_way(figure(back)?, half)?,
-        unclaimable: [trip, there, back].into_iter().any(is_unclaimable),
-    })
+    let unclaimable = [trip, there, back].into_iter().any(is_unclaimable);
+    let (there, back) = (one_way(figure(there)?, half)?, one_way(figure(back)?, half)?);
+    let verdict = verdict([there.verdict, back.verdict], unclaimable);
+    Some(Halves { case: trip.case.clone(), half, there, back, unclaimable, verdict })
 }
 
 fn without_way(point: &Point) -> Point {
@@ -129,7 +78,7 @@ fn ratio(of: Figure, to: Figure) -> Option<Figure> {
 
 fn one_way(figure: Figure, half: Figure) -> Option<OneWay> {
     let ratio = ratio(figure, half)?;
-    Some(OneWay { figure, ratio, likeness: judge(ratio) })
+    Some(OneWay { figure, ratio, verdict: judge(ratio) })
 }
 
 /// Equivalent: the interval of 90 % lies within the margin. Different: that of 95 % lies beyond it.
@@ -154,7 +103,7 @@ mod tests {
 
     #[test]
     fn a_narrow_ratio_within_the_margin_is_equivalent_and_one_beyond_it_is_different() {
-        let judged = |figure, half| one_way(figure, half).unwrap().likeness;
+        let judged = |figure, half| one_way(figure, half).unwrap().verdict;
         assert_eq!(judged(of(100.0, 1.0), of(100.0, 1.0)), Likeness::Equivalent);
         assert_eq!(judged(of(101.5, 0.5), of(100.0, 0.5)), Likeness::Equivalent);
         assert_eq!(judged(of(110.0, 2.0), of(100.0, 2.0)), Likeness::Different);
@@ -163,7 +112,7 @@ mod tests {
 
     #[test]
     fn wide_intervals_and_those_that_lie_across_the_margin_say_nothing() {
-        let judged = |figure, half| one_way(figure, half).unwrap().likeness;
+        let judged = |figure, half| one_way(figure, half).unwrap().verdict;
         assert_eq!(judged(of(100.0, 10.0), of(100.0, 1.0)), Likeness::Inconclusive);
         assert_eq!(judged(of(103.0, 0.5), of(100.0, 0.5)), Likeness::Inconclusive);
     }
@@ -185,13 +134,8 @@ mod tests {
 
     #[test]
     fn both_ways_must_be_equivalent_and_one_that_is_not_refutes_it() {
-        let way = |likeness| OneWay { figure: of(1.0, 0.1), ratio: of(1.0, 0.1), likeness };
-        let said = |there, back, unclaimable| {
-            let (there, back) = (way(there), way(back));
-            let half = of(1.0, 0.1);
-            Halves { case: String::new(), half, there, back, unclaimable }.likeness()
-        };
         use Likeness::{Different, Equivalent, Inconclusive};
+        let said = |there, back, unclaimable| verdict([there, back], unclaimable);
         assert_eq!(said(Equivalent, Equivalent, false), Equivalent);
         assert_eq!(said(Equivalent, Inconclusive, false), Inconclusive);
         assert_eq!(said(Inconclusive, Different, false), Different);

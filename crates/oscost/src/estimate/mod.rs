@@ -20,4 +20,4 @@ pub use case::{CaseEstimate, estimate, relative_half_width};
 pub use cell::{CellValue, Reading, cell_value};
 pub use class::{Class, CostNs, Evidence, Verdict, classify};
 pub use curve::curves;
-pub use halves::{Figure, Halves, Likeness, OneWay, halves};
+pub use halves::halves;

@@ -10,6 +10,7 @@ use oscost_model::unit::Unit;
 
 use super::figures::{each, per_cent, rough, times};
 use super::{fold, halves, plain, table};
+use crate::estimate;
 
 /// A case, and what there is to say of it here and now.
 #[derive(Clone, Debug)]
@@ -85,8 +86,8 @@ pub fn text(definition: &Definition, shown: &[Shown]) -> String {
     runs.dedup();
     for run in runs {
         let rows = lasts.iter().filter(|last| last.started == run).map(|last| &last.row);
-        for line in halves::lines(rows) {
-            paragraph(&mut out, "  ", &line);
+        for it in estimate::halves(rows) {
+            paragraph(&mut out, "  ", &halves::line(&it));
         }
     }
     out

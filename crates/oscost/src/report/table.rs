@@ -27,8 +27,8 @@ pub fn table(record: &Record) -> String {
     }
     out.push_str(&curves::text(record));
     out.push_str(&groups::text(record, &measured));
-    for line in halves::lines(measured.iter().copied()) {
-        let _ = writeln!(out, "\n{}", fold(&line, 78, "  "));
+    for it in &record.halves {
+        let _ = writeln!(out, "\n{}", fold(&halves::line(it), 78, "  "));
     }
     not_measured(&rows, &mut out);
     notes(record, &rows, &mut out);

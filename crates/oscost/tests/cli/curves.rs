@@ -59,7 +59,9 @@ impl Scenario {
     ) -> Self {
         for &size in sizes {
             self.costs.insert(case(size), cost(size as f64));
-            let channel = json!({ "capacity_bytes": capacity, "verified": 1, "strangers": 0 });
+            let channel = json!({
+                "capacity_bytes": capacity, "pipe_buf_bytes": 4_096, "verified": 1, "strangers": 0,
+            });
             self.channels.insert(case(size), channel);
         }
         self
@@ -217,6 +219,39 @@ fn a_capacity_that_a_break_moves_with_explains_it() {
     for name in ["the channel's capacity (4Ki)", "the channel's capacity (64Ki)"] {
         assert!(ran.stdout.contains(name), "{}", ran.stdout);
     }
+}
+
+/// A break between two of the nine sizes, in whose interval a page lies.
+#[test]
+fn eight_sizes_more_tell_a_break_at_a_page_from_one_before_it() {
+    const BEHIND: f64 = 2_000.0;
+    let all: Vec<u64> = NINE.into_iter().chain(1_025..4_096).collect();
+    let scenario =
+        || Scenario::default().curve(case("latency", "pipe", None), 65_536, &all, jump(BEHIND));
+    let asked = ["made/latency:by=pipe", "--json", "-"];
+    let coarse = scenario().run(&Sandbox::new(), &asked).exits(0).json();
+    let of = |record: &Value| record["curves"][0]["breaks"][0].clone();
+    assert_eq!(of(&coarse)["interval"], json!([1_024, 4_096]));
+    assert_eq!(of(&coarse)["closer"].as_array().unwrap().len(), 8);
+    assert_eq!(of(&coarse)["named"], json!(["PIPE_BUF (4Ki)", "a page (4Ki)"]));
+
+    let sandbox = Sandbox::new();
+    let fine = scenario().run(&sandbox, &[&asked[..], &["--refine"]].concat()).exits(0).json();
+    let added = |row: &&Value| row["flags"].as_array().unwrap().contains(&json!("ADDED"));
+    let sizes: Vec<u64> = rows(&fine)
+        .iter()
+        .filter(added)
+        .map(|row| row["point"]["size"].as_u64().unwrap())
+        .collect();
+    assert_eq!(json!(sizes), of(&coarse)["closer"]);
+    let ends: Vec<f64> = serde_json::from_value(of(&fine)["interval"].clone()).unwrap();
+    assert!(ends[0] <= BEHIND && BEHIND <= ends[1] && ends[1] < 4_096.0, "{ends:?}");
+    assert_eq!(of(&fine)["named"], json!([]), "no page is as small");
+
+    // On the terminal they are in the sentence, and not among the sizes that were asked for.
+    let shown = sandbox.oscost(&["runs", "show", "last"]).exits(0).stdout;
+    is_plain(&shown);
+    golden("curves-refined.txt", &shown);
 }
 
 #[test]

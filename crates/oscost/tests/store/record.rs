@@ -160,5 +160,6 @@ pub(crate) fn record() -> Record {
         }],
         timers: vec![],
         curves: vec![],
+        halves: vec![],
     }
 }
