@@ -7,7 +7,7 @@ HOST := $(shell rustc -vV | sed -n 's/^host: //p')
 CELL := target/release/oscost-cell
 export OSCOST_CELL := $(CURDIR)/$(CELL)
 
-.PHONY: run build cell needs test lint unit test-live bench docs fuzz clean
+.PHONY: run build cell needs hosts test lint unit test-live bench docs fuzz clean
 
 run: build
 	target/release/oscost run
@@ -42,6 +42,16 @@ needs:
 	    apt-get update -q && apt-get install -qy --no-install-recommends gcc libc6-dev; \
 	  else echo "needs a C compiler: sudo apt-get install gcc libc6-dev"; exit 1; fi; }
 
+# The tests between machines make theirs of network namespaces, with an sshd and a packet filter of
+# their own. What is lacking there is installed if it can be; otherwise those tests skip, and say so.
+HOST_TOOLS := ip:iproute2 nft:nftables sshd:openssh-server ssh:openssh-client
+hosts:
+	@PATH="$$PATH:/usr/sbin:/sbin"; lacking=; for tool in $(HOST_TOOLS); do \
+	  command -v "$${tool%:*}" >/dev/null || lacking="$$lacking $${tool#*:}"; done; \
+	[ -z "$$lacking" ] || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
+	  apt-get update -q && apt-get install -qy --no-install-recommends $$lacking; } || \
+	  echo "tests between machines will be skipped: sudo apt-get install$$lacking"
+
 # The test that commits each deliberate fault needs the feature `sins`; without a sinner it changes
 # nothing, so everything is tested with it.
 test: lint unit
@@ -51,7 +61,7 @@ lint: needs
 	cargo clippy --locked --workspace --all-targets --features oscost/sins,oscost/live,oscost-cell/live -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps --document-private-items
 
-unit: cell
+unit: cell hosts
 	cargo test --locked --workspace --features oscost/sins
 
 # Clocks and frequencies are in these: they want a machine that is left in peace, and minutes.
