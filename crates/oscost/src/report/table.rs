@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use oscost_model::channel::Datagrams;
 use oscost_model::record::{Machine, Record, Row, RowOutcome};
 use oscost_model::unit::Unit;
 
@@ -268,11 +269,45 @@ fn not_measured(rows: &[&Row], out: &mut String) {
         return;
     }
     let _ = writeln!(out, "\nnot measured:");
-    for row in left {
+    let reasons = left.iter().map(|row| {
         let reason = row.reason.as_deref().unwrap_or("no reason given");
-        let text = format!("{}: {}: {}", row.case, row.outcome.text(), plain(reason));
-        let _ = writeln!(out, "  {}", fold(&text, 76, "    "));
+        (format!("{}: {}", row.outcome.text(), plain(reason)), row.case.as_str())
+    });
+    for (reason, cases) in gathered(reasons) {
+        let _ = writeln!(out, "  {}", fold(&format!("{}: {reason}", first_of(&cases)), 76, "    "));
     }
+}
+
+/// Of which cases the same is said, in the order in which it is said first.
+fn gathered<'a>(said: impl Iterator<Item = (String, &'a str)>) -> Vec<(String, Vec<&'a str>)> {
+    let mut found: Vec<(String, Vec<&str>)> = Vec::new();
+    for (words, case) in said {
+        match found.iter_mut().find(|(same, _)| *same == words) {
+            Some((_, cases)) => cases.push(case),
+            None => found.push((words, vec![case])),
+        }
+    }
+    found
+}
+
+/// Some cases by the first of them; the record names them all.
+fn first_of(cases: &[&str]) -> String {
+    match cases {
+        [] => String::new(),
+        [case] => (*case).to_owned(),
+        [first, others @ ..] => format!("{first} and {} more", others.len()),
+    }
+}
+
+/// What became of datagrams that did not come once and in order.
+fn lost_datagrams(rows: &[&Row]) -> Option<String> {
+    let odd = |seen: &Datagrams| seen.lost + seen.late + seen.duplicate + seen.reordered > 0;
+    let seen = rows.iter().filter_map(|row| row.channel?.datagrams).filter(odd);
+    let Datagrams { sent, lost, late, duplicate, reordered, .. } = seen.reduce(Datagrams::and)?;
+    Some(format!(
+        "datagrams: of {sent} {lost} were lost, {late} came late, {duplicate} twice, {reordered} \
+         out of order: what did not come back in time is in no figure"
+    ))
 }
 
 /// The flag that most rows have, on most machines.
@@ -300,12 +335,14 @@ fn notes(record: &Record, rows: &[&Row], out: &mut String) {
         .collect();
     // What most rows have stands last, and in one line.
     let common = lines.extract_if(.., |line| line.starts_with(COMMON)).collect::<Vec<_>>();
-    for surprise in rows.iter().filter_map(|row| row.calls.as_ref().map(|calls| (row, calls))) {
-        let (row, calls) = surprise;
-        for words in &calls.surprises {
-            lines.push(format!("{}: {}", row.case, plain(words)));
-        }
+    let surprises = rows.iter().flat_map(|row| {
+        let words = row.calls.iter().flat_map(|calls| &calls.surprises);
+        words.map(|words| (plain(words), row.case.as_str()))
+    });
+    for (words, cases) in gathered(surprises) {
+        lines.push(format!("{}: {words}", first_of(&cases)));
     }
+    lines.extend(lost_datagrams(rows));
     let strangers: u64 =
         rows.iter().filter_map(|row| row.channel.as_ref()).map(|seen| seen.strangers).sum();
     if strangers > 0 {

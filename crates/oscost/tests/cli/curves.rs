@@ -267,6 +267,35 @@ fn a_size_that_was_not_measured_leaves_a_gap_and_its_reason() {
 }
 
 #[test]
+fn what_several_cases_lack_is_said_once_and_lost_datagrams_are_counted() {
+    let mut scenario = three_kinds();
+    for size in [64, 256, 1_024] {
+        let case = case("latency", "fifo", None)(size);
+        scenario.skipped.insert(case, "no such size".into());
+    }
+    let case = case("latency", "pipe", None)(64);
+    scenario.channels.insert(
+        case,
+        json!({
+            "verified": 1, "strangers": 0,
+            "datagrams": {
+                "sent": 100, "arrived": 97, "lost": 3, "late": 1, "duplicate": 0, "reordered": 2,
+                "ends": 0,
+            },
+        }),
+    );
+    let ran = scenario.run(&Sandbox::new(), &["made/latency:by=pipe|fifo"]).exits(0);
+    is_plain(&ran.stdout);
+    let once = "\n  made/latency:size=64,by=fifo and 2 more: skipped: no such size\n";
+    assert!(ran.stdout.contains(once), "{}", ran.stdout);
+    let line = ran.stdout.lines().find(|line| line.starts_with("datagrams: ")).unwrap();
+    // Each cell saw as many.
+    let numbers: Vec<u64> = line.split([' ', ',']).filter_map(|word| word.parse().ok()).collect();
+    let [sent, lost, late, twice, disordered] = numbers[..] else { panic!("{line}") };
+    assert_eq!((lost * 100, late * 100, twice, disordered * 100), (3 * sent, sent, 0, 2 * sent));
+}
+
+#[test]
 fn below_six_repetitions_there_is_no_interval_and_no_break() {
     let mut scenario = three_kinds();
     // Fifteen cells of anchors, nine of the curve and three of anchors a round, three rounds.
