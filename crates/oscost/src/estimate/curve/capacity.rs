@@ -19,6 +19,20 @@ pub(super) enum Verdict {
     Unclear(&'static str),
 }
 
+/// An interval of more than two octaves tells no place.
+const WIDEST: u64 = 4;
+
+/// What a curve does at a size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Bend {
+    /// It bends.
+    There,
+    /// It does not.
+    None,
+    /// An interval that holds the size is wide, or holds another capacity as well.
+    Unsure,
+}
+
 /// A curve as the explanation sees it.
 #[derive(Clone, Debug)]
 pub(super) struct Seen {
@@ -35,8 +49,19 @@ impl Seen {
         self.bends.as_deref().unwrap_or_default()
     }
 
-    fn bends_at(&self, size: u64) -> bool {
-        self.bends().iter().any(|[first, last]| (first..=last).contains(&&size))
+    /// Whether it bends at a size, where all of them are the capacities of `curves`.
+    fn at(&self, size: u64, curves: &[Seen]) -> Bend {
+        let holds = |[first, last]: &[u64; 2], size: u64| (*first..=*last).contains(&size);
+        let narrow = |bend: &[u64; 2]| {
+            let others = curves.iter().any(|it| it.capacity != size && holds(bend, it.capacity));
+            !others && bend[1] / bend[0].max(1) <= WIDEST
+        };
+        let there: Vec<&[u64; 2]> = self.bends().iter().filter(|it| holds(it, size)).collect();
+        match () {
+            () if there.is_empty() => Bend::None,
+            () if there.into_iter().any(narrow) => Bend::There,
+            () => Bend::Unsure,
+        }
     }
 
     /// Whether a bend at the capacity would show: sizes lie on both sides of it.
@@ -57,25 +82,28 @@ pub(super) fn verdict(curves: &[Seen]) -> Option<Verdict> {
     if curves.iter().all(|curve| curve.bends().is_empty()) {
         return Some(Verdict::Unclear("there is none at any capacity"));
     }
-    let wide = |[first, last]: &[u64; 2]| {
-        let held = |curve: &&Seen| (first..=last).contains(&&curve.capacity);
-        let mut inside = curves.iter().filter(held);
-        inside.next().is_some_and(|one| inside.any(|other| differ(one, other)))
+    let own = |curve: &Seen| curve.at(curve.capacity, curves);
+    let elsewhere = |curve: &Seen, bend: Bend| {
+        curves.iter().any(|other| differ(curve, other) && other.at(curve.capacity, curves) == bend)
     };
-    if curves.iter().flat_map(Seen::bends).any(wide) {
-        return Some(Verdict::Unclear("an interval holds two capacities: name more sizes"));
+    let shown: Vec<&Seen> =
+        curves.iter().filter(|curve| curve.shows() && own(curve) != Bend::Unsure).collect();
+    if shown.is_empty() && curves.iter().any(Seen::shows) {
+        return Some(Verdict::Unclear("the intervals are too wide: name more sizes"));
     }
-    let shown: Vec<&Seen> = curves.iter().filter(|curve| curve.shows()).collect();
     // A bend at a curve's own capacity is the capacity's if another curve has none there.
-    let own = |curve: &Seen| curve.bends_at(curve.capacity);
-    let alone = |curve: &Seen| {
-        curves.iter().any(|other| differ(curve, other) && !other.bends_at(curve.capacity))
-    };
-    if !shown.is_empty()
-        && shown.iter().all(|curve| own(curve))
-        && shown.iter().any(|curve| alone(curve))
-    {
+    let bending: Vec<&&Seen> = shown.iter().filter(|it| own(it) == Bend::There).collect();
+    let alone = bending.iter().any(|curve| elsewhere(curve, Bend::None));
+    if !shown.is_empty() && bending.len() == shown.len() && alone {
         return Some(Verdict::Moves);
+    }
+    if alone {
+        return Some(Verdict::Unclear(
+            "some bend at their capacity, as no other does, and some not",
+        ));
+    }
+    if bending.iter().any(|curve| !elsewhere(curve, Bend::There)) {
+        return Some(Verdict::Unclear("the intervals are too wide: name more sizes"));
     }
     let overlap = |one: &[u64; 2], other: &[u64; 2]| one[0] <= other[1] && other[0] <= one[1];
     // Bends in one place at two capacities, and one of the two has none at its own.
@@ -84,7 +112,7 @@ pub(super) fn verdict(curves: &[Seen]) -> Option<Verdict> {
     };
     let stays = shown
         .iter()
-        .filter(|curve| !own(curve))
+        .filter(|curve| own(curve) == Bend::None)
         .any(|curve| curves.iter().any(|other| differ(curve, other) && same(curve, other)));
     Some(match stays {
         true => Verdict::Stays,

@@ -310,8 +310,9 @@ fn nine_points_say_that_they_show_one_break_at_most() {
     assert_eq!(curve.breaks.as_ref().unwrap()[0].interval, [1_024, 4_096]);
     assert_eq!(curve.words[0], "break at 2Ki in [1Ki..4Ki]: a page (4Ki)");
     assert_eq!(curve.words[1], "9 points, 4 to a piece, show one break at most");
-    let words = "to place it better, add size=1195|1393|1625|1896|2212|2580|3010|3511";
-    assert_eq!(curve.words[2], words);
+    assert_eq!(curve.words[2], "`--refine` measures eight more sizes around each break");
+    let closer = [1_195, 1_393, 1_625, 1_896, 2_212, 2_580, 3_010, 3_511];
+    assert_eq!(curve.breaks.unwrap()[0].closer, closer);
     let narrow = only(&costs, &sweep(&costs, &many(), jump(1_024.0)));
     assert_eq!(narrow.breaks.unwrap()[0].closer, Vec::<u64>::new());
 }
@@ -340,6 +341,7 @@ fn rows_part_by_every_axis_but_one_and_by_place() {
 fn every_constant_of_a_channel_and_a_machine_has_a_name() {
     let channel = ChannelSeen {
         capacity_bytes: Some(1 << 20),
+        pipe_buf_bytes: Some(4_096),
         send_buffer_bytes: Some(2_626_560),
         receive_buffer_bytes: Some(131_072),
         mtu_bytes: Some(1_500),
@@ -398,8 +400,13 @@ fn a_capacity_explains_a_break_that_moves_with_it_and_no_other() {
     assert_eq!(verdict(&three([&[AT_64], &[AT_64], &[AT_64]])), Some(Verdict::Stays));
     assert_eq!(verdict(&three([&[ELSEWHERE], &[ELSEWHERE], &[ELSEWHERE]])), Some(Verdict::Stays));
     unclear(&three([&[], &[], &[]]), "none at any capacity");
-    unclear(&three([&[[1_024, 262_144]], &[AT_64], &[]]), "two capacities");
-    unclear(&three([&[ELSEWHERE], &[AT_64], &[]]), "do not go together");
+    // An interval that holds two of them tells of neither, and takes nothing from the others.
+    const BOTH: [u64; 2] = [1_024, 262_144];
+    assert_eq!(verdict(&three([&[BOTH], &[AT_64], &[]])), Some(Verdict::Moves));
+    unclear(&three([&[BOTH], &[AT_64], &[AT_64, AT_4]]), "do not go together");
+    unclear(&three([&[BOTH], &[BOTH], &[]]), "too wide");
+    unclear(&three([&[AT_4], &[BOTH], &[BOTH]]), "too wide");
+    unclear(&three([&[ELSEWHERE], &[AT_64], &[]]), "and some not");
     unclear(&three([&[AT_4, AT_64], &[AT_4, AT_64], &[AT_4, AT_64]]), "do not go together");
     let mut unknown = three([&[AT_4], &[AT_64], &[]]);
     unknown[2].bends = None;
