@@ -330,8 +330,13 @@ impl Axis {
                 _ => Vec::new(),
             },
             within: match self.points {
-                Points::Within { least, most, .. } => Some((least, most)),
+                Points::Within { least, most, .. }
+                | Points::Counting(_, &Points::Within { least, most, .. }) => Some((least, most)),
                 _ => None,
+            },
+            of: match self.points {
+                Points::Counting(one, _) => one.to_owned(),
+                _ => String::new(),
             },
         }
     }
@@ -370,6 +375,9 @@ pub enum Points {
         /// Those that stand for all.
         points: &'static [u64],
     },
+    /// As all of an axis's points: these, and what their numbers count, in a word for one of them.
+    /// Sentences about a further one need it; without it they say the axis's name.
+    Counting(&'static str, &'static Points),
 }
 
 impl Points {
@@ -380,6 +388,7 @@ impl Points {
             Points::Unsaid(word) => vec![Value::from(word)],
             Points::Usual { points, .. } | Points::Thorough { points, .. } => points.data(),
             Points::Within { points, .. } => Points::Numbers(points).data(),
+            Points::Counting(_, points) => points.data(),
         }
     }
 }

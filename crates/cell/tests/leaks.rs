@@ -40,6 +40,9 @@ fn is_small(point: &Point) -> bool {
     let is_usual = point.get("file_mib").is_none()
         || point.get("size").is_none_or(|size| sizes.contains(size));
     let others_are_left_alone = point.get("evict").is_none();
+    // What many descriptors do beside that, the family `event` looks at itself.
+    let few_fds = point.get("fds").is_none_or(|fds| [10, 100].map(Value::Number).contains(fds));
+    let is_plain = ["position", "highest", "over"].iter().all(|&axis| point.get(axis).is_none());
     // Messages of all sizes, in all buffers, go the same ways.
     let unsaid = |axis: &str| point.get(axis).is_none();
     let is_usual_channel = (unsaid("peer_cpu") || most("size", 64))
@@ -48,6 +51,10 @@ fn is_small(point: &Point) -> bool {
     most("file_mib", 1)
         && most("files", 100)
         && most("limit_mib", 64)
+        && most("idle", 100)
+        && few_fds
+        && most("waiters", 2)
+        && is_plain
         && is_usual
         && is_usual_channel
         && others_are_left_alone

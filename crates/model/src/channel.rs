@@ -30,6 +30,59 @@ pub struct ChannelSeen {
     pub peer_cpu: Option<u32>,
     /// Connections that did not show the token, or came from elsewhere: they were closed.
     pub strangers: u64,
+    /// How long requests took, as those felt who sent them.
+    #[serde(default)]
+    pub requests: Option<Requests>,
+}
+
+/// Requests to a server, from when each was due until its answer had come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Requests {
+    /// How many.
+    pub answered: u64,
+    /// The median in nanoseconds; null where several cells are told of together, since the quantiles
+    /// of parts are not those of the whole.
+    pub p50_ns: Option<u64>,
+    /// The 99th percentile; null below a hundred requests, too.
+    pub p99_ns: Option<u64>,
+    /// The longest.
+    pub longest_ns: u64,
+    /// Requests of others than the load, and connections for which there was no place: they took
+    /// time, and are in no other count.
+    #[serde(default)]
+    pub of_others: u64,
+}
+
+impl Requests {
+    /// Of requests that took so long each; none where there was none.
+    pub fn of(mut took_ns: Vec<u64>) -> Option<Self> {
+        /// With fewer the 99th percentile is the largest value, or lies beyond it.
+        const FEWEST: usize = 100;
+        took_ns.sort_unstable();
+        let longest_ns = *took_ns.last()?;
+        // The smallest value that is not exceeded by more than the rest.
+        let rank = |per_cent: usize| took_ns.get((took_ns.len() * per_cent).div_ceil(100) - 1);
+        Some(Self {
+            answered: took_ns.len() as u64,
+            p50_ns: rank(50).copied(),
+            p99_ns: rank(99).copied().filter(|_| took_ns.len() >= FEWEST),
+            longest_ns,
+            of_others: 0,
+        })
+    }
+
+    /// Both together.
+    #[must_use]
+    pub fn and(self, other: Requests) -> Requests {
+        Requests {
+            answered: self.answered + other.answered,
+            p50_ns: None,
+            p99_ns: None,
+            longest_ns: self.longest_ns.max(other.longest_ns),
+            of_others: self.of_others + other.of_others,
+        }
+    }
 }
 
 /// Datagrams, as their senders and receivers counted them.
@@ -63,6 +116,10 @@ impl ChannelSeen {
             },
             verified: self.verified + other.verified,
             strangers: self.strangers + other.strangers,
+            requests: match (self.requests, other.requests) {
+                (Some(one), Some(more)) => Some(one.and(more)),
+                (one, more) => one.or(more),
+            },
             ..self
         }
     }
@@ -81,5 +138,22 @@ impl Datagrams {
             reordered: self.reordered + other.reordered,
             ends: self.ends + other.ends,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_are_of_a_cell_and_go_where_several_are_told_of_together() {
+        assert_eq!(Requests::of(vec![]), None);
+        let all = Requests::of((1..=1_000).rev().collect()).unwrap();
+        assert_eq!((all.answered, all.p50_ns, all.p99_ns), (1_000, Some(500), Some(990)));
+        let few = Requests::of(vec![7, 5]).unwrap();
+        assert_eq!((few.p50_ns, few.p99_ns, few.longest_ns), (Some(5), None, 7));
+        let both = all.and(few);
+        assert_eq!((both.answered, both.longest_ns), (1_002, 1_000));
+        assert_eq!((both.p50_ns, both.p99_ns), (None, None));
     }
 }

@@ -23,6 +23,9 @@ curve! {
         pub point: Point,
         /// The axis in which they differ.
         pub axis: String,
+        /// What that axis counts one of, in a word: `byte`, `descriptor`; else its name.
+        #[serde(default)]
+        pub of: String,
         /// Where they were measured, as it is typed.
         pub place: String,
         /// What their figures are counted in.

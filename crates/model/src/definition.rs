@@ -152,6 +152,9 @@ pub struct Axis {
     /// Between these, both included, any number is a point.
     #[serde(default)]
     pub within: Option<(u64, u64)>,
+    /// What its numbers count, in a word for one of them: `descriptor`; empty where its name does.
+    #[serde(default)]
+    pub of: String,
 }
 
 impl Axis {
@@ -317,6 +320,7 @@ mod tests {
             in_bill: vec![],
             thorough: vec![],
             within: None,
+            of: String::new(),
         };
         Definition {
             id: "syscall/getppid".into(),

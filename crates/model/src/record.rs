@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::cell::{BatchPlan, Disturbance, Mode, Sample};
 use crate::channel::ChannelSeen;
+use crate::crossing::Crossing;
 use crate::curve::Curve;
 use crate::definition::Timer;
 use crate::facts::{
@@ -18,6 +19,7 @@ use crate::facts::{
 use crate::halves::Halves;
 use crate::point::Point;
 use crate::protocol::CpuProbe;
+use crate::steps::Steps;
 use crate::unit::{Better, Unit};
 
 /// The version of this page.
@@ -72,6 +74,12 @@ record! {
         /// Halves of round trips, held against both ways where the run has these.
         #[serde(default)]
         pub halves: Vec<Halves>,
+        /// Pairs of curves that differ in one word alone, and which is cheaper from where on.
+        #[serde(default)]
+        pub crossings: Vec<Crossing>,
+        /// What each idle descriptor costs in the steps of a wait, by method.
+        #[serde(default)]
+        pub steps: Vec<Steps>,
     }
 
     /// The programs that measured.

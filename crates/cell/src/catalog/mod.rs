@@ -9,6 +9,7 @@ use oscost_model::definition::Catalog;
 use crate::bench::{Bench, Family, Timer, Work};
 use crate::sys::Errno;
 
+pub mod event;
 mod exchange;
 mod fault;
 mod file;
@@ -86,6 +87,7 @@ pub const FAMILIES: &[Family] = &[
     process::FAMILY,
     thread::FAMILY,
     switch::FAMILY,
+    event::FAMILY,
     pipe::FAMILY,
     socket::FAMILY,
     fault::FAMILY,

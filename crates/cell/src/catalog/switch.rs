@@ -406,7 +406,7 @@ const YIELD_ALONE: &str = "switch/yield:between=processes,peer_cpu=none";
 const PIPE_ALONE: &str = "switch/pipe:between=processes,peer_cpu=none";
 
 /// The CPU of the other side, none if there is none; or the row that says why it cannot be had.
-fn cpu_of_peer(at: At<'_>) -> Result<Option<u32>, Work> {
+pub(super) fn cpu_of_peer(at: At<'_>) -> Result<Option<u32>, Work> {
     match at.word("peer_cpu") {
         "same" => at.site.cpu.map(Some).ok_or_else(unpinned),
         // Unpinned, this side might come to stand on the peer's.

@@ -72,12 +72,19 @@ fn is_small(point: &Point) -> bool {
     let is_usual = point.get("file_mib").is_none() && point.get("by").is_none()
         || point.get("size").is_none_or(|size| sizes.contains(size));
     let others_are_left_alone = point.get("evict").is_none();
+    // What many descriptors do beside that, the family `event` looks at itself.
+    let few_fds = point.get("fds").is_none_or(|fds| [10, 100].map(Value::Number).contains(fds));
+    let is_plain = ["position", "highest", "over"].iter().all(|&axis| point.get(axis).is_none());
     // Of what may be set at sockets one thing at a time is enough.
     let set = ["nodelay", "buffer", "via"].iter().filter(|axis| point.get(axis).is_some()).count();
     let one_thing = point.get("peer_cpu").is_none() || set <= 1;
     most("file_mib", 1)
         && most("files", 100)
         && most("limit_mib", 64)
+        && most("idle", 100)
+        && few_fds
+        && most("waiters", 2)
+        && is_plain
         && is_usual
         && most("buffer", 65_536)
         && one_thing

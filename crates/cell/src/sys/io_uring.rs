@@ -8,6 +8,11 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use super::Errno;
 use super::control::Gone;
 
+mod poll;
+mod timed;
+
+pub use poll::{Done, Shots};
+
 /// Where the rings are mapped from (io_uring.h).
 const OFFSET_SUBMISSIONS: i64 = 0;
 const OFFSET_COMPLETIONS: i64 = 0x800_0000;
@@ -263,7 +268,7 @@ impl Ring {
         unsafe { self.submission_tail.as_ref() }
             .store(self.submitted.wrapping_add(1) as u32, Ordering::Release);
         self.queued = 0;
-        self.enter(1).and_then(|taken| if taken == 1 { Ok(()) } else { Err(Errno::EAGAIN) })?;
+        self.enter(1, 1).and_then(|taken| if taken == 1 { Ok(()) } else { Err(Errno::EAGAIN) })?;
         self.submitted += 1;
         match self.taken_out() {
             Some(done) => done,
@@ -283,7 +288,7 @@ impl Ring {
                 // SAFETY: plain numbers.
                 unsafe { libc::shutdown(socket.as_raw_fd(), libc::SHUT_RDWR) };
             }
-            match self.enter(0) {
+            match self.enter(0, 1) {
                 Ok(_) | Err(Errno::EINTR) => {}
                 Err(error) => return Err(error),
             }
@@ -293,18 +298,19 @@ impl Ring {
         }
     }
 
-    /// Hands over so many entries, and waits until one is done.
+    /// io_uring_enter(2): hands over so many entries, and waits until there are `least` completions;
+    /// how many entries were taken.
     #[inline(always)]
-    fn enter(&self, entries: u64) -> Result<i64, Errno> {
-        let args = [self.fd.as_raw_fd() as u64, entries, 1, GET_EVENTS, 0, 0];
+    fn enter(&self, entries: u64, least: u32) -> Result<i64, Errno> {
+        let args = [self.fd.as_raw_fd() as u64, entries, u64::from(least), GET_EVENTS, 0, 0];
         // SAFETY: plain numbers, and the ring is mapped; no mask is handed over.
         let taken = unsafe { super::arch::syscall(libc::SYS_io_uring_enter, args) };
         if taken < 0 { Err(Errno(-taken as i32)) } else { Ok(taken) }
     }
 
-    /// The result of the next completion, where there is one.
+    /// Takes the next completion out, where there is one.
     #[inline(always)]
-    fn taken_out(&self) -> Option<Result<usize, Errno>> {
+    fn completion(&self) -> Option<Completion> {
         // SAFETY: both are words of the mapping; the kernel moves the tail, we the head.
         let (head, tail) =
             unsafe { (self.completion_head.as_ref(), self.completion_tail.as_ref()) };
@@ -316,6 +322,13 @@ impl Ring {
         // SAFETY: inside the mapping; the kernel has written it before it moved the tail.
         let done = unsafe { self.completions.add(place).read() };
         head.store(at.wrapping_add(1), Ordering::Release);
+        Some(done)
+    }
+
+    /// The result of the next completion, where there is one.
+    #[inline(always)]
+    fn taken_out(&self) -> Option<Result<usize, Errno>> {
+        let done = self.completion()?;
         Some(if done.result < 0 { Err(Errno(-done.result)) } else { Ok(done.result as usize) })
     }
 

@@ -16,3 +16,35 @@ pub fn descriptors() -> Result<u64, Errno> {
     }
     Ok(limit.rlim_max)
 }
+
+/// How many descriptors this process may have open, where it wants so many: beyond the hard limit
+/// who may raises that too, as far as the system goes (`fs.nr_open`).
+pub fn descriptors_for(wanted: u64) -> Result<u64, Errno> {
+    let limit = descriptors()?;
+    if wanted <= limit {
+        return Ok(limit);
+    }
+    let raised = libc::rlimit { rlim_cur: wanted, rlim_max: wanted };
+    // SAFETY: one rlimit is read, which is there.
+    let done = unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const raised) };
+    Ok(if done == 0 { wanted } else { limit })
+}
+
+/// Has this process, and what it starts, make do with so many descriptors: the right to raise the
+/// limit again (CAP_SYS_RESOURCE) is given up.
+#[cfg(test)]
+pub(crate) fn lower_descriptors(most: u64) -> Result<(), Errno> {
+    const VERSION_3: u32 = 0x2008_0522;
+    const SYS_RESOURCE: u32 = 24;
+    let header = [VERSION_3, 0];
+    let mut rights = [0u32; 6];
+    let lowered = libc::rlimit { rlim_cur: most, rlim_max: most };
+    // SAFETY: a header of two words is read, and rights of twice three are written, then read; so
+    // is one rlimit.
+    unsafe {
+        Errno::check(libc::syscall(libc::SYS_capget, header.as_ptr(), rights.as_mut_ptr()))?;
+        rights[0] &= !(1 << SYS_RESOURCE);
+        Errno::check(libc::syscall(libc::SYS_capset, header.as_ptr(), rights.as_ptr()))?;
+        Errno::check(libc::setrlimit(libc::RLIMIT_NOFILE, &raw const lowered)).map(drop)
+    }
+}

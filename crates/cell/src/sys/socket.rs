@@ -2,7 +2,7 @@
 //! a benchmark make the same calls and nothing else.
 
 use std::fs::File;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -286,6 +286,26 @@ pub fn at_path(path: &Path, kind: Kind) -> Result<File, Errno> {
         Errno::check(unsafe { libc::listen(socket.as_raw_fd(), BACKLOG) })?;
     }
     Ok(socket)
+}
+
+/// A socket of TCP that listens at an address.
+pub fn listening(at: SocketAddr) -> Result<TcpListener, Errno> {
+    let address = Address::of(at);
+    let socket = of_family(&address, Kind::Stream)?;
+    bind(&socket, &address)?;
+    // SAFETY: plain numbers.
+    Errno::check(unsafe { libc::listen(socket.as_raw_fd(), BACKLOG) })?;
+    Ok(TcpListener::from(OwnedFd::from(socket)))
+}
+
+/// A connection of TCP from a machine's address to a socket that listens. Closing it is a reset.
+pub fn connected(from: IpAddr, to: SocketAddr) -> Result<TcpStream, Errno> {
+    let from = Address::of(SocketAddr::new(from, 0));
+    let socket = of_family(&from, Kind::Stream)?;
+    bind(&socket, &from)?;
+    connect(&socket, &Address::of(to))?;
+    reset_when_closed(&socket)?;
+    Ok(TcpStream::from(OwnedFd::from(socket)))
 }
 
 /// As many as may wait until they are accepted; the kernel takes fewer where `somaxconn` says so.

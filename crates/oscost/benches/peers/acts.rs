@@ -118,6 +118,20 @@ pub(super) const ACTS: &[Act] = &[
         tools: &[],
         ..PLAIN
     },
+    Act {
+        case: "event/wait:method=epoll,fds=100,ready=one",
+        says: &["call", "answer"],
+        in_c: ("epoll-wait", With::Number(100)),
+        ..PLAIN
+    },
+    // Of perf's thread that writes, the switches to it and its sleeps are in perf's figure, too.
+    Act {
+        case: "event/wait:method=epoll-edge,fds=64,ready=one,over=eventfd",
+        says: &["epoll-edge", "read and written again"],
+        in_c: ("epoll-edge", With::Number(64)),
+        tools: &[Tool::PerfEpoll("64")],
+        ..PLAIN
+    },
     trip("pipe/round-trip:by=pipe,size=64,peer_cpu=same", 64, Peer::Same),
     trip("pipe/round-trip:by=pipe,size=64,peer_cpu=other", 64, Peer::Other),
     // It answers nothing and reads as much at a time as it writes.

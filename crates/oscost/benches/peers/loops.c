@@ -3,7 +3,7 @@
  *   loops CPU ACT[=WITH] TURNS GROUPS COPIES...   times the act on that CPU, as the engine would:
  *       warm for 3 ms, then GROUPS groups of batches, one for each number of copies in a turn;
  *       one line a batch: group, copies, nanoseconds, involuntary switches around it. WITH is what
- *       the act needs: a size in bytes, another CPU, a file
+ *       the act needs: a size in bytes, a number, another CPU, a file
  *   loops CPU -- COMMAND...                       runs a command on that CPU
  *
  * What stands between two clock reads is the loop. What is written is written at the end.
@@ -15,9 +15,12 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -457,6 +460,57 @@ static int read_loop(unsigned long turns)
     return wrong;
 }
 
+static int set_fd;
+static uint64_t ready_at;
+static struct epoll_event event[2];
+
+/* So many pipes in a set, of which the one in the middle has a byte. */
+static int set_ready(const char *with)
+{
+    unsigned long pipes = strtoul(with, NULL, 10);
+    set_fd = epoll_create1(EPOLL_CLOEXEC);
+    ready_at = pipes / 2;
+    for (uint64_t at = 0; at < pipes; at++) {
+        int ends[2];
+        struct epoll_event wanted = { .events = EPOLLIN, .data.u64 = at };
+        if (pipe(ends) != 0 || epoll_ctl(set_fd, EPOLL_CTL_ADD, ends[0], &wanted) != 0)
+            return 1;
+        if (at == ready_at && write(ends[1], "x", 1) != 1)
+            return 1;
+    }
+    return set_fd < 0;
+}
+
+#define EPOLL_WAIT \
+    wrong |= epoll_wait(set_fd, event, 2, -1) != 1 || event[0].data.u64 != ready_at;
+LOOPS(epoll_wait_loop, EPOLL_WAIT)
+
+static int ready_fd;
+static uint64_t one = 1;
+
+/* So many counters in a set that tells of edges, of which the one in the middle has come. */
+static int edge_ready(const char *with)
+{
+    unsigned long counters = strtoul(with, NULL, 10);
+    set_fd = epoll_create1(EPOLL_CLOEXEC);
+    ready_at = counters / 2;
+    for (uint64_t at = 0; at < counters; at++) {
+        int fd = eventfd(0, EFD_CLOEXEC);
+        struct epoll_event wanted = { .events = EPOLLIN | EPOLLET, .data.u64 = at };
+        if (fd < 0 || epoll_ctl(set_fd, EPOLL_CTL_ADD, fd, &wanted) != 0)
+            return 1;
+        if (at == ready_at)
+            ready_fd = fd;
+    }
+    return set_fd < 0 || write(ready_fd, &one, sizeof one) != sizeof one;
+}
+
+#define EPOLL_EDGE \
+    wrong |= epoll_wait(set_fd, event, 2, -1) != 1 || event[0].data.u64 != ready_at \
+        || read(ready_fd, &one, sizeof one) != sizeof one \
+        || write(ready_fd, &one, sizeof one) != sizeof one;
+LOOPS(epoll_edge_loop, EPOLL_EDGE)
+
 typedef int (*loop)(unsigned long turns);
 
 static const struct act {
@@ -474,6 +528,8 @@ static const struct act {
     ACT("open-close", open_close_loop, NULL, NULL),
     ACT("clock-gettime", clock_gettime_loop, NULL, NULL),
     ACT("copy", copy_loop, copy_ready, NULL),
+    ACT("epoll-wait", epoll_wait_loop, set_ready, NULL),
+    ACT("epoll-edge", epoll_edge_loop, edge_ready, NULL),
     { "fork-exit", fork_exit_loop, NULL, NULL, NULL, as_big_as, NULL },
     { "fork-exec", fork_exec_loop, NULL, NULL, NULL, program_ready, NULL },
     { "create-join", create_join_loop, NULL, NULL, NULL, NULL, NULL },

@@ -23,6 +23,8 @@ pub(super) enum With {
     Nothing,
     /// A size in bytes.
     Bytes(u64),
+    /// How many of them.
+    Number(u64),
     /// Messages of so many bytes, to a process on the CPU that it runs on or on another one,
     /// through pipes of this capacity if one is said.
     Messages(u64, Peer, Option<u64>),
@@ -54,6 +56,9 @@ pub(super) enum Tool {
     PerfSyscall,
     /// `perf bench sched pipe`: a round trip through two pipes.
     PerfPipe,
+    /// `perf bench epoll wait`: a thread that learns of an event among so many eventfds and reads
+    /// it; another one on the same CPU writes them all, and then sleeps for a moment.
+    PerfEpoll(&'static str),
     /// `perf bench mem memcpy`, of blocks of this size.
     PerfMemcpy(&'static str),
     /// `stress-ng --pipe`: messages of so many bytes to another process on the same CPU, without an
@@ -80,6 +85,7 @@ impl Tool {
         match self {
             Tool::PerfSyscall => "perf bench syscall",
             Tool::PerfPipe => "perf bench sched pipe",
+            Tool::PerfEpoll(_) => "perf bench epoll wait",
             Tool::PerfMemcpy(_) => "perf bench mem",
             Tool::StressNg(_) => "stress-ng",
             Tool::StressPipe(_, None) => "stress-ng --pipe",
@@ -219,7 +225,7 @@ impl Others {
     ) -> anyhow::Result<Vec<Sample>> {
         let act = match with {
             With::Nothing => name.to_owned(),
-            With::Bytes(bytes) => format!("{name}={bytes}"),
+            With::Bytes(number) | With::Number(number) => format!("{name}={number}"),
             With::SameCpu => format!("{name}={}", self.cpu),
             With::OtherCpu => format!("{name}={}", self.peer_cpu(Peer::Other)?),
             With::Messages(bytes, peer, capacity) => {
@@ -260,6 +266,12 @@ impl Others {
             Tool::PerfPipe => {
                 let words = ["--", "perf", "bench", "sched", "pipe", "-l", &trips];
                 us_per_op(&self.asked(&words)?)
+            }
+            Tool::PerfEpoll(fds) => {
+                let words = ["--", "perf", "bench", "epoll", "wait", "-n", "-E", "-t", "1"];
+                let said = self.asked(&[&words[..], &["-r", "1", "-f", fds]].concat())?;
+                let ops = between(&said, "Averaged", "Averaged ", " operations/sec");
+                Ok(1e9 / ops.with_context(|| format!("no operations in {said}"))?)
             }
             Tool::PerfMemcpy(size) => {
                 let words = [

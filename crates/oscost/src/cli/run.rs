@@ -18,6 +18,7 @@ use crate::estimate::Assembler;
 use crate::reach::{CellProgram, Interrupt, ReachError, Session};
 use crate::report;
 use crate::report::progress::Progress;
+use crate::report::table::Plots;
 use crate::run::{
     Finish, Held, Holder, Listener, MachineLock, Profile, Request, RunError, wait_for,
 };
@@ -95,12 +96,27 @@ pub(super) struct Arguments {
     /// Write the record as JSON to a file, or with `-` to standard output instead of the table.
     #[arg(long, value_name = "FILE")]
     json: Option<String>,
+    /// Draw all curves; without it, they are drawn where they make two pictures at most.
+    #[arg(long)]
+    plot: bool,
+    /// Draw none.
+    #[arg(long, conflicts_with = "plot")]
+    no_plot: bool,
     /// Keep nothing.
     #[arg(long)]
     no_store: bool,
     /// If another run has the machine, fail at once.
     #[arg(long)]
     no_wait: bool,
+}
+
+/// Whether curves are drawn, by the two flags for it.
+pub(super) fn plots(all: bool, none: bool) -> Plots {
+    match (all, none) {
+        (true, _) => Plots::All,
+        (_, true) => Plots::None,
+        _ => Plots::WhereFew,
+    }
 }
 
 /// A figure above zero that a person might mean.
@@ -140,6 +156,10 @@ impl Arguments {
     fn budget_s(&self) -> Option<f64> {
         let usual = if self.refine { BUDGET_REFINED_S } else { BUDGET_S };
         self.budget.or((!self.thorough).then_some(usual))
+    }
+
+    fn plots(&self) -> Plots {
+        plots(self.plot, self.no_plot)
     }
 
     fn refines(&self) -> bool {
@@ -333,7 +353,7 @@ fn show(arguments: &Arguments, record: &Record, output: &mut Output) -> anyhow::
         None => Ok(()),
     };
     if target != Some(Target::Stdout) {
-        output.write(&report::table::table(record))?;
+        output.write(&report::table::table(record, arguments.plots()))?;
     }
     // A file that cannot be written does not cost the table.
     written

@@ -6,6 +6,7 @@ use anyhow::Context;
 use oscost_model::record::Record;
 
 use super::output::{Output, Target, remark};
+use super::run::plots;
 use super::{Done, UsageError};
 use crate::estimate::Assembler;
 use crate::report;
@@ -40,6 +41,12 @@ enum Verb {
         /// Put every raw batch into the JSON record.
         #[arg(long)]
         samples: bool,
+        /// Draw all curves; without it, they are drawn where they make two pictures at most.
+        #[arg(long)]
+        plot: bool,
+        /// Draw none.
+        #[arg(long, conflicts_with = "plot")]
+        no_plot: bool,
     },
     /// Forget a run.
     Delete {
@@ -69,11 +76,11 @@ pub(super) fn runs(arguments: Arguments, output: &mut Output) -> anyhow::Result<
     let mut store = Store::open(&path)?;
     match arguments.verb {
         Verb::List => output.write(&report::runs::list(&store_lines(&store)?))?,
-        Verb::Show { run, json, samples } => {
+        Verb::Show { run, json, samples, plot, no_plot } => {
             let record = record(&store, &run, samples)?;
             match json.as_deref().map(Target::of) {
                 Some(target) => target.write(&report::json::record(&record)?, output)?,
-                None => output.write(&report::table::table(&record))?,
+                None => output.write(&report::table::table(&record, plots(plot, no_plot)))?,
             }
         }
         Verb::Delete { run } => {

@@ -7,10 +7,11 @@ use oscost_model::protocol::CpuProbe;
 use oscost_model::record::{Clock, Machine, Record, Row, SCHEMA};
 
 use super::conditions::{conditions, conditions_of_peer, is_hostile, rate};
-use super::curve::curves;
+use super::curve::{Curves, curves};
 use super::halves::halves;
 use super::lay;
 use super::row::{CellEntry, RowState, Shared};
+use super::steps::steps;
 use crate::stats::interval::Nominal;
 
 /// Reads a journal entry by entry; gives the record at any time.
@@ -134,8 +135,9 @@ impl Assembler {
         }
         let defined: Vec<(&Definition, &Row)> =
             self.rows.iter().map(|state| &state.planned.definition).zip(&rows).collect();
-        let curves = curves(&defined, machine, started.settings.seed);
+        let Curves { curves, crossings } = curves(&defined, machine, started.settings.seed);
         let halves = halves(&rows);
+        let steps = steps(&rows, started.settings.seed);
         let machines: Vec<Machine> = self
             .machine
             .iter()
@@ -166,6 +168,8 @@ impl Assembler {
             timers: self.timers.clone(),
             curves,
             halves,
+            crossings,
+            steps,
         })
     }
 

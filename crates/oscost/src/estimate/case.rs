@@ -77,9 +77,13 @@ pub fn estimate(cells: &[CellValue], plan: &BatchPlan, nominal: Nominal) -> Opti
 /// Half the width of an interval as a fraction of the median.
 ///
 /// A median that is smaller than its own uncertainty (an op of no cost) is no measure for a width:
-/// there the width is taken against what the clock showed, loop included.
+/// there the width is taken against what the clock showed, loop included. Where all values are one,
+/// as of what is counted, there is no width, whatever the value is.
 pub fn relative_half_width(median: f64, raw: f64, interval: Option<Interval>) -> Option<f64> {
     let half = interval?.half_width();
+    if half == 0.0 {
+        return Some(0.0);
+    }
     let measure = if below_detection(median, half) { raw.abs() } else { median.abs() };
     (measure > 0.0).then(|| half / measure)
 }

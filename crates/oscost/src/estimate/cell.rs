@@ -147,8 +147,8 @@ fn without_outliers(values: Vec<f64>) -> Vec<f64> {
 fn in_unit(ns: f64, unit: Unit) -> Option<f64> {
     match unit {
         Unit::NsPerOp | Unit::InstructionsPerOp | Unit::TicksPerCycle => Some(ns),
-        // Faults and switches are counted, never timed.
-        Unit::TimesPerOp => None,
+        // Times are counted, never timed: an op that brings them has found them itself.
+        Unit::TimesPerOp => Some(ns),
         Unit::Seconds => Some(ns * 1e-9),
         Unit::BytesPerSecond | Unit::OpsPerSecond | Unit::FramesPerSecond => {
             (ns > 0.0).then(|| 1e9 / ns)

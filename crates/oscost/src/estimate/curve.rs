@@ -5,20 +5,23 @@
 //! marginal cost account for the same points no worse, there is no break to name.
 
 mod capacity;
+mod crossings;
 mod named;
 mod words;
 
 use std::collections::BTreeSet;
 
+use oscost_model::crossing::Crossing;
 use oscost_model::curve::{self, Curve, CurvePoint, Saturation};
 use oscost_model::definition::Definition;
 use oscost_model::point::{Point, Value};
 use oscost_model::record::{Machine, Row};
 use oscost_model::unit::{Better, Unit};
 
+use self::crossings::Side;
 use crate::stats::interval::Interval;
 use crate::stats::scaling::{
-    CLOSE, FEWEST, Known, REDRAWS, Scaling, Sized, last_exponent, scaling,
+    CLOSE, FEWEST, Known, Law, REDRAWS, Scaling, Sized, last_exponent, scaling,
 };
 use crate::stats::segments::{Segments, Spot, penalty, segments, steadied};
 
@@ -33,6 +36,9 @@ const LEAST_SD: f64 = 0.01;
 const INTERVAL_SDS: f64 = 1.96;
 /// A rate stays with the largest one while its interval reaches to this share below that.
 const SATURATED: f64 = 0.05;
+/// Points keep to a law from which they are away by no more than so many of their deviations, as a
+/// mean of squares: one is what chance does, and what no law says has to fit in, too.
+const KEPT: f64 = 2.0;
 /// So many sizes place a break better ...
 const MORE: u32 = 8;
 /// ... unless its ends lie closer than this, as a ratio: a half-octave is as narrow as sizes get.
@@ -42,26 +48,37 @@ const BYTES: &str = "size";
 /// The axis by which a channel is made to hold more or less.
 const CAPACITY: &str = "capacity";
 
-/// The curves among the rows of a run, in the order of its rows. All chance comes from `seed`.
-pub fn curves(rows: &[(&Definition, &Row)], machine: Option<&Machine>, seed: u64) -> Vec<Curve> {
-    let mut found = Vec::new();
-    let mut shapes: Vec<Shape> = Vec::new();
-    for family in gathered(rows) {
-        let (curve, shape) = family.curve(machine, seed);
-        found.push(curve);
-        shapes.push(shape);
-    }
-    capacity::judge(&mut found, &shapes);
-    found
+/// What the rows of a run say together.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Curves {
+    /// Those that differ in one number alone.
+    pub curves: Vec<Curve>,
+    /// Pairs of these that differ in one word alone.
+    pub crossings: Vec<Crossing>,
 }
 
-/// What the judgement of a capacity needs of a curve.
+/// The curves among the rows of a run, in the order of its rows. All chance comes from `seed`.
+pub fn curves(rows: &[(&Definition, &Row)], machine: Option<&Machine>, seed: u64) -> Curves {
+    let families = gathered(rows);
+    let (mut curves, shapes): (Vec<Curve>, Vec<Shape>) =
+        families.iter().map(|family| family.curve(machine, seed)).unzip();
+    capacity::judge(&mut curves, &shapes);
+    let sides: Vec<Side> =
+        families.iter().zip(&shapes).map(|(family, shape)| family.side(shape)).collect();
+    Curves { curves, crossings: crossings::crossings(&sides, seed) }
+}
+
+/// What judgements of several curves need of each.
 #[derive(Clone, Debug, PartialEq)]
 struct Shape {
     /// What the channel held, as the system told, or as it was asked for.
     capacity: Option<u64>,
     /// Where the curve bends, each with its ends; `None` where that could not be asked.
     bends: Option<Vec<[u64; 2]>>,
+    /// Its points as costs.
+    sizes: Vec<Sized>,
+    /// The law that accounts for all of them, and whether no other one does.
+    law: Option<(Law, bool)>,
 }
 
 /// The rows of one curve.
@@ -130,6 +147,9 @@ impl Gathered<'_> {
             let near = if pieces.breaks.is_empty() { CLOSE } else { 0.0 };
             law.squares + penalty(sizes.len()) <= pieces.cost + near
         });
+        // Pieces may do no better and the points still keep to no law.
+        let kept = |law: &&Scaling| holds && law.squares <= sizes.len() as f64 * KEPT * KEPT;
+        let lawful = law.as_ref().filter(kept).map(|law| (law.law, law.second.is_none()));
         let known = || named::constants(self.channels(), machine);
         let breaks = pieces.map(|Segments { breaks, .. }| {
             let breaks = breaks.iter().filter(|_| !holds);
@@ -151,6 +171,7 @@ impl Gathered<'_> {
             benchmark: self.definition.id.clone(),
             point: self.rest.clone(),
             axis: self.axis.to_owned(),
+            of: self.one_of().to_owned(),
             place: row.place.text.clone(),
             unit: row.unit,
             better: row.better,
@@ -168,7 +189,30 @@ impl Gathered<'_> {
             _ => None,
         };
         let seen = self.channels().find_map(|channel| channel.capacity_bytes);
-        (curve, Shape { capacity: seen.or(asked), bends })
+        (curve, Shape { capacity: seen.or(asked), bends, sizes, law: lawful })
+    }
+
+    /// What its axis counts one of.
+    fn one_of(&self) -> &str {
+        let of = self.definition.axis(self.axis).map_or("", |axis| axis.of.as_str());
+        match of {
+            "" if self.axis == BYTES || self.axis == self.definition.moves => "byte",
+            "" => self.axis,
+            of => of,
+        }
+    }
+
+    fn side<'b>(&'b self, shape: &'b Shape) -> Side<'b> {
+        let place = &self.rows[0].1.place;
+        Side {
+            definition: self.definition,
+            axis: self.axis,
+            of: self.one_of(),
+            rest: &self.rest,
+            place: (&place.text, place.peer.as_deref()),
+            sizes: &shape.sizes,
+            law: shape.law,
+        }
     }
 
     fn channels(&self) -> impl Iterator<Item = &oscost_model::channel::ChannelSeen> {

@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 
 use oscost_model::cell::Usage;
+use oscost_model::channel::Requests;
 use oscost_model::record::{Estimate, Metric, Overhead};
 use oscost_model::unit::Unit;
 
 use super::case::CaseEstimate;
 use super::cell::spread;
+use crate::stats::interval::{Nominal, median_hs};
 use crate::stats::order;
 
 /// The name of the metric that tells how often an op waits.
@@ -67,6 +69,45 @@ pub(super) fn throughput(case: &CaseEstimate, unit: Unit, bytes: u64) -> Option<
         ..estimate.clone()
     };
     Some(("throughput".to_owned(), Metric { unit, better: unit.better(), estimate }))
+}
+
+/// The names of the metrics that tell how long requests took.
+pub const REQUEST_P50: &str = "request-p50";
+/// The 99th percentile.
+pub const REQUEST_P99: &str = "request-p99";
+
+/// How long requests took, from what each cell saw of its own: the median over cells of their
+/// medians, and of their 99th percentiles.
+pub(super) fn requests(cells: &[Requests], nominal: Nominal) -> Vec<(String, Metric)> {
+    let of = |name: &str, quantile: fn(&Requests) -> Option<u64>| {
+        let values = cells.iter().map(|cell| quantile(cell).map(|ns| ns as f64));
+        let values = order::sorted(&values.collect::<Option<Vec<f64>>>()?);
+        let median = order::median(&values)?;
+        let interval = median_hs(&values, nominal);
+        let samples = cells.iter().map(|cell| cell.answered).sum::<u64>();
+        let unit = Unit::NsPerOp;
+        let estimate = Estimate {
+            exact: false,
+            median,
+            ci95: interval.map(|interval| [interval.lo, interval.hi]),
+            raw_median: median,
+            overhead: Overhead { clock: None, loop_turn: None },
+            mean: values.iter().sum::<f64>() / values.len() as f64,
+            sd: spread(&values),
+            sd_within: None,
+            min: values[0],
+            p10: order::quantile(&values, 0.1).unwrap_or(values[0]),
+            repetitions: values.len() as u32,
+            samples,
+            ops_per_sample: 1,
+            half_width_pct: interval.map(|it| 100.0 * it.half_width() / median.max(1.0)),
+            converged: false,
+            quantiles: None,
+        };
+        Some((name.to_owned(), Metric { unit, better: unit.better(), estimate }))
+    };
+    let p50 = of(REQUEST_P50, |requests| requests.p50_ns);
+    p50.into_iter().chain(of(REQUEST_P99, |requests| requests.p99_ns)).collect()
 }
 
 fn pooled(accounts: &[&Usage], of: fn(&Usage) -> u64) -> Estimate {
@@ -143,6 +184,28 @@ mod tests {
         assert_eq!(throughput(&case, Unit::NsPerOp, 4_096), None);
         case.estimate.ci95 = None;
         assert_eq!(throughput(&case, Unit::BytesPerSecond, 4_096), None);
+    }
+
+    #[test]
+    fn a_quantile_of_requests_is_the_middle_one_of_those_of_the_cells() {
+        let cell = |p50, p99| Requests {
+            answered: 200,
+            p50_ns: Some(p50),
+            p99_ns: p99,
+            longest_ns: 9_000,
+            of_others: 0,
+        };
+        let three = [cell(10, Some(90)), cell(30, Some(70)), cell(20, Some(80))];
+        let found = requests(&three, Nominal::FIXED);
+        let figures: Vec<(&str, f64, u64)> = found
+            .iter()
+            .map(|(name, it)| (name.as_str(), it.estimate.median, it.estimate.samples))
+            .collect();
+        assert_eq!(figures, [(REQUEST_P50, 20.0, 600), (REQUEST_P99, 80.0, 600)]);
+        // Where a cell had too few for a percentile, the row has none.
+        let found = requests(&[cell(10, None), cell(20, Some(30))], Nominal::FIXED);
+        assert_eq!(found.len(), 1);
+        assert!(requests(&[], Nominal::FIXED).is_empty());
     }
 
     #[test]

@@ -14,10 +14,13 @@ mod halves;
 mod lay;
 mod metrics;
 mod row;
+mod steps;
 
 pub use assemble::Assembler;
 pub use case::{CaseEstimate, estimate, relative_half_width};
 pub use cell::{CellValue, Reading, cell_value};
 pub use class::{Class, CostNs, Evidence, Verdict, classify};
-pub use curve::curves;
+pub use curve::{Curves, curves};
 pub use halves::halves;
+pub use metrics::{REQUEST_P50, REQUEST_P99};
+pub use steps::steps;

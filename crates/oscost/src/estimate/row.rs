@@ -13,7 +13,7 @@ use oscost_model::record::{Calls, Disturbed, FileOf, Metric, Repetition, Row, Ro
 
 use super::case::{CaseEstimate, below_detection, estimate};
 use super::cell::{CellValue, Reading, cell_value};
-use super::metrics::{metrics, throughput};
+use super::metrics::{metrics, requests, throughput};
 use crate::stats::interval::{Interval, Nominal, median_hs};
 use crate::stats::{order, robust};
 
@@ -104,6 +104,8 @@ impl RowState {
         {
             metrics.extend(throughput(case, definition.unit, bytes));
         }
+        let asked = cells.iter().filter_map(|(_, read)| read.as_ref()?.1.channel?.requests);
+        metrics.extend(requests(&asked.collect::<Vec<_>>(), shared.nominal));
         Row {
             case: self.planned.case.to_string(),
             benchmark: definition.id.clone(),

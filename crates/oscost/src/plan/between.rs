@@ -93,6 +93,7 @@ mod tests {
             in_bill: vec![],
             thorough: vec![],
             within: None,
+            of: String::new(),
         }];
         catalog.benchmarks = vec![definition];
         catalog

@@ -69,6 +69,7 @@ mod tests {
             benchmark: "pipe/throughput".into(),
             point: Point::none(),
             axis: "size".into(),
+            of: "byte".into(),
             place: "local".into(),
             unit: Unit::BytesPerSecond,
             better: Better::Higher,

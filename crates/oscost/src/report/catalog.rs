@@ -190,6 +190,7 @@ mod tests {
             in_bill: vec![],
             thorough: vec![],
             within: None,
+            of: String::new(),
         };
         assert!(axis(&usual).starts_with("via = *raw | libc"));
         assert!(!axis(&usual).contains("unsaid"));
@@ -197,6 +198,7 @@ mod tests {
             points: vec![Value::from(64u64)],
             in_bill: vec![Value::from(64u64)],
             within: Some((1, 100)),
+            of: String::new(),
             ..usual.clone()
         };
         assert!(axis(&sizes).starts_with("via = 64 | any number from 1 to 100"));

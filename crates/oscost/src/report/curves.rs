@@ -4,10 +4,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use oscost_model::curve::{Curve, CurvePoint};
+use oscost_model::crossing::Crossing;
+use oscost_model::curve::{Curve, CurvePoint, Known};
+use oscost_model::point::Point;
 use oscost_model::record::{Calls, Record, Row};
+use oscost_model::unit::Unit;
 
-use super::figures::{each, per_cent, rough};
+use super::figures::{each, half, per_cent, rough};
+use super::plot::{self, plot};
 use super::{fold, plain};
 
 /// What a terminal takes.
@@ -16,6 +20,29 @@ const WIDTH: usize = 80;
 const MOST_NAMED: usize = 3;
 /// Between two columns.
 const GAP: usize = 2;
+/// More blocks than these are not drawn unless somebody asks for it: the tables are a screen each
+/// already.
+const MOST_DRAWN: usize = 2;
+/// What is drawn spans two decades: within less a table shows as much.
+const LEAST_DRAWN: u64 = 100;
+/// Up to so many curves, what is said of each pair is told; of more, what is said of each and the
+/// cheapest.
+const EACH_PAIR: usize = 3;
+/// More sentences about pairs than these are in the record alone.
+const MOST_PAIRS: usize = 12;
+/// More pairs that are not told apart are told as their number.
+const MOST_ALIKE: usize = 6;
+
+/// Whether curves are drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Plots {
+    /// Where there are few blocks of them.
+    WhereFew,
+    /// All of them.
+    All,
+    /// None.
+    None,
+}
 
 /// The cases that stand in curves, and so in no other table.
 pub(super) fn cases(record: &Record) -> BTreeSet<&str> {
@@ -24,7 +51,7 @@ pub(super) fn cases(record: &Record) -> BTreeSet<&str> {
 }
 
 /// The section under the table; empty where no rows make a curve.
-pub(super) fn text(record: &Record) -> String {
+pub(super) fn text(record: &Record, plots: Plots) -> String {
     let mut out = String::new();
     let rows: BTreeMap<&str, &Row> =
         record.results.iter().map(|row| (row.case.as_str(), row)).collect();
@@ -40,9 +67,20 @@ pub(super) fn text(record: &Record) -> String {
     if !blocks.is_empty() {
         out.push_str("\ncurves\n");
     }
+    let blocks: Vec<Block> =
+        blocks.iter().map(|curves| Block::of(curves, &record.crossings)).collect();
+    let wide = blocks.iter().filter(|block| block.is_wide()).count();
+    let drawn = match plots {
+        Plots::WhereFew => wide <= MOST_DRAWN,
+        Plots::All => true,
+        Plots::None => false,
+    };
     for block in &blocks {
-        // Writing to a String cannot fail.
-        let _ = write!(out, "{}", Block::of(block).text(&rows));
+        out.push_str(&block.text(&rows));
+        out.extend(block.plot().filter(|_| drawn && block.is_wide()));
+    }
+    if wide > 0 && !drawn && plots == Plots::WhereFew {
+        out.push_str("\n`--plot` draws these curves\n");
     }
     out
 }
@@ -50,13 +88,15 @@ pub(super) fn text(record: &Record) -> String {
 /// The curves of one benchmark over one axis.
 struct Block<'a> {
     curves: &'a [&'a Curve],
+    /// What is said of pairs of them.
+    pairs: Vec<&'a Crossing>,
     /// The axes in which they differ, and `at` where the place does.
     apart: Vec<String>,
     title: String,
 }
 
 impl<'a> Block<'a> {
-    fn of(curves: &'a [&'a Curve]) -> Self {
+    fn of(curves: &'a [&'a Curve], crossings: &'a [Crossing]) -> Self {
         let mut axes: Vec<&str> = Vec::new();
         for (axis, _) in curves.iter().flat_map(|curve| curve.point.iter()) {
             if !axes.contains(&axis) {
@@ -79,7 +119,33 @@ impl<'a> Block<'a> {
         let colon = if shared.is_empty() { "" } else { ":" };
         let Curve { benchmark, axis, .. } = curves[0];
         let title = plain(&format!("{benchmark}{colon}{} by {axis}", shared.join(",")));
-        Self { curves, apart, title }
+        let of_block = |it: &&Crossing| it.benchmark == *benchmark && it.axis == *axis;
+        let pairs = crossings.iter().filter(of_block).collect();
+        Self { curves, pairs, apart, title }
+    }
+
+    /// Whether one of its curves is wide enough to be drawn.
+    fn is_wide(&self) -> bool {
+        self.curves.iter().any(|curve| {
+            let ends = curve.points.first().zip(curve.points.last());
+            ends.is_some_and(|(first, last)| last.value / first.value.max(1) >= LEAST_DRAWN)
+        })
+    }
+
+    /// The curves as a picture, where they have anything to draw.
+    fn plot(&self) -> Option<String> {
+        let drawn = |point: &CurvePoint| {
+            let figure = point.figure.filter(|figure| *figure > 0.0 && figure.is_finite());
+            figure.filter(|_| point.value > 0).map(|figure| (point.value, figure))
+        };
+        let line = |&curve: &&Curve| plot::Line {
+            label: self.labels(curve).join(","),
+            points: curve.points.iter().filter_map(drawn).collect(),
+        };
+        let lines: Vec<plot::Line> = self.curves.iter().map(line).collect();
+        let Curve { axis, of, unit, .. } = self.curves[0];
+        let by = if axis == of { axis.clone() } else { format!("{axis} (in {of}s)") };
+        Some(format!("\n{}", plot(&lines, &by, *unit)?))
     }
 
     /// What tells a curve from the others of the block, an entry for each axis.
@@ -99,7 +165,7 @@ impl<'a> Block<'a> {
         let values = columns.iter().flat_map(|column| column.figures.keys());
         let values = values.map(|value| shown(&value.to_string()));
         let heads = self.apart.iter().map(|axis| plain(axis));
-        let names = values.chain(heads).chain(EVIDENCE.map(str::to_owned));
+        let names = values.chain(heads).chain(self.evidence().into_iter().map(|(_, name)| name));
         let names = names.map(|name| name.chars().count()).max().unwrap_or(0);
         let mut out = format!("\n{}\n", fold(&self.title, WIDTH, "  "));
         let mut left = &columns[..];
@@ -142,10 +208,27 @@ impl<'a> Block<'a> {
             };
             line(&shown(&value.to_string()), &cell);
         }
-        for (at, name) in EVIDENCE.iter().enumerate() {
-            line(name, &|column| column.evidence[at].clone());
+        for (at, name) in self.evidence() {
+            line(&name, &|column| column.evidence[at].clone());
         }
         out
+    }
+
+    /// The lines under the figures, as their names and where a column has them. Those of laws stand
+    /// there where a curve has what they show.
+    fn evidence(&self) -> Vec<(usize, String)> {
+        let laws = || self.curves.iter().filter_map(|curve| curve.scaling.as_ref());
+        let holds = || laws().filter(|law| law.holds);
+        let grows = holds().any(|law| law.b.is_some());
+        let of_laws = [
+            (holds().next().is_some(), "fixed".to_owned()),
+            (grows, format!("per {}", plain(&self.curves[0].of))),
+            (grows, "+-".to_owned()),
+            (laws().next().is_some(), "grows as".to_owned()),
+        ];
+        let always = EVIDENCE.iter().map(|name| (true, (*name).to_owned()));
+        let all = always.chain(of_laws).enumerate();
+        all.filter(|(_, (shown, _))| *shown).map(|(at, (_, name))| (at, name)).collect()
     }
 
     /// The sentences of the curves, each once, with the curves that it is about.
@@ -170,11 +253,88 @@ impl<'a> Block<'a> {
             _ => format!("{}: {words}", names.join(" and ")),
         });
         let all = all.into_iter().map(|(words, _)| words.to_owned());
+        let bends = self.curves.iter().filter_map(|curve| curve.scaling.as_ref());
+        let bends = bends.into_iter().any(|law| !law.holds);
+        let nearest =
+            bends.then(|| "~: the nearest law of a curve that does not keep to one".to_owned());
         let mut out = String::new();
-        for line in some.chain(all) {
+        for line in some.chain(all).chain(nearest).chain(self.of_pairs()) {
             let _ = writeln!(out, "  {}", fold(&plain(&line), 76, "    "));
         }
         out
+    }
+
+    /// What is said of pairs, those that share all else together.
+    fn of_pairs(&self) -> Vec<String> {
+        let mut sets: Vec<Vec<&Crossing>> = Vec::new();
+        for &pair in &self.pairs {
+            let same = |set: &&mut Vec<&Crossing>| {
+                let of = |it: &Crossing| (it.between.clone(), it.point.clone(), it.place.clone());
+                of(set[0]) == of(pair)
+            };
+            match sets.iter_mut().find(same) {
+                Some(set) => set.push(pair),
+                None => sets.push(vec![pair]),
+            }
+        }
+        let told = sets.iter().flat_map(|set| {
+            let curves: BTreeSet<&str> =
+                set.iter().flat_map(|it| [it.dear.as_str(), &it.cheap]).collect();
+            let is_dear = |word: &str| set.iter().any(|it| it.dear == word);
+            // Where curves end at different numbers there may be none that is the cheapest.
+            let all = curves.len() <= EACH_PAIR || curves.iter().all(|word| is_dear(word));
+            set.iter().filter(move |it| all || !is_dear(&it.cheap))
+        });
+        // What is not told apart is told of all of them at once.
+        let (apart, alike): (Vec<&&Crossing>, Vec<&&Crossing>) = told.partition(|it| {
+            let more = it.more.as_ref().is_some_and(|it| it.ci95[0] > 0.0 || it.ci95[1] < 0.0);
+            it.until.is_some() || it.from.is_some() || more
+        });
+        let shared = |pair: &Crossing| self.shared(&pair.point, &pair.between, &pair.place);
+        let mut lines: Vec<String> = apart
+            .into_iter()
+            .map(|pair| match shared(pair) {
+                shared if shared.is_empty() => pair.words.clone(),
+                shared => format!("{shared}: {}", pair.words),
+            })
+            .collect();
+        if lines.len() > MOST_PAIRS {
+            let more = lines.len() - MOST_PAIRS;
+            lines.truncate(MOST_PAIRS);
+            lines.push(format!("and of {more} more pairs: `crossings` in the record (`--json`)"));
+        }
+        let names: Vec<String> = alike
+            .iter()
+            .take(MOST_ALIKE)
+            .map(|pair| match shared(pair) {
+                shared if shared.is_empty() => format!("{} and {}", pair.dear, pair.cheap),
+                shared => format!("{} and {} ({shared})", pair.dear, pair.cheap),
+            })
+            .collect();
+        let more = match alike.len().saturating_sub(MOST_ALIKE) {
+            0 => String::new(),
+            more => format!(", and {more} more pairs"),
+        };
+        if !names.is_empty() {
+            lines.push(format!(
+                "not told apart, neither by which is cheaper nor by what a further {} costs: \
+                 {}{more}",
+                plain(&self.curves[0].of),
+                names.join(", ")
+            ));
+        }
+        lines
+    }
+
+    /// What two curves of the block share that not all of them do.
+    fn shared(&self, point: &Point, between: &str, place: &str) -> String {
+        let of = |axis: &String| match point.get(axis) {
+            _ if axis == between => None,
+            Some(value) => Some(format!("{}={}", plain(axis), shown(&value.to_string()))),
+            None if axis == "at" => Some(format!("at {}", plain(place))),
+            None => None,
+        };
+        self.apart.iter().filter_map(of).collect::<Vec<_>>().join(",")
     }
 }
 
@@ -185,7 +345,7 @@ const EVIDENCE: [&str; 3] = ["+- at most", "class", "calls"];
 struct Column {
     labels: Vec<String>,
     figures: BTreeMap<u64, String>,
-    evidence: [String; 3],
+    evidence: Vec<String>,
     width: usize,
 }
 
@@ -209,7 +369,7 @@ impl Column {
         let usual = curve.points.iter().filter(|point| !added(point));
         let figures: BTreeMap<u64, String> =
             usual.map(|point| (point.value, figure(point))).collect();
-        let evidence = evidence(curve, rows);
+        let evidence: Vec<String> = evidence(curve, rows).into_iter().chain(law(curve)).collect();
         let cells = labels.iter().chain(figures.values()).chain(&evidence);
         let width = cells.map(|cell| cell.chars().count()).max().unwrap_or(0);
         Self { labels, figures, evidence, width }
@@ -251,6 +411,24 @@ fn evidence(curve: &Curve, rows: &BTreeMap<&str, &Row>) -> [String; 3] {
     };
     let classes = if classes.is_empty() { "-".to_owned() } else { classes.join("/") };
     [width.unwrap_or("-".to_owned()), classes, calls]
+}
+
+/// How a curve grows: the fixed cost, the marginal one with half of its interval, and the law. What
+/// a law says that does not hold is no cost of this curve.
+fn law(curve: &Curve) -> [String; 4] {
+    let none = || "-".to_owned();
+    let Some(law) = &curve.scaling else { return std::array::from_fn(|_| none()) };
+    let time = |ns: f64| rough(ns, Unit::NsPerOp);
+    let half = |it: &Known| half((it.ci95[1] - it.ci95[0]) / 2.0, it.value, Unit::NsPerOp);
+    let marginal = law.b.as_ref().filter(|_| law.holds);
+    let second = law.second.iter().map(|second| format!(" or {second}"));
+    let doubt = if law.holds { "" } else { "~" };
+    [
+        if law.holds { time(law.a.value) } else { none() },
+        marginal.map_or_else(none, |b| time(b.value)),
+        marginal.map_or_else(none, half),
+        plain(&format!("{doubt}{}{}", law.model, second.collect::<String>())),
+    ]
 }
 
 /// How often an op enters the kernel.

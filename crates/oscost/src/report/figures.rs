@@ -75,6 +75,22 @@ pub fn rough(value: f64, unit: Unit) -> String {
     format!("{shown:.decimals$} {name}")
 }
 
+/// A round figure with its unit, in as few digits as it has.
+pub fn short(value: f64, unit: Unit) -> String {
+    let Style { factor, name, .. } = Style::of(value * 1.000_001, unit);
+    let digits = format!("{:.3}", value / factor);
+    format!("{} {name}", digits.trim_end_matches('0').trim_end_matches('.'))
+}
+
+/// Half of an interval in the unit of its value, with one digit that counts at least.
+pub fn half(half: f64, value: f64, unit: Unit) -> String {
+    let Style { factor, name, decimals } = Style::of(value, unit);
+    let shown = half / factor;
+    let first = -shown.abs().log10().floor();
+    let wanted = if first.is_finite() { first.clamp(0.0, 9.0) as usize } else { 0 };
+    format!("{shown:.*} {name}", wanted.max(decimals.saturating_sub(1)))
+}
+
 /// How many times as much: two digits that count, or as many as stand before the point.
 pub fn times(ratio: f64) -> String {
     match ratio.abs() {
@@ -137,6 +153,11 @@ mod tests {
         let shown = |value: f64| rough(value, Unit::NsPerOp);
         assert_eq!([shown(1.079), shown(23.21), shown(245.6)], ["1.08 ns", "23.2 ns", "246 ns"]);
         assert_eq!([shown(99.96), shown(2_025.0)], ["100 ns", "2.02 us"]);
+        let round = [0.5, 20.0, 1_000.0, 5e7].map(|value| short(value, Unit::NsPerOp));
+        assert_eq!(round, ["0.5 ns", "20 ns", "1 us", "50 ms"]);
+        let halves = [(0.3, 21.0), (0.000_4, 0.2), (12.0, 2_000.0), (0.0, 9.0)];
+        let halves = halves.map(|(half_width, value)| half(half_width, value, Unit::NsPerOp));
+        assert_eq!(halves, ["0.3 ns", "0.0004 ns", "0.01 us", "0.00 ns"]);
         let ratios = [0.0, 0.000_21, 0.0091, 0.187, 1.04, 16.5, 1_875.4].map(times);
         assert_eq!(ratios, ["0.00", "2e-4", "0.009", "0.19", "1.0", "16", "1875"]);
         let shares = [0.04, 9.94, 9.96, 999.0, 17_895.0].map(per_cent);

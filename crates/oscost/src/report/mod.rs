@@ -4,6 +4,7 @@
 //! it may not know: how anything was measured or kept. All text from outside is shown without its
 //! control characters.
 
+mod answer;
 pub mod catalog;
 mod curves;
 pub mod doctor;
@@ -15,8 +16,11 @@ mod halves;
 pub mod here;
 pub mod json;
 pub mod machine;
+mod plot;
 pub mod progress;
+mod requests;
 pub mod runs;
+mod steps;
 pub mod survey;
 pub mod table;
 

@@ -7,12 +7,13 @@ use oscost_model::channel::Datagrams;
 use oscost_model::record::{Machine, Record, Row, RowOutcome};
 use oscost_model::unit::Unit;
 
+pub use super::curves::Plots;
 use super::figures::{Style, each, per_cent, rough};
 use super::survey::survey;
-use super::{curves, files, flags, fold, groups, halves, plain};
+use super::{answer, curves, files, flags, fold, groups, halves, plain, requests, steps};
 
 /// What a run says of its rows, as text.
-pub fn table(record: &Record) -> String {
+pub fn table(record: &Record, plots: Plots) -> String {
     let rows: Vec<&Row> = record.results.iter().filter(|row| is_asked(row)).collect();
     let mut out = String::new();
     // Writing to a String cannot fail.
@@ -26,7 +27,9 @@ pub fn table(record: &Record) -> String {
     if !single.is_empty() {
         let _ = write!(out, "\n{}", aligned(&single));
     }
-    out.push_str(&curves::text(record));
+    out.push_str(&curves::text(record, plots));
+    out.push_str(&steps::text(&record.steps));
+    out.push_str(&requests::text(&measured));
     out.push_str(&groups::text(record, &measured));
     for it in &record.halves {
         let _ = writeln!(out, "\n{}", fold(&halves::line(it), 78, "  "));
@@ -36,6 +39,7 @@ pub fn table(record: &Record) -> String {
     if let Some(survey) = survey(record) {
         let _ = write!(out, "\n{survey}");
     }
+    out.push_str(&answer::text(record));
     out
 }
 

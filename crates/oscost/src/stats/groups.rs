@@ -263,7 +263,7 @@ fn names(of: &[usize], now: &[usize], count: usize) -> Vec<Option<usize>> {
 }
 
 /// A standard normal deviate [Box and Muller 1958].
-fn normal(random: &mut Xoshiro256PlusPlus) -> f64 {
+pub(super) fn normal(random: &mut Xoshiro256PlusPlus) -> f64 {
     // 53 bits, never 0.
     let mut unit = || ((random.next_u64() >> 11) + 1) as f64 / (1u64 << 53) as f64;
     let (radius, turn) = (unit(), unit());

@@ -11,6 +11,7 @@
 //!
 //! The arguments behind the rules are in docs/METHOD.md, sections 3, 4 and 8.
 
+pub mod crossing;
 pub mod groups;
 pub mod interval;
 pub mod line;

@@ -190,35 +190,64 @@ pub fn scaling(sizes: &[Sized], redraws: usize, seed: u64) -> Option<Scaling> {
     })
 }
 
+/// What least squares need of some points, relative: the target is 1 everywhere, and the columns
+/// of the fixed and of the growing part are divided by the figure.
+struct Sums {
+    /// The largest value of the law: in units of it a cube loses no digits.
+    unit: f64,
+    ones: f64,
+    grown: f64,
+    both: f64,
+    one: f64,
+    growth: f64,
+}
+
+impl Sums {
+    fn of(law: Law, points: &[(f64, f64)]) -> Self {
+        let top = points.iter().map(|&(n, _)| law.of(n)).fold(0.0, f64::max);
+        let unit = if top > 0.0 { top } else { 1.0 };
+        let mut sums = Self { unit, ones: 0.0, grown: 0.0, both: 0.0, one: 0.0, growth: 0.0 };
+        for &(n, figure) in points {
+            let (u, v) = (1.0 / figure, law.of(n) / unit / figure);
+            sums.ones += u * u;
+            sums.grown += v * v;
+            sums.both += u * v;
+            sums.one += u;
+            sums.growth += v;
+        }
+        sums
+    }
+
+    /// The fixed and the growing part of least squares, whatever their signs.
+    fn free(&self) -> (f64, f64) {
+        let Self { ones, grown, both, one, growth, .. } = *self;
+        let bent = ones * grown - both * both;
+        ((one * grown - growth * both) / bent, (growth * ones - one * both) / bent)
+    }
+}
+
+/// The slope of the line of least relative squares through points, which may fall as well.
+pub(super) fn free_slope(points: &[(f64, f64)]) -> f64 {
+    let sums = Sums::of(Law::Linear, points);
+    sums.free().1 / sums.unit
+}
+
 /// A law fitted to points: `fixed + marginal * law(n)`, neither below zero.
 #[derive(Clone, Copy, Debug)]
-struct Fit {
+pub(super) struct Fit {
     law: Law,
-    fixed: f64,
-    marginal: f64,
+    pub(super) fixed: f64,
+    pub(super) marginal: f64,
     bic: f64,
 }
 
 impl Fit {
     /// The fit of least relative squares: each residual is divided by the figure.
-    fn of(law: Law, points: &[(f64, f64)]) -> Self {
-        // In units of the largest value of the law, so that a cube loses no digits.
-        let top = points.iter().map(|&(n, _)| law.of(n)).fold(0.0, f64::max);
-        let unit = if top > 0.0 { top } else { 1.0 };
-        // Relative: the target is 1 everywhere, and both columns are divided by the figure.
-        let (mut ones, mut grown, mut both) = (0.0, 0.0, 0.0);
-        let (mut one, mut growth) = (0.0, 0.0);
-        for &(n, figure) in points {
-            let (u, v) = (1.0 / figure, law.of(n) / unit / figure);
-            ones += u * u;
-            grown += v * v;
-            both += u * v;
-            one += u;
-            growth += v;
-        }
-        let bent = ones * grown - both * both;
+    pub(super) fn of(law: Law, points: &[(f64, f64)]) -> Self {
+        let sums = Sums::of(law, points);
+        let Sums { unit, ones, grown, one, growth, .. } = sums;
         let alone = |sum: f64, squares: f64| if squares > 0.0 { sum / squares } else { 0.0 };
-        let free = ((one * grown - growth * both) / bent, (growth * ones - one * both) / bent);
+        let free = sums.free();
         let (fixed, marginal) = match law {
             Law::Constant => (alone(one, ones), 0.0),
             _ if !(free.0.is_finite() && free.1.is_finite()) => (alone(one, ones), 0.0),
@@ -238,7 +267,7 @@ impl Fit {
     }
 
     /// What it says of a size.
-    fn at(&self, n: f64) -> f64 {
+    pub(super) fn at(&self, n: f64) -> f64 {
         self.fixed + self.marginal * self.law.of(n)
     }
 }
@@ -282,7 +311,7 @@ impl Redrawn {
 
 /// The median of as many repetitions as there are, drawn with replacement; the figure itself where
 /// there are none to draw from.
-fn redraw(size: &Sized, random: &mut Xoshiro256PlusPlus) -> f64 {
+pub(super) fn redraw(size: &Sized, random: &mut Xoshiro256PlusPlus) -> f64 {
     let count = size.repetitions.len() as u128;
     let one = |_| size.repetitions[((u128::from(random.next_u64()) * count) >> 64) as usize];
     let drawn: Vec<f64> = (0..size.repetitions.len()).map(one).collect();
@@ -291,7 +320,7 @@ fn redraw(size: &Sized, random: &mut Xoshiro256PlusPlus) -> f64 {
 }
 
 /// The middle 95 % of what was drawn.
-fn middle(values: &[f64]) -> Interval {
+pub(super) fn middle(values: &[f64]) -> Interval {
     let sorted = order::sorted(values);
     let rank = |share: f64| ((sorted.len() - 1) as f64 * share).round() as usize;
     Interval { lo: sorted[rank(0.025)], hi: sorted[rank(0.975)] }

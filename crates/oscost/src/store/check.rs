@@ -11,6 +11,9 @@ const MOST_ROWS: usize = 100_000;
 /// More than a run of a thousand bills has.
 const MOST_CURVES: usize = 10_000;
 
+/// Each of some curves is a pair with a few others.
+const MOST_CROSSINGS: usize = 10 * MOST_CURVES;
+
 /// A curve is read by a person.
 const MOST_POINTS: usize = 10_000;
 
@@ -41,6 +44,12 @@ pub(super) fn check(record: &Record) -> Result<(), ImportError> {
         let why = format!("has {points} points, and at most {MOST_POINTS} are taken");
         refuse_unless(points <= MOST_POINTS, &format!("curves[{index}].points"), &why)?;
     }
+    let crossings = record.crossings.len();
+    let why = format!("has {crossings} crossings, and at most {MOST_CROSSINGS} are taken");
+    refuse_unless(crossings <= MOST_CROSSINGS, "crossings", &why)?;
+    let steps = record.steps.len();
+    let why = format!("has steps of {steps} methods, and at most {MOST_CURVES} are taken");
+    refuse_unless(steps <= MOST_CURVES, "steps", &why)?;
     for (index, comparison) in record.comparisons.iter().enumerate() {
         for (side, row) in [("base", comparison.base), ("new", comparison.new)] {
             let at = format!("comparisons[{index}].{side}");

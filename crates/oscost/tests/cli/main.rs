@@ -11,11 +11,13 @@ mod common;
 
 mod golden;
 
+mod crossings;
 mod curves;
 mod describe;
 mod interrupts;
 mod local;
 mod machine;
+mod requests;
 mod runs;
 mod survey;
 mod tables;

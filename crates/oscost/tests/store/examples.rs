@@ -130,6 +130,7 @@ fn definition() -> Definition {
             in_bill: vec![],
             thorough: vec![],
             within: None,
+            of: String::new(),
         }],
         needs: vec![Need {
             what: Requirement::Readable("/proc/self/stat".into()),

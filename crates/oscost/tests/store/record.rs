@@ -161,5 +161,7 @@ pub(crate) fn record() -> Record {
         timers: vec![],
         curves: vec![],
         halves: vec![],
+        crossings: vec![],
+        steps: vec![],
     }
 }

@@ -10,6 +10,8 @@ use oscost_model::record::{
 use super::capacity::{Seen, Verdict, verdict};
 use super::*;
 
+mod crossings;
+
 /// The sizes of study cs736-2019.
 const NINE: [u64; 9] = [4, 16, 64, 256, 1_024, 4_096, 65_536, 262_144, 524_288];
 
@@ -28,6 +30,7 @@ fn definition(unit: Unit) -> Definition {
         in_bill: vec![],
         thorough: vec![],
         within: Some((1, 1 << 30)),
+        of: String::new(),
     };
     Definition {
         id: "made/up".into(),
@@ -153,7 +156,7 @@ fn machine() -> Machine {
 
 fn of(definition: &Definition, rows: &[Row]) -> Vec<Curve> {
     let rows: Vec<(&Definition, &Row)> = rows.iter().map(|row| (definition, row)).collect();
-    curves(&rows, Some(&machine()), 1)
+    curves(&rows, Some(&machine()), 1).curves
 }
 
 fn only(definition: &Definition, rows: &[Row]) -> Curve {

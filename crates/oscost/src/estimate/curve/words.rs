@@ -1,5 +1,6 @@
 //! What is said of a curve, in sentences.
 
+use oscost_model::crossing::{Crossing, More};
 use oscost_model::curve::{Break, Curve, Known, Scaling};
 use oscost_model::unit::Better;
 
@@ -93,6 +94,90 @@ fn grows(law: &Scaling, size: &dyn Fn(f64) -> String) -> String {
     }
 }
 
+/// Which of two curves is cheaper, from where on, and how much more a further one costs. `often`:
+/// they cross more than once.
+pub(super) fn crossing(it: &Crossing, often: bool) -> String {
+    let Crossing { dear, cheap, of, .. } = it;
+    let told = it.more.as_ref().and_then(|more| further(more, it));
+    let sure = it.until.is_some() || it.from.is_some();
+    match (told, sure) {
+        (Some(more), _) => format!("{more}; {}", cheaper(it, often, false)),
+        (None, true) => cheaper(it, often, true),
+        (None, false) => format!(
+            "{dear} and {cheap}: neither which is cheaper can be told, nor for which of them a \
+             further {of} costs more"
+        ),
+    }
+}
+
+/// How much more a further one costs on one of two curves; `None` where that may be nothing.
+fn further(more: &More, it: &Crossing) -> Option<String> {
+    let Crossing { dear, cheap, of, numbers, .. } = it;
+    let [low, high] = more.ci95;
+    let (one, other, value, ends) = match more.value < 0.0 {
+        true => (cheap, dear, -more.value, [-high, -low]),
+        false => (dear, cheap, more.value, [low, high]),
+    };
+    if ends[0] <= 0.0 {
+        return None;
+    }
+    let average = match more.by.as_str() {
+        "laws" => String::new(),
+        _ => {
+            let [first, last] = numbers.map(|number| counted(it, number as f64));
+            format!(" (between {first} and {last}, on average)")
+        }
+    };
+    let (factor, name) = scale(value);
+    let digits = |ns: f64| three(ns / factor);
+    let ends = ends.map(digits);
+    let value = digits(value);
+    Some(format!(
+        "{one} costs {value} {name} [{}..{}] more for each {of} than {other}{average}",
+        ends[0], ends[1]
+    ))
+}
+
+/// Which of two curves is the cheaper one, and where; where it is `alone` the other one is named.
+fn cheaper(it: &Crossing, often: bool, alone: bool) -> String {
+    let Crossing { dear, cheap, of, .. } = it;
+    let [first, last] = it.numbers.map(|number| counted(it, number as f64));
+    let number = |number: u64| counted(it, number as f64);
+    let than = if alone { format!(" than {dear}") } else { String::new() };
+    let at = it.at.as_ref().map(|Known { value, ci95: [low, high] }| {
+        let [value, low, high] = [*value, *low, *high].map(|at| counted(it, at.round()));
+        let of = if *of == it.axis { String::new() } else { format!(" {of}s") };
+        format!("{value} [{low}..{high}]{of}")
+    });
+    match (it.until, it.from, at) {
+        (None, None, _) => "which of the two is cheaper cannot be told".to_owned(),
+        (Some(until), None, _) => {
+            let than = if alone { format!(" than {cheap}") } else { String::new() };
+            let until = number(until);
+            format!("at {until} {dear} is cheaper{than}, beyond that it cannot be told")
+        }
+        (_, Some(from), at) if from == it.numbers[0] => {
+            let at = at.map(|at| format!(" (by their laws from {at} on)")).unwrap_or_default();
+            format!("{cheap} is cheaper{than} at every number from {first} to {last}{at}")
+        }
+        (_, Some(_), Some(at)) => format!("from {at} on {cheap} is cheaper{than}"),
+        (Some(until), Some(from), None) => {
+            let often = if often { "; they cross more than once" } else { "" };
+            let (until, from) = (number(until), number(from));
+            format!("at {until} {dear} still is cheaper, from {from} on {cheap} is{often}")
+        }
+        (None, Some(from), None) => {
+            let from = number(from);
+            format!("from {from} on {cheap} is cheaper{than}, below that it cannot be told")
+        }
+    }
+}
+
+/// A number of an axis.
+fn counted(it: &Crossing, number: f64) -> String {
+    if it.of == "byte" { bytes(number) } else { plain(number) }
+}
+
 /// Where a rate is largest that does not stay there.
 fn peak(curve: &Curve, size: &dyn Fn(f64) -> String) -> Option<String> {
     let measured: Vec<(u64, f64)> =
@@ -138,20 +223,29 @@ fn time(ns: f64) -> String {
     if ns < 1e-4 {
         return format!("{ns:.1e} ns");
     }
-    let (factor, name) = match ns {
+    let (factor, name) = scale(ns);
+    format!("{} {name}", three(ns / factor))
+}
+
+/// The unit that fits a time: its nanoseconds and its name.
+fn scale(ns: f64) -> (f64, &'static str) {
+    match ns {
         _ if ns >= 1e9 => (1e9, "s"),
         _ if ns >= 1e6 => (1e6, "ms"),
         _ if ns >= 1e3 => (1e3, "us"),
         _ if ns >= 0.1 => (1.0, "ns"),
         _ => (1e-3, "ps"),
-    };
-    let shown = ns / factor;
-    let decimals = match shown {
+    }
+}
+
+/// A number in three digits.
+fn three(number: f64) -> String {
+    let decimals = match number.abs() {
         large if large >= 99.95 => 0,
         middling if middling >= 9.995 => 1,
         _ => 2,
     };
-    format!("{shown:.decimals$} {name}")
+    format!("{number:.decimals$}")
 }
 
 #[cfg(test)]

@@ -1,0 +1,62 @@
+//! What two curves that differ in one word alone say of each other.
+
+use serde::{Deserialize, Serialize};
+
+use crate::curve::Known;
+use crate::point::Point;
+
+macro_rules! crossing {
+    ($($(#[$doc:meta])* pub struct $name:ident { $($body:tt)* })*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+        pub struct $name { $($body)* }
+    )*};
+}
+
+crossing! {
+    /// Two curves of one benchmark at one place that differ in one word alone.
+    pub struct Crossing {
+        /// `family/name`.
+        pub benchmark: String,
+        /// What both share: the value of each other axis.
+        pub point: Point,
+        /// The axis of their numbers.
+        pub axis: String,
+        /// What that axis counts one of, in a word: `byte`, `descriptor`; else its name.
+        pub of: String,
+        /// Where both were measured, as it is typed.
+        pub place: String,
+        /// The axis in which they differ.
+        pub between: String,
+        /// Its word at the curve that is dearer at the largest number, by its figure there.
+        pub dear: String,
+        /// Its word at the other.
+        pub cheap: String,
+        /// The smallest and the largest number that both have.
+        pub numbers: [u64; 2],
+        /// How much more each further one costs `dear` than `cheap`, in ns; null where that has no
+        /// meaning.
+        pub more: Option<More>,
+        /// The largest number at which `dear` is surely the cheaper one; null where there is none.
+        pub until: Option<u64>,
+        /// From this number on `cheap` surely is, up to the largest; null where that is not sure.
+        pub from: Option<u64>,
+        /// Where the laws of both meet; null where they do not hold, do not meet near the numbers,
+        /// or do not agree with `until` and `from`.
+        pub at: Option<Known>,
+        /// All of this in a sentence.
+        pub words: String,
+    }
+
+    /// How much more a further one costs.
+    pub struct More {
+        /// In ns.
+        pub value: f64,
+        /// Its interval.
+        pub ci95: [f64; 2],
+        /// `laws`: the difference of the marginal costs of two laws; `ends`: the average between
+        /// the smallest and the largest number.
+        pub by: String,
+    }
+}

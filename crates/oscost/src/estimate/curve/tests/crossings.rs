@@ -1,0 +1,122 @@
+use super::*;
+
+/// A way, and what it costs at a size.
+type Way = (&'static str, fn(f64) -> f64);
+
+/// Costs of several ways over the same sizes.
+fn ways(definition: &Definition, costs: &[Way]) -> Vec<Row> {
+    let of = |(by, cost): &Way| -> Vec<Row> {
+        let at = |&size: &u64| {
+            row(definition, Point::none().with("size", size).with("by", *by), cost(size as f64))
+        };
+        NINE.iter().map(at).collect()
+    };
+    costs.iter().flat_map(of).collect()
+}
+
+fn crossed(definition: &Definition, rows: &[Row]) -> Vec<Crossing> {
+    let rows: Vec<(&Definition, &Row)> = rows.iter().map(|row| (definition, row)).collect();
+    curves(&rows, None, 1).crossings
+}
+
+#[test]
+fn two_ways_say_which_is_cheaper_from_where_on_and_what_a_further_byte_costs() {
+    let costs = definition(Unit::NsPerOp);
+    let rows = ways(&costs, &[("map", |_| 9_000.0), ("copy", |n| 5_000.0 + 0.2 * n)]);
+    let [found] = &crossed(&costs, &rows)[..] else { panic!("no pair") };
+    assert_eq!((found.dear.as_str(), found.cheap.as_str()), ("copy", "map"));
+    assert_eq!((found.between.as_str(), found.of.as_str()), ("by", "byte"));
+    assert_eq!((found.until, found.from), (Some(4_096), Some(65_536)));
+    let at = found.at.as_ref().unwrap();
+    assert!((at.value / 20_000.0 - 1.0).abs() < 0.01, "{at:?}");
+    assert!(at.ci95[0] < 20_000.0 && 20_000.0 < at.ci95[1], "{at:?}");
+    let more = found.more.as_ref().unwrap();
+    assert!((more.value - 0.2).abs() < 0.002 && more.by == "laws", "{more:?}");
+    assert!(found.words.starts_with("copy costs 0.20 ns [0.20..0.20] more for each byte than map"));
+    assert!(found.words.ends_with("bytes on map is cheaper"), "{}", found.words);
+    // Of the rate of the same bytes all of this is the same.
+    let rates = definition(Unit::BytesPerSecond);
+    let rows = ways(
+        &rates,
+        &[("map", |n| 1e9 * n / 9_000.0), ("copy", |n| 1e9 * n / (5_000.0 + 0.2 * n))],
+    );
+    let [rate] = &crossed(&rates, &rows)[..] else { panic!("no pair") };
+    assert_eq!((&rate.dear, rate.until, rate.from), (&found.dear, found.until, found.from));
+}
+
+#[test]
+fn a_curve_that_breaks_has_no_law_and_its_crossing_lies_between_points() {
+    let costs = definition(Unit::NsPerOp);
+    let rows = ways(
+        &costs,
+        &[
+            ("map", |_| 9_000.0),
+            ("copy", |n| 5_000.0 * n.powf(0.05) * if n > 1_024.0 { 3.0 } else { 1.0 }),
+        ],
+    );
+    let [found] = &crossed(&costs, &rows)[..] else { panic!("no pair") };
+    assert_eq!((found.until, found.from, &found.at), (Some(1_024), Some(4_096), &None));
+    assert_eq!(found.more.as_ref().unwrap().by, "ends");
+    assert!(found.words.contains("(between 4 and 512Ki, on average)"), "{}", found.words);
+    assert!(found.words.ends_with("at 1Ki copy still is cheaper, from 4Ki on map is"));
+}
+
+#[test]
+fn what_crosses_often_or_not_surely_says_so() {
+    let costs = definition(Unit::NsPerOp);
+    let of = |cost: fn(f64) -> f64| {
+        let found = crossed(&costs, &ways(&costs, &[("map", |_| 9_000.0), ("copy", cost)]));
+        found[0].words.clone()
+    };
+    let often = of(|n| if n == 256.0 { 5_000.0 } else { 12_000.0 });
+    assert!(often.ends_with("from 1Ki on map is; they cross more than once"), "{often}");
+    let tie = of(|_| 9_100.0);
+    let neither = "copy and map: neither which is cheaper can be told, nor for which of them a \
+                   further byte costs more";
+    assert_eq!(tie, neither);
+    let late = of(|n| 9_000.0 * if n > 65_536.0 { 2.0 } else { 1.0 });
+    assert!(late.ends_with("from 256Ki on map is cheaper, below that it cannot be told"), "{late}");
+    let always = of(|_| 18_000.0);
+    assert!(
+        always.starts_with("map is cheaper than copy at every number from 4 to 512Ki"),
+        "{always}"
+    );
+}
+
+#[test]
+fn many_curves_are_laid_beside_the_cheapest_alone_and_circumstances_beside_none() {
+    let costs = definition(Unit::NsPerOp);
+    let five: [Way; 5] = [
+        ("a", |_| 1_000.0),
+        ("b", |_| 2_000.0),
+        ("c", |_| 3_000.0),
+        ("d", |_| 4_000.0),
+        ("e", |_| 5_000.0),
+    ];
+    assert_eq!(crossed(&costs, &ways(&costs, &five)).len(), 10);
+    let mut six = five.to_vec();
+    six.push(("f", |_| 500.0));
+    let found = crossed(&costs, &ways(&costs, &six));
+    assert!(found.len() == 5 && found.iter().all(|it| it.cheap == "f"), "{found:#?}");
+    // Two words of a later axis are no pair where words of an earlier one are.
+    let mut both = definition(Unit::NsPerOp);
+    both.axes.push(Axis { name: "peer_cpu".into(), within: None, ..both.axes[1].clone() });
+    let mut rows = Vec::new();
+    for cpu in ["same", "other"] {
+        for mut row in ways(&both, &five[..2]) {
+            row.point = row.point.with("peer_cpu", cpu);
+            rows.push(row);
+        }
+    }
+    let found = crossed(&both, &rows);
+    let told: Vec<(&str, String)> =
+        found.iter().map(|it| (it.between.as_str(), it.point.to_string())).collect();
+    assert_eq!(told, [("by", "peer_cpu=same".into()), ("by", "peer_cpu=other".into())]);
+    let alone: Vec<Row> =
+        rows.into_iter().filter(|row| row.point.get("by") == Some(&Value::from("a"))).collect();
+    assert_eq!(crossed(&both, &alone)[0].between, "peer_cpu");
+    // Two places are no pair.
+    let mut apart = ways(&costs, &five[..2]);
+    apart[9..].iter_mut().for_each(|row| row.place.text = "ssh:there".into());
+    assert_eq!(crossed(&costs, &apart), []);
+}

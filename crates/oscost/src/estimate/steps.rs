@@ -1,0 +1,189 @@
+//! What each idle descriptor costs in the steps of a wait: said of the rows of one run.
+//!
+//! Study cs161-syscalls takes a call of select or poll apart: the set is passed and all of it is
+//! checked; if nothing is ready the caller blocks on all of it; it is woken, and what has happened
+//! is reported. Family `event` measures each of these alone, or so that they are what two costs
+//! differ by. What a step costs for a descriptor is then a slope, and a difference of slopes
+//! (docs/METHOD.md, section 8).
+
+use std::collections::BTreeSet;
+
+use oscost_model::curve::Known;
+use oscost_model::point::Value;
+use oscost_model::record::{Row, RowOutcome};
+use oscost_model::steps::Steps;
+use oscost_model::unit::Unit;
+
+use crate::stats::crossing::{Chance, Drawn, slope_of_ends};
+use crate::stats::scaling::Sized;
+
+/// The axis whose number grows.
+const AXIS: &str = "fds";
+/// The axis in which the mechanisms differ.
+const METHOD: &str = "method";
+/// How often repetitions are drawn anew.
+const REDRAWS: usize = 1_000;
+/// No point is taken to be surer than this, as those of curves.
+const UNSURE: f64 = 0.01;
+/// Between numbers that lie closer than this, as a ratio, a slope is mostly noise.
+const LEAST_RATIO: f64 = 5.0;
+
+/// A cost whose slope is asked for: a benchmark, and where on its axes.
+#[derive(Clone, Copy, Debug)]
+struct Asked {
+    benchmark: &'static str,
+    at: &'static [(&'static str, &'static str)],
+    /// Numbers where `at` has words: `waiters=1`.
+    alone: &'static [&'static str],
+    /// Whether its figure is the share of one of them, and not what all cost together.
+    share: bool,
+}
+
+impl Asked {
+    const fn of_all(benchmark: &'static str, at: &'static [(&'static str, &'static str)]) -> Self {
+        Self { benchmark, at, alone: &[], share: false }
+    }
+
+    const fn of_each(benchmark: &'static str, at: &'static [(&'static str, &'static str)]) -> Self {
+        Self { share: true, ..Self::of_all(benchmark, at) }
+    }
+}
+
+/// A call that does not wait: it passes the set and checks all of it.
+const CHECK: Asked = Asked::of_all("event/wait", &[("ready", "none")]);
+/// The same, as a share.
+const CHECK_SHARE: Asked = Asked::of_each("event/idle", &[("step", "check")]);
+/// What the caller does around the call.
+const CALLER: Asked = Asked::of_all("event/caller", &[("ready", "one")]);
+/// A call that may wait and finds the last one ready, after it has put itself on all lists.
+const ON_ALL: Asked = Asked::of_all("event/wait", &[("ready", "one"), ("position", "last")]);
+/// The same that finds the first one ready, and so stands on none.
+const ON_NONE: Asked = Asked::of_all("event/wait", &[("ready", "one"), ("position", "first")]);
+/// A call that has put itself on all lists, as a share: a check, and that.
+const ON_ALL_SHARE: Asked = Asked::of_each("event/idle", &[("step", "block")]);
+/// From a byte written until the one who waits runs.
+const WOKEN: Asked =
+    Asked { alone: &["waiters"], ..Asked::of_all("event/wakeup", &[("peer_cpu", "same")]) };
+
+impl Asked {
+    /// The method and the number of a row that belongs to it.
+    fn of<'a>(&self, row: &'a Row) -> Option<(&'a str, u64)> {
+        let right = row.benchmark == self.benchmark
+            && row.outcome == RowOutcome::Measured
+            && row.unit == Unit::NsPerOp
+            && row.point.iter().all(|(axis, value)| self.takes(axis, value))
+            && self.at.iter().all(|(axis, _)| row.point.get(axis).is_some());
+        match (row.point.get(METHOD), row.point.get(AXIS)) {
+            (Some(Value::Word(method)), Some(&Value::Number(number))) if right => {
+                Some((method, number))
+            }
+            _ => None,
+        }
+    }
+
+    /// An axis that is not spoken of goes unsaid.
+    fn takes(&self, axis: &str, value: &Value) -> bool {
+        match self.at.iter().find(|(name, _)| *name == axis) {
+            Some((_, word)) => matches!(value, Value::Word(it) if it == word),
+            None if self.alone.contains(&axis) => *value == Value::Number(1),
+            None => axis == METHOD || axis == AXIS,
+        }
+    }
+
+    /// Its costs by one method, in ascending order of the number.
+    fn costs(&self, method: &str, place: &str, rows: &[&Row]) -> Vec<Sized> {
+        let own = rows.iter().filter(|row| row.place.text == place);
+        let of = own.filter_map(|row| {
+            let number = self.of(row).filter(|(it, _)| *it == method)?.1;
+            let estimate = row.estimate.as_ref()?;
+            // Without an interval nothing is sure, and what is below nothing has no slope.
+            estimate.ci95?;
+            let values = row.repetitions.iter().filter_map(|repetition| repetition.value);
+            let times = if self.share { number as f64 } else { 1.0 };
+            let figure = times * estimate.median;
+            let repetitions = values.filter(|value| *value > 0.0).map(|it| times * it).collect();
+            (figure > 0.0).then_some(Sized { n: number as f64, figure, sd: UNSURE, repetitions })
+        });
+        let mut sizes: Vec<Sized> = of.collect();
+        sizes.sort_by(|one, other| one.n.total_cmp(&other.n));
+        sizes.dedup_by(|one, other| one.n == other.n);
+        sizes
+    }
+}
+
+/// The steps of a wait, at each place where more than one of them was measured. All chance comes
+/// from `seed`.
+pub fn steps<'a>(rows: impl IntoIterator<Item = &'a Row>, seed: u64) -> Vec<Steps> {
+    let rows: Vec<&Row> = rows.into_iter().collect();
+    let mut places: Vec<&str> = Vec::new();
+    for row in &rows {
+        let place = row.place.text.as_str();
+        if row.benchmark.starts_with("event/") && !places.contains(&place) {
+            places.push(place);
+        }
+    }
+    let at = |place: &str| -> Vec<Steps> {
+        let mut methods: Vec<&str> = Vec::new();
+        for row in rows.iter().filter(|row| row.place.text == place) {
+            let asked = [CHECK, CHECK_SHARE, CALLER, WOKEN];
+            let found = asked.iter().find_map(|asked| asked.of(row));
+            if let Some((method, _)) = found.filter(|(it, _)| !methods.contains(it)) {
+                methods.push(method);
+            }
+        }
+        methods.into_iter().filter_map(|method| split(method, place, &rows, seed)).collect()
+    };
+    places.into_iter().flat_map(at).collect()
+}
+
+/// One method's steps; `None` unless a part of what is measured can be told from another.
+fn split(method: &str, place: &str, rows: &[&Row], seed: u64) -> Option<Steps> {
+    let parts = [CHECK, CALLER, ON_ALL, ON_NONE, WOKEN, CHECK_SHARE, ON_ALL_SHARE];
+    let costs = parts.map(|part| part.costs(method, place, rows));
+    // All slopes are taken between the same two numbers: costs bend where caches end.
+    let spans = |sizes: &&Vec<Sized>| match (sizes.first(), sizes.last()) {
+        (Some(first), Some(last)) => last.n >= LEAST_RATIO * first.n,
+        _ => false,
+    };
+    let numbers =
+        |sizes: &Vec<Sized>| -> BTreeSet<u64> { sizes.iter().map(|size| size.n as u64).collect() };
+    let mut shared: Option<BTreeSet<u64>> = None;
+    for sizes in costs.iter().filter(spans) {
+        let own = numbers(sizes);
+        shared = Some(shared.map_or(own.clone(), |shared| &shared & &own));
+    }
+    let shared = shared?;
+    let between = [*shared.first()?, *shared.last()?];
+    let ends = between.map(|number| number as f64);
+    if ends[1] < LEAST_RATIO * ends[0] {
+        return None;
+    }
+    let mut seeds = seed..;
+    let slopes = costs.each_ref().map(|sizes| {
+        let seed = seeds.next().unwrap_or(seed);
+        slope_of_ends(sizes, ends, Chance { redraws: REDRAWS, unsure: UNSURE, seed })
+    });
+    let [check, caller, on_all, on_none, woken, check_share, on_all_share] = &slopes;
+    let check = if check.is_some() { check } else { check_share };
+    let less = |one: &Option<Drawn>, other: &Option<Drawn>| {
+        Some(told(&one.as_ref()?.minus(other.as_ref()?)))
+    };
+    let known = |it: &Option<Drawn>| it.as_ref().map(told);
+    let found = Steps {
+        place: place.to_owned(),
+        method: method.to_owned(),
+        between,
+        check: known(check),
+        caller: known(caller),
+        lists: less(on_all, on_none).or_else(|| less(on_all_share, check_share)),
+        woken: known(woken),
+        beyond: less(woken, check),
+    };
+    let some = [&found.check, &found.caller, &found.lists, &found.woken];
+    (some.into_iter().flatten().count() >= 2).then_some(found)
+}
+
+fn told(drawn: &Drawn) -> Known {
+    let known = drawn.known();
+    Known { value: known.value, ci95: [known.interval.lo, known.interval.hi] }
+}
