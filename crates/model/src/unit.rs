@@ -30,6 +30,9 @@ pub enum Unit {
     /// Times for one op: faults, switches.
     #[serde(rename = "1/op")]
     TimesPerOp,
+    /// 1 where something was seen to be so, 0 where it was seen not to be.
+    #[serde(rename = "yes/no")]
+    YesOrNo,
 }
 
 impl Unit {
@@ -44,6 +47,7 @@ impl Unit {
             Unit::InstructionsPerOp => "insn/op",
             Unit::TicksPerCycle => "tick/cycle",
             Unit::TimesPerOp => "1/op",
+            Unit::YesOrNo => "yes/no",
         }
     }
 
@@ -55,6 +59,8 @@ impl Unit {
             Unit::NsPerOp | Unit::Seconds | Unit::InstructionsPerOp | Unit::TimesPerOp => {
                 Better::Lower
             }
+            // What is asked is whether a complaint holds.
+            Unit::YesOrNo => Better::Lower,
             Unit::BytesPerSecond | Unit::OpsPerSecond | Unit::FramesPerSecond => Better::Higher,
         }
     }

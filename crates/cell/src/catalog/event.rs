@@ -487,6 +487,7 @@ const BENCHES: &[Bench] = &[
     timeout::EARLY,
     timeout::TURNS,
     quirks::QUIRKS,
+    quirks::COUNTS,
     quirks::NESTED,
     server::SERVER,
 ];

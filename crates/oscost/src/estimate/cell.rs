@@ -148,7 +148,7 @@ fn in_unit(ns: f64, unit: Unit) -> Option<f64> {
     match unit {
         Unit::NsPerOp | Unit::InstructionsPerOp | Unit::TicksPerCycle => Some(ns),
         // Times are counted, never timed: an op that brings them has found them itself.
-        Unit::TimesPerOp => Some(ns),
+        Unit::TimesPerOp | Unit::YesOrNo => Some(ns),
         Unit::Seconds => Some(ns * 1e-9),
         Unit::BytesPerSecond | Unit::OpsPerSecond | Unit::FramesPerSecond => {
             (ns > 0.0).then(|| 1e9 / ns)

@@ -13,6 +13,7 @@ fn scale(unit: Unit) -> &'static [(f64, &'static str)] {
         Unit::InstructionsPerOp => &[(1.0, "insn")],
         Unit::TicksPerCycle => &[(1.0, "tick")],
         Unit::TimesPerOp => &[(1.0, "times")],
+        Unit::YesOrNo => &[(1.0, "")],
     }
 }
 
@@ -22,6 +23,8 @@ pub struct Style {
     factor: f64,
     name: &'static str,
     decimals: usize,
+    /// Whether 1 and 0 are words.
+    words: bool,
 }
 
 impl Style {
@@ -42,11 +45,16 @@ impl Style {
             // Below a tenth there is one digit that counts: such figures are bounds.
             tiny => (-tiny.log10().floor() as i32).clamp(3, 9) as usize,
         };
-        Self { factor, name, decimals }
+        Self { factor, name, decimals, words: unit == Unit::YesOrNo }
     }
 
     /// A figure without its unit.
     pub fn number(&self, value: f64) -> String {
+        match value {
+            1.0 if self.words => return "yes".to_owned(),
+            0.0 if self.words => return "no".to_owned(),
+            _ => {}
+        }
         let text = format!("{:.*}", self.decimals, value / self.factor);
         // What rounds to nothing has no sign.
         match text.strip_prefix('-') {
@@ -59,13 +67,17 @@ impl Style {
 
     /// A figure with its unit.
     pub fn with_unit(&self, value: f64) -> String {
-        format!("{} {}", self.number(value), self.name)
+        format!("{} {}", self.number(value), self.name).trim_end().to_owned()
     }
 }
 
 /// A figure with its unit, in three digits: for what stands beside figures to give them a size.
 pub fn rough(value: f64, unit: Unit) -> String {
-    let Style { factor, name, .. } = Style::of(value, unit);
+    let style = Style::of(value, unit);
+    if style.words {
+        return style.with_unit(value);
+    }
+    let Style { factor, name, .. } = style;
     let shown = value / factor;
     let decimals = match shown.abs() {
         large if large >= 99.95 => 0,
@@ -84,7 +96,7 @@ pub fn short(value: f64, unit: Unit) -> String {
 
 /// Half of an interval in the unit of its value, with one digit that counts at least.
 pub fn half(half: f64, value: f64, unit: Unit) -> String {
-    let Style { factor, name, decimals } = Style::of(value, unit);
+    let Style { factor, name, decimals, .. } = Style::of(value, unit);
     let shown = half / factor;
     let first = -shown.abs().log10().floor();
     let wanted = if first.is_finite() { first.clamp(0.0, 9.0) as usize } else { 0 };
@@ -126,6 +138,13 @@ pub fn per_cent(pct: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_was_seen_or_not_is_told_in_words_and_what_differed_as_a_share() {
+        let shown = |value: f64| Style::of(value, Unit::YesOrNo).with_unit(value);
+        assert_eq!([shown(1.0), shown(0.0), shown(0.25)], ["yes", "no", "0.250"]);
+        assert_eq!(rough(1.0, Unit::YesOrNo), "yes");
+    }
 
     #[test]
     fn figures_keep_four_digits_and_a_unit_that_fits() {

@@ -156,6 +156,7 @@ fn what(unit: Unit) -> &'static str {
         Unit::InstructionsPerOp => "instructions of an op",
         Unit::TicksPerCycle => "ticks of a cycle",
         Unit::TimesPerOp => "times in an op",
+        Unit::YesOrNo => "yes (1) or no (0)",
     }
 }
 

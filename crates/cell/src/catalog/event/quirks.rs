@@ -24,12 +24,10 @@ const SPURIOUS: When = &[("quirk", "spurious-wake-ups")];
 pub(super) const QUIRKS: Bench = Bench {
     id: "event/quirks",
     asks: "Which of the complaints about epoll hold on this kernel?",
-    op: "a program that shows it, from its first pipe to its last: 1 where what the quirk says was \
-         seen, 0 where it was not; of nesting-depth and spurious-wake-ups how many. Any answer \
-         of the kernel that belongs to neither fails the row. Outside: starting the two waiters \
-         of spurious-wake-ups.",
-    guess: "1 for all of them; nesting-depth 5; spurious-wake-ups 0 on one CPU, and now and then \
-            1 on two",
+    op: "a program that shows it, from its first pipe to its last: 1 (yes) where what the quirk \
+         says was seen, 0 (no) where it was not. Any answer of the kernel that belongs to neither \
+         fails the row.",
+    guess: "yes to all of them",
     why: "An epoll set holds open files, not numbers, under the number that each had when it was \
           added. While a copy of a closed descriptor lives, its file stays in the set and reports \
           under a number that is nobody's or somebody else's, and only by that number and that \
@@ -52,11 +50,8 @@ pub(super) const QUIRKS: Bench = Bench {
         // The standard library's copy of a descriptor, and its check before it closes one.
         up_to("fcntl", 3 * CHANGES as u32),
         up_to("brk", 2),
-        up_to("pread64", 100_000).when(SPURIOUS),
-        up_to("sched_yield", 100_000).when(SPURIOUS),
-        up_to("clock_gettime", 100_000).when(SPURIOUS),
     ],
-    unit: Unit::TimesPerOp,
+    unit: Unit::YesOrNo,
     axes: &[Axis {
         name: "quirk",
         sets: "dup-reports: closed, but a copy lives: it is still reported; cannot-remove: and \
@@ -64,9 +59,7 @@ pub(super) const QUIRKS: Bench = Bench {
                is reported though that one has nothing; dropped-on-close: a ready descriptor is \
                closed, and nothing is told; guess-add-or-mod: ADD of what is there and MOD of \
                what is not are errors; call-per-change: 16 changes are 16 calls; \
-               io-uring-batches: 16 polls are one call; nested: a set in a set reports; \
-               nesting-depth: sets in a chain before the kernel refuses a further one; \
-               spurious-wake-ups: calls that told two waiters of a byte which another had taken",
+               io-uring-batches: 16 polls are one call; nested: a set in a set reports",
         points: WORDS,
         usual: WORDS,
     }],
@@ -88,9 +81,46 @@ const WORDS: Points = Points::Words(&[
     "call-per-change",
     "io-uring-batches",
     "nested",
-    "nesting-depth",
-    "spurious-wake-ups",
 ]);
+
+pub(super) const COUNTS: Bench = Bench {
+    id: "event/quirk-counts",
+    asks: "How deep may epoll sets lie in each other, and how often are waiters told in vain?",
+    op: "a program that counts it. Outside: starting the two waiters of spurious-wake-ups.",
+    guess: "nesting-depth 5; spurious-wake-ups 0 on one CPU, and now and then 1 on two",
+    why: "Whoever adds a set to a set has the kernel walk all sets that could be reached from it, \
+          looking for a circle: beyond a depth it refuses. Two who wait for one pipe may both be \
+          told of one byte, and the slower one finds nothing: it must not read as if something \
+          were there.",
+    calls: &[
+        up_to("epoll_ctl", 100),
+        up_to("epoll_create1", 32),
+        up_to(EPOLL_WAIT, 2),
+        up_to("pipe2", 2),
+        up_to("write", CHANGES as u32),
+        up_to("close", 3 * CHANGES as u32),
+        up_to("fcntl", 3 * CHANGES as u32),
+        up_to("brk", 2),
+        up_to("pread64", 100_000).when(SPURIOUS),
+        up_to("sched_yield", 100_000).when(SPURIOUS),
+        up_to("clock_gettime", 100_000).when(SPURIOUS),
+    ],
+    unit: Unit::TimesPerOp,
+    axes: &[Axis {
+        name: "quirk",
+        sets: "nesting-depth: sets in a chain before the kernel refuses a further one; \
+               spurious-wake-ups: calls that told two waiters of a byte which another had taken",
+        points: COUNTED,
+        usual: COUNTED,
+    }],
+    in_bill: false,
+    switches: true,
+    source: "study cs161-syscalls, The C10K problem; epoll(7), epoll_ctl(2); fs/eventpoll.c",
+    build: |at| or_refused(proves(at)),
+    ..Bench::PLAIN
+};
+
+const COUNTED: Points = Points::Words(&["nesting-depth", "spurious-wake-ups"]);
 
 pub(super) const NESTED: Bench = Bench {
     id: "event/nested",

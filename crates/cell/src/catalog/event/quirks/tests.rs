@@ -4,17 +4,19 @@ use oscost_model::case::Case;
 
 use super::super::super::tests::{all_points, site};
 use super::super::tests::held;
-use super::{NESTED, QUIRKS};
+use super::{COUNTS, NESTED, QUIRKS};
 use crate::sys::io_uring::Ring;
 use crate::sys::process::alone;
 
 /// What a program of a quirk says, three times.
 fn says(quirk: &str) -> Option<Vec<i64>> {
-    let case = Case::parse(&format!("event/quirks:quirk={quirk}")).unwrap();
+    let counts = quirk == "nesting-depth" || quirk == "spurious-wake-ups";
+    let bench = if counts { &COUNTS } else { &QUIRKS };
+    let case = Case::parse(&format!("{}:quirk={quirk}", bench.id)).unwrap();
     if quirk.starts_with("io-uring") && Ring::new(1).is_err() {
         return None;
     }
-    let mut work = QUIRKS.work(&case.point, site()).unwrap();
+    let mut work = bench.work(&case.point, site()).unwrap();
     if let Some(missing) = work.lacks() {
         eprintln!("{case}: {missing}");
         return None;
@@ -29,7 +31,8 @@ fn says(quirk: &str) -> Option<Vec<i64>> {
 #[test]
 fn every_complaint_is_seen_or_is_not_and_nothing_is_left() {
     alone(|| {
-        for point in all_points(&QUIRKS.definition()) {
+        let both = [QUIRKS, COUNTS].map(|bench| all_points(&bench.definition()));
+        for point in both.into_iter().flatten() {
             let quirk = point.get("quirk").unwrap().to_string();
             let before = held();
             let said = says(&quirk);
