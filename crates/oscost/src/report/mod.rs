@@ -5,6 +5,7 @@
 //! control characters.
 
 pub mod catalog;
+pub mod compare;
 mod curves;
 pub mod doctor;
 pub mod figures;

@@ -11,6 +11,7 @@ mod common;
 
 mod golden;
 
+mod compare;
 mod curves;
 mod describe;
 mod interrupts;
