@@ -49,7 +49,8 @@ pub fn false_discovery(p: &[f64]) -> Vec<f64> {
     let mut q = vec![1.0; p.len()];
     let mut least = 1.0f64;
     for (rank, &at) in order.iter().enumerate().rev() {
-        least = least.min(p[at] * p.len() as f64 / (rank + 1) as f64);
+        // A factor of exactly 1 for the last, so that no q is below its p.
+        least = least.min(p[at] * (p.len() as f64 / (rank + 1) as f64));
         q[at] = least;
     }
     q

@@ -188,6 +188,12 @@ pub fn verdicts(judged: &[Judged], margins: &[f64]) -> Vec<(f64, Verdict)> {
     judged.iter().zip(margins.iter().zip(&q)).map(verdict).collect()
 }
 
+/// How many pairs one discovery among so many rows takes: of J pairs no sign test has a p below
+/// 2^(1-J).
+pub fn pairs_for(rows: usize) -> u32 {
+    (1.0 + (rows as f64 / MOST_FALSE).log2()).ceil() as u32
+}
+
 /// Which side a run stands on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
@@ -300,11 +306,21 @@ mod tests {
     }
 
     #[test]
+    fn so_many_rows_take_so_many_pairs() {
+        assert_eq!([1, 2, 10, 100].map(pairs_for), [6, 7, 9, 12]);
+    }
+
+    #[test]
     fn one_discovery_among_many_needs_more_than_six_pairs() {
         let found = paired(&pairs(&[1.05, 1.06, 1.05, 1.07, 1.05, 1.06]), 600.0, MARGIN);
         let nothing = paired(&pairs(&[1.0, 0.99, 1.01, 0.98, 1.02, 1.0]), 600.0, MARGIN);
         let mut all = vec![nothing; 20];
         all[7] = found;
-        assert!(verdicts(&all, &[MARGIN; 20]).iter().all(|(_, it)| *it == Verdict::Inconclusive));
+        let larger = |all: &[Judged]| {
+            let said = verdicts(all, &[MARGIN; 20]);
+            said.iter().filter(|(_, it)| *it == Verdict::Larger).count()
+        };
+        assert_eq!(larger(&all), 0);
+        assert_eq!(larger(&all[7..8]), 1);
     }
 }

@@ -14,7 +14,7 @@ use oscost_model::unit::Better;
 
 use self::fit::{differences, has, is_cost, machine, measured_otherwise, unclaimable, unfit};
 pub use self::judge::FEWEST_PAIRS;
-use self::judge::{Judged, Side, Verdict, neighbours, verdicts};
+use self::judge::{Judged, Side, Verdict, neighbours, pairs_for, verdicts};
 use crate::stats::interval::{Interval, Nominal, median_hs};
 use crate::stats::order;
 
@@ -204,6 +204,15 @@ fn several(base: &[Record], new: &[Record]) -> Compared {
         let pairs = values.len() as u32;
         let (base, new) = (first_base, first_new);
         judged.push(Pairing { base, new, design: "boots", pairs, span_s, it, added });
+    }
+    let most = judged.iter().map(|pairing| pairing.pairs).max();
+    let needed = pairs_for(judged.len());
+    if let Some(most) = most.filter(|&most| most as usize >= FEWEST_PAIRS && most < needed) {
+        compared.notes.push(format!(
+            "{most} pairs cannot tell one row among {} from chance: that takes {needed}, or fewer \
+             rows",
+            judged.len()
+        ));
     }
     compared.notes.extend(
         left_out.iter().map(|(why, rows)| format!("in {rows} pairs of rows, one is unfit: {why}")),
