@@ -74,6 +74,7 @@ fn first_one_side_and_then_the_other_is_seen_by_s7() {
 #[test]
 fn two_runs_taken_for_one_are_seen_by_s7_apart() {
     seen(Sin::RunsAsOne, turns::s7_apart);
+    seen(Sin::RunsAsOne, turns::apart_power);
 }
 
 #[test]

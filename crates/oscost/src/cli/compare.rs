@@ -1,7 +1,7 @@
 //! `oscost compare`
 
 use anyhow::Context;
-use oscost_model::record::Record;
+use oscost_model::record::{Comparison, Record};
 
 use super::output::{Output, Target, remark};
 use super::{Done, UsageError, runs};
@@ -102,8 +102,9 @@ fn gate(shown: &report::compare::Shown<'_>, compared: &Compared) -> Done {
     }
     let count = compared.comparisons.len();
     let judged = |pct: f64| {
-        let seen = |it: &&oscost_model::record::Comparison| it.mde_pct.is_some_and(|at| at <= pct);
-        compared.comparisons.iter().filter(seen).count()
+        let judged = |it: &&Comparison| !it.flags.iter().any(|flag| flag == "NOT_CLAIMABLE");
+        let seen = |it: &&Comparison| it.mde_pct.is_some_and(|at| at <= pct);
+        compared.comparisons.iter().filter(judged).filter(seen).count()
     };
     remark(&format!(
         "gate: passed: of {count} rows compared none is surely slower by more than {threshold} %; \

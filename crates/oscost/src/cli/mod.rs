@@ -47,7 +47,7 @@ Examples:
 enum Verb {
     /// Measure: the bill, or what the selectors name.
     Run(run::Arguments),
-    /// Compare two runs, or several a side: what became slower, and how surely.
+    /// Compare two runs, or several a side that took turns.
     Compare(compare::Arguments),
     /// List families and benchmarks.
     List(list::Arguments),

@@ -4,8 +4,6 @@
 //!
 //! Seeds are fixed, so a check passes always or never.
 
-#![expect(dead_code, reason = "each test program uses its own part of this")]
-
 use oscost::estimate::comparison::judge::{
     Judged, Side, Verdict, apart, neighbours, paired, verdicts,
 };

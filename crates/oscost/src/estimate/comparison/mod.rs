@@ -1,7 +1,7 @@
 //! Runs compared that were measured apart: two of them, or several a side (docs/METHOD.md,
 //! section 11).
 //!
-//! Which rows may be compared is [`fit`]'s matter, what follows from their values is [`judge`]'s.
+//! Which rows may be compared is the matter of `fit`, what follows from their values of [`judge`].
 
 mod fit;
 pub mod judge;
@@ -153,7 +153,9 @@ fn several(base: &[Record], new: &[Record]) -> Compared {
     }
     let mut fit = Vec::new();
     for &(side, run) in &runs {
-        match unclaimable(run) {
+        // Without its place in time a run has no neighbours.
+        let untimed = began(run).is_none().then_some("when it began is no time of any calendar");
+        match unclaimable(run).or(untimed) {
             Some(why) => compared.notes.push(format!("run {} is left out: {why}", run.id)),
             None => fit.push((side, run)),
         }
@@ -205,19 +207,22 @@ fn several(base: &[Record], new: &[Record]) -> Compared {
         let (base, new) = (first_base, first_new);
         judged.push(Pairing { base, new, design: "boots", pairs, span_s, it, added });
     }
-    let most = judged.iter().map(|pairing| pairing.pairs).max();
-    let needed = pairs_for(judged.len());
-    if let Some(most) = most.filter(|&most| most as usize >= FEWEST_PAIRS && most < needed) {
-        compared.notes.push(format!(
-            "{most} pairs cannot tell one row among {} from chance: that takes {needed}, or fewer \
-             rows",
-            judged.len()
-        ));
-    }
     compared.notes.extend(
         left_out.iter().map(|(why, rows)| format!("in {rows} pairs of rows, one is unfit: {why}")),
     );
     compared.conclude(judged);
+    let rows = compared.comparisons.len();
+    let most = compared.comparisons.iter().map(|it| it.pairs).max();
+    let needed = pairs_for(rows);
+    let seen =
+        compared.comparisons.iter().any(|it| it.verdict == "slower" || it.verdict == "faster");
+    if let Some(most) = most.filter(|&most| most as usize >= FEWEST_PAIRS && most < needed && !seen)
+    {
+        compared.notes.push(format!(
+            "{most} pairs cannot tell one row among {rows} from chance: that takes {needed}, or \
+             fewer rows"
+        ));
+    }
     compared
 }
 
@@ -379,7 +384,7 @@ fn nominal(run: &Record) -> Nominal {
 fn margin(found: Found<'_>) -> f64 {
     let machine = machine(found.run, Some(&found.row.place.machine));
     let step = machine.and_then(|machine| machine.clock.as_ref()).map(|clock| clock.q_ns);
-    let batch = found.row.disturbed.plan.as_ref().map(|plan| plan.batch_ns as f64);
+    let batch = found.row.disturbed.plan.as_ref().map(|plan| plan.batch_ns);
     let of_batch = step.zip(batch.filter(|&ns| ns > 0.0)).map(|(step, ns)| 2.0 * step / ns);
     of_batch.unwrap_or(0.0).max(MARGIN)
 }

@@ -144,3 +144,12 @@ fn a_hostile_run_among_several_is_left_out_and_named() {
     assert_eq!(compared.comparisons[0].pairs, 6);
     assert!(compared.notes.iter().any(|it| it.starts_with("run 1 is left out")), "{compared:?}");
 }
+
+#[test]
+fn a_run_of_an_impossible_date_has_no_neighbours() {
+    let [mut base, new] = runs("abbaabbaabbaab");
+    base[0].started = "2026-99-99T08:00:00Z".to_owned();
+    let compared = compare(&base, &new);
+    assert_eq!(compared.comparisons[0].pairs, 6);
+    assert!(compared.notes.iter().any(|it| it.contains("no time of any calendar")), "{compared:?}");
+}
