@@ -24,6 +24,18 @@ pub enum Sin {
     PeekAndStop,
     /// All repetitions of a case are measured in a row.
     BackToBack,
+    /// First all runs of one side, then all of the other, and the n-th of each are called a pair.
+    AThenB,
+    /// Two runs are compared as if their repetitions had taken turns.
+    RunsAsOne,
+    /// What was measured in pairs is compared as if it were not.
+    PairsForgotten,
+    /// What is not seen to differ is called equivalent.
+    AbsenceIsEquivalence,
+    /// Each of many rows is judged as if it were the only one.
+    EveryRowAlone,
+    /// What would show in every second comparison is called the smallest that could be seen.
+    HalfThePower,
 }
 
 #[cfg(feature = "sins")]

@@ -7,7 +7,9 @@
     reason = "a test may panic, and says what it found"
 )]
 
+mod shapes;
 mod sim;
+mod turns;
 
 use oscost_model::sins::{Sin, commit};
 use sim::checks::{self, Verdict};
@@ -62,4 +64,36 @@ fn stopping_at_the_first_narrow_look_is_seen_by_s6() {
 #[test]
 fn repetitions_back_to_back_are_seen_on_a_drifting_machine() {
     seen(Sin::BackToBack, checks::spread_repetitions);
+}
+
+#[test]
+fn first_one_side_and_then_the_other_is_seen_by_s7() {
+    seen(Sin::AThenB, turns::s7_pairs);
+}
+
+#[test]
+fn two_runs_taken_for_one_are_seen_by_s7_apart() {
+    seen(Sin::RunsAsOne, turns::s7_apart);
+    seen(Sin::RunsAsOne, turns::apart_power);
+}
+
+#[test]
+fn forgotten_pairs_are_seen_by_s8_and_s9() {
+    seen(Sin::PairsForgotten, turns::s8_five_per_cent);
+    seen(Sin::PairsForgotten, turns::s9_five_per_cent_in_noise);
+}
+
+#[test]
+fn no_difference_seen_and_equivalence_claimed_is_seen_by_s10() {
+    seen(Sin::AbsenceIsEquivalence, turns::s10_equivalence);
+}
+
+#[test]
+fn every_row_judged_alone_is_seen_by_s11() {
+    seen(Sin::EveryRowAlone, turns::s11_many_rows);
+}
+
+#[test]
+fn an_effect_that_shows_every_second_time_is_seen_by_s12() {
+    seen(Sin::HalfThePower, turns::s12_smallest_effect);
 }

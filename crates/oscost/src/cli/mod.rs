@@ -1,9 +1,10 @@
 //! The command line: one file a verb.
 //!
 //! What this room is for: words in, words out, exit codes. Data goes to standard output, everything
-//! else to standard error. Exit 0: done, skips included; 1: an asked-for case failed; 2: usage;
-//! 130: Ctrl-C, and what was measured until then is kept and shown.
+//! else to standard error. Exit 0: done, skips included; 1: a case that was asked for failed, or a
+//! gate; 2: usage; 130: Ctrl-C, and what was measured until then is kept and shown.
 
+mod compare;
 mod completions;
 mod doctor;
 mod explain;
@@ -38,6 +39,7 @@ Examples:
   oscost run syscall/getppid       one benchmark at its usual points
   oscost explain syscall/getppid   what is timed, what is not, and why
   oscost runs show last            the table of the last run once more
+  oscost compare last~1 last       what differs between the last two runs
   oscost doctor                    what makes figures noisy here, what mends it
   oscost machine                   what this machine is made of";
 
@@ -45,6 +47,8 @@ Examples:
 enum Verb {
     /// Measure: the bill, or what the selectors name.
     Run(run::Arguments),
+    /// Compare two runs, or several a side that took turns.
+    Compare(compare::Arguments),
     /// List families and benchmarks.
     List(list::Arguments),
     /// Say what a benchmark times, what it does not, and what to expect.
@@ -68,7 +72,7 @@ enum Verb {
 enum Done {
     /// Well.
     Well,
-    /// A case that was asked for could not be measured.
+    /// A case that was asked for could not be measured, or a gate failed.
     WithFailures,
     /// The user pressed Ctrl-C.
     Interrupted,
@@ -80,6 +84,7 @@ pub fn main() -> ExitCode {
     let mut output = Output::stdout();
     let done = match arguments.verb {
         Verb::Run(arguments) => run::run(arguments, &mut output),
+        Verb::Compare(arguments) => compare::compare(&arguments, &mut output),
         Verb::List(arguments) => list::list(&arguments, &mut output),
         Verb::Explain(arguments) => explain::explain(&arguments, &mut output),
         Verb::Runs(arguments) => runs::runs(arguments, &mut output),

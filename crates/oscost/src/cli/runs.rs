@@ -15,7 +15,7 @@ use crate::store::{Store, Stored};
 /// What to do with the runs that were kept.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-RUN is an id, the beginning of one, or `last`.
+RUN is an id, the beginning of one, `last`, or `last~1` for the run before it.
 
 Examples:
   oscost runs list
@@ -33,7 +33,7 @@ enum Verb {
     List,
     /// A run's table.
     Show {
-        /// An id, the beginning of one, or `last`.
+        /// An id, the beginning of one, `last`, or `last~1`.
         run: String,
         /// The record instead of the table, to a file or with `-` to standard output.
         #[arg(long, value_name = "FILE")]
@@ -50,12 +50,12 @@ enum Verb {
     },
     /// Forget a run.
     Delete {
-        /// An id, the beginning of one, or `last`.
+        /// An id, the beginning of one, `last`, or `last~1`.
         run: String,
     },
     /// Write a run's record with all raw batches.
     Export {
-        /// An id, the beginning of one, or `last`.
+        /// An id, the beginning of one, `last`, or `last~1`.
         run: String,
         /// The file; `-` is standard output.
         file: String,
@@ -68,12 +68,7 @@ enum Verb {
 }
 
 pub(super) fn runs(arguments: Arguments, output: &mut Output) -> anyhow::Result<Done> {
-    let path = Store::default_path().ok_or_else(|| {
-        UsageError(
-            "cannot find the store: neither XDG_DATA_HOME nor HOME names a folder".to_owned(),
-        )
-    })?;
-    let mut store = Store::open(&path)?;
+    let mut store = store()?;
     match arguments.verb {
         Verb::List => output.write(&report::runs::list(&store_lines(&store)?))?,
         Verb::Show { run, json, samples, plot, no_plot } => {
@@ -101,8 +96,18 @@ pub(super) fn runs(arguments: Arguments, output: &mut Output) -> anyhow::Result<
     Ok(Done::Well)
 }
 
+/// The user's store.
+pub(super) fn store() -> anyhow::Result<Store> {
+    let path = Store::default_path().ok_or_else(|| {
+        UsageError(
+            "cannot find the store: neither XDG_DATA_HOME nor HOME names a folder".to_owned(),
+        )
+    })?;
+    Ok(Store::open(&path)?)
+}
+
 /// A run's record: read from its journal by the code that wrote the first one, or as imported.
-fn record(store: &Store, run: &str, samples: bool) -> anyhow::Result<Record> {
+pub(super) fn record(store: &Store, run: &str, samples: bool) -> anyhow::Result<Record> {
     let id = store.find(run)?;
     match store.load(&id)? {
         Stored::Journal(entries) => Assembler::read(&entries)
@@ -127,7 +132,7 @@ fn store_lines(store: &Store) -> anyhow::Result<Vec<report::runs::Line>> {
 }
 
 /// A whole file, but no more than a record may have: the importer refuses what is longer.
-fn read(file: &str) -> anyhow::Result<Vec<u8>> {
+pub(super) fn read(file: &str) -> anyhow::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let bounded = |reader: Box<dyn Read>| reader.take(crate::store::MOST_BYTES as u64 + 1);
     let opened: Box<dyn Read> = match file {

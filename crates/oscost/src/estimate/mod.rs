@@ -8,6 +8,7 @@ mod assemble;
 mod case;
 mod cell;
 mod class;
+pub mod comparison;
 mod conditions;
 mod curve;
 mod halves;

@@ -48,6 +48,19 @@ pub fn of_row(flag: &str) -> &'static str {
     }
 }
 
+/// What a comparison's flag means.
+pub fn of_comparison(flag: &str) -> &'static str {
+    match flag {
+        "BLOCKS" => "neighbouring pairs hang together: they were merged two by two",
+        "CALLS_DIFFER" => "an op makes other system calls in the one than in the other",
+        "EFFECT_DRIFTS" => "in the second half of the pairs the effect is surely another",
+        "FEW_PAIRS" => "below six pairs there is no interval and no verdict",
+        "NOT_CLAIMABLE" => "too much time was lost, or the clock drifted: no verdict",
+        "SHORT_SPAN" => "all pairs lie within a minute: how the effect drifts is unknown",
+        _ => "unknown to this version",
+    }
+}
+
 /// What a flag of the whole run means.
 pub fn of_run(flag: &str) -> &'static str {
     match flag {

@@ -6,6 +6,7 @@
 
 mod answer;
 pub mod catalog;
+pub mod compare;
 mod curves;
 pub mod doctor;
 pub mod figures;

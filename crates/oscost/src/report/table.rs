@@ -96,24 +96,28 @@ fn peer(record: &Record, machine: &Machine) -> String {
     fold(&plain(&parts.into_iter().flatten().collect::<Vec<_>>().join(", ")), 80, "  ")
 }
 
-/// Figure, interval, spread, class, calls and floor.
-type Cells = [String; 6];
+/// What stands beside a row's name: here figure, interval, spread, class, calls and floor.
+pub(super) type Cells = [String; 6];
 
-const HEADINGS: [&str; 6] = ["per op", "95 % interval", "spread", "class", "calls", "floor"];
+/// What stands above them.
+type Headings = [&'static str; 6];
+
+const HEADINGS: Headings = ["per op", "95 % interval", "spread", "class", "calls", "floor"];
 
 /// The columns of figures, each as wide as it must be; names have what is left.
-struct Columns([usize; 6]);
+struct Columns([usize; 6], Headings);
 
 impl Columns {
     const WIDTH: usize = 80;
     const GAP: usize = 2;
 
-    fn of(rows: &[Cells]) -> Self {
-        Self(std::array::from_fn(|at| {
+    fn of(rows: &[Cells], headings: Headings) -> Self {
+        let widths = std::array::from_fn(|at| {
             let widest = rows.iter().map(|cells| width(&cells[at])).max().unwrap_or(0);
             // A column in which nothing stands is left out.
-            if widest == 0 { 0 } else { widest.max(HEADINGS[at].len()) }
-        }))
+            if widest == 0 { 0 } else { widest.max(headings[at].len()) }
+        });
+        Self(widths, headings)
     }
 
     fn left_for_names(&self) -> usize {
@@ -130,10 +134,10 @@ impl Columns {
         let mut text = format!("{name:<names$}");
         for (at, (cell, &width)) in cells.into_iter().zip(&self.0).enumerate() {
             let gap = Self::GAP;
-            match (width, HEADINGS[at]) {
+            match (width, self.1[at]) {
                 (0, _) => {}
-                // The only column of words.
-                (_, "class") => text.push_str(&format!("{:gap$}{cell:<width$}", "")),
+                // The columns of words.
+                (_, "class" | "verdict") => text.push_str(&format!("{:gap$}{cell:<width$}", "")),
                 _ => text.push_str(&format!("{:gap$}{cell:>width$}", "")),
             }
         }
@@ -147,8 +151,12 @@ fn width(text: &str) -> usize {
 
 /// The measured rows under their headings.
 fn aligned(rows: &[&Row]) -> String {
-    let cells: Vec<Cells> = rows.iter().map(|row| cells(row)).collect();
-    let columns = Columns::of(&cells);
+    laid_out(rows, &rows.iter().map(|row| cells(row)).collect::<Vec<_>>(), HEADINGS)
+}
+
+/// Rows by family and benchmark, each with its cells, under their headings.
+pub(super) fn laid_out(rows: &[&Row], cells: &[Cells], headings: Headings) -> String {
+    let columns = Columns::of(cells, headings);
     let left = columns.left_for_names();
     let mut lines = Vec::new();
     for family in rows.chunk_by(|one, other| family(one) == family(other)) {
@@ -159,7 +167,7 @@ fn aligned(rows: &[&Row]) -> String {
     }
     let fitting = lines.iter().filter(|(_, is_row)| *is_row).map(|(name, _)| width(name));
     let names = fitting.filter(|&name| name <= left).max().unwrap_or(1);
-    let mut out = columns.line("", names, HEADINGS);
+    let mut out = columns.line("", names, headings);
     let mut cells = cells.iter();
     for (name, is_row) in lines {
         match cells.as_slice() {
@@ -283,7 +291,9 @@ fn not_measured(rows: &[&Row], out: &mut String) {
 }
 
 /// Of which cases the same is said, in the order in which it is said first.
-fn gathered<'a>(said: impl Iterator<Item = (String, &'a str)>) -> Vec<(String, Vec<&'a str>)> {
+pub(super) fn gathered<'a>(
+    said: impl Iterator<Item = (String, &'a str)>,
+) -> Vec<(String, Vec<&'a str>)> {
     let mut found: Vec<(String, Vec<&str>)> = Vec::new();
     for (words, case) in said {
         match found.iter_mut().find(|(same, _)| *same == words) {
@@ -295,7 +305,7 @@ fn gathered<'a>(said: impl Iterator<Item = (String, &'a str)>) -> Vec<(String, V
 }
 
 /// Some cases by the first of them; the record names them all.
-fn first_of(cases: &[&str]) -> String {
+pub(super) fn first_of(cases: &[&str]) -> String {
     match cases {
         [] => String::new(),
         [case] => (*case).to_owned(),

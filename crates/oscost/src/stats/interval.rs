@@ -24,8 +24,8 @@ impl Interval {
 
 /// The share of intervals that is to hold the truth when nobody looks before the end.
 ///
-/// There are only these two, because each is an argument about how the number of repetitions
-/// came about; both need at least six values.
+/// There are only these: two are an argument about how the number of repetitions came about, and
+/// need at least six values; the third asks another question.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Nominal(f64);
 
@@ -41,6 +41,9 @@ impl Nominal {
     /// the truth in 93 to 95 % after two consecutive narrow looks, those of 96.5 % in 95 to 97 %
     /// (docs/METHOD.md, section 3). The 1.5 points are the price of the looks.
     pub const ADAPTIVE: Self = Self(0.965);
+
+    /// For two one-sided tests at 5 %, whether something lies within bounds: 90 %.
+    pub const WITHIN: Self = Self(0.90);
 
     /// The share itself, from 0 to 1, for the record of a run.
     pub fn share(self) -> f64 {

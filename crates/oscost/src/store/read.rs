@@ -50,12 +50,14 @@ impl Store {
         list(&self.conn).map_err(|cause| self.error("list the runs of".to_owned(), cause))
     }
 
-    /// The id of the run that `asked` means: an id, the beginning of one and no other, or `last`
-    /// for the one that started last.
+    /// The id of the run that `asked` means: an id, the beginning of one and no other, `last` for
+    /// the one that started last, or `last~N` for the one that started N runs before that.
     pub fn find(&self, asked: &str) -> Result<String, FindError> {
         let mut runs = self.list()?;
-        if asked == "last" && !runs.is_empty() {
-            return Ok(runs.swap_remove(0).id);
+        if let Some(back) = before_last(asked)
+            && back < runs.len()
+        {
+            return Ok(runs.swap_remove(back).id);
         }
         let beginning = asked.to_ascii_lowercase();
         let meant = |run: &&Listing| !beginning.is_empty() && run.id.starts_with(&beginning);
@@ -76,6 +78,14 @@ impl Store {
     /// The run of exactly this id.
     pub fn load(&self, id: &str) -> Result<Stored, StoreError> {
         load(&self.conn, id).map_err(|cause| self.error(format!("read run {id} from"), cause))
+    }
+}
+
+/// How many runs before the last one is meant; `None` where it is not named so.
+fn before_last(asked: &str) -> Option<usize> {
+    match asked.strip_prefix("last")? {
+        "" => Some(0),
+        back => back.strip_prefix('~')?.parse().ok(),
     }
 }
 

@@ -11,6 +11,7 @@ mod common;
 
 mod golden;
 
+mod compare;
 mod crossings;
 mod curves;
 mod describe;

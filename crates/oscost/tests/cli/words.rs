@@ -10,8 +10,18 @@ use crate::common::{Ran, Sandbox, until};
 use crate::golden::golden;
 
 /// Every verb, and the verbs of `runs`.
-const VERBS: &[&str] =
-    &["run", "list", "explain", "runs", "machine", "doctor", "schema", "completions", "man"];
+const VERBS: &[&str] = &[
+    "run",
+    "compare",
+    "list",
+    "explain",
+    "runs",
+    "machine",
+    "doctor",
+    "schema",
+    "completions",
+    "man",
+];
 const RUNS_VERBS: &[&str] = &["list", "show", "delete", "export", "import"];
 
 fn catalog() -> Catalog {

@@ -1,0 +1,165 @@
+//! `oscost compare`
+
+use anyhow::Context;
+use oscost_model::record::{Comparison, Record};
+
+use super::output::{Output, Target, remark};
+use super::{Done, UsageError, runs};
+use crate::estimate::comparison::{self, Compared};
+use crate::report;
+use crate::store::{Store, validate};
+
+/// More runs than these on a side are a slip of the shell.
+const MOST_RUNS: usize = 200;
+
+/// What to compare with what.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+RUN is an id, the beginning of one, `last`, or `last~1` for the run before it;
+or a record file, named with a slash or as *.json; `-` is standard input.
+
+Two runs that were measured one after the other differ by what happened to the
+machine in between, too. Only what is far more than that is called slower or
+faster, and nothing is ever called equivalent. Several runs a side that took
+turns (base, new, new, base, ...) prove more: six a side are the fewest.
+
+Examples:
+  oscost compare last~1 last
+  oscost compare old.json ./new.json --json comparison.json
+  oscost compare --base A,B,C,D,E,F --new G,H,I,J,K,L
+  oscost compare last~1 last --gate --threshold 5    exit 1 on a regression")]
+pub(super) struct Arguments {
+    /// The run to compare with.
+    #[arg(value_name = "BASE", required_unless_present = "base", requires = "new_run",
+          conflicts_with_all = ["base", "new"])]
+    base_run: Option<String>,
+    /// The run to compare.
+    #[arg(value_name = "NEW", conflicts_with_all = ["base", "new"])]
+    new_run: Option<String>,
+    /// Several runs to compare with, as A,B,C.
+    #[arg(long, value_name = "RUNS", value_delimiter = ',', requires = "new")]
+    base: Vec<String>,
+    /// Several runs to compare.
+    #[arg(long, value_name = "RUNS", value_delimiter = ',', requires = "base")]
+    new: Vec<String>,
+    /// How much slower is too much, in per cent.
+    #[arg(long, value_name = "PCT", default_value = "5", value_parser = threshold)]
+    threshold: f64,
+    /// Exit with 1 when a case is surely slower, and by more than the threshold.
+    #[arg(long)]
+    gate: bool,
+    /// Write the comparison as JSON (`oscost.comparison/1`), to a file or with `-` to standard
+    /// output instead of the table.
+    #[arg(long, value_name = "FILE")]
+    json: Option<String>,
+}
+
+fn threshold(text: &str) -> Result<f64, String> {
+    let pct = text.parse::<f64>().ok().filter(|pct| (0.0..=10_000.0).contains(pct));
+    pct.ok_or_else(|| "a number of per cent from 0 to 10000".to_owned())
+}
+
+pub(super) fn compare(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Done> {
+    let one = |run: &Option<String>| run.iter().cloned().collect::<Vec<_>>();
+    let (base, new) = match arguments.base.is_empty() {
+        true => (one(&arguments.base_run), one(&arguments.new_run)),
+        false => (arguments.base.clone(), arguments.new.clone()),
+    };
+    let mut reader = Reader { store: None, stdin_read: false };
+    let base = reader.records(&base)?;
+    let new = reader.records(&new)?;
+    each_once(base.iter().chain(&new))?;
+    let compared = comparison::compare(&base, &new);
+    let threshold = arguments.threshold;
+    let shown = report::compare::Shown { base: &base, new: &new, compared: &compared, threshold };
+    if let Some(target) = arguments.json.as_deref().map(Target::of) {
+        target.write(&report::compare::json(&shown)?, output)?;
+        if target != Target::Stdout {
+            output.write(&report::compare::text(&shown))?;
+        }
+    } else {
+        output.write(&report::compare::text(&shown))?;
+    }
+    match arguments.gate {
+        true => Ok(gate(&shown, &compared)),
+        false => Ok(Done::Well),
+    }
+}
+
+/// Whether the gate holds, with a word on why.
+fn gate(shown: &report::compare::Shown<'_>, compared: &Compared) -> Done {
+    let threshold = shown.threshold;
+    if compared.comparisons.is_empty() {
+        remark("gate: failed: no row of one side could be compared with one of the other");
+        return Done::WithFailures;
+    }
+    let slower = report::compare::regressions(shown);
+    for line in &slower {
+        remark(&format!("gate: failed: {line}"));
+    }
+    if !slower.is_empty() {
+        return Done::WithFailures;
+    }
+    let count = compared.comparisons.len();
+    let judged = |pct: f64| {
+        let judged = |it: &&Comparison| !it.flags.iter().any(|flag| flag == "NOT_CLAIMABLE");
+        let seen = |it: &&Comparison| it.mde_pct.is_some_and(|at| at <= pct);
+        compared.comparisons.iter().filter(judged).filter(seen).count()
+    };
+    remark(&format!(
+        "gate: passed: of {count} rows compared none is surely slower by more than {threshold} %; \
+         in {} of them a change of {threshold} % would have shown",
+        judged(threshold)
+    ));
+    Done::Well
+}
+
+/// Refuses a run that stands twice among those that are compared.
+fn each_once<'a>(records: impl Iterator<Item = &'a Record>) -> Result<(), UsageError> {
+    let mut seen = std::collections::BTreeSet::new();
+    for record in records {
+        if !seen.insert(&record.id) {
+            let id = &record.id;
+            return Err(UsageError(format!(
+                "run {id} is named twice: a run is no second of itself"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Finds runs; the store is opened when the first one is asked of it.
+struct Reader {
+    store: Option<Store>,
+    stdin_read: bool,
+}
+
+impl Reader {
+    fn records(&mut self, names: &[String]) -> anyhow::Result<Vec<Record>> {
+        if names.len() > MOST_RUNS {
+            let count = names.len();
+            let text = format!("{count} runs on a side: at most {MOST_RUNS} are compared");
+            return Err(UsageError(text).into());
+        }
+        names.iter().map(|name| self.record(name.trim())).collect()
+    }
+
+    fn record(&mut self, name: &str) -> anyhow::Result<Record> {
+        let is_file = name == "-" || name.contains('/') || name.ends_with(".json");
+        if is_file {
+            if name == "-" && std::mem::replace(&mut self.stdin_read, true) {
+                let text = "`-` is named twice: standard input holds one record";
+                return Err(UsageError(text.to_owned()).into());
+            }
+            let bytes = runs::read(name)?;
+            return validate(&bytes).with_context(|| format!("cannot compare {name}"));
+        }
+        let store = match self.store.take() {
+            Some(store) => store,
+            None => runs::store()?,
+        };
+        let store = self.store.insert(store);
+        runs::record(store, name, false)
+            .with_context(|| format!("cannot compare `{name}` (a file has a slash or .json)"))
+    }
+}

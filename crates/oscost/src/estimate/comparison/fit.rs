@@ -1,0 +1,210 @@
+//! What may be compared with what: two rows, or the reason why not; and what else differs between
+//! two runs, which may be what is compared.
+
+use oscost_model::record::{Machine, Record, Row, RowOutcome};
+
+use crate::estimate::conditions::is_hostile;
+
+/// Memory of a guest differs by what its kernel keeps for itself; by more it is another machine.
+const SAME_MEMORY: f64 = 1.10;
+
+/// Why two rows of one case at one place cannot be compared; `None` where they can.
+pub(super) fn unfit(base: (&Record, &Row), new: (&Record, &Row)) -> Option<String> {
+    let ((base_run, base), (new_run, new)) = (base, new);
+    for (side, row) in [("base", base), ("new", new)] {
+        if row.outcome != RowOutcome::Measured {
+            let why = row.reason.as_deref().unwrap_or("no reason given");
+            return Some(format!("not measured in the {side}: {}: {why}", row.outcome.text()));
+        }
+    }
+    if base.rev != new.rev {
+        return Some(format!(
+            "another revision of the benchmark: its work is another ({} and {})",
+            base.rev, new.rev
+        ));
+    }
+    if base.unit != new.unit {
+        return Some(format!("another unit: {} and {}", base.unit.text(), new.unit.text()));
+    }
+    if base.mode != new.mode {
+        let letter = |row: &Row| row.mode.map_or("none".to_owned(), |mode| format!("{mode:?}"));
+        return Some(format!("timed in another mode: {} and {}", letter(base), letter(new)));
+    }
+    let (base_link, new_link) = (&base_run.tool.cell.link, &new_run.tool.cell.link);
+    if base_link != new_link {
+        return Some(format!("other linkage of the cell: {base_link} and {new_link}"));
+    }
+    let machines = [
+        (Some(&base.place.machine), Some(&new.place.machine), ""),
+        (base.place.peer.as_ref(), new.place.peer.as_ref(), " of the peer"),
+    ];
+    for (base_id, new_id, whose) in machines {
+        let (base, new) = (machine(base_run, base_id), machine(new_run, new_id));
+        if let Some(why) = other_machine(base, new) {
+            return Some(format!("{why}{whose}"));
+        }
+    }
+    for (side, row) in [("base", base), ("new", new)] {
+        let median = row.estimate.as_ref().map_or(0.0, |estimate| estimate.median);
+        if has(row, "BELOW_DETECTION") || median <= 0.0 {
+            let why = "cannot be told from nothing: there is no ratio";
+            return Some(format!("its figure in the {side} {why}"));
+        }
+    }
+    for (side, row) in [("base", base), ("new", new)] {
+        let values = row.repetitions.iter().filter_map(|it| it.value);
+        let median = row.estimate.as_ref().map(|estimate| estimate.median);
+        if !values.chain(median).all(is_cost) {
+            return Some(format!("its repetitions in the {side} are not all above 0"));
+        }
+    }
+    None
+}
+
+/// Whether a value has a logarithm that can be reckoned with: what a stranger's record holds beyond
+/// these bounds is no cost of anything.
+pub(super) fn is_cost(value: f64) -> bool {
+    (1e-20..=1e20).contains(&value)
+}
+
+pub(super) fn has(row: &Row, flag: &str) -> bool {
+    row.flags.iter().any(|it| it == flag)
+}
+
+/// The machine of that id.
+pub(super) fn machine<'a>(record: &'a Record, id: Option<&String>) -> Option<&'a Machine> {
+    id.and_then(|id| record.machines.iter().find(|machine| machine.id == *id))
+}
+
+fn other_machine(base: Option<&Machine>, new: Option<&Machine>) -> Option<String> {
+    let (base, new) = match (base, new) {
+        (None, None) => return None,
+        (Some(base), Some(new)) => (base, new),
+        _ => return Some("another machine: one side names none".to_owned()),
+    };
+    let model = |machine: &Machine| {
+        let cpu = &machine.cpu;
+        let numbers = (cpu.vendor.clone(), cpu.family, cpu.model, cpu.stepping);
+        (cpu.model_name.clone(), numbers, cpu.cores, cpu.sockets)
+    };
+    if model(base) != model(new) {
+        let name = |machine: &Machine| {
+            let cpu = &machine.cpu;
+            let number = |it: Option<u32>| it.map_or("?".to_owned(), |it| it.to_string());
+            let name = cpu.model_name.as_deref().unwrap_or("unknown");
+            let [family, model, stepping] = [cpu.family, cpu.model, cpu.stepping].map(number);
+            let cores = number(cpu.cores);
+            format!("{name} (family {family}, model {model}, stepping {stepping}, {cores} cores)")
+        };
+        return Some(format!("another CPU: {} and {}", name(base), name(new)));
+    }
+    let hypervisor =
+        |machine: &Machine| machine.virtualization.clone().unwrap_or_else(|| "unknown".to_owned());
+    if base.virtualization != new.virtualization {
+        let (base, new) = (hypervisor(base), hypervisor(new));
+        return Some(format!("another machine: virtualization is {base} and {new}"));
+    }
+    let caches = |machine: &Machine| -> Vec<_> {
+        let caches = machine.caches.iter();
+        caches.map(|cache| (cache.level, cache.kind.clone(), cache.size_kib)).collect()
+    };
+    if caches(base) != caches(new) {
+        return Some("another machine: its caches are others".to_owned());
+    }
+    if let (Some(base), Some(new)) = (base.memory.total_kib, new.memory.total_kib)
+        && (base.max(new) as f64) > SAME_MEMORY * base.min(new) as f64
+    {
+        let gib = |kib: u64| kib as f64 / f64::from(1 << 20);
+        return Some(format!(
+            "another machine: {:.1} and {:.1} GiB of memory",
+            gib(base),
+            gib(new)
+        ));
+    }
+    None
+}
+
+/// Why nothing may be claimed from a run, whatever its rows say.
+pub(super) fn unclaimable(record: &Record) -> Option<&'static str> {
+    let conditions = record.conditions.first()?;
+    if conditions.flags.iter().any(|flag| flag == "CLOCK_DRIFTED") {
+        return Some("its clock drifted");
+    }
+    is_hostile(conditions).then_some("its class is hostile")
+}
+
+/// What differs between two runs of one machine, and may be what is compared: a sentence each.
+pub(super) fn differences(base: &Record, new: &Record) -> Vec<String> {
+    let mut found = Vec::new();
+    let (Some(one), Some(other)) = (base.machines.first(), new.machines.first()) else {
+        return found;
+    };
+    let mut differ = |what: &str, base: Option<&String>, new: Option<&String>| {
+        if base != new {
+            let text =
+                |it: Option<&String>| it.map_or("unknown".to_owned(), |it| format!("`{it}`"));
+            found.push(format!("{what}: {} and {}", text(base), text(new)));
+        }
+    };
+    differ("the kernel", one.os.release.as_ref(), other.os.release.as_ref());
+    if one.os.release == other.os.release {
+        differ("the kernel's image", one.os.build_id.as_ref(), other.os.build_id.as_ref());
+        differ("the kernel's version", one.os.version.as_ref(), other.os.version.as_ref());
+    }
+    differ("the kernel's command line", one.os.cmdline.as_ref(), other.os.cmdline.as_ref());
+    let (a, b) = (&one.scheduling, &other.scheduling);
+    differ("the clocksource", a.clocksource.as_ref(), b.clocksource.as_ref());
+    differ("preemption", a.preempt.as_ref(), b.preempt.as_ref());
+    differ("the frequency governor", a.governor.as_ref(), b.governor.as_ref());
+    let flaws: std::collections::BTreeSet<&String> =
+        one.mitigations.keys().chain(other.mitigations.keys()).collect();
+    for flaw in flaws {
+        let what = format!("the mitigation of {flaw}");
+        differ(&what, one.mitigations.get(flaw), other.mitigations.get(flaw));
+    }
+    if one.security != other.security {
+        found.push("what the kernel checks and forbids (`security`)".to_owned());
+    }
+    if one.os.lsm != other.os.lsm {
+        found.push("the security modules".to_owned());
+    }
+    let tracers = |record: &Record| record.conditions.first().map(|it| it.tracers.clone());
+    if tracers(base) != tracers(new) {
+        found.push("what was attached to system calls (`tracers`)".to_owned());
+    }
+    found
+}
+
+/// What differs in the measuring, which nobody compares: a sentence each.
+pub(super) fn measured_otherwise(base: &Record, new: &Record) -> Vec<String> {
+    let (a, b) = (&base.tool.cell, &new.tool.cell);
+    let mut found = Vec::new();
+    if a.libc != b.libc {
+        found.push(format!("the cells' C libraries differ: `{}` and `{}`", a.libc, b.libc));
+    }
+    if a.hash != b.hash {
+        found.push(
+            "the cells are two builds: where their code lies differs, and moves short ops by some \
+             per cent"
+                .to_owned(),
+        );
+    }
+    let clock = |record: &Record| {
+        let clock = record.machines.first().and_then(|machine| machine.clock.as_ref());
+        clock.map(|clock| clock.source.clone())
+    };
+    if let (Some(base), Some(new)) = (clock(base), clock(new))
+        && base != new
+    {
+        found.push(format!(
+            "they were read with two clocks, `{base}` and `{new}`: figures differ by up to 0.2 %"
+        ));
+    }
+    let cpu = |record: &Record| record.results.iter().find_map(|row| row.place.cpu);
+    if let (Some(base), Some(new)) = (cpu(base), cpu(new))
+        && base != new
+    {
+        found.push(format!("they were measured on two CPUs: {base} and {new} (`--cpu` names one)"));
+    }
+    found
+}

@@ -1,0 +1,428 @@
+//! Runs compared that were measured apart: two of them, or several a side (docs/METHOD.md,
+//! section 11).
+//!
+//! Which rows may be compared is the matter of `fit`, what follows from their values of [`judge`].
+
+mod fit;
+pub mod judge;
+
+use std::collections::BTreeMap;
+use std::time::{Duration, SystemTime};
+
+use oscost_model::record::{Added, Anchors, Comparison, Ratio, Record, Row};
+use oscost_model::unit::Better;
+
+use self::fit::{differences, has, is_cost, machine, measured_otherwise, unclaimable, unfit};
+pub use self::judge::FEWEST_PAIRS;
+use self::judge::{Judged, Side, Verdict, neighbours, pairs_for, verdicts};
+use crate::stats::interval::{Interval, Nominal, median_hs};
+use crate::stats::order;
+
+/// A difference of less is not worth mentioning, however sure.
+const MARGIN: f64 = 0.01;
+
+/// What a comparison of runs has to say.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Compared {
+    /// The rows of all runs that were compared, which `comparisons` points into.
+    pub results: Vec<Row>,
+    /// The pairs of rows.
+    pub comparisons: Vec<Comparison>,
+    /// For each of them, how many pairs would show the margin; `None` where nobody can tell.
+    pub pairs_needed: Vec<Option<f64>>,
+    /// What was not compared.
+    pub not_compared: Vec<NotCompared>,
+    /// What differs between the sides and may be what is compared.
+    pub differences: Vec<String>,
+    /// What must be known of the comparison as a whole, a sentence each.
+    pub notes: Vec<String>,
+}
+
+/// A case at a place that was not compared.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotCompared {
+    /// The case.
+    pub case: String,
+    /// The place.
+    pub place: String,
+    /// Why not.
+    pub why: String,
+}
+
+/// A row in the list of all rows, and the run that it is of.
+#[derive(Clone, Copy)]
+struct Found<'a> {
+    run: &'a Record,
+    row: &'a Row,
+    index: u32,
+}
+
+/// All rows of a list of runs by place and case.
+type Rows<'a> = BTreeMap<(&'a str, &'a str), Vec<Found<'a>>>;
+
+/// Compares two runs, or where either side has several, their values run by run.
+pub fn compare(base: &[Record], new: &[Record]) -> Compared {
+    match (base, new) {
+        ([base], [new]) => two(base, new),
+        _ => several(base, new),
+    }
+}
+
+fn two(base: &Record, new: &Record) -> Compared {
+    let mut compared = Compared::of(&[base, new]);
+    compared.differences = differences(base, new);
+    compared.notes = measured_otherwise(base, new);
+    let moved = moved(base, new, compared.differences.is_empty());
+    if let Some((by, anchor)) = &moved
+        && *by > (1.0 + MARGIN).ln()
+    {
+        compared.notes.push(format!(
+            "the anchors moved by up to {:.0} % ({anchor}): each interval is wider by as much",
+            100.0 * by.exp_m1()
+        ));
+    }
+    let mut barred = false;
+    for (side, run) in [("base", base), ("new run", new)] {
+        if let Some(why) = unclaimable(run) {
+            barred = true;
+            compared.notes.push(format!("no verdict is given: of the {side}, {why}"));
+        }
+    }
+    let span_s = span(began(base), began(new));
+    let moved = moved.map_or(0.0, |(by, _)| by);
+    let found = Rows::from_iter(
+        rows_of(&[base, new]).into_iter().filter(|(_, rows)| asked(rows.iter().copied())),
+    );
+    let mut judged = Vec::new();
+    for (key, rows) in &found {
+        let of = |run: &Record| rows.iter().copied().find(|it| it.run.id == run.id);
+        let (one, other) = match (of(base), of(new)) {
+            (Some(one), Some(other)) => (one, other),
+            (one, _) => {
+                let side = if one.is_some() { "new run" } else { "base" };
+                compared.leave_out(*key, elsewhere(&found, *key, side));
+                continue;
+            }
+        };
+        if let Some(why) = unfit((base, one.row), (new, other.row)) {
+            compared.leave_out(*key, why);
+            continue;
+        }
+        let nominal = [base, new].map(nominal);
+        let Some(mut it) = judge::apart(&logs(one.row), &logs(other.row), nominal, moved) else {
+            let why = "fewer than six repetitions on a side: there is no interval";
+            compared.leave_out(*key, why.to_owned());
+            continue;
+        };
+        if barred || has(one.row, "NOT_CLAIMABLE") || has(other.row, "NOT_CLAIMABLE") {
+            it.flags.push("NOT_CLAIMABLE");
+            it.p = 1.0;
+        }
+        let (from, to) = (median(one.row), median(other.row));
+        // The ratio's interval, laid on the base's figure: the run-to-run part of it is a share.
+        let added = Added {
+            value: to - from,
+            ci95: it.interval.map(|Interval { lo, hi }| [from * lo.exp_m1(), from * hi.exp_m1()]),
+            unit: one.row.unit,
+        };
+        judged.push(Pairing {
+            base: one,
+            new: other,
+            design: "stored",
+            pairs: 1,
+            span_s,
+            it,
+            added,
+        });
+    }
+    compared.conclude(judged);
+    compared
+}
+
+fn several(base: &[Record], new: &[Record]) -> Compared {
+    let mut runs: Vec<(Side, &Record)> = Vec::new();
+    runs.extend(base.iter().map(|run| (Side::Base, run)));
+    runs.extend(new.iter().map(|run| (Side::New, run)));
+    runs.sort_by_key(|(_, run)| began(run));
+    let all: Vec<&Record> = runs.iter().map(|(_, run)| *run).collect();
+    let mut compared = Compared::of(&all);
+    if let ([first, ..], [other, ..]) = (base, new) {
+        compared.differences = differences(first, other);
+        let all = all.iter().flat_map(|run| measured_otherwise(first, run));
+        compared.notes = all.collect::<std::collections::BTreeSet<_>>().into_iter().collect();
+    }
+    let mut fit = Vec::new();
+    for &(side, run) in &runs {
+        // Without its place in time a run has no neighbours.
+        let untimed = began(run).is_none().then_some("when it began is no time of any calendar");
+        match unclaimable(run).or(untimed) {
+            Some(why) => compared.notes.push(format!("run {} is left out: {why}", run.id)),
+            None => fit.push((side, run)),
+        }
+    }
+    let sides: Vec<Side> = fit.iter().map(|(side, _)| *side).collect();
+    let pairs: Vec<[&Record; 2]> =
+        neighbours(&sides).into_iter().map(|[b, n]| [fit[b].1, fit[n].1]).collect();
+    compared.notes.push(turns(&sides, pairs.len()));
+    let mut left_out: BTreeMap<String, u32> = BTreeMap::new();
+    let found =
+        Rows::from_iter(rows_of(&all).into_iter().filter(|(_, rows)| asked(rows.iter().copied())));
+    let mut judged = Vec::new();
+    for (key, rows) in &found {
+        let of = |run: &Record| rows.iter().copied().find(|it| it.run.id == run.id);
+        let both = pairs.iter().filter_map(|[b, n]| Some([of(b)?, of(n)?]));
+        let (good, bad): (Vec<_>, Vec<_>) = both
+            .map(|[b, n]| {
+                (
+                    [b, n],
+                    unfit((rows[0].run, rows[0].row), (b.run, b.row))
+                        .or_else(|| unfit((b.run, b.row), (n.run, n.row))),
+                )
+            })
+            .partition(|(_, why)| why.is_none());
+        for (_, why) in &bad {
+            let why = why.as_deref().unwrap_or_default();
+            *left_out.entry(why.to_owned()).or_insert(0u32) += 1;
+        }
+        let Some(&([first_base, first_new], _)) = good.first() else {
+            let why = bad.into_iter().find_map(|(_, why)| why);
+            let why = why.unwrap_or_else(|| "no pair of neighbouring runs has it".to_owned());
+            compared.leave_out(*key, why);
+            continue;
+        };
+        let good: Vec<[Found<'_>; 2]> = good.into_iter().map(|(pair, _)| pair).collect();
+        let values: Vec<[f64; 2]> =
+            good.iter().map(|pair| pair.map(|found| median(found.row))).collect();
+        let last = good.last().map_or(first_base.run, |[b, _]| b.run);
+        let span_s = span(began(first_base.run), began(last));
+        let it = judge::paired(&values, span_s, margin(first_base).ln_1p());
+        let differences: Vec<f64> = values.iter().map(|[from, to]| to - from).collect();
+        let differences = order::sorted(&differences);
+        let added = Added {
+            value: order::median(&differences).unwrap_or(0.0),
+            ci95: median_hs(&differences, Nominal::FIXED).map(|it| [it.lo, it.hi]),
+            unit: first_base.row.unit,
+        };
+        let pairs = values.len() as u32;
+        let (base, new) = (first_base, first_new);
+        judged.push(Pairing { base, new, design: "boots", pairs, span_s, it, added });
+    }
+    compared.notes.extend(
+        left_out.iter().map(|(why, rows)| format!("in {rows} pairs of rows, one is unfit: {why}")),
+    );
+    compared.conclude(judged);
+    let rows = compared.comparisons.len();
+    let most = compared.comparisons.iter().map(|it| it.pairs).max();
+    let needed = pairs_for(rows);
+    let seen =
+        compared.comparisons.iter().any(|it| it.verdict == "slower" || it.verdict == "faster");
+    if let Some(most) = most.filter(|&most| most as usize >= FEWEST_PAIRS && most < needed && !seen)
+    {
+        compared.notes.push(format!(
+            "{most} pairs cannot tell one row among {rows} from chance: that takes {needed}, or \
+             fewer rows"
+        ));
+    }
+    compared
+}
+
+/// Two rows and what was found of them.
+struct Pairing<'a> {
+    base: Found<'a>,
+    new: Found<'a>,
+    design: &'static str,
+    pairs: u32,
+    span_s: f64,
+    it: Judged,
+    added: Added,
+}
+
+impl Compared {
+    fn of(runs: &[&Record]) -> Self {
+        Self {
+            results: runs.iter().flat_map(|run| run.results.iter().cloned()).collect(),
+            comparisons: Vec::new(),
+            pairs_needed: Vec::new(),
+            not_compared: Vec::new(),
+            differences: Vec::new(),
+            notes: Vec::new(),
+        }
+    }
+
+    fn leave_out(&mut self, (place, case): (&str, &str), why: String) {
+        let (case, place) = (case.to_owned(), place.to_owned());
+        self.not_compared.push(NotCompared { case, place, why });
+    }
+
+    /// Verdicts over all pairs, in the order of the base's rows.
+    fn conclude(&mut self, mut pairings: Vec<Pairing<'_>>) {
+        pairings.sort_by_key(|pairing| pairing.base.index);
+        let judged: Vec<Judged> = pairings.iter().map(|pairing| pairing.it.clone()).collect();
+        let margins: Vec<f64> =
+            pairings.iter().map(|pairing| margin(pairing.base).ln_1p()).collect();
+        let said = verdicts(&judged, &margins);
+        self.pairs_needed = judged.iter().map(|it| it.pairs_needed).collect();
+        self.comparisons = pairings.into_iter().zip(said).map(comparison).collect();
+    }
+}
+
+fn comparison((pairing, (q, verdict)): (Pairing<'_>, (f64, Verdict))) -> Comparison {
+    let Pairing { base, new, design, pairs, span_s, it, added } = pairing;
+    let mut flags: Vec<String> = it.flags.iter().map(|&flag| flag.to_owned()).collect();
+    let calls = |row: &Row| row.calls.as_ref().map(|calls| calls.per_op.clone());
+    if let (Some(base), Some(new)) = (calls(base.row), calls(new.row))
+        && base != new
+    {
+        flags.push("CALLS_DIFFER".to_owned());
+    }
+    Comparison {
+        case: base.row.case.clone(),
+        metric: "primary".to_owned(),
+        base: base.index,
+        new: new.index,
+        design: design.to_owned(),
+        pairs,
+        span_s,
+        ratio: Ratio {
+            value: it.effect.exp(),
+            ci95: it.interval.map(|it| [it.lo.exp(), it.hi.exp()]),
+        },
+        added,
+        p: it.p,
+        q,
+        verdict: word(verdict, base.row.better).to_owned(),
+        mde_pct: it.detectable.map(|it| 100.0 * it.exp_m1()),
+        control: false,
+        flags,
+    }
+}
+
+fn word(verdict: Verdict, better: Better) -> &'static str {
+    match (verdict, better) {
+        (Verdict::Equivalent, _) => "equivalent",
+        (Verdict::Inconclusive, _) => "inconclusive",
+        (Verdict::Larger, Better::Lower) | (Verdict::Smaller, Better::Higher) => "slower",
+        (Verdict::Smaller, Better::Lower) | (Verdict::Larger, Better::Higher) => "faster",
+    }
+}
+
+/// Rows of several runs by place and case, each with its index in the list of all.
+fn rows_of<'a>(runs: &[&'a Record]) -> Rows<'a> {
+    let mut found = Rows::new();
+    let all = runs.iter().flat_map(|run| run.results.iter().map(move |row| (*run, row)));
+    for (index, (run, row)) in all.enumerate() {
+        let rows = found.entry((row.place.text.as_str(), row.case.as_str())).or_default();
+        rows.push(Found { run, row, index: index as u32 });
+    }
+    found
+}
+
+/// Whether anybody asked for the case, on either side: anchors and parts of floors are measured all
+/// the same.
+fn asked<'a>(mut rows: impl Iterator<Item = Found<'a>>) -> bool {
+    rows.any(|it| !has(it.row, "ANCHOR") && !has(it.row, "PRIMITIVE"))
+}
+
+/// Why a case at a place has no partner.
+fn elsewhere(found: &Rows<'_>, (place, case): (&str, &str), side: &str) -> String {
+    let other = found.keys().find(|(text, name)| *name == case && *text != place);
+    match other {
+        Some((text, _)) => format!("another place: `{place}` here, `{text}` in the {side}"),
+        None => format!("not measured in the {side}"),
+    }
+}
+
+/// How the runs of the two sides took turns, and what follows.
+fn turns(sides: &[Side], pairs: usize) -> String {
+    let count = |side| sides.iter().filter(|&&it| it == side).count();
+    let (base, new) = (count(Side::Base), count(Side::New));
+    let left = sides.len() - 2 * pairs;
+    let mut text = format!("{base} and {new} runs, in turns: {pairs} pairs of neighbours");
+    if left > 0 {
+        text.push_str(&format!(
+            "; {left} runs have no neighbour of the other side, and are in no figure"
+        ));
+    }
+    if pairs < FEWEST_PAIRS {
+        text.push_str(&format!(
+            "; a verdict needs {FEWEST_PAIRS} pairs: what drifts from run to run is otherwise \
+             taken for an effect"
+        ));
+    }
+    text
+}
+
+/// When a run began.
+fn began(run: &Record) -> Option<SystemTime> {
+    humantime::parse_rfc3339(&run.started.replace("+00:00", "Z")).ok()
+}
+
+fn span(one: Option<SystemTime>, other: Option<SystemTime>) -> f64 {
+    let Some((one, other)) = one.zip(other) else { return 0.0 };
+    let apart = other.duration_since(one).or_else(|_| one.duration_since(other));
+    apart.unwrap_or(Duration::ZERO).as_secs_f64()
+}
+
+fn median(row: &Row) -> f64 {
+    row.estimate.as_ref().map_or(0.0, |estimate| estimate.median)
+}
+
+/// The logarithms of a row's repetitions.
+fn logs(row: &Row) -> Vec<f64> {
+    row.repetitions.iter().filter_map(|it| it.value).map(f64::ln).collect()
+}
+
+/// The level at which a run's intervals are computed.
+fn nominal(run: &Record) -> Nominal {
+    match run.settings.nominal > Nominal::FIXED.share() {
+        true => Nominal::ADAPTIVE,
+        false => Nominal::FIXED,
+    }
+}
+
+/// What is worth mentioning, as a share: 1 %, or what two steps of the clock are of a batch.
+fn margin(found: Found<'_>) -> f64 {
+    let machine = machine(found.run, Some(&found.row.place.machine));
+    let step = machine.and_then(|machine| machine.clock.as_ref()).map(|clock| clock.q_ns);
+    let batch = found.row.disturbed.plan.as_ref().map(|plan| plan.batch_ns);
+    let of_batch = step.zip(batch.filter(|&ns| ns > 0.0)).map(|(step, ns)| 2.0 * step / ns);
+    of_batch.unwrap_or(0.0).max(MARGIN)
+}
+
+/// How far the anchors moved over both runs, as a logarithm, and which moved most.
+///
+/// Within a run every anchor is a control, for nothing changes there on purpose. From run to run
+/// one that enters the kernel is a control only while both sides name the same system: else what it
+/// shows may be what was asked.
+fn moved(base: &Record, new: &Record, same_system: bool) -> Option<(f64, String)> {
+    let anchors = |run: &Record| run.conditions.first().map(|it| it.anchors.clone());
+    let (base_anchors, new_anchors) = (anchors(base)?, anchors(new)?);
+    let ends = |of: &Anchors, name: &str| -> Vec<f64> {
+        let ends = [of.before.get(name), of.after.get(name)];
+        ends.into_iter().flatten().copied().filter(|&value| is_cost(value)).collect()
+    };
+    let reach = |values: &[f64]| {
+        let (low, high) = values
+            .iter()
+            .fold((f64::INFINITY, 0.0f64), |(low, high), &value| (low.min(value), high.max(value)));
+        if low < high { (high / low).ln() } else { 0.0 }
+    };
+    let enters = |run: &Record, name: &str| {
+        let row = run.results.iter().find(|row| row.case == name);
+        let calls = row.and_then(|row| row.calls.as_ref());
+        calls.is_some_and(|calls| calls.per_op.values().sum::<f64>() > 0.0)
+    };
+    let names = base_anchors.before.keys().chain(base_anchors.after.keys());
+    let by_name = names.map(|name| {
+        let (one, other) = (ends(&base_anchors, name), ends(&new_anchors, name));
+        let by = match same_system || !(enters(base, name) || enters(new, name)) {
+            true => reach(&[one, other].concat()),
+            false => reach(&one).max(reach(&other)),
+        };
+        (by, name.clone())
+    });
+    by_name.max_by(|(one, _), (other, _)| one.total_cmp(other))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,309 @@
+//! A comparison of runs: its table, its forest plot, and its JSON.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use oscost_model::record::{Comparison, Record, Row};
+use oscost_model::unit::Better;
+use serde::Serialize;
+
+use super::figures::{Style, per_cent};
+use super::table::{Cells, first_of, gathered, laid_out};
+use super::{flags, fold, plain};
+use crate::estimate::comparison::{Compared, FEWEST_PAIRS};
+
+/// What is shown.
+pub struct Shown<'a> {
+    /// The runs that were compared with, as they were named.
+    pub base: &'a [Record],
+    /// The runs that were compared.
+    pub new: &'a [Record],
+    /// What came out.
+    pub compared: &'a Compared,
+    /// How much slower is too much, in per cent.
+    pub threshold: f64,
+}
+
+const HEADINGS: [&str; 6] = ["base", "ratio", "95 % interval", "added", "verdict", ""];
+
+/// The comparison as text of 80 columns.
+pub fn text(shown: &Shown<'_>) -> String {
+    let Compared { results, comparisons, .. } = shown.compared;
+    let mut out = String::new();
+    // Writing to a String cannot fail.
+    let _ = writeln!(out, "{}", side("base", shown.base));
+    let _ = writeln!(out, "{}", side("new ", shown.new));
+    differences(shown, &mut out);
+    let rows: Vec<&Row> = comparisons.iter().map(|it| &results[it.base as usize]).collect();
+    if rows.is_empty() {
+        let _ = writeln!(out, "\nno row could be compared");
+    } else {
+        let cells: Vec<Cells> =
+            comparisons.iter().zip(&rows).map(|(it, row)| cells(it, row)).collect();
+        let _ = write!(out, "\n{}", laid_out(&rows, &cells, HEADINGS));
+        out.push_str(&forest(comparisons));
+    }
+    not_compared(shown, &mut out);
+    summary(shown, &mut out);
+    out
+}
+
+/// A side: its run, or how many there are and when.
+fn side(name: &str, runs: &[Record]) -> String {
+    let when = |run: &Record| run.started.get(..19).unwrap_or(&run.started).replace('T', " ");
+    let id = |run: &Record| run.id.get(..13).unwrap_or(&run.id).to_owned();
+    let text = match runs {
+        [run] => {
+            let label = run.label.as_ref().map(|label| format!(", {label:?}")).unwrap_or_default();
+            let class = run.conditions.first().and_then(|it| it.class.clone());
+            let class = class.map(|class| format!(", {class}")).unwrap_or_default();
+            format!("{name}  run {} of {}{class}{label}", id(run), when(run))
+        }
+        runs => {
+            let mut starts: Vec<String> = runs.iter().map(when).collect();
+            starts.sort();
+            let (first, last) = (starts.first(), starts.last());
+            let (first, last) =
+                (first.cloned().unwrap_or_default(), last.cloned().unwrap_or_default());
+            format!("{name}  {} runs, begun from {first} to {last}", runs.len())
+        }
+    };
+    fold(&plain(&text), 74, "      ")
+}
+
+fn differences(shown: &Shown<'_>, out: &mut String) {
+    for text in &shown.compared.differences {
+        let _ = writeln!(out, "{}", fold(&plain(&format!("differ: {text}")), 78, "  "));
+    }
+}
+
+fn cells(it: &Comparison, row: &Row) -> Cells {
+    let size = row.estimate.as_ref().map_or(0.0, |estimate| estimate.median);
+    let style = Style::of(size, row.unit);
+    let decimals = it.ratio.ci95.map_or(3, |[low, high]| if high - low < 0.05 { 3 } else { 2 });
+    let number = |value: f64| format!("{value:.decimals$}");
+    let interval = it.ratio.ci95.map(|[low, high]| format!("{} .. {}", number(low), number(high)));
+    // In digits of its own: an addition may be a small part of the figure.
+    let added = Style::of(it.added.value, it.added.unit).with_unit(it.added.value);
+    let sign = if it.added.value > 0.0 { "+" } else { "" };
+    [
+        style.with_unit(size),
+        number(it.ratio.value),
+        interval.unwrap_or_else(|| "-".to_owned()),
+        format!("{sign}{added}"),
+        verdict(it),
+        String::new(),
+    ]
+}
+
+/// The verdict in words; of what nobody can tell, the smallest effect that could have been seen.
+fn verdict(it: &Comparison) -> String {
+    match (it.verdict.as_str(), it.mde_pct) {
+        ("inconclusive", Some(pct)) => format!("inconclusive ({})", per_cent(pct)),
+        (verdict, _) => plain(verdict),
+    }
+}
+
+/// Each ratio and its interval as a line on a common scale, 1 in the middle.
+fn forest(comparisons: &[Comparison]) -> String {
+    /// Columns to either side of 1.
+    const ARM: f64 = 20.0;
+    const NAMES: usize = 38;
+    let logs: Vec<(&Comparison, f64, [f64; 2])> = comparisons
+        .iter()
+        .filter_map(|it| Some((it, it.ratio.value.ln(), it.ratio.ci95?.map(f64::ln))))
+        .collect();
+    let Some(furthest) =
+        logs.iter().map(|(_, _, [low, high])| low.abs().max(high.abs())).max_by(f64::total_cmp)
+    else {
+        return String::new();
+    };
+    // The scale ends at a round ratio; what reaches beyond the last one ends in an arrow.
+    let ends = [1.02, 1.05, 1.1, 1.2, 1.5, 2.0, 4.0, 10.0];
+    let end = ends.into_iter().find(|end: &f64| end.ln() >= furthest).unwrap_or(10.0);
+    let column = |log: f64| ((log / end.ln()).clamp(-1.0, 1.0) * ARM + ARM).round() as usize;
+    let digits = |ratio: f64| format!("{ratio:.2}");
+    let (left, right) = (digits(1.0 / end), digits(end));
+    let arm = ARM as usize;
+    let gap = arm.saturating_sub(left.len());
+    let far = arm.saturating_sub(right.len());
+    let mut out = format!("\n{:NAMES$} {left}{:gap$}1{:far$}{right}\n", "new / base", "", "");
+    for (it, value, [low, high]) in logs {
+        let mut line = vec![' '; 2 * arm + 1];
+        line[arm] = '|';
+        let (from, to) = (column(low), column(high));
+        line[from..=to].fill('-');
+        let beyond = |log: f64| log.abs() > end.ln() + 1e-9;
+        line[from] = if beyond(low) { '<' } else { '[' };
+        line[to] = if beyond(high) { '>' } else { ']' };
+        line[column(value)] = 'o';
+        let line: String = line.into_iter().collect();
+        let _ = writeln!(out, "{} {}", name(&plain(&it.case), NAMES), line.trim_end());
+    }
+    out
+}
+
+/// A case in so many columns: what does not fit loses its middle.
+fn name(case: &str, width: usize) -> String {
+    let letters: Vec<char> = case.chars().collect();
+    if letters.len() <= width {
+        return format!("{case:<width$}");
+    }
+    let tail = (width - 2) / 2;
+    let head: String = letters[..width - 2 - tail].iter().collect();
+    let end: String = letters[letters.len() - tail..].iter().collect();
+    format!("{head}..{end}")
+}
+
+fn not_compared(shown: &Shown<'_>, out: &mut String) {
+    let left = &shown.compared.not_compared;
+    if left.is_empty() {
+        return;
+    }
+    let _ = writeln!(out, "\nnot compared:");
+    for (why, cases) in gathered(left.iter().map(|it| (plain(&it.why), it.case.as_str()))) {
+        let text = format!("{}: {why}", plain(&first_of(&cases)));
+        let _ = writeln!(out, "  {}", fold(&text, 76, "    "));
+    }
+}
+
+/// The rows that are surely slower and by more than the threshold, a sentence each.
+pub fn regressions(shown: &Shown<'_>) -> Vec<String> {
+    let Compared { results, comparisons, .. } = shown.compared;
+    let worse = |it: &&Comparison| {
+        let log = it.ratio.value.ln();
+        let worse = match results[it.base as usize].better {
+            Better::Lower => log,
+            Better::Higher => -log,
+        };
+        it.verdict == "slower" && worse > (shown.threshold / 100.0).ln_1p()
+    };
+    let line = |it: &Comparison| {
+        let [low, high] = it.ratio.ci95.unwrap_or([it.ratio.value; 2]);
+        let (case, value) = (plain(&it.case), it.ratio.value);
+        format!("{case}: slower, {value:.2} times the base ({low:.2} .. {high:.2})")
+    };
+    comparisons.iter().filter(worse).map(line).collect()
+}
+
+/// How many verdicts of each kind, what they stand on, and what they do not say.
+fn summary(shown: &Shown<'_>, out: &mut String) {
+    let Compared { comparisons, pairs_needed, notes, .. } = shown.compared;
+    let mut lines: Vec<String> = Vec::new();
+    let mut by_flag: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for it in comparisons {
+        for flag in &it.flags {
+            by_flag.entry(flag).or_default().push(&it.case);
+        }
+    }
+    for (flag, cases) in by_flag {
+        let meaning = flags::of_comparison(flag);
+        lines.push(format!("{}: {meaning}: {}", plain(flag), plain(&first_of(&cases))));
+    }
+    lines.extend(notes.iter().map(|note| plain(note)));
+    let beyond = regressions(shown);
+    let count = |verdict: &str| comparisons.iter().filter(|it| it.verdict == verdict).count();
+    if !comparisons.is_empty() {
+        lines.push(format!(
+            "{} slower ({} of them by more than {} %), {} faster, {} equivalent (within 3 %), {} \
+             inconclusive.",
+            count("slower"),
+            beyond.len(),
+            shown.threshold,
+            count("faster"),
+            count("equivalent"),
+            count("inconclusive")
+        ));
+    }
+    if count("inconclusive") > 0 && comparisons.iter().any(|it| it.mde_pct.is_some()) {
+        lines.push(
+            "inconclusive (12 %) says: had it changed by 12 %, four of five such comparisons would \
+             have shown it. It does not say that nothing changed."
+                .to_owned(),
+        );
+    }
+    let one_a_side = shown.base.len() == 1 && shown.new.len() == 1;
+    if one_a_side {
+        lines.push(format!(
+            "Runs measured apart prove less than turns: the machine of the second run is another \
+             than that of the first, and each interval is as wide as runs of one thing are seen to \
+             differ. {FEWEST_PAIRS} runs a side in turns (base, new, new, base, ...) say more: \
+             --base A,B,.. --new C,D,.."
+        ));
+    } else {
+        lines.push(
+            "Each run is one value, each pair of neighbouring runs one ratio. Runs measured apart \
+             prove less than arms that take turns within one run."
+                .to_owned(),
+        );
+        let open = comparisons.iter().zip(pairs_needed);
+        let open = open.filter(|(it, _)| it.verdict == "inconclusive");
+        let short = open.filter_map(|(it, needed)| needed.filter(|&all| all > f64::from(it.pairs)));
+        if let Some(most) = short.max_by(f64::total_cmp).filter(|&most| most < 1e6) {
+            lines.push(format!("{most:.0} pairs would show 1 % in every inconclusive row."));
+        }
+    }
+    let _ = writeln!(out);
+    for line in lines {
+        let _ = writeln!(out, "{}", fold(&line, 78, "  "));
+    }
+}
+
+/// The comparison as a document.
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: &'static str,
+    base: Vec<Run<'a>>,
+    new: Vec<Run<'a>>,
+    threshold_pct: f64,
+    results: &'a [Row],
+    comparisons: &'a [Comparison],
+    not_compared: Vec<Left<'a>>,
+    differences: &'a [String],
+    notes: &'a [String],
+}
+
+#[derive(Serialize)]
+struct Run<'a> {
+    id: &'a str,
+    started: &'a str,
+    label: Option<&'a str>,
+    class: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct Left<'a> {
+    case: &'a str,
+    place: &'a str,
+    why: &'a str,
+}
+
+/// The comparison as JSON, indented, with a line end.
+pub fn json(shown: &Shown<'_>) -> Result<String, serde_json::Error> {
+    fn runs(runs: &[Record]) -> Vec<Run<'_>> {
+        runs.iter()
+            .map(|run| Run {
+                id: &run.id,
+                started: &run.started,
+                label: run.label.as_deref(),
+                class: run.conditions.first().and_then(|it| it.class.as_deref()),
+            })
+            .collect()
+    }
+    let Compared { results, comparisons, not_compared, differences, notes, .. } = shown.compared;
+    let left = not_compared.iter();
+    let document = Document {
+        schema: "oscost.comparison/1",
+        base: runs(shown.base),
+        new: runs(shown.new),
+        threshold_pct: shown.threshold,
+        results,
+        comparisons,
+        not_compared: left
+            .map(|it| Left { case: &it.case, place: &it.place, why: &it.why })
+            .collect(),
+        differences,
+        notes,
+    };
+    serde_json::to_string_pretty(&document).map(|text| text + "\n")
+}

@@ -1,0 +1,197 @@
+//! `oscost compare`: what is said of two runs, what is not, and how it exits.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::common::{Ran, Sandbox, rows};
+use crate::golden::golden;
+
+const ASKED: &[&str] = &["timer/clock-gettime", "syscall/getppid", "--json", "-"];
+
+/// A record of the made-up machine, as a run left it.
+fn record(sandbox: &Sandbox) -> Value {
+    let measured = sandbox.fake("measured", ASKED);
+    measured.exits(0).json()
+}
+
+/// The record under another id, begun at another time, as a file.
+fn file(sandbox: &Sandbox, record: &Value, number: u32) -> String {
+    let mut record = record.clone();
+    record["id"] = json!(format!("0190a0b1-c2d3-7e4f-8a9b-0c1d2e3f{number:04x}"));
+    record["started"] = json!(format!("2026-11-21T08:{number:02}:00Z"));
+    let path = sandbox.file(&format!("{number}.json"));
+    fs::write(&path, record.to_string()).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+/// The record with every figure of a case so many times as large.
+fn dearer(record: &Value, case: &str, times: f64) -> Value {
+    let mut record = record.clone();
+    let rows = record["results"].as_array_mut().unwrap();
+    let row = rows.iter_mut().find(|row| row["case"] == case).unwrap();
+    let scale = |value: &mut Value| *value = json!(value.as_f64().unwrap() * times);
+    scale(&mut row["estimate"]["median"]);
+    for repetition in row["repetitions"].as_array_mut().unwrap() {
+        scale(&mut repetition["value"]);
+    }
+    record
+}
+
+const DEARER: &str = "syscall/getppid:via=libc";
+
+fn fits(text: &str) {
+    for line in text.lines() {
+        assert!(line.chars().count() <= 80, "{line}");
+        assert!(line.is_ascii(), "{line}");
+    }
+}
+
+#[test]
+fn two_runs_of_one_thing_raise_no_alarm_and_one_that_is_dearer_does() {
+    let sandbox = Sandbox::new();
+    let base = record(&sandbox);
+    let (same, other) = (file(&sandbox, &base, 1), file(&sandbox, &base, 2));
+    let ran = sandbox.oscost(&["compare", &same, &other, "--gate"]).exits(0);
+    fits(&ran.stdout);
+    golden("compare-same.txt", &ran.stdout);
+    ran.tells("gate: passed");
+
+    let dear = file(&sandbox, &dearer(&base, DEARER, 1.6), 3);
+    let ran = sandbox.oscost(&["compare", &same, &dear, "--gate"]).exits(1);
+    fits(&ran.stdout);
+    golden("compare-slower.txt", &ran.stdout);
+    ran.tells(&format!("gate: failed: {DEARER}: slower, 1.60 times the base"));
+    let ran = sandbox.oscost(&["compare", &same, &dear, "--gate", "--threshold", "100"]).exits(0);
+    ran.tells("gate: passed");
+    sandbox.oscost(&["compare", &same, &dear]).exits(0);
+    sandbox.oscost(&["compare", &dear, &same, "--gate"]).exits(0);
+}
+
+#[test]
+fn as_json_each_verdict_points_to_its_rows() {
+    let sandbox = Sandbox::new();
+    let base = record(&sandbox);
+    let (one, other) = (file(&sandbox, &base, 1), file(&sandbox, &dearer(&base, DEARER, 1.6), 2));
+    let found = sandbox.oscost(&["compare", &one, &other, "--json", "-"]).exits(0).json();
+    assert_eq!(found["schema"], "oscost.comparison/1");
+    assert_eq!(rows(&found).len(), 2 * rows(&base).len());
+    let comparisons = found["comparisons"].as_array().unwrap();
+    for it in comparisons {
+        for side in ["base", "new"] {
+            let at = it[side].as_u64().unwrap() as usize;
+            assert_eq!(rows(&found)[at]["case"], it["case"]);
+        }
+        let slower = it["case"] == DEARER;
+        assert_eq!(it["verdict"], if slower { "slower" } else { "inconclusive" }, "{it}");
+        assert_eq!((&it["design"], &it["metric"]), (&json!("stored"), &json!("primary")));
+    }
+    let target = sandbox.file("comparison.json");
+    let ran = sandbox.oscost(&["compare", &one, &other, "--json", target.to_str().unwrap()]);
+    assert!(ran.exits(0).stdout.contains("slower"));
+    let kept: Value = serde_json::from_str(&fs::read_to_string(target).unwrap()).unwrap();
+    assert_eq!(kept, found);
+}
+
+#[test]
+fn what_may_not_be_compared_says_why() {
+    let sandbox = Sandbox::new();
+    let base = record(&sandbox);
+    let one = file(&sandbox, &base, 1);
+    let row = base["results"].as_array().unwrap().iter().position(|row| row["case"] == DEARER);
+    let row = format!("/results/{}", row.unwrap());
+    let at = |path: &str| format!("{row}{path}");
+    for (path, value, words) in [
+        (at("/rev"), json!(2), "another revision of the benchmark"),
+        (at("/mode"), json!("S"), "timed in another mode: B and S"),
+        (at("/unit"), json!("B/s"), "another unit: ns/op and B/s"),
+        (at("/outcome"), json!("skipped"), "not measured in the new: skipped"),
+        (at("/flags"), json!(["BELOW_DETECTION"]), "cannot be told from nothing"),
+        (at("/case"), json!("syscall/new"), "not measured in the base"),
+        (at("/place/text"), json!("ssh:db1"), "another place: `local`"),
+        ("/tool/cell/link".to_owned(), json!("dynamic"), "other linkage of the cell: fake"),
+        ("/machines/0/cpu/model_name".to_owned(), json!("Z80"), "another CPU: unknown"),
+        ("/machines/0/virtualization".to_owned(), json!("xen"), "another machine"),
+    ] {
+        let mut other = base.clone();
+        *other.pointer_mut(&path).unwrap() = value;
+        if path.ends_with("/text") {
+            let mut base = base.clone();
+            *base.pointer_mut(&path).unwrap() = json!("local");
+            let one = file(&sandbox, &base, 3);
+            let other = file(&sandbox, &other, 2);
+            let ran = sandbox.oscost(&["compare", &one, &other]).exits(0);
+            assert!(ran.stdout.contains(words), "{path}: {words}\n{}", ran.stdout);
+            continue;
+        }
+        let other = file(&sandbox, &other, 2);
+        let ran = sandbox.oscost(&["compare", &one, &other]).exits(0);
+        let flat = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(flat.contains(words), "{path}: {words}\n{}", ran.stdout);
+        fits(&ran.stdout);
+    }
+}
+
+#[test]
+fn a_gate_before_which_nothing_can_be_compared_does_not_hold() {
+    let sandbox = Sandbox::new();
+    let base = record(&sandbox);
+    let mut other = base.clone();
+    other["tool"]["cell"]["link"] = json!("dynamic");
+    let (one, other) = (file(&sandbox, &base, 1), file(&sandbox, &other, 2));
+    let ran = sandbox.oscost(&["compare", &one, &other, "--gate"]).exits(1);
+    ran.tells("gate: failed: no row");
+}
+
+#[test]
+fn several_runs_a_side_are_compared_in_turns() {
+    let sandbox = Sandbox::new();
+    let base = record(&sandbox);
+    let dear = dearer(&base, DEARER, 1.1);
+    let ask = |order: &str| -> Ran {
+        let mut sides = [Vec::new(), Vec::new()];
+        for (number, letter) in order.chars().enumerate() {
+            let drift = 1.0 + 0.001 * (number % 3) as f64;
+            let of = if letter == 'a' { &base } else { &dear };
+            let of = dearer(of, DEARER, drift);
+            sides[usize::from(letter == 'b')].push(file(&sandbox, &of, number as u32));
+        }
+        let [base, new] = sides.map(|side| side.join(","));
+        sandbox.oscost(&["compare", "--base", &base, "--new", &new, "--gate"])
+    };
+    let ran = ask(&"abba".repeat(6)).exits(1);
+    fits(&ran.stdout);
+    golden("compare-turns.txt", &ran.stdout);
+    ran.tells(&format!("gate: failed: {DEARER}: slower, 1.10 times"));
+    let ran = ask("abbaabbaabba").exits(0);
+    assert!(ran.stdout.contains("6 pairs cannot tell one row among"), "{}", ran.stdout);
+    let ran = ask("aaaaaabbbbbb").exits(0);
+    assert!(ran.stdout.contains("10 runs have no neighbour"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("0 slower"), "{}", ran.stdout);
+    let ran = ask("abbaabba").exits(0);
+    assert!(ran.stdout.contains("FEW_PAIRS"), "{}", ran.stdout);
+}
+
+#[test]
+fn runs_are_named_as_the_store_names_them_or_as_files() {
+    let sandbox = Sandbox::new();
+    for _ in 0..2 {
+        sandbox.fake("measured", &["syscall/getppid"]).exits(0);
+    }
+    let ran = sandbox.oscost(&["compare", "last~1", "last"]).exits(0);
+    assert!(ran.stdout.contains("inconclusive"), "{}", ran.stdout);
+    sandbox.oscost(&["compare", "last", "last"]).exits(2).no_data().tells("is named twice");
+    sandbox.oscost(&["compare", "last~2", "last"]).exits(1).no_data().tells("no run is `last~2`");
+    sandbox.oscost(&["compare", "last"]).exits(2).no_data();
+    sandbox.oscost(&["compare"]).exits(2).no_data();
+    sandbox.oscost(&["compare", "--base", "last"]).exits(2).no_data();
+    sandbox.oscost(&["compare", "-", "-"]).exits(1).no_data();
+    let refused = sandbox.oscost(&["compare", "last~1", "last", "--threshold", "-5"]);
+    refused.exits(2).no_data();
+    let garbage = sandbox.file("garbage.json");
+    fs::write(&garbage, "{}").unwrap();
+    let ran = sandbox.oscost(&["compare", "last", garbage.to_str().unwrap()]).exits(1).no_data();
+    ran.tells("garbage.json").tells("the file is not a record");
+    let ran = sandbox.oscost(&["compare", "last", "./no/such"]).exits(1).no_data();
+    ran.tells("cannot open ./no/such");
+}
