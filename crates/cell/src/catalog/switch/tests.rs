@@ -215,8 +215,10 @@ fn a_reader_waits_asleep_for_what_comes_one_way() {
         for (bench, case) in cases().filter(|(bench, _)| bench.id == "switch/one-way") {
             let Some(mut work) = built(bench, &case, site) else { continue };
             let [(waiting, _), _] = switches_per_op(&mut work, 500);
-            // On a loaded machine some come before it reads, but never most of them.
-            assert!(waiting > 0.5, "{case}: {waiting}");
+            // On a loaded machine some come before it reads; a child that exits often runs first.
+            let exits = case.point.get("peer").is_some_and(|peer| peer.to_string() == "exits");
+            let least = if exits { 0.1 } else { 0.5 };
+            assert!(waiting > least, "{case}: {waiting}");
         }
     });
 }
