@@ -242,7 +242,7 @@ const BENCHES: &[Bench] = &[
                 sets: "how is waited: as in event/wait; what goes around a call of io_uring is in \
                        the ring, and cannot be done without one",
                 points: Points::Words(&["select", "poll", "epoll", "epoll-edge", "epoll-oneshot"]),
-                usual: Points::Words(&["select", "poll", "epoll"]),
+                usual: Points::Words(&["select", "poll"]),
                 ..METHOD
             },
             Axis { usual: Points::Numbers(&[100, 1_000]), ..FDS },
@@ -422,7 +422,7 @@ const BENCHES: &[Bench] = &[
                 name: "fds",
                 sets: "how many descriptors are in the set",
                 points: Points::Numbers(&[100, 1_000, 10_000]),
-                usual: Points::Numbers(&[1_000]),
+                usual: Points::Numbers(&[100]),
             },
         ],
         needs: &[Need::io_uring().when(BY_RING)],

@@ -25,7 +25,7 @@ const HOW: Axis = Axis {
         "epoll-pwait2",
         "io-uring",
     ]),
-    usual: Points::Words(&["select", "poll", "epoll", "epoll-pwait2", "io-uring"]),
+    usual: Points::Words(&["select", "epoll", "epoll-pwait2"]),
 };
 
 const US: Axis = Axis {
