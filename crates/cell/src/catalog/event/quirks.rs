@@ -26,7 +26,7 @@ pub(super) const QUIRKS: Bench = Bench {
     asks: "Which of the complaints about epoll hold on this kernel?",
     op: "a program that shows it, from its first pipe to its last: 1 (yes) where what the quirk \
          says was seen, 0 (no) where it was not. Any answer of the kernel that belongs to neither \
-         fails the row.",
+         fails the row. Outside: nothing.",
     guess: "yes to all of them",
     why: "An epoll set holds open files, not numbers, under the number that each had when it was \
           added. While a copy of a closed descriptor lives, its file stays in the set and reports \

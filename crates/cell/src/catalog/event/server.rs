@@ -104,7 +104,7 @@ pub(super) const SERVER: Bench = Bench {
                 most: 100_000,
                 points: &[10, 30, 100, 300, 1_000, 3_000, 10_000],
             },
-            usual: Points::Numbers(&[10, 200]),
+            usual: Points::Numbers(&[10, 300]),
         },
         Axis {
             name: "churn",
