@@ -117,6 +117,14 @@ fn switches_per_op(work: &mut Work, ops: u64) -> [(f64, f64); 2] {
     ]
 }
 
+/// Looks until it is right: who shares the CPU with other tests is thrown off it by them, now and
+/// then, and so often in a row only if it is wrong.
+fn in_peace(case: &Case, mut look: impl FnMut() -> Result<(), String>) {
+    const TRIES: usize = 20;
+    let wrong: Vec<String> = (0..TRIES).map_while(|_| look().err()).collect();
+    assert!(wrong.len() < TRIES, "{case}: {wrong:?}");
+}
+
 /// The cases of round trips at those values.
 fn round_trips(at: &[(&'static str, &'static str)]) -> Vec<(&'static Bench, Case)> {
     let wanted = at.iter().fold(Point::none(), |point, &(axis, value)| point.with(axis, value));
@@ -198,11 +206,11 @@ fn a_half_is_brought_of_as_many_trips_as_are_made() {
         let site = site();
         for (bench, case) in cases().filter(|(bench, _)| bench.id == "switch/half") {
             let Some(mut work) = built(bench, &case, site) else { continue };
-            let [own, peer] = switches_per_op(&mut work, 100);
-            for (waiting, forced) in [own, peer] {
-                let right = waiting + forced >= 19.8 && waiting <= 22.0;
-                assert!(right, "{case}: {own:?} {peer:?}");
-            }
+            in_peace(&case, || {
+                let both = switches_per_op(&mut work, 100);
+                let right = |(waiting, forced)| (19.8..=22.0).contains(&(waiting + forced));
+                if both.into_iter().all(right) { Ok(()) } else { Err(format!("{both:?}")) }
+            });
             assert!(work.brought().is_some_and(|figure| figure > 0), "{case}");
         }
     });
@@ -214,11 +222,10 @@ fn a_reader_waits_asleep_for_what_comes_one_way() {
         let site = site();
         for (bench, case) in cases().filter(|(bench, _)| bench.id == "switch/one-way") {
             let Some(mut work) = built(bench, &case, site) else { continue };
-            let [(waiting, _), _] = switches_per_op(&mut work, 500);
-            // On a loaded machine some come before it reads; a child that exits often runs first.
-            let exits = case.point.get("peer").is_some_and(|peer| peer.to_string() == "exits");
-            let least = if exits { 0.1 } else { 0.5 };
-            assert!(waiting > least, "{case}: {waiting}");
+            in_peace(&case, || {
+                let [(waiting, _), _] = switches_per_op(&mut work, 500);
+                if waiting > 0.9 { Ok(()) } else { Err(waiting.to_string()) }
+            });
         }
     });
 }
@@ -232,15 +239,16 @@ fn each_member_of_a_ring_leaves_the_cpu_once_in_a_lap_or_is_thrown_off_before() 
         for (bench, case) in cases().filter(|(bench, _)| bench.id == "switch/ring") {
             let members = case.point.get("ring").unwrap().to_string();
             let Some(mut work) = built(bench, &case, site) else { continue };
-            let [(waiting, forced), _] = switches_per_op(&mut work, 300);
-            let (least, most) = match members.as_str() {
-                "1" => (0.0, 0.1),
-                "2" => (0.98, 1.2),
-                _ => (0.98, 2.1),
+            let range = match members.as_str() {
+                "1" => 0.0..0.1,
+                "2" => 0.98..1.2,
+                _ => 0.98..2.1,
             };
-            // On a loaded machine others throw it off as well.
-            let right = waiting + forced >= least && waiting <= most;
-            assert!(right, "{case}: {waiting} and {forced}");
+            in_peace(&case, || {
+                let [(waiting, forced), _] = switches_per_op(&mut work, 300);
+                let right = range.contains(&(waiting + forced));
+                if right { Ok(()) } else { Err(format!("{waiting} and {forced}")) }
+            });
         }
     });
 }
