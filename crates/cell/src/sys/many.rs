@@ -466,7 +466,8 @@ pub fn refused(error: Errno, count: u64, over: Over) -> Errno {
              `sudo sysctl fs.file-max={}` makes room",
             4 * count + 1_000_000
         )),
-        Errno(libc::EADDRNOTAVAIL) if over == Over::Tcp => lacking(
+        // Who connects is told the one, who binds its own address first the other.
+        Errno(libc::EADDRNOTAVAIL | libc::EADDRINUSE) if over == Over::Tcp => lacking(
             "no ports are left for connections over loopback, or it is down: \
              `sudo sysctl net.ipv4.ip_local_port_range=\"1024 65535\"`, `sudo ip link set lo up`"
                 .to_owned(),
@@ -569,5 +570,15 @@ mod tests {
             let words = refused(Errno::EMFILE, 1_000, Over::Pipe).to_string();
             assert!(words.contains("prlimit") && words.contains("may have 256"), "{words}");
         });
+    }
+
+    #[test]
+    fn where_no_port_is_left_the_row_says_so_whichever_call_was_told() {
+        for error in [libc::EADDRNOTAVAIL, libc::EADDRINUSE].map(Errno) {
+            let words = refused(error, 1_000, Over::Tcp).to_string();
+            assert!(words.contains("ip_local_port_range"), "{words}");
+            // Of pipes it would be an error like any other.
+            assert_eq!(refused(error, 1_000, Over::Pipe), error);
+        }
     }
 }
