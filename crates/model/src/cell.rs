@@ -6,6 +6,7 @@ use crate::case::Case;
 use crate::channel::ChannelSeen;
 use crate::clock::Calibration;
 use crate::file::FileSeen;
+use crate::treatment::Applied;
 
 /// All that one cell must know. No cell tunes itself: what its pilot found stands in here.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -20,6 +21,13 @@ pub struct CellSpec {
     pub clock: Calibration,
     /// How many things are compared within it: 1, or 2 to 3 fork twins.
     pub arms: u8,
+    /// What is done to each arm, before its work is built; to those beyond the list, nothing.
+    #[serde(default)]
+    pub treatments: Vec<Vec<Applied>>,
+    /// Whether something is done to its system and undone again while it lasts: each `go` then
+    /// names its arm, and is answered with `went`.
+    #[serde(default)]
+    pub toggled: bool,
     /// How many workers share the work; 1 for now.
     pub workers: u16,
     /// Where the other end of a two-ended case stands, if not beside this one.

@@ -26,5 +26,6 @@ pub mod record;
 pub mod seed;
 pub mod sins;
 pub mod steps;
+pub mod treatment;
 pub mod unit;
 pub mod watch;

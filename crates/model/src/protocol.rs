@@ -6,10 +6,11 @@ use crate::calls::CallCount;
 use crate::cell::{BatchPlan, CellSpec, Disturbance, Sample};
 use crate::clock::{Calibration, ClockKind, ClockSync, ClockVerdict};
 use crate::facts::Facts;
+use crate::treatment::Attached;
 use crate::watch::Watch;
 
 /// The version of this page. Unequal versions do not talk.
-pub const PROTOCOL: u32 = 2;
+pub const PROTOCOL: u32 = 3;
 
 /// The longest line either side reads: a cell of 10,000 samples fits eight times.
 pub const MAX_LINE_BYTES: usize = 16 << 20;
@@ -40,6 +41,9 @@ pub enum Order {
         id: u64,
         /// Groups of batches.
         batches: u32,
+        /// Of a cell that is toggled, the arm that they are of.
+        #[serde(default)]
+        arm: u8,
     },
     /// Bring back the samples and end.
     Stop {
@@ -60,6 +64,18 @@ pub enum Order {
         id: u64,
         /// What the cell must know; its task is `serve`.
         spec: Box<CellSpec>,
+    },
+    /// Do something to the whole system until `stop`: it answers `ready` when that is done and has
+    /// settled, and `detached` when it is undone.
+    Attach {
+        /// The job.
+        id: u64,
+        /// What is done, in this order.
+        treatments: Vec<Attached>,
+        /// The CPU that is measured on.
+        cpu: Option<u32>,
+        /// The CPU of a neighbour that is to have another one; `None` for the last that may be used.
+        other_cpu: Option<u32>,
     },
     /// Spin on each of these CPUs at once and look for gaps.
     Probe {
@@ -108,6 +124,7 @@ impl Order {
             | Order::Stop { id }
             | Order::Count { id, .. }
             | Order::Serve { id, .. }
+            | Order::Attach { id, .. }
             | Order::Probe { id, .. }
             | Order::Hold { id, .. }
             | Order::Watch { id, .. }
@@ -138,6 +155,11 @@ pub enum Event {
         /// How later cells of the case time their ops.
         plan: BatchPlan,
     },
+    /// A cell that is toggled has timed what the last `go` asked for.
+    Went {
+        /// The job.
+        id: u64,
+    },
     /// What a cell measured.
     Sampled {
         /// The job.
@@ -146,6 +168,17 @@ pub enum Event {
         samples: Vec<Sample>,
         /// What disturbed it.
         disturbance: Box<Disturbance>,
+        /// For each arm, how often the monitor that it is under was woken by one op; `None` for
+        /// those that are under none.
+        #[serde(default)]
+        seen: Vec<Option<f64>>,
+    },
+    /// What was done to the system is undone.
+    Detached {
+        /// The job.
+        id: u64,
+        /// The calls that it counted, of all processes, where it counts.
+        counted: Option<u64>,
     },
     /// What a counted copy called.
     Counted {
@@ -206,6 +239,9 @@ pub enum Event {
         at_op: Option<u64>,
         /// What went wrong, in words.
         why: String,
+        /// The arm that it went wrong in, where there are several.
+        #[serde(default)]
+        arm: Option<u8>,
     },
     /// The job took longer than it may.
     TimedOut {
@@ -226,6 +262,8 @@ impl Event {
             Event::Ready { id, .. }
             | Event::Piloted { id, .. }
             | Event::Sampled { id, .. }
+            | Event::Went { id }
+            | Event::Detached { id, .. }
             | Event::Counted { id, .. }
             | Event::Served { id, .. }
             | Event::Held { id, .. }
@@ -257,6 +295,8 @@ pub enum EventKind {
     Ready,
     Piloted,
     Sampled,
+    Went,
+    Detached,
     Counted,
     Served,
     Probed,

@@ -85,6 +85,8 @@ fn spawns(program: &CellProgram) -> (f64, f64) {
             cpu: None,
             clock,
             arms: 1,
+            treatments: Vec::new(),
+            toggled: false,
             workers: 1,
             far: None,
             peer_cpu: None,
@@ -100,7 +102,7 @@ fn spawns(program: &CellProgram) -> (f64, f64) {
         let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
         let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
         resident = resident.max(line.split_whitespace().nth(1).unwrap().parse().unwrap());
-        session.send(&Order::Go { id, batches: 1 }).unwrap();
+        session.send(&Order::Go { id, batches: 1, arm: 0 }).unwrap();
         session.send(&Order::Stop { id }).unwrap();
         session.next(Duration::from_secs(10)).unwrap();
     }

@@ -47,6 +47,7 @@ pub fn run() -> Result<(), Errno> {
         Order::Watch { except, .. } => watch::watch(id, &except, &mut wire),
         Order::Calibrate { cpu, clock, .. } => calibrated(id, cpu, clock),
         Order::Go { .. } | Order::Stop { .. } => failed(id, "an order came before its job"),
+        Order::Attach { .. } => failed(id, "nothing can be attached to this system yet"),
         Order::Hold { .. } => failed(id, "keeping the machine is the supervisor's"),
     };
     wire.say(&answer)
@@ -91,7 +92,7 @@ impl Wire {
 }
 
 pub(super) fn failed(id: u64, why: impl Into<String>) -> Event {
-    Event::Failed { id, at_op: None, why: why.into() }
+    Event::Failed { id, at_op: None, why: why.into(), arm: None }
 }
 
 /// Why an op went wrong; that nobody answered for so long is an outcome of its own.
@@ -100,7 +101,7 @@ fn failed_at(id: u64, error: AtOp) -> Event {
         let why = Some(format!("op {} of a batch: {}", error.op, error.why));
         return Event::TimedOut { id, after_ms: SILENCE.as_millis() as u64, why };
     }
-    Event::Failed { id, at_op: Some(error.op), why: error.why.to_string() }
+    Event::Failed { id, at_op: Some(error.op), why: error.why.to_string(), arm: None }
 }
 
 /// Pins the process and builds the work of its case; the error is the answer to give.
@@ -299,6 +300,7 @@ impl Session<'_> {
             id,
             samples: (0..next).filter_map(|at| table.get(at)).collect(),
             disturbance: Box::new(disturbance),
+            seen: Vec::new(),
         })
     }
 
@@ -336,7 +338,7 @@ impl Session<'_> {
             ..Disturbance::default()
         };
         let disturbance = self.whole(account, before);
-        Ok(Event::Sampled { id, samples, disturbance: Box::new(disturbance) })
+        Ok(Event::Sampled { id, samples, disturbance: Box::new(disturbance), seen: Vec::new() })
     }
 
     fn room(&self, plan: &BatchPlan, groups: u32) -> Result<(), Event> {

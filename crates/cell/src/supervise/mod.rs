@@ -107,7 +107,7 @@ fn obey(
         Ok(order) => order,
         Err(error) => {
             let why = format!("an order could not be read: {error}");
-            return say(output, &Event::Failed { id: 0, at_op: None, why });
+            return say(output, &Event::Failed { id: 0, at_op: None, why, arm: None });
         }
     };
     let id = order.id();
@@ -141,7 +141,7 @@ fn obey(
         },
     };
     match refused {
-        Some(why) => say(output, &Event::Failed { id, at_op: None, why }),
+        Some(why) => say(output, &Event::Failed { id, at_op: None, why, arm: None }),
         None => Ok(()),
     }
 }

@@ -177,7 +177,7 @@ impl Session {
     }
 
     pub(crate) fn go(&mut self, id: u64, batches: u32) {
-        self.send(&Order::Go { id, batches });
+        self.send(&Order::Go { id, batches, arm: 0 });
     }
 
     /// A whole conversation: the cell times `batches` groups and brings what it has.
@@ -288,6 +288,8 @@ pub(crate) fn spec(case: &str, task: Task) -> CellSpec {
         cpu: None,
         clock: CLOCK,
         arms: 1,
+        treatments: Vec::new(),
+        toggled: false,
         workers: 1,
         far: None,
         peer_cpu: None,

@@ -274,7 +274,7 @@ fn nonsense_is_answered_and_the_session_goes_on() {
     ] {
         session.send_bytes(line);
         let event = session.event();
-        let Event::Failed { id: 0, at_op: None, why } = event else { panic!("{event:?}") };
+        let Event::Failed { id: 0, at_op: None, why, .. } = event else { panic!("{event:?}") };
         assert!(why.starts_with("an order could not be read: "), "{why}");
     }
     session.still_answers(1);

@@ -126,6 +126,8 @@ impl<'a> Ours<'a> {
             cpu: Some(self.cpu),
             clock: self.clock,
             arms: 1,
+            treatments: Vec::new(),
+            toggled: false,
             workers: 1,
             far: None,
             peer_cpu: None,
@@ -136,7 +138,7 @@ impl<'a> Ours<'a> {
             Event::Ready { pid, .. } => pid,
             other => bail!("cannot measure {case}: {other:?}"),
         };
-        self.session.send(&Order::Go { id, batches })?;
+        self.session.send(&Order::Go { id, batches, arm: 0 })?;
         if stops {
             if self.memory.is_none() {
                 // Long enough for its batches; then it waits for more of them.

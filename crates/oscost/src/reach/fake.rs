@@ -137,18 +137,18 @@ impl FakeSession {
             return Event::Skipped { id, missing: missing.clone() };
         }
         if let Some(why) = self.scenario.failed.get(&name) {
-            return Event::Failed { id, at_op: Some(0), why: why.clone() };
+            return Event::Failed { id, at_op: Some(0), why: why.clone(), arm: None };
         }
         if self.scenario.timed_out.contains(&name) {
             return Event::TimedOut { id, after_ms: spec.timeout_ms, why: None };
         }
         if let (Task::Count { .. }, Some(why)) = (&spec.task, &self.scenario.no_counting) {
-            return Event::Failed { id, at_op: None, why: why.clone() };
+            return Event::Failed { id, at_op: None, why: why.clone(), arm: None };
         }
         if let Task::Count { ops, .. } = spec.task {
             if self.scenario.uncounted.contains(&name) {
                 let why = "ptrace is refused here: Operation not permitted".to_owned();
-                return Event::Failed { id, at_op: None, why };
+                return Event::Failed { id, at_op: None, why, arm: None };
             }
             return Event::Counted { id, count: Box::new(self.count(case, ops)) };
         }
@@ -237,7 +237,7 @@ impl FakeSession {
             ..Default::default()
         };
         self.cells += 1;
-        Some(Event::Sampled { id, samples, disturbance: Box::new(disturbance) })
+        Some(Event::Sampled { id, samples, disturbance: Box::new(disturbance), seen: Vec::new() })
     }
 }
 
@@ -258,7 +258,9 @@ impl Session for FakeSession {
                 Some(Event::Watched { id: *id, watch: Box::new(self.watch.clone()) })
             }
             Order::Stop { id } => self.end(*id),
-            Order::Hold { id, .. } => Some(Event::Ready { id: *id, pid: 1, addr: None }),
+            Order::Hold { id, .. } | Order::Attach { id, .. } => {
+                Some(Event::Ready { id: *id, pid: 1, addr: None })
+            }
             Order::Serve { id, .. } => {
                 let missing = "a made-up place is no other end".to_owned();
                 Some(Event::Skipped { id: *id, missing })

@@ -93,7 +93,7 @@ impl<'a> Cells<'a> {
             Event::Ready { .. } => {}
             other => return Ok(other),
         }
-        self.session.send(&Order::Go { id, batches: groups })?;
+        self.session.send(&Order::Go { id, batches: groups, arm: 0 })?;
         if stops {
             self.session.send(&Order::Stop { id })?;
         }

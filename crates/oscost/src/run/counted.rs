@@ -46,6 +46,8 @@ pub fn count_calls(
                 cpu,
                 clock,
                 arms: 1,
+                treatments: Vec::new(),
+                toggled: false,
                 workers: 1,
                 far: None,
                 peer_cpu: None,

@@ -84,6 +84,8 @@ fn counting(cpu: Option<u32>) -> CellSpec {
         cpu,
         clock: NO_CLOCK,
         arms: 1,
+        treatments: Vec::new(),
+        toggled: false,
         workers: 1,
         far: None,
         peer_cpu: None,

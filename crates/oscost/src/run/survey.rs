@@ -143,6 +143,8 @@ impl Run<'_> {
             // Surveyed before any row is measured.
             clock: self.clock.unwrap_or(NO_CLOCK),
             arms: 1,
+            treatments: Vec::new(),
+            toggled: false,
             workers: 1,
             far: None,
             peer_cpu: self.peer_cpu,

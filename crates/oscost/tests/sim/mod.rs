@@ -139,7 +139,7 @@ impl SimSession {
         }
         let disturbance = collector.close_account(&opened);
         self.now_ns = machine.now_ns();
-        Event::Sampled { id, samples, disturbance: Box::new(disturbance) }
+        Event::Sampled { id, samples, disturbance: Box::new(disturbance), seen: Vec::new() }
     }
 
     /// The clock as the harness itself finds it; once, unless the truth is that it changes.
@@ -187,7 +187,9 @@ impl Session for SimSession {
                 self.running.insert(*id, (**spec).clone());
                 Some(Event::Ready { id: *id, pid: 1, addr: None })
             }
-            Order::Hold { id, .. } => Some(Event::Ready { id: *id, pid: 1, addr: None }),
+            Order::Hold { id, .. } | Order::Attach { id, .. } => {
+                Some(Event::Ready { id: *id, pid: 1, addr: None })
+            }
             Order::Go { id, .. } => self.go(*id),
             Order::Stop { id } => Some(self.stop(*id)),
             Order::Count { id, .. } => {
