@@ -107,13 +107,16 @@ pub(super) fn wakes(work: &mut Work, plan: &BatchPlan, seen: &Seen) -> Result<Op
     let turns = if plan.mode == Mode::T { plan.turns } else { plan.turns.min(TURNS) };
     let (mut woken, mut ops) = (0, 0);
     for _ in 0..BATCHES {
+        if seen.stops().is_none() {
+            return Ok(None);
+        }
         work.prepare(turns)?;
-        let Some(before) = seen.stops() else { return Ok(None) };
+        let before = seen.stops();
         let done = work.run(turns, 1);
         let after = seen.stops();
         done.and_then(|()| work.prove())?;
         if !work.is_lost() {
-            woken += after.unwrap_or(before) - before;
+            woken += after.zip(before).map_or(0, |(after, before)| after - before);
             ops += work.moved().unwrap_or(turns * work.ops_each());
         }
     }
