@@ -25,6 +25,8 @@ mod job;
 mod lines;
 mod measure;
 mod needs;
+#[cfg(feature = "live")]
+mod slowed;
 mod tally;
 mod tracer;
 mod undo;
