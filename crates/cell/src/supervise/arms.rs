@@ -50,7 +50,7 @@ pub(super) fn twins(id: u64, spec: &CellSpec, wire: &mut Wire) -> Result<Event, 
     let mut running = Vec::new();
     for arm in order {
         // One after the other: what builds and warms is not to disturb what does the same.
-        let (ends, process) = cell.start(arm)?;
+        let (ends, process) = cell.start(arm, &mut twins)?;
         twins.add(arm, ends);
         running.push((arm, process));
     }
@@ -86,8 +86,8 @@ pub(super) fn twins(id: u64, spec: &CellSpec, wire: &mut Wire) -> Result<Event, 
 }
 
 impl Cell<'_> {
-    /// Starts an arm, and waits until it is ready.
-    fn start(&mut self, arm: u8) -> Result<(twins::Arm, Running), Answer> {
+    /// Starts an arm beside others, and waits until it is ready.
+    fn start(&mut self, arm: u8, others: &mut Twins) -> Result<(twins::Arm, Running), Answer> {
         let id = self.id;
         let (mut ends, tokens) = twins::arm()
             .map_err(|error| failed(id, format!("open the pipes to an arm: {error}")))?;
@@ -95,6 +95,8 @@ impl Cell<'_> {
         let applied = applied_to(self.spec, arm);
         let started = Treatments { applied, cpu: self.spec.cpu, arm }.start(&mut |seen| {
             place::be_arm(arm);
+            // Its own copy: each arm has as many descriptors as any other.
+            others.hang_up();
             let Some(mut tokens) = tokens.take() else { return 1 };
             let Err(why) = self.live(arm, seen, &mut tokens) else { return 0 };
             let words = serde_json::to_vec(&of_arm(why, arm)).unwrap_or_default();
