@@ -320,6 +320,8 @@ fn request(
         rows: plan::rows(&program.catalog, asked, &place),
         profile,
         budget: arguments.budget_s().map(Duration::from_secs_f64),
+        treated: Vec::new(),
+        contest: None,
         refine: arguments.refines(),
         cpu: arguments.cpu,
         peer_cpu: arguments.peer_cpu,

@@ -37,7 +37,15 @@ pub fn rows(catalog: &Catalog, asked: Vec<Case>, place: &PlaceOf) -> Vec<Planned
     let row = |case: Case, asked: bool| {
         let definition = catalog.get(&case.benchmark)?.clone();
         let anchor = ANCHORS.contains(&case.to_string().as_str());
-        Some(PlannedRow { case, definition, place: place.clone(), asked, anchor, added: false })
+        Some(PlannedRow {
+            case,
+            definition,
+            place: place.clone(),
+            asked,
+            anchor,
+            added: false,
+            monitored: false,
+        })
     };
     asked
         .into_iter()
