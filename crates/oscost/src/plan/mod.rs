@@ -6,10 +6,12 @@
 mod between;
 mod closer;
 mod selector;
+mod versus;
 
 pub use between::{apart, between, why_not};
 pub use closer::closer;
 pub use selector::{SelectorError, select};
+pub use versus::{Set, Side, Sides, design, versus};
 
 use oscost_model::case::Case;
 use oscost_model::definition::{Catalog, Timer};

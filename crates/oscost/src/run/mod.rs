@@ -18,7 +18,7 @@ pub use far::Peer;
 pub use lock::{Claim, Held, Holder, MachineLock, claim, until_ours, wait_for};
 pub use look::{Look, look, rates};
 pub use pace::Profile;
-pub use versus::{Contest, PairCount, Set};
+pub use versus::{Contest, PairCount};
 
 use std::time::{Duration, Instant};
 

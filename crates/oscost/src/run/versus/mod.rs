@@ -15,9 +15,10 @@ use oscost_model::journal::{CellOutcome, Design, Entry, Phase, Versus};
 use oscost_model::record::RowOutcome;
 use oscost_model::treatment::Attached;
 
+use self::plan::shared;
 use super::cells::{Brought, Ended};
 use super::{Run, RunError};
-use plan::shared;
+use crate::plan::Set;
 
 /// The first pair and the last one lie at least so far apart where the time allows it: what wanders
 /// on a shared machine does so over seconds.
@@ -33,17 +34,6 @@ pub struct Contest {
     pub sets: Vec<Set>,
     /// How many pairs.
     pub pairs: PairCount,
-}
-
-/// Rows of one case that one cell (or a pair of cells) measures side by side.
-#[derive(Clone, Debug)]
-pub struct Set {
-    /// How they are interleaved.
-    pub design: Design,
-    /// The row to compare with.
-    pub base: usize,
-    /// The rows to compare: one or two of twins, else one.
-    pub news: Vec<usize>,
 }
 
 /// How many pairs a row gets. It hangs on the time that a round takes, never on what was measured:
@@ -247,9 +237,11 @@ impl Run<'_> {
         let mut order = vec![ready.set.base];
         order.extend(&ready.set.news);
         self.order.shuffle(&mut order);
+        // The same numbers of ops, and the same layout: what differs is the place alone.
+        let seed = self.order.cell_seed();
         for row in order {
             let task = Task::Measure(ready.plan.clone());
-            let spec = self.spec(row, task);
+            let spec = CellSpec { seed, ..self.spec(row, task) };
             match self.in_place_of(row, |run| run.measured(spec, ready))? {
                 Ok(brought) => {
                     let seen = brought.seen.first().copied().flatten();
@@ -312,8 +304,10 @@ impl Run<'_> {
         // Which of the two is called the new one is random, as it is where something differs.
         let mut arms = [0u8, 1];
         self.order.shuffle(&mut arms);
+        let seed = self.order.cell_seed();
         for arm in arms {
             let spec = self.spec(ready.set.base, Task::Measure(ready.plan.clone()));
+            let spec = CellSpec { seed, ..spec };
             match self.in_place_of(ready.set.base, |run| run.measured(spec, ready))? {
                 Ok(brought) => samples
                     .extend(brought.samples.into_iter().map(|sample| Sample { arm, ..sample })),
