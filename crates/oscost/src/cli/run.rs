@@ -120,7 +120,7 @@ pub(super) fn plots(all: bool, none: bool) -> Plots {
 }
 
 /// A figure above zero that a person might mean.
-fn positive(text: &str) -> Result<f64, String> {
+pub(super) fn positive(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(number) if number > 0.0 && number.is_finite() => Ok(number),
         _ => Err("it must be a number above 0".to_owned()),
@@ -128,7 +128,7 @@ fn positive(text: &str) -> Result<f64, String> {
 }
 
 /// A label is one short line.
-fn label(text: &str) -> Result<String, String> {
+pub(super) fn label(text: &str) -> Result<String, String> {
     const LONGEST: usize = 1_024;
     if text.len() > LONGEST || text.chars().any(char::is_control) {
         return Err(format!("it must be one line of at most {LONGEST} bytes"));
@@ -238,28 +238,72 @@ fn measure(
         peer::apart(&mut request.rows);
         request.peer_cpu = None;
     }
+    let (kept, samples) = (!arguments.no_store, arguments.samples);
+    let Some(Ended { record, ended, keeper }) = listened(session, peer, request, kept, samples)?
+    else {
+        return Ok(Done::Interrupted);
+    };
+    let shown = show(arguments, &record, output);
+    keeper.say_where();
+    shown?;
+    Ok(how(ended?, &record))
+}
+
+/// A run that has ended, and what was measured until then.
+pub(super) struct Ended {
+    /// The record.
+    pub(super) record: Record,
+    /// How it ended.
+    pub(super) ended: Result<Finish, RunError>,
+    /// Where it is kept.
+    pub(super) keeper: Keeper,
+}
+
+/// Runs a request, keeps it and shows how far it is; `None` when it was stopped before there was
+/// anything to show.
+pub(super) fn listened(
+    session: &mut dyn Session,
+    peer: Option<run::Peer<'_>>,
+    request: Request,
+    kept: bool,
+    samples: bool,
+) -> anyhow::Result<Option<Ended>> {
     let mut all = Listeners {
         assembler: Assembler::default(),
-        keeper: Keeper::open(arguments.no_store, &request.started),
+        keeper: Keeper::open(!kept, &request.started),
         progress: Progress::new(),
     };
     let ended = run::run_between(session, peer, request, &mut all);
     let Listeners { assembler, mut keeper, progress } = all;
     drop(progress);
     // However it ended, what was measured is shown; the record is there from the first entry on.
-    let record = assembler.record(arguments.samples).context("the run never began")?;
+    let record = assembler.record(samples).context("the run never began")?;
     if record.results.is_empty() {
         keeper.forget();
-        return ended.map(|_| Done::Interrupted).map_err(Into::into);
+        return ended.map(|_| None).map_err(Into::into);
     }
-    let shown = show(arguments, &record, output);
-    keeper.say_where();
-    shown?;
-    Ok(match ended? {
+    Ok(Some(Ended { record, ended, keeper }))
+}
+
+/// How a command ended whose run ended so.
+pub(super) fn how(finish: Finish, record: &Record) -> Done {
+    match finish {
         Finish::Interrupted => Done::Interrupted,
-        Finish::Done if any_failed(&record) => Done::WithFailures,
+        Finish::Done if any_failed(record) => Done::WithFailures,
         Finish::Done => Done::Well,
-    })
+    }
+}
+
+/// How a run begins, now.
+pub(super) fn started(label: Option<String>, hello: &Hello, settings: Settings) -> Started {
+    Started {
+        id: uuid::Uuid::now_v7().to_string(),
+        at: humantime::format_rfc3339_millis(SystemTime::now()).to_string(),
+        label,
+        command: std::env::args().collect(),
+        tool: tool(hello),
+        settings,
+    }
 }
 
 /// All who listen to a run.
@@ -298,28 +342,23 @@ fn request(
         cpu: None,
         peer: None,
     };
-    let started = Started {
-        id: uuid::Uuid::now_v7().to_string(),
-        at: humantime::format_rfc3339_millis(SystemTime::now()).to_string(),
-        label: arguments.label.clone(),
-        command: std::env::args().collect(),
-        tool: tool(hello),
-        settings: Settings {
-            seed: arguments.seed.unwrap_or_else(fresh_seed),
-            profile: profile.text().to_owned(),
-            precision_pct: profile.precision_pct(),
-            nominal: profile.nominal().share(),
-            budget_s: arguments.budget_s(),
-        },
+    let settings = Settings {
+        seed: arguments.seed.unwrap_or_else(fresh_seed),
+        profile: profile.text().to_owned(),
+        precision_pct: profile.precision_pct(),
+        nominal: profile.nominal().share(),
+        budget_s: arguments.budget_s(),
     };
     Request {
-        started,
+        started: started(arguments.label.clone(), hello, settings),
         machine: Machine::new("m0", hello.facts.clone(), advice::about(&hello.facts)),
         tracers: hello.facts.tracers.clone(),
         timers: plan::surveyed(&program.catalog, &asked),
         rows: plan::rows(&program.catalog, asked, &place),
         profile,
         budget: arguments.budget_s().map(Duration::from_secs_f64),
+        treated: Vec::new(),
+        contest: None,
         refine: arguments.refines(),
         cpu: arguments.cpu,
         peer_cpu: arguments.peer_cpu,
@@ -327,7 +366,7 @@ fn request(
 }
 
 /// A seed that nobody chose, in the 53 bits that every reader of JSON keeps.
-fn fresh_seed() -> u64 {
+pub(super) fn fresh_seed() -> u64 {
     uuid::Uuid::now_v7().as_u64_pair().1 & ((1 << 53) - 1)
 }
 
@@ -367,7 +406,7 @@ fn any_failed(record: &Record) -> bool {
 }
 
 /// Keeps the journal in the store, as long as the store can; the run goes on without it.
-struct Keeper {
+pub(super) struct Keeper {
     store: Option<Store>,
     id: String,
 }
@@ -416,7 +455,7 @@ impl Keeper {
         }
     }
 
-    fn say_where(&self) {
+    pub(super) fn say_where(&self) {
         if self.store.is_some() {
             remark(&format!("kept as {}: `oscost runs show last` shows it again", self.id));
         }

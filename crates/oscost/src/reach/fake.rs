@@ -134,7 +134,7 @@ impl FakeSession {
         let Subject::Case(case) = &spec.subject;
         let name = case.to_string();
         if let Some(missing) = self.scenario.skipped.get(&name) {
-            return Event::Skipped { id, missing: missing.clone() };
+            return Event::Skipped { id, missing: missing.clone(), arm: None };
         }
         if let Some(why) = self.scenario.failed.get(&name) {
             return Event::Failed { id, at_op: Some(0), why: why.clone(), arm: None };
@@ -263,7 +263,7 @@ impl Session for FakeSession {
             }
             Order::Serve { id, .. } => {
                 let missing = "a made-up place is no other end".to_owned();
-                Some(Event::Skipped { id: *id, missing })
+                Some(Event::Skipped { id: *id, missing, arm: None })
             }
             Order::Probe { id, cpus, spin_ms, .. } => {
                 let told = |cpu| self.scenario.probe.iter().find(|it| it.cpu == cpu).cloned();

@@ -53,7 +53,7 @@ fn family(row: &Row) -> &str {
 }
 
 /// Tool, machine, CPU, clock, quiet: what the figures hang on, in one line or two.
-fn headline(record: &Record) -> String {
+pub(super) fn headline(record: &Record) -> String {
     let mut parts = Vec::new();
     if let Some(machine) = record.machines.first() {
         let model =
@@ -100,7 +100,7 @@ fn peer(record: &Record, machine: &Machine) -> String {
 pub(super) type Cells = [String; 6];
 
 /// What stands above them.
-type Headings = [&'static str; 6];
+pub(super) type Headings = [&'static str; 6];
 
 const HEADINGS: Headings = ["per op", "95 % interval", "spread", "class", "calls", "floor"];
 
@@ -275,7 +275,7 @@ fn has(row: &Row, flag: &str) -> bool {
     row.flags.iter().any(|it| it == flag)
 }
 
-fn not_measured(rows: &[&Row], out: &mut String) {
+pub(super) fn not_measured(rows: &[&Row], out: &mut String) {
     let left: Vec<&&Row> = rows.iter().filter(|row| row.outcome != RowOutcome::Measured).collect();
     if left.is_empty() {
         return;

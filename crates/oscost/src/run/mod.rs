@@ -11,12 +11,14 @@ mod lock;
 mod look;
 mod pace;
 mod survey;
+mod versus;
 
 pub use counted::{Counted, count_calls};
 pub use far::Peer;
 pub use lock::{Claim, Held, Holder, MachineLock, claim, until_ours, wait_for};
 pub use look::{Look, look, rates};
 pub use pace::Profile;
+pub use versus::{Contest, PairCount};
 
 use std::time::{Duration, Instant};
 
@@ -28,11 +30,12 @@ use oscost_model::journal::{CellOutcome, Entry, Phase, PlannedRow, Started};
 use oscost_model::protocol::NO_WAY_THERE;
 use oscost_model::record::{Machine, RowOutcome};
 use oscost_model::sins::{Sin, committing};
+use oscost_model::treatment::Treated;
 use thiserror::Error;
 
 use crate::plan::{Order, why_not};
 use crate::reach::{ReachError, Session};
-use cells::{Cells, Ended, Other};
+use cells::{Brought, Cells, Ended, Other};
 use far::FarSide;
 use pace::{Pace, Step};
 
@@ -66,6 +69,10 @@ pub struct Request {
     pub profile: Profile,
     /// How long it may take; `None` for as long as it takes.
     pub budget: Option<Duration>,
+    /// What is done to each row's process and system, row by row; to those beyond the list, nothing.
+    pub treated: Vec<Treated>,
+    /// What is compared with what, where that is wanted: rows are then measured side by side.
+    pub contest: Option<Contest>,
     /// Whether the listener is asked for more rows, in the second half of the budget.
     pub refine: bool,
     /// The CPU that was asked for.
@@ -145,7 +152,11 @@ pub fn run_between(
         machine: Box::new(request.machine.clone()),
         tracers: request.tracers.clone(),
     });
-    let rows = request.rows.iter().cloned().map(|planned| RowRun::new(planned, request.profile));
+    let mut rows: Vec<RowRun> =
+        request.rows.iter().cloned().map(|planned| RowRun::new(planned, request.profile)).collect();
+    for (row, treated) in rows.iter_mut().zip(&request.treated) {
+        row.treated = treated.clone();
+    }
     let far = peer.map(|Peer { session, machine, tracers, bind, cpu }| {
         listener.heard(&Entry::Met { machine: Box::new(machine.clone()), tracers });
         (FarSide::new(session, bind), machine.id, cpu)
@@ -165,7 +176,7 @@ pub fn run_between(
         clock: None,
         interruptions_per_s: 0.0,
         rounds_done: 0,
-        rows: rows.collect(),
+        rows,
     };
     let finish = match run.whole(&request, &machine, peer) {
         Ok(()) => Finish::Done,
@@ -185,6 +196,7 @@ pub fn run_between(
 /// A row while it is being measured.
 struct RowRun {
     planned: PlannedRow,
+    treated: Treated,
     pace: Pace,
     given_up: bool,
     lost_cells: u32,
@@ -192,7 +204,8 @@ struct RowRun {
 
 impl RowRun {
     fn new(planned: PlannedRow, profile: Profile) -> Self {
-        Self { pace: Pace::new(profile), planned, given_up: false, lost_cells: 0 }
+        let treated = Treated::default();
+        Self { pace: Pace::new(profile), planned, treated, given_up: false, lost_cells: 0 }
     }
 
     /// Whether nothing more is wanted of the row.
@@ -261,6 +274,10 @@ impl Run<'_> {
         if peer.is_some() {
             self.leave_out_what_cannot_reach();
         }
+        if let Some(contest) = &request.contest {
+            self.contest(contest)?;
+            return self.calibrate_again(machine);
+        }
         let deadline = self.deadline;
         if request.refine {
             // The other half is for what these figures will ask for.
@@ -279,8 +296,9 @@ impl Run<'_> {
 
     /// What is done once for each row from this one on, before its first cell.
     fn prepare(&mut self, first: usize) -> Result<(), RunError> {
-        self.pilot_all(first)?;
-        self.count_all(first)
+        let rows: Vec<usize> = (first..self.rows.len()).collect();
+        self.pilot(&rows)?;
+        self.count(&rows)
     }
 
     /// Measures until every row from this one on is settled, or the time is up.
@@ -313,8 +331,8 @@ impl Run<'_> {
     }
 
     /// The pilots: mode, turns and batch length of each case, once.
-    fn pilot_all(&mut self, first: usize) -> Result<(), RunError> {
-        for row in first..self.rows.len() {
+    fn pilot(&mut self, rows: &[usize]) -> Result<(), RunError> {
+        for &row in rows {
             if self.time_is_up() {
                 break;
             }
@@ -347,7 +365,7 @@ impl Run<'_> {
         for row in 0..self.rows.len() {
             if let Some(reason) = why_not(&self.rows[row].planned) {
                 let outcome = RowOutcome::Skipped;
-                self.give_up(row, Ended { outcome, reason, is_final: true });
+                self.give_up(row, Ended { outcome, reason, is_final: true, arm: None });
             }
         }
     }
@@ -359,14 +377,14 @@ impl Run<'_> {
             if is_next && self.rows[row].pace.plan().is_none() {
                 let reason = format!("not tried, since another case failed: {reason}");
                 let outcome = RowOutcome::Failed;
-                self.give_up(row, Ended { outcome, reason, is_final: true });
+                self.give_up(row, Ended { outcome, reason, is_final: true, arm: None });
             }
         }
     }
 
     /// The counted copies: what each case calls, once.
-    fn count_all(&mut self, first: usize) -> Result<(), RunError> {
-        for row in first..self.rows.len() {
+    fn count(&mut self, rows: &[usize]) -> Result<(), RunError> {
+        for &row in rows {
             if self.rows[row].given_up || self.time_is_up() {
                 continue;
             }
@@ -461,7 +479,7 @@ impl Run<'_> {
         let outcome = self.cells.measure(spec, self.rows[row].other())?;
         let at_s = self.begun.elapsed().as_secs_f64();
         match outcome {
-            Ok((samples, disturbance)) => {
+            Ok(Brought { samples, disturbance, seen }) => {
                 if let Some(clock) = &self.clock {
                     let counts = matches!(phase, Phase::Round(_) | Phase::Trial(_));
                     let RowRun { planned, pace, .. } = &mut self.rows[row];
@@ -471,18 +489,22 @@ impl Run<'_> {
                         Step::GoOn
                     };
                     let disturbance = Box::new(disturbance);
-                    let outcome = CellOutcome::Sampled { samples, disturbance };
-                    self.tell(Entry::Cell { row: row as u32, phase, at_s, outcome });
+                    let outcome = CellOutcome::Sampled {
+                        samples,
+                        disturbance,
+                        seen: seen.first().copied().flatten(),
+                    };
+                    self.tell(Entry::Cell { row: row as u32, phase, at_s, set: 0, outcome });
                     if let Step::Unmeasurable { reason } = step {
                         let outcome = RowOutcome::Unmeasurable;
-                        self.give_up(row, Ended { outcome, reason, is_final: true });
+                        self.give_up(row, Ended { outcome, reason, is_final: true, arm: None });
                     }
                 }
             }
             Err(ended) => {
                 let Ended { outcome, reason, .. } = ended.clone();
                 let lost = CellOutcome::Lost { outcome, reason };
-                self.tell(Entry::Cell { row: row as u32, phase, at_s, outcome: lost });
+                self.tell(Entry::Cell { row: row as u32, phase, at_s, set: 0, outcome: lost });
                 self.rows[row].lost_cells += 1;
                 if ended.is_final || self.rows[row].lost_cells > LOSSES_FORGIVEN {
                     self.give_up(row, ended);
