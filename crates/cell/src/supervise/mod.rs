@@ -18,6 +18,7 @@ use crate::sys::process;
 use crate::sys::signal::{Arrived, SignalFd};
 
 mod child;
+mod command;
 mod hello;
 mod hold;
 mod job;
@@ -137,7 +138,11 @@ fn obey(
                 children.push(child);
                 None
             }
-            Err(error) => Some(format!("a cell could not be started: {error}")),
+            Err(error) => {
+                let by = command::wrapper(&order).and_then(<[String]>::first);
+                let by = by.map_or(String::new(), |program| format!(" by `{program}`"));
+                Some(format!("a cell could not be started{by}: {error}"))
+            }
         },
     };
     match refused {

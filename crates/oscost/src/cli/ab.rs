@@ -6,21 +6,21 @@ use anyhow::Context;
 use oscost_model::call_names::Arch;
 use oscost_model::case::Case;
 use oscost_model::definition::Extent;
-use oscost_model::place::{Place, Reach};
+use oscost_model::place::Place;
 use oscost_model::protocol::Hello;
-use oscost_model::record::{Comparison, Machine, PlaceOf, Record, Settings};
+use oscost_model::record::{Comparison, Machine, Record, Settings};
 
 use super::compare::{judge_gate, threshold};
-use super::output::{Output, Target};
-use super::place::{Patience, arrive};
+use super::output::{Output, Target, remark};
+use super::place::{Patience, arrive, side, treated};
 use super::run::{self, Ended};
 use super::{Done, UsageError};
-use crate::plan::{Side, Sides};
+use crate::plan::Sides;
 use crate::reach::{CellProgram, Interrupt, Session};
 use crate::report::{self, ab::Shown};
 use crate::run::{Contest, PairCount, Profile, Request};
 use crate::stats::interval::Nominal;
-use crate::{advice, plan, treat};
+use crate::{advice, plan};
 
 /// As many places as one command compares with a base.
 const MOST_NEWS: usize = 8;
@@ -135,8 +135,9 @@ pub(super) fn ab(arguments: &Arguments, output: &mut Output) -> anyhow::Result<D
         let text = format!("{} places: at most {MOST_NEWS} are compared", arguments.new.len());
         return Err(UsageError(text).into());
     }
-    let base = place(&arguments.base)?;
-    let news = arguments.new.iter().map(|text| place(text)).collect::<Result<Vec<_>, _>>()?;
+    let base = treated(&arguments.base, None)?;
+    let news =
+        arguments.new.iter().map(|text| treated(text, None)).collect::<Result<Vec<_>, _>>()?;
     for (text, new) in arguments.new.iter().zip(&news) {
         one_machine(&arguments.base, &base, text, new)?;
     }
@@ -158,19 +159,6 @@ pub(super) fn ab(arguments: &Arguments, output: &mut Output) -> anyhow::Result<D
     }
 }
 
-fn place(text: &str) -> anyhow::Result<Place> {
-    let place = Place::parse(text).map_err(|error| UsageError(error.to_string()))?;
-    let wraps = place.treatments.iter().any(|it| it.name == "cmd");
-    if wraps && !matches!(place.reach, Reach::Local) {
-        let text = format!(
-            "cannot wrap cells at `{}`\n  hint: `cmd=` starts programs of this machine alone",
-            place.reach
-        );
-        return Err(UsageError(text).into());
-    }
-    Ok(place)
-}
-
 /// What differs between two machines is everything: no interleaving tells what of it counts.
 fn one_machine(base_text: &str, base: &Place, text: &str, new: &Place) -> anyhow::Result<()> {
     if base.reach == new.reach {
@@ -182,22 +170,6 @@ fn one_machine(base_text: &str, base: &Place, text: &str, new: &Place) -> anyhow
         base.reach, new.reach
     ))
     .into())
-}
-
-/// A place, with what is to be done there made ready for its machine.
-fn side(place: &Place, arch: Option<Arch>) -> anyhow::Result<Side> {
-    let arch = arch.unwrap_or(Arch::X86_64);
-    let treated =
-        treat::read(&place.treatments, arch).map_err(|error| UsageError(error.to_string()))?;
-    let place = PlaceOf {
-        text: place.to_string(),
-        reach: place.reach.to_string(),
-        treatments: place.treatments.iter().map(ToString::to_string).collect(),
-        machine: "m0".to_owned(),
-        cpu: None,
-        peer: None,
-    };
-    Ok(Side { place, treated })
 }
 
 /// Measures, keeps, shows.
@@ -253,8 +225,18 @@ fn request(
     hello: &Hello,
 ) -> anyhow::Result<Request> {
     let arch = hello.facts.os.arch.as_deref().and_then(Arch::named);
-    let base = side(base, arch)?;
-    let news = news.iter().map(|new| side(new, arch)).collect::<Result<Vec<_>, _>>()?;
+    let (base, mut notes) = side(base, arch)?;
+    let mut sides = Vec::new();
+    for new in news {
+        let (side, more) = side(new, arch)?;
+        sides.push(side);
+        notes.extend(more);
+    }
+    notes.dedup();
+    for note in notes {
+        remark(&format!("note: {note}"));
+    }
+    let news = sides;
     let Sides { rows, treated, sets } = plan::versus(&program.catalog, asked, &base, &news);
     let pairs = arguments.pairs(news.len() * asked.len());
     let settings = Settings {

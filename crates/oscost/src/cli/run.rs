@@ -3,18 +3,18 @@
 use std::time::{Duration, SystemTime};
 
 use anyhow::Context;
+use oscost_model::call_names::Arch;
 use oscost_model::definition::Extent;
 use oscost_model::journal::{Entry, PlannedRow, Started};
 use oscost_model::protocol::Hello;
-use oscost_model::record::{
-    CellProgram as CellFacts, Machine, PlaceOf, Record, RowOutcome, Settings, Tool,
-};
+use oscost_model::record::{CellProgram as CellFacts, Machine, Record, RowOutcome, Settings, Tool};
 
 use super::Done;
 use super::output::{Output, Target, remark};
 use super::peer::{self, Met};
-use super::place::{Patience, arrive, untreated};
+use super::place::{Patience, arrive, side, treated};
 use crate::estimate::Assembler;
+use crate::plan::Side;
 use crate::reach::{CellProgram, Interrupt, ReachError, Session};
 use crate::report;
 use crate::report::progress::Progress;
@@ -34,10 +34,6 @@ const BUDGET_S: f64 = 60.0;
 /// The breaks of curves get as long again.
 const BUDGET_REFINED_S: f64 = 2.0 * BUDGET_S;
 
-/// Why there are no treatments.
-const UNTREATED: &str =
-    "this version measures untreated processes, at `local` and at `ssh:[user@]HOST`";
-
 /// What to measure, and how.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -50,6 +46,7 @@ Examples:
   oscost run syscall --precision 0.5           narrower intervals
   oscost run pipe --refine                     where exactly curves bend
   oscost run --json - | jq '.results[].case'   the record, for programs
+  oscost run --treat seccomp=docker syscall    the costs under a filter
   oscost run --at ssh:joe@db1                  the bill of another machine
   oscost run socket --peer ssh:db1             from here to there and back
   oscost run socket --at ssh:db1 --peer local  the other way round")]
@@ -72,7 +69,10 @@ pub(super) struct Arguments {
     /// The half-width of the intervals to aim at, in per cent of the median.
     #[arg(long, value_name = "PCT", value_parser = positive)]
     precision: Option<f64>,
-    /// Where to measure.
+    /// What to do to all that is measured: see `oscost treat list`.
+    #[arg(long, value_name = "TREATMENTS")]
+    treat: Option<String>,
+    /// Where to measure; treatments may stand before it: `seccomp=docker@ssh:db1`.
     #[arg(long, value_name = "REACH", default_value = "local")]
     at: String,
     /// Pin the cells to this CPU; without it, to the quietest.
@@ -168,16 +168,24 @@ impl Arguments {
 }
 
 pub(super) fn run(arguments: Arguments, output: &mut Output) -> anyhow::Result<Done> {
-    let reach = untreated(&arguments.at, UNTREATED)?;
+    let place = treated(&arguments.at, arguments.treat.as_deref())?;
+    // What cannot be read is said before anybody is waited for.
+    side(&place, Arch::named(std::env::consts::ARCH))?;
+    let reach = &place.reach;
     let program = CellProgram::find()?;
     let asked = plan::select(&program.catalog, &arguments.selectors, arguments.extent())?;
     let interrupt = Interrupt::listen().context("cannot listen for Ctrl-C")?;
     let patience = if arguments.no_wait { Patience::Fail } else { Patience::Wait };
-    let peer = arguments.peer.as_deref().map(|text| peer::reach(text, &reach)).transpose()?;
-    let done = arrive(&reach, &program, &interrupt, patience).and_then(|mut place| {
-        let at = (&reach, place.session.hello());
+    let peer = arguments.peer.as_deref().map(|text| peer::reach(text, reach)).transpose()?;
+    let done = arrive(reach, &program, &interrupt, patience).and_then(|mut arrived| {
+        let at = (reach, arrived.session.hello());
         let met = peer.map(|peer| Met::at(&peer, at, &program, &interrupt)).transpose()?;
-        measure(&arguments, &program, asked, (&mut *place.session, met), output)
+        let arch = arrived.session.hello().facts.os.arch.as_deref().and_then(Arch::named);
+        let (side, notes) = side(&place, arch)?;
+        for note in notes {
+            remark(&format!("note: {note}"));
+        }
+        measure(&arguments, &program, (asked, side), (&mut *arrived.session, met), output)
     });
     match done {
         Err(error) if is_interrupt(&error) => Ok(Done::Interrupted),
@@ -227,13 +235,13 @@ pub(super) fn take_machine(
 fn measure(
     arguments: &Arguments,
     program: &CellProgram,
-    asked: Vec<oscost_model::case::Case>,
+    (asked, side): (Vec<oscost_model::case::Case>, Side),
     (session, mut met): (&mut dyn Session, Option<Met<'_>>),
     output: &mut Output,
 ) -> anyhow::Result<Done> {
     let peer = met.as_mut().map(|met| met.peer(arguments.peer_cpu));
     let asked = if peer.is_some() { peer::cases(program, asked) } else { asked };
-    let mut request = request(arguments, program, asked, session.hello());
+    let mut request = request(arguments, program, asked, &side, session.hello());
     if peer.is_some() {
         peer::apart(&mut request.rows);
         request.peer_cpu = None;
@@ -330,18 +338,11 @@ fn request(
     arguments: &Arguments,
     program: &CellProgram,
     asked: Vec<oscost_model::case::Case>,
+    Side { place, treated }: &Side,
     hello: &Hello,
 ) -> Request {
     let profile = arguments.profile();
-    let reach = arguments.at.clone();
-    let place = PlaceOf {
-        text: reach.clone(),
-        reach,
-        treatments: Vec::new(),
-        machine: "m0".to_owned(),
-        cpu: None,
-        peer: None,
-    };
+    let rows = plan::rows(&program.catalog, asked.clone(), place);
     let settings = Settings {
         seed: arguments.seed.unwrap_or_else(fresh_seed),
         profile: profile.text().to_owned(),
@@ -354,10 +355,10 @@ fn request(
         machine: Machine::new("m0", hello.facts.clone(), advice::about(&hello.facts)),
         tracers: hello.facts.tracers.clone(),
         timers: plan::surveyed(&program.catalog, &asked),
-        rows: plan::rows(&program.catalog, asked, &place),
+        treated: vec![treated.clone(); rows.len()],
+        rows,
         profile,
         budget: arguments.budget_s().map(Duration::from_secs_f64),
-        treated: Vec::new(),
         contest: None,
         refine: arguments.refines(),
         cpu: arguments.cpu,

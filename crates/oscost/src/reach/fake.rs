@@ -14,6 +14,7 @@ use oscost_model::facts::Facts;
 use oscost_model::point::Point;
 use oscost_model::protocol::{CellBuild, CpuProbe, Event, Hello, Order, PROTOCOL};
 use oscost_model::seed::Seed;
+use oscost_model::treatment::Attached;
 use oscost_model::watch::Watch;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -71,6 +72,10 @@ pub struct Scenario {
     pub refused: BTreeMap<String, String>,
     /// The arm that stands second costs so many times as much for no reason.
     pub second_times: Option<f64>,
+    /// Why nothing can be attached to its system.
+    pub no_attaching: Option<String>,
+    /// After so many cells what is attached to its system comes off.
+    pub comes_off_after_cells: Option<u32>,
 }
 
 /// A session with nobody.
@@ -218,6 +223,11 @@ impl FakeSession {
         treatments.iter().find_map(|it| self.scenario.refused.get(&name_of(it)).cloned())
     }
 
+    /// Why these cannot be attached.
+    fn unattachable(&self, treatments: &[Attached]) -> Option<String> {
+        self.scenario.no_attaching.clone().or_else(|| self.refused(treatments))
+    }
+
     /// What these treatments add to an op.
     fn added<T: Serialize>(&self, treatments: &[T]) -> f64 {
         treatments.iter().filter_map(|it| self.scenario.added_ns.get(&name_of(it))).sum()
@@ -289,6 +299,11 @@ impl FakeSession {
             ..Default::default()
         };
         self.cells += 1;
+        if self.scenario.comes_off_after_cells == Some(self.cells) {
+            let why = "made up: somebody ended it".to_owned();
+            let off = |id| Event::Failed { id, at_op: None, why: why.clone(), arm: None };
+            self.events.extend(self.attached.take().map(|(id, _)| off(id)));
+        }
         Some(Event::Sampled { id, samples, disturbance: Box::new(disturbance), seen: Vec::new() })
     }
 }
@@ -314,7 +329,7 @@ impl Session for FakeSession {
                 self.turns.entry(*id).or_default().push((*arm, *batches, added));
                 Some(Event::Went { id: *id })
             }
-            Order::Attach { id, treatments, .. } => Some(match self.refused(treatments) {
+            Order::Attach { id, treatments, .. } => Some(match self.unattachable(treatments) {
                 Some(missing) => Event::Skipped { id: *id, missing, arm: None },
                 None => {
                     self.attached = Some((*id, self.added(treatments)));

@@ -328,6 +328,13 @@ fn lost_datagrams(rows: &[&Row]) -> Option<String> {
 const COMMON: &str = "PROCESSES_DIFFER";
 
 /// Flags in words, and how much there is behind the figures.
+/// What was done to all that was measured; nothing where nothing was.
+fn treatments(record: &Record) -> Option<String> {
+    let place = &record.results.first()?.place;
+    let done: Vec<String> = place.treatments.iter().map(|treatment| plain(treatment)).collect();
+    (!done.is_empty()).then(|| format!("Measured under {}.", done.join(" + ")))
+}
+
 fn notes(record: &Record, rows: &[&Row], out: &mut String) {
     let mut by_flag: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for row in rows {
@@ -347,6 +354,7 @@ fn notes(record: &Record, rows: &[&Row], out: &mut String) {
             format!("{}: {}: {named}", plain(flag), flags::of_row(flag))
         })
         .collect();
+    lines.splice(0..0, treatments(record));
     // What most rows have stands last, and in one line.
     let common = lines.extract_if(.., |line| line.starts_with(COMMON)).collect::<Vec<_>>();
     let surprises = rows.iter().flat_map(|row| {

@@ -50,6 +50,10 @@ pub(super) struct Cells<'a> {
     last_id: u64,
     /// Where the other ends of some cases stand.
     far: Option<FarSide<'a>>,
+    /// The jobs that have something attached to the system.
+    pub(super) attached: Vec<u64>,
+    /// How one of them ended that was to last.
+    pub(super) came_off: Option<Ended>,
 }
 
 /// Where the other end of a case stands.
@@ -63,7 +67,7 @@ pub(super) enum Other {
 
 impl<'a> Cells<'a> {
     pub(super) fn new(session: &'a mut dyn Session) -> Self {
-        Self { session, last_id: 0, far: None }
+        Self { session, last_id: 0, far: None, attached: Vec::new(), came_off: None }
     }
 
     /// The same, with the machine of a peer.
@@ -101,6 +105,9 @@ impl<'a> Cells<'a> {
             let event = self.session.next(patience)?;
             if event.id() == Some(id) {
                 return Ok(event);
+            }
+            if event.id().is_some_and(|id| self.attached.contains(&id)) {
+                self.came_off = Some(ended(event));
             }
         }
     }

@@ -10,6 +10,7 @@ mod far;
 mod lock;
 mod look;
 mod pace;
+mod standing;
 mod survey;
 mod versus;
 
@@ -38,6 +39,7 @@ use crate::reach::{ReachError, Session};
 use cells::{Brought, Cells, Ended, Other};
 use far::FarSide;
 use pace::{Pace, Step};
+use standing::When;
 
 /// Cells of each anchor before the first round, and after the last.
 const ANCHOR_CELLS: usize = 5;
@@ -272,6 +274,8 @@ impl Run<'_> {
         machine: &str,
         peer: Option<(String, Option<u32>)>,
     ) -> Result<(), RunError> {
+        let alone = request.contest.is_none();
+        let clocks = if alone { self.stand(When::BeforeClocks)? } else { Ok(None) };
         self.survey(request, machine)?;
         if let Some((machine, cpu)) = &peer {
             self.survey_peer(machine, *cpu)?;
@@ -283,6 +287,13 @@ impl Run<'_> {
         if let Some(contest) = &request.contest {
             self.contest(contest)?;
             return self.calibrate_again(machine);
+        }
+        let others = match &clocks {
+            Ok(_) => self.stand(When::AfterClocks)?,
+            Err(ended) => Err(ended.clone()),
+        };
+        if let Err(ended) = &others {
+            self.give_up_all(ended);
         }
         let deadline = self.deadline;
         if request.refine {
@@ -297,7 +308,9 @@ impl Run<'_> {
             self.refine(request)?;
         }
         self.anchors(Phase::After)?;
-        self.calibrate_again(machine)
+        self.fall(others.ok().flatten())?;
+        self.calibrate_again(machine)?;
+        self.fall(clocks.ok().flatten())
     }
 
     /// What is done once for each row from this one on, before its first cell.
@@ -331,7 +344,11 @@ impl Run<'_> {
         }
         let first = self.rows.len();
         self.tell(Entry::Added { rows: more.clone() });
-        self.rows.extend(more.into_iter().map(|planned| RowRun::new(planned, request.profile)));
+        let treated = self.rows.first().map_or_else(Treated::default, |row| row.treated.clone());
+        self.rows.extend(more.into_iter().map(|planned| {
+            let row = RowRun::new(planned, request.profile);
+            RowRun { treated: treated.clone(), ..row }
+        }));
         self.prepare(first)?;
         self.settle(first, request)
     }
@@ -484,6 +501,10 @@ impl Run<'_> {
         let spec = self.spec(row, Task::Measure(plan));
         let outcome = self.cells.measure(spec, self.rows[row].other())?;
         let at_s = self.begun.elapsed().as_secs_f64();
+        self.look_for_what_came_off();
+        if self.rows[row].given_up {
+            return Ok(());
+        }
         match outcome {
             Ok(Brought { samples, disturbance, seen }) => {
                 if let Some(clock) = &self.clock {

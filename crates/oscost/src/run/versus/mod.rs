@@ -335,7 +335,10 @@ impl Run<'_> {
     }
 
     /// Does something to the whole system; `Ok(None)` where there is nothing to do.
-    fn attach(&mut self, attached: &[Attached]) -> Result<Result<Option<u64>, Ended>, RunError> {
+    pub(super) fn attach(
+        &mut self,
+        attached: &[Attached],
+    ) -> Result<Result<Option<u64>, Ended>, RunError> {
         if attached.is_empty() {
             return Ok(Ok(None));
         }

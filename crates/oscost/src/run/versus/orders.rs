@@ -59,13 +59,17 @@ impl Cells<'_> {
         let id = self.id();
         self.send(&Order::Attach { id, treatments, cpu, other_cpu })?;
         Ok(match self.next(id, 2 * BEYOND)? {
-            Event::Ready { .. } => Ok(id),
+            Event::Ready { .. } => {
+                self.attached.push(id);
+                Ok(id)
+            }
             other => Err(ended(other)),
         })
     }
 
     /// Undoes it.
-    pub(super) fn detach(&mut self, id: u64) -> Result<(), ReachError> {
+    pub(in crate::run) fn detach(&mut self, id: u64) -> Result<(), ReachError> {
+        self.attached.retain(|attached| *attached != id);
         self.send(&Order::Stop { id })?;
         // However it ended: the supervisor has undone it.
         self.next(id, 2 * BEYOND).map(drop)
