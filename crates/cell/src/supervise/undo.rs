@@ -10,6 +10,7 @@ use crate::sys::Errno;
 use crate::sys::clock::raw_ns;
 use crate::sys::place;
 use crate::sys::process::{self, Whose};
+use crate::treat;
 
 /// The undo list: process groups to end, the folder to remove. Dropping it undoes everything.
 pub(super) struct Undo {
@@ -69,6 +70,7 @@ impl Undo {
             while let Ok(Some(_)) = process::wait(Whose::Group(group), true) {}
             self.end_strays();
             place::remove_leavings(&self.mark, group, &self.here);
+            treat::remove_leavings(&self.mark, group);
         }
     }
 
@@ -120,6 +122,7 @@ fn sweep(temporary: &Path, here: &Path) {
         let own = entry.metadata().is_ok_and(|it| it.is_dir() && it.uid() == process::user());
         if let (true, Ok(_lock)) = (own, locked(&entry.path())) {
             place::remove_all_leavings(name, here);
+            treat::remove_all_leavings(name);
             // There is nobody to tell.
             let _ = fs::remove_dir_all(entry.path());
         }

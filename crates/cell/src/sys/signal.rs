@@ -72,6 +72,24 @@ pub fn unblock_all() {
     }
 }
 
+/// Ignores what a terminal sends, and who wants this process to end kindly: it ends with another
+/// one.
+pub fn ignore_the_terminal() {
+    let all = [
+        libc::SIGHUP,
+        libc::SIGINT,
+        libc::SIGQUIT,
+        libc::SIGTERM,
+        libc::SIGTSTP,
+        libc::SIGTTIN,
+        libc::SIGTTOU,
+    ];
+    for signal in all {
+        // SAFETY: no handler of ours is set, so that none is taken away.
+        unsafe { libc::signal(signal, libc::SIG_IGN) };
+    }
+}
+
 /// A signal's name, as kill(1) spells it.
 pub fn name(signal: i32) -> String {
     const NAMES: &[(i32, &str)] = &[

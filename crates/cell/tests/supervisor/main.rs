@@ -21,3 +21,4 @@ mod files;
 mod makers;
 mod pages;
 mod program;
+mod treated;
