@@ -17,6 +17,7 @@ use crate::sys::poll;
 use crate::sys::process;
 use crate::sys::signal::{Arrived, SignalFd};
 
+mod attach;
 mod child;
 mod hello;
 mod hold;

@@ -26,6 +26,12 @@ pub fn die_with(parent: u32) -> Result<(), Errno> {
     if unsafe { libc::getppid() } as u32 == parent { Ok(()) } else { Err(Errno(libc::ESRCH)) }
 }
 
+/// The calling process no longer dies with its parent: it has something to undo first.
+pub fn outlive_parent() {
+    // SAFETY: plain numbers; it cannot fail.
+    unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, 0, 0, 0, 0) };
+}
+
 /// The calling process's timers fire when they should, and not up to 50 us later to be put together
 /// with others (its slack). It cannot fail.
 pub fn wake_on_time() {

@@ -55,6 +55,14 @@ pub enum Arrived {
     EndRequested,
 }
 
+/// Ignores what asks a process to end: one that has something to undo ends when it has done so.
+pub fn ignore_requests_to_end() {
+    for signal in [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM] {
+        // SAFETY: no handler of ours is set, so that none is taken away.
+        unsafe { libc::signal(signal, libc::SIG_IGN) };
+    }
+}
+
 /// Unblocks every signal and ignores none but SIGPIPE: a cell inherits the supervisor's mask, and
 /// what a shell in the background or nohup(1) ignores; a benchmark must not.
 pub fn unblock_all() {
