@@ -4,7 +4,6 @@ use oscost_model::protocol::{Event, Order};
 use oscost_model::treatment::Attached;
 
 use super::job::{Wire, failed};
-use super::needs;
 use crate::sys::{Errno, place, process, signal};
 use crate::treat::system::{Cpus, System};
 
@@ -12,12 +11,22 @@ use crate::treat::system::{Cpus, System};
 /// may have been killed, and does not take this job along.
 pub(super) fn attach(id: u64, treatments: &[Attached], cpus: Cpus, wire: &mut Wire) -> Event {
     process::outlive_parent();
-    signal::ignore_requests_to_end();
-    let refused = |error: Errno| match needs::is_lacking(error) {
+    hold(id, treatments, (cpus, &place::own_name()), wire)
+}
+
+/// The same in a process that nobody takes along; `name` is for what has one in the kernel.
+pub(super) fn hold(
+    id: u64,
+    treatments: &[Attached],
+    (cpus, name): (Cpus, &str),
+    wire: &mut Wire,
+) -> Event {
+    signal::ignore_the_terminal();
+    let refused = |error: Errno| match error.is_lacking() {
         true => Event::Skipped { id, missing: error.to_string() },
         false => failed(id, error.to_string()),
     };
-    let system = match System::attach(treatments, cpus, &place::own_name()) {
+    let system = match System::attach(treatments, cpus, name) {
         Ok(system) => system,
         Err(error) => return refused(error),
     };

@@ -72,6 +72,11 @@ impl Wire {
         })
     }
 
+    /// Between a process and its fork.
+    pub(super) fn over(input: File, output: File) -> Self {
+        Self { input: BufReader::new(input), output }
+    }
+
     /// The next order; `None` when there will be no more.
     pub(super) fn order(&mut self) -> Result<Option<Order>, Errno> {
         let mut line = Vec::new();
@@ -132,7 +137,7 @@ pub(super) fn build(id: u64, spec: &CellSpec) -> Result<Work, Event> {
         if error == Errno::SILENT {
             return Event::TimedOut { id, after_ms: SILENCE.as_millis() as u64, why: Some(why) };
         }
-        match needs::is_lacking(error) {
+        match error.is_lacking() {
             true => Event::Skipped { id, missing: why + needs::filtered() },
             false => failed(id, why),
         }
@@ -143,7 +148,7 @@ pub(super) fn build(id: u64, spec: &CellSpec) -> Result<Work, Event> {
     // What a filter forbids often shows at the first op alone. Whatever else is wrong with it shows
     // again when it is timed, with the number of the op.
     match work.prepare(1).and_then(|()| work.run(1, 1)) {
-        Err(AtOp { why, .. }) if needs::is_lacking(why) => {
+        Err(AtOp { why, .. }) if why.is_lacking() => {
             let missing = format!("do `{case}` once: {why}{}", needs::filtered());
             Err(Event::Skipped { id, missing })
         }

@@ -26,12 +26,14 @@ mod lines;
 mod needs;
 mod tally;
 mod tracer;
+mod treated;
 mod undo;
 mod watch;
 
 pub use hello::{catalog_json, own_hash};
 pub use job::run as run_job;
 pub use tracer::run_traced;
+pub use treated::run_treated;
 
 use child::{Child, Step};
 use hold::Hold;

@@ -94,8 +94,16 @@ pub fn own_name() -> String {
     let mark = argument(3).and_then(|mark| mark.into_string().ok());
     match mark {
         Some(mark) => name_of(&mark, group),
-        None => name_of("oscost-test", std::process::id()),
+        None => name_of(WITHOUT_MARK, std::process::id()),
     }
+}
+
+/// What the leavings of a process begin with that no supervisor has started.
+pub const WITHOUT_MARK: &str = "oscost-alone";
+
+/// What the control group of an arm of this job is called.
+pub fn group_name(arm: u8) -> String {
+    format!("{}.{arm}", own_name())
 }
 
 /// How many System V queues a process has at most: one each way.
@@ -346,7 +354,7 @@ mod tests {
         drop(folder);
         assert!(!path.exists());
         let folder = PrivateFolder::new(Place::Here).unwrap();
-        remove_leavings("oscost-test", std::process::id(), Path::new("."));
+        remove_leavings(WITHOUT_MARK, std::process::id(), Path::new("."));
         assert!(!folder.0.exists());
     }
 }

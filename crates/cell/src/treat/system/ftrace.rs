@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::stays;
-use crate::sys::Errno;
 use crate::sys::because::lacking;
+use crate::sys::{Errno, place};
 
 /// Mounted inside debugfs before Linux 4.1.
 const FOLDERS: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
-/// What the names of our instances begin with; the number of a process follows.
+/// What the names of a session's instances begin with; the number of a process follows.
 const NAME: &str = "oscost-";
 /// How much a CPU's buffer holds, in KiB: some thousand calls. The newest ones overwrite the oldest,
 /// and nobody reads them.
@@ -128,8 +128,10 @@ pub fn sweep() {
     let Ok(instances) = instances() else { return };
     for entry in fs::read_dir(instances).into_iter().flatten().flatten() {
         let name = entry.file_name();
-        let number = name.to_str().and_then(|name| name.strip_prefix(NAME));
-        if number.is_some_and(|number| number.starts_with(|c: char| c.is_ascii_digit())) {
+        let name = name.to_str().unwrap_or_default();
+        let number = name.strip_prefix(NAME).unwrap_or_default();
+        let is_ours = number.starts_with(|c: char| c.is_ascii_digit());
+        if is_ours || name.starts_with(place::WITHOUT_MARK) {
             // There is nobody to tell.
             let _ = fs::remove_dir(entry.path());
         }

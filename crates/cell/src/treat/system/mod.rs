@@ -64,7 +64,9 @@ impl System {
                 }
             });
         }
-        std::thread::sleep(SETTLES_IN);
+        if !treatments.is_empty() {
+            std::thread::sleep(SETTLES_IN);
+        }
         Ok(system)
     }
 
