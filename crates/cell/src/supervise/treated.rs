@@ -1,4 +1,5 @@
 //! Any command under treatments: `oscost-cell treated TREATED COMMAND...`, for `oscost treat`.
+//! Without a command it only tries them, on a process that ends at once.
 //!
 //! The command has its user's own terminal, folder, environment and signals, and is not pinned. Up
 //! to three processes stand for it: this one, which waits and hands its status on; keepers, where a
@@ -37,14 +38,13 @@ pub fn run_treated() -> u8 {
     let treated = serde_json::from_slice(text.as_encoded_bytes());
     let command: Vec<OsString> = arguments.collect();
     match treated {
-        Ok(treated) if !command.is_empty() => run(treated, command),
-        Ok(_) => complain(NOT_TREATED, "cannot treat a command: none is named"),
+        Ok(treated) => run(treated, command),
         Err(error) => complain(NOT_TREATED, &format!("cannot read the treatments: {error}")),
     }
 }
 
 fn run(mut treated: Treated, command: Vec<OsString>) -> u8 {
-    if treated.applied.contains(&Applied::Sud) {
+    if treated.applied.contains(&Applied::Sud) && !command.is_empty() {
         let words = "cannot treat a command with `sud`: execve(2) switches Syscall User Dispatch \
                      off\n  hint: `oscost run --treat sud` treats a process that runs already";
         return complain(NOT_TREATED, words);
@@ -73,7 +73,7 @@ fn run(mut treated: Treated, command: Vec<OsString>) -> u8 {
         ended
     });
     if let Some(guard) = guard {
-        guard.end();
+        guard.end(!command.is_empty());
     }
     match ended {
         Ok(Ended::Exited(status)) => status as u8,
@@ -102,9 +102,9 @@ fn wrapped(applied: &mut Vec<Applied>, command: Vec<OsString>) -> Vec<OsString> 
 }
 
 /// Becomes the command, looked for as execvp(3) does; comes back with the status for that it could
-/// not.
+/// not, or that there is none.
 fn exec(command: &[OsString], applied: &[Applied]) -> u8 {
-    let Some((program, arguments)) = command.split_first() else { return NOT_FOUND };
+    let Some((program, arguments)) = command.split_first() else { return 0 };
     let variables = applied.iter().filter_map(|one| match one {
         Applied::Env { name, value } => Some((name, value)),
         _ => None,
@@ -198,11 +198,11 @@ impl Guard {
         }
     }
 
-    /// Has it undo what it has attached, and tells what was counted.
-    fn end(mut self) {
+    /// Has it undo what it has attached, and tells what was counted if somebody wants to know.
+    fn end(mut self, tells: bool) {
         self.asks = None;
         match self.hear() {
-            Some(Said { event: EventKind::Detached, counted: Some(counted), .. }) => {
+            Some(Said { event: EventKind::Detached, counted: Some(counted), .. }) if tells => {
                 let words = format!("note: {counted} calls were counted, of all processes");
                 // Standard error may be closed: nobody wants to know then.
                 let _ = writeln!(std::io::stderr(), "{words}");
