@@ -230,6 +230,9 @@ pub enum Event {
         id: u64,
         /// What is missing, in words.
         missing: String,
+        /// The arm that lacks it, where there are several.
+        #[serde(default)]
+        arm: Option<u8>,
     },
     /// The job went wrong.
     Failed {

@@ -23,7 +23,7 @@ pub(super) fn hold(
 ) -> Event {
     signal::ignore_the_terminal();
     let refused = |error: Errno| match error.is_lacking() {
-        true => Event::Skipped { id, missing: error.to_string() },
+        true => Event::Skipped { id, missing: error.to_string(), arm: None },
         false => failed(id, error.to_string()),
     };
     let system = match System::attach(treatments, cpus, name) {

@@ -125,7 +125,7 @@ pub(super) fn build(id: u64, spec: &CellSpec) -> Result<Work, Event> {
         .ok_or_else(|| failed(id, format!("`{case}` is no case of this cell's catalog")))?;
     let far = spec.far.as_ref();
     if let Some(missing) = needs::missing(&bench.definition(), &case.point, far.is_some()) {
-        return Err(Event::Skipped { id, missing });
+        return Err(Event::Skipped { id, missing, arm: None });
     }
     // Pinned, the process sees its one CPU only, and so does whoever asks its tracer.
     let site = site(spec, affinity::allowed_to(0).unwrap_or_default());
@@ -138,19 +138,19 @@ pub(super) fn build(id: u64, spec: &CellSpec) -> Result<Work, Event> {
             return Event::TimedOut { id, after_ms: SILENCE.as_millis() as u64, why: Some(why) };
         }
         match error.is_lacking() {
-            true => Event::Skipped { id, missing: why + needs::filtered() },
+            true => Event::Skipped { id, missing: why + needs::filtered(), arm: None },
             false => failed(id, why),
         }
     })?;
     if let Some(missing) = work.lacks() {
-        return Err(Event::Skipped { id, missing: missing.to_owned() });
+        return Err(Event::Skipped { id, missing: missing.to_owned(), arm: None });
     }
     // What a filter forbids often shows at the first op alone. Whatever else is wrong with it shows
     // again when it is timed, with the number of the op.
     match work.prepare(1).and_then(|()| work.run(1, 1)) {
         Err(AtOp { why, .. }) if why.is_lacking() => {
             let missing = format!("do `{case}` once: {why}{}", needs::filtered());
-            Err(Event::Skipped { id, missing })
+            Err(Event::Skipped { id, missing, arm: None })
         }
         _ => Ok(work),
     }

@@ -4,6 +4,7 @@
 //! else to standard error. Exit 0: done, skips included; 1: a case that was asked for failed, or a
 //! gate; 2: usage; 130: Ctrl-C, and what was measured until then is kept and shown.
 
+mod ab;
 mod compare;
 mod completions;
 mod doctor;
@@ -40,6 +41,7 @@ Examples:
   oscost run syscall/getppid       one benchmark at its usual points
   oscost explain syscall/getppid   what is timed, what is not, and why
   oscost runs show last            the table of the last run once more
+  oscost ab --new seccomp=docker   what a sandbox costs, call by call
   oscost compare last~1 last       what differs between the last two runs
   oscost doctor                    what makes figures noisy here, what mends it
   oscost machine                   what this machine is made of";
@@ -48,6 +50,8 @@ Examples:
 enum Verb {
     /// Measure: the bill, or what the selectors name.
     Run(run::Arguments),
+    /// Measure places side by side, and say what differs: what does a change cost?
+    Ab(ab::Arguments),
     /// Compare two runs, or several a side that took turns.
     Compare(compare::Arguments),
     /// List families and benchmarks.
@@ -89,6 +93,7 @@ pub fn main() -> ExitCode {
     let mut output = Output::stdout();
     let done = match arguments.verb {
         Verb::Run(arguments) => run::run(arguments, &mut output),
+        Verb::Ab(arguments) => ab::ab(&arguments, &mut output),
         Verb::Compare(arguments) => compare::compare(&arguments, &mut output),
         Verb::List(arguments) => list::list(&arguments, &mut output),
         Verb::Explain(arguments) => explain::explain(&arguments, &mut output),

@@ -65,6 +65,10 @@ pub struct Scenario {
     pub channels: BTreeMap<String, ChannelSeen>,
     /// Why no calls can be counted at all.
     pub no_counting: Option<String>,
+    /// Why nothing can be attached to its system.
+    pub no_attaching: Option<String>,
+    /// After so many cells what is attached to its system comes off.
+    pub comes_off_after_cells: Option<u32>,
 }
 
 /// A session with nobody.
@@ -74,6 +78,7 @@ pub struct FakeSession {
     hello: Hello,
     watch: Watch,
     watches: BTreeSet<u64>,
+    attached: BTreeSet<u64>,
     specs: BTreeMap<u64, CellSpec>,
     events: VecDeque<Event>,
     cells: u32,
@@ -123,6 +128,7 @@ impl FakeSession {
             hello,
             watch,
             watches: BTreeSet::new(),
+            attached: BTreeSet::new(),
             specs: BTreeMap::new(),
             events: VecDeque::new(),
             cells: 0,
@@ -134,7 +140,7 @@ impl FakeSession {
         let Subject::Case(case) = &spec.subject;
         let name = case.to_string();
         if let Some(missing) = self.scenario.skipped.get(&name) {
-            return Event::Skipped { id, missing: missing.clone() };
+            return Event::Skipped { id, missing: missing.clone(), arm: None };
         }
         if let Some(why) = self.scenario.failed.get(&name) {
             return Event::Failed { id, at_op: Some(0), why: why.clone(), arm: None };
@@ -154,6 +160,16 @@ impl FakeSession {
         }
         self.specs.insert(id, spec.clone());
         Event::Ready { id, pid: 1, addr: None }
+    }
+
+    fn attach(&mut self, id: u64) -> Event {
+        match &self.scenario.no_attaching {
+            Some(missing) => Event::Skipped { id, missing: missing.clone(), arm: None },
+            None => {
+                self.attached.insert(id);
+                Event::Ready { id, pid: 1, addr: None }
+            }
+        }
     }
 
     /// The calls that the scenario names; else those that the definition wants, or twice as many.
@@ -237,6 +253,11 @@ impl FakeSession {
             ..Default::default()
         };
         self.cells += 1;
+        if self.scenario.comes_off_after_cells == Some(self.cells) {
+            let why = "made up: somebody ended it".to_owned();
+            let off = |id| Event::Failed { id, at_op: None, why: why.clone(), arm: None };
+            self.events.extend(std::mem::take(&mut self.attached).into_iter().map(off));
+        }
         Some(Event::Sampled { id, samples, disturbance: Box::new(disturbance), seen: Vec::new() })
     }
 }
@@ -257,13 +278,15 @@ impl Session for FakeSession {
             Order::Stop { id } if self.watches.remove(id) => {
                 Some(Event::Watched { id: *id, watch: Box::new(self.watch.clone()) })
             }
-            Order::Stop { id } => self.end(*id),
-            Order::Hold { id, .. } | Order::Attach { id, .. } => {
-                Some(Event::Ready { id: *id, pid: 1, addr: None })
+            Order::Stop { id } if self.attached.remove(id) => {
+                Some(Event::Detached { id: *id, counted: None })
             }
+            Order::Stop { id } => self.end(*id),
+            Order::Hold { id, .. } => Some(Event::Ready { id: *id, pid: 1, addr: None }),
+            Order::Attach { id, .. } => Some(self.attach(*id)),
             Order::Serve { id, .. } => {
                 let missing = "a made-up place is no other end".to_owned();
-                Some(Event::Skipped { id: *id, missing })
+                Some(Event::Skipped { id: *id, missing, arm: None })
             }
             Order::Probe { id, cpus, spin_ms, .. } => {
                 let told = |cpu| self.scenario.probe.iter().find(|it| it.cpu == cpu).cloned();

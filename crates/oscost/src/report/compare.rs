@@ -24,7 +24,7 @@ pub struct Shown<'a> {
     pub threshold: f64,
 }
 
-const HEADINGS: [&str; 6] = ["base", "ratio", "95 % interval", "added", "verdict", ""];
+pub(super) const HEADINGS: [&str; 6] = ["base", "ratio", "95 % interval", "added", "verdict", ""];
 
 /// The comparison as text of 80 columns.
 pub fn text(shown: &Shown<'_>) -> String {
@@ -41,7 +41,7 @@ pub fn text(shown: &Shown<'_>) -> String {
         let cells: Vec<Cells> =
             comparisons.iter().zip(&rows).map(|(it, row)| cells(it, row)).collect();
         let _ = write!(out, "\n{}", laid_out(&rows, &cells, HEADINGS));
-        out.push_str(&forest(comparisons));
+        out.push_str(&forest(comparisons.iter()));
     }
     not_compared(shown, &mut out);
     summary(shown, &mut out);
@@ -77,7 +77,7 @@ fn differences(shown: &Shown<'_>, out: &mut String) {
     }
 }
 
-fn cells(it: &Comparison, row: &Row) -> Cells {
+pub(super) fn cells(it: &Comparison, row: &Row) -> Cells {
     let size = row.estimate.as_ref().map_or(0.0, |estimate| estimate.median);
     let style = Style::of(size, row.unit);
     let decimals = it.ratio.ci95.map_or(3, |[low, high]| if high - low < 0.05 { 3 } else { 2 });
@@ -105,12 +105,11 @@ fn verdict(it: &Comparison) -> String {
 }
 
 /// Each ratio and its interval as a line on a common scale, 1 in the middle.
-fn forest(comparisons: &[Comparison]) -> String {
+pub(super) fn forest<'a>(comparisons: impl Iterator<Item = &'a Comparison>) -> String {
     /// Columns to either side of 1.
     const ARM: f64 = 20.0;
     const NAMES: usize = 38;
     let logs: Vec<(&Comparison, f64, [f64; 2])> = comparisons
-        .iter()
         .filter_map(|it| Some((it, it.ratio.value.ln(), it.ratio.ci95?.map(f64::ln))))
         .collect();
     let Some(furthest) =
@@ -168,15 +167,14 @@ fn not_compared(shown: &Shown<'_>, out: &mut String) {
 }
 
 /// The rows that are surely slower and by more than the threshold, a sentence each.
-pub fn regressions(shown: &Shown<'_>) -> Vec<String> {
-    let Compared { results, comparisons, .. } = shown.compared;
+pub fn regressions(results: &[Row], comparisons: &[Comparison], threshold: f64) -> Vec<String> {
     let worse = |it: &&Comparison| {
         let log = it.ratio.value.ln();
         let worse = match results[it.base as usize].better {
             Better::Lower => log,
             Better::Higher => -log,
         };
-        it.verdict == "slower" && worse > (shown.threshold / 100.0).ln_1p()
+        it.verdict == "slower" && worse > (threshold / 100.0).ln_1p()
     };
     let line = |it: &Comparison| {
         let [low, high] = it.ratio.ci95.unwrap_or([it.ratio.value; 2]);
@@ -201,7 +199,7 @@ fn summary(shown: &Shown<'_>, out: &mut String) {
         lines.push(format!("{}: {meaning}: {}", plain(flag), plain(&first_of(&cases))));
     }
     lines.extend(notes.iter().map(|note| plain(note)));
-    let beyond = regressions(shown);
+    let beyond = regressions(&shown.compared.results, comparisons, shown.threshold);
     let count = |verdict: &str| comparisons.iter().filter(|it| it.verdict == verdict).count();
     if !comparisons.is_empty() {
         lines.push(format!(

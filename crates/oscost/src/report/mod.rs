@@ -4,6 +4,7 @@
 //! it may not know: how anything was measured or kept. All text from outside is shown without its
 //! control characters.
 
+pub mod ab;
 mod answer;
 pub mod catalog;
 pub mod compare;

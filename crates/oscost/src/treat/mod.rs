@@ -145,7 +145,7 @@ pub const KINDS: &[Kind] = &[
     Kind {
         name: "cmd",
         value: "WRAPPER",
-        does: "a program of yours that starts it: strace, a container runtime, ...",
+        does: "a program of yours that starts it: strace, a container runtime",
         needs: "the program; reach local",
         manner: Manner::Wraps,
     },
@@ -153,10 +153,10 @@ pub const KINDS: &[Kind] = &[
 
 /// Words that ask for no treatment that can be done.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("cannot treat with `{what}`: {why}{}", hinted(.hint))]
+#[error("cannot {act}: {why}{}", hinted(.hint))]
 pub struct TreatError {
-    /// The treatment, as it was typed.
-    pub what: String,
+    /// What cannot be done.
+    pub act: String,
     /// What is wrong.
     pub why: String,
     /// What would be right; empty where `why` says it.
@@ -189,12 +189,24 @@ pub fn read(treatments: &[Treatment], arch: Arch) -> Result<Treated, TreatError>
 pub fn read_with_notes(treatments: &[Treatment], arch: Arch) -> Result<Read, TreatError> {
     let mut read = Read::default();
     for (index, treatment) in treatments.iter().enumerate() {
-        let refused = |(why, hint): Wrong| TreatError { what: shown(treatment), why, hint };
+        let refused = |(why, hint): Wrong| TreatError {
+            act: format!("treat with `{}`", shown(treatment)),
+            why,
+            hint,
+        };
         if index == MOST_TREATMENTS {
             let why = format!("a place has at most {MOST_TREATMENTS} treatments");
             return Err(refused((why, String::new())));
         }
-        one(treatment, arch, &mut read).map_err(refused)?;
+        let value = value_of(treatment).map_err(refused)?;
+        if treatment.name == "seccomp" {
+            let filter = seccomp::read(value, arch)?;
+            read.notes.extend(filter.note);
+            read.treated.applied.push(Applied::Seccomp { program: filter.program });
+        } else {
+            one(&treatment.name, value, &mut read.treated)
+                .map_err(|why| refused((why, usage(&treatment.name))))?;
+        }
         if let Some(earlier) = treatments[..index].iter().find(|it| excludes(it, treatment)) {
             let why = format!("the place has `{}` already", shown(earlier));
             return Err(refused((why, "each of a kind stands once in a place".to_owned())));
@@ -245,23 +257,19 @@ fn did_you_mean<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>) -> St
     }
 }
 
-/// Reads one treatment.
-fn one(treatment: &Treatment, arch: Arch, read: &mut Read) -> Result<(), Wrong> {
+/// The value of a treatment that there is: what its kind says, none or some.
+fn value_of(treatment: &Treatment) -> Result<&str, Wrong> {
     let name = treatment.name.as_str();
     let Some(kind) = KINDS.iter().find(|kind| kind.name == name) else {
         let like = did_you_mean(name, KINDS.iter().map(|kind| kind.name));
         let why = format!("there is no such treatment{like}");
         return Err((why, "`oscost treat list` has them all".to_owned()));
     };
-    let usage = || match kind.value {
-        "" => format!("write `{name}` alone"),
-        value => format!("write `{name}={value}`"),
-    };
-    let value = match (&treatment.value, kind.value) {
-        (Some(_), "") => return Err(("it takes no value".to_owned(), usage())),
+    let value = match (treatment.value.as_deref(), kind.value) {
+        (Some(_), "") => return Err(("it takes no value".to_owned(), usage(name))),
         (None, "") => "",
-        (None, _) => return Err(("it needs a value".to_owned(), usage())),
-        (Some(value), _) if value.is_empty() => return Err(("its value is empty".into(), usage())),
+        (None, _) => return Err(("it needs a value".to_owned(), usage(name))),
+        (Some(""), _) => return Err(("its value is empty".to_owned(), usage(name))),
         (Some(value), _) => value,
     };
     if value.len() > LONGEST_VALUE {
@@ -270,32 +278,35 @@ fn one(treatment: &Treatment, arch: Arch, read: &mut Read) -> Result<(), Wrong> 
     if value.chars().any(char::is_control) {
         return Err(("its value has a control character".to_owned(), String::new()));
     }
-    let or_usage = |why: String| (why, usage());
-    let Treated { applied, attached } = &mut read.treated;
+    Ok(value)
+}
+
+/// How a kind is written.
+fn usage(name: &str) -> String {
+    match KINDS.iter().find(|kind| kind.name == name).map_or("", |kind| kind.value) {
+        "" => format!("write `{name}` alone"),
+        value => format!("write `{name}={value}`"),
+    }
+}
+
+/// Reads a treatment of any kind that needs no file.
+fn one(name: &str, value: &str, treated: &mut Treated) -> Result<(), String> {
+    let Treated { applied, attached } = treated;
     match name {
-        "seccomp" => {
-            let filter = seccomp::read(value, arch)?;
-            read.notes.extend(filter.note);
-            applied.push(Applied::Seccomp { program: filter.program });
-        }
         "seccomp-trace" => applied.push(Applied::SeccompTrace),
         "seccomp-notify" => applied.push(Applied::SeccompNotify),
         "ptrace" => applied.push(Applied::Ptrace),
         "sud" => applied.push(Applied::Sud),
-        "ebpf" => attached.push(values::ebpf(value).map_err(or_usage)?),
+        "ebpf" => attached.push(values::ebpf(value)?),
         "ftrace" => attached.push(Attached::Ftrace),
-        "clocksource" => attached.push(values::clocksource(value).map_err(or_usage)?),
-        "cgroup" => {
-            applied.push(Applied::Cgroup { limits: cgroup::limits(value).map_err(or_usage)? });
-        }
-        "nice" => applied.push(values::nice(value).map_err(or_usage)?),
-        "env" => applied.push(values::env(value).map_err(or_usage)?),
-        "antagonist" => attached.push(values::antagonist(value).map_err(or_usage)?),
-        "cmd" => {
-            let command = words::split(value).map_err(or_usage)?;
-            applied.push(Applied::Wrapper { command });
-        }
-        _ => return Err(("it has no reader".to_owned(), String::new())), // A test reads each kind.
+        "clocksource" => attached.push(values::clocksource(value)?),
+        "cgroup" => applied.push(Applied::Cgroup { limits: cgroup::limits(value)? }),
+        "nice" => applied.push(values::nice(value)?),
+        "env" => applied.push(values::env(value)?),
+        "antagonist" => attached.push(values::antagonist(value)?),
+        "cmd" => applied.push(Applied::Wrapper { command: words::split(value)? }),
+        // A test reads each kind of the table.
+        other => return Err(format!("`{other}` is in the table, and nowhere else")),
     }
     Ok(())
 }

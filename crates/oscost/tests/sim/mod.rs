@@ -270,6 +270,7 @@ pub(crate) fn measure_in(mut session: SimSession, profile: Profile, seed: u64) -
         asked: true,
         anchor: false,
         added: false,
+        monitored: false,
     });
     let cell = CellProgram {
         hash: String::new(),
@@ -278,6 +279,8 @@ pub(crate) fn measure_in(mut session: SimSession, profile: Profile, seed: u64) -
         catalog: String::new(),
     };
     let request = Request {
+        treated: Vec::new(),
+        contest: None,
         started: Started {
             id: "sim".into(),
             at: String::new(),
