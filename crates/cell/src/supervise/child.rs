@@ -170,7 +170,7 @@ impl Child {
     fn heard(&mut self, line: Vec<u8>) -> Step {
         match serde_json::from_slice::<EventHead>(&line) {
             Ok(head) if head.id == self.id => {
-                self.answered = head.event != EventKind::Ready;
+                self.answered = !matches!(head.event, EventKind::Ready | EventKind::Went);
                 Step::Pass(line)
             }
             Ok(_) => {

@@ -17,12 +17,14 @@ use crate::sys::poll;
 use crate::sys::process;
 use crate::sys::signal::{Arrived, SignalFd};
 
+mod arms;
 mod attach;
 mod child;
 mod hello;
 mod hold;
 mod job;
 mod lines;
+mod measure;
 mod needs;
 mod tally;
 mod tracer;

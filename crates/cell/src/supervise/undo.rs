@@ -12,7 +12,8 @@ use crate::sys::Errno;
 use crate::sys::clock::raw_ns;
 use crate::sys::place;
 use crate::sys::process::{self, Whose};
-use crate::treat::system::{self, PutBack};
+use crate::treat::system::PutBack;
+use crate::treat::{self, system};
 
 /// The undo list: process groups to end, the folder to remove. Dropping it undoes everything.
 pub(super) struct Undo {
@@ -80,6 +81,7 @@ impl Undo {
             while let Ok(Some(_)) = process::wait(Whose::Group(group), true) {}
             self.end_strays();
             place::remove_leavings(&self.mark, group, &self.here);
+            treat::remove_leavings(&self.mark, group);
             put_back.now();
         }
     }
@@ -132,6 +134,7 @@ fn sweep(temporary: &Path, here: &Path) {
         let own = entry.metadata().is_ok_and(|it| it.is_dir() && it.uid() == process::user());
         if let (true, Ok(_lock)) = (own, locked(&entry.path())) {
             place::remove_all_leavings(name, here);
+            treat::remove_all_leavings(name);
             // There is nobody to tell.
             let _ = fs::remove_dir_all(entry.path());
         }

@@ -113,7 +113,11 @@ impl Running {
         how.map_err(|error| refused(error, "wait for the treated process", "try again"))
     }
 
-    fn reap(&mut self) -> Result<Ended, Errno> {
+    /// Waits for its end, once.
+    pub fn reap(&mut self) -> Result<Ended, Errno> {
+        if self.is_reaped {
+            return Err(Errno::ECHILD);
+        }
         let outermost = process::wait(Whose::Child(self.child), true)?;
         self.is_reaped = true;
         let how = self.seen.how_it_ended().or(outermost.map(|(_, how)| how));

@@ -73,6 +73,22 @@ pub fn remove_groups(treatments: &Treatments<'_>) {
     }
 }
 
+/// Treatments by their names, as a place has them.
+pub fn in_words(applied: &[Applied]) -> String {
+    let name = |one: &Applied| match one {
+        Applied::Seccomp { .. } => "seccomp",
+        Applied::SeccompTrace => "seccomp-trace",
+        Applied::SeccompNotify => "seccomp-notify",
+        Applied::Ptrace => "ptrace",
+        Applied::Sud => "sud",
+        Applied::Nice { .. } => "nice",
+        Applied::Cgroup { .. } => "cgroup",
+        Applied::Env { .. } => "env",
+        Applied::Wrapper { .. } => "cmd",
+    };
+    applied.iter().map(name).collect::<Vec<_>>().join("+")
+}
+
 /// Takes one treatment upon the calling process.
 fn take(applied: &Applied, group: &str, seen: &Seen) -> Result<(), Refused> {
     match applied {
@@ -93,16 +109,13 @@ fn take(applied: &Applied, group: &str, seen: &Seen) -> Result<(), Refused> {
             }
             Ok(())
         }
-        // Its tracer has it already; and what is in the environment was there before the program.
-        Applied::Ptrace | Applied::Env { .. } => Ok(()),
+        // Its tracer has it already; and these two were done when its program was started.
+        Applied::Ptrace | Applied::Env { .. } | Applied::Wrapper { .. } => Ok(()),
         Applied::Sud => dispatch::switch_on().map_err(|error| {
             refused(error, "switch on Syscall User Dispatch", "it takes Linux 5.11 on x86-64")
         }),
         Applied::Nice { by } => be_nicer(*by),
         Applied::Cgroup { limits } => group::enter(limits, group),
-        Applied::Wrapper { .. } => {
-            Err(Refused::Failed("a process that runs cannot be wrapped by a command".to_owned()))
-        }
     }
 }
 
@@ -135,3 +148,6 @@ fn refused(error: Errno, act: &str, way_out: &str) -> Refused {
         false => Refused::Failed(words),
     }
 }
+
+#[cfg(test)]
+mod tests;

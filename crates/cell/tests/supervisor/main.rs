@@ -22,3 +22,4 @@ mod files;
 mod makers;
 mod pages;
 mod program;
+mod treated;
