@@ -41,6 +41,19 @@ pub fn die_with(parent: u32) -> Result<(), Errno> {
     }
 }
 
+/// The calling process no longer dies with its parent: it has something to undo first.
+pub fn outlive_parent() {
+    // SAFETY: plain numbers; it cannot fail.
+    unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, 0, 0, 0, 0) };
+}
+
+/// The calling process leaves its session and its group: what is sent to them does not reach it.
+pub fn leave_session() {
+    // SAFETY: setsid takes no arguments; it fails for the leader of a group alone, which a new
+    // process is not.
+    unsafe { libc::setsid() };
+}
+
 /// The calling process's timers fire when they should, and not up to 50 us later to be put together
 /// with others (its slack). It cannot fail.
 pub fn wake_on_time() {

@@ -23,4 +23,5 @@ mod requests;
 mod runs;
 mod survey;
 mod tables;
+mod treat;
 mod words;
