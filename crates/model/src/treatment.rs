@@ -16,7 +16,7 @@ pub struct Treated {
 
 /// Done to one process, and to all that it starts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", tag = "what", deny_unknown_fields)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Applied {
     /// A seccomp filter (SECCOMP_SET_MODE_FILTER).
     Seccomp {
@@ -72,7 +72,7 @@ impl Applied {
 
 /// What a control group is limited in.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", tag = "of", deny_unknown_fields)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Limit {
     /// CPU time, as a share of one CPU.
     Cpu {
@@ -93,7 +93,7 @@ pub enum Limit {
 
 /// Done to the whole system while a job lasts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", tag = "what", deny_unknown_fields)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Attached {
     /// An eBPF program at the entry of every call of every process (`raw_syscalls:sys_enter`).
     Ebpf {
