@@ -22,4 +22,5 @@ mod requests;
 mod runs;
 mod survey;
 mod tables;
+mod treated;
 mod words;
