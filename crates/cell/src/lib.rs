@@ -5,3 +5,4 @@ pub mod engine;
 pub mod facts;
 pub mod supervise;
 pub mod sys;
+pub mod treat;

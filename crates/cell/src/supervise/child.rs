@@ -19,6 +19,9 @@ use crate::sys::signal;
 /// What is kept of a job's last words.
 const LAST_WORDS: usize = 2_000;
 
+/// No run is longer; whoever forgets what it has attached is ended then.
+const LONGEST_RUN: Duration = Duration::from_secs(24 * 3_600);
+
 /// What became of a job.
 pub(super) enum Step {
     /// It says this, as a line without its end.
@@ -55,6 +58,8 @@ impl Child {
             Order::Probe { spin_ms, .. } => Duration::from_millis(spin_ms + 10_000),
             // It sleeps for as long as the tool wants to probe.
             Order::Watch { .. } => Duration::from_secs(60),
+            // It holds what it has attached for as long as a run lasts.
+            Order::Attach { .. } => LONGEST_RUN,
             _ => Duration::from_secs(10),
         };
         let mut command = command::of(order, undo);
@@ -65,6 +70,10 @@ impl Child {
             .stderr(Stdio::piped());
         let mut child = command.spawn()?;
         undo.group_started(child.id());
+        if let Order::Attach { treatments, .. } = order {
+            // It changes nothing before it hears the order.
+            undo.group_attaches(child.id(), treatments);
+        }
         let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(Errno::EINVAL); // They were asked for above.
         };
@@ -148,7 +157,7 @@ impl Child {
     fn heard(&mut self, line: Vec<u8>) -> Step {
         match serde_json::from_slice::<EventHead>(&line) {
             Ok(head) if head.id == self.id => {
-                self.answered = head.event != EventKind::Ready;
+                self.answered = !matches!(head.event, EventKind::Ready | EventKind::Went);
                 Step::Pass(line)
             }
             Ok(_) => {

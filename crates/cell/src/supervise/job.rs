@@ -4,26 +4,23 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
 use std::os::fd::AsFd;
 
-use oscost_model::cell::{BatchPlan, CellSpec, Disturbance, FarEnd, Sample, Subject, Task};
+use oscost_model::cell::{CellSpec, FarEnd, Subject, Task};
 use oscost_model::clock::ClockKind;
-use oscost_model::facts::Snapshot;
 use oscost_model::protocol::{CpuProbe, Event, NO_WAY_THERE, Order};
-use oscost_model::seed::Seed;
+use oscost_model::treatment::Applied;
 
-use super::{needs, tracer, watch};
+use super::measure::measure;
+use super::{attach, needs, tracer, watch};
 use crate::bench::{At, AtOp, Site, Work};
 use crate::catalog;
 use crate::engine::clock::{Clock, Syscall, Tsc, Vdso};
-use crate::engine::collect::{Collector, Cut, Tag};
 use crate::engine::disturb::Kernel;
-use crate::engine::twins::{Slots, Twins};
-use crate::engine::{calibrate, count, pilot, probe};
-use crate::facts;
+use crate::engine::{calibrate, count, probe};
 use crate::sys::door::{Door, Far, Token};
-use crate::sys::memory::SharedTable;
 use crate::sys::stopwatch::Stopwatch;
 use crate::sys::vdso::ClockGettime;
-use crate::sys::{Errno, SILENCE, affinity, process, signal, stack};
+use crate::sys::{Errno, SILENCE, affinity, process, signal};
+use crate::treat::system::Cpus;
 
 /// Reads the job from standard input and does it; the answer goes to standard output.
 pub fn run() -> Result<(), Errno> {
@@ -35,11 +32,8 @@ pub fn run() -> Result<(), Errno> {
     let Some(order) = wire.order()? else { return Ok(()) };
     let id = order.id();
     let answer = match order {
-        Order::Measure { spec, .. } => measure(id, &spec, &mut wire),
-        Order::Count { spec, .. } => match tracer::count(id, &spec) {
-            tracer::Answer::Counted(event) => event,
-            tracer::Answer::CopySays(line) => return wire.pass(line),
-        },
+        Order::Measure { spec, .. } => return measure(id, &spec, &mut wire).say(&mut wire),
+        Order::Count { spec, .. } => return tracer::count(id, &spec).say(&mut wire),
         Order::Probe { cpus, spin_ms, clock, .. } => {
             Event::Probed { id, cpus: probe_all(&cpus, spin_ms, clock) }
         }
@@ -47,7 +41,10 @@ pub fn run() -> Result<(), Errno> {
         Order::Watch { except, .. } => watch::watch(id, &except, &mut wire),
         Order::Calibrate { cpu, clock, .. } => calibrated(id, cpu, clock),
         Order::Go { .. } | Order::Stop { .. } => failed(id, "an order came before its job"),
-        Order::Attach { .. } => failed(id, "nothing can be attached to this system yet"),
+        Order::Attach { treatments, cpu, other_cpu, .. } => {
+            let cpus = Cpus { measured: cpu, other: other_cpu };
+            attach::attach(id, &treatments, cpus, &mut wire)
+        }
         Order::Hold { .. } => failed(id, "keeping the machine is the supervisor's"),
     };
     wire.say(&answer)
@@ -66,6 +63,11 @@ impl Wire {
             input: BufReader::new(std::io::stdin().as_fd().try_clone_to_owned()?.into()),
             output: std::io::stdout().as_fd().try_clone_to_owned()?.into(),
         })
+    }
+
+    /// Between a process and its fork.
+    pub(super) fn over(input: File, output: File) -> Self {
+        Self { input: BufReader::new(input), output }
     }
 
     /// The next order; `None` when there will be no more.
@@ -91,12 +93,38 @@ impl Wire {
     }
 }
 
+/// What a job comes to.
+pub(super) enum Answer {
+    /// This is to be said.
+    Say(Event),
+    /// Another process of the job's says this: a line to pass on.
+    Pass(Vec<u8>),
+    /// Another process of the job's has said it.
+    Said,
+}
+
+impl Answer {
+    fn say(self, wire: &mut Wire) -> Result<(), Errno> {
+        match self {
+            Answer::Say(event) => wire.say(&event),
+            Answer::Pass(line) => wire.pass(line),
+            Answer::Said => Ok(()),
+        }
+    }
+}
+
+impl From<Event> for Answer {
+    fn from(event: Event) -> Self {
+        Answer::Say(event)
+    }
+}
+
 pub(super) fn failed(id: u64, why: impl Into<String>) -> Event {
     Event::Failed { id, at_op: None, why: why.into(), arm: None }
 }
 
 /// Why an op went wrong; that nobody answered for so long is an outcome of its own.
-fn failed_at(id: u64, error: AtOp) -> Event {
+pub(super) fn failed_at(id: u64, error: AtOp) -> Event {
     if error.why == Errno::SILENT {
         let why = Some(format!("op {} of a batch: {}", error.op, error.why));
         return Event::TimedOut { id, after_ms: SILENCE.as_millis() as u64, why };
@@ -104,8 +132,21 @@ fn failed_at(id: u64, error: AtOp) -> Event {
     Event::Failed { id, at_op: Some(error.op), why: error.why.to_string(), arm: None }
 }
 
-/// Pins the process and builds the work of its case; the error is the answer to give.
-pub(super) fn build(id: u64, spec: &CellSpec) -> Result<Work, Event> {
+/// What is done to an arm of a cell.
+pub(super) fn applied_to(spec: &CellSpec, arm: u8) -> &[Applied] {
+    spec.treatments.get(usize::from(arm)).map_or(&[], Vec::as_slice)
+}
+
+/// Whose word it is where a system call is refused.
+fn filtered(spec: &CellSpec, arm: u8) -> &'static str {
+    match applied_to(spec, arm).iter().any(|one| matches!(one, Applied::Seccomp { .. })) {
+        true => "; the seccomp filter that it is treated with decides about system calls here",
+        false => needs::filtered(),
+    }
+}
+
+/// Pins the process and builds the work of its case for an arm; the error is the answer to give.
+pub(super) fn build(id: u64, spec: &CellSpec, arm: u8) -> Result<Work, Event> {
     let Subject::Case(case) = &spec.subject;
     if spec.workers != 1 {
         let why = format!("{} workers were asked for: this version has 1", spec.workers);
@@ -128,8 +169,8 @@ pub(super) fn build(id: u64, spec: &CellSpec) -> Result<Work, Event> {
         if error == Errno::SILENT {
             return Event::TimedOut { id, after_ms: SILENCE.as_millis() as u64, why: Some(why) };
         }
-        match needs::is_lacking(error) {
-            true => Event::Skipped { id, missing: why + needs::filtered(), arm: None },
+        match error.is_lacking() {
+            true => Event::Skipped { id, missing: why + filtered(spec, arm), arm: None },
             false => failed(id, why),
         }
     })?;
@@ -139,8 +180,8 @@ pub(super) fn build(id: u64, spec: &CellSpec) -> Result<Work, Event> {
     // What a filter forbids often shows at the first op alone. Whatever else is wrong with it shows
     // again when it is timed, with the number of the op.
     match work.prepare(1).and_then(|()| work.run(1, 1)) {
-        Err(AtOp { why, .. }) if needs::is_lacking(why) => {
-            let missing = format!("do `{case}` once: {why}{}", needs::filtered());
+        Err(AtOp { why, .. }) if why.is_lacking() => {
+            let missing = format!("do `{case}` once: {why}{}", filtered(spec, arm));
             Err(Event::Skipped { id, missing, arm: None })
         }
         _ => Ok(work),
@@ -171,199 +212,6 @@ fn site(spec: &CellSpec, allowed: Vec<u32>) -> Site {
             ClockKind::Vdso => ClockGettime::find().map_or(Stopwatch::Syscall, Stopwatch::Vdso),
             _ => Stopwatch::Syscall,
         },
-    }
-}
-
-/// Measures or pilots a case with the clock that the spec names.
-fn measure(id: u64, spec: &CellSpec, wire: &mut Wire) -> Event {
-    let mut work = match build(id, spec) {
-        Ok(work) => work,
-        Err(answer) => return answer,
-    };
-    // Deeper by less than a page, so that the stack's place differs from cell to cell.
-    let depth = Seed::new(!spec.seed).below(4_096);
-    stack::deeper(depth, &mut || {
-        let session = Session { id, spec, wire, work: &mut work };
-        let done = match spec.clock.kind {
-            ClockKind::Tsc => session.with(|| Ok(Tsc)),
-            ClockKind::Vdso => session.with(Vdso::find),
-            ClockKind::Syscall => session.with(|| Ok(Syscall)),
-            ClockKind::Instructions => {
-                Err(failed(id, "instructions are counted by an emulator only"))
-            }
-        };
-        done.unwrap_or_else(|answer| answer)
-    })
-}
-
-/// A cell's conversation: `ready`, then `go` as often as wanted, then `stop`.
-struct Session<'a> {
-    id: u64,
-    spec: &'a CellSpec,
-    wire: &'a mut Wire,
-    work: &'a mut Work,
-}
-
-impl Session<'_> {
-    fn with<C: Clock>(mut self, clock: impl Fn() -> Result<C, Errno>) -> Result<Event, Event> {
-        let id = self.id;
-        let refuse = |error: Errno| failed(id, format!("open the clock: {error}"));
-        let collector = || clock().map(|clock| Collector::new(clock, Kernel::of_this_thread()));
-        match &self.spec.task {
-            Task::Pilot { interruptions_per_s } => {
-                let mut collector = collector().map_err(refuse)?;
-                self.ready()?;
-                let Some(Order::Go { .. }) = self.next()? else {
-                    return Err(failed(id, "a pilot was stopped before it went"));
-                };
-                let clock = &self.spec.clock;
-                let plan = pilot::pilot(&mut collector, self.work, clock, *interruptions_per_s)
-                    .map_err(|error| failed_at(id, error))?;
-                Ok(Event::Piloted { id, plan })
-            }
-            Task::Measure(plan) if self.spec.arms == 1 => {
-                let mut collector = collector().map_err(refuse)?;
-                self.alone(plan, &mut collector)
-            }
-            Task::Measure(plan) if (2..=3).contains(&self.spec.arms) => {
-                let mut main = collector().map_err(refuse)?;
-                self.twins(plan, &mut main, || {
-                    clock().ok().map(|clock| Collector::new(clock, Kernel::of_this_thread()))
-                })
-            }
-            Task::Measure(_) => {
-                Err(failed(id, format!("{} arms were asked for: 1 to 3", self.spec.arms)))
-            }
-            Task::Count { .. } | Task::Serve { .. } => {
-                Err(failed(id, "neither counting nor serving is measuring"))
-            }
-        }
-    }
-
-    fn ready(&mut self) -> Result<(), Event> {
-        let event = Event::Ready { id: self.id, pid: std::process::id(), addr: None };
-        self.wire.say(&event).map_err(|error| failed(self.id, format!("say ready: {error}")))
-    }
-
-    fn next(&mut self) -> Result<Option<Order>, Event> {
-        self.wire.order().map_err(|error| failed(self.id, format!("read an order: {error}")))
-    }
-
-    /// Room for every sample that the plan allows, pre-faulted and locked.
-    fn table(&self, plan: &BatchPlan) -> Result<SharedTable<Sample>, Event> {
-        let batches = plan.groups as usize * plan.copies.len() * usize::from(self.spec.arms);
-        SharedTable::new(batches)
-            .map_err(|error| failed(self.id, format!("map the sample buffer: {error}")))
-    }
-
-    /// One arm. From its first batch to its last it writes nothing.
-    fn alone<C: Clock>(
-        mut self,
-        plan: &BatchPlan,
-        collector: &mut Collector<C, Kernel>,
-    ) -> Result<Event, Event> {
-        let id = self.id;
-        let mut table = self.table(plan)?;
-        let mut cut = Cut::new(self.spec.seed);
-        self.ready()?;
-        let (mut round, mut next) = (0, 0);
-        let mut account = None;
-        while let Some(Order::Go { batches, .. }) = self.next()? {
-            self.room(plan, round + batches)?;
-            if account.is_none() {
-                let before = self.snapshot();
-                collector.warm_up(self.work, plan).map_err(|error| failed_at(id, error))?;
-                account = Some((collector.open_account(), before));
-            }
-            for _ in 0..batches {
-                let tag = Tag { arm: 0, round, batch: next as u32 };
-                let mut kept = Ok(());
-                let mut keep = |sample| {
-                    kept = kept.and(table.set(next, sample));
-                    next += 1;
-                };
-                collector
-                    .group(self.work, plan, &mut cut, tag, &mut keep)
-                    .map_err(|error| failed_at(id, error))?;
-                kept.map_err(|error| failed(id, format!("keep a sample: {error}")))?;
-                round += 1;
-            }
-        }
-        let Some((opened, before)) = account else {
-            return Err(failed(id, "it was stopped before it went"));
-        };
-        let account = collector.close_account(&opened);
-        let (file, channel) = (self.work.seen(), self.work.channel());
-        let account = Disturbance { file, channel, ..account };
-        let disturbance = self.whole(account, before);
-        Ok(Event::Sampled {
-            id,
-            samples: (0..next).filter_map(|at| table.get(at)).collect(),
-            disturbance: Box::new(disturbance),
-            seen: Vec::new(),
-        })
-    }
-
-    /// Two or three arms, as fork twins.
-    fn twins<C: Clock>(
-        mut self,
-        plan: &BatchPlan,
-        main: &mut Collector<C, Kernel>,
-        collector_of: impl Fn() -> Option<Collector<C, Kernel>>,
-    ) -> Result<Event, Event> {
-        let (id, arms) = (self.id, self.spec.arms);
-        let mut table = self.table(plan)?;
-        main.warm_up(self.work, plan).map_err(|error| failed_at(id, error))?;
-        let mut twins =
-            Twins::fork(arms, self.spec.seed, self.work, plan, &mut table, &collector_of)
-                .map_err(|error| failed(id, format!("fork twins: {error}")))?;
-        self.ready()?;
-        let mut round = 0;
-        let before = self.snapshot();
-        while let Some(Order::Go { batches, .. }) = self.next()? {
-            self.room(plan, round + batches)?;
-            for _ in 0..batches {
-                twins.round().map_err(|error| failed(id, format!("a twin ended: {error}")))?;
-                round += 1;
-            }
-        }
-        let slots = Slots { arms, copies: plan.copies.len() };
-        let samples: Vec<Sample> =
-            (0..slots.first(0, round)).filter_map(|at| table.get(at)).collect();
-        // The parent has only waited: the account is the arms', as far as their samples tell.
-        let wall: f64 = samples.iter().map(|sample| self.spec.clock.ns(sample.ticks as f64)).sum();
-        let account = Disturbance {
-            wall_ns: wall as u64,
-            cpu_ns: samples.iter().filter_map(|sample| sample.cpu_ns).sum(),
-            ..Disturbance::default()
-        };
-        let disturbance = self.whole(account, before);
-        Ok(Event::Sampled { id, samples, disturbance: Box::new(disturbance), seen: Vec::new() })
-    }
-
-    fn room(&self, plan: &BatchPlan, groups: u32) -> Result<(), Event> {
-        if groups <= plan.groups {
-            return Ok(());
-        }
-        let why = format!("{groups} groups were asked for: there is room for {}", plan.groups);
-        Err(failed(self.id, why))
-    }
-
-    fn snapshot(&self) -> Option<Snapshot> {
-        self.spec.cpu.map(facts::disturbances)
-    }
-
-    /// Adds what the machine's own counters say of the timed part.
-    fn whole(&self, account: Disturbance, before: Option<Snapshot>) -> Disturbance {
-        let (before, after) = (before.unwrap_or_default(), self.snapshot().unwrap_or_default());
-        let grown = |now: Option<u64>, then: Option<u64>| {
-            now.zip(then).map(|(now, then)| now.saturating_sub(then))
-        };
-        Disturbance {
-            steal_ticks: grown(after.steal_ticks, before.steal_ticks),
-            throttled_periods: grown(after.throttled_periods, before.throttled_periods),
-            ..account
-        }
     }
 }
 
@@ -400,7 +248,7 @@ pub(super) fn counted(id: u64, spec: &CellSpec) -> Result<(), Event> {
     let Task::Count { warm_ops, ops } = spec.task else {
         return Err(failed(id, "its task is not to count"));
     };
-    let mut work = build(id, spec)?;
+    let mut work = build(id, spec, 0)?;
     count::counted(&mut work, warm_ops, ops).map_err(|error| failed_at(id, error))
 }
 

@@ -17,21 +17,26 @@ use crate::sys::poll;
 use crate::sys::process;
 use crate::sys::signal::{Arrived, SignalFd};
 
+mod arms;
+mod attach;
 mod child;
 mod command;
 mod hello;
 mod hold;
 mod job;
 mod lines;
+mod measure;
 mod needs;
 mod tally;
 mod tracer;
+mod treated;
 mod undo;
 mod watch;
 
 pub use hello::{catalog_json, own_hash};
 pub use job::run as run_job;
 pub use tracer::run_traced;
+pub use treated::run_treated;
 
 use child::{Child, Step};
 use hold::Hold;

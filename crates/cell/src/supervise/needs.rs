@@ -18,13 +18,6 @@ pub(super) fn missing(definition: &Definition, point: &Point, is_far: bool) -> O
         .find_map(|need| unmet(&need.what))
 }
 
-/// Whether an error says that this kernel lacks something or this place forbids it: no fault of the
-/// case.
-pub(super) fn is_lacking(error: Errno) -> bool {
-    [Errno::ENOSYS, Errno::EPERM, Errno::EACCES, Errno::EOPNOTSUPP, Errno::EROFS, Errno::LACKING]
-        .contains(&error)
-}
-
 /// A word about the filter that system calls go through here; empty where there is none.
 pub(super) fn filtered() -> &'static str {
     /// The mode in which a filter decides (`Seccomp` in proc(5)).
@@ -102,7 +95,7 @@ mod tests {
 
     #[test]
     fn what_a_place_lacks_or_forbids_is_told_from_a_fault() {
-        assert!([Errno::ENOSYS, Errno::EPERM, Errno::EROFS].into_iter().all(is_lacking));
-        assert!(![Errno::EINVAL, Errno::EPROTO, Errno::EMFILE].into_iter().any(is_lacking));
+        assert!([Errno::ENOSYS, Errno::EPERM, Errno::EROFS].into_iter().all(Errno::is_lacking));
+        assert!(![Errno::EINVAL, Errno::EPROTO, Errno::EMFILE].into_iter().any(Errno::is_lacking));
     }
 }

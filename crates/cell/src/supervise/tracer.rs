@@ -4,31 +4,42 @@ use std::io::{Read, Write};
 use std::process::{Command, Stdio};
 
 use oscost_model::cell::{CellSpec, Task};
-use oscost_model::protocol::{Event, Order};
+use oscost_model::protocol::Order;
+use oscost_model::treatment::Applied;
 
-use super::job::{Wire, counted, failed};
+use super::job::{Answer, Wire, applied_to, counted, failed};
+use super::measure::refused;
 use super::tally::Tally;
 use crate::sys::trace::{self, Stop};
 use crate::sys::{Errno, affinity, place, process};
-
-/// What a count comes to.
-pub(super) enum Answer {
-    /// It was counted, or could not be.
-    Counted(Event),
-    /// The copy itself says why it could not run its ops: a line to pass on.
-    CopySays(Vec<u8>),
-}
+use crate::treat::{self, Treatments};
 
 /// Starts the copy, follows it, and says what it called.
 pub(super) fn count(id: u64, spec: &CellSpec) -> Answer {
     if !matches!(spec.task, Task::Count { .. }) {
-        return Answer::Counted(failed(id, "its task is not to count"));
+        return failed(id, "its task is not to count").into();
     }
-    match follow(id, spec) {
-        Ok((tally, words)) if words.is_empty() => Answer::Counted(tally.answer(id)),
-        Ok((_, words)) => Answer::CopySays(words.trim_ascii_end().to_vec()),
-        Err(error) => Answer::Counted(failed(id, format!("trace the copy: {error}"))),
+    let treatments = treatments(spec);
+    if treatments.applied.iter().any(Applied::has_monitor) {
+        let under = treat::in_words(treatments.applied);
+        let why = format!(
+            "under {under} its calls cannot be counted: a tracer counts them, and a \
+             process has but one monitor at a time here"
+        );
+        return failed(id, why).into();
     }
+    let followed = follow(id, spec);
+    treat::remove_groups(&treatments);
+    match followed {
+        Ok((tally, words)) if words.is_empty() => tally.answer(id).into(),
+        // The copy itself says why it could not run its ops.
+        Ok((_, words)) => Answer::Pass(words.trim_ascii_end().to_vec()),
+        Err(error) => failed(id, format!("trace the copy: {error}")).into(),
+    }
+}
+
+fn treatments(spec: &CellSpec) -> Treatments<'_> {
+    Treatments { applied: applied_to(spec, 0), cpu: spec.cpu, arm: 0 }
 }
 
 /// The traced copy: asks for its tracer, then runs the case's ops between two marks.
@@ -40,6 +51,9 @@ pub fn run_traced() -> Result<(), Errno> {
     };
     if let Err(error) = trace::ask_for_tracer() {
         return wire.say(&failed(id, format!("ptrace is refused here: {error}")));
+    }
+    if let Err(why) = treat::install(&treatments(&spec)) {
+        return wire.say(&refused(id, why));
     }
     counted(id, &spec).or_else(|answer| wire.say(&answer))
 }

@@ -39,6 +39,8 @@ impl Errno {
     pub const EPROTO: Errno = Errno(libc::EPROTO);
     /// No room for it now.
     pub const EAGAIN: Errno = Errno(libc::EAGAIN);
+    /// In use.
+    pub const EBUSY: Errno = Errno(libc::EBUSY);
     /// No memory for it.
     pub const ENOMEM: Errno = Errno(libc::ENOMEM);
     /// The program is open for writing.
@@ -60,6 +62,20 @@ impl Errno {
     pub const ESRCH: Errno = Errno(libc::ESRCH);
     /// Nobody is there to read, or to write.
     pub const EPIPE: Errno = Errno(libc::EPIPE);
+
+    /// Whether it says that this kernel lacks something or this place forbids it: no fault of who
+    /// asked.
+    pub fn is_lacking(self) -> bool {
+        [
+            Errno::ENOSYS,
+            Errno::EPERM,
+            Errno::EACCES,
+            Errno::EOPNOTSUPP,
+            Errno::EROFS,
+            Errno::LACKING,
+        ]
+        .contains(&self)
+    }
 
     /// The error of the library call that just returned.
     pub fn last() -> Self {

@@ -6,6 +6,7 @@ use std::fs::{self, DirBuilder, File};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU8, Ordering};
 
 use oscost_model::file::{Behind, file_system};
 
@@ -88,14 +89,34 @@ pub fn name_of(mark: &str, group: u32) -> String {
 }
 
 /// What this process's leavings are called.
-fn own_name() -> String {
+pub fn own_name() -> String {
     // SAFETY: getpgrp takes no argument.
     let group = unsafe { libc::getpgrp() } as u32;
     let mark = argument(3).and_then(|mark| mark.into_string().ok());
-    match mark {
+    let name = match mark {
         Some(mark) => name_of(&mark, group),
-        None => name_of("oscost-test", std::process::id()),
-    }
+        None => name_of(WITHOUT_MARK, std::process::id()),
+    };
+    name + ARMS[usize::from(ARM.load(Ordering::Relaxed)) % ARMS.len()]
+}
+
+/// What the names of what several arms of a job leave end with.
+const ARMS: [&str; 3] = ["", "_1", "_2"];
+
+/// Which arm of its job this process is.
+static ARM: AtomicU8 = AtomicU8::new(0);
+
+/// From here on what this process leaves bears other names than what other arms of its job leave.
+pub fn be_arm(arm: u8) {
+    ARM.store(arm, Ordering::Relaxed);
+}
+
+/// What the leavings of a process begin with that no supervisor has started.
+pub const WITHOUT_MARK: &str = "oscost-alone";
+
+/// What the control group of an arm of this job is called.
+pub fn group_name(arm: u8) -> String {
+    format!("{}.{arm}", own_name())
 }
 
 /// How many System V queues a process has at most: one each way.
@@ -137,17 +158,19 @@ fn remove_queues(name: &str) {
 /// Removes what the processes of a group that has ended have left under names of their own, below
 /// `here` and in memory.
 pub fn remove_leavings(mark: &str, group: u32, here: &Path) {
-    let name = name_of(mark, group);
-    // Mostly there is nothing, and nobody is left to tell.
-    for folder in [here, Path::new(SHARED_MEMORY)] {
-        let path = folder.join(&name);
-        // A folder, or a file that was killed between being made and losing its name.
-        let _ = fs::remove_dir_all(&path).or_else(|_| fs::remove_file(&path));
+    for arm in ARMS {
+        let name = name_of(mark, group) + arm;
+        // Mostly there is nothing, and nobody is left to tell.
+        for folder in [here, Path::new(SHARED_MEMORY)] {
+            let path = folder.join(&name);
+            // A folder, or a file that was killed between being made and losing its name.
+            let _ = fs::remove_dir_all(&path).or_else(|_| fs::remove_file(&path));
+        }
+        for groups in MEMORY_GROUPS {
+            let _ = fs::remove_dir(Path::new(groups).join(&name));
+        }
+        remove_queues(&name);
     }
-    for groups in MEMORY_GROUPS {
-        let _ = fs::remove_dir(Path::new(groups).join(&name));
-    }
-    remove_queues(&name);
 }
 
 /// Removes what all the jobs of a session have left that is no longer there to do so.
@@ -157,7 +180,10 @@ pub fn remove_all_leavings(mark: &str, here: &Path) {
     for folder in folders.chain(MEMORY_GROUPS.map(Path::new)) {
         for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
             let name = entry.file_name();
-            let group = name.to_str().and_then(|name| name.strip_prefix(&ours)?.parse().ok());
+            let group = name.to_str().and_then(|name| {
+                let group = name.strip_prefix(&ours)?.split('_').next();
+                group.and_then(|group| group.parse().ok())
+            });
             if let Some(group) = group {
                 remove_leavings(mark, group, here);
             }
@@ -346,7 +372,7 @@ mod tests {
         drop(folder);
         assert!(!path.exists());
         let folder = PrivateFolder::new(Place::Here).unwrap();
-        remove_leavings("oscost-test", std::process::id(), Path::new("."));
+        remove_leavings(WITHOUT_MARK, std::process::id(), Path::new("."));
         assert!(!folder.0.exists());
     }
 }

@@ -11,6 +11,17 @@ pub enum Ended {
     Killed(i32),
 }
 
+impl Ended {
+    /// What wait(2) says; `None` of a process that was only stopped.
+    pub(super) fn of(status: i32) -> Option<Ended> {
+        if libc::WIFEXITED(status) {
+            Some(Ended::Exited(libc::WEXITSTATUS(status)))
+        } else {
+            libc::WIFSIGNALED(status).then(|| Ended::Killed(libc::WTERMSIG(status)))
+        }
+    }
+}
+
 /// Orphans below the calling process become its children, so that it can end and reap them.
 pub fn become_subreaper() -> Result<(), Errno> {
     // SAFETY: plain numbers.
@@ -28,6 +39,19 @@ pub fn die_with(parent: u32) -> Result<(), Errno> {
     } else {
         Err(Errno(libc::ESRCH))
     }
+}
+
+/// The calling process no longer dies with its parent: it has something to undo first.
+pub fn outlive_parent() {
+    // SAFETY: plain numbers; it cannot fail.
+    unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, 0, 0, 0, 0) };
+}
+
+/// The calling process leaves its session and its group: what is sent to them does not reach it.
+pub fn leave_session() {
+    // SAFETY: setsid takes no arguments; it fails for the leader of a group alone, which a new
+    // process is not.
+    unsafe { libc::setsid() };
 }
 
 /// The calling process's timers fire when they should, and not up to 50 us later to be put together
@@ -95,13 +119,12 @@ pub fn wait(whose: Whose, patient: bool) -> Result<Option<(u32, Ended)>, Errno> 
         // SAFETY: one integer is written, which is there.
         match Errno::check(unsafe { libc::waitpid(target, &raw mut status, flags) }) {
             Ok(0) => return Ok(None),
-            Ok(pid) if libc::WIFEXITED(status) => {
-                return Ok(Some((pid as u32, Ended::Exited(libc::WEXITSTATUS(status)))));
+            Ok(pid) => {
+                if let Some(how) = Ended::of(status) {
+                    return Ok(Some((pid as u32, how)));
+                }
             }
-            Ok(pid) if libc::WIFSIGNALED(status) => {
-                return Ok(Some((pid as u32, Ended::Killed(libc::WTERMSIG(status)))));
-            }
-            Ok(_) | Err(Errno::EINTR) => {}
+            Err(Errno::EINTR) => {}
             Err(error) => return Err(error),
         }
     }

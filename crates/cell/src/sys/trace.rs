@@ -106,10 +106,8 @@ pub fn next() -> Result<(u32, Stop), Errno> {
             other => break other?,
         }
     };
-    let stop = if libc::WIFEXITED(status) {
-        Stop::Gone(super::process::Ended::Exited(libc::WEXITSTATUS(status)))
-    } else if libc::WIFSIGNALED(status) {
-        Stop::Gone(super::process::Ended::Killed(libc::WTERMSIG(status)))
+    let stop = if let Some(how) = super::process::Ended::of(status) {
+        Stop::Gone(how)
     } else if libc::WSTOPSIG(status) == libc::SIGTRAP | 0x80 {
         system_call(pid)?
     } else if [libc::PTRACE_EVENT_FORK, libc::PTRACE_EVENT_VFORK, libc::PTRACE_EVENT_CLONE]

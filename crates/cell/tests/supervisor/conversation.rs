@@ -229,7 +229,7 @@ fn a_case_whose_need_is_not_met_is_skipped_with_the_reason() {
     let case = "procedure/call:args=0,chain=dependent";
     session.measure(1, measuring(case));
     let skipped = session.event();
-    let Event::Skipped { id: 1, missing, .. } = skipped else { panic!("{skipped:?}") };
+    let Event::Skipped { id: 1, missing, arm: None } = skipped else { panic!("{skipped:?}") };
     assert_eq!(missing, "without arguments a call has nothing that it could wait for");
     let count = Task::Count { warm_ops: 3, ops: 23 };
     session.send(&Order::Count { id: 2, spec: Box::new(spec(case, count)) });

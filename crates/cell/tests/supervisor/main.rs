@@ -11,6 +11,7 @@ mod common;
 #[path = "../common/work.rs"]
 mod work;
 
+mod attached;
 mod channels;
 mod code;
 mod conversation;
@@ -21,3 +22,4 @@ mod files;
 mod makers;
 mod pages;
 mod program;
+mod treated;

@@ -18,6 +18,7 @@ mod place;
 mod run;
 mod runs;
 mod schema;
+mod treat;
 
 use std::process::ExitCode;
 
@@ -63,6 +64,8 @@ enum Verb {
     Machine(machine::Arguments),
     /// Say what makes figures noisy here, and what mends it.
     Doctor(doctor::Arguments),
+    /// Run any command under treatments, or list them.
+    Treat(treat::Arguments),
     /// Print the JSON Schema of a run's record.
     Schema,
     /// Print a completion script for a shell.
@@ -80,6 +83,8 @@ enum Done {
     WithFailures,
     /// The user pressed Ctrl-C.
     Interrupted,
+    /// With the status of what was to be run for the user.
+    With(u8),
 }
 
 /// Reads the command line and does what it says.
@@ -95,6 +100,7 @@ pub fn main() -> ExitCode {
         Verb::Runs(arguments) => runs::runs(arguments, &mut output),
         Verb::Machine(arguments) => machine::machine(&arguments, &mut output),
         Verb::Doctor(arguments) => doctor::doctor(&arguments, &mut output),
+        Verb::Treat(arguments) => treat::treat(arguments, &mut output),
         Verb::Schema => schema::schema(&mut output),
         Verb::Completions(arguments) => completions::completions(&arguments, &mut output),
         Verb::Man(arguments) => man::man(&arguments, &mut output),
@@ -103,6 +109,7 @@ pub fn main() -> ExitCode {
         Ok(Done::Well) => ExitCode::SUCCESS,
         Ok(Done::WithFailures) => ExitCode::from(1),
         Ok(Done::Interrupted) => ExitCode::from(130),
+        Ok(Done::With(status)) => ExitCode::from(status),
         // Whoever reads our output has had enough: that is their right.
         Err(error) if output::is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {

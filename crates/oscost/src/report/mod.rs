@@ -25,6 +25,7 @@ pub mod runs;
 mod steps;
 pub mod survey;
 pub mod table;
+pub mod treatments;
 
 /// Text from outside as it may stand on a terminal: bounded, and without control characters; those
 /// that part words become spaces.

@@ -18,6 +18,7 @@ const VERBS: &[&str] = &[
     "runs",
     "machine",
     "doctor",
+    "treat",
     "schema",
     "completions",
     "man",
