@@ -46,8 +46,8 @@ fn malformed(error: &serde_json::Error) -> Malformed {
     let place = format!(" at line {line} column {}", error.column());
     let why = text.strip_suffix(&place).unwrap_or(&text);
     let shown: String = why.chars().take(LONGEST).collect();
-    let control = |letter: char| if letter.is_control() { '?' } else { letter };
-    Malformed { line, why: shown.chars().map(control).collect() }
+    let plain = |letter: char| if (' '..='~').contains(&letter) { letter } else { '?' };
+    Malformed { line, why: shown.chars().map(plain).collect() }
 }
 
 #[derive(Deserialize)]
