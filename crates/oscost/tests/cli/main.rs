@@ -24,4 +24,5 @@ mod runs;
 mod survey;
 mod tables;
 mod treat;
+mod treated;
 mod words;
