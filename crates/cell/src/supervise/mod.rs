@@ -20,6 +20,7 @@ use crate::sys::signal::{Arrived, SignalFd};
 mod arms;
 mod attach;
 mod child;
+mod command;
 mod hello;
 mod hold;
 mod job;
@@ -142,7 +143,11 @@ fn obey(
                 children.push(child);
                 None
             }
-            Err(error) => Some(format!("a cell could not be started: {error}")),
+            Err(error) => {
+                let by = command::wrapper(&order).and_then(<[String]>::first);
+                let by = by.map_or(String::new(), |program| format!(" by `{program}`"));
+                Some(format!("a cell could not be started{by}: {error}"))
+            }
         },
     };
     match refused {

@@ -263,7 +263,10 @@ fn value_of(treatment: &Treatment) -> Result<&str, Wrong> {
     let Some(kind) = KINDS.iter().find(|kind| kind.name == name) else {
         let like = did_you_mean(name, KINDS.iter().map(|kind| kind.name));
         let why = format!("there is no such treatment{like}");
-        return Err((why, "`oscost treat list` has them all".to_owned()));
+        return Err((
+            why,
+            "`oscost treat list` has them all; reaches are `local`, `ssh:HOST`".to_owned(),
+        ));
     };
     let value = match (treatment.value.as_deref(), kind.value) {
         (Some(_), "") => return Err(("it takes no value".to_owned(), usage(name))),

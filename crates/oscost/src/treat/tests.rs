@@ -107,6 +107,7 @@ fn what_is_no_treatment_is_refused_with_what_would_be_one() {
         ("clocksource=../x", "a clock source's name"),
         ("env=A", "NAME=VALUE"),
         ("env=1A=b", "no name of a variable"),
+        ("env=TMPDIR=/", "`TMPDIR` is what cells are given"),
         ("env==b", "no name of a variable"),
         ("cmd='a", "no end"),
         ("cmd=a\tb", "control character"),

@@ -45,6 +45,9 @@ pub(super) fn env(value: &str) -> Result<Applied, String> {
     {
         return Err(format!("`{}` is no name of a variable", quoted(name)));
     }
+    if ["OSCOST_PADDING", "TMPDIR"].contains(&name) {
+        return Err(format!("`{name}` is what cells are given for themselves"));
+    }
     Ok(Applied::Env { name: name.to_owned(), value: value.to_owned() })
 }
 

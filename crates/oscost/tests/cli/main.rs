@@ -23,4 +23,5 @@ mod runs;
 mod survey;
 mod tables;
 mod treat;
+mod treated;
 mod words;

@@ -47,7 +47,7 @@ pub(super) fn read(value: &str, arch: Arch) -> Result<Filter, TreatError> {
         refused(value, why)
     })?;
     let note = file.filter(|_| unknown > 0).map(|file| {
-        let calls = if unknown == 1 { "a name" } else { "names" };
+        let calls = if unknown == 1 { "name" } else { "names" };
         format!(
             "{}: {unknown} {calls} of no call of this processor, or of a newer kernel's, left out",
             quoted(file)

@@ -5,9 +5,12 @@
 //! make a filter wider than its author thinks.
 
 use std::collections::HashSet;
+use std::fmt;
 
 use oscost_model::call_names::Arch;
-use serde::Deserialize;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Error as _, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 
 use super::super::{did_you_mean, quoted};
 use super::profile::{Action, Condition, Op, Profile, Rule};
@@ -73,8 +76,6 @@ struct ArchMap {
 }
 
 /// An entry of `syscalls`, checked.
-#[derive(Deserialize)]
-#[serde(try_from = "EntryRead")]
 struct Entry {
     rule: Rule,
     includes: Filter,
@@ -151,6 +152,26 @@ impl Entry {
         }
         let alone = |condition| Rule { names: names.clone(), conditions: vec![condition], action };
         conditions.into_iter().map(alone).collect()
+    }
+}
+
+/// It is checked before the reader goes on: the line of an error is then the entry's last.
+impl<'de> Deserialize<'de> for Entry {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visit;
+        impl<'de> Visitor<'de> for Visit {
+            type Value = Entry;
+
+            fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+                out.write_str("an entry of `syscalls`")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Entry, A::Error> {
+                let read = EntryRead::deserialize(MapAccessDeserializer::new(map))?;
+                Entry::try_from(read).map_err(A::Error::custom)
+            }
+        }
+        deserializer.deserialize_map(Visit)
     }
 }
 
