@@ -308,15 +308,10 @@ impl FakeSession {
     }
 }
 
-/// The name of a treatment between tool and supervisor: alone, or before what belongs to it.
+/// The name of a treatment between tool and supervisor.
 fn name_of<T: Serialize>(treatment: &T) -> String {
-    match serde_json::to_value(treatment) {
-        Ok(Value::String(name)) => name,
-        Ok(Value::Object(named)) => {
-            named.into_iter().map(|(name, _)| name).next().unwrap_or_default()
-        }
-        _ => String::new(),
-    }
+    let value = serde_json::to_value(treatment).unwrap_or_default();
+    value["what"].as_str().unwrap_or_default().to_owned()
 }
 
 impl Session for FakeSession {
