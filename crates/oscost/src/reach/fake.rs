@@ -308,10 +308,13 @@ impl FakeSession {
     }
 }
 
-/// The name of a treatment between tool and supervisor.
+/// The name of a treatment between tool and supervisor: alone, or before what belongs to it.
 fn name_of<T: Serialize>(treatment: &T) -> String {
-    let value = serde_json::to_value(treatment).unwrap_or_default();
-    value["what"].as_str().unwrap_or_default().to_owned()
+    match serde_json::to_value(treatment) {
+        Ok(Value::String(name)) => name,
+        Ok(Value::Object(named)) => named.into_iter().map(|it| it.0).next().unwrap_or_default(),
+        _ => String::new(),
+    }
 }
 
 impl Session for FakeSession {
