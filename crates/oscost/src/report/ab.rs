@@ -158,8 +158,8 @@ fn summary(record: &Record, out: &mut String) {
     let ties: u32 = rows.iter().map(|it| it.ties).sum();
     if ties > 0 {
         lines.push(format!(
-            "{ties} pairs of batches did not differ at all: the clock ran out there, and longer \
-             batches would tell more."
+            "{ties} pairs of batches did not differ at all: of a row in which these are many, the \
+             clock's step hides what is left."
         ));
     }
     let count = |verdict: &str| rows.iter().filter(|it| it.verdict == verdict).count();
