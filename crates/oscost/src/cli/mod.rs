@@ -50,7 +50,7 @@ Examples:
 enum Verb {
     /// Measure: the bill, or what the selectors name.
     Run(run::Arguments),
-    /// Measure places side by side, and say what differs: what does a change cost?
+    /// Measure places side by side: what does a change cost?
     Ab(ab::Arguments),
     /// Compare two runs, or several a side that took turns.
     Compare(compare::Arguments),

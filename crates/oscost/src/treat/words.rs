@@ -1,5 +1,5 @@
-//! A command in words, by rules of our own and no shell's: nothing is expanded, substituted, chained
-//! or redirected.
+//! A command in words, by rules of our own and no shell's: nothing is expanded, substituted,
+//! chained or redirected.
 //!
 //! Blanks part words. `'...'` is taken as it stands. In `"..."` and outside of quotes a backslash
 //! takes the next character as it stands. Quotes that touch are one word.
@@ -73,7 +73,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn words_that_are_quoted_read_back(words in prop::collection::vec("[^'\\p{C}]{1,9}", 1..9)) {
+        fn words_that_are_quoted_read_back(
+            words in prop::collection::vec("[^'\\p{C}]{1,9}", 1..9),
+        ) {
             let text: Vec<String> = words.iter().map(|word| format!("'{word}'")).collect();
             prop_assert_eq!(split(&text.join(" ")).unwrap(), words);
         }

@@ -25,8 +25,8 @@ const IF_EQUAL: u16 = 0x15;
 const IF_GREATER: u16 = 0x25;
 const IF_NOT_LESS: u16 = 0x35;
 
-/// Where things stand in `struct seccomp_data`; of an argument, both processors being little-endian,
-/// the low word.
+/// Where things stand in `struct seccomp_data`; of an argument it is the low word, both processors
+/// being little-endian.
 const NUMBER_AT: u32 = 0;
 const ARCH_AT: u32 = 4;
 const ARGUMENTS_AT: u32 = 16;

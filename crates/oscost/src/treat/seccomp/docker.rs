@@ -1,7 +1,8 @@
 //! The shape of Docker's default profile, for a container without further rights.
 //!
 //! It is made from what Docker's pages say of the calls that its profile blocks, not from its file:
-//! an allow-list of all calls but those, an errno for the rest, and a look at the arguments of four.
+//! an allow-list of all calls but those, an errno for the rest, and a look at the arguments of a
+//! few.
 
 use oscost_model::call_names::Arch;
 
@@ -10,8 +11,8 @@ use super::profile::{Action, Condition, Op, Profile, Rule};
 const EPERM: u16 = 1;
 const ENOSYS: u16 = 38;
 
-/// Calls that a container does not get, each for a reason that the pages name: a right that it does
-/// not have (to administer, to trace others, to load code or time into the kernel), a way around the
+/// Calls that a container does not get, for reasons that the pages name: a right that it does not
+/// have (to administer, to trace others, to load code or time into the kernel), a way around the
 /// filter, or a call that nobody uses any more.
 const BLOCKED: &[&str] = &[
     // The kernel itself: its modules, its successor, its log, its programs, its performance.

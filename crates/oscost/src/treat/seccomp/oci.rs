@@ -467,7 +467,8 @@ impl Plain for Index {
     }
 }
 
-/// `major.minor` of a kernel that a rule begins or ends with; every kernel is taken for a newer one.
+/// `major.minor` of a kernel that a rule begins or ends with; every kernel is taken for a newer
+/// one.
 struct Kernel;
 
 impl Plain for Kernel {
