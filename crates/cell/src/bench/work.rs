@@ -6,6 +6,9 @@ use oscost_model::file::FileSeen;
 use crate::sys::Errno;
 use crate::sys::opaque::{barrier, opaque, through_memory};
 
+#[cfg(feature = "live")]
+mod slowed;
+
 /// An op that went wrong: it is never a fast figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AtOp {

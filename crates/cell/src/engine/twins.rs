@@ -30,7 +30,7 @@ const LONGEST_WORDS: u64 = 64 << 10;
 
 /// The arms of a cell, each waiting for the token.
 pub struct Twins {
-    arms: Vec<Arm>,
+    arms: Vec<(u8, Arm)>,
     order: Vec<usize>,
     rounds: u32,
     seed: Seed,
@@ -90,12 +90,17 @@ impl Arm {
 }
 
 impl Twins {
-    /// Arms that are ready, in the order of their numbers.
-    pub fn new(arms: Vec<Arm>, seed: u64) -> Twins {
-        let order = (0..arms.len()).collect();
+    /// No arms yet.
+    pub fn new(seed: u64) -> Twins {
         // Not the stream that cuts the batches.
         let seed = Seed::new(Seed::new(seed).child());
-        Twins { arms, order, rounds: 0, seed }
+        Twins { arms: Vec::new(), order: Vec::new(), rounds: 0, seed }
+    }
+
+    /// An arm of this number that is ready.
+    pub fn add(&mut self, number: u8, arm: Arm) {
+        self.order.push(self.arms.len());
+        self.arms.push((number, arm));
     }
 
     /// Lets every arm time one group, in an order that gives each arm each place equally often:
@@ -119,9 +124,10 @@ impl Twins {
     }
 
     fn tell(&mut self, arm: usize, what: u8) -> Result<(), (u8, Answer)> {
-        match self.arms[arm].tell(what) {
+        let (number, arm) = &mut self.arms[arm];
+        match arm.tell(what) {
             Answer::Done => Ok(()),
-            other => Err((arm as u8, other)),
+            other => Err((*number, other)),
         }
     }
 }

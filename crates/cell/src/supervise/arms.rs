@@ -46,14 +46,14 @@ pub(super) fn twins(id: u64, spec: &CellSpec, wire: &mut Wire) -> Result<Event, 
     let mut order: Vec<u8> = (0..arms).collect();
     // Not the streams of the stack's depth and of the batches.
     Seed::new(spec.seed.rotate_left(32)).shuffle(&mut order);
-    let mut started = Vec::new();
+    let mut twins = Twins::new(spec.seed);
+    let mut running = Vec::new();
     for arm in order {
         // One after the other: what builds and warms is not to disturb what does the same.
-        started.push((arm, cell.start(arm)?));
+        let (ends, process) = cell.start(arm)?;
+        twins.add(arm, ends);
+        running.push((arm, process));
     }
-    started.sort_by_key(|(arm, _)| *arm);
-    let (ends, mut running): (Vec<_>, Vec<_>) = started.into_iter().map(|(_, both)| both).unzip();
-    let mut twins = Twins::new(ends, spec.seed);
     // Beside its arms, so that a token wakes no other CPU. They are there already: one that were
     // forked by a pinned process would see no other CPU.
     if let Some(cpu) = spec.cpu {
@@ -70,15 +70,16 @@ pub(super) fn twins(id: u64, spec: &CellSpec, wire: &mut Wire) -> Result<Event, 
         }
     }
     twins.end().map_err(|(arm, said)| cell.ended(arm, said, &mut running))?;
-    let all: Vec<Left> = (0..usize::from(arms)).filter_map(|arm| cell.left.get(arm)).collect();
+    let all = cell.left.first(usize::from(arms));
     let account = all.iter().map(|left| left.account).reduce(twins::both).unwrap_or_default();
     let slots = Slots { arms, copies: plan.copies.len() };
-    let taken = (0..slots.first(0, rounds)).filter_map(|at| cell.samples.get(at));
+    let mut samples = cell.samples.first(slots.first(0, rounds));
+    // A batch whose answer never came has left its slot as it was.
+    samples.retain(|sample| sample.n != 0 || sample.ticks != 0);
     let is_treated = spec.treatments.iter().any(|applied| !applied.is_empty());
     Ok(Event::Sampled {
         id,
-        // A batch whose answer never came has left its slot as it was.
-        samples: taken.filter(|sample| *sample != Sample::default()).collect(),
+        samples,
         disturbance: Box::new(whole(spec, account, before)),
         seen: if is_treated { all.iter().map(|left| left.woken).collect() } else { Vec::new() },
     })
@@ -103,24 +104,21 @@ impl Cell<'_> {
         drop(tokens);
         match ends.hear() {
             twins::Answer::Done => Ok((ends, running)),
-            said => Err(self.ended(arm, said, &mut [running])),
+            said => Err(self.ended(arm, said, &mut [(arm, running)])),
         }
     }
 
-    /// What an arm that cannot go on comes to; its process is the one of its number, or the only
-    /// one.
-    fn ended(&self, arm: u8, said: twins::Answer, running: &mut [Running]) -> Answer {
-        match said {
-            twins::Answer::Words(line) => Answer::Pass(line),
-            _ => {
-                let at = usize::from(arm).min(running.len() - 1);
-                let how = match running[at].reap() {
-                    Ok(how) => in_words(how, applied_to(self.spec, arm)),
-                    Err(error) => format!("is gone: {error}"),
-                };
-                of_arm(failed(self.id, format!("a twin ended: arm {arm} {how}")), arm).into()
-            }
+    /// What an arm comes to that cannot go on.
+    fn ended(&self, arm: u8, said: twins::Answer, running: &mut [(u8, Running)]) -> Answer {
+        if let twins::Answer::Words(line) = said {
+            return Answer::Pass(line);
         }
+        let of_it = running.iter_mut().find(|(number, _)| *number == arm);
+        let how = match of_it.map(|(_, process)| process.reap()) {
+            Some(Ok(how)) => in_words(how, applied_to(self.spec, arm)),
+            _ => "is gone".to_owned(),
+        };
+        of_arm(failed(self.id, format!("a twin ended: arm {arm} {how}")), arm).into()
     }
 
     /// The life of an arm, in its own process.

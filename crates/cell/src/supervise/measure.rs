@@ -270,7 +270,7 @@ impl Session<'_> {
         let treated = !applied_to(self.spec, 0).is_empty();
         Ok(Event::Sampled {
             id,
-            samples: (0..next_slot).filter_map(|at| table.get(at)).collect(),
+            samples: table.first(next_slot),
             disturbance: Box::new(disturbance),
             seen: if treated { vec![woken; usize::from(arms)] } else { Vec::new() },
         })

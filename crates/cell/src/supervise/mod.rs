@@ -27,6 +27,8 @@ mod job;
 mod lines;
 mod measure;
 mod needs;
+#[cfg(feature = "live")]
+mod slowed;
 mod tally;
 mod tracer;
 mod treated;

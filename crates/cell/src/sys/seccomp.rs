@@ -19,6 +19,11 @@ pub const TRACE_ALL: [u64; 1] = [RETURN | libc::SECCOMP_RET_TRACE as u64];
 /// A filter that asks a listener about every call.
 pub const ASK_ALL: [u64; 1] = [RETURN | libc::SECCOMP_RET_USER_NOTIF as u64];
 
+/// Whether this kernel has filters at all.
+pub fn is_known() -> bool {
+    std::path::Path::new("/proc/sys/kernel/seccomp").exists()
+}
+
 /// Who hears of calls that a filter asks about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hears {

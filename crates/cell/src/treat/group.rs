@@ -1,7 +1,6 @@
 //! Control groups for one treated process: version 1 where a controller is managed by it, else
 //! version 2.
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::io::{Error, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -22,7 +21,6 @@ const WAY_OUT: &str = "run oscost as root where /sys/fs/cgroup can be written to
                        is delegated to you (systemd-run --user --scope -p Delegate=yes)";
 
 /// Where groups can be made.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Hierarchy {
     folder: PathBuf,
     /// Of version 1: the controllers that it manages.
@@ -90,7 +88,7 @@ fn of(limit: &Limit) -> &'static str {
 /// Makes a group of this name with these limits, and puts the calling process into it.
 pub(super) fn enter(limits: &[Limit], name: &str) -> Result<(), Refused> {
     let all = Hierarchy::all();
-    let mut made = BTreeSet::new();
+    let mut made = Vec::new();
     for limit in limits {
         let managed = all.iter().filter(|one| one.manages(of(limit)));
         let (group, first_version) = make_one(managed, name).map_err(|error| {
@@ -99,19 +97,22 @@ pub(super) fn enter(limits: &[Limit], name: &str) -> Result<(), Refused> {
         let (file, text) = setting(limit, first_version);
         let act = format!("write {text} to {file} of a control group");
         fs::write(group.join(file), text).map_err(|error| refused(error.into(), &act, WAY_OUT))?;
-        made.insert(group);
+        // Version 2 has one group for all.
+        if !made.contains(&group) {
+            made.push(group);
+        }
     }
     if limits.is_empty() {
         // A group alone, wherever version 1 has one of the three, and else one of version 2.
         for hierarchy in all.iter().filter(|one| one.controllers.is_some()) {
             if let Ok((group, _)) = make_one([hierarchy], name) {
-                made.insert(group);
+                made.push(group);
             }
         }
         if made.is_empty() {
             let (group, _) =
                 make_one(all.iter(), name).map_err(|error| no_group(&error, "a control group"))?;
-            made.insert(group);
+            made.push(group);
         }
     }
     made.iter().try_for_each(|group| {

@@ -92,10 +92,15 @@ pub fn in_words(applied: &[Applied]) -> String {
 /// Takes one treatment upon the calling process.
 fn take(applied: &Applied, group: &str, seen: &Seen) -> Result<(), Refused> {
     match applied {
-        Applied::Seccomp { program } => {
-            let installed = seccomp::install(program, Hears::Nobody);
-            installed.map(drop).map_err(|error| no_filter(error, "SECCOMP_SET_MODE_FILTER"))
-        }
+        Applied::Seccomp { program } => match seccomp::install(program, Hears::Nobody) {
+            Ok(_) => Ok(()),
+            Err(Errno::EINVAL) if seccomp::is_known() => Err(Refused::Failed(format!(
+                "cannot install a seccomp filter: the kernel finds fault with its program of {} \
+                 instructions",
+                program.len()
+            ))),
+            Err(error) => Err(no_filter(error, "SECCOMP_SET_MODE_FILTER")),
+        },
         Applied::SeccompTrace => seccomp::install(&seccomp::TRACE_ALL, Hears::Nobody)
             .map(drop)
             .map_err(|error| no_filter(error, "SECCOMP_RET_TRACE")),

@@ -43,7 +43,7 @@ fn what_cannot_be_applied_says_why_and_nobody_stays() {
     let failing = [
         (vec![Applied::SeccompTrace, Applied::SeccompNotify], "cannot go together"),
         (vec![Applied::Nice { by: 100 }], "beyond -20 to 19"),
-        (program(0xFFFF << 48), "cannot install a seccomp filter"),
+        (program(0xFFFF << 48), "finds fault with its program of 1 "),
         (vec![Applied::SeccompNotify, Applied::SeccompNotify], "one listener"),
     ];
     for (applied, words) in failing {

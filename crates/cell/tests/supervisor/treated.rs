@@ -152,7 +152,7 @@ fn a_monitor_wakes_as_often_as_its_kind_says_and_never_for_what_enters_no_kernel
             [(GETPPID, stops), (clock, 0.0), (procedure, 0.0)].iter().enumerate()
         {
             let id = 10 * at + id as u64;
-            let cell = under(&session, case, &[monitor.clone()]);
+            let cell = under(&session, case, std::slice::from_ref(&monitor));
             let Some((_, seen)) = brought(&mut session, id, cell) else { continue };
             assert_eq!(seen, [Some(*stops)], "{case} under {monitor:?}");
         }
@@ -463,7 +463,7 @@ fn peers_and_children_are_under_their_arms_monitor_too() {
     for (at, monitor) in (0..).zip([Applied::Ptrace, Applied::SeccompTrace, Applied::SeccompNotify])
     {
         for (id, case) in (10 * at..).zip(cases) {
-            let cell = arms(&session, case, &[&[], &[monitor.clone()], &[allow()]]);
+            let cell = arms(&session, case, &[&[], std::slice::from_ref(&monitor), &[allow()]]);
             let Some((samples, seen)) = brought(&mut session, id, cell) else { continue };
             assert_eq!(samples.len(), 9, "{case}");
             let &[None, Some(stops), None] = &seen[..] else { panic!("{case}: {seen:?}") };
