@@ -16,7 +16,7 @@ pub struct Treated {
 
 /// Done to one process, and to all that it starts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[serde(rename_all = "kebab-case", tag = "what", try_from = "Flat")]
 pub enum Applied {
     /// A seccomp filter (SECCOMP_SET_MODE_FILTER).
     Seccomp {
@@ -72,7 +72,7 @@ impl Applied {
 
 /// What a control group is limited in.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[serde(rename_all = "kebab-case", tag = "of", try_from = "Flat")]
 pub enum Limit {
     /// CPU time, as a share of one CPU.
     Cpu {
@@ -93,7 +93,7 @@ pub enum Limit {
 
 /// Done to the whole system while a job lasts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[serde(rename_all = "kebab-case", tag = "what", try_from = "Flat")]
 pub enum Attached {
     /// An eBPF program at the entry of every call of every process (`raw_syscalls:sys_enter`).
     Ebpf {
@@ -126,4 +126,129 @@ pub enum Noise {
     Memory,
     /// It makes system calls.
     Syscalls,
+}
+
+/// Any treatment as it is read: the fields of all of them. A reader for each would cost the cell,
+/// which every fork copies, 50 KiB of program.
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Flat {
+    what: String,
+    of: String,
+    program: Option<Vec<u64>>,
+    by: Option<i32>,
+    limits: Option<Vec<Limit>>,
+    name: Option<String>,
+    value: Option<String>,
+    command: Option<Vec<String>>,
+    percent: Option<u32>,
+    bytes: Option<u64>,
+    most: Option<u32>,
+    counts: Option<bool>,
+    does: Option<Noise>,
+    same_cpu: Option<bool>,
+}
+
+/// What a treatment of a name that nobody knows, or without one of its fields, is refused with.
+const UNKNOWN: &str = "no such treatment, or it lacks a field";
+
+impl TryFrom<Flat> for Applied {
+    type Error = &'static str;
+
+    fn try_from(it: Flat) -> Result<Self, Self::Error> {
+        let read = || {
+            Some(match it.what.as_str() {
+                "seccomp" => Applied::Seccomp { program: it.program? },
+                "seccomp-trace" => Applied::SeccompTrace,
+                "seccomp-notify" => Applied::SeccompNotify,
+                "ptrace" => Applied::Ptrace,
+                "sud" => Applied::Sud,
+                "nice" => Applied::Nice { by: it.by? },
+                "cgroup" => Applied::Cgroup { limits: it.limits? },
+                "env" => Applied::Env { name: it.name?, value: it.value? },
+                "wrapper" => Applied::Wrapper { command: it.command? },
+                _ => return None,
+            })
+        };
+        read().ok_or(UNKNOWN)
+    }
+}
+
+impl TryFrom<Flat> for Limit {
+    type Error = &'static str;
+
+    fn try_from(it: Flat) -> Result<Self, Self::Error> {
+        let read = || {
+            Some(match it.of.as_str() {
+                "cpu" => Limit::Cpu { percent: it.percent? },
+                "memory" => Limit::Memory { bytes: it.bytes? },
+                "pids" => Limit::Pids { most: it.most? },
+                _ => return None,
+            })
+        };
+        read().ok_or(UNKNOWN)
+    }
+}
+
+impl TryFrom<Flat> for Attached {
+    type Error = &'static str;
+
+    fn try_from(it: Flat) -> Result<Self, Self::Error> {
+        let read = || {
+            Some(match it.what.as_str() {
+                "ebpf" => Attached::Ebpf { counts: it.counts? },
+                "ftrace" => Attached::Ftrace,
+                "clocksource" => Attached::Clocksource { name: it.name? },
+                "antagonist" => Attached::Antagonist { does: it.does?, same_cpu: it.same_cpu? },
+                _ => return None,
+            })
+        };
+        read().ok_or(UNKNOWN)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_treatment_is_read_as_it_was_written() {
+        let limits =
+            vec![Limit::Cpu { percent: 50 }, Limit::Memory { bytes: 1 }, Limit::Pids { most: 2 }];
+        let treated = Treated {
+            applied: vec![
+                Applied::Seccomp { program: vec![u64::MAX, 0] },
+                Applied::SeccompTrace,
+                Applied::SeccompNotify,
+                Applied::Ptrace,
+                Applied::Sud,
+                Applied::Nice { by: -5 },
+                Applied::Cgroup { limits },
+                Applied::Env { name: "A".into(), value: "b c".into() },
+                Applied::Wrapper { command: vec!["strace".into(), "-f".into()] },
+            ],
+            attached: vec![
+                Attached::Ebpf { counts: true },
+                Attached::Ftrace,
+                Attached::Clocksource { name: "tsc".into() },
+                Attached::Antagonist { does: Noise::Syscalls, same_cpu: true },
+            ],
+        };
+        let text = serde_json::to_string(&treated).unwrap();
+        assert_eq!(serde_json::from_str::<Treated>(&text).unwrap(), treated);
+    }
+
+    #[test]
+    fn what_nobody_knows_or_lacks_a_field_is_refused() {
+        for text in [
+            r#"{"what":"magic"}"#,
+            r#"{"what":"nice"}"#,
+            r#"{"what":"nice","by":1,"colour":2}"#,
+            r#"{"what":"cgroup","limits":[{"of":"time"}]}"#,
+            r#"{"by":1}"#,
+        ] {
+            assert!(serde_json::from_str::<Applied>(text).is_err(), "{text}");
+        }
+        assert!(serde_json::from_str::<Attached>(r#"{"what":"ebpf"}"#).is_err());
+    }
 }

@@ -360,6 +360,20 @@ fn a_malformed_profile_is_refused_with_its_line_and_the_reason() {
 }
 
 #[test]
+fn the_line_of_an_error_is_that_of_the_word_that_is_wrong() {
+    for text in [
+        "{\n\"defaultAction\": \"X\"\n}",
+        "{\n\"defaultAction\": \"X\",\n\"syscalls\": []}",
+        "{\"syscalls\": [{\"names\": [],\n\"action\": \"X\"\n\n}\n],\n\"defaultAction\": 1}",
+        "{\"defaultAction\": \"SCMP_ACT_ALLOW\",\n\"defaultErrnoRet\": 5000\n\n}",
+        "{\"defaultAction\": \"SCMP_ACT_ALLOW\", \"syscalls\": [\n{\"action\": \"SCMP_ACT_LOG\"}\n,\n{}]}",
+    ] {
+        let told = Profile::read(text.as_bytes(), Arch::X86_64).unwrap_err();
+        assert_eq!(told.line, 2, "{text}: {told:?}");
+    }
+}
+
+#[test]
 fn a_file_is_refused_by_its_name_and_what_it_leaves_out_is_said() {
     let folder = tempfile::TempDir::new().unwrap();
     let path = folder.path().join("x.json");

@@ -5,8 +5,6 @@
 //! defined here instead, and the linker, which takes the first definition that it meets (`-z
 //! muldefs`), leaves the library's out. fork(2) pays for every page of its parent's program.
 
-use std::sync::atomic::{AtomicI32, AtomicUsize};
-
 use libc::{c_char, c_int, pthread_attr_t, pthread_t};
 
 /// Translates a message of the library's: it stays as it is. The library's own would look for
@@ -52,58 +50,48 @@ extern "C" fn pthread_setname_np(_thread: pthread_t, _name: *const c_char) -> c_
     0
 }
 
-/// What the library holds while it loads a character set, which it has no name for: fclose(3) looks
-/// whether a stream has one. With it come all character sets, and printf(3).
+/// Guards the converters of wide streams: fclose(3) takes it for those, and no stream here is wide.
+/// The library's own stands beside all character sets, message catalogs and the loader of shared
+/// libraries.
 #[unsafe(no_mangle)]
-static __gconv_lock: AtomicI32 = AtomicI32::new(0);
+static __gconv_lock: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
 
-/// Lets go of a stream's character set: see [`__gconv_lock`].
+/// Lets go of a converter: see [`__gconv_lock`].
 #[unsafe(no_mangle)]
 extern "C" fn __gconv_release_step(_step: *mut libc::c_void) {}
 
-/// Prints to a stream: the library's allocator can tell of itself that way, and nobody asks it to.
+/// Prints to a stream: only malloc(3) would, before it ends a program whose memory is broken.
 #[unsafe(no_mangle)]
 extern "C" fn fprintf(_stream: *mut libc::FILE, _format: *const c_char) -> c_int {
-    -1
+    0
 }
 
-/// An error's words. The library's own prints the number of one that it has no words for, by
-/// printf(3).
-#[cfg(target_env = "gnu")]
+/// Prints into memory: only strerror_r(3) does, the number of an error that has no words. Rust's own
+/// text ends with it in any case.
 #[unsafe(no_mangle)]
-extern "C" fn __strerror_r(error: c_int, _: *mut c_char, _: usize) -> *const c_char {
-    /// As many as Linux has; the library's own list has no length that all of its versions know.
-    const ERRORS: usize = 134;
-    unsafe extern "C" {
-        static _sys_errlist_internal: [*const c_char; ERRORS];
+extern "C" fn __snprintf(into: *mut c_char, size: usize, _format: *const c_char) -> c_int {
+    if size > 0 {
+        // SAFETY: there is room for `size` bytes, which are at least one.
+        unsafe { into.write(0) };
     }
-    let at = usize::try_from(error).unwrap_or(ERRORS);
-    // SAFETY: the list is the library's, of constant strings, and is never written to.
-    let words = unsafe { _sys_errlist_internal.get(at).copied() };
-    words.filter(|words| !words.is_null()).unwrap_or(c"Unknown error".as_ptr())
+    0
 }
 
-/// What the C locale converts wide characters by: see [`__gconv_lock`]. There are none here.
+/// The converters between bytes and wide characters, of which there are none: two lists of steps,
+/// each a number and an address.
 #[unsafe(no_mangle)]
-static __wcsmbs_gconv_fcts_c: [AtomicUsize; 4] = [const { AtomicUsize::new(0) }; 4];
+static __wcsmbs_gconv_fcts_c: [usize; 4] = [0; 4];
 
-/// Finds how a stream of wide characters is converted, or one whose character set was named as it
-/// was opened: there is no such stream.
+/// Finds the converters of a locale: see [`__wcsmbs_gconv_fcts_c`].
+#[unsafe(no_mangle)]
+extern "C" fn __wcsmbs_load_conv(_category: *mut libc::c_void) {}
+
+/// Hands out converters: see [`__wcsmbs_gconv_fcts_c`].
 #[unsafe(no_mangle)]
 extern "C" fn __wcsmbs_clone_conv(_into: *mut libc::c_void) {}
 
-/// See [`__wcsmbs_clone_conv`].
+/// Finds converters by their names: there are none.
 #[unsafe(no_mangle)]
 extern "C" fn __wcsmbs_named_conv(_into: *mut libc::c_void, _name: *const c_char) -> c_int {
-    -1
-}
-
-/// See [`__wcsmbs_clone_conv`].
-#[unsafe(no_mangle)]
-extern "C" fn __wcsmbs_load_conv(_locale: *mut libc::c_void) {}
-
-/// Ends the program whose library has reached beyond a table. The library's own prints by how much.
-#[unsafe(no_mangle)]
-extern "C" fn __libc_dynarray_at_failure(_size: usize, _index: usize) -> ! {
-    std::process::abort()
+    1
 }

@@ -8,7 +8,7 @@ use oscost_model::case::Case;
 use oscost_model::definition::Extent;
 use oscost_model::place::Place;
 use oscost_model::protocol::Hello;
-use oscost_model::record::{Machine, Record, Settings};
+use oscost_model::record::{Comparison, Machine, Record, Settings};
 
 use super::compare::{judge_gate, threshold};
 use super::output::{Output, Target, remark};
@@ -210,7 +210,10 @@ fn show(arguments: &Arguments, record: &Record, output: &mut Output) -> anyhow::
 }
 
 fn gated(arguments: &Arguments, record: &Record) -> Done {
-    let rows: Vec<_> = record.comparisons.iter().filter(|it| !it.control).cloned().collect();
+    let asked = |it: &&Comparison| {
+        !it.control && report::table::is_asked(&record.results[it.base as usize])
+    };
+    let rows: Vec<Comparison> = record.comparisons.iter().filter(asked).cloned().collect();
     judge_gate(&record.results, &rows, arguments.threshold)
 }
 

@@ -136,6 +136,8 @@ fn not_compared(record: &Record, asked: &[&Row], out: &mut String) {
 fn summary(record: &Record, out: &mut String) {
     let (controls, rows): (Vec<&Comparison>, Vec<&Comparison>) =
         record.comparisons.iter().partition(|it| it.control);
+    let asked = |it: &&Comparison| is_asked(&record.results[it.base as usize]);
+    let rows: Vec<&Comparison> = rows.into_iter().filter(asked).collect();
     let mut lines = Vec::new();
     let mut by_flag: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for it in &rows {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use oscost_model::case::Case;
 use oscost_model::record::{Comparison, Record, Row};
 use oscost_model::unit::Better;
 use serde::Serialize;
@@ -127,7 +128,8 @@ pub(super) fn forest<'a>(comparisons: impl Iterator<Item = &'a Comparison>) -> S
     let gap = arm.saturating_sub(left.len());
     let far = arm.saturating_sub(right.len());
     let mut out = format!("\n{:NAMES$} {left}{:gap$}1{:far$}{right}\n", "new / base", "", "");
-    for (it, value, [low, high]) in logs {
+    let names = names(&logs.iter().map(|(it, ..)| it.case.as_str()).collect::<Vec<_>>());
+    for ((_, value, [low, high]), case) in logs.into_iter().zip(names) {
         let mut line = vec![' '; 2 * arm + 1];
         line[arm] = '|';
         let (from, to) = (column(low), column(high));
@@ -135,11 +137,32 @@ pub(super) fn forest<'a>(comparisons: impl Iterator<Item = &'a Comparison>) -> S
         let beyond = |log: f64| log.abs() > end.ln() + 1e-9;
         line[from] = if beyond(low) { '<' } else { '[' };
         line[to] = if beyond(high) { '>' } else { ']' };
-        line[column(value)] = 'o';
+        // What lies beyond the scale is no point on it.
+        if !beyond(value) {
+            line[column(value)] = 'o';
+        }
         let line: String = line.into_iter().collect();
-        let _ = writeln!(out, "{} {}", name(&plain(&it.case), NAMES), line.trim_end());
+        let _ = writeln!(out, "{} {}", name(&plain(&case), NAMES), line.trim_end());
     }
     out
+}
+
+/// Cases by their benchmarks and the axes on which those of one benchmark differ.
+fn names(cases: &[&str]) -> Vec<String> {
+    let parsed: Vec<Option<Case>> = cases.iter().map(|case| Case::parse(case)).collect();
+    let name = |(text, case): (&&str, &Option<Case>)| {
+        let Some(case) = case else { return (*text).to_owned() };
+        let alike = parsed.iter().flatten().filter(|it| it.benchmark == case.benchmark);
+        let differs =
+            |axis: &str| alike.clone().any(|other| other.point.get(axis) != case.point.get(axis));
+        let axes = case.point.iter().filter(|(axis, _)| differs(axis));
+        let axes: Vec<String> = axes.map(|(axis, value)| format!("{axis}={value}")).collect();
+        match axes.is_empty() {
+            true => case.benchmark.clone(),
+            false => format!("{}:{}", case.benchmark, axes.join(",")),
+        }
+    };
+    cases.iter().zip(&parsed).map(name).collect()
 }
 
 /// A case in so many columns: what does not fit loses its middle.

@@ -330,7 +330,8 @@ const COMMON: &str = "PROCESSES_DIFFER";
 /// Flags in words, and how much there is behind the figures.
 /// What was done to all that was measured; nothing where nothing was.
 fn treatments(record: &Record) -> Option<String> {
-    let place = &record.results.first()?.place;
+    let measured = |row: &&Row| row.outcome == RowOutcome::Measured;
+    let place = &record.results.iter().find(measured)?.place;
     let done: Vec<String> = place.treatments.iter().map(|treatment| plain(treatment)).collect();
     (!done.is_empty()).then(|| format!("Measured under {}.", done.join(" + ")))
 }

@@ -178,6 +178,7 @@ pub fn run_between(
         clock: None,
         interruptions_per_s: 0.0,
         rounds_done: 0,
+        pairs_lack: false,
         rows,
     };
     let finish = match run.whole(&request, &machine, peer) {
@@ -190,7 +191,10 @@ pub fn run_between(
     };
     // Rows that were cut short, by Ctrl-C or by the budget, have not reached what was asked for.
     let alone = run.cells.far().is_some_and(|far| far.gone().is_some());
-    let settled = run.rows.iter().all(RowRun::is_settled);
+    let settled = match request.contest {
+        Some(_) => !run.pairs_lack,
+        None => run.rows.iter().all(RowRun::is_settled),
+    };
     run.end(finish == Finish::Done && settled && !alone);
     Ok(finish)
 }
@@ -249,6 +253,8 @@ struct Run<'a> {
     clock: Option<Calibration>,
     interruptions_per_s: f64,
     rounds_done: u32,
+    /// Whether pairs are lacking because the time was up.
+    pairs_lack: bool,
     rows: Vec<RowRun>,
 }
 

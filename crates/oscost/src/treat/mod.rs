@@ -223,8 +223,8 @@ fn excludes(one: &Treatment, other: &Treatment) -> bool {
     };
     one.name == other.name
         && match one.name.as_str() {
-            "antagonist" | "ebpf" => false,
-            "seccomp" => one.value == other.value,
+            "antagonist" => false,
+            "seccomp" | "ebpf" => one.value == other.value,
             "env" => variable(one) == variable(other),
             _ => true,
         }
@@ -237,8 +237,12 @@ fn shown(treatment: &Treatment) -> String {
 
 /// Somebody else's text, for a message: bounded, and without control characters.
 fn quoted(text: &str) -> String {
-    const LONGEST: usize = 60;
-    let mut shown: String = text.chars().take(LONGEST).collect();
+    shortened(text, 60)
+}
+
+/// The same of so many characters at most.
+fn shortened(text: &str, longest: usize) -> String {
+    let mut shown: String = text.chars().take(longest).collect();
     if shown.len() < text.len() {
         shown += "...";
     }

@@ -112,6 +112,7 @@ fn what_is_no_treatment_is_refused_with_what_would_be_one() {
         ("cmd='a", "no end"),
         ("cmd=a\tb", "control character"),
         ("nice=1+nice=2", "has `nice=1` already"),
+        ("ebpf=count+ebpf=count", "has `ebpf=count` already"),
         ("ptrace+sud+ptrace", "has `ptrace` already"),
         ("seccomp=allow+seccomp=allow", "has `seccomp=allow` already"),
         ("env=A=1+env=A=2", "has `env=A=1` already"),

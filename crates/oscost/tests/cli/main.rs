@@ -11,6 +11,7 @@ mod common;
 
 mod golden;
 
+mod ab;
 mod compare;
 mod crossings;
 mod curves;

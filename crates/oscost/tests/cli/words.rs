@@ -12,6 +12,7 @@ use crate::golden::golden;
 /// Every verb, and the verbs of `runs`.
 const VERBS: &[&str] = &[
     "run",
+    "ab",
     "compare",
     "list",
     "explain",

@@ -168,6 +168,7 @@ impl Run<'_> {
             }
             sets.retain(|ready| self.is_wanted(&ready.set));
         }
+        self.pairs_lack = round < rounds;
         Ok(())
     }
 

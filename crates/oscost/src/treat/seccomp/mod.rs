@@ -10,7 +10,7 @@ use std::io::Read;
 
 use oscost_model::call_names::Arch;
 
-use super::{TreatError, quoted};
+use super::{TreatError, shortened};
 use compile::{Compiled, MOST_INSTRUCTIONS, compile};
 pub use oci::Malformed;
 use profile::Profile;
@@ -50,7 +50,7 @@ pub(super) fn read(value: &str, arch: Arch) -> Result<Filter, TreatError> {
         let calls = if unknown == 1 { "name" } else { "names" };
         format!(
             "{}: {unknown} {calls} of no call of this processor, or of a newer kernel's, left out",
-            quoted(file)
+            path(file)
         )
     });
     Ok(Filter { program, note })
@@ -61,7 +61,12 @@ fn refused(file: &str, why: String) -> TreatError {
         true => String::new(),
         false => "`seccomp=allow`, `seccomp=docker`, or a file in OCI JSON".to_owned(),
     };
-    TreatError { act: format!("read the seccomp profile {}", quoted(file)), why, hint }
+    TreatError { act: format!("read the seccomp profile {}", path(file)), why, hint }
+}
+
+/// A path, for a message: most of them whole, since the end is what tells them apart.
+fn path(file: &str) -> String {
+    shortened(file, 500)
 }
 
 /// What stands in a file. One that is no plain file might never end, or never begin.

@@ -6,6 +6,7 @@
 
 use std::collections::HashSet;
 use std::fmt;
+use std::marker::PhantomData;
 
 use oscost_model::call_names::Arch;
 use serde::de::value::MapAccessDeserializer;
@@ -45,8 +46,8 @@ fn malformed(error: &serde_json::Error) -> Malformed {
     let place = format!(" at line {line} column {}", error.column());
     let why = text.strip_suffix(&place).unwrap_or(&text);
     let shown: String = why.chars().take(LONGEST).collect();
-    let control = |letter: char| if letter.is_control() { '?' } else { letter };
-    Malformed { line, why: shown.chars().map(control).collect() }
+    let plain = |letter: char| if (' '..='~').contains(&letter) { letter } else { '?' };
+    Malformed { line, why: shown.chars().map(plain).collect() }
 }
 
 #[derive(Deserialize)]
@@ -271,6 +272,52 @@ const CAPABILITIES: &[&str] = &[
     "CAP_SYS_CHROOT",
 ];
 
+/// A text or a number that must be one of few. It is checked where it stands, since the line of an
+/// error is the one that the reader has come to.
+trait Plain: Sized {
+    /// Reads a text.
+    fn text(_: &str) -> Result<Self, String> {
+        Err("a number is meant here".to_owned())
+    }
+
+    /// Reads a number.
+    fn number(_: u64) -> Result<Self, String> {
+        Err("a text is meant here".to_owned())
+    }
+}
+
+/// Reads what is plain.
+struct Here<T>(PhantomData<T>);
+
+impl<T: Plain> Visitor<'_> for Here<T> {
+    type Value = T;
+
+    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("a text, or a number from 0")
+    }
+
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<T, E> {
+        T::text(text).map_err(E::custom)
+    }
+
+    fn visit_u64<E: serde::de::Error>(self, number: u64) -> Result<T, E> {
+        T::number(number).map_err(E::custom)
+    }
+}
+
+/// Lets serde read what is plain.
+macro_rules! plain {
+    ($($name:ty),*) => {$(
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                deserializer.deserialize_any(Here(PhantomData))
+            }
+        }
+    )*};
+}
+
+plain!(ActionName, ErrnoNumber, ErrnoName, ArchName, FlagName, OpName, Index, Kernel);
+
 /// A word of a list, or what it may have been meant for.
 fn word<T: Copy>(typed: &str, what: &str, known: &[(&'static str, T)]) -> Result<T, String> {
     match known.iter().find(|(name, _)| *name == typed) {
@@ -282,14 +329,10 @@ fn word<T: Copy>(typed: &str, what: &str, known: &[(&'static str, T)]) -> Result
     }
 }
 
-#[derive(Deserialize)]
-#[serde(try_from = "String")]
 struct ActionName(Action);
 
-impl TryFrom<String> for ActionName {
-    type Error = String;
-
-    fn try_from(typed: String) -> Result<Self, String> {
+impl Plain for ActionName {
+    fn text(typed: &str) -> Result<Self, String> {
         const REFUSED: Option<Action> = None;
         let known = [
             ("SCMP_ACT_ALLOW", Some(Action::Allow)),
@@ -302,21 +345,18 @@ impl TryFrom<String> for ActionName {
             ("SCMP_ACT_TRACE", REFUSED),
             ("SCMP_ACT_NOTIFY", REFUSED),
         ];
-        match word(&typed, "action", &known)? {
+        match word(typed, "action", &known)? {
             Some(action) => Ok(ActionName(action)),
             None => Err(format!("`{typed}` needs a process that answers, and there is none")),
         }
     }
 }
 
-#[derive(Clone, Copy, Deserialize)]
-#[serde(try_from = "u64")]
+#[derive(Clone, Copy)]
 struct ErrnoNumber(u16);
 
-impl TryFrom<u64> for ErrnoNumber {
-    type Error = String;
-
-    fn try_from(number: u64) -> Result<Self, String> {
+impl Plain for ErrnoNumber {
+    fn number(number: u64) -> Result<Self, String> {
         match u16::try_from(number) {
             Ok(small) if number <= MOST_ERRNO => Ok(ErrnoNumber(small)),
             _ => Err(format!("{number} is no errno: they end at {MOST_ERRNO}")),
@@ -324,14 +364,10 @@ impl TryFrom<u64> for ErrnoNumber {
     }
 }
 
-#[derive(Deserialize)]
-#[serde(try_from = "String")]
 struct ErrnoName(u16);
 
-impl TryFrom<String> for ErrnoName {
-    type Error = String;
-
-    fn try_from(typed: String) -> Result<Self, String> {
+impl Plain for ErrnoName {
+    fn text(typed: &str) -> Result<Self, String> {
         // Those that a filter has reason to say; the numbers are the same on both processors.
         let known = [
             ("EPERM", EPERM),
@@ -348,12 +384,11 @@ impl TryFrom<String> for ErrnoName {
             ("EOPNOTSUPP", 95),
             ("EAFNOSUPPORT", 97),
         ];
-        word(&typed, "errno that is known here by name", &known).map(ErrnoName)
+        word(typed, "errno that is known here by name", &known).map(ErrnoName)
     }
 }
 
-#[derive(Clone, Copy, Deserialize)]
-#[serde(try_from = "String")]
+#[derive(Clone, Copy)]
 struct ArchName(Abi);
 
 /// A table of system calls, as far as it matters here.
@@ -371,10 +406,8 @@ enum Abi {
     Other,
 }
 
-impl TryFrom<String> for ArchName {
-    type Error = String;
-
-    fn try_from(typed: String) -> Result<Self, String> {
+impl Plain for ArchName {
+    fn text(typed: &str) -> Result<Self, String> {
         const OTHERS: &str = "LOONGARCH64 M68K MIPS MIPS64 MIPS64N32 MIPSEL MIPSEL64 MIPSEL64N32 \
                               PARISC PARISC64 PPC PPC64 PPC64LE RISCV64 S390 S390X SH SHEB";
         let known = [
@@ -388,36 +421,28 @@ impl TryFrom<String> for ArchName {
         if name.is_some_and(|name| OTHERS.split(' ').any(|other| other == name)) {
             return Ok(ArchName(Abi::Other));
         }
-        word(&typed, "architecture", &known).map(ArchName)
+        word(typed, "architecture", &known).map(ArchName)
     }
 }
 
-#[derive(Deserialize)]
-#[serde(try_from = "String")]
 struct FlagName;
 
-impl TryFrom<String> for FlagName {
-    type Error = String;
-
-    fn try_from(typed: String) -> Result<Self, String> {
+impl Plain for FlagName {
+    fn text(typed: &str) -> Result<Self, String> {
         let known = [
             ("SECCOMP_FILTER_FLAG_TSYNC", ()),
             ("SECCOMP_FILTER_FLAG_LOG", ()),
             ("SECCOMP_FILTER_FLAG_SPEC_ALLOW", ()),
             ("SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV", ()),
         ];
-        word(&typed, "flag", &known).map(|()| FlagName)
+        word(typed, "flag", &known).map(|()| FlagName)
     }
 }
 
-#[derive(Deserialize)]
-#[serde(try_from = "String")]
 struct OpName(Op);
 
-impl TryFrom<String> for OpName {
-    type Error = String;
-
-    fn try_from(typed: String) -> Result<Self, String> {
+impl Plain for OpName {
+    fn text(typed: &str) -> Result<Self, String> {
         let known = [
             ("SCMP_CMP_EQ", Op::Eq),
             ("SCMP_CMP_NE", Op::Ne),
@@ -427,18 +452,14 @@ impl TryFrom<String> for OpName {
             ("SCMP_CMP_GE", Op::Ge),
             ("SCMP_CMP_MASKED_EQ", Op::MaskedEq(0)),
         ];
-        word(&typed, "comparison", &known).map(OpName)
+        word(typed, "comparison", &known).map(OpName)
     }
 }
 
-#[derive(Deserialize)]
-#[serde(try_from = "u64")]
 struct Index(u8);
 
-impl TryFrom<u64> for Index {
-    type Error = String;
-
-    fn try_from(number: u64) -> Result<Self, String> {
+impl Plain for Index {
+    fn number(number: u64) -> Result<Self, String> {
         match u8::try_from(number) {
             Ok(small @ 0..=5) => Ok(Index(small)),
             _ => Err(format!("{number} is no argument's index: they are 0 to 5")),
@@ -447,18 +468,14 @@ impl TryFrom<u64> for Index {
 }
 
 /// `major.minor` of a kernel that a rule begins or ends with; every kernel is taken for a newer one.
-#[derive(Deserialize)]
-#[serde(try_from = "String")]
 struct Kernel;
 
-impl TryFrom<String> for Kernel {
-    type Error = String;
-
-    fn try_from(typed: String) -> Result<Self, String> {
+impl Plain for Kernel {
+    fn text(typed: &str) -> Result<Self, String> {
         let number = |text: &str| text.parse::<u16>().is_ok();
         match typed.split_once('.') {
             Some((major, minor)) if number(major) && number(minor) => Ok(Kernel),
-            _ => Err(format!("`{}` is no version of a kernel, as 4.8", quoted(&typed))),
+            _ => Err(format!("`{}` is no version of a kernel, as 4.8", quoted(typed))),
         }
     }
 }
