@@ -80,7 +80,7 @@ docs: cell
 	UPDATE_GOLDEN=1 cargo test --locked -p oscost --test catalog_pages
 
 fuzz:
-	for target in order event record samples place firmware request; do fuzz/run.sh $$target 30 || exit 1; done
+	for target in order event record samples place firmware request seccomp compare; do fuzz/run.sh $$target 30 || exit 1; done
 
 clean:
 	cargo clean

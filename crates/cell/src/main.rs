@@ -20,6 +20,7 @@ fn main() -> ExitCode {
         "supervise" => supervise::supervise(),
         "job" => supervise::run_job(),
         "traced" => supervise::run_traced(),
+        "treated" => return ExitCode::from(supervise::run_treated()),
         "catalog" => print(&supervise::catalog_json()),
         "hash" => print(format!("{}\n", supervise::own_hash()).as_bytes()),
         "--version" => print(concat!("oscost-cell ", env!("CARGO_PKG_VERSION"), "\n").as_bytes()),

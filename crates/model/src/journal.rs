@@ -59,6 +59,11 @@ pub enum Entry {
         /// The rows, which follow the others.
         rows: Vec<PlannedRow>,
     },
+    /// What will be compared with what.
+    Versus {
+        /// The pairs of rows.
+        pairs: Vec<Versus>,
+    },
     /// A row's pilot came back.
     Piloted {
         /// The row's index.
@@ -74,8 +79,25 @@ pub enum Entry {
         phase: Phase,
         /// When it came back, in seconds from the start of the run.
         at_s: f64,
+        /// Which of the comparisons that its row is in it was measured for, as [`Versus::set`] says;
+        /// in a run that compares nothing 0.
+        #[serde(default)]
+        set: u32,
         /// What it brought.
         outcome: CellOutcome,
+    },
+    /// A cell, or a pair of them, came back in which nothing differs: a control.
+    Control {
+        /// The index of the row that it was made of.
+        row: u32,
+        /// How its two arms were interleaved.
+        design: Design,
+        /// What it was measured for.
+        phase: Phase,
+        /// When it came back, in seconds from the start of the run.
+        at_s: f64,
+        /// The batches of arms 0 and 1, in order.
+        samples: Vec<Sample>,
     },
     /// A row's calls were counted.
     Counted {
@@ -149,6 +171,46 @@ pub struct PlannedRow {
     /// Whether it was added to place a break of a curve.
     #[serde(default)]
     pub added: bool,
+    /// Whether a treatment puts another process beside it that its calls wake: switches are then
+    /// the treatment's.
+    #[serde(default)]
+    pub monitored: bool,
+}
+
+/// Two rows of one case that are measured interleaved, to be compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Versus {
+    /// The index of the row to compare with.
+    pub base: u32,
+    /// The index of the row to compare.
+    pub new: u32,
+    /// How they are interleaved.
+    pub design: Design,
+    /// The number that cells of both rows bear which were measured side by side.
+    pub set: u32,
+}
+
+/// How two things are measured side by side.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Design {
+    /// As two or three copies of one process, batch by batch.
+    Twins,
+    /// In one process, while what differs is done to the system and undone again.
+    Toggle,
+    /// In two processes, one after the other.
+    Pairs,
+}
+
+impl Design {
+    /// The design as the record spells it.
+    pub fn text(self) -> &'static str {
+        match self {
+            Design::Twins => "twins",
+            Design::Toggle => "toggle",
+            Design::Pairs => "pairs",
+        }
+    }
 }
 
 /// What a cell is measured for.
@@ -175,6 +237,9 @@ pub enum CellOutcome {
         samples: Vec<Sample>,
         /// What disturbed them.
         disturbance: Box<Disturbance>,
+        /// How often one op woke the monitor that it is under; none where it is under none.
+        #[serde(default)]
+        seen: Option<f64>,
     },
     /// Nothing.
     Lost {

@@ -4,6 +4,7 @@
 //! travel (JSON lines between tool and supervisor, the record, the journal). What it may not know:
 //! how anything is measured, stored or shown. It does no input or output.
 
+pub mod call_names;
 pub mod calls;
 pub mod case;
 pub mod cell;

@@ -50,6 +50,8 @@ pub enum PlaceError {
     NoHost(String),
     /// What stands behind `ssh:` is no host that may be handed to ssh.
     BadHost(String),
+    /// A reach stands where treatments alone are meant.
+    NoReachHere(String),
 }
 
 impl fmt::Display for PlaceError {
@@ -62,6 +64,12 @@ impl fmt::Display for PlaceError {
                 "`{}` is no host: `[user@]HOST` of letters, digits and `.-_:%[]+`\n  hint: ports, \
                  keys and jump hosts are named in ~/.ssh/config",
                 host.escape_debug()
+            ),
+            PlaceError::NoReachHere(behind) => write!(
+                out,
+                "`@{}` stands behind treatments, and no reach is meant here\n  hint: a literal `@` \
+                 in a value is `%40`; `--at` names the reach",
+                behind.escape_debug()
             ),
             PlaceError::NoHost(reach) => write!(out, "`{reach}` names nothing behind its colon"),
         }
@@ -131,6 +139,16 @@ fn is_host(text: &str) -> bool {
 }
 
 impl Treatment {
+    /// Reads treatments as they are typed without a reach.
+    pub fn list(text: &str) -> Result<Vec<Treatment>, PlaceError> {
+        match text.split_once('@') {
+            // What follows would be taken for a part of the last value.
+            Some((_, behind)) => Err(PlaceError::NoReachHere(behind.to_owned())),
+            None if text.is_empty() => Err(PlaceError::Empty),
+            None => text.split('+').map(Treatment::parse).collect(),
+        }
+    }
+
     fn parse(text: &str) -> Result<Treatment, PlaceError> {
         let (name, value) = match text.split_once('=') {
             Some((name, value)) => (name, Some(value)),
@@ -246,6 +264,18 @@ mod tests {
         assert_eq!(Place::parse("ssh:"), Err(PlaceError::NoHost("ssh:".into())));
         assert_eq!(Place::parse("ph@nowhere"), Err(PlaceError::BadName("nowhere".into())));
         assert_eq!(Place::parse("ph++nice=1"), Err(PlaceError::BadName("".into())));
+    }
+
+    #[test]
+    fn treatments_are_listed_without_a_reach() {
+        let listed = Treatment::list("nice=5+cmd=a%2Bb%40c+ptrace").unwrap();
+        assert_eq!(listed, Place::parse("nice=5+cmd=a%2Bb%40c+ptrace").unwrap().treatments);
+        assert_eq!(listed[1].value.as_deref(), Some("a+b@c"));
+        assert_eq!(Treatment::list(""), Err(PlaceError::Empty));
+        let told = Treatment::list("nice=5@ssh:db1").unwrap_err().to_string();
+        assert!(told.contains("`@ssh:db1`") && told.contains("%40"), "{told}");
+        // Alone, `local` is a reach; here it is a treatment that nobody knows.
+        assert_eq!(Treatment::list("local").unwrap()[0].name, "local");
     }
 
     proptest! {

@@ -230,7 +230,7 @@ pub enum Event {
         id: u64,
         /// What is missing, in words.
         missing: String,
-        /// The arm that it is missing for, where there are several.
+        /// The arm that lacks it, where there are several.
         #[serde(default)]
         arm: Option<u8>,
     },

@@ -463,6 +463,13 @@ record! {
         pub verdict: String,
         /// The smallest effect that could have been seen, in per cent.
         pub mde_pct: Option<f64>,
+        /// Pairs of batches that did not differ at all: the clock's step is too coarse for them.
+        #[serde(default)]
+        pub ties: u32,
+        /// How often one op of the new row woke the monitor that it is under, or where that counts
+        /// nothing, how many calls it made that a treatment could see; null where nobody knows.
+        #[serde(default)]
+        pub seen_per_op: Option<f64>,
         /// Whether both sides are the same, as a control.
         pub control: bool,
         /// Marks.

@@ -13,3 +13,4 @@ pub mod report;
 pub mod run;
 pub mod stats;
 pub mod store;
+pub mod treat;

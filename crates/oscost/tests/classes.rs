@@ -124,8 +124,8 @@ fn cell(row: u32, round: u32, op: &Op, ns: f64) -> Entry {
     let usage = Some(Usage { ops, voluntary_switches, ..Usage::default() });
     let disturbance = Disturbance { wall_ns: 1_000_000, usage, ..Disturbance::default() };
     let disturbance = Box::new(disturbance);
-    let outcome = CellOutcome::Sampled { samples, disturbance };
-    Entry::Cell { row, phase: Phase::Round(round), at_s: 0.0, outcome }
+    let outcome = CellOutcome::Sampled { samples, disturbance, seen: None };
+    Entry::Cell { row, phase: Phase::Round(round), at_s: 0.0, set: 0, outcome }
 }
 
 /// A standard normal deviate: the sum of twelve uniform ones, near enough here.
@@ -165,6 +165,7 @@ fn journal(ops: &[Op], seed: u64) -> Vec<Entry> {
             asked: true,
             anchor: index == 0,
             added: false,
+            monitored: false,
         }
     });
     let cell_program = CellProgram {

@@ -8,14 +8,22 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
 
 use oscost::stats::order;
-use oscost_model::record::{Record, RowOutcome};
+use oscost_model::record::{Comparison, Record, RowOutcome};
 
 /// One at a time, whatever the number of test threads: they measure.
 static MACHINE: Mutex<()> = Mutex::new(());
 
 fn run(arguments: &[&str]) -> Record {
+    oscost("run", arguments)
+}
+
+fn ab(arguments: &[&str]) -> Record {
+    oscost("ab", arguments)
+}
+
+fn oscost(verb: &str, arguments: &[&str]) -> Record {
     let output = Command::new(env!("CARGO_BIN_EXE_oscost"))
-        .arg("run")
+        .arg(verb)
         .args(arguments)
         .args(["--no-store", "--json", "-"])
         .stderr(Stdio::null())
@@ -122,4 +130,70 @@ fn l11_ten_runs_agree_as_often_as_their_intervals_say() {
     }
     assert!(hold as f64 >= 0.9 * intervals as f64);
     assert!(far as f64 <= 0.02 * intervals as f64);
+}
+
+/// The comparisons of rows that were asked for.
+fn rows(record: &Record) -> Vec<Comparison> {
+    let asked = |it: &&Comparison| {
+        let flags = &record.results[it.base as usize].flags;
+        !it.control && !flags.iter().any(|flag| flag == "ANCHOR" || flag == "PRIMITIVE")
+    };
+    record.comparisons.iter().filter(asked).cloned().collect()
+}
+
+fn is_alarm(it: &Comparison) -> bool {
+    it.verdict == "slower" || it.verdict == "faster"
+}
+
+/// Some fifty rows that an op of which takes little time.
+const SHORT: &[&str] = &["syscall", "timer/clock-gettime", "memory/copy", "file/read", "pipe"];
+
+#[test]
+fn l5_nothing_against_nothing_is_significant_as_often_as_chance_says() {
+    let _machine = MACHINE.lock().unwrap_or_else(|broken| broken.into_inner());
+    let mut all = Vec::new();
+    while all.len() < 200 {
+        all.extend(rows(&ab(&[&["--base", "local", "--new", "local"], SHORT].concat())));
+    }
+    all.truncate(200);
+    let significant = all.iter().filter(|it| it.p <= 0.05).count();
+    let beyond =
+        |it: &&Comparison| it.ratio.ci95.is_some_and(|[low, high]| low > 1.01 || high < 1.0 / 1.01);
+    let beyond: Vec<_> = all.iter().filter(beyond).map(|it| (&it.case, it.ratio.ci95)).collect();
+    let equivalent = all.iter().filter(|it| it.verdict == "equivalent").count();
+    println!("of 200: {significant} significant, {equivalent} equivalent, beyond 1 %: {beyond:?}");
+    assert!(significant <= 16, "{significant}");
+    assert!(beyond.len() <= 2, "{beyond:?}");
+}
+
+#[test]
+fn l6_ten_bills_of_nothing_against_nothing_raise_an_alarm_in_at_most_one() {
+    let _machine = MACHINE.lock().unwrap_or_else(|broken| broken.into_inner());
+    let mut with_alarm = 0;
+    for bill in 0..10 {
+        let rows = rows(&ab(&["--base", "local", "--new", "local"]));
+        let alarms: Vec<_> = rows.iter().filter(|it| is_alarm(it)).collect();
+        println!("bill {bill}: {} rows, {} alarms: {alarms:?}", rows.len(), alarms.len());
+        with_alarm += usize::from(!alarms.is_empty());
+    }
+    assert!(with_alarm <= 1, "{with_alarm}");
+}
+
+#[test]
+fn l8_a_filter_that_lets_all_calls_through_is_found_twenty_times() {
+    let _machine = MACHINE.lock().unwrap_or_else(|broken| broken.into_inner());
+    const CASE: &str = "syscall/getppid:via=raw";
+    let arguments = ["--base", "local", "--new", "seccomp=allow", CASE];
+    let found: Vec<Comparison> = (0..20)
+        .map(|_| rows(&ab(&arguments)).into_iter().find(|it| it.case == CASE).unwrap())
+        .collect();
+    let slower = found.iter().filter(|it| it.verdict == "slower").count();
+    let ratios = order::sorted(&found.iter().map(|it| it.ratio.value).collect::<Vec<_>>());
+    let grand = order::median(&ratios).unwrap();
+    let holds =
+        |it: &&Comparison| it.ratio.ci95.is_some_and(|[low, high]| (low..=high).contains(&grand));
+    let held = found.iter().filter(holds).count();
+    println!("{slower} of 20 slower, ratios {ratios:.3?}, {held} intervals hold {grand:.4}");
+    assert_eq!(slower, 20);
+    assert!(held >= 17, "{held}");
 }

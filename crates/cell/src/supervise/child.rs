@@ -3,13 +3,12 @@
 use std::io::Write;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::process::CommandExt;
-use std::process::{ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{ChildStderr, ChildStdin, ChildStdout, Stdio};
 use std::time::{Duration, Instant};
 
-use oscost_model::cell::CellSpec;
 use oscost_model::protocol::{Event, EventHead, EventKind, Order};
-use oscost_model::seed::Seed;
 
+use super::command;
 use super::lines::Lines;
 use super::undo::Undo;
 use super::{read_some, until};
@@ -19,6 +18,9 @@ use crate::sys::signal;
 
 /// What is kept of a job's last words.
 const LAST_WORDS: usize = 2_000;
+
+/// No run is longer; whoever forgets what it has attached is ended then.
+const LONGEST_RUN: Duration = Duration::from_secs(24 * 3_600);
 
 /// What became of a job.
 pub(super) enum Step {
@@ -47,37 +49,31 @@ pub(super) struct Child {
 }
 
 impl Child {
-    /// Starts the process of a job: a fresh exec of this very program, in a group of its own, with
-    /// nothing in its environment but padding and the folder for its temporary files.
+    /// Starts the process of a job, in a group of its own.
     pub(super) fn start(order: &Order, undo: &mut Undo) -> Result<Child, Errno> {
-        let (limit, seed) = match order {
+        let limit = match order {
             Order::Measure { spec, .. } | Order::Count { spec, .. } | Order::Serve { spec, .. } => {
-                bounds(spec)
+                Duration::from_millis(spec.timeout_ms)
             }
-            Order::Probe { spin_ms, .. } => (Duration::from_millis(spin_ms + 10_000), 0),
+            Order::Probe { spin_ms, .. } => Duration::from_millis(spin_ms + 10_000),
             // It sleeps for as long as the tool wants to probe.
-            Order::Watch { .. } => (Duration::from_secs(60), 0),
-            _ => (Duration::from_secs(10), 0),
+            Order::Watch { .. } => Duration::from_secs(60),
+            // It holds what it has attached for as long as a run lasts.
+            Order::Attach { .. } => LONGEST_RUN,
+            _ => Duration::from_secs(10),
         };
-        let mut command = Command::new(process::own_program());
+        let mut command = command::of(order, undo);
         command
-            .arg("job")
-            .arg(std::process::id().to_string())
-            .args(undo.arguments())
-            .env_clear()
-            .env("OSCOST_PADDING", padding(seed))
-            // The cell registers rseq(2) for itself: a thread can have but one.
-            .env("GLIBC_TUNABLES", "glibc.pthread.rseq=0")
             .process_group(0)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        if let Some(scratch) = undo.scratch() {
-            // What a job makes among the temporary files goes with the folder, however it ends.
-            command.current_dir(scratch).env("TMPDIR", scratch);
-        }
         let mut child = command.spawn()?;
         undo.group_started(child.id());
+        if let Order::Attach { treatments, .. } = order {
+            // It changes nothing before it hears the order.
+            undo.group_attaches(child.id(), treatments);
+        }
         let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(Errno::EINVAL); // They were asked for above.
         };
@@ -227,14 +223,4 @@ impl Child {
         self.input = None;
         undo.end_group(self.pid);
     }
-}
-
-/// What a cell may take, and where its randomness comes from.
-fn bounds(spec: &CellSpec) -> (Duration, u64) {
-    (Duration::from_millis(spec.timeout_ms), spec.seed)
-}
-
-/// 0 to 4095 bytes that move the stack of the new process: one layout's luck is not the op's cost.
-fn padding(seed: u64) -> String {
-    "x".repeat(Seed::new(seed).below(4_096) as usize)
 }

@@ -10,7 +10,7 @@ use oscost_model::protocol::{CpuProbe, Event, NO_WAY_THERE, Order};
 use oscost_model::treatment::Applied;
 
 use super::measure::measure;
-use super::{needs, tracer, watch};
+use super::{attach, needs, tracer, watch};
 use crate::bench::{At, AtOp, Site, Work};
 use crate::catalog;
 use crate::engine::clock::{Clock, Syscall, Tsc, Vdso};
@@ -20,6 +20,7 @@ use crate::sys::door::{Door, Far, Token};
 use crate::sys::stopwatch::Stopwatch;
 use crate::sys::vdso::ClockGettime;
 use crate::sys::{Errno, SILENCE, affinity, process, signal};
+use crate::treat::system::Cpus;
 
 /// Reads the job from standard input and does it; the answer goes to standard output.
 pub fn run() -> Result<(), Errno> {
@@ -40,7 +41,10 @@ pub fn run() -> Result<(), Errno> {
         Order::Watch { except, .. } => watch::watch(id, &except, &mut wire),
         Order::Calibrate { cpu, clock, .. } => calibrated(id, cpu, clock),
         Order::Go { .. } | Order::Stop { .. } => failed(id, "an order came before its job"),
-        Order::Attach { .. } => failed(id, "nothing can be attached to this system yet"),
+        Order::Attach { treatments, cpu, other_cpu, .. } => {
+            let cpus = Cpus { measured: cpu, other: other_cpu };
+            attach::attach(id, &treatments, cpus, &mut wire)
+        }
         Order::Hold { .. } => failed(id, "keeping the machine is the supervisor's"),
     };
     wire.say(&answer)
@@ -59,6 +63,11 @@ impl Wire {
             input: BufReader::new(std::io::stdin().as_fd().try_clone_to_owned()?.into()),
             output: std::io::stdout().as_fd().try_clone_to_owned()?.into(),
         })
+    }
+
+    /// Between a process and its fork.
+    pub(super) fn over(input: File, output: File) -> Self {
+        Self { input: BufReader::new(input), output }
     }
 
     /// The next order; `None` when there will be no more.

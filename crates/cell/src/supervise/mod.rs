@@ -18,7 +18,9 @@ use crate::sys::process;
 use crate::sys::signal::{Arrived, SignalFd};
 
 mod arms;
+mod attach;
 mod child;
+mod command;
 mod hello;
 mod hold;
 mod job;
@@ -29,12 +31,14 @@ mod needs;
 mod slowed;
 mod tally;
 mod tracer;
+mod treated;
 mod undo;
 mod watch;
 
 pub use hello::{catalog_json, own_hash};
 pub use job::run as run_job;
 pub use tracer::run_traced;
+pub use treated::run_treated;
 
 use child::{Child, Step};
 use hold::Hold;
@@ -141,7 +145,11 @@ fn obey(
                 children.push(child);
                 None
             }
-            Err(error) => Some(format!("a cell could not be started: {error}")),
+            Err(error) => {
+                let by = command::wrapper(&order).and_then(<[String]>::first);
+                let by = by.map_or(String::new(), |program| format!(" by `{program}`"));
+                Some(format!("a cell could not be started{by}: {error}"))
+            }
         },
     };
     match refused {

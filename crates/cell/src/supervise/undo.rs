@@ -1,20 +1,24 @@
 //! What must be undone, whatever happens.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs::{self, DirBuilder, File};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
+use oscost_model::treatment::Attached;
+
 use crate::sys::Errno;
 use crate::sys::clock::raw_ns;
 use crate::sys::place;
 use crate::sys::process::{self, Whose};
-use crate::treat;
+use crate::treat::system::PutBack;
+use crate::treat::{self, system};
 
 /// The undo list: process groups to end, the folder to remove. Dropping it undoes everything.
 pub(super) struct Undo {
-    groups: BTreeSet<u32>,
+    /// With what each of them may leave changed in the system.
+    groups: BTreeMap<u32, PutBack>,
     scratch: Option<PathBuf>,
     /// The folder's lock: it says that this session lives.
     _alive: Option<File>,
@@ -33,6 +37,7 @@ impl Undo {
         // A folder that was removed under its user's feet is still `.`, and nothing can be in it.
         let here = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
         sweep(&temporary, &here);
+        system::sweep();
         let fresh = || format!("{NAME}{}-{:x}", std::process::id(), raw_ns());
         // Another session's sweep may come between making it and locking it.
         let made = (0..3).find_map(|_| {
@@ -44,7 +49,7 @@ impl Undo {
             alive.map(|alive| (mark, Some(folder), Some(alive)))
         });
         let (mark, scratch, _alive) = made.unwrap_or_else(|| (fresh(), None, None));
-        Self { groups: BTreeSet::new(), scratch, _alive, mark, here }
+        Self { groups: BTreeMap::new(), scratch, _alive, mark, here }
     }
 
     /// What a job is told of what it may leave: what to mark it with, and where its user stands.
@@ -59,18 +64,25 @@ impl Undo {
 
     /// A process group was started.
     pub(super) fn group_started(&mut self, group: u32) {
-        self.groups.insert(group);
+        self.groups.insert(group, PutBack::default());
+    }
+
+    /// A group that was started is about to attach things to the system.
+    pub(super) fn group_attaches(&mut self, group: u32, treatments: &[Attached]) {
+        let name = place::name_of(&self.mark, group);
+        self.groups.insert(group, PutBack::of(treatments, &name));
     }
 
     /// Ends a process group and reaps all of it that is ours.
     pub(super) fn end_group(&mut self, group: u32) {
-        if self.groups.remove(&group) {
+        if let Some(put_back) = self.groups.remove(&group) {
             process::kill_group(group);
             // Waits for all of the group that are our children: they have been killed.
             while let Ok(Some(_)) = process::wait(Whose::Group(group), true) {}
             self.end_strays();
             place::remove_leavings(&self.mark, group, &self.here);
             treat::remove_leavings(&self.mark, group);
+            put_back.now();
         }
     }
 
@@ -79,7 +91,7 @@ impl Undo {
         for _ in 0..100 {
             // An orphan that came back to us may still be of another job's group.
             let belongs = |pid: &u32| {
-                process::group_of(*pid).is_some_and(|group| self.groups.contains(&group))
+                process::group_of(*pid).is_some_and(|group| self.groups.contains_key(&group))
             };
             let strays: Vec<u32> =
                 process::children().into_iter().filter(|pid| !belongs(pid)).collect();
@@ -131,7 +143,7 @@ fn sweep(temporary: &Path, here: &Path) {
 
 impl Drop for Undo {
     fn drop(&mut self) {
-        for group in self.groups.clone() {
+        while let Some(&group) = self.groups.keys().next() {
             self.end_group(group);
         }
         self.end_strays();

@@ -49,3 +49,49 @@ extern "C" fn __res_iclose(_state: *mut libc::c_void, _free: bool) {}
 extern "C" fn pthread_setname_np(_thread: pthread_t, _name: *const c_char) -> c_int {
     0
 }
+
+/// Guards the converters of wide streams: fclose(3) takes it for those, and no stream here is wide.
+/// The library's own stands beside all character sets, message catalogs and the loader of shared
+/// libraries.
+#[unsafe(no_mangle)]
+static __gconv_lock: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
+
+/// Lets go of a converter: see [`__gconv_lock`].
+#[unsafe(no_mangle)]
+extern "C" fn __gconv_release_step(_step: *mut libc::c_void) {}
+
+/// Prints to a stream: only malloc(3) would, before it ends a program whose memory is broken.
+#[unsafe(no_mangle)]
+extern "C" fn fprintf(_stream: *mut libc::FILE, _format: *const c_char) -> c_int {
+    0
+}
+
+/// Prints into memory: only strerror_r(3) does, the number of an error that has no words. Rust's own
+/// text ends with it in any case.
+#[unsafe(no_mangle)]
+extern "C" fn __snprintf(into: *mut c_char, size: usize, _format: *const c_char) -> c_int {
+    if size > 0 {
+        // SAFETY: there is room for `size` bytes, which are at least one.
+        unsafe { into.write(0) };
+    }
+    0
+}
+
+/// The converters between bytes and wide characters, of which there are none: two lists of steps,
+/// each a number and an address.
+#[unsafe(no_mangle)]
+static __wcsmbs_gconv_fcts_c: [usize; 4] = [0; 4];
+
+/// Finds the converters of a locale: see [`__wcsmbs_gconv_fcts_c`].
+#[unsafe(no_mangle)]
+extern "C" fn __wcsmbs_load_conv(_category: *mut libc::c_void) {}
+
+/// Hands out converters: see [`__wcsmbs_gconv_fcts_c`].
+#[unsafe(no_mangle)]
+extern "C" fn __wcsmbs_clone_conv(_into: *mut libc::c_void) {}
+
+/// Finds converters by their names: there are none.
+#[unsafe(no_mangle)]
+extern "C" fn __wcsmbs_named_conv(_into: *mut libc::c_void, _name: *const c_char) -> c_int {
+    1
+}

@@ -11,6 +11,7 @@ mod arch;
 pub mod audit;
 pub mod because;
 pub mod blocks;
+pub mod bpf;
 pub mod cached;
 pub mod call;
 pub mod call_names;

@@ -89,7 +89,7 @@ pub fn name_of(mark: &str, group: u32) -> String {
 }
 
 /// What this process's leavings are called.
-fn own_name() -> String {
+pub fn own_name() -> String {
     // SAFETY: getpgrp takes no argument.
     let group = unsafe { libc::getpgrp() } as u32;
     let mark = argument(3).and_then(|mark| mark.into_string().ok());

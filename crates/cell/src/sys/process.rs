@@ -29,12 +29,29 @@ pub fn become_subreaper() -> Result<(), Errno> {
 }
 
 /// The calling process is killed when its parent ends. `parent` is who that was: if it has ended
-/// already, the answer is an error, and there is nobody left to measure for.
+/// already, the answer is an error, and there is nobody left to measure for. 0 is whoever it is.
 pub fn die_with(parent: u32) -> Result<(), Errno> {
     // SAFETY: plain numbers.
     Errno::check(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL, 0, 0, 0) })?;
     // SAFETY: getppid takes no arguments.
-    if unsafe { libc::getppid() } as u32 == parent { Ok(()) } else { Err(Errno(libc::ESRCH)) }
+    if parent == 0 || unsafe { libc::getppid() } as u32 == parent {
+        Ok(())
+    } else {
+        Err(Errno(libc::ESRCH))
+    }
+}
+
+/// The calling process no longer dies with its parent: it has something to undo first.
+pub fn outlive_parent() {
+    // SAFETY: plain numbers; it cannot fail.
+    unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, 0, 0, 0, 0) };
+}
+
+/// The calling process leaves its session and its group: what is sent to them does not reach it.
+pub fn leave_session() {
+    // SAFETY: setsid takes no arguments; it fails for the leader of a group alone, which a new
+    // process is not.
+    unsafe { libc::setsid() };
 }
 
 /// The calling process's timers fire when they should, and not up to 50 us later to be put together
@@ -45,7 +62,7 @@ pub fn wake_on_time() {
 }
 
 /// Who started this process, as its command line says: `job PID`. What getppid(2) says may be
-/// somebody else already.
+/// somebody else already. It is 0 where a wrapper stands between.
 pub fn named_parent() -> u32 {
     std::env::args().nth(2).and_then(|pid| pid.parse().ok()).unwrap_or(0)
 }

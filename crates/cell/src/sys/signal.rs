@@ -1,6 +1,7 @@
 //! Signals as something to read.
 
 use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::sync::atomic::{AtomicI32, Ordering};
 
 use super::Errno;
 
@@ -53,6 +54,41 @@ pub enum Arrived {
     ChildChanged,
     /// Somebody wants the supervisor to end.
     EndRequested,
+}
+
+/// Whom [`forward_to`] forwards to; nobody at 0.
+static HEIR: AtomicI32 = AtomicI32::new(0);
+
+/// What others ask of this process is from now on asked of `pid`, which stands for it; 0 for nobody.
+/// What the terminal sends reaches that one too, and is not sent twice; what is ignored stays so.
+pub fn forward_to(pid: u32) {
+    HEIR.store(pid as i32, Ordering::Relaxed);
+    let signals = [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM];
+    for signal in signals.into_iter().chain([libc::SIGUSR1, libc::SIGUSR2, libc::SIGALRM]) {
+        // SAFETY: all-zero bits are a valid action, of which one is read and one is written; the
+        // handler only makes a call that handlers may make.
+        unsafe {
+            let mut action: libc::sigaction = std::mem::zeroed();
+            libc::sigaction(signal, std::ptr::null(), &raw mut action);
+            if action.sa_sigaction == libc::SIG_IGN {
+                continue;
+            }
+            action.sa_sigaction = forward as *const () as usize;
+            action.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART;
+            libc::sigaction(signal, &raw const action, std::ptr::null_mut());
+        }
+    }
+}
+
+extern "C" fn forward(signal: i32, info: *const libc::siginfo_t, _: *const libc::c_void) {
+    let heir = HEIR.load(Ordering::Relaxed);
+    // SAFETY: the kernel hands over a siginfo that lives as long as the handler runs. What a process
+    // has sent has a code of 0 or below.
+    unsafe {
+        if heir > 1 && (*info).si_code <= 0 {
+            libc::kill(heir, signal);
+        }
+    }
 }
 
 /// Unblocks every signal and ignores none but SIGPIPE: a cell inherits the supervisor's mask, and

@@ -167,7 +167,7 @@ fn setting(limit: &Limit, first_version: bool) -> (&'static str, String) {
 }
 
 /// Removes the groups of this name; one that is not empty yet is waited for.
-pub(super) fn remove(name: &str) {
+pub fn remove(name: &str) {
     for hierarchy in Hierarchy::all() {
         remove_one(&hierarchy.folder.join(name));
     }

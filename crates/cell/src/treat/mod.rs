@@ -13,8 +13,9 @@ use crate::sys::{Errno, dispatch, nice, place};
 
 mod group;
 mod keeper;
+pub mod system;
 
-pub use group::{remove_all_leavings, remove_leavings};
+pub use group::{remove as remove_group, remove_all_leavings, remove_leavings};
 pub use keeper::{Running, Seen};
 
 /// Why treatments could not be applied, in words.

@@ -5,6 +5,8 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -83,6 +85,24 @@ impl Session {
         let mut command = Command::new("/bin/sh");
         let script = format!("{limits} && exec \"$0\" \"$@\"");
         command.args(["-c", &script]).arg(cell());
+        Self::started(command, folder, &path)
+    }
+
+    /// A session of somebody who is not root.
+    pub(crate) fn ordinary() -> Self {
+        /// Nobody, on most systems: what counts is that it is not root.
+        const NOBODY: u32 = 65_534;
+        let folder = Folder::new();
+        let path = folder.path().to_owned();
+        let program = path.join("oscost-cell");
+        fs::copy(cell(), &program).unwrap();
+        // Both must be theirs to use.
+        let mut command = Command::new(&program);
+        if fs::metadata(&program).unwrap().uid() == 0 {
+            fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+            chown(&path, Some(NOBODY), Some(NOBODY)).unwrap();
+            command.uid(NOBODY).gid(NOBODY).current_dir("/");
+        }
         Self::started(command, folder, &path)
     }
 

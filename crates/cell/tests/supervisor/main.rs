@@ -11,6 +11,7 @@ mod common;
 #[path = "../common/work.rs"]
 mod work;
 
+mod attached;
 mod channels;
 mod code;
 mod conversation;

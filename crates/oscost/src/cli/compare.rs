@@ -1,11 +1,11 @@
 //! `oscost compare`
 
 use anyhow::Context;
-use oscost_model::record::{Comparison, Record};
+use oscost_model::record::{Comparison, Record, Row};
 
 use super::output::{Output, Target, remark};
 use super::{Done, UsageError, runs};
-use crate::estimate::comparison::{self, Compared};
+use crate::estimate::comparison;
 use crate::report;
 use crate::store::{Store, validate};
 
@@ -54,7 +54,7 @@ pub(super) struct Arguments {
     json: Option<String>,
 }
 
-fn threshold(text: &str) -> Result<f64, String> {
+pub(super) fn threshold(text: &str) -> Result<f64, String> {
     let pct = text.parse::<f64>().ok().filter(|pct| (0.0..=10_000.0).contains(pct));
     pct.ok_or_else(|| "a number of per cent from 0 to 10000".to_owned())
 }
@@ -81,30 +81,29 @@ pub(super) fn compare(arguments: &Arguments, output: &mut Output) -> anyhow::Res
         output.write(&report::compare::text(&shown))?;
     }
     match arguments.gate {
-        true => Ok(gate(&shown, &compared)),
+        true => Ok(judge_gate(&compared.results, &compared.comparisons, threshold)),
         false => Ok(Done::Well),
     }
 }
 
 /// Whether the gate holds, with a word on why.
-fn gate(shown: &report::compare::Shown<'_>, compared: &Compared) -> Done {
-    let threshold = shown.threshold;
-    if compared.comparisons.is_empty() {
+pub(super) fn judge_gate(results: &[Row], comparisons: &[Comparison], threshold: f64) -> Done {
+    if comparisons.is_empty() {
         remark("gate: failed: no row of one side could be compared with one of the other");
         return Done::WithFailures;
     }
-    let slower = report::compare::regressions(shown);
+    let slower = report::compare::regressions(results, comparisons, threshold);
     for line in &slower {
         remark(&format!("gate: failed: {line}"));
     }
     if !slower.is_empty() {
         return Done::WithFailures;
     }
-    let count = compared.comparisons.len();
+    let count = comparisons.len();
     let judged = |pct: f64| {
         let judged = |it: &&Comparison| !it.flags.iter().any(|flag| flag == "NOT_CLAIMABLE");
         let seen = |it: &&Comparison| it.mde_pct.is_some_and(|at| at <= pct);
-        compared.comparisons.iter().filter(judged).filter(seen).count()
+        comparisons.iter().filter(judged).filter(seen).count()
     };
     remark(&format!(
         "gate: passed: of {count} rows compared none is surely slower by more than {threshold} %; \

@@ -4,6 +4,7 @@
 //! else to standard error. Exit 0: done, skips included; 1: a case that was asked for failed, or a
 //! gate; 2: usage; 130: Ctrl-C, and what was measured until then is kept and shown.
 
+mod ab;
 mod compare;
 mod completions;
 mod doctor;
@@ -17,6 +18,7 @@ mod place;
 mod run;
 mod runs;
 mod schema;
+mod treat;
 
 use std::process::ExitCode;
 
@@ -39,6 +41,7 @@ Examples:
   oscost run syscall/getppid       one benchmark at its usual points
   oscost explain syscall/getppid   what is timed, what is not, and why
   oscost runs show last            the table of the last run once more
+  oscost ab --new seccomp=docker   what a sandbox costs, call by call
   oscost compare last~1 last       what differs between the last two runs
   oscost doctor                    what makes figures noisy here, what mends it
   oscost machine                   what this machine is made of";
@@ -47,6 +50,8 @@ Examples:
 enum Verb {
     /// Measure: the bill, or what the selectors name.
     Run(run::Arguments),
+    /// Measure places side by side: what does a change cost?
+    Ab(ab::Arguments),
     /// Compare two runs, or several a side that took turns.
     Compare(compare::Arguments),
     /// List families and benchmarks.
@@ -59,6 +64,8 @@ enum Verb {
     Machine(machine::Arguments),
     /// Say what makes figures noisy here, and what mends it.
     Doctor(doctor::Arguments),
+    /// Run any command under treatments, or list them.
+    Treat(treat::Arguments),
     /// Print the JSON Schema of a run's record.
     Schema,
     /// Print a completion script for a shell.
@@ -76,6 +83,8 @@ enum Done {
     WithFailures,
     /// The user pressed Ctrl-C.
     Interrupted,
+    /// With the status of what was to be run for the user.
+    With(u8),
 }
 
 /// Reads the command line and does what it says.
@@ -84,12 +93,14 @@ pub fn main() -> ExitCode {
     let mut output = Output::stdout();
     let done = match arguments.verb {
         Verb::Run(arguments) => run::run(arguments, &mut output),
+        Verb::Ab(arguments) => ab::ab(&arguments, &mut output),
         Verb::Compare(arguments) => compare::compare(&arguments, &mut output),
         Verb::List(arguments) => list::list(&arguments, &mut output),
         Verb::Explain(arguments) => explain::explain(&arguments, &mut output),
         Verb::Runs(arguments) => runs::runs(arguments, &mut output),
         Verb::Machine(arguments) => machine::machine(&arguments, &mut output),
         Verb::Doctor(arguments) => doctor::doctor(&arguments, &mut output),
+        Verb::Treat(arguments) => treat::treat(arguments, &mut output),
         Verb::Schema => schema::schema(&mut output),
         Verb::Completions(arguments) => completions::completions(&arguments, &mut output),
         Verb::Man(arguments) => man::man(&arguments, &mut output),
@@ -98,6 +109,7 @@ pub fn main() -> ExitCode {
         Ok(Done::Well) => ExitCode::SUCCESS,
         Ok(Done::WithFailures) => ExitCode::from(1),
         Ok(Done::Interrupted) => ExitCode::from(130),
+        Ok(Done::With(status)) => ExitCode::from(status),
         // Whoever reads our output has had enough: that is their right.
         Err(error) if output::is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {

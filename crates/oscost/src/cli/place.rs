@@ -1,14 +1,18 @@
 //! A visit to a place: one session, and the machine for oneself where that is wanted.
 
 use anyhow::Context;
-use oscost_model::place::{Place, Reach};
+use oscost_model::call_names::Arch;
+use oscost_model::place::{Place, Reach, Treatment};
+use oscost_model::record::PlaceOf;
 
 use super::output::remark;
 use super::run::{is_interrupt, take_machine, who};
 use super::{Done, UsageError};
+use crate::plan::Side;
 use crate::reach::{CellProgram, FakeSession, Interrupt, LocalSession, Session, SshSession};
 use crate::report::plain;
 use crate::run::{Claim, Held, MachineLock, claim, until_ours};
+use crate::treat;
 
 /// What to do while somebody else measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,6 +76,48 @@ pub(super) fn untreated(text: &str, hint: &str) -> anyhow::Result<Reach> {
             Err(UsageError(format!("cannot treat with `{treatment}`\n  hint: {hint}")).into())
         }
     }
+}
+
+/// A place at which something may be done: the text of one, or of its reach with treatments beside
+/// it. Nothing is read yet but the words.
+pub(super) fn treated(text: &str, treatments: Option<&str>) -> anyhow::Result<Place> {
+    let bad = |error: oscost_model::place::PlaceError| UsageError(error.to_string());
+    let mut place = Place::parse(text).map_err(bad)?;
+    if let Some(listed) = treatments {
+        if !place.treatments.is_empty() {
+            let text = format!(
+                "cannot treat with `{listed}` at `{place}`\n  hint: treatments stand in `--treat` or \
+                 in `--at`, not in both"
+            );
+            return Err(UsageError(text).into());
+        }
+        place.treatments = Treatment::list(listed).map_err(bad)?;
+    }
+    let wraps = place.treatments.iter().any(|it| it.name == "cmd");
+    if wraps && matches!(place.reach, Reach::Ssh(_) | Reach::Vm(_)) {
+        let text = format!(
+            "cannot wrap cells at `{}`\n  hint: `cmd=` starts programs of this machine alone",
+            place.reach
+        );
+        return Err(UsageError(text).into());
+    }
+    Ok(place)
+}
+
+/// A place, with what is to be done there made ready for its machine, and what there is to say of
+/// it.
+pub(super) fn side(place: &Place, arch: Option<Arch>) -> anyhow::Result<(Side, Vec<String>)> {
+    let read = treat::read_with_notes(&place.treatments, arch.unwrap_or(Arch::X86_64))
+        .map_err(|error| UsageError(error.to_string()))?;
+    let place = PlaceOf {
+        text: place.to_string(),
+        reach: place.reach.to_string(),
+        treatments: place.treatments.iter().map(ToString::to_string).collect(),
+        machine: "m0".to_owned(),
+        cpu: None,
+        peer: None,
+    };
+    Ok((Side { place, treated: read.treated }, read.notes))
 }
 
 /// Begins a session at `reach`, with its machine for ourselves as far as `patience` says.

@@ -3,18 +3,18 @@
 use std::time::{Duration, SystemTime};
 
 use anyhow::Context;
+use oscost_model::call_names::Arch;
 use oscost_model::definition::Extent;
 use oscost_model::journal::{Entry, PlannedRow, Started};
 use oscost_model::protocol::Hello;
-use oscost_model::record::{
-    CellProgram as CellFacts, Machine, PlaceOf, Record, RowOutcome, Settings, Tool,
-};
+use oscost_model::record::{CellProgram as CellFacts, Machine, Record, RowOutcome, Settings, Tool};
 
 use super::Done;
 use super::output::{Output, Target, remark};
 use super::peer::{self, Met};
-use super::place::{Patience, arrive, untreated};
+use super::place::{Patience, arrive, side, treated};
 use crate::estimate::Assembler;
+use crate::plan::Side;
 use crate::reach::{CellProgram, Interrupt, ReachError, Session};
 use crate::report;
 use crate::report::progress::Progress;
@@ -34,10 +34,6 @@ const BUDGET_S: f64 = 60.0;
 /// The breaks of curves get as long again.
 const BUDGET_REFINED_S: f64 = 2.0 * BUDGET_S;
 
-/// Why there are no treatments.
-const UNTREATED: &str =
-    "this version measures untreated processes, at `local` and at `ssh:[user@]HOST`";
-
 /// What to measure, and how.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -50,6 +46,7 @@ Examples:
   oscost run syscall --precision 0.5           narrower intervals
   oscost run pipe --refine                     where exactly curves bend
   oscost run --json - | jq '.results[].case'   the record, for programs
+  oscost run --treat seccomp=docker syscall    the costs under a filter
   oscost run --at ssh:joe@db1                  the bill of another machine
   oscost run socket --peer ssh:db1             from here to there and back
   oscost run socket --at ssh:db1 --peer local  the other way round")]
@@ -72,7 +69,10 @@ pub(super) struct Arguments {
     /// The half-width of the intervals to aim at, in per cent of the median.
     #[arg(long, value_name = "PCT", value_parser = positive)]
     precision: Option<f64>,
-    /// Where to measure.
+    /// What to do to all that is measured: see `oscost treat list`.
+    #[arg(long, value_name = "TREATMENTS")]
+    treat: Option<String>,
+    /// Where to measure; treatments may stand before it: `seccomp=docker@ssh:db1`.
     #[arg(long, value_name = "REACH", default_value = "local")]
     at: String,
     /// Pin the cells to this CPU; without it, to the quietest.
@@ -120,7 +120,7 @@ pub(super) fn plots(all: bool, none: bool) -> Plots {
 }
 
 /// A figure above zero that a person might mean.
-fn positive(text: &str) -> Result<f64, String> {
+pub(super) fn positive(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(number) if number > 0.0 && number.is_finite() => Ok(number),
         _ => Err("it must be a number above 0".to_owned()),
@@ -128,7 +128,7 @@ fn positive(text: &str) -> Result<f64, String> {
 }
 
 /// A label is one short line.
-fn label(text: &str) -> Result<String, String> {
+pub(super) fn label(text: &str) -> Result<String, String> {
     const LONGEST: usize = 1_024;
     if text.len() > LONGEST || text.chars().any(char::is_control) {
         return Err(format!("it must be one line of at most {LONGEST} bytes"));
@@ -168,16 +168,24 @@ impl Arguments {
 }
 
 pub(super) fn run(arguments: Arguments, output: &mut Output) -> anyhow::Result<Done> {
-    let reach = untreated(&arguments.at, UNTREATED)?;
+    let place = treated(&arguments.at, arguments.treat.as_deref())?;
+    // What cannot be read is said before anybody is waited for.
+    side(&place, Arch::named(std::env::consts::ARCH))?;
+    let reach = &place.reach;
     let program = CellProgram::find()?;
     let asked = plan::select(&program.catalog, &arguments.selectors, arguments.extent())?;
     let interrupt = Interrupt::listen().context("cannot listen for Ctrl-C")?;
     let patience = if arguments.no_wait { Patience::Fail } else { Patience::Wait };
-    let peer = arguments.peer.as_deref().map(|text| peer::reach(text, &reach)).transpose()?;
-    let done = arrive(&reach, &program, &interrupt, patience).and_then(|mut place| {
-        let at = (&reach, place.session.hello());
+    let peer = arguments.peer.as_deref().map(|text| peer::reach(text, reach)).transpose()?;
+    let done = arrive(reach, &program, &interrupt, patience).and_then(|mut arrived| {
+        let at = (reach, arrived.session.hello());
         let met = peer.map(|peer| Met::at(&peer, at, &program, &interrupt)).transpose()?;
-        measure(&arguments, &program, asked, (&mut *place.session, met), output)
+        let arch = arrived.session.hello().facts.os.arch.as_deref().and_then(Arch::named);
+        let (side, notes) = side(&place, arch)?;
+        for note in notes {
+            remark(&format!("note: {note}"));
+        }
+        measure(&arguments, &program, (asked, side), (&mut *arrived.session, met), output)
     });
     match done {
         Err(error) if is_interrupt(&error) => Ok(Done::Interrupted),
@@ -227,39 +235,83 @@ pub(super) fn take_machine(
 fn measure(
     arguments: &Arguments,
     program: &CellProgram,
-    asked: Vec<oscost_model::case::Case>,
+    (asked, side): (Vec<oscost_model::case::Case>, Side),
     (session, mut met): (&mut dyn Session, Option<Met<'_>>),
     output: &mut Output,
 ) -> anyhow::Result<Done> {
     let peer = met.as_mut().map(|met| met.peer(arguments.peer_cpu));
     let asked = if peer.is_some() { peer::cases(program, asked) } else { asked };
-    let mut request = request(arguments, program, asked, session.hello());
+    let mut request = request(arguments, program, asked, &side, session.hello());
     if peer.is_some() {
         peer::apart(&mut request.rows);
         request.peer_cpu = None;
     }
+    let (kept, samples) = (!arguments.no_store, arguments.samples);
+    let Some(Ended { record, ended, keeper }) = listened(session, peer, request, kept, samples)?
+    else {
+        return Ok(Done::Interrupted);
+    };
+    let shown = show(arguments, &record, output);
+    keeper.say_where();
+    shown?;
+    Ok(how(ended?, &record))
+}
+
+/// A run that has ended, and what was measured until then.
+pub(super) struct Ended {
+    /// The record.
+    pub(super) record: Record,
+    /// How it ended.
+    pub(super) ended: Result<Finish, RunError>,
+    /// Where it is kept.
+    pub(super) keeper: Keeper,
+}
+
+/// Runs a request, keeps it and shows how far it is; `None` when it was stopped before there was
+/// anything to show.
+pub(super) fn listened(
+    session: &mut dyn Session,
+    peer: Option<run::Peer<'_>>,
+    request: Request,
+    kept: bool,
+    samples: bool,
+) -> anyhow::Result<Option<Ended>> {
     let mut all = Listeners {
         assembler: Assembler::default(),
-        keeper: Keeper::open(arguments.no_store, &request.started),
+        keeper: Keeper::open(!kept, &request.started),
         progress: Progress::new(),
     };
     let ended = run::run_between(session, peer, request, &mut all);
     let Listeners { assembler, mut keeper, progress } = all;
     drop(progress);
     // However it ended, what was measured is shown; the record is there from the first entry on.
-    let record = assembler.record(arguments.samples).context("the run never began")?;
+    let record = assembler.record(samples).context("the run never began")?;
     if record.results.is_empty() {
         keeper.forget();
-        return ended.map(|_| Done::Interrupted).map_err(Into::into);
+        return ended.map(|_| None).map_err(Into::into);
     }
-    let shown = show(arguments, &record, output);
-    keeper.say_where();
-    shown?;
-    Ok(match ended? {
+    Ok(Some(Ended { record, ended, keeper }))
+}
+
+/// How a command ended whose run ended so.
+pub(super) fn how(finish: Finish, record: &Record) -> Done {
+    match finish {
         Finish::Interrupted => Done::Interrupted,
-        Finish::Done if any_failed(&record) => Done::WithFailures,
+        Finish::Done if any_failed(record) => Done::WithFailures,
         Finish::Done => Done::Well,
-    })
+    }
+}
+
+/// How a run begins, now.
+pub(super) fn started(label: Option<String>, hello: &Hello, settings: Settings) -> Started {
+    Started {
+        id: uuid::Uuid::now_v7().to_string(),
+        at: humantime::format_rfc3339_millis(SystemTime::now()).to_string(),
+        label,
+        command: std::env::args().collect(),
+        tool: tool(hello),
+        settings,
+    }
 }
 
 /// All who listen to a run.
@@ -286,40 +338,28 @@ fn request(
     arguments: &Arguments,
     program: &CellProgram,
     asked: Vec<oscost_model::case::Case>,
+    Side { place, treated }: &Side,
     hello: &Hello,
 ) -> Request {
     let profile = arguments.profile();
-    let reach = arguments.at.clone();
-    let place = PlaceOf {
-        text: reach.clone(),
-        reach,
-        treatments: Vec::new(),
-        machine: "m0".to_owned(),
-        cpu: None,
-        peer: None,
-    };
-    let started = Started {
-        id: uuid::Uuid::now_v7().to_string(),
-        at: humantime::format_rfc3339_millis(SystemTime::now()).to_string(),
-        label: arguments.label.clone(),
-        command: std::env::args().collect(),
-        tool: tool(hello),
-        settings: Settings {
-            seed: arguments.seed.unwrap_or_else(fresh_seed),
-            profile: profile.text().to_owned(),
-            precision_pct: profile.precision_pct(),
-            nominal: profile.nominal().share(),
-            budget_s: arguments.budget_s(),
-        },
+    let rows = plan::rows(&program.catalog, asked.clone(), place);
+    let settings = Settings {
+        seed: arguments.seed.unwrap_or_else(fresh_seed),
+        profile: profile.text().to_owned(),
+        precision_pct: profile.precision_pct(),
+        nominal: profile.nominal().share(),
+        budget_s: arguments.budget_s(),
     };
     Request {
-        started,
+        started: started(arguments.label.clone(), hello, settings),
         machine: Machine::new("m0", hello.facts.clone(), advice::about(&hello.facts)),
         tracers: hello.facts.tracers.clone(),
         timers: plan::surveyed(&program.catalog, &asked),
-        rows: plan::rows(&program.catalog, asked, &place),
+        treated: vec![treated.clone(); rows.len()],
+        rows,
         profile,
         budget: arguments.budget_s().map(Duration::from_secs_f64),
+        contest: None,
         refine: arguments.refines(),
         cpu: arguments.cpu,
         peer_cpu: arguments.peer_cpu,
@@ -327,7 +367,7 @@ fn request(
 }
 
 /// A seed that nobody chose, in the 53 bits that every reader of JSON keeps.
-fn fresh_seed() -> u64 {
+pub(super) fn fresh_seed() -> u64 {
     uuid::Uuid::now_v7().as_u64_pair().1 & ((1 << 53) - 1)
 }
 
@@ -367,7 +407,7 @@ fn any_failed(record: &Record) -> bool {
 }
 
 /// Keeps the journal in the store, as long as the store can; the run goes on without it.
-struct Keeper {
+pub(super) struct Keeper {
     store: Option<Store>,
     id: String,
 }
@@ -416,7 +456,7 @@ impl Keeper {
         }
     }
 
-    fn say_where(&self) {
+    pub(super) fn say_where(&self) {
         if self.store.is_some() {
             remark(&format!("kept as {}: `oscost runs show last` shows it again", self.id));
         }

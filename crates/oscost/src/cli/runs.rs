@@ -9,7 +9,7 @@ use super::output::{Output, Target, remark};
 use super::run::plots;
 use super::{Done, UsageError};
 use crate::estimate::Assembler;
-use crate::report;
+use crate::report::{self, ab::Shown};
 use crate::store::{Store, Stored};
 
 /// What to do with the runs that were kept.
@@ -75,7 +75,10 @@ pub(super) fn runs(arguments: Arguments, output: &mut Output) -> anyhow::Result<
             let record = record(&store, &run, samples)?;
             match json.as_deref().map(Target::of) {
                 Some(target) => target.write(&report::json::record(&record)?, output)?,
-                None => output.write(&report::table::table(&record, plots(plot, no_plot)))?,
+                None if record.comparisons.is_empty() => {
+                    output.write(&report::table::table(&record, plots(plot, no_plot)))?;
+                }
+                None => output.write(&report::ab::text(&Shown { record: &record }))?,
             }
         }
         Verb::Delete { run } => {

@@ -2,10 +2,11 @@
 
 use oscost_model::clock::{Calibration, ClockSync};
 use oscost_model::definition::{Definition, Timer};
-use oscost_model::journal::{Entry, PlannedRow, Started};
+use oscost_model::journal::{Entry, Phase, PlannedRow, Started, Versus};
 use oscost_model::protocol::CpuProbe;
 use oscost_model::record::{Clock, Machine, Record, Row, SCHEMA};
 
+use super::comparison::interleaved::{Control, Interleaved};
 use super::conditions::{conditions, conditions_of_peer, is_hostile, rate};
 use super::curve::{Curves, curves};
 use super::halves::halves;
@@ -27,6 +28,8 @@ pub struct Assembler {
     passed_over: Vec<String>,
     rows: Vec<RowState>,
     timers: Vec<Timer>,
+    versus: Vec<Versus>,
+    controls: Vec<Control>,
     ended: Option<(String, bool)>,
 }
 
@@ -85,6 +88,15 @@ impl Assembler {
             Entry::Added { rows } => {
                 self.rows.extend(rows.iter().cloned().map(RowState::new));
             }
+            Entry::Versus { pairs } => {
+                let known = |it: &&Versus| (it.base.max(it.new) as usize) < self.rows.len();
+                self.versus = pairs.iter().filter(known).copied().collect();
+            }
+            Entry::Control { row, design, phase: Phase::Round(_), at_s, samples } => {
+                let (row, design, at_s, samples) = (*row, *design, *at_s, samples.clone());
+                self.controls.push(Control { row, design, at_s, samples });
+            }
+            Entry::Control { .. } => {}
             Entry::Ended { at, complete } => self.ended = Some((at.clone(), *complete)),
             Entry::Piloted { row, .. }
             | Entry::Cell { row, .. }
@@ -138,6 +150,11 @@ impl Assembler {
         let Curves { curves, crossings } = curves(&defined, machine, started.settings.seed);
         let halves = halves(&rows);
         let steps = steps(&rows, started.settings.seed);
+        let comparisons = clock.map(|clock| {
+            let (versus, controls) = (&self.versus[..], &self.controls[..]);
+            let states = &self.rows[..];
+            Interleaved { states, rows: &rows, versus, controls, clock }.comparisons()
+        });
         let machines: Vec<Machine> = self
             .machine
             .iter()
@@ -164,7 +181,7 @@ impl Assembler {
             conditions,
             machines,
             results: rows,
-            comparisons: Vec::new(),
+            comparisons: comparisons.unwrap_or_default(),
             timers: self.timers.clone(),
             curves,
             halves,
@@ -191,9 +208,9 @@ impl Assembler {
 fn apply_to_row(state: &mut RowState, entry: &Entry) {
     match entry {
         Entry::Piloted { plan, .. } => state.plan = Some(plan.clone()),
-        Entry::Cell { phase, at_s, outcome, .. } => {
+        Entry::Cell { phase, at_s, set, outcome, .. } => {
             let outcome = outcome.clone();
-            state.cells.push(CellEntry { phase: *phase, at_s: *at_s, outcome });
+            state.cells.push(CellEntry { phase: *phase, at_s: *at_s, set: *set, outcome });
         }
         Entry::Counted { count, .. } => state.count = Some(count.clone()),
         Entry::NotCounted { why, .. } => state.not_counted = Some(why.clone()),

@@ -72,6 +72,7 @@ impl<'a> Reading<'a> {
 
 /// One batch, or in mode U and T one group of batches: a value and what disturbed it.
 struct Batch {
+    round: u32,
     /// In mode U and T, the slopes between neighbouring sizes.
     segments: Vec<f64>,
     value: Option<f64>,
@@ -128,6 +129,13 @@ pub fn cell_value(samples: &[Sample], arm: u8, how: Reading<'_>) -> CellValue {
     }
 }
 
+/// The clean batches of an arm by the rounds that they are of, in the case's unit.
+pub(super) fn by_round(samples: &[Sample], arm: u8, how: Reading<'_>) -> BTreeMap<u32, f64> {
+    let samples: Vec<&Sample> = samples.iter().filter(|sample| sample.arm == arm).collect();
+    let clean = batches(&samples, how).into_iter().filter(|batch| batch.disturbed.is_none());
+    clean.filter_map(|batch| Some((batch.round, in_unit(batch.value?, how.unit)?))).collect()
+}
+
 /// A value as it is; only a sinner clamps it.
 fn absolved(ns: f64) -> f64 {
     if committing(Sin::ClampAtZero) { ns.max(0.0) } else { ns }
@@ -168,6 +176,7 @@ fn batches(samples: &[&Sample], how: Reading<'_>) -> Vec<Batch> {
         return samples
             .iter()
             .map(|sample| Batch {
+                round: sample.round,
                 segments: Vec::new(),
                 value: Some(ns(sample, subtract)),
                 raw: ns(sample, 0.0),
@@ -187,6 +196,7 @@ fn batches(samples: &[&Sample], how: Reading<'_>) -> Vec<Batch> {
                 how.clock.ns(ticks) / (pair[1].n - pair[0].n) as f64
             });
             Batch {
+                round: group[0].round,
                 segments: segments.collect(),
                 value: line::slope(points).map(|ticks| how.clock.ns(ticks)),
                 raw: shortest.map_or(f64::NAN, |sample| ns(sample, 0.0)),

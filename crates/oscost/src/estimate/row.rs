@@ -34,6 +34,8 @@ pub(super) struct RowState {
 pub(super) struct CellEntry {
     pub(super) phase: Phase,
     pub(super) at_s: f64,
+    /// Which of the comparisons it was measured for.
+    pub(super) set: u32,
     pub(super) outcome: CellOutcome,
 }
 
@@ -63,18 +65,23 @@ impl RowState {
         }
     }
 
+    /// How its samples are to be read.
+    pub(super) fn reading<'a>(&self, plan: &'a BatchPlan, clock: &'a Calibration) -> Reading<'a> {
+        let how = Reading::of(&self.planned.definition, plan, clock);
+        Reading { switches: self.sleeps(), ..how }
+    }
+
     /// The values of the cells of those phases, with what disturbed them.
     pub(super) fn values(
         &self,
         clock: Option<&Calibration>,
         of: impl Fn(Phase) -> bool,
     ) -> Vec<(&CellEntry, Option<(CellValue, Disturbance)>)> {
-        let definition = &self.planned.definition;
         let reading = self.plan.as_ref().zip(clock);
-        let reading = reading.map(|(plan, clock)| Reading::of(definition, plan, clock));
+        let reading = reading.map(|(plan, clock)| self.reading(plan, clock));
         let read = |entry: &CellEntry| match (&entry.outcome, reading) {
-            (CellOutcome::Sampled { samples, disturbance }, Some(how)) => {
-                Some((cell_value(samples, 0, how), **disturbance))
+            (CellOutcome::Sampled { samples, disturbance, .. }, Some(how)) => {
+                Some((cell_value(samples, arm_of(samples), how), **disturbance))
             }
             _ => None,
         };
@@ -189,7 +196,8 @@ impl RowState {
 
     /// Whether its ops sleep by themselves.
     pub(super) fn sleeps(&self) -> bool {
-        self.planned.definition.sleeps(self.plan.as_ref().map(|plan| plan.mode))
+        let own = self.planned.definition.sleeps(self.plan.as_ref().map(|plan| plan.mode));
+        self.planned.monitored || own
     }
 
     /// Whether switches could not be counted in a cell of it.
@@ -376,6 +384,11 @@ fn drifts(values: &[CellValue], nominal: Nominal) -> bool {
         .is_some_and(|Interval { lo, hi }| lo > ALLOWED || hi < -ALLOWED)
 }
 
+/// Which arm of its cell the samples are of: a row has those of one.
+fn arm_of(samples: &[Sample]) -> u8 {
+    samples.first().map_or(0, |sample| sample.arm)
+}
+
 fn repetition(
     entry: &CellEntry,
     read: Option<&(CellValue, Disturbance)>,
@@ -398,7 +411,7 @@ fn repetition(
     Repetition {
         round,
         at_s: entry.at_s,
-        arm: 0,
+        arm: arm_of(samples),
         value: value.and_then(|value| value.value),
         value_all: value.and_then(|value| value.value_all),
         batches: value.map_or(0, |value| value.batches as u32),

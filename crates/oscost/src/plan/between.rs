@@ -135,6 +135,7 @@ mod tests {
                 asked: true,
                 anchor: false,
                 added: false,
+                monitored: false,
             }];
             apart(&mut rows, "m1");
             let [row] = rows;

@@ -54,7 +54,15 @@ mod tests {
             peer: None,
         };
         let definition = oscost_cell::catalog::data().get(&case.benchmark).unwrap().clone();
-        PlannedRow { case, definition, place, asked: true, anchor: false, added: false }
+        PlannedRow {
+            case,
+            definition,
+            place,
+            asked: true,
+            anchor: false,
+            added: false,
+            monitored: false,
+        }
     }
 
     fn curve(rows: &[PlannedRow], closer: &[u64]) -> Curve {

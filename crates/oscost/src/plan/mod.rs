@@ -6,10 +6,12 @@
 mod between;
 mod closer;
 mod selector;
+mod versus;
 
 pub use between::{apart, between, why_not};
 pub use closer::closer;
 pub use selector::{SelectorError, select};
+pub use versus::{Set, Side, Sides, design, versus};
 
 use oscost_model::case::Case;
 use oscost_model::definition::{Catalog, Timer};
@@ -37,7 +39,15 @@ pub fn rows(catalog: &Catalog, asked: Vec<Case>, place: &PlaceOf) -> Vec<Planned
     let row = |case: Case, asked: bool| {
         let definition = catalog.get(&case.benchmark)?.clone();
         let anchor = ANCHORS.contains(&case.to_string().as_str());
-        Some(PlannedRow { case, definition, place: place.clone(), asked, anchor, added: false })
+        Some(PlannedRow {
+            case,
+            definition,
+            place: place.clone(),
+            asked,
+            anchor,
+            added: false,
+            monitored: false,
+        })
     };
     asked
         .into_iter()

@@ -14,6 +14,7 @@ use oscost_model::facts::Facts;
 use oscost_model::point::Point;
 use oscost_model::protocol::{CellBuild, CpuProbe, Event, Hello, Order, PROTOCOL};
 use oscost_model::seed::Seed;
+use oscost_model::treatment::Attached;
 use oscost_model::watch::Watch;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -65,6 +66,16 @@ pub struct Scenario {
     pub channels: BTreeMap<String, ChannelSeen>,
     /// Why no calls can be counted at all.
     pub no_counting: Option<String>,
+    /// What treatments add to each op, in nanoseconds, by their names between tool and supervisor.
+    pub added_ns: BTreeMap<String, f64>,
+    /// Treatments that cannot be done, by those names, and why.
+    pub refused: BTreeMap<String, String>,
+    /// The arm that stands second costs so many times as much for no reason.
+    pub second_times: Option<f64>,
+    /// Why nothing can be attached to its system.
+    pub no_attaching: Option<String>,
+    /// After so many cells what is attached to its system comes off.
+    pub comes_off_after_cells: Option<u32>,
 }
 
 /// A session with nobody.
@@ -75,6 +86,10 @@ pub struct FakeSession {
     watch: Watch,
     watches: BTreeSet<u64>,
     specs: BTreeMap<u64, CellSpec>,
+    /// Of toggled cells, the turns that were asked for: arm, groups, and what was added to an op.
+    turns: BTreeMap<u64, Vec<(u8, u32, f64)>>,
+    /// What is attached, and what that adds to an op.
+    attached: Option<(u64, f64)>,
     events: VecDeque<Event>,
     cells: u32,
     now_ns: u64,
@@ -124,6 +139,8 @@ impl FakeSession {
             watch,
             watches: BTreeSet::new(),
             specs: BTreeMap::new(),
+            turns: BTreeMap::new(),
+            attached: None,
             events: VecDeque::new(),
             cells: 0,
             now_ns: 1_000_000_000,
@@ -135,6 +152,11 @@ impl FakeSession {
         let name = case.to_string();
         if let Some(missing) = self.scenario.skipped.get(&name) {
             return Event::Skipped { id, missing: missing.clone(), arm: None };
+        }
+        for (arm, list) in (0..).zip(&spec.treatments) {
+            if let Some(missing) = self.refused(list) {
+                return Event::Skipped { id, missing, arm: Some(arm) };
+            }
         }
         if let Some(why) = self.scenario.failed.get(&name) {
             return Event::Failed { id, at_op: Some(0), why: why.clone(), arm: None };
@@ -196,6 +218,44 @@ impl FakeSession {
         counted(own)
     }
 
+    /// Why something of these treatments cannot be done.
+    fn refused<T: Serialize>(&self, treatments: &[T]) -> Option<String> {
+        treatments.iter().find_map(|it| self.scenario.refused.get(&name_of(it)).cloned())
+    }
+
+    /// Why these cannot be attached.
+    fn unattachable(&self, treatments: &[Attached]) -> Option<String> {
+        self.scenario.no_attaching.clone().or_else(|| self.refused(treatments))
+    }
+
+    /// What these treatments add to an op.
+    fn added<T: Serialize>(&self, treatments: &[T]) -> f64 {
+        treatments.iter().filter_map(|it| self.scenario.added_ns.get(&name_of(it))).sum()
+    }
+
+    /// The groups of a cell: arm, round, and what is added to an op.
+    fn rounds(&mut self, id: u64, spec: &CellSpec, groups: u32) -> Vec<(u8, u32, f64)> {
+        let attached = self.attached.map_or(0.0, |(_, added)| added);
+        let of_arm = |arm: u8| spec.treatments.get(usize::from(arm)).map(|list| self.added(list));
+        let Some(turns) = self.turns.get(&id) else {
+            let arms: Vec<(u8, f64)> =
+                (0..spec.arms).map(|arm| (arm, attached + of_arm(arm).unwrap_or(0.0))).collect();
+            let round = |round| arms.iter().map(move |&(arm, added)| (arm, round, added));
+            return (0..groups).flat_map(round).collect();
+        };
+        let mut next = [0; 2];
+        let mut rounds = Vec::new();
+        for &(arm, groups, added) in turns {
+            for _ in 0..groups {
+                let round = &mut next[usize::from(arm)];
+                rounds.push((arm, *round, added + of_arm(0).unwrap_or(0.0)));
+                *round += 1;
+            }
+        }
+        self.turns.remove(&id);
+        rounds
+    }
+
     fn end(&mut self, id: u64) -> Option<Event> {
         let spec = self.specs.remove(&id)?;
         let Subject::Case(case) = &spec.subject;
@@ -207,21 +267,23 @@ impl FakeSession {
         let deviation = (0..12).map(|_| seed.unit()).sum::<f64>() - 6.0;
         let cost = cost * (self.scenario.between_sd * deviation).exp();
         let preempted = u32::from(self.scenario.preempted.contains(&name));
-        let samples: Vec<Sample> = (0..plan.groups)
-            .map(|round| {
-                let ticks = (cost * plan.turns as f64 * (1.0 + 0.01 * (seed.unit() - 0.5))) as i64;
-                self.now_ns += ticks as u64;
-                Sample {
-                    round,
-                    batch: round,
-                    n: plan.turns,
-                    ticks,
-                    cpu_ns: Some(ticks as u64),
-                    involuntary_switches: preempted,
-                    ..Sample::default()
-                }
-            })
-            .collect();
+        let mut samples: Vec<Sample> = Vec::new();
+        for (arm, round, added) in self.rounds(id, &spec, plan.groups) {
+            let second = self.scenario.second_times.filter(|_| arm > 0).unwrap_or(1.0);
+            let noise = 1.0 + 0.01 * (seed.unit() - 0.5);
+            let ticks = ((cost + added) * second * plan.turns as f64 * noise) as i64;
+            self.now_ns += ticks as u64;
+            samples.push(Sample {
+                arm,
+                round,
+                batch: samples.len() as u32,
+                n: plan.turns,
+                ticks,
+                cpu_ns: Some(ticks as u64),
+                involuntary_switches: preempted,
+                ..Sample::default()
+            });
+        }
         let wall_ns = samples.iter().map(|sample| sample.ticks as u64).sum();
         let run_delay_ns = Some((self.scenario.lost_pct / 100.0 * wall_ns as f64) as u64);
         let ops = samples.iter().map(|sample| sample.n).sum();
@@ -237,7 +299,21 @@ impl FakeSession {
             ..Default::default()
         };
         self.cells += 1;
+        if self.scenario.comes_off_after_cells == Some(self.cells) {
+            let why = "made up: somebody ended it".to_owned();
+            let off = |id| Event::Failed { id, at_op: None, why: why.clone(), arm: None };
+            self.events.extend(self.attached.take().map(|(id, _)| off(id)));
+        }
         Some(Event::Sampled { id, samples, disturbance: Box::new(disturbance), seen: Vec::new() })
+    }
+}
+
+/// The name of a treatment between tool and supervisor: alone, or before what belongs to it.
+fn name_of<T: Serialize>(treatment: &T) -> String {
+    match serde_json::to_value(treatment) {
+        Ok(Value::String(name)) => name,
+        Ok(Value::Object(named)) => named.into_iter().map(|it| it.0).next().unwrap_or_default(),
+        _ => String::new(),
     }
 }
 
@@ -249,6 +325,24 @@ impl Session for FakeSession {
     fn send(&mut self, order: &Order) -> Result<(), ReachError> {
         let answer = match order {
             Order::Measure { id, spec } | Order::Count { id, spec } => Some(self.begin(*id, spec)),
+            Order::Go { id, batches, arm }
+                if self.specs.get(id).is_some_and(|spec| spec.toggled) =>
+            {
+                let added = self.attached.map_or(0.0, |(_, added)| added);
+                self.turns.entry(*id).or_default().push((*arm, *batches, added));
+                Some(Event::Went { id: *id })
+            }
+            Order::Attach { id, treatments, .. } => Some(match self.unattachable(treatments) {
+                Some(missing) => Event::Skipped { id: *id, missing, arm: None },
+                None => {
+                    self.attached = Some((*id, self.added(treatments)));
+                    Event::Ready { id: *id, pid: 1, addr: None }
+                }
+            }),
+            Order::Stop { id } if self.attached.is_some_and(|(job, _)| job == *id) => {
+                self.attached = None;
+                Some(Event::Detached { id: *id, counted: None })
+            }
             Order::Go { id, .. } => self
                 .specs
                 .get(id)
@@ -258,9 +352,7 @@ impl Session for FakeSession {
                 Some(Event::Watched { id: *id, watch: Box::new(self.watch.clone()) })
             }
             Order::Stop { id } => self.end(*id),
-            Order::Hold { id, .. } | Order::Attach { id, .. } => {
-                Some(Event::Ready { id: *id, pid: 1, addr: None })
-            }
+            Order::Hold { id, .. } => Some(Event::Ready { id: *id, pid: 1, addr: None }),
             Order::Serve { id, .. } => {
                 let missing = "a made-up place is no other end".to_owned();
                 Some(Event::Skipped { id: *id, missing, arm: None })

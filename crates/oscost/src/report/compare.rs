@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use oscost_model::case::Case;
 use oscost_model::record::{Comparison, Record, Row};
 use oscost_model::unit::Better;
 use serde::Serialize;
@@ -24,7 +25,7 @@ pub struct Shown<'a> {
     pub threshold: f64,
 }
 
-const HEADINGS: [&str; 6] = ["base", "ratio", "95 % interval", "added", "verdict", ""];
+pub(super) const HEADINGS: [&str; 6] = ["base", "ratio", "95 % interval", "added", "verdict", ""];
 
 /// The comparison as text of 80 columns.
 pub fn text(shown: &Shown<'_>) -> String {
@@ -41,7 +42,7 @@ pub fn text(shown: &Shown<'_>) -> String {
         let cells: Vec<Cells> =
             comparisons.iter().zip(&rows).map(|(it, row)| cells(it, row)).collect();
         let _ = write!(out, "\n{}", laid_out(&rows, &cells, HEADINGS));
-        out.push_str(&forest(comparisons));
+        out.push_str(&forest(comparisons.iter()));
     }
     not_compared(shown, &mut out);
     summary(shown, &mut out);
@@ -77,7 +78,7 @@ fn differences(shown: &Shown<'_>, out: &mut String) {
     }
 }
 
-fn cells(it: &Comparison, row: &Row) -> Cells {
+pub(super) fn cells(it: &Comparison, row: &Row) -> Cells {
     let size = row.estimate.as_ref().map_or(0.0, |estimate| estimate.median);
     let style = Style::of(size, row.unit);
     let decimals = it.ratio.ci95.map_or(3, |[low, high]| if high - low < 0.05 { 3 } else { 2 });
@@ -105,12 +106,11 @@ fn verdict(it: &Comparison) -> String {
 }
 
 /// Each ratio and its interval as a line on a common scale, 1 in the middle.
-fn forest(comparisons: &[Comparison]) -> String {
+pub(super) fn forest<'a>(comparisons: impl Iterator<Item = &'a Comparison>) -> String {
     /// Columns to either side of 1.
     const ARM: f64 = 20.0;
     const NAMES: usize = 38;
     let logs: Vec<(&Comparison, f64, [f64; 2])> = comparisons
-        .iter()
         .filter_map(|it| Some((it, it.ratio.value.ln(), it.ratio.ci95?.map(f64::ln))))
         .collect();
     let Some(furthest) =
@@ -128,7 +128,8 @@ fn forest(comparisons: &[Comparison]) -> String {
     let gap = arm.saturating_sub(left.len());
     let far = arm.saturating_sub(right.len());
     let mut out = format!("\n{:NAMES$} {left}{:gap$}1{:far$}{right}\n", "new / base", "", "");
-    for (it, value, [low, high]) in logs {
+    let names = names(&logs.iter().map(|(it, ..)| it.case.as_str()).collect::<Vec<_>>());
+    for ((_, value, [low, high]), case) in logs.into_iter().zip(names) {
         let mut line = vec![' '; 2 * arm + 1];
         line[arm] = '|';
         let (from, to) = (column(low), column(high));
@@ -136,11 +137,32 @@ fn forest(comparisons: &[Comparison]) -> String {
         let beyond = |log: f64| log.abs() > end.ln() + 1e-9;
         line[from] = if beyond(low) { '<' } else { '[' };
         line[to] = if beyond(high) { '>' } else { ']' };
-        line[column(value)] = 'o';
+        // What lies beyond the scale is no point on it.
+        if !beyond(value) {
+            line[column(value)] = 'o';
+        }
         let line: String = line.into_iter().collect();
-        let _ = writeln!(out, "{} {}", name(&plain(&it.case), NAMES), line.trim_end());
+        let _ = writeln!(out, "{} {}", name(&plain(&case), NAMES), line.trim_end());
     }
     out
+}
+
+/// Cases by their benchmarks and the axes on which those of one benchmark differ.
+fn names(cases: &[&str]) -> Vec<String> {
+    let parsed: Vec<Option<Case>> = cases.iter().map(|case| Case::parse(case)).collect();
+    let name = |(text, case): (&&str, &Option<Case>)| {
+        let Some(case) = case else { return (*text).to_owned() };
+        let alike = parsed.iter().flatten().filter(|it| it.benchmark == case.benchmark);
+        let differs =
+            |axis: &str| alike.clone().any(|other| other.point.get(axis) != case.point.get(axis));
+        let axes = case.point.iter().filter(|(axis, _)| differs(axis));
+        let axes: Vec<String> = axes.map(|(axis, value)| format!("{axis}={value}")).collect();
+        match axes.is_empty() {
+            true => case.benchmark.clone(),
+            false => format!("{}:{}", case.benchmark, axes.join(",")),
+        }
+    };
+    cases.iter().zip(&parsed).map(name).collect()
 }
 
 /// A case in so many columns: what does not fit loses its middle.
@@ -168,15 +190,14 @@ fn not_compared(shown: &Shown<'_>, out: &mut String) {
 }
 
 /// The rows that are surely slower and by more than the threshold, a sentence each.
-pub fn regressions(shown: &Shown<'_>) -> Vec<String> {
-    let Compared { results, comparisons, .. } = shown.compared;
+pub fn regressions(results: &[Row], comparisons: &[Comparison], threshold: f64) -> Vec<String> {
     let worse = |it: &&Comparison| {
         let log = it.ratio.value.ln();
         let worse = match results[it.base as usize].better {
             Better::Lower => log,
             Better::Higher => -log,
         };
-        it.verdict == "slower" && worse > (shown.threshold / 100.0).ln_1p()
+        it.verdict == "slower" && worse > (threshold / 100.0).ln_1p()
     };
     let line = |it: &Comparison| {
         let [low, high] = it.ratio.ci95.unwrap_or([it.ratio.value; 2]);
@@ -201,7 +222,7 @@ fn summary(shown: &Shown<'_>, out: &mut String) {
         lines.push(format!("{}: {meaning}: {}", plain(flag), plain(&first_of(&cases))));
     }
     lines.extend(notes.iter().map(|note| plain(note)));
-    let beyond = regressions(shown);
+    let beyond = regressions(&shown.compared.results, comparisons, shown.threshold);
     let count = |verdict: &str| comparisons.iter().filter(|it| it.verdict == verdict).count();
     if !comparisons.is_empty() {
         lines.push(format!(

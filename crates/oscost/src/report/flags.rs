@@ -55,7 +55,9 @@ pub fn of_comparison(flag: &str) -> &'static str {
         "CALLS_DIFFER" => "an op makes other system calls in the one than in the other",
         "EFFECT_DRIFTS" => "in the second half of the pairs the effect is surely another",
         "FEW_PAIRS" => "below six pairs there is no interval and no verdict",
+        "NEVER_SEEN" => "an op makes no system call: the treatment never sees it",
         "NOT_CLAIMABLE" => "too much time was lost, or the clock drifted: no verdict",
+        "VOID" => "the control shows an effect of nothing: no verdict can be believed",
         "SHORT_SPAN" => "all pairs lie within a minute: how the effect drifts is unknown",
         _ => "unknown to this version",
     }

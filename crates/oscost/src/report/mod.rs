@@ -4,6 +4,7 @@
 //! it may not know: how anything was measured or kept. All text from outside is shown without its
 //! control characters.
 
+pub mod ab;
 mod answer;
 pub mod catalog;
 pub mod compare;
@@ -24,6 +25,7 @@ pub mod runs;
 mod steps;
 pub mod survey;
 pub mod table;
+pub mod treatments;
 
 /// Text from outside as it may stand on a terminal: bounded, and without control characters; those
 /// that part words become spaces.

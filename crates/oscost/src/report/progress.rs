@@ -52,9 +52,14 @@ impl Progress {
                 let name = self.name(*row);
                 self.say(&format!("round {}, {} cells, {name}", self.round, self.done));
             }
+            Entry::Control { row, .. } => {
+                self.done += 1;
+                self.say(&format!("round {}, a control of {}", self.round, self.name(*row)));
+            }
             Entry::Ended { .. } => self.line.finish_and_clear(),
             Entry::Started(_)
             | Entry::Calibrated { .. }
+            | Entry::Versus { .. }
             | Entry::GivenUp { .. }
             | Entry::Settled { .. } => {}
         }

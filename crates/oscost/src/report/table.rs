@@ -53,7 +53,7 @@ fn family(row: &Row) -> &str {
 }
 
 /// Tool, machine, CPU, clock, quiet: what the figures hang on, in one line or two.
-fn headline(record: &Record) -> String {
+pub(super) fn headline(record: &Record) -> String {
     let mut parts = Vec::new();
     if let Some(machine) = record.machines.first() {
         let model =
@@ -100,7 +100,7 @@ fn peer(record: &Record, machine: &Machine) -> String {
 pub(super) type Cells = [String; 6];
 
 /// What stands above them.
-type Headings = [&'static str; 6];
+pub(super) type Headings = [&'static str; 6];
 
 const HEADINGS: Headings = ["per op", "95 % interval", "spread", "class", "calls", "floor"];
 
@@ -275,7 +275,7 @@ fn has(row: &Row, flag: &str) -> bool {
     row.flags.iter().any(|it| it == flag)
 }
 
-fn not_measured(rows: &[&Row], out: &mut String) {
+pub(super) fn not_measured(rows: &[&Row], out: &mut String) {
     let left: Vec<&&Row> = rows.iter().filter(|row| row.outcome != RowOutcome::Measured).collect();
     if left.is_empty() {
         return;
@@ -328,6 +328,14 @@ fn lost_datagrams(rows: &[&Row]) -> Option<String> {
 const COMMON: &str = "PROCESSES_DIFFER";
 
 /// Flags in words, and how much there is behind the figures.
+/// What was done to all that was measured; nothing where nothing was.
+fn treatments(record: &Record) -> Option<String> {
+    let measured = |row: &&Row| row.outcome == RowOutcome::Measured;
+    let place = &record.results.iter().find(measured)?.place;
+    let done: Vec<String> = place.treatments.iter().map(|treatment| plain(treatment)).collect();
+    (!done.is_empty()).then(|| format!("Measured under {}.", done.join(" + ")))
+}
+
 fn notes(record: &Record, rows: &[&Row], out: &mut String) {
     let mut by_flag: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for row in rows {
@@ -347,6 +355,7 @@ fn notes(record: &Record, rows: &[&Row], out: &mut String) {
             format!("{}: {}: {named}", plain(flag), flags::of_row(flag))
         })
         .collect();
+    lines.splice(0..0, treatments(record));
     // What most rows have stands last, and in one line.
     let common = lines.extract_if(.., |line| line.starts_with(COMMON)).collect::<Vec<_>>();
     let surprises = rows.iter().flat_map(|row| {

@@ -24,10 +24,22 @@ pub(super) struct Ended {
     pub(super) reason: String,
     /// Another cell would end the same way.
     pub(super) is_final: bool,
+    /// The arm that it concerns, where a cell has several.
+    pub(super) arm: Option<u8>,
 }
 
 /// What a job brings: an answer, or why there is none. A broken session is another matter.
 pub(super) type Answer<T> = Result<Result<T, Ended>, ReachError>;
+
+/// What a cell brings that has measured.
+pub(super) struct Brought {
+    /// The batches of all its arms.
+    pub(super) samples: Vec<Sample>,
+    /// What disturbed it.
+    pub(super) disturbance: Disturbance,
+    /// How often an op woke the monitor of each arm.
+    pub(super) seen: Vec<Option<f64>>,
+}
 
 /// What a probe saw, and what went on beside it, or why that is not known.
 pub(super) type Watched = (Vec<CpuProbe>, Result<Watch, String>);
@@ -38,6 +50,10 @@ pub(super) struct Cells<'a> {
     last_id: u64,
     /// Where the other ends of some cases stand.
     far: Option<FarSide<'a>>,
+    /// The jobs that have something attached to the system.
+    pub(super) attached: Vec<u64>,
+    /// How one of them ended that was to last.
+    pub(super) came_off: Option<Ended>,
 }
 
 /// Where the other end of a case stands.
@@ -51,7 +67,7 @@ pub(super) enum Other {
 
 impl<'a> Cells<'a> {
     pub(super) fn new(session: &'a mut dyn Session) -> Self {
-        Self { session, last_id: 0, far: None }
+        Self { session, last_id: 0, far: None, attached: Vec::new(), came_off: None }
     }
 
     /// The same, with the machine of a peer.
@@ -68,17 +84,30 @@ impl<'a> Cells<'a> {
         self.session
     }
 
-    fn id(&mut self) -> u64 {
+    pub(super) fn id(&mut self) -> u64 {
         self.last_id += 1;
         self.last_id
     }
 
+    /// Gives an order.
+    pub(super) fn send(&mut self, order: &Order) -> Result<(), ReachError> {
+        self.session.send(order)
+    }
+
+    /// The next event of whatever job.
+    pub(super) fn any(&mut self, patience: Duration) -> Result<Event, ReachError> {
+        self.session.next(patience)
+    }
+
     /// The next event of job `id`. What an earlier job still had to say is past caring for.
-    fn next(&mut self, id: u64, patience: Duration) -> Result<Event, ReachError> {
+    pub(super) fn next(&mut self, id: u64, patience: Duration) -> Result<Event, ReachError> {
         loop {
             let event = self.session.next(patience)?;
             if event.id() == Some(id) {
                 return Ok(event);
+            }
+            if event.id().is_some_and(|id| self.attached.contains(&id)) {
+                self.came_off = Some(ended(event));
             }
         }
     }
@@ -141,24 +170,20 @@ impl<'a> Cells<'a> {
     }
 
     /// Measures a case once.
-    pub(super) fn measure(
-        &mut self,
-        spec: CellSpec,
-        other: Other,
-    ) -> Answer<(Vec<Sample>, Disturbance)> {
+    pub(super) fn measure(&mut self, spec: CellSpec, other: Other) -> Answer<Brought> {
         let groups = match &spec.task {
             Task::Measure(plan) => plan.groups,
             _ => 1,
         };
         let said = self.between(spec, other, |cells, spec| cells.converse(spec, groups))?;
         Ok(said.and_then(|(event, strangers)| match event {
-            Event::Sampled { samples, mut disturbance, .. } => {
+            Event::Sampled { samples, mut disturbance, seen, .. } => {
                 if let (Other::Far, Some(far)) = (other, &self.far) {
                     let channel = disturbance.channel.get_or_insert_default();
                     channel.strangers += strangers;
                     channel.peer_cpu = channel.peer_cpu.or(far.cpu);
                 }
-                Ok((samples, *disturbance))
+                Ok(Brought { samples, disturbance: *disturbance, seen })
             }
             other => Err(ended(other)),
         }))
@@ -242,20 +267,27 @@ fn seen(event: Event) -> Result<Watch, String> {
 
 /// What an event that is no answer comes to.
 pub(super) fn ended(event: Event) -> Ended {
+    let mut of = None;
     let (outcome, reason, is_final) = match event {
-        Event::Skipped { missing, .. } => (RowOutcome::Skipped, missing, true),
+        Event::Skipped { missing, arm, .. } => {
+            of = arm;
+            (RowOutcome::Skipped, missing, true)
+        }
         Event::TimedOut { after_ms, why, .. } => {
             let ended = || format!("the cell was ended after {after_ms} ms");
             (RowOutcome::TimedOut, why.unwrap_or_else(ended), false)
         }
-        Event::Failed { at_op: Some(op), why, .. } => {
-            (RowOutcome::Failed, format!("op {op} of a batch: {why}"), true)
+        Event::Failed { at_op, why, arm, .. } => {
+            of = arm;
+            match at_op {
+                Some(op) => (RowOutcome::Failed, format!("op {op} of a batch: {why}"), true),
+                None => (RowOutcome::Failed, why, false),
+            }
         }
-        Event::Failed { why, .. } => (RowOutcome::Failed, why, false),
         other => {
             let why = format!("the cell gave no answer to what it was asked: {other:?}");
             (RowOutcome::Failed, why, false)
         }
     };
-    Ended { outcome, reason, is_final }
+    Ended { outcome, reason, is_final, arm: of }
 }

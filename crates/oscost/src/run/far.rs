@@ -58,7 +58,12 @@ impl<'a> FarSide<'a> {
     /// Whether the session has broken, and how.
     pub(super) fn gone(&self) -> Option<Ended> {
         let reason = self.gone.as_ref()?;
-        Some(Ended { outcome: RowOutcome::Failed, reason: reason.clone(), is_final: true })
+        Some(Ended {
+            outcome: RowOutcome::Failed,
+            reason: reason.clone(),
+            is_final: true,
+            arm: None,
+        })
     }
 
     /// Starts a server for the cell of this spec.
@@ -165,7 +170,7 @@ impl<'a> FarSide<'a> {
 }
 
 fn failed(reason: String) -> Ended {
-    Ended { outcome: RowOutcome::Failed, reason, is_final: true }
+    Ended { outcome: RowOutcome::Failed, reason, is_final: true, arm: None }
 }
 
 /// What a server says that does not serve.

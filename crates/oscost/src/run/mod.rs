@@ -10,13 +10,16 @@ mod far;
 mod lock;
 mod look;
 mod pace;
+mod standing;
 mod survey;
+mod versus;
 
 pub use counted::{Counted, count_calls};
 pub use far::Peer;
 pub use lock::{Claim, Held, Holder, MachineLock, claim, until_ours, wait_for};
 pub use look::{Look, look, rates};
 pub use pace::Profile;
+pub use versus::{Contest, PairCount};
 
 use std::time::{Duration, Instant};
 
@@ -28,13 +31,15 @@ use oscost_model::journal::{CellOutcome, Entry, Phase, PlannedRow, Started};
 use oscost_model::protocol::NO_WAY_THERE;
 use oscost_model::record::{Machine, RowOutcome};
 use oscost_model::sins::{Sin, committing};
+use oscost_model::treatment::Treated;
 use thiserror::Error;
 
 use crate::plan::{Order, why_not};
 use crate::reach::{ReachError, Session};
-use cells::{Cells, Ended, Other};
+use cells::{Brought, Cells, Ended, Other};
 use far::FarSide;
 use pace::{Pace, Step};
+use standing::When;
 
 /// Cells of each anchor before the first round, and after the last.
 const ANCHOR_CELLS: usize = 5;
@@ -66,6 +71,10 @@ pub struct Request {
     pub profile: Profile,
     /// How long it may take; `None` for as long as it takes.
     pub budget: Option<Duration>,
+    /// What is done to each row's process and system, row by row; to those beyond the list, nothing.
+    pub treated: Vec<Treated>,
+    /// What is compared with what, where that is wanted: rows are then measured side by side.
+    pub contest: Option<Contest>,
     /// Whether the listener is asked for more rows, in the second half of the budget.
     pub refine: bool,
     /// The CPU that was asked for.
@@ -145,7 +154,11 @@ pub fn run_between(
         machine: Box::new(request.machine.clone()),
         tracers: request.tracers.clone(),
     });
-    let rows = request.rows.iter().cloned().map(|planned| RowRun::new(planned, request.profile));
+    let mut rows: Vec<RowRun> =
+        request.rows.iter().cloned().map(|planned| RowRun::new(planned, request.profile)).collect();
+    for (row, treated) in rows.iter_mut().zip(&request.treated) {
+        row.treated = treated.clone();
+    }
     let far = peer.map(|Peer { session, machine, tracers, bind, cpu }| {
         listener.heard(&Entry::Met { machine: Box::new(machine.clone()), tracers });
         (FarSide::new(session, bind), machine.id, cpu)
@@ -165,7 +178,8 @@ pub fn run_between(
         clock: None,
         interruptions_per_s: 0.0,
         rounds_done: 0,
-        rows: rows.collect(),
+        pairs_lack: false,
+        rows,
     };
     let finish = match run.whole(&request, &machine, peer) {
         Ok(()) => Finish::Done,
@@ -177,7 +191,10 @@ pub fn run_between(
     };
     // Rows that were cut short, by Ctrl-C or by the budget, have not reached what was asked for.
     let alone = run.cells.far().is_some_and(|far| far.gone().is_some());
-    let settled = run.rows.iter().all(RowRun::is_settled);
+    let settled = match request.contest {
+        Some(_) => !run.pairs_lack,
+        None => run.rows.iter().all(RowRun::is_settled),
+    };
     run.end(finish == Finish::Done && settled && !alone);
     Ok(finish)
 }
@@ -185,6 +202,7 @@ pub fn run_between(
 /// A row while it is being measured.
 struct RowRun {
     planned: PlannedRow,
+    treated: Treated,
     pace: Pace,
     given_up: bool,
     lost_cells: u32,
@@ -192,7 +210,8 @@ struct RowRun {
 
 impl RowRun {
     fn new(planned: PlannedRow, profile: Profile) -> Self {
-        Self { pace: Pace::new(profile), planned, given_up: false, lost_cells: 0 }
+        let treated = Treated::default();
+        Self { pace: Pace::new(profile), planned, treated, given_up: false, lost_cells: 0 }
     }
 
     /// Whether nothing more is wanted of the row.
@@ -234,6 +253,8 @@ struct Run<'a> {
     clock: Option<Calibration>,
     interruptions_per_s: f64,
     rounds_done: u32,
+    /// Whether pairs are lacking because the time was up.
+    pairs_lack: bool,
     rows: Vec<RowRun>,
 }
 
@@ -253,6 +274,8 @@ impl Run<'_> {
         machine: &str,
         peer: Option<(String, Option<u32>)>,
     ) -> Result<(), RunError> {
+        let alone = request.contest.is_none();
+        let clocks = if alone { self.stand(When::BeforeClocks)? } else { Ok(None) };
         self.survey(request, machine)?;
         if let Some((machine, cpu)) = &peer {
             self.survey_peer(machine, *cpu)?;
@@ -260,6 +283,17 @@ impl Run<'_> {
         self.tell(Entry::Planned { rows: request.rows.clone(), timers: request.timers.clone() });
         if peer.is_some() {
             self.leave_out_what_cannot_reach();
+        }
+        if let Some(contest) = &request.contest {
+            self.contest(contest)?;
+            return self.calibrate_again(machine);
+        }
+        let others = match &clocks {
+            Ok(_) => self.stand(When::AfterClocks)?,
+            Err(ended) => Err(ended.clone()),
+        };
+        if let Err(ended) = &others {
+            self.give_up_all(ended);
         }
         let deadline = self.deadline;
         if request.refine {
@@ -274,13 +308,16 @@ impl Run<'_> {
             self.refine(request)?;
         }
         self.anchors(Phase::After)?;
-        self.calibrate_again(machine)
+        self.fall(others.ok().flatten())?;
+        self.calibrate_again(machine)?;
+        self.fall(clocks.ok().flatten())
     }
 
     /// What is done once for each row from this one on, before its first cell.
     fn prepare(&mut self, first: usize) -> Result<(), RunError> {
-        self.pilot_all(first)?;
-        self.count_all(first)
+        let rows: Vec<usize> = (first..self.rows.len()).collect();
+        self.pilot(&rows)?;
+        self.count(&rows)
     }
 
     /// Measures until every row from this one on is settled, or the time is up.
@@ -307,14 +344,18 @@ impl Run<'_> {
         }
         let first = self.rows.len();
         self.tell(Entry::Added { rows: more.clone() });
-        self.rows.extend(more.into_iter().map(|planned| RowRun::new(planned, request.profile)));
+        let treated = self.rows.first().map_or_else(Treated::default, |row| row.treated.clone());
+        self.rows.extend(more.into_iter().map(|planned| {
+            let row = RowRun::new(planned, request.profile);
+            RowRun { treated: treated.clone(), ..row }
+        }));
         self.prepare(first)?;
         self.settle(first, request)
     }
 
     /// The pilots: mode, turns and batch length of each case, once.
-    fn pilot_all(&mut self, first: usize) -> Result<(), RunError> {
-        for row in first..self.rows.len() {
+    fn pilot(&mut self, rows: &[usize]) -> Result<(), RunError> {
+        for &row in rows {
             if self.time_is_up() {
                 break;
             }
@@ -347,7 +388,7 @@ impl Run<'_> {
         for row in 0..self.rows.len() {
             if let Some(reason) = why_not(&self.rows[row].planned) {
                 let outcome = RowOutcome::Skipped;
-                self.give_up(row, Ended { outcome, reason, is_final: true });
+                self.give_up(row, Ended { outcome, reason, is_final: true, arm: None });
             }
         }
     }
@@ -359,14 +400,14 @@ impl Run<'_> {
             if is_next && self.rows[row].pace.plan().is_none() {
                 let reason = format!("not tried, since another case failed: {reason}");
                 let outcome = RowOutcome::Failed;
-                self.give_up(row, Ended { outcome, reason, is_final: true });
+                self.give_up(row, Ended { outcome, reason, is_final: true, arm: None });
             }
         }
     }
 
     /// The counted copies: what each case calls, once.
-    fn count_all(&mut self, first: usize) -> Result<(), RunError> {
-        for row in first..self.rows.len() {
+    fn count(&mut self, rows: &[usize]) -> Result<(), RunError> {
+        for &row in rows {
             if self.rows[row].given_up || self.time_is_up() {
                 continue;
             }
@@ -460,8 +501,12 @@ impl Run<'_> {
         let spec = self.spec(row, Task::Measure(plan));
         let outcome = self.cells.measure(spec, self.rows[row].other())?;
         let at_s = self.begun.elapsed().as_secs_f64();
+        self.look_for_what_came_off();
+        if self.rows[row].given_up {
+            return Ok(());
+        }
         match outcome {
-            Ok((samples, disturbance)) => {
+            Ok(Brought { samples, disturbance, seen }) => {
                 if let Some(clock) = &self.clock {
                     let counts = matches!(phase, Phase::Round(_) | Phase::Trial(_));
                     let RowRun { planned, pace, .. } = &mut self.rows[row];
@@ -471,18 +516,22 @@ impl Run<'_> {
                         Step::GoOn
                     };
                     let disturbance = Box::new(disturbance);
-                    let outcome = CellOutcome::Sampled { samples, disturbance };
-                    self.tell(Entry::Cell { row: row as u32, phase, at_s, outcome });
+                    let outcome = CellOutcome::Sampled {
+                        samples,
+                        disturbance,
+                        seen: seen.first().copied().flatten(),
+                    };
+                    self.tell(Entry::Cell { row: row as u32, phase, at_s, set: 0, outcome });
                     if let Step::Unmeasurable { reason } = step {
                         let outcome = RowOutcome::Unmeasurable;
-                        self.give_up(row, Ended { outcome, reason, is_final: true });
+                        self.give_up(row, Ended { outcome, reason, is_final: true, arm: None });
                     }
                 }
             }
             Err(ended) => {
                 let Ended { outcome, reason, .. } = ended.clone();
                 let lost = CellOutcome::Lost { outcome, reason };
-                self.tell(Entry::Cell { row: row as u32, phase, at_s, outcome: lost });
+                self.tell(Entry::Cell { row: row as u32, phase, at_s, set: 0, outcome: lost });
                 self.rows[row].lost_cells += 1;
                 if ended.is_final || self.rows[row].lost_cells > LOSSES_FORGIVEN {
                     self.give_up(row, ended);

@@ -143,7 +143,7 @@ impl Run<'_> {
             // Surveyed before any row is measured.
             clock: self.clock.unwrap_or(NO_CLOCK),
             arms: 1,
-            treatments: Vec::new(),
+            treatments: vec![self.rows[row].treated.applied.clone()],
             toggled: false,
             workers: 1,
             far: None,

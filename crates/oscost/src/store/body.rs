@@ -3,8 +3,7 @@
 //! Samples are by far the most of a journal. As JSON each takes some 130 bytes, packed about ten,
 //! and whoever reads a journal for anything else need not unpack them.
 
-use std::borrow::Cow;
-
+use oscost_model::cell::Sample;
 use oscost_model::journal::{CellOutcome, Entry};
 
 use super::error::Cause;
@@ -21,26 +20,14 @@ pub(super) struct Body {
 impl Body {
     /// Takes an entry apart.
     pub(super) fn of(entry: &Entry) -> Result<Body, Cause> {
-        let (bare, samples) = match entry {
-            Entry::Cell {
-                row,
-                phase,
-                at_s,
-                outcome: CellOutcome::Sampled { samples, disturbance },
-            } => {
-                let outcome =
-                    CellOutcome::Sampled { samples: Vec::new(), disturbance: disturbance.clone() };
-                let bare = Entry::Cell { row: *row, phase: *phase, at_s: *at_s, outcome };
-                (Cow::Owned(bare), Some(samples::pack(samples)))
-            }
-            entry => (Cow::Borrowed(entry), None),
-        };
+        let mut bare = entry.clone();
+        let samples = samples_of(&mut bare).map(|samples| samples::pack(&std::mem::take(samples)));
         // JSON has no infinity and no NaN: they would be written as null, and the whole journal
         // could not be read again. Found now, it costs one entry.
-        inspect::inspect(&*bare, inspect::any_text)
+        inspect::inspect(&bare, inspect::any_text)
             .map_err(|fault| Cause::Unkeepable(fault.to_string()))?;
         let json =
-            serde_json::to_string(&*bare).map_err(|error| Cause::Unkeepable(error.to_string()))?;
+            serde_json::to_string(&bare).map_err(|error| Cause::Unkeepable(error.to_string()))?;
         Ok(Body { json, samples })
     }
 
@@ -48,11 +35,20 @@ impl Body {
     pub(super) fn into_entry(self) -> Result<Entry, Cause> {
         let mut entry: Entry =
             serde_json::from_str(&self.json).map_err(|error| Cause::Damaged(error.to_string()))?;
-        if let Entry::Cell { outcome: CellOutcome::Sampled { samples, .. }, .. } = &mut entry {
+        if let Some(samples) = samples_of(&mut entry) {
             let packed = self.samples.unwrap_or_default();
             *samples =
                 samples::unpack(&packed).map_err(|error| Cause::Damaged(error.to_string()))?;
         }
         Ok(entry)
+    }
+}
+
+/// The samples of an entry; `None` of one that can have none.
+fn samples_of(entry: &mut Entry) -> Option<&mut Vec<Sample>> {
+    match entry {
+        Entry::Cell { outcome: CellOutcome::Sampled { samples, .. }, .. }
+        | Entry::Control { samples, .. } => Some(samples),
+        _ => None,
     }
 }

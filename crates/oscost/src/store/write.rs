@@ -86,7 +86,7 @@ fn bring_listing_up_to_date(tx: &Transaction<'_>, run: i64, entry: &Entry) -> Re
             tx.prepare_cached("UPDATE run SET rows_asked = rows_asked + ?2 WHERE key = ?1")?
                 .execute((run, rows.len() as i64))?;
         }
-        Entry::Cell { .. } => {
+        Entry::Cell { .. } | Entry::Control { .. } => {
             tx.prepare_cached("UPDATE run SET cells = cells + 1 WHERE key = ?1")?.execute([run])?;
         }
         Entry::Ended { at, complete } => {

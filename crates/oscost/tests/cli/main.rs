@@ -11,6 +11,7 @@ mod common;
 
 mod golden;
 
+mod ab;
 mod compare;
 mod crossings;
 mod curves;
@@ -22,4 +23,6 @@ mod requests;
 mod runs;
 mod survey;
 mod tables;
+mod treat;
+mod treated;
 mod words;

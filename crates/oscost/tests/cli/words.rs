@@ -12,12 +12,14 @@ use crate::golden::golden;
 /// Every verb, and the verbs of `runs`.
 const VERBS: &[&str] = &[
     "run",
+    "ab",
     "compare",
     "list",
     "explain",
     "runs",
     "machine",
     "doctor",
+    "treat",
     "schema",
     "completions",
     "man",
@@ -63,8 +65,7 @@ fn a_place_that_this_version_cannot_reach_is_refused_with_a_hint() {
     refused(&["run", "--at", "ssh:-x"], &["`-x` is no host", "hint:", "~/.ssh/config"]);
     refused(&["run", "--at", "vm:6.12"], &["cannot reach `vm:6.12`", "hint:"]);
     refused(&["run", "--at", "nowhere"], &["`nowhere`", "hint:", "`local`"]);
-    refused(&["run", "--at", "seccomp=allow"], &["`seccomp=allow`", "hint:", "untreated"]);
-    refused(&["run", "--at", "nice=5+sud@local"], &["`nice=5`", "hint:"]);
+    refused(&["run", "--at", "nice=50+sud@local"], &["`nice=50`", "hint:"]);
     refused(&["run", "--at", "ssh:"], &["names nothing behind its colon"]);
     refused(&["run", "--at", ""], &["a place is empty"]);
     refused(&["run", "--at", "LOCAL"], &["`LOCAL`"]);

@@ -4,6 +4,7 @@
 #![expect(dead_code, reason = "each test program uses its own part of this")]
 
 pub(crate) mod checks;
+pub(crate) mod versus;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -247,37 +248,41 @@ fn definition(index: usize, unit: Unit) -> Definition {
     }
 }
 
-/// A whole run on the made-up machine, and its record.
-pub(crate) fn measure(subjects: &[Subject0], profile: Profile, seed: u64) -> Record {
-    measure_in(SimSession::new(subjects.to_vec()), profile, seed)
-}
-
-/// The same in a session of its own kind.
-pub(crate) fn measure_in(mut session: SimSession, profile: Profile, seed: u64) -> Record {
-    let subjects = session.subjects.clone();
-    let place = PlaceOf {
+fn place() -> PlaceOf {
+    PlaceOf {
         text: "sim".into(),
         reach: "sim".into(),
         treatments: vec![],
         machine: "m0".into(),
         cpu: None,
         peer: None,
-    };
-    let rows = subjects.iter().enumerate().map(|(index, subject)| PlannedRow {
+    }
+}
+
+/// The row of a benchmark of the made-up machine.
+fn row(index: usize, subject: &Subject0) -> PlannedRow {
+    PlannedRow {
         case: Case::new(format!("sim/op-{index}"), Point::none()),
         definition: definition(index, subject.unit),
-        place: place.clone(),
+        place: place(),
         asked: true,
         anchor: false,
         added: false,
-    });
+        monitored: false,
+    }
+}
+
+/// A request without rows.
+fn request(profile: Profile, seed: u64) -> Request {
     let cell = CellProgram {
         hash: String::new(),
         link: String::new(),
         libc: String::new(),
         catalog: String::new(),
     };
-    let request = Request {
+    Request {
+        treated: Vec::new(),
+        contest: None,
         started: Started {
             id: "sim".into(),
             at: String::new(),
@@ -294,14 +299,26 @@ pub(crate) fn measure_in(mut session: SimSession, profile: Profile, seed: u64) -
         },
         machine: oscost_model::record::Machine::new("m0", Facts::default(), vec![]),
         tracers: vec![],
-        rows: rows.collect(),
+        rows: vec![],
         timers: vec![],
         profile,
         budget: None,
         refine: false,
         cpu: None,
         peer_cpu: None,
-    };
+    }
+}
+
+/// A whole run on the made-up machine, and its record.
+pub(crate) fn measure(subjects: &[Subject0], profile: Profile, seed: u64) -> Record {
+    measure_in(SimSession::new(subjects.to_vec()), profile, seed)
+}
+
+/// The same in a session of its own kind.
+pub(crate) fn measure_in(mut session: SimSession, profile: Profile, seed: u64) -> Record {
+    let subjects = session.subjects.clone();
+    let rows = subjects.iter().enumerate().map(|(index, subject)| row(index, subject)).collect();
+    let request = Request { rows, ..request(profile, seed) };
     let mut assembler = Assembler::default();
     run(&mut session, request, &mut |entry: &Entry| assembler.apply(entry)).unwrap();
     assembler.record(false).unwrap()

@@ -177,8 +177,9 @@ pub(crate) fn cell(row: u32, samples: u32) -> Entry {
             file: None,
             channel: None,
         }),
+        seen: None,
     };
-    Entry::Cell { row, phase: Phase::Round(row), at_s: f64::from(row) * 0.25, outcome }
+    Entry::Cell { row, phase: Phase::Round(row), at_s: f64::from(row) * 0.25, set: 0, outcome }
 }
 
 /// A journal with each kind of entry.
@@ -204,6 +205,7 @@ pub(crate) fn entries() -> Vec<Entry> {
         asked: true,
         anchor: false,
         added: false,
+        monitored: false,
     };
     let anchor = PlannedRow { asked: false, anchor: true, ..row.clone() };
     let lost = CellOutcome::Lost {
@@ -223,7 +225,7 @@ pub(crate) fn entries() -> Vec<Entry> {
         Entry::Planned { rows: vec![row, anchor], timers: vec![] },
         Entry::Piloted { row: 0, plan: plan() },
         cell(0, 40),
-        Entry::Cell { row: 1, phase: Phase::After, at_s: 1.5, outcome: lost },
+        Entry::Cell { row: 1, phase: Phase::After, at_s: 1.5, set: 0, outcome: lost },
         Entry::Counted { row: 0, count },
         Entry::NotCounted { row: 1, why: "ptrace: permission denied".into() },
         Entry::GivenUp { row: 1, outcome: RowOutcome::Skipped, reason: "no vDSO".into() },

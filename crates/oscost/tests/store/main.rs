@@ -155,7 +155,7 @@ fn an_entry_that_json_cannot_hold_is_refused_and_its_journal_stays_readable() {
     begin(&mut store, &id(1), 1);
     for wrong in [f64::NAN, f64::INFINITY] {
         let Entry::Cell { row, phase, outcome, .. } = cell(0, 1) else { panic!() };
-        let entry = Entry::Cell { row, phase, at_s: wrong, outcome };
+        let entry = Entry::Cell { row, phase, at_s: wrong, set: 0, outcome };
         let error = store.append(&id(1), &entry).unwrap_err();
         assert!(matches!(error.cause, Cause::Unkeepable(_)), "{error}");
         let text = error.to_string();
@@ -273,7 +273,7 @@ proptest! {
         begin(&mut store, &id(1), 1);
         for &at_s in &numbers {
             let Entry::Cell { row, phase, outcome, .. } = cell(0, 0) else { panic!() };
-            store.append(&id(1), &Entry::Cell { row, phase, at_s, outcome }).unwrap();
+            store.append(&id(1), &Entry::Cell { row, phase, at_s, set: 0, outcome }).unwrap();
         }
         let entries = journal(&store, &id(1));
         let found = entries[1..].iter().map(|entry| match entry {

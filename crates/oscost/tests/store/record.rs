@@ -155,6 +155,8 @@ pub(crate) fn record() -> Record {
             q: 0.75,
             verdict: "inconclusive".into(),
             mde_pct: Some(3.0),
+            ties: 0,
+            seen_per_op: None,
             control: false,
             flags: vec![],
         }],

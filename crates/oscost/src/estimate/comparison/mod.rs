@@ -1,9 +1,10 @@
-//! Runs compared that were measured apart: two of them, or several a side (docs/METHOD.md,
-//! section 11).
+//! Rows compared: of runs that were measured apart, two of them or several a side (docs/METHOD.md,
+//! section 11); and of one run in which they were measured side by side ([`interleaved`]).
 //!
 //! Which rows may be compared is the matter of `fit`, what follows from their values of [`judge`].
 
 mod fit;
+pub mod interleaved;
 pub mod judge;
 
 use std::collections::BTreeMap;
@@ -292,6 +293,8 @@ fn comparison((pairing, (q, verdict)): (Pairing<'_>, (f64, Verdict))) -> Compari
         q,
         verdict: word(verdict, base.row.better).to_owned(),
         mde_pct: it.detectable.map(|it| 100.0 * it.exp_m1()),
+        ties: 0,
+        seen_per_op: None,
         control: false,
         flags,
     }

@@ -1,0 +1,41 @@
+//! What is attached to the system: a job that attaches, holds until `stop`, and undoes.
+
+use oscost_model::protocol::{Event, Order};
+use oscost_model::treatment::Attached;
+
+use super::job::{Wire, failed};
+use crate::sys::{Errno, place, process, signal};
+use crate::treat::system::{Cpus, System};
+
+/// Attaches, says `ready`, waits for `stop`, undoes. At the end of its input, too: its supervisor
+/// may have been killed, and does not take this job along.
+pub(super) fn attach(id: u64, treatments: &[Attached], cpus: Cpus, wire: &mut Wire) -> Event {
+    process::outlive_parent();
+    hold(id, treatments, (cpus, &place::own_name()), wire)
+}
+
+/// The same in a process that nobody takes along; `name` is for what has one in the kernel.
+pub(super) fn hold(
+    id: u64,
+    treatments: &[Attached],
+    (cpus, name): (Cpus, &str),
+    wire: &mut Wire,
+) -> Event {
+    signal::ignore_the_terminal();
+    let refused = |error: Errno| match error.is_lacking() {
+        true => Event::Skipped { id, missing: error.to_string(), arm: None },
+        false => failed(id, error.to_string()),
+    };
+    let system = match System::attach(treatments, cpus, name) {
+        Ok(system) => system,
+        Err(error) => return refused(error),
+    };
+    let ready = Event::Ready { id, pid: std::process::id(), addr: None };
+    let heard = wire.say(&ready).and_then(|()| wire.order());
+    match (heard, system.detach()) {
+        (Ok(None | Some(Order::Stop { .. })), Ok(counted)) => Event::Detached { id, counted },
+        (Ok(Some(_)), Ok(_)) => failed(id, "what is attached waits for `stop` and nothing else"),
+        (Err(error), Ok(_)) => failed(id, format!("say ready, or read an order: {error}")),
+        (_, Err(error)) => failed(id, error.to_string()),
+    }
+}

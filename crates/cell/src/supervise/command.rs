@@ -1,0 +1,88 @@
+//! The command that starts a job, with what a place puts around it: a wrapper, variables.
+
+use std::process::Command;
+
+use oscost_model::cell::{CellSpec, Task};
+use oscost_model::protocol::Order;
+use oscost_model::seed::Seed;
+use oscost_model::treatment::Applied;
+
+use super::undo::Undo;
+use crate::sys::process;
+
+/// A fresh exec of this very program, with nothing in its environment but padding, the folder for
+/// its temporary files, and what the order's place wants there.
+pub(super) fn of(order: &Order, undo: &Undo) -> Command {
+    let treatments = around(order);
+    let padding = padding(spec(order).map_or(0, |spec| spec.seed));
+    let mut command = match wrapper(order) {
+        None => {
+            let mut command = Command::new(process::own_program());
+            command.arg("job").arg(std::process::id().to_string()).env_clear();
+            command
+        }
+        Some([program, arguments @ ..]) => {
+            let mut command = Command::new(program);
+            // By its own name: what /proc/self/exe is, is another matter for each who asks. Whoever
+            // starts it then is its parent, and that is not known from here.
+            let cell = std::env::current_exe().unwrap_or_else(|_| process::own_program());
+            command.args(arguments).arg(cell).arg("job").arg("0").env_clear();
+            if let Some(path) = std::env::var_os("PATH") {
+                command.env("PATH", path);
+            }
+            command
+        }
+        Some([]) => Command::new(""), // It cannot be started, and that is said.
+    };
+    command.args(undo.arguments()).env("OSCOST_PADDING", padding);
+    // The cell registers rseq(2) for itself: a thread can have but one.
+    let mut tunables = "glibc.pthread.rseq=0".to_owned();
+    for treatment in treatments {
+        match treatment {
+            Applied::Env { name, value } if name == "GLIBC_TUNABLES" => {
+                tunables = format!("{tunables}:{value}");
+            }
+            Applied::Env { name, value } => {
+                command.env(name, value);
+            }
+            _ => {}
+        }
+    }
+    command.env("GLIBC_TUNABLES", tunables);
+    if let Some(scratch) = undo.scratch() {
+        // What a job makes among the temporary files goes with the folder, however it ends.
+        command.current_dir(scratch).env("TMPDIR", scratch);
+    }
+    command
+}
+
+/// The program that starts a job, with its arguments, where its place names one.
+pub(super) fn wrapper(order: &Order) -> Option<&[String]> {
+    around(order).iter().find_map(|treatment| match treatment {
+        Applied::Wrapper { command } => Some(&command[..]),
+        _ => None,
+    })
+}
+
+/// What is done to a cell that has one arm; several are told apart after they were started.
+fn around(order: &Order) -> &[Applied] {
+    // An end that serves another machine's cell is not what is measured.
+    let of_one =
+        spec(order).filter(|spec| spec.arms == 1 && !matches!(spec.task, Task::Serve { .. }));
+    of_one.and_then(|spec| spec.treatments.first()).map_or(&[], Vec::as_slice)
+}
+
+/// What a job with a case must know.
+fn spec(order: &Order) -> Option<&CellSpec> {
+    match order {
+        Order::Measure { spec, .. } | Order::Count { spec, .. } | Order::Serve { spec, .. } => {
+            Some(spec)
+        }
+        _ => None,
+    }
+}
+
+/// 0 to 4095 bytes that move the stack of the new process: one layout's luck is not the op's cost.
+fn padding(seed: u64) -> String {
+    "x".repeat(Seed::new(seed).below(4_096) as usize)
+}

@@ -1,0 +1,215 @@
+//! `oscost treat`
+
+use std::ffi::OsString;
+use std::io::ErrorKind;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
+
+use anyhow::Context;
+use oscost_model::call_names::Arch;
+use oscost_model::place::{Place, Reach, Treatment};
+use oscost_model::treatment::{Applied, Treated};
+
+use super::output::{Output, remark};
+use super::run::who;
+use super::{Done, UsageError};
+use crate::reach::CellProgram;
+use crate::report;
+use crate::report::treatments::{Here, Row};
+use crate::run::{Held, MachineLock};
+use crate::treat::{KINDS, Kind, Manner, read_with_notes};
+
+/// What to do to which command.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+The command has your terminal, folder, environment and signals. Treatments are
+joined by `+` and done in their order; behind `cmd=` they are done to what the
+wrapper starts. What is done to the whole system is undone when the command has
+ended, whatever happened. A filter (seccomp) forbids setuid programs to gain
+rights: no sudo behind it.
+
+Exit status: the command's own; 128 and the signal's number if it was killed;
+127 if it cannot be found, 126 if it cannot be run, 125 if this machine cannot
+do the treatment, 2 if there is no such treatment.
+
+Examples:
+  oscost treat seccomp=docker -- ls                would it run in a container?
+  oscost treat ptrace -- make                      what a tracer makes of a build
+  oscost treat nice=5+antagonist=memory -- ./job   beside a noisy neighbour
+  sudo oscost treat ebpf=count -- ls               counts all calls meanwhile
+  oscost treat list                                what there is, and works here
+  oscost treat list --json | jq '.treatments[] | select(.here == \"no\")'")]
+pub(super) struct Arguments {
+    /// Treatments, joined by `+`; `list` lists them, and says which work here.
+    #[arg(value_name = "TREATMENTS")]
+    treatments: Option<String>,
+    /// With `list`: print one JSON object (`oscost.treatments/1`).
+    #[arg(long)]
+    json: bool,
+    /// The command and its arguments.
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+}
+
+pub(super) fn treat(arguments: Arguments, output: &mut Output) -> anyhow::Result<Done> {
+    let Arguments { treatments, json, command } = arguments;
+    match (treatments.as_deref(), command.is_empty()) {
+        (Some("list"), true) => list(json, output),
+        (_, true) => Err(usage(
+            "cannot treat: no command is named",
+            "it stands behind `--`: `oscost treat seccomp=docker -- ls`",
+        )),
+        (_, false) if json => Err(usage(
+            "cannot use `--json` here: a command has its own output",
+            "`oscost treat list --json`",
+        )),
+        (treatments, false) => become_treated(treatments.unwrap_or("local"), &command),
+    }
+}
+
+fn usage(what: &str, hint: &str) -> anyhow::Error {
+    UsageError(format!("{what}\n  hint: {hint}")).into()
+}
+
+/// Becomes the treated command; comes back only with the reason why not.
+fn become_treated(treatments: &str, command: &[OsString]) -> anyhow::Result<Done> {
+    let treated = read(treatments)?;
+    let Some((program, its)) = command.split_first() else { return Ok(Done::Well) };
+    if treated == Treated::default() {
+        // Nothing of ours stands between the user and the command.
+        let error = Command::new(program).args(its).exec();
+        remark(&format!("error: cannot run `{}`: {error}", program.display()));
+        let not_found = error.kind() == ErrorKind::NotFound;
+        return Ok(Done::With(if not_found { 127 } else { 126 }));
+    }
+    let cell = CellProgram::find()?;
+    if !treated.attached.is_empty()
+        && let Err(Held::By(holder, _)) = MachineLock::take()
+    {
+        remark(&format!("note: {} is measuring, and meets this too", who(&holder)));
+    }
+    let error = treated_by(&cell, &treated)?.args(command).exec();
+    Err(error).with_context(|| format!("cannot start {}", cell.path.display()))
+}
+
+/// What these words ask for.
+fn read(treatments: &str) -> anyhow::Result<Treated> {
+    let place = Place::parse(treatments).map_err(|error| UsageError(error.to_string()))?;
+    if place.reach != Reach::Local {
+        let what = format!("cannot treat at `{}`", place.reach);
+        return Err(usage(&what, "a command is treated on this machine: name treatments alone"));
+    }
+    let treated = read_all(&place.treatments)?;
+    if treated.applied.contains(&Applied::Sud) {
+        let what = "cannot treat a command with `sud`: execve(2) switches it off";
+        return Err(usage(what, "`oscost run --treat sud` treats a process that runs already"));
+    }
+    Ok(treated)
+}
+
+fn read_all(treatments: &[Treatment]) -> anyhow::Result<Treated> {
+    let arch = Arch::named(std::env::consts::ARCH)
+        .with_context(|| format!("cannot treat on {}", std::env::consts::ARCH))?;
+    let read = read_with_notes(treatments, arch).map_err(|error| UsageError(error.to_string()))?;
+    read.notes.iter().for_each(|note| remark(&format!("note: {note}")));
+    Ok(read.treated)
+}
+
+/// The cell, as it takes these treatments; the command follows.
+fn treated_by(cell: &CellProgram, treated: &Treated) -> anyhow::Result<Command> {
+    let mut command = Command::new(&cell.path);
+    command.arg("treated").arg(serde_json::to_string(treated)?);
+    Ok(command)
+}
+
+/// Tries each treatment for a moment, and says which work here.
+fn list(json: bool, output: &mut Output) -> anyhow::Result<Done> {
+    let cell = CellProgram::find()?;
+    // Whoever measures meets what is attached to the whole system.
+    let lock = MachineLock::take();
+    let held = match &lock {
+        Err(Held::By(holder, _)) => Some(format!("{} is measuring", who(holder))),
+        _ => None,
+    };
+    let clocks = Clocks::here();
+    let row = |kind: &Kind| {
+        let (here, why) = match (&held, kind.manner) {
+            (Some(by), Manner::Attached) => (Here::NotTried, Some(by.clone())),
+            _ => tried(kind, &cell, &clocks)?,
+        };
+        let &Kind { name, value, does, needs, manner } = kind;
+        let names = if name == CLOCKSOURCE { clocks.available.clone() } else { Vec::new() };
+        Ok(Row { name, value, does, needs, manner: manner.text(), names, here, why })
+    };
+    let rows = KINDS.iter().map(row).collect::<anyhow::Result<Vec<Row>>>();
+    drop(lock);
+    match json {
+        true => output.write(&report::treatments::json(&rows?)?)?,
+        false => output.write(&report::treatments::text(&rows?))?,
+    }
+    Ok(Done::Well)
+}
+
+/// Tries one.
+fn tried(
+    kind: &Kind,
+    cell: &CellProgram,
+    clocks: &Clocks,
+) -> anyhow::Result<(Here, Option<String>)> {
+    let no = |why: &str| Ok((Here::No, Some(why.to_owned())));
+    let value = match kind.name {
+        "seccomp" => "allow",
+        "ebpf" => "count",
+        "cgroup" => "own",
+        "nice" => "1",
+        "env" => "OSCOST=1",
+        "antagonist" => "cpu",
+        "cmd" => "true",
+        CLOCKSOURCE => match &clocks.other {
+            Some(other) => other,
+            None => return no("there is no other clock source here"),
+        },
+        _ => "",
+    };
+    let value = Some(value).filter(|value| !value.is_empty()).map(str::to_owned);
+    let treatment = Treatment { name: kind.name.to_owned(), value };
+    if kind.manner == Manner::Wraps {
+        return Ok((Here::Yes, None)); // Nothing is asked of the machine.
+    }
+    let treated = read_all(&[treatment])?;
+    // Without a command it only tries.
+    let mut command = treated_by(cell, &treated)?;
+    let ran = command.stdin(Stdio::null()).output();
+    let ran = ran.with_context(|| format!("cannot start {}", cell.path.display()))?;
+    if ran.status.success() {
+        return Ok((Here::Yes, None));
+    }
+    let words = String::from_utf8_lossy(&ran.stderr);
+    match words.trim().trim_start_matches("error: ") {
+        "" => no(&ran.status.to_string()),
+        words => no(words),
+    }
+}
+
+const CLOCKSOURCE: &str = "clocksource";
+
+/// The kernel's clock sources.
+struct Clocks {
+    available: Vec<String>,
+    /// One that it does not use now.
+    other: Option<String>,
+}
+
+impl Clocks {
+    fn here() -> Self {
+        let read = |file: &str| {
+            let folder = "/sys/devices/system/clocksource/clocksource0";
+            std::fs::read_to_string(format!("{folder}/{file}_clocksource")).unwrap_or_default()
+        };
+        let available: Vec<String> =
+            read("available").split_whitespace().map(str::to_owned).collect();
+        let current = read("current");
+        let other = available.iter().find(|&name| name != current.trim()).cloned();
+        Self { available, other }
+    }
+}

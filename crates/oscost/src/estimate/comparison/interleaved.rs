@@ -1,0 +1,332 @@
+//! Rows compared that were measured side by side, in one run (docs/METHOD.md, section 12).
+//!
+//! A pair is a cell in which both were timed in turns, or two cells one after the other; its effect
+//! is the median over the rounds in which neither was disturbed. Pairs lie in different rounds of
+//! the run, so that what drifts in it meets both sides alike.
+
+use std::collections::BTreeMap;
+
+use oscost_model::calls::CallCount;
+use oscost_model::cell::Sample;
+use oscost_model::clock::Calibration;
+use oscost_model::journal::{CellOutcome, Design, Phase, Versus};
+use oscost_model::record::{Added, Comparison, Ratio, Row, RowOutcome};
+use oscost_model::sins::{Sin, committing};
+
+use super::fit::{has, is_cost};
+use super::judge::{self, Judged, verdicts};
+use super::{MARGIN, word};
+use crate::estimate::cell::{Reading, by_round};
+use crate::estimate::row::{CellEntry, RowState};
+use crate::stats::interval::{Nominal, median_hs};
+use crate::stats::order;
+
+/// A pair needs so many rounds in which neither side was disturbed; of fewer no median is one.
+const ROUNDS_NEEDED: usize = 3;
+
+/// A control this surely beyond half the margin says that something else than what is compared
+/// tells the sides apart.
+const SURELY: f64 = 0.001;
+
+/// What controls are called in a record.
+pub const CONTROL: &str = "control";
+
+/// The treatments that act on system calls: an op that makes none is never seen by them.
+const ON_CALLS: [&str; 6] = ["seccomp", "ptrace", "sud", "ebpf", "ftrace", "ph"];
+
+/// A control that came back: nothing differs between its arms.
+#[derive(Clone, Debug)]
+pub(in crate::estimate) struct Control {
+    pub(in crate::estimate) row: u32,
+    pub(in crate::estimate) design: Design,
+    pub(in crate::estimate) at_s: f64,
+    pub(in crate::estimate) samples: Vec<Sample>,
+}
+
+/// A run in which rows were measured side by side.
+#[derive(Clone, Copy)]
+pub(in crate::estimate) struct Interleaved<'a> {
+    pub(in crate::estimate) states: &'a [RowState],
+    pub(in crate::estimate) rows: &'a [Row],
+    pub(in crate::estimate) versus: &'a [Versus],
+    pub(in crate::estimate) controls: &'a [Control],
+    pub(in crate::estimate) clock: &'a Calibration,
+}
+
+/// One pair: when it was measured, its ratio, and what the new side adds, in the case's unit.
+#[derive(Clone, Copy, Debug)]
+struct Pair {
+    at_s: f64,
+    ratio: f64,
+    added: f64,
+    ties: u32,
+}
+
+/// What is known of two rows, or of a control, before its neighbours are looked at.
+struct Found {
+    versus: Versus,
+    pairs: Vec<Pair>,
+    judged: Judged,
+    margin: f64,
+}
+
+impl<'a> Interleaved<'a> {
+    /// All comparisons of the run, in the order in which they were planned; then its controls.
+    pub(in crate::estimate) fn comparisons(self) -> Vec<Comparison> {
+        let comparable = self.versus.iter().filter(|it| self.is_comparable(it));
+        let found: Vec<Found> = comparable.map(|versus| self.found(*versus)).collect();
+        let controls: Vec<(Design, Found)> = [Design::Twins, Design::Toggle, Design::Pairs]
+            .into_iter()
+            .filter_map(|design| Some((design, self.control(design)?)))
+            .collect();
+        let void = controls.iter().any(|(_, control)| is_void(control));
+        let judged: Vec<Judged> = found.iter().map(|it| it.judged.clone()).collect();
+        let margins: Vec<f64> = found.iter().map(|it| it.margin).collect();
+        let said = verdicts(&judged, &margins);
+        let rows = found.iter().zip(said).map(|(found, (q, verdict))| {
+            let verdict = word(verdict, self.rows[found.versus.base as usize].better);
+            let verdict = if void { "inconclusive" } else { verdict };
+            let mut comparison = self.comparison(found, found.versus.design, (q, verdict));
+            if void {
+                comparison.flags.push("VOID".to_owned());
+            }
+            comparison
+        });
+        let controls = controls.iter().map(|(design, found)| {
+            // A family of its own: it is asked whether the others may be believed.
+            let (_, verdict) = verdicts(std::slice::from_ref(&found.judged), &[found.margin])[0];
+            let verdict = word(verdict, self.rows[found.versus.base as usize].better);
+            let comparison = self.comparison(found, *design, (found.judged.p, verdict));
+            Comparison { case: CONTROL.to_owned(), control: true, seen_per_op: None, ..comparison }
+        });
+        rows.chain(controls).collect()
+    }
+
+    /// Whether both rows have figures that a ratio can be made of.
+    fn is_comparable(self, versus: &Versus) -> bool {
+        let row = |index: u32| self.rows.get(index as usize);
+        let fit = |row: &Row| {
+            let median = row.estimate.as_ref().map(|estimate| estimate.median);
+            row.outcome == RowOutcome::Measured
+                && !has(row, "BELOW_DETECTION")
+                && median.is_some_and(is_cost)
+        };
+        row(versus.base).zip(row(versus.new)).is_some_and(|(base, new)| fit(base) && fit(new))
+    }
+
+    fn found(self, versus: Versus) -> Found {
+        let [base, new] = [versus.base, versus.new].map(|row| &self.states[row as usize]);
+        let of = |row: &'a RowState| -> BTreeMap<u32, &'a CellEntry> {
+            let cells = row.cells.iter().filter(|cell| cell.set == versus.set);
+            cells.filter_map(|cell| Some((round_of(cell.phase)?, cell))).collect()
+        };
+        let news = of(new);
+        let pairs = of(base).into_iter().filter_map(|(round, cell)| {
+            let of_base = self.rounds(base, cell)?;
+            let of_new = self.rounds(new, news.get(&round)?)?;
+            pair(cell.at_s, &of_base, &of_new, versus.design)
+        });
+        self.judge(versus, pairs.collect())
+    }
+
+    /// The control of a design: the pairs of all its rows.
+    fn control(self, design: Design) -> Option<Found> {
+        let mut pairs = Vec::new();
+        let mut first = None;
+        for control in self.controls.iter().filter(|it| it.design == design) {
+            let state = self.states.get(control.row as usize)?;
+            let Some(how) = self.reading(state) else { continue };
+            let [one, other] = [0, 1].map(|arm| by_round(&control.samples, arm, how));
+            first.get_or_insert(control.row);
+            pairs.extend(pair(control.at_s, &one, &other, design));
+        }
+        let row = first?;
+        Some(self.judge(Versus { base: row, new: row, design, set: 0 }, pairs))
+    }
+
+    fn judge(self, versus: Versus, mut pairs: Vec<Pair>) -> Found {
+        pairs.sort_by(|one, other| one.at_s.total_cmp(&other.at_s));
+        let margin = self.margin(&self.states[versus.base as usize]).ln_1p();
+        let ratios: Vec<[f64; 2]> = pairs.iter().map(|pair| [1.0, pair.ratio]).collect();
+        let judged = judge::paired(&ratios, span_s(&pairs), margin);
+        Found { versus, pairs, judged, margin }
+    }
+
+    /// The clean batches of a cell of a row, by round.
+    fn rounds(self, row: &'a RowState, cell: &CellEntry) -> Option<Rounds> {
+        let CellOutcome::Sampled { samples, .. } = &cell.outcome else { return None };
+        let arm = samples.first()?.arm;
+        Some(by_round(samples, arm, self.reading(row)?))
+    }
+
+    fn reading(self, row: &'a RowState) -> Option<Reading<'a>> {
+        Some(row.reading(row.plan.as_ref()?, self.clock))
+    }
+
+    /// What is worth mentioning, as a share: 1 %, or what two steps of the clock are of a batch.
+    fn margin(self, row: &RowState) -> f64 {
+        let batch_ns = row.plan.as_ref().map(|plan| plan.batch_ns).filter(|&ns| ns > 0.0);
+        let step_ns = self.clock.ns(self.clock.quantum_ticks);
+        batch_ns.map_or(MARGIN, |ns| (2.0 * step_ns / ns).max(MARGIN))
+    }
+
+    fn comparison(self, found: &Found, design: Design, (q, verdict): (f64, &str)) -> Comparison {
+        let Found { versus, pairs, judged, .. } = found;
+        let [base, new] = [versus.base, versus.new].map(|row| &self.rows[row as usize]);
+        let added: Vec<f64> = pairs.iter().map(|pair| pair.added).collect();
+        let added = order::sorted(&added);
+        let mut flags: Vec<String> = judged.flags.iter().map(|&flag| flag.to_owned()).collect();
+        if calls_differ(&self.states[versus.base as usize], &self.states[versus.new as usize]) {
+            flags.push("CALLS_DIFFER".to_owned());
+        }
+        let seen = self.seen(versus.new);
+        if seen == Some(0.0) {
+            flags.push("NEVER_SEEN".to_owned());
+        }
+        Comparison {
+            case: base.case.clone(),
+            metric: "primary".to_owned(),
+            base: versus.base,
+            new: versus.new,
+            design: design.text().to_owned(),
+            pairs: pairs.len() as u32,
+            span_s: span_s(pairs),
+            ratio: Ratio {
+                value: judged.effect.exp(),
+                ci95: judged.interval.map(|it| [it.lo.exp(), it.hi.exp()]),
+            },
+            added: Added {
+                value: order::median(&added).unwrap_or(0.0),
+                ci95: median_hs(&added, Nominal::FIXED).map(|it| [it.lo, it.hi]),
+                unit: new.unit,
+            },
+            p: judged.p,
+            q,
+            verdict: verdict.to_owned(),
+            mde_pct: judged.detectable.map(|it| 100.0 * it.exp_m1()),
+            ties: pairs.iter().map(|pair| pair.ties).sum(),
+            seen_per_op: seen,
+            control: false,
+            flags,
+        }
+    }
+
+    /// How often one op woke the monitor of its row; where there is none to ask, how many calls it
+    /// made that a treatment of calls could see.
+    fn seen(self, row: u32) -> Option<f64> {
+        let (state, row) = (&self.states[row as usize], &self.rows[row as usize]);
+        let told = state.cells.iter().filter_map(|cell| match &cell.outcome {
+            CellOutcome::Sampled { seen, .. } => *seen,
+            CellOutcome::Lost { .. } => None,
+        });
+        let told: Vec<f64> = told.collect();
+        if !told.is_empty() {
+            return order::median(&order::sorted(&told));
+        }
+        let acts = |name: &str| ON_CALLS.iter().any(|it| name.starts_with(it));
+        let acts = row.place.treatments.iter().any(|name| acts(name));
+        let calls = row.calls.as_ref().filter(|_| acts)?;
+        Some(calls.per_op.values().chain(calls.peer_per_op.values()).sum())
+    }
+}
+
+/// The clean batches of one side by their rounds.
+type Rounds = BTreeMap<u32, f64>;
+
+/// One pair of cells, or of arms of a cell. `None` where too little of both was undisturbed.
+fn pair(at_s: f64, base: &Rounds, new: &Rounds, design: Design) -> Option<Pair> {
+    let good = |rounds: &Rounds| -> Vec<f64> {
+        rounds.values().copied().filter(|&value| is_cost(value)).collect()
+    };
+    let middle = |values: Vec<f64>| order::median(&order::sorted(&values));
+    if design == Design::Pairs || committing(Sin::PairsForgotten) {
+        // Two cells: their n-th batches have nothing to do with each other.
+        let (base, new) = (good(base), good(new));
+        if base.len().min(new.len()) < ROUNDS_NEEDED {
+            return None;
+        }
+        let (base, new) = (middle(base)?, middle(new)?);
+        return Some(Pair { at_s, ratio: new / base, added: new - base, ties: 0 });
+    }
+    let both: Vec<[f64; 2]> = base
+        .iter()
+        .filter_map(|(round, &base)| Some([base, *new.get(round)?]))
+        .filter(|both| both.iter().all(|&value| is_cost(value)))
+        .collect();
+    if both.len() < ROUNDS_NEEDED {
+        return None;
+    }
+    let ratio = middle(both.iter().map(|[base, new]| (new / base).ln()).collect())?.exp();
+    let added = middle(both.iter().map(|[base, new]| new - base).collect())?;
+    let ties = both.iter().filter(|[base, new]| base == new).count() as u32;
+    Some(Pair { at_s, ratio, added, ties })
+}
+
+/// Whether a control is so surely not nothing that nothing beside it can be believed.
+fn is_void(control: &Found) -> bool {
+    let half = control.margin / 2.0;
+    let beyond = control.judged.interval.is_some_and(|it| it.lo > half || it.hi < -half);
+    beyond && control.judged.p <= SURELY
+}
+
+/// The round of a phase; trials and anchors have none.
+fn round_of(phase: Phase) -> Option<u32> {
+    match phase {
+        Phase::Round(round) => Some(round),
+        Phase::Before | Phase::Trial(_) | Phase::After => None,
+    }
+}
+
+fn span_s(pairs: &[Pair]) -> f64 {
+    match pairs {
+        [first, .., last] => last.at_s - first.at_s,
+        _ => 0.0,
+    }
+}
+
+/// Whether an op makes other calls in the one than in the other.
+fn calls_differ(base: &RowState, new: &RowState) -> bool {
+    let told = |row: &RowState| row.count.clone();
+    let same = |one: &CallCount, other: &CallCount| one.own == other.own && one.ops == other.ops;
+    told(base).zip(told(new)).is_some_and(|(base, new)| !same(&base, &new))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rounds(values: &[f64]) -> Rounds {
+        (0..).zip(values.iter().copied()).collect()
+    }
+
+    #[test]
+    fn a_pair_is_the_median_over_rounds_that_both_have() {
+        let mut base = rounds(&[100.0, 200.0, 300.0, 400.0]);
+        let new = rounds(&[110.0, 220.0, 330.0, 9_999.0]);
+        base.remove(&3);
+        let pair = pair(1.0, &base, &new, Design::Twins).unwrap();
+        assert!((pair.ratio - 1.1).abs() < 1e-9 && (pair.added - 20.0).abs() < 1e-9, "{pair:?}");
+    }
+
+    #[test]
+    fn what_differs_from_round_to_round_falls_out_of_twins_and_not_of_two_cells() {
+        // Both sides wander from 100 to 900 together: the effect is 5 % in every round.
+        let base: Vec<f64> = (1..=9).map(|round| 100.0 * f64::from(round)).collect();
+        let new: Vec<f64> = base.iter().map(|value| 1.05 * value).collect();
+        let twins = pair(0.0, &rounds(&base), &rounds(&new), Design::Twins).unwrap();
+        assert!((twins.ratio - 1.05).abs() < 1e-9);
+        let fewer = rounds(&new[..5]);
+        let cells = pair(0.0, &rounds(&base), &fewer, Design::Pairs).unwrap();
+        assert!(cells.ratio < 0.7, "{cells:?}");
+        let twins = pair(0.0, &rounds(&base), &fewer, Design::Twins).unwrap();
+        assert!((twins.ratio - 1.05).abs() < 1e-9);
+    }
+
+    #[test]
+    fn too_few_rounds_are_no_pair_and_equal_ones_are_ties() {
+        let [two, three] = [rounds(&[1.0, 1.0]), rounds(&[1.0, 1.0, 1.0])];
+        assert!(pair(0.0, &two, &three, Design::Twins).is_none());
+        assert!(pair(0.0, &two, &three, Design::Pairs).is_none());
+        assert_eq!(pair(0.0, &three, &three, Design::Twins).unwrap().ties, 3);
+    }
+}

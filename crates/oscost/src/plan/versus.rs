@@ -1,0 +1,187 @@
+//! Places side by side: which rows are compared with which, and how they are interleaved.
+
+use oscost_model::case::Case;
+use oscost_model::definition::Catalog;
+use oscost_model::journal::{Design, PlannedRow};
+use oscost_model::record::PlaceOf;
+use oscost_model::treatment::{Applied, Attached, Treated};
+
+use super::rows;
+
+/// As many places are measured beside a base in one cell: fork twins are two or three.
+const NEWS_IN_A_CELL: usize = 2;
+
+/// A place, and what is done there.
+#[derive(Clone, Debug)]
+pub struct Side {
+    /// As the record names it.
+    pub place: PlaceOf,
+    /// What is done.
+    pub treated: Treated,
+}
+
+/// Rows of one case that one cell (or cells one after the other) measures side by side.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Set {
+    /// How they are interleaved.
+    pub design: Design,
+    /// The row to compare with.
+    pub base: usize,
+    /// The rows to compare: one or two of twins, else one.
+    pub news: Vec<usize>,
+}
+
+/// What places side by side come to.
+#[derive(Clone, Debug)]
+pub struct Sides {
+    /// The rows: all of the base's place, then all of each other place.
+    pub rows: Vec<PlannedRow>,
+    /// What is done to each row's process and system.
+    pub treated: Vec<Treated>,
+    /// What is measured side by side in each round.
+    pub sets: Vec<Set>,
+}
+
+/// The rows of all places, and their sets. Anchors are asked of every place: what a treatment costs
+/// them is a row beside the others.
+pub fn versus(catalog: &Catalog, asked: &[Case], base: &Side, news: &[Side]) -> Sides {
+    let mut sides = Sides { rows: Vec::new(), treated: Vec::new(), sets: Vec::new() };
+    let mut of_base = rows(catalog, asked.to_vec(), &base.place);
+    // What floors are made of is no matter of what differs.
+    of_base.retain(|row| row.asked || row.anchor);
+    let cases = of_base.len();
+    for (number, side) in std::iter::once(base).chain(news).enumerate() {
+        for row in &of_base {
+            let anchor = row.anchor && number == 0;
+            let place = side.place.clone();
+            let monitored = has_monitor(&side.treated);
+            sides.rows.push(PlannedRow { place, anchor, monitored, ..row.clone() });
+            sides.treated.push(side.treated.clone());
+        }
+    }
+    for case in 0..cases {
+        // A monitored arm is up to a hundred times slower, and all arms of a cell have as many ops
+        // in a batch: those of the others would be shorter than they could be.
+        for monitored in [false, true] {
+            let twins: Vec<usize> = (0..news.len())
+                .filter(|&new| design(base, &news[new]) == Design::Twins)
+                .filter(|&new| has_monitor(&news[new].treated) == monitored)
+                .map(|new| (new + 1) * cases + case)
+                .collect();
+            let sets = twins.chunks(NEWS_IN_A_CELL).map(|news| {
+                let news = news.to_vec();
+                Set { design: Design::Twins, base: case, news }
+            });
+            sides.sets.extend(sets);
+        }
+        for (number, new) in news.iter().enumerate() {
+            let design = design(base, new);
+            if design != Design::Twins {
+                sides.sets.push(Set {
+                    design,
+                    base: case,
+                    news: vec![(number + 1) * cases + case],
+                });
+            }
+        }
+    }
+    sides
+}
+
+/// How two places are interleaved, by what they differ in.
+pub fn design(base: &Side, new: &Side) -> Design {
+    let twins = |side: &Side| side.treated.applied.iter().all(Applied::fits_twins);
+    let (base_system, new_system) = (&base.treated.attached, &new.treated.attached);
+    if base_system == new_system && twins(base) && twins(new) {
+        Design::Twins
+    } else if base_system.is_empty() && base.treated.applied == new.treated.applied {
+        Design::Toggle
+    } else {
+        Design::Pairs
+    }
+}
+
+/// Whether the place has another process take turns with the measured one on its CPU.
+fn has_monitor(treated: &Treated) -> bool {
+    let same_cpu = |it: &Attached| matches!(it, Attached::Antagonist { same_cpu: true, .. });
+    treated.applied.iter().any(Applied::has_monitor) || treated.attached.iter().any(same_cpu)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn side(text: &str, applied: Vec<Applied>, attached: Vec<Attached>) -> Side {
+        let place = PlaceOf {
+            text: text.into(),
+            reach: "local".into(),
+            treatments: vec![text.into()],
+            machine: "m0".into(),
+            cpu: None,
+            peer: None,
+        };
+        Side { place, treated: Treated { applied, attached } }
+    }
+
+    fn variable() -> Applied {
+        Applied::Env { name: "A".into(), value: "b".into() }
+    }
+
+    const EBPF: Attached = Attached::Ebpf { counts: false };
+
+    #[test]
+    fn the_design_follows_from_what_differs() {
+        let local = side("local", vec![], vec![]);
+        let sud = side("sud", vec![Applied::Sud], vec![]);
+        let ebpf = side("ebpf=empty", vec![], vec![EBPF]);
+        let both = side("sud+ebpf=empty", vec![Applied::Sud], vec![EBPF]);
+        let env = side("env=A=b", vec![variable()], vec![]);
+        for (base, new, expected) in [
+            (&local, &local, Design::Twins),
+            (&local, &sud, Design::Twins),
+            (&ebpf, &both, Design::Twins),
+            (&local, &ebpf, Design::Toggle),
+            (&sud, &both, Design::Toggle),
+            (&ebpf, &local, Design::Pairs),
+            (&local, &both, Design::Pairs),
+            (&local, &env, Design::Pairs),
+        ] {
+            assert_eq!(design(base, new), expected, "{} {}", base.place.text, new.place.text);
+        }
+    }
+
+    #[test]
+    fn every_case_stands_beside_its_base_once_for_each_place() {
+        let catalog = oscost_cell::catalog::data();
+        let asked: Vec<Case> = ["syscall/getppid:via=libc", "syscall/write"]
+            .into_iter()
+            .filter_map(Case::parse)
+            .collect();
+        let base = side("local", vec![], vec![]);
+        let news = [
+            side("sud", vec![Applied::Sud], vec![]),
+            side("ebpf=empty", vec![], vec![EBPF]),
+            side("ptrace", vec![Applied::Ptrace], vec![]),
+            side("nice=1", vec![Applied::Nice { by: 1 }], vec![]),
+            side("env=A=b", vec![variable()], vec![]),
+        ];
+        let Sides { rows, treated, sets } = versus(&catalog, &asked, &base, &news);
+        let cases = rows.len() / 6;
+        assert!(cases > asked.len(), "anchors are among them");
+        assert_eq!(treated.len(), rows.len());
+        for new in 0..news.len() {
+            for case in 0..cases {
+                let row = (new + 1) * cases + case;
+                assert_eq!(rows[row].case, rows[case].case);
+                assert_eq!(treated[row], news[new].treated);
+                let with = sets.iter().filter(|set| set.news.contains(&row)).collect::<Vec<_>>();
+                assert!(matches!(&with[..], [set] if set.base == case), "{with:?}");
+            }
+        }
+        let of = |design| sets.iter().filter(|set| set.design == design).count() / cases;
+        assert_eq!([Design::Twins, Design::Toggle, Design::Pairs].map(of), [2, 1, 1]);
+        let monitored = |set: &Set| set.news.iter().any(|&row| rows[row].monitored);
+        assert!(sets.iter().filter(|set| monitored(set)).all(|set| set.news.len() == 1));
+        assert!(rows[cases..].iter().all(|row| !row.anchor), "an anchor is the base's");
+    }
+}

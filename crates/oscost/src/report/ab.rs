@@ -1,0 +1,207 @@
+//! Places that were measured side by side: a table and a forest plot for each, and what to think of
+//! them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+
+use oscost_model::record::{Comparison, Record, Row, RowOutcome};
+
+use super::compare::{HEADINGS, cells, forest};
+use super::figures::{Style, per_cent};
+use super::table::{Cells, first_of, gathered, headline, is_asked, laid_out, not_measured};
+use super::{flags, fold, plain};
+pub use crate::estimate::comparison::judge::pairs_for;
+
+/// What is shown.
+pub struct Shown<'a> {
+    /// The run.
+    pub record: &'a Record,
+}
+
+/// The comparisons of a run as text of 80 columns.
+pub fn text(shown: &Shown<'_>) -> String {
+    let record = shown.record;
+    let mut out = String::new();
+    // Writing to a String cannot fail.
+    let _ = writeln!(out, "{}", headline(record));
+    for (base, new) in places(record) {
+        let of_both = |it: &&Comparison| {
+            let place = |row: u32| record.results.get(row as usize).map(|row| &row.place.text[..]);
+            !it.control && (place(it.base), place(it.new)) == (Some(base), Some(new))
+        };
+        let all: Vec<&Comparison> = record.comparisons.iter().filter(of_both).collect();
+        let (asked, anchors): (Vec<&Comparison>, Vec<&Comparison>) =
+            all.into_iter().partition(|it| is_asked(&record.results[it.base as usize]));
+        let _ = writeln!(out, "\n{}", title((base, new), &asked));
+        let rows: Vec<&Row> = asked.iter().map(|it| &record.results[it.base as usize]).collect();
+        if rows.is_empty() {
+            let _ = writeln!(out, "  no row could be compared");
+        } else {
+            let cells: Vec<Cells> =
+                asked.iter().zip(&rows).map(|(it, row)| cells(it, row)).collect();
+            out.push_str(&laid_out(&rows, &cells, HEADINGS));
+            out.push_str(&forest(asked.iter().copied()));
+        }
+        if let Some(line) = beside(record, &anchors) {
+            let _ = writeln!(out, "\n{}", fold(&line, 78, "  "));
+        }
+    }
+    let asked: Vec<&Row> = record.results.iter().filter(|row| is_asked(row)).collect();
+    not_measured(&asked, &mut out);
+    not_compared(record, &asked, &mut out);
+    summary(record, &mut out);
+    out
+}
+
+/// The places that were compared, in the order of the record.
+fn places(record: &Record) -> Vec<(&str, &str)> {
+    let place = |row: u32| record.results.get(row as usize).map(|row| row.place.text.as_str());
+    let mut found = Vec::new();
+    for it in record.comparisons.iter().filter(|it| !it.control) {
+        if let (Some(base), Some(new)) = (place(it.base), place(it.new))
+            && !found.contains(&(base, new))
+        {
+            found.push((base, new));
+        }
+    }
+    found
+}
+
+/// What is compared with what, and how.
+fn title((base, new): (&str, &str), rows: &[&Comparison]) -> String {
+    let designs: BTreeSet<&str> = rows.iter().map(|it| design(&it.design)).collect();
+    let designs = designs.into_iter().collect::<Vec<_>>().join("; ");
+    let (least, most) = rows
+        .iter()
+        .fold((u32::MAX, 0), |(least, most), it| (least.min(it.pairs), most.max(it.pairs)));
+    let pairs = if least == most { format!("{most}") } else { format!("{least} to {most}") };
+    let span = rows.iter().map(|it| it.span_s).fold(0.0, f64::max);
+    let text = match rows.is_empty() {
+        true => format!("{new} against {base}"),
+        false => format!("{new} against {base}: {pairs} pairs over {span:.0} s, {designs}"),
+    };
+    fold(&plain(&text), 78, "  ")
+}
+
+/// How two places were interleaved, in words.
+fn design(text: &str) -> &str {
+    match text {
+        "twins" => "as fork twins",
+        "toggle" => "in one process, attached and detached",
+        "pairs" => "in two processes, one after the other",
+        other => other,
+    }
+}
+
+/// What the place costs the anchors, which are measured everywhere.
+fn beside(record: &Record, anchors: &[&Comparison]) -> Option<String> {
+    let one = |it: &&Comparison| {
+        let name = plain(&record.results[it.base as usize].case);
+        let added = Style::of(it.added.value, it.added.unit).with_unit(it.added.value);
+        let sign = if it.added.value > 0.0 { "+" } else { "" };
+        let surely = matches!(it.verdict.as_str(), "slower" | "faster");
+        let surely = if surely { String::new() } else { format!(" ({})", plain(&it.verdict)) };
+        format!("{name} {sign}{added}{surely}")
+    };
+    let told: Vec<String> = anchors.iter().map(one).collect();
+    (!told.is_empty()).then(|| format!("measured beside them: {}", told.join(", ")))
+}
+
+/// Rows that have figures and yet stand in no comparison.
+fn not_compared(record: &Record, asked: &[&Row], out: &mut String) {
+    let stands = |row: &Row| {
+        let is = |index: u32| std::ptr::eq(&record.results[index as usize], row);
+        record.comparisons.iter().any(|it| is(it.base) || is(it.new))
+    };
+    let left = asked.iter().filter(|row| row.outcome == RowOutcome::Measured && !stands(row));
+    let why = left.map(|row| {
+        let below = row.flags.iter().any(|flag| flag == "BELOW_DETECTION");
+        let why = match below {
+            true => "its figure cannot be told from nothing: there is no ratio",
+            false => "its other side has no figure",
+        };
+        (format!("at {}: {why}", plain(&row.place.text)), row.case.as_str())
+    });
+    let gathered = gathered(why);
+    if !gathered.is_empty() {
+        let _ = writeln!(out, "\nnot compared:");
+    }
+    for (why, cases) in gathered {
+        let text = format!("{}, {why}", plain(&first_of(&cases)));
+        let _ = writeln!(out, "  {}", fold(&text, 76, "    "));
+    }
+}
+
+/// What the marks mean, what the control says, and how many verdicts of each kind there are.
+fn summary(record: &Record, out: &mut String) {
+    let (controls, rows): (Vec<&Comparison>, Vec<&Comparison>) =
+        record.comparisons.iter().partition(|it| it.control);
+    let asked = |it: &&Comparison| is_asked(&record.results[it.base as usize]);
+    let rows: Vec<&Comparison> = rows.into_iter().filter(asked).collect();
+    let mut lines = Vec::new();
+    let mut by_flag: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for it in &rows {
+        for flag in &it.flags {
+            by_flag.entry(flag).or_default().push(&it.case);
+        }
+    }
+    for (flag, cases) in by_flag {
+        let meaning = flags::of_comparison(flag);
+        lines.push(format!("{}: {meaning}: {}", plain(flag), plain(&first_of(&cases))));
+    }
+    for flag in record.conditions.iter().flat_map(|it| &it.flags) {
+        lines.push(format!("{}: {}", plain(flag), flags::of_run(flag)));
+    }
+    for it in &controls {
+        lines.push(control(it));
+    }
+    let ties: u32 = rows.iter().map(|it| it.ties).sum();
+    if ties > 0 {
+        lines.push(format!(
+            "{ties} pairs of batches did not differ at all: of a row in which these are many, the \
+             clock's step hides what is left."
+        ));
+    }
+    let count = |verdict: &str| rows.iter().filter(|it| it.verdict == verdict).count();
+    if !rows.is_empty() {
+        lines.push(format!(
+            "{} slower, {} faster, {} equivalent (within 3 %), {} inconclusive.",
+            count("slower"),
+            count("faster"),
+            count("equivalent"),
+            count("inconclusive")
+        ));
+    }
+    let open = rows.iter().filter(|it| it.verdict == "inconclusive");
+    if open.clone().any(|it| it.mde_pct.is_some()) {
+        lines.push(
+            "inconclusive (12 %) says: had it changed by 12 %, four of five such comparisons would \
+             have shown it. It does not say that nothing changed."
+                .to_owned(),
+        );
+    }
+    if !record.complete {
+        lines.push("The run was cut short.".to_owned());
+    }
+    let _ = writeln!(out);
+    for line in lines {
+        let _ = writeln!(out, "{}", fold(&line, 78, "  "));
+    }
+}
+
+/// What a control says: that nothing came out of nothing, or that nothing can be believed.
+fn control(it: &Comparison) -> String {
+    let design = design(&it.design);
+    let Some([low, high]) = it.ratio.ci95 else {
+        return format!("control ({design}): {} pairs, too few for an interval", it.pairs);
+    };
+    let ratio = it.ratio.value;
+    let text = format!(
+        "control, nothing differs ({design}): {} pairs, ratio {ratio:.3} [{low:.3} .. {high:.3}]",
+        it.pairs
+    );
+    match it.mde_pct {
+        Some(pct) => format!("{text}; {} would have shown", per_cent(pct)),
+        None => text,
+    }
+}

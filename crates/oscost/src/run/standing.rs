@@ -1,0 +1,59 @@
+//! What is attached to the system while all rows of a run are measured.
+//!
+//! A clock source is another one before the clocks are surveyed and until they have been looked at
+//! again, since it is what they are read from. All else is attached only after they were calibrated.
+
+use oscost_model::record::RowOutcome;
+use oscost_model::treatment::Attached;
+
+use super::cells::Ended;
+use super::{Run, RunError};
+
+/// When something is attached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum When {
+    /// Before the survey of clocks.
+    BeforeClocks,
+    /// Behind it.
+    AfterClocks,
+}
+
+impl Run<'_> {
+    /// Attaches what is attached then to all rows alike; the job that it is, if there is any.
+    pub(super) fn stand(&mut self, when: When) -> Result<Result<Option<u64>, Ended>, RunError> {
+        let Some(row) = self.rows.first() else { return Ok(Ok(None)) };
+        let is_then = |attached: &&Attached| {
+            let is_clock = matches!(attached, Attached::Clocksource { .. });
+            is_clock == (when == When::BeforeClocks)
+        };
+        let then: Vec<Attached> = row.treated.attached.iter().filter(is_then).cloned().collect();
+        self.attach(&then)
+    }
+
+    /// Undoes it.
+    pub(super) fn fall(&mut self, standing: Option<u64>) -> Result<(), RunError> {
+        match standing {
+            Some(id) if self.cells.attached.contains(&id) => Ok(self.cells.detach(id)?),
+            _ => Ok(()),
+        }
+    }
+
+    /// No row can be measured, or none any longer.
+    pub(super) fn give_up_all(&mut self, ended: &Ended) {
+        for row in 0..self.rows.len() {
+            if !self.rows[row].given_up {
+                self.give_up(row, ended.clone());
+            }
+        }
+    }
+
+    /// What was attached is no longer: whatever is measured now is measured without it.
+    pub(super) fn look_for_what_came_off(&mut self) {
+        if let Some(Ended { reason, .. }) = self.cells.came_off.take() {
+            self.cells.attached.clear();
+            let reason = format!("what was attached to the system came off: {reason}");
+            let outcome = RowOutcome::Failed;
+            self.give_up_all(&Ended { outcome, reason, is_final: true, arm: None });
+        }
+    }
+}

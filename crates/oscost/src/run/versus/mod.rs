@@ -1,0 +1,414 @@
+//! Things measured side by side: fork twins, toggled cells, pairs of cells; and a control.
+//!
+//! What stands still in a pair is all but what is compared: the CPU, the minute, the number of ops
+//! in a batch. Pairs of a row lie in different rounds, and rounds are spread over more than a
+//! minute: what is compared is measured again when the machine has become another.
+
+mod orders;
+mod plan;
+mod turns;
+
+use std::time::{Duration, Instant};
+
+use oscost_model::cell::{BatchPlan, CellSpec, Disturbance, Sample, Task};
+use oscost_model::journal::{CellOutcome, Design, Entry, Phase, Versus};
+use oscost_model::record::RowOutcome;
+use oscost_model::treatment::Attached;
+
+use self::plan::shared;
+use super::cells::{Brought, Ended};
+use super::{Run, RunError};
+use crate::plan::Set;
+
+/// The first pair and the last one lie at least so far apart where the time allows it: what wanders
+/// on a shared machine does so over seconds.
+const SPREAD: Duration = Duration::from_secs(62);
+
+/// Two arms of a control.
+const BOTH: u8 = 2;
+
+/// What is to be measured side by side.
+#[derive(Clone, Debug)]
+pub struct Contest {
+    /// The cells of a round: which rows they are of, and how those are interleaved.
+    pub sets: Vec<Set>,
+    /// How many pairs.
+    pub pairs: PairCount,
+}
+
+/// How many pairs a row gets. It hangs on the time that a round takes, never on what was measured:
+/// whoever looks and stops when he is pleased finds something in nothing.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PairCount {
+    /// At least so many, whatever time that takes.
+    pub least: u32,
+    /// At most so many.
+    pub most: u32,
+    /// Whether they are spread over a minute.
+    pub spread: bool,
+    /// The time that the rounds are to fit into, beyond the least.
+    pub within: Duration,
+}
+
+impl PairCount {
+    /// The number of rounds, when the first one took this long.
+    fn rounds(self, first: Duration) -> u32 {
+        let fit = self.within.as_secs_f64() / first.as_secs_f64().max(1e-3);
+        (fit as u32).clamp(self.least, self.most.max(self.least))
+    }
+}
+
+impl Contest {
+    /// The pairs of rows, as the journal names them.
+    fn versus(&self) -> Vec<Versus> {
+        let of = |(number, set): (usize, &Set)| {
+            let (base, design, set_number) = (set.base as u32, set.design, number as u32);
+            let one = move |&new: &usize| Versus { base, new: new as u32, design, set: set_number };
+            set.news.iter().map(one).collect::<Vec<_>>()
+        };
+        self.sets.iter().enumerate().flat_map(of).collect()
+    }
+}
+
+/// A set with the plan that all its arms share.
+#[derive(Clone)]
+struct Ready {
+    number: u32,
+    set: Set,
+    plan: BatchPlan,
+}
+
+impl Run<'_> {
+    /// Measures what is compared, with the anchors before and after.
+    pub(super) fn contest(&mut self, contest: &Contest) -> Result<(), RunError> {
+        self.tell(Entry::Versus { pairs: contest.versus() });
+        self.pilots_of_places()?;
+        let ready = self.agreed(&contest.sets);
+        self.anchors(Phase::Before)?;
+        self.pair_rounds(ready, contest.pairs)?;
+        for row in 0..self.rows.len() {
+            if !self.rows[row].given_up {
+                self.tell(Entry::Settled { row: row as u32, converged: true });
+            }
+        }
+        self.anchors(Phase::After)
+    }
+
+    /// Pilots and counts of every row, those of a place at which something is attached together.
+    fn pilots_of_places(&mut self) -> Result<(), RunError> {
+        let mut places: Vec<Vec<Attached>> = Vec::new();
+        for row in &self.rows {
+            if !places.contains(&row.treated.attached) {
+                places.push(row.treated.attached.clone());
+            }
+        }
+        // Where nothing is attached comes first: a base that cannot be measured spares the rest.
+        places.sort_by_key(Vec::len);
+        for attached in places {
+            let of_place = |row: &usize| self.rows[*row].treated.attached == attached;
+            let rows: Vec<usize> = (0..self.rows.len()).filter(of_place).collect();
+            match self.attach(&attached)? {
+                Ok(job) => {
+                    self.pilot(&rows)?;
+                    self.count(&rows)?;
+                    self.detach(job)?;
+                }
+                Err(why) => rows.into_iter().for_each(|row| self.give_up(row, why.clone())),
+            }
+        }
+        Ok(())
+    }
+
+    /// The plans that all arms of each set share; rows whose partner cannot be measured go without.
+    fn agreed(&mut self, sets: &[Set]) -> Vec<Ready> {
+        let mut ready = Vec::new();
+        for (number, set) in sets.iter().enumerate() {
+            let mut set = set.clone();
+            let Some(base) = self.rows[set.base].pace.plan().cloned() else {
+                for &row in &set.news {
+                    if !self.rows[row].given_up {
+                        let reason = "what it is compared with could not be measured".to_owned();
+                        let outcome = RowOutcome::Skipped;
+                        self.give_up(row, Ended { outcome, reason, is_final: true, arm: None });
+                    }
+                }
+                continue;
+            };
+            set.news.retain(|&row| !self.rows[row].given_up);
+            let plans = set.news.iter().filter_map(|&row| self.rows[row].pace.plan());
+            let (Some(clock), false) = (&self.clock, set.news.is_empty()) else { continue };
+            let plan = shared(&base, plans, clock);
+            for &row in &set.news {
+                self.rows[row].pace.piloted(&plan);
+                self.tell(Entry::Piloted { row: row as u32, plan: plan.clone() });
+            }
+            ready.push(Ready { number: number as u32, set, plan });
+        }
+        ready
+    }
+
+    /// Round after round, each with one pair of every set and one of each control.
+    fn pair_rounds(&mut self, mut sets: Vec<Ready>, count: PairCount) -> Result<(), RunError> {
+        if sets.is_empty() {
+            return Ok(());
+        }
+        let begun = Instant::now();
+        let mut rounds = count.least;
+        let mut round = 0;
+        while round < rounds && !(self.time_is_up() && round > 0) {
+            let before = Instant::now();
+            self.order.shuffle(&mut sets);
+            self.pair_round(&sets, round)?;
+            if round == 0 {
+                rounds = count.rounds(before.elapsed());
+            }
+            round += 1;
+            if count.spread && round < rounds {
+                self.rest_until(begun + SPREAD * round / (rounds - 1).max(1))?;
+            }
+            sets.retain(|ready| self.is_wanted(&ready.set));
+        }
+        self.pairs_lack = round < rounds;
+        Ok(())
+    }
+
+    /// Whether any of a set's rows still can be measured beside its base.
+    fn is_wanted(&self, set: &Set) -> bool {
+        let alive = |&row: &usize| !self.rows[row].given_up;
+        alive(&set.base) && set.news.iter().any(alive)
+    }
+
+    fn pair_round(&mut self, sets: &[Ready], round: u32) -> Result<(), RunError> {
+        let of = |design: Design| sets.iter().filter(move |ready| ready.set.design == design);
+        for ready in of(Design::Twins) {
+            if !(self.time_is_up() && round > 0) {
+                self.twins(ready, round)?;
+            }
+        }
+        for ready in of(Design::Pairs) {
+            if !(self.time_is_up() && round > 0) {
+                self.two_cells(ready, round)?;
+            }
+        }
+        let toggled: Vec<&Ready> = of(Design::Toggle).collect();
+        for group in self.together(&toggled) {
+            if !(self.time_is_up() && round > 0) {
+                self.toggled(&group, round)?;
+            }
+        }
+        // Over the rounds the control rotates over the rows.
+        for design in [Design::Twins, Design::Pairs, Design::Toggle] {
+            let mut all: Vec<&Ready> = of(design).collect();
+            all.sort_by_key(|ready| ready.number);
+            if let Some(&ready) = all.get(round as usize % all.len().max(1)) {
+                self.control(ready, round)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The arms of a set as fork twins in one cell.
+    fn twins(&mut self, ready: &Ready, round: u32) -> Result<(), RunError> {
+        let rows: Vec<usize> = std::iter::once(ready.set.base)
+            .chain(ready.set.news.iter().copied())
+            .filter(|&row| !self.rows[row].given_up)
+            .collect();
+        let applied = rows.iter().map(|&row| self.rows[row].treated.applied.clone()).collect();
+        let spec = self.spec_of_arms(ready, rows.len() as u8);
+        let spec = CellSpec { treatments: applied, ..spec };
+        match self.in_place_of(ready.set.base, |run| run.measured(spec, ready))? {
+            Ok(brought) => {
+                for (arm, row) in rows.into_iter().enumerate() {
+                    let seen = brought.seen.get(arm).copied().flatten();
+                    let samples = of_arm(&brought.samples, arm as u8);
+                    self.sampled(row, ready, round, samples, &brought.disturbance, seen);
+                }
+            }
+            Err(ended) => {
+                let arm = usize::from(ended.arm.unwrap_or(0));
+                let row = rows.get(arm).copied().unwrap_or(ready.set.base);
+                self.lost(row, ready, round, ended);
+            }
+        }
+        Ok(())
+    }
+
+    /// Two cells one after the other, in random order.
+    fn two_cells(&mut self, ready: &Ready, round: u32) -> Result<(), RunError> {
+        let mut order = vec![ready.set.base];
+        order.extend(&ready.set.news);
+        self.order.shuffle(&mut order);
+        // The same numbers of ops, and the same layout: what differs is the place alone.
+        let seed = self.order.cell_seed();
+        for row in order {
+            let task = Task::Measure(ready.plan.clone());
+            let spec = CellSpec { seed, ..self.spec(row, task) };
+            match self.in_place_of(row, |run| run.measured(spec, ready))? {
+                Ok(brought) => {
+                    let seen = brought.seen.first().copied().flatten();
+                    let Brought { samples, disturbance, .. } = brought;
+                    self.sampled(row, ready, round, samples, &disturbance, seen);
+                }
+                Err(ended) => self.lost(row, ready, round, ended),
+            }
+        }
+        Ok(())
+    }
+
+    /// Does something with what is attached at a row's place attached.
+    fn in_place_of<T>(
+        &mut self,
+        row: usize,
+        does: impl FnOnce(&mut Self) -> Result<Result<T, Ended>, RunError>,
+    ) -> Result<Result<T, Ended>, RunError> {
+        let attached = self.rows[row].treated.attached.clone();
+        match self.attach(&attached)? {
+            Ok(job) => {
+                let done = does(self)?;
+                self.detach(job)?;
+                Ok(done)
+            }
+            Err(why) => Ok(Err(why)),
+        }
+    }
+
+    /// A pair of arms in which nothing differs, of the row whose turn it is.
+    fn control(&mut self, ready: &Ready, round: u32) -> Result<(), RunError> {
+        let (row, design) = (ready.set.base, ready.set.design);
+        if self.rows[row].given_up {
+            return Ok(());
+        }
+        let samples = match design {
+            Design::Twins => {
+                let base = self.rows[row].treated.applied.clone();
+                let spec = self.spec_of_arms(ready, BOTH);
+                let spec = CellSpec { treatments: vec![base.clone(), base], ..spec };
+                let brought = self.in_place_of(row, |run| run.measured(spec, ready))?;
+                brought.map(|brought| brought.samples)
+            }
+            Design::Pairs => self.control_of_two_cells(ready)?,
+            Design::Toggle => self.control_of_turns(ready, round)?,
+        };
+        // A control that is lost is one fewer.
+        if let Ok(samples) = samples {
+            let (phase, at_s) = (Phase::Round(round), self.begun.elapsed().as_secs_f64());
+            self.tell(Entry::Control { row: row as u32, design, phase, at_s, samples });
+        }
+        Ok(())
+    }
+
+    fn control_of_two_cells(
+        &mut self,
+        ready: &Ready,
+    ) -> Result<Result<Vec<Sample>, Ended>, RunError> {
+        let mut samples = Vec::new();
+        // Which of the two is called the new one is random, as it is where something differs.
+        let mut arms = [0u8, 1];
+        self.order.shuffle(&mut arms);
+        let seed = self.order.cell_seed();
+        for arm in arms {
+            let spec = self.spec(ready.set.base, Task::Measure(ready.plan.clone()));
+            let spec = CellSpec { seed, ..spec };
+            match self.in_place_of(ready.set.base, |run| run.measured(spec, ready))? {
+                Ok(brought) => samples
+                    .extend(brought.samples.into_iter().map(|sample| Sample { arm, ..sample })),
+                Err(ended) => return Ok(Err(ended)),
+            }
+        }
+        Ok(Ok(samples))
+    }
+
+    /// A cell with several arms of a set.
+    fn spec_of_arms(&mut self, ready: &Ready, arms: u8) -> CellSpec {
+        let spec = self.spec(ready.set.base, Task::Measure(ready.plan.clone()));
+        let timeout_ms = u64::from(arms) * spec.timeout_ms;
+        CellSpec { arms, timeout_ms, ..spec }
+    }
+
+    fn measured(
+        &mut self,
+        spec: CellSpec,
+        ready: &Ready,
+    ) -> Result<Result<Brought, Ended>, RunError> {
+        let other = self.rows[ready.set.base].other();
+        Ok(self.cells.measure(spec, other)?)
+    }
+
+    /// Does something to the whole system; `Ok(None)` where there is nothing to do.
+    pub(super) fn attach(
+        &mut self,
+        attached: &[Attached],
+    ) -> Result<Result<Option<u64>, Ended>, RunError> {
+        if attached.is_empty() {
+            return Ok(Ok(None));
+        }
+        let (cpu, other_cpu) = (self.cpu, self.peer_cpu);
+        let attached = attached.to_vec();
+        Ok(self.cells.attach(attached, cpu, other_cpu)?.map(Some))
+    }
+
+    fn detach(&mut self, job: Option<u64>) -> Result<(), RunError> {
+        match job {
+            Some(id) => Ok(self.cells.detach(id)?),
+            None => Ok(()),
+        }
+    }
+
+    /// One side of a pair came back.
+    fn sampled(
+        &mut self,
+        row: usize,
+        ready: &Ready,
+        round: u32,
+        samples: Vec<Sample>,
+        account: &Disturbance,
+        seen: Option<f64>,
+    ) {
+        let ns = |sample: &Sample| {
+            self.clock.as_ref().map_or(0.0, |clock| clock.ns(sample.ticks as f64))
+        };
+        // The account of a cell is of all its arms: what one of them lost is not known.
+        let disturbance = match ready.set.design {
+            Design::Pairs => *account,
+            Design::Twins | Design::Toggle => Disturbance {
+                wall_ns: samples.iter().map(ns).sum::<f64>() as u64,
+                cpu_ns: 0,
+                run_delay_ns: None,
+                usage: None,
+                ..*account
+            },
+        };
+        let disturbance = Box::new(disturbance);
+        let outcome = CellOutcome::Sampled { samples, disturbance, seen };
+        self.tell_cell(row, ready, round, outcome);
+    }
+
+    /// One side of a pair is lost: the second time it is its own fault.
+    fn lost(&mut self, row: usize, ready: &Ready, round: u32, ended: Ended) {
+        let Ended { outcome, reason, .. } = ended.clone();
+        self.tell_cell(row, ready, round, CellOutcome::Lost { outcome, reason });
+        self.rows[row].lost_cells += 1;
+        if ended.is_final || self.rows[row].lost_cells > super::LOSSES_FORGIVEN {
+            self.give_up(row, ended);
+        }
+    }
+
+    fn tell_cell(&mut self, row: usize, ready: &Ready, round: u32, outcome: CellOutcome) {
+        let (phase, at_s) = (Phase::Round(round), self.begun.elapsed().as_secs_f64());
+        self.tell(Entry::Cell { row: row as u32, phase, at_s, set: ready.number, outcome });
+    }
+
+    /// Waits, ready for a Ctrl-C.
+    fn rest_until(&mut self, until: Instant) -> Result<(), RunError> {
+        let until = self.deadline.map_or(until, |deadline| until.min(deadline));
+        let left = until.saturating_duration_since(Instant::now());
+        if !left.is_zero() {
+            self.cells.rest(left)?;
+        }
+        Ok(())
+    }
+}
+
+fn of_arm(samples: &[Sample], arm: u8) -> Vec<Sample> {
+    samples.iter().filter(|sample| sample.arm == arm).copied().collect()
+}

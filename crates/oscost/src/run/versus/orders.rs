@@ -1,0 +1,93 @@
+//! The orders that only things measured side by side need.
+
+use std::time::{Duration, Instant};
+
+use oscost_model::cell::CellSpec;
+use oscost_model::protocol::{Event, Order};
+use oscost_model::treatment::Attached;
+
+use super::super::cells::{BEYOND, Brought, Cells, Ended, ended};
+use crate::reach::ReachError;
+
+/// A turn of a toggled cell is ended by the supervisor when it takes too long; this is beyond.
+const LONGEST_TURN: Duration = Duration::from_secs(120);
+
+impl Cells<'_> {
+    /// Starts a cell that waits for `go`.
+    pub(super) fn start(&mut self, spec: CellSpec) -> Result<Result<u64, Ended>, ReachError> {
+        let id = self.id();
+        let patience = Duration::from_millis(spec.timeout_ms) + BEYOND;
+        self.send(&Order::Measure { id, spec: Box::new(spec) })?;
+        Ok(match self.next(id, patience)? {
+            Event::Ready { .. } => Ok(id),
+            other => Err(ended(other)),
+        })
+    }
+
+    /// Lets a toggled cell time some groups of an arm.
+    pub(super) fn go(
+        &mut self,
+        id: u64,
+        batches: u32,
+        arm: u8,
+    ) -> Result<Result<(), Ended>, ReachError> {
+        self.send(&Order::Go { id, batches, arm })?;
+        Ok(match self.next(id, LONGEST_TURN)? {
+            Event::Went { .. } => Ok(()),
+            other => Err(ended(other)),
+        })
+    }
+
+    /// Ends a toggled cell.
+    pub(super) fn stop(&mut self, id: u64) -> Result<Result<Brought, Ended>, ReachError> {
+        self.send(&Order::Stop { id })?;
+        Ok(match self.next(id, LONGEST_TURN)? {
+            Event::Sampled { samples, disturbance, seen, .. } => {
+                Ok(Brought { samples, disturbance: *disturbance, seen })
+            }
+            other => Err(ended(other)),
+        })
+    }
+
+    /// Does something to the whole system.
+    pub(super) fn attach(
+        &mut self,
+        treatments: Vec<Attached>,
+        cpu: Option<u32>,
+        other_cpu: Option<u32>,
+    ) -> Result<Result<u64, Ended>, ReachError> {
+        let id = self.id();
+        self.send(&Order::Attach { id, treatments, cpu, other_cpu })?;
+        Ok(match self.next(id, 2 * BEYOND)? {
+            Event::Ready { .. } => {
+                self.attached.push(id);
+                Ok(id)
+            }
+            other => Err(ended(other)),
+        })
+    }
+
+    /// Undoes it.
+    pub(in crate::run) fn detach(&mut self, id: u64) -> Result<(), ReachError> {
+        self.attached.retain(|attached| *attached != id);
+        self.send(&Order::Stop { id })?;
+        // However it ended: the supervisor has undone it.
+        self.next(id, 2 * BEYOND).map(drop)
+    }
+
+    /// Waits for so long, ready for a Ctrl-C. What is said meanwhile was said too late.
+    pub(super) fn rest(&mut self, long: Duration) -> Result<(), ReachError> {
+        let until = Instant::now() + long;
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Ok(());
+            }
+            match self.any(left) {
+                Ok(_) => {}
+                Err(ReachError::Silent(_)) => return Ok(()),
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! The plan that all arms of a set share.
+
+use oscost_model::cell::{BatchPlan, Mode};
+use oscost_model::clock::Calibration;
+
+/// Batches of an arm in a cell: enough for a median, and cells differ more than batches do.
+const GROUPS: u32 = 21;
+/// Ops that take long get fewer of them ...
+const FEWEST_GROUPS: u32 = 5;
+/// ... so that an arm takes no longer than this.
+const ARM_NS: f64 = 60_000_000.0;
+
+/// The plan of all arms: the base's mode, and the turns of the slowest, but so many that the batch
+/// of the fastest is still long for the clock. Different numbers of ops would differ by themselves.
+pub(super) fn shared<'a>(
+    base: &'a BatchPlan,
+    news: impl Iterator<Item = &'a BatchPlan>,
+    clock: &Calibration,
+) -> BatchPlan {
+    let copies = f64::from(base.copies.iter().max().copied().unwrap_or(1));
+    // What a turn of the base's loop costs there.
+    let turn_ns = |plan: &BatchPlan| {
+        let theirs = f64::from(plan.copies.iter().max().copied().unwrap_or(1));
+        plan.batch_ns / (plan.turns.max(1) as f64 * theirs) * copies
+    };
+    let costs: Vec<f64> = std::iter::once(base).chain(news).map(turn_ns).collect();
+    let slowest = costs.iter().copied().fold(0.0, f64::max);
+    let fastest = costs.iter().copied().fold(f64::INFINITY, f64::min);
+    let repeats = matches!(base.mode, Mode::U | Mode::B | Mode::T);
+    let turns = if repeats && slowest > 0.0 {
+        // The clock's step, and what reading it adds, are then a part in a thousand.
+        let long = 1_000.0 * clock.ns(clock.quantum_ticks.max(clock.inside_ticks));
+        let for_the_slowest = base.batch_ns / slowest;
+        let for_the_fastest = long / fastest;
+        let turns = for_the_slowest.max(for_the_fastest).ceil() as u64;
+        turns.clamp(1, base.turns.max(1))
+    } else {
+        base.turns
+    };
+    let group_ns: f64 = {
+        let all: f64 = base.copies.iter().map(|&it| f64::from(it)).sum();
+        turns as f64 * slowest * all / copies
+    };
+    let fit = (ARM_NS / group_ns.max(1.0)) as u32;
+    // Odd, so that the median is one of them.
+    let groups = GROUPS.min(fit.max(FEWEST_GROUPS)).min(base.groups.max(FEWEST_GROUPS)) | 1;
+    BatchPlan { turns, groups, batch_ns: turns as f64 * slowest, ..base.clone() }
+}

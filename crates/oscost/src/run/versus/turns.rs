@@ -1,0 +1,164 @@
+//! Toggled cells: one process, while something is done to its system and undone again.
+
+use oscost_model::cell::{CellSpec, Sample, Task};
+use oscost_model::treatment::Attached;
+
+use super::super::cells::{Brought, Ended};
+use super::{Ready, Run, RunError, of_arm};
+
+/// So many cells at most wait beside each other while something is attached and detached.
+const WAITING: usize = 12;
+
+/// A toggled cell that waits for its next `go`.
+struct Waiting {
+    id: u64,
+    ready: Ready,
+}
+
+impl Run<'_> {
+    /// Toggled sets that wait beside each other: those of one place, and no more than there is room
+    /// for; an op that sleeps or switches has others about it that would not wait quietly.
+    pub(super) fn together(&self, sets: &[&Ready]) -> Vec<Vec<Ready>> {
+        let mut groups: Vec<Vec<Ready>> = Vec::new();
+        let place = |ready: &Ready| &self.rows[ready.set.news[0]].treated;
+        let base = |ready: &Ready| &self.rows[ready.set.base].treated;
+        let quiet = |ready: &Ready| !self.rows[ready.set.base].planned.definition.switches;
+        for &ready in sets {
+            let fits = |group: &&mut Vec<Ready>| {
+                let first = &group[0];
+                group.len() < WAITING
+                    && quiet(ready)
+                    && quiet(first)
+                    && place(first) == place(ready)
+                    && base(first) == base(ready)
+            };
+            match groups.iter_mut().find(fits) {
+                Some(group) => group.push(ready.clone()),
+                None => groups.push(vec![ready.clone()]),
+            }
+        }
+        groups
+    }
+
+    /// One cell of each set, in which the place is the base's and the new one's in turns: ABBA or
+    /// BAAB at random, so that linear drift falls out.
+    pub(super) fn toggled(&mut self, group: &[Ready], round: u32) -> Result<(), RunError> {
+        let new = group[0].set.news[0];
+        let attached = self.rows[new].treated.attached.clone();
+        let mut waiting = Vec::new();
+        for ready in group {
+            if let Some(id) = self.start_toggled(ready, round)? {
+                waiting.push(Waiting { id, ready: ready.clone() });
+            }
+        }
+        let mut lost = Vec::new();
+        let done = self.in_turns(&mut waiting, &mut lost, &attached)?;
+        for (row, ready, ended) in lost {
+            self.lost(row, &ready, round, ended);
+        }
+        for Waiting { id, ready } in waiting {
+            let brought = self.stop_toggled(id)?;
+            let base = ready.set.base;
+            match (brought, &done) {
+                (Ok(brought), Ok(())) => {
+                    for (arm, row) in [(0, base), (1, new_of(&ready))] {
+                        let samples = of_arm(&brought.samples, arm);
+                        self.sampled(row, &ready, round, samples, &brought.disturbance, None);
+                    }
+                }
+                (Err(ended), Ok(())) => self.lost(base, &ready, round, ended),
+                // What was to be attached could not be.
+                (_, Err(why)) => self.lost(new_of(&ready), &ready, round, why.clone()),
+            }
+        }
+        Ok(())
+    }
+
+    /// The four turns of toggled cells. What ends meanwhile is taken out of `waiting`.
+    fn in_turns(
+        &mut self,
+        waiting: &mut Vec<Waiting>,
+        lost: &mut Vec<(usize, Ready, Ended)>,
+        attached: &[Attached],
+    ) -> Result<Result<(), Ended>, RunError> {
+        let mut turns = [0u8, 1, 1, 0];
+        let mut first = [0u8, 1];
+        self.order.shuffle(&mut first);
+        turns.iter_mut().for_each(|arm| *arm = first[usize::from(*arm)]);
+        for half in turns.chunk_by(|one, other| one == other) {
+            let job = match half[0] {
+                1 => self.attach(attached)?,
+                _ => Ok(None),
+            };
+            let job = match job {
+                Ok(job) => job,
+                Err(why) => return Ok(Err(why)),
+            };
+            for &arm in half {
+                let mut at = 0;
+                while at < waiting.len() {
+                    let groups = (waiting[at].ready.plan.groups / 2).max(1);
+                    match self.go_toggled(waiting[at].id, groups, arm)? {
+                        Ok(()) => at += 1,
+                        Err(ended) => {
+                            let Waiting { ready, .. } = waiting.remove(at);
+                            lost.push((ready.set.base, ready, ended));
+                        }
+                    }
+                }
+            }
+            self.detach(job)?;
+        }
+        Ok(Ok(()))
+    }
+
+    /// Starts a toggled cell; `None` where it did not come up, which is told.
+    fn start_toggled(&mut self, ready: &Ready, round: u32) -> Result<Option<u64>, RunError> {
+        let spec = self.spec(ready.set.base, Task::Measure(ready.plan.clone()));
+        let spec = CellSpec { toggled: true, timeout_ms: WAITING as u64 * spec.timeout_ms, ..spec };
+        match self.cells.start(spec)? {
+            Ok(id) => Ok(Some(id)),
+            Err(ended) => {
+                self.lost(ready.set.base, ready, round, ended);
+                Ok(None)
+            }
+        }
+    }
+
+    fn go_toggled(
+        &mut self,
+        id: u64,
+        batches: u32,
+        arm: u8,
+    ) -> Result<Result<(), Ended>, RunError> {
+        Ok(self.cells.go(id, batches, arm)?)
+    }
+
+    fn stop_toggled(&mut self, id: u64) -> Result<Result<Brought, Ended>, RunError> {
+        Ok(self.cells.stop(id)?)
+    }
+
+    /// The turns of a toggled cell in which nothing is attached.
+    pub(super) fn control_of_turns(
+        &mut self,
+        ready: &Ready,
+        round: u32,
+    ) -> Result<Result<Vec<Sample>, Ended>, RunError> {
+        let Some(id) = self.start_toggled(ready, round)? else {
+            return Ok(Ok(Vec::new()));
+        };
+        let mut waiting = vec![Waiting { id, ready: ready.clone() }];
+        let mut lost = Vec::new();
+        // That nothing is attached cannot fail.
+        let _ = self.in_turns(&mut waiting, &mut lost, &[])?;
+        match lost.pop() {
+            Some((_, _, ended)) => Ok(Err(ended)),
+            None => Ok(self.stop_toggled(id)?.map(|brought| brought.samples)),
+        }
+    }
+}
+
+/// The row that a toggled set compares.
+fn new_of(ready: &Ready) -> usize {
+    ready.set.news[0]
+}

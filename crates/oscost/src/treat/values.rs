@@ -1,0 +1,73 @@
+//! The short values: each to what it asks for, or in words why it asks for nothing.
+
+use oscost_model::treatment::{Applied, Attached, Noise};
+
+use super::{did_you_mean, quoted};
+
+/// `empty|count`.
+pub(super) fn ebpf(value: &str) -> Result<Attached, String> {
+    match value {
+        "empty" => Ok(Attached::Ebpf { counts: false }),
+        "count" => Ok(Attached::Ebpf { counts: true }),
+        _ => Err(no("program", value, &["empty", "count"])),
+    }
+}
+
+/// The name of a clock source, as the kernel gives them: it goes into a file of sysfs. Whether the
+/// machine has it, the machine says.
+pub(super) fn clocksource(value: &str) -> Result<Attached, String> {
+    /// One less than CS_NAME_LEN.
+    const LONGEST: usize = 31;
+    let good = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+    if value.len() > LONGEST || !value.bytes().all(good) {
+        return Err("a clock source's name is up to 31 letters, digits and `-_.`".to_owned());
+    }
+    Ok(Attached::Clocksource { name: value.to_owned() })
+}
+
+/// -20 to 19.
+pub(super) fn nice(value: &str) -> Result<Applied, String> {
+    match value.parse() {
+        Ok(by @ -20..=19) => Ok(Applied::Nice { by }),
+        _ => Err(format!("`{}` is no whole number from -20 to 19", quoted(value))),
+    }
+}
+
+/// `NAME=VALUE`, where the value may be empty.
+pub(super) fn env(value: &str) -> Result<Applied, String> {
+    let Some((name, value)) = value.split_once('=') else {
+        return Err("a variable is NAME=VALUE".to_owned());
+    };
+    let good = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    if name.is_empty()
+        || name.starts_with(|it: char| it.is_ascii_digit())
+        || !name.bytes().all(good)
+    {
+        return Err(format!("`{}` is no name of a variable", quoted(name)));
+    }
+    if ["OSCOST_PADDING", "TMPDIR"].contains(&name) {
+        return Err(format!("`{name}` is what cells are given for themselves"));
+    }
+    Ok(Applied::Env { name: name.to_owned(), value: value.to_owned() })
+}
+
+/// `cpu|memory|syscalls[:same|:other]`.
+pub(super) fn antagonist(value: &str) -> Result<Attached, String> {
+    let (does, cpu) = value.split_once(':').unwrap_or((value, "other"));
+    let does = match does {
+        "cpu" => Noise::Cpu,
+        "memory" => Noise::Memory,
+        "syscalls" => Noise::Syscalls,
+        _ => return Err(no("neighbour", does, &["cpu", "memory", "syscalls"])),
+    };
+    let same_cpu = match cpu {
+        "same" => true,
+        "other" => false,
+        _ => return Err(no("CPU of a neighbour", cpu, &["same", "other"])),
+    };
+    Ok(Attached::Antagonist { does, same_cpu })
+}
+
+fn no(what: &str, typed: &str, known: &[&str]) -> String {
+    format!("`{}` is no {what}{}", quoted(typed), did_you_mean(typed, known.iter().copied()))
+}

@@ -1,0 +1,141 @@
+//! `oscost ab`: what is said of places side by side, how it exits, what is kept.
+
+use serde_json::Value;
+
+use crate::common::{Ran, Sandbox, scenario_file};
+use crate::golden::golden;
+
+/// `ab` at a fake place: every place is one there.
+fn ab(sandbox: &Sandbox, scenario: &str, news: &[&str], arguments: &[&str]) -> Ran {
+    let file = scenario_file(scenario);
+    let reach = format!("fake:{}", file.file_name().unwrap().to_str().unwrap());
+    let mut all = vec!["ab".to_owned(), "--seed".to_owned(), "1".to_owned()];
+    all.extend(["--base".to_owned(), reach.clone()]);
+    for new in news {
+        let place = if new.is_empty() { reach.clone() } else { format!("{new}@{reach}") };
+        all.extend(["--new".to_owned(), place]);
+    }
+    all.extend(arguments.iter().map(|&it| it.to_owned()));
+    let all: Vec<&str> = all.iter().map(String::as_str).collect();
+    // A path of this machine would stand in the titles, as long as it is.
+    Ran::of(sandbox.command(&all).current_dir(file.parent().unwrap()))
+}
+
+fn fits(text: &str) {
+    for line in text.lines() {
+        assert!(line.is_ascii(), "{line}");
+        assert!(line.chars().count() <= 80, "{line}");
+    }
+}
+
+const ASKED: &[&str] =
+    &["--quick", "timer/clock-gettime", "syscall/getppid", "procedure/call:args=0|7"];
+
+fn rows(record: &Value) -> Vec<&Value> {
+    let all = record["comparisons"].as_array().unwrap();
+    all.iter().filter(|it| it["control"] == false).collect()
+}
+
+fn case<'a>(record: &'a Value, name: &str, new: &str) -> &'a Value {
+    let place = |it: &Value| {
+        let row = &record["results"][it["new"].as_u64().unwrap() as usize];
+        row["place"]["treatments"] == serde_json::json!([new])
+    };
+    rows(record).into_iter().find(|it| it["case"] == name && place(it)).unwrap()
+}
+
+#[test]
+fn what_treatments_add_is_found_by_each_design_and_told_for_each_place() {
+    let sandbox = Sandbox::new();
+    let news = ["sud", "ebpf=empty", "env=A=b"];
+    let ran = ab(&sandbox, "treated", &news, ASKED).exits(0);
+    fits(&ran.stdout);
+    golden("ab.txt", &ran.stdout);
+    // Kept, and shown again as it was.
+    let again = sandbox.oscost(&["runs", "show", "last"]).exits(0);
+    assert_eq!(again.stdout, ran.stdout);
+
+    let record = sandbox.oscost(&["runs", "show", "last", "--json", "-"]).exits(0).json();
+    for (new, design, added) in
+        [("sud", "twins", 38.0), ("ebpf=empty", "toggle", 78.0), ("env=A=b", "pairs", 0.0)]
+    {
+        let it = case(&record, "syscall/getppid:via=raw", new);
+        assert_eq!(it["design"], design);
+        let told = it["added"]["value"].as_f64().unwrap();
+        assert!((told - added).abs() < 2.0, "{new}: {told}");
+        let verdict = if added > 0.0 { "slower" } else { "inconclusive" };
+        assert_eq!(it["verdict"], verdict, "{new}");
+        assert_eq!(it["seen_per_op"].is_null(), new == "env=A=b", "{new}");
+    }
+    // A vDSO clock read makes no call.
+    let read = case(&record, "timer/clock-gettime:clock=monotonic,via=vdso", "sud");
+    assert_eq!(read["seen_per_op"], 0.0);
+    let never = "NEVER_SEEN";
+    assert!(read["flags"].as_array().unwrap().iter().any(|flag| flag == never), "{read}");
+    let controls = record["comparisons"].as_array().unwrap().len() - rows(&record).len();
+    assert_eq!(controls, 3, "one for each design");
+}
+
+#[test]
+fn nothing_against_nothing_raises_no_alarm_and_passes_the_gate() {
+    let sandbox = Sandbox::new();
+    let ran = ab(&sandbox, "treated", &[""], &[ASKED, &["--gate"]].concat()).exits(0);
+    let ran = ran.tells("gate: passed");
+    assert!(ran.stdout.contains("0 slower, 0 faster"), "{}", ran.stdout);
+}
+
+#[test]
+fn a_gate_fails_on_what_is_slower_and_names_it() {
+    let sandbox = Sandbox::new();
+    let asked = ["--quick", "--gate", "--threshold", "20", "syscall/getppid:via=raw"];
+    ab(&sandbox, "treated", &["sud"], &asked).exits(1).tells("syscall/getppid:via=raw: slower");
+    let asked = ["--quick", "--gate", "--threshold", "40", "syscall/getppid:via=raw"];
+    ab(&sandbox, "treated", &["sud"], &asked).exits(0).tells("gate: passed");
+}
+
+#[test]
+fn a_treatment_that_cannot_be_done_says_why_and_the_others_go_on() {
+    let sandbox = Sandbox::new();
+    let asked = ["--quick", "syscall/getppid:via=raw", "--json", "-"];
+    let ran = ab(&sandbox, "treated", &["ftrace", "sud"], &asked).exits(0);
+    let record = ran.json();
+    let of = |treatment: &str, case: &str| {
+        let all = record["results"].as_array().unwrap();
+        let is = |row: &&Value| {
+            row["case"] == case && row["place"]["treatments"] == serde_json::json!([treatment])
+        };
+        all.iter().find(is).unwrap().clone()
+    };
+    let refused = of("ftrace", "syscall/getppid:via=raw");
+    assert_eq!(refused["outcome"], "skipped");
+    assert!(refused["reason"].as_str().unwrap().contains("tracefs"), "{refused}");
+    assert_eq!(of("sud", "syscall/getppid:via=raw")["outcome"], "measured");
+    assert_eq!(case(&record, "syscall/getppid:via=raw", "sud")["verdict"], "slower");
+}
+
+#[test]
+fn a_control_that_shows_an_effect_voids_all_verdicts() {
+    let sandbox = Sandbox::new();
+    let asked = ["syscall/getppid:via=raw", "--quick"];
+    let ran = ab(&sandbox, "biased", &["sud"], &asked).exits(0);
+    fits(&ran.stdout);
+    // Of eight pairs no sign test has a p below 0.001: more are needed to be so sure.
+    assert!(!ran.stdout.contains("VOID"), "{}", ran.stdout);
+    let ran = ab(&sandbox, "biased", &["sud"], &["syscall/getppid:via=raw", "--budget", "30"]);
+    golden("ab-void.txt", &ran.exits(0).stdout);
+}
+
+#[test]
+fn what_cannot_be_meant_is_refused_with_a_way_out() {
+    let sandbox = Sandbox::new();
+    for (arguments, words) in [
+        (&["ab", "--new", "sudd", "syscall/getppid"][..], "did you mean sud"),
+        (&["ab", "--new", "ssh:db1", "syscall/getppid"], "oscost compare"),
+        (&["ab", "--new", "cmd=strace@ssh:db1", "--base", "ssh:db1"], "of this machine alone"),
+        (&["ab", "--new", "nice=99", "syscall/getppid"], "nice"),
+        (&["ab", "--base", "local"], "--new"),
+        (&["ab", "--new", "sud", "nothing/such"], "nothing"),
+    ] {
+        sandbox.oscost(arguments).exits(2).tells(words);
+    }
+}

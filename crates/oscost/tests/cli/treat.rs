@@ -1,0 +1,263 @@
+//! `oscost treat`: any command under treatments, its end, and that nothing of them stays.
+
+use std::fs;
+use std::io::Write;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixListener};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+
+use oscost::treat::KINDS;
+use oscost_model::protocol::LOCK_NAME;
+
+use crate::common::{Ran, Sandbox, until};
+
+const CLOCKS: &str = "/sys/devices/system/clocksource/clocksource0";
+const INSTANCES: &str = "/sys/kernel/tracing/instances";
+
+/// Of each way to treat a process, one.
+const APPLIED: [&str; 8] = [
+    "nice=1",
+    "env=OSCOST_TEST=1",
+    "seccomp=allow",
+    "seccomp-trace",
+    "seccomp-notify",
+    "ptrace",
+    "seccomp=allow+ptrace+nice=1",
+    "antagonist=syscalls",
+];
+
+/// The tool with what it is told on its standard input.
+fn fed(sandbox: &Sandbox, arguments: &[&str], words: &str) -> Ran {
+    let mut command = sandbox.command(arguments);
+    let command = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    child.stdin.take().unwrap().write_all(words.as_bytes()).unwrap();
+    Ran::of_child(child)
+}
+
+#[test]
+fn a_command_has_its_users_own_streams_folder_environment_and_status() {
+    let script = "cat; pwd; echo $HOME$OSCOST_TEST >&2; exit 7";
+    let sandbox = Sandbox::new();
+    let plain = fed(&sandbox, &["treat", "--", "sh", "-c", script], "a word").exits(7);
+    let here = std::env::current_dir().unwrap();
+    assert_eq!(plain.stdout, format!("a word{}\n", here.display()));
+    for treatment in APPLIED {
+        let ran = fed(&sandbox, &["treat", treatment, "--", "sh", "-c", script], "a word");
+        if ran.code == Some(125) {
+            eprintln!("cannot run here: {}", ran.stderr);
+            continue;
+        }
+        let ran = ran.exits(7);
+        assert_eq!(ran.stdout, plain.stdout, "{treatment}");
+        let variable = if treatment.starts_with("env") { "1" } else { "" };
+        assert_eq!(ran.stderr, format!("{}{variable}\n", sandbox.folder("files").display()));
+    }
+    sandbox.nothing_is_left();
+}
+
+#[test]
+fn the_status_says_what_became_of_the_command() {
+    let sandbox = Sandbox::new();
+    for treatment in [&[][..], &["nice=1"], &["seccomp=allow"]] {
+        let treat = |command: &[&str]| {
+            sandbox.oscost(&[&["treat"], treatment, &["--"], command].concat()).no_data()
+        };
+        treat(&["true"]).exits(0);
+        treat(&["no-such-command"]).exits(127).tells("cannot run `no-such-command`: No such file");
+        treat(&["/etc/passwd"]).exits(126).tells("cannot run `/etc/passwd`: Permission denied");
+    }
+    let ran = sandbox.oscost(&["treat", "seccomp=allow", "--", "sh", "-c", "kill -TERM $$"]);
+    ran.exits(128 + 15).tells("`sh` was killed by SIGTERM");
+    sandbox.nothing_is_left();
+}
+
+#[test]
+fn a_filter_that_kills_its_program_is_named() {
+    let sandbox = Sandbox::new();
+    let profile = sandbox.file("no-uname.json");
+    let rules = r#"{"defaultAction": "SCMP_ACT_ALLOW",
+        "syscalls": [{"names": ["uname"], "action": "SCMP_ACT_KILL_PROCESS"}]}"#;
+    fs::write(&profile, rules).unwrap();
+    let treatment = format!("seccomp={}", profile.display());
+    let ran = sandbox.oscost(&["treat", &treatment, "--", "uname"]).exits(128 + 31).no_data();
+    ran.tells("`uname` was killed by SIGSYS: its seccomp filter forbids").tells("hint:");
+    sandbox.oscost(&["treat", &treatment, "--", "true"]).exits(0);
+}
+
+#[test]
+fn docker_s_shape_lets_an_ordinary_command_run() {
+    let sandbox = Sandbox::new();
+    let ran = sandbox.oscost(&["treat", "seccomp=docker", "--", "ls", "/"]).exits(0);
+    assert!(ran.stdout.contains("proc"), "{}", ran.stdout);
+}
+
+#[test]
+fn words_that_ask_for_nothing_that_can_be_done_are_refused_before_anything_is_run() {
+    let sandbox = Sandbox::new();
+    for (arguments, words) in [
+        (&["treat", "secomp=allow", "--", "echo", "x"][..], "did you mean seccomp?"),
+        (&["treat", "seccomp=dokcer", "--", "echo", "x"], "seccomp"),
+        (&["treat", "ebpf", "--", "echo", "x"], "it needs a value"),
+        (&["treat", "sud", "--", "echo", "x"], "execve(2) switches it off"),
+        (&["treat", "ptrace@ssh:host", "--", "echo", "x"], "cannot treat at `ssh:host`"),
+        (&["treat", "ptrace"], "no command is named"),
+        (&["treat"], "no command is named"),
+        (&["treat", "--json", "--", "echo", "x"], "cannot use `--json` here"),
+    ] {
+        sandbox.oscost(arguments).exits(2).no_data().tells(words);
+    }
+}
+
+#[test]
+fn a_treatment_that_this_machine_cannot_do_says_what_it_takes() {
+    let sandbox = Sandbox::new();
+    let treat = ["treat", "clocksource=sundial", "--", "echo", "x"];
+    sandbox.oscost(&treat).exits(125).no_data().tells("no clock source `sundial`; it has");
+    let treat = ["treat", "ebpf=empty", "--", "echo", "x"];
+    Ran::of(&mut sandbox.ordinary(&treat)).exits(125).no_data().tells("CAP_BPF");
+    // What stands before it has been undone.
+    let treat = ["treat", "antagonist=cpu+clocksource=sundial", "--", "echo", "x"];
+    sandbox.oscost(&treat).exits(125).no_data();
+    sandbox.nothing_is_left();
+}
+
+#[test]
+fn a_wrapper_starts_the_command_and_what_follows_it_is_done_inside() {
+    let sandbox = Sandbox::new();
+    let treat =
+        ["treat", "nice=2+cmd=env W=w+seccomp=allow+env=V=v", "--", "sh", "-c", "nice; echo $W$V"];
+    assert_eq!(sandbox.oscost(&treat).exits(0).stdout, "2\nwv\n");
+}
+
+/// A sleeper under treatments of the whole system and of its own; none where they cannot be done.
+fn sleeper(sandbox: &Sandbox, treatments: &str) -> Option<Child> {
+    let mut command = sandbox.command(&["treat", treatments, "--", "sh", "-c"]);
+    let command = command.arg("echo up; exec sleep 1000").stdout(Stdio::piped());
+    let mut child = command.stderr(Stdio::null()).spawn().unwrap();
+    let mut up = [0; 3];
+    let is_up = std::io::Read::read_exact(child.stdout.as_mut().unwrap(), &mut up).is_ok();
+    if !is_up {
+        eprintln!("cannot run here: {treatments}");
+        child.wait().unwrap();
+    }
+    is_up.then_some(child)
+}
+
+fn kill(signal: &str, pid: u32) {
+    assert!(pid > 1);
+    let sent = Command::new("kill").args([&format!("-{signal}"), &pid.to_string()]).status();
+    assert!(sent.unwrap().success());
+}
+
+/// What a treated command of this number may leave in the kernel's folders.
+fn leavings(pid: u32) -> Vec<PathBuf> {
+    let groups = fs::read_dir("/sys/fs/cgroup").into_iter().flatten().flatten();
+    let folders =
+        groups.map(|entry| entry.path()).chain([INSTANCES, "/sys/fs/cgroup"].map(PathBuf::from));
+    let name = format!("oscost-alone-{pid}");
+    let entries = folders.filter_map(|folder| fs::read_dir(folder).ok()).flatten().flatten();
+    let is_ours = |path: &PathBuf| {
+        let its = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        its == name || its.starts_with(&format!("{name}."))
+    };
+    entries.map(|entry| entry.path()).filter(is_ours).collect()
+}
+
+#[test]
+fn whoever_ends_it_and_however_nothing_stays() {
+    let sandbox = Sandbox::new();
+    for (signal, status) in [("TERM", Some(143)), ("INT", Some(130)), ("KILL", None)] {
+        for treatments in
+            ["ebpf=empty+ftrace+antagonist=syscalls+cgroup=own", "ptrace", "seccomp-notify"]
+        {
+            let Some(mut child) = sleeper(&sandbox, treatments) else { continue };
+            let pid = child.id();
+            if treatments.contains("ftrace") {
+                assert!(leavings(pid).len() >= 2, "{:?}", leavings(pid));
+            }
+            kill(signal, pid);
+            assert_eq!(child.wait().unwrap().code(), status, "{treatments}, {signal}");
+            until("what was done is undone", || leavings(pid).is_empty());
+            sandbox.nothing_is_left();
+        }
+    }
+}
+
+#[test]
+fn the_clock_source_is_put_back_whichever_of_the_two_is_killed() {
+    let read = |file: &str| {
+        let text = fs::read_to_string(format!("{CLOCKS}/{file}")).unwrap_or_default();
+        text.trim_end().to_owned()
+    };
+    let was = read("current_clocksource");
+    let available = read("available_clocksource");
+    let Some(other) = available.split(' ').find(|&name| name != was && !name.is_empty()) else {
+        return eprintln!("cannot run here: there is one clock source");
+    };
+    let sandbox = Sandbox::new();
+    for kills_guard in [false, true] {
+        let Some(mut child) = sleeper(&sandbox, &format!("clocksource={other}")) else { return };
+        assert_eq!(read("current_clocksource"), other);
+        if kills_guard {
+            let children = fs::read_to_string(format!("/proc/{0}/task/{0}/children", child.id()));
+            // The guard is started first.
+            let guard = children.unwrap().split(' ').next().unwrap().parse().unwrap();
+            kill("KILL", guard);
+            kill("TERM", child.id());
+        } else {
+            kill("KILL", child.id());
+        }
+        child.wait().unwrap();
+        until("the clock source is what it was", || read("current_clocksource") == was);
+        sandbox.nothing_is_left();
+    }
+}
+
+#[test]
+fn the_list_says_of_each_treatment_whether_it_works_here_and_why_not() {
+    let sandbox = Sandbox::new();
+    let ran = Ran::of(&mut sandbox.ordinary(&["treat", "list"])).exits(0);
+    assert!(ran.stdout.is_ascii() && ran.stdout.lines().all(|line| line.len() <= 80));
+    let rows = |ran: &Ran| ran.json()["treatments"].as_array().unwrap().clone();
+    let json = Ran::of(&mut sandbox.ordinary(&["treat", "list", "--json"])).exits(0);
+    assert_eq!(json.json()["schema"], "oscost.treatments/1");
+    let names: Vec<_> = KINDS.iter().map(|kind| kind.name).collect();
+    let listed = rows(&json);
+    assert_eq!(listed.iter().map(|row| row["name"].as_str().unwrap()).collect::<Vec<_>>(), names);
+    for row in &listed {
+        let (name, here) = (row["name"].as_str().unwrap(), row["here"].as_str().unwrap());
+        assert!(ran.stdout.lines().any(|line| line.starts_with(&format!("{name} "))), "{name}");
+        assert_eq!(row["why"].is_string(), here != "yes", "{row}");
+        if name == "ebpf" && here == "no" {
+            assert!(row["why"].as_str().unwrap().contains("CAP_BPF"), "{row}");
+        }
+        if ["env", "cmd", "nice"].contains(&name) {
+            assert_eq!(here, "yes", "{row}");
+        }
+    }
+    sandbox.nothing_is_left();
+}
+
+#[test]
+fn what_would_disturb_a_run_is_not_tried_while_there_is_one() {
+    let address = SocketAddr::from_abstract_name(LOCK_NAME).unwrap();
+    let mut name = None;
+    // Other tests measure.
+    until("the machine is ours", || {
+        name = UnixListener::bind_addr(&address).ok();
+        name.is_some()
+    });
+    let sandbox = Sandbox::new();
+    let listed = sandbox.oscost(&["treat", "list", "--json"]).exits(0).json();
+    let noted = sandbox.oscost(&["treat", "antagonist=cpu", "--", "true"]).exits(0);
+    drop(name);
+    noted.tells(&format!("note: process {} (", std::process::id()));
+    for row in listed["treatments"].as_array().unwrap() {
+        if row["manner"] == "attached" {
+            assert_eq!(row["here"], "not-tried");
+            assert!(row["why"].as_str().unwrap().ends_with(") is measuring"), "{row}");
+        }
+    }
+}

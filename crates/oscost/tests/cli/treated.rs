@@ -1,0 +1,129 @@
+//! `oscost run --treat`: what is done to all rows, and what becomes of them where it cannot be.
+
+use std::fs;
+
+use crate::common::{Ran, Sandbox, row, rows};
+use crate::golden::golden;
+
+const ROWS: &[&str] = &["syscall/getppid", "syscall/open-close", "--quick"];
+
+#[test]
+fn the_foot_of_a_table_says_under_what_its_figures_were_taken() {
+    let treated = ["--treat", "seccomp=docker+nice=5+ebpf=empty"];
+    let ran = Sandbox::new().fake("measured", &[ROWS, &treated].concat()).exits(0);
+    golden("treated.txt", &ran.stdout);
+}
+
+#[test]
+fn treatments_stand_in_every_row_of_the_record_in_their_order() {
+    let treated = ["--treat", "seccomp=docker+nice=5", "--json", "-"];
+    let record = Sandbox::new().fake("measured", &[ROWS, &treated].concat()).exits(0).json();
+    assert!(rows(&record).len() > 3, "anchors, too");
+    for row in rows(&record) {
+        let place = &row["place"];
+        assert_eq!(place["treatments"], serde_json::json!(["seccomp=docker", "nice=5"]));
+        let text = place["text"].as_str().unwrap();
+        assert!(text.starts_with("seccomp=docker+nice=5@fake:"), "{text}");
+        assert!(place["reach"].as_str().unwrap().starts_with("fake:"), "{place}");
+    }
+}
+
+/// A run at a fake place of this scenario, under something that is attached.
+fn attached(scenario: &str) -> Ran {
+    let sandbox = Sandbox::new();
+    let file = sandbox.file("scenario.json");
+    fs::write(&file, scenario).unwrap();
+    let place = format!("ebpf=count+antagonist=cpu@fake:{}", file.display());
+    sandbox.oscost(&[&["run", "--seed", "1", "--json", "-", "--at", &place], ROWS].concat())
+}
+
+#[test]
+fn what_cannot_be_attached_skips_all_rows_with_its_reason() {
+    let ran = attached(r#"{"no_attaching": "BPF is for root: run it with sudo"}"#).exits(0);
+    for row in rows(&ran.json()) {
+        assert_eq!(row["outcome"], "skipped", "{row}");
+        assert_eq!(row["reason"], "BPF is for root: run it with sudo");
+    }
+}
+
+#[test]
+fn rows_are_not_measured_on_when_what_was_attached_comes_off() {
+    let ran = attached(r#"{"comes_off_after_cells": 25}"#).exits(1);
+    let record = ran.json();
+    for row in rows(&record) {
+        assert_eq!(row["outcome"], "failed", "{row}");
+        let reason = row["reason"].as_str().unwrap();
+        assert!(reason.starts_with("what was attached to the system came off: "), "{reason}");
+    }
+}
+
+#[test]
+fn treatments_that_make_no_sense_are_refused_before_anything_is_measured() {
+    let sandbox = Sandbox::new();
+    let profile = sandbox.file("x.json");
+    fs::write(&profile, "{\n  \"defaultAction\": \"SCMP_ACT_ALOW\"\n}").unwrap();
+    let seccomp = format!("seccomp={}", profile.display());
+    for (arguments, words) in [
+        (&["--treat", "nice=50"][..], &["cannot treat with `nice=50`", "-20 to 19", "nice=N"][..]),
+        (&["--treat", "secomp=allow"], &["did you mean seccomp?", "oscost treat list"]),
+        (&["--treat", "nice=5@ssh:db1"], &["`@ssh:db1`", "%40"]),
+        (&["--treat", "nice=5", "--at", "sud@local"], &["not in both"]),
+        (&["--treat", "cmd=strace", "--at", "ssh:db1"], &["cannot wrap cells at `ssh:db1`"]),
+        (&["--at", "cmd=strace@ssh:db1"], &["cannot wrap cells at `ssh:db1`"]),
+        (&["--treat", ""], &["empty"]),
+        (&["--treat", &seccomp], &["x.json: line 2: `SCMP_ACT_ALOW` is no action", "ALLOW?"]),
+    ] {
+        let ran = sandbox.oscost(&[&["run", "--no-store"], arguments].concat()).exits(2).no_data();
+        for words in words {
+            assert!(ran.stderr.contains(words), "{arguments:?}: {}", ran.stderr);
+        }
+    }
+}
+
+/// The row of one real case under these treatments, and how the run of it ended.
+fn real(treatments: &str) -> (serde_json::Value, Ran) {
+    let sandbox = Sandbox::new();
+    let asked = ["run", "--quick", "--no-store", "--json", "-", "syscall/getppid:via=raw"];
+    let ran = sandbox.oscost(&[&asked, &["--treat", treatments][..]].concat());
+    let row = row(&ran.json(), "syscall/getppid:via=raw").clone();
+    sandbox.nothing_is_left();
+    (row, ran)
+}
+
+#[test]
+fn a_wrapper_starts_the_cells_and_variables_are_in_their_environment() {
+    // The shell that is the wrapper is ours to write, and sees what the cell will see.
+    let wrapper = r#"cmd=sh -c '[ "$OSCOST_TEST" = "a b" ] && exec "$0" "$%40"'"#;
+    let (with, ran) = real(&format!("env=OSCOST_TEST=a b+{wrapper}"));
+    ran.exits(0);
+    assert_eq!(with["outcome"], "measured", "{}", with["reason"]);
+    let (without, ran) = real(wrapper);
+    ran.exits(1);
+    assert_eq!(without["outcome"], "failed");
+    let reason = without["reason"].as_str().unwrap();
+    assert!(reason.contains("ended without an answer, with status 1"), "{reason}");
+}
+
+#[test]
+fn a_wrapper_that_is_not_there_is_a_failed_row_that_names_it() {
+    let (row, ran) = real("cmd=/nowhere/at/all -x");
+    ran.exits(1);
+    assert_eq!(row["outcome"], "failed");
+    let reason = row["reason"].as_str().unwrap();
+    assert!(reason.contains("could not be started by `/nowhere/at/all`"), "{reason}");
+}
+
+#[test]
+fn a_cell_is_measured_under_strace_where_that_is_there() {
+    if !["/usr/bin/strace", "/bin/strace"].iter().any(|path| fs::exists(path).unwrap()) {
+        eprintln!("cannot wrap here: there is no strace");
+        return;
+    }
+    let (row, ran) = real("cmd=strace -f -o /dev/null");
+    match row["outcome"].as_str() {
+        Some("measured") => drop(ran.exits(0)),
+        // Where ptrace is refused.
+        outcome => eprintln!("strace measured nothing here: {outcome:?}, {}", row["reason"]),
+    }
+    assert!(row["outcome"] == "measured" || row["reason"].is_string(), "{row}");
+}
