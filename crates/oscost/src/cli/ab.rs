@@ -23,7 +23,7 @@ use crate::stats::interval::Nominal;
 use crate::{advice, plan};
 
 /// As many places as one command compares with a base.
-const MOST_NEWS: usize = 8;
+const MOST_NEWS: usize = 12;
 
 /// Beyond the fewest pairs, rounds go on for so long.
 const ROUNDS_S: f64 = 75.0;

@@ -249,12 +249,12 @@ fn summary(shown: &Shown<'_>, out: &mut String) {
             "Runs measured apart prove less than turns: the machine of the second run is another \
              than that of the first, and each interval is as wide as runs of one thing are seen to \
              differ. {FEWEST_PAIRS} runs a side in turns (base, new, new, base, ...) say more: \
-             --base A,B,.. --new C,D,.."
+             --base A,B,.. --new C,D,..; `oscost ab` most, where one run can hold both."
         ));
     } else {
         lines.push(
             "Each run is one value, each pair of neighbouring runs one ratio. Runs measured apart \
-             prove less than arms that take turns within one run."
+             prove less than `oscost ab`, where one run can hold both."
                 .to_owned(),
         );
         let open = comparisons.iter().zip(pairs_needed);
