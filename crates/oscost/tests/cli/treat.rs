@@ -52,7 +52,9 @@ fn a_command_has_its_users_own_streams_folder_environment_and_status() {
         let ran = ran.exits(7);
         assert_eq!(ran.stdout, plain.stdout, "{treatment}");
         let variable = if treatment.starts_with("env") { "1" } else { "" };
-        assert_eq!(ran.stderr, format!("{}{variable}\n", sandbox.folder("files").display()));
+        // Before its words may stand a note that somebody measures here.
+        let words = format!("{}{variable}", sandbox.folder("files").display());
+        assert_eq!(ran.stderr.lines().last(), Some(&*words), "{treatment}: {}", ran.stderr);
     }
     sandbox.nothing_is_left();
 }
