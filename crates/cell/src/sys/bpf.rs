@@ -58,8 +58,8 @@ impl AtEachCall {
                     value: values.as_mut_ptr() as u64,
                     flags: 0,
                 };
-                // SAFETY: the key has four bytes; a value for each possible CPU is written, and there
-                // is room for more than any kernel has.
+                // SAFETY: the key has four bytes; a value for each possible CPU is written, and
+                // there is room for more than any kernel has.
                 unsafe { bpf(MAP_LOOKUP_ELEM, &element) }?;
                 sum += values.iter().sum::<u64>();
             }

@@ -14,8 +14,8 @@ use crate::sys::{Errno, place};
 const FOLDERS: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 /// What the names of a session's instances begin with; the number of a process follows.
 const NAME: &str = "oscost-";
-/// How much a CPU's buffer holds, in KiB: some thousand calls. The newest ones overwrite the oldest,
-/// and nobody reads them.
+/// How much a CPU's buffer holds, in KiB: some thousand calls. The newest ones overwrite the
+/// oldest, and nobody reads them.
 const BUFFER_KIB: &str = "256";
 
 /// A tracing instance that notes every call. It goes with its folder.
