@@ -362,7 +362,8 @@ fn monitors_and_arms_are_gone_in_every_ending() {
 #[test]
 fn who_may_not_is_told_what_it_takes() {
     let mut session = Session::limited(
-        "test $(id -u) = 0 && exec setpriv --reuid=65534 --regid=65534 --clear-groups \"$0\" \"$@\"",
+        "test $(id -u) = 0 && exec setpriv --reuid=65534 --regid=65534 --clear-groups \
+         \"$0\" \"$@\"",
     );
     if status(session.pid(), "Uid").starts_with('0') {
         eprintln!("cannot run here: nobody is not to be had");
