@@ -103,15 +103,15 @@ impl Twins {
         self.arms.push((number, arm));
     }
 
-    /// Closes the pipes to all arms: an arm holds those of the arms before it, as any fork does, and
-    /// whoever has more descriptors forks and ends more slowly.
+    /// Closes the pipes to all arms: an arm holds those of the arms before it, as any fork does,
+    /// and whoever has more descriptors forks and ends more slowly.
     pub fn hang_up(&mut self) {
         self.arms.clear();
     }
 
     /// Lets every arm time one group, in an order that gives each arm each place equally often:
-    /// two arms go ABBA or BAAB at random, so that linear drift falls out. The error is the arm that
-    /// could not, and what it answered.
+    /// two arms go ABBA or BAAB at random, so that linear drift falls out. The error is the arm
+    /// that could not, and what it answered.
     pub fn round(&mut self) -> Result<(), (u8, Answer)> {
         // A block of as many rounds as arms is a Latin square: each arm stands once in each place.
         let turn = self.rounds as usize % self.arms.len();

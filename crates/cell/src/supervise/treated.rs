@@ -2,7 +2,7 @@
 //! Without a command it only tries them, on a process that ends at once.
 //!
 //! The command has its user's own terminal, folder, environment and signals, and is not pinned. Up
-//! to three processes stand for it: this one, which waits and hands its status on; keepers, where a
+//! to three processes stand for it: this one, which waits and hands its status on; monitors, where a
 //! treatment has a monitor; and a guard, where something is attached to the system, which undoes
 //! that when this one has ended, however that came about.
 

@@ -1,6 +1,6 @@
-//! Keepers: processes that stand beside a measured one and are woken by its calls.
+//! Monitors: processes that stand beside a measured one and are woken by its calls.
 //!
-//! A keeper does at each stop as little as it can: what it does is part of what is measured.
+//! A monitor does at each stop as little as it can: what it does is part of what is measured.
 
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering};

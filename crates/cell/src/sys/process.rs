@@ -62,9 +62,10 @@ pub fn wake_on_time() {
 }
 
 /// Who started this process, as its command line says: `job PID`. What getppid(2) says may be
-/// somebody else already. It is 0 where a wrapper stands between.
+/// somebody else already. It is 0 where a wrapper stands between, and nobody's where none is
+/// named.
 pub fn named_parent() -> u32 {
-    std::env::args().nth(2).and_then(|pid| pid.parse().ok()).unwrap_or(0)
+    std::env::args().nth(2).and_then(|pid| pid.parse().ok()).unwrap_or(u32::MAX)
 }
 
 /// The user on whose behalf this process makes files.

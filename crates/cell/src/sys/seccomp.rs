@@ -1,7 +1,7 @@
 //! seccomp(2): filters that decide about system calls, and listeners that are asked.
 //!
-//! A filter may switch speculation off for whoever has one (`spec_store_bypass_disable=seccomp`, the
-//! default before Linux 5.16): its price is then more than that of its instructions.
+//! A filter may switch speculation off for whoever has one (`spec_store_bypass_disable=seccomp`,
+//! the default before Linux 5.16): its price is then more than that of its instructions.
 
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -17,8 +17,8 @@ const CONTROLLERS: [&str; 3] = ["cpu", "memory", "pids"];
 /// The period of a CPU quota, in microseconds: the kernel's usual one.
 const PERIOD_US: u32 = 100_000;
 
-const WAY_OUT: &str = "run oscost as root where /sys/fs/cgroup can be written to, or in a group that \
-                       is delegated to you (systemd-run --user --scope -p Delegate=yes)";
+const WAY_OUT: &str = "run oscost as root where /sys/fs/cgroup can be written to, or in a group \
+                       that is delegated to you (systemd-run --user --scope -p Delegate=yes)";
 
 /// Where groups can be made.
 struct Hierarchy {

@@ -1,7 +1,7 @@
 //! Treatments: what is done to a process before its work begins.
 //!
-//! What this room is for: a process takes upon itself what [`Applied`] names, and keepers stand
-//! beside it where one of them has a monitor. What it may not know: benchmarks, clocks, events.
+//! What this room is for: a process takes upon itself what [`Applied`] names, and monitors stand
+//! beside it where one of them takes that. What it may not know: benchmarks, clocks, events.
 
 use std::os::fd::AsRawFd;
 
@@ -12,11 +12,11 @@ use crate::sys::seccomp::{self, Hears};
 use crate::sys::{Errno, dispatch, nice, place};
 
 mod group;
-mod keeper;
+mod monitors;
 pub mod system;
 
 pub use group::{remove as remove_group, remove_all_leavings, remove_leavings};
-pub use keeper::{Running, Seen};
+pub use monitors::{Running, Seen};
 
 /// Why treatments could not be applied, in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub enum Refused {
 pub struct Treatments<'a> {
     /// What is done, in this order.
     pub applied: &'a [Applied],
-    /// The CPU of the keepers: that of the measured process, or each of its calls wakes another
+    /// The CPU of the monitors: that of the measured process, or each of its calls wakes another
     /// CPU. `None` leaves them where the scheduler puts them.
     pub cpu: Option<u32>,
     /// Which of several treated processes of one job it is.
@@ -46,7 +46,7 @@ impl Treatments<'_> {
     ///
     /// The calling process must have one thread.
     pub fn start(&self, body: &mut dyn FnMut(&Seen) -> i32) -> Result<Running, Refused> {
-        keeper::start(self, body)
+        monitors::start(self, body)
     }
 }
 
@@ -108,7 +108,7 @@ fn take(applied: &Applied, group: &str, seen: &Seen) -> Result<(), Refused> {
             let listener = seccomp::install(&seccomp::ASK_ALL, Hears::Listener)
                 .map_err(|error| no_filter(error, "SECCOMP_RET_USER_NOTIF"))?;
             // No call may be made before this: it would wait for who does not know of it. The next
-            // one, which closes our own copy, waits until the keeper has taken the listener.
+            // one, which closes our own copy, waits until the monitor has taken the listener.
             if let Some(listener) = listener {
                 seen.listener_is(listener.as_raw_fd());
             }

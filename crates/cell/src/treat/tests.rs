@@ -6,8 +6,8 @@ fn under(applied: &[Applied]) -> Treatments<'_> {
     Treatments { applied, cpu: None, arm: 0 }
 }
 
-/// How often the keepers of a process under these treatments wake for 23 calls, as the process's
-/// exit status; a number that says that there is no keeper.
+/// How often the monitors of a process under these treatments wake for 23 calls, as the process's
+/// exit status; a number that says that there is no monitor.
 fn stops(applied: &[Applied]) -> Result<Ended, Refused> {
     const NO_KEEPER: u64 = 200;
     within(&under(applied), &mut |seen| {
@@ -20,7 +20,7 @@ fn stops(applied: &[Applied]) -> Result<Ended, Refused> {
 }
 
 #[test]
-fn a_keeper_wakes_exactly_as_often_as_it_is_said_to() {
+fn a_monitor_wakes_exactly_as_often_as_it_is_said_to() {
     for (applied, each) in [
         (vec![Applied::Ptrace], 2),
         (vec![Applied::SeccompTrace], 1),

@@ -51,7 +51,7 @@ fn at_getppid(what: u32) -> Applied {
 const KILL: u32 = 0x8000_0000;
 const EPERM: u32 = 0x0005_0001;
 
-/// This cell on one CPU, as all are whose keepers must not be on another.
+/// This cell on one CPU, as all are whose monitors must not be on another.
 fn pinned(session: &Session, cell: CellSpec) -> CellSpec {
     let cpus = session.hello.facts.cpu.allowed_cpus.as_ref();
     CellSpec { cpu: cpus.and_then(|cpus| cpus.last().copied()), ..cell }
@@ -128,10 +128,10 @@ fn a_treatment_meets_the_arm_that_has_it_and_no_other() {
     assert_ne!(arm, coordinator);
     assert_eq!(nice(arm), nice(coordinator) + 3);
     assert_eq!(of("NoNewPrivs", "1"), [arm]);
-    let keeper = status(arm, "TracerPid");
-    assert_ne!(keeper, "0");
-    assert_eq!(of("TracerPid", "0").len(), 3, "the cell, the other arm, the keeper");
-    assert_eq!(status(keeper.parse().unwrap(), "PPid"), coordinator.to_string());
+    let monitor = status(arm, "TracerPid");
+    assert_ne!(monitor, "0");
+    assert_eq!(of("TracerPid", "0").len(), 3, "the cell, the other arm, the monitor");
+    assert_eq!(status(monitor.parse().unwrap(), "PPid"), coordinator.to_string());
     session.go(1, 3);
     session.send(&Order::Stop { id: 1 });
     let Event::Sampled { samples, seen, .. } = session.event() else { panic!("no samples") };
@@ -306,14 +306,14 @@ fn what_a_killed_session_left_of_groups_the_next_one_sweeps() {
 }
 
 #[test]
-fn keepers_and_arms_are_gone_in_every_ending() {
+fn monitors_and_arms_are_gone_in_every_ending() {
     let monitors = [
         vec![Applied::Ptrace],
         vec![Applied::SeccompNotify],
         vec![Applied::Ptrace, Applied::SeccompNotify],
     ];
     for monitor in &monitors {
-        for end in ["measured", "keeper", "peer", "cell", "supervisor", "input"] {
+        for end in ["measured", "monitor", "peer", "cell", "supervisor", "input"] {
             let mut session = Session::start();
             // With a peer, which is treated too.
             let case = "pipe/round-trip:by=pipe,size=4,peer_cpu=same";
@@ -333,18 +333,18 @@ fn keepers_and_arms_are_gone_in_every_ending() {
             };
             let arms = cells.iter().filter(|&&pid| status(pid, "PPid") == coordinator.to_string());
             let treated = arms.map(|&pid| line(pid)).max_by_key(Vec::len).unwrap();
-            // Keepers, the measured process, its peer.
+            // Monitors, the measured process, its peer.
             assert_eq!(treated.len(), monitor.len() + 2, "{monitor:?}: {treated:?}");
             match end {
                 "measured" => signal(treated[treated.len() - 2], "KILL"),
-                "keeper" => signal(treated[0], "KILL"),
+                "monitor" => signal(treated[0], "KILL"),
                 "peer" => signal(treated[treated.len() - 1], "KILL"),
                 "cell" => signal(coordinator, "KILL"),
                 "supervisor" => signal(session.pid(), "KILL"),
                 _ => session.close_input(),
             }
             match end {
-                "measured" | "keeper" | "cell" => {
+                "measured" | "monitor" | "cell" => {
                     let told = why(session.event());
                     assert!(told.contains("SIGKILL"), "{end} of {monitor:?}: {told}");
                 }
@@ -362,7 +362,8 @@ fn keepers_and_arms_are_gone_in_every_ending() {
 #[test]
 fn who_may_not_is_told_what_it_takes() {
     let mut session = Session::limited(
-        "test $(id -u) = 0 && exec setpriv --reuid=65534 --regid=65534 --clear-groups \"$0\" \"$@\"",
+        "test $(id -u) = 0 && exec setpriv --reuid=65534 --regid=65534 --clear-groups \
+         \"$0\" \"$@\"",
     );
     if status(session.pid(), "Uid").starts_with('0') {
         eprintln!("cannot run here: nobody is not to be had");

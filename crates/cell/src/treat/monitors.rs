@@ -1,4 +1,4 @@
-//! Processes under treatments, and the keepers beside them.
+//! Processes under treatments, and the monitors beside them.
 //!
 //! Outermost stands whoever listens to a filter, then whoever traces, then the measured process:
 //! each is the parent of the next, dies with its own parent, and ends when what is below it has
@@ -21,7 +21,7 @@ use crate::sys::seccomp::Listener;
 use crate::sys::switch::SharedWords;
 use crate::sys::{Errno, affinity, place, signal};
 
-/// What a measured process shares with its keepers: a page.
+/// What a measured process shares with its monitors: a page.
 #[derive(Clone)]
 pub struct Seen(Option<Rc<SharedWords>>);
 
@@ -41,13 +41,13 @@ const EAR: usize = 1;
 const GLANCE: Duration = Duration::from_micros(20);
 
 impl Seen {
-    /// Of a process that no keeper stands beside.
+    /// Of a process that no monitor stands beside.
     pub fn nobody() -> Self {
         Seen(None)
     }
 
-    /// How often the keepers were woken until now by the process and all that it has started;
-    /// `None` where there is no keeper. It makes no call, and what a call of one's own has woken
+    /// How often the monitors were woken until now by the process and all that it has started;
+    /// `None` where there is no monitor. It makes no call, and what a call of one's own has woken
     /// is counted when the call returns.
     pub fn stops(&self) -> Option<u64> {
         let page = self.0.as_ref()?;
@@ -64,7 +64,7 @@ impl Seen {
         self.0.as_ref().map_or(0, |page| page.word(word).load(Ordering::Acquire))
     }
 
-    /// Where the keeper finds the listener. This makes no call: each would wait for the keeper.
+    /// Where the monitor finds the listener. This makes no call: each would wait for the monitor.
     pub(super) fn listener_is(&self, descriptor: i32) {
         self.set(LISTENER, descriptor as u32 + 1);
     }
@@ -89,9 +89,9 @@ impl Seen {
     }
 }
 
-/// A process under treatments. Dropping it ends it, its keepers and all that it has started.
+/// A process under treatments. Dropping it ends it, its monitors and all that it has started.
 pub struct Running {
-    /// The measured process, or its outermost keeper.
+    /// The measured process, or its outermost monitor.
     child: u32,
     seen: Seen,
     group: Option<String>,
@@ -138,14 +138,14 @@ impl Drop for Running {
     }
 }
 
-/// What keepers there are to be.
+/// What monitors there are to be.
 #[derive(Clone, Copy)]
-struct Keepers {
+struct Monitors {
     tracer: Option<Stops>,
     listener: bool,
 }
 
-impl Keepers {
+impl Monitors {
     fn of(applied: &[Applied]) -> Result<Self, Refused> {
         let has = |what: &Applied| applied.contains(what);
         let by = Stops { calls: has(&Applied::Ptrace), filter: has(&Applied::SeccompTrace) };
@@ -167,17 +167,17 @@ pub(super) fn start(
     treatments: &Treatments<'_>,
     body: &mut dyn FnMut(&Seen) -> i32,
 ) -> Result<Running, Refused> {
-    let keepers = Keepers::of(treatments.applied)?;
+    let monitors = Monitors::of(treatments.applied)?;
     let failed = |error| refused(error, "start a treated process", "try again");
-    let has_keeper = keepers.listener || keepers.tracer.is_some();
-    let page = has_keeper.then(SharedWords::new).transpose().map_err(failed)?;
+    let has_monitor = monitors.listener || monitors.tracer.is_some();
+    let page = has_monitor.then(SharedWords::new).transpose().map_err(failed)?;
     let seen = Seen(page.map(Rc::new));
     let (words, report) = pipe().map_err(failed)?;
     let name = place::group_name(treatments.arm);
     let has_group = treatments.applied.iter().any(|one| matches!(one, Applied::Cgroup { .. }));
     let mut measured = Measured {
         treatments: *treatments,
-        keepers,
+        monitors,
         group: &name,
         seen: &seen,
         report: Some(report),
@@ -210,7 +210,7 @@ const FAILED: &str = "!";
 /// What each process between the caller and the measured one knows.
 struct Measured<'a> {
     treatments: Treatments<'a>,
-    keepers: Keepers,
+    monitors: Monitors,
     group: &'a str,
     seen: &'a Seen,
     report: Option<File>,
@@ -252,7 +252,7 @@ impl Measured<'_> {
 
     /// Listens to the filter of who is below, where one is to be listened to.
     fn listened_to(&mut self) -> i32 {
-        if !self.keepers.listener {
+        if !self.monitors.listener {
             return self.traced();
         }
         let listened = self.below(Self::traced).and_then(|child| {
@@ -307,7 +307,7 @@ impl Measured<'_> {
 
     /// Traces who is below, where they are to be traced.
     fn traced(&mut self) -> i32 {
-        let Some(stops) = self.keepers.tracer else { return self.measured() };
+        let Some(stops) = self.monitors.tracer else { return self.measured() };
         let traced = self.below(Self::measured).and_then(|child| {
             self.stand_beside();
             monitor::seize(child, stops)?;
@@ -332,7 +332,7 @@ impl Measured<'_> {
     /// Takes the treatments and does the work.
     fn measured(&mut self) -> i32 {
         self.seen.set(MEASURED, std::process::id());
-        while self.keepers.tracer.is_some() && self.seen.get(TRACED) == 0 {
+        while self.monitors.tracer.is_some() && self.seen.get(TRACED) == 0 {
             std::thread::sleep(GLANCE);
         }
         let all = self.treatments.applied.iter();
@@ -354,7 +354,7 @@ impl Measured<'_> {
         Ok(())
     }
 
-    /// A counter of the page, which is there wherever there is a keeper.
+    /// A counter of the page, which is there wherever there is a monitor.
     fn count(&self, line: usize) -> &AtomicU64 {
         static NOWHERE: AtomicU64 = AtomicU64::new(0);
         self.seen.0.as_ref().map_or(&NOWHERE, |page| page.long(line))
