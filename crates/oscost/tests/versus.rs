@@ -1,11 +1,7 @@
 //! Things measured side by side against known truth: the whole of `oscost ab` but its words, on a
 //! machine that is made up (docs/METHOD.md, section 12). Seeds are fixed.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test may panic, and says what it found"
-)]
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 mod sim;
 

@@ -169,11 +169,11 @@ mod tests {
         let cases = rows.len() / 6;
         assert!(cases > asked.len(), "anchors are among them");
         assert_eq!(treated.len(), rows.len());
-        for new in 0..news.len() {
+        for (number, new) in news.iter().enumerate() {
             for case in 0..cases {
-                let row = (new + 1) * cases + case;
+                let row = (number + 1) * cases + case;
                 assert_eq!(rows[row].case, rows[case].case);
-                assert_eq!(treated[row], news[new].treated);
+                assert_eq!(treated[row], new.treated);
                 let with = sets.iter().filter(|set| set.news.contains(&row)).collect::<Vec<_>>();
                 assert!(matches!(&with[..], [set] if set.base == case), "{with:?}");
             }
