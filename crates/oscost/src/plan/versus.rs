@@ -11,6 +11,10 @@ use super::rows;
 /// As many places are measured beside a base in one cell: fork twins are two or three.
 const NEWS_IN_A_CELL: usize = 2;
 
+/// Benchmarks whose second process goes on working while its arm waits for its turn: arms of one
+/// cell would take the CPU from each other.
+const RESTLESS: [&str; 1] = ["switch/quantum"];
+
 /// A place, and what is done there.
 #[derive(Clone, Debug)]
 pub struct Side {
@@ -59,12 +63,17 @@ pub fn versus(catalog: &Catalog, asked: &[Case], base: &Side, news: &[Side]) -> 
             sides.treated.push(side.treated.clone());
         }
     }
-    for case in 0..cases {
+    for (case, row) in of_base.iter().enumerate() {
+        let is_restless = RESTLESS.contains(&row.definition.id.as_str());
+        let of_case = |new: usize| match design(base, &news[new]) {
+            Design::Twins if is_restless => Design::Pairs,
+            design => design,
+        };
         // A monitored arm is up to a hundred times slower, and all arms of a cell have as many ops
         // in a batch: those of the others would be shorter than they could be.
         for monitored in [false, true] {
             let twins: Vec<usize> = (0..news.len())
-                .filter(|&new| design(base, &news[new]) == Design::Twins)
+                .filter(|&new| of_case(new) == Design::Twins)
                 .filter(|&new| has_monitor(&news[new].treated) == monitored)
                 .map(|new| (new + 1) * cases + case)
                 .collect();
@@ -74,8 +83,8 @@ pub fn versus(catalog: &Catalog, asked: &[Case], base: &Side, news: &[Side]) -> 
             });
             sides.sets.extend(sets);
         }
-        for (number, new) in news.iter().enumerate() {
-            let design = design(base, new);
+        for number in 0..news.len() {
+            let design = of_case(number);
             if design != Design::Twins {
                 sides.sets.push(Set {
                     design,
