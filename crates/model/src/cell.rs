@@ -28,6 +28,10 @@ pub struct CellSpec {
     /// names its arm, and is answered with `went`.
     #[serde(default)]
     pub toggled: bool,
+    /// Whether the work is done in a process forked from the cell even where nothing is applied to
+    /// it: beside a cell that something is applied to, one that is not would be another process.
+    #[serde(default)]
+    pub forked: bool,
     /// How many workers share the work; 1 for now.
     pub workers: u16,
     /// Where the other end of a two-ended case stands, if not beside this one.

@@ -87,6 +87,7 @@ fn spawns(program: &CellProgram) -> (f64, f64) {
             arms: 1,
             treatments: Vec::new(),
             toggled: false,
+            forked: false,
             workers: 1,
             far: None,
             peer_cpu: None,

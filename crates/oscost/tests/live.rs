@@ -6,9 +6,19 @@
 
 use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
+use std::time::Duration;
 
+use oscost::estimate::Assembler;
+use oscost::plan::{self, Side, Sides};
+use oscost::reach::{CellProgram, Interrupt, LocalSession, Session};
+use oscost::run::{Contest, PairCount, Profile, Request};
 use oscost::stats::order;
-use oscost_model::record::{Comparison, Record, RowOutcome};
+use oscost_model::definition::Extent;
+use oscost_model::journal::{Design, Entry, Started};
+use oscost_model::record::{
+    CellProgram as CellFacts, Comparison, Machine, PlaceOf, Record, RowOutcome, Settings, Tool,
+};
+use oscost_model::treatment::{Applied, Treated};
 
 /// One at a time, whatever the number of test threads: they measure.
 static MACHINE: Mutex<()> = Mutex::new(());
@@ -177,6 +187,96 @@ fn l6_ten_bills_of_nothing_against_nothing_raise_an_alarm_in_at_most_one() {
         with_alarm += usize::from(!alarms.is_empty());
     }
     assert!(with_alarm <= 1, "{with_alarm}");
+}
+
+/// Rows as fork twins, of which the second has a chain of multiplications in the clock that is worth
+/// so many per cent of its batch. Only a cell that was built for live tests can be slowed so.
+fn slowed(selectors: &[&str], pct: &str) -> Record {
+    let program = CellProgram::find().unwrap();
+    let interrupt = Interrupt::listen().unwrap();
+    let mut session = LocalSession::start(&program, &interrupt).unwrap();
+    let selectors: Vec<String> = selectors.iter().map(|&it| it.to_owned()).collect();
+    let asked = plan::select(&program.catalog, &selectors, Extent::Usual).unwrap();
+    let place = |text: &str| PlaceOf {
+        text: text.to_owned(),
+        reach: "local".to_owned(),
+        treatments: vec![],
+        machine: "m0".to_owned(),
+        cpu: None,
+        peer: None,
+    };
+    let slower = Applied::Env { name: "OSCOST_SLOWED_PCT".to_owned(), value: pct.to_owned() };
+    let treated = Treated { applied: vec![slower], attached: vec![] };
+    let base = Side { place: place("local"), treated: Treated::default() };
+    let new = Side { place: place("slowed"), treated };
+    let Sides { rows, treated, mut sets } = plan::versus(&program.catalog, &asked, &base, &[new]);
+    // A variable of an environment would move the stack, which costs or saves per cents by itself:
+    // here it is no more than a word to the arm.
+    sets.iter_mut().for_each(|set| set.design = Design::Twins);
+    let pairs = PairCount { least: 16, most: 40, spread: true, within: Duration::from_secs(75) };
+    let hello = session.hello().clone();
+    let request = Request {
+        started: Started {
+            id: "live".to_owned(),
+            at: String::new(),
+            label: None,
+            command: vec![],
+            tool: Tool {
+                version: String::new(),
+                commit: None,
+                rustc: None,
+                cell: CellFacts {
+                    hash: String::new(),
+                    link: String::new(),
+                    libc: String::new(),
+                    catalog: String::new(),
+                },
+            },
+            settings: Settings {
+                seed: 7,
+                profile: "default".to_owned(),
+                precision_pct: None,
+                nominal: 0.95,
+                budget_s: None,
+            },
+        },
+        machine: Machine::new("m0", hello.facts.clone(), vec![]),
+        tracers: vec![],
+        rows,
+        timers: vec![],
+        profile: Profile::Quick,
+        budget: None,
+        treated,
+        contest: Some(Contest { sets, pairs }),
+        refine: false,
+        cpu: None,
+        peer_cpu: None,
+    };
+    let mut assembler = Assembler::default();
+    oscost::run::run(&mut session, request, &mut |entry: &Entry| assembler.apply(entry)).unwrap();
+    assembler.record(false).unwrap()
+}
+
+/// Wants a cell that was built with the feature `live`, by `OSCOST_CELL`: `make test-live` does so.
+#[test]
+fn l7_five_per_cent_that_were_put_in_are_found() {
+    let _machine = MACHINE.lock().unwrap_or_else(|broken| broken.into_inner());
+    let mut all = Vec::new();
+    while all.len() < 100 {
+        all.extend(rows(&slowed(&["syscall"], "5")));
+    }
+    all.truncate(100);
+    let found = all.iter().filter(|it| it.verdict == "slower").count();
+    let wrong = all.iter().filter(|it| it.ratio.value < 1.0).count();
+    let holds =
+        |it: &&Comparison| it.ratio.ci95.is_some_and(|[low, high]| (low..=high).contains(&1.05));
+    let held = all.iter().filter(holds).count();
+    for it in all.iter().filter(|it| it.verdict != "slower" || !holds(it)) {
+        println!("{}: {:.4} {:.4?} {}", it.case, it.ratio.value, it.ratio.ci95, it.verdict);
+    }
+    println!("{found} of 100 found, {wrong} signs wrong, {held} intervals hold 5 %");
+    assert!(found >= 95 && wrong == 0, "{found} found, {wrong} wrong");
+    assert!(held >= 90, "{held}");
 }
 
 #[test]

@@ -5,13 +5,21 @@ use oscost_model::treatment::Attached;
 
 use super::job::{Wire, failed};
 use crate::sys::{Errno, place, process, signal};
-use crate::treat::system::{Cpus, System};
+use crate::treat::system::{Cpus, SETTLES_IN, System};
 
 /// Attaches, says `ready`, waits for `stop`, undoes. At the end of its input, too: its supervisor
 /// may have been killed, and does not take this job along.
 pub(super) fn attach(id: u64, treatments: &[Attached], cpus: Cpus, wire: &mut Wire) -> Event {
     process::outlive_parent();
-    hold(id, treatments, (cpus, &place::own_name()), wire)
+    let told = hold(id, treatments, (cpus, &place::own_name()), wire);
+    settle();
+    told
+}
+
+/// What was done or undone to the system reaches every CPU before anything is timed. It is waited
+/// for likewise where nothing was to be done, in a control.
+fn settle() {
+    std::thread::sleep(SETTLES_IN);
 }
 
 /// The same in a process that nobody takes along; `name` is for what has one in the kernel.
@@ -30,6 +38,7 @@ pub(super) fn hold(
         Ok(system) => system,
         Err(error) => return refused(error),
     };
+    settle();
     let ready = Event::Ready { id, pid: std::process::id(), addr: None };
     let heard = wire.say(&ready).and_then(|()| wire.order());
     match (heard, system.detach()) {

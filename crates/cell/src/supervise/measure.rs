@@ -26,7 +26,8 @@ pub(super) fn measure(id: u64, spec: &CellSpec, wire: &mut Wire) -> Answer {
         return arms::twins(id, spec, wire).map_or_else(|answer| answer, Answer::Say);
     }
     let applied = applied_to(spec, 0);
-    if applied.is_empty() {
+    // A variable and a wrapper were there when the program was started.
+    if !spec.forked && applied.iter().all(|one| !one.fits_twins()) {
         return conversation(id, spec, wire, &Seen::nobody()).into();
     }
     let ended = treat::within(&Treatments { applied, cpu: spec.cpu, arm: 0 }, &mut |seen| {

@@ -310,6 +310,7 @@ pub(crate) fn spec(case: &str, task: Task) -> CellSpec {
         arms: 1,
         treatments: Vec::new(),
         toggled: false,
+        forked: false,
         workers: 1,
         far: None,
         peer_cpu: None,

@@ -128,6 +128,7 @@ impl<'a> Ours<'a> {
             arms: 1,
             treatments: Vec::new(),
             toggled: false,
+            forked: false,
             workers: 1,
             far: None,
             peer_cpu: None,

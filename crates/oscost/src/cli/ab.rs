@@ -6,6 +6,7 @@ use anyhow::Context;
 use oscost_model::call_names::Arch;
 use oscost_model::case::Case;
 use oscost_model::definition::Extent;
+use oscost_model::journal::Design;
 use oscost_model::place::Place;
 use oscost_model::protocol::Hello;
 use oscost_model::record::{Comparison, Machine, Record, Settings};
@@ -15,7 +16,7 @@ use super::output::{Output, Target, remark};
 use super::place::{Patience, arrive, side, treated};
 use super::run::{self, Ended};
 use super::{Done, UsageError};
-use crate::plan::Sides;
+use crate::plan::{Set, Sides};
 use crate::reach::{CellProgram, Interrupt, Session};
 use crate::report::{self, ab::Shown};
 use crate::run::{Contest, PairCount, Profile, Request};
@@ -29,6 +30,10 @@ const MOST_NEWS: usize = 12;
 const ROUNDS_S: f64 = 75.0;
 /// Fewer pairs than these are not worth a minute.
 const FEWEST_PAIRS: u32 = 12;
+/// Two cells one after the other are further apart than arms of one.
+const FEWEST_OF_CELLS: u32 = 20;
+/// So many pairs may be lost.
+const SPARE_PAIRS: u32 = 2;
 /// More pairs than these tell little more: intervals narrow with their root.
 const MOST_PAIRS: u32 = 40;
 /// The same for figures that are published.
@@ -112,10 +117,13 @@ impl Arguments {
         }
     }
 
-    /// How many pairs each of so many rows gets.
-    fn pairs(&self, rows: usize) -> PairCount {
-        // One discovery among many rows takes more pairs than one alone.
-        let among = report::ab::pairs_for(rows);
+    /// How many pairs each row of these gets.
+    fn pairs(&self, sets: &[Set]) -> PairCount {
+        // One discovery among many rows takes more pairs than one alone; some pair may be lost.
+        let rows = sets.iter().map(|set| set.news.len()).sum();
+        let among = report::ab::pairs_for(rows) + SPARE_PAIRS;
+        let in_cells = sets.iter().any(|set| set.design == Design::Pairs) && !self.quick;
+        let among = if in_cells { among.max(FEWEST_OF_CELLS) } else { among };
         let count = |least: u32, most: u32, seconds: f64, spread: bool| PairCount {
             least: least.max(among),
             most,
@@ -210,6 +218,10 @@ fn show(arguments: &Arguments, record: &Record, output: &mut Output) -> anyhow::
 }
 
 fn gated(arguments: &Arguments, record: &Record) -> Done {
+    if record.comparisons.iter().any(|it| it.flags.iter().any(|flag| flag == "VOID")) {
+        remark("gate: failed: the control shows an effect where nothing differs: measure again");
+        return Done::WithFailures;
+    }
     let asked = |it: &&Comparison| {
         !it.control && report::table::is_asked(&record.results[it.base as usize])
     };
@@ -238,7 +250,7 @@ fn request(
     }
     let news = sides;
     let Sides { rows, treated, sets } = plan::versus(&program.catalog, asked, &base, &news);
-    let pairs = arguments.pairs(news.len() * asked.len());
+    let pairs = arguments.pairs(&sets);
     let settings = Settings {
         seed: arguments.seed.unwrap_or_else(run::fresh_seed),
         profile: arguments.profile().to_owned(),

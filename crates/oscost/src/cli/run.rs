@@ -342,7 +342,9 @@ fn request(
     hello: &Hello,
 ) -> Request {
     let profile = arguments.profile();
-    let rows = plan::rows(&program.catalog, asked.clone(), place);
+    let mut rows = plan::rows(&program.catalog, asked.clone(), place);
+    let monitored = plan::has_monitor(treated);
+    rows.iter_mut().for_each(|row| row.monitored = monitored);
     let settings = Settings {
         seed: arguments.seed.unwrap_or_else(fresh_seed),
         profile: profile.text().to_owned(),

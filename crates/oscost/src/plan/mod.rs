@@ -11,7 +11,7 @@ mod versus;
 pub use between::{apart, between, why_not};
 pub use closer::closer;
 pub use selector::{SelectorError, select};
-pub use versus::{Set, Side, Sides, design, versus};
+pub use versus::{Set, Side, Sides, design, has_monitor, versus};
 
 use oscost_model::case::Case;
 use oscost_model::definition::{Catalog, Timer};

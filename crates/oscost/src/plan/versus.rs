@@ -11,9 +11,10 @@ use super::rows;
 /// As many places are measured beside a base in one cell: fork twins are two or three.
 const NEWS_IN_A_CELL: usize = 2;
 
-/// Benchmarks whose second process goes on working while its arm waits for its turn: arms of one
-/// cell would take the CPU from each other.
-const RESTLESS: [&str; 1] = ["switch/quantum"];
+/// Benchmarks that make no twins. The second process of `quantum` goes on working while its arm
+/// waits for its turn, and takes the CPU from the other arm; who yields the CPU yields it to the
+/// process that hands out the turns, and seems preempted.
+const NO_TWINS: [&str; 2] = ["switch/quantum", "syscall/sched-yield"];
 
 /// A place, and what is done there.
 #[derive(Clone, Debug)]
@@ -64,9 +65,9 @@ pub fn versus(catalog: &Catalog, asked: &[Case], base: &Side, news: &[Side]) -> 
         }
     }
     for (case, row) in of_base.iter().enumerate() {
-        let is_restless = RESTLESS.contains(&row.definition.id.as_str());
+        let twins = !NO_TWINS.contains(&row.definition.id.as_str());
         let of_case = |new: usize| match design(base, &news[new]) {
-            Design::Twins if is_restless => Design::Pairs,
+            Design::Twins if !twins => Design::Pairs,
             design => design,
         };
         // A monitored arm is up to a hundred times slower, and all arms of a cell have as many ops
@@ -110,10 +111,12 @@ pub fn design(base: &Side, new: &Side) -> Design {
     }
 }
 
-/// Whether the place has another process take turns with the measured one on its CPU.
-fn has_monitor(treated: &Treated) -> bool {
+/// Whether the place may have another process take turns with the measured one on its CPU.
+pub fn has_monitor(treated: &Treated) -> bool {
     let same_cpu = |it: &Attached| matches!(it, Attached::Antagonist { same_cpu: true, .. });
-    treated.applied.iter().any(Applied::has_monitor) || treated.attached.iter().any(same_cpu)
+    // What a wrapper does nobody knows: it may be a tracer.
+    let other = |it: &Applied| it.has_monitor() || matches!(it, Applied::Wrapper { .. });
+    treated.applied.iter().any(other) || treated.attached.iter().any(same_cpu)
 }
 
 #[cfg(test)]
@@ -192,5 +195,19 @@ mod tests {
         let monitored = |set: &Set| set.news.iter().any(|&row| rows[row].monitored);
         assert!(sets.iter().filter(|set| monitored(set)).all(|set| set.news.len() == 1));
         assert!(rows[cases..].iter().all(|row| !row.anchor), "an anchor is the base's");
+    }
+
+    #[test]
+    fn what_makes_no_twins_stands_in_the_catalog_and_is_measured_in_pairs() {
+        let catalog = oscost_cell::catalog::data();
+        let side = |applied| side("x", applied, vec![]);
+        for id in NO_TWINS {
+            assert!(catalog.get(id).is_some(), "{id}");
+            let asked = [Case::new(id, Default::default())];
+            let sides = versus(&catalog, &asked, &side(vec![]), &[side(vec![Applied::Sud])]);
+            let is_it = |set: &&Set| sides.rows[set.base].case.benchmark == id;
+            let designs = sides.sets.iter().filter(is_it).map(|set| set.design);
+            assert_eq!(designs.collect::<Vec<_>>(), [Design::Pairs], "{id}");
+        }
     }
 }

@@ -58,6 +58,9 @@ pub fn of_comparison(flag: &str) -> &'static str {
         "NEVER_SEEN" => "an op makes no system call: the treatment never sees it",
         "NOT_CLAIMABLE" => "too much time was lost, or the clock drifted: no verdict",
         "VOID" => "the control shows an effect of nothing: no verdict can be believed",
+        "REJECTION_DIFFERS" => {
+            "more batches were disturbed on one side: what was left out may be the effect"
+        }
         "SHORT_SPAN" => "all pairs lie within a minute: how the effect drifts is unknown",
         _ => "unknown to this version",
     }

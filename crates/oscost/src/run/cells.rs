@@ -106,7 +106,8 @@ impl<'a> Cells<'a> {
             if event.id() == Some(id) {
                 return Ok(event);
             }
-            if event.id().is_some_and(|id| self.attached.contains(&id)) {
+            if let Some(off) = event.id().filter(|id| self.attached.contains(id)) {
+                self.attached.retain(|id| *id != off);
                 self.came_off = Some(ended(event));
             }
         }

@@ -48,6 +48,7 @@ pub fn count_calls(
                 arms: 1,
                 treatments: Vec::new(),
                 toggled: false,
+                forked: false,
                 workers: 1,
                 far: None,
                 peer_cpu: None,

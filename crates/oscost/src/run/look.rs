@@ -86,6 +86,7 @@ fn counting(cpu: Option<u32>) -> CellSpec {
         arms: 1,
         treatments: Vec::new(),
         toggled: false,
+        forked: false,
         workers: 1,
         far: None,
         peer_cpu: None,

@@ -510,11 +510,8 @@ impl Run<'_> {
                 if let Some(clock) = &self.clock {
                     let counts = matches!(phase, Phase::Round(_) | Phase::Trial(_));
                     let RowRun { planned, pace, .. } = &mut self.rows[row];
-                    let step = if counts {
-                        pace.came_back(&samples, clock, &planned.definition)
-                    } else {
-                        Step::GoOn
-                    };
+                    let step =
+                        if counts { pace.came_back(&samples, clock, planned) } else { Step::GoOn };
                     let disturbance = Box::new(disturbance);
                     let outcome = CellOutcome::Sampled {
                         samples,

@@ -2,7 +2,7 @@
 
 use oscost_model::cell::{BatchPlan, Mode, Sample};
 use oscost_model::clock::Calibration;
-use oscost_model::definition::Definition;
+use oscost_model::journal::PlannedRow;
 use oscost_model::sins::{Sin, committing};
 
 use crate::estimate::{CellValue, Reading, cell_value, estimate};
@@ -178,11 +178,13 @@ impl Pace {
         &mut self,
         samples: &[Sample],
         clock: &Calibration,
-        definition: &Definition,
+        row: &PlannedRow,
     ) -> Step {
         let Some(plan) = &self.plan else { return Step::GoOn };
         self.tries += 1;
-        self.values.push(cell_value(samples, 0, Reading::of(definition, plan, clock)));
+        let how = Reading::of(&row.definition, plan, clock);
+        let how = Reading { switches: row.monitored || how.switches, ..how };
+        self.values.push(cell_value(samples, 0, how));
         if self.settled {
             return Step::GoOn; // An anchor goes on for as long as the run does.
         }

@@ -145,6 +145,7 @@ impl Run<'_> {
             arms: 1,
             treatments: vec![self.rows[row].treated.applied.clone()],
             toggled: false,
+            forked: false,
             workers: 1,
             far: None,
             peer_cpu: self.peer_cpu,

@@ -26,7 +26,7 @@ pub use ftrace::sweep;
 
 /// What it takes until every CPU goes the new way: a grace period of RCU, and interrupts between
 /// the processors.
-const SETTLES_IN: Duration = Duration::from_millis(20);
+pub const SETTLES_IN: Duration = Duration::from_millis(20);
 
 /// The CPUs that a neighbour is placed by.
 #[derive(Clone, Copy, Debug, Default)]
@@ -50,7 +50,7 @@ enum Thing {
 }
 
 impl System {
-    /// Does each of these in turn, and waits until it has settled; `name` is for what has one in
+    /// Does each of these in turn; `name` is for what has one in
     /// the kernel. What is lacking is said by [`Errno::LACKING`], and nothing stays attached then.
     pub fn attach(treatments: &[Attached], cpus: Cpus, name: &str) -> Result<Self, Errno> {
         let mut system = System::default();
@@ -63,9 +63,6 @@ impl System {
                     Thing::Neighbours(neighbour::start(*does, *same_cpu, cpus)?)
                 }
             });
-        }
-        if !treatments.is_empty() {
-            std::thread::sleep(SETTLES_IN);
         }
         Ok(system)
     }

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use oscost_model::cell::{BatchPlan, CellSpec, Disturbance, Sample, Task};
 use oscost_model::journal::{CellOutcome, Design, Entry, Phase, Versus};
 use oscost_model::record::RowOutcome;
-use oscost_model::treatment::Attached;
+use oscost_model::treatment::{Applied, Attached};
 
 use self::plan::shared;
 use super::cells::{Brought, Ended};
@@ -152,7 +152,7 @@ impl Run<'_> {
         if sets.is_empty() {
             return Ok(());
         }
-        let begun = Instant::now();
+        let mut begun = Instant::now();
         let mut rounds = count.least;
         let mut round = 0;
         while round < rounds && !(self.time_is_up() && round > 0) {
@@ -161,6 +161,8 @@ impl Run<'_> {
             self.pair_round(&sets, round)?;
             if round == 0 {
                 rounds = count.rounds(before.elapsed());
+                // The first pair of each row lies before this, the last one behind the end.
+                begun = Instant::now();
             }
             round += 1;
             if count.spread && round < rounds {
@@ -225,12 +227,25 @@ impl Run<'_> {
                 }
             }
             Err(ended) => {
-                let arm = usize::from(ended.arm.unwrap_or(0));
-                let row = rows.get(arm).copied().unwrap_or(ready.set.base);
-                self.lost(row, ready, round, ended);
+                let arm = ended.arm.and_then(|arm| rows.get(usize::from(arm)).copied());
+                match arm {
+                    Some(row) => self.lost(row, ready, round, ended),
+                    // Alone, the base could be measured: whoever is treated is the likelier cause.
+                    None => {
+                        for &row in &ready.set.news {
+                            self.lost(row, ready, round, ended.clone());
+                        }
+                    }
+                }
             }
         }
         Ok(())
+    }
+
+    /// Whether something is applied on either side of a set that a forked process takes upon itself.
+    fn forks(&self, set: &Set) -> bool {
+        let mut rows = std::iter::once(set.base).chain(set.news.iter().copied());
+        rows.any(|row| self.rows[row].treated.applied.iter().any(Applied::fits_twins))
     }
 
     /// Two cells one after the other, in random order.
@@ -238,11 +253,12 @@ impl Run<'_> {
         let mut order = vec![ready.set.base];
         order.extend(&ready.set.news);
         self.order.shuffle(&mut order);
+        let forked = self.forks(&ready.set);
         // The same numbers of ops, and the same layout: what differs is the place alone.
         let seed = self.order.cell_seed();
         for row in order {
             let task = Task::Measure(ready.plan.clone());
-            let spec = CellSpec { seed, ..self.spec(row, task) };
+            let spec = CellSpec { seed, forked, ..self.spec(row, task) };
             match self.in_place_of(row, |run| run.measured(spec, ready))? {
                 Ok(brought) => {
                     let seen = brought.seen.first().copied().flatten();
@@ -266,7 +282,10 @@ impl Run<'_> {
             Ok(job) => {
                 let done = does(self)?;
                 self.detach(job)?;
-                Ok(done)
+                match self.cells.came_off.take() {
+                    Some(why) => Ok(Err(why)),
+                    None => Ok(done),
+                }
             }
             Err(why) => Ok(Err(why)),
         }
@@ -308,7 +327,7 @@ impl Run<'_> {
         let seed = self.order.cell_seed();
         for arm in arms {
             let spec = self.spec(ready.set.base, Task::Measure(ready.plan.clone()));
-            let spec = CellSpec { seed, ..spec };
+            let spec = CellSpec { seed, forked: self.forks(&ready.set), ..spec };
             match self.in_place_of(ready.set.base, |run| run.measured(spec, ready))? {
                 Ok(brought) => samples
                     .extend(brought.samples.into_iter().map(|sample| Sample { arm, ..sample })),

@@ -69,6 +69,9 @@ impl Cells<'_> {
 
     /// Undoes it.
     pub(in crate::run) fn detach(&mut self, id: u64) -> Result<(), ReachError> {
+        if !self.attached.contains(&id) {
+            return Ok(()); // It has come off by itself, and that is known.
+        }
         self.attached.retain(|attached| *attached != id);
         self.send(&Order::Stop { id })?;
         // However it ended: the supervisor has undone it.

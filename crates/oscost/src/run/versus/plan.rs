@@ -5,6 +5,8 @@ use oscost_model::clock::Calibration;
 
 /// Batches of an arm in a cell: enough for a median, and cells differ more than batches do.
 const GROUPS: u32 = 21;
+/// A batch that is longer than any that is cut for the clock.
+const LONGEST_NS: f64 = 1_000_000.0;
 /// Ops that take long get fewer of them ...
 const FEWEST_GROUPS: u32 = 5;
 /// ... so that an arm takes no longer than this.
@@ -26,7 +28,9 @@ pub(super) fn shared<'a>(
     let costs: Vec<f64> = std::iter::once(base).chain(news).map(turn_ns).collect();
     let slowest = costs.iter().copied().fold(0.0, f64::max);
     let fastest = costs.iter().copied().fold(f64::INFINITY, f64::min);
-    let repeats = matches!(base.mode, Mode::U | Mode::B | Mode::T);
+    // What goes through a channel goes in fills of it: of fewer turns nobody would ever wait.
+    let in_fills = base.mode == Mode::T || base.batch_ns > LONGEST_NS;
+    let repeats = matches!(base.mode, Mode::U | Mode::B) && !in_fills;
     let turns = if repeats && slowest > 0.0 {
         // The clock's step, and what reading it adds, are then a part in a thousand.
         let long = 1_000.0 * clock.ns(clock.quantum_ticks.max(clock.inside_ticks));

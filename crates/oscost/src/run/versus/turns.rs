@@ -66,7 +66,7 @@ impl Run<'_> {
                         self.sampled(row, &ready, round, samples, &brought.disturbance, None);
                     }
                 }
-                (Err(ended), Ok(())) => self.lost(base, &ready, round, ended),
+                (Err(ended), Ok(())) => self.lost(new_of(&ready), &ready, round, ended),
                 // What was to be attached could not be.
                 (_, Err(why)) => self.lost(new_of(&ready), &ready, round, why.clone()),
             }
@@ -87,7 +87,8 @@ impl Run<'_> {
         turns.iter_mut().for_each(|arm| *arm = first[usize::from(*arm)]);
         for half in turns.chunk_by(|one, other| one == other) {
             let job = match half[0] {
-                1 => self.attach(attached)?,
+                // A job also where nothing is attached, in a control: it takes the same time.
+                1 => self.cells.attach(attached.to_vec(), self.cpu, self.peer_cpu)?.map(Some),
                 _ => Ok(None),
             };
             let job = match job {
@@ -102,12 +103,16 @@ impl Run<'_> {
                         Ok(()) => at += 1,
                         Err(ended) => {
                             let Waiting { ready, .. } = waiting.remove(at);
-                            lost.push((ready.set.base, ready, ended));
+                            let row = if arm == 1 { new_of(&ready) } else { ready.set.base };
+                            lost.push((row, ready, ended));
                         }
                     }
                 }
             }
             self.detach(job)?;
+            if let Some(why) = self.cells.came_off.take() {
+                return Ok(Err(why));
+            }
         }
         Ok(Ok(()))
     }

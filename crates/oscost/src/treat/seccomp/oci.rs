@@ -200,6 +200,9 @@ impl TryFrom<EntryRead> for Entry {
             return Err(format!("the entry of {} has more than {MOST_ARGUMENTS} args", of()));
         }
         let conditions = args.iter().map(Argument::condition).collect();
+        if names.len() > MOST_NAMES {
+            return Err(format!("an entry names {} calls: at most {MOST_NAMES}", names.len()));
+        }
         let rule = Rule { names, conditions, action: action(act, errno_ret, errno) };
         let (includes, excludes) = (read.includes, read.excludes);
         let (includes, excludes) = (includes.unwrap_or_default(), excludes.unwrap_or_default());
@@ -207,6 +210,8 @@ impl TryFrom<EntryRead> for Entry {
     }
 }
 
+/// As many calls as an entry may name: there are some 400.
+const MOST_NAMES: usize = 4_096;
 /// Conditions of one entry: six arguments, and some alternatives.
 const MOST_ARGUMENTS: usize = 64;
 
