@@ -65,9 +65,17 @@ fn run(mut treated: Treated, command: Vec<OsString>) -> u8 {
         Ok(guard) => guard,
         Err(words) => return complain(NOT_TREATED, &words),
     };
-    let started = treatments.start(&mut |_| i32::from(exec(&command, applied)));
+    let held_back = signal::hold_back();
+    let started = treatments.start(&mut |_| {
+        held_back.let_in();
+        i32::from(exec(&command, applied))
+    });
+    if started.is_err() {
+        held_back.let_in();
+    }
     let ended = started.and_then(|running| {
         signal::forward_to(running.pid());
+        held_back.let_in();
         let ended = running.ended();
         signal::forward_to(0);
         ended

@@ -56,6 +56,46 @@ pub enum Arrived {
     EndRequested,
 }
 
+/// What others ask of a process that stands for another one.
+const FORWARDED: [i32; 7] = [
+    libc::SIGHUP,
+    libc::SIGINT,
+    libc::SIGQUIT,
+    libc::SIGTERM,
+    libc::SIGUSR1,
+    libc::SIGUSR2,
+    libc::SIGALRM,
+];
+
+/// Signals that wait until they are let in.
+pub struct HeldBack(libc::sigset_t);
+
+/// Holds back what [`forward_to`] forwards, until it is known to whom: what came in between would
+/// end this process, and leave the other one.
+pub fn hold_back() -> HeldBack {
+    // SAFETY: both sets are written before they are read, and are there.
+    unsafe {
+        let mut set: libc::sigset_t = std::mem::zeroed();
+        let mut before: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&raw mut set);
+        for signal in FORWARDED {
+            libc::sigaddset(&raw mut set, signal);
+        }
+        libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, &raw mut before);
+        HeldBack(before)
+    }
+}
+
+impl HeldBack {
+    /// Lets them in: in a child, too, which has inherited that they wait.
+    pub fn let_in(&self) {
+        // SAFETY: the mask is the one that was there before.
+        unsafe {
+            libc::pthread_sigmask(libc::SIG_SETMASK, &raw const self.0, std::ptr::null_mut());
+        }
+    }
+}
+
 /// Whom [`forward_to`] forwards to; nobody at 0.
 static HEIR: AtomicI32 = AtomicI32::new(0);
 
@@ -63,8 +103,7 @@ static HEIR: AtomicI32 = AtomicI32::new(0);
 /// What the terminal sends reaches that one too, and is not sent twice; what is ignored stays so.
 pub fn forward_to(pid: u32) {
     HEIR.store(pid as i32, Ordering::Relaxed);
-    let signals = [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM];
-    for signal in signals.into_iter().chain([libc::SIGUSR1, libc::SIGUSR2, libc::SIGALRM]) {
+    for signal in FORWARDED {
         // SAFETY: all-zero bits are a valid action, of which one is read and one is written; the
         // handler only makes a call that handlers may make.
         unsafe {
