@@ -138,8 +138,14 @@ fn a_wrapper_starts_the_command_and_what_follows_it_is_done_inside() {
 
 /// A sleeper under treatments of the whole system and of its own; none where they cannot be done.
 fn sleeper(sandbox: &Sandbox, treatments: &str) -> Option<Child> {
-    let mut command = sandbox.command(&["treat", treatments, "--", "sh", "-c"]);
-    let command = command.arg("echo up; exec sleep 1000").stdout(Stdio::piped());
+    let asked = ["treat", treatments, "--", "sh", "-c", "echo up; exec sleep 1000"];
+    let plain = sandbox.command(&asked);
+    // What whoever runs the tests ignores (nohup(1), a shell in the background) would stay ignored.
+    let mut command = Command::new("env");
+    command.arg("--default-signal=HUP,INT,QUIT,TERM").arg(plain.get_program());
+    command.args(plain.get_args()).env_clear().stdin(Stdio::null());
+    command.envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let command = command.stdout(Stdio::piped());
     let mut child = command.stderr(Stdio::null()).spawn().unwrap();
     let mut up = [0; 3];
     let is_up = std::io::Read::read_exact(child.stdout.as_mut().unwrap(), &mut up).is_ok();
