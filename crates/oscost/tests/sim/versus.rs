@@ -166,8 +166,9 @@ impl Session for SideBySide {
                 };
                 Some(Event::Sampled { id: *id, samples, disturbance: Box::default(), seen: vec![] })
             }
-            Order::Attach { id, .. } => {
-                (self.is_attached, self.attaching) = (true, Some(*id));
+            Order::Attach { id, treatments, .. } => {
+                // Of a control nothing is attached.
+                (self.is_attached, self.attaching) = (!treatments.is_empty(), Some(*id));
                 Some(Event::Ready { id: *id, pid: 1, addr: None })
             }
             Order::Stop { id } if self.attaching == Some(*id) => {
