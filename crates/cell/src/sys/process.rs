@@ -161,7 +161,9 @@ pub fn wait_for_the_end() -> ! {
 }
 
 /// Runs a test's `body` in a process of its own, as a cell is one: what it does to the process (its
-/// timer, its signals, its rights) meets no other test, and a signal finds no other thread.
+/// timer, its signals, its rights) meets no other test, and a signal finds no other thread. What the
+/// tests at its side have open is closed there: it would take their sockets for its own, and they
+/// would wait for the end of a stream that it still holds.
 #[cfg(test)]
 pub(crate) fn alone(body: impl FnOnce()) {
     use std::io::Write;
@@ -170,6 +172,8 @@ pub(crate) fn alone(body: impl FnOnce()) {
     let child = fork(|| {
         // What a test prints is caught in a memory that is lost with the child.
         set_hook(Box::new(|panic| drop(writeln!(std::io::stderr(), "{panic}"))));
+        // SAFETY: plain numbers; whoever these belong to runs in the other process alone.
+        unsafe { libc::close_range(3, libc::c_uint::MAX, 0) };
         i32::from(catch_unwind(AssertUnwindSafe(body)).is_err())
     });
     let child = child.unwrap_or_else(|error| panic!("cannot fork: {error}"));
