@@ -229,16 +229,20 @@ mod tests {
             Ok(device) => device,
             Err(error) => return eprintln!("cannot run here: {error}"),
         };
-        for _ in 0..5 {
+        let mut slept = 0;
+        for _ in 0..9 {
             device.remove().unwrap();
             assert_eq!(device.is_there(), Ok(false));
             let before = kthreadd_sleeps();
-            assert!(sleeps(|| device.create().unwrap()) >= 1);
+            slept += u32::from(sleeps(|| device.create().unwrap()) >= 1);
             assert_eq!(device.is_there(), Ok(true));
             // It has gone to sleep again a moment after it made the thread.
             let worked = || kthreadd_sleeps() > before;
             assert!(before.is_none() || (0..1_000).any(|_| patient(worked)), "{before:?}");
         }
+        // Who loses the CPU to kthreadd before it waits for it finds the thread made: on a machine
+        // that is busy with other tests that happens, and is no rule.
+        assert!(slept >= 5, "it slept in {slept} of 9");
         // Other tests' threads may hold the memory of this process for a moment.
         let forked = || {
             let mut child = Err(Errno::ECHILD);
