@@ -90,7 +90,7 @@ pub(super) fn no_counter(id: u64) -> Event {
 pub(super) fn work(id: u64, spec: &CellSpec, arm: u8) -> Result<Work, Event> {
     let work = build(id, spec, arm)?;
     #[cfg(feature = "live")]
-    let work = super::slowed::slowed(work, spec, arm).map_err(|error| failed_at(id, error))?;
+    let work = super::slowed::slowed(work, spec, arm);
     Ok(work)
 }
 
