@@ -240,6 +240,9 @@ pub enum CellOutcome {
         /// How often one op woke the monitor that it is under; none where it is under none.
         #[serde(default)]
         seen: Option<f64>,
+        /// How the kernel let it speculate, in the words of its status; none where it was not asked.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        speculation: Option<String>,
     },
     /// Nothing.
     Lost {

@@ -172,6 +172,9 @@ pub enum Event {
         /// those that are under none.
         #[serde(default)]
         seen: Vec<Option<f64>>,
+        /// For each of several arms, how the kernel lets it speculate, in the words of its status.
+        #[serde(default)]
+        speculation: Vec<Option<String>>,
     },
     /// What was done to the system is undone.
     Detached {

@@ -124,7 +124,7 @@ fn cell(row: u32, round: u32, op: &Op, ns: f64) -> Entry {
     let usage = Some(Usage { ops, voluntary_switches, ..Usage::default() });
     let disturbance = Disturbance { wall_ns: 1_000_000, usage, ..Disturbance::default() };
     let disturbance = Box::new(disturbance);
-    let outcome = CellOutcome::Sampled { samples, disturbance, seen: None };
+    let outcome = CellOutcome::Sampled { samples, disturbance, seen: None, speculation: None };
     Entry::Cell { row, phase: Phase::Round(round), at_s: 0.0, set: 0, outcome }
 }
 

@@ -10,7 +10,8 @@ use oscost_model::record::Comparison;
 use sim::versus::{Arms, compare};
 
 /// Arms as fork twins on a shared machine: 0.4 % apart for no reason.
-const EVEN: Arms = Arms { pair_sd: 0.004, effect: 0.0, bias: 0.0, drift_per_s: 0.0 };
+const EVEN: Arms =
+    Arms { pair_sd: 0.004, effect: 0.0, bias: 0.0, drift_per_s: 0.0, forbids: false };
 
 const DESIGNS: [Design; 3] = [Design::Twins, Design::Toggle, Design::Pairs];
 
@@ -73,6 +74,17 @@ fn what_favours_one_side_shows_in_the_control_and_nothing_is_said() {
             assert_eq!(it.verdict, "inconclusive", "{design:?}");
             assert!(it.flags.iter().any(|flag| flag == "VOID"), "{design:?}");
         }
+    }
+}
+
+#[test]
+fn twins_of_which_one_may_not_speculate_are_marked() {
+    for forbids in [true, false] {
+        let (rows, controls) = apart(compare(3, Design::Twins, Arms { forbids, ..EVEN }, 16, 17));
+        let marked = |it: &Comparison| it.flags.iter().any(|flag| flag == "SPECULATION_DIFFERS");
+        assert_eq!(rows.iter().filter(|it| marked(it)).count(), if forbids { 3 } else { 0 });
+        // Of a control both are the base.
+        assert!(!controls.iter().any(marked));
     }
 }
 

@@ -15,7 +15,7 @@ use crate::engine::collect::{Collector, Cut};
 use crate::engine::disturb::Kernel;
 use crate::engine::twins::{self, Slots, Tokens, Twin, Twins};
 use crate::sys::memory::SharedTable;
-use crate::sys::{Errno, affinity, place};
+use crate::sys::{Errno, affinity, place, process};
 use crate::treat::{Running, Seen, Treatments};
 
 /// What an arm leaves beside its samples.
@@ -59,6 +59,9 @@ pub(super) fn twins(id: u64, spec: &CellSpec, wire: &mut Wire) -> Result<Event, 
     if let Some(cpu) = spec.cpu {
         affinity::pin(cpu).map_err(|error| failed(id, format!("pin to CPU {cpu}: {error}")))?;
     }
+    // Asked from outside: an arm under a filter would be told apart by asking, or killed.
+    let of_arms = (0..arms).map(|arm| running.iter().find(|(number, _)| *number == arm));
+    let speculation = of_arms.map(|arm| process::speculation(arm?.1.pid())).collect();
     ready(id, wire)?;
     let mut rounds = 0;
     let before = snapshot(spec);
@@ -82,6 +85,7 @@ pub(super) fn twins(id: u64, spec: &CellSpec, wire: &mut Wire) -> Result<Event, 
         samples,
         disturbance: Box::new(whole(spec, account, before)),
         seen: if is_treated { all.iter().map(|left| left.woken).collect() } else { Vec::new() },
+        speculation,
     })
 }
 

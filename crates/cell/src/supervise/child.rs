@@ -12,9 +12,9 @@ use super::command;
 use super::lines::Lines;
 use super::undo::Undo;
 use super::{read_some, until};
-use crate::sys::Errno;
 use crate::sys::process::{self, Ended, Whose};
 use crate::sys::signal;
+use crate::sys::{Errno, channels};
 
 /// What is kept of a job's last words.
 const LAST_WORDS: usize = 2_000;
@@ -98,6 +98,8 @@ impl Child {
     pub(super) fn tell(&mut self, order: &Order) {
         if let (Some(input), Ok(mut line)) = (&mut self.input, serde_json::to_vec(order)) {
             line.push(b'\n');
+            // A wrapper may be anything: who never reads its input does not hold the others up.
+            channels::make_room(&*input, line.len());
             if input.write_all(&line).is_err() {
                 self.input = None;
             }

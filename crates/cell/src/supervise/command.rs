@@ -34,26 +34,31 @@ pub(super) fn of(order: &Order, undo: &Undo) -> Command {
         }
         Some([]) => Command::new(""), // It cannot be started, and that is said.
     };
-    command.args(undo.arguments()).env("OSCOST_PADDING", padding);
-    // The cell registers rseq(2) for itself: a thread can have but one.
-    let mut tunables = "glibc.pthread.rseq=0".to_owned();
-    for treatment in treatments {
-        match treatment {
-            Applied::Env { name, value } if name == "GLIBC_TUNABLES" => {
-                tunables = format!("{tunables}:{value}");
-            }
-            Applied::Env { name, value } => {
-                command.env(name, value);
-            }
-            _ => {}
-        }
-    }
-    command.env("GLIBC_TUNABLES", tunables);
+    command.args(undo.arguments()).env("OSCOST_PADDING", padding).envs(variables(treatments));
     if let Some(scratch) = undo.scratch() {
         // What a job makes among the temporary files goes with the folder, however it ends.
         command.current_dir(scratch).env("TMPDIR", scratch);
     }
     command
+}
+
+/// What an environment holds by what is done to its process.
+pub(super) fn variables(applied: &[Applied]) -> Vec<(&str, String)> {
+    const TUNABLES: &str = "GLIBC_TUNABLES";
+    // The cell registers rseq(2) for itself: a thread can have but one.
+    let mut tunables = "glibc.pthread.rseq=0".to_owned();
+    let mut variables = Vec::new();
+    for one in applied {
+        match one {
+            Applied::Env { name, value } if name == TUNABLES => {
+                tunables = format!("{tunables}:{value}");
+            }
+            Applied::Env { name, value } => variables.push((name.as_str(), value.clone())),
+            _ => {}
+        }
+    }
+    variables.push((TUNABLES, tunables));
+    variables
 }
 
 /// The program that starts a job, with its arguments, where its place names one.

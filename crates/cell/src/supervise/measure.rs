@@ -274,6 +274,7 @@ impl Session<'_> {
             samples: table.first(next_slot),
             disturbance: Box::new(disturbance),
             seen: if treated { vec![woken; usize::from(arms)] } else { Vec::new() },
+            speculation: Vec::new(),
         })
     }
 }

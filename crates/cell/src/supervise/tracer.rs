@@ -7,6 +7,7 @@ use oscost_model::cell::{CellSpec, Task};
 use oscost_model::protocol::Order;
 use oscost_model::treatment::Applied;
 
+use super::command;
 use super::job::{Answer, Wire, applied_to, counted, failed};
 use super::measure::refused;
 use super::tally::Tally;
@@ -66,7 +67,7 @@ fn follow(id: u64, spec: &CellSpec) -> Result<(Tally, Vec<u8>), Errno> {
         .args(place::arguments())
         .env_clear()
         // As in a cell that measures, or its threads would make a call more.
-        .env("GLIBC_TUNABLES", "glibc.pthread.rseq=0")
+        .envs(command::variables(applied_to(spec, 0)))
         .envs(std::env::var_os("TMPDIR").map(|folder| ("TMPDIR", folder)))
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

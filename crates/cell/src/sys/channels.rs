@@ -5,7 +5,7 @@
 
 use std::ffi::CString;
 use std::fs::File;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
 
@@ -29,6 +29,17 @@ pub fn pipe_capacity(of: &File) -> Result<u64, Errno> {
     // SAFETY: plain numbers.
     let bytes = Errno::check(unsafe { libc::fcntl(of.as_raw_fd(), libc::F_GETPIPE_SZ) })?;
     Ok(bytes as u64)
+}
+
+/// Makes a pipe hold at least so many bytes, if the system allows that.
+pub fn make_room(of: impl AsFd, bytes: usize) {
+    let fd = of.as_fd().as_raw_fd();
+    // SAFETY: plain numbers. Where it is refused the pipe is as it was.
+    unsafe {
+        if libc::fcntl(fd, libc::F_GETPIPE_SZ) < bytes as i32 {
+            libc::fcntl(fd, libc::F_SETPIPE_SZ, bytes as i32);
+        }
+    }
 }
 
 /// Makes a pipe hold so many bytes, and not a page more.

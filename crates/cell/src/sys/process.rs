@@ -183,6 +183,16 @@ pub(crate) fn alone(body: impl FnOnce()) {
     }
 }
 
+/// How the kernel lets a process speculate past stores and over indirect branches, in the words of
+/// its status: a seccomp filter may have changed that (Linux before 5.16 always did). `None` where
+/// no word of it is there.
+pub fn speculation(pid: u32) -> Option<String> {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let words = status.lines().filter(|line| line.starts_with("Speculation"));
+    let words: Vec<&str> = words.filter_map(|line| Some(line.split_once(':')?.1.trim())).collect();
+    (!words.is_empty()).then(|| words.join("; "))
+}
+
 /// This program's own file, to exec it afresh. Where /proc is not mounted, what it was started as.
 pub fn own_program() -> std::path::PathBuf {
     let by_kernel = std::path::Path::new("/proc/self/exe");

@@ -480,3 +480,21 @@ fn peers_and_children_are_under_their_arms_monitor_too() {
         }
     }
 }
+
+#[test]
+fn a_wrapper_that_never_reads_holds_up_nobody_however_long_its_order_is() {
+    let mut session = Session::start();
+    let wrapper = ["sh", "-c", "exec sleep 1000"].map(str::to_owned).to_vec();
+    // More than a pipe holds.
+    let filter = filter(&[u64::MAX; 4_096]);
+    let mut cell = measuring(GETPPID);
+    cell.timeout_ms = 2_000;
+    cell.treatments = vec![vec![Applied::Wrapper { command: wrapper }, filter]];
+    session.measure(1, cell);
+    session.still_answers(2);
+    match session.event() {
+        Event::TimedOut { id: 1, after_ms: 2_000, .. } => {}
+        other => panic!("{other:?}"),
+    }
+    none_stands(&session, "a wrapper that never read");
+}

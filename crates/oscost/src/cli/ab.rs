@@ -67,7 +67,7 @@ pub(super) struct Arguments {
     /// A family, an id, a case, or a glob; without any: the bill.
     #[arg(value_name = "SELECTOR")]
     selectors: Vec<String>,
-    /// Eight pairs a row, as fast as they come: effects that are plain to see.
+    /// As few pairs a row as a verdict takes, as fast as they come: effects that are plain to see.
     #[arg(long, conflicts_with = "thorough")]
     quick: bool,
     /// Up to 120 pairs a row, spread over ten minutes.

@@ -18,8 +18,10 @@ use crate::plan;
 use crate::reach::{CellProgram, Interrupt, Session};
 use crate::report;
 use crate::report::here::{Last, Shown};
+use crate::report::treatments::Explained;
 use crate::run::count_calls;
 use crate::store::{Store, Stored};
+use crate::treat::{KINDS, Kind, Manner};
 
 /// What counting may take: whoever asks for an explanation waits for it.
 const COUNTING: Duration = Duration::from_secs(2);
@@ -37,9 +39,10 @@ moment and times nothing, and its last figure from this machine is shown.
 
 Examples:
   oscost explain syscall/getppid
-  oscost explain timer             every benchmark of a family, without looking")]
+  oscost explain timer             every benchmark of a family, without looking
+  oscost explain seccomp           a treatment (`oscost treat list`)")]
 pub(super) struct Arguments {
-    /// A benchmark, or a family.
+    /// A benchmark, a family, or a treatment.
     #[arg(value_name = "BENCHMARK")]
     benchmark: String,
     /// Where to look.
@@ -48,6 +51,10 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn explain(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Done> {
+    if let Some(kind) = KINDS.iter().find(|kind| kind.name == arguments.benchmark) {
+        output.write(&report::treatments::explain(&of_treatment(kind)))?;
+        return Ok(Done::Well);
+    }
     let reach = untreated(&arguments.at, "what is explained is looked at without treatments")?;
     if let Reach::Vm(_) = reach {
         let hint = "this version looks at `local` and `ssh:[user@]HOST`";
@@ -72,6 +79,26 @@ pub(super) fn explain(arguments: &Arguments, output: &mut Output) -> anyhow::Res
         output.write(&look(&reach, &arguments.at, &program, definition, &cases))?;
     }
     Ok(Done::Well)
+}
+
+/// A treatment, for whoever asks what it costs.
+fn of_treatment(kind: &Kind) -> Explained {
+    let compared = match kind.manner {
+        Manner::Applied => {
+            "As fork twins: one process forks two, of which one is treated, and they are timed in \
+             turns (docs/METHOD.md, section 12)."
+        }
+        Manner::Attached => {
+            "Toggled: one process is timed while it is attached and while it is not, in turns \
+             (docs/METHOD.md, section 12)."
+        }
+        Manner::Wraps => {
+            "In pairs: two processes one after the other, in random order (docs/METHOD.md, section \
+             12)."
+        }
+    };
+    let &Kind { name, value, does, needs, why, source, .. } = kind;
+    Explained { name, value, does, needs, why, compared, source }
 }
 
 /// What the machine shows of some cases now; where it shows nothing, why.

@@ -137,7 +137,7 @@ fn list(json: bool, output: &mut Output) -> anyhow::Result<Done> {
             (Some(by), Manner::Attached) => (Here::NotTried, Some(by.clone())),
             _ => tried(kind, &cell, &clocks)?,
         };
-        let &Kind { name, value, does, needs, manner } = kind;
+        let &Kind { name, value, does, needs, manner, .. } = kind;
         let names = if name == CLOCKSOURCE { clocks.available.clone() } else { Vec::new() };
         Ok(Row { name, value, does, needs, manner: manner.text(), names, here, why })
     };

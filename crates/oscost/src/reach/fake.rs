@@ -304,7 +304,8 @@ impl FakeSession {
             let off = |id| Event::Failed { id, at_op: None, why: why.clone(), arm: None };
             self.events.extend(self.attached.take().map(|(id, _)| off(id)));
         }
-        Some(Event::Sampled { id, samples, disturbance: Box::new(disturbance), seen: Vec::new() })
+        let disturbance = Box::new(disturbance);
+        Some(Event::Sampled { id, samples, disturbance, seen: vec![], speculation: vec![] })
     }
 }
 

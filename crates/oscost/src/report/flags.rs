@@ -61,6 +61,9 @@ pub fn of_comparison(flag: &str) -> &'static str {
         "REJECTION_DIFFERS" => {
             "more batches were disturbed on one side: what was left out may be the effect"
         }
+        "SPECULATION_DIFFERS" => {
+            "the kernel lets the one side speculate and not the other: that is part of the price"
+        }
         "SHORT_SPAN" => "all pairs lie within a minute: how the effect drifts is unknown",
         _ => "unknown to this version",
     }

@@ -49,6 +49,44 @@ pub fn json(rows: &[Row]) -> Result<String, serde_json::Error> {
     serde_json::to_string_pretty(&document).map(|text| text + "\n")
 }
 
+/// What there is to know of a treatment.
+#[derive(Clone, Copy, Debug)]
+pub struct Explained {
+    /// Its name.
+    pub name: &'static str,
+    /// What stands behind `=`; empty where nothing does.
+    pub value: &'static str,
+    /// What it does.
+    pub does: &'static str,
+    /// What it needs; empty for nothing.
+    pub needs: &'static str,
+    /// What the kernel does then.
+    pub why: &'static str,
+    /// How two places are compared that differ in it.
+    pub compared: &'static str,
+    /// Where that is written.
+    pub source: &'static str,
+}
+
+/// A treatment, explained.
+pub fn explain(it: &Explained) -> String {
+    let written = match it.value {
+        "" => it.name.to_owned(),
+        value => format!("{}={value}", it.name),
+    };
+    let mut text = format!("{written}\n  {}\n", fold(it.does, 76, "  "));
+    let parts = [
+        ("What it costs", it.why),
+        ("Needs", it.needs),
+        ("How it is compared", it.compared),
+        ("Source", it.source),
+    ];
+    for (title, words) in parts.into_iter().filter(|(_, words)| !words.is_empty()) {
+        text += &format!("\n{title}\n  {}\n", fold(words, 76, "  "));
+    }
+    text
+}
+
 /// Where the second column begins, and the third; how wide that is in 80 columns.
 const HERE: usize = 16;
 const WORDS: usize = 22;

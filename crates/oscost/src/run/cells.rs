@@ -5,6 +5,7 @@ use std::time::Duration;
 use oscost_model::calls::CallCount;
 use oscost_model::cell::{BatchPlan, CellSpec, Disturbance, Sample, Task};
 use oscost_model::clock::{Calibration, ClockKind, ClockSync};
+use oscost_model::journal::CellOutcome;
 use oscost_model::protocol::{CpuProbe, Event, Order};
 use oscost_model::record::RowOutcome;
 use oscost_model::watch::Watch;
@@ -39,6 +40,32 @@ pub(super) struct Brought {
     pub(super) disturbance: Disturbance,
     /// How often an op woke the monitor of each arm.
     pub(super) seen: Vec<Option<f64>>,
+    /// How each arm was let speculate.
+    pub(super) speculation: Vec<Option<String>>,
+}
+
+impl Brought {
+    /// What this arm brought; what disturbed it is what disturbed them all.
+    pub(super) fn of_arm(&self, arm: u8) -> Self {
+        let at = usize::from(arm);
+        let samples = self.samples.iter().filter(|sample| sample.arm == arm).copied().collect();
+        Self {
+            samples,
+            disturbance: self.disturbance,
+            seen: self.seen.get(at).into_iter().copied().collect(),
+            speculation: self.speculation.get(at).into_iter().cloned().collect(),
+        }
+    }
+
+    /// As a journal keeps it, of a cell of one arm.
+    pub(super) fn outcome(self) -> CellOutcome {
+        CellOutcome::Sampled {
+            samples: self.samples,
+            disturbance: Box::new(self.disturbance),
+            seen: self.seen.first().copied().flatten(),
+            speculation: self.speculation.into_iter().next().flatten(),
+        }
+    }
 }
 
 /// What a probe saw, and what went on beside it, or why that is not known.
@@ -178,13 +205,13 @@ impl<'a> Cells<'a> {
         };
         let said = self.between(spec, other, |cells, spec| cells.converse(spec, groups))?;
         Ok(said.and_then(|(event, strangers)| match event {
-            Event::Sampled { samples, mut disturbance, seen, .. } => {
+            Event::Sampled { samples, mut disturbance, seen, speculation, .. } => {
                 if let (Other::Far, Some(far)) = (other, &self.far) {
                     let channel = disturbance.channel.get_or_insert_default();
                     channel.strangers += strangers;
                     channel.peer_cpu = channel.peer_cpu.or(far.cpu);
                 }
-                Ok(Brought { samples, disturbance: *disturbance, seen })
+                Ok(Brought { samples, disturbance: *disturbance, seen, speculation })
             }
             other => Err(ended(other)),
         }))

@@ -36,7 +36,7 @@ use thiserror::Error;
 
 use crate::plan::{Order, why_not};
 use crate::reach::{ReachError, Session};
-use cells::{Brought, Cells, Ended, Other};
+use cells::{Cells, Ended, Other};
 use far::FarSide;
 use pace::{Pace, Step};
 use standing::When;
@@ -506,18 +506,16 @@ impl Run<'_> {
             return Ok(());
         }
         match outcome {
-            Ok(Brought { samples, disturbance, seen }) => {
+            Ok(brought) => {
                 if let Some(clock) = &self.clock {
                     let counts = matches!(phase, Phase::Round(_) | Phase::Trial(_));
                     let RowRun { planned, pace, .. } = &mut self.rows[row];
-                    let step =
-                        if counts { pace.came_back(&samples, clock, planned) } else { Step::GoOn };
-                    let disturbance = Box::new(disturbance);
-                    let outcome = CellOutcome::Sampled {
-                        samples,
-                        disturbance,
-                        seen: seen.first().copied().flatten(),
+                    let step = if counts {
+                        pace.came_back(&brought.samples, clock, planned)
+                    } else {
+                        Step::GoOn
                     };
+                    let outcome = brought.outcome();
                     self.tell(Entry::Cell { row: row as u32, phase, at_s, set: 0, outcome });
                     if let Step::Unmeasurable { reason } = step {
                         let outcome = RowOutcome::Unmeasurable;

@@ -42,7 +42,8 @@ fn cell(at_s: f64) -> Entry {
     let ticks = |at: i64| at.wrapping_mul(0x1e37_79b9_7f4a_7c15);
     let sample = |at| Sample { ticks: ticks(at), ..Sample::default() };
     let samples = (0..1_000).map(sample).collect();
-    let outcome = CellOutcome::Sampled { samples, disturbance: Box::default(), seen: None };
+    let disturbance = Box::default();
+    let outcome = CellOutcome::Sampled { samples, disturbance, seen: None, speculation: None };
     Entry::Cell { row: 0, phase: Phase::Round(0), at_s, set: 0, outcome }
 }
 

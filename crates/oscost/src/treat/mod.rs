@@ -4,6 +4,7 @@
 //! included. What it may not know: how anything is done to a process or a system, and to which.
 
 mod cgroup;
+mod kinds;
 pub mod seccomp;
 mod values;
 mod words;
@@ -13,143 +14,12 @@ use oscost_model::place::Treatment;
 use oscost_model::treatment::{Applied, Attached, Treated};
 use thiserror::Error;
 
+pub use kinds::{KINDS, Kind, Manner};
+
 /// As many treatments as a place may have.
 const MOST_TREATMENTS: usize = 16;
 /// The longest value: a path of the kernel's (PATH_MAX), or a long command.
 const LONGEST_VALUE: usize = 4_096;
-
-/// How a treatment is done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Manner {
-    /// To a process that runs, by itself or by one beside it.
-    Applied,
-    /// To the whole system, while something is measured.
-    Attached,
-    /// To a program as it is started.
-    Wraps,
-}
-
-impl Manner {
-    /// The word for it.
-    pub fn text(self) -> &'static str {
-        match self {
-            Manner::Applied => "applied",
-            Manner::Attached => "attached",
-            Manner::Wraps => "wraps",
-        }
-    }
-}
-
-/// A kind of treatment, as it is told to people.
-#[derive(Clone, Copy, Debug)]
-pub struct Kind {
-    /// Its name.
-    pub name: &'static str,
-    /// What stands behind `=`: words that are typed as they are, and in capitals what to put in;
-    /// empty where there is no value.
-    pub value: &'static str,
-    /// What it does.
-    pub does: &'static str,
-    /// What it needs; empty for nothing.
-    pub needs: &'static str,
-    /// How it is done.
-    pub manner: Manner,
-}
-
-/// Every treatment that there is.
-pub const KINDS: &[Kind] = &[
-    Kind {
-        name: "seccomp",
-        value: "allow|docker|FILE",
-        does: "a filter of system calls: all allowed, docker's shape, or an OCI profile",
-        needs: "",
-        manner: Manner::Applied,
-    },
-    Kind {
-        name: "seccomp-trace",
-        value: "",
-        does: "a filter that stops each call once, for a tracer",
-        needs: "ptrace",
-        manner: Manner::Applied,
-    },
-    Kind {
-        name: "seccomp-notify",
-        value: "",
-        does: "a filter that asks another process about each call; it lets all go on",
-        needs: "Linux 5.6",
-        manner: Manner::Applied,
-    },
-    Kind {
-        name: "ptrace",
-        value: "",
-        does: "a tracer that stops each call at its entry and its exit, as strace does",
-        needs: "ptrace",
-        manner: Manner::Applied,
-    },
-    Kind {
-        name: "sud",
-        value: "",
-        does: "Syscall User Dispatch, with a selector that lets every call through",
-        needs: "Linux 5.11, x86-64",
-        manner: Manner::Applied,
-    },
-    Kind {
-        name: "ebpf",
-        value: "empty|count",
-        does: "an eBPF program at each call of all processes: does nothing, or counts",
-        needs: "root (CAP_BPF, CAP_PERFMON)",
-        manner: Manner::Attached,
-    },
-    Kind {
-        name: "ftrace",
-        value: "",
-        does: "each call of all processes is written to a trace buffer, entry and exit",
-        needs: "root, tracefs",
-        manner: Manner::Attached,
-    },
-    Kind {
-        name: "clocksource",
-        value: "NAME",
-        does: "another clock source of the kernel's; clock reads may then enter it",
-        needs: "root",
-        manner: Manner::Attached,
-    },
-    Kind {
-        name: "cgroup",
-        value: "own|cpu:N%,memory:N[K|M|G],pids:N",
-        does: "a control group of its own, with limits where some are named",
-        needs: "root, or a delegated group",
-        manner: Manner::Applied,
-    },
-    Kind {
-        name: "nice",
-        value: "N",
-        does: "a nice value, -20 to 19, added to its own",
-        needs: "below 0: root (CAP_SYS_NICE)",
-        manner: Manner::Applied,
-    },
-    Kind {
-        name: "env",
-        value: "NAME=VALUE",
-        does: "a variable of its environment",
-        needs: "",
-        manner: Manner::Wraps,
-    },
-    Kind {
-        name: "antagonist",
-        value: "cpu|memory|syscalls[:same|:other]",
-        does: "a noisy neighbour, on another CPU or the same one",
-        needs: "",
-        manner: Manner::Attached,
-    },
-    Kind {
-        name: "cmd",
-        value: "WRAPPER",
-        does: "a program of yours that starts it: strace, a container runtime",
-        needs: "the program; reach local",
-        manner: Manner::Wraps,
-    },
-];
 
 /// Words that ask for no treatment that can be done.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]

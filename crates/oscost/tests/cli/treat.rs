@@ -272,3 +272,17 @@ fn what_would_disturb_a_run_is_not_tried_while_there_is_one() {
         }
     }
 }
+
+#[test]
+fn each_treatment_is_explained_with_how_it_is_compared_and_where_that_is_written() {
+    let sandbox = Sandbox::new();
+    for kind in KINDS {
+        let text = sandbox.oscost(&["explain", kind.name]).exits(0).stdout;
+        assert!(text.starts_with(kind.name), "{text}");
+        assert!(text.is_ascii() && text.lines().all(|line| line.len() <= 80), "{text}");
+        for title in ["What it costs", "How it is compared", "Source"] {
+            assert!(text.contains(&format!("\n{title}\n  ")), "{}: {title}", kind.name);
+        }
+        assert_eq!(text.contains("\nNeeds\n"), !kind.needs.is_empty(), "{}", kind.name);
+    }
+}

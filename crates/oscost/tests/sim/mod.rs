@@ -140,7 +140,8 @@ impl SimSession {
         }
         let disturbance = collector.close_account(&opened);
         self.now_ns = machine.now_ns();
-        Event::Sampled { id, samples, disturbance: Box::new(disturbance), seen: Vec::new() }
+        let disturbance = Box::new(disturbance);
+        Event::Sampled { id, samples, disturbance, seen: vec![], speculation: vec![] }
     }
 
     /// The clock as the harness itself finds it; once, unless the truth is that it changes.

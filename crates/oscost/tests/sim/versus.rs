@@ -31,6 +31,8 @@ pub(crate) struct Arms {
     pub(crate) bias: f64,
     /// All costs grow by this share in a second.
     pub(crate) drift_per_s: f64,
+    /// Whoever is treated may not speculate.
+    pub(crate) forbids: bool,
 }
 
 /// The treatment that costs what the truth says, done to a process.
@@ -93,6 +95,15 @@ impl SideBySide {
         machine.collector().group(&mut work, plan, cut, tag, &mut keep).unwrap();
         self.inner.now_ns = machine.now_ns();
         samples
+    }
+
+    /// What the arms' status would say.
+    fn speculation(&self, spec: &CellSpec) -> Vec<Option<String>> {
+        let word = |applied: &Vec<Applied>| match self.arms.forbids && !applied.is_empty() {
+            true => "thread force mitigated",
+            false => "thread vulnerable",
+        };
+        spec.treatments.iter().map(|applied| Some(word(applied).to_owned())).collect()
     }
 
     fn plan(spec: &CellSpec) -> &BatchPlan {
@@ -160,11 +171,13 @@ impl Session for SideBySide {
                 let waiting = self.cells.remove(id).unwrap();
                 self.inner.now_ns += 1e6;
                 self.number += 1;
+                let speculation = self.speculation(&waiting.spec);
                 let samples = match waiting.spec.toggled {
                     true => waiting.samples,
                     false => self.whole(&waiting.spec),
                 };
-                Some(Event::Sampled { id: *id, samples, disturbance: Box::default(), seen: vec![] })
+                let disturbance = Box::default();
+                Some(Event::Sampled { id: *id, samples, disturbance, seen: vec![], speculation })
             }
             Order::Attach { id, treatments, .. } => {
                 // Of a control nothing is attached.

@@ -178,6 +178,7 @@ pub(crate) fn cell(row: u32, samples: u32) -> Entry {
             channel: None,
         }),
         seen: None,
+        speculation: None,
     };
     Entry::Cell { row, phase: Phase::Round(row), at_s: f64::from(row) * 0.25, set: 0, outcome }
 }

@@ -45,8 +45,7 @@ enum Thing {
     Program(AtEachCall),
     Events(Instance),
     Clock(Changed),
-    /// Held for as long as they are to be there.
-    Neighbours(#[expect(dead_code, reason = "holding them is all it is for")] Vec<Neighbour>),
+    Neighbours(Vec<Neighbour>),
 }
 
 impl System {
@@ -84,7 +83,10 @@ impl System {
             let this = match thing {
                 Thing::Events(instance) => instance.remove(),
                 Thing::Clock(changed) => changed.back(),
-                Thing::Program(_) | Thing::Neighbours(_) => Ok(()),
+                Thing::Neighbours(all) => {
+                    all.into_iter().map(Neighbour::end).fold(Ok(()), Result::and)
+                }
+                Thing::Program(_) => Ok(()),
             };
             undone = undone.and(this);
         }

@@ -5,8 +5,9 @@ use std::hint::black_box;
 use oscost_model::treatment::Noise;
 
 use super::Cpus;
-use crate::sys::process::{self, Whose};
-use crate::sys::{Errno, affinity, syscall};
+use crate::sys::because::unfit;
+use crate::sys::process::{self, Ended, Whose};
+use crate::sys::{Errno, affinity, signal, syscall};
 
 /// More memory than any cache holds.
 const MEMORY_BYTES: usize = 64 << 20;
@@ -44,6 +45,23 @@ impl Neighbour {
         })?);
         affinity::pin_task(neighbour.0, cpu)?;
         Ok(neighbour)
+    }
+
+    /// Ends it. The error is that it had ended before: whatever was measured since then was
+    /// measured without it.
+    pub(super) fn end(self) -> Result<(), Errno> {
+        match process::wait(Whose::Child(self.0), false)? {
+            None => Ok(()),
+            Some((_, ended)) => {
+                // Reaped: its number may be somebody else's by now.
+                std::mem::forget(self);
+                let how = match ended {
+                    Ended::Killed(by) => format!("was killed by {}", signal::name(by)),
+                    Ended::Exited(status) => format!("exited with {status}"),
+                };
+                Err(unfit(format!("the noisy neighbour {how} before its time")))
+            }
+        }
     }
 }
 
@@ -83,6 +101,26 @@ impl Drop for Neighbour {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_neighbour_that_was_killed_before_its_time_is_noticed() {
+        process::alone(|| {
+            let allowed = affinity::allowed_to(0).unwrap();
+            let start = || Neighbour::start(Noise::Syscalls, allowed[0]).unwrap();
+            start().end().unwrap();
+            let killed = start();
+            process::kill(killed.0);
+            // Killed is not yet ended.
+            while !std::fs::read_to_string(format!("/proc/{}/stat", killed.0))
+                .unwrap()
+                .contains(") Z")
+            {
+                std::thread::yield_now();
+            }
+            let why = killed.end().unwrap_err().to_string();
+            assert!(why.contains("the noisy neighbour was killed by SIGKILL"), "{why}");
+        });
+    }
 
     #[test]
     fn a_neighbour_shares_the_measured_cpu_or_has_another_where_there_is_one() {

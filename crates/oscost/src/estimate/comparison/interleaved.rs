@@ -4,7 +4,7 @@
 //! is the median over the rounds in which neither was disturbed. Pairs lie in different rounds of
 //! the run, so that what drifts in it meets both sides alike.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use oscost_model::calls::CallCount;
 use oscost_model::cell::Sample;
@@ -153,7 +153,7 @@ impl<'a> Interleaved<'a> {
         pairs.sort_by(|one, other| one.at_s.total_cmp(&other.at_s));
         let margin = self.margin(&self.states[versus.base as usize]).ln_1p();
         let ratios: Vec<[f64; 2]> = pairs.iter().map(|pair| [1.0, pair.ratio]).collect();
-        let judged = judge::paired(&ratios, span_s(&pairs), margin);
+        let judged = judge::beside(&ratios, span_s(&pairs), margin);
         Found { versus, pairs, judged, margin }
     }
 
@@ -182,6 +182,9 @@ impl<'a> Interleaved<'a> {
         let merged = judged.flags.contains(&"BLOCKS");
         let added = if merged { blocks(&added, added.len() / 2) } else { added };
         let added = order::sorted(&added);
+        let adds = order::median(&added).unwrap_or(0.0);
+        let around =
+            median_hs(&added, Nominal::FIXED).map(|it| judge::for_the_next_run(adds, it, adds));
         let mut flags: Vec<String> = judged.flags.iter().map(|&flag| flag.to_owned()).collect();
         if calls_differ(&self.states[versus.base as usize], &self.states[versus.new as usize]) {
             flags.push("CALLS_DIFFER".to_owned());
@@ -194,6 +197,9 @@ impl<'a> Interleaved<'a> {
             if verdict == "equivalent" {
                 verdict = "inconclusive";
             }
+        }
+        if self.speculation_differs(versus) {
+            flags.push("SPECULATION_DIFFERS".to_owned());
         }
         let seen = self.seen(versus.new);
         if seen == Some(0.0) {
@@ -211,11 +217,7 @@ impl<'a> Interleaved<'a> {
                 value: judged.effect.exp(),
                 ci95: judged.interval.map(|it| [it.lo.exp(), it.hi.exp()]),
             },
-            added: Added {
-                value: order::median(&added).unwrap_or(0.0),
-                ci95: median_hs(&added, Nominal::FIXED).map(|it| [it.lo, it.hi]),
-                unit: new.unit,
-            },
+            added: Added { value: adds, ci95: around.map(|it| [it.lo, it.hi]), unit: new.unit },
             p: judged.p,
             q,
             verdict: verdict.to_owned(),
@@ -225,6 +227,21 @@ impl<'a> Interleaved<'a> {
             control: false,
             flags,
         }
+    }
+
+    /// Whether the kernel let the two sides speculate differently: what it costs to forbid that is
+    /// then part of what was measured.
+    fn speculation_differs(self, versus: &Versus) -> bool {
+        let of = |row: u32| -> BTreeSet<&str> {
+            let cells = self.states[row as usize].cells.iter();
+            let words = cells.filter_map(|cell| match &cell.outcome {
+                CellOutcome::Sampled { speculation, .. } => speculation.as_deref(),
+                CellOutcome::Lost { .. } => None,
+            });
+            words.collect()
+        };
+        let (base, new) = (of(versus.base), of(versus.new));
+        !base.is_empty() && !new.is_empty() && base != new
     }
 
     /// How often one op woke the monitor of its row; where there is none to ask, how many calls it

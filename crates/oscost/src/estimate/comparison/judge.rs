@@ -109,6 +109,27 @@ pub fn paired(pairs: &[[f64; 2]], span_s: f64, margin: f64) -> Judged {
     judged
 }
 
+/// The same of values that were measured side by side in one run: the interval is one that the next
+/// run's effect lies in, too.
+pub fn beside(pairs: &[[f64; 2]], span_s: f64, margin: f64) -> Judged {
+    let mut judged = paired(pairs, span_s, margin);
+    // The share that what is added has in the dearer side: all that can wander of their ratio.
+    let added = -(-judged.effect.abs()).exp_m1();
+    judged.interval = judged.interval.map(|it| for_the_next_run(judged.effect, it, added));
+    judged
+}
+
+/// The interval of a value within a run, as much wider as what a change adds wanders from run to
+/// run: that is a cost like any other, and dearer in one minute than in another one. Where nothing
+/// is added, nothing wanders.
+pub fn for_the_next_run(value: f64, within: Interval, added: f64) -> Interval {
+    let wanders = NORMAL_95 * RUN_TO_RUN * added.abs();
+    Interval {
+        lo: value - (value - within.lo).hypot(wanders),
+        hi: value + (within.hi - value).hypot(wanders),
+    }
+}
+
 /// Whether the effect of the second half is surely another than that of the first.
 fn drifts(ratios: &[f64], margin: f64) -> bool {
     let (first, second) = ratios.split_at(ratios.len() / 2);
@@ -238,6 +259,25 @@ mod tests {
 
     fn verdict(judged: &Judged) -> Verdict {
         verdicts(std::slice::from_ref(judged), &[MARGIN])[0].1
+    }
+
+    #[test]
+    fn the_interval_of_an_effect_holds_what_it_wanders_by_and_that_of_nothing_only_itself() {
+        let both = |ratio: f64| {
+            let pairs: Vec<[f64; 2]> = (0..20u32)
+                .map(|it| [1.0, ratio * (1.0 + 0.0005 * (f64::from(it % 5) - 2.0))])
+                .collect();
+            [paired(&pairs, 62.0, 0.01), beside(&pairs, 62.0, 0.01)].map(|it| it.interval.unwrap())
+        };
+        let [within, next] = both(1.0);
+        assert!((within.lo - next.lo).abs() < 1e-6 && (within.hi - next.hi).abs() < 1e-6);
+        let [within, next] = both(1.3);
+        assert!(within.hi - within.lo < 0.003, "{within:?}");
+        // 1.96 times 2.5 % of 0.3 in 1.3 on either side is much more than the pairs scatter by.
+        assert!((next.hi - next.lo - 0.0226).abs() < 0.001, "{next:?}");
+        // However much is added, the ratio wanders by no more than that does.
+        let [_, next] = both(50.0);
+        assert!((next.hi - next.lo - 0.096).abs() < 0.003, "{next:?}");
     }
 
     #[test]

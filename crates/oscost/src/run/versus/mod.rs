@@ -221,9 +221,7 @@ impl Run<'_> {
         match self.in_place_of(ready.set.base, |run| run.measured(spec, ready))? {
             Ok(brought) => {
                 for (arm, row) in rows.into_iter().enumerate() {
-                    let seen = brought.seen.get(arm).copied().flatten();
-                    let samples = of_arm(&brought.samples, arm as u8);
-                    self.sampled(row, ready, round, samples, &brought.disturbance, seen);
+                    self.sampled(row, ready, round, brought.of_arm(arm as u8));
                 }
             }
             Err(ended) => {
@@ -260,11 +258,7 @@ impl Run<'_> {
             let task = Task::Measure(ready.plan.clone());
             let spec = CellSpec { seed, forked, ..self.spec(row, task) };
             match self.in_place_of(row, |run| run.measured(spec, ready))? {
-                Ok(brought) => {
-                    let seen = brought.seen.first().copied().flatten();
-                    let Brought { samples, disturbance, .. } = brought;
-                    self.sampled(row, ready, round, samples, &disturbance, seen);
-                }
+                Ok(brought) => self.sampled(row, ready, round, brought),
                 Err(ended) => self.lost(row, ready, round, ended),
             }
         }
@@ -374,32 +368,22 @@ impl Run<'_> {
     }
 
     /// One side of a pair came back.
-    fn sampled(
-        &mut self,
-        row: usize,
-        ready: &Ready,
-        round: u32,
-        samples: Vec<Sample>,
-        account: &Disturbance,
-        seen: Option<f64>,
-    ) {
+    fn sampled(&mut self, row: usize, ready: &Ready, round: u32, brought: Brought) {
         let ns = |sample: &Sample| {
             self.clock.as_ref().map_or(0.0, |clock| clock.ns(sample.ticks as f64))
         };
         // The account of a cell is of all its arms: what one of them lost is not known.
         let disturbance = match ready.set.design {
-            Design::Pairs => *account,
+            Design::Pairs => brought.disturbance,
             Design::Twins | Design::Toggle => Disturbance {
-                wall_ns: samples.iter().map(ns).sum::<f64>() as u64,
+                wall_ns: brought.samples.iter().map(ns).sum::<f64>() as u64,
                 cpu_ns: 0,
                 run_delay_ns: None,
                 usage: None,
-                ..*account
+                ..brought.disturbance
             },
         };
-        let disturbance = Box::new(disturbance);
-        let outcome = CellOutcome::Sampled { samples, disturbance, seen };
-        self.tell_cell(row, ready, round, outcome);
+        self.tell_cell(row, ready, round, Brought { disturbance, ..brought }.outcome());
     }
 
     /// One side of a pair is lost: the second time it is its own fault.
@@ -426,8 +410,4 @@ impl Run<'_> {
         }
         Ok(())
     }
-}
-
-fn of_arm(samples: &[Sample], arm: u8) -> Vec<Sample> {
-    samples.iter().filter(|sample| sample.arm == arm).copied().collect()
 }

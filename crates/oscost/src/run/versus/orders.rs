@@ -42,8 +42,8 @@ impl Cells<'_> {
     pub(super) fn stop(&mut self, id: u64) -> Result<Result<Brought, Ended>, ReachError> {
         self.send(&Order::Stop { id })?;
         Ok(match self.next(id, LONGEST_TURN)? {
-            Event::Sampled { samples, disturbance, seen, .. } => {
-                Ok(Brought { samples, disturbance: *disturbance, seen })
+            Event::Sampled { samples, disturbance, seen, speculation, .. } => {
+                Ok(Brought { samples, disturbance: *disturbance, seen, speculation })
             }
             other => Err(ended(other)),
         })

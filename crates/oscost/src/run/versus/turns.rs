@@ -4,7 +4,7 @@ use oscost_model::cell::{CellSpec, Sample, Task};
 use oscost_model::treatment::Attached;
 
 use super::super::cells::{Brought, Ended};
-use super::{Ready, Run, RunError, of_arm};
+use super::{Ready, Run, RunError};
 
 /// So many cells at most wait beside each other while something is attached and detached.
 const WAITING: usize = 12;
@@ -62,8 +62,7 @@ impl Run<'_> {
             match (brought, &done) {
                 (Ok(brought), Ok(())) => {
                     for (arm, row) in [(0, base), (1, new_of(&ready))] {
-                        let samples = of_arm(&brought.samples, arm);
-                        self.sampled(row, &ready, round, samples, &brought.disturbance, None);
+                        self.sampled(row, &ready, round, brought.of_arm(arm));
                     }
                 }
                 (Err(ended), Ok(())) => self.lost(new_of(&ready), &ready, round, ended),
