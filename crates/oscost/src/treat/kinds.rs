@@ -50,12 +50,13 @@ pub const KINDS: &[Kind] = &[
         does: "a filter of system calls: all allowed, docker's shape, or an OCI profile",
         needs: "",
         why: "At each call the kernel enters by the slow way and runs a program of classic BPF on \
-              the call's number, the architecture and the arguments. Since Linux 5.11 it \
-              remembers which calls a filter lets through whatever their arguments, and runs \
-              nothing for these: then a list of three hundred calls costs what an empty one does. \
-              Filters are stacked, and a child inherits them all. Before Linux 5.16 a filter also \
-              forbids the process to speculate past stores.",
-        source: "seccomp(2); kernel/seccomp.c; the runtime specification of the Open Container Initiative",
+              the call's number, the architecture and the arguments. Since Linux 5.11 it remembers \
+              which calls a filter lets through whatever their arguments, and runs nothing for \
+              these: then a list of three hundred calls costs what an empty one does. Filters are \
+              stacked, and a child inherits them all. Before Linux 5.16 a filter also forbids the \
+              process to speculate past stores.",
+        source: "seccomp(2); kernel/seccomp.c; the runtime specification of the Open Container \
+                 Initiative",
         manner: Manner::Applied,
     },
     Kind {
@@ -63,8 +64,8 @@ pub const KINDS: &[Kind] = &[
         value: "",
         does: "a filter that stops each call once, for a tracer",
         needs: "ptrace",
-        why: "SECCOMP_RET_TRACE: each call stops its task once, wakes the tracer, and waits until that \
-              lets it go on: two switches of process a call, one stop less than `ptrace`.",
+        why: "SECCOMP_RET_TRACE: each call stops its task once, wakes the tracer, and waits until \
+              that lets it go on: two switches of process a call, one stop less than `ptrace`.",
         source: "seccomp(2), ptrace(2)",
         manner: Manner::Applied,
     },
@@ -73,8 +74,8 @@ pub const KINDS: &[Kind] = &[
         value: "",
         does: "a filter that asks another process about each call; it lets all go on",
         needs: "Linux 5.6",
-        why: "SECCOMP_RET_USER_NOTIF: each call sleeps until another process has read what it is and \
-              has answered (here: go on). Container engines have calls of theirs done so.",
+        why: "SECCOMP_RET_USER_NOTIF: each call sleeps until another process has read what it is \
+              and has answered (here: go on). Container engines have calls of theirs done so.",
         source: "seccomp_unotify(2)",
         manner: Manner::Applied,
     },
@@ -83,10 +84,10 @@ pub const KINDS: &[Kind] = &[
         value: "",
         does: "a tracer that stops each call at its entry and its exit, as strace does",
         needs: "ptrace",
-        why: "PTRACE_SYSCALL: each call stops at its entry and at its exit; each stop wakes the tracer, \
-              which lets it go on: four switches of process a call. strace(1) reads registers and \
-              memory at each stop besides. The tracer stands on the CPU of its process: across \
-              CPUs every stop is an interrupt more.",
+        why: "PTRACE_SYSCALL: each call stops at its entry and at its exit; each stop wakes the \
+              tracer, which lets it go on: four switches of process a call. strace(1) reads \
+              registers and memory at each stop besides. The tracer stands on the CPU of its \
+              process: across CPUs every stop is an interrupt more.",
         source: "ptrace(2)",
         manner: Manner::Applied,
     },
@@ -95,9 +96,9 @@ pub const KINDS: &[Kind] = &[
         value: "",
         does: "Syscall User Dispatch, with a selector that lets every call through",
         needs: "Linux 5.11, x86-64",
-        why: "Each call reads a byte of the process's own memory, which says whether it goes to the \
-              kernel or comes back as SIGSYS. Here it always goes. Wine tells calls of Windows from \
-              those of Linux so.",
+        why: "Each call reads a byte of the process's own memory, which says whether it goes to \
+              the kernel or comes back as SIGSYS. Here it always goes. Wine tells calls of Windows \
+              from those of Linux so.",
         source: "prctl(2), PR_SET_SYSCALL_USER_DISPATCH; Linux: admin-guide/syscall-user-dispatch",
         manner: Manner::Applied,
     },
@@ -108,8 +109,8 @@ pub const KINDS: &[Kind] = &[
         needs: "root (CAP_BPF, CAP_PERFMON)",
         why: "The program is attached to the raw tracepoint sys_enter: every call of every process \
               enters by the slow way and runs it, compiled to machine code where the kernel does \
-              that (net.core.bpf_jit_enable). `empty` returns at once, `count` adds one to a counter of \
-              its CPU and of the call's number. Monitors of system calls begin here.",
+              that (net.core.bpf_jit_enable). `empty` returns at once, `count` adds one to a \
+              counter of its CPU and of the call's number. Monitors of system calls begin here.",
         source: "bpf(2); include/trace/events/syscalls.h",
         manner: Manner::Attached,
     },
@@ -128,9 +129,9 @@ pub const KINDS: &[Kind] = &[
         value: "NAME",
         does: "another clock source of the kernel's; clock reads may then enter it",
         needs: "root",
-        why: "The vDSO can read the time stamp counter, and few clocks of hypervisors. From any other \
-              source clock_gettime(2) is a system call, and reads slow hardware: rows that expected \
-              the vDSO are marked CLASS_UNEXPECTED.",
+        why: "The vDSO can read the time stamp counter, and few clocks of hypervisors. From any \
+              other source clock_gettime(2) is a system call, and reads slow hardware: rows that \
+              expected the vDSO are marked CLASS_UNEXPECTED.",
         source: "clock_gettime(2), vdso(7); /sys/devices/system/clocksource",
         manner: Manner::Attached,
     },
@@ -150,8 +151,8 @@ pub const KINDS: &[Kind] = &[
         value: "N",
         does: "a nice value, -20 to 19, added to its own",
         needs: "below 0: root (CAP_SYS_NICE)",
-        why: "The scheduler gives each step some 25 % more or less weight against whoever wants the \
-              same CPU: on an idle one it costs nothing.",
+        why: "The scheduler gives each step some 25 % more or less weight against whoever wants \
+              the same CPU: on an idle one it costs nothing.",
         source: "sched(7), setpriority(2)",
         manner: Manner::Applied,
     },
@@ -161,9 +162,10 @@ pub const KINDS: &[Kind] = &[
         does: "a variable of its environment",
         needs: "",
         why: "A variable moves the stack of the process, and with it what shares a set of a cache: \
-              that alone can be worth per cents. Every cell therefore has padding of a random length \
-              beside it.",
-        source: "environ(7); T. Mytkowicz and others: Producing wrong data without doing anything obviously wrong! ASPLOS 2009",
+              that alone can be worth per cents. Every cell therefore has padding of a random \
+              length beside it.",
+        source: "environ(7); T. Mytkowicz and others: Producing wrong data without doing anything \
+                 obviously wrong! ASPLOS 2009",
         manner: Manner::Wraps,
     },
     Kind {
@@ -171,9 +173,9 @@ pub const KINDS: &[Kind] = &[
         value: "cpu|memory|syscalls[:same|:other]",
         does: "a noisy neighbour, on another CPU or the same one",
         needs: "",
-        why: "`cpu` computes, `memory` writes through 64 MiB, `syscalls` enters the kernel, without end, \
-              at the same priority. On `:same` CPU they take turns; on another they share what \
-              processors share: caches, memory, the kernel's locks, and often a core.",
+        why: "`cpu` computes, `memory` writes through 64 MiB, `syscalls` enters the kernel, \
+              without end, at the same priority. On `:same` CPU they take turns; on another they \
+              share what processors share: caches, memory, the kernel's locks, and often a core.",
         source: "sched(7)",
         manner: Manner::Attached,
     },
@@ -182,9 +184,9 @@ pub const KINDS: &[Kind] = &[
         value: "WRAPPER",
         does: "a program of yours that starts it: strace, a container runtime",
         needs: "the program; reach local",
-        why: "The program is started with the cell's command behind its own words, and whatever it does \
-              to it is measured: compared in two processes one after the other, which spread more \
-              than twins do.",
+        why: "The program is started with the cell's command behind its own words, and whatever it \
+              does to it is measured: compared in two processes one after the other, which spread \
+              more than twins do.",
         source: "execve(2)",
         manner: Manner::Wraps,
     },
