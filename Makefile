@@ -1,19 +1,22 @@
 # Two commands do everything on a fresh machine with a Rust toolchain:
 #   make run    builds both programs and measures the bill
 #   make test   everything that CI runs
-# The rest: build, test-live and bench (minutes, on a quiet machine), docs, fuzz, clean.
+# The rest: build, test-live, bench and studies (minutes, on a quiet machine), docs, fuzz, clean.
 
 HOST := $(shell rustc -vV | sed -n 's/^host: //p')
 CELL := target/release/oscost-cell
 export OSCOST_CELL := $(CURDIR)/$(CELL)
 
-.PHONY: run build cell needs hosts test lint unit test-live bench docs fuzz clean
+.PHONY: run build cell needs ph hosts test lint unit test-live bench docs studies fuzz clean
 
 run: build
 	target/release/oscost run
 
-build: cell
-	cargo build --release --locked -p oscost
+# Nothing is timed in the tool: link-time optimisation of the thin kind, in several units, takes half
+# the time.
+build: cell ph
+	CARGO_PROFILE_RELEASE_LTO=thin CARGO_PROFILE_RELEASE_CODEGEN_UNITS=8 \
+	  cargo build --release --locked -p oscost --features "$(EBPF)"
 
 # The cell relocates itself, and its catalog is full of pointers: packed, the list of them is 90 KiB
 # shorter. The C library that is linked in must know how to read it (glibc 2.36).
@@ -42,6 +45,19 @@ needs:
 	    apt-get update -q && apt-get install -qy --no-install-recommends gcc libc6-dev; \
 	  else echo "needs a C compiler: sudo apt-get install gcc libc6-dev"; exit 1; fi; }
 
+# The monitor pH is compiled by clang, and loaded by libbpf, which links libelf and zlib. Without
+# them it is left out, and everything else is built; which it was, `oscost ph status` says.
+PH_NEEDS := command -v $${CLANG:-clang} >/dev/null && command -v pkg-config >/dev/null && \
+  printf '\043include <libelf.h>\n\043include <zlib.h>\n' | cc -E -x c - >/dev/null 2>&1
+PH_PACKAGES := clang libelf-dev zlib1g-dev pkg-config
+# Asked when a recipe runs: `make ph` may have installed them by then.
+EBPF = $(shell $(PH_NEEDS) && echo oscost/ebpf)
+ph: needs
+	@{ $(PH_NEEDS); } || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
+	  apt-get update -q && apt-get install -qy --no-install-recommends $(PH_PACKAGES) && \
+	  { $(PH_NEEDS); }; } || \
+	  echo "the monitor pH is left out; it takes: sudo apt-get install $(PH_PACKAGES)"
+
 # The tests between machines make theirs of network namespaces, with an sshd and a packet filter of
 # their own. What is lacking there is installed if it can be; otherwise those tests skip, and say so.
 HOST_TOOLS := ip:iproute2 nft:nftables sshd:openssh-server ssh:openssh-client
@@ -56,13 +72,15 @@ hosts:
 # nothing, so everything is tested with it.
 test: lint unit
 
-lint: needs
+# By the profile of the tests: what others wrote is then built once for both.
+lint: ph
 	cargo fmt --all --check
-	cargo clippy --locked --workspace --all-targets --features oscost/sins,oscost/live,oscost-cell/live -- -D warnings
-	RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps --document-private-items
+	cargo clippy --profile test --locked --workspace --all-targets --features "oscost/sins,oscost/live,oscost-cell/live,$(EBPF)" -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --profile test --locked --workspace --no-deps --document-private-items \
+	  --features "$(EBPF)"
 
-unit: cell hosts
-	cargo test --locked --workspace --features oscost/sins
+unit: cell hosts ph
+	cargo test --locked --workspace --features "oscost/sins,$(EBPF)"
 
 # Clocks and frequencies are in these: they want a machine that is left in peace, and minutes.
 # One of them makes an op slower by a known share, which no cell that is shipped can do.
@@ -84,8 +102,17 @@ bench: build
 docs: cell
 	UPDATE_GOLDEN=1 cargo test --locked -p oscost --test catalog_pages
 
+# The five studies again, some with few trials: half an hour, on a quiet machine. PEER=ssh:HOST is for
+# the half of cs736-2019 that is between two machines.
+STUDIES := sunos-1999 cs161-syscalls cse221-2014 cs736-2019
+studies: build
+	for study in $(STUDIES); do \
+	  target/release/oscost run --study $$study $(if $(PEER),--peer $(PEER)) || exit 1; done
+	target/release/oscost ab --study ph-2000 --quick
+	target/release/oscost study claims --markdown > docs/STUDIES.md
+
 fuzz:
-	for target in order event record samples place firmware request seccomp compare; do fuzz/run.sh $$target 30 || exit 1; done
+	for target in order event record samples place firmware request seccomp compare ph_profile study workload; do fuzz/run.sh $$target 30 || exit 1; done
 
 clean:
 	cargo clean

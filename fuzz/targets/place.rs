@@ -1,8 +1,9 @@
-//! What a user types: places, cases and values read back from how they are shown.
+//! What a user types: places, cases, values and estimates read back from how they are shown.
 
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+use oscost::study::prediction::Estimate;
 use oscost_model::case::Case;
 use oscost_model::place::Place;
 use oscost_model::point::Value;
@@ -14,6 +15,10 @@ fuzz_target!(|text: &str| {
     }
     if let Some(case) = Case::parse(text) {
         assert_eq!(Case::parse(&case.to_string()), Some(case));
+    }
+    match Estimate::parse(text) {
+        Ok(estimate) => assert_eq!(Estimate::parse(&estimate.to_string()), Ok(estimate)),
+        Err(why) => assert!(why.len() < 400 && !why.contains(char::is_control), "{why:?}"),
     }
     let value = Value::parse(text);
     assert_eq!(Value::parse(&value.to_string()), value);

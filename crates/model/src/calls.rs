@@ -142,6 +142,9 @@ pub struct CallCount {
     /// could step, or where they were too many to step through.
     #[serde(default)]
     pub instructions: Option<f64>,
+    /// The number of the copy's process, by which a monitor knows it.
+    #[serde(default)]
+    pub copy: Option<u32>,
 }
 
 impl CallCount {

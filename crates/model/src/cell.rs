@@ -6,6 +6,7 @@ use crate::case::Case;
 use crate::channel::ChannelSeen;
 use crate::clock::Calibration;
 use crate::file::FileSeen;
+use crate::program::Program;
 use crate::treatment::Applied;
 
 /// All that one cell must know. No cell tunes itself: what its pilot found stands in here.
@@ -62,6 +63,8 @@ pub struct FarEnd {
 pub enum Subject {
     /// A benchmark at a point.
     Case(Case),
+    /// A program; its task is [`Task::Run`].
+    Program(Box<Program>),
 }
 
 /// What a cell does with its subject.
@@ -81,6 +84,11 @@ pub enum Task {
         warm_ops: u64,
         /// Ops that are counted.
         ops: u64,
+    },
+    /// Runs a program once.
+    Run {
+        /// Whether nobody looks at how long it takes: then all that it writes is read.
+        warms: bool,
     },
     /// Is the other end for a cell on another machine, until that one ends.
     Serve {

@@ -27,6 +27,9 @@ crossing! {
         pub of: String,
         /// Where both were measured, as it is typed.
         pub place: String,
+        /// The machine of their other ends; null where these stood beside them, or there are none.
+        #[serde(default)]
+        pub peer: Option<String>,
         /// The axis in which they differ.
         pub between: String,
         /// Its word at the curve that is dearer at the largest number, by its figure there.

@@ -28,6 +28,9 @@ curve! {
         pub of: String,
         /// Where they were measured, as it is typed.
         pub place: String,
+        /// The machine of their other ends; null where these stood beside them, or there are none.
+        #[serde(default)]
+        pub peer: Option<String>,
         /// What their figures are counted in.
         pub unit: Unit,
         /// Which direction is better.

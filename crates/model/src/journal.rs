@@ -10,6 +10,8 @@ use crate::case::Case;
 use crate::cell::{BatchPlan, Disturbance, Sample};
 use crate::clock::{Calibration, ClockSync};
 use crate::definition::{Definition, Timer};
+use crate::manner::Manner;
+use crate::program::{Trial, Workload};
 use crate::protocol::CpuProbe;
 use crate::record::{Machine, PlaceOf, RowOutcome, Settings, Tool};
 
@@ -113,6 +115,17 @@ pub enum Entry {
         /// Why.
         why: String,
     },
+    /// A monitor that a row was counted or timed under has ended, and has seen what was made.
+    Witnessed {
+        /// The row's index.
+        row: u32,
+        /// The calls that it saw of the counted ops; `None` where that was another time.
+        copy: Option<u64>,
+        /// The state of its profile of the program that measures.
+        profile: Option<String>,
+        /// The anomalies that it saw, of all processes.
+        anomalies: u64,
+    },
     /// A row will not be measured any further.
     GivenUp {
         /// The row's index.
@@ -175,6 +188,12 @@ pub struct PlannedRow {
     /// the treatment's.
     #[serde(default)]
     pub monitored: bool,
+    /// The program that is run, where that is what is measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workload: Option<Box<Workload>>,
+    /// The manner in which a study times it, where it is timed so as well.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub manner: Option<Manner>,
 }
 
 /// Two rows of one case that are measured interleaved, to be compared.
@@ -220,11 +239,14 @@ pub enum Phase {
     /// An anchor before the first round.
     Before,
     /// A round that only fixes how many repetitions the real rounds get (`--thorough`).
-    Trial(u32),
+    #[serde(rename = "trial")]
+    Rehearsal(u32),
     /// A round.
     Round(u32),
     /// An anchor after the last round.
     After,
+    /// An experiment in the manner of the row's study, by its number: no repetition of the row.
+    Manner(u32),
 }
 
 /// What a cell brought.
@@ -244,6 +266,8 @@ pub enum CellOutcome {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         speculation: Option<String>,
     },
+    /// One trial of a program.
+    Ran(Box<Trial>),
     /// Nothing.
     Lost {
         /// `failed` or `timed-out`.

@@ -6,11 +6,13 @@ use crate::calls::CallCount;
 use crate::cell::{BatchPlan, CellSpec, Disturbance, Sample};
 use crate::clock::{Calibration, ClockKind, ClockSync, ClockVerdict};
 use crate::facts::Facts;
+use crate::program::Ran;
+use crate::testimony::Testimony;
 use crate::treatment::Attached;
 use crate::watch::Watch;
 
 /// The version of this page. Unequal versions do not talk.
-pub const PROTOCOL: u32 = 3;
+pub const PROTOCOL: u32 = 4;
 
 /// The longest line either side reads: a cell of 10,000 samples fits eight times.
 pub const MAX_LINE_BYTES: usize = 16 << 20;
@@ -176,12 +178,22 @@ pub enum Event {
         #[serde(default)]
         speculation: Vec<Option<String>>,
     },
+    /// What a trial of a program brought.
+    Ran {
+        /// The job.
+        id: u64,
+        /// Its times, its account and its output.
+        ran: Box<Ran>,
+    },
     /// What was done to the system is undone.
     Detached {
         /// The job.
         id: u64,
         /// The calls that it counted, of all processes, where it counts.
         counted: Option<u64>,
+        /// What a monitor saw that was attached.
+        #[serde(default)]
+        testimony: Option<Box<Testimony>>,
     },
     /// What a counted copy called.
     Counted {
@@ -268,6 +280,7 @@ impl Event {
             Event::Ready { id, .. }
             | Event::Piloted { id, .. }
             | Event::Sampled { id, .. }
+            | Event::Ran { id, .. }
             | Event::Went { id }
             | Event::Detached { id, .. }
             | Event::Counted { id, .. }
@@ -301,6 +314,7 @@ pub enum EventKind {
     Ready,
     Piloted,
     Sampled,
+    Ran,
     Went,
     Detached,
     Counted,

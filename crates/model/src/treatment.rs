@@ -107,6 +107,11 @@ pub enum Attached {
         /// Its name.
         name: String,
     },
+    /// The monitor pH, which a program of the tool's attaches and holds.
+    Ph {
+        /// That program and its arguments.
+        holder: Vec<String>,
+    },
     /// A noisy neighbour.
     Antagonist {
         /// What it does.

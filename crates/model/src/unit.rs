@@ -21,6 +21,9 @@ pub enum Unit {
     /// Frames in a second.
     #[serde(rename = "frame/s")]
     FramesPerSecond,
+    /// Bytes.
+    #[serde(rename = "B")]
+    Bytes,
     /// Instructions for one op.
     #[serde(rename = "insn/op")]
     InstructionsPerOp,
@@ -44,6 +47,7 @@ impl Unit {
             Unit::OpsPerSecond => "op/s",
             Unit::Seconds => "s",
             Unit::FramesPerSecond => "frame/s",
+            Unit::Bytes => "B",
             Unit::InstructionsPerOp => "insn/op",
             Unit::TicksPerCycle => "tick/cycle",
             Unit::TimesPerOp => "1/op",
@@ -56,9 +60,11 @@ impl Unit {
         match self {
             // The counter's rate is fixed: fewer ticks for a cycle are a faster core.
             Unit::TicksPerCycle => Better::Lower,
-            Unit::NsPerOp | Unit::Seconds | Unit::InstructionsPerOp | Unit::TimesPerOp => {
-                Better::Lower
-            }
+            Unit::NsPerOp
+            | Unit::Seconds
+            | Unit::Bytes
+            | Unit::InstructionsPerOp
+            | Unit::TimesPerOp => Better::Lower,
             // What is asked is whether a complaint holds.
             Unit::YesOrNo => Better::Lower,
             Unit::BytesPerSecond | Unit::OpsPerSecond | Unit::FramesPerSecond => Better::Higher,

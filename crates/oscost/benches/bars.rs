@@ -2,8 +2,9 @@
 //!
 //! Bars: the cell's program under 2 MiB, 3 MiB resident and 3 ms to `ready`; an answer about one
 //! benchmark within 1.5 s at a half-width of 2 % or better; `oscost list` within 30 ms; the whole
-//! bill in under a minute, and in under 15 s with `--quick`. Each is shown with its bar and the ratio of
-//! the two; a loaded machine makes the times longer.
+//! bill in under a minute, and in under 15 s with `--quick`; what the monitor pH adds to a call under
+//! 2.5 times what an empty program adds, and within 5 % the same while the other CPU calls, too; of
+//! programs, times within 1 % of hyperfine's, and less than 1 ms added to a trial. Each is shown with its bar and the ratio of the two; a loaded machine makes the times longer.
 
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a program that is run by hand")]
 
@@ -14,6 +15,7 @@ use oscost::reach::{CellProgram, Interrupt, LocalSession, Session};
 use oscost_model::case::Case;
 use oscost_model::cell::{BatchPlan, CellSpec, Mode, Subject, Task};
 use oscost_model::clock::{Calibration, ClockKind};
+use oscost_model::program::Program;
 use oscost_model::protocol::{Event, Order};
 
 fn main() {
@@ -25,9 +27,30 @@ fn main() {
         println!("{what:<44} {found:>9.2} {unit:<4} bar {limit:>7.2}  ratio {:.2}", found / limit);
     };
 
+    // `-- programs`: those bars alone.
+    if !std::env::args().any(|it| it == "programs") {
+        calls(&program, tool, &mut bar);
+    }
+    match programs(&program) {
+        Ok(found) => {
+            for (what, apart_pct) in [("real", found.real), ("user and system", found.cpu)] {
+                bar(&format!("{what} of a program, from hyperfine's"), apart_pct.abs(), 1.0, "%");
+            }
+            bar("real of `true`, over hyperfine's", found.added_ms, 1.0, "ms");
+        }
+        Err(why) => println!("programs: not measured: {why}"),
+    }
+    println!("bars hold: {held}");
+    if !held {
+        std::process::exit(1);
+    }
+}
+
+/// The bars of cells, of answers about calls, and of the monitor.
+fn calls(program: &CellProgram, tool: &str, bar: &mut dyn FnMut(&str, f64, f64, &str)) {
     let size = std::fs::metadata(&program.path).unwrap().len() as f64 / 1024.0;
     bar("the cell's program", size, 2_048.0, "KiB");
-    let (ready_ms, resident_kib) = spawns(&program);
+    let (ready_ms, resident_kib) = spawns(program);
     bar("from spawn to ready, median of 101", ready_ms, 3.0, "ms");
     bar("resident when ready, largest of 101", resident_kib, 3_072.0, "KiB");
 
@@ -52,9 +75,37 @@ fn main() {
         let seconds = bill(Command::new(tool).arg("run").args(arguments));
         bar(what, seconds, limit, "s");
     }
-    println!("bars hold: {held}");
-    if !held {
-        std::process::exit(1);
+    match monitor(tool) {
+        Ok((times, both)) => {
+            bar("what pH adds to a call, over an empty program", times, 2.5, "x");
+            bar("both CPUs under pH, over one, beside none", both, 1.05, "x");
+        }
+        Err(why) => println!("pH: not measured: {why}"),
+    }
+}
+
+/// What a cell is told, on whatever CPU.
+fn spec(subject: Subject, seed: u64, task: Task, timeout_ms: u64) -> CellSpec {
+    CellSpec {
+        subject,
+        seed,
+        cpu: None,
+        clock: Calibration {
+            kind: ClockKind::Vdso,
+            ticks_per_ns: 1.0,
+            quantum_ticks: 10.0,
+            inside_ticks: 20.0,
+            pair_ticks: 40.0,
+        },
+        arms: 1,
+        treatments: Vec::new(),
+        toggled: false,
+        forked: false,
+        workers: 1,
+        far: None,
+        peer_cpu: None,
+        task,
+        timeout_ms,
     }
 }
 
@@ -62,13 +113,6 @@ fn main() {
 fn spawns(program: &CellProgram) -> (f64, f64) {
     let interrupt = Interrupt::listen().unwrap();
     let mut session = LocalSession::start(program, &interrupt).unwrap();
-    let clock = Calibration {
-        kind: ClockKind::Vdso,
-        ticks_per_ns: 1.0,
-        quantum_ticks: 10.0,
-        inside_ticks: 20.0,
-        pair_ticks: 40.0,
-    };
     let plan = BatchPlan {
         mode: Mode::B,
         turns: 400,
@@ -79,21 +123,8 @@ fn spawns(program: &CellProgram) -> (f64, f64) {
     };
     let (mut times, mut resident) = (Vec::new(), 0.0f64);
     for id in 1..=101 {
-        let spec = CellSpec {
-            subject: Subject::Case(Case::parse("syscall/getppid:via=raw").unwrap()),
-            seed: id,
-            cpu: None,
-            clock,
-            arms: 1,
-            treatments: Vec::new(),
-            toggled: false,
-            forked: false,
-            workers: 1,
-            far: None,
-            peer_cpu: None,
-            task: Task::Measure(plan.clone()),
-            timeout_ms: 10_000,
-        };
+        let subject = Subject::Case(Case::parse("syscall/getppid:via=raw").unwrap());
+        let spec = spec(subject, id, Task::Measure(plan.clone()), 10_000);
         let begun = Instant::now();
         session.send(&Order::Measure { id, spec: Box::new(spec) }).unwrap();
         let Event::Ready { pid, .. } = session.next(Duration::from_secs(10)).unwrap() else {
@@ -119,6 +150,89 @@ fn bill(command: &mut Command) -> f64 {
     let record: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(record["complete"], true, "{command:?} was cut short");
     begun.elapsed().as_secs_f64()
+}
+
+/// What pH adds to getppid(2) over what an empty program adds; and what a neighbour on the other CPU
+/// that calls without end adds under pH, over what it adds without.
+fn monitor(tool: &str) -> Result<(f64, f64), String> {
+    const PLACES: [&str; 4] = ["ebpf=empty", "ph", "antagonist=syscalls", "ph+antagonist=syscalls"];
+    let mut command = Command::new(tool);
+    command.args(["ab", "--no-store", "--json", "-", "syscall/getppid:via=raw"]);
+    let (_, json) = timed(command.args(PLACES.iter().flat_map(|place| ["--new", place])));
+    let record: serde_json::Value = serde_json::from_slice(&json).unwrap();
+    let rows = record["results"].as_array().unwrap();
+    let of = |place: &str| {
+        let of_place = |it: &&serde_json::Value| {
+            let row = &rows[it["new"].as_u64().unwrap() as usize];
+            row["place"]["text"] == place && it["case"] == "syscall/getppid:via=raw"
+        };
+        let found = record["comparisons"].as_array().unwrap().iter().find(of_place);
+        let row =
+            rows.iter().find(|row| row["place"]["text"] == place && row["reason"].is_string());
+        found.ok_or_else(|| row.map_or(String::new(), |row| row["reason"].to_string()))
+    };
+    let added = |place: &str| of(place).map(|it| it["added"]["value"].as_f64().unwrap());
+    let ratio = |place: &str| of(place).map(|it| it["ratio"]["value"].as_f64().unwrap());
+    let [empty, ph, busy, both] = PLACES;
+    Ok((added(ph)? / added(empty)?, ratio(both)? / (ratio(ph)? * ratio(busy)?)))
+}
+
+/// Programs beside hyperfine.
+struct Beside {
+    /// How far real times lie apart, in per cent: the median over pairs.
+    real: f64,
+    /// The same of user and system time together: the kernel tells the two apart by its tick.
+    cpu: f64,
+    /// What a trial of `true` takes more, in milliseconds: the median over pairs.
+    added_ms: f64,
+}
+
+/// Trials of a program that computes, and of `true`, by oscost and by hyperfine in turns.
+fn programs(program: &CellProgram) -> Result<Beside, String> {
+    const PAIRS: u64 = 15;
+    const COMPUTES: [&str; 3] =
+        ["/bin/sh", "-c", "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done"];
+    let interrupt = Interrupt::listen().unwrap();
+    let mut session = LocalSession::start(program, &interrupt).unwrap();
+    let mut ours = |id: u64, command: &[&str]| -> [f64; 2] {
+        let command = command.iter().map(|&word| word.to_owned()).collect();
+        let subject = Subject::Program(Box::new(Program { command, ..Program::default() }));
+        let spec = spec(subject, id, Task::Run { warms: false }, 60_000);
+        session.send(&Order::Measure { id, spec: Box::new(spec) }).unwrap();
+        match session.next(Duration::from_secs(60)).unwrap() {
+            Event::Ran { ran, .. } => {
+                let cpu_ns = ran.usage.user_ns + ran.usage.system_ns;
+                [ran.real_ns, cpu_ns].map(|ns| ns as f64 * 1e-9)
+            }
+            other => panic!("{other:?}"),
+        }
+    };
+    let theirs = |command: &str| -> Result<[f64; 2], String> {
+        let mut hyperfine = Command::new("hyperfine");
+        hyperfine.args(["-N", "--runs", "1", "--style", "none", "--export-json", "/dev/stdout"]);
+        let output = hyperfine.arg(command).stderr(Stdio::null()).output();
+        let output = output.map_err(|error| format!("hyperfine: {error}"))?;
+        let said: serde_json::Value =
+            serde_json::from_slice(&output.stdout).map_err(|error| error.to_string())?;
+        let of = |key: &str| said["results"][0][key].as_f64().unwrap_or(0.0);
+        Ok([of("mean"), of("user") + of("system")])
+    };
+    let quoted = format!("/bin/sh -c '{}'", COMPUTES[2]);
+    let (mut real, mut cpu, mut added) = (Vec::new(), Vec::new(), Vec::new());
+    for pair in 0..PAIRS {
+        let (mine, other) = match pair % 2 {
+            0 => (ours(2 * pair + 1, &COMPUTES), theirs(&quoted)?),
+            _ => {
+                let other = theirs(&quoted)?;
+                (ours(2 * pair + 1, &COMPUTES), other)
+            }
+        };
+        real.push(100.0 * (mine[0] / other[0] - 1.0));
+        cpu.push(100.0 * (mine[1] / other[1] - 1.0));
+        let other = theirs("true")?[0];
+        added.push(1e3 * (ours(2 * pair + 2, &["true"])[0] - other));
+    }
+    Ok(Beside { real: median(real), cpu: median(cpu), added_ms: median(added) })
 }
 
 /// Seconds that a command takes, and what it says.

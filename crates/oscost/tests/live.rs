@@ -11,7 +11,7 @@ use std::time::Duration;
 use oscost::estimate::Assembler;
 use oscost::plan::{self, Side, Sides};
 use oscost::reach::{CellProgram, Interrupt, LocalSession, Session};
-use oscost::run::{Contest, PairCount, Profile, Request};
+use oscost::run::{Contest, PairCount, Profile, Request, TrialTime};
 use oscost::stats::order;
 use oscost_model::definition::Extent;
 use oscost_model::journal::{Design, Entry, Started};
@@ -238,6 +238,8 @@ fn slowed(selectors: &[&str], pct: &str) -> Record {
                 precision_pct: None,
                 nominal: 0.95,
                 budget_s: None,
+                study: None,
+                predictions: Vec::new(),
             },
         },
         machine: Machine::new("m0", hello.facts.clone(), vec![]),
@@ -247,8 +249,10 @@ fn slowed(selectors: &[&str], pct: &str) -> Record {
         profile: Profile::Quick,
         budget: None,
         treated,
-        contest: Some(Contest { sets, pairs }),
+        contest: Some(Contest { sets, pairs, bases_alone: false }),
         refine: false,
+        trials: TrialTime::default(),
+        lacking: Vec::new(),
         cpu: None,
         peer_cpu: None,
     };

@@ -153,7 +153,8 @@ const BENCHES: &[Bench] = &[
         asks: "What does it cost to wake somebody who waits at a word of memory, and back?",
         op: "a round trip: a word set to 1 and FUTEX_WAKE of whom waits at it, and FUTEX_WAIT at a \
              second word until that is 1 and is set back to 0; the other side does the converse. \
-             Two calls a side; between threads the words are private to the process, as a mutex's. \
+             Each word is one of two in turn, so that no wake-up comes to the wrong wait. Two calls \
+             a side; between threads the words are private to the process, as a mutex's. \
              With peer_cpu=none one process makes all four: it wakes nobody, and each FUTEX_WAIT \
              says EAGAIN at once. Outside: making the peer, which waits before each op.",
         guess: "a little less than a pipe: no byte is copied and no file is looked up",
@@ -162,6 +163,7 @@ const BENCHES: &[Bench] = &[
         axes: SIDES,
         source: "futex(2)",
         build: |at| or_refused(pair::round_trips(at, sides::futexes)),
+        rev: 2,
         ..SWITCHING
     },
     Bench {

@@ -1,20 +1,9 @@
 //! The untimed copy of a case whose calls are counted, and whose steps are looked at.
 
+use oscost_model::mark::{BEGIN, BITS, END, WALK, WALKED};
+
 use crate::bench::{AtOp, Work};
 use crate::sys::syscall::mark;
-
-/// The mark before the counted ops.
-pub const BEGIN: u64 = 1;
-/// The mark after them.
-pub const END: u64 = 2;
-/// The mark before the first of two walks: ops that a tracer may step through, one instruction at a
-/// time. The second walk's mark is the next number.
-pub const WALK: u64 = 3;
-/// The mark after a walk.
-pub const WALKED: u64 = 9;
-
-/// Above these bits a mark says how many ops there were, or will be, between it and its like.
-pub const MARK_BITS: u32 = 8;
 
 /// The ops of either walk: what the longer one takes more is the ops' own, without the marks.
 const WALKED_OPS: [u64; 2] = [1, 4];
@@ -45,9 +34,9 @@ pub fn counted(work: &mut Work, warm_ops: u64, ops: u64) -> Result<(), AtOp> {
     let bodies = ops.div_ceil(each).max(ops.min(enough));
     for ops in pieces(bodies, work.most_ops()).chain((ops == 0).then_some(0)) {
         work.prepare(ops)?;
-        mark(BEGIN);
+        mark(u64::from(BEGIN));
         let done = work.run(ops, 1);
-        mark(END | (ops * each) << MARK_BITS);
+        mark(u64::from(END) | (ops * each) << BITS);
         done.and_then(|()| work.prove())?;
     }
     for (mark_of, ops) in (WALK..).zip(WALKED_OPS) {
@@ -59,10 +48,10 @@ pub fn counted(work: &mut Work, warm_ops: u64, ops: u64) -> Result<(), AtOp> {
 
 /// Out of line, so that both walks run the same instructions around their ops.
 #[inline(never)]
-fn walk(work: &mut Work, mark_of: u64, ops: u64) -> Result<(), AtOp> {
+fn walk(work: &mut Work, mark_of: u32, ops: u64) -> Result<(), AtOp> {
     work.prepare(ops)?;
-    mark(mark_of | (ops * work.ops_each()) << MARK_BITS);
+    mark(u64::from(mark_of) | (ops * work.ops_each()) << BITS);
     let done = work.run(ops, 1);
-    mark(WALKED);
+    mark(u64::from(WALKED));
     done
 }

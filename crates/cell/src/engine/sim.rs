@@ -189,7 +189,8 @@ impl World {
             }
             _ => {}
         }
-        let whole = (ticks / truth.quantum_ticks).floor() * truth.quantum_ticks;
+        // Rounded down: time is never negative here.
+        let whole = (ticks / truth.quantum_ticks) as u64 as f64 * truth.quantum_ticks;
         let noise = match truth.pathology {
             Some(Pathology::OneTickNoise) => u64::from(self.seed.below(1_000) == 0),
             _ => 0,

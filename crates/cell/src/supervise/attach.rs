@@ -42,7 +42,9 @@ pub(super) fn hold(
     let ready = Event::Ready { id, pid: std::process::id(), addr: None };
     let heard = wire.say(&ready).and_then(|()| wire.order());
     match (heard, system.detach()) {
-        (Ok(None | Some(Order::Stop { .. })), Ok(counted)) => Event::Detached { id, counted },
+        (Ok(None | Some(Order::Stop { .. })), Ok((counted, seen))) => {
+            Event::Detached { id, counted, testimony: seen.map(Box::new) }
+        }
         (Ok(Some(_)), Ok(_)) => failed(id, "what is attached waits for `stop` and nothing else"),
         (Err(error), Ok(_)) => failed(id, format!("say ready, or read an order: {error}")),
         (_, Err(error)) => failed(id, error.to_string()),

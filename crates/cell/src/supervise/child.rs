@@ -10,11 +10,12 @@ use oscost_model::protocol::{Event, EventHead, EventKind, Order};
 
 use super::command;
 use super::lines::Lines;
+use super::trial::AFTERWARDS;
 use super::undo::Undo;
 use super::{read_some, until};
 use crate::sys::process::{self, Ended, Whose};
 use crate::sys::signal;
-use crate::sys::{Errno, channels};
+use crate::sys::{Errno, channels, poll};
 
 /// What is kept of a job's last words.
 const LAST_WORDS: usize = 2_000;
@@ -37,6 +38,8 @@ pub(super) struct Child {
     pub(super) id: u64,
     /// It is the other end of a cell on another machine.
     pub(super) serves: bool,
+    /// It runs a program, and has its user's own to do when that has ended.
+    tidies: bool,
     pid: u32,
     deadline: Instant,
     limit: Duration,
@@ -49,8 +52,8 @@ pub(super) struct Child {
 }
 
 impl Child {
-    /// Starts the process of a job, in a group of its own.
-    pub(super) fn start(order: &Order, undo: &mut Undo) -> Result<Child, Errno> {
+    /// Starts the process of a job, in a group of its own, and hands it the line of its order.
+    pub(super) fn start(order: &Order, line: &[u8], undo: &mut Undo) -> Result<Child, Errno> {
         let limit = match order {
             Order::Measure { spec, .. } | Order::Count { spec, .. } | Order::Serve { spec, .. } => {
                 Duration::from_millis(spec.timeout_ms)
@@ -80,6 +83,7 @@ impl Child {
         let mut started = Child {
             id: order.id(),
             serves: matches!(order, Order::Serve { .. }),
+            tidies: command::spec(order).is_some_and(command::runs_program),
             pid: child.id(),
             deadline: Instant::now() + limit,
             limit,
@@ -90,14 +94,14 @@ impl Child {
             last_words: Vec::new(),
             answered: false,
         };
-        started.tell(order);
+        started.tell(line);
         Ok(started)
     }
 
     /// Hands a line to the job. One that does not listen has ended, and that shows elsewhere.
-    pub(super) fn tell(&mut self, order: &Order) {
-        if let (Some(input), Ok(mut line)) = (&mut self.input, serde_json::to_vec(order)) {
-            line.push(b'\n');
+    pub(super) fn tell(&mut self, line: &[u8]) {
+        if let Some(input) = &mut self.input {
+            let line = [line, b"\n"].concat();
             // A wrapper may be anything: who never reads its input does not hold the others up.
             channels::make_room(&*input, line.len());
             if input.write_all(&line).is_err() {
@@ -211,13 +215,23 @@ impl Child {
     /// Takes in what the job wrote to its standard error, as far as it is there.
     fn listen_to_last_words(&mut self) {
         let Some(errors) = &mut self.errors else { return };
-        let there = crate::sys::poll::readable(&[errors.as_fd()], Some(Duration::ZERO));
+        let there = poll::readable(&[errors.as_fd()], Some(Duration::ZERO));
         if there.is_ok_and(|there| there[0])
             && !matches!(read_some(errors, &mut self.last_words), Ok(1..))
         {
             self.errors = None;
         }
         self.last_words.truncate(LAST_WORDS);
+    }
+
+    /// At the end of the session: has a job that runs a program end that, and waits until it has
+    /// done what is to be done afterwards.
+    pub(super) fn tidy(&mut self) {
+        self.input = None;
+        if self.tidies {
+            // Its answer comes last; who gives none is ended.
+            let _ = poll::readable(&[self.output.as_fd()], Some(AFTERWARDS));
+        }
     }
 
     /// Ends the job's whole group and reaps it.

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use oscost_model::cell::{CellSpec, Task};
+use oscost_model::cell::{CellSpec, Subject, Task};
 use oscost_model::protocol::Order;
 use oscost_model::seed::Seed;
 use oscost_model::treatment::Applied;
@@ -11,14 +11,15 @@ use super::undo::Undo;
 use crate::sys::process;
 
 /// A fresh exec of this very program, with nothing in its environment but padding, the folder for
-/// its temporary files, and what the order's place wants there.
+/// its temporary files, and what the order's place wants there; where it is to run a program of its
+/// user's, with their own environment beside that.
 pub(super) fn of(order: &Order, undo: &Undo) -> Command {
     let treatments = around(order);
     let padding = padding(spec(order).map_or(0, |spec| spec.seed));
     let mut command = match wrapper(order) {
         None => {
             let mut command = Command::new(process::own_program());
-            command.arg("job").arg(std::process::id().to_string()).env_clear();
+            command.arg("job").arg(std::process::id().to_string());
             command
         }
         Some([program, arguments @ ..]) => {
@@ -26,20 +27,38 @@ pub(super) fn of(order: &Order, undo: &Undo) -> Command {
             // By its own name: what /proc/self/exe is, is another matter for each who asks. Whoever
             // starts it then is its parent, and that is not known from here.
             let cell = std::env::current_exe().unwrap_or_else(|_| process::own_program());
-            command.args(arguments).arg(cell).arg("job").arg("0").env_clear();
-            if let Some(path) = std::env::var_os("PATH") {
-                command.env("PATH", path);
-            }
+            command.args(arguments).arg(cell).arg("job").arg("0");
             command
         }
         Some([]) => Command::new(""), // It cannot be started, and that is said.
     };
-    command.args(undo.arguments()).env("OSCOST_PADDING", padding).envs(variables(treatments));
+    if spec(order).is_some_and(runs_program) {
+        command.envs(asked_for(treatments));
+    } else {
+        command.env_clear().envs(variables(treatments));
+        if let Some(path) = std::env::var_os("PATH").filter(|_| wrapper(order).is_some()) {
+            command.env("PATH", path);
+        }
+    }
+    command.args(undo.arguments()).env("OSCOST_PADDING", padding);
     if let Some(scratch) = undo.scratch() {
         // What a job makes among the temporary files goes with the folder, however it ends.
         command.current_dir(scratch).env("TMPDIR", scratch);
     }
     command
+}
+
+/// Whether a job runs a program, whose environment is its user's.
+pub(super) fn runs_program(spec: &CellSpec) -> bool {
+    matches!(spec.subject, Subject::Program(_))
+}
+
+/// The variables that are asked for, as they are.
+pub(super) fn asked_for(applied: &[Applied]) -> impl Iterator<Item = (&str, &str)> {
+    applied.iter().filter_map(|one| match one {
+        Applied::Env { name, value } => Some((name.as_str(), value.as_str())),
+        _ => None,
+    })
 }
 
 /// What an environment holds by what is done to its process.
@@ -48,13 +67,10 @@ pub(super) fn variables(applied: &[Applied]) -> Vec<(&str, String)> {
     // The cell registers rseq(2) for itself: a thread can have but one.
     let mut tunables = "glibc.pthread.rseq=0".to_owned();
     let mut variables = Vec::new();
-    for one in applied {
-        match one {
-            Applied::Env { name, value } if name == TUNABLES => {
-                tunables = format!("{tunables}:{value}");
-            }
-            Applied::Env { name, value } => variables.push((name.as_str(), value.clone())),
-            _ => {}
+    for (name, value) in asked_for(applied) {
+        match name {
+            TUNABLES => tunables = format!("{tunables}:{value}"),
+            _ => variables.push((name, value.to_owned())),
         }
     }
     variables.push((TUNABLES, tunables));
@@ -78,7 +94,7 @@ fn around(order: &Order) -> &[Applied] {
 }
 
 /// What a job with a case must know.
-fn spec(order: &Order) -> Option<&CellSpec> {
+pub(super) fn spec(order: &Order) -> Option<&CellSpec> {
     match order {
         Order::Measure { spec, .. } | Order::Count { spec, .. } | Order::Serve { spec, .. } => {
             Some(spec)

@@ -10,7 +10,7 @@ use oscost_model::protocol::{CpuProbe, Event, NO_WAY_THERE, Order};
 use oscost_model::treatment::Applied;
 
 use super::measure::measure;
-use super::{attach, needs, tracer, watch};
+use super::{attach, needs, tracer, trial, watch};
 use crate::bench::{At, AtOp, Site, Work};
 use crate::catalog;
 use crate::engine::clock::{Clock, Syscall, Tsc, Vdso};
@@ -29,11 +29,17 @@ pub fn run() -> Result<(), Errno> {
     signal::unblock_all();
     process::forbid_core_files();
     let mut wire = Wire::open()?;
-    let Some(order) = wire.order()? else { return Ok(()) };
+    let line = wire.line()?;
+    let Some(order) = order_of(&line)? else { return Ok(()) };
     let id = order.id();
     let answer = match order {
+        Order::Measure { spec, .. } | Order::Count { spec, .. }
+            if matches!(spec.subject, Subject::Program(_)) =>
+        {
+            return trial::trial(id, &spec, &line).say(&mut wire);
+        }
         Order::Measure { spec, .. } => return measure(id, &spec, &mut wire).say(&mut wire),
-        Order::Count { spec, .. } => return tracer::count(id, &spec).say(&mut wire),
+        Order::Count { spec, .. } => return tracer::count(id, &spec, &line).say(&mut wire),
         Order::Probe { cpus, spin_ms, clock, .. } => {
             Event::Probed { id, cpus: probe_all(&cpus, spin_ms, clock) }
         }
@@ -72,13 +78,14 @@ impl Wire {
 
     /// The next order; `None` when there will be no more.
     pub(super) fn order(&mut self) -> Result<Option<Order>, Errno> {
+        order_of(&self.line()?)
+    }
+
+    /// The next line, as it is; an empty one when there will be no more.
+    fn line(&mut self) -> Result<Vec<u8>, Errno> {
         let mut line = Vec::new();
         self.input.read_until(b'\n', &mut line)?;
-        if line.is_empty() {
-            return Ok(None);
-        }
-        // The supervisor has read it before and written it anew.
-        serde_json::from_slice(&line).map(Some).map_err(|_| Errno::EINVAL)
+        Ok(line)
     }
 
     /// Says one event.
@@ -91,6 +98,14 @@ impl Wire {
         line.push(b'\n');
         self.output.write_all(&line).map_err(Errno::from)
     }
+}
+
+/// The order of a line, which the supervisor has read before; none of an empty one.
+fn order_of(line: &[u8]) -> Result<Option<Order>, Errno> {
+    if line.is_empty() {
+        return Ok(None);
+    }
+    serde_json::from_slice(line).map(Some).map_err(|_| Errno::EINVAL)
 }
 
 /// What a job comes to.
@@ -147,7 +162,9 @@ fn filtered(spec: &CellSpec, arm: u8) -> &'static str {
 
 /// Pins the process and builds the work of its case for an arm; the error is the answer to give.
 pub(super) fn build(id: u64, spec: &CellSpec, arm: u8) -> Result<Work, Event> {
-    let Subject::Case(case) = &spec.subject;
+    let Subject::Case(case) = &spec.subject else {
+        return Err(failed(id, "a program has no ops that could be timed"));
+    };
     if spec.workers != 1 {
         let why = format!("{} workers were asked for: this version has 1", spec.workers);
         return Err(failed(id, why));
@@ -217,7 +234,9 @@ fn site(spec: &CellSpec, allowed: Vec<u32>) -> Site {
 
 /// Is the other end of a case for a cell on another machine, until that one ends.
 fn served(id: u64, spec: &CellSpec, wire: &mut Wire) -> Result<Event, Event> {
-    let Subject::Case(case) = &spec.subject;
+    let Subject::Case(case) = &spec.subject else {
+        return Err(failed(id, "a program serves nobody"));
+    };
     let Task::Serve { bind, token } = &spec.task else {
         return Err(failed(id, "its task is not to serve"));
     };

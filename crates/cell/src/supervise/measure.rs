@@ -201,7 +201,7 @@ impl Session<'_> {
             Task::Measure(_) => {
                 Err(failed(id, format!("{} arms were asked for: 1 to 3", self.spec.arms)))
             }
-            Task::Count { .. } | Task::Serve { .. } => {
+            Task::Count { .. } | Task::Serve { .. } | Task::Run { .. } => {
                 Err(failed(id, "neither counting nor serving is measuring"))
             }
         }

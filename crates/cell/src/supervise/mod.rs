@@ -27,11 +27,13 @@ mod job;
 mod lines;
 mod measure;
 mod needs;
+mod outside;
 #[cfg(feature = "live")]
 mod slowed;
 mod tally;
 mod tracer;
 mod treated;
+mod trial;
 mod undo;
 mod watch;
 
@@ -71,6 +73,7 @@ pub fn supervise() -> Result<(), Errno> {
             poll::readable(&fds, timeout)?
         };
         if ready[1] && end_requested(&signals) {
+            children.iter_mut().for_each(Child::tidy);
             return Ok(());
         }
         if hold.waits_for().is_some() && ready.last() == Some(&true) {
@@ -96,7 +99,9 @@ pub fn supervise() -> Result<(), Errno> {
             stays
         });
         if ready[0] && !orders.fill(&mut input)? {
-            return Ok(()); // The tool is gone: `undo` ends every group and removes every file.
+            // The tool is gone: `undo` ends every group and removes every file.
+            children.iter_mut().for_each(Child::tidy);
+            return Ok(());
         }
         while let Some(line) = orders.next() {
             obey(&line, (&mut children, &mut hold), &mut undo, &mut output)?;
@@ -133,14 +138,14 @@ fn obey(
         }
         (Order::Go { .. } | Order::Stop { .. }, Some(at)) => {
             // A job that has ended meanwhile says so itself.
-            children[at].tell(&order);
+            children[at].tell(line);
             None
         }
         // Its job has just ended: its last event has said how.
         (Order::Go { .. } | Order::Stop { .. }, None) => None,
         (_, Some(_)) => Some(format!("job {id} runs already")),
         (_, None) if children.len() >= MOST_JOBS => Some(format!("{MOST_JOBS} jobs run already")),
-        (_, None) => match Child::start(&order, undo) {
+        (_, None) => match Child::start(&order, line, undo) {
             Ok(child) => {
                 children.push(child);
                 None

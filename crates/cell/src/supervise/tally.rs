@@ -5,12 +5,12 @@ use std::fs;
 use std::ops::Range;
 
 use oscost_model::calls::CallCount;
+use oscost_model::cell::Subject;
+use oscost_model::mark::{self, BEGIN, END, WALK, WALKED};
 use oscost_model::protocol::Event;
 
 use super::job::failed;
-use crate::engine::count::{BEGIN, END, MARK_BITS, WALK, WALKED};
 use crate::sys::process::Ended;
-use crate::sys::syscall::MARK;
 use crate::sys::trace::{self, Stop};
 use crate::sys::{call_names, signal};
 
@@ -44,6 +44,8 @@ const COPYING: &[&str] = &[
 /// All that was seen of the copy and of what it started.
 pub(super) struct Tally {
     copy: u32,
+    /// The statuses by which a program says that all went well; its whole run is one op.
+    good: Option<Vec<i32>>,
     /// The ops that the copy says it has run between the marks.
     ops: u64,
     between_marks: bool,
@@ -83,9 +85,15 @@ struct Walk {
 }
 
 impl Tally {
-    pub(super) fn of(copy: u32) -> Self {
+    pub(super) fn of(copy: u32, subject: &Subject) -> Self {
+        let good = match subject {
+            Subject::Case(_) => None,
+            Subject::Program(program) if program.statuses.is_empty() => Some(vec![0]),
+            Subject::Program(program) => Some(program.statuses.clone()),
+        };
         Self {
             copy,
+            good,
             ops: 0,
             between_marks: false,
             ended_by_mark: false,
@@ -116,6 +124,13 @@ impl Tally {
 
     /// The copy has ended.
     pub(super) fn ended(&mut self, how: Ended) {
+        if let (Some(good), Ended::Exited(status)) = (&self.good, how)
+            && good.contains(&status)
+        {
+            (self.ended_by_mark, self.ops) = (true, 1);
+            // Its account has gone with it.
+            self.faults = None;
+        }
         self.ended = Some(how);
     }
 
@@ -143,7 +158,10 @@ impl Tally {
             }
             Stop::Entry { call, args } => {
                 self.inside.insert(task, call);
-                if task == self.copy && call == libc::SYS_prctl as u64 && args[0] == MARK {
+                if task == self.copy
+                    && call == libc::SYS_prctl as u64
+                    && args[0] == u64::from(mark::OPTION)
+                {
                     self.met(args[1]);
                 } else if self.between_marks {
                     let calls =
@@ -153,7 +171,11 @@ impl Tally {
                 self.walk.stepping = false;
             }
             Stop::Exit(result) => {
-                let call = self.inside.remove(&task).map(call_names::of);
+                let call = self.inside.remove(&task);
+                // The copy of a program is that program from here on.
+                self.between_marks |= self.good.is_some()
+                    && (task, call, result) == (self.copy, Some(libc::SYS_execve as u64), 0);
+                let call = call.map(call_names::of);
                 let copies = call.is_some_and(|call| COPYING.contains(&call.as_str()));
                 if copies && self.between_marks && !self.peers.contains(&task) {
                     self.bytes += u64::try_from(result).unwrap_or(0);
@@ -166,9 +188,9 @@ impl Tally {
     }
 
     /// The copy has come to a mark.
-    fn met(&mut self, mark: u64) {
-        let ops = mark >> MARK_BITS;
-        match mark & ((1 << MARK_BITS) - 1) {
+    fn met(&mut self, value: u64) {
+        let ops = value >> mark::BITS;
+        match (value & ((1 << mark::BITS) - 1)) as u32 {
             BEGIN => {
                 self.between_marks = true;
                 self.charged = faults(self.copy);
@@ -221,6 +243,7 @@ impl Tally {
             bytes: Some(self.bytes),
             vdso: self.walk.enters_vdso(),
             instructions: self.walk.instructions_per_op(),
+            copy: Some(self.copy),
         };
         Event::Counted { id, count: Box::new(count) }
     }

@@ -1,22 +1,24 @@
 //! Counting calls: a process of its own traces an untimed copy of the case and all it starts.
 
 use std::io::{Read, Write};
+use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
-use oscost_model::cell::{CellSpec, Task};
-use oscost_model::protocol::Order;
+use oscost_model::cell::{CellSpec, Subject, Task};
+use oscost_model::program::Program;
+use oscost_model::protocol::{Event, Order};
 use oscost_model::treatment::Applied;
 
-use super::command;
 use super::job::{Answer, Wire, applied_to, counted, failed};
 use super::measure::refused;
 use super::tally::Tally;
+use super::{command, outside};
 use crate::sys::trace::{self, Stop};
 use crate::sys::{Errno, affinity, place, process};
 use crate::treat::{self, Treatments};
 
-/// Starts the copy, follows it, and says what it called.
-pub(super) fn count(id: u64, spec: &CellSpec) -> Answer {
+/// Starts the copy, which reads the order in `line` as well, follows it, and says what it called.
+pub(super) fn count(id: u64, spec: &CellSpec, line: &[u8]) -> Answer {
     if !matches!(spec.task, Task::Count { .. }) {
         return failed(id, "its task is not to count").into();
     }
@@ -29,7 +31,7 @@ pub(super) fn count(id: u64, spec: &CellSpec) -> Answer {
         );
         return failed(id, why).into();
     }
-    let followed = follow(id, spec);
+    let followed = follow(spec, line);
     treat::remove_groups(&treatments);
     match followed {
         Ok((tally, words)) if words.is_empty() => tally.answer(id).into(),
@@ -56,27 +58,55 @@ pub fn run_traced() -> Result<(), Errno> {
     if let Err(why) = treat::install(&treatments(&spec)) {
         return wire.say(&refused(id, why));
     }
-    counted(id, &spec).or_else(|answer| wire.say(&answer))
+    let done = match &spec.subject {
+        Subject::Case(_) => counted(id, &spec),
+        Subject::Program(program) => Err(become_program(id, &spec, program)),
+    };
+    done.or_else(|answer| wire.say(&answer))
+}
+
+/// Goes on as the program, whose whole run is one op; comes back with why it cannot.
+fn become_program(id: u64, spec: &CellSpec, program: &Program) -> Event {
+    let failed = |error: Errno| {
+        failed(
+            id,
+            [&outside::named(&program.command), " cannot be started: ", &error.to_string()]
+                .concat(),
+        )
+    };
+    if let Some(cpu) = spec.cpu {
+        // As in a trial; who may not have it there says so there.
+        let _ = affinity::pin(cpu);
+    }
+    // Lowered for good: the limits are the program's now.
+    let lowered = outside::lowered(&program.limits);
+    let name = program.command.first().map_or("", String::as_str);
+    let mut command = Command::new(name);
+    command.args(program.command.iter().skip(1));
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let error = command.exec();
+    drop(lowered);
+    failed(error.into())
 }
 
 /// Runs the copy from stop to stop until it ends; hands back what it called and what it said.
-fn follow(id: u64, spec: &CellSpec) -> Result<(Tally, Vec<u8>), Errno> {
-    let mut copy = Command::new(process::own_program())
+fn follow(spec: &CellSpec, line: &[u8]) -> Result<(Tally, Vec<u8>), Errno> {
+    let mut copy = Command::new(process::own_program());
+    if !command::runs_program(spec) {
+        // As in a cell that measures, or its threads would make a call more.
+        copy.env_clear()
+            .envs(command::variables(applied_to(spec, 0)))
+            .envs(std::env::var_os("TMPDIR").map(|folder| ("TMPDIR", folder)));
+    }
+    let mut copy = copy
         .arg("traced")
         .arg(std::process::id().to_string())
         .args(place::arguments())
-        .env_clear()
-        // As in a cell that measures, or its threads would make a call more.
-        .envs(command::variables(applied_to(spec, 0)))
-        .envs(std::env::var_os("TMPDIR").map(|folder| ("TMPDIR", folder)))
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()?;
-    let order = Order::Count { id, spec: Box::new(spec.clone()) };
-    let mut line = serde_json::to_vec(&order).map_err(|_| Errno::EINVAL)?;
-    line.push(b'\n');
     if let Some(mut input) = copy.stdin.take() {
-        input.write_all(&line)?;
+        input.write_all(line)?;
     }
     let pid = copy.id();
     if let Some(cpu) = spec.cpu {
@@ -84,7 +114,7 @@ fn follow(id: u64, spec: &CellSpec) -> Result<(Tally, Vec<u8>), Errno> {
         // that is refused, it only takes longer.
         let _ = affinity::pin(cpu);
     }
-    let mut tally = Tally::of(pid);
+    let mut tally = Tally::of(pid, &spec.subject);
     if trace::take_over(pid).is_ok() {
         let mut waiting = vec![(pid, 0)];
         loop {

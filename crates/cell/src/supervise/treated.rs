@@ -31,6 +31,10 @@ const NOT_FOUND: u8 = 127;
 /// What a shell adds to the number of the signal that killed a command.
 const KILLED_BY: u8 = 128;
 
+/// Why a command cannot have what a process that runs already can.
+pub(super) const NO_SUD: &str =
+    "cannot treat a command with `sud`: execve(2) switches Syscall User Dispatch off";
+
 /// Runs the command under the treatments; the status to end with.
 pub fn run_treated() -> u8 {
     let mut arguments = std::env::args_os().skip(2);
@@ -45,9 +49,8 @@ pub fn run_treated() -> u8 {
 
 fn run(mut treated: Treated, command: Vec<OsString>) -> u8 {
     if treated.applied.contains(&Applied::Sud) && !command.is_empty() {
-        let words = "cannot treat a command with `sud`: execve(2) switches Syscall User Dispatch \
-                     off\n  hint: `oscost run --treat sud` treats a process that runs already";
-        return complain(NOT_TREATED, words);
+        let hint = "\n  hint: `oscost run --treat sud` treats a process that runs already";
+        return complain(NOT_TREATED, &(NO_SUD.to_owned() + hint));
     }
     let command = wrapped(&mut treated.applied, command);
     let (attached, applied) = (&treated.attached, &treated.applied);

@@ -81,6 +81,10 @@ impl Undo {
             while let Ok(Some(_)) = process::wait(Whose::Group(group), true) {}
             self.end_strays();
             place::remove_leavings(&self.mark, group, &self.here);
+            if let Some(scratch) = &self.scratch {
+                // Mostly there is none.
+                let _ = fs::remove_dir_all(scratch.join(place::name_of(&self.mark, group)));
+            }
             treat::remove_leavings(&self.mark, group);
             put_back.now();
         }
@@ -88,7 +92,8 @@ impl Undo {
 
     /// Ends what has left its group but came back to us as an orphan.
     fn end_strays(&self) {
-        for _ in 0..100 {
+        // So many milliseconds: somebody else's (of a set-uid program) cannot be killed.
+        for _ in 0..2_000 {
             // An orphan that came back to us may still be of another job's group.
             let belongs = |pid: &u32| {
                 process::group_of(*pid).is_some_and(|group| self.groups.contains_key(&group))
@@ -100,8 +105,9 @@ impl Undo {
             }
             for pid in strays {
                 process::kill(pid);
-                let _ = process::wait(Whose::Child(pid), true);
+                let _ = process::wait(Whose::Child(pid), false);
             }
+            std::thread::sleep(std::time::Duration::from_millis(1));
         }
     }
 }

@@ -60,6 +60,14 @@ static __gconv_lock: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32
 #[unsafe(no_mangle)]
 extern "C" fn __gconv_release_step(_step: *mut libc::c_void) {}
 
+/// Counts calls between shared libraries, of which there are none: `LD_PROFILE` asks for it.
+#[unsafe(no_mangle)]
+extern "C" fn _dl_start_profile() {}
+
+/// Counts one: see [`_dl_start_profile`].
+#[unsafe(no_mangle)]
+extern "C" fn _dl_mcount(_from: usize, _to: usize) {}
+
 /// Prints to a stream: only malloc(3) would, before it ends a program whose memory is broken.
 #[unsafe(no_mangle)]
 extern "C" fn fprintf(_stream: *mut libc::FILE, _format: *const c_char) -> c_int {

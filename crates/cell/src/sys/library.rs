@@ -2,8 +2,12 @@
 
 use std::ffi::CStr;
 use std::fs::File;
+use std::mem::MaybeUninit;
 use std::os::fd::AsRawFd;
+use std::sync::atomic::AtomicI32;
+use std::sync::atomic::Ordering::Relaxed;
 
+use super::syscall::libc_getppid;
 use super::{Errno, call};
 
 /// `getpid()`; it cannot fail.
@@ -91,6 +95,82 @@ impl Closed {
             },
         }
     }
+}
+
+/// A function that takes nothing, as it is called through a pointer. What fails returns -1.
+pub type Function = extern "C" fn() -> u64;
+
+/// The function of that name: one that returns 0, or calls the C library; see the axis `call` of
+/// `syscall/function`. It was called once, and did what it should.
+pub fn function(name: &str) -> Result<Function, Errno> {
+    let function: Function = match name {
+        "none" => return_0,
+        "time" => time,
+        "sbrk" => sbrk_0,
+        "clock-gettime-coarse" => clock_gettime::<{ libc::CLOCK_REALTIME_COARSE }>,
+        "clock-gettime" => clock_gettime::<{ libc::CLOCK_REALTIME }>,
+        "getppid" => getppid,
+        "getpid" => getpid_,
+        "brk" => brk_as_it_stands,
+        "close" => close_closed,
+        "open-close" => open_close,
+        _ => return Err(Errno::EINVAL),
+    };
+    CLOSED.store(call::closed_descriptor()?, Relaxed);
+    let has_failed = function() == FAILED;
+    match (name == "close", has_failed.then(Errno::last)) {
+        (false, None) | (true, Some(Errno::EBADF)) => Ok(function),
+        (true, None) => Err(Errno::EPROTO),
+        (_, Some(why)) => Err(why),
+    }
+}
+
+const FAILED: u64 = -1i64 as u64;
+
+/// The number that `close` closes: nobody's, always.
+static CLOSED: AtomicI32 = AtomicI32::new(-1);
+
+extern "C" fn return_0() -> u64 {
+    0
+}
+
+extern "C" fn time() -> u64 {
+    // SAFETY: without a pointer nothing is written.
+    unsafe { libc::time(std::ptr::null_mut()) as u64 }
+}
+
+extern "C" fn sbrk_0() -> u64 {
+    sbrk()
+}
+
+extern "C" fn clock_gettime<const CLOCK: libc::clockid_t>() -> u64 {
+    let mut time = MaybeUninit::uninit();
+    // SAFETY: one timespec is written, which is there.
+    unsafe { libc::clock_gettime(CLOCK, time.as_mut_ptr()) as u64 }
+}
+
+extern "C" fn getppid() -> u64 {
+    libc_getppid() as u64
+}
+
+extern "C" fn getpid_() -> u64 {
+    getpid() as u64
+}
+
+/// Asked for each time: memory that was allocated since may have moved the break.
+extern "C" fn brk_as_it_stands() -> u64 {
+    // SAFETY: the break is where it is: nothing moves.
+    unsafe { libc::brk(libc::sbrk(0)) as u64 }
+}
+
+extern "C" fn close_closed() -> u64 {
+    // SAFETY: as for `Closed`.
+    unsafe { libc::close(CLOSED.load(Relaxed)) as u64 }
+}
+
+extern "C" fn open_close() -> u64 {
+    // SAFETY: the path has an end; the descriptor is ours alone, and none has the number -1.
+    unsafe { libc::close(libc::open(c"/dev/null".as_ptr(), libc::O_RDONLY)) as u64 }
 }
 
 /// `sigaction(SIGUSR2, handler)`, of a handler that does nothing and is installed already.

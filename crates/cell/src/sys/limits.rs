@@ -30,6 +30,54 @@ pub fn descriptors_for(wanted: u64) -> Result<u64, Errno> {
     Ok(if done == 0 { wanted } else { limit })
 }
 
+/// What a process may not exceed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limited {
+    /// Its address space (RLIMIT_AS).
+    AddressSpace,
+    /// The size of a file that it writes (RLIMIT_FSIZE).
+    File,
+}
+
+/// A soft limit that this process has lowered for what it starts meanwhile: its own are raised
+/// again when this is dropped.
+pub struct Lowered(Limited, libc::rlimit);
+
+impl Lowered {
+    /// Lowers a limit to so many MiB; it is never raised.
+    pub fn to(what: Limited, mib: u32) -> Result<Self, Errno> {
+        let mut before = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+        // SAFETY: one rlimit is written, which is there.
+        Errno::check(unsafe {
+            match what {
+                Limited::AddressSpace => libc::getrlimit(libc::RLIMIT_AS, &raw mut before),
+                Limited::File => libc::getrlimit(libc::RLIMIT_FSIZE, &raw mut before),
+            }
+        })?;
+        let wanted = libc::rlim_t::from(mib) << 20;
+        let lowered = libc::rlimit { rlim_cur: wanted.min(before.rlim_cur), ..before };
+        set(what, &lowered).map(|()| Self(what, before))
+    }
+}
+
+impl Drop for Lowered {
+    fn drop(&mut self) {
+        // Up to the hard limit, which was not touched, everyone may.
+        let _ = set(self.0, &self.1);
+    }
+}
+
+fn set(what: Limited, limit: &libc::rlimit) -> Result<(), Errno> {
+    // SAFETY: one rlimit is read, which is there.
+    Errno::check(unsafe {
+        match what {
+            Limited::AddressSpace => libc::setrlimit(libc::RLIMIT_AS, limit),
+            Limited::File => libc::setrlimit(libc::RLIMIT_FSIZE, limit),
+        }
+    })
+    .map(drop)
+}
+
 /// Has this process, and what it starts, make do with so many descriptors: the right to raise the
 /// limit again (CAP_SYS_RESOURCE) is given up.
 #[cfg(test)]

@@ -1,5 +1,8 @@
 //! Processes: groups, ends, orphans.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+
 use super::Errno;
 
 /// How a child ended.
@@ -107,13 +110,18 @@ pub enum Whose {
     Any,
 }
 
-/// Waits for an end. With `patient = false` it answers `Ok(None)` when nobody has ended yet.
-pub fn wait(whose: Whose, patient: bool) -> Result<Option<(u32, Ended)>, Errno> {
-    let target = match whose {
+/// What wait(2) calls them.
+pub(super) fn target(whose: Whose) -> i32 {
+    match whose {
         Whose::Child(pid) => pid as i32,
         Whose::Group(group) => -(group as i32),
         Whose::Any => -1,
-    };
+    }
+}
+
+/// Waits for an end. With `patient = false` it answers `Ok(None)` when nobody has ended yet.
+pub fn wait(whose: Whose, patient: bool) -> Result<Option<(u32, Ended)>, Errno> {
+    let target = target(whose);
     let flags = if patient { 0 } else { libc::WNOHANG };
     loop {
         let mut status = 0;
@@ -137,6 +145,17 @@ pub fn children() -> Vec<u32> {
     std::fs::read_to_string(format!("/proc/{me}/task/{me}/children"))
         .map(|list| list.split_whitespace().filter_map(|pid| pid.parse().ok()).collect())
         .unwrap_or_default()
+}
+
+/// Sets a variable of this process, and of all that it starts, which must have one thread.
+pub fn set_variable(name: &str, value: &OsStr) -> Result<(), Errno> {
+    let is_name = !name.is_empty() && !name.contains(['=', '\0']);
+    if !is_name || value.as_bytes().contains(&0) {
+        return Err(Errno::EINVAL);
+    }
+    // SAFETY: nobody else reads or writes the environment: there is one thread.
+    unsafe { std::env::set_var(name, value) };
+    Ok(())
 }
 
 /// fork(2), for twins: the child runs `child` and never returns from here.

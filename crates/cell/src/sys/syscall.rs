@@ -1,5 +1,7 @@
 //! The system calls that benchmarks make, by the bare instruction and through the C library.
 
+use oscost_model::mark;
+
 use super::Errno;
 use super::arch;
 use super::clock::ClockId;
@@ -75,11 +77,8 @@ pub fn lsm_list_modules() -> Result<Vec<u64>, Errno> {
     Ok(ids.into_iter().take(count as usize).collect())
 }
 
-/// A call that no kernel knows, with a number as its only argument: a mark that a tracer sees.
+/// A mark that whoever counts calls sees: see [`oscost_model::mark`].
 pub fn mark(value: u64) {
     // SAFETY: prctl with an unknown option does nothing and says EINVAL.
-    let _ = unsafe { arch::syscall(libc::SYS_prctl, [MARK, value, 0, 0, 0, 0]) };
+    let _ = unsafe { arch::syscall(libc::SYS_prctl, [mark::OPTION.into(), value, 0, 0, 0, 0]) };
 }
-
-/// The first argument of the prctl(2) that [`mark`] makes: "osct" in ASCII, no option of any kernel.
-pub const MARK: u64 = 0x6f73_6374;

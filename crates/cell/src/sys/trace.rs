@@ -106,13 +106,21 @@ pub fn next() -> Result<(u32, Stop), Errno> {
             other => break other?,
         }
     };
-    let stop = if let Some(how) = super::process::Ended::of(status) {
-        Stop::Gone(how)
-    } else if libc::WSTOPSIG(status) == libc::SIGTRAP | 0x80 {
-        system_call(pid)?
-    } else if [libc::PTRACE_EVENT_FORK, libc::PTRACE_EVENT_VFORK, libc::PTRACE_EVENT_CLONE]
-        .contains(&(status >> 16))
-    {
+    if let Some(how) = super::process::Ended::of(status) {
+        return Ok((pid as u32, Stop::Gone(how)));
+    }
+    match what_stopped(pid, status) {
+        // It was killed meanwhile, and shows as gone at the next wait.
+        Err(Errno::ESRCH) => Ok((pid as u32, Stop::Other)),
+        stop => Ok((pid as u32, stop?)),
+    }
+}
+
+/// What a task has stopped at.
+fn what_stopped(pid: i32, status: i32) -> Result<Stop, Errno> {
+    let (signal, event) = (libc::WSTOPSIG(status), status >> 16);
+    let makes = [libc::PTRACE_EVENT_FORK, libc::PTRACE_EVENT_VFORK, libc::PTRACE_EVENT_CLONE];
+    if makes.contains(&event) {
         let mut made: libc::c_ulong = 0;
         // SAFETY: one number is written, which is there.
         Errno::check(unsafe {
@@ -123,19 +131,19 @@ pub fn next() -> Result<(u32, Stop), Errno> {
                 &raw mut made,
             )
         })?;
-        Stop::Made(made as u32)
-    } else if status >> 16 != 0 {
-        Stop::Other
-    } else if libc::WSTOPSIG(status) == libc::SIGTRAP {
-        Stop::Stepped
-    } else if libc::WSTOPSIG(status) == libc::SIGSTOP {
-        // A new task's first stop.
-        Stop::Other
-    } else {
-        Stop::Signal(libc::WSTOPSIG(status))
-    };
-    Ok((pid as u32, stop))
+        return Ok(Stop::Made(made as u32));
+    }
+    Ok(match (signal, event) {
+        (TRACED, _) => system_call(pid)?,
+        (libc::SIGTRAP, 0) => Stop::Stepped,
+        // SIGSTOP is a new task's first stop.
+        (libc::SIGSTOP, _) | (_, 1..) => Stop::Other,
+        (signal, _) => Stop::Signal(signal),
+    })
 }
+
+/// The signal of a stop at a system call (PTRACE_O_TRACESYSGOOD).
+const TRACED: i32 = libc::SIGTRAP | 0x80;
 
 /// Which call a task stands at.
 fn system_call(pid: i32) -> Result<Stop, Errno> {

@@ -1,6 +1,10 @@
-//! What the kernel has charged the calling thread so far.
+//! What the kernel has charged the calling thread so far, and what it charged processes that have
+//! ended.
+
+use oscost_model::program::TreeUsage;
 
 use super::Errno;
+use super::process::{Ended, Whose, target};
 
 /// Counters of the calling thread that are cheap to read.
 #[derive(Clone, Copy, Debug, Default)]
@@ -60,6 +64,44 @@ pub fn thread() -> Result<ThreadUsage, Errno> {
         user_ns: nanoseconds(usage.ru_utime),
         system_ns: nanoseconds(usage.ru_stime),
     })
+}
+
+/// Waits for an end as [`super::process::wait`] does; with what the kernel charged whoever ended,
+/// and those that it has waited for itself.
+pub fn wait(whose: Whose, patient: bool) -> Result<Option<(Ended, TreeUsage)>, Errno> {
+    let flags = if patient { 0 } else { libc::WNOHANG };
+    loop {
+        // SAFETY: all-zero bits are a valid rusage; it is written, and so is one integer.
+        let (ended, status, usage) = unsafe {
+            let mut usage: libc::rusage = std::mem::zeroed();
+            let mut status = 0;
+            let ended = libc::wait4(target(whose), &raw mut status, flags, &raw mut usage);
+            (Errno::check(ended), status, usage)
+        };
+        match ended {
+            Ok(0) => return Ok(None),
+            Ok(_) => {
+                if let Some(how) = Ended::of(status) {
+                    return Ok(Some((how, of_tree(&usage))));
+                }
+            }
+            Err(Errno::EINTR) => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+fn of_tree(usage: &libc::rusage) -> TreeUsage {
+    TreeUsage {
+        user_ns: nanoseconds(usage.ru_utime),
+        system_ns: nanoseconds(usage.ru_stime),
+        // In KiB, on Linux.
+        peak_bytes: (usage.ru_maxrss as u64) << 10,
+        minor_faults: usage.ru_minflt as u64,
+        major_faults: usage.ru_majflt as u64,
+        voluntary_switches: usage.ru_nvcsw as u64,
+        involuntary_switches: usage.ru_nivcsw as u64,
+    }
 }
 
 fn nanoseconds(time: libc::timeval) -> u64 {

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use oscost_model::protocol::{Event, Order};
+use oscost_model::testimony::Testimony;
 use oscost_model::treatment::{Attached, Noise};
 
 use crate::common::{Session, none_stands, signal, until, why};
@@ -55,7 +56,7 @@ fn end(mut session: Session, job: u32, how: End) {
     match how {
         End::Stop => {
             session.send(&Order::Stop { id: 1 });
-            assert_eq!(session.event(), Event::Detached { id: 1, counted: None });
+            assert_eq!(session.event(), Event::Detached { id: 1, counted: None, testimony: None });
         }
         End::NoTool => session.close_input(),
         End::JobKilled => {
@@ -97,7 +98,7 @@ fn a_program_that_counts_has_seen_every_call_that_was_made_meanwhile() {
     assert_eq!(parents, CALLS);
     session.send(&Order::Stop { id: 1 });
     match session.event() {
-        Event::Detached { id: 1, counted: Some(counted) } => {
+        Event::Detached { id: 1, counted: Some(counted), .. } => {
             assert!(counted >= CALLS, "{counted} of {CALLS}");
         }
         other => panic!("{other:?}"),
@@ -209,6 +210,57 @@ fn a_neighbour_runs_where_it_is_put_and_is_gone_however_its_job_ends() {
     }
 }
 
+/// A holder of a monitor that has none.
+fn held_by(script: &str) -> Attached {
+    Attached::Ph { holder: ["/bin/sh", "-c", script].map(str::to_owned).to_vec() }
+}
+
+#[test]
+fn a_holder_is_told_to_end_by_the_end_of_its_input_however_its_job_ends() {
+    for how in ENDS {
+        let mut session = Session::start();
+        let left = session.folder().join("undone");
+        let script = format!(
+            "echo '{{\"said\":\"ready\"}}'; cat; echo >'{}'; echo '{{\"said\":\"ended\",\"calls\":42}}'",
+            left.display()
+        );
+        attach(&mut session, 1, &[held_by(&script)]);
+        let job = session.ready(1);
+        match how {
+            End::Stop => {
+                session.send(&Order::Stop { id: 1 });
+                let testimony = Some(Box::new(Testimony { calls: 42, ..Testimony::default() }));
+                assert_eq!(session.event(), Event::Detached { id: 1, counted: None, testimony });
+                assert!(left.exists());
+            }
+            // Of whoever kills the job the group dies with it: a monitor's programs go with it.
+            End::JobKilled | End::SupervisorKilled | End::NoTool => end(session, job, how),
+        }
+    }
+}
+
+#[test]
+fn what_a_holder_lacks_or_leaves_out_is_told() {
+    let mut session = Session::start();
+    let missing = "echo '{\"said\":\"missing\",\"why\":\"no BTF\"}'; exit 1";
+    attach(&mut session, 1, &[held_by(missing)]);
+    match session.event() {
+        Event::Skipped { missing, .. } => assert!(missing.contains("pH cannot run: no BTF")),
+        other => panic!("{other:?}"),
+    }
+    attach(&mut session, 2, &[held_by("exit 0")]);
+    assert!(why(session.event()).contains("did not say that it is ready"));
+    attach(&mut session, 3, &[Attached::Ph { holder: vec!["/none".to_owned()] }]);
+    assert!(why(session.event()).contains("cannot start the monitor's holder"));
+    // It ends while it is to hold.
+    attach(&mut session, 4, &[held_by("echo '{\"said\":\"ready\"}'; exec sleep 0.1")]);
+    session.ready(4);
+    std::thread::sleep(std::time::Duration::from_millis(200));
+    session.send(&Order::Stop { id: 4 });
+    assert!(why(session.event()).contains("ended before its time"));
+    none_stands(&session, "a holder");
+}
+
 #[test]
 fn somebody_who_may_not_attach_is_told_what_it_takes() {
     let mut session = Session::ordinary();
@@ -226,5 +278,5 @@ fn somebody_who_may_not_attach_is_told_what_it_takes() {
     attach(&mut session, 4, &[Attached::Antagonist { does: Noise::Cpu, same_cpu: false }]);
     session.ready(4);
     session.send(&Order::Stop { id: 4 });
-    assert_eq!(session.event(), Event::Detached { id: 4, counted: None });
+    assert_eq!(session.event(), Event::Detached { id: 4, counted: None, testimony: None });
 }

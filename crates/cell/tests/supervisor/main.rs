@@ -23,3 +23,4 @@ mod makers;
 mod pages;
 mod program;
 mod treated;
+mod trial;

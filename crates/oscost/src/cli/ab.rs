@@ -5,22 +5,25 @@ use std::time::Duration;
 use anyhow::Context;
 use oscost_model::call_names::Arch;
 use oscost_model::case::Case;
-use oscost_model::definition::Extent;
+use oscost_model::definition::{Catalog, Extent};
 use oscost_model::journal::Design;
 use oscost_model::place::Place;
+use oscost_model::program::FAMILY;
 use oscost_model::protocol::Hello;
 use oscost_model::record::{Comparison, Machine, Record, Settings};
 
 use super::compare::{judge_gate, threshold};
 use super::output::{Output, Target, remark};
 use super::place::{Patience, arrive, side, treated};
+use super::programs::{self, Named, Programs};
 use super::run::{self, Ended};
-use super::{Done, UsageError};
+use super::{Done, UsageError, predict, study};
 use crate::plan::{Set, Sides};
 use crate::reach::{CellProgram, Interrupt, Session};
 use crate::report::{self, ab::Shown};
 use crate::run::{Contest, PairCount, Profile, Request};
 use crate::stats::interval::Nominal;
+use crate::study::{Study, lay};
 use crate::{advice, plan};
 
 /// As many places as one command compares with a base.
@@ -50,23 +53,36 @@ Both are measured side by side, in turns, pair after pair over a minute: what
 drifts on the machine meets both alike. A control, in which nothing differs, is
 measured beside them; if it shows an effect, no verdict is given.
 
+A STUDY is a set of published measurements, and says what is compared with what:
+ph-2000, or a file like studies/ph-2000.toml. Its tables are shown in its own
+form, published beside measured.
+
 Examples:
   oscost ab --base local --new seccomp=docker syscall/getppid process/fork-exit
   oscost ab --base local --new ptrace --new ebpf=empty syscall
   oscost ab --base local --new local 'syscall/*'      nothing: no alarm
   oscost ab --base seccomp=allow --new seccomp=./profile.json syscall
   oscost ab --base local --new cmd='nice -n 5' --gate --threshold 5 syscall
-  oscost ab --base ssh:db1 --new sud@ssh:db1 syscall  both on another machine")]
+  sudo oscost ab --base local --new ph workload/find  what a whole program pays
+  oscost ab --base local --new nice=5 -- make -C x    a program of yours
+  oscost ab --base ssh:db1 --new sud@ssh:db1 syscall  both on another machine
+  sudo oscost ab --study ph-2000 --quick              what pH cost, then and now
+  oscost ab --study ph-2000 --new ptrace              another monitor in its place")]
 pub(super) struct Arguments {
-    /// The place to compare with.
-    #[arg(long, value_name = "PLACE", default_value = "local")]
-    base: String,
+    /// The place to compare with; without it, the study's, or `local`.
+    #[arg(long, value_name = "PLACE")]
+    base: Option<String>,
     /// A place to compare; several may be named.
-    #[arg(long, value_name = "PLACE", required = true)]
+    #[arg(long, value_name = "PLACE", required_unless_present = "study")]
     new: Vec<String>,
     /// A family, an id, a case, or a glob; without any: the bill.
     #[arg(value_name = "SELECTOR")]
     selectors: Vec<String>,
+    #[command(flatten)]
+    programs: Named,
+    /// Measure a study again: its cases at its places, unless `--base` and `--new` name others.
+    #[arg(long, value_name = "STUDY", conflicts_with_all = ["selectors", "command", "workload"])]
+    study: Option<String>,
     /// As few pairs a row as a verdict takes, as fast as they come: effects that are plain to see.
     #[arg(long, conflicts_with = "thorough")]
     quick: bool,
@@ -117,16 +133,17 @@ impl Arguments {
         }
     }
 
-    /// How many pairs each row of these gets.
-    fn pairs(&self, sets: &[Set]) -> PairCount {
+    /// How many pairs each row of these gets; those of a study as many as it had runs, at least.
+    fn pairs(&self, sets: &[Set], study: Option<&Study>) -> PairCount {
         // One discovery among many rows takes more pairs than one alone; some pair may be lost.
         let rows = sets.iter().map(|set| set.news.len()).sum();
         let among = report::ab::pairs_for(rows) + SPARE_PAIRS;
         let in_cells = sets.iter().any(|set| set.design == Design::Pairs) && !self.quick;
         let among = if in_cells { among.max(FEWEST_OF_CELLS) } else { among };
+        let runs = study.map_or(0, |study| study.protocol.runs as u32 + SPARE_PAIRS);
         let count = |least: u32, most: u32, seconds: f64, spread: bool| PairCount {
-            least: least.max(among),
-            most,
+            least: least.max(among).max(runs),
+            most: most.max(runs),
             spread,
             within: Duration::from_secs_f64(seconds),
         };
@@ -138,19 +155,60 @@ impl Arguments {
     }
 }
 
+/// What is compared with what, of which cases, and for which study.
+struct Asked {
+    base: Place,
+    news: Vec<Place>,
+    cases: Vec<Case>,
+    /// The cell's benchmarks, and programs.
+    catalog: Catalog,
+    programs: Programs,
+    study: Option<Study>,
+}
+
 pub(super) fn ab(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Done> {
-    if arguments.new.len() > MOST_NEWS {
-        let text = format!("{} places: at most {MOST_NEWS} are compared", arguments.new.len());
+    let study = arguments.study.as_deref().map(study::find).transpose()?;
+    let columns = study.as_ref().and_then(|study| study.columns.as_ref());
+    let of_study = |at: usize| columns.map(|columns| columns[at].place.as_str());
+    let base_text = arguments.base.as_deref().or(of_study(0)).unwrap_or("local");
+    let mut texts: Vec<&str> = arguments.new.iter().map(String::as_str).collect();
+    if texts.is_empty() {
+        texts.extend(of_study(1));
+    }
+    if let (Some(study), true) = (&study, texts.is_empty()) {
+        return Err(UsageError(format!(
+            "study {} compares nothing: `oscost run --study {}` measures it\n  hint: `--new PLACE` \
+             compares its cases there with those at `{base_text}`",
+            study.id,
+            arguments.study.as_deref().unwrap_or_default()
+        ))
+        .into());
+    }
+    let most = if columns.is_some() { 1 } else { MOST_NEWS };
+    if texts.len() > most {
+        let text = format!(
+            "{} places: at most {most} {}",
+            texts.len(),
+            match columns {
+                Some(_) => "stands in the second column of a study",
+                None => "are compared",
+            }
+        );
         return Err(UsageError(text).into());
     }
-    let base = treated(&arguments.base, None)?;
-    let news =
-        arguments.new.iter().map(|text| treated(text, None)).collect::<Result<Vec<_>, _>>()?;
-    for (text, new) in arguments.new.iter().zip(&news) {
-        one_machine(&arguments.base, &base, text, new)?;
+    let base = treated(base_text, None)?;
+    let news = texts.iter().map(|text| treated(text, None)).collect::<Result<Vec<_>, _>>()?;
+    for (text, new) in texts.iter().zip(&news) {
+        one_machine(base_text, &base, text, new)?;
     }
     let program = CellProgram::find()?;
-    let asked = plan::select(&program.catalog, &arguments.selectors, Extent::Usual)?;
+    let programs = Programs::of(&arguments.programs)?;
+    let catalog = programs.beside(&program.catalog);
+    let selectors = programs.selectors(&arguments.selectors);
+    let cases = match &study {
+        Some(study) => study::cases(&catalog, study)?,
+        None => plan::select(&catalog, &selectors, Extent::Usual)?,
+    };
     // What cannot be read is said before anybody is waited for.
     for place in std::iter::once(&base).chain(&news) {
         side(place, Arch::named(std::env::consts::ARCH))?;
@@ -159,7 +217,8 @@ pub(super) fn ab(arguments: &Arguments, output: &mut Output) -> anyhow::Result<D
     let patience = if arguments.no_wait { Patience::Fail } else { Patience::Wait };
     let done = arrive(&base.reach, &program, &interrupt, patience).and_then(|mut arrived| {
         let session = &mut *arrived.session;
-        measure(arguments, &program, asked, (&base, &news), session, output)
+        let asked = Asked { base: base.clone(), news, cases, catalog, programs, study };
+        measure(arguments, &asked, session, output)
     });
     match done {
         Err(error) if run::is_interrupt(&error) => Ok(Done::Interrupted),
@@ -183,20 +242,18 @@ fn one_machine(base_text: &str, base: &Place, text: &str, new: &Place) -> anyhow
 /// Measures, keeps, shows.
 fn measure(
     arguments: &Arguments,
-    program: &CellProgram,
-    asked: Vec<Case>,
-    (base, news): (&Place, &[Place]),
+    asked: &Asked,
     session: &mut dyn Session,
     output: &mut Output,
 ) -> anyhow::Result<Done> {
-    let request = request(arguments, program, &asked, (base, news), session.hello())?;
+    let request = request(arguments, asked, session.hello())?;
     let kept = !arguments.no_store;
     let Ended { record, ended, keeper } =
         match run::listened(session, None, request, kept, arguments.samples)? {
             Some(ended) => ended,
             None => return Ok(Done::Interrupted),
         };
-    let shown = show(arguments, &record, output);
+    let shown = show(arguments, &record, asked.study.as_ref(), output);
     keeper.say_where();
     shown?;
     let done = run::how(ended?, &record);
@@ -205,14 +262,28 @@ fn measure(
     Ok(if done == Done::Well { gate } else { done })
 }
 
-fn show(arguments: &Arguments, record: &Record, output: &mut Output) -> anyhow::Result<()> {
+/// A run whose places were measured side by side as text: in the form of its study, if that
+/// compares.
+pub(super) fn text(record: &Record, study: Option<&Study>) -> String {
+    match study.and_then(|study| lay::lay(study, record)) {
+        Some(laid) => report::study::text(&laid, record),
+        None => report::ab::text(&Shown { record }),
+    }
+}
+
+fn show(
+    arguments: &Arguments,
+    record: &Record,
+    study: Option<&Study>,
+    output: &mut Output,
+) -> anyhow::Result<()> {
     let target = arguments.json.as_deref().map(Target::of);
     let written = match &target {
         Some(target) => target.write(&report::json::record(record)?, output),
         None => Ok(()),
     };
     if target != Some(Target::Stdout) {
-        output.write(&report::ab::text(&Shown { record }))?;
+        output.write(&text(record, study))?;
     }
     written
 }
@@ -229,17 +300,11 @@ fn gated(arguments: &Arguments, record: &Record) -> Done {
     judge_gate(&record.results, &rows, arguments.threshold)
 }
 
-fn request(
-    arguments: &Arguments,
-    program: &CellProgram,
-    asked: &[Case],
-    (base, news): (&Place, &[Place]),
-    hello: &Hello,
-) -> anyhow::Result<Request> {
+fn request(arguments: &Arguments, asked: &Asked, hello: &Hello) -> anyhow::Result<Request> {
     let arch = hello.facts.os.arch.as_deref().and_then(Arch::named);
-    let (base, mut notes) = side(base, arch)?;
+    let (base, mut notes) = side(&asked.base, arch)?;
     let mut sides = Vec::new();
-    for new in news {
+    for new in &asked.news {
         let (side, more) = side(new, arch)?;
         sides.push(side);
         notes.extend(more);
@@ -249,14 +314,29 @@ fn request(
         remark(&format!("note: {note}"));
     }
     let news = sides;
-    let Sides { rows, treated, sets } = plan::versus(&program.catalog, asked, &base, &news);
-    let pairs = arguments.pairs(&sets);
+    let Sides { mut rows, treated, sets } =
+        plan::versus(&asked.catalog, &asked.cases, &base, &news);
+    let lacking = asked.programs.fill(&mut rows, &asked.base.reach, arguments.quick);
+    if let Some(study) = asked.study.as_ref().filter(|_| !arguments.quick) {
+        study::as_often_as(study, &mut rows);
+    }
+    let programs = asked
+        .cases
+        .iter()
+        .all(|case| case.benchmark.split_once('/').is_some_and(|(family, _)| family == FAMILY));
+    let compares = asked.study.as_ref().filter(|study| study.columns.is_some());
+    let pairs = arguments.pairs(&sets, compares);
+    // What programs pay is seen in their trials: the anchors beside them are there for the record.
+    let pairs =
+        if programs { PairCount { most: pairs.least, spread: false, ..pairs } } else { pairs };
     let settings = Settings {
         seed: arguments.seed.unwrap_or_else(run::fresh_seed),
         profile: arguments.profile().to_owned(),
         precision_pct: None,
         nominal: Nominal::FIXED.share(),
         budget_s: arguments.budget,
+        study: arguments.study.clone(),
+        predictions: predict::of(&rows),
     };
     Ok(Request {
         started: run::started(arguments.label.clone(), hello, settings),
@@ -267,8 +347,14 @@ fn request(
         profile: Profile::Quick,
         budget: arguments.budget.map(Duration::from_secs_f64),
         treated,
-        contest: Some(Contest { sets, pairs }),
+        contest: Some(Contest { sets, pairs, bases_alone: compares.is_some() }),
         refine: false,
+        trials: programs::time(
+            (arguments.quick, arguments.thorough),
+            arguments.programs.calls,
+            arguments.budget,
+        ),
+        lacking,
         cpu: arguments.cpu,
         peer_cpu: arguments.peer_cpu,
     })

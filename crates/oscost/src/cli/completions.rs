@@ -3,6 +3,7 @@
 use clap::builder::PossibleValuesParser;
 
 use super::output::Output;
+use super::programs::Programs;
 use super::{Done, command};
 use crate::reach::CellProgram;
 use crate::report;
@@ -20,7 +21,9 @@ pub(super) struct Arguments {
 
 pub(super) fn completions(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Done> {
     // Without a cell the verbs and options are completed, the names of benchmarks are not.
-    let names = CellProgram::find().map(|cell| report::catalog::names(&cell.catalog));
+    let programs = Programs::known();
+    let names =
+        CellProgram::find().map(|cell| report::catalog::names(&programs.beside(&cell.catalog)));
     let names = names.unwrap_or_default();
     let named = |verb: clap::Command, argument: &'static str| {
         let names = names.clone();

@@ -8,10 +8,12 @@ use oscost_model::definition::{Definition, Extent};
 use oscost_model::facts::Facts;
 use oscost_model::journal::Entry;
 use oscost_model::place::Reach;
+use oscost_model::program::FAMILY;
 use oscost_model::record::RowOutcome;
 
 use super::output::Output;
 use super::place::{Arrived, Machine, Patience, arrive, untreated};
+use super::programs::Programs;
 use super::{Done, UsageError};
 use crate::estimate::Assembler;
 use crate::plan;
@@ -61,7 +63,7 @@ pub(super) fn explain(arguments: &Arguments, output: &mut Output) -> anyhow::Res
         return Err(UsageError(format!("cannot look at `{reach}`\n  hint: {hint}")).into());
     }
     let program = CellProgram::find()?;
-    let catalog = &program.catalog;
+    let catalog = &Programs::known().beside(&program.catalog);
     let cases = plan::select(catalog, std::slice::from_ref(&arguments.benchmark), Extent::Usual)?;
     let chosen: Vec<&Definition> = catalog
         .benchmarks
@@ -73,6 +75,7 @@ pub(super) fn explain(arguments: &Arguments, output: &mut Output) -> anyhow::Res
     let named = arguments.benchmark.split(':').next().unwrap_or_default();
     if let [definition] = chosen[..]
         && definition.id == named
+        && definition.family() != FAMILY
     {
         let beside = definition.beside.iter().filter_map(|case| Case::parse(case));
         let cases: Vec<Case> = cases.iter().cloned().chain(beside).collect();

@@ -4,6 +4,7 @@ use oscost_model::definition::{Definition, Extent};
 
 use super::Done;
 use super::output::Output;
+use super::programs::Programs;
 use crate::plan;
 use crate::reach::CellProgram;
 use crate::report;
@@ -25,7 +26,7 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn list(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Done> {
-    let catalog = CellProgram::find()?.catalog;
+    let catalog = Programs::known().beside(&CellProgram::find()?.catalog);
     let wanted = plan::select(&catalog, &arguments.selectors, Extent::Usual)?;
     let chosen: Vec<&Definition> = catalog
         .benchmarks

@@ -12,13 +12,20 @@ mod explain;
 mod list;
 mod machine;
 mod man;
+mod named;
 mod output;
 mod peer;
+mod ph;
 mod place;
+mod predict;
+mod programs;
 mod run;
 mod runs;
 mod schema;
+mod studies;
+mod study;
 mod treat;
+mod workload;
 
 use std::process::ExitCode;
 
@@ -64,8 +71,16 @@ enum Verb {
     Machine(machine::Arguments),
     /// Say what makes figures noisy here, and what mends it.
     Doctor(doctor::Arguments),
+    /// List whole workloads, and prepare what they work on.
+    Workload(workload::Arguments),
+    /// List published studies, show one, and judge their claims.
+    Study(studies::Arguments),
     /// Run any command under treatments, or list them.
     Treat(treat::Arguments),
+    /// Say beforehand what a case will cost, and see what held.
+    Predict(predict::Arguments),
+    /// Learn what executables do, and watch for what is not normal.
+    Ph(ph::Arguments),
     /// Print the JSON Schema of a run's record.
     Schema,
     /// Print a completion script for a shell.
@@ -100,7 +115,11 @@ pub fn main() -> ExitCode {
         Verb::Runs(arguments) => runs::runs(arguments, &mut output),
         Verb::Machine(arguments) => machine::machine(&arguments, &mut output),
         Verb::Doctor(arguments) => doctor::doctor(&arguments, &mut output),
+        Verb::Workload(arguments) => workload::workload(&arguments, &mut output),
+        Verb::Study(arguments) => studies::study(&arguments, &mut output),
         Verb::Treat(arguments) => treat::treat(arguments, &mut output),
+        Verb::Predict(arguments) => predict::predict(arguments, &mut output),
+        Verb::Ph(arguments) => ph::ph(arguments, &mut output),
         Verb::Schema => schema::schema(&mut output),
         Verb::Completions(arguments) => completions::completions(&arguments, &mut output),
         Verb::Man(arguments) => man::man(&arguments, &mut output),

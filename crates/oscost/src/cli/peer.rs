@@ -3,6 +3,7 @@
 use std::net::{IpAddr, TcpListener};
 
 use oscost_model::case::Case;
+use oscost_model::journal::PlannedRow;
 use oscost_model::place::Reach;
 use oscost_model::protocol::Hello;
 use oscost_model::record::Machine as Described;
@@ -15,7 +16,7 @@ use crate::run::Peer;
 use crate::{advice, plan};
 
 /// The id of the peer's machine in the record.
-const MACHINE: &str = "m1";
+pub(super) const MACHINE: &str = "m1";
 
 /// The peer's end of a run.
 pub(super) struct Met<'a> {
@@ -118,7 +119,15 @@ pub(super) fn cases(program: &CellProgram, asked: Vec<Case>) -> Vec<Case> {
     cases
 }
 
-/// What the other end stands at, for the rows of a run that have one.
-pub(super) fn apart(rows: &mut [oscost_model::journal::PlannedRow]) {
+/// What the other end stands at, for the rows of a run that have one; and why others have not that
+/// should.
+pub(super) fn apart(rows: &mut [PlannedRow]) -> Vec<(usize, String)> {
     plan::apart(rows, MACHINE);
+    lacking(rows)
+}
+
+/// The rows that cannot have their other end on another machine, and why.
+fn lacking(rows: &[PlannedRow]) -> Vec<(usize, String)> {
+    let why_not = |(at, row)| Some((at, plan::why_not(row)?));
+    rows.iter().enumerate().filter_map(why_not).collect()
 }

@@ -4,6 +4,7 @@ use anyhow::Context;
 use oscost_model::call_names::Arch;
 use oscost_model::place::{Place, Reach, Treatment};
 use oscost_model::record::PlaceOf;
+use oscost_model::treatment::Treated;
 
 use super::output::remark;
 use super::run::{is_interrupt, take_machine, who};
@@ -93,10 +94,13 @@ pub(super) fn treated(text: &str, treatments: Option<&str>) -> anyhow::Result<Pl
         }
         place.treatments = Treatment::list(listed).map_err(bad)?;
     }
-    let wraps = place.treatments.iter().any(|it| it.name == "cmd");
-    if wraps && matches!(place.reach, Reach::Ssh(_) | Reach::Vm(_)) {
+    let of_here = place.treatments.iter().find(|it| ["cmd", "ph"].contains(&it.name.as_str()));
+    if let Some(Treatment { name, .. }) = of_here
+        && matches!(place.reach, Reach::Ssh(_) | Reach::Vm(_))
+    {
         let text = format!(
-            "cannot wrap cells at `{}`\n  hint: `cmd=` starts programs of this machine alone",
+            "cannot treat with `{name}` at `{}`\n  hint: `{name}` starts programs of this machine \
+             alone",
             place.reach
         );
         return Err(UsageError(text).into());
@@ -117,7 +121,15 @@ pub(super) fn side(place: &Place, arch: Option<Arch>) -> anyhow::Result<(Side, V
         cpu: None,
         peer: None,
     };
-    Ok((Side { place, treated: read.treated }, read.notes))
+    Ok((Side { place, treated: with_folder(read.treated)? }, read.notes))
+}
+
+/// What begins with the user's profiles is told where they are.
+pub(super) fn with_folder(treated: Treated) -> anyhow::Result<Treated> {
+    treat::from_folder(treated, || {
+        let folder = super::ph::folder()?.into_os_string().into_string();
+        folder.ok().context("cannot say where the profiles are: the path is no text")
+    })
 }
 
 /// Begins a session at `reach`, with its machine for ourselves as far as `patience` says.

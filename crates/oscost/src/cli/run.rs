@@ -4,8 +4,10 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::Context;
 use oscost_model::call_names::Arch;
-use oscost_model::definition::Extent;
+use oscost_model::case::Case;
+use oscost_model::definition::{Catalog, Extent};
 use oscost_model::journal::{Entry, PlannedRow, Started};
+use oscost_model::place::Place;
 use oscost_model::protocol::Hello;
 use oscost_model::record::{CellProgram as CellFacts, Machine, Record, RowOutcome, Settings, Tool};
 
@@ -13,6 +15,9 @@ use super::Done;
 use super::output::{Output, Target, remark};
 use super::peer::{self, Met};
 use super::place::{Patience, arrive, side, treated};
+use super::predict;
+use super::programs::{self, Named, Programs};
+use super::study;
 use crate::estimate::Assembler;
 use crate::plan::Side;
 use crate::reach::{CellProgram, Interrupt, ReachError, Session};
@@ -23,6 +28,8 @@ use crate::run::{
     Finish, Held, Holder, Listener, MachineLock, Profile, Request, RunError, wait_for,
 };
 use crate::store::Store;
+use crate::study::Study;
+use crate::study::beside::beside;
 use crate::{advice, plan, run};
 
 /// Half-width that a default run aims at, in per cent: a difference of twice that is seen.
@@ -33,6 +40,9 @@ const THOROUGH_PRECISION_PCT: f64 = 1.0;
 const BUDGET_S: f64 = 60.0;
 /// The breaks of curves get as long again.
 const BUDGET_REFINED_S: f64 = 2.0 * BUDGET_S;
+/// A row settles in some 0.3 to 1.2 s: with less, rows of a large study would end unsettled only
+/// because there are many.
+const ROW_OF_STUDY_S: f64 = 1.2;
 
 /// What to measure, and how.
 #[derive(Debug, clap::Args)]
@@ -48,12 +58,25 @@ Examples:
   oscost run --json - | jq '.results[].case'   the record, for programs
   oscost run --treat seccomp=docker syscall    the costs under a filter
   oscost run --at ssh:joe@db1                  the bill of another machine
+  oscost run workload/find                     a whole program: list workload
+  oscost run -- gzip -kf9 FILE                 a program of yours
+  oscost run --workload ./mine.toml            one that wants preparation
   oscost run socket --peer ssh:db1             from here to there and back
-  oscost run socket --at ssh:db1 --peer local  the other way round")]
+  oscost run socket --at ssh:db1 --peer local  the other way round
+  oscost run --study cse221-2014               what was published, and what is now")]
 pub(super) struct Arguments {
     /// A family, an id, a case, or a glob; without any: the bill.
     #[arg(value_name = "SELECTOR")]
     selectors: Vec<String>,
+    #[command(flatten)]
+    programs: Named,
+    /// Measure a study again: its cases, by oscost's method and in the manner of the study.
+    #[arg(
+        long,
+        value_name = "STUDY",
+        conflicts_with_all = ["selectors", "command", "workload", "refine"]
+    )]
+    study: Option<String>,
     /// Six repetitions a row, however wide the intervals are.
     #[arg(long, conflicts_with_all = ["thorough", "precision"])]
     quick: bool,
@@ -152,9 +175,19 @@ impl Arguments {
         if self.thorough { Extent::Thorough } else { Extent::Usual }
     }
 
-    /// A thorough run takes the time that it needs.
-    fn budget_s(&self) -> Option<f64> {
-        let usual = if self.refine { BUDGET_REFINED_S } else { BUDGET_S };
+    /// A thorough run takes the time that it needs; a study of many rows has as much a row as the
+    /// bill, and as long as it says that it takes.
+    fn budget_s(&self, rows: &[PlannedRow], study: Option<&Study>) -> Option<f64> {
+        let asked = rows.iter().filter(|row| row.asked).count() as f64;
+        let usual = match (study, self.refine) {
+            (Some(study), _) => {
+                let takes =
+                    study.takes.map_or(0, |it| if self.quick { it.quick } else { it.seconds });
+                BUDGET_S.max(ROW_OF_STUDY_S * asked).max(f64::from(takes))
+            }
+            (None, true) => BUDGET_REFINED_S,
+            (None, false) => BUDGET_S,
+        };
         self.budget.or((!self.thorough).then_some(usual))
     }
 
@@ -162,8 +195,9 @@ impl Arguments {
         plots(self.plot, self.no_plot)
     }
 
+    /// A study has the sizes that it has.
     fn refines(&self) -> bool {
-        self.refine || self.thorough
+        self.study.is_none() && (self.refine || self.thorough)
     }
 }
 
@@ -173,7 +207,17 @@ pub(super) fn run(arguments: Arguments, output: &mut Output) -> anyhow::Result<D
     side(&place, Arch::named(std::env::consts::ARCH))?;
     let reach = &place.reach;
     let program = CellProgram::find()?;
-    let asked = plan::select(&program.catalog, &arguments.selectors, arguments.extent())?;
+    let programs = Programs::of(&arguments.programs)?;
+    let catalog = programs.beside(&program.catalog);
+    let study = arguments.study.as_deref().map(study::of_one_place).transpose()?;
+    let cases = match &study {
+        // Read now: what is wrong with it is said before anybody is waited for.
+        Some(study) => study::cases(&catalog, study)?,
+        None => {
+            plan::select(&catalog, &programs.selectors(&arguments.selectors), arguments.extent())?
+        }
+    };
+    let asked = Asked { cases, catalog, programs, study };
     let interrupt = Interrupt::listen().context("cannot listen for Ctrl-C")?;
     let patience = if arguments.no_wait { Patience::Fail } else { Patience::Wait };
     let peer = arguments.peer.as_deref().map(|text| peer::reach(text, reach)).transpose()?;
@@ -185,7 +229,7 @@ pub(super) fn run(arguments: Arguments, output: &mut Output) -> anyhow::Result<D
         for note in notes {
             remark(&format!("note: {note}"));
         }
-        measure(&arguments, &program, (asked, side), (&mut *arrived.session, met), output)
+        measure(&arguments, &program, (asked, &place, side), (&mut *arrived.session, met), output)
     });
     match done {
         Err(error) if is_interrupt(&error) => Ok(Done::Interrupted),
@@ -231,27 +275,36 @@ pub(super) fn take_machine(
     }
 }
 
+/// What is to be measured.
+struct Asked {
+    cases: Vec<Case>,
+    /// The cell's benchmarks, and programs.
+    catalog: Catalog,
+    programs: Programs,
+    study: Option<Study>,
+}
+
 /// Measures, keeps, shows.
 fn measure(
     arguments: &Arguments,
     program: &CellProgram,
-    (asked, side): (Vec<oscost_model::case::Case>, Side),
+    (mut asked, place, side): (Asked, &Place, Side),
     (session, mut met): (&mut dyn Session, Option<Met<'_>>),
     output: &mut Output,
 ) -> anyhow::Result<Done> {
     let peer = met.as_mut().map(|met| met.peer(arguments.peer_cpu));
-    let asked = if peer.is_some() { peer::cases(program, asked) } else { asked };
-    let mut request = request(arguments, program, asked, &side, session.hello());
-    if peer.is_some() {
-        peer::apart(&mut request.rows);
-        request.peer_cpu = None;
+    let of_peer = peer.as_ref().map(|peer| peer.machine.id.clone());
+    if of_peer.is_some() && asked.study.is_none() {
+        asked.cases = peer::cases(program, asked.cases);
     }
+    let (at, hello) = ((place, &side), session.hello());
+    let request = request(arguments, program, &asked, at, of_peer.as_deref(), hello)?;
     let (kept, samples) = (!arguments.no_store, arguments.samples);
     let Some(Ended { record, ended, keeper }) = listened(session, peer, request, kept, samples)?
     else {
         return Ok(Done::Interrupted);
     };
-    let shown = show(arguments, &record, output);
+    let shown = show(arguments, &record, asked.study.as_ref(), output);
     keeper.say_where();
     shown?;
     Ok(how(ended?, &record))
@@ -337,35 +390,56 @@ impl Listener for Listeners {
 fn request(
     arguments: &Arguments,
     program: &CellProgram,
-    asked: Vec<oscost_model::case::Case>,
-    Side { place, treated }: &Side,
+    asked: &Asked,
+    (at, Side { place, treated }): (&Place, &Side),
+    peer: Option<&str>,
     hello: &Hello,
-) -> Request {
+) -> anyhow::Result<Request> {
     let profile = arguments.profile();
-    let mut rows = plan::rows(&program.catalog, asked.clone(), place);
+    let (mut rows, mut lacking) = match &asked.study {
+        Some(study) => study::rows(&asked.catalog, study, place, peer)?,
+        None => (plan::rows(&asked.catalog, asked.cases.clone(), place), Vec::new()),
+    };
+    if asked.study.is_none() && peer.is_some() {
+        lacking = peer::apart(&mut rows);
+    }
+    lacking.extend(asked.programs.fill(&mut rows, &at.reach, arguments.quick));
+    if let Some(study) = asked.study.as_ref().filter(|_| !arguments.quick) {
+        study::as_often_as(study, &mut rows);
+    }
     let monitored = plan::has_monitor(treated);
     rows.iter_mut().for_each(|row| row.monitored = monitored);
+    let budget_s = arguments.budget_s(&rows, asked.study.as_ref());
     let settings = Settings {
         seed: arguments.seed.unwrap_or_else(fresh_seed),
         profile: profile.text().to_owned(),
         precision_pct: profile.precision_pct(),
         nominal: profile.nominal().share(),
-        budget_s: arguments.budget_s(),
+        budget_s,
+        study: arguments.study.clone(),
+        predictions: predict::of(&rows),
     };
-    Request {
+    Ok(Request {
         started: started(arguments.label.clone(), hello, settings),
         machine: Machine::new("m0", hello.facts.clone(), advice::about(&hello.facts)),
         tracers: hello.facts.tracers.clone(),
-        timers: plan::surveyed(&program.catalog, &asked),
+        timers: plan::surveyed(&program.catalog, &asked.cases),
         treated: vec![treated.clone(); rows.len()],
+        budget: budget_s.map(Duration::from_secs_f64),
         rows,
         profile,
-        budget: arguments.budget_s().map(Duration::from_secs_f64),
         contest: None,
         refine: arguments.refines(),
+        trials: programs::time(
+            (arguments.quick, arguments.thorough),
+            arguments.programs.calls,
+            arguments.budget,
+        ),
+        lacking,
         cpu: arguments.cpu,
-        peer_cpu: arguments.peer_cpu,
-    }
+        // Where there is a peer's machine, it is that one's.
+        peer_cpu: arguments.peer_cpu.filter(|_| peer.is_none()),
+    })
 }
 
 /// A seed that nobody chose, in the 53 bits that every reader of JSON keeps.
@@ -388,14 +462,30 @@ fn tool(hello: &Hello) -> Tool {
     }
 }
 
-fn show(arguments: &Arguments, record: &Record, output: &mut Output) -> anyhow::Result<()> {
+/// A run as text, where nothing is compared: in the form of its study, if it has one.
+pub(super) fn text(record: &Record, study: Option<&Study>, plots: Plots) -> String {
+    match study.filter(|study| study.columns.is_none()) {
+        Some(study) => {
+            let text = report::beside::text(&beside(study, record), record);
+            text + &report::predictions::text(record)
+        }
+        None => report::table::table(record, plots),
+    }
+}
+
+fn show(
+    arguments: &Arguments,
+    record: &Record,
+    study: Option<&Study>,
+    output: &mut Output,
+) -> anyhow::Result<()> {
     let target = arguments.json.as_deref().map(Target::of);
     let written = match &target {
         Some(target) => target.write(&report::json::record(record)?, output),
         None => Ok(()),
     };
     if target != Some(Target::Stdout) {
-        output.write(&report::table::table(record, arguments.plots()))?;
+        output.write(&text(record, study, arguments.plots()))?;
     }
     // A file that cannot be written does not cost the table.
     written

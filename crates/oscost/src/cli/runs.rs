@@ -6,10 +6,10 @@ use anyhow::Context;
 use oscost_model::record::Record;
 
 use super::output::{Output, Target, remark};
-use super::run::plots;
-use super::{Done, UsageError};
+use super::run::{self, plots};
+use super::{Done, UsageError, ab, study};
 use crate::estimate::Assembler;
-use crate::report::{self, ab::Shown};
+use crate::report;
 use crate::store::{Store, Stored};
 
 /// What to do with the runs that were kept.
@@ -76,9 +76,10 @@ pub(super) fn runs(arguments: Arguments, output: &mut Output) -> anyhow::Result<
             match json.as_deref().map(Target::of) {
                 Some(target) => target.write(&report::json::record(&record)?, output)?,
                 None if record.comparisons.is_empty() => {
-                    output.write(&report::table::table(&record, plots(plot, no_plot)))?;
+                    let study = study::of_record(&record);
+                    output.write(&run::text(&record, study.as_ref(), plots(plot, no_plot)))?;
                 }
-                None => output.write(&report::ab::text(&Shown { record: &record }))?,
+                None => output.write(&ab::text(&record, study::of_record(&record).as_ref()))?,
             }
         }
         Verb::Delete { run } => {

@@ -11,13 +11,14 @@ use oscost_model::place::{Place, Reach, Treatment};
 use oscost_model::treatment::{Applied, Treated};
 
 use super::output::{Output, remark};
+use super::place::with_folder;
 use super::run::who;
 use super::{Done, UsageError};
 use crate::reach::CellProgram;
 use crate::report;
 use crate::report::treatments::{Here, Row};
 use crate::run::{Held, MachineLock};
-use crate::treat::{KINDS, Kind, Manner, read_with_notes};
+use crate::treat::{KINDS, Kind, Manner, read_with_notes, with_profiles};
 
 /// What to do to which command.
 #[derive(Debug, clap::Args)]
@@ -73,7 +74,11 @@ fn usage(what: &str, hint: &str) -> anyhow::Error {
 
 /// Becomes the treated command; comes back only with the reason why not.
 fn become_treated(treatments: &str, command: &[OsString]) -> anyhow::Result<Done> {
-    let treated = read(treatments)?;
+    let read = read(treatments)?;
+    let treated = with_folder(with_profiles(read.clone()))?;
+    if treated != read {
+        super::ph::tell_refused();
+    }
     let Some((program, its)) = command.split_first() else { return Ok(Done::Well) };
     if treated == Treated::default() {
         // Nothing of ours stands between the user and the command.
@@ -176,7 +181,9 @@ fn tried(
     if kind.manner == Manner::Wraps {
         return Ok((Here::Yes, None)); // Nothing is asked of the machine.
     }
-    let treated = read_all(&[treatment])?;
+    let before = kind.behind().map(|it| Treatment { name: it.to_owned(), value: None });
+    let all: Vec<Treatment> = before.into_iter().chain([treatment]).collect();
+    let treated = read_all(&all)?;
     // Without a command it only tries.
     let mut command = treated_by(cell, &treated)?;
     let ran = command.stdin(Stdio::null()).output();

@@ -102,6 +102,7 @@ impl Assembler {
             | Entry::Cell { row, .. }
             | Entry::Counted { row, .. }
             | Entry::NotCounted { row, .. }
+            | Entry::Witnessed { row, .. }
             | Entry::GivenUp { row, .. }
             | Entry::Settled { row, .. } => {
                 if let Some(state) = self.rows.get_mut(*row as usize) {
@@ -121,8 +122,7 @@ impl Assembler {
         let started = self.started.as_ref()?;
         let rate = rate(&self.calibrations);
         let clock = rate.as_ref().map(|(clock, ..)| clock);
-        let adaptive = started.settings.nominal > Nominal::FIXED.share();
-        let nominal = if adaptive { Nominal::ADAPTIVE } else { Nominal::FIXED };
+        let nominal = Nominal::of_run(started.settings.nominal);
         let mut conditions = conditions(
             self.machine.as_ref().map_or("m0", |machine| &machine.id),
             &self.rows,
@@ -208,12 +208,18 @@ impl Assembler {
 fn apply_to_row(state: &mut RowState, entry: &Entry) {
     match entry {
         Entry::Piloted { plan, .. } => state.plan = Some(plan.clone()),
+        Entry::Cell { phase: Phase::Manner(experiment), outcome, .. } => {
+            state.experiments.push((*experiment, outcome.clone()));
+        }
         Entry::Cell { phase, at_s, set, outcome, .. } => {
             let outcome = outcome.clone();
             state.cells.push(CellEntry { phase: *phase, at_s: *at_s, set: *set, outcome });
         }
         Entry::Counted { count, .. } => state.count = Some(count.clone()),
         Entry::NotCounted { why, .. } => state.not_counted = Some(why.clone()),
+        Entry::Witnessed { copy, profile, anomalies, .. } => {
+            state.witnessed(*copy, profile.as_deref(), *anomalies);
+        }
         Entry::GivenUp { outcome, reason, .. } => {
             state.given_up = Some((*outcome, reason.clone()));
         }
@@ -287,6 +293,8 @@ mod tests {
                 precision_pct: None,
                 nominal: 0.95,
                 budget_s: None,
+                study: None,
+                predictions: Vec::new(),
             },
         }
     }

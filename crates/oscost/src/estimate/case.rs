@@ -4,9 +4,9 @@ use oscost_model::cell::{BatchPlan, Mode};
 use oscost_model::record::{Estimate, Overhead, Quantiles};
 use oscost_model::sins::{Sin, committing};
 
-use super::cell::{CellValue, spread};
+use super::cell::CellValue;
 use crate::stats::interval::{Interval, Nominal, median_hs};
-use crate::stats::order;
+use crate::stats::{moments, order};
 
 /// What is said of a case, and what the flags need to know.
 #[derive(Clone, Debug, PartialEq)]
@@ -54,7 +54,7 @@ pub fn estimate(cells: &[CellValue], plan: &BatchPlan, nominal: Nominal) -> Opti
                 .map(|clock| raw_median - median - clock),
         },
         mean: values.iter().sum::<f64>() / values.len() as f64,
-        sd: spread(&values),
+        sd: moments::deviation(&values),
         sd_within: middle(&|cell| cell.sd),
         min: values[0],
         p10: order::quantile(&values, 0.1).unwrap_or(values[0]),

@@ -8,7 +8,7 @@ use oscost_model::definition::Definition;
 use oscost_model::sins::{Sin, committing};
 use oscost_model::unit::Unit;
 
-use crate::stats::{line, order};
+use crate::stats::{line, moments, order};
 
 /// A cell needs this share of its batches ...
 const SHARE_NEEDED: f64 = 0.6;
@@ -118,7 +118,7 @@ pub fn cell_value(samples: &[Sample], arm: u8, how: Reading<'_>) -> CellValue {
         clock_ns: shortest
             .filter(|_| how.plan.mode != Mode::F)
             .map(|n| how.clock.ns(how.clock.inside_ticks) / n as f64),
-        sd: spread(&clean.iter().copied().filter_map(unit).collect::<Vec<_>>()),
+        sd: moments::deviation(&clean.iter().copied().filter_map(unit).collect::<Vec<_>>()),
         batches: clean.len(),
         rejected,
         samples: clean.len() * per_batch,
@@ -152,11 +152,11 @@ fn without_outliers(values: Vec<f64>) -> Vec<f64> {
 
 /// Nanoseconds per op (in mode T per byte) in a case's unit. A rate of a time that is not positive
 /// is no rate: `None`, never infinity and never a clamped figure.
-fn in_unit(ns: f64, unit: Unit) -> Option<f64> {
+pub(super) fn in_unit(ns: f64, unit: Unit) -> Option<f64> {
     match unit {
         Unit::NsPerOp | Unit::InstructionsPerOp | Unit::TicksPerCycle => Some(ns),
         // Times are counted, never timed: an op that brings them has found them itself.
-        Unit::TimesPerOp | Unit::YesOrNo => Some(ns),
+        Unit::TimesPerOp | Unit::YesOrNo | Unit::Bytes => Some(ns),
         Unit::Seconds => Some(ns * 1e-9),
         Unit::BytesPerSecond | Unit::OpsPerSecond | Unit::FramesPerSecond => {
             (ns > 0.0).then(|| 1e9 / ns)
@@ -237,17 +237,6 @@ fn disturbed(sample: &Sample, how: Reading<'_>) -> Option<&'static str> {
 
 fn middle(values: &[f64]) -> Option<f64> {
     order::median(&order::sorted(values))
-}
-
-/// Sample standard deviation; `None` below two values.
-pub(super) fn spread(values: &[f64]) -> Option<f64> {
-    let count = values.len() as f64;
-    if values.len() < 2 {
-        return None;
-    }
-    let mean = values.iter().sum::<f64>() / count;
-    let squares: f64 = values.iter().map(|value| (value - mean) * (value - mean)).sum();
-    Some((squares / (count - 1.0)).sqrt())
 }
 
 fn thirds(values: &[f64]) -> Option<(f64, f64)> {

@@ -33,7 +33,7 @@ pub(super) fn conditions(
         .flat_map(|row| row.cells.iter().map(|cell| (cell, row.sleeps())))
         .filter_map(|(cell, switches)| match &cell.outcome {
             CellOutcome::Sampled { disturbance, .. } => Some((**disturbance, switches)),
-            CellOutcome::Lost { .. } => None,
+            CellOutcome::Ran(_) | CellOutcome::Lost { .. } => None,
         })
         .collect();
     // Of the time of those cells that can tell.

@@ -173,6 +173,7 @@ impl Gathered<'_> {
             axis: self.axis.to_owned(),
             of: self.one_of().to_owned(),
             place: row.place.text.clone(),
+            peer: row.place.peer.clone(),
             unit: row.unit,
             better: row.better,
             points,

@@ -25,8 +25,10 @@ const USUAL_PAGE_BYTES: u64 = 4_096;
 
 /// The floors of the rows, each the sum of primitives that the same run measured.
 pub(super) fn floors(states: &[RowState], rows: &mut [Row]) {
+    // What has an end on another machine is nothing that others here are made of.
     let medians: BTreeMap<String, f64> = rows
         .iter()
+        .filter(|row| row.place.peer.is_none())
         .filter_map(|row| Some((row.case.clone(), row.estimate.as_ref()?.median)))
         .collect();
     for (state, row) in states.iter().zip(rows) {
@@ -96,7 +98,7 @@ pub(super) fn files(rows: &mut [Row], virtualization: Option<&str>) {
 /// How many times as dear each row is as the empty function, and as the bare door.
 pub(super) fn multiples(rows: &mut [Row]) {
     let base = |case: &&str| {
-        let row = rows.iter().find(|row| row.case == *case)?;
+        let row = rows.iter().find(|row| row.case == *case && row.place.peer.is_none())?;
         let median = cost(row)?.median;
         (!is_hidden(row) && median > 0.0).then(|| (row.case.clone(), median))
     };

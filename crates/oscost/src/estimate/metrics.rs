@@ -8,9 +8,8 @@ use oscost_model::record::{Estimate, Metric, Overhead};
 use oscost_model::unit::Unit;
 
 use super::case::CaseEstimate;
-use super::cell::spread;
 use crate::stats::interval::{Nominal, median_hs};
-use crate::stats::order;
+use crate::stats::{moments, order};
 
 /// The name of the metric that tells how often an op waits.
 pub(super) const VOLUNTARY_SWITCHES: &str = "voluntary-switches";
@@ -61,7 +60,7 @@ pub(super) fn throughput(case: &CaseEstimate, unit: Unit, bytes: u64) -> Option<
         raw_median: rate(estimate.raw_median),
         overhead: Overhead { clock: None, loop_turn: None },
         mean: rates.iter().sum::<f64>() / rates.len() as f64,
-        sd: spread(&rates),
+        sd: moments::deviation(&rates),
         sd_within: None,
         min: rates[0],
         p10: order::quantile(&rates, 0.1).unwrap_or(rates[0]),
@@ -81,33 +80,41 @@ pub const REQUEST_P99: &str = "request-p99";
 pub(super) fn requests(cells: &[Requests], nominal: Nominal) -> Vec<(String, Metric)> {
     let of = |name: &str, quantile: fn(&Requests) -> Option<u64>| {
         let values = cells.iter().map(|cell| quantile(cell).map(|ns| ns as f64));
-        let values = order::sorted(&values.collect::<Option<Vec<f64>>>()?);
-        let median = order::median(&values)?;
-        let interval = median_hs(&values, nominal);
+        let values = values.collect::<Option<Vec<f64>>>()?;
         let samples = cells.iter().map(|cell| cell.answered).sum::<u64>();
+        let estimate = Estimate { samples, ..of_values(&values, nominal)? };
         let unit = Unit::NsPerOp;
-        let estimate = Estimate {
-            exact: false,
-            median,
-            ci95: interval.map(|interval| [interval.lo, interval.hi]),
-            raw_median: median,
-            overhead: Overhead { clock: None, loop_turn: None },
-            mean: values.iter().sum::<f64>() / values.len() as f64,
-            sd: spread(&values),
-            sd_within: None,
-            min: values[0],
-            p10: order::quantile(&values, 0.1).unwrap_or(values[0]),
-            repetitions: values.len() as u32,
-            samples,
-            ops_per_sample: 1,
-            half_width_pct: interval.map(|it| 100.0 * it.half_width() / median.max(1.0)),
-            converged: false,
-            quantiles: None,
-        };
         Some((name.to_owned(), Metric { unit, better: unit.better(), estimate }))
     };
     let p50 = of(REQUEST_P50, |requests| requests.p50_ns);
     p50.into_iter().chain(of(REQUEST_P99, |requests| requests.p99_ns)).collect()
+}
+
+/// What is said of values that nothing was subtracted from; `None` of none.
+pub(super) fn of_values(values: &[f64], nominal: Nominal) -> Option<Estimate> {
+    let values = order::sorted(values);
+    let median = order::median(&values)?;
+    let interval = median_hs(&values, nominal);
+    Some(Estimate {
+        exact: false,
+        median,
+        ci95: interval.map(|interval| [interval.lo, interval.hi]),
+        raw_median: median,
+        overhead: Overhead { clock: None, loop_turn: None },
+        mean: values.iter().sum::<f64>() / values.len() as f64,
+        sd: moments::deviation(&values),
+        sd_within: None,
+        min: values[0],
+        p10: order::quantile(&values, 0.1).unwrap_or(values[0]),
+        repetitions: values.len() as u32,
+        samples: values.len() as u64,
+        ops_per_sample: 1,
+        half_width_pct: interval
+            .filter(|_| median != 0.0)
+            .map(|interval| 100.0 * interval.half_width() / median.abs()),
+        converged: false,
+        quantiles: None,
+    })
 }
 
 fn pooled(accounts: &[&Usage], of: fn(&Usage) -> u64) -> Estimate {
@@ -124,7 +131,7 @@ fn pooled(accounts: &[&Usage], of: fn(&Usage) -> u64) -> Estimate {
         raw_median: figure,
         overhead: Overhead { clock: None, loop_turn: None },
         mean: each.iter().sum::<f64>() / each.len() as f64,
-        sd: spread(&each),
+        sd: moments::deviation(&each),
         sd_within: None,
         min: values[0],
         p10: order::quantile(&values, 0.1).unwrap_or(values[0]),

@@ -13,9 +13,11 @@ mod conditions;
 mod curve;
 mod halves;
 mod lay;
+mod manner;
 mod metrics;
 mod row;
 mod steps;
+mod trials;
 
 pub use assemble::Assembler;
 pub use case::{CaseEstimate, estimate, relative_half_width};

@@ -9,11 +9,14 @@ use oscost_model::clock::Calibration;
 use oscost_model::file::{FileSeen, file_system};
 use oscost_model::journal::{CellOutcome, Phase, PlannedRow};
 use oscost_model::point::Value;
-use oscost_model::record::{Calls, Disturbed, FileOf, Metric, Repetition, Row, RowOutcome};
+use oscost_model::record::{
+    Calls, Disturbed, FileOf, Metric, MonitorOf, Repetition, Row, RowOutcome,
+};
 
 use super::case::{CaseEstimate, below_detection, estimate};
 use super::cell::{CellValue, Reading, cell_value};
 use super::metrics::{metrics, requests, throughput};
+use super::{manner, trials};
 use crate::stats::interval::{Interval, Nominal, median_hs};
 use crate::stats::{order, robust};
 
@@ -23,8 +26,12 @@ pub(super) struct RowState {
     pub(super) planned: PlannedRow,
     pub(super) plan: Option<BatchPlan>,
     pub(super) cells: Vec<CellEntry>,
+    /// Its experiments in the manner of a study, by their numbers: they are kept apart, so that
+    /// nothing of the row's own hangs on them.
+    pub(super) experiments: Vec<(u32, CellOutcome)>,
     pub(super) count: Option<CallCount>,
     pub(super) not_counted: Option<String>,
+    pub(super) monitor: Option<MonitorOf>,
     pub(super) given_up: Option<(RowOutcome, String)>,
     pub(super) converged: Option<bool>,
 }
@@ -58,10 +65,23 @@ impl RowState {
             planned,
             plan: None,
             cells: Vec::new(),
+            experiments: Vec::new(),
             count: None,
             not_counted: None,
+            monitor: None,
             given_up: None,
             converged: None,
+        }
+    }
+
+    /// A monitor that it was under tells what it saw.
+    pub(super) fn witnessed(&mut self, copy: Option<u64>, profile: Option<&str>, anomalies: u64) {
+        let nothing = || MonitorOf { profiles: Vec::new(), calls_seen: 0, anomalies: 0 };
+        let it = self.monitor.get_or_insert_with(nothing);
+        it.calls_seen += copy.unwrap_or(0);
+        it.anomalies += anomalies;
+        if let Some(new) = profile.filter(|state| it.profiles.iter().all(|known| known != state)) {
+            it.profiles.push(new.to_owned());
         }
     }
 
@@ -94,6 +114,9 @@ impl RowState {
 
     /// The row, without its floor, its class and its multiples: those hang on other rows.
     pub(super) fn row(&self, shared: Shared<'_>) -> Row {
+        if let Some(workload) = &self.planned.workload {
+            return trials::row(self, workload, shared);
+        }
         let cells = self.values(shared.clock, |phase| matches!(phase, Phase::Round(_)));
         let values: Vec<CellValue> = cells
             .iter()
@@ -137,18 +160,21 @@ impl RowState {
             }),
             metrics,
             calls,
+            monitor: self.monitor.clone(),
             floor: None,
             guess: definition.guess.clone(),
             class: None,
             multiples: BTreeMap::new(),
+            primary: None,
             file: self.file(&cells),
             channel: self.channel(&cells),
+            manner: manner::of_row(self, shared.clock),
             flags,
         }
     }
 
     /// What became of the row, and why it has no estimate.
-    fn outcome<T>(
+    pub(super) fn outcome<T>(
         &self,
         estimated: bool,
         cells: &[(&CellEntry, T)],
@@ -395,11 +421,12 @@ fn repetition(
     (with_samples, switches): (bool, bool),
 ) -> Repetition {
     let round = match entry.phase {
-        Phase::Round(round) | Phase::Trial(round) => round,
-        Phase::Before | Phase::After => 0,
+        Phase::Round(round) | Phase::Rehearsal(round) => round,
+        Phase::Before | Phase::After | Phase::Manner(_) => 0,
     };
     let (samples, lost): (&[Sample], _) = match &entry.outcome {
         CellOutcome::Sampled { samples, .. } => (samples, None),
+        CellOutcome::Ran(_) => (&[], None),
         CellOutcome::Lost { reason, .. } => (&[], Some(reason.clone())),
     };
     let value = read.map(|(value, _)| value);

@@ -4,6 +4,7 @@ use oscost_model::case::Case;
 use oscost_model::definition::{Catalog, Definition};
 use oscost_model::journal::PlannedRow;
 use oscost_model::point::Value;
+use oscost_model::record::PlaceOf;
 
 /// The axis of cases with two ends.
 const PEER_CPU: &str = "peer_cpu";
@@ -51,6 +52,34 @@ pub fn apart(rows: &mut [PlannedRow], peer: &str) {
     }
 }
 
+/// The rows of cases whose other end stands on the machine `peer`, in a run of which the other rows
+/// have both ends here; without a peer their place names none. One that
+/// cannot have its other end there has none of its own ([`why_not`]).
+pub fn far(
+    catalog: &Catalog,
+    asked: Vec<Case>,
+    place: &PlaceOf,
+    peer: Option<&str>,
+) -> Vec<PlannedRow> {
+    let (cases, _) = between(catalog, asked);
+    let row = |case: Case| {
+        let definition = catalog.get(&case.benchmark)?.clone();
+        let there = peer.filter(|_| definition.reaches).map(str::to_owned);
+        Some(PlannedRow {
+            case,
+            definition,
+            place: PlaceOf { peer: there, ..place.clone() },
+            asked: true,
+            anchor: false,
+            added: false,
+            monitored: false,
+            workload: None,
+            manner: None,
+        })
+    };
+    cases.into_iter().filter_map(row).collect()
+}
+
 /// Why a row with two ends cannot have one of them on another machine; none of a row that has one,
 /// or but one end.
 pub fn why_not(row: &PlannedRow) -> Option<String> {
@@ -74,7 +103,6 @@ pub fn why_not(row: &PlannedRow) -> Option<String> {
 mod tests {
     use oscost_model::definition::Axis;
     use oscost_model::point::Point;
-    use oscost_model::record::PlaceOf;
 
     use super::*;
 
@@ -118,6 +146,30 @@ mod tests {
     }
 
     #[test]
+    fn far_rows_have_their_other_end_at_the_peer_where_there_is_one() {
+        let place = PlaceOf {
+            text: "local".into(),
+            reach: "local".into(),
+            treatments: vec![],
+            machine: "m0".into(),
+            cpu: None,
+            peer: None,
+        };
+        let told = |reaches, peer| {
+            let catalog = catalog("s/t", reaches, &["same", "other"], None);
+            let asked = ["s/t:peer_cpu=same", "s/t:peer_cpu=other"];
+            let asked = asked.iter().map(|name| Case::parse(name).unwrap()).collect();
+            let rows = far(&catalog, asked, &place, peer);
+            let told = rows.into_iter().map(|row| (row.case.to_string(), row.place.peer));
+            told.collect::<Vec<_>>()
+        };
+        let other = "s/t:peer_cpu=other".to_owned();
+        assert_eq!(told(true, Some("m1")), [(other.clone(), Some("m1".to_owned()))]);
+        assert_eq!(told(true, None), [(other.clone(), None)]);
+        assert_eq!(told(false, Some("m1")).iter().filter(|row| row.1.is_some()).count(), 0);
+    }
+
+    #[test]
     fn a_row_with_two_ends_on_one_machine_says_why_and_what_to_do() {
         let row = |id: &str, reaches| {
             let catalog = catalog(id, reaches, &["other"], None);
@@ -136,6 +188,8 @@ mod tests {
                 anchor: false,
                 added: false,
                 monitored: false,
+                workload: None,
+                manner: None,
             }];
             apart(&mut rows, "m1");
             let [row] = rows;

@@ -10,15 +10,17 @@ pub fn closer(rows: &[PlannedRow], curves: &[Curve]) -> Vec<PlannedRow> {
     for curve in curves {
         let of_curve = |row: &&PlannedRow| {
             row.place.text == curve.place
+                && row.place.peer == curve.peer
                 && curve.points.iter().any(|point| point.case == row.case.to_string())
         };
         let Some(like) = rows.iter().find(of_curve) else { continue };
         let sizes = curve.breaks.iter().flatten().flat_map(|it| &it.closer);
         for &size in sizes {
             let mut row = PlannedRow { asked: true, anchor: false, added: true, ..like.clone() };
+            // No study has measured it.
+            row.manner = None;
             row.case.point = at(&like.case.point, &curve.axis, size);
-            let is_same =
-                |other: &PlannedRow| other.case == row.case && other.place.text == row.place.text;
+            let is_same = |other: &PlannedRow| other.case == row.case && other.place == row.place;
             if !rows.iter().chain(&found).any(is_same) {
                 found.push(row);
             }
@@ -62,6 +64,8 @@ mod tests {
             anchor: false,
             added: false,
             monitored: false,
+            workload: None,
+            manner: None,
         }
     }
 
@@ -79,6 +83,7 @@ mod tests {
             axis: "size".into(),
             of: "byte".into(),
             place: "local".into(),
+            peer: None,
             unit: Unit::BytesPerSecond,
             better: Better::Higher,
             points: rows.iter().map(point).collect(),

@@ -8,7 +8,7 @@ mod closer;
 mod selector;
 mod versus;
 
-pub use between::{apart, between, why_not};
+pub use between::{apart, between, far, why_not};
 pub use closer::closer;
 pub use selector::{SelectorError, select};
 pub use versus::{Set, Side, Sides, design, has_monitor, versus};
@@ -47,6 +47,8 @@ pub fn rows(catalog: &Catalog, asked: Vec<Case>, place: &PlaceOf) -> Vec<Planned
             anchor,
             added: false,
             monitored: false,
+            workload: None,
+            manner: None,
         })
     };
     asked

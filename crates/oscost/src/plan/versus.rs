@@ -3,6 +3,7 @@
 use oscost_model::case::Case;
 use oscost_model::definition::Catalog;
 use oscost_model::journal::{Design, PlannedRow};
+use oscost_model::program::FAMILY;
 use oscost_model::record::PlaceOf;
 use oscost_model::treatment::{Applied, Attached, Treated};
 
@@ -65,9 +66,11 @@ pub fn versus(catalog: &Catalog, asked: &[Case], base: &Side, news: &[Side]) -> 
         }
     }
     for (case, row) in of_base.iter().enumerate() {
+        let is_program = row.definition.family() == FAMILY;
         let twins = !NO_TWINS.contains(&row.definition.id.as_str());
         let of_case = |new: usize| match design(base, &news[new]) {
             Design::Twins if !twins => Design::Pairs,
+            _ if is_program => Design::Pairs,
             design => design,
         };
         // A monitored arm is up to a hundred times slower, and all arms of a cell have as many ops

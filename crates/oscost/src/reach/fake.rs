@@ -12,8 +12,10 @@ use oscost_model::channel::ChannelSeen;
 use oscost_model::clock::{Calibration, ClockKind, ClockSync, ClockVerdict};
 use oscost_model::facts::Facts;
 use oscost_model::point::Point;
+use oscost_model::program::{Program, Ran, TreeUsage};
 use oscost_model::protocol::{CellBuild, CpuProbe, Event, Hello, Order, PROTOCOL};
 use oscost_model::seed::Seed;
+use oscost_model::testimony::Testimony;
 use oscost_model::treatment::Attached;
 use oscost_model::watch::Watch;
 use serde::de::DeserializeOwned;
@@ -76,6 +78,13 @@ pub struct Scenario {
     pub no_attaching: Option<String>,
     /// After so many cells what is attached to its system comes off.
     pub comes_off_after_cells: Option<u32>,
+    /// The profile that a monitor of calls has of the measuring program; without it, `training`.
+    pub profile: Option<String>,
+    /// How many calls of its counted ops such a monitor misses, by case.
+    pub unseen: BTreeMap<String, u64>,
+    /// What programs write, by their commands. What they cost stands among [`Self::costs_ns`], 100 ms
+    /// without; they make a thousand calls.
+    pub outputs: BTreeMap<String, String>,
 }
 
 /// A session with nobody.
@@ -90,6 +99,8 @@ pub struct FakeSession {
     turns: BTreeMap<u64, Vec<(u8, u32, f64)>>,
     /// What is attached, and what that adds to an op.
     attached: Option<(u64, f64)>,
+    /// What the monitor among it has seen.
+    testimony: Option<Testimony>,
     events: VecDeque<Event>,
     cells: u32,
     now_ns: u64,
@@ -141,6 +152,7 @@ impl FakeSession {
             specs: BTreeMap::new(),
             turns: BTreeMap::new(),
             attached: None,
+            testimony: None,
             events: VecDeque::new(),
             cells: 0,
             now_ns: 1_000_000_000,
@@ -148,7 +160,10 @@ impl FakeSession {
     }
 
     fn begin(&mut self, id: u64, spec: &CellSpec) -> Event {
-        let Subject::Case(case) = &spec.subject;
+        let case = match &spec.subject {
+            Subject::Case(case) => case,
+            Subject::Program(program) => return self.ran(id, spec, program),
+        };
         let name = case.to_string();
         if let Some(missing) = self.scenario.skipped.get(&name) {
             return Event::Skipped { id, missing: missing.clone(), arm: None };
@@ -172,10 +187,65 @@ impl FakeSession {
                 let why = "ptrace is refused here: Operation not permitted".to_owned();
                 return Event::Failed { id, at_op: None, why, arm: None };
             }
-            return Event::Counted { id, count: Box::new(self.count(case, ops)) };
+            let count = CallCount { copy: u32::try_from(id).ok(), ..self.count(case, ops) };
+            if let (Some(testimony), Some(copy)) = (&mut self.testimony, count.copy) {
+                let made: u64 = count.own.values().sum();
+                let missed = self.scenario.unseen.get(&name).copied().unwrap_or(0);
+                testimony.saw(copy, made.saturating_sub(missed));
+            }
+            return Event::Counted { id, count: Box::new(count) };
         }
         self.specs.insert(id, spec.clone());
         Event::Ready { id, pid: 1, addr: None }
+    }
+
+    /// A trial of a program: six tenths of its time is its own, three are the kernel's.
+    fn ran(&mut self, id: u64, spec: &CellSpec, program: &Program) -> Event {
+        let name = program.command.join(" ");
+        if let Some(missing) = self.scenario.skipped.get(&name) {
+            return Event::Skipped { id, missing: missing.clone(), arm: None };
+        }
+        if let Some(why) = self.scenario.failed.get(&name) {
+            return Event::Failed { id, at_op: None, why: why.clone(), arm: None };
+        }
+        if self.scenario.timed_out.contains(&name) {
+            let after_ms = 1_000 * u64::from(program.limits.seconds);
+            return Event::TimedOut { id, after_ms, why: None };
+        }
+        if let Some(missing) = self.refused(spec.treatments.first().map_or(&[][..], Vec::as_slice))
+        {
+            return Event::Skipped { id, missing, arm: None };
+        }
+        if let Task::Count { .. } = spec.task {
+            let own = [("openat", 3), ("read", 7)].map(|(call, times)| (call.to_owned(), times));
+            let by = "fake".to_owned();
+            let count = CallCount { ops: 1, own: own.into(), by, ..CallCount::default() };
+            return Event::Counted { id, count: Box::new(count) };
+        }
+        let cost = self.scenario.costs_ns.get(&name).copied().unwrap_or(1e8);
+        let mut seed = Seed::new(spec.seed);
+        let cost = cost * (1.0 + 2.0 * self.scenario.between_sd * (seed.unit() - 0.5));
+        let added = self.attached.map_or(0.0, |(_, added)| added)
+            + spec.treatments.first().map_or(0.0, |list| self.added(list));
+        let added = 1_000.0 * added;
+        let output = self.scenario.outputs.get(&name).cloned().unwrap_or_default();
+        self.now_ns += (cost + added) as u64;
+        self.cells += 1;
+        let usage = TreeUsage {
+            user_ns: (0.6 * cost) as u64,
+            system_ns: (0.3 * cost + added) as u64,
+            peak_bytes: 4 << 20,
+            minor_faults: 100,
+            voluntary_switches: 3,
+            ..TreeUsage::default()
+        };
+        let ran = Ran {
+            real_ns: (cost + added) as u64,
+            usage,
+            lines: Some(output.lines().count() as u64),
+            output,
+        };
+        Event::Ran { id, ran: Box::new(ran) }
     }
 
     /// The calls that the scenario names; else those that the definition wants, or twice as many.
@@ -193,6 +263,7 @@ impl FakeSession {
             bytes: Some(0),
             vdso: Some(self.scenario.vdso.contains(&case.to_string())),
             instructions: Some(10.0),
+            copy: None,
         };
         if let Some(calls) = self.scenario.calls.get(&case.to_string()) {
             return counted(
@@ -258,7 +329,7 @@ impl FakeSession {
 
     fn end(&mut self, id: u64) -> Option<Event> {
         let spec = self.specs.remove(&id)?;
-        let Subject::Case(case) = &spec.subject;
+        let Subject::Case(case) = &spec.subject else { return None };
         let Task::Measure(plan) = &spec.task else { return None };
         let name = case.to_string();
         let mut seed = Seed::new(spec.seed);
@@ -337,12 +408,21 @@ impl Session for FakeSession {
                 Some(missing) => Event::Skipped { id: *id, missing, arm: None },
                 None => {
                     self.attached = Some((*id, self.added(treatments)));
+                    let watched = treatments.iter().any(|it| matches!(it, Attached::Ph { .. }));
+                    let state = self.scenario.profile.as_deref().unwrap_or("training");
+                    self.testimony = watched.then(|| Testimony {
+                        // There are no other processes here: it is as if there were many.
+                        calls: u64::MAX >> 1,
+                        profile: Some(state.to_owned()),
+                        ..Testimony::default()
+                    });
                     Event::Ready { id: *id, pid: 1, addr: None }
                 }
             }),
             Order::Stop { id } if self.attached.is_some_and(|(job, _)| job == *id) => {
                 self.attached = None;
-                Some(Event::Detached { id: *id, counted: None })
+                let testimony = self.testimony.take().map(Box::new);
+                Some(Event::Detached { id: *id, counted: None, testimony })
             }
             Order::Go { id, .. } => self
                 .specs

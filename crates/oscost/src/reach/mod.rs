@@ -15,7 +15,7 @@ pub use ssh::SshSession;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use oscost_model::protocol::{Event, Hello, Order};
@@ -98,6 +98,8 @@ pub enum ReachError {
 pub struct Interrupt {
     wish: UnixStream,
     _sender: UnixStream,
+    /// The signal's number; 0 before one came.
+    signal: Arc<AtomicUsize>,
 }
 
 impl Interrupt {
@@ -105,12 +107,23 @@ impl Interrupt {
     pub fn listen() -> std::io::Result<Self> {
         let (wish, sender) = UnixStream::pair()?;
         let armed = Arc::new(AtomicBool::new(false));
-        for signal in [SIGINT, SIGTERM, SIGHUP] {
+        let which = Arc::new(AtomicUsize::new(0));
+        for (signal, number) in [(SIGINT, 2), (SIGTERM, 15), (SIGHUP, 1)] {
             signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(&armed))?;
             signal_hook::flag::register(signal, Arc::clone(&armed))?;
+            signal_hook::flag::register_usize(signal, Arc::clone(&which), number)?;
             signal_hook::low_level::pipe::register(signal, sender.try_clone()?)?;
         }
-        Ok(Self { wish, _sender: sender })
+        Ok(Self { wish, _sender: sender, signal: which })
+    }
+
+    /// The exit status that tells which signal it was, as shells have it; that of Ctrl-C before one
+    /// has come.
+    pub fn status(&self) -> u8 {
+        match self.signal.load(Ordering::Relaxed) {
+            0 => 130,
+            number => u8::try_from(128 + number).unwrap_or(130),
+        }
     }
 }
 

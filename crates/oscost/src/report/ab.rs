@@ -9,7 +9,7 @@ use oscost_model::record::{Comparison, Record, Row, RowOutcome};
 use super::compare::{HEADINGS, cells, forest};
 use super::figures::{Style, per_cent};
 use super::table::{Cells, first_of, gathered, headline, is_asked, laid_out, not_measured};
-use super::{flags, fold, plain};
+use super::{flags, fold, monitor, plain, trials};
 pub use crate::estimate::comparison::judge::pairs_for;
 
 /// What is shown.
@@ -33,19 +33,31 @@ pub fn text(shown: &Shown<'_>) -> String {
         let (asked, anchors): (Vec<&Comparison>, Vec<&Comparison>) =
             all.into_iter().partition(|it| is_asked(&record.results[it.base as usize]));
         let _ = writeln!(out, "\n{}", title((base, new), &asked));
-        let rows: Vec<&Row> = asked.iter().map(|it| &record.results[it.base as usize]).collect();
+        let rows: Vec<Row> = asked
+            .iter()
+            .map(|it| trials::of_metric(&record.results[it.base as usize], it))
+            .collect();
+        let rows: Vec<&Row> = rows.iter().collect();
         if rows.is_empty() {
             let _ = writeln!(out, "  no row could be compared");
         } else {
             let cells: Vec<Cells> =
                 asked.iter().zip(&rows).map(|(it, row)| cells(it, row)).collect();
             out.push_str(&laid_out(&rows, &cells, HEADINGS));
-            out.push_str(&forest(asked.iter().copied()));
+            let named = asked.iter().zip(&rows).map(|(it, row)| (*it, row.case.as_str()));
+            out.push_str(&forest(named));
         }
         if let Some(line) = beside(record, &anchors) {
             let _ = writeln!(out, "\n{}", fold(&line, 78, "  "));
         }
     }
+    out.push_str(&below(record));
+    out
+}
+
+/// What stands below all tables: what is missing in them, what marks mean, what the control says.
+pub(super) fn below(record: &Record) -> String {
+    let mut out = String::new();
     let asked: Vec<&Row> = record.results.iter().filter(|row| is_asked(row)).collect();
     not_measured(&asked, &mut out);
     not_compared(record, &asked, &mut out);
@@ -68,7 +80,7 @@ fn places(record: &Record) -> Vec<(&str, &str)> {
 }
 
 /// What is compared with what, and how.
-fn title((base, new): (&str, &str), rows: &[&Comparison]) -> String {
+pub(super) fn title((base, new): (&str, &str), rows: &[&Comparison]) -> String {
     let designs: BTreeSet<&str> = rows.iter().map(|it| design(&it.design)).collect();
     let designs = designs.into_iter().collect::<Vec<_>>().join("; ");
     let (least, most) = rows
@@ -94,7 +106,7 @@ fn design(text: &str) -> &str {
 }
 
 /// What the place costs the anchors, which are measured everywhere.
-fn beside(record: &Record, anchors: &[&Comparison]) -> Option<String> {
+pub(super) fn beside(record: &Record, anchors: &[&Comparison]) -> Option<String> {
     let one = |it: &&Comparison| {
         let name = plain(&record.results[it.base as usize].case);
         let added = Style::of(it.added.value, it.added.unit).with_unit(it.added.value);
@@ -152,6 +164,7 @@ fn summary(record: &Record, out: &mut String) {
     for flag in record.conditions.iter().flat_map(|it| &it.flags) {
         lines.push(format!("{}: {}", plain(flag), flags::of_run(flag)));
     }
+    lines.extend(monitor::line(record.results.iter().filter(|row| is_asked(row))));
     for it in &controls {
         lines.push(control(it));
     }

@@ -6,6 +6,7 @@ use super::fold;
 use oscost_model::calls::{CallRule, Maker, OTHERS, Times};
 use oscost_model::definition::{Axis, Catalog, Definition, FloorPart, Requirement};
 use oscost_model::point::{Point, Value};
+use oscost_model::program::FAMILY;
 
 /// The families and their benchmarks, a line each.
 pub fn list(catalog: &Catalog, chosen: &[&Definition]) -> String {
@@ -46,7 +47,9 @@ pub fn explain(definition: &Definition) -> String {
     part("The guess, written before measuring", vec![definition.guess.clone()]);
     let why = (!definition.why.is_empty()).then(|| definition.why.clone());
     part("Why it costs what it costs", why.into_iter().collect());
-    part("The system calls of an op, counted in every run", calls(definition));
+    let is_program = definition.family() == FAMILY;
+    let calls = if is_program { Vec::new() } else { calls(definition) };
+    part("The system calls of an op, counted in every run", calls);
     part("The floor: what an op contains at least", definition.floor.iter().map(floor).collect());
     part("Axes", definition.axes.iter().map(axis).collect());
     part("Needs", needs(definition));
@@ -54,10 +57,20 @@ pub fn explain(definition: &Definition) -> String {
     part(
         "How it is measured",
         vec![
-            "In fresh processes, pinned to one CPU, spread over the run in random order; batches \
-             between two clock reads; the median of each process's undisturbed batches; the median \
-             over processes with its order-statistic interval (docs/METHOD.md)."
-                .to_owned(),
+            match is_program {
+                true => {
+                    "One run ahead, then trials in fresh processes, on all CPUs, those of compared \
+                     places in turns; the median over trials with its order-statistic interval \
+                     (docs/METHOD.md, section 13). `oscost run --calls` counts its system calls."
+                }
+                false => {
+                    "In fresh processes, pinned to one CPU, spread over the run in random order; \
+                     batches between two clock reads; the median of each process's undisturbed \
+                     batches; the median over processes with its order-statistic interval \
+                     (docs/METHOD.md)."
+                }
+            }
+            .to_owned(),
             format!(
                 "Revision {}; it {bill}; figures in {}.",
                 definition.rev,

@@ -42,7 +42,7 @@ pub fn text(shown: &Shown<'_>) -> String {
         let cells: Vec<Cells> =
             comparisons.iter().zip(&rows).map(|(it, row)| cells(it, row)).collect();
         let _ = write!(out, "\n{}", laid_out(&rows, &cells, HEADINGS));
-        out.push_str(&forest(comparisons.iter()));
+        out.push_str(&forest(comparisons.iter().map(|it| (it, it.case.as_str()))));
     }
     not_compared(shown, &mut out);
     summary(shown, &mut out);
@@ -106,12 +106,12 @@ fn verdict(it: &Comparison) -> String {
 }
 
 /// Each ratio and its interval as a line on a common scale, 1 in the middle.
-pub(super) fn forest<'a>(comparisons: impl Iterator<Item = &'a Comparison>) -> String {
+pub(super) fn forest<'a>(comparisons: impl Iterator<Item = (&'a Comparison, &'a str)>) -> String {
     /// Columns to either side of 1.
     const ARM: f64 = 20.0;
     const NAMES: usize = 38;
-    let logs: Vec<(&Comparison, f64, [f64; 2])> = comparisons
-        .filter_map(|it| Some((it, it.ratio.value.ln(), it.ratio.ci95?.map(f64::ln))))
+    let logs: Vec<(&str, f64, [f64; 2])> = comparisons
+        .filter_map(|(it, name)| Some((name, it.ratio.value.ln(), it.ratio.ci95?.map(f64::ln))))
         .collect();
     let Some(furthest) =
         logs.iter().map(|(_, _, [low, high])| low.abs().max(high.abs())).max_by(f64::total_cmp)
@@ -128,7 +128,7 @@ pub(super) fn forest<'a>(comparisons: impl Iterator<Item = &'a Comparison>) -> S
     let gap = arm.saturating_sub(left.len());
     let far = arm.saturating_sub(right.len());
     let mut out = format!("\n{:NAMES$} {left}{:gap$}1{:far$}{right}\n", "new / base", "", "");
-    let names = names(&logs.iter().map(|(it, ..)| it.case.as_str()).collect::<Vec<_>>());
+    let names = names(&logs.iter().map(|(name, ..)| *name).collect::<Vec<_>>());
     for ((_, value, [low, high]), case) in logs.into_iter().zip(names) {
         let mut line = vec![' '; 2 * arm + 1];
         line[arm] = '|';

@@ -44,17 +44,38 @@ pub enum Plots {
     None,
 }
 
-/// The cases that stand in curves, and so in no other table.
-pub(super) fn cases(record: &Record) -> BTreeSet<&str> {
-    let points = record.curves.iter().flat_map(|curve| &curve.points);
-    points.map(|point| point.case.as_str()).collect()
+/// A row's case, and the machine of its other end: the same case may stand in a run twice.
+pub(super) type Named<'a> = (&'a str, Option<&'a str>);
+
+/// What a row is called here.
+pub(super) fn named(row: &Row) -> Named<'_> {
+    (&row.case, row.place.peer.as_deref())
+}
+
+/// The row of a point.
+fn point_of<'a>(curve: &'a Curve, point: &'a CurvePoint) -> Named<'a> {
+    (&point.case, curve.peer.as_deref())
+}
+
+/// The rows that stand in curves, and so in no other table.
+pub(super) fn cases(record: &Record) -> BTreeSet<Named<'_>> {
+    let mut found = BTreeSet::new();
+    for curve in &record.curves {
+        found.extend(curve.points.iter().map(|point| point_of(curve, point)));
+    }
+    found
+}
+
+/// Where curves were measured, in words.
+fn at(place: &str, peer: Option<&str>) -> String {
+    peer.map_or(plain(place), |peer| plain(&format!("{place} to {peer}")))
 }
 
 /// The section under the table; empty where no rows make a curve.
 pub(super) fn text(record: &Record, plots: Plots) -> String {
     let mut out = String::new();
-    let rows: BTreeMap<&str, &Row> =
-        record.results.iter().map(|row| (row.case.as_str(), row)).collect();
+    let rows: BTreeMap<Named<'_>, &Row> =
+        record.results.iter().map(|row| (named(row), row)).collect();
     let mut blocks: Vec<Vec<&Curve>> = Vec::new();
     let mut known: BTreeMap<(&str, &str), usize> = BTreeMap::new();
     for curve in &record.curves {
@@ -109,7 +130,8 @@ impl<'a> Block<'a> {
         let (shared, apart): (Vec<&str>, Vec<&str>) =
             axes.into_iter().partition(|axis| agreed(axis));
         let mut apart: Vec<String> = apart.into_iter().map(str::to_owned).collect();
-        if curves.iter().any(|curve| curve.place != curves[0].place) {
+        let place = |curve: &Curve| (curve.place.clone(), curve.peer.clone());
+        if curves.iter().any(|curve| place(curve) != place(curves[0])) {
             apart.push("at".to_owned());
         }
         let shared: Vec<String> = shared
@@ -152,14 +174,14 @@ impl<'a> Block<'a> {
     fn labels(&self, curve: &Curve) -> Vec<String> {
         let of = |axis: &String| match curve.point.get(axis) {
             Some(value) => shown(&value.to_string()),
-            None if axis == "at" => plain(&curve.place),
+            None if axis == "at" => at(&curve.place, curve.peer.as_deref()),
             // What goes unsaid is as the system has it.
             None => "-".to_owned(),
         };
         self.apart.iter().map(of).collect()
     }
 
-    fn text(&self, rows: &BTreeMap<&str, &Row>) -> String {
+    fn text(&self, rows: &BTreeMap<Named<'_>, &Row>) -> String {
         let columns: Vec<Column> =
             self.curves.iter().map(|curve| Column::of(curve, self.labels(curve), rows)).collect();
         let values = columns.iter().flat_map(|column| column.figures.keys());
@@ -267,9 +289,10 @@ impl<'a> Block<'a> {
     /// What is said of pairs, those that share all else together.
     fn of_pairs(&self) -> Vec<String> {
         let mut sets: Vec<Vec<&Crossing>> = Vec::new();
+        let place = |it: &Crossing| at(&it.place, it.peer.as_deref());
         for &pair in &self.pairs {
             let same = |set: &&mut Vec<&Crossing>| {
-                let of = |it: &Crossing| (it.between.clone(), it.point.clone(), it.place.clone());
+                let of = |it: &Crossing| (it.between.clone(), it.point.clone(), place(it));
                 of(set[0]) == of(pair)
             };
             match sets.iter_mut().find(same) {
@@ -290,7 +313,7 @@ impl<'a> Block<'a> {
             let more = it.more.as_ref().is_some_and(|it| it.ci95[0] > 0.0 || it.ci95[1] < 0.0);
             it.until.is_some() || it.from.is_some() || more
         });
-        let shared = |pair: &Crossing| self.shared(&pair.point, &pair.between, &pair.place);
+        let shared = |pair: &Crossing| self.shared(&pair.point, &pair.between, &place(pair));
         let mut lines: Vec<String> = apart
             .into_iter()
             .map(|pair| match shared(pair) {
@@ -331,7 +354,7 @@ impl<'a> Block<'a> {
         let of = |axis: &String| match point.get(axis) {
             _ if axis == between => None,
             Some(value) => Some(format!("{}={}", plain(axis), shown(&value.to_string()))),
-            None if axis == "at" => Some(format!("at {}", plain(place))),
+            None if axis == "at" => Some(format!("at {place}")),
             None => None,
         };
         self.apart.iter().filter_map(of).collect::<Vec<_>>().join(",")
@@ -350,10 +373,10 @@ struct Column {
 }
 
 impl Column {
-    fn of(curve: &Curve, labels: Vec<String>, rows: &BTreeMap<&str, &Row>) -> Self {
+    fn of(curve: &Curve, labels: Vec<String>, rows: &BTreeMap<Named<'_>, &Row>) -> Self {
         let figure = |point: &CurvePoint| {
             let Some(figure) = point.figure else { return "-".to_owned() };
-            let row = rows.get(point.case.as_str());
+            let row = rows.get(&point_of(curve, point));
             // What cannot be told from nothing is a bound, as in the table.
             let hidden = row.is_some_and(|row| row.flags.iter().any(|it| it == "BELOW_DETECTION"));
             match point.ci95.filter(|_| hidden) {
@@ -363,7 +386,7 @@ impl Column {
         };
         // What was added to place a break of this curve, the others do not have.
         let added = |point: &&CurvePoint| {
-            let row = rows.get(point.case.as_str());
+            let row = rows.get(&point_of(curve, point));
             row.is_some_and(|row| row.flags.iter().any(|it| it == "ADDED"))
         };
         let usual = curve.points.iter().filter(|point| !added(point));
@@ -389,9 +412,12 @@ fn shown(value: &str) -> String {
 
 /// What stands behind the figures of a curve: the widest half of an interval, the classes, and how
 /// often an op enters the kernel, with a `!` where its calls are not those of the definition.
-fn evidence(curve: &Curve, rows: &BTreeMap<&str, &Row>) -> [String; 3] {
-    let rows: Vec<&Row> =
-        curve.points.iter().filter_map(|point| rows.get(point.case.as_str()).copied()).collect();
+fn evidence(curve: &Curve, rows: &BTreeMap<Named<'_>, &Row>) -> [String; 3] {
+    let rows: Vec<&Row> = curve
+        .points
+        .iter()
+        .filter_map(|point| rows.get(&point_of(curve, point)).copied())
+        .collect();
     let measured = || rows.iter().filter_map(|row| row.estimate.as_ref());
     let widths: Option<Vec<f64>> = measured().map(|estimate| estimate.half_width_pct).collect();
     let width = widths.filter(|it| !it.is_empty());

@@ -10,6 +10,7 @@ fn scale(unit: Unit) -> &'static [(f64, &'static str)] {
         Unit::BytesPerSecond => &[(1.0, "B/s"), (1e3, "kB/s"), (1e6, "MB/s"), (1e9, "GB/s")],
         Unit::OpsPerSecond => &[(1.0, "op/s"), (1e3, "kop/s"), (1e6, "Mop/s")],
         Unit::FramesPerSecond => &[(1.0, "frame/s")],
+        Unit::Bytes => &[(1.0, "B"), (1e3, "kB"), (1e6, "MB"), (1e9, "GB")],
         Unit::InstructionsPerOp => &[(1.0, "insn")],
         Unit::TicksPerCycle => &[(1.0, "tick")],
         Unit::TimesPerOp => &[(1.0, "times")],

@@ -6,7 +6,9 @@
 
 pub mod ab;
 mod answer;
+pub mod beside;
 pub mod catalog;
+mod claims;
 pub mod compare;
 mod curves;
 pub mod doctor;
@@ -18,14 +20,20 @@ mod halves;
 pub mod here;
 pub mod json;
 pub mod machine;
+pub mod monitor;
+pub mod ph;
 mod plot;
+pub mod predictions;
 pub mod progress;
 mod requests;
 pub mod runs;
 mod steps;
+pub mod studies;
+pub mod study;
 pub mod survey;
 pub mod table;
 pub mod treatments;
+mod trials;
 
 /// Text from outside as it may stand on a terminal: bounded, and without control characters; those
 /// that part words become spaces.

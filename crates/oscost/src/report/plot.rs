@@ -153,6 +153,7 @@ fn what(unit: Unit) -> &'static str {
         Unit::BytesPerSecond => "bytes in a second",
         Unit::OpsPerSecond => "ops in a second",
         Unit::FramesPerSecond => "frames in a second",
+        Unit::Bytes => "bytes",
         Unit::InstructionsPerOp => "instructions of an op",
         Unit::TicksPerCycle => "ticks of a cycle",
         Unit::TimesPerOp => "times in an op",

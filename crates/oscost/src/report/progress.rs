@@ -45,11 +45,16 @@ impl Progress {
                 self.say(&format!("counting the calls of {}", self.name(*row)));
             }
             Entry::Cell { row, phase, .. } => {
-                if let Phase::Round(round) | Phase::Trial(round) = phase {
+                if let Phase::Round(round) | Phase::Rehearsal(round) = phase {
                     self.round = *round + 1;
                 }
                 self.done += 1;
                 let name = self.name(*row);
+                let workload = self.rows.get(*row as usize).and_then(|row| row.workload.as_ref());
+                if let Some(workload) = workload {
+                    let most = workload.trials;
+                    return self.say(&format!("trial {} of at most {most}, {name}", self.round));
+                }
                 self.say(&format!("round {}, {} cells, {name}", self.round, self.done));
             }
             Entry::Control { row, .. } => {
@@ -60,6 +65,7 @@ impl Progress {
             Entry::Started(_)
             | Entry::Calibrated { .. }
             | Entry::Versus { .. }
+            | Entry::Witnessed { .. }
             | Entry::GivenUp { .. }
             | Entry::Settled { .. } => {}
         }

@@ -10,7 +10,10 @@ use oscost_model::unit::Unit;
 pub use super::curves::Plots;
 use super::figures::{Style, each, per_cent, rough};
 use super::survey::survey;
-use super::{answer, curves, files, flags, fold, groups, halves, plain, requests, steps};
+use super::{
+    answer, curves, files, flags, fold, groups, halves, monitor, plain, predictions, requests,
+    steps, trials,
+};
 
 /// What a run says of its rows, as text.
 pub fn table(record: &Record, plots: Plots) -> String {
@@ -22,11 +25,15 @@ pub fn table(record: &Record, plots: Plots) -> String {
         rows.iter().copied().filter(|row| row.outcome == RowOutcome::Measured).collect();
     // A curve has a line for each of its points, and need not stand here as well.
     let curved = curves::cases(record);
-    let single: Vec<&Row> =
-        measured.iter().copied().filter(|row| !curved.contains(row.case.as_str())).collect();
+    let single: Vec<&Row> = measured
+        .iter()
+        .copied()
+        .filter(|row| !curved.contains(&curves::named(row)) && !trials::is_program(row))
+        .collect();
     if !single.is_empty() {
         let _ = write!(out, "\n{}", aligned(&single));
     }
+    out.push_str(&trials::text(&measured));
     out.push_str(&curves::text(record, plots));
     out.push_str(&steps::text(&record.steps));
     out.push_str(&requests::text(&measured));
@@ -40,6 +47,7 @@ pub fn table(record: &Record, plots: Plots) -> String {
         let _ = write!(out, "\n{survey}");
     }
     out.push_str(&answer::text(record));
+    out.push_str(&predictions::text(record));
     out
 }
 
@@ -336,7 +344,7 @@ fn treatments(record: &Record) -> Option<String> {
     (!done.is_empty()).then(|| format!("Measured under {}.", done.join(" + ")))
 }
 
-fn notes(record: &Record, rows: &[&Row], out: &mut String) {
+pub(super) fn notes(record: &Record, rows: &[&Row], out: &mut String) {
     let mut by_flag: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for row in rows {
         for flag in &row.flags {
@@ -355,7 +363,7 @@ fn notes(record: &Record, rows: &[&Row], out: &mut String) {
             format!("{}: {}: {named}", plain(flag), flags::of_row(flag))
         })
         .collect();
-    lines.splice(0..0, treatments(record));
+    lines.splice(0..0, treatments(record).into_iter().chain(monitor::line(rows.iter().copied())));
     // What most rows have stands last, and in one line.
     let common = lines.extract_if(.., |line| line.starts_with(COMMON)).collect::<Vec<_>>();
     let surprises = rows.iter().flat_map(|row| {

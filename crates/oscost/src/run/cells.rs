@@ -6,6 +6,7 @@ use oscost_model::calls::CallCount;
 use oscost_model::cell::{BatchPlan, CellSpec, Disturbance, Sample, Task};
 use oscost_model::clock::{Calibration, ClockKind, ClockSync};
 use oscost_model::journal::CellOutcome;
+use oscost_model::program::Ran;
 use oscost_model::protocol::{CpuProbe, Event, Order};
 use oscost_model::record::RowOutcome;
 use oscost_model::watch::Watch;
@@ -55,6 +56,11 @@ impl Brought {
             seen: self.seen.get(at).into_iter().copied().collect(),
             speculation: self.speculation.get(at).into_iter().cloned().collect(),
         }
+    }
+
+    /// The ops that were timed.
+    pub(super) fn ops(&self) -> u64 {
+        self.samples.iter().map(|sample| sample.n).sum()
     }
 
     /// As a journal keeps it, of a cell of one arm.
@@ -215,6 +221,17 @@ impl<'a> Cells<'a> {
             }
             other => Err(ended(other)),
         }))
+    }
+
+    /// Runs a program once.
+    pub(super) fn run_program(&mut self, spec: CellSpec) -> Answer<Ran> {
+        let id = self.id();
+        let patience = Duration::from_millis(spec.timeout_ms) + BEYOND;
+        self.session.send(&Order::Measure { id, spec: Box::new(spec) })?;
+        Ok(match self.next(id, patience)? {
+            Event::Ran { ran, .. } => Ok(*ran),
+            other => Err(ended(other)),
+        })
     }
 
     /// Counts a case's calls.

@@ -9,21 +9,25 @@ mod counted;
 mod far;
 mod lock;
 mod look;
+mod manner;
 mod pace;
 mod standing;
 mod survey;
+mod trials;
 mod versus;
+mod witness;
 
 pub use counted::{Counted, count_calls};
 pub use far::Peer;
 pub use lock::{Claim, Held, Holder, MachineLock, claim, until_ours, wait_for};
 pub use look::{Look, look, rates};
 pub use pace::Profile;
+pub use trials::TrialTime;
 pub use versus::{Contest, PairCount};
 
 use std::time::{Duration, Instant};
 
-use oscost_model::calls::Times;
+use oscost_model::calls::{CallCount, Times};
 use oscost_model::cell::Task;
 use oscost_model::clock::Calibration;
 use oscost_model::definition::Timer;
@@ -34,10 +38,11 @@ use oscost_model::sins::{Sin, committing};
 use oscost_model::treatment::Treated;
 use thiserror::Error;
 
-use crate::plan::{Order, why_not};
+use crate::plan::Order;
 use crate::reach::{ReachError, Session};
 use cells::{Cells, Ended, Other};
 use far::FarSide;
+use manner::Taken;
 use pace::{Pace, Step};
 use standing::When;
 
@@ -77,6 +82,10 @@ pub struct Request {
     pub contest: Option<Contest>,
     /// Whether the listener is asked for more rows, in the second half of the budget.
     pub refine: bool,
+    /// How much time the trials of programs may take.
+    pub trials: TrialTime,
+    /// Rows that cannot be measured here: what they lack, and the way out.
+    pub lacking: Vec<(usize, String)>,
     /// The CPU that was asked for.
     pub cpu: Option<u32>,
     /// The CPU that was asked for the second process of a case on one machine.
@@ -169,6 +178,7 @@ pub fn run_between(
     };
     let mut run = Run {
         cells: Cells::new(session).with(far),
+        asked_cpu: request.cpu,
         peer_cpu: request.peer_cpu,
         listener,
         order: Order::new(request.started.settings.seed),
@@ -191,10 +201,8 @@ pub fn run_between(
     };
     // Rows that were cut short, by Ctrl-C or by the budget, have not reached what was asked for.
     let alone = run.cells.far().is_some_and(|far| far.gone().is_some());
-    let settled = match request.contest {
-        Some(_) => !run.pairs_lack,
-        None => run.rows.iter().all(RowRun::is_settled),
-    };
+    let settled =
+        !run.pairs_lack && (request.contest.is_some() || run.rows.iter().all(RowRun::is_settled));
     run.end(finish == Finish::Done && settled && !alone);
     Ok(finish)
 }
@@ -206,17 +214,37 @@ struct RowRun {
     pace: Pace,
     given_up: bool,
     lost_cells: u32,
+    /// What its counted ops have called.
+    count: Option<CallCount>,
+    /// The ops that were timed, of a run in which nothing is compared.
+    timed_ops: u64,
+    /// The lines that its program wrote in its warm-up.
+    warm_lines: Option<u64>,
+    /// What its last cell took; none before the first.
+    taken: Option<Taken>,
 }
 
 impl RowRun {
     fn new(planned: PlannedRow, profile: Profile) -> Self {
-        let treated = Treated::default();
-        Self { pace: Pace::new(profile), planned, treated, given_up: false, lost_cells: 0 }
+        Self {
+            pace: Pace::new(profile),
+            planned,
+            treated: Treated::default(),
+            given_up: false,
+            lost_cells: 0,
+            count: None,
+            timed_ops: 0,
+            warm_lines: None,
+            taken: None,
+        }
     }
 
     /// Whether nothing more is wanted of the row.
     fn is_settled(&self) -> bool {
-        self.given_up || self.pace.is_settled() || !self.planned.asked
+        self.given_up
+            || self.pace.is_settled()
+            || !self.planned.asked
+            || self.planned.workload.is_some()
     }
 
     /// Where its other end stands.
@@ -226,7 +254,9 @@ impl RowRun {
 
     /// Whether it gets a cell in the next round: an anchor always does.
     fn wants_a_cell(&self) -> bool {
-        !self.given_up && (self.planned.anchor || !self.pace.is_settled())
+        !self.given_up
+            && self.planned.workload.is_none()
+            && (self.planned.anchor || !self.pace.is_settled())
     }
 }
 
@@ -249,6 +279,7 @@ struct Run<'a> {
     begun: Instant,
     deadline: Option<Instant>,
     cpu: Option<u32>,
+    asked_cpu: Option<u32>,
     peer_cpu: Option<u32>,
     clock: Option<Calibration>,
     interruptions_per_s: f64,
@@ -281,11 +312,12 @@ impl Run<'_> {
             self.survey_peer(machine, *cpu)?;
         }
         self.tell(Entry::Planned { rows: request.rows.clone(), timers: request.timers.clone() });
-        if peer.is_some() {
-            self.leave_out_what_cannot_reach();
+        for (row, reason) in request.lacking.iter().cloned() {
+            let outcome = RowOutcome::Skipped;
+            self.give_up(row, Ended { outcome, reason, is_final: true, arm: None });
         }
         if let Some(contest) = &request.contest {
-            self.contest(contest)?;
+            self.contest(contest, request.trials)?;
             return self.calibrate_again(machine);
         }
         let others = match &clocks {
@@ -307,6 +339,8 @@ impl Run<'_> {
         if request.refine {
             self.refine(request)?;
         }
+        self.in_the_manner_of_studies(request.profile)?;
+        self.trials(None, request.trials)?;
         self.anchors(Phase::After)?;
         self.fall(others.ok().flatten())?;
         self.calibrate_again(machine)?;
@@ -315,7 +349,8 @@ impl Run<'_> {
 
     /// What is done once for each row from this one on, before its first cell.
     fn prepare(&mut self, first: usize) -> Result<(), RunError> {
-        let rows: Vec<usize> = (first..self.rows.len()).collect();
+        let rows = (first..self.rows.len()).filter(|&row| !self.is_program(row));
+        let rows: Vec<usize> = rows.collect();
         self.pilot(&rows)?;
         self.count(&rows)
     }
@@ -323,11 +358,11 @@ impl Run<'_> {
     /// Measures until every row from this one on is settled, or the time is up.
     fn settle(&mut self, first: usize, request: &Request) -> Result<(), RunError> {
         if matches!(request.profile, Profile::Thorough { .. }) {
-            // What the trial may take of a budget: the real rounds are what the time is for.
+            // What the rehearsal may take of a budget: the real rounds are what the time is for.
             let deadline = self.deadline;
             let now = Instant::now();
             self.deadline = deadline.map(|it| now + it.saturating_duration_since(now) / 3);
-            self.rounds(first, Phase::Trial)?;
+            self.rounds(first, Phase::Rehearsal)?;
             self.deadline = deadline;
             for row in &mut self.rows[first..] {
                 row.pace.begin_afresh();
@@ -383,16 +418,6 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Cases that need a second machine and cannot have one are skipped, in words.
-    fn leave_out_what_cannot_reach(&mut self) {
-        for row in 0..self.rows.len() {
-            if let Some(reason) = why_not(&self.rows[row].planned) {
-                let outcome = RowOutcome::Skipped;
-                self.give_up(row, Ended { outcome, reason, is_final: true, arm: None });
-            }
-        }
-    }
-
     /// The peer cannot be reached: each further case would wait in vain as long as the first did.
     fn no_way_there(&mut self, reason: &str) {
         for row in 0..self.rows.len() {
@@ -415,7 +440,10 @@ impl Run<'_> {
             let spec = self.spec(row, Task::Count { warm_ops: WARM_OPS, ops });
             let other = self.rows[row].other();
             let entry = match self.cells.count(spec, other)? {
-                Ok(count) => Entry::Counted { row: row as u32, count },
+                Ok(count) => {
+                    self.rows[row].count = Some(count.clone());
+                    Entry::Counted { row: row as u32, count }
+                }
                 Err(ended) => Entry::NotCounted { row: row as u32, why: ended.reason },
             };
             self.tell(entry);
@@ -470,7 +498,7 @@ impl Run<'_> {
         }
         self.rounds_done = round;
         for row in first..self.rows.len() {
-            if !self.rows[row].given_up {
+            if !self.rows[row].given_up && !self.is_program(row) {
                 let converged = self.rows[row].pace.converged();
                 self.tell(Entry::Settled { row: row as u32, converged });
             }
@@ -498,8 +526,10 @@ impl Run<'_> {
     /// One fresh cell of a row.
     fn cell(&mut self, row: usize, phase: Phase) -> Result<(), RunError> {
         let Some(plan) = self.rows[row].pace.plan().cloned() else { return Ok(()) };
-        let spec = self.spec(row, Task::Measure(plan));
+        let spec = self.spec(row, Task::Measure(plan.clone()));
+        let begun = Instant::now();
         let outcome = self.cells.measure(spec, self.rows[row].other())?;
+        let took = begun.elapsed();
         let at_s = self.begun.elapsed().as_secs_f64();
         self.look_for_what_came_off();
         if self.rows[row].given_up {
@@ -508,8 +538,10 @@ impl Run<'_> {
         match outcome {
             Ok(brought) => {
                 if let Some(clock) = &self.clock {
-                    let counts = matches!(phase, Phase::Round(_) | Phase::Trial(_));
-                    let RowRun { planned, pace, .. } = &mut self.rows[row];
+                    let counts = matches!(phase, Phase::Round(_) | Phase::Rehearsal(_));
+                    let RowRun { planned, pace, timed_ops, taken, .. } = &mut self.rows[row];
+                    *timed_ops += brought.ops();
+                    *taken = Taken::of(&brought.samples, &plan, clock, took).or(*taken);
                     let step = if counts {
                         pace.came_back(&brought.samples, clock, planned)
                     } else {

@@ -32,10 +32,18 @@ impl Run<'_> {
 
     /// Undoes it.
     pub(super) fn fall(&mut self, standing: Option<u64>) -> Result<(), RunError> {
-        match standing {
-            Some(id) if self.cells.attached.contains(&id) => Ok(self.cells.detach(id)?),
-            _ => Ok(()),
+        let Some(id) = standing.filter(|id| self.cells.attached.contains(id)) else {
+            return Ok(());
+        };
+        let said = self.cells.detach(id)?;
+        let rows: Vec<usize> =
+            (0..self.rows.len()).filter(|&row| !self.rows[row].given_up).collect();
+        let timed: Vec<_> = rows.iter().map(|&row| (row, self.rows[row].timed_ops)).collect();
+        match self.witnessed_ops(&timed, std::slice::from_ref(&said)) {
+            Ok(()) => self.witnessed_copies(&rows, &said),
+            Err(ended) => rows.into_iter().for_each(|row| self.give_up(row, ended.clone())),
         }
+        Ok(())
     }
 
     /// No row can be measured, or none any longer.

@@ -25,7 +25,7 @@ impl Interval {
 /// The share of intervals that is to hold the truth when nobody looks before the end.
 ///
 /// There are only these: two are an argument about how the number of repetitions came about, and
-/// need at least six values; the third asks another question.
+/// need at least six values; the others ask other questions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Nominal(f64);
 
@@ -44,6 +44,19 @@ impl Nominal {
 
     /// For two one-sided tests at 5 %, whether something lies within bounds: 90 %.
     pub const WITHIN: Self = Self(0.90);
+
+    /// The level of a run, as its record has it: that of adaptive stopping, or of repetitions that
+    /// were fixed.
+    pub fn of_run(share: f64) -> Self {
+        if share > Self::FIXED.0 { Self::ADAPTIVE } else { Self::FIXED }
+    }
+
+    /// For so many intervals that are all to hold their truth at once, at this level (Bonferroni):
+    /// what one may miss is divided among them.
+    #[must_use]
+    pub fn among(self, count: usize) -> Self {
+        Self(1.0 - (1.0 - self.0) / count.max(1) as f64)
+    }
 
     /// The share itself, from 0 to 1, for the record of a run.
     pub fn share(self) -> f64 {

@@ -16,6 +16,7 @@ pub mod crossing;
 pub mod groups;
 pub mod interval;
 pub mod line;
+pub mod moments;
 pub mod order;
 pub mod robust;
 pub mod scaling;

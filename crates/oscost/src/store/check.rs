@@ -2,6 +2,7 @@
 
 use oscost_model::record::{Record, Row, RowOutcome};
 
+use super::MOST_PREDICTIONS;
 use super::error::ImportError;
 use super::inspect::{Fault, inspect};
 
@@ -29,6 +30,10 @@ pub(super) fn check(record: &Record) -> Result<(), ImportError> {
     inspect(record, text_rule).map_err(|Fault { at, why }| ImportError::Bad { at, why })?;
     refuse_unless(is_utc(&record.started), "started", NOT_UTC)?;
     refuse_unless(record.ended.as_deref().is_none_or(is_utc), "ended", NOT_UTC)?;
+
+    let predictions = record.settings.predictions.len();
+    let why = format!("has {predictions} entries, and at most {MOST_PREDICTIONS} are taken");
+    refuse_unless(predictions <= MOST_PREDICTIONS, "settings.predictions", &why)?;
 
     let rows = record.results.len();
     let why = format!("has {rows} rows, and at most {MOST_ROWS} are taken");

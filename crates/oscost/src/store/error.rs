@@ -54,6 +54,12 @@ pub enum Cause {
     /// No run has that id, or it was imported and takes no entries.
     #[error("it holds no such run")]
     NoRun,
+    /// No prediction has that number.
+    #[error("it holds no prediction {0}")]
+    NoPrediction(i64),
+    /// There are as many predictions as are kept.
+    #[error("it holds {} predictions, and takes no more", super::MOST_PREDICTIONS)]
+    TooManyPredictions,
     /// A run has that id already.
     #[error("it holds a run of that id already")]
     Exists,

@@ -16,6 +16,7 @@ mod error;
 mod file;
 mod import;
 mod inspect;
+mod predictions;
 mod read;
 pub mod samples;
 mod schema;
@@ -30,6 +31,7 @@ use rusqlite::Connection;
 
 pub use error::{Cause, FindError, ImportError, StoreError};
 pub use import::{MOST_BYTES, validate};
+pub use predictions::MOST_PREDICTIONS;
 pub use read::{Listing, Stored};
 
 /// The runs of one user, in one file.

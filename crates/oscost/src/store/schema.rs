@@ -16,8 +16,10 @@ const APPLICATION: i64 = 0x6f73_6373;
 /// `run` is what a listing shows. It follows from the entries and is written with them, so that
 /// a listing reads no journal. `record` is null for a run that was measured here; it stands last
 /// because a large value pushes what follows it out of reach. Entries come back in the order of
-/// `key`: SQLite gives a new row a key above all others of its table.
-const MIGRATIONS: [&str; 1] = ["
+/// `key`: SQLite gives a new row a key above all others of its table. So do predictions, whose key
+/// is the number that they are named by.
+const MIGRATIONS: [&str; 2] = [
+    "
     CREATE TABLE run (
         key INTEGER PRIMARY KEY,
         id TEXT NOT NULL UNIQUE,
@@ -37,7 +39,19 @@ const MIGRATIONS: [&str; 1] = ["
         samples BLOB
     ) STRICT;
     CREATE INDEX entry_of_run ON entry (run);
-"];
+",
+    "
+    CREATE TABLE prediction (
+        key INTEGER PRIMARY KEY,
+        made TEXT NOT NULL,
+        of_case TEXT NOT NULL,
+        estimate TEXT,
+        hardware TEXT,
+        software TEXT,
+        below TEXT
+    ) STRICT;
+",
+];
 
 /// The newest version that this program knows.
 pub(super) const VERSION: i64 = MIGRATIONS.len() as i64;

@@ -33,6 +33,8 @@ fn started() -> Started {
             precision_pct: None,
             nominal: 0.95,
             budget_s: None,
+            study: None,
+            predictions: Vec::new(),
         },
     }
 }

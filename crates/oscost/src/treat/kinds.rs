@@ -42,6 +42,13 @@ pub struct Kind {
     pub manner: Manner,
 }
 
+impl Kind {
+    /// The treatment that it says more of, and stands behind.
+    pub fn behind(&self) -> Option<&'static str> {
+        (self.needs == "ph").then_some("ph")
+    }
+}
+
 /// Every treatment that there is.
 pub const KINDS: &[Kind] = &[
     Kind {
@@ -123,6 +130,40 @@ pub const KINDS: &[Kind] = &[
               buffer of an instance of tracefs that nobody reads: the oldest are overwritten.",
         source: "Linux: trace/ftrace, trace/events",
         manner: Manner::Attached,
+    },
+    Kind {
+        name: "ph",
+        value: "",
+        does: "pH, a monitor that learns what each executable calls (`oscost ph`)",
+        needs: "root, BTF, a build with clang; reach local",
+        manner: Manner::Attached,
+        why: "At each call of all processes an eBPF program compares the last nine calls of the task \
+              with the pairs that were seen in its executable, and counts what is new: study \
+              ph-2000 did that in a kernel of its own. Nothing is written that another CPU writes, \
+              unless something is new.",
+        source: "study ph-2000; A. Somayaji, S. Forrest: Automated response using system-call \
+                 delays. USENIX Security 2000",
+    },
+    Kind {
+        name: "trained",
+        value: "",
+        does: "behind `ph`: with what `oscost ph train` has learnt, which stays as it is",
+        needs: "ph",
+        manner: Manner::Attached,
+        why: "`ph` alone begins with no profile: what it costs is then what learning costs. With \
+              what was learnt before, an executable that has become normal is held against that \
+              at each call, too. A row says in which state the profile was.",
+        source: "study ph-2000",
+    },
+    Kind {
+        name: "respond",
+        value: "",
+        does: "behind `ph`: what it distrusts is delayed, and never killed",
+        needs: "ph",
+        manner: Manner::Attached,
+        why: "A process whose calls are not normal is stopped and continued, twice as long for each \
+              anomaly among its last 128 calls; one that does what it always did is not touched.",
+        source: "study ph-2000",
     },
     Kind {
         name: "clocksource",

@@ -7,7 +7,7 @@ mod cgroup;
 mod kinds;
 pub mod seccomp;
 mod values;
-mod words;
+pub mod words;
 
 use oscost_model::call_names::Arch;
 use oscost_model::place::Treatment;
@@ -18,6 +18,10 @@ pub use kinds::{KINDS, Kind, Manner};
 
 /// As many treatments as a place may have.
 const MOST_TREATMENTS: usize = 16;
+/// What has the holder of a monitor begin without profiles, and keep none.
+const FRESH: &str = "--fresh";
+/// What has it begin with the user's, and leave them as they are.
+const UNCHANGED: &str = "--unchanged";
 /// The longest value: a path of the kernel's (PATH_MAX), or a long command.
 const LONGEST_VALUE: usize = 4_096;
 
@@ -85,6 +89,32 @@ pub fn read_with_notes(treatments: &[Treatment], arch: Arch) -> Result<Read, Tre
     Ok(read)
 }
 
+/// The same with the user's own profiles, which a monitor goes on with and keeps.
+pub fn with_profiles(mut treated: Treated) -> Treated {
+    for attached in &mut treated.attached {
+        if let Attached::Ph { holder } = attached {
+            holder.retain(|word| word != FRESH);
+        }
+    }
+    treated
+}
+
+/// The same with the folder of the user's profiles, for a monitor that begins with them: where it
+/// is started nobody knows whose they are.
+pub fn from_folder<E>(
+    mut treated: Treated,
+    folder: impl Fn() -> Result<String, E>,
+) -> Result<Treated, E> {
+    for attached in &mut treated.attached {
+        if let Attached::Ph { holder } = attached {
+            for word in holder.iter_mut().filter(|word| *word == UNCHANGED) {
+                *word = format!("{UNCHANGED}={}", folder()?);
+            }
+        }
+    }
+    Ok(treated)
+}
+
 /// Whether two treatments cannot both be done: most are themselves no second time. Filters are
 /// stacked by the kernel, neighbours can be several, and so can variables of different names.
 fn excludes(one: &Treatment, other: &Treatment) -> bool {
@@ -120,7 +150,7 @@ fn shortened(text: &str, longest: usize) -> String {
 }
 
 /// `; did you mean ...?` where one of these is close to what was typed, else nothing.
-fn did_you_mean<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+pub fn did_you_mean<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     const CLOSE: f64 = 0.8;
     let typed: String = typed.chars().take(64).collect();
     let closeness = |name: &str| strsim::jaro_winkler(name, &typed);
@@ -176,6 +206,9 @@ fn one(name: &str, value: &str, treated: &mut Treated) -> Result<(), String> {
         "sud" => applied.push(Applied::Sud),
         "ebpf" => attached.push(values::ebpf(value)?),
         "ftrace" => attached.push(Attached::Ftrace),
+        "ph" => attached.push(values::ph()?),
+        "trained" => values::trained(attached)?,
+        "respond" => values::respond(attached)?,
         "clocksource" => attached.push(values::clocksource(value)?),
         "cgroup" => applied.push(Applied::Cgroup { limits: cgroup::limits(value)? }),
         "nice" => applied.push(values::nice(value)?),

@@ -40,7 +40,8 @@ fn each_kind_is_read_as_its_line_says() {
     for kind in KINDS {
         let value = values.iter().find(|(name, _)| *name == kind.name).map_or("", |it| it.1);
         assert_eq!(value.is_empty(), kind.value.is_empty(), "{}", kind.name);
-        let text = format!("{}{value}", kind.name);
+        let before = kind.behind().map(|it| format!("{it}+")).unwrap_or_default();
+        let text = format!("{before}{}{value}", kind.name);
         let read = read(&text).unwrap_or_else(|error| panic!("{text}: {error}"));
         let manner = match (&read.applied[..], &read.attached[..]) {
             ([one], []) if one.fits_twins() => Manner::Applied,
@@ -89,7 +90,7 @@ fn values_come_to_what_they_say() {
 fn what_is_no_treatment_is_refused_with_what_would_be_one() {
     for (text, words) in [
         ("secomp=allow", "no such treatment; did you mean seccomp?\n  hint: `oscost treat list`"),
-        ("ph", "there is no such treatment\n"),
+        ("wxyz", "there is no such treatment\n"),
         ("nice=20", "`20` is no whole number from -20 to 19\n  hint: write `nice=N`"),
         ("nice=1.5", "no whole number"),
         ("ebpf=emtpy", "`emtpy` is no program; did you mean empty?"),

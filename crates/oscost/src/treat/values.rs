@@ -2,7 +2,7 @@
 
 use oscost_model::treatment::{Applied, Attached, Noise};
 
-use super::{did_you_mean, quoted};
+use super::{FRESH, UNCHANGED, did_you_mean, quoted};
 
 /// `empty|count`.
 pub(super) fn ebpf(value: &str) -> Result<Attached, String> {
@@ -11,6 +11,37 @@ pub(super) fn ebpf(value: &str) -> Result<Attached, String> {
         "count" => Ok(Attached::Ebpf { counts: true }),
         _ => Err(no("program", value, &["empty", "count"])),
     }
+}
+
+/// The monitor pH: held by this very program, in a process of its own, without the user's profiles.
+pub(super) fn ph() -> Result<Attached, String> {
+    let program = std::env::current_exe().map_err(|error| format!("who we are: {error}"))?;
+    let program = program.into_os_string().into_string();
+    let program = program.map_err(|_| "its own path is no text".to_owned())?;
+    let holder = [&program, "ph", "hold", "--quiet", FRESH].map(str::to_owned).to_vec();
+    Ok(Attached::Ph { holder })
+}
+
+/// Has the monitor begin with what `oscost ph train` has learnt.
+pub(super) fn trained(attached: &mut [Attached]) -> Result<(), String> {
+    let holder = monitor(attached)?;
+    holder.iter_mut().filter(|word| *word == FRESH).for_each(|word| *word = UNCHANGED.to_owned());
+    Ok(())
+}
+
+/// Has the monitor delay what it distrusts.
+pub(super) fn respond(attached: &mut [Attached]) -> Result<(), String> {
+    monitor(attached)?.push("--delay-factor=1".to_owned());
+    Ok(())
+}
+
+/// The command of the monitor that stands before this.
+fn monitor(attached: &mut [Attached]) -> Result<&mut Vec<String>, String> {
+    let holder = attached.iter_mut().find_map(|it| match it {
+        Attached::Ph { holder } => Some(holder),
+        _ => None,
+    });
+    holder.ok_or_else(|| "it stands behind `ph`".to_owned())
 }
 
 /// The name of a clock source, as the kernel gives them: it goes into a file of sysfs. Whether the

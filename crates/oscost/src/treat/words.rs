@@ -8,7 +8,7 @@
 const MOST_WORDS: usize = 256;
 
 /// Splits a command into its words. The whole text has no control characters.
-pub(super) fn split(text: &str) -> Result<Vec<String>, String> {
+pub fn split(text: &str) -> Result<Vec<String>, String> {
     let mut words: Vec<String> = Vec::new();
     let mut word: Option<String> = None;
     let mut letters = text.chars();

@@ -21,9 +21,13 @@ fn ab(sandbox: &Sandbox, scenario: &str, news: &[&str], arguments: &[&str]) -> R
     Ran::of(sandbox.command(&all).current_dir(file.parent().unwrap()))
 }
 
-fn fits(text: &str) {
+pub(crate) fn fits(text: &str) {
+    assert!(text.is_ascii(), "{text}");
+    fits_width(text);
+}
+
+pub(crate) fn fits_width(text: &str) {
     for line in text.lines() {
-        assert!(line.is_ascii(), "{line}");
         assert!(line.chars().count() <= 80, "{line}");
     }
 }

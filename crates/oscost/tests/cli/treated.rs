@@ -57,6 +57,38 @@ fn rows_are_not_measured_on_when_what_was_attached_comes_off() {
     }
 }
 
+/// A run at a fake place of this scenario, under the monitor pH.
+fn monitored(scenario: &str, arguments: &[&str]) -> Ran {
+    let sandbox = Sandbox::new();
+    let file = sandbox.file("scenario.json");
+    fs::write(&file, scenario).unwrap();
+    let place = format!("ph@fake:{}", file.display());
+    sandbox.oscost(&[&["run", "--seed", "1", "--at", &place], ROWS, arguments].concat())
+}
+
+#[test]
+fn a_row_under_ph_says_that_its_calls_were_seen_and_in_which_state_the_profile_was() {
+    let record = monitored(r#"{"profile": "normal"}"#, &["--json", "-"]).exits(0).json();
+    let getppid = row(&record, "syscall/getppid:via=raw");
+    assert_eq!(getppid["monitor"]["profiles"], serde_json::json!(["normal"]));
+    assert_eq!(getppid["monitor"]["calls_seen"], 23, "a call in each of 23 ops");
+    let table = monitored("{}", &[]).exits(0).stdout;
+    assert!(table.contains("pH saw each call of the counted ops ("), "{table}");
+    let words = table.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("was training; no anomaly."), "{words}");
+}
+
+#[test]
+fn a_row_of_which_ph_missed_a_call_is_void() {
+    let missed = r#"{"unseen": {"syscall/getppid:via=libc": 1}}"#;
+    let record = monitored(missed, &["--json", "-"]).exits(1).json();
+    let libc = row(&record, "syscall/getppid:via=libc");
+    assert_eq!(libc["outcome"], "failed");
+    let reason = libc["reason"].as_str().unwrap();
+    assert_eq!(reason, "void: the monitor saw 22 calls in the counted ops, which made 23");
+    assert_eq!(row(&record, "syscall/getppid:via=raw")["outcome"], "measured");
+}
+
 #[test]
 fn treatments_that_make_no_sense_are_refused_before_anything_is_measured() {
     let sandbox = Sandbox::new();
@@ -68,8 +100,8 @@ fn treatments_that_make_no_sense_are_refused_before_anything_is_measured() {
         (&["--treat", "secomp=allow"], &["did you mean seccomp?", "oscost treat list"]),
         (&["--treat", "nice=5@ssh:db1"], &["`@ssh:db1`", "%40"]),
         (&["--treat", "nice=5", "--at", "sud@local"], &["not in both"]),
-        (&["--treat", "cmd=strace", "--at", "ssh:db1"], &["cannot wrap cells at `ssh:db1`"]),
-        (&["--at", "cmd=strace@ssh:db1"], &["cannot wrap cells at `ssh:db1`"]),
+        (&["--treat", "cmd=strace", "--at", "ssh:db1"], &["cannot treat with `cmd` at `ssh:db1`"]),
+        (&["--at", "cmd=strace@ssh:db1"], &["cannot treat with `cmd` at `ssh:db1`"]),
         (&["--treat", ""], &["empty"]),
         (&["--treat", &seccomp], &["x.json: line 2: `SCMP_ACT_ALOW` is no action", "ALLOW?"]),
     ] {

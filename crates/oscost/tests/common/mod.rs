@@ -76,8 +76,11 @@ impl Sandbox {
         // The programs and folders must be theirs to use.
         let files = self.folder("files");
         for (from, name) in [(tool(), "oscost"), (cell(), "oscost-cell")] {
-            // Beside it and renamed: a program that runs cannot be written to.
-            fs::copy(from, files.join("new")).unwrap();
+            // Beside it and renamed: a program that runs cannot be written to. And by another process:
+            // what is open for writing here is so, for a moment, in what other tests start, and a
+            // program that somebody could write to cannot be run (ETXTBSY).
+            let copied = Command::new("cp").arg(from).arg(files.join("new")).status().unwrap();
+            assert!(copied.success());
             fs::set_permissions(files.join("new"), fs::Permissions::from_mode(0o755)).unwrap();
             fs::rename(files.join("new"), files.join(name)).unwrap();
         }

@@ -240,3 +240,62 @@ fn a_peer_where_none_can_be_is_refused() {
         hosts.oscost(&messages(places)).exits(2).tells(&[words]);
     }
 }
+
+/// A study of one place that has a case on one machine and on two.
+const BOTH: &str = r#"
+id = "both"
+title = "Near and far"
+authors = ["A. Nobody"]
+year = 2026
+source = "a desk"
+measured-on = "these machines"
+
+[protocol]
+there = "by hand"
+here = "again"
+timed = "each"
+iterations = 50
+experiments = 3
+statistic = "mean"
+overhead = "included"
+
+[[table]]
+name = "Table A"
+title = "Trips"
+unit = "us"
+row = [
+    { name = "trip", case = "socket/round-trip:by=tcp,size=64,peer_cpu=other" },
+    { name = "pipe", case = "pipe/round-trip:by=pipe,size=64,peer_cpu=same" },
+    { name = "far trip", case = "socket/round-trip:by=tcp,size=64,peer_cpu=other", peer = true },
+]
+"#;
+
+#[test]
+fn rows_of_a_study_stand_on_one_machine_and_on_two_in_one_run() {
+    let Some(hosts) = Hosts::some(2) else { return };
+    let path = hosts.file("both.toml");
+    std::fs::write(&path, BOTH).unwrap();
+    let peer = format!("ssh:{}", address(2));
+    let study = ["run", "--study", path.to_str().unwrap(), "--quick", "--json", "-"];
+    let record = hosts.oscost(&[&study[..], &["--peer", &peer]].concat()).exits(0).json();
+    let rows = record["results"].as_array().unwrap();
+    let asked: Vec<&Value> = rows.iter().filter(|row| !row["manner"].is_null()).collect();
+    let told: Vec<(&str, &Value, &str)> = asked
+        .iter()
+        .map(|row| {
+            let family = row["case"].as_str().unwrap().split('/').next().unwrap();
+            (family, &row["place"]["peer"], row["outcome"].as_str().unwrap())
+        })
+        .collect();
+    let (near, far) = (&Value::Null, &Value::from("m1"));
+    let wanted =
+        [("pipe", near, "measured"), ("socket", near, "measured"), ("socket", far, "measured")];
+    assert_eq!(told, wanted, "{asked:#?}");
+    for row in &asked {
+        let manner = &row["manner"];
+        assert!(manner["value"].as_f64().is_some_and(|it| it > 0.0), "{manner}");
+        assert_eq!(manner["experiments"], 3, "{manner}");
+        assert_eq!(has_flag(row, "HALF_ASSUMED"), row["place"]["peer"] == "m1");
+    }
+    hosts.nothing_is_left();
+}

@@ -53,6 +53,8 @@ pub(crate) fn settings() -> Settings {
         precision_pct: Some(2.0),
         nominal: 0.965,
         budget_s: None,
+        study: None,
+        predictions: Vec::new(),
     }
 }
 
@@ -207,6 +209,8 @@ pub(crate) fn entries() -> Vec<Entry> {
         anchor: false,
         added: false,
         monitored: false,
+        workload: None,
+        manner: None,
     };
     let anchor = PlannedRow { asked: false, anchor: true, ..row.clone() };
     let lost = CellOutcome::Lost {

@@ -8,7 +8,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use oscost::store::{Store, Stored, validate};
+use oscost_model::record::Predicted;
 use rusqlite::Connection;
+use tempfile::TempDir;
 
 use super::examples::{entries, started};
 use super::record::record;
@@ -37,18 +39,49 @@ fn a_record_of_version_1_is_taken() {
 
 #[test]
 fn a_store_of_version_1_opens_with_all_that_it_holds() {
+    let (_folder, mut store) = opened("store-1.sql");
+    holds_the_run(&store);
+    assert_eq!(store.predictions().unwrap(), []);
+    store.predict(&predicted()).unwrap();
+    assert_eq!(store.predictions().unwrap(), [(1, predicted())]);
+}
+
+#[test]
+fn a_store_of_version_2_opens_with_all_that_it_holds() {
     if blessing() {
         let (folder, mut store) = new_store();
         keep(&mut store, &entries());
+        store.predict(&predicted()).unwrap();
         drop(store);
-        fs::write(golden("store-1.sql"), dump(&folder.path().join("store.db"))).unwrap();
+        fs::write(golden("store-2.sql"), dump(&folder.path().join("store.db"))).unwrap();
     }
+    let (_folder, store) = opened("store-2.sql");
+    holds_the_run(&store);
+    assert_eq!(store.predictions().unwrap(), [(1, predicted())]);
+}
+
+fn predicted() -> Predicted {
+    Predicted {
+        case: "syscall/getppid:via=raw".to_owned(),
+        estimate: Some("<120 ns".to_owned()),
+        hardware: Some("40 cycles".to_owned()),
+        software: None,
+        below: None,
+        made: "2026-11-22T08:15:00Z".to_owned(),
+    }
+}
+
+fn opened(name: &str) -> (TempDir, Store) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store.db");
-    let script = fs::read_to_string(golden("store-1.sql")).unwrap();
+    let script = fs::read_to_string(golden(name)).unwrap();
     Connection::open(&path).unwrap().execute_batch(&script).unwrap();
     let store = Store::open(&path).unwrap();
-    assert_eq!(journal(&store, &started().id), entries());
+    (folder, store)
+}
+
+fn holds_the_run(store: &Store) {
+    assert_eq!(journal(store, &started().id), entries());
     let runs = store.list().unwrap();
     assert_eq!((runs.len(), runs[0].cells, runs[0].rows_asked), (1, 2, Some(1)));
 }
@@ -68,7 +101,7 @@ fn dump(path: &Path) -> String {
     for sql in texts("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY rowid") {
         script += &format!("{sql};\n");
     }
-    for table in ["run", "entry"] {
+    for table in ["run", "entry", "prediction"] {
         let columns = texts(&format!("SELECT name FROM pragma_table_info('{table}')"));
         let quoted: Vec<String> = columns.iter().map(|name| format!("quote({name})")).collect();
         let rows = format!("SELECT {} FROM {table} ORDER BY key", quoted.join(" || ', ' || "));

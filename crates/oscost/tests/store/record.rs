@@ -83,10 +83,12 @@ fn row(case: &str) -> Row {
             faults_per_op: None,
             bytes_per_op: None,
         }),
+        monitor: None,
         floor: Some(Floor { value: None, of: vec!["1 x timer/nothing".into()] }),
         guess: "60 ns".into(),
         class: Some("light".into()),
         multiples: BTreeMap::new(),
+        primary: None,
         file: None,
         channel: None,
         disturbed: Disturbed {
@@ -97,6 +99,7 @@ fn row(case: &str) -> Row {
             median_all: Some(80.5),
             plan: Some(plan()),
         },
+        manner: None,
         flags: vec!["BELOW_FLOOR".into()],
     }
 }

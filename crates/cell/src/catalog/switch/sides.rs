@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 use super::pair::{Gone, Means, Setting};
 use crate::sys::Errno;
@@ -107,29 +107,53 @@ impl Means for Bytes {
 /// By a word in memory and futex(2).
 pub(super) struct Futex {
     words: Arc<SharedWords>,
-    to: usize,
-    from: usize,
+    to: InTurn,
+    from: InTurn,
     reach: Reach,
 }
 
-/// Two words; private ones between threads, as a mutex of a library has them.
+/// Two words that are used in turn. Between setting a word and waking whom waits at it the other
+/// side may see the word, answer, and wait again: a wake-up that comes so late must not meet that
+/// wait, or one more call would be made. It is late by one round at most.
+struct InTurn {
+    first: usize,
+    next: AtomicUsize,
+}
+
+impl InTurn {
+    fn new(first: usize) -> Self {
+        Self { first, next: AtomicUsize::new(0) }
+    }
+
+    #[inline(always)]
+    fn take(&self) -> usize {
+        let next = self.next.load(Ordering::Relaxed);
+        self.next.store(next ^ 1, Ordering::Relaxed);
+        self.first + next
+    }
+}
+
+/// Two words each way; private ones between threads, as a mutex of a library has them.
 pub(super) fn futexes(setting: &Setting) -> Result<(Side, Side), Errno> {
     let words = Arc::new(SharedWords::new()?);
     let reach = if setting.threads { Reach::Private } else { Reach::Shared };
-    let side = |to, from| Side::Futex(Futex { words: Arc::clone(&words), to, from, reach });
-    Ok((side(0, 1), side(1, 0)))
+    let side = |to, from| {
+        let (to, from) = (InTurn::new(to), InTurn::new(from));
+        Side::Futex(Futex { words: Arc::clone(&words), to, from, reach })
+    };
+    Ok((side(0, 2), side(2, 0)))
 }
 
 impl Means for Futex {
     #[inline(always)]
     fn wake(&self) -> Result<(), Errno> {
-        let word = self.words.word(self.to);
+        let word = self.words.word(self.to.take());
         word.store(1, Ordering::Release);
         switch::futex_wake(word, self.reach).map(drop)
     }
 
     fn wait(&self, gone: Gone<'_>) -> Result<(), Errno> {
-        let word = self.words.word(self.from);
+        let word = self.words.word(self.from.take());
         loop {
             match switch::futex_wait(word, self.reach) {
                 Ok(()) | Err(Errno::EAGAIN) => {}

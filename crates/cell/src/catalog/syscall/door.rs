@@ -11,16 +11,52 @@ pub(super) const FUNCTION: Bench = Bench {
     id: "syscall/function",
     asks: "What does a loop over an empty function behind a pointer cost?",
     op: "a turn of the loop: the pointer is loaded, the function behind it is called, and it \
-         returns 0. The loop is in it, so that no copies are subtracted. Outside: the clock.",
+         returns 0, or what `call=` of the C library returned. The loop is in it, so that no \
+         copies are subtracted. `close` closes a number that no descriptor has, which fails with \
+         EBADF: in the study's loop all closes of 0 but the first do. `brk` is brk(sbrk(0)). \
+         Outside: the clock.",
     guess: "1.5 to 2 ns: study cs161-syscalls found 1.77 on a machine of 2019",
     why: "The pointer is read from memory at each turn, so that the compiler can neither look \
           behind it nor hold it in a register, as the study's volatile pointer has it. What is \
           left is a load, an indirect call that the predictor gets right, a return and the loop's \
           counter. Nothing of it enters the kernel: it is the study's baseline, its 1x.",
-    floor: &[at_least(1, "timer/nothing")],
-    source: "study cs161-syscalls, option -0",
-    build: |_| {
-        let function = Volatile::new(return_0 as extern "C" fn() -> u64);
+    calls: &[
+        exactly("getppid", 1).when(&[("call", "getppid")]),
+        exactly("getpid", 1).when(&[("call", "getpid")]),
+        exactly("brk", 1).when(&[("call", "brk")]),
+        exactly("close", 1).when(&[("call", "close")]),
+        exactly("openat", 1).when(&[("call", "open-close")]),
+        exactly("close", 1).when(&[("call", "open-close")]),
+    ],
+    floor: &[
+        at_least(1, "timer/nothing"),
+        at_least(1, DOOR).when(&[("call", "getppid")]),
+        at_least(1, DOOR).when(&[("call", "getpid")]),
+        at_least(1, DOOR).when(&[("call", "brk")]),
+        at_least(1, DOOR).when(&[("call", "close")]),
+        at_least(2, DOOR).when(&[("call", "open-close")]),
+    ],
+    axes: &[Axis {
+        name: "call",
+        sets: "which function of the C library is called in the empty one's stead",
+        points: Points::Words(&[
+            "none",
+            "time",
+            "sbrk",
+            "clock-gettime-coarse",
+            "clock-gettime",
+            "getppid",
+            "getpid",
+            "brk",
+            "close",
+            "open-close",
+        ]),
+        usual: Points::Unsaid("none"),
+    }],
+    needs: &[Need::readable("/dev/null").when(&[("call", "open-close")])],
+    source: "study cs161-syscalls, options -0 to -o",
+    build: |at| {
+        let function = Volatile::new(library::function(at.word("call"))?);
         Ok(Work::looped(move || {
             keep(function.get()());
             Ok(())
@@ -28,10 +64,6 @@ pub(super) const FUNCTION: Bench = Bench {
     },
     ..Bench::PLAIN
 };
-
-extern "C" fn return_0() -> u64 {
-    0
-}
 
 pub(super) const SBRK_0: Bench = Bench {
     id: "syscall/sbrk-0",

@@ -30,18 +30,20 @@ impl Changed {
                 available.trim_end().replace(' ', ", ")
             )));
         }
-        let alone = File::open(format!("{FOLDER}/current_clocksource"))?;
+        let refused = |error: Errno| {
+            lacking(format!(
+                "cannot change the clock source to {name}: {error}; it takes root, and a /sys that \
+                 may be written to"
+            ))
+        };
+        // Opened for writing: who may not change it can hold up nobody, and waits for nobody.
+        let alone = writable().map_err(refused)?;
         alone.try_lock().map_err(|_| {
             lacking("another oscost has changed the clock source: wait for its end".to_owned())
         })?;
         let was = current()?;
         let changed = Self { was, is: name.to_owned(), _alone: alone };
-        set(name).map_err(|error| {
-            lacking(format!(
-                "cannot change the clock source to {name}: {error}; it takes root, and a /sys that \
-                 may be written to"
-            ))
-        })?;
+        set(name).map_err(refused)?;
         Ok(changed)
     }
 
@@ -71,9 +73,13 @@ fn read(file: &str) -> Result<String, Errno> {
     fs::read_to_string(format!("{FOLDER}/{file}")).map_err(Errno::from)
 }
 
+fn writable() -> Result<File, Errno> {
+    let file = File::options().write(true).open(format!("{FOLDER}/current_clocksource"))?;
+    Ok(file)
+}
+
 /// The kernel takes a name that it does not know without a word: so it is read again.
 fn set(name: &str) -> Result<(), Errno> {
-    let mut file = File::options().write(true).open(format!("{FOLDER}/current_clocksource"))?;
-    file.write_all(name.as_bytes())?;
+    writable()?.write_all(name.as_bytes())?;
     if current()? == name { Ok(()) } else { Err(Errno::EINVAL) }
 }

@@ -101,7 +101,8 @@ fn instances() -> Result<PathBuf, Errno> {
     }
     Err(lacking(match why {
         Errno::ENOENT => format!(
-            "tracefs is not mounted here, or has no instances: `mount -t tracefs tracefs {}`",
+            "tracefs is not mounted here, or has no instances; it takes root, and `mount -t tracefs \
+             tracefs {}`",
             FOLDERS[0]
         ),
         other => format!("cannot look into tracefs: {other}; it takes root"),

@@ -8,10 +8,12 @@
 
 mod clocksource;
 mod ftrace;
+mod holder;
 mod neighbour;
 
 use std::time::Duration;
 
+use oscost_model::testimony::Testimony;
 use oscost_model::treatment::Attached;
 
 use crate::sys::Errno;
@@ -20,6 +22,7 @@ use crate::sys::bpf::AtEachCall;
 
 use clocksource::Changed;
 use ftrace::Instance;
+use holder::Holder;
 use neighbour::Neighbour;
 
 pub use ftrace::sweep;
@@ -46,6 +49,7 @@ enum Thing {
     Events(Instance),
     Clock(Changed),
     Neighbours(Vec<Neighbour>),
+    Held(Holder),
 }
 
 impl System {
@@ -58,6 +62,7 @@ impl System {
                 Attached::Ebpf { counts } => Thing::Program(AtEachCall::attach(*counts)?),
                 Attached::Ftrace => Thing::Events(Instance::make(name)?),
                 Attached::Clocksource { name } => Thing::Clock(Changed::to(name)?),
+                Attached::Ph { holder } => Thing::Held(Holder::start(holder)?),
                 Attached::Antagonist { does, same_cpu } => {
                     Thing::Neighbours(neighbour::start(*does, *same_cpu, cpus)?)
                 }
@@ -66,18 +71,20 @@ impl System {
         Ok(system)
     }
 
-    /// Undoes all, and says how many calls were counted where that was asked for.
-    pub fn detach(mut self) -> Result<Option<u64>, Errno> {
+    /// Undoes all, and says how many calls were counted where that was asked for, and what a
+    /// monitor saw.
+    pub fn detach(mut self) -> Result<(Option<u64>, Option<Testimony>), Errno> {
         let counting = self.0.iter().find_map(|thing| match thing {
             Thing::Program(program) => program.counted(),
             _ => None,
         });
-        self.undo()?;
-        counting.transpose()
+        let seen = self.undo()?;
+        counting.transpose().map(|counted| (counted, seen))
     }
 
-    /// Undoes all, whatever happens; the error is the first one.
-    fn undo(&mut self) -> Result<(), Errno> {
+    /// Undoes all, whatever happens; the error is the first one. A holder says then what it has seen.
+    fn undo(&mut self) -> Result<Option<Testimony>, Errno> {
+        let mut seen = None;
         let mut undone = Ok(());
         while let Some(thing) = self.0.pop() {
             let this = match thing {
@@ -86,11 +93,12 @@ impl System {
                 Thing::Neighbours(all) => {
                     all.into_iter().map(Neighbour::end).fold(Ok(()), Result::and)
                 }
+                Thing::Held(holder) => holder.end().map(|it| seen = Some(it)),
                 Thing::Program(_) => Ok(()),
             };
             undone = undone.and(this);
         }
-        undone
+        undone.map(|()| seen)
     }
 }
 
@@ -124,7 +132,7 @@ impl PutBack {
                         None => clocksource::current().ok().map(|was| (was, name.clone())),
                     };
                 }
-                Attached::Ebpf { .. } | Attached::Antagonist { .. } => {}
+                Attached::Ebpf { .. } | Attached::Ph { .. } | Attached::Antagonist { .. } => {}
             }
         }
         it

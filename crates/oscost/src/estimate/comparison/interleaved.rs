@@ -10,14 +10,17 @@ use oscost_model::calls::CallCount;
 use oscost_model::cell::Sample;
 use oscost_model::clock::Calibration;
 use oscost_model::journal::{CellOutcome, Design, Phase, Versus};
+use oscost_model::program::{Measured, Workload};
 use oscost_model::record::{Added, Comparison, Ratio, Row, RowOutcome};
 use oscost_model::sins::{Sin, committing};
+use oscost_model::unit::Unit;
 
 use super::fit::{has, is_cost};
 use super::judge::{self, Judged, verdicts};
 use super::{MARGIN, word};
 use crate::estimate::cell::{Reading, by_round};
 use crate::estimate::row::{CellEntry, RowState};
+use crate::estimate::trials;
 use crate::stats::comparing::blocks;
 use crate::stats::interval::{Nominal, median_hs};
 use crate::stats::order;
@@ -33,11 +36,14 @@ const SURELY: f64 = 0.001;
 /// looked for.
 const OTHERWISE_REJECTED_PCT: f64 = 10.0;
 
+/// What the row's own figure is called.
+pub(super) const PRIMARY: &str = "primary";
+
 /// What controls are called in a record.
 pub const CONTROL: &str = "control";
 
 /// The treatments that act on system calls: an op that makes none is never seen by them.
-const ON_CALLS: [&str; 5] = ["seccomp", "ptrace", "sud", "ebpf", "ftrace"];
+const ON_CALLS: [&str; 6] = ["seccomp", "ptrace", "sud", "ebpf", "ftrace", "ph"];
 
 /// A control that came back: nothing differs between its arms.
 #[derive(Clone, Debug)]
@@ -70,6 +76,8 @@ struct Pair {
 /// What is known of two rows, or of a control, before its neighbours are looked at.
 struct Found {
     versus: Versus,
+    metric: String,
+    unit: Unit,
     pairs: Vec<Pair>,
     judged: Judged,
     margin: f64,
@@ -79,7 +87,7 @@ impl<'a> Interleaved<'a> {
     /// All comparisons of the run, in the order in which they were planned; then its controls.
     pub(in crate::estimate) fn comparisons(self) -> Vec<Comparison> {
         let comparable = self.versus.iter().filter(|it| self.is_comparable(it));
-        let found: Vec<Found> = comparable.map(|versus| self.found(*versus)).collect();
+        let found: Vec<Found> = comparable.flat_map(|versus| self.of_rows(*versus)).collect();
         let controls: Vec<(Design, Found)> = [Design::Twins, Design::Toggle, Design::Pairs]
             .into_iter()
             .filter_map(|design| Some((design, self.control(design)?)))
@@ -89,7 +97,7 @@ impl<'a> Interleaved<'a> {
         let margins: Vec<f64> = found.iter().map(|it| it.margin).collect();
         let said = verdicts(&judged, &margins);
         let rows = found.iter().zip(said).map(|(found, (q, verdict))| {
-            let verdict = word(verdict, self.rows[found.versus.base as usize].better);
+            let verdict = word(verdict, found.unit.better());
             let verdict = if void { "inconclusive" } else { verdict };
             let mut comparison = self.comparison(found, found.versus.design, (q, verdict));
             if void {
@@ -100,7 +108,7 @@ impl<'a> Interleaved<'a> {
         let controls = controls.iter().map(|(design, found)| {
             // A family of its own: it is asked whether the others may be believed.
             let (_, verdict) = verdicts(std::slice::from_ref(&found.judged), &[found.margin])[0];
-            let verdict = word(verdict, self.rows[found.versus.base as usize].better);
+            let verdict = word(verdict, found.unit.better());
             let comparison = self.comparison(found, *design, (found.judged.p, verdict));
             Comparison { case: CONTROL.to_owned(), control: true, seen_per_op: None, ..comparison }
         });
@@ -119,6 +127,47 @@ impl<'a> Interleaved<'a> {
         row(versus.base).zip(row(versus.new)).is_some_and(|(base, new)| fit(base) && fit(new))
     }
 
+    /// What is found of two rows: of their figures, and of workloads of each metric that is
+    /// compared.
+    fn of_rows(self, versus: Versus) -> Vec<Found> {
+        match &self.states[versus.base as usize].planned.workload {
+            Some(workload) => self.of_trials(versus, workload),
+            None => vec![self.found(versus)],
+        }
+    }
+
+    /// Two programs: a pair is a trial of each, one after the other.
+    fn of_trials(self, versus: Versus, workload: &Workload) -> Vec<Found> {
+        let [base, new] = [versus.base, versus.new].map(|row| {
+            let of_set = trials::counted(&self.states[row as usize]).into_iter();
+            let of_set = of_set.filter(|(cell, _)| cell.set == versus.set);
+            let trials = of_set.filter_map(|(cell, trial)| {
+                Some((round_of(cell.phase)?, (cell.at_s, workload.metrics(trial?))))
+            });
+            trials.collect::<BTreeMap<u32, (f64, Vec<Measured>)>>()
+        });
+        let Some((_, first)) = base.values().next() else { return Vec::new() };
+        let compared = first.iter().filter(|(name, ..)| workload.compares(name));
+        let of = |(name, unit, _): &Measured| {
+            let figure = |metrics: &[Measured]| {
+                let of_name = metrics.iter().find(|(its, ..)| its == name);
+                of_name.map(|(.., value)| *value).filter(|&value| is_cost(value))
+            };
+            let both = base.iter().filter_map(|(round, it)| Some((it, &new.get(round)?.1)));
+            // Of nothing there is no ratio, and without the trials in which it was nothing, of a
+            // metric that often is, it would be another's.
+            let pairs = both.map(|((at_s, base), new)| {
+                let (base, new) = (figure(base)?, figure(new)?);
+                Some(Pair { at_s: *at_s, ratio: new / base, added: new - base, ties: 0 })
+            });
+            let pairs = pairs.collect::<Option<Vec<Pair>>>()?;
+            let is_primary = *name == workload.primary;
+            let metric = if is_primary { PRIMARY.to_owned() } else { name.clone() };
+            (!pairs.is_empty()).then(|| self.judge(versus, (metric, *unit), pairs))
+        };
+        compared.filter_map(of).collect()
+    }
+
     fn found(self, versus: Versus) -> Found {
         let [base, new] = [versus.base, versus.new].map(|row| &self.states[row as usize]);
         let of = |row: &'a RowState| -> BTreeMap<u32, &'a CellEntry> {
@@ -131,7 +180,8 @@ impl<'a> Interleaved<'a> {
             let of_new = self.rounds(new, news.get(&round)?)?;
             pair(cell.at_s, &of_base, &of_new, versus.design)
         });
-        self.judge(versus, pairs.collect())
+        let unit = self.rows[versus.new as usize].unit;
+        self.judge(versus, (PRIMARY.to_owned(), unit), pairs.collect())
     }
 
     /// The control of a design: the pairs of all its rows.
@@ -146,15 +196,16 @@ impl<'a> Interleaved<'a> {
             pairs.extend(pair(control.at_s, &one, &other, design));
         }
         let row = first?;
-        Some(self.judge(Versus { base: row, new: row, design, set: 0 }, pairs))
+        let of = (PRIMARY.to_owned(), self.rows[row as usize].unit);
+        Some(self.judge(Versus { base: row, new: row, design, set: 0 }, of, pairs))
     }
 
-    fn judge(self, versus: Versus, mut pairs: Vec<Pair>) -> Found {
+    fn judge(self, versus: Versus, (metric, unit): (String, Unit), mut pairs: Vec<Pair>) -> Found {
         pairs.sort_by(|one, other| one.at_s.total_cmp(&other.at_s));
         let margin = self.margin(&self.states[versus.base as usize]).ln_1p();
         let ratios: Vec<[f64; 2]> = pairs.iter().map(|pair| [1.0, pair.ratio]).collect();
         let judged = judge::beside(&ratios, span_s(&pairs), margin);
-        Found { versus, pairs, judged, margin }
+        Found { versus, metric, unit, pairs, judged, margin }
     }
 
     /// The clean batches of a cell of a row, by round.
@@ -207,7 +258,7 @@ impl<'a> Interleaved<'a> {
         }
         Comparison {
             case: base.case.clone(),
-            metric: "primary".to_owned(),
+            metric: found.metric.clone(),
             base: versus.base,
             new: versus.new,
             design: design.text().to_owned(),
@@ -217,7 +268,7 @@ impl<'a> Interleaved<'a> {
                 value: judged.effect.exp(),
                 ci95: judged.interval.map(|it| [it.lo.exp(), it.hi.exp()]),
             },
-            added: Added { value: adds, ci95: around.map(|it| [it.lo, it.hi]), unit: new.unit },
+            added: Added { value: adds, ci95: around.map(|it| [it.lo, it.hi]), unit: found.unit },
             p: judged.p,
             q,
             verdict: verdict.to_owned(),
@@ -236,7 +287,7 @@ impl<'a> Interleaved<'a> {
             let cells = self.states[row as usize].cells.iter();
             let words = cells.filter_map(|cell| match &cell.outcome {
                 CellOutcome::Sampled { speculation, .. } => speculation.as_deref(),
-                CellOutcome::Lost { .. } => None,
+                CellOutcome::Ran(_) | CellOutcome::Lost { .. } => None,
             });
             words.collect()
         };
@@ -250,7 +301,7 @@ impl<'a> Interleaved<'a> {
         let (state, row) = (&self.states[row as usize], &self.rows[row as usize]);
         let told = state.cells.iter().filter_map(|cell| match &cell.outcome {
             CellOutcome::Sampled { seen, .. } => *seen,
-            CellOutcome::Lost { .. } => None,
+            CellOutcome::Ran(_) | CellOutcome::Lost { .. } => None,
         });
         let told: Vec<f64> = told.collect();
         if !told.is_empty() {
@@ -320,11 +371,11 @@ fn is_void(control: &Found) -> bool {
     beyond && control.judged.p <= SURELY
 }
 
-/// The round of a phase; trials and anchors have none.
+/// The round of a phase; rehearsals and anchors have none.
 fn round_of(phase: Phase) -> Option<u32> {
     match phase {
         Phase::Round(round) => Some(round),
-        Phase::Before | Phase::Trial(_) | Phase::After => None,
+        Phase::Before | Phase::Rehearsal(_) | Phase::After | Phase::Manner(_) => None,
     }
 }
 

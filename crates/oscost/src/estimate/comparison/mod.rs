@@ -58,8 +58,11 @@ struct Found<'a> {
     index: u32,
 }
 
-/// All rows of a list of runs by place and case.
-type Rows<'a> = BTreeMap<(&'a str, &'a str), Vec<Found<'a>>>;
+/// A row by its place, its case and the machine of its other end: a run may have the same case with
+/// both ends here, and with one of them there.
+type Key<'a> = (&'a str, &'a str, Option<&'a str>);
+/// All rows of a list of runs.
+type Rows<'a> = BTreeMap<Key<'a>, Vec<Found<'a>>>;
 
 /// Compares two runs, or where either side has several, their values run by run.
 pub fn compare(base: &[Record], new: &[Record]) -> Compared {
@@ -109,7 +112,7 @@ fn two(base: &Record, new: &Record) -> Compared {
             compared.leave_out(*key, why);
             continue;
         }
-        let nominal = [base, new].map(nominal);
+        let nominal = [base, new].map(|run| Nominal::of_run(run.settings.nominal));
         let Some(mut it) = judge::apart(&logs(one.row), &logs(other.row), nominal, moved) else {
             let why = "fewer than six repetitions on a side: there is no interval";
             compared.leave_out(*key, why.to_owned());
@@ -250,7 +253,7 @@ impl Compared {
         }
     }
 
-    fn leave_out(&mut self, (place, case): (&str, &str), why: String) {
+    fn leave_out(&mut self, (place, case, _): Key<'_>, why: String) {
         let (case, place) = (case.to_owned(), place.to_owned());
         self.not_compared.push(NotCompared { case, place, why });
     }
@@ -278,7 +281,7 @@ fn comparison((pairing, (q, verdict)): (Pairing<'_>, (f64, Verdict))) -> Compari
     }
     Comparison {
         case: base.row.case.clone(),
-        metric: "primary".to_owned(),
+        metric: interleaved::PRIMARY.to_owned(),
         base: base.index,
         new: new.index,
         design: design.to_owned(),
@@ -309,12 +312,13 @@ fn word(verdict: Verdict, better: Better) -> &'static str {
     }
 }
 
-/// Rows of several runs by place and case, each with its index in the list of all.
+/// Rows of several runs by place, case and peer, each with its index in the list of all.
 fn rows_of<'a>(runs: &[&'a Record]) -> Rows<'a> {
     let mut found = Rows::new();
     let all = runs.iter().flat_map(|run| run.results.iter().map(move |row| (*run, row)));
     for (index, (run, row)) in all.enumerate() {
-        let rows = found.entry((row.place.text.as_str(), row.case.as_str())).or_default();
+        let peer = row.place.peer.as_deref();
+        let rows = found.entry((row.place.text.as_str(), row.case.as_str(), peer)).or_default();
         rows.push(Found { run, row, index: index as u32 });
     }
     found
@@ -327,10 +331,16 @@ fn asked<'a>(mut rows: impl Iterator<Item = Found<'a>>) -> bool {
 }
 
 /// Why a case at a place has no partner.
-fn elsewhere(found: &Rows<'_>, (place, case): (&str, &str), side: &str) -> String {
-    let other = found.keys().find(|(text, name)| *name == case && *text != place);
+fn elsewhere(found: &Rows<'_>, (place, case, peer): Key<'_>, side: &str) -> String {
+    let named = |it: &&Key<'_>| it.1 == case;
+    if found.keys().filter(named).any(|it| it.0 == place && it.2 != peer) {
+        let ends = |far: bool| if far { "on two machines" } else { "on one machine" };
+        let (here, there) = (ends(peer.is_some()), ends(peer.is_none()));
+        return format!("another peer: its ends are {here} here, {there} in the {side}");
+    }
+    let other = found.keys().filter(named).find(|it| it.0 != place);
     match other {
-        Some((text, _)) => format!("another place: `{place}` here, `{text}` in the {side}"),
+        Some((text, ..)) => format!("another place: `{place}` here, `{text}` in the {side}"),
         None => format!("not measured in the {side}"),
     }
 }
@@ -373,14 +383,6 @@ fn median(row: &Row) -> f64 {
 /// The logarithms of a row's repetitions.
 fn logs(row: &Row) -> Vec<f64> {
     row.repetitions.iter().filter_map(|it| it.value).map(f64::ln).collect()
-}
-
-/// The level at which a run's intervals are computed.
-fn nominal(run: &Record) -> Nominal {
-    match run.settings.nominal > Nominal::FIXED.share() {
-        true => Nominal::ADAPTIVE,
-        false => Nominal::FIXED,
-    }
 }
 
 /// What is worth mentioning, as a share: 1 %, or what two steps of the clock are of a batch.

@@ -97,6 +97,33 @@ fn a_rate_that_falls_is_slower() {
 }
 
 #[test]
+fn a_case_with_one_end_elsewhere_is_compared_with_its_like_alone() {
+    let far = |cost| {
+        let mut far = row("socket/trip", cost);
+        far.place.peer = Some("m1".to_owned());
+        far
+    };
+    let run = |id: &str, rows| record(id, "2026-11-21T08:00:00Z", rows, STILL);
+    let base = run("one", vec![row("socket/trip", 100.0), far(1_000.0)]);
+    let new = run("other", vec![far(1_001.0), row("socket/trip", 150.0)]);
+    let compared = compare(std::slice::from_ref(&base), &[new]);
+    let mut told: Vec<f64> = compared.comparisons.iter().map(|it| it.ratio.value).collect();
+    told.sort_by(f64::total_cmp);
+    assert!((told[0] - 1.001).abs() < 1e-9 && (told[1] - 1.5).abs() < 1e-9, "{told:?}");
+    let near = run("near", vec![row("socket/trip", 100.0)]);
+    let compared = compare(&[near], &[run("far", vec![far(1_000.0)])]);
+    assert_eq!(compared.comparisons.len(), 0);
+    let why: Vec<&str> = compared.not_compared.iter().map(|it| it.why.as_str()).collect();
+    assert_eq!(
+        why,
+        [
+            "another peer: its ends are on one machine here, on two machines in the new run",
+            "another peer: its ends are on two machines here, on one machine in the base",
+        ]
+    );
+}
+
+#[test]
 fn a_hostile_run_has_no_verdict() {
     let mut new = one(300.0, STILL);
     new.conditions[0].class = Some("hostile".to_owned());

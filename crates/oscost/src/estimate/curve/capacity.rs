@@ -147,9 +147,11 @@ pub(super) fn judge(curves: &mut [Curve], shapes: &[Shape]) {
         let others = curve.point.iter().filter(|(axis, _)| *axis != CAPACITY);
         others.fold(Point::none(), |rest, (axis, value)| rest.with(axis, value.clone()))
     };
-    let keys: Vec<(String, String, String, Point)> = curves
+    let keys: Vec<_> = curves
         .iter()
-        .map(|it| (it.benchmark.clone(), it.axis.clone(), it.place.clone(), rest(it)))
+        .map(|it| {
+            (it.benchmark.clone(), it.axis.clone(), (it.place.clone(), it.peer.clone()), rest(it))
+        })
         .collect();
     for at in 0..curves.len() {
         let set = (0..curves.len()).filter(|&other| keys[other] == keys[at]);

@@ -190,6 +190,7 @@ impl Pair<'_> {
             axis: dear.axis.to_owned(),
             of: dear.of.to_owned(),
             place: dear.place.0.to_owned(),
+            peer: dear.place.1.map(str::to_owned),
             between: (*between).to_owned(),
             dear: dear.word(between)?,
             cheap: cheap.word(between)?,

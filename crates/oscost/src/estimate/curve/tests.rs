@@ -110,10 +110,12 @@ fn row(definition: &Definition, point: Point, figure: f64) -> Row {
         metrics: BTreeMap::new(),
         repetitions: values.iter().map(repetition).collect(),
         calls: None,
+        monitor: None,
         floor: None,
         guess: String::new(),
         class: None,
         multiples: BTreeMap::new(),
+        primary: None,
         file: None,
         channel: None,
         disturbed: Disturbed {
@@ -124,6 +126,7 @@ fn row(definition: &Definition, point: Point, figure: f64) -> Row {
             median_all: None,
             plan: None,
         },
+        manner: None,
         flags: vec![],
     }
 }
@@ -338,6 +341,23 @@ fn rows_part_by_every_axis_but_one_and_by_place() {
         found.iter().map(|it| (it.point.to_string(), it.place.as_str())).collect();
     let wanted = [("by=pipe", "local"), ("by=fifo", "local"), ("by=pipe", "ssh:there")];
     assert_eq!(told, wanted.map(|(point, place)| (point.to_owned(), place)));
+}
+
+#[test]
+fn a_case_with_both_ends_here_and_one_there_lies_on_two_curves() {
+    let costs = definition(Unit::NsPerOp);
+    let mut rows = sweep(&costs, &NINE, |n| n);
+    rows.extend(sweep(&costs, &NINE, |n| 30.0 * n).into_iter().map(|mut row| {
+        row.place.peer = Some("m1".into());
+        row
+    }));
+    let found = of(&costs, &rows);
+    let told: Vec<(Option<&str>, usize, f64)> = found
+        .iter()
+        .map(|it| (it.peer.as_deref(), it.points.len(), it.points[0].figure.unwrap()))
+        .collect();
+    let first = NINE[0] as f64;
+    assert_eq!(told, [(None, 9, first), (Some("m1"), 9, 30.0 * first)]);
 }
 
 #[test]

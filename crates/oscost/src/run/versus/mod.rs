@@ -17,12 +17,12 @@ use oscost_model::treatment::{Applied, Attached};
 
 use self::plan::shared;
 use super::cells::{Brought, Ended};
-use super::{Run, RunError};
+use super::{Run, RunError, TrialTime};
 use crate::plan::Set;
 
 /// The first pair and the last one lie at least so far apart where the time allows it: what wanders
 /// on a shared machine does so over seconds.
-const SPREAD: Duration = Duration::from_secs(62);
+pub(super) const SPREAD: Duration = Duration::from_secs(62);
 
 /// Two arms of a control.
 const BOTH: u8 = 2;
@@ -34,6 +34,9 @@ pub struct Contest {
     pub sets: Vec<Set>,
     /// How many pairs.
     pub pairs: PairCount,
+    /// Whether a base is measured by itself where nothing can be measured beside it: not for a
+    /// comparison, but for who wants to know what it costs.
+    pub bases_alone: bool,
 }
 
 /// How many pairs a row gets. It hangs on the time that a round takes, never on what was measured:
@@ -80,12 +83,13 @@ struct Ready {
 
 impl Run<'_> {
     /// Measures what is compared, with the anchors before and after.
-    pub(super) fn contest(&mut self, contest: &Contest) -> Result<(), RunError> {
+    pub(super) fn contest(&mut self, contest: &Contest, time: TrialTime) -> Result<(), RunError> {
         self.tell(Entry::Versus { pairs: contest.versus() });
         self.pilots_of_places()?;
-        let ready = self.agreed(&contest.sets);
+        let ready = self.agreed(contest);
         self.anchors(Phase::Before)?;
         self.pair_rounds(ready, contest.pairs)?;
+        self.trials(Some(contest), time)?;
         for row in 0..self.rows.len() {
             if !self.rows[row].given_up {
                 self.tell(Entry::Settled { row: row as u32, converged: true });
@@ -105,13 +109,16 @@ impl Run<'_> {
         // Where nothing is attached comes first: a base that cannot be measured spares the rest.
         places.sort_by_key(Vec::len);
         for attached in places {
-            let of_place = |row: &usize| self.rows[*row].treated.attached == attached;
+            let of_place = |row: &usize| {
+                self.rows[*row].treated.attached == attached && !self.is_program(*row)
+            };
             let rows: Vec<usize> = (0..self.rows.len()).filter(of_place).collect();
             match self.attach(&attached)? {
                 Ok(job) => {
                     self.pilot(&rows)?;
                     self.count(&rows)?;
-                    self.detach(job)?;
+                    let said = self.detach(job)?;
+                    self.witnessed_copies(&rows, &said);
                 }
                 Err(why) => rows.into_iter().for_each(|row| self.give_up(row, why.clone())),
             }
@@ -120,9 +127,12 @@ impl Run<'_> {
     }
 
     /// The plans that all arms of each set share; rows whose partner cannot be measured go without.
-    fn agreed(&mut self, sets: &[Set]) -> Vec<Ready> {
+    fn agreed(&mut self, contest: &Contest) -> Vec<Ready> {
         let mut ready = Vec::new();
-        for (number, set) in sets.iter().enumerate() {
+        for (number, set) in contest.sets.iter().enumerate() {
+            if self.is_program(set.base) {
+                continue; // It has trials, and nothing that a pilot could find.
+            }
             let mut set = set.clone();
             let Some(base) = self.rows[set.base].pace.plan().cloned() else {
                 for &row in &set.news {
@@ -136,7 +146,12 @@ impl Run<'_> {
             };
             set.news.retain(|&row| !self.rows[row].given_up);
             let plans = set.news.iter().filter_map(|&row| self.rows[row].pace.plan());
-            let (Some(clock), false) = (&self.clock, set.news.is_empty()) else { continue };
+            if set.news.is_empty() && contest.bases_alone {
+                set.design = Design::Pairs;
+            } else if set.news.is_empty() {
+                continue;
+            }
+            let Some(clock) = &self.clock else { continue };
             let plan = shared(&base, plans, clock);
             for &row in &set.news {
                 self.rows[row].pace.piloted(&plan);
@@ -174,10 +189,10 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Whether any of a set's rows still can be measured beside its base.
+    /// Whether any of a set's rows still can be measured beside its base, or that is alone.
     fn is_wanted(&self, set: &Set) -> bool {
         let alive = |&row: &usize| !self.rows[row].given_up;
-        alive(&set.base) && set.news.iter().any(alive)
+        alive(&set.base) && (set.news.is_empty() || set.news.iter().any(alive))
     }
 
     fn pair_round(&mut self, sets: &[Ready], round: u32) -> Result<(), RunError> {
@@ -200,7 +215,8 @@ impl Run<'_> {
         }
         // Over the rounds the control rotates over the rows.
         for design in [Design::Twins, Design::Pairs, Design::Toggle] {
-            let mut all: Vec<&Ready> = of(design).collect();
+            let mut all: Vec<&Ready> =
+                of(design).filter(|ready| !ready.set.news.is_empty()).collect();
             all.sort_by_key(|ready| ready.number);
             if let Some(&ready) = all.get(round as usize % all.len().max(1)) {
                 self.control(ready, round)?;
@@ -218,7 +234,7 @@ impl Run<'_> {
         let applied = rows.iter().map(|&row| self.rows[row].treated.applied.clone()).collect();
         let spec = self.spec_of_arms(ready, rows.len() as u8);
         let spec = CellSpec { treatments: applied, ..spec };
-        match self.in_place_of(ready.set.base, |run| run.measured(spec, ready))? {
+        match self.in_place_of(ready.set.base, Brought::ops, |run| run.measured(spec, ready))? {
             Ok(brought) => {
                 for (arm, row) in rows.into_iter().enumerate() {
                     self.sampled(row, ready, round, brought.of_arm(arm as u8));
@@ -257,7 +273,7 @@ impl Run<'_> {
         for row in order {
             let task = Task::Measure(ready.plan.clone());
             let spec = CellSpec { seed, forked, ..self.spec(row, task) };
-            match self.in_place_of(row, |run| run.measured(spec, ready))? {
+            match self.in_place_of(row, Brought::ops, |run| run.measured(spec, ready))? {
                 Ok(brought) => self.sampled(row, ready, round, brought),
                 Err(ended) => self.lost(row, ready, round, ended),
             }
@@ -265,21 +281,26 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Does something with what is attached at a row's place attached.
-    fn in_place_of<T>(
+    /// Measures with what is attached at a row's place attached; `ops` tells how many ops of what it
+    /// brings were timed, whose calls are known.
+    pub(super) fn in_place_of<T>(
         &mut self,
         row: usize,
+        ops: fn(&T) -> u64,
         does: impl FnOnce(&mut Self) -> Result<Result<T, Ended>, RunError>,
     ) -> Result<Result<T, Ended>, RunError> {
         let attached = self.rows[row].treated.attached.clone();
         match self.attach(&attached)? {
             Ok(job) => {
                 let done = does(self)?;
-                self.detach(job)?;
-                match self.cells.came_off.take() {
-                    Some(why) => Ok(Err(why)),
-                    None => Ok(done),
+                let said = self.detach(job)?;
+                if let Some(why) = self.cells.came_off.take() {
+                    return Ok(Err(why));
                 }
+                Ok(done.and_then(|brought| {
+                    self.witnessed_ops(&[(row, ops(&brought))], &[said])?;
+                    Ok(brought)
+                }))
             }
             Err(why) => Ok(Err(why)),
         }
@@ -296,7 +317,8 @@ impl Run<'_> {
                 let base = self.rows[row].treated.applied.clone();
                 let spec = self.spec_of_arms(ready, BOTH);
                 let spec = CellSpec { treatments: vec![base.clone(), base], ..spec };
-                let brought = self.in_place_of(row, |run| run.measured(spec, ready))?;
+                let brought =
+                    self.in_place_of(row, Brought::ops, |run| run.measured(spec, ready))?;
                 brought.map(|brought| brought.samples)
             }
             Design::Pairs => self.control_of_two_cells(ready)?,
@@ -322,7 +344,7 @@ impl Run<'_> {
         for arm in arms {
             let spec = self.spec(ready.set.base, Task::Measure(ready.plan.clone()));
             let spec = CellSpec { seed, forked: self.forks(&ready.set), ..spec };
-            match self.in_place_of(ready.set.base, |run| run.measured(spec, ready))? {
+            match self.in_place_of(ready.set.base, Brought::ops, |run| run.measured(spec, ready))? {
                 Ok(brought) => samples
                     .extend(brought.samples.into_iter().map(|sample| Sample { arm, ..sample })),
                 Err(ended) => return Ok(Err(ended)),
@@ -360,13 +382,6 @@ impl Run<'_> {
         Ok(self.cells.attach(attached, cpu, other_cpu)?.map(Some))
     }
 
-    fn detach(&mut self, job: Option<u64>) -> Result<(), RunError> {
-        match job {
-            Some(id) => Ok(self.cells.detach(id)?),
-            None => Ok(()),
-        }
-    }
-
     /// One side of a pair came back.
     fn sampled(&mut self, row: usize, ready: &Ready, round: u32, brought: Brought) {
         let ns = |sample: &Sample| {
@@ -402,7 +417,7 @@ impl Run<'_> {
     }
 
     /// Waits, ready for a Ctrl-C.
-    fn rest_until(&mut self, until: Instant) -> Result<(), RunError> {
+    pub(super) fn rest_until(&mut self, until: Instant) -> Result<(), RunError> {
         let until = self.deadline.map_or(until, |deadline| until.min(deadline));
         let left = until.saturating_duration_since(Instant::now());
         if !left.is_zero() {

@@ -7,6 +7,7 @@ use oscost_model::protocol::{Event, Order};
 use oscost_model::treatment::Attached;
 
 use super::super::cells::{BEYOND, Brought, Cells, Ended, ended};
+use super::super::witness::LastWords;
 use crate::reach::ReachError;
 
 /// A turn of a toggled cell is ended by the supervisor when it takes too long; this is beyond.
@@ -67,15 +68,18 @@ impl Cells<'_> {
         })
     }
 
-    /// Undoes it.
-    pub(in crate::run) fn detach(&mut self, id: u64) -> Result<(), ReachError> {
+    /// Undoes it; what a monitor among it has seen.
+    pub(in crate::run) fn detach(&mut self, id: u64) -> Result<LastWords, ReachError> {
         if !self.attached.contains(&id) {
-            return Ok(()); // It has come off by itself, and that is known.
+            return Ok(Ok(None)); // It has come off by itself, and that is known.
         }
         self.attached.retain(|attached| *attached != id);
         self.send(&Order::Stop { id })?;
         // However it ended: the supervisor has undone it.
-        self.next(id, 2 * BEYOND).map(drop)
+        Ok(match self.next(id, 2 * BEYOND)? {
+            Event::Detached { testimony, .. } => Ok(testimony.map(|it| *it)),
+            other => Err(ended(other).reason),
+        })
     }
 
     /// Waits for so long, ready for a Ctrl-C. What is said meanwhile was said too late.

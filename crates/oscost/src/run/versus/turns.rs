@@ -4,6 +4,7 @@ use oscost_model::cell::{CellSpec, Sample, Task};
 use oscost_model::treatment::Attached;
 
 use super::super::cells::{Brought, Ended};
+use super::super::witness::LastWords;
 use super::{Ready, Run, RunError};
 
 /// So many cells at most wait beside each other while something is attached and detached.
@@ -56,8 +57,17 @@ impl Run<'_> {
         for (row, ready, ended) in lost {
             self.lost(row, &ready, round, ended);
         }
+        let mut came = Vec::new();
         for Waiting { id, ready } in waiting {
-            let brought = self.stop_toggled(id)?;
+            came.push((self.stop_toggled(id)?, ready));
+        }
+        let done = done.and_then(|said| {
+            let timed = came.iter().filter_map(|(brought, ready)| {
+                Some((new_of(ready), brought.as_ref().ok()?.of_arm(1).ops()))
+            });
+            self.witnessed_ops(&timed.collect::<Vec<_>>(), &said)
+        });
+        for (brought, ready) in came {
             let base = ready.set.base;
             match (brought, &done) {
                 (Ok(brought), Ok(())) => {
@@ -66,20 +76,22 @@ impl Run<'_> {
                     }
                 }
                 (Err(ended), Ok(())) => self.lost(new_of(&ready), &ready, round, ended),
-                // What was to be attached could not be.
+                // What was to be attached could not be, or has not seen what was made.
                 (_, Err(why)) => self.lost(new_of(&ready), &ready, round, why.clone()),
             }
         }
         Ok(())
     }
 
-    /// The four turns of toggled cells. What ends meanwhile is taken out of `waiting`.
+    /// The four turns of toggled cells; what a monitor said at the end of each of its turns. What
+    /// ends meanwhile is taken out of `waiting`.
     fn in_turns(
         &mut self,
         waiting: &mut Vec<Waiting>,
         lost: &mut Vec<(usize, Ready, Ended)>,
         attached: &[Attached],
-    ) -> Result<Result<(), Ended>, RunError> {
+    ) -> Result<Result<Vec<LastWords>, Ended>, RunError> {
+        let mut said = Vec::new();
         let mut turns = [0u8, 1, 1, 0];
         let mut first = [0u8, 1];
         self.order.shuffle(&mut first);
@@ -108,12 +120,14 @@ impl Run<'_> {
                     }
                 }
             }
-            self.detach(job)?;
+            if half[0] == 1 {
+                said.push(self.detach(job)?);
+            }
             if let Some(why) = self.cells.came_off.take() {
                 return Ok(Err(why));
             }
         }
-        Ok(Ok(()))
+        Ok(Ok(said))
     }
 
     /// Starts a toggled cell; `None` where it did not come up, which is told.

@@ -1,0 +1,253 @@
+//! What a row comes to in the manner of the study that measured it: its statistic, its way with
+//! the clock, and nothing rejected (docs/METHOD.md, section 14).
+
+use std::collections::BTreeMap;
+
+use oscost_model::cell::{Mode, Sample};
+use oscost_model::clock::Calibration;
+use oscost_model::journal::CellOutcome;
+use oscost_model::manner::{ByManner, ClockCost, Manner, Statistic, Timed};
+use oscost_model::unit::Unit;
+
+use super::cell::in_unit;
+use super::row::RowState;
+use crate::stats::moments;
+
+/// How the samples of experiments are read.
+#[derive(Clone, Copy, Debug)]
+struct Read<'a> {
+    manner: Manner,
+    clock: &'a Calibration,
+    unit: Unit,
+    /// Whether the op brings its figure itself.
+    found: bool,
+}
+
+/// A row in the manner of its study; `None` where it has none.
+pub(super) fn of_row(state: &RowState, clock: Option<&Calibration>) -> Option<ByManner> {
+    let manner = state.planned.manner?;
+    let said = samples_of(state).and_then(|experiments| {
+        let clock = clock.ok_or_else(|| "no clock was calibrated".to_owned())?;
+        let found = state.plan.as_ref().is_some_and(|plan| plan.mode == Mode::F);
+        let unit = state.planned.definition.unit;
+        Read { manner, clock, unit, found }.said(&experiments)
+    });
+    let nothing = |reason| ByManner {
+        manner,
+        iterations: 0,
+        experiments: 0,
+        value: None,
+        deviation: None,
+        reason: Some(reason),
+    };
+    Some(said.unwrap_or_else(nothing))
+}
+
+/// The samples of each experiment, or why there are none that can be read.
+fn samples_of(state: &RowState) -> Result<Vec<Vec<Sample>>, String> {
+    if state.planned.workload.is_some() {
+        return Err("a program is run as a whole: its trials are what a study has".to_owned());
+    }
+    if let Some((outcome, reason)) = &state.given_up {
+        return Err(format!("the row is {}: {reason}", outcome.text()));
+    }
+    if state.plan.as_ref().is_some_and(|plan| plan.mode == Mode::T) {
+        return Err("a rate is a slope over sizes: none of its ops is timed alone".to_owned());
+    }
+    let mut found: BTreeMap<u32, Vec<Sample>> = BTreeMap::new();
+    let mut lost = None;
+    for (number, outcome) in &state.experiments {
+        // One that is forgiven is done again, and then it is not the last word.
+        lost = match outcome {
+            CellOutcome::Sampled { samples, .. } => {
+                found.entry(*number).or_default().extend(samples);
+                None
+            }
+            CellOutcome::Lost { reason, .. } => Some(reason.clone()),
+            CellOutcome::Ran(_) => lost,
+        };
+    }
+    if let Some(reason) = lost {
+        return Err(reason);
+    }
+    found.retain(|_, samples| samples.iter().any(|sample| sample.n > 0));
+    match found.is_empty() {
+        true if state.experiments.is_empty() => Err("the run ended before it".to_owned()),
+        true => Err("none of its ops came to an end that counts".to_owned()),
+        false => Ok(found.into_values().collect()),
+    }
+}
+
+impl Read<'_> {
+    fn said(&self, experiments: &[Vec<Sample>]) -> Result<ByManner, String> {
+        let Manner { timed, statistic, .. } = self.manner;
+        let unit = |ns: f64| {
+            in_unit(ns, self.unit).ok_or_else(|| "its time is not above nothing".to_owned())
+        };
+        let ops = |samples: &[Sample]| samples.iter().map(|sample| sample.n).sum::<u64>();
+        let means: Vec<f64> = experiments.iter().map(|samples| self.mean_ns(samples)).collect();
+        let (value, deviation) = match (statistic, timed) {
+            (Statistic::Mean, Timed::Each) => {
+                let all: Vec<f64> =
+                    experiments.iter().flatten().map(|sample| self.op_ns(sample)).collect();
+                (unit(mean(&all))?, None)
+            }
+            (Statistic::Mean, Timed::Together) => {
+                let whole: f64 = experiments.iter().map(|it| ops(it) as f64).sum();
+                let parts = experiments.iter().zip(&means).map(|(it, mean)| ops(it) as f64 * mean);
+                (unit(parts.sum::<f64>() / whole)?, None)
+            }
+            (Statistic::MeanAndDeviation, _) => {
+                let means = means.iter().map(|&ns| unit(ns)).collect::<Result<Vec<_>, _>>()?;
+                (mean(&means), moments::deviation(&means))
+            }
+            (Statistic::Minimum, Timed::Each) => {
+                let all = experiments.iter().flatten().map(|sample| self.op_ns(sample));
+                (unit(all.fold(f64::INFINITY, f64::min))?, None)
+            }
+            (Statistic::Minimum, Timed::Together) => {
+                (unit(means.iter().copied().fold(f64::INFINITY, f64::min))?, None)
+            }
+        };
+        Ok(ByManner {
+            manner: self.manner,
+            iterations: experiments.iter().map(|it| ops(it)).min().unwrap_or(0),
+            experiments: experiments.len() as u32,
+            value: Some(value),
+            deviation,
+            reason: None,
+        })
+    }
+
+    /// What one op of a window took, nothing rejected.
+    fn op_ns(&self, sample: &Sample) -> f64 {
+        if self.found {
+            return sample.ticks as f64 / 1_000.0;
+        }
+        let taken_out = match self.manner.clock {
+            ClockCost::Included => 0.0,
+            ClockCost::Subtracted => self.clock.inside_ticks,
+        };
+        self.clock.ns(sample.ticks as f64 - taken_out) / sample.n.max(1) as f64
+    }
+
+    /// The mean over the ops of an experiment.
+    fn mean_ns(&self, samples: &[Sample]) -> f64 {
+        if self.found || self.manner.timed == Timed::Each {
+            return mean(&samples.iter().map(|sample| self.op_ns(sample)).collect::<Vec<_>>());
+        }
+        // A loop of a study has the clock in it once, however many windows it is cut into here.
+        let in_it = match self.manner.clock {
+            ClockCost::Included => 1.0,
+            ClockCost::Subtracted => 0.0,
+        };
+        let ticks: f64 = samples.iter().map(|sample| sample.ticks as f64).sum();
+        let ops: f64 = samples.iter().map(|sample| sample.n as f64).sum();
+        let taken_out = (samples.len() as f64 - in_it) * self.clock.inside_ticks;
+        self.clock.ns(ticks - taken_out) / ops
+    }
+}
+
+/// The mean of what is never nothing here: an experiment without samples is none.
+fn mean(values: &[f64]) -> f64 {
+    moments::mean(values).unwrap_or(f64::NAN)
+}
+
+#[cfg(test)]
+mod tests {
+    use oscost_model::clock::ClockKind;
+
+    use super::*;
+
+    const CLOCK: Calibration = Calibration {
+        kind: ClockKind::Tsc,
+        ticks_per_ns: 2.0,
+        quantum_ticks: 1.0,
+        inside_ticks: 40.0,
+        pair_ticks: 80.0,
+    };
+
+    fn manner(timed: Timed, statistic: Statistic, clock: ClockCost) -> Manner {
+        Manner { timed, iterations: 3, experiments: 2, statistic, clock }
+    }
+
+    fn window(n: u64, ticks: i64) -> Sample {
+        // What the kernel's account says counts for nothing here.
+        Sample { n, ticks, involuntary_switches: 1, migrated: true, ..Sample::default() }
+    }
+
+    fn said(manner: Manner, unit: Unit, experiments: &[Vec<Sample>]) -> (Option<f64>, Option<f64>) {
+        let said = Read { manner, clock: &CLOCK, unit, found: false }.said(experiments).unwrap();
+        assert_eq!((said.reason, said.manner), (None, manner));
+        (said.value, said.deviation)
+    }
+
+    /// Shots of 100, 100 and 10,000 ns; then of 100, 200 and 300 ns.
+    fn shots() -> Vec<Vec<Sample>> {
+        let of = |ns: [i64; 3]| ns.map(|ns| window(1, 2 * ns)).to_vec();
+        vec![of([100, 100, 10_000]), of([100, 200, 300])]
+    }
+
+    #[test]
+    fn a_mean_has_all_its_interruptions_in_it_and_a_minimum_has_none() {
+        let of = |statistic| manner(Timed::Each, statistic, ClockCost::Included);
+        let in_ns = |statistic| said(of(statistic), Unit::NsPerOp, &shots());
+        assert_eq!(in_ns(Statistic::Mean), (Some(1_800.0), None));
+        assert_eq!(in_ns(Statistic::Minimum), (Some(100.0), None));
+        let (mean, deviation) = in_ns(Statistic::MeanAndDeviation);
+        // Experiments of 3,400 and 200 ns: by one less than there are.
+        assert_eq!(mean, Some(1_800.0));
+        assert!((deviation.unwrap() - 3_200.0 / 2f64.sqrt()).abs() < 1e-9, "{deviation:?}");
+    }
+
+    #[test]
+    fn one_experiment_has_no_deviation() {
+        let of = manner(Timed::Each, Statistic::MeanAndDeviation, ClockCost::Included);
+        assert_eq!(said(of, Unit::NsPerOp, &shots()[1..]), (Some(200.0), None));
+    }
+
+    #[test]
+    fn the_clock_is_taken_out_of_each_window_or_of_none() {
+        let of = |timed, clock| {
+            said(manner(timed, Statistic::Mean, clock), Unit::NsPerOp, &shots()[1..]).0
+        };
+        assert_eq!(of(Timed::Each, ClockCost::Included), Some(200.0));
+        assert_eq!(of(Timed::Each, ClockCost::Subtracted), Some(180.0));
+        // Three windows stand for one loop, which has the clock in it once.
+        let in_loop = of(Timed::Together, ClockCost::Included).unwrap();
+        assert!((in_loop - (600.0 - 2.0 * 20.0) / 3.0).abs() < 1e-9, "{in_loop}");
+        assert_eq!(of(Timed::Together, ClockCost::Subtracted), Some(180.0));
+    }
+
+    #[test]
+    fn a_loop_is_its_total_over_its_ops() {
+        let loops = vec![vec![window(100, 20_000)], vec![window(300, 120_000)]];
+        let of = |statistic| manner(Timed::Together, statistic, ClockCost::Included);
+        assert_eq!(said(of(Statistic::Mean), Unit::NsPerOp, &loops).0, Some(175.0));
+        assert_eq!(said(of(Statistic::Minimum), Unit::NsPerOp, &loops).0, Some(100.0));
+        assert_eq!(said(of(Statistic::MeanAndDeviation), Unit::NsPerOp, &loops).0, Some(150.0));
+        let read =
+            Read { manner: of(Statistic::Mean), clock: &CLOCK, unit: Unit::NsPerOp, found: false };
+        let said = read.said(&loops).unwrap();
+        assert_eq!((said.iterations, said.experiments), (100, 2));
+    }
+
+    #[test]
+    fn a_rate_is_that_of_the_mean_time_and_none_of_no_time() {
+        let loops = vec![vec![window(100, 20_000)]];
+        let of = manner(Timed::Together, Statistic::Mean, ClockCost::Included);
+        assert_eq!(said(of, Unit::BytesPerSecond, &loops).0, Some(1e7));
+        let read = Read { manner: of, clock: &CLOCK, unit: Unit::BytesPerSecond, found: false };
+        assert!(read.said(&[vec![window(100, -1)]]).is_err());
+        let below = said(of, Unit::NsPerOp, &[vec![window(100, -200)]]).0;
+        assert_eq!(below, Some(-1.0), "nothing is clamped");
+    }
+
+    #[test]
+    fn a_figure_that_is_found_has_no_clock_in_it() {
+        let found = vec![vec![window(1, 1_500), window(1, 2_500)]];
+        let of = manner(Timed::Each, Statistic::Mean, ClockCost::Subtracted);
+        let read = Read { manner: of, clock: &CLOCK, unit: Unit::NsPerOp, found: true };
+        assert_eq!(read.said(&found).unwrap().value, Some(2.0));
+    }
+}

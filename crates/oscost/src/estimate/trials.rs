@@ -1,0 +1,142 @@
+//! Rows whose subject is a program: each trial is a repetition, and brings several metrics at once.
+
+use std::collections::BTreeMap;
+
+use oscost_model::calls::CallCount;
+use oscost_model::journal::{CellOutcome, Phase};
+use oscost_model::program::{Measured, Trial, Workload};
+use oscost_model::record::{Calls, Disturbed, Estimate, Metric, Repetition, Row, RowOutcome};
+
+use super::manner;
+use super::metrics::of_values;
+use super::row::{CellEntry, RowState, Shared};
+
+/// The values of trials by metric, in the order in which a workload has them.
+pub(super) fn values(workload: &Workload, trials: &[&Trial]) -> Vec<(Measured, Vec<f64>)> {
+    let each: Vec<Vec<Measured>> = trials.iter().map(|trial| workload.metrics(trial)).collect();
+    let Some(first) = each.first() else { return Vec::new() };
+    let of = |metric: &Measured| {
+        let values = each.iter().flatten().filter(|(name, ..)| *name == metric.0);
+        (metric.clone(), values.map(|(.., value)| *value).collect())
+    };
+    first.iter().map(of).collect()
+}
+
+/// The trials that count, each with its cell; `None` where it was lost.
+pub(super) fn counted(state: &RowState) -> Vec<(&CellEntry, Option<&Trial>)> {
+    let rounds = state.cells.iter().filter(|cell| matches!(cell.phase, Phase::Round(_)));
+    let of = rounds.map(|cell| match &cell.outcome {
+        CellOutcome::Ran(trial) => (cell, Some(trial.as_ref())),
+        CellOutcome::Sampled { .. } | CellOutcome::Lost { .. } => (cell, None),
+    });
+    of.collect()
+}
+
+/// The row of a workload.
+pub(super) fn row(state: &RowState, workload: &Workload, shared: Shared<'_>) -> Row {
+    let cells = counted(state);
+    let trials: Vec<&Trial> = cells.iter().filter_map(|(_, trial)| *trial).collect();
+    let found: BTreeMap<String, Metric> = values(workload, &trials)
+        .into_iter()
+        .filter_map(|((name, unit, _), values)| {
+            let estimate = of_values(&values, shared.nominal)?;
+            Some((name, Metric { unit, better: unit.better(), estimate }))
+        })
+        .collect();
+    let primary = found.get(&workload.primary).map(|metric| metric.estimate.clone());
+    let (outcome, reason) = state.outcome(primary.is_some(), &cells);
+    let estimate = primary.filter(|_| outcome == RowOutcome::Measured);
+    let definition = &state.planned.definition;
+    let lost = cells.iter().filter(|(_, trial)| trial.is_none()).count();
+    let mut flags = Vec::new();
+    if estimate.as_ref().is_some_and(|it| it.ci95.is_none()) {
+        flags.push("FEW_REPETITIONS".to_owned());
+    }
+    if state.not_counted.is_some() {
+        flags.push("CALLS_UNCOUNTED".to_owned());
+    }
+    if lost > 0 && state.given_up.is_none() {
+        flags.push("CELL_LOST".to_owned());
+    }
+    Row {
+        case: state.planned.case.to_string(),
+        benchmark: definition.id.clone(),
+        rev: definition.rev,
+        point: state.planned.case.point.clone(),
+        place: state.planned.place.clone(),
+        outcome,
+        reason,
+        mode: None,
+        unit: definition.unit,
+        better: definition.unit.better(),
+        estimate: estimate
+            .map(|estimate| Estimate { converged: state.converged.unwrap_or(false), ..estimate }),
+        metrics: found,
+        repetitions: cells.iter().map(|cell| repetition(cell, workload)).collect(),
+        calls: state.count.as_ref().map(calls),
+        monitor: state.monitor.clone(),
+        floor: None,
+        guess: definition.guess.clone(),
+        class: None,
+        multiples: BTreeMap::new(),
+        primary: Some(workload.primary.clone()),
+        file: None,
+        channel: None,
+        disturbed: Disturbed {
+            lost_repetitions: lost as u32,
+            rejected_pct: None,
+            rejected: BTreeMap::new(),
+            lost_pct: None,
+            median_all: None,
+            plan: None,
+        },
+        manner: manner::of_row(state, shared.clock),
+        flags,
+    }
+}
+
+/// The calls of one run; a program has no definition that they could be held against.
+fn calls(count: &CallCount) -> Calls {
+    let each = |calls: &BTreeMap<String, u64>| {
+        calls.iter().map(|(call, &times)| (call.clone(), times as f64)).collect()
+    };
+    Calls {
+        per_op: each(&count.own),
+        peer_per_op: each(&count.peer),
+        counted_ops: count.ops,
+        by: count.by.clone(),
+        expected: true,
+        surprises: Vec::new(),
+        vdso: None,
+        instructions_per_op: None,
+        tasks_per_op: count.tasks.map(|tasks| tasks as f64),
+        faults_per_op: None,
+        bytes_per_op: count.bytes.map(|bytes| bytes as f64),
+    }
+}
+
+fn repetition((cell, trial): &(&CellEntry, Option<&Trial>), workload: &Workload) -> Repetition {
+    let round = match cell.phase {
+        Phase::Round(round) | Phase::Rehearsal(round) => round,
+        Phase::Before | Phase::After | Phase::Manner(_) => 0,
+    };
+    let metrics = trial.map(|trial| workload.metrics(trial)).unwrap_or_default();
+    let value = metrics.into_iter().find(|(name, ..)| *name == workload.primary);
+    let value = value.map(|(.., value)| value);
+    let reason = match &cell.outcome {
+        CellOutcome::Lost { reason, .. } => Some(reason.clone()),
+        CellOutcome::Ran(_) | CellOutcome::Sampled { .. } => None,
+    };
+    Repetition {
+        round,
+        at_s: cell.at_s,
+        arm: 0,
+        value,
+        value_all: value,
+        batches: u32::from(trial.is_some()),
+        rejected: BTreeMap::new(),
+        lost_pct: None,
+        reason,
+        samples: None,
+    }
+}

@@ -1,0 +1,292 @@
+//! Rows of a study once more, in the manner of that study (docs/METHOD.md, section 14).
+//!
+//! Each experiment is a cell of its own: what a study repeats is more than its loop. What is timed
+//! here is no repetition of the row, and nothing of the row hangs on it.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use oscost_model::cell::{BatchPlan, Mode, Sample, Task};
+use oscost_model::clock::Calibration;
+use oscost_model::journal::{CellOutcome, Entry, Phase};
+use oscost_model::manner::{Manner, Timed};
+use oscost_model::record::RowOutcome;
+
+use super::cells::Ended;
+use super::{LOSSES_FORGIVEN, Profile, Run, RunError};
+
+/// What a row may take in its manner: sixty rows are done in a minute more.
+const MOST: Duration = Duration::from_secs(1);
+/// The same in a quick run.
+const MOST_QUICK: Duration = Duration::from_millis(250);
+/// A row that takes so many times as long at the very least is not timed so.
+const FAR_TOO_LONG: f64 = 10.0;
+/// All windows of a row: they are kept one by one, and tell more of a tail than anybody asks.
+const MOST_WINDOWS: u64 = 10_000;
+/// Fewer ops of an experiment than these are no loop and no distribution: before, experiments are
+/// left out ...
+const FEWEST_ITERATIONS: u64 = 100;
+/// ... but for these: a deviation of fewer is none.
+const FEWEST_EXPERIMENTS: u32 = 3;
+/// What it takes to make a cell and to end it.
+const CELL_NS: f64 = 5e6;
+/// What lies around a window: the kernel's account before and behind it, and its preparation.
+const WINDOW_NS: f64 = 5e3;
+/// What an eviction before a cold shot takes, where no cell has shown it.
+const EVICTION_NS: f64 = 5e6;
+/// A cell warms up for so long at least ...
+const WARM_NS: f64 = 3e6;
+/// ... and so many batches.
+const WARM_BATCHES: f64 = 5.0;
+/// How a cell says that so many ops cannot be prepared at once (E2BIG), before the first one.
+const TOO_MANY_AT_ONCE: [&str; 2] = ["op 0 of a batch", "(os error 7)"];
+
+/// What a cell of a row has taken.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Taken {
+    /// A turn of its loop, in nanoseconds.
+    turn_ns: f64,
+    /// Ops that a turn is worth.
+    worth: u64,
+    /// A window and all that lies around it, at the most, in nanoseconds.
+    window_ns: f64,
+}
+
+impl Taken {
+    /// What a pilot has seen of it, where the time was up before the first cell.
+    fn by_pilot(plan: &BatchPlan) -> Self {
+        let copies = plan.copies.iter().copied().max().unwrap_or(1).max(1);
+        let turn_ns = plan.batch_ns / (plan.turns.max(1) as f64 * f64::from(copies));
+        let around_ns = if plan.mode == Mode::C { EVICTION_NS } else { WINDOW_NS };
+        Self { turn_ns, worth: 1, window_ns: plan.batch_ns + around_ns }
+    }
+
+    /// What these samples have taken; none of a cell without any.
+    pub(super) fn of(
+        samples: &[Sample],
+        plan: &BatchPlan,
+        clock: &Calibration,
+        took: Duration,
+    ) -> Option<Self> {
+        let ops: f64 = samples.iter().map(|sample| sample.n as f64).sum();
+        let ticks: f64 = samples.iter().map(|sample| sample.ticks as f64).sum();
+        // A plan of a made-up place may name none.
+        let copies: u32 = plan.copies.iter().sum::<u32>().max(1);
+        let each_copy = samples.len() as f64 / plan.copies.len().max(1) as f64;
+        let turns = plan.turns as f64 * f64::from(copies) * each_copy;
+        if ops <= 0.0 || turns <= 0.0 {
+            return None;
+        }
+        Some(Self {
+            turn_ns: (clock.ns(ticks) / turns).max(0.0),
+            // Turns vary by a tenth at most, around those of the plan.
+            worth: ((ops / turns).round() as u64).max(1),
+            window_ns: took.as_nanos() as f64 / samples.len() as f64,
+        })
+    }
+}
+
+/// How a row is timed in its manner.
+#[derive(Clone, Debug, PartialEq)]
+struct Cut {
+    plan: BatchPlan,
+    experiments: u32,
+    /// Turns of an experiment, in all its windows.
+    turns: u64,
+}
+
+/// The most between two numbers that fits, where all below it fit too; `None` where the first does
+/// not.
+fn most(least: u64, most: u64, fits: impl Fn(u64) -> bool) -> Option<u64> {
+    if !fits(least) {
+        return None;
+    }
+    let (mut fit, mut beyond) = (least, most.saturating_add(1));
+    while fit + 1 < beyond {
+        let middle = fit + (beyond - fit) / 2;
+        if fits(middle) { fit = middle } else { beyond = middle }
+    }
+    Some(fit)
+}
+
+/// Whether an op is the only one of its window whatever a study does: because it brings its own
+/// figure, is wanted cold, or fills a batch by itself.
+fn is_alone(pilot: &BatchPlan) -> bool {
+    pilot.mode.is_single_shot() || pilot.turns == 1
+}
+
+/// Cuts a row's manner so that it takes no longer than `limit`: fewer ops first, then fewer
+/// experiments, then fewer ops still. `None` where even one op of each takes far too long.
+fn cut(manner: &Manner, pilot: &BatchPlan, taken: Taken, limit: Duration) -> Option<Cut> {
+    let limit_ns = limit.as_nanos() as f64;
+    let alone = manner.timed == Timed::Each || is_alone(pilot);
+    let asked = manner.experiments.max(1);
+    let most_experiments = asked.min(MOST_WINDOWS as u32);
+    let wanted = (manner.iterations / taken.worth).max(1);
+    let wanted = |experiments: u32| match alone {
+        true => wanted.min(MOST_WINDOWS / u64::from(experiments)).max(1),
+        false => wanted,
+    };
+    let cost_ns = |turns: u64, experiments: u32| {
+        let turns = turns as f64;
+        let (warm_ns, timed_ns) = match (pilot.mode, alone) {
+            (Mode::C, _) => (0.0, turns * taken.window_ns),
+            (Mode::F, _) => (taken.window_ns, turns * taken.window_ns),
+            (_, true) => {
+                let window_ns = taken.turn_ns + WINDOW_NS;
+                (WARM_BATCHES * window_ns, turns * window_ns)
+            }
+            (_, false) => (WARM_BATCHES * turns * taken.turn_ns, turns * taken.turn_ns),
+        };
+        f64::from(experiments) * (CELL_NS + warm_ns.max(WARM_NS) + timed_ns)
+    };
+    let fits = |turns: u64, experiments: u32| cost_ns(turns, experiments) <= limit_ns;
+    let few = |experiments: u32| (FEWEST_ITERATIONS / taken.worth).max(1).min(wanted(experiments));
+    let least = FEWEST_EXPERIMENTS.min(most_experiments);
+    let mut experiments = most_experiments;
+    if !fits(few(experiments), experiments) {
+        let fit = most(u64::from(least), u64::from(most_experiments), |experiments| {
+            fits(few(experiments as u32), experiments as u32)
+        });
+        experiments = fit.map_or(least, |fit| fit as u32);
+    }
+    let turns = most(1, wanted(experiments), |turns| fits(turns, experiments));
+    if turns.is_none() && cost_ns(1, experiments) > FAR_TOO_LONG * limit_ns {
+        return None;
+    }
+    let turns = turns.unwrap_or(1);
+    let plan = if alone { shots(pilot, turns, taken) } else { looped(pilot, turns, taken) };
+    Some(Cut { plan, experiments, turns })
+}
+
+/// One op a window.
+fn shots(pilot: &BatchPlan, windows: u64, taken: Taken) -> BatchPlan {
+    let mode = match pilot.mode {
+        own if own.is_single_shot() => own,
+        // Batches of one turn: of these the kernel is not entered between ops of below 50 ns, as a
+        // study does not either that reads a counter.
+        _ => Mode::B,
+    };
+    let batch_ns = match mode {
+        Mode::C | Mode::F => taken.window_ns,
+        _ => taken.turn_ns,
+    };
+    let copies = vec![1];
+    BatchPlan { mode, turns: 1, copies, groups: windows as u32, batch_ns, ..pilot.clone() }
+}
+
+/// All ops in one window. It is timed as a single shot is: with exactly so many turns, which vary
+/// from batch to batch in other modes.
+fn looped(pilot: &BatchPlan, turns: u64, taken: Taken) -> BatchPlan {
+    let batch_ns = turns as f64 * taken.turn_ns;
+    BatchPlan { mode: Mode::S, turns, copies: vec![1], groups: 1, batch_ns, ..pilot.clone() }
+}
+
+/// The loop in as many windows as it takes where no more ops than the pilot's can be prepared at
+/// once.
+fn in_pieces(pilot: &BatchPlan, cut: &Cut, taken: Taken) -> BatchPlan {
+    let most = MOST_WINDOWS / u64::from(cut.experiments.max(1));
+    let windows = cut.turns.div_ceil(pilot.turns.max(1)).clamp(1, most.max(1));
+    BatchPlan { groups: windows as u32, ..looped(pilot, pilot.turns.min(cut.turns), taken) }
+}
+
+/// An experiment to come.
+struct Job {
+    row: usize,
+    experiment: u32,
+}
+
+impl Run<'_> {
+    /// All rows of studies in their manner, one cell an experiment, in random order.
+    pub(super) fn in_the_manner_of_studies(&mut self, profile: Profile) -> Result<(), RunError> {
+        let limit = if profile == Profile::Quick { MOST_QUICK } else { MOST };
+        let mut cuts: Vec<Option<Cut>> = vec![None; self.rows.len()];
+        let mut jobs = Vec::new();
+        for (row, found) in cuts.iter_mut().enumerate() {
+            *found = self.cut(row, limit);
+            let experiments = found.as_ref().map_or(0, |cut| cut.experiments);
+            jobs.extend((0..experiments).map(|experiment| Job { row, experiment }));
+        }
+        self.order.shuffle(&mut jobs);
+        let mut jobs = VecDeque::from(jobs);
+        let mut losses = vec![0; self.rows.len()];
+        while let Some(Job { row, experiment }) = jobs.pop_front() {
+            let Some(cut) = cuts[row].as_mut().filter(|_| !self.rows[row].given_up) else {
+                continue;
+            };
+            let whole = cut.plan.clone();
+            let Err(ended) = self.experiment(row, experiment, whole.clone())? else { continue };
+            let is_too_much = TOO_MANY_AT_ONCE.iter().all(|words| ended.reason.contains(words));
+            if let Some(pilot) = self.rows[row].pace.plan()
+                && is_too_much
+                && whole.turns > pilot.turns
+            {
+                let taken = self.rows[row].taken.unwrap_or_else(|| Taken::by_pilot(pilot));
+                cut.plan = in_pieces(pilot, cut, taken);
+                jobs.push_back(Job { row, experiment });
+                continue;
+            }
+            let Ended { outcome, reason, is_final, .. } = ended;
+            self.tell_lost(row, experiment, outcome, reason);
+            losses[row] += 1;
+            if is_final || losses[row] > LOSSES_FORGIVEN {
+                cuts[row] = None;
+            } else {
+                jobs.push_back(Job { row, experiment });
+            }
+        }
+        Ok(())
+    }
+
+    /// How a row is timed in its manner; `None` where it is not, and the journal knows why.
+    fn cut(&mut self, row: usize, limit: Duration) -> Option<Cut> {
+        let it = &self.rows[row];
+        let manner = it.planned.manner.filter(|_| it.planned.asked && !it.given_up)?;
+        // A rate is a slope over sizes.
+        let pilot = it.pace.plan().filter(|plan| plan.mode != Mode::T)?;
+        let taken = it.taken.unwrap_or_else(|| Taken::by_pilot(pilot));
+        let found = cut(&manner, pilot, taken, limit);
+        if found.is_none() {
+            let op_ns = match pilot.mode {
+                Mode::C | Mode::F => taken.window_ns,
+                _ => taken.turn_ns,
+            };
+            let seconds = op_ns / 1e9;
+            let reason = format!("it would take too long: an op takes {seconds:.1} s");
+            self.tell_lost(row, 0, RowOutcome::Skipped, reason);
+        }
+        found
+    }
+
+    /// One experiment in a fresh cell.
+    fn experiment(
+        &mut self,
+        row: usize,
+        experiment: u32,
+        plan: BatchPlan,
+    ) -> Result<Result<(), Ended>, RunError> {
+        let spec = self.spec(row, Task::Measure(plan));
+        let outcome = self.cells.measure(spec, self.rows[row].other())?;
+        self.look_for_what_came_off();
+        if self.rows[row].given_up {
+            return Ok(Ok(()));
+        }
+        Ok(outcome.map(|brought| {
+            self.rows[row].timed_ops += brought.ops();
+            self.tell_experiment(row, experiment, brought.outcome());
+        }))
+    }
+
+    fn tell_lost(&mut self, row: usize, experiment: u32, outcome: RowOutcome, reason: String) {
+        self.tell_experiment(row, experiment, CellOutcome::Lost { outcome, reason });
+    }
+
+    fn tell_experiment(&mut self, row: usize, experiment: u32, outcome: CellOutcome) {
+        let (row, phase) = (row as u32, Phase::Manner(experiment));
+        let at_s = self.begun.elapsed().as_secs_f64();
+        self.tell(Entry::Cell { row, phase, at_s, set: 0, outcome });
+    }
+}
+
+#[cfg(test)]
+mod tests;

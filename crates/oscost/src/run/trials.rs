@@ -1,0 +1,325 @@
+//! Programs as subjects: one warm-up each, then trials; those of places that are compared follow
+//! each other, in random order, round after round.
+
+use std::time::{Duration, Instant};
+
+use oscost_model::cell::{CellSpec, Subject, Task};
+use oscost_model::journal::{CellOutcome, Entry, Phase};
+use oscost_model::program::{Ran, Trial};
+use oscost_model::record::RowOutcome;
+
+use super::cells::{Ended, Other};
+use super::versus::SPREAD;
+use super::{Contest, LOSSES_FORGIVEN, Run, RunError};
+use crate::workload;
+
+/// What is cleaned up after a trial, beyond its own limit.
+const GRACE: Duration = Duration::from_secs(20);
+
+/// How much time trials may take.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TrialTime {
+    /// The time that they are to fit into, beyond the fewest.
+    pub within: Duration,
+    /// Whether trials that are compared are spread over a minute.
+    pub spread: bool,
+    /// Whether the calls of each program are counted, in a run that nobody times.
+    pub counts: bool,
+    /// When the whole run is to end, from its beginning; `None` for when they are done.
+    pub until: Option<Duration>,
+}
+
+/// Rows of one workload whose trials follow each other.
+#[derive(Clone, Debug)]
+struct Trials {
+    /// The number of the set, as the journal has it.
+    number: u32,
+    /// Whether something is attached for each trial, and not for the whole run.
+    attaches: bool,
+    /// The base comes first.
+    rows: Vec<usize>,
+    done: u32,
+    wanted: u32,
+    /// When its first round was over.
+    begun: Option<Instant>,
+    /// When its next round is due; `None` for at once.
+    due: Option<Instant>,
+}
+
+impl Trials {
+    /// When its next round is due, so that the last one lies [`SPREAD`] behind the first.
+    fn next_due(&self) -> Option<Instant> {
+        let rounds = self.wanted.saturating_sub(1).max(1);
+        Some(self.begun? + SPREAD * self.done.min(rounds) / rounds)
+    }
+}
+
+/// The first trial fails, and the warm-up did not: what differs is what that one left.
+fn after_warm_up(ended: Ended) -> Ended {
+    match ended.outcome {
+        RowOutcome::Failed if !ended.is_final => Ended {
+            reason: format!(
+                "{}; once it went well: if a run meets what the one before it left, `--prepare \
+                 COMMAND` (`before` in a file) is done before each",
+                ended.reason
+            ),
+            ..ended
+        },
+        _ => ended,
+    }
+}
+
+impl Run<'_> {
+    /// Whether a row's subject is a program.
+    pub(super) fn is_program(&self, row: usize) -> bool {
+        self.rows[row].planned.workload.is_some()
+    }
+
+    /// The trials of all programs: each row's for itself, or those that are compared side by side.
+    pub(super) fn trials(
+        &mut self,
+        contest: Option<&Contest>,
+        time: TrialTime,
+    ) -> Result<(), RunError> {
+        let mut all = self.to_be_tried(contest);
+        let deadline = self.deadline;
+        self.deadline = time.until.map(|until| self.begun + until);
+        let share = time.within / u32::try_from(all.len()).unwrap_or(1).max(1);
+        self.warm_up_all(&all)?;
+        if time.counts {
+            self.count_programs(&all)?;
+        }
+        while self.keep_who_can_go_on(&mut all, contest) {
+            self.order.shuffle(&mut all);
+            for set in &mut all {
+                if self.time_is_up() && set.done > 0 || set.due > Some(Instant::now()) {
+                    continue;
+                }
+                let begun = Instant::now();
+                self.round_of_trials(set)?;
+                if set.done == 0 {
+                    set.wanted = self.wanted(set.rows[0], share, begun.elapsed());
+                    // The first pair lies before this, the last one behind the end.
+                    set.begun = Some(Instant::now());
+                }
+                set.done += 1;
+                set.due = set.next_due().filter(|_| contest.is_some() && time.spread);
+            }
+            if self.time_is_up() && all.iter().all(|set| set.done > 0) {
+                self.pairs_lack |= all.iter().any(|set| set.done < set.wanted);
+                break;
+            }
+            let unfinished = all.iter().filter(|set| set.done < set.wanted);
+            if let Some(Some(due)) = unfinished.map(|set| set.due).min() {
+                self.rest_until(due)?;
+            }
+        }
+        self.deadline = deadline;
+        Ok(())
+    }
+
+    /// Leaves out rows that were given up, and sets that are done or have nobody left to be compared
+    /// with; whether any is left.
+    fn keep_who_can_go_on(&self, all: &mut Vec<Trials>, contest: Option<&Contest>) -> bool {
+        all.retain_mut(|set| {
+            let base = set.rows.first().copied();
+            set.rows.retain(|&row| !self.rows[row].given_up);
+            let has_partner = match contest {
+                Some(contest) => {
+                    set.rows.first().copied() == base && (set.rows.len() > 1 || contest.bases_alone)
+                }
+                None => !set.rows.is_empty(),
+            };
+            has_partner && base.is_some() && (set.done == 0 || set.done < set.wanted)
+        });
+        !all.is_empty()
+    }
+
+    /// What is to be tried, and beside what.
+    fn to_be_tried(&self, contest: Option<&Contest>) -> Vec<Trials> {
+        let trials = |number: usize, rows: Vec<usize>, attaches| Trials {
+            number: number as u32,
+            attaches,
+            rows,
+            done: 0,
+            wanted: 0,
+            begun: None,
+            due: None,
+        };
+        match contest {
+            Some(contest) => {
+                let of_programs = contest.sets.iter().enumerate();
+                let of_programs = of_programs.filter(|(_, set)| self.is_program(set.base));
+                let rows = of_programs.map(|(number, set)| {
+                    let rows = std::iter::once(set.base).chain(set.news.iter().copied());
+                    trials(number, rows.collect(), true)
+                });
+                rows.collect()
+            }
+            None => {
+                let rows = (0..self.rows.len()).filter(|&row| self.is_program(row));
+                rows.map(|row| trials(0, vec![row], false)).collect()
+            }
+        }
+    }
+
+    /// How many rounds fit into that time, when the first one took so long.
+    fn wanted(&self, row: usize, within: Duration, first: Duration) -> u32 {
+        let Some(workload) = &self.rows[row].planned.workload else { return 0 };
+        let fit = within.as_secs_f64() / first.as_secs_f64().max(1e-3);
+        (fit as u32).clamp(workload.least, workload.trials.max(workload.least))
+    }
+
+    /// One untimed trial of each row: the caches hold then what they hold later, and whoever cannot
+    /// run says so before anything is timed.
+    fn warm_up_all(&mut self, all: &[Trials]) -> Result<(), RunError> {
+        let mut warm: Vec<usize> = Vec::new();
+        for set in all {
+            for &row in &set.rows {
+                if warm.contains(&row) || self.rows[row].given_up {
+                    continue;
+                }
+                warm.push(row);
+                match self.trial(row, set.attaches, true)? {
+                    Ok(ran) => self.rows[row].warm_lines = ran.lines,
+                    Err(ended) => self.give_up(row, ended),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// One run of each program under a tracer, which counts its calls. What a place adds to it makes
+    /// no call of its own: a base's program is counted, and stands for all.
+    fn count_programs(&mut self, all: &[Trials]) -> Result<(), RunError> {
+        let mut counted: Vec<usize> = Vec::new();
+        for &row in all.iter().flat_map(|set| set.rows.first()) {
+            if counted.contains(&row) || self.rows[row].given_up {
+                continue;
+            }
+            counted.push(row);
+            let Some(spec) = self.program_spec(row, Task::Count { warm_ops: 0, ops: 1 }) else {
+                continue;
+            };
+            let spec = CellSpec { treatments: Vec::new(), ..spec };
+            let entry = match self.cells.count(spec, Other::Near)? {
+                Ok(count) => Entry::Counted { row: row as u32, count },
+                Err(ended) => Entry::NotCounted { row: row as u32, why: ended.reason },
+            };
+            self.tell(entry);
+        }
+        Ok(())
+    }
+
+    /// What a cell must know that runs a row's program.
+    fn program_spec(&mut self, row: usize, task: Task) -> Option<CellSpec> {
+        let workload = self.rows[row].planned.workload.clone()?;
+        let limit = Duration::from_secs(workload.program.limits.seconds.into());
+        let timeout_ms = (limit + GRACE).as_millis() as u64;
+        let subject = Subject::Program(Box::new(workload.program));
+        // A program has all CPUs, unless its user has named one.
+        let cpu = self.asked_cpu;
+        Some(CellSpec { subject, cpu, timeout_ms, ..self.spec(row, task) })
+    }
+
+    /// One trial of each row of a set.
+    fn round_of_trials(&mut self, set: &Trials) -> Result<(), RunError> {
+        let mut order = set.rows.clone();
+        self.order.shuffle(&mut order);
+        for row in order {
+            let read = self.trial(row, set.attaches, false)?.and_then(|ran| self.read(row, ran));
+            let read = read.map_err(|ended| match self.rows[row].lost_cells == set.done {
+                true => after_warm_up(ended),
+                false => ended,
+            });
+            let at_s = self.begun.elapsed().as_secs_f64();
+            let outcome = match &read {
+                Ok(trial) => CellOutcome::Ran(Box::new(trial.clone())),
+                Err(Ended { outcome, reason, .. }) => {
+                    CellOutcome::Lost { outcome: *outcome, reason: reason.clone() }
+                }
+            };
+            let (number, phase) = (set.number, Phase::Round(set.done));
+            self.tell(Entry::Cell { row: row as u32, phase, at_s, set: number, outcome });
+            let Err(ended) = read else { continue };
+            self.rows[row].lost_cells += 1;
+            if ended.is_final || self.rows[row].lost_cells > LOSSES_FORGIVEN {
+                self.give_up(row, ended);
+            }
+        }
+        Ok(())
+    }
+
+    /// What is read from a trial's output. An output in which a figure does not stand is the
+    /// program's own fault, or the expression's: another trial would not mend it.
+    fn read(&self, row: usize, ran: Ran) -> Result<Trial, Ended> {
+        let Some(workload) = &self.rows[row].planned.workload else {
+            return Ok(Trial::default());
+        };
+        let figures = workload::figures(workload, &ran, self.rows[row].warm_lines);
+        let figures = figures.map_err(|reason| {
+            let outcome = RowOutcome::Failed;
+            Ended { outcome, reason, is_final: true, arm: None }
+        })?;
+        Ok(Trial { real_ns: ran.real_ns, usage: ran.usage, figures })
+    }
+
+    /// Runs a row's program once, with what is attached at its place attached.
+    fn trial(
+        &mut self,
+        row: usize,
+        attaches: bool,
+        warms: bool,
+    ) -> Result<Result<Ran, Ended>, RunError> {
+        let Some(spec) = self.program_spec(row, Task::Run { warms }) else {
+            let reason = "it has no program".to_owned();
+            let outcome = RowOutcome::Failed;
+            return Ok(Err(Ended { outcome, reason, is_final: true, arm: None }));
+        };
+        if !attaches {
+            let ran = self.cells.run_program(spec)?;
+            self.look_for_what_came_off();
+            return Ok(ran);
+        }
+        self.in_place_of(row, |_| 0, |run| Ok(run.cells.run_program(spec)?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rounds_are_spread_from_the_first_to_the_last() {
+        let begun = Instant::now();
+        let set = |done, wanted| Trials {
+            number: 0,
+            attaches: true,
+            rows: vec![0, 1],
+            done,
+            wanted,
+            begun: Some(begun),
+            due: None,
+        };
+        let due = |done, wanted| set(done, wanted).next_due().map(|due| due - begun);
+        assert_eq!(due(1, 10), Some(SPREAD / 9));
+        assert_eq!(due(9, 10), Some(SPREAD));
+        assert_eq!(due(10, 10), Some(SPREAD), "nothing is due behind the last one");
+        assert_eq!(due(1, 1), Some(SPREAD));
+        assert_eq!(Trials { begun: None, ..set(0, 0) }.next_due(), None);
+    }
+
+    #[test]
+    fn the_first_failure_behind_a_warm_up_names_what_a_run_may_have_left() {
+        let ended = |outcome, is_final| Ended {
+            outcome,
+            reason: "it broke".to_owned(),
+            is_final,
+            arm: None,
+        };
+        let told = |outcome, is_final| after_warm_up(ended(outcome, is_final)).reason;
+        assert!(told(RowOutcome::Failed, false).contains("--prepare"));
+        assert_eq!(told(RowOutcome::Failed, true), "it broke");
+        assert_eq!(told(RowOutcome::TimedOut, false), "it broke");
+    }
+}

@@ -1,0 +1,165 @@
+//! What a monitor saw, held against what was made.
+//!
+//! A figure of what a monitor costs is one of a monitor that saw each call. The calls of the counted
+//! copy are known one by one, so there the two numbers must be equal; of what is timed it must have
+//! seen at least as many as the ops make, since it sees those of all processes. Else the row is void.
+
+use oscost_model::calls::CallCount;
+use oscost_model::journal::Entry;
+use oscost_model::record::RowOutcome;
+use oscost_model::testimony::Testimony;
+use oscost_model::treatment::Attached;
+
+use super::cells::Ended;
+use super::{Run, RunError};
+
+/// What was said when something was taken off: the words of a monitor, if there was one among it;
+/// or why that did not end as it was to.
+pub(super) type LastWords = Result<Option<Testimony>, String>;
+
+/// Whether a monitor that tells what it saw is among what is attached.
+pub(super) fn is_watched(attached: &[Attached]) -> bool {
+    attached.iter().any(|it| matches!(it, Attached::Ph { .. }))
+}
+
+/// The words of the monitor, or why there are none.
+fn words(said: &LastWords) -> Result<&Testimony, String> {
+    match said {
+        Ok(Some(testimony)) => Ok(testimony),
+        Ok(None) => Err("the monitor did not say what it saw".to_owned()),
+        Err(why) => Err(format!("the monitor did not say what it saw: {why}")),
+    }
+}
+
+/// The calls that it saw of a counted copy: as many as that has made.
+fn of_copy(count: Option<&CallCount>, testimony: &Testimony) -> Result<u64, String> {
+    let known = count.and_then(|count| Some((count.copy?, count.own.values().sum::<u64>())));
+    let Some((copy, made)) = known else {
+        let why = "its calls could not be counted: nobody knows whether the monitor saw them";
+        return Err(why.to_owned());
+    };
+    match testimony.of_copy(copy) {
+        Some(seen) if seen == made => Ok(seen),
+        Some(seen) => {
+            Err(format!("the monitor saw {seen} calls in the counted ops, which made {made}"))
+        }
+        None => Err("the monitor did not see the counted ops".to_owned()),
+    }
+}
+
+/// Whether it has seen as many calls as the timed ops have made at least.
+fn of_ops(made: f64, seen: u64) -> Result<(), String> {
+    match seen as f64 >= made {
+        true => Ok(()),
+        false => Err(format!(
+            "the monitor saw {seen} calls of all processes, and the timed ops alone made {made:.0}"
+        )),
+    }
+}
+
+fn void(why: &str) -> Ended {
+    let reason = format!("void: {why}");
+    Ended { outcome: RowOutcome::Failed, reason, is_final: true, arm: None }
+}
+
+impl Run<'_> {
+    /// Undoes what a job has done to the system, if there is one.
+    pub(super) fn detach(&mut self, job: Option<u64>) -> Result<LastWords, RunError> {
+        match job {
+            Some(id) => Ok(self.cells.detach(id)?),
+            None => Ok(Ok(None)),
+        }
+    }
+
+    /// The monitor under which these rows were counted has ended: what it saw of each.
+    pub(super) fn witnessed_copies(&mut self, rows: &[usize], said: &LastWords) {
+        for &row in rows {
+            let it = &self.rows[row];
+            let is_program = it.planned.workload.is_some();
+            if it.given_up || is_program || !is_watched(&it.treated.attached) {
+                continue;
+            }
+            let count = it.count.as_ref();
+            match words(said).and_then(|words| Ok((of_copy(count, words)?, words))) {
+                Ok((seen, words)) => self.witnessed(row, Some(seen), words),
+                Err(why) => self.give_up(row, void(&why)),
+            }
+        }
+    }
+
+    /// The monitor under which these rows were timed, each for so many ops, has ended, once or in
+    /// several turns. The error is why none of them counts.
+    pub(super) fn witnessed_ops(
+        &mut self,
+        timed: &[(usize, u64)],
+        said: &[LastWords],
+    ) -> Result<(), Ended> {
+        let watched = |row: usize| is_watched(&self.rows[row].treated.attached);
+        let timed: Vec<_> = timed.iter().copied().filter(|(row, _)| watched(*row)).collect();
+        if timed.is_empty() {
+            return Ok(());
+        }
+        let calls = |&(row, ops): &(usize, u64)| {
+            let entries = self.rows[row].count.as_ref().map_or(0.0, CallCount::entries_per_op);
+            entries * ops as f64
+        };
+        let made = timed.iter().map(calls).sum();
+        let heard = said.iter().map(words).collect::<Result<Vec<_>, _>>();
+        let heard = heard.map_err(|why| void(&why))?;
+        of_ops(made, heard.iter().map(|words| words.calls).sum()).map_err(|why| void(&why))?;
+        for (row, _) in timed {
+            heard.iter().for_each(|words| self.witnessed(row, None, words));
+        }
+        Ok(())
+    }
+
+    fn witnessed(&mut self, row: usize, copy: Option<u64>, words: &Testimony) {
+        let (profile, anomalies) = (words.profile.clone(), words.anomalies);
+        self.tell(Entry::Witnessed { row: row as u32, copy, profile, anomalies });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn count(copy: u32, calls: u64) -> CallCount {
+        let own = [("getppid".to_owned(), calls)].into();
+        CallCount { ops: 23, own, copy: Some(copy), ..CallCount::default() }
+    }
+
+    #[test]
+    fn of_a_counted_copy_each_call_is_seen_and_no_other() {
+        let mut words = Testimony::default();
+        words.saw(7, 20);
+        words.saw(7, 3);
+        assert_eq!(of_copy(Some(&count(7, 23)), &words), Ok(23));
+        for made in [22, 24] {
+            let why = of_copy(Some(&count(7, made)), &words).unwrap_err();
+            assert!(why.contains("saw 23 calls") && why.contains(&made.to_string()), "{why}");
+        }
+        assert!(of_copy(Some(&count(8, 23)), &words).is_err(), "another copy's");
+        assert!(of_copy(None, &words).is_err(), "not counted");
+    }
+
+    #[test]
+    fn an_op_without_calls_is_seen_by_its_marks() {
+        let mut words = Testimony::default();
+        assert!(of_copy(Some(&count(7, 0)), &words).is_err());
+        words.saw(7, 0);
+        assert_eq!(of_copy(Some(&count(7, 0)), &words), Ok(0));
+    }
+
+    #[test]
+    fn of_all_calls_at_least_those_of_the_ops_are_seen() {
+        assert_eq!(of_ops(1_000.0, 1_000), Ok(()));
+        assert_eq!(of_ops(0.0, 1_000), Ok(()));
+        assert!(of_ops(1_001.0, 1_000).is_err());
+    }
+
+    #[test]
+    fn who_says_nothing_has_seen_nothing() {
+        assert!(words(&Ok(None)).is_err());
+        assert!(words(&Err("no room".to_owned())).unwrap_err().contains("no room"));
+    }
+}

@@ -1,0 +1,87 @@
+//! What a trial brought, as figures.
+
+use std::collections::BTreeMap;
+
+use oscost_model::program::{Figure, Found, Ran, Workload};
+use oscost_model::unit::Unit;
+use regex::{Regex, RegexBuilder};
+
+use super::outside;
+
+/// Bytes that a compiled pattern may take: a hundred times what one for a line of figures does.
+const PATTERN_BYTES: usize = 1 << 20;
+
+/// A pattern, if it is one: of a bounded size, with one group, and `^` and `$` mean a line.
+pub(super) fn pattern(text: &str) -> Result<Regex, String> {
+    let found = RegexBuilder::new(text)
+        .multi_line(true)
+        .size_limit(PATTERN_BYTES)
+        .dfa_size_limit(PATTERN_BYTES)
+        .build();
+    let found = found.map_err(|error| match error {
+        regex::Error::CompiledTooBig(_) => "the pattern is too large once compiled".to_owned(),
+        // Its last line has the reason, those above draw the place.
+        error => {
+            let words = error.to_string();
+            let reason = words.lines().last().unwrap_or_default();
+            let reason = reason.strip_prefix("error: ").unwrap_or(reason);
+            format!("no regular expression: {}", outside::shown(reason, 200))
+        }
+    })?;
+    match found.captures_len() {
+        2 => Ok(found),
+        groups => Err(format!("a pattern has one group for the number, not {}", groups - 1)),
+    }
+}
+
+/// Reads a trial's figures; `warm_lines` is how many lines the warm-up has written.
+pub fn figures(
+    workload: &Workload,
+    ran: &Ran,
+    warm_lines: Option<u64>,
+) -> Result<BTreeMap<String, f64>, String> {
+    let one = |figure: &Figure| {
+        let value = match &figure.found {
+            Found::PerLine => per_line(figure.unit, ran.real_ns, warm_lines.or(ran.lines)),
+            Found::Pattern(text) => matched(text, &ran.output),
+        };
+        let value = value.and_then(|value| match value.is_finite() {
+            true => Ok(value),
+            false => Err(format!("{value} is not a finite number")),
+        });
+        let value =
+            value.map_err(|why| format!("cannot read its figure {}: {why}", figure.name))?;
+        Ok((figure.name.clone(), value))
+    };
+    workload.figures.iter().map(one).collect()
+}
+
+fn per_line(unit: Unit, real_ns: u64, lines: Option<u64>) -> Result<f64, String> {
+    let lines = match lines {
+        Some(lines) if lines > 0 => lines as f64,
+        Some(_) => return Err("the warm-up has written no line".to_owned()),
+        None => return Err("the lines of the warm-up were not counted".to_owned()),
+    };
+    let seconds = real_ns as f64 * 1e-9;
+    Ok(match unit {
+        Unit::NsPerOp => real_ns as f64 / lines,
+        Unit::OpsPerSecond => lines / seconds,
+        _ => seconds / lines,
+    })
+}
+
+fn matched(text: &str, output: &str) -> Result<f64, String> {
+    let last = pattern(text)?.captures_iter(output).last();
+    let number = last.and_then(|found| Some(found.get(1)?.as_str().to_owned()));
+    let Some(number) = number else {
+        let wrote = match outside::last_lines(output) {
+            lines if lines.is_empty() => "it wrote nothing".to_owned(),
+            lines => format!("the last that it wrote: {lines}"),
+        };
+        return Err(format!("nothing matches /{}/; {wrote}", outside::shown(text, 100)));
+    };
+    number.trim().parse().map_err(|_| format!("`{}` is no number", outside::shown(&number, 60)))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,87 @@
+use oscost_model::program::{TreeUsage, Trial, is_fixed};
+
+use super::*;
+
+fn workload(found: Found, unit: Unit) -> Workload {
+    let figure = Figure { name: "it".into(), unit, found };
+    Workload {
+        program: oscost_model::program::Program::default(),
+        trials: 1,
+        least: 1,
+        figures: vec![figure],
+        primary: "real".into(),
+    }
+}
+
+fn read(text: &str, output: &str) -> Result<f64, String> {
+    let ran = Ran { output: output.into(), ..Ran::default() };
+    let found = workload(Found::Pattern(text.into()), Unit::FramesPerSecond);
+    figures(&found, &ran, None).map(|found| found["it"])
+}
+
+#[test]
+fn the_last_match_of_a_pattern_is_the_figure() {
+    let doom = r"timed \d+ gametics in \d+ realtics \((\d+\.\d+) fps\)";
+    let wrote = "timed 1 gametics in 2 realtics (3.5 fps)\n\
+                 timed 1531 gametics in 218 realtics (245.802750 fps)\nbye\n";
+    assert_eq!(read(doom, wrote), Ok(245.802_75));
+    assert_eq!(read("^(-?[0-9.e]+) of$", "x\n-1.5e3 of\n"), Ok(-1_500.0));
+    assert_eq!(read("(?i)RATE (.+)", "rate  7 "), Ok(7.0));
+}
+
+#[test]
+fn what_does_not_match_says_what_was_written() {
+    let why = read(r"fps (\d+)", "one\n\ntwo \u{1b}[31m\nthree\nfour\n").unwrap_err();
+    assert!(why.starts_with("cannot read its figure it: nothing matches /fps"), "{why}");
+    assert!(why.ends_with("the last that it wrote: `two [31m`, `three`, `four`"), "{why}");
+    assert!(read("(a)", "").unwrap_err().ends_with("it wrote nothing"));
+    assert!(read("(a)", &"b".repeat(100_000)).unwrap_err().len() < 1_000);
+    assert!(read("(a)", "a").unwrap_err().ends_with("`a` is no number"));
+}
+
+#[test]
+fn a_figure_is_a_finite_number() {
+    for text in ["inf", "NaN", "-infinity", "1e999"] {
+        let why = read("is (.*)", &format!("it is {text}")).unwrap_err();
+        assert!(why.contains("is not a finite number"), "{why}");
+    }
+}
+
+#[test]
+fn a_line_costs_the_time_over_the_lines_of_the_warm_up() {
+    let ran = Ran { real_ns: 2_000_000_000, ..Ran::default() };
+    let each = |unit, ran: &Ran, lines| figures(&workload(Found::PerLine, unit), ran, lines);
+    assert_eq!(each(Unit::Seconds, &ran, Some(4)).unwrap()["it"], 0.5);
+    assert_eq!(each(Unit::NsPerOp, &ran, Some(4)).unwrap()["it"], 5e8);
+    assert_eq!(each(Unit::OpsPerSecond, &ran, Some(4)).unwrap()["it"], 2.0);
+    let counted = Ran { lines: Some(8), ..ran.clone() };
+    assert_eq!(each(Unit::Seconds, &counted, None).unwrap()["it"], 0.25);
+    assert!(each(Unit::Seconds, &ran, Some(0)).unwrap_err().contains("written no line"));
+    assert!(each(Unit::Seconds, &ran, None).unwrap_err().contains("not counted"));
+    let instant = Ran { real_ns: 0, ..ran };
+    assert!(each(Unit::OpsPerSecond, &instant, Some(4)).unwrap_err().contains("not a finite"));
+}
+
+#[test]
+fn the_metrics_of_a_trial_have_one_order_and_their_own_come_last() {
+    let usage = TreeUsage {
+        user_ns: 1_500_000_000,
+        system_ns: 250_000_000,
+        peak_bytes: 4_096,
+        minor_faults: 1,
+        major_faults: 2,
+        voluntary_switches: 3,
+        involuntary_switches: 4,
+    };
+    let own = BTreeMap::from([("it".to_owned(), 9.0), ("stranger".to_owned(), 1.0)]);
+    let trial = Trial { real_ns: 2_000_000_000, usage, figures: own };
+    let found = workload(Found::PerLine, Unit::OpsPerSecond).metrics(&trial);
+    let names: Vec<&str> = found.iter().map(|(name, ..)| name.as_str()).collect();
+    assert!(names[..8].iter().all(|name| is_fixed(name)) && names[8..] == ["it"], "{names:?}");
+    assert_eq!(names[..4], ["real", "user", "system", "peak-memory"]);
+    let values: Vec<f64> = found.iter().map(|(.., value)| *value).collect();
+    assert_eq!(values, [2.0, 1.5, 0.25, 4_096.0, 1.0, 2.0, 3.0, 4.0, 9.0]);
+    let units: Vec<Unit> = found.iter().map(|(_, unit, _)| *unit).collect();
+    assert_eq!(units[2..5], [Unit::Seconds, Unit::Bytes, Unit::TimesPerOp]);
+    assert_eq!(units[8], Unit::OpsPerSecond);
+}

@@ -1,0 +1,70 @@
+use std::collections::BTreeSet;
+
+use oscost_model::case::Case;
+
+use super::*;
+
+#[test]
+fn every_workload_that_comes_with_oscost_can_be_read() {
+    for (name, text) in EMBEDDED {
+        let spec =
+            text::built_in(text.as_bytes(), name).unwrap_or_else(|it| panic!("{name}: {it}"));
+        assert_eq!(
+            (spec.id.as_str(), spec.origin),
+            (&*format!("workload/{name}"), Origin::BuiltIn)
+        );
+        assert!(text.is_ascii() && text.lines().all(|line| line.len() <= 100), "{name}");
+        for said in [&spec.asks, &spec.op, &spec.guess, &spec.source, &spec.why] {
+            assert!(!said.is_empty(), "{name}");
+        }
+        assert!(spec.op.contains("the clock") || spec.op.contains("own clock"), "{name}");
+        assert!(spec.guess != "none was made", "{name}");
+        // Each program that it starts itself is a need, with its package.
+        let told: BTreeSet<&str> = spec
+            .needs
+            .iter()
+            .filter_map(|need| match (&need.what, &need.package) {
+                (Wanted::Program(program), Some(_)) => Some(program.as_str()),
+                _ => None,
+            })
+            .collect();
+        let beside = spec.beside.iter().map(|beside| &beside.command);
+        for command in spec.before.iter().chain(&spec.after).chain(beside).chain([&spec.command]) {
+            assert!(told.contains(command[0].as_str()), "{name}: {command:?}");
+        }
+        assert!(spec.least >= 3 && spec.quick >= 2, "{name}");
+    }
+    assert_eq!(all().len(), EMBEDDED.len());
+    assert_eq!(named("workload/find"), named("find"));
+    assert!(named("find").is_some() && named("no-such").is_none());
+}
+
+#[test]
+fn their_cases_are_names_that_read_back() {
+    for spec in all() {
+        let definition = spec.definition();
+        let point = spec.usual();
+        assert!(definition.is_complete(&point), "{}", spec.id);
+        let case = Case::new(spec.id.clone(), point);
+        assert_eq!(Case::parse(&case.to_string()), Some(case));
+    }
+    assert_eq!(named("frames").map(Spec::unit), Some(Unit::FramesPerSecond));
+    assert_eq!(named("find").map(Spec::unit), Some(Unit::Seconds));
+}
+
+#[test]
+fn find_is_run_as_the_study_ran_it() {
+    let here = Here {
+        cpus: 2,
+        folder: "/".into(),
+        cache: "/no/such".into(),
+        quick: false,
+        is_made_up: false,
+    };
+    let find = named("find").unwrap();
+    let at = |over: &str| find.workload(&Point::none().with("over", over), &here).unwrap();
+    assert_eq!(at("all").program.command, ["find", "/", "-print"]);
+    assert_eq!(at("one-filesystem").program.command, ["find", "/", "-xdev", "-print"]);
+    assert_eq!((at("all").trials, at("all").program.reads_output), (100, false));
+    assert_eq!((at("all").figures.len(), at("one-filesystem").figures.len()), (0, 1));
+}

@@ -1,0 +1,203 @@
+//! `oscost run --study`: rows by oscost's method and in the manner of the study.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::common::{Ran, Sandbox, rows, scenario_file};
+
+const STUDY: &str = r#"
+id = "mine"
+title = "What nobody asked"
+authors = ["A. Nobody"]
+year = 2026
+source = "a desk"
+measured-on = "this machine"
+protocol = { there = "by hand", here = "again", experiments = 4, MANNER }
+
+[[table]]
+name = "Table A"
+title = "Doors"
+unit = "ns"
+row = [
+    { name = "getpid", case = "syscall/getpid:via=raw" },
+    { name = "door", case = "syscall/getppid:via=raw" },
+    { name = "trip", case = "socket/round-trip:by=tcp,size=64,peer_cpu=other" },
+    { name = "far trip", case = "socket/round-trip:by=tcp,size=64,peer_cpu=other", peer = true },
+]
+"#;
+
+/// The keys of a manner: what is timed, how many, what is said of them, and the clock's cost.
+fn keys_of(words: &str) -> String {
+    let words: Vec<&str> = words.split(' ').collect();
+    let [timed, iterations, statistic, clock] = words[..] else { panic!("{words:?}") };
+    format!(
+        "timed = \"{timed}\", iterations = {iterations}, statistic = \"{statistic}\", \
+         overhead = \"{clock}\""
+    )
+}
+
+fn file(sandbox: &Sandbox, text: &str) -> String {
+    let path = sandbox.file("mine.toml");
+    fs::write(&path, text).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+/// A study of its own at the fake place.
+fn measured(sandbox: &Sandbox, text: &str, arguments: &[&str]) -> Ran {
+    let path = file(sandbox, text);
+    sandbox.fake("study", &[&["--study", &path], arguments].concat())
+}
+
+fn asked(record: &Value) -> Vec<&Value> {
+    rows(record).iter().filter(|row| !row["manner"].is_null()).collect()
+}
+
+#[test]
+fn each_row_of_a_study_has_a_figure_in_its_manner_also_in_a_quick_run() {
+    for arguments in [&["--json", "-"][..], &["--quick", "--json", "-"]] {
+        let sandbox = Sandbox::new();
+        let text = STUDY.replace("MANNER", &keys_of("each 50 mean-and-deviation included"));
+        let ran = measured(&sandbox, &text, arguments).exits(0);
+        let record = ran.json();
+        let path = sandbox.file("mine.toml");
+        assert_eq!(record["settings"]["study"], path.to_str().unwrap());
+        assert_eq!(record["settings"]["budget_s"], 60.0);
+        let asked = asked(&record);
+        assert_eq!(asked.len(), 4);
+        for row in &asked[..3] {
+            let manner = &row["manner"];
+            let own = row["estimate"]["median"].as_f64().unwrap();
+            let value = manner["value"].as_f64().unwrap();
+            assert!((value / own - 1.0).abs() < 0.1, "{value}, {own}: {manner}");
+            assert!(manner["deviation"].as_f64().is_some_and(|it| it > 0.0), "{manner}");
+            assert_eq!(
+                (&manner["iterations"], &manner["experiments"]),
+                (&50.into(), &4.into()),
+                "{manner}"
+            );
+            assert_eq!(manner["reason"], Value::Null);
+            // What is timed in that manner is no repetition of the row.
+            let most = if arguments.contains(&"--quick") { 6 } else { 80 };
+            let repetitions = row["repetitions"].as_array().unwrap();
+            assert!(repetitions.len() <= most || row["case"] == "syscall/getppid:via=raw");
+        }
+        let anchor = rows(&record).iter().find(|row| row["case"] == "timer/nothing").unwrap();
+        assert_eq!(anchor["manner"], Value::Null, "no study has measured it");
+        let kept = sandbox.oscost(&["runs", "export", "last", "-"]).exits(0).json();
+        assert_eq!(rows(&kept)[0]["manner"], rows(&record)[0]["manner"]);
+    }
+}
+
+#[test]
+fn a_loop_is_as_long_as_the_study_s_where_that_fits() {
+    let sandbox = Sandbox::new();
+    let text = STUDY.replace("MANNER", &keys_of("together 10000 mean subtracted"));
+    let record = measured(&sandbox, &text, &["--quick", "--json", "-"]).exits(0).json();
+    let manner = &asked(&record)[0]["manner"];
+    assert_eq!(manner["iterations"], 10_000);
+    assert_eq!(manner["manner"]["timed"], "together");
+    assert_eq!(manner["manner"]["clock"], "subtracted");
+    assert_eq!(manner["deviation"], Value::Null, "of a mean there is none");
+    let text = STUDY.replace("MANNER", &keys_of("together 100000000 mean subtracted"));
+    let record = measured(&sandbox, &text, &["--quick", "--json", "-"]).exits(0).json();
+    let manner = &asked(&record)[0]["manner"];
+    let done = manner["iterations"].as_u64().unwrap();
+    assert!((100..1_000_000).contains(&done), "{manner}");
+    assert_eq!(manner["manner"]["iterations"], 100_000_000);
+}
+
+#[test]
+fn rows_between_machines_are_skipped_without_a_peer_and_their_like_here_is_measured() {
+    let sandbox = Sandbox::new();
+    let text = STUDY.replace("MANNER", &keys_of("each 50 mean included"));
+    let record = measured(&sandbox, &text, &["--quick", "--json", "-"]).exits(0).json();
+    let trips: Vec<&Value> =
+        asked(&record).into_iter().filter(|row| row["benchmark"] == "socket/round-trip").collect();
+    let [near, far] = trips[..] else { panic!("{trips:#?}") };
+    assert_eq!((&near["outcome"], &far["outcome"]), (&"measured".into(), &"skipped".into()));
+    assert_eq!(far["reason"], "the other end is on another machine: name it by --peer ssh:HOST");
+    assert_eq!(far["manner"]["value"], Value::Null);
+    assert!(far["manner"]["reason"].as_str().unwrap().contains("--peer ssh:HOST"), "{far}");
+    assert_eq!((&near["place"]["peer"], &far["place"]["peer"]), (&Value::Null, &Value::Null));
+    assert_eq!(record["machines"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn programs_of_a_study_are_tried_as_often_as_it_did() {
+    let sandbox = Sandbox::new();
+    let row = "{ name = \"getpid\", case = \"syscall/getpid:via=raw\" },";
+    let program =
+        "{ name = \"find\", case = \"workload/find:over=all\", metric = \"real\", runs = 7 },";
+    let text = STUDY.replace(row, &format!("{row}\n    {program}"));
+    let text = text.replace("MANNER", &keys_of("each 50 mean included"));
+    let record = measured(&sandbox, &text, &["--json", "-"]).exits(0).json();
+    let find = rows(&record).iter().find(|row| row["benchmark"] == "workload/find").unwrap();
+    assert_eq!(find["repetitions"].as_array().unwrap().len(), 7, "{find}");
+    assert_eq!(find["manner"], Value::Null);
+}
+
+#[test]
+fn a_large_study_has_as_much_time_a_row_as_the_bill() {
+    let sandbox = Sandbox::new();
+    let row = "{ name = \"getpid\", case = \"syscall/getpid:via=raw\" },";
+    let more = (0..96).map(|at| {
+        let size = 64 + at;
+        format!(
+            "{{ name = \"{at}\", case = \"pipe/round-trip:by=pipe,size={size},peer_cpu=same\" }},"
+        )
+    });
+    let text = STUDY
+        .replace(row, &more.collect::<String>())
+        .replace("MANNER", &keys_of("each 5 mean included"));
+    let budget = |arguments: &[&str]| {
+        let all = [arguments, &["--quick", "--json", "-"]].concat();
+        measured(&sandbox, &text, &all).exits(0).json()["settings"]["budget_s"].clone()
+    };
+    // Ninety-six, and three others.
+    assert_eq!(budget(&[]), 1.2 * 99.0);
+    assert_eq!(budget(&["--budget", "30"]), 30.0);
+}
+
+#[test]
+fn a_study_of_one_place_is_compared_where_two_are_named() {
+    let sandbox = Sandbox::new();
+    let path = file(&sandbox, &STUDY.replace("MANNER", &keys_of("each 50 mean included")));
+    let place = format!("fake:{}", scenario_file("study").display());
+    let new = format!("sud@{place}");
+    let arguments = ["ab", "--study", &path, "--base", &place, "--new", &new, "--quick"];
+    let ran = sandbox.oscost(&arguments).exits(0);
+    assert!(ran.stdout.contains("twins"), "{}", ran.stdout);
+    let record = sandbox.oscost(&["runs", "show", "last", "--json", "-"]).exits(0).json();
+    let cases: Vec<&str> = record["comparisons"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|it| it["control"] == false)
+        .map(|it| it["case"].as_str().unwrap())
+        .collect();
+    assert!(cases.contains(&"syscall/getpid:via=raw"), "{cases:?}");
+    assert!(asked(&record).is_empty(), "what is compared is timed in oscost's own manner");
+}
+
+#[test]
+fn each_study_has_its_verb_and_the_other_one_names_it() {
+    let sandbox = Sandbox::new();
+    let path = file(&sandbox, &STUDY.replace("MANNER", &keys_of("each 50 mean included")));
+    let nothing = STUDY.replace("syscall/getpid:via=raw", "no/such");
+    let nothing = nothing.replace("MANNER", &keys_of("each 50 mean included"));
+    let other = sandbox.file("nothing.toml");
+    fs::write(&other, nothing).unwrap();
+    for (arguments, words) in [
+        (&["run", "--study", "ph-2000"][..], "oscost ab --study ph-2000"),
+        (&["run", "--study", "zzz"], "`zzz` is no study"),
+        (&["run", "--study", &path, "syscall"], "cannot be used with"),
+        (&["run", "--study", &path, "--refine"], "cannot be used with"),
+        (&["run", "--study", &path, "--", "true"], "cannot be used with"),
+        (&["run", "--study", &path, "--workload", "x.toml"], "cannot be used with"),
+        (&["run", "--study", other.to_str().unwrap()], "line 15: "),
+        (&["ab", "--study", &path], "oscost run --study"),
+    ] {
+        sandbox.oscost(arguments).exits(2).no_data().tells(words);
+    }
+}

@@ -1,0 +1,213 @@
+//! `oscost predict`: what is said before a run, and what becomes of it.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::ab::fits;
+use crate::common::Sandbox;
+use crate::golden::golden;
+
+const RAW: &str = "syscall/getppid:via=raw";
+const LIBC: &str = "syscall/getppid:via=libc";
+const PAIR: &str = "syscall/open-close:via=raw";
+const FUNCTION: &str = "procedure/call:args=0,chain=independent";
+
+/// Keeps a prediction.
+fn predict(sandbox: &Sandbox, arguments: &[&str]) {
+    sandbox.oscost(&[&["predict"], arguments].concat()).exits(0).no_data().tells("kept as");
+}
+
+/// Is refused as the user's own mistake, with these words, and nothing is kept.
+fn refused(arguments: &[&str], words: &[&str]) {
+    let sandbox = Sandbox::new();
+    let mut ran = sandbox.oscost(&[&["predict"], arguments].concat()).exits(2).no_data();
+    for words in words {
+        ran = ran.tells(words);
+    }
+    assert_eq!(fs::read_dir(sandbox.folder("data")).unwrap().count(), 0, "something was kept");
+}
+
+#[test]
+fn a_prediction_stands_beside_guess_floor_and_figure_and_says_whether_it_held() {
+    let sandbox = Sandbox::new();
+    predict(&sandbox, &[RAW, "120", "ns"]);
+    predict(&sandbox, &[RAW, "<100 ns", "--hardware", "80 ns", "--software", "40..60 ns"]);
+    predict(&sandbox, &[PAIR, "--hardware", "<1 us", "--software", "1..2 us"]);
+    predict(&sandbox, &[PAIR, ">3000 ticks"]);
+    predict(&sandbox, &[FUNCTION, "<1.5 ns"]);
+    predict(&sandbox, &[FUNCTION, "~5 cycles"]);
+    predict(&sandbox, &[RAW, "--below", PAIR]);
+    predict(&sandbox, &[RAW, "--below", FUNCTION]);
+    predict(&sandbox, &[RAW, "--below", LIBC]);
+    predict(&sandbox, &[RAW, "--below", "syscall/invalid"]);
+    predict(&sandbox, &["timer/tsc:read=rdtsc", "10 ns"]);
+    let list = sandbox.oscost(&["predict", "list"]).exits(0).stdout;
+    assert_eq!(
+        list.lines().filter(|line| line.starts_with(|c: char| c.is_ascii_digit())).count(),
+        11
+    );
+    assert!(list.contains("syscall/getppid:via=raw: <100 ns, hardware 80 ns,"), "{list}");
+    fits(&list);
+
+    let asked = [RAW, PAIR, FUNCTION];
+    let ran = sandbox.fake("measured", &asked).exits(0);
+    fits(&ran.stdout);
+    let (_, table) = ran.stdout.split_once("predictions, made before the run\n").unwrap();
+    golden("predictions.txt", &format!("predictions, made before the run\n{table}"));
+    let checked = sandbox.oscost(&["predict", "check"]).exits(0).stdout;
+    assert!(ran.stdout.ends_with(&checked), "{checked}");
+    assert_eq!(sandbox.oscost(&["runs", "show", "last"]).exits(0).stdout, ran.stdout);
+}
+
+#[test]
+fn a_record_has_the_predictions_of_its_cases_that_were_made_before_it_and_no_others() {
+    let sandbox = Sandbox::new();
+    let run = |options: &[&str]| {
+        let arguments = [&[RAW, "--quick", "--json", "-"], options].concat();
+        sandbox.fake("measured", &arguments).exits(0).json()
+    };
+    assert_eq!(run(&[])["settings"]["predictions"], json!([]));
+    sandbox.oscost(&["predict", "check"]).exits(0).no_data().tells("nothing was predicted");
+    predict(&sandbox, &[RAW, " <0.12us"]);
+    predict(&sandbox, &[PAIR, "2 us"]);
+    let record = run(&[]);
+    let [one] = &record["settings"]["predictions"].as_array().unwrap()[..] else {
+        panic!("{}", record["settings"]);
+    };
+    let made = one["made"].as_str().unwrap();
+    assert!(made < record["started"].as_str().unwrap() && made.ends_with('Z'), "{made}");
+    let said = |key: &str| one[key].as_str();
+    assert_eq!([said("case"), said("estimate")], [Some(RAW), Some("<0.12 us")]);
+    let nothing = ["hardware", "software", "below"].map(|key| one[key].is_null());
+    assert_eq!(nothing, [true; 3]);
+    // What is not kept knows predictions all the same; a record needs none of them to be judged.
+    assert_eq!(run(&["--no-store"])["settings"]["predictions"][0]["case"], RAW);
+    let before = sandbox.oscost(&["predict", "check"]).exits(0).stdout;
+    sandbox.oscost(&["predict", "remove", "all"]).exits(0).tells("removed 2 predictions");
+    assert_eq!(sandbox.oscost(&["predict", "check"]).exits(0).stdout, before);
+    let old = sandbox.oscost(&["predict", "check", "last~1"]).exits(0);
+    old.no_data().tells("nothing was predicted");
+    assert_eq!(run(&[])["settings"]["predictions"], json!([]));
+}
+
+#[test]
+fn places_side_by_side_keep_what_was_predicted_of_their_base() {
+    let sandbox = Sandbox::new();
+    predict(&sandbox, &[RAW, "<1 us"]);
+    let file = crate::common::scenario_file("treated");
+    let reach = format!("fake:{}", file.display());
+    let new = format!("nice=5@{reach}");
+    let places = ["ab", "--base", &reach, "--new", &new, RAW, "--quick", "--json", "-"];
+    let record = sandbox.oscost(&places).exits(0).json();
+    assert_eq!(record["settings"]["predictions"][0]["estimate"], "<1 us");
+    let table = sandbox.oscost(&["predict", "check"]).exits(0).stdout;
+    // However long the name of the folder is that this runs in.
+    let words = table.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains(&format!("measured at {reach}")), "{table}");
+}
+
+#[test]
+fn what_was_predicted_stands_below_the_tables_of_a_study_too() {
+    let sandbox = Sandbox::new();
+    predict(&sandbox, &["syscall/function", "<1 ms"]);
+    let ran = sandbox.fake("measured", &["--study", "cs161-syscalls", "--quick"]).exits(0);
+    let checked = sandbox.oscost(&["predict", "check"]).exits(0).stdout;
+    assert!(checked.contains("1 held.") && ran.stdout.ends_with(&checked), "{}", ran.stdout);
+    assert_eq!(sandbox.oscost(&["runs", "show", "last"]).exits(0).stdout, ran.stdout);
+}
+
+#[test]
+fn cycles_need_an_estimate_of_the_core_in_the_same_run() {
+    let sandbox = Sandbox::new();
+    predict(&sandbox, &[RAW, "<1000 cycles"]);
+    let ran = sandbox.fake("cycles", &[RAW]).exits(0);
+    for words in ["undecided: how many ns a cycle has is not known", "1 undecided."] {
+        assert!(ran.stdout.contains(words), "{words}: {}", ran.stdout);
+    }
+    let ran = sandbox.fake("cycles", &[RAW, "timer/ticks-per-cycle"]).exits(0);
+    for words in ["ticks an estimated cycle", "1 held."] {
+        assert!(ran.stdout.contains(words), "{words}: {}", ran.stdout);
+    }
+}
+
+#[test]
+fn a_run_that_was_cut_short_decides_nothing() {
+    let sandbox = Sandbox::new();
+    predict(&sandbox, &[RAW, "<1 us"]);
+    predict(&sandbox, &[RAW, "--below", PAIR]);
+    let ran = sandbox.fake("interrupted-early", &[RAW, PAIR]).exits(130);
+    for words in [
+        "undecided: fewer than six repetitions have no interval",
+        "the case has no",
+        "2 undecided.",
+    ] {
+        assert!(ran.stdout.contains(words), "{words}: {}", ran.stdout);
+    }
+}
+
+#[test]
+fn predictions_are_removed_by_their_numbers() {
+    let sandbox = Sandbox::new();
+    assert_eq!(sandbox.oscost(&["predict", "list"]).exits(0).stdout, "no predictions are kept\n");
+    assert_eq!(fs::read_dir(sandbox.folder("data")).unwrap().count(), 0, "a look keeps nothing");
+    predict(&sandbox, &[RAW, "120 ns"]);
+    predict(&sandbox, &[RAW, "130 ns"]);
+    sandbox.oscost(&["predict", "remove", "3"]).exits(1).tells("it holds no prediction 3");
+    sandbox.oscost(&["predict", "remove", "1"]).exits(0).tells("removed 1 prediction");
+    let list = sandbox.oscost(&["predict", "list"]).exits(0).stdout;
+    assert!(
+        list.starts_with("2 ") && list.contains("130 ns") && !list.contains("120 ns"),
+        "{list}"
+    );
+}
+
+#[test]
+fn what_is_no_estimate_and_what_is_no_case_is_refused() {
+    refused(&[RAW], &["says nothing of the whole", "hint:"]);
+    refused(&[RAW, "--hardware", "20 ns"], &["says nothing of the whole"]);
+    refused(&[RAW, "120"], &["`120` has no unit", "cycles"]);
+    refused(&[RAW, "0 ns"], &["above 0"]);
+    refused(&[RAW, "200..100 ns"], &["ends before it begins"]);
+    refused(&[RAW, "1e9 ns"], &["has no unit"]);
+    refused(&[RAW, "1\u{1b}[2J ns"], &["`1\\u{1b}[2J ns` has no unit"]);
+    refused(&[RAW, "1.2.3 ns"], &["`1.2.3` is no number"]);
+    refused(&[RAW, "9 ns", "--hardware", "soon"], &["--hardware", "has no unit"]);
+    refused(&[RAW, "9 ns", "--below", PAIR], &["cannot be used with"]);
+    refused(&[RAW, "--below", RAW], &["does not cost less than itself"]);
+    refused(&[RAW, "--below", "syscall/getppid"], &["is not a single case in full"]);
+    refused(&["syscall/getppid", "9 ns"], &["is not a single case in full", "via=raw` is one"]);
+    refused(&["syscall/getpppid", "9 ns"], &["`syscall/getpppid` is no", "`syscall/getppid`"]);
+    refused(&["timer/ticks-per-cycle", "9 ns"], &["is told in tick/cycle"]);
+    refused(&["remove", "some"], &["it must be a number or `all`"]);
+    refused(&[], &["CASE"]);
+}
+
+#[test]
+fn a_record_of_somebody_else_may_hold_anything_and_drives_no_terminal() {
+    let sandbox = Sandbox::new();
+    predict(&sandbox, &[RAW, "120 ns"]);
+    let run = [RAW, "--quick", "--no-store", "--json", "-"];
+    let mut record = sandbox.fake("measured", &run).exits(0).json();
+    let one = record["settings"]["predictions"][0].take();
+    let odd = |key: &str, value: &str| {
+        let mut odd = one.clone();
+        odd[key] = value.into();
+        odd
+    };
+    let import = |sandbox: &Sandbox, record: &Value, code: i32| {
+        fs::write(sandbox.file("run.json"), record.to_string()).unwrap();
+        let file = sandbox.file("run.json");
+        sandbox.oscost(&["runs", "import", file.to_str().unwrap()]).exits(code)
+    };
+    record["settings"]["predictions"] = json!([odd("estimate", "\u{1b}[2J ns")]);
+    import(&sandbox, &record, 1).tells("control character");
+    record["settings"]["predictions"] = json!(vec![one.clone(); 1_001]);
+    import(&sandbox, &record, 1).tells("at most 1000 are taken");
+    record["settings"]["predictions"] =
+        json!([odd("estimate", "very\nlittle"), odd("case", "no such"), odd("below", "no such")]);
+    import(&sandbox, &record, 0);
+    let table = sandbox.oscost(&["predict", "check"]).exits(0).stdout;
+    assert!(table.contains("3 undecided."), "{table}");
+    fits(&table);
+}

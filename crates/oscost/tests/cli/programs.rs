@@ -1,0 +1,135 @@
+//! Whole programs: the user's own, files of workloads, and those that come with oscost.
+
+use serde_json::Value;
+
+use crate::ab::fits;
+use crate::common::{Ran, Sandbox, row, scenario_file};
+use crate::golden::golden;
+
+/// A run at a place that is made up, whose words are those of its scenario.
+fn made_up(sandbox: &Sandbox, verb: &[&str], command: &[&str]) -> Ran {
+    let file = scenario_file("programs");
+    let reach = format!("fake:{}", file.file_name().unwrap().to_str().unwrap());
+    let verb: Vec<String> = verb.iter().map(|word| word.replace("HERE", &reach)).collect();
+    let verb: Vec<&str> = verb.iter().map(String::as_str).collect();
+    let dashes: &[&str] = if command.is_empty() { &[] } else { &["--"] };
+    let all = [&verb, dashes, command].concat();
+    Ran::of(sandbox.command(&all).current_dir(file.parent().unwrap()))
+}
+
+#[test]
+fn a_command_of_ones_own_is_a_row_with_its_times_and_is_shown_again() {
+    let sandbox = Sandbox::new();
+    let run = ["run", "--seed", "1", "--at", "HERE"];
+    let ran = made_up(&sandbox, &run, &["gzip", "-kf9", "FILE"]).exits(0);
+    fits(&ran.stdout);
+    golden("run-command.txt", &ran.stdout);
+    assert_eq!(sandbox.oscost(&["runs", "show", "last"]).exits(0).stdout, ran.stdout);
+    let record = sandbox.oscost(&["runs", "show", "last", "--json", "-"]).exits(0).json();
+    let row = row(&record, "workload/gzip");
+    assert_eq!((&row["unit"], &row["primary"]), (&"s".into(), &"real".into()));
+    assert_eq!(row["estimate"]["median"], row["metrics"]["real"]["estimate"]["median"]);
+    assert_eq!(row["repetitions"].as_array().unwrap().len(), 10);
+    for metric in ["user", "system", "peak-memory", "minor-faults", "voluntary-switches"] {
+        assert!(row["metrics"][metric]["estimate"]["ci95"].is_array(), "{metric}");
+    }
+}
+
+#[test]
+fn what_a_place_adds_to_a_program_is_compared_by_each_of_its_times() {
+    let sandbox = Sandbox::new();
+    let ab = ["ab", "--seed", "1", "--quick", "--base", "HERE", "--new", "ph@HERE"];
+    let ran = made_up(&sandbox, &ab, &["sh", "-c", "true"]).exits(0);
+    fits(&ran.stdout);
+    golden("ab-command.txt", &ran.stdout);
+    let record = sandbox.oscost(&["runs", "show", "last", "--json", "-"]).exits(0).json();
+    let of_it = |it: &&Value| it["case"] == "workload/sh";
+    let compared: Vec<&Value> =
+        record["comparisons"].as_array().unwrap().iter().filter(of_it).collect();
+    let metrics: Vec<&str> = compared.iter().map(|it| it["metric"].as_str().unwrap()).collect();
+    assert_eq!(metrics, ["primary", "user", "system"]);
+    assert!(compared.iter().all(|it| it["design"] == "pairs" && it["pairs"] == 3));
+    assert!(compared.iter().all(|it| it["added"]["unit"] == "s"));
+}
+
+#[test]
+fn a_program_that_fails_lacks_something_or_takes_too_long_says_so() {
+    let sandbox = Sandbox::new();
+    let run = ["run", "--at", "HERE", "--quick"];
+    for (command, outcome, words) in [
+        ("broken", "failed", "ended with status 2: no such option"),
+        ("absent", "skipped", "is not installed"),
+        ("slow", "timed-out", "600000 ms"),
+    ] {
+        let code = i32::from(outcome != "skipped");
+        let ran = made_up(&sandbox, &run, &[command]).exits(code);
+        assert!(ran.stdout.contains("not measured:"), "{}", ran.stdout);
+        assert!(ran.stdout.contains(outcome), "{}", ran.stdout);
+        let flat = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(flat.contains(words), "{}", ran.stdout);
+    }
+}
+
+/// A file of the user's.
+const MINE: &str = r#"
+command = ["report", "--fast"]
+output = "read"
+trials = 6
+least = 6
+quick = 6
+primary = "speed"
+
+[[figure]]
+name = "speed"
+unit = "op/s"
+pattern = 'did ([0-9.]+) a second'
+"#;
+
+#[test]
+fn a_figure_is_read_from_what_a_program_writes() {
+    let sandbox = Sandbox::new();
+    let path = sandbox.file("mine.toml");
+    std::fs::write(&path, MINE).unwrap();
+    let path = path.to_str().unwrap();
+    let run = ["run", "--at", "HERE", "--workload", path, "--json", "-"];
+    let record = made_up(&sandbox, &run, &[]).exits(0).json();
+    let found = row(&record, "workload/mine");
+    assert_eq!((&found["unit"], &found["estimate"]["median"]), (&"op/s".into(), &1234.5.into()));
+    assert!(found["metrics"]["real"]["estimate"]["median"].is_number());
+    // What does not stand there is said, with what does.
+    std::fs::write(path, MINE.replace("did (", "made (")).unwrap();
+    let ran = made_up(&sandbox, &run[..5], &[]).exits(1);
+    assert!(ran.stdout.contains("did 1234.5 a second"), "{}", ran.stdout);
+    // A file that is none is refused with its line.
+    std::fs::write(path, MINE.replace("trials = 6", "trails = 6")).unwrap();
+    let ran = made_up(&sandbox, &run[..5], &[]).exits(2);
+    assert!(ran.stderr.contains("line 4") && ran.stderr.contains("trails"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_real_command_is_run_and_its_times_add_up() {
+    let sandbox = Sandbox::new();
+    let command = ["/bin/sh", "-c", "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done"];
+    let run = ["run", "--quick", "--json", "-", "--"];
+    let record = sandbox.oscost(&[&run[..], &command].concat()).exits(0).json();
+    let row = row(&record, "workload/sh");
+    let median = |metric: &str| row["metrics"][metric]["estimate"]["median"].as_f64().unwrap();
+    assert!(median("user") + median("system") <= 1.1 * median("real") + 0.004, "{row}");
+    assert!(median("peak-memory") > 100_000.0 && median("minor-faults") > 10.0, "{row}");
+    sandbox.nothing_is_left();
+}
+
+#[test]
+fn a_real_command_that_fails_says_what_it_wrote_and_leaves_nothing() {
+    let sandbox = Sandbox::new();
+    let mark = format!("{}", 1_000_000 + std::process::id());
+    let script = format!("sleep {mark} & echo it broke >&2; exit 3");
+    let ran = sandbox.oscost(&["run", "--quick", "--", "/bin/sh", "-c", &script]).exits(1);
+    assert!(ran.stdout.contains("it broke") && ran.stdout.contains("status 3"), "{}", ran.stdout);
+    let left = std::fs::read_dir("/proc").unwrap().flatten().filter(|entry| {
+        let words = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
+        words == format!("sleep\0{mark}\0").into_bytes()
+    });
+    assert_eq!(left.count(), 0);
+    sandbox.nothing_is_left();
+}

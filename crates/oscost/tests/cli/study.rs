@@ -1,0 +1,350 @@
+//! `oscost ab --study`: a study's tables beside this machine's, its claims, files of the user's.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::ab::{fits, fits_width};
+use crate::common::{Ran, Sandbox, scenario_file};
+use crate::golden::golden;
+
+/// A study at a fake place: its base there, and what is compared with it there, too.
+fn study(sandbox: &Sandbox, study: &str, new: &str, arguments: &[&str]) -> Ran {
+    let file = scenario_file("study");
+    let reach = format!("fake:{}", file.file_name().unwrap().to_str().unwrap());
+    let new = format!("{new}@{reach}");
+    let places = ["--seed", "1", "--base", &reach, "--new", &new];
+    let all = [&["ab", "--study", study][..], &places, arguments].concat();
+    // A path of this machine would stand in the heading, as long as it is.
+    Ran::of(sandbox.command(&all).current_dir(file.parent().unwrap()))
+}
+
+/// The same without how many seconds pairs lay apart: on a slow machine they are others.
+fn timeless(text: &str) -> String {
+    let mut parts = text.split("pairs over");
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let at = part.find(|letter: char| !letter.is_whitespace()).unwrap();
+        let end = at + part[at..].find(|letter: char| !letter.is_ascii_digit()).unwrap();
+        out.push_str(&format!("pairs over{}N{}", &part[..at], &part[end..]));
+    }
+    out
+}
+
+#[test]
+fn the_tables_of_a_study_stand_beside_this_machines_and_are_shown_again() {
+    let sandbox = Sandbox::new();
+    let ran = study(&sandbox, "ph-2000", "ph", &["--quick"]).exits(0);
+    fits(&ran.stdout);
+    golden("study-ph-2000.txt", &timeless(&ran.stdout));
+    let again = sandbox.oscost(&["runs", "show", "last"]).exits(0);
+    assert_eq!(again.stdout, ran.stdout);
+    let record = sandbox.oscost(&["runs", "show", "last", "--json", "-"]).exits(0).json();
+    assert_eq!(record["settings"]["study"], "ph-2000");
+    let pairs = |it: &Value| it["pairs"].as_u64().unwrap();
+    let rows = record["comparisons"].as_array().unwrap();
+    let is_program = |it: &&Value| it["case"].as_str().unwrap().starts_with("workload/");
+    let (programs, cases): (Vec<&Value>, Vec<&Value>) = rows.iter().partition(is_program);
+    assert!(cases.iter().all(|it| pairs(it) >= 10), "as many as the study had runs, also quickly");
+    assert!(!programs.is_empty() && programs.iter().all(|it| pairs(it) <= 20), "{programs:?}");
+}
+
+#[test]
+fn a_monitor_that_is_not_there_leaves_dashes_and_a_reason() {
+    let sandbox = Sandbox::new();
+    let ran = study(&sandbox, "ph-2000", "ftrace", &["--quick"]).exits(0);
+    fits(&ran.stdout);
+    golden("study-refused.txt", &timeless(&ran.stdout));
+    // What is compared with is measured all the same, as often as the study did; of any other
+    // comparison it would be measured for nothing.
+    let record = sandbox.oscost(&["runs", "show", "last", "--json", "-"]).exits(0).json();
+    let results = record["results"].as_array().unwrap();
+    let getpid = results.iter().filter(|row| row["case"] == "syscall/getpid:via=raw");
+    let told: Vec<(&Value, u64)> = getpid
+        .map(|row| (&row["outcome"], row["estimate"]["repetitions"].as_u64().unwrap_or(0)))
+        .collect();
+    let [(one, runs), (other, none)] = told[..] else { panic!("{told:?}") };
+    assert!(one == "measured" && runs >= 10 && other == "skipped" && none == 0, "{told:?}");
+    assert_eq!(record["comparisons"].as_array().unwrap().len(), 0);
+}
+
+#[test]
+fn a_study_passes_its_gate_and_writes_its_record() {
+    let sandbox = Sandbox::new();
+    let ran = study(&sandbox, "ph-2000", "sud", &["--quick", "--gate"]).exits(0);
+    ran.tells("gate: passed");
+    let arguments = ["--quick", "--gate", "--threshold", "50", "--json", "-"];
+    let ran = study(&sandbox, "ph-2000", "ph", &arguments).exits(1);
+    assert_eq!(ran.json()["settings"]["study"], "ph-2000");
+    assert!(ran.stderr.contains("syscall/getpid:via=raw: slower"), "{}", ran.stderr);
+}
+
+const MINE: &str = r#"
+id = "mine"
+title = "What nobody asked"
+authors = ["A. Nobody"]
+year = 2026
+source = "a desk"
+measured-on = "this machine"
+protocol = { runs = 3, statistic = "mean-and-deviation", there = "by hand", here = "again" }
+column = [{ name = "before", place = "local" }, { name = "after", place = "sud" }]
+
+[[table]]
+name = "Table A"
+title = "Doors"
+unit = "ns"
+row = [{ name = "getpid as all call it", case = "syscall/getpid:via=raw" }]
+
+[[claim]]
+says = "nothing becomes dearer"
+at = "page 1"
+kind = "ratio"
+least = 0.99
+most = 1.01
+cases = ["syscall/getpid:via=raw"]
+"#;
+
+#[test]
+fn a_study_of_ones_own_is_a_file() {
+    let sandbox = Sandbox::new();
+    let path = sandbox.file("mine.toml");
+    fs::write(&path, MINE).unwrap();
+    let path = path.to_str().unwrap();
+    let ran = study(&sandbox, path, "sud", &["--quick", "--label", "mine"]).exits(0);
+    fits_width(&ran.stdout);
+    let shown = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        shown.contains("Study mine, published in 2026: What nobody asked. A. Nobody. a desk."),
+        "{shown}"
+    );
+    assert!(shown.contains("after is sud@fake:study.json (of the study: sud)"), "{shown}");
+    assert!(shown.contains("here: holds"), "{shown}");
+    let record = sandbox.oscost(&["runs", "show", "last", "--json", "-"]).exits(0).json();
+    assert_eq!(record["settings"]["study"], path);
+    // The file may be another one by now: its run is shown as any other.
+    let again = sandbox.oscost(&["runs", "show", "last"]).exits(0);
+    assert!(again.stdout.contains("twins"), "{}", again.stdout);
+    assert!(!again.stdout.contains("Table A"), "{}", again.stdout);
+}
+
+#[test]
+fn what_is_no_study_is_refused_with_a_way_out() {
+    let sandbox = Sandbox::new();
+    let file = |name: &str, text: &str| {
+        let path = sandbox.file(name);
+        fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let unknown = file("unknown.toml", &MINE.replace("year = 2026", "yaer = 2026"));
+    let nothing = file("nothing.toml", &MINE.replace("syscall/getpid:via=raw", "no/such"));
+    let open = file("open.toml", &MINE.replace("getpid:via=raw", "getpid"));
+    let turned = file("turned.toml", &MINE.replace("What", "\\u202eWhat"));
+    let place = file("place.toml", &MINE.replace("\"sud\"", "\"sudd\""));
+    let missing = sandbox.file("missing.toml");
+    for (arguments, words) in [
+        (
+            &["ab", "--study", "ph2000"][..],
+            &["did you mean ph-2000", "there is sunos-1999, ph-2000"][..],
+        ),
+        (&["ab", "--study", "zzz"], &["`zzz` is no study\n", "there is sunos-1999"]),
+        (&["ab", "--study", "ph-2000", "syscall"], &["cannot be used with"]),
+        (&["ab", "--study", "ph-2000", "--new", "sud", "--new", "ph"], &["2 places: at most 1"]),
+        (&["ab", "--study", missing.to_str().unwrap()], &["missing.toml", "No such file", "hint:"]),
+        (&["ab", "--study", "./"], &["cannot read the study", "hint:"]),
+        (&["ab", "--study", &unknown], &["line 5: ", "`yaer`", "hint:"]),
+        (&["ab", "--study", &nothing], &["line 15: ", "`no/such`"]),
+        (&["ab", "--study", &open], &["line 15: ", "`syscall/getpid` is not a single case"]),
+        (&["ab", "--study", &turned], &["line 3: ", "control character"]),
+        (&["ab", "--study", &place], &["did you mean sud"]),
+        (&["ab", "--base", "local"], &["--new"]),
+    ] {
+        let mut ran = sandbox.oscost(arguments).exits(2).no_data();
+        for words in words {
+            ran = ran.tells(words);
+        }
+    }
+}
+
+/// A study of one place: columns by formula, a prediction, a curve, a row that nothing measures.
+const ALONE: &str = r#"
+id = "alone"
+title = "Doors and pipes"
+authors = ["A. Nobody", "B. Nobody"]
+year = 1999
+source = "a desk"
+measured-on = "a machine of 300 MHz"
+core-ghz = 0.3
+
+[protocol]
+there = "each call was timed by itself"
+here = "the same"
+timed = "each"
+iterations = 500
+experiments = 4
+statistic = "mean-and-deviation"
+overhead = "included"
+
+[[condition]]
+says = "one measurement at a time"
+kind = "alone"
+
+[[condition]]
+says = "interrupts were off"
+kind = "interrupts-off"
+
+[[table]]
+name = "Table 1"
+title = "Calls"
+unit = "ns"
+
+[[table.column]]
+name = "time"
+unit = "ns"
+
+[[table.column]]
+name = "slowdown"
+unit = "x"
+figure = 'this / "door"'
+
+[[table.column]]
+name = "lines"
+unit = "calls"
+figure = "calls * 1000000 + 30"
+
+[[table.row]]
+name = "door"
+case = "syscall/getppid:via=raw"
+published = ["1,867.89", "1x", "1000030"]
+
+[[table.row]]
+name = "getpid"
+case = "syscall/getpid:via=raw"
+published = ["1,888.95 (12.50)", "1.01x", "-"]
+predicted = { hardware = "<1500", software = "<300", total = "<1700" }
+
+[[table.row.note]]
+says = "the text calls it the fastest"
+
+[[table.row]]
+name = "a seek"
+cannot = "it is a disk's"
+
+[[table]]
+name = "Figure 1"
+title = "Half of a round trip"
+unit = "us"
+
+[[table.column]]
+name = "half"
+unit = "us"
+figure = "this / 2"
+
+[[table.series]]
+name = "pipe"
+axis = "size"
+values = [4, 64, 1024, 65536]
+case = "pipe/round-trip:by=pipe,size={},peer_cpu=same"
+statistic = "none"
+published = ["4-6", "4-6", "-", "-"]
+given = "from 4 to 6 us where messages are small"
+
+[[table.series]]
+name = "far"
+axis = "size"
+values = [4, 64]
+case = "socket/round-trip:by=tcp,size={},peer_cpu=other"
+peer = true
+
+[[claim]]
+says = "getpid is dearer than the door"
+at = "section 1"
+kind = "order"
+cases = ["syscall/getppid:via=raw", "syscall/getpid:via=raw"]
+
+[[claim]]
+says = "a call is made each time"
+at = "section 1"
+kind = "calls"
+cases = ["syscall/getpid:via=raw"]
+least = 1
+most = 1
+
+[[claim]]
+says = "small messages cost the same"
+at = "figure 1"
+kind = "flat"
+series = ["pipe"]
+most = 1.5
+
+[[claim]]
+says = "they do so between machines"
+at = "figure 1"
+kind = "flat"
+series = ["far"]
+most = 1.5
+"#;
+
+/// The study of one place in a file beside the scenario that it is measured at, so that no path of
+/// this machine stands in what is shown.
+fn alone(sandbox: &Sandbox, arguments: &[&str]) -> Ran {
+    let path = sandbox.file("alone.toml");
+    fs::write(&path, ALONE).unwrap();
+    let path = path.to_str().unwrap();
+    let arguments: Vec<&str> =
+        arguments.iter().map(|word| if *word == "ALONE" { path } else { word }).collect();
+    sandbox.oscost(&arguments)
+}
+
+#[test]
+fn a_study_of_one_place_stands_beside_this_machine_in_its_own_form() {
+    let sandbox = Sandbox::new();
+    let reach = format!("fake:{}", scenario_file("study").display());
+    let all = ["run", "--study", "ALONE", "--quick", "--seed", "1", "--at", &reach];
+    let ran = alone(&sandbox, &all).exits(0);
+    fits_width(&ran.stdout);
+    golden("study-alone.txt", &ran.stdout);
+    let record = sandbox.oscost(&["runs", "show", "last", "--json", "-"]).exits(0).json();
+    let asked = record["results"].as_array().unwrap();
+    let far = asked.iter().filter(|row| row["outcome"] == "skipped").count();
+    assert_eq!(far, 2, "what wants another machine is there with its reason");
+}
+
+#[test]
+fn a_study_is_shown_as_it_was_printed_without_measuring() {
+    let sandbox = Sandbox::new();
+    let ran = alone(&sandbox, &["study", "show", "ALONE"]).exits(0);
+    fits_width(&ran.stdout);
+    golden("study-show.txt", &ran.stdout);
+    let listed = sandbox.oscost(&["study", "list"]).exits(0);
+    golden("study-list.txt", &listed.stdout);
+    for name in ["sunos-1999", "ph-2000", "cs161-syscalls", "cse221-2014", "cs736-2019"] {
+        let shown = sandbox.oscost(&["study", "show", name]).exits(0);
+        fits_width(&shown.stdout);
+        assert!(shown.stdout.starts_with(name) && listed.stdout.contains(name), "{name}");
+    }
+    sandbox.oscost(&["study", "show", "zzz"]).exits(2).no_data().tells("`zzz` is no study");
+}
+
+#[test]
+fn the_claims_of_all_studies_are_judged_by_the_last_run_of_each() {
+    let sandbox = Sandbox::new();
+    let none = sandbox.oscost(&["study", "claims"]).exits(0).tells("no run of a study is kept");
+    assert!(none.stdout.contains("cs161-syscalls: not measured here"), "{}", none.stdout);
+    let reach = format!("fake:{}", scenario_file("study").display());
+    let arguments =
+        ["run", "--study", "cs161-syscalls", "--quick", "--seed", "1", "--at", &reach, "--json"];
+    let file = sandbox.file("out.json");
+    let all = [&arguments[..], &[file.to_str().unwrap()]].concat();
+    let ran = sandbox.oscost(&all);
+    fits_width(&ran.stdout);
+    let claims = sandbox.oscost(&["study", "claims"]).exits(0);
+    fits_width(&claims.stdout);
+    let judged = ["holds: ", "does not hold: ", "undecided: "];
+    let lines = claims.stdout.lines().map(str::trim_start);
+    let judged = lines.filter(|line| judged.iter().any(|words| line.starts_with(words))).count();
+    assert_eq!(judged, 20, "{}", claims.stdout);
+    let page = sandbox.oscost(&["study", "claims", "--markdown"]).exits(0);
+    assert!(page.stdout.contains("\n## cs161-syscalls\n"), "{}", page.stdout);
+    let rows = page.stdout.lines().filter(|line| line.starts_with("| holds |"));
+    assert!(rows.count() >= 1, "{}", page.stdout);
+}

@@ -1,0 +1,206 @@
+//! The statistics against known truth: how often an interval holds the median that it is an
+//! interval for. Each test is a row of docs/METHOD.md, section 10; a test named control does it
+//! wrong on purpose, and shows that the row would notice.
+//!
+//! Seeds are fixed, so a test passes always or never. The counts are so large that even another
+//! seed would pass: four standard errors fit between what is measured and what is accepted.
+
+use oscost::stats::interval::{Interval, Nominal, median_exact, median_hs};
+use oscost::stats::order::{median, sorted};
+use oscost::stats::stopping::{
+    Goal, Look, Next, Stopping, THOROUGH_FIRST_PHASE, thorough_repetitions,
+};
+
+use crate::shapes::{Shape, Source, UNDISTURBED};
+
+/// The standard error of a coverage near 95 % is then 0.15 points.
+const RUNS: u32 = 20_000;
+
+/// The share of simulated runs, in percent, whose interval holds `truth`.
+fn coverage(runs: u32, truth: f64, mut run: impl FnMut() -> Interval) -> f64 {
+    let hits = (0..runs).filter(|_| run().contains(truth)).count();
+    100.0 * hits as f64 / f64::from(runs)
+}
+
+fn draws(shape: Shape, count: usize, source: &mut Source) -> Vec<f64> {
+    (0..count).map(|_| shape.draw(source)).collect()
+}
+
+#[test]
+fn s2_hs_interval_covers_five_shapes_at_each_n() {
+    for shape in Shape::ALL {
+        for n in [6, 8, 10, 12, 15, 20, 30, 60] {
+            let mut source = Source::seeded(2);
+            let covered = coverage(RUNS, shape.median(), || {
+                median_hs(&sorted(&draws(shape, n, &mut source)), Nominal::FIXED).unwrap()
+            });
+            println!("{shape:?}, n = {n}: {covered:.1} %");
+            assert!((93.0..=97.0).contains(&covered), "{shape:?}, n = {n}: {covered:.1} %");
+        }
+    }
+}
+
+/// The values 1 to n: an exact interval over them is the pair of ranks itself.
+fn ranks(n: u32) -> Vec<f64> {
+    (1..=n).map(f64::from).collect()
+}
+
+/// Number of values, and the ranks of the exact 95 % interval, counted from 1. The first five are
+/// published with nanobench; the rest are from exact sums of binomial coefficients.
+const EXACT_RANKS: [(u32, f64, f64); 10] = [
+    (6, 1.0, 6.0),
+    (12, 3.0, 10.0),
+    (20, 6.0, 15.0),
+    (52, 19.0, 34.0),
+    (100, 40.0, 61.0),
+    (1000, 469.0, 532.0),
+    (1074, 505.0, 570.0),
+    (1075, 505.0, 571.0),
+    (2000, 956.0, 1045.0),
+    (100_000, 49_690.0, 50_311.0),
+];
+
+#[test]
+fn s3_exact_interval_has_the_ranks_of_the_binomial_tables() {
+    for (n, lo, hi) in EXACT_RANKS {
+        let found = median_exact(&ranks(n), Nominal::FIXED);
+        assert_eq!(found, Some(Interval { lo, hi }), "n = {n}");
+    }
+}
+
+#[test]
+fn s3_hs_interval_lies_within_one_rank_of_the_exact_one_where_powers_of_two_underflow() {
+    for (n, lo, hi) in EXACT_RANKS {
+        let found = median_hs(&ranks(n), Nominal::FIXED).unwrap();
+        assert!((lo..=lo + 1.0).contains(&found.lo), "n = {n}: {found:?}");
+        assert!((hi - 1.0..=hi).contains(&found.hi), "n = {n}: {found:?}");
+    }
+}
+
+/// Batches of one case in all, however many repetitions share them.
+const BATCHES: usize = 300;
+/// The spread of the logarithm of batches within a repetition.
+const WITHIN: f64 = 0.01;
+
+/// The batches of one repetition: they share what the layout of its process makes of the cost.
+fn repetition(batches: usize, between: f64, source: &mut Source) -> Vec<f64> {
+    let level = UNDISTURBED * source.lognormal(between);
+    (0..batches).map(|_| level * source.lognormal(WITHIN)).collect()
+}
+
+/// Fewer runs here, since each draws 300 batches; the standard error is 0.24 points.
+const HIERARCHY_RUNS: u32 = RUNS / 2;
+
+#[test]
+fn s4_repetition_medians_cover_whatever_the_spread_between_repetitions() {
+    for repetitions in [6, 10] {
+        for between in [0.0, 0.005, 0.01, 0.02, 0.05] {
+            let mut source = Source::seeded(4);
+            let covered = coverage(HIERARCHY_RUNS, UNDISTURBED, || {
+                let medians: Vec<f64> = (0..repetitions)
+                    .map(|_| repetition(BATCHES / repetitions, between, &mut source))
+                    .map(|batches| median(&sorted(&batches)).unwrap())
+                    .collect();
+                median_hs(&sorted(&medians), Nominal::FIXED).unwrap()
+            });
+            println!("{repetitions} repetitions, between {between}: {covered:.1} %");
+            assert!(covered >= 93.0, "{repetitions} repetitions, {between}: {covered:.1} %");
+        }
+    }
+}
+
+#[test]
+fn s4_control_pooled_batches_of_ten_repetitions_claim_far_too_much() {
+    let mut source = Source::seeded(4);
+    let covered = coverage(HIERARCHY_RUNS, UNDISTURBED, || {
+        let pooled: Vec<f64> =
+            (0..10).flat_map(|_| repetition(BATCHES / 10, 0.005, &mut source)).collect();
+        median_hs(&sorted(&pooled), Nominal::FIXED).unwrap()
+    });
+    println!("pooled: {covered:.1} %");
+    assert!(covered < 80.0, "{covered:.1} %");
+}
+
+/// Half-widths of an ordinary run, of a thorough one, and of one that asks for more still.
+const GOALS: [Goal; 3] = [
+    Goal { relative_half_width: 0.02, most_repetitions: 400 },
+    Goal { relative_half_width: 0.01, most_repetitions: 400 },
+    Goal { relative_half_width: 0.005, most_repetitions: 400 },
+];
+
+/// What a rule sees of these values, and the interval that it sees it by.
+fn look(values: &[f64], nominal: Nominal) -> (Look, Interval) {
+    let ordered = sorted(values);
+    let interval = median_hs(&ordered, nominal).expect("ten values or more");
+    let relative_half_width =
+        Some(interval.half_width() / median(&ordered).expect("ten values or more"));
+    (Look { repetitions: values.len(), relative_half_width }, interval)
+}
+
+/// Repeats a case until `rule` stops it; the interval is that of the last look.
+fn adaptive(
+    shape: Shape,
+    goal: Goal,
+    nominal: Nominal,
+    rule: impl Fn(&mut Stopping, Look) -> Next,
+    source: &mut Source,
+) -> Interval {
+    let mut stopping = Stopping::new(goal);
+    let mut values = draws(shape, stopping.first_look(), source);
+    loop {
+        assert!(values.len() <= goal.most_repetitions, "more repetitions than allowed");
+        let (look, interval) = look(&values, nominal);
+        match rule(&mut stopping, look) {
+            Next::Continue { until } => values.extend(draws(shape, until - values.len(), source)),
+            Next::Stop { .. } => return interval,
+        }
+    }
+}
+
+#[test]
+fn s6_adaptive_stopping_covers_five_shapes_at_three_goals() {
+    for shape in Shape::ALL {
+        for goal in GOALS {
+            let mut source = Source::seeded(6);
+            let covered = coverage(RUNS, shape.median(), || {
+                adaptive(shape, goal, Nominal::ADAPTIVE, Stopping::look, &mut source)
+            });
+            println!("{shape:?}, {goal:?}: {covered:.1} %");
+            assert!(covered >= 93.5, "{shape:?}, {goal:?}: {covered:.1} %");
+        }
+    }
+}
+
+#[test]
+fn s6_control_stopping_at_the_first_narrow_look_claims_too_much() {
+    // The goal in the middle: ten lognormal values are always narrow enough for the first one,
+    // and a rule that always stops at the same count has nothing to choose.
+    let goal = GOALS[1];
+    let impatient = |stopping: &mut Stopping, look: Look| match look.relative_half_width {
+        Some(now) if now <= goal.relative_half_width => Next::Stop { converged: true },
+        _ => stopping.look(look),
+    };
+    let mut source = Source::seeded(6);
+    let covered = coverage(RUNS, Shape::Lognormal.median(), || {
+        adaptive(Shape::Lognormal, goal, Nominal::FIXED, impatient, &mut source)
+    });
+    println!("first narrow look, {goal:?}: {covered:.1} %");
+    assert!(covered <= 93.0, "{covered:.1} %");
+}
+
+#[test]
+fn s6_a_fresh_second_phase_of_a_fixed_count_needs_no_allowance_for_looking() {
+    for shape in Shape::ALL {
+        for goal in GOALS {
+            let mut source = Source::seeded(6);
+            let covered = coverage(RUNS, shape.median(), || {
+                let values = draws(shape, THOROUGH_FIRST_PHASE, &mut source);
+                let (first_phase, _) = look(&values, Nominal::FIXED);
+                let count = thorough_repetitions(first_phase, goal);
+                median_hs(&sorted(&draws(shape, count, &mut source)), Nominal::FIXED).unwrap()
+            });
+            println!("{shape:?}, {goal:?}, thorough: {covered:.1} %");
+            assert!(covered >= 93.5, "{shape:?}, {goal:?}: {covered:.1} %");
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! The method on known truth: each test is a row of docs/METHOD.md, section 10, on numbers that are
+//! drawn, or on a machine that is made up behind the session that the real run speaks to.
+//!
+//! One program: these tests compute and measure nothing, so they keep all CPUs busy side by side.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test may panic, and says what it found"
+)]
+
+mod classes;
+mod comparison;
+mod coverage;
+mod crossings;
+mod curves;
+mod manner;
+mod shapes;
+mod sim;
+mod simulator;
+#[cfg(feature = "sins")]
+mod sins;
+mod turns;
+mod versus;

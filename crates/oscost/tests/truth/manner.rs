@@ -1,0 +1,191 @@
+//! In the manner of a study: what its statistic shows of a known truth, and what it leaves alone.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use oscost::reach::{ReachError, Session};
+use oscost_cell::bench::Shape;
+use oscost_cell::engine::sim::Truth;
+use oscost_model::cell::{BatchPlan, Task};
+use oscost_model::manner::{ByManner, ClockCost, Manner, Statistic, Timed};
+use oscost_model::protocol::{Event, Hello, Order};
+use oscost_model::record::{Record, RowOutcome};
+use oscost_model::unit::Unit;
+
+use super::sim::{SimSession, Subject0, measure_as, measure_as_in};
+
+fn manner(timed: Timed, statistic: Statistic) -> Manner {
+    Manner { timed, iterations: 500, experiments: 10, statistic, clock: ClockCost::Included }
+}
+
+fn by(record: &Record) -> &ByManner {
+    record.results[0].manner.as_ref().unwrap()
+}
+
+fn value(subject: &Subject0, manner: Manner) -> f64 {
+    let record = measure_as(subject, Some(manner), 3);
+    let by = by(&record);
+    by.value.unwrap_or_else(|| panic!("{by:?}"))
+}
+
+#[test]
+fn interruptions_raise_a_study_s_mean_and_not_its_minimum_nor_the_row() {
+    let truth = Truth { op_ns: 20_000.0, contaminated: 0.1, ..Truth::QUIET };
+    let subject = Subject0::op(truth);
+    let mean = value(&subject, manner(Timed::Each, Statistic::Mean));
+    assert!((200_000.0..800_000.0).contains(&mean), "a tenth is away for 4 ms: {mean}");
+    let minimum = value(&subject, manner(Timed::Each, Statistic::Minimum));
+    assert!((18_000.0..20_500.0).contains(&minimum), "{minimum}");
+    let record = measure_as(&subject, Some(manner(Timed::Each, Statistic::Mean)), 3);
+    let own = record.results[0].estimate.as_ref().unwrap().median;
+    assert!((19_000.0..21_000.0).contains(&own), "{own}");
+}
+
+#[test]
+fn a_single_shot_with_the_clock_and_without_differ_by_what_an_empty_window_shows() {
+    let subject = Subject0::op(Truth::QUIET);
+    for statistic in [Statistic::Mean, Statistic::MeanAndDeviation, Statistic::Minimum] {
+        let included = manner(Timed::Each, statistic);
+        let subtracted = Manner { clock: ClockCost::Subtracted, ..included };
+        let record = measure_as(&subject, Some(included), 3);
+        let inside_ns = record.machines[0].clock.as_ref().unwrap().c_in_ns;
+        let difference = by(&record).value.unwrap() - value(&subject, subtracted);
+        assert!((difference - inside_ns).abs() < 1e-6, "{difference}, not {inside_ns}");
+        assert!((15.0..25.0).contains(&inside_ns), "{inside_ns}");
+    }
+}
+
+#[test]
+fn a_loop_has_its_turns_in_it_and_nearly_nothing_of_the_clock() {
+    let truth = Truth { between_sd: 0.0, ..Truth::QUIET };
+    let of = manner(Timed::Together, Statistic::Mean);
+    let record = measure_as(&Subject0::op(truth.clone()), Some(of), 3);
+    assert_eq!((by(&record).iterations, by(&record).experiments), (500, 10));
+    let wanted = 124.0 + truth.loop_ns + (truth.call_ns + truth.inside_ns) / 500.0;
+    let ratio = by(&record).value.unwrap() / wanted;
+    assert!((0.98..1.02).contains(&ratio), "{ratio}");
+}
+
+#[test]
+fn experiments_are_processes_and_differ_as_those_do() {
+    let truth = Truth { between_sd: 0.05, within_sd: 0.001, ..Truth::QUIET };
+    for timed in [Timed::Each, Timed::Together] {
+        let of = Manner { experiments: 20, ..manner(timed, Statistic::MeanAndDeviation) };
+        let record = measure_as(&Subject0::op(truth.clone()), Some(of), 3);
+        let by = by(&record);
+        let share = by.deviation.unwrap() / by.value.unwrap();
+        assert!((0.02..0.08).contains(&share), "{timed:?}: {share}");
+    }
+}
+
+#[test]
+fn nothing_of_a_row_hangs_on_its_manner() {
+    let truth = Truth { contaminated: 0.2, op_ns: 20_000.0, ..Truth::QUIET };
+    let subject = Subject0::op(truth);
+    let with = measure_as(&subject, Some(manner(Timed::Each, Statistic::Mean)), 3);
+    let without = measure_as(&subject, None, 3);
+    let (row, other) = (&with.results[0], &without.results[0]);
+    assert!(row.manner.is_some() && other.manner.is_none());
+    let figures = |record: &Record| {
+        let row = &record.results[0];
+        let estimate = row.estimate.as_ref().unwrap();
+        (row.repetitions.len(), estimate.samples, row.disturbed.rejected.clone(), row.flags.clone())
+    };
+    assert_eq!(figures(&with), figures(&without));
+    let ratio = row.estimate.as_ref().unwrap().median / other.estimate.as_ref().unwrap().median;
+    // The clock's rate is known from a longer run.
+    assert!((ratio - 1.0).abs() < 1e-4, "{ratio}");
+    assert_eq!(with.conditions[0].lost_pct, without.conditions[0].lost_pct);
+}
+
+#[test]
+fn a_rate_has_no_manner_and_says_why() {
+    let truth = Truth { op_ns: 0.25, loop_ns: 0.0, call_ns: 2_000.0, ..Truth::QUIET };
+    let subject = Subject0 { truth, shape: Shape::Transfer, unit: Unit::BytesPerSecond };
+    let record = measure_as(&subject, Some(manner(Timed::Each, Statistic::Mean)), 3);
+    assert_eq!(record.results[0].outcome, RowOutcome::Measured);
+    let by = by(&record);
+    assert_eq!((by.value, by.experiments), (None, 0));
+    assert!(by.reason.as_ref().unwrap().contains("slope"), "{by:?}");
+}
+
+/// Why a cell ends that is to measure by a plan: at which op, if at one, and in words.
+type Refuses = Box<dyn FnMut(&BatchPlan) -> Option<(Option<u64>, &'static str)>>;
+
+/// A made-up machine on which some cells end badly.
+struct Failing {
+    inner: SimSession,
+    refuses: Refuses,
+    failed: VecDeque<Event>,
+}
+
+impl Session for Failing {
+    fn hello(&self) -> &Hello {
+        self.inner.hello()
+    }
+
+    fn send(&mut self, order: &Order) -> Result<(), ReachError> {
+        if let Order::Measure { id, spec } = order
+            && let Task::Measure(plan) = &spec.task
+            && let Some((at_op, why)) = (self.refuses)(plan)
+        {
+            self.failed.push_back(Event::Failed { id: *id, at_op, why: why.into(), arm: None });
+            return Ok(());
+        }
+        self.inner.send(order)
+    }
+
+    fn next(&mut self, patience: Duration) -> Result<Event, ReachError> {
+        self.failed.pop_front().map_or_else(|| self.inner.next(patience), Ok)
+    }
+}
+
+fn failing(of: Manner, refuses: Refuses) -> Record {
+    let subject = Subject0::op(Truth { between_sd: 0.0, ..Truth::QUIET });
+    let inner = SimSession::new(vec![subject.clone()]);
+    let mut session = Failing { inner, refuses, failed: VecDeque::new() };
+    measure_as_in(&mut session, &subject, Some(of), 3)
+}
+
+#[test]
+fn a_loop_that_cannot_be_prepared_at_once_comes_in_pieces_and_is_the_same_total() {
+    let of = Manner { iterations: 5_000, ..manner(Timed::Together, Statistic::Mean) };
+    let too_many = (Some(0), "Argument list too long (os error 7)");
+    let refuses = Box::new(move |plan: &BatchPlan| (plan.turns > 1_000).then_some(too_many));
+    let record = failing(of, refuses);
+    let told = by(&record);
+    assert!((5_000..5_500).contains(&told.iterations), "in whole pieces: {told:?}");
+    let value = told.value.unwrap();
+    // The clock is in it once, and the call of the loop in each piece.
+    assert!((123.0..126.0).contains(&value), "{value}");
+    // The same words of another op are the op's own.
+    let at_another_op = (Some(1), too_many.1);
+    let refuses = Box::new(move |plan: &BatchPlan| (plan.turns > 1_000).then_some(at_another_op));
+    let record = failing(of, refuses);
+    assert!(by(&record).reason.as_ref().unwrap().contains("op 1 of a batch"));
+}
+
+#[test]
+fn a_lost_experiment_is_forgiven_once_and_costs_nothing_of_the_row() {
+    let of = manner(Timed::Each, Statistic::MeanAndDeviation);
+    let lost_times = |times: u32| {
+        let mut left = times;
+        let refuses = move |plan: &BatchPlan| {
+            // Cells of the row itself have fewer batches.
+            let is_lost = plan.groups == 500 && left > 0;
+            left -= u32::from(is_lost);
+            is_lost.then_some((None, "killed"))
+        };
+        failing(of, Box::new(refuses))
+    };
+    let once = lost_times(1);
+    assert_eq!((by(&once).experiments, &by(&once).reason), (10, &None));
+    let twice = lost_times(2);
+    let told = by(&twice);
+    assert_eq!((told.value, told.reason.as_deref()), (None, Some("killed")));
+    for record in [&once, &twice] {
+        let row = &record.results[0];
+        assert_eq!(row.outcome, RowOutcome::Measured);
+        assert!(row.flags.iter().all(|flag| flag != "CELL_LOST"), "{:?}", row.flags);
+    }
+}

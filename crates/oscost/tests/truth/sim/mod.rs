@@ -1,0 +1,357 @@
+//! A machine that is made up, behind the session that the run speaks to: calibration, pilot,
+//! warm-up, batches, rejection, rounds, stopping and estimates are the real ones.
+
+#![expect(dead_code, reason = "each test program uses its own part of this")]
+
+pub(crate) mod checks;
+pub(crate) mod versus;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
+
+use oscost::estimate::Assembler;
+use oscost::reach::{ReachError, Session};
+use oscost::run::{Profile, Request, TrialTime, run};
+use oscost_cell::bench::Shape;
+use oscost_cell::engine::calibrate;
+use oscost_cell::engine::collect::{Cut, Tag};
+use oscost_cell::engine::pilot::pilot;
+use oscost_cell::engine::sim::{Machine, Truth};
+use oscost_cell::engine::usable::judge_counter;
+use oscost_model::calls::CallCount;
+use oscost_model::case::Case;
+use oscost_model::cell::{CellSpec, Sample, Subject, Task};
+use oscost_model::clock::{Calibration, ClockKind, ClockSync, ClockVerdict};
+use oscost_model::definition::Definition;
+use oscost_model::facts::Facts;
+use oscost_model::journal::{Entry, PlannedRow, Started};
+use oscost_model::manner::Manner;
+use oscost_model::point::Point;
+use oscost_model::protocol::{CellBuild, CpuProbe, Event, Hello, Order, PROTOCOL};
+use oscost_model::record::{CellProgram, PlaceOf, Record, Row, Settings, Tool};
+use oscost_model::unit::Unit;
+
+/// A benchmark of the made-up machine.
+#[derive(Clone)]
+pub(crate) struct Subject0 {
+    pub(crate) truth: Truth,
+    pub(crate) shape: Shape,
+    pub(crate) unit: Unit,
+}
+
+impl Subject0 {
+    pub(crate) fn op(truth: Truth) -> Self {
+        Self { truth, shape: Shape::Repeat, unit: Unit::NsPerOp }
+    }
+}
+
+/// A session with the made-up machine.
+pub(crate) struct SimSession {
+    subjects: Vec<Subject0>,
+    hello: Hello,
+    now_ns: f64,
+    calibration: Option<(ClockKind, Calibration)>,
+    running: BTreeMap<u64, CellSpec>,
+    events: VecDeque<Event>,
+}
+
+impl SimSession {
+    pub(crate) fn new(subjects: Vec<Subject0>) -> Self {
+        let mut facts = Facts::default();
+        facts.cpu.allowed_cpus = Some(vec![0]);
+        let hello = Hello {
+            protocol: PROTOCOL,
+            catalog_hash: "sim".into(),
+            cell_hash: "sim".into(),
+            build: CellBuild { link: "sim".into(), libc: "sim".into(), version: "0".into() },
+            clocks: vec![ClockVerdict { kind: ClockKind::Tsc, unusable_because: None }],
+            facts,
+            scratch: None,
+            came: None,
+        };
+        Self::with(hello, subjects)
+    }
+
+    /// A machine whose supervisor has looked at its clocks, as a real one does: the counter may be
+    /// ill, and the kernel may use another clocksource; the other clocks are sound, or not there.
+    pub(crate) fn judged(subjects: Vec<Subject0>, clocksource: &str, vdso: Option<&str>) -> Self {
+        let machine = Machine::new(&subjects[0].truth, 1, 1e9);
+        let tsc = judge_counter(&mut machine.clock(), Some(clocksource));
+        let verdict = |(kind, why)| ClockVerdict { kind, unusable_because: why };
+        let mut session = Self::new(subjects);
+        session.hello.clocks = [
+            (ClockKind::Tsc, tsc),
+            (ClockKind::Vdso, vdso.map(str::to_owned)),
+            (ClockKind::Syscall, None),
+        ]
+        .map(verdict)
+        .to_vec();
+        session
+    }
+
+    fn with(hello: Hello, subjects: Vec<Subject0>) -> Self {
+        Self {
+            subjects,
+            hello,
+            now_ns: 1e9,
+            calibration: None,
+            running: BTreeMap::new(),
+            events: VecDeque::new(),
+        }
+    }
+
+    fn subject(&self, spec: &CellSpec) -> &Subject0 {
+        let Subject::Case(case) = &spec.subject else { panic!("a program") };
+        let index: usize = case.benchmark.trim_start_matches("sim/op-").parse().unwrap();
+        &self.subjects[index]
+    }
+
+    /// A fresh process, some milliseconds after the last one.
+    fn process(&mut self, spec: &CellSpec) -> (Machine, Shape) {
+        self.now_ns += 1e6;
+        let subject = self.subject(spec).clone();
+        let truth = seen_by(spec.clock.kind, &subject.truth);
+        (Machine::new(&truth, spec.seed, self.now_ns), subject.shape)
+    }
+
+    fn go(&mut self, id: u64) -> Option<Event> {
+        let spec = self.running.get(&id)?.clone();
+        let Task::Pilot { interruptions_per_s } = spec.task else { return None };
+        let (machine, shape) = self.process(&spec);
+        let mut work = machine.work(shape);
+        let plan = pilot(&mut machine.collector(), &mut work, &spec.clock, interruptions_per_s);
+        self.now_ns = machine.now_ns();
+        Some(Event::Piloted { id, plan: plan.unwrap() })
+    }
+
+    fn stop(&mut self, id: u64) -> Event {
+        let spec = self.running.remove(&id).unwrap();
+        let Task::Measure(plan) = &spec.task else { panic!("stopped what was not measured") };
+        let (machine, shape) = self.process(&spec);
+        let mut work = machine.work(shape);
+        let mut collector = machine.collector();
+        collector.warm_up(&mut work, plan).unwrap();
+        let opened = collector.open_account();
+        let mut cut = Cut::new(spec.seed);
+        let mut samples: Vec<Sample> = Vec::new();
+        for round in 0..plan.groups {
+            let tag = Tag { arm: 0, round, batch: samples.len() as u32 };
+            let mut keep = |sample| samples.push(sample);
+            collector.group(&mut work, plan, &mut cut, tag, &mut keep).unwrap();
+        }
+        let disturbance = collector.close_account(&opened);
+        self.now_ns = machine.now_ns();
+        let disturbance = Box::new(disturbance);
+        Event::Sampled { id, samples, disturbance, seen: vec![], speculation: vec![] }
+    }
+
+    /// The clock as the harness itself finds it; once, unless the truth is that it changes.
+    fn calibrate(&mut self, kind: ClockKind) -> (Calibration, ClockSync) {
+        let truth = seen_by(kind, &self.subjects[0].truth);
+        let machine = Machine::new(&truth, 1, self.now_ns);
+        let mut clock = machine.clock();
+        let healthy = truth.pathology.is_none();
+        let answer = match self.calibration.filter(|(of, _)| healthy && *of == kind) {
+            Some((_, known)) => (known, calibrate::sync(&mut clock)),
+            None => {
+                let (found, sync) = calibrate::calibrate(&mut clock).unwrap();
+                (Calibration { kind, ..found }, sync)
+            }
+        };
+        self.calibration = Some((kind, answer.0));
+        self.now_ns = machine.now_ns();
+        answer
+    }
+
+    fn probe(&self, spin_ms: u64) -> CpuProbe {
+        let truth = &self.subjects[0].truth;
+        let hits = truth.preemptions_per_s * spin_ms as f64 / 1e3;
+        CpuProbe {
+            cpu: 0,
+            spin_ns: spin_ms * 1_000_000,
+            gaps_over_1us: hits as u64,
+            gaps_over_5us: hits as u64,
+            lost_ns: (hits * truth.preemption_ns) as u64,
+            longest_ns: truth.preemption_ns as u64,
+            run_delay_ns: None,
+            core_cycles_per_ns: None,
+        }
+    }
+}
+
+impl Session for SimSession {
+    fn hello(&self) -> &Hello {
+        &self.hello
+    }
+
+    fn send(&mut self, order: &Order) -> Result<(), ReachError> {
+        let answer = match order {
+            Order::Measure { id, spec } => {
+                self.running.insert(*id, (**spec).clone());
+                Some(Event::Ready { id: *id, pid: 1, addr: None })
+            }
+            Order::Hold { id, .. } | Order::Attach { id, .. } => {
+                Some(Event::Ready { id: *id, pid: 1, addr: None })
+            }
+            Order::Go { id, .. } => self.go(*id),
+            Order::Stop { id } => Some(self.stop(*id)),
+            Order::Count { id, .. } => {
+                let count = CallCount { ops: 23, by: "sim".into(), ..CallCount::default() };
+                Some(Event::Counted { id: *id, count: Box::new(count) })
+            }
+            Order::Probe { id, spin_ms, .. } => {
+                Some(Event::Probed { id: *id, cpus: vec![self.probe(*spin_ms)] })
+            }
+            Order::Serve { id, .. } => Some(Event::Served { id: *id, strangers: 0 }),
+            Order::Watch { id, .. } => Some(Event::Watched { id: *id, watch: Box::default() }),
+            Order::Calibrate { id, clock, .. } => {
+                let (calibration, sync) = self.calibrate(*clock);
+                Some(Event::Calibrated { id: *id, calibration, sync })
+            }
+        };
+        self.events.extend(answer);
+        Ok(())
+    }
+
+    fn next(&mut self, patience: Duration) -> Result<Event, ReachError> {
+        self.events.pop_front().ok_or(ReachError::Silent(patience))
+    }
+}
+
+/// The machine as a clock shows it: only the counter can be ill.
+fn seen_by(kind: ClockKind, truth: &Truth) -> Truth {
+    match kind {
+        ClockKind::Tsc => truth.clone(),
+        _ => Truth { pathology: None, ..truth.clone() },
+    }
+}
+
+fn definition(index: usize, unit: Unit) -> Definition {
+    Definition {
+        id: format!("sim/op-{index}"),
+        asks: "What is true?".into(),
+        op: String::new(),
+        guess: String::new(),
+        unit,
+        why: String::new(),
+        calls: vec![],
+        floor: vec![],
+        beside: vec![],
+        axes: vec![],
+        needs: vec![],
+        in_bill: true,
+        switches: false,
+        major_faults: false,
+        moves: String::new(),
+        reaches: false,
+        setup_us: Point::none(),
+        rev: 1,
+        source: String::new(),
+    }
+}
+
+fn place() -> PlaceOf {
+    PlaceOf {
+        text: "sim".into(),
+        reach: "sim".into(),
+        treatments: vec![],
+        machine: "m0".into(),
+        cpu: None,
+        peer: None,
+    }
+}
+
+/// The row of a benchmark of the made-up machine.
+fn row(index: usize, subject: &Subject0) -> PlannedRow {
+    PlannedRow {
+        case: Case::new(format!("sim/op-{index}"), Point::none()),
+        definition: definition(index, subject.unit),
+        place: place(),
+        asked: true,
+        anchor: false,
+        added: false,
+        monitored: false,
+        workload: None,
+        manner: None,
+    }
+}
+
+/// A request without rows.
+fn request(profile: Profile, seed: u64) -> Request {
+    let cell = CellProgram {
+        hash: String::new(),
+        link: String::new(),
+        libc: String::new(),
+        catalog: String::new(),
+    };
+    Request {
+        treated: Vec::new(),
+        contest: None,
+        started: Started {
+            id: "sim".into(),
+            at: String::new(),
+            label: None,
+            command: vec![],
+            tool: Tool { version: String::new(), commit: None, rustc: None, cell },
+            settings: Settings {
+                seed,
+                profile: profile.text().into(),
+                precision_pct: profile.precision_pct(),
+                nominal: profile.nominal().share(),
+                budget_s: None,
+                study: None,
+                predictions: Vec::new(),
+            },
+        },
+        machine: oscost_model::record::Machine::new("m0", Facts::default(), vec![]),
+        tracers: vec![],
+        rows: vec![],
+        timers: vec![],
+        profile,
+        budget: None,
+        refine: false,
+        trials: TrialTime::default(),
+        lacking: Vec::new(),
+        cpu: None,
+        peer_cpu: None,
+    }
+}
+
+/// A whole run on the made-up machine, and its record.
+pub(crate) fn measure(subjects: &[Subject0], profile: Profile, seed: u64) -> Record {
+    measure_in(SimSession::new(subjects.to_vec()), profile, seed)
+}
+
+/// The record of one subject that is timed in the manner of a study as well.
+pub(crate) fn measure_as(subject: &Subject0, manner: Option<Manner>, seed: u64) -> Record {
+    measure_as_in(&mut SimSession::new(vec![subject.clone()]), subject, manner, seed)
+}
+
+/// The same in any session.
+pub(crate) fn measure_as_in(
+    session: &mut dyn Session,
+    subject: &Subject0,
+    manner: Option<Manner>,
+    seed: u64,
+) -> Record {
+    let rows = vec![PlannedRow { manner, ..row(0, subject) }];
+    let request = Request { rows, ..request(Profile::Quick, seed) };
+    let mut assembler = Assembler::default();
+    run(session, request, &mut |entry: &Entry| assembler.apply(entry)).unwrap();
+    assembler.record(false).unwrap()
+}
+
+/// The same in a session of its own kind.
+pub(crate) fn measure_in(mut session: SimSession, profile: Profile, seed: u64) -> Record {
+    let subjects = session.subjects.clone();
+    let rows = subjects.iter().enumerate().map(|(index, subject)| row(index, subject)).collect();
+    let request = Request { rows, ..request(profile, seed) };
+    let mut assembler = Assembler::default();
+    run(&mut session, request, &mut |entry: &Entry| assembler.apply(entry)).unwrap();
+    assembler.record(false).unwrap()
+}
+
+/// The only row of a run of one subject.
+pub(crate) fn measure_one(subject: &Subject0, profile: Profile, seed: u64) -> Row {
+    measure(std::slice::from_ref(subject), profile, seed).results.remove(0)
+}

@@ -1,0 +1,196 @@
+//! The method on known truth: the real pipeline on a machine that is made up (docs/METHOD.md,
+//! section 10; S2 to S4 and S6 of the statistics alone are in `coverage.rs`).
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use crate::sim::{Subject0, checks, measure_one};
+use oscost_cell::bench::{AtOp, Shape, Work};
+use oscost_cell::engine::calibrate;
+use oscost_cell::engine::collect::{Cut, Tag};
+use oscost_cell::engine::pilot::pilot;
+use oscost_cell::engine::sim::{Machine, Truth};
+use oscost_cell::sys::Errno;
+use oscost_model::cell::{BatchPlan, Mode};
+
+fn green(verdict: checks::Verdict) {
+    match verdict {
+        Ok(found) => println!("{found}"),
+        Err(found) => panic!("{found}"),
+    }
+}
+
+#[test]
+fn s1_the_pipeline_is_unbiased_and_its_intervals_hold_on_a_contended_machine() {
+    green(checks::s1_pipeline());
+}
+
+#[test]
+fn s1_an_op_of_no_cost_is_as_often_below_zero_as_above() {
+    green(checks::s1_nothing());
+}
+
+#[test]
+fn s1_every_mode_finds_the_truth() {
+    green(checks::s1_modes());
+}
+
+#[test]
+fn s1_a_cold_start_is_warmed_away() {
+    green(checks::s1_cold_start());
+}
+
+#[test]
+fn s4_six_processes_cover_however_much_they_differ() {
+    green(checks::s4_hierarchy());
+}
+
+#[test]
+fn s5_autocorrelated_batches_do_not_narrow_the_interval() {
+    green(checks::s5_autocorrelation());
+}
+
+#[test]
+fn s5_control_an_interval_over_raw_batches_covers_too_little() {
+    let coverage = checks::s5_raw_batches();
+    assert!(coverage < 0.85, "{coverage}");
+}
+
+#[test]
+fn s6_stopping_at_two_narrow_looks_keeps_the_coverage() {
+    green(checks::s6_stopping());
+}
+
+#[test]
+fn s13_rejection_by_covariate_is_unbiased() {
+    green(checks::s13_rejection());
+}
+
+#[test]
+fn s13_a_real_slow_path_stays_in_the_quantiles() {
+    green(checks::s13_slow_path());
+}
+
+#[test]
+fn s14_contamination_is_rejected_or_the_row_is_unmeasurable() {
+    green(checks::s14_contamination());
+}
+
+#[test]
+fn s19_a_coarse_clock_is_unbiased_or_flagged() {
+    green(checks::s19_quantum_sweep());
+}
+
+#[test]
+fn s20_ill_counters_are_refused_flagged_or_seen_through() {
+    green(checks::s20_pathologies());
+}
+
+#[test]
+fn s20_on_bad_days_the_next_clock_is_taken_and_the_record_says_why() {
+    green(checks::s20_bad_days());
+}
+
+#[test]
+fn equal_cases_on_a_drifting_machine_do_not_seem_to_differ() {
+    green(checks::spread_repetitions());
+}
+
+#[test]
+fn a_loop_that_belongs_to_the_op_is_never_unrolled() {
+    for op_ns in [1.5, 20.0, 124.0] {
+        let machine = Machine::new(&Truth { op_ns, ..Truth::QUIET }, 1, 1e9);
+        let clock = calibrate::calibrate(&mut machine.clock()).unwrap().0;
+        let mut work = machine.work(Shape::Looped);
+        let plan = pilot(&mut machine.collector(), &mut work, &clock, 0.0).unwrap();
+        assert_eq!((plan.mode, &plan.copies[..]), (Mode::B, &[1][..]), "{op_ns} ns");
+        let batch_ns = plan.turns as f64 * (op_ns + Truth::QUIET.loop_ns);
+        assert!((40_000.0..60_000.0).contains(&batch_ns), "{op_ns} ns: {batch_ns} ns");
+    }
+}
+
+#[test]
+fn a_batch_has_no_more_ops_than_its_work_allows_and_says_when_it_is_too_short() {
+    for (op_ns, most, mode, coarse) in [
+        (600.0, u64::MAX, Mode::B, false),
+        (600.0, 256, Mode::B, false),
+        // 36 ops of 600 ns are 1000 times the clock's part all the same; 9 are not.
+        (600.0, 40, Mode::B, false),
+        (600.0, 10, Mode::B, true),
+        (20.0, 1_000, Mode::U, false),
+        (20.0, 64, Mode::U, true),
+        (80_000.0, 1, Mode::S, false),
+    ] {
+        let told = Rc::new(Cell::new(0));
+        let seen = Rc::clone(&told);
+        let machine = Machine::new(&Truth { op_ns, ..Truth::QUIET }, 1, 1e9);
+        let clock = calibrate::calibrate(&mut machine.clock()).unwrap().0;
+        let mut work = machine.work(Shape::Repeat).at_most(most).after(move |ops| {
+            seen.set(seen.get().max(ops));
+            Ok(())
+        });
+        let mut collector = machine.collector();
+        let plan = pilot(&mut collector, &mut work, &clock, 0.0).unwrap();
+        assert_eq!((plan.mode, plan.coarse_clock), (mode, coarse), "{op_ns} ns, {most}: {plan:?}");
+        let mut cut = Cut::new(7);
+        for round in 0..50 {
+            let tag = Tag { arm: 0, round, batch: 0 };
+            collector.group(&mut work, &plan, &mut cut, tag, &mut |_| ()).unwrap();
+        }
+        assert!(told.get() <= most, "{op_ns} ns: {} ops, not {most}", told.get());
+    }
+}
+
+#[test]
+fn what_is_too_much_for_a_batch_is_refused() {
+    let machine = Machine::new(&Truth::QUIET, 1, 1e9);
+    let mut work = machine.work(Shape::Repeat).at_most(10);
+    assert_eq!(work.prepare(10), Ok(()));
+    assert_eq!(work.prepare(11), Err(AtOp { op: 0, why: Errno::E2BIG }));
+}
+
+#[test]
+fn before_each_cold_shot_stands_one_eviction_and_no_op() {
+    let (evicted, done) = (Rc::new(Cell::new(0)), Rc::new(Cell::new(0)));
+    let (evictions, ops_so_far) = (Rc::clone(&evicted), Rc::clone(&done));
+    let evict = move || {
+        assert_eq!(evictions.get(), ops_so_far.get(), "an eviction too many");
+        evictions.set(evictions.get() + 1);
+        Ok(())
+    };
+    let (evictions, ops) = (Rc::clone(&evicted), Rc::clone(&done));
+    let op = move || {
+        ops.set(ops.get() + 1);
+        assert_eq!(evictions.get(), ops.get(), "an op too many");
+        Ok(())
+    };
+    let mut work = Work::cold(evict, op);
+    let machine = Machine::new(&Truth::QUIET, 1, 1e9);
+    let plan = BatchPlan {
+        mode: Mode::C,
+        turns: 1,
+        copies: vec![1],
+        groups: 21,
+        batch_ns: 1_000.0,
+        coarse_clock: false,
+    };
+    let mut collector = machine.collector();
+    collector.warm_up(&mut work, &plan).unwrap();
+    let mut cut = Cut::new(7);
+    for round in 0..plan.groups {
+        let tag = Tag { arm: 0, round, batch: round };
+        collector.group(&mut work, &plan, &mut cut, tag, &mut |_| ()).unwrap();
+    }
+    assert_eq!((evicted.get(), done.get()), (21, 21));
+}
+
+#[test]
+fn a_cold_row_stops_at_a_goal_five_times_as_wide() {
+    let truth = Truth { op_ns: 3_000.0, between_sd: 0.06, ..Truth::QUIET };
+    let warm = measure_one(&Subject0::op(truth.clone()), checks::DEFAULT, 3);
+    let cold = Subject0 { shape: Shape::Cold, ..Subject0::op(truth) };
+    let cold = measure_one(&cold, checks::DEFAULT, 3);
+    let (warm, cold) = (warm.estimate.unwrap(), cold.estimate.unwrap());
+    assert!(cold.converged && cold.repetitions < warm.repetitions, "{cold:?}\n{warm:?}");
+    assert!((2.0..=10.0).contains(&cold.half_width_pct.unwrap()), "{cold:?}");
+}

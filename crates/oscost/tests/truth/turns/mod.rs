@@ -1,0 +1,273 @@
+//! The checks of a comparison on known truth, S7 to S12 of docs/METHOD.md, section 10, each as a
+//! function that says what it found: the tests of `comparison.rs` want them green, the tests of
+//! `sins.rs` want a sinner's red.
+//!
+//! Seeds are fixed, so a check passes always or never.
+
+use oscost::estimate::comparison::judge::{
+    Judged, Side, Verdict, apart, neighbours, paired, verdicts,
+};
+use oscost::stats::interval::Nominal;
+use oscost::stats::order::{median, sorted};
+
+use crate::shapes::Source;
+
+/// Green, or why not.
+pub(crate) type Found = Result<String, String>;
+
+/// The margin of 1 %, as a logarithm.
+const MARGIN: f64 = 0.009_950_330_853_168_1;
+/// Pairs are spread over more than a minute.
+const SPREAD_S: f64 = 600.0;
+/// The standard error of a share near 5 % is then 0.34 points, near 80 % 0.63.
+const RUNS: u32 = 4_000;
+
+fn accept(name: &str, good: bool, found: &str) -> Found {
+    let text = format!("{name}: {found}");
+    if good { Ok(text) } else { Err(text) }
+}
+
+/// A standard normal number.
+fn normal(source: &mut Source) -> f64 {
+    source.lognormal(1.0).ln()
+}
+
+/// The share of runs in which something is so, in per cent.
+fn share(runs: u32, mut is_so: impl FnMut() -> bool) -> f64 {
+    100.0 * (0..runs).filter(|_| is_so()).count() as f64 / f64::from(runs)
+}
+
+/// How a machine wanders: the deviation of a slow drift, and of shifts from one level to another.
+#[derive(Clone, Copy, Debug)]
+struct Wandering {
+    drift: f64,
+    shift: f64,
+}
+
+/// The logarithms of the costs of one thing, run after run: 2 % from run to run, and the machine.
+fn run_after_run(count: usize, wandering: Wandering, source: &mut Source) -> Vec<f64> {
+    const HANGS_ON: f64 = 0.97;
+    let fresh = wandering.drift * (1.0f64 - HANGS_ON * HANGS_ON).sqrt();
+    let mut drift = wandering.drift * normal(source);
+    let mut level = 0.0;
+    (0..count)
+        .map(|_| {
+            drift = HANGS_ON * drift + fresh * normal(source);
+            // A new level after some twenty runs.
+            if source.lognormal(1.0) > 5.2 {
+                level = wandering.shift * normal(source);
+            }
+            drift + level + 0.02 * normal(source)
+        })
+        .collect()
+}
+
+/// What is said of runs of one thing that are called base and new as `sides` has it.
+fn judged(sides: &[Side], costs: &[f64]) -> Judged {
+    let pairs = neighbours(sides);
+    let values: Vec<[f64; 2]> =
+        pairs.iter().map(|&[base, new]| [costs[base].exp(), costs[new].exp()]).collect();
+    paired(&values, SPREAD_S, MARGIN)
+}
+
+fn excludes_nothing(it: &Judged) -> bool {
+    it.interval.is_some_and(|interval| !interval.contains(0.0))
+}
+
+const WANDERING: [Wandering; 4] = [
+    Wandering { drift: 0.0, shift: 0.0 },
+    Wandering { drift: 0.01, shift: 0.0 },
+    Wandering { drift: 0.03, shift: 0.03 },
+    Wandering { drift: 0.05, shift: 0.05 },
+];
+
+/// S7: thirty runs a side of one thing, in turns and one side after the other.
+pub(crate) fn s7_pairs() -> Found {
+    use Side::{Base, New};
+    let turns: Vec<Side> = [Base, New, New, Base].into_iter().cycle().take(60).collect();
+    let in_a_row = [[Base; 30], [New; 30]].concat();
+    let (mut good, mut found) = (true, String::new());
+    for (name, sides) in [("in turns", turns), ("in a row", in_a_row)] {
+        for wandering in WANDERING {
+            let mut source = Source::seeded(7);
+            let alarms = share(RUNS, || {
+                let costs = run_after_run(sides.len(), wandering, &mut source);
+                excludes_nothing(&judged(&sides, &costs))
+            });
+            good &= alarms <= 6.0;
+            found.push_str(&format!("{name}, {wandering:?}: {alarms:.1} %; "));
+        }
+    }
+    accept("S7 pairs", good, &found)
+}
+
+/// S7: two runs of one thing, forty rows each, on a machine that is 2.5 % another in each run, with
+/// each row 2.5 % more.
+pub(crate) fn s7_apart() -> Found {
+    const ROWS: usize = 40;
+    let (mut good, mut found) = (true, String::new());
+    for repetitions in [6, 15, 40] {
+        let mut source = Source::seeded(70);
+        let alarms = share(500, || {
+            let machines: [f64; 2] = std::array::from_fn(|_| 0.025 * normal(&mut source));
+            let anchors = (0..3).map(|_| {
+                let own: [f64; 2] = std::array::from_fn(|_| 0.01 * normal(&mut source));
+                (machines[1] + own[1] - machines[0] - own[0]).abs()
+            });
+            let moved = anchors.fold(0.0, f64::max);
+            let rows: Vec<Judged> = (0..ROWS)
+                .map(|_| {
+                    let [base, new] = machines.map(|machine| {
+                        let row = machine + 0.025 * normal(&mut source);
+                        let values = (0..repetitions).map(|_| row + 0.04 * normal(&mut source));
+                        values.collect::<Vec<f64>>()
+                    });
+                    apart(&base, &new, [Nominal::FIXED; 2], moved).unwrap()
+                })
+                .collect();
+            let said = verdicts(&rows, &[MARGIN; ROWS]);
+            said.iter().any(|(_, verdict)| *verdict != Verdict::Inconclusive)
+        });
+        good &= alarms <= 5.0;
+        found.push_str(&format!("{repetitions} repetitions: {alarms:.1} % of comparisons alarm; "));
+    }
+    accept("S7 apart", good, &found)
+}
+
+/// Two runs of which one row of forty became half as dear again: it is found, and nothing else.
+pub(crate) fn apart_power() -> Found {
+    const ROWS: usize = 40;
+    let mut source = Source::seeded(71);
+    let (mut others, runs) = (0, 500);
+    let power = share(runs, || {
+        let rows: Vec<Judged> = (0..ROWS)
+            .map(|row| {
+                let effect = if row == 0 { 1.5f64.ln() } else { 0.0 };
+                let [base, new] = [0.0, effect].map(|level| {
+                    let row = level + 0.025 * normal(&mut source);
+                    let values = (0..15).map(|_| row + 0.04 * normal(&mut source));
+                    values.collect::<Vec<f64>>()
+                });
+                apart(&base, &new, [Nominal::FIXED; 2], 0.02).unwrap()
+            })
+            .collect();
+        let said = verdicts(&rows, &[MARGIN; ROWS]);
+        others += said[1..].iter().filter(|(_, it)| *it != Verdict::Inconclusive).count();
+        said[0].1 == Verdict::Larger
+    });
+    let found = format!("found in {power:.1} %, {others} other rows in {runs} comparisons");
+    accept("apart, +50 %", power >= 95.0 && others <= 10, &found)
+}
+
+/// Pairs of a real effect, a twentieth of them disturbed, on a machine that drifts by 10 %.
+fn pairs(effect: f64, sd: f64, count: usize, source: &mut Source) -> Vec<[f64; 2]> {
+    (0..count)
+        .map(|_| {
+            let level = 0.1 * normal(source);
+            let disturbed = source.lognormal(1.0) > 5.2;
+            let noise = if disturbed { 3.0 * sd } else { sd } * normal(source);
+            [level.exp(), (level + effect + noise).exp()]
+        })
+        .collect()
+}
+
+fn effect_found(sd: f64, count: usize, least_power: f64, seed: u64, name: &str) -> Found {
+    let effect = 1.05f64.ln();
+    let mut source = Source::seeded(seed);
+    let (mut held, mut wrong) = (0, 0);
+    let power = share(RUNS, || {
+        let it = paired(&pairs(effect, sd, count, &mut source), SPREAD_S, MARGIN);
+        held += u32::from(it.interval.is_some_and(|interval| interval.contains(effect)));
+        wrong += u32::from(it.interval.is_some_and(|interval| interval.hi < 0.0));
+        excludes_nothing(&it)
+    });
+    let coverage = 100.0 * f64::from(held) / f64::from(RUNS);
+    let found = format!("power {power:.1} %, coverage {coverage:.1} %, {wrong} of the wrong sign");
+    accept(name, power >= least_power && coverage >= 93.0 && wrong == 0, &found)
+}
+
+/// S8: +5 %, pairs that spread by 2 %, sixteen of them.
+pub(crate) fn s8_five_per_cent() -> Found {
+    effect_found(0.02, 16, 99.0, 8, "S8")
+}
+
+/// S9: +5 %, pairs that spread by 5 %, thirty of them.
+pub(crate) fn s9_five_per_cent_in_noise() -> Found {
+    effect_found(0.05, 30, 95.0, 9, "S9")
+}
+
+/// S10: what differs by the 3 % of the bound is seldom called equivalent, what does not differ
+/// nearly always.
+pub(crate) fn s10_equivalence() -> Found {
+    let called = |effect: f64, sd: f64, count: usize| {
+        let mut source = Source::seeded(10);
+        share(RUNS, || {
+            let values: Vec<[f64; 2]> =
+                (0..count).map(|_| [1.0, (effect + sd * normal(&mut source)).exp()]).collect();
+            let it = paired(&values, SPREAD_S, MARGIN);
+            verdicts(&[it], &[MARGIN])[0].1 == Verdict::Equivalent
+        })
+    };
+    let bound = 1.03f64.ln();
+    let falsely = [(0.02, 16), (0.10, 12)].map(|(sd, count)| called(bound, sd, count));
+    let rightly = called(0.0, 0.02, 16);
+    let good = falsely.iter().all(|&it| it <= 6.5) && rightly >= 95.0;
+    accept("S10", good, &format!("falsely {falsely:.1?} %, rightly {rightly:.1} %"))
+}
+
+/// S11: a hundred rows, of which none or five differ.
+pub(crate) fn s11_many_rows() -> Found {
+    const ROWS: usize = 100;
+    let (mut good, mut found) = (true, String::new());
+    for differ in [0, 5] {
+        let mut source = Source::seeded(11);
+        let (mut hits, mut shares) = (0, 0.0);
+        let runs = 400;
+        let any = share(runs, || {
+            let rows: Vec<Judged> = (0..ROWS)
+                .map(|row| {
+                    let effect = if row < differ { 1.05f64.ln() } else { 0.0 };
+                    paired(&pairs(effect, 0.02, 30, &mut source), SPREAD_S, MARGIN)
+                })
+                .collect();
+            let said = verdicts(&rows, &[MARGIN; ROWS]);
+            let is_found: Vec<bool> = said.iter().map(|(q, _)| *q <= 0.05).collect();
+            let [right, wrong] = [&is_found[..differ], &is_found[differ..]]
+                .map(|rows| rows.iter().filter(|&&found| found).count());
+            hits += right;
+            shares += wrong as f64 / (right + wrong).max(1) as f64;
+            wrong > 0
+        });
+        let false_share = 100.0 * shares / f64::from(runs);
+        let power = 100.0 * hits as f64 / (differ.max(1) as f64 * f64::from(runs));
+        good &= match differ {
+            0 => any <= 7.0,
+            _ => false_share <= 5.0 && power >= 99.0,
+        };
+        found.push_str(&format!(
+            "{differ} differ: any false {any:.1} %, share {false_share:.1} %, power {power:.1} %; "
+        ));
+    }
+    accept("S11", good, &found)
+}
+
+/// S12: an effect as large as the smallest that is said to show does show in four of five.
+pub(crate) fn s12_smallest_effect() -> Found {
+    let (mut good, mut found) = (true, String::new());
+    for (sd, count) in [(0.005, 16), (0.02, 20), (0.02, 60), (0.05, 30)] {
+        let mut source = Source::seeded(12);
+        let values = |effect: f64, source: &mut Source| -> Vec<[f64; 2]> {
+            (0..count).map(|_| [1.0, (effect + sd * normal(source)).exp()]).collect()
+        };
+        let printed: Vec<f64> = (0..1_000)
+            .map(|_| paired(&values(0.0, &mut source), SPREAD_S, MARGIN).detectable.unwrap())
+            .collect();
+        let effect = median(&sorted(&printed)).unwrap();
+        let power = share(RUNS, || {
+            excludes_nothing(&paired(&values(effect, &mut source), SPREAD_S, MARGIN))
+        });
+        good &= (74.0..=86.0).contains(&power);
+        found.push_str(&format!("{count} pairs of sd {sd}: {power:.1} %; "));
+    }
+    accept("S12", good, &found)
+}

@@ -1,0 +1,31 @@
+//! A study from a stranger: it is refused in one line that names a line of it, or all of it is
+//! within bounds.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use oscost::study::text::read;
+
+fuzz_target!(|bytes: &[u8]| {
+    match read(bytes) {
+        Ok(study) => {
+            let rows: Vec<_> = study.tables.iter().flat_map(|table| &table.rows).collect();
+            assert!(!rows.is_empty() && rows.len() <= 200);
+            for row in rows {
+                assert!(!row.name.is_empty() && !row.name.contains(char::is_control));
+                for printed in row.published.iter().flatten() {
+                    assert!(printed.low > 0.0 && printed.text.len() <= 24);
+                }
+            }
+            for claim in &study.claims {
+                assert!(claim.cases.iter().all(|case| study.row(case).is_some()));
+            }
+        }
+        Err(refusal) => {
+            let words = refusal.to_string();
+            assert!(words.len() < 2_000 && !words.contains(char::is_control), "{words:?}");
+            let lines = 1 + bytes.iter().filter(|&&byte| byte == b'\n').count();
+            assert!((1..=lines).contains(&refusal.line), "{words}");
+        }
+    }
+});
