@@ -1,9 +1,12 @@
 //! What is attached to the system: a job that attaches, holds until `stop`, and undoes.
 
+use std::time::Duration;
+
 use oscost_model::protocol::{Event, Order};
 use oscost_model::treatment::Attached;
 
 use super::job::{Wire, failed};
+use crate::sys::process::Whose;
 use crate::sys::{Errno, place, process, signal};
 use crate::treat::system::{Cpus, SETTLES_IN, System};
 
@@ -11,9 +14,29 @@ use crate::treat::system::{Cpus, SETTLES_IN, System};
 /// may have been killed, and does not take this job along.
 pub(super) fn attach(id: u64, treatments: &[Attached], cpus: Cpus, wire: &mut Wire) -> Event {
     process::outlive_parent();
+    // Whom a monitor's holder leaves behind comes to us then, and not to the supervisor, which ends
+    // whoever is of no job. Without this it does, and nothing else is another.
+    let _ = process::become_subreaper();
     let told = hold(id, treatments, (cpus, &place::own_name()), wire);
     settle();
+    let_orphans_end();
     told
+}
+
+/// The guard of a holder that was killed lets whom that had stopped go on, for a second, and ends.
+fn let_orphans_end() {
+    const MOST_MS: u32 = 2_000;
+    for _ in 0..MOST_MS {
+        let orphans = process::children();
+        if orphans.is_empty() {
+            return;
+        }
+        for pid in orphans {
+            // Reaps it where it has ended.
+            let _ = process::wait(Whose::Child(pid), false);
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
 }
 
 /// What was done or undone to the system reaches every CPU before anything is timed. It is waited

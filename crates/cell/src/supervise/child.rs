@@ -38,7 +38,8 @@ pub(super) struct Child {
     pub(super) id: u64,
     /// It is the other end of a cell on another machine.
     pub(super) serves: bool,
-    /// It runs a program, and has its user's own to do when that has ended.
+    /// It has something to do at its end that nobody else can: to take off what it has attached, or
+    /// its user's own when a program has ended.
     tidies: bool,
     pid: u32,
     deadline: Instant,
@@ -83,7 +84,8 @@ impl Child {
         let mut started = Child {
             id: order.id(),
             serves: matches!(order, Order::Serve { .. }),
-            tidies: command::spec(order).is_some_and(command::runs_program),
+            tidies: matches!(order, Order::Attach { .. })
+                || command::spec(order).is_some_and(command::runs_program),
             pid: child.id(),
             deadline: Instant::now() + limit,
             limit,
@@ -224,13 +226,27 @@ impl Child {
         self.last_words.truncate(LAST_WORDS);
     }
 
-    /// At the end of the session: has a job that runs a program end that, and waits until it has
-    /// done what is to be done afterwards.
-    pub(super) fn tidy(&mut self) {
+    /// At the end of the session: nothing more will be asked of it.
+    pub(super) fn hang_up(&mut self) {
         self.input = None;
-        if self.tidies {
-            // Its answer comes last; who gives none is ended.
-            let _ = poll::readable(&[self.output.as_fd()], Some(AFTERWARDS));
+    }
+
+    /// Then: waits until a job has done what it has to do at its end. Its answer comes last; who
+    /// gives none is ended.
+    pub(super) fn let_tidy(&mut self) {
+        let deadline = Instant::now() + AFTERWARDS;
+        let there = |output: &ChildStdout| {
+            let readable = poll::readable(&[output.as_fd()], Some(until(deadline)));
+            readable.is_ok_and(|there| there[0])
+        };
+        while self.tidies && !self.answered && there(&self.output) {
+            if !matches!(self.lines.fill(&mut self.output), Ok(true)) {
+                return;
+            }
+            while let Some(line) = self.lines.next() {
+                // Nobody listens any more: what counts is whether it was the last.
+                let _ = self.heard(line);
+            }
         }
     }
 

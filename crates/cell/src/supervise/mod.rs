@@ -58,35 +58,48 @@ pub fn supervise() -> Result<(), Errno> {
     let mut output = File::from(std::io::stdout().as_fd().try_clone_to_owned()?);
     let mut input = File::from(std::io::stdin().as_fd().try_clone_to_owned()?);
     say(&mut output, &Event::Hello(Box::new(hello::hello(undo.scratch()))))?;
+    let mut children = Vec::new();
+    let served = serve(&signals, (&mut input, &mut output), &mut children, &mut undo);
+    // However it ended: what is attached is taken off and programs are ended by those who know how;
+    // then `undo` ends every group and removes every file.
+    children.iter_mut().for_each(Child::hang_up);
+    children.iter_mut().for_each(Child::let_tidy);
+    served
+}
 
+/// Carries out orders until there are no more, a signal asks for the end, or nobody listens.
+fn serve(
+    signals: &SignalFd,
+    (input, output): (&mut File, &mut File),
+    children: &mut Vec<Child>,
+    undo: &mut Undo,
+) -> Result<(), Errno> {
     let mut orders = Lines::default();
-    let mut children: Vec<Child> = Vec::new();
     let mut hold = Hold::default();
     loop {
         let timeout = children.iter().map(Child::time_left).min();
         let ready = {
             let mut fds = vec![input.as_fd(), signals.as_fd()];
-            for child in &children {
+            for child in &*children {
                 fds.extend(child.fds());
             }
             fds.extend(hold.waits_for());
             poll::readable(&fds, timeout)?
         };
-        if ready[1] && end_requested(&signals) {
-            children.iter_mut().for_each(Child::tidy);
+        if ready[1] && end_requested(signals) {
             return Ok(());
         }
         if hold.waits_for().is_some() && ready.last() == Some(&true) {
-            say(&mut output, &hold.again())?;
+            say(output, &hold.again())?;
         }
         let mut flags = ready[2..].chunks(2);
         let mut done = Vec::new();
-        for child in &mut children {
+        for child in &mut *children {
             let readable = flags.next().unwrap_or(&[false, false]);
             for event in child.advance(readable) {
                 match event {
-                    Step::Pass(line) => pass(&mut output, line)?,
-                    Step::Say(event) => say(&mut output, &event)?,
+                    Step::Pass(line) => pass(output, line)?,
+                    Step::Say(event) => say(output, &event)?,
                     Step::Done => done.push(child.id),
                 }
             }
@@ -94,17 +107,15 @@ pub fn supervise() -> Result<(), Errno> {
         children.retain_mut(|child| {
             let stays = !done.contains(&child.id);
             if !stays {
-                child.end(&mut undo);
+                child.end(undo);
             }
             stays
         });
-        if ready[0] && !orders.fill(&mut input)? {
-            // The tool is gone: `undo` ends every group and removes every file.
-            children.iter_mut().for_each(Child::tidy);
-            return Ok(());
+        if ready[0] && !orders.fill(input)? {
+            return Ok(()); // The tool is gone.
         }
         while let Some(line) = orders.next() {
-            obey(&line, (&mut children, &mut hold), &mut undo, &mut output)?;
+            obey(&line, (children, &mut hold), undo, output)?;
         }
     }
 }
