@@ -76,6 +76,23 @@ fn until_it_is_normal(data: &TempDir, shell: &mut Shell) {
 }
 
 #[test]
+fn a_wait_that_a_stop_interrupts_is_no_new_call() {
+    let Some(_alone) = alone() else { return };
+    let Some(Tool { called, file }) = tool("sleep") else { return };
+    let (data, mut shell) = (data(), Shell::start());
+    let short = Tool { called: format!("{called} 0.005"), file };
+    let monitor = trained(&short, &data, &mut shell, &[]);
+    // As a terminal's keys do it: the kernel goes on with the wait by restart_syscall(2).
+    let stop =
+        format!("{called} 1 & p=$!; {called} 0.3; kill -STOP $p; {called} 0.1; kill -CONT $p");
+    shell.run(&format!("{stop}; wait $p"));
+    let (anomalies, _) = monitor.end();
+    assert_eq!(anomalies, [], "{}", short.file);
+    assert_eq!(of(&profiles(&data), &short.file).state, State::Normal);
+    shell.end();
+}
+
+#[test]
 fn a_forked_child_has_a_locality_frame_of_its_own() {
     let Some(_alone) = alone() else { return };
     let (data, mut shell) = (data(), Shell::start());

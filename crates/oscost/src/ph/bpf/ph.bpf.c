@@ -417,20 +417,30 @@ static __noinline int anomaly(struct task *t, struct control *control, __u32 cal
 }
 
 // Stops the process at its return from the call; the holder continues it. Whom nobody would
-// remember is not stopped.
+// remember, or whose stop cannot be told to the holder, is not stopped.
 static __noinline int delay(struct task *t)
 {
 	__u32 process = bpf_get_current_pid_tgid() >> 32;
 	__u64 lfc = t->lfc;
+	struct event *event = bpf_ringbuf_reserve(&events, sizeof(*event), 0);
 
-	if (bpf_map_update_elem(&stopped, &process, &lfc, BPF_ANY))
+	if (!event) {
+		unsaid();
 		return 0;
+	}
+	if (bpf_map_update_elem(&stopped, &process, &lfc, BPF_ANY)) {
+		bpf_ringbuf_discard(event, 0);
+		return 0;
+	}
 	if (bpf_send_signal(SIGSTOP)) {
 		bpf_map_delete_elem(&stopped, &process);
+		bpf_ringbuf_discard(event, 0);
 		return 0;
 	}
 	t->delayed = 1;
-	return tell(t, STOPPED, 0, NONE, 0);
+	say(event, STOPPED, t);
+	bpf_ringbuf_submit(event, 0);
+	return 0;
 }
 
 // A process whose calls are counted by a tracer says where the counted ones begin and end: what we
@@ -489,11 +499,17 @@ int ph_call(struct bpf_raw_tracepoint_args *ctx)
 	n->calls++;
 	if (t->slot == STRANGER || call >= CALLS)
 		return 0;
+	// The kernel's own: a wait that a stop has interrupted, ours or a terminal's, goes on. A stop
+	// interrupts the waits of all threads.
+	if (call == RESTART) {
+		t->delayed = 0;
+		return 0;
+	}
 	// Our signal interrupts a call that forks or waits, and it is begun once more. Whoever stopped
 	// that too would stop it for ever.
 	if (t->delayed) {
 		t->delayed = 0;
-		if (call == RESTART || call == (t->near & 0xffff))
+		if (call == (t->near & 0xffff))
 			return 0;
 	}
 	control = bpf_map_lookup_elem(&controls, &t->slot);
