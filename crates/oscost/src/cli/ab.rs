@@ -13,7 +13,7 @@ use oscost_model::protocol::Hello;
 use oscost_model::record::{Comparison, Machine, Record, Settings};
 
 use super::compare::{judge_gate, threshold};
-use super::output::{Output, Target, remark};
+use super::output::{Output, remark};
 use super::place::{Patience, arrive, side, treated};
 use super::programs::{self, Named, Programs};
 use super::run::{self, Ended};
@@ -253,7 +253,8 @@ fn measure(
             Some(ended) => ended,
             None => return Ok(Done::Interrupted),
         };
-    let shown = show(arguments, &record, asked.study.as_ref(), output);
+    let as_text = || text(&record, asked.study.as_ref());
+    let shown = run::show(arguments.json.as_deref(), &record, as_text, output);
     keeper.say_where();
     shown?;
     let done = run::how(ended?, &record);
@@ -269,23 +270,6 @@ pub(super) fn text(record: &Record, study: Option<&Study>) -> String {
         Some(laid) => report::study::text(&laid, record),
         None => report::ab::text(&Shown { record }),
     }
-}
-
-fn show(
-    arguments: &Arguments,
-    record: &Record,
-    study: Option<&Study>,
-    output: &mut Output,
-) -> anyhow::Result<()> {
-    let target = arguments.json.as_deref().map(Target::of);
-    let written = match &target {
-        Some(target) => target.write(&report::json::record(record)?, output),
-        None => Ok(()),
-    };
-    if target != Some(Target::Stdout) {
-        output.write(&text(record, study))?;
-    }
-    written
 }
 
 fn gated(arguments: &Arguments, record: &Record) -> Done {

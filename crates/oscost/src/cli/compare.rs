@@ -7,7 +7,7 @@ use super::output::{Output, Target, remark};
 use super::{Done, UsageError, runs};
 use crate::estimate::comparison;
 use crate::report;
-use crate::store::{Store, validate};
+use crate::store::{MOST_BYTES, Store, validate};
 
 /// More runs than these on a side are a slip of the shell.
 const MOST_RUNS: usize = 200;
@@ -150,7 +150,7 @@ impl Reader {
                 let text = "`-` is named twice: standard input holds one record";
                 return Err(UsageError(text.to_owned()).into());
             }
-            let bytes = runs::read(name)?;
+            let bytes = runs::read(name, MOST_BYTES)?;
             return validate(&bytes).with_context(|| format!("cannot compare {name}"));
         }
         let store = match self.store.take() {

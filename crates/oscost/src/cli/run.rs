@@ -304,7 +304,8 @@ fn measure(
     else {
         return Ok(Done::Interrupted);
     };
-    let shown = show(arguments, &record, asked.study.as_ref(), output);
+    let as_text = || text(&record, asked.study.as_ref(), arguments.plots());
+    let shown = show(arguments.json.as_deref(), &record, as_text, output);
     keeper.say_where();
     shown?;
     Ok(how(ended?, &record))
@@ -465,27 +466,25 @@ fn tool(hello: &Hello) -> Tool {
 /// A run as text, where nothing is compared: in the form of its study, if it has one.
 pub(super) fn text(record: &Record, study: Option<&Study>, plots: Plots) -> String {
     match study.filter(|study| study.columns.is_none()) {
-        Some(study) => {
-            let text = report::beside::text(&beside(study, record), record);
-            text + &report::predictions::text(record)
-        }
+        Some(study) => report::beside::text(&beside(study, record), record, plots),
         None => report::table::table(record, plots),
     }
 }
 
-fn show(
-    arguments: &Arguments,
+/// Writes the record where `--json` asks for it, and the text unless that is standard output.
+pub(super) fn show(
+    json: Option<&str>,
     record: &Record,
-    study: Option<&Study>,
+    text: impl FnOnce() -> String,
     output: &mut Output,
 ) -> anyhow::Result<()> {
-    let target = arguments.json.as_deref().map(Target::of);
+    let target = json.map(Target::of);
     let written = match &target {
         Some(target) => target.write(&report::json::record(record)?, output),
         None => Ok(()),
     };
     if target != Some(Target::Stdout) {
-        output.write(&text(record, study, arguments.plots()))?;
+        output.write(&text())?;
     }
     // A file that cannot be written does not cost the table.
     written

@@ -10,7 +10,7 @@ use super::run::{self, plots};
 use super::{Done, UsageError, ab, study};
 use crate::estimate::Assembler;
 use crate::report;
-use crate::store::{Store, Stored};
+use crate::store::{MOST_BYTES, Store, Stored};
 
 /// What to do with the runs that were kept.
 #[derive(Debug, clap::Args)]
@@ -92,8 +92,9 @@ pub(super) fn runs(arguments: Arguments, output: &mut Output) -> anyhow::Result<
             Target::of(&file).write(&report::json::record(&record)?, output)?;
         }
         Verb::Import { file } => {
-            let id =
-                store.import(&read(&file)?).with_context(|| format!("cannot import {file}"))?;
+            let id = store
+                .import(&read(&file, MOST_BYTES)?)
+                .with_context(|| format!("cannot import {file}"))?;
             remark(&format!("kept as {id}"));
         }
     }
@@ -135,10 +136,11 @@ fn store_lines(store: &Store) -> anyhow::Result<Vec<report::runs::Line>> {
         .collect())
 }
 
-/// A whole file, but no more than a record may have: the importer refuses what is longer.
-pub(super) fn read(file: &str) -> anyhow::Result<Vec<u8>> {
+/// A whole file, or standard input for `-`, but one byte more than it may have at most: whoever asked
+/// refuses what is longer.
+pub(super) fn read(file: &str, most_bytes: usize) -> anyhow::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    let bounded = |reader: Box<dyn Read>| reader.take(crate::store::MOST_BYTES as u64 + 1);
+    let bounded = |reader: Box<dyn Read>| reader.take(most_bytes as u64 + 1);
     let opened: Box<dyn Read> = match file {
         "-" => Box::new(std::io::stdin()),
         path => Box::new(std::fs::File::open(path).with_context(|| format!("cannot open {path}"))?),

@@ -44,7 +44,7 @@ enum Verb {
 pub(super) fn study(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Done> {
     match &arguments.verb {
         Verb::List => output.write(&studies::list(&all()))?,
-        Verb::Show { name } => output.write(&studies::page(&study::find(name)?))?,
+        Verb::Show { name } => output.write(&studies::page(&study::find(name)?, name))?,
         Verb::Claims { markdown } => {
             let studies = all();
             let records = last_runs(&studies)?;
@@ -77,7 +77,8 @@ fn last_runs(studies: &[Study]) -> anyhow::Result<Vec<Option<Record>>> {
         if found.iter().all(Option::is_some) {
             break;
         }
-        if !run.command.iter().any(named) {
+        // Yours are those that were measured here.
+        if run.imported || !run.command.iter().any(named) {
             continue;
         }
         let record = runs::record(&store, &run.id, false)?;

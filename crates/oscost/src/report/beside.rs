@@ -10,7 +10,7 @@ use oscost_model::unit::Unit;
 use super::figures::times;
 use super::plot::{Line as Curve, plot};
 use super::study::{COUNT, DIGITS, needed, number};
-use super::table::{gathered, headline, notes as notes_of_run};
+use super::table::{Plots, gathered, headline, notes as notes_of_run};
 use super::{claims, fold, plain, predictions};
 use crate::study::beside::{Beside, BesideRow, BesideTable, Cell, Expected};
 use crate::study::claim::Spot;
@@ -23,23 +23,23 @@ const WIDTH: usize = 80;
 const GAP: usize = 2;
 
 /// A run in the form of its study, as text of 80 columns.
-pub fn text(beside: &Beside<'_>, record: &Record) -> String {
+pub fn text(beside: &Beside<'_>, record: &Record, plots: Plots) -> String {
     let mut out = String::new();
     // Writing to a String cannot fail.
     let _ = writeln!(out, "{}\n\n{}", headline(record), heading(beside));
     for table in &beside.tables {
         let _ = writeln!(out, "\n{}", title(table));
         out.push_str(&single_rows(table));
-        out.push_str(&curves(table, beside.beats));
+        out.push_str(&curves(table, beside.beats, plots));
         out.push_str(&expectations(table));
         out.push_str(&notes(table, beside.step_ns));
     }
     out.push_str(&claims::conditions(&beside.conditions));
     out.push_str(&claims::claims(beside.study, &beside.claims));
-    out.push_str(&predictions::text(record));
     let asked: Vec<&Row> =
         record.results.iter().filter(|row| super::table::is_asked(row)).collect();
     notes_of_run(record, &asked, &mut out);
+    out.push_str(&predictions::text(record));
     out
 }
 
@@ -283,7 +283,7 @@ fn laid_out(lines: &[(String, [String; 6])]) -> String {
 }
 
 /// The curves of a figure: a table of its points, and a picture.
-fn curves(table: &BesideTable<'_>, beats: Beats) -> String {
+fn curves(table: &BesideTable<'_>, beats: Beats, plots: Plots) -> String {
     let mut out = String::new();
     let mut drawn: Vec<&Series> = Vec::new();
     for series in &table.table.series {
@@ -298,7 +298,9 @@ fn curves(table: &BesideTable<'_>, beats: Beats) -> String {
         for some in fitting(table, &alike) {
             out.push_str(&points(table, &some));
         }
-        out.push_str(&picture(table, &alike, beats));
+        if plots != Plots::None {
+            out.push_str(&picture(table, &alike, beats));
+        }
     }
     for series in &table.table.series {
         let given = series.given.as_deref().unwrap_or("not given as figures, nor in words");

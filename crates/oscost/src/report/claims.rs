@@ -34,15 +34,15 @@ pub(super) fn conditions(judged: &[(&Condition, Found)]) -> String {
     format!("\nHow the study had its machine\n{each}")
 }
 
-/// What a claim's own figures say, and what this run says, each in a line.
-pub(super) fn in_a_line(study: &Study, judged: &Judged<'_>) -> [String; 2] {
+/// What a claim's own figures say, and what this run says, each in parts.
+pub(super) fn in_parts(study: &Study, judged: &Judged<'_>) -> [Vec<String>; 2] {
     let then = judged.then.as_ref().and_then(|then| then_words(judged.claim, then));
     let why = match &judged.verdict {
         Verdict::Undecided(why) => vec![why.clone()],
         Verdict::Holds | Verdict::DoesNotHold => vec![],
     };
-    let here = [why, each(study, judged)].concat().join("; ");
-    [then.unwrap_or_else(|| "not given".to_owned()), here]
+    let here = [why, each(study, judged)].concat();
+    [then.unwrap_or_else(|| vec!["not given".to_owned()]), here]
 }
 
 /// What each part of a claim came to.
@@ -67,41 +67,41 @@ fn each(study: &Study, judged: &Judged<'_>) -> Vec<String> {
 /// A claim: what the study says, what its own figures say, and what this run says.
 fn claim(study: &Study, judged: &Judged<'_>) -> String {
     let claim = judged.claim;
-    let mut lines = vec![format!("\"{}\" ({})", claim.says, claim.at)];
+    let mut lines = vec![plain(&format!("\"{}\" ({})", claim.says, claim.at))];
     if let Some(then) = judged.then.as_ref().and_then(|then| then_words(claim, then)) {
-        lines.push(format!("  then: {then}"));
+        // Each part is bounded by itself: together they are as long as the claim has quantities.
+        let then: Vec<String> = then.iter().map(|part| plain(part)).collect();
+        lines.push(format!("  then: {}", then.join("; ")));
     }
     let [verdict, stands_on] = here_words(judged);
-    lines.push(format!("  here: {verdict}"));
+    lines.push(format!("  here: {}", plain(&verdict)));
     lines.extend((!stands_on.is_empty()).then(|| format!("    {stands_on}")));
-    lines.extend(each(study, judged).into_iter().map(|line| format!("    {line}")));
+    lines.extend(each(study, judged).into_iter().map(|line| format!("    {}", plain(&line))));
     let mut out = String::new();
     for line in lines {
         let indent = line.len() - line.trim_start().len();
-        let folded = fold(&plain(&line), 76 - indent, &" ".repeat(indent + 4));
+        let folded = fold(&line, 76 - indent, &" ".repeat(indent + 4));
         let _ = writeln!(out, "  {:indent$}{folded}", "");
     }
     out
 }
 
-/// What the study's own figures say, where it gives them.
-fn then_words(claim: &Claim, then: &Then) -> Option<String> {
+/// What the study's own figures say, where it gives them, in parts.
+fn then_words(claim: &Claim, then: &Then) -> Option<Vec<String>> {
     Some(match then {
-        Then::EqualAdded { mean_ns, furthest } => format!(
+        Then::EqualAdded { mean_ns, furthest } => vec![format!(
             "{} were added on average, and each within {:.1} % of that",
             time(*mean_ns),
             100.0 * furthest
-        ),
-        Then::Ratio { least, most } if least == most => format!("a ratio of {least:.2}"),
-        Then::Ratio { least, most } => format!("ratios of {least:.2} to {most:.2}"),
+        )],
+        Then::Ratio { least, most } if least == most => vec![format!("a ratio of {least:.2}")],
+        Then::Ratio { least, most } => vec![format!("ratios of {least:.2} to {most:.2}")],
         Then::Within(each) => {
             let Asks::Within(quantities) = &claim.asks else { return None };
             let each = quantities.iter().zip(each);
-            let words: Vec<String> = each
-                .filter_map(|(quantity, value)| Some((quantity, (*value)?)))
+            each.filter_map(|(quantity, value)| Some((quantity, (*value)?)))
                 .map(|(quantity, value)| format!("{} {}", quantity.name, number(quantity, value)))
-                .collect();
-            words.join("; ")
+                .collect()
         }
     })
 }

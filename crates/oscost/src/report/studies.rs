@@ -30,15 +30,15 @@ pub fn list(studies: &[Study]) -> String {
         ];
         let facts = facts.into_iter().flatten().collect::<Vec<_>>().join("; ");
         let _ = writeln!(out, "{indent}{}", fold(&plain(&facts), 64, &indent));
-        let _ = writeln!(out, "{indent}{}", command(study));
+        let _ = writeln!(out, "{indent}{}", command(study, &study.id));
     }
     out
 }
 
-/// How it is measured again.
-fn command(study: &Study) -> String {
+/// How it is measured again; `word` is its name or its file.
+fn command(study: &Study, word: &str) -> String {
     let verb = if study.columns.is_some() { "ab" } else { "run" };
-    format!("oscost {verb} --study {}", study.id)
+    format!("oscost {verb} --study {word}")
 }
 
 /// Some seconds as a person says them.
@@ -49,8 +49,9 @@ fn time(seconds: u32) -> String {
     }
 }
 
-/// A study on a page of 80 columns: all that was printed and said, and nothing that was measured.
-pub fn page(study: &Study) -> String {
+/// A study on a page of 80 columns: all that was printed and said, and nothing that was measured. The
+/// `word` is what it was asked for by.
+pub fn page(study: &Study, word: &str) -> String {
     let mut out = String::new();
     let heading = [
         format!(
@@ -63,7 +64,7 @@ pub fn page(study: &Study) -> String {
         ),
         format!("then: {}; {}", study.measured_on, study.protocol.there),
         format!("here: {}", study.protocol.here),
-        format!("again: {}", command(study)),
+        format!("again: {}", command(study, word)),
     ];
     for line in heading {
         let _ = writeln!(out, "{}", fold(&plain(&line), 78, "  "));
@@ -173,11 +174,28 @@ fn judged<'a>(study: &'a Study, record: &'a Record) -> Vec<Judged<'a>> {
     }
 }
 
-/// When a run was, to the day, and in which profile.
-fn when(record: &Record) -> String {
+/// When a run was, to the day, in which profile, and where, unless that was as the study has it.
+fn when(study: &Study, record: &Record) -> String {
     let day = record.started.get(..10).unwrap_or(&record.started);
     let whole = if record.complete { "" } else { ", cut short" };
-    format!("{day}, {}{whole}", record.settings.profile)
+    let places = elsewhere(study, record).map(|places| format!(", {places}")).unwrap_or_default();
+    format!("{day}, {}{whole}{places}", record.settings.profile)
+}
+
+/// The places of a run, where they are not those of the study.
+fn elsewhere(study: &Study, record: &Record) -> Option<String> {
+    match &study.columns {
+        None => {
+            let place = &record.results.first()?.place.text;
+            (place != "local").then(|| format!("at {place}"))
+        }
+        Some(columns) => {
+            let places = lay(study, record)?.places;
+            let its = columns.each_ref().map(|column| Some(column.place.as_str()));
+            let [base, new] = places.map(|place| place.unwrap_or("nowhere"));
+            (places != its).then(|| format!("{new} against {base}"))
+        }
+    }
 }
 
 /// The claims of all studies with their verdicts, a line or two each.
@@ -185,13 +203,14 @@ pub fn claims(studies: &[(&Study, Option<&Record>)]) -> String {
     let mut out = String::new();
     for (study, record) in studies {
         let Some(record) = record else {
-            let _ = writeln!(out, "{}: not measured here; {}\n", study.id, command(study));
+            let _ =
+                writeln!(out, "{}: not measured here; {}\n", study.id, command(study, &study.id));
             continue;
         };
         let judged = judged(study, record);
         let words = Tally::of(&judged).words();
-        let head = format!("{} ({}): {words}", study.id, when(record));
-        let _ = writeln!(out, "{}", plain(&head));
+        let head = format!("{} ({}): {words}", study.id, when(study, record));
+        let _ = writeln!(out, "{}", fold(&plain(&head), 78, "  "));
         for it in judged {
             let text = format!("{}: {}", it.verdict.text(), it.claim.says);
             let _ = writeln!(out, "  {}", fold(&plain(&text), 76, "    "));
@@ -212,7 +231,7 @@ pub fn markdown(studies: &[(&Study, Option<&Record>)]) -> String {
     let _ = writeln!(out, "| study | published | measured | claims |\n| --- | --- | --- | --- |");
     for (study, record) in studies {
         let (measured, words) = match record {
-            Some(record) => (when(record), Tally::of(&judged(study, record)).words()),
+            Some(record) => (cell(&when(study, record)), Tally::of(&judged(study, record)).words()),
             None => ("not here".to_owned(), format!("{} claims", study.claims.len())),
         };
         let _ = writeln!(out, "| {} | {} | {measured} | {words} |", study.id, study.year);
@@ -222,7 +241,7 @@ pub fn markdown(studies: &[(&Study, Option<&Record>)]) -> String {
         let title = format!("{}. {}.", study.title, study.source);
         let _ = writeln!(out, "{}\n", cell(&title));
         let Some(record) = record else {
-            let _ = writeln!(out, "Not measured here: `{}`.", command(study));
+            let _ = writeln!(out, "Not measured here: `{}`.", command(study, &study.id));
             continue;
         };
         let _ = writeln!(
@@ -233,14 +252,14 @@ pub fn markdown(studies: &[(&Study, Option<&Record>)]) -> String {
         );
         let _ = writeln!(out, "| verdict | claim | then | here |\n| --- | --- | --- | --- |");
         for it in judged(study, record) {
-            let [then, here] = claims::in_a_line(study, &it);
+            let [then, here] = claims::in_parts(study, &it);
             let _ = writeln!(
                 out,
                 "| {} | {} | {} | {} |",
                 it.verdict.text(),
                 cell(&it.claim.says),
-                cell(&then),
-                cell(&here)
+                cells(&then),
+                cells(&here)
             );
         }
     }
@@ -256,6 +275,11 @@ fn machine(record: &Record) -> String {
     let guest = guest.map(|kind| format!("a {kind} guest"));
     let parts: Vec<String> = [cpu, guest, kernel].into_iter().flatten().collect();
     if parts.is_empty() { "an unknown machine".to_owned() } else { parts.join(", ") }
+}
+
+/// Several texts in a cell, each bounded by itself: together they are as long as they are many.
+fn cells(texts: &[String]) -> String {
+    texts.iter().map(|text| cell(text)).collect::<Vec<_>>().join("; ")
 }
 
 /// A text in a cell of a table: one line, and nothing that Markdown or HTML would take for its own.
@@ -287,7 +311,7 @@ mod tests {
         let listed = list(&studies);
         for study in &studies {
             assert!(listed.contains(&study.id), "{listed}");
-            let page = page(study);
+            let page = page(study, &study.id);
             assert!(page.lines().all(|line| line.chars().count() <= 80), "{page}");
             for table in &study.tables {
                 assert!(page.contains(&table.name), "{page}");

@@ -114,6 +114,7 @@ fn what_was_predicted_stands_below_the_tables_of_a_study_too() {
     let ran = sandbox.fake("measured", &["--study", "cs161-syscalls", "--quick"]).exits(0);
     let checked = sandbox.oscost(&["predict", "check"]).exits(0).stdout;
     assert!(checked.contains("1 held.") && ran.stdout.ends_with(&checked), "{}", ran.stdout);
+    assert_eq!(ran.stdout.matches("predictions, made before the run").count(), 1);
     assert_eq!(sandbox.oscost(&["runs", "show", "last"]).exits(0).stdout, ran.stdout);
 }
 

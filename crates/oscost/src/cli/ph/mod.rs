@@ -8,8 +8,6 @@ mod status;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use anyhow::Context;
-
 use super::output::{Output, remark};
 use super::{Done, UsageError};
 use crate::ph::store::find_all;
@@ -245,17 +243,4 @@ pub(super) fn folder() -> anyhow::Result<PathBuf> {
         let what = "cannot find the profiles: neither XDG_DATA_HOME nor HOME names a folder";
         UsageError(what.to_owned()).into()
     })
-}
-
-/// A file's whole text, but no more than it may have.
-fn read(file: &str) -> anyhow::Result<Vec<u8>> {
-    use std::io::Read;
-    let mut bytes = Vec::new();
-    let opened: Box<dyn Read> = match file {
-        "-" => Box::new(std::io::stdin()),
-        path => Box::new(std::fs::File::open(path).with_context(|| format!("cannot open {path}"))?),
-    };
-    let most = crate::ph::text::MOST_BYTES_OF_ALL as u64 + 1;
-    opened.take(most).read_to_end(&mut bytes).with_context(|| format!("cannot read {file}"))?;
-    Ok(bytes)
 }

@@ -5,8 +5,8 @@ use std::os::unix::fs::MetadataExt;
 use anyhow::Context;
 
 use super::super::output::{Output, Target, remark};
-use super::super::{Done, UsageError};
-use super::{folder, read};
+use super::super::{Done, UsageError, runs};
+use super::folder;
 use crate::ph::names::Names;
 use crate::ph::profile::{Pairs, Profile, State, positions};
 use crate::ph::store::{Found, claim, find_all, prune as prune_all, save_all};
@@ -142,7 +142,7 @@ pub(super) fn save(file: &str, output: &mut Output) -> anyhow::Result<Done> {
 }
 
 pub(super) fn load(file: &str) -> anyhow::Result<Done> {
-    let bytes = read(file)?;
+    let bytes = runs::read(file, text::MOST_BYTES_OF_ALL)?;
     let profiles =
         text::read_all(&bytes).with_context(|| format!("cannot load {}", plain(file)))?;
     let folder = folder()?;
