@@ -66,7 +66,7 @@ pub(super) fn below(record: &Record) -> String {
 }
 
 /// The places that were compared, in the order of the record.
-fn places(record: &Record) -> Vec<(&str, &str)> {
+pub(super) fn places(record: &Record) -> Vec<(&str, &str)> {
     let place = |row: u32| record.results.get(row as usize).map(|row| row.place.text.as_str());
     let mut found = Vec::new();
     for it in record.comparisons.iter().filter(|it| !it.control) {

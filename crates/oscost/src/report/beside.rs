@@ -44,7 +44,7 @@ pub fn text(beside: &Beside<'_>, record: &Record, plots: Plots) -> String {
 }
 
 /// Which study, what it was measured on, and what is done here.
-fn heading(beside: &Beside<'_>) -> String {
+pub(super) fn heading(beside: &Beside<'_>) -> String {
     let study = beside.study;
     let cycles = match (study.beats.core_ghz, beside.beats.core_ghz) {
         (Some(then), Some(here)) => format!(
@@ -173,7 +173,7 @@ fn single_rows(table: &BesideTable<'_>) -> String {
 
 /// How an interval is told.
 #[derive(Clone, Copy)]
-enum Spread {
+pub(super) enum Spread {
     /// By its ends.
     Ends,
     /// By half of it, in per cent: where the ends leave no room.
@@ -201,7 +201,7 @@ fn own_figure(own: Spot, spread: Spread) -> String {
 }
 
 /// The cells of a column of a row.
-fn cells(cell: &Cell<'_>, table: &BesideTable<'_>, spread: Spread) -> [String; 6] {
+pub(super) fn cells(cell: &Cell<'_>, table: &BesideTable<'_>, spread: Spread) -> [String; 6] {
     let dash = || "-".to_owned();
     let several = table.table.figures.len() > 1;
     let unit = cell.figure.unit.text();

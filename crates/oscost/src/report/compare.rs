@@ -45,12 +45,15 @@ pub fn text(shown: &Shown<'_>) -> String {
         out.push_str(&forest(comparisons.iter().map(|it| (it, it.case.as_str()))));
     }
     not_compared(shown, &mut out);
-    summary(shown, &mut out);
+    let _ = writeln!(out);
+    for line in summary(shown) {
+        let _ = writeln!(out, "{}", fold(&line, 78, "  "));
+    }
     out
 }
 
 /// A side: its run, or how many there are and when.
-fn side(name: &str, runs: &[Record]) -> String {
+pub(super) fn side(name: &str, runs: &[Record]) -> String {
     let when = |run: &Record| run.started.get(..19).unwrap_or(&run.started).replace('T', " ");
     let id = |run: &Record| run.id.get(..13).unwrap_or(&run.id).to_owned();
     let text = match runs {
@@ -148,7 +151,7 @@ pub(super) fn forest<'a>(comparisons: impl Iterator<Item = (&'a Comparison, &'a 
 }
 
 /// Cases by their benchmarks and the axes on which those of one benchmark differ.
-fn names(cases: &[&str]) -> Vec<String> {
+pub(super) fn names(cases: &[&str]) -> Vec<String> {
     let parsed: Vec<Option<Case>> = cases.iter().map(|case| Case::parse(case)).collect();
     let name = |(text, case): (&&str, &Option<Case>)| {
         let Some(case) = case else { return (*text).to_owned() };
@@ -208,7 +211,7 @@ pub fn regressions(results: &[Row], comparisons: &[Comparison], threshold: f64) 
 }
 
 /// How many verdicts of each kind, what they stand on, and what they do not say.
-fn summary(shown: &Shown<'_>, out: &mut String) {
+pub(super) fn summary(shown: &Shown<'_>) -> Vec<String> {
     let Compared { comparisons, pairs_needed, notes, .. } = shown.compared;
     let mut lines: Vec<String> = Vec::new();
     let mut by_flag: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
@@ -264,10 +267,7 @@ fn summary(shown: &Shown<'_>, out: &mut String) {
             lines.push(format!("{most:.0} pairs would show 1 % in every inconclusive row."));
         }
     }
-    let _ = writeln!(out);
-    for line in lines {
-        let _ = writeln!(out, "{}", fold(&line, 78, "  "));
-    }
+    lines
 }
 
 /// The comparison as a document.

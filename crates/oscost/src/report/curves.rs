@@ -76,20 +76,10 @@ pub(super) fn text(record: &Record, plots: Plots) -> String {
     let mut out = String::new();
     let rows: BTreeMap<Named<'_>, &Row> =
         record.results.iter().map(|row| (named(row), row)).collect();
-    let mut blocks: Vec<Vec<&Curve>> = Vec::new();
-    let mut known: BTreeMap<(&str, &str), usize> = BTreeMap::new();
-    for curve in &record.curves {
-        let at = *known.entry((&curve.benchmark, &curve.axis)).or_insert(blocks.len());
-        match blocks.get_mut(at) {
-            Some(block) => block.push(curve),
-            None => blocks.push(vec![curve]),
-        }
-    }
+    let blocks = blocks(record);
     if !blocks.is_empty() {
         out.push_str("\ncurves\n");
     }
-    let blocks: Vec<Block> =
-        blocks.iter().map(|curves| Block::of(curves, &record.crossings)).collect();
     let wide = blocks.iter().filter(|block| block.is_wide()).count();
     let drawn = match plots {
         Plots::WhereFew => wide <= MOST_DRAWN,
@@ -106,20 +96,36 @@ pub(super) fn text(record: &Record, plots: Plots) -> String {
     out
 }
 
-/// The curves of one benchmark over one axis.
-struct Block<'a> {
-    curves: &'a [&'a Curve],
+/// The curves of a run, those of one benchmark over one axis together.
+pub(super) fn blocks(record: &Record) -> Vec<Block<'_>> {
+    let mut blocks: Vec<Vec<&Curve>> = Vec::new();
+    let mut known: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+    for curve in &record.curves {
+        let at = *known.entry((&curve.benchmark, &curve.axis)).or_insert(blocks.len());
+        match blocks.get_mut(at) {
+            Some(block) => block.push(curve),
+            None => blocks.push(vec![curve]),
+        }
+    }
+    blocks.into_iter().map(|curves| Block::of(curves, &record.crossings)).collect()
+}
+
+/// The curves of one benchmark over one axis; there is one at least.
+pub(super) struct Block<'a> {
+    /// The curves.
+    pub(super) curves: Vec<&'a Curve>,
     /// What is said of pairs of them.
     pairs: Vec<&'a Crossing>,
     /// The axes in which they differ, and `at` where the place does.
     apart: Vec<String>,
-    title: String,
+    /// What stands above them.
+    pub(super) title: String,
 }
 
 impl<'a> Block<'a> {
-    fn of(curves: &'a [&'a Curve], crossings: &'a [Crossing]) -> Self {
+    fn of(curves: Vec<&'a Curve>, crossings: &'a [Crossing]) -> Self {
         let mut axes: Vec<&str> = Vec::new();
-        for (axis, _) in curves.iter().flat_map(|curve| curve.point.iter()) {
+        for (axis, _) in curves.iter().flat_map(|&curve| curve.point.iter()) {
             if !axes.contains(&axis) {
                 axes.push(axis);
             }
@@ -171,7 +177,7 @@ impl<'a> Block<'a> {
     }
 
     /// What tells a curve from the others of the block, an entry for each axis.
-    fn labels(&self, curve: &Curve) -> Vec<String> {
+    pub(super) fn labels(&self, curve: &Curve) -> Vec<String> {
         let of = |axis: &String| match curve.point.get(axis) {
             Some(value) => shown(&value.to_string()),
             None if axis == "at" => at(&curve.place, curve.peer.as_deref()),
@@ -254,10 +260,10 @@ impl<'a> Block<'a> {
     }
 
     /// The sentences of the curves, each once, with the curves that it is about.
-    fn words(&self) -> String {
+    pub(super) fn words(&self) -> String {
         let mut said: Vec<(&str, Vec<String>)> = Vec::new();
         let mut known: BTreeMap<&str, usize> = BTreeMap::new();
-        for &curve in self.curves {
+        for &curve in &self.curves {
             let capacity = curve.capacity.iter().map(|capacity| capacity.words.as_str());
             for words in curve.words.iter().map(String::as_str).chain(capacity) {
                 let at = *known.entry(words).or_insert(said.len());

@@ -18,6 +18,7 @@ pub mod flags;
 mod groups;
 mod halves;
 pub mod here;
+pub mod html;
 pub mod json;
 pub mod machine;
 pub mod monitor;

@@ -146,7 +146,7 @@ pub(super) fn plot(lines: &[Line], by: &str, unit: Unit) -> Option<String> {
 }
 
 /// What the figures of a unit are.
-fn what(unit: Unit) -> &'static str {
+pub(super) fn what(unit: Unit) -> &'static str {
     match unit {
         Unit::NsPerOp => "time of an op",
         Unit::Seconds => "time",

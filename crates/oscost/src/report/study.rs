@@ -49,7 +49,7 @@ pub fn text(laid: &Laid<'_>, record: &Record) -> String {
 }
 
 /// Which study, what it was measured on, and what its columns are here.
-fn heading(laid: &Laid<'_>) -> String {
+pub(super) fn heading(laid: &Laid<'_>) -> String {
     let study = laid.study;
     let authors = study.authors.join(", ");
     let protocol = &study.protocol;
@@ -151,7 +151,7 @@ fn compared_cells(it: &Comparison) -> [String; 3] {
 
 /// Digits behind the points of a figure and of its deviation: as many as were printed of the row,
 /// or of the table's first row of which some were.
-fn decimals(row: &LaidRow<'_>, table: &LaidTable<'_>) -> (usize, usize) {
+pub(super) fn decimals(row: &LaidRow<'_>, table: &LaidTable<'_>) -> (usize, usize) {
     let all = std::iter::once(row).chain(&table.rows);
     let first: Option<&Published> = all.flat_map(|row| row.row.published.iter().flatten()).next();
     match first {
@@ -164,7 +164,7 @@ fn decimals(row: &LaidRow<'_>, table: &LaidTable<'_>) -> (usize, usize) {
 }
 
 /// A figure by the study's statistic, in its form.
-fn statistic(here: Here, (decimals, of_deviation): (usize, usize)) -> String {
+pub(super) fn statistic(here: Here, (decimals, of_deviation): (usize, usize)) -> String {
     let mean = number(here.mean, decimals);
     match here.deviation {
         Some(deviation) => format!("{mean} ({})", number(deviation, of_deviation)),

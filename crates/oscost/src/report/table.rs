@@ -254,11 +254,6 @@ fn cells(row: &Row) -> Cells {
     // What cannot be told from nothing has no size that a spread could be a share of.
     let sd = row.estimate.as_ref().and_then(|estimate| estimate.sd);
     let spread = sd.filter(|_| !has(row, "BELOW_DETECTION") && size != 0.0);
-    let floor = row.floor.as_ref().and_then(|floor| floor.value).map(|value| match row.unit {
-        // The floor of what contains next to nothing.
-        Unit::NsPerOp if value.abs() < 0.01 => "<10 ps".to_owned(),
-        unit => rough(value, unit),
-    });
     let doubt = if has(row, "CLASS_BORDERLINE") { "?" } else { "" };
     let class = row.class.as_deref().map(|class| format!("{}{doubt}", plain(class)));
     [
@@ -267,19 +262,29 @@ fn cells(row: &Row) -> Cells {
         spread.map(|sd| per_cent(100.0 * sd / size.abs())).unwrap_or_default(),
         class.unwrap_or("-".to_owned()),
         entries(row),
-        floor.unwrap_or_default(),
+        floor(row).unwrap_or_default(),
     ]
+}
+
+/// The floor of a row, where it is known.
+pub(super) fn floor(row: &Row) -> Option<String> {
+    let value = row.floor.as_ref()?.value?;
+    Some(match row.unit {
+        // The floor of what contains next to nothing.
+        Unit::NsPerOp if value.abs() < 0.01 => "<10 ps".to_owned(),
+        unit => rough(value, unit),
+    })
 }
 
 /// How often an op enters the kernel, as counted; with a `!` where its calls are not what the
 /// definition says, and `?` where nobody could count.
-fn entries(row: &Row) -> String {
+pub(super) fn entries(row: &Row) -> String {
     let Some(calls) = &row.calls else { return "?".to_owned() };
     let marked = if calls.expected { "" } else { "!" };
     format!("{marked}{}", each(calls.per_op.values().fold(0.0, |sum, times| sum + times)))
 }
 
-fn has(row: &Row, flag: &str) -> bool {
+pub(super) fn has(row: &Row, flag: &str) -> bool {
     row.flags.iter().any(|it| it == flag)
 }
 
