@@ -7,7 +7,7 @@ HOST := $(shell rustc -vV | sed -n 's/^host: //p')
 CELL := target/release/oscost-cell
 export OSCOST_CELL := $(CURDIR)/$(CELL)
 
-.PHONY: run build cell needs ph hosts test lint unit test-live bench docs studies fuzz clean
+.PHONY: run build cell needs ph hosts browser test lint unit test-live bench docs studies fuzz clean
 
 run: build
 	target/release/oscost run
@@ -68,6 +68,14 @@ hosts:
 	  apt-get update -q && apt-get install -qy --no-install-recommends $$lacking; } || \
 	  echo "tests between machines will be skipped: sudo apt-get install$$lacking"
 
+# The tests of the report look at it in Chromium, which is to draw text, too; the same goes for it.
+browser:
+	@for name in $${CHROMIUM:-chromium chromium-browser google-chrome}; do \
+	  command -v "$$name" >/dev/null && exit; done; \
+	{ [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -q && \
+	  apt-get install -qy --no-install-recommends chromium fonts-dejavu-core; } || \
+	  echo "tests in a browser will be skipped: sudo apt-get install chromium fonts-dejavu-core"
+
 # The test that commits each deliberate fault needs the feature `sins`; without a sinner it changes
 # nothing, so everything is tested with it.
 test: lint unit
@@ -79,7 +87,7 @@ lint: ph
 	RUSTDOCFLAGS="-D warnings" cargo doc --profile test --locked --workspace --no-deps --document-private-items \
 	  --features "$(EBPF)"
 
-unit: cell hosts ph
+unit: cell browser hosts ph
 	cargo test --locked --workspace --features "oscost/sins,$(EBPF)"
 
 # Clocks and frequencies are in these: they want a machine that is left in peace, and minutes.

@@ -1,0 +1,252 @@
+//! A headless Chromium with a profile of its own. Its processes and its folder are gone with the
+//! last value that uses it, also when a test panics.
+
+use std::fs::{self, File};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use nix::sys::prctl::set_child_subreaper;
+use nix::sys::signal::{Signal, kill, killpg};
+use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
+use nix::unistd::{Pid, getpgid};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::page::Page;
+use crate::wire::Wire;
+
+/// Nothing takes so long unless it hangs.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+
+/// By which names it goes.
+const NAMES: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
+
+/// Where the protocol goes is fixed: it reads descriptor 3 and writes to 4.
+const TAKE_PIPES: &str = r#"exec "$@" 3<&0 4>&1 </dev/null >&2"#;
+
+/// Nothing of its own accord: no services in the background, no questions, no shared memory
+/// where a container has little of it, nothing slowed down because no person sees it; and no name
+/// leads anywhere, so that what a page asks for is told and never fetched.
+const FLAGS: &[&str] = &[
+    "--headless",
+    "--remote-debugging-pipe",
+    "--disable-gpu",
+    "--hide-scrollbars",
+    "--no-first-run",
+    "--no-default-browser-check",
+    "--no-service-autorun",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-default-apps",
+    "--disable-extensions",
+    "--disable-sync",
+    "--disable-breakpad",
+    "--disable-crash-reporter",
+    "--disable-dev-shm-usage",
+    "--disable-background-timer-throttling",
+    "--disable-backgrounding-occluded-windows",
+    "--disable-renderer-backgrounding",
+    // Two more pages for the address bar of each window.
+    "--disable-features=WebUIOmniboxPopup,WebUIOmniboxAimPopup",
+    "--metrics-recording-only",
+    "--mute-audio",
+    "--password-store=basic",
+    "--use-mock-keychain",
+    "--force-color-profile=srgb",
+    "--lang=en-US",
+    "--host-resolver-rules=MAP * ~NOTFOUND",
+];
+
+/// A running Chromium.
+pub(crate) struct Chromium {
+    pub(crate) wire: Arc<Wire>,
+    child: Child,
+    reader: Option<JoinHandle<()>>,
+    folder: TempDir,
+}
+
+impl Chromium {
+    /// None, and a line that says why, where there is none or its sandbox cannot be made.
+    fn start() -> Option<Self> {
+        let Some(program) = find() else {
+            eprintln!(
+                "skipped, for there is no browser: apt-get install chromium fonts-dejavu-core"
+            );
+            return None;
+        };
+        let folder = TempDir::with_prefix("oscost-browser-").unwrap();
+        let log = folder.path().join("log");
+        for name in ["home", "profile", "tmp"] {
+            fs::create_dir(folder.path().join(name)).unwrap();
+        }
+        let mut profile = std::ffi::OsString::from("--user-data-dir=");
+        profile.push(folder.path().join("profile"));
+        let mut command = Command::new("sh");
+        command.args(["-c", TAKE_PIPES, "sh"]).arg(program).args(FLAGS).arg(profile);
+        if nix::unistd::geteuid().is_root() {
+            command.arg("--no-sandbox");
+        }
+        // What its processes leave behind when they are killed is then for us to reap, and not for
+        // the system's first process, which may be one that does not.
+        set_child_subreaper(true).unwrap();
+        let mut child = command
+            .arg("about:blank")
+            .env_clear()
+            .env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin")
+            .env("HOME", folder.path().join("home"))
+            .env("TMPDIR", folder.path().join("tmp"))
+            // Or a bus would be started for it, which outlives it.
+            .env("DBUS_SESSION_BUS_ADDRESS", "disabled:")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(File::create(&log).unwrap())
+            .process_group(0)
+            .spawn()
+            .unwrap();
+        let wire = Arc::new(Wire::new(child.stdin.take().unwrap()));
+        let from = child.stdout.take().unwrap();
+        let reader = std::thread::spawn({
+            let wire = Arc::clone(&wire);
+            move || wire.read(from)
+        });
+        let chromium = Self { wire, child, reader: Some(reader), folder };
+        if let Err(why) = chromium.wire.call(PATIENCE, "", "Browser.getVersion", json!({})) {
+            let said = fs::read_to_string(&log).unwrap_or_default();
+            if said.contains("No usable sandbox") {
+                eprintln!("skipped, for Chromium's sandbox takes user namespaces, or root");
+                return None;
+            }
+            panic!("Chromium does not start: {why}\n{said}");
+        }
+        Some(chromium)
+    }
+}
+
+impl Drop for Chromium {
+    fn drop(&mut self) {
+        let group = Pid::from_raw(self.child.id().cast_signed());
+        // Those that look after crashes leave the group.
+        let mut helpers = processes_of(self.folder.path());
+        helpers.retain(|&pid| getpgid(Some(pid)) != Ok(group));
+        let _ = killpg(group, Signal::SIGKILL);
+        for &helper in &helpers {
+            let _ = kill(helper, Signal::SIGKILL);
+        }
+        let _ = self.child.wait();
+        let begun = Instant::now();
+        // The others of the group become our children when their parents have been reaped.
+        let any = Pid::from_raw(-group.as_raw());
+        let is_left = |who| waitpid(who, Some(WaitPidFlag::WNOHANG)) == Ok(WaitStatus::StillAlive);
+        while killpg(group, None).is_ok() || !helpers.is_empty() {
+            is_left(any);
+            helpers.retain(|&helper| is_left(helper));
+            if begun.elapsed() > PATIENCE {
+                eprintln!("processes of Chromium's are left, in the group {group}");
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        if let Some(reader) = self.reader.take() {
+            let _ = reader.join();
+        }
+    }
+}
+
+/// A browser of a test's own.
+pub(crate) struct Browser {
+    chromium: Arc<Chromium>,
+    /// How long each step may take.
+    pub(crate) patience: Duration,
+}
+
+impl Browser {
+    /// None, and a line that says why, where there is no browser.
+    pub(crate) fn start() -> Option<Self> {
+        let browser = Self { chromium: Arc::new(Chromium::start()?), patience: PATIENCE };
+        // What a page may do in a window that a person looks at.
+        let rights = ["clipboardReadWrite", "clipboardSanitizedWrite"];
+        browser.call("Browser.grantPermissions", json!({ "permissions": rights }));
+        Some(browser)
+    }
+
+    fn call(&self, method: &str, params: Value) -> Value {
+        self.chromium
+            .wire
+            .call(self.patience, "", method, params)
+            .unwrap_or_else(|it| panic!("{it}"))
+    }
+
+    /// Opens a file in a window of 1280 by 800, and waits until it is loaded.
+    pub(crate) fn open(&self, path: &Path) -> Page {
+        let page = self.blank();
+        page.load(&address(path));
+        page
+    }
+
+    /// Opens a file, and tells after how many milliseconds from the start of the navigation a
+    /// condition was first met; it is looked at before each frame.
+    pub(crate) fn open_until(&self, path: &Path, condition: &str) -> (Page, f64) {
+        let page = self.blank();
+        page.watch(condition);
+        page.load(&address(path));
+        let met = page.watched(condition);
+        (page, met)
+    }
+
+    /// A window with nothing in it. Each page has its own: the one in front is painted.
+    fn blank(&self) -> Page {
+        let params = json!({ "url": "about:blank", "newWindow": true });
+        let made = self.call("Target.createTarget", params);
+        let target = made["targetId"].as_str().unwrap().to_owned();
+        let params = json!({ "targetId": target, "flatten": true });
+        let attached = self.call("Target.attachToTarget", params);
+        let session = attached["sessionId"].as_str().unwrap().to_owned();
+        Page::new(Arc::clone(&self.chromium), target, session, self.patience)
+    }
+
+    /// Where it keeps what it has.
+    pub(crate) fn folder(&self) -> &Path {
+        self.chromium.folder.path()
+    }
+}
+
+/// The program, by the variable CHROMIUM or by its usual names.
+fn find() -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let on_path = |name: &Path| {
+        let places = std::env::split_paths(&path).map(|folder| folder.join(name));
+        places.into_iter().find(|program| program.is_file())
+    };
+    match std::env::var_os("CHROMIUM") {
+        Some(named) => on_path(Path::new(&named)),
+        None => NAMES.iter().find_map(|name| on_path(Path::new(name))),
+    }
+}
+
+/// The address of a file: what is not plain in a path is written by its bytes.
+fn address(path: &Path) -> String {
+    let path = path.canonicalize().unwrap();
+    let letters = path.as_os_str().as_bytes().iter().map(|&byte| match byte {
+        b'/' | b'-' | b'.' | b'_' | b'~' => char::from(byte).to_string(),
+        byte if byte.is_ascii_alphanumeric() => char::from(byte).to_string(),
+        byte => format!("%{byte:02X}"),
+    });
+    format!("file://{}", letters.collect::<String>())
+}
+
+/// Processes that were given a browser's folder.
+pub(crate) fn processes_of(folder: &Path) -> Vec<Pid> {
+    let mark = format!("TMPDIR={}/tmp", folder.display()).into_bytes();
+    let is_ours = |pid: &i32| {
+        let environ = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+        environ.split(|&byte| byte == 0).any(|variable| variable == mark)
+    };
+    let entries = fs::read_dir("/proc").unwrap();
+    let pids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+    pids.filter(is_ours).map(Pid::from_raw).collect()
+}

@@ -1,0 +1,14 @@
+//! Pages in a real browser: a headless Chromium, driven by the DevTools protocol. Where there is
+//! none each test says so in a line.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "a test that cannot go on shows where it stood, and says what it could not do"
+)]
+
+mod chromium;
+mod page;
+mod wire;
+
+mod driver;
