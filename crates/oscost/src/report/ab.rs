@@ -25,13 +25,7 @@ pub fn text(shown: &Shown<'_>) -> String {
     // Writing to a String cannot fail.
     let _ = writeln!(out, "{}", headline(record));
     for (base, new) in places(record) {
-        let of_both = |it: &&Comparison| {
-            let place = |row: u32| record.results.get(row as usize).map(|row| &row.place.text[..]);
-            !it.control && (place(it.base), place(it.new)) == (Some(base), Some(new))
-        };
-        let all: Vec<&Comparison> = record.comparisons.iter().filter(of_both).collect();
-        let (asked, anchors): (Vec<&Comparison>, Vec<&Comparison>) =
-            all.into_iter().partition(|it| is_asked(&record.results[it.base as usize]));
+        let (asked, anchors) = between(record, base, new);
         let _ = writeln!(out, "\n{}", title((base, new), &asked));
         let rows: Vec<Row> = asked
             .iter()
@@ -79,6 +73,20 @@ pub(super) fn places(record: &Record) -> Vec<(&str, &str)> {
     found
 }
 
+/// What was compared between two places: what was asked for, and the anchors beside it.
+pub(super) fn between<'a>(
+    record: &'a Record,
+    base: &str,
+    new: &str,
+) -> (Vec<&'a Comparison>, Vec<&'a Comparison>) {
+    let of_both = |it: &&Comparison| {
+        let place = |row: u32| record.results.get(row as usize).map(|row| &row.place.text[..]);
+        !it.control && (place(it.base), place(it.new)) == (Some(base), Some(new))
+    };
+    let all = record.comparisons.iter().filter(of_both);
+    all.partition(|it| is_asked(&record.results[it.base as usize]))
+}
+
 /// What is compared with what, and how.
 pub(super) fn title((base, new): (&str, &str), rows: &[&Comparison]) -> String {
     let designs: BTreeSet<&str> = rows.iter().map(|it| design(&it.design)).collect();
@@ -119,13 +127,14 @@ pub(super) fn beside(record: &Record, anchors: &[&Comparison]) -> Option<String>
     (!told.is_empty()).then(|| format!("measured beside them: {}", told.join(", ")))
 }
 
-/// Rows that have figures and yet stand in no comparison.
-fn not_compared(record: &Record, asked: &[&Row], out: &mut String) {
+/// Rows that have figures and yet stand in no comparison: why, and of which cases.
+pub(super) fn left_out<'a>(record: &Record, asked: &[&'a Row]) -> Vec<(String, Vec<&'a str>)> {
     let stands = |row: &Row| {
         let is = |index: u32| std::ptr::eq(&record.results[index as usize], row);
         record.comparisons.iter().any(|it| is(it.base) || is(it.new))
     };
-    let left = asked.iter().filter(|row| row.outcome == RowOutcome::Measured && !stands(row));
+    let left =
+        asked.iter().copied().filter(|row| row.outcome == RowOutcome::Measured && !stands(row));
     let why = left.map(|row| {
         let below = row.flags.iter().any(|flag| flag == "BELOW_DETECTION");
         let why = match below {
@@ -134,18 +143,29 @@ fn not_compared(record: &Record, asked: &[&Row], out: &mut String) {
         };
         (format!("at {}: {why}", plain(&row.place.text)), row.case.as_str())
     });
-    let gathered = gathered(why);
-    if !gathered.is_empty() {
+    gathered(why)
+}
+
+fn not_compared(record: &Record, asked: &[&Row], out: &mut String) {
+    let left = left_out(record, asked);
+    if !left.is_empty() {
         let _ = writeln!(out, "\nnot compared:");
     }
-    for (why, cases) in gathered {
+    for (why, cases) in left {
         let text = format!("{}, {why}", plain(&first_of(&cases)));
         let _ = writeln!(out, "  {}", fold(&text, 76, "    "));
     }
 }
 
-/// What the marks mean, what the control says, and how many verdicts of each kind there are.
 fn summary(record: &Record, out: &mut String) {
+    let _ = writeln!(out);
+    for line in said(record) {
+        let _ = writeln!(out, "{}", fold(&line, 78, "  "));
+    }
+}
+
+/// What the marks mean, what the control says, and how many verdicts of each kind there are.
+pub(super) fn said(record: &Record) -> Vec<String> {
     let (controls, rows): (Vec<&Comparison>, Vec<&Comparison>) =
         record.comparisons.iter().partition(|it| it.control);
     let asked = |it: &&Comparison| is_asked(&record.results[it.base as usize]);
@@ -196,10 +216,7 @@ fn summary(record: &Record, out: &mut String) {
     if !record.complete {
         lines.push("The run was cut short.".to_owned());
     }
-    let _ = writeln!(out);
-    for line in lines {
-        let _ = writeln!(out, "{}", fold(&line, 78, "  "));
-    }
+    lines
 }
 
 /// What a control says: that nothing came out of nothing, or that nothing can be believed.

@@ -45,10 +45,7 @@ pub fn text(shown: &Shown<'_>) -> String {
         out.push_str(&forest(comparisons.iter().map(|it| (it, it.case.as_str()))));
     }
     not_compared(shown, &mut out);
-    let _ = writeln!(out);
-    for line in summary(shown) {
-        let _ = writeln!(out, "{}", fold(&line, 78, "  "));
-    }
+    summary(shown, &mut out);
     out
 }
 
@@ -210,8 +207,15 @@ pub fn regressions(results: &[Row], comparisons: &[Comparison], threshold: f64) 
     comparisons.iter().filter(worse).map(line).collect()
 }
 
+fn summary(shown: &Shown<'_>, out: &mut String) {
+    let _ = writeln!(out);
+    for line in said(shown) {
+        let _ = writeln!(out, "{}", fold(&line, 78, "  "));
+    }
+}
+
 /// How many verdicts of each kind, what they stand on, and what they do not say.
-pub(super) fn summary(shown: &Shown<'_>) -> Vec<String> {
+pub(super) fn said(shown: &Shown<'_>) -> Vec<String> {
     let Compared { comparisons, pairs_needed, notes, .. } = shown.compared;
     let mut lines: Vec<String> = Vec::new();
     let mut by_flag: BTreeMap<&str, Vec<&str>> = BTreeMap::new();

@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use oscost_model::record::Record;
 
 use super::beside::manner;
+use super::markdown::cell;
 use super::{claims, fold, plain};
 use crate::study::beside::beside;
 use crate::study::claim::{Judged, Verdict};
@@ -282,24 +283,6 @@ fn cells(texts: &[String]) -> String {
     texts.iter().map(|text| cell(text)).collect::<Vec<_>>().join("; ")
 }
 
-/// A text in a cell of a table: one line, and nothing that Markdown or HTML would take for its own.
-fn cell(text: &str) -> String {
-    let mut out = String::new();
-    for letter in plain(text).chars() {
-        match letter {
-            '|' | '*' | '_' | '`' | '[' | ']' | '\\' | '#' => {
-                out.push('\\');
-                out.push(letter);
-            }
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '&' => out.push_str("&amp;"),
-            _ => out.push(letter),
-        }
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -329,10 +312,5 @@ mod tests {
             studies.iter().map(|study| (study, None)).collect();
         assert!(claims(&none).contains("cs736-2019: not measured here; oscost run --study"));
         assert!(markdown(&none).contains("Not measured here: `oscost run --study sunos-1999`."));
-    }
-
-    #[test]
-    fn a_cell_of_markdown_has_nothing_that_steers_it() {
-        assert_eq!(cell("a|b <i>*x*</i>\n`y`"), "a\\|b &lt;i&gt;\\*x\\*&lt;/i&gt; \\`y\\`");
     }
 }

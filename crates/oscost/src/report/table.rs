@@ -56,7 +56,7 @@ pub fn is_asked(row: &Row) -> bool {
     !has(row, "ANCHOR") && !has(row, "PRIMITIVE")
 }
 
-fn family(row: &Row) -> &str {
+pub(super) fn family(row: &Row) -> &str {
     row.benchmark.split_once('/').map_or(row.benchmark.as_str(), |(family, _)| family)
 }
 
@@ -110,7 +110,8 @@ pub(super) type Cells = [String; 6];
 /// What stands above them.
 pub(super) type Headings = [&'static str; 6];
 
-const HEADINGS: Headings = ["per op", "95 % interval", "spread", "class", "calls", "floor"];
+pub(super) const HEADINGS: Headings =
+    ["per op", "95 % interval", "spread", "class", "calls", "floor"];
 
 /// The columns of figures, each as wide as it must be; names have what is left.
 struct Columns([usize; 6], Headings);
@@ -249,7 +250,7 @@ pub(super) fn figure(row: &Row) -> Option<(String, Option<String>, f64)> {
 }
 
 /// The cells of a measured row.
-fn cells(row: &Row) -> Cells {
+pub(super) fn cells(row: &Row) -> Cells {
     let Some((text, interval, size)) = figure(row) else { return Cells::default() };
     // What cannot be told from nothing has no size that a spread could be a share of.
     let sd = row.estimate.as_ref().and_then(|estimate| estimate.sd);
@@ -340,7 +341,6 @@ fn lost_datagrams(rows: &[&Row]) -> Option<String> {
 /// The flag that most rows have, on most machines.
 const COMMON: &str = "PROCESSES_DIFFER";
 
-/// Flags in words, and how much there is behind the figures.
 /// What was done to all that was measured; nothing where nothing was.
 fn treatments(record: &Record) -> Option<String> {
     let measured = |row: &&Row| row.outcome == RowOutcome::Measured;
@@ -349,7 +349,8 @@ fn treatments(record: &Record) -> Option<String> {
     (!done.is_empty()).then(|| format!("Measured under {}.", done.join(" + ")))
 }
 
-pub(super) fn notes(record: &Record, rows: &[&Row], out: &mut String) {
+/// What must be known of rows beside their figures: flags in words, what surprised, what was lost.
+pub(super) fn said(record: &Record, rows: &[&Row]) -> Vec<String> {
     let mut by_flag: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for row in rows {
         for flag in &row.flags {
@@ -394,21 +395,30 @@ pub(super) fn notes(record: &Record, rows: &[&Row], out: &mut String) {
         );
     }
     lines.extend(common);
+    lines
+}
+
+/// Flags in words, and how much there is behind the figures.
+pub(super) fn notes(record: &Record, rows: &[&Row], out: &mut String) {
+    let lines = said(record, rows);
     if !lines.is_empty() {
         let _ = writeln!(out);
     }
     for line in lines {
         let _ = writeln!(out, "{}", fold(&line, 78, "  "));
     }
-    let repetitions: Vec<u32> = rows
-        .iter()
-        .filter_map(|row| row.estimate.as_ref())
-        .map(|estimate| estimate.repetitions)
-        .collect();
-    if let (Some(fewest), Some(most)) = (repetitions.iter().min(), repetitions.iter().max()) {
-        let times = if fewest == most { format!("{most}") } else { format!("{fewest} to {most}") };
-        let s = if *most == 1 { "" } else { "s" };
-        let what = if record.complete { "" } else { "; the run was cut short" };
-        let _ = writeln!(out, "\n{times} repetition{s} a row, each a fresh process{what}.");
+    if let Some(text) = behind(record, rows) {
+        let _ = writeln!(out, "\n{text}");
     }
+}
+
+/// How much there is behind the figures.
+pub(super) fn behind(record: &Record, rows: &[&Row]) -> Option<String> {
+    let estimates = rows.iter().filter_map(|row| row.estimate.as_ref());
+    let repetitions = estimates.map(|estimate| estimate.repetitions);
+    let (fewest, most) = (repetitions.clone().min()?, repetitions.max()?);
+    let times = if fewest == most { format!("{most}") } else { format!("{fewest} to {most}") };
+    let s = if most == 1 { "" } else { "s" };
+    let what = if record.complete { "" } else { "; the run was cut short" };
+    Some(format!("{times} repetition{s} a row, each a fresh process{what}."))
 }

@@ -9,7 +9,8 @@ use super::figures::{Style, per_cent, rough};
 use super::table::{Cells, Headings, figure, laid_out};
 use super::{fold, plain};
 
-const HEADINGS: Headings = ["median", "95 % interval", "spread", "user", "system", "memory"];
+pub(super) const HEADINGS: Headings =
+    ["median", "95 % interval", "spread", "user", "system", "memory"];
 /// Of more rows, what each trial was is in the record alone.
 const DETAILED: usize = 4;
 
@@ -38,7 +39,8 @@ pub(super) fn text(measured: &[&Row]) -> String {
     out
 }
 
-fn cells(row: &Row) -> Cells {
+/// The cells of a measured row.
+pub(super) fn cells(row: &Row) -> Cells {
     let Some((text, interval, size)) = figure(row) else { return Cells::default() };
     let median = |name: &str| row.metrics.get(name).map(|it| (it.estimate.median, it.unit));
     let cell = |name: &str| median(name).map(|(value, unit)| rough(value, unit));

@@ -70,7 +70,7 @@ pub(super) fn of_runs(shown: &crate::report::compare::Shown<'_>) -> Section {
         parts.push(Part::List(left));
     }
     parts.push(Part::Title("What it says, and what it does not".to_owned()));
-    parts.push(Part::List(crate::report::compare::summary(shown)));
+    parts.push(Part::List(crate::report::compare::said(shown)));
     Section { id: "compared".to_owned(), title: "What differs".to_owned(), parts }
 }
 

@@ -1,0 +1,253 @@
+//! A run or a comparison as a page of Markdown, for a pull request or a README.
+//!
+//! Texts come from outside, and the page is shown by a site where words mean more than they say: no
+//! text becomes a tag, a link, a heading or another column, and nobody is called by a `@name`.
+
+use std::fmt::Write as _;
+
+use oscost_model::record::{Comparison, Record, Row, RowOutcome};
+
+use super::compare::Shown;
+use super::table::{Cells, Headings, behind, family, first_of, gathered, headline, is_asked, said};
+use super::{ab, compare, plain, table, trials};
+
+/// A run: what the text of it says, in tables of Markdown.
+pub fn run(record: &Record) -> String {
+    let mut out = opening(record);
+    match record.comparisons.is_empty() {
+        true => figures(record, &mut out),
+        false => side_by_side(record, &mut out),
+    }
+    let _ = writeln!(out, "\n{}", origin(record));
+    out
+}
+
+/// Runs that were compared.
+pub fn comparison(shown: &Shown<'_>) -> String {
+    let mut out = String::new();
+    for (name, runs) in [("base", shown.base), ("new", shown.new)] {
+        let text = compare::side("", runs);
+        // Writing to a String cannot fail.
+        let _ = writeln!(out, "- **{name}**: {}", cell(&one_line(&text)));
+    }
+    if let Some(record) = shown.new.first() {
+        let _ = write!(out, "\n{}", opening(record));
+    }
+    let results = &shown.compared.results;
+    let rows: Vec<(&Comparison, Row)> = shown
+        .compared
+        .comparisons
+        .iter()
+        .filter_map(|it| Some((it, results.get(it.base as usize)?.clone())))
+        .collect();
+    compared(&rows, &mut out);
+    let differ = shown.compared.differences.iter().map(|text| format!("differ: {text}"));
+    list("", differ.map(|text| cell(&text)), &mut out);
+    let left = shown.compared.not_compared.iter();
+    let left = gathered(left.map(|it| (it.why.clone(), it.case.as_str())));
+    let left = left.iter().map(|(why, cases)| about(cases, why));
+    list("Not compared", left, &mut out);
+    list("", compare::said(shown).iter().map(|line| cell(line)), &mut out);
+    out
+}
+
+/// The machine and how quiet it was.
+fn opening(record: &Record) -> String {
+    let label = record.label.as_ref().map(|label| format!(" ({})", cell(label)));
+    let machine = cell(&one_line(&headline(record)));
+    format!("**oscost**{}: {machine}\n", label.unwrap_or_default())
+}
+
+/// Which run it is, so that whoever has it can look at all of it.
+fn origin(record: &Record) -> String {
+    let started = record.started.get(..19).unwrap_or(&record.started).replace('T', " ");
+    format!(
+        "Run {}, {} UTC, oscost {}.",
+        code(&record.id),
+        cell(&started),
+        cell(&record.tool.version)
+    )
+}
+
+/// The figures of a run: a table for each family, what is missing in them, and what marks mean.
+fn figures(record: &Record, out: &mut String) {
+    let asked: Vec<&Row> = record.results.iter().filter(|row| is_asked(row)).collect();
+    let measured: Vec<&Row> =
+        asked.iter().copied().filter(|row| row.outcome == RowOutcome::Measured).collect();
+    for rows in measured.chunk_by(|one, other| family(one) == family(other)) {
+        let is_program = trials::is_program(rows[0]);
+        let (headings, cells): (Headings, fn(&Row) -> Cells) = match is_program {
+            true => (trials::HEADINGS, trials::cells),
+            false => (table::HEADINGS, table::cells),
+        };
+        let lines: Vec<(String, Cells)> =
+            rows.iter().map(|row| (code(short(row)), cells(row))).collect();
+        let _ = writeln!(out, "\n{}\n", code(family(rows[0])));
+        out.push_str(&lined_up(headings, &lines));
+    }
+    not_measured(&asked, out);
+    list("", said(record, &asked).iter().map(|line| cell(line)), out);
+    if let Some(text) = behind(record, &asked) {
+        let _ = writeln!(out, "\n{}", cell(&text));
+    }
+}
+
+/// What was compared within a run: tables for each pair of places, and what to think of them.
+fn side_by_side(record: &Record, out: &mut String) {
+    for (base, new) in ab::places(record) {
+        let (asked, anchors) = ab::between(record, base, new);
+        let _ = writeln!(out, "\n{}", cell(&one_line(&ab::title((base, new), &asked))));
+        let row = |it: &Comparison| trials::of_metric(&record.results[it.base as usize], it);
+        let rows: Vec<(&Comparison, Row)> = asked.iter().map(|it| (*it, row(it))).collect();
+        compared(&rows, out);
+        if let Some(line) = ab::beside(record, &anchors) {
+            let _ = writeln!(out, "\n{}", cell(&line));
+        }
+    }
+    let asked: Vec<&Row> = record.results.iter().filter(|row| is_asked(row)).collect();
+    not_measured(&asked, out);
+    let left = ab::left_out(record, &asked);
+    list("Not compared", left.iter().map(|(why, cases)| about(cases, why)), out);
+    list("", ab::said(record).iter().map(|line| cell(line)), out);
+}
+
+/// A table for each family of what was compared.
+fn compared(rows: &[(&Comparison, Row)], out: &mut String) {
+    if rows.is_empty() {
+        let _ = writeln!(out, "\nNo row could be compared.");
+    }
+    for rows in rows.chunk_by(|(_, one), (_, other)| family(one) == family(other)) {
+        let lines: Vec<(String, Cells)> =
+            rows.iter().map(|(it, row)| (code(short(row)), compare::cells(it, row))).collect();
+        let _ = writeln!(out, "\n{}\n", code(family(&rows[0].1)));
+        out.push_str(&lined_up(compare::HEADINGS, &lines));
+    }
+}
+
+fn not_measured(asked: &[&Row], out: &mut String) {
+    let left = asked.iter().filter(|row| row.outcome != RowOutcome::Measured);
+    let reasons = left.map(|row| {
+        let reason = row.reason.as_deref().unwrap_or("no reason given");
+        (format!("{}: {reason}", row.outcome.text()), row.case.as_str())
+    });
+    let gathered = gathered(reasons);
+    list("Not measured", gathered.iter().map(|(why, cases)| about(cases, why)), out);
+}
+
+/// A reason, and the cases that it is of.
+fn about(cases: &[&str], why: &str) -> String {
+    match cases {
+        [case] => format!("{}: {}", code(case), cell(why)),
+        cases => format!("{}: {}", cell(&first_of(cases)), cell(why)),
+    }
+}
+
+/// A list under its title; nothing where there is nothing in it.
+fn list(title: &str, items: impl Iterator<Item = String>, out: &mut String) {
+    let items: Vec<String> = items.collect();
+    if items.is_empty() {
+        return;
+    }
+    if !title.is_empty() {
+        let _ = writeln!(out, "\n{title}:");
+    }
+    out.push('\n');
+    for item in items {
+        let _ = writeln!(out, "- {item}");
+    }
+}
+
+/// A table: names to the left, figures to the right. A column in which nothing stands is left out.
+fn lined_up(headings: Headings, lines: &[(String, Cells)]) -> String {
+    let shown: Vec<usize> = (0..headings.len())
+        .filter(|&at| lines.iter().any(|(_, cells)| !cells[at].is_empty()))
+        .collect();
+    let row = |name: &str, cells: &mut dyn Iterator<Item = String>| {
+        let cells = cells.map(|cell| format!(" {cell} |")).collect::<String>();
+        format!("| {name} |{cells}\n")
+    };
+    let rule = |at: &usize| match headings[*at] {
+        "class" | "verdict" => "---".to_owned(),
+        _ => "---:".to_owned(),
+    };
+    let mut out = row("case", &mut shown.iter().map(|&at| headings[at].to_owned()));
+    out.push_str(&row("---", &mut shown.iter().map(rule)));
+    for (name, cells) in lines {
+        out.push_str(&row(name, &mut shown.iter().map(|&at| cell(&cells[at]))));
+    }
+    out
+}
+
+/// A case without its family, which stands above it.
+fn short(row: &Row) -> &str {
+    row.case.split_once('/').map_or(row.case.as_str(), |(_, name)| name)
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// A name in a span of code; one in which a sign stands that could end that is shown as text.
+fn code(text: &str) -> String {
+    let tame = |c: char| c.is_ascii_alphanumeric() || " /:=,.+-_%@~".contains(c);
+    let text = plain(text);
+    // Spaces at both ends are taken away, and of nothing there is no span.
+    let is_tame = text.chars().all(tame) && !text.is_empty() && text == text.trim();
+    if is_tame { format!("`{text}`") } else { cell(&text) }
+}
+
+/// A text in a cell of a table or in a line: nothing of it steers Markdown or HTML, and no name,
+/// number or address in it becomes a link. Behind the sign that would make one stands a space of no
+/// width.
+pub(super) fn cell(text: &str) -> String {
+    const NO_WIDTH: &str = "&#8203;";
+    let text = plain(text);
+    let mut out = String::new();
+    let mut before = String::new();
+    for letter in text.chars() {
+        match letter {
+            '|' | '*' | '_' | '`' | '[' | ']' | '\\' | '~' | '$' => out.extend(['\\', letter]),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '&' => out.push_str("&amp;"),
+            _ => out.push(letter),
+        }
+        before.push(letter.to_ascii_lowercase());
+        // People, issues, and addresses with and without their protocol.
+        let links = matches!(letter, '@' | '#')
+            || ["://", "www.", "gh-"].iter().any(|sign| before.ends_with(sign));
+        if links {
+            out.push_str(NO_WIDTH);
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cell_of_markdown_has_nothing_that_steers_it() {
+        assert_eq!(cell("a|b <i>*x*</i>\n`y`"), "a\\|b &lt;i&gt;\\*x\\*&lt;/i&gt; \\`y\\`");
+        assert_eq!(cell("[x](y) ~~z~~ $a$"), "\\[x\\](y) \\~\\~z\\~\\~ \\$a\\$");
+    }
+
+    #[test]
+    fn nobody_is_called_and_nothing_is_linked_by_a_text_from_outside() {
+        assert_eq!(cell("@all"), "@&#8203;all");
+        assert_eq!(cell("fixes #1, GH-2"), "fixes #&#8203;1, GH-&#8203;2");
+        assert_eq!(cell("https://a.b WWW.a.b"), "https://&#8203;a.b WWW.&#8203;a.b");
+        assert_eq!(cell("me@a.b"), "me@&#8203;a.b");
+    }
+
+    #[test]
+    fn a_case_stands_in_a_span_of_code_unless_it_could_end_it() {
+        assert_eq!(
+            code("round-trip:size=4096,peer_cpu=same"),
+            "`round-trip:size=4096,peer_cpu=same`"
+        );
+        assert_eq!(code("a`b|c"), "a\\`b\\|c");
+        assert_eq!([code(""), code(" x")], ["", " x"]);
+    }
+}
