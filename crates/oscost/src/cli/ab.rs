@@ -13,6 +13,7 @@ use oscost_model::protocol::Hello;
 use oscost_model::record::{Comparison, Machine, Record, Settings};
 
 use super::compare::{judge_gate, threshold};
+use super::exports::{Exports, Subject, Table};
 use super::output::{Output, remark};
 use super::place::{Patience, arrive, side, treated};
 use super::programs::{self, Named, Programs};
@@ -113,9 +114,11 @@ pub(super) struct Arguments {
     /// Put every raw batch into the JSON record.
     #[arg(long)]
     samples: bool,
-    /// Write the record as JSON to a file, or with `-` to standard output instead of the table.
-    #[arg(long, value_name = "FILE")]
-    json: Option<String>,
+    #[command(flatten)]
+    exports: Exports,
+    /// What a line of CSV and Parquet is.
+    #[arg(long, value_name = "TABLE", default_value = "comparisons")]
+    table: Table,
     /// Keep nothing.
     #[arg(long)]
     no_store: bool,
@@ -167,6 +170,7 @@ struct Asked {
 }
 
 pub(super) fn ab(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Done> {
+    arguments.exports.look()?;
     let study = arguments.study.as_deref().map(study::find).transpose()?;
     let columns = study.as_ref().and_then(|study| study.columns.as_ref());
     let of_study = |at: usize| columns.map(|columns| columns[at].place.as_str());
@@ -254,7 +258,7 @@ fn measure(
             None => return Ok(Done::Interrupted),
         };
     let as_text = || text(&record, asked.study.as_ref());
-    let shown = run::show(arguments.json.as_deref(), &record, as_text, output);
+    let shown = arguments.exports.show(&Subject::Run(&record, arguments.table), as_text, output);
     keeper.say_where();
     shown?;
     let done = run::how(ended?, &record);

@@ -1,13 +1,13 @@
 //! `oscost compare`
 
-use anyhow::Context;
 use oscost_model::record::{Comparison, Record, Row};
 
-use super::output::{Output, Target, remark};
-use super::{Done, UsageError, runs};
+use super::exports::{Exports, Subject};
+use super::output::{Output, remark};
+use super::records::Reader;
+use super::{Done, UsageError};
 use crate::estimate::comparison;
 use crate::report;
-use crate::store::{MOST_BYTES, Store, validate};
 
 /// More runs than these on a side are a slip of the shell.
 const MOST_RUNS: usize = 200;
@@ -26,6 +26,7 @@ turns (base, new, new, base, ...) prove more: six a side are the fewest.
 Examples:
   oscost compare last~1 last
   oscost compare old.json ./new.json --json comparison.json
+  oscost compare last~1 last --markdown -            for a pull request
   oscost compare --base A,B,C,D,E,F --new G,H,I,J,K,L
   oscost compare last~1 last --gate --threshold 5    exit 1 on a regression")]
 pub(super) struct Arguments {
@@ -48,10 +49,8 @@ pub(super) struct Arguments {
     /// Exit with 1 when a case is surely slower, and by more than the threshold.
     #[arg(long)]
     gate: bool,
-    /// Write the comparison as JSON (`oscost.comparison/1`), to a file or with `-` to standard
-    /// output instead of the table.
-    #[arg(long, value_name = "FILE")]
-    json: Option<String>,
+    #[command(flatten)]
+    exports: Exports,
 }
 
 pub(super) fn threshold(text: &str) -> Result<f64, String> {
@@ -65,21 +64,16 @@ pub(super) fn compare(arguments: &Arguments, output: &mut Output) -> anyhow::Res
         true => (one(&arguments.base_run), one(&arguments.new_run)),
         false => (arguments.base.clone(), arguments.new.clone()),
     };
-    let mut reader = Reader { store: None, stdin_read: false };
-    let base = reader.records(&base)?;
-    let new = reader.records(&new)?;
+    arguments.exports.look()?;
+    let mut reader = Reader::to("compare");
+    let base = records(&mut reader, &base)?;
+    let new = records(&mut reader, &new)?;
     each_once(base.iter().chain(&new))?;
     let compared = comparison::compare(&base, &new);
     let threshold = arguments.threshold;
     let shown = report::compare::Shown { base: &base, new: &new, compared: &compared, threshold };
-    if let Some(target) = arguments.json.as_deref().map(Target::of) {
-        target.write(&report::compare::json(&shown)?, output)?;
-        if target != Target::Stdout {
-            output.write(&report::compare::text(&shown))?;
-        }
-    } else {
-        output.write(&report::compare::text(&shown))?;
-    }
+    let text = || report::compare::text(&shown);
+    arguments.exports.show(&Subject::Compared(&shown), text, output)?;
     match arguments.gate {
         true => Ok(judge_gate(&compared.results, &compared.comparisons, threshold)),
         false => Ok(Done::Well),
@@ -113,6 +107,16 @@ pub(super) fn judge_gate(results: &[Row], comparisons: &[Comparison], threshold:
     Done::Well
 }
 
+/// The runs of a side.
+fn records(reader: &mut Reader, names: &[String]) -> anyhow::Result<Vec<Record>> {
+    if names.len() > MOST_RUNS {
+        let count = names.len();
+        let text = format!("{count} runs on a side: at most {MOST_RUNS} are compared");
+        return Err(UsageError(text).into());
+    }
+    names.iter().map(|name| reader.record(name.trim())).collect()
+}
+
 /// Refuses a run that stands twice among those that are compared.
 fn each_once<'a>(records: impl Iterator<Item = &'a Record>) -> Result<(), UsageError> {
     let mut seen = std::collections::BTreeSet::new();
@@ -125,40 +129,4 @@ fn each_once<'a>(records: impl Iterator<Item = &'a Record>) -> Result<(), UsageE
         }
     }
     Ok(())
-}
-
-/// Finds runs; the store is opened when the first one is asked of it.
-struct Reader {
-    store: Option<Store>,
-    stdin_read: bool,
-}
-
-impl Reader {
-    fn records(&mut self, names: &[String]) -> anyhow::Result<Vec<Record>> {
-        if names.len() > MOST_RUNS {
-            let count = names.len();
-            let text = format!("{count} runs on a side: at most {MOST_RUNS} are compared");
-            return Err(UsageError(text).into());
-        }
-        names.iter().map(|name| self.record(name.trim())).collect()
-    }
-
-    fn record(&mut self, name: &str) -> anyhow::Result<Record> {
-        let is_file = name == "-" || name.contains('/') || name.ends_with(".json");
-        if is_file {
-            if name == "-" && std::mem::replace(&mut self.stdin_read, true) {
-                let text = "`-` is named twice: standard input holds one record";
-                return Err(UsageError(text.to_owned()).into());
-            }
-            let bytes = runs::read(name, MOST_BYTES)?;
-            return validate(&bytes).with_context(|| format!("cannot compare {name}"));
-        }
-        let store = match self.store.take() {
-            Some(store) => store,
-            None => runs::store()?,
-        };
-        let store = self.store.insert(store);
-        runs::record(store, name, false)
-            .with_context(|| format!("cannot compare `{name}` (a file has a slash or .json)"))
-    }
 }

@@ -38,6 +38,6 @@ pub(super) fn completions(arguments: &Arguments, output: &mut Output) -> anyhow:
         .mut_subcommand("explain", |verb| named(verb, "benchmark"));
     let mut script = Vec::new();
     clap_complete::generate(arguments.shell, &mut command, "oscost", &mut script);
-    output.write(&String::from_utf8_lossy(&script))?;
+    output.write(&script)?;
     Ok(Done::Well)
 }

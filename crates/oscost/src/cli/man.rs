@@ -29,6 +29,6 @@ pub(super) fn man(arguments: &Arguments, output: &mut Output) -> anyhow::Result<
     };
     let mut roff = Vec::new();
     clap_mangen::Man::new(page).render(&mut roff)?;
-    output.write(&String::from_utf8_lossy(&roff))?;
+    output.write(&roff)?;
     Ok(Done::Well)
 }

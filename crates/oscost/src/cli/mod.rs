@@ -9,6 +9,7 @@ mod compare;
 mod completions;
 mod doctor;
 mod explain;
+mod exports;
 mod list;
 mod machine;
 mod man;
@@ -19,6 +20,8 @@ mod ph;
 mod place;
 mod predict;
 mod programs;
+mod records;
+mod report;
 mod run;
 mod runs;
 mod schema;
@@ -67,6 +70,8 @@ enum Verb {
     Explain(explain::Arguments),
     /// List, show, delete, export and import the runs that were kept.
     Runs(runs::Arguments),
+    /// Write a run as CSV, JSON, Markdown or Parquet, or show it.
+    Report(report::Arguments),
     /// Describe the machine: processor, memory, disks, kernel, settings.
     Machine(machine::Arguments),
     /// Say what makes figures noisy here, and what mends it.
@@ -113,6 +118,7 @@ pub fn main() -> ExitCode {
         Verb::List(arguments) => list::list(&arguments, &mut output),
         Verb::Explain(arguments) => explain::explain(&arguments, &mut output),
         Verb::Runs(arguments) => runs::runs(arguments, &mut output),
+        Verb::Report(arguments) => report::report(&arguments, &mut output),
         Verb::Machine(arguments) => machine::machine(&arguments, &mut output),
         Verb::Doctor(arguments) => doctor::doctor(&arguments, &mut output),
         Verb::Workload(arguments) => workload::workload(&arguments, &mut output),

@@ -20,9 +20,9 @@ impl Output {
     }
 
     /// Writes data; a reader that has gone away shows as an error (see [`is_broken_pipe`]).
-    pub(super) fn write(&mut self, text: &str) -> anyhow::Result<()> {
+    pub(super) fn write(&mut self, data: impl AsRef<[u8]>) -> anyhow::Result<()> {
         let mut out = self.0.lock();
-        let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+        let written = out.write_all(data.as_ref()).and_then(|()| out.flush());
         written.context("cannot write to standard output")
     }
 }
@@ -42,26 +42,59 @@ impl Target {
     }
 
     /// Writes the document; a file is there whole or not at all.
-    pub(super) fn write(&self, text: &str, output: &mut Output) -> anyhow::Result<()> {
+    pub(super) fn write(
+        &self,
+        document: impl AsRef<[u8]>,
+        output: &mut Output,
+    ) -> anyhow::Result<()> {
         match self {
-            Target::Stdout => output.write(text),
-            Target::File(path) => {
-                write_whole(path, text).with_context(|| format!("cannot write {}", path.display()))
-            }
+            Target::Stdout => output.write(document),
+            Target::File(path) => write_whole(path, document.as_ref())
+                .with_context(|| format!("cannot write {}", path.display())),
         }
+    }
+
+    /// Finds out beforehand whether a file could be written there: a figure that took a minute is
+    /// not to be lost for a misspelt folder. Nothing is left of the attempt; a device or a pipe is not
+    /// touched.
+    pub(super) fn look(&self) -> anyhow::Result<()> {
+        let Target::File(path) = self else { return Ok(()) };
+        if path.exists() && !path.is_file() && !path.is_dir() {
+            return Ok(());
+        }
+        let looked = beside(path).and_then(|beside| {
+            File::create_new(&beside)?;
+            std::fs::remove_file(&beside)
+        });
+        looked.map_err(|error| {
+            let why = match error.kind() {
+                ErrorKind::NotFound => "its folder is not there".to_owned(),
+                ErrorKind::IsADirectory => "it is a folder".to_owned(),
+                _ => error.to_string(),
+            };
+            anyhow::anyhow!("cannot write {}: {why}", path.display())
+        })
     }
 }
 
-/// Writes beside the file and renames: a full disk leaves no half-written file behind.
-fn write_whole(path: &Path, text: &str) -> std::io::Result<()> {
-    // A device or a pipe cannot be renamed over; it is written to as it is.
-    if path.exists() && !path.is_file() {
-        return File::options().write(true).open(path)?.write_all(text.as_bytes());
+/// The file beside `path` that becomes it when it is whole.
+fn beside(path: &Path) -> std::io::Result<PathBuf> {
+    if path.is_dir() {
+        return Err(ErrorKind::IsADirectory.into());
     }
     let name = path.file_name().ok_or(ErrorKind::InvalidInput)?.to_string_lossy();
-    let beside = path.with_file_name(format!(".{name}.{}", std::process::id()));
+    Ok(path.with_file_name(format!(".{name}.{}", std::process::id())))
+}
+
+/// Writes beside the file and renames: a full disk leaves no half-written file behind.
+fn write_whole(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    // A device or a pipe cannot be renamed over; it is written to as it is.
+    if path.exists() && !path.is_file() && !path.is_dir() {
+        return File::options().write(true).open(path)?.write_all(bytes);
+    }
+    let beside = beside(path)?;
     let written = File::create_new(&beside).and_then(|mut file| {
-        file.write_all(text.as_bytes())?;
+        file.write_all(bytes)?;
         file.sync_all()
     });
     let renamed = written.and_then(|()| std::fs::rename(&beside, path));

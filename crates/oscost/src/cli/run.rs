@@ -12,7 +12,8 @@ use oscost_model::protocol::Hello;
 use oscost_model::record::{CellProgram as CellFacts, Machine, Record, RowOutcome, Settings, Tool};
 
 use super::Done;
-use super::output::{Output, Target, remark};
+use super::exports::{Exports, Subject, Table};
+use super::output::{Output, remark};
 use super::peer::{self, Met};
 use super::place::{Patience, arrive, side, treated};
 use super::predict;
@@ -56,6 +57,7 @@ Examples:
   oscost run syscall --precision 0.5           narrower intervals
   oscost run pipe --refine                     where exactly curves bend
   oscost run --json - | jq '.results[].case'   the record, for programs
+  oscost run --csv run.csv                     a line for each figure
   oscost run --treat seccomp=docker syscall    the costs under a filter
   oscost run --at ssh:joe@db1                  the bill of another machine
   oscost run workload/find                     a whole program: list workload
@@ -116,9 +118,8 @@ pub(super) struct Arguments {
     /// Put every raw batch into the JSON record.
     #[arg(long)]
     samples: bool,
-    /// Write the record as JSON to a file, or with `-` to standard output instead of the table.
-    #[arg(long, value_name = "FILE")]
-    json: Option<String>,
+    #[command(flatten)]
+    exports: Exports,
     /// Draw all curves; without it, they are drawn where they make two pictures at most.
     #[arg(long)]
     plot: bool,
@@ -202,6 +203,7 @@ impl Arguments {
 }
 
 pub(super) fn run(arguments: Arguments, output: &mut Output) -> anyhow::Result<Done> {
+    arguments.exports.look()?;
     let place = treated(&arguments.at, arguments.treat.as_deref())?;
     // What cannot be read is said before anybody is waited for.
     side(&place, Arch::named(std::env::consts::ARCH))?;
@@ -305,7 +307,7 @@ fn measure(
         return Ok(Done::Interrupted);
     };
     let as_text = || text(&record, asked.study.as_ref(), arguments.plots());
-    let shown = show(arguments.json.as_deref(), &record, as_text, output);
+    let shown = arguments.exports.show(&Subject::Run(&record, Table::Rows), as_text, output);
     keeper.say_where();
     shown?;
     Ok(how(ended?, &record))
@@ -469,25 +471,6 @@ pub(super) fn text(record: &Record, study: Option<&Study>, plots: Plots) -> Stri
         Some(study) => report::beside::text(&beside(study, record), record, plots),
         None => report::table::table(record, plots),
     }
-}
-
-/// Writes the record where `--json` asks for it, and the text unless that is standard output.
-pub(super) fn show(
-    json: Option<&str>,
-    record: &Record,
-    text: impl FnOnce() -> String,
-    output: &mut Output,
-) -> anyhow::Result<()> {
-    let target = json.map(Target::of);
-    let written = match &target {
-        Some(target) => target.write(&report::json::record(record)?, output),
-        None => Ok(()),
-    };
-    if target != Some(Target::Stdout) {
-        output.write(&text())?;
-    }
-    // A file that cannot be written does not cost the table.
-    written
 }
 
 /// Whether a case that was asked for could not be measured although its place offers all it needs.

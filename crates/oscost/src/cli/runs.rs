@@ -10,6 +10,7 @@ use super::run::{self, plots};
 use super::{Done, UsageError, ab, study};
 use crate::estimate::Assembler;
 use crate::report;
+use crate::report::table::Plots;
 use crate::store::{MOST_BYTES, Store, Stored};
 
 /// What to do with the runs that were kept.
@@ -75,11 +76,7 @@ pub(super) fn runs(arguments: Arguments, output: &mut Output) -> anyhow::Result<
             let record = record(&store, &run, samples)?;
             match json.as_deref().map(Target::of) {
                 Some(target) => target.write(&report::json::record(&record)?, output)?,
-                None if record.comparisons.is_empty() => {
-                    let study = study::of_record(&record);
-                    output.write(&run::text(&record, study.as_ref(), plots(plot, no_plot)))?;
-                }
-                None => output.write(&ab::text(&record, study::of_record(&record).as_ref()))?,
+                None => output.write(text(&record, plots(plot, no_plot)))?,
             }
         }
         Verb::Delete { run } => {
@@ -119,6 +116,15 @@ pub(super) fn record(store: &Store, run: &str, samples: bool) -> anyhow::Result<
             .record(samples)
             .with_context(|| format!("run {id} never began")),
         Stored::Imported(record) => Ok(*record),
+    }
+}
+
+/// A run that was kept as text, as the command showed it that measured it.
+pub(super) fn text(record: &Record, plots: Plots) -> String {
+    let study = study::of_record(record);
+    match record.comparisons.is_empty() {
+        true => run::text(record, study.as_ref(), plots),
+        false => ab::text(record, study.as_ref()),
     }
 }
 

@@ -1,0 +1,153 @@
+//! The options that write what was measured to files, which `run`, `ab`, `compare` and `report`
+//! share.
+
+use std::io::IsTerminal;
+
+use oscost_model::record::Record;
+
+use super::UsageError;
+use super::output::{Output, Target, complain};
+use crate::report;
+use crate::report::compare::Shown;
+use crate::report::export::{self, Sheet};
+
+/// Where it is written to, and as what.
+#[derive(Debug, clap::Args)]
+pub(super) struct Exports {
+    /// Write JSON (of a run its record) to a file, or with `-` to standard output instead of the
+    /// table.
+    #[arg(long, value_name = "FILE")]
+    json: Option<String>,
+    /// Write CSV likewise, a line for each figure or comparison.
+    #[arg(long, value_name = "FILE")]
+    csv: Option<String>,
+    /// Write a page of Markdown likewise, for a pull request.
+    #[arg(long, value_name = "FILE")]
+    markdown: Option<String>,
+    /// Write Parquet likewise, for pandas and DuckDB.
+    #[arg(long, value_name = "FILE")]
+    parquet: Option<String>,
+}
+
+/// What a line of CSV and Parquet is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum Table {
+    /// A figure of a case at a place.
+    Rows,
+    /// Two figures compared.
+    Comparisons,
+}
+
+/// What is written.
+pub(super) enum Subject<'a> {
+    /// A run, and as a table this one of it.
+    Run(&'a Record, Table),
+    /// Runs that were compared.
+    Compared(&'a Shown<'a>),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Format {
+    Json,
+    Csv,
+    Markdown,
+    Parquet,
+}
+
+impl Format {
+    /// The document, whole.
+    fn make(self, subject: &Subject<'_>) -> anyhow::Result<Vec<u8>> {
+        let sheet = || match subject {
+            Subject::Run(record, Table::Rows) => Sheet::rows(record),
+            Subject::Run(record, Table::Comparisons) => Sheet::comparisons(record),
+            Subject::Compared(shown) => Sheet::compared(shown),
+        };
+        Ok(match (self, subject) {
+            (Format::Json, Subject::Run(record, _)) => report::json::record(record)?.into_bytes(),
+            (Format::Json, Subject::Compared(shown)) => report::compare::json(shown)?.into_bytes(),
+            (Format::Csv, _) => export::csv(&sheet())?,
+            (Format::Markdown, Subject::Run(record, _)) => {
+                report::markdown::run(record).into_bytes()
+            }
+            (Format::Markdown, Subject::Compared(shown)) => {
+                report::markdown::comparison(shown).into_bytes()
+            }
+            (Format::Parquet, _) => export::parquet(&sheet())?,
+        })
+    }
+}
+
+impl Exports {
+    /// What was asked for.
+    fn asked(&self) -> Vec<(Format, Target)> {
+        let all = [
+            (Format::Json, &self.json),
+            (Format::Csv, &self.csv),
+            (Format::Markdown, &self.markdown),
+            (Format::Parquet, &self.parquet),
+        ];
+        all.into_iter()
+            .filter_map(|(format, file)| Some((format, Target::of(file.as_deref()?))))
+            .collect()
+    }
+
+    /// Whether nothing was.
+    pub(super) fn is_empty(&self) -> bool {
+        self.asked().is_empty()
+    }
+
+    /// Refuses beforehand what could not be written in the end.
+    pub(super) fn look(&self) -> anyhow::Result<()> {
+        let asked = self.asked();
+        for (at, (format, target)) in asked.iter().enumerate() {
+            if asked[..at].iter().any(|(_, other)| other == target) {
+                let text = match target {
+                    Target::Stdout => "two documents on standard output would be none: \
+                                       name a file for one of them"
+                        .to_owned(),
+                    Target::File(path) => {
+                        format!("two documents are to be written to {}", path.display())
+                    }
+                };
+                return Err(UsageError(text).into());
+            }
+            let is_shown = *target == Target::Stdout && std::io::stdout().is_terminal();
+            if *format == Format::Parquet && is_shown {
+                let text = "a terminal cannot show Parquet: name a file, or pipe it to a program";
+                return Err(UsageError(text.to_owned()).into());
+            }
+            target.look()?;
+        }
+        Ok(())
+    }
+
+    /// Writes all that was asked for; what cannot be written does not cost the rest.
+    pub(super) fn write(&self, subject: &Subject<'_>, output: &mut Output) -> anyhow::Result<()> {
+        let mut failed = None;
+        for (format, target) in self.asked() {
+            let written = format.make(subject).and_then(|made| target.write(made, output));
+            if let Err(error) = written {
+                // The last one is left to whoever asked.
+                if let Some(before) = failed.replace(error) {
+                    complain(&before);
+                }
+            }
+        }
+        failed.map_or(Ok(()), Err)
+    }
+
+    /// Writes all that was asked for, and the text unless a document takes its place.
+    pub(super) fn show(
+        &self,
+        subject: &Subject<'_>,
+        text: impl FnOnce() -> String,
+        output: &mut Output,
+    ) -> anyhow::Result<()> {
+        let written = self.write(subject, output);
+        if !self.asked().iter().any(|(_, target)| *target == Target::Stdout) {
+            output.write(text())?;
+        }
+        // A file that cannot be written does not cost the table.
+        written
+    }
+}
