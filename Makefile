@@ -7,7 +7,7 @@ HOST := $(shell rustc -vV | sed -n 's/^host: //p')
 CELL := target/release/oscost-cell
 export OSCOST_CELL := $(CURDIR)/$(CELL)
 
-.PHONY: run build cell needs ph hosts browser test lint unit test-live bench docs studies fuzz clean
+.PHONY: run build cell needs ph hosts browser readers test lint unit test-live bench docs studies fuzz clean
 
 run: build
 	target/release/oscost run
@@ -76,6 +76,19 @@ browser:
 	  apt-get install -qy --no-install-recommends chromium fonts-dejavu-core; } || \
 	  echo "tests in a browser will be skipped: sudo apt-get install chromium fonts-dejavu-core"
 
+# The tests of tables read them back with DuckDB (or pandas, where that is there already). It is
+# fetched once, to a folder of its own; where that fails those tests skip, and say so.
+READERS := target/readers
+readers:
+	@mkdir -p target; for python in $(READERS)/bin/python python3; do \
+	  for module in duckdb pandas,pyarrow; do \
+	    $$python -c "import $$module" 2>/dev/null && exit 0; done; done; \
+	python3 -c "import ensurepip" 2>/dev/null || { [ "$$(id -u)" = 0 ] && \
+	  command -v apt-get >/dev/null && apt-get update -q && \
+	  apt-get install -qy --no-install-recommends python3-venv; }; \
+	{ python3 -m venv $(READERS) && $(READERS)/bin/pip install -q duckdb; } || \
+	  echo "tests that read tables back will be skipped: they take DuckDB or pandas for Python"
+
 # The test that commits each deliberate fault needs the feature `sins`; without a sinner it changes
 # nothing, so everything is tested with it.
 test: lint unit
@@ -87,7 +100,7 @@ lint: ph
 	RUSTDOCFLAGS="-D warnings" cargo doc --profile test --locked --workspace --no-deps --document-private-items \
 	  --features "$(EBPF)"
 
-unit: cell browser hosts ph
+unit: cell browser hosts ph readers
 	cargo test --locked --workspace --features "oscost/sins,$(EBPF)"
 
 # Clocks and frequencies are in these: they want a machine that is left in peace, and minutes.
@@ -106,7 +119,7 @@ bench: build
 	cargo bench --locked -p oscost --bench peers
 	cargo bench --locked -p oscost --bench peers -- spread
 
-# The pages of docs/catalog, from the definitions.
+# The pages of docs/catalog, from the definitions; in docs/EXPORTS.md what columns mean.
 docs: cell
 	UPDATE_GOLDEN=1 cargo test --locked -p oscost --test catalog_pages
 
@@ -120,7 +133,7 @@ studies: build
 	target/release/oscost study claims --markdown > docs/STUDIES.md
 
 fuzz:
-	for target in order event record samples place firmware request seccomp compare ph_profile study workload; do fuzz/run.sh $$target 30 || exit 1; done
+	for target in order event record samples place firmware request seccomp compare ph_profile study workload report; do fuzz/run.sh $$target 30 || exit 1; done
 
 clean:
 	cargo clean

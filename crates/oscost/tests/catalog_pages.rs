@@ -1,4 +1,5 @@
-//! docs/catalog is made from the definitions, and says what they say.
+//! docs/catalog is made from the definitions, and says what they say; the tables of columns in
+//! docs/EXPORTS.md are made from the columns.
 
 use std::fs;
 use std::path::Path;
@@ -47,5 +48,27 @@ fn pages_fit_their_reader() {
         for definition in catalog.benchmarks.iter().filter(|it| it.family() == family.name) {
             assert!(page.contains(&format!("\n## {}\n", definition.id)), "{page}");
         }
+    }
+}
+
+#[test]
+fn the_page_on_exports_says_what_every_column_means() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/EXPORTS.md");
+    let page = fs::read_to_string(&path).unwrap();
+    let mut made = page.clone();
+    for (schema, table) in report::export::page() {
+        // Between the line that names the columns' version and the next heading.
+        let (before, after) = made.split_once(&format!("`{schema}`\n\n")).unwrap();
+        let (_, behind) = after.split_once("\n\n").unwrap();
+        made = format!("{before}`{schema}`\n\n{table}\n{behind}");
+    }
+    if std::env::var_os(UPDATE).is_some() {
+        fs::write(&path, &made).unwrap();
+    } else {
+        assert!(
+            page == made,
+            "{} is not what the columns say; {UPDATE}=1 makes it anew",
+            path.display()
+        );
     }
 }

@@ -54,9 +54,8 @@ impl Target {
         }
     }
 
-    /// Finds out beforehand whether a file could be written there: a figure that took a minute is
-    /// not to be lost for a misspelt folder. Nothing is left of the attempt; a device or a pipe is not
-    /// touched.
+    /// Finds out beforehand whether a file could be written there: a minute's figures are not to be
+    /// lost for a misspelt folder. Nothing is left of the attempt; a device or a pipe is not touched.
     pub(super) fn look(&self) -> anyhow::Result<()> {
         let Target::File(path) = self else { return Ok(()) };
         if path.exists() && !path.is_file() && !path.is_dir() {

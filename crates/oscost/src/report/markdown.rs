@@ -41,13 +41,12 @@ pub fn comparison(shown: &Shown<'_>) -> String {
         .filter_map(|it| Some((it, results.get(it.base as usize)?.clone())))
         .collect();
     compared(&rows, &mut out);
-    let differ = shown.compared.differences.iter().map(|text| format!("differ: {text}"));
-    list("", differ.map(|text| cell(&text)), &mut out);
     let left = shown.compared.not_compared.iter();
     let left = gathered(left.map(|it| (it.why.clone(), it.case.as_str())));
     let left = left.iter().map(|(why, cases)| about(cases, why));
     list("Not compared", left, &mut out);
-    list("", compare::said(shown).iter().map(|line| cell(line)), &mut out);
+    let differ = shown.compared.differences.iter().map(|text| format!("differ: {text}"));
+    list("Notes", differ.chain(compare::said(shown)).map(|line| cell(&line)), &mut out);
     out
 }
 
@@ -86,7 +85,7 @@ fn figures(record: &Record, out: &mut String) {
         out.push_str(&lined_up(headings, &lines));
     }
     not_measured(&asked, out);
-    list("", said(record, &asked).iter().map(|line| cell(line)), out);
+    list("Notes", said(record, &asked).iter().map(|line| cell(line)), out);
     if let Some(text) = behind(record, &asked) {
         let _ = writeln!(out, "\n{}", cell(&text));
     }
@@ -108,7 +107,7 @@ fn side_by_side(record: &Record, out: &mut String) {
     not_measured(&asked, out);
     let left = ab::left_out(record, &asked);
     list("Not compared", left.iter().map(|(why, cases)| about(cases, why)), out);
-    list("", ab::said(record).iter().map(|line| cell(line)), out);
+    list("Notes", ab::said(record).iter().map(|line| cell(line)), out);
 }
 
 /// A table for each family of what was compared.
@@ -148,10 +147,7 @@ fn list(title: &str, items: impl Iterator<Item = String>, out: &mut String) {
     if items.is_empty() {
         return;
     }
-    if !title.is_empty() {
-        let _ = writeln!(out, "\n{title}:");
-    }
-    out.push('\n');
+    let _ = writeln!(out, "\n{title}:\n");
     for item in items {
         let _ = writeln!(out, "- {item}");
     }
@@ -204,8 +200,13 @@ pub(super) fn cell(text: &str) -> String {
     let text = plain(text);
     let mut out = String::new();
     let mut before = String::new();
-    for letter in text.chars() {
+    let mut letters = text.chars().peekable();
+    while let Some(letter) = letters.next() {
+        // Within a word a `_` is a letter.
+        let in_word = before.ends_with(char::is_alphanumeric)
+            && letters.peek().is_some_and(|next| next.is_alphanumeric());
         match letter {
+            '_' if in_word => out.push(letter),
             '|' | '*' | '_' | '`' | '[' | ']' | '\\' | '~' | '$' => out.extend(['\\', letter]),
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
@@ -231,6 +232,11 @@ mod tests {
     fn a_cell_of_markdown_has_nothing_that_steers_it() {
         assert_eq!(cell("a|b <i>*x*</i>\n`y`"), "a\\|b &lt;i&gt;\\*x\\*&lt;/i&gt; \\`y\\`");
         assert_eq!(cell("[x](y) ~~z~~ $a$"), "\\[x\\](y) \\~\\~z\\~\\~ \\$a\\$");
+    }
+
+    #[test]
+    fn an_underscore_within_a_word_is_a_letter() {
+        assert_eq!(cell("BELOW_FLOOR _x_ a__b"), "BELOW_FLOOR \\_x\\_ a\\_\\_b");
     }
 
     #[test]

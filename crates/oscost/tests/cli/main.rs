@@ -23,6 +23,8 @@ mod manner;
 mod ph;
 mod predict;
 mod programs;
+mod read_back;
+mod report;
 mod requests;
 mod runs;
 mod study;

@@ -17,6 +17,7 @@ const VERBS: &[&str] = &[
     "list",
     "explain",
     "runs",
+    "report",
     "machine",
     "doctor",
     "workload",

@@ -32,8 +32,8 @@ fn cell<'a>(value: &'a Value<'_>) -> Cow<'a, str> {
     match value {
         Value::Unknown => "".into(),
         Value::Text(text) => defused(text),
-        // With a point or an exponent even where it is whole: a column of floats is told from one of
-        // integers by its text alone.
+        // With a point or an exponent even where it is whole: a reader tells a column of floats from
+        // one of integers by its text alone.
         Value::Float(number) => format!("{number:?}").into(),
         Value::Integer(number) => number.to_string().into(),
         Value::Truth(truth) => truth.to_string().into(),
@@ -102,7 +102,8 @@ mod tests {
                         Value::Unknown => prop_assert_eq!(cell, ""),
                         Value::Text(text) => prop_assert_eq!(undone(cell), text),
                         Value::Float(number) => {
-                            prop_assert_eq!(cell.parse::<f64>().unwrap().to_bits(), number.to_bits());
+                            let read = cell.parse::<f64>().unwrap();
+                            prop_assert_eq!(read.to_bits(), number.to_bits());
                         }
                         Value::Integer(number) => prop_assert_eq!(cell.parse(), Ok(number)),
                         Value::Truth(truth) => prop_assert_eq!(cell.parse(), Ok(truth)),

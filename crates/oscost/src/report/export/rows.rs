@@ -1,5 +1,7 @@
 //! The columns of `rows`: a line for each figure of each case at each place.
 
+use std::collections::BTreeMap;
+
 use oscost_model::unit::Better;
 
 use super::Kind::{Float, Integer, Text, Truth};
@@ -217,7 +219,7 @@ pub(super) const COLUMNS: &[Column] = &[
         kind: Text,
         means: "how it was timed: `U`, `B`, `S`, `C`, `T`, `F` (docs/GLOSSARY.md)",
         unknown: Some("there was no pilot"),
-        read: |line| line.new.row.mode.map(|mode| format!("{mode:?}")).into(),
+        read: |line| line.new.row.mode.map(|mode| mode.text()).into(),
     },
     METRIC,
     PRIMARY_IS,
@@ -407,17 +409,14 @@ pub(super) const COLUMNS: &[Column] = &[
         kind: Float,
         means: "how often an op enters the kernel, as counted",
         unknown: Some("not counted"),
-        read: |line| line.new.row.calls.as_ref().map(|it| it.per_op.values().sum::<f64>()).into(),
+        read: |line| line.new.row.calls.as_ref().map(|it| all(&it.per_op)).into(),
     },
     Column {
         name: "peer_calls_per_op",
         kind: Float,
         means: "how often its peer does, per op of ours",
         unknown: Some("not counted"),
-        read: |line| {
-            let calls = line.new.row.calls.as_ref();
-            calls.map(|it| it.peer_per_op.values().sum::<f64>()).into()
-        },
+        read: |line| line.new.row.calls.as_ref().map(|it| all(&it.peer_per_op)).into(),
     },
     Column {
         name: "calls_expected",
@@ -462,3 +461,8 @@ pub(super) const COLUMNS: &[Column] = &[
         read: |line| line.new.run().map(|run| &run.tool.version).into(),
     },
 ];
+
+/// The calls of an op, whatever their names. (The sum of none would be the zero below zero.)
+fn all(per_op: &BTreeMap<String, f64>) -> f64 {
+    per_op.values().fold(0.0, |sum, times| sum + times)
+}

@@ -1,0 +1,163 @@
+//! Tables as other programs read them: DuckDB or pandas, whichever is there (`make readers`). Every
+//! cell comes back as the record has it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use oscost::report::export::{Column, Kind, Sheet, Value as Cell};
+use oscost_model::record::Record;
+use serde_json::{Map, Value, json};
+
+use crate::common::{Sandbox, scenario_file};
+
+/// Texts that a table has trouble with: quotes, lines, formulas, words that mean nothing to pandas,
+/// and letters of other scripts.
+const TEXTS: &[&str] = &[
+    "commas, \"quotes\"\nand\tlines",
+    "=1+1",
+    "'=1+1",
+    "-2",
+    "@SUM(A1:A9)",
+    "NA",
+    "null",
+    "\u{e9}\u{4e2d}\u{1f600} '",
+    " padded ",
+    "12",
+    "true",
+];
+
+/// Who reads: a program, and what it is called with before the name of the reader.
+struct Reader {
+    python: PathBuf,
+    name: &'static str,
+}
+
+impl Reader {
+    /// The first that is there; none, and a line that says why, where there is none.
+    fn find() -> Option<Self> {
+        let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/readers/bin/python");
+        for python in [own, PathBuf::from("python3")] {
+            for (name, imports) in [("duckdb", "duckdb"), ("pandas", "pandas, pyarrow")] {
+                let asked =
+                    Command::new(&python).args(["-c", &format!("import {imports}")]).output();
+                if asked.is_ok_and(|asked| asked.status.success()) {
+                    return Some(Self { python, name });
+                }
+            }
+        }
+        eprintln!("nobody to read tables here: neither DuckDB nor pandas; `make readers` gets one");
+        None
+    }
+
+    /// The lines of a file, each by the names of its columns.
+    fn read(&self, file: &Path, columns: &Value) -> Vec<Map<String, Value>> {
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli/read_back.py");
+        let ran = Command::new(&self.python)
+            .arg(script)
+            .arg(self.name)
+            .arg(file)
+            .arg(columns.to_string())
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&ran.stderr);
+        assert!(ran.status.success(), "{} cannot read {}: {said}", self.name, file.display());
+        serde_json::from_slice(&ran.stdout).unwrap()
+    }
+}
+
+/// The way back that docs/EXPORTS.md tells.
+fn undone(text: &str) -> &str {
+    let formula = |text: &str| text.trim_start_matches('\'').starts_with(['=', '+', '-', '@']);
+    text.strip_prefix('\'').filter(|rest| formula(rest)).unwrap_or(text)
+}
+
+/// A cell as JSON.
+fn as_json(cell: &Cell<'_>) -> Value {
+    match cell {
+        Cell::Unknown => Value::Null,
+        Cell::Text(text) => json!(text),
+        Cell::Float(number) => json!(number),
+        Cell::Integer(number) => json!(number),
+        Cell::Truth(truth) => json!(truth),
+    }
+}
+
+/// Compares what was read with the sheet, cell by cell.
+fn same(sheet: &Sheet<'_>, lines: &[Map<String, Value>], is_csv: bool) {
+    assert_eq!(lines.len(), sheet.len());
+    for (at, line) in lines.iter().enumerate() {
+        assert_eq!(line.len(), sheet.columns.len());
+        for (Column { name, kind, .. }, cell) in sheet.columns.iter().zip(sheet.line(at)) {
+            let (mut read, mut held) = (line[*name].clone(), as_json(&cell));
+            if is_csv && *kind == Kind::Text {
+                read = read.as_str().map_or(Value::Null, |text| json!(undone(text)));
+                // CSV does not tell an empty text from an unknown one.
+                held = if held == "" { Value::Null } else { held };
+            }
+            assert_eq!(read, held, "line {at}, `{name}`");
+        }
+    }
+}
+
+/// Writes a record's table both ways, reads both, and compares.
+fn comes_back(sandbox: &Sandbox, reader: &Reader, record: &Record, table: &str) {
+    let path = sandbox.file("record.json");
+    fs::write(&path, serde_json::to_string(record).unwrap()).unwrap();
+    let (csv, parquet) = (sandbox.file("table.csv"), sandbox.file("table.parquet"));
+    let text = |path: &Path| path.to_str().unwrap().to_owned();
+    let [path, to_csv, to_parquet] = [&path, &csv, &parquet].map(|path| text(path));
+    let arguments = ["report", &path, "--table", table, "--csv", &to_csv, "--parquet", &to_parquet];
+    sandbox.oscost(&arguments).exits(0).no_data();
+    let sheet = match table {
+        "rows" => Sheet::rows(record),
+        _ => Sheet::comparisons(record),
+    };
+    assert!(!sheet.is_empty());
+    let kinds: Vec<_> = sheet.columns.iter().map(|it| (it.name, it.kind.text())).collect();
+    let kinds = json!(kinds);
+    same(&sheet, &reader.read(&csv, &kinds), true);
+    same(&sheet, &reader.read(&parquet, &Value::Null), false);
+}
+
+#[test]
+fn every_cell_of_the_rows_comes_back_as_the_record_has_it() {
+    let Some(reader) = Reader::find() else { return };
+    let sandbox = Sandbox::new();
+    let asked = ["timer/clock-gettime", "syscall", "--json", "-"];
+    let run = sandbox.fake("all-outcomes", &asked).exits(1).json();
+    let mut record: Record = serde_json::from_value(run).unwrap();
+    for text in TEXTS {
+        record.label = Some((*text).to_owned());
+        for (row, text) in record.results.iter_mut().zip(TEXTS.iter().cycle()) {
+            row.reason = Some((*text).to_owned());
+            row.guess = format!("{text}\n{text}");
+            row.place.treatments = vec![(*text).to_owned(), String::new()];
+        }
+        // Figures of all sizes, none of them round.
+        let figures = record.results.iter_mut().filter_map(|row| row.estimate.as_mut());
+        for (estimate, power) in figures.zip((-300..300).step_by(17)) {
+            estimate.median = 10f64.powi(power) / 3.0;
+            estimate.mean = -estimate.median;
+            estimate.samples = (1 << 53) + 1;
+        }
+        comes_back(&sandbox, &reader, &record, "rows");
+    }
+}
+
+#[test]
+fn every_cell_of_the_comparisons_comes_back_as_the_record_has_it() {
+    let Some(reader) = Reader::find() else { return };
+    let sandbox = Sandbox::new();
+    let place = format!("fake:{}", scenario_file("treated").display());
+    let new = format!("sud@{place}");
+    let options = ["ab", "--seed", "1", "--quick", "--json", "-", "syscall/getppid", "timer"];
+    let ran = sandbox.oscost(&[&options[..], &["--base", &place, "--new", &new]].concat());
+    let mut record: Record = serde_json::from_value(ran.exits(0).json()).unwrap();
+    for (it, text) in record.comparisons.iter_mut().zip(TEXTS) {
+        it.case = (*text).to_owned();
+        it.design = (*text).to_owned();
+    }
+    comes_back(&sandbox, &reader, &record, "comparisons");
+    comes_back(&sandbox, &reader, &record, "rows");
+}

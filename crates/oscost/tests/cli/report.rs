@@ -1,0 +1,285 @@
+//! `oscost report`, and the files that `run`, `ab` and `compare` write beside their text: which, where
+//! to, and what becomes of them when something is wrong.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::common::{Ran, Sandbox, scenario_file};
+use crate::golden::golden;
+
+const ASKED: &[&str] = &["timer/clock-gettime", "syscall/getppid"];
+
+/// A run that is kept, and its record as a file.
+fn measured(sandbox: &Sandbox) -> String {
+    let file = sandbox.file("run.json").to_str().unwrap().to_owned();
+    sandbox.fake("measured", &[ASKED, &["--json", &file]].concat()).exits(0);
+    file
+}
+
+/// What lies in the folder of the test's files.
+fn files(sandbox: &Sandbox) -> Vec<String> {
+    let entries = fs::read_dir(sandbox.folder("files")).unwrap();
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+fn path(sandbox: &Sandbox, name: &str) -> String {
+    sandbox.file(name).to_str().unwrap().to_owned()
+}
+
+/// The record as a file, after something was done to it.
+fn changed(sandbox: &Sandbox, file: &str, name: &str, change: impl FnOnce(&mut Value)) -> String {
+    let mut record: Value = serde_json::from_str(&fs::read_to_string(file).unwrap()).unwrap();
+    change(&mut record);
+    fs::write(sandbox.file(name), record.to_string()).unwrap();
+    path(sandbox, name)
+}
+
+#[test]
+fn without_a_file_it_shows_the_run_as_the_run_did() {
+    let sandbox = Sandbox::new();
+    let printed = sandbox.fake("measured", ASKED).exits(0).stdout;
+    assert_eq!(sandbox.oscost(&["report", "last"]).exits(0).stdout, printed);
+    let file = path(&sandbox, "run.json");
+    sandbox.oscost(&["report", "last", "--json", &file]).exits(0).no_data();
+    assert_eq!(sandbox.oscost(&["report", &file]).exits(0).stdout, printed);
+    let mut command = sandbox.command(&["report", "-"]);
+    let ran = Ran::of(command.stdin(fs::File::open(&file).unwrap())).exits(0);
+    assert_eq!(ran.stdout, printed);
+}
+
+#[test]
+fn every_format_holds_the_same_from_the_store_a_file_and_the_run_itself() {
+    let sandbox = Sandbox::new();
+    let own: Vec<String> =
+        ["csv", "markdown", "parquet"].iter().map(|it| path(&sandbox, it)).collect();
+    let [csv, markdown, parquet] = &own[..] else { unreachable!() };
+    let options = ["--csv", csv, "--markdown", markdown, "--parquet", parquet, "--json", "-"];
+    let record = sandbox.fake("measured", &[ASKED, &options].concat()).exits(0);
+    let file = path(&sandbox, "run.json");
+    fs::write(&file, &record.stdout).unwrap();
+    for (option, own) in ["--csv", "--markdown", "--parquet"].iter().zip(&own) {
+        let then = fs::read(own).unwrap();
+        for run in ["last", &file] {
+            let again = path(&sandbox, "again");
+            sandbox.oscost(&["report", run, option, &again]).exits(0).no_data();
+            assert!(fs::read(&again).unwrap() == then, "{option} of {run} is another one");
+        }
+    }
+    let again = sandbox.oscost(&["report", "last", "--json", "-"]).exits(0);
+    assert_eq!(again.stdout, record.stdout);
+    let csv = fs::read_to_string(csv).unwrap();
+    assert_eq!(sandbox.oscost(&["report", "last", "--csv", "-"]).exits(0).stdout, csv);
+}
+
+#[test]
+fn a_run_as_markdown_has_tables_for_a_pull_request() {
+    let sandbox = Sandbox::new();
+    let file = sandbox.fake("all-outcomes", &[&["--json", "-"], ASKED].concat()).exits(1).stdout;
+    let original = path(&sandbox, "run.json");
+    fs::write(&original, file).unwrap();
+    let file = changed(&sandbox, &original, "odd.json", |record| {
+        record["id"] = json!("0190a0b1-c2d3-7e4f-8a9b-0c1d2e3f4a5b");
+        record["started"] = json!("2026-11-21T08:15:00Z");
+        record["label"] = json!("@team | fixes #1 <img src=x> [a](http://b)");
+        let rows = record["results"].as_array_mut().unwrap();
+        let skipped = rows.iter_mut().find(|row| row["outcome"] == "skipped").unwrap();
+        skipped["reason"] = json!("no `x|y`, see https://example.org and @root");
+    });
+    let page = sandbox.oscost(&["report", &file, "--markdown", "-"]).exits(0).stdout;
+    golden("report.md", &page);
+    // Nobody is called, and nothing is a link, a tag or an issue.
+    let page = page.replace("@&#8203;", "").replace("#&#8203;", "").replace("\\](", "");
+    for sign in ["@", "#1", "](", "<", "://e", "://b"] {
+        assert!(!page.contains(sign), "{sign}: {page}");
+    }
+}
+
+#[test]
+fn places_side_by_side_are_written_as_comparisons_or_as_rows() {
+    let sandbox = Sandbox::new();
+    let file = scenario_file("treated");
+    let place = format!("fake:{}", file.file_name().unwrap().to_str().unwrap());
+    let new = format!("sud@{place}");
+    let (csv, page) = (path(&sandbox, "ab.csv"), path(&sandbox, "ab.md"));
+    let options = ["ab", "--seed", "1", "--quick", "--base", &place, "--new", &new];
+    let written = ["--csv", &csv, "--markdown", &page];
+    let all = [&options[..], &written, ASKED].concat();
+    let ran = Ran::of(sandbox.command(&all).current_dir(file.parent().unwrap())).exits(0);
+    assert!(ran.stdout.contains("slower"), "{}", ran.stdout);
+    let page = fs::read_to_string(page).unwrap();
+    let (shown, run) = page.split_once("\nRun `").unwrap();
+    assert!(run.contains("UTC, oscost"), "{page}");
+    golden("report-ab.md", shown);
+    let csv = fs::read_to_string(csv).unwrap();
+    assert!(csv.starts_with("case,") && csv.contains(",base_median,"), "{csv}");
+    let again = sandbox.oscost(&["report", "last", "--csv", "-"]).exits(0).stdout;
+    assert_eq!(again, csv, "what a run compared is its table");
+    let rows = sandbox.oscost(&["report", "last", "--csv", "-", "--table", "rows"]).exits(0);
+    assert!(rows.stdout.starts_with("run,"), "{}", rows.stdout);
+}
+
+#[test]
+fn runs_that_were_compared_are_written_likewise() {
+    let sandbox = Sandbox::new();
+    let file = measured(&sandbox);
+    let with_id = |number: u32| {
+        changed(&sandbox, &file, &format!("{number}.json"), |record| {
+            record["id"] = json!(format!("0190a0b1-c2d3-7e4f-8a9b-0c1d2e3f{number:04x}"));
+            record["started"] = json!(format!("2026-11-21T08:0{number}:00Z"));
+        })
+    };
+    let (base, new) = (with_id(1), with_id(2));
+    let page = sandbox.oscost(&["compare", &base, &new, "--markdown", "-"]).exits(0).stdout;
+    golden("report-compare.md", &page);
+    let (csv, parquet) = (path(&sandbox, "it.csv"), path(&sandbox, "it.parquet"));
+    let ran = sandbox.oscost(&["compare", &base, &new, "--csv", &csv, "--parquet", &parquet]);
+    assert!(ran.exits(0).stdout.contains("inconclusive"));
+    let csv = fs::read_to_string(csv).unwrap();
+    let ids = "0190a0b1-c2d3-7e4f-8a9b-0c1d2e3f0001,0190a0b1-c2d3-7e4f-8a9b-0c1d2e3f0002";
+    assert!(csv.lines().skip(1).all(|line| line.contains(ids)), "{csv}");
+    assert!(fs::read(parquet).unwrap().starts_with(b"PAR1"));
+}
+
+#[test]
+fn what_cannot_be_written_is_said_before_anything_is_measured() {
+    let sandbox = Sandbox::new();
+    let missing = path(&sandbox, "no/such/run.csv");
+    let folder = sandbox.folder("files").to_str().unwrap().to_owned();
+    for (target, words) in [(&missing, "its folder is not there"), (&folder, "it is a folder")] {
+        for option in ["--csv", "--json", "--markdown", "--parquet"] {
+            let ran = sandbox.fake("measured", &[ASKED, &[option, target]].concat());
+            ran.exits(1).no_data().tells(&format!("cannot write {target}: {words}"));
+        }
+        let place = format!("fake:{}", scenario_file("treated").display());
+        let ran = sandbox.oscost(&["ab", "--base", &place, "--new", &place, "--csv", target]);
+        ran.exits(1).no_data().tells(words);
+    }
+    sandbox.oscost(&["runs", "show", "last"]).exits(1).tells("the store is empty");
+    assert_eq!(files(&sandbox), Vec::<String>::new());
+}
+
+#[test]
+fn a_folder_that_may_not_be_written_to_is_said_and_stays_as_it_is() {
+    let sandbox = Sandbox::new();
+    fs::create_dir(sandbox.file("theirs")).unwrap();
+    fs::set_permissions(sandbox.file("theirs"), fs::Permissions::from_mode(0o555)).unwrap();
+    let target = path(&sandbox, "theirs/run.csv");
+    let place = format!("fake:{}", scenario_file("measured").display());
+    let mut command =
+        sandbox.ordinary(&["run", "--at", &place, "syscall/getppid", "--csv", &target]);
+    let ran = Ran::of(&mut command).exits(1).no_data();
+    ran.tells(&format!("cannot write {target}: Permission denied"));
+    assert_eq!(fs::read_dir(sandbox.file("theirs")).unwrap().count(), 0);
+}
+
+#[test]
+fn two_documents_in_one_place_and_what_no_table_is_are_refused() {
+    let sandbox = Sandbox::new();
+    let file = measured(&sandbox);
+    let there = files(&sandbox);
+    let refused = |arguments: &[&str], words: &str| {
+        let ran = sandbox.oscost(&[&["report", &file], arguments].concat());
+        ran.exits(2).no_data().tells(words);
+    };
+    refused(&["--csv", "-", "--json", "-"], "two documents on standard output");
+    refused(&["--csv", "x", "--parquet", "x"], "two documents are to be written to x");
+    refused(&["--csv", "-", "--table", "figures"], "rows, comparisons");
+    refused(&["--csv"], "--csv");
+    sandbox.oscost(&["report"]).exits(2).no_data().tells("RUN");
+    sandbox.oscost(&["report", "last~9"]).exits(1).no_data().tells("no run is `last~9`");
+    assert_eq!(files(&sandbox), there);
+}
+
+#[test]
+fn a_full_disk_costs_neither_the_table_nor_leaves_half_a_file() {
+    let sandbox = Sandbox::new();
+    let csv = path(&sandbox, "run.csv");
+    // A device is written to as it is; that it is full shows then.
+    let options = ["--json", "/dev/full", "--csv", &csv];
+    let ran = sandbox.fake("measured", &[ASKED, &options].concat()).exits(1);
+    let ran = ran.tells("cannot write /dev/full").tells("No space left on device");
+    assert!(ran.stdout.contains("getppid"), "{}", ran.stdout);
+    assert!(fs::read_to_string(&csv).unwrap().starts_with("run,"));
+    sandbox.oscost(&["report", "last", "--csv", "/dev/full"]).exits(1).no_data();
+
+    let full = sandbox.file("full");
+    fs::create_dir(&full).unwrap();
+    let Some(_mounted) = Full::at(&full) else { return };
+    let target = full.join("run.csv");
+    let ran = sandbox.oscost(&["report", "last", "--csv", target.to_str().unwrap()]).exits(1);
+    ran.no_data().tells("cannot write").tells("No space left on device");
+    assert_eq!(fs::read_dir(&full).unwrap().count(), 0, "half a file was left");
+}
+
+/// A file system with room for one page, which is taken away with the value.
+struct Full<'a>(&'a Path);
+
+impl<'a> Full<'a> {
+    fn at(folder: &'a Path) -> Option<Self> {
+        let mut mount = std::process::Command::new("mount");
+        let mounted =
+            mount.args(["-t", "tmpfs", "-o", "size=4k", "oscost-test"]).arg(folder).output();
+        match mounted {
+            Ok(ran) if ran.status.success() => Some(Self(folder)),
+            _ => {
+                eprintln!("no full disk to be had here: mounting one takes root");
+                None
+            }
+        }
+    }
+}
+
+impl Drop for Full<'_> {
+    fn drop(&mut self) {
+        let gone = std::process::Command::new("umount").arg(self.0).status();
+        assert!(gone.is_ok_and(|status| status.success()) || std::thread::panicking());
+    }
+}
+
+#[test]
+fn a_record_that_is_none_is_one_clear_line_and_no_file() {
+    let sandbox = Sandbox::new();
+    let good = measured(&sandbox);
+    let text = fs::read_to_string(&good).unwrap();
+    let (csv, page) = (path(&sandbox, "out.csv"), path(&sandbox, "out.md"));
+    let bad = path(&sandbox, "bad.json");
+    let mut huge = text.clone();
+    huge.push_str(&" ".repeat(65 << 20));
+    for (content, words) in [
+        ("", "the file is not a record"),
+        ("{}", "the file is not a record"),
+        (&text[..text.len() / 2], "the file is not a record"),
+        (&text.replace("oscost.run/1", "oscost.run/2"), "newer schema oscost.run/2"),
+        (&text.replace("oscost.run/1", "other/1"), "its schema is other/1"),
+        (&text.replacen("\"label\": null", "\"label\": \"\\u001b[2J\"", 1), "control character"),
+        (&huge, "at most 67108864 are taken"),
+    ] {
+        fs::write(&bad, content).unwrap();
+        let ran = sandbox.oscost(&["report", &bad, "--csv", &csv, "--markdown", &page]);
+        let ran = ran.exits(1).no_data().tells(&format!("cannot report {bad}")).tells(words);
+        assert_eq!(ran.stderr.lines().count(), 2, "{}", ran.stderr);
+        assert_eq!(files(&sandbox), ["bad.json", "run.json"], "{words}");
+    }
+    let ran = sandbox.oscost(&["report", "./no/such.json", "--csv", &csv]).exits(1).no_data();
+    ran.tells("cannot open ./no/such.json");
+}
+
+#[test]
+fn a_file_that_was_there_is_kept_until_the_new_one_is_whole() {
+    let sandbox = Sandbox::new();
+    let good = measured(&sandbox);
+    let csv = path(&sandbox, "run.csv");
+    fs::write(&csv, "mine").unwrap();
+    let bad = changed(&sandbox, &good, "bad.json", |record| record["schema"] = json!("other/1"));
+    sandbox.oscost(&["report", &bad, "--csv", &csv]).exits(1);
+    assert_eq!(fs::read_to_string(&csv).unwrap(), "mine");
+    sandbox.oscost(&["report", &good, "--csv", &csv]).exits(0);
+    assert!(fs::read_to_string(&csv).unwrap().starts_with("run,"));
+    assert_eq!(files(&sandbox), ["bad.json", "run.csv", "run.json"]);
+}
