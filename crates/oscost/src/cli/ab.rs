@@ -13,7 +13,7 @@ use oscost_model::protocol::Hello;
 use oscost_model::record::{Comparison, Machine, Record, Settings};
 
 use super::compare::{judge_gate, threshold};
-use super::exports::{Exports, Subject, Table};
+use super::exports::{Exports, OfRun, Subject, Table};
 use super::output::{Output, remark};
 use super::place::{Patience, arrive, side, treated};
 use super::programs::{self, Named, Programs};
@@ -252,13 +252,20 @@ fn measure(
 ) -> anyhow::Result<Done> {
     let request = request(arguments, asked, session.hello())?;
     let kept = !arguments.no_store;
+    let samples = arguments.samples || arguments.exports.wants_samples();
     let Ended { record, ended, keeper } =
-        match run::listened(session, None, request, kept, arguments.samples)? {
+        match run::listened(session, None, request, kept, samples)? {
             Some(ended) => ended,
             None => return Ok(Done::Interrupted),
         };
     let as_text = || text(&record, asked.study.as_ref());
-    let shown = arguments.exports.show(&Subject::Run(&record, arguments.table), as_text, output);
+    let run = OfRun {
+        record: &record,
+        samples: arguments.samples,
+        study: asked.study.as_ref(),
+        table: arguments.table,
+    };
+    let shown = arguments.exports.show(&Subject::Run(run), as_text, output);
     keeper.say_where();
     shown?;
     let done = run::how(ended?, &record);

@@ -114,7 +114,7 @@ fn records(reader: &mut Reader, names: &[String]) -> anyhow::Result<Vec<Record>>
         let text = format!("{count} runs on a side: at most {MOST_RUNS} are compared");
         return Err(UsageError(text).into());
     }
-    names.iter().map(|name| reader.record(name.trim())).collect()
+    names.iter().map(|name| reader.record(name.trim(), false)).collect()
 }
 
 /// Refuses a run that stands twice among those that are compared.

@@ -3,13 +3,20 @@
 
 use std::io::IsTerminal;
 
+use oscost_model::definition::Catalog;
 use oscost_model::record::Record;
 
 use super::UsageError;
 use super::output::{Output, Target, complain};
+use super::programs::Programs;
+use crate::reach::CellProgram;
 use crate::report;
 use crate::report::compare::Shown;
 use crate::report::export::{self, Sheet};
+use crate::report::html::{self, OfStudy};
+use crate::study::Study;
+use crate::study::beside::beside;
+use crate::study::lay::lay;
 
 /// Where it is written to, and as what.
 #[derive(Debug, clap::Args)]
@@ -18,6 +25,9 @@ pub(super) struct Exports {
     /// table.
     #[arg(long, value_name = "FILE")]
     json: Option<String>,
+    /// Write a page for a browser likewise: one file, which needs no network.
+    #[arg(long, value_name = "FILE")]
+    html: Option<String>,
     /// Write CSV likewise, a line for each figure or comparison.
     #[arg(long, value_name = "FILE")]
     csv: Option<String>,
@@ -40,15 +50,56 @@ pub(super) enum Table {
 
 /// What is written.
 pub(super) enum Subject<'a> {
-    /// A run, and as a table this one of it.
-    Run(&'a Record, Table),
+    /// A run.
+    Run(OfRun<'a>),
     /// Runs that were compared.
     Compared(&'a Shown<'a>),
+}
+
+/// A run that is written.
+#[derive(Clone, Copy)]
+pub(super) struct OfRun<'a> {
+    /// Its record; for a page with all raw batches, if they are to be had.
+    pub(super) record: &'a Record,
+    /// Whether these stand in its JSON, too.
+    pub(super) samples: bool,
+    /// The study that it was measured for.
+    pub(super) study: Option<&'a Study>,
+    /// What is written of it as a table.
+    pub(super) table: Table,
+}
+
+impl OfRun<'_> {
+    fn json(&self) -> anyhow::Result<String> {
+        if self.samples {
+            return Ok(report::json::record(self.record)?);
+        }
+        let mut record = self.record.clone();
+        let repetitions = record.results.iter_mut().flat_map(|row| &mut row.repetitions);
+        repetitions.for_each(|it| it.samples = None);
+        Ok(report::json::record(&record)?)
+    }
+
+    fn html(&self) -> anyhow::Result<String> {
+        let Self { record, study, .. } = *self;
+        let catalog = catalog();
+        let two = |study| Some(OfStudy::Two(Box::new(lay(study, record)?)));
+        let study = study.map(|study| {
+            two(study).unwrap_or_else(|| OfStudy::One(Box::new(beside(study, record))))
+        });
+        html::run(&html::Shown { record, study, catalog: catalog.as_ref() })
+    }
+}
+
+/// What is explained of benchmarks; nothing where there is no cell to ask.
+fn catalog() -> Option<Catalog> {
+    Some(Programs::known().beside(&CellProgram::find().ok()?.catalog))
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Format {
     Json,
+    Html,
     Csv,
     Markdown,
     Parquet,
@@ -58,17 +109,19 @@ impl Format {
     /// The document, whole.
     fn make(self, subject: &Subject<'_>) -> anyhow::Result<Vec<u8>> {
         let sheet = || match subject {
-            Subject::Run(record, Table::Rows) => Sheet::rows(record),
-            Subject::Run(record, Table::Comparisons) => Sheet::comparisons(record),
+            Subject::Run(OfRun { record, table: Table::Rows, .. }) => Sheet::rows(record),
+            Subject::Run(OfRun { record, .. }) => Sheet::comparisons(record),
             Subject::Compared(shown) => Sheet::compared(shown),
         };
         Ok(match (self, subject) {
-            (Format::Json, Subject::Run(record, _)) => report::json::record(record)?.into_bytes(),
+            (Format::Json, Subject::Run(run)) => run.json()?.into_bytes(),
             (Format::Json, Subject::Compared(shown)) => report::compare::json(shown)?.into_bytes(),
-            (Format::Csv, _) => export::csv(&sheet())?,
-            (Format::Markdown, Subject::Run(record, _)) => {
-                report::markdown::run(record).into_bytes()
+            (Format::Html, Subject::Run(run)) => run.html()?.into_bytes(),
+            (Format::Html, Subject::Compared(shown)) => {
+                html::comparison(shown, catalog().as_ref())?.into_bytes()
             }
+            (Format::Csv, _) => export::csv(&sheet())?,
+            (Format::Markdown, Subject::Run(run)) => report::markdown::run(run.record).into_bytes(),
             (Format::Markdown, Subject::Compared(shown)) => {
                 report::markdown::comparison(shown).into_bytes()
             }
@@ -82,6 +135,7 @@ impl Exports {
     fn asked(&self) -> Vec<(Format, Target)> {
         let all = [
             (Format::Json, &self.json),
+            (Format::Html, &self.html),
             (Format::Csv, &self.csv),
             (Format::Markdown, &self.markdown),
             (Format::Parquet, &self.parquet),
@@ -89,6 +143,11 @@ impl Exports {
         all.into_iter()
             .filter_map(|(format, file)| Some((format, Target::of(file.as_deref()?))))
             .collect()
+    }
+
+    /// Whether raw batches are wanted: a page shows how they are spread.
+    pub(super) fn wants_samples(&self) -> bool {
+        self.html.is_some()
     }
 
     /// Whether nothing was.

@@ -22,7 +22,8 @@ impl Reader {
 
     /// The run of that name: `-` is standard input; what has a slash or ends in `.json` is a file;
     /// anything else is asked of the store.
-    pub(super) fn record(&mut self, name: &str) -> anyhow::Result<Record> {
+    /// The raw batches of a run in the store come with it if they are wanted.
+    pub(super) fn record(&mut self, name: &str, samples: bool) -> anyhow::Result<Record> {
         let act = self.act;
         let is_file = name == "-" || name.contains('/') || name.ends_with(".json");
         if is_file {
@@ -38,7 +39,7 @@ impl Reader {
             None => runs::store()?,
         };
         let store = self.store.insert(store);
-        runs::record(store, name, false)
+        runs::record(store, name, samples)
             .with_context(|| format!("cannot {act} `{name}` (a file has a slash or .json)"))
     }
 }

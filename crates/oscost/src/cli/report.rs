@@ -1,11 +1,11 @@
 //! `oscost report`
 
 use super::Done;
-use super::exports::{Exports, Subject, Table};
+use super::exports::{Exports, OfRun, Subject, Table};
 use super::output::Output;
 use super::records::Reader;
 use super::run::plots;
-use super::runs;
+use super::{runs, study};
 
 /// Which run, and what it is written as.
 #[derive(Debug, clap::Args)]
@@ -18,6 +18,7 @@ whole or not at all. docs/EXPORTS.md says what stands in every column.
 
 Examples:
   oscost report last                                 its table once more
+  oscost report last --html run.html                 a page to look at, to send
   oscost report last --csv run.csv --parquet run.parquet
   oscost report last --markdown - | gh pr comment --body-file -
   oscost report ./theirs.json --csv -                a record from somebody
@@ -42,12 +43,16 @@ pub(super) struct Arguments {
 pub(super) fn report(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Done> {
     let exports = &arguments.exports;
     exports.look()?;
-    let record = Reader::to("report").record(&arguments.run)?;
+    let samples = exports.wants_samples();
+    let record = Reader::to("report").record(&arguments.run, samples)?;
     if exports.is_empty() {
         output.write(runs::text(&record, plots(arguments.plot, arguments.no_plot)))?;
         return Ok(Done::Well);
     }
     let held = if record.comparisons.is_empty() { Table::Rows } else { Table::Comparisons };
-    exports.write(&Subject::Run(&record, arguments.table.unwrap_or(held)), output)?;
+    let study = study::of_record(&record);
+    let table = arguments.table.unwrap_or(held);
+    let run = OfRun { record: &record, samples: false, study: study.as_ref(), table };
+    exports.write(&Subject::Run(run), output)?;
     Ok(Done::Well)
 }

@@ -12,7 +12,7 @@ use oscost_model::protocol::Hello;
 use oscost_model::record::{CellProgram as CellFacts, Machine, Record, RowOutcome, Settings, Tool};
 
 use super::Done;
-use super::exports::{Exports, Subject, Table};
+use super::exports::{Exports, OfRun, Subject, Table};
 use super::output::{Output, remark};
 use super::peer::{self, Met};
 use super::place::{Patience, arrive, side, treated};
@@ -301,13 +301,20 @@ fn measure(
     }
     let (at, hello) = ((place, &side), session.hello());
     let request = request(arguments, program, &asked, at, of_peer.as_deref(), hello)?;
-    let (kept, samples) = (!arguments.no_store, arguments.samples);
+    let kept = !arguments.no_store;
+    let samples = arguments.samples || arguments.exports.wants_samples();
     let Some(Ended { record, ended, keeper }) = listened(session, peer, request, kept, samples)?
     else {
         return Ok(Done::Interrupted);
     };
     let as_text = || text(&record, asked.study.as_ref(), arguments.plots());
-    let shown = arguments.exports.show(&Subject::Run(&record, Table::Rows), as_text, output);
+    let run = OfRun {
+        record: &record,
+        samples: arguments.samples,
+        study: asked.study.as_ref(),
+        table: Table::Rows,
+    };
+    let shown = arguments.exports.show(&Subject::Run(run), as_text, output);
     keeper.say_where();
     shown?;
     Ok(how(ended?, &record))

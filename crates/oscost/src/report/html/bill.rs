@@ -13,8 +13,8 @@ use super::chart::{
     symbol, titled, told,
 };
 use super::page::{Part, Section};
-use super::rows::{self, CLASSES, Rows, family};
-use crate::report::table::has;
+use super::rows::{self, CLASSES, Rows};
+use crate::report::table::{family, has};
 
 /// A figure that has a place on a scale of ratios.
 struct Spot<'a> {

@@ -12,7 +12,7 @@ use super::chart::{
 use super::page::{Cell, Column, Line, Part, Section, Table};
 use crate::report::compare::{cells, names};
 use crate::report::figures::per_cent;
-use crate::report::table::{gathered, is_asked};
+use crate::report::table::gathered;
 use crate::report::{ab, plain, trials};
 
 /// The verdicts, each with its colour, its sign and its look in a table.
@@ -30,21 +30,17 @@ type Pair<'a> = (&'a Comparison, &'a Row);
 pub(super) fn of_run(record: &Record) -> Option<Section> {
     let mut parts = Vec::new();
     let row = |at: u32| record.results.get(at as usize);
-    let of_rows = record.comparisons.iter().filter(|it| !it.control);
-    let pairs: Vec<Pair<'_>> = of_rows.filter_map(|it| Some((it, row(it.base)?))).collect();
     for (at, (base, new)) in ab::places(record).into_iter().enumerate() {
-        let of_both = |(it, base_row): &&Pair<'_>| {
-            let place = row(it.new).map(|row| row.place.text.as_str());
-            base_row.place.text == base && place == Some(new) && is_asked(base_row)
-        };
-        let asked: Vec<Pair<'_>> = pairs.iter().filter(of_both).copied().collect();
-        let comparisons: Vec<&Comparison> = asked.iter().map(|(it, _)| *it).collect();
-        parts.push(Part::Title(plain(&ab::title((base, new), &comparisons))));
-        parts.extend(pair(at, &asked));
+        let (asked, anchors) = ab::between(record, base, new);
+        parts.push(Part::Title(super::unfolded(&ab::title((base, new), &asked)).join(" ")));
+        let pairs: Vec<Pair<'_>> =
+            asked.into_iter().filter_map(|it| Some((it, row(it.base)?))).collect();
+        parts.extend(pair(at, &pairs));
+        parts.extend(ab::beside(record, &anchors).map(Part::Text));
     }
-    let below = ab::below(record);
-    if !parts.is_empty() && !below.trim().is_empty() {
-        parts.push(Part::Lines(below.trim_matches('\n').to_owned()));
+    if !parts.is_empty() {
+        parts.push(Part::Title("What it says, and what it does not".to_owned()));
+        parts.push(Part::List(ab::said(record)));
     }
     let title = "What differs".to_owned();
     (!parts.is_empty()).then(|| Section { id: "compared".to_owned(), title, parts })

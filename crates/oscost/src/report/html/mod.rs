@@ -28,7 +28,7 @@ use self::rows::Rows;
 pub use self::study::OfStudy;
 use super::compare;
 use super::curves::blocks;
-use super::table::{gathered, headline, notes};
+use super::table::{behind, family, gathered, headline, said};
 use super::{answer, catalog, groups, halves, plain, requests, steps, survey, trials};
 
 /// A run, and what is known beside it.
@@ -153,15 +153,15 @@ fn not_measured(rows: &Rows<'_>) -> Option<Section> {
 fn families(rows: &Rows<'_>, record: &Record) -> Option<Section> {
     let mut names: Vec<&str> = Vec::new();
     for (_, row) in rows.measured() {
-        if !names.contains(&rows::family(row)) {
-            names.push(rows::family(row));
+        if !names.contains(&family(row)) {
+            names.push(family(row));
         }
     }
     let blocks = blocks(record);
     let mut parts = Vec::new();
-    for family in names {
-        parts.push(Part::Title(plain(family)));
-        let of_family = |benchmark: &str| benchmark.split('/').next() == Some(family);
+    for name in names {
+        parts.push(Part::Title(plain(name)));
+        let of_family = |benchmark: &str| benchmark.split('/').next() == Some(name);
         for (at, block) in blocks.iter().enumerate() {
             if !of_family(&block.curves[0].benchmark) {
                 continue;
@@ -171,8 +171,8 @@ fn families(rows: &Rows<'_>, record: &Record) -> Option<Section> {
             parts.extend((!words.is_empty()).then_some(Part::List(words)));
         }
         let members: Vec<(usize, &Row)> =
-            rows.measured().filter(|(_, row)| rows::family(row) == family).collect();
-        parts.extend(spread::chart(family, &members, rows).map(Part::Chart));
+            rows.measured().filter(|(_, row)| family(row) == name).collect();
+        parts.extend(spread::chart(name, &members, rows).map(Part::Chart));
     }
     let title = "Family by family".to_owned();
     (!parts.is_empty()).then(|| Section { id: "families".to_owned(), title, parts })
@@ -200,9 +200,7 @@ fn together(rows: &Rows<'_>, record: &Record) -> Option<Section> {
 /// What there is to say of the figures: what flags mean, what was odd.
 fn remarks(rows: &Rows<'_>, record: &Record) -> Option<Section> {
     let all: Vec<&Row> = rows.all.iter().map(|(_, row)| *row).collect();
-    let mut text = String::new();
-    notes(record, &all, &mut text);
-    let lines = unfolded(&text);
+    let lines: Vec<String> = said(record, &all).into_iter().chain(behind(record, &all)).collect();
     let title = "Remarks".to_owned();
     (!lines.is_empty()).then(|| Section {
         id: "remarks".to_owned(),

@@ -154,7 +154,7 @@ struct Whole<'a> {
     style: &'a str,
     glue: &'a str,
     policy: String,
-    charts: String,
+    library: &'a str,
     data: String,
     version: &'a str,
     draws: bool,
@@ -178,14 +178,13 @@ impl Page {
             .collect::<anyhow::Result<_>>()?;
         // A page without a chart needs not carry what draws them.
         let draws = !charts.is_empty();
-        let library = if draws { script::library() } else { "" };
         let data = serde_json::to_vec(&Data { charts, explained: &self.explained })?;
         let whole = Whole {
             page: self,
             style: script::STYLE,
             glue: script::GLUE,
-            policy: script::policy(library),
-            charts: if draws { script::packed(library.as_bytes())? } else { String::new() },
+            policy: script::policy(draws),
+            library: if draws { script::library_packed() } else { "" },
             data: script::packed(&data)?,
             version: env!("CARGO_PKG_VERSION"),
             draws,

@@ -52,11 +52,6 @@ pub(super) fn id(at: usize) -> String {
     format!("r{at}")
 }
 
-/// The family of a row.
-pub(super) fn family(row: &Row) -> &str {
-    row.benchmark.split_once('/').map_or(row.benchmark.as_str(), |(family, _)| family)
-}
-
 /// What is told of a row's point: figure, interval, how many, entries, class and floor.
 pub(super) fn told(name: &str, row: &Row) -> Vec<String> {
     let mut lines = vec![name.to_owned()];

@@ -2,7 +2,7 @@
 //! running anything else, or from asking anybody for anything.
 
 use std::io::Write as _;
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
@@ -26,6 +26,13 @@ pub(super) fn library() -> &'static str {
     &LIBRARY
 }
 
+/// The same as it stands in a page; nobody waits for it twice.
+pub(super) fn library_packed() -> &'static str {
+    static PACKED: LazyLock<String> =
+        LazyLock::new(|| packed(library().as_bytes()).unwrap_or_default());
+    &PACKED
+}
+
 /// Bytes as text that a page unpacks: a third as long, or less. No time stands in it.
 pub(super) fn packed(bytes: &[u8]) -> std::io::Result<String> {
     let mut packer = GzBuilder::new().write(Vec::new(), Compression::new(6));
@@ -36,12 +43,13 @@ pub(super) fn packed(bytes: &[u8]) -> std::io::Result<String> {
 /// The content security policy of a page: these two scripts run and no other, whatever stands in the
 /// text; and nothing is loaded from anywhere. Styles are free, since charts are styled as they are
 /// drawn; pictures are what a chart is saved as.
-pub(super) fn policy(library: &str) -> String {
+pub(super) fn policy(draws: bool) -> String {
     let hash = |script: &str| BASE64_STANDARD.encode(Sha256::digest(script.as_bytes()));
-    let scripts = match library {
-        "" => format!("'sha256-{}'", hash(GLUE)),
-        library => format!("'sha256-{}' 'sha256-{}'", hash(GLUE), hash(library)),
-    };
+    static LIBRARY: OnceLock<String> = OnceLock::new();
+    let mut scripts = format!("'sha256-{}'", hash(GLUE));
+    if draws {
+        scripts.push_str(&format!(" 'sha256-{}'", LIBRARY.get_or_init(|| hash(library()))));
+    }
     format!(
         "default-src 'none'; script-src {scripts}; style-src 'unsafe-inline'; img-src data: blob:; \
          base-uri 'none'; form-action 'none'"
