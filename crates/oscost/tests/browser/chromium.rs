@@ -1,6 +1,7 @@
 //! A headless Chromium with a profile of its own. Its processes and its folder are gone with the
 //! last value that uses it, also when a test panics.
 
+use std::ffi::OsString;
 use std::fs::{self, File};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
@@ -84,7 +85,7 @@ impl Chromium {
         for name in ["home", "profile", "tmp"] {
             fs::create_dir(folder.path().join(name)).unwrap();
         }
-        let mut profile = std::ffi::OsString::from("--user-data-dir=");
+        let mut profile = OsString::from("--user-data-dir=");
         profile.push(folder.path().join("profile"));
         let mut command = Command::new("sh");
         command.args(["-c", TAKE_PIPES, "sh"]).arg(program).args(FLAGS).arg(profile);
@@ -147,7 +148,7 @@ impl Drop for Chromium {
             helpers.retain(|&helper| is_left(helper));
             if begun.elapsed() > PATIENCE {
                 eprintln!("processes of Chromium's are left, in the group {group}");
-                break;
+                return;
             }
             std::thread::sleep(Duration::from_millis(1));
         }
@@ -222,7 +223,7 @@ fn find() -> Option<PathBuf> {
         let places = std::env::split_paths(&path).map(|folder| folder.join(name));
         places.into_iter().find(|program| program.is_file())
     };
-    match std::env::var_os("CHROMIUM") {
+    match std::env::var_os("CHROMIUM").filter(|named| !named.is_empty()) {
         Some(named) => on_path(Path::new(&named)),
         None => NAMES.iter().find_map(|name| on_path(Path::new(name))),
     }
