@@ -8,7 +8,10 @@
 )]
 
 mod chromium;
+#[path = "../common/mod.rs"]
+mod common;
 mod page;
 mod wire;
 
 mod driver;
+mod report;

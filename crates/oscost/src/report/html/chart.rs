@@ -18,7 +18,7 @@ const THINNEST: usize = 3;
 /// What such a chart is high at most, where its lines can be thin.
 const HIGHEST: usize = 2_400;
 /// More names than these on an axis are a wall of letters: what they name is told by pointing at it.
-pub(super) const MOST_NAMES: usize = 120;
+pub(super) const MOST_NAMES: usize = 180;
 /// Axis, its title and the legend.
 const AROUND: usize = 110;
 
@@ -156,7 +156,6 @@ pub(super) fn lines_axis(order: &Order) -> Axis {
 pub(super) fn layout(lines: Option<usize>) -> Layout {
     Layout::new()
         .height(lines.map_or(440, height))
-        .auto_size(true)
         .margin(Margin::new().left(60).right(24).top(24).bottom(48))
         .legend(legend())
         .show_legend(true)

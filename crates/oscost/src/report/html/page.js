@@ -30,7 +30,7 @@
 
   // Charts.
   const config = {
-    responsive: true, displaylogo: false, showLink: false, plotlyServerURL: "",
+    displaylogo: false, showLink: false, plotlyServerURL: "",
     modeBarButtonsToRemove: ["lasso2d", "select2d", "autoScale2d"],
   };
   const drawn = new Set();
@@ -48,6 +48,7 @@
   // On a phone names stand above their lines, and there the page is moved, not the chart.
   const fitted = (chart, element) => {
     const layout = structuredClone(chart.layout);
+    layout.width = element.clientWidth;
     layout.template = template();
     layout.dragmode = coarse.matches ? false : "zoom";
     if (chart.lines && narrow.matches && !printing) {
@@ -55,18 +56,21 @@
       layout.yaxis.ticklabelposition = "inside top";
       layout.yaxis.automargin = false;
       layout.yaxis.ticks = "";
+      layout.yaxis.tickfont = { size: 10 };
       layout.margin = { l: 8, r: 8, t: 24, b: 48 };
       if (named) layout.height = 120 + 30 * chart.lines;
-    } else if (narrow.matches) {
-      layout.margin = { l: 8, r: 8, t: 24, b: 48 };
     }
-    // A legend stands above the names too, not above the lines alone.
-    Object.assign(layout.legend, { xref: "container", x: 0.01 });
+    const marks = layout.xaxis.tickvals?.length ?? 0;
+    if (layout.width < 640 && marks > 6) {
+      for (const name of ["tickvals", "ticktext"]) {
+        layout.xaxis[name] = layout.xaxis[name].filter((_, at) => at % 2 === 0);
+      }
+    }
     if (printing) {
       // As much as a sheet takes: a chart that is cut in two is hard to read.
       layout.width = 690;
-      layout.autosize = false;
       layout.height = Math.min(layout.height, 960);
+      layout.legend.font = { size: 9 };
       if (chart.lines > 50) layout.yaxis.tickfont = { size: 8 };
     }
     element.style.height = `${layout.height}px`;
@@ -92,7 +96,7 @@
   const complain = (error) => {
     const note = find("trouble");
     if (!note) throw error;
-    note.textContent = `The charts cannot be drawn: ${error.message}. All figures stand in the tables.`;
+    note.textContent = `A chart cannot be drawn: ${error.message}. All figures stand in the tables.`;
     note.hidden = false;
     console.error(error);
   };
@@ -103,13 +107,19 @@
       const seen = new IntersectionObserver((entries) => {
         for (const entry of entries.filter((it) => it.isIntersecting)) {
           seen.unobserve(entry.target);
-          draw(charts, entry.target);
+          // One that cannot be drawn keeps no other from it.
+          try { draw(charts, entry.target); } catch (error) { complain(error); }
         }
         performance.mark("oscost-drawn");
       }, { rootMargin: "400px" });
       plots.forEach((element) => seen.observe(element));
       const again = () => drawn.forEach((element) => draw(charts, element));
-      narrow.addEventListener("change", again);
+      // When the window has come to rest; a telephone's bars come and go without a new width.
+      let resting, width = innerWidth;
+      addEventListener("resize", () => {
+        clearTimeout(resting);
+        if (innerWidth !== width) resting = setTimeout(() => { width = innerWidth; again(); }, 150);
+      });
       dark.addEventListener("change", again);
       document.addEventListener("themechange", again);
       // Paper has no dark, no sight to come into, and a width of its own.

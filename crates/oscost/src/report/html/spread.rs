@@ -63,7 +63,13 @@ pub(super) fn chart(family: &str, members: &[(usize, &Row)], rows: &Rows<'_>) ->
     };
     let ids = spreads.iter().map(|it| rows::id(it.at)).collect();
     let order = Order { name: "as measured", rows: ids, names };
-    let below = titled(axis().tick_suffix(" %"), "from the row's median");
+    let all = spreads.iter().flat_map(|it| it.samples.into_iter().flatten());
+    let all = all.chain(points().map(|(_, _, off, _)| off));
+    let (low, high) = all.fold((0f64, 0f64), |(low, high), off| (low.min(off), high.max(off)));
+    // Said, and not left to be found: where names stand inside, finding it does not end.
+    let room = 0.04 * (high - low).max(0.1);
+    let below = axis().tick_suffix(" %").range(vec![low - room, high + room]);
+    let below = titled(below, "from the row's median");
     let layout =
         layout(Some(lines)).x_axis(below).y_axis(lines_axis(&order)).hover_mode(HoverMode::Closest);
     plot.set_layout(layout);

@@ -1,0 +1,519 @@
+//! Pages of runs and comparisons, as a person meets them: in light and dark, on a telephone and on
+//! paper, by mouse and by key.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::chromium::Browser;
+use crate::common::{Sandbox, rows, scenario_file};
+use crate::page::Page;
+
+/// Names a file for the picture of a page's beginning: `make picture` wants one.
+const PICTURE: &str = "OSCOST_PICTURE";
+/// Names a folder for pictures of whole pages, for whoever wants to look at them.
+const PICTURES: &str = "OSCOST_PICTURES";
+
+/// What a chart draws a mark of: not lines, not boxes.
+const MARKED: &str = "plot.data.filter(it => it.type === 'scatter' && it.mode.includes('markers'))";
+
+fn text(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+/// A run that was measured here: its record, and its page.
+fn measured(sandbox: &Sandbox, arguments: &[&str]) -> (Value, PathBuf) {
+    let [json, html] = ["run.json", "run.html"].map(|name| sandbox.file(name));
+    let files = ["--json", text(&json), "--html", text(&html)];
+    let ran = sandbox.oscost(&[&["run", "--quick"], arguments, &files].concat());
+    // On a machine that is not left in peace a row may have too few undisturbed batches.
+    assert!(matches!(ran.code, Some(0 | 1)), "{}", ran.stderr);
+    (serde_json::from_slice(&fs::read(json).unwrap()).unwrap(), html)
+}
+
+/// The page, as soon as its first charts are drawn.
+fn opened(browser: &Browser, path: &Path) -> Page {
+    let page = browser.open(path);
+    page.metric("oscost-drawn");
+    page
+}
+
+/// Nothing was complained of, and nothing asked for.
+fn stands_alone(page: &Page) {
+    assert_eq!(page.complaints(), []);
+    assert_eq!(page.requests(), [] as [&str; 0]);
+}
+
+/// Keeps a picture of the whole page, if somebody wants it.
+fn kept(page: &Page, name: &str) {
+    if let Some(folder) = std::env::var_os(PICTURES) {
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(Path::new(&folder).join(name), page.screenshot(true)).unwrap();
+    }
+}
+
+/// Every chart of the page, drawn: how many points it was given, and how many there are to see.
+fn charts(page: &Page) -> Vec<(String, u64, u64)> {
+    let charts = page.eval(&format!(
+        "(async () => {{
+           const found = [];
+           for (const plot of document.querySelectorAll('.plot')) {{
+             plot.scrollIntoView();
+             for (let frames = 0; !plot.data && frames < 300; frames += 1) {{
+               await new Promise(requestAnimationFrame);
+             }}
+             if (!plot.data) throw new Error(`${{plot.id}} is not drawn`);
+             const given = {MARKED}.reduce((sum, it) => sum + it.x.length, 0);
+             found.push([plot.id, given, plot.querySelectorAll('.points path.point').length]);
+           }}
+           scrollTo(0, 0);
+           return found;
+         }})()"
+    ));
+    serde_json::from_value(charts).unwrap()
+}
+
+/// Draws all charts, and finds each with its points.
+fn every_chart_has_its_points(page: &Page) -> Vec<String> {
+    let charts = charts(page);
+    assert!(!charts.is_empty());
+    for (id, given, drawn) in &charts {
+        assert!(given > &0 && given == drawn, "{id}: {drawn} of {given} points are drawn");
+    }
+    charts.into_iter().map(|(id, ..)| id).collect()
+}
+
+/// The words that stand at a selector.
+fn words(page: &Page, selector: &str) -> String {
+    let words = page.eval(&format!("document.querySelector({}).textContent", json!(selector)));
+    words.as_str().unwrap().to_owned()
+}
+
+/// The rows that the user asked for.
+fn asked(record: &Value) -> Vec<&Value> {
+    let is_beside = |flag: &Value| flag == "ANCHOR" || flag == "PRIMITIVE";
+    let is_asked = |row: &&Value| !row["flags"].as_array().unwrap().iter().any(is_beside);
+    rows(record).iter().filter(is_asked).collect()
+}
+
+#[test]
+fn a_run_is_a_page_that_stands_alone_and_shows_every_figure() {
+    let Some(browser) = Browser::start() else { return };
+    let sandbox = Sandbox::new();
+    let (record, path) = measured(&sandbox, &[]);
+    assert!(fs::metadata(&path).unwrap().len() < 5_000_000);
+    let page = opened(&browser, &path);
+    if let Some(picture) = std::env::var_os(PICTURE) {
+        fs::write(picture, page.screenshot(false)).unwrap();
+    }
+    let drawn = every_chart_has_its_points(&page);
+    assert!(drawn.contains(&"bill-ns-op".to_owned()), "{drawn:?}");
+    for family in ["timer", "syscall", "process", "socket"] {
+        assert!(drawn.contains(&format!("spread-{family}")), "{drawn:?}");
+    }
+    kept(&page, "light.png");
+
+    // Each row has its line in the table, and each figure on the bill its interval and its words.
+    let asked = asked(&record);
+    let count = page.eval("document.querySelectorAll('#rows tbody tr').length");
+    assert_eq!(count, asked.len());
+    let billed = page.eval(&format!(
+        "[...document.querySelectorAll('.plot[id^=bill-]')].flatMap(plot =>
+           {MARKED}.filter(it => it.name !== 'floor').flatMap(it => it.customdata)).length"
+    ));
+    let unplaced =
+        page.eval("document.querySelector('#bill > p')?.textContent.split(' ')[0] ?? '0'");
+    let unplaced: usize = unplaced.as_str().unwrap().parse().unwrap();
+    let with_figure = asked.iter().filter(|row| row["outcome"] == "measured").count();
+    assert_eq!(billed.as_u64().unwrap() as usize + unplaced, with_figure);
+    stands_alone(&page);
+}
+
+#[test]
+fn curves_are_drawn_with_their_points_and_their_words() {
+    let Some(browser) = Browser::start() else { return };
+    let sandbox = Sandbox::new();
+    let (record, path) = measured(&sandbox, &["pipe/throughput", "memory/copy:size=*"]);
+    let page = opened(&browser, &path);
+    let drawn = every_chart_has_its_points(&page);
+    let curves: Vec<&String> = drawn.iter().filter(|id| id.starts_with("curve-")).collect();
+    let blocks: std::collections::BTreeSet<(&str, &str)> = record["curves"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| (it["benchmark"].as_str().unwrap(), it["axis"].as_str().unwrap()))
+        .collect();
+    assert!(!curves.is_empty() && curves.len() == blocks.len(), "{curves:?} {blocks:?}");
+    let first = record["curves"][0]["points"].as_array().unwrap();
+    let case = first.iter().find(|it| !it["figure"].is_null()).unwrap()["case"].as_str().unwrap();
+    let told = page.eval(
+        "[...document.querySelectorAll('[id^=curve-]')].flatMap(
+        plot => plot.data.flatMap(it => it.hovertext ?? [])).join('|')",
+    );
+    assert!(told.as_str().unwrap().contains(case), "{told}");
+    kept(&page, "curves.png");
+    stands_alone(&page);
+}
+
+/// A page of a few rows, for all that can be done with it.
+fn few(browser: &Browser, sandbox: &Sandbox) -> (Value, Page) {
+    let (record, path) =
+        measured(sandbox, &["timer/clock-gettime", "syscall/getppid", "pipe/round-trip"]);
+    (record, opened(browser, &path))
+}
+
+/// The middle of the first point of a chart, in the window.
+fn first_point(page: &Page, chart: &str) -> (f64, f64) {
+    let at = page.eval(&format!(
+        "(() => {{
+           const plot = document.getElementById({});
+           const point = plot.querySelector('.points path.point');
+           point.scrollIntoView({{ block: 'center' }});
+           const box = point.getBoundingClientRect();
+           return [box.x + box.width / 2, box.y + box.height / 2];
+         }})()",
+        json!(chart)
+    ));
+    (at[0].as_f64().unwrap(), at[1].as_f64().unwrap())
+}
+
+#[test]
+fn pointing_at_a_figure_tells_it_and_pressing_it_explains_it() {
+    let Some(browser) = Browser::start() else { return };
+    let sandbox = Sandbox::new();
+    let (record, page) = few(&browser, &sandbox);
+    let case = |row: &Value| row["case"].as_str().unwrap().to_owned();
+    let cases: Vec<String> = asked(&record).into_iter().map(case).collect();
+
+    // Without floors, which are told of nothing, the first point is a figure.
+    page.eval("void window.Plotly.restyle('bill-ns-op', { visible: false }, [0])");
+    let point = first_point(&page, "bill-ns-op");
+    page.hover(point);
+    page.wait_for("document.querySelector('#bill-ns-op .hoverlayer .hovertext') !== null");
+    let told = words(&page, "#bill-ns-op .hoverlayer .hovertext");
+    assert!(cases.iter().any(|case| told.contains(case)), "{told}");
+    for part in ["(", " .. ", "6 repetitions", "samples", "kernel entries"] {
+        assert!(told.contains(part), "{part} is not told: {told}");
+    }
+
+    page.click(point);
+    page.wait_for("document.querySelector('dialog').open");
+    let title = words(&page, "#explain-title");
+    assert!(cases.contains(&title) && told.contains(&title), "{title}: {told}");
+    let explained = words(&page, "dialog pre");
+    let benchmark = title.split(':').next().unwrap();
+    let said = sandbox.oscost(&["explain", benchmark]).exits(0).stdout;
+    assert!(said.starts_with(&explained) && explained.contains("What is timed"), "{explained}");
+    page.key("Escape");
+    page.wait_for("!document.querySelector('dialog').open");
+
+    // The same by key, from the table.
+    page.eval("document.querySelector('#rows tbody button').focus()");
+    page.key("Enter");
+    page.wait_for("document.querySelector('dialog').open");
+    assert_eq!(words(&page, "#explain-title"), words(&page, "#rows tbody th"));
+    page.click("dialog form button");
+    page.wait_for("!document.querySelector('dialog').open");
+    stands_alone(&page);
+}
+
+#[test]
+fn the_table_sorts_filters_and_is_copied() {
+    let Some(browser) = Browser::start() else { return };
+    let sandbox = Sandbox::new();
+    let (record, page) = few(&browser, &sandbox);
+    let asked = asked(&record);
+    let column = "[...document.querySelectorAll('#rows thead th')].findIndex(it => it.dataset.name === 'median')";
+    let figures = || -> Vec<f64> {
+        let all = page.eval(&format!(
+            "(() => {{ const at = {column}; return [...document.querySelectorAll('#rows tbody tr')]
+               .filter(row => !row.hidden).map(row => Number(row.cells[at].dataset.value)); }})()"
+        ));
+        serde_json::from_value(all).unwrap()
+    };
+    let mut medians: Vec<f64> =
+        asked.iter().map(|row| row["estimate"]["median"].as_f64().unwrap()).collect();
+    assert_eq!(figures(), medians, "as they were measured, to the last digit");
+
+    let head = "#rows thead th[data-name=median]";
+    page.click(&*format!("{head} button"));
+    medians.sort_by(f64::total_cmp);
+    assert_eq!(figures(), medians);
+    assert_eq!(page.eval(&format!("document.querySelector('{head}').ariaSort")), "ascending");
+    page.click(&*format!("{head} button"));
+    medians.reverse();
+    assert_eq!(figures(), medians);
+
+    page.click("#table input");
+    for letter in "pipe round".chars() {
+        page.key(&letter.to_string().replace(' ', "Space"));
+    }
+    let pipes = asked.iter().filter(|row| row["benchmark"] == "pipe/round-trip").count();
+    assert!(pipes > 0 && pipes < asked.len());
+    assert_eq!(figures().len(), pipes);
+    assert_eq!(words(&page, "#table output"), format!("{pipes} of {} rows", asked.len()));
+
+    page.click("#table .copy");
+    page.wait_for("document.querySelector('#table output').textContent.includes('clipboard')");
+    let copied = page.clipboard();
+    let mut reader = csv::Reader::from_reader(copied.as_bytes());
+    let at =
+        |name: &str, heads: &csv::StringRecord| heads.iter().position(|it| it == name).unwrap();
+    let heads = reader.headers().unwrap().clone();
+    let lines: Vec<csv::StringRecord> = reader.records().map(Result::unwrap).collect();
+    assert_eq!(lines.len(), pipes);
+    for line in lines {
+        let row = asked.iter().find(|row| row["case"] == line[at("case", &heads)]).unwrap();
+        let figure = |name| line[at(name, &heads)].parse::<f64>().unwrap();
+        assert_eq!(figure("median"), row["estimate"]["median"].as_f64().unwrap());
+        assert_eq!(figure("ci95_low"), row["estimate"]["ci95"][0].as_f64().unwrap());
+        assert_eq!(line[at("unit", &heads)], *row["unit"].as_str().unwrap());
+    }
+    stands_alone(&page);
+}
+
+/// The colour of a style at a selector, as red, green and blue.
+fn colour(page: &Page, selector: &str, style: &str) -> Vec<u64> {
+    let colour =
+        page.eval(&format!("getComputedStyle(document.querySelector('{selector}')).{style}"));
+    let numbers = colour.as_str().unwrap().split(|c: char| !c.is_ascii_digit());
+    numbers.filter_map(|number| number.parse().ok()).take(3).collect()
+}
+
+#[test]
+fn it_is_light_or_dark_as_the_person_likes_charts_too() {
+    let Some(browser) = Browser::start() else { return };
+    let sandbox = Sandbox::new();
+    let (_, mut page) = few(&browser, &sandbox);
+    let bright = |colour: Vec<u64>| colour.iter().sum::<u64>() > 3 * 128;
+    let is_dark = |page: &Page| {
+        let ground = bright(colour(page, "body", "backgroundColor"));
+        // Charts are drawn anew by a listener.
+        let ink = if ground { "(r + g + b) < 384" } else { "(r + g + b) > 384" };
+        page.wait_for(&format!(
+            "(() => {{ const text = document.querySelector('#bill-ns-op .xtick text');
+               const [r, g, b] = getComputedStyle(text).fill.match(/\\d+/g).map(Number);
+               return {ink}; }})()"
+        ));
+        !ground
+    };
+    assert!(!is_dark(&page));
+    page.dark(true);
+    assert!(is_dark(&page));
+    kept(&page, "dark.png");
+    assert_eq!(words(&page, "#theme"), "Light");
+    page.click("#theme");
+    assert!(!is_dark(&page), "what is chosen on the page goes before what the system says");
+    assert_eq!(words(&page, "#theme"), "Dark");
+    stands_alone(&page);
+}
+
+#[test]
+fn on_paper_every_chart_is_drawn_light_and_what_only_works_on_a_screen_is_left_out() {
+    let Some(browser) = Browser::start() else { return };
+    let sandbox = Sandbox::new();
+    let (_, mut page) = few(&browser, &sandbox);
+    page.dark(true);
+    let pdf = page.pdf();
+    assert!(pdf.starts_with(b"%PDF") && pdf.len() > 20_000, "{} bytes", pdf.len());
+    // Those that had not come into sight, too.
+    assert_eq!(page.eval("[...document.querySelectorAll('.plot')].every(it => it.data)"), true);
+    page.media("print");
+    assert_eq!(colour(&page, "body", "backgroundColor"), [255, 255, 255]);
+    for hidden in ["nav", ".tools", ".orders"] {
+        let shown = page.eval(&format!("document.querySelector('{hidden}').offsetParent !== null"));
+        assert_eq!(shown, false, "{hidden}");
+    }
+    stands_alone(&page);
+}
+
+#[test]
+fn on_a_telephone_nothing_is_wider_than_the_page() {
+    let Some(browser) = Browser::start() else { return };
+    let sandbox = Sandbox::new();
+    let (_, page) = few(&browser, &sandbox);
+    page.viewport(390, 844, true);
+    page.wait_for("document.querySelector('#bill-ns-op svg').clientWidth <= 390");
+    every_chart_has_its_points(&page);
+    assert_eq!(page.eval("document.scrollingElement.scrollWidth"), 390);
+    let widest = page
+        .eval("Math.max(...[...document.querySelectorAll('.plot svg')].map(it => it.clientWidth))");
+    assert!(widest.as_f64().unwrap() <= 390.0, "{widest}");
+    kept(&page, "phone.png");
+    stands_alone(&page);
+}
+
+#[test]
+fn it_can_be_read_aloud_and_gone_through_by_key() {
+    let Some(browser) = Browser::start() else { return };
+    let sandbox = Sandbox::new();
+    let (_, page) = few(&browser, &sandbox);
+    let charts = charts(&page).len();
+    let spoken = page.spoken();
+    let of = |role: &str| -> Vec<&str> {
+        spoken.iter().filter(|(its, _)| its == role).map(|(_, name)| name.as_str()).collect()
+    };
+    for title in ["The bill", "The machine", "Family by family", "The figures"] {
+        assert!(of("heading").contains(&title) && of("link").contains(&title), "{title}");
+    }
+    assert_eq!(of("image").iter().filter(|name| name.len() > 20).count(), charts);
+    assert!(of("table").iter().any(|name| name.contains("Every row")), "{:?}", of("table"));
+    assert!(of("columnheader").contains(&"per op") && of("rowheader").len() > 2);
+    assert!(of("button").iter().chain(&of("searchbox")).all(|name| !name.is_empty()));
+    // The first stop leads past all links, and is seen when it is there.
+    page.key("Tab");
+    assert_eq!(page.eval("document.activeElement.className"), "skip");
+    let left = page.eval("document.activeElement.getBoundingClientRect().x");
+    assert!(left.as_f64().unwrap() >= 0.0, "{left}");
+    stands_alone(&page);
+}
+
+#[test]
+fn rows_stand_by_cost_or_by_family() {
+    let Some(browser) = Browser::start() else { return };
+    let sandbox = Sandbox::new();
+    let (_, page) = few(&browser, &sandbox);
+    // The cases from above, as the edge of the chart names them.
+    let names = || -> Vec<String> {
+        let names = page.eval(
+            "(() => { const ticks = [...document.querySelectorAll('#bill-ns-op .ytick text')];
+               ticks.sort((one, other) =>
+                 one.getBoundingClientRect().y - other.getBoundingClientRect().y);
+               return ticks.map(it => it.textContent); })()",
+        );
+        serde_json::from_value(names).unwrap()
+    };
+    let by_cost = names();
+    assert!(by_cost[0].starts_with("pipe/round-trip"), "{by_cost:?}");
+    page.click("#bill .orders button:nth-child(2)");
+    page.wait_for("document.querySelector('#bill-ns-op .ytick text') !== null");
+    let by_family = names();
+    assert!(by_family[0].starts_with("timer/"), "{by_family:?}");
+    let pressed =
+        page.eval("document.querySelector('#bill .orders [aria-pressed=true]').textContent");
+    assert_eq!(pressed, "by family");
+    let sorted = |mut names: Vec<String>| {
+        names.sort();
+        names
+    };
+    assert_eq!(sorted(by_cost), sorted(by_family));
+    stands_alone(&page);
+}
+
+#[test]
+fn a_comparison_is_a_forest_of_ratios_with_verdicts() {
+    let Some(browser) = Browser::start() else { return };
+    let sandbox = Sandbox::new();
+    let [json, html, kept_html] = ["ab.json", "ab.html", "compare.html"].map(|it| sandbox.file(it));
+    let arguments = [
+        "ab",
+        "--quick",
+        "--new",
+        "seccomp=docker",
+        "syscall/getppid",
+        "timer/clock-gettime",
+        "--json",
+        text(&json),
+        "--html",
+        text(&html),
+    ];
+    sandbox.oscost(&arguments).exits(0);
+    let record: Value = serde_json::from_slice(&fs::read(&json).unwrap()).unwrap();
+    let page = opened(&browser, &html);
+    let drawn = every_chart_has_its_points(&page);
+    assert!(drawn.contains(&"forest-0".to_owned()), "{drawn:?}");
+    let compared: Vec<&Value> = record["comparisons"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|it| it["control"] == false)
+        .filter(|it| {
+            let base = &rows(&record)[it["base"].as_u64().unwrap() as usize];
+            !base["flags"].as_array().unwrap().iter().any(|it| it == "ANCHOR" || it == "PRIMITIVE")
+        })
+        .collect();
+    assert!(compared.len() >= 3);
+    assert_eq!(
+        page.eval("document.querySelectorAll('#comparisons-0 tbody tr').length"),
+        compared.len()
+    );
+    for it in compared {
+        let told = page.eval(&format!(
+            "document.getElementById('forest-0').data.flatMap(it => it.hovertext)
+               .some(it => it.includes({}) && it.includes({}))",
+            json!(it["case"].as_str().unwrap().split(':').next()),
+            it["verdict"]
+        ));
+        assert_eq!(told, true, "{it}");
+    }
+    kept(&page, "ab.png");
+    stands_alone(&page);
+
+    // Two runs apart, by the other way to the same section.
+    let (_, _) = measured(&sandbox, &["syscall/getppid"]);
+    sandbox.oscost(&["run", "--quick", "syscall/getppid"]).exits(0);
+    sandbox.oscost(&["compare", "last~1", "last", "--html", text(&kept_html)]).exits(0);
+    let page = opened(&browser, &kept_html);
+    assert_eq!(every_chart_has_its_points(&page), ["forest-0"]);
+    stands_alone(&page);
+}
+
+#[test]
+fn a_study_stands_then_and_now_with_its_claims() {
+    let Some(browser) = Browser::start() else { return };
+    let sandbox = Sandbox::new();
+    let reach = format!("fake:{}", scenario_file("study").display());
+    let html = sandbox.file("study.html");
+    let places = ["--base", &reach, "--new", &format!("ph@{reach}")];
+    let files = ["--quick", "--html", text(&html)];
+    let arguments = [&["ab", "--study", "ph-2000"][..], &places, &files].concat();
+    sandbox.oscost(&arguments).exits(0);
+    let page = opened(&browser, &html);
+    let drawn = every_chart_has_its_points(&page);
+    assert!(drawn.contains(&"then-0".to_owned()), "{drawn:?}");
+    let claims = page.eval("document.querySelectorAll('#claims tbody tr').length");
+    assert!(claims.as_u64().unwrap() > 0);
+    assert!(words(&page, "#study-0 thead").contains("then"));
+    kept(&page, "study.png");
+    stands_alone(&page);
+}
+
+#[test]
+fn markup_in_what_others_wrote_stays_text() {
+    const MARKUP: &str = "</script><script>window.taken=1</script><img src=x onerror=window.taken=2>\
+        <a href='javascript:window.taken=3'>\"&amp;%{x}";
+    let Some(browser) = Browser::start() else { return };
+    let sandbox = Sandbox::new();
+    let (mut record, _) = measured(&sandbox, &["syscall/getppid", "pipe/throughput:size=*"]);
+    record["label"] = MARKUP.into();
+    record["command"] = json!([MARKUP]);
+    record["tool"]["version"] = MARKUP.into();
+    let machine = &mut record["machines"][0];
+    machine["cpu"]["model_name"] = MARKUP.into();
+    machine["os"]["release"] = MARKUP.into();
+    machine["advice"] = json!([MARKUP]);
+    record["conditions"][0]["tracers"] = json!([MARKUP]);
+    for row in record["results"].as_array_mut().unwrap() {
+        row["guess"] = MARKUP.into();
+        row["class"] = MARKUP.into();
+        row["reason"] = MARKUP.into();
+        row["place"]["text"] = MARKUP.into();
+    }
+    for curve in record["curves"].as_array_mut().unwrap() {
+        curve["words"] = json!([MARKUP]);
+        curve["of"] = MARKUP.into();
+        curve["place"] = MARKUP.into();
+    }
+    let [json, html] = ["theirs.json", "theirs.html"].map(|name| sandbox.file(name));
+    fs::write(&json, record.to_string()).unwrap();
+    sandbox.oscost(&["report", text(&json), "--html", text(&html)]).exits(0);
+    let page = opened(&browser, &html);
+    every_chart_has_its_points(&page);
+    page.hover(first_point(&page, "bill-ns-op"));
+    assert_eq!(words(&page, "h1"), MARKUP);
+    assert_eq!(page.eval("document.querySelectorAll('img, [href^=javascript], svg a').length"), 0);
+    assert_eq!(page.eval("window.taken === undefined"), true);
+    assert_eq!(page.eval("document.scripts.length"), 4, "ours, what is packed, and what draws");
+    stands_alone(&page);
+}
