@@ -86,7 +86,7 @@ readers:
 	python3 -c "import ensurepip" 2>/dev/null || { [ "$$(id -u)" = 0 ] && \
 	  command -v apt-get >/dev/null && apt-get update -q && \
 	  apt-get install -qy --no-install-recommends python3-venv; }; \
-	{ python3 -m venv $(READERS) && $(READERS)/bin/pip install -q duckdb; } || \
+	{ python3 -m venv $(READERS) && $(READERS)/bin/pip install -q --retries 1 duckdb; } || \
 	  echo "tests that read tables back will be skipped: they take DuckDB or pandas for Python"
 
 # The test that commits each deliberate fault needs the feature `sins`; without a sinner it changes

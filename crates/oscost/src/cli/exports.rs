@@ -184,7 +184,7 @@ impl Exports {
     pub(super) fn write(&self, subject: &Subject<'_>, output: &mut Output) -> anyhow::Result<()> {
         let mut failed = None;
         for (format, target) in self.asked() {
-            let written = format.make(subject).and_then(|made| target.write(made, output));
+            let written = format.make(subject).and_then(|made| target.write(&made, output));
             if let Err(error) = written {
                 // The last one is left to whoever asked.
                 if let Some(before) = failed.replace(error) {
@@ -204,7 +204,7 @@ impl Exports {
     ) -> anyhow::Result<()> {
         let written = self.write(subject, output);
         if !self.asked().iter().any(|(_, target)| *target == Target::Stdout) {
-            output.write(text())?;
+            output.write(&text())?;
         }
         // A file that cannot be written does not cost the table.
         written

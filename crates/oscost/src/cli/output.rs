@@ -20,7 +20,7 @@ impl Output {
     }
 
     /// Writes data; a reader that has gone away shows as an error (see [`is_broken_pipe`]).
-    pub(super) fn write(&mut self, data: impl AsRef<[u8]>) -> anyhow::Result<()> {
+    pub(super) fn write(&mut self, data: &(impl AsRef<[u8]> + ?Sized)) -> anyhow::Result<()> {
         let mut out = self.0.lock();
         let written = out.write_all(data.as_ref()).and_then(|()| out.flush());
         written.context("cannot write to standard output")
@@ -44,7 +44,7 @@ impl Target {
     /// Writes the document; a file is there whole or not at all.
     pub(super) fn write(
         &self,
-        document: impl AsRef<[u8]>,
+        document: &(impl AsRef<[u8]> + ?Sized),
         output: &mut Output,
     ) -> anyhow::Result<()> {
         match self {

@@ -46,7 +46,7 @@ pub(super) fn report(arguments: &Arguments, output: &mut Output) -> anyhow::Resu
     let samples = exports.wants_samples();
     let record = Reader::to("report").record(&arguments.run, samples)?;
     if exports.is_empty() {
-        output.write(runs::text(&record, plots(arguments.plot, arguments.no_plot)))?;
+        output.write(&runs::text(&record, plots(arguments.plot, arguments.no_plot)))?;
         return Ok(Done::Well);
     }
     let held = if record.comparisons.is_empty() { Table::Rows } else { Table::Comparisons };

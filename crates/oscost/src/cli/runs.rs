@@ -76,7 +76,7 @@ pub(super) fn runs(arguments: Arguments, output: &mut Output) -> anyhow::Result<
             let record = record(&store, &run, samples)?;
             match json.as_deref().map(Target::of) {
                 Some(target) => target.write(&report::json::record(&record)?, output)?,
-                None => output.write(text(&record, plots(plot, no_plot)))?,
+                None => output.write(&text(&record, plots(plot, no_plot)))?,
             }
         }
         Verb::Delete { run } => {
