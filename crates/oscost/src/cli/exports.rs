@@ -21,8 +21,8 @@ use crate::study::lay::lay;
 /// Where it is written to, and as what.
 #[derive(Debug, clap::Args)]
 pub(super) struct Exports {
-    /// Write JSON (of a run its record) to a file, or with `-` to standard output instead of the
-    /// table.
+    /// Write JSON (a run's record, or `oscost.comparison/1`) to a file, or with `-` to standard
+    /// output instead of the table.
     #[arg(long, value_name = "FILE")]
     json: Option<String>,
     /// Write a page for a browser likewise: one file, which needs no network.

@@ -26,8 +26,11 @@ else:
     if columns:
         types = {"text": "string", "float": "float64", "integer": "Int64", "truth": "boolean"}
         types = {name: types[kind] for name, kind in columns}
+        # From 3.1 on it reads figures to the last bit by itself, and warns who asks for it.
+        older = tuple(map(int, pandas.__version__.split(".")[:2])) < (3, 1)
+        exact = {"float_precision": "round_trip"} if older else {}
         table = pandas.read_csv(
-            file, dtype=types, keep_default_na=False, na_values=[""], float_precision="round_trip"
+            file, dtype=types, keep_default_na=False, na_values=[""], **exact
         )
     else:
         table = pandas.read_parquet(file, dtype_backend="numpy_nullable")

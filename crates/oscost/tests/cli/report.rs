@@ -4,10 +4,11 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::process::Stdio;
 
 use serde_json::{Value, json};
 
-use crate::common::{Ran, Sandbox, scenario_file};
+use crate::common::{Ran, Sandbox, scenario_file, tool};
 use crate::golden::golden;
 
 const ASKED: &[&str] = &["timer/clock-gettime", "syscall/getppid"];
@@ -194,6 +195,25 @@ fn two_documents_in_one_place_and_what_no_table_is_are_refused() {
     sandbox.oscost(&["report"]).exits(2).no_data().tells("RUN");
     sandbox.oscost(&["report", "last~9"]).exits(1).no_data().tells("no run is `last~9`");
     assert_eq!(files(&sandbox), there);
+}
+
+#[test]
+fn a_terminal_is_not_shown_what_it_cannot_show() {
+    let sandbox = Sandbox::new();
+    let file = measured(&sandbox);
+    let line = format!("'{}' report '{file}' --parquet -", tool().display());
+    let mut script = std::process::Command::new("script");
+    script.args(["-qec", &line, "/dev/null"]).env("SHELL", "/bin/sh").stdin(Stdio::null());
+    if script.output().is_err() {
+        eprintln!("no terminal to be had here: script(1) is not installed");
+        return;
+    }
+    let ran = Ran::of(&mut script).exits(2);
+    assert!(ran.stdout.contains("a terminal cannot show Parquet"), "{}", ran.stdout);
+    assert!(!ran.stdout.contains("PAR1"), "{}", ran.stdout);
+    let mut piped = sandbox.command(&["report", &file, "--parquet", "-"]);
+    let piped = piped.output().unwrap();
+    assert!(piped.stdout.starts_with(b"PAR1") && piped.stdout.ends_with(b"PAR1"));
 }
 
 #[test]
