@@ -80,7 +80,7 @@ browser:
 # fetched once, to a folder of its own; where that fails those tests skip, and say so.
 READERS := target/readers
 readers:
-	@mkdir -p target; for python in $(READERS)/bin/python python3; do \
+	@command -v duckdb >/dev/null && exit 0; mkdir -p target; for python in $(READERS)/bin/python python3; do \
 	  for module in duckdb pandas,pyarrow; do \
 	    $$python -c "import $$module" 2>/dev/null && exit 0; done; done; \
 	python3 -c "import ensurepip" 2>/dev/null || { [ "$$(id -u)" = 0 ] && \

@@ -27,22 +27,27 @@ const TEXTS: &[&str] = &[
     "true",
 ];
 
-/// Who reads: a program, and what it is called with before the name of the reader.
-struct Reader {
-    python: PathBuf,
-    name: &'static str,
+/// Who reads.
+enum Reader {
+    /// DuckDB's own program.
+    Program,
+    /// DuckDB or pandas, called by a Python that has it.
+    Module { python: PathBuf, name: &'static str },
 }
 
 impl Reader {
     /// The first that is there; none, and a line that says why, where there is none.
     fn find() -> Option<Self> {
+        let runs =
+            |command: &mut Command| command.output().is_ok_and(|asked| asked.status.success());
+        if runs(Command::new("duckdb").arg("--version")) {
+            return Some(Self::Program);
+        }
         let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/readers/bin/python");
         for python in [own, PathBuf::from("python3")] {
             for (name, imports) in [("duckdb", "duckdb"), ("pandas", "pandas, pyarrow")] {
-                let asked =
-                    Command::new(&python).args(["-c", &format!("import {imports}")]).output();
-                if asked.is_ok_and(|asked| asked.status.success()) {
-                    return Some(Self { python, name });
+                if runs(Command::new(&python).args(["-c", &format!("import {imports}")])) {
+                    return Some(Self::Module { python, name });
                 }
             }
         }
@@ -50,20 +55,47 @@ impl Reader {
         None
     }
 
-    /// The lines of a file, each by the names of its columns.
-    fn read(&self, file: &Path, columns: &Value) -> Vec<Map<String, Value>> {
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli/read_back.py");
-        let ran = Command::new(&self.python)
-            .arg(script)
-            .arg(self.name)
-            .arg(file)
-            .arg(columns.to_string())
-            .output()
-            .unwrap();
+    /// The lines of a file, each by the names of its columns. CSV is read with these columns and
+    /// types; Parquet has its own.
+    fn read(&self, file: &Path, columns: Option<&[(&str, Kind)]>) -> Vec<Map<String, Value>> {
+        let mut command = match self {
+            Self::Program => {
+                let mut command = Command::new("duckdb");
+                command.args(["-init", "/dev/null", "-json", "-c", &query(file, columns)]);
+                command
+            }
+            Self::Module { python, name } => {
+                let types = |columns: &[(&str, Kind)]| {
+                    columns.iter().map(|(name, kind)| json!([name, kind.text()])).collect()
+                };
+                let columns: Value = columns.map_or(Value::Null, types);
+                let mut command = Command::new(python);
+                let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+                command.arg(folder.join("tests/cli/read_back.py")).arg(name).arg(file);
+                command.arg(columns.to_string());
+                command
+            }
+        };
+        let ran = command.output().unwrap();
         let said = String::from_utf8_lossy(&ran.stderr);
-        assert!(ran.status.success(), "{} cannot read {}: {said}", self.name, file.display());
+        assert!(ran.status.success(), "cannot read {}: {said}", file.display());
         serde_json::from_slice(&ran.stdout).unwrap()
     }
+}
+
+/// What DuckDB is asked for all lines of a file.
+fn query(file: &Path, columns: Option<&[(&str, Kind)]>) -> String {
+    let Some(columns) = columns else {
+        return format!("FROM read_parquet('{}')", file.display());
+    };
+    let columns = columns.iter().map(|(name, kind)| match kind {
+        Kind::Text => format!("'{name}': 'VARCHAR'"),
+        Kind::Float => format!("'{name}': 'DOUBLE'"),
+        Kind::Integer => format!("'{name}': 'BIGINT'"),
+        Kind::Truth => format!("'{name}': 'BOOLEAN'"),
+    });
+    let columns = columns.collect::<Vec<_>>().join(", ");
+    format!("FROM read_csv('{}', header = true, columns = {{{columns}}})", file.display())
 }
 
 /// The way back that docs/EXPORTS.md tells.
@@ -114,10 +146,9 @@ fn comes_back(sandbox: &Sandbox, reader: &Reader, record: &Record, table: &str) 
         _ => Sheet::comparisons(record),
     };
     assert!(!sheet.is_empty());
-    let kinds: Vec<_> = sheet.columns.iter().map(|it| (it.name, it.kind.text())).collect();
-    let kinds = json!(kinds);
-    same(&sheet, &reader.read(&csv, &kinds), true);
-    same(&sheet, &reader.read(&parquet, &Value::Null), false);
+    let columns: Vec<(&str, Kind)> = sheet.columns.iter().map(|it| (it.name, it.kind)).collect();
+    same(&sheet, &reader.read(&csv, Some(&columns)), true);
+    same(&sheet, &reader.read(&parquet, None), false);
 }
 
 #[test]
