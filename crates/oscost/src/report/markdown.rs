@@ -11,6 +11,9 @@ use super::compare::Shown;
 use super::table::{Cells, Headings, behind, family, first_of, gathered, headline, is_asked, said};
 use super::{ab, compare, plain, table, trials};
 
+/// A space of no width: it parts what together would mean more.
+const NO_WIDTH: &str = "&#8203;";
+
 /// A run: what the text of it says, in tables of Markdown.
 pub fn run(record: &Record) -> String {
     let mut out = opening(record);
@@ -149,7 +152,10 @@ fn list(title: &str, items: impl Iterator<Item = String>, out: &mut String) {
     }
     let _ = writeln!(out, "\n{title}:\n");
     for item in items {
-        let _ = writeln!(out, "- {item}");
+        // What begins like an item is no list within the list.
+        let number = item.trim_start_matches(|c: char| c.is_ascii_digit());
+        let guard = if number.starts_with(['-', '+', '.', ')']) { NO_WIDTH } else { "" };
+        let _ = writeln!(out, "- {guard}{item}");
     }
 }
 
@@ -193,10 +199,10 @@ fn code(text: &str) -> String {
 }
 
 /// A text in a cell of a table or in a line: nothing of it steers Markdown or HTML, and no name,
-/// number or address in it becomes a link. Behind the sign that would make one stands a space of no
-/// width.
+/// number or address in it becomes a link. Addresses are looked for in the page's source, so there a
+/// sign of theirs is written by its number; names and issues in what is shown, so there a space of no
+/// width parts them from their sign.
 pub(super) fn cell(text: &str) -> String {
-    const NO_WIDTH: &str = "&#8203;";
     let text = plain(text);
     let mut out = String::new();
     let mut before = String::new();
@@ -211,13 +217,12 @@ pub(super) fn cell(text: &str) -> String {
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
             '&' => out.push_str("&amp;"),
+            '/' if before.ends_with(':') => out.push_str("&#47;"),
+            '.' if before.ends_with("www") => out.push_str("&#46;"),
             _ => out.push(letter),
         }
         before.push(letter.to_ascii_lowercase());
-        // People, issues, and addresses with and without their protocol.
-        let links = matches!(letter, '@' | '#')
-            || ["://", "www.", "gh-"].iter().any(|sign| before.ends_with(sign));
-        if links {
+        if matches!(letter, '@' | '#') || before.ends_with("gh-") {
             out.push_str(NO_WIDTH);
         }
     }
@@ -243,8 +248,15 @@ mod tests {
     fn nobody_is_called_and_nothing_is_linked_by_a_text_from_outside() {
         assert_eq!(cell("@all"), "@&#8203;all");
         assert_eq!(cell("fixes #1, GH-2"), "fixes #&#8203;1, GH-&#8203;2");
-        assert_eq!(cell("https://a.b WWW.a.b"), "https://&#8203;a.b WWW.&#8203;a.b");
+        assert_eq!(cell("https://a.b WWW.a.b"), "https:&#47;/a.b WWW&#46;a.b");
         assert_eq!(cell("me@a.b"), "me@&#8203;a.b");
+    }
+
+    #[test]
+    fn an_item_of_a_list_is_no_list() {
+        let mut out = String::new();
+        list("Notes", ["1. one", "- two", "3 rows"].map(str::to_owned).into_iter(), &mut out);
+        assert_eq!(out, "\nNotes:\n\n- &#8203;1. one\n- &#8203;- two\n- 3 rows\n");
     }
 
     #[test]

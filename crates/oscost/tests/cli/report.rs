@@ -102,6 +102,15 @@ fn a_run_as_markdown_has_tables_for_a_pull_request() {
 }
 
 #[test]
+fn what_was_measured_until_ctrl_c_is_written() {
+    let sandbox = Sandbox::new();
+    let csv = path(&sandbox, "run.csv");
+    sandbox.fake("interrupted", &["timer", "syscall", "--csv", &csv]).exits(130);
+    let csv = fs::read_to_string(csv).unwrap();
+    assert!(csv.lines().count() > 1 && csv.contains(",measured,"), "{csv}");
+}
+
+#[test]
 fn places_side_by_side_are_written_as_comparisons_or_as_rows() {
     let sandbox = Sandbox::new();
     let file = scenario_file("treated");
