@@ -10,6 +10,7 @@ mod completions;
 mod doctor;
 mod explain;
 mod exports;
+mod history;
 mod list;
 mod machine;
 mod man;
@@ -53,6 +54,7 @@ Examples:
   oscost runs show last            the table of the last run once more
   oscost ab --new seccomp=docker   what a sandbox costs, call by call
   oscost compare last~1 last       what differs between the last two runs
+  oscost history                   which figures changed over all runs kept
   oscost doctor                    what makes figures noisy here, what mends it
   oscost machine                   what this machine is made of";
 
@@ -64,6 +66,8 @@ enum Verb {
     Ab(ab::Arguments),
     /// Compare two runs, or several a side that took turns.
     Compare(compare::Arguments),
+    /// Show how figures went from run to run, and since when one is another.
+    History(history::Arguments),
     /// List families and benchmarks.
     List(list::Arguments),
     /// Say what a benchmark times, what it does not, and what to expect.
@@ -115,6 +119,7 @@ pub fn main() -> ExitCode {
         Verb::Run(arguments) => run::run(arguments, &mut output),
         Verb::Ab(arguments) => ab::ab(&arguments, &mut output),
         Verb::Compare(arguments) => compare::compare(&arguments, &mut output),
+        Verb::History(arguments) => history::history(&arguments, &mut output),
         Verb::List(arguments) => list::list(&arguments, &mut output),
         Verb::Explain(arguments) => explain::explain(&arguments, &mut output),
         Verb::Runs(arguments) => runs::runs(arguments, &mut output),

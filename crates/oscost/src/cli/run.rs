@@ -13,6 +13,7 @@ use oscost_model::record::{CellProgram as CellFacts, Machine, Record, RowOutcome
 
 use super::Done;
 use super::exports::{Exports, OfRun, Subject, Table};
+use super::history;
 use super::output::{Output, remark};
 use super::peer::{self, Met};
 use super::place::{Patience, arrive, side, treated};
@@ -353,6 +354,7 @@ pub(super) fn listened(
         keeper.forget();
         return ended.map(|_| None).map_err(Into::into);
     }
+    keeper.summarise(&record);
     Ok(Some(Ended { record, ended, keeper }))
 }
 
@@ -525,6 +527,13 @@ impl Keeper {
         {
             remark(&format!("note: the rest of this run is not kept: {error}"));
             self.store = None;
+        }
+    }
+
+    /// Keeps the figures of a run that has ended beside its journal.
+    fn summarise(&mut self, record: &Record) {
+        if let Some(store) = self.store.as_mut().filter(|_| record.ended.is_some()) {
+            history::keep::keep(store, &self.id, record);
         }
     }
 

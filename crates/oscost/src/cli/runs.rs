@@ -7,7 +7,7 @@ use oscost_model::record::Record;
 
 use super::output::{Output, Target, remark};
 use super::run::{self, plots};
-use super::{Done, UsageError, ab, study};
+use super::{Done, UsageError, ab, history, study};
 use crate::estimate::Assembler;
 use crate::report;
 use crate::report::table::Plots;
@@ -92,6 +92,8 @@ pub(super) fn runs(arguments: Arguments, output: &mut Output) -> anyhow::Result<
             let id = store
                 .import(&read(&file, MOST_BYTES)?)
                 .with_context(|| format!("cannot import {file}"))?;
+            let record = record(&store, &id, false)?;
+            history::keep::keep(&mut store, &id, &record);
             remark(&format!("kept as {id}"));
         }
     }

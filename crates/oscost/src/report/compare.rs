@@ -166,7 +166,7 @@ pub(super) fn names(cases: &[&str]) -> Vec<String> {
 }
 
 /// A case in so many columns: what does not fit loses its middle.
-fn name(case: &str, width: usize) -> String {
+pub(super) fn name(case: &str, width: usize) -> String {
     let letters: Vec<char> = case.chars().collect();
     if letters.len() <= width {
         return format!("{case:<width$}");

@@ -19,6 +19,7 @@ pub mod flags;
 mod groups;
 mod halves;
 pub mod here;
+pub mod history;
 pub mod html;
 pub mod json;
 pub mod machine;

@@ -25,7 +25,7 @@ pub fn list(lines: &[Line]) -> String {
         return "no runs are kept\n".to_owned();
     }
     let mut out = String::new();
-    let short = shortest_unique(lines);
+    let short = shortest_unique(&lines.iter().map(|line| line.id.as_str()).collect::<Vec<_>>());
     for line in lines {
         let what = match &line.label {
             Some(label) => format!("{label:?}"),
@@ -43,11 +43,11 @@ pub fn list(lines: &[Line]) -> String {
 }
 
 /// How many characters of an id name it; UUIDs of version 7 begin with the time.
-fn shortest_unique(lines: &[Line]) -> usize {
+pub(super) fn shortest_unique(ids: &[&str]) -> usize {
     (8..=36)
         .find(|&length| {
             let mut heads: Vec<&str> =
-                lines.iter().map(|line| line.id.get(..length).unwrap_or(&line.id)).collect();
+                ids.iter().map(|id| id.get(..length).unwrap_or(id)).collect();
             heads.sort_unstable();
             heads.windows(2).all(|pair| pair[0] != pair[1])
         })

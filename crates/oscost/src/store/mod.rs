@@ -2,7 +2,8 @@
 //!
 //! What is this room for? It keeps journals, one committed entry at a time, so that after a kill
 //! at any moment all that was finished is there. It lists and finds runs, hands a journal back as
-//! it was written, takes in records from strangers after a close look, and deletes.
+//! it was written, takes in records from strangers after a close look, and deletes. Beside each run
+//! it keeps the figures that it is handed, for whoever asks many runs for one.
 //!
 //! What may it not know? How a record follows from a journal, and what any figure in either means:
 //! entries go in and come out. In turn no other room sees SQL, a table or a SQLite error.
@@ -13,6 +14,7 @@
 mod body;
 mod check;
 mod error;
+mod figures;
 mod file;
 mod import;
 mod inspect;
@@ -30,6 +32,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::Connection;
 
 pub use error::{Cause, FindError, ImportError, StoreError};
+pub use figures::{Figure, Kept, Stand, Summary};
 pub use import::{MOST_BYTES, validate};
 pub use predictions::MOST_PREDICTIONS;
 pub use read::{Listing, Stored};

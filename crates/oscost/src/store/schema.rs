@@ -18,7 +18,12 @@ const APPLICATION: i64 = 0x6f73_6373;
 /// because a large value pushes what follows it out of reach. Entries come back in the order of
 /// `key`: SQLite gives a new row a key above all others of its table. So do predictions, whose key
 /// is the number that they are named by.
-const MIGRATIONS: [&str; 2] = [
+///
+/// `summary`, `stand` and `figure` are what a history asks of a run, so that it reads no journal
+/// either; a run without a line in `summary` has none yet. `word` has each of their texts once:
+/// thousands of runs name the same cases. Figures lie together by their run, with which they come
+/// and go; a history reads them all.
+const MIGRATIONS: [&str; 3] = [
     "
     CREATE TABLE run (
         key INTEGER PRIMARY KEY,
@@ -50,6 +55,47 @@ const MIGRATIONS: [&str; 2] = [
         software TEXT,
         below TEXT
     ) STRICT;
+",
+    "
+    CREATE TABLE word (
+        key INTEGER PRIMARY KEY,
+        text TEXT NOT NULL UNIQUE
+    ) STRICT;
+    CREATE TABLE summary (
+        run INTEGER PRIMARY KEY REFERENCES run (key) ON DELETE CASCADE,
+        tool INTEGER NOT NULL,
+        cell INTEGER NOT NULL,
+        catalog INTEGER NOT NULL,
+        link INTEGER NOT NULL,
+        clock_drifted INTEGER NOT NULL
+    ) STRICT;
+    CREATE TABLE stand (
+        run INTEGER NOT NULL REFERENCES run (key) ON DELETE CASCADE,
+        at INTEGER NOT NULL,
+        machine INTEGER NOT NULL,
+        kernel INTEGER NOT NULL,
+        release INTEGER,
+        build_id INTEGER,
+        microcode INTEGER,
+        class INTEGER,
+        PRIMARY KEY (run, at)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE figure (
+        run INTEGER NOT NULL REFERENCES run (key) ON DELETE CASCADE,
+        at INTEGER NOT NULL,
+        of_case INTEGER NOT NULL,
+        place INTEGER NOT NULL,
+        machine INTEGER,
+        peer INTEGER,
+        rev INTEGER NOT NULL,
+        unit INTEGER NOT NULL,
+        mode INTEGER,
+        flags INTEGER NOT NULL,
+        median REAL NOT NULL,
+        low REAL,
+        high REAL,
+        PRIMARY KEY (run, at)
+    ) STRICT, WITHOUT ROWID;
 ",
 ];
 

@@ -1,0 +1,169 @@
+//! Which machines and kernels are of one class, so that figures of different days may stand in one
+//! series: `oscost history` asks nobody else.
+//!
+//! A class is a few words, each with its value: `arch x86_64, cpus 2`. What could not be read has no
+//! word, and is like anything: what a run finds out hangs on who started it, and root reads more. The
+//! class of a kernel has no version in it, for what another version changes is what a history is to
+//! show; versions are marked on its time line.
+//!
+//! `oscost compare` asks for more (caches, memory), since two runs are all that it has.
+
+use std::collections::BTreeMap;
+
+use oscost_model::record::Machine;
+
+/// The class of a machine: architecture, CPU, number of CPUs, hypervisor, clocksource.
+pub fn machine_class(machine: &Machine) -> String {
+    let cpu = &machine.cpu;
+    let number = |it: Option<u32>| it.map_or("?".to_owned(), |it| it.to_string());
+    // The numbers say which one it is; the name is all that some have, and what people know.
+    let numbers = [cpu.family, cpu.model, cpu.stepping];
+    let numbers = numbers.iter().any(Option::is_some).then(|| numbers.map(number).join("/"));
+    let parts = [cpu.vendor.clone(), numbers, cpu.model_name.clone()];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    class(&[
+        ("arch", machine.os.arch.clone()),
+        ("cpu", (!parts.is_empty()).then(|| parts.join(" "))),
+        ("cpus", cpu.logical_online.map(|count| count.to_string())),
+        ("hypervisor", machine.virtualization.clone()),
+        ("clocksource", machine.scheduling.clocksource.clone()),
+    ])
+}
+
+/// The class of a machine's kernel: flavour, architecture, ticks in a second, preemption.
+pub fn kernel_class(machine: &Machine) -> String {
+    // These two say how the kernel was built, and not how it preempts now.
+    let preempt = machine.scheduling.preempt.clone();
+    let preempt = preempt.filter(|it| it != "full-or-lazy" && it != "dynamic");
+    class(&[
+        ("flavour", machine.os.release.as_deref().map(flavour)),
+        ("arch", machine.os.arch.clone()),
+        ("hz", machine.os.hz.map(|hz| hz.to_string())),
+        ("preempt", preempt),
+    ])
+}
+
+fn class(words: &[(&str, Option<String>)]) -> String {
+    let known = words.iter().filter_map(|(word, value)| {
+        // A comma ends a word: text from outside has none.
+        let value = value.as_ref()?.replace(',', " ");
+        Some(format!("{word} {}", value.split_whitespace().collect::<Vec<_>>().join(" ")))
+    });
+    known.collect::<Vec<_>>().join(", ")
+}
+
+/// What differs between two classes, in words; `None` where nothing that both tell does.
+pub fn differs(one: &str, other: &str) -> Option<String> {
+    fn words(class: &str) -> BTreeMap<&str, &str> {
+        class.split(", ").filter_map(|word| word.split_once(' ')).collect()
+    }
+    let others = words(other);
+    let differing = words(one).into_iter().filter_map(|(word, value)| {
+        let other = others.get(word).filter(|&&other| other != value)?;
+        Some(format!("{word} {value}, not {other}"))
+    });
+    let differing: Vec<String> = differing.collect();
+    (!differing.is_empty()).then(|| differing.join("; "))
+}
+
+/// A release without its version: `cloud-amd64` of `6.12.41+deb13-cloud-amd64`, `generic` of
+/// `6.8.0-45-generic`; `plain` where nothing else is in it.
+///
+/// Of its words, parted by `-`, `.`, `+` and `~`, those that begin with a digit are versions, and so
+/// are `rc3`, `deb13` and the name of a commit; a number at the end of another word is one too
+/// (`fc39`, `arch1`), unless the word is an architecture.
+fn flavour(release: &str) -> String {
+    let words = release.split(['-', '.', '+', '~']).filter_map(|word| {
+        let commit = word.strip_prefix('g').is_some_and(|rest| {
+            rest.len() >= 7 && rest.bytes().all(|byte| byte.is_ascii_hexdigit())
+        });
+        let numbered = word.ends_with(|c: char| c.is_ascii_digit());
+        let is_arch = ["64", "32", "86"].iter().any(|bits| word.ends_with(bits));
+        let first = word.find(|c: char| c.is_ascii_digit());
+        let name = match first {
+            Some(first) if first == 0 || (numbered && !is_arch) => &word[..first],
+            _ => word,
+        };
+        let version = commit || matches!(name, "" | "rc" | "deb" | "bpo");
+        (!version).then_some(name)
+    });
+    let words: Vec<&str> = words.collect();
+    if words.is_empty() { "plain".to_owned() } else { words.join("-") }
+}
+
+#[cfg(test)]
+mod tests {
+    use oscost_model::facts::Facts;
+
+    use super::*;
+
+    #[test]
+    fn a_release_without_its_version_is_its_flavour() {
+        for (release, expected) in [
+            ("6.12.41+deb13-cloud-amd64", "cloud-amd64"),
+            ("6.1.0-22-amd64", "amd64"),
+            ("6.8.0-45-generic", "generic"),
+            ("5.15.0-1064-azure", "azure"),
+            ("6.18.0", "plain"),
+            ("6.9.0-rc3-00123-gabcdef123456", "plain"),
+            ("6.5.6-300.fc39.x86_64", "fc-x86_64"),
+            ("5.14.0-427.13.1.el9_4.x86_64", "el-x86_64"),
+            ("6.9.1-arch1-1", "arch"),
+            ("5.15.153.1-microsoft-standard-WSL2", "microsoft-standard-WSL"),
+            ("6.6.31-v8+", "v"),
+            ("6.1.102-rt37-rt-amd64", "rt-rt-amd64"),
+            ("6.1.0-armmp-lpae", "armmp-lpae"),
+            ("", "plain"),
+        ] {
+            assert_eq!(flavour(release), expected, "{release}");
+        }
+    }
+
+    #[test]
+    fn an_update_leaves_a_kernel_in_its_class_and_another_flavour_does_not() {
+        let machine = |release: &str, preempt: &str, hz| {
+            let mut facts = Facts::default();
+            facts.os.release = Some(release.to_owned());
+            facts.os.arch = Some("x86_64".to_owned());
+            facts.os.hz = hz;
+            facts.scheduling.preempt = Some(preempt.to_owned());
+            kernel_class(&Machine::new("m0", facts, vec![]))
+        };
+        let one = machine("6.1.0-22-amd64", "voluntary", Some(250));
+        assert_eq!(one, "flavour amd64, arch x86_64, hz 250, preempt voluntary");
+        let not = |other: &str| differs(&one, other);
+        assert_eq!(not(&machine("6.1.0-23-amd64", "voluntary", Some(250))), None);
+        assert_eq!(not(&machine("6.12.1-amd64", "dynamic", None)), None, "what is not known");
+        let cloud = not(&machine("6.1.0-22-cloud-amd64", "voluntary", Some(250)));
+        assert_eq!(cloud.as_deref(), Some("flavour amd64, not cloud-amd64"));
+        let other = not(&machine("6.1.0-22-amd64", "full", Some(1_000)));
+        assert_eq!(other.as_deref(), Some("hz 250, not 1000; preempt voluntary, not full"));
+    }
+
+    #[test]
+    fn machines_are_of_one_class_by_what_they_are_and_not_by_their_state() {
+        let machine = |change: &dyn Fn(&mut Facts)| {
+            let mut facts = Facts::default();
+            facts.cpu.vendor = Some("GenuineIntel".to_owned());
+            facts.cpu.model_name = Some("Some, CPU".to_owned());
+            (facts.cpu.family, facts.cpu.model) = (Some(6), Some(85));
+            facts.cpu.logical_online = Some(4);
+            facts.cpu.microcode = Some("0x1".to_owned());
+            facts.virtualization = Some("kvm".to_owned());
+            facts.scheduling.clocksource = Some("tsc".to_owned());
+            change(&mut facts);
+            machine_class(&Machine::new("m0", facts, vec![]))
+        };
+        let one = machine(&|_| {});
+        let words = "cpu GenuineIntel 6/85/? Some CPU, cpus 4, hypervisor kvm, clocksource tsc";
+        assert_eq!(one, words);
+        let not = |change: &dyn Fn(&mut Facts)| differs(&one, &machine(change)).is_some();
+        assert!(!not(&|facts| facts.cpu.microcode = Some("0x2".to_owned())));
+        assert!(!not(&|facts| facts.virtualization = None));
+        assert!(not(&|facts| facts.virtualization = Some("none".to_owned())));
+        assert!(not(&|facts| facts.cpu.stepping = Some(7)));
+        assert!(not(&|facts| facts.cpu.logical_online = Some(2)));
+        assert!(not(&|facts| facts.scheduling.clocksource = Some("hpet".to_owned())));
+        assert_eq!(differs("", &one), None);
+    }
+}

@@ -1,0 +1,67 @@
+//! `oscost history`
+
+pub(super) mod keep;
+mod pick;
+mod series;
+
+use oscost_model::place::Place;
+
+use super::output::{Output, Target};
+use super::{Done, UsageError, runs};
+use crate::report;
+
+/// As many runs as changes are looked for among.
+const RUNS: &str = "60";
+
+/// What to look back at.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Only runs on machines and kernels of the newest run's class make a series, and
+of one revision of the benchmark; what is left out is counted. Versions of the
+kernel, microcode, oscost and the cell may differ: they are marked.
+
+Examples:
+  oscost history                               every case that changed
+  oscost history syscall/getppid:via=raw       one case, run by run
+  oscost history syscall 'pipe/*'              what there is of some, in short
+  oscost history pipe/round-trip:size=4096     all cases with that size
+  oscost history syscall/getppid --place seccomp=docker
+  oscost history syscall --last 200 --json history.json")]
+pub(super) struct Arguments {
+    /// A case, a benchmark, a family, or a glob, of what the store has; without any: what changed.
+    #[arg(value_name = "CASE")]
+    cases: Vec<String>,
+    /// Look at so many of the newest runs of a case; changes are looked for in the last 60.
+    #[arg(long, value_name = "N", default_value = RUNS, value_parser = clap::value_parser!(u32).range(1..))]
+    last: u32,
+    /// Where it was measured.
+    #[arg(long, value_name = "PLACE", default_value = "local")]
+    place: String,
+    /// Write the history as JSON (`oscost.history/1`), to a file or with `-` to standard output
+    /// instead of the text.
+    #[arg(long, value_name = "FILE")]
+    json: Option<String>,
+}
+
+pub(super) fn history(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Done> {
+    let place = Place::parse(&arguments.place).map_err(|error| UsageError(error.to_string()))?;
+    let selectors = pick::selectors(&arguments.cases)?;
+    let mut store = runs::store()?;
+    let without_figures = keep::complete(&mut store)?;
+    let wanted = pick::cases(&store.cases()?, &selectors)?;
+    let kept = store.figures(&|case| wanted.contains(case))?;
+    let asked = series::Asked {
+        place: &place.to_string(),
+        last: arguments.last as usize,
+        named: !selectors.is_empty(),
+    };
+    let history = series::history(&kept, &asked, without_figures);
+    let target = arguments.json.as_deref().map(Target::of);
+    if let Some(target) = &target {
+        target.write(&report::history::json(&history)?, output)?;
+    }
+    if target != Some(Target::Stdout) {
+        output.write(&report::history::text(&history))?;
+    }
+    Ok(Done::Well)
+}

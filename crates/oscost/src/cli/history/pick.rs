@@ -1,0 +1,147 @@
+//! Which cases are meant, of those that the store has: it may have some that no cell offers any more,
+//! and there may be no cell.
+
+use std::collections::BTreeSet;
+
+use oscost_model::case::Case;
+use wildmatch::WildMatch;
+
+use super::super::UsageError;
+use crate::treat::did_you_mean;
+
+/// What the user has typed: a case, a benchmark, a family or a glob, with values of some axes.
+#[derive(Debug)]
+pub(super) struct Selector {
+    text: String,
+    name: WildMatch,
+    /// Axes and the values that they may have; none for any.
+    axes: Vec<(String, Vec<String>)>,
+}
+
+/// Reads what the user has typed.
+pub(super) fn selectors(texts: &[String]) -> Result<Vec<Selector>, UsageError> {
+    texts.iter().map(|text| Selector::of(text)).collect()
+}
+
+/// The cases that are meant; all where nothing was typed.
+pub(super) fn cases(
+    known: &[String],
+    selectors: &[Selector],
+) -> Result<BTreeSet<String>, UsageError> {
+    if selectors.is_empty() {
+        return Ok(known.iter().cloned().collect());
+    }
+    let mut found = BTreeSet::new();
+    for selector in selectors {
+        let meant = known.iter().filter(|case| selector.means(case));
+        let meant: Vec<String> = meant.cloned().collect();
+        if meant.is_empty() {
+            return Err(selector.unknown(known));
+        }
+        found.extend(meant);
+    }
+    Ok(found)
+}
+
+impl Selector {
+    fn of(text: &str) -> Result<Self, UsageError> {
+        let (name, axes) = text.split_once(':').unwrap_or((text, ""));
+        let pairs = axes.split(',').filter(|_| !axes.is_empty());
+        let axes = pairs.map(|pair| match pair.split_once('=') {
+            Some((axis, values)) if !axis.is_empty() && !values.is_empty() => {
+                let values = match values {
+                    "*" => Vec::new(),
+                    some => some.split('|').map(str::to_owned).collect(),
+                };
+                Ok((axis.to_owned(), values))
+            }
+            _ => Err(UsageError(format!(
+                "`{}` is not `axis=value`\n  hint: `axis=a|b` takes two points, and an axis that is \
+                 not named all of them",
+                pair.escape_debug()
+            ))),
+        });
+        let axes = axes.collect::<Result<_, _>>()?;
+        Ok(Self { text: text.to_owned(), name: WildMatch::new(name), axes })
+    }
+
+    fn means(&self, case: &str) -> bool {
+        if self.text == case {
+            return true;
+        }
+        let Some(case) = Case::parse(case) else { return false };
+        let family = case.benchmark.split_once('/').map_or("", |(family, _)| family);
+        let named = self.name.matches(&case.benchmark) || self.name.matches(family);
+        let has = |(axis, values): &(String, Vec<String>)| {
+            let value = case.point.get(axis).map(ToString::to_string);
+            value.is_some_and(|value| values.is_empty() || values.contains(&value))
+        };
+        named && self.axes.iter().all(has)
+    }
+
+    fn unknown(&self, known: &[String]) -> UsageError {
+        let text = self.text.escape_debug();
+        if known.is_empty() {
+            return UsageError(format!(
+                "no run that is kept has a figure of `{text}`: none has any\n  hint: `oscost run` \
+                 measures, and keeps what it measured"
+            ));
+        }
+        let benchmark = |case: &String| case.split_once(':').map_or(case.len(), |(id, _)| id.len());
+        let ids: BTreeSet<&str> = known.iter().map(|case| &case[..benchmark(case)]).collect();
+        let names = ids.iter().copied().chain(known.iter().map(String::as_str));
+        UsageError(format!(
+            "no run that is kept has a figure of `{text}`{}\n  hint: `oscost list` shows what can be \
+             measured, `oscost runs list` what was",
+            did_you_mean(&self.text, names)
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KNOWN: [&str; 5] = [
+        "pipe/round-trip:size=4096,peer_cpu=same",
+        "pipe/round-trip:size=64,peer_cpu=same",
+        "syscall/getppid:via=libc",
+        "syscall/getppid:via=raw",
+        "timer/nothing",
+    ];
+
+    fn meant(texts: &[&str]) -> Result<Vec<usize>, String> {
+        let texts: Vec<String> = texts.iter().map(|&text| text.to_owned()).collect();
+        let known: Vec<String> = KNOWN.map(str::to_owned).to_vec();
+        let found = selectors(&texts).and_then(|it| cases(&known, &it));
+        let found = found.map_err(|error| error.to_string())?;
+        Ok((0..KNOWN.len()).filter(|&at| found.contains(KNOWN[at])).collect())
+    }
+
+    #[test]
+    fn cases_are_named_as_in_other_verbs_and_need_no_catalog() {
+        for (texts, found) in [
+            (&[][..], vec![0, 1, 2, 3, 4]),
+            (&["timer/nothing"], vec![4]),
+            (&["syscall"], vec![2, 3]),
+            (&["syscall/getppid"], vec![2, 3]),
+            (&["syscall/getppid:via=raw"], vec![3]),
+            (&["*/getppid:via=raw|libc"], vec![2, 3]),
+            (&["pipe/round-trip:size=64"], vec![1]),
+            (&["pipe:peer_cpu=*", "timer"], vec![0, 1, 4]),
+            (&["*"], vec![0, 1, 2, 3, 4]),
+        ] {
+            assert_eq!(meant(texts), Ok(found), "{texts:?}");
+        }
+    }
+
+    #[test]
+    fn what_no_run_has_is_told_the_nearest() {
+        let wrong = meant(&["timer", "syscall/getpid"]).unwrap_err();
+        assert!(wrong.contains("`syscall/getpid`; did you mean syscall/getppid?"), "{wrong}");
+        assert!(meant(&["pipe:size=5"]).is_err() && meant(&["zzz"]).is_err());
+        assert!(meant(&["pipe:size"]).unwrap_err().contains("`size` is not `axis=value`"));
+        let none = selectors(&["x".to_owned()]).and_then(|it| cases(&[], &it)).unwrap_err();
+        assert!(none.to_string().contains("none has any"), "{none}");
+    }
+}

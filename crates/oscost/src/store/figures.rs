@@ -1,0 +1,340 @@
+//! Figures of runs: what a history asks of a thousand of them, without their journals.
+//!
+//! They follow from a run's record, which this room cannot make: whoever has made it hands them in.
+//! A run can be without them, since it was kept by an older oscost or since writing them failed; it
+//! is told which runs are, and they can be handed in later.
+
+use std::collections::{BTreeMap, HashMap};
+
+use oscost_model::cell::Mode;
+use oscost_model::unit::Unit;
+use rusqlite::{CachedStatement, Connection, Transaction};
+use serde::de::value::{Error as NoWord, StrDeserializer};
+use serde::{Deserialize, Serialize};
+
+use super::Store;
+use super::error::{Cause, StoreError};
+use super::write::transaction;
+
+/// What a history asks of a run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Summary {
+    /// The version of the tool.
+    pub tool: String,
+    /// Content hash of the cell.
+    pub cell: String,
+    /// Content hash of the cell's catalog.
+    pub catalog: String,
+    /// How the cell is linked.
+    pub link: String,
+    /// Whether the clock's rate changed during the run.
+    pub clock_drifted: bool,
+    /// The machines that it was measured on.
+    pub stands: Vec<Stand>,
+    /// One figure for each row that was measured.
+    pub figures: Vec<Figure>,
+}
+
+/// A machine as it was in one run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Stand {
+    /// The class of the machine, in whatever words.
+    pub machine: String,
+    /// The class of its kernel.
+    pub kernel: String,
+    /// The kernel's release.
+    pub release: Option<String>,
+    /// The build id of its image.
+    pub build_id: Option<String>,
+    /// The processor's microcode.
+    pub microcode: Option<String>,
+    /// How quiet it was: `clean`, `noisy` or `hostile`.
+    pub class: Option<String>,
+}
+
+/// What a row of a run came to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Figure {
+    /// The case.
+    pub case: String,
+    /// The place, as it is typed.
+    pub place: String,
+    /// Which of the run's machines it was measured on; `None` where the record names none.
+    pub machine: Option<usize>,
+    /// Which of them its other end stood on; `None` where that was the same one.
+    pub peer: Option<usize>,
+    /// The revision of the benchmark.
+    pub rev: u32,
+    /// What it is counted in.
+    pub unit: Unit,
+    /// How it was timed.
+    pub mode: Option<Mode>,
+    /// The row's marks.
+    pub flags: Vec<String>,
+    /// The figure.
+    pub median: f64,
+    /// Its interval.
+    pub interval: Option<[f64; 2]>,
+}
+
+/// A run with what a history asks of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Kept {
+    /// The run's id.
+    pub id: String,
+    /// RFC 3339, UTC.
+    pub started: String,
+    /// Whether it came as a record from elsewhere.
+    pub imported: bool,
+    /// The rest.
+    pub summary: Summary,
+}
+
+impl Store {
+    /// Keeps the figures of a run, in place of those that it may have.
+    pub fn summarise(&mut self, id: &str, summary: &Summary) -> Result<(), StoreError> {
+        summarise(&mut self.conn, id, summary)
+            .map_err(|cause| self.error(format!("keep the figures of run {id} in"), cause))
+    }
+
+    /// The ids of runs that have no figures although they ended, the oldest first.
+    ///
+    /// One that did not end goes on, or was killed: what it is to say of its rows it has not said.
+    pub fn without_figures(&self) -> Result<Vec<String>, StoreError> {
+        let found = texts(
+            &self.conn,
+            "SELECT id FROM run WHERE (ended IS NOT NULL OR record IS NOT NULL)
+             AND key NOT IN (SELECT run FROM summary) ORDER BY started, id",
+        );
+        found.map_err(|cause| self.error("look for figures in".to_owned(), cause))
+    }
+
+    /// How many runs did not end.
+    pub fn unended(&self) -> Result<usize, StoreError> {
+        let sql = "SELECT count(*) FROM run WHERE ended IS NULL AND record IS NULL";
+        let found = self.conn.query_row(sql, [], |row| row.get::<_, i64>(0));
+        let found = found.map(|count| count as usize).map_err(Cause::from);
+        found.map_err(|cause| self.error("count the runs of".to_owned(), cause))
+    }
+
+    /// The cases that any figure is of, in their order.
+    pub fn cases(&self) -> Result<Vec<String>, StoreError> {
+        let found = texts(
+            &self.conn,
+            "SELECT text FROM word WHERE key IN (SELECT of_case FROM figure) ORDER BY text",
+        );
+        found.map_err(|cause| self.error("list the cases of".to_owned(), cause))
+    }
+
+    /// All runs that have figures, the oldest first, each with those of its figures that are of one
+    /// of these cases.
+    pub fn figures(&self, wanted: &dyn Fn(&str) -> bool) -> Result<Vec<Kept>, StoreError> {
+        figures(&self.conn, wanted)
+            .map_err(|cause| self.error("read the figures of".to_owned(), cause))
+    }
+}
+
+fn texts(conn: &Connection, sql: &str) -> Result<Vec<String>, Cause> {
+    let mut statement = conn.prepare(sql)?;
+    let rows = statement.query_map([], |row| row.get(0))?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
+/// The keys of words, each looked up once.
+struct Words<'a> {
+    insert: CachedStatement<'a>,
+    select: CachedStatement<'a>,
+    known: HashMap<String, i64>,
+}
+
+impl<'a> Words<'a> {
+    fn of(tx: &'a Transaction<'_>) -> Result<Self, Cause> {
+        Ok(Self {
+            insert: tx
+                .prepare_cached("INSERT INTO word (text) VALUES (?1) ON CONFLICT DO NOTHING")?,
+            select: tx.prepare_cached("SELECT key FROM word WHERE text = ?1")?,
+            known: HashMap::new(),
+        })
+    }
+
+    fn key(&mut self, text: &str) -> Result<i64, Cause> {
+        if let Some(&key) = self.known.get(text) {
+            return Ok(key);
+        }
+        self.insert.execute([text])?;
+        let key = self.select.query_row([text], |row| row.get(0))?;
+        self.known.insert(text.to_owned(), key);
+        Ok(key)
+    }
+
+    fn some(&mut self, text: Option<&String>) -> Result<Option<i64>, Cause> {
+        text.map(|text| self.key(text)).transpose()
+    }
+}
+
+fn summarise(conn: &mut Connection, id: &str, summary: &Summary) -> Result<(), Cause> {
+    let tx = transaction(conn)?;
+    let key = tx.query_row("SELECT key FROM run WHERE id = ?1", [id], |row| row.get::<_, i64>(0));
+    let run = match key {
+        Err(rusqlite::Error::QueryReturnedNoRows) => return Err(Cause::NoRun),
+        other => other?,
+    };
+    for table in ["figure", "stand", "summary"] {
+        tx.execute(&format!("DELETE FROM {table} WHERE run = ?1"), [run])?;
+    }
+    insert(&tx, run, summary)?;
+    Ok(tx.commit()?)
+}
+
+fn insert(tx: &Transaction<'_>, run: i64, summary: &Summary) -> Result<(), Cause> {
+    let mut words = Words::of(tx)?;
+    let Summary { tool, cell, catalog, link, clock_drifted, stands, figures } = summary;
+    let [tool, cell, catalog, link] = [tool, cell, catalog, link].map(|text| words.key(text));
+    tx.prepare_cached(
+        "INSERT INTO summary (run, tool, cell, catalog, link, clock_drifted)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+    )?
+    .execute((run, tool?, cell?, catalog?, link?, clock_drifted))?;
+    let mut statement = tx.prepare_cached(
+        "INSERT INTO stand (run, at, machine, kernel, release, build_id, microcode, class)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+    )?;
+    for (at, stand) in stands.iter().enumerate() {
+        statement.execute((
+            run,
+            at as i64,
+            words.key(&stand.machine)?,
+            words.key(&stand.kernel)?,
+            words.some(stand.release.as_ref())?,
+            words.some(stand.build_id.as_ref())?,
+            words.some(stand.microcode.as_ref())?,
+            words.some(stand.class.as_ref())?,
+        ))?;
+    }
+    let mut statement = tx.prepare_cached(
+        "INSERT INTO figure (run, at, of_case, place, machine, peer, rev, unit, mode, flags, median,
+                             low, high)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+    )?;
+    for (at, figure) in figures.iter().enumerate() {
+        // SQLite has no NaN: it would be a null where none may be.
+        let numbers = figure.interval.iter().flatten().chain([&figure.median]);
+        if !numbers.into_iter().all(|number| number.is_finite()) {
+            let why = format!("the figure of {} is no number", figure.case);
+            return Err(Cause::Unkeepable(why));
+        }
+        statement.execute((
+            run,
+            at as i64,
+            words.key(&figure.case)?,
+            words.key(&figure.place)?,
+            figure.machine.map(|at| at as i64),
+            figure.peer.map(|at| at as i64),
+            figure.rev,
+            words.key(&spelt(figure.unit)?)?,
+            figure.mode.map(|mode| words.key(&spelt(mode)?)).transpose()?,
+            words.key(&figure.flags.join(SEPARATOR))?,
+            figure.median,
+            figure.interval.map(|[low, _]| low),
+            figure.interval.map(|[_, high]| high),
+        ))?;
+    }
+    Ok(())
+}
+
+/// A word of the record's, as the record spells it.
+fn spelt(word: impl Serialize) -> Result<String, Cause> {
+    let text = serde_json::to_value(word).ok().and_then(|it| it.as_str().map(str::to_owned));
+    text.ok_or_else(|| Cause::Unkeepable("a word has no spelling".to_owned()))
+}
+
+/// The word that is spelt so.
+fn read<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, Cause> {
+    T::deserialize(StrDeserializer::<NoWord>::new(text))
+        .map_err(|error| Cause::Damaged(format!("a figure's word cannot be read: {error}")))
+}
+
+/// No flag of ours has one within. One of a stranger's record comes back as two, and is unknown
+/// either way.
+const SEPARATOR: &str = " ";
+
+fn figures(conn: &Connection, wanted: &dyn Fn(&str) -> bool) -> Result<Vec<Kept>, Cause> {
+    // One transaction: another process may delete a run between the questions.
+    let tx = conn.unchecked_transaction()?;
+    let mut statement = tx.prepare("SELECT key, text FROM word")?;
+    let words: HashMap<i64, String> = statement
+        .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect::<Result<_, rusqlite::Error>>()?;
+    let word = |key: i64| {
+        let found = words.get(&key).cloned();
+        found.ok_or_else(|| Cause::Damaged(format!("it has no word {key}")))
+    };
+    let some = |key: Option<i64>| key.map(word).transpose();
+
+    let mut order = Vec::new();
+    let mut kept: BTreeMap<i64, Kept> = BTreeMap::new();
+    let mut statement = tx.prepare(
+        "SELECT run, id, started, record IS NOT NULL, tool, cell, catalog, link, clock_drifted
+         FROM summary JOIN run ON run.key = summary.run ORDER BY started, id",
+    )?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let summary = Summary {
+            tool: word(row.get(4)?)?,
+            cell: word(row.get(5)?)?,
+            catalog: word(row.get(6)?)?,
+            link: word(row.get(7)?)?,
+            clock_drifted: row.get(8)?,
+            ..Summary::default()
+        };
+        let (id, started, imported) = (row.get(1)?, row.get(2)?, row.get(3)?);
+        order.push(row.get(0)?);
+        kept.insert(row.get(0)?, Kept { id, started, imported, summary });
+    }
+    let mut statement = tx.prepare(
+        "SELECT run, machine, kernel, release, build_id, microcode, class
+         FROM stand ORDER BY run, at",
+    )?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        if let Some(of) = kept.get_mut(&row.get(0)?) {
+            of.summary.stands.push(Stand {
+                machine: word(row.get(1)?)?,
+                kernel: word(row.get(2)?)?,
+                release: some(row.get(3)?)?,
+                build_id: some(row.get(4)?)?,
+                microcode: some(row.get(5)?)?,
+                class: some(row.get(6)?)?,
+            });
+        }
+    }
+    let wanted: HashMap<i64, bool> = words.iter().map(|(&key, text)| (key, wanted(text))).collect();
+    let mut statement = tx.prepare(
+        "SELECT run, of_case, place, machine, peer, rev, unit, mode, flags, median, low, high
+         FROM figure ORDER BY run, at",
+    )?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let case: i64 = row.get(1)?;
+        if !wanted.get(&case).copied().unwrap_or(false) {
+            continue;
+        }
+        if let Some(of) = kept.get_mut(&row.get(0)?) {
+            let (low, high): (Option<f64>, Option<f64>) = (row.get(10)?, row.get(11)?);
+            let flags = word(row.get(8)?)?;
+            of.summary.figures.push(Figure {
+                case: word(case)?,
+                place: word(row.get(2)?)?,
+                machine: row.get::<_, Option<i64>>(3)?.map(|at| at as usize),
+                peer: row.get::<_, Option<i64>>(4)?.map(|at| at as usize),
+                rev: row.get(5)?,
+                unit: read(&word(row.get(6)?)?)?,
+                mode: some(row.get(7)?)?.map(|mode| read(&mode)).transpose()?,
+                flags: flags.split_terminator(SEPARATOR).map(str::to_owned).collect(),
+                median: row.get(9)?,
+                interval: low.zip(high).map(|(low, high)| [low, high]),
+            });
+        }
+    }
+    Ok(order.into_iter().filter_map(|key| kept.remove(&key)).collect())
+}
