@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a helper that cannot go on fails its test")]
 
 mod examples;
+mod figures;
 mod import;
 mod kill;
 mod old;

@@ -13,6 +13,7 @@ use rusqlite::Connection;
 use tempfile::TempDir;
 
 use super::examples::{entries, started};
+use super::figures::summary;
 use super::record::record;
 use super::{journal, keep, new_store};
 
@@ -47,17 +48,35 @@ fn a_store_of_version_1_opens_with_all_that_it_holds() {
 }
 
 #[test]
-fn a_store_of_version_2_opens_with_all_that_it_holds() {
+fn a_store_of_version_2_opens_with_all_that_it_holds_and_its_run_waits_for_figures() {
+    let (_folder, mut store) = opened("store-2.sql");
+    holds_the_run(&store);
+    assert_eq!(store.predictions().unwrap(), [(1, predicted())]);
+    assert_eq!(store.without_figures().unwrap(), [started().id]);
+    store.summarise(&started().id, &summary()).unwrap();
+    holds_figures(&store);
+}
+
+#[test]
+fn a_store_of_version_3_opens_with_all_that_it_holds() {
     if blessing() {
         let (folder, mut store) = new_store();
         keep(&mut store, &entries());
         store.predict(&predicted()).unwrap();
+        store.summarise(&started().id, &summary()).unwrap();
         drop(store);
-        fs::write(golden("store-2.sql"), dump(&folder.path().join("store.db"))).unwrap();
+        fs::write(golden("store-3.sql"), dump(&folder.path().join("store.db"))).unwrap();
     }
-    let (_folder, store) = opened("store-2.sql");
+    let (_folder, store) = opened("store-3.sql");
     holds_the_run(&store);
     assert_eq!(store.predictions().unwrap(), [(1, predicted())]);
+    holds_figures(&store);
+}
+
+fn holds_figures(store: &Store) {
+    assert_eq!(store.without_figures().unwrap(), Vec::<String>::new());
+    let kept = store.figures(&|_| true).unwrap();
+    assert_eq!((&kept[0].id, &kept[0].summary), (&started().id, &summary()));
 }
 
 fn predicted() -> Predicted {
@@ -101,10 +120,14 @@ fn dump(path: &Path) -> String {
     for sql in texts("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY rowid") {
         script += &format!("{sql};\n");
     }
-    for table in ["run", "entry", "prediction"] {
+    for table in ["run", "entry", "prediction", "word", "summary", "stand", "figure"] {
         let columns = texts(&format!("SELECT name FROM pragma_table_info('{table}')"));
         let quoted: Vec<String> = columns.iter().map(|name| format!("quote({name})")).collect();
-        let rows = format!("SELECT {} FROM {table} ORDER BY key", quoted.join(" || ', ' || "));
+        let rows = format!(
+            "SELECT {} FROM {table} ORDER BY {}",
+            quoted.join(" || ', ' || "),
+            columns[..2].join(", ")
+        );
         for row in texts(&rows) {
             script += &format!("INSERT INTO {table} VALUES ({row});\n");
         }

@@ -36,13 +36,13 @@ fn a_store_of_a_newer_version_is_refused_and_left_as_it_is() {
     let path = folder.path().join("store.db");
     Connection::open(&path).unwrap().pragma_update(None, "user_version", 7).unwrap();
     let error = Store::open(&path).unwrap_err();
-    assert!(matches!(error.cause, Cause::Newer { found: 7, known: 2 }), "{error}");
+    assert!(matches!(error.cause, Cause::Newer { found: 7, known: 3 }), "{error}");
     let expected = format!(
-        "cannot open the store {}: it is of version 7, and this oscost knows versions up to 2",
+        "cannot open the store {}: it is of version 7, and this oscost knows versions up to 3",
         path.display()
     );
     assert_eq!(error.to_string(), expected);
-    Connection::open(&path).unwrap().pragma_update(None, "user_version", 2).unwrap();
+    Connection::open(&path).unwrap().pragma_update(None, "user_version", 3).unwrap();
     assert_eq!(journal(&Store::open(&path).unwrap(), &id(1)).len(), 1);
 }
 

@@ -1,0 +1,177 @@
+//! Figures beside the runs that they follow from: what a history reads.
+
+use oscost::store::{Cause, Figure, Stand, Store, Summary};
+use oscost_model::cell::{Disturbance, Mode};
+use oscost_model::journal::{CellOutcome, Entry, Phase, Started};
+use oscost_model::unit::Unit;
+use proptest::prelude::*;
+use rusqlite::Connection;
+
+use super::examples::{id, started};
+use super::{begin, new_store, ordinary_cells};
+
+fn figure(case: &str, median: f64) -> Figure {
+    Figure {
+        case: case.to_owned(),
+        place: "local".to_owned(),
+        machine: Some(0),
+        peer: None,
+        rev: 1,
+        unit: Unit::NsPerOp,
+        mode: Some(Mode::B),
+        flags: vec!["ANCHOR".to_owned(), "DRIFT".to_owned()],
+        median,
+        interval: Some([median * 0.99, median * 1.01]),
+    }
+}
+
+/// Everything that a summary can have, and all that it can be without.
+pub(crate) fn summary() -> Summary {
+    let stand = Stand {
+        machine: "arch x86_64, cpus 2".to_owned(),
+        kernel: "flavour amd64".to_owned(),
+        release: Some("6.1.0-22-amd64".to_owned()),
+        build_id: Some("00ff".to_owned()),
+        microcode: Some("0xa20".to_owned()),
+        class: Some("clean".to_owned()),
+    };
+    let bare = Figure {
+        machine: None,
+        peer: Some(1),
+        unit: Unit::BytesPerSecond,
+        mode: None,
+        flags: vec![],
+        interval: None,
+        ..figure("pipe/stream:size=64", 1e9 / 3.0)
+    };
+    Summary {
+        tool: "0.1.0".to_owned(),
+        cell: "aa".to_owned(),
+        catalog: "bb".to_owned(),
+        link: "static-pie".to_owned(),
+        clock_drifted: true,
+        stands: vec![stand, Stand { machine: "cpus 4".to_owned(), ..Stand::default() }],
+        figures: vec![figure("syscall/getppid:via=raw", 122.1), bare],
+    }
+}
+
+/// A store with an ended run for each summary, the first one the newest.
+fn with(summaries: &[Summary]) -> (tempfile::TempDir, Store) {
+    let (folder, mut store) = new_store();
+    for (number, summary) in (1..).zip(summaries) {
+        begin(&mut store, &id(number), 59 - number);
+        end(&mut store, &id(number));
+        store.summarise(&id(number), summary).unwrap();
+    }
+    (folder, store)
+}
+
+fn end(store: &mut Store, id: &str) {
+    let at = "2026-11-21T08:16:02.5Z".to_owned();
+    store.append(id, &Entry::Ended { at, complete: true }).unwrap();
+}
+
+#[test]
+fn figures_come_back_by_run_the_oldest_first_and_only_those_that_are_wanted() {
+    let other = Summary { figures: vec![figure("timer/nothing", 0.4)], ..summary() };
+    let (_folder, store) = with(&[summary(), other.clone()]);
+    let kept = store.figures(&|_| true).unwrap();
+    assert_eq!(kept.iter().map(|run| &run.id).collect::<Vec<_>>(), [&id(2), &id(1)]);
+    assert_eq!((&kept[0].summary, &kept[1].summary), (&other, &summary()));
+    assert_eq!((kept[0].started.as_str(), kept[0].imported), ("2026-11-21T08:15:57Z", false));
+    let cases = ["pipe/stream:size=64", "syscall/getppid:via=raw", "timer/nothing"];
+    assert_eq!(store.cases().unwrap(), cases);
+    let kept = store.figures(&|case| case == "timer/nothing").unwrap();
+    assert_eq!(kept.iter().map(|run| run.summary.figures.len()).collect::<Vec<_>>(), [1, 0]);
+}
+
+#[test]
+fn a_run_waits_for_its_figures_from_its_end_on_and_takes_new_ones_for_old() {
+    let (_folder, mut store) = new_store();
+    begin(&mut store, &id(1), 1);
+    begin(&mut store, &id(2), 2);
+    assert_eq!((store.without_figures().unwrap(), store.unended().unwrap()), (vec![], 2));
+    end(&mut store, &id(2));
+    assert_eq!((store.without_figures().unwrap(), store.unended().unwrap()), (vec![id(2)], 1));
+    store.summarise(&id(2), &Summary::default()).unwrap();
+    store.summarise(&id(2), &summary()).unwrap();
+    assert_eq!(store.without_figures().unwrap(), Vec::<String>::new());
+    assert_eq!(store.figures(&|_| true).unwrap()[0].summary, summary());
+    let error = store.summarise(&id(9), &summary()).unwrap_err();
+    assert!(matches!(error.cause, Cause::NoRun), "{error}");
+}
+
+#[test]
+fn a_deleted_run_takes_its_figures_along() {
+    let (folder, mut store) = with(&[summary(), summary()]);
+    store.delete(&id(1)).unwrap();
+    assert_eq!(store.figures(&|_| true).unwrap().len(), 1);
+    store.delete(&id(2)).unwrap();
+    let conn = Connection::open(folder.path().join("store.db")).unwrap();
+    for table in ["summary", "stand", "figure"] {
+        let sql = format!("SELECT count(*) FROM {table}");
+        assert_eq!(conn.query_row(&sql, [], |row| row.get::<_, i64>(0)), Ok(0), "{table}");
+    }
+}
+
+#[test]
+fn a_figure_that_is_no_number_is_refused_and_those_before_stay() {
+    let (_folder, mut store) = with(&[summary()]);
+    let mut bad = summary();
+    bad.figures[1].median = f64::NAN;
+    let error = store.summarise(&id(1), &bad).unwrap_err();
+    assert!(matches!(error.cause, Cause::Unkeepable(_)), "{error}");
+    assert!(error.to_string().contains("the figure of pipe/stream:size=64 is no number"));
+    assert_eq!(store.figures(&|_| true).unwrap()[0].summary, summary());
+}
+
+#[test]
+fn a_run_of_a_hundred_rows_takes_fewer_than_two_hundred_bytes_a_sample() {
+    const ROWS: u32 = 100;
+    const CELLS: u32 = 15;
+    let (folder, mut store) = new_store();
+    store.begin(&Started { id: id(1), ..started() }).unwrap();
+    // Batches, which most rows are timed in: of single shots there are a hundred times more a cell.
+    let [_, (_, batches), ..] = ordinary_cells();
+    let samples = &batches[..21];
+    for cell in 0..CELLS * ROWS {
+        let disturbance = Box::new(Disturbance::default());
+        let outcome = CellOutcome::Sampled {
+            samples: samples.to_vec(),
+            disturbance,
+            seen: None,
+            speculation: None,
+        };
+        let at_s = f64::from(cell) * 0.04;
+        let phase = Phase::Round(cell / ROWS);
+        let entry = Entry::Cell { row: cell % ROWS, phase, at_s, set: 0, outcome };
+        store.append(&id(1), &entry).unwrap();
+    }
+    end(&mut store, &id(1));
+    let figures = (0..ROWS).map(|row| figure(&format!("syscall/some-call:size={row}"), 99.0));
+    store.summarise(&id(1), &Summary { figures: figures.collect(), ..summary() }).unwrap();
+    let conn = Connection::open(folder.path().join("store.db")).unwrap();
+    let pages = |name| conn.pragma_query_value(None, name, |row| row.get::<_, i64>(0)).unwrap();
+    let bytes = (pages("page_count") * pages("page_size")) as f64;
+    let each = bytes / f64::from(CELLS * ROWS * 21);
+    println!("{each:.1} bytes a sample");
+    assert!(each < 200.0, "{each:.1} bytes a sample");
+}
+
+proptest! {
+    // Each case is a new database.
+    #![proptest_config(ProptestConfig::with_cases(8))]
+
+    #[test]
+    fn every_figure_comes_back_to_its_last_bit(
+        numbers in prop::collection::vec(prop_oneof![0.0..1e3, prop::num::f64::NORMAL], 30),
+    ) {
+        let figures = numbers.chunks(3).map(|it| Figure {
+            interval: Some([it[1], it[2]]),
+            ..figure("timer/nothing", it[0])
+        });
+        let given = Summary { figures: figures.collect(), ..summary() };
+        let (_folder, store) = with(std::slice::from_ref(&given));
+        prop_assert_eq!(&store.figures(&|_| true).unwrap()[0].summary, &given);
+    }
+}
