@@ -2,7 +2,8 @@
 //!
 //! Bars: the cell's program under 2 MiB, 3 MiB resident and 3 ms to `ready`; an answer about one
 //! benchmark within 1.5 s at a half-width of 2 % or better; `oscost list` within 30 ms; the whole
-//! bill in under a minute, and in under 15 s with `--quick`; what the monitor pH adds to a call under
+//! bill in under a minute, and in under 15 s with `--quick`; a history of 200 cases over 1,000 runs in
+//! under a second; what the monitor pH adds to a call under
 //! 2.5 times what an empty program adds, and within 5 % the same while the other CPU calls, too; of
 //! programs, times within 1 % of hyperfine's, and less than 1 ms added to a trial. Each is shown with its bar and the ratio of the two; a loaded machine makes the times longer.
 
@@ -11,15 +12,20 @@
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use oscost::reach::{CellProgram, Interrupt, LocalSession, Session};
+use oscost::reach::{CellProgram as Cells, Interrupt, LocalSession, Session};
+use oscost::store::{Figure, Stand, Store, Summary};
 use oscost_model::case::Case;
 use oscost_model::cell::{BatchPlan, CellSpec, Mode, Subject, Task};
 use oscost_model::clock::{Calibration, ClockKind};
+use oscost_model::journal::{Entry, Started};
 use oscost_model::program::Program;
 use oscost_model::protocol::{Event, Order};
+use oscost_model::record::{CellProgram, Settings, Tool};
+use oscost_model::seed::Seed;
+use oscost_model::unit::Unit;
 
 fn main() {
-    let program = CellProgram::find().unwrap();
+    let program = Cells::find().unwrap();
     let tool = env!("CARGO_BIN_EXE_oscost");
     let mut held = true;
     let mut bar = |what: &str, found: f64, limit: f64, unit: &str| {
@@ -27,18 +33,24 @@ fn main() {
         println!("{what:<44} {found:>9.2} {unit:<4} bar {limit:>7.2}  ratio {:.2}", found / limit);
     };
 
-    // `-- programs`: those bars alone.
-    if !std::env::args().any(|it| it == "programs") {
+    // `-- programs` or `-- history`: those bars alone.
+    let alone = |name: &str| std::env::args().any(|it| it == name);
+    if !alone("programs") {
+        bar("oscost history, 200 cases over 1,000 runs", history(tool), 1.0, "s");
+    }
+    if !alone("programs") && !alone("history") {
         calls(&program, tool, &mut bar);
     }
-    match programs(&program) {
-        Ok(found) => {
-            for (what, apart_pct) in [("real", found.real), ("user and system", found.cpu)] {
-                bar(&format!("{what} of a program, from hyperfine's"), apart_pct.abs(), 1.0, "%");
+    if !alone("history") {
+        match programs(&program) {
+            Ok(found) => {
+                for (what, apart) in [("real", found.real), ("user and system", found.cpu)] {
+                    bar(&format!("{what} of a program, from hyperfine's"), apart.abs(), 1.0, "%");
+                }
+                bar("real of `true`, over hyperfine's", found.added_ms, 1.0, "ms");
             }
-            bar("real of `true`, over hyperfine's", found.added_ms, 1.0, "ms");
+            Err(why) => println!("programs: not measured: {why}"),
         }
-        Err(why) => println!("programs: not measured: {why}"),
     }
     println!("bars hold: {held}");
     if !held {
@@ -47,7 +59,7 @@ fn main() {
 }
 
 /// The bars of cells, of answers about calls, and of the monitor.
-fn calls(program: &CellProgram, tool: &str, bar: &mut dyn FnMut(&str, f64, f64, &str)) {
+fn calls(program: &Cells, tool: &str, bar: &mut dyn FnMut(&str, f64, f64, &str)) {
     let size = std::fs::metadata(&program.path).unwrap().len() as f64 / 1024.0;
     bar("the cell's program", size, 2_048.0, "KiB");
     let (ready_ms, resident_kib) = spawns(program);
@@ -84,6 +96,69 @@ fn calls(program: &CellProgram, tool: &str, bar: &mut dyn FnMut(&str, f64, f64, 
     }
 }
 
+/// Seconds that a history of all cases takes, median of 5: of 200 one in forty has changed, which
+/// are few enough that all of these are shuffled again.
+fn history(tool: &str) -> f64 {
+    const RUNS: u32 = 1_000;
+    const CASES: u32 = 200;
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = Store::open(&folder.path().join("oscost/store.db")).unwrap();
+    let mut seed = Seed::new(1);
+    let word = || "word".to_owned();
+    let cell = CellProgram { hash: word(), link: word(), libc: word(), catalog: word() };
+    let tool_of = Tool { version: word(), commit: None, rustc: None, cell };
+    let settings = Settings {
+        seed: 1,
+        profile: word(),
+        precision_pct: None,
+        nominal: 0.95,
+        budget_s: None,
+        study: None,
+        predictions: Vec::new(),
+    };
+    for run in 0..RUNS {
+        let id = format!("{run:08x}-c2d3-7e4f-8a9b-0c1d2e3f4a5b");
+        let at = format!("2026-{:02}-{:02}T{:02}:00:00Z", 1 + run / 90, 1 + run / 4 % 22, run % 4);
+        let (label, command) = (None, vec![word()]);
+        let (tool, settings) = (tool_of.clone(), settings.clone());
+        let id_of = id.clone();
+        store
+            .begin(&Started { id: id_of, at: at.clone(), label, command, tool, settings })
+            .unwrap();
+        store.append(&id, &Entry::Ended { at, complete: true }).unwrap();
+        let figure = |case: u32| {
+            // The sum of twelve is nearly normal.
+            let noise = (0..12).map(|_| seed.unit()).sum::<f64>() - 6.0;
+            let step = if case.is_multiple_of(40) && run >= RUNS - 20 { 1.06 } else { 1.0 };
+            let median = 100.0 * (1.0 + 0.02 * noise) * step;
+            Figure {
+                case: format!("syscall/some-call:size={case}"),
+                place: "local".to_owned(),
+                machine: Some(0),
+                peer: None,
+                rev: 1,
+                unit: Unit::NsPerOp,
+                mode: Some(Mode::B),
+                flags: Vec::new(),
+                median,
+                interval: Some([median * 0.99, median * 1.01]),
+            }
+        };
+        let figures = (0..CASES).map(figure).collect();
+        let stands = vec![Stand { machine: "cpus 2".to_owned(), ..Stand::default() }];
+        store.summarise(&id, &Summary { figures, stands, ..Summary::default() }).unwrap();
+    }
+    drop(store);
+    let times = (0..5).map(|_| {
+        let (seconds, said) =
+            timed(Command::new(tool).arg("history").env("XDG_DATA_HOME", folder.path()));
+        let said = String::from_utf8(said).unwrap();
+        assert!(said.starts_with("5 of 200 cases at local changed"), "{said}");
+        seconds
+    });
+    median(times.collect())
+}
+
 /// What a cell is told, on whatever CPU.
 fn spec(subject: Subject, seed: u64, task: Task, timeout_ms: u64) -> CellSpec {
     CellSpec {
@@ -110,7 +185,7 @@ fn spec(subject: Subject, seed: u64, task: Task, timeout_ms: u64) -> CellSpec {
 }
 
 /// Milliseconds from the order to `ready`, and KiB resident there.
-fn spawns(program: &CellProgram) -> (f64, f64) {
+fn spawns(program: &Cells) -> (f64, f64) {
     let interrupt = Interrupt::listen().unwrap();
     let mut session = LocalSession::start(program, &interrupt).unwrap();
     let plan = BatchPlan {
@@ -188,7 +263,7 @@ struct Beside {
 }
 
 /// Trials of a program that computes, and of `true`, by oscost and by hyperfine in turns.
-fn programs(program: &CellProgram) -> Result<Beside, String> {
+fn programs(program: &Cells) -> Result<Beside, String> {
     const PAIRS: u64 = 15;
     const COMPUTES: [&str; 3] =
         ["/bin/sh", "-c", "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done"];

@@ -16,6 +16,7 @@ mod compare;
 mod crossings;
 mod curves;
 mod describe;
+mod history;
 mod interrupts;
 mod local;
 mod machine;

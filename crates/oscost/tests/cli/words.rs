@@ -14,6 +14,7 @@ const VERBS: &[&str] = &[
     "run",
     "ab",
     "compare",
+    "history",
     "list",
     "explain",
     "runs",

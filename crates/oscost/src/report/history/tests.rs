@@ -88,7 +88,7 @@ fn one_series_is_drawn_with_its_changes_and_updates_in_eighty_columns() {
         "{said}"
     );
     assert!(
-        said.contains("updated there kernel 6.1.0-22 -> 6.1.0-23; at run 42 microcode"),
+        said.contains("updated there: kernel 6.1.0-22 -> 6.1.0-23; at run 42: microcode"),
         "{said}"
     );
     assert!(said.contains("A history finds candidates and proves nothing."), "{said}");

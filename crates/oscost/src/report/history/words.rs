@@ -19,6 +19,11 @@ const NEAR: usize = 2;
 /// A series may be of that many places more.
 const MOST_PLACES: usize = 4;
 
+/// What follows from a change, and what does not.
+const ADVICE: &str = "A history finds candidates and proves nothing. Measured in turns both sides \
+    say more: by `oscost ab` where one run can have both, else by runs in turns and `oscost compare \
+    --base A,B,.. --new C,D,..`.";
+
 /// The history as text: one series with its picture, several in a block each, or where nothing was
 /// named a table of those that changed.
 pub fn text(history: &History) -> String {
@@ -42,6 +47,9 @@ pub fn text(history: &History) -> String {
         }
         (false, all) => table(history, all),
     };
+    if history.series.iter().any(|it| !it.changes.is_empty() || it.newest.is_some()) {
+        let _ = writeln!(out, "\n{}", fold(ADVICE, 78, "  "));
+    }
     if !history.without_figures.is_empty() {
         let text = format!("not looked at: {}", counted(&history.without_figures));
         let _ = writeln!(out, "\n{}", fold(&text, 78, "  "));
@@ -131,14 +139,6 @@ fn lines(series: &Series) -> Vec<String> {
     let mut lines: Vec<String> = series.changes.iter().map(|it| change(series, it)).collect();
     lines.extend(nothing(series));
     lines.extend(newest(series));
-    if !series.changes.is_empty() || series.newest.is_some() {
-        lines.push(
-            "A history finds candidates and proves nothing. Measured in turns both sides say more: \
-             by `oscost ab` where one run can have both, else by runs in turns and `oscost compare \
-             --base A,B,.. --new C,D,..`."
-                .to_owned(),
-        );
-    }
     if !series.left_out.is_empty() {
         lines.push(format!("left out: {}", counted(&series.left_out)));
     }
@@ -170,7 +170,7 @@ fn change(series: &Series, it: &Change) -> String {
                 true => "there".to_owned(),
                 false => format!("at run {}", mark.point + 1),
             };
-            format!("{at} {}", update(mark))
+            format!("{at}: {}", update(mark))
         })
         .collect();
     let near = match near.is_empty() {
