@@ -49,6 +49,16 @@ impl Style {
         Self { factor, name, decimals, words: unit == Unit::YesOrNo }
     }
 
+    /// A figure in the style's unit.
+    pub fn scaled(&self, value: f64) -> f64 {
+        value / self.factor
+    }
+
+    /// The style's unit.
+    pub fn unit(&self) -> &'static str {
+        self.name
+    }
+
     /// A figure without its unit.
     pub fn number(&self, value: f64) -> String {
         match value {

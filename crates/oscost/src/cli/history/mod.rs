@@ -26,7 +26,8 @@ Examples:
   oscost history syscall 'pipe/*'              what there is of some, in short
   oscost history pipe/round-trip:size=4096     all cases with that size
   oscost history syscall/getppid --place seccomp=docker
-  oscost history syscall --last 200 --json history.json")]
+  oscost history syscall --last 200 --json history.json
+  oscost history 'syscall/*' --html history.html")]
 pub(super) struct Arguments {
     /// A case, a benchmark, a family, or a glob, of what the store has; without any: what changed.
     #[arg(value_name = "CASE")]
@@ -41,10 +42,19 @@ pub(super) struct Arguments {
     /// instead of the text.
     #[arg(long, value_name = "FILE")]
     json: Option<String>,
+    /// Write a page for a browser likewise: one file, which needs no network.
+    #[arg(long, value_name = "FILE")]
+    html: Option<String>,
 }
 
 pub(super) fn history(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Done> {
     let place = Place::parse(&arguments.place).map_err(|error| UsageError(error.to_string()))?;
+    let [json, html] =
+        [&arguments.json, &arguments.html].map(|file| file.as_deref().map(Target::of));
+    if json.is_some() && json == html {
+        return Err(UsageError("--json and --html are to be two files".to_owned()).into());
+    }
+    [&json, &html].into_iter().flatten().try_for_each(Target::look)?;
     let selectors = pick::selectors(&arguments.cases)?;
     let mut store = runs::store()?;
     let without_figures = keep::complete(&mut store)?;
@@ -56,11 +66,13 @@ pub(super) fn history(arguments: &Arguments, output: &mut Output) -> anyhow::Res
         named: !selectors.is_empty(),
     };
     let history = series::history(&kept, &asked, without_figures);
-    let target = arguments.json.as_deref().map(Target::of);
-    if let Some(target) = &target {
+    if let Some(target) = &json {
         target.write(&report::history::json(&history)?, output)?;
     }
-    if target != Some(Target::Stdout) {
+    if let Some(target) = &html {
+        target.write(&report::html::history(&history)?, output)?;
+    }
+    if ![json, html].contains(&Some(Target::Stdout)) {
         output.write(&report::history::text(&history))?;
     }
     Ok(Done::Well)

@@ -11,6 +11,7 @@ mod tests;
 use oscost_model::unit::{Better, Unit};
 use serde::Serialize;
 
+pub(super) use words::ADVICE;
 pub use words::text;
 
 /// The version of the document.
@@ -69,6 +70,13 @@ pub struct Series {
     pub left_out: Vec<LeftOut>,
     /// Other places that the case was measured at.
     pub other_places: Vec<String>,
+}
+
+impl Series {
+    /// What is found in it, a sentence or two a piece.
+    pub(super) fn says(&self) -> Vec<String> {
+        words::lines(self)
+    }
 }
 
 /// A run in a series.

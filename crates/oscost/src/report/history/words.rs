@@ -20,7 +20,7 @@ const NEAR: usize = 2;
 const MOST_PLACES: usize = 4;
 
 /// What follows from a change, and what does not.
-const ADVICE: &str = "A history finds candidates and proves nothing. Measured in turns both sides \
+pub(in crate::report) const ADVICE: &str = "A history finds candidates and proves nothing. Measured in turns both sides \
     say more: by `oscost ab` where one run can have both, else by runs in turns and `oscost compare \
     --base A,B,.. --new C,D,..`.";
 
@@ -135,7 +135,7 @@ fn update(mark: &Mark) -> String {
 }
 
 /// What is found in a series, a sentence or two a line.
-fn lines(series: &Series) -> Vec<String> {
+pub(super) fn lines(series: &Series) -> Vec<String> {
     let mut lines: Vec<String> = series.changes.iter().map(|it| change(series, it)).collect();
     lines.extend(nothing(series));
     lines.extend(newest(series));

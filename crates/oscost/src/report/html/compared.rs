@@ -234,7 +234,8 @@ fn table(at: usize, pairs: &[Pair<'_>]) -> Table {
                 .looking(look.map_or("", |(name, ..)| *name)),
             Cell::number(format!("{:.1e}", it.q), Some(it.q)),
             Cell::number(it.pairs.to_string(), Some(f64::from(it.pairs))),
-            Cell::text(it.flags.iter().map(|flag| plain(flag)).collect::<Vec<_>>().join(" ")),
+            Cell::text(it.flags.iter().map(|flag| plain(flag)).collect::<Vec<_>>().join(" "))
+                .looking("small"),
         ];
         Line { id: id(at, which), benchmark: row.benchmark.clone(), cells }
     };

@@ -8,6 +8,7 @@ mod bill;
 mod chart;
 mod compared;
 mod curves;
+mod history;
 mod machine;
 mod page;
 mod rows;
@@ -23,6 +24,7 @@ use std::collections::BTreeMap;
 use oscost_model::definition::Catalog;
 use oscost_model::record::{Record, Row, RowOutcome};
 
+pub use self::history::history;
 use self::page::{Page, Part, Section};
 use self::rows::Rows;
 pub use self::study::OfStudy;

@@ -47,18 +47,26 @@
   };
   // On a phone names stand above their lines, and there the page is moved, not the chart.
   const fitted = (chart, element) => {
+    let data = chart.data;
     const layout = structuredClone(chart.layout);
     layout.width = element.clientWidth;
     layout.template = template();
     layout.dragmode = coarse.matches ? false : "zoom";
     if (chart.lines && narrow.matches && !printing) {
-      const named = layout.yaxis.tickvals?.length === chart.lines;
-      layout.yaxis.ticklabelposition = "inside top";
-      layout.yaxis.automargin = false;
-      layout.yaxis.ticks = "";
-      layout.yaxis.tickfont = { size: 10 };
+      const { tickvals = [], ticktext = [] } = layout.yaxis;
+      const [edge] = layout.xaxis.range;
+      const x = layout.xaxis.type === "log" ? 10 ** edge : edge;
+      const names = {
+        type: "scatter", mode: "text", x: tickvals.map(() => x), y: tickvals, text: ticktext,
+        textposition: "top right", textfont: { size: 10 }, hoverinfo: "skip", showlegend: false,
+      };
+      data = [...data, names];
+      layout.yaxis.showticklabels = false;
       layout.margin = { l: 8, r: 8, t: 24, b: 48 };
-      if (named) layout.height = 120 + 30 * chart.lines;
+      if (tickvals.length === chart.lines) {
+        layout.height = 120 + 30 * chart.lines;
+        layout.yaxis.range[1] += 0.4;
+      }
     }
     const marks = layout.xaxis.tickvals?.length ?? 0;
     if (layout.width < 640 && marks > 6) {
@@ -74,7 +82,7 @@
       if (chart.lines > 50) layout.yaxis.tickfont = { size: 8 };
     }
     element.style.height = `${layout.height}px`;
-    return layout;
+    return [data, layout, { ...config, displayModeBar: narrow.matches ? false : "hover" }];
   };
   const chosen = new Map();
   const inOrder = (chart, which) => {
@@ -88,7 +96,7 @@
   };
   const draw = (charts, element) => {
     const chart = inOrder(charts[element.id], chosen.get(element.id) ?? 0);
-    window.Plotly.react(element, chart.data, fitted(chart, element), config);
+    window.Plotly.react(element, ...fitted(chart, element));
     if (drawn.has(element)) return;
     drawn.add(element);
     element.on("plotly_click", (event) => explain(event.points[0].customdata));

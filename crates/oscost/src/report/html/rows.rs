@@ -159,7 +159,7 @@ fn line(at: usize, row: &Row) -> Line {
         Cell::text(row.class.as_deref().map_or("-".to_owned(), plain)).looking(class_look(row)),
         Cell::number(entries(row), counted),
         Cell::number(floor(row).unwrap_or("-".to_owned()), bottom),
-        Cell::text(notes.join(" ")),
+        Cell::text(notes.join(" ")).looking("small"),
     ];
     Line { id: id(at), benchmark: row.benchmark.clone(), cells }
 }

@@ -66,7 +66,7 @@ pub(super) fn chart(family: &str, members: &[(usize, &Row)], rows: &Rows<'_>) ->
     let all = spreads.iter().flat_map(|it| it.samples.into_iter().flatten());
     let all = all.chain(points().map(|(_, _, off, _)| off));
     let (low, high) = all.fold((0f64, 0f64), |(low, high), off| (low.min(off), high.max(off)));
-    // Said, and not left to be found: where names stand inside, finding it does not end.
+    // Said, and not left to be found: on a telephone names begin at its edge.
     let room = 0.04 * (high - low).max(0.1);
     let below = axis().tick_suffix(" %").range(vec![low - room, high + room]);
     let below = titled(below, "from the row's median");
