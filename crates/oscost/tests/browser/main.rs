@@ -9,6 +9,7 @@
 
 mod chromium;
 #[path = "../common/mod.rs"]
+#[expect(dead_code, reason = "pages take a part of what the command line takes")]
 mod common;
 mod page;
 mod wire;

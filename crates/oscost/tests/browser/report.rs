@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use crate::chromium::Browser;
+use crate::common::days::{CASE, forty_days};
 use crate::common::{Sandbox, rows, scenario_file};
 use crate::page::Page;
 
@@ -515,5 +516,24 @@ fn markup_in_what_others_wrote_stays_text() {
     assert_eq!(page.eval("document.querySelectorAll('img, [href^=javascript], svg a').length"), 0);
     assert_eq!(page.eval("window.taken === undefined"), true);
     assert_eq!(page.eval("document.scripts.length"), 4, "ours, what is packed, and what draws");
+    stands_alone(&page);
+}
+
+#[test]
+fn a_history_is_drawn_run_by_run_with_its_change_and_what_was_updated() {
+    let Some(browser) = Browser::start() else { return };
+    let sandbox = forty_days();
+    let html = sandbox.file("history.html");
+    sandbox.oscost(&["history", CASE, "--html", text(&html)]).exits(0);
+    let page = opened(&browser, &html);
+    assert_eq!(every_chart_has_its_points(&page), ["history-0"]);
+    let names = page.eval("document.getElementById('history-0').data.map(it => it.name).join()");
+    assert!(names.as_str().unwrap().contains("kernel updated"), "{names}");
+    assert_eq!(page.eval("document.getElementById('history-0').data[0].x.length"), 40);
+    assert_eq!(page.eval("document.querySelectorAll('#changes tbody tr').length"), 1);
+    let change = words(&page, "#changes tbody tr");
+    assert!(change.contains(CASE) && change.contains("2026-09-26"), "{change}");
+    assert!(change.contains("kernel 6.1.0-22-cloud-amd64 -> 6.1.0-23-cloud-amd64"), "{change}");
+    kept(&page, "history.png");
     stands_alone(&page);
 }

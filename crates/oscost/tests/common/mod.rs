@@ -1,6 +1,8 @@
 //! The tool under test: every test has its own folders, so that what is left behind can be looked
 //! for.
 
+pub(crate) mod days;
+
 use std::fs;
 use std::io::Read;
 use std::os::unix::fs::{PermissionsExt, chown};

@@ -44,7 +44,7 @@ pub(super) fn section(rows: &Rows<'_>) -> Option<Section> {
     // Time first, and then what most rows are counted in.
     panels.sort_by_key(|(unit, spots)| (*unit != Unit::NsPerOp, usize::MAX - spots.len()));
     let mut parts: Vec<Part> =
-        panels.into_iter().map(|(unit, spots)| Part::Chart(chart(unit, spots, rows))).collect();
+        panels.into_iter().map(|(unit, spots)| Part::chart(chart(unit, spots, rows))).collect();
     if unplaced > 0 {
         parts.push(Part::Text(format!(
             "{unplaced} figures are nothing or less, and so have no place on a scale of ratios: \

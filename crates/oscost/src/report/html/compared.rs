@@ -83,7 +83,7 @@ fn pair(at: usize, pairs: &[Pair<'_>]) -> Vec<Part> {
             metric => format!("{name} ({metric})"),
         })
         .collect();
-    vec![Part::Chart(forest(at, pairs, &named)), Part::Table(table(at, pairs))]
+    vec![Part::chart(forest(at, pairs, &named)), Part::Table(table(at, pairs))]
 }
 
 /// The dearest change on top.

@@ -24,7 +24,7 @@ pub fn history(history: &History) -> anyhow::Result<String> {
         if history.named { history.series.iter().collect() } else { changed.clone() };
     let mut sections = vec![changes(history, &changed)];
     for (at, series) in shown.iter().take(MOST_CHARTS).enumerate() {
-        let mut parts = vec![Part::Chart(chart(at, series))];
+        let mut parts = vec![Part::chart(chart(at, series))];
         parts.push(Part::List(series.says()));
         sections.push(Section { id: format!("series-{at}"), title: plain(&series.case), parts });
     }

@@ -168,13 +168,13 @@ fn families(rows: &Rows<'_>, record: &Record) -> Option<Section> {
             if !of_family(&block.curves[0].benchmark) {
                 continue;
             }
-            parts.extend(curves::chart(at, block, record).map(Part::Chart));
+            parts.extend(curves::chart(at, block, record).map(Part::chart));
             let words = unfolded(&block.words());
             parts.extend((!words.is_empty()).then_some(Part::List(words)));
         }
         let members: Vec<(usize, &Row)> =
             rows.measured().filter(|(_, row)| family(row) == name).collect();
-        parts.extend(spread::chart(name, &members, rows).map(Part::Chart));
+        parts.extend(spread::chart(name, &members, rows).map(Part::chart));
     }
     let title = "Family by family".to_owned();
     (!parts.is_empty()).then(|| Section { id: "families".to_owned(), title, parts })

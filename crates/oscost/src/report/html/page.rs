@@ -50,7 +50,14 @@ pub(super) enum Part {
     /// A table.
     Table(Table),
     /// A chart.
-    Chart(Chart),
+    Chart(Box<Chart>),
+}
+
+impl Part {
+    /// A chart.
+    pub(super) fn chart(chart: Chart) -> Self {
+        Self::Chart(Box::new(chart))
+    }
 }
 
 /// A table.
@@ -165,7 +172,7 @@ impl Page {
     fn charts(&self) -> impl Iterator<Item = &Chart> {
         let parts = self.sections.iter().flat_map(|section| &section.parts);
         parts.filter_map(|part| match part {
-            Part::Chart(chart) => Some(chart),
+            Part::Chart(chart) => Some(chart.as_ref()),
             _ => None,
         })
     }

@@ -105,7 +105,7 @@ fn one(at: usize, table: &BesideTable<'_>) -> Vec<Part> {
         .map(|note| plain(&note))
         .collect();
     let mut parts = vec![Part::Title(plain(&format!("{}: {}", of.name, of.title)))];
-    parts.extend(then_and_now(at, table).map(Part::Chart));
+    parts.extend(then_and_now(at, table).map(Part::chart));
     parts.push(Part::Table(Table {
         id: format!("study-{at}"),
         caption: plain(&of.title),
@@ -240,7 +240,7 @@ fn two(at: usize, laid: &Laid<'_>, table: &LaidTable<'_>) -> Vec<Part> {
         .map(|note| plain(&note))
         .collect();
     let mut parts = vec![Part::Title(plain(&format!("{}: {}", of.name, of.title)))];
-    parts.extend(ratios_then_and_now(at, table).map(Part::Chart));
+    parts.extend(ratios_then_and_now(at, table).map(Part::chart));
     parts.push(Part::Table(Table {
         id: format!("study-{at}"),
         caption: format!("{}, in {}", plain(&of.title), of.unit.text()),
