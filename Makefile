@@ -7,7 +7,7 @@ HOST := $(shell rustc -vV | sed -n 's/^host: //p')
 CELL := target/release/oscost-cell
 export OSCOST_CELL := $(CURDIR)/$(CELL)
 
-.PHONY: run build cell needs ph hosts browser readers test lint unit test-live bench docs studies fuzz clean
+.PHONY: run build cell needs ph hosts browser readers test lint unit test-live bench docs picture studies fuzz clean
 
 run: build
 	target/release/oscost run
@@ -122,6 +122,11 @@ bench: build
 # The pages of docs/catalog, from the definitions; in docs/EXPORTS.md what columns mean.
 docs: cell
 	UPDATE_GOLDEN=1 cargo test --locked -p oscost --test catalog_pages
+
+# The README's picture: the beginning of the page of a quick run, as the browser tests see it.
+picture: cell browser
+	OSCOST_PICTURE=$(CURDIR)/docs/report.png cargo test --locked -p oscost --test browser -- \
+	  a_run_is_a_page_that_stands_alone
 
 # The five studies again, some with few trials: half an hour, on a quiet machine. PEER=ssh:HOST is for
 # the half of cs736-2019 that is between two machines.

@@ -237,8 +237,9 @@ impl Points {
     }
 }
 
-/// A line across the chart at a place on its lower axis, and what stands at its head.
-pub(super) fn upright(at: f64, words: &str, is_log: bool) -> (Shape, Annotation) {
+/// A line across the chart at a place on its lower axis, and what stands at its head: to its left
+/// where it is near the right end.
+pub(super) fn upright(at: f64, words: &str, is_log: bool, near_end: bool) -> (Shape, Annotation) {
     use plotly::common::{Anchor, DashType};
     use plotly::layout::{ShapeLayer, ShapeLine, ShapeType};
     let line = ShapeLine::new().color(GREY).width(1.0).dash(DashType::Dash);
@@ -256,7 +257,7 @@ pub(super) fn upright(at: f64, words: &str, is_log: bool) -> (Shape, Annotation)
         .x(if is_log { at.log10() } else { at })
         .y(1.0)
         .y_ref("paper")
-        .x_anchor(Anchor::Left)
+        .x_anchor(if near_end { Anchor::Right } else { Anchor::Left })
         .y_anchor(Anchor::Top)
         .show_arrow(false)
         .text(safe(words));

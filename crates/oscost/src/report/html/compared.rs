@@ -129,7 +129,7 @@ fn forest(at: usize, pairs: &[Pair<'_>], names: &[String]) -> Chart {
     let ids = drawn.iter().map(|which| id(at, *which)).collect();
     let order = Order { name: "by ratio", rows: ids, names: order_names };
     let below = titled(ratio_axis(widest), "new / base");
-    let (one, _) = upright(1.0, "", true);
+    let (one, _) = upright(1.0, "", true, false);
     let layout = layout(Some(lines))
         .x_axis(below)
         .y_axis(lines_axis(&order))

@@ -60,7 +60,11 @@ pub(super) fn chart(at: usize, block: &Block<'_>, record: &Record) -> Option<Cha
     if shown.is_empty() {
         return None;
     }
-    let (shapes, notes) = knees.iter().map(|(at, words)| upright(*at as f64, words, true)).unzip();
+    let values = block.curves.iter().flat_map(|curve| &curve.points).map(|point| point.value);
+    let ends = (values.clone().filter(|value| *value > 0).min(), values.max());
+    let middle = ends.0.zip(ends.1).map_or(0.0, |(low, high)| (low as f64 * high as f64).sqrt());
+    let line = |(at, words): &(u64, String)| upright(*at as f64, words, true, *at as f64 > middle);
+    let (shapes, notes) = knees.iter().map(line).unzip();
     let Curve { axis: of_axis, of, unit, .. } = block.curves[0];
     let by = if of_axis == of { of_axis.clone() } else { format!("{of_axis} (in {of}s)") };
     let beside = titled(ratios(shown.iter().copied(), *unit), what(*unit));

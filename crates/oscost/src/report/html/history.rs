@@ -73,7 +73,7 @@ fn changes(history: &History, changed: &[&Series]) -> Section {
             let updated: Vec<String> = updated.map(update).collect();
             let cells = vec![
                 Cell::text(plain(&series.case)),
-                Cell::text(point.map_or(String::new(), |it| plain(&it.started).replace('T', " "))),
+                Cell::text(point.map_or(String::new(), |it| minute(&it.started))),
                 Cell::number(style.with_unit(it.from), Some(it.from)),
                 Cell::number(style.with_unit(it.to), Some(it.to)),
                 Cell::number(format!("{:.3}", it.ratio), Some(it.ratio)),
@@ -140,7 +140,7 @@ fn chart(at: usize, series: &Series) -> Chart {
             )
         });
         let words = [
-            format!("run {} of {}", which + 1, plain(&it.started).replace('T', " ")),
+            format!("run {} of {}", which + 1, minute(&it.started)),
             interval.unwrap_or_else(|| style.with_unit(it.median)),
             format!("{}, {}", it.class.as_deref().unwrap_or("not classed"), it.run),
         ];
@@ -166,10 +166,10 @@ fn chart(at: usize, series: &Series) -> Chart {
         let colour = COLOURS[2 + which % 4];
         plot.add_trace(trace.trace((colour, symbol), Along::Y, Mode::Markers));
     }
-    let lines = series
-        .changes
-        .iter()
-        .map(|it| upright(it.point as f64 + 0.5, &format!("{:.3} times", it.ratio), false));
+    let lines = series.changes.iter().map(|it| {
+        let near_end = 2 * it.point > series.points.len();
+        upright(it.point as f64 + 0.5, &format!("{:.3} times", it.ratio), false, near_end)
+    });
     let (shapes, notes): (Vec<_>, Vec<_>) = lines.unzip();
     let count = series.points.len() as f64;
     let below = titled(axis().range(vec![0.4, count + 0.6]), "run, the oldest first");
@@ -194,6 +194,11 @@ fn chart(at: usize, series: &Series) -> Chart {
         lines: None,
         orders: Vec::new(),
     }
+}
+
+/// A time to its minute.
+fn minute(at: &str) -> String {
+    plain(at.get(..16).unwrap_or(at)).replace('T', " ")
 }
 
 /// The medians between changes, each from its first run to its last.

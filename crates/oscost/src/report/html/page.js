@@ -63,6 +63,7 @@
       data = [...data, names];
       layout.yaxis.showticklabels = false;
       layout.margin = { l: 8, r: 8, t: 24, b: 48 };
+      layout.xaxis.tickangle = 0;
       if (tickvals.length === chart.lines) {
         layout.height = 120 + 30 * chart.lines;
         layout.yaxis.range[1] += 0.4;
@@ -245,7 +246,8 @@
         row.hidden = !fits;
         left += fits;
       }
-      output.textContent = left === rows.length ? `${left} rows` : `${left} of ${rows.length} rows`;
+      const all = `${rows.length} ${rows.length === 1 ? "row" : "rows"}`;
+      output.textContent = left === rows.length ? all : `${left} of ${all}`;
     };
     [...table.querySelectorAll("thead th")].forEach((head, at) => {
       const button = document.createElement("button");

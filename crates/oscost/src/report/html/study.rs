@@ -301,7 +301,7 @@ fn ratios_then_and_now(at: usize, table: &LaidTable<'_>) -> Option<Chart> {
     let below = titled(ratios_named(all.into_iter(), &times), "times as much");
     let caption = format!("{}: the ratios, then and now", plain(&table.table.name));
     let mut chart = lined(format!("then-{at}"), caption, [then, now], names, below);
-    let (one, _) = upright(1.0, "", true);
+    let (one, _) = upright(1.0, "", true, false);
     let layout = chart.plot.layout().clone().shapes(vec![one]);
     chart.plot.set_layout(layout);
     Some(chart)
