@@ -54,6 +54,7 @@ Examples:
   oscost runs show last            the table of the last run once more
   oscost ab --new seccomp=docker   what a sandbox costs, call by call
   oscost compare last~1 last       what differs between the last two runs
+  oscost report last --html o.html the last run as a page to look at
   oscost history                   which figures changed over all runs kept
   oscost doctor                    what makes figures noisy here, what mends it
   oscost machine                   what this machine is made of";
