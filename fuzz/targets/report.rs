@@ -7,7 +7,7 @@ use libfuzzer_sys::fuzz_target;
 use oscost::estimate::comparison::compare;
 use oscost::report::compare::Shown;
 use oscost::report::export::{self, Sheet};
-use oscost::report::{json, markdown};
+use oscost::report::{html, json, markdown};
 use oscost::store::validate;
 
 fuzz_target!(|bytes: &[u8]| {
@@ -23,6 +23,15 @@ fuzz_target!(|bytes: &[u8]| {
     }
     for page in [markdown::run(&record), markdown::comparison(&shown)] {
         assert!(!page.contains('<'), "{page}");
+    }
+    let page = html::run(&html::Shown { record: &record, study: None, catalog: None });
+    for page in [page, html::comparison(&shown, None)] {
+        let page = page.expect("every record is a page");
+        // What is packed, and what unpacks it.
+        let ours = 2 + usize::from(page.contains("id=\"library\""));
+        assert_eq!(page.matches("<script").count(), ours, "{page}");
+        assert_eq!(page.matches("</script").count(), ours, "{page}");
+        assert!(!page.contains("<img"), "{page}");
     }
     json::record(&record).expect("a record can be written");
 });

@@ -276,6 +276,27 @@ fn the_table_sorts_filters_and_is_copied() {
     stands_alone(&page);
 }
 
+#[test]
+fn the_row_of_a_figure_is_gone_to_although_it_was_filtered_out() {
+    let Some(browser) = Browser::start() else { return };
+    let sandbox = Sandbox::new();
+    let (_, page) = few(&browser, &sandbox);
+    page.click("#rows tbody tr:last-child button");
+    page.wait_for("document.querySelector('dialog').open");
+    // It is filtered out meanwhile, as where a point of a chart was pressed.
+    page.eval(
+        "(() => { const input = document.querySelector('#table input');
+           input.value = 'no such row';
+           input.dispatchEvent(new Event('input')); })()",
+    );
+    assert_eq!(page.eval("document.querySelectorAll('#rows tbody tr:not([hidden])').length"), 0);
+    page.click("dialog .there a");
+    page.wait_for("!document.querySelector('dialog').open");
+    page.wait_for("document.querySelector('#rows tr:target')?.hidden === false");
+    assert_eq!(page.eval("document.querySelector('#table input').value"), "");
+    stands_alone(&page);
+}
+
 /// The colour of a style at a selector, as red, green and blue.
 fn colour(page: &Page, selector: &str, style: &str) -> Vec<u64> {
     let colour =
@@ -318,7 +339,16 @@ fn on_paper_every_chart_is_drawn_light_and_what_only_works_on_a_screen_is_left_o
     let sandbox = Sandbox::new();
     let (_, mut page) = few(&browser, &sandbox);
     page.dark(true);
+    // What is written in charts, when they have been drawn for paper.
+    page.eval(
+        "void addEventListener('beforeprint', () => {
+           const text = document.querySelector('#bill-ns-op .xtick text');
+           window.printed = getComputedStyle(text).fill;
+         })",
+    );
     let pdf = page.pdf();
+    assert_eq!(page.eval("window.printed"), "rgb(28, 32, 38)", "ink, although it is dark here");
+    assert_eq!(page.eval("document.documentElement.dataset.theme === undefined"), true);
     assert!(pdf.starts_with(b"%PDF") && pdf.len() > 20_000, "{} bytes", pdf.len());
     // Those that had not come into sight, too.
     assert_eq!(page.eval("[...document.querySelectorAll('.plot')].every(it => it.data)"), true);
@@ -353,6 +383,7 @@ fn it_can_be_read_aloud_and_gone_through_by_key() {
     let sandbox = Sandbox::new();
     let (_, page) = few(&browser, &sandbox);
     let charts = charts(&page).len();
+    page.wait_for("document.documentElement.classList.contains('whole')");
     let spoken = page.spoken();
     let of = |role: &str| -> Vec<&str> {
         spoken.iter().filter(|(its, _)| its == role).map(|(_, name)| name.as_str()).collect()

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use oscost_model::record::Row;
 use oscost_model::unit::Unit;
+use plotly::Scatter;
 use plotly::common::{HoverInfo, Line as Stroke, Marker, MarkerSymbol, Mode};
 use plotly::layout::HoverMode;
-use plotly::{Plot, Scatter};
 
 use super::chart::{
-    Along, COLOURS, Chart, GREY, MOST_NAMES, Order, Points, layout, lines_axis, ratios, safe,
+    Along, COLOURS, Chart, GREY, MOST_NAMES, Order, Plot, Points, layout, lines_axis, ratios, safe,
     symbol, titled, told,
 };
 use super::page::{Part, Section};
@@ -22,6 +22,7 @@ struct Spot<'a> {
     row: &'a Row,
     figure: f64,
     ends: [f64; 2],
+    /// Where it has a place there, too.
     floor: Option<f64>,
     /// Whether it is an upper bound only.
     is_bound: bool,
@@ -74,6 +75,7 @@ fn spot(at: usize, row: &Row, factor: f64) -> Option<Spot<'_>> {
     // Of what may be nothing there is an upper bound: its interval's end.
     let (figure, ends) = if is_bound { (ends[1], [ends[1]; 2]) } else { (median, ends) };
     let floor = row.floor.as_ref().and_then(|floor| floor.value).map(|floor| floor * factor);
+    let floor = floor.filter(|floor| *floor > 0.0 && floor.is_finite());
     let is_placed = figure > 0.0 && figure.is_finite() && ends.iter().all(|end| end.is_finite());
     is_placed.then_some(Spot { at, row, figure, ends, floor, is_bound })
 }
@@ -102,11 +104,9 @@ fn chart(unit: Unit, spots: Vec<Spot<'_>>, rows: &Rows<'_>) -> Chart {
         shown = spots.iter().map(|spot| spot.figure).collect();
     }
     let edge = shown.iter().copied().fold(f64::INFINITY, f64::min);
-    let mut plot = Plot::new();
-    let floors: Vec<(&Spot<'_>, f64)> = spots
-        .iter()
-        .filter_map(|spot| Some((spot, spot.floor.filter(|floor| *floor > 0.0)?)))
-        .collect();
+    let mut plot = Plot::default();
+    let floors: Vec<(&Spot<'_>, f64)> =
+        spots.iter().filter_map(|spot| Some((spot, spot.floor?))).collect();
     if !floors.is_empty() {
         let marker = Marker::new()
             .color(GREY)

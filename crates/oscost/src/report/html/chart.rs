@@ -5,8 +5,8 @@ use plotly::common::{
     ErrorData, ErrorType, HoverInfo, Marker, MarkerSymbol, Mode, TickMode, Title,
 };
 use plotly::layout::{Annotation, Axis, AxisType, Layout, Legend, Margin, Shape};
-use plotly::{Plot, Scatter, Trace};
-use serde_json::{Value, json};
+use plotly::{Scatter, Trace};
+use serde::Serialize;
 
 use super::super::figures::short;
 use crate::report::plain;
@@ -36,6 +36,44 @@ pub(super) struct Chart {
     pub(super) orders: Vec<Order>,
 }
 
+/// What is drawn. The crate's own plot carries with it the script that draws it: 6 MB in each.
+#[derive(Default)]
+pub(super) struct Plot {
+    data: Vec<Box<dyn Trace>>,
+    /// Axes, legend and what stands around.
+    pub(super) layout: Box<Layout>,
+}
+
+impl Plot {
+    /// Adds what is drawn in one way.
+    pub(super) fn add_trace(&mut self, trace: Box<dyn Trace>) {
+        self.data.push(trace);
+    }
+
+    /// Says what stands around.
+    pub(super) fn set_layout(&mut self, layout: Layout) {
+        *self.layout = layout;
+    }
+}
+
+/// What the page's script draws a chart from.
+#[derive(Serialize)]
+pub(super) struct Drawn<'a> {
+    data: &'a [Box<dyn Trace>],
+    layout: &'a Layout,
+    lines: Option<usize>,
+    orders: Vec<OrderDrawn<'a>>,
+}
+
+/// An order of its lines.
+#[derive(Serialize)]
+struct OrderDrawn<'a> {
+    name: &'static str,
+    rows: &'a [String],
+    at: Vec<f64>,
+    text: Vec<&'a str>,
+}
+
 /// An order of lines.
 #[derive(Debug)]
 pub(super) struct Order {
@@ -49,25 +87,22 @@ pub(super) struct Order {
 
 impl Chart {
     /// What the page's script draws it from.
-    pub(super) fn json(&self) -> Result<Value, serde_json::Error> {
-        let plot = serde_json::to_value(&self.plot)?;
-        let orders: Vec<Value> = self
-            .orders
-            .iter()
-            .map(|it| {
-                let (at, text): (Vec<f64>, Vec<&str>) =
-                    it.names.iter().map(|(at, name)| (-at, name.as_str())).unzip();
-                json!({ "name": it.name, "rows": it.rows, "at": at, "text": text })
-            })
-            .collect();
-        Ok(json!({
-            "data": plot["data"], "layout": plot["layout"], "lines": self.lines, "orders": orders
-        }))
+    pub(super) fn drawn(&self) -> Drawn<'_> {
+        let Plot { data, layout } = &self.plot;
+        let orders = self.orders.iter().map(Order::drawn).collect();
+        Drawn { data, layout, lines: self.lines, orders }
     }
 
     /// How high it is, in pixels of the screen.
     pub(super) fn height(&self) -> usize {
         self.lines.map_or(440, height)
+    }
+}
+
+impl Order {
+    fn drawn(&self) -> OrderDrawn<'_> {
+        let (at, text) = self.names.iter().map(|(at, name)| (-at, name.as_str())).unzip();
+        OrderDrawn { name: self.name, rows: &self.rows, at, text }
     }
 }
 

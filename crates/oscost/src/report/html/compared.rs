@@ -1,13 +1,12 @@
 //! Comparisons: for each pair of sides a forest plot of ratios with their verdicts, and a table.
 
 use oscost_model::record::{Comparison, Record, Row};
-use plotly::Plot;
 use plotly::common::{MarkerSymbol, Mode};
 use plotly::layout::{HoverMode, Shape};
 
 use super::chart::{
-    Along, Chart, GREY, MOST_NAMES, Order, Points, axis, layout, lines_axis, safe, titled, told,
-    upright,
+    Along, Chart, GREY, MOST_NAMES, Order, Plot, Points, axis, layout, lines_axis, safe, titled,
+    told, upright,
 };
 use super::page::{Cell, Column, Line, Part, Section, Table};
 use crate::report::compare::{cells, names};
@@ -22,6 +21,9 @@ const VERDICTS: [(&str, &str, MarkerSymbol); 4] = [
     ("equivalent", "#2f7fd1", MarkerSymbol::Circle),
     ("inconclusive", GREY, MarkerSymbol::CircleOpen),
 ];
+
+/// A verdict of a version that we do not know.
+const OTHER: (&str, &str, MarkerSymbol) = ("another verdict", GREY, MarkerSymbol::SquareOpen);
 
 /// A comparison, and the row that it is with.
 type Pair<'a> = (&'a Comparison, &'a Row);
@@ -83,11 +85,20 @@ fn pair(at: usize, pairs: &[Pair<'_>]) -> Vec<Part> {
             metric => format!("{name} ({metric})"),
         })
         .collect();
-    vec![Part::chart(forest(at, pairs, &named)), Part::Table(table(at, pairs))]
+    let (chart, drawn) = forest(at, pairs, &named);
+    let mut parts: Vec<Part> = chart.map(Part::chart).into_iter().collect();
+    let left = pairs.len() - drawn;
+    if left > 0 {
+        parts.push(Part::Text(format!(
+            "{left} ratios have no place on a scale of ratios: they stand in the table."
+        )));
+    }
+    parts.push(Part::Table(table(at, pairs)));
+    parts
 }
 
-/// The dearest change on top.
-fn forest(at: usize, pairs: &[Pair<'_>], names: &[String]) -> Chart {
+/// The dearest change on top, and how many are drawn; no chart of none.
+fn forest(at: usize, pairs: &[Pair<'_>], names: &[String]) -> (Option<Chart>, usize) {
     let usable = |ratio: f64| ratio.is_finite() && ratio > 0.0;
     let mut drawn: Vec<usize> = (0..pairs.len())
         .filter(|at| {
@@ -98,13 +109,17 @@ fn forest(at: usize, pairs: &[Pair<'_>], names: &[String]) -> Chart {
     let ratio = |which: usize| pairs[which].0.ratio.value;
     drawn.sort_by(|one, other| ratio(*other).total_cmp(&ratio(*one)));
     let lines = drawn.len();
-    let mut plot = Plot::new();
+    if lines == 0 {
+        return (None, 0);
+    }
+    let mut plot = Plot::default();
     let mut widest = 1.02f64.ln();
-    for (verdict, colour, symbol) in VERDICTS {
+    let known = |verdict: &str| VERDICTS.iter().any(|(name, ..)| *name == verdict);
+    for (verdict, colour, symbol) in VERDICTS.into_iter().chain([OTHER]) {
         let mut points = Points { name: verdict.to_owned(), ..Points::default() };
         for (line, &which) in drawn.iter().enumerate() {
             let (it, row) = pairs[which];
-            if it.verdict != verdict {
+            if it.verdict != verdict && (verdict != OTHER.0 || known(&it.verdict)) {
                 continue;
             }
             let ends = it.ratio.ci95.unwrap_or([it.ratio.value; 2]);
@@ -136,7 +151,7 @@ fn forest(at: usize, pairs: &[Pair<'_>], names: &[String]) -> Chart {
         .shapes(vec![margin(), one])
         .hover_mode(HoverMode::Closest);
     plot.set_layout(layout);
-    Chart {
+    let chart = Chart {
         id: format!("forest-{at}"),
         caption: "Ratios of new to base with their 95 % intervals, on a scale of ratios; the band \
                   is the 3 % within which things are called equivalent."
@@ -144,13 +159,15 @@ fn forest(at: usize, pairs: &[Pair<'_>], names: &[String]) -> Chart {
         plot,
         lines: Some(lines),
         orders: Vec::new(),
-    }
+    };
+    (Some(chart), lines)
 }
 
 /// The scale of ratios to either side of 1, as far as the widest interval reaches.
 fn ratio_axis(widest: f64) -> plotly::layout::Axis {
     const ENDS: [f64; 10] = [1.02, 1.05, 1.1, 1.2, 1.5, 2.0, 4.0, 10.0, 100.0, 1_000.0];
-    let end = ENDS.into_iter().find(|end| end.ln() >= widest).unwrap_or_else(|| widest.exp());
+    let found = ENDS.into_iter().find(|end| end.ln() >= widest);
+    let end = found.unwrap_or(f64::INFINITY);
     let steps: &[f64] = match end {
         end if end <= 1.05 => &[1.01, 1.02, 1.03, 1.04, 1.05],
         end if end <= 1.2 => &[1.05, 1.1, 1.15, 1.2],
@@ -162,7 +179,7 @@ fn ratio_axis(widest: f64) -> plotly::layout::Axis {
     let mut marks: Vec<f64> = above.flat_map(|step| [1.0 / step, *step]).chain([1.0]).collect();
     marks.sort_by(f64::total_cmp);
     let names = marks.iter().map(|mark| format!("{mark:.2}")).collect();
-    let edge = end.log10() * 1.04;
+    let edge = found.map_or(widest, f64::ln) / std::f64::consts::LN_10 * 1.04;
     axis()
         .type_(plotly::layout::AxisType::Log)
         .range(vec![-edge, edge])

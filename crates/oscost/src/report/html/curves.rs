@@ -4,12 +4,12 @@
 use oscost_model::curve::{Curve, CurvePoint, Scaling};
 use oscost_model::record::Record;
 use oscost_model::unit::Unit;
+use plotly::Scatter;
 use plotly::common::{DashType, HoverInfo, Line as Stroke, Mode};
 use plotly::layout::{AxisType, HoverMode};
-use plotly::{Plot, Scatter};
 
 use super::chart::{
-    Along, COLOURS, Chart, Points, axis, layout, ratios, safe, symbol, titled, told, upright,
+    Along, COLOURS, Chart, Plot, Points, axis, layout, ratios, safe, symbol, titled, told, upright,
 };
 use super::rows;
 use crate::report::curves::Block;
@@ -22,7 +22,7 @@ const STEPS: u32 = 60;
 
 /// The chart of a block; nothing where it has nothing that a scale of ratios could show.
 pub(super) fn chart(at: usize, block: &Block<'_>, record: &Record) -> Option<Chart> {
-    let mut plot = Plot::new();
+    let mut plot = Plot::default();
     let mut shown: Vec<f64> = Vec::new();
     let mut knees: Vec<(u64, String)> = Vec::new();
     for (which, &curve) in block.curves.iter().enumerate() {
@@ -43,7 +43,8 @@ pub(super) fn chart(at: usize, block: &Block<'_>, record: &Record) -> Option<Cha
                 .line(stroke);
             plot.add_trace(trace);
         }
-        for it in curve.breaks.iter().flatten() {
+        // A scale of ratios has no 0.
+        for it in curve.breaks.iter().flatten().filter(|it| it.at > 0) {
             let named = match &it.named[..] {
                 [] => "bends, unexplained".to_owned(),
                 some => some.join(", "),

@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use plotly::Scatter;
 use plotly::common::{DashType, HoverInfo, Line as Stroke, MarkerSymbol, Mode};
 use plotly::layout::HoverMode;
-use plotly::{Plot, Scatter};
 
-use super::chart::{Along, COLOURS, Chart, Points, axis, layout, safe, titled, told, upright};
+use super::chart::{
+    Along, COLOURS, Chart, Plot, Points, axis, layout, safe, titled, told, upright,
+};
 use super::page::{Cell, Column, Line, Page, Part, Section, Table};
 use crate::report::figures::Style;
 use crate::report::history::{History, Mark, Series, Updated};
@@ -127,7 +129,7 @@ fn changes(history: &History, changed: &[&Series]) -> Section {
 fn chart(at: usize, series: &Series) -> Chart {
     let newest = series.points.last().map_or(1.0, |point| point.median);
     let style = Style::of(newest, series.unit);
-    let mut plot = Plot::new();
+    let mut plot = Plot::default();
     let mut points = Points { name: "a run each".to_owned(), ..Points::default() };
     for (which, it) in series.points.iter().enumerate() {
         let ends = it.interval.unwrap_or([it.median; 2]);
@@ -180,7 +182,7 @@ fn chart(at: usize, series: &Series) -> Chart {
         .shapes(shapes)
         .annotations(notes)
         .hover_mode(HoverMode::Closest);
-    plot.set_layout(layout);
+    plot.layout = Box::new(layout);
     Chart {
         id: format!("history-{at}"),
         caption: format!(

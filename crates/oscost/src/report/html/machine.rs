@@ -10,7 +10,7 @@ use crate::report::{flags, plain};
 pub(super) fn section(record: &Record) -> Section {
     let mut parts = Vec::new();
     let several = record.machines.len() > 1;
-    for machine in &record.machines {
+    for (at, machine) in record.machines.iter().enumerate() {
         if several {
             parts.push(Part::Title(format!("Machine {}", plain(&machine.id))));
         }
@@ -18,7 +18,7 @@ pub(super) fn section(record: &Record) -> Section {
         if let Some(conditions) = record.conditions.iter().find(|it| it.machine == machine.id) {
             parts.push(Part::Title("How quiet it was".to_owned()));
             parts.push(Part::Facts(quiet(conditions)));
-            parts.extend(anchors(conditions).map(Part::Table));
+            parts.extend(anchors(at, conditions).map(Part::Table));
             let flagged: Vec<String> = conditions
                 .flags
                 .iter()
@@ -96,7 +96,7 @@ fn quiet(it: &Conditions) -> Vec<(String, String)> {
 }
 
 /// The anchors before and after.
-fn anchors(it: &Conditions) -> Option<Table> {
+fn anchors(machine: usize, it: &Conditions) -> Option<Table> {
     let line = |(case, before): (&String, &f64)| {
         let after = it.anchors.after.get(case).copied();
         let ns = |value: f64| Style::of(value, oscost_model::unit::Unit::NsPerOp).with_unit(value);
@@ -112,7 +112,7 @@ fn anchors(it: &Conditions) -> Option<Table> {
     };
     let rows: Vec<Line> = it.anchors.before.iter().map(line).collect();
     (!rows.is_empty()).then(|| Table {
-        id: format!("anchors-{}", rows.len()),
+        id: format!("anchors-{machine}"),
         caption: "The anchors, measured in every round, early and late".to_owned(),
         columns: vec![
             Column::words("case"),

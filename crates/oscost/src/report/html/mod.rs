@@ -58,7 +58,7 @@ pub fn run(shown: &Shown<'_>) -> anyhow::Result<String> {
         families(&rows, record),
         together(&rows, record),
         study::predicted(record),
-        Some(rows::section(&rows, record)),
+        rows::section(&rows, record),
         remarks(&rows, record),
     ];
     let page = Page {
@@ -161,20 +161,31 @@ fn families(rows: &Rows<'_>, record: &Record) -> Option<Section> {
     }
     let blocks = blocks(record);
     let mut parts = Vec::new();
-    for name in names {
-        parts.push(Part::Title(plain(name)));
+    for (nth, &name) in names.iter().enumerate() {
+        let mut of_name = Vec::new();
         let of_family = |benchmark: &str| benchmark.split('/').next() == Some(name);
         for (at, block) in blocks.iter().enumerate() {
             if !of_family(&block.curves[0].benchmark) {
                 continue;
             }
-            parts.extend(curves::chart(at, block, record).map(Part::chart));
+            of_name.extend(curves::chart(at, block, record).map(Part::chart));
             let words = unfolded(&block.words());
-            parts.extend((!words.is_empty()).then_some(Part::List(words)));
+            of_name.extend((!words.is_empty()).then_some(Part::List(words)));
         }
         let members: Vec<(usize, &Row)> =
             rows.measured().filter(|(_, row)| family(row) == name).collect();
-        parts.extend(spread::chart(name, &members, rows).map(Part::chart));
+        // Several names may make one word.
+        let word = rows::word(name);
+        let before = names[..nth].iter().filter(|other| rows::word(other) == word).count();
+        let id = match before {
+            0 => format!("spread-{word}"),
+            some => format!("spread-{word}.{some}"),
+        };
+        of_name.extend(spread::chart(id, &members, rows).map(Part::chart));
+        if !of_name.is_empty() {
+            parts.push(Part::Title(plain(name)));
+            parts.append(&mut of_name);
+        }
     }
     let title = "Family by family".to_owned();
     (!parts.is_empty()).then(|| Section { id: "families".to_owned(), title, parts })

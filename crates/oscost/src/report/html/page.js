@@ -33,7 +33,9 @@
     displaylogo: false, showLink: false, plotlyServerURL: "",
     modeBarButtonsToRemove: ["lasso2d", "select2d", "autoScale2d"],
   };
+  // Those that have come into sight, and those of which a point can be pressed.
   const drawn = new Set();
+  const listened = new WeakSet();
   const template = () => {
     const style = getComputedStyle(root);
     const of = (name) => style.getPropertyValue(name).trim();
@@ -98,8 +100,8 @@
   const draw = (charts, element) => {
     const chart = inOrder(charts[element.id], chosen.get(element.id) ?? 0);
     window.Plotly.react(element, ...fitted(chart, element));
-    if (drawn.has(element)) return;
-    drawn.add(element);
+    if (listened.has(element)) return;
+    listened.add(element);
     element.on("plotly_click", (event) => explain(event.points[0].customdata));
   };
   const complain = (error) => {
@@ -109,20 +111,35 @@
     note.hidden = false;
     console.error(error);
   };
+  // One that cannot be drawn keeps no other from it.
+  const attempt = (charts, element) => {
+    try { draw(charts, element); } catch (error) { complain(error); }
+  };
+  // What was left out of sight until the first charts stood is laid out when there is time: who
+  // hears a page, or looks for a word, is not to find less of it than who scrolls.
+  const whole = once(() => {
+    const later = window.requestIdleCallback ?? setTimeout;
+    later(() => root.classList.add("whole"));
+    return true;
+  });
   const plots = [...document.querySelectorAll(".plot")];
-  const charting = once(async () => { await library(); return (await data()).charts; });
+  const charting = once(async () => {
+    const [it] = await Promise.all([data(), library()]);
+    return it.charts;
+  });
   if (plots.length > 0) {
     charting().then((charts) => {
       const seen = new IntersectionObserver((entries) => {
         for (const entry of entries.filter((it) => it.isIntersecting)) {
           seen.unobserve(entry.target);
-          // One that cannot be drawn keeps no other from it.
-          try { draw(charts, entry.target); } catch (error) { complain(error); }
+          drawn.add(entry.target);
+          attempt(charts, entry.target);
         }
         performance.mark("oscost-drawn");
+        whole();
       }, { rootMargin: "400px" });
       plots.forEach((element) => seen.observe(element));
-      const again = () => drawn.forEach((element) => draw(charts, element));
+      const again = () => drawn.forEach((element) => attempt(charts, element));
       // When the window has come to rest; a telephone's bars come and go without a new width.
       let resting, width = innerWidth;
       addEventListener("resize", () => {
@@ -132,26 +149,42 @@
       dark.addEventListener("change", again);
       document.addEventListener("themechange", again);
       // Paper has no dark, no sight to come into, and a width of its own.
+      let theirs;
       addEventListener("beforeprint", () => {
+        if (!printing) theirs = root.dataset.theme;
         printing = true;
-        plots.forEach((element) => draw(charts, element));
+        root.dataset.theme = "light";
+        plots.forEach((element) => attempt(charts, element));
       });
-      addEventListener("afterprint", () => { printing = false; again(); });
+      addEventListener("afterprint", () => {
+        printing = false;
+        if (theirs) root.dataset.theme = theirs; else delete root.dataset.theme;
+        // The others are drawn for the screen when they come into sight.
+        for (const element of plots.filter((it) => !drawn.has(it))) {
+          element.style.height = `${charts[element.id].layout.height}px`;
+        }
+        again();
+      });
       for (const group of document.querySelectorAll(".orders")) {
         group.hidden = false;
         const buttons = [...group.querySelectorAll("button")];
         buttons.forEach((button, which) => button.addEventListener("click", () => {
           buttons.forEach((it) => it.setAttribute("aria-pressed", String(it === button)));
           chosen.set(group.dataset.of, which);
-          draw(charts, find(group.dataset.of));
+          attempt(charts, find(group.dataset.of));
         }));
       }
-    }).catch(complain);
+    }).catch((error) => { whole(); complain(error); });
+  } else {
+    whole();
   }
 
   // Light and dark.
   const theme = find("theme");
-  const label = () => { theme.textContent = isDark() ? "Light" : "Dark"; };
+  const label = () => {
+    theme.textContent = isDark() ? "Light" : "Dark";
+    theme.ariaLabel = `${theme.textContent} colours`;
+  };
   theme.hidden = false;
   label();
   dark.addEventListener("change", label);
@@ -179,13 +212,20 @@
     });
     dialog.querySelector("dl").replaceChildren(...facts);
     dialog.querySelector(".there a").href = `#${id}`;
-    const text = (await data()).explained[row.dataset.of];
-    dialog.querySelector("pre").textContent = text ??
+    // What cannot be unpacked explains nothing; the row is told all the same.
+    const known = await data().then((it) => it.explained, () => ({}));
+    const is = Object.hasOwn(known, row.dataset.of);
+    dialog.querySelector("pre").textContent = is ? known[row.dataset.of] :
       `What ${row.dataset.of} is was not known where this page was made: oscost explain ${row.dataset.of}`;
     if (!dialog.open) dialog.showModal();
   };
   dialog.addEventListener("click", (event) => {
-    if (event.target === dialog || event.target.matches(".there a")) dialog.close();
+    const there = event.target.closest(".there a");
+    if (event.target !== dialog && !there) return;
+    dialog.close();
+    // A row that is filtered out cannot be gone to.
+    const row = there && find(there.hash.slice(1));
+    if (row?.hidden) row.closest(".tool").dispatchEvent(new Event("all"));
   });
 
   // Tables.
@@ -207,13 +247,19 @@
       const by = number ? one.number - other.number : one.text.localeCompare(other.text);
       return down ? -by : by;
     });
-    body.append(...keyed.map((it) => it.row));
+    // One by one: more arguments than a call takes may be there.
+    const sorted = document.createDocumentFragment();
+    keyed.forEach((it) => sorted.append(it.row));
+    body.append(sorted);
   };
+  // What a spreadsheet would work out begins with an apostrophe, as in the files that oscost writes.
+  const defused = (cell) => (/^[=+\-@\t\r]/.test(cell.textContent) && !("value" in cell.dataset) ?
+    `'${cell.textContent}` : valueOf(cell));
   const quoted = (text) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
   const csv = (table) => {
     const heads = [...table.querySelectorAll("thead th")].map((head) => head.dataset.name);
     const rows = [...table.tBodies[0].rows].filter((row) => !row.hidden);
-    const lines = rows.map((row) => [...row.cells].map(valueOf));
+    const lines = rows.map((row) => [...row.cells].map(defused));
     const text = [heads, ...lines].map((cells) => `${cells.map(quoted).join(",")}\r\n`).join("");
     return [text, rows.length];
   };
@@ -273,6 +319,11 @@
       button.addEventListener("click", () => explain(row.id));
     }
     input.addEventListener("input", filter);
+    tool.addEventListener("all", () => {
+      input.value = "";
+      choices.forEach(([, list]) => { list.value = ""; });
+      filter();
+    });
     copy.addEventListener("click", async () => {
       const [text, count] = csv(table);
       await copied(text).then(

@@ -7,9 +7,8 @@ use std::collections::BTreeMap;
 
 use askama::Template;
 use serde::Serialize;
-use serde_json::Value;
 
-use super::chart::Chart;
+use super::chart::{Chart, Drawn};
 use super::script;
 
 /// A page.
@@ -150,7 +149,7 @@ impl Cell {
 /// What the page's script reads.
 #[derive(Serialize)]
 struct Data<'a> {
-    charts: BTreeMap<&'a str, Value>,
+    charts: BTreeMap<&'a str, Drawn<'a>>,
     explained: &'a BTreeMap<String, String>,
 }
 
@@ -179,10 +178,8 @@ impl Page {
 
     /// The page as HTML: the same page is the same bytes.
     pub(super) fn html(&self) -> anyhow::Result<String> {
-        let charts: BTreeMap<&str, Value> = self
-            .charts()
-            .map(|chart| Ok((chart.id.as_str(), chart.json()?)))
-            .collect::<anyhow::Result<_>>()?;
+        let charts: BTreeMap<&str, Drawn<'_>> =
+            self.charts().map(|chart| (chart.id.as_str(), chart.drawn())).collect();
         // A page without a chart needs not carry what draws them.
         let draws = !charts.is_empty();
         let data = serde_json::to_vec(&Data { charts, explained: &self.explained })?;
@@ -196,6 +193,10 @@ impl Page {
             version: env!("CARGO_PKG_VERSION"),
             draws,
         };
-        Ok(whole.render()?)
+        // All of it is written once, and not moved as it grows.
+        let packed = whole.library.len() + whole.data.len();
+        let mut html = String::with_capacity(2 * packed);
+        whole.render_into(&mut html)?;
+        Ok(html)
     }
 }

@@ -75,18 +75,19 @@ pub(super) fn told(name: &str, row: &Row) -> Vec<String> {
     lines
 }
 
-/// The table of all rows, those without a figure too.
-pub(super) fn section(rows: &Rows<'_>, record: &Record) -> Section {
-    let table = table(rows);
+/// The table of all rows, those without a figure too; nothing where there is none.
+pub(super) fn section(rows: &Rows<'_>, record: &Record) -> Option<Section> {
     let beside = record.results.len() - rows.all.len();
-    let mut parts = vec![Part::Table(table)];
+    let mut parts = Vec::new();
+    parts.extend((!rows.all.is_empty()).then(|| Part::Table(table(rows))));
     if beside > 0 {
         parts.push(Part::Text(format!(
             "{beside} more rows were measured beside these, as anchors or as parts of floors: the \
              record and the exports hold them."
         )));
     }
-    Section { id: "table".to_owned(), title: "The figures".to_owned(), parts }
+    let title = "The figures".to_owned();
+    (!parts.is_empty()).then(|| Section { id: "table".to_owned(), title, parts })
 }
 
 /// The table. What is the same in all rows stands above it, and in no column.

@@ -33,9 +33,13 @@ pub(super) fn library_packed() -> &'static str {
     &PACKED
 }
 
+/// How hard packing looks for what repeats: at 6 it takes twice as long, for a file that is 3 %
+/// shorter.
+const LEVEL: u32 = 4;
+
 /// Bytes as text that a page unpacks: a third as long, or less. No time stands in it.
 pub(super) fn packed(bytes: &[u8]) -> std::io::Result<String> {
-    let mut packer = GzBuilder::new().write(Vec::new(), Compression::new(6));
+    let mut packer = GzBuilder::new().write(Vec::new(), Compression::new(LEVEL));
     packer.write_all(bytes)?;
     Ok(BASE64_STANDARD.encode(packer.finish()?))
 }

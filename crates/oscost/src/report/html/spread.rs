@@ -4,10 +4,10 @@ use oscost_model::record::Row;
 use plotly::box_plot::{BoxPoints, QuartileMethod};
 use plotly::common::{HoverInfo, Line as Stroke, Marker, Mode, Orientation};
 use plotly::layout::HoverMode;
-use plotly::{BoxPlot, Plot, Scatter};
+use plotly::{BoxPlot, Scatter};
 
 use super::chart::{
-    COLOURS, Chart, GREY, MOST_NAMES, Order, axis, layout, lines_axis, safe, titled, told,
+    COLOURS, Chart, GREY, MOST_NAMES, Order, Plot, axis, layout, lines_axis, safe, titled, told,
 };
 use super::rows::{self, Rows};
 use crate::report::figures::{Style, per_cent};
@@ -25,7 +25,7 @@ struct Spread<'a> {
 }
 
 /// The chart of a family's rows; nothing where none has two repetitions.
-pub(super) fn chart(family: &str, members: &[(usize, &Row)], rows: &Rows<'_>) -> Option<Chart> {
+pub(super) fn chart(id: String, members: &[(usize, &Row)], rows: &Rows<'_>) -> Option<Chart> {
     let spreads: Vec<Spread<'_>> =
         members.iter().filter_map(|(at, row)| spread(*at, row)).collect();
     if spreads.is_empty() {
@@ -33,7 +33,7 @@ pub(super) fn chart(family: &str, members: &[(usize, &Row)], rows: &Rows<'_>) ->
     }
     let lines = spreads.len();
     let y = |at: usize| -(at as f64);
-    let mut plot = Plot::new();
+    let mut plot = Plot::default();
     let sampled: Vec<(usize, [f64; 5])> =
         spreads.iter().enumerate().filter_map(|(at, it)| Some((at, it.samples?))).collect();
     if !sampled.is_empty() {
@@ -67,8 +67,9 @@ pub(super) fn chart(family: &str, members: &[(usize, &Row)], rows: &Rows<'_>) ->
     let all = all.chain(points().map(|(_, _, off, _)| off));
     let (low, high) = all.fold((0f64, 0f64), |(low, high), off| (low.min(off), high.max(off)));
     // Said, and not left to be found: on a telephone names begin at its edge.
-    let room = 0.04 * (high - low).max(0.1);
-    let below = axis().tick_suffix(" %").range(vec![low - room, high + room]);
+    let room = (0.04 * high - 0.04 * low).max(0.004);
+    let ends = [low - room, high + room].map(|end| end.clamp(f64::MIN, f64::MAX));
+    let below = axis().tick_suffix(" %").range(ends.to_vec());
     let below = titled(below, "from the row's median");
     let layout =
         layout(Some(lines)).x_axis(below).y_axis(lines_axis(&order)).hover_mode(HoverMode::Closest);
@@ -81,7 +82,7 @@ pub(super) fn chart(family: &str, members: &[(usize, &Row)], rows: &Rows<'_>) ->
         }
     };
     Some(Chart {
-        id: format!("spread-{}", rows::word(family)),
+        id,
         caption: format!(
             "How far the repetitions lie from their row's median, in per cent of it.{boxes}"
         ),
@@ -112,7 +113,7 @@ fn spread(at: usize, row: &Row) -> Option<Spread<'_>> {
     // What cannot be told from nothing has no middle that a share could be of.
     let estimate = row.estimate.as_ref().filter(|_| !has(row, "BELOW_DETECTION"))?;
     let median = estimate.median;
-    let off = |value: f64| 100.0 * (value / median - 1.0);
+    let off = |value: f64| drawn(100.0 * (value / median - 1.0));
     let style = Style::of(median, row.unit);
     let counted = row.repetitions.iter().filter_map(|it| Some((it, it.value?)));
     let repetitions: Vec<(f64, String)> = counted
@@ -134,6 +135,13 @@ fn spread(at: usize, row: &Row) -> Option<Spread<'_>> {
     Some(Spread { at, row, repetitions, samples: five(row) })
 }
 
+/// A share as it is drawn and told: what is less than a ten-thousandth of a per cent is to be seen in
+/// no chart, and its digits are a tenth of the file.
+fn drawn(pct: f64) -> f64 {
+    let rounded = (pct * 1e4).round() / 1e4;
+    if rounded.is_finite() { rounded } else { pct }
+}
+
 /// Five quantiles of a row's raw batches, in per cent from their median.
 fn five(row: &Row) -> Option<[f64; 5]> {
     let samples = row.repetitions.iter().flat_map(|it| it.samples.iter().flatten());
@@ -143,7 +151,7 @@ fn five(row: &Row) -> Option<[f64; 5]> {
     let middle = quantile(&all, 0.5)?;
     let off = |share: f64| {
         let value = quantile(&all, share)?;
-        Some(100.0 * (value / middle - 1.0)).filter(|off| off.is_finite())
+        Some(drawn(100.0 * (value / middle - 1.0))).filter(|off| off.is_finite())
     };
     Some([off(0.05)?, off(0.25)?, off(0.5)?, off(0.75)?, off(0.95)?])
 }

@@ -2,13 +2,12 @@
 //! charts; the study's claims; and what was predicted.
 
 use oscost_model::record::Record;
-use plotly::Plot;
 use plotly::common::{MarkerSymbol, Mode};
 use plotly::layout::HoverMode;
 
 use super::chart::{
-    Along, COLOURS, Chart, GREY, MOST_NAMES, Order, Points, layout, lines_axis, ratios_named, safe,
-    titled, told, upright,
+    Along, COLOURS, Chart, GREY, MOST_NAMES, Order, Plot, Points, layout, lines_axis, ratios_named,
+    safe, titled, told, upright,
 };
 use super::page::{Cell, Column, Line, Part, Section, Table};
 use crate::report::beside::{Spread, cells as cells_beside, heading as heading_beside};
@@ -188,7 +187,7 @@ fn lined(
     let ids = names.iter().map(|_| String::new()).collect();
     let names = if lines <= MOST_NAMES { names } else { Vec::new() };
     let order = Order { name: "as printed", rows: ids, names };
-    let mut plot = Plot::new();
+    let mut plot = Plot::default();
     for (points, colour, symbol) in
         [(then, GREY, MarkerSymbol::DiamondOpen), (now, COLOURS[0], MarkerSymbol::Circle)]
     {
@@ -302,8 +301,8 @@ fn ratios_then_and_now(at: usize, table: &LaidTable<'_>) -> Option<Chart> {
     let caption = format!("{}: the ratios, then and now", plain(&table.table.name));
     let mut chart = lined(format!("then-{at}"), caption, [then, now], names, below);
     let (one, _) = upright(1.0, "", true, false);
-    let layout = chart.plot.layout().clone().shapes(vec![one]);
-    chart.plot.set_layout(layout);
+    let layout = chart.plot.layout.shapes(vec![one]);
+    chart.plot.layout = Box::new(layout);
     Some(chart)
 }
 
