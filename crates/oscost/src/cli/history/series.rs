@@ -216,7 +216,11 @@ fn look_for_changes(all: &mut [Series]) {
     let logs = |series: &Series| -> Vec<change::Point> {
         let points = series.points.iter();
         points
-            .map(|point| change::Point { log: point.median.ln(), unsure: point.unsure() })
+            .map(|point| change::Point {
+                log: point.median.ln(),
+                unsure: point.unsure(),
+                began: humantime::parse_rfc3339(&point.started.replace("+00:00", "Z")).ok(),
+            })
             .collect()
     };
     let points: Vec<Vec<change::Point>> = all.iter().map(logs).collect();
@@ -228,8 +232,9 @@ fn look_for_changes(all: &mut [Series]) {
             series.changes = changes.map(|it| changed(&series.points, it, found.q)).collect();
         }
         // Where the newest runs are a part by themselves, that says it, and better.
-        let told = series.changes.last().is_some_and(|it| it.point + NEWEST >= points.len());
-        series.newest = change::elsewhere(points).filter(|_| !told).map(|it| Newest {
+        let last = series.changes.last().map(|it| it.point);
+        let untold = |it: &change::Elsewhere| last.is_none_or(|last| last < it.first);
+        series.newest = change::elsewhere(points).filter(untold).map(|it| Newest {
             runs: NEWEST,
             before: BEFORE,
             from: it.from.exp(),

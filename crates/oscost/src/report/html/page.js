@@ -253,13 +253,17 @@
     body.append(sorted);
   };
   // What a spreadsheet would work out begins with an apostrophe, as in the files that oscost writes.
-  const defused = (cell) => (/^[=+\-@\t\r]/.test(cell.textContent) && !("value" in cell.dataset) ?
-    `'${cell.textContent}` : valueOf(cell));
+  const asCsv = (cell) => {
+    const text = valueOf(cell);
+    if ("value" in cell.dataset || !/^[=+\-@\t\r]/.test(text)) return text;
+    // What is not known is empty.
+    return text === "-" ? "" : `'${text}`;
+  };
   const quoted = (text) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
   const csv = (table) => {
     const heads = [...table.querySelectorAll("thead th")].map((head) => head.dataset.name);
     const rows = [...table.tBodies[0].rows].filter((row) => !row.hidden);
-    const lines = rows.map((row) => [...row.cells].map(defused));
+    const lines = rows.map((row) => [...row.cells].map(asCsv));
     const text = [heads, ...lines].map((cells) => `${cells.map(quoted).join(",")}\r\n`).join("");
     return [text, rows.length];
   };
