@@ -10,6 +10,9 @@ fuzz_target!(|bytes: &[u8]| {
         Ok(record) => {
             let again = serde_json::to_vec(&record).expect("a record can be written");
             assert_eq!(validate(&again).expect("and read again"), record);
+            let estimates = record.results.iter().filter_map(|row| row.estimate.as_ref());
+            let mut intervals = estimates.filter_map(|it| it.ci95);
+            assert!(intervals.all(|[low, high]| low <= high), "who draws one relies on it");
         }
         Err(error) => {
             let text = error.to_string();

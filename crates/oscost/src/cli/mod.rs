@@ -67,7 +67,7 @@ enum Verb {
     Ab(ab::Arguments),
     /// Compare two runs, or several a side that took turns.
     Compare(compare::Arguments),
-    /// Show how figures went from run to run, and since when one is another.
+    /// Show how figures went from run to run, and what changed.
     History(history::Arguments),
     /// List families and benchmarks.
     List(list::Arguments),

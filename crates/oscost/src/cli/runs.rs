@@ -112,8 +112,12 @@ pub(super) fn store() -> anyhow::Result<Store> {
 
 /// A run's record: read from its journal by the code that wrote the first one, or as imported.
 pub(super) fn record(store: &Store, run: &str, samples: bool) -> anyhow::Result<Record> {
-    let id = store.find(run)?;
-    match store.load(&id)? {
+    load(store, &store.find(run)?, samples)
+}
+
+/// The record of the run of exactly that id.
+pub(super) fn load(store: &Store, id: &str, samples: bool) -> anyhow::Result<Record> {
+    match store.load(id)? {
         Stored::Journal(entries) => Assembler::read(&entries)
             .record(samples)
             .with_context(|| format!("run {id} never began")),

@@ -41,15 +41,17 @@ impl ser::Error for Fault {
     }
 }
 
-/// Looks at all of `value`; an error is the first number that is not finite, or the first text
-/// that `rule` does not take.
+/// Looks at all of `value`; an error is the first number that is not finite, the first interval
+/// that ends before it begins, or the first text that `rule` does not take.
 pub(super) fn inspect<T: Serialize>(value: &T, rule: TextRule) -> Result<(), Fault> {
-    value.serialize(&mut Inspector { rule, path: Vec::new() })
+    value.serialize(&mut Inspector { rule, path: Vec::new(), low: f64::NEG_INFINITY })
 }
 
 struct Inspector {
     rule: TextRule,
     path: Vec<Step>,
+    /// Where the interval that is being looked at begins.
+    low: f64,
 }
 
 #[derive(Clone, Copy)]
@@ -140,7 +142,17 @@ impl<'a> ser::Serializer for &'a mut Inspector {
     }
 
     fn serialize_f64(self, number: f64) -> Result<(), Fault> {
-        if number.is_finite() { Ok(()) } else { Err(self.fault(format!("is {number}"))) }
+        if !number.is_finite() {
+            return Err(self.fault(format!("is {number}")));
+        }
+        match self.path[..] {
+            [.., Step::Key("ci95"), Step::Index(0)] => self.low = number,
+            [.., Step::Key("ci95"), Step::Index(_)] if number < self.low => {
+                return Err(self.fault(format!("is {number}, below {} where it begins", self.low)));
+            }
+            _ => {}
+        }
+        Ok(())
     }
 
     fn serialize_str(self, text: &str) -> Result<(), Fault> {

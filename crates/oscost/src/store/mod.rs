@@ -32,7 +32,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::Connection;
 
 pub use error::{Cause, FindError, ImportError, StoreError};
-pub use figures::{Figure, Kept, Stand, Summary};
+pub use figures::{Figure, Kept, Lacking, Stand, Summary};
 pub use import::{MOST_BYTES, validate};
 pub use predictions::MOST_PREDICTIONS;
 pub use read::{Listing, Stored};

@@ -20,7 +20,8 @@ const APPLICATION: i64 = 0x6f73_6373;
 /// is the number that they are named by.
 ///
 /// `summary`, `stand` and `figure` are what a history asks of a run, so that it reads no journal
-/// either; a run without a line in `summary` has none yet. `word` has each of their texts once:
+/// either; a run without a line in `summary` has none yet, and one whose `rules` are of another
+/// number than this program's has none that it could use. `word` has each of their texts once:
 /// thousands of runs name the same cases. Figures lie together by their run, with which they come
 /// and go; a history reads them all.
 const MIGRATIONS: [&str; 3] = [
@@ -63,10 +64,12 @@ const MIGRATIONS: [&str; 3] = [
     ) STRICT;
     CREATE TABLE summary (
         run INTEGER PRIMARY KEY REFERENCES run (key) ON DELETE CASCADE,
+        rules INTEGER NOT NULL,
         tool INTEGER NOT NULL,
         cell INTEGER NOT NULL,
         catalog INTEGER NOT NULL,
         link INTEGER NOT NULL,
+        peer INTEGER,
         clock_drifted INTEGER NOT NULL
     ) STRICT;
     CREATE TABLE stand (
@@ -77,6 +80,11 @@ const MIGRATIONS: [&str; 3] = [
         release INTEGER,
         build_id INTEGER,
         microcode INTEGER,
+        command_line INTEGER,
+        mitigations INTEGER,
+        modules INTEGER,
+        tracers INTEGER,
+        clock INTEGER,
         class INTEGER,
         PRIMARY KEY (run, at)
     ) STRICT, WITHOUT ROWID;
@@ -87,9 +95,13 @@ const MIGRATIONS: [&str; 3] = [
         place INTEGER NOT NULL,
         machine INTEGER,
         peer INTEGER,
+        cpu INTEGER,
         rev INTEGER NOT NULL,
         unit INTEGER NOT NULL,
         mode INTEGER,
+        subject INTEGER,
+        file INTEGER,
+        monitor INTEGER,
         flags INTEGER NOT NULL,
         median REAL NOT NULL,
         low REAL,

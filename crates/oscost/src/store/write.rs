@@ -8,6 +8,7 @@ use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
 use super::Store;
 use super::body::Body;
 use super::error::{Cause, StoreError};
+use super::figures::forget_words;
 use super::file::PATIENCE;
 
 impl Store {
@@ -108,6 +109,7 @@ fn delete(conn: &mut Connection, id: &str) -> Result<(), Cause> {
     if tx.execute("DELETE FROM run WHERE id = ?1", [id])? == 0 {
         return Err(Cause::NoRun);
     }
+    forget_words(&tx)?;
     tx.commit()?;
     // The run is gone. That its space cannot be given back now, since another process reads or the
     // disk is too full to move pages, is no error: the next run uses it, or gives it back too. So

@@ -5,8 +5,8 @@ use std::fs;
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
-use crate::common::days::{CASE, RUNS, STEP, forty_days};
-use crate::common::{Sandbox, rows, scenario_file};
+use crate::common::days::{CASE, RUNS, STEP, changed_days, forty_days, of_day, record};
+use crate::common::{Ran, Sandbox, rows, scenario_file};
 use crate::golden::golden;
 
 fn fits(text: &str) {
@@ -92,7 +92,7 @@ fn runs_made_here_are_in_it_at_their_place_until_they_are_deleted() {
     let place = format!("fake:{}", scenario_file("measured").display());
     let ask = || sandbox.oscost(&["history", CASE, "--place", &place]).exits(0).stdout;
     assert!(flat(&ask()).contains(": 3 runs"), "{}", ask());
-    assert!(ask().contains("3 runs: changes are looked for from six on"), "{}", ask());
+    assert!(ask().contains("3 runs: changes are looked for from "), "{}", ask());
     let kept = ask();
     forget_figures(&sandbox);
     assert_eq!(ask(), kept);
@@ -112,4 +112,203 @@ fn what_cannot_be_looked_at_is_said() {
     ran.tells("did you mean syscall/getppid?");
     sandbox.oscost(&["history", "--place", "ssh:"]).exits(2).no_data().tells("names nothing");
     sandbox.oscost(&["history", "--last", "0"]).exits(2).no_data();
+}
+
+/// What a history as JSON says of its one series.
+fn series(sandbox: &Sandbox, case: &str) -> Value {
+    let found = sandbox.oscost(&["history", case, "--json", "-"]).exits(0).json();
+    let all = found["series"].as_array().unwrap();
+    assert_eq!(all.len(), 1, "{found}");
+    all[0].clone()
+}
+
+fn points(series: &Value) -> usize {
+    series["points"].as_array().unwrap().len()
+}
+
+/// The row of [`CASE`].
+fn row(record: &mut Value) -> &mut Value {
+    let rows = record["results"].as_array_mut().unwrap();
+    rows.iter_mut().find(|row| row["case"] == CASE).unwrap()
+}
+
+fn left_out(series: &Value) -> Vec<(String, u64)> {
+    let left = series["left_out"].as_array().unwrap().iter();
+    left.map(|it| (it["why"].as_str().unwrap().to_owned(), it["runs"].as_u64().unwrap())).collect()
+}
+
+#[test]
+fn an_interval_that_ends_before_it_begins_is_refused_and_one_that_is_kept_is_none() {
+    let sandbox = changed_days(12, |_, _| {});
+    let mut wrong = of_day(&record(&sandbox), 20);
+    row(&mut wrong)["estimate"]["ci95"] = json!([130.0, 110.0]);
+    let path = sandbox.file("wrong.json");
+    fs::write(&path, wrong.to_string()).unwrap();
+    let ran = sandbox.oscost(&["runs", "import", path.to_str().unwrap()]).exits(1).no_data();
+    ran.tells("estimate.ci95[1]` is 110, below 130 where it begins");
+
+    // An older oscost took it.
+    let conn = Connection::open(sandbox.folder("data").join("oscost/store.db")).unwrap();
+    let sql = "UPDATE run SET record = ?1 WHERE started LIKE '2026-09-05%'";
+    assert_eq!(conn.execute(sql, [wrong.to_string()]), Ok(1));
+    forget_figures(&sandbox);
+    let shown = flat(&sandbox.oscost(&["history", CASE]).exits(0).stdout);
+    assert!(shown.contains("local: 11 runs"), "{shown}");
+    assert!(shown.contains("left out: 1 run: it has no interval: fewer than six"), "{shown}");
+}
+
+#[test]
+fn what_is_attached_or_switched_on_is_marked_beside_the_change() {
+    let sandbox = changed_days(RUNS, |day, record| {
+        let machine = &mut record["machines"][0];
+        machine["os"]["release"] = json!("6.1.0-22-cloud-amd64");
+        let asked = if day < STEP { "quiet" } else { "quiet audit=1" };
+        machine["os"]["cmdline"] = json!(format!("BOOT_IMAGE=/vmlinuz-{day} {asked}"));
+        machine["os"]["lsm"] = json!(["capability"]);
+        machine["mitigations"] = json!({"meltdown": "Mitigation: PTI", "srbds": "Not affected"});
+        if day >= STEP {
+            machine["os"]["lsm"] = json!(["capability", "bpf"]);
+            machine["mitigations"]["meltdown"] = json!("Vulnerable");
+            record["conditions"][0]["tracers"] = json!(["sys_enter is traced"]);
+        }
+        if day >= STEP + 2 {
+            row(record)["mode"] = json!("S");
+        }
+        row(record)["place"]["cpu"] = json!(usize::from(day >= STEP));
+    });
+    let found = series(&sandbox, CASE);
+    assert_eq!(points(&found), RUNS, "{found}");
+    let marks: Vec<String> = found["marks"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| {
+            let text = |key: &str| it[key].as_str().unwrap().to_owned();
+            format!("{} {}: {} -> {}", it["point"], text("what"), text("from"), text("to"))
+        })
+        .collect();
+    let expected = [
+        "25 command-line: nothing -> audit=1",
+        "25 mitigations: meltdown: Mitigation: PTI -> meltdown: Vulnerable",
+        "25 modules: nothing -> bpf",
+        "25 tracers: nothing -> sys_enter is traced",
+        "25 cpu: 0 -> 1",
+        "27 mode: B -> S",
+    ];
+    assert_eq!(marks, expected);
+    let shown = sandbox.oscost(&["history", CASE]).exits(0).stdout;
+    fits(&shown);
+    assert!(flat(&shown).contains("updated there: command line nothing -> audit=1"), "{shown}");
+}
+
+#[test]
+fn programs_of_one_name_are_parted_by_their_words_and_files_by_what_they_lie_on() {
+    let as_program = |day: usize, record: &mut Value| {
+        let words = if day < 8 { &["true"][..] } else { &["true", "other", "args"] };
+        let command: Vec<&str> = ["oscost", "run", "--"].iter().chain(words).copied().collect();
+        record["command"] = json!(command);
+        let row = row(record);
+        (row["case"], row["benchmark"]) = (json!("workload/true"), json!("workload/true"));
+    };
+    let sandbox = changed_days(12, as_program);
+    let found = series(&sandbox, "workload/true");
+    assert_eq!(points(&found), 4, "{found}");
+    let why = "another command of that name, or another metric of it (imported)".to_owned();
+    assert_eq!(left_out(&found), [(why, 8)]);
+
+    let sandbox = changed_days(12, |day, record| {
+        let (system, behind) = if day < 5 { ("ext4", "disk") } else { ("tmpfs", "memory") };
+        row(record)["file"] = json!({"system": system, "behind": behind, "cold": false,
+            "pages": 1, "looks": 1, "cached": [1, 1]});
+        let state = if day == 6 { "training" } else { "normal" };
+        row(record)["monitor"] = json!({"profiles": [state], "calls_seen": 1, "anomalies": 0});
+    });
+    let found = series(&sandbox, CASE);
+    let expected = [
+        ("on another file system: ext4 (disk), not tmpfs (memory) (imported)".to_owned(), 5),
+        ("under a monitor in another state: training, not normal (imported)".to_owned(), 1),
+    ];
+    assert_eq!(left_out(&found), expected);
+}
+
+#[test]
+fn a_run_is_one_point_a_peer_a_series_and_the_newest_odd_run_no_reference() {
+    let sandbox = changed_days(12, |day, record| {
+        let mut again = row(record).clone();
+        again["estimate"]["median"] = json!(500.0);
+        again["estimate"]["ci95"] = json!([499.0, 501.0]);
+        record["results"].as_array_mut().unwrap().push(again);
+        match day {
+            // What would part it from the others, were it the measure.
+            11 => {
+                record["conditions"][0]["class"] = json!("hostile");
+                row(record)["rev"] = json!(9);
+            }
+            10 => row(record)["estimate"]["ci95"] = Value::Null,
+            9 => record["machines"] = json!([]),
+            8 => record["ended"] = Value::Null,
+            _ => {}
+        }
+    });
+    let found = series(&sandbox, CASE);
+    assert_eq!(points(&found), 8, "{found}");
+    assert!(found["points"].as_array().unwrap().iter().all(|it| it["median"] != 500.0));
+    let expected = [
+        ("it has no interval: fewer than six repetitions (imported)".to_owned(), 1),
+        ("its class is hostile (imported)".to_owned(), 1),
+        ("its record names no machine (imported)".to_owned(), 1),
+    ];
+    assert_eq!(left_out(&found), expected);
+    let shown = flat(&sandbox.oscost(&["history"]).exits(0).stdout);
+    assert!(shown.contains("left out of a case or more: 1 run: it has no interval"), "{shown}");
+    assert!(shown.contains("not looked at: 1 run: it goes on, or was killed"), "{shown}");
+
+    let sandbox = changed_days(9, |day, record| {
+        row(record)["place"]["peer"] = json!("m0");
+        let peer = if day < 6 { "ssh:db1" } else { "ssh:db2" };
+        record["command"] = json!(["oscost", "run", "--peer", peer, "socket"]);
+    });
+    let found = sandbox.oscost(&["history", CASE, "--json", "-"]).exits(0).json();
+    let found: Vec<(usize, &str)> = found["series"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| (points(it), it["peer_at"].as_str().unwrap()))
+        .collect();
+    assert_eq!(found, [(6, "ssh:db1"), (3, "ssh:db2")]);
+    let shown = sandbox.oscost(&["history", CASE]).exits(0).stdout;
+    assert!(flat(&shown).contains("at local, its other end at ssh:db2: 3 runs"), "{shown}");
+}
+
+#[test]
+fn where_nothing_can_be_in_a_series_it_is_said_why_and_where_else_figures_are() {
+    let hostile = changed_days(3, |_, it| it["conditions"][0]["class"] = json!("hostile"));
+    let shown = flat(&hostile.oscost(&["history"]).exits(0).stdout);
+    assert!(shown.contains("nothing at local has runs enough"), "{shown}");
+    assert!(shown.contains("3 runs: its class is hostile (imported)"), "{shown}");
+    assert!(!shown.contains("no figure of local is kept"), "{shown}");
+    let shown = flat(&hostile.oscost(&["history", "--place", "ssh:db1"]).exits(0).stdout);
+    assert!(shown.contains("no figure of ssh:db1 is kept"), "{shown}");
+    assert!(shown.contains("measured at other places too (--place): local"), "{shown}");
+
+    // Anchors, which nobody asked for, are in no table; named they are shown.
+    let sandbox = changed_days(3, |_, record| row(record)["flags"] = json!(["ANCHOR"]));
+    let all = sandbox.oscost(&["history", "--json", "-"]).exits(0).json();
+    let cases: Vec<&Value> =
+        all["series"].as_array().unwrap().iter().map(|it| &it["case"]).collect();
+    assert!(!cases.is_empty() && !cases.contains(&&json!(CASE)), "{cases:?}");
+    assert_eq!(points(&series(&sandbox, CASE)), 3);
+}
+
+#[test]
+fn a_store_that_cannot_be_written_costs_one_note_and_no_run() {
+    let sandbox = changed_days(8, |_, _| {});
+    let before = sandbox.oscost(&["history", CASE]).exits(0).stdout;
+    forget_figures(&sandbox);
+    let conn = Connection::open(sandbox.folder("data").join("oscost/store.db")).unwrap();
+    conn.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let Ran { stdout, stderr, .. } = sandbox.oscost(&["history", CASE]).exits(0);
+    assert_eq!(stdout, before);
+    assert_eq!(stderr.matches("note: ").count(), 1, "{stderr}");
+    assert!(stderr.contains("figures of runs are read again each time: cannot"), "{stderr}");
 }

@@ -55,6 +55,18 @@ pub(crate) fn import(sandbox: &Sandbox, record: &Value) {
     sandbox.oscost(&["runs", "import", path.to_str().unwrap()]).exits(0);
 }
 
+/// A store with some days of the made-up machine, each of them changed.
+pub(crate) fn changed_days(days: usize, change: impl Fn(usize, &mut Value)) -> Sandbox {
+    let sandbox = Sandbox::new();
+    let record = record(&sandbox);
+    for day in 0..days {
+        let mut of_day = of_day(&record, day);
+        change(day, &mut of_day);
+        import(&sandbox, &of_day);
+    }
+    sandbox
+}
+
 /// A store with forty days of the made-up machine, and three runs that do not belong to them.
 pub(crate) fn forty_days() -> Sandbox {
     let sandbox = Sandbox::new();

@@ -10,15 +10,22 @@ use rusqlite::Connection;
 use super::examples::{id, started};
 use super::{begin, new_store, ordinary_cells};
 
+/// The rules by which these are made.
+pub(crate) const RULES: u32 = 7;
+
 fn figure(case: &str, median: f64) -> Figure {
     Figure {
         case: case.to_owned(),
         place: "local".to_owned(),
         machine: Some(0),
         peer: None,
+        cpu: Some(1),
         rev: 1,
         unit: Unit::NsPerOp,
         mode: Some(Mode::B),
+        subject: Some("cc".to_owned()),
+        file: Some("ext4 (disk)".to_owned()),
+        monitor: Some("normal".to_owned()),
         flags: vec!["ANCHOR".to_owned(), "DRIFT".to_owned()],
         median,
         interval: Some([median * 0.99, median * 1.01]),
@@ -33,22 +40,33 @@ pub(crate) fn summary() -> Summary {
         release: Some("6.1.0-22-amd64".to_owned()),
         build_id: Some("00ff".to_owned()),
         microcode: Some("0xa20".to_owned()),
+        command_line: Some("quiet".to_owned()),
+        mitigations: Some("meltdown: Mitigation: PTI".to_owned()),
+        modules: Some("capability landlock".to_owned()),
+        tracers: Some(String::new()),
+        clock: Some("tsc".to_owned()),
         class: Some("clean".to_owned()),
     };
     let bare = Figure {
         machine: None,
         peer: Some(1),
+        cpu: None,
         unit: Unit::BytesPerSecond,
         mode: None,
+        subject: None,
+        file: None,
+        monitor: None,
         flags: vec![],
         interval: None,
         ..figure("pipe/stream:size=64", 1e9 / 3.0)
     };
     Summary {
+        rules: RULES,
         tool: "0.1.0".to_owned(),
         cell: "aa".to_owned(),
         catalog: "bb".to_owned(),
         link: "static-pie".to_owned(),
+        peer: Some("ssh:db1".to_owned()),
         clock_drifted: true,
         stands: vec![stand, Stand { machine: "cpus 4".to_owned(), ..Stand::default() }],
         figures: vec![figure("syscall/getppid:via=raw", 122.1), bare],
@@ -66,6 +84,10 @@ fn with(summaries: &[Summary]) -> (tempfile::TempDir, Store) {
     (folder, store)
 }
 
+pub(crate) fn lacking(store: &Store) -> Vec<String> {
+    store.without_figures(RULES).unwrap().into_iter().map(|it| it.id).collect()
+}
+
 fn end(store: &mut Store, id: &str) {
     let at = "2026-11-21T08:16:02.5Z".to_owned();
     store.append(id, &Entry::Ended { at, complete: true }).unwrap();
@@ -75,13 +97,13 @@ fn end(store: &mut Store, id: &str) {
 fn figures_come_back_by_run_the_oldest_first_and_only_those_that_are_wanted() {
     let other = Summary { figures: vec![figure("timer/nothing", 0.4)], ..summary() };
     let (_folder, store) = with(&[summary(), other.clone()]);
-    let kept = store.figures(&|_| true).unwrap();
+    let kept = store.figures(RULES, &|_| true).unwrap();
     assert_eq!(kept.iter().map(|run| &run.id).collect::<Vec<_>>(), [&id(2), &id(1)]);
     assert_eq!((&kept[0].summary, &kept[1].summary), (&other, &summary()));
     assert_eq!((kept[0].started.as_str(), kept[0].imported), ("2026-11-21T08:15:57Z", false));
     let cases = ["pipe/stream:size=64", "syscall/getppid:via=raw", "timer/nothing"];
     assert_eq!(store.cases().unwrap(), cases);
-    let kept = store.figures(&|case| case == "timer/nothing").unwrap();
+    let kept = store.figures(RULES, &|case| case == "timer/nothing").unwrap();
     assert_eq!(kept.iter().map(|run| run.summary.figures.len()).collect::<Vec<_>>(), [1, 0]);
 }
 
@@ -90,13 +112,14 @@ fn a_run_waits_for_its_figures_from_its_end_on_and_takes_new_ones_for_old() {
     let (_folder, mut store) = new_store();
     begin(&mut store, &id(1), 1);
     begin(&mut store, &id(2), 2);
-    assert_eq!((store.without_figures().unwrap(), store.unended().unwrap()), (vec![], 2));
+    assert_eq!((lacking(&store), store.unended().unwrap()), (vec![], 2));
     end(&mut store, &id(2));
-    assert_eq!((store.without_figures().unwrap(), store.unended().unwrap()), (vec![id(2)], 1));
+    assert_eq!((lacking(&store), store.unended().unwrap()), (vec![id(2)], 1));
     store.summarise(&id(2), &Summary::default()).unwrap();
+    assert_eq!(lacking(&store), [id(2)], "those of other rules are none");
     store.summarise(&id(2), &summary()).unwrap();
-    assert_eq!(store.without_figures().unwrap(), Vec::<String>::new());
-    assert_eq!(store.figures(&|_| true).unwrap()[0].summary, summary());
+    assert_eq!(lacking(&store), Vec::<String>::new());
+    assert_eq!(store.figures(RULES, &|_| true).unwrap()[0].summary, summary());
     let error = store.summarise(&id(9), &summary()).unwrap_err();
     assert!(matches!(error.cause, Cause::NoRun), "{error}");
 }
@@ -105,13 +128,40 @@ fn a_run_waits_for_its_figures_from_its_end_on_and_takes_new_ones_for_old() {
 fn a_deleted_run_takes_its_figures_along() {
     let (folder, mut store) = with(&[summary(), summary()]);
     store.delete(&id(1)).unwrap();
-    assert_eq!(store.figures(&|_| true).unwrap().len(), 1);
+    assert_eq!(store.figures(RULES, &|_| true).unwrap().len(), 1);
+    assert_eq!(store.figures(RULES, &|_| true).unwrap()[0].summary, summary(), "with its words");
     store.delete(&id(2)).unwrap();
-    let conn = Connection::open(folder.path().join("store.db")).unwrap();
-    for table in ["summary", "stand", "figure"] {
-        let sql = format!("SELECT count(*) FROM {table}");
-        assert_eq!(conn.query_row(&sql, [], |row| row.get::<_, i64>(0)), Ok(0), "{table}");
+    for table in ["summary", "stand", "figure", "word"] {
+        assert_eq!(count(&folder, table), 0, "{table}");
     }
+}
+
+fn count(folder: &tempfile::TempDir, table: &str) -> i64 {
+    let conn = Connection::open(folder.path().join("store.db")).unwrap();
+    conn.query_row(&format!("SELECT count(*) FROM {table}"), [], |row| row.get(0)).unwrap()
+}
+
+#[test]
+fn figures_of_other_rules_are_forgotten_with_their_words_and_so_are_those_that_are_replaced() {
+    let other = Summary { rules: RULES + 1, tool: "0.2.0".to_owned(), ..summary() };
+    let (folder, mut store) = with(&[summary(), other]);
+    let words = count(&folder, "word");
+    assert_eq!((store.figures(RULES, &|_| true).unwrap().len(), lacking(&store)), (1, vec![id(2)]));
+    store.forget_others(RULES).unwrap();
+    store.forget_others(RULES).unwrap();
+    assert_eq!((count(&folder, "summary"), count(&folder, "word")), (1, words - 1));
+    store.summarise(&id(1), &Summary { rules: RULES, ..Summary::default() }).unwrap();
+    assert_eq!(count(&folder, "word"), 1, "the empty one");
+}
+
+#[test]
+fn a_word_that_a_newer_oscost_has_for_a_unit_costs_that_figure_and_no_other() {
+    let (folder, store) = with(&[summary()]);
+    let conn = Connection::open(folder.path().join("store.db")).unwrap();
+    conn.execute("UPDATE word SET text = 'furlong' WHERE text = 'B/s'", []).unwrap();
+    assert_eq!(store.figures(RULES, &|_| true).unwrap()[0].summary.figures.len(), 1);
+    conn.execute("UPDATE word SET text = 'Z' WHERE text = 'B'", []).unwrap();
+    assert_eq!(store.figures(RULES, &|_| true).unwrap()[0].summary.figures.len(), 0);
 }
 
 #[test]
@@ -122,7 +172,7 @@ fn a_figure_that_is_no_number_is_refused_and_those_before_stay() {
     let error = store.summarise(&id(1), &bad).unwrap_err();
     assert!(matches!(error.cause, Cause::Unkeepable(_)), "{error}");
     assert!(error.to_string().contains("the figure of pipe/stream:size=64 is no number"));
-    assert_eq!(store.figures(&|_| true).unwrap()[0].summary, summary());
+    assert_eq!(store.figures(RULES, &|_| true).unwrap()[0].summary, summary());
 }
 
 #[test]
@@ -172,6 +222,6 @@ proptest! {
         });
         let given = Summary { figures: figures.collect(), ..summary() };
         let (_folder, store) = with(std::slice::from_ref(&given));
-        prop_assert_eq!(&store.figures(&|_| true).unwrap()[0].summary, &given);
+        prop_assert_eq!(&store.figures(RULES, &|_| true).unwrap()[0].summary, &given);
     }
 }

@@ -13,7 +13,7 @@ use rusqlite::Connection;
 use tempfile::TempDir;
 
 use super::examples::{entries, started};
-use super::figures::summary;
+use super::figures::{RULES, lacking, summary};
 use super::record::record;
 use super::{journal, keep, new_store};
 
@@ -52,7 +52,7 @@ fn a_store_of_version_2_opens_with_all_that_it_holds_and_its_run_waits_for_figur
     let (_folder, mut store) = opened("store-2.sql");
     holds_the_run(&store);
     assert_eq!(store.predictions().unwrap(), [(1, predicted())]);
-    assert_eq!(store.without_figures().unwrap(), [started().id]);
+    assert_eq!(lacking(&store), [started().id]);
     store.summarise(&started().id, &summary()).unwrap();
     holds_figures(&store);
 }
@@ -74,8 +74,8 @@ fn a_store_of_version_3_opens_with_all_that_it_holds() {
 }
 
 fn holds_figures(store: &Store) {
-    assert_eq!(store.without_figures().unwrap(), Vec::<String>::new());
-    let kept = store.figures(&|_| true).unwrap();
+    assert_eq!(lacking(store), Vec::<String>::new());
+    let kept = store.figures(RULES, &|_| true).unwrap();
     assert_eq!((&kept[0].id, &kept[0].summary), (&started().id, &summary()));
 }
 

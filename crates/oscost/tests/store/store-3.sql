@@ -34,10 +34,12 @@ CREATE TABLE word (
     ) STRICT;
 CREATE TABLE summary (
         run INTEGER PRIMARY KEY REFERENCES run (key) ON DELETE CASCADE,
+        rules INTEGER NOT NULL,
         tool INTEGER NOT NULL,
         cell INTEGER NOT NULL,
         catalog INTEGER NOT NULL,
         link INTEGER NOT NULL,
+        peer INTEGER,
         clock_drifted INTEGER NOT NULL
     ) STRICT;
 CREATE TABLE stand (
@@ -48,6 +50,11 @@ CREATE TABLE stand (
         release INTEGER,
         build_id INTEGER,
         microcode INTEGER,
+        command_line INTEGER,
+        mitigations INTEGER,
+        modules INTEGER,
+        tracers INTEGER,
+        clock INTEGER,
         class INTEGER,
         PRIMARY KEY (run, at)
     ) STRICT, WITHOUT ROWID;
@@ -58,9 +65,13 @@ CREATE TABLE figure (
         place INTEGER NOT NULL,
         machine INTEGER,
         peer INTEGER,
+        cpu INTEGER,
         rev INTEGER NOT NULL,
         unit INTEGER NOT NULL,
         mode INTEGER,
+        subject INTEGER,
+        file INTEGER,
+        monitor INTEGER,
         flags INTEGER NOT NULL,
         median REAL NOT NULL,
         low REAL,
@@ -86,23 +97,31 @@ INSERT INTO word VALUES (1, '0.1.0');
 INSERT INTO word VALUES (2, 'aa');
 INSERT INTO word VALUES (3, 'bb');
 INSERT INTO word VALUES (4, 'static-pie');
-INSERT INTO word VALUES (5, 'arch x86_64, cpus 2');
-INSERT INTO word VALUES (6, 'flavour amd64');
-INSERT INTO word VALUES (7, '6.1.0-22-amd64');
-INSERT INTO word VALUES (8, '00ff');
-INSERT INTO word VALUES (9, '0xa20');
-INSERT INTO word VALUES (10, 'clean');
-INSERT INTO word VALUES (11, 'cpus 4');
-INSERT INTO word VALUES (12, '');
-INSERT INTO word VALUES (13, 'syscall/getppid:via=raw');
-INSERT INTO word VALUES (14, 'local');
-INSERT INTO word VALUES (15, 'ns/op');
-INSERT INTO word VALUES (16, 'B');
-INSERT INTO word VALUES (17, 'ANCHOR DRIFT');
-INSERT INTO word VALUES (18, 'pipe/stream:size=64');
-INSERT INTO word VALUES (19, 'B/s');
-INSERT INTO summary VALUES (1, 1, 2, 3, 4, 1);
-INSERT INTO stand VALUES (1, 0, 5, 6, 7, 8, 9, 10);
-INSERT INTO stand VALUES (1, 1, 11, 12, NULL, NULL, NULL, NULL);
-INSERT INTO figure VALUES (1, 0, 13, 14, 0, NULL, 1, 15, 16, 17, 122.1, 120.87899999999999, 123.321);
-INSERT INTO figure VALUES (1, 1, 18, 14, NULL, 1, 1, 19, NULL, 12, 333333333.33333331, NULL, NULL);
+INSERT INTO word VALUES (5, 'ssh:db1');
+INSERT INTO word VALUES (6, 'arch x86_64, cpus 2');
+INSERT INTO word VALUES (7, 'flavour amd64');
+INSERT INTO word VALUES (8, '6.1.0-22-amd64');
+INSERT INTO word VALUES (9, '00ff');
+INSERT INTO word VALUES (10, '0xa20');
+INSERT INTO word VALUES (11, 'quiet');
+INSERT INTO word VALUES (12, 'meltdown: Mitigation: PTI');
+INSERT INTO word VALUES (13, 'capability landlock');
+INSERT INTO word VALUES (14, '');
+INSERT INTO word VALUES (15, 'tsc');
+INSERT INTO word VALUES (16, 'clean');
+INSERT INTO word VALUES (17, 'cpus 4');
+INSERT INTO word VALUES (18, 'syscall/getppid:via=raw');
+INSERT INTO word VALUES (19, 'local');
+INSERT INTO word VALUES (20, 'ns/op');
+INSERT INTO word VALUES (21, 'B');
+INSERT INTO word VALUES (22, 'ANCHOR DRIFT');
+INSERT INTO word VALUES (23, 'cc');
+INSERT INTO word VALUES (24, 'ext4 (disk)');
+INSERT INTO word VALUES (25, 'normal');
+INSERT INTO word VALUES (26, 'pipe/stream:size=64');
+INSERT INTO word VALUES (27, 'B/s');
+INSERT INTO summary VALUES (1, 7, 1, 2, 3, 4, 5, 1);
+INSERT INTO stand VALUES (1, 0, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16);
+INSERT INTO stand VALUES (1, 1, 17, 14, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO figure VALUES (1, 0, 18, 19, 0, NULL, 1, 1, 20, 21, 23, 24, 25, 22, 122.1, 120.87899999999999, 123.321);
+INSERT INTO figure VALUES (1, 1, 26, 19, NULL, 1, NULL, 1, 27, NULL, NULL, NULL, NULL, 14, 333333333.33333331, NULL, NULL);

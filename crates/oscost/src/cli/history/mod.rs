@@ -1,9 +1,13 @@
 //! `oscost history`
 
 pub(super) mod keep;
+mod marks;
 mod pick;
 mod series;
 
+use std::collections::BTreeSet;
+
+use keep::Made;
 use oscost_model::place::Place;
 
 use super::output::{Output, Target};
@@ -18,7 +22,8 @@ const RUNS: &str = "60";
 #[command(after_help = "\
 Only runs on machines and kernels of the newest run's class make a series, and
 of one revision of the benchmark; what is left out is counted. Versions of the
-kernel, microcode, oscost and the cell may differ: they are marked.
+kernel, its command line, mitigations, what is attached to it, microcode, oscost
+and the cell may differ: they are marked.
 
 Examples:
   oscost history                               every case that changed
@@ -57,15 +62,21 @@ pub(super) fn history(arguments: &Arguments, output: &mut Output) -> anyhow::Res
     [&json, &html].into_iter().flatten().try_for_each(Target::look)?;
     let selectors = pick::selectors(&arguments.cases)?;
     let mut store = runs::store()?;
-    let without_figures = keep::complete(&mut store)?;
-    let wanted = pick::cases(&store.cases()?, &selectors)?;
-    let kept = store.figures(&|case| wanted.contains(case))?;
+    let Made { mut unkept, without } = keep::complete(&mut store)?;
+    let mut known: BTreeSet<String> = store.cases()?.into_iter().collect();
+    known.extend(unkept.iter().flat_map(|run| &run.summary.figures).map(|it| it.case.clone()));
+    let known: Vec<String> = known.into_iter().collect();
+    let wanted = pick::cases(&known, &selectors)?;
+    unkept.iter_mut().for_each(|run| run.summary.figures.retain(|it| wanted.contains(&it.case)));
+    let mut kept = store.figures(keep::RULES, &|case| wanted.contains(case))?;
+    kept.append(&mut unkept);
+    kept.sort_by(|one, other| (&one.started, &one.id).cmp(&(&other.started, &other.id)));
     let asked = series::Asked {
         place: &place.to_string(),
         last: arguments.last as usize,
         named: !selectors.is_empty(),
     };
-    let history = series::history(&kept, &asked, without_figures);
+    let history = series::history(&kept, &asked, without);
     if let Some(target) = &json {
         target.write(&report::history::json(&history)?, output)?;
     }

@@ -2,9 +2,13 @@
 //! found in those.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ptr;
 
+use oscost_model::cell::Mode;
+
+use super::marks::marks;
 use crate::advice::alike::differs;
-use crate::report::history::{Change, History, LeftOut, Mark, Newest, Point, Series, Updated};
+use crate::report::history::{Change, History, LeftOut, Newest, Point, Series};
 use crate::stats::change::{self, BEFORE, NEWEST, WINDOW};
 use crate::store::{Figure, Kept, Stand};
 
@@ -12,8 +16,6 @@ use crate::store::{Figure, Kept, Stand};
 const SEED: u64 = 0x6f73_636f_7374;
 /// What a stranger's record holds beyond these bounds is no cost of anything.
 const COSTS: std::ops::RangeInclusive<f64> = 1e-20..=1e20;
-/// So much of a cell's hash tells it from others.
-const HASH: usize = 12;
 
 /// What was asked for.
 pub(super) struct Asked<'a> {
@@ -27,11 +29,11 @@ pub(super) struct Asked<'a> {
 
 /// A figure, the run that it is of, and where it was measured.
 #[derive(Clone, Copy)]
-struct Found<'a> {
-    run: &'a Kept,
-    figure: &'a Figure,
-    stand: Option<&'a Stand>,
-    peer: Option<&'a Stand>,
+pub(super) struct Found<'a> {
+    pub(super) run: &'a Kept,
+    pub(super) figure: &'a Figure,
+    pub(super) stand: Option<&'a Stand>,
+    pub(super) peer: Option<&'a Stand>,
 }
 
 impl<'a> Found<'a> {
@@ -45,18 +47,40 @@ impl<'a> Found<'a> {
     }
 }
 
+/// Runs by the reason why they are left out.
+type Left<'a> = BTreeMap<String, BTreeSet<&'a str>>;
+
 /// The series of the figures that were found; of these each with its history.
 pub(super) fn history(kept: &[Kept], asked: &Asked<'_>, without: Vec<LeftOut>) -> History {
-    let mut cases: BTreeMap<(&str, bool), Vec<Found<'_>>> = BTreeMap::new();
+    // Two peers, and two ends on one machine, are three series.
+    let mut cases: BTreeMap<(&str, Option<&str>), Vec<Found<'_>>> = BTreeMap::new();
     for run in kept {
         for figure in &run.summary.figures {
-            let of_case = cases.entry((&figure.case, figure.peer.is_some())).or_default();
-            of_case.push(Found::of(run, figure));
+            let peer = figure.peer.map(|_| run.summary.peer.as_deref().unwrap_or_default());
+            let of_case = cases.entry((&figure.case, peer)).or_default();
+            // One figure a run: of both sides of a comparison at one place, the base, which is the
+            // one that others compare, too.
+            let before = of_case.iter().rev().take_while(|it| ptr::eq(it.run, run));
+            if !before.into_iter().any(|it| it.figure.place == figure.place) {
+                of_case.push(Found::of(run, figure));
+            }
         }
     }
-    let all = cases.values().filter_map(|found| series(found, asked));
-    // Nobody asked for those of other places by their names.
-    let mut all: Vec<Series> = all.filter(|it| asked.named || !it.points.is_empty()).collect();
+    let (mut all, mut left, mut elsewhere) = (Vec::new(), Left::new(), BTreeSet::new());
+    for found in cases.values() {
+        let Some((series, its)) = series(found, asked) else { continue };
+        // Nobody asked for those of other places by their names, nor for anchors.
+        let is_here = |it: &Found<'_>| it.figure.place == asked.place;
+        if !asked.named && !found.iter().any(|it| is_here(it) && was_asked(it)) {
+            elsewhere.extend(series.other_places);
+            continue;
+        }
+        elsewhere.extend(series.other_places.iter().cloned());
+        for (why, runs) in its {
+            left.entry(why).or_default().extend(runs);
+        }
+        all.push(series);
+    }
     look_for_changes(&mut all);
     History {
         named: asked.named,
@@ -64,24 +88,39 @@ pub(super) fn history(kept: &[Kept], asked: &Asked<'_>, without: Vec<LeftOut>) -
         window: WINDOW,
         series: all,
         without_figures: without,
+        left_out: counted(left),
+        other_places: elsewhere.into_iter().collect(),
     }
 }
 
+/// Whether anybody asked for the case: anchors and parts of floors are measured all the same.
+fn was_asked(it: &Found<'_>) -> bool {
+    !it.has("ANCHOR") && !it.has("PRIMITIVE")
+}
+
+fn counted(left: Left<'_>) -> Vec<LeftOut> {
+    left.into_iter().map(|(why, runs)| LeftOut { why, runs: runs.len() }).collect()
+}
+
 /// The runs of a case that may stand beside each other.
-fn series(found: &[Found<'_>], asked: &Asked<'_>) -> Option<Series> {
+fn series<'a>(found: &[Found<'a>], asked: &Asked<'_>) -> Option<(Series, Left<'a>)> {
     let here: Vec<Found<'_>> =
         found.iter().copied().filter(|it| it.figure.place == asked.place).collect();
-    // What was measured here says which machine is meant, however new a record from elsewhere is.
-    let reference = here.iter().rev().find(|it| !it.run.imported).or(here.last());
+    // What was measured here says which machine is meant, however new a record from elsewhere is;
+    // and one odd run is no reason to take all others for odd.
+    let newest = |takes: &dyn Fn(&Found<'_>) -> bool| here.iter().rev().find(|it| takes(it));
+    let reference = newest(&|it| !it.run.imported && faulty(it).is_none())
+        .or_else(|| newest(&|it| faulty(it).is_none()))
+        .or(here.last());
     let reference = reference.copied().or(found.last().copied())?;
-    let mut left: BTreeMap<String, usize> = BTreeMap::new();
+    let mut left = Left::new();
     let mut fit: Vec<Found<'_>> = Vec::new();
     for &it in &here {
-        match unfit(&reference, &it) {
+        match faulty(&it).or_else(|| unlike(&reference, &it)) {
             None => fit.push(it),
             Some(why) => {
                 let from = if it.run.imported { " (imported)" } else { "" };
-                *left.entry(format!("{why}{from}")).or_insert(0) += 1;
+                left.entry(format!("{why}{from}")).or_default().insert(&it.run.id);
             }
         }
     }
@@ -95,10 +134,11 @@ fn series(found: &[Found<'_>], asked: &Asked<'_>) -> Option<Series> {
         let ends: Vec<&str> = ends.into_iter().flatten().map(|it| of(it).as_str()).collect();
         ends.join("; other end: ")
     };
-    Some(Series {
+    let series = Series {
         case: figure.case.clone(),
         place: asked.place.to_owned(),
         peer: figure.peer.is_some(),
+        peer_at: figure.peer.and(reference.run.summary.peer.clone()),
         unit: figure.unit,
         better: figure.unit.better(),
         rev: figure.rev,
@@ -107,17 +147,50 @@ fn series(found: &[Found<'_>], asked: &Asked<'_>) -> Option<Series> {
         points: fit.iter().map(point).collect(),
         older,
         p: None,
+        missed: false,
+        together: None,
         q: None,
         changes: Vec::new(),
         newest: None,
         marks: marks(fit),
-        left_out: left.into_iter().map(|(why, runs)| LeftOut { why, runs }).collect(),
+        left_out: counted(left.clone()),
         other_places: other_places.into_iter().map(str::to_owned).collect(),
-    })
+    };
+    Some((series, left))
+}
+
+/// Why a figure may stand in no series at all; `None` where it may.
+fn faulty(it: &Found<'_>) -> Option<String> {
+    let has_peer = it.figure.peer.is_some();
+    for (there, stand, whose) in [(true, it.stand, ""), (has_peer, it.peer, " of the other end")] {
+        // A record from elsewhere that says nothing of its machine is like any other; of what was
+        // measured here it is known that somebody here had that place in mind.
+        let named = stand.is_some_and(|stand| !(it.run.imported && stand.machine.is_empty()));
+        if there && !named {
+            return Some(format!("its record names no machine{whose}"));
+        }
+        if stand.and_then(|it| it.class.as_deref()) == Some("hostile") {
+            return Some(format!("its class is hostile{whose}"));
+        }
+    }
+    if it.run.summary.clock_drifted {
+        return Some("its clock drifted".to_owned());
+    }
+    if it.has("NOT_CLAIMABLE") {
+        return Some("too much time was lost for a figure of single shots".to_owned());
+    }
+    let figures = it.figure.interval.iter().flatten().chain([&it.figure.median]);
+    if it.has("BELOW_DETECTION") || !figures.into_iter().all(|value| COSTS.contains(value)) {
+        return Some("it cannot be told from nothing: there is no ratio".to_owned());
+    }
+    if it.figure.interval.is_none() {
+        return Some("it has no interval: fewer than six repetitions".to_owned());
+    }
+    None
 }
 
 /// Why a figure may not stand in one series with the reference; `None` where it may.
-fn unfit(reference: &Found<'_>, it: &Found<'_>) -> Option<String> {
+fn unlike(reference: &Found<'_>, it: &Found<'_>) -> Option<String> {
     let (ours, theirs) = (reference.figure, it.figure);
     if theirs.rev != ours.rev {
         return Some(format!(
@@ -128,40 +201,45 @@ fn unfit(reference: &Found<'_>, it: &Found<'_>) -> Option<String> {
     if theirs.unit != ours.unit {
         return Some(format!("another unit: {}, not {}", theirs.unit.text(), ours.unit.text()));
     }
-    if theirs.mode != ours.mode {
-        return Some("timed in another mode".to_owned());
+    if theirs.mode != ours.mode && !(by_cost(theirs.mode) && by_cost(ours.mode)) {
+        let letter = |mode: Option<Mode>| mode.map_or("none", Mode::text);
+        let (theirs, ours) = (letter(theirs.mode), letter(ours.mode));
+        return Some(format!("timed in another mode: {theirs}, not {ours}"));
+    }
+    if theirs.subject != ours.subject {
+        return Some("another command of that name, or another metric of it".to_owned());
+    }
+    for (what, theirs, ours) in [
+        ("on another file system", &theirs.file, &ours.file),
+        ("under a monitor in another state", &theirs.monitor, &ours.monitor),
+    ] {
+        if let (Some(theirs), Some(ours)) = (theirs, ours)
+            && theirs != ours
+        {
+            return Some(format!("{what}: {theirs}, not {ours}"));
+        }
     }
     if it.run.summary.link != reference.run.summary.link {
         return Some("other linkage of the cell".to_owned());
     }
     let ends = [(reference.stand, it.stand, ""), (reference.peer, it.peer, " of the other end")];
     for (ours, theirs, whose) in ends {
-        let (ours, theirs) = match (ours, theirs) {
-            (None, None) => continue,
-            (Some(ours), Some(theirs)) => (ours, theirs),
-            _ => return Some(format!("its record names no machine{whose}")),
-        };
+        let Some((ours, theirs)) = ours.zip(theirs) else { continue };
         if let Some(why) = differs(&theirs.machine, &ours.machine) {
             return Some(format!("another class of machine{whose}: {why}"));
         }
         if let Some(why) = differs(&theirs.kernel, &ours.kernel) {
             return Some(format!("another class of kernel{whose}: {why}"));
         }
-        if theirs.class.as_deref() == Some("hostile") {
-            return Some(format!("its class is hostile{whose}"));
-        }
-    }
-    if it.run.summary.clock_drifted {
-        return Some("its clock drifted".to_owned());
-    }
-    if it.has("NOT_CLAIMABLE") {
-        return Some("too much time was lost for a figure of single shots".to_owned());
-    }
-    let figures = theirs.interval.iter().flatten().chain([&theirs.median]);
-    if it.has("BELOW_DETECTION") || !figures.into_iter().all(|value| COSTS.contains(value)) {
-        return Some("it cannot be told from nothing: there is no ratio".to_owned());
     }
     None
+}
+
+/// Whether a mode is one of those that a pilot chooses between by what the op costs. A case near
+/// the bound has now one and now another, and one that steps across it has another from there on:
+/// to part them would hide the step. They are marked instead.
+fn by_cost(mode: Option<Mode>) -> bool {
+    matches!(mode, Some(Mode::U | Mode::B | Mode::S))
 }
 
 fn point(it: &Found<'_>) -> Point {
@@ -173,42 +251,6 @@ fn point(it: &Found<'_>) -> Point {
         class: it.stand.and_then(|stand| stand.class.clone()),
         imported: it.run.imported,
     }
-}
-
-/// What was updated from run to run: each against what the last run that tells it had.
-fn marks(fit: &[Found<'_>]) -> Vec<Mark> {
-    let mut marks: Vec<Mark> = Vec::new();
-    let mut last: BTreeMap<Updated, &str> = BTreeMap::new();
-    for (point, it) in fit.iter().enumerate() {
-        let of = |part: fn(&Stand) -> &Option<String>| it.stand.and_then(|it| part(it).as_deref());
-        let summary = &it.run.summary;
-        let now = [
-            (Updated::Kernel, of(|stand| &stand.release)),
-            (Updated::Image, of(|stand| &stand.build_id)),
-            (Updated::Microcode, of(|stand| &stand.microcode)),
-            (Updated::Oscost, Some(summary.tool.as_str())),
-            (Updated::Cell, Some(summary.cell.as_str())),
-        ];
-        let mut released = false;
-        for (what, now) in now {
-            let Some(now) = now else { continue };
-            let Some(before) = last.insert(what, now).filter(|&before| before != now) else {
-                continue;
-            };
-            released |= what == Updated::Kernel;
-            // Another release is another image.
-            if what == Updated::Image && released {
-                continue;
-            }
-            let short = matches!(what, Updated::Image | Updated::Cell);
-            let text = |whole: &str| match short {
-                true => whole.chars().take(HASH).collect(),
-                false => whole.to_owned(),
-            };
-            marks.push(Mark { point, what, from: text(before), to: text(now) });
-        }
-    }
-    marks
 }
 
 /// Looks for changes in all series at once, since chance finds some in many.
@@ -228,6 +270,7 @@ fn look_for_changes(all: &mut [Series]) {
     for (series, (points, found)) in all.iter_mut().zip(points.iter().zip(found)) {
         if let Some(found) = found {
             (series.p, series.q) = (Some(found.p), Some(found.q));
+            (series.missed, series.together) = (found.missed, found.together);
             let changes = found.changes.iter();
             series.changes = changes.map(|it| changed(&series.points, it, found.q)).collect();
         }

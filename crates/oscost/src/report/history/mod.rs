@@ -11,8 +11,14 @@ mod tests;
 use oscost_model::unit::{Better, Unit};
 use serde::Serialize;
 
-pub(super) use words::ADVICE;
 pub use words::text;
+pub(super) use words::{ADVICE, notes};
+
+use super::plain;
+use crate::stats::change;
+
+/// The fewest runs among which changes are looked for.
+pub const FEWEST: usize = change::FEWEST_ASKED;
 
 /// The version of the document.
 pub const SCHEMA: &str = "oscost.history/1";
@@ -30,6 +36,10 @@ pub struct History {
     pub series: Vec<Series>,
     /// Runs without any figure here, by the reason why: nobody knows what cases they are of.
     pub without_figures: Vec<LeftOut>,
+    /// Runs that are left out of one of the series at least, by the reason why.
+    pub left_out: Vec<LeftOut>,
+    /// Other places that there are figures of.
+    pub other_places: Vec<String>,
 }
 
 /// A case at a place, run by run, on machines and kernels of one class.
@@ -41,6 +51,8 @@ pub struct Series {
     pub place: String,
     /// Whether its other end stands on a machine of its own.
     pub peer: bool,
+    /// How that end was reached, where the records tell.
+    pub peer_at: Option<String>,
     /// What its figures are counted in.
     pub unit: Unit,
     /// Which direction is better.
@@ -60,6 +72,11 @@ pub struct Series {
     pub p: Option<f64>,
     /// What that is worth among all series that were asked about at once.
     pub q: Option<f64>,
+    /// Whether a change would have been found had this series been asked about alone.
+    pub missed: bool,
+    /// The share of how far a run strays that the next one shares, where that is so much that it was
+    /// taken out before chance was asked.
+    pub together: Option<f64>,
     /// The changes, in order.
     pub changes: Vec<Change>,
     /// Where the newest runs lie elsewhere than those before; it is provisional.
@@ -113,7 +130,7 @@ pub struct Change {
     pub ratio: f64,
     /// The ratio's interval of 95 %; `null` with fewer than six runs on a side.
     pub ci95: Option<[f64; 2]>,
-    /// How often chance parts the runs around it as far.
+    /// How often chance parts the part that it was found in as far.
     pub p: f64,
     /// What the p of the whole series is worth among all that were asked about.
     pub q: f64,
@@ -141,10 +158,21 @@ pub struct Mark {
     pub point: usize,
     /// What was updated.
     pub what: Updated,
+    /// Whether that is the machine of the other end.
+    pub peer: bool,
     /// What it was.
     pub from: String,
     /// What it is.
     pub to: String,
+}
+
+impl Mark {
+    /// What was updated, from what and to what.
+    pub(super) fn text(&self) -> String {
+        let whose = if self.peer { " of the other end" } else { "" };
+        let [from, to] = [&self.from, &self.to].map(|text| words::cut(&plain(text)));
+        format!("{}{whose} {from} -> {to}", self.what.text())
+    }
 }
 
 /// What can be updated without leaving a series.
@@ -157,6 +185,20 @@ pub enum Updated {
     Image,
     /// The processor's microcode.
     Microcode,
+    /// What the kernel was told at its start.
+    CommandLine,
+    /// What the kernel does against faults of the processor.
+    Mitigations,
+    /// The security modules.
+    Modules,
+    /// What is attached to the system.
+    Tracers,
+    /// The clock that is read.
+    Clock,
+    /// The mode of timing, of those that the cost alone chooses between.
+    Mode,
+    /// The CPU that cells are pinned to, where it stays the same for some runs on either side.
+    Cpu,
     /// The version of oscost.
     Oscost,
     /// The program that is timed.
@@ -164,12 +206,35 @@ pub enum Updated {
 }
 
 impl Updated {
+    /// All that is watched.
+    pub const ALL: [Updated; 12] = [
+        Updated::Kernel,
+        Updated::Image,
+        Updated::CommandLine,
+        Updated::Mitigations,
+        Updated::Modules,
+        Updated::Tracers,
+        Updated::Microcode,
+        Updated::Clock,
+        Updated::Mode,
+        Updated::Cpu,
+        Updated::Oscost,
+        Updated::Cell,
+    ];
+
     /// What it is called.
     pub fn text(self) -> &'static str {
         match self {
             Updated::Kernel => "kernel",
             Updated::Image => "kernel image",
             Updated::Microcode => "microcode",
+            Updated::CommandLine => "command line",
+            Updated::Mitigations => "mitigations",
+            Updated::Modules => "security modules",
+            Updated::Tracers => "tracers",
+            Updated::Clock => "clock",
+            Updated::Mode => "mode",
+            Updated::Cpu => "CPU",
             Updated::Oscost => "oscost",
             Updated::Cell => "cell",
         }
@@ -181,6 +246,13 @@ impl Updated {
             Updated::Kernel => 'K',
             Updated::Image => 'I',
             Updated::Microcode => 'M',
+            Updated::CommandLine => 'L',
+            Updated::Mitigations => 'G',
+            Updated::Modules => 'S',
+            Updated::Tracers => 'T',
+            Updated::Clock => 'R',
+            Updated::Mode => 'W',
+            Updated::Cpu => 'P',
             Updated::Oscost => 'O',
             Updated::Cell => 'C',
         }
@@ -204,11 +276,20 @@ struct Document<'a> {
     window: usize,
     series: &'a [Series],
     without_figures: &'a [LeftOut],
+    left_out: &'a [LeftOut],
+    other_places: &'a [String],
 }
 
 /// The history as JSON, indented, with a line end.
 pub fn json(history: &History) -> Result<String, serde_json::Error> {
-    let History { named: _, place, window, series, without_figures } = history;
-    let document = Document { schema: SCHEMA, place, window: *window, series, without_figures };
+    let document = Document {
+        schema: SCHEMA,
+        place: &history.place,
+        window: history.window,
+        series: &history.series,
+        without_figures: &history.without_figures,
+        left_out: &history.left_out,
+        other_places: &history.other_places,
+    };
     serde_json::to_string_pretty(&document).map(|text| text + "\n")
 }

@@ -6,8 +6,9 @@
 use std::fmt::Write as _;
 
 use super::super::figures::Style;
+use super::super::fold;
 use super::super::plot::what;
-use super::{Point, Series};
+use super::{Point, Series, Updated};
 
 /// Lines from the smallest figure to the largest.
 const HEIGHT: usize = 14;
@@ -32,7 +33,7 @@ impl Up {
         let high = medians().max_by(f64::total_cmp)?;
         let mut halves: Vec<f64> = points
             .iter()
-            .filter_map(|point| point.interval.map(|[low, high]| (high - low) / 2.0))
+            .filter_map(|point| point.interval.map(|[low, high]| (high - low).max(0.0) / 2.0))
             .collect();
         halves.sort_by(f64::total_cmp);
         let usual = halves.get(halves.len() / 2).copied().unwrap_or(0.0);
@@ -129,14 +130,19 @@ pub(super) fn picture(series: &Series) -> Option<String> {
         let _ = writeln!(out, "{}", format!("  {name:>names$} {tick}{line}").trim_end());
     }
     out.push_str(&foot(series, &along, margin));
-    let mut legend = vec!["o run, : its interval"];
+    let mut legend = vec!["o run, : its interval".to_owned()];
     if beyond {
-        legend.push("^ v it goes beyond the picture");
+        legend.push("^ v it goes beyond the picture".to_owned());
     }
     if !along.changes.is_empty() {
-        legend.push("| change");
+        legend.push("| change".to_owned());
     }
-    let _ = writeln!(out, "  {}", legend.join(", "));
+    let updated = |what: &Updated| {
+        series.marks.iter().any(|it| it.what == *what && along.column(it.point).is_some())
+    };
+    let letters = Updated::ALL.into_iter().filter(updated);
+    legend.extend(letters.map(|it| format!("{} {}", it.letter(), it.text())));
+    let _ = writeln!(out, "  {}", fold(&legend.join(", "), 76, "  "));
     if along.first > 0 {
         let shown = points.len() - along.first;
         let _ = writeln!(out, "  the picture has room for the newest {shown} runs");
@@ -144,9 +150,14 @@ pub(super) fn picture(series: &Series) -> Option<String> {
     Some(out)
 }
 
-/// A ratio in as many digits as tell it from 1.
+/// A ratio in as many digits as tell it from 1, and in at most five letters behind the x.
 pub(super) fn times(ratio: f64) -> String {
-    if (ratio - 1.0).abs() < 0.095 { format!("x{ratio:.3}") } else { format!("x{ratio:.2}") }
+    match ratio {
+        near if (near - 1.0).abs() < 0.095 => format!("x{near:.3}"),
+        usual if (0.01..99.995).contains(&usual) => format!("x{usual:.2}"),
+        large if (99.995..99_999.5).contains(&large) => format!("x{large:.0}"),
+        far => format!("x{far:.0e}"),
+    }
 }
 
 /// The characters, lines from below; and whether an interval leaves the picture.
@@ -157,7 +168,7 @@ fn cells(series: &Series, up: &Up, along: &Along) -> (Vec<Vec<char>>, bool) {
         cells.iter_mut().for_each(|row| row[column] = '|');
     }
     for (point, &column) in series.points[along.first..].iter().zip(&along.columns) {
-        if let Some([low, high]) = point.interval {
+        if let Some([low, high]) = point.interval.filter(|[low, high]| low <= high) {
             let (bottom, top) = (up.row(low), up.row(high));
             cells[bottom..=top].iter_mut().for_each(|row| row[column] = ':');
             if low < up.low {

@@ -1,5 +1,7 @@
 //! Made-up series as they are shown.
 
+use std::collections::BTreeSet;
+
 use super::*;
 
 fn point(number: usize, median: f64) -> Point {
@@ -35,6 +37,7 @@ fn series(count: usize, step: usize) -> Series {
         case: "syscall/getppid:via=raw".to_owned(),
         place: "local".to_owned(),
         peer: false,
+        peer_at: None,
         unit: Unit::NsPerOp,
         better: Better::Lower,
         rev: 1,
@@ -43,6 +46,8 @@ fn series(count: usize, step: usize) -> Series {
         points,
         older: 0,
         p: Some(0.005),
+        missed: false,
+        together: None,
         q: Some(0.0125),
         changes: changed.into_iter().collect(),
         newest: None,
@@ -54,7 +59,12 @@ fn series(count: usize, step: usize) -> Series {
 
 fn history(named: bool, series: Vec<Series>) -> History {
     let place = "local".to_owned();
-    History { named, place, window: 60, series, without_figures: Vec::new() }
+    let (without_figures, left_out, other_places) = (Vec::new(), Vec::new(), Vec::new());
+    History { named, place, window: 60, series, without_figures, left_out, other_places }
+}
+
+fn mark(point: usize, what: Updated) -> Mark {
+    Mark { point, what, peer: false, from: "6.1.0-22".to_owned(), to: "6.1.0-23".to_owned() }
 }
 
 fn flat(text: &str) -> String {
@@ -68,8 +78,7 @@ fn fits(text: &str) {
 #[test]
 fn one_series_is_drawn_with_its_changes_and_updates_in_eighty_columns() {
     let mut one = series(60, 40);
-    let kernel = |point, what| Mark { point, what, from: "6.1.0-22".into(), to: "6.1.0-23".into() };
-    one.marks = vec![kernel(40, Updated::Kernel), kernel(41, Updated::Microcode)];
+    one.marks = vec![mark(40, Updated::Kernel), mark(41, Updated::Microcode)];
     let shown = text(&history(true, vec![one]));
     fits(&shown);
     let ratio = shown.lines().position(|line| line.trim() == "x1.060").unwrap();
@@ -96,15 +105,17 @@ fn one_series_is_drawn_with_its_changes_and_updates_in_eighty_columns() {
 
 #[test]
 fn few_runs_and_equal_ones_and_very_many_are_no_trouble() {
-    for count in [0, 1, 2, 5, 66, 67, 500] {
+    for count in [0, 1, 2, FEWEST - 1, 66, 67, 500] {
         let mut one = series(count, usize::MAX);
-        if count < 6 {
+        if count < FEWEST {
             (one.p, one.q) = (None, None);
         }
         let shown = text(&history(true, vec![one]));
         fits(&shown);
         assert_eq!(shown.contains(" by run\n"), count > 1, "{shown}");
-        assert_eq!(shown.contains("looked for from six on"), count < 6, "{shown}");
+        let asked_from = format!("looked for from {FEWEST} on");
+        assert_eq!(shown.contains(&asked_from), (1..FEWEST).contains(&count), "{shown}");
+        assert_eq!(shown.contains("in the newest 60 runs: older"), count > 60, "{shown}");
         assert_eq!(shown.contains("the picture has room for the newest"), count > 67, "{shown}");
     }
     let mut equal = series(20, usize::MAX);
@@ -148,7 +159,77 @@ fn without_a_case_what_changed_is_a_table() {
     let row = "syscall/getppid:via=raw 2026-10-13 120.0 ns 1.060 0.013";
     assert!(flat(&shown).contains(row), "{shown}");
     assert!(shown.contains("not looked at: 2 runs: it was killed"), "{shown}");
+    assert!(shown.contains("1 case with fewer than"), "{shown}");
     assert_eq!(text(&history(false, vec![])), "no figure of local is kept\n");
+}
+
+#[test]
+fn where_all_is_left_out_it_is_said_what_of_and_why() {
+    let mut none = series(0, usize::MAX);
+    (none.p, none.q) = (None, None);
+    none.left_out = vec![LeftOut { why: "its class is hostile".to_owned(), runs: 3 }];
+    let mut whole = history(false, vec![none.clone()]);
+    whole.left_out = none.left_out.clone();
+    let shown = text(&whole);
+    assert!(shown.starts_with("nothing at local has runs enough"), "{shown}");
+    assert!(shown.contains("1 case without any run that can be in a series"), "{shown}");
+    assert!(shown.contains("left out of a case or more: 3 runs: its class is hostile"), "{shown}");
+    let named = text(&history(true, vec![none]));
+    assert!(named.contains("at local: no run can be in it\n"), "{named}");
+    assert!(named.contains("left out: 3 runs: its class is hostile"), "{named}");
+    let mut elsewhere = history(false, vec![]);
+    elsewhere.other_places = vec!["ssh:db1".to_owned()];
+    let shown = text(&elsewhere);
+    assert!(shown.contains("measured at other places too (--place): ssh:db1"), "{shown}");
+}
+
+#[test]
+fn a_change_without_a_cause_names_what_is_watched_and_updates_their_letters() {
+    let shown = flat(&text(&history(true, vec![series(60, 40)])));
+    assert!(
+        shown.contains("nothing that is watched was updated within two runs (kernel, kernel im")
+    );
+    let mut one = series(60, 40);
+    one.marks = Updated::ALL.map(|what| mark(39, what)).to_vec();
+    one.marks[2].peer = true;
+    let shown = text(&history(true, vec![one]));
+    fits(&shown);
+    let said = flat(&shown);
+    assert!(
+        said.contains("L command line, G mitigations, S security modules, T tracers"),
+        "{said}"
+    );
+    assert!(said.contains("command line of the other end 6.1.0-22 -> 6.1.0-23"), "{said}");
+    let letters: BTreeSet<char> = Updated::ALL.map(Updated::letter).into();
+    assert_eq!(letters.len(), Updated::ALL.len());
+}
+
+#[test]
+fn an_interval_that_ends_before_it_begins_is_not_drawn() {
+    let mut one = series(30, usize::MAX);
+    one.points[10].interval = Some([130.0, 110.0]);
+    assert_eq!(one.points[10].unsure(), None);
+    fits(&text(&history(true, vec![one])));
+}
+
+#[test]
+fn names_and_figures_of_any_length_stay_in_eighty_columns() {
+    let mut one = series(60, 40);
+    one.case = format!("pipe/{}", "x".repeat(93));
+    one.marks = vec![Mark { to: "9".repeat(123), ..mark(40, Updated::Kernel) }];
+    let change = &mut one.changes[0];
+    (change.from, change.ratio, change.q) = (1e20, 1e9, 0.000_05);
+    for unit in [Unit::NsPerOp, Unit::FramesPerSecond] {
+        one.unit = unit;
+        for named in [false, true] {
+            fits(&text(&history(named, vec![one.clone()])));
+        }
+    }
+    for (ratio, shown) in
+        [(1.0501, "x1.050"), (0.5, "x0.50"), (99.996, "x100"), (1e9, "x1e9"), (1e-40, "x1e-40")]
+    {
+        assert_eq!(picture::times(ratio), shown);
+    }
 }
 
 #[test]
@@ -167,8 +248,8 @@ fn words_from_outside_drive_no_terminal() {
     let mut one = series(20, 10);
     one.case = "\u{1b}[2Jcase".to_owned();
     one.left_out = vec![LeftOut { why: "cpus \u{1b}]0;4".to_owned(), runs: 1 }];
-    let from = "\u{7}6.1".to_owned();
-    one.marks = vec![Mark { point: 10, what: Updated::Kernel, from, to: "\r6.2".to_owned() }];
+    let (from, to) = ("\u{7}6.1".to_owned(), "\r6.2".to_owned());
+    one.marks = vec![Mark { from, to, ..mark(10, Updated::Kernel) }];
     one.other_places = vec!["\u{1b}x".to_owned()];
     for named in [true, false] {
         let shown = text(&history(named, vec![one.clone()]));

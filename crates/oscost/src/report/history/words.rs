@@ -4,10 +4,11 @@ use std::fmt::Write as _;
 
 use super::super::compare::name;
 use super::super::figures::Style;
+use super::super::plain;
 use super::super::runs::shortest_unique;
-use super::super::{fold, plain};
 use super::picture::{picture, times};
-use super::{Change, History, LeftOut, Mark, Point, Series};
+use super::{Change, FEWEST, History, LeftOut, Point, Series, Updated};
+use crate::stats::change::WINDOW;
 
 /// More blocks than these are not read one after the other.
 const MOST_BLOCKS: usize = 10;
@@ -18,6 +19,9 @@ const MOST_UPDATES: usize = 8;
 const NEAR: usize = 2;
 /// A series may be of that many places more.
 const MOST_PLACES: usize = 4;
+
+/// What was updated is quoted up to here: it may be a whole command line.
+const LONGEST: usize = 120;
 
 /// What follows from a change, and what does not.
 pub(in crate::report) const ADVICE: &str = "A history finds candidates and proves nothing. Measured in turns both sides \
@@ -50,11 +54,56 @@ pub fn text(history: &History) -> String {
     if history.series.iter().any(|it| !it.changes.is_empty() || it.newest.is_some()) {
         let _ = writeln!(out, "\n{}", fold(ADVICE, 78, "  "));
     }
-    if !history.without_figures.is_empty() {
-        let text = format!("not looked at: {}", counted(&history.without_figures));
-        let _ = writeln!(out, "\n{}", fold(&text, 78, "  "));
+    let notes = notes(history);
+    if !notes.is_empty() {
+        out.push('\n');
+    }
+    for note in notes {
+        let _ = writeln!(out, "{}", fold(&note, 78, "  "));
     }
     out
+}
+
+/// What is in none of the series, and why.
+pub(in crate::report) fn notes(history: &History) -> Vec<String> {
+    let mut notes = Vec::new();
+    // Where cases were named, each says its own.
+    if !history.named {
+        if !history.left_out.is_empty() {
+            notes.push(format!("left out of a case or more: {}", counted(&history.left_out)));
+        }
+        if !history.other_places.is_empty() {
+            notes.push(elsewhere(&history.other_places));
+        }
+    }
+    if !history.without_figures.is_empty() {
+        notes.push(format!("not looked at: {}", counted(&history.without_figures)));
+    }
+    notes
+}
+
+/// Breaks a text as [`fold`](super::super::fold) does, and words that are longer than a line, too:
+/// cases and releases may be.
+fn fold(text: &str, width: usize, indent: &str) -> String {
+    let mut broken = String::new();
+    for word in text.split_whitespace() {
+        for (at, letter) in word.chars().enumerate() {
+            if at > 0 && at % width == 0 {
+                broken.push(' ');
+            }
+            broken.push(letter);
+        }
+        broken.push(' ');
+    }
+    super::super::fold(&broken, width, indent)
+}
+
+/// The beginning of a text that may be long.
+pub(super) fn cut(text: &str) -> String {
+    match text.char_indices().nth(LONGEST) {
+        Some((at, _)) => format!("{}...", &text[..at]),
+        None => text.to_owned(),
+    }
 }
 
 /// The day of a time.
@@ -72,6 +121,10 @@ fn runs(count: usize) -> String {
     format!("{count} run{}", if count == 1 { "" } else { "s" })
 }
 
+fn cases(count: usize) -> String {
+    format!("{count} case{}", if count == 1 { "" } else { "s" })
+}
+
 /// A series in words, with its picture where it is the only one.
 fn block(series: &Series, pictured: bool) -> String {
     let mut out = String::new();
@@ -79,7 +132,11 @@ fn block(series: &Series, pictured: bool) -> String {
         let _ = writeln!(out, "{}", fold(text, 78, "  "));
     };
     let Series { case, place, points, .. } = series;
-    let peer = if series.peer { ", its other end on another machine" } else { "" };
+    let peer = match (&series.peer_at, series.peer) {
+        (Some(reach), true) => format!(", its other end at {}", plain(reach)),
+        (None, true) => ", its other end on another machine".to_owned(),
+        (_, false) => String::new(),
+    };
     let span = match (points.first(), points.last()) {
         (Some(first), Some(last)) => {
             format!("{}, {} to {}", runs(points.len()), day(&first.started), day(&last.started))
@@ -121,7 +178,7 @@ fn updates(series: &Series) -> String {
     for mark in &series.marks[skipped..] {
         let when = series.points.get(mark.point).map_or(String::new(), |it| day(&it.started));
         let letter = mark.what.letter();
-        let text = format!("{letter} run {} of {when}: {}", mark.point + 1, update(mark));
+        let text = format!("{letter} run {} of {when}: {}", mark.point + 1, mark.text());
         let _ = writeln!(out, "  {}", fold(&text, 76, "    "));
     }
     if skipped > 0 {
@@ -130,26 +187,31 @@ fn updates(series: &Series) -> String {
     out
 }
 
-fn update(mark: &Mark) -> String {
-    format!("{} {} -> {}", mark.what.text(), plain(&mark.from), plain(&mark.to))
-}
-
 /// What is found in a series, a sentence or two a line.
 pub(super) fn lines(series: &Series) -> Vec<String> {
     let mut lines: Vec<String> = series.changes.iter().map(|it| change(series, it)).collect();
     lines.extend(nothing(series));
+    lines.extend(series.together.map(|share| {
+        format!(
+            "runs hang together: a run shares {share:.2} of how far the one before it strays, which \
+             was taken out before chance was asked"
+        )
+    }));
     lines.extend(newest(series));
     if !series.left_out.is_empty() {
         lines.push(format!("left out: {}", counted(&series.left_out)));
     }
     if !series.other_places.is_empty() {
-        let shown: Vec<String> =
-            series.other_places.iter().take(MOST_PLACES).map(|place| plain(place)).collect();
-        let more = series.other_places.len() - shown.len();
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        lines.push(format!("measured at other places too (--place): {}{more}", shown.join(", ")));
+        lines.push(elsewhere(&series.other_places));
     }
     lines
+}
+
+fn elsewhere(places: &[String]) -> String {
+    let shown: Vec<String> = places.iter().take(MOST_PLACES).map(|place| plain(place)).collect();
+    let more = places.len() - shown.len();
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("measured at other places too (--place): {}{more}", shown.join(", "))
 }
 
 fn change(series: &Series, it: &Change) -> String {
@@ -170,11 +232,14 @@ fn change(series: &Series, it: &Change) -> String {
                 true => "there".to_owned(),
                 false => format!("at run {}", mark.point + 1),
             };
-            format!("{at}: {}", update(mark))
+            format!("{at}: {}", mark.text())
         })
         .collect();
     let near = match near.is_empty() {
-        true => "nothing that is watched was updated within two runs".to_owned(),
+        true => {
+            let watched = Updated::ALL.map(Updated::text).join(", ");
+            format!("nothing that is watched was updated within two runs ({watched})")
+        }
         false => format!("updated {}", near.join("; ")),
     };
     format!(
@@ -199,16 +264,31 @@ fn chance(p: f64) -> String {
 fn nothing(series: &Series) -> Option<String> {
     let count = series.points.len();
     match series.p.zip(series.q) {
+        None if count == 0 => None,
+        None if count < FEWEST => {
+            Some(format!("{}: changes are looked for from {FEWEST} on", runs(count)))
+        }
         None => Some(format!(
-            "{}: changes are looked for from six on",
-            if count == 0 { "no runs".to_owned() } else { runs(count) }
+            "{}, but of fewer than {FEWEST} times: runs within an hour count as one, and changes \
+             are looked for from {FEWEST} on",
+            runs(count)
         )),
-        Some((p, q)) if series.changes.is_empty() => Some(format!(
-            "no change shows (p {}, q {}). One of less than 2 %, or of less than an interval, is not \
-             mentioned.",
-            chance(p),
-            chance(q)
-        )),
+        Some((p, q)) if series.changes.is_empty() => {
+            let among = match count > WINDOW {
+                true => format!(" in the newest {WINDOW} runs: older ones were not looked at"),
+                false => String::new(),
+            };
+            let company = match series.missed {
+                true => " Asked about alone it would have changed: name it alone.",
+                false => "",
+            };
+            Some(format!(
+                "no change shows{among} (p {}, q {}). One of less than 2 %, or of less than an \
+                 interval, is not mentioned.{company}",
+                chance(p),
+                chance(q)
+            ))
+        }
         Some(_) => None,
     }
 }
@@ -230,38 +310,41 @@ fn newest(series: &Series) -> Option<String> {
 
 /// The changes of all cases, a line each.
 fn table(history: &History, all: &[Series]) -> String {
-    const NAMES: usize = 38;
+    const NAMES: usize = 36;
     let asked = all.iter().filter(|it| it.p.is_some()).count();
     let changed = all.iter().filter(|it| !it.changes.is_empty()).count();
+    let without = all.iter().filter(|it| it.points.is_empty()).count();
     let mut out = String::new();
-    let text = format!(
-        "{changed} of {asked} cases at {} changed within their newest {} runs (q <= 0.05)",
-        plain(&history.place),
-        history.window
-    );
-    let _ = writeln!(out, "{}", fold(&plain(&text), 78, "  "));
+    let place = plain(&history.place);
+    let text = match asked {
+        0 => format!("nothing at {place} has runs enough for changes to be looked for"),
+        _ => format!(
+            "{changed} of {} at {place} changed within their newest {} runs (q <= 0.05)",
+            cases(asked),
+            history.window
+        ),
+    };
+    let _ = writeln!(out, "{}", fold(&text, 78, "  "));
     if changed > 0 {
         let _ = writeln!(
             out,
-            "\n{:NAMES$}  {:10}  {:>11}  {:>6}  {:>5}",
+            "\n{:NAMES$}  {:10}  {:>13}  {:>6}  {:>6}",
             "case", "since", "was", "times", "q"
         );
     }
     for series in all {
         for it in &series.changes {
-            let style = Style::of(it.from, series.unit);
             let when = series.points.get(it.point).map_or(String::new(), |it| day(&it.started));
             let _ = writeln!(
                 out,
-                "{}  {when:10}  {:>11}  {:>6}  {:>5}",
+                "{}  {when:10}  {:>13}  {:>6}  {:>6}",
                 name(&plain(&series.case), NAMES),
-                style.with_unit(it.from),
+                short(series, it.from),
                 times(it.ratio).trim_start_matches('x'),
                 chance(it.q),
             );
         }
     }
-    let few = all.len() - asked;
     let provisional: Vec<&Series> = all.iter().filter(|it| it.newest.is_some()).collect();
     let mut notes = Vec::new();
     if let [first, rest @ ..] = &provisional[..] {
@@ -270,10 +353,19 @@ fn table(history: &History, all: &[Series]) -> String {
         let case = plain(&first.case);
         notes.push(format!("provisional: the newest runs lie elsewhere in {case}{more}"));
     }
-    if few > 0 {
+    if all.len() > asked + without {
         notes.push(format!(
-            "{few} cases have fewer than six runs: changes are looked for from six on"
+            "{} with fewer than {FEWEST} runs: changes are looked for from {FEWEST} on",
+            cases(all.len() - asked - without)
         ));
+    }
+    let missed = all.iter().filter(|it| it.missed).count();
+    if missed > 0 {
+        let text = cases(missed);
+        notes.push(format!("{text} would have changed if asked about alone: name them"));
+    }
+    if without > 0 {
+        notes.push(format!("{} without any run that can be in a series", cases(without)));
     }
     if changed > 0 {
         notes
@@ -288,9 +380,20 @@ fn table(history: &History, all: &[Series]) -> String {
     out
 }
 
+/// A figure in a column: what a stranger's record holds may have twenty digits.
+fn short(series: &Series, value: f64) -> String {
+    let style = Style::of(value, series.unit);
+    let text = style.with_unit(value);
+    match text.chars().count() > 13 {
+        true => format!("{:.0e} {}", style.scaled(value), style.unit()),
+        false => text,
+    }
+}
+
 impl Point {
     /// Half of its interval, as a share of its figure.
     pub fn unsure(&self) -> Option<f64> {
-        self.interval.map(|[low, high]| (high - low) / 2.0 / self.median.abs())
+        let interval = self.interval.filter(|[low, high]| low <= high);
+        interval.map(|[low, high]| (high - low) / 2.0 / self.median.abs())
     }
 }

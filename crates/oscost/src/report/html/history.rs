@@ -72,7 +72,7 @@ fn changes(history: &History, changed: &[&Series]) -> Section {
                 Cell::number(value.map_or("-".to_owned(), |value| format!("{value:.3}")), value)
             };
             let updated = series.marks.iter().filter(|mark| mark.point == it.point);
-            let updated: Vec<String> = updated.map(update).collect();
+            let updated: Vec<String> = updated.map(Mark::text).collect();
             let cells = vec![
                 Cell::text(plain(&series.case)),
                 Cell::text(point.map_or(String::new(), |it| minute(&it.started))),
@@ -116,12 +116,8 @@ fn changes(history: &History, changed: &[&Series]) -> Section {
         }));
         parts.push(Part::Text(crate::report::history::ADVICE.to_owned()));
     }
-    let left: Vec<String> = history
-        .without_figures
-        .iter()
-        .map(|it| format!("not looked at: {} runs: {}", it.runs, plain(&it.why)))
-        .collect();
-    parts.extend((!left.is_empty()).then_some(Part::List(left)));
+    let notes = crate::report::history::notes(history);
+    parts.extend((!notes.is_empty()).then_some(Part::List(notes)));
     Section { id: "changes-found".to_owned(), title: "What changed".to_owned(), parts }
 }
 
@@ -230,12 +226,8 @@ fn updates(series: &Series, lowest: f64) -> Vec<Points> {
         });
         points.x.push((mark.point + 1) as f64);
         points.y.push(lowest);
-        points.told.push(safe(&format!("run {}: {}", mark.point + 1, update(mark))));
+        points.told.push(safe(&format!("run {}: {}", mark.point + 1, mark.text())));
         points.rows.push(String::new());
     }
     sorts.into_values().collect()
-}
-
-fn update(mark: &Mark) -> String {
-    format!("{} {} -> {}", mark.what.text(), plain(&mark.from), plain(&mark.to))
 }

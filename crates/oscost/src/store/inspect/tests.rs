@@ -52,6 +52,20 @@ fn a_number_that_is_not_finite_is_found_and_named() {
 }
 
 #[test]
+fn an_interval_that_ends_before_it_begins_is_found_wherever_it_stands() {
+    #[derive(Serialize)]
+    struct With {
+        ci95: Option<[f64; 2]>,
+    }
+    let nested = |ci95| [BTreeMap::from([("metric", With { ci95 })])];
+    for fine in [None, Some([1.0, 1.0]), Some([-2.0, -1.0])] {
+        assert_eq!(inspect(&nested(fine), any_text), Ok(()));
+    }
+    let wrong = inspect(&nested(Some([2.0, 1.0])), any_text);
+    assert_eq!(wrong, fault("[0]{}.ci95[1]", "is 1, below 2 where it begins"));
+}
+
+#[test]
 fn every_text_is_shown_to_the_rule_and_map_keys_are_too() {
     let bell = || "\u{7}".to_owned();
     let wrong = Outer { inner: vec![Inner::Named { text: bell() }], ..good() };
