@@ -106,7 +106,7 @@ fn a_run_is_a_page_that_stands_alone_and_shows_every_figure() {
     assert!(fs::metadata(&path).unwrap().len() < 5_000_000);
     let page = opened(&browser, &path);
     if let Some(picture) = std::env::var_os(PICTURE) {
-        page.viewport(1200, 1000, false);
+        page.viewport(1200, 1960, false);
         page.wait_for("document.querySelector('#bill-ns-op svg').clientWidth <= 1200");
         fs::write(picture, page.screenshot(false)).unwrap();
     }
