@@ -15,7 +15,7 @@ use super::{claims, fold, plain, predictions};
 use crate::study::beside::{Beside, BesideRow, BesideTable, Cell, Expected};
 use crate::study::claim::Spot;
 use crate::study::unit::Kind;
-use crate::study::{Beats, Published, Series, Subject};
+use crate::study::{Beats, Published, Series, Subject, Table};
 
 /// Of a terminal.
 const WIDTH: usize = 80;
@@ -74,7 +74,7 @@ pub(super) fn heading(beside: &Beside<'_>) -> String {
 }
 
 /// What stands above a table: its name, and how its rows are found.
-fn title(table: &BesideTable<'_>) -> String {
+pub(super) fn title(table: &BesideTable<'_>) -> String {
     let of = table.table;
     let manners: Vec<(String, &str)> = table
         .rows
@@ -302,12 +302,19 @@ fn curves(table: &BesideTable<'_>, beats: Beats, plots: Plots) -> String {
             out.push_str(&picture(table, &alike, beats));
         }
     }
-    for series in &table.table.series {
-        let given = series.given.as_deref().unwrap_or("not given as figures, nor in words");
-        let line = fold(&plain(&format!("then, {}: {given}", series.name)), 76, "    ");
-        let _ = writeln!(out, "  {line}");
+    for line in given(table.table) {
+        let _ = writeln!(out, "  {}", fold(&line, 76, "    "));
     }
     out
+}
+
+/// What the study says of each of its curves.
+pub(super) fn given(table: &Table) -> Vec<String> {
+    let words = |series: &Series| {
+        let given = series.given.as_deref().unwrap_or("not given as figures, nor in words");
+        plain(&format!("then, {}: {given}", series.name))
+    };
+    table.series.iter().map(words).collect()
 }
 
 /// What stands in a cell of the points of some curves.
@@ -411,7 +418,7 @@ fn picture(table: &BesideTable<'_>, alike: &[&Series], beats: Beats) -> String {
 }
 
 /// What was expected of rows, then and here, and whether it was so.
-fn expectations(table: &BesideTable<'_>) -> String {
+pub(super) fn expectations(table: &BesideTable<'_>) -> String {
     let rows = table.rows.iter();
     let expected: Vec<(&str, &Expected<'_>)> =
         rows.filter_map(|row| Some((row.row.name.as_str(), row.expected.as_ref()?))).collect();
@@ -448,7 +455,7 @@ fn expectations(table: &BesideTable<'_>) -> String {
 }
 
 /// What there is to say of a table and its rows: fewer ops than then, rows without a figure, notes.
-fn notes(table: &BesideTable<'_>, step_ns: Option<f64>) -> String {
+pub(super) fn notes(table: &BesideTable<'_>, step_ns: Option<f64>) -> String {
     let mut lines: Vec<String> = table.table.notes.iter().map(|note| note.says.clone()).collect();
     let without = table.rows.iter().filter_map(|row| Some((missing(row)?, row.row.name.as_str())));
     for (words, rows) in gathered(without) {

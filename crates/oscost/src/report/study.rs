@@ -257,7 +257,7 @@ fn laid_out(lines: &[Line]) -> String {
 }
 
 /// What there is to say of a table and its rows.
-fn notes(laid: &Laid<'_>, table: &LaidTable<'_>) -> String {
+pub(super) fn notes(laid: &Laid<'_>, table: &LaidTable<'_>) -> String {
     let mut lines: Vec<String> = table.table.notes.iter().map(|note| note.says.clone()).collect();
     lines.extend(profiles(laid, table));
     for row in &table.rows {

@@ -514,6 +514,26 @@ fn a_study_stands_then_and_now_with_its_claims() {
 }
 
 #[test]
+fn a_study_of_one_place_has_all_that_its_text_has() {
+    let Some(browser) = Browser::start() else { return };
+    let sandbox = Sandbox::new();
+    let reach = format!("fake:{}", scenario_file("study").display());
+    let html = sandbox.file("study.html");
+    let arguments = ["run", "--study", "cse221-2014", "--quick", "--at", &reach];
+    let ran = sandbox.oscost(&[&arguments[..], &["--html", text(&html)]].concat());
+    let page = browser.open(&html);
+    let flat = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let shown = flat(&words(&page, "#study"));
+    let printed = flat(&ran.stdout);
+    for part in ["What was expected before measuring", "then, ", "the mean of"] {
+        assert!(printed.contains(part) && shown.contains(part), "{part}");
+    }
+    let claims = page.eval("document.querySelectorAll('#claims tbody tr').length");
+    assert!(claims.as_u64().unwrap() > 0);
+    stands_alone(&page);
+}
+
+#[test]
 fn markup_in_what_others_wrote_stays_text() {
     const MARKUP: &str = "</script><script>window.taken=1</script><img src=x onerror=window.taken=2>\
         <a href='javascript:window.taken=3'>\"&amp;%{x}";

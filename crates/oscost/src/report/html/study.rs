@@ -10,7 +10,8 @@ use super::chart::{
     safe, titled, told, upright,
 };
 use super::page::{Cell, Column, Line, Part, Section, Table};
-use crate::report::beside::{Spread, cells as cells_beside, heading as heading_beside};
+use super::unfolded;
+use crate::report::beside::{self as as_printed, Spread, cells as cells_beside};
 use crate::report::claims::in_parts;
 use crate::report::figures::times;
 use crate::report::study::{heading as heading_laid, statistic};
@@ -34,15 +35,16 @@ pub enum OfStudy<'a> {
 pub(super) fn section(of: &OfStudy<'_>, record: &Record) -> Section {
     let (study, heading, mut parts) = match of {
         OfStudy::One(beside) => {
-            let tables = beside.tables.iter().enumerate().flat_map(|(at, it)| one(at, it));
-            (beside.study, heading_beside(beside), tables.collect::<Vec<_>>())
+            let tables =
+                beside.tables.iter().enumerate().flat_map(|(at, it)| one(at, it, beside.step_ns));
+            (beside.study, as_printed::heading(beside), tables.collect::<Vec<_>>())
         }
         OfStudy::Two(laid) => {
             let tables = laid.tables.iter().enumerate().flat_map(|(at, it)| two(at, laid, it));
             (laid.study, heading_laid(laid), tables.collect())
         }
     };
-    parts.insert(0, Part::List(super::unfolded(&heading)));
+    parts.insert(0, Part::List(unfolded(&heading)));
     let conditions: Vec<(&Condition, Found)> =
         study.conditions.iter().map(|it| (it, judge(it, record))).collect();
     if !conditions.is_empty() {
@@ -63,6 +65,12 @@ pub(super) fn section(of: &OfStudy<'_>, record: &Record) -> Section {
     Section { id: "study".to_owned(), title: format!("Then and now: {}", plain(&study.id)), parts }
 }
 
+/// What is said below a table, a paragraph a piece; nothing where nothing is.
+fn listed(text: &str) -> Option<Part> {
+    let lines = unfolded(text);
+    (!lines.is_empty()).then_some(Part::List(lines))
+}
+
 /// What was predicted of a run; nothing where nothing was.
 pub(super) fn predicted(record: &Record) -> Option<Section> {
     let text = predictions::text(record);
@@ -76,7 +84,7 @@ pub(super) fn predicted(record: &Record) -> Option<Section> {
 }
 
 /// A table of a study of one place.
-fn one(at: usize, table: &BesideTable<'_>) -> Vec<Part> {
+fn one(at: usize, table: &BesideTable<'_>, step_ns: Option<f64>) -> Vec<Part> {
     let of = table.table;
     let mut rows = Vec::new();
     for row in &table.rows {
@@ -96,14 +104,8 @@ fn one(at: usize, table: &BesideTable<'_>) -> Vec<Part> {
             rows.push(Line { cells, ..Line::default() });
         }
     }
-    let notes: Vec<String> = table
-        .rows
-        .iter()
-        .flat_map(|row| row.notes.iter().map(|note| format!("{}: {note}", row.row.name)))
-        .chain(of.notes.iter().map(|note| note.says.clone()))
-        .map(|note| plain(&note))
-        .collect();
-    let mut parts = vec![Part::Title(plain(&format!("{}: {}", of.name, of.title)))];
+    let mut parts = vec![Part::Title(plain(&of.name))];
+    parts.push(Part::Text(unfolded(&as_printed::title(table)).join(" ")));
     parts.extend(then_and_now(at, table).map(Part::chart));
     parts.push(Part::Table(Table {
         id: format!("study-{at}"),
@@ -120,7 +122,14 @@ fn one(at: usize, table: &BesideTable<'_>) -> Vec<Part> {
         rows,
         is_tool: true,
     }));
-    parts.extend((!notes.is_empty()).then_some(Part::List(notes)));
+    let given = as_printed::given(of);
+    parts.extend((!given.is_empty()).then_some(Part::List(given)));
+    let expected = as_printed::expectations(table);
+    if let Some((title, each)) = expected.trim().split_once('\n') {
+        parts.push(Part::Text(title.to_owned()));
+        parts.extend(listed(each));
+    }
+    parts.extend(listed(&as_printed::notes(table, step_ns)));
     parts
 }
 
@@ -231,13 +240,6 @@ fn two(at: usize, laid: &Laid<'_>, table: &LaidTable<'_>) -> Vec<Part> {
         cells.push(Cell::text(row.comparison.map_or("-".to_owned(), |it| plain(&it.verdict))));
         rows.push(Line { cells, ..Line::default() });
     }
-    let notes: Vec<String> = table
-        .rows
-        .iter()
-        .flat_map(|row| row.notes.iter().map(|note| format!("{}: {note}", row.row.name)))
-        .chain(of.notes.iter().map(|note| note.says.clone()))
-        .map(|note| plain(&note))
-        .collect();
     let mut parts = vec![Part::Title(plain(&format!("{}: {}", of.name, of.title)))];
     parts.extend(ratios_then_and_now(at, table).map(Part::chart));
     parts.push(Part::Table(Table {
@@ -256,7 +258,7 @@ fn two(at: usize, laid: &Laid<'_>, table: &LaidTable<'_>) -> Vec<Part> {
         rows,
         is_tool: true,
     }));
-    parts.extend((!notes.is_empty()).then_some(Part::List(notes)));
+    parts.extend(listed(&crate::report::study::notes(laid, table)));
     parts
 }
 
