@@ -75,7 +75,7 @@ enum Verb {
     Explain(explain::Arguments),
     /// List, show, delete, export and import the runs that were kept.
     Runs(runs::Arguments),
-    /// Write a run as CSV, JSON, Markdown or Parquet, or show it.
+    /// Write a run as a page, CSV, JSON, Markdown or Parquet, or show it.
     Report(report::Arguments),
     /// Describe the machine: processor, memory, disks, kernel, settings.
     Machine(machine::Arguments),

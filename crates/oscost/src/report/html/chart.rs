@@ -11,6 +11,8 @@ use serde::Serialize;
 use super::super::figures::short;
 use crate::report::plain;
 
+/// How high a chart is that has no line for each row, in pixels of the screen.
+const HEIGHT: usize = 440;
 /// A line of a chart that has a line for each row, in pixels of the screen.
 const LINE: usize = 18;
 /// The thinnest that such lines become where they are many.
@@ -95,7 +97,7 @@ impl Chart {
 
     /// How high it is, in pixels of the screen.
     pub(super) fn height(&self) -> usize {
-        self.lines.map_or(440, height)
+        self.lines.map_or(HEIGHT, height)
     }
 }
 
@@ -190,7 +192,7 @@ pub(super) fn lines_axis(order: &Order) -> Axis {
 /// A layout as all charts have it; colours come with the page's own.
 pub(super) fn layout(lines: Option<usize>) -> Layout {
     Layout::new()
-        .height(lines.map_or(440, height))
+        .height(lines.map_or(HEIGHT, height))
         .margin(Margin::new().left(60).right(24).top(24).bottom(48))
         .legend(legend())
         .show_legend(true)

@@ -61,7 +61,10 @@ pub(super) fn of_runs(shown: &crate::report::compare::Shown<'_>) -> Section {
     let left = compared.not_compared.iter().map(|it| (plain(&it.why), it.case.as_str()));
     let left: Vec<String> = gathered(left)
         .into_iter()
-        .map(|(why, cases)| format!("{}: {why}", plain(&cases.join(", "))))
+        .map(|(why, cases)| {
+            let cases: Vec<String> = cases.iter().map(|case| plain(case)).collect();
+            format!("{why}: {}", cases.join(", "))
+        })
         .collect();
     if !left.is_empty() {
         parts.push(Part::Title("Not compared".to_owned()));

@@ -255,7 +255,7 @@
   // What a spreadsheet would work out begins with an apostrophe, as in the files that oscost writes.
   const asCsv = (cell) => {
     const text = valueOf(cell);
-    if ("value" in cell.dataset || !/^[=+\-@\t\r]/.test(text)) return text;
+    if (Number.isFinite(Number(text)) || !/^[=+\-@\t\r]/.test(text)) return text;
     // What is not known is empty.
     return text === "-" ? "" : `'${text}`;
   };
