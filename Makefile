@@ -7,7 +7,7 @@ HOST := $(shell rustc -vV | sed -n 's/^host: //p')
 CELL := target/release/oscost-cell
 export OSCOST_CELL := $(CURDIR)/$(CELL)
 
-.PHONY: run build cell needs ph hosts browser readers test lint unit test-live bench docs picture studies fuzz clean
+.PHONY: run build cell needs ph hosts browser vm readers test lint unit test-live bench docs picture studies fuzz clean
 
 run: build
 	target/release/oscost run
@@ -76,6 +76,25 @@ browser:
 	  apt-get install -qy --no-install-recommends chromium fonts-dejavu-core; } || \
 	  echo "tests in a browser will be skipped: sudo apt-get install chromium fonts-dejavu-core"
 
+# The tests that boot machines take QEMU and a kernel: Debian's for virtual machines, which apt
+# fetches once, or the one that OSCOST_TEST_KERNEL names. Without them those tests skip, and say so.
+VM_KERNEL := target/vm-kernel/vmlinuz
+vm:
+	@command -v qemu-system-x86_64 >/dev/null || { [ "$$(id -u)" = 0 ] && \
+	  command -v apt-get >/dev/null && apt-get update -q && \
+	  apt-get install -qy --no-install-recommends qemu-system-x86; } || \
+	  echo "tests of machines that are booted will be skipped: sudo apt-get install qemu-system-x86"
+	@[ -n "$$OSCOST_TEST_KERNEL" ] || [ -s $(VM_KERNEL) ] || { \
+	  folder=$(dir $(VM_KERNEL)); rm -rf $$folder; mkdir -p $$folder; \
+	  named() { apt-cache depends linux-image-cloud-amd64 2>/dev/null | \
+	    sed -n 's/^ *Depends: \(linux-image-[0-9].*\)/\1/p' | head -n 1; }; \
+	  [ -n "$$(named)" ] || { [ "$$(id -u)" = 0 ] && apt-get update -q; }; package=$$(named); \
+	  [ -n "$$package" ] && (cd $$folder && apt-get download -q -o APT::Sandbox::User=root $$package) && \
+	  dpkg-deb --fsys-tarfile $$folder*.deb | \
+	    tar -xO ./boot/vmlinuz-$${package#linux-image-} > $${folder}new && \
+	  mv $${folder}new $(VM_KERNEL); rm -f $$folder*.deb; [ -s $(VM_KERNEL) ]; } || \
+	  echo "tests that boot a kernel will be skipped: OSCOST_TEST_KERNEL may name a bzImage"
+
 # The tests of tables read them back with DuckDB (or pandas, where that is there already). It is
 # fetched once, to a folder of its own; where that fails those tests skip, and say so.
 READERS := target/readers
@@ -100,7 +119,7 @@ lint: ph
 	RUSTDOCFLAGS="-D warnings" cargo doc --profile test --locked --workspace --no-deps --document-private-items \
 	  --features "$(EBPF)"
 
-unit: cell browser hosts ph readers
+unit: cell browser hosts ph readers vm
 	cargo test --locked --workspace --features "oscost/sins,$(EBPF)"
 
 # Clocks and frequencies are in these: they want a machine that is left in peace, and minutes.

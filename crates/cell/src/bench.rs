@@ -406,6 +406,7 @@ enum Requirement {
     VdsoFunction(&'static str),
     Counter,
     IoUring,
+    Time,
     Offer(Offer),
     Meaning(&'static str),
 }
@@ -431,6 +432,11 @@ impl Need {
         Self { what: Requirement::IoUring, when: &[] }
     }
 
+    /// Time that goes by while nobody computes: for an op that sleeps, or that finds a time.
+    pub const fn time() -> Self {
+        Self { what: Requirement::Time, when: &[] }
+    }
+
     /// Something of memory, disks or CPUs.
     pub const fn offer(what: Offer) -> Self {
         Self { what: Requirement::Offer(what), when: &[] }
@@ -453,6 +459,7 @@ impl Need {
             Requirement::VdsoFunction(name) => data::Requirement::VdsoFunction(name.to_owned()),
             Requirement::Counter => data::Requirement::Counter,
             Requirement::IoUring => data::Requirement::IoUring,
+            Requirement::Time => data::Requirement::Time,
             Requirement::Offer(what) => data::Requirement::Offer(what),
             Requirement::Meaning(why) => data::Requirement::Meaning(why.to_owned()),
         };

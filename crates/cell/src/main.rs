@@ -9,12 +9,17 @@ const USAGE: &str = "\
 oscost-cell measures for oscost; run `oscost` instead.
 
 usage: oscost-cell supervise    serve one session: orders on stdin, events on stdout
+       oscost-cell held PID PROGRAM [ARGUMENT]...
+                                become a program that ends with whoever started it
        oscost-cell catalog      print the benchmark definitions as JSON
        oscost-cell hash         print the content hash of this program
        oscost-cell --version
 ";
 
 fn main() -> ExitCode {
+    if std::process::id() == 1 && std::env::args().next().as_deref() == Some(supervise::FIRST) {
+        supervise::first();
+    }
     let verb = std::env::args().nth(1).unwrap_or_default();
     let done = match verb.as_str() {
         "supervise" => supervise::supervise(),
@@ -22,6 +27,7 @@ fn main() -> ExitCode {
         "traced" => supervise::run_traced(),
         "treated" => return ExitCode::from(supervise::run_treated()),
         "catalog" => print(&supervise::catalog_json()),
+        "held" => supervise::held(),
         "hash" => print(format!("{}\n", supervise::own_hash()).as_bytes()),
         "--version" => print(concat!("oscost-cell ", env!("CARGO_PKG_VERSION"), "\n").as_bytes()),
         _ => {

@@ -78,6 +78,10 @@ pub enum Task {
     },
     /// Times batches as the pilot found them.
     Measure(BatchPlan),
+    /// Counts the instructions of ops, by a plan of its own that travels with the samples: there is
+    /// no noise that a pilot could tell it of, and nobody who could pass on what the pilot says, for
+    /// all orders are given before the machine is booted.
+    Exact,
     /// Runs some ops untimed, so that a tracer can count their calls.
     Count {
         /// Ops before the counting starts.

@@ -219,6 +219,8 @@ pub enum Requirement {
     Counter,
     /// An io_uring of one's own.
     IoUring,
+    /// Time that goes by while nobody computes: where instructions are counted, none does.
+    Time,
     /// Something of memory, disks or CPUs.
     Offer(Offer),
     /// A point that has no meaning; the text says why.

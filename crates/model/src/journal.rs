@@ -219,6 +219,8 @@ pub enum Design {
     Toggle,
     /// In two processes, one after the other.
     Pairs,
+    /// In two boots of machines that repeat themselves to the last instruction.
+    Boots,
 }
 
 impl Design {
@@ -228,6 +230,7 @@ impl Design {
             Design::Twins => "twins",
             Design::Toggle => "toggle",
             Design::Pairs => "pairs",
+            Design::Boots => "boots",
         }
     }
 }

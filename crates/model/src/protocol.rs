@@ -12,7 +12,7 @@ use crate::treatment::Attached;
 use crate::watch::Watch;
 
 /// The version of this page. Unequal versions do not talk.
-pub const PROTOCOL: u32 = 4;
+pub const PROTOCOL: u32 = 5;
 
 /// The longest line either side reads: a cell of 10,000 samples fits eight times.
 pub const MAX_LINE_BYTES: usize = 16 << 20;
@@ -177,6 +177,9 @@ pub enum Event {
         /// For each of several arms, how the kernel lets it speculate, in the words of its status.
         #[serde(default)]
         speculation: Vec<Option<String>>,
+        /// The plan that they follow, where the cell made it itself.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        plan: Option<Box<BatchPlan>>,
     },
     /// What a trial of a program brought.
     Ran {

@@ -26,7 +26,7 @@ mod machine;
 mod row;
 
 pub use comparison::{Added, Comparison, Ratio};
-pub use machine::{Anchors, Clock, Conditions, Machine};
+pub use machine::{Anchors, Clock, Conditions, Machine, Vm};
 pub use row::{
     Calls, Disturbed, Estimate, FileOf, Floor, Metric, MonitorOf, Overhead, PlaceOf, Quantiles,
     Repetition, Row, RowOutcome,

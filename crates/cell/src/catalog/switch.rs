@@ -265,6 +265,7 @@ const BENCHES: &[Bench] = &[
             Axis { usual: Points::Words(&["processes", "threads"]), ..BETWEEN },
         ],
         source: "study sunos-1999, section 4; study cse221-2014, section 3.5",
+        needs: &[Need::time()],
         build: |at| or_refused(pair::halves(at)),
         ..SWITCHING
     },
@@ -399,6 +400,7 @@ const BENCHES: &[Bench] = &[
         // The peer goes to sleep when nobody spins beside it, and is woken.
         calls: &[up_to("write", 1)],
         source: "sched(7); kernel/sched/fair.c; study sunos-1999, section 4",
+        needs: &[Need::time().when(&[("figure", "slice")])],
         build: |at| or_refused(quantum::absences(at)),
         ..SWITCHING
     },

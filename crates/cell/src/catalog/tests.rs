@@ -98,6 +98,7 @@ fn unmet(definition: &Definition, point: &Point) -> Option<String> {
         Requirement::Counter => counter::declared_unusable(),
         Requirement::Meaning(why) => Some(why.clone()),
         Requirement::IoUring => Ring::new(1).err().map(|error| error.to_string()),
+        Requirement::Time => None,
         Requirement::Offer(what) => offers::lacking(*what),
         Requirement::Readable(path) => File::open(path).err().map(|error| error.to_string()),
         Requirement::VdsoFunction(name) => {

@@ -7,6 +7,7 @@ use oscost_model::sins::{Sin, committing};
 
 use super::clock::Clock;
 use super::disturb::{Covariates, Reading};
+use super::exact::Ticks;
 use crate::bench::{AtOp, Work};
 use crate::sys::opaque::barrier;
 use crate::sys::usage::ThreadUsage;
@@ -45,6 +46,8 @@ pub struct Collector<C, V> {
     aside: Option<ThreadUsage>,
     /// How long that took, in nanoseconds.
     aside_ns: u64,
+    /// The kernel's ticks, where batches are to keep clear of them.
+    pub ticks: Option<Ticks>,
 }
 
 /// Where a sample belongs.
@@ -62,7 +65,8 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
     /// A collector with this clock and these signals.
     pub fn new(clock: C, covariates: V) -> Self {
         let aside = Some(ThreadUsage::default());
-        Self { clock, covariates, home: None, blind: false, ops: 0, aside, aside_ns: 0 }
+        let ticks = None;
+        Self { clock, covariates, home: None, blind: false, ops: 0, aside, aside_ns: 0, ticks }
     }
 
     /// Runs groups of batches whose times are thrown away, until the work has settled.
@@ -95,7 +99,11 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
         sink: &mut dyn FnMut(Sample),
     ) -> Result<(), AtOp> {
         let mut order = plan.copies.clone();
-        let turns = cut.next(plan, &mut order);
+        let mut turns = cut.next(plan, &mut order);
+        if self.ticks.is_some() {
+            // There is no step of a clock to fall into, and the tick is kept clear of.
+            turns = plan.turns;
+        }
         for (index, &copies) in order.iter().enumerate() {
             cut.dither();
             let batch = tag.batch + index as u32;
@@ -121,11 +129,16 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
         (turns, copies): (u64, u32),
         tag: Tag,
     ) -> Result<Sample, AtOp> {
-        let quiet = is_quiet(plan, work) && self.covariates.watch();
+        if let Some(ticks) = &self.ticks {
+            // Before anything else: a second process may be told to keep the CPU busy.
+            ticks.pass();
+        }
+        // Who sleeps before a batch has entered the kernel.
+        let quiet = self.ticks.is_none() && is_quiet(plan, work) && self.covariates.watch();
         let mut before = if quiet { Reading::default() } else { self.covariates.read() };
         // After the covariates, since reading them has just moved things in the caches; but never
         // before a single shot.
-        let again = (turns / 8).min(REWARM_TURNS);
+        let again = if self.ticks.is_some() { 0 } else { (turns / 8).min(REWARM_TURNS) };
         if again > 0 {
             self.prepare(work, again * u64::from(copies), quiet)?;
             work.run(again, copies)?;

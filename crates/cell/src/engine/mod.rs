@@ -13,6 +13,7 @@ pub mod clock;
 pub mod collect;
 pub mod count;
 pub mod disturb;
+pub mod exact;
 pub mod pilot;
 pub mod probe;
 #[cfg(feature = "sim")]

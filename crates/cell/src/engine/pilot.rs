@@ -174,7 +174,7 @@ fn turn_ns_within<C: Clock, V: Covariates>(
 
 /// The best of some readings of a batch: of three that were not preempted, as far as the account
 /// shows; of all where there are none, since some ops switch by themselves.
-fn best_ns<C: Clock, V: Covariates>(
+pub(super) fn best_ns<C: Clock, V: Covariates>(
     collector: &mut Collector<C, V>,
     work: &mut Work,
     clock: &Calibration,

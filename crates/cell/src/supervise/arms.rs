@@ -86,6 +86,7 @@ pub(super) fn twins(id: u64, spec: &CellSpec, wire: &mut Wire) -> Result<Event, 
         disturbance: Box::new(whole(spec, account, before)),
         seen: if is_treated { all.iter().map(|left| left.woken).collect() } else { Vec::new() },
         speculation,
+        plan: None,
     })
 }
 

@@ -19,7 +19,8 @@ pub(super) fn of(order: &Order, undo: &Undo) -> Command {
     let mut command = match wrapper(order) {
         None => {
             let mut command = Command::new(process::own_program());
-            command.arg("job").arg(std::process::id().to_string());
+            // As long as any other one: what a process is given lies on its stack.
+            command.arg("job").arg(format!("{:010}", std::process::id()));
             command
         }
         Some([program, arguments @ ..]) => {

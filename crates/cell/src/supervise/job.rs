@@ -15,7 +15,7 @@ use crate::bench::{At, AtOp, Site, Work};
 use crate::catalog;
 use crate::engine::clock::{Clock, Syscall, Tsc, Vdso};
 use crate::engine::disturb::Kernel;
-use crate::engine::{calibrate, count, probe};
+use crate::engine::{calibrate, count, exact, probe};
 use crate::sys::door::{Door, Far, Token};
 use crate::sys::stopwatch::Stopwatch;
 use crate::sys::vdso::ClockGettime;
@@ -173,7 +173,8 @@ pub(super) fn build(id: u64, spec: &CellSpec, arm: u8) -> Result<Work, Event> {
         .filter(|bench| catalog::is_complete(bench, case))
         .ok_or_else(|| failed(id, format!("`{case}` is no case of this cell's catalog")))?;
     let far = spec.far.as_ref();
-    if let Some(missing) = needs::missing(&bench.definition(), &case.point, far.is_some()) {
+    let asked = (far.is_some(), spec.clock.kind);
+    if let Some(missing) = needs::missing(&bench.definition(), &case.point, asked) {
         return Err(Event::Skipped { id, missing, arm: None });
     }
     // Pinned, the process sees its one CPU only, and so does whoever asks its tracer.
@@ -225,9 +226,9 @@ fn site(spec: &CellSpec, allowed: Vec<u32>) -> Site {
         other_cpu: spec.peer_cpu.or_else(|| allowed.into_iter().rev().find(|cpu| !mine(cpu))),
         far: spec.far.as_ref().and_then(|far| Far::parse(&far.addr, &far.token)),
         watch: match spec.clock.kind {
-            ClockKind::Tsc => Stopwatch::Tsc,
+            ClockKind::Tsc | ClockKind::Instructions => Stopwatch::Tsc,
             ClockKind::Vdso => ClockGettime::find().map_or(Stopwatch::Syscall, Stopwatch::Vdso),
-            _ => Stopwatch::Syscall,
+            ClockKind::Syscall => Stopwatch::Syscall,
         },
     }
 }
@@ -320,7 +321,13 @@ fn calibrated(id: u64, cpu: Option<u32>, kind: ClockKind) -> Event {
         ClockKind::Tsc => calibrate::calibrate(&mut Tsc),
         ClockKind::Vdso => Vdso::find().ok().and_then(|mut vdso| calibrate::calibrate(&mut vdso)),
         ClockKind::Syscall => calibrate::calibrate(&mut Syscall),
-        ClockKind::Instructions => None,
+        ClockKind::Instructions if !exact::counts_instructions(&mut Tsc) => {
+            return failed(id, "what the counter counts here are no instructions");
+        }
+        ClockKind::Instructions => {
+            let found = calibrate::calibrate(&mut Tsc);
+            found.map(|(found, sync)| (exact::counting(found), sync))
+        }
     };
     match found {
         Some((calibration, sync)) => Event::Calibrated { id, calibration, sync },

@@ -1,23 +1,28 @@
 //! A cell's conversation: `ready`, then `go` as often as wanted, then `stop`.
 
-use oscost_model::cell::{BatchPlan, CellSpec, Disturbance, Mode, Sample, Task};
+use oscost_model::cell::{BatchPlan, CellSpec, Disturbance, Mode, Sample, Subject, Task};
 use oscost_model::clock::ClockKind;
 use oscost_model::facts::Snapshot;
+use oscost_model::point::Value;
 use oscost_model::protocol::{Event, Order};
 use oscost_model::seed::Seed;
 use oscost_model::treatment::Applied;
+use oscost_model::unit::Unit;
 
 use super::arms;
 use super::job::{Answer, Wire, applied_to, build, failed, failed_at};
-use crate::bench::{AtOp, Work};
+use super::needs::NO_TIME;
+use crate::bench::{AtOp, Bench, Shape, Work};
+use crate::catalog;
 use crate::engine::clock::{Clock, Syscall, Tsc, Vdso};
 use crate::engine::collect::{Collector, Cut, Tag};
 use crate::engine::disturb::Kernel;
+use crate::engine::exact::{self, Ticks};
 use crate::engine::pilot;
 use crate::facts;
 use crate::sys::memory::SharedTable;
 use crate::sys::process::Ended;
-use crate::sys::{Errno, signal, stack};
+use crate::sys::{Errno, clock, signal, stack};
 use crate::treat::{self, Refused, Seen, Treatments};
 
 /// Measures or pilots a case, in a process of its own where that is treated.
@@ -73,10 +78,11 @@ fn conversation(id: u64, spec: &CellSpec, wire: &mut Wire, seen: &Seen) -> Event
     deeper(spec, &mut || {
         let session = Session { id, spec, wire, work: &mut work, seen };
         let done = match spec.clock.kind {
-            ClockKind::Tsc => session.with(|| Ok(Tsc)),
+            ClockKind::Instructions if !exact::counts_instructions(&mut Tsc) => Err(no_counter(id)),
+            // An emulator that counts instructions shows them where a processor shows time.
+            ClockKind::Tsc | ClockKind::Instructions => session.with(|| Ok(Tsc)),
             ClockKind::Vdso => session.with(Vdso::find),
             ClockKind::Syscall => session.with(|| Ok(Syscall)),
-            ClockKind::Instructions => Err(no_counter(id)),
         };
         done.unwrap_or_else(|answer| answer)
     })
@@ -198,12 +204,46 @@ impl Session<'_> {
                 Ok(Event::Piloted { id, plan })
             }
             Task::Measure(plan) if self.spec.arms == 1 => self.alone(plan, &mut collector),
+            Task::Exact if self.work.shape == Shape::Found && self.finds_time() => {
+                Ok(Event::Skipped { id, missing: NO_TIME.to_owned(), arm: None })
+            }
+            Task::Exact => {
+                let period_ns =
+                    clock::tick_ns().ok_or_else(|| failed(id, "the kernel tells of no tick"))?;
+                let of = (self.bytes(), period_ns);
+                let plan = exact::plan(&mut collector, self.work, &self.spec.clock, of)
+                    .map_err(|error| failed_at(id, error))?;
+                collector.ticks = Some(Ticks::every(period_ns));
+                self.alone(&plan, &mut collector)
+            }
             Task::Measure(_) => {
                 Err(failed(id, format!("{} arms were asked for: 1 to 3", self.spec.arms)))
             }
             Task::Count { .. } | Task::Serve { .. } | Task::Run { .. } => {
                 Err(failed(id, "neither counting nor serving is measuring"))
             }
+        }
+    }
+
+    /// Whether the figures that its ops find are times.
+    fn finds_time(&self) -> bool {
+        self.bench().is_some_and(|bench| !matches!(bench.unit, Unit::YesOrNo | Unit::TimesPerOp))
+    }
+
+    /// The bytes of a message, where its ops move some; else those of a page.
+    fn bytes(&self) -> u64 {
+        const PAGE: u64 = 4_096;
+        let Subject::Case(case) = &self.spec.subject else { return PAGE };
+        match self.bench().and_then(|bench| case.point.get(bench.moves)) {
+            Some(&Value::Number(bytes)) => bytes,
+            _ => PAGE,
+        }
+    }
+
+    fn bench(&self) -> Option<&'static Bench> {
+        match &self.spec.subject {
+            Subject::Case(case) => catalog::find(&case.benchmark),
+            Subject::Program(_) => None,
         }
     }
 
@@ -223,12 +263,15 @@ impl Session<'_> {
         let (mut rounds, mut next_slot) = ([0; 2], 0);
         let mut account = None;
         let mut woken = None;
+        let exact = self.spec.task == Task::Exact;
         ready(id, self.wire)?;
         while let Some(Order::Go { batches, arm, .. }) = next(id, self.wire)? {
             let at = usize::from(arm);
             let Some(cut) = cuts.get_mut(at) else {
                 return Err(failed(id, format!("arm {arm} was told to go: it has {arms}")));
             };
+            // Whoever made the plan knows how many.
+            let batches = if exact { plan.groups } else { batches };
             room(id, plan, rounds[at] + batches)?;
             if account.is_none() {
                 let before = snapshot(self.spec);
@@ -275,6 +318,7 @@ impl Session<'_> {
             disturbance: Box::new(disturbance),
             seen: if treated { vec![woken; usize::from(arms)] } else { Vec::new() },
             speculation: Vec::new(),
+            plan: exact.then(|| Box::new(plan.clone())),
         })
     }
 }

@@ -21,6 +21,7 @@ mod arms;
 mod attach;
 mod child;
 mod command;
+mod first;
 mod hello;
 mod hold;
 mod job;
@@ -37,6 +38,7 @@ mod trial;
 mod undo;
 mod watch;
 
+pub use first::{NAME as FIRST, first, held};
 pub use hello::{catalog_json, own_hash};
 pub use job::run as run_job;
 pub use tracer::run_traced;

@@ -2,19 +2,30 @@
 
 use std::fs::File;
 
+use oscost_model::clock::ClockKind;
 use oscost_model::definition::{Definition, Requirement};
 use oscost_model::offer::Offer;
 use oscost_model::point::Point;
 
 use crate::sys::{Errno, counter, io_uring, offers, vdso};
 
-/// The first need that is not met at `point`, in words. A peer on another machine has its own CPU.
-pub(super) fn missing(definition: &Definition, point: &Point, is_far: bool) -> Option<String> {
+/// Why an op that waits for time, or tells one, has no figure where instructions are counted.
+pub(super) const NO_TIME: &str = "time that goes by: where instructions are counted, none does";
+
+/// The first need that is not met at `point`, in words. A peer on another machine has its own CPU;
+/// time goes by for every clock but one.
+pub(super) fn missing(
+    definition: &Definition,
+    point: &Point,
+    (is_far, clock): (bool, ClockKind),
+) -> Option<String> {
+    let counts = clock == ClockKind::Instructions;
     definition
         .needs
         .iter()
         .filter(|need| point.includes(&need.when))
         .filter(|need| !is_far || need.what != Requirement::Offer(Offer::SecondCpu))
+        .filter(|need| counts || need.what != Requirement::Time)
         .find_map(|need| unmet(&need.what))
 }
 
@@ -69,6 +80,7 @@ fn unmet(what: &Requirement) -> Option<String> {
         }
         Requirement::Counter => counter::declared_unusable(),
         Requirement::IoUring => no_io_uring(),
+        Requirement::Time => Some(NO_TIME.to_owned()),
         Requirement::Offer(what) => offers::lacking(*what),
         Requirement::Meaning(why) => Some(why.clone()),
     }

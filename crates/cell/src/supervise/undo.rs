@@ -38,7 +38,12 @@ impl Undo {
         let here = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
         sweep(&temporary, &here);
         system::sweep();
-        let fresh = || format!("{NAME}{}-{:x}", std::process::id(), raw_ns());
+        // The first process of a machine names its supervisor's, so that it is always the same.
+        let named = std::env::args().nth(2).filter(|name| is_ours(name));
+        let fresh = || {
+            let made = || format!("{NAME}{}-{:x}", std::process::id(), raw_ns());
+            named.clone().unwrap_or_else(made)
+        };
         // Another session's sweep may come between making it and locking it.
         let made = (0..3).find_map(|_| {
             let mark = fresh();

@@ -13,6 +13,9 @@ impl ClockId {
     /// CLOCK_MONOTONIC: never steps, but is slewed by up to 500 parts per million.
     pub const MONOTONIC: ClockId = ClockId(libc::CLOCK_MONOTONIC);
 
+    /// CLOCK_MONOTONIC as it was at the kernel's last tick.
+    pub const MONOTONIC_COARSE: ClockId = ClockId(libc::CLOCK_MONOTONIC_COARSE);
+
     /// The clock that an axis names: the kernel's name in lower case, dashes for underscores.
     pub fn named(name: &str) -> Option<ClockId> {
         let id = match name {
@@ -82,6 +85,15 @@ pub fn libc_clock() -> Result<u64, Errno> {
     }
     // SAFETY: clock() takes nothing.
     Errno::check(unsafe { clock() }).map(|ticks| ticks as u64)
+}
+
+/// Sleeps until CLOCK_MONOTONIC shows so many nanoseconds, or a signal comes.
+pub fn sleep_until(ns: u64) {
+    const SECOND: u64 = 1_000_000_000;
+    let until = libc::timespec { tv_sec: (ns / SECOND) as i64, tv_nsec: (ns % SECOND) as i64 };
+    let (clock, how) = (libc::CLOCK_MONOTONIC, libc::TIMER_ABSTIME);
+    // SAFETY: the time is read, and what is left of it is not asked for.
+    unsafe { libc::clock_nanosleep(clock, how, &raw const until, std::ptr::null_mut()) };
 }
 
 /// CLOCK_MONOTONIC_RAW in nanoseconds. Every Linux since 2.6.28 has it, so it cannot fail.

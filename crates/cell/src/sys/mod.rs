@@ -29,6 +29,7 @@ pub mod evict;
 pub mod fault;
 pub mod file;
 pub mod files;
+pub mod first;
 pub mod folder;
 pub mod getcpu;
 pub mod helper;

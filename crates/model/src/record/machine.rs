@@ -40,6 +40,27 @@ record! {
         pub clock: Option<Clock>,
         /// What makes figures noisy or incomparable there, in words.
         pub advice: Vec<String>,
+        /// How it was booted, where oscost did so itself; null where it stood there already.
+        #[serde(default)]
+        pub vm: Option<Vm>,
+    }
+
+    /// A virtual machine that was booted for a run.
+    pub struct Vm {
+        /// The kernel's image as it was named: a file, a package, or a version.
+        pub kernel: String,
+        /// Content hash of the image.
+        pub image: String,
+        /// What ran it, as `QEMU 7.2.22`.
+        pub emulator: String,
+        /// `tcg` where instructions are counted, `kvm` where time is measured.
+        pub accel: String,
+        /// The processor that it pretends to have, as the emulator names it.
+        pub cpu: String,
+        /// Its memory, in MiB.
+        pub mem_mib: u32,
+        /// What was appended to the kernel's command line.
+        pub append: Option<String>,
     }
 
     /// The clock of a machine.
@@ -109,6 +130,7 @@ impl Machine {
             mitigations: facts.mitigations,
             clock: None,
             advice,
+            vm: None,
         }
     }
 }

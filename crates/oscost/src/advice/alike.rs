@@ -12,7 +12,8 @@ use std::collections::BTreeMap;
 
 use oscost_model::record::Machine;
 
-/// The class of a machine: architecture, CPU, number of CPUs, hypervisor, clocksource.
+/// The class of a machine: architecture, CPU, number of CPUs, hypervisor, clocksource; of one that
+/// was booted for its run, by what and as what, too.
 pub fn machine_class(machine: &Machine) -> String {
     let cpu = &machine.cpu;
     let number = |it: Option<u32>| it.map_or("?".to_owned(), |it| it.to_string());
@@ -27,6 +28,8 @@ pub fn machine_class(machine: &Machine) -> String {
         ("cpus", cpu.logical_online.map(|count| count.to_string())),
         ("hypervisor", machine.virtualization.clone()),
         ("clocksource", machine.scheduling.clocksource.clone()),
+        ("emulator", machine.vm.as_ref().map(|vm| format!("{} {}", vm.emulator, vm.accel))),
+        ("emulated", machine.vm.as_ref().map(|vm| format!("{} {} MiB", vm.cpu, vm.mem_mib))),
     ])
 }
 

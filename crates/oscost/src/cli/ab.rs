@@ -18,7 +18,8 @@ use super::output::{Output, remark};
 use super::place::{Patience, arrive, side, treated};
 use super::programs::{self, Named, Programs};
 use super::run::{self, Ended};
-use super::{Done, UsageError, predict, study};
+use super::{Done, UsageError, predict, study, vm};
+use crate::estimate::comparison::gate::Threshold;
 use crate::plan::{Set, Sides};
 use crate::reach::{CellProgram, Interrupt, Session};
 use crate::report::{self, ab::Shown};
@@ -67,6 +68,7 @@ Examples:
   sudo oscost ab --base local --new ph workload/find  what a whole program pays
   oscost ab --base local --new nice=5 -- make -C x    a program of yours
   oscost ab --base ssh:db1 --new sud@ssh:db1 syscall  both on another machine
+  oscost ab --base vm:6.1 --new vm:6.12 syscall       two kernels, exactly
   sudo oscost ab --study ph-2000 --quick              what pH cost, then and now
   oscost ab --study ph-2000 --new ptrace              another monitor in its place")]
 pub(super) struct Arguments {
@@ -105,9 +107,9 @@ pub(super) struct Arguments {
     /// Where all randomness of the run comes from; without it, a fresh one.
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// How much slower is too much, in per cent.
+    /// How much slower is too much: in per cent, or as 10insn in instructions.
     #[arg(long, value_name = "PCT", default_value = "5", value_parser = threshold)]
-    threshold: f64,
+    threshold: Threshold,
     /// Exit with 1 when a case is surely slower, and by more than the threshold.
     #[arg(long)]
     gate: bool,
@@ -134,6 +136,42 @@ impl Arguments {
             (_, true) => "thorough",
             _ => "default",
         }
+    }
+
+    /// Whether the run is kept, and whether raw batches are wanted of it.
+    fn kept(&self) -> (bool, bool) {
+        (!self.no_store, self.samples || self.exports.wants_samples())
+    }
+
+    /// Refuses what means nothing where instructions are counted.
+    fn counts_alone(&self) -> Result<(), UsageError> {
+        let given = [
+            ("--study", self.study.is_some()),
+            ("--budget", self.budget.is_some()),
+            ("--cpu", self.cpu.is_some()),
+            ("--peer-cpu", self.peer_cpu.is_some()),
+            ("--seed", self.seed.is_some()),
+        ];
+        vm::means_nothing(&given)
+    }
+
+    /// Shows what was compared, and judges it where there is a gate.
+    fn show(
+        &self,
+        Ended { record, ended, keeper }: Ended,
+        study: Option<&Study>,
+        output: &mut Output,
+    ) -> anyhow::Result<Done> {
+        let as_text = || text(&record, study);
+        let (samples, table) = (self.samples, self.table);
+        let run = OfRun { record: &record, samples, study, table };
+        let shown = self.exports.show(&Subject::Run(run), as_text, output);
+        keeper.say_where();
+        shown?;
+        let done = run::how(ended?, &record);
+        let gate = self.gate && done != Done::Interrupted;
+        let gate = if gate { gated(self, &record) } else { Done::Well };
+        Ok(if done == Done::Well { gate } else { done })
     }
 
     /// How many pairs each row of these gets; those of a study as many as it had runs, at least.
@@ -202,7 +240,8 @@ pub(super) fn ab(arguments: &Arguments, output: &mut Output) -> anyhow::Result<D
     }
     let base = treated(base_text, None)?;
     let news = texts.iter().map(|text| treated(text, None)).collect::<Result<Vec<_>, _>>()?;
-    for (text, new) in texts.iter().zip(&news) {
+    let counted = counted(arguments, std::iter::once(&base).chain(&news))?;
+    for (text, new) in texts.iter().zip(&news).filter(|_| counted.is_none()) {
         one_machine(base_text, &base, text, new)?;
     }
     let program = CellProgram::find()?;
@@ -219,6 +258,11 @@ pub(super) fn ab(arguments: &Arguments, output: &mut Output) -> anyhow::Result<D
     }
     let interrupt = Interrupt::listen().context("cannot listen for Ctrl-C")?;
     let patience = if arguments.no_wait { Patience::Fail } else { Patience::Wait };
+    if let Some(counted) = counted {
+        let of = vm::Of { program: &program, catalog: &catalog, programs: &programs };
+        let ended = vm::count(of, cases, counted, (&interrupt, patience), arguments.kept())?;
+        return ended.map_or(Ok(Done::Interrupted), |it| arguments.show(it, None, output));
+    }
     let done = arrive(&base.reach, &program, &interrupt, patience).and_then(|mut arrived| {
         let session = &mut *arrived.session;
         let asked = Asked { base: base.clone(), news, cases, catalog, programs, study };
@@ -227,6 +271,33 @@ pub(super) fn ab(arguments: &Arguments, output: &mut Output) -> anyhow::Result<D
     match done {
         Err(error) if run::is_interrupt(&error) => Ok(Done::Interrupted),
         other => other,
+    }
+}
+
+/// The machines that these places are, where instructions are counted at all of them.
+fn counted<'a>(
+    arguments: &Arguments,
+    places: impl Iterator<Item = &'a Place>,
+) -> Result<Option<vm::Counted>, UsageError> {
+    let mut machines = Vec::new();
+    let mut others = Vec::new();
+    for place in places {
+        match vm::counts(place)? {
+            Some(wanted) => machines.push((place.clone(), wanted)),
+            None => others.push(place),
+        }
+    }
+    match (machines.first(), others.first()) {
+        (None, _) => Ok(None),
+        (Some((machine, _)), Some(other)) => Err(UsageError(format!(
+            "cannot compare `{machine}` with `{other}`: instructions are counted at the one, and \
+             time is measured at the other"
+        ))),
+        (Some(_), None) => {
+            arguments.counts_alone()?;
+            let (label, profile) = (arguments.label.clone(), arguments.profile());
+            Ok(Some(vm::Counted { label, profile, places: machines, pairs: true }))
+        }
     }
 }
 
@@ -251,27 +322,11 @@ fn measure(
     output: &mut Output,
 ) -> anyhow::Result<Done> {
     let request = request(arguments, asked, session.hello())?;
-    let kept = !arguments.no_store;
-    let samples = arguments.samples || arguments.exports.wants_samples();
-    let Ended { record, ended, keeper } =
-        match run::listened(session, None, request, kept, samples)? {
-            Some(ended) => ended,
-            None => return Ok(Done::Interrupted),
-        };
-    let as_text = || text(&record, asked.study.as_ref());
-    let run = OfRun {
-        record: &record,
-        samples: arguments.samples,
-        study: asked.study.as_ref(),
-        table: arguments.table,
-    };
-    let shown = arguments.exports.show(&Subject::Run(run), as_text, output);
-    keeper.say_where();
-    shown?;
-    let done = run::how(ended?, &record);
-    let gate = arguments.gate && done != Done::Interrupted;
-    let gate = if gate { gated(arguments, &record) } else { Done::Well };
-    Ok(if done == Done::Well { gate } else { done })
+    let (kept, samples) = arguments.kept();
+    match run::listened(session, None, request, kept, samples)? {
+        Some(ended) => arguments.show(ended, asked.study.as_ref(), output),
+        None => Ok(Done::Interrupted),
+    }
 }
 
 /// A run whose places were measured side by side as text: in the form of its study, if that

@@ -7,6 +7,7 @@ use super::output::{Output, remark};
 use super::records::Reader;
 use super::{Done, UsageError};
 use crate::estimate::comparison;
+use crate::estimate::comparison::gate::Threshold;
 use crate::report;
 
 /// More runs than these on a side are a slip of the shell.
@@ -28,7 +29,8 @@ Examples:
   oscost compare old.json ./new.json --json comparison.json
   oscost compare last~1 last --markdown -            for a pull request
   oscost compare --base A,B,C,D,E,F --new G,H,I,J,K,L
-  oscost compare last~1 last --gate --threshold 5    exit 1 on a regression")]
+  oscost compare last~1 last --gate --threshold 5    exit 1 on a regression
+  oscost compare last~1 last --gate --threshold 0insn   of kernels in vm: places")]
 pub(super) struct Arguments {
     /// The run to compare with.
     #[arg(value_name = "BASE", required_unless_present = "base", requires = "new_run",
@@ -43,9 +45,9 @@ pub(super) struct Arguments {
     /// Several runs to compare.
     #[arg(long, value_name = "RUNS", value_delimiter = ',', requires = "base")]
     new: Vec<String>,
-    /// How much slower is too much, in per cent.
+    /// How much slower is too much: in per cent, or as 10insn in instructions.
     #[arg(long, value_name = "PCT", default_value = "5", value_parser = threshold)]
-    threshold: f64,
+    threshold: Threshold,
     /// Exit with 1 when a case is surely slower, and by more than the threshold.
     #[arg(long)]
     gate: bool,
@@ -53,9 +55,10 @@ pub(super) struct Arguments {
     exports: Exports,
 }
 
-pub(super) fn threshold(text: &str) -> Result<f64, String> {
-    let pct = text.parse::<f64>().ok().filter(|pct| (0.0..=10_000.0).contains(pct));
-    pct.ok_or_else(|| "a number of per cent from 0 to 10000".to_owned())
+pub(super) fn threshold(text: &str) -> Result<Threshold, String> {
+    Threshold::parse(text).ok_or_else(|| {
+        "a number of per cent from 0 to 10000, or of instructions: 10insn".to_owned()
+    })
 }
 
 pub(super) fn compare(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Done> {
@@ -81,9 +84,22 @@ pub(super) fn compare(arguments: &Arguments, output: &mut Output) -> anyhow::Res
 }
 
 /// Whether the gate holds, with a word on why.
-pub(super) fn judge_gate(results: &[Row], comparisons: &[Comparison], threshold: f64) -> Done {
+pub(super) fn judge_gate(
+    results: &[Row],
+    comparisons: &[Comparison],
+    threshold: Threshold,
+) -> Done {
     if comparisons.is_empty() {
         remark("gate: failed: no row of one side could be compared with one of the other");
+        return Done::WithFailures;
+    }
+    let judged = comparisons.iter().filter(|it| threshold.judges(it)).count();
+    let left = comparisons.len() - judged;
+    if judged == 0 {
+        remark(&format!(
+            "gate: failed: of {left} rows compared none is counted in instructions: a threshold \
+             of {threshold} says nothing of times"
+        ));
         return Done::WithFailures;
     }
     let slower = report::compare::regressions(results, comparisons, threshold);
@@ -93,16 +109,19 @@ pub(super) fn judge_gate(results: &[Row], comparisons: &[Comparison], threshold:
     if !slower.is_empty() {
         return Done::WithFailures;
     }
-    let count = comparisons.len();
-    let judged = |pct: f64| {
-        let judged = |it: &&Comparison| !it.flags.iter().any(|flag| flag == "NOT_CLAIMABLE");
-        let seen = |it: &&Comparison| it.mde_pct.is_some_and(|at| at <= pct);
-        comparisons.iter().filter(judged).filter(seen).count()
+    let seen = comparisons.iter().filter(|it| threshold.would_show(it)).count();
+    let left = match left {
+        0 => String::new(),
+        left => format!("; {left} more are times, of which such a threshold says nothing"),
+    };
+    // Of what is exact any instruction shows.
+    let change = match threshold {
+        Threshold::PerCent(_) => format!("a change of {threshold}"),
+        Threshold::Instructions(_) => "one instruction".to_owned(),
     };
     remark(&format!(
-        "gate: passed: of {count} rows compared none is surely slower by more than {threshold} %; \
-         in {} of them a change of {threshold} % would have shown",
-        judged(threshold)
+        "gate: passed: of {judged} rows compared none is surely slower by more than {threshold}; \
+         in {seen} of them {change} would have shown{left}"
     ));
     Done::Well
 }

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use super::Done;
 use super::output::Output;
-use super::place::{self, Patience};
+use super::place::{self, Patience, treated};
+use super::{Done, UsageError, vm};
 use crate::advice::doctor::{Seen, examine};
 use crate::reach::CellProgram;
 use crate::report;
@@ -46,6 +46,14 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn doctor(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Done> {
+    if vm::counts(&treated(&arguments.at, None)?)?.is_some() {
+        let text = format!(
+            "cannot listen for noise at `{}`: instructions are counted there, and no noise changes \
+             a count\n  hint: `oscost machine --at ...` says what such a machine is like",
+            arguments.at
+        );
+        return Err(UsageError(text).into());
+    }
     let program = CellProgram::find()?;
     let patience = if arguments.no_wait { Patience::Fail } else { Patience::Wait };
     place::visit(&arguments.at, &program, patience, &mut |session, _| {

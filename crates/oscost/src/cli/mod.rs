@@ -11,6 +11,7 @@ mod doctor;
 mod explain;
 mod exports;
 mod history;
+mod kernels;
 mod list;
 mod machine;
 mod man;
@@ -29,6 +30,7 @@ mod schema;
 mod studies;
 mod study;
 mod treat;
+mod vm;
 mod workload;
 
 use std::process::ExitCode;
@@ -83,6 +85,8 @@ enum Verb {
     Doctor(doctor::Arguments),
     /// List whole workloads, and prepare what they work on.
     Workload(workload::Arguments),
+    /// List the kernels that `vm:` can boot, and fetch more.
+    Kernels(kernels::Arguments),
     /// List published studies, show one, and judge their claims.
     Study(studies::Arguments),
     /// Run any command under treatments, or list them.
@@ -128,6 +132,7 @@ pub fn main() -> ExitCode {
         Verb::Machine(arguments) => machine::machine(&arguments, &mut output),
         Verb::Doctor(arguments) => doctor::doctor(&arguments, &mut output),
         Verb::Workload(arguments) => workload::workload(&arguments, &mut output),
+        Verb::Kernels(arguments) => kernels::kernels(&arguments, &mut output),
         Verb::Study(arguments) => studies::study(&arguments, &mut output),
         Verb::Treat(arguments) => treat::treat(arguments, &mut output),
         Verb::Predict(arguments) => predict::predict(arguments, &mut output),

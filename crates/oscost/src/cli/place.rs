@@ -8,8 +8,9 @@ use oscost_model::treatment::Treated;
 
 use super::output::remark;
 use super::run::{is_interrupt, take_machine, who};
-use super::{Done, UsageError};
+use super::{Done, UsageError, vm};
 use crate::plan::Side;
+use crate::reach::vm::{Emulator, VmSession, Wanted};
 use crate::reach::{CellProgram, FakeSession, Interrupt, LocalSession, Session, SshSession};
 use crate::report::plain;
 use crate::run::{Claim, Held, MachineLock, claim, until_ours};
@@ -150,16 +151,22 @@ pub(super) fn arrive<'a>(
             let machine = theirs(&mut session, reach, patience)?;
             (Box::new(session), machine, None)
         }
-        Reach::Vm(_) => {
-            let hint = "this version reaches `local` and `ssh:[user@]HOST`";
-            return Err(UsageError(format!("cannot reach `{reach}`\n  hint: {hint}")).into());
+        Reach::Vm(text) => {
+            let wanted = Wanted::parse(text).map_err(|error| UsageError(error.to_string()))?;
+            let kernel = vm::kernel(&wanted)?;
+            let reach = reach.to_string();
+            let emulator = Emulator::find().map_err(|why| Emulator::lacking(&reach, why))?;
+            let (lock, machine) = local(interrupt, patience)?;
+            let at = (reach.as_str(), &wanted, &kernel);
+            let session = VmSession::start(at, (&emulator, program), interrupt)?;
+            (Box::new(session), machine, lock)
         }
     };
     Ok(Arrived { session, machine, _lock })
 }
 
 /// Takes this machine.
-fn local(
+pub(super) fn local(
     interrupt: &Interrupt,
     patience: Patience,
 ) -> anyhow::Result<(Option<MachineLock>, Machine)> {

@@ -109,7 +109,13 @@ impl Programs {
             let Some(spec) = self.specs.iter().find(is_it) else { continue };
             // It is not there that its packages and folders were looked for.
             let is_here = matches!(reach, Reach::Local | Reach::Fake(_));
+            let on_vm = matches!(reach, Reach::Vm(_));
             let found = match is_here {
+                false if on_vm => {
+                    Err("programs are run on this machine alone: one that is booted \
+                                       has the cell and no other program"
+                        .to_owned())
+                }
                 true => spec.workload(&row.case.point, &here).map_err(|it| it.to_string()),
                 false => Err("programs are run on this machine alone: measure there, by \
                               `oscost run` on that machine"

@@ -11,7 +11,6 @@ use oscost_model::place::Place;
 use oscost_model::protocol::Hello;
 use oscost_model::record::{CellProgram as CellFacts, Machine, Record, RowOutcome, Settings, Tool};
 
-use super::Done;
 use super::exports::{Exports, OfRun, Subject, Table};
 use super::history;
 use super::output::{Output, remark};
@@ -20,6 +19,8 @@ use super::place::{Patience, arrive, side, treated};
 use super::predict;
 use super::programs::{self, Named, Programs};
 use super::study;
+use super::vm;
+use super::{Done, UsageError};
 use crate::estimate::Assembler;
 use crate::plan::Side;
 use crate::reach::{CellProgram, Interrupt, ReachError, Session};
@@ -61,6 +62,7 @@ Examples:
   oscost run --csv run.csv                     a line for each figure
   oscost run --treat seccomp=docker syscall    the costs under a filter
   oscost run --at ssh:joe@db1                  the bill of another machine
+  oscost run --at vm:6.12 syscall              instructions of another kernel
   oscost run workload/find                     a whole program: list workload
   oscost run -- gzip -kf9 FILE                 a program of yours
   oscost run --workload ./mine.toml            one that wants preparation
@@ -197,6 +199,37 @@ impl Arguments {
         plots(self.plot, self.no_plot)
     }
 
+    /// Refuses what means nothing where instructions are counted.
+    fn counts_alone(&self) -> Result<(), UsageError> {
+        let given = [
+            ("--study", self.study.is_some()),
+            ("--refine", self.refine),
+            ("--budget", self.budget.is_some()),
+            ("--precision", self.precision.is_some()),
+            ("--cpu", self.cpu.is_some()),
+            ("--peer", self.peer.is_some()),
+            ("--peer-cpu", self.peer_cpu.is_some()),
+            ("--seed", self.seed.is_some()),
+        ];
+        vm::means_nothing(&given)
+    }
+
+    /// Shows what a run has brought.
+    fn show(
+        &self,
+        Ended { record, ended, keeper }: Ended,
+        study: Option<&Study>,
+        output: &mut Output,
+    ) -> anyhow::Result<Done> {
+        let as_text = || text(&record, study, self.plots());
+        let (samples, table) = (self.samples, Table::Rows);
+        let run = OfRun { record: &record, samples, study, table };
+        let shown = self.exports.show(&Subject::Run(run), as_text, output);
+        keeper.say_where();
+        shown?;
+        Ok(how(ended?, &record))
+    }
+
     /// A study has the sizes that it has.
     fn refines(&self) -> bool {
         self.study.is_none() && (self.refine || self.thorough)
@@ -223,6 +256,16 @@ pub(super) fn run(arguments: Arguments, output: &mut Output) -> anyhow::Result<D
     let asked = Asked { cases, catalog, programs, study };
     let interrupt = Interrupt::listen().context("cannot listen for Ctrl-C")?;
     let patience = if arguments.no_wait { Patience::Fail } else { Patience::Wait };
+    if let Some(wanted) = vm::counts(&place)? {
+        arguments.counts_alone()?;
+        let of = vm::Of { program: &program, catalog: &asked.catalog, programs: &asked.programs };
+        let (label, profile) = (arguments.label.clone(), arguments.profile().text());
+        let counted = vm::Counted { label, profile, places: vec![(place, wanted)], pairs: false };
+        let samples = arguments.samples || arguments.exports.wants_samples();
+        let kept = (!arguments.no_store, samples);
+        let ended = vm::count(of, asked.cases.clone(), counted, (&interrupt, patience), kept)?;
+        return ended.map_or(Ok(Done::Interrupted), |it| arguments.show(it, None, output));
+    }
     let peer = arguments.peer.as_deref().map(|text| peer::reach(text, reach)).transpose()?;
     let done = arrive(reach, &program, &interrupt, patience).and_then(|mut arrived| {
         let at = (reach, arrived.session.hello());
@@ -304,21 +347,10 @@ fn measure(
     let request = request(arguments, program, &asked, at, of_peer.as_deref(), hello)?;
     let kept = !arguments.no_store;
     let samples = arguments.samples || arguments.exports.wants_samples();
-    let Some(Ended { record, ended, keeper }) = listened(session, peer, request, kept, samples)?
-    else {
-        return Ok(Done::Interrupted);
-    };
-    let as_text = || text(&record, asked.study.as_ref(), arguments.plots());
-    let run = OfRun {
-        record: &record,
-        samples: arguments.samples,
-        study: asked.study.as_ref(),
-        table: Table::Rows,
-    };
-    let shown = arguments.exports.show(&Subject::Run(run), as_text, output);
-    keeper.say_where();
-    shown?;
-    Ok(how(ended?, &record))
+    match listened(session, peer, request, kept, samples)? {
+        Some(ended) => arguments.show(ended, asked.study.as_ref(), output),
+        None => Ok(Done::Interrupted),
+    }
 }
 
 /// A run that has ended, and what was measured until then.
@@ -340,12 +372,23 @@ pub(super) fn listened(
     kept: bool,
     samples: bool,
 ) -> anyhow::Result<Option<Ended>> {
+    let started = request.started.clone();
+    let does = |all: &mut dyn Listener| run::run_between(session, peer, request, all);
+    listened_to(&started, (kept, samples), does)
+}
+
+/// The same of a run that is done by whom it concerns.
+pub(super) fn listened_to(
+    started: &Started,
+    (kept, samples): (bool, bool),
+    does: impl FnOnce(&mut dyn Listener) -> Result<Finish, RunError>,
+) -> anyhow::Result<Option<Ended>> {
     let mut all = Listeners {
         assembler: Assembler::default(),
-        keeper: Keeper::open(!kept, &request.started),
+        keeper: Keeper::open(!kept, started),
         progress: Progress::new(),
     };
-    let ended = run::run_between(session, peer, request, &mut all);
+    let ended = does(&mut all);
     let Listeners { assembler, mut keeper, progress } = all;
     drop(progress);
     // However it ended, what was measured is shown; the record is there from the first entry on.

@@ -4,7 +4,7 @@ use oscost_model::clock::{Calibration, ClockSync};
 use oscost_model::definition::{Definition, Timer};
 use oscost_model::journal::{Entry, Phase, PlannedRow, Started, Versus};
 use oscost_model::protocol::CpuProbe;
-use oscost_model::record::{Clock, Machine, Record, Row, SCHEMA};
+use oscost_model::record::{Clock, Conditions, Machine, Record, Row, SCHEMA};
 
 use super::comparison::interleaved::{Control, Interleaved};
 use super::conditions::{conditions, conditions_of_peer, is_hostile, rate};
@@ -19,13 +19,8 @@ use crate::stats::interval::Nominal;
 #[derive(Clone, Debug, Default)]
 pub struct Assembler {
     started: Option<Started>,
-    machine: Option<Machine>,
-    tracers: Vec<String>,
-    probe: Vec<CpuProbe>,
-    cpu: Option<u32>,
-    peers: Vec<Peer>,
-    calibrations: Vec<(Calibration, ClockSync)>,
-    passed_over: Vec<String>,
+    own: Seen,
+    others: Vec<Seen>,
     rows: Vec<RowState>,
     timers: Vec<Timer>,
     versus: Vec<Versus>,
@@ -33,13 +28,53 @@ pub struct Assembler {
     ended: Option<(String, bool)>,
 }
 
-/// The machine of a peer: nothing is timed on it.
-#[derive(Clone, Debug)]
-struct Peer {
-    machine: Machine,
+/// What was seen of a machine. The first one measures; another is that of a peer, on which nothing
+/// is timed, or of another boot.
+#[derive(Clone, Debug, Default)]
+struct Seen {
+    machine: Option<Machine>,
     tracers: Vec<String>,
     probe: Vec<CpuProbe>,
     cpu: Option<u32>,
+    calibrations: Vec<(Calibration, ClockSync)>,
+    passed_over: Vec<String>,
+}
+
+impl Seen {
+    fn is(&self, id: &str) -> bool {
+        self.machine.as_ref().is_some_and(|machine| machine.id == id)
+    }
+
+    /// The machine, with the line of its clock.
+    fn machine(&self) -> Option<Machine> {
+        Some(Machine { clock: self.clock(), ..self.machine.clone()? })
+    }
+
+    /// The clock's line of the machine.
+    fn clock(&self) -> Option<Clock> {
+        let (clock, rate_error_ppm, _) = rate(&self.calibrations)?;
+        Some(Clock {
+            source: clock.kind.text().to_owned(),
+            ticks_per_ns: clock.ticks_per_ns,
+            rate_error_ppm,
+            q_ns: clock.ns(clock.quantum_ticks),
+            c_in_ns: clock.ns(clock.inside_ticks),
+            c_tot_ns: clock.ns(clock.pair_ticks),
+            passed_over: self.passed_over.clone(),
+        })
+    }
+
+    /// How quiet it was while these rows, which are all of it, were measured.
+    fn conditions(&self, rows: &[&RowState]) -> Conditions {
+        let id = self.machine.as_ref().map_or("m0", |machine| &machine.id);
+        let rate = rate(&self.calibrations);
+        let clock = rate.as_ref().map(|(clock, ..)| clock);
+        let mut known = conditions(id, rows, clock, &self.probe, self.cpu, &self.tracers);
+        if rate.as_ref().is_some_and(|(_, _, moved)| *moved) {
+            known.flags.push("CLOCK_DRIFTED".to_owned());
+        }
+        known
+    }
 }
 
 impl Assembler {
@@ -56,29 +91,24 @@ impl Assembler {
     pub fn apply(&mut self, entry: &Entry) {
         match entry {
             Entry::Started(started) => self.started = Some((**started).clone()),
-            Entry::Met { machine, tracers } if self.machine.is_some() => self.peers.push(Peer {
-                machine: (**machine).clone(),
-                tracers: tracers.clone(),
-                probe: Vec::new(),
-                cpu: None,
-            }),
             Entry::Met { machine, tracers } => {
-                self.machine = Some((**machine).clone());
-                self.tracers.clone_from(tracers);
+                let machine = Some((**machine).clone());
+                let tracers = tracers.clone();
+                match self.own.machine.is_some() {
+                    true => self.others.push(Seen { machine, tracers, ..Seen::default() }),
+                    false => (self.own.machine, self.own.tracers) = (machine, tracers),
+                }
             }
             Entry::Surveyed { machine, probe, cpu } => {
-                let peer = self.peers.iter_mut().find(|peer| peer.machine.id == *machine);
-                let (its_probe, its_cpu) = match peer {
-                    Some(peer) => (&mut peer.probe, &mut peer.cpu),
-                    None => (&mut self.probe, &mut self.cpu),
-                };
-                its_probe.clone_from(probe);
-                *its_cpu = *cpu;
+                let seen = self.seen_mut(machine);
+                seen.probe.clone_from(probe);
+                seen.cpu = *cpu;
             }
-            Entry::Calibrated { calibration, sync, passed_over, .. } => {
-                self.calibrations.push((*calibration, *sync));
-                if self.calibrations.len() == 1 {
-                    self.passed_over.clone_from(passed_over);
+            Entry::Calibrated { machine, calibration, sync, passed_over } => {
+                let seen = self.seen_mut(machine);
+                seen.calibrations.push((*calibration, *sync));
+                if seen.calibrations.len() == 1 {
+                    seen.passed_over.clone_from(passed_over);
                 }
             }
             Entry::Planned { rows, timers } => {
@@ -120,54 +150,49 @@ impl Assembler {
     /// The record so far, with or without raw samples; `None` before the run has started.
     pub fn record(&self, samples: bool) -> Option<Record> {
         let started = self.started.as_ref()?;
-        let rate = rate(&self.calibrations);
-        let clock = rate.as_ref().map(|(clock, ..)| clock);
         let nominal = Nominal::of_run(started.settings.nominal);
-        let mut conditions = conditions(
-            self.machine.as_ref().map_or("m0", |machine| &machine.id),
-            &self.rows,
-            clock,
-            &self.probe,
-            self.cpu,
-            &self.tracers,
-        );
-        if rate.as_ref().is_some_and(|(_, _, moved)| *moved) {
-            conditions.flags.push("CLOCK_DRIFTED".to_owned());
+        let mut conditions = Vec::new();
+        let mut rows: Vec<Option<Row>> = vec![None; self.rows.len()];
+        for seen in std::iter::once(&self.own).chain(&self.others) {
+            let is_own = std::ptr::eq(seen, &self.own);
+            let at: Vec<usize> = (0..self.rows.len())
+                .filter(|&at| std::ptr::eq(self.seen(&self.rows[at].planned.place.machine), seen))
+                .collect();
+            let states: Vec<&RowState> = at.iter().map(|&at| &self.rows[at]).collect();
+            let known = match &seen.machine {
+                Some(machine) if !is_own && states.is_empty() => {
+                    conditions_of_peer(&machine.id, &seen.probe, seen.cpu, &seen.tracers)
+                }
+                _ => seen.conditions(&states),
+            };
+            let rate = rate(&seen.calibrations);
+            let clock = rate.as_ref().map(|(clock, ..)| clock);
+            let shared = Shared { clock, nominal, samples, hostile: is_hostile(&known) };
+            for (at, state) in at.into_iter().zip(states) {
+                let mut row = state.row(shared);
+                row.place.cpu = seen.cpu;
+                rows[at] = Some(row);
+            }
+            conditions.extend(seen.machine.is_some().then_some(known));
         }
-        let shared = Shared { clock, nominal, samples, hostile: is_hostile(&conditions) };
-        let mut rows: Vec<Row> = self.rows.iter().map(|state| state.row(shared)).collect();
+        let mut rows: Vec<Row> = rows.into_iter().flatten().collect();
+        let machine = self.own.machine.as_ref();
         lay::floors(&self.rows, &mut rows);
-        let page_bytes = self.machine.as_ref().and_then(|machine| machine.memory.page_bytes);
-        lay::classes(&self.rows, &mut rows, page_bytes);
+        lay::classes(&self.rows, &mut rows, machine.and_then(|it| it.memory.page_bytes));
         lay::multiples(&mut rows);
-        let machine = self.machine.as_ref();
         lay::files(&mut rows, machine.and_then(|machine| machine.virtualization.as_deref()));
-        for row in &mut rows {
-            row.place.cpu = self.cpu;
-        }
         let defined: Vec<(&Definition, &Row)> =
             self.rows.iter().map(|state| &state.planned.definition).zip(&rows).collect();
         let Curves { curves, crossings } = curves(&defined, machine, started.settings.seed);
         let halves = halves(&rows);
         let steps = steps(&rows, started.settings.seed);
-        let comparisons = clock.map(|clock| {
+        let comparisons = rate(&self.own.calibrations).map(|(clock, ..)| {
             let (versus, controls) = (&self.versus[..], &self.controls[..]);
             let states = &self.rows[..];
-            Interleaved { states, rows: &rows, versus, controls, clock }.comparisons()
+            Interleaved { states, rows: &rows, versus, controls, clock: &clock }.comparisons()
         });
-        let machines: Vec<Machine> = self
-            .machine
-            .iter()
-            .cloned()
-            .map(|machine| Machine { clock: self.clock(), ..machine })
-            .chain(self.peers.iter().map(|peer| peer.machine.clone()))
-            .collect();
-        let of_peers = self.peers.iter().map(|peer| {
-            let Peer { machine, tracers, probe, cpu } = peer;
-            conditions_of_peer(&machine.id, probe, *cpu, tracers)
-        });
-        let met = self.machine.iter().map(|_| conditions.clone());
-        let conditions = met.chain(of_peers).collect();
+        let seen = std::iter::once(&self.own).chain(&self.others);
+        let machines = seen.filter_map(Seen::machine).collect();
         Some(Record {
             schema: SCHEMA.to_owned(),
             id: started.id.clone(),
@@ -190,18 +215,16 @@ impl Assembler {
         })
     }
 
-    /// The clock's line of the machine.
-    fn clock(&self) -> Option<Clock> {
-        let (clock, rate_error_ppm, _) = rate(&self.calibrations)?;
-        Some(Clock {
-            source: clock.kind.text().to_owned(),
-            ticks_per_ns: clock.ticks_per_ns,
-            rate_error_ppm,
-            q_ns: clock.ns(clock.quantum_ticks),
-            c_in_ns: clock.ns(clock.inside_ticks),
-            c_tot_ns: clock.ns(clock.pair_ticks),
-            passed_over: self.passed_over.clone(),
-        })
+    /// What was seen of a machine; of one that nobody met, of the first.
+    fn seen(&self, id: &str) -> &Seen {
+        self.others.iter().find(|it| it.is(id)).unwrap_or(&self.own)
+    }
+
+    fn seen_mut(&mut self, id: &str) -> &mut Seen {
+        match self.others.iter().position(|it| it.is(id)) {
+            Some(at) => &mut self.others[at],
+            None => &mut self.own,
+        }
     }
 }
 

@@ -74,6 +74,34 @@ pub fn estimate(cells: &[CellValue], plan: &BatchPlan, nominal: Nominal) -> Opti
     Some(CaseEstimate { estimate, interval, values, relative_half_width: relative })
 }
 
+impl CaseEstimate {
+    /// The same of instructions that were counted in so many cells: it is exact where each of them,
+    /// and two at least, brought the same to the last bit. Then nothing about it is left to chance.
+    pub(super) fn counted(mut self, cells: usize) -> Self {
+        let &[first, ref others @ ..] = self.values.as_slice() else { return self };
+        let all_agree = others.iter().all(|value| *value == first);
+        if others.is_empty() || self.values.len() != cells || !all_agree {
+            return self;
+        }
+        self.interval = Some(Interval { lo: first, hi: first });
+        self.relative_half_width = Some(0.0);
+        // Of one number the mean and the quantiles are that number, and no rounded sum of it.
+        self.estimate = Estimate {
+            exact: true,
+            median: first,
+            ci95: Some([first; 2]),
+            mean: first,
+            sd: Some(0.0),
+            min: first,
+            p10: first,
+            half_width_pct: Some(0.0),
+            converged: true,
+            ..self.estimate
+        };
+        self
+    }
+}
+
 /// Half the width of an interval as a fraction of the median.
 ///
 /// A median that is smaller than its own uncertainty (an op of no cost) is no measure for a width:

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use oscost_model::cell::{BatchPlan, Mode, Sample};
-use oscost_model::clock::{Calibration, ClockKind};
+use oscost_model::clock::Calibration;
 use oscost_model::definition::Definition;
 use oscost_model::sins::{Sin, committing};
 use oscost_model::unit::Unit;
 
+use super::conditions::counts;
 use crate::stats::{line, moments, order};
 
 /// A cell needs this share of its batches ...
@@ -187,7 +188,11 @@ fn batches(samples: &[&Sample], how: Reading<'_>) -> Vec<Batch> {
     samples
         .chunk_by(|one, other| one.round == other.round)
         .map(|group| {
-            let points = group.iter().map(|sample| (sample.n as f64, sample.ticks as f64));
+            let slope = if counts(how.clock) {
+                line::slope_of_counts(group.iter().map(|sample| (sample.n, sample.ticks)))
+            } else {
+                line::slope(group.iter().map(|sample| (sample.n as f64, sample.ticks as f64)))
+            };
             let shortest = group.iter().min_by_key(|sample| sample.n);
             let mut ascending: Vec<&Sample> = group.to_vec();
             ascending.sort_by_key(|sample| sample.n);
@@ -198,7 +203,7 @@ fn batches(samples: &[&Sample], how: Reading<'_>) -> Vec<Batch> {
             Batch {
                 round: group[0].round,
                 segments: segments.collect(),
-                value: line::slope(points).map(|ticks| how.clock.ns(ticks)),
+                value: slope.map(|ticks| how.clock.ns(ticks)),
                 raw: shortest.map_or(f64::NAN, |sample| ns(sample, 0.0)),
                 disturbed: group.iter().find_map(|sample| disturbed(sample, how)),
             }
@@ -225,7 +230,7 @@ fn disturbed(sample: &Sample, how: Reading<'_>) -> Option<&'static str> {
     if sample.involuntary_switches > 0 {
         return Some("preempted");
     }
-    if how.plan.mode == Mode::S && how.clock.kind != ClockKind::Instructions {
+    if how.plan.mode == Mode::S && !counts(how.clock) {
         let wall = how.clock.ns(sample.ticks as f64);
         let lost = sample.cpu_ns.map_or(0.0, |cpu_ns| wall - cpu_ns as f64);
         if lost > LOST_NS && lost > LOST_SHARE * wall {
@@ -249,6 +254,8 @@ fn thirds(values: &[f64]) -> Option<(f64, f64)> {
 
 #[cfg(test)]
 mod tests {
+    use oscost_model::clock::ClockKind;
+
     use super::*;
 
     const CLOCK: Calibration = Calibration {

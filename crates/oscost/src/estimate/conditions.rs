@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use oscost_model::cell::Disturbance;
-use oscost_model::clock::{Calibration, ClockSync};
+use oscost_model::clock::{Calibration, ClockKind, ClockSync};
 use oscost_model::journal::{CellOutcome, Phase};
 use oscost_model::protocol::CpuProbe;
 use oscost_model::quiet::Class;
@@ -22,14 +22,17 @@ const USER_HZ_TICK_NS: f64 = 10_000_000.0;
 /// What is known of a machine's quiet, from all of its cells.
 pub(super) fn conditions(
     machine: &str,
-    rows: &[RowState],
+    rows: &[&RowState],
     clock: Option<&Calibration>,
     probe: &[CpuProbe],
     cpu: Option<u32>,
     tracers: &[String],
 ) -> Conditions {
+    let counts = clock.is_some_and(counts);
     let disturbances: Vec<(Disturbance, bool)> = rows
         .iter()
+        // Where instructions are counted a lost moment moves no figure, and time is made up.
+        .filter(|_| !counts)
         .flat_map(|row| row.cells.iter().map(|cell| (cell, row.sleeps())))
         .filter_map(|(cell, switches)| match &cell.outcome {
             CellOutcome::Sampled { disturbance, .. } => Some((**disturbance, switches)),
@@ -51,7 +54,8 @@ pub(super) fn conditions(
         let after = anchors.after.get(case);
         after.is_some_and(|after| 100.0 * (after / before - 1.0).abs() > MOVED_PCT)
     });
-    if moved {
+    // What is counted does not wander: where two cells differ, the row says so.
+    if moved && !counts {
         flags.push("BASELINE_MOVED".to_owned());
     }
     if disturbances.iter().any(|(d, _)| d.throttled_periods.is_some_and(|periods| periods > 0)) {
@@ -99,7 +103,7 @@ fn class(lost_pct: Option<f64>, steal_pct: Option<f64>) -> Option<&'static str> 
 
 /// The anchors' raw medians in the first and in the last third of the run: their own cells before
 /// and after, and those of the rounds nearby, so that one odd process does not speak for a third.
-fn anchors(rows: &[RowState], clock: Option<&Calibration>) -> Anchors {
+fn anchors(rows: &[&RowState], clock: Option<&Calibration>) -> Anchors {
     let mut sides = [BTreeMap::new(), BTreeMap::new()];
     for row in rows.iter().filter(|row| row.planned.anchor) {
         let last = row.cells.iter().filter_map(|cell| match cell.phase {
@@ -138,11 +142,15 @@ fn anchors(rows: &[RowState], clock: Option<&Calibration>) -> Anchors {
 ///
 /// The long baseline from the first calibration to the last gives the rate; the short ones at
 /// either end must agree with it. A counter that jumped meanwhile (a live migration, a suspend)
-/// leaves the short rates alone and spoils the long one: then the first short rate is used.
+/// leaves the short rates alone and spoils the long one: then the first short rate is used. A clock
+/// of instructions has no rate: a tick is one, whatever time it pretends to be.
 pub(super) fn rate(
     calibrations: &[(Calibration, ClockSync)],
 ) -> Option<(Calibration, Option<f64>, bool)> {
     let (first, begun) = calibrations.first()?;
+    if counts(first) {
+        return Some((*first, None, false));
+    }
     let Some((last, ended)) = calibrations.get(1..).and_then(<[_]>::last) else {
         return Some((*first, None, false));
     };
@@ -158,6 +166,11 @@ pub(super) fn rate(
     Some((Calibration { ticks_per_ns: long, ..*first }, Some(error_ppm), false))
 }
 
+/// Whether a tick of the clock is an instruction, and no time.
+pub(super) fn counts(clock: &Calibration) -> bool {
+    clock.kind == ClockKind::Instructions
+}
+
 /// Whether a class is the worst one.
 pub(super) fn is_hostile(conditions: &Conditions) -> bool {
     conditions.class.as_deref() == Some(Class::Hostile.text())
@@ -165,8 +178,6 @@ pub(super) fn is_hostile(conditions: &Conditions) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use oscost_model::clock::ClockKind;
-
     use super::*;
 
     fn calibration(ticks_per_ns: f64) -> Calibration {
@@ -192,6 +203,14 @@ mod tests {
         let (clock, error_ppm, moved) = rate(&calibrations).unwrap();
         assert_eq!((clock.ticks_per_ns, moved), (2.5, false));
         assert!(error_ppm.unwrap() < 0.1);
+    }
+
+    #[test]
+    fn instructions_have_no_rate_whatever_time_passed_meanwhile() {
+        let counted = Calibration { kind: ClockKind::Instructions, ..calibration(1.0) };
+        let calibrations = [(counted, sync(0, 0)), (counted, sync(2_000_000_000, 3_000_000_007))];
+        let (clock, error_ppm, moved) = rate(&calibrations).unwrap();
+        assert_eq!((clock.ticks_per_ns, error_ppm, moved), (1.0, None, false));
     }
 
     #[test]

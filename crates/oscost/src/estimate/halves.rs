@@ -7,6 +7,7 @@
 use oscost_model::halves::{Figure, Halves, Likeness, OneWay};
 use oscost_model::point::{Point, Value};
 use oscost_model::record::{Row, RowOutcome};
+use oscost_model::unit::Unit;
 
 /// How far half of a round trip may be from one way and still stand for it: 3 %.
 const MARGIN: f64 = 1.03;
@@ -59,7 +60,9 @@ fn without_way(point: &Point) -> Point {
 }
 
 fn figure(row: &Row) -> Option<Figure> {
-    let measured = row.estimate.as_ref().filter(|_| row.outcome == RowOutcome::Measured)?;
+    // Both ways of a trip are parted by time, and not by what was done meanwhile.
+    let is_time = row.unit == Unit::NsPerOp && row.outcome == RowOutcome::Measured;
+    let measured = row.estimate.as_ref().filter(|_| is_time)?;
     Some(Figure { median: measured.median, ci95: measured.ci95? })
 }
 

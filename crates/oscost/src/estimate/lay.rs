@@ -26,10 +26,11 @@ const USUAL_PAGE_BYTES: u64 = 4_096;
 /// The floors of the rows, each the sum of primitives that the same run measured.
 pub(super) fn floors(states: &[RowState], rows: &mut [Row]) {
     // What has an end on another machine is nothing that others here are made of.
-    let medians: BTreeMap<String, f64> = rows
+    let on = |row: &Row, case: &str| (row.place.machine.clone(), case.to_owned());
+    let medians: BTreeMap<(String, String), f64> = rows
         .iter()
         .filter(|row| row.place.peer.is_none())
-        .filter_map(|row| Some((row.case.clone(), row.estimate.as_ref()?.median)))
+        .filter_map(|row| Some((on(row, &row.case), row.estimate.as_ref()?.median)))
         .collect();
     for (state, row) in states.iter().zip(rows) {
         let parts: Vec<_> = state
@@ -42,8 +43,9 @@ pub(super) fn floors(states: &[RowState], rows: &mut [Row]) {
         if parts.is_empty() {
             continue;
         }
-        let values =
-            parts.iter().map(|part| Some(f64::from(part.times) * medians.get(&part.case)?));
+        let values = parts
+            .iter()
+            .map(|part| Some(f64::from(part.times) * medians.get(&on(row, &part.case))?));
         let value = values.sum::<Option<f64>>();
         let of = parts.iter().map(|part| format!("{} x {}", part.times, part.case)).collect();
         row.floor = Some(Floor { value, of });

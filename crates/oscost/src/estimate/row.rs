@@ -12,9 +12,11 @@ use oscost_model::point::Value;
 use oscost_model::record::{
     Calls, Disturbed, FileOf, Metric, MonitorOf, Repetition, Row, RowOutcome,
 };
+use oscost_model::unit::Unit;
 
 use super::case::{CaseEstimate, below_detection, estimate};
 use super::cell::{CellValue, Reading, cell_value};
+use super::conditions::counts;
 use super::metrics::{metrics, requests, throughput};
 use super::{manner, trials};
 use crate::stats::interval::{Interval, Nominal, median_hs};
@@ -59,6 +61,13 @@ pub(super) struct Shared<'a> {
     pub(super) hostile: bool,
 }
 
+impl Shared<'_> {
+    /// Whether instructions are counted, and no time is measured.
+    fn counts(&self) -> bool {
+        self.clock.is_some_and(counts)
+    }
+}
+
 impl RowState {
     pub(super) fn new(planned: PlannedRow) -> Self {
         Self {
@@ -91,7 +100,8 @@ impl RowState {
         Reading { switches: self.sleeps(), ..how }
     }
 
-    /// The values of the cells of those phases, with what disturbed them.
+    /// The values of the cells of those phases, with what disturbed them. Where instructions are
+    /// counted no time is known, and so none that was lost.
     pub(super) fn values(
         &self,
         clock: Option<&Calibration>,
@@ -101,7 +111,11 @@ impl RowState {
         let reading = reading.map(|(plan, clock)| self.reading(plan, clock));
         let read = |entry: &CellEntry| match (&entry.outcome, reading) {
             (CellOutcome::Sampled { samples, disturbance, .. }, Some(how)) => {
-                Some((cell_value(samples, arm_of(samples), how), **disturbance))
+                let disturbance = match counts(how.clock) {
+                    true => Disturbance { wall_ns: 0, ..**disturbance },
+                    false => **disturbance,
+                };
+                Some((cell_value(samples, arm_of(samples), how), disturbance))
             }
             _ => None,
         };
@@ -123,6 +137,10 @@ impl RowState {
             .filter_map(|(_, read)| read.as_ref().map(|(value, _)| value.clone()))
             .collect();
         let case = self.plan.as_ref().and_then(|plan| estimate(&values, plan, shared.nominal));
+        let case = match shared.counts() {
+            true => case.map(|case| case.counted(cells.len())),
+            false => case,
+        };
         let (outcome, reason) = self.outcome(case.is_some(), &cells);
         let case = case.filter(|_| outcome == RowOutcome::Measured);
         let calls = self.calls();
@@ -136,6 +154,8 @@ impl RowState {
         }
         let asked = cells.iter().filter_map(|(_, read)| read.as_ref()?.1.channel?.requests);
         metrics.extend(requests(&asked.collect::<Vec<_>>(), shared.nominal));
+        // What such a machine calls time is a count of instructions, too.
+        metrics.retain(|_, metric| !(shared.counts() && metric.unit == Unit::NsPerOp));
         Row {
             case: self.planned.case.to_string(),
             benchmark: definition.id.clone(),
@@ -155,7 +175,10 @@ impl RowState {
                 })
                 .collect(),
             estimate: case.map(|case| {
-                let converged = self.converged.unwrap_or(false);
+                let converged = match shared.counts() {
+                    true => case.estimate.exact,
+                    false => self.converged.unwrap_or(false),
+                };
                 oscost_model::record::Estimate { converged, ..case.estimate }
             }),
             metrics,
@@ -339,11 +362,18 @@ impl RowState {
         flag("CALLS_UNCOUNTED", self.not_counted.is_some());
         flag("REJECTION_BLIND", self.is_blind());
         flag("CELL_LOST", self.lost_cells() && self.given_up.is_none());
-        flag("COARSE_CLOCK", self.plan.as_ref().is_some_and(|plan| plan.coarse_clock));
+        let coarse = self.plan.as_ref().is_some_and(|plan| plan.coarse_clock);
+        flag("COARSE_CLOCK", coarse && !shared.counts());
         let Some(case) = case else { return flags };
         let estimate = &case.estimate;
         let median = estimate.median;
         let mode = self.plan.as_ref().map(|plan| plan.mode);
+        if shared.counts() {
+            // Flags of noise and of intervals say nothing of a count: it repeats, or it does not.
+            flag("NOT_EXACT", !estimate.exact);
+            flag("NOT_A_LINE", bends(values, case));
+            return flags;
+        }
         flag("HALF_ASSUMED", self.is_round_trip_between_machines());
         flag("NOT_CONVERGED", self.converged == Some(false));
         flag("FEW_REPETITIONS", case.interval.is_none());

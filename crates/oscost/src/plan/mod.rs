@@ -14,9 +14,10 @@ pub use selector::{SelectorError, select};
 pub use versus::{Set, Side, Sides, design, has_monitor, versus};
 
 use oscost_model::case::Case;
-use oscost_model::definition::{Catalog, Timer};
+use oscost_model::definition::{Catalog, Definition, Timer};
 use oscost_model::journal::PlannedRow;
 use oscost_model::record::PlaceOf;
+use oscost_model::unit::Unit;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
@@ -57,6 +58,17 @@ pub fn rows(catalog: &Catalog, asked: Vec<Case>, place: &PlaceOf) -> Vec<Planned
         .chain(unasked.into_iter().map(|case| (case, false)))
         .filter_map(|(case, asked)| row(case, asked))
         .collect()
+}
+
+/// A row where instructions are counted: they are the unit of what is time elsewhere. Where that is
+/// bytes or ops in a second, it is instructions for one of them.
+pub fn counted(row: PlannedRow) -> PlannedRow {
+    let unit = match row.definition.unit {
+        Unit::NsPerOp | Unit::BytesPerSecond | Unit::OpsPerSecond => Unit::InstructionsPerOp,
+        other => other,
+    };
+    let definition = Definition { unit, ..row.definition };
+    PlannedRow { definition, ..row }
 }
 
 /// The primitives below which a case cannot go.

@@ -376,7 +376,8 @@ impl FakeSession {
             self.events.extend(self.attached.take().map(|(id, _)| off(id)));
         }
         let disturbance = Box::new(disturbance);
-        Some(Event::Sampled { id, samples, disturbance, seen: vec![], speculation: vec![] })
+        let (seen, speculation) = (vec![], vec![]);
+        Some(Event::Sampled { id, samples, disturbance, seen, speculation, plan: None })
     }
 }
 

@@ -7,6 +7,7 @@ mod fake;
 mod local;
 mod session;
 mod ssh;
+pub mod vm;
 
 pub use fake::{FakeSession, Scenario};
 pub use local::{CellProgram, LocalSession};
@@ -72,6 +73,16 @@ pub enum ReachError {
         /// Why.
         why: String,
         /// What to do about it.
+        hint: String,
+    },
+    /// What a place takes is not installed here: it is not there to be measured, and nothing failed.
+    #[error("cannot reach `{reach}`: {why}\n  hint: {hint}")]
+    Lacking {
+        /// The reach.
+        reach: String,
+        /// What is lacking.
+        why: String,
+        /// The way to it.
         hint: String,
     },
     /// The supervisor has ended.

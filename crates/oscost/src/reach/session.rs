@@ -81,7 +81,16 @@ impl<'a> Conversation<'a> {
 
     /// Hears who the supervisor is, and checks that it is the one that is expected.
     pub(super) fn hello(&mut self, program: &CellProgram) -> Result<Hello, ReachError> {
-        match self.event(HELLO_PATIENCE)? {
+        self.hello_within(program, HELLO_PATIENCE)
+    }
+
+    /// The same of one that takes longer.
+    pub(super) fn hello_within(
+        &mut self,
+        program: &CellProgram,
+        patience: Duration,
+    ) -> Result<Hello, ReachError> {
+        match self.event(patience)? {
             Event::Hello(hello) => program.expects(&hello).map(|()| *hello),
             other => Err(ReachError::Nonsense(format!("no hello, but {other:?}"))),
         }
@@ -267,6 +276,12 @@ impl Conversation<'_> {
             }
             std::thread::sleep(Duration::from_millis(1));
         }
+        self.kill();
+    }
+
+    /// Ends a child that has nothing to undo.
+    pub(super) fn kill(&mut self) {
+        self.input = None;
         // It has ended already, or it must now.
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -274,7 +289,7 @@ impl Conversation<'_> {
 }
 
 /// Reads an event. A cell whose event has a head but no sense has failed; the session goes on.
-fn understand(line: &[u8]) -> Result<Event, ReachError> {
+pub(super) fn understand(line: &[u8]) -> Result<Event, ReachError> {
     serde_json::from_slice(line).or_else(|error| {
         let why = format!("the cell spoke nonsense: {error}");
         match serde_json::from_slice::<EventHead>(line) {

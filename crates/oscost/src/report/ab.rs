@@ -4,12 +4,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
+use oscost_model::journal::Design;
 use oscost_model::record::{Comparison, Record, Row, RowOutcome};
 
 use super::compare::{HEADINGS, cells, forest};
 use super::figures::{Style, per_cent};
 use super::table::{Cells, first_of, gathered, headline, is_asked, laid_out, not_measured};
-use super::{flags, fold, monitor, plain, trials};
+use super::{counted, flags, fold, monitor, plain, trials};
 pub use crate::estimate::comparison::judge::pairs_for;
 
 /// What is shown.
@@ -31,10 +32,15 @@ pub fn text(shown: &Shown<'_>) -> String {
             .iter()
             .map(|it| trials::of_metric(&record.results[it.base as usize], it))
             .collect();
-        let rows: Vec<&Row> = rows.iter().collect();
-        if rows.is_empty() {
+        let (counts, timed): (Vec<_>, Vec<_>) =
+            asked.iter().zip(&rows).partition(|(_, row)| counted::is_it(row));
+        let new = |it: &Comparison| &record.results[it.new as usize];
+        let counts: Vec<_> = counts.into_iter().map(|(it, row)| (*it, row, new(it))).collect();
+        let (asked, rows): (Vec<&Comparison>, Vec<&Row>) = timed.into_iter().unzip();
+        out.push_str(&counted::table(&counts));
+        if rows.is_empty() && counts.is_empty() {
             let _ = writeln!(out, "  no row could be compared");
-        } else {
+        } else if !rows.is_empty() {
             let cells: Vec<Cells> =
                 asked.iter().zip(&rows).map(|(it, row)| cells(it, row)).collect();
             out.push_str(&laid_out(&rows, &cells, HEADINGS));
@@ -96,9 +102,12 @@ pub(super) fn title((base, new): (&str, &str), rows: &[&Comparison]) -> String {
         .fold((u32::MAX, 0), |(least, most), it| (least.min(it.pairs), most.max(it.pairs)));
     let pairs = if least == most { format!("{most}") } else { format!("{least} to {most}") };
     let span = rows.iter().map(|it| it.span_s).fold(0.0, f64::max);
-    let text = match rows.is_empty() {
-        true => format!("{new} against {base}"),
-        false => format!("{new} against {base}: {pairs} pairs over {span:.0} s, {designs}"),
+    let text = match rows {
+        [] => format!("{new} against {base}"),
+        rows if rows.iter().all(|it| it.design == Design::Boots.text()) => {
+            format!("{new} against {base}: a boot of each")
+        }
+        _ => format!("{new} against {base}: {pairs} pairs over {span:.0} s, {designs}"),
     };
     fold(&plain(&text), 78, "  ")
 }
@@ -116,7 +125,11 @@ fn design(text: &str) -> &str {
 /// What the place costs the anchors, which are measured everywhere.
 pub(super) fn beside(record: &Record, anchors: &[&Comparison]) -> Option<String> {
     let one = |it: &&Comparison| {
-        let name = plain(&record.results[it.base as usize].case);
+        let row = &record.results[it.base as usize];
+        let name = plain(&row.case);
+        if counted::is_it(row) {
+            return format!("{name} {}", counted::added(it));
+        }
         let added = Style::of(it.added.value, it.added.unit).with_unit(it.added.value);
         let sign = if it.added.value > 0.0 { "+" } else { "" };
         let surely = matches!(it.verdict.as_str(), "slower" | "faster");
@@ -138,6 +151,10 @@ pub(super) fn left_out<'a>(record: &Record, asked: &[&'a Row]) -> Vec<(String, V
     let why = left.map(|row| {
         let below = row.flags.iter().any(|flag| flag == "BELOW_DETECTION");
         let why = match below {
+            _ if counted::is_it(row) => {
+                "its other side has no figure, or one side is no instruction at all: there is no \
+                 ratio"
+            }
             true => "its figure cannot be told from nothing: there is no ratio",
             false => "its other side has no figure",
         };
@@ -195,6 +212,11 @@ pub(super) fn said(record: &Record) -> Vec<String> {
              clock's step hides what is left."
         ));
     }
+    let is_counted = |it: &&Comparison| counted::is_it(&record.results[it.base as usize]);
+    let (counts, rows): (Vec<&Comparison>, Vec<&Comparison>) =
+        rows.into_iter().partition(is_counted);
+    lines.extend(counted::verdicts(&counts, None));
+    lines.extend(counted::line(record.results.iter().filter(|row| is_asked(row))));
     let count = |verdict: &str| rows.iter().filter(|it| it.verdict == verdict).count();
     if !rows.is_empty() {
         lines.push(format!(

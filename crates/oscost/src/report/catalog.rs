@@ -147,6 +147,7 @@ fn needs(definition: &Definition) -> Vec<String> {
             Requirement::Counter => {
                 format!("a counter in the processor that keeps time{}", at(&need.when))
             }
+            Requirement::Time => format!("time goes by{}", at(&need.when)),
             Requirement::IoUring => format!("io_uring is there and allowed{}", at(&need.when)),
             Requirement::Offer(what) => format!("{what}{}", at(&need.when)),
             Requirement::Meaning(why) => format!("another point{}: {why}", at(&need.when)),

@@ -5,12 +5,12 @@ use std::fmt::Write as _;
 
 use oscost_model::case::Case;
 use oscost_model::record::{Comparison, Record, Row};
-use oscost_model::unit::Better;
 use serde::Serialize;
 
 use super::figures::{Style, per_cent};
 use super::table::{Cells, first_of, gathered, laid_out};
-use super::{flags, fold, plain};
+use super::{counted, flags, fold, plain};
+use crate::estimate::comparison::gate::Threshold;
 use crate::estimate::comparison::{Compared, FEWEST_PAIRS};
 
 /// What is shown.
@@ -21,8 +21,8 @@ pub struct Shown<'a> {
     pub new: &'a [Record],
     /// What came out.
     pub compared: &'a Compared,
-    /// How much slower is too much, in per cent.
-    pub threshold: f64,
+    /// How much slower is too much.
+    pub threshold: Threshold,
 }
 
 pub(super) const HEADINGS: [&str; 6] = ["base", "ratio", "95 % interval", "added", "verdict", ""];
@@ -35,14 +35,21 @@ pub fn text(shown: &Shown<'_>) -> String {
     let _ = writeln!(out, "{}", side("base", shown.base));
     let _ = writeln!(out, "{}", side("new ", shown.new));
     differences(shown, &mut out);
-    let rows: Vec<&Row> = comparisons.iter().map(|it| &results[it.base as usize]).collect();
-    if rows.is_empty() {
+    let row = |at: u32| &results[at as usize];
+    let (counts, timed): (Vec<&Comparison>, Vec<&Comparison>) =
+        comparisons.iter().partition(|it| counted::is_it(row(it.base)));
+    let counts: Vec<_> = counts.into_iter().map(|it| (it, row(it.base), row(it.new))).collect();
+    if comparisons.is_empty() {
         let _ = writeln!(out, "\nno row could be compared");
-    } else {
-        let cells: Vec<Cells> =
-            comparisons.iter().zip(&rows).map(|(it, row)| cells(it, row)).collect();
+    }
+    if !counts.is_empty() {
+        let _ = write!(out, "\n{}", counted::table(&counts));
+    }
+    if !timed.is_empty() {
+        let rows: Vec<&Row> = timed.iter().map(|it| row(it.base)).collect();
+        let cells: Vec<Cells> = timed.iter().zip(&rows).map(|(it, row)| cells(it, row)).collect();
         let _ = write!(out, "\n{}", laid_out(&rows, &cells, HEADINGS));
-        out.push_str(&forest(comparisons.iter().map(|it| (it, it.case.as_str()))));
+        out.push_str(&forest(timed.iter().map(|it| (*it, it.case.as_str()))));
     }
     not_compared(shown, &mut out);
     summary(shown, &mut out);
@@ -95,6 +102,17 @@ pub(super) fn cells(it: &Comparison, row: &Row) -> Cells {
         verdict(it),
         String::new(),
     ]
+}
+
+/// The same of a comparison of any kind, with both of its rows.
+pub(super) fn told(it: &Comparison, base: &Row, new: &Row) -> Cells {
+    if !counted::is_it(base) {
+        return cells(it, base);
+    }
+    let [figure, _, added, _, verdict, _] = counted::compared(it, base, new);
+    let ends = it.ratio.ci95.map(|ends| ends.map(counted::ratio));
+    let ends = ends.map_or("-".to_owned(), |[low, high]| format!("{low} .. {high}"));
+    [figure, counted::ratio(it.ratio.value), ends, added, verdict, String::new()]
 }
 
 /// The verdict in words; of what nobody can tell, the smallest effect that could have been seen.
@@ -190,18 +208,18 @@ fn not_compared(shown: &Shown<'_>, out: &mut String) {
 }
 
 /// The rows that are surely slower and by more than the threshold, a sentence each.
-pub fn regressions(results: &[Row], comparisons: &[Comparison], threshold: f64) -> Vec<String> {
-    let worse = |it: &&Comparison| {
-        let log = it.ratio.value.ln();
-        let worse = match results[it.base as usize].better {
-            Better::Lower => log,
-            Better::Higher => -log,
-        };
-        it.verdict == "slower" && worse > (threshold / 100.0).ln_1p()
-    };
+pub fn regressions(
+    results: &[Row],
+    comparisons: &[Comparison],
+    threshold: Threshold,
+) -> Vec<String> {
+    let worse = |it: &&Comparison| threshold.is_exceeded(it, &results[it.base as usize]);
     let line = |it: &Comparison| {
-        let [low, high] = it.ratio.ci95.unwrap_or([it.ratio.value; 2]);
         let (case, value) = (plain(&it.case), it.ratio.value);
+        if counted::is_it(&results[it.base as usize]) {
+            return format!("{case}: slower, {}", counted::added(it));
+        }
+        let [low, high] = it.ratio.ci95.unwrap_or([value; 2]);
         format!("{case}: slower, {value:.2} times the base ({low:.2} .. {high:.2})")
     };
     comparisons.iter().filter(worse).map(line).collect()
@@ -229,26 +247,38 @@ pub(super) fn said(shown: &Shown<'_>) -> Vec<String> {
         lines.push(format!("{}: {meaning}: {}", plain(flag), plain(&first_of(&cases))));
     }
     lines.extend(notes.iter().map(|note| plain(note)));
-    let beyond = regressions(&shown.compared.results, comparisons, shown.threshold);
-    let count = |verdict: &str| comparisons.iter().filter(|it| it.verdict == verdict).count();
-    if !comparisons.is_empty() {
+    let results = &shown.compared.results;
+    let is_counted = |it: &&Comparison| counted::is_it(&results[it.base as usize]);
+    let (counts, timed): (Vec<&Comparison>, Vec<&Comparison>) =
+        comparisons.iter().partition(is_counted);
+    let beyond = |rows: &[&Comparison]| {
+        let row = |it: &Comparison| &results[it.base as usize];
+        rows.iter().filter(|it| shown.threshold.is_exceeded(it, row(it))).count()
+    };
+    lines.extend(counted::verdicts(&counts, Some((beyond(&counts), shown.threshold))));
+    lines.extend(counted::line(counts.iter().map(|it| &results[it.base as usize])));
+    let count = |verdict: &str| timed.iter().filter(|it| it.verdict == verdict).count();
+    if !timed.is_empty() {
         lines.push(format!(
-            "{} slower ({} of them by more than {} %), {} faster, {} equivalent (within 3 %), {} \
+            "{} slower ({} of them by more than {}), {} faster, {} equivalent (within 3 %), {} \
              inconclusive.",
             count("slower"),
-            beyond.len(),
+            beyond(&timed),
             shown.threshold,
             count("faster"),
             count("equivalent"),
             count("inconclusive")
         ));
     }
-    if count("inconclusive") > 0 && comparisons.iter().any(|it| it.mde_pct.is_some()) {
+    if count("inconclusive") > 0 && timed.iter().any(|it| it.mde_pct.is_some()) {
         lines.push(
             "inconclusive (12 %) says: had it changed by 12 %, four of five such comparisons would \
              have shown it. It does not say that nothing changed."
                 .to_owned(),
         );
+    }
+    if timed.is_empty() && !counts.is_empty() {
+        return lines;
     }
     let one_a_side = shown.base.len() == 1 && shown.new.len() == 1;
     if one_a_side {
@@ -280,7 +310,8 @@ struct Document<'a> {
     schema: &'static str,
     base: Vec<Run<'a>>,
     new: Vec<Run<'a>>,
-    threshold_pct: f64,
+    threshold_pct: Option<f64>,
+    threshold_insn: Option<f64>,
     results: &'a [Row],
     comparisons: &'a [Comparison],
     not_compared: Vec<Left<'a>>,
@@ -317,11 +348,16 @@ pub fn json(shown: &Shown<'_>) -> Result<String, serde_json::Error> {
     }
     let Compared { results, comparisons, not_compared, differences, notes, .. } = shown.compared;
     let left = not_compared.iter();
+    let (threshold_pct, threshold_insn) = match shown.threshold {
+        Threshold::PerCent(pct) => (Some(pct), None),
+        Threshold::Instructions(count) => (None, Some(count)),
+    };
     let document = Document {
         schema: "oscost.comparison/1",
         base: runs(shown.base),
         new: runs(shown.new),
-        threshold_pct: shown.threshold,
+        threshold_pct,
+        threshold_insn,
         results,
         comparisons,
         not_compared: left

@@ -26,6 +26,8 @@ pub struct Style {
     decimals: usize,
     /// Whether 1 and 0 are words.
     words: bool,
+    /// Whether every digit counts.
+    counts: bool,
 }
 
 impl Style {
@@ -46,7 +48,8 @@ impl Style {
             // Below a tenth there is one digit that counts: such figures are bounds.
             tiny => (-tiny.log10().floor() as i32).clamp(3, 9) as usize,
         };
-        Self { factor, name, decimals, words: unit == Unit::YesOrNo }
+        let (words, counts) = (unit == Unit::YesOrNo, unit == Unit::InstructionsPerOp);
+        Self { factor, name, decimals, words, counts }
     }
 
     /// A figure in the style's unit.
@@ -64,6 +67,7 @@ impl Style {
         match value {
             1.0 if self.words => return "yes".to_owned(),
             0.0 if self.words => return "no".to_owned(),
+            _ if self.counts => return all_digits(value),
             _ => {}
         }
         let text = format!("{:.*}", self.decimals, value / self.factor);
@@ -82,10 +86,22 @@ impl Style {
     }
 }
 
-/// A figure with its unit, in three digits: for what stands beside figures to give them a size.
+/// A count as it is: whole where it is whole, else with as many decimals as it has, four of them or
+/// two that count.
+fn all_digits(count: f64) -> String {
+    let decimals = match count.abs() {
+        tiny if tiny > 0.0 && tiny < 0.001 => (1.0 - tiny.log10().floor()).min(300.0) as usize,
+        _ => 4,
+    };
+    let text = format!("{count:.decimals$}");
+    let text = text.trim_end_matches('0').trim_end_matches('.');
+    if text == "-0" { "0".to_owned() } else { text.to_owned() }
+}
+
+/// A figure with its unit, in three digits, a count in all of its own: for what stands beside figures to give them a size.
 pub fn rough(value: f64, unit: Unit) -> String {
     let style = Style::of(value, unit);
-    if style.words {
+    if style.words || style.counts {
         return style.with_unit(value);
     }
     let Style { factor, name, .. } = style;
@@ -107,7 +123,11 @@ pub fn short(value: f64, unit: Unit) -> String {
 
 /// Half of an interval in the unit of its value, with one digit that counts at least.
 pub fn half(half: f64, value: f64, unit: Unit) -> String {
-    let Style { factor, name, decimals, .. } = Style::of(value, unit);
+    let style = Style::of(value, unit);
+    if style.counts {
+        return style.with_unit(half);
+    }
+    let Style { factor, name, decimals, .. } = style;
     let shown = half / factor;
     let first = -shown.abs().log10().floor();
     let wanted = if first.is_finite() { first.clamp(0.0, 9.0) as usize } else { 0 };
@@ -169,6 +189,17 @@ mod tests {
         assert_eq!(shown(23.1658), "23.17 ns");
         assert_eq!(shown(3.2e9), "3.200 s");
         assert_eq!(Style::of(2.5e9, Unit::BytesPerSecond).with_unit(2.5e9), "2.500 GB/s");
+    }
+
+    #[test]
+    fn instructions_keep_every_digit() {
+        let shown = |value: f64| Style::of(value, Unit::InstructionsPerOp).with_unit(value);
+        let whole = [324.0, 12_925.0, 123_456_789.0, 0.0, -208.0].map(shown);
+        assert_eq!(whole, ["324 insn", "12925 insn", "123456789 insn", "0 insn", "-208 insn"]);
+        let parts = [324.5, 1.0 / 3.0, 0.000_123_45, -0.000_000_99].map(shown);
+        assert_eq!(parts, ["324.5 insn", "0.3333 insn", "0.00012 insn", "-0.00000099 insn"]);
+        assert_eq!(rough(12_925.0, Unit::InstructionsPerOp), "12925 insn");
+        assert_eq!(half(0.0, 324.0, Unit::InstructionsPerOp), "0 insn");
     }
 
     #[test]

@@ -15,6 +15,10 @@ pub fn of_row(flag: &str) -> &'static str {
         }
         "COARSE_CLOCK" => "no batch length suits the clock, the interruptions here and the op",
         "FEW_REPETITIONS" => "below six repetitions there is no interval",
+        "NOT_EXACT" => {
+            "not every repetition brought the same number: where they differ, their range stands \
+             here"
+        }
         "NOT_CONVERGED" => "its interval is wider than was asked for",
         "BELOW_DETECTION" => {
             "smaller than twice its own uncertainty: it cannot be told from nothing"
@@ -57,6 +61,10 @@ pub fn of_comparison(flag: &str) -> &'static str {
         "FEW_PAIRS" => "below six pairs there is no interval and no verdict",
         "NEVER_SEEN" => "an op makes no system call: the treatment never sees it",
         "NOT_CLAIMABLE" => "too much time was lost, or the clock drifted: no verdict",
+        "NOT_EXACT" => {
+            "not every repetition of one side brought the same number: the ranges of both are \
+             compared"
+        }
         "VOID" => "the control shows an effect of nothing: no verdict can be believed",
         "REJECTION_DIFFERS" => {
             "more batches were disturbed on one side: what was left out may be the effect"

@@ -9,7 +9,7 @@ use oscost_model::record::{Comparison, Record, Row, RowOutcome};
 
 use super::compare::Shown;
 use super::table::{Cells, Headings, behind, family, first_of, gathered, headline, is_asked, said};
-use super::{ab, compare, plain, table, trials};
+use super::{ab, compare, counted, plain, table, trials};
 
 /// A space of no width: it parts what together would mean more.
 const NO_WIDTH: &str = "&#8203;";
@@ -37,12 +37,10 @@ pub fn comparison(shown: &Shown<'_>) -> String {
         let _ = write!(out, "\n{}", opening(record));
     }
     let results = &shown.compared.results;
-    let rows: Vec<(&Comparison, Row)> = shown
-        .compared
-        .comparisons
-        .iter()
-        .filter_map(|it| Some((it, results.get(it.base as usize)?.clone())))
-        .collect();
+    let row = |at: u32| results.get(at as usize);
+    let rows = shown.compared.comparisons.iter();
+    let rows: Vec<(&Comparison, Row, &Row)> =
+        rows.filter_map(|it| Some((it, row(it.base)?.clone(), row(it.new)?))).collect();
     compared(&rows, &mut out);
     let left = shown.compared.not_compared.iter();
     let left = gathered(left.map(|it| (it.why.clone(), it.case.as_str())));
@@ -76,11 +74,12 @@ fn figures(record: &Record, out: &mut String) {
     let asked: Vec<&Row> = record.results.iter().filter(|row| is_asked(row)).collect();
     let measured: Vec<&Row> =
         asked.iter().copied().filter(|row| row.outcome == RowOutcome::Measured).collect();
-    for rows in measured.chunk_by(|one, other| family(one) == family(other)) {
-        let is_program = trials::is_program(rows[0]);
-        let (headings, cells): (Headings, fn(&Row) -> Cells) = match is_program {
-            true => (trials::HEADINGS, trials::cells),
-            false => (table::HEADINGS, table::cells),
+    let kind = |row: &&Row| (family(row).to_owned(), counted::is_it(row));
+    for rows in measured.chunk_by(|one, other| kind(one) == kind(other)) {
+        let (headings, cells): (Headings, fn(&Row) -> Cells) = match rows[0] {
+            row if trials::is_program(row) => (trials::HEADINGS, trials::cells),
+            row if counted::is_it(row) => (counted::HEADINGS, counted::cells),
+            _ => (table::HEADINGS, table::cells),
         };
         let lines: Vec<(String, Cells)> =
             rows.iter().map(|row| (code(short(row)), cells(row))).collect();
@@ -100,7 +99,9 @@ fn side_by_side(record: &Record, out: &mut String) {
         let (asked, anchors) = ab::between(record, base, new);
         let _ = writeln!(out, "\n{}", cell(&one_line(&ab::title((base, new), &asked))));
         let row = |it: &Comparison| trials::of_metric(&record.results[it.base as usize], it);
-        let rows: Vec<(&Comparison, Row)> = asked.iter().map(|it| (*it, row(it))).collect();
+        let new = |it: &Comparison| &record.results[it.new as usize];
+        let rows: Vec<(&Comparison, Row, &Row)> =
+            asked.iter().map(|it| (*it, row(it), new(it))).collect();
         compared(&rows, out);
         if let Some(line) = ab::beside(record, &anchors) {
             let _ = writeln!(out, "\n{}", cell(&line));
@@ -114,15 +115,22 @@ fn side_by_side(record: &Record, out: &mut String) {
 }
 
 /// A table for each family of what was compared.
-fn compared(rows: &[(&Comparison, Row)], out: &mut String) {
+fn compared(rows: &[(&Comparison, Row, &Row)], out: &mut String) {
     if rows.is_empty() {
         let _ = writeln!(out, "\nNo row could be compared.");
     }
-    for rows in rows.chunk_by(|(_, one), (_, other)| family(one) == family(other)) {
+    let kind = |row: &Row| (family(row).to_owned(), counted::is_it(row));
+    for rows in rows.chunk_by(|(_, one, _), (_, other, _)| kind(one) == kind(other)) {
+        let is_counted = counted::is_it(&rows[0].1);
+        let cells = |it: &Comparison, base: &Row, new: &Row| match is_counted {
+            true => counted::compared(it, base, new),
+            false => compare::cells(it, base),
+        };
         let lines: Vec<(String, Cells)> =
-            rows.iter().map(|(it, row)| (code(short(row)), compare::cells(it, row))).collect();
+            rows.iter().map(|(it, row, new)| (code(short(row)), cells(it, row, new))).collect();
         let _ = writeln!(out, "\n{}\n", code(family(&rows[0].1)));
-        out.push_str(&lined_up(compare::HEADINGS, &lines));
+        let headings = if is_counted { counted::COMPARED } else { compare::HEADINGS };
+        out.push_str(&lined_up(headings, &lines));
     }
 }
 

@@ -10,6 +10,7 @@ pub mod beside;
 pub mod catalog;
 mod claims;
 pub mod compare;
+mod counted;
 mod curves;
 pub mod doctor;
 pub mod export;

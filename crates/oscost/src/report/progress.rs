@@ -75,7 +75,8 @@ impl Progress {
         self.rows.get(row as usize).map(|row| row.case.to_string()).unwrap_or_default()
     }
 
-    fn say(&self, what: &str) {
+    /// Says what goes on now.
+    pub fn say(&self, what: &str) {
         self.line.set_message(what.to_owned());
         self.line.tick();
     }

@@ -11,8 +11,8 @@ pub use super::curves::Plots;
 use super::figures::{Style, each, per_cent, rough};
 use super::survey::survey;
 use super::{
-    answer, curves, files, flags, fold, groups, halves, monitor, plain, predictions, requests,
-    steps, trials,
+    answer, counted, curves, files, flags, fold, groups, halves, monitor, plain, predictions,
+    requests, steps, trials,
 };
 
 /// What a run says of its rows, as text.
@@ -30,9 +30,12 @@ pub fn table(record: &Record, plots: Plots) -> String {
         .copied()
         .filter(|row| !curved.contains(&curves::named(row)) && !trials::is_program(row))
         .collect();
+    let (counted, single): (Vec<&Row>, Vec<&Row>) =
+        single.into_iter().partition(|row| counted::is_it(row));
     if !single.is_empty() {
         let _ = write!(out, "\n{}", aligned(&single));
     }
+    out.push_str(&counted::text(&counted));
     out.push_str(&trials::text(&measured));
     out.push_str(&curves::text(record, plots));
     out.push_str(&steps::text(&record.steps));
@@ -77,6 +80,7 @@ pub(super) fn headline(record: &Record) -> String {
         if let Some(cpu) = record.results.iter().find_map(|row| row.place.cpu) {
             parts.push(format!("CPU {cpu}"));
         }
+        parts.extend(machine.vm.as_ref().map(|vm| format!("{} ({})", vm.emulator, vm.accel)));
         if let Some(clock) = &machine.clock {
             let decimals = usize::from(clock.q_ns < 1.0);
             parts.push(format!("clock {} in steps of {:.decimals$} ns", clock.source, clock.q_ns));
@@ -88,9 +92,13 @@ pub(super) fn headline(record: &Record) -> String {
         let lost = conditions.lost_pct.map(|pct| format!(" ({} lost)", per_cent(pct)));
         parts.push(format!("{class}{}", lost.unwrap_or_default()));
     }
-    let peers = record.machines.iter().skip(1).map(|machine| peer(record, machine));
-    let own = fold(&plain(&parts.join(", ")), 80, "");
-    [own].into_iter().chain(peers).collect::<Vec<_>>().join("\n")
+    let others = record.machines.iter().skip(1);
+    // What was booted beside the first one is the other side, and no peer.
+    let other = |machine| counted::headline(machine).unwrap_or_else(|| peer(record, machine));
+    let own = record.machines.first().filter(|machine| counted::counts(machine));
+    let own = own.and_then(counted::headline);
+    let own = own.unwrap_or_else(|| fold(&plain(&parts.join(", ")), 80, ""));
+    [own].into_iter().chain(others.map(other)).collect::<Vec<_>>().join("\n")
 }
 
 /// The machine on which the other ends stood, in a line.
@@ -395,6 +403,7 @@ pub(super) fn said(record: &Record, rows: &[&Row]) -> Vec<String> {
         );
     }
     lines.extend(common);
+    lines.extend(counted::line(rows.iter().copied()));
     lines
 }
 

@@ -6,6 +6,7 @@
 
 mod cells;
 mod counted;
+mod exact;
 mod far;
 mod lock;
 mod look;
@@ -18,6 +19,7 @@ mod versus;
 mod witness;
 
 pub use counted::{Counted, count_calls};
+pub use exact::{Exact, Machines, id_of, run_exact};
 pub use far::Peer;
 pub use lock::{Claim, Held, Holder, MachineLock, claim, until_ours, wait_for};
 pub use look::{Look, look, rates};

@@ -128,6 +128,8 @@ impl Run<'_> {
             Task::Pilot { .. } => PILOT_MS / 5,
             // It lasts as long as the cell that it serves; a program's limit is its own.
             Task::Serve { .. } | Task::Run { .. } => PILOT_MS / 5,
+            // It is planned where everything else of its machine is.
+            Task::Exact => 0,
             Task::Count { warm_ops, ops } => {
                 let op_ns = |plan: &BatchPlan| plan.batch_ns / plan.turns.max(1) as f64;
                 let op_ns = self.rows[row].pace.plan().map_or(0.0, op_ns);

@@ -25,6 +25,37 @@ pub fn slope(mut points: impl Iterator<Item = (f64, f64)>) -> Option<f64> {
     (sum_xx > 0.0).then(|| sum_xy / sum_xx)
 }
 
+/// The same of counts, without a digit lost on the way: where two sets of points lie on lines of one
+/// slope, whatever their intercepts, both get the same number to the last bit.
+pub fn slope_of_counts(mut points: impl Iterator<Item = (u64, i64)>) -> Option<f64> {
+    let (first_x, first_y) = points.next()?;
+    let (mut count, mut sum_x, mut sum_y, mut sum_xx, mut sum_xy) = (1i128, 0, 0, 0, 0);
+    for (x, y) in points {
+        let x = i128::from(x) - i128::from(first_x);
+        let y = i128::from(y) - i128::from(first_y);
+        (count, sum_x, sum_y) = (count + 1, sum_x + x, sum_y + y);
+        // Beyond any batch that ends in our time, but not beyond what a file may hold.
+        sum_xx = x.checked_mul(x)?.checked_add(sum_xx)?;
+        sum_xy = x.checked_mul(y)?.checked_add(sum_xy)?;
+    }
+    let over = |xy: i128, x: i128, y: i128| count.checked_mul(xy)?.checked_sub(x.checked_mul(y)?);
+    let (rise, run) = (over(sum_xy, sum_x, sum_y)?, over(sum_xx, sum_x, sum_x)?);
+    if run <= 0 {
+        return None;
+    }
+    // In lowest terms one slope is one pair of numbers.
+    let common = greatest_common_divisor(rise.unsigned_abs(), run.unsigned_abs());
+    let common = i128::try_from(common).ok()?;
+    Some((rise / common) as f64 / (run / common) as f64)
+}
+
+fn greatest_common_divisor(mut one: u128, mut other: u128) -> u128 {
+    while other > 0 {
+        (one, other) = (other, one % other);
+    }
+    one.max(1)
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -35,6 +66,22 @@ mod tests {
     fn a_fixed_cost_does_not_leak_into_the_slope() {
         let points = (1..=10).map(|n| (f64::from(n), 500.0 + 2.0 * f64::from(n)));
         assert!((slope(points).unwrap() - 2.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn counts_on_lines_of_one_slope_have_the_same_slope_to_the_last_bit() {
+        for (rise, expected) in [(324, 324.0), (12_925, 12_925.0), (0, 0.0), (-3, -3.0)] {
+            for fixed in [0, 7, 911, 1 << 50] {
+                let points = [1u64, 2, 5, 9, 16].map(|n| (n, fixed + rise * n as i64));
+                assert_eq!(slope_of_counts(points.into_iter()), Some(expected));
+            }
+        }
+        // A third of an instruction, at two intercepts.
+        let third = |fixed: i64| slope_of_counts([(3, fixed), (6, fixed + 1)].into_iter());
+        assert_eq!((third(10), third(9_999_999_999)), (Some(1.0 / 3.0), Some(1.0 / 3.0)));
+        assert_eq!(slope_of_counts([(4, 1), (4, 2)].into_iter()), None);
+        assert_eq!(slope_of_counts([(0, i64::MIN), (u64::MAX, i64::MAX)].into_iter()), None);
+        assert_eq!(slope_of_counts([].into_iter()), None);
     }
 
     #[test]

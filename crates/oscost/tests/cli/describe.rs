@@ -182,7 +182,7 @@ fn a_doctor_who_is_interrupted_exits_130() {
 fn other_places_and_treatments_are_refused_with_a_hint() {
     for verb in ["machine", "doctor"] {
         for (place, words) in [
-            ("vm:6.12", "cannot reach `vm:6.12`"),
+            ("vm:0.0-none", "0.0-none"),
             ("nice=5", "cannot treat with `nice=5`"),
             ("nowhere", "`nowhere`"),
         ] {

@@ -13,11 +13,13 @@ mod golden;
 
 mod ab;
 mod compare;
+mod counting;
 mod crossings;
 mod curves;
 mod describe;
 mod history;
 mod interrupts;
+mod kernels;
 mod local;
 mod machine;
 mod manner;

@@ -22,6 +22,7 @@ const VERBS: &[&str] = &[
     "machine",
     "doctor",
     "workload",
+    "kernels",
     "study",
     "treat",
     "predict",
@@ -69,7 +70,7 @@ fn a_wrong_axis_or_value_is_told_the_right_ones() {
 #[test]
 fn a_place_that_this_version_cannot_reach_is_refused_with_a_hint() {
     refused(&["run", "--at", "ssh:-x"], &["`-x` is no host", "hint:", "~/.ssh/config"]);
-    refused(&["run", "--at", "vm:6.12"], &["cannot reach `vm:6.12`", "hint:"]);
+    refused(&["run", "--at", "vm:0.0-none"], &["`0.0-none`", "hint:", "oscost kernels"]);
     refused(&["run", "--at", "nowhere"], &["`nowhere`", "hint:", "`local`"]);
     refused(&["run", "--at", "nice=50+sud@local"], &["`nice=50`", "hint:"]);
     refused(&["run", "--at", "ssh:"], &["names nothing behind its colon"]);

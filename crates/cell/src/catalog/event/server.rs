@@ -125,7 +125,7 @@ pub(super) const SERVER: Bench = Bench {
             usual: Points::Unsaid("closed"),
         },
     ],
-    needs: &[Need::io_uring().when(BY_RING)],
+    needs: &[Need::time(), Need::io_uring().when(BY_RING)],
     in_bill: false,
     switches: true,
     // Of connections, whose every call at either end a tracer stops where calls are counted.

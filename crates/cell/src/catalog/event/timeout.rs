@@ -65,6 +65,7 @@ const FINE: &str = "only poll(2) and epoll_wait(2) count in milliseconds: nothin
 const TIMED: Bench = Bench {
     axes: &[HOW, US, ROUNDING],
     needs: &[
+        Need::time(),
         Need::io_uring().when(BY_RING),
         Need::meaning(FINE).when(&[("method", "select"), ("rounding", "down")]),
         Need::meaning(FINE).when(&[("method", "pselect"), ("rounding", "down")]),

@@ -94,7 +94,7 @@ pub(super) const TICKS_PER_CYCLE: Bench = Bench {
           did, is wrong by this factor, and by another one tomorrow. It is an estimate: nothing \
           counts cycles here but multiplications.",
     unit: Unit::TicksPerCycle,
-    needs: &[Need::counter()],
+    needs: &[Need::time(), Need::counter()],
     source: "METHOD section 1; study cse221-2014, section 3.1.1",
     build: |_| Ok(Work::found(|| Ok(thousandths_of_a_tick_per_cycle()))),
     ..Bench::PLAIN

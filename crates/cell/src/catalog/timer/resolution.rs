@@ -33,6 +33,7 @@ pub(super) const RESOLUTION: Bench = Bench {
     }],
     in_bill: false,
     source: "clock_getres(2)",
+    needs: &[Need::time()],
     build: |at| {
         let call = Call::clock_getres(ClockId::named(at.word("timer")).ok_or(Errno::EINVAL)?);
         Ok(Work::found(move || call.now_ns().map(|ns| 1_000 * ns)))
@@ -92,6 +93,7 @@ pub(super) const QUANTUM: Bench = Bench {
     calls: READINGS,
     axes: &[TIMER],
     needs: &[
+        Need::time(),
         Need::counter().when(&[("timer", "tsc")]),
         Need::meaning(EVERY_SECOND).when(&[("timer", "time")]),
         Need::meaning(EVERY_SECOND).when(&[("timer", "alarm")]),
@@ -145,6 +147,7 @@ pub(super) const PRECISION: Bench = Bench {
         CODE,
     ],
     needs: &[
+        Need::time(),
         Need::counter().when(&[("timer", "tsc")]),
         Need::meaning(EVERY_SECOND).when(&[("timer", "time")]),
         Need::meaning(EVERY_SECOND).when(&[("timer", "alarm")]),

@@ -41,6 +41,7 @@ pub(super) const WAIT: Bench = Bench {
     in_bill: false,
     switches: true,
     source: "nanosleep(2), timerfd_create(2), setitimer(2), time(7)",
+    needs: &[Need::time()],
     build: |at| {
         let asked_ns = 1_000 * at.number("us") as i64;
         let wait = match at.word("by") {

@@ -53,6 +53,13 @@ pub mod counter {
         ticks
     }
 
+    /// A hundred instructions that do nothing.
+    #[inline(always)]
+    pub fn hundred() {
+        // SAFETY: they touch nothing.
+        unsafe { asm!(".rept 100", "nop", ".endr", options(nostack, preserves_flags)) };
+    }
+
     /// A window with nothing in it, between serialised reads: the ticks that it shows. ISB is all
     /// the serialising that there is; no hypervisor sees it.
     #[inline(always)]

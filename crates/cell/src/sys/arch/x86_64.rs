@@ -59,6 +59,13 @@ pub mod counter {
         (high << 32) | low
     }
 
+    /// A hundred instructions that do nothing.
+    #[inline(always)]
+    pub fn hundred() {
+        // SAFETY: they touch nothing.
+        unsafe { asm!(".rept 100", "nop", ".endr", options(nostack, preserves_flags)) };
+    }
+
     /// A window with nothing in it, between reads that CPUID serialises: the ticks that it shows.
     #[inline(always)]
     pub fn serialised_pair() -> u64 {

@@ -1,8 +1,10 @@
 //! What may be compared with what: two rows, or the reason why not; and what else differs between
 //! two runs, which may be what is compared.
 
+use oscost_model::clock::ClockKind;
 use oscost_model::record::{Machine, Record, Row, RowOutcome};
 
+use super::counted::{is_counted, unlike};
 use crate::estimate::conditions::is_hostile;
 
 /// Memory of a guest differs by what its kernel keeps for itself; by more it is another machine.
@@ -33,6 +35,9 @@ pub(super) fn unfit(base: (&Record, &Row), new: (&Record, &Row)) -> Option<Strin
     let (base_link, new_link) = (&base_run.tool.cell.link, &new_run.tool.cell.link);
     if base_link != new_link {
         return Some(format!("other linkage of the cell: {base_link} and {new_link}"));
+    }
+    if is_counted(base) && is_counted(new) {
+        return unlike((base_run, base), (new_run, new));
     }
     let machines = [
         (Some(&base.place.machine), Some(&new.place.machine), ""),
@@ -182,19 +187,23 @@ pub(super) fn measured_otherwise(base: &Record, new: &Record) -> Vec<String> {
     if a.libc != b.libc {
         found.push(format!("the cells' C libraries differ: `{}` and `{}`", a.libc, b.libc));
     }
-    if a.hash != b.hash {
+    let clock = |record: &Record| {
+        let clock = record.machines.first().and_then(|machine| machine.clock.as_ref());
+        clock.map(|clock| clock.source.clone())
+    };
+    let counts = |record: &Record| clock(record).as_deref() == Some(ClockKind::Instructions.text());
+    // Of counts each row says what may not differ.
+    let counting = counts(base) || counts(new);
+    if a.hash != b.hash && !counting {
         found.push(
             "the cells are two builds: where their code lies differs, and moves short ops by some \
              per cent"
                 .to_owned(),
         );
     }
-    let clock = |record: &Record| {
-        let clock = record.machines.first().and_then(|machine| machine.clock.as_ref());
-        clock.map(|clock| clock.source.clone())
-    };
     if let (Some(base), Some(new)) = (clock(base), clock(new))
         && base != new
+        && !counting
     {
         found.push(format!(
             "they were read with two clocks, `{base}` and `{new}`: figures differ by up to 0.2 %"

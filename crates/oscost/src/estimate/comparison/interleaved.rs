@@ -15,6 +15,7 @@ use oscost_model::record::{Added, Comparison, Ratio, Row, RowOutcome};
 use oscost_model::sins::{Sin, committing};
 use oscost_model::unit::Unit;
 
+use super::counted::{Side, counted, is_counted};
 use super::fit::{has, is_cost};
 use super::judge::{self, Judged, verdicts};
 use super::{MARGIN, word};
@@ -86,7 +87,9 @@ struct Found {
 impl<'a> Interleaved<'a> {
     /// All comparisons of the run, in the order in which they were planned; then its controls.
     pub(in crate::estimate) fn comparisons(self) -> Vec<Comparison> {
-        let comparable = self.versus.iter().filter(|it| self.is_comparable(it));
+        let (boots, others): (Vec<Versus>, Vec<Versus>) =
+            self.versus.iter().partition(|it| it.design == Design::Boots);
+        let comparable = others.iter().filter(|it| self.is_comparable(it));
         let found: Vec<Found> = comparable.flat_map(|versus| self.of_rows(*versus)).collect();
         let controls: Vec<(Design, Found)> = [Design::Twins, Design::Toggle, Design::Pairs]
             .into_iter()
@@ -112,7 +115,26 @@ impl<'a> Interleaved<'a> {
             let comparison = self.comparison(found, *design, (found.judged.p, verdict));
             Comparison { case: CONTROL.to_owned(), control: true, seen_per_op: None, ..comparison }
         });
-        rows.chain(controls).collect()
+        let boots = boots.iter().filter_map(|versus| self.of_boots(versus));
+        boots.chain(rows).chain(controls).collect()
+    }
+
+    /// Two boots: nothing drifts there, and so their rows are compared and no pairs of cells.
+    fn of_boots(self, versus: &Versus) -> Option<Comparison> {
+        let [base, new] =
+            [versus.base, versus.new].map(|row| Some((row, self.rows.get(row as usize)?)));
+        let (base, new) = (base?, new?);
+        let fit = |row: &Row| row.outcome == RowOutcome::Measured && is_counted(row);
+        if !fit(base.1) || !fit(new.1) || base.1.unit != new.1.unit {
+            return None;
+        }
+        let side = |row: &'a Row| Side::of(std::iter::once(row));
+        let found = counted(&side(base.1)?, &side(new.1)?)?;
+        let at = base.1.repetitions.iter().chain(&new.1.repetitions).map(|it| it.at_s);
+        let (first, last) = at.fold((f64::INFINITY, f64::NEG_INFINITY), |(first, last), at_s| {
+            (at_s.min(first), at_s.max(last))
+        });
+        Some(found.comparison((base, new), versus.design.text(), last - first))
     }
 
     /// Whether both rows have figures that a ratio can be made of.
@@ -356,7 +378,8 @@ fn pair(at_s: f64, base: &Rounds, new: &Rounds, design: Design) -> Option<Pair> 
                 (first, second) => first.or(second),
             }
         }
-        Design::Twins | Design::Pairs => middle(both.values().map(does).collect()),
+        // Boots are compared by their rows, and have no pairs.
+        Design::Twins | Design::Pairs | Design::Boots => middle(both.values().map(does).collect()),
     };
     let ratio = of(&|[base, new]| (new / base).ln())?.exp();
     let added = of(&|[base, new]| new - base)?;

@@ -3,19 +3,24 @@
 //!
 //! Which rows may be compared is the matter of `fit`, what follows from their values of [`judge`].
 
+mod counted;
 mod fit;
+pub mod gate;
 pub mod interleaved;
 pub mod judge;
 
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
-use oscost_model::record::{Added, Anchors, Comparison, Ratio, Record, Row};
+use oscost_model::clock::ClockKind;
+use oscost_model::record::{Added, Anchors, Comparison, PlaceOf, Ratio, Record, Row, RowOutcome};
 use oscost_model::unit::Better;
 
+pub use self::counted::is_counted;
+use self::counted::{Side, counted};
 use self::fit::{differences, has, is_cost, machine, measured_otherwise, unclaimable, unfit};
 pub use self::judge::FEWEST_PAIRS;
-use self::judge::{Judged, Side, Verdict, neighbours, pairs_for, verdicts};
+use self::judge::{Judged, Verdict, neighbours, pairs_for, verdicts};
 use crate::stats::interval::{Interval, Nominal, median_hs};
 use crate::stats::order;
 
@@ -76,7 +81,10 @@ fn two(base: &Record, new: &Record) -> Compared {
     let mut compared = Compared::of(&[base, new]);
     compared.differences = differences(base, new);
     compared.notes = measured_otherwise(base, new);
-    let moved = moved(base, new, compared.differences.is_empty());
+    let counting = [base, new].into_iter().any(counts);
+    let same_system = compared.differences.is_empty();
+    // Anchors that are counted do not move by themselves.
+    let moved = if counting { None } else { moved(base, new, same_system) };
     if let Some((by, anchor)) = &moved
         && *by > (1.0 + MARGIN).ln()
     {
@@ -104,18 +112,22 @@ fn two(base: &Record, new: &Record) -> Compared {
             (Some(one), Some(other)) => (one, other),
             (one, _) => {
                 let side = if one.is_some() { "new run" } else { "base" };
-                compared.leave_out(*key, elsewhere(&found, *key, side));
+                compared.leave_out(rows[0].row, elsewhere(&found, *key, side));
                 continue;
             }
         };
         if let Some(why) = unfit((base, one.row), (new, other.row)) {
-            compared.leave_out(*key, why);
+            compared.leave_out(rows[0].row, why);
+            continue;
+        }
+        if is_counted(one.row) && is_counted(other.row) {
+            compared.count(rows[0].row, ([one].as_slice(), &[other]), ("stored", span_s));
             continue;
         }
         let nominal = [base, new].map(|run| Nominal::of_run(run.settings.nominal));
         let Some(mut it) = judge::apart(&logs(one.row), &logs(other.row), nominal, moved) else {
             let why = "fewer than six repetitions on a side: there is no interval";
-            compared.leave_out(*key, why.to_owned());
+            compared.leave_out(rows[0].row, why.to_owned());
             continue;
         };
         if barred || has(one.row, "NOT_CLAIMABLE") || has(other.row, "NOT_CLAIMABLE") {
@@ -144,9 +156,9 @@ fn two(base: &Record, new: &Record) -> Compared {
 }
 
 fn several(base: &[Record], new: &[Record]) -> Compared {
-    let mut runs: Vec<(Side, &Record)> = Vec::new();
-    runs.extend(base.iter().map(|run| (Side::Base, run)));
-    runs.extend(new.iter().map(|run| (Side::New, run)));
+    let mut runs: Vec<(judge::Side, &Record)> = Vec::new();
+    runs.extend(base.iter().map(|run| (judge::Side::Base, run)));
+    runs.extend(new.iter().map(|run| (judge::Side::New, run)));
     runs.sort_by_key(|(_, run)| began(run));
     let all: Vec<&Record> = runs.iter().map(|(_, run)| *run).collect();
     let mut compared = Compared::of(&all);
@@ -164,16 +176,33 @@ fn several(base: &[Record], new: &[Record]) -> Compared {
             None => fit.push((side, run)),
         }
     }
-    let sides: Vec<Side> = fit.iter().map(|(side, _)| *side).collect();
+    let sides: Vec<judge::Side> = fit.iter().map(|(side, _)| *side).collect();
     let pairs: Vec<[&Record; 2]> =
         neighbours(&sides).into_iter().map(|[b, n]| [fit[b].1, fit[n].1]).collect();
-    compared.notes.push(turns(&sides, pairs.len()));
     let mut left_out: BTreeMap<String, u32> = BTreeMap::new();
     let found =
         Rows::from_iter(rows_of(&all).into_iter().filter(|(_, rows)| asked(rows.iter().copied())));
     let mut judged = Vec::new();
-    for (key, rows) in &found {
+    for rows in found.values() {
         let of = |run: &Record| rows.iter().copied().find(|it| it.run.id == run.id);
+        if rows.iter().all(|it| is_counted(it.row)) {
+            // Counts have no neighbours in time: each run is held against the first one.
+            let measured = |it: &&Found<'_>| it.row.outcome == RowOutcome::Measured;
+            let first = *rows.iter().find(measured).unwrap_or(&rows[0]);
+            let why = |it: &Found<'_>| unfit((first.run, first.row), (it.run, it.row));
+            rows.iter().filter_map(why).for_each(|why| *left_out.entry(why).or_default() += 1);
+            let good: Vec<Found<'_>> =
+                rows.iter().copied().filter(|it| why(it).is_none()).collect();
+            let side = |runs: &[Record]| -> Vec<Found<'_>> {
+                let is_of = |it: &&Found<'_>| runs.iter().any(|run| run.id == it.run.id);
+                good.iter().filter(is_of).copied().collect()
+            };
+            let (base, new) = (side(base), side(new));
+            let ends = base.first().zip(new.last());
+            let span_s = ends.map_or(0.0, |(b, n)| span(began(b.run), began(n.run)));
+            compared.count(rows[0].row, (&base, &new), ("boots", span_s));
+            continue;
+        }
         let both = pairs.iter().filter_map(|[b, n]| Some([of(b)?, of(n)?]));
         let (good, bad): (Vec<_>, Vec<_>) = both
             .map(|[b, n]| {
@@ -191,7 +220,7 @@ fn several(base: &[Record], new: &[Record]) -> Compared {
         let Some(&([first_base, first_new], _)) = good.first() else {
             let why = bad.into_iter().find_map(|(_, why)| why);
             let why = why.unwrap_or_else(|| "no pair of neighbouring runs has it".to_owned());
-            compared.leave_out(*key, why);
+            compared.leave_out(rows[0].row, why);
             continue;
         };
         let good: Vec<[Found<'_>; 2]> = good.into_iter().map(|(pair, _)| pair).collect();
@@ -211,6 +240,10 @@ fn several(base: &[Record], new: &[Record]) -> Compared {
         let (base, new) = (first_base, first_new);
         judged.push(Pairing { base, new, design: "boots", pairs, span_s, it, added });
     }
+    let counting = all.iter().all(|run| counts(run));
+    if !counting {
+        compared.notes.push(turns(&sides, pairs.len()));
+    }
     compared.notes.extend(
         left_out.iter().map(|(why, rows)| format!("in {rows} pairs of rows, one is unfit: {why}")),
     );
@@ -220,7 +253,9 @@ fn several(base: &[Record], new: &[Record]) -> Compared {
     let needed = pairs_for(rows);
     let seen =
         compared.comparisons.iter().any(|it| it.verdict == "slower" || it.verdict == "faster");
-    if let Some(most) = most.filter(|&most| most as usize >= FEWEST_PAIRS && most < needed && !seen)
+    if let Some(most) = most.filter(|&most| most as usize >= FEWEST_PAIRS && most < needed)
+        && !seen
+        && !counting
     {
         compared.notes.push(format!(
             "{most} pairs cannot tell one row among {rows} from chance: that takes {needed}, or \
@@ -253,20 +288,49 @@ impl Compared {
         }
     }
 
-    fn leave_out(&mut self, (place, case, _): Key<'_>, why: String) {
-        let (case, place) = (case.to_owned(), place.to_owned());
+    /// Compares the rows of either side, whose figures are counts.
+    fn count(
+        &mut self,
+        row: &Row,
+        (base, new): (&[Found<'_>], &[Found<'_>]),
+        (design, span_s): (&str, f64),
+    ) {
+        let side = |of: &[Found<'_>]| Side::of(of.iter().map(|it| it.row));
+        let ends = base.first().zip(new.first());
+        let found = side(base).zip(side(new)).map(|(base, new)| counted(&base, &new));
+        match found.zip(ends) {
+            Some((Some(found), (base, new))) => {
+                let rows = ((base.index, base.row), (new.index, new.row));
+                self.comparisons.push(found.comparison(rows, design, span_s));
+            }
+            Some((None, _)) => {
+                let why = "one side is no instruction at all, or less: there is no ratio";
+                self.leave_out(row, why.to_owned());
+            }
+            None => self.leave_out(row, "no run of one side has it".to_owned()),
+        }
+    }
+
+    fn leave_out(&mut self, row: &Row, why: String) {
+        let (case, place) = (row.case.clone(), row.place.text.clone());
         self.not_compared.push(NotCompared { case, place, why });
     }
 
     /// Verdicts over all pairs, in the order of the base's rows.
     fn conclude(&mut self, mut pairings: Vec<Pairing<'_>>) {
         pairings.sort_by_key(|pairing| pairing.base.index);
+        let counted = std::mem::take(&mut self.comparisons);
         let judged: Vec<Judged> = pairings.iter().map(|pairing| pairing.it.clone()).collect();
         let margins: Vec<f64> =
             pairings.iter().map(|pairing| margin(pairing.base).ln_1p()).collect();
         let said = verdicts(&judged, &margins);
-        self.pairs_needed = judged.iter().map(|it| it.pairs_needed).collect();
-        self.comparisons = pairings.into_iter().zip(said).map(comparison).collect();
+        let needed = judged.iter().map(|it| it.pairs_needed);
+        let judged: Vec<_> = pairings.into_iter().zip(said).map(comparison).zip(needed).collect();
+        // What was counted is not judged among the others, and takes no more pairs.
+        let mut all: Vec<(Comparison, Option<f64>)> =
+            counted.into_iter().map(|it| (it, None)).chain(judged).collect();
+        all.sort_by_key(|(it, _)| it.base);
+        (self.comparisons, self.pairs_needed) = all.into_iter().unzip();
     }
 }
 
@@ -313,12 +377,22 @@ fn word(verdict: Verdict, better: Better) -> &'static str {
 }
 
 /// Rows of several runs by place, case and peer, each with its index in the list of all.
+///
+/// The kernel of a machine that counts is part of its place's name, and what is compared: it is left
+/// out of that name, unless a run has several.
 fn rows_of<'a>(runs: &[&'a Record]) -> Rows<'a> {
+    let has_several = |run: &&Record| run.machines.iter().filter(|it| it.vm.is_some()).count() > 1;
+    let has_several = runs.iter().any(has_several);
+    let place = |row: &'a Row| {
+        let PlaceOf { text, reach, .. } = &row.place;
+        let bare = text.strip_suffix(reach.as_str()).filter(|_| is_counted(row) && !has_several);
+        bare.unwrap_or(text)
+    };
     let mut found = Rows::new();
     let all = runs.iter().flat_map(|run| run.results.iter().map(move |row| (*run, row)));
     for (index, (run, row)) in all.enumerate() {
         let peer = row.place.peer.as_deref();
-        let rows = found.entry((row.place.text.as_str(), row.case.as_str(), peer)).or_default();
+        let rows = found.entry((place(row), row.case.as_str(), peer)).or_default();
         rows.push(Found { run, row, index: index as u32 });
     }
     found
@@ -339,16 +413,20 @@ fn elsewhere(found: &Rows<'_>, (place, case, peer): Key<'_>, side: &str) -> Stri
         return format!("another peer: its ends are {here} here, {there} in the {side}");
     }
     let other = found.keys().filter(named).find(|it| it.0 != place);
+    let text = |key: &Key<'_>| found[key][0].row.place.text.clone();
     match other {
-        Some((text, ..)) => format!("another place: `{place}` here, `{text}` in the {side}"),
+        Some(other) => {
+            let (here, there) = (text(&(place, case, peer)), text(other));
+            format!("another place: `{here}` here, `{there}` in the {side}")
+        }
         None => format!("not measured in the {side}"),
     }
 }
 
 /// How the runs of the two sides took turns, and what follows.
-fn turns(sides: &[Side], pairs: usize) -> String {
+fn turns(sides: &[judge::Side], pairs: usize) -> String {
     let count = |side| sides.iter().filter(|&&it| it == side).count();
-    let (base, new) = (count(Side::Base), count(Side::New));
+    let (base, new) = (count(judge::Side::Base), count(judge::Side::New));
     let left = sides.len() - 2 * pairs;
     let mut text = format!("{base} and {new} runs, in turns: {pairs} pairs of neighbours");
     if left > 0 {
@@ -363,6 +441,12 @@ fn turns(sides: &[Side], pairs: usize) -> String {
         ));
     }
     text
+}
+
+/// Whether instructions are counted in a run, and no time is measured.
+fn counts(run: &Record) -> bool {
+    let clock = run.machines.first().and_then(|machine| machine.clock.as_ref());
+    clock.is_some_and(|clock| clock.source == ClockKind::Instructions.text())
 }
 
 /// When a run began.

@@ -146,7 +146,7 @@ pub(super) const COLUMNS: &[Column] = &[
         name: "run_class",
         kind: Text,
         means: "how quiet the machine was: `clean`, `noisy` or `hostile`",
-        unknown: Some("nothing was measured"),
+        unknown: Some("nothing was measured, or instructions are counted"),
         read: |line| line.new.run_class().into(),
     },
     Column {

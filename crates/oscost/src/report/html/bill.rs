@@ -149,10 +149,11 @@ fn chart(unit: Unit, spots: Vec<Spot<'_>>, rows: &Rows<'_>) -> Chart {
     Chart {
         id: format!("bill-{}", unit.text().replace('/', "-")),
         caption: format!(
-            "{}: {lines} {} on a scale of ratios, with 95 % intervals and floors. An arrow to the \
-             left is a bound: less than that. Press a point for what it is.",
+            "{}: {lines} {} on a scale of ratios, with {}floors. An arrow to the left is a bound: \
+             less than that. Press a point for what it is.",
             what(unit),
-            if lines == 1 { "row" } else { "rows" }
+            if lines == 1 { "row" } else { "rows" },
+            if unit == Unit::InstructionsPerOp { "" } else { "95 % intervals and " },
         ),
         plot,
         lines: Some(lines),

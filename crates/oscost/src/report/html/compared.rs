@@ -9,10 +9,10 @@ use super::chart::{
     told, upright,
 };
 use super::page::{Cell, Column, Line, Part, Section, Table};
-use crate::report::compare::{cells, names};
+use crate::report::compare::names;
 use crate::report::figures::per_cent;
 use crate::report::table::gathered;
-use crate::report::{ab, plain, trials};
+use crate::report::{ab, compare, counted, plain, trials};
 
 /// The verdicts, each with its colour, its sign and its look in a table.
 const VERDICTS: [(&str, &str, MarkerSymbol); 4] = [
@@ -25,8 +25,8 @@ const VERDICTS: [(&str, &str, MarkerSymbol); 4] = [
 /// A verdict of a version that we do not know.
 const OTHER: (&str, &str, MarkerSymbol) = ("another verdict", GREY, MarkerSymbol::SquareOpen);
 
-/// A comparison, and the row that it is with.
-type Pair<'a> = (&'a Comparison, &'a Row);
+/// A comparison, the row that it is with, and the one that it is of.
+type Pair<'a> = (&'a Comparison, &'a Row, &'a Row);
 
 /// The section of a run whose places were measured side by side.
 pub(super) fn of_run(record: &Record) -> Option<Section> {
@@ -36,7 +36,7 @@ pub(super) fn of_run(record: &Record) -> Option<Section> {
         let (asked, anchors) = ab::between(record, base, new);
         parts.push(Part::Title(super::unfolded(&ab::title((base, new), &asked)).join(" ")));
         let pairs: Vec<Pair<'_>> =
-            asked.into_iter().filter_map(|it| Some((it, row(it.base)?))).collect();
+            asked.into_iter().filter_map(|it| Some((it, row(it.base)?, row(it.new)?))).collect();
         parts.extend(pair(at, &pairs));
         parts.extend(ab::beside(record, &anchors).map(Part::Text));
     }
@@ -51,9 +51,10 @@ pub(super) fn of_run(record: &Record) -> Option<Section> {
 /// The section of runs that were compared.
 pub(super) fn of_runs(shown: &crate::report::compare::Shown<'_>) -> Section {
     let compared = shown.compared;
-    let row = |it: &Comparison| compared.results.get(it.base as usize);
+    let row = |at: u32| compared.results.get(at as usize);
+    let pairs = compared.comparisons.iter();
     let pairs: Vec<Pair<'_>> =
-        compared.comparisons.iter().filter_map(|it| Some((it, row(it)?))).collect();
+        pairs.filter_map(|it| Some((it, row(it.base)?, row(it.new)?))).collect();
     let mut parts = match pairs.is_empty() {
         true => vec![Part::Text("No row could be compared.".to_owned())],
         false => pair(0, &pairs),
@@ -82,8 +83,8 @@ fn pair(at: usize, pairs: &[Pair<'_>]) -> Vec<Part> {
     }
     let named: Vec<String> = pairs
         .iter()
-        .zip(names(&pairs.iter().map(|(it, _)| it.case.as_str()).collect::<Vec<_>>()))
-        .map(|((it, _), name)| match it.metric.as_str() {
+        .zip(names(&pairs.iter().map(|(it, ..)| it.case.as_str()).collect::<Vec<_>>()))
+        .map(|((it, ..), name)| match it.metric.as_str() {
             "primary" => name,
             metric => format!("{name} ({metric})"),
         })
@@ -121,7 +122,7 @@ fn forest(at: usize, pairs: &[Pair<'_>], names: &[String]) -> (Option<Chart>, us
     for (verdict, colour, symbol) in VERDICTS.into_iter().chain([OTHER]) {
         let mut points = Points { name: verdict.to_owned(), ..Points::default() };
         for (line, &which) in drawn.iter().enumerate() {
-            let (it, row) = pairs[which];
+            let (it, row, new) = pairs[which];
             if it.verdict != verdict && (verdict != OTHER.0 || known(&it.verdict)) {
                 continue;
             }
@@ -130,7 +131,7 @@ fn forest(at: usize, pairs: &[Pair<'_>], names: &[String]) -> (Option<Chart>, us
             points.x.push(it.ratio.value);
             points.y.push(-(line as f64));
             points.ends.push(ends);
-            points.told.push(told(&words(&names[which], it, row)));
+            points.told.push(told(&words(&names[which], (it, row, new))));
             points.rows.push(id(at, which));
         }
         if !points.x.is_empty() {
@@ -148,17 +149,25 @@ fn forest(at: usize, pairs: &[Pair<'_>], names: &[String]) -> (Option<Chart>, us
     let order = Order { name: "by ratio", rows: ids, names: order_names };
     let below = titled(ratio_axis(widest), "new / base");
     let (one, _) = upright(1.0, "", true, false);
+    let counted = pairs.iter().all(|(_, row, _)| counted::is_it(row));
     let layout = layout(Some(lines))
         .x_axis(below)
         .y_axis(lines_axis(&order))
-        .shapes(vec![margin(), one])
+        .shapes(if counted { vec![one] } else { vec![margin(), one] })
         .hover_mode(HoverMode::Closest);
     plot.set_layout(layout);
+    let caption = match counted {
+        true => {
+            "Ratios of new to base, on a scale of ratios; a line is the range of what was seen."
+        }
+        false => {
+            "Ratios of new to base with their 95 % intervals, on a scale of ratios; the band is the \
+             3 % within which things are called equivalent."
+        }
+    };
     let chart = Chart {
         id: format!("forest-{at}"),
-        caption: "Ratios of new to base with their 95 % intervals, on a scale of ratios; the band \
-                  is the 3 % within which things are called equivalent."
-            .to_owned(),
+        caption: caption.to_owned(),
         plot,
         lines: Some(lines),
         orders: Vec::new(),
@@ -207,8 +216,13 @@ fn margin() -> Shape {
 }
 
 /// What is told of a comparison's point.
-fn words(name: &str, it: &Comparison, row: &Row) -> Vec<String> {
-    let [_, ratio, interval, added, verdict, _] = cells(it, &trials::of_metric(row, it));
+fn words(name: &str, (it, base, new): Pair<'_>) -> Vec<String> {
+    let of_metric = trials::of_metric(base, it);
+    let [figure, ratio, interval, added, verdict, _] = compare::told(it, &of_metric, new);
+    if counted::is_it(base) {
+        let [_, other, ..] = counted::compared(it, base, new);
+        return vec![name.to_owned(), format!("{figure} and {other}: {verdict}"), added];
+    }
     let mde = it.mde_pct.map(|pct| format!("could have shown {}", per_cent(pct)));
     [
         Some(name.to_owned()),
@@ -228,9 +242,9 @@ fn id(at: usize, which: usize) -> String {
 }
 
 fn table(at: usize, pairs: &[Pair<'_>]) -> Table {
-    let line = |(which, (it, row)): (usize, &Pair<'_>)| {
+    let line = |(which, (it, row, new)): (usize, &Pair<'_>)| {
         let row = trials::of_metric(row, it);
-        let [base, ratio, interval, added, verdict, _] = cells(it, &row);
+        let [base, ratio, interval, added, verdict, _] = compare::told(it, &row, new);
         let figure = row.estimate.as_ref().map(|estimate| estimate.median);
         let end = |end: usize| {
             let value = it.ratio.ci95.map(|ends| ends[end]);

@@ -3,6 +3,7 @@
 use oscost_model::record::{Conditions, Machine, Record};
 
 use super::page::{Cell, Column, Line, Part, Section, Table};
+use crate::report::counted::counts;
 use crate::report::figures::{Style, per_cent};
 use crate::report::{flags, plain};
 
@@ -15,6 +16,10 @@ pub(super) fn section(record: &Record) -> Section {
             parts.push(Part::Title(format!("Machine {}", plain(&machine.id))));
         }
         parts.push(Part::Facts(facts(machine)));
+        if counts(machine) {
+            // Nothing there is noisy: what is not exact says so in its row.
+            continue;
+        }
         if let Some(conditions) = record.conditions.iter().find(|it| it.machine == machine.id) {
             parts.push(Part::Title("How quiet it was".to_owned()));
             parts.push(Part::Facts(quiet(conditions)));
@@ -62,11 +67,18 @@ fn facts(machine: &Machine) -> Vec<(String, String)> {
     facts.add("timer ticks", os.hz.map(|hz| format!("{hz} a second")));
     facts.add("preemption", machine.scheduling.preempt.clone());
     facts.add("frequency governor", machine.scheduling.governor.clone());
-    let clock = machine.clock.as_ref().map(|clock| {
-        format!(
+    if let Some(vm) = &machine.vm {
+        facts.add("booted", Some(format!("{}, image {}", vm.kernel, vm.image)));
+        facts.add("appended to its command line", Some(vm.append.clone().unwrap_or_default()));
+        facts.add("emulator", Some(format!("{} ({}), CPU {}", vm.emulator, vm.accel, vm.cpu)));
+        facts.add("its memory", Some(format!("{} MiB", vm.mem_mib)));
+    }
+    let clock = machine.clock.as_ref().map(|clock| match counts(machine) {
+        true => format!("{}: one a tick", clock.source),
+        false => format!(
             "{}, in steps of {:.1} ns; a pair of reads costs {:.1} ns",
             clock.source, clock.q_ns, clock.c_tot_ns
-        )
+        ),
     });
     facts.add("clock", clock);
     let vulnerable = machine.mitigations.iter().filter(|(_, how)| how.starts_with("Vulnerable"));

@@ -6,8 +6,8 @@ use oscost_model::record::{Record, Row, RowOutcome};
 
 use super::page::{Cell, Column, Line, Part, Section, Table};
 use crate::report::figures::per_cent;
-use crate::report::plain;
 use crate::report::table::{entries, figure, floor, has, is_asked};
+use crate::report::{counted, plain};
 
 /// The rows that the user asked for, each with its place in the record.
 pub(super) struct Rows<'a> {
@@ -57,6 +57,7 @@ pub(super) fn told(name: &str, row: &Row) -> Vec<String> {
     let mut lines = vec![name.to_owned()];
     let Some((figure, interval, _)) = figure(row) else { return lines };
     lines.push(match interval {
+        _ if counted::is_it(row) => counted::told(row),
         Some(interval) => format!("{figure} ({interval})"),
         None => format!("{figure}, without an interval"),
     });

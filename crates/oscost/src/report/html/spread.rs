@@ -110,8 +110,12 @@ fn samples(sampled: &[(usize, [f64; 5])], y: &dyn Fn(usize) -> f64) -> Box<BoxPl
 }
 
 fn spread(at: usize, row: &Row) -> Option<Spread<'_>> {
-    // What cannot be told from nothing has no middle that a share could be of.
+    // What cannot be told from nothing has no middle that a share could be of, and what is exact has
+    // nothing but its middle.
     let estimate = row.estimate.as_ref().filter(|_| !has(row, "BELOW_DETECTION"))?;
+    if estimate.exact {
+        return None;
+    }
     let median = estimate.median;
     let off = |value: f64| drawn(100.0 * (value / median - 1.0));
     let style = Style::of(median, row.unit);

@@ -14,6 +14,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::*;
 use crate::estimate::comparison::compare;
+use crate::estimate::comparison::gate::Threshold;
 
 #[path = "../../../tests/common/many.rs"]
 mod many;
@@ -59,7 +60,8 @@ fn page(record: &Record) -> String {
 
 fn page_compared(base: &[Record], new: &[Record]) -> String {
     let compared = compare(base, new);
-    let shown = compare::Shown { base, new, compared: &compared, threshold: 5.0 };
+    let shown =
+        compare::Shown { base, new, compared: &compared, threshold: Threshold::PerCent(5.0) };
     comparison(&shown, None).unwrap()
 }
 

@@ -323,6 +323,8 @@ impl Run<'_> {
             }
             Design::Pairs => self.control_of_two_cells(ready)?,
             Design::Toggle => self.control_of_turns(ready, round)?,
+            // Nothing drifts from boot to boot that a control could show.
+            Design::Boots => return Ok(()),
         };
         // A control that is lost is one fewer.
         if let Ok(samples) = samples {
@@ -389,7 +391,7 @@ impl Run<'_> {
         };
         // The account of a cell is of all its arms: what one of them lost is not known.
         let disturbance = match ready.set.design {
-            Design::Pairs => brought.disturbance,
+            Design::Pairs | Design::Boots => brought.disturbance,
             Design::Twins | Design::Toggle => Disturbance {
                 wall_ns: brought.samples.iter().map(ns).sum::<f64>() as u64,
                 cpu_ns: 0,

@@ -142,7 +142,8 @@ impl SimSession {
         let disturbance = collector.close_account(&opened);
         self.now_ns = machine.now_ns();
         let disturbance = Box::new(disturbance);
-        Event::Sampled { id, samples, disturbance, seen: vec![], speculation: vec![] }
+        let (seen, speculation) = (vec![], vec![]);
+        Event::Sampled { id, samples, disturbance, seen, speculation, plan: None }
     }
 
     /// The clock as the harness itself finds it; once, unless the truth is that it changes.

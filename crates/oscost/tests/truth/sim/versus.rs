@@ -177,7 +177,14 @@ impl Session for SideBySide {
                     false => self.whole(&waiting.spec),
                 };
                 let disturbance = Box::default();
-                Some(Event::Sampled { id: *id, samples, disturbance, seen: vec![], speculation })
+                Some(Event::Sampled {
+                    id: *id,
+                    samples,
+                    disturbance,
+                    seen: vec![],
+                    speculation,
+                    plan: None,
+                })
             }
             Order::Attach { id, treatments, .. } => {
                 // Of a control nothing is attached.
@@ -225,7 +232,7 @@ pub(crate) fn compare(
     };
     let treated = match design {
         Design::Toggle => attached(),
-        Design::Twins | Design::Pairs => applied(),
+        Design::Twins | Design::Pairs | Design::Boots => applied(),
     };
     let sets = (0..rows).map(|row| Set { design, base: row, news: vec![row + rows] });
     let Sides { rows, treated, sets } = Sides {

@@ -1,0 +1,260 @@
+//! Kernels that are booted to be measured: `vm:KERNEL`.
+
+use oscost_model::call_names::Arch;
+use oscost_model::case::Case;
+use oscost_model::definition::Catalog;
+use oscost_model::journal::{PlannedRow, Versus};
+use oscost_model::place::{Place, Reach};
+use oscost_model::protocol::{Event, Hello, Order};
+use oscost_model::record::{PlaceOf, Settings, Vm};
+use oscost_model::treatment::Treated;
+
+use super::UsageError;
+use super::output::remark;
+use super::place::{Patience, local, side};
+use super::programs::Programs;
+use super::run::{self, Ended};
+use crate::plan;
+use crate::reach::vm::{Accel, Booted, Emulator, Kernel, Wanted, booting};
+use crate::reach::{CellProgram, Interrupt, LocalSession, ReachError, Session};
+use crate::run::{Exact, Machines, id_of, run_exact};
+use crate::stats::interval::Nominal;
+
+/// Cells of a case. Of what repeats itself two would do; five values beyond five others are no
+/// accident, where it does not.
+const REPETITIONS: u32 = 5;
+const QUICK: u32 = 2;
+/// As many as an interval takes, and more.
+const THOROUGH: u32 = 9;
+
+/// What runs where, and what can be asked for.
+pub(super) struct Of<'a> {
+    pub(super) program: &'a CellProgram,
+    /// The cell's benchmarks, and programs.
+    pub(super) catalog: &'a Catalog,
+    pub(super) programs: &'a Programs,
+}
+
+/// What is to be counted.
+pub(super) struct Counted {
+    pub(super) label: Option<String>,
+    pub(super) profile: &'static str,
+    /// The places, and the machines that they mean.
+    pub(super) places: Vec<(Place, Wanted)>,
+    /// Whether all others are compared with the first.
+    pub(super) pairs: bool,
+}
+
+/// The machine that a place means, if it is one on which instructions are counted.
+pub(super) fn counts(place: &Place) -> Result<Option<Wanted>, UsageError> {
+    Ok(wanted(place)?.filter(|wanted| wanted.accel == Accel::Tcg))
+}
+
+/// The machine that a place means, if it is one that is booted.
+pub(super) fn wanted(place: &Place) -> Result<Option<Wanted>, UsageError> {
+    match &place.reach {
+        Reach::Vm(text) => {
+            Wanted::parse(text).map(Some).map_err(|error| UsageError(error.to_string()))
+        }
+        _ => Ok(None),
+    }
+}
+
+/// Refuses options that were given and mean nothing where instructions are counted.
+pub(super) fn means_nothing(given: &[(&str, bool)]) -> Result<(), UsageError> {
+    match given.iter().find(|(_, given)| *given) {
+        None => Ok(()),
+        Some((option, _)) => Err(UsageError(format!(
+            "cannot take `{option}` where instructions are counted: nothing is sampled there, on \
+             one CPU without a peer\n  hint: `accel=kvm` in the place measures time instead"
+        ))),
+    }
+}
+
+/// Finds the kernel of a machine, and says which one it is where that had to be chosen.
+pub(super) fn kernel(wanted: &Wanted) -> anyhow::Result<Kernel> {
+    let kernel = Kernel::find(&wanted.kernel).map_err(|error| UsageError(error.to_string()))?;
+    if let Some(note) = &kernel.note {
+        remark(&format!("note: {note}"));
+    }
+    Ok(kernel)
+}
+
+/// Counts; `None` when it was stopped before there was anything to show.
+pub(super) fn count(
+    of: Of<'_>,
+    cases: Vec<Case>,
+    counted: Counted,
+    to: (&Interrupt, Patience),
+    kept: (bool, bool),
+) -> anyhow::Result<Option<Ended>> {
+    match booted(of, cases, counted, to, kept) {
+        Err(error) if run::is_interrupt(&error) => Ok(None),
+        other => other,
+    }
+}
+
+fn booted(
+    of: Of<'_>,
+    cases: Vec<Case>,
+    counted: Counted,
+    (interrupt, patience): (&Interrupt, Patience),
+    kept: (bool, bool),
+) -> anyhow::Result<Option<Ended>> {
+    let mut kernels: Vec<Kernel> = Vec::new();
+    for (_, wanted) in &counted.places {
+        let known = kernels.iter().find(|kernel| kernel.named == wanted.kernel).cloned();
+        kernels.push(known.map_or_else(|| kernel(wanted), Ok)?);
+    }
+    let emulator = Emulator::find();
+    // Nobody's figures are disturbed by us, unless nothing is booted at all.
+    let _lock = emulator.is_ok().then(|| local(interrupt, patience)).transpose()?;
+    let hello = LocalSession::start(of.program, interrupt)?.hello().clone();
+    let version = emulator.as_ref().map_or("none", |emulator| &emulator.version);
+    let request = request(&of, cases, &counted, (&kernels, version), &hello)?;
+    let mut booth = Booth {
+        of: &of,
+        emulator,
+        places: counted
+            .places
+            .iter()
+            .zip(&kernels)
+            .map(|((place, it), kernel)| (place.reach.to_string(), it, kernel))
+            .collect(),
+        booted: counted.places.iter().map(|_| None).collect(),
+        interrupt,
+    };
+    let started = request.started.clone();
+    run::listened_to(&started, kept, |all| run_exact(&mut booth, request, all))
+}
+
+fn request(
+    of: &Of<'_>,
+    cases: Vec<Case>,
+    counted: &Counted,
+    (kernels, version): (&[Kernel], &str),
+    hello: &Hello,
+) -> anyhow::Result<Exact> {
+    let (mut rows, mut treated, mut lacking) = (Vec::new(), Vec::new(), Vec::new());
+    for (machine, (place, _)) in counted.places.iter().enumerate() {
+        let (side, notes) = side(place, Arch::named(std::env::consts::ARCH))?;
+        for note in notes {
+            remark(&format!("note: {note}"));
+        }
+        let at = PlaceOf { machine: id_of(machine), ..side.place };
+        let mut of_place = plan::rows(of.catalog, cases.clone(), &at);
+        if counted.pairs {
+            // What floors are made of is no matter of what differs.
+            of_place.retain(|row| row.asked || row.anchor);
+        }
+        let first = rows.len();
+        let missing = of.programs.fill(&mut of_place, &place.reach, false);
+        lacking.extend(missing.into_iter().map(|(row, why)| (first + row, why)));
+        for row in of_place {
+            if let Some(why) = not_there(&side.treated) {
+                lacking.push((rows.len(), why));
+            }
+            let monitored = plan::has_monitor(&side.treated);
+            rows.push(PlannedRow { monitored, ..plan::counted(row) });
+            treated.push(side.treated.clone());
+        }
+    }
+    let pairs = if counted.pairs { pairs(rows.len(), counted.places.len()) } else { Vec::new() };
+    let settings = Settings {
+        seed: 1,
+        profile: counted.profile.to_owned(),
+        precision_pct: None,
+        nominal: Nominal::FIXED.share(),
+        budget_s: None,
+        study: None,
+        predictions: Vec::new(),
+    };
+    let machines = counted.places.iter().zip(kernels).map(|((_, wanted), kernel)| Vm {
+        kernel: kernel.named.clone(),
+        image: kernel.hash.clone(),
+        emulator: version.to_owned(),
+        accel: wanted.accel.text().to_owned(),
+        cpu: wanted.cpu.clone(),
+        mem_mib: wanted.mem_mib,
+        append: wanted.append.clone(),
+    });
+    Ok(Exact {
+        started: run::started(counted.label.clone(), hello, settings),
+        rows,
+        treated,
+        pairs,
+        machines: machines.collect(),
+        at_once: std::thread::available_parallelism().map_or(1, Into::into),
+        repetitions: match counted.profile {
+            "quick" => QUICK,
+            "thorough" => THOROUGH,
+            _ => REPETITIONS,
+        },
+        lacking,
+    })
+}
+
+/// Why rows under these treatments cannot be measured on a machine that takes no orders while it
+/// runs.
+fn not_there(treated: &Treated) -> Option<String> {
+    (!treated.attached.is_empty()).then(|| {
+        "what is attached to a whole system is attached to one that takes orders: `accel=kvm`, or \
+         this machine"
+            .to_owned()
+    })
+}
+
+/// Each row of the first place with the same one of each other.
+fn pairs(rows: usize, places: usize) -> Vec<Versus> {
+    let each = rows / places.max(1);
+    let pair = |(place, row): (usize, usize)| Versus {
+        base: row as u32,
+        new: (place * each + row) as u32,
+        design: oscost_model::journal::Design::Boots,
+        set: 0,
+    };
+    (1..places).flat_map(|place| (0..each).map(move |row| (place, row))).map(pair).collect()
+}
+
+/// The machines of a run.
+struct Booth<'a> {
+    of: &'a Of<'a>,
+    emulator: Result<Emulator, String>,
+    places: Vec<(String, &'a Wanted, &'a Kernel)>,
+    booted: Vec<Option<Booted<'a>>>,
+    interrupt: &'a Interrupt,
+}
+
+impl<'a> Booth<'a> {
+    fn at(&mut self, machine: usize) -> Result<&mut Booted<'a>, ReachError> {
+        let gone = || ReachError::Gone("it was never booted".to_owned());
+        self.booted.get_mut(machine).and_then(Option::as_mut).ok_or_else(gone)
+    }
+}
+
+impl Machines for Booth<'_> {
+    fn boot(&mut self, machine: usize, orders: &[Vec<Order>]) -> Result<(), ReachError> {
+        let (reach, wanted, kernel) = &self.places[machine];
+        let emulator = match &self.emulator {
+            Ok(emulator) => emulator,
+            Err(why) => return Err(Emulator::lacking(reach, why.clone())),
+        };
+        let with = (emulator, self.of.program);
+        let booted = Booted::start((reach, wanted, kernel), with, orders, self.interrupt)?;
+        self.booted[machine] = Some(booted);
+        Ok(())
+    }
+
+    fn hello(&mut self, machine: usize) -> Result<Hello, ReachError> {
+        let program = self.of.program;
+        self.at(machine)?.hello(program, booting())
+    }
+
+    fn next(&mut self, machine: usize, patience: std::time::Duration) -> Result<Event, ReachError> {
+        self.at(machine)?.next(patience)
+    }
+
+    fn end(&mut self, machine: usize) {
+        self.booted[machine] = None;
+    }
+}

@@ -1,0 +1,167 @@
+//! What an image says of itself: the setup header of the x86 boot protocol.
+//!
+//! The kernel's Documentation/arch/x86/boot.rst has its layout. An image that its header does not
+//! fit is refused here, in words: an emulator would stand at a black screen.
+
+/// What a kernel is to be named by.
+pub(super) const WANTED: &str =
+    "name a bzImage, a Debian package of a kernel, or a version; `oscost kernels` lists those here";
+
+/// How many sectors of 512 bytes the setup has behind the first one.
+const SETUP_SECTORS: usize = 0x1f1;
+/// How much follows the setup, in paragraphs of 16 bytes.
+const PARAGRAPHS: usize = 0x1f4;
+const BOOT_FLAG: usize = 0x1fe;
+const MAGIC: usize = 0x202;
+const PROTOCOL: usize = 0x206;
+/// Where the text with the release stands, counted from [`VERSION_BASE`].
+const VERSION: usize = 0x20e;
+const VERSION_BASE: usize = 0x200;
+const LOAD_FLAGS: usize = 0x211;
+const LOADED_HIGH: u8 = 1;
+const MORE_LOAD_FLAGS: usize = 0x236;
+const HAS_64_BIT_ENTRY: u16 = 1;
+/// Protocol 2.06 (Linux 2.6.22): command lines of more than 255 bytes.
+const OLDEST: u16 = 0x206;
+/// Protocol 2.12 (Linux 3.8) says whether there is a 64-bit entry.
+const SAYS_64_BIT: u16 = 0x20c;
+/// `utsname.release` has 65 bytes, with the one that ends it.
+const LONGEST_RELEASE: usize = 64;
+/// The text with the release and the build has some 120 bytes.
+const LONGEST_TEXT: usize = 512;
+/// The header's end, and all of it that is read here.
+const HEADER_BYTES: usize = 0x238;
+/// A setup has 255 sectors at most, so that this much of a file has all that is read of it.
+pub(super) const SETUP_BYTES: u64 = 256 * 512;
+
+/// What is wrong with an image.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Flaw {
+    /// What.
+    pub(super) why: String,
+    /// What to do about it.
+    pub(super) hint: String,
+}
+
+/// What a kernel's header says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Header {
+    /// Its release, as `uname -r` says it.
+    pub(super) release: String,
+    /// Which build of that release it is, where its text tells: of Debian the package's version.
+    pub(super) build: Option<String>,
+    /// How much of the file its setup and its code take.
+    bytes: u64,
+}
+
+impl Header {
+    /// Reads the header at the beginning of an image; the setup must be there, the rest need not.
+    pub(super) fn read(image: &[u8]) -> Result<Header, Flaw> {
+        let is_kernel = number(image, BOOT_FLAG) == Some(0xaa55)
+            && image.get(MAGIC..).is_some_and(|it| it.starts_with(b"HdrS"));
+        if !is_kernel {
+            return Err(no_kernel(image));
+        }
+        if image.len() < HEADER_BYTES {
+            return Err(flaw("it is cut short within its header"));
+        }
+        let protocol = number(image, PROTOCOL).unwrap_or(0);
+        if protocol < OLDEST {
+            let (major, minor) = (protocol >> 8, protocol & 0xff);
+            return Err(flaw(format!(
+                "it speaks boot protocol {major}.{minor:02}, and 2.06 (Linux 2.6.22) is the oldest \
+                 that can be booted here"
+            )));
+        }
+        let entry = number(image, MORE_LOAD_FLAGS).unwrap_or(0);
+        if protocol >= SAYS_64_BIT && entry & HAS_64_BIT_ENTRY == 0 {
+            return Err(flaw("it is a 32-bit kernel, and the cell is a 64-bit program"));
+        }
+        if image[LOAD_FLAGS] & LOADED_HIGH == 0 {
+            return Err(flaw("it is a zImage, for the first megabyte of memory, and no bzImage"));
+        }
+        // A header of 0 sectors means 4: the setup of Linux 1.3.
+        let sectors = if image[SETUP_SECTORS] == 0 { 4 } else { usize::from(image[SETUP_SECTORS]) };
+        let setup = (sectors + 1) * 512;
+        let low = number(image, PARAGRAPHS).unwrap_or(0);
+        let high = number(image, PARAGRAPHS + 2).unwrap_or(0);
+        let paragraphs = u64::from(low) | u64::from(high) << 16;
+        let text = number(image, VERSION).filter(|&offset| offset != 0);
+        let text = text.map(|offset| VERSION_BASE + usize::from(offset));
+        let text = text.and_then(|start| image.get(start..setup.min(image.len())));
+        let Some((release, build)) = text.and_then(release_in) else {
+            return Err(flaw("its header names no release within its setup"));
+        };
+        Ok(Header { release, build, bytes: setup as u64 + paragraphs * 16 })
+    }
+
+    /// Whether so many bytes are all of it. More may follow: a signature does.
+    pub(super) fn is_whole(&self, bytes: u64) -> Result<(), Flaw> {
+        match bytes >= self.bytes {
+            true => Ok(()),
+            false => Err(flaw(format!(
+                "it is cut short: its header speaks of {} bytes, and there are {bytes}",
+                self.bytes
+            ))),
+        }
+    }
+}
+
+/// The release, and the build, in a text such as `6.1.0-56-cloud-amd64 (somebody@somewhere) #1 SMP
+/// PREEMPT_DYNAMIC Debian 6.1.192-2 (2026-11-16)`, which a zero byte ends.
+fn release_in(text: &[u8]) -> Option<(String, Option<String>)> {
+    let text = text.get(..LONGEST_TEXT).unwrap_or(text);
+    let text = &text[..text.iter().position(|&byte| byte == 0)?];
+    let text = str::from_utf8(text).ok()?;
+    let is_plain = |word: &&str| word.bytes().all(|byte| byte.is_ascii_graphic());
+    let mut words = text.split(' ').filter(|word| !word.is_empty());
+    let release = words.next().filter(is_plain).filter(|it| it.len() <= LONGEST_RELEASE)?;
+    let words: Vec<&str> = words.filter(is_plain).collect();
+    let debian = words.iter().position(|&word| word == "Debian");
+    let build = debian
+        .and_then(|at| words.get(at + 1))
+        .or_else(|| words.iter().find(|word| word.starts_with('#')))
+        .map(|&word| word.to_owned());
+    Some((release.to_owned(), build))
+}
+
+/// What a file is that is no kernel for this machine, as far as its first bytes tell.
+fn no_kernel(image: &[u8]) -> Flaw {
+    let is_at = |at: usize, magic: &[u8]| image.get(at..).is_some_and(|it| it.starts_with(magic));
+    if image.is_empty() {
+        return flaw("it is empty");
+    }
+    if is_at(0, b"\x7fELF") {
+        return Flaw {
+            why: "it is an ELF file, as a vmlinux is, and a bzImage is wanted".to_owned(),
+            hint: "in a kernel's build folder the bzImage is arch/x86/boot/bzImage".to_owned(),
+        };
+    }
+    if is_at(56, b"ARM\x64") {
+        return flaw("it is a kernel for aarch64, and this machine is x86_64");
+    }
+    let packed = [
+        (&b"\x1f\x8b"[..], "gzip"),
+        (b"\x28\xb5\x2f\xfd", "zstd"),
+        (b"\xfd7zXZ\0", "xz"),
+        (b"\x02\x21\x4c\x18", "lz4"),
+        (b"BZh", "bzip2"),
+    ];
+    if let Some((_, how)) = packed.iter().find(|(magic, _)| is_at(0, magic)) {
+        return flaw(format!("it is no kernel, but packed by {how}: an initrd, perhaps"));
+    }
+    if is_at(0, b"070701") || is_at(0, b"070702") {
+        return flaw("it is no kernel, but a cpio archive: an initrd, perhaps");
+    }
+    flaw("it is no kernel: it has no boot sector with a kernel's header")
+}
+
+fn flaw(why: impl Into<String>) -> Flaw {
+    Flaw { why: why.into(), hint: WANTED.to_owned() }
+}
+
+/// 16 bits, little-endian as all of the header.
+fn number(image: &[u8], at: usize) -> Option<u16> {
+    let bytes = image.get(at..at + 2)?;
+    Some(u16::from_le_bytes([bytes[0], bytes[1]]))
+}

@@ -1,0 +1,102 @@
+//! The file system that a machine is booted with: the cell, what it is to do, and nothing else.
+//!
+//! It is an archive as cpio(5) has them in its new format ("newc"), which every kernel unpacks into
+//! its first file system. Nothing in it hangs on who makes it, or when: the same cell and the same
+//! orders are the same bytes.
+
+/// A folder that only its owner writes.
+const FOLDER: u32 = 0o040_755;
+const PROGRAM: u32 = 0o100_755;
+const FILE: u32 = 0o100_600;
+const DEVICE: u32 = 0o020_600;
+/// The kernel's console, which the first process has open from the beginning: character device 5:1.
+const CONSOLE: (u32, u32) = (5, 1);
+/// The entry that ends an archive.
+const LAST: &str = "TRAILER!!!";
+
+/// Who reads the cell as its first process finds it there, and the orders beside it.
+pub(super) fn initrd(cell: &[u8], orders: Option<&[u8]>) -> Vec<u8> {
+    let mut archive = Archive::default();
+    for folder in ["dev", "proc", "sys", "tmp"] {
+        archive.add(folder, FOLDER, &[], (0, 0));
+    }
+    archive.add("dev/console", DEVICE, &[], CONSOLE);
+    archive.add("init", PROGRAM, cell, (0, 0));
+    if let Some(orders) = orders {
+        archive.add("orders", FILE, orders, (0, 0));
+    }
+    archive.add(LAST, 0, &[], (0, 0));
+    archive.bytes
+}
+
+#[derive(Default)]
+struct Archive {
+    bytes: Vec<u8>,
+    entries: u32,
+}
+
+impl Archive {
+    /// Adds an entry: a header of thirteen numbers in hexadecimal, a name, and what is in it, each
+    /// of the two filled up to a multiple of four bytes.
+    fn add(&mut self, name: &str, mode: u32, content: &[u8], (major, minor): (u32, u32)) {
+        self.entries += 1;
+        let (user, group, links, changed) = (0, 0, 1, 0);
+        let sizes = (content.len() as u32, name.len() as u32 + 1);
+        let numbers = [
+            self.entries,
+            mode,
+            user,
+            group,
+            links,
+            changed,
+            sizes.0,
+            0,
+            0,
+            major,
+            minor,
+            sizes.1,
+            0,
+        ];
+        self.bytes.extend_from_slice(b"070701");
+        for number in numbers {
+            self.bytes.extend_from_slice(format!("{number:08X}").as_bytes());
+        }
+        self.bytes.extend_from_slice(name.as_bytes());
+        self.bytes.push(0);
+        self.fill_up();
+        self.bytes.extend_from_slice(content);
+        self.fill_up();
+    }
+
+    fn fill_up(&mut self) {
+        self.bytes.resize(self.bytes.len().next_multiple_of(4), 0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::process::{Command, Stdio};
+
+    use super::*;
+
+    #[test]
+    fn the_same_cell_and_orders_are_the_same_bytes_and_cpio_reads_them() {
+        let archive = initrd(b"cell", Some(b"orders"));
+        assert_eq!(archive, initrd(b"cell", Some(b"orders")));
+        assert_ne!(archive, initrd(b"cell", None));
+        assert_eq!(archive.len() % 4, 0);
+        let listing = Command::new("cpio")
+            .args(["-i", "-t", "--quiet"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn();
+        let Ok(mut cpio) = listing else {
+            return assert!(archive.starts_with(b"070701")); // cpio(1) is not everywhere.
+        };
+        cpio.stdin.take().unwrap().write_all(&archive).unwrap();
+        let said = cpio.wait_with_output().unwrap();
+        let names = String::from_utf8_lossy(&said.stdout).into_owned();
+        assert_eq!(names, "dev\nproc\nsys\ntmp\ndev/console\ninit\norders\n");
+    }
+}

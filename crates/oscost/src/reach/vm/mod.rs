@@ -1,0 +1,36 @@
+//! A machine of our own: a kernel booted under QEMU, with the cell as its first process and nothing
+//! else on it.
+//!
+//! Under an emulator that counts instructions such a machine repeats itself to the last one, as long
+//! as nothing reaches it from outside: so it is given all its orders in its memory, and what it says
+//! is read from a file. Where a processor runs it, it takes orders like any other supervisor.
+
+mod booted;
+mod emulator;
+mod image;
+mod initrd;
+mod session;
+mod wanted;
+
+pub use booted::Booted;
+pub use emulator::Emulator;
+pub use image::{Available, FetchError, Fetched, ImageError, Kernel, Offer, Shelf};
+pub use session::VmSession;
+pub use wanted::{Accel, BadMachine, Wanted};
+
+use std::time::Duration;
+
+/// A machine that has not said hello by then never will: it takes 4 to 7 s of a CPU, and several
+/// times as long where that is shared. On a slower one OSCOST_BOOT_SECONDS says how long.
+const BOOTING: Duration = Duration::from_secs(120);
+
+/// How long a machine may take to say hello.
+pub fn booting() -> Duration {
+    let asked = std::env::var("OSCOST_BOOT_SECONDS").ok().and_then(|text| text.parse().ok());
+    asked.filter(|&seconds| seconds > 0).map_or(BOOTING, Duration::from_secs)
+}
+
+/// What a kernel must have.
+const NEEDS: &str = "the kernel must be for x86-64 and have, built in: a serial console \
+                     (CONFIG_SERIAL_8250_CONSOLE), an initramfs (CONFIG_BLK_DEV_INITRD), ELF \
+                     programs, devtmpfs, proc and sysfs (docs/PLACES.md)";

@@ -1,0 +1,175 @@
+//! What stands behind `vm:`: which kernel, and on what machine.
+
+use std::fmt;
+
+/// What turns the instructions of a virtual machine into something that can be measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Accel {
+    /// An emulator, which counts them.
+    Tcg,
+    /// The processor itself, which takes time for them.
+    Kvm,
+}
+
+impl Accel {
+    /// The accelerator as QEMU spells it.
+    pub fn text(self) -> &'static str {
+        match self {
+            Accel::Tcg => "tcg",
+            Accel::Kvm => "kvm",
+        }
+    }
+}
+
+/// A machine that is to be booted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wanted {
+    /// The kernel: a file, a package's file, or a version.
+    pub kernel: String,
+    /// Its memory.
+    pub mem_mib: u32,
+    /// The processor that it pretends to have, as QEMU names it.
+    pub cpu: String,
+    /// What runs it.
+    pub accel: Accel,
+    /// What is appended to the kernel's command line.
+    pub append: Option<String>,
+}
+
+/// Memory unless something else is asked for: a kernel, a cell and what the cases touch.
+const USUAL_MIB: u32 = 512;
+/// With less even a small kernel has no room for the cell.
+const LEAST_MIB: u32 = 128;
+const MOST_MIB: u32 = 64 << 10;
+/// A kernel takes 2,047 bytes, and some are ours.
+const LONGEST_APPEND: usize = 1_024;
+
+/// Why what stands behind `vm:` is no machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BadMachine(String);
+
+impl fmt::Display for BadMachine {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            out,
+            "{}\n  hint: `vm:KERNEL[,mem=MIB][,cpu=MODEL][,accel=tcg|kvm][,append=WORDS]`; append \
+             takes the rest",
+            self.0
+        )
+    }
+}
+
+impl Wanted {
+    /// Reads `KERNEL[,mem=...][,cpu=...][,accel=...][,append=...]`.
+    pub fn parse(text: &str) -> Result<Wanted, BadMachine> {
+        let bad =
+            |why: String| BadMachine(format!("cannot read `vm:{}`: {why}", text.escape_debug()));
+        let (head, append) = match text.split_once(",append=") {
+            Some((head, append)) => (head, Some(append)),
+            None => (text, None),
+        };
+        let mut parts = head.split(',');
+        let kernel = parts.next().filter(|kernel| !kernel.is_empty() && !has_control(kernel));
+        let kernel = kernel.ok_or_else(|| bad("it names no kernel".to_owned()))?.to_owned();
+        let (mut mem_mib, mut cpu, mut accel) = (USUAL_MIB, None, Accel::Tcg);
+        for part in parts {
+            match part.split_once('=') {
+                Some(("mem", size)) => {
+                    mem_mib = mib(size)
+                        .ok_or_else(|| bad(format!("`mem={}` is no size", size.escape_debug())))?;
+                    if !(LEAST_MIB..=MOST_MIB).contains(&mem_mib) {
+                        let why = format!("mem={mem_mib}: from {LEAST_MIB} to {MOST_MIB} MiB");
+                        return Err(bad(why));
+                    }
+                }
+                Some(("cpu", model)) if is_model(model) => cpu = Some(model.to_owned()),
+                Some(("accel", "tcg")) => accel = Accel::Tcg,
+                Some(("accel", "kvm")) => accel = Accel::Kvm,
+                _ => return Err(bad(format!("`{}` is unknown", part.escape_debug()))),
+            }
+        }
+        if let Some(append) = append {
+            let printable = append.bytes().all(|byte| (b' '..=b'~').contains(&byte));
+            if !printable || append.len() > LONGEST_APPEND {
+                let why = format!("`append` takes up to {LONGEST_APPEND} printable bytes");
+                return Err(bad(why));
+            }
+        }
+        // What an emulator offers hangs on nothing but the emulator.
+        let usual = if accel == Accel::Tcg { "max" } else { "host" };
+        let cpu = cpu.unwrap_or_else(|| usual.to_owned());
+        let append = append.filter(|words| !words.is_empty()).map(str::to_owned);
+        Ok(Wanted { kernel, mem_mib, cpu, accel, append })
+    }
+}
+
+fn has_control(text: &str) -> bool {
+    text.chars().any(char::is_control)
+}
+
+/// A size in MiB, or with a letter behind it.
+fn mib(text: &str) -> Option<u32> {
+    let (digits, factor) = match text.strip_suffix(['G', 'g']) {
+        Some(digits) => (digits, 1_024),
+        None => (text.strip_suffix(['M', 'm']).unwrap_or(text), 1),
+    };
+    let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    digits.parse::<u32>().ok().filter(|_| is_number)?.checked_mul(factor)
+}
+
+/// Whether a text is the name of a processor and nothing else to QEMU.
+fn is_model(text: &str) -> bool {
+    const LONGEST: usize = 64;
+    let good = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+    (1..=LONGEST).contains(&text.len()) && text.bytes().all(good) && !text.starts_with('-')
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_machine_is_what_its_words_say_and_append_takes_the_rest() {
+        let plain = Wanted::parse("6.12").unwrap();
+        assert_eq!((plain.kernel.as_str(), plain.mem_mib, plain.accel), ("6.12", 512, Accel::Tcg));
+        assert_eq!((plain.cpu.as_str(), plain.append), ("max", None));
+        let full =
+            Wanted::parse("./bzImage,mem=1G,cpu=Skylake-Client-v1,append=a=b,mem=2 c@d").unwrap();
+        assert_eq!((full.kernel.as_str(), full.mem_mib), ("./bzImage", 1_024));
+        assert_eq!(full.append.as_deref(), Some("a=b,mem=2 c@d"));
+        assert_eq!(full.cpu, "Skylake-Client-v1");
+        let fast = Wanted::parse("6.12,accel=kvm,mem=256M,append=").unwrap();
+        assert_eq!((fast.accel, fast.cpu.as_str(), fast.mem_mib), (Accel::Kvm, "host", 256));
+        assert_eq!(fast.append, None);
+    }
+
+    #[test]
+    fn what_is_no_machine_is_refused_with_how_it_is_said() {
+        for (text, why) in [
+            ("", "names no kernel"),
+            (",mem=512", "names no kernel"),
+            ("6.12,mem=1", "from 128 to 65536 MiB"),
+            ("6.12,mem=lots", "`mem=lots` is no size"),
+            ("6.12,mem=+512", "is no size"),
+            ("6.12,mem=9999999999G", "is no size"),
+            ("6.12,smp=2", "`smp=2` is unknown"),
+            ("6.12,accel=hvf", "`accel=hvf` is unknown"),
+            ("6.12,cpu=max,kernel=x", "`kernel=x` is unknown"),
+            ("6.12,cpu=-x", "is unknown"),
+            ("6.12,append=a\nb", "printable"),
+        ] {
+            let told = Wanted::parse(text).unwrap_err().to_string();
+            assert!(told.contains(why) && told.contains("vm:KERNEL[,mem=MIB]"), "{text}: {told}");
+        }
+        assert!(Wanted::parse(&format!("6.12,append={}", "x".repeat(2_000))).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_is_too_much(text in "\\PC{0,60}|[a-z0-9=,.M]{0,40}") {
+            let _ = Wanted::parse(&text);
+        }
+    }
+}

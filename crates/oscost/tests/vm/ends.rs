@@ -1,0 +1,90 @@
+//! Ends that nobody planned: of the tool while its machine runs, and of the machine.
+
+use std::process::{Child, Stdio};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::Value;
+
+use crate::common::{Ran, Sandbox, has_flag, row, rows, until};
+use crate::machines::{Kernel, beside, machines_of, said, values};
+
+const GETPPID: &str = "syscall/getppid:via=raw";
+
+/// A run whose machine has begun the first round of its cells; and the machine.
+fn half_way(sandbox: &Sandbox, place: &str) -> (Child, u32) {
+    let asked = ["run", "--thorough", GETPPID, "pipe/round-trip:size=64,peer_cpu=same", "--json"];
+    let mut command = beside(sandbox, &[&asked[..], &["-", "--at", place]].concat());
+    let tool = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut machine = None;
+    until("there is a machine", || {
+        machine = machines_of(sandbox, tool.id()).first().copied();
+        machine.is_some()
+    });
+    let machine = machine.unwrap();
+    until("a round was begun", || {
+        let events = said(machine);
+        let of = |kind: &str| events.iter().filter(|it| *it == kind).count();
+        // Every row is counted once, and has one cell in the rehearsal; row 0 comes first.
+        of("counted") > 0 && of("sampled") > of("counted") + 1
+    });
+    (tool, machine)
+}
+
+fn send(signal: Signal, pid: u32) {
+    assert!(pid > 1);
+    kill(Pid::from_raw(pid.cast_signed()), signal).unwrap();
+}
+
+#[test]
+fn ctrl_c_keeps_what_was_counted_and_ends_the_machine() {
+    let Some(kernel) = Kernel::some() else { return };
+    let sandbox = Sandbox::new();
+    let (tool, _) = half_way(&sandbox, &kernel.place(""));
+    send(Signal::SIGINT, tool.id());
+    let record = Ran::of_child(tool).exits(130).json();
+    assert_eq!(record["complete"], false);
+    let first = row(&record, GETPPID);
+    assert_eq!(first["outcome"], "measured", "{first}");
+    assert!((1..9).contains(&values(first).len()), "{first}");
+    assert!(rows(&record).iter().all(|row| row["outcome"] != "failed"), "{record}");
+    let shown = sandbox.oscost(&["runs", "show", "last", "--json", "-"]).exits(0).json();
+    assert_eq!(shown, record, "what was counted is kept");
+    sandbox.nothing_is_left();
+}
+
+#[test]
+fn a_tool_that_is_killed_takes_its_machine_with_it() {
+    let Some(kernel) = Kernel::some() else { return };
+    let sandbox = Sandbox::new();
+    let asked = ["run", GETPPID, "--at", &kernel.place("")];
+    let mut command = beside(&sandbox, &asked);
+    let mut tool = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    until("there is a machine", || !machines_of(&sandbox, tool.id()).is_empty());
+    tool.kill().unwrap();
+    tool.wait().unwrap();
+    sandbox.nothing_is_left();
+}
+
+#[test]
+fn a_machine_that_is_killed_costs_what_was_not_yet_counted() {
+    let Some(kernel) = Kernel::some() else { return };
+    let sandbox = Sandbox::new();
+    let (tool, machine) = half_way(&sandbox, &kernel.place(""));
+    send(Signal::SIGKILL, machine);
+    let told = "the emulator ended with signal: 9 (SIGKILL)";
+    let ran = Ran::of_child(tool).exits(1);
+    let record = ran.json();
+    assert_eq!(record["complete"], false);
+    assert_eq!(row(&record, GETPPID)["outcome"], "measured");
+    let lost: Vec<_> = rows(&record).iter().filter(|row| row["outcome"] == "failed").collect();
+    for row in &lost {
+        assert!(row["reason"].as_str().unwrap().contains(told), "{row}");
+    }
+    // Where it has cost what was asked for repetitions alone, no row of that says so.
+    let is_asked = |row: &&Value| !has_flag(row, "ANCHOR") && !has_flag(row, "PRIMITIVE");
+    if !lost.into_iter().any(|row| is_asked(&row)) {
+        ran.tells(told);
+    }
+    sandbox.nothing_is_left();
+}

@@ -1,0 +1,162 @@
+//! A kernel to boot, a turn to boot it in, and emulators that are made up.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::{Condvar, Mutex};
+
+use serde_json::Value;
+
+use crate::common::{Ran, Sandbox};
+
+/// A kernel, for as long as it is this test's turn.
+pub(crate) struct Kernel {
+    /// The file, as `vm:` takes it.
+    pub(crate) file: String,
+    turns: usize,
+}
+
+/// How many machines may run at a time: each takes a CPU.
+const MOST: usize = 2;
+/// How many more may be begun.
+static FREE: Mutex<usize> = Mutex::new(MOST);
+static FREED: Condvar = Condvar::new();
+
+impl Kernel {
+    /// A real one, for a machine; none, and a line that says why, where it or QEMU is lacking.
+    pub(crate) fn some() -> Option<Kernel> {
+        Self::of(1)
+    }
+
+    /// The same for comparisons, which run as many machines at a time as may be.
+    pub(crate) fn of_all() -> Option<Kernel> {
+        Self::of(MOST)
+    }
+
+    fn of(turns: usize) -> Option<Kernel> {
+        let qemu = Command::new("qemu-system-x86_64").arg("--version").output();
+        if let Err(error) = qemu {
+            eprintln!("no machine can be booted here: qemu-system-x86_64: {error}");
+            return None;
+        }
+        let named = std::env::var_os("OSCOST_TEST_KERNEL").filter(|named| !named.is_empty());
+        let fetched = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/vm-kernel/vmlinuz");
+        let file = named.map_or(fetched, PathBuf::from);
+        match file.canonicalize() {
+            Ok(file) => {
+                let free = FREE.lock().unwrap();
+                let mut free = FREED.wait_while(free, |free| *free < turns).unwrap();
+                *free -= turns;
+                let file = file.into_os_string().into_string().unwrap();
+                Some(Kernel { file, turns })
+            }
+            Err(error) => {
+                eprintln!("no kernel to boot here: {}: {error}; see `make vm`", file.display());
+                None
+            }
+        }
+    }
+
+    /// A place with it, and with these words behind it: `,append=...`.
+    pub(crate) fn place(&self, words: &str) -> String {
+        // What the cases touch is little, and memory is shared with whatever else is tested.
+        format!("vm:{},mem=256{words}", self.file)
+    }
+}
+
+impl Drop for Kernel {
+    fn drop(&mut self) {
+        *FREE.lock().unwrap() += self.turns;
+        FREED.notify_all();
+    }
+}
+
+/// The tool where it waits for no other: one run at a time has a machine, by a name in its
+/// network's namespace, and counts are not disturbed by others. Without a namespace it waits.
+pub(crate) fn beside(sandbox: &Sandbox, arguments: &[&str]) -> Command {
+    let plain = sandbox.command(arguments);
+    let can = Command::new("unshare").args(["-n", "true"]).stderr(Stdio::null()).status();
+    if !can.is_ok_and(|can| can.success()) {
+        return plain;
+    }
+    let mut command = Command::new("unshare");
+    command.arg("-n").arg(plain.get_program()).args(plain.get_args());
+    command.env_clear().stdin(Stdio::null());
+    command.envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    command
+}
+
+/// A kernel that has nothing but its header, and a first instruction that jumps to itself.
+pub(crate) fn spinning() -> Vec<u8> {
+    let mut image = vec![0; 4 << 10];
+    let mut put = |at: usize, bytes: &[u8]| image[at..at + bytes.len()].copy_from_slice(bytes);
+    put(0x1f1, &[1]);
+    // The setup is entered at its second sector: `jmp .`
+    put(0x200, &[0xeb, 0xfe]);
+    put(0x1fe, &[0x55, 0xaa]);
+    put(0x202, b"HdrS");
+    put(0x206, &[0x0f, 0x02]);
+    put(0x20e, &[0x80, 0x00]);
+    put(0x211, &[1]);
+    put(0x22c, &0x7fff_ffff_u32.to_le_bytes());
+    put(0x236, &[1]);
+    put(0x280, b"6.99.0-1-amd64");
+    image
+}
+
+/// Such a kernel as a place, with these words behind it.
+pub(crate) fn made_up(sandbox: &Sandbox, words: &str) -> String {
+    let file = sandbox.file("bzImage");
+    fs::write(&file, spinning()).unwrap();
+    format!("vm:{}{words}", file.display())
+}
+
+/// An emulator that tells a version and else does what a script does. It is written by another
+/// process: what is open for writing here is so, for a moment, in what other tests start, and
+/// cannot be run (ETXTBSY).
+pub(crate) fn emulator(sandbox: &Sandbox, script: &str) -> PathBuf {
+    let path = sandbox.file("qemu");
+    let whole = format!(
+        "#!/bin/bash\n[ \"$1\" = --version ] && {{ echo QEMU emulator version 9.9.9; exit; }}\n\
+         {script}\n"
+    );
+    let written = Command::new("sh")
+        .args(["-c", r#"printf %s "$2" > "$1"; chmod 755 "$1""#, "sh"])
+        .args([path.as_os_str(), whole.as_ref()])
+        .status();
+    assert!(written.unwrap().success());
+    path
+}
+
+/// Runs the tool with another emulator.
+pub(crate) fn with(sandbox: &Sandbox, emulator: &Path, arguments: &[&str]) -> Ran {
+    Ran::of(beside(sandbox, arguments).env("OSCOST_QEMU", emulator))
+}
+
+/// The machines that a tool runs: its children that have become an emulator.
+pub(crate) fn machines_of(sandbox: &Sandbox, tool: u32) -> Vec<u32> {
+    let is_machine = |&pid: &u32| {
+        let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+        let said = fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        status.lines().any(|line| line.split_whitespace().eq(["PPid:", &tool.to_string()]))
+            && said.contains("\0-nodefaults\0")
+            && !said.contains("\0held\0")
+    };
+    sandbox.processes().into_iter().filter(is_machine).collect()
+}
+
+/// What a machine has said until now, by the kind of each event.
+pub(crate) fn said(machine: u32) -> Vec<String> {
+    let line = fs::read_to_string(format!("/proc/{machine}/cmdline")).unwrap_or_default();
+    let file = line.split('\0').find_map(|word| word.strip_prefix("file,id=events,path="));
+    let Some(file) = file else { return Vec::new() };
+    let said = fs::read_to_string(file).unwrap_or_default();
+    let events = said.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    events.filter_map(|event| event["event"].as_str().map(str::to_owned)).collect()
+}
+
+/// The values of a row's repetitions.
+pub(crate) fn values(row: &Value) -> Vec<f64> {
+    let repetitions = row["repetitions"].as_array().unwrap();
+    repetitions.iter().map(|it| it["value"].as_f64().unwrap()).collect()
+}

@@ -1,0 +1,51 @@
+//! Machines that take their orders one by one, through a serial line.
+
+use std::fs::File;
+use std::path::PathBuf;
+
+use serde_json::json;
+
+use crate::common::{Ran, Sandbox, row};
+use crate::machines::{Kernel, beside, emulator, values, with};
+
+/// An emulator that is told to let the processor run a machine, and runs it itself: a processor
+/// that may do so is not everywhere where /dev/kvm is.
+fn pretends_kvm(sandbox: &Sandbox) -> Option<PathBuf> {
+    let device = File::options().read(true).write(true).open("/dev/kvm");
+    if let Err(error) = device {
+        eprintln!("cannot run here: /dev/kvm: {error}");
+        return None;
+    }
+    let script = "words=(\"$@\")\nfor at in \"${!words[@]}\"; do case ${words[at]} in\n\
+                  kvm) words[at]=tcg;; host) words[at]=max;;\nesac; done\n\
+                  exec qemu-system-x86_64 \"${words[@]}\"";
+    Some(emulator(sandbox, script))
+}
+
+#[test]
+fn where_a_processor_runs_the_machine_time_is_measured_through_its_serial_line() {
+    let Some(kernel) = Kernel::some() else { return };
+    let sandbox = Sandbox::new();
+    let Some(qemu) = pretends_kvm(&sandbox) else { return };
+    let place = kernel.place(",accel=kvm");
+    let asked = ["run", "--quick", "--at", &place, "syscall/getppid:via=raw", "--json", "-"];
+    let record = with(&sandbox, &qemu, &asked).exits(0).json();
+    let getppid = row(&record, "syscall/getppid:via=raw");
+    assert_eq!((&getppid["outcome"], &getppid["unit"]), (&json!("measured"), &json!("ns/op")));
+    assert_eq!(values(getppid).len(), 6);
+    assert_eq!(getppid["calls"]["per_op"]["getppid"], 1.0, "counted there as well");
+    assert_eq!(getppid["place"]["reach"], place.as_str());
+    sandbox.nothing_is_left();
+}
+
+#[test]
+fn a_machine_where_instructions_are_counted_can_be_looked_at() {
+    let Some(kernel) = Kernel::some() else { return };
+    let sandbox = Sandbox::new();
+    let asked = ["machine", "--json", "--at", &kernel.place("")];
+    let machine = Ran::of(&mut beside(&sandbox, &asked)).exits(0).json();
+    assert!(machine["os"]["release"].is_string(), "{machine}");
+    let line = machine["os"]["cmdline"].as_str().unwrap();
+    assert!(line.contains("nokaslr"), "{line}");
+    sandbox.nothing_is_left();
+}

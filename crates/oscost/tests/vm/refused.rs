@@ -1,0 +1,101 @@
+//! What cannot be meant is refused before anything is booted; where nothing can be booted, that is
+//! no failure.
+
+use std::fs;
+
+use crate::common::{Sandbox, rows};
+use crate::machines::{made_up, with};
+
+#[test]
+fn without_qemu_every_row_is_skipped_with_the_package_that_it_comes_with() {
+    let sandbox = Sandbox::new();
+    let place = made_up(&sandbox, "");
+    let asked = ["run", "--quick", "--at", &place, "syscall/getppid", "--json", "-"];
+    let nowhere = with(&sandbox, "/nonexistent/qemu".as_ref(), &asked);
+    // Nor is it found in a PATH that has nothing.
+    let empty = sandbox.folder("tmp");
+    let unfound = crate::common::Ran::of(sandbox.command(&asked).env("PATH", empty));
+    for ran in [nowhere, unfound] {
+        let record = ran.exits(0).json();
+        assert!(!rows(&record).is_empty());
+        for row in rows(&record) {
+            assert_eq!(row["outcome"], "skipped", "{row}");
+            let reason = row["reason"].as_str().unwrap();
+            assert!(reason.contains("sudo apt-get install qemu-system-x86"), "{reason}");
+        }
+    }
+    let asked = ["ab", "--base", &place, "--new", &place, "syscall/getppid"];
+    let ran = with(&sandbox, "/nonexistent/qemu".as_ref(), &asked).exits(0);
+    assert!(ran.stdout.contains("qemu-system-x86"), "{}", ran.stdout);
+    sandbox.nothing_is_left();
+}
+
+#[test]
+fn a_file_that_is_no_kernel_is_refused_in_words() {
+    let sandbox = Sandbox::new();
+    for (name, bytes, words) in [
+        ("text", &b"hello"[..], "no kernel"),
+        ("empty", b"", "it is empty"),
+        ("vmlinux", b"\x7fELF\x02\x01\x01", "it is an ELF file, as a vmlinux is"),
+    ] {
+        let file = sandbox.file(name);
+        fs::write(&file, bytes).unwrap();
+        let place = format!("vm:{}", file.display());
+        for asked in [
+            &["run", "--at", &place][..],
+            &["ab", "--base", &place, "--new", &place],
+            &["machine", "--at", &place],
+        ] {
+            let ran = sandbox.oscost(asked).exits(2).no_data();
+            ran.tells(words).tells("hint:");
+        }
+    }
+    let gone = sandbox.file("gone");
+    let ran = sandbox.oscost(&["run", "--at", &format!("vm:{}", gone.display())]).exits(2);
+    ran.no_data().tells("cannot read").tells("hint:");
+    sandbox.nothing_is_left();
+}
+
+#[test]
+fn words_behind_vm_that_mean_nothing_are_refused_with_how_it_is_said() {
+    let sandbox = Sandbox::new();
+    for (words, told) in [
+        (",smp=2", "`smp=2` is unknown"),
+        (",mem=1", "from 128 to 65536 MiB"),
+        (",accel=hvf", "`accel=hvf` is unknown"),
+        (",cpu=-x", "`cpu=-x` is unknown"),
+        (",append=a\nb", "append"),
+    ] {
+        let place = made_up(&sandbox, words);
+        let ran = sandbox.oscost(&["run", "--at", &place, "syscall/getppid"]).exits(2).no_data();
+        ran.tells(told);
+    }
+    sandbox.oscost(&["run", "--at", "vm:", "syscall/getppid"]).exits(2).no_data();
+}
+
+#[test]
+fn options_that_mean_nothing_where_instructions_are_counted_are_refused() {
+    let sandbox = Sandbox::new();
+    let place = made_up(&sandbox, "");
+    for option in [
+        ["--cpu", "1"],
+        ["--budget", "10"],
+        ["--precision", "1"],
+        ["--peer", "ssh:db1"],
+        ["--peer-cpu", "1"],
+        ["--seed", "1"],
+    ] {
+        let ran = sandbox.oscost(&[&["run", "--at", &place][..], &option].concat()).exits(2);
+        ran.no_data().tells(&format!("cannot take `{}` where", option[0])).tells("accel=kvm");
+    }
+    let ab = ["ab", "--base", &place, "--new", &place];
+    for option in [["--cpu", "1"], ["--budget", "10"], ["--seed", "1"]] {
+        let ran = sandbox.oscost(&[&ab[..], &option].concat()).exits(2);
+        ran.no_data().tells(&format!("cannot take `{}` where", option[0]));
+    }
+    for (base, new) in [("local", place.as_str()), (place.as_str(), "local")] {
+        let ran = sandbox.oscost(&["ab", "--base", base, "--new", new]).exits(2).no_data();
+        ran.tells("instructions are counted at the one, and time is measured at the other");
+    }
+    sandbox.nothing_is_left();
+}

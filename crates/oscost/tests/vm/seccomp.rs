@@ -1,0 +1,67 @@
+//! One instruction more of a filter is seen, and each further one.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::common::{Ran, Sandbox, rows};
+use crate::machines::{Kernel, beside};
+
+/// Calls that no cell makes. Each that a profile names is tested before the call that is measured:
+/// one instruction of the filter more on the way to it.
+const OTHERS: [&str; 8] = [
+    "swapon",
+    "swapoff",
+    "acct",
+    "quotactl",
+    "init_module",
+    "delete_module",
+    "kexec_load",
+    "reboot",
+];
+const MORE: [usize; 4] = [1, 2, 3, 8];
+
+/// A profile that always loads an argument of getppid(2), so that the kernel must run its filter
+/// each time and cannot remember what comes of it, with so many instructions before.
+fn profile(more: usize) -> Value {
+    let never = json!([{ "index": 0, "value": 0xfeed_face_cafe_beef_u64, "op": "SCMP_CMP_EQ" }]);
+    let looks = json!({ "names": ["getppid"], "action": "SCMP_ACT_ERRNO", "args": never });
+    let before = json!({ "names": &OTHERS[..more], "action": "SCMP_ACT_ERRNO" });
+    json!({ "defaultAction": "SCMP_ACT_ALLOW", "syscalls": [before, looks] })
+}
+
+#[test]
+fn each_instruction_more_of_a_filter_is_found() {
+    let Some(kernel) = Kernel::of_all() else { return };
+    let sandbox = Sandbox::new();
+    let place = |more: usize| {
+        let file = sandbox.file(&format!("{more}.json"));
+        fs::write(&file, profile(more).to_string()).unwrap();
+        format!("seccomp={}@{}", file.display(), kernel.place(""))
+    };
+    let (base, news) = (place(0), MORE.map(place));
+    let mut asked = vec!["ab", "--quick", "--base", &base];
+    asked.extend(news.iter().flat_map(|new| ["--new", new.as_str()]));
+    asked.extend(["syscall/getppid:via=raw", "--json", "-"]);
+    let record = Ran::of(&mut beside(&sandbox, &asked)).exits(0).json();
+    let all = record["comparisons"].as_array().unwrap();
+    let asked = |it: &&Value| it["case"] == "syscall/getppid:via=raw";
+    let found: Vec<&Value> = all.iter().filter(asked).collect();
+    assert_eq!(found.len(), MORE.len());
+    let mut before = 0.0;
+    for (more, it) in MORE.into_iter().zip(found) {
+        assert_eq!(it["verdict"], "slower", "{more}: {it}");
+        let added = it["added"]["value"].as_f64().unwrap();
+        // The processor has at least one instruction for one of the filter's.
+        assert!(added > before && added >= more as f64, "{more} more: {added}, after {before}");
+        assert_eq!(it["added"]["ci95"], json!([added, added]));
+        before = added;
+    }
+    // What makes no call is not touched by any of them.
+    let nothing = all.iter().filter(|it| it["case"] == "timer/nothing");
+    assert!(nothing.clone().count() == MORE.len() && !rows(&record).is_empty());
+    for it in nothing {
+        assert_eq!(it["verdict"], "equivalent", "{it}");
+    }
+    sandbox.nothing_is_left();
+}
