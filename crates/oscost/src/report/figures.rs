@@ -98,7 +98,8 @@ fn all_digits(count: f64) -> String {
     if text == "-0" { "0".to_owned() } else { text.to_owned() }
 }
 
-/// A figure with its unit, in three digits, a count in all of its own: for what stands beside figures to give them a size.
+/// A figure with its unit, in three digits, a count in all of its own: for what stands beside
+/// figures to give them a size.
 pub fn rough(value: f64, unit: Unit) -> String {
     let style = Style::of(value, unit);
     if style.words || style.counts {

@@ -316,7 +316,7 @@ impl Page {
             Spot::At(x, y) => return (x, y),
             Spot::Middle(selector) => selector,
         };
-        let middle = self.eval(&format!(
+        let look = format!(
             "(() => {{
                const it = document.querySelector({});
                it?.scrollIntoView({{ block: 'center', inline: 'center', behavior: 'instant' }});
@@ -325,7 +325,18 @@ impl Page {
                  ? [box.x + box.width / 2, box.y + box.height / 2] : null;
              }})()",
             json!(selector)
-        ));
+        );
+        let mut middle = self.eval(&look);
+        // What is still being drawn above it moves it, and the click would meet something else.
+        let begun = Instant::now();
+        loop {
+            self.draw();
+            let again = self.eval(&look);
+            if again == middle || begun.elapsed() > self.patience {
+                break;
+            }
+            middle = again;
+        }
         assert!(!middle.is_null(), "{selector} is not to be seen, and has no middle");
         (middle[0].as_f64().unwrap(), middle[1].as_f64().unwrap())
     }

@@ -242,10 +242,11 @@ fn the_table_sorts_filters_and_is_copied() {
     let head = "#rows thead th[data-name=median]";
     page.click(&*format!("{head} button"));
     medians.sort_by(f64::total_cmp);
+    page.wait_for(&format!("document.querySelector('{head}').ariaSort === 'ascending'"));
     assert_eq!(figures(), medians);
-    assert_eq!(page.eval(&format!("document.querySelector('{head}').ariaSort")), "ascending");
     page.click(&*format!("{head} button"));
     medians.reverse();
+    page.wait_for(&format!("document.querySelector('{head}').ariaSort === 'descending'"));
     assert_eq!(figures(), medians);
 
     page.click("#table input");
