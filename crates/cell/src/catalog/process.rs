@@ -441,7 +441,7 @@ fn fork_exit(at: At<'_>, touched: Option<Touched>) -> Result<Work, Errno> {
         Ok(())
     });
     work.shape = Shape::Single;
-    Ok(work.at_most(1))
+    Ok(work)
 }
 
 fn exit(at: At<'_>, touched: Option<Touched>) -> Result<Work, Errno> {

@@ -54,7 +54,8 @@ pub fn plan<C: Clock, V: Covariates>(
         Shape::Found => (Mode::F, &[1][..]),
         Shape::Stamped => (Mode::S, &[1][..]),
         Shape::Transfer => (Mode::T, ONCE_AND_TWICE),
-        // What comes before a batch may provide for one op only.
+        // What comes before a batch may provide for one op only, or for the first of them.
+        Shape::Single if work.is_prepared() => (Mode::S, &[1][..]),
         _ if work.most_ops() < 2 => (Mode::S, &[1][..]),
         _ => (Mode::U, ONCE_AND_TWICE),
     };
