@@ -1,9 +1,9 @@
 //! Where instructions are counted: what a plan is then, and batches that no tick falls into.
 //!
-//! A tick of the clock is an instruction, so nothing is timed together to be long against the clock's
-//! step. What would differ from one cell to the next is the
-//! kernel's own tick, which comes every so many instructions whatever runs, and what else wants to
-//! run: each batch begins just behind a tick, after a sleep.
+//! A tick of the clock is an instruction, so nothing is timed together to be long against the step
+//! of the clock. What would differ from one cell to the next is the kernel's own tick, which comes
+//! every so many instructions whatever runs, and what else wants to run: each batch begins just
+//! behind a tick, after a sleep.
 
 use oscost_model::cell::{BatchPlan, Mode};
 use oscost_model::clock::{Calibration, ClockKind};

@@ -16,7 +16,6 @@ use oscost_model::treatment::Treated;
 
 use super::cells::{Ended, ended};
 use super::{Finish, Listener, RunError, WARM_OPS, counted_ops};
-use crate::advice;
 use crate::reach::ReachError;
 
 /// What a cell may take, in the machine's own time, which is its instructions: a hundred times what
@@ -240,11 +239,15 @@ impl Run<'_> {
             Ok(hello) => (hello.facts, Ok(())),
             Err(error) => (Facts::default(), Err(error)),
         };
-        let advice = if lost.is_ok() { advice::about(&facts) } else { Vec::new() };
         let tracers = facts.tracers.clone();
         let vm = self.request.machines.get(number).cloned();
-        let machine = Machine { vm, ..Machine::new(&id_of(number), facts, advice) };
+        // What is said of machines speaks of noise, and none changes a count.
+        let machine = Machine { vm, ..Machine::new(&id_of(number), facts, Vec::new()) };
         self.tell(Entry::Met { machine: Box::new(machine), tracers });
+        if lost.is_ok() {
+            let (machine, probe) = (id_of(number), Vec::new());
+            self.tell(Entry::Surveyed { machine, probe, cpu: Some(CPU) });
+        }
         if number == 0 {
             let rows = self.request.rows.clone();
             self.tell(Entry::Planned { rows, timers: Vec::new() });
