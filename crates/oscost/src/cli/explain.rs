@@ -11,10 +11,10 @@ use oscost_model::place::Reach;
 use oscost_model::program::FAMILY;
 use oscost_model::record::RowOutcome;
 
+use super::Done;
 use super::output::Output;
 use super::place::{Arrived, Machine, Patience, arrive, untreated};
 use super::programs::Programs;
-use super::{Done, UsageError};
 use crate::estimate::Assembler;
 use crate::plan;
 use crate::reach::{CellProgram, Interrupt, Session};
@@ -58,10 +58,6 @@ pub(super) fn explain(arguments: &Arguments, output: &mut Output) -> anyhow::Res
         return Ok(Done::Well);
     }
     let reach = untreated(&arguments.at, "what is explained is looked at without treatments")?;
-    if let Reach::Vm(_) = reach {
-        let hint = "this version looks at `local` and `ssh:[user@]HOST`";
-        return Err(UsageError(format!("cannot look at `{reach}`\n  hint: {hint}")).into());
-    }
     let program = CellProgram::find()?;
     let catalog = &Programs::known().beside(&program.catalog);
     let cases = plan::select(catalog, std::slice::from_ref(&arguments.benchmark), Extent::Usual)?;
@@ -120,7 +116,7 @@ fn look(
     match arrive(reach, program, &interrupt, Patience::GoWithout) {
         // Counting beside a run would be one more thing that disturbs it.
         Ok(Arrived { machine: Machine::Held(by), .. }) => {
-            let here = if *reach == Reach::Local { "this" } else { "that" };
+            let here = if matches!(reach, Reach::Ssh(_)) { "that" } else { "this" };
             let process = by.split(" (").next().unwrap_or_default();
             nothing(format!("{process} is measuring on {here} machine"))
         }

@@ -47,17 +47,9 @@ pub(super) struct Counted {
 
 /// The machine that a place means, if it is one on which instructions are counted.
 pub(super) fn counts(place: &Place) -> Result<Option<Wanted>, UsageError> {
-    Ok(wanted(place)?.filter(|wanted| wanted.accel == Accel::Tcg))
-}
-
-/// The machine that a place means, if it is one that is booted.
-pub(super) fn wanted(place: &Place) -> Result<Option<Wanted>, UsageError> {
-    match &place.reach {
-        Reach::Vm(text) => {
-            Wanted::parse(text).map(Some).map_err(|error| UsageError(error.to_string()))
-        }
-        _ => Ok(None),
-    }
+    let Reach::Vm(text) = &place.reach else { return Ok(None) };
+    let wanted = Wanted::parse(text).map_err(|error| UsageError(error.to_string()))?;
+    Ok((wanted.accel == Accel::Tcg).then_some(wanted))
 }
 
 /// Refuses options that were given and mean nothing where instructions are counted.

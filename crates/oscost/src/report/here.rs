@@ -9,7 +9,7 @@ use oscost_model::record::Row;
 use oscost_model::unit::Unit;
 
 use super::figures::{each, per_cent, rough, times};
-use super::{fold, halves, plain, table};
+use super::{counted, fold, halves, plain, table};
 use crate::estimate;
 
 /// A case, and what there is to say of it here and now.
@@ -153,7 +153,9 @@ fn kernel(count: &CallCount) -> String {
 fn figure(out: &mut String, last: &Last) {
     let Last { row, started, quiet, other_kernel } = last;
     let Some((mut text, interval, _)) = table::figure(row) else { return };
-    if let Some(interval) = interval {
+    if counted::is_it(row) {
+        text = counted::told(row);
+    } else if let Some(interval) = interval {
         text += &format!(" ({interval})");
     }
     if let Some(class) = &row.class {

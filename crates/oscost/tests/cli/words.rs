@@ -76,7 +76,6 @@ fn a_place_that_this_version_cannot_reach_is_refused_with_a_hint() {
     refused(&["run", "--at", "ssh:"], &["names nothing behind its colon"]);
     refused(&["run", "--at", ""], &["a place is empty"]);
     refused(&["run", "--at", "LOCAL"], &["`LOCAL`"]);
-    refused(&["explain", "--at", "vm:6.12", "timer"], &["cannot look at `vm:6.12`", "hint:"]);
     refused(&["explain", "--at", "nice=5", "timer"], &["cannot treat with `nice=5`", "hint:"]);
 }
 

@@ -40,6 +40,15 @@ fn a_kernel_that_panics_is_told_by_the_line_that_says_so() {
 }
 
 #[test]
+fn a_processor_that_cannot_read_its_counter_is_told_of_at_once() {
+    let Some(kernel) = Kernel::some() else { return };
+    let sandbox = Sandbox::new();
+    let reason = fails(&sandbox, &kernel.place(",cpu=Nehalem"), None, "60");
+    assert!(reason.contains("its processor has no `rdtscp`"), "{reason}");
+    assert!(reason.contains("\n  hint: another `cpu=`"), "{reason}");
+}
+
+#[test]
 fn a_kernel_that_spins_is_ended_when_it_had_time_to_boot() {
     let Some(_turn) = Kernel::some() else { return };
     let sandbox = Sandbox::new();

@@ -47,5 +47,8 @@ fn a_machine_where_instructions_are_counted_can_be_looked_at() {
     assert!(machine["os"]["release"].is_string(), "{machine}");
     let line = machine["os"]["cmdline"].as_str().unwrap();
     assert!(line.contains("nokaslr"), "{line}");
+    let asked = ["explain", "syscall/getppid", "--at", &kernel.place("")];
+    let told = Ran::of(&mut beside(&sandbox, &asked)).exits(0).stdout;
+    assert!(told.contains("1 entry of the kernel an op: getppid"), "{told}");
     sandbox.nothing_is_left();
 }

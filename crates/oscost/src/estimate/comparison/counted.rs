@@ -26,6 +26,8 @@ const RARE: f64 = 0.05;
 pub(super) struct Side {
     /// Ascending, and not empty.
     values: Vec<f64>,
+    /// The same, cell by cell; nothing of one that was lost.
+    cells: Vec<Option<f64>>,
     exact: bool,
     rows: u32,
 }
@@ -34,12 +36,13 @@ impl Side {
     /// The repetitions of a side's rows; `None` where they have none.
     pub(super) fn of<'a>(rows: impl Iterator<Item = &'a Row>) -> Option<Self> {
         let rows: Vec<&Row> = rows.collect();
-        let values = rows.iter().flat_map(|row| row.repetitions.iter().filter_map(|it| it.value));
-        let values = order::sorted(&values.collect::<Vec<_>>());
+        let cells = rows.iter().flat_map(|row| row.repetitions.iter().map(|it| it.value));
+        let cells: Vec<Option<f64>> = cells.collect();
+        let values = order::sorted(&cells.iter().copied().flatten().collect::<Vec<_>>());
         let each = rows.iter().all(|row| row.estimate.as_ref().is_some_and(|it| it.exact));
         // Runs that are exact each by itself may still differ from each other.
         let exact = each && values.first()? == values.last()?;
-        Some(Self { values, exact, rows: rows.len() as u32 })
+        Some(Self { values, cells, exact, rows: rows.len() as u32 })
     }
 
     fn least(&self) -> f64 {
@@ -58,6 +61,12 @@ impl Side {
         order::median(&self.values).unwrap_or(f64::NAN)
     }
 
+    /// Whether two sides said the same, each cell of one what that of the other said: of two cells at
+    /// least, or it would prove little.
+    fn is_like(&self, other: &Side) -> bool {
+        self.values.len() > 1 && self.cells == other.cells
+    }
+
     /// Whether all of it has a place among ratios.
     fn is_cost(&self) -> bool {
         self.values.iter().all(|&value| is_cost(value))
@@ -74,19 +83,26 @@ pub(super) struct Counted {
     verdict: Verdict,
     mde_pct: Option<f64>,
     pairs: u32,
-    exact: bool,
+    /// Whether ranges were all that could be compared.
+    ranged: bool,
 }
 
 /// Compares two sides; `None` where they differ and have no ratio, one of them being nothing or less.
 pub(super) fn counted(base: &Side, new: &Side) -> Option<Counted> {
     let exact = base.exact && new.exact;
     let (from, to) = (base.middle(), new.middle());
-    let equal = exact && from == to;
+    // What a boot repeats it repeats in its order: a side that is not exact for a tick in its third
+    // cell has it in the third cell again.
+    let alike = base.is_like(new);
+    let equal = alike || exact && from == to;
     let has_ratio = base.is_cost() && new.is_cost();
     if !equal && !has_ratio {
         return None;
     }
-    let bounds = [new.least() - base.most(), new.most() - base.least()];
+    let bounds = match alike {
+        true => [0.0; 2],
+        false => [new.least() - base.most(), new.most() - base.least()],
+    };
     // Three values beyond three others are no rarity: what lies between must be more than either
     // side is wide. Of exact sides that is any difference.
     let wide = base.width().max(new.width());
@@ -117,7 +133,8 @@ pub(super) fn counted(base: &Side, new: &Side) -> Option<Counted> {
         (base, new) => base.min(new),
     };
     let mde_pct = exact.then_some(0.0);
-    Some(Counted { ratio, added: (to - from, bounds), p, verdict, mde_pct, pairs, exact })
+    let ranged = !exact && !alike;
+    Some(Counted { ratio, added: (to - from, bounds), p, verdict, mde_pct, pairs, ranged })
 }
 
 /// How likely at most all values of one side lie beyond all of the other, where nothing tells the
@@ -135,13 +152,13 @@ impl Counted {
         design: &str,
         span_s: f64,
     ) -> Comparison {
-        let Counted { ratio, added: (value, bounds), p, verdict, mde_pct, pairs, exact } = self;
+        let Counted { ratio, added: (value, bounds), p, verdict, mde_pct, pairs, ranged } = self;
         let mut flags = Vec::new();
         let calls = |row: &Row| row.calls.as_ref().map(|calls| calls.per_op.clone());
         if calls(base.1).zip(calls(new.1)).is_some_and(|(base, new)| base != new) {
             flags.push("CALLS_DIFFER".to_owned());
         }
-        if !exact {
+        if ranged {
             flags.push("NOT_EXACT".to_owned());
         }
         Comparison {
@@ -202,7 +219,8 @@ mod tests {
     use super::*;
 
     fn side(values: &[f64], exact: bool) -> Side {
-        Side { values: order::sorted(values), exact, rows: 1 }
+        let cells = values.iter().copied().map(Some).collect();
+        Side { values: order::sorted(values), cells, exact, rows: 1 }
     }
 
     fn exactly(value: f64) -> Side {
@@ -236,7 +254,7 @@ mod tests {
         let alike = |value: f64| side(&[value; 5], true);
         let found = counted(&wide, &alike(343.0)).unwrap();
         assert_eq!((found.verdict, found.added), (Verdict::Larger, (19.0, [12.0, 23.0])));
-        assert_eq!((found.exact, found.mde_pct), (false, None));
+        assert_eq!((found.ranged, found.mde_pct), (true, None));
         assert!((found.p - 2.0 / 252.0).abs() < 1e-12, "two of the orders of ten: {}", found.p);
         let found = counted(&wide, &alike(342.0)).unwrap();
         assert_eq!((found.verdict, found.p), (Verdict::Inconclusive, 1.0));
@@ -247,6 +265,22 @@ mod tests {
         let lost = side(&[324.0; 2], false);
         let found = counted(&lost, &exactly(324.0)).unwrap();
         assert_eq!(found.verdict, Verdict::Inconclusive, "a repetition of it was lost");
+    }
+
+    #[test]
+    fn what_does_not_repeat_within_a_boot_but_from_boot_to_boot_is_equal() {
+        let (one, other) = ([320.0, 322.0, 331.0], [320.0, 331.0, 322.0]);
+        let found = counted(&side(&one, false), &side(&one, false)).unwrap();
+        assert_eq!((found.verdict, found.added), (Verdict::Equivalent, (0.0, [0.0; 2])));
+        assert_eq!((found.ranged, found.p, found.ratio.value), (false, 1.0, 1.0));
+        assert_eq!(found.mde_pct, None, "what lies within the range would not have shown");
+        let found = counted(&side(&one, false), &side(&other, false)).unwrap();
+        assert_eq!((found.verdict, found.ranged), (Verdict::Inconclusive, true));
+        let single = || side(&[320.0], false);
+        assert_eq!(counted(&single(), &single()).unwrap().verdict, Verdict::Inconclusive);
+        let lost = Side { cells: vec![Some(320.0), None, Some(331.0)], ..side(&one, false) };
+        let found = counted(&lost, &side(&one, false)).unwrap();
+        assert_eq!(found.verdict, Verdict::Inconclusive);
     }
 
     fn any_side() -> impl Strategy<Value = Side> {

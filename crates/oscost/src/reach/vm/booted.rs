@@ -57,8 +57,26 @@ impl<'a> Booted<'a> {
         patience: Duration,
     ) -> Result<Hello, ReachError> {
         match self.next(patience)? {
-            Event::Hello(hello) => program.expects(&hello).map(|()| *hello),
+            Event::Hello(hello) => {
+                program.expects(&hello)?;
+                self.can_count(&hello)?;
+                Ok(*hello)
+            }
             other => Err(ReachError::Nonsense(format!("no hello, but {other:?}"))),
+        }
+    }
+
+    /// Whether its processor has the instruction that reads the counter: some that an emulator can
+    /// play are older than it (`cpu=Nehalem`), and each cell would end by SIGILL.
+    fn can_count(&self, hello: &Hello) -> Result<(), ReachError> {
+        const READS: &str = "rdtscp";
+        match &hello.facts.cpu.flags {
+            Some(flags) if flags.iter().all(|flag| flag != READS) => Err(ReachError::NotThere {
+                reach: self.reach.clone(),
+                why: format!("its processor has no `{READS}`, which reads the counter"),
+                hint: "another `cpu=` in the place, or none: `max` has all".to_owned(),
+            }),
+            _ => Ok(()),
         }
     }
 
