@@ -104,15 +104,15 @@ pub(super) fn cells(it: &Comparison, row: &Row) -> Cells {
     ]
 }
 
-/// The same of a comparison of any kind, with both of its rows.
-pub(super) fn told(it: &Comparison, base: &Row, new: &Row) -> Cells {
+/// The same of a comparison of any kind.
+pub(super) fn told(it: &Comparison, base: &Row) -> Cells {
     if !counted::is_it(base) {
         return cells(it, base);
     }
-    let [figure, _, added, _, verdict, _] = counted::compared(it, base, new);
     let ends = it.ratio.ci95.map(|ends| ends.map(counted::ratio));
     let ends = ends.map_or("-".to_owned(), |[low, high]| format!("{low} .. {high}"));
-    [figure, counted::ratio(it.ratio.value), ends, added, verdict, String::new()]
+    let (figure, ratio) = (counted::figure(base), counted::ratio(it.ratio.value));
+    [figure, ratio, ends, counted::added(it), plain(&it.verdict), String::new()]
 }
 
 /// The verdict in words; of what nobody can tell, the smallest effect that could have been seen.

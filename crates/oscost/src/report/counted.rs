@@ -6,13 +6,13 @@ use oscost_model::clock::ClockKind;
 use oscost_model::record::{Comparison, Machine, Row};
 use oscost_model::unit::Unit;
 
-use super::figures::{Style, per_cent, rough};
+use super::figures::{Style, per_cent};
 use super::table::{Cells, Headings, entries, floor, laid_out};
 use super::{fold, plain};
 use crate::estimate::comparison::gate::Threshold;
 
 pub(super) const HEADINGS: Headings = ["per op", "repeats", "", "", "calls", "floor"];
-pub(super) const COMPARED: Headings = ["base", "new", "added", "", "verdict", ""];
+pub(super) const COMPARED: Headings = ["base, insn", "new, insn", "added, insn", "", "verdict", ""];
 
 /// What must not be read into such a figure.
 const NO_TIME: &str = "insn: instructions of an op, the program's and the kernel's, as the emulator \
@@ -48,14 +48,35 @@ fn range(row: &Row) -> Option<[f64; 2]> {
 }
 
 /// The figure: one number where it is exact, else the range of what was seen.
-fn figure(row: &Row) -> String {
+pub(super) fn figure(row: &Row) -> String {
+    match bare(row).as_str() {
+        "" => String::new(),
+        figure => format!("{figure} {}", unit(row.unit)),
+    }
+}
+
+/// The same without its unit.
+fn bare(row: &Row) -> String {
     let Some(estimate) = &row.estimate else { return String::new() };
     match range(row).filter(|[low, high]| !estimate.exact && low < high) {
-        Some([low, high]) => {
-            format!("{} .. {}", number(low, row.unit), rough(high, row.unit))
-        }
-        None => rough(estimate.median, row.unit),
+        Some(ends) => between(ends, false),
+        None => number(estimate.median, row.unit),
     }
+}
+
+/// A range, in as many digits as tell its ends apart: it may be told a little wider than it is, and
+/// never narrower.
+fn between([low, high]: [f64; 2], signed: bool) -> String {
+    // Two digits of what lies between them.
+    let decimals = (1.0 - (high - low).log10().floor()).clamp(0.0, 300.0) as usize;
+    let scale = 10f64.powi(decimals as i32);
+    let text = |end: f64| {
+        let sign = if signed && end > 0.0 { "+" } else { "" };
+        // Nothing has no sign.
+        format!("{sign}{:.decimals$}", end + 0.0)
+    };
+    let (low, high) = ((low * scale).floor() / scale, (high * scale).ceil() / scale);
+    format!("{} .. {}", text(low), text(high))
 }
 
 /// The figure, and whether it repeats.
@@ -74,6 +95,10 @@ fn number(value: f64, unit: Unit) -> String {
     Style::of(value, unit).number(value)
 }
 
+fn unit(unit: Unit) -> &'static str {
+    Style::of(0.0, unit).unit()
+}
+
 /// The cells of a measured row.
 pub(super) fn cells(row: &Row) -> Cells {
     let none = String::new;
@@ -82,10 +107,11 @@ pub(super) fn cells(row: &Row) -> Cells {
     [figure(row), repeats(row).to_owned(), none(), none(), calls, floor]
 }
 
-/// The cells of two such rows that were compared.
+/// The cells of two such rows that were compared: of three ranges beside each other, so that the unit
+/// stands in the headings.
 pub(super) fn compared(it: &Comparison, base: &Row, new: &Row) -> Cells {
     let none = String::new;
-    [figure(base), figure(new), added(it), none(), plain(&it.verdict), none()]
+    [bare(base), bare(new), difference(it, ""), none(), plain(&it.verdict), none()]
 }
 
 /// A ratio of counts, with digits enough for an instruction among hundreds of thousands.
@@ -96,14 +122,17 @@ pub(super) fn ratio(ratio: f64) -> String {
 
 /// What is added: with its sign, and as a share where that is a tenth of a per cent or more.
 pub(super) fn added(it: &Comparison) -> String {
+    difference(it, &format!(" {}", unit(it.added.unit)))
+}
+
+fn difference(it: &Comparison, unit: &str) -> String {
     let signed = |value: f64| {
         let sign = if value > 0.0 { "+" } else { "" };
         format!("{sign}{}", number(value, it.added.unit))
     };
-    let unit = Style::of(0.0, it.added.unit).unit();
     match it.added.ci95 {
-        Some([low, high]) if low < high => {
-            return format!("{} .. {} {unit}", signed(low), signed(high));
+        Some(ends @ [low, high]) if low < high => {
+            return format!("{}{unit}", between(ends, true));
         }
         // Of what is not exact nobody knows that it is the same.
         _ if it.verdict == "equivalent" => return "=".to_owned(),
@@ -115,7 +144,7 @@ pub(super) fn added(it: &Comparison) -> String {
         0.05.. => format!(" ({sign}{})", per_cent(pct)),
         _ => String::new(),
     };
-    format!("{} {unit}{share}", signed(it.added.value))
+    format!("{}{unit}{share}", signed(it.added.value))
 }
 
 /// Comparisons of such rows as a table; nothing where there are none.
@@ -167,4 +196,26 @@ pub(super) fn headline(machine: &Machine) -> Option<String> {
     parts.push(format!("{} MiB", vm.mem_mib));
     parts.extend(counts(machine).then(|| "one instruction a tick".to_owned()));
     Some(fold(&plain(&parts.join(", ")), 80, "  "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::between;
+
+    #[test]
+    fn a_range_has_the_digits_that_tell_its_ends_apart() {
+        for (ends, text) in [
+            ([1_141_693.0, 1_141_990.0], "1141693 .. 1141990"),
+            ([7_141.5703125, 7_145.95703125], "7141.5 .. 7146.0"),
+            ([11_634.3125, 11_634.6875], "11634.31 .. 11634.69"),
+            ([3.89464569, 3.89732], "3.8946 .. 3.8974"),
+            ([12_826.875, 12_827.0], "12826.87 .. 12827.00"),
+            ([9_334.5, 9_350.25], "9334 .. 9351"),
+        ] {
+            assert_eq!(between(ends, false), text);
+        }
+        assert_eq!(between([-4.38671875, 4.38671875], true), "-4.4 .. +4.4");
+        assert_eq!(between([-20_750.0, -0.25], true), "-20750 .. 0");
+        assert_eq!(between([0.25, 13.0], true), "0 .. +13");
+    }
 }

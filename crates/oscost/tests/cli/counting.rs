@@ -150,7 +150,7 @@ fn other_formats_have_every_digit_too() {
     let sandbox = Sandbox::new();
     let boots = record(1, &[old(), new()]);
     let markdown = report(&sandbox, &boots, &["--markdown", "-"]).stdout;
-    assert!(markdown.contains("| -208 insn (-1.6 %) |"), "{markdown}");
+    assert!(markdown.contains("| -208 (-1.6 %) |"), "{markdown}");
     is_of_counts(&markdown);
     let run = report(&sandbox, &record(2, &[old()]), &["--markdown", "-"]).stdout;
     assert!(run.contains("| 301118 insn | exact |"), "{run}");

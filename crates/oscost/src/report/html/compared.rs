@@ -218,9 +218,9 @@ fn margin() -> Shape {
 /// What is told of a comparison's point.
 fn words(name: &str, (it, base, new): Pair<'_>) -> Vec<String> {
     let of_metric = trials::of_metric(base, it);
-    let [figure, ratio, interval, added, verdict, _] = compare::told(it, &of_metric, new);
+    let [figure, ratio, interval, added, verdict, _] = compare::told(it, &of_metric);
     if counted::is_it(base) {
-        let [_, other, ..] = counted::compared(it, base, new);
+        let other = counted::figure(new);
         return vec![name.to_owned(), format!("{figure} and {other}: {verdict}"), added];
     }
     let mde = it.mde_pct.map(|pct| format!("could have shown {}", per_cent(pct)));
@@ -242,9 +242,9 @@ fn id(at: usize, which: usize) -> String {
 }
 
 fn table(at: usize, pairs: &[Pair<'_>]) -> Table {
-    let line = |(which, (it, row, new)): (usize, &Pair<'_>)| {
+    let line = |(which, (it, row, _)): (usize, &Pair<'_>)| {
         let row = trials::of_metric(row, it);
-        let [base, ratio, interval, added, verdict, _] = compare::told(it, &row, new);
+        let [base, ratio, interval, added, verdict, _] = compare::told(it, &row);
         let figure = row.estimate.as_ref().map(|estimate| estimate.median);
         let end = |end: usize| {
             let value = it.ratio.ci95.map(|ends| ends[end]);
