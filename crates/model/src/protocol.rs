@@ -260,6 +260,9 @@ pub enum Event {
         at_op: Option<u64>,
         /// What went wrong, in words.
         why: String,
+        /// Its number, where it was an error of a call.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        errno: Option<i32>,
         /// The arm that it went wrong in, where there are several.
         #[serde(default)]
         arm: Option<u8>,

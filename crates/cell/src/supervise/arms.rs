@@ -176,7 +176,9 @@ impl Live<'_, '_> {
 /// The same answer, of this arm.
 fn of_arm(event: Event, of: u8) -> Event {
     match event {
-        Event::Failed { id, at_op, why, .. } => Event::Failed { id, at_op, why, arm: Some(of) },
+        Event::Failed { id, at_op, why, errno, .. } => {
+            Event::Failed { id, at_op, why, errno, arm: Some(of) }
+        }
         Event::Skipped { id, missing, .. } => Event::Skipped { id, missing, arm: Some(of) },
         other => other,
     }

@@ -211,7 +211,7 @@ impl Child {
     }
 
     fn failed(&self, why: String) -> Event {
-        Event::Failed { id: self.id, at_op: None, why, arm: None }
+        Event::Failed { id: self.id, at_op: None, why, errno: None, arm: None }
     }
 
     /// Takes in what the job wrote to its standard error, as far as it is there.

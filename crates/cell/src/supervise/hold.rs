@@ -47,7 +47,7 @@ impl Hold {
             }
             Taken::Unavailable(error) => {
                 *self = Hold::Nothing;
-                Event::Failed { id, at_op: None, why: error.to_string(), arm: None }
+                Event::Failed { id, at_op: None, why: error.to_string(), errno: None, arm: None }
             }
         }
     }

@@ -135,7 +135,7 @@ impl From<Event> for Answer {
 }
 
 pub(super) fn failed(id: u64, why: impl Into<String>) -> Event {
-    Event::Failed { id, at_op: None, why: why.into(), arm: None }
+    Event::Failed { id, at_op: None, why: why.into(), errno: None, arm: None }
 }
 
 /// Why an op went wrong; that nobody answered for so long is an outcome of its own.
@@ -144,7 +144,8 @@ pub(super) fn failed_at(id: u64, error: AtOp) -> Event {
         let why = Some(format!("op {} of a batch: {}", error.op, error.why));
         return Event::TimedOut { id, after_ms: SILENCE.as_millis() as u64, why };
     }
-    Event::Failed { id, at_op: Some(error.op), why: error.why.to_string(), arm: None }
+    let (why, errno) = (error.why.to_string(), Some(error.why.0));
+    Event::Failed { id, at_op: Some(error.op), why, errno, arm: None }
 }
 
 /// What is done to an arm of a cell.

@@ -133,7 +133,7 @@ fn obey(
         Ok(order) => order,
         Err(error) => {
             let why = format!("an order could not be read: {error}");
-            return say(output, &Event::Failed { id: 0, at_op: None, why, arm: None });
+            return say(output, &Event::Failed { id: 0, at_op: None, why, errno: None, arm: None });
         }
     };
     let id = order.id();
@@ -171,7 +171,7 @@ fn obey(
         },
     };
     match refused {
-        Some(why) => say(output, &Event::Failed { id, at_op: None, why, arm: None }),
+        Some(why) => say(output, &Event::Failed { id, at_op: None, why, errno: None, arm: None }),
         None => Ok(()),
     }
 }

@@ -174,18 +174,18 @@ impl FakeSession {
             }
         }
         if let Some(why) = self.scenario.failed.get(&name) {
-            return Event::Failed { id, at_op: Some(0), why: why.clone(), arm: None };
+            return Event::Failed { id, at_op: Some(0), why: why.clone(), errno: None, arm: None };
         }
         if self.scenario.timed_out.contains(&name) {
             return Event::TimedOut { id, after_ms: spec.timeout_ms, why: None };
         }
         if let (Task::Count { .. }, Some(why)) = (&spec.task, &self.scenario.no_counting) {
-            return Event::Failed { id, at_op: None, why: why.clone(), arm: None };
+            return Event::Failed { id, at_op: None, why: why.clone(), errno: None, arm: None };
         }
         if let Task::Count { ops, .. } = spec.task {
             if self.scenario.uncounted.contains(&name) {
                 let why = "ptrace is refused here: Operation not permitted".to_owned();
-                return Event::Failed { id, at_op: None, why, arm: None };
+                return Event::Failed { id, at_op: None, why, errno: None, arm: None };
             }
             let count = CallCount { copy: u32::try_from(id).ok(), ..self.count(case, ops) };
             if let (Some(testimony), Some(copy)) = (&mut self.testimony, count.copy) {
@@ -206,7 +206,7 @@ impl FakeSession {
             return Event::Skipped { id, missing: missing.clone(), arm: None };
         }
         if let Some(why) = self.scenario.failed.get(&name) {
-            return Event::Failed { id, at_op: None, why: why.clone(), arm: None };
+            return Event::Failed { id, at_op: None, why: why.clone(), errno: None, arm: None };
         }
         if self.scenario.timed_out.contains(&name) {
             let after_ms = 1_000 * u64::from(program.limits.seconds);
@@ -372,7 +372,8 @@ impl FakeSession {
         self.cells += 1;
         if self.scenario.comes_off_after_cells == Some(self.cells) {
             let why = "made up: somebody ended it".to_owned();
-            let off = |id| Event::Failed { id, at_op: None, why: why.clone(), arm: None };
+            let off =
+                |id| Event::Failed { id, at_op: None, why: why.clone(), errno: None, arm: None };
             self.events.extend(self.attached.take().map(|(id, _)| off(id)));
         }
         let disturbance = Box::new(disturbance);

@@ -293,7 +293,7 @@ pub(super) fn understand(line: &[u8]) -> Result<Event, ReachError> {
     serde_json::from_slice(line).or_else(|error| {
         let why = format!("the cell spoke nonsense: {error}");
         match serde_json::from_slice::<EventHead>(line) {
-            Ok(head) => Ok(Event::Failed { id: head.id, at_op: None, why, arm: None }),
+            Ok(head) => Ok(Event::Failed { id: head.id, at_op: None, why, errno: None, arm: None }),
             Err(error) => Err(ReachError::Nonsense(error.to_string())),
         }
     })

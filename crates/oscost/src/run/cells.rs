@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use nix::errno::Errno;
 use oscost_model::calls::CallCount;
 use oscost_model::cell::{BatchPlan, CellSpec, Disturbance, Sample, Task};
 use oscost_model::clock::{Calibration, ClockKind, ClockSync};
@@ -26,6 +27,8 @@ pub(super) struct Ended {
     pub(super) reason: String,
     /// Another cell would end the same way.
     pub(super) is_final: bool,
+    /// So many ops cannot be prepared at once (E2BIG), the cell has found, and has done none.
+    pub(super) too_many: bool,
     /// The arm that it concerns, where a cell has several.
     pub(super) arm: Option<u8>,
 }
@@ -313,6 +316,7 @@ fn seen(event: Event) -> Result<Watch, String> {
 /// What an event that is no answer comes to.
 pub(super) fn ended(event: Event) -> Ended {
     let mut of = None;
+    let mut too_many = false;
     let (outcome, reason, is_final) = match event {
         Event::Skipped { missing, arm, .. } => {
             of = arm;
@@ -322,8 +326,9 @@ pub(super) fn ended(event: Event) -> Ended {
             let ended = || format!("the cell was ended after {after_ms} ms");
             (RowOutcome::TimedOut, why.unwrap_or_else(ended), false)
         }
-        Event::Failed { at_op, why, arm, .. } => {
+        Event::Failed { at_op, why, errno, arm, .. } => {
             of = arm;
+            too_many = at_op == Some(0) && errno == Some(Errno::E2BIG as i32);
             match at_op {
                 Some(op) => (RowOutcome::Failed, format!("op {op} of a batch: {why}"), true),
                 None => (RowOutcome::Failed, why, false),
@@ -334,5 +339,5 @@ pub(super) fn ended(event: Event) -> Ended {
             (RowOutcome::Failed, why, false)
         }
     };
-    Ended { outcome, reason, is_final, arm: of }
+    Ended { outcome, reason, is_final, too_many, arm: of }
 }

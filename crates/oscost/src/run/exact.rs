@@ -404,7 +404,7 @@ fn answer(
 /// What is said of a job that has none.
 fn no_answer(id: u64) -> Event {
     let why = "the machine has gone on without an answer".to_owned();
-    Event::Failed { id, at_op: None, why, arm: None }
+    Event::Failed { id, at_op: None, why, errno: None, arm: None }
 }
 
 /// What a machine is called.

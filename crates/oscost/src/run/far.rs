@@ -62,6 +62,7 @@ impl<'a> FarSide<'a> {
             outcome: RowOutcome::Failed,
             reason: reason.clone(),
             is_final: true,
+            too_many: false,
             arm: None,
         })
     }
@@ -170,7 +171,7 @@ impl<'a> FarSide<'a> {
 }
 
 fn failed(reason: String) -> Ended {
-    Ended { outcome: RowOutcome::Failed, reason, is_final: true, arm: None }
+    Ended { outcome: RowOutcome::Failed, reason, is_final: true, too_many: false, arm: None }
 }
 
 /// What a server says that does not serve.

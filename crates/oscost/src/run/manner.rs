@@ -38,8 +38,6 @@ const EVICTION_NS: f64 = 5e6;
 const WARM_NS: f64 = 3e6;
 /// ... and so many batches.
 const WARM_BATCHES: f64 = 5.0;
-/// How a cell says that so many ops cannot be prepared at once (E2BIG), before the first one.
-const TOO_MANY_AT_ONCE: [&str; 2] = ["op 0 of a batch", "(os error 7)"];
 
 /// What a cell of a row has taken.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -216,9 +214,8 @@ impl Run<'_> {
             };
             let whole = cut.plan.clone();
             let Err(ended) = self.experiment(row, experiment, whole.clone())? else { continue };
-            let is_too_much = TOO_MANY_AT_ONCE.iter().all(|words| ended.reason.contains(words));
             if let Some(pilot) = self.rows[row].pace.plan()
-                && is_too_much
+                && ended.too_many
                 && whole.turns > pilot.turns
             {
                 let taken = self.rows[row].taken.unwrap_or_else(|| Taken::by_pilot(pilot));

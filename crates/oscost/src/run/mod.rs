@@ -316,7 +316,10 @@ impl Run<'_> {
         self.tell(Entry::Planned { rows: request.rows.clone(), timers: request.timers.clone() });
         for (row, reason) in request.lacking.iter().cloned() {
             let outcome = RowOutcome::Skipped;
-            self.give_up(row, Ended { outcome, reason, is_final: true, arm: None });
+            self.give_up(
+                row,
+                Ended { outcome, reason, is_final: true, too_many: false, arm: None },
+            );
         }
         if let Some(contest) = &request.contest {
             self.contest(contest, request.trials)?;
@@ -427,7 +430,10 @@ impl Run<'_> {
             if is_next && self.rows[row].pace.plan().is_none() {
                 let reason = format!("not tried, since another case failed: {reason}");
                 let outcome = RowOutcome::Failed;
-                self.give_up(row, Ended { outcome, reason, is_final: true, arm: None });
+                self.give_up(
+                    row,
+                    Ended { outcome, reason, is_final: true, too_many: false, arm: None },
+                );
             }
         }
     }
@@ -553,7 +559,10 @@ impl Run<'_> {
                     self.tell(Entry::Cell { row: row as u32, phase, at_s, set: 0, outcome });
                     if let Step::Unmeasurable { reason } = step {
                         let outcome = RowOutcome::Unmeasurable;
-                        self.give_up(row, Ended { outcome, reason, is_final: true, arm: None });
+                        self.give_up(
+                            row,
+                            Ended { outcome, reason, is_final: true, too_many: false, arm: None },
+                        );
                     }
                 }
             }

@@ -61,7 +61,13 @@ impl Run<'_> {
             self.cells.attached.clear();
             let reason = format!("what was attached to the system came off: {reason}");
             let outcome = RowOutcome::Failed;
-            self.give_up_all(&Ended { outcome, reason, is_final: true, arm: None });
+            self.give_up_all(&Ended {
+                outcome,
+                reason,
+                is_final: true,
+                too_many: false,
+                arm: None,
+            });
         }
     }
 }

@@ -259,7 +259,7 @@ impl Run<'_> {
         let figures = workload::figures(workload, &ran, self.rows[row].warm_lines);
         let figures = figures.map_err(|reason| {
             let outcome = RowOutcome::Failed;
-            Ended { outcome, reason, is_final: true, arm: None }
+            Ended { outcome, reason, is_final: true, too_many: false, arm: None }
         })?;
         Ok(Trial { real_ns: ran.real_ns, usage: ran.usage, figures })
     }
@@ -274,7 +274,7 @@ impl Run<'_> {
         let Some(spec) = self.program_spec(row, Task::Run { warms }) else {
             let reason = "it has no program".to_owned();
             let outcome = RowOutcome::Failed;
-            return Ok(Err(Ended { outcome, reason, is_final: true, arm: None }));
+            return Ok(Err(Ended { outcome, reason, is_final: true, too_many: false, arm: None }));
         };
         if !attaches {
             let ran = self.cells.run_program(spec)?;
@@ -315,6 +315,7 @@ mod tests {
             outcome,
             reason: "it broke".to_owned(),
             is_final,
+            too_many: false,
             arm: None,
         };
         let told = |outcome, is_final| after_warm_up(ended(outcome, is_final)).reason;

@@ -59,7 +59,7 @@ fn of_ops(made: f64, seen: u64) -> Result<(), String> {
 
 fn void(why: &str) -> Ended {
     let reason = format!("void: {why}");
-    Ended { outcome: RowOutcome::Failed, reason, is_final: true, arm: None }
+    Ended { outcome: RowOutcome::Failed, reason, is_final: true, too_many: false, arm: None }
 }
 
 impl Run<'_> {

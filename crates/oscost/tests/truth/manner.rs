@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
+use nix::errno::Errno;
 use oscost::reach::{ReachError, Session};
 use oscost_cell::bench::Shape;
 use oscost_cell::engine::sim::Truth;
@@ -109,8 +110,9 @@ fn a_rate_has_no_manner_and_says_why() {
     assert!(by.reason.as_ref().unwrap().contains("slope"), "{by:?}");
 }
 
-/// Why a cell ends that is to measure by a plan: at which op, if at one, and in words.
-type Refuses = Box<dyn FnMut(&BatchPlan) -> Option<(Option<u64>, &'static str)>>;
+/// Why a cell ends that is to measure by a plan: at which op, if at one, by which error of a call, and
+/// in words.
+type Refuses = Box<dyn FnMut(&BatchPlan) -> Option<(Option<u64>, Option<Errno>, &'static str)>>;
 
 /// A made-up machine on which some cells end badly.
 struct Failing {
@@ -127,9 +129,10 @@ impl Session for Failing {
     fn send(&mut self, order: &Order) -> Result<(), ReachError> {
         if let Order::Measure { id, spec } = order
             && let Task::Measure(plan) = &spec.task
-            && let Some((at_op, why)) = (self.refuses)(plan)
+            && let Some((at_op, errno, why)) = (self.refuses)(plan)
         {
-            self.failed.push_back(Event::Failed { id: *id, at_op, why: why.into(), arm: None });
+            let (id, why, errno) = (*id, why.to_owned(), errno.map(|errno| errno as i32));
+            self.failed.push_back(Event::Failed { id, at_op, why, errno, arm: None });
             return Ok(());
         }
         self.inner.send(order)
@@ -150,7 +153,7 @@ fn failing(of: Manner, refuses: Refuses) -> Record {
 #[test]
 fn a_loop_that_cannot_be_prepared_at_once_comes_in_pieces_and_is_the_same_total() {
     let of = Manner { iterations: 5_000, ..manner(Timed::Together, Statistic::Mean) };
-    let too_many = (Some(0), "Argument list too long (os error 7)");
+    let too_many = (Some(0), Some(Errno::E2BIG), "so many at once");
     let refuses = Box::new(move |plan: &BatchPlan| (plan.turns > 1_000).then_some(too_many));
     let record = failing(of, refuses);
     let told = by(&record);
@@ -158,11 +161,13 @@ fn a_loop_that_cannot_be_prepared_at_once_comes_in_pieces_and_is_the_same_total(
     let value = told.value.unwrap();
     // The clock is in it once, and the call of the loop in each piece.
     assert!((123.0..126.0).contains(&value), "{value}");
-    // The same words of another op are the op's own.
-    let at_another_op = (Some(1), too_many.1);
-    let refuses = Box::new(move |plan: &BatchPlan| (plan.turns > 1_000).then_some(at_another_op));
-    let record = failing(of, refuses);
-    assert!(by(&record).reason.as_ref().unwrap().contains("op 1 of a batch"));
+    // At another op the same error is the op's own, and so is another one at the first.
+    for own in [(Some(1), Some(Errno::E2BIG), "so many"), (Some(0), Some(Errno::EPERM), "not I")] {
+        let refuses = Box::new(move |plan: &BatchPlan| (plan.turns > 1_000).then_some(own));
+        let record = failing(of, refuses);
+        let reason = by(&record).reason.clone().unwrap();
+        assert_eq!(reason, format!("op {} of a batch: {}", own.0.unwrap(), own.2));
+    }
 }
 
 #[test]
@@ -174,7 +179,7 @@ fn a_lost_experiment_is_forgiven_once_and_costs_nothing_of_the_row() {
             // Cells of the row itself have fewer batches.
             let is_lost = plan.groups == 500 && left > 0;
             left -= u32::from(is_lost);
-            is_lost.then_some((None, "killed"))
+            is_lost.then_some((None, None, "killed"))
         };
         failing(of, Box::new(refuses))
     };

@@ -139,7 +139,10 @@ impl Run<'_> {
                     if !self.rows[row].given_up {
                         let reason = "what it is compared with could not be measured".to_owned();
                         let outcome = RowOutcome::Skipped;
-                        self.give_up(row, Ended { outcome, reason, is_final: true, arm: None });
+                        self.give_up(
+                            row,
+                            Ended { outcome, reason, is_final: true, too_many: false, arm: None },
+                        );
                     }
                 }
                 continue;
