@@ -13,6 +13,7 @@ pub use fake::{FakeSession, Scenario};
 pub use local::{CellProgram, LocalSession};
 pub use ssh::SshSession;
 
+use std::io::Read;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
@@ -113,18 +114,31 @@ pub struct Interrupt {
     signal: Arc<AtomicUsize>,
 }
 
+/// Signals that come so soon after the first are the same wish: timeout(1) signals its child and then
+/// the whole process group, child included; a terminal that is closed sends SIGHUP more than once.
+const ONE_WISH: Duration = Duration::from_millis(300);
+
 impl Interrupt {
-    /// Listens from now on. The first signal asks for an orderly end; a second one ends at once.
+    /// Listens from now on. The first signal asks for an orderly end; another one, a moment later,
+    /// ends at once.
     pub fn listen() -> std::io::Result<Self> {
         let (wish, sender) = UnixStream::pair()?;
+        let (mut first, to_arm) = UnixStream::pair()?;
         let armed = Arc::new(AtomicBool::new(false));
         let which = Arc::new(AtomicUsize::new(0));
         for (signal, number) in [(SIGINT, 2), (SIGTERM, 15), (SIGHUP, 1)] {
             signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(&armed))?;
-            signal_hook::flag::register(signal, Arc::clone(&armed))?;
             signal_hook::flag::register_usize(signal, Arc::clone(&which), number)?;
             signal_hook::low_level::pipe::register(signal, sender.try_clone()?)?;
+            signal_hook::low_level::pipe::register(signal, to_arm.try_clone()?)?;
         }
+        // Whoever should hear the wish may be stuck: it is not left to them to arm the second one.
+        std::thread::Builder::new().name("second-signal".to_owned()).spawn(move || {
+            if first.read_exact(&mut [0]).is_ok() {
+                std::thread::sleep(ONE_WISH);
+                armed.store(true, Ordering::Relaxed);
+            }
+        })?;
         Ok(Self { wish, _sender: sender, signal: which })
     }
 

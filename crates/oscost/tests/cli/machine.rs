@@ -3,6 +3,7 @@
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Stdio};
+use std::time::Duration;
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -101,6 +102,33 @@ fn ctrl_c_keeps_and_prints_what_there_is() {
         assert_eq!(kept(&sandbox).unwrap(), record);
         sandbox.nothing_is_left();
     }
+}
+
+#[test]
+fn one_wish_may_come_as_several_signals() {
+    let sandbox = Sandbox::new();
+    let mut running = long_run(&sandbox, &["--json", "-"]);
+    // As timeout(1) does it: the child, and then its group.
+    for name in [Signal::SIGTERM, Signal::SIGTERM, Signal::SIGHUP] {
+        signal(running.pid(), name);
+    }
+    assert_eq!(running.ended().exits(130).json()["complete"], false);
+    sandbox.nothing_is_left();
+}
+
+#[test]
+fn a_tool_that_is_stuck_ends_at_the_second_wish() {
+    let sandbox = Sandbox::new();
+    let mut running = long_run(&sandbox, &["--html", "-"]);
+    // Nobody reads the page, and a pipe does not hold it.
+    until("one of several signals has ended it", || {
+        signal(running.pid(), Signal::SIGINT);
+        std::thread::sleep(Duration::from_millis(400));
+        running.child().try_wait().unwrap().is_some()
+    });
+    let ran = running.ended().exits(130);
+    assert!(ran.stdout.len() < 100_000, "it wrote all {} bytes", ran.stdout.len());
+    sandbox.nothing_is_left();
 }
 
 #[test]
