@@ -123,9 +123,10 @@ unit: cell browser hosts ph readers vm
 	cargo test --locked --workspace --features "oscost/sins,$(EBPF)"
 
 # Clocks and frequencies are in these: they want a machine that is left in peace, and minutes.
-# One of them makes an op slower by a known share, which no cell that is shipped can do.
+# One of them makes an op slower by a known share, which no cell that is shipped can do. With --target
+# the cell that is shipped stays where it is.
 test-live: build
-	cargo test --release --locked -p oscost-cell --features live --test live -- --test-threads=1 --nocapture
+	cargo test --release --locked --target $(HOST) -p oscost-cell --features live --test live -- --test-threads=1 --nocapture
 	$(STATIC) cargo build --release --locked -p oscost-cell --bin oscost-cell --features live \
 	  --target $(HOST) --target-dir target/live
 	OSCOST_CELL=$(CURDIR)/target/live/$(HOST)/release/oscost-cell \
@@ -133,7 +134,7 @@ test-live: build
 	cargo test --release --locked -p oscost --features live --test live -- --test-threads=1 --nocapture --skip l7
 
 bench: build
-	cargo bench --locked -p oscost-cell --bench engine
+	cargo bench --locked --target $(HOST) -p oscost-cell --bench engine
 	cargo bench --locked -p oscost --bench bars
 	cargo bench --locked -p oscost --bench peers
 	cargo bench --locked -p oscost --bench peers -- spread

@@ -9,12 +9,14 @@ use oscost_model::facts::Facts;
 use oscost_model::journal::Entry;
 use oscost_model::place::Reach;
 use oscost_model::program::FAMILY;
-use oscost_model::record::RowOutcome;
+use oscost_model::record::{Row, RowOutcome};
+use oscost_model::unit::Unit;
 
-use super::Done;
 use super::output::Output;
-use super::place::{Arrived, Machine, Patience, arrive, untreated};
+use super::place::{Arrived, Machine, Patience, arrive, local, untreated};
 use super::programs::Programs;
+use super::run::is_interrupt;
+use super::{Done, vm};
 use crate::estimate::Assembler;
 use crate::plan;
 use crate::reach::{CellProgram, Interrupt, Session};
@@ -58,6 +60,7 @@ pub(super) fn explain(arguments: &Arguments, output: &mut Output) -> anyhow::Res
         return Ok(Done::Well);
     }
     let reach = untreated(&arguments.at, "what is explained is looked at without treatments")?;
+    vm::check(&reach)?;
     let program = CellProgram::find()?;
     let catalog = &Programs::known().beside(&program.catalog);
     let cases = plan::select(catalog, std::slice::from_ref(&arguments.benchmark), Extent::Usual)?;
@@ -75,7 +78,10 @@ pub(super) fn explain(arguments: &Arguments, output: &mut Output) -> anyhow::Res
     {
         let beside = definition.beside.iter().filter_map(|case| Case::parse(case));
         let cases: Vec<Case> = cases.iter().cloned().chain(beside).collect();
-        output.write(&look(&reach, &arguments.at, &program, definition, &cases))?;
+        match look(&reach, &arguments.at, &program, definition, &cases) {
+            Err(error) if is_interrupt(&error) => return Ok(Done::Interrupted),
+            told => output.write(&told?)?,
+        }
     }
     Ok(Done::Well)
 }
@@ -100,29 +106,37 @@ fn of_treatment(kind: &Kind) -> Explained {
     Explained { name, value, does, needs, why, compared, source }
 }
 
-/// What the machine shows of some cases now; where it shows nothing, why.
+/// What the machine shows of some cases now; where it shows nothing, why. It is no error but that the
+/// user wants to stop.
 fn look(
     reach: &Reach,
     at: &str,
     program: &CellProgram,
     definition: &Definition,
     cases: &[Case],
-) -> String {
+) -> anyhow::Result<String> {
     let nothing = |why: String| report::here::nothing(&why);
+    let busy = |by: &str| {
+        let here = if matches!(reach, Reach::Ssh(_)) { "that" } else { "this" };
+        let process = by.split(" (").next().unwrap_or_default();
+        nothing(format!("{process} is measuring on {here} machine"))
+    };
     let interrupt = match Interrupt::listen() {
         Ok(interrupt) => interrupt,
-        Err(error) => return nothing(error.to_string()),
+        Err(error) => return Ok(nothing(error.to_string())),
     };
-    match arrive(reach, program, &interrupt, Patience::GoWithout) {
-        // Counting beside a run would be one more thing that disturbs it.
-        Ok(Arrived { machine: Machine::Held(by), .. }) => {
-            let here = if matches!(reach, Reach::Ssh(_)) { "that" } else { "this" };
-            let process = by.split(" (").next().unwrap_or_default();
-            nothing(format!("{process} is measuring on {here} machine"))
-        }
-        Ok(Arrived { mut session, .. }) => shown(&mut *session, at, definition, cases),
-        Err(error) => nothing(error.to_string()),
+    // To boot another machine beside a run would disturb it, whatever is counted there.
+    if let (Reach::Vm(_), (_, Machine::Held(by))) = (reach, local(&interrupt, Patience::GoWithout)?)
+    {
+        return Ok(busy(&by));
     }
+    Ok(match arrive(reach, program, &interrupt, Patience::GoWithout) {
+        // Counting beside a run would be one more thing that disturbs it.
+        Ok(Arrived { machine: Machine::Held(by), .. }) => busy(&by),
+        Ok(Arrived { mut session, .. }) => shown(&mut *session, at, definition, cases),
+        Err(error) if is_interrupt(&error) => return Err(error),
+        Err(error) => nothing(error.to_string()),
+    })
 }
 
 fn shown(session: &mut dyn Session, at: &str, definition: &Definition, cases: &[Case]) -> String {
@@ -170,7 +184,7 @@ fn last_figures(cases: &[Case], at: &str, facts: &Facts) -> Vec<Option<Last>> {
         }
         let Ok(Stored::Journal(entries)) = store.load(&listing.id) else { continue };
         if is_of_interest(&entries, cases, at, facts) {
-            look_through(&entries, cases, facts, &mut found);
+            look_through(&entries, cases, (at, facts), &mut found);
         }
     }
     found
@@ -191,18 +205,26 @@ fn is_of_interest(entries: &[Entry], cases: &[Case], at: &str, facts: &Facts) ->
     here && about
 }
 
-fn look_through(entries: &[Entry], cases: &[Case], facts: &Facts, found: &mut [Option<Last>]) {
+fn look_through(
+    entries: &[Entry],
+    cases: &[Case],
+    (at, facts): (&str, &Facts),
+    found: &mut [Option<Last>],
+) {
     let Some(record) = Assembler::read(entries).record(false) else { return };
-    let release = record.machines.first().and_then(|machine| machine.os.release.clone());
-    let other_kernel = release.filter(|release| Some(release) != facts.os.release.as_ref());
     for (case, found) in cases.iter().zip(found) {
-        let row = record.results.iter().find(|row| row.case == case.to_string());
+        // Of a run at several places the row of this one.
+        let is_it = |row: &&Row| row.case == case.to_string() && row.place.text == at;
+        let row = record.results.iter().find(is_it);
         let Some(row) = row.filter(|row| row.outcome == RowOutcome::Measured) else { continue };
+        let machine = record.machines.iter().find(|it| it.id == row.place.machine);
+        let release = machine.and_then(|machine| machine.os.release.clone());
+        let other_kernel = release.filter(|release| Some(release) != facts.os.release.as_ref());
         let last = Last {
             row: row.clone(),
             started: record.started.clone(),
             quiet: record.conditions.first().and_then(|conditions| conditions.class.clone()),
-            other_kernel: other_kernel.clone(),
+            other_kernel,
         };
         if found.as_ref().is_none_or(|newer| !is_sure(newer) && is_sure(&last)) {
             *found = Some(last);
@@ -210,7 +232,8 @@ fn look_through(entries: &[Entry], cases: &[Case], facts: &Facts, found: &mut [O
     }
 }
 
-/// Whether a figure has an interval.
+/// Whether a figure has an interval; one that was counted needs none.
 fn is_sure(last: &Last) -> bool {
-    last.row.estimate.as_ref().is_some_and(|estimate| estimate.ci95.is_some())
+    last.row.unit == Unit::InstructionsPerOp
+        || last.row.estimate.as_ref().is_some_and(|estimate| estimate.ci95.is_some())
 }

@@ -52,6 +52,13 @@ pub(super) fn counts(place: &Place) -> Result<Option<Wanted>, UsageError> {
     Ok((wanted.accel == Accel::Tcg).then_some(wanted))
 }
 
+/// Refuses a machine that cannot be meant, before anything is done for it.
+pub(super) fn check(reach: &Reach) -> Result<(), UsageError> {
+    let Reach::Vm(text) = reach else { return Ok(()) };
+    let wanted = Wanted::parse(text).map_err(|error| UsageError(error.to_string()))?;
+    Kernel::find(&wanted.kernel).map(drop).map_err(|error| UsageError(error.to_string()))
+}
+
 /// Refuses options that were given and mean nothing where instructions are counted.
 pub(super) fn means_nothing(given: &[(&str, bool)]) -> Result<(), UsageError> {
     match given.iter().find(|(_, given)| *given) {

@@ -76,6 +76,8 @@ fn a_place_that_this_version_cannot_reach_is_refused_with_a_hint() {
     refused(&["run", "--at", "ssh:"], &["names nothing behind its colon"]);
     refused(&["run", "--at", ""], &["a place is empty"]);
     refused(&["run", "--at", "LOCAL"], &["`LOCAL`"]);
+    refused(&["explain", "--at", "vm:0.0-none", "timer"], &["`0.0-none`", "oscost kernels"]);
+    refused(&["explain", "--at", "vm:6.12,smp=2", "timer"], &["smp=2", "hint:"]);
     refused(&["explain", "--at", "nice=5", "timer"], &["cannot treat with `nice=5`", "hint:"]);
 }
 

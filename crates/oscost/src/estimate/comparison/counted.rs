@@ -62,9 +62,10 @@ impl Side {
     }
 
     /// Whether two sides said the same, each cell of one what that of the other said: of two cells at
-    /// least, or it would prove little.
+    /// least, or it would prove little, and where none was lost.
     fn is_like(&self, other: &Side) -> bool {
-        self.values.len() > 1 && self.cells == other.cells
+        let is_whole = self.cells.iter().all(Option::is_some);
+        is_whole && self.values.len() > 1 && self.cells == other.cells
     }
 
     /// Whether all of it has a place among ratios.
@@ -281,6 +282,8 @@ mod tests {
         let lost = Side { cells: vec![Some(320.0), None, Some(331.0)], ..side(&one, false) };
         let found = counted(&lost, &side(&one, false)).unwrap();
         assert_eq!(found.verdict, Verdict::Inconclusive);
+        let found = counted(&lost, &lost).unwrap();
+        assert_eq!(found.verdict, Verdict::Inconclusive, "what was lost may have differed");
     }
 
     fn any_side() -> impl Strategy<Value = Side> {
