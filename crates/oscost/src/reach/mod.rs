@@ -8,6 +8,7 @@ mod local;
 mod session;
 mod ssh;
 pub mod vm;
+mod words;
 
 pub use fake::{FakeSession, Scenario};
 pub use local::{CellProgram, LocalSession};

@@ -3,13 +3,14 @@
 
 use std::io::{Read, Write};
 use std::os::fd::AsFd;
-use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use oscost_model::protocol::{Event, EventHead, Hello, MAX_LINE_BYTES, Order};
 
+use super::words::Words;
 use super::{CellProgram, Interrupt, ReachError};
 
 /// A supervisor that has not said hello by then never will: it takes some 30 ms.
@@ -19,8 +20,6 @@ const HELLO_PATIENCE: Duration = Duration::from_secs(20);
 const FAREWELL: Duration = Duration::from_secs(30);
 /// How long a child that has closed its output may take to end, and its last words to come.
 const LAST_WORDS: Duration = Duration::from_secs(2);
-/// What is kept of what it says to people: the end of it.
-const MOST_WORDS: usize = 4_096;
 /// A pipe that has room has room for a page.
 const PIPE_PAGE: usize = 4_096;
 /// An order that is not taken by then is not read at all.
@@ -31,9 +30,8 @@ pub(super) struct Conversation<'a> {
     child: Child,
     input: Option<ChildStdin>,
     output: ChildStdout,
-    errors: Option<ChildStderr>,
     unread: Vec<u8>,
-    words: Vec<u8>,
+    words: Words,
     interrupt: &'a Interrupt,
 }
 
@@ -64,12 +62,11 @@ impl<'a> Conversation<'a> {
             return Err(std::io::ErrorKind::BrokenPipe.into()); // They were asked for above.
         };
         Ok(Conversation {
-            errors: child.stderr.take(),
+            words: Words::of(&mut child),
             child,
             input: Some(input),
             output,
             unread: Vec::new(),
-            words: Vec::new(),
             interrupt,
         })
     }
@@ -112,12 +109,12 @@ impl<'a> Conversation<'a> {
             let [said, wish, words, room] = {
                 // A descriptor that is not there, or not waited for, is the wish once more.
                 let wish = || PollFd::new(self.interrupt.as_fd(), PollFlags::POLLIN);
-                let errors = self.errors.as_ref();
+                let words = self.words.source();
                 let input = self.input.as_ref().filter(|_| to_write);
                 let mut fds = [
                     PollFd::new(self.output.as_fd(), PollFlags::POLLIN),
                     wish(),
-                    errors.map_or_else(wish, |it| PollFd::new(it.as_fd(), PollFlags::POLLIN)),
+                    words.map_or_else(wish, |it| PollFd::new(it, PollFlags::POLLIN)),
                     input.map_or_else(wish, |it| PollFd::new(it.as_fd(), PollFlags::POLLOUT)),
                 ];
                 let timeout = PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX);
@@ -131,7 +128,7 @@ impl<'a> Conversation<'a> {
                 return Err(ReachError::Interrupted);
             }
             if words {
-                self.hear_words();
+                self.words.hear();
             }
             let mut ready = Ready { ended: false, writable: room };
             if said {
@@ -144,20 +141,6 @@ impl<'a> Conversation<'a> {
             if said || room {
                 return Ok(ready);
             }
-        }
-    }
-
-    /// Takes in what the child says to people: bounded, the last of it.
-    fn hear_words(&mut self) {
-        let Some(errors) = &mut self.errors else { return };
-        let mut chunk = [0; MOST_WORDS];
-        match errors.read(&mut chunk) {
-            Ok(read @ 1..) => {
-                self.words.extend_from_slice(&chunk[..read]);
-                self.words.drain(..self.words.len().saturating_sub(MOST_WORDS));
-            }
-            // It will say nothing more.
-            _ => self.errors = None,
         }
     }
 
@@ -245,16 +228,16 @@ impl<'a> Conversation<'a> {
             std::thread::sleep(Duration::from_millis(1));
         }
         // Whatever else holds its standard error (a connection that stays) is not waited for.
-        while let Some(errors) = &self.errors
+        while let Some(source) = self.words.source()
             && Instant::now() < until
             && {
-                let mut fds = [PollFd::new(errors.as_fd(), PollFlags::POLLIN)];
+                let mut fds = [PollFd::new(source, PollFlags::POLLIN)];
                 matches!(poll(&mut fds, PollTimeout::from(100u8)), Ok(1..))
             }
         {
-            self.hear_words();
+            self.words.hear();
         }
-        End { status, words: printable(&String::from_utf8_lossy(&self.words)) }
+        End { status, words: printable(&self.words.text()) }
     }
 }
 

@@ -6,7 +6,7 @@
 use std::io::{self, Read};
 use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
-use std::process::{Child, ChildStderr, ChildStdout, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
@@ -15,9 +15,8 @@ use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 
 use crate::reach::Interrupt;
+use crate::reach::words::Words;
 
-/// What is kept of what it says to people: the end of it.
-const MOST_WORDS: usize = 4_096;
 /// How long a program that has closed its output may take to end.
 const LAST_WORDS: Duration = Duration::from_secs(5);
 
@@ -25,8 +24,7 @@ const LAST_WORDS: Duration = Duration::from_secs(5);
 pub(super) struct Asked<'a> {
     child: Child,
     output: ChildStdout,
-    errors: Option<ChildStderr>,
-    words: Vec<u8>,
+    words: Words,
     until: Instant,
     interrupt: Option<&'a Interrupt>,
     /// Whether it has ended by itself, and nobody has its number any more.
@@ -67,7 +65,7 @@ impl<'a> Asked<'a> {
         // What it says is looked at, and must be in the words that are looked for.
         let command = command.env("LC_ALL", "C").stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn()?;
-        let errors = child.stderr.take();
+        let words = Words::of(&mut child);
         let Some(output) = child.stdout.take() else {
             return Err(io::ErrorKind::BrokenPipe.into()); // It was asked for above.
         };
@@ -75,8 +73,7 @@ impl<'a> Asked<'a> {
         Ok(Asked {
             child,
             output,
-            errors,
-            words: Vec::new(),
+            words,
             until,
             interrupt: None,
             has_ended: false,
@@ -119,7 +116,7 @@ impl<'a> Asked<'a> {
     /// How it ended, once its output has.
     pub(super) fn end(mut self) -> Result<End, Stop> {
         self.until = self.until.min(Instant::now() + LAST_WORDS);
-        while self.errors.is_some() {
+        while self.words.source().is_some() {
             if self.wait(false).is_err() {
                 return Err(self.stopped.clone().unwrap_or(Stop::Late));
             }
@@ -128,8 +125,7 @@ impl<'a> Asked<'a> {
             match self.child.try_wait() {
                 Ok(Some(status)) => {
                     self.has_ended = true;
-                    let words = String::from_utf8_lossy(&self.words).into_owned();
-                    return Ok(End { status, words });
+                    return Ok(End { status, words: self.words.text() });
                 }
                 Ok(None) if Instant::now() < self.until => {
                     std::thread::sleep(Duration::from_millis(1));
@@ -149,8 +145,7 @@ impl<'a> Asked<'a> {
             }
             let [said, words, wish] = {
                 let output = Some(self.output.as_fd()).filter(|_| for_output);
-                let errors = self.errors.as_ref().map(AsFd::as_fd);
-                let watched = [output, errors, self.interrupt.map(AsFd::as_fd)];
+                let watched = [output, self.words.source(), self.interrupt.map(AsFd::as_fd)];
                 let mut fds: Vec<PollFd<'_>> = watched
                     .iter()
                     .filter_map(|&fd| Some(PollFd::new(fd?, PollFlags::POLLIN)))
@@ -168,7 +163,7 @@ impl<'a> Asked<'a> {
                 break Stop::Interrupted;
             }
             if words {
-                self.hear_words();
+                self.words.hear();
             }
             if said || (words && !for_output) {
                 return Ok(());
@@ -179,19 +174,6 @@ impl<'a> Asked<'a> {
         };
         self.stopped = Some(stop);
         Err(io::Error::other("stopped"))
-    }
-
-    fn hear_words(&mut self) {
-        let Some(errors) = &mut self.errors else { return };
-        let mut chunk = [0; MOST_WORDS];
-        match errors.read(&mut chunk) {
-            Ok(read @ 1..) => {
-                self.words.extend_from_slice(&chunk[..read]);
-                self.words.drain(..self.words.len().saturating_sub(MOST_WORDS));
-            }
-            // It will say nothing more.
-            _ => self.errors = None,
-        }
     }
 }
 
