@@ -4,8 +4,8 @@
 # The rest: build, test-live, bench and studies (minutes, on a quiet machine), docs, fuzz, clean.
 
 HOST := $(shell rustc -vV | sed -n 's/^host: //p')
-CELL := target/release/oscost-cell
-export OSCOST_CELL := $(CURDIR)/$(CELL)
+CELL := target/release/oscost-worker
+export OSCOST_WORKER := $(CURDIR)/$(CELL)
 
 .PHONY: run build cell needs ph hosts browser vm readers test lint unit test-live bench docs picture studies fuzz clean
 
@@ -24,17 +24,17 @@ PACKED := $(shell getconf GNU_LIBC_VERSION 2>/dev/null | awk '{ split($$2, v, ".
   if (v[1] > 2 || v[1] == 2 && v[2] >= 36) print "-C link-arg=-Wl,-z,pack-relative-relocs" }')
 
 # Nor does it unwind (see there; the linker is started in this folder), and what it leaves out of the
-# C library it defines itself (crates/cell/src/sys/lean.rs).
-LEAN := -C link-arg=-Wl,--no-eh-frame-hdr -C link-arg=-Wl,-T,crates/cell/no-unwinding.ld \
+# C library it defines itself (crates/worker/src/kernel/lean.rs).
+LEAN := -C link-arg=-Wl,--no-eh-frame-hdr -C link-arg=-Wl,-T,crates/worker/no-unwinding.ld \
   -C link-arg=-Wl,-z,muldefs
 
 # The cell is one static-pie program that runs everywhere. With --target the flag reaches it alone,
 # and not the build scripts and macros of what it is made of.
 STATIC := RUSTFLAGS="-C target-feature=+crt-static $(PACKED) $(LEAN)"
 cell: needs
-	$(STATIC) cargo build --release --locked -p oscost-cell --bin oscost-cell --target $(HOST)
+	$(STATIC) cargo build --release --locked -p oscost-worker --bin oscost-worker --target $(HOST)
 	mkdir -p target/release
-	cp target/$(HOST)/release/oscost-cell $(CELL).new
+	cp target/$(HOST)/release/oscost-worker $(CELL).new
 	mv $(CELL).new $(CELL)
 
 # A C compiler for SQLite and for linking: the only thing beside Rust itself.
@@ -115,7 +115,7 @@ test: lint unit
 # By the profile of the tests: what others wrote is then built once for both.
 lint: ph
 	cargo fmt --all --check
-	cargo clippy --profile test --locked --workspace --all-targets --features "oscost/sins,oscost/live,oscost-cell/live,$(EBPF)" -- -D warnings
+	cargo clippy --profile test --locked --workspace --all-targets --features "oscost/sins,oscost/live,oscost-worker/live,$(EBPF)" -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --profile test --locked --workspace --no-deps --document-private-items \
 	  --features "$(EBPF)"
 
@@ -126,15 +126,15 @@ unit: cell browser hosts ph readers vm
 # One of them makes an op slower by a known share, which no cell that is shipped can do. With --target
 # the cell that is shipped stays where it is.
 test-live: build
-	cargo test --release --locked --target $(HOST) -p oscost-cell --features live --test live -- --test-threads=1 --nocapture
-	$(STATIC) cargo build --release --locked -p oscost-cell --bin oscost-cell --features live \
+	cargo test --release --locked --target $(HOST) -p oscost-worker --features live --test live -- --test-threads=1 --nocapture
+	$(STATIC) cargo build --release --locked -p oscost-worker --bin oscost-worker --features live \
 	  --target $(HOST) --target-dir target/live
-	OSCOST_CELL=$(CURDIR)/target/live/$(HOST)/release/oscost-cell \
+	OSCOST_WORKER=$(CURDIR)/target/live/$(HOST)/release/oscost-worker \
 	  cargo test --release --locked -p oscost --features live --test live -- --test-threads=1 --nocapture l7
 	cargo test --release --locked -p oscost --features live --test live -- --test-threads=1 --nocapture --skip l7
 
 bench: build
-	cargo bench --locked --target $(HOST) -p oscost-cell --bench engine
+	cargo bench --locked --target $(HOST) -p oscost-worker --bench engine
 	cargo bench --locked -p oscost --bench bars
 	cargo bench --locked -p oscost --bench peers
 	cargo bench --locked -p oscost --bench peers -- spread

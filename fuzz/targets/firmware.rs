@@ -5,7 +5,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use oscost_cell::facts::{dmi, inflate};
+use oscost_worker::facts::{dmi, inflate};
 
 fuzz_target!(|bytes: &[u8]| {
     let found = dmi::parse(bytes);

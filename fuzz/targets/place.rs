@@ -3,9 +3,9 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use oscost::study::prediction::Estimate;
+use oscost::studies::prediction::Estimate;
 use oscost_model::case::Case;
-use oscost_model::place::Place;
+use oscost_model::target::Place;
 use oscost_model::point::Value;
 
 fuzz_target!(|text: &str| {

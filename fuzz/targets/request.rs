@@ -4,7 +4,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use oscost_cell::catalog::event::server::http::{MOST_HEAD, first};
+use oscost_worker::benchmarks::event::server::http::{MOST_HEAD, first};
 
 fuzz_target!(|bytes: &[u8]| {
     let mut rest = bytes;

@@ -6,8 +6,8 @@
 mod bpf;
 
 use libfuzzer_sys::fuzz_target;
-use oscost::treat::seccomp::compile::compile;
-use oscost::treat::seccomp::profile::Profile;
+use oscost::treatments::seccomp::compile::compile;
+use oscost::treatments::seccomp::profile::Profile;
 use oscost_model::call_names::Arch;
 
 fuzz_target!(|bytes: &[u8]| {

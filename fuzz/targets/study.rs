@@ -4,7 +4,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use oscost::study::text::read;
+use oscost::studies::text::read;
 
 fuzz_target!(|bytes: &[u8]| {
     match read(bytes) {

@@ -4,7 +4,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use oscost::workload::{Here, figures, parse};
+use oscost::workloads::{Here, figures, parse};
 use oscost_model::program::Ran;
 
 fuzz_target!(|bytes: &[u8]| {

@@ -4,10 +4,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::calls::CallRule;
 use crate::case::Case;
-use crate::cell::Mode;
-use crate::offer::Offer;
 use crate::point::{Point, Value};
+use crate::resource::Offer;
 use crate::unit::Unit;
+use crate::worker::Mode;
 
 /// What a benchmark asks, does, expects and needs. The part that does the work stays in the cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

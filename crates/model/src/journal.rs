@@ -7,13 +7,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::calls::CallCount;
 use crate::case::Case;
-use crate::cell::{BatchPlan, Disturbance, Sample};
 use crate::clock::{Calibration, ClockSync};
 use crate::definition::{Definition, Timer};
-use crate::manner::Manner;
 use crate::program::{Trial, Workload};
 use crate::protocol::CpuProbe;
 use crate::record::{Machine, PlaceOf, RowOutcome, Settings, Tool};
+use crate::study_method::Manner;
+use crate::worker::{BatchPlan, Disturbance, Sample};
 
 /// One thing that happened.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

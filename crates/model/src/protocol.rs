@@ -3,13 +3,13 @@
 use serde::{Deserialize, Serialize};
 
 use crate::calls::CallCount;
-use crate::cell::{BatchPlan, CellSpec, Disturbance, Sample};
 use crate::clock::{Calibration, ClockKind, ClockSync, ClockVerdict};
 use crate::facts::Facts;
+use crate::monitor_report::Testimony;
 use crate::program::Ran;
-use crate::testimony::Testimony;
 use crate::treatment::Attached;
 use crate::watch::Watch;
+use crate::worker::{BatchPlan, CellSpec, Disturbance, Sample};
 
 /// The version of this page. Unequal versions do not talk.
 pub const PROTOCOL: u32 = 5;

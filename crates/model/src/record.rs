@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::crossing::Crossing;
 use crate::curve::Curve;
 use crate::definition::Timer;
-use crate::halves::Halves;
+use crate::one_way::Halves;
 use crate::steps::Steps;
 
 macro_rules! record {

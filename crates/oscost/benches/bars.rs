@@ -31,11 +31,10 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use oscost::reach::{CellProgram as Cells, Interrupt, LocalSession, Session};
+use oscost::hosts::{CellProgram as Cells, Interrupt, LocalSession, Session};
 use oscost::report::html;
 use oscost::store::{Figure, Stand, Store, Summary};
 use oscost_model::case::Case;
-use oscost_model::cell::{BatchPlan, CellSpec, Mode, Subject, Task};
 use oscost_model::clock::{Calibration, ClockKind};
 use oscost_model::journal::{Entry, Started};
 use oscost_model::program::Program;
@@ -43,6 +42,7 @@ use oscost_model::protocol::{Event, Order};
 use oscost_model::record::{CellProgram, Settings, Tool};
 use oscost_model::seed::Seed;
 use oscost_model::unit::Unit;
+use oscost_model::worker::{BatchPlan, CellSpec, Mode, Subject, Task};
 
 fn main() {
     let program = Cells::find().unwrap();

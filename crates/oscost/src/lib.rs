@@ -7,13 +7,12 @@
 pub mod advice;
 pub mod cli;
 pub mod estimate;
+pub mod hosts;
 pub mod ph;
 pub mod plan;
-pub mod reach;
 pub mod report;
 pub mod run;
-pub mod stats;
 pub mod store;
-pub mod study;
-pub mod treat;
-pub mod workload;
+pub mod studies;
+pub mod treatments;
+pub mod workloads;

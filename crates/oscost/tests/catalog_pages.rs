@@ -13,7 +13,7 @@ const UPDATE: &str = "UPDATE_GOLDEN";
 fn each_family_has_a_page_that_says_what_its_definitions_say_and_no_other_page_lies_there() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/catalog");
     let update = std::env::var_os(UPDATE).is_some();
-    let catalog = oscost_cell::catalog::data();
+    let catalog = oscost_worker::benchmarks::data();
     let mut wrong = Vec::new();
     for family in &catalog.families {
         let path = folder.join(format!("{}.md", family.name));
@@ -40,7 +40,7 @@ fn each_family_has_a_page_that_says_what_its_definitions_say_and_no_other_page_l
 
 #[test]
 fn pages_fit_their_reader() {
-    let catalog = oscost_cell::catalog::data();
+    let catalog = oscost_worker::benchmarks::data();
     for family in &catalog.families {
         let page = report::catalog::page(&catalog, &family.name);
         let long: Vec<&str> = page.lines().filter(|line| line.chars().count() > 80).collect();

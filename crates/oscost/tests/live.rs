@@ -9,16 +9,16 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use oscost::estimate::Assembler;
+use oscost::hosts::{CellProgram, Interrupt, LocalSession, Session};
 use oscost::plan::{self, Side, Sides};
-use oscost::reach::{CellProgram, Interrupt, LocalSession, Session};
 use oscost::run::{Contest, PairCount, Profile, Request, TrialTime};
-use oscost::stats::order;
 use oscost_model::definition::Extent;
 use oscost_model::journal::{Design, Entry, Started};
 use oscost_model::record::{
     CellProgram as CellFacts, Comparison, Machine, PlaceOf, Record, RowOutcome, Settings, Tool,
 };
 use oscost_model::treatment::{Applied, Treated};
+use oscost_stats::order;
 
 /// One at a time, whatever the number of test threads: they measure.
 static MACHINE: Mutex<()> = Mutex::new(());
@@ -261,7 +261,7 @@ fn slowed(selectors: &[&str], pct: &str) -> Record {
     assembler.record(false).unwrap()
 }
 
-/// Wants a cell that was built with the feature `live`, by `OSCOST_CELL`: `make test-live` does so.
+/// Wants a cell that was built with the feature `live`, by `OSCOST_WORKER`: `make test-live` does so.
 #[test]
 fn l7_five_per_cent_that_were_put_in_are_found() {
     let _machine = MACHINE.lock().unwrap_or_else(|broken| broken.into_inner());

@@ -82,7 +82,7 @@ fn module_of(source_root: &Path, file: &Path) -> Vec<String> {
 /// The room that a module belongs to.
 fn room(crate_name: &str, module: &[String]) -> String {
     match (crate_name, module.first().map(String::as_str)) {
-        (_, None) | ("oscost_cell", Some("supervise")) => "main".to_owned(),
+        (_, None) | ("oscost_worker", Some("supervise")) => "main".to_owned(),
         (_, Some(room)) => room.to_owned(),
     }
 }
@@ -102,7 +102,7 @@ fn edges(crate_name: &str, module: &[String], text: &str, at: &str) -> BTreeSet<
                 continue;
             }
             own if own == crate_name => Vec::new(),
-            other @ ("oscost" | "oscost_cell") => {
+            other @ ("oscost" | "oscost_worker") => {
                 let to = format!("the crate {other}");
                 edges.insert(Edge { from: from.clone(), to, at: at.into() });
                 continue;
@@ -176,7 +176,7 @@ fn the_rooms_of_the_tool_import_only_what_the_table_allows() {
 
 #[test]
 fn the_rooms_of_the_cell_import_only_what_the_table_allows() {
-    let edges = edges_of_crate("crates/cell", "oscost_cell");
+    let edges = edges_of_crate("crates/cell", "oscost_worker");
     assert!(edges.len() > 15, "the checker sees next to nothing: {edges:?}");
     assert_eq!(forbidden(&edges, CELL), Vec::<String>::new());
     let meet = |from: &str, to: &str| edges.iter().any(|edge| edge.from == from && edge.to == to);
@@ -189,7 +189,7 @@ fn the_model_imports_nothing_of_ours_and_does_no_input_or_output() {
     for file in rust_files(&root) {
         let text = fs::read_to_string(&file).unwrap();
         let source = Source::of(&text);
-        for word in ["oscost", "oscost_cell", "fs", "File", "Command", "stdout", "stderr"] {
+        for word in ["oscost", "oscost_worker", "fs", "File", "Command", "stdout", "stderr"] {
             assert!(!source.has_word(word), "{} knows `{word}`", file.display());
         }
     }
@@ -198,7 +198,7 @@ fn the_model_imports_nothing_of_ours_and_does_no_input_or_output() {
 #[test]
 fn every_room_has_its_line_in_the_table() {
     for (folder, crate_name, table) in
-        [("crates/oscost", "oscost", TOOL), ("crates/cell", "oscost_cell", CELL)]
+        [("crates/oscost", "oscost", TOOL), ("crates/cell", "oscost_worker", CELL)]
     {
         let root = workspace().join(folder).join("src");
         for file in rust_files(&root) {
@@ -231,11 +231,11 @@ fn the_tool_never_links_the_cell() {
     let root = workspace().join("crates/oscost/src");
     for file in rust_files(&root).iter().filter(|file| !is_test(&module_of(&root, file))) {
         let text = fs::read_to_string(file).unwrap();
-        assert!(!Source::of(&text).has_word("oscost_cell"), "{} links the cell", file.display());
+        assert!(!Source::of(&text).has_word("oscost_worker"), "{} links the cell", file.display());
     }
     let manifest = fs::read_to_string(workspace().join("crates/oscost/Cargo.toml")).unwrap();
     let tests = manifest.find("[dev-dependencies]").unwrap();
-    let cell = manifest.find("oscost-cell").unwrap();
+    let cell = manifest.find("oscost-worker").unwrap();
     assert!(cell > tests, "the cell is a dependency of the tool itself");
 }
 
@@ -259,7 +259,7 @@ fn made_up_edges_are_found_wherever_they_hide() {
         ("report::table", "pub(in crate::report) use crate::cli as x;", "may not import `cli`"),
         ("reach", "mod a { mod b { use super::super::super::plan; } }", "may not import `plan`"),
         ("reach", "type T = Vec<crate::store::Store>;", "`reach` may not import `store`"),
-        ("run", "use oscost_cell::engine;", "may not import `the crate oscost_cell`"),
+        ("run", "use oscost_worker::engine;", "may not import `the crate oscost_worker`"),
         ("advice", "/* */ use /* */ crate /* */ :: // \n run::run;", "may not import `run`"),
         ("kitchen", "use crate::plan;", "`kitchen` may not import `plan`"),
     ] {
@@ -269,7 +269,7 @@ fn made_up_edges_are_found_wherever_they_hide() {
     for (of, text) in [
         ("cli::run", "use crate::{plan, run, stats}; use oscost_model::record::Record;"),
         ("run", "use crate::estimate::{self, Assembler}; use super::reach::{Session};"),
-        ("stats::order", "use super::robust::{self, median}; use crate::stats::line;"),
+        ("stats::order", "use super::robust::{self, median}; use oscost_stats::line;"),
         ("stats", "pub(super) fn f() {} pub(crate) struct S; mod a { use super::order; }"),
         ("stats", "// use crate::run;\n/// [`crate::run`]\n/* crate::run */ fn f() {}"),
         ("stats", r##"const S: &str = "crate::run"; const R: &str = r#"crate::"run"#;"##),

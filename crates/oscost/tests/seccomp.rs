@@ -6,12 +6,12 @@
 mod bpf;
 
 use bpf::{Call, audit_arch, calls, returned, wanted};
-use oscost::treat::read_with_notes;
-use oscost::treat::seccomp::compile::{MOST_INSTRUCTIONS, compile};
-use oscost::treat::seccomp::docker;
-use oscost::treat::seccomp::profile::{Action, Condition, Op, Profile, Rule};
+use oscost::treatments::read_with_notes;
+use oscost::treatments::seccomp::compile::{MOST_INSTRUCTIONS, compile};
+use oscost::treatments::seccomp::docker;
+use oscost::treatments::seccomp::profile::{Action, Condition, Op, Profile, Rule};
 use oscost_model::call_names::Arch;
-use oscost_model::place::Treatment;
+use oscost_model::target::Treatment;
 use proptest::prelude::*;
 
 const ARCHES: [Arch; 2] = [Arch::X86_64, Arch::Aarch64];

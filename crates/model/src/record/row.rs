@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::cell::{BatchPlan, Disturbance, Mode, Sample};
 use crate::channel::ChannelSeen;
-use crate::manner::ByManner;
 use crate::point::Point;
+use crate::study_method::ByManner;
 use crate::unit::{Better, Unit};
+use crate::worker::{BatchPlan, Disturbance, Mode, Sample};
 
 record! {
     /// A case at a place.

@@ -19,13 +19,13 @@ mod spread;
 use std::process::ExitCode;
 
 use anyhow::{Context, bail, ensure};
+use oscost::hosts::{CellProgram, Interrupt, LocalSession};
 use oscost::plan;
-use oscost::reach::{CellProgram, Interrupt, LocalSession};
 use oscost::run::{Held, MachineLock};
-use oscost::stats::interval::{Nominal, median_hs};
-use oscost::stats::order;
 use oscost_model::case::Case;
 use oscost_model::definition::{Catalog, Definition, Extent};
+use oscost_stats::interval::{Nominal, median_hs};
+use oscost_stats::order;
 
 use acts::{ACTS, Act, MOST};
 use others::Others;

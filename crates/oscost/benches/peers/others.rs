@@ -9,8 +9,8 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, ensure};
-use oscost_model::cell::{BatchPlan, Mode, Sample};
 use oscost_model::clock::{Calibration, ClockKind};
+use oscost_model::worker::{BatchPlan, Mode, Sample};
 use tempfile::TempDir;
 
 use super::acts::Act;

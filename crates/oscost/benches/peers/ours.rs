@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use oscost::estimate::{Reading, cell_value};
-use oscost::reach::{LocalSession, Session};
+use oscost::hosts::{LocalSession, Session};
 use oscost_model::case::Case;
-use oscost_model::cell::{BatchPlan, CellSpec, Sample, Subject, Task};
 use oscost_model::clock::Calibration;
 use oscost_model::protocol::{Event, Order};
 use oscost_model::unit::Unit;
+use oscost_model::worker::{BatchPlan, CellSpec, Sample, Subject, Task};
 
 /// What a process says by its batches, with the estimator of every run.
 pub(super) fn estimate(

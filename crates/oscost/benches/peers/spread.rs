@@ -10,7 +10,7 @@
 use std::process::Command;
 
 use anyhow::{Context, ensure};
-use oscost::stats::order;
+use oscost_stats::order;
 
 use super::others::{Others, Tool, With};
 

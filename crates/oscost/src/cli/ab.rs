@@ -7,10 +7,10 @@ use oscost_model::call_names::Arch;
 use oscost_model::case::Case;
 use oscost_model::definition::{Catalog, Extent};
 use oscost_model::journal::Design;
-use oscost_model::place::Place;
 use oscost_model::program::FAMILY;
 use oscost_model::protocol::Hello;
 use oscost_model::record::{Comparison, Machine, Record, Settings};
+use oscost_model::target::Place;
 
 use super::compare::{judge_gate, threshold};
 use super::exports::{Exports, OfRun, Subject, Table};
@@ -20,13 +20,13 @@ use super::programs::{self, Named, Programs};
 use super::run::{self, Ended};
 use super::{Done, UsageError, predict, study, vm};
 use crate::estimate::comparison::gate::Threshold;
+use crate::hosts::{CellProgram, Interrupt, Session};
 use crate::plan::{Set, Sides};
-use crate::reach::{CellProgram, Interrupt, Session};
 use crate::report::{self, ab::Shown};
 use crate::run::{Contest, PairCount, Profile, Request};
-use crate::stats::interval::Nominal;
-use crate::study::{Study, lay};
+use crate::studies::{Study, lay};
 use crate::{advice, plan};
+use oscost_stats::interval::Nominal;
 
 /// As many places as one command compares with a base.
 const MOST_NEWS: usize = 12;

@@ -5,7 +5,7 @@ use clap::builder::PossibleValuesParser;
 use super::output::Output;
 use super::programs::Programs;
 use super::{Done, command};
-use crate::reach::CellProgram;
+use crate::hosts::CellProgram;
 use crate::report;
 
 /// For which shell.

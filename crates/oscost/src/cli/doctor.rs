@@ -6,7 +6,7 @@ use super::output::Output;
 use super::place::{self, Patience, treated};
 use super::{Done, UsageError, vm};
 use crate::advice::doctor::{Seen, examine};
-use crate::reach::CellProgram;
+use crate::hosts::CellProgram;
 use crate::report;
 use crate::report::doctor::Visit;
 use crate::report::progress::Progress;

@@ -7,9 +7,9 @@ use oscost_model::case::Case;
 use oscost_model::definition::{Definition, Extent};
 use oscost_model::facts::Facts;
 use oscost_model::journal::Entry;
-use oscost_model::place::Reach;
 use oscost_model::program::FAMILY;
 use oscost_model::record::{Row, RowOutcome};
+use oscost_model::target::Reach;
 use oscost_model::unit::Unit;
 
 use super::output::Output;
@@ -18,14 +18,14 @@ use super::programs::Programs;
 use super::run::is_interrupt;
 use super::{Done, vm};
 use crate::estimate::Assembler;
+use crate::hosts::{CellProgram, Interrupt, Session};
 use crate::plan;
-use crate::reach::{CellProgram, Interrupt, Session};
 use crate::report;
 use crate::report::here::{Last, Shown};
 use crate::report::treatments::Explained;
 use crate::run::count_calls;
 use crate::store::{Store, Stored};
-use crate::treat::{KINDS, Kind, Manner};
+use crate::treatments::{KINDS, Kind, Manner};
 
 /// What counting may take: whoever asks for an explanation waits for it.
 const COUNTING: Duration = Duration::from_secs(2);

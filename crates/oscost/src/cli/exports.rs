@@ -9,14 +9,14 @@ use oscost_model::record::Record;
 use super::UsageError;
 use super::output::{Output, Target, complain};
 use super::programs::Programs;
-use crate::reach::CellProgram;
+use crate::hosts::CellProgram;
 use crate::report;
 use crate::report::compare::Shown;
 use crate::report::export::{self, Sheet};
 use crate::report::html::{self, OfStudy};
-use crate::study::Study;
-use crate::study::beside::beside;
-use crate::study::lay::lay;
+use crate::studies::Study;
+use crate::studies::beside::beside;
+use crate::studies::lay::lay;
 
 /// Where it is written to, and as what.
 #[derive(Debug, clap::Args)]

@@ -9,8 +9,8 @@ use wildmatch::WildMatch;
 
 use super::output::{Output, remark};
 use super::{Done, UsageError};
-use crate::reach::Interrupt;
-use crate::reach::vm::{FetchError, Fetched, Offer, Shelf};
+use crate::hosts::Interrupt;
+use crate::hosts::vm::{FetchError, Fetched, Offer, Shelf};
 use crate::report::figures::rough;
 use crate::report::progress::Progress;
 
@@ -131,7 +131,7 @@ fn listen() -> Result<Interrupt, FetchError> {
     Interrupt::listen().map_err(|error| {
         let why = format!("cannot listen for Ctrl-C: {error}");
         let (act, hint) = ("begin".to_owned(), "try again".to_owned());
-        FetchError::Failed(crate::reach::vm::ImageError { act, why, hint })
+        FetchError::Failed(crate::hosts::vm::ImageError { act, why, hint })
     })
 }
 
@@ -157,7 +157,7 @@ fn available(shelf: &Shelf, pattern: Option<&str>) -> Result<String, FetchError>
     let mut kernels = shelf.available(&listen()?)?;
     kernels.retain(|kernel| meets(&kernel.package));
     let widest = kernels.iter().map(|kernel| kernel.package.len()).max().unwrap_or(0);
-    let line = |kernel: &crate::reach::vm::Available| match kernel.is_downloaded {
+    let line = |kernel: &crate::hosts::vm::Available| match kernel.is_downloaded {
         true => format!("{:widest$}  downloaded\n", kernel.package),
         false => format!("{}\n", kernel.package),
     };

@@ -5,8 +5,8 @@ use oscost_model::definition::{Definition, Extent};
 use super::Done;
 use super::output::Output;
 use super::programs::Programs;
+use crate::hosts::CellProgram;
 use crate::plan;
-use crate::reach::CellProgram;
 use crate::report;
 
 /// What to list.

@@ -3,7 +3,7 @@
 use super::Done;
 use super::output::Output;
 use super::place::{self, Machine, Patience};
-use crate::reach::{CellProgram, Session};
+use crate::hosts::{CellProgram, Session};
 use crate::report;
 use crate::report::machine::{Description, Rates};
 use crate::run;

@@ -4,10 +4,10 @@
 use std::fs::File;
 use std::io::Read;
 
-use oscost_model::outside::Refusal;
+use oscost_model::untrusted::Refusal;
 
 use super::UsageError;
-use crate::treat::did_you_mean;
+use crate::treatments::did_you_mean;
 
 /// What is named.
 pub(super) struct Named {

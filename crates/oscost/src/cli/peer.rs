@@ -4,14 +4,14 @@ use std::net::{IpAddr, TcpListener};
 
 use oscost_model::case::Case;
 use oscost_model::journal::PlannedRow;
-use oscost_model::place::Reach;
 use oscost_model::protocol::Hello;
 use oscost_model::record::Machine as Described;
+use oscost_model::target::Reach;
 
 use super::UsageError;
 use super::output::remark;
 use super::place::{Arrived, Machine, Patience, arrive, untreated};
-use crate::reach::{CellProgram, Interrupt};
+use crate::hosts::{CellProgram, Interrupt};
 use crate::run::Peer;
 use crate::{advice, plan};
 

@@ -2,19 +2,19 @@
 
 use anyhow::Context;
 use oscost_model::call_names::Arch;
-use oscost_model::place::{Place, Reach, Treatment};
 use oscost_model::record::PlaceOf;
+use oscost_model::target::{Place, Reach, Treatment};
 use oscost_model::treatment::Treated;
 
 use super::output::remark;
 use super::run::{is_interrupt, take_machine, who};
 use super::{Done, UsageError, vm};
+use crate::hosts::vm::{Emulator, VmSession, Wanted};
+use crate::hosts::{CellProgram, FakeSession, Interrupt, LocalSession, Session, SshSession};
 use crate::plan::Side;
-use crate::reach::vm::{Emulator, VmSession, Wanted};
-use crate::reach::{CellProgram, FakeSession, Interrupt, LocalSession, Session, SshSession};
 use crate::report::plain;
 use crate::run::{Claim, Held, MachineLock, claim, until_ours};
-use crate::treat;
+use crate::treatments;
 
 /// What to do while somebody else measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,7 +83,7 @@ pub(super) fn untreated(text: &str, hint: &str) -> anyhow::Result<Reach> {
 /// A place at which something may be done: the text of one, or of its reach with treatments beside
 /// it. Nothing is read yet but the words.
 pub(super) fn treated(text: &str, treatments: Option<&str>) -> anyhow::Result<Place> {
-    let bad = |error: oscost_model::place::PlaceError| UsageError(error.to_string());
+    let bad = |error: oscost_model::target::PlaceError| UsageError(error.to_string());
     let mut place = Place::parse(text).map_err(bad)?;
     if let Some(listed) = treatments {
         if !place.treatments.is_empty() {
@@ -112,7 +112,7 @@ pub(super) fn treated(text: &str, treatments: Option<&str>) -> anyhow::Result<Pl
 /// A place, with what is to be done there made ready for its machine, and what there is to say of
 /// it.
 pub(super) fn side(place: &Place, arch: Option<Arch>) -> anyhow::Result<(Side, Vec<String>)> {
-    let read = treat::read_with_notes(&place.treatments, arch.unwrap_or(Arch::X86_64))
+    let read = treatments::read_with_notes(&place.treatments, arch.unwrap_or(Arch::X86_64))
         .map_err(|error| UsageError(error.to_string()))?;
     let place = PlaceOf {
         text: place.to_string(),
@@ -127,7 +127,7 @@ pub(super) fn side(place: &Place, arch: Option<Arch>) -> anyhow::Result<(Side, V
 
 /// What begins with the user's profiles is told where they are.
 pub(super) fn with_folder(treated: Treated) -> anyhow::Result<Treated> {
-    treat::from_folder(treated, || {
+    treatments::from_folder(treated, || {
         let folder = super::ph::folder()?.into_os_string().into_string();
         folder.ok().context("cannot say where the profiles are: the path is no text")
     })

@@ -11,9 +11,9 @@ use oscost_model::unit::Unit;
 use super::output::{Output, remark};
 use super::programs::Programs;
 use super::{Done, UsageError, runs};
-use crate::reach::CellProgram;
+use crate::hosts::CellProgram;
 use crate::store::Store;
-use crate::study::prediction::Estimate;
+use crate::studies::prediction::Estimate;
 use crate::{plan, report};
 
 /// What to predict, or what to do with what was.

@@ -6,15 +6,15 @@ use std::time::Duration;
 
 use oscost_model::definition::{Catalog, Family};
 use oscost_model::journal::PlannedRow;
-use oscost_model::place::Reach;
 use oscost_model::program::FAMILY;
+use oscost_model::target::Reach;
 
 use super::UsageError;
 use super::workload::read;
 use crate::run::TrialTime;
-use crate::treat::words::split;
-use crate::workload::here::default_cache;
-use crate::workload::{self, Here, Spec};
+use crate::treatments::words::split;
+use crate::workloads::here::default_cache;
+use crate::workloads::{self, Here, Spec};
 
 /// The time that trials are to fit into, beyond the fewest, as that of a bill.
 const WITHIN: Duration = Duration::from_secs(60);
@@ -49,7 +49,7 @@ pub(super) struct Named {
 impl Programs {
     /// Those that come with oscost.
     pub(super) fn known() -> Self {
-        Self { specs: workload::all().to_vec(), own: Vec::new(), prepare: Vec::new() }
+        Self { specs: workloads::all().to_vec(), own: Vec::new(), prepare: Vec::new() }
     }
 
     /// Those, and the ones of a command line.
@@ -60,7 +60,7 @@ impl Programs {
         }
         let bad = |what: &str, why: String| UsageError(format!("cannot {what}: {why}"));
         if !named.command.is_empty() {
-            let spec = workload::of_command(&named.command);
+            let spec = workloads::of_command(&named.command);
             programs.add(spec.map_err(|why| bad("measure this command", why.to_string()))?);
         }
         for text in &named.prepare {

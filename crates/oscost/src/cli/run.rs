@@ -7,9 +7,9 @@ use oscost_model::call_names::Arch;
 use oscost_model::case::Case;
 use oscost_model::definition::{Catalog, Extent};
 use oscost_model::journal::{Entry, PlannedRow, Started};
-use oscost_model::place::Place;
 use oscost_model::protocol::Hello;
 use oscost_model::record::{CellProgram as CellFacts, Machine, Record, RowOutcome, Settings, Tool};
+use oscost_model::target::Place;
 
 use super::exports::{Exports, OfRun, Subject, Table};
 use super::history;
@@ -22,8 +22,8 @@ use super::study;
 use super::vm;
 use super::{Done, UsageError};
 use crate::estimate::Assembler;
+use crate::hosts::{CellProgram, Interrupt, ReachError, Session};
 use crate::plan::Side;
-use crate::reach::{CellProgram, Interrupt, ReachError, Session};
 use crate::report;
 use crate::report::progress::Progress;
 use crate::report::table::Plots;
@@ -31,8 +31,8 @@ use crate::run::{
     Finish, Held, Holder, Listener, MachineLock, Profile, Request, RunError, wait_for,
 };
 use crate::store::Store;
-use crate::study::Study;
-use crate::study::beside::beside;
+use crate::studies::Study;
+use crate::studies::beside::beside;
 use crate::{advice, plan, run};
 
 /// Half-width that a default run aims at, in per cent: a difference of twice that is seen.

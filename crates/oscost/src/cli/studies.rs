@@ -5,7 +5,7 @@ use oscost_model::record::Record;
 use super::output::{Output, remark};
 use super::{Done, runs, study};
 use crate::report::studies;
-use crate::study::Study;
+use crate::studies::Study;
 
 /// What to do with studies: published measurements that can be made again.
 #[derive(Debug, clap::Args)]
@@ -64,7 +64,7 @@ pub(super) fn study(arguments: &Arguments, output: &mut Output) -> anyhow::Resul
 
 /// The studies that come with oscost.
 fn all() -> Vec<Study> {
-    crate::study::names().filter_map(crate::study::named).collect()
+    crate::studies::names().filter_map(crate::studies::named).collect()
 }
 
 /// The last run of each of these that is kept, if there is one.

@@ -8,7 +8,7 @@ use oscost_model::record::{PlaceOf, Record};
 use super::UsageError;
 use super::named::Named;
 use crate::plan;
-use crate::study::{self, Study, text};
+use crate::studies::{self, Study, text};
 
 const NAMED: Named =
     Named { what: "study", page: "docs/STUDY-FILES.md", most_bytes: text::MOST_BYTES };
@@ -23,8 +23,8 @@ pub(super) fn find(word: &str) -> anyhow::Result<Study> {
     if is_file(word) {
         return NAMED.read(word, text::read);
     }
-    let names: Vec<&str> = study::names().collect();
-    study::named(word).ok_or_else(|| NAMED.unknown(word, &names))
+    let names: Vec<&str> = studies::names().collect();
+    studies::named(word).ok_or_else(|| NAMED.unknown(word, &names))
 }
 
 /// The same of a study that compares nothing.
@@ -43,7 +43,7 @@ pub(super) fn of_one_place(word: &str) -> anyhow::Result<Study> {
 /// The study that a run was measured for, as its record names it; `None` where it has none, or
 /// where that was a file, which may have changed since.
 pub(super) fn of_record(record: &Record) -> Option<Study> {
-    record.settings.study.as_deref().filter(|word| !is_file(word)).and_then(study::named)
+    record.settings.study.as_deref().filter(|word| !is_file(word)).and_then(studies::named)
 }
 
 /// The cases of a study with both ends on one machine, in the catalog's order. Each must be one case
@@ -74,7 +74,7 @@ pub(super) fn asked(catalog: &Catalog, study: &Study) -> anyhow::Result<(Vec<Cas
 }
 
 /// Whether what a study wants is one case of the catalog; if not, why.
-fn one_case(catalog: &Catalog, wanted: &study::Wanted<'_>) -> Result<(), String> {
+fn one_case(catalog: &Catalog, wanted: &studies::Wanted<'_>) -> Result<(), String> {
     let case = wanted.case;
     let found = plan::select(catalog, &[case.to_owned()], Extent::Usual);
     match found.map_err(|error| error.to_string())?.as_slice() {
@@ -113,7 +113,7 @@ pub(super) fn rows(
             .and_then(|it| it.manner);
         let why = match (is_far, peer) {
             (false, _) => None,
-            (true, None) => Some(study::NO_PEER.to_owned()),
+            (true, None) => Some(studies::NO_PEER.to_owned()),
             (true, Some(_)) => plan::why_not(row),
         };
         lacking.extend(why.map(|why| (at, why)));
@@ -122,7 +122,7 @@ pub(super) fn rows(
 }
 
 /// Whether a row is what a study wants: between machines the peer is always on another CPU.
-fn is_of(catalog: &Catalog, wanted: &study::Wanted<'_>, row: &PlannedRow) -> bool {
+fn is_of(catalog: &Catalog, wanted: &studies::Wanted<'_>, row: &PlannedRow) -> bool {
     let Some(case) = Case::parse(wanted.case) else { return false };
     match wanted.peer {
         true => plan::between(catalog, vec![case]).0.contains(&row.case),

@@ -7,18 +7,18 @@ use std::process::{Command, Stdio};
 
 use anyhow::Context;
 use oscost_model::call_names::Arch;
-use oscost_model::place::{Place, Reach, Treatment};
+use oscost_model::target::{Place, Reach, Treatment};
 use oscost_model::treatment::{Applied, Treated};
 
 use super::output::{Output, remark};
 use super::place::with_folder;
 use super::run::who;
 use super::{Done, UsageError};
-use crate::reach::CellProgram;
+use crate::hosts::CellProgram;
 use crate::report;
 use crate::report::treatments::{Here, Row};
 use crate::run::{Held, MachineLock};
-use crate::treat::{KINDS, Kind, Manner, read_with_notes, with_profiles};
+use crate::treatments::{KINDS, Kind, Manner, read_with_notes, with_profiles};
 
 /// What to do to which command.
 #[derive(Debug, clap::Args)]

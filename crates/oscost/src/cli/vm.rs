@@ -4,9 +4,9 @@ use oscost_model::call_names::Arch;
 use oscost_model::case::Case;
 use oscost_model::definition::Catalog;
 use oscost_model::journal::{PlannedRow, Versus};
-use oscost_model::place::{Place, Reach};
 use oscost_model::protocol::{Event, Hello, Order};
 use oscost_model::record::{PlaceOf, Settings, Vm};
+use oscost_model::target::{Place, Reach};
 use oscost_model::treatment::Treated;
 
 use super::UsageError;
@@ -14,11 +14,11 @@ use super::output::remark;
 use super::place::{Patience, local, side};
 use super::programs::Programs;
 use super::run::{self, Ended};
+use crate::hosts::vm::{Accel, Booted, Emulator, Kernel, Wanted, booting};
+use crate::hosts::{CellProgram, Interrupt, LocalSession, ReachError, Session};
 use crate::plan;
-use crate::reach::vm::{Accel, Booted, Emulator, Kernel, Wanted, booting};
-use crate::reach::{CellProgram, Interrupt, LocalSession, ReachError, Session};
 use crate::run::{Exact, Machines, id_of, run_exact};
-use crate::stats::interval::Nominal;
+use oscost_stats::interval::Nominal;
 
 /// Cells of a case. Of what repeats itself two would do; five values beyond five others are no
 /// accident, where it does not.

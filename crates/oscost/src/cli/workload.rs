@@ -7,7 +7,7 @@ use anyhow::Context;
 use super::named::Named;
 use super::output::{Output, remark};
 use super::{Done, UsageError};
-use crate::workload::{self, CacheError, Here, Prepared, Spec, text};
+use crate::workloads::{self, CacheError, Here, Prepared, Spec, text};
 
 const NAMED: Named =
     Named { what: "workload", page: "docs/WORKLOADS.md", most_bytes: text::MOST_BYTES };
@@ -50,7 +50,7 @@ pub(super) fn workload(arguments: &Arguments, output: &mut Output) -> anyhow::Re
         Verb::Prepare { name } => {
             let (spec, here) = (find(name)?, here()?);
             // What its commands say is for a person, as progress is.
-            let done = workload::prepare(&spec, &here, &mut std::io::stderr());
+            let done = workloads::prepare(&spec, &here, &mut std::io::stderr());
             let folder = here.cache_of(&spec);
             match done.map_err(|error| failed("prepare", &spec, &error))? {
                 Prepared::Now => remark(&format!("prepared in {}", folder.display())),
@@ -61,7 +61,7 @@ pub(super) fn workload(arguments: &Arguments, output: &mut Output) -> anyhow::Re
         }
         Verb::Clean { name } => {
             let (spec, here) = (find(name)?, here()?);
-            let done = workload::clean(&spec, &here);
+            let done = workloads::clean(&spec, &here);
             match done.map_err(|error| failed("clean", &spec, &error))? {
                 true => remark(&format!("removed {}", here.cache_of(&spec).display())),
                 false => remark("there was nothing to remove"),
@@ -94,7 +94,7 @@ fn failed(act: &str, spec: &Spec, error: &CacheError) -> anyhow::Error {
 
 /// This machine, for a workload that is not run now.
 fn here() -> anyhow::Result<Here> {
-    let cache = workload::here::default_cache().ok_or_else(|| {
+    let cache = workloads::here::default_cache().ok_or_else(|| {
         UsageError(
             "cannot find the cache: neither XDG_CACHE_HOME nor HOME names a folder".to_owned(),
         )
@@ -114,20 +114,20 @@ pub(super) fn find(word: &str) -> anyhow::Result<Spec> {
     if is_file(word) {
         return read(word);
     }
-    let names: Vec<&str> = workload::all().iter().map(Spec::name).collect();
-    workload::named(word).cloned().ok_or_else(|| NAMED.unknown(word, &names))
+    let names: Vec<&str> = workloads::all().iter().map(Spec::name).collect();
+    workloads::named(word).cloned().ok_or_else(|| NAMED.unknown(word, &names))
 }
 
 pub(super) fn read(path: &str) -> anyhow::Result<Spec> {
     let stem = Path::new(path).file_stem().unwrap_or_default().to_string_lossy();
-    NAMED.read(path, |bytes| workload::parse(bytes, &stem))
+    NAMED.read(path, |bytes| workloads::parse(bytes, &stem))
 }
 
 /// A line a workload: its name, what it asks, and what it lacks here.
 fn list(here: &Here) -> String {
-    let widest = workload::all().iter().map(|spec| spec.id.len()).max().unwrap_or(0);
+    let widest = workloads::all().iter().map(|spec| spec.id.len()).max().unwrap_or(0);
     let mut text = String::new();
-    for spec in workload::all() {
+    for spec in workloads::all() {
         text.push_str(&format!("{:widest$}  {}\n", spec.id, spec.asks));
         if let Err(missing) = spec.workload(&spec.usual(), here) {
             text.push_str(&format!("{:widest$}  lacks: {}\n", "", missing.lacks.join(", ")));

@@ -13,7 +13,7 @@ use super::halves::halves;
 use super::lay;
 use super::row::{CellEntry, RowState, Shared};
 use super::steps::steps;
-use crate::stats::interval::Nominal;
+use oscost_stats::interval::Nominal;
 
 /// Reads a journal entry by entry; gives the record at any time.
 #[derive(Clone, Debug, Default)]

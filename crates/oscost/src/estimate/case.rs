@@ -1,12 +1,12 @@
 //! The estimate of a case: over the values of its cells, never over pooled batches.
 
-use oscost_model::cell::{BatchPlan, Mode};
+use oscost_model::fault_injection::{Sin, committing};
 use oscost_model::record::{Estimate, Overhead, Quantiles};
-use oscost_model::sins::{Sin, committing};
+use oscost_model::worker::{BatchPlan, Mode};
 
 use super::cell::CellValue;
-use crate::stats::interval::{Interval, Nominal, median_hs};
-use crate::stats::{moments, order};
+use oscost_stats::interval::{Interval, Nominal, median_hs};
+use oscost_stats::{moments, order};
 
 /// What is said of a case, and what the flags need to know.
 #[derive(Clone, Debug, PartialEq)]

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use oscost_model::cell::{BatchPlan, Mode, Sample};
 use oscost_model::clock::Calibration;
 use oscost_model::definition::Definition;
-use oscost_model::sins::{Sin, committing};
+use oscost_model::fault_injection::{Sin, committing};
 use oscost_model::unit::Unit;
+use oscost_model::worker::{BatchPlan, Mode, Sample};
 
 use super::conditions::counts;
-use crate::stats::{line, moments, order};
+use oscost_stats::{line, moments, order};
 
 /// A cell needs this share of its batches ...
 const SHARE_NEEDED: f64 = 0.6;

@@ -4,7 +4,7 @@
 //! classes share a mechanism. Limits of cost are ratios to the bare door of the same run, so that a
 //! class means the same on every machine and under every mitigation.
 
-use crate::stats::interval::Interval;
+use oscost_stats::interval::Interval;
 
 /// Up to so many bare doors a call is light.
 const LIGHT_DOORS: f64 = 3.0;

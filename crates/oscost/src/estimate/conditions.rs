@@ -2,15 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use oscost_model::cell::Disturbance;
 use oscost_model::clock::{Calibration, ClockKind, ClockSync};
 use oscost_model::journal::{CellOutcome, Phase};
+use oscost_model::noise_class::Class;
 use oscost_model::protocol::CpuProbe;
-use oscost_model::quiet::Class;
 use oscost_model::record::{Anchors, Conditions};
+use oscost_model::worker::Disturbance;
 
 use super::row::RowState;
-use crate::stats::order;
+use oscost_stats::order;
 
 /// Anchors further apart than this before and after: something was attached, or the machine changed.
 const MOVED_PCT: f64 = 3.0;

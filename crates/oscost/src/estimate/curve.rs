@@ -19,11 +19,11 @@ use oscost_model::record::{Machine, Row};
 use oscost_model::unit::{Better, Unit};
 
 use self::crossings::Side;
-use crate::stats::interval::Interval;
-use crate::stats::scaling::{
+use oscost_stats::interval::Interval;
+use oscost_stats::scaling::{
     CLOSE, FEWEST, Known, Law, REDRAWS, Scaling, Sized, last_exponent, scaling,
 };
-use crate::stats::segments::{Segments, Spot, penalty, segments, steadied};
+use oscost_stats::segments::{Segments, Spot, penalty, segments, steadied};
 
 /// With fewer points than these there is nothing to see that the table does not show ...
 const FEWEST_POINTS: usize = 5;

@@ -4,7 +4,7 @@
 //! and `one-way` at an axis `way` with the points `there` and `back`), the assumption gets a
 //! verdict for each place on the other axes (docs/METHOD.md, section 4).
 
-use oscost_model::halves::{Figure, Halves, Likeness, OneWay};
+use oscost_model::one_way::{Figure, Halves, Likeness, OneWay};
 use oscost_model::point::{Point, Value};
 use oscost_model::record::{Row, RowOutcome};
 use oscost_model::unit::Unit;

@@ -2,15 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use oscost_model::cell::Mode;
 use oscost_model::point::Value;
 use oscost_model::record::{Floor, Row};
 use oscost_model::unit::Unit;
+use oscost_model::worker::Mode;
 
 use super::class::{CostNs, Evidence, Verdict, classify};
 use super::metrics::VOLUNTARY_SWITCHES;
 use super::row::RowState;
-use crate::stats::interval::Interval;
+use oscost_stats::interval::Interval;
 
 /// The benchmark whose anchor is the bare door of all classes.
 const DOOR: &str = "syscall/getppid";

@@ -3,15 +3,15 @@
 
 use std::collections::BTreeMap;
 
-use oscost_model::cell::{Mode, Sample};
 use oscost_model::clock::Calibration;
 use oscost_model::journal::CellOutcome;
-use oscost_model::manner::{ByManner, ClockCost, Manner, Statistic, Timed};
+use oscost_model::study_method::{ByManner, ClockCost, Manner, Statistic, Timed};
 use oscost_model::unit::Unit;
+use oscost_model::worker::{Mode, Sample};
 
 use super::cell::in_unit;
 use super::row::RowState;
-use crate::stats::moments;
+use oscost_stats::moments;
 
 /// How the samples of experiments are read.
 #[derive(Clone, Copy, Debug)]

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use oscost_model::cell::Usage;
 use oscost_model::channel::Requests;
 use oscost_model::record::{Estimate, Metric, Overhead};
 use oscost_model::unit::Unit;
+use oscost_model::worker::Usage;
 
 use super::case::CaseEstimate;
-use crate::stats::interval::{Nominal, median_hs};
-use crate::stats::{moments, order};
+use oscost_stats::interval::{Nominal, median_hs};
+use oscost_stats::{moments, order};
 
 /// The name of the metric that tells how often an op waits.
 pub(super) const VOLUNTARY_SWITCHES: &str = "voluntary-switches";

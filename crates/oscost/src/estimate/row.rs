@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use oscost_model::calls::{CallCount, CallRule, Maker};
-use oscost_model::cell::{BatchPlan, Disturbance, Mode, Sample, Usage};
 use oscost_model::channel::ChannelSeen;
 use oscost_model::clock::Calibration;
 use oscost_model::file::{FileSeen, file_system};
@@ -13,14 +12,15 @@ use oscost_model::record::{
     Calls, Disturbed, FileOf, Metric, MonitorOf, Repetition, Row, RowOutcome,
 };
 use oscost_model::unit::Unit;
+use oscost_model::worker::{BatchPlan, Disturbance, Mode, Sample, Usage};
 
 use super::case::{CaseEstimate, below_detection, estimate};
 use super::cell::{CellValue, Reading, cell_value};
 use super::conditions::counts;
 use super::metrics::{metrics, requests, throughput};
 use super::{manner, trials};
-use crate::stats::interval::{Interval, Nominal, median_hs};
-use crate::stats::{order, robust};
+use oscost_stats::interval::{Interval, Nominal, median_hs};
+use oscost_stats::{order, robust};
 
 /// What the journal has said of a row so far.
 #[derive(Clone, Debug)]

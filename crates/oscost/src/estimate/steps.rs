@@ -14,8 +14,8 @@ use oscost_model::record::{Row, RowOutcome};
 use oscost_model::steps::Steps;
 use oscost_model::unit::Unit;
 
-use crate::stats::crossing::{Chance, Drawn, slope_of_ends};
-use crate::stats::scaling::Sized;
+use oscost_stats::crossing::{Chance, Drawn, slope_of_ends};
+use oscost_stats::scaling::Sized;
 
 /// The axis whose number grows.
 const AXIS: &str = "fds";

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use oscost_model::testimony::Testimony;
+use oscost_model::monitor_report::Testimony;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use super::book::Book;

@@ -10,7 +10,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use oscost_model::testimony::Testimony;
+use oscost_model::monitor_report::Testimony;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 

@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     fn catalog(id: &str, reaches: bool, offered: &[&str], unsaid: Option<&str>) -> Catalog {
-        let mut catalog = oscost_cell::catalog::data();
+        let mut catalog = oscost_worker::benchmarks::data();
         let mut definition = catalog.get("timer/nothing").unwrap().clone();
         let points: Vec<Value> = offered.iter().map(|&word| Value::from(word)).collect();
         definition.id = id.to_owned();

@@ -55,7 +55,7 @@ mod tests {
             cpu: None,
             peer: None,
         };
-        let definition = oscost_cell::catalog::data().get(&case.benchmark).unwrap().clone();
+        let definition = oscost_worker::benchmarks::data().get(&case.benchmark).unwrap().clone();
         PlannedRow {
             case,
             definition,

@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn what_a_floor_is_made_of_is_measured_beside_and_once() {
-        let catalog = oscost_cell::catalog::data();
+        let catalog = oscost_worker::benchmarks::data();
         let asked: Vec<Case> = ["syscall/stat:via=raw", "syscall/open-close:via=raw"]
             .iter()
             .filter_map(|text| Case::parse(text))
@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn a_survey_is_whole_or_none() {
-        let catalog = oscost_cell::catalog::data();
+        let catalog = oscost_worker::benchmarks::data();
         let mut asked = catalog.survey();
         assert_eq!(surveyed(&catalog, &asked), catalog.timers);
         asked.pop();

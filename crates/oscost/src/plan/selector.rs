@@ -234,7 +234,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn catalog() -> Catalog {
-        oscost_cell::catalog::data()
+        oscost_worker::benchmarks::data()
     }
 
     fn names_of(selectors: &[&str]) -> Vec<String> {

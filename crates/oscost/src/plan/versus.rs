@@ -167,7 +167,7 @@ mod tests {
 
     #[test]
     fn every_case_stands_beside_its_base_once_for_each_place() {
-        let catalog = oscost_cell::catalog::data();
+        let catalog = oscost_worker::benchmarks::data();
         let asked: Vec<Case> = ["syscall/getppid:via=libc", "syscall/write"]
             .into_iter()
             .filter_map(Case::parse)
@@ -202,7 +202,7 @@ mod tests {
 
     #[test]
     fn what_makes_no_twins_stands_in_the_catalog_and_is_measured_in_pairs() {
-        let catalog = oscost_cell::catalog::data();
+        let catalog = oscost_worker::benchmarks::data();
         let side = |applied| side("x", applied, vec![]);
         for id in NO_TWINS {
             assert!(catalog.get(id).is_some(), "{id}");

@@ -3,8 +3,8 @@
 
 use std::fmt::Write as _;
 
-use oscost_model::manner::{ClockCost, Manner, Statistic, Timed};
 use oscost_model::record::{Record, Row, RowOutcome};
+use oscost_model::study_method::{ClockCost, Manner, Statistic, Timed};
 use oscost_model::unit::Unit;
 
 use super::figures::times;
@@ -12,10 +12,10 @@ use super::plot::{Line as Curve, plot};
 use super::study::{COUNT, DIGITS, needed, number};
 use super::table::{Plots, gathered, headline, notes as notes_of_run};
 use super::{claims, fold, plain, predictions};
-use crate::study::beside::{Beside, BesideRow, BesideTable, Cell, Expected};
-use crate::study::claim::Spot;
-use crate::study::unit::Kind;
-use crate::study::{Beats, Published, Series, Subject, Table};
+use crate::studies::beside::{Beside, BesideRow, BesideTable, Cell, Expected};
+use crate::studies::claim::Spot;
+use crate::studies::unit::Kind;
+use crate::studies::{Beats, Published, Series, Subject, Table};
 
 /// Of a terminal.
 const WIDTH: usize = 80;

@@ -183,7 +183,7 @@ mod tests {
 
     #[test]
     fn explain_says_what_is_timed_what_is_not_and_where_it_comes_from() {
-        let catalog = oscost_cell::catalog::data();
+        let catalog = oscost_worker::benchmarks::data();
         let text = explain(catalog.get("syscall/getppid").unwrap());
         for part in
             ["What is timed", "Outside:", "The guess", "1 getppid", "The floor", "METHOD", "Source"]

@@ -7,10 +7,10 @@ use oscost_model::unit::Unit;
 use super::figures::{Style, times};
 use super::study::signed;
 use super::{fold, plain};
-use crate::study::Study;
-use crate::study::claim::{Added, Asks, Claim, EQUAL_WITHIN_PCT, Judged, Spot, Then, Verdict};
-use crate::study::condition::{Condition, Found};
-use crate::study::quantity::{Measure, Quantity};
+use crate::studies::Study;
+use crate::studies::claim::{Added, Asks, Claim, EQUAL_WITHIN_PCT, Judged, Spot, Then, Verdict};
+use crate::studies::condition::{Condition, Found};
+use crate::studies::quantity::{Measure, Quantity};
 
 /// Claims with their verdicts; nothing where there is none.
 pub(super) fn claims(study: &Study, judged: &[Judged<'_>]) -> String {

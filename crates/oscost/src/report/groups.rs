@@ -9,8 +9,8 @@ use oscost_model::unit::Unit;
 
 use super::figures::{rough, times};
 use super::{fold, plain};
-use crate::stats::groups::{Borderline, Cost, Groups, groups};
-use crate::stats::interval::Interval;
+use oscost_stats::groups::{Borderline, Cost, Groups, groups};
+use oscost_stats::interval::Interval;
 
 /// With fewer costs than these a glance at the table shows as much.
 const FEWEST: usize = 8;

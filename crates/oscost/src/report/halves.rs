@@ -1,6 +1,6 @@
 //! Half a round trip beside one way, in words.
 
-use oscost_model::halves::{Halves, Likeness, OneWay};
+use oscost_model::one_way::{Halves, Likeness, OneWay};
 use oscost_model::unit::Unit;
 
 use super::figures::{per_cent, rough};
@@ -45,8 +45,8 @@ fn apart(name: &str, way: &OneWay) -> String {
 
 #[cfg(test)]
 mod tests {
-    use oscost_model::halves::Figure;
-    use oscost_model::halves::Likeness::{Different, Equivalent, Inconclusive};
+    use oscost_model::one_way::Figure;
+    use oscost_model::one_way::Likeness::{Different, Equivalent, Inconclusive};
 
     use super::*;
 

@@ -8,8 +8,8 @@ use oscost_model::unit::Unit;
 
 use super::figures::rough;
 use super::{fold, plain, table};
-use crate::study::Beats;
-use crate::study::prediction::{Estimate, Expected, Held, TimeUnit, VALUE_WITHIN, is_below};
+use crate::studies::Beats;
+use crate::studies::prediction::{Estimate, Expected, Held, TimeUnit, VALUE_WITHIN, is_below};
 
 /// What a terminal of 80 columns takes.
 const WIDTH: usize = 80;

@@ -8,10 +8,10 @@ use oscost_model::record::Record;
 use super::beside::manner;
 use super::markdown::cell;
 use super::{claims, fold, plain};
-use crate::study::beside::beside;
-use crate::study::claim::{Judged, Verdict};
-use crate::study::lay::lay;
-use crate::study::{Study, Subject, Table, TableRow};
+use crate::studies::beside::beside;
+use crate::studies::claim::{Judged, Verdict};
+use crate::studies::lay::lay;
+use crate::studies::{Study, Subject, Table, TableRow};
 
 /// The studies that come with oscost, three lines each.
 pub fn list(studies: &[Study]) -> String {
@@ -286,7 +286,7 @@ fn cells(texts: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::study::{named, names};
+    use crate::studies::{named, names};
 
     #[test]
     fn every_study_is_listed_with_its_command_and_fits_a_page() {

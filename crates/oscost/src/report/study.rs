@@ -11,8 +11,8 @@ use super::figures::Style;
 use super::monitor::states;
 use super::table::{headline, is_asked};
 use super::{claims, fold, plain};
-use crate::study::lay::{Here, Laid, LaidRow, LaidTable};
-use crate::study::{Published, condition};
+use crate::studies::lay::{Here, Laid, LaidRow, LaidTable};
+use crate::studies::{Published, condition};
 
 /// Of a terminal.
 const WIDTH: usize = 80;

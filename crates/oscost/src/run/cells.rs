@@ -4,16 +4,16 @@ use std::time::Duration;
 
 use nix::errno::Errno;
 use oscost_model::calls::CallCount;
-use oscost_model::cell::{BatchPlan, CellSpec, Disturbance, Sample, Task};
 use oscost_model::clock::{Calibration, ClockKind, ClockSync};
 use oscost_model::journal::CellOutcome;
 use oscost_model::program::Ran;
 use oscost_model::protocol::{CpuProbe, Event, Order};
 use oscost_model::record::RowOutcome;
 use oscost_model::watch::Watch;
+use oscost_model::worker::{BatchPlan, CellSpec, Disturbance, Sample, Task};
 
 use super::far::FarSide;
-use crate::reach::{ReachError, Session};
+use crate::hosts::{ReachError, Session};
 
 /// The supervisor keeps the time of its jobs; if it is silent for so long beyond, it hangs itself.
 pub(super) const BEYOND: Duration = Duration::from_secs(10);

@@ -4,13 +4,13 @@ use std::time::{Duration, Instant};
 
 use oscost_model::calls::CallCount;
 use oscost_model::case::Case;
-use oscost_model::cell::{CellSpec, Subject, Task};
 use oscost_model::clock::Calibration;
+use oscost_model::worker::{CellSpec, Subject, Task};
 
 use super::cells::{Cells, Other};
 use super::survey::{NO_CLOCK, ladder};
 use super::{COUNTED_OPS, WARM_OPS};
-use crate::reach::{ReachError, Session};
+use crate::hosts::{ReachError, Session};
 
 /// A case whose calls were looked at.
 #[derive(Clone, Debug)]

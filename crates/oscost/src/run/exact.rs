@@ -6,17 +6,17 @@
 
 use std::time::{Duration, Instant};
 
-use oscost_model::cell::{CellSpec, Sample, Subject, Task};
 use oscost_model::clock::{Calibration, ClockKind};
 use oscost_model::facts::Facts;
 use oscost_model::journal::{CellOutcome, Entry, Phase, PlannedRow, Started, Versus};
 use oscost_model::protocol::{Event, Hello, Order};
 use oscost_model::record::{Machine, RowOutcome, Vm};
 use oscost_model::treatment::Treated;
+use oscost_model::worker::{CellSpec, Sample, Subject, Task};
 
 use super::cells::{Ended, ended};
 use super::{Finish, Listener, RunError, WARM_OPS, counted_ops};
-use crate::reach::ReachError;
+use crate::hosts::ReachError;
 
 /// What a cell may take, in the machine's own time, which is its instructions: a hundred times what
 /// most take. An emulator is busy with them for half a minute.

@@ -5,12 +5,12 @@ use std::io::Read;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
-use oscost_model::cell::{CellSpec, FarEnd, Task};
 use oscost_model::protocol::{Event, Order};
 use oscost_model::record::{Machine, RowOutcome};
+use oscost_model::worker::{CellSpec, FarEnd, Task};
 
 use super::cells::{Answer, BEYOND, Ended, ended};
-use crate::reach::{ReachError, Session};
+use crate::hosts::{ReachError, Session};
 
 /// What a server may take beyond its cell: the cell is built in that time.
 const SERVER_GRACE_MS: u64 = 15_000;

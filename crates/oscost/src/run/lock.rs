@@ -16,7 +16,7 @@ use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
 
 use oscost_model::protocol::{Event, LOCK_NAME, Order};
 
-use crate::reach::{Interrupt, ReachError, Session};
+use crate::hosts::{Interrupt, ReachError, Session};
 
 /// The name.
 const NAME: &[u8] = LOCK_NAME.as_bytes();

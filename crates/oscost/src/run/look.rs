@@ -4,17 +4,17 @@
 use std::time::Duration;
 
 use oscost_model::case::Case;
-use oscost_model::cell::{CellSpec, Subject, Task};
 use oscost_model::clock::{Calibration, ClockKind};
 use oscost_model::point::Point;
 use oscost_model::protocol::CpuProbe;
 use oscost_model::watch::Watch;
+use oscost_model::worker::{CellSpec, Subject, Task};
 
 use super::RunError;
 use super::cells::{Cells, Other};
 use super::survey::{NO_CLOCK, ladder, quietest};
 use super::{COUNTED_OPS, WARM_OPS};
-use crate::reach::{ReachError, Session};
+use crate::hosts::{ReachError, Session};
 
 /// CPUs that are looked at: with more the machine is described well enough.
 const MOST_CPUS: usize = 64;

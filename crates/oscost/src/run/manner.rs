@@ -6,11 +6,11 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use oscost_model::cell::{BatchPlan, Mode, Sample, Task};
 use oscost_model::clock::Calibration;
 use oscost_model::journal::{CellOutcome, Entry, Phase};
-use oscost_model::manner::{Manner, Timed};
 use oscost_model::record::RowOutcome;
+use oscost_model::study_method::{Manner, Timed};
+use oscost_model::worker::{BatchPlan, Mode, Sample, Task};
 
 use super::cells::Ended;
 use super::{LOSSES_FORGIVEN, Profile, Run, RunError};

@@ -30,18 +30,18 @@ pub use versus::{Contest, PairCount};
 use std::time::{Duration, Instant};
 
 use oscost_model::calls::{CallCount, Times};
-use oscost_model::cell::Task;
 use oscost_model::clock::Calibration;
 use oscost_model::definition::Timer;
+use oscost_model::fault_injection::{Sin, committing};
 use oscost_model::journal::{CellOutcome, Entry, Phase, PlannedRow, Started};
 use oscost_model::protocol::NO_WAY_THERE;
 use oscost_model::record::{Machine, RowOutcome};
-use oscost_model::sins::{Sin, committing};
 use oscost_model::treatment::Treated;
+use oscost_model::worker::Task;
 use thiserror::Error;
 
+use crate::hosts::{ReachError, Session};
 use crate::plan::Order;
-use crate::reach::{ReachError, Session};
 use cells::{Cells, Ended, Other};
 use far::FarSide;
 use manner::Taken;

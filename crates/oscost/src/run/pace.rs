@@ -1,13 +1,13 @@
 //! How often is enough, for one row.
 
-use oscost_model::cell::{BatchPlan, Mode, Sample};
 use oscost_model::clock::Calibration;
+use oscost_model::fault_injection::{Sin, committing};
 use oscost_model::journal::PlannedRow;
-use oscost_model::sins::{Sin, committing};
+use oscost_model::worker::{BatchPlan, Mode, Sample};
 
 use crate::estimate::{CellValue, Reading, cell_value, estimate};
-use crate::stats::interval::Nominal;
-use crate::stats::stopping::{
+use oscost_stats::interval::Nominal;
+use oscost_stats::stopping::{
     Goal, Look, Next, QUICK_REPETITIONS, Stopping, THOROUGH_FIRST_PHASE, thorough_repetitions,
 };
 

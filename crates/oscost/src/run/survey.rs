@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use oscost_model::cell::{BatchPlan, CellSpec, Subject, Task};
 use oscost_model::clock::{Calibration, ClockKind};
 use oscost_model::journal::Entry;
 use oscost_model::protocol::{CpuProbe, Hello};
+use oscost_model::worker::{BatchPlan, CellSpec, Subject, Task};
 
 use super::cells::Cells;
 use super::{Request, Run, RunError};

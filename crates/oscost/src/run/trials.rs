@@ -3,15 +3,15 @@
 
 use std::time::{Duration, Instant};
 
-use oscost_model::cell::{CellSpec, Subject, Task};
 use oscost_model::journal::{CellOutcome, Entry, Phase};
 use oscost_model::program::{Ran, Trial};
 use oscost_model::record::RowOutcome;
+use oscost_model::worker::{CellSpec, Subject, Task};
 
 use super::cells::{Ended, Other};
 use super::versus::SPREAD;
 use super::{Contest, LOSSES_FORGIVEN, Run, RunError};
-use crate::workload;
+use crate::workloads;
 
 /// What is cleaned up after a trial, beyond its own limit.
 const GRACE: Duration = Duration::from_secs(20);
@@ -256,7 +256,7 @@ impl Run<'_> {
         let Some(workload) = &self.rows[row].planned.workload else {
             return Ok(Trial::default());
         };
-        let figures = workload::figures(workload, &ran, self.rows[row].warm_lines);
+        let figures = workloads::figures(workload, &ran, self.rows[row].warm_lines);
         let figures = figures.map_err(|reason| {
             let outcome = RowOutcome::Failed;
             Ended { outcome, reason, is_final: true, too_many: false, arm: None }

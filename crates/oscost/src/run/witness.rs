@@ -6,8 +6,8 @@
 
 use oscost_model::calls::CallCount;
 use oscost_model::journal::Entry;
+use oscost_model::monitor_report::Testimony;
 use oscost_model::record::RowOutcome;
-use oscost_model::testimony::Testimony;
 use oscost_model::treatment::Attached;
 
 use super::cells::Ended;

@@ -3,8 +3,8 @@
 //! Samples are by far the most of a journal. As JSON each takes some 130 bytes, packed about ten,
 //! and whoever reads a journal for anything else need not unpack them.
 
-use oscost_model::cell::Sample;
 use oscost_model::journal::{CellOutcome, Entry};
+use oscost_model::worker::Sample;
 
 use super::error::Cause;
 use super::{inspect, samples};

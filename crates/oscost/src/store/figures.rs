@@ -7,8 +7,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use oscost_model::cell::Mode;
 use oscost_model::unit::Unit;
+use oscost_model::worker::Mode;
 use rusqlite::{CachedStatement, Connection, Transaction, params};
 use serde::de::value::{Error as NoWord, StrDeserializer};
 use serde::{Deserialize, Serialize};

@@ -9,7 +9,7 @@
 //! the bytes that are really there. Numbers are little-endian in groups of seven bits, with the
 //! eighth bit set in all but the last byte (LEB128); a step's sign moves to its lowest bit.
 
-use oscost_model::cell::Sample;
+use oscost_model::worker::Sample;
 use thiserror::Error;
 
 /// The version of this page.

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use oscost_model::cell::Sample;
 use oscost_model::journal::{CellOutcome, Entry, Phase, Started};
 use oscost_model::record::{CellProgram, Settings, Tool};
+use oscost_model::worker::Sample;
 use rusqlite::Connection;
 use tempfile::TempDir;
 

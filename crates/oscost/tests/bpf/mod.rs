@@ -1,6 +1,6 @@
 //! Two judges of a call: the program that was compiled, and the profile that it was compiled from.
 
-use oscost::treat::seccomp::profile::{Action, Condition, Op, Profile};
+use oscost::treatments::seccomp::profile::{Action, Condition, Op, Profile};
 use oscost_model::call_names::Arch;
 
 /// A call, as a filter sees it (`struct seccomp_data`).

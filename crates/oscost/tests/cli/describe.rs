@@ -236,7 +236,7 @@ fn this_machine_is_examined_and_nothing_is_left_behind() {
     assert!(watch["wall_ns"].as_u64().unwrap() >= cpus[0]["spin_ns"].as_u64().unwrap());
     // Neither the tool nor its cells are among those who took the CPU.
     let names = watch["processes"].as_array().unwrap().iter().map(|it| it["name"].as_str());
-    assert!(!names.flatten().any(|name| name == "oscost-cell"), "{watch}");
+    assert!(!names.flatten().any(|name| name == "oscost-worker"), "{watch}");
     sandbox.nothing_is_left();
     let text = sandbox.oscost(&["doctor"]).exits(0).stdout;
     fits(&text);

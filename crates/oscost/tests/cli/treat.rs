@@ -7,7 +7,7 @@ use std::os::unix::net::{SocketAddr, UnixListener};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
-use oscost::treat::KINDS;
+use oscost::treatments::KINDS;
 use oscost_model::protocol::LOCK_NAME;
 
 use crate::common::{Ran, Sandbox, until};

@@ -34,7 +34,7 @@ const VERBS: &[&str] = &[
 const RUNS_VERBS: &[&str] = &["list", "show", "delete", "export", "import"];
 
 fn catalog() -> Catalog {
-    oscost_cell::catalog::data()
+    oscost_worker::benchmarks::data()
 }
 
 /// Is refused as the user's own mistake, with these words, before anything is measured.
@@ -281,7 +281,7 @@ fn completions_know_the_verbs_and_the_benchmarks() {
     }
     // Without a cell the names of benchmarks are missing, the rest is there.
     let mut command = sandbox.command(&["completions", "bash"]);
-    let ran = Ran::of(command.env("OSCOST_CELL", "/no/such/cell")).exits(0);
+    let ran = Ran::of(command.env("OSCOST_WORKER", "/no/such/cell")).exits(0);
     assert!(ran.stdout.contains("--precision") && !ran.stdout.contains("syscall/getppid"));
 }
 
@@ -373,11 +373,12 @@ fn a_full_disk_behind_stdout_is_an_error() {
 fn a_cell_that_is_not_there_or_none_of_ours_is_told_with_a_hint() {
     let sandbox = Sandbox::new();
     let with = |cell: &str, arguments: &[&str]| {
-        Ran::of(sandbox.command(arguments).env("OSCOST_CELL", cell)).exits(1).no_data()
+        Ran::of(sandbox.command(arguments).env("OSCOST_WORKER", cell)).exits(1).no_data()
     };
     for arguments in [&["run"][..], &["list"], &["explain", "timer"], &["machine"], &["doctor"]] {
         let ran = with("/no/such/cell", arguments);
-        ran.tells("cannot find the program `oscost-cell`: looked for /no/such/cell").tells("hint:");
+        ran.tells("cannot find the program `oscost-worker`: looked for /no/such/cell")
+            .tells("hint:");
     }
     let silent = sandbox.file("silent");
     fs::write(&silent, "not a program").unwrap();

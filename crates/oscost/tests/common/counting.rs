@@ -2,7 +2,6 @@
 //! compared.
 
 use oscost_model::case::Case;
-use oscost_model::cell::{BatchPlan, Disturbance, Mode, Sample, Usage};
 use oscost_model::clock::{Calibration, ClockKind, ClockSync};
 use oscost_model::definition::Definition;
 use oscost_model::facts::Facts;
@@ -10,6 +9,7 @@ use oscost_model::journal::{CellOutcome, Design, Entry, Phase, PlannedRow, Start
 use oscost_model::point::Point;
 use oscost_model::record::{CellProgram, Machine, PlaceOf, RowOutcome, Settings, Tool, Vm};
 use oscost_model::unit::Unit;
+use oscost_model::worker::{BatchPlan, Disturbance, Mode, Sample, Usage};
 
 /// A kernel that is booted, and what its calls take.
 #[derive(Clone)]

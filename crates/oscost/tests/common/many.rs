@@ -1,12 +1,12 @@
 //! A made-up run of as many rows as somebody wants, with all that runs have: curves, floors,
 //! classes, flags, what was not measured, and raw batches. The same is made each time.
 
-use oscost_model::cell::Sample;
 use oscost_model::curve::{Break, Curve, CurvePoint, Known, Scaling};
 use oscost_model::point::Point;
 use oscost_model::record::{Estimate, Floor, Record, Repetition, Row, RowOutcome};
 use oscost_model::seed::Seed;
 use oscost_model::unit::Unit;
+use oscost_model::worker::Sample;
 
 /// Cells of a row.
 const REPETITIONS: u32 = 12;

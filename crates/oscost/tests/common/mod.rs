@@ -20,8 +20,8 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(300);
 
 /// The cell under test: the static program that `make` builds.
 pub(crate) fn cell() -> PathBuf {
-    let built = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/release/oscost-cell");
-    let named = std::env::var_os("OSCOST_CELL").map_or(built, PathBuf::from);
+    let built = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/release/oscost-worker");
+    let named = std::env::var_os("OSCOST_WORKER").map_or(built, PathBuf::from);
     let found = named.canonicalize();
     found
         .unwrap_or_else(|_| panic!("{} is not there: `make test` builds it first", named.display()))
@@ -62,7 +62,7 @@ impl Sandbox {
             .env("HOME", self.folder("files"))
             .env("XDG_DATA_HOME", self.folder("data"))
             .env("TMPDIR", self.folder("tmp"))
-            .env("OSCOST_CELL", cell())
+            .env("OSCOST_WORKER", cell())
             .stdin(Stdio::null());
         command
     }
@@ -77,7 +77,7 @@ impl Sandbox {
         }
         // The programs and folders must be theirs to use.
         let files = self.folder("files");
-        for (from, name) in [(tool(), "oscost"), (cell(), "oscost-cell")] {
+        for (from, name) in [(tool(), "oscost"), (cell(), "oscost-worker")] {
             // Beside it and renamed: a program that runs cannot be written to. And by another process:
             // what is open for writing here is so, for a moment, in what other tests start, and a
             // program that somebody could write to cannot be run (ETXTBSY).
@@ -97,7 +97,7 @@ impl Sandbox {
             .collect();
         let mut command = Command::new(files.join("oscost"));
         command.args(arguments).env_clear().envs(environment);
-        command.env("OSCOST_CELL", files.join("oscost-cell"));
+        command.env("OSCOST_WORKER", files.join("oscost-worker"));
         command.current_dir("/").uid(NOBODY).gid(NOBODY);
         command
     }
@@ -109,7 +109,7 @@ impl Sandbox {
 
     /// Runs the tool with another cell to its end.
     pub(crate) fn oscost_with(&self, cell: &Path, arguments: &[&str]) -> Ran {
-        Ran::of(self.command(arguments).env("OSCOST_CELL", cell))
+        Ran::of(self.command(arguments).env("OSCOST_WORKER", cell))
     }
 
     /// Runs the tool at a fake place.

@@ -21,7 +21,7 @@ use oscost::ph::here::{BUILD, Met, look};
 use oscost::ph::holder::{Anomaly, Said};
 use oscost::ph::profile::{Pair, Profile, State};
 use oscost::ph::store::{claim, find_all};
-use oscost_model::testimony::Testimony;
+use oscost_model::monitor_report::Testimony;
 use tempfile::TempDir;
 
 /// One monitor at a time: the tests also look for what is left of it.

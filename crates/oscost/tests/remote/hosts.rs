@@ -185,7 +185,7 @@ impl Hosts {
             .env("HOME", folder.join("home"))
             .env("XDG_DATA_HOME", folder.join("store"))
             .env("TMPDIR", folder.join("tmp"))
-            .env("OSCOST_CELL", cell())
+            .env("OSCOST_WORKER", cell())
             .env("OSCOST_SSH", self.file("ssh"))
             .stdin(Stdio::null());
         command
@@ -315,8 +315,8 @@ fn ip(arguments: &[&str]) {
 
 /// The cell under test: the static program that `make` builds.
 pub(crate) fn cell() -> PathBuf {
-    let built = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/release/oscost-cell");
-    std::env::var_os("OSCOST_CELL").map_or(built, PathBuf::from).canonicalize().unwrap()
+    let built = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/release/oscost-worker");
+    std::env::var_os("OSCOST_WORKER").map_or(built, PathBuf::from).canonicalize().unwrap()
 }
 
 /// Every file below a folder.

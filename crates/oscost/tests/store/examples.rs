@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use oscost_model::calls::{CallCount, CallRule, Maker, Times};
 use oscost_model::case::Case;
-use oscost_model::cell::{BatchPlan, Disturbance, Mode, Sample};
 use oscost_model::clock::{Calibration, ClockKind, ClockSync};
 use oscost_model::definition::{Axis, Definition, FloorPart, Need, Requirement};
 use oscost_model::facts::{Bound, Facts, Limit};
@@ -13,6 +12,7 @@ use oscost_model::point::{Point, Value};
 use oscost_model::protocol::CpuProbe;
 use oscost_model::record::{CellProgram, Machine, PlaceOf, RowOutcome, Settings, Tool};
 use oscost_model::unit::Unit;
+use oscost_model::worker::{BatchPlan, Disturbance, Mode, Sample};
 
 /// The id of a run; those of different numbers differ at their ends.
 pub(crate) fn id(number: u32) -> String {

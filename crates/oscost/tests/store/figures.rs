@@ -1,9 +1,9 @@
 //! Figures beside the runs that they follow from: what a history reads.
 
 use oscost::store::{Cause, Figure, Stand, Store, Summary};
-use oscost_model::cell::{Disturbance, Mode};
 use oscost_model::journal::{CellOutcome, Entry, Phase, Started};
 use oscost_model::unit::Unit;
+use oscost_model::worker::{Disturbance, Mode};
 use proptest::prelude::*;
 use rusqlite::Connection;
 

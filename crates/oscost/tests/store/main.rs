@@ -12,9 +12,9 @@ mod open;
 mod record;
 
 use oscost::store::{Cause, FindError, Store, Stored, samples};
-use oscost_model::cell::Sample;
 use oscost_model::journal::{CellOutcome, Entry, Started};
 use oscost_model::seed::Seed;
+use oscost_model::worker::Sample;
 use proptest::prelude::*;
 use tempfile::TempDir;
 

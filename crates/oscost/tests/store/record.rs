@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use oscost_model::cell::Mode;
 use oscost_model::point::Point;
 use oscost_model::record::{
     Added, Anchors, Calls, Comparison, Conditions, Disturbed, Estimate, Floor, Metric, Overhead,
     Quantiles, Ratio, Record, Repetition, Row, RowOutcome, SCHEMA,
 };
 use oscost_model::unit::{Better, Unit};
+use oscost_model::worker::Mode;
 use serde_json::json;
 
 use super::examples::{id, machine, place, plan, probe, sample, settings, tool};

@@ -5,11 +5,8 @@
 use std::collections::BTreeMap;
 
 use oscost::estimate::Assembler;
-use oscost::stats::groups::{Cost, Groups, groups};
-use oscost::stats::interval::Interval;
 use oscost_model::calls::{CallCount, CallRule, Maker, Times};
 use oscost_model::case::Case;
-use oscost_model::cell::{BatchPlan, Disturbance, Mode, Sample, Usage};
 use oscost_model::clock::{Calibration, ClockKind, ClockSync};
 use oscost_model::definition::Definition;
 use oscost_model::facts::Facts;
@@ -18,6 +15,9 @@ use oscost_model::point::Point;
 use oscost_model::record::{CellProgram, Machine, PlaceOf, Record, Row, Settings, Tool};
 use oscost_model::seed::Seed;
 use oscost_model::unit::Unit;
+use oscost_model::worker::{BatchPlan, Disturbance, Mode, Sample, Usage};
+use oscost_stats::groups::{Cost, Groups, groups};
+use oscost_stats::interval::Interval;
 
 /// Runs that are made up.
 const RUNS: u64 = 200;

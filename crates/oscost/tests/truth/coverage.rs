@@ -5,9 +5,9 @@
 //! Seeds are fixed, so a test passes always or never. The counts are so large that even another
 //! seed would pass: four standard errors fit between what is measured and what is accepted.
 
-use oscost::stats::interval::{Interval, Nominal, median_exact, median_hs};
-use oscost::stats::order::{median, sorted};
-use oscost::stats::stopping::{
+use oscost_stats::interval::{Interval, Nominal, median_exact, median_hs};
+use oscost_stats::order::{median, sorted};
+use oscost_stats::stopping::{
     Goal, Look, Next, Stopping, THOROUGH_FIRST_PHASE, thorough_repetitions,
 };
 

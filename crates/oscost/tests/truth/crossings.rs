@@ -1,11 +1,11 @@
 //! Which of two curves is cheaper, against known truth: S15 of docs/METHOD.md, section 10, for
 //! pairs of curves. A test named control does it wrong on purpose.
 
-use oscost::stats::crossing::{Beside, Chance, Fits, beside, slope_of_ends, slope_of_line};
-use oscost::stats::interval::{Nominal, median_hs};
-use oscost::stats::order::{median, sorted};
-use oscost::stats::scaling::{Law, Sized, scaling};
-use oscost::stats::segments::{Spot, steadied};
+use oscost_stats::crossing::{Beside, Chance, Fits, beside, slope_of_ends, slope_of_line};
+use oscost_stats::interval::{Nominal, median_hs};
+use oscost_stats::order::{median, sorted};
+use oscost_stats::scaling::{Law, Sized, scaling};
+use oscost_stats::segments::{Spot, steadied};
 
 use crate::shapes::Source;
 

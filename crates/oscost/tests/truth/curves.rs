@@ -1,10 +1,10 @@
 //! Breaks and laws of growth against known truth: S15 and S16 of docs/METHOD.md, section 10. A test
 //! named control does it wrong on purpose, and shows that the row would notice.
 
-use oscost::stats::interval::{Nominal, median_hs};
-use oscost::stats::order::{median, sorted};
-use oscost::stats::scaling::{Law, Scaling, Sized, scaling};
-use oscost::stats::segments::{PENALTY, Segments, Spot, segments, steadied, with_penalty};
+use oscost_stats::interval::{Nominal, median_hs};
+use oscost_stats::order::{median, sorted};
+use oscost_stats::scaling::{Law, Scaling, Sized, scaling};
+use oscost_stats::segments::{PENALTY, Segments, Spot, segments, steadied, with_penalty};
 
 use crate::shapes::Source;
 

@@ -4,14 +4,14 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use nix::errno::Errno;
-use oscost::reach::{ReachError, Session};
-use oscost_cell::bench::Shape;
-use oscost_cell::engine::sim::Truth;
-use oscost_model::cell::{BatchPlan, Task};
-use oscost_model::manner::{ByManner, ClockCost, Manner, Statistic, Timed};
+use oscost::hosts::{ReachError, Session};
 use oscost_model::protocol::{Event, Hello, Order};
 use oscost_model::record::{Record, RowOutcome};
+use oscost_model::study_method::{ByManner, ClockCost, Manner, Statistic, Timed};
 use oscost_model::unit::Unit;
+use oscost_model::worker::{BatchPlan, Task};
+use oscost_worker::bench::Shape;
+use oscost_worker::engine::sim::Truth;
 
 use super::sim::{SimSession, Subject0, measure_as, measure_as_in};
 

@@ -5,13 +5,13 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use crate::sim::{Subject0, checks, measure_one};
-use oscost_cell::bench::{AtOp, Shape, Work};
-use oscost_cell::engine::calibrate;
-use oscost_cell::engine::collect::{Cut, Tag};
-use oscost_cell::engine::pilot::pilot;
-use oscost_cell::engine::sim::{Machine, Truth};
-use oscost_cell::sys::Errno;
-use oscost_model::cell::{BatchPlan, Mode};
+use oscost_model::worker::{BatchPlan, Mode};
+use oscost_worker::bench::{AtOp, Shape, Work};
+use oscost_worker::engine::calibrate;
+use oscost_worker::engine::collect::{Cut, Tag};
+use oscost_worker::engine::pilot::pilot;
+use oscost_worker::engine::sim::{Machine, Truth};
+use oscost_worker::kernel::Errno;
 
 fn green(verdict: checks::Verdict) {
     match verdict {

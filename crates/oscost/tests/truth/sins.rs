@@ -1,7 +1,7 @@
 //! Each deliberate fault, and the test of the method that goes red for it. A suite that cannot see
 //! these proves nothing.
 
-use oscost_model::sins::{Sin, commit};
+use oscost_model::fault_injection::{Sin, commit};
 
 use crate::sim::checks::{self, Verdict};
 use crate::turns;

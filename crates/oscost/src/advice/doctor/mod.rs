@@ -14,8 +14,8 @@ mod tests;
 
 use oscost_model::clock::ClockVerdict;
 use oscost_model::facts::Facts;
+use oscost_model::noise_class::Class;
 use oscost_model::protocol::CpuProbe;
-use oscost_model::quiet::Class;
 use oscost_model::watch::{CpuWatch, Watch};
 use serde::Serialize;
 

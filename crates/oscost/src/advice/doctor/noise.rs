@@ -1,7 +1,7 @@
 //! Who takes the CPU: neighbours, processes, interrupts, quotas.
 
 use oscost_model::facts::Bound;
-use oscost_model::quiet::Class;
+use oscost_model::noise_class::Class;
 use oscost_model::watch::{InterruptSeen, ProcessKind, ProcessSeen};
 
 use super::{Judged, Seen, Weight, listed, pct, time};

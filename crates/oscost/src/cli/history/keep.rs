@@ -11,7 +11,7 @@ use super::super::runs;
 use crate::advice::alike::{kernel_class, machine_class};
 use crate::report::history::LeftOut;
 use crate::store::{Cause, Figure, Kept, Lacking, Stand, Store, StoreError, Summary};
-use crate::workload;
+use crate::workloads;
 
 /// The number of the rules by which a record becomes a summary, the words of classes among them.
 /// Whoever changes one of them raises it: all runs are then read once more.
@@ -102,13 +102,13 @@ fn subject(record: &Record, row: &Row) -> Option<String> {
     }
     let behind = record.command.iter().position(|it| it == "--").map(|at| at + 1);
     let command = behind.map_or(&[][..], |at| &record.command[at..]);
-    let is_it = workload::of_command(command).is_ok_and(|it| it.definition().id == row.benchmark);
+    let is_it = workloads::of_command(command).is_ok_and(|it| it.definition().id == row.benchmark);
     let mut parts: Vec<&str> = vec![row.primary.as_deref().unwrap_or_default()];
     if is_it {
         parts.extend(command.iter().map(String::as_str));
         parts.push("--prepare");
         parts.extend(options(&record.command, "--prepare"));
-    } else if workload::named(&row.benchmark).is_none() {
+    } else if workloads::named(&row.benchmark).is_none() {
         parts.extend(options(&record.command, "--workload"));
     }
     // No word has a zero byte within.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use oscost_model::cell::Mode;
+use oscost_model::worker::Mode;
 
 use super::series::Found;
 use crate::report::history::{Mark, Updated};

@@ -8,7 +8,7 @@ mod series;
 use std::collections::BTreeSet;
 
 use keep::Made;
-use oscost_model::place::Place;
+use oscost_model::target::Place;
 
 use super::output::{Output, Target};
 use super::{Done, UsageError, runs};

@@ -7,7 +7,7 @@ use oscost_model::case::Case;
 use wildmatch::WildMatch;
 
 use super::super::UsageError;
-use crate::treat::did_you_mean;
+use crate::treatments::did_you_mean;
 
 /// What the user has typed: a case, a benchmark, a family or a glob, with values of some axes.
 #[derive(Debug)]

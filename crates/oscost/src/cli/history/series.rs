@@ -4,13 +4,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ptr;
 
-use oscost_model::cell::Mode;
+use oscost_model::worker::Mode;
 
 use super::marks::marks;
 use crate::advice::alike::differs;
 use crate::report::history::{Change, History, LeftOut, Newest, Point, Series};
-use crate::stats::change::{self, BEFORE, NEWEST, WINDOW};
 use crate::store::{Figure, Kept, Stand};
+use oscost_stats::change::{self, BEFORE, NEWEST, WINDOW};
 
 /// The shuffles are the same each time, so that a history says the same each time.
 const SEED: u64 = 0x6f73_636f_7374;

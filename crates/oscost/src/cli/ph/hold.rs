@@ -10,17 +10,17 @@ use anyhow::Context;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use oscost_model::testimony::Testimony;
+use oscost_model::monitor_report::Testimony;
 
 use super::super::Done;
 use super::super::output::{Output, remark};
 use super::super::run::who;
 use super::rules::Rules;
 use super::{Messages, folder};
+use crate::hosts::Interrupt;
 use crate::ph::holder::{Anomaly, Asked, Audience, Became, HoldError, Holder, Process, Said};
 use crate::ph::names::Names;
 use crate::ph::store::find_all;
-use crate::reach::Interrupt;
 use crate::report::{self, plain};
 use crate::run::{Held, MachineLock};
 

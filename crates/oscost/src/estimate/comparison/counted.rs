@@ -11,7 +11,7 @@ use oscost_model::unit::Unit;
 use super::fit::{is_cost, machine};
 use super::judge::Verdict;
 use super::{interleaved, word};
-use crate::stats::order;
+use oscost_stats::order;
 
 /// Whether a row's figure is a count, whose repetitions are compared and not estimated from.
 pub fn is_counted(row: &Row) -> bool {

@@ -7,13 +7,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use oscost_model::calls::CallCount;
-use oscost_model::cell::Sample;
 use oscost_model::clock::Calibration;
+use oscost_model::fault_injection::{Sin, committing};
 use oscost_model::journal::{CellOutcome, Design, Phase, Versus};
 use oscost_model::program::{Measured, Workload};
 use oscost_model::record::{Added, Comparison, Ratio, Row, RowOutcome};
-use oscost_model::sins::{Sin, committing};
 use oscost_model::unit::Unit;
+use oscost_model::worker::Sample;
 
 use super::counted::{Side, counted, is_counted};
 use super::fit::{has, is_cost};
@@ -22,9 +22,9 @@ use super::{MARGIN, word};
 use crate::estimate::cell::{Reading, by_round};
 use crate::estimate::row::{CellEntry, RowState};
 use crate::estimate::trials;
-use crate::stats::comparing::blocks;
-use crate::stats::interval::{Nominal, median_hs};
-use crate::stats::order;
+use oscost_stats::comparing::blocks;
+use oscost_stats::interval::{Nominal, median_hs};
+use oscost_stats::order;
 
 /// A pair needs so many rounds in which neither side was disturbed; of fewer no median is one.
 const ROUNDS_NEEDED: usize = 3;

@@ -2,13 +2,13 @@
 //!
 //! All in logarithms, so that twice and half are as far from nothing as each other.
 
-use oscost_model::sins::{Sin, committing};
+use oscost_model::fault_injection::{Sin, committing};
 
-use crate::stats::comparing::{
+use oscost_stats::comparing::{
     blocks, count_needed, detectable, false_discovery, lag_one, sign_test, unpaired,
 };
-use crate::stats::interval::{Interval, Nominal, median_hs};
-use crate::stats::{order, robust};
+use oscost_stats::interval::{Interval, Nominal, median_hs};
+use oscost_stats::{order, robust};
 
 /// The fewest pairs of which anything is said: below, there is no interval.
 pub const FEWEST_PAIRS: usize = 6;

@@ -21,8 +21,8 @@ use self::counted::{Side, counted};
 use self::fit::{differences, has, is_cost, machine, measured_otherwise, unclaimable, unfit};
 pub use self::judge::FEWEST_PAIRS;
 use self::judge::{Judged, Verdict, neighbours, pairs_for, verdicts};
-use crate::stats::interval::{Interval, Nominal, median_hs};
-use crate::stats::order;
+use oscost_stats::interval::{Interval, Nominal, median_hs};
+use oscost_stats::order;
 
 /// A difference of less is not worth mentioning, however sure.
 const MARGIN: f64 = 0.01;

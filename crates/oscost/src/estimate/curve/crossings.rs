@@ -6,8 +6,8 @@ use oscost_model::definition::Definition;
 use oscost_model::point::{Point, Value};
 
 use super::{LEAST_SD, words};
-use crate::stats::crossing::{Beside, Chance, Drawn, Fits, beside, slope_of_ends, slope_of_line};
-use crate::stats::scaling::{Known, Law, Sized};
+use oscost_stats::crossing::{Beside, Chance, Drawn, Fits, beside, slope_of_ends, slope_of_line};
+use oscost_stats::scaling::{Known, Law, Sized};
 
 /// Up to so many curves each is laid beside each, more of them beside the cheapest alone.
 const EACH_BESIDE_EACH: usize = 5;

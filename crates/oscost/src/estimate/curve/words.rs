@@ -5,7 +5,7 @@ use oscost_model::curve::{Break, Curve, Known, Scaling};
 use oscost_model::unit::Better;
 
 use super::{FEWEST, enough};
-use crate::stats::segments::FEWEST as A_PIECE;
+use oscost_stats::segments::FEWEST as A_PIECE;
 
 /// More constants than these are told as their number.
 const MOST_NAMED: usize = 3;

@@ -15,7 +15,7 @@ pub use words::text;
 pub(super) use words::{ADVICE, notes};
 
 use super::plain;
-use crate::stats::change;
+use oscost_stats::change;
 
 /// The fewest runs among which changes are looked for.
 pub const FEWEST: usize = change::FEWEST_ASKED;

@@ -8,7 +8,7 @@ use super::super::plain;
 use super::super::runs::shortest_unique;
 use super::picture::{picture, times};
 use super::{Change, FEWEST, History, LeftOut, Point, Series, Updated};
-use crate::stats::change::WINDOW;
+use oscost_stats::change::WINDOW;
 
 /// More blocks than these are not read one after the other.
 const MOST_BLOCKS: usize = 10;

@@ -15,7 +15,7 @@ use super::rows;
 use crate::report::curves::Block;
 use crate::report::figures::Style;
 use crate::report::plot::what;
-use crate::stats::scaling::Law;
+use oscost_stats::scaling::Law;
 
 /// Steps in which a law is drawn.
 const STEPS: u32 = 60;

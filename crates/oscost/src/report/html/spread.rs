@@ -12,7 +12,7 @@ use super::chart::{
 use super::rows::{self, Rows};
 use crate::report::figures::{Style, per_cent};
 use crate::report::table::has;
-use crate::stats::order::quantile;
+use oscost_stats::order::quantile;
 
 /// How one row's values lie around their middle, in per cent of it.
 struct Spread<'a> {

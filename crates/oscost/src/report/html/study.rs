@@ -16,11 +16,11 @@ use crate::report::claims::in_parts;
 use crate::report::figures::times;
 use crate::report::study::{heading as heading_laid, statistic};
 use crate::report::{plain, predictions};
-use crate::study::beside::{Beside, BesideTable};
-use crate::study::claim::Judged;
-use crate::study::condition::{Condition, Found, judge};
-use crate::study::lay::{Laid, LaidTable};
-use crate::study::{Published, Study};
+use crate::studies::beside::{Beside, BesideTable};
+use crate::studies::claim::Judged;
+use crate::studies::condition::{Condition, Found, judge};
+use crate::studies::lay::{Laid, LaidTable};
+use crate::studies::{Published, Study};
 
 /// A run laid beside its study, of one place or of two.
 #[derive(Debug)]

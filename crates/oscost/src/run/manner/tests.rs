@@ -1,5 +1,5 @@
 use oscost_model::clock::ClockKind;
-use oscost_model::manner::{ClockCost, Statistic};
+use oscost_model::study_method::{ClockCost, Statistic};
 
 use super::*;
 

@@ -10,10 +10,10 @@ mod turns;
 
 use std::time::{Duration, Instant};
 
-use oscost_model::cell::{BatchPlan, CellSpec, Disturbance, Sample, Task};
 use oscost_model::journal::{CellOutcome, Design, Entry, Phase, Versus};
 use oscost_model::record::RowOutcome;
 use oscost_model::treatment::{Applied, Attached};
+use oscost_model::worker::{BatchPlan, CellSpec, Disturbance, Sample, Task};
 
 use self::plan::shared;
 use super::cells::{Brought, Ended};

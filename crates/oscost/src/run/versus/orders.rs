@@ -2,13 +2,13 @@
 
 use std::time::{Duration, Instant};
 
-use oscost_model::cell::CellSpec;
 use oscost_model::protocol::{Event, Order};
 use oscost_model::treatment::Attached;
+use oscost_model::worker::CellSpec;
 
 use super::super::cells::{BEYOND, Brought, Cells, Ended, ended};
 use super::super::witness::LastWords;
-use crate::reach::ReachError;
+use crate::hosts::ReachError;
 
 /// A turn of a toggled cell is ended by the supervisor when it takes too long; this is beyond.
 const LONGEST_TURN: Duration = Duration::from_secs(120);

@@ -1,7 +1,7 @@
 //! The plan that all arms of a set share.
 
-use oscost_model::cell::{BatchPlan, Mode};
 use oscost_model::clock::Calibration;
+use oscost_model::worker::{BatchPlan, Mode};
 
 /// Batches of an arm in a cell: enough for a median, and cells differ more than batches do.
 const GROUPS: u32 = 21;

@@ -1,7 +1,7 @@
 //! Toggled cells: one process, while something is done to its system and undone again.
 
-use oscost_model::cell::{CellSpec, Sample, Task};
 use oscost_model::treatment::Attached;
+use oscost_model::worker::{CellSpec, Sample, Task};
 
 use super::super::cells::{Brought, Ended};
 use super::super::witness::LastWords;

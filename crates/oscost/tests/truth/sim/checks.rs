@@ -4,15 +4,15 @@
 //! Numbers and acceptance figures: docs/METHOD.md, section 10. Seeds are fixed.
 
 use oscost::run::Profile;
-use oscost::stats::interval::{Nominal, median_hs};
-use oscost::stats::order;
-use oscost_cell::bench::Shape;
-use oscost_cell::engine::calibrate;
-use oscost_cell::engine::sim::{Machine, Pathology, Truth};
-use oscost_cell::engine::usable::judge_counter;
-use oscost_model::cell::Mode;
 use oscost_model::record::{Row, RowOutcome};
 use oscost_model::unit::Unit;
+use oscost_model::worker::Mode;
+use oscost_stats::interval::{Nominal, median_hs};
+use oscost_stats::order;
+use oscost_worker::bench::Shape;
+use oscost_worker::engine::calibrate;
+use oscost_worker::engine::sim::{Machine, Pathology, Truth};
+use oscost_worker::engine::usable::judge_counter;
 
 use super::{SimSession, Subject0, measure, measure_in, measure_one};
 

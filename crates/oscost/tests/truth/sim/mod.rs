@@ -10,26 +10,26 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use oscost::estimate::Assembler;
-use oscost::reach::{ReachError, Session};
+use oscost::hosts::{ReachError, Session};
 use oscost::run::{Profile, Request, TrialTime, run};
-use oscost_cell::bench::Shape;
-use oscost_cell::engine::calibrate;
-use oscost_cell::engine::collect::{Cut, Tag};
-use oscost_cell::engine::pilot::pilot;
-use oscost_cell::engine::sim::{Machine, Truth};
-use oscost_cell::engine::usable::judge_counter;
 use oscost_model::calls::CallCount;
 use oscost_model::case::Case;
-use oscost_model::cell::{CellSpec, Sample, Subject, Task};
 use oscost_model::clock::{Calibration, ClockKind, ClockSync, ClockVerdict};
 use oscost_model::definition::Definition;
 use oscost_model::facts::Facts;
 use oscost_model::journal::{Entry, PlannedRow, Started};
-use oscost_model::manner::Manner;
 use oscost_model::point::Point;
 use oscost_model::protocol::{CellBuild, CpuProbe, Event, Hello, Order, PROTOCOL};
 use oscost_model::record::{CellProgram, PlaceOf, Record, Row, Settings, Tool};
+use oscost_model::study_method::Manner;
 use oscost_model::unit::Unit;
+use oscost_model::worker::{CellSpec, Sample, Subject, Task};
+use oscost_worker::bench::Shape;
+use oscost_worker::engine::calibrate;
+use oscost_worker::engine::collect::{Cut, Tag};
+use oscost_worker::engine::pilot::pilot;
+use oscost_worker::engine::sim::{Machine, Truth};
+use oscost_worker::engine::usable::judge_counter;
 
 /// A benchmark of the made-up machine.
 #[derive(Clone)]

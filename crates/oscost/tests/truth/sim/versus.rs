@@ -5,18 +5,18 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use oscost::estimate::Assembler;
+use oscost::hosts::{ReachError, Session};
 use oscost::plan::{Set, Sides};
-use oscost::reach::{ReachError, Session};
 use oscost::run::{Contest, PairCount, run};
 use oscost::run::{Profile, Request};
-use oscost_cell::engine::collect::{Cut, Tag};
-use oscost_cell::engine::sim::{Machine, Truth};
-use oscost_model::cell::{BatchPlan, CellSpec, Sample, Task};
 use oscost_model::journal::{Design, Entry, PlannedRow};
 use oscost_model::protocol::{Event, Hello, Order};
 use oscost_model::record::{Comparison, PlaceOf};
 use oscost_model::seed::Seed;
 use oscost_model::treatment::{Applied, Attached, Treated};
+use oscost_model::worker::{BatchPlan, CellSpec, Sample, Task};
+use oscost_worker::engine::collect::{Cut, Tag};
+use oscost_worker::engine::sim::{Machine, Truth};
 
 use super::{SimSession, Subject0, request, row};
 

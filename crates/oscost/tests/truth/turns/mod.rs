@@ -7,8 +7,8 @@
 use oscost::estimate::comparison::judge::{
     Judged, Side, Verdict, apart, neighbours, paired, verdicts,
 };
-use oscost::stats::interval::Nominal;
-use oscost::stats::order::{median, sorted};
+use oscost_stats::interval::Nominal;
+use oscost_stats::order::{median, sorted};
 
 use crate::shapes::Source;
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use oscost_model::facts::Bound;
-use oscost_model::quiet::Class;
+use oscost_model::noise_class::Class;
 
 use super::super::{Diagnosis, examine, listed, time};
 use super::*;

@@ -1,0 +1,516 @@
+//! A place that answers from a file: for tests of everything that comes after a measurement.
+//!
+//! Its figures are made up, and a record of it says so: the place is `fake:FILE`.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::time::Duration;
+
+use oscost_model::calls::{CallCount, OTHERS, Times};
+use oscost_model::case::Case;
+use oscost_model::channel::ChannelSeen;
+use oscost_model::clock::{Calibration, ClockKind, ClockSync, ClockVerdict};
+use oscost_model::facts::Facts;
+use oscost_model::monitor_report::Testimony;
+use oscost_model::point::Point;
+use oscost_model::program::{Program, Ran, TreeUsage};
+use oscost_model::protocol::{CellBuild, CpuProbe, Event, Hello, Order, PROTOCOL};
+use oscost_model::seed::Seed;
+use oscost_model::treatment::Attached;
+use oscost_model::watch::Watch;
+use oscost_model::worker::{BatchPlan, CellSpec, Disturbance, Mode, Sample, Subject, Task, Usage};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{CellProgram, ReachError, Session};
+
+/// What a fake place answers.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Scenario {
+    /// Costs by case, in ns/op; a case that is not named costs 100.
+    pub costs_ns: BTreeMap<String, f64>,
+    /// Log standard deviation between cells.
+    pub between_sd: f64,
+    /// Cases that are skipped, and why.
+    pub skipped: BTreeMap<String, String>,
+    /// Cases that fail, and why.
+    pub failed: BTreeMap<String, String>,
+    /// Cases that take too long.
+    pub timed_out: Vec<String>,
+    /// Cases whose every batch is preempted.
+    pub preempted: Vec<String>,
+    /// Cases whose calls are not what they should be.
+    pub wrong_calls: Vec<String>,
+    /// Cases whose calls cannot be counted.
+    pub uncounted: Vec<String>,
+    /// Cases whose ops run code of the vDSO.
+    pub vdso: Vec<String>,
+    /// Cases whose every op waits.
+    pub waiting: Vec<String>,
+    /// What an op calls, by case, where it is not what its definition says: times by name.
+    pub calls: BTreeMap<String, BTreeMap<String, u64>>,
+    /// Clocks that cannot be used (`tsc`, `vdso`), and why.
+    pub unusable_clocks: BTreeMap<String, String>,
+    /// After so many cells the user presses Ctrl-C.
+    pub interrupted_after_cells: Option<u32>,
+    /// Time ready but not running, in per cent of each cell's time.
+    pub lost_pct: f64,
+    /// What is known of the machine: laid over a machine of which nothing is known but its CPUs.
+    pub facts: Value,
+    /// Which clocks can be used; without any, the processor's counter.
+    pub clocks: Vec<ClockVerdict>,
+    /// What a probe sees on each CPU; one that is not named is in perfect peace.
+    pub probe: Vec<CpuProbe>,
+    /// What a watch sees: laid over one in which nobody does anything.
+    pub watch: Value,
+    /// The channels that ops go through, by case.
+    pub channels: BTreeMap<String, ChannelSeen>,
+    /// Why no calls can be counted at all.
+    pub no_counting: Option<String>,
+    /// What treatments add to each op, in nanoseconds, by their names between tool and supervisor.
+    pub added_ns: BTreeMap<String, f64>,
+    /// Treatments that cannot be done, by those names, and why.
+    pub refused: BTreeMap<String, String>,
+    /// The arm that stands second costs so many times as much for no reason.
+    pub second_times: Option<f64>,
+    /// Why nothing can be attached to its system.
+    pub no_attaching: Option<String>,
+    /// After so many cells what is attached to its system comes off.
+    pub comes_off_after_cells: Option<u32>,
+    /// The profile that a monitor of calls has of the measuring program; without it, `training`.
+    pub profile: Option<String>,
+    /// How many calls of its counted ops such a monitor misses, by case.
+    pub unseen: BTreeMap<String, u64>,
+    /// What programs write, by their commands. What they cost stands among [`Self::costs_ns`], 100 ms
+    /// without; they make a thousand calls.
+    pub outputs: BTreeMap<String, String>,
+}
+
+/// A session with nobody.
+pub struct FakeSession {
+    scenario: Scenario,
+    program: CellProgram,
+    hello: Hello,
+    watch: Watch,
+    watches: BTreeSet<u64>,
+    specs: BTreeMap<u64, CellSpec>,
+    /// Of toggled cells, the turns that were asked for: arm, groups, and what was added to an op.
+    turns: BTreeMap<u64, Vec<(u8, u32, f64)>>,
+    /// What is attached, and what that adds to an op.
+    attached: Option<(u64, f64)>,
+    /// What the monitor among it has seen.
+    testimony: Option<Testimony>,
+    events: VecDeque<Event>,
+    cells: u32,
+    now_ns: u64,
+}
+
+impl FakeSession {
+    /// Reads a scenario file (JSON).
+    pub fn open(file: &str, program: &CellProgram) -> Result<Self, ReachError> {
+        let bad = |why: String| ReachError::BadScenario { file: file.to_owned(), why };
+        let text = std::fs::read_to_string(file).map_err(|error| bad(error.to_string()))?;
+        let scenario = serde_json::from_str(&text).map_err(|error| bad(error.to_string()))?;
+        Self::new(scenario, program).map_err(|error| bad(error.to_string()))
+    }
+
+    /// A place that answers as `scenario` says.
+    pub fn new(scenario: Scenario, program: &CellProgram) -> Result<Self, serde_json::Error> {
+        let mut facts = Facts::default();
+        facts.cpu.allowed_cpus = Some(vec![0, 1]);
+        let facts = laid_over(&facts, &scenario.facts)?;
+        let watch = laid_over(&Watch::default(), &scenario.watch)?;
+        let verdict = |kind: ClockKind| ClockVerdict {
+            kind,
+            unusable_because: scenario.unusable_clocks.get(kind.text()).cloned(),
+        };
+        let clocks = match scenario.clocks.is_empty() {
+            true => [ClockKind::Tsc, ClockKind::Vdso, ClockKind::Syscall].map(verdict).to_vec(),
+            false => scenario.clocks.clone(),
+        };
+        let hello = Hello {
+            protocol: PROTOCOL,
+            catalog_hash: program.catalog_hash.clone(),
+            cell_hash: "fake".to_owned(),
+            build: CellBuild {
+                link: "fake".to_owned(),
+                libc: "fake".to_owned(),
+                version: env!("CARGO_PKG_VERSION").to_owned(),
+            },
+            clocks,
+            facts,
+            scratch: None,
+            came: None,
+        };
+        Ok(Self {
+            scenario,
+            program: program.clone(),
+            hello,
+            watch,
+            watches: BTreeSet::new(),
+            specs: BTreeMap::new(),
+            turns: BTreeMap::new(),
+            attached: None,
+            testimony: None,
+            events: VecDeque::new(),
+            cells: 0,
+            now_ns: 1_000_000_000,
+        })
+    }
+
+    fn begin(&mut self, id: u64, spec: &CellSpec) -> Event {
+        let case = match &spec.subject {
+            Subject::Case(case) => case,
+            Subject::Program(program) => return self.ran(id, spec, program),
+        };
+        let name = case.to_string();
+        if let Some(missing) = self.scenario.skipped.get(&name) {
+            return Event::Skipped { id, missing: missing.clone(), arm: None };
+        }
+        for (arm, list) in (0..).zip(&spec.treatments) {
+            if let Some(missing) = self.refused(list) {
+                return Event::Skipped { id, missing, arm: Some(arm) };
+            }
+        }
+        if let Some(why) = self.scenario.failed.get(&name) {
+            return Event::Failed { id, at_op: Some(0), why: why.clone(), errno: None, arm: None };
+        }
+        if self.scenario.timed_out.contains(&name) {
+            return Event::TimedOut { id, after_ms: spec.timeout_ms, why: None };
+        }
+        if let (Task::Count { .. }, Some(why)) = (&spec.task, &self.scenario.no_counting) {
+            return Event::Failed { id, at_op: None, why: why.clone(), errno: None, arm: None };
+        }
+        if let Task::Count { ops, .. } = spec.task {
+            if self.scenario.uncounted.contains(&name) {
+                let why = "ptrace is refused here: Operation not permitted".to_owned();
+                return Event::Failed { id, at_op: None, why, errno: None, arm: None };
+            }
+            let count = CallCount { copy: u32::try_from(id).ok(), ..self.count(case, ops) };
+            if let (Some(testimony), Some(copy)) = (&mut self.testimony, count.copy) {
+                let made: u64 = count.own.values().sum();
+                let missed = self.scenario.unseen.get(&name).copied().unwrap_or(0);
+                testimony.saw(copy, made.saturating_sub(missed));
+            }
+            return Event::Counted { id, count: Box::new(count) };
+        }
+        self.specs.insert(id, spec.clone());
+        Event::Ready { id, pid: 1, addr: None }
+    }
+
+    /// A trial of a program: six tenths of its time is its own, three are the kernel's.
+    fn ran(&mut self, id: u64, spec: &CellSpec, program: &Program) -> Event {
+        let name = program.command.join(" ");
+        if let Some(missing) = self.scenario.skipped.get(&name) {
+            return Event::Skipped { id, missing: missing.clone(), arm: None };
+        }
+        if let Some(why) = self.scenario.failed.get(&name) {
+            return Event::Failed { id, at_op: None, why: why.clone(), errno: None, arm: None };
+        }
+        if self.scenario.timed_out.contains(&name) {
+            let after_ms = 1_000 * u64::from(program.limits.seconds);
+            return Event::TimedOut { id, after_ms, why: None };
+        }
+        if let Some(missing) = self.refused(spec.treatments.first().map_or(&[][..], Vec::as_slice))
+        {
+            return Event::Skipped { id, missing, arm: None };
+        }
+        if let Task::Count { .. } = spec.task {
+            let own = [("openat", 3), ("read", 7)].map(|(call, times)| (call.to_owned(), times));
+            let by = "fake".to_owned();
+            let count = CallCount { ops: 1, own: own.into(), by, ..CallCount::default() };
+            return Event::Counted { id, count: Box::new(count) };
+        }
+        let cost = self.scenario.costs_ns.get(&name).copied().unwrap_or(1e8);
+        let mut seed = Seed::new(spec.seed);
+        let cost = cost * (1.0 + 2.0 * self.scenario.between_sd * (seed.unit() - 0.5));
+        let added = self.attached.map_or(0.0, |(_, added)| added)
+            + spec.treatments.first().map_or(0.0, |list| self.added(list));
+        let added = 1_000.0 * added;
+        let output = self.scenario.outputs.get(&name).cloned().unwrap_or_default();
+        self.now_ns += (cost + added) as u64;
+        self.cells += 1;
+        let usage = TreeUsage {
+            user_ns: (0.6 * cost) as u64,
+            system_ns: (0.3 * cost + added) as u64,
+            peak_bytes: 4 << 20,
+            minor_faults: 100,
+            voluntary_switches: 3,
+            ..TreeUsage::default()
+        };
+        let ran = Ran {
+            real_ns: (cost + added) as u64,
+            usage,
+            lines: Some(output.lines().count() as u64),
+            output,
+        };
+        Event::Ran { id, ran: Box::new(ran) }
+    }
+
+    /// The calls that the scenario names; else those that the definition wants, or twice as many.
+    fn count(&self, case: &Case, ops: u64) -> CallCount {
+        let definition = self.program.catalog.get(&case.benchmark);
+        // Where messages move bytes it is those that a cell counts.
+        let each = definition.map_or(1, |found| found.ops_each(&case.point));
+        let counted = |own| CallCount {
+            ops: ops * each,
+            own,
+            peer: BTreeMap::new(),
+            by: "fake".to_owned(),
+            tasks: Some(0),
+            faults: Some(0),
+            bytes: Some(0),
+            vdso: Some(self.scenario.vdso.contains(&case.to_string())),
+            instructions: Some(10.0),
+            copy: None,
+        };
+        if let Some(calls) = self.scenario.calls.get(&case.to_string()) {
+            return counted(
+                calls.iter().map(|(call, times)| (call.clone(), times * ops)).collect(),
+            );
+        }
+        let rules = definition.map(|found| found.calls.clone());
+        let point = definition.map_or_else(Point::none, |found| found.whole(&case.point));
+        let factor = if self.scenario.wrong_calls.contains(&case.to_string()) { 2 } else { 1 };
+        let own = rules
+            .unwrap_or_default()
+            .into_iter()
+            .filter(|rule| point.includes(&rule.when) && rule.call != OTHERS)
+            .map(|rule| {
+                // Of names that stand for each other, the first.
+                let call = rule.call.split('|').next().unwrap_or_default().to_owned();
+                match rule.times {
+                    Times::Exactly(times) => (call, u64::from(times) * ops * factor),
+                    other => (call, other.range(ops).1 * factor),
+                }
+            })
+            .collect();
+        counted(own)
+    }
+
+    /// Why something of these treatments cannot be done.
+    fn refused<T: Serialize>(&self, treatments: &[T]) -> Option<String> {
+        treatments.iter().find_map(|it| self.scenario.refused.get(&name_of(it)).cloned())
+    }
+
+    /// Why these cannot be attached.
+    fn unattachable(&self, treatments: &[Attached]) -> Option<String> {
+        self.scenario.no_attaching.clone().or_else(|| self.refused(treatments))
+    }
+
+    /// What these treatments add to an op.
+    fn added<T: Serialize>(&self, treatments: &[T]) -> f64 {
+        treatments.iter().filter_map(|it| self.scenario.added_ns.get(&name_of(it))).sum()
+    }
+
+    /// The groups of a cell: arm, round, and what is added to an op.
+    fn rounds(&mut self, id: u64, spec: &CellSpec, groups: u32) -> Vec<(u8, u32, f64)> {
+        let attached = self.attached.map_or(0.0, |(_, added)| added);
+        let of_arm = |arm: u8| spec.treatments.get(usize::from(arm)).map(|list| self.added(list));
+        let Some(turns) = self.turns.get(&id) else {
+            let arms: Vec<(u8, f64)> =
+                (0..spec.arms).map(|arm| (arm, attached + of_arm(arm).unwrap_or(0.0))).collect();
+            let round = |round| arms.iter().map(move |&(arm, added)| (arm, round, added));
+            return (0..groups).flat_map(round).collect();
+        };
+        let mut next = [0; 2];
+        let mut rounds = Vec::new();
+        for &(arm, groups, added) in turns {
+            for _ in 0..groups {
+                let round = &mut next[usize::from(arm)];
+                rounds.push((arm, *round, added + of_arm(0).unwrap_or(0.0)));
+                *round += 1;
+            }
+        }
+        self.turns.remove(&id);
+        rounds
+    }
+
+    fn end(&mut self, id: u64) -> Option<Event> {
+        let spec = self.specs.remove(&id)?;
+        let Subject::Case(case) = &spec.subject else { return None };
+        let Task::Measure(plan) = &spec.task else { return None };
+        let name = case.to_string();
+        let mut seed = Seed::new(spec.seed);
+        let cost = self.scenario.costs_ns.get(&name).copied().unwrap_or(100.0);
+        // The sum of twelve uniform deviates: near enough to a normal one here.
+        let deviation = (0..12).map(|_| seed.unit()).sum::<f64>() - 6.0;
+        let cost = cost * (self.scenario.between_sd * deviation).exp();
+        let preempted = u32::from(self.scenario.preempted.contains(&name));
+        let mut samples: Vec<Sample> = Vec::new();
+        for (arm, round, added) in self.rounds(id, &spec, plan.groups) {
+            let second = self.scenario.second_times.filter(|_| arm > 0).unwrap_or(1.0);
+            let noise = 1.0 + 0.01 * (seed.unit() - 0.5);
+            let ticks = ((cost + added) * second * plan.turns as f64 * noise) as i64;
+            self.now_ns += ticks as u64;
+            samples.push(Sample {
+                arm,
+                round,
+                batch: samples.len() as u32,
+                n: plan.turns,
+                ticks,
+                cpu_ns: Some(ticks as u64),
+                involuntary_switches: preempted,
+                ..Sample::default()
+            });
+        }
+        let wall_ns = samples.iter().map(|sample| sample.ticks as u64).sum();
+        let run_delay_ns = Some((self.scenario.lost_pct / 100.0 * wall_ns as f64) as u64);
+        let ops = samples.iter().map(|sample| sample.n).sum();
+        let waits = self.scenario.waiting.contains(&name);
+        let voluntary_switches = if waits { ops } else { 0 };
+        let usage = Usage { ops, user_ns: wall_ns, voluntary_switches, ..Usage::default() };
+        let disturbance = Disturbance {
+            wall_ns,
+            cpu_ns: wall_ns,
+            run_delay_ns,
+            usage: Some(usage),
+            channel: self.scenario.channels.get(&name).copied(),
+            ..Default::default()
+        };
+        self.cells += 1;
+        if self.scenario.comes_off_after_cells == Some(self.cells) {
+            let why = "made up: somebody ended it".to_owned();
+            let off =
+                |id| Event::Failed { id, at_op: None, why: why.clone(), errno: None, arm: None };
+            self.events.extend(self.attached.take().map(|(id, _)| off(id)));
+        }
+        let disturbance = Box::new(disturbance);
+        let (seen, speculation) = (vec![], vec![]);
+        Some(Event::Sampled { id, samples, disturbance, seen, speculation, plan: None })
+    }
+}
+
+/// The name of a treatment between tool and supervisor: alone, or before what belongs to it.
+fn name_of<T: Serialize>(treatment: &T) -> String {
+    match serde_json::to_value(treatment) {
+        Ok(Value::String(name)) => name,
+        Ok(Value::Object(named)) => named.into_iter().map(|it| it.0).next().unwrap_or_default(),
+        _ => String::new(),
+    }
+}
+
+impl Session for FakeSession {
+    fn hello(&self) -> &Hello {
+        &self.hello
+    }
+
+    fn send(&mut self, order: &Order) -> Result<(), ReachError> {
+        let answer = match order {
+            Order::Measure { id, spec } | Order::Count { id, spec } => Some(self.begin(*id, spec)),
+            Order::Go { id, batches, arm }
+                if self.specs.get(id).is_some_and(|spec| spec.toggled) =>
+            {
+                let added = self.attached.map_or(0.0, |(_, added)| added);
+                self.turns.entry(*id).or_default().push((*arm, *batches, added));
+                Some(Event::Went { id: *id })
+            }
+            Order::Attach { id, treatments, .. } => Some(match self.unattachable(treatments) {
+                Some(missing) => Event::Skipped { id: *id, missing, arm: None },
+                None => {
+                    self.attached = Some((*id, self.added(treatments)));
+                    let watched = treatments.iter().any(|it| matches!(it, Attached::Ph { .. }));
+                    let state = self.scenario.profile.as_deref().unwrap_or("training");
+                    self.testimony = watched.then(|| Testimony {
+                        // There are no other processes here: it is as if there were many.
+                        calls: u64::MAX >> 1,
+                        profile: Some(state.to_owned()),
+                        ..Testimony::default()
+                    });
+                    Event::Ready { id: *id, pid: 1, addr: None }
+                }
+            }),
+            Order::Stop { id } if self.attached.is_some_and(|(job, _)| job == *id) => {
+                self.attached = None;
+                let testimony = self.testimony.take().map(Box::new);
+                Some(Event::Detached { id: *id, counted: None, testimony })
+            }
+            Order::Go { id, .. } => self
+                .specs
+                .get(id)
+                .is_some_and(|spec| matches!(spec.task, Task::Pilot { .. }))
+                .then_some(Event::Piloted { id: *id, plan: PLAN }),
+            Order::Stop { id } if self.watches.remove(id) => {
+                Some(Event::Watched { id: *id, watch: Box::new(self.watch.clone()) })
+            }
+            Order::Stop { id } => self.end(*id),
+            Order::Hold { id, .. } => Some(Event::Ready { id: *id, pid: 1, addr: None }),
+            Order::Serve { id, .. } => {
+                let missing = "a made-up place is no other end".to_owned();
+                Some(Event::Skipped { id: *id, missing, arm: None })
+            }
+            Order::Probe { id, cpus, spin_ms, .. } => {
+                let told = |cpu| self.scenario.probe.iter().find(|it| it.cpu == cpu).cloned();
+                let probe = |&cpu: &u32| {
+                    told(cpu).unwrap_or(CpuProbe {
+                        cpu,
+                        spin_ns: spin_ms * 1_000_000,
+                        gaps_over_1us: 0,
+                        gaps_over_5us: 0,
+                        lost_ns: 0,
+                        longest_ns: 0,
+                        run_delay_ns: Some(0),
+                        core_cycles_per_ns: None,
+                    })
+                };
+                Some(Event::Probed { id: *id, cpus: cpus.iter().map(probe).collect() })
+            }
+            Order::Watch { id, .. } => {
+                self.watches.insert(*id);
+                Some(Event::Ready { id: *id, pid: 1, addr: None })
+            }
+            Order::Calibrate { id, clock, .. } => {
+                let sync = ClockSync { ticks: self.now_ns, raw_ns: self.now_ns, width_ticks: 0 };
+                let calibration = Calibration {
+                    kind: *clock,
+                    ticks_per_ns: 1.0,
+                    quantum_ticks: 1.0,
+                    inside_ticks: 0.0,
+                    pair_ticks: 0.0,
+                };
+                Some(Event::Calibrated { id: *id, calibration, sync })
+            }
+        };
+        self.events.extend(answer);
+        Ok(())
+    }
+
+    fn next(&mut self, patience: Duration) -> Result<Event, ReachError> {
+        if self.scenario.interrupted_after_cells.is_some_and(|after| self.cells >= after) {
+            return Err(ReachError::Interrupted);
+        }
+        self.events.pop_front().ok_or(ReachError::Silent(patience))
+    }
+}
+
+/// A value of ours with the keys of `over` in it, to any depth; what `over` does not name stays.
+fn laid_over<T: Serialize + DeserializeOwned>(
+    base: &T,
+    over: &Value,
+) -> Result<T, serde_json::Error> {
+    fn lay(base: &mut Value, over: &Value) {
+        match (base, over) {
+            (_, Value::Null) => {}
+            (Value::Object(base), Value::Object(over)) => {
+                for (key, value) in over {
+                    lay(base.entry(key.clone()).or_insert(Value::Null), value);
+                }
+            }
+            (base, over) => *base = over.clone(),
+        }
+    }
+    let mut value = serde_json::to_value(base)?;
+    lay(&mut value, over);
+    serde_json::from_value(value)
+}
+
+/// Every case is timed alike here.
+const PLAN: BatchPlan = BatchPlan {
+    mode: Mode::B,
+    turns: 500,
+    copies: Vec::new(),
+    groups: 21,
+    batch_ns: 50_000.0,
+    coarse_clock: false,
+};

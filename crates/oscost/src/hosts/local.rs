@@ -1,0 +1,146 @@
+//! This machine: the supervisor as a child.
+
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use oscost_model::definition::Catalog;
+use oscost_model::hash;
+use oscost_model::protocol::{Event, Hello, Order, PROTOCOL};
+
+use super::session::Conversation;
+use super::{Interrupt, ReachError, Session};
+
+/// The program that is timed, and what it can measure.
+#[derive(Clone, Debug)]
+pub struct CellProgram {
+    /// Where it lies.
+    pub path: PathBuf,
+    /// What it can measure.
+    pub catalog: Catalog,
+    /// Content hash of its catalog.
+    pub catalog_hash: String,
+}
+
+impl CellProgram {
+    /// Finds the cell: where `OSCOST_WORKER` says, beside the tool, or in `../libexec/oscost`.
+    pub fn find() -> Result<Self, ReachError> {
+        let mut looked = Vec::new();
+        if let Some(named) = std::env::var_os("OSCOST_WORKER").filter(|named| !named.is_empty()) {
+            looked.push(PathBuf::from(named));
+        } else if let Some(tool) = own_program()
+            && let Some(folder) = tool.parent()
+        {
+            looked.push(folder.join("oscost-worker"));
+            looked.push(folder.join("../libexec/oscost/oscost-worker"));
+        }
+        match looked.iter().find(|path| path.is_file()) {
+            // Absolute: the supervisor starts its cells in a folder of their own.
+            Some(path) => Self::ask(&std::path::absolute(path).unwrap_or(path.clone())),
+            None => {
+                let looked: Vec<_> = looked.iter().map(|path| path.display().to_string()).collect();
+                Err(ReachError::NoCell { looked: looked.join(", ") })
+            }
+        }
+    }
+
+    /// Asks the program at `path` what it can measure.
+    fn ask(path: &Path) -> Result<Self, ReachError> {
+        let program = path.display().to_string();
+        let cannot = |why: String| ReachError::CannotStart { program: program.clone(), why };
+        let output = Command::new(path)
+            .arg("catalog")
+            .stdin(Stdio::null())
+            .output()
+            .map_err(|error| cannot(error.to_string()))?;
+        if !output.status.success() {
+            let words = String::from_utf8_lossy(&output.stderr);
+            return Err(cannot(format!("`catalog` failed: {}", words.trim())));
+        }
+        let catalog = serde_json::from_slice(&output.stdout).map_err(|error| {
+            ReachError::Unequal { program, why: format!("its catalog is unknown to us: {error}") }
+        })?;
+        Ok(Self { path: path.to_owned(), catalog, catalog_hash: hash::content(&output.stdout) })
+    }
+
+    /// Whether a supervisor that says `hello` is this program and speaks our language.
+    pub(super) fn expects(&self, hello: &Hello) -> Result<(), ReachError> {
+        let program = self.path.display().to_string();
+        let refuse = |why: String| Err(ReachError::Unequal { program: program.clone(), why });
+        if hello.protocol != PROTOCOL {
+            return refuse(format!("it speaks protocol {}, we speak {PROTOCOL}", hello.protocol));
+        }
+        if hello.catalog_hash != self.catalog_hash {
+            return refuse("its catalog is not the one that it printed".to_owned());
+        }
+        let file = std::fs::read(&self.path).map_err(|error| ReachError::CannotStart {
+            program: program.clone(),
+            why: error.to_string(),
+        })?;
+        if hello.cell_hash != hash::content(&file) {
+            return refuse("its file was replaced while it ran".to_owned());
+        }
+        Ok(())
+    }
+}
+
+/// This program's own file; where /proc is not mounted, what it was started as.
+fn own_program() -> Option<PathBuf> {
+    std::env::current_exe().ok().or_else(|| std::env::args_os().next().map(PathBuf::from))
+}
+
+/// A supervisor on this machine, our child.
+pub struct LocalSession<'a> {
+    talk: Conversation<'a>,
+    hello: Hello,
+}
+
+impl<'a> LocalSession<'a> {
+    /// Starts the supervisor, and checks that it is the one that is expected.
+    ///
+    /// It has a process group of its own: a Ctrl-C in the terminal is ours to answer, and the cells
+    /// that it ends are the supervisor's to end.
+    pub fn start(program: &CellProgram, interrupt: &'a Interrupt) -> Result<Self, ReachError> {
+        let cannot = |error: std::io::Error| ReachError::CannotStart {
+            program: program.path.display().to_string(),
+            why: error.to_string(),
+        };
+        let mut command = Command::new(&program.path);
+        let talk = Conversation::start(command.arg("supervise").process_group(0), interrupt);
+        let mut talk = talk.map_err(cannot)?;
+        let hello = talk.hello(program)?;
+        Ok(Self { talk, hello })
+    }
+}
+
+impl Session for LocalSession<'_> {
+    fn hello(&self) -> &Hello {
+        &self.hello
+    }
+
+    fn send(&mut self, order: &Order) -> Result<(), ReachError> {
+        self.talk.send(order)
+    }
+
+    fn next(&mut self, patience: Duration) -> Result<Event, ReachError> {
+        self.talk.event(patience)
+    }
+}
+
+impl Drop for LocalSession<'_> {
+    /// Ends the supervisor, and removes its folder where it could not do so itself (it was killed).
+    /// Only a folder of its own making: in the temporary folder, with its name.
+    fn drop(&mut self) {
+        self.talk.end();
+        let Some(scratch) = self.hello.scratch.as_deref().map(Path::new) else { return };
+        let ours = format!("oscost-{}-", self.talk.pid());
+        let named = scratch.file_name().and_then(|name| name.to_str());
+        let is_its_own = scratch.parent() == Some(&std::env::temp_dir())
+            && named.is_some_and(|name| name.starts_with(&ours));
+        if is_its_own && scratch.symlink_metadata().is_ok_and(|found| found.is_dir()) {
+            // There is nobody to tell, and the folder is in the temporary one.
+            let _ = std::fs::remove_dir_all(scratch);
+        }
+    }
+}

@@ -1,0 +1,376 @@
+//! Another machine: one session of the system's own `ssh` carries everything.
+//!
+//! The user's configuration, keys, ports and jump hosts are ssh's business and none of ours. On the
+//! other machine a few fixed lines for `sh` look for the cell by its content hash, take it from
+//! standard input where it is not there yet, and start the supervisor. Nothing listens, and
+//! nothing stays but the cell in its cache folder.
+
+use std::ffi::OsString;
+use std::io::IsTerminal;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, ExitStatus, Stdio};
+use std::time::Duration;
+
+use oscost_model::hash;
+use oscost_model::protocol::{Event, Hello, Order};
+
+use super::session::{Conversation, End, printable};
+use super::{CellProgram, Interrupt, ReachError, Session};
+
+/// What logging in may take where ssh may not ask anybody ...
+const LOGIN: Duration = Duration::from_secs(60);
+/// ... and where somebody types a password.
+const LOGIN_BY_HAND: Duration = Duration::from_secs(300);
+/// What the way of the cell there may take: 2 MB over a line of 100 kbit/s.
+const COPYING: Duration = Duration::from_secs(180);
+/// What a login may print before our first word.
+const MOST_NOISE: usize = 1_000;
+/// The words of ssh that are shown: the end of them.
+const MOST_WORDS: usize = 300;
+/// ssh's own failures end with this status; any other is the remote command's.
+const SSH_FAILED: i32 = 255;
+
+/// What `sh` does there. It is handed over in single quotes through whatever the login shell is, so
+/// there is no single quote, no backslash, no exclamation mark and no line break in it.
+///
+/// A folder is used if it is ours and programs may be run in it: `test -O .` asks about the very
+/// folder that we stand in, which nobody can exchange under our feet. The temporary name is made
+/// with `set -C`, so that nothing is ever written through what somebody else has put there. The
+/// shell stays until the supervisor has ended: where that was killed, its temporary files go then.
+const SCRIPT: &str = concat!(
+    "umask 077; set -C; o=$(pwd); t=; u=$(id -u); ",
+    "say() { echo \"oscost-$k $1 $(uname -s) $(uname -m)\"; }; ",
+    "w=; tidy() { [ -n \"$t\" ] && rm -f \"$t\"; t=; [ -n \"$w\" ] && rm -rf \"$w\"; w=; }; ",
+    "trap tidy EXIT; trap \"exit 1\" HUP INT TERM; ",
+    "fits() { [ \"$(\"$1\" hash)\" = \"$h\" ]; }; ",
+    "go() { p=$(pwd -P); touch -c \"$p/cell-$h\"; ",
+    "find \"$p\" -type f \"(\" -name \"cell-*\" -mtime +30 -o -name \"new-*\" -mtime +0 \")\" ",
+    "-exec rm -f {} \";\"; ",
+    "cd \"$o\"; d=\"${TMPDIR:-/tmp}/oscost-$k\"; ",
+    "mkdir \"$d\" && { w=$d; TMPDIR=$d; export TMPDIR; }; ",
+    "say run; \"$p/cell-$h\" supervise 2>&3 3>&-; exit $?; } 2>/dev/null; ",
+    "exec 3>&2; ",
+    "set -- \"${XDG_CACHE_HOME:-${HOME:-/nonexistent}/.cache}/oscost\" ",
+    "\"${TMPDIR:-/tmp}/oscost-$u\" \"/var/tmp/oscost-$u\" \"/dev/shm/oscost-$u\"; ",
+    "for d; do cd \"$o\"; ",
+    "cd \"$d\" 2>/dev/null && [ -O . ] && [ -f \"cell-$h\" ] && ",
+    "fits \"./cell-$h\" 2>/dev/null && go; done; ",
+    "for d; do cd \"$o\"; mkdir -p \"$d\" && cd \"$d\" && [ -O . ] && [ -w . ] || continue; ",
+    "t=\"$(pwd -P)/new-$k\"; say copy; ",
+    "head -c \"$n\" | { { cat > \"$t\"; } && exit 0; cat > /dev/null; exit 1; } && ",
+    "chmod 700 \"$t\" && fits \"$t\" && mv -f \"$t\" \"./cell-$h\" && t= && go; ",
+    "tidy; cd \"$o\"; rmdir \"$d\" 2>/dev/null; done; say no; exit 1",
+);
+
+/// A supervisor on another machine, at the other end of an ssh session.
+pub struct SshSession<'a> {
+    talk: Conversation<'a>,
+    hello: Hello,
+}
+
+/// What the lines over there answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Answer {
+    word: String,
+    system: String,
+    processor: String,
+}
+
+impl<'a> SshSession<'a> {
+    /// Logs in at `host` (`[user@]HOST`), sees to it that the cell is there, and starts the
+    /// supervisor.
+    pub fn open(
+        host: &str,
+        program: &CellProgram,
+        interrupt: &'a Interrupt,
+    ) -> Result<Self, ReachError> {
+        let file = std::fs::read(&program.path).map_err(|error| ReachError::CannotStart {
+            program: program.path.display().to_string(),
+            why: error.to_string(),
+        })?;
+        let by_hand = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
+        let key = uuid::Uuid::now_v7().simple().to_string();
+        let mut command = ssh(host, by_hand);
+        command.arg(remote_command(&key, &hash::content(&file), file.len()));
+        let talk = Conversation::start(&mut command, interrupt);
+        let talk = talk.map_err(|error| no_ssh(host, &command, &error))?;
+        let mut opening = Opening { host, key, talk };
+        let patience = if by_hand { LOGIN_BY_HAND } else { LOGIN };
+        let mut answer = opening.answer(patience)?;
+        while answer.word == "copy" {
+            fits(host, &answer, &file)?;
+            opening.copied(&file)?;
+            answer = opening.answer(COPYING)?;
+        }
+        if answer.word != "run" {
+            return Err(opening.no_room());
+        }
+        fits(host, &answer, &file)?;
+        let hello = opening.talk.hello(program)?;
+        Ok(Self { talk: opening.talk, hello })
+    }
+}
+
+impl Session for SshSession<'_> {
+    fn hello(&self) -> &Hello {
+        &self.hello
+    }
+
+    fn send(&mut self, order: &Order) -> Result<(), ReachError> {
+        self.talk.send(order)
+    }
+
+    fn next(&mut self, patience: Duration) -> Result<Event, ReachError> {
+        self.talk.event(patience)
+    }
+}
+
+/// The program that logs in: the system's, or another one that takes the same words.
+fn ssh_program() -> OsString {
+    std::env::var_os("OSCOST_SSH").filter(|named| !named.is_empty()).unwrap_or("ssh".into())
+}
+
+/// ssh to `host`: it forwards nothing, so that nothing listens anywhere, and opens no terminal.
+fn ssh(host: &str, by_hand: bool) -> Command {
+    let mut command = Command::new(ssh_program());
+    command.args(["-T", "-a", "-x", "-o", "ClearAllForwardings=yes", "-o", "RemoteCommand=none"]);
+    if !by_hand {
+        // Nobody is there to answer, and a Ctrl-C in a terminal that it may have is ours to answer.
+        // With somebody there it must stay in the foreground, or it could not ask.
+        command.args(["-o", "BatchMode=yes"]).process_group(0);
+    }
+    command.args(["--", host]).stderr(Stdio::piped());
+    command
+}
+
+/// What the login shell is given: nothing in it but numbers that we made.
+fn remote_command(key: &str, hash: &str, bytes: usize) -> String {
+    format!("exec sh -c 'k={key} h={hash} n={bytes}; {SCRIPT}'")
+}
+
+/// A session that has not said hello yet.
+struct Opening<'a, 'b> {
+    host: &'b str,
+    key: String,
+    talk: Conversation<'a>,
+}
+
+impl Opening<'_, '_> {
+    /// The next answer of the lines over there. What a login prints by itself is passed over.
+    fn answer(&mut self, patience: Duration) -> Result<Answer, ReachError> {
+        for _ in 0..MOST_NOISE {
+            match self.talk.line(patience) {
+                Ok(Some(line)) => {
+                    if let Some(answer) = Answer::read(&line, &self.key) {
+                        return Ok(answer);
+                    }
+                }
+                Ok(None) => return Err(self.ended()),
+                Err(ReachError::Silent(patience)) => {
+                    let why = format!("nothing was heard of it for {patience:?}");
+                    return Err(not_there(self.host, &why, &must_work(self.host)));
+                }
+                Err(other) => return Err(other),
+            }
+        }
+        let why = "its login prints without end".to_owned();
+        Err(not_there(self.host, &why, "a login without a terminal must be quiet there"))
+    }
+
+    /// Hands over the cell.
+    fn copied(&mut self, file: &[u8]) -> Result<(), ReachError> {
+        self.talk.write(file, COPYING).map_err(|error| match error {
+            ReachError::Gone(why) => {
+                not_there(self.host, &format!("the copy of the cell broke off: {why}"), "try again")
+            }
+            ReachError::Silent(patience) => {
+                let why = format!("it did not take the cell within {patience:?}");
+                not_there(self.host, &why, &must_work(self.host))
+            }
+            other => other,
+        })
+    }
+
+    /// Why ssh, or the shell over there, ended without an answer.
+    fn ended(&mut self) -> ReachError {
+        if self.talk.is_interrupted() {
+            return ReachError::Interrupted;
+        }
+        let End { status, words } = self.talk.epitaph();
+        let (why, hint) = why_not(self.host, status, &words);
+        not_there(self.host, &why, &hint)
+    }
+
+    /// No folder over there takes the cell.
+    fn no_room(&mut self) -> ReachError {
+        let End { words, .. } = self.talk.epitaph();
+        let why = format!("the cell cannot be put there: {}", the_end_of(&words));
+        let hint = "it needs 2 MiB in ~/.cache, TMPDIR, /tmp or /var/tmp, where programs may run";
+        not_there(self.host, &why, hint)
+    }
+}
+
+impl Answer {
+    /// Reads a line: the session's own key, then a word, the system and its processor.
+    fn read(line: &[u8], key: &str) -> Option<Answer> {
+        let text = std::str::from_utf8(line).ok()?;
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let [mark, word, system, processor] = words[..] else { return None };
+        let ours = mark.strip_prefix("oscost-").is_some_and(|rest| rest == key);
+        let [word, system, processor] = [word, system, processor].map(printable);
+        ours.then_some(Answer { word, system, processor })
+    }
+}
+
+/// Whether the cell runs on such a machine.
+fn fits(host: &str, answer: &Answer, file: &[u8]) -> Result<(), ReachError> {
+    let (system, processor) = (&answer.system, &answer.processor);
+    if system != "Linux" {
+        let why = format!("it runs {system}, and oscost measures Linux");
+        return Err(not_there(host, &why, "name a machine that runs Linux"));
+    }
+    // Of a file that is no program the other side says so.
+    let Some(ours) = processor_of(file).filter(|ours| ours != processor) else { return Ok(()) };
+    let why = format!("its processor is {processor}, and this oscost-worker is for {ours}");
+    let hint = "run oscost on that machine, and carry the record: `oscost runs export`";
+    Err(not_there(host, &why, hint))
+}
+
+/// The processor that a program is for, as `uname -m` spells it.
+fn processor_of(file: &[u8]) -> Option<&'static str> {
+    const MAGIC: &[u8] = b"\x7fELF";
+    /// Where the header says which machine it is (`e_machine`, little-endian here).
+    const MACHINE: std::ops::Range<usize> = 18..20;
+    let number = file.get(MACHINE).filter(|_| file.starts_with(MAGIC))?;
+    match u16::from_le_bytes([number[0], number[1]]) {
+        62 => Some("x86_64"),
+        183 => Some("aarch64"),
+        _ => None,
+    }
+}
+
+fn not_there(host: &str, why: &str, hint: &str) -> ReachError {
+    let reach = format!("ssh:{host}");
+    ReachError::NotThere { reach, why: why.to_owned(), hint: hint.to_owned() }
+}
+
+fn no_ssh(host: &str, command: &Command, error: &std::io::Error) -> ReachError {
+    let why = format!("`{}` cannot be started: {error}", command.get_program().display());
+    not_there(host, &why, "install the OpenSSH client; OSCOST_SSH names one that lies elsewhere")
+}
+
+fn must_work(host: &str) -> String {
+    format!("`ssh {host} true` must work; hosts, ports and keys are those of ssh_config(5)")
+}
+
+/// The end of what was said, as far as it can be shown in an error.
+fn the_end_of(words: &str) -> String {
+    let all = words.chars().count();
+    if all <= MOST_WORDS {
+        return words.to_owned();
+    }
+    let end: String = words.chars().skip(all - MOST_WORDS).collect();
+    format!("...{end}")
+}
+
+/// Why a session did not begin, and what to do, from how ssh ended and what it said.
+fn why_not(host: &str, status: Option<ExitStatus>, words: &str) -> (String, String) {
+    let said = the_end_of(words);
+    let has = |text: &str| words.contains(text);
+    let code = status.and_then(|status| status.code());
+    if code != Some(SSH_FAILED) {
+        let how = status.map_or("no status".to_owned(), |status| status.to_string());
+        let why = format!("no answer from a shell there ({how}): {said}");
+        let hint = "its login shell must be able to run sh, uname, id, mkdir, head, cat, chmod, mv";
+        return (why, hint.to_owned());
+    }
+    if has("REMOTE HOST IDENTIFICATION HAS CHANGED") {
+        let hint =
+            "find out why it changed; then `ssh-keygen -R` with its name forgets the old one";
+        let why = "its host key is not the one that ssh knows: another machine, or somebody \
+                   between";
+        return (why.to_owned(), hint.to_owned());
+    }
+    let known: [(&str, &str, String); 4] = [
+        (
+            "Host key verification failed",
+            "its host key is not known to ssh",
+            format!("`ssh {host} true` in a terminal shows the key, and asks"),
+        ),
+        ("Could not resolve hostname", "no such host", must_work(host)),
+        (
+            "Permission denied",
+            "the login was refused",
+            format!(
+                "`ssh -o BatchMode=yes {host} true` must work: `ssh-copy-id` puts a key there, \
+                 `ssh-add` unlocks it; started in a terminal, ssh asks for a password"
+            ),
+        ),
+        ("", "ssh failed", must_work(host)),
+    ];
+    let found = known.into_iter().find(|(mark, ..)| has(mark));
+    let (_, what, hint) = found.unwrap_or(("", "ssh failed", must_work(host)));
+    (format!("{what}: {said}"), hint)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::process::ExitStatusExt;
+
+    use super::*;
+
+    #[test]
+    fn the_lines_for_sh_survive_any_login_shell() {
+        for bad in ['\'', '\\', '!', '\n'] {
+            assert!(!SCRIPT.contains(bad), "{bad:?} is in the script");
+        }
+        let command = remote_command("0a", "0b", 3);
+        assert!(command.starts_with("exec sh -c 'k=0a h=0b n=3; umask"), "{command}");
+        let read = Command::new("sh").args(["-n", "-c", &format!("n=1; {SCRIPT}")]).status();
+        assert!(read.unwrap().success());
+    }
+
+    #[test]
+    fn only_lines_with_the_key_of_the_session_are_answers() {
+        let answer = Answer::read(b"oscost-0a run Linux x86_64\n", "0a").unwrap();
+        assert_eq!((answer.word.as_str(), answer.processor.as_str()), ("run", "x86_64"));
+        for noise in ["oscost-0b run Linux x86_64", "Welcome!", "oscost-0a run", "", "\u{1b}[2J"] {
+            assert_eq!(Answer::read(noise.as_bytes(), "0a"), None, "{noise}");
+        }
+    }
+
+    #[test]
+    fn another_processor_and_another_system_are_refused_in_words() {
+        let file = std::fs::read(std::env::current_exe().unwrap()).unwrap();
+        let own = processor_of(&file).unwrap();
+        let there = |system: &str, processor: &str| {
+            let word = "run".to_owned();
+            let answer = Answer { word, system: system.into(), processor: processor.into() };
+            fits("db1", &answer, &file).map_err(|error| error.to_string())
+        };
+        assert_eq!(there("Linux", own), Ok(()));
+        let other = there("Linux", "riscv64").unwrap_err();
+        assert!(other.contains("`ssh:db1`: its processor is riscv64"), "{other}");
+        assert!(there("FreeBSD", own).unwrap_err().contains("measures Linux"));
+        assert_eq!(processor_of(b"#!/bin/sh\n"), None);
+    }
+
+    #[test]
+    fn why_a_session_did_not_begin_is_told_with_what_to_do() {
+        let failed = Some(ExitStatus::from_raw(SSH_FAILED << 8));
+        for (words, why, hint) in [
+            ("@@@ REMOTE HOST IDENTIFICATION HAS CHANGED! @@@", "not the one", "ssh-keygen -R"),
+            ("Host key verification failed.", "not known to ssh", "shows the key"),
+            ("ssh: Could not resolve hostname nix: x", "no such host", "`ssh db1 true`"),
+            ("db1: Permission denied (publickey).", "refused", "ssh-copy-id"),
+            ("ssh: connect to host db1 port 22: Connection refused", "port 22", "ssh_config"),
+        ] {
+            let (told, next) = why_not("db1", failed, words);
+            assert!(told.contains(why) && next.contains(hint), "{words}: {told}; {next}");
+        }
+        let (told, next) = why_not("db1", Some(ExitStatus::from_raw(127 << 8)), "sh: not found");
+        assert!(told.contains("no answer from a shell") && next.contains("uname"), "{told}");
+        let long = why_not("db1", failed, &"x".repeat(10_000)).0;
+        assert!(long.chars().count() < 2 * MOST_WORDS, "{long}");
+    }
+}

@@ -1,0 +1,163 @@
+//! Kernel images: which file a name means, and whether it is a kernel that can be booted here.
+//!
+//! A file, a package and a name come from outside. They are read as far as a bound goes, looked at
+//! before anything is booted, and quoted in messages without what could steer a terminal.
+
+mod apt;
+mod asked;
+mod header;
+mod package;
+mod shelf;
+mod tar;
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use oscost_model::hash;
+use thiserror::Error;
+
+use crate::hosts::session::printable;
+pub use apt::{Available, FetchError, Fetched};
+use header::Header;
+pub use shelf::{Offer, Shelf};
+
+/// The largest image that is read: those of distributions have 8 to 20 MB, and one with all drivers
+/// and an initramfs built in stays below 200.
+const LARGEST_IMAGE: u64 = 256 << 20;
+/// What an image is told from a package by.
+const PACKAGE: &[u8] = b"!<arch>\n";
+
+/// A kernel, whole in memory: what is booted is what was looked at, whatever becomes of its file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kernel {
+    /// What was typed behind `vm:`.
+    pub named: String,
+    /// The file that it was read from: an image, or a package with one in it.
+    pub file: PathBuf,
+    /// Its release, as `uname -r` will say it: from the image's own header.
+    pub version: String,
+    /// The image, as the emulator takes it.
+    pub image: Vec<u8>,
+    /// The image's content hash.
+    pub hash: String,
+    /// What there is to say of the choice, where the name left one.
+    pub note: Option<String>,
+}
+
+/// Why there is no kernel to boot.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("cannot {act}: {why}\n  hint: {hint}")]
+pub struct ImageError {
+    /// What was to be done, and with what.
+    pub act: String,
+    /// Why not.
+    pub why: String,
+    /// What to do about it.
+    pub hint: String,
+}
+
+impl Kernel {
+    /// Finds and reads the kernel that `named` means: a file, a release that is installed or
+    /// downloaded, or the beginning of one.
+    pub fn find(named: &str) -> Result<Kernel, ImageError> {
+        if std::env::consts::ARCH != "x86_64" {
+            let why =
+                format!("this oscost is for {}, and boots x86_64 only", std::env::consts::ARCH);
+            return Err(refused(named, why, "run it on an x86_64 machine"));
+        }
+        Shelf::here().kernel(named)
+    }
+}
+
+/// That a kernel cannot be used.
+fn refused(named: &str, why: impl Into<String>, hint: impl Into<String>) -> ImageError {
+    let act = format!("use the kernel `{}`", shown(named));
+    ImageError { act, why: why.into(), hint: hint.into() }
+}
+
+/// Words from outside, for a message: one line of bounded length that steers no terminal.
+fn shown(text: &str) -> String {
+    const LONGEST: usize = 300;
+    let mut line: String = printable(text).chars().take(LONGEST + 1).collect();
+    if let Some((end, _)) = line.char_indices().nth(LONGEST) {
+        line.truncate(end);
+        line += "...";
+    }
+    line
+}
+
+fn shown_path(path: &Path) -> String {
+    shown(&path.to_string_lossy())
+}
+
+/// Reads the kernel in a file, an image or a package; `named` and `note` are what is said of it.
+fn read(named: &str, file: &Path, note: Option<String>) -> Result<Kernel, ImageError> {
+    let start = beginning(named, file)?;
+    let image = match start == PACKAGE {
+        true => package::kernel_in(named, file)?,
+        false => contents(named, file)?,
+    };
+    let header = Header::read(&image)
+        .and_then(|header| header.is_whole(image.len() as u64).map(|()| header))
+        .map_err(|flaw| refused(named, flaw.why, flaw.hint))?;
+    let hash = hash::content(&image);
+    Ok(Kernel {
+        named: named.to_owned(),
+        file: file.to_owned(),
+        version: header.release,
+        image,
+        hash,
+        note,
+    })
+}
+
+/// The first bytes of a plain file, as many as tell a package. A device or a pipe is not opened:
+/// reading it might never end.
+fn beginning(named: &str, file: &Path) -> Result<Vec<u8>, ImageError> {
+    let unreadable = |error: std::io::Error| unreadable(named, file, &error);
+    let about = std::fs::metadata(file).map_err(unreadable)?;
+    let is_a = |what: &str| refused(named, format!("{} {what}", shown_path(file)), header::WANTED);
+    if about.is_dir() {
+        return Err(is_a("is a folder"));
+    }
+    if !about.is_file() {
+        return Err(is_a("is no plain file"));
+    }
+    let mut start = Vec::new();
+    let opened = File::open(file);
+    let read = opened.and_then(|it| it.take(PACKAGE.len() as u64).read_to_end(&mut start));
+    read.map(|_| start).map_err(unreadable)
+}
+
+fn contents(named: &str, file: &Path) -> Result<Vec<u8>, ImageError> {
+    let mut image = Vec::new();
+    File::open(file)
+        .and_then(|it| it.take(LARGEST_IMAGE + 1).read_to_end(&mut image))
+        .map_err(|error| unreadable(named, file, &error))?;
+    match image.len() as u64 > LARGEST_IMAGE {
+        true => Err(too_large(named)),
+        false => Ok(image),
+    }
+}
+
+fn too_large(named: &str) -> ImageError {
+    let why = format!("it has more than {} MiB", LARGEST_IMAGE >> 20);
+    refused(named, why, header::WANTED)
+}
+
+/// That a file cannot be read, and what to do: Ubuntu keeps its kernels from all but root.
+fn unreadable(named: &str, file: &Path, error: &std::io::Error) -> ImageError {
+    let path = shown_path(file);
+    let hint = match error.kind() {
+        std::io::ErrorKind::PermissionDenied => format!(
+            "`sudo install -m 644 {path} .` makes a copy to be named instead; `oscost kernels \
+             fetch` gets one without sudo"
+        ),
+        _ => "`oscost kernels` lists the kernels that are here".to_owned(),
+    };
+    refused(named, format!("cannot read {path}: {error}"), hint)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,79 @@
+//! A machine that takes its orders one by one, through its serial line: where a processor runs it and
+//! what is measured is time, or where it is only asked what it is.
+
+use std::process::Stdio;
+use std::time::Duration;
+
+use oscost_model::protocol::{Event, Hello, Order};
+
+use super::emulator::{self, Emulator, Files};
+use super::{Accel, Kernel, NEEDS, Wanted, booting};
+use crate::hosts::session::Conversation;
+use crate::hosts::{CellProgram, Interrupt, ReachError, Session};
+
+/// A supervisor on a machine that was booted for it.
+pub struct VmSession<'a> {
+    talk: Conversation<'a>,
+    hello: Hello,
+}
+
+impl<'a> VmSession<'a> {
+    /// Boots it, and waits until its supervisor says hello.
+    pub fn start(
+        (reach, wanted, kernel): (&str, &Wanted, &Kernel),
+        (emulator, program): (&Emulator, &CellProgram),
+        interrupt: &'a Interrupt,
+    ) -> Result<Self, ReachError> {
+        let no_kvm = |why: String| ReachError::Lacking {
+            reach: reach.to_owned(),
+            why,
+            hint: "without `accel=kvm` an emulator counts instructions".to_owned(),
+        };
+        if wanted.accel == Accel::Kvm {
+            emulator::may_use_kvm().map_err(no_kvm)?;
+        }
+        let cannot = |error: std::io::Error| ReachError::CannotStart {
+            program: emulator.version.clone(),
+            why: error.to_string(),
+        };
+        let files = Files::of(kernel, program, None).map_err(cannot)?;
+        let errors = files.errors.try_clone().map_err(cannot)?;
+        let mut command = emulator::command((emulator, program), (wanted, false), &files);
+        command.stderr(Stdio::from(errors));
+        let mut talk = Conversation::start(&mut command, interrupt).map_err(cannot)?;
+        let hello = talk.hello_within(program, booting());
+        match hello {
+            Ok(hello) => Ok(Self { talk, hello }),
+            Err(error @ (ReachError::Gone(_) | ReachError::Silent(_))) => {
+                talk.kill();
+                let why = files.epitaph(&format!("{error}: {}", files.its_words()));
+                Err(ReachError::NotThere { reach: reach.to_owned(), why, hint: NEEDS.to_owned() })
+            }
+            Err(other) => {
+                talk.kill();
+                Err(other)
+            }
+        }
+    }
+}
+
+impl Session for VmSession<'_> {
+    fn hello(&self) -> &Hello {
+        &self.hello
+    }
+
+    fn send(&mut self, order: &Order) -> Result<(), ReachError> {
+        self.talk.send(order)
+    }
+
+    fn next(&mut self, patience: Duration) -> Result<Event, ReachError> {
+        self.talk.event(patience)
+    }
+}
+
+impl Drop for VmSession<'_> {
+    /// Nothing of a machine is left when its emulator is gone.
+    fn drop(&mut self) {
+        self.talk.kill();
+    }
+}

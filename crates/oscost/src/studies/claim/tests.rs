@@ -1,0 +1,131 @@
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
+
+use super::*;
+
+/// What is added to five cases in some rounds: `truth` on average, times what drifts from round to
+/// round in all of them, and a noise of its own for each.
+fn run(seed: u64, truth: [f64; 5], rounds: u32, noise: f64) -> Vec<BTreeMap<u32, f64>> {
+    let mut source = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let mut normal = move || {
+        let uniform = |_| (source.next_u64() >> 11) as f64 / (1u64 << 53) as f64;
+        (0..12).map(uniform).sum::<f64>() - 6.0
+    };
+    let mut cases = vec![BTreeMap::new(); 5];
+    for round in 0..rounds {
+        let drift = 1.0 + 0.05 * normal();
+        for (case, truth) in cases.iter_mut().zip(truth) {
+            case.insert(round, truth * (drift + noise * normal()));
+        }
+    }
+    cases
+}
+
+const EQUAL: [f64; 5] = [116.0; 5];
+
+#[test]
+fn a_constant_holds_although_rounds_drift() {
+    let EqualAdded { verdict, added, each } = equal_added(&run(1, EQUAL, 12, 0.01));
+    assert_eq!(verdict, Verdict::Holds);
+    let Added { mean, rounds } = added.unwrap();
+    assert_eq!(rounds, 12);
+    assert!((mean.value - 116.0).abs() < 12.0, "{mean:?}");
+    assert!(mean.interval.unwrap().contains(mean.value));
+    for spot in each {
+        let Spot { value, interval } = spot.unwrap();
+        assert!(value.abs() < 0.03 && interval.unwrap().contains(value));
+    }
+}
+
+#[test]
+fn one_case_that_pays_a_fifth_more_is_seen() {
+    let mut truth = EQUAL;
+    truth[3] *= 1.2;
+    let EqualAdded { verdict, each, .. } = equal_added(&run(2, truth, 12, 0.01));
+    assert_eq!(verdict, Verdict::DoesNotHold);
+    // A fifth of one of five is in the mean of all.
+    let furthest = each[3].unwrap().value;
+    assert!((furthest - (1.2 / 1.04 - 1.0)).abs() < 0.03, "{furthest}");
+}
+
+#[test]
+fn much_noise_and_what_lies_on_the_bound_are_undecided() {
+    let why = |cases: &[BTreeMap<u32, f64>]| match equal_added(cases).verdict {
+        Verdict::Undecided(why) => why,
+        said => panic!("{said:?}"),
+    };
+    assert!(why(&run(3, EQUAL, 12, 0.2)).contains("reach across the bounds"));
+    let mut truth = EQUAL;
+    truth[0] *= 1.05 / 0.9875;
+    assert!(why(&run(3, truth, 12, 0.03)).contains("reach across the bounds"));
+    assert!(why(&run(4, [0.0; 5], 12, 0.01)).contains("nothing is surely added"));
+    assert!(why(&run(4, [-100.0; 5], 12, 0.01)).contains("nothing is surely added"));
+}
+
+#[test]
+fn too_few_rounds_that_all_cases_have_are_undecided_and_say_how_many() {
+    let mut cases = run(5, EQUAL, 9, 0.01);
+    // Six are left, but not the same ones.
+    for round in 0..4 {
+        cases[round as usize].remove(&round);
+    }
+    let found = equal_added(&cases);
+    let said = Verdict::Undecided("5 rounds have all of its cases: it takes 6".to_owned());
+    assert_eq!((found.verdict, found.each.len()), (said, 5));
+    assert_eq!(found.added.map(|it| it.rounds), Some(5));
+    // Five intervals that hold all at once take more rounds than one.
+    let found = equal_added(&run(6, EQUAL, 7, 0.01));
+    let said = Verdict::Undecided("7 rounds bound too little: it takes more".to_owned());
+    assert_eq!(found.verdict, said);
+    cases[4].clear();
+    let found = equal_added(&cases);
+    assert!(matches!(found.verdict, Verdict::Undecided(_)) && found.added.is_none());
+    assert!(matches!(equal_added(&[]).verdict, Verdict::Undecided(_)));
+}
+
+#[test]
+fn a_constant_is_seldom_taken_for_none() {
+    for noise in [0.01, 0.05, 0.3] {
+        let refuted = (0..200).filter(|&seed| {
+            equal_added(&run(1_000 + seed, EQUAL, 12, noise)).verdict == Verdict::DoesNotHold
+        });
+        let refuted = refuted.count();
+        assert!(refuted <= 10, "{refuted} of 200, noise {noise}");
+    }
+}
+
+#[test]
+fn intervals_inside_of_bounds_hold_and_one_outside_does_not() {
+    let spot = |lo: f64, hi: f64| {
+        let interval = Some(Interval { lo, hi });
+        Some(Spot { value: f64::midpoint(lo, hi), interval })
+    };
+    let bounds = Interval { lo: 1.5, hi: 2.0 };
+    assert_eq!(within(&[spot(1.5, 1.6), spot(1.9, 2.0)], bounds), Verdict::Holds);
+    assert_eq!(within(&[spot(1.6, 1.7), spot(1.2, 1.4)], bounds), Verdict::DoesNotHold);
+    assert_eq!(within(&[spot(2.1, 2.4)], bounds), Verdict::DoesNotHold);
+    for each in [vec![spot(1.6, 2.1)], vec![spot(1.6, 1.7), None]] {
+        assert!(matches!(within(&each, bounds), Verdict::Undecided(_)), "{each:?}");
+    }
+}
+
+#[test]
+fn the_study_itself_bears_its_claims_out() {
+    let study = crate::studies::named("ph-2000").unwrap();
+    let found: Vec<Option<Then>> = study.claims.iter().map(|claim| then(&study, claim)).collect();
+    let [Some(Then::EqualAdded { mean_ns, furthest }), ratios @ ..] = &found[..] else {
+        panic!("{found:?}")
+    };
+    assert!((mean_ns - 4_724.2).abs() < 0.1, "{mean_ns}");
+    assert!(*furthest < 0.006, "{furthest}");
+    let of = |then: &Option<Then>| match then {
+        Some(Then::Ratio { least, most }) => [*least, *most],
+        other => panic!("{other:?}"),
+    };
+    let ratios: Vec<[f64; 2]> = ratios.iter().map(of).collect();
+    for (claim, [lowest, highest]) in study.claims[1..].iter().zip(&ratios) {
+        let Asks::Ratio { least, most } = claim.asks.clone() else { panic!("{claim:?}") };
+        assert!(least <= *lowest && *highest <= most, "{}: {ratios:?}", claim.says);
+    }
+    assert!((ratios[0][0] - 1.9417).abs() < 1e-3 && ratios.len() == 5, "{ratios:?}");
+}

@@ -1,0 +1,185 @@
+//! Printed figures: they stay as they were printed, and are numbers all the same.
+
+use oscost_model::untrusted::shown;
+
+use super::prediction::Bound;
+
+/// A published figure: to the letter, and as numbers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Published {
+    /// As it was printed: the figure, and perhaps something in brackets.
+    pub text: String,
+    /// Its lower end; of a single figure the figure.
+    pub low: f64,
+    /// Its upper end.
+    pub high: f64,
+    /// Whether it is a bound or a guess: `<`, `>` or `~` stands before it.
+    pub is_bound: bool,
+    /// How many digits stand behind its point.
+    pub decimals: usize,
+    /// How many digits stand behind that of its deviation; `None` if none was printed.
+    pub deviation_decimals: Option<usize>,
+}
+
+impl Published {
+    /// The figure, where it is one figure.
+    pub fn single(&self) -> Option<f64> {
+        (self.low == self.high && !self.is_bound).then_some(self.low)
+    }
+
+    /// What it says where it was predicted: a bound, a range, or a value.
+    pub fn bound(&self) -> Bound {
+        match self.text.chars().next() {
+            Some('<') => Bound::Below(self.high),
+            Some('>') => Bound::Above(self.low),
+            _ if self.low < self.high => Bound::Range(self.low, self.high),
+            _ => Bound::Value(self.low),
+        }
+    }
+
+    /// Reads a figure: `1.1577 (0.00025)`, `1,888.95`, `4-6`, `<25 (10.4 ns)`, `15.9x`. `-` is none.
+    /// It has at most so many letters.
+    pub fn parse(text: &str, longest: usize) -> Result<Option<Self>, String> {
+        if text == "-" {
+            return Ok(None);
+        }
+        let why = || {
+            let forms = "1.23, 1,234.5, 1.23 (0.04), 4-6, <5, 2.5x, or -";
+            format!("`{}` is no figure: {forms}", shown(text, 30))
+        };
+        if text.len() > longest {
+            return Err(format!("a figure has at most {longest} letters"));
+        }
+        if !text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+            return Err(why());
+        }
+        let (figure, behind) = match text.split_once(" (") {
+            Some((figure, rest)) => (figure, Some(rest.strip_suffix(')').ok_or_else(why)?)),
+            None => (text, None),
+        };
+        let unbound = figure.trim_start_matches(['<', '>', '~']);
+        let is_bound = unbound.len() < figure.len();
+        let end = unbound
+            .find(|letter: char| !matches!(letter, '0'..='9' | '.' | ',' | '-'))
+            .unwrap_or(unbound.len());
+        let (digits, unit) = unbound.trim_start().split_at_checked(end).ok_or_else(why)?;
+        let is_unit =
+            |letter: char| letter.is_ascii_alphabetic() || matches!(letter, ' ' | '/' | '%');
+        if figure.len() - unbound.len() > 1 || !unit.chars().all(is_unit) {
+            return Err(why());
+        }
+        let (low, high) = digits.split_once('-').unwrap_or((digits, digits));
+        let ((low, decimals), (high, _)) =
+            (number(low).ok_or_else(why)?, number(high).ok_or_else(why)?);
+        if !(0.0 < low && low <= high) {
+            return Err(why());
+        }
+        let deviation_decimals = behind.and_then(number).map(|(_, decimals)| decimals);
+        let text = text.to_owned();
+        Ok(Some(Self { text, low, high, is_bound, decimals, deviation_decimals }))
+    }
+}
+
+/// A number of digits with at most one point, a comma between thousands, and how many digits stand
+/// behind the point.
+fn number(text: &str) -> Option<(f64, usize)> {
+    let (whole, behind) = text.split_once('.').unwrap_or((text, "0"));
+    let digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    let mut groups = whole.split(',');
+    let first = groups.next()?;
+    let parted = whole.contains(',');
+    let grouped = digits(first)
+        && (!parted || first.len() <= 3)
+        && groups.all(|group| group.len() == 3 && digits(group));
+    let decimals = if text.contains('.') { behind.len() } else { 0 };
+    let value = text.replace(',', "");
+    (grouped && digits(behind)).then(|| Some((value.parse().ok()?, decimals))).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn read(text: &str) -> Published {
+        Published::parse(text, 24).unwrap().unwrap()
+    }
+
+    #[test]
+    fn what_papers_print_is_read() {
+        for (text, single, decimals, deviation) in [
+            ("00.618", Some(0.618), 3, None),
+            ("1.1577 (0.00025)", Some(1.1577), 4, Some(5)),
+            ("1,888.95", Some(1_888.95), 2, None),
+            ("1,024,000", Some(1_024_000.0), 0, None),
+            ("71582.43 (0.0286 ms)", Some(71_582.43), 2, None),
+            ("0.001770s", Some(0.001_77), 6, None),
+            ("15.9x", Some(15.9), 1, None),
+            ("365 ns", Some(365.0), 0, None),
+            ("<25 (10.4 ns)", None, 0, None),
+            ("~3.3", None, 1, None),
+            ("12000-13000", None, 0, None),
+        ] {
+            let it = read(text);
+            assert_eq!(
+                (it.single(), it.decimals, it.deviation_decimals),
+                (single, decimals, deviation),
+                "{text}"
+            );
+            assert_eq!(it.text, text);
+        }
+        let range = read("4-6 us");
+        assert_eq!((range.low, range.high, range.is_bound), (4.0, 6.0, false));
+        assert_eq!(Published::parse("-", 24), Ok(None));
+    }
+
+    #[test]
+    fn what_was_predicted_is_a_bound_a_range_or_a_value() {
+        let said = ["<25 (10.4 ns)", ">25", "4-6", "5 (2.0 ns)"].map(|text| read(text).bound());
+        let wanted =
+            [Bound::Below(25.0), Bound::Above(25.0), Bound::Range(4.0, 6.0), Bound::Value(5.0)];
+        assert_eq!(said, wanted);
+    }
+
+    #[test]
+    fn what_is_no_figure_is_refused() {
+        for text in [
+            "",
+            "0.6.18",
+            "-0.6",
+            "1.0 (0.1",
+            "0.000",
+            "6-4",
+            "1,23",
+            "1234,567",
+            "<<5",
+            "fast",
+            "5!",
+            "1e3 4",
+            "5 \u{202e}",
+        ] {
+            assert!(Published::parse(text, 24).is_err(), "{text:?}");
+        }
+        assert!(Published::parse("1234567890 (12345.6)", 18).unwrap_err().contains("18 letters"));
+    }
+
+    proptest! {
+        #[test]
+        fn a_figure_stays_as_it_was_printed(whole in 1u32..100_000, behind in 0u32..1_000) {
+            let text = format!("{whole}.{behind:03} (00.{behind:03})");
+            let published = read(&text);
+            prop_assert_eq!(&published.text, &text);
+            prop_assert_eq!((published.decimals, published.deviation_decimals), (3, Some(3)));
+            let number = format!("{whole}.{behind:03}").parse::<f64>().unwrap();
+            prop_assert_eq!(published.single(), Some(number));
+        }
+
+        #[test]
+        fn whatever_stands_there_is_read_or_refused(text in "\\PC{0,24}|[-0-9.,<>~x()% ]{0,24}") {
+            if let Ok(Some(it)) = Published::parse(&text, 24) {
+                prop_assert!(it.low > 0.0 && it.low <= it.high && it.high.is_finite());
+            }
+        }
+    }
+}

@@ -1,0 +1,283 @@
+//! What a claim measures: one number, made of the figures of some rows, and the bounds that it is to
+//! lie in.
+
+use super::Beats;
+use super::unit::TableUnit;
+use oscost_stats::interval::Interval;
+
+/// One number, and its bounds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Quantity {
+    /// What it is, in words.
+    pub name: String,
+    /// How it is made.
+    pub measure: Measure,
+    /// The least that it may be; `None` for no such bound.
+    pub least: Option<f64>,
+    /// The most that it may be.
+    pub most: Option<f64>,
+}
+
+/// How a number is made of figures; rows by the names that claims have for them.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Measure {
+    /// The figure of the first row over that of the second.
+    Ratio(String, String),
+    /// The largest figure over the smallest.
+    Spread(Vec<String>),
+    /// The smallest figure of the second rows over the largest of the first.
+    Gap(Vec<String>, Vec<String>),
+    /// How far the first row's figure lies from the mean of all, in per cent of that.
+    FromMean(Vec<String>),
+    /// The exponent of the figure over the number: the slope of the line through their logarithms.
+    Exponent(Vec<(u64, String)>),
+    /// What the figure grows by for so many steps of the number: the slope of the line through them.
+    Slope {
+        /// The rows, each with its number.
+        points: Vec<(u64, String)>,
+        /// Steps.
+        per: u64,
+        /// What it is told in.
+        unit: TableUnit,
+    },
+    /// The smallest number whose figure reaches [`NEAR_LARGEST`] of the largest: beyond it the curve
+    /// may fall, as where messages outgrow a cache, and has nothing left to gain.
+    Saturation(Vec<(u64, String)>),
+    /// System calls of an op, as they were counted.
+    Calls(String),
+}
+
+/// Which of some ratios tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extreme {
+    /// The largest.
+    Largest,
+    /// The smallest.
+    Smallest,
+}
+
+/// A rate has reached its largest when no more than a tenth is missing: twice the noise of rates on
+/// a shared machine, and less than the steps of a curve that still grows by its points of four.
+pub const NEAR_LARGEST: f64 = 0.9;
+
+impl Measure {
+    /// The rows that it is made of.
+    pub fn keys(&self) -> Vec<&str> {
+        match self {
+            Measure::Ratio(of, over) => vec![of, over],
+            Measure::Spread(keys) | Measure::FromMean(keys) => {
+                keys.iter().map(String::as_str).collect()
+            }
+            Measure::Gap(lower, upper) => lower.iter().chain(upper).map(String::as_str).collect(),
+            Measure::Exponent(points)
+            | Measure::Saturation(points)
+            | Measure::Slope { points, .. } => points.iter().map(|(_, key)| key.as_str()).collect(),
+            Measure::Calls(key) => vec![key],
+        }
+    }
+
+    /// The same of the rows that have figures, where it asks for no certain ones: what a rate
+    /// reaches is told by the points that there are, three at least.
+    #[must_use]
+    pub fn of_those(&self, have: impl Fn(&str) -> bool) -> Measure {
+        const FEWEST: usize = 3;
+        match self {
+            Measure::Saturation(points) => {
+                let those = points.iter().filter(|(_, key)| have(key)).cloned();
+                let those: Vec<(u64, String)> = those.collect();
+                if those.len() < FEWEST { self.clone() } else { Measure::Saturation(those) }
+            }
+            other => other.clone(),
+        }
+    }
+
+    /// Whether it is a number of system calls, which are counted and not timed.
+    pub fn is_count(&self) -> bool {
+        matches!(self, Measure::Calls(_))
+    }
+
+    /// The ratios that it is the largest or the smallest of. An extreme of noisy figures lies beyond
+    /// that of the truths, however many rounds there are: so each of these is held against the
+    /// bounds by itself.
+    pub fn ratios(&self) -> Option<(Extreme, Vec<Measure>)> {
+        let ratio = |of: &String, over: &String| Measure::Ratio(of.clone(), over.clone());
+        match self {
+            Measure::Spread(keys) => {
+                let pairs = keys.iter().flat_map(|of| keys.iter().map(move |over| (of, over)));
+                let pairs = pairs.filter(|(of, over)| of != over);
+                Some((Extreme::Largest, pairs.map(|(of, over)| ratio(of, over)).collect()))
+            }
+            Measure::Gap(lower, upper) => {
+                let pairs = upper.iter().flat_map(|of| lower.iter().map(move |over| (of, over)));
+                Some((Extreme::Smallest, pairs.map(|(of, over)| ratio(of, over)).collect()))
+            }
+            _ => None,
+        }
+    }
+
+    /// What it comes to, given the figures of rows in the plainest unit of their kind (of counts,
+    /// their calls), on a machine of these beats. `None` where one is missing, or is not above
+    /// nothing where it is a part of a ratio or has a logarithm: a difference may come out so.
+    pub fn value(&self, of: &dyn Fn(&str) -> Option<f64>, beats: Beats) -> Option<f64> {
+        let above_0 = |key: &String| of(key).filter(|figure| *figure > 0.0);
+        let all = |keys: &[String]| -> Option<Vec<f64>> { keys.iter().map(above_0).collect() };
+        let curve = |points: &[(u64, String)]| -> Option<Vec<(f64, f64)>> {
+            points.iter().map(|(number, key)| Some((*number as f64, of(key)?))).collect()
+        };
+        let value = match self {
+            Measure::Ratio(one, other) => above_0(one)? / above_0(other)?,
+            Measure::Spread(keys) => {
+                let figures = all(keys)?;
+                largest(&figures) / smallest(&figures)
+            }
+            Measure::Gap(lower, upper) => smallest(&all(upper)?) / largest(&all(lower)?),
+            Measure::FromMean(keys) => {
+                let figures = all(keys)?;
+                let mean = figures.iter().sum::<f64>() / figures.len() as f64;
+                100.0 * (figures.first()? / mean - 1.0)
+            }
+            Measure::Exponent(points) => {
+                let points = curve(points)?;
+                points.iter().all(|(_, y)| *y > 0.0).then_some(())?;
+                let logarithms = points.into_iter().map(|(x, y)| (x.ln(), y.ln()));
+                slope(&logarithms.collect::<Vec<_>>())?
+            }
+            Measure::Slope { points, per, unit } => {
+                slope(&curve(points)?)? * *per as f64 / unit.size(beats)?
+            }
+            Measure::Saturation(points) => {
+                let figures = curve(points)?;
+                let bar = NEAR_LARGEST * figures.iter().map(|(_, y)| *y).fold(0.0, f64::max);
+                figures.iter().find(|(_, y)| *y >= bar)?.0
+            }
+            Measure::Calls(key) => of(key)?,
+        };
+        value.is_finite().then_some(value)
+    }
+}
+
+impl Quantity {
+    /// Whether all of an interval lies within the bounds.
+    pub fn holds(&self, it: &Interval) -> bool {
+        self.least.is_none_or(|least| least <= it.lo) && self.most.is_none_or(|most| it.hi <= most)
+    }
+
+    /// Whether all of an interval lies outside of them.
+    pub fn fails(&self, it: &Interval) -> bool {
+        self.least.is_some_and(|least| it.hi < least) || self.most.is_some_and(|most| most < it.lo)
+    }
+}
+
+fn smallest(figures: &[f64]) -> f64 {
+    figures.iter().copied().fold(f64::INFINITY, f64::min)
+}
+
+fn largest(figures: &[f64]) -> f64 {
+    figures.iter().copied().fold(f64::NEG_INFINITY, f64::max)
+}
+
+/// The slope of the line of least squares; `None` where all points lie above one another.
+fn slope(points: &[(f64, f64)]) -> Option<f64> {
+    let count = points.len() as f64;
+    let mean_x = points.iter().map(|(x, _)| x).sum::<f64>() / count;
+    let mean_y = points.iter().map(|(_, y)| y).sum::<f64>() / count;
+    let along = points.iter().map(|(x, y)| (x - mean_x) * (y - mean_y)).sum::<f64>();
+    let across = points.iter().map(|(x, _)| (x - mean_x) * (x - mean_x)).sum::<f64>();
+    (across > 0.0).then(|| along / across)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn value(measure: &Measure, figures: &[(&str, f64)]) -> Option<f64> {
+        let of = |key: &str| figures.iter().find(|(its, _)| *its == key).map(|(_, value)| *value);
+        measure.value(&of, Beats { core_ghz: Some(2.0), ticks_per_ns: None })
+    }
+
+    fn keys(names: &[&str]) -> Vec<String> {
+        names.iter().map(|name| (*name).to_owned()).collect()
+    }
+
+    fn curve(points: &[(u64, &str)]) -> Vec<(u64, String)> {
+        points.iter().map(|(number, key)| (*number, (*key).to_owned())).collect()
+    }
+
+    #[test]
+    fn each_measure_is_what_its_words_say() {
+        let figures = [("a", 1.0), ("b", 2.0), ("c", 6.0), ("d", 60.0)];
+        let cases = [
+            (Measure::Ratio("c".into(), "b".into()), 3.0),
+            (Measure::Spread(keys(&["b", "a", "c"])), 6.0),
+            (Measure::Gap(keys(&["a", "b"]), keys(&["d", "c"])), 3.0),
+            (Measure::FromMean(keys(&["c", "b", "a"])), 100.0),
+            (Measure::Exponent(curve(&[(10, "c"), (100, "d")])), 1.0),
+            (Measure::Exponent(curve(&[(10, "c"), (100, "c")])), 0.0),
+            (Measure::Saturation(curve(&[(4, "a"), (16, "c"), (64, "c")])), 16.0),
+            (Measure::Calls("a".into()), 1.0),
+        ];
+        for (measure, wanted) in cases {
+            let found = value(&measure, &figures).unwrap();
+            assert!((found - wanted).abs() < 1e-9, "{measure:?}: {found}");
+        }
+        let points = curve(&[(0, "a"), (1, "b")]);
+        let slope = Measure::Slope { points, per: 4, unit: TableUnit::Cycles };
+        assert_eq!(value(&slope, &figures), Some(8.0), "4 ns for four steps, of two cycles each");
+        assert_eq!(value(&slope, &figures[..1]), None);
+        assert_eq!(value(&Measure::Exponent(curve(&[(10, "a"), (10, "b")])), &figures), None);
+    }
+
+    #[test]
+    fn a_rate_that_falls_off_at_the_end_has_reached_its_largest_all_the_same() {
+        let figures = [("a", 1.0), ("b", 10.0), ("c", 8.0)];
+        let saturation = Measure::Saturation(curve(&[(1, "a"), (2, "b"), (3, "c")]));
+        assert_eq!(value(&saturation, &figures), Some(2.0));
+    }
+
+    #[test]
+    fn an_extreme_is_told_by_its_ratios_and_nothing_below_nothing_by_any() {
+        let three = Measure::Spread(keys(&["a", "b", "c"]));
+        let (extreme, ratios) = three.ratios().unwrap();
+        assert_eq!((extreme, ratios.len()), (Extreme::Largest, 6));
+        let (extreme, ratios) = Measure::Gap(keys(&["a"]), keys(&["b", "c"])).ratios().unwrap();
+        assert_eq!(extreme, Extreme::Smallest);
+        let wanted =
+            [Measure::Ratio("b".into(), "a".into()), Measure::Ratio("c".into(), "a".into())];
+        assert_eq!(ratios, wanted);
+        let figures = [("a", -1.0), ("b", -2.0), ("c", 3.0)];
+        for measure in [
+            three,
+            Measure::Ratio("a".into(), "b".into()),
+            Measure::Gap(keys(&["a"]), keys(&["c"])),
+            Measure::Exponent(curve(&[(1, "a"), (2, "c")])),
+            Measure::FromMean(keys(&["a", "c"])),
+        ] {
+            assert_eq!(value(&measure, &figures), None, "{measure:?}");
+        }
+    }
+
+    #[test]
+    fn a_rate_is_told_by_the_points_that_there_are() {
+        let four = Measure::Saturation(curve(&[(1, "a"), (2, "b"), (3, "c"), (4, "d")]));
+        let without = |gone: &'static str| four.of_those(move |key| !gone.contains(key));
+        assert_eq!(without("d").keys(), ["a", "b", "c"]);
+        assert_eq!(without("cd").keys().len(), 4, "two points are no curve");
+        let ratio = Measure::Ratio("a".into(), "b".into());
+        assert_eq!(ratio.of_those(|_| false), ratio);
+    }
+
+    #[test]
+    fn bounds_are_held_or_left_by_the_whole_interval() {
+        let quantity = Quantity {
+            name: "it".into(),
+            measure: Measure::Calls("a".into()),
+            least: Some(1.0),
+            most: None,
+        };
+        let interval = |lo, hi| Interval { lo, hi };
+        assert!(quantity.holds(&interval(1.0, 9.0)) && !quantity.fails(&interval(1.0, 9.0)));
+        assert!(quantity.fails(&interval(0.1, 0.9)) && !quantity.holds(&interval(0.1, 0.9)));
+        let across = interval(0.9, 1.1);
+        assert!(!quantity.holds(&across) && !quantity.fails(&across));
+    }
+}

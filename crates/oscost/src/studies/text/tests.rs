@@ -1,0 +1,312 @@
+use oscost_model::untrusted::is_control;
+use proptest::prelude::*;
+
+use crate::studies::claim::Asks;
+
+use super::*;
+
+const SMALL: &str = r#"
+id = "small"
+title = """A title
+  of two lines"""
+authors = ["A", "B"]
+year = 2001
+source = "somewhere"
+measured-on = "something"
+protocol = { runs = 10, statistic = "mean-and-deviation", there = "x", here = "y" }
+column = [{ name = "one", place = "local" }, { name = "two", place = "sud" }]
+
+[[table]]
+name = "Table 1"
+title = "Costs"
+unit = "us"
+
+[[table.row]]
+name = "first"
+case = "syscall/getpid:via=raw"
+published = ["00.618", "-"]
+
+[[table.row]]
+name = "second"
+case = "process/shell"
+note = [{ says = "always" }, { when = "no-calls", says = "seldom" }]
+
+[[claim]]
+says = "both pay the same"
+at = "page 3"
+kind = "equal-added"
+cases = ["syscall/getpid:via=raw", "process/shell"]
+"#;
+
+/// Why a text is refused, in which `from` became `to`.
+fn refused(from: &str, to: &str) -> (usize, String) {
+    assert!(SMALL.contains(from), "{from}");
+    match read(SMALL.replacen(from, to, 1).as_bytes()) {
+        Err(Refusal { line, why }) => (line, why),
+        Ok(study) => panic!("{from} -> {to}: {study:?}"),
+    }
+}
+
+#[test]
+fn a_study_is_read_as_it_was_printed() {
+    let study = read(SMALL.as_bytes()).unwrap();
+    assert_eq!(study.title, "A title of two lines");
+    let [first, second] = &study.tables[0].rows[..] else { panic!("{study:?}") };
+    let Some(printed) = &first.published[0] else { panic!("{first:?}") };
+    assert_eq!(
+        (printed.text.as_str(), printed.single(), printed.decimals),
+        ("00.618", Some(0.618), 3)
+    );
+    assert_eq!((printed.deviation_decimals, &first.published[1]), (None, &None));
+    assert_eq!((second.line, &second.published), (24, &vec![None, None]));
+    let when: Vec<When> = second.notes.iter().map(|note| note.when).collect();
+    assert_eq!(when, [When::Always, When::NoCalls]);
+    assert_eq!(study.claims[0].asks, Asks::EqualAdded);
+    let cases: Vec<&str> = study.wanted().iter().map(|wanted| wanted.case).collect();
+    assert_eq!(cases, ["syscall/getpid:via=raw", "process/shell"]);
+}
+
+#[test]
+fn a_refusal_names_the_line_and_the_reason() {
+    let long = "x".repeat(401);
+    for (from, to, line, words) in [
+        ("year = 2001", "year = \"soon\"", 6, "invalid type"),
+        ("year = 2001", "year = 2001\nyear = 2002", 7, "duplicate key"),
+        ("source", "sauce", 7, "unknown field `sauce`"),
+        ("\"small\"", "\"Small one\"", 2, "an id is lower-case letters"),
+        ("\"small\"", "\"\"", 2, "the id is empty"),
+        ("\"somewhere\"", &format!("\"{long}\""), 7, "the source has more than 400 letters"),
+        ("\"somewhere\"", "\"a\\u001b[31mb\"", 7, "the source has a control character"),
+        ("\"somewhere\"", "\"a\\u202eb\"", 7, "the source has a control character"),
+        ("runs = 10", "runs = 1", 9, "2 to 100 runs"),
+        ("mean-and-deviation", "median", 9, "unknown variant `median`"),
+        (", { name = \"two\", place = \"sud\" }", "", 1, "it has 1 columns: 2 are read"),
+        ("\"sud\"", "\"SUD\"", 10, "SUD"),
+        ("unit = \"us\"", "unit = \"min\"", 15, "unknown variant `min`"),
+        ("syscall/getpid", "getpid", 19, "`getpid:via=raw` is no case"),
+        ("\"-\"", "\"-\", \"1\"", 20, "a figure for each column"),
+        ("\"00.618\"", "\"0.6.18\"", 20, "`0.6.18` is no figure"),
+        ("\"00.618\"", "\"-0.6\"", 20, "`-0.6` is no figure"),
+        ("\"00.618\"", "\"1.0 (0.1\"", 20, "is no figure"),
+        ("\"00.618\"", "\"0.000\"", 20, "is no figure"),
+        ("\"00.618\"", "\"1234567890 (12345.6)\"", 20, "at most 18 letters"),
+        ("no-calls", "sometimes", 25, "unknown variant `sometimes`"),
+        ("equal-added", "greater", 30, "unknown variant `greater`"),
+        ("kind = \"equal-added\"", "kind = \"ratio\"", 30, "0 < least < most"),
+        ("kind", "most = 2.0\nkind", 31, "equal-added has no most; it has cases"),
+        (", \"process/shell\"]", ", \"process/exit\"]", 31, "stand in a table"),
+        (", \"process/shell\"]", "]", 30, "two cases at least"),
+    ] {
+        let (at, why) = refused(from, to);
+        assert!(why.contains(words), "{from} -> {to}: line {at}: {why}");
+        assert_eq!(at, line, "{from} -> {to}: {why}");
+    }
+    let (line, why) = refused("[\"A\", \"B\"]", "[]");
+    assert_eq!((line, why.as_str()), (1, "it has 0 authors: 1 to 12 are read"));
+}
+
+#[test]
+fn what_is_too_much_or_no_text_is_refused() {
+    let refused = |bytes: &[u8]| read(bytes).unwrap_err();
+    assert!(refused(&vec![b'#'; MOST_BYTES + 1]).why.contains("256 KiB"));
+    assert_eq!(refused(b"# one\n# \xff"), Refusal { line: 2, why: "it is no text (UTF-8)".into() });
+    assert!(refused(b"").why.contains("missing field"));
+    let row = "[[table.row]]\nname = \"n\"\ncase = \"process/shell\"\n";
+    let many = SMALL.replace("[[claim]]", &format!("{}[[claim]]", row.repeat(MOST_ROWS)));
+    assert!(refused(many.as_bytes()).why.contains("202 rows: 1 to 200 are read"));
+    let deep = "[".repeat(100_000);
+    assert!(refused(format!("id = {deep}").as_bytes()).line >= 1);
+}
+
+proptest! {
+    #[test]
+    fn whatever_stands_there_is_read_or_refused_in_one_line(
+        at in 0..SMALL.len(),
+        length in 0usize..20,
+        instead in "\\PC{0,12}|[\\x00-\\x7f]{0,12}",
+    ) {
+        let mut text = SMALL.to_owned();
+        text.replace_range(at..(at + length).min(SMALL.len()), &instead);
+        match read(text.as_bytes()) {
+            Ok(study) => prop_assert!(!study.tables.is_empty() && study.wanted().len() <= MOST_ROWS),
+            Err(refusal) => {
+                let words = refusal.to_string();
+                prop_assert!(words.len() < 2_000 && !words.chars().any(is_control), "{words:?}");
+                prop_assert!(refusal.line >= 1 && refusal.line <= text.lines().count() + 1);
+            }
+        }
+    }
+}
+
+/// A study of one place, with one of each thing that may stand in one.
+const ALONE: &str = r#"
+id = "alone"
+title = "One place"
+authors = ["A"]
+year = 2001
+source = "somewhere"
+measured-on = "something"
+core-ghz = 2.4
+takes = { seconds = 90, quick = 20 }
+
+[protocol]
+there = "x"
+here = "y"
+timed = "each"
+iterations = 1000
+experiments = 10
+statistic = "mean"
+overhead = "subtracted"
+
+[[condition]]
+says = "nobody else was there"
+kind = "single-user"
+
+[[table]]
+name = "Table 1"
+title = "Costs"
+unit = "ns"
+
+[[table.column]]
+name = "trip"
+unit = "ns"
+
+[[table.column]]
+name = "times"
+unit = "x"
+figure = 'this / "pipe"'
+
+[[table.row]]
+name = "pipe"
+case = "switch/pipe:between=processes,peer_cpu=same"
+published = ["44,505.5", "1x"]
+predicted = { hardware = "<20", total = "<25 (1.0 ns)" }
+statistic = "minimum"
+
+[[table.row]]
+name = "a seek"
+cannot = "no case measures it"
+
+[[table]]
+name = "Figure 1"
+title = "Sizes"
+unit = "us"
+
+[[table.series]]
+name = "far"
+axis = "size"
+values = [4, 64]
+case = "socket/round-trip:by=tcp,size={},peer_cpu=other"
+peer = true
+statistic = "none"
+published = ["4-6", "-"]
+
+[[claim]]
+says = "it stays the same"
+at = "figure 1"
+kind = "grows"
+series = ["far"]
+least = -0.2
+most = 0.2
+"#;
+
+#[test]
+fn a_study_of_one_place_is_read_with_its_manners_columns_and_curves() {
+    use oscost_model::study_method::{ClockCost, Statistic, Timed};
+    let study = read(ALONE.as_bytes()).unwrap();
+    assert!(study.columns.is_none() && study.beats.core_ghz == Some(2.4));
+    assert_eq!(study.takes.map(|takes| (takes.seconds, takes.quick)), Some((90, 20)));
+    let [pipe, seek] = &study.tables[0].rows[..] else { panic!("{study:?}") };
+    let usual = study.protocol.manner.unwrap();
+    assert_eq!((usual.timed, usual.clock), (Timed::Each, ClockCost::Subtracted));
+    let its = pipe.manner.unwrap();
+    assert_eq!((its.statistic, its.iterations), (Statistic::Minimum, 1_000));
+    assert_eq!((seek.case(), seek.published.len()), (None, 2));
+    let [trip, times] = &study.tables[0].figures[..] else { panic!("{study:?}") };
+    assert!(trip.formula.is_this() && times.formula.rows() == ["pipe"]);
+    let curve = &study.tables[1];
+    assert_eq!(curve.series[0].rows(), 0..2);
+    assert_eq!(curve.rows[1].key(), "socket/round-trip:by=tcp,size=64,peer_cpu=other peer");
+    assert!(curve.rows.iter().all(|row| row.peer && row.manner.is_none()));
+    assert_eq!(curve.rows[0].published[0].as_ref().map(|it| (it.low, it.high)), Some((4.0, 6.0)));
+    let wanted: Vec<bool> = study.wanted().iter().map(|wanted| wanted.peer).collect();
+    assert_eq!(wanted, [false, true, true]);
+}
+
+#[test]
+fn what_a_study_of_one_place_may_not_say_is_refused_with_its_line() {
+    for (from, to, line, words) in [
+        ("core-ghz = 2.4", "core-ghz = -1.0", 8, "0.0001 to 100 GHz"),
+        ("iterations = 1000", "iterations = 0", 15, "1 to 100000000 iterations"),
+        ("overhead = \"subtracted\"\n", "", 17, "a manner has timed"),
+        ("\"single-user\"", "\"full-moon\"", 22, "unknown variant `full-moon`"),
+        ("'this / \"pipe\"'", "'this / '", 36, "is no formula"),
+        ("'this / \"pipe\"'", "'this * 2'", 36, "does not come to x"),
+        ("'this / \"pipe\"'", "'this / \"none\"'", 25, "names the row `none`"),
+        ("cannot = \"no case measures it\"\n", "", 46, "a row has a case, or says in `cannot`"),
+        ("cannot", "case", 47, "is no case"),
+        ("values = [4, 64]", "values = [64, 4]", 57, "ascending"),
+        ("size={}", "size=4", 58, "has {} where its value stands"),
+        ("size={},peer_cpu=other", "size={},peer_cpu=same", 58, "peer_cpu=other"),
+        ("\"4-6\", \"-\"", "\"4-6\"", 61, "a figure for each value"),
+        ("\"44,505.5\", \"1x\"", "\"44,505.5\"", 41, "a figure for each column"),
+        ("series = [\"far\"]", "series = [\"near\"]", 67, "no table has a series"),
+        ("kind = \"grows\"", "kind = \"order\"", 66, "order has no series"),
+        ("kind = \"grows\"", "kind = \"ratio\"", 66, "ratio has no series"),
+        ("least = -0.2\nmost = 0.2\n", "", 66, "least, most, or both"),
+        ("least = -0.2", "least = 0.3", 66, "least is above most"),
+        ("least = -0.2", "from = 64", 67, "fewer than two of its points"),
+    ] {
+        assert!(ALONE.contains(from), "{from}");
+        let refusal = read(ALONE.replacen(from, to, 1).as_bytes()).unwrap_err();
+        assert!(refusal.why.contains(words), "{from} -> {to}: {refusal}");
+        assert_eq!(refusal.line, line, "{from} -> {to}: {refusal}");
+    }
+    let two = SMALL.replace("runs = 10, ", "");
+    assert!(read(two.as_bytes()).unwrap_err().why.contains("with two columns has `runs`"));
+    let both = SMALL.replace("runs = 10, ", "runs = 10, timed = \"each\", ");
+    assert!(read(both.as_bytes()).unwrap_err().why.contains("and no more"));
+    let more =
+        SMALL.replace("unit = \"us\"", "unit = \"us\"\ncolumn = [{ name = \"x\", unit = \"us\" }]");
+    assert!(read(more.as_bytes()).unwrap_err().why.contains("neither columns nor series"));
+}
+
+#[test]
+fn each_kind_of_claim_is_read_and_asks_for_what_it_needs() {
+    let with = |claim: &str| {
+        let at = ALONE.find("[[claim]]").unwrap();
+        read(
+            format!("{}[[claim]]\nsays = \"so\"\nat = \"here\"\n{claim}\n", &ALONE[..at])
+                .as_bytes(),
+        )
+    };
+    let pipe = "\"switch/pipe:between=processes,peer_cpu=same\"";
+    let far = "\"socket/round-trip:by=tcp,size=64,peer_cpu=other peer\"";
+    for claim in [
+        format!("kind = \"order\"\ncases = [{pipe}, {far}]"),
+        format!("kind = \"order\"\norders = [[{pipe}, {far}], [{far}, {pipe}]]"),
+        format!("kind = \"times\"\ncases = [{pipe}, {far}]\nleast = 2"),
+        format!("kind = \"classes\"\nclasses = [[{pipe}], [{far}]]\napart = 2.0"),
+        format!("kind = \"equal\"\ncases = [{pipe}, {far}]\nwithin-pct = 5"),
+        "kind = \"flat\"\nseries = [\"Figure 1: far\"]\nmost = 2".to_owned(),
+        "kind = \"slope\"\nseries = [\"far\"]\nper = 4\nunit = \"cycle\"\nleast = 0.5".to_owned(),
+        "kind = \"saturates\"\nseries = [\"far\"]\nmost = 64".to_owned(),
+        format!("kind = \"calls\"\ncases = [{pipe}]\nleast = 1\nmost = 1"),
+    ] {
+        assert!(with(&claim).is_ok(), "{claim}: {:?}", with(&claim));
+    }
+    for (claim, words) in [
+        (format!("kind = \"order\"\ncases = [{pipe}]"), "of 2 cases at least"),
+        (format!("kind = \"times\"\ncases = [{pipe}]\nleast = 2"), "it has two cases"),
+        (format!("kind = \"classes\"\nclasses = [[{pipe}]]\napart = 2.0"), "two classes at least"),
+        (format!("kind = \"equal\"\ncases = [{pipe}, {far}]"), "within-pct of 0 to 100"),
+        ("kind = \"flat\"\nmost = 2".to_owned(), "it has series, or two cases"),
+        ("kind = \"slope\"\nseries = [\"far\"]\nleast = 1".to_owned(), "a slope has per and unit"),
+        ("kind = \"calls\"\nleast = 1".to_owned(), "a claim is of cases"),
+        (format!("kind = \"equal-added\"\ncases = [{pipe}]"), "said of two places"),
+        (format!("kind = \"times\"\ncases = [{pipe}, {pipe}]\nleast = 2"), "a case once"),
+    ] {
+        let refusal = with(&claim).unwrap_err();
+        assert!(refusal.why.contains(words), "{claim}: {refusal}");
+    }
+}

@@ -1,0 +1,225 @@
+//! Treatments: what their texts ask for, made ready for the supervisor to do.
+//!
+//! What this room is for: the table of all treatments, and their values read, seccomp profiles
+//! included. What it may not know: how anything is done to a process or a system, and to which.
+
+mod cgroup;
+mod kinds;
+pub mod seccomp;
+mod values;
+pub mod words;
+
+use oscost_model::call_names::Arch;
+use oscost_model::target::Treatment;
+use oscost_model::treatment::{Applied, Attached, Treated};
+use thiserror::Error;
+
+pub use kinds::{KINDS, Kind, Manner};
+
+/// As many treatments as a place may have.
+const MOST_TREATMENTS: usize = 16;
+/// What has the holder of a monitor begin without profiles, and keep none.
+const FRESH: &str = "--fresh";
+/// What has it begin with the user's, and leave them as they are.
+const UNCHANGED: &str = "--unchanged";
+/// The longest value: a path of the kernel's (PATH_MAX), or a long command.
+const LONGEST_VALUE: usize = 4_096;
+
+/// Words that ask for no treatment that can be done.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("cannot {act}: {why}{}", hinted(.hint))]
+pub struct TreatError {
+    /// What cannot be done.
+    pub act: String,
+    /// What is wrong.
+    pub why: String,
+    /// What would be right; empty where `why` says it.
+    pub hint: String,
+}
+
+fn hinted(hint: &str) -> String {
+    if hint.is_empty() { String::new() } else { format!("\n  hint: {hint}") }
+}
+
+/// What is wrong with a value, and what would be right.
+type Wrong = (String, String);
+
+/// What treatments come to, and what there is to say about them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Read {
+    /// What is to be done.
+    pub treated: Treated,
+    /// What a reader of their figures may want to know, a sentence each.
+    pub notes: Vec<String>,
+}
+
+/// Reads what a place's treatments ask for, to be done on a machine of this kind. Files of profiles
+/// are read here.
+pub fn read(treatments: &[Treatment], arch: Arch) -> Result<Treated, TreatError> {
+    read_with_notes(treatments, arch).map(|read| read.treated)
+}
+
+/// The same, with what there is to say about them.
+pub fn read_with_notes(treatments: &[Treatment], arch: Arch) -> Result<Read, TreatError> {
+    let mut read = Read::default();
+    for (index, treatment) in treatments.iter().enumerate() {
+        let refused = |(why, hint): Wrong| TreatError {
+            act: format!("treat with `{}`", shown(treatment)),
+            why,
+            hint,
+        };
+        if index == MOST_TREATMENTS {
+            let why = format!("a place has at most {MOST_TREATMENTS} treatments");
+            return Err(refused((why, String::new())));
+        }
+        let value = value_of(treatment).map_err(refused)?;
+        if treatment.name == "seccomp" {
+            let filter = seccomp::read(value, arch)?;
+            read.notes.extend(filter.note);
+            read.treated.applied.push(Applied::Seccomp { program: filter.program });
+        } else {
+            one(&treatment.name, value, &mut read.treated)
+                .map_err(|why| refused((why, usage(&treatment.name))))?;
+        }
+        if let Some(earlier) = treatments[..index].iter().find(|it| excludes(it, treatment)) {
+            let why = format!("the place has `{}` already", shown(earlier));
+            return Err(refused((why, "each of a kind stands once in a place".to_owned())));
+        }
+    }
+    Ok(read)
+}
+
+/// The same with the user's own profiles, which a monitor goes on with and keeps.
+pub fn with_profiles(mut treated: Treated) -> Treated {
+    for attached in &mut treated.attached {
+        if let Attached::Ph { holder } = attached {
+            holder.retain(|word| word != FRESH);
+        }
+    }
+    treated
+}
+
+/// The same with the folder of the user's profiles, for a monitor that begins with them: where it
+/// is started nobody knows whose they are.
+pub fn from_folder<E>(
+    mut treated: Treated,
+    folder: impl Fn() -> Result<String, E>,
+) -> Result<Treated, E> {
+    for attached in &mut treated.attached {
+        if let Attached::Ph { holder } = attached {
+            for word in holder.iter_mut().filter(|word| *word == UNCHANGED) {
+                *word = format!("{UNCHANGED}={}", folder()?);
+            }
+        }
+    }
+    Ok(treated)
+}
+
+/// Whether two treatments cannot both be done: most are themselves no second time. Filters are
+/// stacked by the kernel, neighbours can be several, and so can variables of different names.
+fn excludes(one: &Treatment, other: &Treatment) -> bool {
+    let variable = |it: &Treatment| {
+        it.value.as_deref().and_then(|value| value.split_once('=')).map(|(name, _)| name.to_owned())
+    };
+    one.name == other.name
+        && match one.name.as_str() {
+            "antagonist" => false,
+            "seccomp" | "ebpf" => one.value == other.value,
+            "env" => variable(one) == variable(other),
+            _ => true,
+        }
+}
+
+/// A treatment as it was typed, for a message: bounded, and without control characters.
+fn shown(treatment: &Treatment) -> String {
+    quoted(&treatment.to_string())
+}
+
+/// Somebody else's text, for a message: bounded, and without control characters.
+fn quoted(text: &str) -> String {
+    shortened(text, 60)
+}
+
+/// The same of so many characters at most.
+fn shortened(text: &str, longest: usize) -> String {
+    let mut shown: String = text.chars().take(longest).collect();
+    if shown.len() < text.len() {
+        shown += "...";
+    }
+    shown.escape_debug().to_string().replace("\\'", "'").replace("\\\"", "\"")
+}
+
+/// `; did you mean ...?` where one of these is close to what was typed, else nothing.
+pub fn did_you_mean<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    const CLOSE: f64 = 0.8;
+    let typed: String = typed.chars().take(64).collect();
+    let closeness = |name: &str| strsim::jaro_winkler(name, &typed);
+    let best = known.into_iter().max_by(|one, other| closeness(one).total_cmp(&closeness(other)));
+    match best.filter(|best| closeness(best) >= CLOSE) {
+        Some(best) => format!("; did you mean {best}?"),
+        None => String::new(),
+    }
+}
+
+/// The value of a treatment that there is: what its kind says, none or some.
+fn value_of(treatment: &Treatment) -> Result<&str, Wrong> {
+    let name = treatment.name.as_str();
+    let Some(kind) = KINDS.iter().find(|kind| kind.name == name) else {
+        let like = did_you_mean(name, KINDS.iter().map(|kind| kind.name));
+        let why = format!("there is no such treatment{like}");
+        return Err((
+            why,
+            "`oscost treat list` has them all; reaches are `local`, `ssh:HOST`".to_owned(),
+        ));
+    };
+    let value = match (treatment.value.as_deref(), kind.value) {
+        (Some(_), "") => return Err(("it takes no value".to_owned(), usage(name))),
+        (None, "") => "",
+        (None, _) => return Err(("it needs a value".to_owned(), usage(name))),
+        (Some(""), _) => return Err(("its value is empty".to_owned(), usage(name))),
+        (Some(value), _) => value,
+    };
+    if value.len() > LONGEST_VALUE {
+        return Err((format!("a value has at most {LONGEST_VALUE} bytes"), String::new()));
+    }
+    if value.chars().any(char::is_control) {
+        return Err(("its value has a control character".to_owned(), String::new()));
+    }
+    Ok(value)
+}
+
+/// How a kind is written.
+fn usage(name: &str) -> String {
+    match KINDS.iter().find(|kind| kind.name == name).map_or("", |kind| kind.value) {
+        "" => format!("write `{name}` alone"),
+        value => format!("write `{name}={value}`"),
+    }
+}
+
+/// Reads a treatment of any kind that needs no file.
+fn one(name: &str, value: &str, treated: &mut Treated) -> Result<(), String> {
+    let Treated { applied, attached } = treated;
+    match name {
+        "seccomp-trace" => applied.push(Applied::SeccompTrace),
+        "seccomp-notify" => applied.push(Applied::SeccompNotify),
+        "ptrace" => applied.push(Applied::Ptrace),
+        "sud" => applied.push(Applied::Sud),
+        "ebpf" => attached.push(values::ebpf(value)?),
+        "ftrace" => attached.push(Attached::Ftrace),
+        "ph" => attached.push(values::ph()?),
+        "trained" => values::trained(attached)?,
+        "respond" => values::respond(attached)?,
+        "clocksource" => attached.push(values::clocksource(value)?),
+        "cgroup" => applied.push(Applied::Cgroup { limits: cgroup::limits(value)? }),
+        "nice" => applied.push(values::nice(value)?),
+        "env" => applied.push(values::env(value)?),
+        "antagonist" => attached.push(values::antagonist(value)?),
+        "cmd" => applied.push(Applied::Wrapper { command: words::split(value)? }),
+        // A test reads each kind of the table.
+        other => return Err(format!("`{other}` is in the table, and nowhere else")),
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

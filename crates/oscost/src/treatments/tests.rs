@@ -1,0 +1,127 @@
+//! Texts of places, read.
+
+use oscost_model::target::Place;
+use oscost_model::treatment::{Limit, Noise};
+
+use super::*;
+
+fn read(text: &str) -> Result<Treated, TreatError> {
+    super::read(&Place::parse(text).unwrap().treatments, Arch::X86_64)
+}
+
+fn told(text: &str) -> String {
+    read(text).unwrap_err().to_string()
+}
+
+fn applied(text: &str) -> Vec<Applied> {
+    let read = read(text).unwrap_or_else(|error| panic!("{text}: {error}"));
+    assert!(read.attached.is_empty(), "{text}");
+    read.applied
+}
+
+fn attached(text: &str) -> Vec<Attached> {
+    let read = read(text).unwrap_or_else(|error| panic!("{text}: {error}"));
+    assert!(read.applied.is_empty(), "{text}");
+    read.attached
+}
+
+#[test]
+fn each_kind_is_read_as_its_line_says() {
+    let values = [
+        ("seccomp", "=allow"),
+        ("ebpf", "=count"),
+        ("clocksource", "=hpet"),
+        ("cgroup", "=own"),
+        ("nice", "=1"),
+        ("env", "=A=b"),
+        ("antagonist", "=cpu"),
+        ("cmd", "=strace"),
+    ];
+    for kind in KINDS {
+        let value = values.iter().find(|(name, _)| *name == kind.name).map_or("", |it| it.1);
+        assert_eq!(value.is_empty(), kind.value.is_empty(), "{}", kind.name);
+        let before = kind.behind().map(|it| format!("{it}+")).unwrap_or_default();
+        let text = format!("{before}{}{value}", kind.name);
+        let read = read(&text).unwrap_or_else(|error| panic!("{text}: {error}"));
+        let manner = match (&read.applied[..], &read.attached[..]) {
+            ([one], []) if one.fits_twins() => Manner::Applied,
+            ([_], []) => Manner::Wraps,
+            ([], [_]) => Manner::Attached,
+            other => panic!("{text}: {other:?}"),
+        };
+        assert_eq!(manner, kind.manner, "{text}");
+        assert!(!kind.does.ends_with('.') && kind.does.len() <= 80, "{}", kind.name);
+        if kind.value.is_empty() {
+            assert!(told(&format!("{text}=1")).contains("takes no value"), "{text}");
+        } else {
+            assert!(told(kind.name).contains("needs a value"), "{text}");
+            assert!(told(&format!("{}=", kind.name)).contains("empty"), "{text}");
+        }
+    }
+}
+
+#[test]
+fn values_come_to_what_they_say() {
+    assert_eq!(applied("nice=-20+ptrace"), [Applied::Nice { by: -20 }, Applied::Ptrace]);
+    let limits = vec![
+        Limit::Cpu { percent: 50 },
+        Limit::Memory { bytes: 64 << 20 },
+        Limit::Pids { most: 100 },
+    ];
+    assert_eq!(applied("cgroup=cpu:50%,memory:64M,pids:100"), [Applied::Cgroup { limits }]);
+    assert_eq!(applied("cgroup=own"), [Applied::Cgroup { limits: vec![] }]);
+    let env = |name: &str, value: &str| Applied::Env { name: name.into(), value: value.into() };
+    assert_eq!(applied("env=A=b=c+env=B="), [env("A", "b=c"), env("B", "")]);
+    let command = ["perf", "trace", "-o", "a b"].map(str::to_owned).to_vec();
+    assert_eq!(applied("cmd=perf trace -o 'a b'"), [Applied::Wrapper { command }]);
+    assert_eq!(
+        attached("ebpf=empty+antagonist=memory+antagonist=syscalls:same+ftrace"),
+        [
+            Attached::Ebpf { counts: false },
+            Attached::Antagonist { does: Noise::Memory, same_cpu: false },
+            Attached::Antagonist { does: Noise::Syscalls, same_cpu: true },
+            Attached::Ftrace,
+        ]
+    );
+    assert_eq!(attached("clocksource=kvm-clock").len(), 1);
+}
+
+#[test]
+fn what_is_no_treatment_is_refused_with_what_would_be_one() {
+    for (text, words) in [
+        ("secomp=allow", "no such treatment; did you mean seccomp?\n  hint: `oscost treat list`"),
+        ("wxyz", "there is no such treatment\n"),
+        ("nice=20", "`20` is no whole number from -20 to 19\n  hint: write `nice=N`"),
+        ("nice=1.5", "no whole number"),
+        ("ebpf=emtpy", "`emtpy` is no program; did you mean empty?"),
+        ("antagonist=cpu:here", "`here` is no CPU of a neighbour"),
+        ("antagonist=CPU", "`CPU` is no neighbour"),
+        ("cgroup=cpu:50", "`cpu:50` is not cpu:N%"),
+        ("cgroup=cpu:0%", "is not cpu:N%"),
+        ("cgroup=memory:1K", "is not memory:N"),
+        ("cgroup=memory:-1M", "is not memory:N"),
+        ("cgroup=memory:99999999999999G", "is not memory:N"),
+        ("cgroup=pids:0", "is not pids:N"),
+        ("cgroup=cpu:5%,cpu:6%", "limited already"),
+        ("cgroup=own,cpu:5%", "`own` is no limit"),
+        ("cgroup=mem:1M", "did you mean memory?"),
+        ("clocksource=../x", "a clock source's name"),
+        ("env=A", "NAME=VALUE"),
+        ("env=1A=b", "no name of a variable"),
+        ("env=TMPDIR=/", "`TMPDIR` is what cells are given"),
+        ("env==b", "no name of a variable"),
+        ("cmd='a", "no end"),
+        ("cmd=a\tb", "control character"),
+        ("nice=1+nice=2", "has `nice=1` already"),
+        ("ebpf=count+ebpf=count", "has `ebpf=count` already"),
+        ("ptrace+sud+ptrace", "has `ptrace` already"),
+        ("seccomp=allow+seccomp=allow", "has `seccomp=allow` already"),
+        ("env=A=1+env=A=2", "has `env=A=1` already"),
+    ] {
+        let told = told(text);
+        assert!(told.starts_with("cannot treat with `") && told.contains(words), "{text}: {told}");
+    }
+    assert!(told(&format!("cmd={}", "a".repeat(5_000))).contains("at most 4096 bytes"));
+    let many: Vec<String> = (0..17).map(|index| format!("env=A{index}=")).collect();
+    assert!(told(&many.join("%2B").replace("%2B", "+")).contains("at most 16 treatments"));
+}

@@ -1,0 +1,256 @@
+//! Waiters that sleep until something happens, and who makes it happen.
+//!
+//! The measured process makes it happen. Waiters are children, each with a set of its own; what
+//! they see they write into memory that all share.
+
+use std::net::TcpStream;
+use std::sync::atomic::Ordering;
+
+use oscost_model::channel::ChannelSeen;
+
+use super::super::prelude::*;
+use super::super::switch::cpu_of_peer;
+use super::set::{Asked, Method};
+use crate::kernel::clock::raw_ns;
+use crate::kernel::doors::Doors;
+use crate::kernel::many::{Account, Many, Over, refused};
+use crate::kernel::stopwatch::Stopwatch;
+use crate::kernel::switch::{PeerProcess, SharedWords, give_way};
+
+/// Waiters at most, each of which has a line for its stamp.
+const MOST: usize = 8;
+
+/// The lines of shared words: how often a waiter's call came back, how often it found what had
+/// happened, whether it has begun.
+const CAME_BACK: usize = 0;
+const FOUND: usize = MOST;
+const BEGUN: usize = 2 * MOST;
+
+/// What an op brings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Figure {
+    /// How long it took until the first waiter ran.
+    First,
+    /// How many were woken.
+    Woken,
+}
+
+/// The work at a point: an op is something that happens once.
+pub(super) fn wakes(at: At<'_>, figure: Figure) -> Result<Work, Errno> {
+    let cpu = match cpu_of_peer(at) {
+        Ok(cpu) => cpu,
+        Err(lacking) => return Ok(lacking),
+    };
+    let watch = at.site.watch;
+    if cpu != at.site.cpu && !watch.is_one_for_all_cpus() {
+        return Ok(clocks_apart());
+    }
+    let (fds, waiters) = (at.number("fds"), at.number("waiters") as usize);
+    let herd = at.word("herd");
+    let method = Method::of(at);
+    let method = if herd == "exclusive" { method.exclusive() } else { method };
+    let place = fds / 2;
+    let many = Many::new(fds, Over::Pipe, place..place + 1, None)?;
+    many.never_block(place as usize)?;
+    let doors = if herd == "reuseport" { Some(Doors::new(waiters)?) } else { None };
+    let happens = Happens { many, place: place as usize, doors };
+    let mut crowd = Crowd { waiters: Vec::new(), happens, cpu, words: SharedWords::new()?, watch };
+    for waiter in 0..waiters.min(MOST) {
+        let Crowd { happens, words, .. } = &crowd;
+        let serve = || waits(waiter, method, happens, words, watch);
+        let child = PeerProcess::start(cpu, serve).map_err(|why| refused(why, fds, Over::Pipe))?;
+        let account = Account::of(child.id())?;
+        crowd.waiters.push(Waiter { child, account, came_back: 0 });
+    }
+    crowd.all_wait().map_err(|why| refused(why, fds, Over::Pipe))?;
+    // Once, so that each stands where it should before anything is timed.
+    crowd.happens()?;
+    Ok(match figure {
+        Figure::First => Work::of(Shape::Stamped, Body { crowd, figure, last: 0 }),
+        Figure::Woken => Work::of(Shape::Found, Body { crowd, figure, last: 0 }),
+    })
+}
+
+/// What happens: a byte comes to one of many descriptors, or a visitor to a door.
+struct Happens {
+    many: Many,
+    place: usize,
+    doors: Option<Doors>,
+}
+
+impl Happens {
+    /// The descriptor where a waiter sees it.
+    fn seen_at(&self, waiter: usize) -> Result<i32, Errno> {
+        match &self.doors {
+            Some(doors) => doors.fd(waiter),
+            None => Ok(self.many.fd(self.place)),
+        }
+    }
+
+    /// Makes it happen; a visitor stays until what this hands back is dropped.
+    fn now(&self) -> Result<Option<TcpStream>, Errno> {
+        match &self.doors {
+            Some(doors) => doors.visit().map(Some),
+            None => self.many.wake(self.place).map(|()| None),
+        }
+    }
+
+    /// Takes what has happened, unless another waiter has. A guest stays until the next one comes.
+    fn found(&self, waiter: usize, guest: &mut Option<TcpStream>) -> Result<bool, Errno> {
+        if let Some(doors) = &self.doors {
+            let new = doors.admit(waiter)?;
+            let found = new.is_some();
+            *guest = new.or(guest.take());
+            return Ok(found);
+        }
+        match self.many.take(self.place) {
+            Ok(()) => Ok(true),
+            Err(Errno::EAGAIN) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// What a waiter does.
+fn waits(
+    waiter: usize,
+    method: Method,
+    happens: &Happens,
+    words: &SharedWords,
+    watch: Stopwatch,
+) -> Result<(), Errno> {
+    let (place, fd) = (happens.place, happens.seen_at(waiter)?);
+    let mut fds = happens.many.fds().enumerate().map(|(at, other)| match at == place {
+        true => fd,
+        false => other,
+    });
+    let mut asked = Asked::of(method, &mut fds, 1)?;
+    words.word(BEGUN + waiter).store(1, Ordering::Release);
+    let mut guest = None;
+    loop {
+        asked.wait()?;
+        words.long(waiter).store(watch.stop(), Ordering::Relaxed);
+        words.word(CAME_BACK + waiter).fetch_add(1, Ordering::Release);
+        if happens.found(waiter, &mut guest)? {
+            words.word(FOUND + waiter).fetch_add(1, Ordering::Release);
+        }
+        asked.again(fd, place as u64)?;
+    }
+}
+
+/// A waiter, seen from who makes it happen.
+struct Waiter {
+    child: PeerProcess,
+    account: Account,
+    /// How often its call has come back.
+    came_back: u32,
+}
+
+/// All of them.
+struct Crowd {
+    waiters: Vec<Waiter>,
+    happens: Happens,
+    cpu: Option<u32>,
+    words: SharedWords,
+    watch: Stopwatch,
+}
+
+impl Crowd {
+    /// Waits until something is so; an error when a waiter is gone, or nothing comes of it.
+    fn until(&self, mut it_is_so: impl FnMut() -> Result<bool, Errno>) -> Result<(), Errno> {
+        /// Looks after which is asked whether all are still there.
+        const PATIENCE: u32 = 1 << 12;
+        const SILENCE_NS: u64 = 3_000_000_000;
+        let (begun, mut looks) = (raw_ns(), 0u32);
+        while !it_is_so()? {
+            give_way()?;
+            looks += 1;
+            if looks.is_multiple_of(PATIENCE) {
+                self.waiters.iter().try_for_each(|waiter| waiter.child.is_there())?;
+                if raw_ns() - begun > SILENCE_NS {
+                    return Err(Errno::SILENT);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits until each has begun, and sleeps.
+    fn all_wait(&self) -> Result<(), Errno> {
+        for (at, waiter) in self.waiters.iter().enumerate() {
+            self.until(|| Ok(self.words.word(BEGUN + at).load(Ordering::Acquire) == 1))?;
+            self.until(|| waiter.account.is_asleep())?;
+        }
+        Ok(())
+    }
+
+    /// How often waiters have found what happened, all together.
+    fn found(&self) -> u32 {
+        let found = |at: usize| self.words.word(FOUND + at).load(Ordering::Acquire);
+        (0..self.waiters.len()).map(found).fold(0, u32::wrapping_add)
+    }
+
+    /// Makes it happen once, and waits until all sleep again: the ticks until the first of those
+    /// whose call came back had the time.
+    fn happens(&mut self) -> Result<i64, Errno> {
+        let found = self.found();
+        let begun = self.watch.start();
+        let _visitor = self.happens.now()?;
+        let came_back =
+            |at: usize, then: u32| self.words.word(CAME_BACK + at).load(Ordering::Acquire) != then;
+        let mut each = self.waiters.iter().enumerate();
+        self.until(|| Ok(each.clone().any(|(at, waiter)| came_back(at, waiter.came_back))))?;
+        self.all_wait()?;
+        let woken = each.by_ref().filter(|(at, waiter)| came_back(*at, waiter.came_back));
+        let took =
+            |at: usize| self.words.long(at).load(Ordering::Relaxed).wrapping_sub(begun) as i64;
+        let first = woken.map(|(at, _)| took(at)).min().ok_or(Errno::EPROTO)?;
+        for (at, waiter) in self.waiters.iter_mut().enumerate() {
+            waiter.came_back = self.words.word(CAME_BACK + at).load(Ordering::Acquire);
+        }
+        // It happened once, and one of them has it.
+        if self.found() == found.wrapping_add(1) { Ok(first) } else { Err(Errno::EPROTO) }
+    }
+
+    /// Makes it happen once: how many of them have slept again since, in thousandths. One that was
+    /// woken may find that there is nothing left, and sleep again within its call.
+    fn woken(&mut self) -> Result<i64, Errno> {
+        let mut before = [0; MOST];
+        for (then, waiter) in before.iter_mut().zip(&self.waiters) {
+            *then = waiter.account.sleeps()?;
+        }
+        self.happens()?;
+        let mut woken = 0;
+        for (then, waiter) in before.iter().zip(&self.waiters) {
+            woken += i64::from(waiter.account.sleeps()? != *then);
+        }
+        Ok(1_000 * woken)
+    }
+}
+
+struct Body {
+    crowd: Crowd,
+    figure: Figure,
+    last: i64,
+}
+
+impl Run for Body {
+    fn run(&mut self, turns: u64, copies: u32) -> Result<(), AtOp> {
+        for op in 0..turns * u64::from(copies) {
+            let brought = match self.figure {
+                Figure::First => self.crowd.happens(),
+                Figure::Woken => self.crowd.woken(),
+            };
+            self.last = brought.map_err(|why| AtOp { op, why })?;
+        }
+        Ok(())
+    }
+
+    fn brought(&self) -> i64 {
+        self.last
+    }
+
+    fn channel(&self) -> Option<ChannelSeen> {
+        self.crowd.cpu.map(|cpu| ChannelSeen { peer_cpu: Some(cpu), ..ChannelSeen::default() })
+    }
+}

@@ -1,0 +1,66 @@
+//! The search for the lowest descriptor that is free.
+
+use super::super::prelude::*;
+use crate::kernel::limits;
+use crate::kernel::many::{Over, refused};
+use crate::kernel::slots::{Full, Hole, Opening, Visited, close};
+
+/// Ops of a batch whose descriptors are accepted: twice as many visitors stand at the door.
+const MOST_ACCEPTED: u64 = 64;
+
+/// The work at a point: an op takes both free numbers and gives them back.
+pub(super) fn opened(at: At<'_>) -> Result<Work, Errno> {
+    let fds = at.number("fds");
+    if limits::descriptors_for(fds + 64)? < fds + 64 {
+        return Err(refused(Errno::EMFILE, fds, Over::Eventfd));
+    }
+    let hole = match at.word("hole") {
+        "low" => Hole::Low,
+        "middle" => Hole::Middle,
+        _ => Hole::High,
+    };
+    let opening = match at.word("call") {
+        "open" => Opening::Open,
+        "dup" => Opening::Dup(std::fs::File::open("/dev/null")?.into()),
+        "socket" => Opening::Socket,
+        _ => Opening::Accept(Visited::new()?),
+    };
+    let Some(full) = Full::table(fds, hole)? else {
+        return Ok(Work::lacking("the program itself has more descriptors open: more fds"));
+    };
+    let accepts = matches!(opening, Opening::Accept(_));
+    let work = Work::staged(Shape::Looped, Body { opening, full });
+    Ok(if accepts { work.at_most(MOST_ACCEPTED) } else { work })
+}
+
+struct Body {
+    opening: Opening,
+    full: Full,
+}
+
+impl Body {
+    #[inline(always)]
+    fn op(&self) -> Result<(), Errno> {
+        let low = self.opening.open()?;
+        let high = self.opening.open();
+        let right = high.is_ok_and(|high| [low, high] == self.full.free());
+        // The higher one first: the search of the next op begins at the lowest that was closed.
+        high.and_then(close)?;
+        close(low)?;
+        if right { Ok(()) } else { Err(Errno::EPROTO) }
+    }
+}
+
+impl Run for Body {
+    fn run(&mut self, turns: u64, copies: u32) -> Result<(), AtOp> {
+        for op in 0..turns * u64::from(copies) {
+            self.op().map_err(|why| AtOp { op, why })?;
+        }
+        Ok(())
+    }
+
+    fn prepare(&mut self, ops: u64) -> Result<(), Errno> {
+        self.opening.prepare(2 * ops)?;
+        self.full.settle()
+    }
+}

@@ -1,0 +1,79 @@
+//! What must hold of the quirks' programs: each says yes or no, and leaves nothing.
+
+use oscost_model::case::Case;
+
+use super::super::super::tests::{all_points, site};
+use super::super::tests::held;
+use super::{COUNTS, NESTED, QUIRKS};
+use crate::kernel::io_uring::Ring;
+use crate::kernel::process::alone;
+
+/// What a program of a quirk says, three times.
+fn says(quirk: &str) -> Option<Vec<i64>> {
+    let counts = quirk == "nesting-depth" || quirk == "spurious-wake-ups";
+    let bench = if counts { &COUNTS } else { &QUIRKS };
+    let case = Case::parse(&format!("{}:quirk={quirk}", bench.id)).unwrap();
+    if quirk.starts_with("io-uring") && Ring::new(1).is_err() {
+        return None;
+    }
+    let mut work = bench.work(&case.point, site()).unwrap();
+    if let Some(missing) = work.lacks() {
+        eprintln!("{case}: {missing}");
+        return None;
+    }
+    let mut once = || {
+        work.run(1, 1).unwrap();
+        work.brought().unwrap() / 1_000
+    };
+    Some((0..3).map(|_| once()).collect())
+}
+
+#[test]
+fn every_complaint_is_seen_or_is_not_and_nothing_is_left() {
+    alone(|| {
+        let both = [QUIRKS, COUNTS].map(|bench| all_points(&bench.definition()));
+        for point in both.into_iter().flatten() {
+            let quirk = point.get("quirk").unwrap().to_string();
+            let before = held();
+            let said = says(&quirk);
+            assert_eq!(held(), before, "{quirk} leaves something behind");
+            let Some(said) = said else { continue };
+            let counts = quirk == "nesting-depth" || quirk == "spurious-wake-ups";
+            let most = if counts { 16 } else { 1 };
+            assert!(said.iter().all(|it| (0..=most).contains(it)), "{quirk}: {said:?}");
+        }
+    });
+}
+
+#[test]
+fn what_the_manual_says_of_every_linux_is_seen() {
+    alone(|| {
+        // epoll(7) and epoll_ctl(2): true of each kernel that has them.
+        for quirk in [
+            "dup-reports",
+            "cannot-remove",
+            "other-file",
+            "dropped-on-close",
+            "guess-add-or-mod",
+            "call-per-change",
+            "nested",
+        ] {
+            assert_eq!(says(quirk), Some(vec![1; 3]), "{quirk}");
+        }
+        let depth = says("nesting-depth").unwrap();
+        assert!(depth.iter().all(|&depth| depth >= 2), "{depth:?}");
+    });
+}
+
+#[test]
+fn sets_in_sets_report_at_every_depth_and_go() {
+    alone(|| {
+        for point in all_points(&NESTED.definition()) {
+            let before = held();
+            let mut work = NESTED.work(&point, site()).unwrap();
+            assert_eq!(work.run(5, 1), Ok(()), "{point}");
+            drop(work);
+            assert_eq!(held(), before, "{point}");
+        }
+    });
+}

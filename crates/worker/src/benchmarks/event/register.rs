@@ -1,0 +1,175 @@
+//! Putting descriptors into a set that lives in the kernel, and taking them out.
+
+use std::ops::Range;
+
+use super::super::prelude::*;
+use super::set::{Asked, Method};
+use crate::kernel::event::{Change, URGENT};
+use crate::kernel::many::{Many, Over, refused};
+
+/// Descriptors that stand beside those of the set, for ops that put one in or take one out: as many
+/// in a batch.
+const SPARE: u64 = 256;
+
+/// What is done to a set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Act {
+    Add,
+    Modify,
+    Delete,
+    Build,
+}
+
+/// The work at a point.
+pub(super) fn changes(at: At<'_>) -> Result<Work, Errno> {
+    let act = match at.word("act") {
+        "add" => Act::Add,
+        "modify" => Act::Modify,
+        "delete" => Act::Delete,
+        _ => Act::Build,
+    };
+    let (method, fds) = (Method::of(at), at.number("fds"));
+    let many = Many::new(fds + SPARE, Over::Pipe, 0..0, None)?;
+    let fds = fds as usize;
+    let mut body = Body { many, method, act, fds, set: None, inside: fds..fds, changed: 0 };
+    if act == Act::Build {
+        return Ok(Work::staged(Shape::Single, body).at_most(1));
+    }
+    let mut set = Asked::empty(method, 1)?;
+    (0..body.fds)
+        .try_for_each(|place| body.add(&mut set, place))
+        .map_err(|why| refused(why, fds as u64, Over::Pipe))?;
+    body.set = Some(set);
+    Ok(match act {
+        Act::Modify => Work::of(Shape::Looped, body),
+        _ => Work::staged(Shape::Looped, body).at_most(SPARE),
+    })
+}
+
+/// A set of `fds` descriptors, of which some more are there.
+struct Body {
+    many: Many,
+    method: Method,
+    act: Act,
+    fds: usize,
+    set: Option<Asked>,
+    /// Those of the spare ones that are in the set.
+    inside: Range<usize>,
+    /// Changes so far.
+    changed: usize,
+}
+
+impl Body {
+    #[inline(always)]
+    fn add(&self, set: &mut Asked, place: usize) -> Result<(), Errno> {
+        let fd = self.many.fd(place);
+        match set {
+            Asked::Epoll(flags, set) => set.change(Change::Add, fd, *flags, place as u64),
+            Asked::Ring(shots, ring) => {
+                ring.queue_poll(fd, place as u64, *shots)?;
+                ring.wait_for(0)?;
+                // One that stands has nothing to say yet.
+                ring.take().map_or(Ok(()), |done| Err(Errno(done.result.saturating_neg())))
+            }
+            _ => Err(Errno::EINVAL),
+        }
+    }
+
+    #[inline(always)]
+    fn delete(&self, set: &mut Asked, place: usize) -> Result<(), Errno> {
+        match set {
+            Asked::Epoll(_, set) => set.change(Change::Delete, self.many.fd(place), 0, 0),
+            Asked::Ring(_, ring) => {
+                ring.queue_removal(place as u64, ANSWER)?;
+                ring.wait_for(2)?;
+                let (one, other) = (ring.take(), ring.take());
+                let [Some(one), Some(other)] = [one, other] else { return Err(Errno::EPROTO) };
+                let (answer, gone) = if one.token == ANSWER { (one, other) } else { (other, one) };
+                let right = answer.result == 0 && gone.token == place as u64 && !gone.more;
+                if right { Ok(()) } else { Err(Errno::EPROTO) }
+            }
+            _ => Err(Errno::EINVAL),
+        }
+    }
+
+    /// Asks for other events than before, each time.
+    #[inline(always)]
+    fn modify(&self, set: &mut Asked, place: usize) -> Result<(), Errno> {
+        let more = if (self.changed / self.fds).is_multiple_of(2) { URGENT } else { 0 };
+        match set {
+            Asked::Epoll(flags, set) => {
+                set.change(Change::Modify, self.many.fd(place), *flags | more, place as u64)
+            }
+            Asked::Ring(_, ring) => {
+                ring.queue_change(place as u64, more, ANSWER)?;
+                ring.wait_for(1)?;
+                match ring.take() {
+                    Some(done) if done.token == ANSWER && done.result == 0 => Ok(()),
+                    _ => Err(Errno::EPROTO),
+                }
+            }
+            _ => Err(Errno::EINVAL),
+        }
+    }
+
+    #[inline(always)]
+    fn change(&mut self, set: &mut Asked) -> Result<(), Errno> {
+        match self.act {
+            Act::Modify => {
+                self.modify(set, self.changed % self.fds)?;
+                self.changed += 1;
+            }
+            Act::Add if self.inside.end < self.many.len() => {
+                self.add(set, self.inside.end)?;
+                self.inside.end += 1;
+            }
+            Act::Delete if !self.inside.is_empty() => {
+                self.delete(set, self.inside.start)?;
+                self.inside.start += 1;
+            }
+            _ => return Err(Errno::E2BIG),
+        }
+        Ok(())
+    }
+
+    /// A new set of all `fds`, filled as many at a time as go.
+    fn built(&self) -> Result<Asked, Errno> {
+        let mut set = Asked::empty(self.method, 1)?;
+        set.fill(&mut (0..self.fds).map(|place| self.many.fd(place)), 0)?;
+        Ok(set)
+    }
+}
+
+/// The token of what answers a removal or a change.
+const ANSWER: u64 = u64::MAX;
+
+impl Run for Body {
+    fn run(&mut self, turns: u64, copies: u32) -> Result<(), AtOp> {
+        let ops = turns * u64::from(copies);
+        if self.act == Act::Build {
+            for op in 0..ops {
+                self.set = Some(self.built().map_err(|why| AtOp { op, why })?);
+            }
+            return Ok(());
+        }
+        let Some(mut set) = self.set.take() else { return Err(AtOp { op: 0, why: Errno::EINVAL }) };
+        let done =
+            (0..ops).try_for_each(|op| self.change(&mut set).map_err(|why| AtOp { op, why }));
+        self.set = Some(set);
+        done
+    }
+
+    /// Before additions none of the spare ones is in the set, before deletions as many as go.
+    fn prepare(&mut self, ops: u64) -> Result<(), Errno> {
+        // Of an op that builds one the last set is thrown away, untimed.
+        let Some(mut set) = self.set.take().filter(|_| self.act != Act::Build) else {
+            return Ok(());
+        };
+        self.inside.clone().try_for_each(|place| self.delete(&mut set, place))?;
+        let ready = if self.act == Act::Delete { ops as usize } else { 0 };
+        self.inside = self.fds..self.fds + ready;
+        self.inside.clone().try_for_each(|place| self.add(&mut set, place))?;
+        self.set = Some(set);
+        Ok(())
+    }
+}

@@ -1,0 +1,315 @@
+//! An HTTP server with many connections of which few ask: the experiment of the papers behind the
+//! study, by four event loops.
+
+use std::fs::File;
+use std::net::SocketAddr;
+use std::sync::atomic::Ordering;
+
+use oscost_model::channel::{ChannelSeen, Requests};
+use oscost_model::point::Value;
+use oscost_model::unit::Unit;
+
+use super::super::prelude::*;
+use super::super::switch::cpu_of_peer;
+use super::{BY_EPOLL, BY_POLL, BY_SELECT, PEER_CPU, SELECT};
+use crate::bench::When;
+use crate::kernel::because::{lacking, unfit};
+use crate::kernel::call::{EPOLL_WAIT, POLL};
+use crate::kernel::clock::raw_ns;
+use crate::kernel::event::Patience;
+use crate::kernel::files::pipe;
+use crate::kernel::limits;
+use crate::kernel::many::{Over, check_memory, refused};
+use crate::kernel::process::wake_on_time;
+use crate::kernel::switch::{self, PeerProcess, SharedWords, give_way};
+
+pub mod http;
+mod load;
+mod serving;
+#[cfg(test)]
+mod tests;
+mod waiting;
+
+use load::{ADMITTED, ALL_THERE, ASKING, Load, PORTS, Pace, Wish, address};
+use serving::Server;
+
+const BY_RING: When = &[("method", "io-uring")];
+
+/// Requests of a burst in a closed loop: eight of each connection, so that the first and the last
+/// ones, while not all are awaited at once, are a small part.
+const BURST: u64 = 64;
+/// Of a schedule a burst is so long, if that is fewer requests.
+const BURST_MS: u64 = 20;
+
+/// Guests that a server has room for beside those that are expected.
+const STRANGERS: u64 = 64;
+
+/// Bursts whose requests are in no quantile: those in which server and load settle.
+const SETTLING: u32 = 2;
+
+pub(super) const SERVER: Bench = Bench {
+    id: "event/server",
+    asks: "How many requests does a server answer in a second, and what do its clients feel, when \
+           most of its connections are idle?",
+    op: "a request of 35 bytes for a page of 3 (HTTP/1.1, kept alive) that is answered: one of a \
+         burst of 64 by 8 connections of another process on this machine, from the first request \
+         until the last answer, by that process's clock. Every answer is compared. The server is \
+         the measured process: one loop, one thread; CPU times and calls are its alone. \
+         request-p50 and request-p99 are how long requests took, medians over cells. \
+         Outside: making idle connections; two bursts of a cell in which they settle, for the \
+         quantiles.",
+    guess: "30,000 in a second by each method with 10 idle connections on one CPU; with 1,000 \
+            epoll and io_uring the same, select and poll two thirds, and requests half as long \
+            again; churn=1000 costs each of them 3 %",
+    why: "A loop that asks for one event at a time pays for all idle connections at each request; \
+          one that finds 8 requests at once pays for them once in 8. Load in a closed loop hides \
+          part of what its clients feel: who waits for an answer asks nothing meanwhile, and what \
+          would have waited behind it is never counted (coordinated omission). load=NUMBER is a \
+          schedule: so many are due in a second, and a request's time begins when it is due, \
+          whether or not a connection is free for it then.",
+    calls: &[
+        up_to(SELECT, 2).when(BY_SELECT),
+        up_to(POLL, 2).when(BY_POLL),
+        up_to(EPOLL_WAIT, 2).when(BY_EPOLL),
+        up_to("io_uring_enter", 2).when(BY_RING),
+        exactly("recvfrom", 1).when(QUIET),
+        exactly("sendto", 1),
+        // Of connections that come and go.
+        up_to("recvfrom", 8).when(&[("churn", "100")]),
+        up_to("recvfrom", 8).when(&[("churn", "1000")]),
+        up_to("accept4", 8),
+        up_to("ioctl", 8),
+        up_to("close", 8),
+        up_to("fcntl", 8),
+        up_to("epoll_ctl", 8).when(BY_EPOLL),
+        // Orders to the load, and its reports: one for a burst.
+        up_to("write", 1),
+        up_to("read", 1),
+        up_to("brk", 1),
+    ],
+    unit: Unit::OpsPerSecond,
+    axes: &[
+        Axis {
+            name: "method",
+            sets: "by which call the server waits for all its connections; io-uring: by a poll for \
+                   each, which stands until it is taken back",
+            points: Points::Words(&["select", "poll", "epoll", "io-uring"]),
+            usual: Points::Words(&["select", "poll", "epoll", "io-uring"]),
+        },
+        Axis {
+            name: "idle",
+            sets: "how many connections there are that ask nothing",
+            points: Points::Within {
+                least: 1,
+                most: 100_000,
+                points: &[10, 30, 100, 300, 1_000, 3_000, 10_000],
+            },
+            usual: Points::Numbers(&[10, 300]),
+        },
+        Axis {
+            name: "churn",
+            sets: "how many of them are closed and opened anew in a second",
+            points: Points::Numbers(&[0, 100, 1_000]),
+            usual: Points::Numbers(&[0]),
+        },
+        Axis {
+            name: "peer_cpu",
+            sets: "where the process that asks is pinned: to the server's CPU, or to another",
+            ..PEER_CPU
+        },
+        Axis {
+            name: "load",
+            sets: "when is asked: by each connection as soon as it was answered (closed), or so \
+                   often in a second by schedule",
+            points: Points::Within { least: 50, most: 1_000_000, points: &[1_000, 5_000, 20_000] },
+            usual: Points::Unsaid("closed"),
+        },
+    ],
+    needs: &[Need::time(), Need::io_uring().when(BY_RING)],
+    in_bill: false,
+    switches: true,
+    // Of connections, whose every call at either end a tracer stops where calls are counted.
+    setup_us: &[("idle", "1000")],
+    source: "study cs161-syscalls, The C10K problem; Banga and Mogul, USENIX ATC 1998; Banga, \
+             Mogul and Druschel, USENIX ATC 1999; RFC 9112; select(2), poll(2), epoll(7), \
+             io_uring(7)",
+    build: |at| or_refused(serves(at)),
+    ..Bench::PLAIN
+};
+
+const QUIET: When = &[("churn", "0")];
+
+/// The work at a point: an op is a burst.
+fn serves(at: At<'_>) -> Result<Work, Errno> {
+    let made = body(at)?;
+    Ok(made.map_or_else(
+        |lacking| lacking,
+        |body| {
+            let burst = body.burst;
+            Work::of(Shape::Found, body).worth(burst)
+        },
+    ))
+}
+
+/// Server and load at a point, after their first burst; or the row that says what is lacking.
+fn body(at: At<'_>) -> Result<Result<Body, Work>, Errno> {
+    let cpu = match cpu_of_peer(at) {
+        Ok(cpu) => cpu,
+        Err(lacking) => return Ok(Err(lacking)),
+    };
+    let (idle, churn) = (at.number("idle"), at.number("churn"));
+    let (pace, burst) = match at.value("load") {
+        Some(&Value::Number(rate)) => {
+            (Pace::Scheduled(rate), (rate * BURST_MS / 1_000).clamp(1, BURST))
+        }
+        _ => (Pace::Closed, BURST),
+    };
+    let wanted = idle + ASKING as u64 + STRANGERS + OTHERS;
+    if limits::descriptors_for(wanted)? < wanted {
+        return Err(refused(Errno::EMFILE, idle, Over::Tcp));
+    }
+    check_memory(idle, Over::Tcp)?;
+    let most = (idle + ASKING as u64 + STRANGERS) as usize;
+    let server =
+        Server::new(at.word("method"), most).map_err(|why| refused(why, idle, Over::Tcp))?;
+    let wish = Wish { at: server.at(), idle, churn, pace };
+    let mut body = Body::new(server, wish, cpu, burst).map_err(|why| match why {
+        Errno::EINVAL if at.word("method") == "io-uring" => lacking(
+            "polls of io_uring that stand are not in this kernel (Linux 5.13 has them): ask for \
+             method=epoll"
+                .to_owned(),
+        ),
+        why => refused(why, idle, Over::Tcp),
+    })?;
+    body.burst()?;
+    Ok(Ok(body))
+}
+
+/// Descriptors of a process that are no connections.
+const OTHERS: u64 = 64;
+
+/// The server, and the load that asks it.
+struct Body {
+    server: Server,
+    load: PeerProcess,
+    orders: File,
+    reports: File,
+    cpu: Option<u32>,
+    burst: u64,
+    bursts: u32,
+    /// How long each request took.
+    took_ns: Vec<u64>,
+    last: i64,
+}
+
+impl Body {
+    fn new(server: Server, wish: Wish, cpu: Option<u32>, burst: u64) -> Result<Self, Errno> {
+        let words = SharedWords::new()?;
+        let ((from_us, orders), (reports, to_us)) = (pipe()?, pipe()?);
+        let mut ours = Some((server, orders, reports));
+        let load = {
+            let (ours, words) = (&mut ours, &words);
+            PeerProcess::start(cpu, move || {
+                drop(ours.take());
+                wake_on_time();
+                Load::new(wish, words)?.serve(&from_us, &to_us)
+            })?
+        };
+        // Only the child has taken them.
+        let (server, orders, reports) = ours.ok_or(Errno::EINVAL)?;
+        let (took_ns, last) = (Vec::new(), 0);
+        let mut body = Self { server, load, orders, reports, cpu, burst, bursts: 0, took_ns, last };
+        body.admit_all(wish.idle as usize + ASKING, &words)?;
+        Ok(body)
+    }
+
+    /// Lets the load's connections in, and learns which of them will ask.
+    fn admit_all(&mut self, expected: usize, words: &SharedWords) -> Result<(), Errno> {
+        let (mut admitted, mut heard_ns) = (0, raw_ns());
+        loop {
+            let all_there = words.word(ALL_THERE).load(Ordering::Acquire) == 1;
+            self.server.turn(Patience::None)?;
+            if all_there && self.server.guests() >= expected {
+                break;
+            }
+            if self.server.seen.admitted != admitted {
+                (admitted, heard_ns) = (self.server.seen.admitted, raw_ns());
+                words.word(ADMITTED).store(admitted, Ordering::Release);
+            } else {
+                self.load.is_there()?;
+                if raw_ns() - heard_ns > kernel::SILENCE.as_nanos() as u64 {
+                    return Err(Errno::SILENT);
+                }
+                give_way()?;
+            }
+        }
+        let port = |at: usize| words.word(PORTS + at).load(Ordering::Relaxed) as u16;
+        let asking: Vec<SocketAddr> =
+            (0..ASKING).map(|at| SocketAddr::new(address(0), port(at))).collect();
+        if self.server.befriend(&asking) == ASKING { Ok(()) } else { Err(Errno::EPROTO) }
+    }
+
+    /// Why the load asks no more.
+    fn has_ended(&self) -> Errno {
+        match self.load.is_there() {
+            // It may be a moment away from its end.
+            Ok(()) | Err(Errno::ESRCH) => unfit(
+                "the process that asks the server was ended by somebody, or has closed its \
+                 connections: run the case again"
+                    .to_owned(),
+            ),
+            Err(why) => why,
+        }
+    }
+
+    /// Has the load ask so often, and answers: how long a request took of the whole, in thousandths
+    /// of a nanosecond.
+    fn burst(&mut self) -> Result<i64, Errno> {
+        let until = self.server.seen.answered + self.burst;
+        switch::write(&self.orders, &self.burst.to_ne_bytes())?;
+        while self.server.seen.answered < until {
+            self.server.turn(Patience::Endless)?;
+            if self.server.seen.friends_gone > 0 {
+                return Err(self.has_ended());
+            }
+        }
+        let mut report = vec![0; (1 + self.burst as usize) * size_of::<u64>()];
+        let mut come = 0;
+        while come < report.len() {
+            match switch::read(&self.reports, &mut report[come..])? {
+                0 => return Err(self.has_ended()),
+                given => come += given,
+            }
+        }
+        let mut words = report
+            .chunks_exact(size_of::<u64>())
+            .map(|word| word.try_into().map_or(0, u64::from_ne_bytes));
+        let whole_ns = words.next().unwrap_or(0);
+        self.bursts += 1;
+        if self.bursts > SETTLING {
+            self.took_ns.extend(words);
+        }
+        Ok((1_000 * whole_ns / self.burst) as i64)
+    }
+}
+
+impl Run for Body {
+    fn run(&mut self, turns: u64, copies: u32) -> Result<(), AtOp> {
+        for op in 0..turns * u64::from(copies) {
+            self.last = self.burst().map_err(|why| AtOp { op, why })?;
+        }
+        Ok(())
+    }
+
+    fn brought(&self) -> i64 {
+        self.last
+    }
+
+    fn channel(&self) -> Option<ChannelSeen> {
+        let seen = self.server.seen;
+        let requests = Requests::of(self.took_ns.clone());
+        let of_others = seen.of_others + seen.turned_away;
+        let requests = requests.map(|requests| Requests { of_others, ..requests });
+        Some(ChannelSeen { peer_cpu: self.cpu, requests, ..ChannelSeen::default() })
+    }
+}

@@ -1,0 +1,218 @@
+//! Who asks an HTTP server: a process with some connections that ask, and many that do not.
+//!
+//! It runs by itself between an order and its report: what it times is not touched by who measures.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{Read, Write};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
+use std::os::fd::AsRawFd;
+use std::sync::atomic::Ordering;
+
+use super::super::super::prelude::*;
+use super::http::{self, USUAL};
+use crate::kernel::clock::raw_ns;
+use crate::kernel::event::{By, Entries, Patience};
+use crate::kernel::socket::connected;
+use crate::kernel::switch::{self, SharedWords, give_way};
+
+/// Connections that ask, each one request at a time.
+pub(super) const ASKING: usize = 8;
+
+/// The lines of shared words: the port of each connection that asks; how many the server has
+/// admitted; whether all are there.
+pub(super) const PORTS: usize = 0;
+pub(super) const ADMITTED: usize = ASKING;
+pub(super) const ALL_THERE: usize = ASKING + 1;
+
+/// Connections from one address: with more of its 28,232 usual ports taken the search for a free
+/// one becomes slow.
+const FROM_ONE_ADDRESS: u64 = 8_000;
+
+/// Connections that may stand at the server's door at once while they are made: fewer than the
+/// smallest usual queue of a socket that listens, since who finds that full tries again after a
+/// second.
+const AT_THE_DOOR: u64 = 64;
+
+/// When is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Pace {
+    /// A connection asks again as soon as it is answered.
+    Closed,
+    /// So many requests are due in a second, whatever is answered.
+    Scheduled(u64),
+}
+
+/// What a load is to do.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wish {
+    pub(super) at: SocketAddr,
+    pub(super) idle: u64,
+    /// Idle connections that are closed and opened anew in a second.
+    pub(super) churn: u64,
+    pub(super) pace: Pace,
+}
+
+/// Where a connection comes from that so many were made before: an address of this machine that
+/// has ports left.
+pub(super) fn address(made: u64) -> IpAddr {
+    IpAddr::V4(Ipv4Addr::new(127, 0, 1, 1 + (made / FROM_ONE_ADDRESS % 250) as u8))
+}
+
+/// The process that asks.
+pub(super) struct Load {
+    wish: Wish,
+    asking: Vec<Asking>,
+    idle: VecDeque<TcpStream>,
+    made: u64,
+    set: Entries,
+    answer: Vec<u8>,
+    /// Time that has passed in bursts since an idle connection was last replaced.
+    since_churn_ns: u64,
+}
+
+/// A connection that asks.
+struct Asking {
+    stream: TcpStream,
+    /// The moment from which its answer is awaited, while it is.
+    since_ns: Option<u64>,
+    /// As much of the answer as has come.
+    come: Vec<u8>,
+}
+
+impl Load {
+    /// Makes all connections: those that ask first.
+    pub(super) fn new(wish: Wish, words: &SharedWords) -> Result<Self, Errno> {
+        let answer = http::first(USUAL).ok_or(Errno::EINVAL)?.answer();
+        let set = Entries::of([].into_iter());
+        let idle = VecDeque::with_capacity(wish.idle as usize + 1);
+        let asking = Vec::with_capacity(ASKING);
+        let mut load = Self { wish, asking, idle, made: 0, set, answer, since_churn_ns: 0 };
+        for at in 0..ASKING {
+            let stream = load.connect()?;
+            load.set.set(at, Some(stream.as_raw_fd()));
+            words.word(PORTS + at).store(stream.local_addr()?.port().into(), Ordering::Relaxed);
+            load.asking.push(Asking { stream, since_ns: None, come: Vec::new() });
+        }
+        for _ in 0..wish.idle {
+            let admitted = || u64::from(words.word(ADMITTED).load(Ordering::Acquire));
+            while load.made >= admitted() + AT_THE_DOOR {
+                give_way()?;
+            }
+            let stream = load.connect()?;
+            load.idle.push_back(stream);
+        }
+        words.word(ALL_THERE).store(1, Ordering::Release);
+        Ok(load)
+    }
+
+    /// A further connection.
+    fn connect(&mut self) -> Result<TcpStream, Errno> {
+        let from = address(self.made);
+        self.made += 1;
+        connected(from, self.wish.at)
+    }
+
+    /// Does what it is told until nobody tells it any more.
+    pub(super) fn serve(mut self, orders: &File, reports: &File) -> Result<(), Errno> {
+        let mut order = [0; size_of::<u64>()];
+        while switch::read(orders, &mut order)? == order.len() {
+            let report = self.burst(u64::from_ne_bytes(order) as usize)?;
+            let bytes: Vec<u8> = report.iter().flat_map(|word| word.to_ne_bytes()).collect();
+            if switch::write(reports, &bytes)? != bytes.len() {
+                return Err(Errno::EPIPE);
+            }
+        }
+        Ok(())
+    }
+
+    /// So many requests, from the beginning to the last answer: how long that took, and after it how
+    /// long each took, in nanoseconds.
+    fn burst(&mut self, count: usize) -> Result<Vec<u64>, Errno> {
+        let mut report = Vec::with_capacity(1 + count);
+        report.push(0);
+        let (begun, mut asked) = (raw_ns(), 0);
+        let mut now = begun;
+        while report.len() <= count {
+            let next = self.ask(&mut asked, count, (begun, now))?;
+            let ready = match next {
+                Some(due) => self.set.ask_for(due.saturating_sub(now))?,
+                None => self.set.ask(By::Plain, Patience::Endless)?,
+            };
+            let mut come = [usize::MAX; ASKING];
+            let mut places = come.iter_mut();
+            self.set.each(ready, |at| places.next().into_iter().for_each(|into| *into = at));
+            for at in come.into_iter().take_while(|&at| at != usize::MAX) {
+                if let Some(since) = self.hear(at)? {
+                    report.push(raw_ns().saturating_sub(since));
+                }
+            }
+            let then = std::mem::replace(&mut now, raw_ns());
+            self.since_churn_ns += now - then;
+            self.replace_idle()?;
+        }
+        report[0] = now - begun;
+        Ok(report)
+    }
+
+    /// Asks wherever it is time to and a connection is free; when the next request is due that one
+    /// of the connections could send.
+    fn ask(
+        &mut self,
+        asked: &mut usize,
+        count: usize,
+        (begun, now): (u64, u64),
+    ) -> Result<Option<u64>, Errno> {
+        for asking in self.asking.iter_mut().filter(|asking| asking.since_ns.is_none()) {
+            if *asked == count {
+                return Ok(None);
+            }
+            let since = match self.wish.pace {
+                Pace::Closed => raw_ns(),
+                Pace::Scheduled(rate) => {
+                    // The first one after as long as lies between two, so that a burst is as long
+                    // as its requests are many.
+                    let due = begun + (1 + *asked as u64) * 1_000_000_000 / rate.max(1);
+                    if due > now {
+                        return Ok(Some(due));
+                    }
+                    due
+                }
+            };
+            asking.since_ns = Some(since);
+            *asked += 1;
+            if asking.stream.write(USUAL)? != USUAL.len() {
+                return Err(Errno::EAGAIN);
+            }
+        }
+        Ok(None)
+    }
+
+    /// Reads what has come for one: since when it was awaited, where it is the whole answer.
+    fn hear(&mut self, at: usize) -> Result<Option<u64>, Errno> {
+        let asking = self.asking.get_mut(at).ok_or(Errno::EPROTO)?;
+        let mut room = [0; 512];
+        let given = asking.stream.read(&mut room)?;
+        asking.come.extend_from_slice(&room[..given]);
+        if given == 0 || !self.answer.starts_with(&asking.come) {
+            return Err(Errno::EPROTO);
+        }
+        if asking.come.len() < self.answer.len() {
+            return Ok(None);
+        }
+        asking.come.clear();
+        asking.since_ns.take().map(Some).ok_or(Errno::EPROTO)
+    }
+
+    /// Closes the oldest idle connections and opens others, as many as are due by now.
+    fn replace_idle(&mut self) -> Result<(), Errno> {
+        let Some(each_ns) = 1_000_000_000u64.checked_div(self.wish.churn) else { return Ok(()) };
+        while self.since_churn_ns >= each_ns {
+            self.since_churn_ns -= each_ns;
+            drop(self.idle.pop_front());
+            let stream = self.connect()?;
+            self.idle.push_back(stream);
+        }
+        Ok(())
+    }
+}

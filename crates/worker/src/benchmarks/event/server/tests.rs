@@ -1,0 +1,371 @@
+//! What must hold of the HTTP server: exact answers, whatever comes in, and nothing left behind.
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::process::{Command, Stdio};
+
+use oscost_model::case::Case;
+use oscost_model::seed::Seed;
+
+use super::super::super::tests::site;
+use super::super::tests::held;
+use super::http::{self, MOST_HEAD, Status, Then, USUAL};
+use super::serving::Server;
+use super::{ASKING, SERVER};
+use crate::bench::Work;
+use crate::kernel::event::Patience;
+use crate::kernel::io_uring::Ring;
+use crate::kernel::process::{alone, children, kill};
+use crate::kernel::switch::give_way;
+use crate::kernel::{Errno, limits};
+
+const METHODS: [&str; 4] = ["select", "poll", "epoll", "io-uring"];
+
+/// The methods that this kernel has.
+fn methods() -> impl Iterator<Item = &'static str> {
+    METHODS.into_iter().filter(|&method| method != "io-uring" || Ring::new(1).is_ok())
+}
+
+fn status(text: &str) -> Option<Status> {
+    http::first(text.as_bytes()).map(|request| request.status)
+}
+
+#[test]
+fn heads_are_read_strictly() {
+    let host = "Host: a\r\n\r\n";
+    for (text, right) in [
+        (format!("GET / HTTP/1.1\r\n{host}"), Status::Ok),
+        (format!("\r\n\r\nGET / HTTP/1.1\r\n{host}"), Status::Ok),
+        (format!("GET /?a=b HTTP/1.1\r\n{host}"), Status::Ok),
+        (format!("GET http://a/ HTTP/1.1\r\n{host}"), Status::Ok),
+        (format!("GET http://a HTTP/1.1\r\n{host}"), Status::Ok),
+        (format!("HEAD / HTTP/1.1\r\nAccept:\t*/*\r\n{host}"), Status::Ok),
+        (format!("GET / HTTP/1.1\r\nContent-Length: 0\r\n{host}"), Status::Ok),
+        ("GET / HTTP/1.0\r\n\r\n".to_owned(), Status::Ok),
+        (format!("GET /x HTTP/1.1\r\n{host}"), Status::NotFound),
+        (format!("GET /../etc HTTP/1.1\r\n{host}"), Status::NotFound),
+        (format!("DELETE / HTTP/1.1\r\n{host}"), Status::NotImplemented),
+        (format!("OPTIONS * HTTP/1.1\r\n{host}"), Status::NotImplemented),
+        (format!("GET / HTTP/2.0\r\n{host}"), Status::VersionNotSupported),
+        (format!("POST / HTTP/1.1\r\nContent-Length: 3\r\n{host}"), Status::ContentTooLarge),
+        (
+            format!("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n{host}"),
+            Status::NotImplemented,
+        ),
+        ("GET / HTTP/1.1\r\n\r\n".to_owned(), Status::BadRequest),
+        (format!("GET / HTTP/1.1\r\nHost: b\r\n{host}"), Status::BadRequest),
+        (format!("GET  / HTTP/1.1\r\n{host}"), Status::BadRequest),
+        (format!("GET / HTTP/1.1 \r\n{host}"), Status::BadRequest),
+        (format!("GET x HTTP/1.1\r\n{host}"), Status::BadRequest),
+        (format!("GET / http/1.1\r\n{host}"), Status::BadRequest),
+        (format!("G@T / HTTP/1.1\r\n{host}"), Status::BadRequest),
+        (format!("GET / HTTP/1.1\r\nA : b\r\n{host}"), Status::BadRequest),
+        (format!("GET / HTTP/1.1\r\n folded\r\n{host}"), Status::BadRequest),
+        (format!("GET / HTTP/1.1\r\nno colon\r\n{host}"), Status::BadRequest),
+        (format!("GET / HTTP/1.1\r\nA: \u{1}\r\n{host}"), Status::BadRequest),
+        (format!("GET / HTTP/1.1\r\r\n{host}"), Status::BadRequest),
+        (format!("GET / HTTP/1.1\n{host}"), Status::BadRequest),
+        (format!("GET / HTTP/1.1\r\nContent-Length: -1\r\n{host}"), Status::BadRequest),
+        (
+            format!("GET / HTTP/1.1\r\nContent-Length: 0\r\nContent-Length: 1\r\n{host}"),
+            Status::BadRequest,
+        ),
+        ("\u{16}\u{3}\u{1}".to_owned(), Status::BadRequest),
+        (format!("GET /{} HTTP/1.1\r\n{host}", "x".repeat(MOST_HEAD)), Status::HeadTooLarge),
+        ("A".repeat(MOST_HEAD), Status::HeadTooLarge),
+    ] {
+        assert_eq!(status(&text), Some(right), "{text:?}");
+    }
+}
+
+#[test]
+fn every_beginning_of_a_request_waits_for_the_rest() {
+    for text in [USUAL, b"\r\nHEAD /x?y HTTP/1.0\r\nA: b\r\nConnection: keep-alive\r\n\r\n"] {
+        for part in 0..text.len() {
+            assert_eq!(http::first(&text[..part]), None, "{:?}", text[..part].escape_ascii());
+        }
+        let more = [text, b"GET"].concat();
+        assert_eq!(http::first(&more).unwrap().bytes, text.len());
+    }
+}
+
+#[test]
+fn a_connection_stays_or_ends_as_was_said() {
+    let then = |version: &str, connection: &str| {
+        let text = format!("GET / HTTP/{version}\r\nHost: a\r\n{connection}\r\n");
+        http::first(text.as_bytes()).unwrap().then
+    };
+    assert_eq!(then("1.1", ""), Then::Stays);
+    assert_eq!(then("1.1", "Connection: close\r\n"), Then::Ends);
+    assert_eq!(then("1.1", "connection: x, CLOSE\r\n"), Then::Ends);
+    assert_eq!(then("1.0", ""), Then::Ends);
+    assert_eq!(then("1.0", "Connection: Keep-Alive\r\n"), Then::StaysForOld);
+    let usual = http::first(USUAL).unwrap();
+    assert!(usual.is_usual());
+    assert_eq!(
+        String::from_utf8(usual.answer()).unwrap(),
+        "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 3\r\n\r\nok\n"
+    );
+}
+
+/// Nonsense that is nearly a request, so that it comes far.
+fn nonsense(seed: &mut Seed) -> Vec<u8> {
+    const PARTS: [&[u8]; 12] = [
+        b"GET / HTTP/1.1\r\n",
+        b"Host: a\r\n",
+        b"\r\n",
+        b"\r",
+        b"\n",
+        b"Content-Length: 99999999999999999999\r\n",
+        b"Connection: close\r\n",
+        b": \r\n",
+        b"http://",
+        b"\0\xff\x80",
+        b"  ",
+        b"HEAD /? HTTP/1.0\r\n\r\n",
+    ];
+    let mut bytes = Vec::new();
+    for _ in 0..seed.below(12) {
+        bytes.extend_from_slice(PARTS[seed.below(PARTS.len() as u64) as usize]);
+    }
+    if !bytes.is_empty() && seed.below(2) == 0 {
+        let at = seed.below(bytes.len() as u64) as usize;
+        bytes[at] = seed.below(256) as u8;
+    }
+    bytes
+}
+
+#[test]
+fn no_bytes_make_the_reader_fail_or_read_beyond_them() {
+    let mut seed = Seed::new(6);
+    for _ in 0..20_000 {
+        let bytes = nonsense(&mut seed);
+        if let Some(request) = http::first(&bytes) {
+            assert!((1..=bytes.len()).contains(&request.bytes), "{:?}", bytes.escape_ascii());
+            assert!(request.answer().starts_with(b"HTTP/1.1 "));
+        }
+    }
+}
+
+/// What a guest hears who says this in parts, and then nothing: until the server hangs up, or for
+/// as long as it takes to answer whom it has heard.
+fn heard(server: &mut Server, parts: &[&[u8]]) -> String {
+    let mut guest = TcpStream::connect(server.at()).unwrap();
+    let (mut said, mut quiet) = (Vec::new(), 0);
+    for part in parts {
+        // A server that has hung up takes no more.
+        if guest.write_all(part).is_err() {
+            break;
+        }
+        (0..3).for_each(|_| server.turn(Patience::None).unwrap());
+    }
+    guest.shutdown(Shutdown::Write).unwrap_or_default();
+    guest.set_nonblocking(true).unwrap();
+    while quiet < 10_000 {
+        server.turn(Patience::None).unwrap();
+        let mut room = [0; 4_096];
+        match guest.read(&mut room) {
+            Ok(0) => break,
+            Ok(given) => said.extend_from_slice(&room[..given]),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => quiet += 1,
+            Err(error) => return format!("{error}"),
+        }
+        give_way().unwrap();
+    }
+    drop(guest);
+    while server.guests() > 0 {
+        server.turn(Patience::None).unwrap();
+    }
+    String::from_utf8(said).unwrap()
+}
+
+#[test]
+fn halves_and_nonsense_and_heads_without_end_are_answered_or_ended_by_every_method() {
+    alone(|| {
+        for method in methods() {
+            let before = held();
+            let mut server = Server::new(method, 4).unwrap();
+            let usual = String::from_utf8(http::first(USUAL).unwrap().answer()).unwrap();
+            let (one, other) = USUAL.split_at(7);
+            assert_eq!(heard(&mut server, &[one, other]), usual, "{method}");
+            assert_eq!(
+                heard(&mut server, &[&[USUAL, USUAL, one].concat(), other]),
+                usual.repeat(3)
+            );
+            let each: Vec<&[u8]> = USUAL.chunks(1).collect();
+            assert_eq!(heard(&mut server, &each), usual, "{method}");
+            assert_eq!(heard(&mut server, &[one]), "", "{method}: half of a request");
+            assert_eq!(heard(&mut server, &[]), "", "{method}: nothing");
+            for bad in [&b"nonsense\r\n\r\n"[..], b"\0", b"GET / HTTP/1.1\n"] {
+                let said = heard(&mut server, &[bad]);
+                assert!(said.starts_with("HTTP/1.1 400 "), "{method}: {said}");
+                assert!(said.contains("Connection: close\r\n"), "{method}: {said}");
+            }
+            // More than is ever read, in parts: the answer comes all the same.
+            let long = vec![b'a'; 65_536];
+            let parts: Vec<&[u8]> = (0..8).map(|_| &long[..]).collect();
+            let said = heard(&mut server, &parts);
+            assert!(said.starts_with("HTTP/1.1 431 "), "{method}: {said}");
+            let mut seed = Seed::new(7);
+            for _ in 0..100 {
+                let said = heard(&mut server, &[&nonsense(&mut seed)]);
+                assert!(said.is_empty() || said.starts_with("HTTP/1.1 "), "{method}: {said}");
+            }
+            drop(server);
+            assert_eq!(held(), before, "{method} leaves something behind");
+        }
+    });
+}
+
+#[test]
+fn who_comes_when_all_places_are_taken_is_turned_away_and_places_are_given_again() {
+    alone(|| {
+        for method in methods() {
+            let mut server = Server::new(method, 2).unwrap();
+            for round in 1..=3u64 {
+                let guests: Vec<TcpStream> =
+                    (0..3).map(|_| TcpStream::connect(server.at()).unwrap()).collect();
+                while server.seen.turned_away < round {
+                    server.turn(Patience::None).unwrap();
+                }
+                assert_eq!(server.guests(), 2, "{method}");
+                drop(guests);
+                while server.guests() > 0 {
+                    server.turn(Patience::None).unwrap();
+                }
+            }
+        }
+    });
+}
+
+/// What curl says of some arguments behind which the server's address comes; `None` where there is
+/// no curl.
+fn curl(server: &mut Server, arguments: &[&str], paths: &[&str]) -> Option<(bool, String)> {
+    let mut command = Command::new("curl");
+    command.args(["--silent", "--show-error", "--max-time", "20", "--noproxy", "*"]);
+    command.args(arguments).args(paths.iter().map(|path| format!("http://{}{path}", server.at())));
+    let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    let mut child = match child {
+        Ok(child) => child,
+        Err(error) => {
+            eprintln!("cannot run here: curl: {error}");
+            return None;
+        }
+    };
+    while child.try_wait().unwrap().is_none() {
+        server.turn(Patience::None).unwrap();
+        give_way().unwrap();
+    }
+    let output = child.wait_with_output().unwrap();
+    let text = [output.stdout, output.stderr].concat();
+    Some((output.status.success(), String::from_utf8_lossy(&text).into_owned()))
+}
+
+/// What curl says, behind each page its status and how many connections it made.
+fn told(server: &mut Server, arguments: &[&str], paths: &[&str]) -> String {
+    let count = ["--write-out", "%{http_code} %{num_connects},"];
+    let (good, said) = curl(server, &[&count, arguments].concat(), paths).unwrap();
+    assert!(good, "{arguments:?}: {said}");
+    said
+}
+
+#[test]
+fn curl_finds_every_answer_to_be_as_it_must() {
+    alone(|| {
+        for method in methods() {
+            let server = &mut Server::new(method, 8).unwrap();
+            let Some((good, said)) = curl(server, &["--include"], &["/"]) else { return };
+            assert!(good, "{method}: {said}");
+            assert_eq!(
+                said,
+                "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 3\r\n\r\nok\n"
+            );
+            // One connection for all, as long as nobody says otherwise.
+            assert_eq!(told(server, &[], &["/", "/", "/"]), "ok\n200 1,ok\n200 0,ok\n200 0,");
+            let close = ["--header", "Connection: close"];
+            assert_eq!(told(server, &close, &["/", "/"]), "ok\n200 1,ok\n200 1,");
+            assert_eq!(told(server, &["--http1.0"], &["/", "/"]), "ok\n200 1,ok\n200 1,");
+            assert_eq!(told(server, &[], &["/no"]), "404 Not Found\n404 1,");
+            assert!(told(server, &["--head"], &["/"]).ends_with("\r\n\r\n200 1,"));
+            assert_eq!(told(server, &["--data", "a=b"], &["/"]), "413 Content Too Large\n413 1,");
+            let long = format!("X: {}", "x".repeat(60_000));
+            let said = told(server, &["--header", &long], &["/"]);
+            assert!(said.starts_with("431 "), "{method}: {said}");
+            let odd = ["--request", "BREW"];
+            assert_eq!(told(server, &odd, &["/"]), "501 Not Implemented\n501 1,");
+        }
+    });
+}
+
+/// The work of a case of the benchmark.
+fn work(point: &str) -> Result<Work, Errno> {
+    let case = Case::parse(&format!("event/server:{point}")).unwrap();
+    SERVER.work(&case.point, site())
+}
+
+#[test]
+fn bursts_are_answered_with_churn_and_by_schedule_and_nothing_is_left() {
+    alone(|| {
+        for method in methods() {
+            for rest in ["churn=0,peer_cpu=same", "churn=1000,peer_cpu=same,load=5000"] {
+                let before = held();
+                let mut work = work(&format!("method={method},idle=300,{rest}")).unwrap();
+                assert_eq!(work.lacks(), None, "{method}");
+                assert!(held().1 >= before.1 + 300 + ASKING, "{method}: where are they?");
+                for _ in 0..6 {
+                    assert_eq!(work.run(1, 1), Ok(()), "{method} {rest}");
+                    assert!(work.brought().is_some_and(|figure| figure > 0));
+                }
+                let seen = work.channel().unwrap();
+                let requests = seen.requests.unwrap();
+                assert_eq!((requests.answered, requests.of_others), (5 * 64, 0), "{method} {rest}");
+                assert!(requests.p50_ns <= requests.p99_ns && requests.p99_ns.is_some());
+                drop(work);
+                assert_eq!(held(), before, "{method} {rest}");
+            }
+        }
+    });
+}
+
+#[test]
+fn somebody_else_is_answered_and_is_in_no_count() {
+    alone(|| {
+        let case = Case::parse("event/server:method=epoll,idle=1,churn=0,peer_cpu=same").unwrap();
+        let before = held();
+        let mut body =
+            super::body(crate::bench::At::new(&SERVER.definition().whole(&case.point), site()))
+                .unwrap()
+                .unwrap_or_else(|_| panic!("this machine lacks something"));
+        let mut other = TcpStream::connect(body.server.at()).unwrap();
+        other.write_all(&USUAL.repeat(3)).unwrap();
+        let answered = body.server.seen.answered;
+        body.burst().unwrap();
+        assert_eq!(body.server.seen.answered, answered + 64);
+        assert_eq!(body.server.seen.of_others, 3);
+        drop((body, other));
+        assert_eq!(held(), before);
+    });
+}
+
+#[test]
+fn a_burst_whose_load_was_killed_fails() {
+    alone(|| {
+        for method in methods() {
+            let mut work = work(&format!("method={method},idle=10,churn=0,peer_cpu=same")).unwrap();
+            children().into_iter().for_each(kill);
+            assert!(work.run(1, 1).is_err(), "{method}");
+        }
+    });
+}
+
+#[test]
+fn too_low_a_limit_is_told_with_the_command_that_raises_it() {
+    alone(|| {
+        limits::lower_descriptors(256).unwrap();
+        let point = |idle: u32| format!("method=epoll,idle={idle},churn=0,peer_cpu=same");
+        let lacks = |idle: u32| work(&point(idle)).unwrap().lacks().map(str::to_owned);
+        assert_eq!(lacks(10), None);
+        let words = lacks(1_000).unwrap();
+        assert!(words.contains("prlimit") && words.contains("256"), "{words}");
+    });
+}

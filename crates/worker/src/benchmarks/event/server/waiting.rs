@@ -1,0 +1,144 @@
+//! How a server waits for all its connections at once, by each method.
+
+use super::super::super::prelude::*;
+use crate::kernel::event::{Bits, By, Change, Entries, Epoll, Patience, READABLE};
+use crate::kernel::io_uring::{Ring, Shots};
+
+/// A descriptor that is waited for: its place, and how often that place was given before. What is
+/// told late of an earlier holder is so known for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Name {
+    pub(super) place: u32,
+    pub(super) turn: u32,
+}
+
+impl Name {
+    fn token(self) -> u64 {
+        u64::from(self.turn) << 32 | u64::from(self.place)
+    }
+
+    fn of(token: u64) -> Self {
+        Self { place: token as u32, turn: (token >> 32) as u32 }
+    }
+}
+
+/// That something has come to somebody.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Told {
+    pub(super) name: Name,
+    /// Whether nothing more is told unless it is asked for again.
+    pub(super) last: bool,
+}
+
+/// The token of what answers a removal: nobody's.
+const NOBODY: u64 = u64::MAX;
+
+/// Events of a set, and entries of a ring, that go at once.
+const AT_ONCE: usize = 256;
+
+/// All that is waited for.
+pub(super) enum Waiting {
+    /// With the place of each descriptor.
+    Select(Bits, Vec<u32>),
+    /// Entries by place.
+    Poll(Entries),
+    Epoll(Epoll),
+    Ring(Ring),
+}
+
+impl Waiting {
+    /// Nothing yet, by that method.
+    pub(super) fn by(method: &str) -> Result<Self, Errno> {
+        Ok(match method {
+            "select" => Waiting::Select(Bits::of([].into_iter()), Vec::new()),
+            "poll" => Waiting::Poll(Entries::of([].into_iter())),
+            "epoll" => Waiting::Epoll(Epoll::new(AT_ONCE)?),
+            _ => Waiting::Ring(Ring::new(AT_ONCE as u32)?),
+        })
+    }
+
+    pub(super) fn add(&mut self, name: Name, fd: i32) -> Result<(), Errno> {
+        match self {
+            Waiting::Select(bits, places) => {
+                let needed = (fd as usize + 1).max(places.len());
+                places.resize(needed, 0);
+                places[fd as usize] = name.place;
+                bits.insert(fd);
+                Ok(())
+            }
+            Waiting::Poll(entries) => {
+                entries.set(name.place as usize, Some(fd));
+                Ok(())
+            }
+            Waiting::Epoll(set) => set.change(Change::Add, fd, READABLE, name.token()),
+            Waiting::Ring(ring) => {
+                make_room(ring)?;
+                ring.queue_poll(fd, name.token(), Shots::Many)
+            }
+        }
+    }
+
+    /// Asks again for one of which it was told for the last time.
+    pub(super) fn again(&mut self, name: Name, fd: i32) -> Result<(), Errno> {
+        match self {
+            Waiting::Ring(_) => self.add(name, fd),
+            _ => Ok(()),
+        }
+    }
+
+    /// Takes one out that is about to be closed.
+    pub(super) fn remove(&mut self, name: Name, fd: i32) -> Result<(), Errno> {
+        match self {
+            Waiting::Select(bits, _) => bits.remove(fd),
+            Waiting::Poll(entries) => entries.set(name.place as usize, None),
+            // The file has no other descriptor: it leaves the set when it is closed.
+            Waiting::Epoll(_) => {}
+            Waiting::Ring(ring) => {
+                // A poll holds its file, and would keep the connection open.
+                make_room(ring)?;
+                ring.queue_removal(name.token(), NOBODY)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits, and tells of whom something has come to. select and poll know no turns: what they
+    /// tell is of who is there now.
+    #[inline(always)]
+    pub(super) fn wait(&mut self, patience: Patience, told: &mut Vec<Told>) -> Result<(), Errno> {
+        let now = |place: u32| Told { name: Name { place, turn: u32::MAX }, last: false };
+        match self {
+            Waiting::Select(bits, places) => {
+                bits.rebuild();
+                let count = bits.ask(By::Plain, patience)?;
+                bits.each(count, |fd| told.push(now(places[fd as usize])));
+            }
+            Waiting::Poll(entries) => {
+                let count = entries.ask(By::Plain, patience)?;
+                entries.each(count, |place| told.push(now(place as u32)));
+            }
+            Waiting::Epoll(set) => {
+                let count = set.ask(patience)?;
+                set.each(count, |token| told.push(Told { name: Name::of(token), last: false }));
+            }
+            Waiting::Ring(ring) => {
+                ring.wait_for(u32::from(patience == Patience::Endless))?;
+                while let Some(done) = ring.take() {
+                    match done.result {
+                        _ if done.token == NOBODY => {}
+                        // What was taken back.
+                        result if result == -libc::ECANCELED => {}
+                        result if result < 0 => return Err(Errno(-result)),
+                        _ => told.push(Told { name: Name::of(done.token), last: !done.more }),
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Hands over what is queued where there is no room for more.
+fn make_room(ring: &mut Ring) -> Result<(), Errno> {
+    if ring.is_full() { ring.wait_for(0) } else { Ok(()) }
+}

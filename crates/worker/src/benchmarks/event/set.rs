@@ -1,0 +1,366 @@
+//! A set of descriptors, and one call that says which of them are ready: by nine methods.
+//!
+//! Another system's way to wait (kqueue, /dev/poll, event ports) would be a word and an arm here.
+
+use std::ops::Range;
+
+use super::super::prelude::*;
+use crate::kernel::because::lacking;
+use crate::kernel::event::{
+    Bits, By, Change, EDGE, EXCLUSIVE, Entries, Epoll, ONESHOT, Patience, READABLE,
+};
+use crate::kernel::io_uring::{Ring, Shots};
+use crate::kernel::many::Many;
+use crate::kernel::opaque::opaque;
+
+/// How is waited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Method {
+    Select(By),
+    Poll(By),
+    /// With the flags of each descriptor.
+    Epoll(u32),
+    Ring(Shots),
+}
+
+impl Method {
+    pub(super) fn of(at: At<'_>) -> Self {
+        match at.word("method") {
+            "select" => Method::Select(By::Plain),
+            "pselect" => Method::Select(By::WithMask),
+            "poll" => Method::Poll(By::Plain),
+            "ppoll" => Method::Poll(By::WithMask),
+            "epoll" => Method::Epoll(READABLE),
+            "epoll-edge" => Method::Epoll(READABLE | EDGE),
+            "epoll-oneshot" => Method::Epoll(READABLE | ONESHOT),
+            "io-uring-poll" => Method::Ring(Shots::One),
+            _ => Method::Ring(Shots::Many),
+        }
+    }
+
+    /// The same, where of several waiters not all are woken.
+    pub(super) fn exclusive(self) -> Self {
+        match self {
+            Method::Epoll(flags) => Method::Epoll(flags | EXCLUSIVE),
+            other => other,
+        }
+    }
+
+    /// Whether the set lives in the kernel, and several processes may fill it.
+    pub(super) fn is_shared(self) -> bool {
+        matches!(self, Method::Epoll(_) | Method::Ring(_))
+    }
+
+    /// Whether only what happens anew is told: then it must happen anew for each op.
+    fn wants_edges(self) -> bool {
+        match self {
+            Method::Epoll(flags) => flags & EDGE != 0,
+            Method::Ring(shots) => shots == Shots::Many,
+            _ => false,
+        }
+    }
+}
+
+/// The descriptors, by the method that they are waited for.
+pub(super) struct Set {
+    pub(super) many: Many,
+    pub(super) asked: Asked,
+    pub(super) ready: Ready,
+}
+
+/// Which are ready, and what is to be done about each when it was told.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ready {
+    first: usize,
+    count: usize,
+    /// The sum of their places.
+    sum: u64,
+    /// Whether each is emptied and made ready anew.
+    edges: bool,
+}
+
+impl Ready {
+    pub(super) fn of(places: Range<u64>, method: Method) -> Self {
+        Self {
+            first: places.start as usize,
+            count: (places.end - places.start) as usize,
+            sum: places.sum(),
+            edges: method.wants_edges(),
+        }
+    }
+
+    fn patience(&self) -> Patience {
+        if self.count == 0 { Patience::None } else { Patience::Endless }
+    }
+
+    pub(super) fn places(&self) -> Range<usize> {
+        self.first..self.first + self.count
+    }
+}
+
+/// What a call told.
+struct Told {
+    ready: Ready,
+    sum: u64,
+    count: usize,
+    strangers: bool,
+}
+
+impl Told {
+    #[inline(always)]
+    fn of(ready: Ready) -> Self {
+        Self { ready, sum: 0, count: 0, strangers: false }
+    }
+
+    #[inline(always)]
+    fn saw(&mut self, place: usize) {
+        self.sum += place as u64;
+        self.count += 1;
+        self.strangers |= place.wrapping_sub(self.ready.first) >= self.ready.count;
+    }
+
+    /// Whether it was those that are ready, each once, and nobody else.
+    #[inline(always)]
+    fn is_right(&self) -> Result<(), Errno> {
+        let right = self.count == self.ready.count && self.sum == self.ready.sum;
+        if right && !self.strangers { Ok(()) } else { Err(Errno::EPROTO) }
+    }
+}
+
+/// The numbers of descriptors, in the order of their places.
+pub(super) type Fds<'a> = &'a mut dyn Iterator<Item = i32>;
+
+/// A method with what it holds.
+pub(super) enum Asked {
+    Select(By, Bits),
+    Poll(By, Entries),
+    Epoll(u32, Epoll),
+    Ring(Shots, Ring),
+}
+
+/// Submissions of a ring that are handed over together, at most.
+const TOGETHER: u64 = 256;
+
+/// Submissions that the kernel gives a ring room for, at most (IORING_MAX_ENTRIES).
+const MOST_ENTRIES: u64 = 32_768;
+
+impl Asked {
+    /// A set that lives in the kernel, for `ready` events at once; nothing is in it yet.
+    pub(super) fn empty(method: Method, ready: u64) -> Result<Self, Errno> {
+        match method {
+            Method::Epoll(flags) => Ok(Asked::Epoll(flags, Epoll::new(ready as usize + 1)?)),
+            Method::Ring(_) if ready > MOST_ENTRIES => Err(lacking(format!(
+                "an io_uring takes {MOST_ENTRIES} submissions at once, and {ready} are ready: \
+                 fewer fds"
+            ))),
+            Method::Ring(shots) => {
+                let entries = ready.max(TOGETHER).next_power_of_two();
+                Ok(Asked::Ring(shots, Ring::new(entries as u32)?))
+            }
+            _ => Err(Errno::EINVAL),
+        }
+    }
+
+    /// The set of these descriptors.
+    pub(super) fn of(method: Method, fds: Fds<'_>, ready: u64) -> Result<Self, Errno> {
+        match method {
+            Method::Select(by) => Ok(Asked::Select(by, Bits::of(fds))),
+            Method::Poll(by) => Ok(Asked::Poll(by, Entries::of(fds))),
+            _ => {
+                let mut set = Self::empty(method, ready)?;
+                set.fill(fds, 0)?;
+                Ok(set)
+            }
+        }
+    }
+
+    /// Puts descriptors into a set that lives in the kernel, each under its place, and `beyond`.
+    pub(super) fn fill(&mut self, fds: Fds<'_>, beyond: u64) -> Result<(), Errno> {
+        for (place, fd) in (beyond..).zip(fds) {
+            match self {
+                Asked::Epoll(flags, set) => set.change(Change::Add, fd, *flags, place)?,
+                Asked::Ring(shots, ring) => {
+                    ring.queue_poll(fd, place, *shots)?;
+                    if ring.is_full() {
+                        ring.wait_for(0)?;
+                    }
+                }
+                _ => return Err(Errno::EINVAL),
+            }
+        }
+        match self {
+            Asked::Ring(_, ring) => ring.wait_for(0),
+            _ => Ok(()),
+        }
+    }
+
+    /// Waits until something is ready; looks at nothing of it.
+    #[inline(always)]
+    pub(super) fn wait(&mut self) -> Result<usize, Errno> {
+        match self {
+            Asked::Select(by, bits) => {
+                bits.rebuild();
+                bits.ask(*by, Patience::Endless)
+            }
+            Asked::Poll(by, entries) => entries.ask(*by, Patience::Endless),
+            Asked::Epoll(_, set) => set.ask(Patience::Endless),
+            Asked::Ring(_, ring) => ring.wait_for(1).map(|()| 1),
+        }
+    }
+
+    /// Makes ready to wait for a descriptor again, of which it was just told.
+    pub(super) fn again(&mut self, fd: i32, place: u64) -> Result<(), Errno> {
+        match self {
+            Asked::Epoll(flags, set) if *flags & ONESHOT != 0 => {
+                set.change(Change::Modify, fd, *flags, place)
+            }
+            Asked::Ring(shots, ring) => {
+                while let Some(done) = ring.take() {
+                    if done.result < 0 || done.token != place {
+                        return Err(Errno::EPROTO);
+                    }
+                    if *shots == Shots::One {
+                        ring.queue_poll(fd, place, *shots)?;
+                    }
+                }
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Goes on behind what another process has put in.
+    pub(super) fn follow(&mut self) {
+        if let Asked::Ring(_, ring) = self {
+            ring.follow();
+        }
+    }
+}
+
+/// What is done so many times with a set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    /// It is asked, the answers are looked at, and all is made as it was.
+    Whole,
+    /// The same without asking: the answers are those of the last time.
+    Caller,
+}
+
+impl Set {
+    /// Does `part` so many times, each of which must tell of what is ready and of nothing else.
+    pub(super) fn run(&mut self, part: Part, ops: u64) -> Result<(), AtOp> {
+        let Self { many, asked, ready } = self;
+        let ready = *ready;
+        // What is chosen here is chosen once for a batch.
+        match asked {
+            Asked::Select(by, bits) => times(ops, || by_select(*by, bits, many, ready, part)),
+            Asked::Poll(by, entries) => times(ops, || by_poll(*by, entries, ready, part)),
+            Asked::Epoll(flags, set) => times(ops, || by_epoll(*flags, set, many, ready, part)),
+            Asked::Ring(shots, ring) => times(ops, || by_ring(*shots, ring, many, ready)),
+        }
+    }
+
+    /// Makes ready what is to be.
+    pub(super) fn wake(&self) -> Result<(), Errno> {
+        self.ready.places().try_for_each(|place| self.many.wake(place))
+    }
+}
+
+/// Does an op so many times. Beside a call the loop does not show.
+#[inline(always)]
+fn times(ops: u64, mut op: impl FnMut() -> Result<(), Errno>) -> Result<(), AtOp> {
+    for op_now in 0..ops {
+        op().map_err(|why| AtOp { op: op_now, why })?;
+    }
+    Ok(())
+}
+
+/// How many there were in the last call, as if it had been told anew: nothing that is done with the
+/// same answers again and again may be done once for all.
+#[inline(always)]
+fn told_before(ready: Ready) -> usize {
+    opaque(ready.count as u64) as usize
+}
+
+#[inline(always)]
+fn by_select(by: By, bits: &mut Bits, many: &Many, ready: Ready, part: Part) -> Result<(), Errno> {
+    let count = match part {
+        Part::Whole => {
+            bits.rebuild();
+            bits.ask(by, ready.patience())?
+        }
+        Part::Caller => {
+            bits.rebuild_beside();
+            told_before(ready)
+        }
+    };
+    let mut told = Told::of(ready);
+    bits.each(count, |fd| told.saw(many.place_of(fd)));
+    told.is_right()
+}
+
+#[inline(always)]
+fn by_poll(by: By, entries: &mut Entries, ready: Ready, part: Part) -> Result<(), Errno> {
+    let count = match part {
+        Part::Whole => entries.ask(by, ready.patience())?,
+        Part::Caller => told_before(ready),
+    };
+    let mut told = Told::of(ready);
+    entries.each(count, |place| told.saw(place));
+    told.is_right()
+}
+
+#[inline(always)]
+fn by_epoll(
+    flags: u32,
+    set: &mut Epoll,
+    many: &Many,
+    ready: Ready,
+    part: Part,
+) -> Result<(), Errno> {
+    let count = match part {
+        Part::Whole => set.ask(ready.patience())?,
+        Part::Caller => told_before(ready),
+    };
+    let mut told = Told::of(ready);
+    set.each(count, |place| told.saw(place as usize));
+    told.is_right()?;
+    if flags & ONESHOT != 0 {
+        for place in ready.places() {
+            set.change(Change::Modify, many.fd(place), flags, place as u64)?;
+        }
+    }
+    anew(many, ready)
+}
+
+#[inline(always)]
+fn by_ring(shots: Shots, ring: &mut Ring, many: &Many, ready: Ready) -> Result<(), Errno> {
+    ring.wait_for(ready.count as u32)?;
+    let mut told = Told::of(ready);
+    while let Some(done) = ring.take() {
+        if done.result < 0 {
+            return Err(Errno(-done.result));
+        }
+        told.strangers |= done.more != (shots == Shots::Many);
+        told.saw(done.token as usize);
+    }
+    told.is_right()?;
+    if shots == Shots::One {
+        for place in ready.places() {
+            ring.queue_poll(many.fd(place), place as u64, shots)?;
+        }
+    }
+    anew(many, ready)
+}
+
+/// Empties what was ready and makes it ready anew, where only that is told of.
+#[inline(always)]
+fn anew(many: &Many, ready: Ready) -> Result<(), Errno> {
+    if ready.edges {
+        for place in ready.places() {
+            many.take(place)?;
+            many.wake(place)?;
+        }
+    }
+    Ok(())
+}

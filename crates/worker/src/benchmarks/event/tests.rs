@@ -1,0 +1,242 @@
+//! What must hold of sets and waiters: each finds what is ready and nothing else, and all of it is
+//! gone with the work.
+
+use std::fs;
+
+use oscost_model::case::Case;
+use oscost_model::definition::Requirement;
+use oscost_model::point::{Point, Value};
+
+use super::super::tests::{all_points, site};
+use super::BENCHES;
+use super::set::{Asked, Method, Part, Ready, Set};
+use crate::bench::{Bench, Site, Work};
+use crate::kernel::Errno;
+use crate::kernel::event::READABLE;
+use crate::kernel::io_uring::Ring;
+use crate::kernel::limits;
+use crate::kernel::many::{Many, Over};
+use crate::kernel::process::{alone, children, kill};
+
+/// Descriptors that are soon made.
+const FEW: [u64; 3] = [10, 32, 100];
+
+fn value(case: &Case, axis: &str) -> String {
+    case.point.get(axis).map(Value::to_string).unwrap_or_default()
+}
+
+/// Cases of a benchmark that are soon tried and have a meaning.
+fn cases(id: &str, fds: &[u64]) -> Vec<(&'static Bench, Case)> {
+    let bench = BENCHES.iter().find(|bench| bench.id == id).unwrap();
+    let definition = bench.definition();
+    let lacks_ring = Ring::new(1).is_err();
+    let has_meaning = |point: &Point| {
+        let needs = definition.needs.iter().filter(|need| point.includes(&need.when));
+        let whats: Vec<_> = needs.map(|need| &need.what).collect();
+        !whats.iter().any(|what| match what {
+            Requirement::Meaning(_) => true,
+            Requirement::IoUring => lacks_ring,
+            _ => false,
+        })
+    };
+    let few = |point: &Point| match point.get("fds") {
+        Some(Value::Number(number)) => fds.contains(number),
+        _ => true,
+    };
+    let points = all_points(&definition).into_iter();
+    let points = points.filter(|point| few(point) && has_meaning(point));
+    points.map(|point| (bench, Case::new(id, point))).collect()
+}
+
+/// Its work here, after some ops; none, and a word about it, where this machine lacks something.
+fn done(bench: &Bench, case: &Case, site: Site, ops: u64) -> Option<Work> {
+    let built = bench.work(&case.point, site);
+    let mut work = built.unwrap_or_else(|error| panic!("{case} is not built: {error}"));
+    if let Some(missing) = work.lacks() {
+        eprintln!("{case}: {missing}");
+        return None;
+    }
+    let ops = ops.min(work.most_ops());
+    for _ in 0..3 {
+        let ran = work.prepare(ops).and_then(|()| work.run(ops, 1));
+        assert_eq!(ran.and_then(|()| work.prove()), Ok(()), "{case}");
+    }
+    Some(work)
+}
+
+/// What the process holds: children and descriptors.
+pub(super) fn held() -> (usize, usize) {
+    (children().len(), fs::read_dir("/proc/self/fd").unwrap().count())
+}
+
+fn leave_nothing(cases: &[(&Bench, Case)], site: Site, ops: u64) {
+    for (bench, case) in cases {
+        let before = held();
+        drop(done(bench, case, site, ops));
+        assert_eq!(held(), before, "{case} leaves something behind");
+    }
+}
+
+#[test]
+fn every_way_to_wait_finds_what_is_ready_wherever_it_stands_and_leaves_nothing() {
+    alone(|| {
+        let site = site();
+        let all = cases("event/wait", &[10]);
+        assert!(all.len() > 500, "{}", all.len());
+        leave_nothing(&all, site, 7);
+        // Larger ones, for what is said of them alone.
+        let more: Vec<_> = cases("event/wait", &FEW[1..])
+            .into_iter()
+            .filter(|(_, case)| value(case, "over").is_empty() && value(case, "highest").is_empty())
+            .collect();
+        leave_nothing(&more, site, 7);
+    });
+}
+
+#[test]
+fn the_rest_of_the_family_works_at_every_point_and_leaves_nothing() {
+    alone(|| {
+        let site = site();
+        for (id, fds, ops) in [
+            ("event/caller", &FEW[..2], 7),
+            ("event/idle", &[100], 7),
+            ("event/wakeup", &FEW[..1], 3),
+            ("event/herd", &FEW[..1], 1),
+            ("event/register", &[100], 30),
+            ("event/lowest-descriptor", &[100, 1_000], 30),
+        ] {
+            leave_nothing(&cases(id, fds), site, ops);
+        }
+    });
+}
+
+/// A set of ten pipes of which the one at `ready` is said to be ready, and those at `woken` are.
+fn set(method: Method, ready: u64, woken: &[usize]) -> Set {
+    let many = Many::new(10, Over::Pipe, 0..10, None).unwrap();
+    let asked = Asked::of(method, &mut many.fds(), 10).unwrap();
+    woken.iter().for_each(|&place| many.wake(place).unwrap());
+    Set { many, asked, ready: Ready::of(ready..ready + 1, method) }
+}
+
+#[test]
+fn an_op_that_is_told_of_another_descriptor_or_of_one_more_fails() {
+    use crate::kernel::event::By;
+    use crate::kernel::io_uring::Shots;
+    alone(|| {
+        let methods = [
+            Method::Select(By::Plain),
+            Method::Poll(By::WithMask),
+            Method::Epoll(READABLE),
+            Method::Ring(Shots::One),
+            Method::Ring(Shots::Many),
+        ];
+        for method in methods {
+            if matches!(method, Method::Ring(_)) && Ring::new(1).is_err() {
+                continue;
+            }
+            let ran = |woken: &[usize]| set(method, 4, woken).run(Part::Whole, 1);
+            assert_eq!(ran(&[4]), Ok(()), "{method:?}");
+            for wrong in [&[5][..], &[3, 5], &[4, 5]] {
+                let failed = ran(wrong).map_err(|error| error.why);
+                assert_eq!(failed, Err(Errno::EPROTO), "{method:?} {wrong:?}");
+            }
+        }
+    });
+}
+
+/// A herd's figure at a point, several times over.
+fn woken(site: Site, point: &str) -> Option<Vec<i64>> {
+    let case = Case::parse(&format!("event/herd:{point}")).unwrap();
+    let bench = BENCHES.iter().find(|bench| bench.id == "event/herd").unwrap();
+    let mut work = done(bench, &case, site, 1)?;
+    let mut once = || {
+        work.run(1, 1).unwrap();
+        work.brought().unwrap() / 1_000
+    };
+    Some((0..20).map(|_| once()).collect())
+}
+
+#[test]
+fn all_of_a_herd_are_woken_and_of_an_exclusive_one_fewer() {
+    alone(|| {
+        let site = site();
+        for method in ["select", "poll", "epoll"] {
+            let all =
+                woken(site, &format!("method={method},fds=10,peer_cpu=same,waiters=8,herd=all"));
+            assert!(all.is_none_or(|all| all.iter().all(|&woken| woken == 8)), "{method}");
+        }
+        for herd in ["exclusive", "reuseport"] {
+            let few =
+                woken(site, &format!("method=epoll,fds=10,peer_cpu=same,waiters=8,herd={herd}"));
+            assert!(few.is_none_or(|few| few.iter().all(|&woken| (1..8).contains(&woken))));
+        }
+        let one = woken(site, "method=epoll,fds=10,peer_cpu=same,waiters=1,herd=all");
+        assert!(one.is_none_or(|one| one.iter().all(|&woken| woken == 1)));
+    });
+}
+
+#[test]
+fn a_waiter_is_asleep_before_what_it_waits_for_and_runs_after_it() {
+    alone(|| {
+        let site = site();
+        for (bench, case) in cases("event/wakeup", &[10]) {
+            let Some(mut work) = done(bench, &case, site, 1) else { continue };
+            for _ in 0..10 {
+                work.run(1, 1).unwrap();
+                assert!(work.brought().is_some_and(|ticks| ticks > 0), "{case}");
+            }
+        }
+    });
+}
+
+#[test]
+fn an_op_whose_waiter_was_killed_fails() {
+    alone(|| {
+        let site = site();
+        for (bench, case) in cases("event/wakeup", &[10]) {
+            if value(&case, "waiters") != "1" || value(&case, "peer_cpu") != "same" {
+                continue;
+            }
+            let Some(mut work) = done(bench, &case, site, 1) else { continue };
+            children().into_iter().for_each(kill);
+            assert!(work.run(1, 1).is_err(), "{case}");
+        }
+    });
+}
+
+#[test]
+fn what_does_not_fit_into_a_process_is_shared_by_several_or_says_how_it_would_fit() {
+    alone(|| {
+        let site = site();
+        limits::lower_descriptors(700).unwrap();
+        let all = |id: &str| cases(id, &[1_000]);
+        let mut shared = 0;
+        for (bench, case) in all("event/wait") {
+            if !value(&case, "over").is_empty() || !value(&case, "highest").is_empty() {
+                continue;
+            }
+            let before = held();
+            let in_kernel =
+                value(&case, "method").contains('-') || value(&case, "method") == "epoll";
+            let mut work = bench.work(&case.point, site).unwrap();
+            match work.lacks() {
+                None => {
+                    assert!(in_kernel && held().0 > before.0, "{case}");
+                    assert_eq!(work.run(7, 1), Ok(()), "{case}");
+                    shared += 1;
+                }
+                Some(words) => {
+                    assert!(words.contains("prlimit"), "{case}: {words}");
+                    assert!(!in_kernel || value(&case, "ready") == "10pct", "{case}: {words}");
+                }
+            }
+            drop(work);
+            assert_eq!(held(), before, "{case}");
+        }
+        assert!(shared > 0 || Ring::new(1).is_err());
+        for (bench, case) in all("event/lowest-descriptor") {
+            let work = bench.work(&case.point, site).unwrap();
+            assert!(work.lacks().is_some_and(|words| words.contains("ulimit -n")), "{case}");
+        }
+    });
+}

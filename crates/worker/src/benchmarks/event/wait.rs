@@ -1,0 +1,192 @@
+//! Asking a set of many descriptors which of them are ready.
+
+use std::ops::Range;
+
+use super::super::prelude::*;
+use super::set::{Asked, Method, Part, Ready, Set};
+use crate::kernel::because::lacking;
+use crate::kernel::limits;
+use crate::kernel::many::{Filler, Many, Over, most_of, refused};
+use crate::kernel::switch::PeerProcess;
+
+/// What the descriptors are.
+pub(super) fn over(at: At<'_>) -> Over {
+    match at.word("over") {
+        "pipe" => Over::Pipe,
+        "socketpair" => Over::SocketPair,
+        "tcp" => Over::Tcp,
+        _ => Over::Eventfd,
+    }
+}
+
+/// What is asked for at a point.
+struct Wanted {
+    method: Method,
+    over: Over,
+    fds: u64,
+    ready: u64,
+    highest: Option<u64>,
+    position: Position,
+}
+
+/// Where the ready ones stand.
+#[derive(Clone, Copy, Debug)]
+enum Position {
+    First,
+    Middle,
+    Last,
+}
+
+impl Position {
+    /// How many of so many stand before them.
+    fn before(self, of: u64) -> u64 {
+        match self {
+            Position::First => 0,
+            Position::Middle => of / 2,
+            Position::Last => of,
+        }
+    }
+
+    /// The places of `count` ready ones among so many, in a row.
+    fn places(self, of: u64, count: u64) -> Range<u64> {
+        let first = self.before(of - count);
+        first..first + count
+    }
+}
+
+impl Wanted {
+    fn at(at: At<'_>) -> Self {
+        let fds = at.number("fds");
+        Self {
+            method: Method::of(at),
+            over: over(at),
+            fds,
+            ready: match at.word("ready") {
+                "none" => 0,
+                "one" => 1,
+                _ => (fds / 10).max(1),
+            },
+            highest: match at.word("highest") {
+                "4k" => Some(4_095),
+                "16k" => Some(16_383),
+                _ => None,
+            },
+            position: match at.word("position") {
+                "first" => Position::First,
+                "middle" => Position::Middle,
+                _ => Position::Last,
+            },
+        }
+    }
+}
+
+/// The work at a point: an op is `part` of asking once.
+pub(super) fn asks(at: At<'_>, part: Part) -> Result<Work, Errno> {
+    asked(Wanted::at(at), part)
+}
+
+/// The work at a point: an op is the share of one descriptor in asking once.
+pub(super) fn shares(at: At<'_>) -> Result<Work, Errno> {
+    let fds = at.number("fds");
+    let wanted = Wanted {
+        method: Method::of(at),
+        over: Over::Pipe,
+        fds,
+        // It is on the lists of all others that the call has put itself before it finds this one.
+        ready: u64::from(at.word("step") == "block"),
+        highest: None,
+        position: Position::Last,
+    };
+    asked(wanted, Part::Whole).map(|work| work.worth(fds))
+}
+
+fn asked(wanted: Wanted, part: Part) -> Result<Work, Errno> {
+    let Wanted { method, over, fds, ready, highest, .. } = wanted;
+    if highest.is_some_and(|highest| highest < fds + 64) {
+        return Err(lacking("so many descriptors lie higher by themselves: fewer fds".to_owned()));
+    }
+    let limit = limits::descriptors_for((2 * fds + ready).max(highest.unwrap_or(0)) + 256)?;
+    if let Some(highest) = highest.filter(|highest| highest + 128 > limit) {
+        return Err(lacking(format!(
+            "no descriptor can be numbered {highest} here, where a process may have {limit}: \
+             `sudo prlimit --pid $$ --nofile={0}:{0}` in the shell that starts oscost raises that",
+            highest + 1_024
+        )));
+    }
+    let (set, helpers) = if fds > most_of(over, limit) && method.is_shared() {
+        shared(&wanted, limit)?
+    } else {
+        let places = wanted.position.places(fds, ready);
+        let many = Many::new(fds, over, places.clone(), highest)?;
+        let asked =
+            Asked::of(method, &mut many.fds(), ready).map_err(|why| refused(why, fds, over))?;
+        (Set { many, asked, ready: Ready::of(places, method) }, Vec::new())
+    };
+    set.wake()?;
+    let mut body = Body { set, part: Part::Whole, _helpers: helpers };
+    // Once, so that what is no set of descriptors after all shows now, and there are answers.
+    body.run(1, 1).map_err(|error| error.why)?;
+    // What the caller does alone is so short that the loop around it shows: it is part of it.
+    let shape = if part == Part::Caller { Shape::Looped } else { Shape::Repeat };
+    Ok(Work::of(shape, Body { part, ..body }))
+}
+
+/// A set that does not fit into one process: the descriptors of a set that lives in the kernel may
+/// be those of any process that has inherited it.
+fn shared(wanted: &Wanted, limit: u64) -> Result<(Set, Vec<PeerProcess>), Errno> {
+    /// A process's own descriptors, and some that come and go.
+    const OTHERS: u64 = 320;
+    let &Wanted { method, over, fds, ready, .. } = wanted;
+    let ends = if over == Over::Eventfd { 1 } else { 2 };
+    let each = limit.saturating_sub(OTHERS) / ends;
+    // The other ends of those that are made ready are this process's, too.
+    let own = if over == Over::Eventfd { each } else { each.saturating_sub(ready) };
+    if own < ready.max(1) || fds / each.max(1) > MOST_HELPERS || wanted.highest.is_some() {
+        return Err(refused(Errno::EMFILE, fds, over));
+    }
+    let mut asked = Asked::empty(method, ready)?;
+    let mut fillers = Vec::new();
+    let mut left = fds - own;
+    while left > 0 {
+        let count = left.min(each);
+        let beyond = own + left - count;
+        let fill = |many: &Many| {
+            asked.follow();
+            asked.fill(&mut many.fds(), beyond)
+        };
+        fillers.push((Filler::start(count, over, 1 + fillers.len() as u32, fill)?, count));
+        left -= count;
+    }
+    let before = wanted.position.before(fillers.len() as u64) as usize;
+    let mut helpers = Vec::new();
+    let later = fillers.split_off(before);
+    for (filler, count) in fillers {
+        helpers.push(filler.fill(count, over)?);
+    }
+    let places = wanted.position.places(own, ready);
+    let many = Many::new(own, over, places.clone(), None)?;
+    asked.follow();
+    asked.fill(&mut many.fds(), 0).map_err(|why| refused(why, fds, over))?;
+    for (filler, count) in later {
+        helpers.push(filler.fill(count, over)?);
+    }
+    asked.follow();
+    Ok((Set { many, asked, ready: Ready::of(places, method) }, helpers))
+}
+
+/// Helpers that fill a set, at most: as many as 100,000 pipes need where a process may have 4,096
+/// descriptors.
+const MOST_HELPERS: u64 = 64;
+
+/// A set, and those who have helped to fill it.
+struct Body {
+    set: Set,
+    part: Part,
+    _helpers: Vec<PeerProcess>,
+}
+
+impl Run for Body {
+    fn run(&mut self, turns: u64, copies: u32) -> Result<(), AtOp> {
+        self.set.run(self.part, turns * u64::from(copies))
+    }
+}

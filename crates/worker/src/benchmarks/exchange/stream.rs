@@ -1,0 +1,75 @@
+//! An end that writes and reads bytes: of a pipe, a FIFO, a stream socket.
+
+use std::fs::File;
+
+use oscost_model::channel::ChannelSeen;
+
+use super::{End, Gone};
+use crate::kernel::Errno;
+use crate::kernel::switch::{read, write};
+
+/// Where it writes, and where it reads.
+pub(in super::super) struct Stream {
+    to: File,
+    from: File,
+    seen: ChannelSeen,
+}
+
+impl Stream {
+    /// These two, of which this was seen.
+    pub(in super::super) fn new(to: File, from: File, seen: ChannelSeen) -> Self {
+        Self { to, from, seen }
+    }
+}
+
+impl End for Stream {
+    #[inline(always)]
+    fn send(&mut self, message: &[u8], gone: Gone<'_>) -> Result<(), Errno> {
+        match write(&self.to, message) {
+            Ok(taken) if taken == message.len() => Ok(()),
+            partly => {
+                let more = |done: usize| write(&self.to, &message[done..]);
+                go_on(message.len(), partly, gone, more).map(drop)
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn receive(&mut self, into: &mut [u8], gone: Gone<'_>) -> Result<usize, Errno> {
+        match read(&self.from, into) {
+            Ok(given) if given == into.len() => Ok(given),
+            partly => go_on(into.len(), partly, gone, |done| read(&self.from, &mut into[done..])),
+        }
+    }
+
+    fn seen(&self) -> ChannelSeen {
+        self.seen
+    }
+}
+
+/// Moves what is left of a message after a first call: `more` goes on behind so many bytes. A wait
+/// that is interrupted asks `gone`, and goes on.
+#[inline(never)]
+pub(in super::super) fn go_on(
+    length: usize,
+    first: Result<usize, Errno>,
+    gone: Gone<'_>,
+    mut more: impl FnMut(usize) -> Result<usize, Errno>,
+) -> Result<usize, Errno> {
+    let (mut done, mut times, mut last) = (0, 0, first);
+    loop {
+        match last {
+            Ok(0) => return Err(Errno::EPIPE),
+            Ok(moved) => (done, times) = (done + moved, 0),
+            Err(Errno::EINTR) => {
+                times += 1;
+                gone(times)?;
+            }
+            Err(error) => return Err(error),
+        }
+        if done >= length {
+            return Ok(done);
+        }
+        last = more(done);
+    }
+}

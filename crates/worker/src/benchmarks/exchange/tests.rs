@@ -1,0 +1,62 @@
+//! What must hold of messages, whatever they go through.
+
+use super::content::{From, fill, sum};
+use super::*;
+use crate::kernel::files::pipe;
+use crate::kernel::process::alone;
+
+fn pipes() -> (Box<dyn End>, Box<dyn End>) {
+    let ((from_own, to_peer), (from_peer, to_own)) = (pipe().unwrap(), pipe().unwrap());
+    let end = |to, from| Box::new(Stream::new(to, from, ChannelSeen::default()));
+    (end(to_peer, from_peer), end(to_own, from_own))
+}
+
+fn two() -> Two {
+    Two::here(0, Stopwatch::Syscall, pipes()).unwrap()
+}
+
+#[test]
+fn no_two_messages_are_alike_and_a_swapped_byte_changes_the_sum() {
+    let mut sums = std::collections::BTreeSet::new();
+    for size in [4, 7, 64, 4_096] {
+        for number in 0..3 {
+            for from in [From::Own, From::Peer] {
+                let mut message = vec![0; size];
+                fill(&mut message, number, from);
+                assert!(sums.insert(sum(&message)));
+                message.swap(0, 1);
+                assert!(message[0] == message[1] || sums.insert(sum(&message)));
+            }
+        }
+    }
+}
+
+#[test]
+fn messages_go_there_and_back_whole_and_verified() {
+    alone(|| {
+        for size in [1, 4, 4_096, 65_536, 524_288, 3 << 20] {
+            let mut work = two().round_trips(size, Trips::Freely).unwrap();
+            work.run(5, 2).unwrap();
+            let seen = work.channel().unwrap();
+            assert!(seen.verified >= 4, "{seen:?}");
+            assert_eq!(seen.peer_cpu, Some(0));
+            let mut work = two().round_trips(size, Trips::Announced).unwrap();
+            work.prepare(10).unwrap();
+            work.run(5, 2).unwrap();
+            let mut work = two().throughput(size, 1).unwrap();
+            for messages in [0, 1, 9] {
+                work.prepare(messages).unwrap();
+                work.run(messages, 1).unwrap();
+                work.prove().unwrap();
+            }
+            for way in [Way::There, Way::Back] {
+                let mut work = two().one_way(size, way, Stopwatch::Syscall).unwrap();
+                for _ in 0..3 {
+                    work.prepare(1).unwrap();
+                    work.run(1, 1).unwrap();
+                    assert!(work.brought().unwrap() > 0);
+                }
+            }
+        }
+    });
+}

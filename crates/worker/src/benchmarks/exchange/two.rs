@@ -1,0 +1,400 @@
+//! Both ends, seen from the one that measures.
+
+use std::time::Duration;
+
+use oscost_model::channel::ChannelSeen;
+
+use super::super::prelude::*;
+use super::content::{From, Room, fill, sum};
+use super::peer::{order, serve};
+use super::{Control, End, LARGEST, timed_trip};
+use crate::kernel::because::unfit;
+use crate::kernel::stopwatch::Stopwatch;
+use crate::kernel::switch::{Alarm, Ear, PeerProcess, give_way};
+
+/// Messages that are verified each way: neighbours that came in each other's place would show.
+const VERIFIED: u64 = 3;
+
+/// Of messages from this size on fewer are: all of them lie in memory at once.
+const LARGE: usize = 1 << 20;
+
+/// So many trips come before one whose times are taken, so that both ends are as warm, and wait
+/// where they wait, as among many.
+const BEFORE_TIMED: u64 = 8;
+
+/// So often an alarm interrupts a wait, once a second, before the other end has been silent for
+/// [`crate::kernel::SILENCE`].
+const ALARMS: u32 = 3;
+
+/// Whether the other end knows how many trips come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in super::super) enum Trips {
+    /// It sends back whatever comes, for ever, and nothing passes between batches.
+    Freely,
+    /// It is told before each batch, and sleeps between them: for ends that wait awake.
+    Announced,
+}
+
+/// Which way is timed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in super::super) enum Way {
+    /// To the other end.
+    There,
+    /// From it.
+    Back,
+}
+
+/// Both ends of a channel.
+pub(in super::super) struct Two {
+    end: Box<dyn End>,
+    control: Control,
+    peer: Option<PeerProcess>,
+    seen: ChannelSeen,
+    // Dropped last: until then a wait is interrupted.
+    _alarm: Alarm,
+    _ear: Ear,
+}
+
+impl Two {
+    /// The other end in a child on `cpu`. `make` makes both ends, this one first; the other one is
+    /// the child's alone.
+    pub(in super::super) fn here(
+        cpu: u32,
+        watch: Stopwatch,
+        (own, peer): (Box<dyn End>, Box<dyn End>),
+    ) -> Result<Self, Errno> {
+        Self::here_by(cpu, own, peer, move |mut end, control| serve(&mut *end, &control, watch))
+    }
+
+    /// As [`Self::here`], with a child that serves otherwise.
+    pub(in super::super) fn here_by(
+        cpu: u32,
+        own: Box<dyn End>,
+        peer: Box<dyn End>,
+        serve: impl FnOnce(Box<dyn End>, Control) -> Result<(), Errno>,
+    ) -> Result<Self, Errno> {
+        let ear = Ear::open()?;
+        let (to_peer, to_own) = Control::pair()?;
+        let (mut ours, mut theirs) = (Some((own, to_peer)), Some((peer, to_own)));
+        let child = {
+            let (ours, theirs) = (&mut ours, &mut theirs);
+            PeerProcess::start(Some(cpu), move || {
+                // The child's copies: it must not hold its parent's ends, or it would never see one.
+                drop(ours.take());
+                let (end, control) = theirs.take().ok_or(Errno::EINVAL)?;
+                serve(end, control)
+            })?
+        };
+        drop(theirs);
+        let (mut end, control) = ours.ok_or(Errno::EINVAL)?; // Only the child has taken them.
+        end.meet(child.id());
+        let seen = ChannelSeen { peer_cpu: Some(cpu), ..ChannelSeen::default() };
+        Ok(Self { end, control, peer: Some(child), seen, _alarm: Alarm::start()?, _ear: ear })
+    }
+
+    /// The other end in a child that stands already, and that this end has connected to.
+    pub(in super::super) fn beside(
+        (child, cpu): (PeerProcess, u32),
+        end: Box<dyn End>,
+        control: Control,
+    ) -> Result<Self, Errno> {
+        let two = Self::far(end, control)?;
+        let seen = ChannelSeen { peer_cpu: Some(cpu), ..two.seen };
+        Ok(Self { peer: Some(child), seen, ..two })
+    }
+
+    /// The other end on another machine: somebody there [`serve`]s it.
+    pub(in super::super) fn far(end: Box<dyn End>, control: Control) -> Result<Self, Errno> {
+        let ear = Ear::open()?;
+        let seen = ChannelSeen::default();
+        Ok(Self { end, control, peer: None, seen, _alarm: Alarm::start()?, _ear: ear })
+    }
+
+    /// An op is a message there and back.
+    pub(in super::super) fn round_trips(self, size: u64, trips: Trips) -> Result<Work, Errno> {
+        let body = Body::new(self, size)?;
+        match trips {
+            Trips::Freely => {
+                body.order(order::ECHO, u64::MAX)?;
+                Ok(Work::of(Shape::Repeat, RoundTrips { body, trips }))
+            }
+            Trips::Announced => Ok(Work::staged(Shape::Repeat, RoundTrips { body, trips })),
+        }
+    }
+
+    /// What is moved are the bytes of messages, at least `least` of them in a batch: several fills
+    /// of what lies between the ends.
+    pub(in super::super) fn throughput(self, size: u64, least: u64) -> Result<Work, Errno> {
+        let body = Body::new(self, size)?;
+        let work = Work::staged(Shape::Transfer, Messages { body, sent: None });
+        Ok(work.worth(size).at_least(least))
+    }
+
+    /// An op is a message one way, among others that go there and back.
+    pub(in super::super) fn one_way(
+        self,
+        size: u64,
+        way: Way,
+        watch: Stopwatch,
+    ) -> Result<Work, Errno> {
+        let body = Body::new(self, size)?;
+        let work = Work::staged(Shape::Stamped, OneWay { body, way, watch, took: 0 });
+        // A second one would find the other end still telling the first one's times.
+        Ok(work.at_most(1))
+    }
+}
+
+/// Whether to wait on: not where the other end is gone, or was silent for so long.
+fn wait_on(peer: Option<&PeerProcess>, times: u32) -> Result<(), Errno> {
+    peer.map_or(Ok(()), PeerProcess::is_there)?;
+    if times > ALARMS { Err(Errno::SILENT) } else { Ok(()) }
+}
+
+/// Both ends, and room for their messages.
+struct Body {
+    two: Two,
+    message: Room,
+    into: Room,
+}
+
+impl Body {
+    /// Makes the room, and has some messages verified at both ends.
+    fn new(two: Two, size: u64) -> Result<Self, Errno> {
+        if !(1..=LARGEST).contains(&size) {
+            return Err(Errno::EINVAL);
+        }
+        let size = size as usize;
+        let mut body = Self { two, message: Room::new(size), into: Room::new(size) };
+        let verified = body.verify();
+        verified.map_err(|why| body.cause(why))?;
+        Ok(body)
+    }
+
+    /// Sends messages of which no two are alike, and looks at others that come back.
+    fn verify(&mut self) -> Result<(), Errno> {
+        let size = self.into.get().len();
+        let count = if size < LARGE { VERIFIED } else { VERIFIED - 1 };
+        // Some means lend their pages: all lie there until the other end has seen them.
+        let mut rooms: Vec<Room> = Vec::new();
+        let mut sums = 0u64;
+        for number in 0..count {
+            let mut room = Room::new(size);
+            fill(room.get_mut(), number, From::Own);
+            sums = sums.wrapping_add(sum(room.get()));
+            rooms.push(room);
+        }
+        self.tell(order::VERIFY, count)?;
+        for room in &rooms {
+            self.with(|end, _, _, gone| end.send(room.get(), gone))?;
+        }
+        let [good, bytes, theirs, _] = self.hear()?;
+        if (good, bytes, theirs) != (count, count * size as u64, sums) {
+            return Err(unfit(format!(
+                "of {count} messages of {size} bytes the other end got {good} as they were sent, \
+                 and {bytes} bytes"
+            )));
+        }
+        for number in 0..count {
+            let came = self.with(|end, _, into, gone| end.receive(into, gone))?;
+            let wanted = rooms[0].get_mut();
+            fill(wanted, number, From::Peer);
+            if came != size || sum(self.into.get()) != sum(wanted) || self.into.get() != wanted {
+                return Err(unfit(format!(
+                    "message {number} of {size} bytes from the other end is another one than it \
+                     sent: {came} bytes came"
+                )));
+            }
+        }
+        self.tell(order::READY, 0)?;
+        self.two.seen.verified += 2 * count;
+        Ok(())
+    }
+
+    /// Does something with the end and its rooms.
+    fn with<T>(
+        &mut self,
+        act: impl FnOnce(&mut dyn End, &[u8], &mut [u8], super::Gone<'_>) -> T,
+    ) -> T {
+        let peer = self.two.peer.as_ref();
+        let gone = |times| wait_on(peer, times);
+        act(&mut *self.two.end, self.message.get(), self.into.get_mut(), &gone)
+    }
+
+    fn tell(&self, what: u64, messages: u64) -> Result<(), Errno> {
+        let words = [what, self.into.get().len() as u64, messages, 0];
+        self.two.control.tell(words, &|times| wait_on(self.two.peer.as_ref(), times))
+    }
+
+    fn hear(&self) -> Result<[u64; 4], Errno> {
+        self.two.control.hear(&|times| wait_on(self.two.peer.as_ref(), times))
+    }
+
+    /// Tells the other end what comes, and waits until it waits for it.
+    fn order(&self, what: u64, messages: u64) -> Result<(), Errno> {
+        self.tell(what, messages)?;
+        match self.hear()? {
+            // On the same CPU it may have been thrown off when it said so.
+            [order::READY, ..] => give_way(),
+            _ => Err(Errno::EPROTO),
+        }
+    }
+
+    /// Why it went wrong: the other end's death says more than that nobody reads.
+    fn cause(&self, why: Errno) -> Errno {
+        /// A process that ends closes its descriptors some time before its parent is told.
+        const LOOKS: u32 = 50;
+        let hung_up = matches!(
+            why,
+            Errno::EPIPE | Errno::ESRCH | Errno(libc::ECONNRESET | libc::ECONNREFUSED)
+        );
+        let Some(peer) = self.two.peer.as_ref().filter(|_| hung_up) else { return why };
+        for _ in 0..LOOKS {
+            match peer.is_there() {
+                Ok(()) => std::thread::sleep(Duration::from_millis(2)),
+                Err(Errno::ESRCH) => {
+                    return unfit("the other end has died: something killed it".to_owned());
+                }
+                // What the system has not, or does not allow, is no failure.
+                Err(Errno::EPERM | Errno::EACCES) => return Errno::EPERM,
+                Err(Errno::ENOSYS | Errno::EOPNOTSUPP) => return Errno::ENOSYS,
+                Err(error) => return unfit(format!("the other end has given up: {error}")),
+            }
+        }
+        why
+    }
+
+    /// Runs a batch: one indirect call, and none for a message.
+    fn batch(
+        &mut self,
+        act: impl FnOnce(&mut dyn End, &[u8], &mut [u8], super::Gone<'_>) -> Result<(), AtOp>,
+    ) -> Result<(), AtOp> {
+        let done = self.with(act);
+        done.map_err(|failed| AtOp { why: self.cause(failed.why), ..failed })
+    }
+
+    fn seen(&self) -> Option<ChannelSeen> {
+        let ours = &self.two.seen;
+        let seen = ChannelSeen { peer_cpu: ours.peer_cpu, ..self.two.end.seen() };
+        Some(ChannelSeen { verified: seen.verified + ours.verified, ..seen })
+    }
+}
+
+struct RoundTrips {
+    body: Body,
+    trips: Trips,
+}
+
+impl Run for RoundTrips {
+    fn prepare(&mut self, ops: u64) -> Result<(), Errno> {
+        match self.trips {
+            Trips::Freely => Ok(()),
+            Trips::Announced => {
+                self.body.order(order::ECHO, ops).map_err(|why| self.body.cause(why))
+            }
+        }
+    }
+
+    fn run(&mut self, turns: u64, copies: u32) -> Result<(), AtOp> {
+        let trips = turns * u64::from(copies);
+        self.body.batch(|end, message, into, gone| end.trips(trips, (message, into), gone))
+    }
+
+    fn channel(&self) -> Option<ChannelSeen> {
+        self.body.seen()
+    }
+
+    fn is_lost(&self) -> bool {
+        self.body.two.end.is_lost()
+    }
+}
+
+struct Messages {
+    body: Body,
+    /// How many were announced of which the other end's report was not heard yet.
+    sent: Option<u64>,
+}
+
+impl Run for Messages {
+    fn prepare(&mut self, ops: u64) -> Result<(), Errno> {
+        self.prove()?;
+        self.sent = Some(ops);
+        self.body.order(order::DRAIN, ops).map_err(|why| self.body.cause(why))
+    }
+
+    fn run(&mut self, turns: u64, copies: u32) -> Result<(), AtOp> {
+        let messages = turns * u64::from(copies);
+        self.body.batch(|end, message, _, gone| end.pour(messages, message, gone))
+    }
+
+    fn prove(&mut self) -> Result<(), Errno> {
+        let Some(sent) = self.sent.take() else { return Ok(()) };
+        let report = self.body.hear().map_err(|why| self.body.cause(why))?;
+        let [came, bytes, ..] = report;
+        let claimed = (sent, sent * self.body.message.get().len() as u64);
+        if (came, bytes) == claimed {
+            return Ok(());
+        }
+        Err(unfit(format!(
+            "{} messages of {} bytes in all were sent, and the other end got {came}, {bytes} bytes \
+             in all",
+            claimed.0, claimed.1
+        )))
+    }
+
+    fn channel(&self) -> Option<ChannelSeen> {
+        self.body.seen()
+    }
+
+    fn is_lost(&self) -> bool {
+        self.body.two.end.is_lost()
+    }
+}
+
+struct OneWay {
+    body: Body,
+    way: Way,
+    watch: Stopwatch,
+    took: i64,
+}
+
+impl Run for OneWay {
+    fn prepare(&mut self, _ops: u64) -> Result<(), Errno> {
+        let before = |body: &mut Body| {
+            body.order(order::TIME, BEFORE_TIMED + 2)?;
+            body.with(|end, message, into, gone| end.trips(BEFORE_TIMED, (message, into), gone))
+                .map_err(|failed| failed.why)
+        };
+        before(&mut self.body).map_err(|why| self.body.cause(why))
+    }
+
+    fn run(&mut self, turns: u64, copies: u32) -> Result<(), AtOp> {
+        let (way, watch) = (self.way, self.watch);
+        if turns * u64::from(copies) == 0 {
+            return Ok(());
+        }
+        let once = |body: &mut Body| {
+            let (sent, had) = body.with(|end, message, into, gone| {
+                let times = timed_trip(end, watch, (message, &mut *into), gone)?;
+                // The other end waits for one more before it does anything else.
+                end.trips(1, (message, into), gone).map_err(|failed| failed.why)?;
+                Ok::<_, Errno>(times)
+            })?;
+            let [there, back, ..] = body.hear()?;
+            Ok(match way {
+                Way::There => there.wrapping_sub(sent) as i64,
+                Way::Back => had.wrapping_sub(back) as i64,
+            })
+        };
+        let took = once(&mut self.body);
+        self.took = took.map_err(|why: Errno| AtOp { op: 0, why: self.body.cause(why) })?;
+        Ok(())
+    }
+
+    fn brought(&self) -> i64 {
+        self.took
+    }
+
+    fn channel(&self) -> Option<ChannelSeen> {
+        self.body.seen()
+    }
+}

@@ -1,0 +1,103 @@
+//! Single pages that are not in memory: they come from a disk.
+
+use std::fs::File;
+
+use crate::kernel::region::{Access, PAGE_BYTES, Pages, Region, drop_cached};
+
+use super::super::prelude::*;
+use super::claim::{Claim, Kind};
+use super::walk;
+
+/// What is mapped: small enough to be written and evicted quickly, and so large that a page is not
+/// asked for twice.
+const BYTES: usize = 4 << 20;
+
+/// Where a page comes from.
+enum Disk {
+    /// A file's, which is ours.
+    File(File),
+    /// Swap space.
+    Swap,
+}
+
+/// One page at a time, evicted before it is touched.
+struct Cold {
+    region: Region,
+    disk: Disk,
+    order: Vec<u32>,
+    at: usize,
+    claim: Claim,
+}
+
+impl Cold {
+    fn work(region: Region, disk: Disk) -> Result<Work, Errno> {
+        let order = walk::order(BYTES / PAGE_BYTES, "random");
+        let mut cold = Self { region, disk, order, at: 0, claim: Claim::new(Kind::Major) };
+        // Where nothing can be evicted, there is nothing to measure.
+        match cold.evict() {
+            Err(Errno::UNPROVEN) => Err(Errno::EOPNOTSUPP),
+            other => other.map(|()| Work::staged(Shape::Cold, cold).at_most(1)),
+        }
+    }
+
+    /// The page that comes next.
+    fn page(&self) -> u32 {
+        self.order[self.at % self.order.len()]
+    }
+
+    /// Evicts the next page, and looks whether it is gone.
+    fn evict(&mut self) -> Result<(), Errno> {
+        let from = self.page() as usize * PAGE_BYTES;
+        match &self.disk {
+            Disk::File(file) => {
+                // A page that is mapped is not dropped.
+                self.region.advise(libc::MADV_DONTNEED)?;
+                drop_cached(file)?;
+            }
+            Disk::Swap => {
+                self.region.touch(&[self.page()], 1, Access::Write)?;
+                self.region.advise_part(from, PAGE_BYTES, libc::MADV_PAGEOUT)?;
+            }
+        }
+        match self.region.resident_part(from, PAGE_BYTES)? {
+            0 => Ok(()),
+            _ => Err(Errno::UNPROVEN),
+        }
+    }
+}
+
+impl Run for Cold {
+    fn prepare(&mut self, ops: u64) -> Result<(), Errno> {
+        self.at += 1;
+        self.evict()?;
+        self.claim.open(ops)
+    }
+
+    fn prove(&mut self) -> Result<(), Errno> {
+        self.claim.settle()
+    }
+
+    fn run(&mut self, turns: u64, copies: u32) -> Result<(), AtOp> {
+        if turns * u64::from(copies) == 0 {
+            return Ok(());
+        }
+        self.region.touch(&[self.page()], 1, Access::Read).map_err(|why| AtOp { op: 0, why })
+    }
+}
+
+/// A page of a file that its cache does not hold.
+pub(super) fn evicted_file(at: At<'_>) -> Result<Work, Errno> {
+    let file = walk::file(BYTES)?;
+    // A dirty page is not dropped.
+    file.sync_all()?;
+    let region = Region::of_file(file.try_clone()?, BYTES)?;
+    if at.word("readahead") == "off" {
+        region.advise(libc::MADV_RANDOM)?;
+    }
+    Cold::work(region, Disk::File(file))
+}
+
+/// A page that was swapped out.
+pub(super) fn swap_in(_at: At<'_>) -> Result<Work, Errno> {
+    Cold::work(Region::anonymous(BYTES, Pages::Small)?, Disk::Swap)
+}

@@ -1,0 +1,153 @@
+//! The cures that study sunos-1999 proposes: pages that are touched before they are wanted.
+
+use std::fs::File;
+
+use crate::kernel::helper::Helper;
+use crate::kernel::region::{Access, PAGE_BYTES, Pages, Region, WithoutHugePages, memory_file};
+
+use super::super::prelude::*;
+use super::claim::{Claim, Kind};
+use super::walk::{WHOLE_BYTES as BYTES, backed};
+
+/// Pages of the mapping.
+const PAGES: usize = BYTES / PAGE_BYTES;
+/// Pages of a piece.
+const PIECE: usize = 16;
+/// Where the pages are there before the clock starts, touching those of one mapping takes some
+/// microseconds: a batch has up to so many mappings.
+const MOST_OPS: usize = 4;
+/// Who is not root may lock 8 MiB on many systems.
+const MOST_LOCKED: u64 = 3;
+
+/// How pages come to be there before they are wanted.
+enum How {
+    /// They do not.
+    Not,
+    /// Somebody else touches them; a process can only those of a file.
+    Helped(Helper, Option<File>),
+    /// By the call that maps them (MAP_POPULATE).
+    Populated,
+    /// By mlock(2).
+    Locked,
+}
+
+/// 2 MiB that are mapped, made ready and touched.
+struct Prefault {
+    how: How,
+    /// Bytes mapped at a time.
+    piece: usize,
+    /// Whether making them ready is inside the clock too.
+    total: bool,
+    regions: Vec<Region>,
+    /// Faults that the kernel charges us for what is inside the clock.
+    faults: u64,
+    claim: Claim,
+    _small: WithoutHugePages,
+}
+
+pub(super) fn prefault(at: At<'_>) -> Result<Work, Errno> {
+    backed(MOST_OPS * BYTES)?;
+    // Before the helper is made, which is to have no huge pages either.
+    let small = WithoutHugePages::begin()?;
+    let beside = at.site.other_cpu.or(at.site.cpu);
+    let how = match at.word("prefault") {
+        "thread" => How::Helped(Helper::thread(beside)?, None),
+        "process" => {
+            let file = memory_file((MOST_OPS * BYTES) as u64)?;
+            How::Helped(Helper::process(&file, MOST_OPS * BYTES, beside)?, Some(file))
+        }
+        "populate" => How::Populated,
+        "mlock" => How::Locked,
+        _ => How::Not,
+    };
+    let most = if matches!(how, How::Locked) { MOST_LOCKED } else { MOST_OPS as u64 };
+    let total = at.word("cost") == "total";
+    let faults = match &how {
+        // A page that a process has touched is in memory, but not in our page table.
+        How::Not | How::Helped(_, Some(_)) => PAGES as u64,
+        How::Helped(_, None) => 0,
+        // The kernel charges what it fills in for us as faults of ours, though nobody trapped.
+        How::Populated | How::Locked => {
+            if total {
+                PAGES as u64
+            } else {
+                0
+            }
+        }
+    };
+    let piece = if at.word("chunk") == "all" { BYTES } else { PIECE * PAGE_BYTES };
+    let prefault = Prefault {
+        how,
+        piece,
+        total,
+        regions: Vec::with_capacity(MOST_OPS * BYTES / piece),
+        faults,
+        claim: Claim::new(Kind::Any),
+        _small: small,
+    };
+    Ok(Work::staged(Shape::Looped, prefault).at_most(most).worth(PAGES as u64))
+}
+
+impl Prefault {
+    /// Maps the piece that begins at `from`, and makes it ready.
+    fn ready(&mut self, from: usize) -> Result<Region, Errno> {
+        let private = |flags| Region::at_hint(0, self.piece, Pages::Small, flags);
+        match &mut self.how {
+            How::Not => private(0),
+            How::Populated => private(libc::MAP_POPULATE),
+            How::Locked => {
+                let region = private(0)?;
+                region.lock()?;
+                Ok(region)
+            }
+            How::Helped(helper, file) => {
+                let region = match file {
+                    Some(file) => Region::shared(file, from as u64, self.piece)?,
+                    None => private(0)?,
+                };
+                helper.touch(&region, from as u64)?;
+                Ok(region)
+            }
+        }
+    }
+}
+
+impl Run for Prefault {
+    fn prepare(&mut self, ops: u64) -> Result<(), Errno> {
+        self.regions.clear();
+        if let How::Helped(helper, file) = &self.how {
+            helper.check_owner()?;
+            if let Some(file) = file {
+                // All its pages are given back.
+                file.set_len(0)?;
+                file.set_len((MOST_OPS * BYTES) as u64)?;
+            }
+        }
+        if !self.total {
+            for from in (0..ops as usize * BYTES).step_by(self.piece) {
+                let region = self.ready(from)?;
+                self.regions.push(region);
+            }
+        }
+        self.claim.open(ops * self.faults)
+    }
+
+    fn prove(&mut self) -> Result<(), Errno> {
+        self.claim.settle()
+    }
+
+    fn run(&mut self, turns: u64, copies: u32) -> Result<(), AtOp> {
+        let bytes = (turns * u64::from(copies)) as usize * BYTES;
+        for (piece, from) in (0..bytes).step_by(self.piece).enumerate() {
+            if self.total {
+                let ready = self.ready(from);
+                self.regions.push(ready.map_err(|why| AtOp { op: (from / BYTES) as u64, why })?);
+            }
+            let Some(region) = self.regions.get(piece) else {
+                return Err(AtOp { op: (from / BYTES) as u64, why: Errno::E2BIG });
+            };
+            region.touch_all(Access::Write);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,325 @@
+//! A walk over fresh pages: each batch touches the next of them, and every page is touched once.
+
+use std::fs::File;
+
+use crate::kernel::blocks::Order;
+use crate::kernel::process::{self, Whose};
+use crate::kernel::region::{
+    Access, HUGE_BYTES, PAGE_BYTES, Pages, Region, WithoutHugePages, free_place, nameless_file,
+};
+use crate::kernel::userfault::Handled;
+
+use super::super::prelude::*;
+use super::claim::{Claim, Kind};
+
+/// What the study maps: 8 MiB, 2048 pages, a page table of four pages.
+const BYTES: usize = 8 << 20;
+/// What is mapped, touched and unmapped as a whole: the range of one page of the page table. A
+/// batch of 8 MiB would take milliseconds, and no shared machine leaves it in peace for so long.
+pub(super) const WHOLE_BYTES: usize = HUGE_BYTES;
+/// Huge pages that are only read cost no memory, and hardly any time: a batch takes more of them.
+const BYTES_READ: usize = 64 << 20;
+/// Pages that the kernel maps at once around one of a cached file (`fault_around_bytes`).
+const AROUND: usize = 16;
+
+/// The axis that says in what order pages are touched.
+pub(super) fn order(pieces: usize, named: &str) -> Vec<u32> {
+    let order = Order::of(pieces.ilog2());
+    (0..pieces as u32)
+        .map(|piece| match named {
+            "random" => order.scrambled(u64::from(piece)) as u32,
+            _ => piece,
+        })
+        .collect()
+}
+
+/// The pages that an axis names.
+pub(super) fn pages(named: &str) -> Pages {
+    match named {
+        "thp" => Pages::Transparent,
+        "hugetlb" => Pages::Huge,
+        _ => Pages::Small,
+    }
+}
+
+fn access(named: &str) -> Access {
+    if named == "read" { Access::Read } else { Access::Write }
+}
+
+/// How the pages of a walk become fresh again when all have been touched.
+enum Source {
+    /// They are mapped anew.
+    Renewed(Region),
+    /// They are mapped anew, from a file all of which must lie in the cache.
+    Cached(Region),
+    /// A child is forked, which shares them; and which ends at once, unless it `lives`.
+    Forked { region: Region, lives: bool, child: Option<u32> },
+    /// They are dropped, and a thread of our own fills them in; so many it has until now.
+    Handled { region: Handled, filled: u64 },
+}
+
+impl Source {
+    fn region(&self) -> &Region {
+        match self {
+            Source::Renewed(region) | Source::Cached(region) | Source::Forked { region, .. } => {
+                region
+            }
+            Source::Handled { region, .. } => region.region(),
+        }
+    }
+}
+
+/// Ends a child that waits, and reaps it, unless it is another's: a twin's work was built by its
+/// parent.
+fn end(child: &mut Option<u32>) -> Result<(), Errno> {
+    let Some(pid) = child.take() else { return Ok(()) };
+    process::kill(pid);
+    match process::wait(Whose::Child(pid), true) {
+        Ok(_) | Err(Errno::ECHILD) => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+/// Refuses a child that has ended by itself: what it held is nobody's any more.
+fn still_lives(child: Option<u32>) -> Result<(), Errno> {
+    match child.map(|pid| process::wait(Whose::Child(pid), false)) {
+        Some(Ok(Some(_))) => Err(Errno::ECHILD),
+        _ => Ok(()),
+    }
+}
+
+/// The walk. What it touches at once is a piece: one page, or as many as one fault maps.
+struct Walk {
+    source: Source,
+    order: Vec<u32>,
+    at: usize,
+    pages: usize,
+    access: Access,
+    claim: Claim,
+}
+
+impl Walk {
+    /// A walk over pieces of so many pages, in this order; each piece is one fault.
+    fn new(source: Source, order: Vec<u32>, pages: usize, access: Access) -> Self {
+        // As if all had been touched: the first batch makes them fresh.
+        let at = order.len();
+        Self { source, order, at, pages, access, claim: Claim::new(Kind::Any) }
+    }
+
+    fn work(self, worth: u64) -> Work {
+        // A fork's first piece is touched untimed.
+        let before = usize::from(matches!(self.source, Source::Forked { .. }));
+        let most = (self.order.len() - before) as u64;
+        Work::staged(Shape::Looped, self).at_most(most).worth(worth)
+    }
+
+    fn freshen(&mut self) -> Result<(), Errno> {
+        self.at = 0;
+        match &mut self.source {
+            Source::Renewed(region) => region.renew(),
+            Source::Cached(region) => {
+                let cached = region.resident()? * PAGE_BYTES == region.bytes();
+                if cached { region.renew() } else { Err(Errno::UNPROVEN) }
+            }
+            Source::Handled { region, .. } => region.region().advise(libc::MADV_DONTNEED),
+            Source::Forked { lives, child, .. } => {
+                end(child)?;
+                let parent = std::process::id();
+                *child = Some(process::fork(|| {
+                    if process::die_with(parent).is_err() {
+                        return 1;
+                    }
+                    process::wait_for_the_end()
+                })?);
+                if !*lives {
+                    end(child)?;
+                }
+                // The fork has made our own stack and heap copy-on-write too: the way to the pages
+                // is gone once, untimed.
+                self.step(1)
+            }
+        }
+    }
+
+    fn step(&mut self, pieces: usize) -> Result<(), Errno> {
+        let order = self.order.get(self.at..self.at + pieces).ok_or(Errno::E2BIG)?;
+        self.source.region().touch(order, self.pages, self.access)?;
+        self.at += pieces;
+        Ok(())
+    }
+}
+
+impl Run for Walk {
+    fn prepare(&mut self, ops: u64) -> Result<(), Errno> {
+        if let Source::Handled { filled, .. } = &mut self.source {
+            *filled += ops;
+        }
+        if self.at + ops as usize > self.order.len() {
+            self.freshen()?;
+        }
+        self.claim.open(ops)
+    }
+
+    fn prove(&mut self) -> Result<(), Errno> {
+        match &self.source {
+            // The thread fills in what is touched, and nobody else does.
+            Source::Handled { region, filled } if region.handled() != *filled => {
+                return Err(Errno::UNPROVEN);
+            }
+            Source::Forked { child, .. } => still_lives(*child)?,
+            _ => {}
+        }
+        self.claim.settle()
+    }
+
+    fn run(&mut self, turns: u64, copies: u32) -> Result<(), AtOp> {
+        let pieces = (turns * u64::from(copies)) as usize;
+        self.step(pieces).map_err(|why| AtOp { op: 0, why })
+    }
+}
+
+impl Drop for Walk {
+    fn drop(&mut self) {
+        if let Source::Forked { child, .. } = &mut self.source {
+            // There is nobody left to tell.
+            let _ = end(child);
+        }
+    }
+}
+
+/// Touches so many bytes once and gives them back. What a kernel has had free for some seconds may
+/// lie with its hypervisor (free page reporting), and the first touch is then a fault of the host's
+/// too; what was just given back is taken first, and is backed.
+pub(super) fn backed(bytes: usize) -> Result<(), Errno> {
+    Region::anonymous(bytes, Pages::Small).map(|region| region.touch_all(Access::Write))
+}
+
+/// Fresh pages: zeros.
+pub(super) fn zero_fill(at: At<'_>) -> Result<Work, Errno> {
+    let (pages, access) = (pages(at.word("pages")), access(at.word("access")));
+    if at.word("map") == "inside" {
+        return whole(pages, access, at.word("order"));
+    }
+    let huge = pages != Pages::Small;
+    let bytes = match (pages, access) {
+        (Pages::Transparent, Access::Read) => BYTES_READ,
+        _ => BYTES,
+    };
+    let piece = if huge { HUGE_BYTES / PAGE_BYTES } else { 1 };
+    let order = order(bytes / PAGE_BYTES / piece, at.word("order"));
+    let region = Region::anonymous(bytes, pages)?;
+    if access == Access::Write {
+        // As backed() does, with pages of this size.
+        region.touch_all(access);
+    }
+    let source = Source::Renewed(region);
+    Ok(Walk::new(source, order, piece, access).work(piece as u64))
+}
+
+/// Pages that a child shares, or has shared.
+pub(super) fn copy_on_write(at: At<'_>) -> Result<Work, Errno> {
+    let region = Region::anonymous(BYTES, Pages::Small)?;
+    region.touch_all(Access::Write);
+    backed(BYTES)?;
+    let lives = at.word("child") == "lives";
+    let source = Source::Forked { region, lives, child: None };
+    let order = order(BYTES / PAGE_BYTES, at.word("order"));
+    Ok(Walk::new(source, order, 1, Access::Write).work(1))
+}
+
+/// Pages of a file that lies in the cache.
+pub(super) fn cached_file(at: At<'_>) -> Result<Work, Errno> {
+    let region = Region::of_file(file(BYTES)?, BYTES)?;
+    let source = Source::Cached(region);
+    let pieces = BYTES / PAGE_BYTES / AROUND;
+    Ok(match at.number("stride") {
+        4_096 => {
+            Walk::new(source, order(pieces, "ascending"), AROUND, Access::Read).work(AROUND as u64)
+        }
+        _ => {
+            let order = order(pieces, "ascending").into_iter();
+            let order = order.map(|piece| piece * AROUND as u32).collect();
+            Walk::new(source, order, 1, Access::Read).work(1)
+        }
+    })
+}
+
+/// A file without a name, with so many bytes in it.
+pub(super) fn file(bytes: usize) -> Result<File, Errno> {
+    use std::io::Write;
+    let mut file = nameless_file()?;
+    let piece = vec![1u8; 64 << 10];
+    for _ in 0..bytes / piece.len() {
+        file.write_all(&piece)?;
+    }
+    Ok(file)
+}
+
+/// Pages that a thread of our own fills in.
+pub(super) fn userfaultfd(at: At<'_>) -> Result<Work, Errno> {
+    let cpu = match at.word("peer_cpu") {
+        "other" => Some(at.site.other_cpu.ok_or(Errno::EOPNOTSUPP)?),
+        _ => at.site.cpu,
+    };
+    backed(BYTES)?;
+    let region = Handled::new(Region::anonymous(BYTES, Pages::Small)?, cpu)?;
+    let mut order = order(BYTES / PAGE_BYTES, "ascending");
+    // The last page is the sign to end.
+    order.pop();
+    let source = Source::Handled { region, filled: 0 };
+    Ok(Walk::new(source, order, 1, Access::Write).work(1))
+}
+
+/// A mapping made, touched from end to end, and removed.
+struct Whole {
+    hint: usize,
+    pages: Pages,
+    order: Vec<u32>,
+    access: Access,
+    claim: Claim,
+    /// Small pages are asked for once for the process, since a call for each mapping would be an
+    /// act more.
+    _small: Option<WithoutHugePages>,
+}
+
+fn whole(pages: Pages, access: Access, named: &str) -> Result<Work, Errno> {
+    let small = (pages == Pages::Small).then(WithoutHugePages::begin).transpose()?;
+    let whole = Whole {
+        hint: free_place(WHOLE_BYTES, HUGE_BYTES)?,
+        pages,
+        order: order(WHOLE_BYTES / PAGE_BYTES, named),
+        access,
+        claim: Claim::new(Kind::Any),
+        _small: small,
+    };
+    Ok(Work::staged(Shape::Looped, whole).worth((WHOLE_BYTES / PAGE_BYTES) as u64))
+}
+
+impl Whole {
+    fn once(&self) -> Result<(), Errno> {
+        let region = Region::at_hint(self.hint, WHOLE_BYTES, self.pages, 0)?;
+        if self.pages == Pages::Transparent {
+            region.advise(libc::MADV_HUGEPAGE)?;
+        }
+        region.touch(&self.order, 1, self.access)?;
+        region.unmap()
+    }
+}
+
+impl Run for Whole {
+    fn prepare(&mut self, ops: u64) -> Result<(), Errno> {
+        let each = if self.pages == Pages::Small { PAGE_BYTES } else { HUGE_BYTES };
+        self.claim.open(ops * (WHOLE_BYTES / each) as u64)
+    }
+
+    fn prove(&mut self) -> Result<(), Errno> {
+        self.claim.settle()
+    }
+
+    fn run(&mut self, turns: u64, copies: u32) -> Result<(), AtOp> {
+        for op in 0..turns * u64::from(copies) {
+            self.once().map_err(|why| AtOp { op, why })?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,226 @@
+//! Bodies: readers, writers and copiers as the engine runs them.
+
+use oscost_model::file::FileSeen;
+
+use crate::kernel::cached::Evict;
+use crate::kernel::file::{Copier, Laid, Reader, Via, Writer};
+use crate::kernel::folder::{Act, Many};
+use crate::kernel::place::{MemoryGroup, Place};
+
+use super::super::prelude::*;
+
+fn at_op((op, why): (u64, Errno)) -> AtOp {
+    AtOp { op, why }
+}
+
+/// The place that an axis names.
+pub(super) fn place(at: At<'_>) -> Place {
+    if at.word("where") == "tmpfs" { Place::Memory } else { Place::Here }
+}
+
+/// How a file is evicted, as an axis names it.
+fn evict(at: At<'_>) -> Evict {
+    match at.word("evict") {
+        "drop" => Evict::Drop,
+        "fill" => Evict::Fill,
+        _ => Evict::Advice,
+    }
+}
+
+/// Reads that go on through a file that is warm, with an untimed rewind between batches.
+struct Warm(Reader);
+
+impl Run for Warm {
+    fn prepare(&mut self, ops: u64) -> Result<(), Errno> {
+        self.0.make_room(ops)
+    }
+
+    fn run(&mut self, turns: u64, copies: u32) -> Result<(), AtOp> {
+        self.0.read(turns * u64::from(copies)).map_err(at_op)
+    }
+
+    fn prove(&mut self) -> Result<(), Errno> {
+        self.0.verify()
+    }
+
+    fn seen(&self) -> Option<FileSeen> {
+        Some(self.0.seen())
+    }
+}
+
+/// Whole passes over a file, each of them after an eviction, or warm.
+struct Passes {
+    reader: Reader,
+    evict: Option<Evict>,
+}
+
+impl Run for Passes {
+    fn prepare(&mut self, _ops: u64) -> Result<(), Errno> {
+        match self.evict {
+            Some(how) => self.reader.make_cold(how),
+            None => self.reader.make_room(self.reader.pieces()),
+        }
+    }
+
+    fn run(&mut self, turns: u64, copies: u32) -> Result<(), AtOp> {
+        match turns * u64::from(copies) {
+            0 => Ok(()),
+            _ => self.reader.read(self.reader.pieces()).map_err(at_op),
+        }
+    }
+
+    fn prove(&mut self) -> Result<(), Errno> {
+        self.reader.verify()
+    }
+
+    fn seen(&self) -> Option<FileSeen> {
+        Some(self.reader.seen())
+    }
+}
+
+/// No device has smaller blocks.
+const BLOCK_BYTES: usize = 512;
+
+/// Reads of a file, warm or cold as the point says.
+pub(super) fn reads(at: At<'_>, via: Via, random: bool) -> Result<Work, Errno> {
+    let (place, size) = (place(at), at.number("size") as usize);
+    let cold = at.word("cache") == "cold";
+    let laid = Laid::new(place, at.number("file_mib") << 20, cold)?;
+    if cold && laid.in_memory() {
+        return Err(kernel::because::lacking(
+            "a file of a tmpfs lies in memory and has no colder place: start oscost in a folder on \
+             a disk"
+                .to_owned(),
+        ));
+    }
+    if via == Via::Direct && size < BLOCK_BYTES {
+        return Err(kernel::because::lacking(
+            "O_DIRECT takes whole blocks of the device: size=512 and more".to_owned(),
+        ));
+    }
+    let pieces = laid.bytes as usize / size;
+    let order = random.then(|| super::order(pieces));
+    let reader = Reader::new(laid, via, size, order)?;
+    // At random, a fresh mapping faults less and less: only a whole pass is like the next.
+    let whole = cold || random && via == Via::Mmap;
+    Ok(match whole {
+        true => {
+            let shape = if cold { Shape::Cold } else { Shape::Single };
+            let evict = cold.then(|| evict(at));
+            Work::staged(shape, Passes { reader, evict }).worth(pieces as u64).at_most(1)
+        }
+        false => Work::staged(Shape::Looped, Warm(reader)).at_most(pieces as u64),
+    })
+}
+
+/// Writes that go on through a file, with an untimed rewind between batches.
+pub(super) struct Writes(pub(super) Writer);
+
+impl Run for Writes {
+    fn prepare(&mut self, ops: u64) -> Result<(), Errno> {
+        self.0.make_room(ops)
+    }
+
+    fn run(&mut self, turns: u64, copies: u32) -> Result<(), AtOp> {
+        self.0.write(turns * u64::from(copies)).map_err(at_op)
+    }
+
+    fn prove(&mut self) -> Result<(), Errno> {
+        self.0.prove()
+    }
+
+    fn seen(&self) -> Option<FileSeen> {
+        Some(self.0.seen())
+    }
+}
+
+impl Writes {
+    /// The work of it.
+    pub(super) fn work(self, shape: Shape) -> Work {
+        let most = self.0.pieces();
+        Work::staged(shape, self).at_most(most)
+    }
+}
+
+/// Copies that go on through two files.
+pub(super) struct Copies(pub(super) Copier);
+
+impl Run for Copies {
+    fn prepare(&mut self, ops: u64) -> Result<(), Errno> {
+        self.0.make_room(ops)
+    }
+
+    fn run(&mut self, turns: u64, copies: u32) -> Result<(), AtOp> {
+        self.0.copy(turns * u64::from(copies)).map_err(at_op)
+    }
+
+    fn prove(&mut self) -> Result<(), Errno> {
+        self.0.verify()
+    }
+
+    fn seen(&self) -> Option<FileSeen> {
+        Some(self.0.seen())
+    }
+}
+
+/// What is done to one file among many.
+pub(super) struct Among(pub(super) Many, pub(super) Act);
+
+impl Run for Among {
+    fn run(&mut self, turns: u64, copies: u32) -> Result<(), AtOp> {
+        self.0.run(self.1, turns * u64::from(copies)).map_err(at_op)
+    }
+}
+
+/// Bytes of a read of [`Again`].
+const AGAIN_BYTES: usize = 65_536;
+/// What a process and its caches need beside a file, in a group whose memory is limited.
+const LEAST_LIMIT_MIB: u64 = 64;
+
+/// A file that is read through again and again in a control group that has room for so much.
+pub(super) struct Again {
+    // Dropped in this order: the file's pages are gone before the group is left.
+    reader: Reader,
+    _group: MemoryGroup,
+}
+
+impl Again {
+    /// A file of a share of what the group may use.
+    pub(super) fn work(limit_mib: u64, share_pct: u64) -> Result<Work, Errno> {
+        let group = MemoryGroup::enter(limit_mib.max(LEAST_LIMIT_MIB) << 20)?;
+        let bytes = (limit_mib * share_pct / 100) << 20;
+        let laid = Laid::new(Place::Here, bytes, false)?;
+        if laid.in_memory() {
+            return Err(kernel::because::lacking(
+                "a file of a tmpfs is not evicted when memory is short: start oscost in a folder \
+                 on a disk"
+                    .to_owned(),
+            ));
+        }
+        let reader = Reader::new(laid, Via::Read, AGAIN_BYTES, None)?;
+        let pieces = reader.pieces();
+        let again = Self { reader, _group: group };
+        Ok(Work::staged(Shape::Single, again).worth(pieces).at_most(1))
+    }
+}
+
+impl Run for Again {
+    fn prepare(&mut self, _ops: u64) -> Result<(), Errno> {
+        self.reader.begin_again()
+    }
+
+    fn run(&mut self, turns: u64, copies: u32) -> Result<(), AtOp> {
+        match turns * u64::from(copies) {
+            0 => Ok(()),
+            _ => self.reader.read(self.reader.pieces()).map_err(at_op),
+        }
+    }
+
+    fn prove(&mut self) -> Result<(), Errno> {
+        self.reader.verify()
+    }
+
+    fn seen(&self) -> Option<FileSeen> {
+        Some(self.reader.seen())
+    }
+}

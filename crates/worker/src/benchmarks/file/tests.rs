@@ -1,0 +1,135 @@
+//! What must hold of files that are read, written and copied.
+
+use oscost_model::case::Case;
+
+use crate::bench::{Site, Work};
+use crate::benchmarks::find;
+use crate::kernel::Errno;
+use crate::kernel::process::alone;
+
+/// The work of a case; `None`, and a word, where this place lacks something for it.
+fn work(text: &str) -> Option<Work> {
+    let case = Case::parse(text).unwrap();
+    match find(&case.benchmark).unwrap().work(&case.point, Site::ANYWHERE) {
+        Ok(work) => Some(work),
+        Err(Errno::LACKING) => {
+            eprintln!("cannot run here: {text}: {}", Errno::LACKING);
+            None
+        }
+        Err(error) => panic!("{text}: {error}"),
+    }
+}
+
+/// A batch as the engine runs it.
+fn batch(work: &mut Work, ops: u64) -> Result<(), Errno> {
+    let done = work.prepare(ops).and_then(|()| work.run(ops, 1));
+    done.and_then(|()| work.prove()).map_err(|error| error.why)
+}
+
+#[test]
+fn every_way_to_read_brings_what_was_written_at_every_place_of_the_file() {
+    for via in ["read", "fread", "mmap", "mapped", "pread", "readv", "io-uring"] {
+        for size in [8, 512, 65_536] {
+            let case = format!("file/read:via={via},size={size},cache=warm,file_mib=1");
+            let Some(mut work) = work(&case) else { continue };
+            assert_eq!(work.most_ops(), (1 << 20) / size, "{case}");
+            // Each batch begins by comparing what the last one's last read has brought; with 7 and
+            // 3 they end at ever other places, and rewind where a batch no longer fits in.
+            for ops in [1, 7, 3, 7, 2].repeat(5) {
+                assert_eq!(batch(&mut work, ops), Ok(()), "{case}");
+            }
+            assert_eq!(batch(&mut work, (1 << 20) / size), Ok(()), "{case}: all of it");
+            assert_eq!(work.prepare(1), Ok(()), "{case}: and the last read");
+            let seen = work.seen().unwrap();
+            assert!(seen.looks >= 2 && !seen.cold, "{seen:?}");
+            assert_eq!((seen.cached_least, seen.cached_most), (256, 256), "{case}: warm");
+        }
+    }
+}
+
+#[test]
+fn a_pass_over_a_cold_file_is_worth_its_reads_and_proves_that_it_was_cold() {
+    for (via, size) in
+        [("read", 4_096), ("fread", 64), ("mmap", 65_536), ("direct", 4_096), ("io-uring", 4_096)]
+    {
+        let case = format!("file/read:via={via},size={size},cache=cold,file_mib=1");
+        let Some(mut work) = work(&case) else { continue };
+        assert_eq!((work.most_ops(), work.ops_each()), (1, (1 << 20) / size), "{case}");
+        for _ in 0..3 {
+            assert_eq!(batch(&mut work, 1), Ok(()), "{case}");
+        }
+        assert_eq!(work.run(0, 1), Ok(()), "the loop alone reads nothing");
+        assert_eq!(work.prepare(1), Ok(()), "{case}: the last read has brought its words");
+        let seen = work.seen().unwrap();
+        assert_eq!((seen.looks, seen.pages, seen.cold), (4, 256, true), "{case}");
+        assert_eq!((seen.cached_least, seen.cached_most), (0, 0), "{case}: cold");
+    }
+}
+
+#[test]
+fn what_is_written_arrives_at_every_place_of_the_file() {
+    for via in ["write", "fwrite", "pwrite"] {
+        for (size, onto) in [(8, "old"), (64, "new"), (4_096, "new"), (65_536, "old")] {
+            let case = format!("file/write:via={via},size={size},onto={onto},file_mib=1");
+            let Some(mut work) = work(&case) else { continue };
+            let all = (1 << 20) / size;
+            // A pass, cut into batches that do not fit: the rewinds compare.
+            for ops in [1, all / 3, all / 3, all / 3, all, all, 0, 5, all] {
+                assert_eq!(batch(&mut work, ops), Ok(()), "{case}");
+            }
+        }
+        let case = format!("file/write-sync:via={via},size=64,sync=fdatasync,file_mib=1");
+        let Some(mut work) = work(&case) else { continue };
+        for ops in [1, 2, 3] {
+            assert_eq!(batch(&mut work, ops), Ok(()), "{case}");
+        }
+    }
+}
+
+#[test]
+fn what_is_copied_arrives_by_whatever_carries_it() {
+    for via in ["read-write", "copy-file-range", "sendfile", "splice"] {
+        for size in [4_096, 65_536, 1_048_576] {
+            let case = format!("file/copy:via={via},size={size},file_mib=8");
+            let Some(mut work) = work(&case) else { continue };
+            let all = work.most_ops();
+            for ops in [1, all / 2, all / 2, all, 1] {
+                assert_eq!(batch(&mut work, ops), Ok(()), "{case}");
+            }
+        }
+    }
+}
+
+#[test]
+fn more_than_a_file_holds_is_refused_before_a_byte_is_read() {
+    let Some(mut work) = work("file/read:via=read,size=65536,cache=warm,file_mib=1") else {
+        return;
+    };
+    assert_eq!(work.prepare(17).unwrap_err().why, Errno::E2BIG);
+    work.prepare(1).unwrap();
+    assert_eq!(work.run(17, 1).unwrap_err().why, Errno::E2BIG);
+}
+
+#[test]
+fn a_random_order_comes_by_every_piece_once() {
+    for pieces in [1, 2, 256, 4_096] {
+        let mut order = super::order(pieces);
+        order.sort_unstable();
+        assert!(order.iter().enumerate().all(|(at, &piece)| at == piece as usize), "{pieces}");
+    }
+}
+
+/// In a process of its own, since it enters the control group.
+#[test]
+fn a_file_larger_than_its_control_group_is_not_kept_and_that_is_seen() {
+    alone(|| {
+        let cached = |share: u64| {
+            let mut work = work(&format!("file/reread:limit_mib=64,share_pct={share}"))?;
+            (0..3).for_each(|_| assert_eq!(batch(&mut work, 1), Ok(())));
+            work.seen().map(|seen| (seen.cached_least, seen.pages))
+        };
+        let (Some((kept, all)), Some((left, of))) = (cached(25), cached(150)) else { return };
+        assert_eq!(kept, all, "a quarter of the memory");
+        assert!(left < of, "{left} of {of} pages are cached: half as much again as there is room");
+    });
+}

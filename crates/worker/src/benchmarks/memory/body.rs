@@ -1,0 +1,126 @@
+//! Bodies whose ops need something before each batch.
+
+use crate::kernel::blocks::Cycle;
+use crate::kernel::region::{Access, HUGE_BYTES, PAGE_BYTES, Pages, Region};
+use crate::kernel::usage;
+
+use super::super::prelude::*;
+
+/// Faults of this thread so far.
+fn faults() -> Result<u64, Errno> {
+    usage::thread().map(|usage| usage.minor_faults)
+}
+
+/// A mapping of so many bytes, every page of which is there.
+pub(super) fn touched(bytes: usize) -> Result<Region, Errno> {
+    let region = Region::anonymous(bytes, Pages::Small)?;
+    region.touch_all(Access::Write);
+    Ok(region)
+}
+
+/// Pages that are given back, piece by piece.
+struct Forget {
+    region: Region,
+    piece: usize,
+    at: usize,
+}
+
+/// `MADV_DONTNEED` of so many bytes.
+pub(super) fn dontneed(piece: usize) -> Result<Work, Errno> {
+    /// Eight ops of the largest size; enough for a batch of small ones.
+    const BYTES: usize = 64 << 20;
+    /// A batch of a page each takes so many ops at most: their pages are touched before it.
+    const MOST_OPS: usize = 1_024;
+    let bytes = BYTES.min(MOST_OPS * piece);
+    let region = Region::anonymous(bytes, Pages::Small)?;
+    let work = Work::staged(Shape::Looped, Forget { region, piece, at: 0 });
+    Ok(work.at_most((bytes / piece) as u64))
+}
+
+impl Run for Forget {
+    fn prepare(&mut self, ops: u64) -> Result<(), Errno> {
+        self.at = 0;
+        self.region.touch_part(0, ops as usize * self.piece, Access::Write)
+    }
+
+    fn prove(&mut self) -> Result<(), Errno> {
+        match self.region.resident_part(0, self.at)? {
+            0 => Ok(()),
+            _ => Err(Errno::UNPROVEN),
+        }
+    }
+
+    fn run(&mut self, turns: u64, copies: u32) -> Result<(), AtOp> {
+        for op in 0..turns * u64::from(copies) {
+            let given = self.region.advise_part(self.at, self.piece, libc::MADV_DONTNEED);
+            given.map_err(|why| AtOp { op, why })?;
+            self.at += self.piece;
+        }
+        Ok(())
+    }
+}
+
+/// Pages that move to and fro between two mappings.
+struct Move {
+    here: Region,
+    there: Region,
+}
+
+/// `mremap(2)` of so many bytes.
+pub(super) fn mremap(bytes: usize) -> Result<Work, Errno> {
+    let there = Region::anonymous(bytes, Pages::Small)?;
+    let mut moves = Move { here: touched(bytes)?, there };
+    match moves.once() {
+        // A kernel before Linux 5.7 does not know MREMAP_DONTUNMAP.
+        Err(Errno::EINVAL) => Err(Errno::EOPNOTSUPP),
+        other => other.map(|()| Work::of(Shape::Looped, moves)),
+    }
+}
+
+impl Move {
+    #[inline(always)]
+    fn once(&mut self) -> Result<(), Errno> {
+        self.here.move_onto(&mut self.there)
+    }
+}
+
+impl Run for Move {
+    fn prove(&mut self) -> Result<(), Errno> {
+        // They are where they should be, and nowhere else.
+        let pages = self.here.bytes() / PAGE_BYTES;
+        let moved = self.here.resident()? == pages && self.there.resident()? == 0;
+        if moved && self.here.byte(0)? == 1 { Ok(()) } else { Err(Errno::UNPROVEN) }
+    }
+
+    fn run(&mut self, turns: u64, copies: u32) -> Result<(), AtOp> {
+        for op in 0..turns * u64::from(copies) {
+            self.once().map_err(|why| AtOp { op, why })?;
+        }
+        Ok(())
+    }
+}
+
+/// A walk from line to line.
+struct Walk(Cycle);
+
+/// A cycle through so many bytes.
+pub(super) fn latency(bytes: usize, huge: bool) -> Result<Work, Errno> {
+    let (pages, each) =
+        if huge { (Pages::Transparent, HUGE_BYTES) } else { (Pages::Small, PAGE_BYTES) };
+    let region = Region::anonymous(bytes.next_multiple_of(each), pages)?;
+    let before = faults()?;
+    region.touch_all(Access::Write);
+    // A fault for each page, as large as was asked for; beyond them a few of the program's own.
+    let pages = (region.bytes() / each) as u64;
+    if !(pages..pages + 16).contains(&(faults()? - before)) {
+        return Err(Errno::UNPROVEN);
+    }
+    Ok(Work::of(Shape::Repeat, Walk(Cycle::through(region, bytes)?)))
+}
+
+impl Run for Walk {
+    fn run(&mut self, turns: u64, copies: u32) -> Result<(), AtOp> {
+        self.0.step(turns, copies);
+        Ok(())
+    }
+}

@@ -1,0 +1,242 @@
+//! What must hold of channels: every point carries whole messages, says what it is, and leaves
+//! nothing.
+
+use std::fs;
+
+use oscost_model::case::Case;
+use oscost_model::point::{Point, Value};
+
+use super::super::exchange::{Control, End, Gone, SIZES, serve};
+use super::super::tests::{all_points, site};
+use super::*;
+use crate::bench::Site;
+use crate::kernel::because;
+use crate::kernel::place::{queue_key, queue_name};
+use crate::kernel::process::{alone, children, kill};
+use crate::kernel::stopwatch::Stopwatch;
+
+/// Every case whose size is one of these.
+fn cases(sizes: &[u64]) -> Vec<(&'static Bench, Case)> {
+    let is_wanted = |point: &Point| match point.get("size") {
+        Some(Value::Number(size)) => sizes.contains(size),
+        _ => false,
+    };
+    let of = |bench: &'static Bench| {
+        let points = all_points(&bench.definition()).into_iter().filter(is_wanted);
+        points.map(move |point| (bench, Case::new(bench.id, point))).collect::<Vec<_>>()
+    };
+    let spins = |case: &Case| {
+        let is = |axis: &str, word: &str| case.point.get(axis) == Some(&Value::from(word));
+        is("by", "shm-spin") && is("peer_cpu", "same")
+    };
+    let all = BENCHES.iter().flat_map(of).filter(|(_, case)| !spins(case));
+    all.collect()
+}
+
+/// Its work here; none, and a word about it, where this machine lacks something.
+fn built(bench: &Bench, case: &Case, site: Site) -> Option<Work> {
+    match bench.work(&case.point, site) {
+        Err(Errno::LACKING) => {
+            let words = because::words();
+            assert!(words.len() > 20, "{case}: {words}");
+            None
+        }
+        Err(error) => panic!("{case} is not built: {error}"),
+        Ok(work) if work.lacks().is_some() => {
+            eprintln!("{case} cannot run here: {:?}", work.lacks());
+            None
+        }
+        Ok(work) => Some(work),
+    }
+}
+
+fn done(work: &mut Work, ops: u64) -> Result<(), AtOp> {
+    work.prepare(ops)?;
+    work.run(ops, 1)?;
+    work.prove()
+}
+
+#[test]
+fn every_point_carries_messages_that_were_verified_and_says_through_what() {
+    alone(|| {
+        let site = site();
+        for (bench, case) in cases(SIZES) {
+            let Some(mut work) = built(bench, &case, site) else { continue };
+            for ops in [1, 3].map(|ops| work.most_ops().min(ops)) {
+                assert_eq!(done(&mut work, ops), Ok(()), "{case}");
+            }
+            let seen = work.channel().unwrap();
+            assert!(seen.verified >= 6, "{case}: {seen:?}");
+            assert!(seen.peer_cpu.is_some(), "{case}");
+            if let Some(&Value::Number(capacity)) = case.point.get("capacity") {
+                assert_eq!(seen.capacity_bytes, Some(capacity), "{case}");
+            }
+            assert!(work.brought().is_none_or(|ticks| ticks > 0), "{case}");
+        }
+    });
+}
+
+#[test]
+fn sizes_that_nobody_foresaw_go_through_too() {
+    alone(|| {
+        let site = site();
+        for (bench, case) in cases(&[4]) {
+            for size in [1u64, 3, 4_097, 1_000_003] {
+                let case = Case::new(bench.id, case.point.clone().with("size", size));
+                let Some(mut work) = built(bench, &case, site) else { continue };
+                let ops = work.most_ops().min(2);
+                assert_eq!(done(&mut work, ops), Ok(()), "{case}");
+            }
+        }
+    });
+}
+
+#[test]
+fn what_is_too_large_for_a_queue_names_the_setting_that_lets_it_in() {
+    alone(|| {
+        let site = site();
+        for (by, setting) in [("mq", "fs.mqueue.msgsize_max"), ("sysv-mq", "kernel.msgmax")] {
+            let point = Point::none().with("by", by).with("size", 16u64 << 20);
+            let point = point.with("peer_cpu", "same");
+            // Whoever has raised it that far has nothing to be told.
+            match BENCHES[0].work(&point, site).map(drop) {
+                Err(Errno::LACKING) => {
+                    let words = because::words();
+                    assert!(words.contains(setting) || words.contains("RLIMIT"), "{words}");
+                }
+                other => eprintln!("{by}: {other:?}"),
+            }
+        }
+    });
+}
+
+/// What the process holds: children, descriptors, mappings, System V queues.
+fn held() -> (usize, usize, usize, usize) {
+    let entries = |path: &str| fs::read_dir(path).unwrap().count();
+    let text = |path: &str| fs::read_to_string(path).unwrap_or_default();
+    let ours = [0, 1].map(|which| queue_key(&queue_name(), which).to_string());
+    let queues = text("/proc/sysvipc/msg");
+    let keys = queues.lines().filter_map(|line| line.split_whitespace().next());
+    let queues = keys.filter(|key| ours.iter().any(|own| own == key)).count();
+    (children().len(), entries("/proc/self/fd"), text("/proc/self/maps").lines().count(), queues)
+}
+
+#[test]
+fn nothing_is_left_of_a_work_that_is_dropped() {
+    alone(|| {
+        let site = site();
+        let sweep = || {
+            for (bench, case) in cases(&[4, 4_096]) {
+                let before = held();
+                if let Some(mut work) = built(bench, &case, site) {
+                    let ops = work.most_ops().min(3);
+                    done(&mut work, ops).unwrap();
+                }
+                let after = held();
+                assert_eq!((after.0, after.1, after.3), (before.0, before.1, before.3), "{case}");
+            }
+        };
+        // The first ones bring heaps that the library keeps.
+        sweep();
+        let first = held();
+        sweep();
+        assert!(held().2 <= first.2 + 2, "{first:?}, then {:?}", held());
+    });
+}
+
+#[test]
+fn an_op_whose_peer_was_killed_fails_and_says_so() {
+    alone(|| {
+        let site = site();
+        for (bench, case) in cases(&[64]) {
+            if case.point.get("capacity").is_some() {
+                continue;
+            }
+            let Some(mut work) = built(bench, &case, site) else { continue };
+            kill(children()[0]);
+            let ops = work.most_ops().min(100_000);
+            let failed = done(&mut work, ops).unwrap_err();
+            assert_eq!(failed.why, Errno::UNFIT, "{case}: {}", failed.why);
+            assert!(because::words().contains("died"), "{case}: {}", because::words());
+        }
+    });
+}
+
+/// An end that tells less than it got, or takes a byte for another.
+struct Liar {
+    end: Box<dyn End>,
+    short: bool,
+    good: u32,
+}
+
+impl End for Liar {
+    fn send(&mut self, message: &[u8], gone: Gone<'_>) -> Result<(), Errno> {
+        self.end.send(message, gone)
+    }
+
+    fn receive(&mut self, into: &mut [u8], gone: Gone<'_>) -> Result<usize, Errno> {
+        let came = self.end.receive(into, gone)?;
+        if self.good > 0 {
+            self.good -= 1;
+            return Ok(came);
+        }
+        into[0] ^= 1;
+        Ok(if self.short { came - 1 } else { came })
+    }
+}
+
+/// The work of two ends of which the other one lies after so many messages.
+fn with_liar(short: bool, good: u32) -> Result<Work, Errno> {
+    let point = Point::none().with("by", "pipe").with("size", 64u64).with("peer_cpu", "same");
+    let at = At::new(&point, site());
+    let (own, end) = ends::ends(at, 64)?;
+    let peer = Box::new(Liar { end, short, good });
+    let cpu = at.site.cpu.unwrap_or(0);
+    let two = Two::here_by(cpu, own, peer, |mut end, control: Control| {
+        serve(&mut *end, &control, Stopwatch::Syscall)
+    })?;
+    two.throughput(64, 1)
+}
+
+#[test]
+fn a_peer_that_got_fewer_bytes_than_were_sent_fails_the_batch() {
+    alone(|| {
+        let mut work = with_liar(true, 3 + 5).unwrap();
+        done(&mut work, 5).unwrap();
+        assert_eq!(done(&mut work, 5).unwrap_err().why, Errno::UNFIT);
+        assert!(because::words().contains("got 5, 315 bytes"), "{}", because::words());
+    });
+}
+
+#[test]
+fn a_byte_that_came_as_another_one_fails_before_anything_is_timed() {
+    alone(|| {
+        assert_eq!(with_liar(false, 2).map(drop), Err(Errno::UNFIT));
+        assert!(because::words().contains("got 2 as they were sent"), "{}", because::words());
+    });
+}
+
+#[test]
+fn a_peer_that_says_nothing_ends_in_silence() {
+    alone(|| {
+        let point = Point::none().with("by", "pipe").with("size", 64u64).with("peer_cpu", "same");
+        let at = At::new(&point, site());
+        let (own, end) = ends::ends(at, 64).unwrap();
+        let two = Two::here_by(at.site.cpu.unwrap_or(0), own, end, |end, control| {
+            // Both are held, so that nobody has hung up.
+            let _held = (end, control);
+            crate::kernel::process::wait_for_the_end()
+        });
+        assert_eq!(two.unwrap().throughput(64, 1).map(drop), Err(Errno::SILENT));
+    });
+}
+
+#[test]
+fn what_cannot_be_kept_on_one_cpu_or_has_no_second_one_says_so() {
+    alone(|| {
+        for (bench, case) in cases(&[64]) {
+            let work = bench.work(&case.point, Site::ANYWHERE).unwrap();
+            assert!(work.lacks().is_some_and(|missing| missing.contains("CPU")), "{case}");
+        }
+    });
+}

@@ -1,0 +1,400 @@
+//! Connections: made, accepted and closed.
+//!
+//! Thousands of them must not run a machine out of ports. Whoever closes a TCP connection first
+//! keeps its address for a minute (TIME_WAIT), unless a reset ends it. Here the peer closes first,
+//! and this end, which has seen that, closes by a reset (SO_LINGER of 0 s): it is the last packet,
+//! nothing can be lost by it, and no address stays taken at either end.
+
+use std::fs::File;
+use std::net::{IpAddr, TcpListener};
+use std::os::fd::AsFd;
+
+use oscost_model::channel::ChannelSeen;
+
+use super::super::exchange::{Control, Gone, cpu_of_peer};
+use super::super::prelude::*;
+use super::ends::{Name, cause, way};
+use crate::kernel::because::{lacking, unfit};
+use crate::kernel::control::Waiting;
+use crate::kernel::door::Door;
+use crate::kernel::poll;
+use crate::kernel::socket::{self, Address, Kind};
+use crate::kernel::switch::{Alarm, Ear, PeerProcess};
+
+/// Orders to the peer, and what it is to do with each connection.
+mod order {
+    /// Accept so many.
+    pub(super) const ACCEPT: u64 = 1;
+    /// Say how many came since the last order, and how many strangers in all.
+    pub(super) const REPORT: u64 = 2;
+}
+
+/// So often an alarm interrupts a wait, once a second, before the peer is given up.
+const ALARMS: u32 = 3;
+
+/// What an op is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum What {
+    /// A connection, until the peer has closed it, and its end here.
+    Whole,
+    /// From the connection to the first byte of the peer's.
+    FirstByte,
+}
+
+impl What {
+    /// What the peer does with a connection that it has accepted.
+    fn answer(self, connection: File) -> Result<(), Errno> {
+        let sent = match self {
+            What::Whole => Ok(1),
+            What::FirstByte => socket::send(&connection, &[1]),
+        };
+        socket::close(connection)?;
+        match sent {
+            // Who has gone before his byte came is no friend, and no harm.
+            Ok(_) | Err(Errno::EPIPE | Errno(libc::ECONNRESET)) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// Where connections come in.
+enum Listens {
+    Here(File),
+    Door(TcpListener),
+}
+
+impl Listens {
+    fn accept(&self) -> Result<(File, Address), Errno> {
+        match self {
+            Listens::Here(file) => socket::accept(file),
+            Listens::Door(listener) => socket::accept(listener),
+        }
+    }
+
+    fn fd(&self) -> std::os::fd::BorrowedFd<'_> {
+        match self {
+            Listens::Here(file) => file.as_fd(),
+            Listens::Door(listener) => listener.as_fd(),
+        }
+    }
+}
+
+/// What comes in at the peer's.
+struct Peer {
+    listens: Listens,
+    friend: Option<IpAddr>,
+    what: What,
+    /// How many were announced of the last batch, and how many came.
+    announced: u64,
+    came: u64,
+    strangers: u64,
+    /// Whom the door has turned away before.
+    before: u64,
+}
+
+impl Peer {
+    /// A peer to whom nobody has come.
+    fn new(listens: Listens, friend: Option<IpAddr>, what: What, before: u64) -> Self {
+        Self { listens, friend, what, announced: 0, came: 0, strangers: 0, before }
+    }
+
+    /// Who came beyond those that were announced was none of them.
+    fn settle(&mut self) {
+        self.strangers += self.came.saturating_sub(self.announced);
+        self.came = self.came.min(self.announced);
+    }
+
+    /// Accepts one and does with it what is to be done; a stranger by its address is closed.
+    #[inline(always)]
+    fn one(&mut self) -> Result<(), Errno> {
+        let (connection, from) = match self.listens.accept() {
+            Ok(accepted) => accepted,
+            // The alarm; or who was gone before we looked.
+            Err(Errno::EINTR | Errno::EAGAIN | Errno(libc::ECONNABORTED)) => return Ok(()),
+            Err(error) => return Err(error),
+        };
+        if self.friend.is_some() && from.ip() != self.friend {
+            self.strangers += 1;
+            return Ok(());
+        }
+        self.came += 1;
+        self.what.answer(connection)
+    }
+
+    /// Accepts so many, unless the one that measures hangs up.
+    fn accept(&mut self, connections: u64, control: &Control) -> Result<(), Errno> {
+        self.settle();
+        (self.announced, self.came) = (connections, 0);
+        control.tell([order::ACCEPT, 0, 0, 0], &|_| Ok(()))?;
+        while self.came < connections {
+            let before = (self.came, self.strangers);
+            self.one()?;
+            if before == (self.came, self.strangers) && control.waiting() == Waiting::End {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Is the other end, until the one that measures has hung up.
+    fn serve(mut self, control: &Control) -> Result<(), Errno> {
+        // Each second it looks whether that one is still there.
+        let _ear = Ear::open()?;
+        let _alarm = Alarm::start()?;
+        let wait = |_| Ok(());
+        loop {
+            // Between batches it listens to both: who comes now has lost his turn to a stranger.
+            let ready = poll::readable(&[control.as_fd(), self.listens.fd()], None)?;
+            if ready[1] {
+                self.one()?;
+            }
+            if !ready[0] {
+                continue;
+            }
+            match control.hear(&wait) {
+                Ok([order::ACCEPT, connections, ..]) => self.accept(connections, control)?,
+                Ok([order::REPORT, ..]) => {
+                    self.settle();
+                    control.tell([self.came, self.strangers, self.before, 0], &wait)?;
+                }
+                Ok(_) => return Err(Errno::EPROTO),
+                Err(Errno::EPIPE | Errno(libc::ECONNRESET)) => return Ok(()),
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
+
+/// The other end of TCP, behind a door: connections come to the very socket that the door has.
+pub(super) fn serve(door: &mut Door, what: What) -> Result<(), Errno> {
+    let control = door.wait()?;
+    control.set_nodelay(true)?;
+    let control = Control::over(control);
+    let listener = door.listener().try_clone()?;
+    listener.set_nonblocking(false)?;
+    let (friend, before) = (door.friend(), door.strangers());
+    Peer::new(Listens::Door(listener), friend, what, before).serve(&control)
+}
+
+/// This end.
+struct Own {
+    to: Address,
+    what: What,
+    by_tcp: bool,
+    control: Control,
+    child: Option<PeerProcess>,
+    peer_cpu: Option<u32>,
+    /// Sockets that are ready to be connected, and those that wait to be closed.
+    ready: Vec<File>,
+    used: Vec<File>,
+    tried: u64,
+    made: u64,
+    /// Who came and was not ours: to the connections, and to the door before.
+    strangers: u64,
+    before: u64,
+    _name: Option<Name>,
+    _alarm: Alarm,
+    _ear: Ear,
+}
+
+/// The work of a benchmark: an op is a connection.
+pub(super) fn work(at: At<'_>, what: What) -> Result<Work, Errno> {
+    let ear = Ear::open()?;
+    let by_tcp = at.word("by") == "tcp";
+    let (to, control, child, name) = if by_tcp { by_door(at, what)? } else { by_path(at, what)? };
+    let (child, peer_cpu) = child.unzip();
+    let mut own = Own {
+        to,
+        what,
+        by_tcp,
+        control,
+        child,
+        peer_cpu,
+        ready: Vec::new(),
+        used: Vec::new(),
+        tried: 0,
+        made: 0,
+        strangers: 0,
+        before: 0,
+        _name: name,
+        _alarm: Alarm::start()?,
+        _ear: ear,
+    };
+    // A first one, so that the peer stands where it should before anything is timed.
+    own.prepare(1)?;
+    own.run(1, 1).map_err(|failed| failed.why)?;
+    own.prove()?;
+    /// As many sockets lie ready at once, and wait to be closed.
+    const MOST: u64 = 64;
+    Ok(match what {
+        What::Whole => Work::staged(Shape::Repeat, own),
+        What::FirstByte => Work::staged(Shape::Single, own).at_most(MOST),
+    })
+}
+
+/// Where to connect to, how to talk to whoever accepts there, and who that is.
+type There = (Address, Control, Option<(PeerProcess, u32)>, Option<Name>);
+
+fn by_door(at: At<'_>, what: What) -> Result<There, Errno> {
+    let way = way(at, if what == What::Whole { serve_whole } else { serve_first_byte })?;
+    let control = Control::over(way.go()?);
+    Ok((Address::of(way.far.addr), control, way.child(), None))
+}
+
+/// As [`serve`], of whole connections.
+pub(super) fn serve_whole(_: At<'_>, door: &mut Door) -> Result<(), Errno> {
+    serve(door, What::Whole)
+}
+
+/// As [`serve`], until the first byte.
+pub(super) fn serve_first_byte(_: At<'_>, door: &mut Door) -> Result<(), Errno> {
+    serve(door, What::FirstByte)
+}
+
+fn by_path(at: At<'_>, what: What) -> Result<There, Errno> {
+    let cpu =
+        cpu_of_peer(at).map_err(|work| lacking(work.lacks().unwrap_or_default().to_owned()))?;
+    let name = Name::new();
+    let listens = Listens::Here(socket::at_path(&name.0, Kind::Stream)?);
+    let (control, theirs) = Control::pair()?;
+    let mut own = Some(control);
+    let child = {
+        let own = &mut own;
+        PeerProcess::start(Some(cpu), move || {
+            // The child's copy: it must not hold its parent's end, or it would never see its end.
+            drop(own.take());
+            Peer::new(listens, None, what, 0).serve(&theirs)
+        })?
+    };
+    let control = own.ok_or(Errno::EINVAL)?; // Only the child has taken it.
+    Ok((Address::of_path(&name.0)?, control, Some((child, cpu)), Some(name)))
+}
+
+impl Own {
+    fn gone(&self) -> impl Fn(u32) -> Result<(), Errno> + use<'_> {
+        |times| {
+            self.child.as_ref().map_or(Ok(()), PeerProcess::is_there)?;
+            if times > ALARMS { Err(Errno::SILENT) } else { Ok(()) }
+        }
+    }
+
+    /// A socket that is not connected yet.
+    #[inline(always)]
+    fn socket(&self) -> Result<File, Errno> {
+        let socket = socket::of_family(&self.to, Kind::Stream)?;
+        if self.by_tcp {
+            socket::reset_when_closed(&socket)?;
+        }
+        Ok(socket)
+    }
+
+    /// Connects, and waits for what the peer does: it sends so many bytes, or closes.
+    #[inline(always)]
+    fn meet(&self, socket: &File, bytes: usize) -> Result<(), Errno> {
+        waited(&self.gone(), || match socket::connect(socket, &self.to) {
+            // It was interrupted, and is done.
+            Err(Errno(libc::EISCONN)) => Ok(()),
+            done => done,
+        })?;
+        let given = waited(&self.gone(), || socket::receive_all(socket, &mut [0]))?;
+        if given == bytes { Ok(()) } else { Err(Errno::EPROTO) }
+    }
+
+    #[inline(always)]
+    fn once(&mut self) -> Result<(), Errno> {
+        match self.what {
+            What::Whole => {
+                let socket = self.socket()?;
+                self.meet(&socket, 0)?;
+                socket::close(socket)
+            }
+            What::FirstByte => {
+                let socket = self.ready.pop().ok_or(Errno::E2BIG)?;
+                self.meet(&socket, 1)?;
+                self.used.push(socket);
+                Ok(())
+            }
+        }
+    }
+
+    fn cause(&self, why: Errno) -> Errno {
+        match cause(self.child.as_ref(), why) {
+            Errno(libc::EADDRNOTAVAIL) => unfit(
+                "no port is left for another connection: something else here has taken the range \
+                 of net.ipv4.ip_local_port_range"
+                    .to_owned(),
+            ),
+            why => why,
+        }
+    }
+}
+
+/// Does something that waits, again where it was interrupted.
+#[inline(always)]
+fn waited<T>(gone: Gone<'_>, mut act: impl FnMut() -> Result<T, Errno>) -> Result<T, Errno> {
+    let mut times = 0;
+    loop {
+        match act() {
+            Err(Errno::EINTR) => {
+                times += 1;
+                gone(times)?;
+            }
+            done => return done,
+        }
+    }
+}
+
+impl Run for Own {
+    fn prepare(&mut self, ops: u64) -> Result<(), Errno> {
+        self.used.clear();
+        self.ready.clear();
+        if self.what == What::FirstByte {
+            for _ in 0..ops {
+                let socket = self.socket()?;
+                self.ready.push(socket);
+            }
+            self.used.reserve(ops as usize);
+        }
+        self.tried = ops;
+        let asked = self.control.tell([order::ACCEPT, ops, 0, 0], &self.gone());
+        let answer = asked.and_then(|()| self.control.hear(&self.gone()));
+        match answer.map_err(|why| self.cause(why))? {
+            [order::ACCEPT, ..] => Ok(()),
+            _ => Err(Errno::EPROTO),
+        }
+    }
+
+    fn run(&mut self, turns: u64, copies: u32) -> Result<(), AtOp> {
+        for op in 0..turns * u64::from(copies) {
+            self.once().map_err(|why| AtOp { op, why: self.cause(why) })?;
+        }
+        Ok(())
+    }
+
+    /// Whether the peer has accepted as many.
+    fn prove(&mut self) -> Result<(), Errno> {
+        let asked = self.control.tell([order::REPORT, 0, 0, 0], &self.gone());
+        let [came, strangers, before, _] =
+            asked.and_then(|()| self.control.hear(&self.gone())).map_err(|why| self.cause(why))?;
+        if came < self.tried {
+            return Err(unfit(format!(
+                "{} connections were made, and the other end accepted {came}",
+                self.tried
+            )));
+        }
+        self.made += self.tried;
+        (self.strangers, self.before) = (strangers, before);
+        Ok(())
+    }
+
+    fn channel(&self) -> Option<ChannelSeen> {
+        // Whom the door of a machine's own peer has turned away nobody else tells.
+        let turned_away = if self.child.is_some() { self.before } else { 0 };
+        Some(ChannelSeen {
+            verified: self.made,
+            peer_cpu: self.peer_cpu,
+            strangers: self.strangers + turned_away,
+            ..ChannelSeen::default()
+        })
+    }
+}

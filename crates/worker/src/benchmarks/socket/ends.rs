@@ -1,0 +1,314 @@
+//! How the two ends of a socket come about: beside each other, or through a door.
+
+use std::cell::Cell;
+use std::fs::File;
+use std::net::{IpAddr, TcpListener, TcpStream};
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use oscost_model::channel::ChannelSeen;
+use oscost_model::point::Value;
+
+use super::super::exchange::{Control, End, Two, cpu_of_peer, serve};
+use super::super::prelude::*;
+use super::packet::Packets;
+use super::stream::{Copied, FromFile, Lent, Ringed};
+use crate::kernel::SILENCE;
+use crate::kernel::because::{lacking, unfit};
+use crate::kernel::door::{Door, Far};
+use crate::kernel::socket::{self, Kind, Setting};
+use crate::kernel::switch::PeerProcess;
+
+/// A socket that is connected to the other end's.
+pub(super) struct Socket {
+    pub(super) file: File,
+    over: Over,
+    /// What a peer on this machine has told, and the door at which nobody else is expected.
+    door: Option<Watched>,
+}
+
+/// Over what it goes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Over {
+    Nothing,
+    Tcp(IpAddr),
+    Udp(IpAddr),
+}
+
+/// A door on this machine, once the peer has come in.
+pub(super) struct Watched {
+    listener: TcpListener,
+    strangers: Cell<u64>,
+}
+
+impl Watched {
+    /// Whoever has knocked since is a stranger: counted and closed.
+    pub(super) fn strangers(&self) -> u64 {
+        while self.listener.accept().is_ok() {
+            self.strangers.set(self.strangers.get() + 1);
+        }
+        self.strangers.get()
+    }
+}
+
+impl Socket {
+    /// A socket of UDP.
+    pub(super) fn of_udp(file: File, here: IpAddr, door: Option<Watched>) -> Self {
+        Self { file, over: Over::Udp(here), door }
+    }
+
+    /// What the system tells of it now.
+    pub(super) fn seen(&self) -> ChannelSeen {
+        let ask = |what| socket::get(&self.file, what).ok();
+        let mtu = |here: IpAddr| {
+            ask(if here.is_ipv4() { Setting::Mtu } else { Setting::Mtu6 }).filter(|&mtu| mtu > 0)
+        };
+        ChannelSeen {
+            send_buffer_bytes: ask(Setting::SendBuffer),
+            receive_buffer_bytes: ask(Setting::ReceiveBuffer),
+            mtu_bytes: match self.over {
+                Over::Nothing => None,
+                Over::Tcp(here) | Over::Udp(here) => mtu(here),
+            },
+            segment_bytes: match self.over {
+                Over::Tcp(_) => ask(Setting::Segment),
+                _ => None,
+            },
+            strangers: self.door.as_ref().map_or(0, Watched::strangers),
+            ..ChannelSeen::default()
+        }
+    }
+}
+
+/// Gives a socket the buffers that the axis `buffer` asks for; where that goes unsaid it keeps the
+/// system's.
+pub(super) fn with_buffers(at: At<'_>, file: &File) -> Result<(), Errno> {
+    let Some(&Value::Number(bytes)) = at.value("buffer") else { return Ok(()) };
+    let sides = [
+        (Setting::SendBuffer, "SO_SNDBUF", "net.core.wmem_max"),
+        (Setting::ReceiveBuffer, "SO_RCVBUF", "net.core.rmem_max"),
+    ];
+    for (what, name, limit) in sides {
+        socket::set(file, what, i32::try_from(bytes).map_err(|_| Errno::EINVAL)?)?;
+        // The kernel books twice as much, for what it needs beside the bytes.
+        let given = socket::get(file, what)? / 2;
+        if given < bytes {
+            return Err(lacking(format!(
+                "{name} of {bytes} bytes is asked for and {given} are given (sysctl {limit} \
+                 raises that)"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Refuses messages that a packet of AF_UNIX cannot hold: all of it must lie in the send buffer.
+fn with_room(size: u64, file: &File) -> Result<(), Errno> {
+    /// What the kernel keeps of it for itself (net/unix/af_unix.c: unix_dgram_sendmsg).
+    const KEPT: u64 = 32;
+    let holds = socket::get(file, Setting::SendBuffer)?.saturating_sub(KEPT);
+    if size <= holds {
+        return Ok(());
+    }
+    Err(lacking(format!(
+        "a packet of AF_UNIX has at most {holds} bytes here, the send buffer but {KEPT}: say \
+         buffer={size}, or raise net.core.wmem_default"
+    )))
+}
+
+/// Both ends of a socket that cannot leave the machine, as the point says.
+pub(super) fn here(at: At<'_>) -> Result<Two, Errno> {
+    let cpu = match cpu_of_peer(at) {
+        Ok(cpu) => cpu,
+        Err(work) => return Err(lacking(work.lacks().unwrap_or_default().to_owned())),
+    };
+    let kind = match at.word("by") {
+        "unix-dgram" => Kind::Datagram,
+        "unix-seqpacket" => Kind::Packets,
+        _ => Kind::Stream,
+    };
+    let (own, peer) =
+        if at.word("by") == "socketpair" { socket::pair(kind)? } else { by_path(kind)? };
+    let end = |file: File| {
+        with_buffers(at, &file)?;
+        if kind != Kind::Stream {
+            with_room(at.number("size"), &file)?;
+        }
+        end_of(at, Socket { file, over: Over::Nothing, door: None })
+    };
+    Two::here(cpu, at.site.watch, (end(own)?, end(peer)?))
+}
+
+/// Two sockets that found each other by a path, of which nothing is left.
+fn by_path(kind: Kind) -> Result<(File, File), Errno> {
+    let (there, here) = (Name::new(), Name::new());
+    let listens = socket::at_path(&there.0, kind)?;
+    let address = socket::Address::of_path(&there.0)?;
+    if kind == Kind::Datagram {
+        // Each names the other, and takes packets from nobody else.
+        let own = socket::at_path(&here.0, kind)?;
+        socket::connect(&own, &address)?;
+        socket::connect(&listens, &socket::Address::of_path(&here.0)?)?;
+        return Ok((own, listens));
+    }
+    let own = socket::of_family(&address, kind)?;
+    // Nobody has to accept it for that: it waits in the queue.
+    socket::connect(&own, &address)?;
+    let (peer, _) = socket::accept(&listens)?;
+    Ok((own, peer))
+}
+
+/// A name for a socket, in the folder where the process stands, which a cell has for itself: short,
+/// since addresses are. It goes with the value.
+pub(super) struct Name(pub(super) PathBuf);
+
+impl Name {
+    pub(super) fn new() -> Self {
+        static MADE: AtomicU32 = AtomicU32::new(0);
+        let made = MADE.fetch_add(1, Ordering::Relaxed);
+        Self(format!("oscost-{}-{made}.socket", std::process::id()).into())
+    }
+}
+
+impl Drop for Name {
+    fn drop(&mut self) {
+        // It may never have come to be.
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+/// An end over a socket, by the means that the axis `via` names.
+fn end_of(at: At<'_>, socket: Socket) -> Result<Box<dyn End>, Errno> {
+    // One way is timed by copy alone.
+    let via = match at.value("via") {
+        Some(Value::Word(via)) => via,
+        _ => "copy",
+    };
+    Ok(match (at.word("by"), via) {
+        ("unix-dgram" | "unix-seqpacket", _) => Box::new(Packets(socket)),
+        (_, "io-uring") => Box::new(Ringed::new(socket)?),
+        (_, "sendfile") => Box::new(FromFile::new(socket)?),
+        (_, "zerocopy") => Box::new(Lent::new(socket)?),
+        _ => Box::new(Copied(socket)),
+    })
+}
+
+/// A way through a door: who stands behind it, if he does so here, and how to get there.
+pub(super) struct Way {
+    child: Option<(PeerProcess, u32)>,
+    pub(super) far: Far,
+    listener: Option<TcpListener>,
+}
+
+/// The way to the other end: to another machine where it stands there, else to a child that serves
+/// a door on this machine's loopback as the other machine would.
+pub(super) fn way(
+    at: At<'_>,
+    serve: fn(At<'_>, &mut Door) -> Result<(), Errno>,
+) -> Result<Way, Errno> {
+    if let Some(far) = at.site.far {
+        return Ok(Way { child: None, far, listener: None });
+    }
+    let cpu = match cpu_of_peer(at) {
+        Ok(cpu) => cpu,
+        Err(work) => return Err(lacking(work.lacks().unwrap_or_default().to_owned())),
+    };
+    let mut door = Door::here()?;
+    let (far, listener) = (door.far(), door.listener().try_clone()?);
+    let child = PeerProcess::start(Some(cpu), move || serve(at, &mut door))?;
+    Ok(Way { child: Some((child, cpu)), far, listener: Some(listener) })
+}
+
+impl Way {
+    /// Goes there: the first connection is the control stream.
+    pub(super) fn go(&self) -> Result<TcpStream, Errno> {
+        let stream = self.far.connect().map_err(|error| self.cause(error))?;
+        // An order is one small segment, and nobody answers before it is there.
+        stream.set_nodelay(true)?;
+        Ok(stream)
+    }
+
+    /// Why it went wrong: that the other end has ended says more than that nobody answers.
+    fn cause(&self, error: Errno) -> Errno {
+        self.child.as_ref().and_then(|(child, _)| child.is_there().err()).unwrap_or(error)
+    }
+
+    /// The door on this machine, from now on watched for strangers; the peer has turned away so
+    /// many before.
+    pub(super) fn watched(&mut self, before: u64) -> Option<Watched> {
+        let listener = self.listener.take()?;
+        Some(Watched { listener, strangers: Cell::new(before) })
+    }
+
+    /// The other end, where it is a child.
+    pub(super) fn child(self) -> Option<(PeerProcess, u32)> {
+        self.child
+    }
+}
+
+/// Why it went wrong: that the other end has ended says more than that nobody reads or answers.
+pub(super) fn cause(child: Option<&PeerProcess>, why: Errno) -> Errno {
+    /// A process that ends closes its descriptors some time before its parent is told.
+    const LOOKS: u32 = 50;
+    let gone =
+        matches!(why, Errno::EPIPE | Errno::ESRCH | Errno(libc::ECONNRESET | libc::ECONNREFUSED));
+    let Some(child) = child.filter(|_| gone) else { return why };
+    for _ in 0..LOOKS {
+        match child.is_there() {
+            Ok(()) => std::thread::sleep(Duration::from_millis(2)),
+            Err(Errno::ESRCH) => {
+                return unfit("the other end has died: something killed it".to_owned());
+            }
+            Err(error) => return unfit(format!("the other end has given up: {error}")),
+        }
+    }
+    why
+}
+
+/// The first words from the other end, which are not waited for for ever.
+pub(super) fn first_words(stream: &TcpStream) -> Result<[u64; 4], Errno> {
+    stream.set_read_timeout(Some(SILENCE))?;
+    let words = Control::over(stream.try_clone()?).hear(&|_| Ok(()));
+    stream.set_read_timeout(None)?;
+    words.map_err(|error| if error == Errno::EAGAIN { Errno::SILENT } else { error })
+}
+
+/// Both ends of TCP.
+pub(super) fn tcp(at: At<'_>) -> Result<Two, Errno> {
+    let mut way = way(at, serve_tcp)?;
+    let control = way.go()?;
+    let stream = way.go()?;
+    let [before, ..] = first_words(&control)?;
+    let control = Control::over(control);
+    let end = tcp_end(at, stream, way.watched(before))?;
+    match way.child() {
+        Some(child) => Two::beside(child, end, control),
+        None => Two::far(end, control),
+    }
+}
+
+/// The other end of TCP, behind a door.
+pub(super) fn serve_tcp(at: At<'_>, door: &mut Door) -> Result<(), Errno> {
+    let (mut end, control) = enter_tcp(at, door)?;
+    serve(&mut *end, &control, at.site.watch)
+}
+
+/// Lets the control stream in, and then the one that carries messages.
+fn enter_tcp(at: At<'_>, door: &mut Door) -> Result<(Box<dyn End>, Control), Errno> {
+    let control = door.wait()?;
+    control.set_nodelay(true)?;
+    let control = Control::over(control);
+    let stream = door.wait()?;
+    control.tell([door.strangers(), 0, 0, 0], &|_| Ok(()))?;
+    Ok((tcp_end(at, stream, None)?, control))
+}
+
+fn tcp_end(at: At<'_>, stream: TcpStream, door: Option<Watched>) -> Result<Box<dyn End>, Errno> {
+    stream.set_nodelay(at.word("nodelay") == "on")?;
+    let here = stream.local_addr()?.ip();
+    let file = File::from(OwnedFd::from(stream));
+    with_buffers(at, &file)?;
+    end_of(at, Socket { file, over: Over::Tcp(here), door })
+}

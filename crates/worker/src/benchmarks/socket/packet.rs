@@ -1,0 +1,50 @@
+//! Ends that whole packets go through, none of which is lost: AF_UNIX.
+
+use oscost_model::channel::ChannelSeen;
+
+use super::super::exchange::{End, Gone};
+use super::super::prelude::*;
+use super::ends::Socket;
+use crate::kernel::socket;
+
+/// By send(2) and recv(2), a packet each time.
+pub(super) struct Packets(pub(super) Socket);
+
+impl End for Packets {
+    #[inline(always)]
+    fn send(&mut self, message: &[u8], gone: Gone<'_>) -> Result<(), Errno> {
+        let mut times = 0;
+        loop {
+            match socket::send(&self.0.file, message) {
+                Ok(taken) if taken == message.len() => return Ok(()),
+                Ok(_) => return Err(Errno::EPROTO),
+                Err(Errno::EINTR) => {
+                    times += 1;
+                    gone(times)?;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn receive(&mut self, into: &mut [u8], gone: Gone<'_>) -> Result<usize, Errno> {
+        let mut times = 0;
+        loop {
+            match socket::receive_packet(&self.0.file, into) {
+                // Nobody sends an empty message: the other end has hung up.
+                Ok(0) => return Err(Errno::EPIPE),
+                Ok(given) => return Ok(given),
+                Err(Errno::EINTR) => {
+                    times += 1;
+                    gone(times)?;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    fn seen(&self) -> ChannelSeen {
+        self.0.seen()
+    }
+}

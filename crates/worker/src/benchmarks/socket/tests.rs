@@ -1,0 +1,487 @@
+//! What must hold of sockets.
+
+use std::collections::BTreeSet;
+use std::io::Read;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, TcpListener, TcpStream, UdpSocket};
+use std::time::Duration;
+
+use oscost_model::channel::{ChannelSeen, Datagrams};
+use oscost_model::point::{Point, Value};
+
+use super::super::exchange::{Control, From, fill};
+use super::super::tests::site;
+use super::*;
+use crate::bench::Site;
+use crate::kernel::control::Waiting;
+use crate::kernel::door::{Door, Token};
+use crate::kernel::process::{self, alone};
+use crate::kernel::switch::PeerProcess;
+
+fn bench(id: &str) -> &'static Bench {
+    BENCHES.iter().find(|bench| bench.id == id).unwrap()
+}
+
+/// A point from the words of a case.
+fn point(text: &str) -> Point {
+    text.split(',').fold(Point::none(), |point, part| {
+        let (axis, value) = part.split_once('=').unwrap();
+        point.with(axis, Value::parse(value))
+    })
+}
+
+/// Runs some batches at a point, and says what was seen of the channel; none where something is
+/// lacking here.
+fn batches(id: &str, at: &str, site: Site) -> Result<Option<ChannelSeen>, Errno> {
+    let mut work = match bench(id).work(&point(at), site) {
+        Err(Errno::LACKING) => return Ok(None),
+        work => work?,
+    };
+    if let Some(lacking) = work.lacks() {
+        eprintln!("{id}:{at}: {lacking}");
+        return Ok(None);
+    }
+    for turns in [1, 2, 3].map(|turns: u64| turns.min(work.most_ops())) {
+        let done = work.prepare(turns).and_then(|()| work.run(turns, 1));
+        done.and_then(|()| work.prove()).map_err(|failed| failed.why)?;
+    }
+    Ok(work.channel())
+}
+
+fn open_files() -> BTreeSet<String> {
+    let name = |entry: std::io::Result<std::fs::DirEntry>| {
+        let entry = entry.ok()?;
+        let to = std::fs::read_link(entry.path()).ok()?;
+        Some(format!("{:?} {}", entry.file_name(), to.display()))
+    };
+    std::fs::read_dir("/proc/self/fd")
+        .unwrap()
+        .filter_map(name)
+        .filter(|to| to.contains("socket"))
+        .collect()
+}
+
+#[test]
+fn messages_of_every_kind_are_verified_and_leave_nothing() {
+    alone(|| {
+        let site = site();
+        let before = open_files();
+        for by in ["tcp", "udp", "unix-stream", "unix-dgram", "unix-seqpacket", "socketpair"] {
+            for size in [4, 64, 4_096, 65_536] {
+                for peer_cpu in ["same", "other"] {
+                    let at = format!("by={by},size={size},peer_cpu={peer_cpu}");
+                    for id in ["socket/round-trip", "socket/throughput"] {
+                        let seen = batches(id, &at, site);
+                        let Some(seen) = seen.unwrap_or_else(|why| panic!("{id}:{at}: {why}"))
+                        else {
+                            continue;
+                        };
+                        assert!(seen.verified >= 4, "{id}:{at}: {seen:?}");
+                        assert!(seen.send_buffer_bytes > Some(0), "{id}:{at}: {seen:?}");
+                        assert_eq!(seen.strangers, 0, "{id}:{at}");
+                        if by == "udp" {
+                            assert_eq!(seen.parts, Some(1 + u64::from(size == 65_536)));
+                            let counted = seen.datagrams.unwrap();
+                            assert!(counted.sent >= 6 && counted.arrived > 0, "{counted:?}");
+                            assert_eq!(counted.sent, counted.arrived + counted.lost, "{at}");
+                        }
+                    }
+                }
+            }
+        }
+        assert_eq!(open_files(), before);
+        let left = std::fs::read_dir(".").unwrap().flatten();
+        let left: Vec<_> =
+            left.filter(|file| file.file_name().to_string_lossy().starts_with("oscost-")).collect();
+        assert!(left.is_empty(), "{left:?}");
+    });
+}
+
+/// A peer behind a door of its own, as on another machine, in a process that ends with the value.
+fn elsewhere(
+    id: &str,
+    at: &str,
+    here: IpAddr,
+    serve: impl FnOnce(At<'_>, &mut Door) -> Result<(), Errno>,
+) -> (Site, PeerProcess) {
+    let mut door = Door::open(here, Token::fresh().unwrap()).unwrap();
+    let far = door.far();
+    let whole = bench(id).definition().whole(&point(at));
+    let child = PeerProcess::start(None, move || serve(At::new(&whole, Site::ANYWHERE), &mut door));
+    (Site { far: Some(far), ..site() }, child.unwrap())
+}
+
+#[test]
+fn a_peer_elsewhere_is_served_by_the_same_code_over_both_versions_of_ip() {
+    alone(|| {
+        for here in [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)] {
+            if TcpListener::bind((here, 0)).is_err() {
+                eprintln!("cannot run here: no {here}");
+                continue;
+            }
+            for (id, at) in [
+                ("socket/round-trip", "by=tcp,size=65536,peer_cpu=other"),
+                ("socket/round-trip", "by=udp,size=64,peer_cpu=other"),
+                ("socket/throughput", "by=tcp,size=4096,peer_cpu=other"),
+                ("socket/throughput", "by=udp,size=4096,peer_cpu=other"),
+                ("socket/connect", "by=tcp,peer_cpu=other"),
+                ("socket/first-byte", "by=tcp,peer_cpu=other"),
+            ] {
+                let (site, peer) = elsewhere(id, at, here, bench(id).serve.unwrap());
+                let seen = batches(id, at, site).unwrap_or_else(|why| panic!("{id}:{at}: {why}"));
+                assert!(seen.unwrap().verified > 0, "{id}:{at}");
+                // Whoever measures has hung up: the other end ends by itself, without an error.
+                assert_eq!(peer.ended(), Ok(()), "{id}:{at} at {here}");
+            }
+            let at = "by=unix-stream,size=64,peer_cpu=other";
+            let (site, _peer) = elsewhere("socket/round-trip", at, here, |_, _| Ok(()));
+            let work = bench("socket/round-trip").work(&point(at), site).unwrap();
+            assert!(work.lacks().unwrap().contains("does not reach"), "{:?}", work.lacks());
+        }
+    });
+}
+
+#[test]
+fn strangers_are_counted_and_closed_and_the_run_goes_on() {
+    alone(|| {
+        for (id, at) in [
+            ("socket/round-trip", "by=tcp,size=64,peer_cpu=same"),
+            ("socket/round-trip", "by=udp,size=64,peer_cpu=same"),
+            ("socket/throughput", "by=tcp,size=4096,peer_cpu=same"),
+        ] {
+            let mut work = bench(id).work(&point(at), site()).unwrap();
+            let mut batch = || {
+                let done = work.prepare(1).and_then(|()| work.run(1, 1));
+                done.and_then(|()| work.prove()).unwrap();
+                work.channel().unwrap().strangers
+            };
+            assert_eq!(batch(), 0);
+            // Whatever listens on this machine's loopback and belongs to the run.
+            let mut strangers: Vec<TcpStream> = listening()
+                .into_iter()
+                .map(|port| TcpStream::connect(("127.0.0.1", port)).unwrap())
+                .collect();
+            assert_eq!(strangers.len(), 1, "{id}:{at}: one door and no more");
+            assert_eq!(batch(), 1, "{id}:{at}");
+            assert_eq!(strangers[0].read(&mut [0]).unwrap_or(0), 0, "it got something");
+            assert_eq!(batch(), 1);
+        }
+    });
+}
+
+/// The ports at which this process, or a child that has its sockets, listens.
+fn listening() -> Vec<u16> {
+    let own: BTreeSet<String> = open_files()
+        .iter()
+        .filter_map(|file| Some(file.split_once("socket:[")?.1.trim_end_matches(']').to_owned()))
+        .collect();
+    let table = std::fs::read_to_string("/proc/net/tcp").unwrap();
+    let port = |line: &str| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        (words[3] == "0A" && own.contains(words[9]))
+            .then(|| u16::from_str_radix(words[1].split_once(':').unwrap().1, 16).unwrap())
+    };
+    table.lines().skip(1).filter_map(port).collect()
+}
+
+#[test]
+fn a_peer_that_dies_half_way_is_named_and_none_is_waited_for() {
+    alone(|| {
+        for (id, by) in [
+            ("socket/round-trip", "tcp"),
+            ("socket/round-trip", "udp"),
+            ("socket/round-trip", "unix-stream"),
+            ("socket/round-trip", "unix-dgram"),
+            ("socket/round-trip", "unix-seqpacket"),
+            ("socket/throughput", "tcp"),
+            ("socket/throughput", "udp"),
+            ("socket/connect", "tcp"),
+            ("socket/connect", "unix-stream"),
+        ] {
+            let size = if id == "socket/connect" { "" } else { "size=64," };
+            let mut work =
+                bench(id).work(&point(&format!("by={by},{size}peer_cpu=same")), site()).unwrap();
+            work.prepare(1).and_then(|()| work.run(1, 1)).and_then(|()| work.prove()).unwrap();
+            let children = std::fs::read_to_string("/proc/thread-self/children").unwrap();
+            let peer: u32 = children.split_whitespace().next().unwrap().parse().unwrap();
+            process::kill(peer);
+            // Until it has ended: else it is a matter of luck which end is seen first.
+            let stat = || std::fs::read_to_string(format!("/proc/{peer}/stat")).unwrap();
+            while !stat().contains(") Z ") {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            let done = work.prepare(1).and_then(|()| work.run(1, 1)).and_then(|()| work.prove());
+            let why = done.expect_err(by).why.to_string();
+            assert!(why.contains("has died"), "{id} by {by}: {why}");
+        }
+    });
+}
+
+/// A peer of UDP that does with datagrams what networks do: it speaks the protocol of the control
+/// stream and misbehaves as told.
+fn mischief(at: At<'_>, door: &mut Door, act: fn(&mut Mischief, &[u8])) -> Result<(), Errno> {
+    let control = door.wait()?;
+    let here = control.local_addr()?.ip();
+    let socket = UdpSocket::bind((here, 0))?;
+    socket.set_read_timeout(Some(Duration::from_millis(20)))?;
+    let control = Control::over(control);
+    let wait = |_| Ok(());
+    let [port, ..] = control.hear(&wait)?;
+    socket.connect((here, port as u16))?;
+    control.tell([u64::from(socket.local_addr()?.port()), 0, 0, 0], &wait)?;
+    let mut peer = Mischief {
+        socket,
+        number: 0,
+        arrived: 0,
+        ends: 0,
+        kept: Vec::new(),
+        first: 0,
+        messages: 0,
+        size: at.number("size") as usize,
+    };
+    let mut what = 0;
+    let mut datagram = [0; 1 << 16];
+    loop {
+        match control.waiting() {
+            Waiting::End => return Ok(()),
+            Waiting::Nothing => {}
+            Waiting::Words => {
+                let words = control.hear(&wait)?;
+                let answer = match (words[0], what) {
+                    (5, 4) => [peer.arrived, peer.arrived, 0, 0],
+                    (5, _) => [0, 0, 3 << 32 | 2, 1],
+                    _ => [6, 0, 0, 0],
+                };
+                if words[0] != 5 {
+                    (what, peer.messages, peer.first) = (words[0], words[2], words[3] as u32);
+                    (peer.number, peer.arrived, peer.ends) = (0, 0, 0);
+                }
+                control.tell(answer, &wait)?;
+            }
+        }
+        let Ok(given) = peer.socket.recv(&mut datagram) else { continue };
+        match what {
+            _ if given == 0 => {}
+            // It is verified: each message is answered as it should be.
+            1 => {
+                let id = u32::from_le_bytes(*datagram.first_chunk().unwrap());
+                let mut message = vec![0; peer.size];
+                fill(&mut message, u64::from(id.wrapping_sub(peer.first)), From::Peer);
+                message[..4].copy_from_slice(&id.to_le_bytes());
+                peer.socket.send(&message)?;
+            }
+            _ => act(&mut peer, &datagram[..given]),
+        }
+    }
+}
+
+struct Mischief {
+    socket: UdpSocket,
+    number: u64,
+    arrived: u64,
+    ends: u64,
+    kept: Vec<u8>,
+    first: u32,
+    messages: u64,
+    size: usize,
+}
+
+impl Mischief {
+    fn send(&self, datagram: &[u8]) {
+        self.socket.send(datagram).unwrap();
+    }
+}
+
+/// One trip a batch, so many; how many were samples, and what was counted.
+fn trips_with(count: u64, act: fn(&mut Mischief, &[u8])) -> (u64, Datagrams) {
+    let (id, at) = ("socket/round-trip", "by=udp,size=64,peer_cpu=other");
+    let here = IpAddr::V4(Ipv4Addr::LOCALHOST);
+    let (site, _peer) = elsewhere(id, at, here, |at, door| mischief(at, door, act));
+    let mut work = bench(id).work(&point(at), site).unwrap();
+    let mut samples = 0;
+    for _ in 0..count {
+        work.prepare(1).and_then(|()| work.run(1, 1)).and_then(|()| work.prove()).unwrap();
+        samples += u64::from(!work.is_lost());
+    }
+    // What the peer says at the end: three twice, two out of order, one late.
+    (samples, work.channel().unwrap().datagrams.unwrap())
+}
+
+const AT_PEER: Datagrams =
+    Datagrams { sent: 0, arrived: 0, lost: 0, late: 1, duplicate: 3, reordered: 2, ends: 0 };
+
+#[test]
+fn lost_and_late_and_duplicate_datagrams_are_counted_and_are_no_samples() {
+    alone(|| {
+        let (samples, counted) = trips_with(6, |peer, datagram| {
+            peer.number += 1;
+            // The second is lost.
+            if peer.number != 2 {
+                peer.send(datagram);
+            }
+        });
+        assert_eq!(samples, 5);
+        assert_eq!(
+            counted,
+            AT_PEER.and(Datagrams { sent: 6, arrived: 5, lost: 1, ..Datagrams::default() })
+        );
+        let (samples, counted) = trips_with(6, |peer, datagram| {
+            peer.number += 1;
+            match peer.number {
+                // The second comes after its time, before the third's.
+                2 => peer.kept = datagram.to_vec(),
+                3 => {
+                    peer.send(&peer.kept);
+                    peer.send(datagram);
+                }
+                _ => peer.send(datagram),
+            }
+        });
+        assert_eq!(samples, 5);
+        assert_eq!(
+            counted,
+            AT_PEER.and(Datagrams {
+                sent: 6,
+                arrived: 5,
+                lost: 1,
+                late: 1,
+                ..Datagrams::default()
+            })
+        );
+        let (samples, counted) = trips_with(6, |peer, datagram| {
+            peer.number += 1;
+            peer.send(datagram);
+            if peer.number == 2 {
+                peer.send(datagram);
+            }
+        });
+        assert_eq!(samples, 6);
+        assert_eq!(
+            counted,
+            AT_PEER.and(Datagrams { sent: 6, arrived: 6, duplicate: 1, ..Datagrams::default() })
+        );
+    });
+}
+
+#[test]
+fn a_peer_that_falls_silent_is_timed_out() {
+    alone(|| {
+        let (id, at) = ("socket/round-trip", "by=udp,size=64,peer_cpu=other");
+        let here = IpAddr::V4(Ipv4Addr::LOCALHOST);
+        let (site, _peer) = elsewhere(id, at, here, |at, door| mischief(at, door, |_, _| ()));
+        let mut work = bench(id).work(&point(at), site).unwrap();
+        let silent = (0..100).find_map(|_| {
+            work.prepare(1).and_then(|()| work.run(1, 1)).err().map(|failed| failed.why)
+        });
+        assert_eq!(silent, Some(Errno::SILENT));
+    });
+}
+
+#[test]
+fn of_what_is_poured_the_figure_is_what_arrived_and_the_end_is_said_until_it_is_heard() {
+    alone(|| {
+        let (id, at) = ("socket/throughput", "by=udp,size=64,peer_cpu=other");
+        let act = |peer: &mut Mischief, datagram: &[u8]| {
+            let id = u32::from_le_bytes(*datagram.first_chunk().unwrap());
+            if u64::from(id.wrapping_sub(peer.first)) < peer.messages {
+                // Every other one is lost.
+                peer.number += 1;
+                peer.arrived += peer.number % 2;
+                return;
+            }
+            // So is the end, twice.
+            peer.ends += 1;
+            if peer.ends == 3 {
+                peer.send(datagram);
+            }
+        };
+        let here = IpAddr::V4(Ipv4Addr::LOCALHOST);
+        let (site, _peer) = elsewhere(id, at, here, move |at, door| mischief(at, door, act));
+        let mut work = bench(id).work(&point(at), site).unwrap();
+        for batch in 1..=2 {
+            let done = work.prepare(10).and_then(|()| work.run(10, 1));
+            done.and_then(|()| work.prove()).unwrap();
+            assert_eq!((work.moved(), work.is_lost()), (Some(5 * 64), false));
+            let counted = work.channel().unwrap().datagrams.unwrap();
+            // An end may be said once more while the answer to it is under way.
+            assert!(counted.ends >= 3 * batch, "{counted:?}");
+            let wanted = Datagrams {
+                sent: 10 * batch,
+                arrived: 5 * batch,
+                lost: 5 * batch,
+                ends: counted.ends,
+                ..Datagrams::default()
+            };
+            assert_eq!(counted, wanted);
+        }
+    });
+}
+
+/// The port of the control connection's other end, as the system's table has it.
+fn door_of_children() -> String {
+    let own: BTreeSet<String> = open_files();
+    let is_own = |inode: &str| own.iter().any(|file| file.contains(&format!("[{inode}]")));
+    let table = std::fs::read_to_string("/proc/net/tcp").unwrap();
+    let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    let control = table.lines().skip(1).map(words).find(|words| is_own(&words[9])).unwrap();
+    format!(":{}", control[2].split_once(':').unwrap().1)
+}
+
+/// Both ends of each connection of this door in one of these states, as the system's table has them.
+fn connections_at(port: &str, states: impl Fn(&str) -> bool) -> BTreeSet<[String; 2]> {
+    let table = std::fs::read_to_string("/proc/net/tcp").unwrap();
+    let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    let lines = table.lines().skip(1).map(words).filter(|words| states(&words[3]));
+    let ends = lines.map(|words| [words[1].clone(), words[2].clone()]);
+    ends.filter(|ends| ends.iter().any(|end| end.ends_with(port))).collect()
+}
+
+#[test]
+fn thousands_of_connections_leave_no_address_taken() {
+    alone(|| {
+        let at = point("by=tcp,peer_cpu=same");
+        let mut work = bench("socket/connect").work(&at, site()).unwrap();
+        // The door may have the number of one that somebody else has left, or is about to.
+        let port = door_of_children();
+        let of_others = connections_at(&port, |_| true);
+        for _ in 0..20 {
+            let done = work.prepare(100).and_then(|()| work.run(100, 1));
+            done.and_then(|()| work.prove()).unwrap();
+        }
+        let seen = work.channel().unwrap();
+        assert_eq!((seen.verified, seen.strangers), (2_001, 0));
+        // None waits for a minute: 06 is TIME_WAIT.
+        let waiting = connections_at(&port, |state| state == "06");
+        let left: Vec<_> = waiting.difference(&of_others).collect();
+        assert!(left.is_empty(), "{left:?}");
+        // Who comes between batches is none of ours.
+        let port = u16::from_str_radix(&port[1..], 16).unwrap();
+        let mut stranger = TcpStream::connect(("127.0.0.1", port)).unwrap();
+        assert_eq!(stranger.read(&mut [0]).unwrap_or(0), 0);
+        let done = work.prepare(100).and_then(|()| work.run(100, 1));
+        done.and_then(|()| work.prove()).unwrap();
+        assert_eq!(work.channel().unwrap().strangers, 1);
+    });
+}
+
+#[test]
+fn messages_that_are_lent_or_sent_from_a_file_or_by_a_ring_are_those_that_were_meant() {
+    alone(|| {
+        for via in ["zerocopy", "sendfile", "io-uring"] {
+            for by in ["tcp", "unix-stream", "socketpair"] {
+                if via == "zerocopy" && by != "tcp" {
+                    continue;
+                }
+                for size in [1, 4_096, 65_536, 524_288] {
+                    let at = format!("by={by},size={size},peer_cpu=same,via={via}");
+                    match batches("socket/throughput", &at, site()) {
+                        Ok(Some(seen)) => assert!(seen.verified >= 4, "{at}: {seen:?}"),
+                        Ok(None) => {}
+                        // Not every kernel lets everybody have a ring.
+                        Err(Errno::EPERM | Errno::ENOSYS) if via == "io-uring" => {}
+                        Err(why) => panic!("{at}: {why}"),
+                    }
+                }
+            }
+        }
+    });
+}

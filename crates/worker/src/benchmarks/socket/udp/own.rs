@@ -1,0 +1,511 @@
+//! The end of UDP that measures.
+
+use std::cell::Cell;
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+use oscost_model::channel::{ChannelSeen, Datagrams};
+
+use super::super::super::exchange::{From, Room};
+use super::super::super::prelude::*;
+use super::super::ends::cause;
+use super::{Came, ID, Line, MOST_DATAGRAMS, Parts, id_of, line, order, send};
+use crate::kernel::because::{lacking, unfit};
+use crate::kernel::stopwatch::Stopwatch;
+use crate::kernel::switch::{Alarm, Ear};
+use crate::kernel::{SILENCE, socket};
+
+/// What has not come after so many times the time of an order and its answer is lost ...
+const PATIENT_TIMES: u32 = 20;
+/// ... and not before so long: a peer that shares a CPU with others may sleep for some slices.
+const LEAST_PATIENCE: Duration = Duration::from_millis(50);
+/// A message is verified again so often where it does not come back.
+const TRIES: u32 = 8;
+/// So many are verified each way.
+const VERIFIED: u64 = 3;
+/// So many trips come before one whose times are taken.
+const BEFORE_TIMED: u32 = 8;
+/// So many lost datagrams are remembered: one that comes after all is late, and no duplicate.
+const REMEMBERED: usize = 1 << 12;
+/// Who has said that there are no more says it again after so long, or after two trips if those
+/// take longer.
+const SAID_AGAIN: Duration = Duration::from_micros(100);
+
+/// This end, with room for its messages.
+struct Own {
+    line: Line,
+    parts: Parts,
+    message: Room,
+    into: Room,
+    /// Which parts of a message have come back.
+    came: Came,
+    /// The number of the next datagram.
+    next: u32,
+    /// After so long what has not come is lost.
+    patience: Duration,
+    /// The best time of an order and its answer.
+    order_took: Duration,
+    /// Lost one after the other.
+    lost_in_a_row: u32,
+    given_up: VecDeque<u32>,
+    verified: u64,
+    /// What this end has counted.
+    counted: Datagrams,
+    /// What the peer has counted of datagrams that it sends back, when it was last asked.
+    at_peer: Cell<Datagrams>,
+    // Dropped last: until then a wait may be interrupted.
+    _alarm: Alarm,
+    _ear: Ear,
+}
+
+impl Drop for Own {
+    /// The peer waits for datagrams, and would look at its control stream within a second: an empty
+    /// one has it look now.
+    fn drop(&mut self) {
+        self.line.control.hang_up();
+        // Where it is lost, the second passes.
+        let _ = send(&self.line.socket, &[]);
+    }
+}
+
+/// How a trip ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Trip {
+    Back,
+    Lost,
+}
+
+impl Own {
+    fn new(at: At<'_>) -> Result<Self, Errno> {
+        let parts = Parts::of(at.number("size"))?;
+        let ear = Ear::open()?;
+        let (line, alarm) = (line(at)?, Alarm::start()?);
+        let mut own = Self {
+            line,
+            parts,
+            message: Room::new(parts.size),
+            into: Room::new(parts.room()),
+            came: Came::none_of(u64::from(parts.count)),
+            next: 1,
+            patience: LEAST_PATIENCE,
+            order_took: SILENCE,
+            lost_in_a_row: 0,
+            given_up: VecDeque::new(),
+            verified: 0,
+            counted: Datagrams::default(),
+            at_peer: Cell::default(),
+            _alarm: alarm,
+            _ear: ear,
+        };
+        own.verify()?;
+        // Those were to look, and not to measure.
+        own.counted = Datagrams::default();
+        Ok(own)
+    }
+
+    /// Tells the peer, and hears what it answers. It listens to datagrams, and an empty one bids it
+    /// listen to this; one that is lost is sent again.
+    fn order(&self, what: u64, messages: u64) -> Result<[u64; 4], Errno> {
+        socket::interrupt_every(LEAST_PATIENCE)?;
+        let again = |times: u32| {
+            self.is_there()?;
+            if LEAST_PATIENCE * times >= SILENCE {
+                return Err(Errno::SILENT);
+            }
+            self.poke()
+        };
+        let words = [what, self.parts.size as u64, messages, u64::from(self.next)];
+        self.line.control.tell(words, &again)?;
+        self.poke()?;
+        self.line.control.hear(&again)
+    }
+
+    /// Has the peer do something from now on.
+    fn begin(&mut self, what: u64, messages: u64) -> Result<(), Errno> {
+        let began = Instant::now();
+        match self.order(what, messages).map_err(|why| self.cause(why))? {
+            [order::READY, ..] => {}
+            _ => return Err(Errno::EPROTO),
+        }
+        self.order_took = self.order_took.min(began.elapsed());
+        self.patience = (self.order_took * PATIENT_TIMES).clamp(LEAST_PATIENCE, SILENCE);
+        Ok(())
+    }
+
+    fn poke(&self) -> Result<(), Errno> {
+        match send(&self.line.socket, &[]) {
+            // It tells of an earlier one; the control stream knows better.
+            Err(Errno(libc::ECONNREFUSED)) => Ok(()),
+            sent => sent,
+        }
+    }
+
+    fn is_there(&self) -> Result<(), Errno> {
+        self.line.child.as_ref().map_or(Ok(()), |child| child.is_there())
+    }
+
+    fn cause(&self, why: Errno) -> Errno {
+        cause(self.line.child.as_ref(), why)
+    }
+
+    /// Sends messages of which no two are alike, until each was verified at both ends.
+    fn verify(&mut self) -> Result<(), Errno> {
+        self.begin(order::VERIFY, u64::from(TRIES) * VERIFIED)?;
+        let first = self.next;
+        let mut tries = 0;
+        let mut wanted = Room::new(self.parts.size);
+        while self.verified < 2 * VERIFIED {
+            if tries == TRIES {
+                return Err(self.nothing_comes());
+            }
+            let number = u64::from(self.next.wrapping_sub(first) / self.parts.count);
+            let numbers = (number, self.next);
+            self.parts.filled(self.message.get_mut(), numbers, From::Own);
+            socket::interrupt_every(self.patience)?;
+            match self.trip(1).map_err(|why| self.cause(why))? {
+                Trip::Lost => tries += 1,
+                Trip::Back => {
+                    self.parts.filled(wanted.get_mut(), numbers, From::Peer);
+                    if &self.into.get()[..self.parts.size] != wanted.get() {
+                        return Err(unfit(format!(
+                            "a message of {} bytes from the other end is another one than it sent",
+                            self.parts.size
+                        )));
+                    }
+                    self.verified += 2;
+                    tries = 0;
+                }
+            }
+        }
+        self.lost_in_a_row = 0;
+        Ok(())
+    }
+
+    /// Why no message comes: silence, or too little room for one.
+    fn nothing_comes(&self) -> Errno {
+        let room = self.line.socket.seen().receive_buffer_bytes.unwrap_or(0);
+        // A datagram is booked with more than its bytes.
+        if 2 * (self.parts.size as u64) <= room {
+            return Errno::SILENT;
+        }
+        lacking(format!(
+            "of {TRIES} messages of {} bytes, each in {} datagrams, none came whole: the receive \
+             buffer has {room} bytes, and what finds no room in it is lost. Say buffer={}, or \
+             raise net.core.rmem_default",
+            self.parts.size,
+            self.parts.count,
+            2 * self.parts.size
+        ))
+    }
+
+    /// A message there and back. It is lost when it is interrupted so often.
+    #[inline(always)]
+    fn trip(&mut self, interrupted: u32) -> Result<Trip, Errno> {
+        let first = self.next;
+        self.next = first.wrapping_add(self.parts.count);
+        self.parts.number(self.message.get_mut(), first);
+        self.counted.sent += u64::from(self.parts.count);
+        self.parts.send(&self.line.socket, self.message.get())?;
+        let file = &self.line.socket.file;
+        let got = socket::receive_packet(file, &mut self.into.get_mut()[..self.parts.each]);
+        if self.parts.count == 1
+            && got == Ok(self.parts.size)
+            && id_of(self.into.get()) == Some(first)
+        {
+            self.counted.arrived += 1;
+            self.lost_in_a_row = 0;
+            return Ok(Trip::Back);
+        }
+        self.rest_of_trip(first, got, interrupted)
+    }
+
+    /// What a trip is when it is not one datagram that comes back at once.
+    #[inline(never)]
+    fn rest_of_trip(
+        &mut self,
+        first: u32,
+        mut got: Result<usize, Errno>,
+        interrupted: u32,
+    ) -> Result<Trip, Errno> {
+        self.came.forget();
+        let (mut there, mut left, mut slot) = (0, interrupted, 0);
+        loop {
+            match got {
+                Ok(given) => there += u32::from(self.take(first, slot, given)),
+                Err(Errno::EINTR) => {
+                    self.is_there()?;
+                    left -= 1;
+                }
+                Err(error) => return Err(error),
+            }
+            if there == self.parts.count {
+                self.lost_in_a_row = 0;
+                return Ok(Trip::Back);
+            }
+            if left == 0 {
+                return self.give_up(first, self.parts.count - there);
+            }
+            slot = there;
+            let into = &mut self.into.get_mut()[self.parts.slot(slot)];
+            got = socket::receive_packet(&self.line.socket.file, into);
+        }
+    }
+
+    /// Counts a datagram; whether it belongs to the message that is waited for, and is new.
+    fn take(&mut self, first: u32, slot: u32, given: usize) -> bool {
+        let from = self.parts.slot(slot).start;
+        let Some(id) = id_of(&self.into.get()[from..]).filter(|_| given >= ID) else {
+            return false; // Nothing that the peer sends.
+        };
+        let part = id.wrapping_sub(first);
+        if part >= self.parts.count {
+            match self.given_up.iter().position(|&lost| lost == id) {
+                Some(at) => {
+                    self.given_up.remove(at);
+                    self.counted.late += 1;
+                }
+                None => self.counted.duplicate += 1,
+            }
+            return false;
+        }
+        let into = self.parts.range(part);
+        let before = self.came.counted;
+        if given != into.len() || !self.came.take(part) {
+            self.counted.duplicate += self.came.counted.duplicate - before.duplicate;
+            return false;
+        }
+        self.counted.arrived += 1;
+        self.counted.reordered += self.came.counted.reordered - before.reordered;
+        if into.start != from {
+            self.into.get_mut().copy_within(from..from + given, into.start);
+        }
+        true
+    }
+
+    /// Counts what has not come. That nothing has for so long is silence.
+    fn give_up(&mut self, first: u32, lost: u32) -> Result<Trip, Errno> {
+        self.counted.lost += u64::from(lost);
+        let missing = (0..self.parts.count).filter(|&part| !self.came.has(part));
+        self.given_up.extend(missing.map(|part| first.wrapping_add(part)));
+        while self.given_up.len() > REMEMBERED {
+            self.given_up.pop_front();
+        }
+        self.lost_in_a_row += 1;
+        if self.patience * self.lost_in_a_row >= SILENCE {
+            return Err(Errno::SILENT);
+        }
+        Ok(Trip::Lost)
+    }
+
+    fn seen(&self) -> ChannelSeen {
+        ChannelSeen {
+            parts: Some(u64::from(self.parts.count)),
+            datagrams: Some(self.counted.and(self.at_peer.get())),
+            verified: self.verified,
+            peer_cpu: self.line.peer_cpu,
+            ..self.line.socket.seen()
+        }
+    }
+}
+
+/// An op is a message there and back.
+pub(in super::super) fn round_trips(at: At<'_>) -> Result<Work, Errno> {
+    let mut own = Own::new(at)?;
+    own.begin(order::ECHO, u64::MAX)?;
+    Ok(Work::staged(Shape::Single, Trips { own, lost: false }))
+}
+
+struct Trips {
+    own: Own,
+    lost: bool,
+}
+
+impl Run for Trips {
+    fn prepare(&mut self, _ops: u64) -> Result<(), Errno> {
+        self.lost = false;
+        socket::interrupt_every(self.own.patience)
+    }
+
+    fn run(&mut self, turns: u64, copies: u32) -> Result<(), AtOp> {
+        // The timer was set just now for the first trip; it may be about to go off for another.
+        let mut interrupted = 1;
+        for op in 0..turns * u64::from(copies) {
+            match self.own.trip(interrupted) {
+                Ok(Trip::Back) => {}
+                Ok(Trip::Lost) => self.lost = true,
+                Err(why) => return Err(AtOp { op, why: self.own.cause(why) }),
+            }
+            interrupted = 2;
+        }
+        Ok(())
+    }
+
+    fn channel(&self) -> Option<ChannelSeen> {
+        // What the peer has seen twice or too late, it has not sent back.
+        if let Ok([_, _, odd, late]) = self.own.order(order::REPORT, 0) {
+            let (duplicate, reordered) = (odd >> 32, odd & u64::from(u32::MAX));
+            let at_peer = Datagrams { duplicate, reordered, late, ..Datagrams::default() };
+            self.own.at_peer.set(at_peer);
+        }
+        Some(self.own.seen())
+    }
+
+    fn is_lost(&self) -> bool {
+        self.lost
+    }
+}
+
+/// What is moved are the bytes of the messages that arrive whole, until the end is acknowledged.
+pub(in super::super) fn throughput(at: At<'_>) -> Result<Work, Errno> {
+    let own = Own::new(at)?;
+    let each = u64::from(own.parts.count);
+    let size = at.number("size");
+    let body = Pour { own, sent: 0, arrived: 0 };
+    let work = Work::staged(Shape::Looped, body).worth(size);
+    // The timer that says the end again, and the answer, are then a small part.
+    const LEAST_DATAGRAMS: u64 = 2_048;
+    Ok(work.at_least(LEAST_DATAGRAMS / each).at_most(MOST_DATAGRAMS / each))
+}
+
+struct Pour {
+    own: Own,
+    /// How many messages the batch has, and how many of them arrived.
+    sent: u64,
+    arrived: u64,
+}
+
+impl Pour {
+    fn pour(&mut self, messages: u64) -> Result<(), AtOp> {
+        let own = &mut self.own;
+        for op in 0..messages {
+            own.parts.number(own.message.get_mut(), own.next);
+            own.next = own.next.wrapping_add(own.parts.count);
+            own.parts.send(&own.line.socket, own.message.get()).map_err(|why| AtOp { op, why })?;
+        }
+        self.end().map_err(|why| AtOp { op: messages, why })
+    }
+
+    /// Says that there are no more, until the other end has understood.
+    fn end(&mut self) -> Result<(), Errno> {
+        let own = &mut self.own;
+        let end = own.next.to_le_bytes();
+        let wait = SAID_AGAIN.max(2 * own.order_took.min(own.patience)).as_nanos() as u64;
+        // Counted, since no clock is read in a batch.
+        let most = (SILENCE.as_nanos() as u64 / wait).max(1);
+        let file = &own.line.socket.file;
+        for _ in 0..most {
+            send(&own.line.socket, &end)?;
+            own.counted.ends += 1;
+            while socket::wait_to_receive(file, wait)? {
+                let mut answer = [0; ID];
+                if socket::receive_packet_now(file, &mut answer) == Ok(ID) && answer == end {
+                    return Ok(());
+                }
+            }
+        }
+        Err(Errno::SILENT)
+    }
+}
+
+impl Run for Pour {
+    fn prepare(&mut self, ops: u64) -> Result<(), Errno> {
+        self.sent = ops;
+        self.own.begin(order::DRAIN, ops)?;
+        // Nothing but the end interrupts what follows.
+        socket::interrupt_every(Duration::ZERO)
+    }
+
+    fn run(&mut self, turns: u64, copies: u32) -> Result<(), AtOp> {
+        self.pour(turns * u64::from(copies))
+            .map_err(|failed| AtOp { why: self.own.cause(failed.why), ..failed })
+    }
+
+    fn prove(&mut self) -> Result<(), Errno> {
+        let report = self.own.order(order::REPORT, 0).map_err(|why| self.own.cause(why))?;
+        let [arrived, whole, odd, late] = report;
+        let own = &mut self.own;
+        // Behind the one that said the end.
+        own.next = own.next.wrapping_add(1);
+        let sent = self.sent * u64::from(own.parts.count);
+        if arrived > sent || whole > self.sent {
+            return Err(unfit(format!(
+                "{sent} datagrams were sent, and the other end got {arrived}"
+            )));
+        }
+        self.arrived = whole;
+        let (duplicate, reordered) = (odd >> 32, odd & u64::from(u32::MAX));
+        let lost = sent - arrived;
+        let batch =
+            Datagrams { sent, arrived, lost, late, duplicate, reordered, ..Datagrams::default() };
+        own.counted = own.counted.and(batch);
+        Ok(())
+    }
+
+    fn channel(&self) -> Option<ChannelSeen> {
+        Some(self.own.seen())
+    }
+
+    fn moved(&self) -> Option<u64> {
+        Some(self.arrived * self.own.parts.size as u64)
+    }
+
+    fn is_lost(&self) -> bool {
+        self.arrived == 0
+    }
+}
+
+/// An op is a message one way, among others that go there and back.
+pub(in super::super) fn one_way(at: At<'_>) -> Result<Work, Errno> {
+    let mut own = Own::new(at)?;
+    own.begin(order::TIME, u64::MAX)?;
+    let (back, watch) = (at.word("way") == "back", at.site.watch);
+    let body = OneWay { own, back, watch, took: 0, lost: false };
+    Ok(Work::staged(Shape::Stamped, body).at_most(1))
+}
+
+struct OneWay {
+    own: Own,
+    back: bool,
+    watch: Stopwatch,
+    took: i64,
+    lost: bool,
+}
+
+impl Run for OneWay {
+    fn prepare(&mut self, _ops: u64) -> Result<(), Errno> {
+        socket::interrupt_every(self.own.patience)?;
+        for _ in 0..BEFORE_TIMED {
+            self.own.trip(2).map_err(|why| self.own.cause(why))?;
+        }
+        self.lost = true;
+        socket::interrupt_every(self.own.patience)
+    }
+
+    fn run(&mut self, turns: u64, copies: u32) -> Result<(), AtOp> {
+        if turns * u64::from(copies) == 0 {
+            return Ok(());
+        }
+        let sent = self.watch.start();
+        let trip = self.own.trip(1);
+        let had = self.watch.stop();
+        let asked = trip.and_then(|trip| Ok((trip, self.own.order(order::REPORT, 0)?)));
+        let (trip, [there, back, ..]) =
+            asked.map_err(|why| AtOp { op: 0, why: self.own.cause(why) })?;
+        self.lost = trip == Trip::Lost;
+        self.took =
+            if self.back { had.wrapping_sub(back) } else { there.wrapping_sub(sent) } as i64;
+        Ok(())
+    }
+
+    fn brought(&self) -> i64 {
+        self.took
+    }
+
+    fn channel(&self) -> Option<ChannelSeen> {
+        Some(self.own.seen())
+    }
+
+    fn is_lost(&self) -> bool {
+        self.lost
+    }
+}

@@ -1,0 +1,81 @@
+//! One way: from a stamp in one process to a stamp in the other.
+
+use std::fs::File;
+
+use super::super::prelude::*;
+use crate::kernel::files::pipe;
+use crate::kernel::stopwatch::Stopwatch;
+use crate::kernel::switch::{self, PeerProcess};
+
+/// The work at a point: an op is one stamp sent and received.
+pub(super) fn stamps(at: At<'_>) -> Result<Work, Errno> {
+    let cpu = match super::cpu_of_peer(at) {
+        Ok(cpu) => cpu,
+        Err(lacking) => return Ok(lacking),
+    };
+    if cpu != at.site.cpu && !at.site.watch.is_one_for_all_cpus() {
+        return Ok(clocks_apart());
+    }
+    match at.word("peer") {
+        "stays" => stays(cpu, at.site.watch),
+        _ => exits(cpu, at.site.watch),
+    }
+}
+
+/// A peer that stands by: it is asked, and sends the time.
+fn stays(cpu: Option<u32>, watch: Stopwatch) -> Result<Work, Errno> {
+    let ((from_own, to_peer), (from_peer, to_own)) = (pipe()?, pipe()?);
+    let mut ends = Some((to_peer, from_peer));
+    let peer = {
+        let ends = &mut ends;
+        PeerProcess::start(cpu, move || {
+            // The child's copy: it must not hold its parent's ends, or it would never see one.
+            drop(ends.take());
+            while switch::read(&from_own, &mut [0])? == 1 {
+                // Whoever is woken may throw off who woke it. Giving way once lets that one go on
+                // until it waits, as it is said to.
+                switch::give_way()?;
+                send(&to_own, watch)?;
+            }
+            Ok(())
+        })?
+    };
+    let (to_peer, from_peer) = ends.ok_or(Errno::EINVAL)?; // Only the child has taken them.
+    let ask = move || {
+        // It lives as long as the work; that it has ended shows as the end of its pipe.
+        let _standing_by = &peer;
+        switch::write(&to_peer, &[1])?;
+        receive(&from_peer, watch)
+    };
+    // Once, so that it stands where it should before anything is timed.
+    ask()?;
+    Ok(Work::stamped(ask))
+}
+
+/// A peer that is made for it, sends the time and ends; who receives it has waited for that end.
+fn exits(cpu: Option<u32>, watch: Stopwatch) -> Result<Work, Errno> {
+    let (from_peer, to_own) = pipe()?;
+    let meet = move || {
+        PeerProcess::start(cpu, || send(&to_own, watch))?.ended()?;
+        receive(&from_peer, watch)
+    };
+    meet()?;
+    Ok(Work::stamped(meet))
+}
+
+/// Takes the time and sends it.
+fn send(to: &File, watch: Stopwatch) -> Result<(), Errno> {
+    let stamp = watch.start().to_ne_bytes();
+    if switch::write(to, &stamp)? == stamp.len() { Ok(()) } else { Err(Errno::EPIPE) }
+}
+
+/// Receives a time and says how many ticks ago that was.
+fn receive(from: &File, watch: Stopwatch) -> Result<i64, Errno> {
+    let mut stamp = [0; size_of::<u64>()];
+    let given = switch::read(from, &mut stamp)?;
+    let now = watch.stop();
+    if given != stamp.len() {
+        return Err(Errno::EPIPE);
+    }
+    Ok(now.wrapping_sub(u64::from_ne_bytes(stamp)) as i64)
+}

@@ -1,0 +1,270 @@
+//! Two sides that wake each other in turn; or one that makes the calls of both to itself.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering};
+
+use oscost_model::channel::ChannelSeen;
+
+use super::super::prelude::*;
+use super::sides::{Side, handled_signals, pipes};
+use crate::bench::{AtOp, Run, Shape};
+use crate::kernel::affinity;
+use crate::kernel::clock::raw_ns;
+use crate::kernel::switch::{Alarm, Ear, PeerProcess, give_way, thread_id};
+
+/// Asks whether the other side is gone; only ever called when a wait came back without a reason.
+pub(super) type Gone<'a> = &'a dyn Fn() -> Result<(), Errno>;
+
+/// A way to wake the other side, and to wait until it wakes this one.
+pub(super) trait Means {
+    /// Wakes the other side.
+    fn wake(&self) -> Result<(), Errno>;
+
+    /// Waits until the other side has woken this one.
+    fn wait(&self, gone: Gone<'_>) -> Result<(), Errno>;
+}
+
+/// What sides are made for.
+pub(super) struct Setting {
+    /// Whether they are threads of one process, or processes.
+    pub(super) threads: bool,
+    /// Whether one process is both of them.
+    pub(super) alone: bool,
+    /// The signal mask under which a signal comes through.
+    pub(super) mask: u64,
+}
+
+/// Makes both sides.
+pub(super) type Sides = fn(&Setting) -> Result<(Side, Side), Errno>;
+
+/// The work of a benchmark between two sides: an op is a round trip.
+pub(super) fn round_trips(at: At<'_>, sides: Sides) -> Result<Work, Errno> {
+    let cpu = match super::cpu_of_peer(at) {
+        Ok(cpu) => cpu,
+        Err(lacking) => return Ok(lacking),
+    };
+    let pair = pair(at, sides, cpu)?;
+    let own = Arc::clone(&pair.own);
+    let work = Work::of(Shape::Repeat, pair);
+    // Where there is nothing to tell, nothing comes before a batch, and the kernel's accounts are of
+    // the ops alone.
+    Ok(if own.must_announce() { work.after(move |trips| own.announce(trips)) } else { work })
+}
+
+/// Round trips in one op of [`halves`]: 0.1 to 0.2 ms, of which two looks at the clock are a part in
+/// thousands. The 1000 of study cse221-2014 take so long that ticks and others are in each window.
+const TRIPS: u64 = 20;
+
+/// The work of a benchmark that brings half of a round trip, on one CPU.
+pub(super) fn halves(at: At<'_>) -> Result<Work, Errno> {
+    let Some(cpu) = at.site.cpu else { return Ok(unpinned()) };
+    let by_pipe = at.word("by") == "pipe";
+    let mut pair = pair(at, if by_pipe { pipes } else { handled_signals }, Some(cpu))?;
+    Ok(Work::found(move || {
+        let began = raw_ns();
+        pair.run(TRIPS, 1).map_err(|error| error.why)?;
+        let took = raw_ns() - began;
+        Ok((1_000 * took / (2 * TRIPS)) as i64)
+    }))
+}
+
+/// Two sides, the other one on `cpu`; or one that is both.
+fn pair(at: At<'_>, sides: Sides, cpu: Option<u32>) -> Result<Pair, Errno> {
+    let threads = at.word("between") == "threads";
+    let ear = Ear::open()?;
+    let setting = Setting { threads, alone: cpu.is_none(), mask: ear.listening() };
+    let (own, peer) = sides(&setting)?;
+    let mut own = Some(Arc::new(own));
+    let peer = match cpu {
+        None => Peer::Itself(peer),
+        Some(cpu) if threads => Peer::Thread(PeerThread::start(cpu, peer)?),
+        Some(cpu) => {
+            let own = &mut own;
+            Peer::Process(PeerProcess::start(Some(cpu), move || {
+                // The child's copy: it must not hold its parent's ends, or it would never see one.
+                drop(own.take());
+                serve(&peer, &AtomicBool::new(false))
+            })?)
+        }
+    };
+    let own = own.ok_or(Errno::EINVAL)?; // Only the child has taken it.
+    own.meet(peer.id());
+    let alarm = if setting.alone { None } else { Some(Alarm::start()?) };
+    let mut pair = Pair { own: Arc::clone(&own), peer, cpu, _alarm: alarm, _ear: ear };
+    // A first trip, so that the peer stands where it should before anything is timed.
+    own.announce(1)?;
+    pair.run(1, 1).map_err(|error| error.why)?;
+    Ok(pair)
+}
+
+/// What the other side does until it is told to end.
+fn serve(side: &Side, quit: &AtomicBool) -> Result<(), Errno> {
+    match side {
+        Side::Bytes(side) => answer(side, quit),
+        Side::Futex(side) => answer(side, quit),
+        Side::Signal(side) => answer(side, quit),
+        Side::Turns(side) => answer(side, quit),
+    }
+}
+
+fn answer<M: Means>(side: &M, quit: &AtomicBool) -> Result<(), Errno> {
+    let told = || if quit.load(Ordering::Relaxed) { Err(Errno::ESRCH) } else { Ok(()) };
+    loop {
+        side.wait(&told)?;
+        told()?;
+        side.wake()?;
+    }
+}
+
+/// Both sides, seen from the first.
+struct Pair {
+    own: Arc<Side>,
+    peer: Peer,
+    /// Where the other side is pinned.
+    cpu: Option<u32>,
+    _alarm: Option<Alarm>,
+    _ear: Ear,
+}
+
+/// The other side.
+enum Peer {
+    /// The same process.
+    Itself(Side),
+    /// A child.
+    Process(PeerProcess),
+    /// A thread.
+    Thread(PeerThread),
+}
+
+impl Peer {
+    fn id(&self) -> u32 {
+        match self {
+            Peer::Itself(_) => thread_id(),
+            Peer::Process(process) => process.id(),
+            Peer::Thread(thread) => thread.id,
+        }
+    }
+
+    fn is_there(&self) -> Result<(), Errno> {
+        match self {
+            Peer::Itself(_) => Ok(()),
+            Peer::Process(process) => process.is_there(),
+            Peer::Thread(thread) => thread.is_there(),
+        }
+    }
+}
+
+impl Run for Pair {
+    fn run(&mut self, turns: u64, copies: u32) -> Result<(), AtOp> {
+        let ops = turns * u64::from(copies);
+        let gone = || self.peer.is_there();
+        let other = match &self.peer {
+            Peer::Itself(side) => Some(side),
+            _ => None,
+        };
+        // What is chosen here is chosen once for a batch.
+        match (&*self.own, other) {
+            (Side::Bytes(own), None) => trips(own, None, &gone, ops),
+            (Side::Futex(own), None) => trips(own, None, &gone, ops),
+            (Side::Signal(own), None) => trips(own, None, &gone, ops),
+            (Side::Turns(own), None) => trips(own, None, &gone, ops),
+            (Side::Bytes(own), Some(Side::Bytes(other))) => trips(own, Some(other), &gone, ops),
+            (Side::Futex(own), Some(Side::Futex(other))) => trips(own, Some(other), &gone, ops),
+            (Side::Signal(own), Some(Side::Signal(other))) => trips(own, Some(other), &gone, ops),
+            (Side::Turns(own), Some(Side::Turns(other))) => trips(own, Some(other), &gone, ops),
+            // Sides are made in pairs.
+            _ => Err(AtOp { op: 0, why: Errno::EINVAL }),
+        }
+    }
+
+    fn channel(&self) -> Option<ChannelSeen> {
+        self.cpu.map(|cpu| ChannelSeen { peer_cpu: Some(cpu), ..ChannelSeen::default() })
+    }
+}
+
+/// So many round trips with somebody who answers, or the calls of both sides if that is `other`.
+fn trips<M: Means>(own: &M, other: Option<&M>, gone: Gone<'_>, ops: u64) -> Result<(), AtOp> {
+    times(ops, || {
+        own.wake()?;
+        if let Some(other) = other {
+            other.wait(gone)?;
+            other.wake()?;
+        }
+        own.wait(gone)
+    })
+}
+
+/// Does an op so many times. None of these ops is so short that the loop would show.
+#[inline(always)]
+pub(super) fn times(ops: u64, mut act: impl FnMut() -> Result<(), Errno>) -> Result<(), AtOp> {
+    for op in 0..ops {
+        act().map_err(|why| AtOp { op, why })?;
+    }
+    Ok(())
+}
+
+impl Drop for Pair {
+    fn drop(&mut self) {
+        if let Peer::Thread(thread) = &mut self.peer {
+            thread.end(&self.own);
+        }
+    }
+}
+
+/// A thread of this process, on a CPU of its own choice.
+struct PeerThread {
+    id: u32,
+    shared: Arc<Told>,
+    thread: Option<kernel::switch::Thread>,
+}
+
+/// What a thread and whoever started it tell each other.
+#[derive(Default)]
+struct Told {
+    /// Its id, once it stands where it should.
+    id: AtomicU32,
+    /// It shall end.
+    quit: AtomicBool,
+    /// It has ended, with this error.
+    ended: AtomicI32,
+}
+
+impl PeerThread {
+    fn start(cpu: u32, side: Side) -> Result<Self, Errno> {
+        let shared = Arc::new(Told::default());
+        let told = Arc::clone(&shared);
+        let thread = kernel::switch::Thread::start(Box::new(move || {
+            let done = affinity::pin(cpu).and_then(|()| {
+                told.id.store(thread_id(), Ordering::Release);
+                serve(&side, &told.quit)
+            });
+            let error = done.err().unwrap_or(Errno::ESRCH);
+            told.ended.store(error.0, Ordering::Release);
+        }))?;
+        let mut peer = Self { id: 0, shared, thread: Some(thread) };
+        while peer.id == 0 {
+            peer.is_there()?;
+            give_way()?;
+            peer.id = peer.shared.id.load(Ordering::Acquire);
+        }
+        Ok(peer)
+    }
+
+    fn is_there(&self) -> Result<(), Errno> {
+        match self.shared.ended.load(Ordering::Acquire) {
+            0 => Ok(()),
+            error => Err(Errno(error)),
+        }
+    }
+
+    /// Tells it to end, wakes it by the means that it waits for, and waits until it has ended.
+    fn end(&mut self, by: &Side) {
+        self.shared.quit.store(true, Ordering::Relaxed);
+        let woken = by.announce(1).and_then(|()| by.wake());
+        if let Some(thread) = self.thread.take()
+            && (woken.is_ok() || self.is_there().is_err())
+        {
+            thread.join();
+        }
+    }
+}

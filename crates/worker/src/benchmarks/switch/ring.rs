@@ -1,0 +1,87 @@
+//! A token that goes round a ring of processes, each of which has memory of its own to look at.
+
+use std::fs::File;
+
+use super::super::prelude::*;
+use super::pair::times;
+use crate::bench::{AtOp, Run, Shape};
+use crate::kernel::files::pipe;
+use crate::kernel::opaque;
+use crate::kernel::switch::{self, PeerProcess};
+
+/// A line of every cache there is: one byte of it brings it all.
+const LINE: usize = 64;
+
+/// The member of a ring that starts each lap, and the others.
+struct Ring {
+    member: Member,
+    _others: Vec<PeerProcess>,
+}
+
+/// What a member holds: the end it reads from, the end it writes to, and its memory.
+struct Member {
+    from: File,
+    to: File,
+    memory: Vec<u8>,
+}
+
+/// The work of a ring at a point: an op is a lap.
+pub(super) fn laps(at: At<'_>) -> Result<Work, Errno> {
+    let Some(cpu) = at.site.cpu else { return Ok(unpinned()) };
+    let members = at.number("ring") as usize;
+    let mut memory = vec![1; at.number("footprint") as usize];
+    let (mut reads, mut writes) = (Vec::new(), Vec::new());
+    for _ in 0..members {
+        let (read, write) = pipe()?;
+        reads.push(Some(read));
+        writes.push(Some(write));
+    }
+    let mut others = Vec::new();
+    for place in 1..members {
+        let (reads, writes, memory) = (&mut reads, &mut writes, &mut memory);
+        others.push(PeerProcess::start(Some(cpu), move || {
+            // The child's copies: it keeps the two ends that are its own, so that the end of any
+            // member is the end of all, and writes its memory, so that it has pages of its own.
+            let ends = (reads[place].take(), writes[(place + 1) % members].take());
+            reads.clear();
+            writes.clear();
+            memory.fill(place as u8);
+            let (Some(from), Some(to)) = ends else { return Err(Errno::EINVAL) };
+            let member = Member { from, to, memory: std::mem::take(memory) };
+            loop {
+                member.take()?;
+                member.pass()?;
+            }
+        })?);
+    }
+    let (from, to) = (reads[0].take(), writes[1 % members].take());
+    let (Some(from), Some(to)) = (from, to) else { return Err(Errno::EINVAL) };
+    let mut ring = Ring { member: Member { from, to, memory }, _others: others };
+    drop((reads, writes));
+    // A first lap, so that everybody stands where he should before anything is timed.
+    ring.run(1, 1).map_err(|error| error.why)?;
+    Ok(Work::of(Shape::Repeat, ring))
+}
+
+impl Member {
+    /// Waits for the token, and looks at all the memory.
+    fn take(&self) -> Result<(), Errno> {
+        match switch::read(&self.from, &mut [0])? {
+            1 => self.memory.chunks(LINE).for_each(|line| opaque::keep(u64::from(line[0]))),
+            _ => return Err(Errno::EPIPE),
+        }
+        Ok(())
+    }
+
+    /// Hands it on.
+    fn pass(&self) -> Result<(), Errno> {
+        if switch::write(&self.to, &[1])? == 1 { Ok(()) } else { Err(Errno::EPIPE) }
+    }
+}
+
+impl Run for Ring {
+    fn run(&mut self, turns: u64, copies: u32) -> Result<(), AtOp> {
+        let member = &self.member;
+        times(turns * u64::from(copies), || member.pass().and_then(|()| member.take()))
+    }
+}

@@ -1,0 +1,311 @@
+//! The ways in which one side wakes another.
+
+use std::fs::File;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+
+use super::pair::{Gone, Means, Setting};
+use crate::kernel::Errno;
+use crate::kernel::files::pipe;
+use crate::kernel::switch::{self, Reach, SharedWords};
+
+/// What is sent: one byte of it, or all as the number 1.
+const TOKEN: u64 = 1;
+
+/// One side, and its means.
+pub(super) enum Side {
+    Bytes(Bytes),
+    Futex(Futex),
+    Signal(Signal),
+    Turns(Turns),
+}
+
+impl Side {
+    /// Wakes the other side.
+    pub(super) fn wake(&self) -> Result<(), Errno> {
+        match self {
+            Side::Bytes(side) => side.wake(),
+            Side::Futex(side) => side.wake(),
+            Side::Signal(side) => side.wake(),
+            Side::Turns(side) => side.wake(),
+        }
+    }
+
+    /// Learns the other side's process or thread, where it must be known.
+    pub(super) fn meet(&self, other: u32) {
+        if let Side::Signal(side) = self {
+            side.to.store(other, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether the other side must be told how many trips come next.
+    pub(super) fn must_announce(&self) -> bool {
+        matches!(self, Side::Turns(Turns { orders: Orders::Given(_), .. }))
+    }
+
+    /// Tells the other side how many trips come next, where it must know.
+    pub(super) fn announce(&self, trips: u64) -> Result<(), Errno> {
+        match self {
+            Side::Turns(Turns { orders: Orders::Given(to), .. }) => {
+                switch::write(to, &trips.to_ne_bytes()).map(drop)
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// By bytes: a pipe, a socket, an eventfd.
+pub(super) struct Bytes {
+    to: File,
+    from: File,
+    size: usize,
+}
+
+/// Two pipes, a byte each time.
+pub(super) fn pipes(_: &Setting) -> Result<(Side, Side), Errno> {
+    let ((from_own, to_peer), (from_peer, to_own)) = (pipe()?, pipe()?);
+    let side = |to, from| Side::Bytes(Bytes { to, from, size: 1 });
+    Ok((side(to_peer, from_peer), side(to_own, from_own)))
+}
+
+/// A stream of AF_UNIX, a byte each time.
+pub(super) fn sockets(_: &Setting) -> Result<(Side, Side), Errno> {
+    let (own, peer) = switch::socket_pair()?;
+    let side = |end: File| {
+        Ok::<Side, Errno>(Side::Bytes(Bytes { to: end.try_clone()?, from: end, size: 1 }))
+    };
+    Ok((side(own)?, side(peer)?))
+}
+
+/// Two eventfd counters, 1 added each time.
+pub(super) fn counters(_: &Setting) -> Result<(Side, Side), Errno> {
+    let (there, back) = (switch::event_counter()?, switch::event_counter()?);
+    let side = |to, from| Side::Bytes(Bytes { to, from, size: size_of_val(&TOKEN) });
+    Ok((side(there.try_clone()?, back.try_clone()?), side(back, there)))
+}
+
+impl Means for Bytes {
+    #[inline(always)]
+    fn wake(&self) -> Result<(), Errno> {
+        let taken = switch::write(&self.to, &TOKEN.to_ne_bytes()[..self.size])?;
+        if taken == self.size { Ok(()) } else { Err(Errno::EPIPE) }
+    }
+
+    fn wait(&self, gone: Gone<'_>) -> Result<(), Errno> {
+        let mut into = [0; size_of::<u64>()];
+        loop {
+            match switch::read(&self.from, &mut into[..self.size]) {
+                Ok(given) if given == self.size => return Ok(()),
+                Ok(_) => return gone().and(Err(Errno::EPIPE)),
+                Err(Errno::EINTR) => gone()?,
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
+
+/// By a word in memory and futex(2).
+pub(super) struct Futex {
+    words: Arc<SharedWords>,
+    to: InTurn,
+    from: InTurn,
+    reach: Reach,
+}
+
+/// Two words that are used in turn. Between setting a word and waking whom waits at it the other
+/// side may see the word, answer, and wait again: a wake-up that comes so late must not meet that
+/// wait, or one more call would be made. It is late by one round at most.
+struct InTurn {
+    first: usize,
+    next: AtomicUsize,
+}
+
+impl InTurn {
+    fn new(first: usize) -> Self {
+        Self { first, next: AtomicUsize::new(0) }
+    }
+
+    #[inline(always)]
+    fn take(&self) -> usize {
+        let next = self.next.load(Ordering::Relaxed);
+        self.next.store(next ^ 1, Ordering::Relaxed);
+        self.first + next
+    }
+}
+
+/// Two words each way; private ones between threads, as a mutex of a library has them.
+pub(super) fn futexes(setting: &Setting) -> Result<(Side, Side), Errno> {
+    let words = Arc::new(SharedWords::new()?);
+    let reach = if setting.threads { Reach::Private } else { Reach::Shared };
+    let side = |to, from| {
+        let (to, from) = (InTurn::new(to), InTurn::new(from));
+        Side::Futex(Futex { words: Arc::clone(&words), to, from, reach })
+    };
+    Ok((side(0, 2), side(2, 0)))
+}
+
+impl Means for Futex {
+    #[inline(always)]
+    fn wake(&self) -> Result<(), Errno> {
+        let word = self.words.word(self.to.take());
+        word.store(1, Ordering::Release);
+        switch::futex_wake(word, self.reach).map(drop)
+    }
+
+    fn wait(&self, gone: Gone<'_>) -> Result<(), Errno> {
+        let word = self.words.word(self.from.take());
+        loop {
+            match switch::futex_wait(word, self.reach) {
+                Ok(()) | Err(Errno::EAGAIN) => {}
+                Err(Errno::EINTR) => gone()?,
+                Err(error) => return Err(error),
+            }
+            if word.swap(0, Ordering::Acquire) == 1 {
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// By a signal.
+pub(super) struct Signal {
+    to: AtomicU32,
+    /// The process of both sides, if they are threads.
+    process: Option<u32>,
+    taken: Taken,
+}
+
+/// How a signal is taken.
+#[derive(Clone, Copy)]
+enum Taken {
+    /// By a handler, waited for under this mask.
+    ByHandler(u64),
+    /// By the call that waits.
+    ByCall,
+}
+
+/// A signal that a handler takes.
+pub(super) fn handled_signals(setting: &Setting) -> Result<(Side, Side), Errno> {
+    Ok(signals(setting, Taken::ByHandler(setting.mask)))
+}
+
+/// A signal that is waited for and taken without a handler.
+pub(super) fn awaited_signals(setting: &Setting) -> Result<(Side, Side), Errno> {
+    Ok(signals(setting, Taken::ByCall))
+}
+
+fn signals(setting: &Setting, taken: Taken) -> (Side, Side) {
+    let pid = std::process::id();
+    let process = setting.threads.then_some(pid);
+    // A process is known by its id, a thread by its own.
+    let own_id = if setting.threads { switch::thread_id() } else { pid };
+    let side = || Side::Signal(Signal { to: AtomicU32::new(own_id), process, taken });
+    (side(), side())
+}
+
+impl Means for Signal {
+    #[inline(always)]
+    fn wake(&self) -> Result<(), Errno> {
+        let to = self.to.load(Ordering::Relaxed);
+        match self.process {
+            Some(process) => switch::signal_thread(process, to),
+            None => switch::signal_process(to),
+        }
+    }
+
+    fn wait(&self, gone: Gone<'_>) -> Result<(), Errno> {
+        match self.taken {
+            Taken::ByHandler(mask) => {
+                let before = switch::heard();
+                loop {
+                    switch::suspend(mask);
+                    if switch::heard() != before {
+                        return Ok(());
+                    }
+                    gone()?;
+                }
+            }
+            Taken::ByCall => loop {
+                match switch::take_signal() {
+                    Err(Errno::EINTR) => gone()?,
+                    done => return done,
+                }
+            },
+        }
+    }
+}
+
+/// By giving way: a word says whose turn it is, and whoever has not got it calls sched_yield(2).
+pub(super) struct Turns {
+    words: Arc<SharedWords>,
+    to: usize,
+    from: usize,
+    orders: Orders,
+}
+
+/// How a side that would spin for ever learns that it has to.
+enum Orders {
+    /// The first side gives them.
+    Given(File),
+    /// The other side waits for them, in a read that blocks, and counts what is left.
+    Taken(File, AtomicU64),
+    /// Both sides are one.
+    None,
+}
+
+/// Two words, and a pipe by which the other side is told for how many trips it is wanted.
+pub(super) fn turns(setting: &Setting) -> Result<(Side, Side), Errno> {
+    let words = Arc::new(SharedWords::new()?);
+    let (taken, given) = if setting.alone {
+        (Orders::None, Orders::None)
+    } else {
+        let (from, to) = pipe()?;
+        (Orders::Taken(from, AtomicU64::new(0)), Orders::Given(to))
+    };
+    let own = Turns { words: Arc::clone(&words), to: 0, from: 1, orders: given };
+    Ok((Side::Turns(own), Side::Turns(Turns { words, to: 1, from: 0, orders: taken })))
+}
+
+impl Means for Turns {
+    #[inline(always)]
+    fn wake(&self) -> Result<(), Errno> {
+        self.words.word(self.to).store(1, Ordering::Release);
+        Ok(())
+    }
+
+    fn wait(&self, gone: Gone<'_>) -> Result<(), Errno> {
+        /// Calls after which a side asks whether the other one is still there: some 50 ms.
+        const PATIENCE: u32 = 1 << 17;
+        self.park()?;
+        let word = self.words.word(self.from);
+        let mut left = PATIENCE;
+        loop {
+            switch::give_way()?;
+            if word.swap(0, Ordering::Acquire) == 1 {
+                return Ok(());
+            }
+            left -= 1;
+            if left == 0 {
+                gone()?;
+                left = PATIENCE;
+            }
+        }
+    }
+}
+
+impl Turns {
+    /// Waits for an order when the last one is done.
+    fn park(&self) -> Result<(), Errno> {
+        let Orders::Taken(from, left) = &self.orders else { return Ok(()) };
+        let mut trips = left.load(Ordering::Relaxed);
+        while trips == 0 {
+            let mut order = [0; size_of::<u64>()];
+            if switch::read(from, &mut order)? != order.len() {
+                return Err(Errno::EPIPE);
+            }
+            trips = u64::from_ne_bytes(order);
+        }
+        left.store(trips - 1, Ordering::Relaxed);
+        Ok(())
+    }
+}

@@ -1,0 +1,322 @@
+//! What must hold of peers: they switch as often as is said, and they are gone when they should be.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use oscost_model::case::Case;
+use oscost_model::point::Point;
+
+use super::super::tests::{all_points, site};
+use super::BENCHES;
+use crate::bench::{Bench, Site, Work};
+use crate::kernel::process::{alone, children, kill};
+use crate::kernel::usage::{ThreadUsage, thread};
+
+/// Every case of the family.
+fn cases() -> impl Iterator<Item = (&'static Bench, Case)> {
+    let at = |bench: &'static Bench| {
+        let points = all_points(&bench.definition()).into_iter();
+        points.map(move |point| (bench, Case::new(bench.id, point)))
+    };
+    BENCHES.iter().flat_map(at)
+}
+
+/// Its work here; none, and a word about it, where this machine lacks something.
+fn built(bench: &Bench, case: &Case, site: Site) -> Option<Work> {
+    let work = bench.work(&case.point, site);
+    let work = work.unwrap_or_else(|error| panic!("{case} is not built: {error}"));
+    if let Some(missing) = work.lacks() {
+        eprintln!("{case} cannot run here: {missing}");
+        return None;
+    }
+    Some(work)
+}
+
+fn done(work: &mut Work, ops: u64) -> bool {
+    work.prepare(ops).and_then(|()| work.run(ops, 1)).is_ok()
+}
+
+/// What the process holds: children, descriptors, threads, mappings.
+#[derive(Debug, PartialEq)]
+struct Held {
+    children: usize,
+    descriptors: usize,
+    threads: usize,
+    mappings: usize,
+}
+
+fn held() -> Held {
+    let entries = |path: &str| fs::read_dir(path).unwrap().count();
+    Held {
+        children: children().len(),
+        descriptors: entries("/proc/self/fd"),
+        threads: entries("/proc/self/task"),
+        mappings: fs::read_to_string("/proc/self/maps").unwrap().lines().count(),
+    }
+}
+
+#[test]
+fn nothing_is_left_of_a_work_that_is_dropped() {
+    alone(|| {
+        let site = site();
+        let sweep = || {
+            for (bench, case) in cases() {
+                let before = held();
+                if let Some(mut work) = built(bench, &case, site) {
+                    assert!(done(&mut work, 3), "{case}");
+                }
+                let after = held();
+                assert_eq!(
+                    (after.children, after.descriptors, after.threads),
+                    (before.children, before.descriptors, before.threads),
+                    "{case} leaves something behind"
+                );
+            }
+        };
+        // The first threads of a process bring heaps and stacks that the library keeps.
+        sweep();
+        let first = held();
+        sweep();
+        let second = held();
+        assert!(second.mappings <= first.mappings + 2, "{first:?}, then {second:?}");
+    });
+}
+
+/// Switches of a process or thread: those in which it waited, and those that were forced on it.
+fn switches_of(status: &str) -> (u64, u64) {
+    let text = fs::read_to_string(status).unwrap();
+    let fields: BTreeMap<&str, &str> =
+        text.lines().filter_map(|line| line.split_once(':')).collect();
+    let field = |name: &str| fields[name].trim().parse().unwrap();
+    (field("voluntary_ctxt_switches"), field("nonvoluntary_ctxt_switches"))
+}
+
+/// Where the kernel accounts for the peers of the calling process: its children and its threads.
+fn accounts_of_peers() -> Vec<String> {
+    let me = std::process::id();
+    let threads = fs::read_dir("/proc/self/task").unwrap();
+    let threads = threads.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let threads = threads.filter(|thread| *thread != me.to_string());
+    let threads = threads.map(|thread| format!("/proc/self/task/{thread}/status"));
+    threads.chain(children().iter().map(|child| format!("/proc/{child}/status"))).collect()
+}
+
+/// Switches in an op: the measuring side's (waiting, forced), and the peer's.
+fn switches_per_op(work: &mut Work, ops: u64) -> [(f64, f64); 2] {
+    let peer = accounts_of_peers().first().map_or((0, 0), |peer| switches_of(peer));
+    let own = thread().unwrap();
+    assert!(done(work, ops));
+    let now = thread().unwrap();
+    let peers_now = accounts_of_peers().first().map_or((0, 0), |peer| switches_of(peer));
+    let each = |now: u64, then: u64| (now - then) as f64 / ops as f64;
+    let of = |usage: &ThreadUsage| (usage.voluntary_switches, usage.involuntary_switches);
+    let (now, own) = (of(&now), of(&own));
+    [
+        (each(now.0, own.0), each(now.1, own.1)),
+        (each(peers_now.0, peer.0), each(peers_now.1, peer.1)),
+    ]
+}
+
+/// Looks until it is right: who shares the CPU with other tests is thrown off it by them, now and
+/// then, and so often in a row only if it is wrong.
+fn in_peace(case: &Case, mut look: impl FnMut() -> Result<(), String>) {
+    const TRIES: usize = 20;
+    let wrong: Vec<String> = (0..TRIES).map_while(|_| look().err()).collect();
+    assert!(wrong.len() < TRIES, "{case}: {wrong:?}");
+}
+
+/// The cases of round trips at those values.
+fn round_trips(at: &[(&'static str, &'static str)]) -> Vec<(&'static Bench, Case)> {
+    let wanted = at.iter().fold(Point::none(), |point, &(axis, value)| point.with(axis, value));
+    cases()
+        .filter(|(bench, _)| bench.axes.iter().any(|axis| axis.name == "between"))
+        .filter(|(bench, _)| bench.id != "switch/half")
+        .filter(|(_, case)| case.point.includes(&wanted))
+        .collect()
+}
+
+#[test]
+fn on_one_cpu_either_side_leaves_it_once_in_a_round_trip() {
+    alone(|| {
+        let site = site();
+        for (bench, case) in round_trips(&[("peer_cpu", "same")]) {
+            let Some(mut work) = built(bench, &case, site) else { continue };
+            let [own, peer] = switches_per_op(&mut work, 2_000);
+            // Whoever wakes the other one may be thrown off for it before it waits: that switch is
+            // forced, and saves the one of waiting. A socket wakes its writer once more.
+            let most = if bench.id == "switch/unix" { 2.0 } else { 1.1 };
+            for (waiting, forced) in [own, peer] {
+                let all = waiting + forced;
+                let said = format!("{case}: {own:?} and {peer:?}");
+                assert!((0.99..=most).contains(&all), "{said}");
+                // Nobody sleeps who gives way, and all the others do.
+                assert_eq!(waiting < 0.01, bench.id == "switch/yield", "{said}");
+            }
+        }
+    });
+}
+
+#[test]
+fn on_two_cpus_either_side_waits_asleep_and_alone_nobody_does() {
+    alone(|| {
+        let site = site();
+        for (bench, case) in round_trips(&[("peer_cpu", "other")]) {
+            let Some(mut work) = built(bench, &case, site) else { continue };
+            let [own, peer] = switches_per_op(&mut work, 500);
+            // Who is held up by others may find the answer there; who spun would never sleep.
+            assert!(own.0 > 0.5 && peer.0 > 0.5, "{case}: {own:?} and {peer:?}");
+        }
+        for (bench, case) in round_trips(&[("peer_cpu", "none")]) {
+            let Some(mut work) = built(bench, &case, site) else { continue };
+            let [own, _] = switches_per_op(&mut work, 500);
+            assert!(own.0 < 0.01 && accounts_of_peers().is_empty(), "{case}: {own:?}");
+        }
+    });
+}
+
+/// The CPUs that a process or thread may run on, as the kernel lists them.
+fn cpus_of(status: &str) -> String {
+    let text = fs::read_to_string(status).unwrap();
+    let line = text.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
+    line.unwrap().trim().to_owned()
+}
+
+#[test]
+fn every_peer_is_kept_on_the_cpu_that_its_point_names_and_so_is_who_measures() {
+    alone(|| {
+        let site = site();
+        for (bench, case) in cases() {
+            let Some(mut work) = built(bench, &case, site) else { continue };
+            // Who is made anew in each op is gone after it.
+            assert!(done(&mut work, 1), "{case}");
+            let (Some(own), Some(other)) = (site.cpu, site.other_cpu.or(site.cpu)) else { return };
+            let at_other = case.point.get("peer_cpu").is_some_and(|at| at.to_string() == "other");
+            let theirs = if at_other { other } else { own };
+            for peer in accounts_of_peers() {
+                assert_eq!(cpus_of(&peer), theirs.to_string(), "{case}");
+            }
+            assert_eq!(cpus_of("/proc/self/status"), own.to_string(), "{case}");
+        }
+    });
+}
+
+#[test]
+fn a_half_is_brought_of_as_many_trips_as_are_made() {
+    alone(|| {
+        let site = site();
+        for (bench, case) in cases().filter(|(bench, _)| bench.id == "switch/half") {
+            let Some(mut work) = built(bench, &case, site) else { continue };
+            in_peace(&case, || {
+                let both = switches_per_op(&mut work, 100);
+                let right = |(waiting, forced)| (19.8..=22.0).contains(&(waiting + forced));
+                if both.into_iter().all(right) { Ok(()) } else { Err(format!("{both:?}")) }
+            });
+            assert!(work.brought().is_some_and(|figure| figure > 0), "{case}");
+        }
+    });
+}
+
+#[test]
+fn a_reader_waits_asleep_for_what_comes_one_way() {
+    alone(|| {
+        let site = site();
+        for (bench, case) in cases().filter(|(bench, _)| bench.id == "switch/one-way") {
+            let Some(mut work) = built(bench, &case, site) else { continue };
+            in_peace(&case, || {
+                let [(waiting, _), _] = switches_per_op(&mut work, 500);
+                if waiting > 0.9 { Ok(()) } else { Err(waiting.to_string()) }
+            });
+        }
+    });
+}
+
+/// A member of a larger ring may be thrown off when it wakes its neighbour, and must come back to
+/// wait: that is a switch more, and the definition says so.
+#[test]
+fn each_member_of_a_ring_leaves_the_cpu_once_in_a_lap_or_is_thrown_off_before() {
+    alone(|| {
+        let site = site();
+        for (bench, case) in cases().filter(|(bench, _)| bench.id == "switch/ring") {
+            let members = case.point.get("ring").unwrap().to_string();
+            let Some(mut work) = built(bench, &case, site) else { continue };
+            let range = match members.as_str() {
+                "1" => 0.0..0.1,
+                "2" => 0.98..1.2,
+                _ => 0.98..2.1,
+            };
+            in_peace(&case, || {
+                let [(waiting, forced), _] = switches_per_op(&mut work, 300);
+                let right = range.contains(&(waiting + forced));
+                if right { Ok(()) } else { Err(format!("{waiting} and {forced}")) }
+            });
+        }
+    });
+}
+
+#[test]
+fn an_op_whose_peer_was_killed_fails() {
+    alone(|| {
+        let site = site();
+        // On which CPU it died, and what it had looked at before, is all one.
+        let at_point = |(_, case): &(&Bench, Case)| {
+            let is_not = |axis: &str, value: &str| {
+                case.point.get(axis).is_some_and(|found| found.to_string() != value)
+            };
+            !is_not("peer_cpu", "same") && !is_not("footprint", "0")
+        };
+        for (bench, case) in cases().filter(at_point) {
+            let Some(mut work) = built(bench, &case, site) else { continue };
+            // The last one: of a ring that is not its first member's neighbour.
+            let Some(peer) = children().last().copied() else { continue };
+            assert!(done(&mut work, 1), "{case}");
+            kill(peer);
+            assert!(!done(&mut work, 1_000), "{case}");
+        }
+    });
+}
+
+#[test]
+fn what_comes_one_way_comes_later_than_it_was_sent() {
+    alone(|| {
+        let site = site();
+        for (bench, case) in cases().filter(|(bench, _)| bench.id != "switch/quantum") {
+            let Some(mut work) = built(bench, &case, site) else { continue };
+            for _ in 0..20 {
+                assert!(done(&mut work, 1), "{case}");
+                assert!(work.brought().is_none_or(|ticks| ticks > 0), "{case}");
+            }
+        }
+    });
+}
+
+#[test]
+fn a_slice_has_an_end_behind_its_beginning_and_so_has_a_switch() {
+    alone(|| {
+        let site = site();
+        for (bench, case) in cases().filter(|(bench, _)| bench.id == "switch/quantum") {
+            let Some(mut work) = built(bench, &case, site) else { continue };
+            for _ in 0..7 {
+                assert!(done(&mut work, 1), "{case}");
+                assert!(work.brought().is_some_and(|ticks| ticks > 0), "{case}");
+            }
+        }
+    });
+}
+
+#[test]
+fn what_cannot_be_kept_on_one_cpu_or_has_no_second_one_says_so() {
+    alone(|| {
+        let nowhere = Site::ANYWHERE;
+        for (bench, case) in cases() {
+            let work = bench.work(&case.point, nowhere);
+            let work = work.unwrap_or_else(|error| panic!("{case} is not built: {error}"));
+            let by_itself = case.point.get("peer_cpu").is_some_and(|cpu| cpu.to_string() == "none");
+            match work.lacks() {
+                Some(missing) => {
+                    assert!(!by_itself && missing.contains("CPU"), "{case}: {missing}")
+                }
+                None => assert!(by_itself, "{case}"),
+            }
+        }
+    });
+}

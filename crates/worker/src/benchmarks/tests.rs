@@ -1,0 +1,408 @@
+//! What must hold of every definition: these tests walk [`FAMILIES`], so a new benchmark is looked
+//! at without a word here.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+
+use oscost_model::calls::OTHERS;
+use oscost_model::case::{Case, is_benchmark_id};
+use oscost_model::definition::{Axis, Definition, Requirement};
+use oscost_model::point::{Point, Value};
+
+use super::{FAMILIES, find, is_complete};
+use crate::bench::{Bench, Site};
+use crate::kernel::io_uring::Ring;
+use crate::kernel::process::alone;
+use crate::kernel::stopwatch::Stopwatch;
+use crate::kernel::{Errno, affinity, call_names, counter, offers, vdso};
+
+fn benches() -> impl Iterator<Item = (&'static str, &'static Bench)> {
+    FAMILIES.iter().flat_map(|family| family.benches.iter().map(|bench| (family.name, bench)))
+}
+
+fn definitions() -> Vec<Definition> {
+    benches().map(|(_, bench)| bench.definition()).collect()
+}
+
+/// A cell on the CPU where the process happens to be, pinned to it where that is allowed.
+pub(super) fn site() -> Site {
+    let allowed = affinity::allowed_to(0).unwrap_or_default();
+    let cpu = allowed.last().copied().filter(|&cpu| affinity::pin(cpu).is_ok());
+    let other_cpu = allowed.into_iter().find(|&other| Some(other) != cpu);
+    let usable = counter::declared_unusable().is_none();
+    Site {
+        cpu,
+        other_cpu,
+        watch: if usable { Stopwatch::Tsc } else { Stopwatch::Syscall },
+        far: None,
+    }
+}
+
+/// Every combination of one value of each axis.
+fn points(definition: &Definition, of: impl Fn(&Axis) -> &Vec<Value>) -> Vec<Point> {
+    let points = definition.axes.iter().fold(vec![Point::none()], |points, axis| {
+        let values = of(axis);
+        points
+            .iter()
+            .flat_map(|point| {
+                values.iter().map(|value| point.clone().with(axis.name.clone(), value.clone()))
+            })
+            .collect()
+    });
+    points.iter().map(|point| definition.said(point)).collect()
+}
+
+pub(super) fn all_points(definition: &Definition) -> Vec<Point> {
+    points(definition, |axis| &axis.points)
+}
+
+/// The points of the bill.
+fn billed_points(definition: &Definition) -> Vec<Point> {
+    points(definition, |axis| if axis.in_bill.is_empty() { &axis.usual } else { &axis.in_bill })
+}
+
+/// Whether a point is quickly tried: no large file, no folder of thousands, nobody else's caches.
+fn is_small(point: &Point) -> bool {
+    let most = |axis: &str, most| match point.get(axis) {
+        Some(Value::Number(number)) => *number <= most,
+        _ => true,
+    };
+    // Of the many sizes of reads some are enough.
+    let sizes = [8, 4_096, 65_536].map(Value::Number);
+    let is_usual = point.get("file_mib").is_none() && point.get("by").is_none()
+        || point.get("size").is_none_or(|size| sizes.contains(size));
+    let others_are_left_alone = point.get("evict").is_none();
+    // What many descriptors do beside that, the family `event` looks at itself.
+    let few_fds = point.get("fds").is_none_or(|fds| [10, 100].map(Value::Number).contains(fds));
+    let is_plain = ["position", "highest", "over"].iter().all(|&axis| point.get(axis).is_none());
+    // Of what may be set at sockets one thing at a time is enough.
+    let set = ["nodelay", "buffer", "via"].iter().filter(|axis| point.get(axis).is_some()).count();
+    let one_thing = point.get("peer_cpu").is_none() || set <= 1;
+    most("file_mib", 1)
+        && most("files", 100)
+        && most("limit_mib", 64)
+        && most("idle", 100)
+        && few_fds
+        && most("waiters", 2)
+        && is_plain
+        && is_usual
+        && most("buffer", 65_536)
+        && one_thing
+        && others_are_left_alone
+}
+
+/// The first need that this machine does not meet at `point`.
+fn unmet(definition: &Definition, point: &Point) -> Option<String> {
+    let needs = definition.needs.iter().filter(|need| point.includes(&need.when));
+    needs.map(|need| &need.what).find_map(|what| match what {
+        Requirement::Counter => counter::declared_unusable(),
+        Requirement::Meaning(why) => Some(why.clone()),
+        Requirement::IoUring => Ring::new(1).err().map(|error| error.to_string()),
+        Requirement::Time => None,
+        Requirement::Offer(what) => offers::lacking(*what),
+        Requirement::Readable(path) => File::open(path).err().map(|error| error.to_string()),
+        Requirement::VdsoFunction(name) => {
+            let names = [format!("__vdso_{name}"), format!("__kernel_{name}")];
+            (!names.iter().any(|name| vdso::has(name))).then(|| format!("the vDSO has no {name}"))
+        }
+    })
+}
+
+/// Whether the definition says that there is nothing to measure at `point`, on any machine.
+fn is_meaningless(definition: &Definition, point: &Point) -> bool {
+    let mut needs = definition.needs.iter();
+    needs.any(|need| matches!(need.what, Requirement::Meaning(_)) && point.includes(&need.when))
+}
+
+/// Whether `when` names axes of the definition at values that they offer.
+fn offers(definition: &Definition, when: &Point) -> bool {
+    when.iter().all(|(axis, value)| {
+        definition.axis(axis).is_some_and(|found| found.points.contains(value))
+    })
+}
+
+/// The same of a condition that is looked up at points as cases name them: what goes unsaid is in
+/// none of them.
+fn is_part_of(definition: &Definition, when: &Point) -> bool {
+    definition.said(when) == *when && offers(definition, when)
+}
+
+fn is_word(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
+        && !text.starts_with('-')
+        && !text.ends_with('-')
+        && !text.is_empty()
+}
+
+#[test]
+fn ids_are_unique_kebab_and_below_their_family() {
+    let mut seen = BTreeSet::new();
+    for (family, bench) in benches() {
+        assert!(is_benchmark_id(bench.id), "`{}` is no id", bench.id);
+        assert_eq!(bench.id.split('/').next(), Some(family), "{} is in the wrong file", bench.id);
+        assert!(seen.insert(bench.id), "`{}` stands twice", bench.id);
+    }
+    let families: BTreeSet<&str> = FAMILIES.iter().map(|family| family.name).collect();
+    assert_eq!(families.len(), FAMILIES.len(), "a family stands twice");
+    for family in FAMILIES {
+        assert!(is_word(family.name) && !family.about.is_empty(), "{} says nothing", family.name);
+        assert!(!family.benches.is_empty(), "{} is empty", family.name);
+    }
+}
+
+#[test]
+fn every_definition_says_what_it_asks_does_expects_and_where_it_comes_from() {
+    for definition in definitions() {
+        let id = &definition.id;
+        assert!(definition.asks.ends_with('?'), "{id} asks nothing: {}", definition.asks);
+        assert!(!definition.guess.trim().is_empty(), "{id} has no guess");
+        assert!(!definition.source.trim().is_empty(), "{id} has no source");
+        let inside = definition.op.split("Outside:").next().unwrap_or_default();
+        assert!(definition.op.contains("Outside:"), "{id} does not say what is not timed");
+        assert!(!inside.trim().is_empty(), "{id} does not say what is timed");
+        assert!(definition.rev >= 1, "{id} has no revision");
+    }
+}
+
+#[test]
+fn axes_have_two_points_or_more_and_usual_ones_among_them() {
+    for definition in definitions() {
+        let mut names = BTreeSet::new();
+        for axis in &definition.axes {
+            let of = format!("{} of {}", axis.name, definition.id);
+            let good =
+                |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
+            assert!(!axis.name.is_empty() && axis.name.bytes().all(good), "{of} is no name");
+            assert!(names.insert(axis.name.clone()), "{of} stands twice");
+            assert!(!axis.sets.is_empty(), "{of} does not say what it sets");
+            assert!(axis.points.len() >= 2, "{of} has nothing to choose from");
+            assert!(!axis.usual.is_empty(), "{of} is never measured");
+            for usual in &axis.usual {
+                assert!(axis.points.contains(usual), "{of} does not offer its usual {usual}");
+            }
+            if let Some(unsaid) = &axis.unsaid {
+                assert_eq!(axis.usual.iter().collect::<Vec<_>>(), [unsaid], "{of}: not usual");
+            }
+            for values in [&axis.points, &axis.usual] {
+                let unique: BTreeSet<_> = values.iter().collect();
+                assert_eq!(unique.len(), values.len(), "{of} has a value twice");
+            }
+        }
+    }
+}
+
+#[test]
+fn numbers_ascend_and_words_are_kebab_and_no_axis_mixes_them() {
+    for definition in definitions() {
+        for axis in &definition.axes {
+            let of = format!("{} of {}", axis.name, definition.id);
+            for values in [&axis.points, &axis.usual] {
+                let numbers: Vec<u64> = values
+                    .iter()
+                    .filter_map(|value| match value {
+                        Value::Number(number) => Some(*number),
+                        Value::Word(_) => None,
+                    })
+                    .collect();
+                // What goes unsaid may be a word that stands for no number.
+                let is_said = |value: &&Value| axis.unsaid.as_ref() != Some(value);
+                let values: Vec<&Value> = values.iter().filter(is_said).collect();
+                assert!(numbers.is_empty() || numbers.len() == values.len(), "{of} is mixed");
+                assert!(numbers.is_sorted_by(|one, other| one < other), "{of} does not ascend");
+            }
+            for value in &axis.points {
+                // What is typed must read back as what is meant.
+                assert_eq!(Value::parse(&value.to_string()), *value, "{of}: {value}");
+                if let Value::Word(word) = value {
+                    assert!(is_word(word), "{of}: `{word}` cannot be typed as a selector");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_bill_has_at_most_a_hundred_rows_and_each_of_them_means_something() {
+    let mut rows = 0;
+    for definition in definitions().iter().filter(|definition| definition.in_bill) {
+        for point in billed_points(definition) {
+            rows += 1;
+            let meaningless = is_meaningless(definition, &point);
+            assert!(!meaningless, "{}:{point} is usual but means nothing", definition.id);
+        }
+    }
+    assert!((1..=100).contains(&rows), "the bill has {rows} rows");
+}
+
+#[test]
+fn call_rules_name_real_system_calls() {
+    let known: BTreeSet<String> = (0..2_048).map(call_names::of).collect();
+    for definition in definitions() {
+        for rule in &definition.calls {
+            let id = &definition.id;
+            // A call without a name in the table is called by its number: one that a rule names so
+            // must lie beyond every table, or a slip would pass for it.
+            let named = |call: &str| match call.strip_prefix("syscall_").map(str::parse::<u64>) {
+                Some(number) => number.is_ok_and(|number| number >= 2_048),
+                None => known.contains(call),
+            };
+            let good = rule.call == OTHERS || rule.call.split('|').all(named);
+            assert!(good, "{id}: `{}` is no system call", rule.call);
+            let (_, most) = rule.times.range(23);
+            assert!(most > 0, "{id}: a rule that allows no {} says nothing", rule.call);
+        }
+    }
+}
+
+#[test]
+fn rules_floors_and_needs_hold_at_points_that_there_are() {
+    for definition in definitions() {
+        let id = &definition.id;
+        for rule in &definition.calls {
+            assert!(offers(&definition, &rule.when), "{id}: {} at {}", rule.call, rule.when);
+        }
+        for part in &definition.floor {
+            assert!(is_part_of(&definition, &part.when), "{id}: {} at {}", part.case, part.when);
+        }
+        for need in &definition.needs {
+            assert!(is_part_of(&definition, &need.when), "{id}: {:?} at {}", need.what, need.when);
+        }
+    }
+}
+
+#[test]
+fn floors_are_whole_cases_other_than_the_case_that_stands_on_them() {
+    for definition in definitions() {
+        let id = &definition.id;
+        for part in &definition.floor {
+            let case = Case::parse(&part.case);
+            let case = case.unwrap_or_else(|| panic!("{id}: `{}` is no case", part.case));
+            let bench = find(&case.benchmark);
+            let bench = bench.unwrap_or_else(|| panic!("{id}: there is no `{}`", case.benchmark));
+            assert!(is_complete(bench, &case), "{id}: `{case}` does not name each axis in order");
+            assert!(part.times > 0, "{id}: a floor of no `{case}` says nothing");
+            assert!(!is_meaningless(&bench.definition(), &case.point), "{id}: `{case}` is nothing");
+            for point in all_points(&definition).iter().filter(|at| at.includes(&part.when)) {
+                assert_ne!(Case::new(id.clone(), point.clone()), case, "{id} stands on itself");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_a_benchmark_is_shown_beside_is_a_whole_case_of_another() {
+    for (_, bench) in benches() {
+        for &text in bench.beside {
+            let case = Case::parse(text).unwrap_or_else(|| panic!("{}: `{text}`", bench.id));
+            let other = find(&case.benchmark).unwrap_or_else(|| panic!("{}: `{text}`", bench.id));
+            assert!(is_complete(other, &case), "{}: `{text}` is not complete", bench.id);
+            assert_ne!(other.id, bench.id, "it is shown anyway");
+        }
+    }
+}
+
+#[test]
+fn floors_lead_down_and_never_in_a_circle() {
+    let below: BTreeMap<String, Vec<String>> = definitions()
+        .into_iter()
+        .map(|definition| {
+            let parts = definition.floor.iter().filter_map(|part| Case::parse(&part.case));
+            let others = parts.map(|case| case.benchmark).filter(|other| *other != definition.id);
+            (definition.id.clone(), others.collect())
+        })
+        .collect();
+    let mut settled: BTreeSet<&String> = BTreeSet::new();
+    while settled.len() < below.len() {
+        let next = below.iter().find(|(id, parts)| {
+            !settled.contains(id) && parts.iter().all(|part| settled.contains(part))
+        });
+        let (id, _) = next.expect("some benchmarks stand on each other");
+        settled.insert(id);
+    }
+}
+
+#[test]
+fn every_benchmark_does_one_op_at_every_point_or_says_what_it_lacks() {
+    // As in a cell: one process, one thread.
+    alone(|| {
+        let site = site();
+        for (_, bench) in benches() {
+            let definition = bench.definition();
+            for point in all_points(&definition) {
+                let case = Case::new(bench.id, point);
+                assert!(is_complete(bench, &case), "{case}");
+                assert_eq!(Case::parse(&case.to_string()).as_ref(), Some(&case), "{case}");
+                if let Some(missing) = unmet(&definition, &case.point) {
+                    assert!(!missing.is_empty(), "{case} does not say what it lacks");
+                    continue;
+                }
+                if !is_small(&case.point) {
+                    continue;
+                }
+                // A misspelt axis name panics here, and not in the field.
+                let built = bench.work(&case.point, site);
+                let done = built.and_then(|mut work| {
+                    if let Some(missing) = work.lacks() {
+                        assert!(!missing.is_empty(), "{case} does not say what it lacks");
+                        return Ok(());
+                    }
+                    let done = work.prepare(1).and_then(|()| work.run(1, 1));
+                    done.and_then(|()| work.prove()).map_err(|error| error.why)
+                });
+                match done {
+                    Err(Errno::LACKING) => eprintln!("{case}: {}", Errno::LACKING),
+                    done => assert_eq!(done, Ok(()), "{case}"),
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn every_timer_of_the_survey_is_told_of_in_each_place_by_cases_that_there_are() {
+    let catalog = super::data();
+    let mut names = BTreeSet::new();
+    for timer in &catalog.timers {
+        let name = &timer.name;
+        assert!(names.insert(name), "`{name}` stands twice");
+        assert!(name.len() <= 16, "`{name}` is too long for its column");
+        assert!(timer.cost.case.is_some(), "{name}: nothing is measured");
+        for told in [
+            &timer.cost,
+            &timer.resolution,
+            &timer.quantum,
+            &timer.precision,
+            &timer.slewed,
+            &timer.steps_back,
+        ] {
+            let parts = [&told.case, &told.words, &told.because];
+            assert_eq!(parts.iter().filter(|part| part.is_some()).count(), 1, "{name}: {told:?}");
+            assert!(told.words.as_ref().is_none_or(|words| (1..=6).contains(&words.len())));
+            if let Some(text) = &told.case {
+                let case = Case::parse(text).unwrap_or_else(|| panic!("{name}: `{text}`"));
+                let bench = find(&case.benchmark).unwrap_or_else(|| panic!("{name}: `{text}`"));
+                assert!(is_complete(bench, &case), "{name}: `{text}` is not complete");
+                assert_eq!(case.benchmark.split('/').next(), Some("timer"), "{name}: `{text}`");
+            }
+        }
+    }
+    assert!(names.len() > 20, "the survey has {} timers", names.len());
+}
+
+#[test]
+fn every_clock_and_every_call_of_the_family_is_in_the_survey() {
+    let catalog = super::data();
+    let survey = catalog.survey();
+    // These are no timers, but what the survey itself is made of.
+    let tools = ["nothing", "loop", "add", "ticks-per-cycle", "elapsed", "wait"];
+    for definition in &catalog.benchmarks {
+        let Some(name) = definition.id.strip_prefix("timer/") else { continue };
+        let is_there = survey.iter().any(|case| case.benchmark == definition.id);
+        assert_ne!(is_there, tools.contains(&name), "{}", definition.id);
+    }
+    let clocks = catalog.get("timer/clock-gettime").unwrap().axis("clock").unwrap();
+    for clock in &clocks.points {
+        let is_it = |case: &Case| case.point.get("clock") == Some(clock);
+        assert!(survey.iter().any(is_it), "clock {clock} is not in the survey");
+    }
+}

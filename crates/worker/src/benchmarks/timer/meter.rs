@@ -1,0 +1,200 @@
+//! The timers that have a step to be looked for, each as a [`Meter`].
+
+use oscost_model::clock::ClockSync;
+
+use super::staircase::Meter;
+use crate::kernel::clock::{self, ClockId, gettime, raw_ns};
+use crate::kernel::steps::{Code, Steps, Way};
+use crate::kernel::timers::Call;
+use crate::kernel::{Errno, counter};
+
+/// The names of the timers, as the axis `timer` has them.
+pub(super) const NAMES: &[&str] = &[
+    "tsc",
+    "realtime",
+    "monotonic",
+    "monotonic-raw",
+    "boottime",
+    "tai",
+    "realtime-coarse",
+    "monotonic-coarse",
+    "process-cputime",
+    "thread-cputime",
+    "gettimeofday",
+    "time",
+    "times",
+    "clock",
+    "getrusage",
+    "getitimer",
+    "timer-gettime",
+    "timerfd-gettime",
+    "alarm",
+    "adjtimex",
+];
+
+/// A timer and the length of its unit, in thousandths of a nanosecond.
+pub(super) struct Measured {
+    pub(super) meter: Box<dyn Meter>,
+    pub(super) unit_ps: f64,
+}
+
+/// The timer of that name, with steps of that kind between its readings.
+pub(super) fn of(timer: &str, way: Way, code: Code) -> Result<Measured, Errno> {
+    /// A clock's nanoseconds, from a finer or coarser counter: they may be off by one.
+    const CONVERTED: u64 = 2;
+    let steps = || Steps::new(way, code);
+    let in_ns = |meter: Box<dyn Meter>| Ok(Measured { meter, unit_ps: 1_000.0 });
+    let called = |call: Call, blur: u64| in_ns(Window::of(call, steps(), blur, SLOW));
+    match timer {
+        "tsc" => {
+            let unit_ps = 1_000.0 / ticks_per_ns().ok_or(Errno::ETIME)?;
+            Ok(Measured { meter: Window::of(Counter, steps(), CONVERTED, FAST), unit_ps })
+        }
+        "gettimeofday" => in_ns(Window::of(Gettimeofday, steps(), 0, FAST)),
+        "clock" => in_ns(Window::of(ClockOfLibc, steps(), 0, SLOW)),
+        "times" => called(Call::times(), 0),
+        "getrusage" => called(Call::getrusage(), 0),
+        "getitimer" => called(Call::getitimer()?, 0),
+        "timer-gettime" => called(Call::timer_gettime()?, CONVERTED),
+        "timerfd-gettime" => called(Call::timerfd_gettime()?, CONVERTED),
+        "adjtimex" => called(Call::adjtimex()?, CONVERTED),
+        name => {
+            let clock = ClockId::named(name).ok_or(Errno::EINVAL)?;
+            let windows = if name.ends_with("cputime") { SLOW } else { FAST };
+            in_ns(Window::of(Clock(clock), steps(), CONVERTED, windows))
+        }
+    }
+}
+
+/// Windows of timers that are read in the program itself: a tenth of a millisecond of them.
+const FAST: usize = 1_000;
+/// Windows of timers that enter the kernel, where each takes ten times as long, and a hundred times
+/// as long when its calls are counted.
+const SLOW: usize = 250;
+
+/// Something that shows the time.
+trait Shows {
+    /// Opens a window.
+    fn open(&self) -> Result<i64, Errno>;
+
+    /// Closes it.
+    #[inline(always)]
+    fn close(&self) -> Result<i64, Errno> {
+        self.open()
+    }
+}
+
+/// The processor's counter, between the fences of oscost's own windows.
+struct Counter;
+
+impl Shows for Counter {
+    #[inline(always)]
+    fn open(&self) -> Result<i64, Errno> {
+        Ok(counter::start() as i64)
+    }
+
+    #[inline(always)]
+    fn close(&self) -> Result<i64, Errno> {
+        Ok(counter::stop() as i64)
+    }
+}
+
+struct Clock(ClockId);
+
+impl Shows for Clock {
+    #[inline(always)]
+    fn open(&self) -> Result<i64, Errno> {
+        gettime(self.0).map(|ns| ns as i64)
+    }
+}
+
+struct Gettimeofday;
+
+impl Shows for Gettimeofday {
+    #[inline(always)]
+    fn open(&self) -> Result<i64, Errno> {
+        clock::libc_gettimeofday().map(|us| 1_000 * us as i64)
+    }
+}
+
+struct ClockOfLibc;
+
+impl Shows for ClockOfLibc {
+    #[inline(always)]
+    fn open(&self) -> Result<i64, Errno> {
+        clock::libc_clock().map(|us| 1_000 * us as i64)
+    }
+}
+
+impl Shows for Call {
+    #[inline(always)]
+    fn open(&self) -> Result<i64, Errno> {
+        self.now_ns()
+    }
+}
+
+struct Window<S> {
+    shows: S,
+    steps: Steps,
+    blur: u64,
+    windows: usize,
+}
+
+impl<S: Shows + 'static> Window<S> {
+    fn of(shows: S, steps: Steps, blur: u64, windows: usize) -> Box<dyn Meter> {
+        Box::new(Self { shows, steps, blur, windows })
+    }
+}
+
+impl<S: Shows> Meter for Window<S> {
+    fn read(&mut self) -> Result<i64, Errno> {
+        self.shows.open()
+    }
+
+    fn window(&mut self, steps: u64) -> Result<i64, Errno> {
+        let stride = self.steps.stride(steps);
+        let opened = self.shows.open();
+        self.steps.take(stride);
+        let closed = self.shows.close();
+        Ok(closed?.wrapping_sub(opened?))
+    }
+
+    fn idle(&mut self, steps: u64) {
+        let stride = self.steps.stride(steps);
+        self.steps.take(stride);
+    }
+
+    fn now_ns(&mut self) -> u64 {
+        raw_ns()
+    }
+
+    fn blur(&self) -> u64 {
+        self.blur
+    }
+
+    fn windows(&self) -> usize {
+        self.windows
+    }
+}
+
+/// The counter's rate, good to some 20 parts in a million: the cell that asks has been told none.
+pub(super) fn ticks_per_ns() -> Option<f64> {
+    const BASELINE_NS: u64 = 3_000_000;
+    let first = moment();
+    while raw_ns().saturating_sub(first.raw_ns) < BASELINE_NS {}
+    first.ticks_per_ns(&moment())
+}
+
+/// One moment on both clocks: the best of some readings.
+fn moment() -> ClockSync {
+    let mut best = ClockSync { ticks: 0, raw_ns: 0, width_ticks: u64::MAX };
+    for _ in 0..50 {
+        let before = counter::start();
+        let raw_ns = raw_ns();
+        let width_ticks = counter::stop().wrapping_sub(before);
+        if width_ticks < best.width_ticks {
+            best = ClockSync { ticks: before + width_ticks / 2, raw_ns, width_ticks };
+        }
+    }
+    best
+}

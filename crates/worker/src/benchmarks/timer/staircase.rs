@@ -1,0 +1,464 @@
+//! How a clock's step is found from what the clock shows, by four methods: pure functions of a
+//! [`Meter`], so that they are tested on clocks whose step is known.
+
+use std::collections::BTreeMap;
+
+use oscost_model::seed::Seed;
+
+use crate::kernel::Errno;
+
+/// A clock, and work whose length is known in steps (increments that wait for each other).
+///
+/// Readings are in units of the clock's own: nanoseconds, or ticks of a counter.
+pub(super) trait Meter {
+    /// A reading.
+    fn read(&mut self) -> Result<i64, Errno>;
+
+    /// What passes between two readings with so many steps between them.
+    fn window(&mut self, steps: u64) -> Result<i64, Errno>;
+
+    /// Takes steps that nobody times.
+    fn idle(&mut self, steps: u64);
+
+    /// Nanoseconds of a clock that is known to run.
+    fn now_ns(&mut self) -> u64;
+
+    /// Readings that differ by no more than this may differ by rounding alone: 2 where a fine clock
+    /// is converted to whole nanoseconds, or a counter to whole ticks; else 0.
+    fn blur(&self) -> u64;
+
+    /// How often a window is looked at: fewer times where each of them enters the kernel.
+    fn windows(&self) -> usize;
+}
+
+/// No kernel's tick is longer than 10 ms; a clock that has not moved for so long stands still.
+const STANDS_STILL_NS: u64 = 50_000_000;
+
+/// Steps between two readings of a coarse clock: well below a microsecond.
+const COARSE_STEPS: u64 = 512;
+
+/// Work of more steps than this, some 20 us, is longer than any step but that of a kernel's tick.
+const MOST_STEPS: u64 = 1 << 16;
+
+/// Values that are seen less often than this are rounding, or accidents.
+const OFTEN: f64 = 0.01;
+
+/// Up to so many steps pass untimed before a window, so that it opens anywhere in the clock's step:
+/// windows that follow each other in a fixed time fall into step with the clock.
+const DITHER: u64 = 64;
+
+/// q: the step of the clock, as windows of slightly different lengths show it.
+///
+/// Where two readings in a row often agree, the clock is coarser than its own read, and the step is
+/// the smallest difference that is seen often. Else the differences lie on a comb, whose teeth are
+/// a step apart.
+pub(super) fn quantum(meter: &mut dyn Meter) -> Result<f64, Errno> {
+    let mut seed = Seed::new(1);
+    let mut seen = Vec::with_capacity(meter.windows());
+    for _ in 0..meter.windows() {
+        meter.idle(seed.below(DITHER));
+        seen.push(meter.window(seed.below(DITHER))?.unsigned_abs());
+    }
+    let all = seen.len();
+    seen.retain(|&difference| difference != 0);
+    let still = all - seen.len();
+    /// With fewer differences than this there is no telling which of them are accidents.
+    const FEW: usize = 10;
+    if seen.len() < FEW {
+        return edge(meter, 0);
+    }
+    let blur = meter.blur();
+    let levels = often(levels(&seen), OFTEN * all as f64);
+    let &(smallest, _) = levels.first().ok_or(Errno::EINVAL)?;
+    if still as f64 > OFTEN * all as f64 {
+        let lowest: Vec<Level> =
+            levels.into_iter().filter(|&(value, _)| value - smallest <= blur).collect();
+        // A step no larger than the rounding cannot be told from it.
+        return Ok(if smallest <= blur { smallest as f64 } else { middle(&lowest) });
+    }
+    Ok(spacing(&levels, blur).unwrap_or(smallest as f64))
+}
+
+/// The mean difference of two readings in a row: study cse221-2014's way.
+pub(super) fn back_to_back(meter: &mut dyn Meter) -> Result<f64, Errno> {
+    let reads = meter.windows();
+    let first = meter.read()?;
+    let mut last = first;
+    for _ in 0..reads {
+        last = meter.read()?;
+    }
+    Ok((last - first).abs() as f64 / reads as f64)
+}
+
+/// The smallest difference of two readings in a row that is not zero: study cse736-2019's first
+/// phase.
+pub(super) fn minimum(meter: &mut dyn Meter) -> Result<f64, Errno> {
+    let mut smallest: Option<u64> = None;
+    for _ in 0..meter.windows() {
+        match meter.window(0)?.unsigned_abs() {
+            0 => {}
+            difference => smallest = Some(smallest.map_or(difference, |it| it.min(difference))),
+        }
+    }
+    match smallest {
+        Some(difference) => Ok(difference as f64),
+        None => edge(meter, 0),
+    }
+}
+
+/// The height of a step of the staircase that the smallest differences climb as more and more
+/// steps are put between two readings: study cse736-2019's second phase.
+///
+/// The numbers of steps double until the clock has moved on twice; then forty numbers up to two and
+/// a half times as many are looked at, a sixteenth apart.
+pub(super) fn staircase(meter: &mut dyn Meter) -> Result<f64, Errno> {
+    const TREADS: usize = 3;
+    const FINENESS: u64 = 16;
+    const POINTS: u64 = 40;
+    let mut seed = Seed::new(2);
+    let blur = meter.blur();
+    let mut climbed = vec![lowest(meter, 0, &mut seed)?];
+    let mut steps = 1;
+    while steps <= MOST_STEPS {
+        climbed.push(lowest(meter, steps, &mut seed)?);
+        if heaps(&levels(&climbed), blur).count() >= TREADS {
+            let apart = (steps / FINENESS).max(1);
+            let mut points = Vec::new();
+            for point in 0..=POINTS {
+                points.push(lowest(meter, point * apart, &mut seed)?);
+            }
+            if let Some(height) = height(&points, blur) {
+                return Ok(height);
+            }
+        }
+        steps *= 2;
+    }
+    edge(meter, COARSE_STEPS)
+}
+
+/// The smallest of some windows with so many steps: what disturbs one can only lengthen it.
+fn lowest(meter: &mut dyn Meter, steps: u64, seed: &mut Seed) -> Result<u64, Errno> {
+    let mut lowest = u64::MAX;
+    for _ in 0..(meter.windows() / 64).max(8) {
+        meter.idle(seed.below(DITHER));
+        lowest = lowest.min(meter.window(steps)?.unsigned_abs());
+    }
+    Ok(lowest)
+}
+
+/// The height of a step; `None` where what is seen is no staircase of two steps at least.
+fn height(points: &[u64], blur: u64) -> Option<f64> {
+    // A tread that a single point stands on is an accident.
+    let treads: Vec<Level> = heaps(&levels(points), blur)
+        .filter(|heap| heap.iter().map(|&(_, times)| times).sum::<u64>() >= 2)
+        .flatten()
+        .copied()
+        .collect();
+    let (&(bottom, _), &(top, _)) = treads.first().zip(treads.last())?;
+    spacing(&treads, blur).filter(|&height| (top - bottom) as f64 >= 1.5 * height)
+}
+
+/// The step of a clock that is coarse against the processor's work: waits until it moves on, and
+/// once more. `steps` are taken between two readings.
+///
+/// Whoever is kept off the processor meanwhile misses steps, and takes several for one: then the
+/// smallest of some is taken, or the smallest difference between two of them.
+fn edge(meter: &mut dyn Meter, steps: u64) -> Result<f64, Errno> {
+    const MOST_TRIES: usize = 4;
+    let now = meter.read()?;
+    let mut last = moved(meter, now, steps)?;
+    let mut seen: Vec<u64> = Vec::new();
+    for _ in 0..MOST_TRIES {
+        let next = moved(meter, last.reading, steps)?;
+        let step = (next.reading - last.reading).unsigned_abs();
+        if last.on_time && next.on_time {
+            return Ok(step as f64);
+        }
+        seen.push(step);
+        last = next;
+    }
+    let smallest = seen.iter().copied().min().unwrap_or(0);
+    let apart = seen.iter().flat_map(|one| seen.iter().map(|other| one.abs_diff(*other)));
+    // Differences of less than a tenth are how exactly steps are equal.
+    let apart = apart.filter(|&difference| 10 * difference > smallest);
+    Ok(apart.fold(smallest, u64::min) as f64)
+}
+
+/// A clock has moved on.
+struct Moved {
+    reading: i64,
+    /// It was looked at shortly before, too.
+    on_time: bool,
+}
+
+fn moved(meter: &mut dyn Meter, from: i64, steps: u64) -> Result<Moved, Errno> {
+    /// Sixteen readings take some microseconds, with an interruption some ten.
+    const SHORTLY_NS: u64 = 100_000;
+    let begun = meter.now_ns();
+    loop {
+        let looked = meter.now_ns();
+        for _ in 0..16 {
+            meter.idle(steps);
+            let reading = meter.read()?;
+            if reading != from {
+                return Ok(Moved { reading, on_time: meter.now_ns() - looked < SHORTLY_NS });
+            }
+        }
+        // It was late before these readings: whoever was kept off the processor has read since.
+        if looked - begun > STANDS_STILL_NS {
+            return Err(Errno::ETIME);
+        }
+    }
+}
+
+/// A value and how often it was seen.
+type Level = (u64, u64);
+
+/// Each value once, ascending.
+fn levels(values: &[u64]) -> Vec<Level> {
+    let mut seen: BTreeMap<u64, u64> = BTreeMap::new();
+    for &value in values {
+        *seen.entry(value).or_default() += 1;
+    }
+    seen.into_iter().collect()
+}
+
+/// Those that are seen at least so often; all of them where none is.
+fn often(levels: Vec<Level>, least: f64) -> Vec<Level> {
+    let often = |&&(_, times): &&Level| times as f64 >= least;
+    match levels.iter().filter(often).copied().collect::<Vec<_>>() {
+        none if none.is_empty() => levels,
+        some => some,
+    }
+}
+
+/// Levels that may be one and the same, together.
+fn heaps(levels: &[Level], blur: u64) -> impl Iterator<Item = &[Level]> {
+    levels.chunk_by(move |one, other| other.0 - one.0 <= blur)
+}
+
+/// How far the heaps lie apart. Where all levels are one heap, the clock is as fine as its rounding
+/// or finer, and its step is the smallest difference between two of them.
+fn spacing(levels: &[Level], blur: u64) -> Option<f64> {
+    let heaps: Vec<f64> = heaps(levels, blur).map(middle).collect();
+    if heaps.len() < 2 {
+        let apart = levels.windows(2).map(|pair| pair[1].0 - pair[0].0);
+        return apart.min().map(|difference| difference as f64);
+    }
+    let mut apart: Vec<f64> = heaps.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    let all: f64 = apart.iter().sum();
+    apart.sort_by(f64::total_cmp);
+    // The lower one of two middles: a heap that is missing makes a distance too large, never too
+    // small. Then all of them together, each as so many steps as it is nearest to.
+    let one = apart[(apart.len() - 1) / 2];
+    Some(all / apart.iter().map(|distance| (distance / one).round().max(1.0)).sum::<f64>())
+}
+
+/// The mean of what lies in a heap.
+fn middle(heap: &[Level]) -> f64 {
+    let times: u64 = heap.iter().map(|&(_, times)| times).sum();
+    let sum: f64 = heap.iter().map(|&(value, times)| value as f64 * times as f64).sum();
+    sum / times.max(1) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A clock that is made up: its step and all that it costs are known.
+    struct MadeUp {
+        now_ns: f64,
+        quantum_ns: f64,
+        read_ns: f64,
+        step_ns: f64,
+        /// A reading is cut to whole units of this.
+        unit_ns: f64,
+        blur: u64,
+        seed: Seed,
+        stands_still: bool,
+        counts_down: bool,
+        /// One reading in so many is off by a unit.
+        odd_one_in: u64,
+        /// One reading in so many is followed by so many nanoseconds in which others run.
+        away: Option<(u64, f64)>,
+    }
+
+    impl MadeUp {
+        fn of(quantum_ns: f64, read_ns: f64) -> Self {
+            Self {
+                now_ns: 1e9 + 0.123,
+                quantum_ns,
+                read_ns,
+                step_ns: 0.2443,
+                unit_ns: 1.0,
+                blur: 2,
+                seed: Seed::new(9),
+                stands_still: false,
+                counts_down: false,
+                odd_one_in: u64::MAX,
+                away: None,
+            }
+        }
+
+        /// What is lost to an interruption, seldom, and to the jitter of a slow read.
+        fn noise(&mut self) -> f64 {
+            let jitter = 0.03 * self.read_ns * self.seed.unit();
+            if self.seed.below(5_000) == 0 { 20_000.0 } else { jitter }
+        }
+
+        fn odd(&mut self) -> i64 {
+            i64::from(self.odd_one_in != u64::MAX && self.seed.below(self.odd_one_in) == 0)
+        }
+    }
+
+    impl Meter for MadeUp {
+        fn read(&mut self) -> Result<i64, Errno> {
+            self.now_ns += self.read_ns / 2.0;
+            let whole = (self.now_ns / self.quantum_ns).floor() * self.quantum_ns;
+            let shown = (whole / self.unit_ns).floor() as i64 * self.unit_ns as i64 + self.odd();
+            self.now_ns += self.read_ns / 2.0 + self.noise();
+            if let Some((one_in, ns)) = self.away
+                && self.seed.below(one_in) == 0
+            {
+                self.now_ns += ns * (0.5 + self.seed.unit());
+            }
+            Ok(match (self.stands_still, self.counts_down) {
+                (true, _) => 7,
+                (_, true) => 1_000_000_000_000 - shown,
+                _ => shown,
+            })
+        }
+
+        fn window(&mut self, steps: u64) -> Result<i64, Errno> {
+            let first = self.read()?;
+            self.idle(steps);
+            Ok(self.read()? - first)
+        }
+
+        fn idle(&mut self, steps: u64) {
+            self.now_ns += steps as f64 * self.step_ns;
+        }
+
+        fn now_ns(&mut self) -> u64 {
+            self.now_ns += 20.0;
+            self.now_ns as u64
+        }
+
+        fn blur(&self) -> u64 {
+            self.blur
+        }
+
+        fn windows(&self) -> usize {
+            1_000
+        }
+    }
+
+    type Method = fn(&mut dyn Meter) -> Result<f64, Errno>;
+
+    fn is_near(found: f64, truth: f64) -> bool {
+        (found / truth - 1.0).abs() <= 0.03
+    }
+
+    #[test]
+    fn the_step_of_a_known_clock_is_found_by_both_good_methods() {
+        for (name, method) in [("quantum", quantum as Method), ("staircase", staircase)] {
+            for quantum_ns in [5.0, 10.0, 10.0147, 41.667, 100.0] {
+                for read_ns in [6.3, 22.7, 151.9, 402.3] {
+                    for counts_down in [false, true] {
+                        let clock = MadeUp::of(quantum_ns, read_ns);
+                        let found = method(&mut MadeUp { counts_down, ..clock }).unwrap();
+                        let what = format!("{name} of {quantum_ns} ns, read in {read_ns}: {found}");
+                        assert!(is_near(found, quantum_ns), "{what}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn clocks_of_microseconds_and_of_ticks_step_by_just_that() {
+        for method in [quantum as Method, staircase, minimum] {
+            for (quantum_ns, unit_ns) in [(1_000.0, 1_000.0), (4e6, 1.0), (4e6, 1e7), (1e7, 1e7)] {
+                for read_ns in [22.7, 402.3] {
+                    let mut clock = MadeUp { unit_ns, blur: 0, ..MadeUp::of(quantum_ns, read_ns) };
+                    let found = method(&mut clock).unwrap();
+                    // A tick of 4 ms that is told in units of 10 ms steps by 10 ms.
+                    let truth = quantum_ns.max(unit_ns);
+                    assert!(is_near(found, truth), "{quantum_ns} in {unit_ns}: {found}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_clock_as_fine_as_its_unit_steps_by_its_unit() {
+        for method in [quantum as Method, staircase] {
+            for read_ns in [7.7, 22.7, 151.9] {
+                let found = method(&mut MadeUp::of(0.3, read_ns)).unwrap();
+                assert_eq!(found, 1.0, "read in {read_ns}");
+            }
+        }
+    }
+
+    #[test]
+    fn readings_that_are_off_by_one_now_and_then_do_not_make_the_step_one() {
+        // What a hypervisor's scaling does to a counter; control: the minimum falls for it.
+        for (name, method) in [("quantum", quantum as Method), ("staircase", staircase)] {
+            for read_ns in [6.3, 22.7] {
+                let mut clock = MadeUp { odd_one_in: 1_000, ..MadeUp::of(26.0, read_ns) };
+                let found = method(&mut clock).unwrap();
+                assert!(is_near(found, 26.0), "{name}, read in {read_ns}: {found}");
+            }
+        }
+        let mut clock = MadeUp { odd_one_in: 500, ..MadeUp::of(26.0, 6.3) };
+        assert_eq!(minimum(&mut clock), Ok(1.0));
+    }
+
+    #[test]
+    fn steps_that_others_ran_through_are_not_taken_for_one() {
+        for method in [quantum as Method, staircase] {
+            // Two milliseconds of running, then ten of others: half of the steps go unseen.
+            let away = Some((2_000_000 / 23, 10e6));
+            let right = (0..20).filter(|&seed| {
+                let clock = MadeUp { blur: 0, away, ..MadeUp::of(4e6, 22.7) };
+                let found = method(&mut MadeUp { seed: Seed::new(seed), ..clock }).unwrap();
+                is_near(found, 4e6)
+            });
+            let right = right.count();
+            assert!(right >= 15, "only {right} of 20 are right");
+        }
+    }
+
+    #[test]
+    fn the_simple_methods_take_the_read_for_the_step() {
+        for read_ns in [151.9, 402.3] {
+            let mut clock = MadeUp::of(10.0, read_ns);
+            let mean = back_to_back(&mut clock).unwrap();
+            assert!(mean >= read_ns, "{mean}");
+            let smallest = minimum(&mut clock).unwrap();
+            assert!(smallest >= read_ns - 10.0, "{smallest}");
+        }
+        let mean = back_to_back(&mut MadeUp::of(1_000.0, 22.7)).unwrap();
+        assert!(mean < 100.0, "{mean}");
+    }
+
+    #[test]
+    fn a_clock_that_stands_still_is_an_error_and_no_endless_loop() {
+        for method in [quantum as Method, staircase, minimum] {
+            let mut clock = MadeUp { stands_still: true, ..MadeUp::of(10.0, 22.7) };
+            let begun = clock.now_ns;
+            assert_eq!(method(&mut clock), Err(Errno::ETIME));
+            assert!(clock.now_ns - begun < 100e6, "it took {} ns", clock.now_ns - begun);
+        }
+    }
+
+    #[test]
+    fn no_staircase_is_seen_in_less_than_two_steps() {
+        assert_eq!(height(&[20; 40], 2), None);
+        assert_eq!(height(&[[20; 20], [30; 20]].concat(), 2), None);
+        let stairs = [vec![20; 15], vec![30; 15], vec![40; 10]].concat();
+        assert_eq!(height(&stairs, 2), Some(10.0));
+        // One point between two treads is an accident.
+        assert_eq!(height(&[stairs, vec![26]].concat(), 2), Some(10.0));
+    }
+}

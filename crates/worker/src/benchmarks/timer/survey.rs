@@ -1,0 +1,110 @@
+//! The survey: which timers there are, what is known of them without measuring, and where the rest
+//! is measured.
+
+use super::calls::{DSECND_IS_GONE, FTIME_IS_GONE, GETHRTIME_IS_GONE};
+use super::resolution::EVERY_SECOND;
+use crate::bench::Timer;
+use crate::bench::Told::{Because, Case, Words};
+
+const YES: crate::bench::Told = Words("yes");
+const NO: crate::bench::Told = Words("no");
+
+const SETS: &str = "it sets and does not tell: the call that asks the same timer is another row";
+const ALARM_CLOCK: &str = "it is CLOCK_REALTIME or CLOCK_BOOTTIME under another name: see there";
+const COUNTS: &str = "it tells how often a timer ran out, and no time";
+const REFUSED: &str = "it sets the clock, or is refused: it tells no time";
+
+/// A timer with a quantum and a precision to be measured.
+macro_rules! timer {
+    ($name:literal, $axis:literal, $cost:expr, $resolution:expr, $slewed:expr, $back:expr) => {
+        Timer {
+            name: $name,
+            cost: Case($cost),
+            resolution: $resolution,
+            quantum: Case(concat!("timer/quantum:timer=", $axis)),
+            precision: Case(concat!("timer/precision:timer=", $axis, ",method=increments")),
+            slewed: $slewed,
+            steps_back: $back,
+        }
+    };
+}
+
+/// A clock of clock_gettime(2), as a program reads it.
+macro_rules! clock {
+    ($name:literal, $slewed:expr, $back:expr) => {
+        timer!(
+            $name,
+            $name,
+            concat!("timer/clock-gettime:clock=", $name, ",via=libc"),
+            Case(concat!("timer/resolution:timer=", $name)),
+            $slewed,
+            $back
+        )
+    };
+}
+
+/// A timer of which only the cost is measured.
+const fn only_cost(name: &'static str, cost: &'static str, why: &'static str) -> Timer {
+    Timer {
+        name,
+        cost: Case(cost),
+        resolution: Because(why),
+        quantum: Because(why),
+        precision: Because(why),
+        slewed: Because(why),
+        steps_back: Because(why),
+    }
+}
+
+/// A timer of seconds.
+const fn of_seconds(timer: Timer) -> Timer {
+    Timer { quantum: Because(EVERY_SECOND), precision: Because(EVERY_SECOND), ..timer }
+}
+
+/// Slewed is what adjtimex(2) steers: CLOCK_REALTIME, what is counted with it (CLOCK_MONOTONIC and
+/// its kin), and the tick, which follows CLOCK_MONOTONIC. Back steps what settimeofday(2) sets.
+pub(in crate::benchmarks) const TIMERS: &[Timer] = &[
+    timer!("tsc", "tsc", "timer/tsc:read=fenced-rdtsc", Words("1 tick"), NO, NO),
+    clock!("realtime", YES, YES),
+    clock!("monotonic", YES, NO),
+    clock!("monotonic-raw", NO, NO),
+    clock!("boottime", YES, NO),
+    clock!("tai", YES, YES),
+    clock!("realtime-coarse", YES, YES),
+    clock!("monotonic-coarse", YES, NO),
+    clock!("process-cputime", NO, NO),
+    clock!("thread-cputime", NO, NO),
+    only_cost("realtime-alarm", "timer/clock-gettime-rare:clock=realtime-alarm", ALARM_CLOCK),
+    only_cost("boottime-alarm", "timer/clock-gettime-rare:clock=boottime-alarm", ALARM_CLOCK),
+    timer!("gettimeofday", "gettimeofday", "timer/gettimeofday:via=libc", Words("1 us"), YES, YES),
+    of_seconds(timer!("time", "time", "timer/time:via=libc", Words("1 s"), YES, YES)),
+    timer!("times", "times", "timer/times", Words("10 ms"), YES, NO),
+    timer!("clock", "clock", "timer/clock", Words("1 us"), NO, NO),
+    timer!("getrusage", "getrusage", "timer/getrusage", Words("1 us"), NO, NO),
+    timer!("getitimer", "getitimer", "timer/getitimer", Words("1 us"), YES, NO),
+    timer!(
+        "timer_gettime",
+        "timer-gettime",
+        "timer/timer-gettime",
+        Case("timer/resolution:timer=monotonic"),
+        YES,
+        NO
+    ),
+    timer!(
+        "timerfd_gettime",
+        "timerfd-gettime",
+        "timer/timerfd-gettime",
+        Case("timer/resolution:timer=monotonic"),
+        YES,
+        NO
+    ),
+    of_seconds(timer!("alarm", "alarm", "timer/alarm", Words("1 s"), YES, NO)),
+    timer!("adjtimex", "adjtimex", "timer/adjtimex", Words("1 us"), YES, YES),
+    only_cost("setitimer", "timer/setitimer", SETS),
+    only_cost("timer_settime", "timer/timer-settime", SETS),
+    only_cost("timer_getoverrun", "timer/timer-getoverrun", COUNTS),
+    only_cost("clock_settime", "timer/clock-settime:refused=permission", REFUSED),
+    only_cost("gethrtime", "timer/gethrtime", GETHRTIME_IS_GONE),
+    only_cost("dsecnd", "timer/dsecnd", DSECND_IS_GONE),
+    only_cost("ftime", "timer/ftime", FTIME_IS_GONE),
+];

@@ -1,0 +1,182 @@
+//! What a clock's step, cost and rate are.
+
+use std::collections::BTreeMap;
+
+use oscost_model::clock::{Calibration, ClockSync};
+use oscost_model::fault_injection::{Sin, committing};
+
+use super::clock::Clock;
+use crate::kernel::opaque::keep;
+
+/// The rate is taken over this long: good to some 2 parts in a million. The run's end gives the
+/// long baseline.
+const RATE_NS: u64 = 20_000_000;
+
+/// Learns all about `clock`; its last moment comes with it.
+pub fn calibrate<C: Clock>(clock: &mut C) -> Option<(Calibration, ClockSync)> {
+    let first = sync(clock);
+    let quantum_ticks = quantum(clock)?;
+    let inside_ticks = inside(clock);
+    let pair_ticks = pair(clock);
+    while clock.raw_ns() - first.raw_ns < RATE_NS {
+        clock.chain(800); // Busy, so that the core stays at its rate.
+    }
+    let last = sync(clock);
+    let ticks_per_ns = first.ticks_per_ns(&last)?;
+    let kind = clock.kind();
+    Some((Calibration { kind, ticks_per_ns, quantum_ticks, inside_ticks, pair_ticks }, last))
+}
+
+/// One moment on both clocks: the best of 50 readings.
+pub fn sync<C: Clock>(clock: &mut C) -> ClockSync {
+    let mut best = ClockSync { ticks: 0, raw_ns: 0, width_ticks: u64::MAX };
+    for _ in 0..50 {
+        let before = clock.start();
+        let raw_ns = clock.raw_ns();
+        let width_ticks = clock.stop().wrapping_sub(before);
+        if width_ticks < best.width_ticks {
+            best = ClockSync { ticks: before + width_ticks / 2, raw_ns, width_ticks };
+        }
+    }
+    best
+}
+
+/// q, the clock's step.
+///
+/// Where two reads in a row often show the same value, the clock is coarser than its own read, and
+/// the step is the smallest difference that at least one pair in a hundred shows. Not the smallest
+/// of all: where a hypervisor scales the counter, a rare difference of 1 tick is rounding, and the
+/// greatest common divisor is 1 whatever the step is. Where the read takes longer than a step, the
+/// differences are the read's cost in whole steps, and the step is what lies between them.
+pub fn quantum<C: Clock>(clock: &mut C) -> Option<f64> {
+    const READS: usize = 300_000;
+    // Nothing is counted between two reads: that would be part of the difference.
+    let mut reads = vec![0u64; READS + 1];
+    for read in &mut reads {
+        *read = clock.plain();
+    }
+    // Longer differences are gaps; they would only fill the table.
+    let mut times = vec![0u64; 100_000];
+    for pair in reads.windows(2) {
+        let step = pair[1].wrapping_sub(pair[0]);
+        if let Some(times) = usize::try_from(step).ok().and_then(|step| times.get_mut(step)) {
+            *times += 1;
+        }
+    }
+    let seen = (0..).zip(times).filter(|&(_, times)| times > 0).collect();
+    step(&seen, READS as u64 / 100)
+}
+
+/// The step of a clock that shows each difference so often; below `least` it is rounding, or an
+/// accident.
+///
+/// Where a hypervisor scales the counter, rounding may be anything but rare: of reads in steps of
+/// 26 one in fifty was seen a tick late, and the differences were 26, 25 and 1. No clock is read in
+/// one or two of its ticks, so differences that small say that it stood still.
+fn step(seen: &BTreeMap<u64, u64>, least: u64) -> Option<f64> {
+    const ROUNDING: u64 = 2;
+    let mut nonzero = seen.iter().filter(|&(&ticks, _)| ticks > 0);
+    let first = nonzero.next().map(|(&ticks, _)| ticks)?;
+    if committing(Sin::SmallestStep) {
+        return Some(first as f64);
+    }
+    let stood_still = seen.range(..=ROUNDING).map(|(_, &count)| count).sum::<u64>() >= least;
+    let often: Vec<u64> = seen
+        .range(ROUNDING + 1..)
+        .filter(|&(_, &count)| count >= least)
+        .map(|(&ticks, _)| ticks)
+        .collect();
+    let Some(&smallest) = often.first() else { return Some(first as f64) };
+    // One step shows as two or three differences: as the most frequent one.
+    let one_step = seen.range(smallest..=smallest + smallest / 5);
+    let usual = one_step.max_by_key(|&(_, &count)| count).map_or(smallest, |(&ticks, _)| ticks);
+    Some(if stood_still { usual as f64 } else { spacing(&often).unwrap_or(usual as f64) })
+}
+
+/// What lies between neighbouring heaps of `values`. Where there is but one, a narrow one is the
+/// step itself, which the read happens to take; a wide one is a clock finer than its read, and the
+/// step is what lies between its values.
+///
+/// A heap is what lies within a fifth of its neighbour's smallest value: a step of 10 ns shows as
+/// 9, 10 and 11 where the clock is scaled.
+fn spacing(values: &[u64]) -> Option<f64> {
+    let width = values.first()? / 5;
+    let heaps: Vec<&[u64]> = values.chunk_by(|one, other| other - one <= width).collect();
+    let middle = |heap: &[u64]| heap.iter().sum::<u64>() as f64 / heap.len() as f64;
+    let apart = |pairs: &mut dyn Iterator<Item = f64>| pairs.reduce(f64::min);
+    match heaps[..] {
+        [only] if only[only.len() - 1] - only[0] <= only[0] / 7 => Some(middle(only)),
+        [only] => apart(&mut only.windows(2).map(|pair| (pair[1] - pair[0]) as f64)),
+        _ => apart(&mut heaps.windows(2).map(|pair| middle(pair[1]) - middle(pair[0]))),
+    }
+}
+
+/// c_in: what an empty window shows, as the median over many short means.
+///
+/// A mean, since single readings are whole quanta and only their mean is unbiased; a median over
+/// means, since an interruption in one of them is not the clock's cost.
+pub fn inside<C: Clock>(clock: &mut C) -> f64 {
+    const MEANS: usize = 101;
+    const READINGS: u32 = 200;
+    let means = (0..MEANS).map(|_| {
+        let total: f64 = (0..READINGS)
+            .map(|_| {
+                let start = clock.start();
+                clock.stop().wrapping_sub(start) as i64 as f64
+            })
+            .sum();
+        total / f64::from(READINGS)
+    });
+    middle(means.collect())
+}
+
+/// c_tot: what a pair of reads costs the program, as the slope between chains of k and of 2k pairs.
+fn pair<C: Clock>(clock: &mut C) -> f64 {
+    const PAIRS: u32 = 200;
+    let mut chain = |pairs: u32| {
+        let begun = clock.start();
+        for _ in 0..pairs {
+            keep(clock.start());
+            keep(clock.stop());
+        }
+        clock.stop().wrapping_sub(begun) as i64 as f64
+    };
+    let slopes = (0..51).map(|_| {
+        let once = chain(PAIRS);
+        (chain(2 * PAIRS) - once) / f64::from(PAIRS)
+    });
+    middle(slopes.collect())
+}
+
+/// The middle one.
+pub(super) fn middle(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{spacing, step};
+
+    #[test]
+    fn the_step_is_what_lies_between_the_costs_of_a_slow_read() {
+        assert_eq!(spacing(&[19, 20, 21, 29, 30, 31]), Some(10.0));
+        assert_eq!(spacing(&[160, 170, 180, 190]), Some(10.0));
+        assert_eq!(spacing(&[20, 21, 22, 23]), Some(1.0));
+        assert_eq!(spacing(&[25, 26, 27]), Some(26.0));
+        assert_eq!(spacing(&[20]), Some(20.0));
+        assert_eq!(spacing(&[]), None);
+    }
+
+    #[test]
+    fn rounding_is_no_step_however_often_it_is_seen() {
+        let of = |seen: &[(u64, u64)]| step(&seen.iter().copied().collect(), 3_000);
+        // Seen on an EPYC guest: the counter steps by 26, and is a tick late now and then.
+        assert_eq!(of(&[(1, 6_658), (25, 6_649), (26, 286_103), (52, 315)]), Some(26.0));
+        assert_eq!(of(&[(1, 2_162), (25, 2_114), (26, 294_970)]), Some(26.0));
+        assert_eq!(of(&[(0, 100_000), (26, 190_000), (52, 9_000)]), Some(26.0));
+        assert_eq!(of(&[(0, 299_990), (4_000_000, 2)]), Some(4_000_000.0));
+        assert_eq!(of(&[(20, 100_000), (21, 100_000), (22, 60_000), (23, 39_000)]), Some(1.0));
+        assert_eq!(of(&[(0, 300_000)]), None);
+    }
+}

@@ -1,0 +1,136 @@
+//! Clocks of a cell.
+
+use oscost_model::clock::ClockKind;
+
+use crate::kernel::chain::dependent_chain;
+use crate::kernel::clock::{ClockId, raw_ns};
+use crate::kernel::opaque::keep;
+use crate::kernel::vdso::ClockGettime;
+use crate::kernel::{Errno, counter, syscall};
+
+/// A source of ticks, and the clock that it is calibrated against.
+pub trait Clock {
+    /// Which kind it is.
+    fn kind(&self) -> ClockKind;
+
+    /// Opens a timed window: nothing earlier runs inside it.
+    fn start(&mut self) -> u64;
+
+    /// Closes a timed window: everything inside it has run.
+    fn stop(&mut self) -> u64;
+
+    /// A read without any order, for gaps and for the clock's step.
+    fn plain(&mut self) -> u64;
+
+    /// CLOCK_MONOTONIC_RAW in nanoseconds.
+    fn raw_ns(&mut self) -> u64;
+
+    /// Lets a chain of known latency run: what the clock itself is tested with.
+    #[inline(always)]
+    fn chain(&mut self, links: u64) {
+        keep(dependent_chain(links, 3));
+    }
+}
+
+/// The processor's counter between fences.
+pub struct Tsc;
+
+impl Clock for Tsc {
+    fn kind(&self) -> ClockKind {
+        ClockKind::Tsc
+    }
+
+    #[inline(always)]
+    fn start(&mut self) -> u64 {
+        counter::start()
+    }
+
+    #[inline(always)]
+    fn stop(&mut self) -> u64 {
+        counter::stop()
+    }
+
+    #[inline(always)]
+    fn plain(&mut self) -> u64 {
+        counter::plain()
+    }
+
+    fn raw_ns(&mut self) -> u64 {
+        raw_ns()
+    }
+}
+
+/// CLOCK_MONOTONIC_RAW through the vDSO: its code fences its own counter read.
+pub struct Vdso(ClockGettime);
+
+impl Vdso {
+    /// The vDSO of this process; refused where there is none, or where it enters the kernel.
+    pub fn find() -> Result<Self, Errno> {
+        ClockGettime::find().map(Self).ok_or(Errno::ENOENT)
+    }
+
+    #[inline(always)]
+    fn read(&self) -> u64 {
+        self.0.call(ClockId::MONOTONIC_RAW).unwrap_or(0)
+    }
+}
+
+impl Clock for Vdso {
+    fn kind(&self) -> ClockKind {
+        ClockKind::Vdso
+    }
+
+    #[inline(always)]
+    fn start(&mut self) -> u64 {
+        self.read()
+    }
+
+    #[inline(always)]
+    fn stop(&mut self) -> u64 {
+        self.read()
+    }
+
+    #[inline(always)]
+    fn plain(&mut self) -> u64 {
+        self.read()
+    }
+
+    fn raw_ns(&mut self) -> u64 {
+        raw_ns()
+    }
+}
+
+/// CLOCK_MONOTONIC_RAW by a forced system call: where nothing better can be trusted.
+pub struct Syscall;
+
+impl Syscall {
+    #[inline(always)]
+    fn read() -> u64 {
+        syscall::clock_gettime(ClockId::MONOTONIC_RAW).unwrap_or(0)
+    }
+}
+
+impl Clock for Syscall {
+    fn kind(&self) -> ClockKind {
+        ClockKind::Syscall
+    }
+
+    #[inline(always)]
+    fn start(&mut self) -> u64 {
+        Self::read()
+    }
+
+    #[inline(always)]
+    fn stop(&mut self) -> u64 {
+        Self::read()
+    }
+
+    #[inline(always)]
+    fn plain(&mut self) -> u64 {
+        Self::read()
+    }
+
+    fn raw_ns(&mut self) -> u64 {
+        raw_ns()
+    }
+}

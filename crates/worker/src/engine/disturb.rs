@@ -1,0 +1,97 @@
+//! Signals of disturbance that need no counter of the processor.
+//!
+//! They are read outside the timed window, and they alone decide what is rejected: never a time.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+
+use crate::kernel::affinity::current_cpu;
+use crate::kernel::clock::thread_cpu_ns;
+use crate::kernel::rseq::Watch;
+use crate::kernel::usage::{self, ThreadUsage};
+
+/// What the kernel has charged the thread until now; `None` where it does not say.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Reading {
+    /// CPU time, in nanoseconds.
+    pub cpu_ns: Option<u64>,
+    /// Switches that the scheduler forced.
+    pub involuntary_switches: Option<u64>,
+    /// Faults that waited for a disk.
+    pub major_faults: Option<u64>,
+    /// The CPU that the thread is on.
+    pub cpu: i32,
+}
+
+/// Where the signals come from.
+pub trait Covariates {
+    /// Asks the kernel: some 600 ns for all of it.
+    fn read(&mut self) -> Reading;
+
+    /// Begins to watch for switches without entering the kernel; false where that cannot be done.
+    fn watch(&mut self) -> bool;
+
+    /// Ends the watch: whether the thread was switched out since, and the CPU that it is on.
+    fn watched(&mut self) -> (bool, i32);
+
+    /// Time that the thread was ready but did not run, in nanoseconds, until now.
+    fn run_delay_ns(&mut self) -> Option<u64>;
+
+    /// All that the kernel has charged the thread until now.
+    fn usage(&mut self) -> Option<ThreadUsage> {
+        None
+    }
+}
+
+/// The kernel's own account of the calling thread.
+pub struct Kernel {
+    schedstat: Option<File>,
+    watch: Option<Watch>,
+}
+
+impl Kernel {
+    /// The account of the thread that calls this.
+    pub fn of_this_thread() -> Self {
+        let schedstat = File::open("/proc/thread-self/schedstat").ok();
+        Self { schedstat, watch: Watch::register().ok() }
+    }
+}
+
+impl Covariates for Kernel {
+    fn read(&mut self) -> Reading {
+        let usage = usage::thread().ok();
+        Reading {
+            cpu_ns: thread_cpu_ns().ok(),
+            involuntary_switches: usage.map(|usage| usage.involuntary_switches),
+            major_faults: usage.map(|usage| usage.major_faults),
+            cpu: current_cpu(),
+        }
+    }
+
+    #[inline(always)]
+    fn watch(&mut self) -> bool {
+        self.watch.as_mut().map(Watch::arm).is_some()
+    }
+
+    #[inline(always)]
+    fn watched(&mut self) -> (bool, i32) {
+        match &mut self.watch {
+            Some(watch) => {
+                let seen = (watch.was_disturbed(), watch.cpu());
+                watch.disarm();
+                seen
+            }
+            None => (false, -1),
+        }
+    }
+
+    fn usage(&mut self) -> Option<ThreadUsage> {
+        usage::thread().ok()
+    }
+
+    fn run_delay_ns(&mut self) -> Option<u64> {
+        let mut text = [0u8; 96];
+        let read = self.schedstat.as_ref()?.read_at(&mut text, 0).ok()?;
+        std::str::from_utf8(&text[..read]).ok()?.split_whitespace().nth(1)?.parse().ok()
+    }
+}

@@ -1,0 +1,70 @@
+//! Gaps: how often something else takes the CPU, whatever it is.
+
+use oscost_model::protocol::CpuProbe;
+
+use super::clock::Clock;
+use super::disturb::Covariates;
+use crate::kernel::chain::CYCLES_PER_LINK;
+
+/// Spins for `spin_ns` and looks for gaps between two reads of the clock.
+///
+/// It sees what no counter of the guest shows: system management, exits to the hypervisor, steal
+/// that is not accounted. It also pays the frequency ramp for the cells that follow.
+pub fn gaps<C: Clock, V: Covariates>(
+    clock: &mut C,
+    covariates: &mut V,
+    cpu: u32,
+    spin_ns: u64,
+    ticks_per_ns: f64,
+) -> CpuProbe {
+    let one_us = (1_000.0 * ticks_per_ns) as u64;
+    let spin = (spin_ns as f64 * ticks_per_ns) as u64;
+    let delay_before = covariates.run_delay_ns();
+    let (mut over_1us, mut over_5us, mut lost, mut longest) = (0, 0, 0u64, 0u64);
+    let begun = clock.plain();
+    let mut last = begun;
+    while last.wrapping_sub(begun) < spin {
+        let now = clock.plain();
+        // A counter that steps back shows as a gap of nearly 2^64: it is judged elsewhere.
+        let gap = now.wrapping_sub(last);
+        if gap > one_us && gap < u64::MAX / 2 {
+            over_1us += 1;
+            over_5us += u64::from(gap > 5 * one_us);
+            lost += gap;
+            longest = longest.max(gap);
+        }
+        last = now;
+    }
+    let delay = covariates.run_delay_ns();
+    let ns = |ticks: u64| (ticks as f64 / ticks_per_ns) as u64;
+    CpuProbe {
+        cpu,
+        spin_ns: ns(last.wrapping_sub(begun)),
+        gaps_over_1us: over_1us,
+        gaps_over_5us: over_5us,
+        lost_ns: ns(lost),
+        longest_ns: ns(longest),
+        run_delay_ns: delay.zip(delay_before).map(|(now, then)| now.saturating_sub(then)),
+        core_cycles_per_ns: None,
+    }
+}
+
+/// The core's rate in cycles per nanosecond, from a chain of known latency: an estimate.
+///
+/// Two lengths, so that the clock and the call cancel; the best of many, since an interruption can
+/// only lengthen one.
+pub fn core_cycles_per_ns<C: Clock>(clock: &mut C, ticks_per_ns: f64) -> Option<f64> {
+    const LINKS: u64 = 8_000;
+    let mut best = |links: u64| {
+        (0..15)
+            .map(|_| {
+                let start = clock.start();
+                clock.chain(links);
+                clock.stop().wrapping_sub(start)
+            })
+            .min()
+    };
+    let (one, two) = (best(LINKS)?, best(2 * LINKS)?);
+    let ns = two.checked_sub(one).filter(|&ticks| ticks > 0)? as f64 / ticks_per_ns;
+    Some(CYCLES_PER_LINK * LINKS as f64 / ns)
+}

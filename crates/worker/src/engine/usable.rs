@@ -1,0 +1,118 @@
+//! Whether a clock may be trusted on this machine.
+
+use super::calibrate::middle;
+use super::clock::{Clock, Syscall, Vdso};
+use crate::kernel::clock::raw_ns;
+use crate::kernel::opaque::keep;
+
+/// A pair of reads that takes longer than this is trapped or emulated (a sandbox, PR_SET_TSC, some
+/// confidential guests): fine for telling time, useless for timing.
+const TRAPPED_FROM_NS: f64 = 300.0;
+
+/// Why the counter is not to be used; `None` when it may be. `clocksource` is what the kernel uses.
+pub fn judge_counter<C: Clock>(clock: &mut C, clocksource: Option<&str>) -> Option<String> {
+    if let Some(source) = clocksource {
+        // The kernel watches its counters; where it has turned to another one, it knows why.
+        let trusted = ["tsc", "kvm-clock", "arch_sys_counter"].contains(&source)
+            || source.starts_with("hyperv_clocksource");
+        if !trusted {
+            return Some(format!("the kernel itself uses clocksource `{source}`"));
+        }
+    }
+    steps_back(clock)
+        .map(|back| format!("the counter stepped back by {back} ticks"))
+        .or_else(|| trapped(clock))
+        .or_else(|| {
+            fences_leak(clock).map(|off| {
+                format!("its fences leak: a chain of known length is off the line by {off:.1} %")
+            })
+        })
+}
+
+/// The first step back among a million reads.
+fn steps_back<C: Clock>(clock: &mut C) -> Option<u64> {
+    let mut last = clock.plain();
+    for _ in 0..1_000_000 {
+        let now = clock.plain();
+        if now < last {
+            return Some(last - now);
+        }
+        last = now;
+    }
+    None
+}
+
+/// A trapped counter, by the time that reads of it take on the other clock.
+fn trapped<C: Clock>(clock: &mut C) -> Option<String> {
+    const PAIRS: u32 = 100;
+    let costs = (0..51).map(|_| {
+        let before = clock.raw_ns();
+        for _ in 0..PAIRS {
+            keep(clock.start());
+            keep(clock.stop());
+        }
+        (clock.raw_ns() - before) as f64 / f64::from(PAIRS)
+    });
+    let cost = middle(costs.collect());
+    (cost >= TRAPPED_FROM_NS)
+        .then(|| format!("a pair of reads takes {cost:.0} ns: the counter is trapped or emulated"))
+}
+
+/// How far a chain of known length is off, in per cent, where that is too far.
+///
+/// On AMD the fence serialises only when a bit of DE_CFG is set, which a guest cannot read: so its
+/// effect is measured. Where a window closes before the chain inside it has ended, a link of a
+/// short chain, which fits into the core's window of instructions in flight, seems to cost less
+/// than a link of a long one.
+fn fences_leak<C: Clock>(clock: &mut C) -> Option<f64> {
+    const ALLOWED_PCT: f64 = 2.0;
+    const SHORT: [u64; 2] = [48, 192];
+    const LONG: [u64; 2] = [1_600, 3_200];
+    // A core may change its rate between the two: an unlucky round does not decide.
+    let best = (0..5)
+        .map(|_| {
+            let mut link = |[few, many]: [u64; 2]| {
+                (window(clock, many) - window(clock, few)) / (many - few) as f64
+            };
+            100.0 * (link(SHORT) / link(LONG) - 1.0).abs()
+        })
+        .fold(f64::INFINITY, f64::min);
+    // NaN compares false with everything, and a counter that stands still gives NaN.
+    if best <= ALLOWED_PCT { None } else { Some(best) }
+}
+
+/// What a window around a chain shows: the median over short means, as for an empty one.
+fn window<C: Clock>(clock: &mut C, links: u64) -> f64 {
+    let means = (0..31).map(|_| {
+        let total: f64 = (0..20)
+            .map(|_| {
+                let start = clock.start();
+                clock.chain(links);
+                clock.stop().wrapping_sub(start) as i64 as f64
+            })
+            .sum();
+        total / 20.0
+    });
+    middle(means.collect())
+}
+
+/// Why the vDSO's clock is not to be used; `None` when it may be.
+///
+/// Where the kernel's clocksource cannot be read from user space, the vDSO enters the kernel by
+/// itself: then it is no better than the system call, and the record must not say otherwise.
+pub fn judge_vdso(vdso: &mut Vdso) -> Option<String> {
+    let cost = |read: &mut dyn FnMut() -> u64| {
+        let costs = (0..51).map(|_| {
+            let before = raw_ns();
+            for _ in 0..50 {
+                keep(read());
+            }
+            (raw_ns() - before) as f64
+        });
+        middle(costs.collect())
+    };
+    let by_vdso = cost(&mut || vdso.plain());
+    let by_kernel = cost(&mut || Syscall.plain());
+    (by_vdso > 0.7 * by_kernel)
+        .then(|| "the vDSO's clock_gettime enters the kernel with this clocksource".to_owned())
+}

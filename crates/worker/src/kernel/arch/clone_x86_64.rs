@@ -1,0 +1,72 @@
+//! clone(2) by the bare instruction on x86-64, for children that share the parent's memory: what
+//! such a child does is part of the same block of assembly, so that it writes no memory, the stack
+//! that it shares least of all.
+
+use std::arch::asm;
+
+/// A child that does nothing but end: `exit(0)`. With CLONE_PARENT_SETTID and CLONE_CHILD_CLEARTID
+/// the kernel keeps the child's number in `word`. The result is the kernel's.
+///
+/// # Safety
+/// `word` must be valid for as long as the child lives where the flags name it. The flags must set
+/// no registers of the child's (CLONE_SETTLS).
+#[inline(always)]
+pub(in crate::kernel) unsafe fn clone_that_exits(flags: u64, word: *mut u32) -> i64 {
+    let result;
+    // SAFETY: the child runs four instructions of this block and never leaves it; it uses neither
+    // the stack nor memory. The caller vouches for the rest.
+    unsafe {
+        asm!("syscall",
+             "test rax, rax",
+             "jnz 2f",
+             "xor edi, edi",
+             "mov eax, {exit}",
+             "syscall",
+             "ud2",
+             "2:",
+             exit = const libc::SYS_exit,
+             inout("rax") libc::SYS_clone => result,
+             in("rdi") flags, in("rsi") 0u64, in("rdx") word, in("r10") word, in("r8") 0u64,
+             out("rcx") _, out("r11") _, options(nostack));
+    }
+    result
+}
+
+/// A child that starts a program, or ends with the error as its status. The result is the kernel's.
+///
+/// # Safety
+/// `path` must be a string with an end, `argv` and `envp` arrays of such strings that end with a
+/// null. The flags must set no registers of the child's and write no words.
+#[inline(always)]
+pub(in crate::kernel) unsafe fn clone_that_execs(
+    flags: u64,
+    path: *const libc::c_char,
+    argv: *const *const libc::c_char,
+    envp: *const *const libc::c_char,
+) -> i64 {
+    let result;
+    // SAFETY: as above; execve reads what the caller vouches for, and a child that it does not
+    // replace ends.
+    unsafe {
+        asm!("syscall",
+             "test rax, rax",
+             "jnz 2f",
+             "mov rdi, {path}",
+             "mov rsi, {argv}",
+             "mov rdx, {envp}",
+             "mov eax, {execve}",
+             "syscall",
+             "neg eax",
+             "mov edi, eax",
+             "mov eax, {exit}",
+             "syscall",
+             "ud2",
+             "2:",
+             path = in(reg) path, argv = in(reg) argv, envp = in(reg) envp,
+             execve = const libc::SYS_execve, exit = const libc::SYS_exit_group,
+             inout("rax") libc::SYS_clone => result,
+             in("rdi") flags, in("rsi") 0u64, in("rdx") 0u64, in("r10") 0u64, in("r8") 0u64,
+             out("rcx") _, out("r11") _, options(nostack));
+    }
+    result
+}

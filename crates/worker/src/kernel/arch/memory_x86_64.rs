@@ -1,0 +1,250 @@
+//! Memory on x86-64: chains of loads, blocks moved by loops whose instructions are known, a store
+//! that faults. What is fast here is assembly, so that no compiler's mood is measured.
+
+use std::arch::asm;
+
+/// The registers of a store that a handler counts by; see [`store_until_allowed`].
+pub(in crate::kernel) struct FaultRegisters<'a> {
+    /// Where it stores to.
+    pub(in crate::kernel) address: &'a mut u64,
+    /// Where it may.
+    pub(in crate::kernel) allowed: &'a mut u64,
+    /// How many faults are left.
+    pub(in crate::kernel) left: &'a mut u64,
+}
+
+impl FaultRegisters<'_> {
+    /// The registers in a signal's context.
+    ///
+    /// # Safety
+    /// The context is the one that the kernel handed to a signal handler, and nobody else's.
+    pub(in crate::kernel) unsafe fn of(context: *mut libc::ucontext_t) -> Self {
+        // SAFETY: the caller vouches for the context; three registers are three places.
+        unsafe {
+            let registers = &raw mut (*context).uc_mcontext.gregs;
+            let register = |which: i32| &mut *registers.cast::<u64>().add(which as usize);
+            Self {
+                address: register(libc::REG_RDI),
+                allowed: register(libc::REG_RSI),
+                left: register(libc::REG_RCX),
+            }
+        }
+    }
+}
+
+/// Stores to `forbidden` until a handler, which counts RCX down at each fault, turns RDI to
+/// `allowed`; hands back what the handler has left in RCX.
+///
+/// # Safety
+/// A handler does so, and `allowed` may be written.
+#[inline(always)]
+pub(in crate::kernel) unsafe fn store_until_allowed(
+    forbidden: usize,
+    allowed: usize,
+    faults: u64,
+) -> u64 {
+    let left;
+    // SAFETY: the caller vouches for the handler; the store goes to the place that it names.
+    unsafe {
+        asm!("mov byte ptr [rdi], 1",
+             inout("rdi") forbidden => _, in("rsi") allowed, inout("rcx") faults => left,
+             options(nostack, preserves_flags));
+    }
+    left
+}
+
+/// Follows a chain of addresses: `turns` times as many loads as `copies` (1, 2, 4 or 8), each of
+/// the address that the last one gave, and hands back where it has come to.
+///
+/// # Safety
+/// Every word of the chain is the address of a word of it.
+#[inline(always)]
+pub(in crate::kernel) unsafe fn chase(at: usize, turns: u64, copies: u32) -> usize {
+    let mut at = at;
+    macro_rules! chase {
+        ($($load:literal),*) => {
+            // SAFETY: the caller vouches for the chain; nothing is written.
+            unsafe {
+                asm!("test {left}, {left}", "jz 3f", ".balign 16", "2:", $($load,)*
+                     "dec {left}", "jnz 2b", "3:",
+                     at = inout(reg) at, left = inout(reg) turns => _,
+                     options(nostack, readonly))
+            }
+        };
+    }
+    match copies {
+        1 => chase!("mov {at}, [{at}]"),
+        2 => chase!("mov {at}, [{at}]", "mov {at}, [{at}]"),
+        4 => chase!("mov {at}, [{at}]", "mov {at}, [{at}]", "mov {at}, [{at}]", "mov {at}, [{at}]"),
+        _ => chase!(
+            "mov {at}, [{at}]",
+            "mov {at}, [{at}]",
+            "mov {at}, [{at}]",
+            "mov {at}, [{at}]",
+            "mov {at}, [{at}]",
+            "mov {at}, [{at}]",
+            "mov {at}, [{at}]",
+            "mov {at}, [{at}]"
+        ),
+    }
+    at
+}
+
+/// Copies by `rep movsb`.
+///
+/// # Safety
+/// Both blocks are there, and do not overlap.
+#[inline(always)]
+pub(in crate::kernel) unsafe fn copy_string(to: *mut u8, from: *const u8, bytes: usize) {
+    // SAFETY: the caller vouches for the blocks; the direction flag is clear by convention.
+    unsafe {
+        asm!("rep movsb", inout("rdi") to => _, inout("rsi") from => _, inout("rcx") bytes => _,
+             options(nostack, preserves_flags));
+    }
+}
+
+/// Clears by `rep stosb`.
+///
+/// # Safety
+/// The block is there.
+#[inline(always)]
+pub(in crate::kernel) unsafe fn clear_string(block: *mut u8, bytes: usize) {
+    // SAFETY: as in `copy_string`.
+    unsafe {
+        asm!("rep stosb", inout("rdi") block => _, inout("rcx") bytes => _, in("al") 0u8,
+             options(nostack, preserves_flags));
+    }
+}
+
+/// Reads byte by byte, by `rep lodsb`: for what is left over from a loop.
+///
+/// # Safety
+/// The block is there.
+#[inline(always)]
+pub(in crate::kernel) unsafe fn read_string(block: *const u8, bytes: usize) {
+    // SAFETY: as in `copy_string`; nothing is written.
+    unsafe {
+        asm!("rep lodsb", inout("rsi") block => _, inout("rcx") bytes => _, out("al") _,
+             options(nostack, preserves_flags, readonly));
+    }
+}
+
+/// What a turn of the loops below moves.
+pub(in crate::kernel) const TURN_BYTES: usize = 256;
+
+/// Whether registers of 32 bytes are there; else the loops use those of 16, which always are.
+pub(in crate::kernel) fn is_wide() -> bool {
+    std::arch::is_x86_feature_detected!("avx2")
+}
+
+/// A loop over blocks of [`TURN_BYTES`]: eight registers of 32 bytes a turn, or of 16 twice.
+macro_rules! turns {
+    ($wide:expr, $load:ident $store:ident $end:literal, $to:expr, $from:expr, $bytes:expr) => {
+        if $wide {
+            turns!(@ wide_turn!($load $store), concat!("vzeroupper\n", $end), $to, $from, $bytes)
+        } else {
+            turns!(@ small_turn!($load $store), $end, $to, $from, $bytes)
+        }
+    };
+    (@ $turn:expr, $end:expr, $to:expr, $from:expr, $bytes:expr) => {
+        asm!("2:", $turn, "add {to}, 256", "add {from}, 256", "sub {left}, 256", "jnz 2b", $end,
+             to = inout(reg) $to => _, from = inout(reg) $from => _,
+             left = inout(reg) $bytes => _,
+             out("xmm0") _, out("xmm1") _, out("xmm2") _, out("xmm3") _,
+             out("xmm4") _, out("xmm5") _, out("xmm6") _, out("xmm7") _, options(nostack))
+    };
+}
+
+/// Eight registers of 32 bytes: loaded, then stored.
+macro_rules! wide_turn {
+    ($($act:ident)*) => {
+        concat!($(
+            wide_turn!(@ $act "0"), wide_turn!(@ $act "1"), wide_turn!(@ $act "2"),
+            wide_turn!(@ $act "3"), wide_turn!(@ $act "4"), wide_turn!(@ $act "5"),
+            wide_turn!(@ $act "6"), wide_turn!(@ $act "7"),
+        )*)
+    };
+    (@ none $which:literal) => { "" };
+    (@ load $which:literal) => { concat!("vmovdqu ymm", $which, ", [{from} + 32*", $which, "]\n") };
+    (@ store $which:literal) => { concat!("vmovdqu [{to} + 32*", $which, "], ymm", $which, "\n") };
+    (@ stream $which:literal) => {
+        concat!("vmovntdq [{to} + 32*", $which, "], ymm", $which, "\n")
+    };
+}
+
+/// Eight registers of 16 bytes: loaded, then stored, and once more.
+macro_rules! small_turn {
+    ($load:ident $store:ident) => {
+        concat!(
+            small_turn!("0" $load), small_turn!("0" $store),
+            small_turn!("128" $load), small_turn!("128" $store),
+        )
+    };
+    ($from:literal $act:ident) => {
+        concat!(
+            small_turn!(@ $act "0" $from), small_turn!(@ $act "1" $from),
+            small_turn!(@ $act "2" $from), small_turn!(@ $act "3" $from),
+            small_turn!(@ $act "4" $from), small_turn!(@ $act "5" $from),
+            small_turn!(@ $act "6" $from), small_turn!(@ $act "7" $from),
+        )
+    };
+    (@ none $which:literal $at:literal) => { "" };
+    (@ load $which:literal $at:literal) => {
+        concat!("movdqu xmm", $which, ", [{from} + 16*", $which, " + ", $at, "]\n")
+    };
+    (@ store $which:literal $at:literal) => {
+        concat!("movdqu [{to} + 16*", $which, " + ", $at, "], xmm", $which, "\n")
+    };
+    (@ stream $which:literal $at:literal) => {
+        concat!("movntdq [{to} + 16*", $which, " + ", $at, "], xmm", $which, "\n")
+    };
+}
+
+/// Copies by registers.
+///
+/// # Safety
+/// Both blocks are there, do not overlap, and have a multiple of [`TURN_BYTES`] bytes, not 0.
+pub(in crate::kernel) unsafe fn copy_wide(to: *mut u8, from: *const u8, bytes: usize, wide: bool) {
+    // SAFETY: the caller vouches for the blocks; registers of 32 bytes are used where they are.
+    unsafe {
+        turns!(wide, load store "", to, from, bytes);
+    }
+}
+
+/// Copies by registers, past the caches (non-temporal stores, and a fence behind them).
+///
+/// # Safety
+/// As in [`copy_wide`]; and `to` begins at a multiple of 32.
+pub(in crate::kernel) unsafe fn copy_streaming(
+    to: *mut u8,
+    from: *const u8,
+    bytes: usize,
+    wide: bool,
+) {
+    // SAFETY: as in `copy_wide`.
+    unsafe {
+        turns!(wide, load stream "sfence", to, from, bytes);
+    }
+}
+
+/// Reads into registers.
+///
+/// # Safety
+/// The block is there, and has a multiple of [`TURN_BYTES`] bytes, not 0.
+pub(in crate::kernel) unsafe fn read_wide(from: *const u8, bytes: usize, wide: bool) {
+    // SAFETY: as in `copy_wide`; nothing is stored.
+    unsafe {
+        turns!(wide, load none "", from, from, bytes);
+    }
+}
+
+/// Writes registers, whatever is in them.
+///
+/// # Safety
+/// As in [`read_wide`]; and the block may be written.
+pub(in crate::kernel) unsafe fn write_wide(to: *mut u8, bytes: usize, wide: bool) {
+    // SAFETY: as in `copy_wide`; nothing is loaded.
+    unsafe {
+        turns!(wide, none store "", to, to, bytes);
+    }
+}

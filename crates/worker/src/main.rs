@@ -1,0 +1,50 @@
+//! `oscost-worker`: the program that is timed. People run `oscost`, which runs this.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use oscost_worker::supervisor;
+
+const USAGE: &str = "\
+oscost-worker measures for oscost; run `oscost` instead.
+
+usage: oscost-worker supervise    serve one session: orders on stdin, events on stdout
+       oscost-worker held PID PROGRAM [ARGUMENT]...
+                                become a program that ends with whoever started it
+       oscost-worker catalog      print the benchmark definitions as JSON
+       oscost-worker hash         print the content hash of this program
+       oscost-worker --version
+";
+
+fn main() -> ExitCode {
+    if std::process::id() == 1 && std::env::args().next().as_deref() == Some(supervisor::FIRST) {
+        supervisor::first();
+    }
+    let verb = std::env::args().nth(1).unwrap_or_default();
+    let done = match verb.as_str() {
+        "supervise" => supervisor::supervise(),
+        "job" => supervisor::run_job(),
+        "traced" => supervisor::run_traced(),
+        "treated" => return ExitCode::from(supervisor::run_treated()),
+        "catalog" => print(&supervisor::catalog_json()),
+        "held" => supervisor::held(),
+        "hash" => print(format!("{}\n", supervisor::own_hash()).as_bytes()),
+        "--version" => print(concat!("oscost-worker ", env!("CARGO_PKG_VERSION"), "\n").as_bytes()),
+        _ => {
+            // Standard error may be closed; the status says the same.
+            let _ = std::io::stderr().write_all(USAGE.as_bytes());
+            return ExitCode::from(2);
+        }
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            let _ = writeln!(std::io::stderr(), "oscost-worker {verb}: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn print(bytes: &[u8]) -> Result<(), oscost_worker::kernel::Errno> {
+    std::io::stdout().write_all(bytes).map_err(Into::into)
+}

@@ -1,0 +1,185 @@
+//! Cells of several arms: fork twins, each of which takes its treatments and builds its own work.
+
+use oscost_model::clock::ClockKind;
+use oscost_model::protocol::{Event, Order};
+use oscost_model::seed::Seed;
+use oscost_model::worker::{BatchPlan, CellSpec, Disturbance, Sample, Task};
+
+use super::job::{Answer, Wire, applied_to, failed, failed_at};
+use super::measure::{
+    deeper, in_words, next, no_counter, ready, refused, room, snapshot, table, wakes, whole, work,
+};
+use crate::bench::Work;
+use crate::engine::clock::{Clock, Syscall, Tsc, Vdso};
+use crate::engine::collect::{Collector, Cut};
+use crate::engine::disturb::Kernel;
+use crate::engine::twins::{self, Slots, Tokens, Twin, Twins};
+use crate::kernel::memory::SharedTable;
+use crate::kernel::{Errno, affinity, place, process};
+use crate::treatments::{Running, Seen, Treatments};
+
+/// What an arm leaves beside its samples.
+#[derive(Clone, Copy, Default)]
+struct Left {
+    account: Disturbance,
+    woken: Option<f64>,
+}
+
+/// What the cell and its arms share.
+struct Cell<'a> {
+    id: u64,
+    spec: &'a CellSpec,
+    plan: &'a BatchPlan,
+    samples: SharedTable<Sample>,
+    left: SharedTable<Left>,
+}
+
+/// Two or three arms, in processes of their own.
+pub(super) fn twins(id: u64, spec: &CellSpec, wire: &mut Wire) -> Result<Event, Answer> {
+    let Task::Measure(plan) = &spec.task else {
+        return Err(failed(id, "its task is not to measure").into());
+    };
+    let arms = spec.arms;
+    let left = SharedTable::new(usize::from(arms))
+        .map_err(|error| failed(id, format!("map the arms' accounts: {error}")))?;
+    let mut cell = Cell { id, spec, plan, samples: table(id, plan, arms)?, left };
+    let mut order: Vec<u8> = (0..arms).collect();
+    // Not the streams of the stack's depth and of the batches.
+    Seed::new(spec.seed.rotate_left(32)).shuffle(&mut order);
+    let mut twins = Twins::new(spec.seed);
+    let mut running = Vec::new();
+    for arm in order {
+        // One after the other: what builds and warms is not to disturb what does the same.
+        let (ends, process) = cell.start(arm, &mut twins)?;
+        twins.add(arm, ends);
+        running.push((arm, process));
+    }
+    // Beside its arms, so that a token wakes no other CPU. They are there already: one that were
+    // forked by a pinned process would see no other CPU.
+    if let Some(cpu) = spec.cpu {
+        affinity::pin(cpu).map_err(|error| failed(id, format!("pin to CPU {cpu}: {error}")))?;
+    }
+    // Asked from outside: an arm under a filter would be told apart by asking, or killed.
+    let of_arms = (0..arms).map(|arm| running.iter().find(|(number, _)| *number == arm));
+    let speculation = of_arms.map(|arm| process::speculation(arm?.1.pid())).collect();
+    ready(id, wire)?;
+    let mut rounds = 0;
+    let before = snapshot(spec);
+    while let Some(Order::Go { batches, .. }) = next(id, wire)? {
+        room(id, plan, rounds + batches)?;
+        for _ in 0..batches {
+            twins.round().map_err(|(arm, said)| cell.ended(arm, said, &mut running))?;
+            rounds += 1;
+        }
+    }
+    twins.end().map_err(|(arm, said)| cell.ended(arm, said, &mut running))?;
+    let all = cell.left.first(usize::from(arms));
+    let account = all.iter().map(|left| left.account).reduce(twins::both).unwrap_or_default();
+    let slots = Slots { arms, copies: plan.copies.len() };
+    let mut samples = cell.samples.first(slots.first(0, rounds));
+    // A batch whose answer never came has left its slot as it was.
+    samples.retain(|sample| sample.n != 0 || sample.ticks != 0);
+    let is_treated = spec.treatments.iter().any(|applied| !applied.is_empty());
+    Ok(Event::Sampled {
+        id,
+        samples,
+        disturbance: Box::new(whole(spec, account, before)),
+        seen: if is_treated { all.iter().map(|left| left.woken).collect() } else { Vec::new() },
+        speculation,
+        plan: None,
+    })
+}
+
+impl Cell<'_> {
+    /// Starts an arm beside others, and waits until it is ready.
+    fn start(&mut self, arm: u8, others: &mut Twins) -> Result<(twins::Arm, Running), Answer> {
+        let id = self.id;
+        let (mut ends, tokens) = twins::arm()
+            .map_err(|error| failed(id, format!("open the pipes to an arm: {error}")))?;
+        let mut tokens = Some(tokens);
+        let applied = applied_to(self.spec, arm);
+        let started = Treatments { applied, cpu: self.spec.cpu, arm }.start(&mut |seen| {
+            place::be_arm(arm);
+            // Its own copy: each arm has as many descriptors as any other.
+            others.hang_up();
+            let Some(mut tokens) = tokens.take() else { return 1 };
+            let Err(why) = self.live(arm, seen, &mut tokens) else { return 0 };
+            let words = serde_json::to_vec(&of_arm(why, arm)).unwrap_or_default();
+            i32::from(tokens.words(&words).is_err())
+        });
+        let running = started.map_err(|why| of_arm(refused(id, why), arm))?;
+        drop(tokens);
+        match ends.hear() {
+            twins::Answer::Done => Ok((ends, running)),
+            said => Err(self.ended(arm, said, &mut [(arm, running)])),
+        }
+    }
+
+    /// What an arm comes to that cannot go on.
+    fn ended(&self, arm: u8, said: twins::Answer, running: &mut [(u8, Running)]) -> Answer {
+        if let twins::Answer::Words(line) = said {
+            return Answer::Pass(line);
+        }
+        let of_it = running.iter_mut().find(|(number, _)| *number == arm);
+        let how = match of_it.map(|(_, process)| process.reap()) {
+            Some(Ok(how)) => in_words(how, applied_to(self.spec, arm)),
+            _ => "is gone".to_owned(),
+        };
+        of_arm(failed(self.id, format!("a twin ended: arm {arm} {how}")), arm).into()
+    }
+
+    /// The life of an arm, in its own process.
+    fn live(&mut self, arm: u8, seen: &Seen, tokens: &mut Tokens) -> Result<(), Event> {
+        let mut work = work(self.id, self.spec, arm)?;
+        let (id, spec) = (self.id, self.spec);
+        let mut it = Live { arm, seen, tokens, work: &mut work, cell: self };
+        deeper(spec, &mut || match spec.clock.kind {
+            ClockKind::Tsc => it.with(Ok(Tsc)),
+            ClockKind::Vdso => it.with(Vdso::find()),
+            ClockKind::Syscall => it.with(Ok(Syscall)),
+            ClockKind::Instructions => Err(no_counter(id)),
+        })
+    }
+}
+
+/// An arm that lives.
+struct Live<'a, 'b> {
+    arm: u8,
+    seen: &'a Seen,
+    tokens: &'a mut Tokens,
+    work: &'a mut Work,
+    cell: &'a mut Cell<'b>,
+}
+
+impl Live<'_, '_> {
+    fn with<C: Clock>(&mut self, clock: Result<C, Errno>) -> Result<(), Event> {
+        let (id, plan, arm) = (self.cell.id, self.cell.plan, self.arm);
+        let at = |error| failed_at(id, error);
+        let lost = |error: Errno| failed(id, format!("answer for its arm: {error}"));
+        let clock = clock.map_err(|error| failed(id, format!("open the clock: {error}")))?;
+        let mut collector = Collector::new(clock, Kernel::of_this_thread());
+        collector.warm_up(self.work, plan).map_err(at)?;
+        let woken = wakes(self.work, plan, self.seen).map_err(at)?;
+        self.tokens.done().map_err(lost)?;
+        let slots = Slots { arms: self.cell.spec.arms, copies: plan.copies.len() };
+        let mut twin = Twin { arm, slots, cut: Cut::new(self.cell.spec.seed) };
+        let table = &mut self.cell.samples;
+        let account =
+            twin.serve(self.tokens, self.work, plan, table, &mut collector).map_err(at)?;
+        let (file, channel) = (self.work.seen(), self.work.channel());
+        let account = Disturbance { file, channel, ..account };
+        self.cell.left.set(usize::from(arm), Left { account, woken }).map_err(lost)?;
+        self.tokens.done().map_err(lost)
+    }
+}
+
+/// The same answer, of this arm.
+fn of_arm(event: Event, of: u8) -> Event {
+    match event {
+        Event::Failed { id, at_op, why, errno, .. } => {
+            Event::Failed { id, at_op, why, errno, arm: Some(of) }
+        }
+        Event::Skipped { id, missing, .. } => Event::Skipped { id, missing, arm: Some(of) },
+        other => other,
+    }
+}

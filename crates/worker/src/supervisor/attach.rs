@@ -1,0 +1,75 @@
+//! What is attached to the system: a job that attaches, holds until `stop`, and undoes.
+
+use std::time::Duration;
+
+use oscost_model::protocol::{Event, Order};
+use oscost_model::treatment::Attached;
+
+use super::job::{Wire, failed};
+use crate::kernel::process::Whose;
+use crate::kernel::{Errno, place, process, signal};
+use crate::treatments::system::{Cpus, SETTLES_IN, System};
+
+/// Attaches, says `ready`, waits for `stop`, undoes. At the end of its input, too: its supervisor
+/// may have been killed, and does not take this job along.
+pub(super) fn attach(id: u64, treatments: &[Attached], cpus: Cpus, wire: &mut Wire) -> Event {
+    process::outlive_parent();
+    // Whom a monitor's holder leaves behind comes to us then, and not to the supervisor, which ends
+    // whoever is of no job. Without this it does, and nothing else is another.
+    let _ = process::become_subreaper();
+    let told = hold(id, treatments, (cpus, &place::own_name()), wire);
+    settle();
+    let_orphans_end();
+    told
+}
+
+/// The guard of a holder that was killed lets whom that had stopped go on, for a second, and ends.
+fn let_orphans_end() {
+    const MOST_MS: u32 = 2_000;
+    for _ in 0..MOST_MS {
+        let orphans = process::children();
+        if orphans.is_empty() {
+            return;
+        }
+        for pid in orphans {
+            // Reaps it where it has ended.
+            let _ = process::wait(Whose::Child(pid), false);
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// What was done or undone to the system reaches every CPU before anything is timed. It is waited
+/// for likewise where nothing was to be done, in a control.
+fn settle() {
+    std::thread::sleep(SETTLES_IN);
+}
+
+/// The same in a process that nobody takes along; `name` is for what has one in the kernel.
+pub(super) fn hold(
+    id: u64,
+    treatments: &[Attached],
+    (cpus, name): (Cpus, &str),
+    wire: &mut Wire,
+) -> Event {
+    signal::ignore_the_terminal();
+    let refused = |error: Errno| match error.is_lacking() {
+        true => Event::Skipped { id, missing: error.to_string(), arm: None },
+        false => failed(id, error.to_string()),
+    };
+    let system = match System::attach(treatments, cpus, name) {
+        Ok(system) => system,
+        Err(error) => return refused(error),
+    };
+    settle();
+    let ready = Event::Ready { id, pid: std::process::id(), addr: None };
+    let heard = wire.say(&ready).and_then(|()| wire.order());
+    match (heard, system.detach()) {
+        (Ok(None | Some(Order::Stop { .. })), Ok((counted, seen))) => {
+            Event::Detached { id, counted, testimony: seen.map(Box::new) }
+        }
+        (Ok(Some(_)), Ok(_)) => failed(id, "what is attached waits for `stop` and nothing else"),
+        (Err(error), Ok(_)) => failed(id, format!("say ready, or read an order: {error}")),
+        (_, Err(error)) => failed(id, error.to_string()),
+    }
+}

@@ -1,0 +1,258 @@
+//! A job's process, seen from the supervisor.
+
+use std::io::Write;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::process::CommandExt;
+use std::process::{ChildStderr, ChildStdin, ChildStdout, Stdio};
+use std::time::{Duration, Instant};
+
+use oscost_model::protocol::{Event, EventHead, EventKind, Order};
+
+use super::command;
+use super::lines::Lines;
+use super::trial::AFTERWARDS;
+use super::undo::Undo;
+use super::{read_some, until};
+use crate::kernel::process::{self, Ended, Whose};
+use crate::kernel::signal;
+use crate::kernel::{Errno, channels, poll};
+
+/// What is kept of a job's last words.
+const LAST_WORDS: usize = 2_000;
+
+/// No run is longer; whoever forgets what it has attached is ended then.
+const LONGEST_RUN: Duration = Duration::from_secs(24 * 3_600);
+
+/// What became of a job.
+pub(super) enum Step {
+    /// It says this, as a line without its end.
+    Pass(Vec<u8>),
+    /// This is said for it.
+    Say(Event),
+    /// It has ended, and has said how.
+    Done,
+}
+
+/// A running job.
+pub(super) struct Child {
+    pub(super) id: u64,
+    /// It is the other end of a cell on another machine.
+    pub(super) serves: bool,
+    /// It has something to do at its end that nobody else can: to take off what it has attached, or
+    /// its user's own when a program has ended.
+    tidies: bool,
+    pid: u32,
+    deadline: Instant,
+    limit: Duration,
+    input: Option<ChildStdin>,
+    output: ChildStdout,
+    errors: Option<ChildStderr>,
+    lines: Lines,
+    last_words: Vec<u8>,
+    answered: bool,
+}
+
+impl Child {
+    /// Starts the process of a job, in a group of its own, and hands it the line of its order.
+    pub(super) fn start(order: &Order, line: &[u8], undo: &mut Undo) -> Result<Child, Errno> {
+        let limit = match order {
+            Order::Measure { spec, .. } | Order::Count { spec, .. } | Order::Serve { spec, .. } => {
+                Duration::from_millis(spec.timeout_ms)
+            }
+            Order::Probe { spin_ms, .. } => Duration::from_millis(spin_ms + 10_000),
+            // It sleeps for as long as the tool wants to probe.
+            Order::Watch { .. } => Duration::from_secs(60),
+            // It holds what it has attached for as long as a run lasts.
+            Order::Attach { .. } => LONGEST_RUN,
+            _ => Duration::from_secs(10),
+        };
+        let mut command = command::of(order, undo);
+        command
+            .process_group(0)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut child = command.spawn()?;
+        undo.group_started(child.id());
+        if let Order::Attach { treatments, .. } = order {
+            // It changes nothing before it hears the order.
+            undo.group_attaches(child.id(), treatments);
+        }
+        let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
+            return Err(Errno::EINVAL); // They were asked for above.
+        };
+        let mut started = Child {
+            id: order.id(),
+            serves: matches!(order, Order::Serve { .. }),
+            tidies: matches!(order, Order::Attach { .. })
+                || command::spec(order).is_some_and(command::runs_program),
+            pid: child.id(),
+            deadline: Instant::now() + limit,
+            limit,
+            input: Some(input),
+            output,
+            errors: child.stderr.take(),
+            lines: Lines::default(),
+            last_words: Vec::new(),
+            answered: false,
+        };
+        started.tell(line);
+        Ok(started)
+    }
+
+    /// Hands a line to the job. One that does not listen has ended, and that shows elsewhere.
+    pub(super) fn tell(&mut self, line: &[u8]) {
+        if let Some(input) = &mut self.input {
+            let line = [line, b"\n"].concat();
+            // A wrapper may be anything: who never reads its input does not hold the others up.
+            channels::make_room(&*input, line.len());
+            if input.write_all(&line).is_err() {
+                self.input = None;
+            }
+        }
+    }
+
+    /// What to wait for: its events, its last words.
+    pub(super) fn fds(&self) -> [BorrowedFd<'_>; 2] {
+        let errors = self.errors.as_ref().map_or(self.output.as_fd(), AsFd::as_fd);
+        [self.output.as_fd(), errors]
+    }
+
+    /// How long it may still take.
+    pub(super) fn time_left(&self) -> Duration {
+        until(self.deadline)
+    }
+
+    /// Takes in what has come.
+    pub(super) fn advance(&mut self, readable: &[bool]) -> Vec<Step> {
+        let mut steps = Vec::new();
+        if readable.get(1) == Some(&true) {
+            self.listen_to_last_words();
+        }
+        if readable.first() == Some(&true) {
+            match self.lines.fill(&mut self.output) {
+                Ok(more) => {
+                    while let Some(line) = self.lines.next() {
+                        if self.answered {
+                            break; // It has had its say; whatever follows is not for us.
+                        }
+                        steps.push(self.heard(line));
+                    }
+                    if self.answered || !more {
+                        self.answer_for_it(&mut steps);
+                        steps.push(Step::Done);
+                    }
+                }
+                Err(error) => {
+                    self.answered = true;
+                    steps.push(Step::Say(
+                        self.failed(format!("its events could not be read: {error}")),
+                    ));
+                    steps.push(Step::Done);
+                }
+            }
+        }
+        if !self.answered && self.time_left().is_zero() {
+            self.answered = true;
+            let after_ms = self.limit.as_millis() as u64;
+            steps.push(Step::Say(Event::TimedOut { id: self.id, after_ms, why: None }));
+            steps.push(Step::Done);
+        }
+        steps
+    }
+
+    /// Reads the head of a line of the job's, and answers for it when it speaks nonsense.
+    fn heard(&mut self, line: Vec<u8>) -> Step {
+        match serde_json::from_slice::<EventHead>(&line) {
+            Ok(head) if head.id == self.id => {
+                self.answered = !matches!(head.event, EventKind::Ready | EventKind::Went);
+                Step::Pass(line)
+            }
+            Ok(_) => {
+                self.answered = true;
+                Step::Say(self.failed("the cell answered for another job".to_owned()))
+            }
+            Err(error) => {
+                self.answered = true;
+                Step::Say(self.failed(format!("the cell spoke nonsense: {error}")))
+            }
+        }
+    }
+
+    /// Says how a job ended that did not say so itself.
+    fn answer_for_it(&mut self, steps: &mut Vec<Step>) {
+        if self.answered {
+            return;
+        }
+        self.answered = true;
+        // Its output has ended, but it may still run: it is ended now, and by whom is known.
+        let ended = match process::wait(Whose::Child(self.pid), false) {
+            Ok(None) => {
+                std::thread::sleep(Duration::from_millis(20));
+                process::wait(Whose::Child(self.pid), false)
+            }
+            other => other,
+        };
+        let how = match ended {
+            Ok(Some((_, Ended::Killed(by)))) => {
+                format!("the cell was killed by {}", signal::name(by))
+            }
+            Ok(Some((_, Ended::Exited(status)))) => {
+                format!("the cell ended without an answer, with status {status}")
+            }
+            _ => "the cell closed its output without an answer".to_owned(),
+        };
+        self.listen_to_last_words();
+        let words = String::from_utf8_lossy(&self.last_words);
+        let words: Vec<&str> =
+            words.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        let why = if words.is_empty() { how } else { format!("{how}: {}", words.join("; ")) };
+        steps.push(Step::Say(self.failed(why)));
+    }
+
+    fn failed(&self, why: String) -> Event {
+        Event::Failed { id: self.id, at_op: None, why, errno: None, arm: None }
+    }
+
+    /// Takes in what the job wrote to its standard error, as far as it is there.
+    fn listen_to_last_words(&mut self) {
+        let Some(errors) = &mut self.errors else { return };
+        let there = poll::readable(&[errors.as_fd()], Some(Duration::ZERO));
+        if there.is_ok_and(|there| there[0])
+            && !matches!(read_some(errors, &mut self.last_words), Ok(1..))
+        {
+            self.errors = None;
+        }
+        self.last_words.truncate(LAST_WORDS);
+    }
+
+    /// At the end of the session: nothing more will be asked of it.
+    pub(super) fn hang_up(&mut self) {
+        self.input = None;
+    }
+
+    /// Then: waits until a job has done what it has to do at its end. Its answer comes last; who
+    /// gives none is ended.
+    pub(super) fn let_tidy(&mut self) {
+        let deadline = Instant::now() + AFTERWARDS;
+        let there = |output: &ChildStdout| {
+            let readable = poll::readable(&[output.as_fd()], Some(until(deadline)));
+            readable.is_ok_and(|there| there[0])
+        };
+        while self.tidies && !self.answered && there(&self.output) {
+            if !matches!(self.lines.fill(&mut self.output), Ok(true)) {
+                return;
+            }
+            while let Some(line) = self.lines.next() {
+                // Nobody listens any more: what counts is whether it was the last.
+                let _ = self.heard(line);
+            }
+        }
+    }
+
+    /// Ends the job's whole group and reaps it.
+    pub(super) fn end(&mut self, undo: &mut Undo) {
+        self.input = None;
+        undo.end_group(self.pid);
+    }
+}

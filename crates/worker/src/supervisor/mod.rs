@@ -1,0 +1,221 @@
+//! The supervisor: Orders in, Events out.
+//!
+//! What this room is for: it starts a fresh process for each job (`/proc/self/exe job`), passes
+//! lines between it and the tool, and sees to it that whatever happens nothing is left behind: on
+//! end of input, on a signal, after a job's time is up. What it may not know: how anything is
+//! measured (that is the job's), and what the figures mean (that is the tool's).
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::fd::AsFd;
+use std::time::{Duration, Instant};
+
+use oscost_model::protocol::{Event, MAX_LINE_BYTES, Order};
+
+use crate::kernel::Errno;
+use crate::kernel::poll;
+use crate::kernel::process;
+use crate::kernel::signal::{Arrived, SignalFd};
+
+mod arms;
+mod attach;
+mod child;
+mod command;
+mod first;
+mod hello;
+mod hold;
+mod job;
+mod lines;
+mod measure;
+mod needs;
+mod outside;
+#[cfg(feature = "live")]
+mod slowed;
+mod tally;
+mod tracer;
+mod treated;
+mod trial;
+mod undo;
+mod watch;
+
+pub use first::{NAME as FIRST, first, held};
+pub use hello::{catalog_json, own_hash};
+pub use job::run as run_job;
+pub use tracer::run_traced;
+pub use treated::run_treated;
+
+use child::{Child, Step};
+use hold::Hold;
+use lines::Lines;
+use undo::Undo;
+
+/// Whoever sends more at once is not the tool.
+const MOST_JOBS: usize = 64;
+
+/// Serves one session on standard input and output, until the input ends.
+pub fn supervise() -> Result<(), Errno> {
+    process::become_subreaper()?;
+    let signals = SignalFd::block_and_open()?;
+    let mut undo = Undo::with_scratch();
+    let mut output = File::from(std::io::stdout().as_fd().try_clone_to_owned()?);
+    let mut input = File::from(std::io::stdin().as_fd().try_clone_to_owned()?);
+    say(&mut output, &Event::Hello(Box::new(hello::hello(undo.scratch()))))?;
+    let mut children = Vec::new();
+    let served = serve(&signals, (&mut input, &mut output), &mut children, &mut undo);
+    // However it ended: what is attached is taken off and programs are ended by those who know how;
+    // then `undo` ends every group and removes every file.
+    children.iter_mut().for_each(Child::hang_up);
+    children.iter_mut().for_each(Child::let_tidy);
+    served
+}
+
+/// Carries out orders until there are no more, a signal asks for the end, or nobody listens.
+fn serve(
+    signals: &SignalFd,
+    (input, output): (&mut File, &mut File),
+    children: &mut Vec<Child>,
+    undo: &mut Undo,
+) -> Result<(), Errno> {
+    let mut orders = Lines::default();
+    let mut hold = Hold::default();
+    loop {
+        let timeout = children.iter().map(Child::time_left).min();
+        let ready = {
+            let mut fds = vec![input.as_fd(), signals.as_fd()];
+            for child in &*children {
+                fds.extend(child.fds());
+            }
+            fds.extend(hold.waits_for());
+            poll::readable(&fds, timeout)?
+        };
+        if ready[1] && end_requested(signals) {
+            return Ok(());
+        }
+        if hold.waits_for().is_some() && ready.last() == Some(&true) {
+            say(output, &hold.again())?;
+        }
+        let mut flags = ready[2..].chunks(2);
+        let mut done = Vec::new();
+        for child in &mut *children {
+            let readable = flags.next().unwrap_or(&[false, false]);
+            for event in child.advance(readable) {
+                match event {
+                    Step::Pass(line) => pass(output, line)?,
+                    Step::Say(event) => say(output, &event)?,
+                    Step::Done => done.push(child.id),
+                }
+            }
+        }
+        children.retain_mut(|child| {
+            let stays = !done.contains(&child.id);
+            if !stays {
+                child.end(undo);
+            }
+            stays
+        });
+        if ready[0] && !orders.fill(input)? {
+            return Ok(()); // The tool is gone.
+        }
+        while let Some(line) = orders.next() {
+            obey(&line, (children, &mut hold), undo, output)?;
+        }
+    }
+}
+
+/// Carries out one order, or says why it cannot.
+fn obey(
+    line: &[u8],
+    (children, hold): (&mut Vec<Child>, &mut Hold),
+    undo: &mut Undo,
+    output: &mut File,
+) -> Result<(), Errno> {
+    let order = match serde_json::from_slice::<Order>(line) {
+        Ok(order) => order,
+        Err(error) => {
+            let why = format!("an order could not be read: {error}");
+            return say(output, &Event::Failed { id: 0, at_op: None, why, errno: None, arm: None });
+        }
+    };
+    let id = order.id();
+    let at = children.iter().position(|child| child.id == id);
+    let refused = match (&order, at) {
+        (Order::Hold { wait, .. }, _) => return say(output, &hold.take(id, *wait)),
+        (Order::Stop { .. }, None) if hold.is(id) => {
+            *hold = Hold::Nothing;
+            None
+        }
+        // Whoever serves listens to its peer alone, and for that one nobody waits any more.
+        (Order::Stop { .. }, Some(at)) if children[at].serves => {
+            children.remove(at).end(undo);
+            None
+        }
+        (Order::Go { .. } | Order::Stop { .. }, Some(at)) => {
+            // A job that has ended meanwhile says so itself.
+            children[at].tell(line);
+            None
+        }
+        // Its job has just ended: its last event has said how.
+        (Order::Go { .. } | Order::Stop { .. }, None) => None,
+        (_, Some(_)) => Some(format!("job {id} runs already")),
+        (_, None) if children.len() >= MOST_JOBS => Some(format!("{MOST_JOBS} jobs run already")),
+        (_, None) => match Child::start(&order, line, undo) {
+            Ok(child) => {
+                children.push(child);
+                None
+            }
+            Err(error) => {
+                let by = command::wrapper(&order).and_then(<[String]>::first);
+                let by = by.map_or(String::new(), |program| format!(" by `{program}`"));
+                Some(format!("a cell could not be started{by}: {error}"))
+            }
+        },
+    };
+    match refused {
+        Some(why) => say(output, &Event::Failed { id, at_op: None, why, errno: None, arm: None }),
+        None => Ok(()),
+    }
+}
+
+/// Whether one of the signals that have arrived asks for the end. Children's ends show on their
+/// pipes; here they only wake the loop.
+fn end_requested(signals: &SignalFd) -> bool {
+    let mut requested = false;
+    while let Some(arrived) = signals.next() {
+        requested |= arrived == Arrived::EndRequested;
+    }
+    requested
+}
+
+/// Sends one event. A tool that no longer listens ends the session.
+fn say(output: &mut File, event: &Event) -> Result<(), Errno> {
+    pass(output, serde_json::to_vec(event).map_err(|_| Errno::EINVAL)?)
+}
+
+/// Passes on a line that a cell has said.
+fn pass(output: &mut File, mut line: Vec<u8>) -> Result<(), Errno> {
+    line.push(b'\n');
+    output.write_all(&line).map_err(Errno::from)
+}
+
+/// How long until `deadline`; zero when it has passed.
+fn until(deadline: Instant) -> Duration {
+    deadline.saturating_duration_since(Instant::now())
+}
+
+/// One read of what is there; `Ok(0)` is the end.
+fn read_some(file: &mut impl Read, into: &mut Vec<u8>) -> Result<usize, Errno> {
+    let mut chunk = [0u8; 64 << 10];
+    loop {
+        match file.read(&mut chunk) {
+            Ok(read) => {
+                into.extend_from_slice(&chunk[..read]);
+                return Ok(read);
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// The longest line that is kept.
+const LONGEST_LINE: usize = MAX_LINE_BYTES;

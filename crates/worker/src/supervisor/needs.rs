@@ -1,0 +1,113 @@
+//! What a case needs of its place, asked before anything is built.
+
+use std::fs::File;
+
+use oscost_model::clock::ClockKind;
+use oscost_model::definition::{Definition, Requirement};
+use oscost_model::point::Point;
+use oscost_model::resource::Offer;
+
+use crate::kernel::{Errno, counter, io_uring, offers, vdso};
+
+/// Why an op that waits for time, or tells one, has no figure where instructions are counted.
+pub(super) const NO_TIME: &str = "time that goes by: where instructions are counted, none does";
+
+/// The first need that is not met at `point`, in words. A peer on another machine has its own CPU;
+/// time goes by for every clock but one.
+pub(super) fn missing(
+    definition: &Definition,
+    point: &Point,
+    (is_far, clock): (bool, ClockKind),
+) -> Option<String> {
+    let counts = clock == ClockKind::Instructions;
+    definition
+        .needs
+        .iter()
+        .filter(|need| point.includes(&need.when))
+        .filter(|need| !is_far || need.what != Requirement::Offer(Offer::SecondCpu))
+        .filter(|need| counts || need.what != Requirement::Time)
+        .find_map(|need| unmet(&need.what))
+}
+
+/// A word about the filter that system calls go through here; empty where there is none.
+pub(super) fn filtered() -> &'static str {
+    /// The mode in which a filter decides (`Seccomp` in proc(5)).
+    const BY_FILTER: &str = "2";
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mode = status.lines().find_map(|line| line.strip_prefix("Seccomp:"));
+    match mode.map(str::trim) {
+        Some(BY_FILTER) => {
+            "; a seccomp filter decides about system calls here (docker run takes \
+             --security-opt seccomp=unconfined)"
+        }
+        _ => "",
+    }
+}
+
+/// What switches io_uring off for everybody, or for everybody but a group.
+const RING_SWITCH: &str = "/proc/sys/kernel/io_uring_disabled";
+
+/// Why there is no io_uring here, and the way to one; `None` where there is one.
+fn no_io_uring() -> Option<String> {
+    let error = io_uring::Ring::new(1).err()?;
+    let switch = std::fs::read_to_string(RING_SWITCH).unwrap_or_default();
+    Some(ring_refused(error, switch.trim(), filtered()))
+}
+
+fn ring_refused(error: Errno, switch: &str, filtered: &str) -> String {
+    match (error, switch) {
+        (Errno::ENOSYS, _) if filtered.is_empty() => {
+            format!("this kernel has no io_uring (Linux 5.1, CONFIG_IO_URING): {error}")
+        }
+        (Errno::EPERM, "1" | "2") => format!(
+            "io_uring is switched off here: {RING_SWITCH} is {switch}; \
+             `sysctl kernel.io_uring_disabled=0` allows it"
+        ),
+        _ => format!("io_uring_setup(2) is refused here: {error}{filtered}"),
+    }
+}
+
+fn unmet(what: &Requirement) -> Option<String> {
+    match what {
+        Requirement::Readable(path) => File::open(path)
+            .err()
+            .map(|error| format!("{path} cannot be opened for reading: {error}")),
+        Requirement::VdsoFunction(name) => {
+            // x86-64 and aarch64 prefix the function's name differently.
+            let found =
+                vdso::has(&format!("__vdso_{name}")) || vdso::has(&format!("__kernel_{name}"));
+            (!found).then(|| format!("this kernel's vDSO has no {name}"))
+        }
+        Requirement::Counter => counter::declared_unusable(),
+        Requirement::IoUring => no_io_uring(),
+        Requirement::Time => Some(NO_TIME.to_owned()),
+        Requirement::Offer(what) => offers::lacking(*what),
+        Requirement::Meaning(why) => Some(why.clone()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_is_refused_a_ring_is_told_by_whom_and_what_to_do() {
+        let filter = "; a filter";
+        let switched = ring_refused(Errno::EPERM, "2", "");
+        assert!(switched.contains("io_uring_disabled is 2"), "{switched}");
+        assert!(switched.contains("`sysctl kernel.io_uring_disabled=0`"), "{switched}");
+        // The switch is what refuses first, whatever else there is.
+        assert_eq!(ring_refused(Errno::EPERM, "2", filter), switched);
+        let filtered = ring_refused(Errno::EPERM, "0", filter);
+        assert!(filtered.ends_with(filter) && !filtered.contains("switched off"), "{filtered}");
+        let pretended = ring_refused(Errno::ENOSYS, "0", filter);
+        assert!(pretended.ends_with(filter), "a filter may say ENOSYS too: {pretended}");
+        assert!(ring_refused(Errno::ENOSYS, "", "").contains("Linux 5.1"));
+    }
+
+    #[test]
+    fn what_a_place_lacks_or_forbids_is_told_from_a_fault() {
+        assert!([Errno::ENOSYS, Errno::EPERM, Errno::EROFS].into_iter().all(Errno::is_lacking));
+        assert!(![Errno::EINVAL, Errno::EPROTO, Errno::EMFILE].into_iter().any(Errno::is_lacking));
+    }
+}

@@ -1,0 +1,376 @@
+//! Programs that are not ours: started, listened to, and ended with all that they leave.
+
+use std::fs::{self, File};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use oscost_model::program::{Bounds, TreeUsage};
+
+use super::{read_some, until};
+use crate::kernel::clock::raw_ns;
+use crate::kernel::files::pipe;
+use crate::kernel::limits::{Limited, Lowered};
+use crate::kernel::monitor::ByDescriptor;
+use crate::kernel::process::{self, Ended, Whose};
+use crate::kernel::{Errno, poll, signal, usage};
+
+/// How much of what it said last is kept.
+const LAST_WORDS: usize = 16 << 10;
+/// How much of what it said first is.
+const FIRST_WORDS: usize = 4 << 10;
+
+/// What of a program's words is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reads {
+    /// Standard error; its standard output goes to /dev/null.
+    Errors,
+    /// Standard output, too.
+    All,
+}
+
+/// Until when to wait for a program.
+#[derive(Clone, Copy)]
+pub(super) struct Until {
+    pub(super) deadline: Instant,
+    /// Whether the job's own input is listened to: it ends with the session.
+    pub(super) session: Session,
+}
+
+/// What the end of a session is to who waits.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Session {
+    Matters,
+    IsAllTheSame,
+}
+
+/// What a wait has ended with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Turn {
+    /// The program has said something, or nothing.
+    Heard,
+    /// It has ended, and was not reaped.
+    Ended,
+    /// What else was waited for is there.
+    Other,
+    /// It is too late.
+    Late,
+    /// The session has ended, or the tool has said that the job is to end.
+    Unwanted,
+}
+
+/// A program that was started: a child of this process, in a group of its own.
+pub(super) struct Outside {
+    pub(super) pid: u32,
+    /// Read directly before it was made.
+    pub(super) begun_ns: u64,
+    end: Option<ByDescriptor>,
+    output: Option<File>,
+    errors: Option<File>,
+    pub(super) said: Said,
+}
+
+/// What was heard of a program.
+#[derive(Default)]
+pub(super) struct Said {
+    first: Vec<u8>,
+    last: Vec<u8>,
+    pub(super) bytes: u64,
+    ends_of_lines: u64,
+    is_within_a_line: bool,
+}
+
+impl Outside {
+    /// Starts a program with no input. Whatever takes time without being a part of that is done
+    /// before the clock is read.
+    pub(super) fn start(words: &[String], reads: Reads, bounds: &Bounds) -> Result<Self, Errno> {
+        let [program, arguments @ ..] = words else { return Err(Errno::ENOENT) };
+        let null = File::options().read(true).write(true).open("/dev/null")?;
+        let (errors, to_errors) = pipe()?;
+        let mut command = Command::new(program);
+        command.args(arguments).process_group(0).stdin(null.try_clone()?).stderr(to_errors);
+        let output = match reads {
+            Reads::Errors => {
+                command.stdout(null);
+                None
+            }
+            Reads::All => {
+                let (output, to_output) = pipe()?;
+                command.stdout(to_output);
+                Some(output)
+            }
+        };
+        // Nothing is asked of the library beyond this, so that it spawns, and does not fork.
+        let lowered = lowered(bounds)?;
+        let begun_ns = raw_ns();
+        let spawned = command.spawn();
+        drop(lowered);
+        let pid = spawned?.id();
+        let end = ByDescriptor::open(pid).inspect_err(|_| {
+            process::kill(pid);
+            let _ = process::wait(Whose::Child(pid), true);
+        })?;
+        let said = Said::default();
+        Ok(Self { pid, begun_ns, end: Some(end), output, errors: Some(errors), said })
+    }
+
+    /// Waits for its end, which was seen or is sure to come; and when that was known.
+    pub(super) fn reap(&self) -> Result<(Ended, TreeUsage, u64), Errno> {
+        let ended = usage::wait(Whose::Child(self.pid), true)?;
+        let now = raw_ns();
+        ended.map(|(how, usage)| (how, usage, now)).ok_or(Errno::ECHILD)
+    }
+
+    /// Takes in what is still there of what it said; whoever else may say something is not waited
+    /// for.
+    pub(super) fn listen_on(&mut self) {
+        // More is there only where somebody writes on.
+        const TRIES: u32 = 64;
+        self.end = None;
+        let now = Until { deadline: Instant::now(), session: Session::IsAllTheSame };
+        for _ in 0..TRIES {
+            if turn(Some(self), None, now) != Ok(Turn::Heard) {
+                return;
+            }
+        }
+    }
+}
+
+/// What a program is started under.
+pub(super) fn lowered(bounds: &Bounds) -> Result<[Option<Lowered>; 2], Errno> {
+    let lowered = |what, mib: Option<u32>| mib.map(|mib| Lowered::to(what, mib)).transpose();
+    Ok([
+        lowered(Limited::AddressSpace, bounds.memory_mib)?,
+        lowered(Limited::File, bounds.file_mib)?,
+    ])
+}
+
+/// Waits until a program speaks or ends, or there is something to read in `other`.
+pub(super) fn turn(
+    program: Option<&mut Outside>,
+    other: Option<BorrowedFd<'_>>,
+    to: Until,
+) -> Result<Turn, Errno> {
+    let left = until(to.deadline);
+    let input = std::io::stdin();
+    let heeded = (to.session == Session::Matters).then(|| input.as_fd());
+    let (of, ready) = {
+        let program = program.as_deref();
+        let streams = |of: fn(&Outside) -> Option<BorrowedFd<'_>>| program.and_then(of);
+        let all = [
+            heeded,
+            streams(|program| Some(program.end.as_ref()?.as_fd())),
+            other,
+            streams(|program| Some(program.output.as_ref()?.as_fd())),
+            streams(|program| Some(program.errors.as_ref()?.as_fd())),
+        ];
+        let fds: Vec<_> = all.into_iter().flatten().collect();
+        (all.map(|fd| fd.is_some()), poll::readable(&fds, Some(left))?)
+    };
+    let mut ready = ready.into_iter();
+    let [unwanted, ended, other, output, errors] =
+        of.map(|is_there| is_there && ready.next() == Some(true));
+    if unwanted {
+        return Ok(Turn::Unwanted);
+    }
+    if let Some(program) = program {
+        if ended {
+            // What it has said can wait: the clock runs.
+            program.end = None;
+            return Ok(Turn::Ended);
+        }
+        if output {
+            program.said.hear(&mut program.output, Reads::All);
+        }
+        if errors {
+            program.said.hear(&mut program.errors, Reads::Errors);
+        }
+        if other {
+            return Ok(Turn::Other);
+        }
+        if output || errors {
+            // Whoever never falls silent is late all the same.
+            return Ok(if left.is_zero() && program.end.is_some() {
+                Turn::Late
+            } else {
+                Turn::Heard
+            });
+        }
+    }
+    Ok(match (other, left.is_zero()) {
+        (true, _) => Turn::Other,
+        (_, true) => Turn::Late,
+        _ => Turn::Heard,
+    })
+}
+
+impl Said {
+    /// Reads once from a stream, which is let go of at its end.
+    fn hear(&mut self, from: &mut Option<File>, of: Reads) {
+        let Some(stream) = from else { return };
+        let before = self.last.len();
+        let Ok(read @ 1..) = read_some(stream, &mut self.last) else {
+            *from = None;
+            return;
+        };
+        self.bytes += read as u64;
+        let new = &self.last[before..];
+        if of == Reads::All {
+            let room = FIRST_WORDS.saturating_sub(self.first.len());
+            self.first.extend_from_slice(&new[..room.min(read)]);
+            self.ends_of_lines += new.iter().filter(|&&byte| byte == b'\n').count() as u64;
+            self.is_within_a_line = new.last() != Some(&b'\n');
+        }
+        let surplus = self.last.len().saturating_sub(LAST_WORDS);
+        if surplus > 0 {
+            // Half a line might be read for a whole one: the digits of a number, cut in two.
+            let rest = self.last[surplus..].iter().position(|&byte| byte == b'\n');
+            self.last.drain(..surplus + rest.map_or(0, |end| end + 1));
+        }
+    }
+
+    /// The first line of its standard output, without its end; `None` while it is not whole.
+    pub(super) fn first_line(&self) -> Option<Vec<u8>> {
+        let end = self.first.iter().position(|&byte| byte == b'\n');
+        let end = end.or((self.first.len() == FIRST_WORDS).then_some(FIRST_WORDS))?;
+        Some(self.first[..end].trim_ascii_end().to_vec())
+    }
+
+    /// How many lines its standard output has had.
+    pub(super) fn lines(&self) -> u64 {
+        self.ends_of_lines + u64::from(self.is_within_a_line)
+    }
+
+    /// The last of what it said.
+    pub(super) fn last(&self) -> String {
+        String::from_utf8_lossy(&self.last).into_owned()
+    }
+
+    /// The end of a sentence about a program that was cut short.
+    pub(super) fn last_words(&self) -> String {
+        self.behind("; last output: ")
+    }
+
+    /// The end of a sentence: `lead` and its last lines; nothing where it has said nothing.
+    pub(super) fn behind(&self, lead: &str) -> String {
+        const LINES: usize = 5;
+        const LETTERS: usize = 600;
+        let last = self.last();
+        let lines = last.lines().map(str::trim).filter(|line| !line.is_empty());
+        let lines: Vec<&str> = lines.collect();
+        let lines = lines[lines.len().saturating_sub(LINES)..].join("; ");
+        let surplus = lines.chars().count().saturating_sub(LETTERS);
+        match lines.is_empty() {
+            true => String::new(),
+            false => [lead, &shown(lines.chars().skip(surplus))].concat(),
+        }
+    }
+}
+
+/// How a program ended that was to end otherwise.
+pub(super) fn in_words(how: Ended, bounds: &Bounds) -> String {
+    match (how, bounds.file_mib) {
+        (Ended::Exited(status), _) => format!("ended with status {status}"),
+        (Ended::Killed(libc::SIGXFSZ), Some(mib)) => {
+            format!("was killed by SIGXFSZ: a file would have grown beyond its limit of {mib} MiB")
+        }
+        (Ended::Killed(by), _) => ["was killed by ", &signal::name(by)].concat(),
+    }
+}
+
+/// The name of a command in a sentence.
+pub(super) fn named(words: &[String]) -> String {
+    const LETTERS: usize = 80;
+    ["`", &shown(words.join(" ").chars().take(LETTERS)), "`"].concat()
+}
+
+/// Letters of others' without what a terminal may take for more than that.
+fn shown(letters: impl Iterator<Item = char>) -> String {
+    let mut shown = String::new();
+    for letter in letters {
+        match letter {
+            '\'' | '"' | '\\' => shown.push(letter),
+            _ => shown.extend(letter.escape_debug()),
+        }
+    }
+    shown
+}
+
+/// Ends every child of this process, and everything that is left to it thereby; hands back the
+/// names of those that still ran.
+pub(super) fn end_all() -> Vec<String> {
+    // Whoever makes processes faster than they can be ended is left to the supervisor.
+    const PATIENCE: Duration = Duration::from_secs(2);
+    let deadline = Instant::now() + PATIENCE;
+    let (mut names, mut killed) = (Vec::new(), Vec::new());
+    loop {
+        let children = process::children();
+        if children.is_empty() || until(deadline).is_zero() {
+            return names;
+        }
+        // All of them before any is waited for: one may wait for another, and somebody else's (of a
+        // set-uid program) does not end at all.
+        for pid in children {
+            if let Ok(None) = process::wait(Whose::Child(pid), false)
+                && !killed.contains(&pid)
+            {
+                let name = fs::read(format!("/proc/{pid}/comm")).unwrap_or_default();
+                process::kill(pid);
+                names.push(String::from_utf8_lossy(name.trim_ascii_end()).into_owned());
+                killed.push(pid);
+            }
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// The same names in a sentence; `None` where there are none.
+pub(super) fn left(names: &[String]) -> Option<String> {
+    const NAMED: usize = 5;
+    let shown: Vec<String> =
+        names.iter().take(NAMED).map(|name| named(std::slice::from_ref(name))).collect();
+    let count = match names {
+        [] => return None,
+        [_] => "a process".to_owned(),
+        _ => format!("{} processes", names.len()),
+    };
+    let more = if names.len() > NAMED { ", ..." } else { "" };
+    Some(format!("left {count} running: {}{more}", shown.join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(words: &str) -> Said {
+        Said { last: words.as_bytes().to_vec(), ..Said::default() }
+    }
+
+    #[test]
+    fn of_what_a_program_said_a_sentence_has_the_last_five_lines_and_nothing_a_terminal_obeys() {
+        assert_eq!(said("a\n\n  b \r\nc\nd\ne\nf\n").behind(": "), ": b; c; d; e; f");
+        assert_eq!(said("\x1b[2J'\"\\\u{202e}").behind(": "), r#": \u{1b}[2J'"\\u{202e}"#);
+        assert_eq!((said("").behind(": "), said(" \n").behind(": ")), <_>::default());
+        assert_eq!(said(&"x".repeat(700)).behind("").len(), 600);
+    }
+
+    #[test]
+    fn a_first_line_is_one_that_is_whole_or_as_long_as_any_may_be() {
+        let first = |words: &str| Said { first: words.into(), ..Said::default() }.first_line();
+        assert_eq!(first("port 7 \r\nmore"), Some(b"port 7".to_vec()));
+        assert_eq!((first(""), first("port")), (None, None));
+        assert_eq!(first(&"x".repeat(FIRST_WORDS)).map(|line| line.len()), Some(FIRST_WORDS));
+    }
+
+    #[test]
+    fn who_was_left_is_named_as_far_as_a_sentence_goes() {
+        let names = |count: usize| vec!["a\nb".to_owned(); count];
+        assert_eq!(left(&[]), None);
+        assert_eq!(left(&names(1)).unwrap(), r"left a process running: `a\nb`");
+        let many = left(&names(7)).unwrap();
+        assert!(many.starts_with("left 7 processes running: ") && many.ends_with("`, ..."));
+        assert_eq!(many.matches('`').count(), 10);
+        assert_eq!(named(&["x".repeat(99)]).len(), 82);
+    }
+}

@@ -1,0 +1,336 @@
+//! What a tracer sees of a counted copy: its calls, the work behind them, and where its code runs.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::ops::Range;
+
+use oscost_model::calls::CallCount;
+use oscost_model::mark::{self, BEGIN, END, WALK, WALKED};
+use oscost_model::protocol::Event;
+use oscost_model::worker::Subject;
+
+use super::job::failed;
+use crate::kernel::process::Ended;
+use crate::kernel::trace::{self, Stop};
+use crate::kernel::{call_names, signal};
+
+/// Steps of both walks together. A step is two switches between processes, in a virtual machine
+/// some 20 us, so that a count takes 40 ms more at most. A read of the clock takes some 90 of them;
+/// of an op that takes 2,000 it would be a small part.
+const MOST_STEPS: u64 = 2_000;
+
+/// Calls whose result is how many bytes they have copied.
+const COPYING: &[&str] = &[
+    "copy_file_range",
+    "getdents64",
+    "getrandom",
+    "pread64",
+    "preadv",
+    "preadv2",
+    "pwrite64",
+    "pwritev",
+    "pwritev2",
+    "read",
+    "readv",
+    "recvfrom",
+    "recvmsg",
+    "sendfile",
+    "sendmsg",
+    "sendto",
+    "write",
+    "writev",
+];
+
+/// All that was seen of the copy and of what it started.
+pub(super) struct Tally {
+    copy: u32,
+    /// The statuses by which a program says that all went well; its whole run is one op.
+    good: Option<Vec<i32>>,
+    /// The ops that the copy says it has run between the marks.
+    ops: u64,
+    between_marks: bool,
+    ended_by_mark: bool,
+    peers: BTreeSet<u32>,
+    tasks: BTreeSet<u32>,
+    own: BTreeMap<u64, u64>,
+    peer: BTreeMap<u64, u64>,
+    /// The call that a task is in.
+    inside: BTreeMap<u32, u64>,
+    made: u64,
+    bytes: u64,
+    /// What the kernel has charged the copy when the ops began.
+    charged: Option<u64>,
+    /// What they came to; `None` where that cannot be read.
+    faults: Option<u64>,
+    walk: Walk,
+    ended: Option<Ended>,
+}
+
+/// What single steps through some ops show.
+#[derive(Default)]
+struct Walk {
+    /// Which walk goes on.
+    now: Option<usize>,
+    /// The next resumption is to run one instruction.
+    stepping: bool,
+    /// The ops of each walk, and the instructions that it took.
+    ops: [u64; 2],
+    steps: [u64; 2],
+    done: [bool; 2],
+    /// It took too many steps.
+    cut: bool,
+    /// Where the vDSO lies in the copy; `None` where that cannot be read.
+    vdso: Option<Range<u64>>,
+    in_vdso: bool,
+}
+
+impl Tally {
+    pub(super) fn of(copy: u32, subject: &Subject) -> Self {
+        let good = match subject {
+            Subject::Case(_) => None,
+            Subject::Program(program) if program.statuses.is_empty() => Some(vec![0]),
+            Subject::Program(program) => Some(program.statuses.clone()),
+        };
+        Self {
+            copy,
+            good,
+            ops: 0,
+            between_marks: false,
+            ended_by_mark: false,
+            peers: BTreeSet::new(),
+            tasks: BTreeSet::new(),
+            own: BTreeMap::new(),
+            peer: BTreeMap::new(),
+            inside: BTreeMap::new(),
+            made: 0,
+            bytes: 0,
+            charged: None,
+            faults: Some(0),
+            walk: Walk::default(),
+            ended: None,
+        }
+    }
+
+    /// A task has ended: its number may soon be another's, whom nobody here may kill.
+    pub(super) fn gone(&mut self, task: u32) {
+        self.tasks.remove(&task);
+        self.peers.remove(&task);
+    }
+
+    /// Every task that was made and has not ended.
+    pub(super) fn tasks(&self) -> impl Iterator<Item = u32> {
+        self.tasks.iter().copied()
+    }
+
+    /// The copy has ended.
+    pub(super) fn ended(&mut self, how: Ended) {
+        if let (Some(good), Ended::Exited(status)) = (&self.good, how)
+            && good.contains(&status)
+        {
+            (self.ended_by_mark, self.ops) = (true, 1);
+            // Its account has gone with it.
+            self.faults = None;
+        }
+        self.ended = Some(how);
+    }
+
+    /// Whether a task that stands is to run one instruction only.
+    pub(super) fn wants_a_step_of(&self, task: u32) -> bool {
+        task == self.copy && self.walk.stepping
+    }
+
+    /// The kernel lets nobody run single instructions here.
+    pub(super) fn cannot_step(&mut self) {
+        self.walk.give_up();
+    }
+
+    /// Takes in a stop.
+    pub(super) fn saw(&mut self, task: u32, stop: Stop) {
+        match stop {
+            Stop::Made(made) => {
+                self.tasks.insert(made);
+                if self.between_marks {
+                    self.made += 1;
+                } else {
+                    // Whoever stands beside the copy when the ops begin is its peer.
+                    self.peers.insert(made);
+                }
+            }
+            Stop::Entry { call, args } => {
+                self.inside.insert(task, call);
+                if task == self.copy
+                    && call == libc::SYS_prctl as u64
+                    && args[0] == u64::from(mark::OPTION)
+                {
+                    self.met(args[1]);
+                } else if self.between_marks {
+                    let calls =
+                        if self.peers.contains(&task) { &mut self.peer } else { &mut self.own };
+                    *calls.entry(call).or_default() += 1;
+                }
+                self.walk.stepping = false;
+            }
+            Stop::Exit(result) => {
+                let call = self.inside.remove(&task);
+                // The copy of a program is that program from here on.
+                self.between_marks |= self.good.is_some()
+                    && (task, call, result) == (self.copy, Some(libc::SYS_execve as u64), 0);
+                let call = call.map(call_names::of);
+                let copies = call.is_some_and(|call| COPYING.contains(&call.as_str()));
+                if copies && self.between_marks && !self.peers.contains(&task) {
+                    self.bytes += u64::try_from(result).unwrap_or(0);
+                }
+                self.walk.stepping = task == self.copy && self.walk.now.is_some();
+            }
+            Stop::Stepped if task == self.copy => self.walk.stepped(task),
+            _ => {}
+        }
+    }
+
+    /// The copy has come to a mark.
+    fn met(&mut self, value: u64) {
+        let ops = value >> mark::BITS;
+        match (value & ((1 << mark::BITS) - 1)) as u32 {
+            BEGIN => {
+                self.between_marks = true;
+                self.charged = faults(self.copy);
+            }
+            END => {
+                self.ops += ops;
+                self.between_marks = false;
+                self.ended_by_mark = true;
+                let now = faults(self.copy).zip(self.charged);
+                let grown = now.map(|(now, then)| now.saturating_sub(then));
+                self.faults = self.faults.zip(grown).map(|(sum, grown)| sum + grown);
+                self.walk.vdso = vdso(self.copy);
+            }
+            WALKED => {
+                if let Some(walk) = self.walk.now.take() {
+                    self.walk.done[walk] = true;
+                }
+            }
+            // An op that makes tasks would be stepped through while others run beside it.
+            mark if mark >= WALK && self.made == 0 && !self.walk.cut => {
+                self.walk.now = Some((mark - WALK) as usize).filter(|&walk| walk < 2);
+                if let Some(walk) = self.walk.now {
+                    self.walk.ops[walk] = ops;
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The answer: what was counted, or how the copy ended before its ops were done.
+    pub(super) fn answer(self, id: u64) -> Event {
+        if !self.ended_by_mark {
+            let how = match self.ended {
+                Some(Ended::Killed(by)) => format!("was killed by {}", signal::name(by)),
+                Some(Ended::Exited(status)) => format!("ended with status {status}"),
+                None => "could not be traced".to_owned(),
+            };
+            return failed(id, format!("the counted copy {how} before its ops were done"));
+        }
+        let named = |calls: BTreeMap<u64, u64>| {
+            calls.into_iter().map(|(call, times)| (call_names::of(call), times)).collect()
+        };
+        let count = CallCount {
+            ops: self.ops,
+            own: named(self.own),
+            peer: named(self.peer),
+            by: "ptrace".to_owned(),
+            tasks: Some(self.made),
+            faults: self.faults,
+            bytes: Some(self.bytes),
+            vdso: self.walk.enters_vdso(),
+            instructions: self.walk.instructions_per_op(),
+            copy: Some(self.copy),
+        };
+        Event::Counted { id, count: Box::new(count) }
+    }
+}
+
+impl Walk {
+    /// The copy has run an instruction, and stands before the next.
+    fn stepped(&mut self, task: u32) {
+        let Some(walk) = self.now else { return };
+        self.steps[walk] += 1;
+        let Ok(position) = trace::position(task) else { return self.give_up() };
+        self.in_vdso |= self.vdso.as_ref().is_some_and(|vdso| vdso.contains(&position));
+        if self.steps.iter().sum::<u64>() >= MOST_STEPS {
+            self.cut = true;
+            return self.give_up();
+        }
+        match trace::enters_kernel(task, position) {
+            // A step over it would hide which call it is; the next stop is its entry.
+            Ok(enters) => self.stepping = !enters,
+            Err(_) => self.give_up(),
+        }
+    }
+
+    fn give_up(&mut self) {
+        (self.now, self.stepping) = (None, false);
+    }
+
+    /// What the longer walk took more, for each op that it did more.
+    fn instructions_per_op(&self) -> Option<f64> {
+        let more = self.steps[1].checked_sub(self.steps[0])?;
+        let ops = self.ops[1].saturating_sub(self.ops[0]);
+        (self.done == [true; 2]).then(|| more as f64 / ops as f64)
+    }
+
+    /// Seen there is there; not seen counts only if there was enough to see.
+    fn enters_vdso(&self) -> Option<bool> {
+        let enough = self.vdso.is_some() && (self.cut || self.done == [true; 2]);
+        (self.in_vdso || enough).then_some(self.in_vdso)
+    }
+}
+
+/// The faults of a process so far, minor and major: fields 10 and 12 of its `stat`, of which the
+/// second may hold blanks and brackets.
+fn faults(pid: u32) -> Option<u64> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let (_, behind) = stat.rsplit_once(')')?;
+    let fields: Vec<&str> = behind.split_whitespace().collect();
+    let field = |number: usize| fields.get(number - 3)?.parse::<u64>().ok();
+    Some(field(10)? + field(12)?)
+}
+
+/// Where the vDSO lies in a process; nowhere is an empty range.
+fn vdso(pid: u32) -> Option<Range<u64>> {
+    let maps = fs::read_to_string(format!("/proc/{pid}/maps")).ok()?;
+    let Some(line) = maps.lines().find(|line| line.ends_with("[vdso]")) else {
+        return Some(0..0);
+    };
+    let (from, to) = line.split_whitespace().next()?.split_once('-')?;
+    Some(u64::from_str_radix(from, 16).ok()?..u64::from_str_radix(to, 16).ok()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_vdso_and_the_faults_of_this_process_are_found() {
+        let me = std::process::id();
+        let before = faults(me).unwrap();
+        let pages = vec![1u8; 64 << 20];
+        assert!(faults(me).unwrap() > before, "{}", pages.len());
+        // A kernel that maps no vDSO has none to find.
+        let mapped = crate::kernel::vdso::ClockGettime::find().is_some();
+        assert_eq!(!vdso(me).unwrap().is_empty(), mapped);
+    }
+
+    #[test]
+    fn a_walk_that_did_not_end_says_nothing_but_what_it_saw() {
+        let mut walk = Walk { ops: [1, 4], steps: [12, 30], done: [true; 2], ..Walk::default() };
+        assert_eq!((walk.instructions_per_op(), walk.enters_vdso()), (Some(6.0), None));
+        walk.vdso = Some(4..8);
+        assert_eq!(walk.enters_vdso(), Some(false));
+        walk.done[1] = false;
+        assert_eq!((walk.instructions_per_op(), walk.enters_vdso()), (None, None));
+        walk.in_vdso = true;
+        assert_eq!(walk.enters_vdso(), Some(true));
+        let long = Walk { cut: true, vdso: Some(4..8), ..Walk::default() };
+        assert_eq!((long.instructions_per_op(), long.enters_vdso()), (None, Some(false)));
+    }
+}

@@ -1,0 +1,157 @@
+//! Counting calls: a process of its own traces an untimed copy of the case and all it starts.
+
+use std::io::{Read, Write};
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
+
+use oscost_model::program::Program;
+use oscost_model::protocol::{Event, Order};
+use oscost_model::treatment::Applied;
+use oscost_model::worker::{CellSpec, Subject, Task};
+
+use super::job::{Answer, Wire, applied_to, counted, failed};
+use super::measure::refused;
+use super::tally::Tally;
+use super::{command, outside};
+use crate::kernel::trace::{self, Stop};
+use crate::kernel::{Errno, affinity, place, process};
+use crate::treatments::{self, Treatments};
+
+/// Starts the copy, which reads the order in `line` as well, follows it, and says what it called.
+pub(super) fn count(id: u64, spec: &CellSpec, line: &[u8]) -> Answer {
+    if !matches!(spec.task, Task::Count { .. }) {
+        return failed(id, "its task is not to count").into();
+    }
+    let treatments = treatments(spec);
+    if treatments.applied.iter().any(Applied::has_monitor) {
+        let under = treatments::in_words(treatments.applied);
+        let why = format!(
+            "under {under} its calls cannot be counted: a tracer counts them, and a \
+             process has but one monitor at a time here"
+        );
+        return failed(id, why).into();
+    }
+    let followed = follow(spec, line);
+    treatments::remove_groups(&treatments);
+    match followed {
+        Ok((tally, words)) if words.is_empty() => tally.answer(id).into(),
+        // The copy itself says why it could not run its ops.
+        Ok((_, words)) => Answer::Pass(words.trim_ascii_end().to_vec()),
+        Err(error) => failed(id, format!("trace the copy: {error}")).into(),
+    }
+}
+
+fn treatments(spec: &CellSpec) -> Treatments<'_> {
+    Treatments { applied: applied_to(spec, 0), cpu: spec.cpu, arm: 0 }
+}
+
+/// The traced copy: asks for its tracer, then runs the case's ops between two marks.
+pub fn run_traced() -> Result<(), Errno> {
+    process::die_with(process::named_parent())?;
+    let mut wire = Wire::open()?;
+    let Some(Order::Count { id, spec }) = wire.order()? else {
+        return Err(Errno::EINVAL);
+    };
+    if let Err(error) = trace::ask_for_tracer() {
+        return wire.say(&failed(id, format!("ptrace is refused here: {error}")));
+    }
+    if let Err(why) = treatments::install(&treatments(&spec)) {
+        return wire.say(&refused(id, why));
+    }
+    let done = match &spec.subject {
+        Subject::Case(_) => counted(id, &spec),
+        Subject::Program(program) => Err(become_program(id, &spec, program)),
+    };
+    done.or_else(|answer| wire.say(&answer))
+}
+
+/// Goes on as the program, whose whole run is one op; comes back with why it cannot.
+fn become_program(id: u64, spec: &CellSpec, program: &Program) -> Event {
+    let failed = |error: Errno| {
+        failed(
+            id,
+            [&outside::named(&program.command), " cannot be started: ", &error.to_string()]
+                .concat(),
+        )
+    };
+    if let Some(cpu) = spec.cpu {
+        // As in a trial; who may not have it there says so there.
+        let _ = affinity::pin(cpu);
+    }
+    // Lowered for good: the limits are the program's now.
+    let lowered = outside::lowered(&program.limits);
+    let name = program.command.first().map_or("", String::as_str);
+    let mut command = Command::new(name);
+    command.args(program.command.iter().skip(1));
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let error = command.exec();
+    drop(lowered);
+    failed(error.into())
+}
+
+/// Runs the copy from stop to stop until it ends; hands back what it called and what it said.
+fn follow(spec: &CellSpec, line: &[u8]) -> Result<(Tally, Vec<u8>), Errno> {
+    let mut copy = Command::new(process::own_program());
+    if !command::runs_program(spec) {
+        // As in a cell that measures, or its threads would make a call more.
+        copy.env_clear()
+            .envs(command::variables(applied_to(spec, 0)))
+            .envs(std::env::var_os("TMPDIR").map(|folder| ("TMPDIR", folder)));
+    }
+    let mut copy = copy
+        .arg("traced")
+        .arg(std::process::id().to_string())
+        .args(place::arguments())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()?;
+    if let Some(mut input) = copy.stdin.take() {
+        input.write_all(line)?;
+    }
+    let pid = copy.id();
+    if let Some(cpu) = spec.cpu {
+        // Beside the copy on its CPU: each stop is then one switch, and wakes no other CPU. Where
+        // that is refused, it only takes longer.
+        let _ = affinity::pin(cpu);
+    }
+    let mut tally = Tally::of(pid, &spec.subject);
+    if trace::take_over(pid).is_ok() {
+        let mut waiting = vec![(pid, 0)];
+        loop {
+            for (task, signal) in waiting.drain(..) {
+                if tally.wants_a_step_of(task) {
+                    if trace::step(task, signal).is_ok() {
+                        continue;
+                    }
+                    tally.cannot_step();
+                }
+                // A task that was killed meanwhile shows as gone at the next wait.
+                let _ = trace::resume(task, signal);
+            }
+            match trace::next() {
+                Ok((task, Stop::Gone(how))) if task == pid => {
+                    tally.ended(how);
+                    break;
+                }
+                Ok((task, Stop::Gone(_))) => tally.gone(task),
+                Ok((task, Stop::Signal(signal))) => waiting.push((task, signal)),
+                Ok((task, stop)) => {
+                    tally.saw(task, stop);
+                    waiting.push((task, 0));
+                }
+                Err(Errno::ECHILD) => break,
+                Err(error) => return Err(error),
+            }
+        }
+    }
+    for task in tally.tasks() {
+        process::kill(task);
+    }
+    let mut words = Vec::new();
+    if let Some(output) = copy.stdout.take() {
+        // Its own words are one short line. Whoever else may hold the pipe has been killed, or the
+        // end of it would never come.
+        output.take(64 << 10).read_to_end(&mut words)?;
+    }
+    Ok((tally, words))
+}

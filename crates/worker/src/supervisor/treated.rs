@@ -1,0 +1,249 @@
+//! Any command under treatments: `oscost-worker treated TREATED COMMAND...`, for `oscost treat`.
+//! Without a command it only tries them, on a process that ends at once.
+//!
+//! The command has its user's own terminal, folder, environment and signals, and is not pinned. Up
+//! to three processes stand for it: this one, which waits and hands its status on; monitors, where a
+//! treatment has a monitor; and a guard, where something is attached to the system, which undoes
+//! that when this one has ended, however that came about.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{BufRead, BufReader, ErrorKind, Write};
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+use oscost_model::protocol::EventKind;
+use oscost_model::treatment::{Applied, Treated};
+use serde::Deserialize;
+
+use super::attach;
+use super::job::Wire;
+use crate::kernel::files::pipe;
+use crate::kernel::process::{self, Ended, Whose};
+use crate::kernel::{Errno, place, signal};
+use crate::treatments::system::{Cpus, PutBack};
+use crate::treatments::{self, Refused, Treatments};
+
+/// The statuses by which a shell, env(1) and nice(1) tell their own failures from their command's.
+const NOT_TREATED: u8 = 125;
+const NOT_RUN: u8 = 126;
+const NOT_FOUND: u8 = 127;
+/// What a shell adds to the number of the signal that killed a command.
+const KILLED_BY: u8 = 128;
+
+/// Why a command cannot have what a process that runs already can.
+pub(super) const NO_SUD: &str =
+    "cannot treat a command with `sud`: execve(2) switches Syscall User Dispatch off";
+
+/// Runs the command under the treatments; the status to end with.
+pub fn run_treated() -> u8 {
+    let mut arguments = std::env::args_os().skip(2);
+    let text = arguments.next().unwrap_or_default();
+    let treated = serde_json::from_slice(text.as_encoded_bytes());
+    let command: Vec<OsString> = arguments.collect();
+    match treated {
+        Ok(treated) => run(treated, command),
+        Err(error) => complain(NOT_TREATED, &format!("cannot read the treatments: {error}")),
+    }
+}
+
+fn run(mut treated: Treated, command: Vec<OsString>) -> u8 {
+    if treated.applied.contains(&Applied::Sud) && !command.is_empty() {
+        let hint = "\n  hint: `oscost run --treat sud` treats a process that runs already";
+        return complain(NOT_TREATED, &(NO_SUD.to_owned() + hint));
+    }
+    let command = wrapped(&mut treated.applied, command);
+    let (attached, applied) = (&treated.attached, &treated.applied);
+    let treatments = Treatments { applied, cpu: None, arm: 0 };
+    // Whoever has nothing to undo or to say of its end need not be waited for.
+    let is_simple = |one: &Applied| matches!(one, Applied::Env { .. } | Applied::Nice { .. });
+    if attached.is_empty() && applied.iter().all(is_simple) {
+        return match treatments::install(&treatments) {
+            Ok(()) => exec(&command, applied),
+            Err(why) => refused(&why),
+        };
+    }
+    let has_group = applied.iter().any(|one| matches!(one, Applied::Cgroup { .. }));
+    let guard = match Guard::start(&treated, has_group) {
+        Ok(guard) => guard,
+        Err(words) => return complain(NOT_TREATED, &words),
+    };
+    let held_back = signal::hold_back();
+    let started = treatments.start(&mut |_| {
+        held_back.let_in();
+        i32::from(exec(&command, applied))
+    });
+    if started.is_err() {
+        held_back.let_in();
+    }
+    let ended = started.and_then(|running| {
+        signal::forward_to(running.pid());
+        held_back.let_in();
+        let ended = running.ended();
+        signal::forward_to(0);
+        ended
+    });
+    if let Some(guard) = guard {
+        guard.end(!command.is_empty());
+    }
+    match ended {
+        Ok(Ended::Exited(status)) => status as u8,
+        Ok(Ended::Killed(by)) => killed(by, &command, applied),
+        Err(why) => refused(&why),
+    }
+}
+
+/// Takes the first wrapper, and what follows it, out of `applied`: the wrapper starts the command,
+/// through this program where more is to be done to it first.
+fn wrapped(applied: &mut Vec<Applied>, command: Vec<OsString>) -> Vec<OsString> {
+    let at = applied.iter().position(|one| matches!(one, Applied::Wrapper { .. }));
+    let mut rest = at.map(|at| applied.split_off(at)).unwrap_or_default().into_iter();
+    let Some(Applied::Wrapper { command: wrapper }) = rest.next() else { return command };
+    let mut words: Vec<OsString> = wrapper.into_iter().map(OsString::from).collect();
+    let inside = Treated { applied: rest.collect(), attached: Vec::new() };
+    if !inside.applied.is_empty() {
+        let program = process::own_program();
+        // The wrapper's own /proc/self/exe is another one.
+        words.push(program.read_link().unwrap_or(program).into());
+        words.push("treated".into());
+        words.push(serde_json::to_string(&inside).unwrap_or_default().into());
+    }
+    words.extend(command);
+    words
+}
+
+/// Becomes the command, looked for as execvp(3) does; comes back with the status for that it could
+/// not, or that there is none.
+fn exec(command: &[OsString], applied: &[Applied]) -> u8 {
+    let Some((program, arguments)) = command.split_first() else { return 0 };
+    let variables = applied.iter().filter_map(|one| match one {
+        Applied::Env { name, value } => Some((name, value)),
+        _ => None,
+    });
+    let error = Command::new(program).args(arguments).envs(variables).exec();
+    let status = if error.kind() == ErrorKind::NotFound { NOT_FOUND } else { NOT_RUN };
+    complain(status, &format!("cannot run `{}`: {}", shown(program), Errno::from(error)))
+}
+
+/// A word of somebody's command, without what a terminal may take for more than letters.
+fn shown(word: &OsString) -> String {
+    word.to_string_lossy().chars().take(80).collect::<String>().escape_debug().to_string()
+}
+
+/// The status of a command that was killed, which is told where its user has not asked for it.
+fn killed(by: i32, command: &[OsString], applied: &[Applied]) -> u8 {
+    let status = KILLED_BY + by as u8;
+    let has_filter = applied.iter().any(|one| matches!(one, Applied::Seccomp { .. }));
+    let why = match by {
+        libc::SIGINT | libc::SIGPIPE => return status,
+        libc::SIGSYS if has_filter => {
+            ": its seccomp filter forbids a call that it made\n  hint: the action SCMP_ACT_LOG \
+             writes the call to the kernel's log instead"
+        }
+        _ => "",
+    };
+    let program = command.first().map(shown).unwrap_or_default();
+    complain(status, &format!("`{program}` was killed by {}{why}", signal::name(by)))
+}
+
+fn refused(why: &Refused) -> u8 {
+    let (Refused::Lacking(words) | Refused::Failed(words)) = why;
+    complain(NOT_TREATED, words)
+}
+
+fn complain(status: u8, words: &str) -> u8 {
+    // Standard error may be closed; the status says the same.
+    let _ = writeln!(std::io::stderr(), "error: {words}");
+    status
+}
+
+/// Whoever holds what is attached while the command runs, in a process of its own.
+struct Guard {
+    pid: u32,
+    /// What it waits for the end of: nobody else has it open.
+    asks: Option<File>,
+    says: BufReader<File>,
+    put_back: PutBack,
+}
+
+/// What a guard says.
+#[derive(Deserialize)]
+struct Said {
+    event: EventKind,
+    missing: Option<String>,
+    why: Option<String>,
+    counted: Option<u64>,
+}
+
+impl Guard {
+    /// Attaches what is to be attached; none where there is nothing to guard.
+    fn start(treated: &Treated, has_group: bool) -> Result<Option<Guard>, String> {
+        if treated.attached.is_empty() && !has_group {
+            return Ok(None);
+        }
+        let failed = |error: Errno| format!("cannot start a guard: {error}");
+        let (asked, asks) = pipe().map_err(failed)?;
+        let (says, said) = pipe().map_err(failed)?;
+        let name = place::own_name();
+        let group = place::group_name(0);
+        let put_back = PutBack::of(&treated.attached, &name);
+        let mut ends = Some((asked, asks, says, said));
+        let pid = process::fork(|| {
+            process::leave_session();
+            let Some((asked, _, _, said)) = ends.take() else { return 1 };
+            let mut wire = Wire::over(asked, said);
+            let at = (Cpus::default(), &*name);
+            let event = attach::hold(0, &treated.attached, at, &mut wire);
+            if has_group {
+                treatments::remove_group(&group);
+            }
+            // Who no longer listens was killed.
+            i32::from(wire.say(&event).is_err())
+        });
+        let pid = pid.map_err(failed)?;
+        let Some((_, asks, says, _)) = ends.take() else { return Ok(None) };
+        let mut guard = Guard { pid, asks: Some(asks), says: BufReader::new(says), put_back };
+        match guard.hear() {
+            Some(Said { event: EventKind::Ready, .. }) => Ok(Some(guard)),
+            said => Err(words(said)),
+        }
+    }
+
+    /// Has it undo what it has attached, and tells what was counted if somebody wants to know.
+    fn end(mut self, tells: bool) {
+        self.asks = None;
+        match self.hear() {
+            Some(Said { event: EventKind::Detached, counted: Some(counted), .. }) if tells => {
+                let words = format!("note: {counted} calls were counted, of all processes");
+                // Standard error may be closed: nobody wants to know then.
+                let _ = writeln!(std::io::stderr(), "{words}");
+            }
+            Some(Said { event: EventKind::Detached, .. }) => {}
+            said => {
+                complain(NOT_TREATED, &words(said));
+            }
+        }
+    }
+
+    /// What it says next.
+    fn hear(&mut self) -> Option<Said> {
+        let mut line = Vec::new();
+        self.says.read_until(b'\n', &mut line).ok()?;
+        serde_json::from_slice(&line).ok()
+    }
+}
+
+/// Why a guard could not do what it was to do.
+fn words(said: Option<Said>) -> String {
+    let words = said.and_then(|said| said.missing.or(said.why));
+    words.unwrap_or_else(|| "the guard of what is attached was killed".to_owned())
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        self.asks = None;
+        // It ends by itself; where it was killed, what it would have put back is put back here.
+        let _ = process::wait(Whose::Child(self.pid), true);
+        self.put_back.now();
+    }
+}

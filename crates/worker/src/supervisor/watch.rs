@@ -1,0 +1,103 @@
+//! A watch: a job that sleeps between two looks at the machine.
+
+use oscost_model::protocol::{Event, Order};
+use oscost_model::watch::Watch;
+
+use super::job::{Wire, failed};
+use crate::facts::watch::{begin, end};
+use crate::facts::{Roots, allowed_cpus};
+use crate::kernel::clock::{ClockId, gettime, raw_ns};
+use crate::kernel::{Errno, audit, ntp, process};
+
+/// Looks, says `ready`, sleeps until `stop`, looks again. `except` are processes of the tool's own;
+/// the supervisor, which started this one, and its other jobs are left out without being named.
+pub(super) fn watch(id: u64, except: &[u32], wire: &mut Wire) -> Event {
+    let roots = Roots::machine();
+    let begun = begin(&roots, &allowed_cpus(&roots));
+    let first = Moment::now();
+    let ready = Event::Ready { id, pid: std::process::id(), addr: None };
+    if let Err(error) = wire.say(&ready) {
+        return failed(id, format!("say ready: {error}"));
+    }
+    match wire.order() {
+        Ok(Some(Order::Stop { .. })) => {}
+        Ok(_) => return failed(id, "a watch waits for `stop` and nothing else"),
+        Err(error) => return failed(id, format!("read an order: {error}")),
+    }
+    let last = Moment::now();
+    let ours = [except, &[process::named_parent()]].concat();
+    let seen = end(&roots, &begun, &ours);
+    let (audit, audit_unread) = match audit::enabled() {
+        Ok(enabled) => (Some(enabled), None),
+        Err(error) => (None, Some(why_unheard(error))),
+    };
+    let watch = Watch {
+        wall_ns: last.raw_ns.saturating_sub(first.raw_ns),
+        monotonic_off_ppm: first.off_ppm(&last),
+        discipline: ntp::discipline().ok(),
+        audit,
+        audit_unread,
+        ..seen
+    };
+    Event::Watched { id, watch: Box::new(watch) }
+}
+
+/// Why the audit system did not answer.
+fn why_unheard(error: Errno) -> String {
+    match error {
+        Errno::EPERM | Errno::EACCES => "needs root".to_owned(),
+        Errno(libc::ECONNREFUSED) => {
+            "asked from a container, or of a kernel that was booted without it".to_owned()
+        }
+        Errno(libc::EPROTONOSUPPORT | libc::EAFNOSUPPORT) => "this kernel has none".to_owned(),
+        other => format!("it does not answer: {other}"),
+    }
+}
+
+/// One moment on two clocks.
+struct Moment {
+    monotonic_ns: u64,
+    raw_ns: u64,
+}
+
+impl Moment {
+    /// The best of some tries: the one whose reads lie closest together.
+    fn now() -> Moment {
+        let read = || {
+            let before = raw_ns();
+            let monotonic_ns = gettime(ClockId::MONOTONIC).unwrap_or(0);
+            let after = raw_ns();
+            (after - before, Moment { monotonic_ns, raw_ns: before + (after - before) / 2 })
+        };
+        let tries = (0..49).map(|_| read());
+        tries.min_by_key(|(width, _)| *width).unwrap_or_else(read).1
+    }
+
+    /// By how much the steered clock ran faster than the raw one from here to `later`.
+    fn off_ppm(&self, later: &Moment) -> Option<f64> {
+        let raw = later.raw_ns.checked_sub(self.raw_ns).filter(|&ns| ns > 0)?;
+        let monotonic = later.monotonic_ns.checked_sub(self.monotonic_ns)?;
+        Some(1e6 * (monotonic as f64 - raw as f64) / raw as f64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rate_of_one_clock_against_the_other_is_in_parts_per_million() {
+        let at = |monotonic_ns, raw_ns| Moment { monotonic_ns, raw_ns };
+        let begun = at(5_000_000_000, 1_000_000_000);
+        assert_eq!(begun.off_ppm(&at(6_000_500_000, 2_000_000_000)), Some(500.0));
+        assert_eq!(begun.off_ppm(&at(5_999_500_000, 2_000_000_000)), Some(-500.0));
+        assert_eq!(begun.off_ppm(&begun), None, "no time lies between");
+    }
+
+    #[test]
+    fn a_refusal_is_told_in_words() {
+        assert_eq!(why_unheard(Errno::EPERM), "needs root");
+        assert!(why_unheard(Errno(libc::EPROTONOSUPPORT)).contains("none"));
+        assert!(why_unheard(Errno::EINVAL).starts_with("it does not answer: "));
+    }
+}

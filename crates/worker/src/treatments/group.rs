@@ -1,0 +1,247 @@
+//! Control groups for one treated process: version 1 where a controller is managed by it, else
+//! version 2.
+
+use std::fs;
+use std::io::{Error, ErrorKind};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use oscost_model::treatment::Limit;
+
+use super::{Refused, refused};
+use crate::kernel::{Errno, place};
+
+/// The controllers that a group of one's own is made in.
+const CONTROLLERS: [&str; 3] = ["cpu", "memory", "pids"];
+
+/// The period of a CPU quota, in microseconds: the kernel's usual one.
+const PERIOD_US: u32 = 100_000;
+
+const WAY_OUT: &str = "run oscost as root where /sys/fs/cgroup can be written to, or in a group \
+                       that is delegated to you (systemd-run --user --scope -p Delegate=yes)";
+
+/// Where groups can be made.
+struct Hierarchy {
+    folder: PathBuf,
+    /// Of version 1: the controllers that it manages.
+    controllers: Option<Vec<String>>,
+}
+
+impl Hierarchy {
+    /// Those that are mounted, in the order of the table of mounts (proc(5)).
+    fn all() -> Vec<Hierarchy> {
+        let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
+        let own = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+        hierarchies(&mounts, &own)
+    }
+
+    /// Whether groups made here have this controller.
+    fn manages(&self, controller: &str) -> bool {
+        match &self.controllers {
+            Some(controllers) => controllers.iter().any(|one| one == controller),
+            // What a group hands down to the groups in it.
+            None => fs::read_to_string(self.folder.join("cgroup.subtree_control"))
+                .is_ok_and(|handed| handed.split_whitespace().any(|one| one == controller)),
+        }
+    }
+}
+
+/// The hierarchies of a table of mounts; of version 2 also the group that the process is in, which
+/// may be its user's.
+fn hierarchies(mounts: &str, own: &str) -> Vec<Hierarchy> {
+    let mut found = Vec::new();
+    for mount in mounts.lines() {
+        let mut fields = mount.split(' ').skip(1);
+        let (Some(folder), Some(kind), Some(options)) =
+            (fields.next(), fields.next(), fields.next())
+        else {
+            continue;
+        };
+        let folder = PathBuf::from(folder);
+        let controllers: Vec<String> =
+            options.split(',').filter(|one| CONTROLLERS.contains(one)).map(String::from).collect();
+        match kind {
+            "cgroup" if !controllers.is_empty() => {
+                found.push(Hierarchy { folder, controllers: Some(controllers) });
+            }
+            "cgroup2" => {
+                let own = own.lines().find_map(|line| line.strip_prefix("0::/"));
+                found.push(Hierarchy { folder: folder.clone(), controllers: None });
+                if let Some(own) = own.filter(|own| !own.is_empty() && !own.contains("..")) {
+                    found.push(Hierarchy { folder: folder.join(own), controllers: None });
+                }
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+fn of(limit: &Limit) -> &'static str {
+    match limit {
+        Limit::Cpu { .. } => CONTROLLERS[0],
+        Limit::Memory { .. } => CONTROLLERS[1],
+        Limit::Pids { .. } => CONTROLLERS[2],
+    }
+}
+
+/// Makes a group of this name with these limits, and puts the calling process into it.
+pub(super) fn enter(limits: &[Limit], name: &str) -> Result<(), Refused> {
+    let all = Hierarchy::all();
+    let mut made = Vec::new();
+    for limit in limits {
+        let managed = all.iter().filter(|one| one.manages(of(limit)));
+        let (group, first_version) = make_one(managed, name).map_err(|error| {
+            no_group(&error, &format!("a control group with the controller `{}`", of(limit)))
+        })?;
+        let (file, text) = setting(limit, first_version);
+        let act = format!("write {text} to {file} of a control group");
+        fs::write(group.join(file), text).map_err(|error| refused(error.into(), &act, WAY_OUT))?;
+        // Version 2 has one group for all.
+        if !made.contains(&group) {
+            made.push(group);
+        }
+    }
+    if limits.is_empty() {
+        // A group alone, wherever version 1 has one of the three, and else one of version 2.
+        for hierarchy in all.iter().filter(|one| one.controllers.is_some()) {
+            if let Ok((group, _)) = make_one([hierarchy], name) {
+                made.push(group);
+            }
+        }
+        if made.is_empty() {
+            let (group, _) =
+                make_one(all.iter(), name).map_err(|error| no_group(&error, "a control group"))?;
+            made.push(group);
+        }
+    }
+    made.iter().try_for_each(|group| {
+        let act = format!("enter the control group {}", group.display());
+        fs::write(group.join("cgroup.procs"), "0")
+            .map_err(|error| refused(error.into(), &act, WAY_OUT))
+    })
+}
+
+/// Makes a group in the first of these hierarchies in which that can be done, or finds the one that
+/// was just made there; and whether it is of version 1.
+fn make_one<'a>(
+    places: impl IntoIterator<Item = &'a Hierarchy>,
+    name: &str,
+) -> Result<(PathBuf, bool), Error> {
+    let mut refused = Error::from(ErrorKind::NotFound);
+    for place in places {
+        let group = place.folder.join(name);
+        match fs::create_dir(&group) {
+            Ok(()) => return Ok((group, place.controllers.is_some())),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                return Ok((group, place.controllers.is_some()));
+            }
+            Err(error) => refused = error,
+        }
+    }
+    Err(refused)
+}
+
+fn no_group(error: &Error, what: &str) -> Refused {
+    let why = match error.kind() {
+        ErrorKind::NotFound => "none is mounted here, or handed down to new groups".to_owned(),
+        _ => error.to_string(),
+    };
+    Refused::Lacking(format!("cannot make {what}: {why}; {WAY_OUT}"))
+}
+
+/// The file that sets a limit, and what is written to it.
+fn setting(limit: &Limit, first_version: bool) -> (&'static str, String) {
+    match (limit, first_version) {
+        (Limit::Cpu { percent }, true) => {
+            ("cpu.cfs_quota_us", (u64::from(*percent) * u64::from(PERIOD_US) / 100).to_string())
+        }
+        (Limit::Cpu { percent }, false) => {
+            let quota_us = u64::from(*percent) * u64::from(PERIOD_US) / 100;
+            ("cpu.max", format!("{quota_us} {PERIOD_US}"))
+        }
+        (Limit::Memory { bytes }, true) => ("memory.limit_in_bytes", bytes.to_string()),
+        (Limit::Memory { bytes }, false) => ("memory.max", bytes.to_string()),
+        (Limit::Pids { most }, _) => ("pids.max", most.to_string()),
+    }
+}
+
+/// Removes the groups of this name; one that is not empty yet is waited for.
+pub fn remove(name: &str) {
+    for hierarchy in Hierarchy::all() {
+        remove_one(&hierarchy.folder.join(name));
+    }
+}
+
+fn remove_one(group: &Path) {
+    /// Whoever was killed is gone soon.
+    const TRIES: u32 = 100;
+    for _ in 0..TRIES {
+        match fs::remove_dir(group).map_err(Errno::from) {
+            Err(Errno::EBUSY) => std::thread::sleep(Duration::from_millis(1)),
+            // Mostly there is none.
+            _ => return,
+        }
+    }
+}
+
+/// Removes what the treated processes of a job's process group have left.
+pub fn remove_leavings(mark: &str, group: u32) {
+    let ours = format!("{}.", place::name_of(mark, group));
+    remove_where(&|name| name.starts_with(&ours));
+}
+
+/// Removes what all the jobs of a session have left that is no longer there to do so, and what
+/// processes without a session have left that are gone.
+pub fn remove_all_leavings(mark: &str) {
+    let ours = format!("{mark}-");
+    remove_where(&|name| {
+        name.contains('.') && name.starts_with(&ours)
+            || name.strip_prefix(place::WITHOUT_MARK).is_some_and(|rest| {
+                let pid = rest.trim_start_matches('-').split('.').next();
+                pid.and_then(|pid| pid.parse::<u32>().ok())
+                    .is_some_and(|pid| !Path::new(&format!("/proc/{pid}")).exists())
+            })
+    });
+}
+
+fn remove_where(is_ours: &dyn Fn(&str) -> bool) {
+    for hierarchy in Hierarchy::all() {
+        for entry in fs::read_dir(&hierarchy.folder).into_iter().flatten().flatten() {
+            if entry.file_name().to_str().is_some_and(is_ours) {
+                remove_one(&entry.path());
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_versions_are_found_where_they_are_mounted() {
+        let mounts = "\
+            tmpfs /sys/fs/cgroup tmpfs rw 0 0\n\
+            cgroup /sys/fs/cgroup/cpu,cpuacct cgroup rw,cpu,cpuacct 0 0\n\
+            cgroup /sys/fs/cgroup/freezer cgroup rw,freezer 0 0\n\
+            cgroup2 /sys/fs/cgroup/unified cgroup2 rw 0 0\n\
+            nonsense\n";
+        let found = hierarchies(mounts, "5:cpu:/\n0::/user.slice/me\n");
+        let folders: Vec<_> = found.iter().map(|one| one.folder.to_str().unwrap()).collect();
+        let unified = "/sys/fs/cgroup/unified";
+        let own = format!("{unified}/user.slice/me");
+        assert_eq!(folders, ["/sys/fs/cgroup/cpu,cpuacct", unified, &own]);
+        assert!(found[0].manages("cpu") && !found[0].manages("memory"));
+        assert_eq!(hierarchies("cgroup2 /g cgroup2 rw 0 0", "0::/../..").len(), 1);
+    }
+
+    #[test]
+    fn a_limit_is_written_as_its_version_has_it() {
+        let half = Limit::Cpu { percent: 50 };
+        assert_eq!(setting(&half, true), ("cpu.cfs_quota_us", "50000".to_owned()));
+        assert_eq!(setting(&half, false), ("cpu.max", "50000 100000".to_owned()));
+        let memory = Limit::Memory { bytes: 1 << 26 };
+        assert_eq!(setting(&memory, false), ("memory.max", "67108864".to_owned()));
+    }
+}

@@ -1,0 +1,362 @@
+//! Processes under treatments, and the monitors beside them.
+//!
+//! Outermost stands whoever listens to a filter, then whoever traces, then the measured process:
+//! each is the parent of the next, dies with its own parent, and ends when what is below it has
+//! ended.
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::fd::AsFd;
+use std::rc::Rc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use oscost_model::treatment::Applied;
+
+use super::{Refused, Treatments, group, refused, take};
+use crate::kernel::files::pipe;
+use crate::kernel::monitor::{self, ByDescriptor, Stops};
+use crate::kernel::process::{self, Ended, Whose};
+use crate::kernel::seccomp::Listener;
+use crate::kernel::switch::SharedWords;
+use crate::kernel::{Errno, affinity, place, signal};
+
+/// What a measured process shares with its monitors: a page.
+#[derive(Clone)]
+pub struct Seen(Option<Rc<SharedWords>>);
+
+/// Words of the page: the tracer is there.
+const TRACED: usize = 0;
+/// The descriptor of the listener in the measured process, and 1.
+const LISTENER: usize = 1;
+/// The measured process.
+const MEASURED: usize = 2;
+/// How it ended.
+const ENDED: usize = 3;
+/// Counters of the page: how often the tracer woke, and the listener.
+const TRACER: usize = 0;
+const EAR: usize = 1;
+
+/// Between two looks at a word that another process sets.
+const GLANCE: Duration = Duration::from_micros(20);
+
+impl Seen {
+    /// Of a process that no monitor stands beside.
+    pub fn nobody() -> Self {
+        Seen(None)
+    }
+
+    /// How often the monitors were woken until now by the process and all that it has started;
+    /// `None` where there is no monitor. It makes no call, and what a call of one's own has woken
+    /// is counted when the call returns.
+    pub fn stops(&self) -> Option<u64> {
+        let page = self.0.as_ref()?;
+        Some([TRACER, EAR].map(|line| page.long(line).load(Ordering::Relaxed)).iter().sum())
+    }
+
+    fn set(&self, word: usize, value: u32) {
+        if let Some(page) = &self.0 {
+            page.word(word).store(value, Ordering::Release);
+        }
+    }
+
+    fn get(&self, word: usize) -> u32 {
+        self.0.as_ref().map_or(0, |page| page.word(word).load(Ordering::Acquire))
+    }
+
+    /// Where the monitor finds the listener. This makes no call: each would wait for the monitor.
+    pub(super) fn listener_is(&self, descriptor: i32) {
+        self.set(LISTENER, descriptor as u32 + 1);
+    }
+
+    /// Notes how the measured process has ended; the kernel's own code for it.
+    fn ended(&self, how: Ended) {
+        let code = match how {
+            Ended::Exited(status) => 1 << 16 | status & 0xFF,
+            Ended::Killed(signal) => 2 << 16 | signal & 0xFF,
+        };
+        self.set(ENDED, code as u32);
+    }
+
+    fn how_it_ended(&self) -> Option<Ended> {
+        let code = self.get(ENDED);
+        let low = (code & 0xFF) as i32;
+        match code >> 16 {
+            1 => Some(Ended::Exited(low)),
+            2 => Some(Ended::Killed(low)),
+            _ => None,
+        }
+    }
+}
+
+/// A process under treatments. Dropping it ends it, its monitors and all that it has started.
+pub struct Running {
+    /// The measured process, or its outermost monitor.
+    child: u32,
+    seen: Seen,
+    group: Option<String>,
+    is_reaped: bool,
+}
+
+impl Running {
+    /// The measured process.
+    pub fn pid(&self) -> u32 {
+        match self.seen.get(MEASURED) {
+            0 => self.child,
+            pid => pid,
+        }
+    }
+
+    /// Waits for its end.
+    pub fn ended(mut self) -> Result<Ended, Refused> {
+        let how = self.reap();
+        how.map_err(|error| refused(error, "wait for the treated process", "try again"))
+    }
+
+    /// Waits for its end, once.
+    pub fn reap(&mut self) -> Result<Ended, Errno> {
+        if self.is_reaped {
+            return Err(Errno::ECHILD);
+        }
+        let outermost = process::wait(Whose::Child(self.child), true)?;
+        self.is_reaped = true;
+        let how = self.seen.how_it_ended().or(outermost.map(|(_, how)| how));
+        how.ok_or(Errno::ECHILD)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if !self.is_reaped {
+            process::kill(self.child);
+            // It was our child and is now ended: there is nothing left to know.
+            let _ = self.reap();
+        }
+        if let Some(group) = &self.group {
+            group::remove(group);
+        }
+    }
+}
+
+/// What monitors there are to be.
+#[derive(Clone, Copy)]
+struct Monitors {
+    tracer: Option<Stops>,
+    listener: bool,
+}
+
+impl Monitors {
+    fn of(applied: &[Applied]) -> Result<Self, Refused> {
+        let has = |what: &Applied| applied.contains(what);
+        let by = Stops { calls: has(&Applied::Ptrace), filter: has(&Applied::SeccompTrace) };
+        let listener = has(&Applied::SeccompNotify);
+        if by.filter && listener {
+            return Err(Refused::Failed(
+                "seccomp-trace and seccomp-notify cannot go together: the kernel asks the listener \
+                 about each call and no longer stops it for the tracer; name one of them"
+                    .to_owned(),
+            ));
+        }
+        let tracer = (by.calls || by.filter).then_some(by);
+        Ok(Self { tracer, listener })
+    }
+}
+
+/// See [`Treatments::start`].
+pub(super) fn start(
+    treatments: &Treatments<'_>,
+    body: &mut dyn FnMut(&Seen) -> i32,
+) -> Result<Running, Refused> {
+    let monitors = Monitors::of(treatments.applied)?;
+    let failed = |error| refused(error, "start a treated process", "try again");
+    let has_monitor = monitors.listener || monitors.tracer.is_some();
+    let page = has_monitor.then(SharedWords::new).transpose().map_err(failed)?;
+    let seen = Seen(page.map(Rc::new));
+    let (words, report) = pipe().map_err(failed)?;
+    let name = place::group_name(treatments.arm);
+    let has_group = treatments.applied.iter().any(|one| matches!(one, Applied::Cgroup { .. }));
+    let mut measured = Measured {
+        treatments: *treatments,
+        monitors,
+        group: &name,
+        seen: &seen,
+        report: Some(report),
+        body,
+    };
+    let child = measured.below(Measured::listened_to).map_err(failed)?;
+    measured.report = None;
+    let group = has_group.then(|| name.clone());
+    let running = Running { child, seen: seen.clone(), group, is_reaped: false };
+    // Until everybody has let go of the other end: the measured process does before its body runs,
+    // and by its end if something kills it before.
+    let mut said = String::new();
+    words
+        .take(LONGEST_WORDS)
+        .read_to_string(&mut said)
+        .map_err(|error| refused(error.into(), "hear from the treated process", "try again"))?;
+    match said.split_at_checked(1) {
+        Some((LACKING, words)) => Err(Refused::Lacking(words.to_owned())),
+        Some((_, words)) => Err(Refused::Failed(words.to_owned())),
+        None => Ok(running),
+    }
+}
+
+/// More than any of our own sentences has.
+const LONGEST_WORDS: u64 = 4_096;
+/// What begins the words of what is lacking, and of what has failed.
+const LACKING: &str = "-";
+const FAILED: &str = "!";
+
+/// What each process between the caller and the measured one knows.
+struct Measured<'a> {
+    treatments: Treatments<'a>,
+    monitors: Monitors,
+    group: &'a str,
+    seen: &'a Seen,
+    report: Option<File>,
+    body: &'a mut dyn FnMut(&Seen) -> i32,
+}
+
+impl Measured<'_> {
+    /// Forks a child that does `part` and dies with the calling process.
+    fn below(&mut self, part: fn(&mut Self) -> i32) -> Result<u32, Errno> {
+        let parent = std::process::id();
+        process::fork(|| match process::die_with(parent) {
+            Ok(()) => part(self),
+            Err(_) => 1,
+        })
+    }
+
+    /// Says why the treatments cannot be applied, as the last of this process.
+    fn report(&mut self, why: &Refused) -> i32 {
+        let (kind, words) = match why {
+            Refused::Lacking(words) => (LACKING, words),
+            Refused::Failed(words) => (FAILED, words),
+        };
+        if let Some(mut report) = self.report.take() {
+            // Whoever no longer listens has been killed.
+            let _ = report.write_all(format!("{kind}{words}").as_bytes());
+        }
+        1
+    }
+
+    /// Beside the measured process on its CPU: a stop is then one switch, and wakes no other CPU.
+    /// What the terminal sends reaches the measured process, and not whoever it waits for.
+    fn stand_beside(&self) {
+        signal::ignore_the_terminal();
+        if let Some(cpu) = self.treatments.cpu {
+            // Where that is refused, it only takes longer.
+            let _ = affinity::pin(cpu);
+        }
+    }
+
+    /// Listens to the filter of who is below, where one is to be listened to.
+    fn listened_to(&mut self) -> i32 {
+        if !self.monitors.listener {
+            return self.traced();
+        }
+        let listened = self.below(Self::traced).and_then(|child| {
+            self.stand_beside();
+            self.listen(child)
+        });
+        match listened {
+            Ok(()) => 0,
+            Err(error) => self.report(&refused(
+                error,
+                "listen to a seccomp filter",
+                "it takes Linux 5.6, and a kernel that lets a process look into its children",
+            )),
+        }
+    }
+
+    fn listen(&mut self, child: u32) -> Result<(), Errno> {
+        let process = ByDescriptor::open(child)?;
+        let ended = || crate::kernel::poll::readable(&[process.as_fd()], Some(Duration::ZERO));
+        while self.seen.get(LISTENER) == 0 {
+            if ended()?[0] {
+                return self.reap(child); // It has said why.
+            }
+            std::thread::sleep(GLANCE);
+        }
+        let measured = ByDescriptor::open(self.seen.get(MEASURED))?;
+        let listener = Listener::take(measured.as_fd(), self.seen.get(LISTENER) as i32 - 1)?;
+        self.report = None;
+        let mut waits_for = Some(process);
+        loop {
+            let heard = monitor::listen(
+                listener.as_fd(),
+                waits_for.as_ref().map(|process| process.as_fd()),
+            )?;
+            if heard.call {
+                match listener.let_go(self.count(EAR)) {
+                    // ENOENT: whoever asked was killed or interrupted meanwhile.
+                    Ok(()) | Err(Errno::ENOENT | Errno::EINTR) => {}
+                    Err(error) => return Err(error),
+                }
+            } else if heard.silence {
+                break;
+            }
+            if heard.end {
+                // Kernels before 6.11 fall silent only when the last process is reaped.
+                waits_for = None;
+                self.reap(child)?;
+            }
+        }
+        if waits_for.is_some() { self.reap(child) } else { Ok(()) }
+    }
+
+    /// Traces who is below, where they are to be traced.
+    fn traced(&mut self) -> i32 {
+        let Some(stops) = self.monitors.tracer else { return self.measured() };
+        let traced = self.below(Self::measured).and_then(|child| {
+            self.stand_beside();
+            monitor::seize(child, stops)?;
+            self.report = None;
+            self.seen.set(TRACED, 1);
+            monitor::follow(child, stops, self.count(TRACER))
+        });
+        match traced {
+            Ok(how) => {
+                self.seen.ended(how);
+                0
+            }
+            Err(error) => self.report(&refused(
+                error,
+                "trace the measured process",
+                "another tracer has it, or /proc/sys/kernel/yama/ptrace_scope is 2 or 3, or a \
+                 seccomp filter forbids ptrace(2)",
+            )),
+        }
+    }
+
+    /// Takes the treatments and does the work.
+    fn measured(&mut self) -> i32 {
+        self.seen.set(MEASURED, std::process::id());
+        while self.monitors.tracer.is_some() && self.seen.get(TRACED) == 0 {
+            std::thread::sleep(GLANCE);
+        }
+        let all = self.treatments.applied.iter();
+        let taken = all.clone().try_for_each(|one| take(one, self.group, self.seen));
+        if let Err(why) = taken {
+            return self.report(&why);
+        }
+        self.report = None;
+        (self.body)(self.seen)
+    }
+
+    /// Reaps the child; where that is the measured process, notes how it ended.
+    fn reap(&mut self, child: u32) -> Result<(), Errno> {
+        if let Some((_, how)) = process::wait(Whose::Child(child), true)?
+            && child == self.seen.get(MEASURED)
+        {
+            self.seen.ended(how);
+        }
+        Ok(())
+    }
+
+    /// A counter of the page, which is there wherever there is a monitor.
+    fn count(&self, line: usize) -> &AtomicU64 {
+        static NOWHERE: AtomicU64 = AtomicU64::new(0);
+        self.seen.0.as_ref().map_or(&NOWHERE, |page| page.long(line))
+    }
+}

@@ -1,0 +1,85 @@
+//! Another clock source of the kernel's.
+
+use std::fs::{self, File};
+use std::io::Write;
+
+use super::stays;
+use crate::kernel::Errno;
+use crate::kernel::because::lacking;
+
+const FOLDER: &str = "/sys/devices/system/clocksource/clocksource0";
+
+/// The clock source is another one than it was.
+pub(super) struct Changed {
+    was: String,
+    is: String,
+    /// Locked for as long as it is so: two that change it would not find back.
+    _alone: File,
+}
+
+impl Changed {
+    /// Makes it `name`.
+    pub(super) fn to(name: &str) -> Result<Self, Errno> {
+        let available = read("available_clocksource").map_err(|error| {
+            lacking(format!("cannot list the clock sources: {FOLDER}: {error}"))
+        })?;
+        if !available.split_whitespace().any(|other| other == name) {
+            return Err(lacking(format!(
+                "this machine has no clock source `{}`; it has {}",
+                name.escape_debug(),
+                available.trim_end().replace(' ', ", ")
+            )));
+        }
+        let refused = |error: Errno| {
+            lacking(format!(
+                "cannot change the clock source to {name}: {error}; it takes root, and a /sys that \
+                 may be written to"
+            ))
+        };
+        // Opened for writing: who may not change it can hold up nobody, and waits for nobody.
+        let alone = writable().map_err(refused)?;
+        alone.try_lock().map_err(|_| {
+            lacking("another oscost has changed the clock source: wait for its end".to_owned())
+        })?;
+        let was = current()?;
+        let changed = Self { was, is: name.to_owned(), _alone: alone };
+        set(name).map_err(refused)?;
+        Ok(changed)
+    }
+
+    /// Makes it what it was.
+    pub(super) fn back(self) -> Result<(), Errno> {
+        back(&self.was, &self.is).map_err(|error| {
+            let way_out = format!("`echo {} > {FOLDER}/current_clocksource`", self.was);
+            stays("the clock source", error, &way_out)
+        })
+    }
+}
+
+/// Makes it `was` where it is `is`; where it is another one somebody else has changed it since.
+pub(super) fn back(was: &str, is: &str) -> Result<(), Errno> {
+    if was == is || current()? != is {
+        return Ok(());
+    }
+    set(was)
+}
+
+/// Which one it is.
+pub(super) fn current() -> Result<String, Errno> {
+    Ok(read("current_clocksource")?.trim_end().to_owned())
+}
+
+fn read(file: &str) -> Result<String, Errno> {
+    fs::read_to_string(format!("{FOLDER}/{file}")).map_err(Errno::from)
+}
+
+fn writable() -> Result<File, Errno> {
+    let file = File::options().write(true).open(format!("{FOLDER}/current_clocksource"))?;
+    Ok(file)
+}
+
+/// The kernel takes a name that it does not know without a word: so it is read again.
+fn set(name: &str) -> Result<(), Errno> {
+    writable()?.write_all(name.as_bytes())?;
+    if current()? == name { Ok(()) } else { Err(Errno::EINVAL) }
+}

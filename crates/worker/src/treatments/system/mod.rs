@@ -1,0 +1,156 @@
+//! What is attached to the whole system, for as long as somebody holds it.
+//!
+//! A process of its own attaches, holds, and undoes. An eBPF program goes with that process,
+//! whatever ends it, and so does a neighbour. What is written to files of the kernel's (a tracing
+//! instance, the clock source) would stay: so whoever started that process makes a note of it
+//! before ([`PutBack`]), and undoes it again when the process has ended. What two killed processes
+//! have left the next session sweeps, as far as that can be known: a clock source has no owner.
+
+mod clocksource;
+mod ftrace;
+mod holder;
+mod neighbour;
+
+use std::time::Duration;
+
+use oscost_model::monitor_report::Testimony;
+use oscost_model::treatment::Attached;
+
+use crate::kernel::Errno;
+use crate::kernel::because::unfit;
+use crate::kernel::bpf::AtEachCall;
+
+use clocksource::Changed;
+use ftrace::Instance;
+use holder::Holder;
+use neighbour::Neighbour;
+
+pub use ftrace::sweep;
+
+/// What it takes until every CPU goes the new way: a grace period of RCU, and interrupts between
+/// the processors.
+pub const SETTLES_IN: Duration = Duration::from_millis(20);
+
+/// The CPUs that a neighbour is placed by.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Cpus {
+    /// Where it is measured; `None` for wherever the scheduler puts it.
+    pub measured: Option<u32>,
+    /// Where a neighbour goes that has another one; `None` for the last that may be used.
+    pub other: Option<u32>,
+}
+
+/// Things that are attached. Dropping it undoes them, the last one first.
+#[derive(Default)]
+pub struct System(Vec<Thing>);
+
+enum Thing {
+    Program(AtEachCall),
+    Events(Instance),
+    Clock(Changed),
+    Neighbours(Vec<Neighbour>),
+    Held(Holder),
+}
+
+impl System {
+    /// Does each of these in turn; `name` is for what has one in
+    /// the kernel. What is lacking is said by [`Errno::LACKING`], and nothing stays attached then.
+    pub fn attach(treatments: &[Attached], cpus: Cpus, name: &str) -> Result<Self, Errno> {
+        let mut system = System::default();
+        for treatment in treatments {
+            system.0.push(match treatment {
+                Attached::Ebpf { counts } => Thing::Program(AtEachCall::attach(*counts)?),
+                Attached::Ftrace => Thing::Events(Instance::make(name)?),
+                Attached::Clocksource { name } => Thing::Clock(Changed::to(name)?),
+                Attached::Ph { holder } => Thing::Held(Holder::start(holder)?),
+                Attached::Antagonist { does, same_cpu } => {
+                    Thing::Neighbours(neighbour::start(*does, *same_cpu, cpus)?)
+                }
+            });
+        }
+        Ok(system)
+    }
+
+    /// Undoes all, and says how many calls were counted where that was asked for, and what a
+    /// monitor saw.
+    pub fn detach(mut self) -> Result<(Option<u64>, Option<Testimony>), Errno> {
+        let counting = self.0.iter().find_map(|thing| match thing {
+            Thing::Program(program) => program.counted(),
+            _ => None,
+        });
+        let seen = self.undo()?;
+        counting.transpose().map(|counted| (counted, seen))
+    }
+
+    /// Undoes all, whatever happens; the error is the first one. A holder says then what it has seen.
+    fn undo(&mut self) -> Result<Option<Testimony>, Errno> {
+        let mut seen = None;
+        let mut undone = Ok(());
+        while let Some(thing) = self.0.pop() {
+            let this = match thing {
+                Thing::Events(instance) => instance.remove(),
+                Thing::Clock(changed) => changed.back(),
+                Thing::Neighbours(all) => {
+                    all.into_iter().map(Neighbour::end).fold(Ok(()), Result::and)
+                }
+                Thing::Held(holder) => holder.end().map(|it| seen = Some(it)),
+                Thing::Program(_) => Ok(()),
+            };
+            undone = undone.and(this);
+        }
+        undone.map(|()| seen)
+    }
+}
+
+impl Drop for System {
+    fn drop(&mut self) {
+        // There is nobody to tell; who waits for the end undoes it again.
+        let _ = self.undo();
+    }
+}
+
+/// What must be put back where another process attaches something, known before it does. Putting
+/// back what is as it was does nothing.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct PutBack {
+    instance: Option<String>,
+    /// Which clock source there was, and which there will be.
+    clock: Option<(String, String)>,
+}
+
+impl PutBack {
+    /// Makes a note of how things are that `treatments` change; `name` as for [`System::attach`].
+    pub fn of(treatments: &[Attached], name: &str) -> Self {
+        let mut it = Self::default();
+        for treatment in treatments {
+            match treatment {
+                Attached::Ftrace => it.instance = Some(name.to_owned()),
+                // Of two the first one finds what was there.
+                Attached::Clocksource { name } => {
+                    it.clock = match it.clock.take() {
+                        Some((was, _)) => Some((was, name.clone())),
+                        None => clocksource::current().ok().map(|was| (was, name.clone())),
+                    };
+                }
+                Attached::Ebpf { .. } | Attached::Ph { .. } | Attached::Antagonist { .. } => {}
+            }
+        }
+        it
+    }
+
+    /// Puts it back, if it is not yet.
+    pub fn now(&self) {
+        // There is nobody to tell: mostly it is done already, by whoever attached it.
+        if let Some(name) = &self.instance {
+            let _ = ftrace::remove(name);
+        }
+        if let Some((was, becomes)) = &self.clock {
+            let _ = clocksource::back(was, becomes);
+        }
+    }
+}
+
+/// That something could not be undone.
+fn stays(what: &str, error: Errno, way_out: &str) -> Errno {
+    unfit(format!("cannot undo it: {what}: {error}; {way_out}"))
+}

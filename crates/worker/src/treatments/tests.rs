@@ -1,0 +1,68 @@
+use super::*;
+use crate::kernel::process::alone;
+use crate::kernel::syscall::getppid;
+
+fn under(applied: &[Applied]) -> Treatments<'_> {
+    Treatments { applied, cpu: None, arm: 0 }
+}
+
+/// How often the monitors of a process under these treatments wake for 23 calls, as the process's
+/// exit status; a number that says that there is no monitor.
+fn stops(applied: &[Applied]) -> Result<Ended, Refused> {
+    const NO_KEEPER: u64 = 200;
+    within(&under(applied), &mut |seen| {
+        let before = seen.stops();
+        for _ in 0..23 {
+            getppid().unwrap();
+        }
+        before.zip(seen.stops()).map_or(NO_KEEPER, |(then, now)| now - then) as i32
+    })
+}
+
+#[test]
+fn a_monitor_wakes_exactly_as_often_as_it_is_said_to() {
+    for (applied, each) in [
+        (vec![Applied::Ptrace], 2),
+        (vec![Applied::SeccompTrace], 1),
+        (vec![Applied::SeccompNotify], 1),
+        (vec![Applied::Ptrace, Applied::SeccompTrace], 3),
+        (vec![Applied::Ptrace, Applied::SeccompNotify], 3),
+        (vec![Applied::SeccompNotify, Applied::Nice { by: 1 }, Applied::Sud], 1),
+    ] {
+        alone(|| match stops(&applied) {
+            Err(Refused::Lacking(why)) => eprintln!("cannot run here: {why}"),
+            other => assert_eq!(other, Ok(Ended::Exited(23 * each)), "{applied:?}"),
+        });
+    }
+    alone(|| assert_eq!(stops(&[Applied::Nice { by: 1 }]), Ok(Ended::Exited(200))));
+}
+
+#[test]
+fn what_cannot_be_applied_says_why_and_nobody_stays() {
+    let program = |code: u64| vec![Applied::Seccomp { program: vec![code] }];
+    let failing = [
+        (vec![Applied::SeccompTrace, Applied::SeccompNotify], "cannot go together"),
+        (vec![Applied::Nice { by: 100 }], "beyond -20 to 19"),
+        (program(0xFFFF << 48), "finds fault with its program of 1 "),
+        (vec![Applied::SeccompNotify, Applied::SeccompNotify], "one listener"),
+    ];
+    for (applied, words) in failing {
+        alone(|| {
+            let why = match within(&under(&applied), &mut |_| 0) {
+                Err(Refused::Failed(why) | Refused::Lacking(why)) => why,
+                Ok(other) => panic!("{applied:?}: {other:?}"),
+            };
+            assert!(why.contains(words), "{why}");
+            assert_eq!(crate::kernel::process::children(), [0u32; 0]);
+        });
+    }
+}
+
+#[test]
+fn a_process_that_its_filter_kills_has_ended_by_that() {
+    let kill = vec![Applied::Seccomp { program: vec![0x06 << 48 | 0x8000_0000] }];
+    alone(|| {
+        let ended = within(&under(&kill), &mut |_| 0);
+        assert_eq!(ended, Ok(Ended::Killed(libc::SIGSYS)));
+    });
+}

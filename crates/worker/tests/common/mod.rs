@@ -1,0 +1,369 @@
+//! A session with the supervisor under test, held as the tool holds one.
+//!
+//! Every test has its own temporary folder, and every process of its session stands in the folder
+//! that the supervisor makes there: so what is left behind can be looked for.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+use oscost_model::case::Case;
+use oscost_model::clock::{Calibration, ClockKind};
+use oscost_model::definition::{Catalog, Definition};
+use oscost_model::point::Point;
+use oscost_model::protocol::{Event, Hello, Order};
+use oscost_model::worker::{BatchPlan, CellSpec, Mode, Subject, Task};
+
+/// No answer takes so long unless something hangs.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The program under test.
+pub(crate) fn cell() -> PathBuf {
+    std::env::var_os("OSCOST_WORKER")
+        .map_or_else(|| env!("CARGO_BIN_EXE_oscost-worker").into(), PathBuf::from)
+}
+
+/// A folder of a test's own, removed with it.
+pub(crate) struct Folder(PathBuf);
+
+impl Folder {
+    pub(crate) fn new() -> Self {
+        static MADE: AtomicU32 = AtomicU32::new(0);
+        let name =
+            format!("cell-test-{}-{}", std::process::id(), MADE.fetch_add(1, Ordering::Relaxed));
+        let path = std::env::temp_dir().join(name);
+        fs::create_dir(&path).unwrap();
+        Self(path.canonicalize().unwrap())
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// What a supervisor may take to end by itself, before a test that is over ends it.
+const FAREWELL: Duration = Duration::from_secs(2);
+
+/// A supervisor, what it says, and the folder that it may use.
+pub(crate) struct Session {
+    pub(crate) hello: Hello,
+    child: Child,
+    input: Option<ChildStdin>,
+    lines: Receiver<String>,
+    folder: Folder,
+}
+
+impl Session {
+    /// A session that has said hello.
+    pub(crate) fn start() -> Self {
+        let folder = Folder::new();
+        let path = folder.path().to_owned();
+        Self::start_in(folder, &path)
+    }
+
+    /// A session whose temporary folder is another one than its own.
+    pub(crate) fn start_with(temporary: &Path) -> Self {
+        Self::start_in(Folder::new(), temporary)
+    }
+
+    /// A session whose shell has said `limits` before.
+    pub(crate) fn limited(limits: &str) -> Self {
+        let folder = Folder::new();
+        let path = folder.path().to_owned();
+        let mut command = Command::new("/bin/sh");
+        let script = format!("{limits} && exec \"$0\" \"$@\"");
+        command.args(["-c", &script]).arg(cell());
+        Self::started(command, folder, &path)
+    }
+
+    /// A session of somebody who is not root.
+    pub(crate) fn ordinary() -> Self {
+        /// Nobody, on most systems: what counts is that it is not root.
+        const NOBODY: u32 = 65_534;
+        let folder = Folder::new();
+        let path = folder.path().to_owned();
+        let program = path.join("oscost-worker");
+        // By another process: see the tool's tests, which do the same.
+        assert!(Command::new("cp").arg(cell()).arg(&program).status().unwrap().success());
+        // Both must be theirs to use.
+        let mut command = Command::new(&program);
+        if fs::metadata(&program).unwrap().uid() == 0 {
+            fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+            chown(&path, Some(NOBODY), Some(NOBODY)).unwrap();
+            command.uid(NOBODY).gid(NOBODY).current_dir("/");
+        }
+        Self::started(command, folder, &path)
+    }
+
+    fn start_in(folder: Folder, temporary: &Path) -> Self {
+        Self::started(Command::new(cell()), folder, temporary)
+    }
+
+    fn started(mut command: Command, folder: Folder, temporary: &Path) -> Self {
+        let mut child = command
+            .arg("supervise")
+            .env("TMPDIR", temporary)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let input = child.stdin.take();
+        let output = BufReader::new(child.stdout.take().unwrap());
+        let (sender, lines) = channel();
+        std::thread::spawn(move || {
+            for line in output.lines().map_while(Result::ok) {
+                if sender.send(line).is_err() {
+                    break; // The test is over.
+                }
+            }
+        });
+        let hello = Hello::default();
+        let mut session = Self { hello, child, input, lines, folder };
+        match session.event() {
+            Event::Hello(hello) => session.hello = *hello,
+            other => panic!("no hello, but {other:?}"),
+        }
+        session
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    pub(crate) fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// The private folder of the supervisor.
+    pub(crate) fn scratch(&self) -> PathBuf {
+        PathBuf::from(self.hello.scratch.as_deref().expect("there is no scratch folder"))
+    }
+
+    pub(crate) fn send(&mut self, order: &Order) {
+        self.send_bytes(&serde_json::to_vec(order).unwrap());
+    }
+
+    /// Sends a line as it is.
+    pub(crate) fn send_bytes(&mut self, line: &[u8]) {
+        let input = self.input.as_mut().expect("the input was closed");
+        input.write_all(&[line, b"\n"].concat()).unwrap();
+    }
+
+    /// Sends bytes that may find nobody to read them.
+    pub(crate) fn try_send(&mut self, bytes: &[u8]) {
+        let input = self.input.as_mut().expect("the input was closed");
+        let _ = input.write_all(bytes);
+    }
+
+    pub(crate) fn close_input(&mut self) {
+        self.input = None;
+    }
+
+    pub(crate) fn event(&mut self) -> Event {
+        let line = self.lines.recv_timeout(PATIENCE).expect("the supervisor says nothing");
+        serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"))
+    }
+
+    /// Nothing is said for so long.
+    pub(crate) fn is_silent_for(&mut self, time: Duration) {
+        match self.lines.recv_timeout(time) {
+            Err(RecvTimeoutError::Timeout) => {}
+            Ok(line) => panic!("it should be silent, and says {line}"),
+            Err(RecvTimeoutError::Disconnected) => panic!("it should be silent, and has ended"),
+        }
+    }
+
+    /// The next event, which must be `ready`; hands back the cell's process.
+    pub(crate) fn ready(&mut self, id: u64) -> u32 {
+        match self.event() {
+            Event::Ready { id: of, pid, addr: None } if of == id => pid,
+            other => panic!("job {id} should be ready: {other:?}"),
+        }
+    }
+
+    pub(crate) fn measure(&mut self, id: u64, spec: CellSpec) {
+        self.send(&Order::Measure { id, spec: Box::new(spec) });
+    }
+
+    pub(crate) fn go(&mut self, id: u64, batches: u32) {
+        self.send(&Order::Go { id, batches, arm: 0 });
+    }
+
+    /// A whole conversation: the cell times `batches` groups and brings what it has.
+    pub(crate) fn measured(&mut self, id: u64, spec: CellSpec, batches: u32) -> Event {
+        self.measure(id, spec);
+        self.ready(id);
+        self.go(id, batches);
+        self.send(&Order::Stop { id });
+        self.event()
+    }
+
+    /// Whether the session still does what it is asked.
+    pub(crate) fn still_answers(&mut self, id: u64) {
+        self.send(&Order::Calibrate { id, cpu: None, clock: ClockKind::Syscall });
+        match self.event() {
+            Event::Calibrated { id: of, .. } if of == id => {}
+            other => panic!("the session does not go on: {other:?}"),
+        }
+    }
+
+    /// Waits for the end of the supervisor.
+    pub(crate) fn ended(&mut self) -> ExitStatus {
+        let mut status = None;
+        until("the supervisor ends", || {
+            status = self.child.try_wait().unwrap();
+            status.is_some()
+        });
+        status.unwrap()
+    }
+
+    /// The processes of this session other than the supervisor: they stand in its folder.
+    pub(crate) fn cells(&self) -> Vec<u32> {
+        standing_below(self.folder.path())
+    }
+
+    /// What is left in the temporary folder.
+    pub(crate) fn leftovers(&self) -> Vec<PathBuf> {
+        fs::read_dir(self.folder.path()).unwrap().map(|entry| entry.unwrap().path()).collect()
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        // At the end of its input it cleans up after itself, wherever its folder lies.
+        drop(self.input.take());
+        let begun = Instant::now();
+        while matches!(self.child.try_wait(), Ok(None)) && begun.elapsed() < FAREWELL {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        // Its cells end with it.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Processes whose working folder lies below `folder`; one that has ended has none.
+pub(crate) fn standing_below(folder: &Path) -> Vec<u32> {
+    let pids = fs::read_dir("/proc").unwrap().filter_map(|entry| {
+        let name = entry.ok()?.file_name();
+        name.to_str()?.parse::<u32>().ok()
+    });
+    pids.filter(|pid| {
+        fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|cwd| cwd.starts_with(folder))
+    })
+    .collect()
+}
+
+/// Waits until no process of the session stands but the supervisor.
+pub(crate) fn none_stands(session: &Session, whose: &str) {
+    until(&format!("the processes of {whose} are gone"), || session.cells().is_empty());
+}
+
+/// Waits until something is so.
+pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !is_so() {
+        assert!(begun.elapsed() < PATIENCE, "waited in vain until {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Sends a signal, by the name that kill(1) gives it.
+pub(crate) fn signal(pid: u32, name: &str) {
+    assert!(pid > 1, "{pid} is no process of ours");
+    let sent = Command::new("/bin/sh").args(["-c", &format!("kill -{name} {pid}")]).status();
+    assert!(sent.unwrap().success(), "kill -{name} {pid}");
+}
+
+/// CPU time of a process in ticks of the kernel, as long as it is there.
+pub(crate) fn cpu_ticks(pid: u32) -> u64 {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let behind_name = stat.rsplit_once(") ").map_or("", |(_, rest)| rest);
+    let fields: Vec<&str> = behind_name.split(' ').collect();
+    [11, 12].iter().filter_map(|&at| fields.get(at)?.parse::<u64>().ok()).sum()
+}
+
+/// How a cell times its ops when nothing else is said.
+pub(crate) fn plan(mode: Mode, turns: u64, copies: &[u32], groups: u32) -> BatchPlan {
+    let copies = copies.to_vec();
+    BatchPlan { mode, turns, copies, groups, batch_ns: 50_000.0, coarse_clock: false }
+}
+
+/// A cell of `case`, left where the scheduler puts it.
+pub(crate) fn spec(case: &str, task: Task) -> CellSpec {
+    CellSpec {
+        subject: Subject::Case(Case::parse(case).unwrap()),
+        seed: 42,
+        cpu: None,
+        clock: CLOCK,
+        arms: 1,
+        treatments: Vec::new(),
+        toggled: false,
+        forked: false,
+        workers: 1,
+        far: None,
+        peer_cpu: None,
+        task,
+        timeout_ms: 30_000,
+    }
+}
+
+/// A cell that times batches of a few turns.
+pub(crate) fn measuring(case: &str) -> CellSpec {
+    spec(case, Task::Measure(plan(Mode::B, 100, &[1], 21)))
+}
+
+/// Groups of batches that a cell does not come to the end of within a test's time: each takes a
+/// millisecond.
+pub(crate) const ENDLESS: u32 = 100_001;
+
+/// A cell with room for so many.
+pub(crate) fn endless() -> CellSpec {
+    spec("syscall/getppid:via=raw", Task::Measure(plan(Mode::B, 10_000, &[1], ENDLESS)))
+}
+
+/// A clock that every machine has. Its figures stand for themselves: a cell hands on ticks.
+pub(crate) const CLOCK: Calibration = Calibration {
+    kind: ClockKind::Syscall,
+    ticks_per_ns: 1.0,
+    quantum_ticks: 1.0,
+    inside_ticks: 100.0,
+    pair_ticks: 200.0,
+};
+
+/// What a job that could not be done says.
+pub(crate) fn why(event: Event) -> String {
+    match event {
+        Event::Failed { why, .. } => why,
+        other => panic!("it should have failed: {other:?}"),
+    }
+}
+
+/// Every case of the bill and beyond it, at its usual points.
+pub(crate) fn usual_cases(catalog: &Catalog) -> Vec<String> {
+    let cases = |definition: &Definition| -> Vec<String> {
+        let points = definition.axes.iter().fold(vec![Point::none()], |points, axis| {
+            let with = |point: &Point| {
+                let values = axis.usual.iter();
+                let points = values.map(|value| point.clone().with(&axis.name, value.clone()));
+                points.collect::<Vec<_>>()
+            };
+            points.iter().flat_map(with).collect()
+        });
+        let named = |point: &Point| Case::new(definition.id.clone(), definition.said(point));
+        points.iter().map(|point| named(point).to_string()).collect()
+    };
+    catalog.benchmarks.iter().flat_map(cases).collect()
+}

@@ -1,0 +1,47 @@
+//! Works of cases, built and run in the test's own process.
+
+use oscost_model::case::Case;
+use oscost_model::definition::{Definition, Requirement};
+use oscost_model::point::Point;
+use oscost_worker::bench::{At, AtOp, Site, Work};
+use oscost_worker::benchmarks;
+use oscost_worker::kernel::{Errno, affinity, offers};
+
+/// What this place lacks for a case; `None` where it can be measured.
+fn lacking(definition: &Definition, point: &Point) -> Option<String> {
+    let needs = definition.needs.iter().filter(|need| point.includes(&need.when));
+    needs.map(|need| &need.what).find_map(|what| match what {
+        Requirement::Offer(offer) => offers::lacking(*offer),
+        Requirement::Meaning(why) => Some(why.clone()),
+        other => panic!("{}: {other:?} is no need of these families", definition.id),
+    })
+}
+
+/// The work of a case, where a cell would stand; `None`, and a word, where it cannot be had.
+pub(crate) fn work(text: &str) -> Option<Work> {
+    let case = Case::parse(text).unwrap();
+    let bench = benchmarks::find(&case.benchmark).unwrap();
+    assert!(benchmarks::is_complete(bench, &case), "{text} is no case");
+    if let Some(lacking) = lacking(&bench.definition(), &case.point) {
+        eprintln!("{text}: {lacking}");
+        return None;
+    }
+    let cpus = affinity::allowed_to(0).unwrap();
+    let other_cpu = (cpus.len() > 1).then(|| cpus[cpus.len() - 1]);
+    let site = Site { other_cpu, ..Site::ANYWHERE };
+    match (bench.build)(At::new(&case.point, site)) {
+        Ok(work) => Some(work),
+        Err(Errno::EOPNOTSUPP) => {
+            eprintln!("{text}: not supported here");
+            None
+        }
+        Err(error) => panic!("{text} is not built: {error}"),
+    }
+}
+
+/// A batch as the engine runs it.
+pub(crate) fn batch(work: &mut Work, ops: u64) -> Result<(), AtOp> {
+    work.prepare(ops)?;
+    work.run(ops, 1)?;
+    work.prove()
+}

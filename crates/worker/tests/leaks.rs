@@ -1,0 +1,171 @@
+//! What a benchmark leaves behind: nothing. This program has one test, so that descriptors, mappings
+//! and files are nobody's but its own.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on shows where it stood")]
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+use oscost_model::point::{Point, Value};
+use oscost_worker::bench::{Bench, Shape, Site};
+use oscost_worker::benchmarks::FAMILIES;
+use oscost_worker::kernel::Errno;
+use oscost_worker::kernel::affinity;
+use oscost_worker::kernel::process::{self, Ended, Whose};
+
+/// Every point of a benchmark.
+fn points(bench: &Bench) -> Vec<Point> {
+    let definition = bench.definition();
+    let all = definition.axes.iter().fold(vec![Point::none()], |points, axis| {
+        let with = |point: &Point| -> Vec<Point> {
+            let values = axis.points.iter();
+            values.map(|value| point.clone().with(axis.name.clone(), value.clone())).collect()
+        };
+        points.iter().flat_map(with).collect()
+    });
+    all.iter().map(|point| definition.said(point)).collect()
+}
+
+/// Whether a point is quickly tried: no large file, no folder of thousands, nobody else's caches.
+fn is_small(point: &Point) -> bool {
+    let most = |axis: &str, most| match point.get(axis) {
+        Some(Value::Number(number)) => *number <= most,
+        _ => true,
+    };
+    // Of the many sizes of reads some are enough.
+    let sizes = [8, 4_096, 65_536].map(Value::Number);
+    let is_usual = point.get("file_mib").is_none()
+        || point.get("size").is_none_or(|size| sizes.contains(size));
+    let others_are_left_alone = point.get("evict").is_none();
+    // What many descriptors do beside that, the family `event` looks at itself.
+    let few_fds = point.get("fds").is_none_or(|fds| [10, 100].map(Value::Number).contains(fds));
+    let is_plain = ["position", "highest", "over"].iter().all(|&axis| point.get(axis).is_none());
+    // Messages of all sizes, in all buffers, go the same ways.
+    let unsaid = |axis: &str| point.get(axis).is_none();
+    let is_usual_channel = (unsaid("peer_cpu") || most("size", 64))
+        && (unsaid("size") || point.get("size") != Some(&Value::Number(4)))
+        && ["buffer", "capacity", "nodelay"].into_iter().all(unsaid);
+    most("file_mib", 1)
+        && most("files", 100)
+        && most("limit_mib", 64)
+        && most("idle", 100)
+        && few_fds
+        && most("waiters", 2)
+        && is_plain
+        && is_usual
+        && is_usual_channel
+        && others_are_left_alone
+}
+
+/// The descriptors of this process, each with what it leads to.
+fn descriptors() -> BTreeSet<String> {
+    let folder = fs::read_dir("/proc/self/fd").unwrap();
+    let each = folder.filter_map(|entry| {
+        let path = entry.ok()?.path();
+        let leads_to = fs::read_link(&path).ok()?;
+        Some(format!("{} -> {}", path.file_name()?.display(), leads_to.display()))
+    });
+    // The folder itself was open while it was read.
+    each.filter(|text| !text.contains("/fd")).collect()
+}
+
+/// Mappings of this process that its heap and its stack have no part in.
+fn mappings() -> usize {
+    let maps = fs::read_to_string("/proc/self/maps").unwrap();
+    maps.lines().filter(|line| !line.contains("[heap]") && !line.contains("[stack]")).count()
+}
+
+/// What this process has left among the temporary files.
+fn temporary_files() -> Vec<String> {
+    let ours = format!("oscost-{}-", std::process::id());
+    let names = fs::read_dir(std::env::temp_dir()).unwrap();
+    let names = names.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    names.filter(|name| name.starts_with(&ours)).collect()
+}
+
+/// What this process has left where its user stands, in memory, and among control groups.
+fn elsewhere() -> Vec<String> {
+    let ours = format!("oscost-test-{}", std::process::id());
+    let places = [".", "/dev/shm", "/sys/fs/cgroup", "/sys/fs/cgroup/memory"];
+    let paths = places.iter().map(|place| format!("{place}/{ours}"));
+    paths.filter(|path| fs::exists(path).unwrap()).collect()
+}
+
+/// A cell that is pinned, beside another CPU where there is one; each half of the cases has its own.
+fn site(half: usize) -> Site {
+    static ALLOWED: OnceLock<Vec<u32>> = OnceLock::new();
+    let allowed = ALLOWED.get_or_init(|| affinity::allowed_to(0).unwrap_or_default());
+    let mut last_first = allowed.iter().rev().cycle();
+    let cpu = last_first.nth(half).copied().filter(|&cpu| affinity::pin(cpu).is_ok());
+    let other_cpu = allowed.iter().copied().find(|&other| Some(other) != cpu);
+    Site { cpu, other_cpu, ..Site::ANYWHERE }
+}
+
+/// Hundreds of ops in some batches, or a few of those that take their time.
+fn exercise(bench: &Bench, point: &Point, half: usize) -> Result<(), Errno> {
+    const DEAR: Duration = Duration::from_micros(500);
+    let mut work = bench.work(point, site(half))?;
+    let begun = Instant::now();
+    work.prepare(1).and_then(|()| work.run(1, 1)).map_err(|error| error.why)?;
+    let (batches, ops) = match work.shape {
+        Shape::Repeat | Shape::Looped if begun.elapsed() < DEAR => {
+            (5, 97u64.div_ceil(work.ops_each()).min(work.most_ops()))
+        }
+        _ => (1, 1),
+    };
+    for _ in 0..batches {
+        work.prepare(ops).and_then(|()| work.run(ops, 1)).map_err(|error| error.why)?;
+    }
+    Ok(())
+}
+
+/// In processes with one thread, as a cell is: a timer's signal finds nobody else. There are two,
+/// each with every other case, since one takes more than a minute.
+#[test]
+fn no_benchmark_leaves_a_descriptor_a_mapping_or_a_file_behind() {
+    let halves = [0, 1].map(|half| {
+        let all_of_it = || every_other_case_three_times(half);
+        process::fork(|| i32::from(catch_unwind(AssertUnwindSafe(all_of_it)).is_err())).unwrap()
+    });
+    for child in halves {
+        let ended = process::wait(Whose::Child(child), true);
+        assert!(matches!(ended, Ok(Some((_, Ended::Exited(0))))), "{ended:?}");
+    }
+}
+
+#[expect(clippy::print_stdout, reason = "what this machine lacks is said in the test's output")]
+fn every_other_case_three_times(half: usize) {
+    const SLOW: Duration = Duration::from_millis(100);
+    let mut after_pass = Vec::new();
+    // What takes its time, since it fills so much memory, is seen once.
+    let mut slow = BTreeSet::new();
+    for _ in 0..3 {
+        let benches = FAMILIES.iter().flat_map(|family| family.benches);
+        let cases = benches.flat_map(|bench| {
+            points(bench).into_iter().filter(is_small).map(move |point| (bench, point))
+        });
+        for (bench, point) in cases.skip(half).step_by(2) {
+            let name = format!("{}:{point}", bench.id);
+            if slow.contains(&name) {
+                continue;
+            }
+            let before = descriptors();
+            let begun = Instant::now();
+            if let Err(error) = exercise(bench, &point, half) {
+                println!("{name} cannot run here: {error}");
+            }
+            assert_eq!(descriptors(), before, "{name}");
+            assert_eq!(temporary_files(), Vec::<String>::new(), "{name}");
+            assert_eq!(elsewhere(), Vec::<String>::new(), "{name}");
+            if begun.elapsed() > SLOW {
+                slow.insert(name);
+            }
+        }
+        after_pass.push(mappings());
+    }
+    // What is mapped for ever, as a second arena of the allocator, is mapped in the first pass.
+    assert!(after_pass[2] <= after_pass[1], "mappings after each pass: {after_pass:?}");
+}

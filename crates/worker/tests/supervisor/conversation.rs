@@ -1,0 +1,450 @@
+//! The supervisor's conversation: what it is told, what it answers, and what it refuses.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
+use std::time::Duration;
+
+use oscost_model::clock::ClockKind;
+use oscost_model::hash;
+use oscost_model::protocol::{Event, Order, PROTOCOL};
+use oscost_model::watch::{ProcessSeen, Watch};
+use oscost_model::worker::{BatchPlan, CellSpec, Mode, Sample, Task};
+use oscost_worker::benchmarks;
+
+use crate::common::{
+    ENDLESS, Session, cell, cpu_ticks, endless, measuring, plan, spec, until, usual_cases, why,
+};
+
+/// Whether a batch's number of ops is within a tenth of the plan's, as the jitter is.
+fn is_jittered(n: u64, turns: u64) -> bool {
+    let (n, turns) = (n as f64, turns as f64);
+    (0.9 * turns - 1.0..=1.1 * turns + 1.0).contains(&n)
+}
+
+fn samples(event: Event) -> Vec<Sample> {
+    match event {
+        Event::Sampled { samples, .. } => samples,
+        other => panic!("it should bring samples: {other:?}"),
+    }
+}
+
+/// The pilot's plan for a case on the best clock of this machine.
+fn piloted(session: &mut Session, id: u64, case: &str) -> BatchPlan {
+    let usable = |kind: &ClockKind| {
+        let mut verdicts = session.hello.clocks.iter();
+        verdicts.any(|seen| seen.kind == *kind && seen.unusable_because.is_none())
+    };
+    let kinds = [ClockKind::Tsc, ClockKind::Vdso, ClockKind::Syscall];
+    let clock = kinds.into_iter().find(usable).unwrap();
+    session.send(&Order::Calibrate { id, cpu: None, clock });
+    let calibration = match session.event() {
+        Event::Calibrated { calibration, .. } => calibration,
+        other => panic!("the clock should be calibrated: {other:?}"),
+    };
+    assert_eq!(calibration.kind, clock);
+    let mut pilot = spec(case, Task::Pilot { interruptions_per_s: 0.0 });
+    pilot.clock = calibration;
+    session.measure(id, pilot);
+    session.ready(id);
+    session.go(id, 1);
+    match session.event() {
+        Event::Piloted { id: of, plan } if of == id => plan,
+        other => panic!("the pilot should bring a plan: {other:?}"),
+    }
+}
+
+#[test]
+fn hello_says_who_speaks_and_where_it_stands() {
+    let session = Session::start();
+    let hello = &session.hello;
+    assert_eq!(hello.protocol, PROTOCOL);
+    assert_eq!(hello.cell_hash, hash::content(&fs::read(cell()).unwrap()));
+    let printed = Command::new(cell()).arg("catalog").output().unwrap().stdout;
+    assert_eq!(hello.catalog_hash, hash::content(&printed));
+    assert_eq!(hello.build.version, env!("CARGO_PKG_VERSION"));
+    assert!(["static-pie", "dynamic"].contains(&hello.build.link.as_str()));
+    let kinds: Vec<ClockKind> = hello.clocks.iter().map(|verdict| verdict.kind).collect();
+    assert_eq!(kinds, [ClockKind::Tsc, ClockKind::Vdso, ClockKind::Syscall]);
+    assert_eq!(hello.clocks[2].unusable_because, None, "a system call always reads a clock");
+    assert!(hello.facts.os.release.is_some(), "every kernel has a release");
+    let scratch = session.scratch();
+    assert_eq!(scratch.parent(), Some(session.folder()));
+    let mode = fs::metadata(&scratch).unwrap().permissions().mode();
+    assert_eq!(mode & 0o7777, 0o700, "the folder is private");
+}
+
+#[test]
+fn a_short_op_is_batched_with_the_jittered_number_of_ops_that_its_pilot_found() {
+    let mut session = Session::start();
+    let plan = piloted(&mut session, 1, "syscall/getppid:via=raw");
+    assert_eq!((plan.mode, plan.copies.as_slice()), (Mode::B, &[1][..]));
+    assert_eq!(plan.groups % 2, 1, "the median is one of them");
+    let cell = spec("syscall/getppid:via=raw", Task::Measure(plan.clone()));
+    let samples = samples(session.measured(2, cell, plan.groups));
+    assert_eq!(samples.len(), plan.groups as usize);
+    for (at, sample) in samples.iter().enumerate() {
+        assert_eq!((sample.arm, sample.round, sample.batch), (0, at as u32, at as u32));
+        assert!(is_jittered(sample.n, plan.turns), "{} ops, not about {}", sample.n, plan.turns);
+        assert!(sample.ticks > 0, "{sample:?}");
+    }
+    let different: BTreeSet<u64> = samples.iter().map(|sample| sample.n).collect();
+    assert!(different.len() > 1, "the number of ops never changes");
+}
+
+#[test]
+fn a_tiny_op_is_unrolled_and_each_group_has_a_batch_of_every_number_of_copies() {
+    let mut session = Session::start();
+    let plan = piloted(&mut session, 1, "procedure/call:args=4,chain=independent");
+    assert_eq!((plan.mode, plan.copies.as_slice()), (Mode::U, &[1, 2, 4, 8][..]));
+    let cell = spec("procedure/call:args=4,chain=independent", Task::Measure(plan.clone()));
+    let samples = samples(session.measured(2, cell, plan.groups));
+    assert_eq!(samples.len(), 4 * plan.groups as usize);
+    let mut first_of_a_group = BTreeSet::new();
+    for (round, group) in samples.chunks(4).enumerate() {
+        assert!(group.iter().all(|sample| sample.round == round as u32), "{group:?}");
+        let mut ops: Vec<u64> = group.iter().map(|sample| sample.n).collect();
+        first_of_a_group.insert(ops[0] / ops.iter().min().unwrap());
+        ops.sort_unstable();
+        assert!(is_jittered(ops[0], plan.turns), "{} turns, not about {}", ops[0], plan.turns);
+        assert_eq!(ops, [ops[0], 2 * ops[0], 4 * ops[0], 8 * ops[0]]);
+    }
+    assert!(first_of_a_group.len() > 1, "the order of the batches never changes");
+}
+
+#[test]
+fn a_cell_goes_as_often_as_it_is_told_and_brings_everything_at_the_stop() {
+    let mut session = Session::start();
+    session.measure(1, measuring("syscall/getppid:via=raw"));
+    session.ready(1);
+    for batches in [1, 2, 5] {
+        session.go(1, batches);
+    }
+    session.send(&Order::Stop { id: 1 });
+    let rounds: Vec<u32> = samples(session.event()).iter().map(|sample| sample.round).collect();
+    assert_eq!(rounds, (0..8).collect::<Vec<_>>());
+}
+
+#[test]
+fn the_same_seed_cuts_the_same_batches_and_another_cuts_others() {
+    let mut session = Session::start();
+    let mut ops = |id, seed| {
+        let mut cell = measuring("syscall/getppid:via=raw");
+        (cell.seed, cell.task) = (seed, Task::Measure(plan(Mode::B, 10_000, &[1], 21)));
+        let samples = samples(session.measured(id, cell, 21));
+        samples.iter().map(|sample| sample.n).collect::<Vec<_>>()
+    };
+    let first = ops(1, 7);
+    assert_eq!(ops(2, 7), first);
+    assert_ne!(ops(3, 8), first);
+}
+
+#[test]
+fn fork_twins_share_the_number_of_ops_of_every_round() {
+    let mut session = Session::start();
+    for (id, arms, mode, copies) in
+        [(1, 2, Mode::B, &[1][..]), (2, 3, Mode::B, &[1]), (3, 2, Mode::U, &[1, 2, 4, 8])]
+    {
+        let mut cell = spec("syscall/getppid:via=raw", Task::Measure(plan(mode, 500, copies, 9)));
+        cell.arms = arms;
+        session.measure(id, cell);
+        session.ready(id);
+        session.go(id, 4);
+        session.go(id, 5);
+        session.send(&Order::Stop { id });
+        let samples = samples(session.event());
+        assert_eq!(samples.len(), 9 * usize::from(arms) * copies.len(), "{arms} arms in {mode:?}");
+        for round in 0..9 {
+            let of = |arm: u8| {
+                let mine = samples.iter().filter(|it| it.arm == arm && it.round == round);
+                let mut ops: Vec<u64> = mine.map(|sample| sample.n).collect();
+                assert_eq!(ops.len(), copies.len(), "arm {arm} in round {round}");
+                ops.sort_unstable();
+                assert!(is_jittered(ops[0], 500), "{ops:?}");
+                ops
+            };
+            assert!((1..arms).all(|arm| of(arm) == of(0)), "round {round} of {arms} arms");
+        }
+        assert!(samples.iter().all(|sample| sample.arm < arms && sample.round < 9));
+    }
+    until("the twins are gone", || session.cells().is_empty());
+}
+
+#[test]
+fn what_cannot_be_measured_is_refused_in_clear_words() {
+    let mut session = Session::start();
+    type Spoil = fn(&mut CellSpec);
+    let wrong: [(&str, Spoil); 8] = [
+        ("0 arms were asked for: 1 to 3", |cell| cell.arms = 0),
+        ("4 arms were asked for: 1 to 3", |cell| cell.arms = 4),
+        ("2 workers were asked for: this version has 1", |cell| cell.workers = 2),
+        ("pin to CPU 4095: ", |cell| cell.cpu = Some(4_095)),
+        ("pin to CPU 4000000000: ", |cell| cell.cpu = Some(4_000_000_000)),
+        ("instructions are counted by an emulator only", |cell| {
+            cell.clock.kind = ClockKind::Instructions;
+        }),
+        ("neither counting nor serving is measuring", |cell| {
+            cell.task = Task::Count { warm_ops: 3, ops: 23 };
+        }),
+        ("map the sample buffer: ", |cell| {
+            cell.task = Task::Measure(plan(Mode::B, 1, &[1; 4_096], u32::MAX));
+        }),
+    ];
+    for (id, (words, spoil)) in (1..).zip(wrong) {
+        let mut cell = measuring("syscall/getppid:via=raw");
+        spoil(&mut cell);
+        session.measure(id, cell);
+        let why = why(session.event());
+        assert!(why.contains(words), "`{words}` is not in `{why}`");
+    }
+    for (id, case) in (100..).zip([
+        "syscall/getppid",
+        "syscall/getppid:via=magic",
+        "syscall/getppid:via=raw,size=1",
+        "timer/clock-gettime:via=raw,clock=monotonic",
+        "syscall/no-such-thing",
+        "no-such/family",
+    ]) {
+        session.measure(id, measuring(case));
+        assert_eq!(why(session.event()), format!("`{case}` is no case of this cell's catalog"));
+    }
+    session.still_answers(1_000);
+}
+
+#[test]
+fn more_groups_than_there_is_room_for_are_refused() {
+    let mut session = Session::start();
+    session.measure(1, measuring("syscall/getppid:via=raw"));
+    session.ready(1);
+    session.go(1, 20);
+    session.go(1, 2);
+    assert_eq!(why(session.event()), "22 groups were asked for: there is room for 21");
+    session.still_answers(2);
+}
+
+#[test]
+fn a_case_whose_need_is_not_met_is_skipped_with_the_reason() {
+    let mut session = Session::start();
+    let case = "procedure/call:args=0,chain=dependent";
+    session.measure(1, measuring(case));
+    let skipped = session.event();
+    let Event::Skipped { id: 1, missing, arm: None } = skipped else { panic!("{skipped:?}") };
+    assert_eq!(missing, "without arguments a call has nothing that it could wait for");
+    let count = Task::Count { warm_ops: 3, ops: 23 };
+    session.send(&Order::Count { id: 2, spec: Box::new(spec(case, count)) });
+    let skipped = session.event();
+    assert!(matches!(skipped, Event::Skipped { id: 2, .. }), "{skipped:?}");
+}
+
+#[test]
+fn a_cell_that_is_stopped_before_it_went_has_failed() {
+    let mut session = Session::start();
+    for (id, arms) in [(1, 1), (2, 2)] {
+        let mut cell = measuring("syscall/getppid:via=raw");
+        cell.arms = arms;
+        session.measure(id, cell);
+        session.ready(id);
+        session.send(&Order::Stop { id });
+        match (arms, session.event()) {
+            (1, event) => assert_eq!(why(event), "it was stopped before it went"),
+            (_, event) => assert_eq!(samples(event), []),
+        }
+    }
+    session.measure(3, spec("timer/nothing", Task::Pilot { interruptions_per_s: 0.0 }));
+    session.ready(3);
+    session.send(&Order::Stop { id: 3 });
+    assert_eq!(why(session.event()), "a pilot was stopped before it went");
+}
+
+#[test]
+fn nonsense_is_answered_and_the_session_goes_on() {
+    let mut session = Session::start();
+    for line in [
+        &b""[..],
+        b"{}",
+        b"garbage",
+        b"\xff\xfe\x00\x01",
+        b"[1,2,3]",
+        br#"{"order":"measure","id":1}"#,
+        br#"{"order":"no-such-order","id":1}"#,
+        br#"{"order":"stop","id":-1}"#,
+        br#"{"order":"stop","id":1,"force":true}"#,
+        br#"{"order":"go","id":1,"batches":99999999999}"#,
+    ] {
+        session.send_bytes(line);
+        let event = session.event();
+        let Event::Failed { id: 0, at_op: None, why, .. } = event else { panic!("{event:?}") };
+        assert!(why.starts_with("an order could not be read: "), "{why}");
+    }
+    session.still_answers(1);
+}
+
+#[test]
+fn orders_for_jobs_that_are_not_there_do_no_harm() {
+    let mut session = Session::start();
+    session.go(99, 1);
+    session.send(&Order::Stop { id: 99 });
+    session.still_answers(1);
+    // Job 1 has just ended.
+    session.go(1, 1);
+    session.send(&Order::Stop { id: 1 });
+    session.still_answers(2);
+}
+
+#[test]
+fn two_jobs_run_at_once_and_neither_hears_what_the_other_is_told() {
+    let mut session = Session::start();
+    for id in [1, 2] {
+        session.measure(id, measuring("syscall/getppid:via=raw"));
+        session.ready(id);
+    }
+    // A number that is in use is not given away.
+    session.measure(1, measuring("syscall/getppid:via=raw"));
+    assert_eq!(why(session.event()), "job 1 runs already");
+    for (id, batches) in [(2, 3), (1, 1), (1, 1), (2, 4)] {
+        session.go(id, batches);
+    }
+    for (id, batches) in [(2, 7), (1, 2)] {
+        session.send(&Order::Stop { id });
+        let event = session.event();
+        assert_eq!(event.id(), Some(id));
+        assert_eq!(samples(event).len(), batches);
+    }
+}
+
+#[test]
+fn more_jobs_than_any_tool_wants_are_refused() {
+    let mut session = Session::start();
+    for id in 1..=64 {
+        session.measure(id, measuring("syscall/getppid:via=raw"));
+    }
+    let ready: BTreeSet<u64> = (1..=64).filter_map(|_| session.event().id()).collect();
+    assert_eq!(ready, (1..=64).collect());
+    session.measure(65, measuring("syscall/getppid:via=raw"));
+    assert_eq!(why(session.event()), "64 jobs run already");
+    session.go(64, 1);
+    session.send(&Order::Stop { id: 64 });
+    assert_eq!(samples(session.event()).len(), 1);
+    session.still_answers(66);
+}
+
+#[test]
+fn nothing_is_said_or_written_while_a_cell_is_timing() {
+    let mut session = Session::start();
+    session.measure(1, endless());
+    let pid = session.ready(1);
+    // The kernel's own count of the cell's writes, where it keeps one.
+    let writes = || {
+        let io = fs::read_to_string(format!("/proc/{pid}/io")).ok()?;
+        let line = io.lines().find(|line| line.starts_with("syscw:")).map(str::to_owned)?;
+        Some(line)
+    };
+    let before = writes();
+    session.go(1, ENDLESS);
+    until("the cell is timing", || cpu_ticks(pid) >= 5);
+    session.is_silent_for(Duration::from_millis(500));
+    assert_eq!(writes(), before, "the cell has written while it was timing");
+    assert!(session.cells().contains(&pid), "the cell has ended");
+}
+
+#[test]
+fn a_probe_sees_the_cpus_that_may_be_used_and_leaves_out_the_others() {
+    let mut session = Session::start();
+    let allowed = session.hello.facts.cpu.allowed_cpus.clone().unwrap();
+    let cpus = vec![allowed[0], 4_095];
+    session.send(&Order::Probe { id: 1, cpus, spin_ms: 20, clock: ClockKind::Syscall });
+    let event = session.event();
+    let Event::Probed { id: 1, cpus } = event else { panic!("{event:?}") };
+    assert_eq!(cpus.iter().map(|seen| seen.cpu).collect::<Vec<_>>(), [allowed[0]]);
+    assert!(cpus[0].spin_ns > 0 && cpus[0].lost_ns <= cpus[0].spin_ns, "{cpus:?}");
+}
+
+/// What a watch brought.
+fn watched(event: Event) -> Watch {
+    match event {
+        Event::Watched { watch, .. } => *watch,
+        other => panic!("it should say what it saw: {other:?}"),
+    }
+}
+
+#[test]
+fn a_watch_sleeps_until_it_is_stopped_and_leaves_out_what_is_ours() {
+    let mut session = Session::start();
+    let tool = std::process::id();
+    session.send(&Order::Watch { id: 1, except: vec![tool] });
+    let pid = session.ready(1);
+    // A probe of ours goes on beside it, and ends before it does.
+    let allowed = session.hello.facts.cpu.allowed_cpus.clone().unwrap();
+    let cpus = allowed.clone();
+    session.send(&Order::Probe { id: 2, cpus, spin_ms: 200, clock: ClockKind::Syscall });
+    assert_eq!(session.event().id(), Some(2));
+    session.is_silent_for(Duration::from_millis(20));
+    assert!(session.cells().contains(&pid), "the watch has ended by itself");
+    session.send(&Order::Stop { id: 1 });
+    let watch = watched(session.event());
+    let seen: Vec<u32> = watch.cpus.iter().map(|cpu| cpu.cpu).collect();
+    assert_eq!(seen, allowed);
+    assert!(watch.wall_ns >= 200_000_000, "{} ns", watch.wall_ns);
+    let ours = [tool, session.pid(), pid];
+    for process in &watch.processes {
+        assert!(process.pids.iter().all(|pid| !ours.contains(pid)), "{process:?}");
+        assert!(!process.name.contains(char::is_control), "{process:?}");
+    }
+    session.still_answers(3);
+}
+
+#[test]
+fn a_watch_names_who_takes_the_cpu() {
+    let mut session = Session::start();
+    session.send(&Order::Watch { id: 1, except: vec![] });
+    session.ready(1);
+    // A process of this test's, which is not of the session's.
+    let mut hog = Command::new("/bin/sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
+    until("it has taken some CPU time", || cpu_ticks(hog.id()) >= 20);
+    session.send(&Order::Stop { id: 1 });
+    let watch = watched(session.event());
+    hog.kill().unwrap();
+    hog.wait().unwrap();
+    let of_hog = |process: &&ProcessSeen| process.name == "sh" && process.cpu_ns >= 200_000_000;
+    assert!(watch.processes.iter().any(|process| of_hog(&process)), "{:?}", watch.processes);
+}
+
+#[test]
+fn a_watch_that_is_told_anything_else_ends() {
+    let mut session = Session::start();
+    session.send(&Order::Watch { id: 1, except: vec![] });
+    session.ready(1);
+    session.go(1, 1);
+    assert_eq!(why(session.event()), "a watch waits for `stop` and nothing else");
+    session.still_answers(2);
+}
+
+#[test]
+fn a_clock_that_cannot_be_calibrated_says_why() {
+    let mut session = Session::start();
+    let order = |id, cpu, clock| Order::Calibrate { id, cpu, clock };
+    session.send(&order(1, Some(4_095), ClockKind::Syscall));
+    let told = why(session.event());
+    assert!(told.starts_with("pin to CPU 4095: "), "{told}");
+    session.send(&order(2, None, ClockKind::Instructions));
+    assert!(why(session.event()).contains("instructions"));
+}
+
+#[test]
+fn every_usual_case_is_measured_or_skipped_with_its_reason() {
+    let mut session = Session::start();
+    for (id, case) in (1..).zip(usual_cases(&benchmarks::data())) {
+        // One op a batch: some works can prepare no more.
+        session.measure(id, spec(&case, Task::Measure(plan(Mode::B, 1, &[1], 21))));
+        match session.event() {
+            Event::Ready { .. } => {
+                session.go(id, 3);
+                session.send(&Order::Stop { id });
+                assert_eq!(samples(session.event()).len(), 3, "{case}");
+            }
+            Event::Skipped { missing, .. } => assert!(!missing.is_empty(), "{case}"),
+            other => panic!("{case}: {other:?}"),
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! Two sessions, as on two machines: one serves, the other measures. And a machine that is taken.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+
+use oscost_model::protocol::{Event, Order};
+use oscost_model::worker::{CellSpec, FarEnd, Mode, Task};
+
+use crate::common::{Session, none_stands, plan, spec, until, why};
+
+const CASE: &str = "socket/round-trip:by=tcp,size=64,peer_cpu=other";
+const TOKEN: &str = "000102030405060708090a0b0c0d0e0f";
+
+fn serving(case: &str, bind: &str, token: &str) -> Box<CellSpec> {
+    let task = Task::Serve { bind: bind.to_owned(), token: token.to_owned() };
+    Box::new(spec(case, task))
+}
+
+/// Starts a server; where it listens.
+fn served(session: &mut Session, id: u64) -> String {
+    session.send(&Order::Serve { id, spec: serving(CASE, "127.0.0.1", TOKEN) });
+    match session.event() {
+        Event::Ready { id: of, addr: Some(addr), .. } if of == id => addr,
+        other => panic!("no server is ready: {other:?}"),
+    }
+}
+
+#[test]
+fn a_cell_is_served_by_another_session_and_strangers_are_counted() {
+    let (mut peer, mut cells) = (Session::start(), Session::start());
+    let addr = served(&mut peer, 1);
+    let mut stranger = TcpStream::connect(&addr).unwrap();
+    stranger.write_all(&[7; 16]).unwrap();
+    assert!(!matches!(stranger.read(&mut [0]), Ok(1..)), "a stranger was let in");
+    let mut near = spec(CASE, Task::Measure(plan(Mode::B, 100, &[1], 21)));
+    near.far = Some(FarEnd { addr, token: TOKEN.to_owned() });
+    match cells.measured(5, near, 21) {
+        Event::Sampled { samples, .. } => assert_eq!(samples.len(), 21),
+        other => panic!("nothing was measured: {other:?}"),
+    }
+    match peer.event() {
+        Event::Served { id: 1, strangers: 1 } => {}
+        other => panic!("one stranger knocked: {other:?}"),
+    }
+    none_stands(&peer, "the peer");
+}
+
+#[test]
+fn a_server_that_nobody_waits_for_any_more_ends_at_once() {
+    let mut peer = Session::start();
+    let addr = served(&mut peer, 1);
+    peer.send(&Order::Stop { id: 1 });
+    until("its port is closed", || TcpStream::connect(&addr).is_err());
+    none_stands(&peer, "the peer");
+    peer.still_answers(2);
+}
+
+#[test]
+fn what_cannot_be_served_is_refused_in_words() {
+    let mut peer = Session::start();
+    for (id, (case, bind, token, words)) in [
+        ("timer/nothing", "127.0.0.1", TOKEN, "no end that could stand elsewhere"),
+        (CASE, "nowhere", TOKEN, "cannot be read"),
+        (CASE, "127.0.0.1", "short", "cannot be read"),
+        // An address for documentation: no machine has it.
+        (CASE, "192.0.2.1", TOKEN, "listen at 192.0.2.1"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        peer.send(&Order::Serve { id: id as u64, spec: serving(case, bind, token) });
+        let told = why(peer.event());
+        assert!(told.contains(words), "{case} at {bind}: {told}");
+    }
+    peer.still_answers(9);
+}
+
+#[test]
+fn a_cell_that_finds_nobody_says_what_may_be_between() {
+    let mut cells = Session::start();
+    let mut lost = spec(CASE, Task::Measure(plan(Mode::B, 100, &[1], 21)));
+    lost.far = Some(FarEnd { addr: "127.0.0.1:1".to_owned(), token: TOKEN.to_owned() });
+    cells.measure(1, lost);
+    let told = why(cells.event());
+    assert!(told.contains("is a firewall between?"), "{told}");
+}
+
+#[test]
+fn a_machine_is_one_session_s_at_a_time() {
+    let (mut one, mut other) = (Session::start(), Session::start());
+    one.send(&Order::Hold { id: 1, wait: false });
+    match one.event() {
+        Event::Ready { id: 1, pid, .. } => assert_eq!(pid, one.pid()),
+        Event::Held { id: 1, by } => {
+            eprintln!("not tested: {by} is measuring on this machine");
+            return;
+        }
+        told => panic!("it was to be held: {told:?}"),
+    }
+    other.send(&Order::Hold { id: 2, wait: true });
+    match other.event() {
+        Event::Held { id: 2, by } => assert!(by.starts_with(&format!("process {} ", one.pid()))),
+        told => panic!("the machine was given twice: {told:?}"),
+    }
+    one.send(&Order::Stop { id: 1 });
+    match other.event() {
+        Event::Ready { id: 2, .. } => {}
+        // A run of somebody else's was quicker.
+        Event::Held { id: 2, by } => eprintln!("not tested to its end: {by} was next"),
+        told => panic!("it was let go: {told:?}"),
+    }
+}

@@ -1,0 +1,77 @@
+//! Cells that make processes, threads and namespaces: whatever ends them, nothing of that stays.
+
+use std::fs;
+use std::path::PathBuf;
+
+use oscost_model::protocol::Event;
+use oscost_model::worker::{Mode, Task};
+
+use crate::common::{ENDLESS, Session, cpu_ticks, none_stands, plan, signal, spec, until, why};
+
+const CASES: &[&str] = &[
+    "process/fork-exit:touched_mib=8,peer_cpu=same",
+    "process/fork-exec:link=static",
+    "process/shell",
+    "process/wait",
+    "thread/create:until=runs,state=detached,peer_cpu=same",
+    "thread/kernel:thread=new",
+];
+
+/// Starts a cell that makes what it makes until it is ended; `None` where it cannot be had here.
+fn making(session: &mut Session, id: u64, case: &str) -> Option<u32> {
+    let endless = plan(Mode::S, 1, &[1], ENDLESS);
+    session.measure(id, spec(case, Task::Measure(endless)));
+    let pid = match session.event() {
+        Event::Ready { pid, .. } => pid,
+        Event::Skipped { missing, .. } => {
+            eprintln!("{case} cannot run here: {missing}");
+            return None;
+        }
+        other => panic!("{case} should be ready: {other:?}"),
+    };
+    session.go(id, ENDLESS);
+    until("the cell makes something", || cpu_ticks(pid) >= 2);
+    Some(pid)
+}
+
+/// Waits until the kernel has taken apart what a cell's namespace held: a kernel thread that serves
+/// a device of that name. A cell beside this test may have one.
+fn no_more_kernel_threads(than: usize) {
+    until("kernel threads are gone", || kernel_threads() <= than);
+}
+
+fn kernel_threads() -> usize {
+    let names = fs::read_dir("/proc").unwrap().flatten();
+    let names = names.filter_map(|entry| fs::read_to_string(entry.path().join("comm")).ok());
+    names.filter(|name| name.starts_with("napi/oscost0")).count()
+}
+
+#[test]
+fn a_killed_cell_takes_its_children_along() {
+    let before = kernel_threads();
+    let mut session = Session::start();
+    for (id, case) in (1..).zip(CASES) {
+        let Some(pid) = making(&mut session, id, case) else { continue };
+        signal(pid, "KILL");
+        assert_eq!(why(session.event()), "the cell was killed by SIGKILL", "{case}");
+        none_stands(&session, case);
+    }
+    session.still_answers(99);
+    no_more_kernel_threads(before);
+}
+
+#[test]
+fn the_end_of_the_session_is_the_end_of_all_that_its_cells_have_made() {
+    let before = kernel_threads();
+    for case in CASES {
+        let mut session = Session::start();
+        if making(&mut session, 1, case).is_none() {
+            continue;
+        }
+        session.close_input();
+        assert!(session.ended().success(), "{case}");
+        none_stands(&session, case);
+        assert_eq!(session.leftovers(), Vec::<PathBuf>::new(), "{case}");
+    }
+    no_more_kernel_threads(before);
+}

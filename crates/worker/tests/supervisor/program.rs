@@ -1,0 +1,54 @@
+//! The program's other verbs.
+
+use std::process::{Command, Output, Stdio};
+
+use oscost_model::definition::Catalog;
+use oscost_worker::benchmarks;
+
+use crate::common::cell;
+
+fn run(arguments: &[&str]) -> Output {
+    Command::new(cell()).args(arguments).stdin(Stdio::null()).output().unwrap()
+}
+
+#[test]
+fn it_prints_the_catalog_that_it_measures_by() {
+    let output = run(&["catalog"]);
+    assert!(output.status.success());
+    let printed: Catalog = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(printed, benchmarks::data());
+}
+
+#[test]
+fn it_says_its_version() {
+    let words = String::from_utf8(run(&["--version"]).stdout).unwrap();
+    assert_eq!(words, format!("oscost-worker {}\n", env!("CARGO_PKG_VERSION")));
+}
+
+#[test]
+fn whoever_runs_it_by_hand_is_sent_to_the_tool() {
+    for arguments in [&[][..], &["--help"], &["run"]] {
+        let output = run(arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert!(output.stdout.is_empty(), "{arguments:?}");
+        let words = String::from_utf8(output.stderr).unwrap();
+        assert!(words.contains("run `oscost` instead"), "{words}");
+    }
+}
+
+#[test]
+fn a_job_that_nobody_supervises_ends_and_says_nothing() {
+    for verb in ["job", "traced"] {
+        let output = run(&[verb]);
+        assert!(!output.status.success(), "{output:?}");
+        assert!(output.stdout.is_empty(), "{output:?}");
+    }
+}
+
+#[test]
+fn a_full_disk_behind_the_catalog_is_an_error() {
+    let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+    let output = Command::new(cell()).arg("catalog").stdout(full).output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    assert!(String::from_utf8_lossy(&output.stderr).contains("catalog"), "{output:?}");
+}

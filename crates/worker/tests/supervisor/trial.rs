@@ -1,0 +1,455 @@
+//! Programs as subjects: what a trial brings, how it fails, and that nothing of it is left.
+
+use std::fs;
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+
+use oscost_model::program::{Beside, Bounds, Program, Ran};
+use oscost_model::protocol::{Event, Order};
+use oscost_model::treatment::Applied;
+use oscost_model::worker::{CellSpec, Subject, Task};
+
+use crate::common::{Folder, Session, measuring, none_stands, signal, until, why};
+
+fn words(words: &[&str]) -> Vec<String> {
+    words.iter().map(|&word| word.to_owned()).collect()
+}
+
+/// A command that has a shell do something.
+fn sh(script: &str) -> Vec<String> {
+    words(&["sh", "-c", script])
+}
+
+/// A program whose output is read.
+fn program(script: &str) -> Program {
+    Program { command: sh(script), reads_output: true, ..Program::default() }
+}
+
+fn trial(program: Program) -> CellSpec {
+    let subject = Subject::Program(Box::new(program));
+    let task = Task::Run { warms: false };
+    CellSpec { subject, task, timeout_ms: 60_000, ..measuring("syscall/getppid:via=raw") }
+}
+
+/// What a trial of this program comes to; whatever it is, nothing stands afterwards but the
+/// supervisor, and nothing lies in its folder.
+fn event(session: &mut Session, id: u64, program: Program) -> Event {
+    event_of(session, id, trial(program))
+}
+
+fn event_of(session: &mut Session, id: u64, spec: CellSpec) -> Event {
+    session.measure(id, spec);
+    let event = session.event();
+    assert_eq!(event.id(), Some(id));
+    none_stands(session, "a trial");
+    let says_it_itself = !matches!(event, Event::TimedOut { why: None, .. });
+    assert!(!says_it_itself || in_scratch(session).is_empty(), "after {event:?}");
+    until("its folder is gone", || in_scratch(session).is_empty());
+    event
+}
+
+fn in_scratch(session: &Session) -> Vec<PathBuf> {
+    let entries = fs::read_dir(session.scratch()).unwrap();
+    entries.map(|entry| entry.unwrap().path()).collect()
+}
+
+fn ran(event: Event) -> Ran {
+    match event {
+        Event::Ran { ran, .. } => *ran,
+        other => panic!("it should have run: {other:?}"),
+    }
+}
+
+#[test]
+fn a_program_that_works_brings_its_time_its_account_and_its_output() {
+    let mut session = Session::start();
+    // Some of it in a process of its own, which is waited for.
+    let script = "echo one; echo two >&2; (dd if=/dev/zero bs=1M count=64 2>&-) | cat >/dev/null; \
+                  printf three";
+    let it = ran(event(&mut session, 1, program(script)));
+    assert!(it.real_ns > 0);
+    assert!(it.usage.user_ns + it.usage.system_ns > 0, "{it:?}");
+    assert!(it.usage.peak_bytes > 4096 && it.usage.minor_faults > 0, "{it:?}");
+    assert!(it.usage.voluntary_switches > 0, "{it:?}");
+    assert_eq!(it.lines, Some(2), "of standard output alone, the last without its end");
+    let mut lines: Vec<&str> = it.output.lines().collect();
+    lines.sort_unstable();
+    assert_eq!(lines.concat().len(), "onetwothree".len(), "{it:?}");
+    // Nobody reads its output but where that is asked for, or where nobody times it.
+    let silent = Program { reads_output: false, ..program("echo one; echo two >&2") };
+    let it = ran(event(&mut session, 2, silent.clone()));
+    assert_eq!((it.lines, it.output.as_str()), (None, "two\n"));
+    let warming = CellSpec { task: Task::Run { warms: true }, ..trial(silent) };
+    assert_eq!(ran(event_of(&mut session, 3, warming)).lines, Some(1));
+}
+
+#[test]
+fn of_much_output_the_end_is_kept_and_all_lines_are_counted() {
+    let mut session = Session::start();
+    let it = ran(event(&mut session, 1, program("seq 200000")));
+    assert_eq!(it.lines, Some(200_000));
+    assert!(it.output.ends_with("199999\n200000\n"));
+    // Of whole lines alone: half a number is another number.
+    let numbers: Vec<u32> = it.output.lines().map(|line| line.parse().unwrap()).collect();
+    assert!(numbers.windows(2).all(|pair| pair[1] == pair[0] + 1), "{}", it.output);
+    assert_eq!(numbers.len(), (16 << 10) / "200000\n".len(), "{}", numbers[0]);
+}
+
+#[test]
+fn output_that_is_no_text_is_read_and_shown_as_far_as_it_is() {
+    let mut session = Session::start();
+    let it = ran(event(&mut session, 1, program(r"printf 'a\377\000b\n'")));
+    assert_eq!(it.output, "a\u{FFFD}\0b\n");
+    let told = why(event(&mut session, 2, program(r"printf 'a\377\033[1mb\n'; exit 1")));
+    assert!(told.ends_with("ended with status 1: a\u{FFFD}\\u{1b}[1mb"), "{told}");
+}
+
+#[test]
+fn a_program_that_fails_is_told_with_its_last_words() {
+    let mut session = Session::start();
+    let told = why(event(&mut session, 1, program("seq 9; echo it is broken >&2; exit 2")));
+    assert!(told.starts_with("`sh -c seq 9; echo it is broken >&2; exit 2` ended with status 2: "));
+    assert!(told.contains("it is broken") && !told.contains("1;"), "{told}");
+    let told = why(event(&mut session, 2, program("kill -SEGV $$")));
+    assert_eq!(told, "`sh -c kill -SEGV $$` was killed by SIGSEGV");
+    for (id, command) in (3..).zip([words(&["no-such-program"]), words(&["./nor-here"]), vec![]]) {
+        let told = why(event(&mut session, id, Program { command, ..Program::default() }));
+        assert!(told.contains("cannot be started: No such file or directory"), "{told}");
+    }
+    // What is no failure to it is none.
+    let well = Program { statuses: vec![0, 3], ..program("exit 3") };
+    ran(event(&mut session, 6, well.clone()));
+    let told = why(event(&mut session, 7, Program { command: sh("exit 4"), ..well }));
+    assert_eq!(told, "`sh -c exit 4` ended with status 4");
+    session.still_answers(8);
+}
+
+#[test]
+fn what_exceeds_a_limit_is_ended_and_the_limit_is_named() {
+    let mut session = Session::start();
+    let short = Bounds { seconds: 1, ..Bounds::default() };
+    let hangs = Program { limits: short, ..program("echo so far; sleep 1000 & sleep 1000") };
+    match event(&mut session, 1, hangs) {
+        Event::TimedOut { after_ms: 1_000, why: Some(why), .. } => assert_eq!(
+            why,
+            "`sh -c echo so far; sleep 1000 & sleep 1000` took longer than its limit of 1 s; last \
+             output: so far"
+        ),
+        other => panic!("{other:?}"),
+    }
+    let output_mib = Bounds { output_mib: 1, ..Bounds::default() };
+    for (id, script) in [(2, "yes"), (3, "yes >&2 & setsid yes & wait")] {
+        let told = why(event(&mut session, id, Program { limits: output_mib, ..program(script) }));
+        assert_eq!(told, format!("`sh -c {script}` wrote more than its limit of 1 MiB"));
+    }
+    let file_mib = Bounds { file_mib: Some(1), ..Bounds::default() };
+    let script = "exec dd if=/dev/zero of=big bs=1M count=2";
+    let told = why(event(&mut session, 4, Program { limits: file_mib, ..program(script) }));
+    assert!(told.contains("SIGXFSZ: a file would have grown beyond its limit of 1 MiB"), "{told}");
+    let memory_mib = Bounds { memory_mib: Some(100), ..Bounds::default() };
+    let script = "exec dd if=/dev/zero of=/dev/null bs=200M count=1";
+    let told = why(event(&mut session, 5, Program { limits: memory_mib, ..program(script) }));
+    assert!(told.contains("ended with status 1"), "{told}");
+}
+
+#[test]
+fn who_leaves_processes_behind_has_failed_and_they_are_gone() {
+    let mut session = Session::start();
+    let told =
+        why(event(&mut session, 1, program("(setsid sleep 1000 &); sleep 1000 & sleep 0.1")));
+    assert!(told.ends_with(" left 2 processes running: `sleep`, `sleep`"), "{told}");
+    let told = why(event(&mut session, 2, program("setsid sh -c 'sleep 1000 & wait' &")));
+    assert!(told.contains(" left 2 processes running: `sh`, `sleep`"), "{told}");
+    // Who ends soon is no failure, and is in the account, also without being waited for.
+    let busy = "(i=0; while [ $i -lt 3000 ]; do i=$((i+1)); done; echo done) & exit 0";
+    let it = ran(event(&mut session, 3, program(busy)));
+    assert_eq!(it.output, "done\n");
+    assert!(it.usage.user_ns + it.usage.system_ns > 0, "{it:?}");
+}
+
+#[test]
+fn a_trial_stands_in_a_folder_of_its_own_which_goes_with_it() {
+    let mut session = Session::start();
+    let script = "touch here $TMPDIR/there; mkdir closed; touch closed/in; chmod 0 closed; ls; \
+                  stat -c %a . .. $TMPDIR; pwd; echo $TMPDIR";
+    let it = ran(event(&mut session, 1, program(script)));
+    let lines: Vec<&str> = it.output.lines().collect();
+    assert_eq!(lines[..5], ["closed", "here", "700", "700", "700"]);
+    let scratch = session.scratch();
+    assert!(lines[5..].iter().all(|folder| PathBuf::from(folder).starts_with(&scratch)));
+    assert_ne!(lines[5], lines[6]);
+    // One that it was given stays.
+    let folder = Folder::new();
+    let given = Some(folder.path().to_str().unwrap().to_owned());
+    let it = ran(event(&mut session, 2, Program { folder: given, ..program("pwd; touch kept") }));
+    assert_eq!(it.output.trim_end(), folder.path().to_str().unwrap());
+    assert!(folder.path().join("kept").exists());
+    let nowhere = Some("/no/such/folder".to_owned());
+    let told = why(event(&mut session, 3, Program { folder: nowhere, ..program("pwd") }));
+    assert!(told.contains("No such file or directory"), "{told}");
+}
+
+#[test]
+fn what_is_before_and_after_is_done_in_order_and_must_end_well() {
+    let mut session = Session::start();
+    let folder = Folder::new();
+    let log = || fs::read_to_string(folder.path().join("log")).unwrap_or_default();
+    let step = |word: &str| sh(&format!("printf '{word}-'$NOTE' ' >> log; test {word} != bad"));
+    let with = |before: &[&str], script: &str, after: &[&str]| Program {
+        before: before.iter().map(|word| step(word)).collect(),
+        after: after.iter().map(|word| step(word)).collect(),
+        folder: folder.path().to_str().map(str::to_owned),
+        variables: [("NOTE".to_owned(), "x".to_owned())].into(),
+        ..program(script)
+    };
+    let it = ran(event(&mut session, 1, with(&["a", "b"], "cat log", &["c", "d"])));
+    assert_eq!((it.output.as_str(), log().as_str()), ("a-x b-x ", "a-x b-x c-x d-x "));
+    // The first that fails is the last; what comes afterwards is done all the same.
+    for (id, before, script, after, told, logged) in [
+        (2, &["bad", "b"][..], "printf run >> log", &["c"][..], "before it, `sh", "bad-x c-x "),
+        (3, &["a"], "printf 'run ' >> log; exit 1", &["c"], "`sh -c printf 'run '", "a-x run c-x "),
+        (4, &["a"], "printf 'run ' >> log", &["bad", "c"], "after it, `sh", "a-x run bad-x "),
+        (5, &["a"], "printf 'run ' >> log; exit 9", &["bad"], "`sh -c printf", "a-x run bad-x "),
+    ] {
+        fs::remove_file(folder.path().join("log")).unwrap();
+        let why = why(event(&mut session, id, with(before, script, after)));
+        assert!(why.starts_with(told) && why.contains(" ended with status "), "{id}: {why}");
+        assert_eq!(log(), logged, "{id}");
+    }
+    // One that hangs meets the limit of the whole.
+    let hangs = Program {
+        before: vec![words(&["sleep", "1000"])],
+        limits: Bounds { seconds: 1, ..Bounds::default() },
+        ..with(&[], "true", &["c"])
+    };
+    match event(&mut session, 6, hangs) {
+        Event::TimedOut { after_ms: 1_000, why: Some(why), .. } => {
+            assert_eq!(why, "before it, `sleep 1000` took longer than its limit of 1 s");
+        }
+        other => panic!("{other:?}"),
+    }
+    assert!(log().ends_with("c-x "));
+    // What it needs may be started before it and run on until it has ended.
+    let daemon = Program { before: vec![sh("setsid sleep 1000 &")], ..program("true") };
+    ran(event(&mut session, 7, daemon));
+}
+
+#[test]
+fn a_variable_that_cannot_be_is_refused() {
+    let mut session = Session::start();
+    for (id, name, value) in [(1, "", "x"), (2, "a=b", "x"), (3, "a", "x\0y")] {
+        let variables = [(name.to_owned(), value.to_owned())].into();
+        let told = why(event(&mut session, id, Program { variables, ..program("true") }));
+        assert_eq!(told, format!("the variable `{name}` cannot be set to that"));
+    }
+}
+
+/// What runs beside a program, and says this first.
+fn beside(script: &str) -> Option<Beside> {
+    let (variable, prefix) = ("ADDRESS".to_owned(), "at ".to_owned());
+    Some(Beside { command: sh(script), variable, prefix })
+}
+
+#[test]
+fn what_runs_beside_a_program_gives_it_its_first_line_and_is_gone_with_it() {
+    let mut session = Session::start();
+    // It writes on, more than a pipe holds, and has what nobody waits for.
+    let script = "echo note >&2; echo port 7; seq 100000; seq 100000 >&2; echo > ready; \
+                  setsid sleep 1000 & sleep 1000";
+    let reader = "while ! [ -e ready ]; do sleep 0.01; done; echo $ADDRESS";
+    let it = ran(event(&mut session, 1, Program { beside: beside(script), ..program(reader) }));
+    assert_eq!(it.output, "at port 7\n");
+    // That it ends well before the program does is no failure; anything else is.
+    let until_gone = "while ! [ -e gone ]; do sleep 0.01; done; sleep 0.1";
+    let ends = Program { beside: beside("echo 1; echo > gone"), ..program(until_gone) };
+    ran(event(&mut session, 2, ends.clone()));
+    let fails = Program { beside: beside("echo 1; echo > gone; exit 5"), ..ends };
+    let told = why(event(&mut session, 3, fails));
+    assert!(told.starts_with("beside it, `sh -c echo 1; "), "{told}");
+    assert!(told.contains(" ended with status 5"), "{told}");
+    // It must say something.
+    for (id, script, what) in [
+        (4, "echo no room >&2; exit 6", "ended with status 6: no room"),
+        (5, "true", "ended and has written no line"),
+    ] {
+        let it = Program { beside: beside(script), ..program("true") };
+        let told = why(event(&mut session, id, it));
+        assert_eq!(told, format!("beside it, `sh -c {script}` {what}"));
+    }
+    let silent = Program {
+        beside: beside("sleep 1000"),
+        limits: Bounds { seconds: 1, ..Bounds::default() },
+        ..program("true")
+    };
+    let event = event(&mut session, 6, silent);
+    assert!(matches!(event, Event::TimedOut { after_ms: 1_000, .. }), "{event:?}");
+}
+
+/// How many processes of the session run sleep(1).
+fn sleepers(session: &Session) -> usize {
+    let comm = |pid: &u32| fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+    session.cells().iter().filter(|pid| comm(pid).trim_end() == "sleep").count()
+}
+
+#[test]
+fn nothing_of_a_trial_is_left_whoever_is_killed() {
+    // Daemons beside and below it: in sessions of their own, and nobody's children.
+    let script = "(setsid sh -c 'sleep 1000 & sleep 1000' &); echo > up; sleep 1000";
+    let folder = Folder::new();
+    let done = folder.path().join("done");
+    let daemons = Program {
+        beside: beside("echo 1; setsid sleep 1000 & sleep 1000"),
+        after: vec![words(&["touch", done.to_str().unwrap()])],
+        ..program(script)
+    };
+    for end in ["stop", "input", "cell", "treated cell", "supervisor", "term"] {
+        let mut session = Session::start();
+        session.measure(1, trial(daemons.clone()));
+        until("all of them run", || sleepers(&session) == 5);
+        let child_of = |pid: u32| -> Vec<u32> {
+            let list = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap();
+            list.split_whitespace().map(|pid| pid.parse().unwrap()).collect()
+        };
+        let cell = child_of(session.pid())[0];
+        let exe = |pid: u32| fs::read_link(format!("/proc/{pid}/exe")).ok();
+        let treated = child_of(cell).into_iter().find(|&pid| exe(pid) == exe(cell)).unwrap();
+        match end {
+            "stop" => session.send(&Order::Stop { id: 1 }),
+            "input" => session.close_input(),
+            "cell" => signal(cell, "KILL"),
+            "treated cell" => signal(treated, "KILL"),
+            "term" => signal(session.pid(), "TERM"),
+            _ => signal(session.pid(), "KILL"),
+        }
+        match end {
+            "stop" => assert!(why(session.event()).contains("was stopped before it had ended")),
+            "cell" | "treated cell" => {
+                assert_eq!(why(session.event()), "the cell was killed by SIGKILL");
+            }
+            "supervisor" => assert_eq!(session.ended().signal(), Some(9)),
+            _ => assert!(session.ended().success()),
+        }
+        none_stands(&session, &format!("a trial after the end: {end}"));
+        if !["input", "term"].contains(&end) {
+            until("its folder is gone", || in_scratch(&session).is_empty());
+        }
+        // But where the cell itself was killed.
+        assert_eq!(fs::remove_file(&done).is_ok(), end != "cell", "{end}");
+    }
+}
+
+#[test]
+fn a_trial_whose_cell_hangs_has_timed_out_and_leaves_nothing() {
+    let mut session = Session::start();
+    let spec = CellSpec { timeout_ms: 700, ..trial(program("(setsid sleep 1000 &); sleep 1000")) };
+    match event_of(&mut session, 1, spec) {
+        Event::TimedOut { after_ms: 700, why: None, .. } => {}
+        other => panic!("{other:?}"),
+    }
+    session.still_answers(2);
+}
+
+/// A trial of a program that is treated so.
+fn treated(script: &str, applied: Applied) -> CellSpec {
+    CellSpec { treatments: vec![vec![applied]], ..trial(program(script)) }
+}
+
+#[test]
+fn a_program_is_treated_and_what_is_beside_it_is_not() {
+    let mut session = Session::start();
+    /// A filter that lets all through: one instruction of classic BPF.
+    const ALLOW: u64 = 0x06 << 48 | 0x7FFF_0000;
+    let lines = "grep -E '^(Seccomp|TracerPid):' /proc/self/status | tr '\\t\\n' '  '";
+    let own = |it: &Ran| it.output.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    let filter = Applied::Seccomp { program: vec![ALLOW] };
+    for (id, applied) in [(1, filter), (2, Applied::Ptrace), (3, Applied::Nice { by: 5 })] {
+        let mut spec = treated(&format!("{lines}; nice"), applied.clone());
+        let Subject::Program(program) = &mut spec.subject else { panic!("a program") };
+        program.before = vec![sh("nice > before; grep Seccomp: /proc/self/status >> before")];
+        program.command = sh(&format!("{lines}; nice; cat before"));
+        match event_of(&mut session, id, spec) {
+            Event::Skipped { missing, .. } => eprintln!("cannot run here: {missing}"),
+            event => {
+                let it = own(&ran(event));
+                let [_, tracer, _, filters, nice, untreated, _, none] = &it[..] else {
+                    panic!("{it:?}")
+                };
+                assert_eq!(tracer != "0", applied == Applied::Ptrace, "{it:?}");
+                let is_filtered = matches!(applied, Applied::Seccomp { .. });
+                assert_eq!(filters == "2", is_filtered || none == "2", "{it:?}");
+                let nicer: i32 = nice.parse::<i32>().unwrap() - untreated.parse::<i32>().unwrap();
+                assert_eq!(nicer == 5, matches!(applied, Applied::Nice { .. }), "{it:?}");
+            }
+        }
+    }
+    let variable = Applied::Env { name: "GLIBC_TUNABLES".to_owned(), value: "a=b".to_owned() };
+    let it = ran(event_of(&mut session, 4, treated("echo $GLIBC_TUNABLES $HOME", variable)));
+    let home = std::env::var("HOME").unwrap_or_default();
+    assert_eq!(it.output.trim_end(), format!("a=b {home}").trim_end(), "as its user has it");
+    let by = Applied::Wrapper { command: words(&["env", "WRAPPED=yes"]) };
+    assert_eq!(ran(event_of(&mut session, 5, treated("echo $WRAPPED", by))).output, "yes\n");
+    match event_of(&mut session, 6, treated("true", Applied::Sud)) {
+        Event::Skipped { missing, .. } => assert!(missing.contains("execve(2)"), "{missing}"),
+        other => panic!("{other:?}"),
+    }
+    let cpu = session.hello.facts.cpu.allowed_cpus.as_ref().and_then(|cpus| cpus.last().copied());
+    let pinned = CellSpec { cpu, ..trial(program("nproc")) };
+    assert_eq!(ran(event_of(&mut session, 7, pinned)).output, "1\n");
+}
+
+#[test]
+fn an_ordinary_user_runs_programs_too() {
+    let mut session = Session::ordinary();
+    let script = "mkdir closed; touch closed/in; chmod 0 closed; id -u";
+    let it = ran(event(&mut session, 1, program(script)));
+    assert_eq!(it.lines, Some(1));
+    let told = why(event(&mut session, 2, program("(setsid sleep 1000 &)")));
+    assert!(told.ends_with(" left a process running: `sleep`"), "{told}");
+}
+
+#[test]
+fn the_calls_of_a_program_are_counted_as_one_op() {
+    let mut session = Session::start();
+    let count = |session: &mut Session, id: u64, script: &str| {
+        let task = Task::Count { warm_ops: 0, ops: 1 };
+        let spec = CellSpec { task, ..trial(program(script)) };
+        session.send(&Order::Count { id, spec: Box::new(spec) });
+        let event = session.event();
+        none_stands(session, "a counted program");
+        event
+    };
+    let counted = |event: Event| match event {
+        Event::Counted { count, .. } => Some(count),
+        Event::Failed { why, .. } if why.contains("ptrace") => {
+            eprintln!("cannot run here: {why}");
+            None
+        }
+        other => panic!("{other:?}"),
+    };
+    // Of the shell and of what it starts, however many there are.
+    let Some(one) = counted(count(&mut session, 1, "/bin/true; exit 0")) else { return };
+    let Some(two) = counted(count(&mut session, 2, "/bin/true; /bin/true; exit 0")) else { return };
+    assert_eq!((one.ops, one.peer.len()), (1, 0));
+    assert_eq!((one.own.get("execve"), two.own.get("execve")), (Some(&1), Some(&2)));
+    assert_eq!((one.own.get("exit_group"), two.own.get("exit_group")), (Some(&2), Some(&3)));
+    let told = why(count(&mut session, 3, "exit 7"));
+    assert!(told.contains("ended with status 7"), "{told}");
+    // What is left of it is not waited for, and one that hangs meets its limit.
+    counted(count(&mut session, 4, "(setsid sleep 1000 &); exit 0"));
+    let task = Task::Count { warm_ops: 0, ops: 1 };
+    let hangs = Program { beside: beside("echo 1; sleep 1000"), ..program("sleep 1000") };
+    let limits = Bounds { seconds: 1, ..Bounds::default() };
+    for (id, program) in [(5, Program { limits, ..hangs.clone() }), (6, hangs)] {
+        let spec = CellSpec { task: task.clone(), ..trial(program) };
+        session.send(&Order::Count { id, spec: Box::new(spec) });
+        if id == 5 {
+            let event = session.event();
+            assert!(matches!(event, Event::TimedOut { after_ms: 1_000, .. }), "{event:?}");
+            none_stands(&session, "a count that has timed out");
+        }
+    }
+    until("all of it runs", || sleepers(&session) == 2);
+    signal(session.pid(), "KILL");
+    assert_eq!(session.ended().signal(), Some(9));
+    none_stands(&session, "a count whose supervisor was killed");
+}
