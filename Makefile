@@ -1,5 +1,5 @@
 # Two commands do everything on a fresh machine with a Rust toolchain:
-#   make run    builds both programs and measures the bill
+#   make run    builds both programs and measures the price list
 #   make test   everything that CI runs
 # The rest: build, test-live, bench and studies (minutes, on a quiet machine), docs, fuzz, clean.
 
@@ -7,18 +7,18 @@ HOST := $(shell rustc -vV | sed -n 's/^host: //p')
 CELL := target/release/oscost-worker
 export OSCOST_WORKER := $(CURDIR)/$(CELL)
 
-.PHONY: run build cell needs ph hosts browser vm readers test lint unit test-live bench docs picture studies fuzz clean
+.PHONY: run build worker needs ph hosts browser vm readers test lint unit test-live bench docs picture studies fuzz clean
 
 run: build
 	target/release/oscost run
 
 # Nothing is timed in the tool: in several units, and not optimised once more when it is linked, it is
 # built in half the time.
-build: cell ph
+build: worker ph
 	CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 \
 	  cargo build --release --locked -p oscost --features "$(EBPF)"
 
-# The cell relocates itself, and its catalog is full of pointers: packed, the list of them is 90 KiB
+# The worker relocates itself, and its catalog is full of pointers: packed, the list of them is 90 KiB
 # shorter. The C library that is linked in must know how to read it (glibc 2.36).
 PACKED := $(shell getconf GNU_LIBC_VERSION 2>/dev/null | awk '{ split($$2, v, "."); \
   if (v[1] > 2 || v[1] == 2 && v[2] >= 36) print "-C link-arg=-Wl,-z,pack-relative-relocs" }')
@@ -28,10 +28,10 @@ PACKED := $(shell getconf GNU_LIBC_VERSION 2>/dev/null | awk '{ split($$2, v, ".
 LEAN := -C link-arg=-Wl,--no-eh-frame-hdr -C link-arg=-Wl,-T,crates/worker/no-unwinding.ld \
   -C link-arg=-Wl,-z,muldefs
 
-# The cell is one static-pie program that runs everywhere. With --target the flag reaches it alone,
+# The worker is one static-pie program that runs everywhere. With --target the flag reaches it alone,
 # and not the build scripts and macros of what it is made of.
 STATIC := RUSTFLAGS="-C target-feature=+crt-static $(PACKED) $(LEAN)"
-cell: needs
+worker: needs
 	$(STATIC) cargo build --release --locked -p oscost-worker --bin oscost-worker --target $(HOST)
 	mkdir -p target/release
 	cp target/$(HOST)/release/oscost-worker $(CELL).new
@@ -119,12 +119,12 @@ lint: ph
 	RUSTDOCFLAGS="-D warnings" cargo doc --profile test --locked --workspace --no-deps --document-private-items \
 	  --features "$(EBPF)"
 
-unit: cell browser hosts ph readers vm
+unit: worker browser hosts ph readers vm
 	cargo test --locked --workspace --features "oscost/sins,$(EBPF)"
 
 # Clocks and frequencies are in these: they want a machine that is left in peace, and minutes.
-# One of them makes an op slower by a known share, which no cell that is shipped can do. With --target
-# the cell that is shipped stays where it is.
+# One of them makes an op slower by a known share, which no worker that is shipped can do. With --target
+# the worker that is shipped stays where it is.
 test-live: build
 	cargo test --release --locked --target $(HOST) -p oscost-worker --features live --test live -- --test-threads=1 --nocapture
 	$(STATIC) cargo build --release --locked -p oscost-worker --bin oscost-worker --features live \
@@ -140,11 +140,11 @@ bench: build
 	cargo bench --locked -p oscost --bench peers -- spread
 
 # The pages of docs/catalog, from the definitions; in docs/EXPORTS.md what columns mean.
-docs: cell
+docs: worker
 	UPDATE_GOLDEN=1 cargo test --locked -p oscost --test catalog_pages
 
 # The README's picture: the beginning of the page of a quick run, as the browser tests see it.
-picture: cell browser
+picture: worker browser
 	OSCOST_PICTURE=$(CURDIR)/docs/report.png cargo test --locked -p oscost --test browser -- \
 	  a_run_is_a_page_that_stands_alone
 

@@ -5,12 +5,12 @@
 use libfuzzer_sys::fuzz_target;
 use oscost::studies::prediction::Estimate;
 use oscost_model::case::Case;
-use oscost_model::target::Place;
+use oscost_model::target::Target;
 use oscost_model::point::Value;
 
 fuzz_target!(|text: &str| {
-    match Place::parse(text) {
-        Ok(place) => assert_eq!(Place::parse(&place.to_string()), Ok(place)),
+    match Target::parse(text) {
+        Ok(target) => assert_eq!(Target::parse(&target.to_string()), Ok(target)),
         Err(error) => assert!(!error.to_string().is_empty()),
     }
     if let Some(case) = Case::parse(text) {

@@ -1,4 +1,4 @@
-//! What a cell saw of the channel that its ops went through.
+//! What a worker saw of the channel that its ops went through.
 
 use serde::{Deserialize, Serialize};
 
@@ -41,7 +41,7 @@ pub struct ChannelSeen {
 pub struct Requests {
     /// How many.
     pub answered: u64,
-    /// The median in nanoseconds; null where several cells are told of together, since the quantiles
+    /// The median in nanoseconds; null where several workers are told of together, since the quantiles
     /// of parts are not those of the whole.
     pub p50_ns: Option<u64>,
     /// The 99th percentile; null below a hundred requests, too.
@@ -106,7 +106,7 @@ pub struct Datagrams {
 }
 
 impl ChannelSeen {
-    /// What two cells saw: counts are added, and what the system made is the first one's word.
+    /// What two workers saw: counts are added, and what the system made is the first one's word.
     #[must_use]
     pub fn and(self, other: ChannelSeen) -> ChannelSeen {
         ChannelSeen {
@@ -146,7 +146,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quantiles_are_of_a_cell_and_go_where_several_are_told_of_together() {
+    fn quantiles_are_of_a_worker_and_go_where_several_are_told_of_together() {
         assert_eq!(Requests::of(vec![]), None);
         let all = Requests::of((1..=1_000).rev().collect()).unwrap();
         assert_eq!((all.answered, all.p50_ns, all.p99_ns), (1_000, Some(500), Some(990)));

@@ -26,7 +26,7 @@ crossing! {
         /// What that axis counts one of, in a word: `byte`, `descriptor`; else its name.
         pub of: String,
         /// Where both were measured, as it is typed.
-        pub place: String,
+        pub target: String,
         /// The machine of their other ends; null where these stood beside them, or there are none.
         #[serde(default)]
         pub peer: Option<String>,

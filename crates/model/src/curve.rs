@@ -27,7 +27,7 @@ curve! {
         #[serde(default)]
         pub of: String,
         /// Where they were measured, as it is typed.
-        pub place: String,
+        pub target: String,
         /// The machine of their other ends; null where these stood beside them, or there are none.
         #[serde(default)]
         pub peer: Option<String>,

@@ -9,7 +9,7 @@ use crate::resource::Offer;
 use crate::unit::Unit;
 use crate::worker::Mode;
 
-/// What a benchmark asks, does, expects and needs. The part that does the work stays in the cell.
+/// What a benchmark asks, does, expects and needs. The part that does the work stays in the worker.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Definition {
     /// `family/kebab-name`.
@@ -19,7 +19,7 @@ pub struct Definition {
     /// What is inside the clock; then what is not.
     pub op: String,
     /// The prediction, written before it was measured.
-    pub guess: String,
+    pub expected: String,
     /// What the figure is counted in.
     pub unit: Unit,
     /// The mechanism: why it costs what it costs; empty where there is nothing to explain.
@@ -36,8 +36,8 @@ pub struct Definition {
     pub axes: Vec<Axis>,
     /// What a place must offer; unmet, the case is skipped with the reason.
     pub needs: Vec<Need>,
-    /// Whether it belongs to the bill.
-    pub in_bill: bool,
+    /// Whether it belongs to the price list.
+    pub in_price_list: bool,
     /// Whether the op itself sleeps or switches, so that switches are results and not disturbance.
     pub switches: bool,
     /// Whether the op itself waits for a disk in a fault, so that major faults are results and not
@@ -143,9 +143,9 @@ pub struct Axis {
     /// benchmark later, and what was measured before keeps its name.
     #[serde(default)]
     pub unsaid: Option<Value>,
-    /// The points of the bill, where those are fewer than the usual ones.
+    /// The points of the price list, where those are fewer than the usual ones.
     #[serde(default)]
-    pub in_bill: Vec<Value>,
+    pub in_price_list: Vec<Value>,
     /// The points of a thorough run, where those are others than the usual ones.
     #[serde(default)]
     pub thorough: Vec<Value>,
@@ -168,7 +168,7 @@ impl Axis {
     /// The points that are measured when none is asked for, in a run of that extent.
     pub fn unasked(&self, extent: Extent) -> &[Value] {
         let own = match extent {
-            Extent::Bill => &self.in_bill,
+            Extent::PriceList => &self.in_price_list,
             Extent::Thorough => &self.thorough,
             Extent::Usual => &self.usual,
         };
@@ -179,8 +179,8 @@ impl Axis {
 /// How far a selection goes where it names no points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
-    /// As in the bill.
-    Bill,
+    /// As in the price list.
+    PriceList,
     /// The usual points.
     Usual,
     /// As in a thorough run.
@@ -227,12 +227,12 @@ pub enum Requirement {
     Meaning(String),
 }
 
-/// All that a cell can measure.
+/// All that a worker can measure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Catalog {
-    /// The families, in the order of the bill.
+    /// The families, in the order of the price list.
     pub families: Vec<Family>,
-    /// The benchmarks, in the order of the bill.
+    /// The benchmarks, in the order of the price list.
     pub benchmarks: Vec<Definition>,
     /// The timers of the survey, in its order.
     #[serde(default)]
@@ -319,7 +319,7 @@ mod tests {
             points: points.map(Value::from).to_vec(),
             usual: vec![Value::from(points[0])],
             unsaid: unsaid.map(Value::from),
-            in_bill: vec![],
+            in_price_list: vec![],
             thorough: vec![],
             within: None,
             of: String::new(),
@@ -328,7 +328,7 @@ mod tests {
             id: "syscall/getppid".into(),
             asks: String::new(),
             op: String::new(),
-            guess: String::new(),
+            expected: String::new(),
             unit: Unit::NsPerOp,
             why: String::new(),
             calls: vec![],
@@ -339,7 +339,7 @@ mod tests {
                 axis("state", ["warm", "cold"], Some("warm")),
             ],
             needs: vec![],
-            in_bill: true,
+            in_price_list: true,
             switches: false,
             major_faults: false,
             moves: String::new(),

@@ -1,6 +1,6 @@
 //! What is known of a machine before anything is timed on it, and how disturbed a CPU was.
 //!
-//! The cell fills it, the tool judges it. Null means "could not be read": it is not 0, "" or an
+//! The worker fills it, the tool judges it. Null means "could not be read": it is not 0, "" or an
 //! empty list. Host names, addresses and serial numbers have no field here.
 
 use std::collections::BTreeMap;

@@ -1,8 +1,8 @@
-//! What a cell saw of the file that its ops worked on.
+//! What a worker saw of the file that its ops worked on.
 
 use serde::{Deserialize, Serialize};
 
-/// What a cell saw of its file: where it lay, and what the page cache held of it whenever the cell
+/// What a worker saw of its file: where it lay, and what the page cache held of it whenever the worker
 /// looked, before passes over it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -11,7 +11,7 @@ pub struct FileSeen {
     pub filesystem: u64,
     /// Pages that the file has.
     pub pages: u64,
-    /// How often the cell looked.
+    /// How often the worker looked.
     pub looks: u64,
     /// The fewest of its pages that the cache held then.
     pub cached_least: u64,
@@ -29,7 +29,7 @@ impl FileSeen {
         self.looks += 1;
     }
 
-    /// What two cells saw. They looked at files alike: where those lay is the first one's word.
+    /// What two workers saw. They looked at files alike: where those lay is the first one's word.
     #[must_use]
     pub fn and(self, other: FileSeen) -> FileSeen {
         match (self.looks, other.looks) {

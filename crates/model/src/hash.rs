@@ -3,7 +3,7 @@
 /// FNV-1a with 128 bits, as 32 hexadecimal digits.
 ///
 /// It guards against accidents (a stale copy, another version), not against malice: whoever can
-/// replace the cell can also replace the tool. So that the cell links no more than it must, it is
+/// replace the worker can also replace the tool. So that the worker links no more than it must, it is
 /// ten lines of our own and not a cryptographic crate.
 pub fn content(bytes: &[u8]) -> String {
     const OFFSET: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;

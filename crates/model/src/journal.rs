@@ -11,8 +11,8 @@ use crate::clock::{Calibration, ClockSync};
 use crate::definition::{Definition, Timer};
 use crate::program::{Trial, Workload};
 use crate::protocol::CpuProbe;
-use crate::record::{Machine, PlaceOf, RowOutcome, Settings, Tool};
-use crate::study_method::Manner;
+use crate::record::{Machine, RowOutcome, Settings, TargetInfo, Tool};
+use crate::study_method::StudyMethod;
 use crate::worker::{BatchPlan, Disturbance, Sample};
 
 /// One thing that happened.
@@ -25,7 +25,7 @@ pub enum Entry {
     Met {
         /// Its facts, its clock not known yet.
         machine: Box<Machine>,
-        /// What was attached to its system or to the cells.
+        /// What was attached to its system or to the workers.
         tracers: Vec<String>,
     },
     /// Its CPUs were probed, and one was chosen.
@@ -70,11 +70,11 @@ pub enum Entry {
     Piloted {
         /// The row's index.
         row: u32,
-        /// How its cells time their ops.
+        /// How its workers time their ops.
         plan: BatchPlan,
     },
-    /// A cell came back.
-    Cell {
+    /// A worker came back.
+    Worker {
         /// The row's index.
         row: u32,
         /// What it was measured for.
@@ -86,9 +86,9 @@ pub enum Entry {
         #[serde(default)]
         set: u32,
         /// What it brought.
-        outcome: CellOutcome,
+        outcome: WorkerOutcome,
     },
-    /// A cell, or a pair of them, came back in which nothing differs: a control.
+    /// A worker, or a pair of them, came back in which nothing differs: a control.
     Control {
         /// The index of the row that it was made of.
         row: u32,
@@ -173,14 +173,14 @@ pub struct Started {
 pub struct PlannedRow {
     /// The case.
     pub case: Case,
-    /// Its benchmark, as the cell defined it at the time.
+    /// Its benchmark, as the worker defined it at the time.
     pub definition: Definition,
     /// Where it will be measured.
-    pub place: PlaceOf,
-    /// Whether the user asked for it; an anchor is measured all the same.
+    pub target: TargetInfo,
+    /// Whether the user asked for it; a reference case is measured all the same.
     pub asked: bool,
-    /// Whether it is an anchor.
-    pub anchor: bool,
+    /// Whether it is a reference case.
+    pub reference_case: bool,
     /// Whether it was added to place a break of a curve.
     #[serde(default)]
     pub added: bool,
@@ -193,7 +193,7 @@ pub struct PlannedRow {
     pub workload: Option<Box<Workload>>,
     /// The manner in which a study times it, where it is timed so as well.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub manner: Option<Manner>,
+    pub study_method: Option<StudyMethod>,
 }
 
 /// Two rows of one case that are measured interleaved, to be compared.
@@ -205,7 +205,7 @@ pub struct Versus {
     pub new: u32,
     /// How they are interleaved.
     pub design: Design,
-    /// The number that cells of both rows bear which were measured side by side.
+    /// The number that workers of both rows bear which were measured side by side.
     pub set: u32,
 }
 
@@ -235,27 +235,27 @@ impl Design {
     }
 }
 
-/// What a cell is measured for.
+/// What a worker is measured for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Phase {
-    /// An anchor before the first round.
+    /// A reference case before the first round.
     Before,
     /// A round that only fixes how many repetitions the real rounds get (`--thorough`).
     #[serde(rename = "trial")]
     Rehearsal(u32),
     /// A round.
     Round(u32),
-    /// An anchor after the last round.
+    /// A reference case after the last round.
     After,
     /// An experiment in the manner of the row's study, by its number: no repetition of the row.
-    Manner(u32),
+    StudyMethod(u32),
 }
 
-/// What a cell brought.
+/// What a worker brought.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum CellOutcome {
+pub enum WorkerOutcome {
     /// Batches.
     Sampled {
         /// The batches, in order.

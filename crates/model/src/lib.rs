@@ -1,4 +1,4 @@
-//! Plain data that the tool and the measuring cell both speak.
+//! Plain data that the tool and the measuring worker both speak.
 //!
 //! What this room is for: the words of the project as types, and the text forms in which they
 //! travel (JSON lines between tool and supervisor, the record, the journal). What it may not know:

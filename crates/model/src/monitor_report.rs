@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// The last words of whoever held a monitor.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Testimony {
+pub struct MonitorReport {
     /// The calls that it saw, of all processes.
     pub calls: u64,
     /// What it saw and did not look at, or did not say, for lack of room.
@@ -32,7 +32,7 @@ pub struct Marked {
     pub calls: u64,
 }
 
-impl Testimony {
+impl MonitorReport {
     /// The calls that it saw of a counted copy; `None` where it saw none of its marks.
     pub fn of_copy(&self, process: u32) -> Option<u64> {
         self.marked.iter().find(|it| it.process == process).map(|it| it.calls)

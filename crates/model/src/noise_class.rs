@@ -3,7 +3,7 @@
 /// Less lost time than this is clean, and ...
 const NOISY_FROM_PCT: f64 = 1.0;
 /// ... more than this is hostile.
-const HOSTILE_FROM_PCT: f64 = 10.0;
+const VERY_NOISY_FROM_PCT: f64 = 10.0;
 
 /// The class of a run, or of a probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -13,7 +13,7 @@ pub enum Class {
     /// 1 % to 10 %.
     Noisy,
     /// Above 10 %: absolute figures of single shots are not to be claimed.
-    Hostile,
+    VeryNoisy,
 }
 
 impl Class {
@@ -21,8 +21,8 @@ impl Class {
     pub fn of_lost_pct(lost_pct: f64) -> Self {
         match lost_pct {
             _ if lost_pct < NOISY_FROM_PCT => Class::Clean,
-            _ if lost_pct <= HOSTILE_FROM_PCT => Class::Noisy,
-            _ => Class::Hostile,
+            _ if lost_pct <= VERY_NOISY_FROM_PCT => Class::Noisy,
+            _ => Class::VeryNoisy,
         }
     }
 
@@ -31,7 +31,7 @@ impl Class {
         match self {
             Class::Clean => "clean",
             Class::Noisy => "noisy",
-            Class::Hostile => "hostile",
+            Class::VeryNoisy => "hostile",
         }
     }
 }
@@ -43,7 +43,7 @@ mod tests {
     #[test]
     fn the_classes_meet_at_one_and_at_ten_per_cent() {
         let classes = [0.0, 0.999, 1.0, 10.0, 10.001].map(Class::of_lost_pct);
-        let (clean, noisy, hostile) = (Class::Clean, Class::Noisy, Class::Hostile);
-        assert_eq!(classes, [clean, clean, noisy, noisy, hostile]);
+        let (clean, noisy, very_noisy) = (Class::Clean, Class::Noisy, Class::VeryNoisy);
+        assert_eq!(classes, [clean, clean, noisy, noisy, very_noisy]);
     }
 }

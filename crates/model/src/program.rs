@@ -1,4 +1,4 @@
-//! Programs as subjects: what a cell is told to run, and what one trial brings.
+//! Programs as subjects: what a worker is told to run, and what one trial brings.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::unit::Unit;
 /// The family of whole programs.
 pub const FAMILY: &str = "workload";
 
-/// What a cell runs, once a trial, and all that surrounds it. Commands are words: no shell reads
+/// What a worker runs, once a trial, and all that surrounds it. Commands are words: no shell reads
 /// them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Program {

@@ -5,24 +5,24 @@ use serde::{Deserialize, Serialize};
 use crate::calls::CallCount;
 use crate::clock::{Calibration, ClockKind, ClockSync, ClockVerdict};
 use crate::facts::Facts;
-use crate::monitor_report::Testimony;
+use crate::monitor_report::MonitorReport;
 use crate::program::Ran;
 use crate::treatment::Attached;
 use crate::watch::Watch;
-use crate::worker::{BatchPlan, CellSpec, Disturbance, Sample};
+use crate::worker::{BatchPlan, Disturbance, Sample, WorkerSpec};
 
 /// The version of this page. Unequal versions do not talk.
 pub const PROTOCOL: u32 = 5;
 
-/// The longest line either side reads: a cell of 10,000 samples fits eight times.
+/// The longest line either side reads: a worker of 10,000 samples fits eight times.
 pub const MAX_LINE_BYTES: usize = 16 << 20;
 
 /// The name that whoever measures on a machine holds there, in the abstract socket space. It stays
 /// the same in all versions, or two versions would measure at once.
 pub const LOCK_NAME: &str = "oscost.run";
 
-/// What the reason of a cell ends with that could not reach its other end on another machine. The
-/// next cell would not reach it either.
+/// What the reason of a worker ends with that could not reach its other end on another machine. The
+/// next worker would not reach it either.
 pub const NO_WAY_THERE: &str =
     "is a firewall between? The other way may be open: swap --at and --peer";
 
@@ -30,12 +30,12 @@ pub const NO_WAY_THERE: &str =
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "order", deny_unknown_fields)]
 pub enum Order {
-    /// Start a cell; it answers `ready`, then waits for `go`.
+    /// Start a worker; it answers `ready`, then waits for `go`.
     Measure {
         /// The job.
         id: u64,
-        /// What the cell must know.
-        spec: Box<CellSpec>,
+        /// What the worker must know.
+        spec: Box<WorkerSpec>,
     },
     /// Time so many more groups of batches.
     Go {
@@ -43,7 +43,7 @@ pub enum Order {
         id: u64,
         /// Groups of batches.
         batches: u32,
-        /// Of a cell that is toggled, the arm that they are of.
+        /// Of a worker that is toggled, the arm that they are of.
         #[serde(default)]
         arm: u8,
     },
@@ -56,16 +56,16 @@ pub enum Order {
     Count {
         /// The job.
         id: u64,
-        /// What the cell must know; its task is `count`.
-        spec: Box<CellSpec>,
+        /// What the worker must know; its task is `count`.
+        spec: Box<WorkerSpec>,
     },
-    /// Be the other end for a cell on another machine; it answers `ready` with its address, and
-    /// `served` when that cell has ended.
+    /// Be the other end for a worker on another machine; it answers `ready` with its address, and
+    /// `served` when that worker has ended.
     Serve {
         /// The job.
         id: u64,
-        /// What the cell must know; its task is `serve`.
-        spec: Box<CellSpec>,
+        /// What the worker must know; its task is `serve`.
+        spec: Box<WorkerSpec>,
     },
     /// Do something to the whole system until `stop`: it answers `ready` when that is done and has
     /// settled, and `detached` when it is undone.
@@ -141,11 +141,11 @@ impl Order {
 pub enum Event {
     /// The first event of a session.
     Hello(Box<Hello>),
-    /// A cell stands ready for `go`.
+    /// A worker stands ready for `go`.
     Ready {
         /// The job.
         id: u64,
-        /// The cell's process.
+        /// The worker's process.
         pid: u32,
         /// Where its data socket listens, for two-ended benchmarks.
         addr: Option<String>,
@@ -154,15 +154,15 @@ pub enum Event {
     Piloted {
         /// The job.
         id: u64,
-        /// How later cells of the case time their ops.
+        /// How later workers of the case time their ops.
         plan: BatchPlan,
     },
-    /// A cell that is toggled has timed what the last `go` asked for.
+    /// A worker that is toggled has timed what the last `go` asked for.
     Went {
         /// The job.
         id: u64,
     },
-    /// What a cell measured.
+    /// What a worker measured.
     Sampled {
         /// The job.
         id: u64,
@@ -177,7 +177,7 @@ pub enum Event {
         /// For each of several arms, how the kernel lets it speculate, in the words of its status.
         #[serde(default)]
         speculation: Vec<Option<String>>,
-        /// The plan that they follow, where the cell made it itself.
+        /// The plan that they follow, where the worker made it itself.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         plan: Option<Box<BatchPlan>>,
     },
@@ -196,7 +196,7 @@ pub enum Event {
         counted: Option<u64>,
         /// What a monitor saw that was attached.
         #[serde(default)]
-        testimony: Option<Box<Testimony>>,
+        monitor_report: Option<Box<MonitorReport>>,
     },
     /// What a counted copy called.
     Counted {
@@ -205,7 +205,7 @@ pub enum Event {
         /// The calls.
         count: Box<CallCount>,
     },
-    /// Whom a cell served has ended.
+    /// Whom a worker served has ended.
     Served {
         /// The job.
         id: u64,
@@ -302,7 +302,7 @@ impl Event {
     }
 }
 
-/// The head of an event: all that the supervisor reads of what a cell says, before it passes the
+/// The head of an event: all that the supervisor reads of what a worker says, before it passes the
 /// line on unchanged. The tool reads the whole.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct EventHead {
@@ -312,7 +312,7 @@ pub struct EventHead {
     pub id: u64,
 }
 
-/// The events that a cell may say.
+/// The events that a worker may say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[expect(missing_docs, reason = "each is the variant of `Event` of the same name")]
@@ -341,14 +341,14 @@ pub struct Hello {
     /// Content hash of its catalog.
     pub catalog_hash: String,
     /// Content hash of its program.
-    pub cell_hash: String,
+    pub worker_hash: String,
     /// How it was built.
-    pub build: CellBuild,
+    pub build: WorkerBuild,
     /// Which clocks can be used here, best first.
     pub clocks: Vec<ClockVerdict>,
     /// The machine under it.
     pub facts: Facts,
-    /// The private folder that it made for its cells, and removes; `None` where it could not.
+    /// The private folder that it made for its workers, and removes; `None` where it could not.
     pub scratch: Option<String>,
     /// Over which addresses its ssh session came; `None` where it came otherwise.
     #[serde(default)]
@@ -374,9 +374,9 @@ impl Came {
     }
 }
 
-/// How a cell was built.
+/// How a worker was built.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CellBuild {
+pub struct WorkerBuild {
     /// `static-pie` or `dynamic`.
     pub link: String,
     /// The C library and its version.

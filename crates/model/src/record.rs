@@ -26,10 +26,10 @@ mod machine;
 mod row;
 
 pub use comparison::{Added, Comparison, Ratio};
-pub use machine::{Anchors, Clock, Conditions, Machine, Vm};
+pub use machine::{Clock, Conditions, Machine, ReferenceCases, Vm};
 pub use row::{
-    Calls, Disturbed, Estimate, FileOf, Floor, Metric, MonitorOf, Overhead, PlaceOf, Quantiles,
-    Repetition, Row, RowOutcome,
+    Calls, Disturbed, Estimate, FileOf, Floor, Metric, MonitorOf, Overhead, Quantiles, Repetition,
+    Row, RowOutcome, TargetInfo,
 };
 
 /// The version of this page.
@@ -92,11 +92,11 @@ record! {
         /// The compiler.
         pub rustc: Option<String>,
         /// The program that was timed.
-        pub cell: CellProgram,
+        pub worker: WorkerProgram,
     }
 
     /// The program that was timed.
-    pub struct CellProgram {
+    pub struct WorkerProgram {
         /// Content hash of its file.
         pub hash: String,
         /// `static-pie` or `dynamic`: figures are compared at equal linkage.

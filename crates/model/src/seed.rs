@@ -40,7 +40,7 @@ impl Seed {
         }
     }
 
-    /// The seed of a child stream, so that one run's seed gives every cell its own.
+    /// The seed of a child stream, so that one run's seed gives every worker its own.
     pub fn child(&mut self) -> u64 {
         self.bits()
     }

@@ -9,7 +9,7 @@ use crate::curve::Known;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Steps {
     /// Where they were measured, as it is typed.
-    pub place: String,
+    pub target: String,
     /// How is waited.
     pub method: String,
     /// The numbers of descriptors between which each slope is taken.

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// What a study times, how often, and what it says of that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Manner {
+pub struct StudyMethod {
     /// What stands between two reads of the clock.
     pub timed: Timed,
     /// Ops of an experiment.
@@ -60,9 +60,9 @@ pub enum ClockCost {
 /// What the manner of a study came to here, in the unit of the row.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct ByManner {
+pub struct StudyMethodFigure {
     /// The study's.
-    pub manner: Manner,
+    pub study_method: StudyMethod,
     /// Ops of an experiment here; fewer where the study's would have taken too long.
     pub iterations: u64,
     /// Experiments here.

@@ -1,6 +1,6 @@
 //! Places: treatments at a reach, and their text form.
 //!
-//! `PLACE = [TREATMENT[+TREATMENT]...@]REACH`, or treatments alone (reach `local`), or a reach
+//! `TARGET = [TREATMENT[+TREATMENT]...@]HOST`, or treatments alone (reach `local`), or a reach
 //! alone. In a treatment's value a literal `+` or `@` is `%2B`, `%40`; `append=` of a `vm:` reach
 //! takes the rest of the text.
 
@@ -8,9 +8,9 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// How a cell gets to the machine it measures, as text.
+/// How a worker gets to the machine it measures, as text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Reach {
+pub enum Host {
     /// This machine.
     Local,
     /// Another machine, over the system's ssh: `[user@]HOST`.
@@ -32,16 +32,16 @@ pub struct Treatment {
 
 /// Treatments at a reach.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Place {
+pub struct Target {
     /// What is done, in order.
     pub treatments: Vec<Treatment>,
     /// Where.
-    pub reach: Reach,
+    pub host: Host,
 }
 
 /// Why a text is no place.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum PlaceError {
+pub enum TargetError {
     /// There is nothing.
     Empty,
     /// A name is not in lower-case letters, digits and dashes.
@@ -51,77 +51,77 @@ pub enum PlaceError {
     /// What stands behind `ssh:` is no host that may be handed to ssh.
     BadHost(String),
     /// A reach stands where treatments alone are meant.
-    NoReachHere(String),
+    UnexpectedHost(String),
 }
 
-impl fmt::Display for PlaceError {
+impl fmt::Display for TargetError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            PlaceError::Empty => out.write_str("a place is empty"),
-            PlaceError::BadName(name) => write!(out, "`{name}` is no treatment and no reach"),
-            PlaceError::BadHost(host) => write!(
+            TargetError::Empty => out.write_str("a place is empty"),
+            TargetError::BadName(name) => write!(out, "`{name}` is no treatment and no reach"),
+            TargetError::BadHost(host) => write!(
                 out,
                 "`{}` is no host: `[user@]HOST` of letters, digits and `.-_:%[]+`\n  hint: ports, \
                  keys and jump hosts are named in ~/.ssh/config",
                 host.escape_debug()
             ),
-            PlaceError::NoReachHere(behind) => write!(
+            TargetError::UnexpectedHost(behind) => write!(
                 out,
                 "`@{}` stands behind treatments, and no reach is meant here\n  hint: a literal `@` \
                  in a value is `%40`; `--at` names the reach",
                 behind.escape_debug()
             ),
-            PlaceError::NoHost(reach) => write!(out, "`{reach}` names nothing behind its colon"),
+            TargetError::NoHost(host) => write!(out, "`{host}` names nothing behind its colon"),
         }
     }
 }
 
-impl std::error::Error for PlaceError {}
+impl std::error::Error for TargetError {}
 
-impl Place {
+impl Target {
     /// This machine, untreated.
     pub fn local() -> Self {
-        Self { treatments: vec![], reach: Reach::Local }
+        Self { treatments: vec![], host: Host::Local }
     }
 
     /// Reads a place as it is typed.
-    pub fn parse(text: &str) -> Result<Place, PlaceError> {
+    pub fn parse(text: &str) -> Result<Target, TargetError> {
         if text.is_empty() {
-            return Err(PlaceError::Empty);
+            return Err(TargetError::Empty);
         }
-        if let Some(reach) = Reach::parse(text)? {
-            return Ok(Place { treatments: vec![], reach });
+        if let Some(host) = Host::parse(text)? {
+            return Ok(Target { treatments: vec![], host });
         }
         // A value's own `@` is written %40, so the first one ends the treatments; an ssh reach may
         // hold another.
-        let (treatments, reach) = match text.split_once('@') {
-            Some((treatments, reach)) => {
-                let found = Reach::parse(reach)?;
-                (treatments, found.ok_or_else(|| PlaceError::BadName(reach.to_owned()))?)
+        let (treatments, host) = match text.split_once('@') {
+            Some((treatments, host)) => {
+                let found = Host::parse(host)?;
+                (treatments, found.ok_or_else(|| TargetError::BadName(host.to_owned()))?)
             }
-            None => (text, Reach::Local),
+            None => (text, Host::Local),
         };
         let treatments = treatments.split('+').map(Treatment::parse).collect::<Result<_, _>>()?;
-        Ok(Place { treatments, reach })
+        Ok(Target { treatments, host })
     }
 }
 
-impl Reach {
+impl Host {
     /// Reads a reach; `Ok(None)` when the text names none.
-    fn parse(text: &str) -> Result<Option<Reach>, PlaceError> {
+    fn parse(text: &str) -> Result<Option<Host>, TargetError> {
         let (name, rest) = text.split_once(':').unwrap_or((text, ""));
-        let behind = |make: fn(String) -> Reach| match rest {
-            "" => Err(PlaceError::NoHost(text.to_owned())),
+        let behind = |make: fn(String) -> Host| match rest {
+            "" => Err(TargetError::NoHost(text.to_owned())),
             rest => Ok(Some(make(rest.to_owned()))),
         };
         match name {
-            "local" if rest.is_empty() && !text.contains(':') => Ok(Some(Reach::Local)),
+            "local" if rest.is_empty() && !text.contains(':') => Ok(Some(Host::Local)),
             "ssh" if !rest.is_empty() && !is_host(rest) => {
-                Err(PlaceError::BadHost(rest.to_owned()))
+                Err(TargetError::BadHost(rest.to_owned()))
             }
-            "ssh" => behind(Reach::Ssh),
-            "vm" => behind(Reach::Vm),
-            "fake" => behind(Reach::Fake),
+            "ssh" => behind(Host::Ssh),
+            "vm" => behind(Host::Vm),
+            "fake" => behind(Host::Fake),
             _ => Ok(None),
         }
     }
@@ -140,36 +140,36 @@ fn is_host(text: &str) -> bool {
 
 impl Treatment {
     /// Reads treatments as they are typed without a reach.
-    pub fn list(text: &str) -> Result<Vec<Treatment>, PlaceError> {
+    pub fn list(text: &str) -> Result<Vec<Treatment>, TargetError> {
         match text.split_once('@') {
             // What follows would be taken for a part of the last value.
-            Some((_, behind)) => Err(PlaceError::NoReachHere(behind.to_owned())),
-            None if text.is_empty() => Err(PlaceError::Empty),
+            Some((_, behind)) => Err(TargetError::UnexpectedHost(behind.to_owned())),
+            None if text.is_empty() => Err(TargetError::Empty),
             None => text.split('+').map(Treatment::parse).collect(),
         }
     }
 
-    fn parse(text: &str) -> Result<Treatment, PlaceError> {
+    fn parse(text: &str) -> Result<Treatment, TargetError> {
         let (name, value) = match text.split_once('=') {
             Some((name, value)) => (name, Some(value)),
             None => (text, None),
         };
         let good = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
         if name.is_empty() || !name.bytes().all(good) {
-            return Err(PlaceError::BadName(text.to_owned()));
+            return Err(TargetError::BadName(text.to_owned()));
         }
         let value = value.map(|value| value.replace("%2B", "+").replace("%40", "@"));
         Ok(Treatment { name: name.to_owned(), value })
     }
 }
 
-impl fmt::Display for Reach {
+impl fmt::Display for Host {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Reach::Local => out.write_str("local"),
-            Reach::Ssh(host) => write!(out, "ssh:{host}"),
-            Reach::Vm(kernel) => write!(out, "vm:{kernel}"),
-            Reach::Fake(file) => write!(out, "fake:{file}"),
+            Host::Local => out.write_str("local"),
+            Host::Ssh(host) => write!(out, "ssh:{host}"),
+            Host::Vm(kernel) => write!(out, "vm:{kernel}"),
+            Host::Fake(file) => write!(out, "fake:{file}"),
         }
     }
 }
@@ -184,16 +184,16 @@ impl fmt::Display for Treatment {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for Target {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, treatment) in self.treatments.iter().enumerate() {
             let plus = if index == 0 { "" } else { "+" };
             write!(out, "{plus}{treatment}")?;
         }
-        match (&self.treatments[..], &self.reach) {
-            ([], reach) => write!(out, "{reach}"),
-            (_, Reach::Local) => Ok(()),
-            (_, reach) => write!(out, "@{reach}"),
+        match (&self.treatments[..], &self.host) {
+            ([], host) => write!(out, "{host}"),
+            (_, Host::Local) => Ok(()),
+            (_, host) => write!(out, "@{host}"),
         }
     }
 }
@@ -215,26 +215,26 @@ mod tests {
             "nice=5@ssh:joe@db1",
             "cmd=a%2Bb%40c",
         ] {
-            assert_eq!(Place::parse(text).unwrap().to_string(), text);
+            assert_eq!(Target::parse(text).unwrap().to_string(), text);
         }
     }
 
     #[test]
     fn append_takes_the_rest() {
-        let place = Place::parse("vm:6.12,append=a=b+c@d,e").unwrap();
-        assert_eq!(place.reach, Reach::Vm("6.12,append=a=b+c@d,e".into()));
+        let target = Target::parse("vm:6.12,append=a=b+c@d,e").unwrap();
+        assert_eq!(target.host, Host::Vm("6.12,append=a=b+c@d,e".into()));
     }
 
     #[test]
     fn a_value_keeps_its_plus_and_at() {
-        let place = Place::parse("cmd=a%2Bb%40c").unwrap();
-        assert_eq!(place.treatments[0].value.as_deref(), Some("a+b@c"));
+        let target = Target::parse("cmd=a%2Bb%40c").unwrap();
+        assert_eq!(target.treatments[0].value.as_deref(), Some("a+b@c"));
     }
 
     #[test]
     fn a_host_is_a_host_and_no_option_and_no_word_of_a_shell() {
         for good in ["db1", "joe@db1", "10.0.0.2", "fe80::1%eth0", "[::1]", "a-b_c.example.org"] {
-            assert!(Place::parse(&format!("ssh:{good}")).is_ok(), "{good}");
+            assert!(Target::parse(&format!("ssh:{good}")).is_ok(), "{good}");
         }
         for bad in [
             "-oProxyCommand=x",
@@ -253,25 +253,25 @@ mod tests {
             "\u{e9}",
             &"x".repeat(400),
         ] {
-            let told = Place::parse(&format!("ssh:{bad}")).unwrap_err();
-            assert!(matches!(told, PlaceError::BadHost(_)), "{bad}: {told}");
+            let told = Target::parse(&format!("ssh:{bad}")).unwrap_err();
+            assert!(matches!(told, TargetError::BadHost(_)), "{bad}: {told}");
         }
     }
 
     #[test]
-    fn what_is_no_place_is_refused() {
-        assert_eq!(Place::parse(""), Err(PlaceError::Empty));
-        assert_eq!(Place::parse("ssh:"), Err(PlaceError::NoHost("ssh:".into())));
-        assert_eq!(Place::parse("ph@nowhere"), Err(PlaceError::BadName("nowhere".into())));
-        assert_eq!(Place::parse("ph++nice=1"), Err(PlaceError::BadName("".into())));
+    fn what_is_no_target_is_refused() {
+        assert_eq!(Target::parse(""), Err(TargetError::Empty));
+        assert_eq!(Target::parse("ssh:"), Err(TargetError::NoHost("ssh:".into())));
+        assert_eq!(Target::parse("ph@nowhere"), Err(TargetError::BadName("nowhere".into())));
+        assert_eq!(Target::parse("ph++nice=1"), Err(TargetError::BadName("".into())));
     }
 
     #[test]
-    fn treatments_are_listed_without_a_reach() {
+    fn treatments_are_listed_without_a_host() {
         let listed = Treatment::list("nice=5+cmd=a%2Bb%40c+ptrace").unwrap();
-        assert_eq!(listed, Place::parse("nice=5+cmd=a%2Bb%40c+ptrace").unwrap().treatments);
+        assert_eq!(listed, Target::parse("nice=5+cmd=a%2Bb%40c+ptrace").unwrap().treatments);
         assert_eq!(listed[1].value.as_deref(), Some("a+b@c"));
-        assert_eq!(Treatment::list(""), Err(PlaceError::Empty));
+        assert_eq!(Treatment::list(""), Err(TargetError::Empty));
         let told = Treatment::list("nice=5@ssh:db1").unwrap_err().to_string();
         assert!(told.contains("`@ssh:db1`") && told.contains("%40"), "{told}");
         // Alone, `local` is a reach; here it is a treatment that nobody knows.
@@ -281,8 +281,8 @@ mod tests {
     proptest! {
         #[test]
         fn a_place_that_was_read_reads_back(text in "\\PC{0,60}|[a-z=+@:%240B,]{0,30}") {
-            if let Ok(place) = Place::parse(&text) {
-                prop_assert_eq!(Place::parse(&place.to_string()), Ok(place));
+            if let Ok(target) = Target::parse(&text) {
+                prop_assert_eq!(Target::parse(&target.to_string()), Ok(target));
             }
         }
     }

@@ -1,6 +1,6 @@
 //! What a watch saw: who else used the machine between two moments.
 //!
-//! The cell fills it, the tool judges it. Null means "could not be read". It travels and is shown,
+//! The worker fills it, the tool judges it. Null means "could not be read". It travels and is shown,
 //! and is kept in no record: names of processes are nobody else's business.
 
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! What a cell is told to do, and what it brings back.
+//! What a worker is told to do, and what it brings back.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,9 +9,9 @@ use crate::file::FileSeen;
 use crate::program::Program;
 use crate::treatment::Applied;
 
-/// All that one cell must know. No cell tunes itself: what its pilot found stands in here.
+/// All that one worker must know. No worker tunes itself: what its pilot found stands in here.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct CellSpec {
+pub struct WorkerSpec {
     /// What is measured.
     pub subject: Subject,
     /// Where all its randomness comes from: jitter, environment and stack padding.
@@ -29,8 +29,8 @@ pub struct CellSpec {
     /// names its arm, and is answered with `went`.
     #[serde(default)]
     pub toggled: bool,
-    /// Whether the work is done in a process forked from the cell even where nothing is applied to
-    /// it: beside a cell that something is applied to, one that is not would be another process.
+    /// Whether the work is done in a process forked from the worker even where nothing is applied to
+    /// it: beside a worker that something is applied to, one that is not would be another process.
     #[serde(default)]
     pub forked: bool,
     /// How many workers share the work; 1 for now.
@@ -48,16 +48,16 @@ pub struct CellSpec {
     pub timeout_ms: u64,
 }
 
-/// The other end of a case, on another machine: a cell that serves it there.
+/// The other end of a case, on another machine: a worker that serves it there.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FarEnd {
     /// Where it listens: an address and a port.
     pub addr: String,
-    /// What opens its door: 128 bits in hexadecimal, made for this one case and cell.
+    /// What opens its door: 128 bits in hexadecimal, made for this one case and worker.
     pub token: String,
 }
 
-/// What a cell measures.
+/// What a worker measures.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Subject {
@@ -67,11 +67,11 @@ pub enum Subject {
     Program(Box<Program>),
 }
 
-/// What a cell does with its subject.
+/// What a worker does with its subject.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Task {
-    /// Finds mode, ops per batch and batch length for all later cells.
+    /// Finds mode, ops per batch and batch length for all later workers.
     Pilot {
         /// Interruptions longer than 5 us in a second, as the probe found them.
         interruptions_per_s: f64,
@@ -94,7 +94,7 @@ pub enum Task {
         /// Whether nobody looks at how long it takes: then all that it writes is read.
         warms: bool,
     },
-    /// Is the other end for a cell on another machine, until that one ends.
+    /// Is the other end for a worker on another machine, until that one ends.
     Serve {
         /// The address at which it listens, on a port of the system's choice.
         bind: String,
@@ -146,7 +146,7 @@ impl Mode {
     }
 }
 
-/// What the pilot found, and every later cell of the case obeys.
+/// What the pilot found, and every later worker of the case obeys.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BatchPlan {
@@ -156,7 +156,7 @@ pub struct BatchPlan {
     pub turns: u64,
     /// Copies of the op in a turn, one batch of a group for each; `[1]` outside U and T.
     pub copies: Vec<u32>,
-    /// Groups of batches in a cell; odd, so that the median is one of them.
+    /// Groups of batches in a worker; odd, so that the median is one of them.
     pub groups: u32,
     /// The length that the longest batch of a group aims at, in nanoseconds.
     pub batch_ns: f64,
@@ -168,11 +168,11 @@ pub struct BatchPlan {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Sample {
-    /// Which of the things compared within the cell.
+    /// Which of the things compared within the worker.
     pub arm: u8,
     /// The group, or the round of fork twins, that it belongs to.
     pub round: u32,
-    /// Its place in the cell's order.
+    /// Its place in the worker's order.
     pub batch: u32,
     /// Ops in it (mode T: bytes).
     pub n: u64,
@@ -190,7 +190,7 @@ pub struct Sample {
     pub migrated: bool,
 }
 
-/// What a cell brings back beside its samples: signals of disturbance over its whole timed part.
+/// What a worker brings back beside its samples: signals of disturbance over its whole timed part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Disturbance {
@@ -210,10 +210,10 @@ pub struct Disturbance {
     /// What the kernel charged the thread meanwhile; unknown where it does not say.
     #[serde(default)]
     pub usage: Option<Usage>,
-    /// What the cell saw of the file that its ops worked on; none where there is no such file.
+    /// What the worker saw of the file that its ops worked on; none where there is no such file.
     #[serde(default)]
     pub file: Option<FileSeen>,
-    /// What the cell saw of the channel that its ops went through; none where there is none.
+    /// What the worker saw of the channel that its ops went through; none where there is none.
     #[serde(default)]
     pub channel: Option<ChannelSeen>,
 }

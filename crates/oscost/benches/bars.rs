@@ -1,6 +1,6 @@
 //! What oscost itself costs: `make bench`.
 //!
-//! Bars: the cell's program under 2 MiB, 3 MiB resident and 3 ms to `ready`; an answer about one
+//! Bars: the worker's program under 2 MiB, 3 MiB resident and 3 ms to `ready`; an answer about one
 //! benchmark within 1.5 s at a half-width of 2 % or better; `oscost list` within 30 ms; the whole
 //! bill in under a minute, and in under 15 s with `--quick`; a history of 200 cases over 1,000 runs in
 //! under a second; a page of 2,000 rows written in under a second, shorter than 5 MB, and in Chromium
@@ -31,7 +31,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use oscost::hosts::{CellProgram as Cells, Interrupt, LocalSession, Session};
+use oscost::hosts::{Interrupt, LocalSession, Session, WorkerProgram as Workers};
 use oscost::report::html;
 use oscost::store::{Figure, Stand, Store, Summary};
 use oscost_model::case::Case;
@@ -39,13 +39,13 @@ use oscost_model::clock::{Calibration, ClockKind};
 use oscost_model::journal::{Entry, Started};
 use oscost_model::program::Program;
 use oscost_model::protocol::{Event, Order};
-use oscost_model::record::{CellProgram, Settings, Tool};
+use oscost_model::record::{Settings, Tool, WorkerProgram};
 use oscost_model::seed::Seed;
 use oscost_model::unit::Unit;
-use oscost_model::worker::{BatchPlan, CellSpec, Mode, Subject, Task};
+use oscost_model::worker::{BatchPlan, Mode, Subject, Task, WorkerSpec};
 
 fn main() {
-    let program = Cells::find().unwrap();
+    let program = Workers::find().unwrap();
     let tool = env!("CARGO_BIN_EXE_oscost");
     let arguments: Vec<String> = std::env::args().collect();
     if let Some(at) = arguments.iter().position(|it| it == WRITE) {
@@ -87,10 +87,10 @@ fn main() {
     }
 }
 
-/// The bars of cells, of answers about calls, and of the monitor.
-fn calls(program: &Cells, tool: &str, bar: &mut dyn FnMut(&str, f64, f64, &str)) {
+/// The bars of workers, of answers about calls, and of the monitor.
+fn calls(program: &Workers, tool: &str, bar: &mut dyn FnMut(&str, f64, f64, &str)) {
     let size = std::fs::metadata(&program.path).unwrap().len() as f64 / 1024.0;
-    bar("the cell's program", size, 2_048.0, "KiB");
+    bar("the worker's program", size, 2_048.0, "KiB");
     let (ready_ms, resident_kib) = spawns(program);
     bar("from spawn to ready, median of 101", ready_ms, 3.0, "ms");
     bar("resident when ready, largest of 101", resident_kib, 3_072.0, "KiB");
@@ -111,9 +111,9 @@ fn calls(program: &Cells, tool: &str, bar: &mut dyn FnMut(&str, f64, f64, &str))
     bar("oscost run syscall/getppid, median of 7", median(answers), 1.5, "s");
     bar("its half-width, median of 7", median(widths), 2.0, "%");
     for (what, arguments, limit) in
-        [("the whole bill", &[][..], 60.0), ("the bill with --quick", &["--quick"][..], 15.0)]
+        [("the whole bill", &[][..], 60.0), ("the price list with --quick", &["--quick"][..], 15.0)]
     {
-        let seconds = bill(Command::new(tool).arg("run").args(arguments));
+        let seconds = price_list(Command::new(tool).arg("run").args(arguments));
         bar(what, seconds, limit, "s");
     }
     match monitor(tool) {
@@ -134,8 +134,8 @@ fn history(tool: &str) -> f64 {
     let mut store = Store::open(&folder.path().join("oscost/store.db")).unwrap();
     let mut seed = Seed::new(1);
     let word = || "word".to_owned();
-    let cell = CellProgram { hash: word(), link: word(), libc: word(), catalog: word() };
-    let tool_of = Tool { version: word(), commit: None, rustc: None, cell };
+    let worker = WorkerProgram { hash: word(), link: word(), libc: word(), catalog: word() };
+    let tool_of = Tool { version: word(), commit: None, rustc: None, worker };
     let settings = Settings {
         seed: 1,
         profile: word(),
@@ -162,7 +162,7 @@ fn history(tool: &str) -> f64 {
             let median = 100.0 * (1.0 + 0.02 * noise) * step;
             Figure {
                 case: format!("syscall/some-call:size={case}"),
-                place: "local".to_owned(),
+                target: "local".to_owned(),
                 machine: Some(0),
                 peer: None,
                 cpu: Some(1),
@@ -222,7 +222,7 @@ fn report(bar: &mut dyn FnMut(&str, f64, f64, &str)) {
 }
 
 /// Writes a page of 2,000 rows in all families; the seconds that it took.
-fn write(program: &Cells, path: &Path) -> f64 {
+fn write(program: &Workers, path: &Path) -> f64 {
     let benchmarks = program.catalog.benchmarks.iter();
     let benchmarks: Vec<(&str, Unit)> = benchmarks.map(|it| (it.id.as_str(), it.unit)).collect();
     let record = many::run(&benchmarks, 2_000, 60);
@@ -232,9 +232,9 @@ fn write(program: &Cells, path: &Path) -> f64 {
     begun.elapsed().as_secs_f64()
 }
 
-/// What a cell is told, on whatever CPU.
-fn spec(subject: Subject, seed: u64, task: Task, timeout_ms: u64) -> CellSpec {
-    CellSpec {
+/// What a worker is told, on whatever CPU.
+fn spec(subject: Subject, seed: u64, task: Task, timeout_ms: u64) -> WorkerSpec {
+    WorkerSpec {
         subject,
         seed,
         cpu: None,
@@ -258,7 +258,7 @@ fn spec(subject: Subject, seed: u64, task: Task, timeout_ms: u64) -> CellSpec {
 }
 
 /// Milliseconds from the order to `ready`, and KiB resident there.
-fn spawns(program: &Cells) -> (f64, f64) {
+fn spawns(program: &Workers) -> (f64, f64) {
     let interrupt = Interrupt::listen().unwrap();
     let mut session = LocalSession::start(program, &interrupt).unwrap();
     let plan = BatchPlan {
@@ -276,7 +276,7 @@ fn spawns(program: &Cells) -> (f64, f64) {
         let begun = Instant::now();
         session.send(&Order::Measure { id, spec: Box::new(spec) }).unwrap();
         let Event::Ready { pid, .. } = session.next(Duration::from_secs(10)).unwrap() else {
-            panic!("the cell is not ready");
+            panic!("the worker is not ready");
         };
         times.push(begun.elapsed().as_secs_f64() * 1e3);
         let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
@@ -289,8 +289,8 @@ fn spawns(program: &Cells) -> (f64, f64) {
     (median(times), resident)
 }
 
-/// Seconds that a bill takes. A row that this machine cannot measure is a row of the bill.
-fn bill(command: &mut Command) -> f64 {
+/// Seconds that a bill takes. A row that this machine cannot measure is a row of the price list.
+fn price_list(command: &mut Command) -> f64 {
     let begun = Instant::now();
     let output =
         command.args(["--no-store", "--json", "-"]).stderr(Stdio::null()).output().unwrap();
@@ -303,25 +303,26 @@ fn bill(command: &mut Command) -> f64 {
 /// What pH adds to getppid(2) over what an empty program adds; and what a neighbour on the other CPU
 /// that calls without end adds under pH, over what it adds without.
 fn monitor(tool: &str) -> Result<(f64, f64), String> {
-    const PLACES: [&str; 4] = ["ebpf=empty", "ph", "antagonist=syscalls", "ph+antagonist=syscalls"];
+    const TARGETS: [&str; 4] =
+        ["ebpf=empty", "ph", "antagonist=syscalls", "ph+antagonist=syscalls"];
     let mut command = Command::new(tool);
     command.args(["ab", "--no-store", "--json", "-", "syscall/getppid:via=raw"]);
-    let (_, json) = timed(command.args(PLACES.iter().flat_map(|place| ["--new", place])));
+    let (_, json) = timed(command.args(TARGETS.iter().flat_map(|target| ["--new", target])));
     let record: serde_json::Value = serde_json::from_slice(&json).unwrap();
     let rows = record["results"].as_array().unwrap();
-    let of = |place: &str| {
-        let of_place = |it: &&serde_json::Value| {
+    let of = |target: &str| {
+        let of_target = |it: &&serde_json::Value| {
             let row = &rows[it["new"].as_u64().unwrap() as usize];
-            row["place"]["text"] == place && it["case"] == "syscall/getppid:via=raw"
+            row["target"]["text"] == target && it["case"] == "syscall/getppid:via=raw"
         };
-        let found = record["comparisons"].as_array().unwrap().iter().find(of_place);
+        let found = record["comparisons"].as_array().unwrap().iter().find(of_target);
         let row =
-            rows.iter().find(|row| row["place"]["text"] == place && row["reason"].is_string());
+            rows.iter().find(|row| row["target"]["text"] == target && row["reason"].is_string());
         found.ok_or_else(|| row.map_or(String::new(), |row| row["reason"].to_string()))
     };
-    let added = |place: &str| of(place).map(|it| it["added"]["value"].as_f64().unwrap());
-    let ratio = |place: &str| of(place).map(|it| it["ratio"]["value"].as_f64().unwrap());
-    let [empty, ph, busy, both] = PLACES;
+    let added = |target: &str| of(target).map(|it| it["added"]["value"].as_f64().unwrap());
+    let ratio = |target: &str| of(target).map(|it| it["ratio"]["value"].as_f64().unwrap());
+    let [empty, ph, busy, both] = TARGETS;
     Ok((added(ph)? / added(empty)?, ratio(both)? / (ratio(ph)? * ratio(busy)?)))
 }
 
@@ -336,7 +337,7 @@ struct Beside {
 }
 
 /// Trials of a program that computes, and of `true`, by oscost and by hyperfine in turns.
-fn programs(program: &Cells) -> Result<Beside, String> {
+fn programs(program: &Workers) -> Result<Beside, String> {
     const PAIRS: u64 = 15;
     const COMPUTES: [&str; 3] =
         ["/bin/sh", "-c", "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done"];

@@ -1,6 +1,6 @@
-//! The tool that thinks: it plans, runs cells, estimates, keeps and shows.
+//! The tool that thinks: it plans, runs workers, estimates, keeps and shows.
 //!
-//! It never links the cell: fork(2) pays for the parent's memory, so the process that is measured
+//! It never links the worker: fork(2) pays for the parent's memory, so the process that is measured
 //! carries no database, no templates and no argument parser. (Tests link it for its simulator.)
 //!
 //! `selection -> plan -> run -> estimates -> record -> store -> table`: left to right, no way back.

@@ -1,4 +1,4 @@
-//! `oscost`: what the operating system charges you, and what a change does to the bill.
+//! `oscost`: what the operating system charges you, and what a change does to the price list.
 
 use std::process::ExitCode;
 

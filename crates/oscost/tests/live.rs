@@ -9,13 +9,13 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use oscost::estimate::Assembler;
-use oscost::hosts::{CellProgram, Interrupt, LocalSession, Session};
+use oscost::hosts::{Interrupt, LocalSession, Session, WorkerBinary};
 use oscost::plan::{self, Side, Sides};
 use oscost::run::{Contest, PairCount, Profile, Request, TrialTime};
 use oscost_model::definition::Extent;
 use oscost_model::journal::{Design, Entry, Started};
 use oscost_model::record::{
-    CellProgram as CellFacts, Comparison, Machine, PlaceOf, Record, RowOutcome, Settings, Tool,
+    Comparison, Machine, Record, RowOutcome, Settings, TargetInfo, Tool, WorkerBinary,
 };
 use oscost_model::treatment::{Applied, Treated};
 use oscost_stats::order;
@@ -180,26 +180,26 @@ fn l5_nothing_against_nothing_is_significant_as_often_as_chance_says() {
 fn l6_ten_bills_of_nothing_against_nothing_raise_an_alarm_in_at_most_one() {
     let _machine = MACHINE.lock().unwrap_or_else(|broken| broken.into_inner());
     let mut with_alarm = 0;
-    for bill in 0..10 {
+    for price_list in 0..10 {
         let rows = rows(&ab(&["--base", "local", "--new", "local"]));
         let alarms: Vec<_> = rows.iter().filter(|it| is_alarm(it)).collect();
-        println!("bill {bill}: {} rows, {} alarms: {alarms:?}", rows.len(), alarms.len());
+        println!("bill {price_list}: {} rows, {} alarms: {alarms:?}", rows.len(), alarms.len());
         with_alarm += usize::from(!alarms.is_empty());
     }
     assert!(with_alarm <= 1, "{with_alarm}");
 }
 
 /// Rows as fork twins, of which the second has a chain of multiplications in the clock that is worth
-/// so many per cent of its batch. Only a cell that was built for live tests can be slowed so.
+/// so many per cent of its batch. Only a worker that was built for live tests can be slowed so.
 fn slowed(selectors: &[&str], pct: &str) -> Record {
-    let program = CellProgram::find().unwrap();
+    let program = WorkerBinary::find().unwrap();
     let interrupt = Interrupt::listen().unwrap();
     let mut session = LocalSession::start(&program, &interrupt).unwrap();
     let selectors: Vec<String> = selectors.iter().map(|&it| it.to_owned()).collect();
     let asked = plan::select(&program.catalog, &selectors, Extent::Usual).unwrap();
-    let place = |text: &str| PlaceOf {
+    let target = |text: &str| TargetInfo {
         text: text.to_owned(),
-        reach: "local".to_owned(),
+        host: "local".to_owned(),
         treatments: vec![],
         machine: "m0".to_owned(),
         cpu: None,
@@ -207,8 +207,8 @@ fn slowed(selectors: &[&str], pct: &str) -> Record {
     };
     let slower = Applied::Env { name: "OSCOST_SLOWED_PCT".to_owned(), value: pct.to_owned() };
     let treated = Treated { applied: vec![slower], attached: vec![] };
-    let base = Side { place: place("local"), treated: Treated::default() };
-    let new = Side { place: place("slowed"), treated };
+    let base = Side { target: target("local"), treated: Treated::default() };
+    let new = Side { target: target("slowed"), treated };
     let Sides { rows, treated, mut sets } = plan::versus(&program.catalog, &asked, &base, &[new]);
     // A variable of an environment would move the stack, which costs or saves per cents by itself:
     // here it is no more than a word to the arm.
@@ -225,7 +225,7 @@ fn slowed(selectors: &[&str], pct: &str) -> Record {
                 version: String::new(),
                 commit: None,
                 rustc: None,
-                cell: CellFacts {
+                worker: WorkerBinary {
                     hash: String::new(),
                     link: String::new(),
                     libc: String::new(),
@@ -261,7 +261,7 @@ fn slowed(selectors: &[&str], pct: &str) -> Record {
     assembler.record(false).unwrap()
 }
 
-/// Wants a cell that was built with the feature `live`, by `OSCOST_WORKER`: `make test-live` does so.
+/// Wants a worker that was built with the feature `live`, by `OSCOST_WORKER`: `make test-live` does so.
 #[test]
 fn l7_five_per_cent_that_were_put_in_are_found() {
     let _machine = MACHINE.lock().unwrap_or_else(|broken| broken.into_inner());

@@ -17,20 +17,20 @@ const TOOL: &[(&str, &[&str])] = &[
     ("cli", &["*"]),
     ("plan", &["model"]),
     ("advice", &["model"]),
-    ("reach", &["model"]),
+    ("host", &["model"]),
     ("treat", &["model"]),
     ("ph", &["model", "treat"]),
     ("workload", &["model"]),
     ("stats", &[]),
     ("estimate", &["model", "stats"]),
-    ("run", &["model", "plan", "reach", "treat", "workload", "estimate", "advice", "stats"]),
+    ("run", &["model", "plan", "host", "treat", "workload", "estimate", "advice", "stats"]),
     ("store", &["model", "stats"]),
     ("study", &["model", "stats"]),
     ("report", &["model", "estimate", "advice", "study", "stats"]),
 ];
 
-/// What a room of the cell may import. `main` is main.rs, lib.rs and supervise/.
-const CELL: &[(&str, &[&str])] = &[
+/// What a room of the worker may import. `main` is main.rs, lib.rs and supervise/.
+const WORKER: &[(&str, &[&str])] = &[
     ("main", &["*"]),
     ("sys", &["model"]),
     ("bench", &["model", "sys"]),
@@ -175,10 +175,10 @@ fn the_rooms_of_the_tool_import_only_what_the_table_allows() {
 }
 
 #[test]
-fn the_rooms_of_the_cell_import_only_what_the_table_allows() {
-    let edges = edges_of_crate("crates/cell", "oscost_worker");
+fn the_rooms_of_the_worker_import_only_what_the_table_allows() {
+    let edges = edges_of_crate("crates/worker", "oscost_worker");
     assert!(edges.len() > 15, "the checker sees next to nothing: {edges:?}");
-    assert_eq!(forbidden(&edges, CELL), Vec::<String>::new());
+    assert_eq!(forbidden(&edges, WORKER), Vec::<String>::new());
     let meet = |from: &str, to: &str| edges.iter().any(|edge| edge.from == from && edge.to == to);
     assert!(!meet("engine", "catalog") && !meet("catalog", "engine"), "engine and catalog meet");
 }
@@ -198,7 +198,7 @@ fn the_model_imports_nothing_of_ours_and_does_no_input_or_output() {
 #[test]
 fn every_room_has_its_line_in_the_table() {
     for (folder, crate_name, table) in
-        [("crates/oscost", "oscost", TOOL), ("crates/cell", "oscost_worker", CELL)]
+        [("crates/oscost", "oscost", TOOL), ("crates/worker", "oscost_worker", WORKER)]
     {
         let root = workspace().join(folder).join("src");
         for file in rust_files(&root) {
@@ -211,9 +211,9 @@ fn every_room_has_its_line_in_the_table() {
 #[test]
 fn unsafe_stands_only_in_the_room_that_touches_the_kernel() {
     let root = workspace();
-    let home = root.join("crates/cell/src/sys");
+    let home = root.join("crates/worker/src/sys");
     let mut at_home = 0;
-    for member in ["model", "cell", "oscost"] {
+    for member in ["model", "worker", "oscost"] {
         for file in rust_files(&root.join("crates").join(member).join("src")) {
             let source = fs::read_to_string(&file).unwrap();
             if !Source::of(&source).has_word("unsafe") {
@@ -227,16 +227,20 @@ fn unsafe_stands_only_in_the_room_that_touches_the_kernel() {
 }
 
 #[test]
-fn the_tool_never_links_the_cell() {
+fn the_tool_never_links_the_worker() {
     let root = workspace().join("crates/oscost/src");
     for file in rust_files(&root).iter().filter(|file| !is_test(&module_of(&root, file))) {
         let text = fs::read_to_string(file).unwrap();
-        assert!(!Source::of(&text).has_word("oscost_worker"), "{} links the cell", file.display());
+        assert!(
+            !Source::of(&text).has_word("oscost_worker"),
+            "{} links the worker",
+            file.display()
+        );
     }
     let manifest = fs::read_to_string(workspace().join("crates/oscost/Cargo.toml")).unwrap();
     let tests = manifest.find("[dev-dependencies]").unwrap();
-    let cell = manifest.find("oscost-worker").unwrap();
-    assert!(cell > tests, "the cell is a dependency of the tool itself");
+    let worker = manifest.find("oscost-worker").unwrap();
+    assert!(worker > tests, "the worker is a dependency of the tool itself");
 }
 
 #[test]
@@ -257,8 +261,8 @@ fn made_up_edges_are_found_wherever_they_hide() {
         ("plan", "use {std::fs, crate::run::{self}};", "`plan` may not import `run`"),
         ("report", "fn f() { crate::run::run(); }", "`report` may not import `run`"),
         ("report::table", "pub(in crate::report) use crate::cli as x;", "may not import `cli`"),
-        ("reach", "mod a { mod b { use super::super::super::plan; } }", "may not import `plan`"),
-        ("reach", "type T = Vec<crate::store::Store>;", "`reach` may not import `store`"),
+        ("host", "mod a { mod b { use super::super::super::plan; } }", "may not import `plan`"),
+        ("host", "type T = Vec<crate::store::Store>;", "`reach` may not import `store`"),
         ("run", "use oscost_worker::engine;", "may not import `the crate oscost_worker`"),
         ("advice", "/* */ use /* */ crate /* */ :: // \n run::run;", "may not import `run`"),
         ("kitchen", "use crate::plan;", "`kitchen` may not import `plan`"),

@@ -239,7 +239,7 @@ fn the_keys_of_the_design_are_in_the_schema() {
             "schema id started ended complete label command tool settings machines conditions \
              results comparisons",
         ),
-        ("Tool", "version commit rustc cell"),
+        ("Tool", "version commit rustc worker"),
         ("CellProgram", "hash link libc catalog"),
         ("Settings", "seed profile precision_pct nominal budget_s"),
         (
@@ -247,7 +247,7 @@ fn the_keys_of_the_design_are_in_the_schema() {
             "id cpu caches memory disks network os limits virtualization mitigations clock advice",
         ),
         ("Clock", "source ticks_per_ns q_ns c_in_ns c_tot_ns"),
-        ("Conditions", "machine class anchors lambda_per_s steal_pct tracers"),
+        ("Conditions", "machine class reference cases lambda_per_s steal_pct tracers"),
         (
             "Row",
             "case benchmark rev point place outcome reason mode unit better estimate metrics \

@@ -169,8 +169,8 @@ impl Fits {
             let dearer = dear.at(last) > cheap.at(last);
             meeting(dear, cheap, [first, last]).unwrap_or(if dearer { 0.0 } else { f64::INFINITY })
         };
-        let places: Vec<f64> = self.drawn.iter().zip(&cheap.drawn).map(beyond).collect();
-        let interval = middle(&places);
+        let targets: Vec<f64> = self.drawn.iter().zip(&cheap.drawn).map(beyond).collect();
+        let interval = middle(&targets);
         let inside = interval.lo >= first && interval.hi <= last;
         (inside && interval.contains(value)).then_some(Known { value, interval })
     }

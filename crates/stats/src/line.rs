@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_needs_two_distinct_places() {
+    fn a_line_needs_two_distinct_targets() {
         assert_eq!(slope([].into_iter()), None);
         assert_eq!(slope([(3.0, 1.0)].into_iter()), None);
         assert_eq!(slope([(0.1, 1.0), (0.1, 2.0), (0.1, 9.0)].into_iter()), None);

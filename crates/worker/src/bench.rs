@@ -28,7 +28,7 @@ pub struct Bench {
     /// What is inside the clock; then what is not.
     pub op: &'static str,
     /// The prediction, written before measuring.
-    pub guess: &'static str,
+    pub expected: &'static str,
     /// What the figure is counted in.
     pub unit: Unit,
     /// The mechanism: why it costs what it costs. Empty where there is nothing to explain.
@@ -43,8 +43,8 @@ pub struct Bench {
     pub axes: &'static [Axis],
     /// What a place must offer.
     pub needs: &'static [Need],
-    /// Whether it belongs to the bill.
-    pub in_bill: bool,
+    /// Whether it belongs to the price list.
+    pub in_price_list: bool,
     /// Whether the op itself sleeps or switches, so that switches are results, not disturbance.
     pub switches: bool,
     /// Whether the op itself waits for a disk in a fault, so that major faults are results, not
@@ -60,7 +60,7 @@ pub struct Bench {
     pub source: &'static str,
     /// Makes the work at a point. Nothing of this is timed.
     pub build: fn(At<'_>) -> Result<Work, Errno>,
-    /// Is the other end behind a door, for a cell on another machine, until that one ends; none
+    /// Is the other end behind a door, for a worker on another machine, until that one ends; none
     /// where both ends are on one machine by their nature.
     pub serve: Option<Serve>,
 }
@@ -74,12 +74,12 @@ impl Bench {
         (self.build)(At::new(&self.definition().whole(point), site))
     }
 
-    /// What a benchmark is unless it says otherwise: in the bill, first revision, no axes, no calls.
+    /// What a benchmark is unless it says otherwise: in the price list, first revision, no axes, no calls.
     pub const PLAIN: Bench = Bench {
         id: "",
         asks: "",
         op: "",
-        guess: "",
+        expected: "",
         unit: Unit::NsPerOp,
         why: "",
         calls: &[],
@@ -87,7 +87,7 @@ impl Bench {
         beside: &[],
         axes: &[],
         needs: &[],
-        in_bill: true,
+        in_price_list: true,
         switches: false,
         major_faults: false,
         moves: "",
@@ -104,7 +104,7 @@ impl Bench {
             id: self.id.to_owned(),
             asks: self.asks.to_owned(),
             op: self.op.to_owned(),
-            guess: self.guess.to_owned(),
+            expected: self.expected.to_owned(),
             unit: self.unit,
             why: self.why.to_owned(),
             calls: self.calls.iter().map(Calls::data).collect(),
@@ -112,7 +112,7 @@ impl Bench {
             beside: self.beside.iter().map(|&case| case.to_owned()).collect(),
             axes: self.axes.iter().map(Axis::data).collect(),
             needs: self.needs.iter().map(Need::data).collect(),
-            in_bill: self.in_bill,
+            in_price_list: self.in_price_list,
             switches: self.switches,
             major_faults: self.major_faults,
             moves: self.moves.to_owned(),
@@ -131,7 +131,7 @@ pub struct Family {
     pub name: &'static str,
     /// What it measures, in one line.
     pub about: &'static str,
-    /// Its benchmarks, in the order of the bill.
+    /// Its benchmarks, in the order of the price list.
     pub benches: &'static [Bench],
 }
 
@@ -321,8 +321,8 @@ impl Axis {
                 Points::Unsaid(word) => Some(Value::from(word)),
                 _ => None,
             },
-            in_bill: match self.usual {
-                Points::Usual { in_bill, .. } => in_bill.data(),
+            in_price_list: match self.usual {
+                Points::Usual { in_price_list, .. } => in_price_list.data(),
                 _ => Vec::new(),
             },
             thorough: match self.usual {
@@ -352,12 +352,12 @@ pub enum Points {
     /// As an axis's usual points: this word alone, and the names of cases leave it out. For an axis
     /// that comes to a benchmark later: what was measured before keeps its name.
     Unsaid(&'static str),
-    /// As an axis's usual points: these, of which fewer are in the bill.
+    /// As an axis's usual points: these, of which fewer are in the price list.
     Usual {
         /// All of them.
         points: &'static Points,
-        /// Those of the bill.
-        in_bill: &'static Points,
+        /// Those of the price list.
+        in_price_list: &'static Points,
     },
     /// As an axis's usual points: these, and others in a thorough run.
     Thorough {
@@ -467,7 +467,7 @@ impl Need {
     }
 }
 
-/// Where a cell stands when it builds its work. Its current folder is private to it and empties
+/// Where a worker stands when it builds its work. Its current folder is private to it and empties
 /// itself when the run ends.
 #[derive(Clone, Copy)]
 pub struct Site {

@@ -94,7 +94,7 @@ fn elsewhere() -> Vec<String> {
     paths.filter(|path| fs::exists(path).unwrap()).collect()
 }
 
-/// A cell that is pinned, beside another CPU where there is one; each half of the cases has its own.
+/// A worker that is pinned, beside another CPU where there is one; each half of the cases has its own.
 fn site(half: usize) -> Site {
     static ALLOWED: OnceLock<Vec<u32>> = OnceLock::new();
     let allowed = ALLOWED.get_or_init(|| affinity::allowed_to(0).unwrap_or_default());
@@ -122,7 +122,7 @@ fn exercise(bench: &Bench, point: &Point, half: usize) -> Result<(), Errno> {
     Ok(())
 }
 
-/// In processes with one thread, as a cell is: a timer's signal finds nobody else. There are two,
+/// In processes with one thread, as a worker is: a timer's signal finds nobody else. There are two,
 /// each with every other case, since one takes more than a minute.
 #[test]
 fn no_benchmark_leaves_a_descriptor_a_mapping_or_a_file_behind() {

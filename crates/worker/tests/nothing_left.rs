@@ -63,7 +63,7 @@ fn run_points(bench: &Bench, site: Site) -> usize {
             eprintln!("{case} cannot run here: {lacks}");
             continue;
         }
-        // More is prepared than is run, as when a cell is stopped in the middle.
+        // More is prepared than is run, as when a worker is stopped in the middle.
         work.prepare(5).unwrap_or_else(|error| panic!("{case}: {error:?}"));
         work.run(3, 1).unwrap_or_else(|error| panic!("{case}: {error:?}"));
         ran += 1;
@@ -123,7 +123,7 @@ fn work_that_was_dropped_leaves_no_child_descriptor_thread_mapping_file_or_names
     }
     // A run of oscost beside this test may have one.
     if process_runs("oscost-worker") {
-        eprintln!("a cell runs beside this test: kernel threads are not counted");
+        eprintln!("a worker runs beside this test: kernel threads are not counted");
     } else {
         assert_eq!(kernel_threads(), 0);
     }

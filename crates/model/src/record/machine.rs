@@ -85,17 +85,17 @@ record! {
     pub struct Conditions {
         /// Which machine.
         pub machine: String,
-        /// `clean`, `noisy` or `hostile`; null when nothing was measured.
+        /// `clean`, `noisy` or `very_noisy`; null when nothing was measured.
         pub class: Option<String>,
-        /// The anchors before and after.
-        pub anchors: Anchors,
+        /// The reference cases before and after.
+        pub reference_cases: ReferenceCases,
         /// Interruptions over 5 us in a second on the measuring CPU.
         pub lambda_per_s: Option<f64>,
-        /// Time that the hypervisor took while cells were timing, in per cent.
+        /// Time that the hypervisor took while workers were timing, in per cent.
         pub steal_pct: Option<f64>,
-        /// Time that cells were ready but not running, in per cent of their timed part.
+        /// Time that workers were ready but not running, in per cent of their timed part.
         pub lost_pct: Option<f64>,
-        /// What was attached to the system or to the cells.
+        /// What was attached to the system or to the workers.
         pub tracers: Vec<String>,
         /// What the probe saw on each CPU.
         pub probe: Vec<CpuProbe>,
@@ -103,8 +103,8 @@ record! {
         pub flags: Vec<String>,
     }
 
-    /// The anchors' raw medians, in ns/op.
-    pub struct Anchors {
+    /// The reference cases' raw medians, in ns/op.
+    pub struct ReferenceCases {
         /// Before the first round and in the first third of the rounds.
         pub before: BTreeMap<String, f64>,
         /// After the last round and in the last third.

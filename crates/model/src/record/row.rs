@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::channel::ChannelSeen;
 use crate::point::Point;
-use crate::study_method::ByManner;
+use crate::study_method::StudyMethodFigure;
 use crate::unit::{Better, Unit};
 use crate::worker::{BatchPlan, Disturbance, Mode, Sample};
 
@@ -22,7 +22,7 @@ record! {
         /// The value of each axis.
         pub point: Point,
         /// Where it was measured.
-        pub place: PlaceOf,
+        pub target: TargetInfo,
         /// What became of it.
         pub outcome: RowOutcome,
         /// Why it was not measured.
@@ -40,7 +40,7 @@ record! {
         pub primary: Option<String>,
         /// Further metrics, by name.
         pub metrics: BTreeMap<String, Metric>,
-        /// One entry for each cell.
+        /// One entry for each worker.
         pub repetitions: Vec<Repetition>,
         /// The calls that an op was seen to make.
         pub calls: Option<Calls>,
@@ -51,7 +51,7 @@ record! {
         /// The sum of the primitives below which it cannot go.
         pub floor: Option<Floor>,
         /// The prediction written before measuring.
-        pub guess: String,
+        pub expected: String,
         /// `user`, `vdso`, `light`, `heavy` or `blocking`; null where it was not classed.
         pub class: Option<String>,
         /// How many times as dear it is as the cases that costs are told in: the empty function and
@@ -64,27 +64,27 @@ record! {
         /// The channel that its ops went through; null where there is none.
         #[serde(default)]
         pub channel: Option<ChannelSeen>,
-        /// What disturbed its cells.
+        /// What disturbed its workers.
         pub disturbed: Disturbed,
         /// What it came to in the manner of the study that it was measured for; null where it was
         /// measured for none, or where that has no such manner.
         #[serde(default)]
-        pub manner: Option<ByManner>,
+        pub study_method: Option<StudyMethodFigure>,
         /// Marks, each explained in docs/RECORDS.md.
         pub flags: Vec<String>,
     }
 
     /// Where a row was measured.
-    pub struct PlaceOf {
+    pub struct TargetInfo {
         /// The place as it is typed.
         pub text: String,
         /// The reach.
-        pub reach: String,
+        pub host: String,
         /// The treatments, in order.
         pub treatments: Vec<String>,
         /// The machine's id.
         pub machine: String,
-        /// The CPU that its cells were pinned to; null when they were not.
+        /// The CPU that its workers were pinned to; null when they were not.
         pub cpu: Option<u32>,
         /// The peer's machine.
         pub peer: Option<String>,
@@ -164,7 +164,7 @@ record! {
         pub estimate: Estimate,
     }
 
-    /// One cell of a row.
+    /// One worker of a row.
     pub struct Repetition {
         /// The round that it was measured in.
         pub round: u32,
@@ -235,7 +235,7 @@ record! {
         pub of: Vec<String>,
     }
 
-    /// The file that a row's ops worked on, as its cells saw it.
+    /// The file that a row's ops worked on, as its workers saw it.
     pub struct FileOf {
         /// Its file system: a name, or its number.
         pub system: String,
@@ -245,13 +245,13 @@ record! {
         pub cold: bool,
         /// Pages that it has.
         pub pages: u64,
-        /// How often the cells looked into the page cache, before passes over it.
+        /// How often the workers looked into the page cache, before passes over it.
         pub looks: u64,
         /// The fewest and the most of its pages that the cache held then.
         pub cached: [u64; 2],
     }
 
-    /// What disturbed a row's cells.
+    /// What disturbed a row's workers.
     pub struct Disturbed {
         /// Repetitions without a value.
         pub lost_repetitions: u32,
@@ -259,7 +259,7 @@ record! {
         pub rejected_pct: Option<f64>,
         /// Batches that were rejected, by what disturbed them.
         pub rejected: BTreeMap<String, u32>,
-        /// Time ready but not running, in per cent: the median over cells.
+        /// Time ready but not running, in per cent: the median over workers.
         pub lost_pct: Option<f64>,
         /// The median over all batches, rejected ones too.
         pub median_all: Option<f64>,
@@ -299,7 +299,7 @@ impl RowOutcome {
 }
 
 impl Disturbance {
-    /// Time that the cell wanted and did not get, in per cent of its timed part: what the kernel
+    /// Time that the worker wanted and did not get, in per cent of its timed part: what the kernel
     /// counts as ready but not running, or wall time without CPU time if that is more (a hypervisor
     /// shows only there). Of an op that sleeps or switches by itself (`switches`) it is not known:
     /// a parent that is ready while its child runs has lost nothing.

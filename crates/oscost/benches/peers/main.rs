@@ -1,6 +1,6 @@
 //! What oscost says of an act, against others who time the same act: `make bench`.
 //!
-//! The peers are a loop in C (`loops.c`), compiled here, linked as the cell is, timed in batches of
+//! The peers are a loop in C (`loops.c`), compiled here, linked as the worker is, timed in batches of
 //! the same length and read by the same estimator; and perf bench and fio, where they are installed
 //! and have the same act. Each pair takes turns on one CPU, in the order ABBA.
 //!
@@ -19,7 +19,7 @@ mod spread;
 use std::process::ExitCode;
 
 use anyhow::{Context, bail, ensure};
-use oscost::hosts::{CellProgram, Interrupt, LocalSession};
+use oscost::hosts::{Interrupt, LocalSession, WorkerBinary};
 use oscost::plan;
 use oscost::run::{Held, MachineLock};
 use oscost_model::case::Case;
@@ -51,7 +51,7 @@ fn main() -> ExitCode {
 
 /// Compares how much figures move from run to run; whether the bar holds.
 fn spreads() -> anyhow::Result<bool> {
-    let program = CellProgram::find()?;
+    let program = WorkerBinary::find()?;
     let interrupt = Interrupt::listen()?;
     let mut ours = Ours::start(LocalSession::start(&program, &interrupt)?)?;
     let others = Others::compiled(&mut ours)?;
@@ -63,7 +63,7 @@ fn spreads() -> anyhow::Result<bool> {
 /// Compares every act with every peer, or those whose names hold one of these words; whether all
 /// bars hold.
 fn compare(only: &[String]) -> anyhow::Result<bool> {
-    let program = CellProgram::find()?;
+    let program = WorkerBinary::find()?;
     let interrupt = Interrupt::listen()?;
     let _machine = match MachineLock::take() {
         Ok(lock) => Some(lock),
@@ -73,7 +73,7 @@ fn compare(only: &[String]) -> anyhow::Result<bool> {
     let mut ours = Ours::start(LocalSession::start(&program, &interrupt)?)?;
     let others = Others::compiled(&mut ours)?;
     println!(
-        "CPU {}, clock {}; the cell and the loops in C are linked {}\n\
+        "CPU {}, clock {}; the worker and the loops in C are linked {}\n\
          a figure is the median of {PROCESSES} fresh processes, a ratio that of {ALTERNATIONS} \
          pairs, in ABBA\n",
         ours.cpu,
@@ -208,7 +208,7 @@ fn in_ns(value: f64) -> String {
 }
 
 /// A line of the table, in 80 columns.
-fn line(name: &str, cells: [&str; 5]) -> String {
-    let [ours, peer, ratio, interval, bar] = cells;
+fn line(name: &str, workers: [&str; 5]) -> String {
+    let [ours, peer, ratio, interval, bar] = workers;
     format!("{name:<22}{ours:>13}{peer:>13}{ratio:>7}{interval:>16} {bar:>8}")
 }

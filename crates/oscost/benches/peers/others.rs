@@ -32,7 +32,7 @@ pub(super) enum With {
     SameCpu,
     /// Another one.
     OtherCpu,
-    /// As much memory as the cell has, since a fork copies its tables.
+    /// As much memory as the worker has, since a fork copies its tables.
     Memory,
     /// That, and a program that ends at once.
     Program,
@@ -118,8 +118,8 @@ pub(super) struct Others {
     folder: TempDir,
     cpu: u32,
     other_cpu: Option<u32>,
-    /// How big the cell is that they compare with.
-    cell: Memory,
+    /// How big the worker is that they compare with.
+    worker: Memory,
     /// What is not installed, and how it would be.
     lacking: BTreeMap<&'static str, String>,
 }
@@ -142,10 +142,10 @@ const PERF_CALLS: u32 = 4_000;
 const PERF_TRIPS: u32 = 20_000;
 
 impl Others {
-    /// Compiles the loops, linked as the cell is, and looks for the tools.
+    /// Compiles the loops, linked as the worker is, and looks for the tools.
     pub(super) fn compiled(ours: &mut Ours<'_>) -> anyhow::Result<Self> {
         let linked = ours.linked();
-        let (cpu, other_cpu, cell) = (ours.cpu, ours.other_cpu, ours.memory()?);
+        let (cpu, other_cpu, worker) = (ours.cpu, ours.other_cpu, ours.memory()?);
         let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR"))?;
         let link = if linked == "static-pie" { "-static-pie" } else { "-pie" };
         compile("loops.c", &folder.path().join("loops"), &["-O2", "-Wall", "-Wextra", link])?;
@@ -161,7 +161,7 @@ impl Others {
                 (program, format!("{program} is not installed\n    (apt-get install {package})"))
             })
             .collect();
-        Ok(Self { folder, cpu, other_cpu, cell, lacking })
+        Ok(Self { folder, cpu, other_cpu, worker, lacking })
     }
 
     /// What is to be done before a program can be a peer.
@@ -232,9 +232,9 @@ impl Others {
                 let capacity = capacity.map_or(String::new(), |bytes| format!(",{bytes}"));
                 format!("{name}={bytes},{}{capacity}", self.peer_cpu(peer)?)
             }
-            With::Memory => format!("{name}={},{}", self.cell.mappings, self.cell.pages),
+            With::Memory => format!("{name}={},{}", self.worker.mappings, self.worker.pages),
             With::Program => {
-                format!("{name}={},{},./tiny", self.cell.mappings, self.cell.pages)
+                format!("{name}={},{},./tiny", self.worker.mappings, self.worker.pages)
             }
             With::Folder => format!("{name}=."),
         };
@@ -294,11 +294,11 @@ impl Others {
             }
             Tool::Sockperf(words) => {
                 let (ip, port) = ("127.0.0.1", &free_port()?);
-                let place = [&["-i", ip, "-p", port][..], words].concat();
+                let target = [&["-i", ip, "-p", port][..], words].concat();
                 let _server =
-                    self.server(Peer::Same, "sockperf", &[&["sr"], &place[..]].concat())?;
+                    self.server(Peer::Same, "sockperf", &[&["sr"], &target[..]].concat())?;
                 let words = ["-m", "64", "-t", "1", "--full-rtt"];
-                let client = [&["--", "sockperf", "pp"], &place[..], &words].concat();
+                let client = [&["--", "sockperf", "pp"], &target[..], &words].concat();
                 let said = self.asked(&client)?;
                 let median = said.lines().find_map(|line| line.split_once("percentile 50.000 ="));
                 let us: f64 = median.context("no median of sockperf's")?.1.trim().parse()?;

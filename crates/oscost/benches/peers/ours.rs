@@ -1,17 +1,17 @@
-//! Our side: a session with the cell.
+//! Our side: a session with the worker.
 
 use std::fs;
 use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use oscost::estimate::{Reading, cell_value};
+use oscost::estimate::{Reading, worker_value};
 use oscost::hosts::{LocalSession, Session};
 use oscost_model::case::Case;
 use oscost_model::clock::Calibration;
 use oscost_model::protocol::{Event, Order};
 use oscost_model::unit::Unit;
-use oscost_model::worker::{BatchPlan, CellSpec, Sample, Subject, Task};
+use oscost_model::worker::{BatchPlan, Sample, Subject, Task, WorkerSpec};
 
 /// What a process says by its batches, with the estimator of every run.
 pub(super) fn estimate(
@@ -21,7 +21,7 @@ pub(super) fn estimate(
     switches: bool,
 ) -> Option<f64> {
     let how = Reading { plan, clock, unit: Unit::NsPerOp, switches, major_faults: false };
-    cell_value(samples, 0, how).value
+    worker_value(samples, 0, how).value
 }
 
 /// What a fork has to copy of a process.
@@ -46,7 +46,7 @@ impl Memory {
     }
 }
 
-/// Our side: a session with the cell.
+/// Our side: a session with the worker.
 pub(super) struct Ours<'a> {
     session: LocalSession<'a>,
     /// The CPU that both sides run on.
@@ -55,7 +55,7 @@ pub(super) struct Ours<'a> {
     pub(super) other_cpu: Option<u32>,
     /// What is known of its clock.
     pub(super) clock: Calibration,
-    /// What a cell has in memory behind its batches; looked at once.
+    /// What a worker has in memory behind its batches; looked at once.
     memory: Option<Memory>,
     interruptions_per_s: f64,
     last_id: u64,
@@ -112,15 +112,15 @@ impl<'a> Ours<'a> {
         Ok(self.session.next(Duration::from_secs(60))?)
     }
 
-    /// Lets a cell do its task, as a run does.
-    fn cell(&mut self, case: &Case, task: Task) -> anyhow::Result<Event> {
+    /// Lets a worker do its task, as a run does.
+    fn worker(&mut self, case: &Case, task: Task) -> anyhow::Result<Event> {
         let id = self.id();
         let batches = match &task {
             Task::Measure(plan) => plan.groups,
             _ => 1,
         };
         let stops = matches!(task, Task::Measure(_));
-        let spec = CellSpec {
+        let spec = WorkerSpec {
             subject: Subject::Case(case.clone()),
             seed: id,
             cpu: Some(self.cpu),
@@ -153,21 +153,21 @@ impl<'a> Ours<'a> {
 
     pub(super) fn plan(&mut self, case: &Case) -> anyhow::Result<BatchPlan> {
         let interruptions_per_s = self.interruptions_per_s;
-        match self.cell(case, Task::Pilot { interruptions_per_s })? {
+        match self.worker(case, Task::Pilot { interruptions_per_s })? {
             Event::Piloted { plan, .. } => Ok(plan),
             other => bail!("the pilot of {case} found nothing: {other:?}"),
         }
     }
 
-    /// How big a cell is that has run its batches: any one will do.
+    /// How big a worker is that has run its batches: any one will do.
     pub(super) fn memory(&mut self) -> anyhow::Result<Memory> {
         let case = Case::parse("syscall/getppid:via=raw").context("no case")?;
         let plan = self.plan(&case)?;
         self.value(&case, &plan, false)?;
-        self.memory.context("no cell was looked at")
+        self.memory.context("no worker was looked at")
     }
 
-    /// How the cell is linked.
+    /// How the worker is linked.
     pub(super) fn linked(&self) -> String {
         self.session.hello().build.link.clone()
     }
@@ -179,7 +179,7 @@ impl<'a> Ours<'a> {
         plan: &BatchPlan,
         switches: bool,
     ) -> anyhow::Result<Option<f64>> {
-        match self.cell(case, Task::Measure(plan.clone()))? {
+        match self.worker(case, Task::Measure(plan.clone()))? {
             Event::Sampled { samples, .. } => Ok(estimate(&samples, plan, &self.clock, switches)),
             other => bail!("{case} was not measured: {other:?}"),
         }

@@ -13,7 +13,7 @@ type Sentence = (&'static str, &'static str);
 
 const ONE_CPU: Sentence = (
     "only one CPU may be used",
-    "the tool and its cells take turns on it, and cases with a peer on another CPU cannot be \
+    "the tool and its workers take turns on it, and cases with a peer on another CPU cannot be \
      measured",
 );
 const SMT: Sentence =
@@ -22,7 +22,7 @@ const GOVERNOR: Sentence =
     ("the frequency governor is not `performance`", "the core's rate follows the load");
 const QUOTA: Sentence = (
     "the control group's CPU quota is below one CPU",
-    "cells are stopped for 10 to 100 ms at a time",
+    "workers are stopped for 10 to 100 ms at a time",
 );
 const VIRTUAL: Sentence =
     ("this is a virtual machine", "time that the hypervisor takes may not show in any counter");

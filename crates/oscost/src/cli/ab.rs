@@ -10,17 +10,17 @@ use oscost_model::journal::Design;
 use oscost_model::program::FAMILY;
 use oscost_model::protocol::Hello;
 use oscost_model::record::{Comparison, Machine, Record, Settings};
-use oscost_model::target::Place;
+use oscost_model::target::Target;
 
 use super::compare::{judge_gate, threshold};
 use super::exports::{Exports, OfRun, Subject, Table};
 use super::output::{Output, remark};
-use super::place::{Patience, arrive, side, treated};
 use super::programs::{self, Named, Programs};
 use super::run::{self, Ended};
+use super::target::{Patience, arrive, side, treated};
 use super::{Done, UsageError, predict, study, vm};
 use crate::estimate::comparison::gate::Threshold;
-use crate::hosts::{CellProgram, Interrupt, Session};
+use crate::hosts::{Interrupt, Session, WorkerBinary};
 use crate::plan::{Set, Sides};
 use crate::report::{self, ab::Shown};
 use crate::run::{Contest, PairCount, Profile, Request};
@@ -35,8 +35,8 @@ const MOST_NEWS: usize = 12;
 const ROUNDS_S: f64 = 75.0;
 /// Fewer pairs than these are not worth a minute.
 const FEWEST_PAIRS: u32 = 12;
-/// Two cells one after the other are further apart than arms of one.
-const FEWEST_OF_CELLS: u32 = 20;
+/// Two workers one after the other are further apart than arms of one.
+const FEWEST_OF_WORKERS: u32 = 20;
 /// So many pairs may be lost.
 const SPARE_PAIRS: u32 = 2;
 /// More pairs than these tell little more: intervals narrow with their root.
@@ -78,7 +78,7 @@ pub(super) struct Arguments {
     /// A place to compare; several may be named.
     #[arg(long, value_name = "PLACE", required_unless_present = "study")]
     new: Vec<String>,
-    /// A family, an id, a case, or a glob; without any: the bill.
+    /// A family, an id, a case, or a glob; without any: the price list.
     #[arg(value_name = "SELECTOR")]
     selectors: Vec<String>,
     #[command(flatten)]
@@ -95,7 +95,7 @@ pub(super) struct Arguments {
     /// Stop when this many seconds are over; rows that have too few pairs by then say so.
     #[arg(long, value_name = "SECONDS", value_parser = run::positive)]
     budget: Option<f64>,
-    /// Pin the cells to this CPU; without it, to the quietest.
+    /// Pin the workers to this CPU; without it, to the quietest.
     #[arg(long, value_name = "N")]
     cpu: Option<u32>,
     /// Pin second processes of cases with two ends to this CPU where they are to have another.
@@ -179,8 +179,8 @@ impl Arguments {
         // One discovery among many rows takes more pairs than one alone; some pair may be lost.
         let rows = sets.iter().map(|set| set.news.len()).sum();
         let among = report::ab::pairs_for(rows) + SPARE_PAIRS;
-        let in_cells = sets.iter().any(|set| set.design == Design::Pairs) && !self.quick;
-        let among = if in_cells { among.max(FEWEST_OF_CELLS) } else { among };
+        let in_workers = sets.iter().any(|set| set.design == Design::Pairs) && !self.quick;
+        let among = if in_workers { among.max(FEWEST_OF_WORKERS) } else { among };
         let runs = study.map_or(0, |study| study.protocol.runs as u32 + SPARE_PAIRS);
         let count = |least: u32, most: u32, seconds: f64, spread: bool| PairCount {
             least: least.max(among).max(runs),
@@ -198,10 +198,10 @@ impl Arguments {
 
 /// What is compared with what, of which cases, and for which study.
 struct Asked {
-    base: Place,
-    news: Vec<Place>,
+    base: Target,
+    news: Vec<Target>,
     cases: Vec<Case>,
-    /// The cell's benchmarks, and programs.
+    /// The worker's benchmarks, and programs.
     catalog: Catalog,
     programs: Programs,
     study: Option<Study>,
@@ -211,7 +211,7 @@ pub(super) fn ab(arguments: &Arguments, output: &mut Output) -> anyhow::Result<D
     arguments.exports.look()?;
     let study = arguments.study.as_deref().map(study::find).transpose()?;
     let columns = study.as_ref().and_then(|study| study.columns.as_ref());
-    let of_study = |at: usize| columns.map(|columns| columns[at].place.as_str());
+    let of_study = |at: usize| columns.map(|columns| columns[at].target.as_str());
     let base_text = arguments.base.as_deref().or(of_study(0)).unwrap_or("local");
     let mut texts: Vec<&str> = arguments.new.iter().map(String::as_str).collect();
     if texts.is_empty() {
@@ -244,7 +244,7 @@ pub(super) fn ab(arguments: &Arguments, output: &mut Output) -> anyhow::Result<D
     for (text, new) in texts.iter().zip(&news).filter(|_| counted.is_none()) {
         one_machine(base_text, &base, text, new)?;
     }
-    let program = CellProgram::find()?;
+    let program = WorkerBinary::find()?;
     let programs = Programs::of(&arguments.programs)?;
     let catalog = programs.beside(&program.catalog);
     let selectors = programs.selectors(&arguments.selectors);
@@ -253,8 +253,8 @@ pub(super) fn ab(arguments: &Arguments, output: &mut Output) -> anyhow::Result<D
         None => plan::select(&catalog, &selectors, Extent::Usual)?,
     };
     // What cannot be read is said before anybody is waited for.
-    for place in std::iter::once(&base).chain(&news) {
-        side(place, Arch::named(std::env::consts::ARCH))?;
+    for target in std::iter::once(&base).chain(&news) {
+        side(target, Arch::named(std::env::consts::ARCH))?;
     }
     let interrupt = Interrupt::listen().context("cannot listen for Ctrl-C")?;
     let patience = if arguments.no_wait { Patience::Fail } else { Patience::Wait };
@@ -263,7 +263,7 @@ pub(super) fn ab(arguments: &Arguments, output: &mut Output) -> anyhow::Result<D
         let ended = vm::count(of, cases, counted, (&interrupt, patience), arguments.kept())?;
         return ended.map_or(Ok(Done::Interrupted), |it| arguments.show(it, None, output));
     }
-    let done = arrive(&base.reach, &program, &interrupt, patience).and_then(|mut arrived| {
+    let done = arrive(&base.host, &program, &interrupt, patience).and_then(|mut arrived| {
         let session = &mut *arrived.session;
         let asked = Asked { base: base.clone(), news, cases, catalog, programs, study };
         measure(arguments, &asked, session, output)
@@ -277,14 +277,14 @@ pub(super) fn ab(arguments: &Arguments, output: &mut Output) -> anyhow::Result<D
 /// The machines that these places are, where instructions are counted at all of them.
 fn counted<'a>(
     arguments: &Arguments,
-    places: impl Iterator<Item = &'a Place>,
+    targets: impl Iterator<Item = &'a Target>,
 ) -> Result<Option<vm::Counted>, UsageError> {
     let mut machines = Vec::new();
     let mut others = Vec::new();
-    for place in places {
-        match vm::counts(place)? {
-            Some(wanted) => machines.push((place.clone(), wanted)),
-            None => others.push(place),
+    for target in targets {
+        match vm::counts(target)? {
+            Some(wanted) => machines.push((target.clone(), wanted)),
+            None => others.push(target),
         }
     }
     match (machines.first(), others.first()) {
@@ -296,20 +296,20 @@ fn counted<'a>(
         (Some(_), None) => {
             arguments.counts_alone()?;
             let (label, profile) = (arguments.label.clone(), arguments.profile());
-            Ok(Some(vm::Counted { label, profile, places: machines, pairs: true }))
+            Ok(Some(vm::Counted { label, profile, targets: machines, pairs: true }))
         }
     }
 }
 
 /// What differs between two machines is everything: no interleaving tells what of it counts.
-fn one_machine(base_text: &str, base: &Place, text: &str, new: &Place) -> anyhow::Result<()> {
-    if base.reach == new.reach {
+fn one_machine(base_text: &str, base: &Target, text: &str, new: &Target) -> anyhow::Result<()> {
+    if base.host == new.host {
         return Ok(());
     }
     Err(UsageError(format!(
         "cannot measure `{base_text}` and `{text}` side by side: they are two machines\n  hint: \
          `oscost run --at {}` and `oscost run --at {}`, then `oscost compare`",
-        base.reach, new.reach
+        base.host, new.host
     ))
     .into())
 }
@@ -366,7 +366,7 @@ fn request(arguments: &Arguments, asked: &Asked, hello: &Hello) -> anyhow::Resul
     let news = sides;
     let Sides { mut rows, treated, sets } =
         plan::versus(&asked.catalog, &asked.cases, &base, &news);
-    let lacking = asked.programs.fill(&mut rows, &asked.base.reach, arguments.quick);
+    let lacking = asked.programs.fill(&mut rows, &asked.base.host, arguments.quick);
     if let Some(study) = asked.study.as_ref().filter(|_| !arguments.quick) {
         study::as_often_as(study, &mut rows);
     }
@@ -376,7 +376,7 @@ fn request(arguments: &Arguments, asked: &Asked, hello: &Hello) -> anyhow::Resul
         .all(|case| case.benchmark.split_once('/').is_some_and(|(family, _)| family == FAMILY));
     let compares = asked.study.as_ref().filter(|study| study.columns.is_some());
     let pairs = arguments.pairs(&sets, compares);
-    // What programs pay is seen in their trials: the anchors beside them are there for the record.
+    // What programs pay is seen in their trials: the reference cases beside them are there for the record.
     let pairs =
         if programs { PairCount { most: pairs.least, spread: false, ..pairs } } else { pairs };
     let settings = Settings {

@@ -5,7 +5,7 @@ use clap::builder::PossibleValuesParser;
 use super::output::Output;
 use super::programs::Programs;
 use super::{Done, command};
-use crate::hosts::CellProgram;
+use crate::hosts::WorkerBinary;
 use crate::report;
 
 /// For which shell.
@@ -20,10 +20,10 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn completions(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Done> {
-    // Without a cell the verbs and options are completed, the names of benchmarks are not.
+    // Without a worker the verbs and options are completed, the names of benchmarks are not.
     let programs = Programs::known();
-    let names =
-        CellProgram::find().map(|cell| report::catalog::names(&programs.beside(&cell.catalog)));
+    let names = WorkerBinary::find()
+        .map(|worker| report::catalog::names(&programs.beside(&worker.catalog)));
     let names = names.unwrap_or_default();
     let named = |verb: clap::Command, argument: &'static str| {
         let names = names.clone();

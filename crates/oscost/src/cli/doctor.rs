@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use super::output::Output;
-use super::place::{self, Patience, treated};
+use super::target::{self, Patience, treated};
 use super::{Done, UsageError, vm};
 use crate::advice::doctor::{Seen, examine};
-use crate::hosts::CellProgram;
+use crate::hosts::WorkerBinary;
 use crate::report;
 use crate::report::doctor::Visit;
 use crate::report::progress::Progress;
@@ -54,9 +54,9 @@ pub(super) fn doctor(arguments: &Arguments, output: &mut Output) -> anyhow::Resu
         );
         return Err(UsageError(text).into());
     }
-    let program = CellProgram::find()?;
+    let program = WorkerBinary::find()?;
     let patience = if arguments.no_wait { Patience::Fail } else { Patience::Wait };
-    place::visit(&arguments.at, &program, patience, &mut |session, _| {
+    target::visit(&arguments.at, &program, patience, &mut |session, _| {
         let progress = Progress::saying("listening to every CPU for some 2 s");
         // On another machine the number is somebody else's.
         let here = (arguments.at == "local").then(std::process::id);

@@ -9,23 +9,23 @@ use oscost_model::facts::Facts;
 use oscost_model::journal::Entry;
 use oscost_model::program::FAMILY;
 use oscost_model::record::{Row, RowOutcome};
-use oscost_model::target::Reach;
+use oscost_model::target::Host;
 use oscost_model::unit::Unit;
 
 use super::output::Output;
-use super::place::{Arrived, Machine, Patience, arrive, local, untreated};
 use super::programs::Programs;
 use super::run::is_interrupt;
+use super::target::{Arrived, Machine, Patience, arrive, local, untreated};
 use super::{Done, vm};
 use crate::estimate::Assembler;
-use crate::hosts::{CellProgram, Interrupt, Session};
+use crate::hosts::{Interrupt, Session, WorkerBinary};
 use crate::plan;
 use crate::report;
 use crate::report::here::{Last, Shown};
 use crate::report::treatments::Explained;
 use crate::run::count_calls;
 use crate::store::{Store, Stored};
-use crate::treatments::{KINDS, Kind, Manner};
+use crate::treatments::{KINDS, Kind, StudyMethod};
 
 /// What counting may take: whoever asks for an explanation waits for it.
 const COUNTING: Duration = Duration::from_secs(2);
@@ -59,9 +59,9 @@ pub(super) fn explain(arguments: &Arguments, output: &mut Output) -> anyhow::Res
         output.write(&report::treatments::explain(&of_treatment(kind)))?;
         return Ok(Done::Well);
     }
-    let reach = untreated(&arguments.at, "what is explained is looked at without treatments")?;
-    vm::check(&reach)?;
-    let program = CellProgram::find()?;
+    let host = untreated(&arguments.at, "what is explained is looked at without treatments")?;
+    vm::check(&host)?;
+    let program = WorkerBinary::find()?;
     let catalog = &Programs::known().beside(&program.catalog);
     let cases = plan::select(catalog, std::slice::from_ref(&arguments.benchmark), Extent::Usual)?;
     let chosen: Vec<&Definition> = catalog
@@ -78,7 +78,7 @@ pub(super) fn explain(arguments: &Arguments, output: &mut Output) -> anyhow::Res
     {
         let beside = definition.beside.iter().filter_map(|case| Case::parse(case));
         let cases: Vec<Case> = cases.iter().cloned().chain(beside).collect();
-        match look(&reach, &arguments.at, &program, definition, &cases) {
+        match look(&host, &arguments.at, &program, definition, &cases) {
             Err(error) if is_interrupt(&error) => return Ok(Done::Interrupted),
             told => output.write(&told?)?,
         }
@@ -88,16 +88,16 @@ pub(super) fn explain(arguments: &Arguments, output: &mut Output) -> anyhow::Res
 
 /// A treatment, for whoever asks what it costs.
 fn of_treatment(kind: &Kind) -> Explained {
-    let compared = match kind.manner {
-        Manner::Applied => {
+    let compared = match kind.study_method {
+        StudyMethod::Applied => {
             "As fork twins: one process forks two, of which one is treated, and they are timed in \
              turns (docs/METHOD.md, section 12)."
         }
-        Manner::Attached => {
+        StudyMethod::Attached => {
             "Toggled: one process is timed while it is attached and while it is not, in turns \
              (docs/METHOD.md, section 12)."
         }
-        Manner::Wraps => {
+        StudyMethod::Wraps => {
             "In pairs: two processes one after the other, in random order (docs/METHOD.md, section \
              12)."
         }
@@ -109,15 +109,15 @@ fn of_treatment(kind: &Kind) -> Explained {
 /// What the machine shows of some cases now; where it shows nothing, why. It is no error but that the
 /// user wants to stop.
 fn look(
-    reach: &Reach,
+    host: &Host,
     at: &str,
-    program: &CellProgram,
+    program: &WorkerBinary,
     definition: &Definition,
     cases: &[Case],
 ) -> anyhow::Result<String> {
     let nothing = |why: String| report::here::nothing(&why);
     let busy = |by: &str| {
-        let here = if matches!(reach, Reach::Ssh(_)) { "that" } else { "this" };
+        let here = if matches!(host, Host::Ssh(_)) { "that" } else { "this" };
         let process = by.split(" (").next().unwrap_or_default();
         nothing(format!("{process} is measuring on {here} machine"))
     };
@@ -126,11 +126,10 @@ fn look(
         Err(error) => return Ok(nothing(error.to_string())),
     };
     // To boot another machine beside a run would disturb it, whatever is counted there.
-    if let (Reach::Vm(_), (_, Machine::Held(by))) = (reach, local(&interrupt, Patience::GoWithout)?)
-    {
+    if let (Host::Vm(_), (_, Machine::Held(by))) = (host, local(&interrupt, Patience::GoWithout)?) {
         return Ok(busy(&by));
     }
-    Ok(match arrive(reach, program, &interrupt, Patience::GoWithout) {
+    Ok(match arrive(host, program, &interrupt, Patience::GoWithout) {
         // Counting beside a run would be one more thing that disturbs it.
         Ok(Arrived { machine: Machine::Held(by), .. }) => busy(&by),
         Ok(Arrived { mut session, .. }) => shown(&mut *session, at, definition, cases),
@@ -198,7 +197,7 @@ fn is_of_interest(entries: &[Entry], cases: &[Case], at: &str, facts: &Facts) ->
     });
     let about = entries.iter().any(|entry| match entry {
         Entry::Planned { rows, .. } => {
-            rows.iter().any(|row| row.place.text == at && cases.contains(&row.case))
+            rows.iter().any(|row| row.target.text == at && cases.contains(&row.case))
         }
         _ => false,
     });
@@ -214,10 +213,10 @@ fn look_through(
     let Some(record) = Assembler::read(entries).record(false) else { return };
     for (case, found) in cases.iter().zip(found) {
         // Of a run at several places the row of this one.
-        let is_it = |row: &&Row| row.case == case.to_string() && row.place.text == at;
+        let is_it = |row: &&Row| row.case == case.to_string() && row.target.text == at;
         let row = record.results.iter().find(is_it);
         let Some(row) = row.filter(|row| row.outcome == RowOutcome::Measured) else { continue };
-        let machine = record.machines.iter().find(|it| it.id == row.place.machine);
+        let machine = record.machines.iter().find(|it| it.id == row.target.machine);
         let release = machine.and_then(|machine| machine.os.release.clone());
         let other_kernel = release.filter(|release| Some(release) != facts.os.release.as_ref());
         let last = Last {

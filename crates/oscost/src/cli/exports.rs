@@ -7,9 +7,9 @@ use oscost_model::definition::Catalog;
 use oscost_model::record::Record;
 
 use super::UsageError;
-use super::output::{Output, Target, complain};
+use super::output::{Destination, Output, complain};
 use super::programs::Programs;
-use crate::hosts::CellProgram;
+use crate::hosts::WorkerBinary;
 use crate::report;
 use crate::report::compare::Shown;
 use crate::report::export::{self, Sheet};
@@ -91,9 +91,9 @@ impl OfRun<'_> {
     }
 }
 
-/// What is explained of benchmarks; nothing where there is no cell to ask.
+/// What is explained of benchmarks; nothing where there is no worker to ask.
 fn catalog() -> Option<Catalog> {
-    Some(Programs::known().beside(&CellProgram::find().ok()?.catalog))
+    Some(Programs::known().beside(&WorkerBinary::find().ok()?.catalog))
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -132,7 +132,7 @@ impl Format {
 
 impl Exports {
     /// What was asked for.
-    fn asked(&self) -> Vec<(Format, Target)> {
+    fn asked(&self) -> Vec<(Format, Destination)> {
         let all = [
             (Format::Json, &self.json),
             (Format::Html, &self.html),
@@ -141,7 +141,7 @@ impl Exports {
             (Format::Parquet, &self.parquet),
         ];
         all.into_iter()
-            .filter_map(|(format, file)| Some((format, Target::of(file.as_deref()?))))
+            .filter_map(|(format, file)| Some((format, Destination::of(file.as_deref()?))))
             .collect()
     }
 
@@ -161,16 +161,16 @@ impl Exports {
         for (at, (format, target)) in asked.iter().enumerate() {
             if asked[..at].iter().any(|(_, other)| other == target) {
                 let text = match target {
-                    Target::Stdout => "two documents on standard output would be none: \
+                    Destination::Stdout => "two documents on standard output would be none: \
                                        name a file for one of them"
                         .to_owned(),
-                    Target::File(path) => {
+                    Destination::File(path) => {
                         format!("two documents are to be written to {}", path.display())
                     }
                 };
                 return Err(UsageError(text).into());
             }
-            let is_shown = *target == Target::Stdout && std::io::stdout().is_terminal();
+            let is_shown = *target == Destination::Stdout && std::io::stdout().is_terminal();
             if *format == Format::Parquet && is_shown {
                 let text = "a terminal cannot show Parquet: name a file, or pipe it to a program";
                 return Err(UsageError(text.to_owned()).into());
@@ -203,7 +203,7 @@ impl Exports {
         output: &mut Output,
     ) -> anyhow::Result<()> {
         let written = self.write(subject, output);
-        if !self.asked().iter().any(|(_, target)| *target == Target::Stdout) {
+        if !self.asked().iter().any(|(_, target)| *target == Destination::Stdout) {
             output.write(&text())?;
         }
         // A file that cannot be written does not cost the table.

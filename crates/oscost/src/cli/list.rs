@@ -5,7 +5,7 @@ use oscost_model::definition::{Definition, Extent};
 use super::Done;
 use super::output::Output;
 use super::programs::Programs;
-use crate::hosts::CellProgram;
+use crate::hosts::WorkerBinary;
 use crate::plan;
 use crate::report;
 
@@ -13,7 +13,7 @@ use crate::report;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  oscost list                every family and benchmark; `-` marks what is not in the bill
+  oscost list                every family and benchmark; `-` marks what is not in the price list
   oscost list syscall        one family
   oscost list --json         the definitions, for programs")]
 pub(super) struct Arguments {
@@ -26,7 +26,7 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn list(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Done> {
-    let catalog = Programs::known().beside(&CellProgram::find()?.catalog);
+    let catalog = Programs::known().beside(&WorkerBinary::find()?.catalog);
     let wanted = plan::select(&catalog, &arguments.selectors, Extent::Usual)?;
     let chosen: Vec<&Definition> = catalog
         .benchmarks

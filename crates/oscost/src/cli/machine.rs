@@ -2,8 +2,8 @@
 
 use super::Done;
 use super::output::Output;
-use super::place::{self, Machine, Patience};
-use crate::hosts::{CellProgram, Session};
+use super::target::{self, Machine, Patience};
+use crate::hosts::{Session, WorkerBinary};
 use crate::report;
 use crate::report::machine::{Description, Rates};
 use crate::run;
@@ -29,9 +29,9 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn machine(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Done> {
-    let program = CellProgram::find()?;
+    let program = WorkerBinary::find()?;
     // A spin beside a run would spoil it, and would not be worth the wait.
-    place::visit(&arguments.at, &program, Patience::GoWithout, &mut |session, machine| {
+    target::visit(&arguments.at, &program, Patience::GoWithout, &mut |session, machine| {
         let rates = match machine {
             Machine::Ours => rates(session)?,
             Machine::Held(by) => Rates {

@@ -19,7 +19,6 @@ mod named;
 mod output;
 mod peer;
 mod ph;
-mod place;
 mod predict;
 mod programs;
 mod records;
@@ -29,6 +28,7 @@ mod runs;
 mod schema;
 mod studies;
 mod study;
+mod target;
 mod treat;
 mod vm;
 mod workload;
@@ -40,7 +40,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 use crate::plan::SelectorError;
 use output::Output;
 
-/// What the operating system charges you, and what a change does to the bill.
+/// What the operating system charges you, and what a change does to the price list.
 #[derive(Debug, Parser)]
 #[command(name = "oscost", version, max_term_width = 80, after_help = EXAMPLES)]
 struct Arguments {
@@ -50,7 +50,7 @@ struct Arguments {
 
 const EXAMPLES: &str = "\
 Examples:
-  oscost run                       the bill: every usual case
+  oscost run                       the price list: every usual case
   oscost run syscall/getppid       one benchmark at its usual points
   oscost explain syscall/getppid   what is timed, what is not, and why
   oscost runs show last            the table of the last run once more
@@ -63,7 +63,7 @@ Examples:
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// Measure: the bill, or what the selectors name.
+    /// Measure: the price list, or what the selectors name.
     Run(run::Arguments),
     /// Measure places side by side: what does a change cost?
     Ab(ab::Arguments),

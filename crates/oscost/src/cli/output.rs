@@ -2,7 +2,7 @@
 
 #![expect(
     clippy::print_stderr,
-    reason = "this is where the tool speaks to a person, between cells only"
+    reason = "this is where the tool speaks to a person, between workers only"
 )]
 
 use std::fs::File;
@@ -29,16 +29,16 @@ impl Output {
 
 /// Where a document goes: `-` is standard output, anything else a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Target {
+pub(super) enum Destination {
     /// Standard output.
     Stdout,
     /// A file.
     File(PathBuf),
 }
 
-impl Target {
+impl Destination {
     pub(super) fn of(text: &str) -> Self {
-        if text == "-" { Target::Stdout } else { Target::File(PathBuf::from(text)) }
+        if text == "-" { Destination::Stdout } else { Destination::File(PathBuf::from(text)) }
     }
 
     /// Writes the document; a file is there whole or not at all.
@@ -48,8 +48,8 @@ impl Target {
         output: &mut Output,
     ) -> anyhow::Result<()> {
         match self {
-            Target::Stdout => output.write(document),
-            Target::File(path) => write_whole(path, document.as_ref())
+            Destination::Stdout => output.write(document),
+            Destination::File(path) => write_whole(path, document.as_ref())
                 .with_context(|| format!("cannot write {}", path.display())),
         }
     }
@@ -57,7 +57,7 @@ impl Target {
     /// Finds out beforehand whether a file could be written there: a minute's figures are not to be
     /// lost for a misspelt folder. Nothing is left of the attempt; a device or a pipe is not touched.
     pub(super) fn look(&self) -> anyhow::Result<()> {
-        let Target::File(path) = self else { return Ok(()) };
+        let Destination::File(path) = self else { return Ok(()) };
         if path.exists() && !path.is_file() && !path.is_dir() {
             return Ok(());
         }

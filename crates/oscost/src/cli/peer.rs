@@ -6,12 +6,12 @@ use oscost_model::case::Case;
 use oscost_model::journal::PlannedRow;
 use oscost_model::protocol::Hello;
 use oscost_model::record::Machine as Described;
-use oscost_model::target::Reach;
+use oscost_model::target::Host;
 
 use super::UsageError;
 use super::output::remark;
-use super::place::{Arrived, Machine, Patience, arrive, untreated};
-use crate::hosts::{CellProgram, Interrupt};
+use super::target::{Arrived, Machine, Patience, arrive, untreated};
+use crate::hosts::{Interrupt, WorkerBinary};
 use crate::run::Peer;
 use crate::{advice, plan};
 
@@ -24,17 +24,17 @@ pub(super) struct Met<'a> {
     bind: IpAddr,
 }
 
-/// The reach of a peer beside cells at `at`.
-pub(super) fn reach(text: &str, at: &Reach) -> anyhow::Result<Reach> {
-    let reach = untreated(text, "a peer serves, and nothing is done to it")?;
-    match (at, &reach) {
-        (Reach::Local | Reach::Ssh(_), Reach::Ssh(_)) | (Reach::Ssh(_), Reach::Local) => Ok(reach),
-        (Reach::Local, Reach::Local) => {
+/// The reach of a peer beside workers at `at`.
+pub(super) fn host(text: &str, at: &Host) -> anyhow::Result<Host> {
+    let host = untreated(text, "a peer serves, and nothing is done to it")?;
+    match (at, &host) {
+        (Host::Local | Host::Ssh(_), Host::Ssh(_)) | (Host::Ssh(_), Host::Local) => Ok(host),
+        (Host::Local, Host::Local) => {
             let hint = "without --peer both ends stand on this machine";
             Err(UsageError(format!("cannot have the peer at `{text}`\n  hint: {hint}")).into())
         }
         _ => {
-            let hint = "cells and peer stand at `local` and `ssh:[user@]HOST`";
+            let hint = "workers and peer stand at `local` and `ssh:[user@]HOST`";
             let words = format!("cannot have the peer of `{at}` at `{text}`\n  hint: {hint}");
             Err(UsageError(words).into())
         }
@@ -42,27 +42,27 @@ pub(super) fn reach(text: &str, at: &Reach) -> anyhow::Result<Reach> {
 }
 
 impl<'a> Met<'a> {
-    /// Begins a session at the peer's machine, and takes it. `at` is where the cells are, and what
+    /// Begins a session at the peer's machine, and takes it. `at` is where the workers are, and what
     /// the supervisor there has said.
     pub(super) fn at(
-        reach: &Reach,
-        at: (&Reach, &Hello),
-        program: &CellProgram,
+        host: &Host,
+        at: (&Host, &Hello),
+        program: &WorkerBinary,
         interrupt: &'a Interrupt,
     ) -> anyhow::Result<Self> {
-        let arrived = arrive(reach, program, interrupt, Patience::GoWithout)?;
+        let arrived = arrive(host, program, interrupt, Patience::GoWithout)?;
         if let Machine::Held(by) = &arrived.machine
             && !is_us(by, at.0)
         {
             // Who waits for one machine while holding another may wait for ever.
             anyhow::bail!(
-                "cannot have the peer at {reach}: {by} is measuring there\n  hint: try again when \
+                "cannot have the peer at {host}: {by} is measuring there\n  hint: try again when \
                  that has ended"
             );
         }
-        let bind = match reach {
-            Reach::Local => seen_from(at)?,
-            _ => came_to(reach, arrived.session.hello())?,
+        let bind = match host {
+            Host::Local => seen_from(at)?,
+            _ => came_to(host, arrived.session.hello())?,
         };
         Ok(Self { arrived, bind })
     }
@@ -81,16 +81,16 @@ impl<'a> Met<'a> {
 }
 
 /// Whether the holder of the peer's machine is this very process: then the two are one machine.
-fn is_us(by: &str, at: &Reach) -> bool {
-    *at == Reach::Local && by.starts_with(&format!("process {} ", std::process::id()))
+fn is_us(by: &str, at: &Host) -> bool {
+    *at == Host::Local && by.starts_with(&format!("process {} ", std::process::id()))
 }
 
 /// The address by which ssh has reached the peer's machine.
-fn came_to(reach: &Reach, hello: &Hello) -> anyhow::Result<IpAddr> {
+fn came_to(host: &Host, hello: &Hello) -> anyhow::Result<IpAddr> {
     let to = hello.came.as_ref().map(|came| came.to.clone()).unwrap_or_default();
     to.parse().map_err(|_| {
         anyhow::anyhow!(
-            "cannot have the peer at {reach}: its sshd does not say by which address it was \
+            "cannot have the peer at {host}: its sshd does not say by which address it was \
              reached (SSH_CONNECTION is `{}`)\n  hint: swap --at and --peer",
             to.escape_debug()
         )
@@ -98,12 +98,12 @@ fn came_to(reach: &Reach, hello: &Hello) -> anyhow::Result<IpAddr> {
 }
 
 /// The address by which the other machine sees this one, where it is one of this machine's own.
-fn seen_from((reach, hello): (&Reach, &Hello)) -> anyhow::Result<IpAddr> {
+fn seen_from((host, hello): (&Host, &Hello)) -> anyhow::Result<IpAddr> {
     let from = hello.came.as_ref().map(|came| came.from.clone()).unwrap_or_default();
     let own = |from: &IpAddr| TcpListener::bind((*from, 0)).is_ok();
     from.parse().ok().filter(own).ok_or_else(|| {
         anyhow::anyhow!(
-            "cannot be the peer of {reach}: it sees this machine at `{}`, which is no address of \
+            "cannot be the peer of {host}: it sees this machine at `{}`, which is no address of \
              ours (NAT, or a jump host)\n  hint: swap --at and --peer, or start oscost there",
             from.escape_debug()
         )
@@ -111,7 +111,7 @@ fn seen_from((reach, hello): (&Reach, &Hello)) -> anyhow::Result<IpAddr> {
 }
 
 /// The cases that are asked for, as they are between two machines.
-pub(super) fn cases(program: &CellProgram, asked: Vec<Case>) -> Vec<Case> {
+pub(super) fn cases(program: &WorkerBinary, asked: Vec<Case>) -> Vec<Case> {
     let (cases, changed) = plan::between(&program.catalog, asked);
     if changed {
         remark("note: between machines the peer is always on another CPU: peer_cpu=other");

@@ -11,7 +11,7 @@ use oscost_model::unit::Unit;
 use super::output::{Output, remark};
 use super::programs::Programs;
 use super::{Done, UsageError, runs};
-use crate::hosts::CellProgram;
+use crate::hosts::WorkerBinary;
 use crate::store::Store;
 use crate::studies::prediction::Estimate;
 use crate::{plan, report};
@@ -127,7 +127,7 @@ pub(super) fn predict(arguments: Arguments, output: &mut Output) -> anyhow::Resu
 
 /// Keeps what the user says of a case.
 fn say(arguments: &Arguments) -> anyhow::Result<()> {
-    let catalog = Programs::known().beside(&CellProgram::find()?.catalog);
+    let catalog = Programs::known().beside(&WorkerBinary::find()?.catalog);
     let whole = match &arguments.estimate[..] {
         [] => None,
         words => Some(Estimate::parse(&words.join(" ")).map_err(UsageError)?),

@@ -7,7 +7,7 @@ use std::time::Duration;
 use oscost_model::definition::{Catalog, Family};
 use oscost_model::journal::PlannedRow;
 use oscost_model::program::FAMILY;
-use oscost_model::target::Reach;
+use oscost_model::target::Host;
 
 use super::UsageError;
 use super::workload::read;
@@ -83,9 +83,9 @@ impl Programs {
         selectors.iter().chain(&self.own).cloned().collect()
     }
 
-    /// The cell's benchmarks, and behind them the programs.
-    pub(super) fn beside(&self, of_cell: &Catalog) -> Catalog {
-        let mut catalog = of_cell.clone();
+    /// The worker's benchmarks, and behind them the programs.
+    pub(super) fn beside(&self, of_worker: &Catalog) -> Catalog {
+        let mut catalog = of_worker.clone();
         let about = "whole programs: what all of this comes to".to_owned();
         catalog.families.push(Family { name: FAMILY.to_owned(), about });
         catalog.benchmarks.extend(self.specs.iter().map(Spec::definition));
@@ -96,11 +96,11 @@ impl Programs {
     pub(super) fn fill(
         &self,
         rows: &mut [PlannedRow],
-        reach: &Reach,
+        host: &Host,
         quick: bool,
     ) -> Vec<(usize, String)> {
         let mut lacking = Vec::new();
-        let here = here(reach, quick);
+        let here = here(host, quick);
         for (at, row) in rows.iter_mut().enumerate() {
             if row.definition.family() != FAMILY {
                 continue;
@@ -108,12 +108,12 @@ impl Programs {
             let is_it = |spec: &&Spec| spec.definition().id == row.case.benchmark;
             let Some(spec) = self.specs.iter().find(is_it) else { continue };
             // It is not there that its packages and folders were looked for.
-            let is_here = matches!(reach, Reach::Local | Reach::Fake(_));
-            let on_vm = matches!(reach, Reach::Vm(_));
+            let is_here = matches!(host, Host::Local | Host::Fake(_));
+            let on_vm = matches!(host, Host::Vm(_));
             let found = match is_here {
                 false if on_vm => {
                     Err("programs are run on this machine alone: one that is booted \
-                                       has the cell and no other program"
+                                       has the worker and no other program"
                         .to_owned())
                 }
                 true => spec.workload(&row.case.point, &here).map_err(|it| it.to_string()),
@@ -137,8 +137,8 @@ impl Programs {
 }
 
 /// What programs find at a place: on this machine, or nothing at one that is made up.
-fn here(reach: &Reach, quick: bool) -> Here {
-    if let Reach::Fake(_) = reach {
+fn here(host: &Host, quick: bool) -> Here {
+    if let Host::Fake(_) = host {
         let [folder, cache] = ["/here", "/cache"].map(PathBuf::from);
         return Here { cpus: 2, folder, cache, quick, is_made_up: true };
     }

@@ -8,21 +8,21 @@ use oscost_model::case::Case;
 use oscost_model::definition::{Catalog, Extent};
 use oscost_model::journal::{Entry, PlannedRow, Started};
 use oscost_model::protocol::Hello;
-use oscost_model::record::{CellProgram as CellFacts, Machine, Record, RowOutcome, Settings, Tool};
-use oscost_model::target::Place;
+use oscost_model::record::{Machine, Record, RowOutcome, Settings, Tool, WorkerProgram};
+use oscost_model::target::Target;
 
 use super::exports::{Exports, OfRun, Subject, Table};
 use super::history;
 use super::output::{Output, remark};
 use super::peer::{self, Met};
-use super::place::{Patience, arrive, side, treated};
 use super::predict;
 use super::programs::{self, Named, Programs};
 use super::study;
+use super::target::{Patience, arrive, side, treated};
 use super::vm;
 use super::{Done, UsageError};
 use crate::estimate::Assembler;
-use crate::hosts::{CellProgram, Interrupt, ReachError, Session};
+use crate::hosts::{HostError, Interrupt, Session, WorkerBinary};
 use crate::plan::Side;
 use crate::report;
 use crate::report::progress::Progress;
@@ -51,7 +51,7 @@ const ROW_OF_STUDY_S: f64 = 1.2;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  oscost run                                   the bill
+  oscost run                                   the price list
   oscost run syscall                           a family
   oscost run syscall/getppid:via=raw           one case
   oscost run 'procedure/call:args=*'           every point of an axis
@@ -61,7 +61,7 @@ Examples:
   oscost run --json - | jq '.results[].case'   the record, for programs
   oscost run --csv run.csv                     a line for each figure
   oscost run --treat seccomp=docker syscall    the costs under a filter
-  oscost run --at ssh:joe@db1                  the bill of another machine
+  oscost run --at ssh:joe@db1                  the price list of another machine
   oscost run --at vm:6.12 syscall              instructions of another kernel
   oscost run workload/find                     a whole program: list workload
   oscost run -- gzip -kf9 FILE                 a program of yours
@@ -70,7 +70,7 @@ Examples:
   oscost run socket --at ssh:db1 --peer local  the other way round
   oscost run --study cse221-2014               what was published, and what is now")]
 pub(super) struct Arguments {
-    /// A family, an id, a case, or a glob; without any: the bill.
+    /// A family, an id, a case, or a glob; without any: the price list.
     #[arg(value_name = "SELECTOR")]
     selectors: Vec<String>,
     #[command(flatten)]
@@ -103,7 +103,7 @@ pub(super) struct Arguments {
     /// Where to measure; treatments may stand before it: `seccomp=docker@ssh:db1`.
     #[arg(long, value_name = "REACH", default_value = "local")]
     at: String,
-    /// Pin the cells to this CPU; without it, to the quietest.
+    /// Pin the workers to this CPU; without it, to the quietest.
     #[arg(long, value_name = "N")]
     cpu: Option<u32>,
     /// Where the other end of cases with two ends stands: another machine.
@@ -238,14 +238,14 @@ impl Arguments {
 
 pub(super) fn run(arguments: Arguments, output: &mut Output) -> anyhow::Result<Done> {
     arguments.exports.look()?;
-    let place = treated(&arguments.at, arguments.treat.as_deref())?;
+    let target = treated(&arguments.at, arguments.treat.as_deref())?;
     // What cannot be read is said before anybody is waited for.
-    side(&place, Arch::named(std::env::consts::ARCH))?;
-    let reach = &place.reach;
-    let program = CellProgram::find()?;
+    side(&target, Arch::named(std::env::consts::ARCH))?;
+    let host = &target.host;
+    let program = WorkerBinary::find()?;
     let programs = Programs::of(&arguments.programs)?;
     let catalog = programs.beside(&program.catalog);
-    let study = arguments.study.as_deref().map(study::of_one_place).transpose()?;
+    let study = arguments.study.as_deref().map(study::of_one_target).transpose()?;
     let cases = match &study {
         // Read now: what is wrong with it is said before anybody is waited for.
         Some(study) => study::cases(&catalog, study)?,
@@ -256,26 +256,26 @@ pub(super) fn run(arguments: Arguments, output: &mut Output) -> anyhow::Result<D
     let asked = Asked { cases, catalog, programs, study };
     let interrupt = Interrupt::listen().context("cannot listen for Ctrl-C")?;
     let patience = if arguments.no_wait { Patience::Fail } else { Patience::Wait };
-    if let Some(wanted) = vm::counts(&place)? {
+    if let Some(wanted) = vm::counts(&target)? {
         arguments.counts_alone()?;
         let of = vm::Of { program: &program, catalog: &asked.catalog, programs: &asked.programs };
         let (label, profile) = (arguments.label.clone(), arguments.profile().text());
-        let counted = vm::Counted { label, profile, places: vec![(place, wanted)], pairs: false };
+        let counted = vm::Counted { label, profile, targets: vec![(target, wanted)], pairs: false };
         let samples = arguments.samples || arguments.exports.wants_samples();
         let kept = (!arguments.no_store, samples);
         let ended = vm::count(of, asked.cases.clone(), counted, (&interrupt, patience), kept)?;
         return ended.map_or(Ok(Done::Interrupted), |it| arguments.show(it, None, output));
     }
-    let peer = arguments.peer.as_deref().map(|text| peer::reach(text, reach)).transpose()?;
-    let done = arrive(reach, &program, &interrupt, patience).and_then(|mut arrived| {
-        let at = (reach, arrived.session.hello());
+    let peer = arguments.peer.as_deref().map(|text| peer::host(text, host)).transpose()?;
+    let done = arrive(host, &program, &interrupt, patience).and_then(|mut arrived| {
+        let at = (host, arrived.session.hello());
         let met = peer.map(|peer| Met::at(&peer, at, &program, &interrupt)).transpose()?;
         let arch = arrived.session.hello().facts.os.arch.as_deref().and_then(Arch::named);
-        let (side, notes) = side(&place, arch)?;
+        let (side, notes) = side(&target, arch)?;
         for note in notes {
             remark(&format!("note: {note}"));
         }
-        measure(&arguments, &program, (asked, &place, side), (&mut *arrived.session, met), output)
+        measure(&arguments, &program, (asked, &target, side), (&mut *arrived.session, met), output)
     });
     match done {
         Err(error) if is_interrupt(&error) => Ok(Done::Interrupted),
@@ -285,10 +285,10 @@ pub(super) fn run(arguments: Arguments, output: &mut Output) -> anyhow::Result<D
 
 /// Whether the user wanted to stop: the session tells, or the run that it was part of.
 pub(super) fn is_interrupt(error: &anyhow::Error) -> bool {
-    let reach = error.downcast_ref::<ReachError>();
+    let host = error.downcast_ref::<HostError>();
     let run = error.downcast_ref::<RunError>();
-    matches!(reach, Some(ReachError::Interrupted))
-        || matches!(run, Some(RunError::Reach(ReachError::Interrupted)))
+    matches!(host, Some(HostError::Interrupted))
+        || matches!(run, Some(RunError::Host(HostError::Interrupted)))
 }
 
 /// Who holds the machine, in words.
@@ -324,7 +324,7 @@ pub(super) fn take_machine(
 /// What is to be measured.
 struct Asked {
     cases: Vec<Case>,
-    /// The cell's benchmarks, and programs.
+    /// The worker's benchmarks, and programs.
     catalog: Catalog,
     programs: Programs,
     study: Option<Study>,
@@ -333,8 +333,8 @@ struct Asked {
 /// Measures, keeps, shows.
 fn measure(
     arguments: &Arguments,
-    program: &CellProgram,
-    (mut asked, place, side): (Asked, &Place, Side),
+    program: &WorkerBinary,
+    (mut asked, target, side): (Asked, &Target, Side),
     (session, mut met): (&mut dyn Session, Option<Met<'_>>),
     output: &mut Output,
 ) -> anyhow::Result<Done> {
@@ -343,7 +343,7 @@ fn measure(
     if of_peer.is_some() && asked.study.is_none() {
         asked.cases = peer::cases(program, asked.cases);
     }
-    let (at, hello) = ((place, &side), session.hello());
+    let (at, hello) = ((target, &side), session.hello());
     let request = request(arguments, program, &asked, at, of_peer.as_deref(), hello)?;
     let kept = !arguments.no_store;
     let samples = arguments.samples || arguments.exports.wants_samples();
@@ -444,21 +444,21 @@ impl Listener for Listeners {
 
 fn request(
     arguments: &Arguments,
-    program: &CellProgram,
+    program: &WorkerBinary,
     asked: &Asked,
-    (at, Side { place, treated }): (&Place, &Side),
+    (at, Side { target, treated }): (&Target, &Side),
     peer: Option<&str>,
     hello: &Hello,
 ) -> anyhow::Result<Request> {
     let profile = arguments.profile();
     let (mut rows, mut lacking) = match &asked.study {
-        Some(study) => study::rows(&asked.catalog, study, place, peer)?,
-        None => (plan::rows(&asked.catalog, asked.cases.clone(), place), Vec::new()),
+        Some(study) => study::rows(&asked.catalog, study, target, peer)?,
+        None => (plan::rows(&asked.catalog, asked.cases.clone(), target), Vec::new()),
     };
     if asked.study.is_none() && peer.is_some() {
         lacking = peer::apart(&mut rows);
     }
-    lacking.extend(asked.programs.fill(&mut rows, &at.reach, arguments.quick));
+    lacking.extend(asked.programs.fill(&mut rows, &at.host, arguments.quick));
     if let Some(study) = asked.study.as_ref().filter(|_| !arguments.quick) {
         study::as_often_as(study, &mut rows);
     }
@@ -508,8 +508,8 @@ fn tool(hello: &Hello) -> Tool {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         commit: known(env!("OSCOST_COMMIT")),
         rustc: known(env!("OSCOST_RUSTC")),
-        cell: CellFacts {
-            hash: hello.cell_hash.clone(),
+        worker: WorkerProgram {
+            hash: hello.worker_hash.clone(),
             link: hello.build.link.clone(),
             libc: hello.build.libc.clone(),
             catalog: hello.catalog_hash.clone(),

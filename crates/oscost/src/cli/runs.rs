@@ -5,7 +5,7 @@ use std::io::Read;
 use anyhow::Context;
 use oscost_model::record::Record;
 
-use super::output::{Output, Target, remark};
+use super::output::{Destination, Output, remark};
 use super::run::{self, plots};
 use super::{Done, UsageError, ab, history, study};
 use crate::estimate::Assembler;
@@ -74,7 +74,7 @@ pub(super) fn runs(arguments: Arguments, output: &mut Output) -> anyhow::Result<
         Verb::List => output.write(&report::runs::list(&store_lines(&store)?))?,
         Verb::Show { run, json, samples, plot, no_plot } => {
             let record = record(&store, &run, samples)?;
-            match json.as_deref().map(Target::of) {
+            match json.as_deref().map(Destination::of) {
                 Some(target) => target.write(&report::json::record(&record)?, output)?,
                 None => output.write(&text(&record, plots(plot, no_plot)))?,
             }
@@ -86,7 +86,7 @@ pub(super) fn runs(arguments: Arguments, output: &mut Output) -> anyhow::Result<
         }
         Verb::Export { run, file } => {
             let record = record(&store, &run, true)?;
-            Target::of(&file).write(&report::json::record(&record)?, output)?;
+            Destination::of(&file).write(&report::json::record(&record)?, output)?;
         }
         Verb::Import { file } => {
             let id = store

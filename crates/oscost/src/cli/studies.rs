@@ -84,8 +84,8 @@ fn last_runs(studies: &[Study]) -> anyhow::Result<Vec<Option<Record>>> {
         let record = runs::record(&store, &run.id, false)?;
         let Some(name) = record.settings.study.clone() else { continue };
         let at = studies.iter().position(|study| study.id == name);
-        if let Some(place) = at.and_then(|at| found.get_mut(at)).filter(|it| it.is_none()) {
-            *place = Some(record);
+        if let Some(target) = at.and_then(|at| found.get_mut(at)).filter(|it| it.is_none()) {
+            *target = Some(record);
         }
     }
     Ok(found)

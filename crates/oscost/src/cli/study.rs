@@ -3,7 +3,7 @@
 use oscost_model::case::Case;
 use oscost_model::definition::{Catalog, Extent};
 use oscost_model::journal::PlannedRow;
-use oscost_model::record::{PlaceOf, Record};
+use oscost_model::record::{Record, TargetInfo};
 
 use super::UsageError;
 use super::named::Named;
@@ -28,13 +28,13 @@ pub(super) fn find(word: &str) -> anyhow::Result<Study> {
 }
 
 /// The same of a study that compares nothing.
-pub(super) fn of_one_place(word: &str) -> anyhow::Result<Study> {
+pub(super) fn of_one_target(word: &str) -> anyhow::Result<Study> {
     let study = find(word)?;
     match &study.columns {
         None => Ok(study),
         Some([one, other]) => Err(UsageError(format!(
             "study {} compares `{}` with `{}`: `oscost ab --study {word}` measures it",
-            study.id, other.place, one.place
+            study.id, other.target, one.target
         ))
         .into()),
     }
@@ -64,7 +64,7 @@ pub(super) fn asked(catalog: &Catalog, study: &Study) -> anyhow::Result<(Vec<Cas
     let of = |peer: bool| -> anyhow::Result<Vec<Case>> {
         let those = wanted.iter().filter(|it| it.peer == peer);
         let selectors: Vec<String> = those.map(|it| it.case.to_owned()).collect();
-        // Without a selector it would be the bill.
+        // Without a selector it would be the price list.
         match selectors.is_empty() {
             true => Ok(Vec::new()),
             false => Ok(plan::select(catalog, &selectors, Extent::Usual)?),
@@ -94,12 +94,12 @@ pub(super) type Lacking = Vec<(usize, String)>;
 pub(super) fn rows(
     catalog: &Catalog,
     study: &Study,
-    place: &PlaceOf,
+    target: &TargetInfo,
     peer: Option<&str>,
 ) -> anyhow::Result<(Vec<PlannedRow>, Lacking)> {
     let (near, far) = asked(catalog, study)?;
-    let far = plan::far(catalog, far, place, peer);
-    let mut rows = plan::rows(catalog, near, place);
+    let far = plan::far(catalog, far, target, peer);
+    let mut rows = plan::rows(catalog, near, target);
     let first = rows.iter().take_while(|row| row.asked).count();
     let last = first + far.len();
     rows.splice(first..first, far);
@@ -107,10 +107,10 @@ pub(super) fn rows(
     let mut lacking = Vec::new();
     for (at, row) in rows[..last].iter_mut().enumerate() {
         let is_far = at >= first;
-        row.manner = wanted
+        row.study_method = wanted
             .iter()
             .find(|it| it.peer == is_far && is_of(catalog, it, row))
-            .and_then(|it| it.manner);
+            .and_then(|it| it.study_method);
         let why = match (is_far, peer) {
             (false, _) => None,
             (true, None) => Some(studies::NO_PEER.to_owned()),

@@ -7,18 +7,18 @@ use std::process::{Command, Stdio};
 
 use anyhow::Context;
 use oscost_model::call_names::Arch;
-use oscost_model::target::{Place, Reach, Treatment};
+use oscost_model::target::{Host, Target, Treatment};
 use oscost_model::treatment::{Applied, Treated};
 
 use super::output::{Output, remark};
-use super::place::with_folder;
 use super::run::who;
+use super::target::with_folder;
 use super::{Done, UsageError};
-use crate::hosts::CellProgram;
+use crate::hosts::WorkerBinary;
 use crate::report;
 use crate::report::treatments::{Here, Row};
 use crate::run::{Held, MachineLock};
-use crate::treatments::{KINDS, Kind, Manner, read_with_notes, with_profiles};
+use crate::treatments::{KINDS, Kind, StudyMethod, read_with_notes, with_profiles};
 
 /// What to do to which command.
 #[derive(Debug, clap::Args)]
@@ -87,24 +87,24 @@ fn become_treated(treatments: &str, command: &[OsString]) -> anyhow::Result<Done
         let not_found = error.kind() == ErrorKind::NotFound;
         return Ok(Done::With(if not_found { 127 } else { 126 }));
     }
-    let cell = CellProgram::find()?;
+    let worker = WorkerBinary::find()?;
     if !treated.attached.is_empty()
         && let Err(Held::By(holder, _)) = MachineLock::take()
     {
         remark(&format!("note: {} is measuring, and meets this too", who(&holder)));
     }
-    let error = treated_by(&cell, &treated)?.args(command).exec();
-    Err(error).with_context(|| format!("cannot start {}", cell.path.display()))
+    let error = treated_by(&worker, &treated)?.args(command).exec();
+    Err(error).with_context(|| format!("cannot start {}", worker.path.display()))
 }
 
 /// What these words ask for.
 fn read(treatments: &str) -> anyhow::Result<Treated> {
-    let place = Place::parse(treatments).map_err(|error| UsageError(error.to_string()))?;
-    if place.reach != Reach::Local {
-        let what = format!("cannot treat at `{}`", place.reach);
+    let target = Target::parse(treatments).map_err(|error| UsageError(error.to_string()))?;
+    if target.host != Host::Local {
+        let what = format!("cannot treat at `{}`", target.host);
         return Err(usage(&what, "a command is treated on this machine: name treatments alone"));
     }
-    let treated = read_all(&place.treatments)?;
+    let treated = read_all(&target.treatments)?;
     if treated.applied.contains(&Applied::Sud) {
         let what = "cannot treat a command with `sud`: execve(2) switches it off";
         return Err(usage(what, "`oscost run --treat sud` treats a process that runs already"));
@@ -120,16 +120,16 @@ fn read_all(treatments: &[Treatment]) -> anyhow::Result<Treated> {
     Ok(read.treated)
 }
 
-/// The cell, as it takes these treatments; the command follows.
-fn treated_by(cell: &CellProgram, treated: &Treated) -> anyhow::Result<Command> {
-    let mut command = Command::new(&cell.path);
+/// The worker, as it takes these treatments; the command follows.
+fn treated_by(worker: &WorkerBinary, treated: &Treated) -> anyhow::Result<Command> {
+    let mut command = Command::new(&worker.path);
     command.arg("treated").arg(serde_json::to_string(treated)?);
     Ok(command)
 }
 
 /// Tries each treatment for a moment, and says which work here.
 fn list(json: bool, output: &mut Output) -> anyhow::Result<Done> {
-    let cell = CellProgram::find()?;
+    let worker = WorkerBinary::find()?;
     // Whoever measures meets what is attached to the whole system.
     let lock = MachineLock::take();
     let held = match &lock {
@@ -138,13 +138,13 @@ fn list(json: bool, output: &mut Output) -> anyhow::Result<Done> {
     };
     let clocks = Clocks::here();
     let row = |kind: &Kind| {
-        let (here, why) = match (&held, kind.manner) {
-            (Some(by), Manner::Attached) => (Here::NotTried, Some(by.clone())),
-            _ => tried(kind, &cell, &clocks)?,
+        let (here, why) = match (&held, kind.study_method) {
+            (Some(by), StudyMethod::Attached) => (Here::NotTried, Some(by.clone())),
+            _ => tried(kind, &worker, &clocks)?,
         };
-        let &Kind { name, value, does, needs, manner, .. } = kind;
+        let &Kind { name, value, does, needs, study_method, .. } = kind;
         let names = if name == CLOCKSOURCE { clocks.available.clone() } else { Vec::new() };
-        Ok(Row { name, value, does, needs, manner: manner.text(), names, here, why })
+        Ok(Row { name, value, does, needs, study_method: study_method.text(), names, here, why })
     };
     let rows = KINDS.iter().map(row).collect::<anyhow::Result<Vec<Row>>>();
     drop(lock);
@@ -158,7 +158,7 @@ fn list(json: bool, output: &mut Output) -> anyhow::Result<Done> {
 /// Tries one.
 fn tried(
     kind: &Kind,
-    cell: &CellProgram,
+    worker: &WorkerBinary,
     clocks: &Clocks,
 ) -> anyhow::Result<(Here, Option<String>)> {
     let no = |why: &str| Ok((Here::No, Some(why.to_owned())));
@@ -178,16 +178,16 @@ fn tried(
     };
     let value = Some(value).filter(|value| !value.is_empty()).map(str::to_owned);
     let treatment = Treatment { name: kind.name.to_owned(), value };
-    if kind.manner == Manner::Wraps {
+    if kind.study_method == StudyMethod::Wraps {
         return Ok((Here::Yes, None)); // Nothing is asked of the machine.
     }
     let before = kind.behind().map(|it| Treatment { name: it.to_owned(), value: None });
     let all: Vec<Treatment> = before.into_iter().chain([treatment]).collect();
     let treated = read_all(&all)?;
     // Without a command it only tries.
-    let mut command = treated_by(cell, &treated)?;
+    let mut command = treated_by(worker, &treated)?;
     let ran = command.stdin(Stdio::null()).output();
-    let ran = ran.with_context(|| format!("cannot start {}", cell.path.display()))?;
+    let ran = ran.with_context(|| format!("cannot start {}", worker.path.display()))?;
     if ran.status.success() {
         return Ok((Here::Yes, None));
     }

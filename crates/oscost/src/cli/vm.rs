@@ -5,22 +5,22 @@ use oscost_model::case::Case;
 use oscost_model::definition::Catalog;
 use oscost_model::journal::{PlannedRow, Versus};
 use oscost_model::protocol::{Event, Hello, Order};
-use oscost_model::record::{PlaceOf, Settings, Vm};
-use oscost_model::target::{Place, Reach};
+use oscost_model::record::{Settings, TargetInfo, Vm};
+use oscost_model::target::{Host, Target};
 use oscost_model::treatment::Treated;
 
 use super::UsageError;
 use super::output::remark;
-use super::place::{Patience, local, side};
 use super::programs::Programs;
 use super::run::{self, Ended};
+use super::target::{Patience, local, side};
 use crate::hosts::vm::{Accel, Booted, Emulator, Kernel, Wanted, booting};
-use crate::hosts::{CellProgram, Interrupt, LocalSession, ReachError, Session};
+use crate::hosts::{HostError, Interrupt, LocalSession, Session, WorkerBinary};
 use crate::plan;
 use crate::run::{Exact, Machines, id_of, run_exact};
 use oscost_stats::interval::Nominal;
 
-/// Cells of a case. Of what repeats itself two would do; five values beyond five others are no
+/// Workers of a case. Of what repeats itself two would do; five values beyond five others are no
 /// accident, where it does not.
 const REPETITIONS: u32 = 5;
 const QUICK: u32 = 2;
@@ -29,8 +29,8 @@ const THOROUGH: u32 = 9;
 
 /// What runs where, and what can be asked for.
 pub(super) struct Of<'a> {
-    pub(super) program: &'a CellProgram,
-    /// The cell's benchmarks, and programs.
+    pub(super) program: &'a WorkerBinary,
+    /// The worker's benchmarks, and programs.
     pub(super) catalog: &'a Catalog,
     pub(super) programs: &'a Programs,
 }
@@ -40,21 +40,21 @@ pub(super) struct Counted {
     pub(super) label: Option<String>,
     pub(super) profile: &'static str,
     /// The places, and the machines that they mean.
-    pub(super) places: Vec<(Place, Wanted)>,
+    pub(super) targets: Vec<(Target, Wanted)>,
     /// Whether all others are compared with the first.
     pub(super) pairs: bool,
 }
 
 /// The machine that a place means, if it is one on which instructions are counted.
-pub(super) fn counts(place: &Place) -> Result<Option<Wanted>, UsageError> {
-    let Reach::Vm(text) = &place.reach else { return Ok(None) };
+pub(super) fn counts(target: &Target) -> Result<Option<Wanted>, UsageError> {
+    let Host::Vm(text) = &target.host else { return Ok(None) };
     let wanted = Wanted::parse(text).map_err(|error| UsageError(error.to_string()))?;
     Ok((wanted.accel == Accel::Tcg).then_some(wanted))
 }
 
 /// Refuses a machine that cannot be meant, before anything is done for it.
-pub(super) fn check(reach: &Reach) -> Result<(), UsageError> {
-    let Reach::Vm(text) = reach else { return Ok(()) };
+pub(super) fn check(host: &Host) -> Result<(), UsageError> {
+    let Host::Vm(text) = host else { return Ok(()) };
     let wanted = Wanted::parse(text).map_err(|error| UsageError(error.to_string()))?;
     Kernel::find(&wanted.kernel).map(drop).map_err(|error| UsageError(error.to_string()))
 }
@@ -101,7 +101,7 @@ fn booted(
     kept: (bool, bool),
 ) -> anyhow::Result<Option<Ended>> {
     let mut kernels: Vec<Kernel> = Vec::new();
-    for (_, wanted) in &counted.places {
+    for (_, wanted) in &counted.targets {
         let known = kernels.iter().find(|kernel| kernel.named == wanted.kernel).cloned();
         kernels.push(known.map_or_else(|| kernel(wanted), Ok)?);
     }
@@ -114,13 +114,13 @@ fn booted(
     let mut booth = Booth {
         of: &of,
         emulator,
-        places: counted
-            .places
+        targets: counted
+            .targets
             .iter()
             .zip(&kernels)
-            .map(|((place, it), kernel)| (place.reach.to_string(), it, kernel))
+            .map(|((target, it), kernel)| (target.host.to_string(), it, kernel))
             .collect(),
-        booted: counted.places.iter().map(|_| None).collect(),
+        booted: counted.targets.iter().map(|_| None).collect(),
         interrupt,
     };
     let started = request.started.clone();
@@ -135,21 +135,21 @@ fn request(
     hello: &Hello,
 ) -> anyhow::Result<Exact> {
     let (mut rows, mut treated, mut lacking) = (Vec::new(), Vec::new(), Vec::new());
-    for (machine, (place, _)) in counted.places.iter().enumerate() {
-        let (side, notes) = side(place, Arch::named(std::env::consts::ARCH))?;
+    for (machine, (target, _)) in counted.targets.iter().enumerate() {
+        let (side, notes) = side(target, Arch::named(std::env::consts::ARCH))?;
         for note in notes {
             remark(&format!("note: {note}"));
         }
-        let at = PlaceOf { machine: id_of(machine), ..side.place };
-        let mut of_place = plan::rows(of.catalog, cases.clone(), &at);
+        let at = TargetInfo { machine: id_of(machine), ..side.target };
+        let mut of_target = plan::rows(of.catalog, cases.clone(), &at);
         if counted.pairs {
             // What floors are made of is no matter of what differs.
-            of_place.retain(|row| row.asked || row.anchor);
+            of_target.retain(|row| row.asked || row.reference_case);
         }
         let first = rows.len();
-        let missing = of.programs.fill(&mut of_place, &place.reach, false);
+        let missing = of.programs.fill(&mut of_target, &target.host, false);
         lacking.extend(missing.into_iter().map(|(row, why)| (first + row, why)));
-        for row in of_place {
+        for row in of_target {
             if let Some(why) = not_there(&side.treated) {
                 lacking.push((rows.len(), why));
             }
@@ -158,7 +158,7 @@ fn request(
             treated.push(side.treated.clone());
         }
     }
-    let pairs = if counted.pairs { pairs(rows.len(), counted.places.len()) } else { Vec::new() };
+    let pairs = if counted.pairs { pairs(rows.len(), counted.targets.len()) } else { Vec::new() };
     let settings = Settings {
         seed: 1,
         profile: counted.profile.to_owned(),
@@ -168,7 +168,7 @@ fn request(
         study: None,
         predictions: Vec::new(),
     };
-    let machines = counted.places.iter().zip(kernels).map(|((_, wanted), kernel)| Vm {
+    let machines = counted.targets.iter().zip(kernels).map(|((_, wanted), kernel)| Vm {
         kernel: kernel.named.clone(),
         image: kernel.hash.clone(),
         emulator: version.to_owned(),
@@ -204,52 +204,52 @@ fn not_there(treated: &Treated) -> Option<String> {
 }
 
 /// Each row of the first place with the same one of each other.
-fn pairs(rows: usize, places: usize) -> Vec<Versus> {
-    let each = rows / places.max(1);
-    let pair = |(place, row): (usize, usize)| Versus {
+fn pairs(rows: usize, targets: usize) -> Vec<Versus> {
+    let each = rows / targets.max(1);
+    let pair = |(target, row): (usize, usize)| Versus {
         base: row as u32,
-        new: (place * each + row) as u32,
+        new: (target * each + row) as u32,
         design: oscost_model::journal::Design::Boots,
         set: 0,
     };
-    (1..places).flat_map(|place| (0..each).map(move |row| (place, row))).map(pair).collect()
+    (1..targets).flat_map(|target| (0..each).map(move |row| (target, row))).map(pair).collect()
 }
 
 /// The machines of a run.
 struct Booth<'a> {
     of: &'a Of<'a>,
     emulator: Result<Emulator, String>,
-    places: Vec<(String, &'a Wanted, &'a Kernel)>,
+    targets: Vec<(String, &'a Wanted, &'a Kernel)>,
     booted: Vec<Option<Booted<'a>>>,
     interrupt: &'a Interrupt,
 }
 
 impl<'a> Booth<'a> {
-    fn at(&mut self, machine: usize) -> Result<&mut Booted<'a>, ReachError> {
-        let gone = || ReachError::Gone("it was never booted".to_owned());
+    fn at(&mut self, machine: usize) -> Result<&mut Booted<'a>, HostError> {
+        let gone = || HostError::Gone("it was never booted".to_owned());
         self.booted.get_mut(machine).and_then(Option::as_mut).ok_or_else(gone)
     }
 }
 
 impl Machines for Booth<'_> {
-    fn boot(&mut self, machine: usize, orders: &[Vec<Order>]) -> Result<(), ReachError> {
-        let (reach, wanted, kernel) = &self.places[machine];
+    fn boot(&mut self, machine: usize, orders: &[Vec<Order>]) -> Result<(), HostError> {
+        let (host, wanted, kernel) = &self.targets[machine];
         let emulator = match &self.emulator {
             Ok(emulator) => emulator,
-            Err(why) => return Err(Emulator::lacking(reach, why.clone())),
+            Err(why) => return Err(Emulator::lacking(host, why.clone())),
         };
         let with = (emulator, self.of.program);
-        let booted = Booted::start((reach, wanted, kernel), with, orders, self.interrupt)?;
+        let booted = Booted::start((host, wanted, kernel), with, orders, self.interrupt)?;
         self.booted[machine] = Some(booted);
         Ok(())
     }
 
-    fn hello(&mut self, machine: usize) -> Result<Hello, ReachError> {
+    fn hello(&mut self, machine: usize) -> Result<Hello, HostError> {
         let program = self.of.program;
         self.at(machine)?.hello(program, booting())
     }
 
-    fn next(&mut self, machine: usize, patience: std::time::Duration) -> Result<Event, ReachError> {
+    fn next(&mut self, machine: usize, patience: std::time::Duration) -> Result<Event, HostError> {
         self.at(machine)?.next(patience)
     }
 

@@ -7,11 +7,11 @@ use oscost_model::protocol::CpuProbe;
 use oscost_model::record::{Clock, Conditions, Machine, Record, Row, SCHEMA};
 
 use super::comparison::interleaved::{Control, Interleaved};
-use super::conditions::{conditions, conditions_of_peer, is_hostile, rate};
+use super::conditions::{conditions, conditions_of_peer, is_very_noisy, rate};
 use super::curve::{Curves, curves};
 use super::halves::halves;
 use super::lay;
-use super::row::{CellEntry, RowState, Shared};
+use super::row::{RowState, Shared, WorkerEntry};
 use super::steps::steps;
 use oscost_stats::interval::Nominal;
 
@@ -129,7 +129,7 @@ impl Assembler {
             Entry::Control { .. } => {}
             Entry::Ended { at, complete } => self.ended = Some((at.clone(), *complete)),
             Entry::Piloted { row, .. }
-            | Entry::Cell { row, .. }
+            | Entry::Worker { row, .. }
             | Entry::Counted { row, .. }
             | Entry::NotCounted { row, .. }
             | Entry::Witnessed { row, .. }
@@ -156,7 +156,7 @@ impl Assembler {
         for seen in std::iter::once(&self.own).chain(&self.others) {
             let is_own = std::ptr::eq(seen, &self.own);
             let at: Vec<usize> = (0..self.rows.len())
-                .filter(|&at| std::ptr::eq(self.seen(&self.rows[at].planned.place.machine), seen))
+                .filter(|&at| std::ptr::eq(self.seen(&self.rows[at].planned.target.machine), seen))
                 .collect();
             let states: Vec<&RowState> = at.iter().map(|&at| &self.rows[at]).collect();
             let known = match &seen.machine {
@@ -167,10 +167,10 @@ impl Assembler {
             };
             let rate = rate(&seen.calibrations);
             let clock = rate.as_ref().map(|(clock, ..)| clock);
-            let shared = Shared { clock, nominal, samples, hostile: is_hostile(&known) };
+            let shared = Shared { clock, nominal, samples, very_noisy: is_very_noisy(&known) };
             for (at, state) in at.into_iter().zip(states) {
                 let mut row = state.row(shared);
-                row.place.cpu = seen.cpu;
+                row.target.cpu = seen.cpu;
                 rows[at] = Some(row);
             }
             conditions.extend(seen.machine.is_some().then_some(known));
@@ -231,12 +231,12 @@ impl Assembler {
 fn apply_to_row(state: &mut RowState, entry: &Entry) {
     match entry {
         Entry::Piloted { plan, .. } => state.plan = Some(plan.clone()),
-        Entry::Cell { phase: Phase::Manner(experiment), outcome, .. } => {
+        Entry::Worker { phase: Phase::StudyMethod(experiment), outcome, .. } => {
             state.experiments.push((*experiment, outcome.clone()));
         }
-        Entry::Cell { phase, at_s, set, outcome, .. } => {
+        Entry::Worker { phase, at_s, set, outcome, .. } => {
             let outcome = outcome.clone();
-            state.cells.push(CellEntry { phase: *phase, at_s: *at_s, set: *set, outcome });
+            state.workers.push(WorkerEntry { phase: *phase, at_s: *at_s, set: *set, outcome });
         }
         Entry::Counted { count, .. } => state.count = Some(count.clone()),
         Entry::NotCounted { why, .. } => state.not_counted = Some(why.clone()),
@@ -293,7 +293,7 @@ mod tests {
     }
 
     fn started() -> Started {
-        let cell = oscost_model::record::CellProgram {
+        let worker = oscost_model::record::WorkerProgram {
             hash: String::new(),
             link: String::new(),
             libc: String::new(),
@@ -308,7 +308,7 @@ mod tests {
                 version: String::new(),
                 commit: None,
                 rustc: None,
-                cell,
+                worker,
             },
             settings: Settings {
                 seed: 1,

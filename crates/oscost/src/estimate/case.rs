@@ -1,10 +1,10 @@
-//! The estimate of a case: over the values of its cells, never over pooled batches.
+//! The estimate of a case: over the values of its workers, never over pooled batches.
 
 use oscost_model::fault_injection::{Sin, committing};
 use oscost_model::record::{Estimate, Overhead, Quantiles};
 use oscost_model::worker::{BatchPlan, Mode};
 
-use super::cell::CellValue;
+use super::worker::WorkerValue;
 use oscost_stats::interval::{Interval, Nominal, median_hs};
 use oscost_stats::{moments, order};
 
@@ -15,32 +15,38 @@ pub struct CaseEstimate {
     pub estimate: Estimate,
     /// The interval that it stands in.
     pub interval: Option<Interval>,
-    /// The values of its cells, ascending.
+    /// The values of its workers, ascending.
     pub values: Vec<f64>,
     /// Half the width of the interval as a fraction of what it is judged by.
     pub relative_half_width: Option<f64>,
 }
 
-/// Estimates a case from its cells; `None` when none of them has a value.
-pub fn estimate(cells: &[CellValue], plan: &BatchPlan, nominal: Nominal) -> Option<CaseEstimate> {
-    let values = order::sorted(&cells.iter().filter_map(|cell| cell.value).collect::<Vec<_>>());
-    let valid: Vec<&CellValue> = cells.iter().filter(|cell| cell.value.is_some()).collect();
+/// Estimates a case from its workers; `None` when none of them has a value.
+pub fn estimate(
+    workers: &[WorkerValue],
+    plan: &BatchPlan,
+    nominal: Nominal,
+) -> Option<CaseEstimate> {
+    let values =
+        order::sorted(&workers.iter().filter_map(|worker| worker.value).collect::<Vec<_>>());
+    let valid: Vec<&WorkerValue> = workers.iter().filter(|worker| worker.value.is_some()).collect();
     let mut median = order::median(&values)?;
     let mut interval = median_hs(&values, nominal);
-    let batches = || valid.iter().flat_map(|cell| cell.clean.iter().copied()).collect::<Vec<_>>();
+    let batches =
+        || valid.iter().flat_map(|worker| worker.clean.iter().copied()).collect::<Vec<_>>();
     if committing(Sin::PooledBatches) {
         interval = median_hs(&order::sorted(&batches()), nominal);
     }
     if committing(Sin::MinimumHeadline) {
         median = values[0];
     }
-    let middle = |of: &dyn Fn(&CellValue) -> Option<f64>| {
+    let middle = |of: &dyn Fn(&WorkerValue) -> Option<f64>| {
         order::median(&order::sorted(
-            &valid.iter().filter_map(|&cell| of(cell)).collect::<Vec<_>>(),
+            &valid.iter().filter_map(|&worker| of(worker)).collect::<Vec<_>>(),
         ))
     };
-    let raw_median = middle(&|cell| cell.raw).unwrap_or(median);
-    let clock = middle(&|cell| cell.clock_ns).filter(|_| plan.mode != Mode::T);
+    let raw_median = middle(&|worker| worker.raw).unwrap_or(median);
+    let clock = middle(&|worker| worker.clock_ns).filter(|_| plan.mode != Mode::T);
     let relative = relative_half_width(median, raw_median, interval);
     let estimate = Estimate {
         exact: false,
@@ -55,19 +61,19 @@ pub fn estimate(cells: &[CellValue], plan: &BatchPlan, nominal: Nominal) -> Opti
         },
         mean: values.iter().sum::<f64>() / values.len() as f64,
         sd: moments::deviation(&values),
-        sd_within: middle(&|cell| cell.sd),
+        sd_within: middle(&|worker| worker.sd),
         min: values[0],
         p10: order::quantile(&values, 0.1).unwrap_or(values[0]),
         repetitions: values.len() as u32,
-        samples: valid.iter().map(|cell| cell.samples as u64).sum(),
-        ops_per_sample: middle(&|cell| Some(cell.ops_per_sample as f64)).unwrap_or(0.0) as u64,
+        samples: valid.iter().map(|worker| worker.samples as u64).sum(),
+        ops_per_sample: middle(&|worker| Some(worker.ops_per_sample as f64)).unwrap_or(0.0) as u64,
         half_width_pct: interval
             .filter(|_| median != 0.0)
             .map(|interval| 100.0 * interval.half_width() / median.abs()),
         converged: false,
         // A pass that is worth many ops says nothing of how single ones are spread.
         quantiles: (plan.mode.is_single_shot()
-            && valid.iter().all(|cell| cell.ops_per_sample <= 1))
+            && valid.iter().all(|worker| worker.ops_per_sample <= 1))
         .then(|| quantiles(&batches()))
         .flatten(),
     };
@@ -75,12 +81,12 @@ pub fn estimate(cells: &[CellValue], plan: &BatchPlan, nominal: Nominal) -> Opti
 }
 
 impl CaseEstimate {
-    /// The same of instructions that were counted in so many cells: it is exact where each of them,
+    /// The same of instructions that were counted in so many workers: it is exact where each of them,
     /// and two at least, brought the same to the last bit. Then nothing about it is left to chance.
-    pub(super) fn counted(mut self, cells: usize) -> Self {
+    pub(super) fn counted(mut self, workers: usize) -> Self {
         let &[first, ref others @ ..] = self.values.as_slice() else { return self };
         let all_agree = others.iter().all(|value| *value == first);
-        if others.is_empty() || self.values.len() != cells || !all_agree {
+        if others.is_empty() || self.values.len() != workers || !all_agree {
             return self;
         }
         self.interval = Some(Interval { lo: first, hi: first });

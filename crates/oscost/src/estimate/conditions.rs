@@ -3,23 +3,23 @@
 use std::collections::BTreeMap;
 
 use oscost_model::clock::{Calibration, ClockKind, ClockSync};
-use oscost_model::journal::{CellOutcome, Phase};
+use oscost_model::journal::{Phase, WorkerOutcome};
 use oscost_model::noise_class::Class;
 use oscost_model::protocol::CpuProbe;
-use oscost_model::record::{Anchors, Conditions};
+use oscost_model::record::{Conditions, ReferenceCases};
 use oscost_model::worker::Disturbance;
 
 use super::row::RowState;
 use oscost_stats::order;
 
-/// Anchors further apart than this before and after: something was attached, or the machine changed.
+/// Reference cases further apart than this before and after: something was attached, or the machine changed.
 const MOVED_PCT: f64 = 3.0;
 /// A clock whose rate changes by more than this within a run was moved to another machine, or lies.
 const RATE_MOVED_PPM: f64 = 10.0;
 /// A tick of `/proc/stat`, in nanoseconds.
 const USER_HZ_TICK_NS: f64 = 10_000_000.0;
 
-/// What is known of a machine's quiet, from all of its cells.
+/// What is known of a machine's quiet, from all of its workers.
 pub(super) fn conditions(
     machine: &str,
     rows: &[&RowState],
@@ -33,30 +33,32 @@ pub(super) fn conditions(
         .iter()
         // Where instructions are counted a lost moment moves no figure, and time is made up.
         .filter(|_| !counts)
-        .flat_map(|row| row.cells.iter().map(|cell| (cell, row.sleeps())))
-        .filter_map(|(cell, switches)| match &cell.outcome {
-            CellOutcome::Sampled { disturbance, .. } => Some((**disturbance, switches)),
-            CellOutcome::Ran(_) | CellOutcome::Lost { .. } => None,
+        .flat_map(|row| row.workers.iter().map(|worker| (worker, row.sleeps())))
+        .filter_map(|(worker, switches)| match &worker.outcome {
+            WorkerOutcome::Sampled { disturbance, .. } => Some((**disturbance, switches)),
+            WorkerOutcome::Ran(_) | WorkerOutcome::Lost { .. } => None,
         })
         .collect();
-    // Of the time of those cells that can tell.
+    // Of the time of those workers that can tell.
     let share = |of: &dyn Fn(&(Disturbance, bool)) -> Option<f64>| {
-        let told = disturbances.iter().filter_map(|cell| Some((of(cell)?, cell.0.wall_ns as f64)));
-        let (part, wall) = told.fold((0.0, 0.0), |sum, cell| (sum.0 + cell.0, sum.1 + cell.1));
+        let told =
+            disturbances.iter().filter_map(|worker| Some((of(worker)?, worker.0.wall_ns as f64)));
+        let (part, wall) =
+            told.fold((0.0, 0.0), |sum, worker| (sum.0 + worker.0, sum.1 + worker.1));
         (wall > 0.0).then(|| 100.0 * part / wall)
     };
     let lost_pct =
         share(&|(d, switches)| d.lost_pct(*switches).map(|pct| pct / 100.0 * d.wall_ns as f64));
     let steal_pct = share(&|(d, _)| d.steal_ticks.map(|ticks| ticks as f64 * USER_HZ_TICK_NS));
-    let anchors = anchors(rows, clock);
+    let reference_cases = reference_cases(rows, clock);
     let mut flags = Vec::new();
-    let moved = anchors.before.iter().any(|(case, before)| {
-        let after = anchors.after.get(case);
+    let moved = reference_cases.before.iter().any(|(case, before)| {
+        let after = reference_cases.after.get(case);
         after.is_some_and(|after| 100.0 * (after / before - 1.0).abs() > MOVED_PCT)
     });
-    // What is counted does not wander: where two cells differ, the row says so.
+    // What is counted does not wander: where two workers differ, the row says so.
     if moved && !counts {
-        flags.push("BASELINE_MOVED".to_owned());
+        flags.push("REFERENCE_DRIFT".to_owned());
     }
     if disturbances.iter().any(|(d, _)| d.throttled_periods.is_some_and(|periods| periods > 0)) {
         flags.push("THROTTLED".to_owned());
@@ -70,7 +72,7 @@ pub(super) fn conditions(
     Conditions {
         machine: machine.to_owned(),
         class: class(lost_pct, steal_pct).map(str::to_owned),
-        anchors,
+        reference_cases,
         lambda_per_s: probe
             .iter()
             .find(|probe| Some(probe.cpu) == cpu)
@@ -96,17 +98,17 @@ pub(super) fn conditions_of_peer(
     known
 }
 
-/// `clean`, `noisy` or `hostile`, by the share of the time that cells did not get.
+/// `clean`, `noisy` or `very_noisy`, by the share of the time that workers did not get.
 fn class(lost_pct: Option<f64>, steal_pct: Option<f64>) -> Option<&'static str> {
     Some(Class::of_lost_pct(lost_pct? + steal_pct.unwrap_or(0.0)).text())
 }
 
-/// The anchors' raw medians in the first and in the last third of the run: their own cells before
+/// The reference cases' raw medians in the first and in the last third of the run: their own workers before
 /// and after, and those of the rounds nearby, so that one odd process does not speak for a third.
-fn anchors(rows: &[&RowState], clock: Option<&Calibration>) -> Anchors {
+fn reference_cases(rows: &[&RowState], clock: Option<&Calibration>) -> ReferenceCases {
     let mut sides = [BTreeMap::new(), BTreeMap::new()];
-    for row in rows.iter().filter(|row| row.planned.anchor) {
-        let last = row.cells.iter().filter_map(|cell| match cell.phase {
+    for row in rows.iter().filter(|row| row.planned.reference_case) {
+        let last = row.workers.iter().filter_map(|worker| match worker.phase {
             Phase::Round(round) => Some(round),
             _ => None,
         });
@@ -134,7 +136,7 @@ fn anchors(rows: &[&RowState], clock: Option<&Calibration>) -> Anchors {
         }
     }
     let [before, after] = sides;
-    Anchors { before, after }
+    ReferenceCases { before, after }
 }
 
 /// The clock's rate over the whole run, the bound on its error in parts per million, and whether
@@ -172,8 +174,8 @@ pub(super) fn counts(clock: &Calibration) -> bool {
 }
 
 /// Whether a class is the worst one.
-pub(super) fn is_hostile(conditions: &Conditions) -> bool {
-    conditions.class.as_deref() == Some(Class::Hostile.text())
+pub(super) fn is_very_noisy(conditions: &Conditions) -> bool {
+    conditions.class.as_deref() == Some(Class::VeryNoisy.text())
 }
 
 #[cfg(test)]

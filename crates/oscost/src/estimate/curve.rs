@@ -113,7 +113,7 @@ fn gathered<'a>(rows: &[(&'a Definition, &'a Row)]) -> Vec<Gathered<'a>> {
                     && it.axis == axis
                     && it.rest == rest
                     && it.rows.iter().all(|(_, other)| {
-                        other.place.text == row.place.text && other.place.peer == row.place.peer
+                        other.target.text == row.target.text && other.target.peer == row.target.peer
                     })
             };
             match found.iter_mut().find(same) {
@@ -175,8 +175,8 @@ impl Gathered<'_> {
             point: self.rest.clone(),
             axis: self.axis.to_owned(),
             of: self.one_of().to_owned(),
-            place: row.place.text.clone(),
-            peer: row.place.peer.clone(),
+            target: row.target.text.clone(),
+            peer: row.target.peer.clone(),
             unit: row.unit,
             better: row.better,
             points,
@@ -207,13 +207,13 @@ impl Gathered<'_> {
     }
 
     fn side<'b>(&'b self, shape: &'b Shape) -> Side<'b> {
-        let place = &self.rows[0].1.place;
+        let target = &self.rows[0].1.target;
         Side {
             definition: self.definition,
             axis: self.axis,
             of: self.one_of(),
             rest: &self.rest,
-            place: (&place.text, place.peer.as_deref()),
+            target: (&target.text, target.peer.as_deref()),
             sizes: &shape.sizes,
             law: shape.law,
         }

@@ -38,7 +38,7 @@ fn held_against(trip: &Row, rows: &[&Row]) -> Option<Halves> {
     let at_way = |way: &str| {
         rows.iter().copied().find(|row| {
             row.benchmark == benchmark
-                && row.place == trip.place
+                && row.target == trip.target
                 && row.point.get("way") == Some(&Value::from(way))
                 && without_way(&row.point) == trip.point
         })

@@ -12,7 +12,7 @@ use super::metrics::VOLUNTARY_SWITCHES;
 use super::row::RowState;
 use oscost_stats::interval::Interval;
 
-/// The benchmark whose anchor is the bare door of all classes.
+/// The benchmark whose reference case is the bare door of all classes.
 const DOOR: &str = "syscall/getppid";
 /// The function that does nothing, called as system calls are; where the run has it not, a plain
 /// call of one.
@@ -26,10 +26,10 @@ const USUAL_PAGE_BYTES: u64 = 4_096;
 /// The floors of the rows, each the sum of primitives that the same run measured.
 pub(super) fn floors(states: &[RowState], rows: &mut [Row]) {
     // What has an end on another machine is nothing that others here are made of.
-    let on = |row: &Row, case: &str| (row.place.machine.clone(), case.to_owned());
+    let on = |row: &Row, case: &str| (row.target.machine.clone(), case.to_owned());
     let medians: BTreeMap<(String, String), f64> = rows
         .iter()
-        .filter(|row| row.place.peer.is_none())
+        .filter(|row| row.target.peer.is_none())
         .filter_map(|row| Some((on(row, &row.case), row.estimate.as_ref()?.median)))
         .collect();
     for (state, row) in states.iter().zip(rows) {
@@ -63,7 +63,7 @@ pub(super) fn classes(states: &[RowState], rows: &mut [Row], page_bytes: Option<
     let door = states
         .iter()
         .zip(&*rows)
-        .find(|(state, row)| state.planned.anchor && row.benchmark == DOOR)
+        .find(|(state, row)| state.planned.reference_case && row.benchmark == DOOR)
         .and_then(|(_, row)| cost(row));
     for (state, row) in states.iter().zip(rows) {
         let Some(evidence) = evidence(state, row, page_bytes) else { continue };
@@ -100,7 +100,7 @@ pub(super) fn files(rows: &mut [Row], virtualization: Option<&str>) {
 /// How many times as dear each row is as the empty function, and as the bare door.
 pub(super) fn multiples(rows: &mut [Row]) {
     let base = |case: &&str| {
-        let row = rows.iter().find(|row| row.case == *case && row.place.peer.is_none())?;
+        let row = rows.iter().find(|row| row.case == *case && row.target.peer.is_none())?;
         let median = cost(row)?.median;
         (!is_hidden(row) && median > 0.0).then(|| (row.case.clone(), median))
     };
@@ -156,7 +156,7 @@ fn evidence(state: &RowState, row: &Row, page_bytes: f64) -> Option<Evidence> {
     }
     let point = &state.planned.case.point;
     let whole = definition.whole(point);
-    // The op at this point calls a function that its cell has found in the vDSO.
+    // The op at this point calls a function that its worker has found in the vDSO.
     let by_name = (point.get("via") == Some(&Value::from("vdso"))).then_some(true);
     Some(Evidence {
         entries,

@@ -1,4 +1,4 @@
-//! Further metrics of a row: what the kernel charged its cells for an op.
+//! Further metrics of a row: what the kernel charged its workers for an op.
 
 use std::collections::BTreeMap;
 
@@ -26,10 +26,10 @@ const METRICS: [Of; 6] = [
     ("involuntary-switches", Unit::TimesPerOp, |usage| usage.involuntary_switches),
 ];
 
-/// The metrics of a row, from the accounts of its cells; none where no cell has one.
+/// The metrics of a row, from the accounts of its workers; none where no worker has one.
 ///
 /// The figure is pooled, sum over sum: the kernel shares CPU time out between user and system by
-/// what its tick met, and a cell lives for a tick or two. A median over cells would be all of the
+/// what its tick met, and a worker lives for a tick or two. A median over workers would be all of the
 /// time or none of it, and an interval would be one of ticks.
 pub(super) fn metrics(accounts: &[Usage]) -> BTreeMap<String, Metric> {
     let accounts: Vec<&Usage> = accounts.iter().filter(|account| account.ops > 0).collect();
@@ -75,13 +75,13 @@ pub const REQUEST_P50: &str = "request-p50";
 /// The 99th percentile.
 pub const REQUEST_P99: &str = "request-p99";
 
-/// How long requests took, from what each cell saw of its own: the median over cells of their
+/// How long requests took, from what each worker saw of its own: the median over workers of their
 /// medians, and of their 99th percentiles.
-pub(super) fn requests(cells: &[Requests], nominal: Nominal) -> Vec<(String, Metric)> {
+pub(super) fn requests(workers: &[Requests], nominal: Nominal) -> Vec<(String, Metric)> {
     let of = |name: &str, quantile: fn(&Requests) -> Option<u64>| {
-        let values = cells.iter().map(|cell| quantile(cell).map(|ns| ns as f64));
+        let values = workers.iter().map(|worker| quantile(worker).map(|ns| ns as f64));
         let values = values.collect::<Option<Vec<f64>>>()?;
-        let samples = cells.iter().map(|cell| cell.answered).sum::<u64>();
+        let samples = workers.iter().map(|worker| worker.answered).sum::<u64>();
         let estimate = Estimate { samples, ..of_values(&values, nominal)? };
         let unit = Unit::NsPerOp;
         Some((name.to_owned(), Metric { unit, better: unit.better(), estimate }))
@@ -149,15 +149,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ticks_are_pooled_since_a_cell_has_all_of_one_or_none() {
-        let cell = |user_ns, system_ns, voluntary_switches| Usage {
+    fn ticks_are_pooled_since_a_worker_has_all_of_one_or_none() {
+        let worker = |user_ns, system_ns, voluntary_switches| Usage {
             ops: 10_000,
             user_ns,
             system_ns,
             voluntary_switches,
             ..Usage::default()
         };
-        let found = metrics(&[cell(4_000_000, 0, 1), cell(0, 4_000_000, 0), cell(0, 4_000_000, 0)]);
+        let found =
+            metrics(&[worker(4_000_000, 0, 1), worker(0, 4_000_000, 0), worker(0, 4_000_000, 0)]);
         let figure = |name: &str| found[name].estimate.median;
         assert!((figure("user") - 400.0 / 3.0).abs() < 1e-9);
         assert!((figure("system") - 800.0 / 3.0).abs() < 1e-9);
@@ -194,29 +195,29 @@ mod tests {
     }
 
     #[test]
-    fn a_quantile_of_requests_is_the_middle_one_of_those_of_the_cells() {
-        let cell = |p50, p99| Requests {
+    fn a_quantile_of_requests_is_the_middle_one_of_those_of_the_workers() {
+        let worker = |p50, p99| Requests {
             answered: 200,
             p50_ns: Some(p50),
             p99_ns: p99,
             longest_ns: 9_000,
             of_others: 0,
         };
-        let three = [cell(10, Some(90)), cell(30, Some(70)), cell(20, Some(80))];
+        let three = [worker(10, Some(90)), worker(30, Some(70)), worker(20, Some(80))];
         let found = requests(&three, Nominal::FIXED);
         let figures: Vec<(&str, f64, u64)> = found
             .iter()
             .map(|(name, it)| (name.as_str(), it.estimate.median, it.estimate.samples))
             .collect();
         assert_eq!(figures, [(REQUEST_P50, 20.0, 600), (REQUEST_P99, 80.0, 600)]);
-        // Where a cell had too few for a percentile, the row has none.
-        let found = requests(&[cell(10, None), cell(20, Some(30))], Nominal::FIXED);
+        // Where a worker had too few for a percentile, the row has none.
+        let found = requests(&[worker(10, None), worker(20, Some(30))], Nominal::FIXED);
         assert_eq!(found.len(), 1);
         assert!(requests(&[], Nominal::FIXED).is_empty());
     }
 
     #[test]
-    fn what_no_cell_knows_is_no_metric() {
+    fn what_no_worker_knows_is_no_metric() {
         assert_eq!(metrics(&[]), BTreeMap::new());
         assert_eq!(metrics(&[Usage::default()]), BTreeMap::new());
     }

@@ -1,29 +1,29 @@
 //! From samples to what is said of a case.
 //!
-//! What this room is for: the value of a cell, the estimate of a case, its flags, the class of a
+//! What this room is for: the value of a worker, the estimate of a case, its flags, the class of a
 //! run, and the record as a pure function of the journal. What it may not know: where the samples
 //! come from, and how a record is kept or shown.
 
 mod assemble;
 mod case;
-mod cell;
 mod class;
 pub mod comparison;
 mod conditions;
 mod curve;
 mod halves;
 mod lay;
-mod manner;
 mod metrics;
 mod row;
 mod steps;
+mod study_method;
 mod trials;
+mod worker;
 
 pub use assemble::Assembler;
 pub use case::{CaseEstimate, estimate, relative_half_width};
-pub use cell::{CellValue, Reading, cell_value};
 pub use class::{Class, CostNs, Evidence, Verdict, classify};
 pub use curve::{Curves, curves};
 pub use halves::halves;
 pub use metrics::{REQUEST_P50, REQUEST_P99};
 pub use steps::steps;
+pub use worker::{Reading, WorkerValue, worker_value};

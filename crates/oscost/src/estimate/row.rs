@@ -6,7 +6,7 @@ use oscost_model::calls::{CallCount, CallRule, Maker};
 use oscost_model::channel::ChannelSeen;
 use oscost_model::clock::Calibration;
 use oscost_model::file::{FileSeen, file_system};
-use oscost_model::journal::{CellOutcome, Phase, PlannedRow};
+use oscost_model::journal::{Phase, PlannedRow, WorkerOutcome};
 use oscost_model::point::Value;
 use oscost_model::record::{
     Calls, Disturbed, FileOf, Metric, MonitorOf, Repetition, Row, RowOutcome,
@@ -15,10 +15,10 @@ use oscost_model::unit::Unit;
 use oscost_model::worker::{BatchPlan, Disturbance, Mode, Sample, Usage};
 
 use super::case::{CaseEstimate, below_detection, estimate};
-use super::cell::{CellValue, Reading, cell_value};
 use super::conditions::counts;
 use super::metrics::{metrics, requests, throughput};
-use super::{manner, trials};
+use super::worker::{Reading, WorkerValue, worker_value};
+use super::{study_method, trials};
 use oscost_stats::interval::{Interval, Nominal, median_hs};
 use oscost_stats::{order, robust};
 
@@ -27,10 +27,10 @@ use oscost_stats::{order, robust};
 pub(super) struct RowState {
     pub(super) planned: PlannedRow,
     pub(super) plan: Option<BatchPlan>,
-    pub(super) cells: Vec<CellEntry>,
+    pub(super) workers: Vec<WorkerEntry>,
     /// Its experiments in the manner of a study, by their numbers: they are kept apart, so that
     /// nothing of the row's own hangs on them.
-    pub(super) experiments: Vec<(u32, CellOutcome)>,
+    pub(super) experiments: Vec<(u32, WorkerOutcome)>,
     pub(super) count: Option<CallCount>,
     pub(super) not_counted: Option<String>,
     pub(super) monitor: Option<MonitorOf>,
@@ -38,14 +38,14 @@ pub(super) struct RowState {
     pub(super) converged: Option<bool>,
 }
 
-/// A cell that came back.
+/// A worker that came back.
 #[derive(Clone, Debug)]
-pub(super) struct CellEntry {
+pub(super) struct WorkerEntry {
     pub(super) phase: Phase,
     pub(super) at_s: f64,
     /// Which of the comparisons it was measured for.
     pub(super) set: u32,
-    pub(super) outcome: CellOutcome,
+    pub(super) outcome: WorkerOutcome,
 }
 
 /// What every row of a run shares.
@@ -58,7 +58,7 @@ pub(super) struct Shared<'a> {
     /// Whether raw samples go into the record.
     pub(super) samples: bool,
     /// Whether too much time was lost for absolute figures of single shots to mean anything.
-    pub(super) hostile: bool,
+    pub(super) very_noisy: bool,
 }
 
 impl Shared<'_> {
@@ -73,7 +73,7 @@ impl RowState {
         Self {
             planned,
             plan: None,
-            cells: Vec::new(),
+            workers: Vec::new(),
             experiments: Vec::new(),
             count: None,
             not_counted: None,
@@ -100,26 +100,26 @@ impl RowState {
         Reading { switches: self.sleeps(), ..how }
     }
 
-    /// The values of the cells of those phases, with what disturbed them. Where instructions are
+    /// The values of the workers of those phases, with what disturbed them. Where instructions are
     /// counted no time is known, and so none that was lost.
     pub(super) fn values(
         &self,
         clock: Option<&Calibration>,
         of: impl Fn(Phase) -> bool,
-    ) -> Vec<(&CellEntry, Option<(CellValue, Disturbance)>)> {
+    ) -> Vec<(&WorkerEntry, Option<(WorkerValue, Disturbance)>)> {
         let reading = self.plan.as_ref().zip(clock);
         let reading = reading.map(|(plan, clock)| self.reading(plan, clock));
-        let read = |entry: &CellEntry| match (&entry.outcome, reading) {
-            (CellOutcome::Sampled { samples, disturbance, .. }, Some(how)) => {
+        let read = |entry: &WorkerEntry| match (&entry.outcome, reading) {
+            (WorkerOutcome::Sampled { samples, disturbance, .. }, Some(how)) => {
                 let disturbance = match counts(how.clock) {
                     true => Disturbance { wall_ns: 0, ..**disturbance },
                     false => **disturbance,
                 };
-                Some((cell_value(samples, arm_of(samples), how), disturbance))
+                Some((worker_value(samples, arm_of(samples), how), disturbance))
             }
             _ => None,
         };
-        self.cells
+        self.workers
             .iter()
             .filter(|entry| of(entry.phase))
             .map(|entry| (entry, read(entry)))
@@ -131,28 +131,28 @@ impl RowState {
         if let Some(workload) = &self.planned.workload {
             return trials::row(self, workload, shared);
         }
-        let cells = self.values(shared.clock, |phase| matches!(phase, Phase::Round(_)));
-        let values: Vec<CellValue> = cells
+        let workers = self.values(shared.clock, |phase| matches!(phase, Phase::Round(_)));
+        let values: Vec<WorkerValue> = workers
             .iter()
             .filter_map(|(_, read)| read.as_ref().map(|(value, _)| value.clone()))
             .collect();
         let case = self.plan.as_ref().and_then(|plan| estimate(&values, plan, shared.nominal));
         let case = match shared.counts() {
-            true => case.map(|case| case.counted(cells.len())),
+            true => case.map(|case| case.counted(workers.len())),
             false => case,
         };
-        let (outcome, reason) = self.outcome(case.is_some(), &cells);
+        let (outcome, reason) = self.outcome(case.is_some(), &workers);
         let case = case.filter(|_| outcome == RowOutcome::Measured);
         let calls = self.calls();
         let flags = self.flags(case.as_ref(), &values, calls.as_ref(), shared);
         let definition = &self.planned.definition;
-        let mut metrics = self.metrics(&cells);
+        let mut metrics = self.metrics(&workers);
         if let (Some(case), Some(&Value::Number(bytes))) =
             (&case, self.planned.case.point.get(&definition.moves))
         {
             metrics.extend(throughput(case, definition.unit, bytes));
         }
-        let asked = cells.iter().filter_map(|(_, read)| read.as_ref()?.1.channel?.requests);
+        let asked = workers.iter().filter_map(|(_, read)| read.as_ref()?.1.channel?.requests);
         metrics.extend(requests(&asked.collect::<Vec<_>>(), shared.nominal));
         // What such a machine calls time is a count of instructions, too.
         metrics.retain(|_, metric| !(shared.counts() && metric.unit == Unit::NsPerOp));
@@ -161,14 +161,14 @@ impl RowState {
             benchmark: definition.id.clone(),
             rev: definition.rev,
             point: self.planned.case.point.clone(),
-            place: self.planned.place.clone(),
+            target: self.planned.target.clone(),
             outcome,
             reason,
             mode: self.plan.as_ref().map(|plan| plan.mode),
             unit: definition.unit,
             better: definition.unit.better(),
-            disturbed: self.disturbed(&values, &cells),
-            repetitions: cells
+            disturbed: self.disturbed(&values, &workers),
+            repetitions: workers
                 .iter()
                 .map(|(entry, read)| {
                     repetition(entry, read.as_ref(), (shared.samples, self.sleeps()))
@@ -185,13 +185,13 @@ impl RowState {
             calls,
             monitor: self.monitor.clone(),
             floor: None,
-            guess: definition.guess.clone(),
+            expected: definition.expected.clone(),
             class: None,
             multiples: BTreeMap::new(),
             primary: None,
-            file: self.file(&cells),
-            channel: self.channel(&cells),
-            manner: manner::of_row(self, shared.clock),
+            file: self.file(&workers),
+            channel: self.channel(&workers),
+            study_method: study_method::of_row(self, shared.clock),
             flags,
         }
     }
@@ -200,12 +200,12 @@ impl RowState {
     pub(super) fn outcome<T>(
         &self,
         estimated: bool,
-        cells: &[(&CellEntry, T)],
+        workers: &[(&WorkerEntry, T)],
     ) -> (RowOutcome, Option<String>) {
         match &self.given_up {
             Some((outcome, reason)) => (*outcome, Some(reason.clone())),
             None if estimated => (RowOutcome::Measured, None),
-            None if cells.is_empty() => {
+            None if workers.is_empty() => {
                 let reason = "the run ended before its first repetition".to_owned();
                 (RowOutcome::Skipped, Some(reason))
             }
@@ -216,9 +216,9 @@ impl RowState {
         }
     }
 
-    /// The file that its cells worked on, as all of them saw it.
-    fn file<T>(&self, cells: &[(&CellEntry, Option<(T, Disturbance)>)]) -> Option<FileOf> {
-        let seen = cells.iter().filter_map(|(_, read)| read.as_ref()?.1.file);
+    /// The file that its workers worked on, as all of them saw it.
+    fn file<T>(&self, workers: &[(&WorkerEntry, Option<(T, Disturbance)>)]) -> Option<FileOf> {
+        let seen = workers.iter().filter_map(|(_, read)| read.as_ref()?.1.file);
         let seen = seen.reduce(FileSeen::and)?;
         let (system, behind) = file_system(seen.filesystem);
         Some(FileOf {
@@ -231,16 +231,19 @@ impl RowState {
         })
     }
 
-    /// The channel that its ops went through, as all its cells saw it.
-    fn channel<T>(&self, cells: &[(&CellEntry, Option<(T, Disturbance)>)]) -> Option<ChannelSeen> {
-        let seen = cells.iter().filter_map(|(_, read)| read.as_ref()?.1.channel);
+    /// The channel that its ops went through, as all its workers saw it.
+    fn channel<T>(
+        &self,
+        workers: &[(&WorkerEntry, Option<(T, Disturbance)>)],
+    ) -> Option<ChannelSeen> {
+        let seen = workers.iter().filter_map(|(_, read)| read.as_ref()?.1.channel);
         seen.reduce(ChannelSeen::and)
     }
 
     /// Whether half of its figure would be called the time one way, which nobody has measured: the
     /// clocks of two machines are not compared.
     fn is_round_trip_between_machines(&self) -> bool {
-        self.planned.place.peer.is_some() && self.planned.definition.id.contains("round-trip")
+        self.planned.target.peer.is_some() && self.planned.definition.id.contains("round-trip")
     }
 
     /// Whether its ops sleep by themselves.
@@ -249,16 +252,16 @@ impl RowState {
         self.planned.monitored || own
     }
 
-    /// Whether switches could not be counted in a cell of it.
+    /// Whether switches could not be counted in a worker of it.
     fn is_blind(&self) -> bool {
-        self.cells.iter().any(|cell| {
-            matches!(&cell.outcome, CellOutcome::Sampled { disturbance, .. } if disturbance.blind)
+        self.workers.iter().any(|worker| {
+            matches!(&worker.outcome, WorkerOutcome::Sampled { disturbance, .. } if disturbance.blind)
         })
     }
 
-    /// Whether a cell of it brought nothing.
-    fn lost_cells(&self) -> bool {
-        self.cells.iter().any(|cell| matches!(cell.outcome, CellOutcome::Lost { .. }))
+    /// Whether a worker of it brought nothing.
+    fn lost_workers(&self) -> bool {
+        self.workers.iter().any(|worker| matches!(worker.outcome, WorkerOutcome::Lost { .. }))
     }
 
     fn calls(&self) -> Option<Calls> {
@@ -290,32 +293,32 @@ impl RowState {
     /// The rules of its calls. What another machine's peer calls nobody can count here.
     fn rules(&self) -> Vec<CallRule> {
         let rules = self.planned.definition.calls.iter().cloned();
-        if self.planned.place.peer.is_none() {
+        if self.planned.target.peer.is_none() {
             return rules.collect();
         }
         let near = rules.filter(|rule| rule.by != Maker::Peer);
         near.map(|rule| CallRule { by: Maker::Own, ..rule }).collect()
     }
 
-    /// What the kernel charged the cells for an op; where messages move bytes, for a message. Of
+    /// What the kernel charged the workers for an op; where messages move bytes, for a message. Of
     /// other transfers the account is of bytes, which are no ops.
     fn metrics<T>(
         &self,
-        cells: &[(&CellEntry, Option<(T, Disturbance)>)],
+        workers: &[(&WorkerEntry, Option<(T, Disturbance)>)],
     ) -> BTreeMap<String, Metric> {
         let each = self.planned.definition.ops_each(&self.planned.case.point);
         if self.plan.as_ref().is_none_or(|plan| plan.mode == Mode::T && each == 1) {
             return BTreeMap::new();
         }
-        let accounts = cells.iter().filter_map(|(_, read)| read.as_ref()?.1.usage);
+        let accounts = workers.iter().filter_map(|(_, read)| read.as_ref()?.1.usage);
         let accounts = accounts.map(|account| Usage { ops: account.ops / each, ..account });
         metrics(&accounts.collect::<Vec<_>>())
     }
 
     fn disturbed<T>(
         &self,
-        values: &[CellValue],
-        cells: &[(&CellEntry, Option<(T, Disturbance)>)],
+        values: &[WorkerValue],
+        workers: &[(&WorkerEntry, Option<(T, Disturbance)>)],
     ) -> Disturbed {
         let mut rejected: BTreeMap<String, u32> = BTreeMap::new();
         for (by, times) in values.iter().flat_map(|value| &value.rejected) {
@@ -324,14 +327,14 @@ impl RowState {
         let hit: u32 = rejected.values().sum();
         let clean: usize = values.iter().map(|value| value.batches).sum();
         let all = f64::from(hit) + clean as f64;
-        let lost: Vec<f64> = cells
+        let lost: Vec<f64> = workers
             .iter()
             .filter_map(|(_, read)| {
                 read.as_ref().and_then(|(_, disturbance)| disturbance.lost_pct(self.sleeps()))
             })
             .collect();
         Disturbed {
-            lost_repetitions: (cells.len() - values.iter().filter(|v| v.value.is_some()).count())
+            lost_repetitions: (workers.len() - values.iter().filter(|v| v.value.is_some()).count())
                 as u32,
             rejected_pct: (all > 0.0).then(|| 100.0 * f64::from(hit) / all),
             rejected,
@@ -345,7 +348,7 @@ impl RowState {
     fn flags(
         &self,
         case: Option<&CaseEstimate>,
-        values: &[CellValue],
+        values: &[WorkerValue],
         calls: Option<&Calls>,
         shared: Shared<'_>,
     ) -> Vec<String> {
@@ -355,13 +358,13 @@ impl RowState {
                 flags.push(name.to_owned());
             }
         };
-        flag("ANCHOR", self.planned.anchor && !self.planned.asked);
-        flag("PRIMITIVE", !self.planned.anchor && !self.planned.asked);
+        flag("ANCHOR", self.planned.reference_case && !self.planned.asked);
+        flag("PRIMITIVE", !self.planned.reference_case && !self.planned.asked);
         flag("ADDED", self.planned.added);
         flag("CALLS_UNEXPECTED", calls.is_some_and(|calls| !calls.expected));
         flag("CALLS_UNCOUNTED", self.not_counted.is_some());
         flag("REJECTION_BLIND", self.is_blind());
-        flag("CELL_LOST", self.lost_cells() && self.given_up.is_none());
+        flag("WORKER_LOST", self.lost_workers() && self.given_up.is_none());
         let coarse = self.plan.as_ref().is_some_and(|plan| plan.coarse_clock);
         flag("COARSE_CLOCK", coarse && !shared.counts());
         let Some(case) = case else { return flags };
@@ -394,18 +397,18 @@ impl RowState {
         // A shot this long seldom goes by untouched on a shared machine.
         flag("LONG_SHOTS", mode == Some(Mode::S) && median > 1e6);
         let absolute = matches!(mode, Some(Mode::S | Mode::C | Mode::T));
-        flag("NOT_CLAIMABLE", shared.hostile && absolute);
+        flag("NOT_CLAIMABLE", shared.very_noisy && absolute);
         flags
     }
 }
 
-fn median_of(values: &[CellValue], of: impl Fn(&CellValue) -> Option<f64>) -> Option<f64> {
+fn median_of(values: &[WorkerValue], of: impl Fn(&WorkerValue) -> Option<f64>) -> Option<f64> {
     order::median(&order::sorted(&values.iter().filter_map(of).collect::<Vec<_>>()))
 }
 
 /// Whether the slopes between neighbouring sizes contradict each other: by more than the interval
 /// is wide, and by more than 3 %.
-fn bends(values: &[CellValue], case: &CaseEstimate) -> bool {
+fn bends(values: &[WorkerValue], case: &CaseEstimate) -> bool {
     const ALLOWED: f64 = 0.03;
     let Some(interval) = case.interval else { return false };
     let most = values.iter().map(|value| value.segments.len()).max().unwrap_or(0);
@@ -426,9 +429,9 @@ fn skewed(values: &[f64], median: f64, half_width: f64) -> bool {
     })
 }
 
-/// Whether cells have not settled when they are timed: the interval of the log ratio of their first
+/// Whether workers have not settled when they are timed: the interval of the log ratio of their first
 /// to their last third lies beyond 1 %.
-fn drifts(values: &[CellValue], nominal: Nominal) -> bool {
+fn drifts(values: &[WorkerValue], nominal: Nominal) -> bool {
     const ALLOWED: f64 = 0.01;
     let ratios: Vec<f64> = values
         .iter()
@@ -440,24 +443,24 @@ fn drifts(values: &[CellValue], nominal: Nominal) -> bool {
         .is_some_and(|Interval { lo, hi }| lo > ALLOWED || hi < -ALLOWED)
 }
 
-/// Which arm of its cell the samples are of: a row has those of one.
+/// Which arm of its worker the samples are of: a row has those of one.
 fn arm_of(samples: &[Sample]) -> u8 {
     samples.first().map_or(0, |sample| sample.arm)
 }
 
 fn repetition(
-    entry: &CellEntry,
-    read: Option<&(CellValue, Disturbance)>,
+    entry: &WorkerEntry,
+    read: Option<&(WorkerValue, Disturbance)>,
     (with_samples, switches): (bool, bool),
 ) -> Repetition {
     let round = match entry.phase {
         Phase::Round(round) | Phase::Rehearsal(round) => round,
-        Phase::Before | Phase::After | Phase::Manner(_) => 0,
+        Phase::Before | Phase::After | Phase::StudyMethod(_) => 0,
     };
     let (samples, lost): (&[Sample], _) = match &entry.outcome {
-        CellOutcome::Sampled { samples, .. } => (samples, None),
-        CellOutcome::Ran(_) => (&[], None),
-        CellOutcome::Lost { reason, .. } => (&[], Some(reason.clone())),
+        WorkerOutcome::Sampled { samples, .. } => (samples, None),
+        WorkerOutcome::Ran(_) => (&[], None),
+        WorkerOutcome::Lost { reason, .. } => (&[], Some(reason.clone())),
     };
     let value = read.map(|(value, _)| value);
     let too_few = || {

@@ -91,8 +91,8 @@ impl Asked {
     }
 
     /// Its costs by one method, in ascending order of the number.
-    fn costs(&self, method: &str, place: &str, rows: &[&Row]) -> Vec<Sized> {
-        let own = rows.iter().filter(|row| row.place.text == place);
+    fn costs(&self, method: &str, target: &str, rows: &[&Row]) -> Vec<Sized> {
+        let own = rows.iter().filter(|row| row.target.text == target);
         let of = own.filter_map(|row| {
             let number = self.of(row).filter(|(it, _)| *it == method)?.1;
             let estimate = row.estimate.as_ref()?;
@@ -115,31 +115,31 @@ impl Asked {
 /// from `seed`.
 pub fn steps<'a>(rows: impl IntoIterator<Item = &'a Row>, seed: u64) -> Vec<Steps> {
     let rows: Vec<&Row> = rows.into_iter().collect();
-    let mut places: Vec<&str> = Vec::new();
+    let mut targets: Vec<&str> = Vec::new();
     for row in &rows {
-        let place = row.place.text.as_str();
-        if row.benchmark.starts_with("event/") && !places.contains(&place) {
-            places.push(place);
+        let target = row.target.text.as_str();
+        if row.benchmark.starts_with("event/") && !targets.contains(&target) {
+            targets.push(target);
         }
     }
-    let at = |place: &str| -> Vec<Steps> {
+    let at = |target: &str| -> Vec<Steps> {
         let mut methods: Vec<&str> = Vec::new();
-        for row in rows.iter().filter(|row| row.place.text == place) {
+        for row in rows.iter().filter(|row| row.target.text == target) {
             let asked = [CHECK, CHECK_SHARE, CALLER, WOKEN];
             let found = asked.iter().find_map(|asked| asked.of(row));
             if let Some((method, _)) = found.filter(|(it, _)| !methods.contains(it)) {
                 methods.push(method);
             }
         }
-        methods.into_iter().filter_map(|method| split(method, place, &rows, seed)).collect()
+        methods.into_iter().filter_map(|method| split(method, target, &rows, seed)).collect()
     };
-    places.into_iter().flat_map(at).collect()
+    targets.into_iter().flat_map(at).collect()
 }
 
 /// One method's steps; `None` unless a part of what is measured can be told from another.
-fn split(method: &str, place: &str, rows: &[&Row], seed: u64) -> Option<Steps> {
+fn split(method: &str, target: &str, rows: &[&Row], seed: u64) -> Option<Steps> {
     let parts = [CHECK, CALLER, ON_ALL, ON_NONE, WOKEN, CHECK_SHARE, ON_ALL_SHARE];
-    let costs = parts.map(|part| part.costs(method, place, rows));
+    let costs = parts.map(|part| part.costs(method, target, rows));
     // All slopes are taken between the same two numbers: costs bend where caches end.
     let spans = |sizes: &&Vec<Sized>| match (sizes.first(), sizes.last()) {
         (Some(first), Some(last)) => last.n >= LEAST_RATIO * first.n,
@@ -170,7 +170,7 @@ fn split(method: &str, place: &str, rows: &[&Row], seed: u64) -> Option<Steps> {
     };
     let known = |it: &Option<Drawn>| it.as_ref().map(told);
     let found = Steps {
-        place: place.to_owned(),
+        target: target.to_owned(),
         method: method.to_owned(),
         between,
         check: known(check),

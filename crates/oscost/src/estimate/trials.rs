@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use oscost_model::calls::CallCount;
-use oscost_model::journal::{CellOutcome, Phase};
+use oscost_model::journal::{Phase, WorkerOutcome};
 use oscost_model::program::{Measured, Trial, Workload};
 use oscost_model::record::{Calls, Disturbed, Estimate, Metric, Repetition, Row, RowOutcome};
 
-use super::manner;
 use super::metrics::of_values;
-use super::row::{CellEntry, RowState, Shared};
+use super::row::{RowState, Shared, WorkerEntry};
+use super::study_method;
 
 /// The values of trials by metric, in the order in which a workload has them.
 pub(super) fn values(workload: &Workload, trials: &[&Trial]) -> Vec<(Measured, Vec<f64>)> {
@@ -22,20 +22,20 @@ pub(super) fn values(workload: &Workload, trials: &[&Trial]) -> Vec<(Measured, V
     first.iter().map(of).collect()
 }
 
-/// The trials that count, each with its cell; `None` where it was lost.
-pub(super) fn counted(state: &RowState) -> Vec<(&CellEntry, Option<&Trial>)> {
-    let rounds = state.cells.iter().filter(|cell| matches!(cell.phase, Phase::Round(_)));
-    let of = rounds.map(|cell| match &cell.outcome {
-        CellOutcome::Ran(trial) => (cell, Some(trial.as_ref())),
-        CellOutcome::Sampled { .. } | CellOutcome::Lost { .. } => (cell, None),
+/// The trials that count, each with its worker; `None` where it was lost.
+pub(super) fn counted(state: &RowState) -> Vec<(&WorkerEntry, Option<&Trial>)> {
+    let rounds = state.workers.iter().filter(|worker| matches!(worker.phase, Phase::Round(_)));
+    let of = rounds.map(|worker| match &worker.outcome {
+        WorkerOutcome::Ran(trial) => (worker, Some(trial.as_ref())),
+        WorkerOutcome::Sampled { .. } | WorkerOutcome::Lost { .. } => (worker, None),
     });
     of.collect()
 }
 
 /// The row of a workload.
 pub(super) fn row(state: &RowState, workload: &Workload, shared: Shared<'_>) -> Row {
-    let cells = counted(state);
-    let trials: Vec<&Trial> = cells.iter().filter_map(|(_, trial)| *trial).collect();
+    let workers = counted(state);
+    let trials: Vec<&Trial> = workers.iter().filter_map(|(_, trial)| *trial).collect();
     let found: BTreeMap<String, Metric> = values(workload, &trials)
         .into_iter()
         .filter_map(|((name, unit, _), values)| {
@@ -44,10 +44,10 @@ pub(super) fn row(state: &RowState, workload: &Workload, shared: Shared<'_>) -> 
         })
         .collect();
     let primary = found.get(&workload.primary).map(|metric| metric.estimate.clone());
-    let (outcome, reason) = state.outcome(primary.is_some(), &cells);
+    let (outcome, reason) = state.outcome(primary.is_some(), &workers);
     let estimate = primary.filter(|_| outcome == RowOutcome::Measured);
     let definition = &state.planned.definition;
-    let lost = cells.iter().filter(|(_, trial)| trial.is_none()).count();
+    let lost = workers.iter().filter(|(_, trial)| trial.is_none()).count();
     let mut flags = Vec::new();
     if estimate.as_ref().is_some_and(|it| it.ci95.is_none()) {
         flags.push("FEW_REPETITIONS".to_owned());
@@ -56,14 +56,14 @@ pub(super) fn row(state: &RowState, workload: &Workload, shared: Shared<'_>) -> 
         flags.push("CALLS_UNCOUNTED".to_owned());
     }
     if lost > 0 && state.given_up.is_none() {
-        flags.push("CELL_LOST".to_owned());
+        flags.push("WORKER_LOST".to_owned());
     }
     Row {
         case: state.planned.case.to_string(),
         benchmark: definition.id.clone(),
         rev: definition.rev,
         point: state.planned.case.point.clone(),
-        place: state.planned.place.clone(),
+        target: state.planned.target.clone(),
         outcome,
         reason,
         mode: None,
@@ -72,11 +72,11 @@ pub(super) fn row(state: &RowState, workload: &Workload, shared: Shared<'_>) -> 
         estimate: estimate
             .map(|estimate| Estimate { converged: state.converged.unwrap_or(false), ..estimate }),
         metrics: found,
-        repetitions: cells.iter().map(|cell| repetition(cell, workload)).collect(),
+        repetitions: workers.iter().map(|worker| repetition(worker, workload)).collect(),
         calls: state.count.as_ref().map(calls),
         monitor: state.monitor.clone(),
         floor: None,
-        guess: definition.guess.clone(),
+        expected: definition.expected.clone(),
         class: None,
         multiples: BTreeMap::new(),
         primary: Some(workload.primary.clone()),
@@ -90,7 +90,7 @@ pub(super) fn row(state: &RowState, workload: &Workload, shared: Shared<'_>) -> 
             median_all: None,
             plan: None,
         },
-        manner: manner::of_row(state, shared.clock),
+        study_method: study_method::of_row(state, shared.clock),
         flags,
     }
 }
@@ -115,21 +115,21 @@ fn calls(count: &CallCount) -> Calls {
     }
 }
 
-fn repetition((cell, trial): &(&CellEntry, Option<&Trial>), workload: &Workload) -> Repetition {
-    let round = match cell.phase {
+fn repetition((worker, trial): &(&WorkerEntry, Option<&Trial>), workload: &Workload) -> Repetition {
+    let round = match worker.phase {
         Phase::Round(round) | Phase::Rehearsal(round) => round,
-        Phase::Before | Phase::After | Phase::Manner(_) => 0,
+        Phase::Before | Phase::After | Phase::StudyMethod(_) => 0,
     };
     let metrics = trial.map(|trial| workload.metrics(trial)).unwrap_or_default();
     let value = metrics.into_iter().find(|(name, ..)| *name == workload.primary);
     let value = value.map(|(.., value)| value);
-    let reason = match &cell.outcome {
-        CellOutcome::Lost { reason, .. } => Some(reason.clone()),
-        CellOutcome::Ran(_) | CellOutcome::Sampled { .. } => None,
+    let reason = match &worker.outcome {
+        WorkerOutcome::Lost { reason, .. } => Some(reason.clone()),
+        WorkerOutcome::Ran(_) | WorkerOutcome::Sampled { .. } => None,
     };
     Repetition {
         round,
-        at_s: cell.at_s,
+        at_s: worker.at_s,
         arm: 0,
         value,
         value_all: value,

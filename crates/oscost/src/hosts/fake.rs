@@ -10,19 +10,21 @@ use oscost_model::case::Case;
 use oscost_model::channel::ChannelSeen;
 use oscost_model::clock::{Calibration, ClockKind, ClockSync, ClockVerdict};
 use oscost_model::facts::Facts;
-use oscost_model::monitor_report::Testimony;
+use oscost_model::monitor_report::MonitorReport;
 use oscost_model::point::Point;
 use oscost_model::program::{Program, Ran, TreeUsage};
-use oscost_model::protocol::{CellBuild, CpuProbe, Event, Hello, Order, PROTOCOL};
+use oscost_model::protocol::{CpuProbe, Event, Hello, Order, PROTOCOL, WorkerBuild};
 use oscost_model::seed::Seed;
 use oscost_model::treatment::Attached;
 use oscost_model::watch::Watch;
-use oscost_model::worker::{BatchPlan, CellSpec, Disturbance, Mode, Sample, Subject, Task, Usage};
+use oscost_model::worker::{
+    BatchPlan, Disturbance, Mode, Sample, Subject, Task, Usage, WorkerSpec,
+};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{CellProgram, ReachError, Session};
+use super::{HostError, Session, WorkerBinary};
 
 /// What a fake place answers.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -30,7 +32,7 @@ use super::{CellProgram, ReachError, Session};
 pub struct Scenario {
     /// Costs by case, in ns/op; a case that is not named costs 100.
     pub costs_ns: BTreeMap<String, f64>,
-    /// Log standard deviation between cells.
+    /// Log standard deviation between workers.
     pub between_sd: f64,
     /// Cases that are skipped, and why.
     pub skipped: BTreeMap<String, String>,
@@ -52,9 +54,9 @@ pub struct Scenario {
     pub calls: BTreeMap<String, BTreeMap<String, u64>>,
     /// Clocks that cannot be used (`tsc`, `vdso`), and why.
     pub unusable_clocks: BTreeMap<String, String>,
-    /// After so many cells the user presses Ctrl-C.
-    pub interrupted_after_cells: Option<u32>,
-    /// Time ready but not running, in per cent of each cell's time.
+    /// After so many workers the user presses Ctrl-C.
+    pub interrupted_after_workers: Option<u32>,
+    /// Time ready but not running, in per cent of each worker's time.
     pub lost_pct: f64,
     /// What is known of the machine: laid over a machine of which nothing is known but its CPUs.
     pub facts: Value,
@@ -76,8 +78,8 @@ pub struct Scenario {
     pub second_times: Option<f64>,
     /// Why nothing can be attached to its system.
     pub no_attaching: Option<String>,
-    /// After so many cells what is attached to its system comes off.
-    pub comes_off_after_cells: Option<u32>,
+    /// After so many workers what is attached to its system comes off.
+    pub comes_off_after_workers: Option<u32>,
     /// The profile that a monitor of calls has of the measuring program; without it, `training`.
     pub profile: Option<String>,
     /// How many calls of its counted ops such a monitor misses, by case.
@@ -90,33 +92,33 @@ pub struct Scenario {
 /// A session with nobody.
 pub struct FakeSession {
     scenario: Scenario,
-    program: CellProgram,
+    program: WorkerBinary,
     hello: Hello,
     watch: Watch,
     watches: BTreeSet<u64>,
-    specs: BTreeMap<u64, CellSpec>,
-    /// Of toggled cells, the turns that were asked for: arm, groups, and what was added to an op.
+    specs: BTreeMap<u64, WorkerSpec>,
+    /// Of toggled workers, the turns that were asked for: arm, groups, and what was added to an op.
     turns: BTreeMap<u64, Vec<(u8, u32, f64)>>,
     /// What is attached, and what that adds to an op.
     attached: Option<(u64, f64)>,
     /// What the monitor among it has seen.
-    testimony: Option<Testimony>,
+    monitor_report: Option<MonitorReport>,
     events: VecDeque<Event>,
-    cells: u32,
+    workers: u32,
     now_ns: u64,
 }
 
 impl FakeSession {
     /// Reads a scenario file (JSON).
-    pub fn open(file: &str, program: &CellProgram) -> Result<Self, ReachError> {
-        let bad = |why: String| ReachError::BadScenario { file: file.to_owned(), why };
+    pub fn open(file: &str, program: &WorkerBinary) -> Result<Self, HostError> {
+        let bad = |why: String| HostError::BadScenario { file: file.to_owned(), why };
         let text = std::fs::read_to_string(file).map_err(|error| bad(error.to_string()))?;
         let scenario = serde_json::from_str(&text).map_err(|error| bad(error.to_string()))?;
         Self::new(scenario, program).map_err(|error| bad(error.to_string()))
     }
 
     /// A place that answers as `scenario` says.
-    pub fn new(scenario: Scenario, program: &CellProgram) -> Result<Self, serde_json::Error> {
+    pub fn new(scenario: Scenario, program: &WorkerBinary) -> Result<Self, serde_json::Error> {
         let mut facts = Facts::default();
         facts.cpu.allowed_cpus = Some(vec![0, 1]);
         let facts = laid_over(&facts, &scenario.facts)?;
@@ -132,8 +134,8 @@ impl FakeSession {
         let hello = Hello {
             protocol: PROTOCOL,
             catalog_hash: program.catalog_hash.clone(),
-            cell_hash: "fake".to_owned(),
-            build: CellBuild {
+            worker_hash: "fake".to_owned(),
+            build: WorkerBuild {
                 link: "fake".to_owned(),
                 libc: "fake".to_owned(),
                 version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -152,14 +154,14 @@ impl FakeSession {
             specs: BTreeMap::new(),
             turns: BTreeMap::new(),
             attached: None,
-            testimony: None,
+            monitor_report: None,
             events: VecDeque::new(),
-            cells: 0,
+            workers: 0,
             now_ns: 1_000_000_000,
         })
     }
 
-    fn begin(&mut self, id: u64, spec: &CellSpec) -> Event {
+    fn begin(&mut self, id: u64, spec: &WorkerSpec) -> Event {
         let case = match &spec.subject {
             Subject::Case(case) => case,
             Subject::Program(program) => return self.ran(id, spec, program),
@@ -188,10 +190,10 @@ impl FakeSession {
                 return Event::Failed { id, at_op: None, why, errno: None, arm: None };
             }
             let count = CallCount { copy: u32::try_from(id).ok(), ..self.count(case, ops) };
-            if let (Some(testimony), Some(copy)) = (&mut self.testimony, count.copy) {
+            if let (Some(monitor_report), Some(copy)) = (&mut self.monitor_report, count.copy) {
                 let made: u64 = count.own.values().sum();
                 let missed = self.scenario.unseen.get(&name).copied().unwrap_or(0);
-                testimony.saw(copy, made.saturating_sub(missed));
+                monitor_report.saw(copy, made.saturating_sub(missed));
             }
             return Event::Counted { id, count: Box::new(count) };
         }
@@ -200,7 +202,7 @@ impl FakeSession {
     }
 
     /// A trial of a program: six tenths of its time is its own, three are the kernel's.
-    fn ran(&mut self, id: u64, spec: &CellSpec, program: &Program) -> Event {
+    fn ran(&mut self, id: u64, spec: &WorkerSpec, program: &Program) -> Event {
         let name = program.command.join(" ");
         if let Some(missing) = self.scenario.skipped.get(&name) {
             return Event::Skipped { id, missing: missing.clone(), arm: None };
@@ -230,7 +232,7 @@ impl FakeSession {
         let added = 1_000.0 * added;
         let output = self.scenario.outputs.get(&name).cloned().unwrap_or_default();
         self.now_ns += (cost + added) as u64;
-        self.cells += 1;
+        self.workers += 1;
         let usage = TreeUsage {
             user_ns: (0.6 * cost) as u64,
             system_ns: (0.3 * cost + added) as u64,
@@ -251,7 +253,7 @@ impl FakeSession {
     /// The calls that the scenario names; else those that the definition wants, or twice as many.
     fn count(&self, case: &Case, ops: u64) -> CallCount {
         let definition = self.program.catalog.get(&case.benchmark);
-        // Where messages move bytes it is those that a cell counts.
+        // Where messages move bytes it is those that a worker counts.
         let each = definition.map_or(1, |found| found.ops_each(&case.point));
         let counted = |own| CallCount {
             ops: ops * each,
@@ -304,8 +306,8 @@ impl FakeSession {
         treatments.iter().filter_map(|it| self.scenario.added_ns.get(&name_of(it))).sum()
     }
 
-    /// The groups of a cell: arm, round, and what is added to an op.
-    fn rounds(&mut self, id: u64, spec: &CellSpec, groups: u32) -> Vec<(u8, u32, f64)> {
+    /// The groups of a worker: arm, round, and what is added to an op.
+    fn rounds(&mut self, id: u64, spec: &WorkerSpec, groups: u32) -> Vec<(u8, u32, f64)> {
         let attached = self.attached.map_or(0.0, |(_, added)| added);
         let of_arm = |arm: u8| spec.treatments.get(usize::from(arm)).map(|list| self.added(list));
         let Some(turns) = self.turns.get(&id) else {
@@ -369,8 +371,8 @@ impl FakeSession {
             channel: self.scenario.channels.get(&name).copied(),
             ..Default::default()
         };
-        self.cells += 1;
-        if self.scenario.comes_off_after_cells == Some(self.cells) {
+        self.workers += 1;
+        if self.scenario.comes_off_after_workers == Some(self.workers) {
             let why = "made up: somebody ended it".to_owned();
             let off =
                 |id| Event::Failed { id, at_op: None, why: why.clone(), errno: None, arm: None };
@@ -396,7 +398,7 @@ impl Session for FakeSession {
         &self.hello
     }
 
-    fn send(&mut self, order: &Order) -> Result<(), ReachError> {
+    fn send(&mut self, order: &Order) -> Result<(), HostError> {
         let answer = match order {
             Order::Measure { id, spec } | Order::Count { id, spec } => Some(self.begin(*id, spec)),
             Order::Go { id, batches, arm }
@@ -412,19 +414,19 @@ impl Session for FakeSession {
                     self.attached = Some((*id, self.added(treatments)));
                     let watched = treatments.iter().any(|it| matches!(it, Attached::Ph { .. }));
                     let state = self.scenario.profile.as_deref().unwrap_or("training");
-                    self.testimony = watched.then(|| Testimony {
+                    self.monitor_report = watched.then(|| MonitorReport {
                         // There are no other processes here: it is as if there were many.
                         calls: u64::MAX >> 1,
                         profile: Some(state.to_owned()),
-                        ..Testimony::default()
+                        ..MonitorReport::default()
                     });
                     Event::Ready { id: *id, pid: 1, addr: None }
                 }
             }),
             Order::Stop { id } if self.attached.is_some_and(|(job, _)| job == *id) => {
                 self.attached = None;
-                let testimony = self.testimony.take().map(Box::new);
-                Some(Event::Detached { id: *id, counted: None, testimony })
+                let monitor_report = self.monitor_report.take().map(Box::new);
+                Some(Event::Detached { id: *id, counted: None, monitor_report })
             }
             Order::Go { id, .. } => self
                 .specs
@@ -476,11 +478,11 @@ impl Session for FakeSession {
         Ok(())
     }
 
-    fn next(&mut self, patience: Duration) -> Result<Event, ReachError> {
-        if self.scenario.interrupted_after_cells.is_some_and(|after| self.cells >= after) {
-            return Err(ReachError::Interrupted);
+    fn next(&mut self, patience: Duration) -> Result<Event, HostError> {
+        if self.scenario.interrupted_after_workers.is_some_and(|after| self.workers >= after) {
+            return Err(HostError::Interrupted);
         }
-        self.events.pop_front().ok_or(ReachError::Silent(patience))
+        self.events.pop_front().ok_or(HostError::Silent(patience))
     }
 }
 

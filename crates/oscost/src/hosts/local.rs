@@ -10,11 +10,11 @@ use oscost_model::hash;
 use oscost_model::protocol::{Event, Hello, Order, PROTOCOL};
 
 use super::session::Conversation;
-use super::{Interrupt, ReachError, Session};
+use super::{HostError, Interrupt, Session};
 
 /// The program that is timed, and what it can measure.
 #[derive(Clone, Debug)]
-pub struct CellProgram {
+pub struct WorkerBinary {
     /// Where it lies.
     pub path: PathBuf,
     /// What it can measure.
@@ -23,9 +23,9 @@ pub struct CellProgram {
     pub catalog_hash: String,
 }
 
-impl CellProgram {
-    /// Finds the cell: where `OSCOST_WORKER` says, beside the tool, or in `../libexec/oscost`.
-    pub fn find() -> Result<Self, ReachError> {
+impl WorkerBinary {
+    /// Finds the worker: where `OSCOST_WORKER` says, beside the tool, or in `../libexec/oscost`.
+    pub fn find() -> Result<Self, HostError> {
         let mut looked = Vec::new();
         if let Some(named) = std::env::var_os("OSCOST_WORKER").filter(|named| !named.is_empty()) {
             looked.push(PathBuf::from(named));
@@ -36,19 +36,19 @@ impl CellProgram {
             looked.push(folder.join("../libexec/oscost/oscost-worker"));
         }
         match looked.iter().find(|path| path.is_file()) {
-            // Absolute: the supervisor starts its cells in a folder of their own.
+            // Absolute: the supervisor starts its workers in a folder of their own.
             Some(path) => Self::ask(&std::path::absolute(path).unwrap_or(path.clone())),
             None => {
                 let looked: Vec<_> = looked.iter().map(|path| path.display().to_string()).collect();
-                Err(ReachError::NoCell { looked: looked.join(", ") })
+                Err(HostError::NoWorker { looked: looked.join(", ") })
             }
         }
     }
 
     /// Asks the program at `path` what it can measure.
-    fn ask(path: &Path) -> Result<Self, ReachError> {
+    fn ask(path: &Path) -> Result<Self, HostError> {
         let program = path.display().to_string();
-        let cannot = |why: String| ReachError::CannotStart { program: program.clone(), why };
+        let cannot = |why: String| HostError::CannotStart { program: program.clone(), why };
         let output = Command::new(path)
             .arg("catalog")
             .stdin(Stdio::null())
@@ -59,26 +59,26 @@ impl CellProgram {
             return Err(cannot(format!("`catalog` failed: {}", words.trim())));
         }
         let catalog = serde_json::from_slice(&output.stdout).map_err(|error| {
-            ReachError::Unequal { program, why: format!("its catalog is unknown to us: {error}") }
+            HostError::Unequal { program, why: format!("its catalog is unknown to us: {error}") }
         })?;
         Ok(Self { path: path.to_owned(), catalog, catalog_hash: hash::content(&output.stdout) })
     }
 
     /// Whether a supervisor that says `hello` is this program and speaks our language.
-    pub(super) fn expects(&self, hello: &Hello) -> Result<(), ReachError> {
+    pub(super) fn expects(&self, hello: &Hello) -> Result<(), HostError> {
         let program = self.path.display().to_string();
-        let refuse = |why: String| Err(ReachError::Unequal { program: program.clone(), why });
+        let refuse = |why: String| Err(HostError::Unequal { program: program.clone(), why });
         if hello.protocol != PROTOCOL {
             return refuse(format!("it speaks protocol {}, we speak {PROTOCOL}", hello.protocol));
         }
         if hello.catalog_hash != self.catalog_hash {
             return refuse("its catalog is not the one that it printed".to_owned());
         }
-        let file = std::fs::read(&self.path).map_err(|error| ReachError::CannotStart {
+        let file = std::fs::read(&self.path).map_err(|error| HostError::CannotStart {
             program: program.clone(),
             why: error.to_string(),
         })?;
-        if hello.cell_hash != hash::content(&file) {
+        if hello.worker_hash != hash::content(&file) {
             return refuse("its file was replaced while it ran".to_owned());
         }
         Ok(())
@@ -99,10 +99,10 @@ pub struct LocalSession<'a> {
 impl<'a> LocalSession<'a> {
     /// Starts the supervisor, and checks that it is the one that is expected.
     ///
-    /// It has a process group of its own: a Ctrl-C in the terminal is ours to answer, and the cells
+    /// It has a process group of its own: a Ctrl-C in the terminal is ours to answer, and the workers
     /// that it ends are the supervisor's to end.
-    pub fn start(program: &CellProgram, interrupt: &'a Interrupt) -> Result<Self, ReachError> {
-        let cannot = |error: std::io::Error| ReachError::CannotStart {
+    pub fn start(program: &WorkerBinary, interrupt: &'a Interrupt) -> Result<Self, HostError> {
+        let cannot = |error: std::io::Error| HostError::CannotStart {
             program: program.path.display().to_string(),
             why: error.to_string(),
         };
@@ -119,11 +119,11 @@ impl Session for LocalSession<'_> {
         &self.hello
     }
 
-    fn send(&mut self, order: &Order) -> Result<(), ReachError> {
+    fn send(&mut self, order: &Order) -> Result<(), HostError> {
         self.talk.send(order)
     }
 
-    fn next(&mut self, patience: Duration) -> Result<Event, ReachError> {
+    fn next(&mut self, patience: Duration) -> Result<Event, HostError> {
         self.talk.event(patience)
     }
 }

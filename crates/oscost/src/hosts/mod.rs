@@ -11,7 +11,7 @@ pub mod vm;
 mod words;
 
 pub use fake::{FakeSession, Scenario};
-pub use local::{CellProgram, LocalSession};
+pub use local::{LocalSession, WorkerBinary};
 pub use ssh::SshSession;
 
 use std::io::Read;
@@ -31,27 +31,27 @@ pub trait Session {
     fn hello(&self) -> &Hello;
 
     /// Gives an order.
-    fn send(&mut self, order: &Order) -> Result<(), ReachError>;
+    fn send(&mut self, order: &Order) -> Result<(), HostError>;
 
     /// Sleeps until the next event, or until `patience` is at its end.
-    fn next(&mut self, patience: Duration) -> Result<Event, ReachError>;
+    fn next(&mut self, patience: Duration) -> Result<Event, HostError>;
 }
 
 /// Why a session cannot go on.
 #[derive(Debug, Error)]
-pub enum ReachError {
+pub enum HostError {
     /// The user wants to stop.
     #[error("interrupted")]
     Interrupted,
-    /// No cell program was found.
+    /// No worker program was found.
     #[error(
         "cannot find the program `oscost-worker`: looked for {looked}\n  hint: `make build` makes it; OSCOST_WORKER names one that lies elsewhere"
     )]
-    NoCell {
+    NoWorker {
         /// Where it was looked for.
         looked: String,
     },
-    /// The cell could not be started.
+    /// The worker could not be started.
     #[error("cannot start {program}: {why}")]
     CannotStart {
         /// Its path.
@@ -59,29 +59,29 @@ pub enum ReachError {
         /// Why.
         why: String,
     },
-    /// Tool and cell do not belong together.
+    /// Tool and worker do not belong together.
     #[error("cannot use {program}: {why}\n  hint: `make build` makes a pair that fits")]
     Unequal {
-        /// The cell's path.
+        /// The worker's path.
         program: String,
         /// What differs.
         why: String,
     },
     /// Another machine cannot be reached, or cannot be used.
-    #[error("cannot reach `{reach}`: {why}\n  hint: {hint}")]
+    #[error("cannot reach `{host}`: {why}\n  hint: {hint}")]
     NotThere {
         /// The reach.
-        reach: String,
+        host: String,
         /// Why.
         why: String,
         /// What to do about it.
         hint: String,
     },
     /// What a place takes is not installed here: it is not there to be measured, and nothing failed.
-    #[error("cannot reach `{reach}`: {why}\n  hint: {hint}")]
+    #[error("cannot reach `{host}`: {why}\n  hint: {hint}")]
     Lacking {
         /// The reach.
-        reach: String,
+        host: String,
         /// What is lacking.
         why: String,
         /// The way to it.

@@ -11,7 +11,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use oscost_model::protocol::{Event, EventHead, Hello, MAX_LINE_BYTES, Order};
 
 use super::words::Words;
-use super::{CellProgram, Interrupt, ReachError};
+use super::{HostError, Interrupt, WorkerBinary};
 
 /// A supervisor that has not said hello by then never will: it takes some 30 ms.
 const HELLO_PATIENCE: Duration = Duration::from_secs(20);
@@ -77,19 +77,19 @@ impl<'a> Conversation<'a> {
     }
 
     /// Hears who the supervisor is, and checks that it is the one that is expected.
-    pub(super) fn hello(&mut self, program: &CellProgram) -> Result<Hello, ReachError> {
+    pub(super) fn hello(&mut self, program: &WorkerBinary) -> Result<Hello, HostError> {
         self.hello_within(program, HELLO_PATIENCE)
     }
 
     /// The same of one that takes longer.
     pub(super) fn hello_within(
         &mut self,
-        program: &CellProgram,
+        program: &WorkerBinary,
         patience: Duration,
-    ) -> Result<Hello, ReachError> {
+    ) -> Result<Hello, HostError> {
         match self.event(patience)? {
             Event::Hello(hello) => program.expects(&hello).map(|()| *hello),
-            other => Err(ReachError::Nonsense(format!("no hello, but {other:?}"))),
+            other => Err(HostError::Nonsense(format!("no hello, but {other:?}"))),
         }
     }
 
@@ -100,11 +100,11 @@ impl<'a> Conversation<'a> {
         until: Instant,
         patience: Duration,
         to_write: bool,
-    ) -> Result<Ready, ReachError> {
+    ) -> Result<Ready, HostError> {
         loop {
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
-                return Err(ReachError::Silent(patience));
+                return Err(HostError::Silent(patience));
             }
             let [said, wish, words, room] = {
                 // A descriptor that is not there, or not waited for, is the wish once more.
@@ -120,12 +120,12 @@ impl<'a> Conversation<'a> {
                 let timeout = PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX);
                 match poll(&mut fds, timeout) {
                     Ok(_) | Err(Errno::EINTR) => {}
-                    Err(error) => return Err(ReachError::Gone(error.to_string())),
+                    Err(error) => return Err(HostError::Gone(error.to_string())),
                 }
                 fds.map(|fd| fd.any().unwrap_or(false))
             };
             if wish {
-                return Err(ReachError::Interrupted);
+                return Err(HostError::Interrupted);
             }
             if words {
                 self.words.hear();
@@ -134,7 +134,7 @@ impl<'a> Conversation<'a> {
             if said {
                 let mut chunk = [0; 64 << 10];
                 let read = self.output.read(&mut chunk);
-                let read = read.map_err(|error| ReachError::Gone(error.to_string()))?;
+                let read = read.map_err(|error| HostError::Gone(error.to_string()))?;
                 self.unread.extend_from_slice(&chunk[..read]);
                 ready.ended = read == 0;
             }
@@ -146,7 +146,7 @@ impl<'a> Conversation<'a> {
 
     /// Hands bytes to the child, a page at a time: whoever does not take them is waited for no
     /// longer than `patience`.
-    pub(super) fn write(&mut self, bytes: &[u8], patience: Duration) -> Result<(), ReachError> {
+    pub(super) fn write(&mut self, bytes: &[u8], patience: Duration) -> Result<(), HostError> {
         let until = Instant::now() + patience;
         for page in bytes.chunks(PIPE_PAGE) {
             loop {
@@ -160,7 +160,7 @@ impl<'a> Conversation<'a> {
             }
             let written = match &mut self.input {
                 Some(input) => input.write_all(page),
-                None => return Err(ReachError::Gone("the session is closed".to_owned())),
+                None => return Err(HostError::Gone("the session is closed".to_owned())),
             };
             if written.is_err() {
                 return Err(self.gone());
@@ -170,14 +170,14 @@ impl<'a> Conversation<'a> {
     }
 
     /// The next line, its end included; `None` at the end of all.
-    pub(super) fn line(&mut self, patience: Duration) -> Result<Option<Vec<u8>>, ReachError> {
+    pub(super) fn line(&mut self, patience: Duration) -> Result<Option<Vec<u8>>, HostError> {
         let until = Instant::now() + patience;
         loop {
             if let Some(end) = self.unread.iter().position(|&byte| byte == b'\n') {
                 return Ok(Some(self.unread.drain(..=end).collect()));
             }
             if self.unread.len() > MAX_LINE_BYTES {
-                return Err(ReachError::Nonsense("a line without an end".to_owned()));
+                return Err(HostError::Nonsense("a line without an end".to_owned()));
             }
             if self.wait(until, patience, false)?.ended {
                 return Ok(None);
@@ -186,15 +186,15 @@ impl<'a> Conversation<'a> {
     }
 
     /// Gives an order.
-    pub(super) fn send(&mut self, order: &Order) -> Result<(), ReachError> {
+    pub(super) fn send(&mut self, order: &Order) -> Result<(), HostError> {
         let line = serde_json::to_vec(order);
-        let mut line = line.map_err(|error| ReachError::Gone(error.to_string()))?;
+        let mut line = line.map_err(|error| HostError::Gone(error.to_string()))?;
         line.push(b'\n');
         self.write(&line, SENDING)
     }
 
     /// The next event.
-    pub(super) fn event(&mut self, patience: Duration) -> Result<Event, ReachError> {
+    pub(super) fn event(&mut self, patience: Duration) -> Result<Event, HostError> {
         match self.line(patience)? {
             Some(line) => understand(&line),
             None => Err(self.gone()),
@@ -202,14 +202,14 @@ impl<'a> Conversation<'a> {
     }
 
     /// How a supervisor ended that should not have.
-    fn gone(&mut self) -> ReachError {
+    fn gone(&mut self) -> HostError {
         if self.is_interrupted() {
             // A Ctrl-C in the terminal ends an ssh that stands there as well.
-            return ReachError::Interrupted;
+            return HostError::Interrupted;
         }
         let End { status, words } = self.epitaph();
         let status = status.map_or("it closed its output".to_owned(), |status| status.to_string());
-        ReachError::Gone(if words.is_empty() { status } else { format!("{status}: {words}") })
+        HostError::Gone(if words.is_empty() { status } else { format!("{status}: {words}") })
     }
 
     /// Whether the user wants to stop, told a moment after the child's end at the latest.
@@ -271,13 +271,13 @@ impl Conversation<'_> {
     }
 }
 
-/// Reads an event. A cell whose event has a head but no sense has failed; the session goes on.
-pub(super) fn understand(line: &[u8]) -> Result<Event, ReachError> {
+/// Reads an event. A worker whose event has a head but no sense has failed; the session goes on.
+pub(super) fn understand(line: &[u8]) -> Result<Event, HostError> {
     serde_json::from_slice(line).or_else(|error| {
-        let why = format!("the cell spoke nonsense: {error}");
+        let why = format!("the worker spoke nonsense: {error}");
         match serde_json::from_slice::<EventHead>(line) {
             Ok(head) => Ok(Event::Failed { id: head.id, at_op: None, why, errno: None, arm: None }),
-            Err(error) => Err(ReachError::Nonsense(error.to_string())),
+            Err(error) => Err(HostError::Nonsense(error.to_string())),
         }
     })
 }
@@ -315,9 +315,9 @@ mod tests {
         let mut deaf = Conversation::start(deaf.arg("60"), &interrupt).unwrap();
         let patience = Duration::from_millis(100);
         let written = deaf.write(&vec![b'x'; 1 << 20], patience);
-        assert!(matches!(written, Err(ReachError::Silent(_))), "{written:?}");
+        assert!(matches!(written, Err(HostError::Silent(_))), "{written:?}");
         let said = deaf.line(patience);
-        assert!(matches!(said, Err(ReachError::Silent(_))), "{said:?}");
+        assert!(matches!(said, Err(HostError::Silent(_))), "{said:?}");
         deaf.child.kill().unwrap();
     }
 

@@ -1,9 +1,9 @@
 //! Another machine: one session of the system's own `ssh` carries everything.
 //!
 //! The user's configuration, keys, ports and jump hosts are ssh's business and none of ours. On the
-//! other machine a few fixed lines for `sh` look for the cell by its content hash, take it from
+//! other machine a few fixed lines for `sh` look for the worker by its content hash, take it from
 //! standard input where it is not there yet, and start the supervisor. Nothing listens, and
-//! nothing stays but the cell in its cache folder.
+//! nothing stays but the worker in its cache folder.
 
 use std::ffi::OsString;
 use std::io::IsTerminal;
@@ -15,13 +15,13 @@ use oscost_model::hash;
 use oscost_model::protocol::{Event, Hello, Order};
 
 use super::session::{Conversation, End, printable};
-use super::{CellProgram, Interrupt, ReachError, Session};
+use super::{HostError, Interrupt, Session, WorkerBinary};
 
 /// What logging in may take where ssh may not ask anybody ...
 const LOGIN: Duration = Duration::from_secs(60);
 /// ... and where somebody types a password.
 const LOGIN_BY_HAND: Duration = Duration::from_secs(300);
-/// What the way of the cell there may take: 2 MB over a line of 100 kbit/s.
+/// What the way of the worker there may take: 2 MB over a line of 100 kbit/s.
 const COPYING: Duration = Duration::from_secs(180);
 /// What a login may print before our first word.
 const MOST_NOISE: usize = 1_000;
@@ -43,22 +43,22 @@ const SCRIPT: &str = concat!(
     "w=; tidy() { [ -n \"$t\" ] && rm -f \"$t\"; t=; [ -n \"$w\" ] && rm -rf \"$w\"; w=; }; ",
     "trap tidy EXIT; trap \"exit 1\" HUP INT TERM; ",
     "fits() { [ \"$(\"$1\" hash)\" = \"$h\" ]; }; ",
-    "go() { p=$(pwd -P); touch -c \"$p/cell-$h\"; ",
-    "find \"$p\" -type f \"(\" -name \"cell-*\" -mtime +30 -o -name \"new-*\" -mtime +0 \")\" ",
+    "go() { p=$(pwd -P); touch -c \"$p/worker-$h\"; ",
+    "find \"$p\" -type f \"(\" -name \"worker-*\" -mtime +30 -o -name \"new-*\" -mtime +0 \")\" ",
     "-exec rm -f {} \";\"; ",
     "cd \"$o\"; d=\"${TMPDIR:-/tmp}/oscost-$k\"; ",
     "mkdir \"$d\" && { w=$d; TMPDIR=$d; export TMPDIR; }; ",
-    "say run; \"$p/cell-$h\" supervise 2>&3 3>&-; exit $?; } 2>/dev/null; ",
+    "say run; \"$p/worker-$h\" supervise 2>&3 3>&-; exit $?; } 2>/dev/null; ",
     "exec 3>&2; ",
     "set -- \"${XDG_CACHE_HOME:-${HOME:-/nonexistent}/.cache}/oscost\" ",
     "\"${TMPDIR:-/tmp}/oscost-$u\" \"/var/tmp/oscost-$u\" \"/dev/shm/oscost-$u\"; ",
     "for d; do cd \"$o\"; ",
-    "cd \"$d\" 2>/dev/null && [ -O . ] && [ -f \"cell-$h\" ] && ",
-    "fits \"./cell-$h\" 2>/dev/null && go; done; ",
+    "cd \"$d\" 2>/dev/null && [ -O . ] && [ -f \"worker-$h\" ] && ",
+    "fits \"./worker-$h\" 2>/dev/null && go; done; ",
     "for d; do cd \"$o\"; mkdir -p \"$d\" && cd \"$d\" && [ -O . ] && [ -w . ] || continue; ",
     "t=\"$(pwd -P)/new-$k\"; say copy; ",
     "head -c \"$n\" | { { cat > \"$t\"; } && exit 0; cat > /dev/null; exit 1; } && ",
-    "chmod 700 \"$t\" && fits \"$t\" && mv -f \"$t\" \"./cell-$h\" && t= && go; ",
+    "chmod 700 \"$t\" && fits \"$t\" && mv -f \"$t\" \"./worker-$h\" && t= && go; ",
     "tidy; cd \"$o\"; rmdir \"$d\" 2>/dev/null; done; say no; exit 1",
 );
 
@@ -77,14 +77,14 @@ struct Answer {
 }
 
 impl<'a> SshSession<'a> {
-    /// Logs in at `host` (`[user@]HOST`), sees to it that the cell is there, and starts the
+    /// Logs in at `host` (`[user@]HOST`), sees to it that the worker is there, and starts the
     /// supervisor.
     pub fn open(
         host: &str,
-        program: &CellProgram,
+        program: &WorkerBinary,
         interrupt: &'a Interrupt,
-    ) -> Result<Self, ReachError> {
-        let file = std::fs::read(&program.path).map_err(|error| ReachError::CannotStart {
+    ) -> Result<Self, HostError> {
+        let file = std::fs::read(&program.path).map_err(|error| HostError::CannotStart {
             program: program.path.display().to_string(),
             why: error.to_string(),
         })?;
@@ -116,11 +116,11 @@ impl Session for SshSession<'_> {
         &self.hello
     }
 
-    fn send(&mut self, order: &Order) -> Result<(), ReachError> {
+    fn send(&mut self, order: &Order) -> Result<(), HostError> {
         self.talk.send(order)
     }
 
-    fn next(&mut self, patience: Duration) -> Result<Event, ReachError> {
+    fn next(&mut self, patience: Duration) -> Result<Event, HostError> {
         self.talk.event(patience)
     }
 }
@@ -157,7 +157,7 @@ struct Opening<'a, 'b> {
 
 impl Opening<'_, '_> {
     /// The next answer of the lines over there. What a login prints by itself is passed over.
-    fn answer(&mut self, patience: Duration) -> Result<Answer, ReachError> {
+    fn answer(&mut self, patience: Duration) -> Result<Answer, HostError> {
         for _ in 0..MOST_NOISE {
             match self.talk.line(patience) {
                 Ok(Some(line)) => {
@@ -166,7 +166,7 @@ impl Opening<'_, '_> {
                     }
                 }
                 Ok(None) => return Err(self.ended()),
-                Err(ReachError::Silent(patience)) => {
+                Err(HostError::Silent(patience)) => {
                     let why = format!("nothing was heard of it for {patience:?}");
                     return Err(not_there(self.host, &why, &must_work(self.host)));
                 }
@@ -177,14 +177,16 @@ impl Opening<'_, '_> {
         Err(not_there(self.host, &why, "a login without a terminal must be quiet there"))
     }
 
-    /// Hands over the cell.
-    fn copied(&mut self, file: &[u8]) -> Result<(), ReachError> {
+    /// Hands over the worker.
+    fn copied(&mut self, file: &[u8]) -> Result<(), HostError> {
         self.talk.write(file, COPYING).map_err(|error| match error {
-            ReachError::Gone(why) => {
-                not_there(self.host, &format!("the copy of the cell broke off: {why}"), "try again")
-            }
-            ReachError::Silent(patience) => {
-                let why = format!("it did not take the cell within {patience:?}");
+            HostError::Gone(why) => not_there(
+                self.host,
+                &format!("the copy of the worker broke off: {why}"),
+                "try again",
+            ),
+            HostError::Silent(patience) => {
+                let why = format!("it did not take the worker within {patience:?}");
                 not_there(self.host, &why, &must_work(self.host))
             }
             other => other,
@@ -192,19 +194,19 @@ impl Opening<'_, '_> {
     }
 
     /// Why ssh, or the shell over there, ended without an answer.
-    fn ended(&mut self) -> ReachError {
+    fn ended(&mut self) -> HostError {
         if self.talk.is_interrupted() {
-            return ReachError::Interrupted;
+            return HostError::Interrupted;
         }
         let End { status, words } = self.talk.epitaph();
         let (why, hint) = why_not(self.host, status, &words);
         not_there(self.host, &why, &hint)
     }
 
-    /// No folder over there takes the cell.
-    fn no_room(&mut self) -> ReachError {
+    /// No folder over there takes the worker.
+    fn no_room(&mut self) -> HostError {
         let End { words, .. } = self.talk.epitaph();
-        let why = format!("the cell cannot be put there: {}", the_end_of(&words));
+        let why = format!("the worker cannot be put there: {}", the_end_of(&words));
         let hint = "it needs 2 MiB in ~/.cache, TMPDIR, /tmp or /var/tmp, where programs may run";
         not_there(self.host, &why, hint)
     }
@@ -222,8 +224,8 @@ impl Answer {
     }
 }
 
-/// Whether the cell runs on such a machine.
-fn fits(host: &str, answer: &Answer, file: &[u8]) -> Result<(), ReachError> {
+/// Whether the worker runs on such a machine.
+fn fits(host: &str, answer: &Answer, file: &[u8]) -> Result<(), HostError> {
     let (system, processor) = (&answer.system, &answer.processor);
     if system != "Linux" {
         let why = format!("it runs {system}, and oscost measures Linux");
@@ -249,12 +251,12 @@ fn processor_of(file: &[u8]) -> Option<&'static str> {
     }
 }
 
-fn not_there(host: &str, why: &str, hint: &str) -> ReachError {
-    let reach = format!("ssh:{host}");
-    ReachError::NotThere { reach, why: why.to_owned(), hint: hint.to_owned() }
+fn not_there(host: &str, why: &str, hint: &str) -> HostError {
+    let host = format!("ssh:{host}");
+    HostError::NotThere { host, why: why.to_owned(), hint: hint.to_owned() }
 }
 
-fn no_ssh(host: &str, command: &Command, error: &std::io::Error) -> ReachError {
+fn no_ssh(host: &str, command: &Command, error: &std::io::Error) -> HostError {
     let why = format!("`{}` cannot be started: {error}", command.get_program().display());
     not_there(host, &why, "install the OpenSSH client; OSCOST_SSH names one that lies elsewhere")
 }

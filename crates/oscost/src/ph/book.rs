@@ -6,9 +6,9 @@ use super::constants::Constants;
 use super::event::{Event, Kind};
 use super::holder::{Anomaly, Became, Said};
 use super::monitor::{Control, Does, Monitor, Rare, STRANGER, Which};
-use super::place;
 use super::profile::{Profile, State};
 use super::rules::{Step, judge};
+use super::target;
 use super::track::{Raw, Track};
 
 /// All slots.
@@ -40,7 +40,7 @@ impl Book {
     pub fn hear(&mut self, event: &Event) -> Option<Said> {
         match &event.kind {
             Kind::Born { key, path } => {
-                let executable = place::whole(*key, path);
+                let executable = target::whole(*key, path);
                 let track = Track::new(*key, executable.clone(), &self.rules);
                 // A slot that was found without its event has its counts already.
                 self.tracks.entry(event.slot).or_insert(track).executable = executable.clone();

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use oscost_model::monitor_report::Testimony;
+use oscost_model::monitor_report::MonitorReport;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use super::book::Book;
@@ -122,7 +122,7 @@ struct Holding {
     /// Nobody else changes the profiles meanwhile.
     _claim: Option<store::Claim>,
     /// What has been seen that no map counts.
-    testimony: Testimony,
+    monitor_report: MonitorReport,
     work: Asked,
     /// What is told at the beginning.
     notes: Vec<String>,
@@ -172,7 +172,7 @@ fn begin(work: &Work) -> Result<Holding, String> {
         guard,
         signals,
         _claim: claim,
-        testimony: Testimony::default(),
+        monitor_report: MonitorReport::default(),
         work: work.asked.clone(),
         notes,
         unread,
@@ -268,8 +268,8 @@ impl Holding {
                     let lasts = rules::delay(&self.work.constants, event.locality_count);
                     self.stops.stopped(event.process, Instant::now(), lasts);
                 }
-                Kind::Anomaly { .. } => self.testimony.anomalies += 1,
-                Kind::Marked { calls } => self.testimony.saw(event.process, *calls),
+                Kind::Anomaly { .. } => self.monitor_report.anomalies += 1,
+                Kind::Marked { calls } => self.monitor_report.saw(event.process, *calls),
                 _ => {}
             }
             if let Some(said) = self.book.hear(&event) {
@@ -326,11 +326,11 @@ impl Holding {
             }
         }
         told?;
-        Ok(Said::Ended(Testimony {
+        Ok(Said::Ended(MonitorReport {
             calls: seen.calls,
-            lost: seen.lost + self.testimony.lost + output.untold,
+            lost: seen.lost + self.monitor_report.lost + output.untold,
             profile: profile.map(|state| state.text().to_owned()),
-            ..self.testimony
+            ..self.monitor_report
         }))
     }
 }
@@ -384,7 +384,8 @@ mod tests {
         let mut output = Output { to: &mut said, room: None, tells: false, untold: 0 };
         output.say(&Said::Ready).unwrap();
         output.tell(&Said::Other).unwrap();
-        let mut last = Testimony { calls: 1, anomalies: 2, lost: 3, ..Testimony::default() };
+        let mut last =
+            MonitorReport { calls: 1, anomalies: 2, lost: 3, ..MonitorReport::default() };
         last.saw(4, 5);
         last.profile = Some("training".to_owned());
         output.say(&Said::Ended(last)).unwrap();

@@ -10,7 +10,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use oscost_model::monitor_report::Testimony;
+use oscost_model::monitor_report::MonitorReport;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -63,7 +63,7 @@ pub enum Said {
         what: String,
     },
     /// The monitor is detached, and the profiles are kept. It is the last word.
-    Ended(Testimony),
+    Ended(MonitorReport),
     /// Words of a newer holder.
     #[serde(other)]
     Other,

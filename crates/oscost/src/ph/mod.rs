@@ -18,10 +18,10 @@ pub mod holder;
 #[cfg(feature = "ebpf")]
 pub mod monitor;
 pub mod names;
-pub mod place;
 pub mod profile;
 pub mod rules;
 pub mod stops;
 pub mod store;
+pub mod target;
 pub mod text;
 pub mod track;

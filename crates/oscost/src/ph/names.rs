@@ -15,8 +15,8 @@ impl Names {
     pub fn of(arch: Arch) -> Self {
         let mut names = [None; CALLS];
         for (number, name) in arch.calls() {
-            if let Some(place) = usize::try_from(number).ok().and_then(|at| names.get_mut(at)) {
-                *place = Some(name);
+            if let Some(target) = usize::try_from(number).ok().and_then(|at| names.get_mut(at)) {
+                *target = Some(name);
             }
         }
         Self(names)

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-use super::place::is_gone;
 use super::profile::{Key, Profile};
+use super::target::is_gone;
 use super::text::{self, MOST_BYTES, MOST_PROFILES, Refusal};
 
 /// Behind the key in the name of a file.

@@ -83,8 +83,8 @@ pub fn write(profile: &Profile) -> String {
         state.text(),
     );
     for (name, pairs) in [("train", &profile.train), ("test", &profile.test)] {
-        let _ = writeln!(text, "{name} {}", pairs.cells().count());
-        for (current, previous, bits) in pairs.cells() {
+        let _ = writeln!(text, "{name} {}", pairs.workers().count());
+        for (current, previous, bits) in pairs.workers() {
             let _ = writeln!(text, "{current} {previous} {bits}");
         }
     }
@@ -223,7 +223,7 @@ fn pairs(lines: &mut Lines<'_>, name: &str) -> Result<Pairs, Refusal> {
     for _ in 0..count {
         let line = lines.next_line()?;
         let mut words = line.split(' ').map(decimal);
-        let cell = match (words.next(), words.next(), words.next(), words.next()) {
+        let worker = match (words.next(), words.next(), words.next(), words.next()) {
             (Some(Some(current)), Some(Some(previous)), Some(Some(bits)), None) => {
                 let call = |it: u64| u16::try_from(it).ok().filter(|it| usize::from(*it) < CALLS);
                 let bits = u8::try_from(bits).ok().filter(|bits| *bits != 0);
@@ -231,7 +231,7 @@ fn pairs(lines: &mut Lines<'_>, name: &str) -> Result<Pairs, Refusal> {
             }
             _ => None,
         };
-        let Some(((current, previous), bits)) = cell else {
+        let Some(((current, previous), bits)) = worker else {
             let form = "two calls below 512 and bits from 1 to 255";
             return lines.refuse(&format!("{} is not {form}", shown(line)));
         };

@@ -4,7 +4,7 @@ use oscost_model::case::Case;
 use oscost_model::definition::{Catalog, Definition};
 use oscost_model::journal::PlannedRow;
 use oscost_model::point::Value;
-use oscost_model::record::PlaceOf;
+use oscost_model::record::TargetInfo;
 
 /// The axis of cases with two ends.
 const PEER_CPU: &str = "peer_cpu";
@@ -48,7 +48,7 @@ fn elsewhere(definition: &Definition, case: Case, changed: &mut bool) -> Case {
 /// Marks the rows whose other end stands on the machine `peer`.
 pub fn apart(rows: &mut [PlannedRow], peer: &str) {
     for row in rows.iter_mut().filter(|row| row.asked && row.definition.reaches) {
-        row.place.peer = Some(peer.to_owned());
+        row.target.peer = Some(peer.to_owned());
     }
 }
 
@@ -58,7 +58,7 @@ pub fn apart(rows: &mut [PlannedRow], peer: &str) {
 pub fn far(
     catalog: &Catalog,
     asked: Vec<Case>,
-    place: &PlaceOf,
+    target: &TargetInfo,
     peer: Option<&str>,
 ) -> Vec<PlannedRow> {
     let (cases, _) = between(catalog, asked);
@@ -68,13 +68,13 @@ pub fn far(
         Some(PlannedRow {
             case,
             definition,
-            place: PlaceOf { peer: there, ..place.clone() },
+            target: TargetInfo { peer: there, ..target.clone() },
             asked: true,
-            anchor: false,
+            reference_case: false,
             added: false,
             monitored: false,
             workload: None,
-            manner: None,
+            study_method: None,
         })
     };
     cases.into_iter().filter_map(row).collect()
@@ -84,7 +84,7 @@ pub fn far(
 /// or but one end.
 pub fn why_not(row: &PlannedRow) -> Option<String> {
     let definition = &row.definition;
-    if !row.asked || row.place.peer.is_some() || definition.axis(PEER_CPU).is_none() {
+    if !row.asked || row.target.peer.is_some() || definition.axis(PEER_CPU).is_none() {
         return None;
     }
     let (_, name) = definition.id.split_once('/').unwrap_or_default();
@@ -118,7 +118,7 @@ mod tests {
             usual: points.clone(),
             points,
             unsaid: unsaid.map(Value::from),
-            in_bill: vec![],
+            in_price_list: vec![],
             thorough: vec![],
             within: None,
             of: String::new(),
@@ -147,9 +147,9 @@ mod tests {
 
     #[test]
     fn far_rows_have_their_other_end_at_the_peer_where_there_is_one() {
-        let place = PlaceOf {
+        let target = TargetInfo {
             text: "local".into(),
-            reach: "local".into(),
+            host: "local".into(),
             treatments: vec![],
             machine: "m0".into(),
             cpu: None,
@@ -159,8 +159,8 @@ mod tests {
             let catalog = catalog("s/t", reaches, &["same", "other"], None);
             let asked = ["s/t:peer_cpu=same", "s/t:peer_cpu=other"];
             let asked = asked.iter().map(|name| Case::parse(name).unwrap()).collect();
-            let rows = far(&catalog, asked, &place, peer);
-            let told = rows.into_iter().map(|row| (row.case.to_string(), row.place.peer));
+            let rows = far(&catalog, asked, &target, peer);
+            let told = rows.into_iter().map(|row| (row.case.to_string(), row.target.peer));
             told.collect::<Vec<_>>()
         };
         let other = "s/t:peer_cpu=other".to_owned();
@@ -176,27 +176,27 @@ mod tests {
             let mut rows = [PlannedRow {
                 case: Case::new(id, Point::none().with(PEER_CPU, OTHER)),
                 definition: catalog.benchmarks[0].clone(),
-                place: PlaceOf {
+                target: TargetInfo {
                     text: "local".into(),
-                    reach: "local".into(),
+                    host: "local".into(),
                     treatments: vec![],
                     machine: "m0".into(),
                     cpu: None,
                     peer: None,
                 },
                 asked: true,
-                anchor: false,
+                reference_case: false,
                 added: false,
                 monitored: false,
                 workload: None,
-                manner: None,
+                study_method: None,
             }];
             apart(&mut rows, "m1");
             let [row] = rows;
             row
         };
         assert_eq!(why_not(&row("socket/round-trip", true)), None);
-        assert_eq!(row("socket/round-trip", true).place.peer.as_deref(), Some("m1"));
+        assert_eq!(row("socket/round-trip", true).target.peer.as_deref(), Some("m1"));
         assert!(why_not(&row("pipe/round-trip", false)).unwrap().contains("leave out --peer"));
         assert!(why_not(&row("socket/one-way", false)).unwrap().contains("clocks"));
     }

@@ -9,18 +9,19 @@ pub fn closer(rows: &[PlannedRow], curves: &[Curve]) -> Vec<PlannedRow> {
     let mut found: Vec<PlannedRow> = Vec::new();
     for curve in curves {
         let of_curve = |row: &&PlannedRow| {
-            row.place.text == curve.place
-                && row.place.peer == curve.peer
+            row.target.text == curve.target
+                && row.target.peer == curve.peer
                 && curve.points.iter().any(|point| point.case == row.case.to_string())
         };
         let Some(like) = rows.iter().find(of_curve) else { continue };
         let sizes = curve.breaks.iter().flatten().flat_map(|it| &it.closer);
         for &size in sizes {
-            let mut row = PlannedRow { asked: true, anchor: false, added: true, ..like.clone() };
+            let mut row =
+                PlannedRow { asked: true, reference_case: false, added: true, ..like.clone() };
             // No study has measured it.
-            row.manner = None;
+            row.study_method = None;
             row.case.point = at(&like.case.point, &curve.axis, size);
-            let is_same = |other: &PlannedRow| other.case == row.case && other.place == row.place;
+            let is_same = |other: &PlannedRow| other.case == row.case && other.target == row.target;
             if !rows.iter().chain(&found).any(is_same) {
                 found.push(row);
             }
@@ -40,16 +41,16 @@ fn at(point: &Point, axis: &str, number: u64) -> Point {
 mod tests {
     use oscost_model::case::Case;
     use oscost_model::curve::{Break, CurvePoint};
-    use oscost_model::record::PlaceOf;
+    use oscost_model::record::TargetInfo;
     use oscost_model::unit::{Better, Unit};
 
     use super::*;
 
     fn row(text: &str) -> PlannedRow {
         let case = Case::parse(text).unwrap();
-        let place = PlaceOf {
+        let target = TargetInfo {
             text: "local".into(),
-            reach: "local".into(),
+            host: "local".into(),
             treatments: vec![],
             machine: "m0".into(),
             cpu: None,
@@ -59,13 +60,13 @@ mod tests {
         PlannedRow {
             case,
             definition,
-            place,
+            target,
             asked: true,
-            anchor: false,
+            reference_case: false,
             added: false,
             monitored: false,
             workload: None,
-            manner: None,
+            study_method: None,
         }
     }
 
@@ -82,7 +83,7 @@ mod tests {
             point: Point::none(),
             axis: "size".into(),
             of: "byte".into(),
-            place: "local".into(),
+            target: "local".into(),
             peer: None,
             unit: Unit::BytesPerSecond,
             better: Better::Higher,
@@ -107,7 +108,7 @@ mod tests {
         let wanted =
             ["6", "9"].map(|size| format!("pipe/throughput:by=pipe,size={size},peer_cpu=other"));
         assert_eq!(told, wanted);
-        assert!(added.iter().all(|row| row.asked && row.added && !row.anchor));
+        assert!(added.iter().all(|row| row.asked && row.added && !row.reference_case));
         assert_eq!(closer(&whole, &[curve(&rows[0], &[])]), []);
     }
 }

@@ -1,7 +1,7 @@
 //! From a selection to rows: which cases are measured, where, and in what order.
 //!
-//! What this room is for: reading selectors against the cell's catalog, adding the anchors, and the
-//! seeded order of each round. What it may not know: how a cell is reached or run.
+//! What this room is for: reading selectors against the worker's catalog, adding the reference cases, and the
+//! seeded order of each round. What it may not know: how a worker is reached or run.
 
 mod between;
 mod closer;
@@ -16,40 +16,40 @@ pub use versus::{Set, Side, Sides, design, has_monitor, versus};
 use oscost_model::case::Case;
 use oscost_model::definition::{Catalog, Definition, Timer};
 use oscost_model::journal::PlannedRow;
-use oscost_model::record::PlaceOf;
+use oscost_model::record::TargetInfo;
 use oscost_model::unit::Unit;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
 /// The cases that every round of every run measures, asked for or not: the loop, a clock read and
 /// the kernel's bare door.
-pub const ANCHORS: [&str; 3] =
+pub const REFERENCE_CASES: [&str; 3] =
     ["timer/nothing", "timer/clock-gettime:clock=monotonic,via=libc", "syscall/getppid:via=raw"];
 
-/// The rows of a run: the asked-for cases in the catalog's order, then the anchors that are not
+/// The rows of a run: the asked-for cases in the catalog's order, then the reference cases that are not
 /// among them, and what their floors are made of.
-pub fn rows(catalog: &Catalog, asked: Vec<Case>, place: &PlaceOf) -> Vec<PlannedRow> {
-    let anchors = ANCHORS.iter().filter_map(|text| Case::parse(text));
+pub fn rows(catalog: &Catalog, asked: Vec<Case>, target: &TargetInfo) -> Vec<PlannedRow> {
+    let reference_cases = REFERENCE_CASES.iter().filter_map(|text| Case::parse(text));
     let floors = asked.iter().flat_map(|case| primitives(catalog, case));
     let mut unasked: Vec<Case> = Vec::new();
-    for case in anchors.chain(floors) {
+    for case in reference_cases.chain(floors) {
         if !asked.contains(&case) && !unasked.contains(&case) {
             unasked.push(case);
         }
     }
     let row = |case: Case, asked: bool| {
         let definition = catalog.get(&case.benchmark)?.clone();
-        let anchor = ANCHORS.contains(&case.to_string().as_str());
+        let reference_case = REFERENCE_CASES.contains(&case.to_string().as_str());
         Some(PlannedRow {
             case,
             definition,
-            place: place.clone(),
+            target: target.clone(),
             asked,
-            anchor,
+            reference_case,
             added: false,
             monitored: false,
             workload: None,
-            manner: None,
+            study_method: None,
         })
     };
     asked
@@ -103,8 +103,8 @@ impl Order {
         }
     }
 
-    /// The seed of the next cell.
-    pub fn cell_seed(&mut self) -> u64 {
+    /// The seed of the next worker.
+    pub fn worker_seed(&mut self) -> u64 {
         self.0.next_u64()
     }
 }
@@ -120,9 +120,9 @@ mod tests {
             .iter()
             .filter_map(|text| Case::parse(text))
             .collect();
-        let here = PlaceOf {
+        let here = TargetInfo {
             text: "local".into(),
-            reach: "local".into(),
+            host: "local".into(),
             treatments: vec![],
             machine: "m0".into(),
             cpu: None,
@@ -130,11 +130,11 @@ mod tests {
         };
         let rows = rows(&catalog, asked, &here);
         let told: Vec<(String, bool, bool)> =
-            rows.iter().map(|row| (row.case.to_string(), row.asked, row.anchor)).collect();
+            rows.iter().map(|row| (row.case.to_string(), row.asked, row.reference_case)).collect();
         let beside = |name: &str| told.iter().filter(|row| row.0 == name).collect::<Vec<_>>();
         assert_eq!(told[0], ("syscall/stat:via=raw".to_owned(), true, false));
         assert_eq!(beside("syscall/invalid"), [&("syscall/invalid".to_owned(), false, false)]);
-        assert_eq!(told.len(), 2 + ANCHORS.len() + 1);
+        assert_eq!(told.len(), 2 + REFERENCE_CASES.len() + 1);
     }
 
     #[test]

@@ -79,7 +79,7 @@ fn names(names: &[String]) -> String {
     names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
-/// The cases that `selectors` name, each once, in the catalog's order; without selectors, the bill.
+/// The cases that `selectors` name, each once, in the catalog's order; without selectors, the price list.
 /// Axes that they do not name are at their usual points, or at those of a thorough run.
 pub fn select(
     catalog: &Catalog,
@@ -90,9 +90,9 @@ pub fn select(
     for text in selectors {
         wanted.extend(one(catalog, text, extent)?);
     }
-    let in_bill = |definition: &&Definition| selectors.is_empty() && definition.in_bill;
-    for definition in catalog.benchmarks.iter().filter(in_bill) {
-        wanted.extend(cases(definition, &[], Extent::Bill)?);
+    let in_price_list = |definition: &&Definition| selectors.is_empty() && definition.in_price_list;
+    for definition in catalog.benchmarks.iter().filter(in_price_list) {
+        wanted.extend(cases(definition, &[], Extent::PriceList)?);
     }
     let mut ordered: Vec<Case> = Vec::new();
     for definition in &catalog.benchmarks {
@@ -247,10 +247,10 @@ mod tests {
     }
 
     #[test]
-    fn no_selector_is_the_bill() {
-        let bill = names_of(&[]);
-        assert!(bill.contains(&"syscall/getppid:via=raw".to_owned()));
-        assert!(bill.len() <= 100, "the bill has {} rows", bill.len());
+    fn no_selector_is_the_price_list() {
+        let price_list = names_of(&[]);
+        assert!(price_list.contains(&"syscall/getppid:via=raw".to_owned()));
+        assert!(price_list.len() <= 100, "the price list has {} rows", price_list.len());
     }
 
     #[test]

@@ -4,13 +4,13 @@ use oscost_model::case::Case;
 use oscost_model::definition::Catalog;
 use oscost_model::journal::{Design, PlannedRow};
 use oscost_model::program::FAMILY;
-use oscost_model::record::PlaceOf;
+use oscost_model::record::TargetInfo;
 use oscost_model::treatment::{Applied, Attached, Treated};
 
 use super::rows;
 
-/// As many places are measured beside a base in one cell: fork twins are two or three.
-const NEWS_IN_A_CELL: usize = 2;
+/// As many places are measured beside a base in one worker: fork twins are two or three.
+const NEWS_IN_A_WORKER: usize = 2;
 
 /// Benchmarks that make no twins. The second process of `quantum` goes on working while its arm
 /// waits for its turn, and takes the CPU from the other arm; who yields the CPU yields it to the
@@ -21,12 +21,12 @@ const NO_TWINS: [&str; 2] = ["switch/quantum", "syscall/sched-yield"];
 #[derive(Clone, Debug)]
 pub struct Side {
     /// As the record names it.
-    pub place: PlaceOf,
+    pub target: TargetInfo,
     /// What is done.
     pub treated: Treated,
 }
 
-/// Rows of one case that one cell (or cells one after the other) measures side by side.
+/// Rows of one case that one worker (or workers one after the other) measures side by side.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Set {
     /// How they are interleaved.
@@ -48,20 +48,20 @@ pub struct Sides {
     pub sets: Vec<Set>,
 }
 
-/// The rows of all places, and their sets. Anchors are asked of every place: what a treatment costs
+/// The rows of all places, and their sets. Reference cases are asked of every place: what a treatment costs
 /// them is a row beside the others.
 pub fn versus(catalog: &Catalog, asked: &[Case], base: &Side, news: &[Side]) -> Sides {
     let mut sides = Sides { rows: Vec::new(), treated: Vec::new(), sets: Vec::new() };
-    let mut of_base = rows(catalog, asked.to_vec(), &base.place);
+    let mut of_base = rows(catalog, asked.to_vec(), &base.target);
     // What floors are made of is no matter of what differs.
-    of_base.retain(|row| row.asked || row.anchor);
+    of_base.retain(|row| row.asked || row.reference_case);
     let cases = of_base.len();
     for (number, side) in std::iter::once(base).chain(news).enumerate() {
         for row in &of_base {
-            let anchor = row.anchor && number == 0;
-            let place = side.place.clone();
+            let reference_case = row.reference_case && number == 0;
+            let target = side.target.clone();
             let monitored = has_monitor(&side.treated);
-            sides.rows.push(PlannedRow { place, anchor, monitored, ..row.clone() });
+            sides.rows.push(PlannedRow { target, reference_case, monitored, ..row.clone() });
             sides.treated.push(side.treated.clone());
         }
     }
@@ -73,7 +73,7 @@ pub fn versus(catalog: &Catalog, asked: &[Case], base: &Side, news: &[Side]) -> 
             _ if is_program => Design::Pairs,
             design => design,
         };
-        // A monitored arm is up to a hundred times slower, and all arms of a cell have as many ops
+        // A monitored arm is up to a hundred times slower, and all arms of a worker have as many ops
         // in a batch: those of the others would be shorter than they could be.
         for monitored in [false, true] {
             let twins: Vec<usize> = (0..news.len())
@@ -81,7 +81,7 @@ pub fn versus(catalog: &Catalog, asked: &[Case], base: &Side, news: &[Side]) -> 
                 .filter(|&new| has_monitor(&news[new].treated) == monitored)
                 .map(|new| (new + 1) * cases + case)
                 .collect();
-            let sets = twins.chunks(NEWS_IN_A_CELL).map(|news| {
+            let sets = twins.chunks(NEWS_IN_A_WORKER).map(|news| {
                 let news = news.to_vec();
                 Set { design: Design::Twins, base: case, news }
             });
@@ -127,15 +127,15 @@ mod tests {
     use super::*;
 
     fn side(text: &str, applied: Vec<Applied>, attached: Vec<Attached>) -> Side {
-        let place = PlaceOf {
+        let target = TargetInfo {
             text: text.into(),
-            reach: "local".into(),
+            host: "local".into(),
             treatments: vec![text.into()],
             machine: "m0".into(),
             cpu: None,
             peer: None,
         };
-        Side { place, treated: Treated { applied, attached } }
+        Side { target, treated: Treated { applied, attached } }
     }
 
     fn variable() -> Applied {
@@ -161,7 +161,7 @@ mod tests {
             (&local, &both, Design::Pairs),
             (&local, &env, Design::Pairs),
         ] {
-            assert_eq!(design(base, new), expected, "{} {}", base.place.text, new.place.text);
+            assert_eq!(design(base, new), expected, "{} {}", base.target.text, new.target.text);
         }
     }
 
@@ -182,7 +182,7 @@ mod tests {
         ];
         let Sides { rows, treated, sets } = versus(&catalog, &asked, &base, &news);
         let cases = rows.len() / 6;
-        assert!(cases > asked.len(), "anchors are among them");
+        assert!(cases > asked.len(), "reference cases are among them");
         assert_eq!(treated.len(), rows.len());
         for (number, new) in news.iter().enumerate() {
             for case in 0..cases {
@@ -197,7 +197,10 @@ mod tests {
         assert_eq!([Design::Twins, Design::Toggle, Design::Pairs].map(of), [2, 1, 1]);
         let monitored = |set: &Set| set.news.iter().any(|&row| rows[row].monitored);
         assert!(sets.iter().filter(|set| monitored(set)).all(|set| set.news.len() == 1));
-        assert!(rows[cases..].iter().all(|row| !row.anchor), "an anchor is the base's");
+        assert!(
+            rows[cases..].iter().all(|row| !row.reference_case),
+            "a reference case is the base's"
+        );
     }
 
     #[test]

@@ -25,8 +25,8 @@ pub fn text(shown: &Shown<'_>) -> String {
     let mut out = String::new();
     // Writing to a String cannot fail.
     let _ = writeln!(out, "{}", headline(record));
-    for (base, new) in places(record) {
-        let (asked, anchors) = between(record, base, new);
+    for (base, new) in targets(record) {
+        let (asked, reference_cases) = between(record, base, new);
         let _ = writeln!(out, "\n{}", title((base, new), &asked));
         let rows: Vec<Row> = asked
             .iter()
@@ -47,7 +47,7 @@ pub fn text(shown: &Shown<'_>) -> String {
             let named = asked.iter().zip(&rows).map(|(it, row)| (*it, row.case.as_str()));
             out.push_str(&forest(named));
         }
-        if let Some(line) = beside(record, &anchors) {
+        if let Some(line) = beside(record, &reference_cases) {
             let _ = writeln!(out, "\n{}", fold(&line, 78, "  "));
         }
     }
@@ -66,11 +66,11 @@ pub(super) fn below(record: &Record) -> String {
 }
 
 /// The places that were compared, in the order of the record.
-pub(super) fn places(record: &Record) -> Vec<(&str, &str)> {
-    let place = |row: u32| record.results.get(row as usize).map(|row| row.place.text.as_str());
+pub(super) fn targets(record: &Record) -> Vec<(&str, &str)> {
+    let target = |row: u32| record.results.get(row as usize).map(|row| row.target.text.as_str());
     let mut found = Vec::new();
     for it in record.comparisons.iter().filter(|it| !it.control) {
-        if let (Some(base), Some(new)) = (place(it.base), place(it.new))
+        if let (Some(base), Some(new)) = (target(it.base), target(it.new))
             && !found.contains(&(base, new))
         {
             found.push((base, new));
@@ -79,15 +79,15 @@ pub(super) fn places(record: &Record) -> Vec<(&str, &str)> {
     found
 }
 
-/// What was compared between two places: what was asked for, and the anchors beside it.
+/// What was compared between two places: what was asked for, and the reference cases beside it.
 pub(super) fn between<'a>(
     record: &'a Record,
     base: &str,
     new: &str,
 ) -> (Vec<&'a Comparison>, Vec<&'a Comparison>) {
     let of_both = |it: &&Comparison| {
-        let place = |row: u32| record.results.get(row as usize).map(|row| &row.place.text[..]);
-        !it.control && (place(it.base), place(it.new)) == (Some(base), Some(new))
+        let target = |row: u32| record.results.get(row as usize).map(|row| &row.target.text[..]);
+        !it.control && (target(it.base), target(it.new)) == (Some(base), Some(new))
     };
     let all = record.comparisons.iter().filter(of_both);
     all.partition(|it| is_asked(&record.results[it.base as usize]))
@@ -122,8 +122,8 @@ fn design(text: &str) -> &str {
     }
 }
 
-/// What the place costs the anchors, which are measured everywhere.
-pub(super) fn beside(record: &Record, anchors: &[&Comparison]) -> Option<String> {
+/// What the place costs the reference cases, which are measured everywhere.
+pub(super) fn beside(record: &Record, reference_cases: &[&Comparison]) -> Option<String> {
     let one = |it: &&Comparison| {
         let row = &record.results[it.base as usize];
         let name = plain(&row.case);
@@ -136,7 +136,7 @@ pub(super) fn beside(record: &Record, anchors: &[&Comparison]) -> Option<String>
         let surely = if surely { String::new() } else { format!(" ({})", plain(&it.verdict)) };
         format!("{name} {sign}{added}{surely}")
     };
-    let told: Vec<String> = anchors.iter().map(one).collect();
+    let told: Vec<String> = reference_cases.iter().map(one).collect();
     (!told.is_empty()).then(|| format!("measured beside them: {}", told.join(", ")))
 }
 
@@ -158,7 +158,7 @@ pub(super) fn left_out<'a>(record: &Record, asked: &[&'a Row]) -> Vec<(String, V
             true => "its figure cannot be told from nothing: there is no ratio",
             false => "its other side has no figure",
         };
-        (format!("at {}: {why}", plain(&row.place.text)), row.case.as_str())
+        (format!("at {}: {why}", plain(&row.target.text)), row.case.as_str())
     });
     gathered(why)
 }

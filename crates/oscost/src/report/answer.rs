@@ -49,20 +49,20 @@ struct Of<'a> {
 
 /// The answer, after an empty line; empty where nothing was measured that bears on it.
 pub(super) fn text(record: &Record) -> String {
-    let mut places: Vec<&str> = Vec::new();
+    let mut targets: Vec<&str> = Vec::new();
     for curve in record.curves.iter().filter(|curve| method(curve).is_some()) {
-        if !places.contains(&curve.place.as_str()) {
-            places.push(&curve.place);
+        if !targets.contains(&curve.target.as_str()) {
+            targets.push(&curve.target);
         }
     }
-    let several = places.len() > 1;
+    let several = targets.len() > 1;
     let mut out = String::new();
-    for place in places {
-        let sentences = sentences(record, place);
+    for target in targets {
+        let sentences = sentences(record, target);
         if sentences.is_empty() {
             continue;
         }
-        let at = if several { format!(" at {}", plain(place)) } else { String::new() };
+        let at = if several { format!(" at {}", plain(target)) } else { String::new() };
         let text = format!(
             "Study cs161-syscalls asks which calls do O(N) work to learn of O(1) events. Here{at} {}",
             sentences.join(" ")
@@ -87,8 +87,8 @@ fn method(curve: &Curve) -> Option<String> {
     }
 }
 
-fn sentences(record: &Record, place: &str) -> Vec<String> {
-    let here = record.curves.iter().filter(|curve| curve.place == place);
+fn sentences(record: &Record, target: &str) -> Vec<String> {
+    let here = record.curves.iter().filter(|curve| curve.target == target);
     let all: Vec<Of> = here
         .filter_map(|curve| {
             let growth = Growth::of(curve.scaling.as_ref());
@@ -102,7 +102,7 @@ fn sentences(record: &Record, place: &str) -> Vec<String> {
             it.benchmark == BENCHMARK
                 && it.axis == AXIS
                 && it.between == METHOD
-                && it.place == place
+                && it.target == target
                 && it.point.iter().count() == 1
                 && it.point.get("ready") == Some(&Value::from("one"))
         })
@@ -149,7 +149,7 @@ fn sentences(record: &Record, place: &str) -> Vec<String> {
     if !unclear.is_empty() {
         said.push(format!("Of {} it cannot be told.", listed(&unclear)));
     }
-    let taken = record.steps.iter().filter(|it| it.place == place);
+    let taken = record.steps.iter().filter(|it| it.target == target);
     said.extend(in_which(taken, &pay));
     said.extend(matters(&pay, &flat, &pairs));
     said.extend(worse(&pairs));

@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use oscost_model::record::{Record, Row, RowOutcome};
-use oscost_model::study_method::{ClockCost, Manner, Statistic, Timed};
+use oscost_model::study_method::{ClockCost, Statistic, StudyMethod, Timed};
 use oscost_model::unit::Unit;
 
 use super::figures::times;
@@ -76,14 +76,14 @@ pub(super) fn heading(beside: &Beside<'_>) -> String {
 /// What stands above a table: its name, and how its rows are found.
 pub(super) fn title(table: &BesideTable<'_>) -> String {
     let of = table.table;
-    let manners: Vec<(String, &str)> = table
+    let study_methods: Vec<(String, &str)> = table
         .rows
         .iter()
         .filter(|row| row.row.case().is_some())
-        .map(|row| (manner(row.row.manner.as_ref()), row.row.name.as_str()))
+        .map(|row| (study_method(row.row.study_method.as_ref()), row.row.name.as_str()))
         .collect();
     // Each part is bounded by itself: together they are as long as the table has manners.
-    let each = gathered(manners.into_iter());
+    let each = gathered(study_methods.into_iter());
     let words = match &each[..] {
         [(one, _)] => one.clone(),
         several => {
@@ -101,23 +101,23 @@ pub(super) fn title(table: &BesideTable<'_>) -> String {
 }
 
 /// The manner of a study in words.
-pub(super) fn manner(manner: Option<&Manner>) -> String {
-    let Some(manner) = manner else { return "by oscost's own estimate".to_owned() };
-    let ops = count(manner.iterations);
-    let timed = match manner.timed {
+pub(super) fn study_method(study_method: Option<&StudyMethod>) -> String {
+    let Some(study_method) = study_method else { return "by oscost's own estimate".to_owned() };
+    let ops = count(study_method.iterations);
+    let timed = match study_method.timed {
         Timed::Each => format!("{ops} ops, each timed by itself"),
         Timed::Together => format!("{ops} ops timed together"),
     };
-    let times = match manner.experiments {
+    let times = match study_method.experiments {
         1 => String::new(),
         many => format!(", {} times", count(u64::from(many))),
     };
-    let what = match manner.statistic {
+    let what = match study_method.statistic {
         Statistic::Mean => "the mean",
         Statistic::MeanAndDeviation => "the mean, and the deviation between their means,",
         Statistic::Minimum => "the smallest",
     };
-    let clock = match manner.clock {
+    let clock = match study_method.clock {
         ClockCost::Included => "the clock's cost included",
         ClockCost::Subtracted => "the clock's cost subtracted",
     };
@@ -321,7 +321,7 @@ pub(super) fn given(table: &Table) -> Vec<String> {
 fn legend(table: &BesideTable<'_>, alike: &[&Series]) -> String {
     let rows = || alike.iter().flat_map(|series| &table.rows[series.rows()]);
     let printed = rows().any(|row| row.cells.iter().any(|cell| cell.then.is_some()));
-    let timed = rows().any(|row| row.row.manner.is_some());
+    let timed = rows().any(|row| row.row.study_method.is_some());
     let parts = [
         printed.then_some("then"),
         timed.then_some("here in the study's manner"),
@@ -439,12 +439,12 @@ pub(super) fn expectations(table: &BesideTable<'_>) -> String {
         let parts = parts.into_iter().flatten().collect::<Vec<_>>().join(", ");
         let floor =
             it.floor.map(|floor| format!("; floor {}", number(floor, needed(floor, COUNT))));
-        let guess = match it.guess {
+        let expected = match it.expected {
             "" => String::new(),
-            guess => format!("; oscost's guess: {guess}"),
+            expected => format!("; oscost's guess: {expected}"),
         };
         let text = format!(
-            "{name}: {parts}: {} then, {} here{}{guess}",
+            "{name}: {parts}: {} then, {} here{}{expected}",
             it.then.text(),
             it.here.text(),
             floor.unwrap_or_default()
@@ -500,17 +500,19 @@ fn fewer(table: &BesideTable<'_>) -> Vec<String> {
     let done = table.rows.iter().filter(|_| timed).filter_map(|row| {
         // Of a row without any figure its reason is told already.
         let found = row.found.filter(|found| found.outcome == RowOutcome::Measured)?;
-        let by = found.manner.as_ref().filter(|_| row.row.manner.is_some())?;
+        let by = found.study_method.as_ref().filter(|_| row.row.study_method.is_some())?;
         Some((by, row.row.name.as_str()))
     });
     let mut without: Vec<(String, &str)> = Vec::new();
     let mut by_wanted: Vec<(String, Vec<(u64, String)>)> = Vec::new();
     for (by, name) in done {
-        let manner = &by.manner;
+        let study_method = &by.study_method;
         if let Some(reason) = &by.reason {
             without.push((format!("no figure in the manner of the study: {reason}"), name));
-        } else if (by.iterations, by.experiments) != (manner.iterations, manner.experiments) {
-            let wanted = ops(manner.iterations, manner.experiments);
+        } else if (by.iterations, by.experiments)
+            != (study_method.iterations, study_method.experiments)
+        {
+            let wanted = ops(study_method.iterations, study_method.experiments);
             let all = by.iterations.saturating_mul(u64::from(by.experiments));
             let one = (all, format!("{name} {}", ops(by.iterations, by.experiments)));
             match by_wanted.iter_mut().find(|(same, _)| *same == wanted) {
@@ -544,13 +546,13 @@ const STEP_SHARE: f64 = 0.02;
 /// Where the smallest shot is told in steps of the clock that it is not many of.
 fn in_steps(table: &BesideTable<'_>, step_ns: f64) -> Option<String> {
     let coarse = table.rows.iter().filter(|row| {
-        let by = row.found.and_then(|found| found.manner.as_ref());
+        let by = row.found.and_then(|found| found.study_method.as_ref());
         let is_smallest = by.is_some_and(|by| {
-            let Manner { statistic, timed, .. } = by.manner;
+            let StudyMethod { statistic, timed, .. } = by.study_method;
             (statistic, timed) == (Statistic::Minimum, Timed::Each)
         });
         let value = by.and_then(|by| by.value);
-        row.row.manner.is_some()
+        row.row.study_method.is_some()
             && is_smallest
             && value.is_some_and(|value| step_ns > STEP_SHARE * value)
     });

@@ -21,11 +21,11 @@ pub fn list(catalog: &Catalog, chosen: &[&Definition]) -> String {
         // Writing to a String cannot fail.
         let _ = writeln!(out, "{}: {}", family.name, family.about);
         for definition in members {
-            let bill = if definition.in_bill { ' ' } else { '-' };
+            let price_list = if definition.in_price_list { ' ' } else { '-' };
             let axes: Vec<&str> = definition.axes.iter().map(|axis| axis.name.as_str()).collect();
             let axes =
                 if axes.is_empty() { String::new() } else { format!("  [{}]", axes.join(", ")) };
-            let line = format!(" {bill}{:<longest$}{axes}", definition.id);
+            let line = format!(" {price_list}{:<longest$}{axes}", definition.id);
             let _ = writeln!(out, "{}", line.trim_end());
         }
     }
@@ -44,7 +44,7 @@ pub fn explain(definition: &Definition) -> String {
         }
     };
     part("What is timed", vec![definition.op.clone()]);
-    part("The guess, written before measuring", vec![definition.guess.clone()]);
+    part("The guess, written before measuring", vec![definition.expected.clone()]);
     let why = (!definition.why.is_empty()).then(|| definition.why.clone());
     part("Why it costs what it costs", why.into_iter().collect());
     let is_program = definition.family() == FAMILY;
@@ -53,7 +53,11 @@ pub fn explain(definition: &Definition) -> String {
     part("The floor: what an op contains at least", definition.floor.iter().map(floor).collect());
     part("Axes", definition.axes.iter().map(axis).collect());
     part("Needs", needs(definition));
-    let bill = if definition.in_bill { "belongs to the bill" } else { "is not in the bill" };
+    let price_list = if definition.in_price_list {
+        "belongs to the price list"
+    } else {
+        "is not in the price list"
+    };
     part(
         "How it is measured",
         vec![
@@ -72,7 +76,7 @@ pub fn explain(definition: &Definition) -> String {
             }
             .to_owned(),
             format!(
-                "Revision {}; it {bill}; figures in {}.",
+                "Revision {}; it {price_list}; figures in {}.",
                 definition.rev,
                 definition.unit.text()
             ),
@@ -130,7 +134,7 @@ fn axis(axis: &Axis) -> String {
     };
     let others = [
         axis.unsaid.as_ref().map(|value| format!("; {value} goes unsaid in a case's name")),
-        only("in the bill", &axis.in_bill),
+        only("in the price list", &axis.in_price_list),
         only("in a thorough run", &axis.thorough),
     ];
     let others: String = others.into_iter().flatten().collect();
@@ -201,7 +205,7 @@ mod tests {
             points: vec![Value::from("raw"), Value::from("libc")],
             usual: vec![Value::from("raw")],
             unsaid: None,
-            in_bill: vec![],
+            in_price_list: vec![],
             thorough: vec![],
             within: None,
             of: String::new(),
@@ -210,13 +214,13 @@ mod tests {
         assert!(!axis(&usual).contains("unsaid"));
         let sizes = Axis {
             points: vec![Value::from(64u64)],
-            in_bill: vec![Value::from(64u64)],
+            in_price_list: vec![Value::from(64u64)],
             within: Some((1, 100)),
             of: String::new(),
             ..usual.clone()
         };
         assert!(axis(&sizes).starts_with("via = 64 | any number from 1 to 100"));
-        assert!(axis(&sizes).ends_with("; in the bill 64)"));
+        assert!(axis(&sizes).ends_with("; in the price list 64)"));
         let unsaid = Axis { unsaid: Some(Value::from("raw")), ..usual };
         assert!(axis(&unsaid).contains("raw goes unsaid"), "{}", axis(&unsaid));
     }

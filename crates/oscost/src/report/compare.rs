@@ -330,7 +330,7 @@ struct Run<'a> {
 #[derive(Serialize)]
 struct Left<'a> {
     case: &'a str,
-    place: &'a str,
+    target: &'a str,
     why: &'a str,
 }
 
@@ -361,7 +361,7 @@ pub fn json(shown: &Shown<'_>) -> Result<String, serde_json::Error> {
         results,
         comparisons,
         not_compared: left
-            .map(|it| Left { case: &it.case, place: &it.place, why: &it.why })
+            .map(|it| Left { case: &it.case, target: &it.target, why: &it.why })
             .collect(),
         differences,
         notes,

@@ -49,7 +49,7 @@ pub(super) type Named<'a> = (&'a str, Option<&'a str>);
 
 /// What a row is called here.
 pub(super) fn named(row: &Row) -> Named<'_> {
-    (&row.case, row.place.peer.as_deref())
+    (&row.case, row.target.peer.as_deref())
 }
 
 /// The row of a point.
@@ -67,8 +67,8 @@ pub(super) fn cases(record: &Record) -> BTreeSet<Named<'_>> {
 }
 
 /// Where curves were measured, in words.
-fn at(place: &str, peer: Option<&str>) -> String {
-    peer.map_or(plain(place), |peer| plain(&format!("{place} to {peer}")))
+fn at(target: &str, peer: Option<&str>) -> String {
+    peer.map_or(plain(target), |peer| plain(&format!("{target} to {peer}")))
 }
 
 /// The section under the table; empty where no rows make a curve.
@@ -136,8 +136,8 @@ impl<'a> Block<'a> {
         let (shared, apart): (Vec<&str>, Vec<&str>) =
             axes.into_iter().partition(|axis| agreed(axis));
         let mut apart: Vec<String> = apart.into_iter().map(str::to_owned).collect();
-        let place = |curve: &Curve| (curve.place.clone(), curve.peer.clone());
-        if curves.iter().any(|curve| place(curve) != place(curves[0])) {
+        let target = |curve: &Curve| (curve.target.clone(), curve.peer.clone());
+        if curves.iter().any(|curve| target(curve) != target(curves[0])) {
             apart.push("at".to_owned());
         }
         let shared: Vec<String> = shared
@@ -180,7 +180,7 @@ impl<'a> Block<'a> {
     pub(super) fn labels(&self, curve: &Curve) -> Vec<String> {
         let of = |axis: &String| match curve.point.get(axis) {
             Some(value) => shown(&value.to_string()),
-            None if axis == "at" => at(&curve.place, curve.peer.as_deref()),
+            None if axis == "at" => at(&curve.target, curve.peer.as_deref()),
             // What goes unsaid is as the system has it.
             None => "-".to_owned(),
         };
@@ -295,10 +295,10 @@ impl<'a> Block<'a> {
     /// What is said of pairs, those that share all else together.
     fn of_pairs(&self) -> Vec<String> {
         let mut sets: Vec<Vec<&Crossing>> = Vec::new();
-        let place = |it: &Crossing| at(&it.place, it.peer.as_deref());
+        let target = |it: &Crossing| at(&it.target, it.peer.as_deref());
         for &pair in &self.pairs {
             let same = |set: &&mut Vec<&Crossing>| {
-                let of = |it: &Crossing| (it.between.clone(), it.point.clone(), place(it));
+                let of = |it: &Crossing| (it.between.clone(), it.point.clone(), target(it));
                 of(set[0]) == of(pair)
             };
             match sets.iter_mut().find(same) {
@@ -319,7 +319,7 @@ impl<'a> Block<'a> {
             let more = it.more.as_ref().is_some_and(|it| it.ci95[0] > 0.0 || it.ci95[1] < 0.0);
             it.until.is_some() || it.from.is_some() || more
         });
-        let shared = |pair: &Crossing| self.shared(&pair.point, &pair.between, &place(pair));
+        let shared = |pair: &Crossing| self.shared(&pair.point, &pair.between, &target(pair));
         let mut lines: Vec<String> = apart
             .into_iter()
             .map(|pair| match shared(pair) {
@@ -356,11 +356,11 @@ impl<'a> Block<'a> {
     }
 
     /// What two curves of the block share that not all of them do.
-    fn shared(&self, point: &Point, between: &str, place: &str) -> String {
+    fn shared(&self, point: &Point, between: &str, target: &str) -> String {
         let of = |axis: &String| match point.get(axis) {
             _ if axis == between => None,
             Some(value) => Some(format!("{}={}", plain(axis), shown(&value.to_string()))),
-            None if axis == "at" => Some(format!("at {place}")),
+            None if axis == "at" => Some(format!("at {target}")),
             None => None,
         };
         self.apart.iter().filter_map(of).collect::<Vec<_>>().join(",")

@@ -80,8 +80,8 @@ pub fn of_comparison(flag: &str) -> &'static str {
 /// What a flag of the whole run means.
 pub fn of_run(flag: &str) -> &'static str {
     match flag {
-        "BASELINE_MOVED" => {
-            "the anchors differ by over 3 % between the beginning and the end of the run: something \
+        "REFERENCE_DRIFT" => {
+            "the reference cases differ by over 3 % between the beginning and the end of the run: something \
              was attached, or the machine changed under it"
         }
         "CLOCK_DRIFTED" => "the clock's rate changed during the run: do not trust any figure of it",

@@ -95,15 +95,15 @@ fn figures(record: &Record, out: &mut String) {
 
 /// What was compared within a run: tables for each pair of places, and what to think of them.
 fn side_by_side(record: &Record, out: &mut String) {
-    for (base, new) in ab::places(record) {
-        let (asked, anchors) = ab::between(record, base, new);
+    for (base, new) in ab::targets(record) {
+        let (asked, reference_cases) = ab::between(record, base, new);
         let _ = writeln!(out, "\n{}", cell(&one_line(&ab::title((base, new), &asked))));
         let row = |it: &Comparison| trials::of_metric(&record.results[it.base as usize], it);
         let new = |it: &Comparison| &record.results[it.new as usize];
         let rows: Vec<(&Comparison, Row, &Row)> =
             asked.iter().map(|it| (*it, row(it), new(it))).collect();
         compared(&rows, out);
-        if let Some(line) = ab::beside(record, &anchors) {
+        if let Some(line) = ab::beside(record, &reference_cases) {
             let _ = writeln!(out, "\n{}", cell(&line));
         }
     }
@@ -242,7 +242,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cell_of_markdown_has_nothing_that_steers_it() {
+    fn a_worker_of_markdown_has_nothing_that_steers_it() {
         assert_eq!(cell("a|b <i>*x*</i>\n`y`"), "a\\|b &lt;i&gt;\\*x\\*&lt;/i&gt; \\`y\\`");
         assert_eq!(cell("[x](y) ~~z~~ $a$"), "\\[x\\](y) \\~\\~z\\~\\~ \\$a\\$");
     }

@@ -37,13 +37,13 @@ pub(super) struct Line {
 struct Scale {
     from: f64,
     to: f64,
-    places: usize,
+    targets: usize,
 }
 
 impl Scale {
-    fn place(&self, value: f64) -> usize {
+    fn target(&self, value: f64) -> usize {
         let share = (value / self.from).ln() / (self.to / self.from).ln();
-        (share * (self.places - 1) as f64).round().clamp(0.0, (self.places - 1) as f64) as usize
+        (share * (self.targets - 1) as f64).round().clamp(0.0, (self.targets - 1) as f64) as usize
     }
 
     /// Round numbers on it: by steps of 1, 2, 5 or, where these are too many, of 10 and more; or by
@@ -118,16 +118,16 @@ pub(super) fn plot(lines: &[Line], by: &str, unit: Unit) -> Option<String> {
     if from == to {
         (from, to) = (round(from * 0.6, false), round(to * 1.4, true));
     }
-    let up = Scale { from, to, places: HEIGHT };
+    let up = Scale { from, to, targets: HEIGHT };
     let marks: BTreeMap<usize, String> =
-        up.marks(false).into_iter().map(|mark| (up.place(mark), short(mark, unit))).collect();
+        up.marks(false).into_iter().map(|mark| (up.target(mark), short(mark, unit))).collect();
     let names = marks.values().map(|name| name.chars().count()).max().unwrap_or(0);
     let margin = 2 + names + 2;
-    let along = Scale { from: first, to: last, places: WIDTH - margin - 2 };
+    let along = Scale { from: first, to: last, targets: WIDTH - margin - 2 };
     let cells = cells(drawn, &up, &along);
     let mut out = format!("  {} by {}, both on scales of ratios\n", what(unit), plain(by));
     for row in (0..HEIGHT).rev() {
-        let line: String = (0..along.places)
+        let line: String = (0..along.targets)
             .map(|column| cells.get(&(row, column)).copied().unwrap_or(' '))
             .collect();
         let name = marks.get(&row).map_or("", String::as_str);
@@ -165,10 +165,10 @@ pub(super) fn what(unit: Unit) -> &'static str {
 fn cells(lines: &[Line], up: &Scale, along: &Scale) -> BTreeMap<(usize, usize), char> {
     let labels: Vec<&str> = lines.iter().map(|line| line.label.as_str()).collect();
     let mut cells = BTreeMap::new();
-    let place = |&(n, figure): &(u64, f64)| (up.place(figure), along.place(n as f64));
+    let target = |&(n, figure): &(u64, f64)| (up.target(figure), along.target(n as f64));
     for line in lines {
         for pair in line.points.windows(2) {
-            let ((from_row, from), (to_row, to)) = (place(&pair[0]), place(&pair[1]));
+            let ((from_row, from), (to_row, to)) = (target(&pair[0]), target(&pair[1]));
             let steps = (to - from).max(from_row.abs_diff(to_row));
             for step in 1..steps {
                 let share = step as f64 / steps as f64;
@@ -182,8 +182,8 @@ fn cells(lines: &[Line], up: &Scale, along: &Scale) -> BTreeMap<(usize, usize), 
     let mut taken = BTreeMap::new();
     for (at, (line, letter)) in lines.iter().zip(letters(&labels)).enumerate() {
         for point in &line.points {
-            let by = *taken.entry(place(point)).or_insert(at);
-            cells.insert(place(point), if by == at { letter } else { SEVERAL });
+            let by = *taken.entry(target(point)).or_insert(at);
+            cells.insert(target(point), if by == at { letter } else { SEVERAL });
         }
     }
     cells
@@ -191,17 +191,17 @@ fn cells(lines: &[Line], up: &Scale, along: &Scale) -> BTreeMap<(usize, usize), 
 
 /// The scale at the bottom: a line with marks, and under it their numbers.
 fn foot(along: &Scale, binary: bool, margin: usize) -> String {
-    let mut line = vec!['-'; along.places];
+    let mut line = vec!['-'; along.targets];
     let mut names = String::new();
     for mark in along.marks(binary) {
-        let place = along.place(mark);
+        let target = along.target(mark);
         let name = number(mark, binary);
         // Under its mark, but not beyond the edge.
-        let wanted = (margin + place + 1).saturating_sub(name.len().div_ceil(2));
+        let wanted = (margin + target + 1).saturating_sub(name.len().div_ceil(2));
         let start = wanted.min(WIDTH - name.len());
         if names.is_empty() || start > names.len() {
             let _ = write!(names, "{:gap$}{name}", "", gap = start - names.len());
-            line[place] = '+';
+            line[target] = '+';
         }
     }
     let line: String = line.into_iter().collect();
@@ -295,7 +295,7 @@ mod tests {
         assert_eq!([round(250.0, false), round(250.0, true)], [200.0, 500.0]);
         assert_eq!([round(200.0, false), round(200.0, true)], [200.0, 200.0]);
         assert_eq!([round(0.7, false), round(7e5, true)], [0.5, 1e6]);
-        let scale = |from, to| Scale { from, to, places: 60 };
+        let scale = |from, to| Scale { from, to, targets: 60 };
         assert_eq!(
             scale(10.0, 1_800.0).marks(false),
             [10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1_000.0]

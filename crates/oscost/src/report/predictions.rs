@@ -44,8 +44,9 @@ pub fn text(record: &Record) -> String {
                 let _ = writeln!(out, "    {}", fold(note, WIDTH - 6, "      "));
             }
         }
-        if let Some(guess) = &first.guess {
-            let _ = writeln!(out, "  {}", fold(&format!("our guess: {guess}"), WIDTH - 4, "    "));
+        if let Some(expected) = &first.expected {
+            let _ =
+                writeln!(out, "  {}", fold(&format!("our guess: {expected}"), WIDTH - 4, "    "));
         }
     }
     let count = |held: Held| judged.iter().filter(|it| it.held == held).count();
@@ -105,7 +106,7 @@ struct Judged {
     cells: [String; 5],
     held: Held,
     notes: Vec<String>,
-    guess: Option<String>,
+    expected: Option<String>,
 }
 
 impl Judged {
@@ -123,9 +124,9 @@ impl Judged {
         let (measured, interval) =
             figure.map_or((String::new(), None), |(text, interval, _)| (text, interval));
         if let Ok(row) = row {
-            let places = record.results.iter().filter(|it| it.case == row.case).count();
-            if places > 1 {
-                notes.push(format!("measured at {}", plain(&row.place.text)));
+            let targets = record.results.iter().filter(|it| it.case == row.case).count();
+            if targets > 1 {
+                notes.push(format!("measured at {}", plain(&row.target.text)));
             }
         }
         let floor = row.ok().and_then(|row| Some(rough(row.floor.as_ref()?.value?, row.unit)));
@@ -136,8 +137,8 @@ impl Judged {
             interval.unwrap_or("-".to_owned()),
             held.text().to_owned(),
         ];
-        let guess = row.ok().map(|row| plain(&row.guess));
-        Self { case: plain(&predicted.case), cells, held, notes, guess }
+        let expected = row.ok().map(|row| plain(&row.expected));
+        Self { case: plain(&predicted.case), cells, held, notes, expected }
     }
 }
 
@@ -166,7 +167,7 @@ fn in_ns(row: &Row) -> Option<(f64, Option<[f64; 2]>)> {
 /// has a rate, and only a core whose rate was estimated in this very run: by a row of its own, or
 /// when the run chose its CPU.
 fn beats(row: Option<&Row>, record: &Record) -> Beats {
-    let machine = row.and_then(|row| record.machines.iter().find(|it| it.id == row.place.machine));
+    let machine = row.and_then(|row| record.machines.iter().find(|it| it.id == row.target.machine));
     let clock = machine.and_then(|machine| machine.clock.as_ref());
     let above_0 = |rate: &f64| rate.is_finite() && *rate > 0.0;
     let counter = clock.filter(|clock| clock.source == "tsc").map(|clock| clock.ticks_per_ns);

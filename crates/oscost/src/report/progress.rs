@@ -44,7 +44,7 @@ impl Progress {
             Entry::Counted { row, .. } | Entry::NotCounted { row, .. } => {
                 self.say(&format!("counting the calls of {}", self.name(*row)));
             }
-            Entry::Cell { row, phase, .. } => {
+            Entry::Worker { row, phase, .. } => {
                 if let Phase::Round(round) | Phase::Rehearsal(round) = phase {
                     self.round = *round + 1;
                 }

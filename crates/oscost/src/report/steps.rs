@@ -46,13 +46,14 @@ const COLUMNS: [Column; 5] = [
 
 /// A table for each place; empty where steps cannot be told apart.
 pub(super) fn text(tables: &[Steps]) -> String {
-    let of_places: Vec<&[Steps]> = tables.chunk_by(|one, other| one.place == other.place).collect();
-    let several = of_places.len() > 1;
-    of_places.into_iter().map(|splits| one(splits, several)).collect()
+    let of_targets: Vec<&[Steps]> =
+        tables.chunk_by(|one, other| one.target == other.target).collect();
+    let several = of_targets.len() > 1;
+    of_targets.into_iter().map(|splits| one(splits, several)).collect()
 }
 
 fn one(splits: &[Steps], several: bool) -> String {
-    let place = &splits[0].place;
+    let target = &splits[0].target;
     let there: Vec<&Column> = COLUMNS
         .iter()
         .filter(|column| splits.iter().any(|split| (column.of)(split).is_some()))
@@ -70,7 +71,7 @@ fn one(splits: &[Steps], several: bool) -> String {
     let alike = splits.iter().all(|split| split.between == between);
     let range = |[first, last]: [u64; 2]| format!("between {first} and {last} of them");
     let all = if alike { format!(", {}", range(between)) } else { String::new() };
-    let at = if several { format!(" at {}", plain(place)) } else { String::new() };
+    let at = if several { format!(" at {}", plain(target)) } else { String::new() };
     let title = format!("the steps of a wait{at}: ns for each idle descriptor{all}");
     // Writing to a String cannot fail.
     let mut out = format!("\n{}\n", fold(&title, 80, "  "));

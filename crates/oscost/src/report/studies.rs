@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use oscost_model::record::Record;
 
-use super::beside::manner;
+use super::beside::study_method;
 use super::markdown::cell;
 use super::{claims, fold, plain};
 use crate::studies::beside::beside;
@@ -136,8 +136,8 @@ fn row_as_printed(row: &TableRow, columns: &[String]) -> String {
     };
     let peer = if row.peer { ", its other end on another machine" } else { "" };
     let metric = row.metric.as_ref().map(|metric| format!(", {metric}")).unwrap_or_default();
-    let how = match (&row.subject, &row.manner) {
-        (Subject::Case(_), Some(of)) => format!("; {}", manner(Some(of))),
+    let how = match (&row.subject, &row.study_method) {
+        (Subject::Case(_), Some(of)) => format!("; {}", study_method(Some(of))),
         _ => String::new(),
     };
     let head = format!("{}: {}", row.name, figures.collect::<Vec<_>>().join("; "));
@@ -179,22 +179,23 @@ fn judged<'a>(study: &'a Study, record: &'a Record) -> Vec<Judged<'a>> {
 fn when(study: &Study, record: &Record) -> String {
     let day = record.started.get(..10).unwrap_or(&record.started);
     let whole = if record.complete { "" } else { ", cut short" };
-    let places = elsewhere(study, record).map(|places| format!(", {places}")).unwrap_or_default();
-    format!("{day}, {}{whole}{places}", record.settings.profile)
+    let targets =
+        elsewhere(study, record).map(|targets| format!(", {targets}")).unwrap_or_default();
+    format!("{day}, {}{whole}{targets}", record.settings.profile)
 }
 
 /// The places of a run, where they are not those of the study.
 fn elsewhere(study: &Study, record: &Record) -> Option<String> {
     match &study.columns {
         None => {
-            let place = &record.results.first()?.place.text;
-            (place != "local").then(|| format!("at {place}"))
+            let target = &record.results.first()?.target.text;
+            (target != "local").then(|| format!("at {target}"))
         }
         Some(columns) => {
-            let places = lay(study, record)?.places;
-            let its = columns.each_ref().map(|column| Some(column.place.as_str()));
-            let [base, new] = places.map(|place| place.unwrap_or("nowhere"));
-            (places != its).then(|| format!("{new} against {base}"))
+            let targets = lay(study, record)?.targets;
+            let its = columns.each_ref().map(|column| Some(column.target.as_str()));
+            let [base, new] = targets.map(|target| target.unwrap_or("nowhere"));
+            (targets != its).then(|| format!("{new} against {base}"))
         }
     }
 }

@@ -36,12 +36,12 @@ pub fn text(laid: &Laid<'_>, record: &Record) -> String {
     let conditions = laid.study.conditions.iter().map(|it| (it, condition::judge(it, record)));
     out.push_str(&claims::conditions(&conditions.collect::<Vec<_>>()));
     out.push_str(&claims::claims(laid.study, &laid.claims));
-    let anchors: Vec<&Comparison> = record
+    let reference_cases: Vec<&Comparison> = record
         .comparisons
         .iter()
         .filter(|it| !it.control && !is_asked(&record.results[it.base as usize]))
         .collect();
-    if let Some(line) = beside(record, &anchors) {
+    if let Some(line) = beside(record, &reference_cases) {
         let _ = writeln!(out, "\n{}", fold(&line, 78, "  "));
     }
     out.push_str(&below(record));
@@ -53,20 +53,20 @@ pub(super) fn heading(laid: &Laid<'_>) -> String {
     let study = laid.study;
     let authors = study.authors.join(", ");
     let protocol = &study.protocol;
-    let places = laid.columns.iter().zip(laid.places).map(|(column, place)| match place {
-        Some(place) if place != column.place => {
-            format!("{} is {place} (of the study: {})", column.name, column.place)
+    let targets = laid.columns.iter().zip(laid.targets).map(|(column, target)| match target {
+        Some(target) if target != column.target => {
+            format!("{} is {target} (of the study: {})", column.name, column.target)
         }
-        _ => format!("{} is {}", column.name, column.place),
+        _ => format!("{} is {}", column.name, column.target),
     });
-    let places = places.collect::<Vec<_>>().join(", ");
+    let targets = targets.collect::<Vec<_>>().join(", ");
     [
         format!(
             "Study {}, published in {}: {}. {authors}. {}.",
             study.id, study.year, study.title, study.source
         ),
         format!("then: {}; {}", study.measured_on, protocol.there),
-        format!("here: {places}; {}", protocol.here),
+        format!("here: {targets}; {}", protocol.here),
     ]
     .map(|line| fold(&plain(&line), 78, "  "))
     .join("\n")
@@ -111,8 +111,8 @@ fn as_printed(laid: &Laid<'_>, table: &LaidTable<'_>) -> String {
 /// The same rows by oscost's own estimates.
 fn by_medians(laid: &Laid<'_>, table: &LaidTable<'_>) -> String {
     let compared: Vec<&Comparison> = table.rows.iter().filter_map(|row| row.comparison).collect();
-    let places = laid.places.map(|place| place.unwrap_or("-"));
-    let text = format!("By medians, {}", title((places[0], places[1]), &compared));
+    let targets = laid.targets.map(|target| target.unwrap_or("-"));
+    let text = format!("By medians, {}", title((targets[0], targets[1]), &compared));
     let mut text = fold(&text, 78, "  ");
     text.push('\n');
     let [base, new] = laid.columns.each_ref().map(|column| plain(&column.name));
@@ -123,7 +123,7 @@ fn by_medians(laid: &Laid<'_>, table: &LaidTable<'_>) -> String {
             Some(Style::of(estimate.median, unit).with_unit(estimate.median))
         };
         let [added, interval, verdict] = match row.comparison {
-            Some(it) => compared_cells(it),
+            Some(it) => compared_workers(it),
             None => std::array::from_fn(|_| "-".to_owned()),
         };
         let dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
@@ -137,7 +137,7 @@ fn by_medians(laid: &Laid<'_>, table: &LaidTable<'_>) -> String {
 }
 
 /// What is added, its interval, and the verdict.
-fn compared_cells(it: &Comparison) -> [String; 3] {
+fn compared_workers(it: &Comparison) -> [String; 3] {
     let style = Style::of(it.added.value, it.added.unit);
     let sign = if it.added.value > 0.0 { "+" } else { "" };
     let interval =

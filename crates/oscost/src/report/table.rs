@@ -54,7 +54,7 @@ pub fn table(record: &Record, plots: Plots) -> String {
     out
 }
 
-/// Whether the user asked for a row; anchors and parts of floors are measured all the same.
+/// Whether the user asked for a row; reference cases and parts of floors are measured all the same.
 pub fn is_asked(row: &Row) -> bool {
     !has(row, "ANCHOR") && !has(row, "PRIMITIVE")
 }
@@ -77,7 +77,7 @@ pub(super) fn headline(record: &Record) -> String {
         if let Some(release) = &machine.os.release {
             parts.push(format!("Linux {release}"));
         }
-        if let Some(cpu) = record.results.iter().find_map(|row| row.place.cpu) {
+        if let Some(cpu) = record.results.iter().find_map(|row| row.target.cpu) {
             parts.push(format!("CPU {cpu}"));
         }
         parts.extend(machine.vm.as_ref().map(|vm| format!("{} ({})", vm.emulator, vm.accel)));
@@ -352,8 +352,8 @@ const COMMON: &str = "PROCESSES_DIFFER";
 /// What was done to all that was measured; nothing where nothing was.
 fn treatments(record: &Record) -> Option<String> {
     let measured = |row: &&Row| row.outcome == RowOutcome::Measured;
-    let place = &record.results.iter().find(measured)?.place;
-    let done: Vec<String> = place.treatments.iter().map(|treatment| plain(treatment)).collect();
+    let target = &record.results.iter().find(measured)?.target;
+    let done: Vec<String> = target.treatments.iter().map(|treatment| plain(treatment)).collect();
     (!done.is_empty()).then(|| format!("Measured under {}.", done.join(" + ")))
 }
 

@@ -16,7 +16,7 @@ pub struct Row {
     /// What it needs; empty for nothing.
     pub needs: &'static str,
     /// How it is done: `applied`, `attached`, `wraps`.
-    pub manner: &'static str,
+    pub study_method: &'static str,
     /// The values of which a machine has its own.
     pub names: Vec<String>,
     /// What came of trying it here.

@@ -5,12 +5,12 @@ use std::time::{Duration, Instant};
 use oscost_model::calls::CallCount;
 use oscost_model::case::Case;
 use oscost_model::clock::Calibration;
-use oscost_model::worker::{CellSpec, Subject, Task};
+use oscost_model::worker::{Subject, Task, WorkerSpec};
 
-use super::cells::{Cells, Other};
 use super::survey::{NO_CLOCK, ladder};
+use super::workers::{Other, Workers};
 use super::{COUNTED_OPS, WARM_OPS};
-use crate::hosts::{ReachError, Session};
+use crate::hosts::{HostError, Session};
 
 /// A case whose calls were looked at.
 #[derive(Clone, Debug)]
@@ -28,19 +28,19 @@ pub fn count_calls(
     session: &mut dyn Session,
     cases: &[Case],
     within: Duration,
-) -> Result<Vec<Counted>, ReachError> {
+) -> Result<Vec<Counted>, HostError> {
     let until = Instant::now() + within;
     let hello = session.hello();
     let cpu = hello.facts.cpu.allowed_cpus.as_ref().and_then(|cpus| cpus.last().copied());
     let kind = ladder(hello).first().copied().unwrap_or(NO_CLOCK.kind);
     let clock = Calibration { kind, ..NO_CLOCK };
-    let mut cells = Cells::new(session);
+    let mut workers = Workers::new(session);
     let count = |case: &Case| {
         let left = until.saturating_duration_since(Instant::now());
         let outcome = if left.is_zero() {
             Err(format!("the {} s that this may take were over", within.as_secs()))
         } else {
-            let spec = CellSpec {
+            let spec = WorkerSpec {
                 subject: Subject::Case(case.clone()),
                 seed: 0,
                 cpu,
@@ -55,7 +55,7 @@ pub fn count_calls(
                 task: Task::Count { warm_ops: WARM_OPS, ops: COUNTED_OPS },
                 timeout_ms: (left.as_millis() as u64).max(1),
             };
-            cells.count(spec, Other::Near)?.map_err(|ended| ended.reason)
+            workers.count(spec, Other::Near)?.map_err(|ended| ended.reason)
         };
         Ok(Counted { case: case.clone(), outcome })
     };

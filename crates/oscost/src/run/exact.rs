@@ -1,32 +1,32 @@
-//! Machines that count instructions: every cell is planned before they are booted.
+//! Machines that count instructions: every worker is planned before they are booted.
 //!
 //! What such a machine does is the same each time it is booted, so nothing is sampled here, and
-//! there is no pace, no pair and no control. A case is measured in a few fresh cells, as far apart
+//! there is no pace, no pair and no control. A case is measured in a few fresh workers, as far apart
 //! in the boot as can be, and whether these agree to the last instruction is what is found out.
 
 use std::time::{Duration, Instant};
 
 use oscost_model::clock::{Calibration, ClockKind};
 use oscost_model::facts::Facts;
-use oscost_model::journal::{CellOutcome, Entry, Phase, PlannedRow, Started, Versus};
+use oscost_model::journal::{Entry, Phase, PlannedRow, Started, Versus, WorkerOutcome};
 use oscost_model::protocol::{Event, Hello, Order};
 use oscost_model::record::{Machine, RowOutcome, Vm};
 use oscost_model::treatment::Treated;
-use oscost_model::worker::{CellSpec, Sample, Subject, Task};
+use oscost_model::worker::{Sample, Subject, Task, WorkerSpec};
 
-use super::cells::{Ended, ended};
+use super::workers::{Ended, ended};
 use super::{Finish, Listener, RunError, WARM_OPS, counted_ops};
-use crate::hosts::ReachError;
+use crate::hosts::HostError;
 
-/// What a cell may take, in the machine's own time, which is its instructions: a hundred times what
+/// What a worker may take, in the machine's own time, which is its instructions: a hundred times what
 /// most take. An emulator is busy with them for half a minute.
-const CELL_MS: u64 = 10_000;
+const WORKER_MS: u64 = 10_000;
 /// What a tracer takes is in proportion to the calls; one that waits in vain is not waited for.
 const COUNT_MS: u64 = 3_000;
 /// Nothing that a machine does takes so long: an emulator on a busy host is ten times slower than on
 /// one of its own.
 const PATIENCE: Duration = Duration::from_secs(300);
-/// All cells have the same one, or their stacks and environments would differ, and with them the
+/// All workers have the same one, or their stacks and environments would differ, and with them the
 /// pages that their ops touch: what repeats itself is to be told from what does not.
 const SEED: u64 = 1;
 /// The CPU of a machine that has one.
@@ -37,13 +37,13 @@ const CALIBRATION: u64 = 1;
 /// Machines that wait to be booted, by their numbers.
 pub trait Machines {
     /// Boots one, with all its orders.
-    fn boot(&mut self, machine: usize, orders: &[Vec<Order>]) -> Result<(), ReachError>;
+    fn boot(&mut self, machine: usize, orders: &[Vec<Order>]) -> Result<(), HostError>;
 
     /// Hears who its supervisor is.
-    fn hello(&mut self, machine: usize) -> Result<Hello, ReachError>;
+    fn hello(&mut self, machine: usize) -> Result<Hello, HostError>;
 
     /// Sleeps until its next event.
-    fn next(&mut self, machine: usize, patience: Duration) -> Result<Event, ReachError>;
+    fn next(&mut self, machine: usize, patience: Duration) -> Result<Event, HostError>;
 
     /// Ends one from which nothing more is wanted.
     fn end(&mut self, machine: usize);
@@ -64,7 +64,7 @@ pub struct Exact {
     pub machines: Vec<Vm>,
     /// How many machines may run at a time.
     pub at_once: usize,
-    /// Cells of each case.
+    /// Workers of each case.
     pub repetitions: u32,
     /// Rows that cannot be measured there, and why.
     pub lacking: Vec<(usize, String)>,
@@ -104,7 +104,7 @@ pub fn run_exact(
         machines.end(machine);
         match done {
             Ok(()) => {}
-            Err(ReachError::Interrupted) => {
+            Err(HostError::Interrupted) => {
                 finish = Finish::Interrupted;
                 complete = false;
                 break;
@@ -123,7 +123,7 @@ pub fn run_exact(
     let at = humantime::format_rfc3339_millis(std::time::SystemTime::now()).to_string();
     run.tell(Entry::Ended { at, complete });
     match untold {
-        Some(error) if finish == Finish::Done => Err(RunError::Reach(error)),
+        Some(error) if finish == Finish::Done => Err(RunError::Host(error)),
         _ => Ok(finish),
     }
 }
@@ -131,7 +131,7 @@ pub fn run_exact(
 /// How far a row is.
 #[derive(Clone, Default)]
 struct State {
-    cells: u32,
+    workers: u32,
     piloted: bool,
     given_up: bool,
 }
@@ -141,8 +141,8 @@ struct State {
 enum Job {
     /// To count the calls of a row.
     Count(usize),
-    /// To be a cell of a row.
-    Cell(usize, Phase),
+    /// To be a worker of a row.
+    Worker(usize, Phase),
 }
 
 struct Run<'a> {
@@ -162,21 +162,21 @@ impl Run<'_> {
         let id = id_of(machine);
         let lacks = |row: &usize| self.request.lacking.iter().any(|(lacking, _)| lacking == row);
         let rows = 0..self.request.rows.len();
-        rows.filter(|&row| self.request.rows[row].place.machine == id)
+        rows.filter(|&row| self.request.rows[row].target.machine == id)
             .filter(|row| !lacks(row))
             .collect()
     }
 
-    /// The jobs of a machine: counts, then rounds of cells. The first round is a rehearsal: a kernel
+    /// The jobs of a machine: counts, then rounds of workers. The first round is a rehearsal: a kernel
     /// that has just booted does some things for the first time, and never again.
     fn jobs(&self, machine: usize) -> Vec<Job> {
         let rows = self.rows_of(machine);
         let counts = rows.iter().map(|&row| Job::Count(row));
         let rounds = (0..self.request.repetitions).map(Phase::Round);
-        let cells = std::iter::once(Phase::Rehearsal(0))
+        let workers = std::iter::once(Phase::Rehearsal(0))
             .chain(rounds)
-            .flat_map(|phase| rows.iter().map(move |&row| Job::Cell(row, phase)));
-        counts.chain(cells).collect()
+            .flat_map(|phase| rows.iter().map(move |&row| Job::Worker(row, phase)));
+        counts.chain(workers).collect()
     }
 
     /// The orders of a machine, in blocks.
@@ -191,7 +191,7 @@ impl Run<'_> {
                     let spec = self.spec(row, Task::Count { warm_ops: WARM_OPS, ops });
                     vec![Order::Count { id, spec }]
                 }
-                Job::Cell(row, _) => {
+                Job::Worker(row, _) => {
                     let spec = self.spec(row, Task::Exact);
                     let go = Order::Go { id, batches: 1, arm: 0 };
                     vec![Order::Measure { id, spec }, go, Order::Stop { id }]
@@ -201,8 +201,8 @@ impl Run<'_> {
         std::iter::once(vec![calibrate]).chain(jobs).collect()
     }
 
-    fn spec(&self, row: usize, task: Task) -> Box<CellSpec> {
-        // What an empty window shows is found when the machine is there; no cell asks for it.
+    fn spec(&self, row: usize, task: Task) -> Box<WorkerSpec> {
+        // What an empty window shows is found when the machine is there; no worker asks for it.
         let clock = Calibration {
             kind: ClockKind::Instructions,
             ticks_per_ns: 1.0,
@@ -210,7 +210,7 @@ impl Run<'_> {
             inside_ticks: 0.0,
             pair_ticks: 0.0,
         };
-        Box::new(CellSpec {
+        Box::new(WorkerSpec {
             subject: Subject::Case(self.request.rows[row].case.clone()),
             seed: SEED,
             cpu: Some(CPU),
@@ -223,7 +223,7 @@ impl Run<'_> {
             workers: 1,
             far: None,
             peer_cpu: None,
-            timeout_ms: if matches!(task, Task::Count { .. }) { COUNT_MS } else { CELL_MS },
+            timeout_ms: if matches!(task, Task::Count { .. }) { COUNT_MS } else { WORKER_MS },
             task,
         })
     }
@@ -234,7 +234,7 @@ impl Run<'_> {
     }
 
     /// A machine was met, or was not: the first one also tells what is planned.
-    fn met(&mut self, number: usize, hello: Result<Hello, ReachError>) -> Result<(), ReachError> {
+    fn met(&mut self, number: usize, hello: Result<Hello, HostError>) -> Result<(), HostError> {
         let (facts, lost) = match hello {
             Ok(hello) => (hello.facts, Ok(())),
             Err(error) => (Facts::default(), Err(error)),
@@ -263,14 +263,14 @@ impl Run<'_> {
     }
 
     /// Hears all that a machine has to say of its jobs.
-    fn hear(&mut self, number: usize, machines: &mut dyn Machines) -> Result<(), ReachError> {
+    fn hear(&mut self, number: usize, machines: &mut dyn Machines) -> Result<(), HostError> {
         match machines.next(number, PATIENCE)? {
             Event::Calibrated { calibration, sync, .. } => {
                 let machine = id_of(number);
                 let passed_over = Vec::new();
                 self.tell(Entry::Calibrated { machine, calibration, sync, passed_over });
             }
-            other => return Err(ReachError::Gone(ended(other).reason)),
+            other => return Err(HostError::Gone(ended(other).reason)),
         }
         let mut early = None;
         for (job, number_of_job) in self.jobs(number).into_iter().zip(0..) {
@@ -284,7 +284,7 @@ impl Run<'_> {
             };
             match job {
                 Job::Count(row) => self.counted(row, event),
-                Job::Cell(row, phase) => self.came_back(row, phase, event),
+                Job::Worker(row, phase) => self.came_back(row, phase, event),
             }
         }
         Ok(())
@@ -298,7 +298,7 @@ impl Run<'_> {
         self.tell(entry);
     }
 
-    /// A cell of a row came back, or did not.
+    /// A worker of a row came back, or did not.
     fn came_back(&mut self, row: usize, phase: Phase, event: Event) {
         let at_s = self.begun.elapsed().as_secs_f64();
         let number = row as u32;
@@ -313,18 +313,18 @@ impl Run<'_> {
                     self.states[row].piloted = true;
                     self.tell(Entry::Piloted { row: number, plan: *plan });
                 }
-                self.states[row].cells += u32::from(matches!(phase, Phase::Round(_)));
+                self.states[row].workers += u32::from(matches!(phase, Phase::Round(_)));
                 let seen = seen.first().copied().flatten();
                 let outcome =
-                    CellOutcome::Sampled { samples, disturbance, seen, speculation: None };
-                self.tell(Entry::Cell { row: number, phase, at_s, set: 0, outcome });
+                    WorkerOutcome::Sampled { samples, disturbance, seen, speculation: None };
+                self.tell(Entry::Worker { row: number, phase, at_s, set: 0, outcome });
             }
             other => {
                 let Ended { outcome, reason, .. } = ended(other);
                 if outcome != RowOutcome::Skipped {
                     let reason = reason.clone();
-                    let outcome = CellOutcome::Lost { outcome, reason };
-                    self.tell(Entry::Cell { row: number, phase, at_s, set: 0, outcome });
+                    let outcome = WorkerOutcome::Lost { outcome, reason };
+                    self.tell(Entry::Worker { row: number, phase, at_s, set: 0, outcome });
                 }
                 // What a machine that repeats itself has failed to do it will not do.
                 self.give_up(row, outcome, reason);
@@ -353,14 +353,14 @@ impl Run<'_> {
 
     /// A machine is gone before it had done all: rows without a repetition say so. Whether that
     /// tells it: where rows that were asked for have lost repetitions alone, none has failed.
-    fn lose(&mut self, number: usize, error: &ReachError) -> bool {
+    fn lose(&mut self, number: usize, error: &HostError) -> bool {
         let outcome = match error {
-            ReachError::Lacking { .. } => RowOutcome::Skipped,
+            HostError::Lacking { .. } => RowOutcome::Skipped,
             _ => RowOutcome::Failed,
         };
         let rows = self.rows_of(number);
         let (none, some): (Vec<_>, Vec<_>) =
-            rows.into_iter().partition(|&row| self.states[row].cells == 0);
+            rows.into_iter().partition(|&row| self.states[row].workers == 0);
         for &row in &none {
             self.give_up(row, outcome, error.to_string());
         }
@@ -368,12 +368,12 @@ impl Run<'_> {
         asked(&none) || !asked(&some)
     }
 
-    /// Every row that was measured has as many cells as it gets.
+    /// Every row that was measured has as many workers as it gets.
     fn settle(&mut self) {
         for row in 0..self.states.len() {
-            let State { cells, given_up, .. } = self.states[row];
-            if cells > 0 && !given_up {
-                let converged = cells == self.request.repetitions;
+            let State { workers, given_up, .. } = self.states[row];
+            if workers > 0 && !given_up {
+                let converged = workers == self.request.repetitions;
                 self.tell(Entry::Settled { row: row as u32, converged });
             }
         }
@@ -386,7 +386,7 @@ fn answer(
     number: usize,
     machines: &mut dyn Machines,
     early: &mut Option<Event>,
-) -> Result<Event, ReachError> {
+) -> Result<Event, HostError> {
     let until = Instant::now() + PATIENCE;
     loop {
         let event = machines.next(number, until.saturating_duration_since(Instant::now()))?;

@@ -1,4 +1,4 @@
-//! The other end of a case on another machine: a second session, and a server for each cell.
+//! The other end of a case on another machine: a second session, and a server for each worker.
 
 use std::fs::File;
 use std::io::Read;
@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use oscost_model::protocol::{Event, Order};
 use oscost_model::record::{Machine, RowOutcome};
-use oscost_model::worker::{CellSpec, FarEnd, Task};
+use oscost_model::worker::{FarEnd, Task, WorkerSpec};
 
-use super::cells::{Answer, BEYOND, Ended, ended};
-use crate::hosts::{ReachError, Session};
+use super::workers::{Answer, BEYOND, Ended, ended};
+use crate::hosts::{HostError, Session};
 
-/// What a server may take beyond its cell: the cell is built in that time.
+/// What a server may take beyond its worker: the worker is built in that time.
 const SERVER_GRACE_MS: u64 = 15_000;
 /// What a server that nobody waits for any more may still have to say.
 const LAST_WORD: Duration = Duration::from_millis(300);
@@ -42,7 +42,7 @@ pub(super) struct FarSide<'a> {
     gone: Option<String>,
 }
 
-/// A server that waits for its cell.
+/// A server that waits for its worker.
 pub(super) struct Server {
     id: u64,
     /// The way there.
@@ -67,8 +67,8 @@ impl<'a> FarSide<'a> {
         })
     }
 
-    /// Starts a server for the cell of this spec.
-    pub(super) fn serve(&mut self, spec: &CellSpec) -> Answer<Server> {
+    /// Starts a server for the worker of this spec.
+    pub(super) fn serve(&mut self, spec: &WorkerSpec) -> Answer<Server> {
         if let Some(gone) = self.gone() {
             return Ok(Err(gone));
         }
@@ -79,7 +79,7 @@ impl<'a> FarSide<'a> {
         self.last_id += 1;
         let id = self.last_id;
         let bind = self.bind.to_string();
-        let spec = CellSpec {
+        let spec = WorkerSpec {
             cpu: self.cpu,
             peer_cpu: None,
             task: Task::Serve { bind, token: token.clone() },
@@ -106,11 +106,11 @@ impl<'a> FarSide<'a> {
         addr.parse::<SocketAddr>().is_ok_and(|addr| addr.ip() == self.bind && addr.port() > 0)
     }
 
-    /// The end of a server whose cell has ended well: how many strangers knocked.
+    /// The end of a server whose worker has ended well: how many strangers knocked.
     pub(super) fn ended(&mut self, server: &Server) -> Answer<u64> {
         let said = match self.hear(server.id, BEYOND) {
             // One server hangs: its session will tell whether it does as well.
-            Err(ReachError::Silent(patience)) => {
+            Err(HostError::Silent(patience)) => {
                 // A session that does not take this says so at the next order.
                 let _ = self.session.send(&Order::Stop { id: server.id });
                 let reason = format!("the peer: its end was still busy {patience:?} after ours");
@@ -125,13 +125,13 @@ impl<'a> FarSide<'a> {
         })
     }
 
-    /// The end of a server whose cell has brought nothing: what it, or its session, has to say of
+    /// The end of a server whose worker has brought nothing: what it, or its session, has to say of
     /// that.
-    pub(super) fn stop(&mut self, server: &Server) -> Result<Option<String>, ReachError> {
+    pub(super) fn stop(&mut self, server: &Server) -> Result<Option<String>, HostError> {
         let asked = self.session.send(&Order::Stop { id: server.id });
         let said = asked.and_then(|()| self.hear(server.id, LAST_WORD));
         let said = match said {
-            Err(ReachError::Silent(_)) => return Ok(None),
+            Err(HostError::Silent(_)) => return Ok(None),
             other => other,
         };
         Ok(match self.alive(said)? {
@@ -141,13 +141,13 @@ impl<'a> FarSide<'a> {
         })
     }
 
-    fn ask(&mut self, order: &Order, id: u64, patience: Duration) -> Result<Event, ReachError> {
+    fn ask(&mut self, order: &Order, id: u64, patience: Duration) -> Result<Event, HostError> {
         self.session.send(order)?;
         self.hear(id, patience)
     }
 
     /// The next event of this job; what others still had to say is past caring for.
-    fn hear(&mut self, id: u64, patience: Duration) -> Result<Event, ReachError> {
+    fn hear(&mut self, id: u64, patience: Duration) -> Result<Event, HostError> {
         loop {
             let event = self.session.next(patience)?;
             if event.id() == Some(id) {
@@ -158,10 +158,10 @@ impl<'a> FarSide<'a> {
 
     /// A broken session costs the rows that need it, and not the run; the user's wish is another
     /// matter.
-    fn alive(&mut self, said: Result<Event, ReachError>) -> Answer<Event> {
+    fn alive(&mut self, said: Result<Event, HostError>) -> Answer<Event> {
         match said {
             Ok(event) => Ok(Ok(event)),
-            Err(ReachError::Interrupted) => Err(ReachError::Interrupted),
+            Err(HostError::Interrupted) => Err(HostError::Interrupted),
             Err(error) => {
                 let gone = self.gone.insert(format!("the peer is gone: {error}"));
                 Ok(Err(Ended { reason: gone.clone(), ..failed(String::new()) }))

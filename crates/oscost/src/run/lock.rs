@@ -16,7 +16,7 @@ use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
 
 use oscost_model::protocol::{Event, LOCK_NAME, Order};
 
-use crate::hosts::{Interrupt, ReachError, Session};
+use crate::hosts::{HostError, Interrupt, Session};
 
 /// The name.
 const NAME: &[u8] = LOCK_NAME.as_bytes();
@@ -69,18 +69,18 @@ impl MachineLock {
 }
 
 /// Sleeps until the holder at the other end of `stream` lets go, or the user wants to stop.
-pub fn wait_for(stream: &UnixStream, interrupt: &Interrupt) -> Result<(), ReachError> {
+pub fn wait_for(stream: &UnixStream, interrupt: &Interrupt) -> Result<(), HostError> {
     loop {
         let mut fds = [
             PollFd::new(stream.as_fd(), PollFlags::POLLIN),
             PollFd::new(interrupt.as_fd(), PollFlags::POLLIN),
         ];
         match poll(&mut fds, PollTimeout::NONE) {
-            Ok(_) if fds[1].any().unwrap_or(false) => return Err(ReachError::Interrupted),
+            Ok(_) if fds[1].any().unwrap_or(false) => return Err(HostError::Interrupted),
             // Nothing is ever sent: what shows is the end of the holder.
             Ok(_) => return Ok(()),
             Err(Errno::EINTR) => {}
-            Err(error) => return Err(ReachError::Gone(error.to_string())),
+            Err(error) => return Err(HostError::Gone(error.to_string())),
         }
     }
 }
@@ -103,13 +103,13 @@ pub enum Claim {
 
 /// Takes the machine at the other end of a session; with `wait`, [`until_ours`] tells when it is
 /// free if it is not.
-pub fn claim(session: &mut dyn Session, wait: bool) -> Result<Claim, ReachError> {
+pub fn claim(session: &mut dyn Session, wait: bool) -> Result<Claim, HostError> {
     session.send(&Order::Hold { id: HOLD, wait })?;
     claimed(session, Duration::from_secs(20))
 }
 
 /// Sleeps until the machine is ours.
-pub fn until_ours(session: &mut dyn Session) -> Result<Claim, ReachError> {
+pub fn until_ours(session: &mut dyn Session) -> Result<Claim, HostError> {
     loop {
         match claimed(session, NIGHT)? {
             // The next in the queue was quicker.
@@ -119,7 +119,7 @@ pub fn until_ours(session: &mut dyn Session) -> Result<Claim, ReachError> {
     }
 }
 
-fn claimed(session: &mut dyn Session, patience: Duration) -> Result<Claim, ReachError> {
+fn claimed(session: &mut dyn Session, patience: Duration) -> Result<Claim, HostError> {
     loop {
         match session.next(patience)? {
             Event::Ready { id: HOLD, .. } => return Ok(Claim::Ours),

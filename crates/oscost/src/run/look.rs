@@ -8,13 +8,13 @@ use oscost_model::clock::{Calibration, ClockKind};
 use oscost_model::point::Point;
 use oscost_model::protocol::CpuProbe;
 use oscost_model::watch::Watch;
-use oscost_model::worker::{CellSpec, Subject, Task};
+use oscost_model::worker::{Subject, Task, WorkerSpec};
 
 use super::RunError;
-use super::cells::{Cells, Other};
 use super::survey::{NO_CLOCK, ladder, quietest};
+use super::workers::{Other, Workers};
 use super::{COUNTED_OPS, WARM_OPS};
-use crate::hosts::{ReachError, Session};
+use crate::hosts::{HostError, Session};
 
 /// CPUs that are looked at: with more the machine is described well enough.
 const MOST_CPUS: usize = 64;
@@ -38,32 +38,32 @@ pub struct Look {
 /// Looks for as long as `spin` and a little more.
 pub fn look(session: &mut dyn Session, spin: Duration, except: &[u32]) -> Result<Look, RunError> {
     let (clock, cpus) = clock_and_cpus(session);
-    let mut cells = Cells::new(session);
+    let mut workers = Workers::new(session);
     let no_cpu = |ended: super::Ended| RunError::NoCpu(ended.reason);
     let (mut probe, mut watch) =
-        cells.watched_probe(&cpus, clock, spin, except)?.map_err(no_cpu)?;
+        workers.watched_probe(&cpus, clock, spin, except)?.map_err(no_cpu)?;
     let pinned = !probe.is_empty();
     if !pinned {
         // A sandbox may refuse sched_setaffinity(2).
-        (probe, watch) = cells.watched_probe(&[], clock, spin, except)?.map_err(no_cpu)?;
+        (probe, watch) = workers.watched_probe(&[], clock, spin, except)?.map_err(no_cpu)?;
     }
     let quietest = quietest(&probe).map(|probe| probe.cpu);
     let Some(cpu) = quietest else { return Err(RunError::NoCpu("any CPU".to_owned())) };
     let cpu = pinned.then_some(cpu);
-    let uncounted = cells.count(counting(cpu), Other::Near)?.err().map(|ended| ended.reason);
+    let uncounted = workers.count(counting(cpu), Other::Near)?.err().map(|ended| ended.reason);
     Ok(Look { probe, cpu, watch, uncounted })
 }
 
 /// How fast core and counter of the last CPU run: a spin of 50 ms and a calibration.
 pub fn rates(
     session: &mut dyn Session,
-) -> Result<(Option<CpuProbe>, Option<Calibration>), ReachError> {
+) -> Result<(Option<CpuProbe>, Option<Calibration>), HostError> {
     const SPIN: Duration = Duration::from_millis(50);
     let (clock, cpus) = clock_and_cpus(session);
     let last = cpus.last().copied();
-    let mut cells = Cells::new(session);
-    let probe = cells.probe(last.as_slice(), clock, SPIN)?.unwrap_or_default();
-    let calibration = cells.calibrate(probe.first().and(last), clock)?.ok();
+    let mut workers = Workers::new(session);
+    let probe = workers.probe(last.as_slice(), clock, SPIN)?.unwrap_or_default();
+    let calibration = workers.calibrate(probe.first().and(last), clock)?.ok();
     Ok((probe.into_iter().next(), calibration.map(|(calibration, _)| calibration)))
 }
 
@@ -76,9 +76,9 @@ fn clock_and_cpus(session: &dyn Session) -> (ClockKind, Vec<u32>) {
     (clock, allowed[allowed.len().saturating_sub(MOST_CPUS)..].to_vec())
 }
 
-/// A copy of an anchor whose calls are counted: whether a tracer may be attached shows there.
-fn counting(cpu: Option<u32>) -> CellSpec {
-    CellSpec {
+/// A copy of a reference case whose calls are counted: whether a tracer may be attached shows there.
+fn counting(cpu: Option<u32>) -> WorkerSpec {
+    WorkerSpec {
         subject: Subject::Case(Case::new("syscall/getppid", Point::none().with("via", "raw"))),
         seed: 0,
         cpu,

@@ -1,22 +1,22 @@
-//! The run: pilots, counts, anchors, rounds; what is enough; what the time allows.
+//! The run: pilots, counts, reference cases, rounds; what is enough; what the time allows.
 //!
-//! What this room is for: it decides which cell is measured next and tells the journal what
+//! What this room is for: it decides which worker is measured next and tells the journal what
 //! happened. What it may not know: how a session is reached, who listens to the journal, and how
-//! anything is shown. While a cell is timing it sleeps in one wait.
+//! anything is shown. While a worker is timing it sleeps in one wait.
 
-mod cells;
 mod counted;
 mod exact;
 mod far;
 mod lock;
 mod look;
-mod manner;
 mod pace;
 mod standing;
+mod study_method;
 mod survey;
 mod trials;
 mod versus;
 mod witness;
+mod workers;
 
 pub use counted::{Counted, count_calls};
 pub use exact::{Exact, Machines, id_of, run_exact};
@@ -33,27 +33,27 @@ use oscost_model::calls::{CallCount, Times};
 use oscost_model::clock::Calibration;
 use oscost_model::definition::Timer;
 use oscost_model::fault_injection::{Sin, committing};
-use oscost_model::journal::{CellOutcome, Entry, Phase, PlannedRow, Started};
+use oscost_model::journal::{Entry, Phase, PlannedRow, Started, WorkerOutcome};
 use oscost_model::protocol::NO_WAY_THERE;
 use oscost_model::record::{Machine, RowOutcome};
 use oscost_model::treatment::Treated;
 use oscost_model::worker::Task;
 use thiserror::Error;
 
-use crate::hosts::{ReachError, Session};
+use crate::hosts::{HostError, Session};
 use crate::plan::Order;
-use cells::{Cells, Ended, Other};
 use far::FarSide;
-use manner::Taken;
 use pace::{Pace, Step};
 use standing::When;
+use study_method::Taken;
+use workers::{Ended, Other, Workers};
 
-/// Cells of each anchor before the first round, and after the last.
-const ANCHOR_CELLS: usize = 5;
-/// Until so many rounds are done every row that is not settled gets its cell; what budget is left
+/// Workers of each reference case before the first round, and after the last.
+const REFERENCE_CASE_WORKERS: usize = 5;
+/// Until so many rounds are done every row that is not settled gets its worker; what budget is left
 /// then goes to those that are furthest from their goal.
 const COMMON_ROUNDS: u32 = 15;
-/// A cell may be killed or hang through no fault of its case (memory ran out, the machine was
+/// A worker may be killed or hang through no fault of its case (memory ran out, the machine was
 /// paused): it is lost, and measured again. The second time it is the case's own.
 const LOSSES_FORGIVEN: u32 = 1;
 /// What a tracer counts: after so many warm ops ...
@@ -99,7 +99,7 @@ pub struct Request {
 pub enum RunError {
     /// The session broke.
     #[error(transparent)]
-    Reach(#[from] ReachError),
+    Host(#[from] HostError),
     /// No CPU could be probed.
     #[error(
         "cannot measure on {0}\n  hint: `--cpu` takes one of the CPUs that this process may use"
@@ -125,7 +125,7 @@ pub enum Finish {
     Interrupted,
 }
 
-/// Whoever wants to know what happens: called between cells, never while one is timing.
+/// Whoever wants to know what happens: called between workers, never while one is timing.
 pub trait Listener {
     /// This has happened.
     fn heard(&mut self, entry: &Entry);
@@ -179,7 +179,7 @@ pub fn run_between(
         None => (None, None),
     };
     let mut run = Run {
-        cells: Cells::new(session).with(far),
+        workers: Workers::new(session).with(far),
         asked_cpu: request.cpu,
         peer_cpu: request.peer_cpu,
         listener,
@@ -195,14 +195,14 @@ pub fn run_between(
     };
     let finish = match run.whole(&request, &machine, peer) {
         Ok(()) => Finish::Done,
-        Err(RunError::Reach(ReachError::Interrupted)) => Finish::Interrupted,
+        Err(RunError::Host(HostError::Interrupted)) => Finish::Interrupted,
         Err(error) => {
             run.end(false);
             return Err(error);
         }
     };
     // Rows that were cut short, by Ctrl-C or by the budget, have not reached what was asked for.
-    let alone = run.cells.far().is_some_and(|far| far.gone().is_some());
+    let alone = run.workers.far().is_some_and(|far| far.gone().is_some());
     let settled =
         !run.pairs_lack && (request.contest.is_some() || run.rows.iter().all(RowRun::is_settled));
     run.end(finish == Finish::Done && settled && !alone);
@@ -215,14 +215,14 @@ struct RowRun {
     treated: Treated,
     pace: Pace,
     given_up: bool,
-    lost_cells: u32,
+    lost_workers: u32,
     /// What its counted ops have called.
     count: Option<CallCount>,
     /// The ops that were timed, of a run in which nothing is compared.
     timed_ops: u64,
     /// The lines that its program wrote in its warm-up.
     warm_lines: Option<u64>,
-    /// What its last cell took; none before the first.
+    /// What its last worker took; none before the first.
     taken: Option<Taken>,
 }
 
@@ -233,7 +233,7 @@ impl RowRun {
             planned,
             treated: Treated::default(),
             given_up: false,
-            lost_cells: 0,
+            lost_workers: 0,
             count: None,
             timed_ops: 0,
             warm_lines: None,
@@ -251,14 +251,14 @@ impl RowRun {
 
     /// Where its other end stands.
     fn other(&self) -> Other {
-        if self.planned.place.peer.is_some() { Other::Far } else { Other::Near }
+        if self.planned.target.peer.is_some() { Other::Far } else { Other::Near }
     }
 
-    /// Whether it gets a cell in the next round: an anchor always does.
-    fn wants_a_cell(&self) -> bool {
+    /// Whether it gets a worker in the next round: a reference case always does.
+    fn wants_a_worker(&self) -> bool {
         !self.given_up
             && self.planned.workload.is_none()
-            && (self.planned.anchor || !self.pace.is_settled())
+            && (self.planned.reference_case || !self.pace.is_settled())
     }
 }
 
@@ -275,7 +275,7 @@ fn counted_ops(row: &PlannedRow) -> u64 {
 }
 
 struct Run<'a> {
-    cells: Cells<'a>,
+    workers: Workers<'a>,
     listener: &'a mut dyn Listener,
     order: Order,
     begun: Instant,
@@ -338,21 +338,21 @@ impl Run<'_> {
             self.deadline = request.budget.map(|budget| self.begun + budget / 2);
         }
         self.prepare(0)?;
-        self.anchors(Phase::Before)?;
+        self.reference_cases(Phase::Before)?;
         self.settle(0, request)?;
         self.deadline = deadline;
         if request.refine {
             self.refine(request)?;
         }
-        self.in_the_manner_of_studies(request.profile)?;
+        self.by_study_methods(request.profile)?;
         self.trials(None, request.trials)?;
-        self.anchors(Phase::After)?;
+        self.reference_cases(Phase::After)?;
         self.fall(others.ok().flatten())?;
         self.calibrate_again(machine)?;
         self.fall(clocks.ok().flatten())
     }
 
-    /// What is done once for each row from this one on, before its first cell.
+    /// What is done once for each row from this one on, before its first worker.
     fn prepare(&mut self, first: usize) -> Result<(), RunError> {
         let rows = (first..self.rows.len()).filter(|&row| !self.is_program(row));
         let rows: Vec<usize> = rows.collect();
@@ -405,7 +405,7 @@ impl Run<'_> {
             let spec =
                 self.spec(row, Task::Pilot { interruptions_per_s: self.interruptions_per_s });
             let other = self.rows[row].other();
-            match self.cells.pilot(spec, other)? {
+            match self.workers.pilot(spec, other)? {
                 Ok(plan) => {
                     self.rows[row].pace.piloted(&plan);
                     self.tell(Entry::Piloted { row: row as u32, plan });
@@ -447,7 +447,7 @@ impl Run<'_> {
             let ops = counted_ops(&self.rows[row].planned);
             let spec = self.spec(row, Task::Count { warm_ops: WARM_OPS, ops });
             let other = self.rows[row].other();
-            let entry = match self.cells.count(spec, other)? {
+            let entry = match self.workers.count(spec, other)? {
                 Ok(count) => {
                     self.rows[row].count = Some(count.clone());
                     Entry::Counted { row: row as u32, count }
@@ -459,16 +459,16 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Some cells of each anchor, interleaved, before the first round or after the last.
-    fn anchors(&mut self, phase: Phase) -> Result<(), RunError> {
-        let anchors: Vec<usize> =
-            (0..self.rows.len()).filter(|&row| self.rows[row].planned.anchor).collect();
-        for _ in 0..ANCHOR_CELLS {
-            let mut order = anchors.clone();
+    /// Some workers of each reference case, interleaved, before the first round or after the last.
+    fn reference_cases(&mut self, phase: Phase) -> Result<(), RunError> {
+        let reference_cases: Vec<usize> =
+            (0..self.rows.len()).filter(|&row| self.rows[row].planned.reference_case).collect();
+        for _ in 0..REFERENCE_CASE_WORKERS {
+            let mut order = reference_cases.clone();
             self.order.shuffle(&mut order);
             for row in order {
                 if !self.rows[row].given_up {
-                    self.cell(row, phase)?;
+                    self.worker(row, phase)?;
                 }
             }
         }
@@ -476,7 +476,7 @@ impl Run<'_> {
     }
 
     /// Rounds until every row that was asked for is settled, or the time is up. Each is a fresh
-    /// random permutation with one fresh cell a row: repetitions are spread over the whole run.
+    /// random permutation with one fresh worker a row: repetitions are spread over the whole run.
     fn rounds(&mut self, first: usize, phase: fn(u32) -> Phase) -> Result<(), RunError> {
         let is_real = matches!(phase(0), Phase::Round(_));
         // Rows that were added later go on counting: a number is one round of the whole run.
@@ -484,7 +484,7 @@ impl Run<'_> {
         let common = round + COMMON_ROUNDS;
         while self.rows.iter().any(|row| !row.is_settled()) && !self.time_is_up() {
             let mut wanted: Vec<usize> =
-                (0..self.rows.len()).filter(|&row| self.rows[row].wants_a_cell()).collect();
+                (0..self.rows.len()).filter(|&row| self.rows[row].wants_a_worker()).collect();
             if round >= common && self.deadline.is_some() {
                 wanted = self.most_in_need(wanted);
             }
@@ -497,7 +497,7 @@ impl Run<'_> {
                 if self.time_is_up() {
                     break;
                 }
-                self.cell(row, phase(round))?;
+                self.worker(row, phase(round))?;
             }
             round += 1;
         }
@@ -514,7 +514,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Of the rows that are not settled, the half that is furthest from its goal; anchors are
+    /// Of the rows that are not settled, the half that is furthest from its goal; reference cases are
     /// measured beside them and do not compete.
     fn most_in_need(&self, wanted: Vec<usize>) -> Vec<usize> {
         let need = |&row: &usize| self.rows[row].pace.need();
@@ -522,7 +522,7 @@ impl Run<'_> {
             wanted.into_iter().partition(|&row| !self.rows[row].is_settled());
         rows.sort_by(|one, other| need(other).total_cmp(&need(one)));
         let passed_over = rows.split_off(rows.len().div_ceil(2));
-        rows.extend(passed_over.into_iter().filter(|&row| self.rows[row].planned.anchor));
+        rows.extend(passed_over.into_iter().filter(|&row| self.rows[row].planned.reference_case));
         rows.extend(settled);
         rows
     }
@@ -531,12 +531,12 @@ impl Run<'_> {
         self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
     }
 
-    /// One fresh cell of a row.
-    fn cell(&mut self, row: usize, phase: Phase) -> Result<(), RunError> {
+    /// One fresh worker of a row.
+    fn worker(&mut self, row: usize, phase: Phase) -> Result<(), RunError> {
         let Some(plan) = self.rows[row].pace.plan().cloned() else { return Ok(()) };
         let spec = self.spec(row, Task::Measure(plan.clone()));
         let begun = Instant::now();
-        let outcome = self.cells.measure(spec, self.rows[row].other())?;
+        let outcome = self.workers.measure(spec, self.rows[row].other())?;
         let took = begun.elapsed();
         let at_s = self.begun.elapsed().as_secs_f64();
         self.look_for_what_came_off();
@@ -556,7 +556,7 @@ impl Run<'_> {
                         Step::GoOn
                     };
                     let outcome = brought.outcome();
-                    self.tell(Entry::Cell { row: row as u32, phase, at_s, set: 0, outcome });
+                    self.tell(Entry::Worker { row: row as u32, phase, at_s, set: 0, outcome });
                     if let Step::Unmeasurable { reason } = step {
                         let outcome = RowOutcome::Unmeasurable;
                         self.give_up(
@@ -568,10 +568,10 @@ impl Run<'_> {
             }
             Err(ended) => {
                 let Ended { outcome, reason, .. } = ended.clone();
-                let lost = CellOutcome::Lost { outcome, reason };
-                self.tell(Entry::Cell { row: row as u32, phase, at_s, set: 0, outcome: lost });
-                self.rows[row].lost_cells += 1;
-                if ended.is_final || self.rows[row].lost_cells > LOSSES_FORGIVEN {
+                let lost = WorkerOutcome::Lost { outcome, reason };
+                self.tell(Entry::Worker { row: row as u32, phase, at_s, set: 0, outcome: lost });
+                self.rows[row].lost_workers += 1;
+                if ended.is_final || self.rows[row].lost_workers > LOSSES_FORGIVEN {
                     self.give_up(row, ended);
                 }
             }
@@ -579,8 +579,8 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// A row that cannot be measured, whose op goes wrong, or whose cells are lost again and again
-    /// gets no further cell.
+    /// A row that cannot be measured, whose op goes wrong, or whose workers are lost again and again
+    /// gets no further worker.
     fn give_up(&mut self, row: usize, ended: Ended) {
         self.rows[row].given_up = true;
         let Ended { outcome, reason, .. } = ended;

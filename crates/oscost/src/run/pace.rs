@@ -5,7 +5,7 @@ use oscost_model::fault_injection::{Sin, committing};
 use oscost_model::journal::PlannedRow;
 use oscost_model::worker::{BatchPlan, Mode, Sample};
 
-use crate::estimate::{CellValue, Reading, cell_value, estimate};
+use crate::estimate::{Reading, WorkerValue, estimate, worker_value};
 use oscost_stats::interval::Nominal;
 use oscost_stats::stopping::{
     Goal, Look, Next, QUICK_REPETITIONS, Stopping, THOROUGH_FIRST_PHASE, thorough_repetitions,
@@ -14,16 +14,16 @@ use oscost_stats::stopping::{
 /// A row that reaches this many repetitions ends whatever its interval is: at the default goal it
 /// has then cost some half a second.
 const MOST_REPETITIONS: usize = 80;
-/// A row whose cells take long ends when they have timed for so long ...
+/// A row whose workers take long ends when they have timed for so long ...
 const MOST_TIMED_NS: f64 = 1e9;
 /// ... but not before its second look.
 const FEWEST_REPETITIONS: usize = 15;
 /// The same for figures that are published.
 const MOST_THOROUGH: usize = 200;
 /// Of a cold row the goal is so many times wider: what an eviction leaves behind differs from shot to
-/// shot and from cell to cell, and an interval of 2 % would cost hundreds of cells to say no more.
+/// shot and from worker to worker, and an interval of 2 % would cost hundreds of workers to say no more.
 const COLD_IS_WIDER: f64 = 5.0;
-/// Cells whose batches were disturbed are repeated, until this many times as many cells as were
+/// Workers whose batches were disturbed are repeated, until this many times as many workers as were
 /// wanted have been tried.
 const TRIES_PER_REPETITION: usize = 2;
 
@@ -92,7 +92,7 @@ impl Profile {
 pub(super) enum Step {
     /// Whatever it needed: the next round will see.
     GoOn,
-    /// Too many of its cells were disturbed.
+    /// Too many of its workers were disturbed.
     Unmeasurable {
         /// In words.
         reason: String,
@@ -103,7 +103,7 @@ pub(super) enum Step {
 pub(super) struct Pace {
     profile: Profile,
     plan: Option<BatchPlan>,
-    values: Vec<CellValue>,
+    values: Vec<WorkerValue>,
     tries: usize,
     until: usize,
     stopping: Stopping,
@@ -125,8 +125,8 @@ impl Pace {
     pub(super) fn piloted(&mut self, plan: &BatchPlan) {
         self.stopping = Stopping::new(self.profile.goal(Some(plan.mode)));
         if let Profile::Default { .. } = self.profile {
-            let cell_ns = plan.batch_ns * f64::from(plan.groups);
-            let fit = (MOST_TIMED_NS / cell_ns.max(1.0)) as usize;
+            let worker_ns = plan.batch_ns * f64::from(plan.groups);
+            let fit = (MOST_TIMED_NS / worker_ns.max(1.0)) as usize;
             let most_repetitions = fit.clamp(FEWEST_REPETITIONS, MOST_REPETITIONS);
             self.stopping =
                 Stopping::new(Goal { most_repetitions, ..self.profile.goal(Some(plan.mode)) });
@@ -173,7 +173,7 @@ impl Pace {
         self.values.iter().filter(|value| value.value.is_some()).count()
     }
 
-    /// A cell came back: is it enough?
+    /// A worker came back: is it enough?
     pub(super) fn came_back(
         &mut self,
         samples: &[Sample],
@@ -184,9 +184,9 @@ impl Pace {
         self.tries += 1;
         let how = Reading::of(&row.definition, plan, clock);
         let how = Reading { switches: row.monitored || how.switches, ..how };
-        self.values.push(cell_value(samples, 0, how));
+        self.values.push(worker_value(samples, 0, how));
         if self.settled {
-            return Step::GoOn; // An anchor goes on for as long as the run does.
+            return Step::GoOn; // A reference case goes on for as long as the run does.
         }
         let values = self.values();
         if values < self.until && self.tries < TRIES_PER_REPETITION * self.until {
@@ -195,7 +195,7 @@ impl Pace {
         if values < self.until {
             // Those that came through are the ones whose disturbance the account missed most.
             let reason =
-                format!("of {} cells only {values} had enough undisturbed batches", self.tries);
+                format!("of {} workers only {values} had enough undisturbed batches", self.tries);
             return Step::Unmeasurable { reason };
         }
         match self.profile {

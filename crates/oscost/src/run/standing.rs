@@ -6,7 +6,7 @@
 use oscost_model::record::RowOutcome;
 use oscost_model::treatment::Attached;
 
-use super::cells::Ended;
+use super::workers::Ended;
 use super::{Run, RunError};
 
 /// When something is attached.
@@ -32,10 +32,10 @@ impl Run<'_> {
 
     /// Undoes it.
     pub(super) fn fall(&mut self, standing: Option<u64>) -> Result<(), RunError> {
-        let Some(id) = standing.filter(|id| self.cells.attached.contains(id)) else {
+        let Some(id) = standing.filter(|id| self.workers.attached.contains(id)) else {
             return Ok(());
         };
-        let said = self.cells.detach(id)?;
+        let said = self.workers.detach(id)?;
         let rows: Vec<usize> =
             (0..self.rows.len()).filter(|&row| !self.rows[row].given_up).collect();
         let timed: Vec<_> = rows.iter().map(|&row| (row, self.rows[row].timed_ops)).collect();
@@ -57,8 +57,8 @@ impl Run<'_> {
 
     /// What was attached is no longer: whatever is measured now is measured without it.
     pub(super) fn look_for_what_came_off(&mut self) {
-        if let Some(Ended { reason, .. }) = self.cells.came_off.take() {
-            self.cells.attached.clear();
+        if let Some(Ended { reason, .. }) = self.workers.came_off.take() {
+            self.workers.attached.clear();
             let reason = format!("what was attached to the system came off: {reason}");
             let outcome = RowOutcome::Failed;
             self.give_up_all(&Ended {

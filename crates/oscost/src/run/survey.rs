@@ -5,27 +5,27 @@ use std::time::Duration;
 use oscost_model::clock::{Calibration, ClockKind};
 use oscost_model::journal::Entry;
 use oscost_model::protocol::{CpuProbe, Hello};
-use oscost_model::worker::{BatchPlan, CellSpec, Subject, Task};
+use oscost_model::worker::{BatchPlan, Subject, Task, WorkerSpec};
 
-use super::cells::Cells;
+use super::workers::Workers;
 use super::{Request, Run, RunError};
 
-/// The spin that finds interruptions, and that pays the frequency ramp for the cells.
+/// The spin that finds interruptions, and that pays the frequency ramp for the workers.
 const SPIN: Duration = Duration::from_millis(200);
 /// CPUs that are probed: enough for a choice, few enough not to pull down the clock of the others.
 const CANDIDATES: usize = 4;
 
 /// What a pilot may take: six shots of an op that takes ten seconds.
 const PILOT_MS: u64 = 60_000;
-/// What a cell may take beyond five times what it should.
-const CELL_GRACE_MS: u64 = 5_000;
+/// What a worker may take beyond five times what it should.
+const WORKER_GRACE_MS: u64 = 5_000;
 
 impl Run<'_> {
     /// Probes the CPUs, chooses the quietest, and calibrates the best clock that can be used there.
     pub(super) fn survey(&mut self, request: &Request, machine: &str) -> Result<(), RunError> {
-        let ladder = ladder(self.cells.session().hello());
+        let ladder = ladder(self.workers.session().hello());
         let mut passed_over: Vec<String> = self
-            .cells
+            .workers
             .session()
             .hello()
             .clocks
@@ -37,17 +37,17 @@ impl Run<'_> {
             .collect();
         let clock = ladder.first().copied().unwrap_or(ClockKind::Syscall);
         if let Some(cpu) = request.peer_cpu {
-            // Found out now: a cell that cannot pin its peer would blame its case.
+            // Found out now: a worker that cannot pin its peer would blame its case.
             if self.probe(&[cpu], clock)?.is_empty() {
                 return Err(RunError::NoPeerCpu(format!("CPU {cpu}")));
             }
         }
-        let hello = self.cells.session().hello();
+        let hello = self.workers.session().hello();
         let cpus = candidates(hello, request.cpu, request.peer_cpu);
         let mut probe = self.probe(&cpus, clock)?;
         let pinned = !probe.is_empty();
         if !pinned && request.cpu.is_none() {
-            // A sandbox may refuse sched_setaffinity(2): then cells run where they are put, and
+            // A sandbox may refuse sched_setaffinity(2): then workers run where they are put, and
             // batches that were moved are rejected.
             probe = self.probe(&[], clock)?;
         }
@@ -58,13 +58,13 @@ impl Run<'_> {
         };
         let cpu = pinned.then_some(quietest.cpu);
         if let Some(taken) = request.peer_cpu.filter(|taken| Some(*taken) == cpu) {
-            return Err(RunError::NoPeerCpu(format!("CPU {taken}, where the cells are")));
+            return Err(RunError::NoPeerCpu(format!("CPU {taken}, where the workers are")));
         }
         self.interruptions_per_s = quietest.interruptions_per_s();
         self.cpu = cpu;
         self.tell(Entry::Surveyed { machine: machine.to_owned(), probe, cpu });
         for kind in ladder {
-            match self.cells.calibrate(self.cpu, kind)? {
+            match self.workers.calibrate(self.cpu, kind)? {
                 Ok((calibration, sync)) => {
                     self.clock = Some(calibration);
                     let machine = machine.to_owned();
@@ -83,11 +83,11 @@ impl Run<'_> {
         machine: &str,
         asked: Option<u32>,
     ) -> Result<(), RunError> {
-        let Some(far) = self.cells.far() else { return Ok(()) };
+        let Some(far) = self.workers.far() else { return Ok(()) };
         let hello = far.session.hello();
         let clock = ladder(hello).first().copied().unwrap_or(ClockKind::Syscall);
         let cpus = candidates(hello, asked, None);
-        let mut there = Cells::new(&mut *far.session);
+        let mut there = Workers::new(&mut *far.session);
         let no_cpu = |ended: super::Ended| RunError::NoCpu(ended.reason);
         let mut probe = there.probe(&cpus, clock, SPIN)?.map_err(no_cpu)?;
         let pinned = !probe.is_empty();
@@ -104,21 +104,21 @@ impl Run<'_> {
     }
 
     fn probe(&mut self, cpus: &[u32], clock: ClockKind) -> Result<Vec<CpuProbe>, RunError> {
-        self.cells.probe(cpus, clock, SPIN)?.map_err(|ended| RunError::NoCpu(ended.reason))
+        self.workers.probe(cpus, clock, SPIN)?.map_err(|ended| RunError::NoCpu(ended.reason))
     }
 
     /// The same clock once more: the long baseline between the two gives its rate.
     pub(super) fn calibrate_again(&mut self, machine: &str) -> Result<(), RunError> {
         let Some(Calibration { kind, .. }) = self.clock else { return Ok(()) };
-        if let Ok((calibration, sync)) = self.cells.calibrate(self.cpu, kind)? {
+        if let Ok((calibration, sync)) = self.workers.calibrate(self.cpu, kind)? {
             let (machine, passed_over) = (machine.to_owned(), Vec::new());
             self.tell(Entry::Calibrated { machine, calibration, sync, passed_over });
         }
         Ok(())
     }
 
-    /// What a cell of a row must know.
-    pub(super) fn spec(&mut self, row: usize, task: Task) -> CellSpec {
+    /// What a worker of a row must know.
+    pub(super) fn spec(&mut self, row: usize, task: Task) -> WorkerSpec {
         let expected_ms = match &task {
             Task::Measure(plan) => {
                 let batches = plan.groups as f64 * plan.copies.len().max(1) as f64;
@@ -126,7 +126,7 @@ impl Run<'_> {
             }
             // What an op costs is not known yet: some take seconds.
             Task::Pilot { .. } => PILOT_MS / 5,
-            // It lasts as long as the cell that it serves; a program's limit is its own.
+            // It lasts as long as the worker that it serves; a program's limit is its own.
             Task::Serve { .. } | Task::Run { .. } => PILOT_MS / 5,
             // It is planned where everything else of its machine is.
             Task::Exact => 0,
@@ -138,9 +138,9 @@ impl Run<'_> {
         };
         let planned = &self.rows[row].planned;
         let setup_ms = planned.definition.setup_ms(&planned.case.point);
-        CellSpec {
+        WorkerSpec {
             subject: Subject::Case(self.rows[row].planned.case.clone()),
-            seed: self.order.cell_seed(),
+            seed: self.order.worker_seed(),
             cpu: self.cpu,
             // Surveyed before any row is measured.
             clock: self.clock.unwrap_or(NO_CLOCK),
@@ -152,7 +152,7 @@ impl Run<'_> {
             far: None,
             peer_cpu: self.peer_cpu,
             task,
-            timeout_ms: CELL_GRACE_MS + 5 * expected_ms + setup_ms,
+            timeout_ms: WORKER_GRACE_MS + 5 * expected_ms + setup_ms,
         }
     }
 }

@@ -3,13 +3,13 @@
 
 use std::time::{Duration, Instant};
 
-use oscost_model::journal::{CellOutcome, Entry, Phase};
+use oscost_model::journal::{Entry, Phase, WorkerOutcome};
 use oscost_model::program::{Ran, Trial};
 use oscost_model::record::RowOutcome;
-use oscost_model::worker::{CellSpec, Subject, Task};
+use oscost_model::worker::{Subject, Task, WorkerSpec};
 
-use super::cells::{Ended, Other};
 use super::versus::SPREAD;
+use super::workers::{Ended, Other};
 use super::{Contest, LOSSES_FORGIVEN, Run, RunError};
 use crate::workloads;
 
@@ -201,8 +201,8 @@ impl Run<'_> {
             let Some(spec) = self.program_spec(row, Task::Count { warm_ops: 0, ops: 1 }) else {
                 continue;
             };
-            let spec = CellSpec { treatments: Vec::new(), ..spec };
-            let entry = match self.cells.count(spec, Other::Near)? {
+            let spec = WorkerSpec { treatments: Vec::new(), ..spec };
+            let entry = match self.workers.count(spec, Other::Near)? {
                 Ok(count) => Entry::Counted { row: row as u32, count },
                 Err(ended) => Entry::NotCounted { row: row as u32, why: ended.reason },
             };
@@ -211,15 +211,15 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// What a cell must know that runs a row's program.
-    fn program_spec(&mut self, row: usize, task: Task) -> Option<CellSpec> {
+    /// What a worker must know that runs a row's program.
+    fn program_spec(&mut self, row: usize, task: Task) -> Option<WorkerSpec> {
         let workload = self.rows[row].planned.workload.clone()?;
         let limit = Duration::from_secs(workload.program.limits.seconds.into());
         let timeout_ms = (limit + GRACE).as_millis() as u64;
         let subject = Subject::Program(Box::new(workload.program));
         // A program has all CPUs, unless its user has named one.
         let cpu = self.asked_cpu;
-        Some(CellSpec { subject, cpu, timeout_ms, ..self.spec(row, task) })
+        Some(WorkerSpec { subject, cpu, timeout_ms, ..self.spec(row, task) })
     }
 
     /// One trial of each row of a set.
@@ -228,22 +228,22 @@ impl Run<'_> {
         self.order.shuffle(&mut order);
         for row in order {
             let read = self.trial(row, set.attaches, false)?.and_then(|ran| self.read(row, ran));
-            let read = read.map_err(|ended| match self.rows[row].lost_cells == set.done {
+            let read = read.map_err(|ended| match self.rows[row].lost_workers == set.done {
                 true => after_warm_up(ended),
                 false => ended,
             });
             let at_s = self.begun.elapsed().as_secs_f64();
             let outcome = match &read {
-                Ok(trial) => CellOutcome::Ran(Box::new(trial.clone())),
+                Ok(trial) => WorkerOutcome::Ran(Box::new(trial.clone())),
                 Err(Ended { outcome, reason, .. }) => {
-                    CellOutcome::Lost { outcome: *outcome, reason: reason.clone() }
+                    WorkerOutcome::Lost { outcome: *outcome, reason: reason.clone() }
                 }
             };
             let (number, phase) = (set.number, Phase::Round(set.done));
-            self.tell(Entry::Cell { row: row as u32, phase, at_s, set: number, outcome });
+            self.tell(Entry::Worker { row: row as u32, phase, at_s, set: number, outcome });
             let Err(ended) = read else { continue };
-            self.rows[row].lost_cells += 1;
-            if ended.is_final || self.rows[row].lost_cells > LOSSES_FORGIVEN {
+            self.rows[row].lost_workers += 1;
+            if ended.is_final || self.rows[row].lost_workers > LOSSES_FORGIVEN {
                 self.give_up(row, ended);
             }
         }
@@ -277,11 +277,11 @@ impl Run<'_> {
             return Ok(Err(Ended { outcome, reason, is_final: true, too_many: false, arm: None }));
         };
         if !attaches {
-            let ran = self.cells.run_program(spec)?;
+            let ran = self.workers.run_program(spec)?;
             self.look_for_what_came_off();
             return Ok(ran);
         }
-        self.in_place_of(row, |_| 0, |run| Ok(run.cells.run_program(spec)?))
+        self.in_place_of(row, |_| 0, |run| Ok(run.workers.run_program(spec)?))
     }
 }
 

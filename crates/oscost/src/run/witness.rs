@@ -6,16 +6,16 @@
 
 use oscost_model::calls::CallCount;
 use oscost_model::journal::Entry;
-use oscost_model::monitor_report::Testimony;
+use oscost_model::monitor_report::MonitorReport;
 use oscost_model::record::RowOutcome;
 use oscost_model::treatment::Attached;
 
-use super::cells::Ended;
+use super::workers::Ended;
 use super::{Run, RunError};
 
 /// What was said when something was taken off: the words of a monitor, if there was one among it;
 /// or why that did not end as it was to.
-pub(super) type LastWords = Result<Option<Testimony>, String>;
+pub(super) type LastWords = Result<Option<MonitorReport>, String>;
 
 /// Whether a monitor that tells what it saw is among what is attached.
 pub(super) fn is_watched(attached: &[Attached]) -> bool {
@@ -23,22 +23,22 @@ pub(super) fn is_watched(attached: &[Attached]) -> bool {
 }
 
 /// The words of the monitor, or why there are none.
-fn words(said: &LastWords) -> Result<&Testimony, String> {
+fn words(said: &LastWords) -> Result<&MonitorReport, String> {
     match said {
-        Ok(Some(testimony)) => Ok(testimony),
+        Ok(Some(monitor_report)) => Ok(monitor_report),
         Ok(None) => Err("the monitor did not say what it saw".to_owned()),
         Err(why) => Err(format!("the monitor did not say what it saw: {why}")),
     }
 }
 
 /// The calls that it saw of a counted copy: as many as that has made.
-fn of_copy(count: Option<&CallCount>, testimony: &Testimony) -> Result<u64, String> {
+fn of_copy(count: Option<&CallCount>, monitor_report: &MonitorReport) -> Result<u64, String> {
     let known = count.and_then(|count| Some((count.copy?, count.own.values().sum::<u64>())));
     let Some((copy, made)) = known else {
         let why = "its calls could not be counted: nobody knows whether the monitor saw them";
         return Err(why.to_owned());
     };
-    match testimony.of_copy(copy) {
+    match monitor_report.of_copy(copy) {
         Some(seen) if seen == made => Ok(seen),
         Some(seen) => {
             Err(format!("the monitor saw {seen} calls in the counted ops, which made {made}"))
@@ -66,7 +66,7 @@ impl Run<'_> {
     /// Undoes what a job has done to the system, if there is one.
     pub(super) fn detach(&mut self, job: Option<u64>) -> Result<LastWords, RunError> {
         match job {
-            Some(id) => Ok(self.cells.detach(id)?),
+            Some(id) => Ok(self.workers.detach(id)?),
             None => Ok(Ok(None)),
         }
     }
@@ -113,7 +113,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn witnessed(&mut self, row: usize, copy: Option<u64>, words: &Testimony) {
+    fn witnessed(&mut self, row: usize, copy: Option<u64>, words: &MonitorReport) {
         let (profile, anomalies) = (words.profile.clone(), words.anomalies);
         self.tell(Entry::Witnessed { row: row as u32, copy, profile, anomalies });
     }
@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn of_a_counted_copy_each_call_is_seen_and_no_other() {
-        let mut words = Testimony::default();
+        let mut words = MonitorReport::default();
         words.saw(7, 20);
         words.saw(7, 3);
         assert_eq!(of_copy(Some(&count(7, 23)), &words), Ok(23));
@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn an_op_without_calls_is_seen_by_its_marks() {
-        let mut words = Testimony::default();
+        let mut words = MonitorReport::default();
         assert!(of_copy(Some(&count(7, 0)), &words).is_err());
         words.saw(7, 0);
         assert_eq!(of_copy(Some(&count(7, 0)), &words), Ok(0));

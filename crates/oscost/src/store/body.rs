@@ -3,7 +3,7 @@
 //! Samples are by far the most of a journal. As JSON each takes some 130 bytes, packed about ten,
 //! and whoever reads a journal for anything else need not unpack them.
 
-use oscost_model::journal::{CellOutcome, Entry};
+use oscost_model::journal::{Entry, WorkerOutcome};
 use oscost_model::worker::Sample;
 
 use super::error::Cause;
@@ -47,7 +47,7 @@ impl Body {
 /// The samples of an entry; `None` of one that can have none.
 fn samples_of(entry: &mut Entry) -> Option<&mut Vec<Sample>> {
     match entry {
-        Entry::Cell { outcome: CellOutcome::Sampled { samples, .. }, .. }
+        Entry::Worker { outcome: WorkerOutcome::Sampled { samples, .. }, .. }
         | Entry::Control { samples, .. } => Some(samples),
         _ => None,
     }

@@ -24,11 +24,11 @@ pub struct Summary {
     pub rules: u32,
     /// The version of the tool.
     pub tool: String,
-    /// Content hash of the cell.
-    pub cell: String,
-    /// Content hash of the cell's catalog.
+    /// Content hash of the worker.
+    pub worker: String,
+    /// Content hash of the worker's catalog.
     pub catalog: String,
-    /// How the cell is linked.
+    /// How the worker is linked.
     pub link: String,
     /// How its other end was reached, where that stood on a machine of its own.
     pub peer: Option<String>,
@@ -63,7 +63,7 @@ pub struct Stand {
     pub tracers: Option<String>,
     /// The clock that was read there.
     pub clock: Option<String>,
-    /// How quiet it was: `clean`, `noisy` or `hostile`.
+    /// How quiet it was: `clean`, `noisy` or `very_noisy`.
     pub class: Option<String>,
 }
 
@@ -73,12 +73,12 @@ pub struct Figure {
     /// The case.
     pub case: String,
     /// The place, as it is typed.
-    pub place: String,
+    pub target: String,
     /// Which of the run's machines it was measured on; `None` where the record names none.
     pub machine: Option<usize>,
     /// Which of them its other end stood on; `None` where that was the same one.
     pub peer: Option<usize>,
-    /// The CPU that its cells were pinned to.
+    /// The CPU that its workers were pinned to.
     pub cpu: Option<u32>,
     /// The revision of the benchmark.
     pub rev: u32,
@@ -206,7 +206,7 @@ fn forget_others(conn: &mut Connection, rules: u32) -> Result<(), Cause> {
 /// Deletes the words that nothing says any more.
 pub(super) fn forget_words(tx: &Transaction<'_>) -> Result<(), Cause> {
     let said = [
-        ("summary", &["tool", "cell", "catalog", "link", "peer"][..]),
+        ("summary", &["tool", "worker", "catalog", "link", "peer"][..]),
         (
             "stand",
             &[
@@ -223,7 +223,7 @@ pub(super) fn forget_words(tx: &Transaction<'_>) -> Result<(), Cause> {
                 "class",
             ],
         ),
-        ("figure", &["of_case", "place", "unit", "mode", "subject", "file", "monitor", "flags"]),
+        ("figure", &["of_case", "target", "unit", "mode", "subject", "file", "monitor", "flags"]),
     ];
     let said = said.into_iter().flat_map(|(table, columns)| {
         columns.iter().map(move |it| format!("SELECT {it} FROM {table} WHERE {it} IS NOT NULL"))
@@ -285,15 +285,15 @@ fn summarise(conn: &mut Connection, id: &str, summary: &Summary) -> Result<(), C
 
 fn insert(tx: &Transaction<'_>, run: i64, summary: &Summary) -> Result<(), Cause> {
     let mut words = Words::of(tx)?;
-    let Summary { rules, tool, cell, catalog, link, peer, clock_drifted, stands, figures } =
+    let Summary { rules, tool, worker, catalog, link, peer, clock_drifted, stands, figures } =
         summary;
-    let [tool, cell, catalog, link] = [tool, cell, catalog, link].map(|text| words.key(text));
+    let [tool, worker, catalog, link] = [tool, worker, catalog, link].map(|text| words.key(text));
     let peer = words.some(peer.as_ref())?;
     tx.prepare_cached(
-        "INSERT INTO summary (run, rules, tool, cell, catalog, link, peer, clock_drifted)
+        "INSERT INTO summary (run, rules, tool, worker, catalog, link, peer, clock_drifted)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
     )?
-    .execute((run, rules, tool?, cell?, catalog?, link?, peer, clock_drifted))?;
+    .execute((run, rules, tool?, worker?, catalog?, link?, peer, clock_drifted))?;
     let mut statement = tx.prepare_cached(
         "INSERT INTO stand (run, at, machine, kernel, release, build_id, microcode, command_line,
                             mitigations, modules, tracers, clock, class)
@@ -332,7 +332,7 @@ fn insert(tx: &Transaction<'_>, run: i64, summary: &Summary) -> Result<(), Cause
             run,
             at as i64,
             words.key(&figure.case)?,
-            words.key(&figure.place)?,
+            words.key(&figure.target)?,
             figure.machine.map(|at| at as i64),
             figure.peer.map(|at| at as i64),
             figure.rev,
@@ -386,7 +386,7 @@ fn figures(
     let mut order = Vec::new();
     let mut kept: BTreeMap<i64, Kept> = BTreeMap::new();
     let mut statement = tx.prepare(
-        "SELECT run, id, started, record IS NOT NULL, tool, cell, catalog, link, peer, clock_drifted
+        "SELECT run, id, started, record IS NOT NULL, tool, worker, catalog, link, peer, clock_drifted
          FROM summary JOIN run ON run.key = summary.run
          WHERE rules = ?1 AND ended IS NOT NULL ORDER BY started, id",
     )?;
@@ -395,7 +395,7 @@ fn figures(
         let summary = Summary {
             rules,
             tool: word(row.get(4)?)?,
-            cell: word(row.get(5)?)?,
+            worker: word(row.get(5)?)?,
             catalog: word(row.get(6)?)?,
             link: word(row.get(7)?)?,
             peer: some(row.get(8)?)?,
@@ -456,7 +456,7 @@ fn figures(
             };
             of.summary.figures.push(Figure {
                 case: word(case)?,
-                place: word(row.get(2)?)?,
+                target: word(row.get(2)?)?,
                 machine: row.get::<_, Option<i64>>(3)?.map(|at| at as usize),
                 peer: row.get::<_, Option<i64>>(4)?.map(|at| at as usize),
                 cpu: row.get(12)?,

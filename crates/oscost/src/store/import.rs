@@ -36,11 +36,11 @@ impl Store {
             serde_json::to_string(record).map_err(|error| Cause::Unkeepable(error.to_string()))?;
         let command = command_as_json(&record.command)?;
         let rows = record.results.len() as i64;
-        let cells = record.results.iter().map(|row| row.repetitions.len() as i64).sum::<i64>();
+        let workers = record.results.iter().map(|row| row.repetitions.len() as i64).sum::<i64>();
         let tx = transaction(&mut self.conn)?;
         let new = tx
             .prepare_cached(
-                "INSERT INTO run (id, started, ended, complete, label, command, rows_asked, cells,
+                "INSERT INTO run (id, started, ended, complete, label, command, rows_asked, workers,
                                   record)
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT (id) DO NOTHING",
             )?
@@ -52,7 +52,7 @@ impl Store {
                 &record.label,
                 command,
                 rows,
-                cells,
+                workers,
                 json,
             ))?;
         tx.commit()?;

@@ -29,8 +29,8 @@ pub struct Listing {
     /// Rows that were asked for; `None` before they were planned. An imported record does not say
     /// who asked: there it is all its rows.
     pub rows_asked: Option<u64>,
-    /// Cells that came back, whatever they brought.
-    pub cells: u64,
+    /// Workers that came back, whatever they brought.
+    pub workers: u64,
     /// Whether it came as a record from elsewhere.
     pub imported: bool,
 }
@@ -91,7 +91,7 @@ fn before_last(asked: &str) -> Option<usize> {
 
 fn list(conn: &Connection) -> Result<Vec<Listing>, Cause> {
     let mut statement = conn.prepare_cached(
-        "SELECT id, started, ended, complete, label, command, rows_asked, cells,
+        "SELECT id, started, ended, complete, label, command, rows_asked, workers,
                 record IS NOT NULL AS imported
          FROM run ORDER BY started DESC, id DESC",
     )?;
@@ -113,7 +113,7 @@ fn listing(row: &Row<'_>) -> Result<Listing, Cause> {
         label: row.get("label")?,
         command: serde_json::from_str(&command).map_err(|error| damaged("its command", error))?,
         rows_asked: row.get::<_, Option<i64>>("rows_asked")?.map(i64::cast_unsigned),
-        cells: row.get::<_, i64>("cells")?.cast_unsigned(),
+        workers: row.get::<_, i64>("workers")?.cast_unsigned(),
         imported: row.get("imported")?,
     })
 }

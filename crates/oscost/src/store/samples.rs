@@ -52,7 +52,7 @@ pub enum BadSamples {
 
 /// Packs samples, in order.
 pub fn pack(samples: &[Sample]) -> Vec<u8> {
-    // Enough for most cells, so that the bytes are not moved while they grow.
+    // Enough for most workers, so that the bytes are not moved while they grow.
     let mut out = Vec::with_capacity(1 + 12 * samples.len());
     out.push(VERSION);
     let mut last = Sample::default();
@@ -180,9 +180,9 @@ mod tests {
         // Small numbers, as in life, and any numbers.
         let rare = || prop_oneof![3 => Just(0u32), 1 => any::<u32>()];
         let long = || prop_oneof![0..100_000u64, any::<u64>()];
-        let place = (any::<u8>(), 0..5u32, rare());
+        let target = (any::<u8>(), 0..5u32, rare());
         let times = (long(), any::<i64>(), prop::option::of(long()));
-        (place, times, rare(), rare(), any::<bool>()).prop_map(
+        (target, times, rare(), rare(), any::<bool>()).prop_map(
             |((arm, round, batch), (n, ticks, cpu_ns), switches, faults, migrated)| Sample {
                 arm,
                 round,

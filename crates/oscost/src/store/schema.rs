@@ -35,7 +35,7 @@ const MIGRATIONS: [&str; 3] = [
         label TEXT,
         command TEXT NOT NULL,
         rows_asked INTEGER,
-        cells INTEGER NOT NULL,
+        workers INTEGER NOT NULL,
         record TEXT
     ) STRICT;
     CREATE TABLE entry (
@@ -66,7 +66,7 @@ const MIGRATIONS: [&str; 3] = [
         run INTEGER PRIMARY KEY REFERENCES run (key) ON DELETE CASCADE,
         rules INTEGER NOT NULL,
         tool INTEGER NOT NULL,
-        cell INTEGER NOT NULL,
+        worker INTEGER NOT NULL,
         catalog INTEGER NOT NULL,
         link INTEGER NOT NULL,
         peer INTEGER,
@@ -139,7 +139,7 @@ fn try_prepare(conn: &mut Connection) -> Result<(), Cause> {
     // File systems that cannot do it stay as they are, and everything works one at a time.
     conn.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get::<_, String>(0))?;
     // A commit survives the death of any process. That of the machine may cost the last commits,
-    // never the file; in exchange an append between two cells does not wait for the disk.
+    // never the file; in exchange an append between two workers does not wait for the disk.
     conn.pragma_update(None, "synchronous", "NORMAL")?;
     conn.pragma_update(None, "foreign_keys", true)?;
     if found == VERSION {

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use oscost_model::journal::{CellOutcome, Entry, Phase, Started};
-use oscost_model::record::{CellProgram, Settings, Tool};
+use oscost_model::journal::{Entry, Phase, Started, WorkerOutcome};
+use oscost_model::record::{Settings, Tool, WorkerProgram};
 use oscost_model::worker::Sample;
 use rusqlite::Connection;
 use tempfile::TempDir;
@@ -20,13 +20,13 @@ fn new_store() -> (TempDir, Store) {
 
 fn started() -> Started {
     let word = || "word".to_owned();
-    let cell = CellProgram { hash: word(), link: word(), libc: word(), catalog: word() };
+    let worker = WorkerProgram { hash: word(), link: word(), libc: word(), catalog: word() };
     Started {
         id: ID.to_owned(),
         at: "2026-11-21T08:15:00Z".to_owned(),
         label: None,
         command: vec![],
-        tool: Tool { version: word(), commit: None, rustc: None, cell },
+        tool: Tool { version: word(), commit: None, rustc: None, worker },
         settings: Settings {
             seed: 1,
             profile: word(),
@@ -39,14 +39,14 @@ fn started() -> Started {
     }
 }
 
-fn cell(at_s: f64) -> Entry {
+fn worker(at_s: f64) -> Entry {
     // Ticks without a pattern take the most bytes.
     let ticks = |at: i64| at.wrapping_mul(0x1e37_79b9_7f4a_7c15);
     let sample = |at| Sample { ticks: ticks(at), ..Sample::default() };
     let samples = (0..1_000).map(sample).collect();
     let disturbance = Box::default();
-    let outcome = CellOutcome::Sampled { samples, disturbance, seen: None, speculation: None };
-    Entry::Cell { row: 0, phase: Phase::Round(0), at_s, set: 0, outcome }
+    let outcome = WorkerOutcome::Sampled { samples, disturbance, seen: None, speculation: None };
+    Entry::Worker { row: 0, phase: Phase::Round(0), at_s, set: 0, outcome }
 }
 
 fn pragma(conn: &Connection, name: &str) -> i64 {
@@ -72,7 +72,7 @@ fn a_full_disk_costs_the_entry_that_met_it_and_nothing_else() {
     store.conn.pragma_update(None, "max_page_count", 40).unwrap();
     let mut kept = 0u32;
     let error = loop {
-        match store.append(ID, &cell(f64::from(kept))) {
+        match store.append(ID, &worker(f64::from(kept))) {
             Ok(()) => kept += 1,
             Err(error) => break error,
         }
@@ -81,18 +81,18 @@ fn a_full_disk_costs_the_entry_that_met_it_and_nothing_else() {
     assert!(error.to_string().ends_with("no space is left on its disk"), "{error}");
     assert!(kept > 2, "only {kept}");
 
-    let cells = |store: &Store| match store.load(ID).unwrap() {
+    let workers = |store: &Store| match store.load(ID).unwrap() {
         Stored::Journal(entries) => entries[1..].to_vec(),
         Stored::Imported(_) => panic!("imported"),
     };
-    let expected: Vec<Entry> = (0..kept).map(|at| cell(at.into())).collect();
-    assert_eq!(cells(&store), expected);
-    assert_eq!(store.list().unwrap()[0].cells, u64::from(kept));
+    let expected: Vec<Entry> = (0..kept).map(|at| worker(at.into())).collect();
+    assert_eq!(workers(&store), expected);
+    assert_eq!(store.list().unwrap()[0].workers, u64::from(kept));
 
     // With space again, the same store goes on.
     store.conn.pragma_update(None, "max_page_count", 1_000_000).unwrap();
-    store.append(ID, &cell(0.5)).unwrap();
-    assert_eq!(cells(&store).len(), kept as usize + 1);
+    store.append(ID, &worker(0.5)).unwrap();
+    assert_eq!(workers(&store).len(), kept as usize + 1);
 }
 
 #[test]
@@ -114,13 +114,13 @@ fn a_store_that_another_process_holds_too_long_is_said_to_be_locked() {
     let other = Connection::open(folder.path().join("store.db")).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     store.conn.busy_timeout(Duration::from_millis(20)).unwrap();
-    let error = store.append(ID, &cell(0.0)).unwrap_err();
+    let error = store.append(ID, &worker(0.0)).unwrap_err();
     assert!(matches!(error.cause, Cause::Locked), "{error}");
     assert!(error.to_string().contains("another process"), "{error}");
     // Who only reads is not in its way.
     assert_eq!(store.list().unwrap().len(), 1);
     other.execute_batch("ROLLBACK").unwrap();
-    store.append(ID, &cell(0.0)).unwrap();
+    store.append(ID, &worker(0.0)).unwrap();
 }
 
 #[test]
@@ -128,7 +128,7 @@ fn a_damaged_entry_is_named_and_the_list_still_works() {
     let (_folder, mut store) = new_store();
     store.begin(&started()).unwrap();
     for damage in ["samples = x'01ff'", "samples = x'07'", "samples = NULL", "body = '{'"] {
-        store.append(ID, &cell(0.0)).unwrap();
+        store.append(ID, &worker(0.0)).unwrap();
         let sql = format!("UPDATE entry SET {damage} WHERE key = (SELECT max(key) FROM entry)");
         store.conn.execute(&sql, []).unwrap();
         let error = store.load(ID).unwrap_err();

@@ -44,7 +44,7 @@ fn begin(conn: &mut Connection, started: &Started) -> Result<(), Cause> {
     let tx = transaction(conn)?;
     let new = tx
         .prepare_cached(
-            "INSERT INTO run (id, started, complete, label, command, cells)
+            "INSERT INTO run (id, started, complete, label, command, workers)
              VALUES (?1, ?2, FALSE, ?3, ?4, 0) ON CONFLICT (id) DO NOTHING RETURNING key",
         )?
         .query_row((&started.id, &started.at, &started.label, command), |row| row.get(0))
@@ -87,8 +87,9 @@ fn bring_listing_up_to_date(tx: &Transaction<'_>, run: i64, entry: &Entry) -> Re
             tx.prepare_cached("UPDATE run SET rows_asked = rows_asked + ?2 WHERE key = ?1")?
                 .execute((run, rows.len() as i64))?;
         }
-        Entry::Cell { .. } | Entry::Control { .. } => {
-            tx.prepare_cached("UPDATE run SET cells = cells + 1 WHERE key = ?1")?.execute([run])?;
+        Entry::Worker { .. } | Entry::Control { .. } => {
+            tx.prepare_cached("UPDATE run SET workers = workers + 1 WHERE key = ?1")?
+                .execute([run])?;
         }
         Entry::Ended { at, complete } => {
             tx.prepare_cached("UPDATE run SET ended = ?2, complete = ?3 WHERE key = ?1")?

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use oscost_model::record::{Record, Row, RowOutcome};
-use oscost_model::study_method::{ByManner, ClockCost, Manner, Timed};
+use oscost_model::study_method::{ClockCost, StudyMethod, StudyMethodFigure, Timed};
 use oscost_model::worker::Mode;
 
 use super::claim::{Judged, Witness, judge_within};
@@ -83,7 +83,7 @@ pub struct Here<'a> {
     /// The standard deviation between experiments, where the figure is the row's own.
     pub deviation: Option<f64>,
     /// How it was found; `None` where it is oscost's estimate, or counted.
-    pub by: Option<&'a ByManner>,
+    pub by: Option<&'a StudyMethodFigure>,
 }
 
 /// What was expected of a row.
@@ -96,7 +96,7 @@ pub struct Expected<'a> {
     /// Whether this run's is so, with its whole interval.
     pub here: Held,
     /// oscost's own guess, written before anything was measured.
-    pub guess: &'a str,
+    pub expected: &'a str,
     /// The floor of the row, in the unit of the prediction.
     pub floor: Option<f64>,
 }
@@ -141,7 +141,8 @@ pub fn beside<'a>(study: &'a Study, record: &'a Record) -> Beside<'a> {
 fn found<'a>(record: &'a Record, row: &TableRow) -> Option<&'a Row> {
     let Subject::Case(case) = &row.subject else { return None };
     // Where the run had no peer, its row says so, and has none.
-    let is_far = |it: &Row| it.place.peer.is_some() || it.reason.as_deref() == Some(super::NO_PEER);
+    let is_far =
+        |it: &Row| it.target.peer.is_some() || it.reason.as_deref() == Some(super::NO_PEER);
     let same = |it: &&Row| it.case == *case && is_far(it) == row.peer;
     record.results.iter().find(same)
 }
@@ -224,11 +225,11 @@ fn statistic(row: &TableRow, measured: &Row, clock_ns: Option<f64>) -> Option<f6
     let (kind, one) = plainest(measured.unit);
     // Only a time has the clock's cost in it.
     let clock_ns = clock_ns.filter(|_| kind == Kind::Time);
-    match (row.manner, &measured.manner) {
-        (Some(manner), Some(by)) => {
+    match (row.study_method, &measured.study_method) {
+        (Some(study_method), Some(by)) => {
             // What an op brings itself has no clock in it.
             let clock_ns = if measured.mode == Some(Mode::F) { Some(0.0) } else { clock_ns };
-            Some(by.value? * one + clock_apart(&manner, by, clock_ns)?)
+            Some(by.value? * one + clock_apart(&study_method, by, clock_ns)?)
         }
         (Some(_), None) => None,
         (None, _) => measured.estimate.as_ref().map(|it| it.median * one),
@@ -238,19 +239,23 @@ fn statistic(row: &TableRow, measured: &Row, clock_ns: Option<f64>) -> Option<f6
 /// By how much a row's figure differs from the one that was found, in nanoseconds: another row of
 /// the study may be of the same case, and have the clock's cost where this one has not. `None` where
 /// their manners differ in more than that.
-fn clock_apart(manner: &Manner, by: &ByManner, clock_ns: Option<f64>) -> Option<f64> {
-    let other = Manner { clock: manner.clock, ..by.manner };
-    if other != *manner {
+fn clock_apart(
+    study_method: &StudyMethod,
+    by: &StudyMethodFigure,
+    clock_ns: Option<f64>,
+) -> Option<f64> {
+    let other = StudyMethod { clock: study_method.clock, ..by.study_method };
+    if other != *study_method {
         return None;
     }
     let cost = || {
-        let windows = match manner.timed {
+        let windows = match study_method.timed {
             Timed::Each => 1.0,
             Timed::Together => by.iterations.max(1) as f64,
         };
         Some(clock_ns? / windows)
     };
-    match (manner.clock, by.manner.clock) {
+    match (study_method.clock, by.study_method.clock) {
         (ClockCost::Included, ClockCost::Subtracted) => cost(),
         (ClockCost::Subtracted, ClockCost::Included) => cost().map(|cost| -cost),
         _ => Some(0.0),
@@ -306,7 +311,7 @@ impl<'a> Laying<'a, '_> {
         let size = figure.unit.size(self.beats).filter(|_| self.is_of_kind(at, figure))?;
         let value = figure.formula.value(&known)? / size;
         let row = self.all[at]?;
-        let by = row.manner.as_ref().filter(|_| self.table.rows[at].manner.is_some());
+        let by = row.study_method.as_ref().filter(|_| self.table.rows[at].study_method.is_some());
         let one = plainest(row.unit).1 / size;
         let per = figure.formula.per_this();
         let deviation = by.and_then(|by| by.deviation).zip(per).map(|(sd, per)| sd * per * one);
@@ -369,8 +374,8 @@ impl<'a> Laying<'a, '_> {
         let own = first.own.map(|own| (own.value, own.interval.map(|it| [it.lo, it.hi])));
         let here = own.zip(bound).map(|((value, interval), bound)| bound.judge(value, interval));
         let [then, here] = [then, here].map(|held| held.unwrap_or(Held::Undecided));
-        let guess = measured.map_or("", |row| row.guess.as_str());
-        Some(Expected { printed, then, here, guess, floor })
+        let expected = measured.map_or("", |row| row.expected.as_str());
+        Some(Expected { printed, then, here, expected, floor })
     }
 }
 

@@ -256,12 +256,14 @@ fn why_undecided(run: &Witness<'_>, quantities: &[Quantity], each: &[Option<Spot
 fn added_by_round(sides: &[Option<&Row>; 2]) -> BTreeMap<u32, f64> {
     let of = |row: &Option<&Row>| -> BTreeMap<u32, f64> {
         let measured = row.filter(|row| row.outcome == RowOutcome::Measured);
-        let cells = measured.iter().flat_map(|row| {
+        let workers = measured.iter().flat_map(|row| {
             let (kind, one) = plainest(row.unit);
             let ns = (kind == Kind::Time).then_some(one);
-            row.repetitions.iter().filter_map(move |cell| Some((cell.round, cell.value? * ns?)))
+            row.repetitions
+                .iter()
+                .filter_map(move |worker| Some((worker.round, worker.value? * ns?)))
         });
-        cells.collect()
+        workers.collect()
     };
     let [base, new] = sides.each_ref().map(of);
     base.into_iter().filter_map(|(round, base)| Some((round, new.get(&round)? - base))).collect()

@@ -75,13 +75,13 @@ pub fn judge(condition: &Condition, record: &Record) -> Found {
     let Some(machine) = record.machines.first() else {
         return found(Holds::Unknown, "the run has met no machine");
     };
-    let cpu = record.results.iter().find_map(|row| row.place.cpu);
+    let cpu = record.results.iter().find_map(|row| row.target.cpu);
     match condition.asks {
         Asks::SingleUser => single_user(machine),
         Asks::IsolatedCpu => isolated(machine, cpu),
         Asks::Pinned => match cpu {
-            Some(cpu) => Found { holds: Holds::Yes, why: format!("all cells ran on CPU {cpu}") },
-            None => found(Holds::No, "this kernel did not let the cells be pinned"),
+            Some(cpu) => Found { holds: Holds::Yes, why: format!("all workers ran on CPU {cpu}") },
+            None => found(Holds::No, "this kernel did not let the workers be pinned"),
         },
         Asks::InterruptsOff => found(
             Holds::Cannot,
@@ -173,7 +173,7 @@ mod tests {
     fn record() -> Record {
         let mut record: Record =
             serde_json::from_str(include_str!("../../tests/store/run-1.json")).unwrap();
-        record.results[0].place.cpu = Some(1);
+        record.results[0].target.cpu = Some(1);
         record
     }
 
@@ -213,7 +213,7 @@ mod tests {
         }
         record.machines[0].scheduling.boost = None;
         assert_eq!(found(&record, Asks::FixedFrequency).0, Holds::Unknown);
-        record.results[0].place.cpu = Some(0);
+        record.results[0].target.cpu = Some(0);
         assert!(found(&record, Asks::IsolatedCpu).1.contains("--cpu 1"));
         let machine = &mut record.machines[0];
         (machine.scheduling.isolated_cpus, machine.scheduling.governor) = (None, None);

@@ -16,7 +16,7 @@ pub struct Laid<'a> {
     /// What it compares with what.
     pub columns: &'a [Column; 2],
     /// The places of its columns in this run; `None` where the run has no row of them.
-    pub places: [Option<&'a str>; 2],
+    pub targets: [Option<&'a str>; 2],
     /// Its tables.
     pub tables: Vec<LaidTable<'a>>,
     /// Its claims.
@@ -65,7 +65,7 @@ pub struct Here {
     pub mean: f64,
     /// Their standard deviation; `None` of one run.
     pub deviation: Option<f64>,
-    /// Of how many runs: fewer than the study's where cells were lost, or the run was cut short.
+    /// Of how many runs: fewer than the study's where workers were lost, or the run was cut short.
     pub runs: usize,
 }
 
@@ -81,9 +81,9 @@ pub fn lay<'a>(study: &'a Study, record: &'a Record) -> Option<Laid<'a>> {
         })
         .collect();
     let rows = || tables.iter().flat_map(|table| &table.rows);
-    let place = |side: usize| {
+    let target = |side: usize| {
         let mut its = rows().filter_map(|row| row.sides[side]);
-        its.next().map(|row| row.place.text.as_str())
+        its.next().map(|row| row.target.text.as_str())
     };
     let void = record.comparisons.iter().any(|it| it.flags.iter().any(|flag| flag == "VOID"));
     let claims = study.claims.iter().map(|claim| {
@@ -95,8 +95,8 @@ pub fn lay<'a>(study: &'a Study, record: &'a Record) -> Option<Laid<'a>> {
         let cases: Vec<Sides<'_>> = claim.cases.iter().map(of_case).collect();
         judge(study, claim, &cases, void)
     });
-    let places = [place(0), place(1)];
-    Some(Laid { study, columns, places, claims: claims.collect(), tables })
+    let targets = [target(0), target(1)];
+    Some(Laid { study, columns, targets, claims: claims.collect(), tables })
 }
 
 fn laid_row<'a>(row: &'a TableRow, record: &'a Record) -> LaidRow<'a> {
@@ -147,10 +147,11 @@ fn here(of: &Row, row: &TableRow) -> Option<Here> {
         });
     }
     let one = row.unit.of_one(of.unit, Beats::default())?;
-    let mut cells: Vec<(u32, f64)> =
-        of.repetitions.iter().filter_map(|cell| Some((cell.round, cell.value?))).collect();
-    cells.sort_by_key(|(round, _)| *round);
-    let values: Vec<f64> = cells.into_iter().take(row.runs).map(|(_, value)| value * one).collect();
+    let mut workers: Vec<(u32, f64)> =
+        of.repetitions.iter().filter_map(|worker| Some((worker.round, worker.value?))).collect();
+    workers.sort_by_key(|(round, _)| *round);
+    let values: Vec<f64> =
+        workers.into_iter().take(row.runs).map(|(_, value)| value * one).collect();
     Some(Here {
         mean: moments::mean(&values)?,
         deviation: moments::deviation(&values),

@@ -24,7 +24,7 @@ pub mod unit;
 use claim::Claim;
 use condition::Condition;
 use formula::Formula;
-use oscost_model::study_method::Manner;
+use oscost_model::study_method::StudyMethod;
 pub use printed::Published;
 pub use unit::{Beats, TableUnit};
 
@@ -87,7 +87,7 @@ pub struct Protocol {
     pub runs: usize,
     /// Of one place: how its rows are timed, where nothing else is said of them; `None` where the
     /// study says nothing that could be done again.
-    pub manner: Option<Manner>,
+    pub study_method: Option<StudyMethod>,
     /// What the study did.
     pub there: String,
     /// What is done here.
@@ -100,7 +100,7 @@ pub struct Column {
     /// As it is printed.
     pub name: String,
     /// The place that it is measured at.
-    pub place: String,
+    pub target: String,
 }
 
 /// A table of a study.
@@ -180,7 +180,7 @@ pub struct TableRow {
     /// Of how many runs they are, or a program's trials.
     pub runs: usize,
     /// How it is timed in the study's own manner.
-    pub manner: Option<Manner>,
+    pub study_method: Option<StudyMethod>,
     /// Where it stands in the study's file, from 1.
     pub line: usize,
     /// What was published, a figure a column.
@@ -256,7 +256,7 @@ pub struct Wanted<'a> {
     /// Where it stands in the study's file, from 1.
     pub line: usize,
     /// The manner that it is timed in as well.
-    pub manner: Option<Manner>,
+    pub study_method: Option<StudyMethod>,
     /// Whether its other end is on another machine.
     pub peer: bool,
 }
@@ -275,10 +275,10 @@ impl Study {
             let Some(case) = row.case() else { continue };
             let same = |it: &&mut Wanted<'_>| it.case == case && it.peer == row.peer;
             match found.iter_mut().find(same) {
-                Some(it) => it.manner = it.manner.or(row.manner),
+                Some(it) => it.study_method = it.study_method.or(row.study_method),
                 None => {
-                    let (line, manner, peer) = (row.line, row.manner, row.peer);
-                    found.push(Wanted { case, line, manner, peer });
+                    let (line, study_method, peer) = (row.line, row.study_method, row.peer);
+                    found.push(Wanted { case, line, study_method, peer });
                 }
             }
         }
@@ -366,8 +366,8 @@ mod tests {
             ]
         );
         let Some([standard, ph]) = &study.columns else { panic!("{study:?}") };
-        assert_eq!([&*standard.name, &*standard.place], ["Standard", "local"]);
-        assert_eq!([&*ph.name, &*ph.place], ["pH", "ph"]);
+        assert_eq!([&*standard.name, &*standard.target], ["Standard", "local"]);
+        assert_eq!([&*ph.name, &*ph.target], ["pH", "ph"]);
         assert_eq!(study.protocol.runs, 10);
     }
 }

@@ -1,6 +1,6 @@
 //! What rows of a run came to, round by round.
 //!
-//! Cells of one round follow each other, and the machine drifts from round to round: so what is made
+//! Workers of one round follow each other, and the machine drifts from round to round: so what is made
 //! of several rows (a ratio, a slope) is made in each round that has them all, and the median of
 //! these gets the interval.
 
@@ -39,8 +39,8 @@ impl Rounds {
         }
         let (key, row) = (row.key(), measured);
         let (_, one) = plainest(row.unit);
-        let cells = row.repetitions.iter();
-        let values = cells.filter_map(|cell| Some((cell.round, cell.value? * one)));
+        let workers = row.repetitions.iter();
+        let values = workers.filter_map(|worker| Some((worker.round, worker.value? * one)));
         self.0.insert(key, values.collect());
     }
 

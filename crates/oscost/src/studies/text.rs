@@ -9,8 +9,8 @@ mod table;
 
 pub use oscost_model::untrusted::Refusal;
 
-use oscost_model::study_method::{Manner, Statistic};
-use oscost_model::target::Place;
+use oscost_model::study_method::{Statistic, StudyMethod};
+use oscost_model::target::Target;
 use oscost_model::untrusted::{line_at, one_line, shown, text_of};
 use toml::Spanned;
 
@@ -160,7 +160,7 @@ impl Reader<'_> {
 
     fn protocol(&self, raw: &raw::Protocol, compares: bool) -> Result<Protocol, Refusal> {
         let statistic = raw.statistic.as_ref();
-        let manner = match (compares, &raw.runs) {
+        let study_method = match (compares, &raw.runs) {
             (true, None) => {
                 let why = "a study with two columns has `runs`, and their mean and deviation";
                 return Err(self.refused(&raw.statistic, why));
@@ -177,7 +177,7 @@ impl Reader<'_> {
                 }
                 None
             }
-            (false, _) => self.manner(
+            (false, _) => self.study_method(
                 None,
                 &Otherwise {
                     timed: &raw.timed,
@@ -190,18 +190,18 @@ impl Reader<'_> {
         };
         Ok(Protocol {
             runs: raw.runs.as_ref().map_or(Ok(USUAL_RUNS), |it| self.runs(it))?,
-            manner,
+            study_method,
             there: self.words(&raw.there, "what the study did", LONGEST_TEXT)?,
             here: self.words(&raw.here, "what is done here", LONGEST_TEXT)?,
         })
     }
 
     /// How a row is timed: as its protocol says, but for what it says otherwise.
-    fn manner(
+    fn study_method(
         &self,
-        usual: Option<Manner>,
+        usual: Option<StudyMethod>,
         raw: &Otherwise<'_>,
-    ) -> Result<Option<Manner>, Refusal> {
+    ) -> Result<Option<StudyMethod>, Refusal> {
         let iterations = self.within(raw.iterations.as_ref(), &ITERATIONS, "iterations")?;
         let experiments = self.within(raw.experiments.as_ref(), &EXPERIMENTS, "experiments")?;
         let statistic = match raw.statistic.map(|it| *it.as_ref()) {
@@ -213,8 +213,8 @@ impl Reader<'_> {
         };
         let timed = raw.timed.as_ref().map(|it| it.as_ref().timed());
         let clock = raw.overhead.map(RawOverhead::clock);
-        let manner = match usual {
-            Some(usual) => Some(Manner {
+        let study_method = match usual {
+            Some(usual) => Some(StudyMethod {
                 timed: timed.unwrap_or(usual.timed),
                 iterations: iterations.unwrap_or(usual.iterations),
                 experiments: experiments.unwrap_or(usual.experiments),
@@ -229,16 +229,16 @@ impl Reader<'_> {
                     Some(experiments),
                     Some(statistic),
                     Some(clock),
-                ) => Some(Manner { timed, iterations, experiments, statistic, clock }),
+                ) => Some(StudyMethod { timed, iterations, experiments, statistic, clock }),
                 _ => None,
             },
         };
-        let Some(manner) = manner else {
+        let Some(study_method) = study_method else {
             let why = "a manner has timed, iterations, experiments, statistic and overhead";
             let line = raw.statistic.map_or(1, |it| self.line(it.span().start));
             return Err(Refusal { line, why: why.to_owned() });
         };
-        Ok(Some(manner))
+        Ok(Some(study_method))
     }
 
     fn within<T: Copy + PartialOrd + std::fmt::Display>(
@@ -266,12 +266,12 @@ impl Reader<'_> {
 
     fn column(&self, raw: &raw::Column) -> Result<Column, Refusal> {
         let name = self.words(&raw.name, "a column's name", LONGEST_FIGURE)?;
-        let place = self.words(&raw.place, "a place", LONGEST_TEXT)?;
-        if let Err(error) = Place::parse(&place) {
+        let target = self.words(&raw.target, "a place", LONGEST_TEXT)?;
+        if let Err(error) = Target::parse(&target) {
             let why = shown(&error.to_string(), LONGEST_TEXT);
-            return Err(self.refused(&raw.place, why));
+            return Err(self.refused(&raw.target, why));
         }
-        Ok(Column { name, place })
+        Ok(Column { name, target })
     }
 
     fn condition(&self, raw: &raw::Condition) -> Result<Condition, Refusal> {

@@ -53,11 +53,11 @@ pub struct Beats {
 }
 
 impl Beats {
-    /// Those of the machine that a run was measured on: the frequency of the core that its cells
+    /// Those of the machine that a run was measured on: the frequency of the core that its workers
     /// were pinned to, as a chain of multiplications showed it before the run.
     pub fn of(record: &Record) -> Self {
         let machine = record.machines.first();
-        let cpu = record.results.iter().find_map(|row| row.place.cpu);
+        let cpu = record.results.iter().find_map(|row| row.target.cpu);
         let probes = record.conditions.first().map(|it| &it.probe[..]).unwrap_or_default();
         let chosen = probes.iter().find(|probe| Some(probe.cpu) == cpu);
         let clock = machine.and_then(|machine| machine.clock.as_ref());

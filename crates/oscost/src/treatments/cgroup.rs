@@ -7,7 +7,7 @@ use super::{did_you_mean, quoted};
 /// A share of one CPU below which the kernel takes no quota (1 ms in 100), and above which no
 /// machine has so many.
 const PERCENT: std::ops::RangeInclusive<u32> = 1..=1_000_000;
-/// A group that cannot hold a cell kills it before it has said a word.
+/// A group that cannot hold a worker kills it before it has said a word.
 const LEAST_BYTES: u64 = 1 << 20;
 /// PID_MAX_LIMIT.
 const MOST_PIDS: u32 = 1 << 22;

@@ -2,7 +2,7 @@
 
 /// How a treatment is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Manner {
+pub enum StudyMethod {
     /// To a process that runs, by itself or by one beside it.
     Applied,
     /// To the whole system, while something is measured.
@@ -11,13 +11,13 @@ pub enum Manner {
     Wraps,
 }
 
-impl Manner {
+impl StudyMethod {
     /// The word for it.
     pub fn text(self) -> &'static str {
         match self {
-            Manner::Applied => "applied",
-            Manner::Attached => "attached",
-            Manner::Wraps => "wraps",
+            StudyMethod::Applied => "applied",
+            StudyMethod::Attached => "attached",
+            StudyMethod::Wraps => "wraps",
         }
     }
 }
@@ -39,7 +39,7 @@ pub struct Kind {
     /// Where that is written.
     pub source: &'static str,
     /// How it is done.
-    pub manner: Manner,
+    pub study_method: StudyMethod,
 }
 
 impl Kind {
@@ -64,7 +64,7 @@ pub const KINDS: &[Kind] = &[
               process to speculate past stores.",
         source: "seccomp(2); kernel/seccomp.c; the runtime specification of the Open Container \
                  Initiative",
-        manner: Manner::Applied,
+        study_method: StudyMethod::Applied,
     },
     Kind {
         name: "seccomp-trace",
@@ -74,7 +74,7 @@ pub const KINDS: &[Kind] = &[
         why: "SECCOMP_RET_TRACE: each call stops its task once, wakes the tracer, and waits until \
               that lets it go on: two switches of process a call, one stop less than `ptrace`.",
         source: "seccomp(2), ptrace(2)",
-        manner: Manner::Applied,
+        study_method: StudyMethod::Applied,
     },
     Kind {
         name: "seccomp-notify",
@@ -84,7 +84,7 @@ pub const KINDS: &[Kind] = &[
         why: "SECCOMP_RET_USER_NOTIF: each call sleeps until another process has read what it is \
               and has answered (here: go on). Container engines have calls of theirs done so.",
         source: "seccomp_unotify(2)",
-        manner: Manner::Applied,
+        study_method: StudyMethod::Applied,
     },
     Kind {
         name: "ptrace",
@@ -96,7 +96,7 @@ pub const KINDS: &[Kind] = &[
               registers and memory at each stop besides. The tracer stands on the CPU of its \
               process: across CPUs every stop is an interrupt more.",
         source: "ptrace(2)",
-        manner: Manner::Applied,
+        study_method: StudyMethod::Applied,
     },
     Kind {
         name: "sud",
@@ -107,7 +107,7 @@ pub const KINDS: &[Kind] = &[
               the kernel or comes back as SIGSYS. Here it always goes. Wine tells calls of Windows \
               from those of Linux so.",
         source: "prctl(2), PR_SET_SYSCALL_USER_DISPATCH; Linux: admin-guide/syscall-user-dispatch",
-        manner: Manner::Applied,
+        study_method: StudyMethod::Applied,
     },
     Kind {
         name: "ebpf",
@@ -119,7 +119,7 @@ pub const KINDS: &[Kind] = &[
               that (net.core.bpf_jit_enable). `empty` returns at once, `count` adds one to a \
               counter of its CPU and of the call's number. Monitors of system calls begin here.",
         source: "bpf(2); include/trace/events/syscalls.h",
-        manner: Manner::Attached,
+        study_method: StudyMethod::Attached,
     },
     Kind {
         name: "ftrace",
@@ -129,14 +129,14 @@ pub const KINDS: &[Kind] = &[
         why: "The events raw_syscalls:sys_enter and raw_syscalls:sys_exit are written to the ring \
               buffer of an instance of tracefs that nobody reads: the oldest are overwritten.",
         source: "Linux: trace/ftrace, trace/events",
-        manner: Manner::Attached,
+        study_method: StudyMethod::Attached,
     },
     Kind {
         name: "ph",
         value: "",
         does: "pH, a monitor that learns what each executable calls (`oscost ph`)",
         needs: "root, BTF, a build with clang; reach local",
-        manner: Manner::Attached,
+        study_method: StudyMethod::Attached,
         why: "At each call of all processes an eBPF program compares the last nine calls of the task \
               with the pairs that were seen in its executable, and counts what is new: study \
               ph-2000 did that in a kernel of its own. Nothing is written that another CPU writes, \
@@ -149,7 +149,7 @@ pub const KINDS: &[Kind] = &[
         value: "",
         does: "behind `ph`: with what `oscost ph train` has learnt, which stays as it is",
         needs: "ph",
-        manner: Manner::Attached,
+        study_method: StudyMethod::Attached,
         why: "`ph` alone begins with no profile: what it costs is then what learning costs. With \
               what was learnt before, an executable that has become normal is held against that \
               at each call, too. A row says in which state the profile was.",
@@ -160,7 +160,7 @@ pub const KINDS: &[Kind] = &[
         value: "",
         does: "behind `ph`: what it distrusts is delayed, and never killed",
         needs: "ph",
-        manner: Manner::Attached,
+        study_method: StudyMethod::Attached,
         why: "A process whose calls are not normal is stopped and continued, twice as long for each \
               anomaly among its last 128 calls; one that does what it always did is not touched.",
         source: "study ph-2000",
@@ -174,7 +174,7 @@ pub const KINDS: &[Kind] = &[
               other source clock_gettime(2) is a system call, and reads slow hardware: rows that \
               expected the vDSO are marked CLASS_UNEXPECTED.",
         source: "clock_gettime(2), vdso(7); /sys/devices/system/clocksource",
-        manner: Manner::Attached,
+        study_method: StudyMethod::Attached,
     },
     Kind {
         name: "cgroup",
@@ -183,9 +183,9 @@ pub const KINDS: &[Kind] = &[
         needs: "root, or a delegated group",
         why: "A group of its own, removed afterwards. `own` limits nothing: it costs what the \
               accounting costs. A quota of CPU stops the group when it is used up, until the next \
-              100 ms begin; such cells are marked THROTTLED.",
+              100 ms begin; such workers are marked THROTTLED.",
         source: "cgroups(7); Linux: admin-guide/cgroup-v2",
-        manner: Manner::Applied,
+        study_method: StudyMethod::Applied,
     },
     Kind {
         name: "nice",
@@ -195,7 +195,7 @@ pub const KINDS: &[Kind] = &[
         why: "The scheduler gives each step some 25 % more or less weight against whoever wants \
               the same CPU: on an idle one it costs nothing.",
         source: "sched(7), setpriority(2)",
-        manner: Manner::Applied,
+        study_method: StudyMethod::Applied,
     },
     Kind {
         name: "env",
@@ -203,11 +203,11 @@ pub const KINDS: &[Kind] = &[
         does: "a variable of its environment",
         needs: "",
         why: "A variable moves the stack of the process, and with it what shares a set of a cache: \
-              that alone can be worth per cents. Every cell therefore has padding of a random \
+              that alone can be worth per cents. Every worker therefore has padding of a random \
               length beside it.",
         source: "environ(7); T. Mytkowicz and others: Producing wrong data without doing anything \
                  obviously wrong! ASPLOS 2009",
-        manner: Manner::Wraps,
+        study_method: StudyMethod::Wraps,
     },
     Kind {
         name: "antagonist",
@@ -218,17 +218,17 @@ pub const KINDS: &[Kind] = &[
               without end, at the same priority. On `:same` CPU they take turns; on another they \
               share what processors share: caches, memory, the kernel's locks, and often a core.",
         source: "sched(7)",
-        manner: Manner::Attached,
+        study_method: StudyMethod::Attached,
     },
     Kind {
         name: "cmd",
         value: "WRAPPER",
         does: "a program of yours that starts it: strace, a container runtime",
         needs: "the program; reach local",
-        why: "The program is started with the cell's command behind its own words, and whatever it \
+        why: "The program is started with the worker's command behind its own words, and whatever it \
               does to it is measured: compared in two processes one after the other, which spread \
               more than twins do.",
         source: "execve(2)",
-        manner: Manner::Wraps,
+        study_method: StudyMethod::Wraps,
     },
 ];

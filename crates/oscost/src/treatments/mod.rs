@@ -14,7 +14,7 @@ use oscost_model::target::Treatment;
 use oscost_model::treatment::{Applied, Attached, Treated};
 use thiserror::Error;
 
-pub use kinds::{KINDS, Kind, Manner};
+pub use kinds::{KINDS, Kind, StudyMethod};
 
 /// As many treatments as a place may have.
 const MOST_TREATMENTS: usize = 16;

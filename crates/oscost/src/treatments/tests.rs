@@ -1,12 +1,12 @@
 //! Texts of places, read.
 
-use oscost_model::target::Place;
+use oscost_model::target::Target;
 use oscost_model::treatment::{Limit, Noise};
 
 use super::*;
 
 fn read(text: &str) -> Result<Treated, TreatError> {
-    super::read(&Place::parse(text).unwrap().treatments, Arch::X86_64)
+    super::read(&Target::parse(text).unwrap().treatments, Arch::X86_64)
 }
 
 fn told(text: &str) -> String {
@@ -43,13 +43,13 @@ fn each_kind_is_read_as_its_line_says() {
         let before = kind.behind().map(|it| format!("{it}+")).unwrap_or_default();
         let text = format!("{before}{}{value}", kind.name);
         let read = read(&text).unwrap_or_else(|error| panic!("{text}: {error}"));
-        let manner = match (&read.applied[..], &read.attached[..]) {
-            ([one], []) if one.fits_twins() => Manner::Applied,
-            ([_], []) => Manner::Wraps,
-            ([], [_]) => Manner::Attached,
+        let study_method = match (&read.applied[..], &read.attached[..]) {
+            ([one], []) if one.fits_twins() => StudyMethod::Applied,
+            ([_], []) => StudyMethod::Wraps,
+            ([], [_]) => StudyMethod::Attached,
             other => panic!("{text}: {other:?}"),
         };
-        assert_eq!(manner, kind.manner, "{text}");
+        assert_eq!(study_method, kind.study_method, "{text}");
         assert!(!kind.does.ends_with('.') && kind.does.len() <= 80, "{}", kind.name);
         if kind.value.is_empty() {
             assert!(told(&format!("{text}=1")).contains("takes no value"), "{text}");
@@ -108,7 +108,7 @@ fn what_is_no_treatment_is_refused_with_what_would_be_one() {
         ("clocksource=../x", "a clock source's name"),
         ("env=A", "NAME=VALUE"),
         ("env=1A=b", "no name of a variable"),
-        ("env=TMPDIR=/", "`TMPDIR` is what cells are given"),
+        ("env=TMPDIR=/", "`TMPDIR` is what workers are given"),
         ("env==b", "no name of a variable"),
         ("cmd='a", "no end"),
         ("cmd=a\tb", "control character"),

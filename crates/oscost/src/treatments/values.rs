@@ -77,7 +77,7 @@ pub(super) fn env(value: &str) -> Result<Applied, String> {
         return Err(format!("`{}` is no name of a variable", quoted(name)));
     }
     if ["OSCOST_PADDING", "TMPDIR"].contains(&name) {
-        return Err(format!("`{name}` is what cells are given for themselves"));
+        return Err(format!("`{name}` is what workers are given for themselves"));
     }
     Ok(Applied::Env { name: name.to_owned(), value: value.to_owned() })
 }

@@ -98,21 +98,21 @@ pub fn prepare(spec: &Spec, here: &Here, output: &mut dyn Write) -> Result<Prepa
     if !missing.lacks.is_empty() {
         return Err(missing.into());
     }
-    let place = Place::of(spec, here);
-    let lock = place.lock()?;
+    let target = Target::of(spec, here);
+    let lock = target.lock()?;
     if state(spec, here) == State::Ready {
         return Ok(Prepared::Already);
     }
     // What a killed one has left.
-    remove(&place.beside)?;
-    DirBuilder::new().mode(0o700).create(&place.beside).map_err(at(&place.beside))?;
-    let done = fill(spec, wanted, here, (&place, &lock), output).and_then(|()| {
-        remove(&place.folder)?;
-        std::fs::rename(&place.beside, &place.folder).map_err(at(&place.folder))
+    remove(&target.beside)?;
+    DirBuilder::new().mode(0o700).create(&target.beside).map_err(at(&target.beside))?;
+    let done = fill(spec, wanted, here, (&target, &lock), output).and_then(|()| {
+        remove(&target.folder)?;
+        std::fs::rename(&target.beside, &target.folder).map_err(at(&target.folder))
     });
     if done.is_err() {
         // The reason for the failure is what matters; the rest is tidying up.
-        let _ = remove(&place.beside);
+        let _ = remove(&target.beside);
     }
     done.map(|()| Prepared::Now)
 }
@@ -120,23 +120,23 @@ pub fn prepare(spec: &Spec, here: &Here, output: &mut dyn Write) -> Result<Prepa
 /// Removes the cache folder of a workload, and what a killed preparation has left; `false` where
 /// there was none.
 pub fn clean(spec: &Spec, here: &Here) -> Result<bool, CacheError> {
-    let place = Place::of(spec, here);
-    if !place.root.exists() {
+    let target = Target::of(spec, here);
+    if !target.root.exists() {
         return Ok(false);
     }
-    let _lock = place.lock()?;
-    let left = remove(&place.beside)?;
-    Ok(remove(&place.folder)? || left)
+    let _lock = target.lock()?;
+    let left = remove(&target.beside)?;
+    Ok(remove(&target.folder)? || left)
 }
 
 fn fill(
     spec: &Spec,
     wanted: &Prepare,
     here: &Here,
-    (place, lock): (&Place, &Lock),
+    (target, lock): (&Target, &Lock),
     output: &mut dyn Write,
 ) -> Result<(), CacheError> {
-    let folder = &place.beside;
+    let folder = &target.beside;
     let point = Point::none();
     let filler = Filler::of(spec, &point, here).map_err(CacheError::Start)?;
     let variables = filler.variables(&spec.variables);
@@ -147,7 +147,7 @@ fn fill(
         command.args(rest).envs(&variables).current_dir(folder);
         // The lock is an empty file, so that there is nothing to read. It is theirs too: where we
         // are killed it is held until the last of them has ended, and nobody tidies up under them.
-        command.stdin(lock.0.try_clone().map_err(at(&place.lock))?);
+        command.stdin(lock.0.try_clone().map_err(at(&target.lock))?);
         run(command, &outside::command(&words), output)?;
     }
     if !folder.join(&wanted.marks).exists() {
@@ -187,14 +187,14 @@ fn run(mut command: Command, shown: &str, output: &mut dyn Write) -> Result<(), 
 }
 
 /// Where a cache folder lies, and what stands beside it.
-struct Place {
+struct Target {
     root: PathBuf,
     folder: PathBuf,
     beside: PathBuf,
     lock: PathBuf,
 }
 
-impl Place {
+impl Target {
     fn of(spec: &Spec, here: &Here) -> Self {
         let folder = here.cache_of(spec);
         let root = folder.parent().unwrap_or(&folder).to_owned();

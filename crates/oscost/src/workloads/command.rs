@@ -25,7 +25,7 @@ pub(super) fn own(id: &str, origin: Origin, command: Vec<String>) -> Spec {
         origin,
         asks: format!("What does `{shown}` cost?"),
         op: format!("`{shown}`, from before its process is made until its end is known"),
-        guess: "none was made".to_owned(),
+        expected: "none was made".to_owned(),
         source: match origin {
             Origin::CommandLine => "the command line".to_owned(),
             Origin::BuiltIn | Origin::File => "a file of the user's own".to_owned(),

@@ -5,7 +5,7 @@
 //! a file is read ([`text`]), laid out for this machine ([`here`]), its cache folder filled
 //! ([`cache`]), and its figures taken from what a trial brought ([`figures`](mod@figures)).
 //!
-//! What may it not know? How a trial is run and timed, which is the cell's, and what its figures
+//! What may it not know? How a trial is run and timed, which is the worker's, and what its figures
 //! mean.
 
 use std::collections::BTreeMap;
@@ -73,7 +73,7 @@ pub struct Spec {
     /// What is inside the clock; then what is not.
     pub op: String,
     /// The prediction.
-    pub guess: String,
+    pub expected: String,
     /// Where it comes from.
     pub source: String,
     /// Why it costs what it costs; empty where nothing is said.
@@ -211,7 +211,7 @@ impl Spec {
             points: axis.points.clone(),
             usual: axis.usual.clone(),
             unsaid: None,
-            in_bill: Vec::new(),
+            in_price_list: Vec::new(),
             thorough: Vec::new(),
             within: None,
             of: String::new(),
@@ -220,7 +220,7 @@ impl Spec {
             id: self.id.clone(),
             asks: self.asks.clone(),
             op: self.op.clone(),
-            guess: self.guess.clone(),
+            expected: self.expected.clone(),
             unit: self.unit(),
             why: self.why.clone(),
             calls: Vec::new(),
@@ -228,7 +228,7 @@ impl Spec {
             beside: Vec::new(),
             axes: self.axes.iter().map(axis).collect(),
             needs: Vec::new(),
-            in_bill: false,
+            in_price_list: false,
             // A program waits, and is waited for: both are its results.
             switches: true,
             major_faults: true,

@@ -14,11 +14,11 @@ fn every_workload_that_comes_with_oscost_can_be_read() {
             (&*format!("workload/{name}"), Origin::BuiltIn)
         );
         assert!(text.is_ascii() && text.lines().all(|line| line.len() <= 100), "{name}");
-        for said in [&spec.asks, &spec.op, &spec.guess, &spec.source, &spec.why] {
+        for said in [&spec.asks, &spec.op, &spec.expected, &spec.source, &spec.why] {
             assert!(!said.is_empty(), "{name}");
         }
         assert!(spec.op.contains("the clock") || spec.op.contains("own clock"), "{name}");
-        assert!(spec.guess != "none was made", "{name}");
+        assert!(spec.expected != "none was made", "{name}");
         // Each program that it starts itself is a need, with its package.
         let told: BTreeSet<&str> = spec
             .needs

@@ -167,7 +167,7 @@ impl Reader<'_> {
         let texts = [
             (&mut spec.asks, &raw.asks, "the question"),
             (&mut spec.op, &raw.op, "the op"),
-            (&mut spec.guess, &raw.guess, "the guess"),
+            (&mut spec.expected, &raw.expected, "the guess"),
             (&mut spec.source, &raw.source, "the source"),
             (&mut spec.why, &raw.why, "the mechanism"),
         ];

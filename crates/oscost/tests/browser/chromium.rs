@@ -220,8 +220,8 @@ impl Browser {
 fn find() -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let on_path = |name: &Path| {
-        let places = std::env::split_paths(&path).map(|folder| folder.join(name));
-        places.into_iter().find(|program| program.is_file())
+        let targets = std::env::split_paths(&path).map(|folder| folder.join(name));
+        targets.into_iter().find(|program| program.is_file())
     };
     match std::env::var_os("CHROMIUM").filter(|named| !named.is_empty()) {
         Some(named) => on_path(Path::new(&named)),

@@ -204,7 +204,7 @@ fn what_is_copied_and_what_is_read_aloud() {
     let Some(browser) = Browser::start() else { return };
     let page = shown(
         &browser,
-        "<main><h1>The bill</h1><button>Copy</button><p aria-hidden=true>unspoken</p>
+        "<main><h1>The price list</h1><button>Copy</button><p aria-hidden=true>unspoken</p>
            <table aria-label=Costs><tr><th>op<tr><td>getppid</table></main>
          <script>
            document.querySelector('button').onclick = async () => {
@@ -222,7 +222,7 @@ fn what_is_copied_and_what_is_read_aloud() {
         found.unwrap_or_else(|| panic!("no {role} is {name} in {spoken:#?}"))
     };
     assert_eq!(at("RootWebArea", "it"), 0);
-    assert!(at("heading", "The bill") < at("button", "Copy"));
+    assert!(at("heading", "The price list") < at("button", "Copy"));
     assert!(at("button", "Copy") < at("table", "Costs"));
     assert!(spoken.iter().all(|it| it.1 != "unspoken"));
 }

@@ -117,7 +117,7 @@ fn a_run_is_a_page_that_stands_alone_and_shows_every_figure() {
     }
     kept(&page, "light.png");
 
-    // Each row has its line in the table, and each figure on the bill its interval and its words.
+    // Each row has its line in the table, and each figure on the price list its interval and its words.
     let asked = asked(&record);
     let count = page.eval("document.querySelectorAll('#rows tbody tr').length");
     assert_eq!(count, asked.len());
@@ -231,7 +231,7 @@ fn the_table_sorts_filters_and_is_copied() {
     let figures = || -> Vec<f64> {
         let all = page.eval(&format!(
             "(() => {{ const at = {column}; return [...document.querySelectorAll('#rows tbody tr')]
-               .filter(row => !row.hidden).map(row => Number(row.cells[at].dataset.value)); }})()"
+               .filter(row => !row.hidden).map(row => Number(row.workers[at].dataset.value)); }})()"
         ));
         serde_json::from_value(all).unwrap()
     };
@@ -389,7 +389,7 @@ fn it_can_be_read_aloud_and_gone_through_by_key() {
     let of = |role: &str| -> Vec<&str> {
         spoken.iter().filter(|(its, _)| its == role).map(|(_, name)| name.as_str()).collect()
     };
-    for title in ["The bill", "The machine", "Family by family", "The figures"] {
+    for title in ["The price list", "The machine", "Family by family", "The figures"] {
         assert!(of("heading").contains(&title) && of("link").contains(&title), "{title}");
     }
     assert_eq!(of("image").iter().filter(|name| name.len() > 20).count(), charts);
@@ -498,11 +498,11 @@ fn a_comparison_is_a_forest_of_ratios_with_verdicts() {
 fn a_study_stands_then_and_now_with_its_claims() {
     let Some(browser) = Browser::start() else { return };
     let sandbox = Sandbox::new();
-    let reach = format!("fake:{}", scenario_file("study").display());
+    let host = format!("fake:{}", scenario_file("study").display());
     let html = sandbox.file("study.html");
-    let places = ["--base", &reach, "--new", &format!("ph@{reach}")];
+    let targets = ["--base", &host, "--new", &format!("ph@{host}")];
     let files = ["--quick", "--html", text(&html)];
-    let arguments = [&["ab", "--study", "ph-2000"][..], &places, &files].concat();
+    let arguments = [&["ab", "--study", "ph-2000"][..], &targets, &files].concat();
     sandbox.oscost(&arguments).exits(0);
     let page = opened(&browser, &html);
     let drawn = every_chart_has_its_points(&page);
@@ -518,9 +518,9 @@ fn a_study_stands_then_and_now_with_its_claims() {
 fn a_study_of_one_place_has_all_that_its_text_has() {
     let Some(browser) = Browser::start() else { return };
     let sandbox = Sandbox::new();
-    let reach = format!("fake:{}", scenario_file("study").display());
+    let host = format!("fake:{}", scenario_file("study").display());
     let html = sandbox.file("study.html");
-    let arguments = ["run", "--study", "cse221-2014", "--quick", "--at", &reach];
+    let arguments = ["run", "--study", "cse221-2014", "--quick", "--at", &host];
     let ran = sandbox.oscost(&[&arguments[..], &["--html", text(&html)]].concat());
     let page = browser.open(&html);
     let flat = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -550,15 +550,15 @@ fn markup_in_what_others_wrote_stays_text() {
     machine["advice"] = json!([MARKUP]);
     record["conditions"][0]["tracers"] = json!([MARKUP]);
     for row in record["results"].as_array_mut().unwrap() {
-        row["guess"] = MARKUP.into();
+        row["expected"] = MARKUP.into();
         row["class"] = MARKUP.into();
         row["reason"] = MARKUP.into();
-        row["place"]["text"] = MARKUP.into();
+        row["target"]["text"] = MARKUP.into();
     }
     for curve in record["curves"].as_array_mut().unwrap() {
         curve["words"] = json!([MARKUP]);
         curve["of"] = MARKUP.into();
-        curve["place"] = MARKUP.into();
+        curve["target"] = MARKUP.into();
     }
     let [json, html] = ["theirs.json", "theirs.html"].map(|name| sandbox.file(name));
     fs::write(&json, record.to_string()).unwrap();

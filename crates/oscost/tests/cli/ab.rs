@@ -8,12 +8,12 @@ use crate::golden::golden;
 /// `ab` at a fake place: every place is one there.
 fn ab(sandbox: &Sandbox, scenario: &str, news: &[&str], arguments: &[&str]) -> Ran {
     let file = scenario_file(scenario);
-    let reach = format!("fake:{}", file.file_name().unwrap().to_str().unwrap());
+    let host = format!("fake:{}", file.file_name().unwrap().to_str().unwrap());
     let mut all = vec!["ab".to_owned(), "--seed".to_owned(), "1".to_owned()];
-    all.extend(["--base".to_owned(), reach.clone()]);
+    all.extend(["--base".to_owned(), host.clone()]);
     for new in news {
-        let place = if new.is_empty() { reach.clone() } else { format!("{new}@{reach}") };
-        all.extend(["--new".to_owned(), place]);
+        let target = if new.is_empty() { host.clone() } else { format!("{new}@{host}") };
+        all.extend(["--new".to_owned(), target]);
     }
     all.extend(arguments.iter().map(|&it| it.to_owned()));
     let all: Vec<&str> = all.iter().map(String::as_str).collect();
@@ -41,11 +41,11 @@ fn rows(record: &Value) -> Vec<&Value> {
 }
 
 fn case<'a>(record: &'a Value, name: &str, new: &str) -> &'a Value {
-    let place = |it: &Value| {
+    let target = |it: &Value| {
         let row = &record["results"][it["new"].as_u64().unwrap() as usize];
-        row["place"]["treatments"] == serde_json::json!([new])
+        row["target"]["treatments"] == serde_json::json!([new])
     };
-    rows(record).into_iter().find(|it| it["case"] == name && place(it)).unwrap()
+    rows(record).into_iter().find(|it| it["case"] == name && target(it)).unwrap()
 }
 
 #[test]
@@ -106,7 +106,7 @@ fn a_treatment_that_cannot_be_done_says_why_and_the_others_go_on() {
     let of = |treatment: &str, case: &str| {
         let all = record["results"].as_array().unwrap();
         let is = |row: &&Value| {
-            row["case"] == case && row["place"]["treatments"] == serde_json::json!([treatment])
+            row["case"] == case && row["target"]["treatments"] == serde_json::json!([treatment])
         };
         all.iter().find(is).unwrap().clone()
     };

@@ -109,7 +109,7 @@ fn what_may_not_be_compared_says_why() {
         (at("/flags"), json!(["BELOW_DETECTION"]), "cannot be told from nothing"),
         (at("/case"), json!("syscall/new"), "not measured in the base"),
         (at("/place/text"), json!("ssh:db1"), "another place: `local`"),
-        ("/tool/cell/link".to_owned(), json!("dynamic"), "other linkage of the cell: fake"),
+        ("/tool/worker/link".to_owned(), json!("dynamic"), "other linkage of the worker: fake"),
         ("/machines/0/cpu/model_name".to_owned(), json!("Z80"), "another CPU: unknown"),
         ("/machines/0/virtualization".to_owned(), json!("xen"), "another machine"),
     ] {
@@ -137,7 +137,7 @@ fn a_gate_before_which_nothing_can_be_compared_does_not_hold() {
     let sandbox = Sandbox::new();
     let base = record(&sandbox);
     let mut other = base.clone();
-    other["tool"]["cell"]["link"] = json!("dynamic");
+    other["tool"]["worker"]["link"] = json!("dynamic");
     let (one, other) = (file(&sandbox, &base, 1), file(&sandbox, &other, 2));
     let ran = sandbox.oscost(&["compare", &one, &other, "--gate"]).exits(1);
     ran.tells("gate: failed: no row");

@@ -33,7 +33,7 @@ fn new() -> Kernel {
     kernel("6.12.41-amd64", NEW)
 }
 
-/// A kernel one of whose calls never takes the same, and one of whose cells was lost.
+/// A kernel one of whose calls never takes the same, and one of whose workers was lost.
 fn unsure() -> Kernel {
     let mut kernel = new();
     kernel.costs[0].1 = vec![Some(331), Some(329), Some(340)];
@@ -77,7 +77,7 @@ fn a_count_that_repeats_is_exact_and_one_that_does_not_says_so() {
     assert_eq!(row(&run, "syscall/getppid").flags, ["NOT_EXACT"]);
     let lost = of("process/fork-exit");
     assert_eq!((lost.exact, lost.repetitions, lost.sd), (false, 2, Some(0.0)));
-    assert_eq!(row(&run, "process/fork-exit").flags, ["CELL_LOST", "NOT_EXACT"]);
+    assert_eq!(row(&run, "process/fork-exit").flags, ["WORKER_LOST", "NOT_EXACT"]);
     for row in &run.results {
         assert_eq!((&row.class, row.disturbed.lost_pct), (&None, None));
         assert!(row.multiples.is_empty() && !row.metrics.contains_key("user"), "{row:?}");
@@ -91,7 +91,7 @@ fn a_count_that_repeats_is_exact_and_one_that_does_not_says_so() {
 }
 
 #[test]
-fn one_cell_alone_is_not_exact() {
+fn one_worker_alone_is_not_exact() {
     let mut alone = old();
     alone.costs[0].1.truncate(1);
     let run = record(1, &[alone]);
@@ -203,14 +203,14 @@ fn stored_runs_of_two_kernels_are_compared_to_the_last_instruction() {
 }
 
 #[test]
-fn counts_are_compared_with_counts_of_one_emulator_and_one_cell_alone() {
+fn counts_are_compared_with_counts_of_one_emulator_and_one_worker_alone() {
     let base = record(1, &[old()]);
     for (path, value, words) in [
         ("/machines/0/vm/emulator", "QEMU 10.0.2".into(), "another emulator: QEMU 7.2.22 and"),
         ("/machines/0/vm/cpu", "qemu64".into(), "another CPU: max and qemu64"),
         ("/machines/0/vm/mem_mib", 256.into(), "another machine: 512 MiB of memory and 256"),
         ("/machines/0/vm", serde_json::Value::Null, "how the machine was booted is not known"),
-        ("/tool/cell/hash", "dead".into(), "another build of the cell"),
+        ("/tool/worker/hash", "dead".into(), "another build of the worker"),
         ("/results/0/unit", "ns/op".into(), "another unit: insn/op and ns/op"),
     ] {
         let mut other = serde_json::to_value(record(2, &[old()])).unwrap();
@@ -268,8 +268,8 @@ fn a_history_of_counts_has_a_step_where_the_kernel_changed() {
         // One name for both, as of an installed kernel that is updated.
         let mut run = record(number, &[kernel]);
         for row in &mut run.results {
-            row.place.text = "vm:installed".to_owned();
-            row.place.reach = "vm:installed".to_owned();
+            row.target.text = "vm:installed".to_owned();
+            row.target.host = "vm:installed".to_owned();
         }
         let path = file(&sandbox, &run);
         sandbox.oscost(&["runs", "import", &path]).exits(0);
@@ -282,10 +282,10 @@ fn a_history_of_counts_has_a_step_where_the_kernel_changed() {
 }
 
 fn any_kernel() -> impl Strategy<Value = Vec<Option<i64>>> {
-    let cells = proptest::collection::vec(300i64..330, 3);
+    let workers = proptest::collection::vec(300i64..330, 3);
     prop_oneof![
         (300i64..330).prop_map(exactly),
-        cells.prop_map(|cells| cells.into_iter().map(Some).collect()),
+        workers.prop_map(|workers| workers.into_iter().map(Some).collect()),
     ]
 }
 
@@ -294,10 +294,10 @@ proptest! {
 
     #[test]
     fn swapped_kernels_swap_verdict_and_sign(one in any_kernel(), other in any_kernel()) {
-        let of = |cells: &Vec<Option<i64>>| Kernel {
+        let of = |workers: &Vec<Option<i64>>| Kernel {
             release: "6.1",
             append: None,
-            costs: vec![("syscall/getppid", cells.clone())],
+            costs: vec![("syscall/getppid", workers.clone())],
         };
         let there = record(1, &[of(&one), of(&other)]).comparisons.remove(0);
         let back = record(2, &[of(&other), of(&one)]).comparisons.remove(0);

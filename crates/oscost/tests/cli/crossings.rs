@@ -9,7 +9,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::common::{Ran, Sandbox, cell};
+use crate::common::{Ran, Sandbox, worker};
 use crate::golden::golden;
 
 const NUMBERS: [u64; 10] = [10, 18, 32, 56, 100, 180, 320, 560, 1_000, 1_800];
@@ -35,33 +35,33 @@ fn definition(name: &str, numbers: &[u64], more: &[Value]) -> Value {
         axes.push(axis(one[0].as_str().unwrap(), &one[1], &one[2], one[3].clone()));
     }
     json!({
-        "id": format!("event/{name}"), "asks": "?", "op": "nothing", "guess": "none",
-        "unit": "ns/op", "calls": [], "floor": [], "needs": [], "in_bill": false,
+        "id": format!("event/{name}"), "asks": "?", "op": "nothing", "expected": "none",
+        "unit": "ns/op", "calls": [], "floor": [], "needs": [], "in_price_list": false,
         "switches": false, "rev": 1, "source": "nowhere", "axes": axes,
     })
 }
 
-/// A program that prints the catalog of the real cell with a family `event` that is made up, and
+/// A program that prints the catalog of the real worker with a family `event` that is made up, and
 /// does no more.
 fn program(sandbox: &Sandbox) -> PathBuf {
-    let printed = Command::new(cell()).arg("catalog").output().unwrap();
+    let printed = Command::new(worker()).arg("catalog").output().unwrap();
     let mut catalog: Value = serde_json::from_slice(&printed.stdout).unwrap();
     let is_event = |value: &Value| value.as_str().is_some_and(|id| id.starts_with("event"));
     let benchmarks = catalog["benchmarks"].as_array_mut().unwrap();
     benchmarks.retain(|it| !is_event(&it["id"]));
     let ready = json!(["ready", ["none", "one"], ["one"], null]);
-    let place = json!(["position", ["first", "middle", "last"], ["middle"], "middle"]);
+    let target = json!(["position", ["first", "middle", "last"], ["middle"], "middle"]);
     let peer = json!(["peer_cpu", ["same"], ["same"], null]);
     let waiters = json!(["waiters", [1], [1], null]);
     benchmarks.extend([
-        definition("wait", &NUMBERS, &[ready.clone(), place]),
+        definition("wait", &NUMBERS, &[ready.clone(), target]),
         definition("caller", &[100, 1_000], &[ready]),
         definition("wakeup", &[100, 1_000], &[peer, waiters]),
     ]);
     let families = catalog["families"].as_array_mut().unwrap();
     families.retain(|it| !is_event(&it["name"]));
     families.push(json!({ "name": "event", "about": "made up" }));
-    let (file, program) = (sandbox.file("catalog.json"), sandbox.file("cell"));
+    let (file, program) = (sandbox.file("catalog.json"), sandbox.file("worker"));
     fs::write(&file, catalog.to_string()).unwrap();
     fs::write(&program, format!("#!/bin/sh\nexec cat '{}'\n", file.display())).unwrap();
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
@@ -103,8 +103,8 @@ fn run(sandbox: &Sandbox, costs: &BTreeMap<String, f64>, sd: f64, arguments: &[&
     let scenario = json!({ "costs_ns": costs, "between_sd": sd });
     let file = sandbox.file("scenario.json");
     fs::write(&file, scenario.to_string()).unwrap();
-    let place = format!("fake:{}", file.display());
-    let run = [&["run", "--seed", "1", "--at", &place], arguments].concat();
+    let target = format!("fake:{}", file.display());
+    let run = [&["run", "--seed", "1", "--at", &target], arguments].concat();
     sandbox.oscost_with(&program(sandbox), &run).exits(0)
 }
 

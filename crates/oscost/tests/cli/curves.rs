@@ -8,7 +8,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::common::{Ran, Sandbox, cell, rows};
+use crate::common::{Ran, Sandbox, rows, worker};
 use crate::golden::golden;
 
 /// The sizes of study cs736-2019.
@@ -27,9 +27,9 @@ fn definition(id: &str, unit: &str) -> Value {
     let read = json!([{ "call": "read", "times": { "exactly": 1 }, "when": {} }]);
     let calls = if unit == "B/s" { json!([]) } else { read };
     json!({
-        "id": id, "asks": "?", "op": "nothing", "guess": "none", "unit": unit,
+        "id": id, "asks": "?", "op": "nothing", "expected": "none", "unit": unit,
         "calls": calls,
-        "floor": [], "needs": [], "in_bill": false, "switches": false, "moves": "size", "rev": 1,
+        "floor": [], "needs": [], "in_price_list": false, "switches": false, "moves": "size", "rev": 1,
         "source": "nowhere",
         "axes": [
             axis("size", json!(NINE), Value::Null),
@@ -82,20 +82,20 @@ impl Scenario {
         }
         let file = sandbox.file("scenario.json");
         fs::write(&file, scenario.to_string()).unwrap();
-        let place = format!("fake:{}", file.display());
-        let run = [&["run", "--seed", "1", "--at", &place], arguments].concat();
+        let target = format!("fake:{}", file.display());
+        let run = [&["run", "--seed", "1", "--at", &target], arguments].concat();
         sandbox.oscost_with(&program(sandbox), &run)
     }
 }
 
-/// A program that prints the catalog of the real cell with two benchmarks more, and does no more.
+/// A program that prints the catalog of the real worker with two benchmarks more, and does no more.
 fn program(sandbox: &Sandbox) -> PathBuf {
-    let printed = Command::new(cell()).arg("catalog").output().unwrap();
+    let printed = Command::new(worker()).arg("catalog").output().unwrap();
     let mut catalog: Value = serde_json::from_slice(&printed.stdout).unwrap();
     let made = [definition("made/latency", "ns/op"), definition("made/throughput", "B/s")];
     catalog["benchmarks"].as_array_mut().unwrap().extend(made);
     catalog["families"].as_array_mut().unwrap().push(json!({ "name": "made", "about": "up" }));
-    let (file, program) = (sandbox.file("catalog.json"), sandbox.file("cell"));
+    let (file, program) = (sandbox.file("catalog.json"), sandbox.file("worker"));
     fs::write(&file, catalog.to_string()).unwrap();
     fs::write(&program, format!("#!/bin/sh\nexec cat '{}'\n", file.display())).unwrap();
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
@@ -289,7 +289,7 @@ fn what_several_cases_lack_is_said_once_and_lost_datagrams_are_counted() {
     let once = "\n  made/latency:size=64,by=fifo and 2 more: skipped: no such size\n";
     assert!(ran.stdout.contains(once), "{}", ran.stdout);
     let line = ran.stdout.lines().find(|line| line.starts_with("datagrams: ")).unwrap();
-    // Each cell saw as many.
+    // Each worker saw as many.
     let numbers: Vec<u64> = line.split([' ', ',']).filter_map(|word| word.parse().ok()).collect();
     let [sent, lost, late, twice, disordered] = numbers[..] else { panic!("{line}") };
     assert_eq!((lost * 100, late * 100, twice, disordered * 100), (3 * sent, sent, 0, 2 * sent));
@@ -298,7 +298,7 @@ fn what_several_cases_lack_is_said_once_and_lost_datagrams_are_counted() {
 #[test]
 fn below_six_repetitions_there_is_no_interval_and_no_break() {
     let mut scenario = three_kinds();
-    // Fifteen cells of anchors, nine of the curve and three of anchors a round, three rounds.
+    // Fifteen workers of reference cases, nine of the curve and three of reference cases a round, three rounds.
     scenario.more.insert("interrupted_after_cells", json!(15 + 3 * 12));
     let ran = scenario.run(&Sandbox::new(), &["made/latency:by=pipe"]).exits(130);
     is_plain(&ran.stdout);

@@ -10,8 +10,8 @@ use crate::golden::golden;
 
 /// A verb at a fake place.
 fn fake(verb: &str, scenario: &str, more: &[&str]) -> Ran {
-    let place = format!("fake:{}", scenario_file(scenario).display());
-    Sandbox::new().oscost(&[&[verb, "--at", &place], more].concat())
+    let target = format!("fake:{}", scenario_file(scenario).display());
+    Sandbox::new().oscost(&[&[verb, "--at", &target], more].concat())
 }
 
 /// The text fits a terminal of 80 columns without colours, and steers none.
@@ -123,11 +123,11 @@ fn a_doctor_on_a_bad_day_names_all_that_is_wrong_worst_first() {
     golden("doctor-bad.txt", &text);
     let weights: Vec<&str> =
         text.lines().filter_map(|line| line.split_once(". [")?.1.split(']').next()).collect();
-    let place = |weight: &&str| {
+    let target = |weight: &&str| {
         let order = ["spoils", "shifts", "noise", "limits", "note"];
         order.iter().position(|it| it == weight).unwrap()
     };
-    assert!(weights.len() > 15 && weights.is_sorted_by_key(place), "{weights:?}");
+    assert!(weights.len() > 15 && weights.is_sorted_by_key(target), "{weights:?}");
     assert!(text.trim_end().lines().rev().take(3).any(|line| line.starts_with("verdict: ")));
 }
 
@@ -181,12 +181,12 @@ fn a_doctor_who_is_interrupted_exits_130() {
 #[test]
 fn other_places_and_treatments_are_refused_with_a_hint() {
     for verb in ["machine", "doctor"] {
-        for (place, words) in [
+        for (target, words) in [
             ("vm:0.0-none", "0.0-none"),
             ("nice=5", "cannot treat with `nice=5`"),
             ("nowhere", "`nowhere`"),
         ] {
-            let ran = Sandbox::new().oscost(&[verb, "--at", place]).exits(2).no_data();
+            let ran = Sandbox::new().oscost(&[verb, "--at", target]).exits(2).no_data();
             ran.tells(words).tells("hint:");
         }
     }
@@ -234,7 +234,7 @@ fn this_machine_is_examined_and_nothing_is_left_behind() {
     assert!(!cpus.is_empty() && cpus.iter().any(|probe| probe["cpu"] == json["cpu"]));
     let watch = &json["watch"];
     assert!(watch["wall_ns"].as_u64().unwrap() >= cpus[0]["spin_ns"].as_u64().unwrap());
-    // Neither the tool nor its cells are among those who took the CPU.
+    // Neither the tool nor its workers are among those who took the CPU.
     let names = watch["processes"].as_array().unwrap().iter().map(|it| it["name"].as_str());
     assert!(!names.flatten().any(|name| name == "oscost-worker"), "{watch}");
     sandbox.nothing_is_left();

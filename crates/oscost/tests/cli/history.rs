@@ -47,8 +47,8 @@ fn a_step_is_found_with_the_update_beside_it_and_the_others_stay_as_they_are() {
     forget_figures(&sandbox);
     assert_eq!(sandbox.oscost(&["history", CASE]).exits(0).stdout, one);
     assert_eq!(sandbox.oscost(&["history"]).exits(0).stdout, all);
-    // No cell is asked: the store alone knows what it has.
-    let nowhere = sandbox.file("no-such-cell");
+    // No worker is asked: the store alone knows what it has.
+    let nowhere = sandbox.file("no-such-worker");
     assert_eq!(sandbox.oscost_with(&nowhere, &["history", CASE]).exits(0).stdout, one);
 }
 
@@ -89,8 +89,8 @@ fn runs_made_here_are_in_it_at_their_place_until_they_are_deleted() {
     for _ in 0..3 {
         sandbox.fake("measured", &["syscall/getppid"]).exits(0);
     }
-    let place = format!("fake:{}", scenario_file("measured").display());
-    let ask = || sandbox.oscost(&["history", CASE, "--place", &place]).exits(0).stdout;
+    let target = format!("fake:{}", scenario_file("measured").display());
+    let ask = || sandbox.oscost(&["history", CASE, "--place", &target]).exits(0).stdout;
     assert!(flat(&ask()).contains(": 3 runs"), "{}", ask());
     assert!(ask().contains("3 runs: changes are looked for from "), "{}", ask());
     let kept = ask();
@@ -174,7 +174,7 @@ fn what_is_attached_or_switched_on_is_marked_beside_the_change() {
         if day >= STEP + 2 {
             row(record)["mode"] = json!("S");
         }
-        row(record)["place"]["cpu"] = json!(usize::from(day >= STEP));
+        row(record)["target"]["cpu"] = json!(usize::from(day >= STEP));
     });
     let found = series(&sandbox, CASE);
     assert_eq!(points(&found), RUNS, "{found}");
@@ -264,7 +264,7 @@ fn a_run_is_one_point_a_peer_a_series_and_the_newest_odd_run_no_reference() {
     assert!(shown.contains("not looked at: 1 run: it goes on, or was killed"), "{shown}");
 
     let sandbox = changed_days(9, |day, record| {
-        row(record)["place"]["peer"] = json!("m0");
+        row(record)["target"]["peer"] = json!("m0");
         let peer = if day < 6 { "ssh:db1" } else { "ssh:db2" };
         record["command"] = json!(["oscost", "run", "--peer", peer, "socket"]);
     });
@@ -282,16 +282,16 @@ fn a_run_is_one_point_a_peer_a_series_and_the_newest_odd_run_no_reference() {
 
 #[test]
 fn where_nothing_can_be_in_a_series_it_is_said_why_and_where_else_figures_are() {
-    let hostile = changed_days(3, |_, it| it["conditions"][0]["class"] = json!("hostile"));
-    let shown = flat(&hostile.oscost(&["history"]).exits(0).stdout);
+    let very_noisy = changed_days(3, |_, it| it["conditions"][0]["class"] = json!("hostile"));
+    let shown = flat(&very_noisy.oscost(&["history"]).exits(0).stdout);
     assert!(shown.contains("nothing at local has runs enough"), "{shown}");
     assert!(shown.contains("3 runs: its class is hostile (imported)"), "{shown}");
     assert!(!shown.contains("no figure of local is kept"), "{shown}");
-    let shown = flat(&hostile.oscost(&["history", "--place", "ssh:db1"]).exits(0).stdout);
+    let shown = flat(&very_noisy.oscost(&["history", "--place", "ssh:db1"]).exits(0).stdout);
     assert!(shown.contains("no figure of ssh:db1 is kept"), "{shown}");
     assert!(shown.contains("measured at other places too (--place): local"), "{shown}");
 
-    // Anchors, which nobody asked for, are in no table; named they are shown.
+    // Reference cases, which nobody asked for, are in no table; named they are shown.
     let sandbox = changed_days(3, |_, record| row(record)["flags"] = json!(["ANCHOR"]));
     let all = sandbox.oscost(&["history", "--json", "-"]).exits(0).json();
     let cases: Vec<&Value> =

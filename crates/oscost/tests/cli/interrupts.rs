@@ -3,7 +3,7 @@
 use crate::common::{Sandbox, row, rows};
 use crate::golden::golden;
 
-/// Three rows, whatever else the catalog comes to hold: after how many cells a scenario is
+/// Three rows, whatever else the catalog comes to hold: after how many workers a scenario is
 /// interrupted hangs on their number.
 const THREE: [&str; 2] = ["syscall/getppid", "syscall/open-close"];
 

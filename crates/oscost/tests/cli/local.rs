@@ -1,12 +1,12 @@
-//! Real cells on this machine: states, counts and intervals; never a figure.
+//! Real workers on this machine: states, counts and intervals; never a figure.
 
 use serde_json::{Value, json};
 
 use crate::common::{Ran, Sandbox, has_flag, row, rows};
-use crate::survey::cells;
+use crate::survey::workers;
 
 /// A run on this machine in which no row was lost to its neighbours: tried again where there is so
-/// much else to do that cells cannot be measured at all.
+/// much else to do that workers cannot be measured at all.
 fn measured(mut run: impl FnMut() -> Ran) -> Value {
     for _ in 0..3 {
         let ran = run();
@@ -56,7 +56,7 @@ fn five_benchmarks_are_measured_with_intervals_and_the_calls_that_they_should_ma
         let median = row["estimate"]["median"].as_f64().unwrap();
         assert!(interval[0] <= median && median <= interval[1], "{case}: {}", row["estimate"]);
         assert!(row["estimate"]["repetitions"].as_u64().unwrap() >= 6, "{case}");
-        assert_eq!(row["place"]["reach"], "local");
+        assert_eq!(row["target"]["host"], "local");
     }
     let clock_source = &record["machines"][0]["scheduling"]["clocksource"];
     for (case, calls) in [
@@ -100,7 +100,7 @@ fn explained(sandbox: &Sandbox, case: &str) -> String {
 }
 
 #[test]
-fn l13_anchors_are_classed_by_what_was_seen_of_them() {
+fn l13_reference_cases_are_classed_by_what_was_seen_of_them() {
     let sandbox = Sandbox::new();
     let asked = [
         "timer/nothing",
@@ -163,16 +163,16 @@ fn explain_counts_here_and_now_and_knows_the_last_figure() {
 }
 
 #[test]
-fn the_survey_of_this_machine_has_no_empty_cell_and_names_the_clock_that_was_chosen() {
+fn the_survey_of_this_machine_has_no_empty_worker_and_names_the_clock_that_was_chosen() {
     let sandbox = Sandbox::new();
-    // What a busy machine leaves no time for is a cell with a reason, too.
+    // What a busy machine leaves no time for is a worker with a reason, too.
     let ran = sandbox.oscost(&["run", "--quick", "--budget", "40", "timer"]);
     assert!(matches!(ran.code, Some(0 | 1)), "{}", ran.stderr);
     let (_, survey) = ran.stdout.split_once("the survey of timers\n").unwrap();
     let table: Vec<&str> = survey.lines().take_while(|line| !line.is_empty()).collect();
     assert!(table.len() > 25, "{survey}");
     for line in &table[2..] {
-        assert!(cells(line).len() == 8, "a cell is empty in `{line}`:\n{survey}");
+        assert!(workers(line).len() == 8, "a worker is empty in `{line}`:\n{survey}");
     }
     assert!(survey.contains("oscost has chosen "), "{survey}");
     assert!(ran.stdout.lines().all(|line| line.chars().count() <= 80), "{}", ran.stdout);

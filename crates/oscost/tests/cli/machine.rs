@@ -39,7 +39,7 @@ fn kept(sandbox: &Sandbox) -> Option<Value> {
     (ran.code == Some(0)).then(|| ran.json())
 }
 
-/// Repetitions of an anchor so far.
+/// Repetitions of a reference case so far.
 fn repetitions(sandbox: &Sandbox) -> Option<usize> {
     let record = kept(sandbox)?;
     let row = rows(&record).iter().find(|row| row["case"] == "syscall/getppid:via=raw")?;
@@ -175,32 +175,33 @@ fn a_killed_supervisor_ends_the_run_and_what_was_measured_is_shown() {
 }
 
 #[test]
-fn a_killed_cell_is_a_failed_row_with_its_signal() {
+fn a_killed_worker_is_a_failed_row_with_its_signal() {
     let sandbox = Sandbox::new();
-    // Anchors alone, which go on to the end of the run.
-    let anchors = [
+    // Reference cases alone, which go on to the end of the run.
+    let reference_cases = [
         "timer/nothing",
         "timer/clock-gettime:clock=monotonic,via=libc",
         "syscall/getppid:via=raw",
     ];
     let options = ["run", "--precision", "0.001", "--json", "-"];
-    let mut command = sandbox.command(&[&options[..], &anchors].concat());
+    let mut command = sandbox.command(&[&options[..], &reference_cases].concat());
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut running = Running(Some(child));
-    // One of its rows at least goes on, so that there is always a cell to be hit.
+    // One of its rows at least goes on, so that there is always a worker to be hit.
     until("some repetitions are kept", || repetitions(&sandbox).is_some_and(|it| it >= 2));
     let supervisor = running.supervisor();
     // What their floors are made of is measured beside them, and nobody asked for that.
     let is_hit = |row: &&Value| {
-        row["outcome"] == "failed" && anchors.iter().any(|&anchor| row["case"] == anchor)
+        row["outcome"] == "failed"
+            && reference_cases.iter().any(|&reference_case| row["case"] == reference_case)
     };
     let failed = |record: &Value| rows(record).iter().any(|row| is_hit(&row));
-    until("a cell was hit", || {
-        // A cell lives for some milliseconds, and a look into the store takes longer: a row must be
+    until("a worker was hit", || {
+        // A worker lives for some milliseconds, and a look into the store takes longer: a row must be
         // hit twice before it has all its repetitions.
-        for cell in (0..200).flat_map(|_| children(supervisor)) {
+        for worker in (0..200).flat_map(|_| children(supervisor)) {
             // It may have ended by itself.
-            let _ = kill(Pid::from_raw(cell.cast_signed()), Signal::SIGKILL);
+            let _ = kill(Pid::from_raw(worker.cast_signed()), Signal::SIGKILL);
         }
         running.child().try_wait().unwrap().is_some()
             || kept(&sandbox).is_some_and(|it| failed(&it))
@@ -209,11 +210,11 @@ fn a_killed_cell_is_a_failed_row_with_its_signal() {
     let record = ran.json();
     assert_eq!(record["complete"], true, "the others went on to their end");
     let hit = rows(&record).iter().find(is_hit).unwrap();
-    assert_eq!(hit["reason"], "the cell was killed by SIGKILL");
+    assert_eq!(hit["reason"], "the worker was killed by SIGKILL");
     assert!(hit["estimate"].is_null(), "a failed row has no figure");
-    let cells = hit["repetitions"].as_array().unwrap();
-    assert_eq!(cells.last().unwrap()["reason"], "the cell was killed by SIGKILL");
-    assert!(cells.len() >= 2, "what it measured before stays");
+    let workers = hit["repetitions"].as_array().unwrap();
+    assert_eq!(workers.last().unwrap()["reason"], "the worker was killed by SIGKILL");
+    assert!(workers.len() >= 2, "what it measured before stays");
     sandbox.nothing_is_left();
 }
 

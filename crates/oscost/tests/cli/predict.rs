@@ -29,7 +29,7 @@ fn refused(arguments: &[&str], words: &[&str]) {
 }
 
 #[test]
-fn a_prediction_stands_beside_guess_floor_and_figure_and_says_whether_it_held() {
+fn a_prediction_stands_beside_expected_floor_and_figure_and_says_whether_it_held() {
     let sandbox = Sandbox::new();
     predict(&sandbox, &[RAW, "120", "ns"]);
     predict(&sandbox, &[RAW, "<100 ns", "--hardware", "80 ns", "--software", "40..60 ns"]);
@@ -96,15 +96,15 @@ fn places_side_by_side_keep_what_was_predicted_of_their_base() {
     let sandbox = Sandbox::new();
     predict(&sandbox, &[RAW, "<1 us"]);
     let file = crate::common::scenario_file("treated");
-    let reach = format!("fake:{}", file.display());
-    let new = format!("nice=5@{reach}");
-    let places = ["ab", "--base", &reach, "--new", &new, RAW, "--quick", "--json", "-"];
-    let record = sandbox.oscost(&places).exits(0).json();
+    let host = format!("fake:{}", file.display());
+    let new = format!("nice=5@{host}");
+    let targets = ["ab", "--base", &host, "--new", &new, RAW, "--quick", "--json", "-"];
+    let record = sandbox.oscost(&targets).exits(0).json();
     assert_eq!(record["settings"]["predictions"][0]["estimate"], "<1 us");
     let table = sandbox.oscost(&["predict", "check"]).exits(0).stdout;
     // However long the name of the folder is that this runs in.
     let words = table.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(words.contains(&format!("measured at {reach}")), "{table}");
+    assert!(words.contains(&format!("measured at {host}")), "{table}");
 }
 
 #[test]

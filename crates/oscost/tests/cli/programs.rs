@@ -9,8 +9,8 @@ use crate::golden::golden;
 /// A run at a place that is made up, whose words are those of its scenario.
 fn made_up(sandbox: &Sandbox, verb: &[&str], command: &[&str]) -> Ran {
     let file = scenario_file("programs");
-    let reach = format!("fake:{}", file.file_name().unwrap().to_str().unwrap());
-    let verb: Vec<String> = verb.iter().map(|word| word.replace("HERE", &reach)).collect();
+    let host = format!("fake:{}", file.file_name().unwrap().to_str().unwrap());
+    let verb: Vec<String> = verb.iter().map(|word| word.replace("HERE", &host)).collect();
     let verb: Vec<&str> = verb.iter().map(String::as_str).collect();
     let dashes: &[&str] = if command.is_empty() { &[] } else { &["--"] };
     let all = [&verb, dashes, command].concat();

@@ -152,7 +152,7 @@ fn comes_back(sandbox: &Sandbox, reader: &Reader, record: &Record, table: &str) 
 }
 
 #[test]
-fn every_cell_of_the_rows_comes_back_as_the_record_has_it() {
+fn every_worker_of_the_rows_comes_back_as_the_record_has_it() {
     let Some(reader) = Reader::find() else { return };
     let sandbox = Sandbox::new();
     let asked = ["timer/clock-gettime", "syscall", "--json", "-"];
@@ -162,8 +162,8 @@ fn every_cell_of_the_rows_comes_back_as_the_record_has_it() {
         record.label = Some((*text).to_owned());
         for (row, text) in record.results.iter_mut().zip(TEXTS.iter().cycle()) {
             row.reason = Some((*text).to_owned());
-            row.guess = format!("{text}\n{text}");
-            row.place.treatments = vec![(*text).to_owned(), String::new()];
+            row.expected = format!("{text}\n{text}");
+            row.target.treatments = vec![(*text).to_owned(), String::new()];
         }
         // Figures of all sizes, none of them round.
         let figures = record.results.iter_mut().filter_map(|row| row.estimate.as_mut());
@@ -177,13 +177,13 @@ fn every_cell_of_the_rows_comes_back_as_the_record_has_it() {
 }
 
 #[test]
-fn every_cell_of_the_comparisons_comes_back_as_the_record_has_it() {
+fn every_worker_of_the_comparisons_comes_back_as_the_record_has_it() {
     let Some(reader) = Reader::find() else { return };
     let sandbox = Sandbox::new();
-    let place = format!("fake:{}", scenario_file("treated").display());
-    let new = format!("sud@{place}");
+    let target = format!("fake:{}", scenario_file("treated").display());
+    let new = format!("sud@{target}");
     let options = ["ab", "--seed", "1", "--quick", "--json", "-", "syscall/getppid", "timer"];
-    let ran = sandbox.oscost(&[&options[..], &["--base", &place, "--new", &new]].concat());
+    let ran = sandbox.oscost(&[&options[..], &["--base", &target, "--new", &new]].concat());
     let mut record: Record = serde_json::from_value(ran.exits(0).json()).unwrap();
     for (it, text) in record.comparisons.iter_mut().zip(TEXTS) {
         it.case = (*text).to_owned();

@@ -114,10 +114,10 @@ fn what_was_measured_until_ctrl_c_is_written() {
 fn places_side_by_side_are_written_as_comparisons_or_as_rows() {
     let sandbox = Sandbox::new();
     let file = scenario_file("treated");
-    let place = format!("fake:{}", file.file_name().unwrap().to_str().unwrap());
-    let new = format!("sud@{place}");
+    let target = format!("fake:{}", file.file_name().unwrap().to_str().unwrap());
+    let new = format!("sud@{target}");
     let (csv, page) = (path(&sandbox, "ab.csv"), path(&sandbox, "ab.md"));
-    let options = ["ab", "--seed", "1", "--quick", "--base", &place, "--new", &new];
+    let options = ["ab", "--seed", "1", "--quick", "--base", &target, "--new", &new];
     let written = ["--csv", &csv, "--markdown", &page];
     let all = [&options[..], &written, ASKED].concat();
     let ran = Ran::of(sandbox.command(&all).current_dir(file.parent().unwrap())).exits(0);
@@ -161,13 +161,13 @@ fn what_cannot_be_written_is_said_before_anything_is_measured() {
     let sandbox = Sandbox::new();
     let missing = path(&sandbox, "no/such/run.csv");
     let folder = sandbox.folder("files").to_str().unwrap().to_owned();
-    for (target, words) in [(&missing, "its folder is not there"), (&folder, "it is a folder")] {
+    for (file, words) in [(&missing, "its folder is not there"), (&folder, "it is a folder")] {
         for option in ["--csv", "--json", "--markdown", "--parquet"] {
-            let ran = sandbox.fake("measured", &[ASKED, &[option, target]].concat());
-            ran.exits(1).no_data().tells(&format!("cannot write {target}: {words}"));
+            let ran = sandbox.fake("measured", &[ASKED, &[option, file]].concat());
+            ran.exits(1).no_data().tells(&format!("cannot write {file}: {words}"));
         }
-        let place = format!("fake:{}", scenario_file("treated").display());
-        let ran = sandbox.oscost(&["ab", "--base", &place, "--new", &place, "--csv", target]);
+        let target = format!("fake:{}", scenario_file("treated").display());
+        let ran = sandbox.oscost(&["ab", "--base", &target, "--new", &target, "--csv", file]);
         ran.exits(1).no_data().tells(words);
     }
     sandbox.oscost(&["runs", "show", "last"]).exits(1).tells("the store is empty");
@@ -179,12 +179,12 @@ fn a_folder_that_may_not_be_written_to_is_said_and_stays_as_it_is() {
     let sandbox = Sandbox::new();
     fs::create_dir(sandbox.file("theirs")).unwrap();
     fs::set_permissions(sandbox.file("theirs"), fs::Permissions::from_mode(0o555)).unwrap();
-    let target = path(&sandbox, "theirs/run.csv");
-    let place = format!("fake:{}", scenario_file("measured").display());
+    let file = path(&sandbox, "theirs/run.csv");
+    let target = format!("fake:{}", scenario_file("measured").display());
     let mut command =
-        sandbox.ordinary(&["run", "--at", &place, "syscall/getppid", "--csv", &target]);
+        sandbox.ordinary(&["run", "--at", &target, "syscall/getppid", "--csv", &file]);
     let ran = Ran::of(&mut command).exits(1).no_data();
-    ran.tells(&format!("cannot write {target}: Permission denied"));
+    ran.tells(&format!("cannot write {file}: Permission denied"));
     assert_eq!(fs::read_dir(sandbox.file("theirs")).unwrap().count(), 0);
 }
 

@@ -26,9 +26,9 @@ fn requests_per_second_stand_in_the_table_and_what_clients_felt_below_it() {
     let file = sandbox.file("scenario.json");
     let scenario = json!({ "costs_ns": costs, "channels": channels, "between_sd": 0.005 });
     fs::write(&file, scenario.to_string()).unwrap();
-    let place = format!("fake:{}", file.display());
+    let target = format!("fake:{}", file.display());
     let asked = "event/server:idle=10|100|1000,churn=0,peer_cpu=same";
-    let run = ["run", "--seed", "1", "--no-store", "--at", &place, asked];
+    let run = ["run", "--seed", "1", "--no-store", "--at", &target, asked];
     let text = sandbox.oscost(&run).exits(0).stdout;
     assert!(text.lines().all(|line| line.chars().count() <= 80) && text.is_ascii(), "{text}");
     assert!(text.contains("kop/s"), "{text}");

@@ -130,8 +130,8 @@ fn a_store_that_cannot_be_written_costs_the_run_nothing_but_its_being_kept() {
     let sandbox = Sandbox::new();
     let file = sandbox.file("a-file");
     fs::write(&file, "").unwrap();
-    let place = format!("fake:{}", crate::common::scenario_file("measured").display());
-    let arguments = ["run", "--seed", "1", "--at", &place, "syscall"];
+    let target = format!("fake:{}", crate::common::scenario_file("measured").display());
+    let arguments = ["run", "--seed", "1", "--at", &target, "syscall"];
     let mut command = sandbox.command(&arguments);
     let ran = Ran::of(command.env("XDG_DATA_HOME", file.join("below"))).exits(0);
     let kept = sandbox.oscost(&arguments).exits(0);

@@ -11,10 +11,10 @@ use crate::golden::golden;
 /// A study at a fake place: its base there, and what is compared with it there, too.
 fn study(sandbox: &Sandbox, study: &str, new: &str, arguments: &[&str]) -> Ran {
     let file = scenario_file("study");
-    let reach = format!("fake:{}", file.file_name().unwrap().to_str().unwrap());
-    let new = format!("{new}@{reach}");
-    let places = ["--seed", "1", "--base", &reach, "--new", &new];
-    let all = [&["ab", "--study", study][..], &places, arguments].concat();
+    let host = format!("fake:{}", file.file_name().unwrap().to_str().unwrap());
+    let new = format!("{new}@{host}");
+    let targets = ["--seed", "1", "--base", &host, "--new", &new];
+    let all = [&["ab", "--study", study][..], &targets, arguments].concat();
     // A path of this machine would stand in the heading, as long as it is.
     Ran::of(sandbox.command(&all).current_dir(file.parent().unwrap()))
 }
@@ -139,7 +139,7 @@ fn what_is_no_study_is_refused_with_a_way_out() {
     let nothing = file("nothing.toml", &MINE.replace("syscall/getpid:via=raw", "no/such"));
     let open = file("open.toml", &MINE.replace("getpid:via=raw", "getpid"));
     let turned = file("turned.toml", &MINE.replace("What", "\\u202eWhat"));
-    let place = file("place.toml", &MINE.replace("\"sud\"", "\"sudd\""));
+    let target = file("place.toml", &MINE.replace("\"sud\"", "\"sudd\""));
     let missing = sandbox.file("missing.toml");
     for (arguments, words) in [
         (
@@ -155,7 +155,7 @@ fn what_is_no_study_is_refused_with_a_way_out() {
         (&["ab", "--study", &nothing], &["line 15: ", "`no/such`"]),
         (&["ab", "--study", &open], &["line 15: ", "`syscall/getpid` is not a single case"]),
         (&["ab", "--study", &turned], &["line 3: ", "control character"]),
-        (&["ab", "--study", &place], &["did you mean sud"]),
+        (&["ab", "--study", &target], &["did you mean sud"]),
         (&["ab", "--base", "local"], &["--new"]),
     ] {
         let mut ran = sandbox.oscost(arguments).exits(2).no_data();
@@ -298,8 +298,8 @@ fn alone(sandbox: &Sandbox, arguments: &[&str]) -> Ran {
 #[test]
 fn a_study_of_one_place_stands_beside_this_machine_in_its_own_form() {
     let sandbox = Sandbox::new();
-    let reach = format!("fake:{}", scenario_file("study").display());
-    let all = ["run", "--study", "ALONE", "--quick", "--seed", "1", "--at", &reach];
+    let host = format!("fake:{}", scenario_file("study").display());
+    let all = ["run", "--study", "ALONE", "--quick", "--seed", "1", "--at", &host];
     let ran = alone(&sandbox, &all).exits(0);
     fits_width(&ran.stdout);
     golden("study-alone.txt", &ran.stdout);
@@ -330,9 +330,9 @@ fn the_claims_of_all_studies_are_judged_by_the_last_run_of_each() {
     let sandbox = Sandbox::new();
     let none = sandbox.oscost(&["study", "claims"]).exits(0).tells("no run of a study is kept");
     assert!(none.stdout.contains("cs161-syscalls: not measured here"), "{}", none.stdout);
-    let reach = format!("fake:{}", scenario_file("study").display());
+    let host = format!("fake:{}", scenario_file("study").display());
     let arguments =
-        ["run", "--study", "cs161-syscalls", "--quick", "--seed", "1", "--at", &reach, "--json"];
+        ["run", "--study", "cs161-syscalls", "--quick", "--seed", "1", "--at", &host, "--json"];
     let file = sandbox.file("out.json");
     let all = [&arguments[..], &[file.to_str().unwrap()]].concat();
     let ran = sandbox.oscost(&all);

@@ -9,17 +9,17 @@ use crate::golden::golden;
 
 /// What stands in a line of the survey: words that a single space parts belong together only where
 /// a number and its unit do.
-pub(crate) fn cells(line: &str) -> Vec<String> {
-    let mut cells: Vec<String> = Vec::new();
+pub(crate) fn workers(line: &str) -> Vec<String> {
+    let mut workers: Vec<String> = Vec::new();
     for word in line.split_whitespace() {
         let is_unit = ["ns", "us", "ms", "s", "tick"].contains(&word);
-        match cells.last_mut() {
+        match workers.last_mut() {
             Some(number) if is_unit => *number += word,
             Some(sign) if sign == "<" => *sign += word,
-            _ => cells.push(word.to_owned()),
+            _ => workers.push(word.to_owned()),
         }
     }
-    cells
+    workers
 }
 
 /// The survey's part of what was printed, and the lines of its table.
@@ -29,20 +29,20 @@ fn survey(stdout: &str) -> (&str, Vec<&str>) {
     (survey, lines)
 }
 
-/// The cells of a timer.
+/// The workers of a timer.
 fn of(stdout: &str, timer: &str) -> Vec<String> {
     let (_, lines) = survey(stdout);
-    let found = lines.iter().map(|line| cells(line)).find(|cells| cells[0] == timer);
+    let found = lines.iter().map(|line| workers(line)).find(|workers| workers[0] == timer);
     found.unwrap_or_else(|| panic!("no `{timer}` in:\n{stdout}"))
 }
 
 #[test]
-fn the_survey_stands_at_the_end_and_has_seven_columns_and_no_empty_cell() {
+fn the_survey_stands_at_the_end_and_has_seven_columns_and_no_empty_worker() {
     let ran = Sandbox::new().fake("survey", &["timer"]).exits(1);
     let (text, lines) = survey(&ran.stdout);
     golden("survey.txt", text);
     for line in &lines {
-        assert_eq!(cells(line).len(), 8, "`{line}`");
+        assert_eq!(workers(line).len(), 8, "`{line}`");
     }
     let long: Vec<&str> = ran.stdout.lines().filter(|line| line.chars().count() > 80).collect();
     assert!(long.is_empty(), "{long:#?}");
@@ -50,18 +50,18 @@ fn the_survey_stands_at_the_end_and_has_seven_columns_and_no_empty_cell() {
 }
 
 #[test]
-fn a_cell_without_a_figure_bears_a_letter_and_the_letter_its_reason() {
+fn a_worker_without_a_figure_bears_a_letter_and_the_letter_its_reason() {
     let ran = Sandbox::new().fake("survey", &["timer"]).exits(1);
     let (text, _) = survey(&ran.stdout);
     for (timer, at, reason) in [
         ("realtime-alarm", 1, "there is no real-time clock"),
         ("gethrtime", 1, "gone"),
         ("time", 3, "it moves once in a second"),
-        ("getrusage", 1, "unmeasurable: of 20 cells only 0"),
+        ("getrusage", 1, "unmeasurable: of 20 workers only 0"),
         ("clock_settime", 2, "it tells no time"),
     ] {
-        let cell = of(&ran.stdout, timer)[at].clone();
-        let letter = cell.strip_prefix("n/a").unwrap_or_else(|| panic!("{timer}: {cell}"));
+        let worker = of(&ran.stdout, timer)[at].clone();
+        let letter = worker.strip_prefix("n/a").unwrap_or_else(|| panic!("{timer}: {worker}"));
         let note = text.lines().find(|line| line.starts_with(letter)).unwrap();
         assert!(note.contains(reason) || text.contains(reason), "{timer}: {note}");
     }
@@ -81,12 +81,12 @@ fn a_survey_that_is_not_whole_is_not_shown() {
 }
 
 #[test]
-fn the_store_and_an_imported_record_show_the_survey_again_without_any_cell() {
+fn the_store_and_an_imported_record_show_the_survey_again_without_any_worker() {
     let sandbox = Sandbox::new();
     let printed = sandbox.fake("survey", &["timer"]).exits(1).stdout;
-    let no_cell = sandbox.file("no-such-cell");
+    let no_worker = sandbox.file("no-such-worker");
     let show =
-        |sandbox: &Sandbox| sandbox.oscost_with(&no_cell, &["runs", "show", "last"]).exits(0);
+        |sandbox: &Sandbox| sandbox.oscost_with(&no_worker, &["runs", "show", "last"]).exits(0);
     assert_eq!(show(&sandbox).stdout, printed);
     let file = sandbox.file("run.json");
     let file = file.to_str().unwrap();
@@ -101,8 +101,8 @@ fn bad_day(more: &str) -> (String, Value) {
     let sandbox = Sandbox::new();
     let file = sandbox.file("day.json");
     fs::write(&file, format!("{{ {more} }}")).unwrap();
-    let place = format!("fake:{}", file.display());
-    let run = ["run", "--quick", "--seed", "1", "--at", &place, "timer"];
+    let target = format!("fake:{}", file.display());
+    let run = ["run", "--quick", "--seed", "1", "--at", &target, "timer"];
     let shown = sandbox.oscost(&run).exits(0).stdout;
     let record = sandbox.oscost(&["runs", "show", "last", "--json", "-"]).exits(0).json();
     (shown, record)

@@ -48,8 +48,8 @@ fn every_outcome_is_a_row_of_the_record_with_its_reason() {
     for (case, outcome, reason) in [
         ("syscall/getppid:via=raw", "measured", None),
         ("timer/clock-gettime:clock=monotonic,via=vdso", "skipped", Some("this kernel's vDSO")),
-        ("syscall/getppid:via=libc", "failed", Some("the cell was killed by SIGKILL")),
-        ("syscall/open-close:via=raw", "timed-out", Some("the cell was ended after ")),
+        ("syscall/getppid:via=libc", "failed", Some("the worker was killed by SIGKILL")),
+        ("syscall/open-close:via=raw", "timed-out", Some("the worker was ended after ")),
         ("procedure/call:args=4,chain=independent", "unmeasurable", Some("of ")),
     ] {
         let row = row(&record, case);
@@ -136,16 +136,16 @@ fn wrong_calls_are_flagged_and_told() {
 }
 
 #[test]
-fn a_failed_anchor_that_nobody_asked_for_fails_nothing() {
+fn a_failed_reference_case_that_nobody_asked_for_fails_nothing() {
     let sandbox = Sandbox::new();
     let file = sandbox.file("scenario.json");
     fs::write(&file, r#"{"failed": {"timer/nothing": "made up"}}"#).unwrap();
-    let place = format!("fake:{}", file.display());
-    let ran = sandbox.oscost(&["run", "--at", &place, "--json", "-", "syscall"]).exits(0);
-    let anchor = row(&ran.json(), "timer/nothing").clone();
-    assert_eq!(anchor["outcome"], "failed");
-    assert!(has_flag(&anchor, "ANCHOR"));
-    sandbox.oscost(&["run", "--at", &place, "timer/nothing"]).exits(1);
+    let target = format!("fake:{}", file.display());
+    let ran = sandbox.oscost(&["run", "--at", &target, "--json", "-", "syscall"]).exits(0);
+    let reference_case = row(&ran.json(), "timer/nothing").clone();
+    assert_eq!(reference_case["outcome"], "failed");
+    assert!(has_flag(&reference_case, "ANCHOR"));
+    sandbox.oscost(&["run", "--at", &target, "timer/nothing"]).exits(1);
 }
 
 #[test]
@@ -155,7 +155,7 @@ fn a_noisy_place_is_called_so_and_costs_are_written_in_units_that_fit() {
 }
 
 #[test]
-fn words_from_a_cell_do_not_drive_the_terminal() {
+fn words_from_a_worker_do_not_drive_the_terminal() {
     let ran = Sandbox::new().fake("terminal", &["syscall/getppid"]).exits(1);
     let is_plain = |text: &str| text.chars().all(|c| c == '\n' || !c.is_control());
     assert!(is_plain(&ran.stdout), "{:?}", ran.stdout);
@@ -235,9 +235,9 @@ fn a_scenario_that_makes_no_sense_is_named() {
     let sandbox = Sandbox::new();
     let file = sandbox.file("scenario.json");
     fs::write(&file, r#"{"no_such_word": 1}"#).unwrap();
-    let place = format!("fake:{}", file.display());
-    let ran = sandbox.oscost(&["run", "--at", &place]).exits(1).no_data();
+    let target = format!("fake:{}", file.display());
+    let ran = sandbox.oscost(&["run", "--at", &target]).exits(1).no_data();
     ran.tells("cannot read the scenario").tells("no_such_word");
-    let place = format!("fake:{}", sandbox.file("nothing.json").display());
-    sandbox.oscost(&["run", "--at", &place]).exits(1).tells("nothing.json");
+    let target = format!("fake:{}", sandbox.file("nothing.json").display());
+    sandbox.oscost(&["run", "--at", &target]).exits(1).tells("nothing.json");
 }

@@ -266,7 +266,7 @@ fn what_would_disturb_a_run_is_not_tried_while_there_is_one() {
     drop(name);
     noted.tells(&format!("note: process {} (", std::process::id()));
     for row in listed["treatments"].as_array().unwrap() {
-        if row["manner"] == "attached" {
+        if row["study_method"] == "attached" {
             assert_eq!(row["here"], "not-tried");
             assert!(row["why"].as_str().unwrap().ends_with(") is measuring"), "{row}");
         }

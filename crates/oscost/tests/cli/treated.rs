@@ -18,13 +18,13 @@ fn the_foot_of_a_table_says_under_what_its_figures_were_taken() {
 fn treatments_stand_in_every_row_of_the_record_in_their_order() {
     let treated = ["--treat", "seccomp=docker+nice=5", "--json", "-"];
     let record = Sandbox::new().fake("measured", &[ROWS, &treated].concat()).exits(0).json();
-    assert!(rows(&record).len() > 3, "anchors, too");
+    assert!(rows(&record).len() > 3, "reference cases, too");
     for row in rows(&record) {
-        let place = &row["place"];
-        assert_eq!(place["treatments"], serde_json::json!(["seccomp=docker", "nice=5"]));
-        let text = place["text"].as_str().unwrap();
+        let target = &row["target"];
+        assert_eq!(target["treatments"], serde_json::json!(["seccomp=docker", "nice=5"]));
+        let text = target["text"].as_str().unwrap();
         assert!(text.starts_with("seccomp=docker+nice=5@fake:"), "{text}");
-        assert!(place["reach"].as_str().unwrap().starts_with("fake:"), "{place}");
+        assert!(target["host"].as_str().unwrap().starts_with("fake:"), "{target}");
     }
 }
 
@@ -33,8 +33,8 @@ fn attached(scenario: &str) -> Ran {
     let sandbox = Sandbox::new();
     let file = sandbox.file("scenario.json");
     fs::write(&file, scenario).unwrap();
-    let place = format!("ebpf=count+antagonist=cpu@fake:{}", file.display());
-    sandbox.oscost(&[&["run", "--seed", "1", "--json", "-", "--at", &place], ROWS].concat())
+    let target = format!("ebpf=count+antagonist=cpu@fake:{}", file.display());
+    sandbox.oscost(&[&["run", "--seed", "1", "--json", "-", "--at", &target], ROWS].concat())
 }
 
 #[test]
@@ -62,8 +62,8 @@ fn monitored(scenario: &str, arguments: &[&str]) -> Ran {
     let sandbox = Sandbox::new();
     let file = sandbox.file("scenario.json");
     fs::write(&file, scenario).unwrap();
-    let place = format!("ph@fake:{}", file.display());
-    sandbox.oscost(&[&["run", "--seed", "1", "--at", &place], ROWS, arguments].concat())
+    let target = format!("ph@fake:{}", file.display());
+    sandbox.oscost(&[&["run", "--seed", "1", "--at", &target], ROWS, arguments].concat())
 }
 
 #[test]
@@ -123,8 +123,8 @@ fn real(treatments: &str) -> (serde_json::Value, Ran) {
 }
 
 #[test]
-fn a_wrapper_starts_the_cells_and_variables_are_in_their_environment() {
-    // The shell that is the wrapper is ours to write, and sees what the cell will see.
+fn a_wrapper_starts_the_workers_and_variables_are_in_their_environment() {
+    // The shell that is the wrapper is ours to write, and sees what the worker will see.
     let wrapper = r#"cmd=sh -c '[ "$OSCOST_TEST" = "a b" ] && exec "$0" "$%40"'"#;
     let (with, ran) = real(&format!("env=OSCOST_TEST=a b+{wrapper}"));
     ran.exits(0);
@@ -146,7 +146,7 @@ fn a_wrapper_that_is_not_there_is_a_failed_row_that_names_it() {
 }
 
 #[test]
-fn a_cell_is_measured_under_strace_where_that_is_there() {
+fn a_worker_is_measured_under_strace_where_that_is_there() {
     if !["/usr/bin/strace", "/bin/strace"].iter().any(|path| fs::exists(path).unwrap()) {
         eprintln!("cannot wrap here: there is no strace");
         return;

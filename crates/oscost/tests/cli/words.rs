@@ -138,8 +138,8 @@ fn list_names_every_family_and_benchmark_and_selects() {
         assert!(all.contains(&format!("{}: {}", family.name, family.about)), "{all}");
     }
     for definition in &catalog().benchmarks {
-        // A dash before it says that it is not in the bill.
-        let dash = if definition.in_bill { "" } else { "-" };
+        // A dash before it says that it is not in the price list.
+        let dash = if definition.in_price_list { "" } else { "-" };
         let named = format!("{dash}{}", definition.id);
         assert!(
             all.lines().any(|line| line.split_whitespace().any(|word| word == named)),
@@ -158,9 +158,9 @@ fn list_as_json_is_the_definitions() {
     let sandbox = Sandbox::new();
     let all: Vec<Definition> =
         serde_json::from_str(&sandbox.oscost(&["list", "--json"]).exits(0).stdout).unwrap();
-    let of_cell = catalog().benchmarks;
-    assert_eq!(all[..of_cell.len()], of_cell);
-    let programs: Vec<&str> = all[of_cell.len()..].iter().map(|it| it.id.as_str()).collect();
+    let of_worker = catalog().benchmarks;
+    assert_eq!(all[..of_worker.len()], of_worker);
+    let programs: Vec<&str> = all[of_worker.len()..].iter().map(|it| it.id.as_str()).collect();
     assert!(programs.len() >= 7 && programs.iter().all(|id| id.starts_with("workload/")));
     let some = sandbox.oscost(&["list", "--json", "syscall/getppid:via=raw"]).exits(0).json();
     assert_eq!(some.as_array().map(Vec::len), Some(1));
@@ -173,7 +173,7 @@ fn explained(from: usize) {
     for definition in catalog().benchmarks.iter().skip(from).step_by(2) {
         let text = sandbox.oscost(&["explain", &definition.id]).exits(0).stdout;
         let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        let parts = [&definition.asks, &definition.op, &definition.guess, &definition.source];
+        let parts = [&definition.asks, &definition.op, &definition.expected, &definition.source];
         for part in parts {
             let part = part.split_whitespace().collect::<Vec<_>>().join(" ");
             assert!(flat.contains(&part), "`{part}` is not in:\n{text}");
@@ -279,9 +279,9 @@ fn completions_know_the_verbs_and_the_benchmarks() {
             assert!(script.contains(word), "{shell} does not know `{word}`");
         }
     }
-    // Without a cell the names of benchmarks are missing, the rest is there.
+    // Without a worker the names of benchmarks are missing, the rest is there.
     let mut command = sandbox.command(&["completions", "bash"]);
-    let ran = Ran::of(command.env("OSCOST_WORKER", "/no/such/cell")).exits(0);
+    let ran = Ran::of(command.env("OSCOST_WORKER", "/no/such/worker")).exits(0);
     assert!(ran.stdout.contains("--precision") && !ran.stdout.contains("syscall/getppid"));
 }
 
@@ -370,14 +370,14 @@ fn a_full_disk_behind_stdout_is_an_error() {
 }
 
 #[test]
-fn a_cell_that_is_not_there_or_none_of_ours_is_told_with_a_hint() {
+fn a_worker_that_is_not_there_or_none_of_ours_is_told_with_a_hint() {
     let sandbox = Sandbox::new();
-    let with = |cell: &str, arguments: &[&str]| {
-        Ran::of(sandbox.command(arguments).env("OSCOST_WORKER", cell)).exits(1).no_data()
+    let with = |worker: &str, arguments: &[&str]| {
+        Ran::of(sandbox.command(arguments).env("OSCOST_WORKER", worker)).exits(1).no_data()
     };
     for arguments in [&["run"][..], &["list"], &["explain", "timer"], &["machine"], &["doctor"]] {
-        let ran = with("/no/such/cell", arguments);
-        ran.tells("cannot find the program `oscost-worker`: looked for /no/such/cell")
+        let ran = with("/no/such/worker", arguments);
+        ran.tells("cannot find the program `oscost-worker`: looked for /no/such/worker")
             .tells("hint:");
     }
     let silent = sandbox.file("silent");

@@ -5,9 +5,9 @@ use oscost_model::case::Case;
 use oscost_model::clock::{Calibration, ClockKind, ClockSync};
 use oscost_model::definition::Definition;
 use oscost_model::facts::Facts;
-use oscost_model::journal::{CellOutcome, Design, Entry, Phase, PlannedRow, Started, Versus};
+use oscost_model::journal::{Design, Entry, Phase, PlannedRow, Started, Versus, WorkerOutcome};
 use oscost_model::point::Point;
-use oscost_model::record::{CellProgram, Machine, PlaceOf, RowOutcome, Settings, Tool, Vm};
+use oscost_model::record::{Machine, RowOutcome, Settings, TargetInfo, Tool, Vm, WorkerProgram};
 use oscost_model::unit::Unit;
 use oscost_model::worker::{BatchPlan, Disturbance, Mode, Sample, Usage};
 
@@ -16,11 +16,11 @@ use oscost_model::worker::{BatchPlan, Disturbance, Mode, Sample, Usage};
 pub(crate) struct Kernel {
     pub(crate) release: &'static str,
     pub(crate) append: Option<&'static str>,
-    /// Instructions of an op, by benchmark: of each of its cells, or none of one that was lost.
+    /// Instructions of an op, by benchmark: of each of its workers, or none of one that was lost.
     pub(crate) costs: Vec<(&'static str, Vec<Option<i64>>)>,
 }
 
-/// Three cells that agree.
+/// Three workers that agree.
 pub(crate) fn exactly(cost: i64) -> Vec<Option<i64>> {
     vec![Some(cost); 3]
 }
@@ -32,11 +32,11 @@ pub(crate) fn kernel(release: &'static str, costs: &[(&'static str, i64)]) -> Ke
 }
 
 impl Kernel {
-    fn place(&self, id: &str) -> PlaceOf {
+    fn target(&self, id: &str) -> TargetInfo {
         let append = self.append.map(|words| format!(",append={words}")).unwrap_or_default();
-        let reach = format!("vm:{}{append}", self.release);
-        let (text, machine) = (reach.clone(), id.to_owned());
-        PlaceOf { text, reach, treatments: vec![], machine, cpu: Some(0), peer: None }
+        let host = format!("vm:{}{append}", self.release);
+        let (text, machine) = (host.clone(), id.to_owned());
+        TargetInfo { text, host, treatments: vec![], machine, cpu: Some(0), peer: None }
     }
 
     fn machine(&self, id: &str) -> Machine {
@@ -62,7 +62,7 @@ impl Kernel {
             id: benchmark.to_owned(),
             asks: "What does it take?".to_owned(),
             op: String::new(),
-            guess: String::new(),
+            expected: String::new(),
             unit: Unit::InstructionsPerOp,
             why: String::new(),
             calls: vec![],
@@ -70,7 +70,7 @@ impl Kernel {
             beside: vec![],
             axes: vec![],
             needs: vec![],
-            in_bill: true,
+            in_price_list: true,
             switches: false,
             major_faults: false,
             moves: String::new(),
@@ -82,22 +82,22 @@ impl Kernel {
         PlannedRow {
             case: Case::new(benchmark, Point::none()),
             definition,
-            place: self.place(id),
+            target: self.target(id),
             asked: true,
-            anchor: false,
+            reference_case: false,
             added: false,
             monitored: false,
             workload: None,
-            manner: None,
+            study_method: None,
         }
     }
 }
 
-/// What a cell brings whose op takes so many instructions, its clock and its loop some more.
-fn cell(cost: Option<i64>) -> CellOutcome {
+/// What a worker brings whose op takes so many instructions, its clock and its loop some more.
+fn worker(cost: Option<i64>) -> WorkerOutcome {
     let Some(cost) = cost else {
         let reason = "it was killed".to_owned();
-        return CellOutcome::Lost { outcome: RowOutcome::Failed, reason };
+        return WorkerOutcome::Lost { outcome: RowOutcome::Failed, reason };
     };
     let of_group = |round: u32| {
         [100u64, 200, 400].into_iter().enumerate().map(move |(at, n)| Sample {
@@ -119,7 +119,7 @@ fn cell(cost: Option<i64>) -> CellOutcome {
         ..Disturbance::default()
     };
     let samples = (0..7).flat_map(of_group).collect();
-    CellOutcome::Sampled {
+    WorkerOutcome::Sampled {
         samples,
         disturbance: Box::new(disturbance),
         seen: None,
@@ -129,7 +129,7 @@ fn cell(cost: Option<i64>) -> CellOutcome {
 
 /// The journal of a run in which these kernels were booted; two of them are compared.
 pub(crate) fn journal(number: u32, kernels: &[Kernel]) -> Vec<Entry> {
-    let cell_program = CellProgram {
+    let worker_program = WorkerProgram {
         hash: "feed".to_owned(),
         link: "static-pie".to_owned(),
         libc: "musl".to_owned(),
@@ -140,7 +140,12 @@ pub(crate) fn journal(number: u32, kernels: &[Kernel]) -> Vec<Entry> {
         at: format!("2026-11-21T08:{:02}:00Z", number % 60),
         label: None,
         command: vec!["oscost".to_owned()],
-        tool: Tool { version: "0.1.0".to_owned(), commit: None, rustc: None, cell: cell_program },
+        tool: Tool {
+            version: "0.1.0".to_owned(),
+            commit: None,
+            rustc: None,
+            worker: worker_program,
+        },
         settings: Settings {
             seed: 1,
             profile: "default".to_owned(),
@@ -173,7 +178,7 @@ pub(crate) fn journal(number: u32, kernels: &[Kernel]) -> Vec<Entry> {
     let each = || kernels.iter().zip(&ids);
     let rows: Vec<(PlannedRow, &Vec<Option<i64>>)> = each()
         .flat_map(|(kernel, id)| {
-            kernel.costs.iter().map(move |(case, cells)| (kernel.row(case, id), cells))
+            kernel.costs.iter().map(move |(case, workers)| (kernel.row(case, id), workers))
         })
         .collect();
     let planned = rows.iter().map(|(row, _)| row.clone()).collect();
@@ -188,7 +193,7 @@ pub(crate) fn journal(number: u32, kernels: &[Kernel]) -> Vec<Entry> {
         });
         entries.push(Entry::Versus { pairs: pairs.collect() });
     }
-    for (row, (_, cells)) in (0u32..).zip(&rows) {
+    for (row, (_, workers)) in (0u32..).zip(&rows) {
         let plan = BatchPlan {
             mode: Mode::U,
             turns: 100,
@@ -198,10 +203,10 @@ pub(crate) fn journal(number: u32, kernels: &[Kernel]) -> Vec<Entry> {
             coarse_clock: false,
         };
         entries.push(Entry::Piloted { row, plan });
-        for (round, cost) in (0u32..).zip(cells.iter()) {
+        for (round, cost) in (0u32..).zip(workers.iter()) {
             let (phase, at_s) = (Phase::Round(round), f64::from(3 * row + round));
-            let outcome = cell(*cost);
-            entries.push(Entry::Cell { row, phase, at_s, set: row, outcome });
+            let outcome = worker(*cost);
+            entries.push(Entry::Worker { row, phase, at_s, set: row, outcome });
         }
         entries.push(Entry::Settled { row, converged: true });
     }

@@ -18,8 +18,8 @@ pub(crate) const RUNS: usize = 40;
 pub(crate) fn record(sandbox: &Sandbox) -> Value {
     let mut record = sandbox.fake("measured", ASKED).exits(0).json();
     for row in record["results"].as_array_mut().unwrap() {
-        row["place"]["text"] = json!("local");
-        row["place"]["reach"] = json!("local");
+        row["target"]["text"] = json!("local");
+        row["target"]["host"] = json!("local");
     }
     record["conditions"][0]["class"] = json!("clean");
     record["machines"][0]["os"]["arch"] = json!("x86_64");

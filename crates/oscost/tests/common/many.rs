@@ -8,14 +8,14 @@ use oscost_model::seed::Seed;
 use oscost_model::unit::Unit;
 use oscost_model::worker::Sample;
 
-/// Cells of a row.
+/// Workers of a row.
 const REPETITIONS: u32 = 12;
 /// Sizes in a curve.
 const SIZES: u32 = 7;
 /// The other axis of each benchmark.
 const WAYS: [&str; 3] = ["raw", "libc", "ring"];
 
-/// A run of the benchmarks, by id and unit, each with its share of so many rows; each cell keeps so
+/// A run of the benchmarks, by id and unit, each with its share of so many rows; each worker keeps so
 /// many raw batches.
 pub(crate) fn run(benchmarks: &[(&str, Unit)], rows: usize, batches: u32) -> Record {
     let of_one = include_str!("../store/run-1.json");
@@ -152,7 +152,7 @@ fn curve(rows: &[Row]) -> Curve {
         point: Point::none().with("way", way.as_str()),
         axis: "size".to_owned(),
         of: "byte".to_owned(),
-        place: first.place.text.clone(),
+        target: first.target.text.clone(),
         peer: None,
         unit: first.unit,
         better: first.better,

@@ -18,8 +18,8 @@ use tempfile::TempDir;
 /// Nothing takes so long unless it hangs; real runs wait for each other, too.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(300);
 
-/// The cell under test: the static program that `make` builds.
-pub(crate) fn cell() -> PathBuf {
+/// The worker under test: the static program that `make` builds.
+pub(crate) fn worker() -> PathBuf {
     let built = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/release/oscost-worker");
     let named = std::env::var_os("OSCOST_WORKER").map_or(built, PathBuf::from);
     let found = named.canonicalize();
@@ -32,7 +32,7 @@ pub(crate) fn tool() -> PathBuf {
     PathBuf::from(env!("CARGO_BIN_EXE_oscost"))
 }
 
-/// Folders of a test's own: `data` for the store, `tmp` for cells, `files` for the rest.
+/// Folders of a test's own: `data` for the store, `tmp` for workers, `files` for the rest.
 pub(crate) struct Sandbox(TempDir);
 
 impl Sandbox {
@@ -62,7 +62,7 @@ impl Sandbox {
             .env("HOME", self.folder("files"))
             .env("XDG_DATA_HOME", self.folder("data"))
             .env("TMPDIR", self.folder("tmp"))
-            .env("OSCOST_WORKER", cell())
+            .env("OSCOST_WORKER", worker())
             .stdin(Stdio::null());
         command
     }
@@ -77,7 +77,7 @@ impl Sandbox {
         }
         // The programs and folders must be theirs to use.
         let files = self.folder("files");
-        for (from, name) in [(tool(), "oscost"), (cell(), "oscost-worker")] {
+        for (from, name) in [(tool(), "oscost"), (worker(), "oscost-worker")] {
             // Beside it and renamed: a program that runs cannot be written to. And by another process:
             // what is open for writing here is so, for a moment, in what other tests start, and a
             // program that somebody could write to cannot be run (ETXTBSY).
@@ -107,18 +107,18 @@ impl Sandbox {
         Ran::of(&mut self.command(arguments))
     }
 
-    /// Runs the tool with another cell to its end.
-    pub(crate) fn oscost_with(&self, cell: &Path, arguments: &[&str]) -> Ran {
-        Ran::of(self.command(arguments).env("OSCOST_WORKER", cell))
+    /// Runs the tool with another worker to its end.
+    pub(crate) fn oscost_with(&self, worker: &Path, arguments: &[&str]) -> Ran {
+        Ran::of(self.command(arguments).env("OSCOST_WORKER", worker))
     }
 
     /// Runs the tool at a fake place.
     pub(crate) fn fake(&self, scenario: &str, arguments: &[&str]) -> Ran {
-        let place = format!("fake:{}", scenario_file(scenario).display());
-        self.oscost(&[&["run", "--seed", "1", "--at", &place], arguments].concat())
+        let target = format!("fake:{}", scenario_file(scenario).display());
+        self.oscost(&[&["run", "--seed", "1", "--at", &target], arguments].concat())
     }
 
-    /// Processes of this test: those that were given its folder, and the cells that stand in it.
+    /// Processes of this test: those that were given its folder, and the workers that stand in it.
     pub(crate) fn processes(&self) -> Vec<u32> {
         let tmp = self.folder("tmp");
         let mark = format!("TMPDIR={}", tmp.display()).into_bytes();

@@ -21,7 +21,7 @@ use oscost::ph::here::{BUILD, Met, look};
 use oscost::ph::holder::{Anomaly, Said};
 use oscost::ph::profile::{Pair, Profile, State};
 use oscost::ph::store::{claim, find_all};
-use oscost_model::monitor_report::Testimony;
+use oscost_model::monitor_report::MonitorReport;
 use tempfile::TempDir;
 
 /// One monitor at a time: the tests also look for what is left of it.
@@ -171,7 +171,7 @@ impl Monitor {
         while let Some(said) = self.next() {
             match said {
                 Said::Anomaly(anomaly) => anomalies.push(anomaly),
-                Said::Ended(Testimony { calls, anomalies: counted, lost, .. }) => {
+                Said::Ended(MonitorReport { calls, anomalies: counted, lost, .. }) => {
                     assert_eq!(lost, 0, "nothing was lost");
                     assert_eq!(counted as usize, anomalies.len());
                     assert!(self.child.wait().unwrap().success());

@@ -19,30 +19,30 @@ fn words(owned: &[String]) -> Vec<&str> {
 }
 
 #[test]
-fn a_run_there_is_as_one_here_and_the_cell_is_copied_once() {
+fn a_run_there_is_as_one_here_and_the_worker_is_copied_once() {
     let Some(hosts) = Hosts::some(2) else { return };
     let at = format!("ssh:{}", address(2));
     let record = hosts.oscost(&words(&at_2())).exits(0).json();
     let measured = row(&record, "syscall/getppid:via=raw");
     assert_eq!(measured["outcome"], "measured", "{measured}");
-    assert_eq!(measured["place"]["text"], at.as_str());
-    assert_eq!(measured["place"]["reach"], at.as_str());
-    assert_eq!(measured["place"]["machine"], "m0");
+    assert_eq!(measured["target"]["text"], at.as_str());
+    assert_eq!(measured["target"]["host"], at.as_str());
+    assert_eq!(measured["target"]["machine"], "m0");
     assert_eq!(measured["calls"]["per_op"]["getppid"], 1.0, "counted there as well");
     assert_eq!(record["machines"].as_array().unwrap().len(), 1);
     let put = files_below(&hosts.host_folder(2).join("home"));
-    let [cell] = &put[..] else { panic!("not one cell, but {put:?}") };
+    let [worker] = &put[..] else { panic!("not one worker, but {put:?}") };
     let mode = |path: &std::path::Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
-    assert_eq!((mode(cell), mode(cell.parent().unwrap())), (0o700, 0o700));
-    let which = fs::metadata(cell).unwrap().ino();
+    assert_eq!((mode(worker), mode(worker.parent().unwrap())), (0o700, 0o700));
+    let which = fs::metadata(worker).unwrap().ino();
     hosts.oscost(&words(&at_2())).exits(0);
-    assert_eq!(fs::metadata(cell).unwrap().ino(), which, "it was copied again");
+    assert_eq!(fs::metadata(worker).unwrap().ino(), which, "it was copied again");
     hosts.nothing_is_left();
 
     // A copy that is not whole is replaced, and not run.
-    fs::write(cell, "#!/bin/sh\necho oops\n").unwrap();
+    fs::write(worker, "#!/bin/sh\necho oops\n").unwrap();
     hosts.oscost(&words(&at_2())).exits(0);
-    assert!(fs::metadata(cell).unwrap().len() > 1_000_000, "the broken copy is still there");
+    assert!(fs::metadata(worker).unwrap().len() > 1_000_000, "the broken copy is still there");
     hosts.nothing_is_left();
 }
 

@@ -13,14 +13,14 @@ fn kill(signal: &str, pid: u32) {
     assert!(sent.unwrap().success(), "kill {signal} {pid}");
 }
 
-/// A long run between host 1 and host 2 whose first cells have been served.
+/// A long run between host 1 and host 2 whose first workers have been served.
 fn long_run(hosts: &Hosts) -> Child {
     let peer = format!("ssh:{}", address(2));
     let asked = ["run", ROUND_TRIP, "--precision", "0.001", "--json", "-", "--peer", &peer];
     let mut tool = hosts.tool(1, &asked);
     let tool = tool.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut served = std::collections::BTreeSet::new();
-    until("some cells were served", || {
+    until("some workers were served", || {
         served.extend(hosts.listeners(2));
         served.len() > 6
     });

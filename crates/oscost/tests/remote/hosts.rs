@@ -185,7 +185,7 @@ impl Hosts {
             .env("HOME", folder.join("home"))
             .env("XDG_DATA_HOME", folder.join("store"))
             .env("TMPDIR", folder.join("tmp"))
-            .env("OSCOST_WORKER", cell())
+            .env("OSCOST_WORKER", worker())
             .env("OSCOST_SSH", self.file("ssh"))
             .stdin(Stdio::null());
         command
@@ -206,7 +206,7 @@ impl Hosts {
         let mark = format!("TMPDIR={}/tmp", self.host_folder(host).display()).into_bytes();
         let is_ours = |pid: &u32| {
             let environ = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-            // A cell has a folder of its own in there.
+            // A worker has a folder of its own in there.
             environ.split(|&byte| byte == 0).any(|variable| variable.starts_with(&mark))
         };
         let names = fs::read_dir("/proc").unwrap().filter_map(|entry| {
@@ -240,7 +240,7 @@ impl Hosts {
     }
 
     /// Waits until no process and no temporary file is left on any machine, and nothing but the
-    /// cell in any home.
+    /// worker in any home.
     pub(crate) fn nothing_is_left(&self) {
         for host in 1..=self.count {
             until("its processes are gone", || self.processes(host).is_empty());
@@ -248,7 +248,7 @@ impl Hosts {
             until("its temporary files are gone", || fs::read_dir(&tmp).unwrap().count() == 0);
             for path in files_below(&self.host_folder(host).join("home")) {
                 let name = path.file_name().unwrap().to_str().unwrap();
-                assert!(name.starts_with("cell-"), "{} was left", path.display());
+                assert!(name.starts_with("worker-"), "{} was left", path.display());
             }
         }
     }
@@ -313,8 +313,8 @@ fn ip(arguments: &[&str]) {
     assert!(ran.status.success(), "ip {}: {words}", arguments.join(" "));
 }
 
-/// The cell under test: the static program that `make` builds.
-pub(crate) fn cell() -> PathBuf {
+/// The worker under test: the static program that `make` builds.
+pub(crate) fn worker() -> PathBuf {
     let built = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/release/oscost-worker");
     std::env::var_os("OSCOST_WORKER").map_or(built, PathBuf::from).canonicalize().unwrap()
 }

@@ -1,4 +1,4 @@
-//! Two machines: cells on one, the other ends of their cases on the other.
+//! Two machines: workers on one, the other ends of their cases on the other.
 
 use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,8 +12,8 @@ const ROUND_TRIP: &str = "socket/round-trip:by=tcp,size=64,peer_cpu=other";
 const THROUGHPUT: &str = "socket/throughput:by=tcp,size=65536,peer_cpu=other";
 
 /// Messages by TCP in six repetitions, as JSON.
-fn messages<'a>(places: &[&'a str]) -> Vec<&'a str> {
-    [&["run", ROUND_TRIP, THROUGHPUT, "--quick", "--json", "-"], places].concat()
+fn messages<'a>(targets: &[&'a str]) -> Vec<&'a str> {
+    [&["run", ROUND_TRIP, THROUGHPUT, "--quick", "--json", "-"], targets].concat()
 }
 
 /// What a run between machines looks like, wherever they are.
@@ -21,16 +21,16 @@ fn is_between_machines(record: &Value) {
     for case in [ROUND_TRIP, THROUGHPUT] {
         let row = row(record, case);
         assert_eq!(row["outcome"], "measured", "{case}: {}", row["reason"]);
-        assert_eq!(row["place"]["machine"], "m0");
-        assert_eq!(row["place"]["peer"], "m1");
+        assert_eq!(row["target"]["machine"], "m0");
+        assert_eq!(row["target"]["peer"], "m1");
         assert!(row["channel"]["peer_cpu"].is_u64(), "{case}: {}", row["channel"]);
         assert_eq!(row["channel"]["strangers"], 0, "{case}");
         assert_eq!(has_flag(row, "HALF_ASSUMED"), case == ROUND_TRIP, "{}", row["flags"]);
         let calls = &row["calls"];
         assert!(calls.is_null() || calls["expected"] == true, "{calls}");
     }
-    let anchor = row(record, "timer/nothing");
-    assert_eq!(anchor["place"]["peer"], Value::Null, "it has one end");
+    let reference_case = row(record, "timer/nothing");
+    assert_eq!(reference_case["target"]["peer"], Value::Null, "it has one end");
     for (at, id) in ["m0", "m1"].into_iter().enumerate() {
         assert_eq!(record["machines"][at]["id"], id);
         assert_eq!(record["conditions"][at]["machine"], id);
@@ -42,7 +42,7 @@ fn is_between_machines(record: &Value) {
 }
 
 #[test]
-fn cells_here_and_their_peer_there_and_nothing_listens_but_the_data_socket() {
+fn workers_here_and_their_peer_there_and_nothing_listens_but_the_data_socket() {
     let Some(hosts) = Hosts::some(2) else { return };
     let at = format!("ssh:{}", address(2));
     let mut tool = hosts.tool(1, &messages(&["--peer", &at]));
@@ -63,7 +63,7 @@ fn cells_here_and_their_peer_there_and_nothing_listens_but_the_data_socket() {
         (ran.exits(0).json(), watch.join().unwrap())
     });
     is_between_machines(&record);
-    assert_eq!(seen, (0, 1), "listeners on the cells' machine, and on the peer's");
+    assert_eq!(seen, (0, 1), "listeners on the workers' machine, and on the peer's");
     assert_eq!((hosts.listeners(1), hosts.listeners(2)), (vec![], vec![]));
     hosts.nothing_is_left();
 }
@@ -74,7 +74,7 @@ fn the_other_way_round_the_tool_s_machine_is_the_peer() {
     let at = format!("ssh:{}", address(2));
     let record = hosts.oscost(&messages(&["--at", &at, "--peer", "local"])).exits(0).json();
     is_between_machines(&record);
-    assert_eq!(row(&record, ROUND_TRIP)["place"]["text"], at.as_str());
+    assert_eq!(row(&record, ROUND_TRIP)["target"]["text"], at.as_str());
     hosts.nothing_is_left();
 }
 
@@ -217,10 +217,10 @@ fn the_peer_s_cpu_can_be_named_on_one_machine_and_on_two() {
     if cpus > 1 {
         let record = hosts.oscost(&messages(&["--peer-cpu", "0"])).exits(0).json();
         let row = row(&record, ROUND_TRIP);
-        assert_eq!((&row["channel"]["peer_cpu"], row["place"]["cpu"] == 0), (&0.into(), false));
+        assert_eq!((&row["channel"]["peer_cpu"], row["target"]["cpu"] == 0), (&0.into(), false));
     }
-    for places in [&["--peer", &peer, "--peer-cpu", "4095"][..], &["--peer-cpu", "4095"]] {
-        hosts.oscost(&messages(places)).exits(1).tells(&["cannot have the peer on", "--peer-cpu"]);
+    for targets in [&["--peer", &peer, "--peer-cpu", "4095"][..], &["--peer-cpu", "4095"]] {
+        hosts.oscost(&messages(targets)).exits(1).tells(&["cannot have the peer on", "--peer-cpu"]);
     }
     let both = ["--cpu", "0", "--peer-cpu", "0"];
     hosts.oscost(&messages(&both)).exits(1).tells(&["cannot have the peer on CPU 0"]);
@@ -230,14 +230,14 @@ fn the_peer_s_cpu_can_be_named_on_one_machine_and_on_two() {
 #[test]
 fn a_peer_where_none_can_be_is_refused() {
     let Some(hosts) = Hosts::some(1) else { return };
-    for (places, words) in [
+    for (targets, words) in [
         (&["--peer", "local"][..], "without --peer both ends stand on this machine"),
         (&["--peer", "fake:x"], "cannot have the peer"),
         (&["--peer", "vm:6.12"], "cannot have the peer"),
         (&["--peer", "ssh:-x"], "is no host"),
         (&["--peer", "nice=5@ssh:x"], "cannot treat"),
     ] {
-        hosts.oscost(&messages(places)).exits(2).tells(&[words]);
+        hosts.oscost(&messages(targets)).exits(2).tells(&[words]);
     }
 }
 
@@ -279,12 +279,12 @@ fn rows_of_a_study_stand_on_one_machine_and_on_two_in_one_run() {
     let study = ["run", "--study", path.to_str().unwrap(), "--quick", "--json", "-"];
     let record = hosts.oscost(&[&study[..], &["--peer", &peer]].concat()).exits(0).json();
     let rows = record["results"].as_array().unwrap();
-    let asked: Vec<&Value> = rows.iter().filter(|row| !row["manner"].is_null()).collect();
+    let asked: Vec<&Value> = rows.iter().filter(|row| !row["study_method"].is_null()).collect();
     let told: Vec<(&str, &Value, &str)> = asked
         .iter()
         .map(|row| {
             let family = row["case"].as_str().unwrap().split('/').next().unwrap();
-            (family, &row["place"]["peer"], row["outcome"].as_str().unwrap())
+            (family, &row["target"]["peer"], row["outcome"].as_str().unwrap())
         })
         .collect();
     let (near, far) = (&Value::Null, &Value::from("m1"));
@@ -292,10 +292,10 @@ fn rows_of_a_study_stand_on_one_machine_and_on_two_in_one_run() {
         [("pipe", near, "measured"), ("socket", near, "measured"), ("socket", far, "measured")];
     assert_eq!(told, wanted, "{asked:#?}");
     for row in &asked {
-        let manner = &row["manner"];
-        assert!(manner["value"].as_f64().is_some_and(|it| it > 0.0), "{manner}");
-        assert_eq!(manner["experiments"], 3, "{manner}");
-        assert_eq!(has_flag(row, "HALF_ASSUMED"), row["place"]["peer"] == "m1");
+        let study_method = &row["study_method"];
+        assert!(study_method["value"].as_f64().is_some_and(|it| it > 0.0), "{study_method}");
+        assert_eq!(study_method["experiments"], 3, "{study_method}");
+        assert_eq!(has_flag(row, "HALF_ASSUMED"), row["target"]["peer"] == "m1");
     }
     hosts.nothing_is_left();
 }

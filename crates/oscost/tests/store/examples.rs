@@ -7,10 +7,10 @@ use oscost_model::case::Case;
 use oscost_model::clock::{Calibration, ClockKind, ClockSync};
 use oscost_model::definition::{Axis, Definition, FloorPart, Need, Requirement};
 use oscost_model::facts::{Bound, Facts, Limit};
-use oscost_model::journal::{CellOutcome, Entry, Phase, PlannedRow, Started};
+use oscost_model::journal::{Entry, Phase, PlannedRow, Started, WorkerOutcome};
 use oscost_model::point::{Point, Value};
 use oscost_model::protocol::CpuProbe;
-use oscost_model::record::{CellProgram, Machine, PlaceOf, RowOutcome, Settings, Tool};
+use oscost_model::record::{Machine, RowOutcome, Settings, TargetInfo, Tool, WorkerProgram};
 use oscost_model::unit::Unit;
 use oscost_model::worker::{BatchPlan, Disturbance, Mode, Sample};
 
@@ -36,7 +36,7 @@ pub(crate) fn tool() -> Tool {
         version: "0.1.0".into(),
         commit: Some("0123abc".into()),
         rustc: None,
-        cell: CellProgram {
+        worker: WorkerProgram {
             hash: "6c62272e07bb014262b821756295c58d".into(),
             link: "static-pie".into(),
             libc: "glibc 2.41".into(),
@@ -80,10 +80,10 @@ pub(crate) fn probe() -> CpuProbe {
     }
 }
 
-pub(crate) fn place() -> PlaceOf {
-    PlaceOf {
+pub(crate) fn target() -> TargetInfo {
+    TargetInfo {
         text: "nice=5".into(),
-        reach: "local".into(),
+        host: "local".into(),
         treatments: vec!["nice=5".into()],
         machine: "m0".into(),
         cpu: Some(1),
@@ -111,7 +111,7 @@ fn definition() -> Definition {
         id: "syscall/getppid".into(),
         asks: "What does the shortest system call cost?".into(),
         op: "One getppid(2). Outside: nothing.".into(),
-        guess: "60 ns".into(),
+        expected: "60 ns".into(),
         unit: Unit::NsPerOp,
         why: String::new(),
         calls: vec![CallRule {
@@ -129,7 +129,7 @@ fn definition() -> Definition {
             points: vec!["raw".into(), Value::Number(4096)],
             usual: vec!["raw".into()],
             unsaid: None,
-            in_bill: vec![],
+            in_price_list: vec![],
             thorough: vec![],
             within: None,
             of: String::new(),
@@ -138,7 +138,7 @@ fn definition() -> Definition {
             what: Requirement::Readable("/proc/self/stat".into()),
             when: Point::none(),
         }],
-        in_bill: true,
+        in_price_list: true,
         switches: false,
         major_faults: false,
         moves: String::new(),
@@ -164,9 +164,9 @@ pub(crate) fn sample(batch: u32) -> Sample {
     }
 }
 
-/// A cell of so many samples.
-pub(crate) fn cell(row: u32, samples: u32) -> Entry {
-    let outcome = CellOutcome::Sampled {
+/// A worker of so many samples.
+pub(crate) fn worker(row: u32, samples: u32) -> Entry {
+    let outcome = WorkerOutcome::Sampled {
         samples: (0..samples).map(sample).collect(),
         disturbance: Box::new(Disturbance {
             wall_ns: 20_000_000,
@@ -182,7 +182,7 @@ pub(crate) fn cell(row: u32, samples: u32) -> Entry {
         seen: None,
         speculation: None,
     };
-    Entry::Cell { row, phase: Phase::Round(row), at_s: f64::from(row) * 0.25, set: 0, outcome }
+    Entry::Worker { row, phase: Phase::Round(row), at_s: f64::from(row) * 0.25, set: 0, outcome }
 }
 
 /// A journal with each kind of entry.
@@ -204,18 +204,18 @@ pub(crate) fn entries() -> Vec<Entry> {
     let row = PlannedRow {
         case: Case::new("syscall/getppid", point()),
         definition: definition(),
-        place: place(),
+        target: target(),
         asked: true,
-        anchor: false,
+        reference_case: false,
         added: false,
         monitored: false,
         workload: None,
-        manner: None,
+        study_method: None,
     };
-    let anchor = PlannedRow { asked: false, anchor: true, ..row.clone() };
-    let lost = CellOutcome::Lost {
+    let reference_case = PlannedRow { asked: false, reference_case: true, ..row.clone() };
+    let lost = WorkerOutcome::Lost {
         outcome: RowOutcome::TimedOut,
-        reason: "the cell took longer than 2 s".into(),
+        reason: "the worker took longer than 2 s".into(),
     };
     vec![
         Entry::Started(Box::new(started())),
@@ -227,10 +227,10 @@ pub(crate) fn entries() -> Vec<Entry> {
             sync: ClockSync { ticks: u64::MAX, raw_ns: 1 << 60, width_ticks: 40 },
             passed_over: vec!["tsc: not invariant".into()],
         },
-        Entry::Planned { rows: vec![row, anchor], timers: vec![] },
+        Entry::Planned { rows: vec![row, reference_case], timers: vec![] },
         Entry::Piloted { row: 0, plan: plan() },
-        cell(0, 40),
-        Entry::Cell { row: 1, phase: Phase::After, at_s: 1.5, set: 0, outcome: lost },
+        worker(0, 40),
+        Entry::Worker { row: 1, phase: Phase::After, at_s: 1.5, set: 0, outcome: lost },
         Entry::Counted { row: 0, count },
         Entry::NotCounted { row: 1, why: "ptrace: permission denied".into() },
         Entry::GivenUp { row: 1, outcome: RowOutcome::Skipped, reason: "no vDSO".into() },

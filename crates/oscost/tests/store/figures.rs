@@ -1,14 +1,14 @@
 //! Figures beside the runs that they follow from: what a history reads.
 
 use oscost::store::{Cause, Figure, Stand, Store, Summary};
-use oscost_model::journal::{CellOutcome, Entry, Phase, Started};
+use oscost_model::journal::{Entry, Phase, Started, WorkerOutcome};
 use oscost_model::unit::Unit;
 use oscost_model::worker::{Disturbance, Mode};
 use proptest::prelude::*;
 use rusqlite::Connection;
 
 use super::examples::{id, started};
-use super::{begin, new_store, ordinary_cells};
+use super::{begin, new_store, ordinary_workers};
 
 /// The rules by which these are made.
 pub(crate) const RULES: u32 = 7;
@@ -16,7 +16,7 @@ pub(crate) const RULES: u32 = 7;
 fn figure(case: &str, median: f64) -> Figure {
     Figure {
         case: case.to_owned(),
-        place: "local".to_owned(),
+        target: "local".to_owned(),
         machine: Some(0),
         peer: None,
         cpu: Some(1),
@@ -63,7 +63,7 @@ pub(crate) fn summary() -> Summary {
     Summary {
         rules: RULES,
         tool: "0.1.0".to_owned(),
-        cell: "aa".to_owned(),
+        worker: "aa".to_owned(),
         catalog: "bb".to_owned(),
         link: "static-pie".to_owned(),
         peer: Some("ssh:db1".to_owned()),
@@ -178,23 +178,23 @@ fn a_figure_that_is_no_number_is_refused_and_those_before_stay() {
 #[test]
 fn a_run_of_a_hundred_rows_takes_fewer_than_two_hundred_bytes_a_sample() {
     const ROWS: u32 = 100;
-    const CELLS: u32 = 15;
+    const WORKERS: u32 = 15;
     let (folder, mut store) = new_store();
     store.begin(&Started { id: id(1), ..started() }).unwrap();
-    // Batches, which most rows are timed in: of single shots there are a hundred times more a cell.
-    let [_, (_, batches), ..] = ordinary_cells();
+    // Batches, which most rows are timed in: of single shots there are a hundred times more a worker.
+    let [_, (_, batches), ..] = ordinary_workers();
     let samples = &batches[..21];
-    for cell in 0..CELLS * ROWS {
+    for worker in 0..WORKERS * ROWS {
         let disturbance = Box::new(Disturbance::default());
-        let outcome = CellOutcome::Sampled {
+        let outcome = WorkerOutcome::Sampled {
             samples: samples.to_vec(),
             disturbance,
             seen: None,
             speculation: None,
         };
-        let at_s = f64::from(cell) * 0.04;
-        let phase = Phase::Round(cell / ROWS);
-        let entry = Entry::Cell { row: cell % ROWS, phase, at_s, set: 0, outcome };
+        let at_s = f64::from(worker) * 0.04;
+        let phase = Phase::Round(worker / ROWS);
+        let entry = Entry::Worker { row: worker % ROWS, phase, at_s, set: 0, outcome };
         store.append(&id(1), &entry).unwrap();
     }
     end(&mut store, &id(1));
@@ -203,7 +203,7 @@ fn a_run_of_a_hundred_rows_takes_fewer_than_two_hundred_bytes_a_sample() {
     let conn = Connection::open(folder.path().join("store.db")).unwrap();
     let pages = |name| conn.pragma_query_value(None, name, |row| row.get::<_, i64>(0)).unwrap();
     let bytes = (pages("page_count") * pages("page_size")) as f64;
-    let each = bytes / f64::from(CELLS * ROWS * 21);
+    let each = bytes / f64::from(WORKERS * ROWS * 21);
     println!("{each:.1} bytes a sample");
     assert!(each < 200.0, "{each:.1} bytes a sample");
 }

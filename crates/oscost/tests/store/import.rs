@@ -5,7 +5,7 @@ use std::fs;
 use oscost::store::{Cause, ImportError, MOST_BYTES, Stored, validate};
 use serde_json::{Value, json};
 
-use super::examples::{cell, id};
+use super::examples::{id, worker};
 use super::new_store;
 use super::old::golden;
 use super::record::record;
@@ -30,12 +30,12 @@ fn an_imported_record_is_listed_loaded_and_deleted_like_any_run() {
     let bytes = fs::read(golden("run-1.json")).unwrap();
     assert_eq!(store.import(&bytes).unwrap(), id(1));
     let listed = &store.list().unwrap()[0];
-    assert_eq!((listed.rows_asked, listed.cells), (Some(2), 2));
+    assert_eq!((listed.rows_asked, listed.workers), (Some(2), 2));
     assert!(listed.imported && listed.complete);
     assert_eq!(store.find("last").unwrap(), id(1));
     assert_eq!(store.load(&id(1)).unwrap(), Stored::Imported(Box::new(record())));
     // It has no journal that could grow.
-    let error = store.append(&id(1), &cell(0, 1)).unwrap_err();
+    let error = store.append(&id(1), &worker(0, 1)).unwrap_err();
     assert!(matches!(error.cause, Cause::NoRun), "{error}");
     store.delete(&id(1)).unwrap();
     assert_eq!(store.list().unwrap(), []);
@@ -147,8 +147,8 @@ fn ids_times_and_indices_that_lead_nowhere_are_refused() {
 fn a_record_of_too_many_rows_is_refused() {
     // As short as a row can be, or the record would first be too long.
     let short = json!({"case": "", "benchmark": "", "rev": 1, "point": {}, "outcome": "failed",
-        "place": {"text": "", "reach": "", "treatments": [], "machine": ""}, "unit": "s",
-        "better": "lower", "metrics": {}, "repetitions": [], "guess": "",
+        "target": {"text": "", "host": "", "treatments": [], "machine": ""}, "unit": "s",
+        "better": "lower", "metrics": {}, "repetitions": [], "expected": "",
         "disturbed": {"lost_repetitions": 0, "rejected": {}}, "flags": []});
     let rows = |count| with("/results", Value::Array(vec![short.clone(); count]));
     assert_eq!(validate(&rows(100_000)).unwrap().results.len(), 100_000);

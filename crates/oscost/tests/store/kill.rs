@@ -1,7 +1,7 @@
 //! `kill -9` at any moment: what an append has answered for is there.
 //!
 //! The child is this test program again, told by its environment where to write. It says on its
-//! standard error which cell it has just stored; libtest keeps its own words off that.
+//! standard error which worker it has just stored; libtest keeps its own words off that.
 
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Write};
@@ -14,22 +14,22 @@ use oscost::store::Store;
 use oscost_model::journal::{Entry, Started};
 use oscost_model::seed::Seed;
 
-use super::examples::{cell, id, started};
+use super::examples::{id, started, worker};
 use super::journal;
 
 const STORE: &str = "OSCOST_TEST_STORE";
 const RUN: &str = "OSCOST_TEST_RUN";
-const CELLS: &str = "OSCOST_TEST_CELLS";
+const WORKERS: &str = "OSCOST_TEST_CELLS";
 
-/// 20 KiB packed, so that SQLite moves its log into the database every few hundred cells.
+/// 20 KiB packed, so that SQLite moves its log into the database every few hundred workers.
 const SAMPLES: u32 = 2_000;
 
-fn start_child(store: &Path, run: &str, cells: u32) -> Child {
+fn start_child(store: &Path, run: &str, workers: u32) -> Child {
     Command::new(std::env::current_exe().unwrap())
         .args(["kill::child_stores_cells", "--exact", "--ignored", "--nocapture"])
         .env(STORE, store)
         .env(RUN, run)
-        .env(CELLS, cells.to_string())
+        .env(WORKERS, workers.to_string())
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
@@ -39,20 +39,20 @@ fn start_child(store: &Path, run: &str, cells: u32) -> Child {
 
 #[test]
 #[ignore = "the tests of this file start it as their child"]
-fn child_stores_cells() {
+fn child_stores_workers() {
     let Some(path) = std::env::var_os(STORE) else { return };
     let run = std::env::var(RUN).unwrap();
-    let cells: u32 = std::env::var(CELLS).unwrap().parse().unwrap();
+    let workers: u32 = std::env::var(WORKERS).unwrap().parse().unwrap();
     let mut store = Store::open(Path::new(&path)).unwrap();
     store.begin(&Started { id: run.clone(), ..started() }).unwrap();
-    for row in 0..cells {
-        store.append(&run, &cell(row, SAMPLES)).unwrap();
+    for row in 0..workers {
+        store.append(&run, &worker(row, SAMPLES)).unwrap();
         // One write each, so that a kill leaves no half of a number.
         std::io::stderr().write_all(format!("{row}\n").as_bytes()).unwrap();
     }
 }
 
-/// The cells that a child answers for from here to its end; `enough` may end it earlier.
+/// The workers that a child answers for from here to its end; `enough` may end it earlier.
 fn answered(child: &mut Child, mut enough: impl FnMut(&mut Child, u32)) -> Option<u32> {
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
     let mut last = None;
@@ -67,7 +67,7 @@ fn answered(child: &mut Child, mut enough: impl FnMut(&mut Child, u32)) -> Optio
     last
 }
 
-/// Checks that a run holds its cells in order, up to the one that was answered for or one more.
+/// Checks that a run holds its workers in order, up to the one that was answered for or one more.
 fn check(store: &Store, run: &str, answered: Option<u32>) {
     let listed = store.list().unwrap().into_iter().find(|listed| listed.id == run);
     let Some(listed) = listed else {
@@ -75,14 +75,17 @@ fn check(store: &Store, run: &str, answered: Option<u32>) {
         return;
     };
     let entries = journal(store, run);
-    let cells = entries.len() as u32 - 1;
+    let workers = entries.len() as u32 - 1;
     let expected = answered.map_or(0, |row| row + 1);
-    assert!(cells == expected || cells == expected + 1, "{cells} cells, answered for {expected}");
+    assert!(
+        workers == expected || workers == expected + 1,
+        "{workers} workers, answered for {expected}"
+    );
     assert!(matches!(entries[0], Entry::Started(_)));
     for (row, entry) in (0..).zip(&entries[1..]) {
-        assert_eq!(*entry, cell(row, SAMPLES), "run {run}, cell {row}");
+        assert_eq!(*entry, worker(row, SAMPLES), "run {run}, worker {row}");
     }
-    assert_eq!(listed.cells, u64::from(cells));
+    assert_eq!(listed.workers, u64::from(workers));
 }
 
 /// Lets SQLite look for damage.
@@ -95,7 +98,7 @@ fn check_database(path: &Path) {
 }
 
 #[test]
-fn after_kill_9_every_cell_that_was_answered_for_is_there() {
+fn after_kill_9_every_worker_that_was_answered_for_is_there() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store.db");
     let mut seed = Seed::new(9);

@@ -12,13 +12,13 @@ mod open;
 mod record;
 
 use oscost::store::{Cause, FindError, Store, Stored, samples};
-use oscost_model::journal::{CellOutcome, Entry, Started};
+use oscost_model::journal::{Entry, Started, WorkerOutcome};
 use oscost_model::seed::Seed;
 use oscost_model::worker::Sample;
 use proptest::prelude::*;
 use tempfile::TempDir;
 
-use examples::{cell, entries, id, started};
+use examples::{entries, id, started, worker};
 
 /// A store that holds nothing, and the folder that it lies in.
 fn new_store() -> (TempDir, Store) {
@@ -66,12 +66,12 @@ fn two_journals_that_grow_at_once_stay_apart_and_in_order() {
     begin(&mut store, &id(1), 1);
     begin(&mut store, &id(2), 2);
     for row in 0..20 {
-        store.append(&id(1), &cell(row, 3)).unwrap();
-        store.append(&id(2), &cell(100 + row, 2)).unwrap();
+        store.append(&id(1), &worker(row, 3)).unwrap();
+        store.append(&id(2), &worker(100 + row, 2)).unwrap();
     }
-    let expected: Vec<Entry> = (0..20).map(|row| cell(row, 3)).collect();
+    let expected: Vec<Entry> = (0..20).map(|row| worker(row, 3)).collect();
     assert_eq!(journal(&store, &id(1))[1..], expected);
-    let expected: Vec<Entry> = (100..120).map(|row| cell(row, 2)).collect();
+    let expected: Vec<Entry> = (100..120).map(|row| worker(row, 2)).collect();
     assert_eq!(journal(&store, &id(2))[1..], expected);
 }
 
@@ -84,11 +84,14 @@ fn a_list_has_the_newest_run_first_and_follows_the_journals() {
     let runs = store.list().unwrap();
     assert_eq!(runs.iter().map(|run| &run.id).collect::<Vec<_>>(), [&started().id, &id(9)]);
     let [run, begun] = &runs[..] else { panic!("{runs:?}") };
-    assert_eq!((run.rows_asked, run.cells, run.complete, run.imported), (Some(1), 2, true, false));
+    assert_eq!(
+        (run.rows_asked, run.workers, run.complete, run.imported),
+        (Some(1), 2, true, false)
+    );
     assert_eq!(run.ended.as_deref(), Some("2026-11-21T08:16:02.5Z"));
     assert_eq!((&run.started, &run.label), (&started().at, &started().label));
     assert_eq!(run.command, started().command);
-    assert_eq!((begun.cells, begun.complete, &begun.ended), (0, false, &None));
+    assert_eq!((begun.workers, begun.complete, &begun.ended), (0, false, &None));
 }
 
 #[test]
@@ -137,7 +140,7 @@ fn an_unknown_run_names_what_there_is() {
 #[test]
 fn a_run_begins_once_and_takes_entries_only_after_that() {
     let (_folder, mut store) = new_store();
-    let error = store.append(&id(1), &cell(0, 1)).unwrap_err();
+    let error = store.append(&id(1), &worker(0, 1)).unwrap_err();
     assert!(matches!(error.cause, Cause::NoRun), "{error}");
     assert!(
         error.to_string().starts_with(&format!("cannot append to run {} in", id(1))),
@@ -155,8 +158,8 @@ fn an_entry_that_json_cannot_hold_is_refused_and_its_journal_stays_readable() {
     let (_folder, mut store) = new_store();
     begin(&mut store, &id(1), 1);
     for wrong in [f64::NAN, f64::INFINITY] {
-        let Entry::Cell { row, phase, outcome, .. } = cell(0, 1) else { panic!() };
-        let entry = Entry::Cell { row, phase, at_s: wrong, set: 0, outcome };
+        let Entry::Worker { row, phase, outcome, .. } = worker(0, 1) else { panic!() };
+        let entry = Entry::Worker { row, phase, at_s: wrong, set: 0, outcome };
         let error = store.append(&id(1), &entry).unwrap_err();
         assert!(matches!(error.cause, Cause::Unkeepable(_)), "{error}");
         let text = error.to_string();
@@ -173,10 +176,10 @@ fn a_deleted_run_is_gone_and_its_space_is_given_back() {
         files.map(|file| file.unwrap().metadata().unwrap().len()).sum::<u64>()
     };
     begin(&mut store, &id(1), 1);
-    store.append(&id(1), &cell(0, 10)).unwrap();
+    store.append(&id(1), &worker(0, 10)).unwrap();
     begin(&mut store, &id(2), 2);
     for row in 0..200 {
-        store.append(&id(2), &cell(row, 2_000)).unwrap();
+        store.append(&id(2), &worker(row, 2_000)).unwrap();
     }
     let before = bytes();
     store.delete(&id(2)).unwrap();
@@ -191,7 +194,7 @@ fn a_deleted_run_is_gone_and_its_space_is_given_back() {
 fn a_run_is_deleted_while_another_process_reads() {
     let (folder, mut store) = new_store();
     begin(&mut store, &id(1), 1);
-    store.append(&id(1), &cell(0, 5_000)).unwrap();
+    store.append(&id(1), &worker(0, 5_000)).unwrap();
     let reader = rusqlite::Connection::open(folder.path().join("store.db")).unwrap();
     reader.execute_batch("BEGIN").unwrap();
     let count = || reader.query_row("SELECT count(*) FROM entry", [], |row| row.get::<_, i64>(0));
@@ -209,27 +212,27 @@ fn two_processes_read_while_one_writes() {
     begin(&mut writer, &id(1), 1);
     let half_written = rusqlite::Connection::open(&path).unwrap();
     for row in 0..10 {
-        writer.append(&id(1), &cell(row, 100)).unwrap();
+        writer.append(&id(1), &worker(row, 100)).unwrap();
         half_written.execute_batch("BEGIN IMMEDIATE; DELETE FROM entry").unwrap();
         for reader in &readers {
             assert_eq!(journal(reader, &id(1)).len(), row as usize + 2);
-            assert_eq!(reader.list().unwrap()[0].cells, u64::from(row) + 1);
+            assert_eq!(reader.list().unwrap()[0].workers, u64::from(row) + 1);
         }
         half_written.execute_batch("ROLLBACK").unwrap();
     }
 }
 
 #[test]
-fn a_sample_of_an_ordinary_cell_takes_fewer_than_fifteen_bytes() {
-    for (name, cell) in ordinary_cells() {
-        let bytes = samples::pack(&cell).len() as f64 / cell.len() as f64;
+fn a_sample_of_an_ordinary_worker_takes_fewer_than_fifteen_bytes() {
+    for (name, worker) in ordinary_workers() {
+        let bytes = samples::pack(&worker).len() as f64 / worker.len() as f64;
         println!("{name}: {bytes:.1} bytes a sample");
         assert!(bytes < 15.0, "{name}: {bytes:.1} bytes a sample");
     }
 }
 
-/// Cells of each mode on a clock of 2.6 ticks a nanosecond, their batches 2 % apart.
-fn ordinary_cells() -> [(&'static str, Vec<Sample>); 4] {
+/// Workers of each mode on a clock of 2.6 ticks a nanosecond, their batches 2 % apart.
+fn ordinary_workers() -> [(&'static str, Vec<Sample>); 4] {
     let mut seed = Seed::new(1);
     let mut sample = |batch: u32, group: u32, n: u64, ns_per_op: f64| {
         let wall_ns = n as f64 * ns_per_op * (0.98 + 0.04 * seed.unit());
@@ -247,16 +250,16 @@ fn ordinary_cells() -> [(&'static str, Vec<Sample>); 4] {
         }
     };
     let mut jitter = Seed::new(2);
-    let mut cell = |count: u32, group: u32, ns_per_op: f64, n: &dyn Fn(u32, u64) -> u64| {
+    let mut worker = |count: u32, group: u32, ns_per_op: f64, n: &dyn Fn(u32, u64) -> u64| {
         (0..count)
             .map(|batch| sample(batch, group, n(batch, jitter.below(100)), ns_per_op))
             .collect::<Vec<_>>()
     };
     [
-        ("unrolled", cell(404, 4, 1.1, &|batch, _| 900_000 << (batch % 4))),
-        ("batched", cell(101, 1, 120.0, &|_, jitter| 40_000 + 40 * jitter)),
-        ("single shots", cell(10_000, 1, 85_000.0, &|_, _| 1)),
-        ("throughput", cell(404, 4, 0.1, &|batch, _| (1 << 20) << (batch % 4))),
+        ("unrolled", worker(404, 4, 1.1, &|batch, _| 900_000 << (batch % 4))),
+        ("batched", worker(101, 1, 120.0, &|_, jitter| 40_000 + 40 * jitter)),
+        ("single shots", worker(10_000, 1, 85_000.0, &|_, _| 1)),
+        ("throughput", worker(404, 4, 0.1, &|batch, _| (1 << 20) << (batch % 4))),
     ]
 }
 
@@ -273,12 +276,12 @@ proptest! {
         let (_folder, mut store) = new_store();
         begin(&mut store, &id(1), 1);
         for &at_s in &numbers {
-            let Entry::Cell { row, phase, outcome, .. } = cell(0, 0) else { panic!() };
-            store.append(&id(1), &Entry::Cell { row, phase, at_s, set: 0, outcome }).unwrap();
+            let Entry::Worker { row, phase, outcome, .. } = worker(0, 0) else { panic!() };
+            store.append(&id(1), &Entry::Worker { row, phase, at_s, set: 0, outcome }).unwrap();
         }
         let entries = journal(&store, &id(1));
         let found = entries[1..].iter().map(|entry| match entry {
-            Entry::Cell { at_s, .. } => *at_s,
+            Entry::Worker { at_s, .. } => *at_s,
             _ => panic!("{entry:?}"),
         });
         prop_assert_eq!(found.collect::<Vec<_>>(), numbers);
@@ -286,12 +289,12 @@ proptest! {
 }
 
 #[test]
-fn a_cell_without_samples_is_not_a_lost_one() {
+fn a_worker_without_samples_is_not_a_lost_one() {
     let (_folder, mut store) = new_store();
     begin(&mut store, &id(1), 1);
-    store.append(&id(1), &cell(0, 0)).unwrap();
+    store.append(&id(1), &worker(0, 0)).unwrap();
     let entries = journal(&store, &id(1));
-    let Entry::Cell { outcome: CellOutcome::Sampled { samples, .. }, .. } = &entries[1] else {
+    let Entry::Worker { outcome: WorkerOutcome::Sampled { samples, .. }, .. } = &entries[1] else {
         panic!("{entries:?}")
     };
     assert_eq!(samples.len(), 0);

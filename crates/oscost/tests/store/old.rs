@@ -102,7 +102,7 @@ fn opened(name: &str) -> (TempDir, Store) {
 fn holds_the_run(store: &Store) {
     assert_eq!(journal(store, &started().id), entries());
     let runs = store.list().unwrap();
-    assert_eq!((runs.len(), runs[0].cells, runs[0].rows_asked), (1, 2, Some(1)));
+    assert_eq!((runs.len(), runs[0].workers, runs[0].rows_asked), (1, 2, Some(1)));
 }
 
 /// A database as the SQL that makes it again.

@@ -7,7 +7,7 @@ use std::path::Path;
 use oscost::store::{Cause, Store};
 use rusqlite::Connection;
 
-use super::examples::{cell, id};
+use super::examples::{id, worker};
 use super::{begin, journal, new_store};
 
 fn mode(path: &Path) -> u32 {
@@ -131,5 +131,5 @@ fn a_folder_or_file_that_may_not_be_written_is_refused_as_such() {
 
     fs::set_permissions(folder.path(), Permissions::from_mode(0o700)).unwrap();
     let mut store = Store::open(&path).unwrap();
-    store.append(&id(1), &cell(0, 1)).unwrap();
+    store.append(&id(1), &worker(0, 1)).unwrap();
 }

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use oscost_model::point::Point;
 use oscost_model::record::{
-    Added, Anchors, Calls, Comparison, Conditions, Disturbed, Estimate, Floor, Metric, Overhead,
-    Quantiles, Ratio, Record, Repetition, Row, RowOutcome, SCHEMA,
+    Added, Calls, Comparison, Conditions, Disturbed, Estimate, Floor, Metric, Overhead, Quantiles,
+    Ratio, Record, ReferenceCases, Repetition, Row, RowOutcome, SCHEMA,
 };
 use oscost_model::unit::{Better, Unit};
 use oscost_model::worker::Mode;
 use serde_json::json;
 
-use super::examples::{id, machine, place, plan, probe, sample, settings, tool};
+use super::examples::{id, machine, plan, probe, sample, settings, target, tool};
 
 fn estimate(median: f64, repetitions: u32) -> Estimate {
     Estimate {
@@ -61,7 +61,7 @@ fn row(case: &str) -> Row {
         benchmark: "syscall/getppid".into(),
         rev: 1,
         point: Point::none().with("via", "raw"),
-        place: place(),
+        target: target(),
         outcome: RowOutcome::Measured,
         reason: None,
         mode: Some(Mode::U),
@@ -85,7 +85,7 @@ fn row(case: &str) -> Row {
         }),
         monitor: None,
         floor: Some(Floor { value: None, of: vec!["1 x timer/nothing".into()] }),
-        guess: "60 ns".into(),
+        expected: "60 ns".into(),
         class: Some("light".into()),
         multiples: BTreeMap::new(),
         primary: None,
@@ -99,7 +99,7 @@ fn row(case: &str) -> Row {
             median_all: Some(80.5),
             plan: Some(plan()),
         },
-        manner: None,
+        study_method: None,
         flags: vec!["BELOW_FLOOR".into()],
     }
 }
@@ -132,7 +132,7 @@ pub(crate) fn record() -> Record {
         conditions: vec![Conditions {
             machine: "m0".into(),
             class: Some("clean".into()),
-            anchors: Anchors {
+            reference_cases: ReferenceCases {
                 before: BTreeMap::from([("timer/nothing".into(), 0.25)]),
                 after: BTreeMap::new(),
             },

@@ -10,9 +10,9 @@ use oscost_model::case::Case;
 use oscost_model::clock::{Calibration, ClockKind, ClockSync};
 use oscost_model::definition::Definition;
 use oscost_model::facts::Facts;
-use oscost_model::journal::{CellOutcome, Entry, Phase, PlannedRow, Started};
+use oscost_model::journal::{Entry, Phase, PlannedRow, Started, WorkerOutcome};
 use oscost_model::point::Point;
-use oscost_model::record::{CellProgram, Machine, PlaceOf, Record, Row, Settings, Tool};
+use oscost_model::record::{Machine, Record, Row, Settings, TargetInfo, Tool, WorkerBinary};
 use oscost_model::seed::Seed;
 use oscost_model::unit::Unit;
 use oscost_model::worker::{BatchPlan, Disturbance, Mode, Sample, Usage};
@@ -22,7 +22,7 @@ use oscost_stats::interval::Interval;
 /// Runs that are made up.
 const RUNS: u64 = 200;
 /// Repetitions of each row, as in a default run that converges early.
-const CELLS: u32 = 15;
+const WORKERS: u32 = 15;
 /// The bare door.
 const DOOR_NS: f64 = 120.0;
 
@@ -77,7 +77,7 @@ impl Op {
             id: id.into(),
             asks: "What is true?".into(),
             op: String::new(),
-            guess: String::new(),
+            expected: String::new(),
             unit: Unit::NsPerOp,
             why: String::new(),
             calls: if self.entries > 0 { vec![rule] } else { vec![] },
@@ -85,7 +85,7 @@ impl Op {
             beside: vec![],
             axes: vec![],
             needs: vec![],
-            in_bill: true,
+            in_price_list: true,
             switches: self.voluntary_switches > 0,
             major_faults: false,
             moves: String::new(),
@@ -106,8 +106,8 @@ const PLAN: BatchPlan = BatchPlan {
     coarse_clock: false,
 };
 
-/// A cell in which the op costs `ns`, in clock ticks of a hundredth of a nanosecond.
-fn cell(row: u32, round: u32, op: &Op, ns: f64) -> Entry {
+/// A worker in which the op costs `ns`, in clock ticks of a hundredth of a nanosecond.
+fn worker(row: u32, round: u32, op: &Op, ns: f64) -> Entry {
     let samples = (0..PLAN.groups)
         .map(|batch| Sample {
             round: batch,
@@ -122,8 +122,8 @@ fn cell(row: u32, round: u32, op: &Op, ns: f64) -> Entry {
     let usage = Some(Usage { ops, voluntary_switches, ..Usage::default() });
     let disturbance = Disturbance { wall_ns: 1_000_000, usage, ..Disturbance::default() };
     let disturbance = Box::new(disturbance);
-    let outcome = CellOutcome::Sampled { samples, disturbance, seen: None, speculation: None };
-    Entry::Cell { row, phase: Phase::Round(round), at_s: 0.0, set: 0, outcome }
+    let outcome = WorkerOutcome::Sampled { samples, disturbance, seen: None, speculation: None };
+    Entry::Worker { row, phase: Phase::Round(round), at_s: 0.0, set: 0, outcome }
 }
 
 /// A standard normal deviate: the sum of twelve uniform ones, near enough here.
@@ -138,9 +138,9 @@ fn run(ops: &[Op], seed: u64) -> Record {
 
 fn journal(ops: &[Op], seed: u64) -> Vec<Entry> {
     let mut random = Seed::new(seed);
-    let place = PlaceOf {
+    let target = TargetInfo {
         text: "made-up".into(),
-        reach: "made-up".into(),
+        host: "made-up".into(),
         treatments: vec![],
         machine: "m0".into(),
         cpu: None,
@@ -159,16 +159,16 @@ fn journal(ops: &[Op], seed: u64) -> Vec<Entry> {
         PlannedRow {
             definition: op.definition(&id),
             case: Case::new(id, point),
-            place: place.clone(),
+            target: target.clone(),
             asked: true,
-            anchor: index == 0,
+            reference_case: index == 0,
             added: false,
             monitored: false,
             workload: None,
-            manner: None,
+            study_method: None,
         }
     });
-    let cell_program = CellProgram {
+    let worker_program = WorkerBinary {
         hash: String::new(),
         link: String::new(),
         libc: String::new(),
@@ -196,7 +196,12 @@ fn journal(ops: &[Op], seed: u64) -> Vec<Entry> {
             at: String::new(),
             label: None,
             command: vec![],
-            tool: Tool { version: String::new(), commit: None, rustc: None, cell: cell_program },
+            tool: Tool {
+                version: String::new(),
+                commit: None,
+                rustc: None,
+                worker: worker_program,
+            },
             settings,
         })),
         Entry::Met {
@@ -214,9 +219,9 @@ fn journal(ops: &[Op], seed: u64) -> Vec<Entry> {
     for (row, op) in (0..).zip(&all) {
         entries.push(Entry::Piloted { row, plan: PLAN });
         entries.push(Entry::Counted { row, count: op.count.clone() });
-        for round in 0..CELLS {
+        for round in 0..WORKERS {
             let ns = op.ns * (0.02 * normal(&mut random)).exp();
-            entries.push(cell(row, round, op, ns));
+            entries.push(worker(row, round, op, ns));
         }
     }
     entries

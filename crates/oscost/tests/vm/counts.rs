@@ -30,7 +30,7 @@ fn timeless(row: &Value) -> Value {
 fn versus(record: &Value, new: usize) -> Vec<&Value> {
     let machine = format!("m{}", new + 1);
     let all = record["comparisons"].as_array().unwrap().iter();
-    let at = |it: &Value| &rows(record)[it["new"].as_u64().unwrap() as usize]["place"]["machine"];
+    let at = |it: &Value| &rows(record)[it["new"].as_u64().unwrap() as usize]["target"]["machine"];
     all.filter(|it| *at(it) == machine.as_str()).collect()
 }
 
@@ -38,10 +38,10 @@ fn versus(record: &Value, new: usize) -> Vec<&Value> {
 fn two_boots_of_one_kernel_count_the_same_to_the_last_digit() {
     let Some(kernel) = Kernel::some() else { return };
     let sandbox = Sandbox::new();
-    let place = kernel.place("");
+    let target = kernel.target("");
     let cases = [GETPPID, ROUND_TRIP, FORK, FAULT];
     let run = || {
-        let asked = [&["run", "--quick", "--at", &place][..], &cases].concat();
+        let asked = [&["run", "--quick", "--at", &target][..], &cases].concat();
         Ran::of(&mut beside(&sandbox, &asked)).exits(0);
         let record = sandbox.oscost(&["runs", "show", "last", "--json", "-"]).exits(0).json();
         (record, sandbox.oscost(&["runs", "show", "last"]).exits(0).stdout)
@@ -111,10 +111,10 @@ fn dearer(record: &Value, case: &str, more: f64) -> Value {
 fn a_kernel_against_itself_is_equal_and_without_its_mitigations_never_dearer() {
     let Some(kernel) = Kernel::of_all() else { return };
     let sandbox = Sandbox::new();
-    let (same, off) = (kernel.place(""), kernel.place(",append=mitigations=off"));
-    let places = ["ab", "--quick", "--base", &same, "--new", &same, "--new", &off];
+    let (same, off) = (kernel.target(""), kernel.target(",append=mitigations=off"));
+    let targets = ["ab", "--quick", "--base", &same, "--new", &same, "--new", &off];
     let asked = [GETPPID, ROUND_TRIP, FORK, FAULT, "--gate", "--threshold", "0insn"];
-    let ran = &[&places[..], &asked, &["--json", "-"]].concat();
+    let ran = &[&targets[..], &asked, &["--json", "-"]].concat();
     let ran = Ran::of(&mut beside(&sandbox, ran));
     let ran = ran.exits(0).tells("gate: passed");
     let record = ran.json();

@@ -11,10 +11,10 @@ use crate::machines::{Kernel, beside, machines_of, said, values};
 
 const GETPPID: &str = "syscall/getppid:via=raw";
 
-/// A run whose machine has begun the first round of its cells; and the machine.
-fn half_way(sandbox: &Sandbox, place: &str) -> (Child, u32) {
+/// A run whose machine has begun the first round of its workers; and the machine.
+fn half_way(sandbox: &Sandbox, target: &str) -> (Child, u32) {
     let asked = ["run", "--thorough", GETPPID, "pipe/round-trip:size=64,peer_cpu=same", "--json"];
-    let mut command = beside(sandbox, &[&asked[..], &["-", "--at", place]].concat());
+    let mut command = beside(sandbox, &[&asked[..], &["-", "--at", target]].concat());
     let tool = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut machine = None;
     until("there is a machine", || {
@@ -25,7 +25,7 @@ fn half_way(sandbox: &Sandbox, place: &str) -> (Child, u32) {
     until("a round was begun", || {
         let events = said(machine);
         let of = |kind: &str| events.iter().filter(|it| *it == kind).count();
-        // Every row is counted once, and has one cell in the rehearsal; row 0 comes first.
+        // Every row is counted once, and has one worker in the rehearsal; row 0 comes first.
         of("counted") > 0 && of("sampled") > of("counted") + 1
     });
     (tool, machine)
@@ -40,7 +40,7 @@ fn send(signal: Signal, pid: u32) {
 fn ctrl_c_keeps_what_was_counted_and_ends_the_machine() {
     let Some(kernel) = Kernel::some() else { return };
     let sandbox = Sandbox::new();
-    let (tool, _) = half_way(&sandbox, &kernel.place(""));
+    let (tool, _) = half_way(&sandbox, &kernel.target(""));
     send(Signal::SIGINT, tool.id());
     let record = Ran::of_child(tool).exits(130).json();
     assert_eq!(record["complete"], false);
@@ -57,7 +57,7 @@ fn ctrl_c_keeps_what_was_counted_and_ends_the_machine() {
 fn a_tool_that_is_killed_takes_its_machine_with_it() {
     let Some(kernel) = Kernel::some() else { return };
     let sandbox = Sandbox::new();
-    let asked = ["run", GETPPID, "--at", &kernel.place("")];
+    let asked = ["run", GETPPID, "--at", &kernel.target("")];
     let mut command = beside(&sandbox, &asked);
     let mut tool = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     until("there is a machine", || !machines_of(&sandbox, tool.id()).is_empty());
@@ -70,7 +70,7 @@ fn a_tool_that_is_killed_takes_its_machine_with_it() {
 fn a_machine_that_is_killed_costs_what_was_not_yet_counted() {
     let Some(kernel) = Kernel::some() else { return };
     let sandbox = Sandbox::new();
-    let (tool, machine) = half_way(&sandbox, &kernel.place(""));
+    let (tool, machine) = half_way(&sandbox, &kernel.target(""));
     send(Signal::SIGKILL, machine);
     let told = "the emulator ended with signal: 9 (SIGKILL)";
     let ran = Ran::of_child(tool).exits(1);

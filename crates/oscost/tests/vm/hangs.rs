@@ -8,8 +8,8 @@ use crate::common::{Ran, Sandbox, rows};
 use crate::machines::{Kernel, beside, emulator, made_up, with};
 
 /// A run at a place that comes to nothing: all rows have failed or timed out, for one reason.
-fn fails(sandbox: &Sandbox, place: &str, emulator: Option<&Path>, seconds: &str) -> String {
-    let asked = ["run", "--quick", "--at", place, "syscall/getppid:via=raw", "--json", "-"];
+fn fails(sandbox: &Sandbox, target: &str, emulator: Option<&Path>, seconds: &str) -> String {
+    let asked = ["run", "--quick", "--at", target, "syscall/getppid:via=raw", "--json", "-"];
     let mut command = beside(sandbox, &asked);
     command.env("OSCOST_BOOT_SECONDS", seconds);
     if let Some(emulator) = emulator {
@@ -32,7 +32,7 @@ fn fails(sandbox: &Sandbox, place: &str, emulator: Option<&Path>, seconds: &str)
 fn a_kernel_that_panics_is_told_by_the_line_that_says_so() {
     let Some(kernel) = Kernel::some() else { return };
     let sandbox = Sandbox::new();
-    let nowhere = kernel.place(",append=rdinit=/nowhere init=/nowhere");
+    let nowhere = kernel.target(",append=rdinit=/nowhere init=/nowhere");
     let reason = fails(&sandbox, &nowhere, None, "60");
     let line = "its kernel panicked: [";
     assert!(reason.contains(line) && reason.contains("Kernel panic - not syncing: "), "{reason}");
@@ -43,7 +43,7 @@ fn a_kernel_that_panics_is_told_by_the_line_that_says_so() {
 fn a_processor_that_cannot_read_its_counter_is_told_of_at_once() {
     let Some(kernel) = Kernel::some() else { return };
     let sandbox = Sandbox::new();
-    let reason = fails(&sandbox, &kernel.place(",cpu=Nehalem"), None, "60");
+    let reason = fails(&sandbox, &kernel.target(",cpu=Nehalem"), None, "60");
     assert!(reason.contains("its processor has no `rdtscp`"), "{reason}");
     assert!(reason.contains("\n  hint: another `cpu=`"), "{reason}");
 }
@@ -52,9 +52,9 @@ fn a_processor_that_cannot_read_its_counter_is_told_of_at_once() {
 fn a_kernel_that_spins_is_ended_when_it_had_time_to_boot() {
     let Some(_turn) = Kernel::some() else { return };
     let sandbox = Sandbox::new();
-    let place = made_up(&sandbox, "");
+    let target = made_up(&sandbox, "");
     let begun = Instant::now();
-    let reason = fails(&sandbox, &place, None, "3");
+    let reason = fails(&sandbox, &target, None, "3");
     assert!(begun.elapsed() >= Duration::from_secs(3), "it was not waited for");
     assert!(reason.contains("nothing was heard of it for 3s; its console is empty"), "{reason}");
     assert!(reason.contains("\n  hint: the kernel must be for x86-64"), "{reason}");
@@ -63,40 +63,40 @@ fn a_kernel_that_spins_is_ended_when_it_had_time_to_boot() {
 #[test]
 fn an_emulator_that_never_says_anything_is_ended() {
     let sandbox = Sandbox::new();
-    let place = made_up(&sandbox, "");
+    let target = made_up(&sandbox, "");
     let deaf = emulator(&sandbox, "exec sleep 1000");
-    let reason = fails(&sandbox, &place, Some(&deaf), "1");
+    let reason = fails(&sandbox, &target, Some(&deaf), "1");
     assert!(reason.contains("nothing was heard of it for 1s"), "{reason}");
 }
 
 #[test]
 fn what_an_emulator_says_when_it_ends_at_once_is_the_reason() {
     let sandbox = Sandbox::new();
-    let place = made_up(&sandbox, "");
+    let target = made_up(&sandbox, "");
     let broken = "echo \"qemu: invalid accelerator $(printf '\\033[2J')\" >&2; exit 3";
-    let reason = fails(&sandbox, &place, Some(&emulator(&sandbox, broken)), "60");
+    let reason = fails(&sandbox, &target, Some(&emulator(&sandbox, broken)), "60");
     let words = "the emulator ended with exit status: 3: qemu: invalid accelerator \\u{1b}[2J";
     assert!(reason.contains(words), "{reason}");
-    let quiet = fails(&sandbox, &place, Some(&emulator(&sandbox, "exit 0")), "60");
+    let quiet = fails(&sandbox, &target, Some(&emulator(&sandbox, "exit 0")), "60");
     assert!(quiet.contains("the machine ended before it had done what it was told"), "{quiet}");
 }
 
 #[test]
 fn a_machine_that_speaks_nonsense_is_not_believed() {
     let sandbox = Sandbox::new();
-    let place = made_up(&sandbox, "");
+    let target = made_up(&sandbox, "");
     // What it is told to write its events to stands in its arguments.
     let says = "for word; do case $word in file,id=events,path=*) \
                 printf 'SeaBIOS\\n' > \"${word#*path=}\";; esac; done; exec sleep 1000";
-    let reason = fails(&sandbox, &place, Some(&emulator(&sandbox, says)), "60");
+    let reason = fails(&sandbox, &target, Some(&emulator(&sandbox, says)), "60");
     assert!(reason.contains("expected"), "{reason}");
 }
 
 #[test]
 fn a_program_that_tells_no_version_is_no_emulator() {
     let sandbox = Sandbox::new();
-    let place = made_up(&sandbox, "");
-    let asked = ["run", "--quick", "--at", &place, "syscall/getppid:via=raw", "--json", "-"];
+    let target = made_up(&sandbox, "");
+    let asked = ["run", "--quick", "--at", &target, "syscall/getppid:via=raw", "--json", "-"];
     // It speaks of a licence's version.
     let record = with(&sandbox, "/bin/true".as_ref(), &asked).exits(0).json();
     for row in rows(&record) {

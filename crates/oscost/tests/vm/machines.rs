@@ -58,7 +58,7 @@ impl Kernel {
     }
 
     /// A place with it, and with these words behind it: `,append=...`.
-    pub(crate) fn place(&self, words: &str) -> String {
+    pub(crate) fn target(&self, words: &str) -> String {
         // What the cases touch is little, and memory is shared with whatever else is tested.
         format!("vm:{},mem=256{words}", self.file)
     }

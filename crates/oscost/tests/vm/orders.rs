@@ -27,14 +27,14 @@ fn where_a_processor_runs_the_machine_time_is_measured_through_its_serial_line()
     let Some(kernel) = Kernel::some() else { return };
     let sandbox = Sandbox::new();
     let Some(qemu) = pretends_kvm(&sandbox) else { return };
-    let place = kernel.place(",accel=kvm");
-    let asked = ["run", "--quick", "--at", &place, "syscall/getppid:via=raw", "--json", "-"];
+    let target = kernel.target(",accel=kvm");
+    let asked = ["run", "--quick", "--at", &target, "syscall/getppid:via=raw", "--json", "-"];
     let record = with(&sandbox, &qemu, &asked).exits(0).json();
     let getppid = row(&record, "syscall/getppid:via=raw");
     assert_eq!((&getppid["outcome"], &getppid["unit"]), (&json!("measured"), &json!("ns/op")));
     assert_eq!(values(getppid).len(), 6);
     assert_eq!(getppid["calls"]["per_op"]["getppid"], 1.0, "counted there as well");
-    assert_eq!(getppid["place"]["reach"], place.as_str());
+    assert_eq!(getppid["target"]["host"], target.as_str());
     sandbox.nothing_is_left();
 }
 
@@ -42,12 +42,12 @@ fn where_a_processor_runs_the_machine_time_is_measured_through_its_serial_line()
 fn a_machine_where_instructions_are_counted_can_be_looked_at() {
     let Some(kernel) = Kernel::some() else { return };
     let sandbox = Sandbox::new();
-    let asked = ["machine", "--json", "--at", &kernel.place("")];
+    let asked = ["machine", "--json", "--at", &kernel.target("")];
     let machine = Ran::of(&mut beside(&sandbox, &asked)).exits(0).json();
     assert!(machine["os"]["release"].is_string(), "{machine}");
     let line = machine["os"]["cmdline"].as_str().unwrap();
     assert!(line.contains("nokaslr"), "{line}");
-    let asked = ["explain", "syscall/getppid", "--at", &kernel.place("")];
+    let asked = ["explain", "syscall/getppid", "--at", &kernel.target("")];
     let told = Ran::of(&mut beside(&sandbox, &asked)).exits(0).stdout;
     assert!(told.contains("1 entry of the kernel an op: getppid"), "{told}");
     sandbox.nothing_is_left();

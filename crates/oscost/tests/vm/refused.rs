@@ -9,8 +9,8 @@ use crate::machines::{made_up, with};
 #[test]
 fn without_qemu_every_row_is_skipped_with_the_package_that_it_comes_with() {
     let sandbox = Sandbox::new();
-    let place = made_up(&sandbox, "");
-    let asked = ["run", "--quick", "--at", &place, "syscall/getppid", "--json", "-"];
+    let target = made_up(&sandbox, "");
+    let asked = ["run", "--quick", "--at", &target, "syscall/getppid", "--json", "-"];
     let nowhere = with(&sandbox, "/nonexistent/qemu".as_ref(), &asked);
     // Nor is it found in a PATH that has nothing.
     let empty = sandbox.folder("tmp");
@@ -24,7 +24,7 @@ fn without_qemu_every_row_is_skipped_with_the_package_that_it_comes_with() {
             assert!(reason.contains("sudo apt-get install qemu-system-x86"), "{reason}");
         }
     }
-    let asked = ["ab", "--base", &place, "--new", &place, "syscall/getppid"];
+    let asked = ["ab", "--base", &target, "--new", &target, "syscall/getppid"];
     let ran = with(&sandbox, "/nonexistent/qemu".as_ref(), &asked).exits(0);
     assert!(ran.stdout.contains("qemu-system-x86"), "{}", ran.stdout);
     sandbox.nothing_is_left();
@@ -40,11 +40,11 @@ fn a_file_that_is_no_kernel_is_refused_in_words() {
     ] {
         let file = sandbox.file(name);
         fs::write(&file, bytes).unwrap();
-        let place = format!("vm:{}", file.display());
+        let target = format!("vm:{}", file.display());
         for asked in [
-            &["run", "--at", &place][..],
-            &["ab", "--base", &place, "--new", &place],
-            &["machine", "--at", &place],
+            &["run", "--at", &target][..],
+            &["ab", "--base", &target, "--new", &target],
+            &["machine", "--at", &target],
         ] {
             let ran = sandbox.oscost(asked).exits(2).no_data();
             ran.tells(words).tells("hint:");
@@ -66,8 +66,8 @@ fn words_behind_vm_that_mean_nothing_are_refused_with_how_it_is_said() {
         (",cpu=-x", "`cpu=-x` is unknown"),
         (",append=a\nb", "append"),
     ] {
-        let place = made_up(&sandbox, words);
-        let ran = sandbox.oscost(&["run", "--at", &place, "syscall/getppid"]).exits(2).no_data();
+        let target = made_up(&sandbox, words);
+        let ran = sandbox.oscost(&["run", "--at", &target, "syscall/getppid"]).exits(2).no_data();
         ran.tells(told);
     }
     sandbox.oscost(&["run", "--at", "vm:", "syscall/getppid"]).exits(2).no_data();
@@ -76,7 +76,7 @@ fn words_behind_vm_that_mean_nothing_are_refused_with_how_it_is_said() {
 #[test]
 fn options_that_mean_nothing_where_instructions_are_counted_are_refused() {
     let sandbox = Sandbox::new();
-    let place = made_up(&sandbox, "");
+    let target = made_up(&sandbox, "");
     for option in [
         ["--cpu", "1"],
         ["--budget", "10"],
@@ -85,15 +85,15 @@ fn options_that_mean_nothing_where_instructions_are_counted_are_refused() {
         ["--peer-cpu", "1"],
         ["--seed", "1"],
     ] {
-        let ran = sandbox.oscost(&[&["run", "--at", &place][..], &option].concat()).exits(2);
+        let ran = sandbox.oscost(&[&["run", "--at", &target][..], &option].concat()).exits(2);
         ran.no_data().tells(&format!("cannot take `{}` where", option[0])).tells("accel=kvm");
     }
-    let ab = ["ab", "--base", &place, "--new", &place];
+    let ab = ["ab", "--base", &target, "--new", &target];
     for option in [["--cpu", "1"], ["--budget", "10"], ["--seed", "1"]] {
         let ran = sandbox.oscost(&[&ab[..], &option].concat()).exits(2);
         ran.no_data().tells(&format!("cannot take `{}` where", option[0]));
     }
-    for (base, new) in [("local", place.as_str()), (place.as_str(), "local")] {
+    for (base, new) in [("local", target.as_str()), (target.as_str(), "local")] {
         let ran = sandbox.oscost(&["ab", "--base", base, "--new", new]).exits(2).no_data();
         ran.tells("instructions are counted at the one, and time is measured at the other");
     }

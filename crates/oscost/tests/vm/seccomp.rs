@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::common::{Ran, Sandbox, rows};
 use crate::machines::{Kernel, beside};
 
-/// Calls that no cell makes. Each that a profile names is tested before the call that is measured:
+/// Calls that no worker makes. Each that a profile names is tested before the call that is measured:
 /// one instruction of the filter more on the way to it.
 const OTHERS: [&str; 8] = [
     "swapon",
@@ -34,12 +34,12 @@ fn profile(more: usize) -> Value {
 fn each_instruction_more_of_a_filter_is_found() {
     let Some(kernel) = Kernel::of_all() else { return };
     let sandbox = Sandbox::new();
-    let place = |more: usize| {
+    let target = |more: usize| {
         let file = sandbox.file(&format!("{more}.json"));
         fs::write(&file, profile(more).to_string()).unwrap();
-        format!("seccomp={}@{}", file.display(), kernel.place(""))
+        format!("seccomp={}@{}", file.display(), kernel.target(""))
     };
-    let (base, news) = (place(0), MORE.map(place));
+    let (base, news) = (target(0), MORE.map(target));
     let mut asked = vec!["ab", "--quick", "--base", &base];
     asked.extend(news.iter().flat_map(|new| ["--new", new.as_str()]));
     asked.extend(["syscall/getppid:via=raw", "--json", "-"]);

@@ -72,7 +72,7 @@ const FDS: Axis = Axis {
     usual: Points::Usual {
         // A law of growth takes ten points over two decades.
         points: &Points::Numbers(&[10, 18, 32, 56, 100, 160, 250, 400, 630, 1_000]),
-        in_bill: &Points::Numbers(&[100]),
+        in_price_list: &Points::Numbers(&[100]),
     },
 };
 
@@ -146,7 +146,7 @@ const OF_EPOLL: &str = "only epoll(7) can be told to wake fewer than all (EPOLLE
 const SETUP: When = &[("fds", "500")];
 
 /// What the benchmarks of this family are unless they say otherwise.
-const MANY: Bench = Bench { in_bill: false, setup_us: SETUP, ..Bench::PLAIN };
+const MANY: Bench = Bench { in_price_list: false, setup_us: SETUP, ..Bench::PLAIN };
 
 const BENCHES: &[Bench] = &[
     Bench {
@@ -160,7 +160,7 @@ const BENCHES: &[Bench] = &[
              an event is told once (epoll-oneshot, io-uring-poll) it is asked for again. With \
              ready=none the call does not wait, otherwise it would for ever. Outside: making \
              descriptors and set.",
-        guess: "select 20 ns and poll 25 ns more for each descriptor, select less than poll; epoll \
+        expected: "select 20 ns and poll 25 ns more for each descriptor, select less than poll; epoll \
                 and io_uring the same for 10 as for 100,000: 250 ns; from 10 descriptors on epoll \
                 is the cheapest",
         why: "select and poll bring the whole set each time, and the kernel asks every file in it; \
@@ -195,7 +195,7 @@ const BENCHES: &[Bench] = &[
             Axis {
                 usual: Points::Usual {
                     points: &USUAL_METHODS,
-                    in_bill: &Points::Words(&["poll", "epoll"]),
+                    in_price_list: &Points::Words(&["poll", "epoll"]),
                 },
                 ..METHOD
             },
@@ -213,7 +213,7 @@ const BENCHES: &[Bench] = &[
         ],
         source: "study cs161-syscalls, The C10K problem; select(2), poll(2), epoll(7), \
                  io_uring_enter(2); fs/select.c, fs/eventpoll.c, io_uring/poll.c",
-        in_bill: true,
+        in_price_list: true,
         build: |at| or_refused(wait::asks(at, Part::Whole)),
         ..MANY
     },
@@ -224,7 +224,7 @@ const BENCHES: &[Bench] = &[
              the answers of a call that was made before are looked through and checked, in a loop; \
              epoll-oneshot asks for its event again, and epoll-edge reads the byte and writes it. \
              Outside: making descriptors and set, and the call that gave the answers.",
-        guess: "1 ns for epoll; for poll half a nanosecond for each descriptor before the ready \
+        expected: "1 ns for epoll; for poll half a nanosecond for each descriptor before the ready \
                 one; for select a hundredth of that",
         why: "What the study holds against select, that the caller writes its set anew each time, \
               is a copy of a bit a descriptor. The answers of poll lie 8 bytes apart and must be \
@@ -264,7 +264,7 @@ const BENCHES: &[Bench] = &[
              itself on the lists of all others, and it takes itself off them again. What the \
              caller does each time is inside, as in event/wait. Outside: making descriptors and \
              set.",
-        guess: "20 ns to check; 40 ns more to block and unblock",
+        expected: "20 ns to check; 40 ns more to block and unblock",
         why: "The study's steps: all N are passed and checked (2 and 3), and where none has \
               anything to say all N lists are joined and left (4). Checking is a file looked up \
               and its poll function called through a pointer; joining takes an entry, a \
@@ -310,7 +310,7 @@ const BENCHES: &[Bench] = &[
              until the call of a process that waits for it has come back, the first of them if \
              there are more. Each was seen asleep before (/proc/PID/stat). Outside: the waiter's \
              reading the byte and waiting again; looking whether it sleeps.",
-        guess: "2 us on one CPU for all methods at 10 descriptors; at 1,000 select and poll 20 us \
+        expected: "2 us on one CPU for all methods at 10 descriptors; at 1,000 select and poll 20 us \
                 more, since they ask all of them again before they come back; epoll the same",
         why: "Who is woken in select or poll does not know by whom: it asks every descriptor \
               again, and takes itself off every list (the study's steps 3 and 4). Putting itself \
@@ -323,14 +323,14 @@ const BENCHES: &[Bench] = &[
             Axis {
                 usual: Points::Usual {
                     points: &Points::Words(&["select", "poll", "epoll"]),
-                    in_bill: &Points::Words(&["epoll"]),
+                    in_price_list: &Points::Words(&["epoll"]),
                 },
                 ..METHOD
             },
             Axis {
                 usual: Points::Usual {
                     points: &Points::Numbers(&[100, 1_000]),
-                    in_bill: &Points::Numbers(&[100]),
+                    in_price_list: &Points::Numbers(&[100]),
                 },
                 ..FDS
             },
@@ -339,7 +339,7 @@ const BENCHES: &[Bench] = &[
             HERD,
         ],
         needs: HERDS,
-        in_bill: true,
+        in_price_list: true,
         switches: true,
         source: "study cs161-syscalls, The C10K problem; epoll_ctl(2), socket(7); fs/select.c, \
                  fs/eventpoll.c",
@@ -352,7 +352,7 @@ const BENCHES: &[Bench] = &[
         op: "how many of the waiters have left their CPU to wait once more than before, by the \
              kernel's own account (voluntary_ctxt_switches), when a byte has come, one of them \
              has it, and all sleep again. Outside: waiting until all sleep.",
-        guess: "all of them, but for EPOLLEXCLUSIVE and SO_REUSEPORT: one",
+        expected: "all of them, but for EPOLLEXCLUSIVE and SO_REUSEPORT: one",
         why: "A descriptor wakes whoever waits for it. Each set is told, each waiter runs, one \
               finds the byte and the others find nothing: a thundering herd. With EPOLLEXCLUSIVE \
               the descriptor wakes one set that did so, perhaps more; with SO_REUSEPORT each \
@@ -379,7 +379,7 @@ const BENCHES: &[Bench] = &[
              them, one taken out; or (act=build) the whole set made and filled. epoll_ctl(2) for \
              each; of an io_uring an entry and io_uring_enter(2) for each, for every 256 when a \
              set is built. Outside: making pipes; undoing what was done, between batches.",
-        guess: "add 400 ns, modify and delete 300 ns, whatever the set holds; building 1,000 \
+        expected: "add 400 ns, modify and delete 300 ns, whatever the set holds; building 1,000 \
                 takes 400 us, by io_uring half of that: a call for each change against one for \
                 many",
         why: "O(N), but just once (study cs161-syscalls). An epoll set keeps its descriptors in a \
@@ -439,7 +439,7 @@ const BENCHES: &[Bench] = &[
              descriptors open; the first call takes the lower one and the second must go on from \
              there, to the next number, to one in the middle, or to the one behind all. That they \
              were these is checked. Outside: filling the table, connecting.",
-        guess: "as much with 10,000 open as with 100: the search is by bits, 64 at a time and \
+        expected: "as much with 10,000 open as with 100: the search is by bits, 64 at a time and \
                 4,096 above that, and begins at the lowest number that may be free",
         why: "POSIX promises the lowest free number, and the search for it (ufalloc) was one of \
               the two functions that the paper of 1998 blames. Linux remembers below which number \

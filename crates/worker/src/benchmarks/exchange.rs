@@ -32,13 +32,13 @@ pub(super) const SIZES: &[u64] = &[4, 16, 64, 256, 1_024, 4_096, 65_536, 262_144
 /// The largest message: what a peer makes room for, whoever asks.
 pub(super) const LARGEST: u64 = 16 << 20;
 
-/// Messages of all sizes, of which the bill has some.
-pub(super) const fn size(in_bill: &'static Points) -> Axis {
+/// Messages of all sizes, of which the price list has some.
+pub(super) const fn size(in_price_list: &'static Points) -> Axis {
     Axis {
         name: "size",
         sets: "bytes of a message",
         points: Points::Within { least: 1, most: LARGEST, points: SIZES },
-        usual: Points::Usual { points: &Points::Numbers(SIZES), in_bill },
+        usual: Points::Usual { points: &Points::Numbers(SIZES), in_price_list },
     }
 }
 

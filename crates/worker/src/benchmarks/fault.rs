@@ -46,7 +46,7 @@ const BENCHES: &[Bench] = &[
              madvise, every page touched, munmap; shared out over the 512 pages. pages=4k rules \
              out huge ones. Reading pages=thp takes 64 MiB, since one page of zeros serves them \
              all.",
-        guess: "300 ns a write: 100 for the trap, 100 for the page and its accounts, 50 and more \
+        expected: "300 ns a write: 100 for the trap, 100 for the page and its accounts, 50 and more \
                 for clearing it; a read maps the page of zeros for half of that; by huge pages a \
                 write costs 80 ns per 4 KiB, nearly all of it clearing, and a read next to \
                 nothing; mapping inside adds 50 ns per page, nearly all of it munmap's",
@@ -109,7 +109,7 @@ const BENCHES: &[Bench] = &[
              before a fork, each page once: the fault, the copy, and going on. With child=exited \
              the child is gone by then, and the page is ours alone again: the same fault without a \
              copy. Outside: the fork, the child's end, and the first page after each fork.",
-        guess: "400 ns with a copy, more than a fresh page, since a page is read as well as \
+        expected: "400 ns with a copy, more than a fresh page, since a page is read as well as \
                 written; without the copy the bare trap shows: 150 ns",
         why: "fork(2) takes the right to write from both; whoever writes first traps. While the \
               other still lives the kernel takes a free page, copies 4096 bytes into it, and makes \
@@ -137,7 +137,7 @@ const BENCHES: &[Bench] = &[
              (mincore(2) looked, untimed). The kernel maps up to 16 pages around the one that was \
              asked for: with stride=65536 every touch faults and gets 16 pages, with stride=4096 \
              every page is touched and one in 16 faults. Outside: mmap(2) and munmap(2).",
-        guess: "600 ns for a fault that maps 16 pages; so 40 ns for each page of a walk",
+        expected: "600 ns for a fault that maps 16 pages; so 40 ns for each page of a walk",
         why: "The page is there: the kernel looks it up in the file's cache and enters it, and its \
               neighbours with it, since the trap is paid already (mm/filemap.c, \
               filemap_map_pages). No page is taken, none is cleared, none is copied.",
@@ -161,7 +161,7 @@ const BENCHES: &[Bench] = &[
              readahead=off (MADV_RANDOM) one page is fetched, with readahead=on its neighbourhood. \
              Outside: writing the file and its way to the disk; the eviction. It is cold for this \
              kernel alone: a hypervisor's cache or the disk's own may well hold it.",
-        guess: "80 us from a virtual disk whose host has it cached; with readahead twice that, for \
+        expected: "80 us from a virtual disk whose host has it cached; with readahead twice that, for \
                 128 KiB",
         why: "The thread sleeps until a disk has answered: the fault is a small part of it. The \
               figure is the disk's, its queue's, and that of two switches.",
@@ -177,7 +177,7 @@ const BENCHES: &[Bench] = &[
             Need::offer(Offer::ScratchFile(16)),
             Need::offer(Offer::ScratchOnDisk),
         ],
-        in_bill: false,
+        in_price_list: false,
         switches: true,
         major_faults: true,
         source: "posix_fadvise(2), mincore(2); mm/filemap.c filemap_fault()",
@@ -191,7 +191,7 @@ const BENCHES: &[Bench] = &[
              an empty handler; rt_sigreturn(2) to the store, which fails again: that is the next \
              op. At the end of a batch the handler turns the store's address to a page that may be \
              written. Outside: mmap(2), mprotect(2), sigaction(2).",
-        guess: "700 ns: a trap, a signal frame written and read with all vector registers, and a \
+        expected: "700 ns: a trap, a signal frame written and read with all vector registers, and a \
                 system call",
         why: "This is how garbage collectors, checkpointers and sandboxes watch memory. Dearer \
               than the fault is the message: the kernel saves all registers on the program's \
@@ -214,7 +214,7 @@ const BENCHES: &[Bench] = &[
              thread of our own waits in read(2) of a userfaultfd, hears of it, and fills the page \
              in (UFFDIO_COPY); the writer goes on. Outside: registering, and dropping the pages \
              (madvise DONTNEED).",
-        guess: "5 us on one CPU: two switches, a read and an ioctl; on two CPUs what waking a CPU \
+        expected: "5 us on one CPU: two switches, a read and an ioctl; on two CPUs what waking a CPU \
                 costs twice, 50 us on a virtual machine",
         why: "The faulting thread sleeps in the fault; the handler wakes, reads a message, copies, \
               and wakes it: two switches and two system calls about one page. Live migration and \
@@ -236,7 +236,7 @@ const BENCHES: &[Bench] = &[
             Need::offer(Offer::Userfaultfd),
             Need::offer(Offer::SecondCpu).when(&[("peer_cpu", "other")]),
         ],
-        in_bill: false,
+        in_price_list: false,
         switches: true,
         major_faults: true,
         source: "userfaultfd(2), ioctl_userfaultfd(2)",
@@ -250,10 +250,10 @@ const BENCHES: &[Bench] = &[
              MADV_PAGEOUT; mincore(2) looked), each page in its turn, in random order, in a \
              mapping of 4 MiB: the fault, the disk, and going on. Outside: writing the page and \
              paging it out.",
-        guess: "as fault/file-major; from compressed memory (zram) 5 us",
+        expected: "as fault/file-major; from compressed memory (zram) 5 us",
         why: "As fault/file-major: the figure is that of what stands behind the swap space.",
         needs: &[SMALL_PAGES, ROOM, Need::offer(Offer::Swap)],
-        in_bill: false,
+        in_price_list: false,
         switches: true,
         major_faults: true,
         source: "madvise(2); mm/memory.c do_swap_page()",
@@ -271,7 +271,7 @@ const BENCHES: &[Bench] = &[
              process can only do that for shared memory: a memfd); MAP_POPULATE; mlock(2). \
              chunk=pieces maps, cures and writes 16 pages at a time. Outside: unmapping; and with \
              cost=foreground all but the writes.",
-        guess: "in the foreground 300 ns without a cure, 10 with a thread, populate or mlock, but \
+        expected: "in the foreground 300 ns without a cure, 10 with a thread, populate or mlock, but \
                 200 with a process: its faults are not ours; in all, populate and mlock save the \
                 trap (200 ns), a thread or process adds its own trap to everything; by pieces the \
                 wake-ups cost more than the faults",
@@ -327,7 +327,7 @@ const BENCHES: &[Bench] = &[
             ROOM,
             Need::offer(Offer::LockedMemory(7)).when(&[("prefault", "mlock")]),
         ],
-        in_bill: false,
+        in_price_list: false,
         switches: true,
         source: "study sunos-1999, sections 5 and 7; mmap(2), mlock(2)",
         build: prefault::prefault,

@@ -81,7 +81,7 @@ const BENCHES: &[Bench] = &[
              per read. Outside: laying the file, going back to its beginning, evicting it, and \
              looking with cachestat(2) that all or nothing of it is cached; what is read is \
              compared with what was written.",
-        guess: "warm, 64 bytes: read 250 ns, fread 5, mmap 3; 65536 bytes: 4 us by read and \
+        expected: "warm, 64 bytes: read 250 ns, fread 5, mmap 3; 65536 bytes: 4 us by read and \
                 fread, 5 by mmap for its faults; cold 20 us for 65536 bytes on a virtual disk",
         why: "read(2) pays the door and a look into the page cache for each call, fread only \
               once in 4096 bytes: it wins while reads are small, and from 4096 bytes on it is \
@@ -166,7 +166,7 @@ const BENCHES: &[Bench] = &[
         op: "as file/read, but each read begins at another multiple of `size`: all of them \
              once, in a fixed order that looks like chance; the look into the table of the \
              order is inside. Of via=mmap a sample is always a whole pass. Outside: as there.",
-        guess: "warm as in order, and a third more for large files, whose pages no cache of the \
+        expected: "warm as in order, and a third more for large files, whose pages no cache of the \
                 processor holds; cold 60 us on a virtual disk, whatever the size",
         why: "Warm, the page cache finds any page equally fast. Cold, each read waits for the \
               disk once: what readahead saves in order is the difference to file/read at \
@@ -212,7 +212,7 @@ const BENCHES: &[Bench] = &[
             Need::meaning(PAST).when(&[DIRECT, WARM]),
             Need::io_uring().when(&[("via", "io-uring")]),
         ],
-        in_bill: false,
+        in_price_list: false,
         major_faults: true,
         moves: "size",
         setup_us: LAYING,
@@ -234,7 +234,7 @@ const BENCHES: &[Bench] = &[
         op: "a write of `size` bytes from a buffer, and the turn of the loop; nobody waits for \
              a disk. onto=old overwrites pages that are cached, onto=new appends to a file that \
              was emptied. Outside: emptying, going back, and reading back what was written last.",
-        guess: "4096 bytes: 900 ns onto cached pages, twice that where each page has to be \
+        expected: "4096 bytes: 900 ns onto cached pages, twice that where each page has to be \
                 found, and 1.3 us more to reserve a block on ext4; fwrite of 64 bytes 10 ns",
         why: "A write goes to the page cache and is done: the disk is written later, by others. \
               What it pays is the door, a lock, the file system's account of the page (none on \
@@ -266,7 +266,7 @@ const BENCHES: &[Bench] = &[
         asks: "What does it cost to write to a file and to know that its disk has it?",
         op: "a write of `size` bytes onto the next place of a file (a stream is flushed), and \
              fsync(2) or fdatasync(2) of it. Outside: as file/write, onto=old.",
-        guess: "200 us on a virtual disk, 1 us on tmpfs; fdatasync saves nothing, since the \
+        expected: "200 us on a virtual disk, 1 us on tmpfs; fdatasync saves nothing, since the \
                 length stays",
         why: "The call waits until the disk says that it has the page and has emptied its own \
               cache: a wait, not work. What the disk says is all that anybody here can know.",
@@ -296,7 +296,7 @@ const BENCHES: &[Bench] = &[
             FILE_MIB,
         ],
         needs: &[SMALL_PAGES],
-        in_bill: false,
+        in_price_list: false,
         switches: true,
         moves: "size",
         setup_us: LAYING,
@@ -313,7 +313,7 @@ const BENCHES: &[Bench] = &[
         op: "`size` bytes from one file onto the next place of another, both cached: read(2) \
              and write(2); copy_file_range(2); sendfile(2); splice(2) into a pipe and splice(2) \
              out of it. Outside: going back, and comparing what has arrived.",
-        guess: "65536 bytes: 14 us by read and write; the others save a copy of two, so 9",
+        expected: "65536 bytes: 14 us by read and write; the others save a copy of two, so 9",
         why: "read and write copy twice, into the program and out of it, and pass the door \
               twice. The others hand pages through a pipe inside the kernel and copy once. On \
               btrfs, xfs and some networks copy_file_range shares the blocks and copies \
@@ -347,7 +347,7 @@ const BENCHES: &[Bench] = &[
             FILE_MIB,
         ],
         needs: &[SMALL_PAGES],
-        in_bill: false,
+        in_price_list: false,
         moves: "size",
         setup_us: LAYING,
         source: "copy_file_range(2), sendfile(2), splice(2)",
@@ -370,13 +370,13 @@ const BENCHES: &[Bench] = &[
         asks: "What does it cost to make an empty file in a folder and to take it away again?",
         op: "openat(2) of a new name, close(2) and unlinkat(2), in a folder of `files` other \
              names, links of one file. Outside: making the folder.",
-        guess: "12 us on ext4 and 3 us on tmpfs, whatever the number of files: both look names \
+        expected: "12 us on ext4 and 3 us on tmpfs, whatever the number of files: both look names \
                 up in a tree",
         why: "An inode is found, a name is entered and struck out, and the journal notes both: \
               the disk hears of it later. A file system that reads its folders from end to end \
               would show the number of files. ext4 passes over inodes that were freed in the last \
               minute, one by one: who has just deleted a thousand files nearby pays five times \
-              as much (the other names here are links of one file, so that no cell does that to \
+              as much (the other names here are links of one file, so that no worker does that to \
               the next).",
         calls: &[exactly("openat", 1), exactly("close", 1), exactly("unlinkat", 1)],
         floor: &[at_least(3, "syscall/invalid")],
@@ -391,13 +391,13 @@ const BENCHES: &[Bench] = &[
         asks: "What does it cost to rename a file in its folder?",
         op: "renameat2(2) of one file among `files` to a new name, and at the next op back \
              again. Outside: making the folder.",
-        guess: "6 us on ext4, 1.5 us on tmpfs",
+        expected: "6 us on ext4, 1.5 us on tmpfs",
         why: "One name is struck out and another entered, under the lock of the whole file \
               system's renames.",
         calls: &[exactly("renameat2", 1)],
         floor: &[at_least(1, "syscall/invalid")],
         axes: &[FILES, WHERE],
-        in_bill: false,
+        in_price_list: false,
         setup_us: MAKING,
         source: "rename(2)",
         build: |at| many(at, Act::Rename),
@@ -408,14 +408,14 @@ const BENCHES: &[Bench] = &[
         asks: "What does it cost to look at one file after another in a folder of many?",
         op: "newfstatat(2) of another file each time, by its name in the folder. Outside: \
              making the folder.",
-        guess: "300 ns while the processor's caches hold what is looked at, 600 ns at 100,000 \
+        expected: "300 ns while the processor's caches hold what is looked at, 600 ns at 100,000 \
                 files",
         why: "Names that were looked up stay in the kernel's table of names, and no file system \
               is asked: what grows is the table, out of the processor's caches.",
         calls: &[exactly("newfstatat", 1)],
         floor: &[at_least(1, "syscall/invalid")],
         axes: &[FILES, WHERE],
-        in_bill: false,
+        in_price_list: false,
         setup_us: MAKING,
         source: "stat(2)",
         build: |at| many(at, Act::Stat),
@@ -428,7 +428,7 @@ const BENCHES: &[Bench] = &[
              is a pass, its figure per read. All of it happens in a control group that may use \
              `limit_mib`; the file has `share_pct` per cent of that. Outside: laying the file, \
              and the passes before.",
-        guess: "4 us up to a share of 80 %; there is the knee, and from 110 % on the disk's 20 \
+        expected: "4 us up to a share of 80 %; there is the knee, and from 110 % on the disk's 20 \
                 us",
         why: "What does not fit is evicted before it is read again. `file.cached` of the record \
               says how much was there before each pass; the knee is where that falls below all. \
@@ -456,7 +456,7 @@ const BENCHES: &[Bench] = &[
             },
         ],
         needs: &[SMALL_PAGES],
-        in_bill: false,
+        in_price_list: false,
         switches: true,
         setup_us: &[("limit_mib", "60000")],
         source: "study sunos-1999, section 6: what is read again comes from the cache",

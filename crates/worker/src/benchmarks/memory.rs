@@ -37,7 +37,7 @@ const BENCHES: &[Bench] = &[
         asks: "What does it cost to map fresh memory and to give it back untouched?",
         op: "mmap(2) of `size` bytes, private and anonymous, and munmap(2). No page of it is \
              touched. Outside: nothing.",
-        guess: "1 us for both at any size: a mapping is a note, and nobody has come for its pages",
+        expected: "1 us for both at any size: a mapping is a note, and nobody has come for its pages",
         why: "The kernel finds a gap, notes the mapping in its tree, and takes the note out again. \
               How large it is shows nowhere, until its pages are touched (fault/zero-fill, \
               map=inside).",
@@ -57,7 +57,7 @@ const BENCHES: &[Bench] = &[
         asks: "What does it cost to take away the right to write to memory, and to give it back?",
         op: "mprotect(2) of `size` bytes to read only, and mprotect(2) back; every page of them is \
              there and has been written to. Outside: mapping and touching.",
-        guess: "1 us for a page; 15 ns more for each further page, since both ways each entry of \
+        expected: "1 us for a page; 15 ns more for each further page, since both ways each entry of \
                 the page table is changed",
         why: "The kernel walks the page table twice, changes each entry, and makes every CPU that \
               runs the program forget its translations: with more threads on more CPUs that is an \
@@ -81,7 +81,7 @@ const BENCHES: &[Bench] = &[
         asks: "What does it cost to grow the heap and to shrink it again?",
         op: "brk(2) to `size` bytes beyond the heap's end, and brk(2) back; both ends are what was \
              asked for. No page of it is touched. Outside: nothing.",
-        guess: "as memory/mmap-munmap, 800 ns: the oldest way to the same note",
+        expected: "as memory/mmap-munmap, 800 ns: the oldest way to the same note",
         why: "The heap is a mapping that only grows at its end: the kernel lengthens the note and \
               cuts it off again.",
         calls: &[exactly("brk", 2)],
@@ -106,7 +106,7 @@ const BENCHES: &[Bench] = &[
         op: "madvise(2) MADV_DONTNEED of `size` bytes, every page of which is there; each byte of \
              the mapping in its turn. Outside: touching them again, and looking that they were gone \
              (mincore(2)).",
-        guess: "300 ns for a page, 60 ns more for each further one: a fault's accounts backwards, \
+        expected: "300 ns for a page, 60 ns more for each further one: a fault's accounts backwards, \
                 without the clearing",
         why: "Each entry of the page table is emptied, the CPU forgets its translation, and each \
               page goes back to the free ones. Allocators do this to look small; the next touch \
@@ -125,7 +125,7 @@ const BENCHES: &[Bench] = &[
         op: "mremap(2) of `size` bytes, every page of which is there, onto another mapping of \
              ours; the next op moves them back. The range that was left stays mapped and empty \
              (MREMAP_DONTUNMAP). Outside: mapping, touching, and a look whether they have arrived.",
-        guess: "2 us for a page, 20 ns more for each further one; 2 MiB at a time by moving their \
+        expected: "2 us for a page, 20 ns more for each further one; 2 MiB at a time by moving their \
                 page table whole, where the kernel does that",
         why: "This is how realloc(3) grows large blocks: the entries of the page table move, the \
               bytes do not. What a copy would have cost is memory/copy.",
@@ -144,7 +144,7 @@ const BENCHES: &[Bench] = &[
              block of that size stays. by=string is the processor's own instruction (rep stosb; on \
              aarch64 pairs of registers), by=library the C library's memset; and the loop \
              over the ops, a few core cycles. Outside: mapping and the first touch.",
-        guess: "25 ns for 4096 bytes: 64 bytes a core cycle and the instruction's start",
+        expected: "25 ns for 4096 bytes: 64 bytes a core cycle and the instruction's start",
         why: "What a kernel does to every fresh page, at its cheapest: into the first cache.",
         axes: &[
             Axis {
@@ -183,7 +183,7 @@ const BENCHES: &[Bench] = &[
              caches and a fence; what either leaves over is by=string. But for by=string the loop \
              over the ops, a few core cycles, is inside. Pages of 4 KiB. Outside: mapping and the first \
              touch.",
-        guess: "35 ns for 4096 bytes by any of them but past the caches, which takes 200; from the \
+        expected: "35 ns for 4096 bytes by any of them but past the caches, which takes 200; from the \
                 size on that no cache holds 10 GB/s, and past the caches half as much again",
         why: "Whatever moves bytes between programs, files and kernels moves them so, and cannot \
               be cheaper than this. Small copies are their start; large ones are the bandwidth of \
@@ -218,7 +218,7 @@ const BENCHES: &[Bench] = &[
         op: "one load of the next line's address, in a cycle through every line of `size` bytes, \
              in an order that no prefetcher knows. Outside: laying the cycle; the loop, beside \
              which every load runs.",
-        guess: "1 ns in the first cache, 4 in the second, 15 in the third, 100 in memory; with \
+        expected: "1 ns in the first cache, 4 in the second, 15 in the third, 100 in memory; with \
                 huge pages the same within the reach of the translation cache, and a third less \
                 beyond it",
         why: "One load waits for the other, so nothing overlaps: what shows is the distance to the \
@@ -267,7 +267,7 @@ const BENCHES: &[Bench] = &[
             Need::offer(Offer::Memory(640)).when(&[("size", "536870912")]),
             Need::offer(Offer::Memory(1_200)).when(&[("size", "1073741824")]),
         ],
-        in_bill: false,
+        in_price_list: false,
         source: "lmbench lat_mem_rd; Drepper, What every programmer should know about memory, 2007",
         build: |at| body::latency(at.number("size") as usize, at.word("pages") == "thp"),
         ..Bench::PLAIN
@@ -282,7 +282,7 @@ const BENCHES: &[Bench] = &[
              registers of 32 bytes where the processor has AVX2 and of 16 elsewhere; pages of 4 \
              KiB. A byte copied counts once. Outside: mapping and the first touch; all that is \
              fixed a batch, which the slope over once and twice the bytes takes out.",
-        guess: "200 GB/s read and 130 written from the first cache; 20 GB/s read and 10 written or \
+        expected: "200 GB/s read and 130 written from the first cache; 20 GB/s read and 10 written or \
                 copied from memory, 15 past the caches",
         why: "The slope against bytes: what a long stream gets from the cache that holds it. To \
               write a line an ordinary store fetches it first, so that a copy moves three bytes \
@@ -305,7 +305,7 @@ const BENCHES: &[Bench] = &[
             },
         ],
         needs: &[SMALL_PAGES, Need::offer(Offer::Memory(160)).when(&[("size", "67108864")])],
-        in_bill: false,
+        in_price_list: false,
         source: "lmbench bw_mem; STREAM (McCalpin 1995)",
         build: |at| {
             let mut blocks = Blocks::new(at.number("size") as usize)?;

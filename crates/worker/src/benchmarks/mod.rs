@@ -79,7 +79,7 @@ fn or_refused(work: Result<Work, Errno>) -> Result<Work, Errno> {
     }
 }
 
-/// Every family, in the order of the bill.
+/// Every family, in the order of the price list.
 pub const FAMILIES: &[Family] = &[
     timer::FAMILY,
     procedure::FAMILY,

@@ -99,7 +99,7 @@ const BENCHES: &[Bench] = &[
              the wait until that process has sent as many bytes back through a second one. Each \
              side receives a whole message before it sends. Outside: making both, and verifying \
              six messages, no two of them alike, byte by byte at both ends.",
-        guess: "by pipe and up to 4 KiB as switch/pipe, 3 us on one CPU and ten times that on two; \
+        expected: "by pipe and up to 4 KiB as switch/pipe, 3 us on one CPU and ten times that on two; \
                 64 KiB 20 us more for four copies; beyond, two switches for each 64 KiB. By queue \
                 a third more, by shm-futex a third less; awake 0.3 us.",
         why: "What a message costs is two copies (into the kernel and out of it) and the calls; \
@@ -157,7 +157,7 @@ const BENCHES: &[Bench] = &[
              before the next one. Outside: telling the other process how many come, and hearing \
              how many messages and bytes came: fewer or more is a failure. Calls are counted for a \
              message. Verified as in pipe/round-trip.",
-        guess: "by pipe on one CPU 15 MB/s at 4 B, 2.5 GB/s at 4 KiB, 8 GB/s from 64 KiB on; on \
+        expected: "by pipe on one CPU 15 MB/s at 4 B, 2.5 GB/s at 4 KiB, 8 GB/s from 64 KiB on; on \
                 two CPUs up to twice that from 64 KiB on, and less below 1 KiB. By vmsplice twice \
                 as much as by pipe at 64 KiB, by process-vm thrice.",
         why: "Small messages pay for calls, 0.3 us a message; large ones for two copies of each \
@@ -217,7 +217,7 @@ const BENCHES: &[Bench] = &[
              wait, as in pipe/round-trip: eight trips come before it, it comes back too, and one \
              more trip follows (counted are the calls of both). Outside: those trips, and handing \
              over the other process's times.",
-        guess: "half of pipe/round-trip within 5 %, there as well as back",
+        expected: "half of pipe/round-trip within 5 %, there as well as back",
         why: "A study halves the round trip because one way cannot be timed between two machines. \
               On one it can. There and back are the same calls, copies and switches by two \
               processes that differ in nothing but who began, so that halves should do; where they \
@@ -276,7 +276,7 @@ const BENCHES: &[Bench] = &[
         ],
         axes: &[BY, WAY, SIZE_ONE_WAY, PEER_CPU, CAPACITY],
         source: "study cs736-2019, section 3.2",
-        in_bill: false,
+        in_price_list: false,
         build: |at| or_refused(one_way(at)),
         ..MOVING
     },

@@ -29,7 +29,7 @@ const BENCHES: &[Bench] = &[
              arguments are variables in memory, the callee sets up a frame, stores its arguments \
              there and reads the first one back, the caller stores the result; the loop's counter \
              is in memory too, and still outside.",
-        guess: "about two core cycles; the seventh argument goes by the stack and costs a store \
+        expected: "about two core cycles; the seventh argument goes by the stack and costs a store \
                 more; in a dependent chain one cycle more than that. Plain: six cycles, the way of \
                 the frame pointer through memory and back, and half a cycle more for each argument",
         why: "A call stores the return address and a return jumps to it, but the core waits for \
@@ -68,7 +68,7 @@ const BENCHES: &[Bench] = &[
         op: "one constant as the argument, a call through a pointer in a register that the \
              compiler knows nothing of, an addition in the callee, and a return. Outside: the \
              loop, and loading the pointer.",
-        guess: "as a direct call, to a quarter of a cycle: the target never changes",
+        expected: "as a direct call, to a quarter of a cycle: the target never changes",
         why: "Where an indirect call leads is not in the instruction; the core guesses from where \
               it led before, and goes on there at once. The figure is that of a guess which always \
               holds. A pointer that keeps changing in ways that nothing foretells costs a flushed \
@@ -93,7 +93,7 @@ const BENCHES: &[Bench] = &[
              address, of its table's address and of the method's address from the table, the call, \
              an addition in the method, and a return; and a move between registers, by which the \
              compiler forgets whose object it is. Outside: the loop, and making the object.",
-        guess: "half a cycle more than through a pointer; in a dependent chain nothing more, since \
+        expected: "half a cycle more than through a pointer; in a dependent chain nothing more, since \
                 the three loads wait for no argument",
         why: "All three loads hit the first cache, and the core does not wait for them: it has \
               guessed where the call leads, goes on there, and the loads only confirm it. They \
@@ -118,10 +118,10 @@ const BENCHES: &[Bench] = &[
              memory says, an addition in the callee, and a return: what the procedure linkage \
              table of a dynamically linked program does once its slot is bound. Outside: the loop, \
              and binding the slot.",
-        guess: "one core cycle more than a direct call: a third taken jump",
+        expected: "one core cycle more than a direct call: a third taken jump",
         why: "A program does not know where a shared library will lie, so the linker calls a stub \
               of its own, which jumps through a slot that the loader fills (`jmp *slot`). Here the \
-              slot is filled before the program runs, as with `-z now`. The cell itself is linked \
+              slot is filled before the program runs, as with `-z now`. The worker itself is linked \
               statically and pays this nowhere else: to every figure of `via=libc` a dynamically \
               linked program adds about what this row is above `procedure/call`.",
         axes: &[CHAIN],
@@ -142,7 +142,7 @@ const BENCHES: &[Bench] = &[
              addition to its first word in the callee, and a return. Up to 16 bytes go in \
              registers; more are copied onto the stack, 16 bytes at a time. (On aarch64 the copy's \
              address is the argument.) Outside: the loop, and making the struct.",
-        guess: "to 16 bytes as a call with integers; from 32 bytes on a cycle for each 16 bytes, \
+        expected: "to 16 bytes as a call with integers; from 32 bytes on a cycle for each 16 bytes, \
                 one store a cycle",
         why: "The convention splits a struct of up to two words into registers. A larger one is \
               the caller's to copy, at every call, even if the callee reads one word of it: a load \

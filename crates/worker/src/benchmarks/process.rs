@@ -56,7 +56,7 @@ const BENCHES: &[Bench] = &[
              `via=raw` is clone(2) with no flag but SIGCHLD, whose child reads the clock before it \
              writes a byte. Outside: the child's end and the parent's wait for it, after each op; \
              with `written=anew` the writing, before.",
-        guess: "40 us until it returns, 50 us until the child runs: a task, a copy of the page \
+        expected: "40 us until it returns, 50 us until the child runs: a task, a copy of the page \
                 tables of a small process, and a switch; 2 us more for each MiB",
         why: "fork copies no memory, but an entry of a page table for each page of private memory \
               that was written, and write-protects it in both processes; and a description for \
@@ -103,9 +103,9 @@ const BENCHES: &[Bench] = &[
              reaped. With `peer_cpu=other` the parent also sends the child to another CPU \
              (sched_setaffinity(2)), where it ends. Outside: nothing; with `written=anew` the \
              writing, before each op.",
-        guess: "80 us, and 3 us more for each MiB, whose page tables are copied, write-protected \
+        expected: "80 us, and 3 us more for each MiB, whose page tables are copied, write-protected \
                 and given back; on another CPU the wake-ups add 30 us",
-        why: "touched_mib=0 adds nothing to the cell's own memory: some 40 written pages in 16 \
+        why: "touched_mib=0 adds nothing to the worker's own memory: some 40 written pages in 16 \
               mappings. That matters: a plain C loop of the same act took 75 us on a guest with a \
               Zen 5 core, and 91 us with 32 pages and 7 mappings more. Suites that do not say how \
               big their process is differ by that, and by where the child runs.",
@@ -148,7 +148,7 @@ const BENCHES: &[Bench] = &[
              that names this system's loader, that of /bin/sh, and the C library, which the loader \
              maps, relocates and initialises first: study ph-2000's `simple`. Outside: writing the \
              file.",
-        guess: "200 us linked statically; the loader and the library add 250 us",
+        expected: "200 us linked statically; the loader and the library add 250 us",
         why: "exec gives back the copy that fork has just made, and maps the program; three \
               instructions then cost next to nothing. The loader opens, maps and relocates the C \
               library: some 27 calls, and a fault for each page that it looks at or writes.",
@@ -182,7 +182,7 @@ const BENCHES: &[Bench] = &[
         asks: "What does it cost to start a program by posix_spawn?",
         op: "posix_spawn(3) of our own smallest program, linked statically, without attributes or \
              file actions, and waitpid(2). Outside: writing the file.",
-        guess: "120 us: no page table is copied, since the child has the parent's memory until it \
+        expected: "120 us: no page table is copied, since the child has the parent's memory until it \
                 has its own",
         why: "Nothing is copied: the child has the parent's memory until its exec. What it costs \
               above `process/vfork-exec` is a stack for the child (mmap, munmap) and its signals: \
@@ -212,7 +212,7 @@ const BENCHES: &[Bench] = &[
              instructions: clone(2) with CLONE_VM and CLONE_VFORK, so that the child borrows the \
              parent's memory and the parent stands still until the exec; then waitpid(2). Outside: \
              writing the file.",
-        guess: "100 us",
+        expected: "100 us",
         calls: &[
             exactly("clone", 1),
             exactly("execve", 1),
@@ -220,7 +220,7 @@ const BENCHES: &[Bench] = &[
             exactly("wait4", 1),
         ],
         floor: &[at_least(4, "syscall/getppid:via=raw")],
-        in_bill: false,
+        in_price_list: false,
         switches: true,
         source: "vfork(2), clone(2), execve(2)",
         build: |_| {
@@ -236,10 +236,10 @@ const BENCHES: &[Bench] = &[
         op: "clone(2) with CLONE_VM and SIGCHLD, by the bare instruction; in the child exit(2) at \
              once, without a touch of memory; in the parent waitpid(2). Outside: nothing. Against \
              `process/fork-exit` it shows what the copy of an address space costs.",
-        guess: "25 us",
+        expected: "25 us",
         calls: &[exactly("clone", 1), exactly("exit", 1), exactly("wait4", 1)],
         floor: &[at_least(3, "syscall/getppid:via=raw")],
-        in_bill: false,
+        in_price_list: false,
         switches: true,
         source: "clone(2)",
         build: |_| tried(Work::looped(|| spawn::reap(spawn::clone_vm()?))),
@@ -250,9 +250,9 @@ const BENCHES: &[Bench] = &[
         asks: "What does it cost to have a shell start a program?",
         op: "system(3) of our own smallest program, linked statically: /bin/sh is started, reads \
              the line, starts the program, waits for it and ends. Which shell that is stands in \
-             the record (`os.shell`); it inherits the cell's environment, up to 4 KiB of padding. \
+             the record (`os.shell`); it inherits the worker's environment, up to 4 KiB of padding. \
              Outside: writing the file.",
-        guess: "700 us: a dynamically linked program, and a second one below it",
+        expected: "700 us: a dynamically linked program, and a second one below it",
         why: "system() does not fork since glibc 2.29: it goes the way of posix_spawn. The counts \
               show it: the first task is made by clone3 and no fork, and no op leaves its parent a \
               fault, where each fork leaves some 3 (minor-faults, `process/fork-exec`). So a big \
@@ -279,7 +279,7 @@ const BENCHES: &[Bench] = &[
              in waitid(2) for it without reaping it (WNOWAIT) and is woken up. Outside: fork(3) \
              before, and the child's wait until its parent has said that it goes to sleep; \
              wait4(2) after.",
-        guess: "30 us, and 1 us for each MiB whose page tables go",
+        expected: "30 us, and 1 us for each MiB whose page tables go",
         calls: &[
             exactly("clone", 1),
             exactly("exit_group", 1),
@@ -291,7 +291,7 @@ const BENCHES: &[Bench] = &[
         ],
         floor: &[at_least(1, "syscall/getppid:via=raw")],
         axes: &[TOUCHED],
-        in_bill: false,
+        in_price_list: false,
         switches: true,
         source: "_exit(2), waitid(2); kernel/exit.c",
         build: |at| with_touched(at, exit),
@@ -302,10 +302,10 @@ const BENCHES: &[Bench] = &[
         asks: "What does it cost to reap a child that has ended?",
         op: "wait4(2) of a zombie, the youngest of up to 128. Outside: making them, which are seen \
              to have ended by waitid(2) with WNOWAIT.",
-        guess: "3 us: a number, a task and its signals are given back",
+        expected: "3 us: a number, a task and its signals are given back",
         calls: &[exactly("wait4", 1)],
         floor: &[at_least(1, "syscall/getppid:via=raw")],
-        in_bill: false,
+        in_price_list: false,
         source: "wait4(2); release_task in kernel/exit.c",
         build: |_| {
             let zombies = Rc::new(RefCell::new(Zombies::default()));
@@ -470,7 +470,7 @@ fn exit(at: At<'_>, touched: Option<Touched>) -> Result<Work, Errno> {
 }
 
 /// What is said where a second CPU is wanted and there is none.
-pub(super) const NO_OTHER_CPU: &str = "a second CPU is wanted, and the cell may use one only: give \
+pub(super) const NO_OTHER_CPU: &str = "a second CPU is wanted, and the worker may use one only: give \
                                        oscost more (taskset, cpuset), or ask for peer_cpu=same";
 
 /// How our program is linked.

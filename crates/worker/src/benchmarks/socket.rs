@@ -69,11 +69,11 @@ const fn via(points: &'static [&'static str]) -> Axis {
     }
 }
 
-/// The other end is on both CPUs usually, and in the bill on one.
+/// The other end is on both CPUs usually, and in the price list on one.
 const PLACED: Axis = Axis {
     usual: Points::Usual {
         points: &Points::Words(&["same", "other"]),
-        in_bill: &Points::Words(&["same"]),
+        in_price_list: &Points::Words(&["same"]),
     },
     ..PEER_CPU
 };
@@ -158,7 +158,7 @@ const BENCHES: &[Bench] = &[
              it is not back within 20 times the time of an order to the peer and its answer, or \
              50 ms if that is less: what is lost or late is counted and is no sample. Outside: \
              making both ends, and verifying six messages, no two alike, at both.",
-        guess: "on one CPU 4 us by unix-stream, 10 us by tcp and 8 by udp, up to 4 KiB; on two \
+        expected: "on one CPU 4 us by unix-stream, 10 us by tcp and 8 by udp, up to 4 KiB; on two \
                 CPUs 20 to 30 us whichever it is; 64 KiB 20 us more for four copies",
         why: "What a message costs is two copies and the calls; by tcp and udp also the way \
               through the network stack, down and up again in softirq context at either side, on \
@@ -213,7 +213,7 @@ const BENCHES: &[Bench] = &[
              more, which is said until it is: what was sent stands beside it, and there is no \
              slope. Outside: telling the other process how many come, and hearing what came. Calls \
              are counted for a message. Verified as in socket/round-trip.",
-        guess: "on one CPU at 64 KiB 4 GB/s by unix-stream and 3 by tcp, up to half as much again \
+        expected: "on one CPU at 64 KiB 4 GB/s by unix-stream and 3 by tcp, up to half as much again \
                 on two; at 64 B 100 MB/s by tcp, which puts small messages together, and half by \
                 the others. By udp half of it is lost on one CPU, and little on two.",
         why: "Small messages pay for calls, large ones for two copies of each byte. By tcp small \
@@ -248,7 +248,7 @@ const BENCHES: &[Bench] = &[
             Axis {
                 usual: Points::Usual {
                     points: &Points::Words(&["tcp", "udp", "unix-stream"]),
-                    in_bill: &Points::Words(&["tcp"]),
+                    in_price_list: &Points::Words(&["tcp"]),
                 },
                 ..BY
             },
@@ -272,7 +272,7 @@ const BENCHES: &[Bench] = &[
              process takes when it has all of it, by the counter that all CPUs share. It is one of \
              many trips there and back, as in socket/round-trip: eight trips come before it, and \
              it comes back too. Outside: those, and handing over the other process's times.",
-        guess: "half of socket/round-trip within 5 %, there as well as back",
+        expected: "half of socket/round-trip within 5 %, there as well as back",
         why: "Between two machines one way cannot be timed, since no clock is shared: there half \
               of a round trip is an assumption, and here it can be looked at.",
         calls: &[
@@ -295,7 +295,7 @@ const BENCHES: &[Bench] = &[
         axes: &[BY, WAY, SIZE_ONE_WAY, PEER_CPU, NODELAY, BUFFER],
         needs: &OF_TCP,
         source: "study cs736-2019, section 3.2",
-        in_bill: false,
+        in_price_list: false,
         build: |at| or_refused(one_way(at)),
         ..MOVING
     },
@@ -308,7 +308,7 @@ const BENCHES: &[Bench] = &[
              it, and no address stays taken for a minute (TIME_WAIT), however many connections \
              there are. Outside: telling the other process how many come, and hearing how many \
              came.",
-        guess: "on one CPU 40 us by tcp and 12 by unix-stream; on two half as much again",
+        expected: "on one CPU 40 us by tcp and 12 by unix-stream; on two half as much again",
         why: "By tcp a port is chosen, three packets make the connection and three end it, each \
               through the whole stack; two sockets come and go. By unix-stream a path is looked \
               up, and no packet is sent.",
@@ -331,7 +331,7 @@ const BENCHES: &[Bench] = &[
                 points: Points::Words(&["tcp", "unix-stream"]),
                 usual: Points::Usual {
                     points: &Points::Words(&["tcp", "unix-stream"]),
-                    in_bill: &Points::Words(&["tcp"]),
+                    in_price_list: &Points::Words(&["tcp"]),
                 },
                 ..BY
             },
@@ -350,7 +350,7 @@ const BENCHES: &[Bench] = &[
         op: "connect(2) of a socket that is ready, and the wait for a byte that the other process \
              sends as soon as it has accepted. Outside: making the socket, and closing it as \
              socket/connect does.",
-        guess: "three quarters of socket/connect",
+        expected: "three quarters of socket/connect",
         why: "A round trip to connect, which the kernel answers alone; then the other process is \
               woken, accepts and sends, which is half a round trip more. Between machines the way \
               is all of it: two round trips and no work to speak of.",
@@ -375,7 +375,7 @@ const BENCHES: &[Bench] = &[
         source: "connect(2), accept(2), tcp(7)",
         needs: &[],
         moves: "",
-        in_bill: false,
+        in_price_list: false,
         build: |at| or_refused(connected(at, What::FirstByte)),
         serve: Some(connect::serve_first_byte),
         ..MOVING

@@ -66,7 +66,7 @@ macro_rules! calls_below {
 }
 
 /// What the benchmarks of this family are unless they say otherwise.
-const SWITCHING: Bench = Bench { switches: true, in_bill: false, ..Bench::PLAIN };
+const SWITCHING: Bench = Bench { switches: true, in_price_list: false, ..Bench::PLAIN };
 
 const BENCHES: &[Bench] = &[
     Bench {
@@ -76,7 +76,7 @@ const BENCHES: &[Bench] = &[
              until its answer is in a second pipe; the other side does the converse. Two calls a \
              side. With peer_cpu=none one process makes all four, and finds each byte there. \
              Outside: making the peer, which waits in its read before each op.",
-        guess: "3 us on one CPU, of which 0.6 us are the calls; ten times as much on two, where \
+        expected: "3 us on one CPU, of which 0.6 us are the calls; ten times as much on two, where \
                 each wake-up is an interrupt to a CPU that sleeps; threads 10 % less than \
                 processes",
         why: "A round trip is two switches on one CPU; half of it, which switch/half brings, is no \
@@ -89,7 +89,7 @@ const BENCHES: &[Bench] = &[
         floor: calls_below!("switch/pipe", 2),
         axes: &[BETWEEN, Axis { usual: Points::Words(&["same", "other", "none"]), ..PEER_CPU }],
         source: "pipe(7); study sunos-1999, section 4; study cse221-2014, section 3.5",
-        in_bill: true,
+        in_price_list: true,
         build: |at| or_refused(pair::round_trips(at, sides::pipes)),
         ..SWITCHING
     },
@@ -101,7 +101,7 @@ const BENCHES: &[Bench] = &[
              other side does the converse. Three calls a side: a handler ends by rt_sigreturn(2). \
              With peer_cpu=none one process makes all six and signals itself. Outside: making the \
              peer and setting the handler, once. The peer waits before each op.",
-        guess: "half as much again as a pipe on one CPU: the same two switches, six calls for \
+        expected: "half as much again as a pipe on one CPU: the same two switches, six calls for \
                 four, and two signal frames written to a stack and read back",
         why: "Why the big difference to a pipe (study sunos-1999)? Not the switches: either side \
               leaves the CPU once in a trip, here as there (voluntary and involuntary switches, \
@@ -125,7 +125,7 @@ const BENCHES: &[Bench] = &[
         floor: calls_below!("switch/signal", 3),
         axes: SIDES,
         source: "signal(7), sigsuspend(2); study sunos-1999, section 4",
-        in_bill: true,
+        in_price_list: true,
         build: |at| or_refused(pair::round_trips(at, sides::handled_signals)),
         ..SWITCHING
     },
@@ -136,7 +136,7 @@ const BENCHES: &[Bench] = &[
              call of sigwaitinfo(3), and takes the signal there. Two calls a side. With \
              peer_cpu=none one process makes all four. Outside: making the peer, which waits \
              before each op.",
-        guess: "as a pipe: the same calls and switches, and no handler",
+        expected: "as a pipe: the same calls and switches, and no handler",
         calls: &[
             each_side("kill", 1).when(PROCESSES),
             each_side("tgkill", 1).when(THREADS),
@@ -157,7 +157,7 @@ const BENCHES: &[Bench] = &[
              a side; between threads the words are private to the process, as a mutex's. \
              With peer_cpu=none one process makes all four: it wakes nobody, and each FUTEX_WAIT \
              says EAGAIN at once. Outside: making the peer, which waits before each op.",
-        guess: "a little less than a pipe: no byte is copied and no file is looked up",
+        expected: "a little less than a pipe: no byte is copied and no file is looked up",
         calls: &[each_side("futex", 2)],
         floor: calls_below!("switch/futex", 2),
         axes: SIDES,
@@ -173,7 +173,7 @@ const BENCHES: &[Bench] = &[
              a second one until it is not 0; the other side does the converse. Two calls a side. \
              With peer_cpu=none one process makes all four. Outside: making the peer, which waits \
              in its read before each op.",
-        guess: "as a futex: the counter lies in the kernel, and there is no buffer",
+        expected: "as a futex: the counter lies in the kernel, and there is no buffer",
         calls: WRITE_AND_READ,
         floor: calls_below!("switch/eventfd", 2),
         axes: SIDES,
@@ -188,7 +188,7 @@ const BENCHES: &[Bench] = &[
              at, and a read until its answer is there; the other side does the converse. Two calls \
              a side. With peer_cpu=none one process has both ends and makes all four. Outside: \
              making the peer, which waits in its read before each op.",
-        guess: "half as much again as a pipe: each byte travels in a buffer of its own",
+        expected: "half as much again as a pipe: each byte travels in a buffer of its own",
         why: "A side leaves the CPU more than once in a trip: the reader's freeing of the byte's \
               buffer tells the sender that there is room, and that wakes it although it waits for \
               an answer (unix_write_space).",
@@ -207,7 +207,7 @@ const BENCHES: &[Bench] = &[
              With peer_cpu=none one process makes both sides' calls, and there is nobody to give \
              way to. Outside: making the peer, which sleeps between batches, and telling it how \
              many trips come.",
-        guess: "2 us: two switches and two calls, and no wake-up; 0.5 us for the calls alone",
+        expected: "2 us: two switches and two calls, and no wake-up; 0.5 us for the calls alone",
         why: "A yield need not switch, and where it does not a side yields again: an op has two \
               switches, however many calls, and the kernel books them as forced. Half of what is \
               left of peer_cpu=same beside peer_cpu=none is the nearest to a switch alone that a \
@@ -225,7 +225,7 @@ const BENCHES: &[Bench] = &[
         ],
         axes: &[BETWEEN, Axis { points: Points::Words(&["same", "none"]), ..PEER_CPU }],
         source: "sched_yield(2); kernel/sched/fair.c: yield_task_fair",
-        in_bill: true,
+        in_price_list: true,
         build: |at| or_refused(pair::round_trips(at, sides::turns)),
         ..SWITCHING
     },
@@ -238,7 +238,7 @@ const BENCHES: &[Bench] = &[
              study cse221-2014, with fewer trips in a window, so that most windows have no tick. \
              Counted are the calls of all 20. \
              Outside: making the peer, which waits before each op.",
-        guess: "half of those rows: 1.5 us by pipe, a little less between threads; 2.2 us by signal",
+        expected: "half of those rows: 1.5 us by pipe, a little less between threads; 2.2 us by signal",
         why: "A name and not another act: the calls, the wake-up and the sleep of one side are in \
               it, beside one switch. The two halves of a trip are alike only on average.",
         calls: &[
@@ -278,7 +278,7 @@ const BENCHES: &[Bench] = &[
              is forked for this, takes the time, writes it and exits, and the reader reads when \
              waitpid(2) has returned, as study cse221-2014 does. Outside: asking, forking, and \
              what comes before the time is taken.",
-        guess: "peer=stays half a round trip by pipe; peer=exits 30 us, most of it taking down the \
+        expected: "peer=stays half a round trip by pipe; peer=exits 30 us, most of it taking down the \
                 peer's memory",
         why: "These are different acts, and neither is half a round trip. With peer=stays the figure holds a write, a wake-up, a \
               switch and the end of a read. With peer=exits nobody waits at the pipe: it holds the \
@@ -331,7 +331,7 @@ const BENCHES: &[Bench] = &[
              it, looks at a byte in every 64 of its own memory and writes it on. A lap is one hop \
              for each member: divide by them. With ring=1 one process hands the byte to itself, \
              without a switch. Outside: making the ring; all but the first wait before each op.",
-        guess: "1.5 us a hop, and no more for 16 members than for 2 as long as there is no memory; \
+        expected: "1.5 us a hop, and no more for 16 members than for 2 as long as there is no memory; \
                 with 64 KiB each, 16 members no longer fit the second cache",
         why: "A hop among 4 or more may be dearer than between 2: of two, a member leaves the CPU \
               once in a lap; of more, thrown off by the neighbour that it wakes, it must come back \
@@ -384,7 +384,7 @@ const BENCHES: &[Bench] = &[
              third process that wants the CPU has its slice in one of them. Outside: the spinning. \
              No threshold tells a switch from an interrupt: one was away if the other's time \
              moved.",
-        guess: "a slice of 4 ms, a tick at 250 Hz: what the scheduler grants is less, but it looks \
+        expected: "a slice of 4 ms, a tick at 250 Hz: what the scheduler grants is less, but it looks \
                 at the tick; 3 us for the switch",
         why: "The third cause of a switch in study sunos-1999: the time is up. Nobody calls \
               anything; the tick finds that the slice has run out. In a virtual machine the tick is \

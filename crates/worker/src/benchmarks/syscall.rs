@@ -1,7 +1,7 @@
 //! Entering the kernel.
 //!
 //! A benchmark stands in the file of its theme, as a constant with its name; the list below is the
-//! order of the bill, from cheap to dear as it came out where it was first measured.
+//! order of the price list, from cheap to dear as it came out where it was first measured.
 
 use super::prelude::*;
 use crate::kernel::evict::Eviction;

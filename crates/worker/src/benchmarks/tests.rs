@@ -24,7 +24,7 @@ fn definitions() -> Vec<Definition> {
     benches().map(|(_, bench)| bench.definition()).collect()
 }
 
-/// A cell on the CPU where the process happens to be, pinned to it where that is allowed.
+/// A worker on the CPU where the process happens to be, pinned to it where that is allowed.
 pub(super) fn site() -> Site {
     let allowed = affinity::allowed_to(0).unwrap_or_default();
     let cpu = allowed.last().copied().filter(|&cpu| affinity::pin(cpu).is_ok());
@@ -56,9 +56,11 @@ pub(super) fn all_points(definition: &Definition) -> Vec<Point> {
     points(definition, |axis| &axis.points)
 }
 
-/// The points of the bill.
+/// The points of the price list.
 fn billed_points(definition: &Definition) -> Vec<Point> {
-    points(definition, |axis| if axis.in_bill.is_empty() { &axis.usual } else { &axis.in_bill })
+    points(definition, |axis| {
+        if axis.in_price_list.is_empty() { &axis.usual } else { &axis.in_price_list }
+    })
 }
 
 /// Whether a point is quickly tried: no large file, no folder of thousands, nobody else's caches.
@@ -155,7 +157,7 @@ fn every_definition_says_what_it_asks_does_expects_and_where_it_comes_from() {
     for definition in definitions() {
         let id = &definition.id;
         assert!(definition.asks.ends_with('?'), "{id} asks nothing: {}", definition.asks);
-        assert!(!definition.guess.trim().is_empty(), "{id} has no guess");
+        assert!(!definition.expected.trim().is_empty(), "{id} has no guess");
         assert!(!definition.source.trim().is_empty(), "{id} has no source");
         let inside = definition.op.split("Outside:").next().unwrap_or_default();
         assert!(definition.op.contains("Outside:"), "{id} does not say what is not timed");
@@ -222,16 +224,16 @@ fn numbers_ascend_and_words_are_kebab_and_no_axis_mixes_them() {
 }
 
 #[test]
-fn the_bill_has_at_most_a_hundred_rows_and_each_of_them_means_something() {
+fn the_price_list_has_at_most_a_hundred_rows_and_each_of_them_means_something() {
     let mut rows = 0;
-    for definition in definitions().iter().filter(|definition| definition.in_bill) {
+    for definition in definitions().iter().filter(|definition| definition.in_price_list) {
         for point in billed_points(definition) {
             rows += 1;
             let meaningless = is_meaningless(definition, &point);
             assert!(!meaningless, "{}:{point} is usual but means nothing", definition.id);
         }
     }
-    assert!((1..=100).contains(&rows), "the bill has {rows} rows");
+    assert!((1..=100).contains(&rows), "the price list has {rows} rows");
 }
 
 #[test]
@@ -323,7 +325,7 @@ fn floors_lead_down_and_never_in_a_circle() {
 
 #[test]
 fn every_benchmark_does_one_op_at_every_point_or_says_what_it_lacks() {
-    // As in a cell: one process, one thread.
+    // As in a worker: one process, one thread.
     alone(|| {
         let site = site();
         for (_, bench) in benches() {

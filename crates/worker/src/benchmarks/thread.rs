@@ -37,10 +37,10 @@ const BENCHES: &[Bench] = &[
         op: "pthread_create(3), from a clock read before it to one behind it (`until=returns`), or \
              to one by the first instructions of its function (`until=runs`; on its maker's CPU \
              this holds a switch). The stack is one that the library has kept from the thread \
-             before, and rseq(2) is left to the cell, so that a thread does not register it. \
+             before, and rseq(2) is left to the worker, so that a thread does not register it. \
              Outside: the thread's end, and the wait for it after each op: pthread_join(3), or for \
              a detached thread until nobody has its number any more.",
-        guess: "8 us until it returns, 12 us until the thread runs; detached the same",
+        expected: "8 us until it returns, 12 us until the thread runs; detached the same",
         why: "A thread shares its maker's memory: no page table is copied, and no mapping. What is \
               left of fork(2) is a task and its kernel stack, and the library blocks all signals \
               around its clone. A first thread, or one beside others, would also pay for a stack \
@@ -83,7 +83,7 @@ const BENCHES: &[Bench] = &[
              futex(2) in its maker, on the word that the kernel clears while the thread ends; \
              what is left of its end may run in the next op, or behind the clock. The stack is one that the library has kept (`via=libc`), or none (`via=raw`: the \
              thread touches no memory). Outside: nothing.",
-        guess: "15 us through the library, 10 us without it",
+        expected: "15 us through the library, 10 us without it",
         calls: &[
             exactly("clone|clone3", 1),
             exactly("exit", 1),
@@ -120,7 +120,7 @@ const BENCHES: &[Bench] = &[
              kthreadd and the thread run is the scheduler's to choose. `thread=there` is the same \
              write where the thread is there already: the way into the kernel and out. Outside: \
              taking the thread away again, and the device.",
-        guess: "100 us, most of it wake-ups: the caller's sleep, kthreadd's work, the new thread's \
+        expected: "100 us, most of it wake-ups: the caller's sleep, kthreadd's work, the new thread's \
                 first run",
         why: "Study cse221-2014 wonders why a kthread was dearer than a fork, without a wall \
               between user and kernel to cross. Because its maker does not make it: it wakes up \
@@ -150,7 +150,7 @@ const BENCHES: &[Bench] = &[
             points: Points::Words(&["new", "there"]),
             usual: Points::Words(&["new", "there"]),
         }],
-        in_bill: false,
+        in_price_list: false,
         switches: true,
         source: "kernel/kthread.c, net/core/dev.c (dev_set_threaded); study cse221-2014 section \
                  3.4.4",

@@ -57,7 +57,7 @@ const NOTHING: Bench = Bench {
     op: "no instruction at all. \
          Outside: the loop and the clock, which the slope over 1, 2, 4 and 8 copies takes out; \
          its raw figure is the loop's own turn.",
-    guess: "0 within the interval; the raw figure is one core cycle",
+    expected: "0 within the interval; the raw figure is one core cycle",
     source: "METHOD section 2; uops.info nanoBench",
     build: |_| Ok(Work::repeat(|| Ok(()))),
     ..Bench::PLAIN
@@ -68,7 +68,7 @@ const CLOCK_GETTIME: Bench = Bench {
     asks: "What does it cost to read a clock, and does it enter the kernel?",
     op: "clock_gettime(2) of one clock into a timespec, and its two words as nanoseconds. \
          Outside: finding the vDSO's function.",
-    guess: "20 to 30 ns through the vDSO, coarse clocks 5 ns, a bare system call and 30 ns \
+    expected: "20 to 30 ns through the vDSO, coarse clocks 5 ns, a bare system call and 30 ns \
             through the kernel; CPU-time clocks always enter it",
     why: "The kernel keeps its times in a page that every process may read: seconds and \
           nanoseconds of each clock, the counter's value when it wrote them, and the scale \

@@ -1,4 +1,4 @@
-//! Clocks of a cell.
+//! Clocks of a worker.
 
 use oscost_model::clock::ClockKind;
 

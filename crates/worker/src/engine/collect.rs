@@ -57,7 +57,7 @@ pub struct Tag {
     pub arm: u8,
     /// Its group.
     pub round: u32,
-    /// Its place in the cell's order.
+    /// Its place in the worker's order.
     pub batch: u32,
 }
 
@@ -173,7 +173,7 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
         if quiet {
             let (switched, cpu) = self.covariates.watched();
             done.and_then(|()| work.prove())?;
-            // A move to another CPU is a switch too; the first batch tells where the cell stands.
+            // A move to another CPU is a switch too; the first batch tells where the worker stands.
             let home = *self.home.get_or_insert(cpu);
             return Ok(Sample {
                 n: work.moved().unwrap_or(sample.n),
@@ -218,7 +218,7 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
         Ok(())
     }
 
-    /// Begins the account of a cell's timed part.
+    /// Begins the account of a worker's timed part.
     pub fn open_account(&mut self) -> Account {
         Account {
             raw_ns: self.clock.raw_ns(),

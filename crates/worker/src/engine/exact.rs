@@ -1,7 +1,7 @@
 //! Where instructions are counted: what a plan is then, and batches that no tick falls into.
 //!
 //! A tick of the clock is an instruction, so nothing is timed together to be long against the step
-//! of the clock. What would differ from one cell to the next is the kernel's own tick, which comes
+//! of the clock. What would differ from one worker to the next is the kernel's own tick, which comes
 //! every so many instructions whatever runs, and what else wants to run: each batch begins just
 //! behind a tick, after a sleep.
 
@@ -25,11 +25,11 @@ const ONCE_AND_TWICE: &[u32] = &[1, 2];
 const MOST_TURNS: u64 = 16;
 /// What a batch should be shorter than, as a share of what lies between two ticks.
 const SHARE: f64 = 0.5;
-/// Groups of batches in a cell: what ops come to mostly is seen in these, and how often they come to
+/// Groups of batches in a worker: what ops come to mostly is seen in these, and how often they come to
 /// something else.
 const GROUPS: u32 = 41;
 /// Fewer, but odd, where they would take longer than this: a third of a second of an emulator. More
-/// than a cell needs for a value, since one may be spoilt.
+/// than a worker needs for a value, since one may be spoilt.
 const LONGEST: f64 = 1e8;
 const FEWEST_GROUPS: u32 = 9;
 /// Of what is moved a batch holds many messages, but no more than these bytes if that is enough ...

@@ -1,4 +1,4 @@
-//! The pilot: finds how an op is to be timed, once, for all later cells of its case.
+//! The pilot: finds how an op is to be timed, once, for all later workers of its case.
 
 use oscost_model::clock::Calibration;
 use oscost_model::worker::{BatchPlan, Mode};
@@ -13,8 +13,8 @@ const UNROLLED_BELOW_NS: f64 = 50.0;
 /// Ops from here on are timed one by one: each fills a batch by itself.
 const SINGLE_FROM_NS: f64 = 50_000.0;
 
-/// Batches in a cell, odd: enough for a robust median. More would be time that further cells use
-/// better, since cells differ more than batches do.
+/// Batches in a worker, odd: enough for a robust median. More would be time that further workers use
+/// better, since workers differ more than batches do.
 const GROUPS: u32 = 21;
 /// Single shots are also wanted for their distribution: as many as fit into this time ...
 const SHOTS_NS: f64 = 10_000_000.0;
@@ -26,10 +26,10 @@ const UNROLLED: &[u32] = &[1, 2, 4, 8];
 /// The sizes of mode T: once and twice the bytes.
 const DOUBLED: &[u32] = &[1, 2];
 
-/// Of figures that the work finds itself a cell takes at least so many: some of them take 10 ms,
-/// and with fewer a cell has no value.
+/// Of figures that the work finds itself a worker takes at least so many: some of them take 10 ms,
+/// and with fewer a worker has no value.
 const FEWEST_FOUND: u32 = 5;
-/// As many of them as fit into this time: over fifteen cells still enough for the 99th percentile.
+/// As many of them as fit into this time: over fifteen workers still enough for the 99th percentile.
 const FOUND_NS: f64 = 5_000_000.0;
 
 /// A reading this long is good enough for a plan: three of them twice would only take time.
@@ -47,7 +47,7 @@ const FILLING_NS: f64 = 500_000.0;
 const ENDING_NS: f64 = 3_000_000.0;
 /// Groups that are longer than this are fewer ...
 const LONG_GROUP_NS: f64 = 1_000_000.0;
-/// ... odd as the others, and more than a cell needs for a value.
+/// ... odd as the others, and more than a worker needs for a value.
 const FEWER_GROUPS: u32 = 11;
 
 /// No batch has more turns, whatever the op seems to cost: 2^32 turns take a second.

@@ -9,7 +9,7 @@ use crate::kernel::chain::CYCLES_PER_LINK;
 /// Spins for `spin_ns` and looks for gaps between two reads of the clock.
 ///
 /// It sees what no counter of the guest shows: system management, exits to the hypervisor, steal
-/// that is not accounted. It also pays the frequency ramp for the cells that follow.
+/// that is not accounted. It also pays the frequency ramp for the workers that follow.
 pub fn gaps<C: Clock, V: Covariates>(
     clock: &mut C,
     covariates: &mut V,

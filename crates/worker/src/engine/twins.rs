@@ -28,7 +28,7 @@ const END: u8 = 4;
 /// More than any answer has.
 const LONGEST_WORDS: u64 = 64 << 10;
 
-/// The arms of a cell, each waiting for the token.
+/// The arms of a worker, each waiting for the token.
 pub struct Twins {
     arms: Vec<(u8, Arm)>,
     order: Vec<usize>,
@@ -153,7 +153,7 @@ impl Tokens {
 /// Where the samples of an arm's round stand in the table.
 #[derive(Clone, Copy)]
 pub struct Slots {
-    /// Arms in the cell.
+    /// Arms in the worker.
     pub arms: u8,
     /// Batches in a group.
     pub copies: usize,

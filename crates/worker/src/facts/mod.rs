@@ -2,7 +2,7 @@
 //!
 //! Reads files of `/proc`, `/sys`, `/boot`, `/run` and `/etc` and the head of `/bin/sh`, and nothing
 //! else: no system call of its own beyond opening and reading, no command, no network. It judges
-//! nothing (that is `advice`, in the tool) and knows no benchmark, clock or cell. What cannot be
+//! nothing (that is `advice`, in the tool) and knows no benchmark, clock or worker. What cannot be
 //! read is `None`; nothing here fails, because a machine that hides a fact can still be measured.
 
 mod cgroup;
@@ -73,7 +73,7 @@ impl Roots {
     }
 }
 
-/// Everything that is known of the machine. Some 5 ms: once a session, not once a cell.
+/// Everything that is known of the machine. Some 5 ms: once a session, not once a worker.
 pub fn gather(roots: &Roots) -> Facts {
     let status = reader::lines(&roots.at("proc/self/status")).unwrap_or_default();
     let firmware = reader::binary(&roots.at("sys/firmware/dmi/tables/DMI"));

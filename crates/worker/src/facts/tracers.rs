@@ -2,7 +2,7 @@
 //!
 //! One enabled event on system calls puts every task of the machine on the slow entry path.
 //! A BPF program or a perf session attached to such an event shows in no file: that is found by
-//! timing the anchors, not here.
+//! timing the reference cases, not here.
 
 use std::path::{Path, PathBuf};
 

@@ -20,7 +20,7 @@ pub fn pipe() -> Result<(File, File), Errno> {
     }
 }
 
-/// A private folder among the temporary files (for a cell, below the supervisor's own), with a file
+/// A private folder among the temporary files (for a worker, below the supervisor's own), with a file
 /// near and a file far. It is removed with the value.
 pub struct Folder {
     path: PathBuf,

@@ -83,7 +83,7 @@ mod tests {
     fn a_second_one_is_told_who_holds_the_machine_and_gets_it_next() {
         use std::io::Read;
 
-        let name = format!("oscost.test.cell.{}", std::process::id());
+        let name = format!("oscost.test.worker.{}", std::process::id());
         let Taken::Ours(first) = MachineLock::take_named(&name) else {
             panic!("nobody else has this name");
         };

@@ -1,7 +1,7 @@
 //! The wall between safe code and the kernel.
 //!
 //! What this room is for: the bare instructions, raw system calls, descriptors, processes and
-//! mappings that the rest of the cell uses; it is the only room with `unsafe`, each block under the
+//! mappings that the rest of the worker uses; it is the only room with `unsafe`, each block under the
 //! sentence that makes it true. What it may not know: benchmarks, plans, events.
 
 #![expect(unsafe_code, reason = "this room is where the kernel and the processor are touched")]

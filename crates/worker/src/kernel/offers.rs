@@ -211,7 +211,7 @@ fn leaves_memory() -> Result<bool, Errno> {
     Ok(region.resident()? == 0)
 }
 
-/// Where this process stands: the scratch folder, if it is a cell.
+/// Where this process stands: the scratch folder, if it is a worker.
 fn here() -> String {
     std::env::current_dir().map_or_else(|_| ".".to_owned(), |path| path.display().to_string())
 }
@@ -249,7 +249,7 @@ fn scratch_without_disk() -> Option<String> {
 }
 
 fn one_cpu() -> Option<String> {
-    // A cell asks before it is pinned.
+    // A worker asks before it is pinned.
     let cpus = affinity::allowed_to(0).map_or(1, |cpus| cpus.len());
     (cpus < 2).then(|| {
         "there is one CPU to run on, and it takes a second: a machine, a container or a cpuset \

@@ -179,7 +179,7 @@ pub fn wait_for_the_end() -> ! {
     }
 }
 
-/// Runs a test's `body` in a process of its own, as a cell is one: what it does to the process (its
+/// Runs a test's `body` in a process of its own, as a worker is one: what it does to the process (its
 /// timer, its signals, its rights) meets no other test, and a signal finds no other thread. What the
 /// tests at its side have open is closed there: it would take their sockets for its own, and they
 /// would wait for the end of a stream that it still holds.
@@ -233,7 +233,7 @@ pub fn libc_version() -> String {
     "unknown".to_owned()
 }
 
-/// The bits of the core file limit: no cell leaves a core behind.
+/// The bits of the core file limit: no worker leaves a core behind.
 pub fn forbid_core_files() {
     let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: the kernel reads one rlimit, which is there. Lowering a limit cannot fail.

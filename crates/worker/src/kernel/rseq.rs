@@ -64,7 +64,7 @@ pub struct Watch {
 
 impl Watch {
     /// Registers the calling thread. Refused where the kernel has no rseq(2), and where the C
-    /// library has registered the thread before us; a cell is started with
+    /// library has registered the thread before us; a worker is started with
     /// `GLIBC_TUNABLES=glibc.pthread.rseq=0` so that it does not.
     pub fn register() -> Result<Self, Errno> {
         let section = Box::leak(Box::new(Section {

@@ -130,7 +130,7 @@ extern "C" fn forward(signal: i32, info: *const libc::siginfo_t, _: *const libc:
     }
 }
 
-/// Unblocks every signal and ignores none but SIGPIPE: a cell inherits the supervisor's mask, and
+/// Unblocks every signal and ignores none but SIGPIPE: a worker inherits the supervisor's mask, and
 /// what a shell in the background or nohup(1) ignores; a benchmark must not.
 pub fn unblock_all() {
     for signal in 1..32 {

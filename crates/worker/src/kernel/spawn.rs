@@ -100,7 +100,7 @@ pub fn system(command: &CStr) -> Result<(), Errno> {
 }
 
 /// Whether the current folder is one that the supervisor has made, and removes. Where it could make
-/// none, a cell stands where the user does: nothing is written there.
+/// none, a worker stands where the user does: nothing is written there.
 pub fn stands_in_a_private_folder() -> bool {
     let Ok(folder) = std::env::current_dir() else { return false };
     let ours = folder.file_name().is_some_and(|name| name.as_bytes().starts_with(b"oscost-"));

@@ -4,7 +4,7 @@ use std::hint::black_box;
 
 /// Runs `work` with the stack some `bytes` (rounded down to 64) deeper than it would be.
 ///
-/// Address layout moves figures by several per cent (Mytkowicz et al., ASPLOS 2009): each cell
+/// Address layout moves figures by several per cent (Mytkowicz et al., ASPLOS 2009): each worker
 /// stands somewhere else, so that one layout's luck is not taken for the op's cost.
 pub fn deeper<R>(bytes: u64, work: &mut dyn FnMut() -> R) -> R {
     if bytes < 64 {

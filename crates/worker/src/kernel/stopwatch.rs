@@ -4,7 +4,7 @@ use super::clock::ClockId;
 use super::vdso::ClockGettime;
 use super::{counter, syscall};
 
-/// The cell's own clock, as a value that can be handed to another process: forks and threads share
+/// The worker's own clock, as a value that can be handed to another process: forks and threads share
 /// its ticks, since it is one counter for the whole machine.
 #[derive(Clone, Copy)]
 pub enum Stopwatch {

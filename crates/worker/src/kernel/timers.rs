@@ -9,7 +9,7 @@ use super::Errno;
 use super::arch;
 use super::clock::{ClockId, gettime};
 
-/// Timers are armed so far ahead, in seconds, that none runs out in a cell: eleven days.
+/// Timers are armed so far ahead, in seconds, that none runs out in a worker: eleven days.
 const FAR_S: i64 = 1_000_000;
 
 /// What an answer may be at best: anything but an error.
@@ -371,7 +371,7 @@ mod tests {
             for make in [Call::getitimer, Call::setitimer, Call::alarm] {
                 let Ok(call) = make() else { continue }; // aarch64 has no alarm(2).
                 call.make().unwrap();
-                assert!(left_of_own_timer() > FAR_S - 3_600, "it might run out in a cell");
+                assert!(left_of_own_timer() > FAR_S - 3_600, "it might run out in a worker");
                 drop(call);
                 assert_eq!(left_of_own_timer(), 0, "it is still armed");
             }

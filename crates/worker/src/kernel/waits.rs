@@ -78,7 +78,7 @@ impl Wait {
     }
 }
 
-/// A signal that is lost must not hang a cell.
+/// A signal that is lost must not hang a worker.
 const LONGEST_S: i64 = 10;
 
 fn kernel(result: i64) -> Result<(), Errno> {

@@ -1,9 +1,9 @@
-//! Cells of several arms: fork twins, each of which takes its treatments and builds its own work.
+//! Workers of several arms: fork twins, each of which takes its treatments and builds its own work.
 
 use oscost_model::clock::ClockKind;
 use oscost_model::protocol::{Event, Order};
 use oscost_model::seed::Seed;
-use oscost_model::worker::{BatchPlan, CellSpec, Disturbance, Sample, Task};
+use oscost_model::worker::{BatchPlan, Disturbance, Sample, Task, WorkerSpec};
 
 use super::job::{Answer, Wire, applied_to, failed, failed_at};
 use super::measure::{
@@ -25,24 +25,24 @@ struct Left {
     woken: Option<f64>,
 }
 
-/// What the cell and its arms share.
-struct Cell<'a> {
+/// What the worker and its arms share.
+struct Worker<'a> {
     id: u64,
-    spec: &'a CellSpec,
+    spec: &'a WorkerSpec,
     plan: &'a BatchPlan,
     samples: SharedTable<Sample>,
     left: SharedTable<Left>,
 }
 
 /// Two or three arms, in processes of their own.
-pub(super) fn twins(id: u64, spec: &CellSpec, wire: &mut Wire) -> Result<Event, Answer> {
+pub(super) fn twins(id: u64, spec: &WorkerSpec, wire: &mut Wire) -> Result<Event, Answer> {
     let Task::Measure(plan) = &spec.task else {
         return Err(failed(id, "its task is not to measure").into());
     };
     let arms = spec.arms;
     let left = SharedTable::new(usize::from(arms))
         .map_err(|error| failed(id, format!("map the arms' accounts: {error}")))?;
-    let mut cell = Cell { id, spec, plan, samples: table(id, plan, arms)?, left };
+    let mut worker = Worker { id, spec, plan, samples: table(id, plan, arms)?, left };
     let mut order: Vec<u8> = (0..arms).collect();
     // Not the streams of the stack's depth and of the batches.
     Seed::new(spec.seed.rotate_left(32)).shuffle(&mut order);
@@ -50,7 +50,7 @@ pub(super) fn twins(id: u64, spec: &CellSpec, wire: &mut Wire) -> Result<Event, 
     let mut running = Vec::new();
     for arm in order {
         // One after the other: what builds and warms is not to disturb what does the same.
-        let (ends, process) = cell.start(arm, &mut twins)?;
+        let (ends, process) = worker.start(arm, &mut twins)?;
         twins.add(arm, ends);
         running.push((arm, process));
     }
@@ -68,15 +68,15 @@ pub(super) fn twins(id: u64, spec: &CellSpec, wire: &mut Wire) -> Result<Event, 
     while let Some(Order::Go { batches, .. }) = next(id, wire)? {
         room(id, plan, rounds + batches)?;
         for _ in 0..batches {
-            twins.round().map_err(|(arm, said)| cell.ended(arm, said, &mut running))?;
+            twins.round().map_err(|(arm, said)| worker.ended(arm, said, &mut running))?;
             rounds += 1;
         }
     }
-    twins.end().map_err(|(arm, said)| cell.ended(arm, said, &mut running))?;
-    let all = cell.left.first(usize::from(arms));
+    twins.end().map_err(|(arm, said)| worker.ended(arm, said, &mut running))?;
+    let all = worker.left.first(usize::from(arms));
     let account = all.iter().map(|left| left.account).reduce(twins::both).unwrap_or_default();
     let slots = Slots { arms, copies: plan.copies.len() };
-    let mut samples = cell.samples.first(slots.first(0, rounds));
+    let mut samples = worker.samples.first(slots.first(0, rounds));
     // A batch whose answer never came has left its slot as it was.
     samples.retain(|sample| sample.n != 0 || sample.ticks != 0);
     let is_treated = spec.treatments.iter().any(|applied| !applied.is_empty());
@@ -90,7 +90,7 @@ pub(super) fn twins(id: u64, spec: &CellSpec, wire: &mut Wire) -> Result<Event, 
     })
 }
 
-impl Cell<'_> {
+impl Worker<'_> {
     /// Starts an arm beside others, and waits until it is ready.
     fn start(&mut self, arm: u8, others: &mut Twins) -> Result<(twins::Arm, Running), Answer> {
         let id = self.id;
@@ -132,7 +132,7 @@ impl Cell<'_> {
     fn live(&mut self, arm: u8, seen: &Seen, tokens: &mut Tokens) -> Result<(), Event> {
         let mut work = work(self.id, self.spec, arm)?;
         let (id, spec) = (self.id, self.spec);
-        let mut it = Live { arm, seen, tokens, work: &mut work, cell: self };
+        let mut it = Live { arm, seen, tokens, work: &mut work, worker: self };
         deeper(spec, &mut || match spec.clock.kind {
             ClockKind::Tsc => it.with(Ok(Tsc)),
             ClockKind::Vdso => it.with(Vdso::find()),
@@ -148,12 +148,12 @@ struct Live<'a, 'b> {
     seen: &'a Seen,
     tokens: &'a mut Tokens,
     work: &'a mut Work,
-    cell: &'a mut Cell<'b>,
+    worker: &'a mut Worker<'b>,
 }
 
 impl Live<'_, '_> {
     fn with<C: Clock>(&mut self, clock: Result<C, Errno>) -> Result<(), Event> {
-        let (id, plan, arm) = (self.cell.id, self.cell.plan, self.arm);
+        let (id, plan, arm) = (self.worker.id, self.worker.plan, self.arm);
         let at = |error| failed_at(id, error);
         let lost = |error: Errno| failed(id, format!("answer for its arm: {error}"));
         let clock = clock.map_err(|error| failed(id, format!("open the clock: {error}")))?;
@@ -161,14 +161,14 @@ impl Live<'_, '_> {
         collector.warm_up(self.work, plan).map_err(at)?;
         let woken = wakes(self.work, plan, self.seen).map_err(at)?;
         self.tokens.done().map_err(lost)?;
-        let slots = Slots { arms: self.cell.spec.arms, copies: plan.copies.len() };
-        let mut twin = Twin { arm, slots, cut: Cut::new(self.cell.spec.seed) };
-        let table = &mut self.cell.samples;
+        let slots = Slots { arms: self.worker.spec.arms, copies: plan.copies.len() };
+        let mut twin = Twin { arm, slots, cut: Cut::new(self.worker.spec.seed) };
+        let table = &mut self.worker.samples;
         let account =
             twin.serve(self.tokens, self.work, plan, table, &mut collector).map_err(at)?;
         let (file, channel) = (self.work.seen(), self.work.channel());
         let account = Disturbance { file, channel, ..account };
-        self.cell.left.set(usize::from(arm), Left { account, woken }).map_err(lost)?;
+        self.worker.left.set(usize::from(arm), Left { account, woken }).map_err(lost)?;
         self.tokens.done().map_err(lost)
     }
 }

@@ -66,7 +66,7 @@ pub(super) fn hold(
     let heard = wire.say(&ready).and_then(|()| wire.order());
     match (heard, system.detach()) {
         (Ok(None | Some(Order::Stop { .. })), Ok((counted, seen))) => {
-            Event::Detached { id, counted, testimony: seen.map(Box::new) }
+            Event::Detached { id, counted, monitor_report: seen.map(Box::new) }
         }
         (Ok(Some(_)), Ok(_)) => failed(id, "what is attached waits for `stop` and nothing else"),
         (Err(error), Ok(_)) => failed(id, format!("say ready, or read an order: {error}")),

@@ -36,7 +36,7 @@ pub(super) enum Step {
 /// A running job.
 pub(super) struct Child {
     pub(super) id: u64,
-    /// It is the other end of a cell on another machine.
+    /// It is the other end of a worker on another machine.
     pub(super) serves: bool,
     /// It has something to do at its end that nobody else can: to take off what it has attached, or
     /// its user's own when a program has ended.
@@ -170,11 +170,11 @@ impl Child {
             }
             Ok(_) => {
                 self.answered = true;
-                Step::Say(self.failed("the cell answered for another job".to_owned()))
+                Step::Say(self.failed("the worker answered for another job".to_owned()))
             }
             Err(error) => {
                 self.answered = true;
-                Step::Say(self.failed(format!("the cell spoke nonsense: {error}")))
+                Step::Say(self.failed(format!("the worker spoke nonsense: {error}")))
             }
         }
     }
@@ -195,12 +195,12 @@ impl Child {
         };
         let how = match ended {
             Ok(Some((_, Ended::Killed(by)))) => {
-                format!("the cell was killed by {}", signal::name(by))
+                format!("the worker was killed by {}", signal::name(by))
             }
             Ok(Some((_, Ended::Exited(status)))) => {
-                format!("the cell ended without an answer, with status {status}")
+                format!("the worker ended without an answer, with status {status}")
             }
-            _ => "the cell closed its output without an answer".to_owned(),
+            _ => "the worker closed its output without an answer".to_owned(),
         };
         self.listen_to_last_words();
         let words = String::from_utf8_lossy(&self.last_words);

@@ -5,7 +5,7 @@ use std::process::Command;
 use oscost_model::protocol::Order;
 use oscost_model::seed::Seed;
 use oscost_model::treatment::Applied;
-use oscost_model::worker::{CellSpec, Subject, Task};
+use oscost_model::worker::{Subject, Task, WorkerSpec};
 
 use super::undo::Undo;
 use crate::kernel::process;
@@ -27,8 +27,8 @@ pub(super) fn of(order: &Order, undo: &Undo) -> Command {
             let mut command = Command::new(program);
             // By its own name: what /proc/self/exe is, is another matter for each who asks. Whoever
             // starts it then is its parent, and that is not known from here.
-            let cell = std::env::current_exe().unwrap_or_else(|_| process::own_program());
-            command.args(arguments).arg(cell).arg("job").arg("0");
+            let worker = std::env::current_exe().unwrap_or_else(|_| process::own_program());
+            command.args(arguments).arg(worker).arg("job").arg("0");
             command
         }
         Some([]) => Command::new(""), // It cannot be started, and that is said.
@@ -50,7 +50,7 @@ pub(super) fn of(order: &Order, undo: &Undo) -> Command {
 }
 
 /// Whether a job runs a program, whose environment is its user's.
-pub(super) fn runs_program(spec: &CellSpec) -> bool {
+pub(super) fn runs_program(spec: &WorkerSpec) -> bool {
     matches!(spec.subject, Subject::Program(_))
 }
 
@@ -65,7 +65,7 @@ pub(super) fn asked_for(applied: &[Applied]) -> impl Iterator<Item = (&str, &str
 /// What an environment holds by what is done to its process.
 pub(super) fn variables(applied: &[Applied]) -> Vec<(&str, String)> {
     const TUNABLES: &str = "GLIBC_TUNABLES";
-    // The cell registers rseq(2) for itself: a thread can have but one.
+    // The worker registers rseq(2) for itself: a thread can have but one.
     let mut tunables = "glibc.pthread.rseq=0".to_owned();
     let mut variables = Vec::new();
     for (name, value) in asked_for(applied) {
@@ -86,16 +86,16 @@ pub(super) fn wrapper(order: &Order) -> Option<&[String]> {
     })
 }
 
-/// What is done to a cell that has one arm; several are told apart after they were started.
+/// What is done to a worker that has one arm; several are told apart after they were started.
 fn around(order: &Order) -> &[Applied] {
-    // An end that serves another machine's cell is not what is measured.
+    // An end that serves another machine's worker is not what is measured.
     let of_one =
         spec(order).filter(|spec| spec.arms == 1 && !matches!(spec.task, Task::Serve { .. }));
     of_one.and_then(|spec| spec.treatments.first()).map_or(&[], Vec::as_slice)
 }
 
 /// What a job with a case must know.
-pub(super) fn spec(order: &Order) -> Option<&CellSpec> {
+pub(super) fn spec(order: &Order) -> Option<&WorkerSpec> {
     match order {
         Order::Measure { spec, .. } | Order::Count { spec, .. } | Order::Serve { spec, .. } => {
             Some(spec)

@@ -5,7 +5,7 @@ use std::path::Path;
 use oscost_model::clock::{ClockKind, ClockVerdict};
 use oscost_model::facts::Facts;
 use oscost_model::hash;
-use oscost_model::protocol::{Came, CellBuild, Hello, PROTOCOL};
+use oscost_model::protocol::{Came, Hello, PROTOCOL, WorkerBuild};
 
 use crate::benchmarks;
 use crate::engine::clock::{Tsc, Vdso};
@@ -26,7 +26,7 @@ pub(super) fn hello(scratch: Option<&Path>) -> Hello {
     Hello {
         protocol: PROTOCOL,
         catalog_hash: hash::content(&catalog_json()),
-        cell_hash: own_hash(),
+        worker_hash: own_hash(),
         build: build(),
         clocks: clocks(&facts),
         facts,
@@ -69,9 +69,9 @@ pub fn catalog_json() -> Vec<u8> {
     serde_json::to_vec(&benchmarks::data()).unwrap_or_default()
 }
 
-fn build() -> CellBuild {
+fn build() -> WorkerBuild {
     let link = if cfg!(target_feature = "crt-static") { "static-pie" } else { "dynamic" };
-    CellBuild {
+    WorkerBuild {
         link: link.to_owned(),
         libc: libc_version(),
         version: env!("CARGO_PKG_VERSION").to_owned(),

@@ -7,7 +7,7 @@ use std::os::fd::AsFd;
 use oscost_model::clock::ClockKind;
 use oscost_model::protocol::{CpuProbe, Event, NO_WAY_THERE, Order};
 use oscost_model::treatment::Applied;
-use oscost_model::worker::{CellSpec, FarEnd, Subject, Task};
+use oscost_model::worker::{FarEnd, Subject, Task, WorkerSpec};
 
 use super::measure::measure;
 use super::{attach, needs, tracer, trial, watch};
@@ -148,13 +148,13 @@ pub(super) fn failed_at(id: u64, error: AtOp) -> Event {
     Event::Failed { id, at_op: Some(error.op), why, errno, arm: None }
 }
 
-/// What is done to an arm of a cell.
-pub(super) fn applied_to(spec: &CellSpec, arm: u8) -> &[Applied] {
+/// What is done to an arm of a worker.
+pub(super) fn applied_to(spec: &WorkerSpec, arm: u8) -> &[Applied] {
     spec.treatments.get(usize::from(arm)).map_or(&[], Vec::as_slice)
 }
 
 /// Whose word it is where a system call is refused.
-fn filtered(spec: &CellSpec, arm: u8) -> &'static str {
+fn filtered(spec: &WorkerSpec, arm: u8) -> &'static str {
     match applied_to(spec, arm).iter().any(|one| matches!(one, Applied::Seccomp { .. })) {
         true => "; the seccomp filter that it is treated with decides about system calls here",
         false => needs::filtered(),
@@ -162,7 +162,7 @@ fn filtered(spec: &CellSpec, arm: u8) -> &'static str {
 }
 
 /// Pins the process and builds the work of its case for an arm; the error is the answer to give.
-pub(super) fn build(id: u64, spec: &CellSpec, arm: u8) -> Result<Work, Event> {
+pub(super) fn build(id: u64, spec: &WorkerSpec, arm: u8) -> Result<Work, Event> {
     let Subject::Case(case) = &spec.subject else {
         return Err(failed(id, "a program has no ops that could be timed"));
     };
@@ -172,7 +172,7 @@ pub(super) fn build(id: u64, spec: &CellSpec, arm: u8) -> Result<Work, Event> {
     }
     let bench = benchmarks::find(&case.benchmark)
         .filter(|bench| benchmarks::is_complete(bench, case))
-        .ok_or_else(|| failed(id, format!("`{case}` is no case of this cell's catalog")))?;
+        .ok_or_else(|| failed(id, format!("`{case}` is no case of this worker's catalog")))?;
     let far = spec.far.as_ref();
     let asked = (far.is_some(), spec.clock.kind);
     if let Some(missing) = needs::missing(&bench.definition(), &case.point, asked) {
@@ -219,8 +219,8 @@ fn way_there(far: Option<&FarEnd>, error: Errno) -> String {
     }
 }
 
-/// Where the cell of this spec stands, which may run on these CPUs.
-fn site(spec: &CellSpec, allowed: Vec<u32>) -> Site {
+/// Where the worker of this spec stands, which may run on these CPUs.
+fn site(spec: &WorkerSpec, allowed: Vec<u32>) -> Site {
     let mine = |cpu: &u32| Some(*cpu) == spec.cpu;
     Site {
         cpu: spec.cpu,
@@ -234,8 +234,8 @@ fn site(spec: &CellSpec, allowed: Vec<u32>) -> Site {
     }
 }
 
-/// Is the other end of a case for a cell on another machine, until that one ends.
-fn served(id: u64, spec: &CellSpec, wire: &mut Wire) -> Result<Event, Event> {
+/// Is the other end of a case for a worker on another machine, until that one ends.
+fn served(id: u64, spec: &WorkerSpec, wire: &mut Wire) -> Result<Event, Event> {
     let Subject::Case(case) = &spec.subject else {
         return Err(failed(id, "a program serves nobody"));
     };
@@ -266,7 +266,7 @@ fn served(id: u64, spec: &CellSpec, wire: &mut Wire) -> Result<Event, Event> {
 }
 
 /// Runs the counted copy of a case, under a tracer.
-pub(super) fn counted(id: u64, spec: &CellSpec) -> Result<(), Event> {
+pub(super) fn counted(id: u64, spec: &WorkerSpec) -> Result<(), Event> {
     let Task::Count { warm_ops, ops } = spec.task else {
         return Err(failed(id, "its task is not to count"));
     };

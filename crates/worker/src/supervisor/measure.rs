@@ -1,4 +1,4 @@
-//! A cell's conversation: `ready`, then `go` as often as wanted, then `stop`.
+//! A worker's conversation: `ready`, then `go` as often as wanted, then `stop`.
 
 use oscost_model::clock::ClockKind;
 use oscost_model::facts::Snapshot;
@@ -7,7 +7,7 @@ use oscost_model::protocol::{Event, Order};
 use oscost_model::seed::Seed;
 use oscost_model::treatment::Applied;
 use oscost_model::unit::Unit;
-use oscost_model::worker::{BatchPlan, CellSpec, Disturbance, Mode, Sample, Subject, Task};
+use oscost_model::worker::{BatchPlan, Disturbance, Mode, Sample, Subject, Task, WorkerSpec};
 
 use super::arms;
 use super::job::{Answer, Wire, applied_to, build, failed, failed_at};
@@ -26,7 +26,7 @@ use crate::kernel::{Errno, clock, signal, stack};
 use crate::treatments::{self, Refused, Seen, Treatments};
 
 /// Measures or pilots a case, in a process of its own where that is treated.
-pub(super) fn measure(id: u64, spec: &CellSpec, wire: &mut Wire) -> Answer {
+pub(super) fn measure(id: u64, spec: &WorkerSpec, wire: &mut Wire) -> Answer {
     if matches!(spec.task, Task::Measure(_)) && (2..=3).contains(&spec.arms) {
         return arms::twins(id, spec, wire).map_or_else(|answer| answer, Answer::Say);
     }
@@ -41,7 +41,7 @@ pub(super) fn measure(id: u64, spec: &CellSpec, wire: &mut Wire) -> Answer {
     });
     match ended {
         Ok(Ended::Exited(0)) => Answer::Said,
-        Ok(how) => failed(id, format!("the cell {}", in_words(how, applied))).into(),
+        Ok(how) => failed(id, format!("the worker {}", in_words(how, applied))).into(),
         Err(why) => refused(id, why).into(),
     }
 }
@@ -70,7 +70,7 @@ pub(super) fn in_words(how: Ended, applied: &[Applied]) -> String {
 }
 
 /// Measures or pilots a case with the clock that the spec names.
-fn conversation(id: u64, spec: &CellSpec, wire: &mut Wire, seen: &Seen) -> Event {
+fn conversation(id: u64, spec: &WorkerSpec, wire: &mut Wire, seen: &Seen) -> Event {
     let mut work = match work(id, spec, 0) {
         Ok(work) => work,
         Err(answer) => return answer,
@@ -93,15 +93,15 @@ pub(super) fn no_counter(id: u64) -> Event {
 }
 
 /// Pins the process and builds the work of an arm.
-pub(super) fn work(id: u64, spec: &CellSpec, arm: u8) -> Result<Work, Event> {
+pub(super) fn work(id: u64, spec: &WorkerSpec, arm: u8) -> Result<Work, Event> {
     let work = build(id, spec, arm)?;
     #[cfg(feature = "live")]
     let work = super::slowed::slowed(work, spec, arm);
     Ok(work)
 }
 
-/// Does it deeper by less than a page, so that the stack's place differs from cell to cell.
-pub(super) fn deeper<R>(spec: &CellSpec, what: &mut dyn FnMut() -> R) -> R {
+/// Does it deeper by less than a page, so that the stack's place differs from worker to worker.
+pub(super) fn deeper<R>(spec: &WorkerSpec, what: &mut dyn FnMut() -> R) -> R {
     stack::deeper(Seed::new(!spec.seed).below(4_096), what)
 }
 
@@ -146,13 +146,13 @@ pub(super) fn room(id: u64, plan: &BatchPlan, groups: u32) -> Result<(), Event> 
 }
 
 /// The machine's own counters before the timed part.
-pub(super) fn snapshot(spec: &CellSpec) -> Option<Snapshot> {
+pub(super) fn snapshot(spec: &WorkerSpec) -> Option<Snapshot> {
     spec.cpu.map(facts::disturbances)
 }
 
 /// Adds what the machine's own counters say of the timed part.
 pub(super) fn whole(
-    spec: &CellSpec,
+    spec: &WorkerSpec,
     account: Disturbance,
     before: Option<Snapshot>,
 ) -> Disturbance {
@@ -167,7 +167,7 @@ pub(super) fn whole(
     }
 }
 
-/// Tells the tool that the cell stands ready.
+/// Tells the tool that the worker stands ready.
 pub(super) fn ready(id: u64, wire: &mut Wire) -> Result<(), Event> {
     let event = Event::Ready { id, pid: std::process::id(), addr: None };
     wire.say(&event).map_err(|error| failed(id, format!("say ready: {error}")))
@@ -178,10 +178,10 @@ pub(super) fn next(id: u64, wire: &mut Wire) -> Result<Option<Order>, Event> {
     wire.order().map_err(|error| failed(id, format!("read an order: {error}")))
 }
 
-/// The conversation of a cell with one process.
+/// The conversation of a worker with one process.
 struct Session<'a> {
     id: u64,
-    spec: &'a CellSpec,
+    spec: &'a WorkerSpec,
     wire: &'a mut Wire,
     work: &'a mut Work,
     seen: &'a Seen,

@@ -166,7 +166,7 @@ fn obey(
             Err(error) => {
                 let by = command::wrapper(&order).and_then(<[String]>::first);
                 let by = by.map_or(String::new(), |program| format!(" by `{program}`"));
-                Some(format!("a cell could not be started{by}: {error}"))
+                Some(format!("a worker could not be started{by}: {error}"))
             }
         },
     };
@@ -191,7 +191,7 @@ fn say(output: &mut File, event: &Event) -> Result<(), Errno> {
     pass(output, serde_json::to_vec(event).map_err(|_| Errno::EINVAL)?)
 }
 
-/// Passes on a line that a cell has said.
+/// Passes on a line that a worker has said.
 fn pass(output: &mut File, mut line: Vec<u8>) -> Result<(), Errno> {
     line.push(b'\n');
     output.write_all(&line).map_err(Errno::from)

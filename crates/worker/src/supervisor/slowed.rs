@@ -2,7 +2,7 @@
 //! tests alone; no program that is shipped has it.
 
 use oscost_model::treatment::Applied;
-use oscost_model::worker::{CellSpec, Task};
+use oscost_model::worker::{Task, WorkerSpec};
 
 use super::job::applied_to;
 use crate::bench::Work;
@@ -11,7 +11,7 @@ use crate::bench::Work;
 const SLOWED_PCT: &str = "OSCOST_SLOWED_PCT";
 
 /// This work, slower by what is asked for of its arm; as it is where nothing is asked for.
-pub(super) fn slowed(work: Work, spec: &CellSpec, arm: u8) -> Work {
+pub(super) fn slowed(work: Work, spec: &WorkerSpec, arm: u8) -> Work {
     let asked = applied_to(spec, arm).iter().find_map(|one| match one {
         Applied::Env { name, value } if name == SLOWED_PCT => value.parse::<f64>().ok(),
         _ => None,

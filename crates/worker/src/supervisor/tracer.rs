@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use oscost_model::program::Program;
 use oscost_model::protocol::{Event, Order};
 use oscost_model::treatment::Applied;
-use oscost_model::worker::{CellSpec, Subject, Task};
+use oscost_model::worker::{Subject, Task, WorkerSpec};
 
 use super::job::{Answer, Wire, applied_to, counted, failed};
 use super::measure::refused;
@@ -18,7 +18,7 @@ use crate::kernel::{Errno, affinity, place, process};
 use crate::treatments::{self, Treatments};
 
 /// Starts the copy, which reads the order in `line` as well, follows it, and says what it called.
-pub(super) fn count(id: u64, spec: &CellSpec, line: &[u8]) -> Answer {
+pub(super) fn count(id: u64, spec: &WorkerSpec, line: &[u8]) -> Answer {
     if !matches!(spec.task, Task::Count { .. }) {
         return failed(id, "its task is not to count").into();
     }
@@ -41,7 +41,7 @@ pub(super) fn count(id: u64, spec: &CellSpec, line: &[u8]) -> Answer {
     }
 }
 
-fn treatments(spec: &CellSpec) -> Treatments<'_> {
+fn treatments(spec: &WorkerSpec) -> Treatments<'_> {
     Treatments { applied: applied_to(spec, 0), cpu: spec.cpu, arm: 0 }
 }
 
@@ -66,7 +66,7 @@ pub fn run_traced() -> Result<(), Errno> {
 }
 
 /// Goes on as the program, whose whole run is one op; comes back with why it cannot.
-fn become_program(id: u64, spec: &CellSpec, program: &Program) -> Event {
+fn become_program(id: u64, spec: &WorkerSpec, program: &Program) -> Event {
     let failed = |error: Errno| {
         failed(
             id,
@@ -90,10 +90,10 @@ fn become_program(id: u64, spec: &CellSpec, program: &Program) -> Event {
 }
 
 /// Runs the copy from stop to stop until it ends; hands back what it called and what it said.
-fn follow(spec: &CellSpec, line: &[u8]) -> Result<(Tally, Vec<u8>), Errno> {
+fn follow(spec: &WorkerSpec, line: &[u8]) -> Result<(Tally, Vec<u8>), Errno> {
     let mut copy = Command::new(process::own_program());
     if !command::runs_program(spec) {
-        // As in a cell that measures, or its threads would make a call more.
+        // As in a worker that measures, or its threads would make a call more.
         copy.env_clear()
             .envs(command::variables(applied_to(spec, 0)))
             .envs(std::env::var_os("TMPDIR").map(|folder| ("TMPDIR", folder)));

@@ -1,6 +1,6 @@
 //! A trial: a program runs once, with what is done before, beside and after it.
 //!
-//! Two processes stand for a trial. The cell does all that is not measured and keeps the folders; a
+//! Two processes stand for a trial. The worker does all that is not measured and keeps the folders; a
 //! fork of it takes the treatments, starts the program and reads the clock. Each takes in the
 //! orphans of what it has started, and nothing of that is left when it has answered.
 
@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use oscost_model::program::{Beside, Bounds, Program, Ran};
 use oscost_model::protocol::{Event, EventHead, EventKind};
 use oscost_model::treatment::Applied;
-use oscost_model::worker::{CellSpec, Subject, Task};
+use oscost_model::worker::{Subject, Task, WorkerSpec};
 
 use super::job::{Answer, applied_to, failed};
 use super::measure::{in_words, refused};
@@ -36,7 +36,7 @@ pub(super) const AFTERWARDS: Duration = Duration::from_secs(5);
 const READY_IN: Duration = Duration::from_secs(30);
 
 /// Runs a program once, or has its calls counted, as the order in `line` says.
-pub(super) fn trial(id: u64, spec: &CellSpec, line: &[u8]) -> Answer {
+pub(super) fn trial(id: u64, spec: &WorkerSpec, line: &[u8]) -> Answer {
     let Subject::Program(program) = &spec.subject else {
         return failed(id, "a case is no program").into();
     };
@@ -115,7 +115,7 @@ impl Drop for Folders {
 /// A trial that goes on.
 struct Trial<'a> {
     id: u64,
-    spec: &'a CellSpec,
+    spec: &'a WorkerSpec,
     /// The order, as it came.
     line: &'a [u8],
     program: &'a Program,
@@ -355,7 +355,7 @@ impl Trial<'_> {
         }
         match running.ended() {
             Ok(Ended::Exited(0)) => Ok(Answer::Pass(line)),
-            Ok(how) => Err(self.failed(&["the cell ", &in_words(how, applied)])),
+            Ok(how) => Err(self.failed(&["the worker ", &in_words(how, applied)])),
             Err(why) => Err(refused(id, why)),
         }
     }

@@ -29,7 +29,7 @@ pub(super) struct Undo {
 }
 
 impl Undo {
-    /// A list that holds one private folder, where cells stand and may write. A machine on which
+    /// A list that holds one private folder, where workers stand and may write. A machine on which
     /// none can be made (read-only, full) is measured without. What sessions left that were killed
     /// before they could undo it is removed first.
     pub(super) fn with_scratch() -> Self {

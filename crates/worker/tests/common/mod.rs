@@ -18,13 +18,13 @@ use oscost_model::clock::{Calibration, ClockKind};
 use oscost_model::definition::{Catalog, Definition};
 use oscost_model::point::Point;
 use oscost_model::protocol::{Event, Hello, Order};
-use oscost_model::worker::{BatchPlan, CellSpec, Mode, Subject, Task};
+use oscost_model::worker::{BatchPlan, Mode, Subject, Task, WorkerSpec};
 
 /// No answer takes so long unless something hangs.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The program under test.
-pub(crate) fn cell() -> PathBuf {
+pub(crate) fn worker() -> PathBuf {
     std::env::var_os("OSCOST_WORKER")
         .map_or_else(|| env!("CARGO_BIN_EXE_oscost-worker").into(), PathBuf::from)
 }
@@ -36,7 +36,7 @@ impl Folder {
     pub(crate) fn new() -> Self {
         static MADE: AtomicU32 = AtomicU32::new(0);
         let name =
-            format!("cell-test-{}-{}", std::process::id(), MADE.fetch_add(1, Ordering::Relaxed));
+            format!("worker-test-{}-{}", std::process::id(), MADE.fetch_add(1, Ordering::Relaxed));
         let path = std::env::temp_dir().join(name);
         fs::create_dir(&path).unwrap();
         Self(path.canonicalize().unwrap())
@@ -84,7 +84,7 @@ impl Session {
         let path = folder.path().to_owned();
         let mut command = Command::new("/bin/sh");
         let script = format!("{limits} && exec \"$0\" \"$@\"");
-        command.args(["-c", &script]).arg(cell());
+        command.args(["-c", &script]).arg(worker());
         Self::started(command, folder, &path)
     }
 
@@ -96,7 +96,7 @@ impl Session {
         let path = folder.path().to_owned();
         let program = path.join("oscost-worker");
         // By another process: see the tool's tests, which do the same.
-        assert!(Command::new("cp").arg(cell()).arg(&program).status().unwrap().success());
+        assert!(Command::new("cp").arg(worker()).arg(&program).status().unwrap().success());
         // Both must be theirs to use.
         let mut command = Command::new(&program);
         if fs::metadata(&program).unwrap().uid() == 0 {
@@ -108,7 +108,7 @@ impl Session {
     }
 
     fn start_in(folder: Folder, temporary: &Path) -> Self {
-        Self::started(Command::new(cell()), folder, temporary)
+        Self::started(Command::new(worker()), folder, temporary)
     }
 
     fn started(mut command: Command, folder: Folder, temporary: &Path) -> Self {
@@ -185,7 +185,7 @@ impl Session {
         }
     }
 
-    /// The next event, which must be `ready`; hands back the cell's process.
+    /// The next event, which must be `ready`; hands back the worker's process.
     pub(crate) fn ready(&mut self, id: u64) -> u32 {
         match self.event() {
             Event::Ready { id: of, pid, addr: None } if of == id => pid,
@@ -193,7 +193,7 @@ impl Session {
         }
     }
 
-    pub(crate) fn measure(&mut self, id: u64, spec: CellSpec) {
+    pub(crate) fn measure(&mut self, id: u64, spec: WorkerSpec) {
         self.send(&Order::Measure { id, spec: Box::new(spec) });
     }
 
@@ -201,8 +201,8 @@ impl Session {
         self.send(&Order::Go { id, batches, arm: 0 });
     }
 
-    /// A whole conversation: the cell times `batches` groups and brings what it has.
-    pub(crate) fn measured(&mut self, id: u64, spec: CellSpec, batches: u32) -> Event {
+    /// A whole conversation: the worker times `batches` groups and brings what it has.
+    pub(crate) fn measured(&mut self, id: u64, spec: WorkerSpec, batches: u32) -> Event {
         self.measure(id, spec);
         self.ready(id);
         self.go(id, batches);
@@ -230,7 +230,7 @@ impl Session {
     }
 
     /// The processes of this session other than the supervisor: they stand in its folder.
-    pub(crate) fn cells(&self) -> Vec<u32> {
+    pub(crate) fn workers(&self) -> Vec<u32> {
         standing_below(self.folder.path())
     }
 
@@ -248,7 +248,7 @@ impl Drop for Session {
         while matches!(self.child.try_wait(), Ok(None)) && begun.elapsed() < FAREWELL {
             std::thread::sleep(Duration::from_millis(1));
         }
-        // Its cells end with it.
+        // Its workers end with it.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -268,7 +268,7 @@ pub(crate) fn standing_below(folder: &Path) -> Vec<u32> {
 
 /// Waits until no process of the session stands but the supervisor.
 pub(crate) fn none_stands(session: &Session, whose: &str) {
-    until(&format!("the processes of {whose} are gone"), || session.cells().is_empty());
+    until(&format!("the processes of {whose} are gone"), || session.workers().is_empty());
 }
 
 /// Waits until something is so.
@@ -295,15 +295,15 @@ pub(crate) fn cpu_ticks(pid: u32) -> u64 {
     [11, 12].iter().filter_map(|&at| fields.get(at)?.parse::<u64>().ok()).sum()
 }
 
-/// How a cell times its ops when nothing else is said.
+/// How a worker times its ops when nothing else is said.
 pub(crate) fn plan(mode: Mode, turns: u64, copies: &[u32], groups: u32) -> BatchPlan {
     let copies = copies.to_vec();
     BatchPlan { mode, turns, copies, groups, batch_ns: 50_000.0, coarse_clock: false }
 }
 
-/// A cell of `case`, left where the scheduler puts it.
-pub(crate) fn spec(case: &str, task: Task) -> CellSpec {
-    CellSpec {
+/// A worker of `case`, left where the scheduler puts it.
+pub(crate) fn spec(case: &str, task: Task) -> WorkerSpec {
+    WorkerSpec {
         subject: Subject::Case(Case::parse(case).unwrap()),
         seed: 42,
         cpu: None,
@@ -320,21 +320,21 @@ pub(crate) fn spec(case: &str, task: Task) -> CellSpec {
     }
 }
 
-/// A cell that times batches of a few turns.
-pub(crate) fn measuring(case: &str) -> CellSpec {
+/// A worker that times batches of a few turns.
+pub(crate) fn measuring(case: &str) -> WorkerSpec {
     spec(case, Task::Measure(plan(Mode::B, 100, &[1], 21)))
 }
 
-/// Groups of batches that a cell does not come to the end of within a test's time: each takes a
+/// Groups of batches that a worker does not come to the end of within a test's time: each takes a
 /// millisecond.
 pub(crate) const ENDLESS: u32 = 100_001;
 
-/// A cell with room for so many.
-pub(crate) fn endless() -> CellSpec {
+/// A worker with room for so many.
+pub(crate) fn endless() -> WorkerSpec {
     spec("syscall/getppid:via=raw", Task::Measure(plan(Mode::B, 10_000, &[1], ENDLESS)))
 }
 
-/// A clock that every machine has. Its figures stand for themselves: a cell hands on ticks.
+/// A clock that every machine has. Its figures stand for themselves: a worker hands on ticks.
 pub(crate) const CLOCK: Calibration = Calibration {
     kind: ClockKind::Syscall,
     ticks_per_ns: 1.0,
@@ -351,7 +351,7 @@ pub(crate) fn why(event: Event) -> String {
     }
 }
 
-/// Every case of the bill and beyond it, at its usual points.
+/// Every case of the price list and beyond it, at its usual points.
 pub(crate) fn usual_cases(catalog: &Catalog) -> Vec<String> {
     let cases = |definition: &Definition| -> Vec<String> {
         let points = definition.axes.iter().fold(vec![Point::none()], |points, axis| {

@@ -17,7 +17,7 @@ fn lacking(definition: &Definition, point: &Point) -> Option<String> {
     })
 }
 
-/// The work of a case, where a cell would stand; `None`, and a word, where it cannot be had.
+/// The work of a case, where a worker would stand; `None`, and a word, where it cannot be had.
 pub(crate) fn work(text: &str) -> Option<Work> {
     let case = Case::parse(text).unwrap();
     let bench = benchmarks::find(&case.benchmark).unwrap();

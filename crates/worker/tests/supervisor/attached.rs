@@ -7,7 +7,7 @@ use std::os::unix::process::parent_id;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use oscost_model::monitor_report::Testimony;
+use oscost_model::monitor_report::MonitorReport;
 use oscost_model::protocol::{Event, Order};
 use oscost_model::treatment::{Attached, Noise};
 
@@ -56,12 +56,15 @@ fn end(mut session: Session, job: u32, how: End) {
     match how {
         End::Stop => {
             session.send(&Order::Stop { id: 1 });
-            assert_eq!(session.event(), Event::Detached { id: 1, counted: None, testimony: None });
+            assert_eq!(
+                session.event(),
+                Event::Detached { id: 1, counted: None, monitor_report: None }
+            );
         }
         End::NoTool => session.close_input(),
         End::JobKilled => {
             signal(job, "KILL");
-            assert_eq!(why(session.event()), "the cell was killed by SIGKILL");
+            assert_eq!(why(session.event()), "the worker was killed by SIGKILL");
         }
         End::SupervisorKilled => signal(session.pid(), "KILL"),
     }
@@ -200,7 +203,7 @@ fn a_neighbour_runs_where_it_is_put_and_is_gone_however_its_job_ends() {
         let treatments = vec![Attached::Antagonist { does, same_cpu: how == End::Stop }];
         session.send(&Order::Attach { id: 1, treatments, cpu, other_cpu });
         let job = session.ready(1);
-        let others: Vec<u32> = session.cells().into_iter().filter(|&pid| pid != job).collect();
+        let others: Vec<u32> = session.workers().into_iter().filter(|&pid| pid != job).collect();
         let [neighbour] = others[..] else { panic!("{how:?}: {others:?}") };
         let status = fs::read_to_string(format!("/proc/{neighbour}/status")).unwrap();
         let its = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
@@ -229,8 +232,12 @@ fn a_holder_is_told_to_end_by_the_end_of_its_input_however_its_job_ends() {
         match how {
             End::Stop => {
                 session.send(&Order::Stop { id: 1 });
-                let testimony = Some(Box::new(Testimony { calls: 42, ..Testimony::default() }));
-                assert_eq!(session.event(), Event::Detached { id: 1, counted: None, testimony });
+                let monitor_report =
+                    Some(Box::new(MonitorReport { calls: 42, ..MonitorReport::default() }));
+                assert_eq!(
+                    session.event(),
+                    Event::Detached { id: 1, counted: None, monitor_report }
+                );
                 assert!(left.exists());
             }
             // Of whoever kills the job the group dies with it: a monitor's programs go with it.
@@ -278,5 +285,5 @@ fn somebody_who_may_not_attach_is_told_what_it_takes() {
     attach(&mut session, 4, &[Attached::Antagonist { does: Noise::Cpu, same_cpu: false }]);
     session.ready(4);
     session.send(&Order::Stop { id: 4 });
-    assert_eq!(session.event(), Event::Detached { id: 4, counted: None, testimony: None });
+    assert_eq!(session.event(), Event::Detached { id: 4, counted: None, monitor_report: None });
 }

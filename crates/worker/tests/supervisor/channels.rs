@@ -1,11 +1,11 @@
-//! Channels between a cell and its peer: each means makes its calls and no others, and nothing of it
+//! Channels between a worker and its peer: each means makes its calls and no others, and nothing of it
 //! is left, however either end ends.
 
 use std::fs;
 
 use oscost_model::case::Case;
 use oscost_model::protocol::{Event, Order};
-use oscost_model::worker::{CellSpec, Mode, Task};
+use oscost_model::worker::{Mode, Task, WorkerSpec};
 use oscost_worker::benchmarks;
 use oscost_worker::kernel::place::{name_of, queue_key};
 
@@ -15,7 +15,7 @@ const MEANS: [&str; 8] =
     ["pipe", "fifo", "vmsplice", "mq", "sysv-mq", "shm-futex", "shm-spin", "process-vm"];
 
 /// The spec of a case, pinned, with the best clock there is; none where nothing can be pinned.
-fn pinned(session: &Session, case: &str, task: Task) -> Option<CellSpec> {
+fn pinned(session: &Session, case: &str, task: Task) -> Option<WorkerSpec> {
     let mut of = spec(case, task);
     of.cpu = session.hello.facts.cpu.allowed_cpus.as_ref()?.last().copied();
     let mut clocks = session.hello.clocks.iter();
@@ -23,7 +23,7 @@ fn pinned(session: &Session, case: &str, task: Task) -> Option<CellSpec> {
     Some(of)
 }
 
-/// Starts a cell that times until it is ended; its process, and its peer's. None, and a word about
+/// Starts a worker that times until it is ended; its process, and its peer's. None, and a word about
 /// it, where it cannot be.
 fn started(session: &mut Session, id: u64, case: &str) -> Option<(u32, u32)> {
     let task = Task::Measure(plan(Mode::B, 1, &[1], ENDLESS));
@@ -31,7 +31,7 @@ fn started(session: &mut Session, id: u64, case: &str) -> Option<(u32, u32)> {
     session.measure(id, of);
     match session.event() {
         Event::Ready { pid, .. } => {
-            let peer = session.cells().into_iter().find(|&other| other != pid);
+            let peer = session.workers().into_iter().find(|&other| other != pid);
             Some((pid, peer.expect("it has no peer")))
         }
         Event::Skipped { missing, .. } => {
@@ -52,24 +52,24 @@ fn cases(benchmark: &str) -> impl Iterator<Item = String> {
     MEANS.iter().map(move |by| format!("pipe/{benchmark}:by={by},size=64,peer_cpu={}", cpu(by)))
 }
 
-/// The System V queues of a cell of this session.
-fn queues(session: &Session, cell: u32) -> usize {
+/// The System V queues of a worker of this session.
+fn queues(session: &Session, worker: u32) -> usize {
     let mark = session.scratch().file_name().unwrap().to_str().unwrap().to_owned();
-    let keys = [0, 1].map(|which| queue_key(&name_of(&mark, cell), which).to_string());
+    let keys = [0, 1].map(|which| queue_key(&name_of(&mark, worker), which).to_string());
     let listed = fs::read_to_string("/proc/sysvipc/msg").unwrap_or_default();
     let found = listed.lines().filter_map(|line| line.split_whitespace().next());
     found.filter(|key| keys.iter().any(|own| own == key)).count()
 }
 
 #[test]
-fn a_killed_cell_takes_its_peer_and_its_queues_along_and_a_killed_peer_fails_its_cell() {
+fn a_killed_worker_takes_its_peer_and_its_queues_along_and_a_killed_peer_fails_its_worker() {
     let mut session = Session::start();
     for (id, case) in (1..).step_by(2).zip(cases("round-trip").chain(cases("throughput"))) {
         let Some((pid, _)) = started(&mut session, id, &case) else { continue };
         assert!(!case.contains("sysv-mq") || queues(&session, pid) == 2, "{case}");
         session.go(id, ENDLESS);
         signal(pid, "KILL");
-        assert_eq!(why(session.event()), "the cell was killed by SIGKILL", "{case}");
+        assert_eq!(why(session.event()), "the worker was killed by SIGKILL", "{case}");
         none_stands(&session, &case);
         until("its queues are gone", || queues(&session, pid) == 0);
         let Some((pid, peer)) = started(&mut session, id + 1, &case) else { continue };

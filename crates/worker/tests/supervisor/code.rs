@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use crate::common::cell;
+use crate::common::worker;
 
 /// The copies of an op in the four loops of mode U.
 const COPIES: usize = 1 + 2 + 4 + 8;
@@ -36,7 +36,7 @@ fn the_program_holds_each_copy_of_each_call_of_the_family_procedure() {
         eprintln!("not run here: this test reads the instructions of x86-64");
         return;
     }
-    let program = fs::read(cell()).unwrap();
+    let program = fs::read(worker()).unwrap();
     // With 0 to 7 arguments that wait for nothing, 1 to 7 that do; structs of one word and of two.
     let mut expected = vec![("oscost_callee".to_owned(), (8 + 7 + 2) * COPIES)];
     expected.push(("oscost_callee_struct".to_owned(), 4 * COPIES));
@@ -56,7 +56,7 @@ fn a_call_that_is_missing_from_a_program_is_missed() {
         eprintln!("not run here: this test reads the instructions of x86-64");
         return;
     }
-    let mut program = fs::read(cell()).unwrap();
+    let mut program = fs::read(worker()).unwrap();
     assert_eq!(begin(&program, "oscost_plain_8"), None);
     let stub = begin(&program, "oscost_stub").unwrap();
     let there = calls(&program, stub);

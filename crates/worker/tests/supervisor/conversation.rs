@@ -10,11 +10,11 @@ use oscost_model::clock::ClockKind;
 use oscost_model::hash;
 use oscost_model::protocol::{Event, Order, PROTOCOL};
 use oscost_model::watch::{ProcessSeen, Watch};
-use oscost_model::worker::{BatchPlan, CellSpec, Mode, Sample, Task};
+use oscost_model::worker::{BatchPlan, Mode, Sample, Task, WorkerSpec};
 use oscost_worker::benchmarks;
 
 use crate::common::{
-    ENDLESS, Session, cell, cpu_ticks, endless, measuring, plan, spec, until, usual_cases, why,
+    ENDLESS, Session, cpu_ticks, endless, measuring, plan, spec, until, usual_cases, why, worker,
 };
 
 /// Whether a batch's number of ops is within a tenth of the plan's, as the jitter is.
@@ -60,8 +60,8 @@ fn hello_says_who_speaks_and_where_it_stands() {
     let session = Session::start();
     let hello = &session.hello;
     assert_eq!(hello.protocol, PROTOCOL);
-    assert_eq!(hello.cell_hash, hash::content(&fs::read(cell()).unwrap()));
-    let printed = Command::new(cell()).arg("catalog").output().unwrap().stdout;
+    assert_eq!(hello.worker_hash, hash::content(&fs::read(worker()).unwrap()));
+    let printed = Command::new(worker()).arg("catalog").output().unwrap().stdout;
     assert_eq!(hello.catalog_hash, hash::content(&printed));
     assert_eq!(hello.build.version, env!("CARGO_PKG_VERSION"));
     assert!(["static-pie", "dynamic"].contains(&hello.build.link.as_str()));
@@ -81,8 +81,8 @@ fn a_short_op_is_batched_with_the_jittered_number_of_ops_that_its_pilot_found() 
     let plan = piloted(&mut session, 1, "syscall/getppid:via=raw");
     assert_eq!((plan.mode, plan.copies.as_slice()), (Mode::B, &[1][..]));
     assert_eq!(plan.groups % 2, 1, "the median is one of them");
-    let cell = spec("syscall/getppid:via=raw", Task::Measure(plan.clone()));
-    let samples = samples(session.measured(2, cell, plan.groups));
+    let worker = spec("syscall/getppid:via=raw", Task::Measure(plan.clone()));
+    let samples = samples(session.measured(2, worker, plan.groups));
     assert_eq!(samples.len(), plan.groups as usize);
     for (at, sample) in samples.iter().enumerate() {
         assert_eq!((sample.arm, sample.round, sample.batch), (0, at as u32, at as u32));
@@ -98,8 +98,8 @@ fn a_tiny_op_is_unrolled_and_each_group_has_a_batch_of_every_number_of_copies() 
     let mut session = Session::start();
     let plan = piloted(&mut session, 1, "procedure/call:args=4,chain=independent");
     assert_eq!((plan.mode, plan.copies.as_slice()), (Mode::U, &[1, 2, 4, 8][..]));
-    let cell = spec("procedure/call:args=4,chain=independent", Task::Measure(plan.clone()));
-    let samples = samples(session.measured(2, cell, plan.groups));
+    let worker = spec("procedure/call:args=4,chain=independent", Task::Measure(plan.clone()));
+    let samples = samples(session.measured(2, worker, plan.groups));
     assert_eq!(samples.len(), 4 * plan.groups as usize);
     let mut first_of_a_group = BTreeSet::new();
     for (round, group) in samples.chunks(4).enumerate() {
@@ -114,7 +114,7 @@ fn a_tiny_op_is_unrolled_and_each_group_has_a_batch_of_every_number_of_copies() 
 }
 
 #[test]
-fn a_cell_goes_as_often_as_it_is_told_and_brings_everything_at_the_stop() {
+fn a_worker_goes_as_often_as_it_is_told_and_brings_everything_at_the_stop() {
     let mut session = Session::start();
     session.measure(1, measuring("syscall/getppid:via=raw"));
     session.ready(1);
@@ -130,9 +130,9 @@ fn a_cell_goes_as_often_as_it_is_told_and_brings_everything_at_the_stop() {
 fn the_same_seed_cuts_the_same_batches_and_another_cuts_others() {
     let mut session = Session::start();
     let mut ops = |id, seed| {
-        let mut cell = measuring("syscall/getppid:via=raw");
-        (cell.seed, cell.task) = (seed, Task::Measure(plan(Mode::B, 10_000, &[1], 21)));
-        let samples = samples(session.measured(id, cell, 21));
+        let mut worker = measuring("syscall/getppid:via=raw");
+        (worker.seed, worker.task) = (seed, Task::Measure(plan(Mode::B, 10_000, &[1], 21)));
+        let samples = samples(session.measured(id, worker, 21));
         samples.iter().map(|sample| sample.n).collect::<Vec<_>>()
     };
     let first = ops(1, 7);
@@ -146,9 +146,9 @@ fn fork_twins_share_the_number_of_ops_of_every_round() {
     for (id, arms, mode, copies) in
         [(1, 2, Mode::B, &[1][..]), (2, 3, Mode::B, &[1]), (3, 2, Mode::U, &[1, 2, 4, 8])]
     {
-        let mut cell = spec("syscall/getppid:via=raw", Task::Measure(plan(mode, 500, copies, 9)));
-        cell.arms = arms;
-        session.measure(id, cell);
+        let mut worker = spec("syscall/getppid:via=raw", Task::Measure(plan(mode, 500, copies, 9)));
+        worker.arms = arms;
+        session.measure(id, worker);
         session.ready(id);
         session.go(id, 4);
         session.go(id, 5);
@@ -168,33 +168,33 @@ fn fork_twins_share_the_number_of_ops_of_every_round() {
         }
         assert!(samples.iter().all(|sample| sample.arm < arms && sample.round < 9));
     }
-    until("the twins are gone", || session.cells().is_empty());
+    until("the twins are gone", || session.workers().is_empty());
 }
 
 #[test]
 fn what_cannot_be_measured_is_refused_in_clear_words() {
     let mut session = Session::start();
-    type Spoil = fn(&mut CellSpec);
+    type Spoil = fn(&mut WorkerSpec);
     let wrong: [(&str, Spoil); 8] = [
-        ("0 arms were asked for: 1 to 3", |cell| cell.arms = 0),
-        ("4 arms were asked for: 1 to 3", |cell| cell.arms = 4),
-        ("2 workers were asked for: this version has 1", |cell| cell.workers = 2),
-        ("pin to CPU 4095: ", |cell| cell.cpu = Some(4_095)),
-        ("pin to CPU 4000000000: ", |cell| cell.cpu = Some(4_000_000_000)),
-        ("instructions are counted by an emulator only", |cell| {
-            cell.clock.kind = ClockKind::Instructions;
+        ("0 arms were asked for: 1 to 3", |worker| worker.arms = 0),
+        ("4 arms were asked for: 1 to 3", |worker| worker.arms = 4),
+        ("2 workers were asked for: this version has 1", |worker| worker.workers = 2),
+        ("pin to CPU 4095: ", |worker| worker.cpu = Some(4_095)),
+        ("pin to CPU 4000000000: ", |worker| worker.cpu = Some(4_000_000_000)),
+        ("instructions are counted by an emulator only", |worker| {
+            worker.clock.kind = ClockKind::Instructions;
         }),
-        ("neither counting nor serving is measuring", |cell| {
-            cell.task = Task::Count { warm_ops: 3, ops: 23 };
+        ("neither counting nor serving is measuring", |worker| {
+            worker.task = Task::Count { warm_ops: 3, ops: 23 };
         }),
-        ("map the sample buffer: ", |cell| {
-            cell.task = Task::Measure(plan(Mode::B, 1, &[1; 4_096], u32::MAX));
+        ("map the sample buffer: ", |worker| {
+            worker.task = Task::Measure(plan(Mode::B, 1, &[1; 4_096], u32::MAX));
         }),
     ];
     for (id, (words, spoil)) in (1..).zip(wrong) {
-        let mut cell = measuring("syscall/getppid:via=raw");
-        spoil(&mut cell);
-        session.measure(id, cell);
+        let mut worker = measuring("syscall/getppid:via=raw");
+        spoil(&mut worker);
+        session.measure(id, worker);
         let why = why(session.event());
         assert!(why.contains(words), "`{words}` is not in `{why}`");
     }
@@ -207,7 +207,7 @@ fn what_cannot_be_measured_is_refused_in_clear_words() {
         "no-such/family",
     ]) {
         session.measure(id, measuring(case));
-        assert_eq!(why(session.event()), format!("`{case}` is no case of this cell's catalog"));
+        assert_eq!(why(session.event()), format!("`{case}` is no case of this worker's catalog"));
     }
     session.still_answers(1_000);
 }
@@ -238,12 +238,12 @@ fn a_case_whose_need_is_not_met_is_skipped_with_the_reason() {
 }
 
 #[test]
-fn a_cell_that_is_stopped_before_it_went_has_failed() {
+fn a_worker_that_is_stopped_before_it_went_has_failed() {
     let mut session = Session::start();
     for (id, arms) in [(1, 1), (2, 2)] {
-        let mut cell = measuring("syscall/getppid:via=raw");
-        cell.arms = arms;
-        session.measure(id, cell);
+        let mut worker = measuring("syscall/getppid:via=raw");
+        worker.arms = arms;
+        session.measure(id, worker);
         session.ready(id);
         session.send(&Order::Stop { id });
         match (arms, session.event()) {
@@ -330,11 +330,11 @@ fn more_jobs_than_any_tool_wants_are_refused() {
 }
 
 #[test]
-fn nothing_is_said_or_written_while_a_cell_is_timing() {
+fn nothing_is_said_or_written_while_a_worker_is_timing() {
     let mut session = Session::start();
     session.measure(1, endless());
     let pid = session.ready(1);
-    // The kernel's own count of the cell's writes, where it keeps one.
+    // The kernel's own count of the worker's writes, where it keeps one.
     let writes = || {
         let io = fs::read_to_string(format!("/proc/{pid}/io")).ok()?;
         let line = io.lines().find(|line| line.starts_with("syscw:")).map(str::to_owned)?;
@@ -342,10 +342,10 @@ fn nothing_is_said_or_written_while_a_cell_is_timing() {
     };
     let before = writes();
     session.go(1, ENDLESS);
-    until("the cell is timing", || cpu_ticks(pid) >= 5);
+    until("the worker is timing", || cpu_ticks(pid) >= 5);
     session.is_silent_for(Duration::from_millis(500));
-    assert_eq!(writes(), before, "the cell has written while it was timing");
-    assert!(session.cells().contains(&pid), "the cell has ended");
+    assert_eq!(writes(), before, "the worker has written while it was timing");
+    assert!(session.workers().contains(&pid), "the worker has ended");
 }
 
 #[test]
@@ -380,7 +380,7 @@ fn a_watch_sleeps_until_it_is_stopped_and_leaves_out_what_is_ours() {
     session.send(&Order::Probe { id: 2, cpus, spin_ms: 200, clock: ClockKind::Syscall });
     assert_eq!(session.event().id(), Some(2));
     session.is_silent_for(Duration::from_millis(20));
-    assert!(session.cells().contains(&pid), "the watch has ended by itself");
+    assert!(session.workers().contains(&pid), "the watch has ended by itself");
     session.send(&Order::Stop { id: 1 });
     let watch = watched(session.event());
     let seen: Vec<u32> = watch.cpus.iter().map(|cpu| cpu.cpu).collect();

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use oscost_model::calls::CallCount;
 use oscost_model::case::Case;
 use oscost_model::protocol::{Event, Order};
-use oscost_model::worker::{CellSpec, Task};
+use oscost_model::worker::{Task, WorkerSpec};
 use oscost_worker::benchmarks;
 
 use crate::common::{Session, measuring, none_stands, spec, usual_cases, why};
@@ -16,12 +16,12 @@ const OPS: u64 = 23;
 /// What a count brings; `None`, and a word about it, where this machine forbids ptrace.
 fn counted(session: &mut Session, id: u64, case: &str, ops: u64) -> Option<Event> {
     let mut spec = spec(case, Task::Count { warm_ops: 3, ops });
-    // Pinned and with the best clock, as a cell of a run: some ops need to know where they stand,
+    // Pinned and with the best clock, as a worker of a run: some ops need to know where they stand,
     // and some read the clock themselves.
     let usable = session.hello.clocks.iter().find(|clock| clock.unusable_because.is_none());
     spec.clock.kind = usable.map_or(spec.clock.kind, |clock| clock.kind);
     spec.cpu = session.hello.facts.cpu.allowed_cpus.as_ref().and_then(|cpus| cpus.last().copied());
-    let mut count = |spec: &CellSpec| {
+    let mut count = |spec: &WorkerSpec| {
         session.send(&Order::Count { id, spec: Box::new(spec.clone()) });
         session.event()
     };
@@ -59,7 +59,8 @@ fn clock_enters_the_kernel(session: &Session) -> bool {
 }
 
 #[test]
-fn l12_every_case_of_bill_and_survey_makes_exactly_the_calls_of_its_definition_and_no_others() {
+fn l12_every_case_of_price_list_and_survey_makes_exactly_the_calls_of_its_definition_and_no_others()
+{
     let mut session = Session::start();
     let catalog = benchmarks::data();
     let survey = catalog.survey().into_iter().map(|case| case.to_string());
@@ -232,5 +233,5 @@ fn what_is_no_task_for_a_counter_is_refused() {
         return;
     };
     let why = why(event);
-    assert_eq!(why, "`syscall/no-such-thing` is no case of this cell's catalog");
+    assert_eq!(why, "`syscall/no-such-thing` is no case of this worker's catalog");
 }

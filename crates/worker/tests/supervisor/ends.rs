@@ -11,23 +11,23 @@ use oscost_model::protocol::{Event, Order};
 use oscost_model::worker::Task;
 
 use crate::common::{
-    ENDLESS, Folder, Session, cell, cpu_ticks, endless, measuring, none_stands, signal, spec,
-    standing_below, until, why,
+    ENDLESS, Folder, Session, cpu_ticks, endless, measuring, none_stands, signal, spec,
+    standing_below, until, why, worker,
 };
 
-/// Starts a cell that times until it is ended; hands back its process.
+/// Starts a worker that times until it is ended; hands back its process.
 fn timing(session: &mut Session, id: u64, arms: u8) -> u32 {
-    let mut cell = endless();
-    cell.arms = arms;
-    session.measure(id, cell);
+    let mut worker = endless();
+    worker.arms = arms;
+    session.measure(id, worker);
     let pid = session.ready(id);
     session.go(id, ENDLESS);
-    // Twins time in processes of their own; the cell only hands them the token.
+    // Twins time in processes of their own; the worker only hands them the token.
     let whose = match arms {
         1 => vec![pid],
-        _ => session.cells().into_iter().filter(|&other| other != pid).collect(),
+        _ => session.workers().into_iter().filter(|&other| other != pid).collect(),
     };
-    until("the cell is timing", || whose.iter().map(|&pid| cpu_ticks(pid)).sum::<u64>() >= 3);
+    until("the worker is timing", || whose.iter().map(|&pid| cpu_ticks(pid)).sum::<u64>() >= 3);
     pid
 }
 
@@ -38,40 +38,40 @@ fn nothing_is_left(session: &Session) {
 }
 
 #[test]
-fn a_killed_cell_has_failed_with_its_signal() {
+fn a_killed_worker_has_failed_with_its_signal() {
     let mut session = Session::start();
     for (id, name) in [(1, "KILL"), (2, "TERM"), (3, "ABRT"), (4, "QUIT")] {
         let pid = timing(&mut session, id, 1);
         signal(pid, name);
-        assert_eq!(why(session.event()), format!("the cell was killed by SIG{name}"));
+        assert_eq!(why(session.event()), format!("the worker was killed by SIG{name}"));
     }
     // Before it is told to go, too.
     session.measure(5, measuring("syscall/getppid:via=raw"));
     let pid = session.ready(5);
     signal(pid, "KILL");
-    assert_eq!(why(session.event()), "the cell was killed by SIGKILL");
-    none_stands(&session, "a killed cell");
+    assert_eq!(why(session.event()), "the worker was killed by SIGKILL");
+    none_stands(&session, "a killed worker");
     session.still_answers(6);
 }
 
 #[test]
-fn a_killed_cell_takes_its_twins_along() {
+fn a_killed_worker_takes_its_twins_along() {
     let mut session = Session::start();
     let pid = timing(&mut session, 1, 3);
-    assert_eq!(session.cells().len(), 4, "a cell and three arms");
+    assert_eq!(session.workers().len(), 4, "a worker and three arms");
     signal(pid, "KILL");
-    assert_eq!(why(session.event()), "the cell was killed by SIGKILL");
-    none_stands(&session, "a killed cell");
+    assert_eq!(why(session.event()), "the worker was killed by SIGKILL");
+    none_stands(&session, "a killed worker");
 }
 
-/// Starts a cell of `case`, pinned, with a process beside it; hands back both. None, and a word
-/// about it, where this machine does not let a cell be pinned.
+/// Starts a worker of `case`, pinned, with a process beside it; hands back both. None, and a word
+/// about it, where this machine does not let a worker be pinned.
 fn with_peer(session: &mut Session, id: u64, case: &str) -> Option<(u32, u32)> {
-    let mut cell = measuring(case);
-    cell.cpu = session.hello.facts.cpu.allowed_cpus.as_ref()?.last().copied();
+    let mut worker = measuring(case);
+    worker.cpu = session.hello.facts.cpu.allowed_cpus.as_ref()?.last().copied();
     let mut clocks = session.hello.clocks.iter();
-    cell.clock.kind = clocks.find(|clock| clock.unusable_because.is_none())?.kind;
-    session.measure(id, cell);
+    worker.clock.kind = clocks.find(|clock| clock.unusable_because.is_none())?.kind;
+    session.measure(id, worker);
     let pid = match session.event() {
         Event::Ready { pid, .. } => pid,
         Event::Failed { why, .. } if why.starts_with("pin to CPU") => {
@@ -80,19 +80,19 @@ fn with_peer(session: &mut Session, id: u64, case: &str) -> Option<(u32, u32)> {
         }
         other => panic!("{other:?}"),
     };
-    let peer = session.cells().into_iter().find(|&other| other != pid);
+    let peer = session.workers().into_iter().find(|&other| other != pid);
     Some((pid, peer.expect("it has no peer")))
 }
 
 #[test]
-fn a_killed_cell_takes_its_peer_along_and_a_killed_peer_fails_its_cell() {
+fn a_killed_worker_takes_its_peer_along_and_a_killed_peer_fails_its_worker() {
     let mut session = Session::start();
     for (id, by) in (1..).step_by(2).zip(["pipe", "signal", "futex", "eventfd", "yield"]) {
         let case = format!("switch/{by}:between=processes,peer_cpu=same");
         let Some((pid, _)) = with_peer(&mut session, id, &case) else { return };
         signal(pid, "KILL");
-        assert_eq!(why(session.event()), "the cell was killed by SIGKILL");
-        none_stands(&session, "a killed cell");
+        assert_eq!(why(session.event()), "the worker was killed by SIGKILL");
+        none_stands(&session, "a killed worker");
         let Some((_, peer)) = with_peer(&mut session, id + 1, &case) else { return };
         signal(peer, "KILL");
         session.go(id + 1, 21);
@@ -101,7 +101,7 @@ fn a_killed_cell_takes_its_peer_along_and_a_killed_peer_fails_its_cell() {
             Event::Failed { at_op: Some(0), .. } => {}
             other => panic!("{case} should have failed: {other:?}"),
         }
-        none_stands(&session, "a cell without its peer");
+        none_stands(&session, "a worker without its peer");
     }
 }
 
@@ -132,10 +132,10 @@ fn peers_end_with_a_killed_supervisor_and_with_the_end_of_the_tool() {
 }
 
 #[test]
-fn a_killed_twin_is_the_end_of_its_cell() {
+fn a_killed_twin_is_the_end_of_its_worker() {
     let mut session = Session::start();
     let pid = timing(&mut session, 1, 2);
-    let twin = session.cells().into_iter().find(|&other| other != pid).unwrap();
+    let twin = session.workers().into_iter().find(|&other| other != pid).unwrap();
     signal(twin, "KILL");
     let why = why(session.event());
     assert!(why.starts_with("a twin ended: "), "{why}");
@@ -143,12 +143,12 @@ fn a_killed_twin_is_the_end_of_its_cell() {
 }
 
 #[test]
-fn a_stopped_cell_has_timed_out() {
+fn a_stopped_worker_has_timed_out() {
     let mut session = Session::start();
     for (id, arms) in [(1, 1), (2, 2)] {
-        let mut cell = measuring("syscall/getppid:via=raw");
-        (cell.timeout_ms, cell.arms) = (700, arms);
-        session.measure(id, cell);
+        let mut worker = measuring("syscall/getppid:via=raw");
+        (worker.timeout_ms, worker.arms) = (700, arms);
+        session.measure(id, worker);
         let pid = session.ready(id);
         signal(pid, "STOP");
         session.go(id, 21);
@@ -157,13 +157,13 @@ fn a_stopped_cell_has_timed_out() {
             Event::TimedOut { id: of, after_ms: 700, .. } if of == id => {}
             other => panic!("it should have timed out: {other:?}"),
         }
-        none_stands(&session, "a cell that has timed out");
+        none_stands(&session, "a worker that has timed out");
     }
     session.still_answers(3);
 }
 
 #[test]
-fn a_cell_that_takes_too_long_has_timed_out_even_while_others_speak() {
+fn a_worker_that_takes_too_long_has_timed_out_even_while_others_speak() {
     let mut session = Session::start();
     let mut slow = endless();
     slow.timeout_ms = 500;
@@ -200,7 +200,7 @@ fn the_end_of_the_input_is_the_end_of_everything() {
         timing(&mut session, 1, arms);
         session.measure(2, measuring("syscall/getppid:via=raw"));
         session.ready(2);
-        fs::write(session.scratch().join("left-by-a-cell"), "some").unwrap();
+        fs::write(session.scratch().join("left-by-a-worker"), "some").unwrap();
         session.close_input();
         assert!(session.ended().success());
         nothing_is_left(&session);
@@ -208,10 +208,10 @@ fn the_end_of_the_input_is_the_end_of_everything() {
 }
 
 #[test]
-fn what_a_killed_cell_has_made_goes_with_the_session() {
+fn what_a_killed_worker_has_made_goes_with_the_session() {
     let mut session = Session::start();
     let files = |session: &Session| fs::read_dir(session.scratch()).unwrap().count();
-    // Its work has a folder of its own, which no cell removes that is killed.
+    // Its work has a folder of its own, which no worker removes that is killed.
     session.measure(1, measuring("syscall/open-depth:depth=8"));
     let pid = session.ready(1);
     assert_eq!(files(&session), 1, "the folder is below the supervisor's own");
@@ -220,7 +220,7 @@ fn what_a_killed_cell_has_made_goes_with_the_session() {
     assert_eq!(files(&session), 1);
     // One that ends by itself takes its folder along.
     session.measured(2, measuring("syscall/getdents"), 1);
-    until("the second cell has gone", || files(&session) == 1);
+    until("the second worker has gone", || files(&session) == 1);
     session.close_input();
     assert!(session.ended().success());
     nothing_is_left(&session);
@@ -238,12 +238,12 @@ fn a_session_that_is_asked_to_end_leaves_nothing_behind() {
 }
 
 #[test]
-fn the_cells_of_a_killed_supervisor_end_with_it() {
+fn the_workers_of_a_killed_supervisor_end_with_it() {
     let mut session = Session::start();
     timing(&mut session, 1, 2);
     session.measure(2, measuring("syscall/getppid:via=raw"));
     session.ready(2);
-    assert_eq!(session.cells().len(), 4);
+    assert_eq!(session.workers().len(), 4);
     signal(session.pid(), "KILL");
     assert_eq!(session.ended().signal(), Some(9));
     none_stands(&session, "a killed supervisor");
@@ -262,7 +262,7 @@ fn a_line_without_an_end_ends_the_session() {
 #[test]
 fn a_tool_that_no_longer_listens_ends_the_session() {
     let folder = Folder::new();
-    let mut child = Command::new(cell())
+    let mut child = Command::new(worker())
         .arg("supervise")
         .env("TMPDIR", folder.path())
         .stdin(Stdio::piped())
@@ -325,9 +325,9 @@ fn job(session: &mut Session, id: u64) {
             session.send(&Order::Count { id, spec: Box::new(spec) });
         }
         1 => {
-            let mut cell = measuring(getppid);
-            cell.arms = 2;
-            session.measure(id, cell);
+            let mut worker = measuring(getppid);
+            worker.arms = 2;
+            session.measure(id, worker);
             session.ready(id);
             session.go(id, 2);
             session.send(&Order::Stop { id });

@@ -4,14 +4,14 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 
 use oscost_model::protocol::{Event, Order};
-use oscost_model::worker::{CellSpec, FarEnd, Mode, Task};
+use oscost_model::worker::{FarEnd, Mode, Task, WorkerSpec};
 
 use crate::common::{Session, none_stands, plan, spec, until, why};
 
 const CASE: &str = "socket/round-trip:by=tcp,size=64,peer_cpu=other";
 const TOKEN: &str = "000102030405060708090a0b0c0d0e0f";
 
-fn serving(case: &str, bind: &str, token: &str) -> Box<CellSpec> {
+fn serving(case: &str, bind: &str, token: &str) -> Box<WorkerSpec> {
     let task = Task::Serve { bind: bind.to_owned(), token: token.to_owned() };
     Box::new(spec(case, task))
 }
@@ -26,15 +26,15 @@ fn served(session: &mut Session, id: u64) -> String {
 }
 
 #[test]
-fn a_cell_is_served_by_another_session_and_strangers_are_counted() {
-    let (mut peer, mut cells) = (Session::start(), Session::start());
+fn a_worker_is_served_by_another_session_and_strangers_are_counted() {
+    let (mut peer, mut workers) = (Session::start(), Session::start());
     let addr = served(&mut peer, 1);
     let mut stranger = TcpStream::connect(&addr).unwrap();
     stranger.write_all(&[7; 16]).unwrap();
     assert!(!matches!(stranger.read(&mut [0]), Ok(1..)), "a stranger was let in");
     let mut near = spec(CASE, Task::Measure(plan(Mode::B, 100, &[1], 21)));
     near.far = Some(FarEnd { addr, token: TOKEN.to_owned() });
-    match cells.measured(5, near, 21) {
+    match workers.measured(5, near, 21) {
         Event::Sampled { samples, .. } => assert_eq!(samples.len(), 21),
         other => panic!("nothing was measured: {other:?}"),
     }
@@ -76,12 +76,12 @@ fn what_cannot_be_served_is_refused_in_words() {
 }
 
 #[test]
-fn a_cell_that_finds_nobody_says_what_may_be_between() {
-    let mut cells = Session::start();
+fn a_worker_that_finds_nobody_says_what_may_be_between() {
+    let mut workers = Session::start();
     let mut lost = spec(CASE, Task::Measure(plan(Mode::B, 100, &[1], 21)));
     lost.far = Some(FarEnd { addr: "127.0.0.1:1".to_owned(), token: TOKEN.to_owned() });
-    cells.measure(1, lost);
-    let told = why(cells.event());
+    workers.measure(1, lost);
+    let told = why(workers.event());
     assert!(told.contains("is a firewall between?"), "{told}");
 }
 

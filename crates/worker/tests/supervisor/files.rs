@@ -1,5 +1,5 @@
 //! Files and folders that are made where the user stands, in memory and among control groups: none
-//! is left, however a cell or a session ends.
+//! is left, however a worker or a session ends.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use oscost_model::worker::{Mode, Task};
 
 use crate::common::{ENDLESS, Session, measuring, none_stands, plan, signal, spec, until, why};
 
-/// What the cells of a session have under names of their own, elsewhere than in its scratch folder.
+/// What the workers of a session have under names of their own, elsewhere than in its scratch folder.
 fn elsewhere(session: &Session) -> Vec<PathBuf> {
     let mark = session.scratch().file_name().unwrap().to_str().unwrap().to_owned();
     let places = [".", "/dev/shm", "/sys/fs/cgroup", "/sys/fs/cgroup/memory"];
@@ -29,7 +29,7 @@ const NAMED: [&str; 3] = [
     "file/reread:limit_mib=64,share_pct=25",
 ];
 
-/// Starts a cell that times until it is ended, and has made what has a name; `None`, and a word,
+/// Starts a worker that times until it is ended, and has made what has a name; `None`, and a word,
 /// where it cannot.
 fn started(session: &mut Session, id: u64, case: &str) -> Option<u32> {
     session.measure(id, spec(case, Task::Measure(plan(Mode::B, 1, &[1], ENDLESS))));
@@ -48,7 +48,7 @@ fn started(session: &mut Session, id: u64, case: &str) -> Option<u32> {
 }
 
 #[test]
-fn what_a_killed_cell_has_laid_outside_its_folder_is_removed_at_once() {
+fn what_a_killed_worker_has_laid_outside_its_folder_is_removed_at_once() {
     let mut session = Session::start();
     for (id, case) in (1..).zip(NAMED) {
         let Some(pid) = started(&mut session, id, case) else { continue };
@@ -80,7 +80,7 @@ fn whatever_ends_a_session_leaves_no_file_and_no_group() {
 }
 
 #[test]
-fn a_cell_proves_what_was_cached_and_says_where_the_file_lay() {
+fn a_worker_proves_what_was_cached_and_says_where_the_file_lay() {
     let mut session = Session::start();
     for (id, cache) in [(1, "warm"), (2, "cold")] {
         let case = format!("file/read:via=read,size=65536,cache={cache},file_mib=1");

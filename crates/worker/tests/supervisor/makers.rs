@@ -1,4 +1,4 @@
-//! Cells that make processes, threads and namespaces: whatever ends them, nothing of that stays.
+//! Workers that make processes, threads and namespaces: whatever ends them, nothing of that stays.
 
 use std::fs;
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ const CASES: &[&str] = &[
     "thread/kernel:thread=new",
 ];
 
-/// Starts a cell that makes what it makes until it is ended; `None` where it cannot be had here.
+/// Starts a worker that makes what it makes until it is ended; `None` where it cannot be had here.
 fn making(session: &mut Session, id: u64, case: &str) -> Option<u32> {
     let endless = plan(Mode::S, 1, &[1], ENDLESS);
     session.measure(id, spec(case, Task::Measure(endless)));
@@ -30,12 +30,12 @@ fn making(session: &mut Session, id: u64, case: &str) -> Option<u32> {
         other => panic!("{case} should be ready: {other:?}"),
     };
     session.go(id, ENDLESS);
-    until("the cell makes something", || cpu_ticks(pid) >= 2);
+    until("the worker makes something", || cpu_ticks(pid) >= 2);
     Some(pid)
 }
 
-/// Waits until the kernel has taken apart what a cell's namespace held: a kernel thread that serves
-/// a device of that name. A cell beside this test may have one.
+/// Waits until the kernel has taken apart what a worker's namespace held: a kernel thread that serves
+/// a device of that name. A worker beside this test may have one.
 fn no_more_kernel_threads(than: usize) {
     until("kernel threads are gone", || kernel_threads() <= than);
 }
@@ -47,13 +47,13 @@ fn kernel_threads() -> usize {
 }
 
 #[test]
-fn a_killed_cell_takes_its_children_along() {
+fn a_killed_worker_takes_its_children_along() {
     let before = kernel_threads();
     let mut session = Session::start();
     for (id, case) in (1..).zip(CASES) {
         let Some(pid) = making(&mut session, id, case) else { continue };
         signal(pid, "KILL");
-        assert_eq!(why(session.event()), "the cell was killed by SIGKILL", "{case}");
+        assert_eq!(why(session.event()), "the worker was killed by SIGKILL", "{case}");
         none_stands(&session, case);
     }
     session.still_answers(99);
@@ -61,7 +61,7 @@ fn a_killed_cell_takes_its_children_along() {
 }
 
 #[test]
-fn the_end_of_the_session_is_the_end_of_all_that_its_cells_have_made() {
+fn the_end_of_the_session_is_the_end_of_all_that_its_workers_have_made() {
     let before = kernel_threads();
     for case in CASES {
         let mut session = Session::start();

@@ -206,17 +206,17 @@ fn a_count_is_made_in_pieces_where_a_batch_cannot_have_as_many_ops() {
     }
 }
 
-/// A cell that times one op a batch until it is ended; hands back its process.
+/// A worker that times one op a batch until it is ended; hands back its process.
 fn timing(session: &mut Session, id: u64, case: &str) -> u32 {
     session.measure(id, spec(case, Task::Measure(plan(Mode::B, 1, &[1], ENDLESS))));
     let pid = session.ready(id);
     session.go(id, ENDLESS);
-    until("the cell is timing", || cpu_ticks(pid) >= 3);
+    until("the worker is timing", || cpu_ticks(pid) >= 3);
     pid
 }
 
 #[test]
-fn the_children_of_a_killed_cell_end_with_it() {
+fn the_children_of_a_killed_worker_end_with_it() {
     let mut session = Session::start();
     for (id, case) in [
         (1, "fault/copy-on-write:child=lives,order=ascending"),
@@ -225,9 +225,9 @@ fn the_children_of_a_killed_cell_end_with_it() {
         let pid = timing(&mut session, id, case);
         // Between two ops there is no child: one that makes a child for each is looked at until
         // one is there.
-        until("a cell and its child stand", || session.cells().len() > 1);
+        until("a worker and its child stand", || session.workers().len() > 1);
         signal(pid, "KILL");
-        assert_eq!(why(session.event()), "the cell was killed by SIGKILL", "{case}");
+        assert_eq!(why(session.event()), "the worker was killed by SIGKILL", "{case}");
         none_stands(&session, case);
     }
     session.still_answers(3);
@@ -242,14 +242,14 @@ fn a_child_that_dies_is_a_failed_row_and_not_a_fast_figure() {
     ] {
         let pid = timing(&mut session, id, case);
         // One that is killed just when the next one takes its place is missed by nobody.
-        until("the cell has noticed that a child died", || {
-            let cells = session.cells();
-            for child in cells.iter().filter(|&&other| other != pid) {
+        until("the worker has noticed that a child died", || {
+            let workers = session.workers();
+            for child in workers.iter().filter(|&&other| other != pid) {
                 // It may be gone already.
                 let kill = format!("kill -KILL {child} 2>/dev/null");
                 Command::new("/bin/sh").args(["-c", &kill]).status().unwrap();
             }
-            !cells.contains(&pid)
+            !workers.contains(&pid)
         });
         let why = why(session.event());
         assert!(why.contains(said), "{case}: {why}");
@@ -267,7 +267,7 @@ fn skipped(session: &mut Session, id: u64, case: &str) -> String {
 
 #[test]
 fn a_small_address_space_is_a_skipped_row_with_the_way_out() {
-    // Enough for the cell, and not for 80 MiB more.
+    // Enough for the worker, and not for 80 MiB more.
     let mut session = Session::limited("ulimit -v 60000");
     let case = "fault/zero-fill:access=write,pages=4k,map=outside,order=ascending";
     let missing = skipped(&mut session, 1, case);

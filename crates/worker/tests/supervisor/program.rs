@@ -5,10 +5,10 @@ use std::process::{Command, Output, Stdio};
 use oscost_model::definition::Catalog;
 use oscost_worker::benchmarks;
 
-use crate::common::cell;
+use crate::common::worker;
 
 fn run(arguments: &[&str]) -> Output {
-    Command::new(cell()).args(arguments).stdin(Stdio::null()).output().unwrap()
+    Command::new(worker()).args(arguments).stdin(Stdio::null()).output().unwrap()
 }
 
 #[test]
@@ -48,7 +48,7 @@ fn a_job_that_nobody_supervises_ends_and_says_nothing() {
 #[test]
 fn a_full_disk_behind_the_catalog_is_an_error() {
     let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
-    let output = Command::new(cell()).arg("catalog").stdout(full).output().unwrap();
+    let output = Command::new(worker()).arg("catalog").stdout(full).output().unwrap();
     assert_eq!(output.status.code(), Some(1), "{output:?}");
     assert!(String::from_utf8_lossy(&output.stderr).contains("catalog"), "{output:?}");
 }

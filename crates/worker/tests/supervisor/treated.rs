@@ -1,4 +1,4 @@
-//! Cells under treatments, and arms that differ in theirs: counts and answers.
+//! Workers under treatments, and arms that differ in theirs: counts and answers.
 
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use oscost_model::protocol::{Event, Order};
 use oscost_model::treatment::{Applied, Limit};
-use oscost_model::worker::{CellSpec, Mode, Sample, Task};
+use oscost_model::worker::{Mode, Sample, Task, WorkerSpec};
 use oscost_worker::benchmarks;
 
 use crate::common::{
@@ -51,34 +51,34 @@ fn at_getppid(what: u32) -> Applied {
 const KILL: u32 = 0x8000_0000;
 const EPERM: u32 = 0x0005_0001;
 
-/// This cell on one CPU, as all are whose monitors must not be on another.
-fn pinned(session: &Session, cell: CellSpec) -> CellSpec {
+/// This worker on one CPU, as all are whose monitors must not be on another.
+fn pinned(session: &Session, worker: WorkerSpec) -> WorkerSpec {
     let cpus = session.hello.facts.cpu.allowed_cpus.as_ref();
-    CellSpec { cpu: cpus.and_then(|cpus| cpus.last().copied()), ..cell }
+    WorkerSpec { cpu: cpus.and_then(|cpus| cpus.last().copied()), ..worker }
 }
 
-/// A cell of `case` under these treatments.
-fn under(session: &Session, case: &str, applied: &[Applied]) -> CellSpec {
-    CellSpec { treatments: vec![applied.to_vec()], ..pinned(session, measuring(case)) }
+/// A worker of `case` under these treatments.
+fn under(session: &Session, case: &str, applied: &[Applied]) -> WorkerSpec {
+    WorkerSpec { treatments: vec![applied.to_vec()], ..pinned(session, measuring(case)) }
 }
 
-/// A cell of `case` with an arm for each of these.
-fn arms(session: &Session, case: &str, treatments: &[&[Applied]]) -> CellSpec {
+/// A worker of `case` with an arm for each of these.
+fn arms(session: &Session, case: &str, treatments: &[&[Applied]]) -> WorkerSpec {
     arms_of(1, session, case, treatments)
 }
 
 /// The same with batches of so many turns.
-fn arms_of(turns: u64, session: &Session, case: &str, treatments: &[&[Applied]]) -> CellSpec {
-    CellSpec {
+fn arms_of(turns: u64, session: &Session, case: &str, treatments: &[&[Applied]]) -> WorkerSpec {
+    WorkerSpec {
         arms: treatments.len() as u8,
         treatments: treatments.iter().map(|applied| applied.to_vec()).collect(),
         ..pinned(session, spec(case, Task::Measure(plan(Mode::B, turns, &[1], 21))))
     }
 }
 
-/// Starts a cell and waits until it is ready; none, and a word, where this machine lacks something.
-fn ready(session: &mut Session, id: u64, cell: CellSpec) -> Option<u32> {
-    session.measure(id, cell);
+/// Starts a worker and waits until it is ready; none, and a word, where this machine lacks something.
+fn ready(session: &mut Session, id: u64, worker: WorkerSpec) -> Option<u32> {
+    session.measure(id, worker);
     match session.event() {
         Event::Ready { pid, .. } => Some(pid),
         Event::Skipped { missing, .. } => {
@@ -89,13 +89,13 @@ fn ready(session: &mut Session, id: u64, cell: CellSpec) -> Option<u32> {
     }
 }
 
-/// What a cell of this spec brings: its samples, and how often its monitors woke.
+/// What a worker of this spec brings: its samples, and how often its monitors woke.
 fn brought(
     session: &mut Session,
     id: u64,
-    cell: CellSpec,
+    worker: WorkerSpec,
 ) -> Option<(Vec<Sample>, Vec<Option<f64>>)> {
-    ready(session, id, cell)?;
+    ready(session, id, worker)?;
     session.go(id, 3);
     session.send(&Order::Stop { id });
     match session.event() {
@@ -122,11 +122,11 @@ fn nice(pid: u32) -> i32 {
 fn a_treatment_meets_the_arm_that_has_it_and_no_other() {
     let mut session = Session::start();
     let treated = [allow(), Applied::Nice { by: 3 }, Applied::Ptrace];
-    let cell = arms(&session, GETPPID, &[&[], &treated]);
-    let Some(coordinator) = ready(&mut session, 1, cell) else { return };
+    let worker = arms(&session, GETPPID, &[&[], &treated]);
+    let Some(coordinator) = ready(&mut session, 1, worker) else { return };
     let of = |key: &str, value: &str| {
-        let cells = session.cells();
-        let those = cells.into_iter().filter(|&pid| status(pid, key) == value);
+        let workers = session.workers();
+        let those = workers.into_iter().filter(|&pid| status(pid, key) == value);
         those.collect::<Vec<_>>()
     };
     let [arm] = of("Seccomp", "2")[..] else { panic!("one process has a filter") };
@@ -135,7 +135,7 @@ fn a_treatment_meets_the_arm_that_has_it_and_no_other() {
     assert_eq!(of("NoNewPrivs", "1"), [arm]);
     let monitor = status(arm, "TracerPid");
     assert_ne!(monitor, "0");
-    assert_eq!(of("TracerPid", "0").len(), 3, "the cell, the other arm, the monitor");
+    assert_eq!(of("TracerPid", "0").len(), 3, "the worker, the other arm, the monitor");
     assert_eq!(status(monitor.parse().unwrap(), "PPid"), coordinator.to_string());
     session.go(1, 3);
     session.send(&Order::Stop { id: 1 });
@@ -157,21 +157,21 @@ fn a_monitor_wakes_as_often_as_its_kind_says_and_never_for_what_enters_no_kernel
             [(GETPPID, stops), (clock, 0.0), (procedure, 0.0)].iter().enumerate()
         {
             let id = 10 * at + id as u64;
-            let cell = under(&session, case, std::slice::from_ref(&monitor));
-            let Some((_, seen)) = brought(&mut session, id, cell) else { continue };
+            let worker = under(&session, case, std::slice::from_ref(&monitor));
+            let Some((_, seen)) = brought(&mut session, id, worker) else { continue };
             assert_eq!(seen, [Some(*stops)], "{case} under {monitor:?}");
         }
     }
-    let cell = under(&session, GETPPID, &[Applied::Sud, Applied::Nice { by: 1 }]);
-    let Some((samples, seen)) = brought(&mut session, 90, cell) else { return };
+    let worker = under(&session, GETPPID, &[Applied::Sud, Applied::Nice { by: 1 }]);
+    let Some((samples, seen)) = brought(&mut session, 90, worker) else { return };
     assert_eq!((samples.len(), seen), (3, vec![None]));
 }
 
 #[test]
 fn who_measures_alone_is_the_process_that_is_treated() {
     let mut session = Session::start();
-    let cell = under(&session, GETPPID, &[Applied::Ptrace, allow()]);
-    let Some(pid) = ready(&mut session, 1, cell) else { return };
+    let worker = under(&session, GETPPID, &[Applied::Ptrace, allow()]);
+    let Some(pid) = ready(&mut session, 1, worker) else { return };
     assert_eq!(status(pid, "Seccomp"), "2");
     assert_ne!(status(pid, "TracerPid"), "0");
 }
@@ -184,7 +184,7 @@ fn a_filter_that_kills_is_a_failure_and_one_that_forbids_is_a_lack() {
     let told = why(session.event());
     assert_eq!(
         told,
-        "the cell was killed by SIGSYS under seccomp: a filter forbids a call that it makes"
+        "the worker was killed by SIGSYS under seccomp: a filter forbids a call that it makes"
     );
     let kills = arms(&session, GETPPID, &[&[], &[at_getppid(KILL)]]);
     session.measure(2, kills);
@@ -194,11 +194,11 @@ fn a_filter_that_kills_is_a_failure_and_one_that_forbids_is_a_lack() {
         }
         other => panic!("arm 1 should have failed: {other:?}"),
     }
-    for (id, cell) in [
+    for (id, worker) in [
         (3, under(&session, GETPPID, &[at_getppid(EPERM)])),
         (4, arms(&session, GETPPID, &[&[], &[at_getppid(EPERM)]])),
     ] {
-        session.measure(id, cell);
+        session.measure(id, worker);
         match session.event() {
             Event::Skipped { missing, arm, .. } => {
                 assert!(missing.contains("it is treated with"), "{missing}");
@@ -207,7 +207,7 @@ fn a_filter_that_kills_is_a_failure_and_one_that_forbids_is_a_lack() {
             other => panic!("it should be skipped: {other:?}"),
         }
     }
-    none_stands(&session, "cells that a filter has ended");
+    none_stands(&session, "workers that a filter has ended");
     session.still_answers(5);
 }
 
@@ -216,8 +216,8 @@ fn calls_are_counted_under_a_filter_and_not_under_a_monitor() {
     let mut session = Session::start();
     let task = Task::Count { warm_ops: 3, ops: 23 };
     let mut count = |id: u64, applied: Applied| {
-        let cell = CellSpec { treatments: vec![vec![applied]], ..spec(GETPPID, task.clone()) };
-        session.send(&Order::Count { id, spec: Box::new(cell) });
+        let worker = WorkerSpec { treatments: vec![vec![applied]], ..spec(GETPPID, task.clone()) };
+        session.send(&Order::Count { id, spec: Box::new(worker) });
         session.event()
     };
     match count(1, allow()) {
@@ -250,10 +250,10 @@ fn groups(session: &Session) -> Vec<PathBuf> {
 fn a_control_group_holds_its_process_and_goes_with_it_however_that_ends() {
     let limited =
         [Applied::Cgroup { limits: vec![Limit::Cpu { percent: 90 }, Limit::Pids { most: 50 }] }];
-    for end in ["stop", "killed cell", "killed job", "end of input"] {
+    for end in ["stop", "killed worker", "killed job", "end of input"] {
         let mut session = Session::start();
-        let cell = CellSpec { treatments: vec![limited.to_vec()], ..endless() };
-        let Some(pid) = ready(&mut session, 1, cell) else { return };
+        let worker = WorkerSpec { treatments: vec![limited.to_vec()], ..endless() };
+        let Some(pid) = ready(&mut session, 1, worker) else { return };
         let made = groups(&session);
         assert!(!made.is_empty());
         for group in &made {
@@ -266,16 +266,16 @@ fn a_control_group_holds_its_process_and_goes_with_it_however_that_ends() {
                 session.send(&Order::Stop { id: 1 });
                 assert!(matches!(session.event(), Event::Sampled { .. }));
             }
-            "killed cell" => {
+            "killed worker" => {
                 session.go(1, ENDLESS - 5);
                 signal(pid, "KILL");
                 let told = why(session.event());
-                assert_eq!(told, "the cell was killed by SIGKILL under cgroup");
+                assert_eq!(told, "the worker was killed by SIGKILL under cgroup");
             }
             "killed job" => {
                 session.go(1, ENDLESS - 5);
                 signal(status(pid, "PPid").parse().unwrap(), "KILL");
-                assert_eq!(why(session.event()), "the cell was killed by SIGKILL");
+                assert_eq!(why(session.event()), "the worker was killed by SIGKILL");
             }
             _ => {
                 session.close_input();
@@ -287,8 +287,8 @@ fn a_control_group_holds_its_process_and_goes_with_it_however_that_ends() {
     // In two arms at once, and without limits.
     let mut session = Session::start();
     let alone = [Applied::Cgroup { limits: Vec::new() }];
-    let cell = arms(&session, GETPPID, &[&alone, &alone]);
-    let Some((samples, _)) = brought(&mut session, 2, cell) else { return };
+    let worker = arms(&session, GETPPID, &[&alone, &alone]);
+    let Some((samples, _)) = brought(&mut session, 2, worker) else { return };
     assert_eq!(samples.len(), 6);
     until("both groups are gone", || groups(&session).is_empty());
 }
@@ -297,8 +297,8 @@ fn a_control_group_holds_its_process_and_goes_with_it_however_that_ends() {
 fn what_a_killed_session_left_of_groups_the_next_one_sweeps() {
     let mut first = Session::start();
     let group = vec![Applied::Cgroup { limits: Vec::new() }];
-    let cell = CellSpec { treatments: vec![group], ..endless() };
-    let Some(pid) = ready(&mut first, 1, cell) else { return };
+    let worker = WorkerSpec { treatments: vec![group], ..endless() };
+    let Some(pid) = ready(&mut first, 1, worker) else { return };
     // It times, and does not hear that nobody is there any more.
     first.go(1, ENDLESS);
     until("it is timing", || cpu_ticks(pid) >= 3);
@@ -318,25 +318,26 @@ fn monitors_and_arms_are_gone_in_every_ending() {
         vec![Applied::Ptrace, Applied::SeccompNotify],
     ];
     for monitor in &monitors {
-        for end in ["measured", "monitor", "peer", "cell", "supervisor", "input"] {
+        for end in ["measured", "monitor", "peer", "worker", "supervisor", "input"] {
             let mut session = Session::start();
             // With a peer, which is treated too.
             let case = "pipe/round-trip:by=pipe,size=4,peer_cpu=same";
-            let mut cell = arms(&session, case, &[monitor, &[]]);
-            cell.task = Task::Measure(plan(Mode::B, 10, &[1], ENDLESS));
-            let Some(coordinator) = ready(&mut session, 1, cell) else { return };
+            let mut worker = arms(&session, case, &[monitor, &[]]);
+            worker.task = Task::Measure(plan(Mode::B, 10, &[1], ENDLESS));
+            let Some(coordinator) = ready(&mut session, 1, worker) else { return };
             session.go(1, ENDLESS);
-            let cells = session.cells();
+            let workers = session.workers();
             let child_of = |parent: u32| {
                 let is_child = |pid: &&u32| status(**pid, "PPid") == parent.to_string();
-                cells.iter().find(is_child).copied()
+                workers.iter().find(is_child).copied()
             };
             let line = |from: u32| {
                 let all: Vec<u32> =
                     std::iter::successors(Some(from), |&pid| child_of(pid)).collect();
                 all
             };
-            let arms = cells.iter().filter(|&&pid| status(pid, "PPid") == coordinator.to_string());
+            let arms =
+                workers.iter().filter(|&&pid| status(pid, "PPid") == coordinator.to_string());
             let treated = arms.map(|&pid| line(pid)).max_by_key(Vec::len).unwrap();
             // Monitors, the measured process, its peer.
             assert_eq!(treated.len(), monitor.len() + 2, "{monitor:?}: {treated:?}");
@@ -344,12 +345,12 @@ fn monitors_and_arms_are_gone_in_every_ending() {
                 "measured" => signal(treated[treated.len() - 2], "KILL"),
                 "monitor" => signal(treated[0], "KILL"),
                 "peer" => signal(treated[treated.len() - 1], "KILL"),
-                "cell" => signal(coordinator, "KILL"),
+                "worker" => signal(coordinator, "KILL"),
                 "supervisor" => signal(session.pid(), "KILL"),
                 _ => session.close_input(),
             }
             match end {
-                "measured" | "monitor" | "cell" => {
+                "measured" | "monitor" | "worker" => {
                     let told = why(session.event());
                     assert!(told.contains("SIGKILL"), "{end} of {monitor:?}: {told}");
                 }
@@ -382,7 +383,7 @@ fn who_may_not_is_told_what_it_takes() {
             "run oscost as root",
         ),
     ] {
-        session.measure(id, CellSpec { treatments: vec![vec![applied]], ..measuring(GETPPID) });
+        session.measure(id, WorkerSpec { treatments: vec![vec![applied]], ..measuring(GETPPID) });
         match session.event() {
             Event::Skipped { missing, .. } => assert!(missing.contains(words), "{missing}"),
             other => panic!("it should be skipped: {other:?}"),
@@ -394,18 +395,18 @@ fn who_may_not_is_told_what_it_takes() {
         (4, vec![Applied::Ptrace]),
         (5, vec![Applied::SeccompNotify]),
     ] {
-        let cell = CellSpec { treatments: vec![applied], ..measuring(GETPPID) };
-        if let Some((samples, _)) = brought(&mut session, id, cell) {
+        let worker = WorkerSpec { treatments: vec![applied], ..measuring(GETPPID) };
+        if let Some((samples, _)) = brought(&mut session, id, worker) {
             assert_eq!(samples.len(), 3);
         }
     }
 }
 
 #[test]
-fn a_cell_that_is_toggled_says_that_it_went_and_cuts_both_arms_alike() {
+fn a_worker_that_is_toggled_says_that_it_went_and_cuts_both_arms_alike() {
     let mut session = Session::start();
-    let cell = CellSpec { toggled: true, ..measuring(GETPPID) };
-    session.measure(1, cell.clone());
+    let worker = WorkerSpec { toggled: true, ..measuring(GETPPID) };
+    session.measure(1, worker.clone());
     session.ready(1);
     for arm in [0, 1, 1, 0] {
         session.send(&Order::Go { id: 1, batches: 3, arm });
@@ -423,7 +424,7 @@ fn a_cell_that_is_toggled_says_that_it_went_and_cuts_both_arms_alike() {
     let order: Vec<u8> = samples.iter().map(|sample| sample.arm).collect();
     assert_eq!(order, [0, 0, 0, 1, 1, 1, 1, 1, 1, 0, 0, 0]);
     // There is room for all groups of both, and no third arm.
-    session.measure(2, cell);
+    session.measure(2, worker);
     session.ready(2);
     for arm in [0, 1] {
         session.send(&Order::Go { id: 2, batches: 21, arm });
@@ -437,8 +438,8 @@ fn a_cell_that_is_toggled_says_that_it_went_and_cuts_both_arms_alike() {
 fn every_usual_case_comes_back_from_both_of_two_arms() {
     let mut session = Session::start();
     for (id, case) in (1..).zip(usual_cases(&benchmarks::data())) {
-        let cell = arms(&session, &case, &[&[], &[allow()]]);
-        session.measure(id, cell);
+        let worker = arms(&session, &case, &[&[], &[allow()]]);
+        session.measure(id, worker);
         match session.event() {
             Event::Ready { .. } => {
                 session.go(id, 3);
@@ -471,8 +472,8 @@ fn peers_and_children_are_under_their_arms_monitor_too() {
         for (id, case) in (10 * at..).zip(cases) {
             // A peer's last two stops may come after the caller's last: of many turns they are few.
             let treatments = [&[][..], std::slice::from_ref(&monitor), &[allow()]];
-            let cell = arms_of(16, &session, case, &treatments);
-            let Some((samples, seen)) = brought(&mut session, id, cell) else { continue };
+            let worker = arms_of(16, &session, case, &treatments);
+            let Some((samples, seen)) = brought(&mut session, id, worker) else { continue };
             assert_eq!(samples.len(), 9, "{case}");
             let &[None, Some(stops), None] = &seen[..] else { panic!("{case}: {seen:?}") };
             // A round trip is two writes and two reads, of which the peer makes half.
@@ -494,10 +495,10 @@ fn a_wrapper_that_never_reads_holds_up_nobody_however_long_its_order_is() {
     let wrapper = ["sh", "-c", "exec sleep 1000"].map(str::to_owned).to_vec();
     // More than a pipe holds.
     let filter = filter(&[u64::MAX; 4_096]);
-    let mut cell = measuring(GETPPID);
-    cell.timeout_ms = 2_000;
-    cell.treatments = vec![vec![Applied::Wrapper { command: wrapper }, filter]];
-    session.measure(1, cell);
+    let mut worker = measuring(GETPPID);
+    worker.timeout_ms = 2_000;
+    worker.treatments = vec![vec![Applied::Wrapper { command: wrapper }, filter]];
+    session.measure(1, worker);
     session.still_answers(2);
     match session.event() {
         Event::TimedOut { id: 1, after_ms: 2_000, .. } => {}

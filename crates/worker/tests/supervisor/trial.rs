@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use oscost_model::program::{Beside, Bounds, Program, Ran};
 use oscost_model::protocol::{Event, Order};
 use oscost_model::treatment::Applied;
-use oscost_model::worker::{CellSpec, Subject, Task};
+use oscost_model::worker::{Subject, Task, WorkerSpec};
 
 use crate::common::{Folder, Session, measuring, none_stands, signal, until, why};
 
@@ -25,10 +25,10 @@ fn program(script: &str) -> Program {
     Program { command: sh(script), reads_output: true, ..Program::default() }
 }
 
-fn trial(program: Program) -> CellSpec {
+fn trial(program: Program) -> WorkerSpec {
     let subject = Subject::Program(Box::new(program));
     let task = Task::Run { warms: false };
-    CellSpec { subject, task, timeout_ms: 60_000, ..measuring("syscall/getppid:via=raw") }
+    WorkerSpec { subject, task, timeout_ms: 60_000, ..measuring("syscall/getppid:via=raw") }
 }
 
 /// What a trial of this program comes to; whatever it is, nothing stands afterwards but the
@@ -37,7 +37,7 @@ fn event(session: &mut Session, id: u64, program: Program) -> Event {
     event_of(session, id, trial(program))
 }
 
-fn event_of(session: &mut Session, id: u64, spec: CellSpec) -> Event {
+fn event_of(session: &mut Session, id: u64, spec: WorkerSpec) -> Event {
     session.measure(id, spec);
     let event = session.event();
     assert_eq!(event.id(), Some(id));
@@ -79,7 +79,7 @@ fn a_program_that_works_brings_its_time_its_account_and_its_output() {
     let silent = Program { reads_output: false, ..program("echo one; echo two >&2") };
     let it = ran(event(&mut session, 2, silent.clone()));
     assert_eq!((it.lines, it.output.as_str()), (None, "two\n"));
-    let warming = CellSpec { task: Task::Run { warms: true }, ..trial(silent) };
+    let warming = WorkerSpec { task: Task::Run { warms: true }, ..trial(silent) };
     assert_eq!(ran(event_of(&mut session, 3, warming)).lines, Some(1));
 }
 
@@ -288,7 +288,7 @@ fn what_runs_beside_a_program_gives_it_its_first_line_and_is_gone_with_it() {
 /// How many processes of the session run sleep(1).
 fn sleepers(session: &Session) -> usize {
     let comm = |pid: &u32| fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
-    session.cells().iter().filter(|pid| comm(pid).trim_end() == "sleep").count()
+    session.workers().iter().filter(|pid| comm(pid).trim_end() == "sleep").count()
 }
 
 #[test]
@@ -302,7 +302,7 @@ fn nothing_of_a_trial_is_left_whoever_is_killed() {
         after: vec![words(&["touch", done.to_str().unwrap()])],
         ..program(script)
     };
-    for end in ["stop", "input", "cell", "treated cell", "supervisor", "term"] {
+    for end in ["stop", "input", "worker", "treated worker", "supervisor", "term"] {
         let mut session = Session::start();
         session.measure(1, trial(daemons.clone()));
         until("all of them run", || sleepers(&session) == 5);
@@ -310,21 +310,21 @@ fn nothing_of_a_trial_is_left_whoever_is_killed() {
             let list = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap();
             list.split_whitespace().map(|pid| pid.parse().unwrap()).collect()
         };
-        let cell = child_of(session.pid())[0];
+        let worker = child_of(session.pid())[0];
         let exe = |pid: u32| fs::read_link(format!("/proc/{pid}/exe")).ok();
-        let treated = child_of(cell).into_iter().find(|&pid| exe(pid) == exe(cell)).unwrap();
+        let treated = child_of(worker).into_iter().find(|&pid| exe(pid) == exe(worker)).unwrap();
         match end {
             "stop" => session.send(&Order::Stop { id: 1 }),
             "input" => session.close_input(),
-            "cell" => signal(cell, "KILL"),
-            "treated cell" => signal(treated, "KILL"),
+            "worker" => signal(worker, "KILL"),
+            "treated worker" => signal(treated, "KILL"),
             "term" => signal(session.pid(), "TERM"),
             _ => signal(session.pid(), "KILL"),
         }
         match end {
             "stop" => assert!(why(session.event()).contains("was stopped before it had ended")),
-            "cell" | "treated cell" => {
-                assert_eq!(why(session.event()), "the cell was killed by SIGKILL");
+            "worker" | "treated worker" => {
+                assert_eq!(why(session.event()), "the worker was killed by SIGKILL");
             }
             "supervisor" => assert_eq!(session.ended().signal(), Some(9)),
             _ => assert!(session.ended().success()),
@@ -333,15 +333,16 @@ fn nothing_of_a_trial_is_left_whoever_is_killed() {
         if !["input", "term"].contains(&end) {
             until("its folder is gone", || in_scratch(&session).is_empty());
         }
-        // But where the cell itself was killed.
-        assert_eq!(fs::remove_file(&done).is_ok(), end != "cell", "{end}");
+        // But where the worker itself was killed.
+        assert_eq!(fs::remove_file(&done).is_ok(), end != "worker", "{end}");
     }
 }
 
 #[test]
-fn a_trial_whose_cell_hangs_has_timed_out_and_leaves_nothing() {
+fn a_trial_whose_worker_hangs_has_timed_out_and_leaves_nothing() {
     let mut session = Session::start();
-    let spec = CellSpec { timeout_ms: 700, ..trial(program("(setsid sleep 1000 &); sleep 1000")) };
+    let spec =
+        WorkerSpec { timeout_ms: 700, ..trial(program("(setsid sleep 1000 &); sleep 1000")) };
     match event_of(&mut session, 1, spec) {
         Event::TimedOut { after_ms: 700, why: None, .. } => {}
         other => panic!("{other:?}"),
@@ -350,8 +351,8 @@ fn a_trial_whose_cell_hangs_has_timed_out_and_leaves_nothing() {
 }
 
 /// A trial of a program that is treated so.
-fn treated(script: &str, applied: Applied) -> CellSpec {
-    CellSpec { treatments: vec![vec![applied]], ..trial(program(script)) }
+fn treated(script: &str, applied: Applied) -> WorkerSpec {
+    WorkerSpec { treatments: vec![vec![applied]], ..trial(program(script)) }
 }
 
 #[test]
@@ -393,7 +394,7 @@ fn a_program_is_treated_and_what_is_beside_it_is_not() {
         other => panic!("{other:?}"),
     }
     let cpu = session.hello.facts.cpu.allowed_cpus.as_ref().and_then(|cpus| cpus.last().copied());
-    let pinned = CellSpec { cpu, ..trial(program("nproc")) };
+    let pinned = WorkerSpec { cpu, ..trial(program("nproc")) };
     assert_eq!(ran(event_of(&mut session, 7, pinned)).output, "1\n");
 }
 
@@ -412,7 +413,7 @@ fn the_calls_of_a_program_are_counted_as_one_op() {
     let mut session = Session::start();
     let count = |session: &mut Session, id: u64, script: &str| {
         let task = Task::Count { warm_ops: 0, ops: 1 };
-        let spec = CellSpec { task, ..trial(program(script)) };
+        let spec = WorkerSpec { task, ..trial(program(script)) };
         session.send(&Order::Count { id, spec: Box::new(spec) });
         let event = session.event();
         none_stands(session, "a counted program");
@@ -440,7 +441,7 @@ fn the_calls_of_a_program_are_counted_as_one_op() {
     let hangs = Program { beside: beside("echo 1; sleep 1000"), ..program("sleep 1000") };
     let limits = Bounds { seconds: 1, ..Bounds::default() };
     for (id, program) in [(5, Program { limits, ..hangs.clone() }), (6, hangs)] {
-        let spec = CellSpec { task: task.clone(), ..trial(program) };
+        let spec = WorkerSpec { task: task.clone(), ..trial(program) };
         session.send(&Order::Count { id, spec: Box::new(spec) });
         if id == 5 {
             let event = session.event();

@@ -25,7 +25,7 @@ pub(super) fn governor(seen: &Seen<'_>) -> Judged {
         Some(governor) => Judged::found(
             Weight::Noise,
             format!("the frequency governor is `{governor}`, not `performance`"),
-            format!("{}: it takes some 20 ms to rise, longer than a cell lives", GOVERNOR.1),
+            format!("{}: it takes some 20 ms to rise, longer than a worker lives", GOVERNOR.1),
         )
         .by("echo performance | sudo tee /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor"),
         None if seen.facts.is_guest() => {
@@ -83,7 +83,7 @@ pub(super) fn core_rates(seen: &Seen<'_>) -> Judged {
     Judged::found(Weight::Noise, what, does).by(format!("oscost run --cpu {cpu}"))
 }
 
-/// Whether tool and cells have to take turns.
+/// Whether tool and workers have to take turns.
 pub(super) fn one_cpu(seen: &Seen<'_>) -> Judged {
     let Some(allowed) = seen.facts.cpu.allowed_cpus.as_ref() else {
         return Judged::unseen("the CPUs that may be used");
@@ -115,7 +115,7 @@ pub(super) fn isolation(seen: &Seen<'_>) -> Judged {
             Judged::found(
                 Weight::Note,
                 "no CPU is isolated (isolcpus is empty)",
-                "any task may be put beside a cell on its CPU",
+                "any task may be put beside a worker on its CPU",
             )
             .mend(format!("boot with `isolcpus={cpu}`, then `oscost run --cpu {cpu}`"))
         }

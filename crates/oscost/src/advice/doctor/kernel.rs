@@ -5,7 +5,7 @@ use oscost_model::facts::Bound;
 use super::{Judged, Seen, Weight, listed};
 use crate::advice::SECCOMP;
 
-/// Descriptors that the largest cases want, with those that a cell has open anyway.
+/// Descriptors that the largest cases want, with those that a worker has open anyway.
 const OPEN_FILES: u64 = 20_010;
 
 /// The bit of CAP_SYS_RESOURCE, which raises limits.
@@ -237,7 +237,7 @@ pub(super) fn hardening(seen: &Seen<'_>) -> Judged {
 /// Whether each process gets a layout of its own.
 pub(super) fn address_randomization(seen: &Seen<'_>) -> Judged {
     let security = &seen.facts.security;
-    let does = "all cells get one layout: repetitions agree on figures that another layout, \
+    let does = "all workers get one layout: repetitions agree on figures that another layout, \
                 another build or another name of a file would move by some per cent";
     if security.randomization_given_up == Some(true) {
         return Judged::found(
@@ -253,7 +253,7 @@ pub(super) fn address_randomization(seen: &Seen<'_>) -> Judged {
         Some(1) => Judged::found(
             Weight::Note,
             "address randomization leaves out the heap (randomize_va_space is 1)",
-            "cells share the layout of their heaps: spread between them is too small",
+            "workers share the layout of their heaps: spread between them is too small",
         )
         .by("echo 2 | sudo tee /proc/sys/kernel/randomize_va_space"),
         Some(_) => Judged::fine("address randomization"),

@@ -53,7 +53,7 @@ pub(super) fn lost_time(seen: &Seen<'_>) -> Judged {
             "batches that are hit are rejected; an op of over 1 ms cannot get out of the way, and \
              its figure grows by about that share",
         ),
-        Class::Hostile => Judged::found(
+        Class::VeryNoisy => Judged::found(
             Weight::Spoils,
             what,
             "absolute figures of single shots cannot be claimed; batches of 50 us mostly pass \
@@ -92,7 +92,7 @@ pub(super) fn steal(seen: &Seen<'_>) -> Judged {
     Judged::found(
         weight,
         what,
-        "it stops a cell for milliseconds, and no switch that is counted tells; wall times of long \
+        "it stops a worker for milliseconds, and no switch that is counted tells; wall times of long \
          ops grow, medians of batches of 50 us hardly",
     )
     .mend("nothing here: it is the host's")
@@ -142,7 +142,7 @@ pub(super) fn quota(seen: &Seen<'_>) -> Judged {
             Some(Bound::At(_)) => Judged::found(
                 Weight::Note,
                 what,
-                "nothing as long as all that runs in the group stays below it; beyond it, cells \
+                "nothing as long as all that runs in the group stays below it; beyond it, workers \
                  are stopped for 10 to 100 ms at a time",
             )
             .by(lift_quota(seen)),
@@ -212,7 +212,7 @@ pub(super) fn processes(seen: &Seen<'_>) -> Judged {
     let judged = Judged::found(
         Weight::Noise,
         what,
-        "each takes the CPU from cells, or their lines out of the caches: with one competitor the \
+        "each takes the CPU from workers, or their lines out of the caches: with one competitor the \
          median of batches of 5 ms went from 120 to 208 ns on one machine, their minimum stayed",
     );
     let pids_of = |kind| {
@@ -256,7 +256,7 @@ pub(super) fn pressure(seen: &Seen<'_>) -> Judged {
     Judged::found(
         Weight::Noise,
         what,
-        "what waits runs as soon as a cell sleeps, and takes turns with it: above 10 % rows need \
+        "what waits runs as soon as a worker sleeps, and takes turns with it: above 10 % rows need \
          more repetitions",
     )
     .by("ps -eo pcpu,pid,stat,comm --sort=-pcpu | head")
@@ -390,7 +390,7 @@ pub(super) fn work_daemons(seen: &Seen<'_>) -> Judged {
         Weight::Note,
         format!("{} may start work at any time", listed(&names, 4)),
         "a job that starts in the middle of a run makes its second half another machine: the flag \
-         BASELINE_MOVED tells",
+         REFERENCE_DRIFT tells",
     )
     .by(seen.stop(&services))
 }

@@ -24,13 +24,13 @@ const TOLD: Duration = Duration::from_secs(5);
 
 /// What a history asks of a run, from its record: figures to their last bit.
 pub(in crate::cli) fn summary(record: &Record) -> Summary {
-    let cell = &record.tool.cell;
+    let worker = &record.tool.worker;
     Summary {
         rules: RULES,
         tool: record.tool.version.clone(),
-        cell: cell.hash.clone(),
-        catalog: cell.catalog.clone(),
-        link: cell.link.clone(),
+        worker: worker.hash.clone(),
+        catalog: worker.catalog.clone(),
+        link: worker.link.clone(),
         peer: options(&record.command, "--peer").pop().map(str::to_owned),
         clock_drifted: record
             .conditions
@@ -75,10 +75,10 @@ fn figure(record: &Record, row: &Row) -> Option<Figure> {
     let file = |it: &FileOf| format!("{} ({})", it.system, it.behind);
     Some(Figure {
         case: row.case.clone(),
-        place: row.place.text.clone(),
-        machine: machine(&row.place.machine),
-        peer: row.place.peer.as_ref().and_then(machine),
-        cpu: row.place.cpu,
+        target: row.target.text.clone(),
+        machine: machine(&row.target.machine),
+        peer: row.target.peer.as_ref().and_then(machine),
+        cpu: row.target.cpu,
         rev: row.rev,
         unit: row.unit,
         mode: row.mode,

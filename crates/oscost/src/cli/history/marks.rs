@@ -8,9 +8,9 @@ use super::series::Found;
 use crate::report::history::{Mark, Updated};
 use crate::store::Stand;
 
-/// So much of a cell's hash tells it from others.
+/// So much of a worker's hash tells it from others.
 const HASH: usize = 12;
-/// Where cells run on whichever CPU is the quietest, another one is no update; where they stay on
+/// Where workers run on whichever CPU is the quietest, another one is no update; where they stay on
 /// one for so many runs and on another for as many, it may be. Of two CPUs drawn anew each time
 /// that comes once in five hundred runs.
 const STAYS: usize = 5;
@@ -43,7 +43,7 @@ pub(super) fn marks(fit: &[Found<'_>]) -> Vec<Mark> {
         let of_tools = [
             (false, Updated::Mode, it.figure.mode.map(Mode::text)),
             (false, Updated::Oscost, Some(summary.tool.as_str())),
-            (false, Updated::Cell, Some(summary.cell.as_str())),
+            (false, Updated::Worker, Some(summary.worker.as_str())),
         ];
         let mut released = None;
         for (peer, what, now) in of_machines.chain(of_tools) {
@@ -70,7 +70,7 @@ fn texts(what: Updated, before: &str, now: &str) -> [String; 2] {
     let parted = match what {
         Updated::CommandLine | Updated::Modules => " ",
         Updated::Mitigations | Updated::Tracers => "; ",
-        Updated::Image | Updated::Cell => {
+        Updated::Image | Updated::Worker => {
             return [before, now].map(|text| text.chars().take(HASH).collect());
         }
         _ => return [before, now].map(str::to_owned),

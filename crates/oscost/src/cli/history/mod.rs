@@ -8,9 +8,9 @@ mod series;
 use std::collections::BTreeSet;
 
 use keep::Made;
-use oscost_model::target::Place;
+use oscost_model::target::Target;
 
-use super::output::{Output, Target};
+use super::output::{Destination, Output};
 use super::{Done, UsageError, runs};
 use crate::report;
 
@@ -23,7 +23,7 @@ const RUNS: &str = "60";
 Only runs on machines and kernels of the newest run's class make a series, and
 of one revision of the benchmark; what is left out is counted. Versions of the
 kernel, its command line, mitigations, what is attached to it, microcode, oscost
-and the cell may differ: they are marked.
+and the worker may differ: they are marked.
 
 Examples:
   oscost history                               every case that changed
@@ -42,7 +42,7 @@ pub(super) struct Arguments {
     last: u32,
     /// Where it was measured.
     #[arg(long, value_name = "PLACE", default_value = "local")]
-    place: String,
+    target: String,
     /// Write the history as JSON (`oscost.history/1`), to a file or with `-` to standard output
     /// instead of the text.
     #[arg(long, value_name = "FILE")]
@@ -53,13 +53,13 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn history(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Done> {
-    let place = Place::parse(&arguments.place).map_err(|error| UsageError(error.to_string()))?;
+    let target = Target::parse(&arguments.target).map_err(|error| UsageError(error.to_string()))?;
     let [json, html] =
-        [&arguments.json, &arguments.html].map(|file| file.as_deref().map(Target::of));
+        [&arguments.json, &arguments.html].map(|file| file.as_deref().map(Destination::of));
     if json.is_some() && json == html {
         return Err(UsageError("--json and --html are to be two files".to_owned()).into());
     }
-    [&json, &html].into_iter().flatten().try_for_each(Target::look)?;
+    [&json, &html].into_iter().flatten().try_for_each(Destination::look)?;
     let selectors = pick::selectors(&arguments.cases)?;
     let mut store = runs::store()?;
     let Made { mut unkept, without } = keep::complete(&mut store)?;
@@ -72,7 +72,7 @@ pub(super) fn history(arguments: &Arguments, output: &mut Output) -> anyhow::Res
     kept.append(&mut unkept);
     kept.sort_by(|one, other| (&one.started, &one.id).cmp(&(&other.started, &other.id)));
     let asked = series::Asked {
-        place: &place.to_string(),
+        target: &target.to_string(),
         last: arguments.last as usize,
         named: !selectors.is_empty(),
     };
@@ -83,7 +83,7 @@ pub(super) fn history(arguments: &Arguments, output: &mut Output) -> anyhow::Res
     if let Some(target) = &html {
         target.write(&report::html::history(&history)?, output)?;
     }
-    if ![json, html].contains(&Some(Target::Stdout)) {
+    if ![json, html].contains(&Some(Destination::Stdout)) {
         output.write(&report::history::text(&history))?;
     }
     Ok(Done::Well)

@@ -1,5 +1,5 @@
-//! Which cases are meant, of those that the store has: it may have some that no cell offers any more,
-//! and there may be no cell.
+//! Which cases are meant, of those that the store has: it may have some that no worker offers any more,
+//! and there may be no worker.
 
 use std::collections::BTreeSet;
 

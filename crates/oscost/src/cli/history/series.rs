@@ -20,7 +20,7 @@ const COSTS: std::ops::RangeInclusive<f64> = 1e-20..=1e20;
 /// What was asked for.
 pub(super) struct Asked<'a> {
     /// The place.
-    pub(super) place: &'a str,
+    pub(super) target: &'a str,
     /// So many of the newest runs of a series.
     pub(super) last: usize,
     /// Whether cases were named.
@@ -61,7 +61,7 @@ pub(super) fn history(kept: &[Kept], asked: &Asked<'_>, without: Vec<LeftOut>) -
             // One figure a run: of both sides of a comparison at one place, the base, which is the
             // one that others compare, too.
             let before = of_case.iter().rev().take_while(|it| ptr::eq(it.run, run));
-            if !before.into_iter().any(|it| it.figure.place == figure.place) {
+            if !before.into_iter().any(|it| it.figure.target == figure.target) {
                 of_case.push(Found::of(run, figure));
             }
         }
@@ -69,13 +69,13 @@ pub(super) fn history(kept: &[Kept], asked: &Asked<'_>, without: Vec<LeftOut>) -
     let (mut all, mut left, mut elsewhere) = (Vec::new(), Left::new(), BTreeSet::new());
     for found in cases.values() {
         let Some((series, its)) = series(found, asked) else { continue };
-        // Nobody asked for those of other places by their names, nor for anchors.
-        let is_here = |it: &Found<'_>| it.figure.place == asked.place;
+        // Nobody asked for those of other places by their names, nor for reference cases.
+        let is_here = |it: &Found<'_>| it.figure.target == asked.target;
         if !asked.named && !found.iter().any(|it| is_here(it) && was_asked(it)) {
-            elsewhere.extend(series.other_places);
+            elsewhere.extend(series.other_targets);
             continue;
         }
-        elsewhere.extend(series.other_places.iter().cloned());
+        elsewhere.extend(series.other_targets.iter().cloned());
         for (why, runs) in its {
             left.entry(why).or_default().extend(runs);
         }
@@ -84,16 +84,16 @@ pub(super) fn history(kept: &[Kept], asked: &Asked<'_>, without: Vec<LeftOut>) -
     look_for_changes(&mut all);
     History {
         named: asked.named,
-        place: asked.place.to_owned(),
+        target: asked.target.to_owned(),
         window: WINDOW,
         series: all,
         without_figures: without,
         left_out: counted(left),
-        other_places: elsewhere.into_iter().collect(),
+        other_targets: elsewhere.into_iter().collect(),
     }
 }
 
-/// Whether anybody asked for the case: anchors and parts of floors are measured all the same.
+/// Whether anybody asked for the case: reference cases and parts of floors are measured all the same.
 fn was_asked(it: &Found<'_>) -> bool {
     !it.has("ANCHOR") && !it.has("PRIMITIVE")
 }
@@ -105,7 +105,7 @@ fn counted(left: Left<'_>) -> Vec<LeftOut> {
 /// The runs of a case that may stand beside each other.
 fn series<'a>(found: &[Found<'a>], asked: &Asked<'_>) -> Option<(Series, Left<'a>)> {
     let here: Vec<Found<'_>> =
-        found.iter().copied().filter(|it| it.figure.place == asked.place).collect();
+        found.iter().copied().filter(|it| it.figure.target == asked.target).collect();
     // What was measured here says which machine is meant, however new a record from elsewhere is;
     // and one odd run is no reason to take all others for odd.
     let newest = |takes: &dyn Fn(&Found<'_>) -> bool| here.iter().rev().find(|it| takes(it));
@@ -126,8 +126,8 @@ fn series<'a>(found: &[Found<'a>], asked: &Asked<'_>) -> Option<(Series, Left<'a
     }
     let older = fit.len().saturating_sub(asked.last);
     let fit = &fit[older..];
-    let elsewhere = found.iter().filter(|it| it.figure.place != asked.place);
-    let other_places: BTreeSet<&str> = elsewhere.map(|it| it.figure.place.as_str()).collect();
+    let elsewhere = found.iter().filter(|it| it.figure.target != asked.target);
+    let other_targets: BTreeSet<&str> = elsewhere.map(|it| it.figure.target.as_str()).collect();
     let figure = reference.figure;
     let class = |of: fn(&Stand) -> &String| {
         let ends = [reference.stand, reference.peer];
@@ -136,7 +136,7 @@ fn series<'a>(found: &[Found<'a>], asked: &Asked<'_>) -> Option<(Series, Left<'a
     };
     let series = Series {
         case: figure.case.clone(),
-        place: asked.place.to_owned(),
+        target: asked.target.to_owned(),
         peer: figure.peer.is_some(),
         peer_at: figure.peer.and(reference.run.summary.peer.clone()),
         unit: figure.unit,
@@ -154,7 +154,7 @@ fn series<'a>(found: &[Found<'a>], asked: &Asked<'_>) -> Option<(Series, Left<'a
         newest: None,
         marks: marks(fit),
         left_out: counted(left.clone()),
-        other_places: other_places.into_iter().map(str::to_owned).collect(),
+        other_targets: other_targets.into_iter().map(str::to_owned).collect(),
     };
     Some((series, left))
 }
@@ -220,7 +220,7 @@ fn unlike(reference: &Found<'_>, it: &Found<'_>) -> Option<String> {
         }
     }
     if it.run.summary.link != reference.run.summary.link {
-        return Some("other linkage of the cell".to_owned());
+        return Some("other linkage of the worker".to_owned());
     }
     let ends = [(reference.stand, it.stand, ""), (reference.peer, it.peer, " of the other end")];
     for (ours, theirs, whose) in ends {

@@ -10,7 +10,7 @@ use anyhow::Context;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use oscost_model::monitor_report::Testimony;
+use oscost_model::monitor_report::MonitorReport;
 
 use super::super::Done;
 use super::super::output::{Output, remark};
@@ -160,7 +160,7 @@ impl Audience for Crowd<'_> {
                 }
                 None => remark("monitoring all processes; Ctrl-C ends it"),
             },
-            Said::Ended(Testimony { calls, anomalies, lost, .. }) => {
+            Said::Ended(MonitorReport { calls, anomalies, lost, .. }) => {
                 remark(&format!("saw {calls} calls, {anomalies} anomalies"));
                 if *lost > 0 {
                     remark(&format!("note: {lost} events or executables found no room"));

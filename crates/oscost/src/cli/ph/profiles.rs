@@ -4,7 +4,7 @@ use std::os::unix::fs::MetadataExt;
 
 use anyhow::Context;
 
-use super::super::output::{Output, Target, remark};
+use super::super::output::{Destination, Output, remark};
 use super::super::{Done, UsageError, runs};
 use super::folder;
 use crate::ph::names::Names;
@@ -89,7 +89,7 @@ fn row(profile: &Profile, names: Option<&Names>) -> report::ph::Row {
     let pairs = |pairs: &Pairs| {
         let names = names?;
         let call = |number| report::ph::Call { number, name: names.name(number).into_owned() };
-        let neighbours = pairs.cells().map(|(current, previous, bits)| report::ph::Neighbours {
+        let neighbours = pairs.workers().map(|(current, previous, bits)| report::ph::Neighbours {
             current: call(current),
             previous: call(previous),
             positions: positions(bits).collect(),
@@ -135,7 +135,7 @@ pub(super) fn save(file: &str, output: &mut Output) -> anyhow::Result<Done> {
         let count = profiles.len();
         format!("cannot save {count} profiles: one file takes {most}, and {mib} MiB of them")
     })?;
-    Target::of(file).write(&text, output)?;
+    Destination::of(file).write(&text, output)?;
     refused.iter().for_each(|refused| remark(&refused.text()));
     remark(&format!("saved {} profiles", profiles.len()));
     Ok(if refused.is_empty() { Done::Well } else { Done::WithFailures })

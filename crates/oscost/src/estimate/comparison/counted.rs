@@ -26,8 +26,8 @@ const RARE: f64 = 0.05;
 pub(super) struct Side {
     /// Ascending, and not empty.
     values: Vec<f64>,
-    /// The same, cell by cell; nothing of one that was lost.
-    cells: Vec<Option<f64>>,
+    /// The same, worker by worker; nothing of one that was lost.
+    workers: Vec<Option<f64>>,
     exact: bool,
     rows: u32,
 }
@@ -36,13 +36,13 @@ impl Side {
     /// The repetitions of a side's rows; `None` where they have none.
     pub(super) fn of<'a>(rows: impl Iterator<Item = &'a Row>) -> Option<Self> {
         let rows: Vec<&Row> = rows.collect();
-        let cells = rows.iter().flat_map(|row| row.repetitions.iter().map(|it| it.value));
-        let cells: Vec<Option<f64>> = cells.collect();
-        let values = order::sorted(&cells.iter().copied().flatten().collect::<Vec<_>>());
+        let workers = rows.iter().flat_map(|row| row.repetitions.iter().map(|it| it.value));
+        let workers: Vec<Option<f64>> = workers.collect();
+        let values = order::sorted(&workers.iter().copied().flatten().collect::<Vec<_>>());
         let each = rows.iter().all(|row| row.estimate.as_ref().is_some_and(|it| it.exact));
         // Runs that are exact each by itself may still differ from each other.
         let exact = each && values.first()? == values.last()?;
-        Some(Self { values, cells, exact, rows: rows.len() as u32 })
+        Some(Self { values, workers, exact, rows: rows.len() as u32 })
     }
 
     fn least(&self) -> f64 {
@@ -61,11 +61,11 @@ impl Side {
         order::median(&self.values).unwrap_or(f64::NAN)
     }
 
-    /// Whether two sides said the same, each cell of one what that of the other said: of two cells at
+    /// Whether two sides said the same, each worker of one what that of the other said: of two workers at
     /// least, or it would prove little, and where none was lost.
     fn is_like(&self, other: &Side) -> bool {
-        let is_whole = self.cells.iter().all(Option::is_some);
-        is_whole && self.values.len() > 1 && self.cells == other.cells
+        let is_whole = self.workers.iter().all(Option::is_some);
+        is_whole && self.values.len() > 1 && self.workers == other.workers
     }
 
     /// Whether all of it has a place among ratios.
@@ -93,7 +93,7 @@ pub(super) fn counted(base: &Side, new: &Side) -> Option<Counted> {
     let exact = base.exact && new.exact;
     let (from, to) = (base.middle(), new.middle());
     // What a boot repeats it repeats in its order: a side that is not exact for a tick in its third
-    // cell has it in the third cell again.
+    // worker has it in the third worker again.
     let alike = base.is_like(new);
     let equal = alike || exact && from == to;
     let has_ratio = base.is_cost() && new.is_cost();
@@ -186,12 +186,12 @@ impl Counted {
     }
 }
 
-/// Why counts of two runs cannot be compared: an emulator, a processor, a size of memory or a cell
+/// Why counts of two runs cannot be compared: an emulator, a processor, a size of memory or a worker
 /// that is another one takes other instructions for the same work. Another kernel, or another
 /// command line of it, is what is asked about.
 pub(super) fn unlike(base: (&Record, &Row), new: (&Record, &Row)) -> Option<String> {
     let of = |(run, row): (&Record, &Row)| {
-        machine(run, Some(&row.place.machine)).and_then(|machine| machine.vm.clone())
+        machine(run, Some(&row.target.machine)).and_then(|machine| machine.vm.clone())
     };
     let (Some(one), Some(other)) = (of(base), of(new)) else {
         return Some("how the machine was booted is not known of each side".to_owned());
@@ -207,9 +207,9 @@ pub(super) fn unlike(base: (&Record, &Row), new: (&Record, &Row)) -> Option<Stri
             return Some(format!("{what}: {base} and {new}"));
         }
     }
-    let (base, new) = (&base.0.tool.cell.hash, &new.0.tool.cell.hash);
+    let (base, new) = (&base.0.tool.worker.hash, &new.0.tool.worker.hash);
     (base != new).then(|| {
-        "another build of the cell: an instruction of difference may be its own".to_owned()
+        "another build of the worker: an instruction of difference may be its own".to_owned()
     })
 }
 
@@ -220,8 +220,8 @@ mod tests {
     use super::*;
 
     fn side(values: &[f64], exact: bool) -> Side {
-        let cells = values.iter().copied().map(Some).collect();
-        Side { values: order::sorted(values), cells, exact, rows: 1 }
+        let workers = values.iter().copied().map(Some).collect();
+        Side { values: order::sorted(values), workers, exact, rows: 1 }
     }
 
     fn exactly(value: f64) -> Side {
@@ -279,7 +279,7 @@ mod tests {
         assert_eq!((found.verdict, found.ranged), (Verdict::Inconclusive, true));
         let single = || side(&[320.0], false);
         assert_eq!(counted(&single(), &single()).unwrap().verdict, Verdict::Inconclusive);
-        let lost = Side { cells: vec![Some(320.0), None, Some(331.0)], ..side(&one, false) };
+        let lost = Side { workers: vec![Some(320.0), None, Some(331.0)], ..side(&one, false) };
         let found = counted(&lost, &side(&one, false)).unwrap();
         assert_eq!(found.verdict, Verdict::Inconclusive);
         let found = counted(&lost, &lost).unwrap();

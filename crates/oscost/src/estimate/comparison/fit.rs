@@ -5,7 +5,7 @@ use oscost_model::clock::ClockKind;
 use oscost_model::record::{Machine, Record, Row, RowOutcome};
 
 use super::counted::{is_counted, unlike};
-use crate::estimate::conditions::is_hostile;
+use crate::estimate::conditions::is_very_noisy;
 
 /// Memory of a guest differs by what its kernel keeps for itself; by more it is another machine.
 const SAME_MEMORY: f64 = 1.10;
@@ -32,16 +32,16 @@ pub(super) fn unfit(base: (&Record, &Row), new: (&Record, &Row)) -> Option<Strin
         let letter = |row: &Row| row.mode.map_or("none".to_owned(), |mode| format!("{mode:?}"));
         return Some(format!("timed in another mode: {} and {}", letter(base), letter(new)));
     }
-    let (base_link, new_link) = (&base_run.tool.cell.link, &new_run.tool.cell.link);
+    let (base_link, new_link) = (&base_run.tool.worker.link, &new_run.tool.worker.link);
     if base_link != new_link {
-        return Some(format!("other linkage of the cell: {base_link} and {new_link}"));
+        return Some(format!("other linkage of the worker: {base_link} and {new_link}"));
     }
     if is_counted(base) && is_counted(new) {
         return unlike((base_run, base), (new_run, new));
     }
     let machines = [
-        (Some(&base.place.machine), Some(&new.place.machine), ""),
-        (base.place.peer.as_ref(), new.place.peer.as_ref(), " of the peer"),
+        (Some(&base.target.machine), Some(&new.target.machine), ""),
+        (base.target.peer.as_ref(), new.target.peer.as_ref(), " of the peer"),
     ];
     for (base_id, new_id, whose) in machines {
         let (base, new) = (machine(base_run, base_id), machine(new_run, new_id));
@@ -135,7 +135,7 @@ pub(super) fn unclaimable(record: &Record) -> Option<&'static str> {
     if conditions.flags.iter().any(|flag| flag == "CLOCK_DRIFTED") {
         return Some("its clock drifted");
     }
-    is_hostile(conditions).then_some("its class is hostile")
+    is_very_noisy(conditions).then_some("its class is hostile")
 }
 
 /// What differs between two runs of one machine, and may be what is compared: a sentence each.
@@ -182,10 +182,10 @@ pub(super) fn differences(base: &Record, new: &Record) -> Vec<String> {
 
 /// What differs in the measuring, which nobody compares: a sentence each.
 pub(super) fn measured_otherwise(base: &Record, new: &Record) -> Vec<String> {
-    let (a, b) = (&base.tool.cell, &new.tool.cell);
+    let (a, b) = (&base.tool.worker, &new.tool.worker);
     let mut found = Vec::new();
     if a.libc != b.libc {
-        found.push(format!("the cells' C libraries differ: `{}` and `{}`", a.libc, b.libc));
+        found.push(format!("the workers' C libraries differ: `{}` and `{}`", a.libc, b.libc));
     }
     let clock = |record: &Record| {
         let clock = record.machines.first().and_then(|machine| machine.clock.as_ref());
@@ -196,7 +196,7 @@ pub(super) fn measured_otherwise(base: &Record, new: &Record) -> Vec<String> {
     let counting = counts(base) || counts(new);
     if a.hash != b.hash && !counting {
         found.push(
-            "the cells are two builds: where their code lies differs, and moves short ops by some \
+            "the workers are two builds: where their code lies differs, and moves short ops by some \
              per cent"
                 .to_owned(),
         );
@@ -209,7 +209,7 @@ pub(super) fn measured_otherwise(base: &Record, new: &Record) -> Vec<String> {
             "they were read with two clocks, `{base}` and `{new}`: figures differ by up to 0.2 %"
         ));
     }
-    let cpu = |record: &Record| record.results.iter().find_map(|row| row.place.cpu);
+    let cpu = |record: &Record| record.results.iter().find_map(|row| row.target.cpu);
     if let (Some(base), Some(new)) = (cpu(base), cpu(new))
         && base != new
     {

@@ -1,6 +1,6 @@
 //! Rows compared that were measured side by side, in one run (docs/METHOD.md, section 12).
 //!
-//! A pair is a cell in which both were timed in turns, or two cells one after the other; its effect
+//! A pair is a worker in which both were timed in turns, or two workers one after the other; its effect
 //! is the median over the rounds in which neither was disturbed. Pairs lie in different rounds of
 //! the run, so that what drifts in it meets both sides alike.
 
@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use oscost_model::calls::CallCount;
 use oscost_model::clock::Calibration;
 use oscost_model::fault_injection::{Sin, committing};
-use oscost_model::journal::{CellOutcome, Design, Phase, Versus};
+use oscost_model::journal::{Design, Phase, Versus, WorkerOutcome};
 use oscost_model::program::{Measured, Workload};
 use oscost_model::record::{Added, Comparison, Ratio, Row, RowOutcome};
 use oscost_model::unit::Unit;
@@ -19,9 +19,9 @@ use super::counted::{Side, counted, is_counted};
 use super::fit::{has, is_cost};
 use super::judge::{self, Judged, verdicts};
 use super::{MARGIN, word};
-use crate::estimate::cell::{Reading, by_round};
-use crate::estimate::row::{CellEntry, RowState};
+use crate::estimate::row::{RowState, WorkerEntry};
 use crate::estimate::trials;
+use crate::estimate::worker::{Reading, by_round};
 use oscost_stats::comparing::blocks;
 use oscost_stats::interval::{Nominal, median_hs};
 use oscost_stats::order;
@@ -119,7 +119,7 @@ impl<'a> Interleaved<'a> {
         boots.chain(rows).chain(controls).collect()
     }
 
-    /// Two boots: nothing drifts there, and so their rows are compared and no pairs of cells.
+    /// Two boots: nothing drifts there, and so their rows are compared and no pairs of workers.
     fn of_boots(self, versus: &Versus) -> Option<Comparison> {
         let [base, new] =
             [versus.base, versus.new].map(|row| Some((row, self.rows.get(row as usize)?)));
@@ -162,9 +162,9 @@ impl<'a> Interleaved<'a> {
     fn of_trials(self, versus: Versus, workload: &Workload) -> Vec<Found> {
         let [base, new] = [versus.base, versus.new].map(|row| {
             let of_set = trials::counted(&self.states[row as usize]).into_iter();
-            let of_set = of_set.filter(|(cell, _)| cell.set == versus.set);
-            let trials = of_set.filter_map(|(cell, trial)| {
-                Some((round_of(cell.phase)?, (cell.at_s, workload.metrics(trial?))))
+            let of_set = of_set.filter(|(worker, _)| worker.set == versus.set);
+            let trials = of_set.filter_map(|(worker, trial)| {
+                Some((round_of(worker.phase)?, (worker.at_s, workload.metrics(trial?))))
             });
             trials.collect::<BTreeMap<u32, (f64, Vec<Measured>)>>()
         });
@@ -192,15 +192,15 @@ impl<'a> Interleaved<'a> {
 
     fn found(self, versus: Versus) -> Found {
         let [base, new] = [versus.base, versus.new].map(|row| &self.states[row as usize]);
-        let of = |row: &'a RowState| -> BTreeMap<u32, &'a CellEntry> {
-            let cells = row.cells.iter().filter(|cell| cell.set == versus.set);
-            cells.filter_map(|cell| Some((round_of(cell.phase)?, cell))).collect()
+        let of = |row: &'a RowState| -> BTreeMap<u32, &'a WorkerEntry> {
+            let workers = row.workers.iter().filter(|worker| worker.set == versus.set);
+            workers.filter_map(|worker| Some((round_of(worker.phase)?, worker))).collect()
         };
         let news = of(new);
-        let pairs = of(base).into_iter().filter_map(|(round, cell)| {
-            let of_base = self.rounds(base, cell)?;
+        let pairs = of(base).into_iter().filter_map(|(round, worker)| {
+            let of_base = self.rounds(base, worker)?;
             let of_new = self.rounds(new, news.get(&round)?)?;
-            pair(cell.at_s, &of_base, &of_new, versus.design)
+            pair(worker.at_s, &of_base, &of_new, versus.design)
         });
         let unit = self.rows[versus.new as usize].unit;
         self.judge(versus, (PRIMARY.to_owned(), unit), pairs.collect())
@@ -230,9 +230,9 @@ impl<'a> Interleaved<'a> {
         Found { versus, metric, unit, pairs, judged, margin }
     }
 
-    /// The clean batches of a cell of a row, by round.
-    fn rounds(self, row: &'a RowState, cell: &CellEntry) -> Option<Rounds> {
-        let CellOutcome::Sampled { samples, .. } = &cell.outcome else { return None };
+    /// The clean batches of a worker of a row, by round.
+    fn rounds(self, row: &'a RowState, worker: &WorkerEntry) -> Option<Rounds> {
+        let WorkerOutcome::Sampled { samples, .. } = &worker.outcome else { return None };
         let arm = samples.first()?.arm;
         Some(by_round(samples, arm, self.reading(row)?))
     }
@@ -306,10 +306,10 @@ impl<'a> Interleaved<'a> {
     /// then part of what was measured.
     fn speculation_differs(self, versus: &Versus) -> bool {
         let of = |row: u32| -> BTreeSet<&str> {
-            let cells = self.states[row as usize].cells.iter();
-            let words = cells.filter_map(|cell| match &cell.outcome {
-                CellOutcome::Sampled { speculation, .. } => speculation.as_deref(),
-                CellOutcome::Ran(_) | CellOutcome::Lost { .. } => None,
+            let workers = self.states[row as usize].workers.iter();
+            let words = workers.filter_map(|worker| match &worker.outcome {
+                WorkerOutcome::Sampled { speculation, .. } => speculation.as_deref(),
+                WorkerOutcome::Ran(_) | WorkerOutcome::Lost { .. } => None,
             });
             words.collect()
         };
@@ -321,16 +321,16 @@ impl<'a> Interleaved<'a> {
     /// made that a treatment of calls could see.
     fn seen(self, row: u32) -> Option<f64> {
         let (state, row) = (&self.states[row as usize], &self.rows[row as usize]);
-        let told = state.cells.iter().filter_map(|cell| match &cell.outcome {
-            CellOutcome::Sampled { seen, .. } => *seen,
-            CellOutcome::Ran(_) | CellOutcome::Lost { .. } => None,
+        let told = state.workers.iter().filter_map(|worker| match &worker.outcome {
+            WorkerOutcome::Sampled { seen, .. } => *seen,
+            WorkerOutcome::Ran(_) | WorkerOutcome::Lost { .. } => None,
         });
         let told: Vec<f64> = told.collect();
         if !told.is_empty() {
             return order::median(&order::sorted(&told));
         }
         let acts = |name: &str| ON_CALLS.iter().any(|it| name.starts_with(it));
-        let acts = row.place.treatments.iter().any(|name| acts(name));
+        let acts = row.target.treatments.iter().any(|name| acts(name));
         let calls = row.calls.as_ref().filter(|_| acts)?;
         // The sum of nothing is -0 in this arithmetic.
         let all = calls.per_op.values().chain(calls.peer_per_op.values());
@@ -341,14 +341,14 @@ impl<'a> Interleaved<'a> {
 /// The clean batches of one side by their rounds.
 type Rounds = BTreeMap<u32, f64>;
 
-/// One pair of cells, or of arms of a cell. `None` where too little of both was undisturbed.
+/// One pair of workers, or of arms of a worker. `None` where too little of both was undisturbed.
 fn pair(at_s: f64, base: &Rounds, new: &Rounds, design: Design) -> Option<Pair> {
     let good = |rounds: &Rounds| -> Vec<f64> {
         rounds.values().copied().filter(|&value| is_cost(value)).collect()
     };
     let middle = |values: Vec<f64>| order::median(&order::sorted(&values));
     if design == Design::Pairs || committing(Sin::PairsForgotten) {
-        // Two cells: their n-th batches have nothing to do with each other.
+        // Two workers: their n-th batches have nothing to do with each other.
         let (base, new) = (good(base), good(new));
         if base.len().min(new.len()) < ROUNDS_NEEDED {
             return None;
@@ -394,11 +394,11 @@ fn is_void(control: &Found) -> bool {
     beyond && control.judged.p <= SURELY
 }
 
-/// The round of a phase; rehearsals and anchors have none.
+/// The round of a phase; rehearsals and reference cases have none.
 fn round_of(phase: Phase) -> Option<u32> {
     match phase {
         Phase::Round(round) => Some(round),
-        Phase::Before | Phase::Rehearsal(_) | Phase::After | Phase::Manner(_) => None,
+        Phase::Before | Phase::Rehearsal(_) | Phase::After | Phase::StudyMethod(_) => None,
     }
 }
 
@@ -434,21 +434,21 @@ mod tests {
     }
 
     #[test]
-    fn what_differs_from_round_to_round_falls_out_of_twins_and_not_of_two_cells() {
+    fn what_differs_from_round_to_round_falls_out_of_twins_and_not_of_two_workers() {
         // Both sides wander from 100 to 900 together: the effect is 5 % in every round.
         let base: Vec<f64> = (1..=9).map(|round| 100.0 * f64::from(round)).collect();
         let new: Vec<f64> = base.iter().map(|value| 1.05 * value).collect();
         let twins = pair(0.0, &rounds(&base), &rounds(&new), Design::Twins).unwrap();
         assert!((twins.ratio - 1.05).abs() < 1e-9);
         let fewer = rounds(&new[..5]);
-        let cells = pair(0.0, &rounds(&base), &fewer, Design::Pairs).unwrap();
-        assert!(cells.ratio < 0.7, "{cells:?}");
+        let workers = pair(0.0, &rounds(&base), &fewer, Design::Pairs).unwrap();
+        assert!(workers.ratio < 0.7, "{workers:?}");
         let twins = pair(0.0, &rounds(&base), &fewer, Design::Twins).unwrap();
         assert!((twins.ratio - 1.05).abs() < 1e-9);
     }
 
     #[test]
-    fn drift_falls_out_of_the_four_turns_of_a_toggled_cell() {
+    fn drift_falls_out_of_the_four_turns_of_a_toggled_worker() {
         // One per cent a turn: base, new, new, base. One round of the second half is lost.
         let times = |factor: f64| vec![100.0 * factor; 10];
         let base = rounds(&[times(1.00), times(1.03)].concat());

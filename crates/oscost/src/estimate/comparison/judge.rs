@@ -139,22 +139,22 @@ fn drifts(ratios: &[f64], margin: f64) -> bool {
 }
 
 /// Judges the repetitions of two runs that were measured one after the other: their logarithms,
-/// the levels of the runs' intervals, and how far the anchors moved, as a logarithm. `None` where
+/// the levels of the runs' intervals, and how far the reference cases moved, as a logarithm. `None` where
 /// a side has fewer than six.
 ///
 /// The interval is of what another two runs would show: that of the two medians, as much wider as
-/// runs are seen to differ, and moved apart by what the anchors moved. Its tails are taken for
+/// runs are seen to differ, and moved apart by what the reference cases moved. Its tails are taken for
 /// exponential, with the 5 % at its ends: what wanders as flicker noise does strays further than a
 /// normal law says. It is too wide for `equivalent` ever to be said.
 pub fn apart(base: &[f64], new: &[f64], nominal: [Nominal; 2], moved: f64) -> Option<Judged> {
     let (base, new) = (order::sorted(base), order::sorted(new));
     let (effect, within) = unpaired(&base, &new, nominal)?;
-    let reach = |inside: f64| match committing(Sin::RunsAsOne) {
+    let host = |inside: f64| match committing(Sin::RunsAsOne) {
         true => (inside, 0.0),
         false => ((NEXT_RUN * inside).hypot(NORMAL_95 * 2f64.sqrt() * RUN_TO_RUN), moved),
     };
-    let (below, moved_below) = reach(effect - within.lo);
-    let (above, moved_above) = reach(within.hi - effect);
+    let (below, moved_below) = host(effect - within.lo);
+    let (above, moved_above) = host(within.hi - effect);
     // The side on which nothing lies.
     let facing = if effect > 0.0 { below } else { above };
     let beyond = (effect.abs() - moved_below).max(0.0);
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn two_runs_differ_only_by_more_than_runs_and_anchors_do() {
+    fn two_runs_differ_only_by_more_than_runs_and_reference_cases_do() {
         let around = |centre: f64| -> Vec<f64> {
             (-7..=7).map(|i| (centre * (1.0 + 0.002 * f64::from(i))).ln()).collect()
         };
@@ -338,7 +338,11 @@ mod tests {
         assert_eq!(verdict(&judge(1.05, 0.0)), Verdict::Inconclusive);
         assert_eq!(verdict(&judge(1.20, 0.0)), Verdict::Larger);
         assert_eq!(verdict(&judge(0.80, 0.0)), Verdict::Smaller);
-        assert_eq!(verdict(&judge(1.20, 0.15)), Verdict::Inconclusive, "the anchors moved, too");
+        assert_eq!(
+            verdict(&judge(1.20, 0.15)),
+            Verdict::Inconclusive,
+            "the reference cases moved, too"
+        );
         assert_eq!(verdict(&judge(1.0, 0.0)), Verdict::Inconclusive, "never equivalent");
         let [there, back] = [judge(1.2, 0.01), judge(1.0 / 1.2, 0.01)];
         assert!((there.effect + back.effect).abs() < 1e-9 && (there.p / back.p - 1.0).abs() < 0.1);

@@ -13,7 +13,9 @@ use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
 use oscost_model::clock::ClockKind;
-use oscost_model::record::{Added, Anchors, Comparison, PlaceOf, Ratio, Record, Row, RowOutcome};
+use oscost_model::record::{
+    Added, Comparison, Ratio, Record, ReferenceCases, Row, RowOutcome, TargetInfo,
+};
 use oscost_model::unit::Better;
 
 pub use self::counted::is_counted;
@@ -50,7 +52,7 @@ pub struct NotCompared {
     /// The case.
     pub case: String,
     /// The place.
-    pub place: String,
+    pub target: String,
     /// Why not.
     pub why: String,
 }
@@ -83,13 +85,13 @@ fn two(base: &Record, new: &Record) -> Compared {
     compared.notes = measured_otherwise(base, new);
     let counting = [base, new].into_iter().any(counts);
     let same_system = compared.differences.is_empty();
-    // Anchors that are counted do not move by themselves.
+    // Reference cases that are counted do not move by themselves.
     let moved = if counting { None } else { moved(base, new, same_system) };
-    if let Some((by, anchor)) = &moved
+    if let Some((by, reference_case)) = &moved
         && *by > (1.0 + MARGIN).ln()
     {
         compared.notes.push(format!(
-            "the anchors moved by up to {:.0} % ({anchor}): each interval is wider by as much",
+            "the reference cases moved by up to {:.0} % ({reference_case}): each interval is wider by as much",
             100.0 * by.exp_m1()
         ));
     }
@@ -312,8 +314,8 @@ impl Compared {
     }
 
     fn leave_out(&mut self, row: &Row, why: String) {
-        let (case, place) = (row.case.clone(), row.place.text.clone());
-        self.not_compared.push(NotCompared { case, place, why });
+        let (case, target) = (row.case.clone(), row.target.text.clone());
+        self.not_compared.push(NotCompared { case, target, why });
     }
 
     /// Verdicts over all pairs, in the order of the base's rows.
@@ -383,40 +385,40 @@ fn word(verdict: Verdict, better: Better) -> &'static str {
 fn rows_of<'a>(runs: &[&'a Record]) -> Rows<'a> {
     let has_several = |run: &&Record| run.machines.iter().filter(|it| it.vm.is_some()).count() > 1;
     let has_several = runs.iter().any(has_several);
-    let place = |row: &'a Row| {
-        let PlaceOf { text, reach, .. } = &row.place;
-        let bare = text.strip_suffix(reach.as_str()).filter(|_| is_counted(row) && !has_several);
+    let target = |row: &'a Row| {
+        let TargetInfo { text, host, .. } = &row.target;
+        let bare = text.strip_suffix(host.as_str()).filter(|_| is_counted(row) && !has_several);
         bare.unwrap_or(text)
     };
     let mut found = Rows::new();
     let all = runs.iter().flat_map(|run| run.results.iter().map(move |row| (*run, row)));
     for (index, (run, row)) in all.enumerate() {
-        let peer = row.place.peer.as_deref();
-        let rows = found.entry((place(row), row.case.as_str(), peer)).or_default();
+        let peer = row.target.peer.as_deref();
+        let rows = found.entry((target(row), row.case.as_str(), peer)).or_default();
         rows.push(Found { run, row, index: index as u32 });
     }
     found
 }
 
-/// Whether anybody asked for the case, on either side: anchors and parts of floors are measured all
+/// Whether anybody asked for the case, on either side: reference cases and parts of floors are measured all
 /// the same.
 fn asked<'a>(mut rows: impl Iterator<Item = Found<'a>>) -> bool {
     rows.any(|it| !has(it.row, "ANCHOR") && !has(it.row, "PRIMITIVE"))
 }
 
 /// Why a case at a place has no partner.
-fn elsewhere(found: &Rows<'_>, (place, case, peer): Key<'_>, side: &str) -> String {
+fn elsewhere(found: &Rows<'_>, (target, case, peer): Key<'_>, side: &str) -> String {
     let named = |it: &&Key<'_>| it.1 == case;
-    if found.keys().filter(named).any(|it| it.0 == place && it.2 != peer) {
+    if found.keys().filter(named).any(|it| it.0 == target && it.2 != peer) {
         let ends = |far: bool| if far { "on two machines" } else { "on one machine" };
         let (here, there) = (ends(peer.is_some()), ends(peer.is_none()));
         return format!("another peer: its ends are {here} here, {there} in the {side}");
     }
-    let other = found.keys().filter(named).find(|it| it.0 != place);
-    let text = |key: &Key<'_>| found[key][0].row.place.text.clone();
+    let other = found.keys().filter(named).find(|it| it.0 != target);
+    let text = |key: &Key<'_>| found[key][0].row.target.text.clone();
     match other {
         Some(other) => {
-            let (here, there) = (text(&(place, case, peer)), text(other));
+            let (here, there) = (text(&(target, case, peer)), text(other));
             format!("another place: `{here}` here, `{there}` in the {side}")
         }
         None => format!("not measured in the {side}"),
@@ -471,26 +473,28 @@ fn logs(row: &Row) -> Vec<f64> {
 
 /// What is worth mentioning, as a share: 1 %, or what two steps of the clock are of a batch.
 fn margin(found: Found<'_>) -> f64 {
-    let machine = machine(found.run, Some(&found.row.place.machine));
+    let machine = machine(found.run, Some(&found.row.target.machine));
     let step = machine.and_then(|machine| machine.clock.as_ref()).map(|clock| clock.q_ns);
     let batch = found.row.disturbed.plan.as_ref().map(|plan| plan.batch_ns);
     let of_batch = step.zip(batch.filter(|&ns| ns > 0.0)).map(|(step, ns)| 2.0 * step / ns);
     of_batch.unwrap_or(0.0).max(MARGIN)
 }
 
-/// How far the anchors moved over both runs, as a logarithm, and which moved most.
+/// How far the reference cases moved over both runs, as a logarithm, and which moved most.
 ///
-/// Within a run every anchor is a control, for nothing changes there on purpose. From run to run
+/// Within a run every reference case is a control, for nothing changes there on purpose. From run to run
 /// one that enters the kernel is a control only while both sides name the same system: else what it
 /// shows may be what was asked.
 fn moved(base: &Record, new: &Record, same_system: bool) -> Option<(f64, String)> {
-    let anchors = |run: &Record| run.conditions.first().map(|it| it.anchors.clone());
-    let (base_anchors, new_anchors) = (anchors(base)?, anchors(new)?);
-    let ends = |of: &Anchors, name: &str| -> Vec<f64> {
+    let reference_cases =
+        |run: &Record| run.conditions.first().map(|it| it.reference_cases.clone());
+    let (base_reference_cases, new_reference_cases) =
+        (reference_cases(base)?, reference_cases(new)?);
+    let ends = |of: &ReferenceCases, name: &str| -> Vec<f64> {
         let ends = [of.before.get(name), of.after.get(name)];
         ends.into_iter().flatten().copied().filter(|&value| is_cost(value)).collect()
     };
-    let reach = |values: &[f64]| {
+    let host = |values: &[f64]| {
         let (low, high) = values
             .iter()
             .fold((f64::INFINITY, 0.0f64), |(low, high), &value| (low.min(value), high.max(value)));
@@ -501,12 +505,12 @@ fn moved(base: &Record, new: &Record, same_system: bool) -> Option<(f64, String)
         let calls = row.and_then(|row| row.calls.as_ref());
         calls.is_some_and(|calls| calls.per_op.values().sum::<f64>() > 0.0)
     };
-    let names = base_anchors.before.keys().chain(base_anchors.after.keys());
+    let names = base_reference_cases.before.keys().chain(base_reference_cases.after.keys());
     let by_name = names.map(|name| {
-        let (one, other) = (ends(&base_anchors, name), ends(&new_anchors, name));
+        let (one, other) = (ends(&base_reference_cases, name), ends(&new_reference_cases, name));
         let by = match same_system || !(enters(base, name) || enters(new, name)) {
-            true => reach(&[one, other].concat()),
-            false => reach(&one).max(reach(&other)),
+            true => host(&[one, other].concat()),
+            false => host(&one).max(host(&other)),
         };
         (by, name.clone())
     });

@@ -3,20 +3,20 @@ use oscost_model::record::Row;
 use super::*;
 
 /// A record with nothing in it but what a test lays over it.
-fn record(id: &str, started: &str, rows: Vec<Row>, anchors: [f64; 2]) -> Record {
+fn record(id: &str, started: &str, rows: Vec<Row>, reference_cases: [f64; 2]) -> Record {
     let ends = |value: f64| serde_json::json!({"syscall/getppid:via=raw": value});
     let text = serde_json::json!({
         "schema": "oscost.run/1", "id": id, "started": started, "ended": null, "complete": true,
         "label": null, "command": [],
         "tool": {"version": "", "commit": null, "rustc": null,
-                 "cell": {"hash": "", "link": "static-pie", "libc": "", "catalog": ""}},
+                 "worker": {"hash": "", "link": "static-pie", "libc": "", "catalog": ""}},
         "settings": {"seed": 1, "profile": "quick", "precision_pct": null, "nominal": 0.95,
                      "budget_s": null},
         "machines": [], "results": [], "comparisons": [],
         "conditions": [{"machine": "m0", "class": "clean", "lambda_per_s": null,
                         "steal_pct": null, "lost_pct": null, "tracers": [], "probe": [],
                         "flags": [],
-                        "anchors": {"before": ends(anchors[0]), "after": ends(anchors[1])}}],
+                        "reference_cases": {"before": ends(reference_cases[0]), "after": ends(reference_cases[1])}}],
     });
     let record: Record = serde_json::from_value(text).unwrap();
     Record { results: rows, ..record }
@@ -35,14 +35,14 @@ fn row(case: &str, cost: f64) -> Row {
         .collect();
     serde_json::from_value(serde_json::json!({
         "case": case, "benchmark": case, "rev": 1, "point": {},
-        "place": {"text": "local", "reach": "local", "treatments": [], "machine": "m0", "cpu": 1,
+        "target": {"text": "local", "host": "local", "treatments": [], "machine": "m0", "cpu": 1,
                   "peer": null},
         "outcome": "measured", "reason": null, "mode": "B", "unit": "ns/op", "better": "lower",
         "estimate": {"exact": false, "median": cost, "ci95": [cost, cost], "raw_median": cost,
             "overhead": {"clock": null, "loop": null}, "mean": cost, "sd": null,
             "sd_within": null, "min": cost, "p10": cost, "repetitions": 11, "samples": 231,
             "ops_per_sample": 500, "half_width_pct": null, "converged": true, "quantiles": null},
-        "metrics": {}, "repetitions": repetitions, "calls": null, "floor": null, "guess": "",
+        "metrics": {}, "repetitions": repetitions, "calls": null, "floor": null, "expected": "",
         "class": null,
         "disturbed": {"lost_repetitions": 0, "rejected_pct": null, "rejected": {},
             "lost_pct": null, "median_all": null, "plan": null},
@@ -51,9 +51,9 @@ fn row(case: &str, cost: f64) -> Row {
     .unwrap()
 }
 
-fn one(cost: f64, anchors: [f64; 2]) -> Record {
+fn one(cost: f64, reference_cases: [f64; 2]) -> Record {
     let id = format!("{cost}");
-    record(&id, "2026-11-21T08:00:00Z", vec![row("syscall/read", cost)], anchors)
+    record(&id, "2026-11-21T08:00:00Z", vec![row("syscall/read", cost)], reference_cases)
 }
 
 const STILL: [f64; 2] = [100.0, 100.0];
@@ -77,12 +77,15 @@ fn two_runs_are_compared_and_every_verdict_points_to_its_rows() {
 }
 
 #[test]
-fn what_the_anchors_moved_is_in_the_interval_of_each_row() {
+fn what_the_reference_cases_moved_is_in_the_interval_of_each_row() {
     let base = one(100.0, STILL);
     for new in [one(150.0, [100.0, 150.0]), one(150.0, [150.0, 150.0])] {
         let compared = compare(std::slice::from_ref(&base), &[new]);
         assert_eq!(verdict(&compared), "inconclusive");
-        assert!(compared.notes.iter().any(|it| it.contains("anchors moved")), "{compared:?}");
+        assert!(
+            compared.notes.iter().any(|it| it.contains("reference cases moved")),
+            "{compared:?}"
+        );
     }
 }
 
@@ -100,7 +103,7 @@ fn a_rate_that_falls_is_slower() {
 fn a_case_with_one_end_elsewhere_is_compared_with_its_like_alone() {
     let far = |cost| {
         let mut far = row("socket/trip", cost);
-        far.place.peer = Some("m1".to_owned());
+        far.target.peer = Some("m1".to_owned());
         far
     };
     let run = |id: &str, rows| record(id, "2026-11-21T08:00:00Z", rows, STILL);
@@ -124,7 +127,7 @@ fn a_case_with_one_end_elsewhere_is_compared_with_its_like_alone() {
 }
 
 #[test]
-fn a_hostile_run_has_no_verdict() {
+fn a_very_noisy_run_has_no_verdict() {
     let mut new = one(300.0, STILL);
     new.conditions[0].class = Some("hostile".to_owned());
     let compared = compare(&[one(100.0, STILL)], &[new]);
@@ -164,7 +167,7 @@ fn several_runs_a_side_need_six_pairs_in_turns() {
 }
 
 #[test]
-fn a_hostile_run_among_several_is_left_out_and_named() {
+fn a_very_noisy_run_among_several_is_left_out_and_named() {
     let [base, mut new] = runs("abbaabbaabbaab");
     new[0].conditions[0].class = Some("hostile".to_owned());
     let compared = compare(&base, &new);

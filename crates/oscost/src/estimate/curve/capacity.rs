@@ -150,7 +150,7 @@ pub(super) fn judge(curves: &mut [Curve], shapes: &[Shape]) {
     let keys: Vec<_> = curves
         .iter()
         .map(|it| {
-            (it.benchmark.clone(), it.axis.clone(), (it.place.clone(), it.peer.clone()), rest(it))
+            (it.benchmark.clone(), it.axis.clone(), (it.target.clone(), it.peer.clone()), rest(it))
         })
         .collect();
     for at in 0..curves.len() {

@@ -23,7 +23,7 @@ pub(super) struct Side<'a> {
     /// What its rows share, as their cases name it.
     pub(super) rest: &'a Point,
     /// Where it was measured, and where its other end stood.
-    pub(super) place: (&'a str, Option<&'a str>),
+    pub(super) target: (&'a str, Option<&'a str>),
     /// Its points that have an interval and a logarithm, as costs in ns.
     pub(super) sizes: &'a [Sized],
     /// The law that accounts for all of them, and whether no other one does.
@@ -104,7 +104,7 @@ fn groups(sides: &[Side]) -> Vec<(String, Vec<usize>)> {
         let family = |other: &&Side| {
             other.definition.id == side.definition.id
                 && other.axis == side.axis
-                && other.place == side.place
+                && other.target == side.target
         };
         let apart = |axis: &&str| {
             let of = |it: &Side| Some((it.word(axis)?, it.without(axis)));
@@ -189,8 +189,8 @@ impl Pair<'_> {
             point: dear.definition.said(&dear.without(between)),
             axis: dear.axis.to_owned(),
             of: dear.of.to_owned(),
-            place: dear.place.0.to_owned(),
-            peer: dear.place.1.map(str::to_owned),
+            target: dear.target.0.to_owned(),
+            peer: dear.target.1.map(str::to_owned),
             between: (*between).to_owned(),
             dear: dear.word(between)?,
             cheap: cheap.word(between)?,

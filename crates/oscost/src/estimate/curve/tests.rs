@@ -4,7 +4,7 @@ use oscost_model::channel::{ChannelSeen, Datagrams};
 use oscost_model::definition::Axis;
 use oscost_model::facts::{Cache, Facts};
 use oscost_model::record::{
-    Disturbed, Estimate, Machine, Overhead, PlaceOf, Repetition, Row, RowOutcome,
+    Disturbed, Estimate, Machine, Overhead, Repetition, Row, RowOutcome, TargetInfo,
 };
 
 use super::capacity::{Seen, Verdict, verdict};
@@ -27,7 +27,7 @@ fn definition(unit: Unit) -> Definition {
         points: vec![],
         usual: vec![],
         unsaid: (name == "capacity").then(|| Value::from("system")),
-        in_bill: vec![],
+        in_price_list: vec![],
         thorough: vec![],
         within: Some((1, 1 << 30)),
         of: String::new(),
@@ -36,7 +36,7 @@ fn definition(unit: Unit) -> Definition {
         id: "made/up".into(),
         asks: String::new(),
         op: String::new(),
-        guess: String::new(),
+        expected: String::new(),
         unit,
         why: String::new(),
         calls: vec![],
@@ -44,7 +44,7 @@ fn definition(unit: Unit) -> Definition {
         beside: vec![],
         axes: vec![axis("size"), axis("by"), axis("capacity")],
         needs: vec![],
-        in_bill: false,
+        in_price_list: false,
         switches: false,
         major_faults: false,
         moves: "size".into(),
@@ -76,9 +76,9 @@ fn row(definition: &Definition, point: Point, figure: f64) -> Row {
         benchmark: definition.id.clone(),
         rev: 1,
         point,
-        place: PlaceOf {
+        target: TargetInfo {
             text: "local".into(),
-            reach: "local".into(),
+            host: "local".into(),
             treatments: vec![],
             machine: "m0".into(),
             cpu: None,
@@ -112,7 +112,7 @@ fn row(definition: &Definition, point: Point, figure: f64) -> Row {
         calls: None,
         monitor: None,
         floor: None,
-        guess: String::new(),
+        expected: String::new(),
         class: None,
         multiples: BTreeMap::new(),
         primary: None,
@@ -126,7 +126,7 @@ fn row(definition: &Definition, point: Point, figure: f64) -> Row {
             median_all: None,
             plan: None,
         },
-        manner: None,
+        study_method: None,
         flags: vec![],
     }
 }
@@ -304,9 +304,9 @@ fn few_points_make_no_curve_or_one_without_breaks() {
     assert_eq!(of(&costs, &sweep(&costs, &[0, 1, 2, 4, 8, 16], |n| n))[0].points.len(), 5);
     let curve = only(&costs, &sweep(&costs, &NINE[..7], |n| n));
     assert_eq!((curve.breaks, curve.scaling), (None, None));
-    let mut anchors = sweep(&costs, &NINE, |n| n);
-    anchors[0].flags.push("ANCHOR".into());
-    assert_eq!(only(&costs, &anchors).points.len(), 8, "what nobody asked for is no point");
+    let mut reference_cases = sweep(&costs, &NINE, |n| n);
+    reference_cases[0].flags.push("ANCHOR".into());
+    assert_eq!(only(&costs, &reference_cases).points.len(), 8, "what nobody asked for is no point");
 }
 
 #[test]
@@ -332,15 +332,15 @@ fn rows_part_by_every_axis_but_one_and_by_place() {
         rows.push(Row { point: Point::none().with("size", size).with("by", "fifo"), ..row });
     }
     let elsewhere = sweep(&costs, &NINE, |n| 3.0 * n).into_iter().map(|mut row| {
-        row.place.text = "ssh:there".into();
+        row.target.text = "ssh:there".into();
         row
     });
     rows.extend(elsewhere);
     let found = of(&costs, &rows);
     let told: Vec<(String, &str)> =
-        found.iter().map(|it| (it.point.to_string(), it.place.as_str())).collect();
+        found.iter().map(|it| (it.point.to_string(), it.target.as_str())).collect();
     let wanted = [("by=pipe", "local"), ("by=fifo", "local"), ("by=pipe", "ssh:there")];
-    assert_eq!(told, wanted.map(|(point, place)| (point.to_owned(), place)));
+    assert_eq!(told, wanted.map(|(point, target)| (point.to_owned(), target)));
 }
 
 #[test]
@@ -348,7 +348,7 @@ fn a_case_with_both_ends_here_and_one_there_lies_on_two_curves() {
     let costs = definition(Unit::NsPerOp);
     let mut rows = sweep(&costs, &NINE, |n| n);
     rows.extend(sweep(&costs, &NINE, |n| 30.0 * n).into_iter().map(|mut row| {
-        row.place.peer = Some("m1".into());
+        row.target.peer = Some("m1".into());
         row
     }));
     let found = of(&costs, &rows);

@@ -12,14 +12,14 @@ use oscost_model::protocol::{Event, Hello, MAX_LINE_BYTES, Order};
 use super::emulator::{self, Emulator, Files};
 use super::{Kernel, NEEDS, Wanted};
 use crate::hosts::session::understand;
-use crate::hosts::{CellProgram, Interrupt, ReachError};
+use crate::hosts::{HostError, Interrupt, WorkerBinary};
 
 /// How often we look whether there is something new: no descriptor tells that a file has grown.
 const LOOKING: Duration = Duration::from_millis(20);
 
 /// A machine that does what it was told.
 pub struct Booted<'a> {
-    reach: String,
+    host: String,
     child: Child,
     files: Files,
     /// How much of what it has said was read.
@@ -31,12 +31,12 @@ pub struct Booted<'a> {
 impl<'a> Booted<'a> {
     /// Boots it. Each block of orders begins when the last event of the one before has come.
     pub fn start(
-        (reach, wanted, kernel): (&str, &Wanted, &Kernel),
-        (emulator, program): (&Emulator, &CellProgram),
+        (host, wanted, kernel): (&str, &Wanted, &Kernel),
+        (emulator, program): (&Emulator, &WorkerBinary),
         orders: &[Vec<Order>],
         interrupt: &'a Interrupt,
-    ) -> Result<Self, ReachError> {
-        let cannot = |error: std::io::Error| ReachError::CannotStart {
+    ) -> Result<Self, HostError> {
+        let cannot = |error: std::io::Error| HostError::CannotStart {
             program: emulator.version.clone(),
             why: error.to_string(),
         };
@@ -46,33 +46,33 @@ impl<'a> Booted<'a> {
         let errors = files.errors.try_clone().map_err(cannot)?;
         let quiet = command.stdin(Stdio::null()).stdout(Stdio::null());
         let child = quiet.stderr(Stdio::from(errors)).spawn().map_err(cannot)?;
-        let reach = reach.to_owned();
-        Ok(Self { reach, child, files, read: 0, unread: Vec::new(), interrupt })
+        let host = host.to_owned();
+        Ok(Self { host, child, files, read: 0, unread: Vec::new(), interrupt })
     }
 
     /// Hears who its supervisor is, and checks that it is the one that is expected.
     pub fn hello(
         &mut self,
-        program: &CellProgram,
+        program: &WorkerBinary,
         patience: Duration,
-    ) -> Result<Hello, ReachError> {
+    ) -> Result<Hello, HostError> {
         match self.next(patience)? {
             Event::Hello(hello) => {
                 program.expects(&hello)?;
                 self.can_count(&hello)?;
                 Ok(*hello)
             }
-            other => Err(ReachError::Nonsense(format!("no hello, but {other:?}"))),
+            other => Err(HostError::Nonsense(format!("no hello, but {other:?}"))),
         }
     }
 
     /// Whether its processor has the instruction that reads the counter: some that an emulator can
-    /// play are older than it (`cpu=Nehalem`), and each cell would end by SIGILL.
-    fn can_count(&self, hello: &Hello) -> Result<(), ReachError> {
+    /// play are older than it (`cpu=Nehalem`), and each worker would end by SIGILL.
+    fn can_count(&self, hello: &Hello) -> Result<(), HostError> {
         const READS: &str = "rdtscp";
         match &hello.facts.cpu.flags {
-            Some(flags) if flags.iter().all(|flag| flag != READS) => Err(ReachError::NotThere {
-                reach: self.reach.clone(),
+            Some(flags) if flags.iter().all(|flag| flag != READS) => Err(HostError::NotThere {
+                host: self.host.clone(),
                 why: format!("its processor has no `{READS}`, which reads the counter"),
                 hint: "another `cpu=` in the place, or none: `max` has all".to_owned(),
             }),
@@ -81,7 +81,7 @@ impl<'a> Booted<'a> {
     }
 
     /// Sleeps until the next event. A machine that says nothing for so long is ended.
-    pub fn next(&mut self, patience: Duration) -> Result<Event, ReachError> {
+    pub fn next(&mut self, patience: Duration) -> Result<Event, HostError> {
         let until = Instant::now() + patience;
         loop {
             if let Some(end) = self.unread.iter().position(|&byte| byte == b'\n') {
@@ -89,7 +89,7 @@ impl<'a> Booted<'a> {
                 return understand(&line);
             }
             if self.unread.len() > MAX_LINE_BYTES {
-                return Err(ReachError::Nonsense("a line without an end".to_owned()));
+                return Err(HostError::Nonsense("a line without an end".to_owned()));
             }
             // First whether it lives: what it said before it ended is in the file by then.
             let ended = self.child.try_wait().ok().flatten();
@@ -109,26 +109,26 @@ impl<'a> Booted<'a> {
     }
 
     /// Reads what is new; whether there was anything.
-    fn hear(&mut self) -> Result<bool, ReachError> {
+    fn hear(&mut self) -> Result<bool, HostError> {
         let mut chunk = [0; 64 << 10];
         let read = self.files.events.read_at(&mut chunk, self.read);
-        let read = read.map_err(|error| ReachError::Gone(error.to_string()))?;
+        let read = read.map_err(|error| HostError::Gone(error.to_string()))?;
         self.read += read as u64;
         self.unread.extend_from_slice(&chunk[..read]);
         Ok(read > 0)
     }
 
-    fn wait(&self) -> Result<(), ReachError> {
+    fn wait(&self) -> Result<(), HostError> {
         let mut fds = [PollFd::new(self.interrupt.as_fd(), PollFlags::POLLIN)];
         let timeout = PollTimeout::try_from(LOOKING).unwrap_or(PollTimeout::MAX);
         match poll(&mut fds, timeout) {
-            Ok(1..) => Err(ReachError::Interrupted),
+            Ok(1..) => Err(HostError::Interrupted),
             _ => Ok(()),
         }
     }
 
     /// How a machine ended that had more to say.
-    fn gone(&self, status: ExitStatus) -> ReachError {
+    fn gone(&self, status: ExitStatus) -> HostError {
         let words = self.files.its_words();
         match status.success() {
             true => self.lost("the machine ended before it had done what it was told"),
@@ -137,9 +137,9 @@ impl<'a> Booted<'a> {
     }
 
     /// Why a machine has no more to say, with what it said to people last.
-    fn lost(&self, why: &str) -> ReachError {
+    fn lost(&self, why: &str) -> HostError {
         let why = self.files.epitaph(why);
-        ReachError::NotThere { reach: self.reach.clone(), why, hint: NEEDS.to_owned() }
+        HostError::NotThere { host: self.host.clone(), why, hint: NEEDS.to_owned() }
     }
 
     fn end(&mut self) {

@@ -13,7 +13,7 @@ use nix::sys::memfd::{MFdFlags, memfd_create};
 use super::initrd::initrd;
 use super::{Accel, Kernel, Wanted};
 use crate::hosts::session::printable;
-use crate::hosts::{CellProgram, ReachError};
+use crate::hosts::{HostError, WorkerBinary};
 
 /// The package that it comes with.
 const PACKAGE: &str = "qemu-system-x86";
@@ -67,12 +67,12 @@ impl Emulator {
     }
 
     /// Why nothing can be booted here, in words with the way out.
-    pub fn lacking(reach: &str, why: String) -> ReachError {
+    pub fn lacking(host: &str, why: String) -> HostError {
         let hint = format!(
             "`sudo apt-get install {PACKAGE}`; OSCOST_QEMU names one that lies \
                             elsewhere"
         );
-        ReachError::Lacking { reach: reach.to_owned(), why, hint }
+        HostError::Lacking { host: host.to_owned(), why, hint }
     }
 }
 
@@ -90,16 +90,16 @@ pub(super) struct Files {
 }
 
 impl Files {
-    /// The files of a machine with this kernel and cell; with orders, if all of them are known.
+    /// The files of a machine with this kernel and worker; with orders, if all of them are known.
     pub(super) fn of(
         kernel: &Kernel,
-        program: &CellProgram,
+        program: &WorkerBinary,
         orders: Option<&[u8]>,
     ) -> std::io::Result<Self> {
-        let cell = std::fs::read(&program.path)?;
+        let worker = std::fs::read(&program.path)?;
         Ok(Self {
             kernel: in_memory(&kernel.image)?,
-            initrd: in_memory(&initrd(&cell, orders))?,
+            initrd: in_memory(&initrd(&worker, orders))?,
             console: in_memory(&[])?,
             events: in_memory(&[])?,
             errors: in_memory(&[])?,
@@ -156,12 +156,12 @@ fn name(file: &File) -> String {
 }
 
 /// The command that boots a machine. QEMU is killed when the thread that started it ends, however
-/// that ends: a program of the cell's sees to it.
+/// that ends: a program of the worker's sees to it.
 ///
 /// `repeats` is for one that has all its orders and is to repeat itself; another one takes them, and
 /// gives its answers, through the child's pipes.
 pub(super) fn command(
-    (emulator, program): (&Emulator, &CellProgram),
+    (emulator, program): (&Emulator, &WorkerBinary),
     (wanted, repeats): (&Wanted, bool),
     files: &Files,
 ) -> Command {

@@ -1,7 +1,7 @@
-//! The file system that a machine is booted with: the cell, what it is to do, and nothing else.
+//! The file system that a machine is booted with: the worker, what it is to do, and nothing else.
 //!
 //! It is an archive as cpio(5) has them in its new format ("newc"), which every kernel unpacks into
-//! its first file system. Nothing in it hangs on who makes it, or when: the same cell and the same
+//! its first file system. Nothing in it hangs on who makes it, or when: the same worker and the same
 //! orders are the same bytes.
 
 /// A folder that only its owner writes.
@@ -14,14 +14,14 @@ const CONSOLE: (u32, u32) = (5, 1);
 /// The entry that ends an archive.
 const LAST: &str = "TRAILER!!!";
 
-/// Who reads the cell as its first process finds it there, and the orders beside it.
-pub(super) fn initrd(cell: &[u8], orders: Option<&[u8]>) -> Vec<u8> {
+/// Who reads the worker as its first process finds it there, and the orders beside it.
+pub(super) fn initrd(worker: &[u8], orders: Option<&[u8]>) -> Vec<u8> {
     let mut archive = Archive::default();
     for folder in ["dev", "proc", "sys", "tmp"] {
         archive.add(folder, FOLDER, &[], (0, 0));
     }
     archive.add("dev/console", DEVICE, &[], CONSOLE);
-    archive.add("init", PROGRAM, cell, (0, 0));
+    archive.add("init", PROGRAM, worker, (0, 0));
     if let Some(orders) = orders {
         archive.add("orders", FILE, orders, (0, 0));
     }
@@ -81,10 +81,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_same_cell_and_orders_are_the_same_bytes_and_cpio_reads_them() {
-        let archive = initrd(b"cell", Some(b"orders"));
-        assert_eq!(archive, initrd(b"cell", Some(b"orders")));
-        assert_ne!(archive, initrd(b"cell", None));
+    fn the_same_worker_and_orders_are_the_same_bytes_and_cpio_reads_them() {
+        let archive = initrd(b"worker", Some(b"orders"));
+        assert_eq!(archive, initrd(b"worker", Some(b"orders")));
+        assert_ne!(archive, initrd(b"worker", None));
         assert_eq!(archive.len() % 4, 0);
         let listing = Command::new("cpio")
             .args(["-i", "-t", "--quiet"])

@@ -1,4 +1,4 @@
-//! A machine of our own: a kernel booted under QEMU, with the cell as its first process and nothing
+//! A machine of our own: a kernel booted under QEMU, with the worker as its first process and nothing
 //! else on it.
 //!
 //! Under an emulator that counts instructions such a machine repeats itself to the last one, as long

@@ -9,7 +9,7 @@ use oscost_model::protocol::{Event, Hello, Order};
 use super::emulator::{self, Emulator, Files};
 use super::{Accel, Kernel, NEEDS, Wanted, booting};
 use crate::hosts::session::Conversation;
-use crate::hosts::{CellProgram, Interrupt, ReachError, Session};
+use crate::hosts::{HostError, Interrupt, Session, WorkerBinary};
 
 /// A supervisor on a machine that was booted for it.
 pub struct VmSession<'a> {
@@ -20,19 +20,19 @@ pub struct VmSession<'a> {
 impl<'a> VmSession<'a> {
     /// Boots it, and waits until its supervisor says hello.
     pub fn start(
-        (reach, wanted, kernel): (&str, &Wanted, &Kernel),
-        (emulator, program): (&Emulator, &CellProgram),
+        (host, wanted, kernel): (&str, &Wanted, &Kernel),
+        (emulator, program): (&Emulator, &WorkerBinary),
         interrupt: &'a Interrupt,
-    ) -> Result<Self, ReachError> {
-        let no_kvm = |why: String| ReachError::Lacking {
-            reach: reach.to_owned(),
+    ) -> Result<Self, HostError> {
+        let no_kvm = |why: String| HostError::Lacking {
+            host: host.to_owned(),
             why,
             hint: "without `accel=kvm` an emulator counts instructions".to_owned(),
         };
         if wanted.accel == Accel::Kvm {
             emulator::may_use_kvm().map_err(no_kvm)?;
         }
-        let cannot = |error: std::io::Error| ReachError::CannotStart {
+        let cannot = |error: std::io::Error| HostError::CannotStart {
             program: emulator.version.clone(),
             why: error.to_string(),
         };
@@ -44,10 +44,10 @@ impl<'a> VmSession<'a> {
         let hello = talk.hello_within(program, booting());
         match hello {
             Ok(hello) => Ok(Self { talk, hello }),
-            Err(error @ (ReachError::Gone(_) | ReachError::Silent(_))) => {
+            Err(error @ (HostError::Gone(_) | HostError::Silent(_))) => {
                 talk.kill();
                 let why = files.epitaph(&format!("{error}: {}", files.its_words()));
-                Err(ReachError::NotThere { reach: reach.to_owned(), why, hint: NEEDS.to_owned() })
+                Err(HostError::NotThere { host: host.to_owned(), why, hint: NEEDS.to_owned() })
             }
             Err(other) => {
                 talk.kill();
@@ -62,11 +62,11 @@ impl Session for VmSession<'_> {
         &self.hello
     }
 
-    fn send(&mut self, order: &Order) -> Result<(), ReachError> {
+    fn send(&mut self, order: &Order) -> Result<(), HostError> {
         self.talk.send(order)
     }
 
-    fn next(&mut self, patience: Duration) -> Result<Event, ReachError> {
+    fn next(&mut self, patience: Duration) -> Result<Event, HostError> {
         self.talk.event(patience)
     }
 }

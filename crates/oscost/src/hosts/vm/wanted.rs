@@ -36,9 +36,9 @@ pub struct Wanted {
     pub append: Option<String>,
 }
 
-/// Memory unless something else is asked for: a kernel, a cell and what the cases touch.
+/// Memory unless something else is asked for: a kernel, a worker and what the cases touch.
 const USUAL_MIB: u32 = 512;
-/// With less even a small kernel has no room for the cell.
+/// With less even a small kernel has no room for the worker.
 const LEAST_MIB: u32 = 128;
 const MOST_MIB: u32 = 64 << 10;
 /// A kernel takes 2,047 bytes, and some are ours.

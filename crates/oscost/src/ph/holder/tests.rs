@@ -3,7 +3,7 @@
 use super::*;
 
 fn last(calls: u64, anomalies: u64, lost: u64) -> Said {
-    Said::Ended(Testimony { calls, anomalies, lost, ..Testimony::default() })
+    Said::Ended(MonitorReport { calls, anomalies, lost, ..MonitorReport::default() })
 }
 
 /// Hears everything, and has enough after so many words.

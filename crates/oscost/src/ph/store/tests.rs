@@ -87,21 +87,21 @@ fn what_a_killed_writer_left_is_removed_and_what_a_living_one_writes_is_not() {
 fn what_is_no_profile_is_set_aside_and_never_overwritten() {
     let (_temporary, folder) = folder();
     save_all(&folder, &[profile(1), profile(2)]).unwrap();
-    let place = folder.join("5-1.profile");
+    let target = folder.join("5-1.profile");
     for (round, aside) in ["", ".2", ".3"].iter().enumerate() {
-        fs::write(&place, format!("damage {round}\n")).unwrap();
+        fs::write(&target, format!("damage {round}\n")).unwrap();
         let said = save_all(&folder, &[profile(1), profile(2)]).unwrap();
         assert_eq!(said, [folder.join(format!("5-1.profile.refused{aside}"))]);
         assert_eq!(fs::read_to_string(&said[0]).unwrap(), format!("damage {round}\n"));
         assert_eq!(load_all(&folder).unwrap(), [profile(1), profile(2)]);
     }
     // One that can be read by now was not there when these were begun.
-    let unread = [place.clone(), folder.join("5-7.profile")];
+    let unread = [target.clone(), folder.join("5-7.profile")];
     let said = save_beside(&folder, &[profile(1), profile(2)], &unread).unwrap();
     assert_eq!(said, [folder.join("5-1.profile.refused.4")]);
     // What nobody can read is no profile either.
-    fs::remove_file(&place).unwrap();
-    fs::create_dir_all(place.join("full")).unwrap();
+    fs::remove_file(&target).unwrap();
+    fs::create_dir_all(target.join("full")).unwrap();
     let found = find_all(&folder).unwrap();
     assert_eq!(found.profiles, [profile(2)]);
     let why = &found.refused[0].1.why;

@@ -6,41 +6,42 @@ use super::*;
 
 /// A profile of a few pairs, with everything else as wild as it may be.
 fn any_profile() -> impl Strategy<Value = Profile> {
-    let cells = || prop::collection::vec((0_u16..512, 0_u16..512, 1_u8..=255), 0..40);
+    let workers = || prop::collection::vec((0_u16..512, 0_u16..512, 1_u8..=255), 0..40);
     let counts = (any::<u64>(), any::<u64>(), any::<u64>(), any::<u64>());
     let frozen = prop::option::of(any::<u64>());
     let name =
         prop_oneof![".*", "/usr/bin/[a-z]{1,9}", Just("\"\\u{41}\\\n\u{202e}\u{1b}[2J".to_owned())];
     let constants = prop::collection::vec(any::<u32>(), ALL.len());
-    (any::<(u64, u64)>(), name, 0..3_usize, counts, frozen, cells(), cells(), constants).prop_map(
-        |((device, inode), executable, state, counts, frozen_at_s, train, test, constants)| {
-            let pairs = |cells: Vec<(u16, u16, u8)>| {
-                let mut pairs = Pairs::default();
-                for (current, previous, bits) in cells {
-                    pairs.add(current, previous, bits).unwrap();
+    (any::<(u64, u64)>(), name, 0..3_usize, counts, frozen, workers(), workers(), constants)
+        .prop_map(
+            |((device, inode), executable, state, counts, frozen_at_s, train, test, constants)| {
+                let pairs = |workers: Vec<(u16, u16, u8)>| {
+                    let mut pairs = Pairs::default();
+                    for (current, previous, bits) in workers {
+                        pairs.add(current, previous, bits).unwrap();
+                    }
+                    pairs
+                };
+                let mut learnt_with = Constants::default();
+                for (constant, any) in ALL.iter().zip(constants) {
+                    let (least, most) = (*constant.within.start(), *constant.within.end());
+                    (constant.set)(&mut learnt_with, least + any % (most - least + 1));
                 }
-                pairs
-            };
-            let mut learnt_with = Constants::default();
-            for (constant, any) in ALL.iter().zip(constants) {
-                let (least, most) = (*constant.within.start(), *constant.within.end());
-                (constant.set)(&mut learnt_with, least + any % (most - least + 1));
-            }
-            Profile {
-                key: Key { device, inode },
-                executable,
-                state: State::ALL[state],
-                calls: counts.0,
-                train_count: counts.1,
-                last_mod_count: counts.2,
-                anomalies: counts.3,
-                frozen_at_s,
-                train: pairs(train),
-                test: pairs(test),
-                learnt_with,
-            }
-        },
-    )
+                Profile {
+                    key: Key { device, inode },
+                    executable,
+                    state: State::ALL[state],
+                    calls: counts.0,
+                    train_count: counts.1,
+                    last_mod_count: counts.2,
+                    anomalies: counts.3,
+                    frozen_at_s,
+                    train: pairs(train),
+                    test: pairs(test),
+                    learnt_with,
+                }
+            },
+        )
 }
 
 fn small() -> Profile {

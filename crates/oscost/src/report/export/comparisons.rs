@@ -27,14 +27,14 @@ pub(super) const COLUMNS: &[Column] = &[
         kind: Text,
         means: "the place that was compared with",
         unknown: None,
-        read: |line| line.base(|base| base.row.place.text.as_str()),
+        read: |line| line.base(|base| base.row.target.text.as_str()),
     },
     Column {
         name: "new_place",
         kind: Text,
         means: "the place that was compared",
         unknown: None,
-        read: |line| line.new.row.place.text.as_str().into(),
+        read: |line| line.new.row.target.text.as_str().into(),
     },
     Column {
         name: "base_runs",

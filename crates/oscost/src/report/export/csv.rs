@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn no_cell_of_text_begins_a_formula_and_every_text_comes_back() {
+    fn no_worker_of_text_begins_a_formula_and_every_text_comes_back() {
         for text in ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "\u{ff1d}1", "'=1"] {
             let cell = defused(text);
             assert!(!cell.starts_with(FORMULA) && cell != text, "{cell:?}");

@@ -186,12 +186,12 @@ impl<'a> Side<'a> {
     }
 
     fn machine(&self) -> Option<&'a Machine> {
-        let id = &self.row.place.machine;
+        let id = &self.row.target.machine;
         self.run()?.machines.iter().find(|it| it.id == *id)
     }
 
     fn conditions(&self) -> Option<&'a Conditions> {
-        let id = &self.row.place.machine;
+        let id = &self.row.target.machine;
         self.run()?.conditions.iter().find(|it| it.machine == *id)
     }
 

@@ -130,8 +130,8 @@ const HELD: &[(&str, &str)] = &[
     ("case", "row/case"),
     ("benchmark", "row/benchmark"),
     ("rev", "row/rev"),
-    ("place", "row/place/text"),
-    ("reach", "row/place/reach"),
+    ("target", "row/place/text"),
+    ("host", "row/place/reach"),
     ("cpu", "row/place/cpu"),
     ("peer", "row/place/peer"),
     ("outcome", "row/outcome"),
@@ -168,7 +168,7 @@ const HELD: &[(&str, &str)] = &[
     ("calls_expected", "row/calls/expected"),
     ("lost_pct", "row/disturbed/lost_pct"),
     ("rejected_pct", "row/disturbed/rejected_pct"),
-    ("guess", "row/guess"),
+    ("expected", "row/guess"),
 ];
 /// Columns that are worked out of several keys.
 const WORKED_OUT: &[&str] = &[
@@ -222,7 +222,7 @@ fn every_column_is_read_from_where_the_record_has_it() {
 fn what_is_worked_out_is_as_the_page_says() {
     let mut record = record();
     let row = &mut record.results[0];
-    row.place.treatments = vec!["seccomp=docker".to_owned(), "nice=5".to_owned()];
+    row.target.treatments = vec!["seccomp=docker".to_owned(), "nice=5".to_owned()];
     row.flags = vec!["ANCHOR".to_owned(), "DRIFT".to_owned()];
     if let Some(calls) = &mut row.calls {
         calls.per_op = [("read".to_owned(), 1.5), ("write".to_owned(), 1.0)].into();

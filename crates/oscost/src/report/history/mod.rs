@@ -29,7 +29,7 @@ pub struct History {
     /// Whether cases were named; otherwise it is of all that the store has.
     pub named: bool,
     /// The place that was asked about.
-    pub place: String,
+    pub target: String,
     /// Changes are looked for among so many of the newest runs of a series.
     pub window: usize,
     /// The series, by case.
@@ -39,7 +39,7 @@ pub struct History {
     /// Runs that are left out of one of the series at least, by the reason why.
     pub left_out: Vec<LeftOut>,
     /// Other places that there are figures of.
-    pub other_places: Vec<String>,
+    pub other_targets: Vec<String>,
 }
 
 /// A case at a place, run by run, on machines and kernels of one class.
@@ -48,7 +48,7 @@ pub struct Series {
     /// The case.
     pub case: String,
     /// The place.
-    pub place: String,
+    pub target: String,
     /// Whether its other end stands on a machine of its own.
     pub peer: bool,
     /// How that end was reached, where the records tell.
@@ -86,7 +86,7 @@ pub struct Series {
     /// Runs that have the case and are not among the points, by the reason why.
     pub left_out: Vec<LeftOut>,
     /// Other places that the case was measured at.
-    pub other_places: Vec<String>,
+    pub other_targets: Vec<String>,
 }
 
 impl Series {
@@ -202,7 +202,7 @@ pub enum Updated {
     /// The version of oscost.
     Oscost,
     /// The program that is timed.
-    Cell,
+    Worker,
 }
 
 impl Updated {
@@ -219,7 +219,7 @@ impl Updated {
         Updated::Mode,
         Updated::Cpu,
         Updated::Oscost,
-        Updated::Cell,
+        Updated::Worker,
     ];
 
     /// What it is called.
@@ -236,7 +236,7 @@ impl Updated {
             Updated::Mode => "mode",
             Updated::Cpu => "CPU",
             Updated::Oscost => "oscost",
-            Updated::Cell => "cell",
+            Updated::Worker => "worker",
         }
     }
 
@@ -254,7 +254,7 @@ impl Updated {
             Updated::Mode => 'W',
             Updated::Cpu => 'P',
             Updated::Oscost => 'O',
-            Updated::Cell => 'C',
+            Updated::Worker => 'C',
         }
     }
 }
@@ -272,24 +272,24 @@ pub struct LeftOut {
 #[derive(Serialize)]
 struct Document<'a> {
     schema: &'static str,
-    place: &'a str,
+    target: &'a str,
     window: usize,
     series: &'a [Series],
     without_figures: &'a [LeftOut],
     left_out: &'a [LeftOut],
-    other_places: &'a [String],
+    other_targets: &'a [String],
 }
 
 /// The history as JSON, indented, with a line end.
 pub fn json(history: &History) -> Result<String, serde_json::Error> {
     let document = Document {
         schema: SCHEMA,
-        place: &history.place,
+        target: &history.target,
         window: history.window,
         series: &history.series,
         without_figures: &history.without_figures,
         left_out: &history.left_out,
-        other_places: &history.other_places,
+        other_targets: &history.other_targets,
     };
     serde_json::to_string_pretty(&document).map(|text| text + "\n")
 }

@@ -72,19 +72,19 @@ struct Along {
 }
 
 impl Along {
-    fn of(series: &Series, places: usize) -> Self {
+    fn of(series: &Series, targets: usize) -> Self {
         let count = series.points.len();
         let changed = |at: usize| series.changes.iter().find(|change| change.point == at);
         // From the newest run backwards, as far as there is room.
         let (mut first, mut needed) = (count, 0);
         while first > 0 {
             let more = 1 + usize::from(changed(first - 1).is_some());
-            if needed + more > places {
+            if needed + more > targets {
                 break;
             }
             (first, needed) = (first - 1, needed + more);
         }
-        let step = (places / needed.max(1)).clamp(1, WIDEST_STEP);
+        let step = (targets / needed.max(1)).clamp(1, WIDEST_STEP);
         let (mut columns, mut changes, mut next) = (Vec::new(), Vec::new(), 0);
         for at in first..count {
             if let Some(change) = changed(at) {

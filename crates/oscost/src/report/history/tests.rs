@@ -35,7 +35,7 @@ fn series(count: usize, step: usize) -> Series {
     });
     Series {
         case: "syscall/getppid:via=raw".to_owned(),
-        place: "local".to_owned(),
+        target: "local".to_owned(),
         peer: false,
         peer_at: None,
         unit: Unit::NsPerOp,
@@ -53,14 +53,14 @@ fn series(count: usize, step: usize) -> Series {
         newest: None,
         marks: Vec::new(),
         left_out: Vec::new(),
-        other_places: Vec::new(),
+        other_targets: Vec::new(),
     }
 }
 
 fn history(named: bool, series: Vec<Series>) -> History {
-    let place = "local".to_owned();
-    let (without_figures, left_out, other_places) = (Vec::new(), Vec::new(), Vec::new());
-    History { named, place, window: 60, series, without_figures, left_out, other_places }
+    let target = "local".to_owned();
+    let (without_figures, left_out, other_targets) = (Vec::new(), Vec::new(), Vec::new());
+    History { named, target, window: 60, series, without_figures, left_out, other_targets }
 }
 
 fn mark(point: usize, what: Updated) -> Mark {
@@ -178,7 +178,7 @@ fn where_all_is_left_out_it_is_said_what_of_and_why() {
     assert!(named.contains("at local: no run can be in it\n"), "{named}");
     assert!(named.contains("left out: 3 runs: its class is hostile"), "{named}");
     let mut elsewhere = history(false, vec![]);
-    elsewhere.other_places = vec!["ssh:db1".to_owned()];
+    elsewhere.other_targets = vec!["ssh:db1".to_owned()];
     let shown = text(&elsewhere);
     assert!(shown.contains("measured at other places too (--place): ssh:db1"), "{shown}");
 }
@@ -250,7 +250,7 @@ fn words_from_outside_drive_no_terminal() {
     one.left_out = vec![LeftOut { why: "cpus \u{1b}]0;4".to_owned(), runs: 1 }];
     let (from, to) = ("\u{7}6.1".to_owned(), "\r6.2".to_owned());
     one.marks = vec![Mark { from, to, ..mark(10, Updated::Kernel) }];
-    one.other_places = vec!["\u{1b}x".to_owned()];
+    one.other_targets = vec!["\u{1b}x".to_owned()];
     for named in [true, false] {
         let shown = text(&history(named, vec![one.clone()]));
         assert!(!shown.chars().any(|c| c.is_control() && c != '\n'), "{shown:?}");

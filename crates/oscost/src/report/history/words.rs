@@ -18,7 +18,7 @@ const MOST_UPDATES: usize = 8;
 /// placed within two runs.
 const NEAR: usize = 2;
 /// A series may be of that many places more.
-const MOST_PLACES: usize = 4;
+const MOST_TARGETS: usize = 4;
 
 /// What was updated is quoted up to here: it may be a whole command line.
 const LONGEST: usize = 120;
@@ -32,7 +32,7 @@ pub(in crate::report) const ADVICE: &str = "A history finds candidates and prove
 /// named a table of those that changed.
 pub fn text(history: &History) -> String {
     let mut out = match (history.named, &history.series[..]) {
-        (_, []) => format!("no figure of {} is kept\n", plain(&history.place)),
+        (_, []) => format!("no figure of {} is kept\n", plain(&history.target)),
         (true, [one]) => block(one, true),
         (true, several) => {
             let shown = several.iter().take(MOST_BLOCKS);
@@ -72,8 +72,8 @@ pub(in crate::report) fn notes(history: &History) -> Vec<String> {
         if !history.left_out.is_empty() {
             notes.push(format!("left out of a case or more: {}", counted(&history.left_out)));
         }
-        if !history.other_places.is_empty() {
-            notes.push(elsewhere(&history.other_places));
+        if !history.other_targets.is_empty() {
+            notes.push(elsewhere(&history.other_targets));
         }
     }
     if !history.without_figures.is_empty() {
@@ -131,9 +131,9 @@ fn block(series: &Series, pictured: bool) -> String {
     let mut say = |text: &str| {
         let _ = writeln!(out, "{}", fold(text, 78, "  "));
     };
-    let Series { case, place, points, .. } = series;
+    let Series { case, target, points, .. } = series;
     let peer = match (&series.peer_at, series.peer) {
-        (Some(reach), true) => format!(", its other end at {}", plain(reach)),
+        (Some(host), true) => format!(", its other end at {}", plain(host)),
         (None, true) => ", its other end on another machine".to_owned(),
         (_, false) => String::new(),
     };
@@ -147,7 +147,7 @@ fn block(series: &Series, pictured: bool) -> String {
         0 => String::new(),
         older => format!(" ({} older)", runs(older)),
     };
-    say(&format!("{} at {}{peer}: {span}{older}", plain(case), plain(place)));
+    say(&format!("{} at {}{peer}: {span}{older}", plain(case), plain(target)));
     if pictured {
         say(&format!("machine: {}", plain(&series.machine_class)));
         say(&format!("kernel: {}", plain(&series.kernel_class)));
@@ -201,15 +201,16 @@ pub(super) fn lines(series: &Series) -> Vec<String> {
     if !series.left_out.is_empty() {
         lines.push(format!("left out: {}", counted(&series.left_out)));
     }
-    if !series.other_places.is_empty() {
-        lines.push(elsewhere(&series.other_places));
+    if !series.other_targets.is_empty() {
+        lines.push(elsewhere(&series.other_targets));
     }
     lines
 }
 
-fn elsewhere(places: &[String]) -> String {
-    let shown: Vec<String> = places.iter().take(MOST_PLACES).map(|place| plain(place)).collect();
-    let more = places.len() - shown.len();
+fn elsewhere(targets: &[String]) -> String {
+    let shown: Vec<String> =
+        targets.iter().take(MOST_TARGETS).map(|target| plain(target)).collect();
+    let more = targets.len() - shown.len();
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     format!("measured at other places too (--place): {}{more}", shown.join(", "))
 }
@@ -315,11 +316,11 @@ fn table(history: &History, all: &[Series]) -> String {
     let changed = all.iter().filter(|it| !it.changes.is_empty()).count();
     let without = all.iter().filter(|it| it.points.is_empty()).count();
     let mut out = String::new();
-    let place = plain(&history.place);
+    let target = plain(&history.target);
     let text = match asked {
-        0 => format!("nothing at {place} has runs enough for changes to be looked for"),
+        0 => format!("nothing at {target} has runs enough for changes to be looked for"),
         _ => format!(
-            "{changed} of {} at {place} changed within their newest {} runs (q <= 0.05)",
+            "{changed} of {} at {target} changed within their newest {} runs (q <= 0.05)",
             cases(asked),
             history.window
         ),

@@ -26,7 +26,7 @@ const AROUND: usize = 110;
 
 /// A chart.
 pub(super) struct Chart {
-    /// Its anchor: a word of ours.
+    /// Its reference case: a word of ours.
     pub(super) id: String,
     /// What it shows, for those who cannot see it, too.
     pub(super) caption: String,
@@ -249,13 +249,13 @@ impl Points {
         mode: Mode,
     ) -> Box<dyn Trace> {
         let at = if along == Along::X { &self.x } else { &self.y };
-        let reach = |end: usize| -> Vec<f64> {
+        let host = |end: usize| -> Vec<f64> {
             self.ends.iter().zip(at).map(|(ends, at)| (ends[end] - at).abs()).collect()
         };
         let interval = ErrorData::new(ErrorType::Data)
             .symmetric(false)
-            .array(reach(1))
-            .array_minus(reach(0))
+            .array(host(1))
+            .array_minus(host(0))
             .thickness(1.2)
             .width(3);
         let has_ends = !self.ends.is_empty();

@@ -32,13 +32,13 @@ type Pair<'a> = (&'a Comparison, &'a Row, &'a Row);
 pub(super) fn of_run(record: &Record) -> Option<Section> {
     let mut parts = Vec::new();
     let row = |at: u32| record.results.get(at as usize);
-    for (at, (base, new)) in ab::places(record).into_iter().enumerate() {
-        let (asked, anchors) = ab::between(record, base, new);
+    for (at, (base, new)) in ab::targets(record).into_iter().enumerate() {
+        let (asked, reference_cases) = ab::between(record, base, new);
         parts.push(Part::Title(super::unfolded(&ab::title((base, new), &asked)).join(" ")));
         let pairs: Vec<Pair<'_>> =
             asked.into_iter().filter_map(|it| Some((it, row(it.base)?, row(it.new)?))).collect();
         parts.extend(pair(at, &pairs));
-        parts.extend(ab::beside(record, &anchors).map(Part::Text));
+        parts.extend(ab::beside(record, &reference_cases).map(Part::Text));
     }
     if !parts.is_empty() {
         parts.push(Part::Title("What it says, and what it does not".to_owned()));
@@ -236,7 +236,7 @@ fn words(name: &str, (it, base, new): Pair<'_>) -> Vec<String> {
     .collect()
 }
 
-/// The anchor of a comparison.
+/// The reference case of a comparison.
 fn id(at: usize, which: usize) -> String {
     format!("c{at}-{which}")
 }

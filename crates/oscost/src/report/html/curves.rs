@@ -93,7 +93,9 @@ fn points(curve: &Curve, block: &Block<'_>, record: &Record) -> Points {
     let mut points = Points { name: name.clone(), ..Points::default() };
     let of_curve = |point: &CurvePoint| {
         record.results.iter().position(|row| {
-            row.case == point.case && row.place.text == curve.place && row.place.peer == curve.peer
+            row.case == point.case
+                && row.target.text == curve.target
+                && row.target.peer == curve.peer
         })
     };
     for point in &curve.points {

@@ -36,7 +36,7 @@ pub fn history(history: &History) -> anyhow::Result<String> {
     let mut lead = vec![format!(
         "{} series at {}, from {} to {}; changes are looked for in the newest {} runs of each.",
         history.series.len(),
-        plain(&history.place),
+        plain(&history.target),
         day(first),
         day(last),
         history.window
@@ -185,7 +185,7 @@ fn chart(at: usize, series: &Series) -> Chart {
             "{} at {}: {} runs with their 95 % intervals; lines are medians between changes, marks \
              at the foot are updates.",
             plain(&series.case),
-            plain(&series.place),
+            plain(&series.target),
             series.points.len()
         ),
         plot,

@@ -23,7 +23,7 @@ pub(super) fn section(record: &Record) -> Section {
         if let Some(conditions) = record.conditions.iter().find(|it| it.machine == machine.id) {
             parts.push(Part::Title("How quiet it was".to_owned()));
             parts.push(Part::Facts(quiet(conditions)));
-            parts.extend(anchors(at, conditions).map(Part::Table));
+            parts.extend(reference_cases(at, conditions).map(Part::Table));
             let flagged: Vec<String> = conditions
                 .flags
                 .iter()
@@ -107,10 +107,10 @@ fn quiet(it: &Conditions) -> Vec<(String, String)> {
     facts.0
 }
 
-/// The anchors before and after.
-fn anchors(machine: usize, it: &Conditions) -> Option<Table> {
+/// The reference cases before and after.
+fn reference_cases(machine: usize, it: &Conditions) -> Option<Table> {
     let line = |(case, before): (&String, &f64)| {
-        let after = it.anchors.after.get(case).copied();
+        let after = it.reference_cases.after.get(case).copied();
         let ns = |value: f64| Style::of(value, oscost_model::unit::Unit::NsPerOp).with_unit(value);
         let moved = after.map(|after| 100.0 * (after / before - 1.0)).filter(|it| it.is_finite());
         let moved_text = moved.map_or("-".to_owned(), |moved| format!("{moved:+.1} %"));
@@ -122,10 +122,10 @@ fn anchors(machine: usize, it: &Conditions) -> Option<Table> {
         ];
         Line { cells, ..Line::default() }
     };
-    let rows: Vec<Line> = it.anchors.before.iter().map(line).collect();
+    let rows: Vec<Line> = it.reference_cases.before.iter().map(line).collect();
     (!rows.is_empty()).then(|| Table {
-        id: format!("anchors-{machine}"),
-        caption: "The anchors, measured in every round, early and late".to_owned(),
+        id: format!("reference cases-{machine}"),
+        caption: "The reference cases, measured in every round, early and late".to_owned(),
         columns: vec![
             Column::words("case"),
             Column::number("early", "before_ns"),
@@ -148,7 +148,10 @@ fn measured(record: &Record) -> Vec<(String, String)> {
     facts.add("complete", Some(complete.to_owned()));
     let tool = &record.tool;
     facts.add("oscost", Some(tool.version.clone()));
-    facts.add("cell", Some(format!("{}, {}, {}", tool.cell.hash, tool.cell.link, tool.cell.libc)));
+    facts.add(
+        "worker",
+        Some(format!("{}, {}, {}", tool.worker.hash, tool.worker.link, tool.worker.libc)),
+    );
     let settings = &record.settings;
     facts.add("profile", Some(settings.profile.clone()));
     facts.add("seed", Some(settings.seed.to_string()));

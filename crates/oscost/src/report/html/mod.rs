@@ -4,13 +4,13 @@
 //! script that comes packed in the file. All text is escaped, and a content security policy keeps
 //! what would come through from being run.
 
-mod bill;
 mod chart;
 mod compared;
 mod curves;
 mod history;
 mod machine;
 mod page;
+mod price_list;
 mod rows;
 mod script;
 mod spread;
@@ -52,7 +52,7 @@ pub fn run(shown: &Shown<'_>) -> anyhow::Result<String> {
     let sections = [
         of_study,
         compared::of_run(record),
-        bill::section(&rows),
+        price_list::section(&rows),
         not_measured(&rows),
         Some(machine::section(record)),
         families(&rows, record),

@@ -26,7 +26,7 @@ pub(super) struct Page {
 
 /// A part of a page, with a name to jump to.
 pub(super) struct Section {
-    /// Its anchor: a word of ours.
+    /// Its reference case: a word of ours.
     pub(super) id: String,
     /// What stands above it.
     pub(super) title: String,
@@ -62,7 +62,7 @@ impl Part {
 /// A table.
 #[derive(Debug)]
 pub(super) struct Table {
-    /// Its anchor: a word of ours.
+    /// Its reference case: a word of ours.
     pub(super) id: String,
     /// What it is of.
     pub(super) caption: String,
@@ -90,7 +90,7 @@ pub(super) struct Column {
 /// A row of a table.
 #[derive(Debug, Default)]
 pub(super) struct Line {
-    /// Its anchor, which points of charts name; empty where none does.
+    /// Its reference case, which points of charts name; empty where none does.
     pub(super) id: String,
     /// The benchmark that is explained when its first cell is pressed; empty where none is.
     pub(super) benchmark: String,

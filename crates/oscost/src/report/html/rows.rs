@@ -14,16 +14,16 @@ pub(super) struct Rows<'a> {
     /// The rows.
     pub(super) all: Vec<(usize, &'a Row)>,
     /// Whether they stand at more than one place, or have ends on other machines.
-    several_places: bool,
+    several_targets: bool,
 }
 
 impl<'a> Rows<'a> {
     pub(super) fn of(record: &'a Record) -> Self {
         let all: Vec<(usize, &Row)> =
             record.results.iter().enumerate().filter(|(_, row)| is_asked(row)).collect();
-        let place = |row: &'a Row| (&row.place.text, &row.place.peer);
-        let places: BTreeSet<_> = all.iter().map(|(_, row)| place(row)).collect();
-        Self { several_places: places.len() > 1, all }
+        let target = |row: &'a Row| (&row.target.text, &row.target.peer);
+        let targets: BTreeSet<_> = all.iter().map(|(_, row)| target(row)).collect();
+        Self { several_targets: targets.len() > 1, all }
     }
 
     /// Those with a figure.
@@ -34,20 +34,20 @@ impl<'a> Rows<'a> {
 
     /// What a row is called.
     pub(super) fn name(&self, row: &Row) -> String {
-        match self.several_places {
-            true => format!("{} @ {}", row.case, place(row)),
+        match self.several_targets {
+            true => format!("{} @ {}", row.case, target(row)),
             false => row.case.clone(),
         }
     }
 }
 
 /// Where a row was measured.
-fn place(row: &Row) -> String {
-    let text = &row.place.text;
-    row.place.peer.as_ref().map_or(text.clone(), |peer| format!("{text} to {peer}"))
+fn target(row: &Row) -> String {
+    let text = &row.target.text;
+    row.target.peer.as_ref().map_or(text.clone(), |peer| format!("{text} to {peer}"))
 }
 
-/// The anchor of a row.
+/// The reference case of a row.
 pub(super) fn id(at: usize) -> String {
     format!("r{at}")
 }
@@ -83,7 +83,7 @@ pub(super) fn section(rows: &Rows<'_>, record: &Record) -> Option<Section> {
     parts.extend((!rows.all.is_empty()).then(|| Part::Table(table(rows))));
     if beside > 0 {
         parts.push(Part::Text(format!(
-            "{beside} more rows were measured beside these, as anchors or as parts of floors: the \
+            "{beside} more rows were measured beside these, as reference cases or as parts of floors: the \
              record and the exports hold them."
         )));
     }
@@ -96,7 +96,7 @@ fn table(rows: &Rows<'_>) -> Table {
     let mut columns = columns();
     let mut lines: Vec<Line> = rows.all.iter().map(|(at, row)| line(*at, row)).collect();
     let mut caption = "Every row that was asked for".to_owned();
-    for title in ["outcome", "place"] {
+    for title in ["outcome", "target"] {
         let Some(at) = columns.iter().position(|column| column.title == title) else { continue };
         let first = lines.first().map(|line| line.cells[at].text.clone()).unwrap_or_default();
         if lines.iter().all(|line| line.cells[at].text == first) {
@@ -111,7 +111,7 @@ fn table(rows: &Rows<'_>) -> Table {
 fn columns() -> Vec<Column> {
     vec![
         Column::words("case"),
-        Column::choice("place"),
+        Column::choice("target"),
         Column::choice("outcome"),
         Column::number("per op", "median"),
         Column::words("unit"),
@@ -147,7 +147,7 @@ fn line(at: usize, row: &Row) -> Line {
     let notes: Vec<String> = why.chain(row.flags.iter().map(|flag| plain(flag))).collect();
     let cells = vec![
         Cell::text(plain(&row.case)),
-        Cell::text(plain(&place(row))),
+        Cell::text(plain(&target(row))),
         if estimate.is_some() { outcome } else { outcome.looking("bad") },
         Cell::number(
             shown.as_ref().map_or("-", |(text, ..)| text.as_str()),
@@ -171,7 +171,7 @@ fn class_look(row: &Row) -> &'static str {
     CLASSES.iter().find(|class| Some(**class) == row.class.as_deref()).copied().unwrap_or("")
 }
 
-/// A word that may stand in an anchor.
+/// A word that may stand in a reference case.
 pub(super) fn word(text: &str) -> String {
     text.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).take(40).collect()
 }

@@ -37,7 +37,7 @@ fn several() -> Record {
 fn compared() -> Record {
     let mut record = several();
     for row in record.results.iter_mut().skip(1).step_by(2) {
-        row.place.text = "seccomp=docker".to_owned();
+        row.target.text = "seccomp=docker".to_owned();
     }
     let case = |at: u32| record.results[at as usize].case.clone();
     record.comparisons = (0..10u32).map(|at| comparison_of(case(2 * at), 2 * at)).collect();
@@ -103,7 +103,7 @@ fn every_chart_is_of_numbers(page: &str) {
 }
 
 /// No two things have one name.
-fn every_anchor_is_one(page: &str) {
+fn every_reference_case_is_one(page: &str) {
     let mut ids: Vec<&str> =
         page.split(" id=\"").skip(1).filter_map(|it| it.split('"').next()).collect();
     let all = ids.len();
@@ -128,7 +128,7 @@ fn a_page_of_two_thousand_rows_is_under_five_megabytes() {
     assert!(page.len() < 5_000_000, "{}", page.len());
     assert_eq!(page.matches("<tr id=\"r").count(), 2_000);
     every_chart_is_of_numbers(&page);
-    every_anchor_is_one(&page);
+    every_reference_case_is_one(&page);
 }
 
 #[test]
@@ -257,10 +257,10 @@ fn all_are(record: &mut Record, value: f64) {
         it.q = value;
     }
     for conditions in &mut record.conditions {
-        for anchor in conditions.anchors.before.values_mut() {
-            *anchor = value;
+        for reference_case in conditions.reference_cases.before.values_mut() {
+            *reference_case = value;
         }
-        conditions.anchors.after = conditions.anchors.before.clone();
+        conditions.reference_cases.after = conditions.reference_cases.before.clone();
     }
 }
 
@@ -272,7 +272,7 @@ fn figures_from_one_end_of_numbers_to_the_other_make_a_page() {
             all_are(&mut record, value);
             let text = page(&record);
             every_chart_is_of_numbers(&text);
-            every_anchor_is_one(&text);
+            every_reference_case_is_one(&text);
             every_chart_is_of_numbers(&page_compared(&[record.clone()], &[record]));
         }
     }
@@ -332,7 +332,7 @@ fn families_whose_names_are_alike_have_a_chart_each() {
     let machine = record.machines[0].clone();
     record.machines.push(machine);
     let text = page(&record);
-    every_anchor_is_one(&text);
+    every_reference_case_is_one(&text);
     let charts = data(&text)["charts"].clone();
     let spreads = charts.as_object().unwrap().keys().filter(|id| id.starts_with("spread-"));
     assert_eq!(spreads.count(), 3);
@@ -345,7 +345,7 @@ fn marked(text: &str) -> Record {
     record.label = Some(own());
     record.command = vec![own()];
     record.tool.version = own();
-    record.tool.cell.libc = own();
+    record.tool.worker.libc = own();
     record.settings.profile = own();
     record.settings.study = Some(own());
     let machine = &mut record.machines[0];
@@ -358,13 +358,13 @@ fn marked(text: &str) -> Record {
     conditions.tracers = vec![own()];
     conditions.flags = vec![own()];
     conditions.class = Some(own());
-    conditions.anchors.before.insert(own(), 1.0);
+    conditions.reference_cases.before.insert(own(), 1.0);
     for row in &mut record.results {
-        row.guess = own();
+        row.expected = own();
         row.class = Some(own());
         row.reason = Some(own());
         row.flags.push(own());
-        row.place.peer = Some(own());
+        row.target.peer = Some(own());
         if let Some(floor) = &mut row.floor {
             floor.of = vec![own()];
         }

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 
 use oscost_model::clock::{Calibration, ClockVerdict};
 use oscost_model::facts::{Bound, Facts, NetworkCard};
-use oscost_model::protocol::{CellBuild, CpuProbe};
+use oscost_model::protocol::{CpuProbe, WorkerBuild};
 use serde::Serialize;
 
 use super::{fold, plain};
@@ -27,7 +27,7 @@ pub struct Description<'a> {
     /// Which clocks can be used there.
     pub clocks: &'a [ClockVerdict],
     /// The program that measures there.
-    pub program: &'a CellBuild,
+    pub program: &'a WorkerBuild,
     /// How fast core and counter run.
     pub rates: &'a Rates,
 }

@@ -1,4 +1,4 @@
-//! Things measured side by side: fork twins, toggled cells, pairs of cells; and a control.
+//! Things measured side by side: fork twins, toggled workers, pairs of workers; and a control.
 //!
 //! What stands still in a pair is all but what is compared: the CPU, the minute, the number of ops
 //! in a batch. Pairs of a row lie in different rounds, and rounds are spread over more than a
@@ -10,13 +10,13 @@ mod turns;
 
 use std::time::{Duration, Instant};
 
-use oscost_model::journal::{CellOutcome, Design, Entry, Phase, Versus};
+use oscost_model::journal::{Design, Entry, Phase, Versus, WorkerOutcome};
 use oscost_model::record::RowOutcome;
 use oscost_model::treatment::{Applied, Attached};
-use oscost_model::worker::{BatchPlan, CellSpec, Disturbance, Sample, Task};
+use oscost_model::worker::{BatchPlan, Disturbance, Sample, Task, WorkerSpec};
 
 use self::plan::shared;
-use super::cells::{Brought, Ended};
+use super::workers::{Brought, Ended};
 use super::{Run, RunError, TrialTime};
 use crate::plan::Set;
 
@@ -30,7 +30,7 @@ const BOTH: u8 = 2;
 /// What is to be measured side by side.
 #[derive(Clone, Debug)]
 pub struct Contest {
-    /// The cells of a round: which rows they are of, and how those are interleaved.
+    /// The workers of a round: which rows they are of, and how those are interleaved.
     pub sets: Vec<Set>,
     /// How many pairs.
     pub pairs: PairCount,
@@ -82,12 +82,12 @@ struct Ready {
 }
 
 impl Run<'_> {
-    /// Measures what is compared, with the anchors before and after.
+    /// Measures what is compared, with the reference cases before and after.
     pub(super) fn contest(&mut self, contest: &Contest, time: TrialTime) -> Result<(), RunError> {
         self.tell(Entry::Versus { pairs: contest.versus() });
-        self.pilots_of_places()?;
+        self.pilots_of_targets()?;
         let ready = self.agreed(contest);
-        self.anchors(Phase::Before)?;
+        self.reference_cases(Phase::Before)?;
         self.pair_rounds(ready, contest.pairs)?;
         self.trials(Some(contest), time)?;
         for row in 0..self.rows.len() {
@@ -95,24 +95,24 @@ impl Run<'_> {
                 self.tell(Entry::Settled { row: row as u32, converged: true });
             }
         }
-        self.anchors(Phase::After)
+        self.reference_cases(Phase::After)
     }
 
     /// Pilots and counts of every row, those of a place at which something is attached together.
-    fn pilots_of_places(&mut self) -> Result<(), RunError> {
-        let mut places: Vec<Vec<Attached>> = Vec::new();
+    fn pilots_of_targets(&mut self) -> Result<(), RunError> {
+        let mut targets: Vec<Vec<Attached>> = Vec::new();
         for row in &self.rows {
-            if !places.contains(&row.treated.attached) {
-                places.push(row.treated.attached.clone());
+            if !targets.contains(&row.treated.attached) {
+                targets.push(row.treated.attached.clone());
             }
         }
         // Where nothing is attached comes first: a base that cannot be measured spares the rest.
-        places.sort_by_key(Vec::len);
-        for attached in places {
-            let of_place = |row: &usize| {
+        targets.sort_by_key(Vec::len);
+        for attached in targets {
+            let of_target = |row: &usize| {
                 self.rows[*row].treated.attached == attached && !self.is_program(*row)
             };
-            let rows: Vec<usize> = (0..self.rows.len()).filter(of_place).collect();
+            let rows: Vec<usize> = (0..self.rows.len()).filter(of_target).collect();
             match self.attach(&attached)? {
                 Ok(job) => {
                     self.pilot(&rows)?;
@@ -207,7 +207,7 @@ impl Run<'_> {
         }
         for ready in of(Design::Pairs) {
             if !(self.time_is_up() && round > 0) {
-                self.two_cells(ready, round)?;
+                self.two_workers(ready, round)?;
             }
         }
         let toggled: Vec<&Ready> = of(Design::Toggle).collect();
@@ -228,7 +228,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// The arms of a set as fork twins in one cell.
+    /// The arms of a set as fork twins in one worker.
     fn twins(&mut self, ready: &Ready, round: u32) -> Result<(), RunError> {
         let rows: Vec<usize> = std::iter::once(ready.set.base)
             .chain(ready.set.news.iter().copied())
@@ -236,7 +236,7 @@ impl Run<'_> {
             .collect();
         let applied = rows.iter().map(|&row| self.rows[row].treated.applied.clone()).collect();
         let spec = self.spec_of_arms(ready, rows.len() as u8);
-        let spec = CellSpec { treatments: applied, ..spec };
+        let spec = WorkerSpec { treatments: applied, ..spec };
         match self.in_place_of(ready.set.base, Brought::ops, |run| run.measured(spec, ready))? {
             Ok(brought) => {
                 for (arm, row) in rows.into_iter().enumerate() {
@@ -265,17 +265,17 @@ impl Run<'_> {
         rows.any(|row| self.rows[row].treated.applied.iter().any(Applied::fits_twins))
     }
 
-    /// Two cells one after the other, in random order.
-    fn two_cells(&mut self, ready: &Ready, round: u32) -> Result<(), RunError> {
+    /// Two workers one after the other, in random order.
+    fn two_workers(&mut self, ready: &Ready, round: u32) -> Result<(), RunError> {
         let mut order = vec![ready.set.base];
         order.extend(&ready.set.news);
         self.order.shuffle(&mut order);
         let forked = self.forks(&ready.set);
         // The same numbers of ops, and the same layout: what differs is the place alone.
-        let seed = self.order.cell_seed();
+        let seed = self.order.worker_seed();
         for row in order {
             let task = Task::Measure(ready.plan.clone());
-            let spec = CellSpec { seed, forked, ..self.spec(row, task) };
+            let spec = WorkerSpec { seed, forked, ..self.spec(row, task) };
             match self.in_place_of(row, Brought::ops, |run| run.measured(spec, ready))? {
                 Ok(brought) => self.sampled(row, ready, round, brought),
                 Err(ended) => self.lost(row, ready, round, ended),
@@ -297,7 +297,7 @@ impl Run<'_> {
             Ok(job) => {
                 let done = does(self)?;
                 let said = self.detach(job)?;
-                if let Some(why) = self.cells.came_off.take() {
+                if let Some(why) = self.workers.came_off.take() {
                     return Ok(Err(why));
                 }
                 Ok(done.and_then(|brought| {
@@ -319,12 +319,12 @@ impl Run<'_> {
             Design::Twins => {
                 let base = self.rows[row].treated.applied.clone();
                 let spec = self.spec_of_arms(ready, BOTH);
-                let spec = CellSpec { treatments: vec![base.clone(), base], ..spec };
+                let spec = WorkerSpec { treatments: vec![base.clone(), base], ..spec };
                 let brought =
                     self.in_place_of(row, Brought::ops, |run| run.measured(spec, ready))?;
                 brought.map(|brought| brought.samples)
             }
-            Design::Pairs => self.control_of_two_cells(ready)?,
+            Design::Pairs => self.control_of_two_workers(ready)?,
             Design::Toggle => self.control_of_turns(ready, round)?,
             // Nothing drifts from boot to boot that a control could show.
             Design::Boots => return Ok(()),
@@ -337,7 +337,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn control_of_two_cells(
+    fn control_of_two_workers(
         &mut self,
         ready: &Ready,
     ) -> Result<Result<Vec<Sample>, Ended>, RunError> {
@@ -345,10 +345,10 @@ impl Run<'_> {
         // Which of the two is called the new one is random, as it is where something differs.
         let mut arms = [0u8, 1];
         self.order.shuffle(&mut arms);
-        let seed = self.order.cell_seed();
+        let seed = self.order.worker_seed();
         for arm in arms {
             let spec = self.spec(ready.set.base, Task::Measure(ready.plan.clone()));
-            let spec = CellSpec { seed, forked: self.forks(&ready.set), ..spec };
+            let spec = WorkerSpec { seed, forked: self.forks(&ready.set), ..spec };
             match self.in_place_of(ready.set.base, Brought::ops, |run| run.measured(spec, ready))? {
                 Ok(brought) => samples
                     .extend(brought.samples.into_iter().map(|sample| Sample { arm, ..sample })),
@@ -358,20 +358,20 @@ impl Run<'_> {
         Ok(Ok(samples))
     }
 
-    /// A cell with several arms of a set.
-    fn spec_of_arms(&mut self, ready: &Ready, arms: u8) -> CellSpec {
+    /// A worker with several arms of a set.
+    fn spec_of_arms(&mut self, ready: &Ready, arms: u8) -> WorkerSpec {
         let spec = self.spec(ready.set.base, Task::Measure(ready.plan.clone()));
         let timeout_ms = u64::from(arms) * spec.timeout_ms;
-        CellSpec { arms, timeout_ms, ..spec }
+        WorkerSpec { arms, timeout_ms, ..spec }
     }
 
     fn measured(
         &mut self,
-        spec: CellSpec,
+        spec: WorkerSpec,
         ready: &Ready,
     ) -> Result<Result<Brought, Ended>, RunError> {
         let other = self.rows[ready.set.base].other();
-        Ok(self.cells.measure(spec, other)?)
+        Ok(self.workers.measure(spec, other)?)
     }
 
     /// Does something to the whole system; `Ok(None)` where there is nothing to do.
@@ -384,7 +384,7 @@ impl Run<'_> {
         }
         let (cpu, other_cpu) = (self.cpu, self.peer_cpu);
         let attached = attached.to_vec();
-        Ok(self.cells.attach(attached, cpu, other_cpu)?.map(Some))
+        Ok(self.workers.attach(attached, cpu, other_cpu)?.map(Some))
     }
 
     /// One side of a pair came back.
@@ -392,7 +392,7 @@ impl Run<'_> {
         let ns = |sample: &Sample| {
             self.clock.as_ref().map_or(0.0, |clock| clock.ns(sample.ticks as f64))
         };
-        // The account of a cell is of all its arms: what one of them lost is not known.
+        // The account of a worker is of all its arms: what one of them lost is not known.
         let disturbance = match ready.set.design {
             Design::Pairs | Design::Boots => brought.disturbance,
             Design::Twins | Design::Toggle => Disturbance {
@@ -403,22 +403,22 @@ impl Run<'_> {
                 ..brought.disturbance
             },
         };
-        self.tell_cell(row, ready, round, Brought { disturbance, ..brought }.outcome());
+        self.tell_worker(row, ready, round, Brought { disturbance, ..brought }.outcome());
     }
 
     /// One side of a pair is lost: the second time it is its own fault.
     fn lost(&mut self, row: usize, ready: &Ready, round: u32, ended: Ended) {
         let Ended { outcome, reason, .. } = ended.clone();
-        self.tell_cell(row, ready, round, CellOutcome::Lost { outcome, reason });
-        self.rows[row].lost_cells += 1;
-        if ended.is_final || self.rows[row].lost_cells > super::LOSSES_FORGIVEN {
+        self.tell_worker(row, ready, round, WorkerOutcome::Lost { outcome, reason });
+        self.rows[row].lost_workers += 1;
+        if ended.is_final || self.rows[row].lost_workers > super::LOSSES_FORGIVEN {
             self.give_up(row, ended);
         }
     }
 
-    fn tell_cell(&mut self, row: usize, ready: &Ready, round: u32, outcome: CellOutcome) {
+    fn tell_worker(&mut self, row: usize, ready: &Ready, round: u32, outcome: WorkerOutcome) {
         let (phase, at_s) = (Phase::Round(round), self.begun.elapsed().as_secs_f64());
-        self.tell(Entry::Cell { row: row as u32, phase, at_s, set: ready.number, outcome });
+        self.tell(Entry::Worker { row: row as u32, phase, at_s, set: ready.number, outcome });
     }
 
     /// Waits, ready for a Ctrl-C.
@@ -426,7 +426,7 @@ impl Run<'_> {
         let until = self.deadline.map_or(until, |deadline| until.min(deadline));
         let left = until.saturating_duration_since(Instant::now());
         if !left.is_zero() {
-            self.cells.rest(left)?;
+            self.workers.rest(left)?;
         }
         Ok(())
     }

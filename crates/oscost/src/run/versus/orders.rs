@@ -4,18 +4,18 @@ use std::time::{Duration, Instant};
 
 use oscost_model::protocol::{Event, Order};
 use oscost_model::treatment::Attached;
-use oscost_model::worker::CellSpec;
+use oscost_model::worker::WorkerSpec;
 
-use super::super::cells::{BEYOND, Brought, Cells, Ended, ended};
 use super::super::witness::LastWords;
-use crate::hosts::ReachError;
+use super::super::workers::{BEYOND, Brought, Ended, Workers, ended};
+use crate::hosts::HostError;
 
-/// A turn of a toggled cell is ended by the supervisor when it takes too long; this is beyond.
+/// A turn of a toggled worker is ended by the supervisor when it takes too long; this is beyond.
 const LONGEST_TURN: Duration = Duration::from_secs(120);
 
-impl Cells<'_> {
-    /// Starts a cell that waits for `go`.
-    pub(super) fn start(&mut self, spec: CellSpec) -> Result<Result<u64, Ended>, ReachError> {
+impl Workers<'_> {
+    /// Starts a worker that waits for `go`.
+    pub(super) fn start(&mut self, spec: WorkerSpec) -> Result<Result<u64, Ended>, HostError> {
         let id = self.id();
         let patience = Duration::from_millis(spec.timeout_ms) + BEYOND;
         self.send(&Order::Measure { id, spec: Box::new(spec) })?;
@@ -25,13 +25,13 @@ impl Cells<'_> {
         })
     }
 
-    /// Lets a toggled cell time some groups of an arm.
+    /// Lets a toggled worker time some groups of an arm.
     pub(super) fn go(
         &mut self,
         id: u64,
         batches: u32,
         arm: u8,
-    ) -> Result<Result<(), Ended>, ReachError> {
+    ) -> Result<Result<(), Ended>, HostError> {
         self.send(&Order::Go { id, batches, arm })?;
         Ok(match self.next(id, LONGEST_TURN)? {
             Event::Went { .. } => Ok(()),
@@ -39,8 +39,8 @@ impl Cells<'_> {
         })
     }
 
-    /// Ends a toggled cell.
-    pub(super) fn stop(&mut self, id: u64) -> Result<Result<Brought, Ended>, ReachError> {
+    /// Ends a toggled worker.
+    pub(super) fn stop(&mut self, id: u64) -> Result<Result<Brought, Ended>, HostError> {
         self.send(&Order::Stop { id })?;
         Ok(match self.next(id, LONGEST_TURN)? {
             Event::Sampled { samples, disturbance, seen, speculation, .. } => {
@@ -56,7 +56,7 @@ impl Cells<'_> {
         treatments: Vec<Attached>,
         cpu: Option<u32>,
         other_cpu: Option<u32>,
-    ) -> Result<Result<u64, Ended>, ReachError> {
+    ) -> Result<Result<u64, Ended>, HostError> {
         let id = self.id();
         self.send(&Order::Attach { id, treatments, cpu, other_cpu })?;
         Ok(match self.next(id, 2 * BEYOND)? {
@@ -69,7 +69,7 @@ impl Cells<'_> {
     }
 
     /// Undoes it; what a monitor among it has seen.
-    pub(in crate::run) fn detach(&mut self, id: u64) -> Result<LastWords, ReachError> {
+    pub(in crate::run) fn detach(&mut self, id: u64) -> Result<LastWords, HostError> {
         if !self.attached.contains(&id) {
             return Ok(Ok(None)); // It has come off by itself, and that is known.
         }
@@ -77,13 +77,13 @@ impl Cells<'_> {
         self.send(&Order::Stop { id })?;
         // However it ended: the supervisor has undone it.
         Ok(match self.next(id, 2 * BEYOND)? {
-            Event::Detached { testimony, .. } => Ok(testimony.map(|it| *it)),
+            Event::Detached { monitor_report, .. } => Ok(monitor_report.map(|it| *it)),
             other => Err(ended(other).reason),
         })
     }
 
     /// Waits for so long, ready for a Ctrl-C. What is said meanwhile was said too late.
-    pub(super) fn rest(&mut self, long: Duration) -> Result<(), ReachError> {
+    pub(super) fn rest(&mut self, long: Duration) -> Result<(), HostError> {
         let until = Instant::now() + long;
         loop {
             let left = until.saturating_duration_since(Instant::now());
@@ -92,7 +92,7 @@ impl Cells<'_> {
             }
             match self.any(left) {
                 Ok(_) => {}
-                Err(ReachError::Silent(_)) => return Ok(()),
+                Err(HostError::Silent(_)) => return Ok(()),
                 Err(error) => return Err(error),
             }
         }

@@ -3,7 +3,7 @@
 use oscost_model::clock::Calibration;
 use oscost_model::worker::{BatchPlan, Mode};
 
-/// Batches of an arm in a cell: enough for a median, and cells differ more than batches do.
+/// Batches of an arm in a worker: enough for a median, and workers differ more than batches do.
 const GROUPS: u32 = 21;
 /// A batch that is longer than any that is cut for the clock.
 const LONGEST_NS: f64 = 1_000_000.0;

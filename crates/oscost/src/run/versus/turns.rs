@@ -1,16 +1,16 @@
-//! Toggled cells: one process, while something is done to its system and undone again.
+//! Toggled workers: one process, while something is done to its system and undone again.
 
 use oscost_model::treatment::Attached;
-use oscost_model::worker::{CellSpec, Sample, Task};
+use oscost_model::worker::{Sample, Task, WorkerSpec};
 
-use super::super::cells::{Brought, Ended};
 use super::super::witness::LastWords;
+use super::super::workers::{Brought, Ended};
 use super::{Ready, Run, RunError};
 
-/// So many cells at most wait beside each other while something is attached and detached.
+/// So many workers at most wait beside each other while something is attached and detached.
 const WAITING: usize = 12;
 
-/// A toggled cell that waits for its next `go`.
+/// A toggled worker that waits for its next `go`.
 struct Waiting {
     id: u64,
     ready: Ready,
@@ -21,7 +21,7 @@ impl Run<'_> {
     /// for; an op that sleeps or switches has others about it that would not wait quietly.
     pub(super) fn together(&self, sets: &[&Ready]) -> Vec<Vec<Ready>> {
         let mut groups: Vec<Vec<Ready>> = Vec::new();
-        let place = |ready: &Ready| &self.rows[ready.set.news[0]].treated;
+        let target = |ready: &Ready| &self.rows[ready.set.news[0]].treated;
         let base = |ready: &Ready| &self.rows[ready.set.base].treated;
         let quiet = |ready: &Ready| !self.rows[ready.set.base].planned.definition.switches;
         for &ready in sets {
@@ -30,7 +30,7 @@ impl Run<'_> {
                 group.len() < WAITING
                     && quiet(ready)
                     && quiet(first)
-                    && place(first) == place(ready)
+                    && target(first) == target(ready)
                     && base(first) == base(ready)
             };
             match groups.iter_mut().find(fits) {
@@ -41,7 +41,7 @@ impl Run<'_> {
         groups
     }
 
-    /// One cell of each set, in which the place is the base's and the new one's in turns: ABBA or
+    /// One worker of each set, in which the place is the base's and the new one's in turns: ABBA or
     /// BAAB at random, so that linear drift falls out.
     pub(super) fn toggled(&mut self, group: &[Ready], round: u32) -> Result<(), RunError> {
         let new = group[0].set.news[0];
@@ -83,7 +83,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// The four turns of toggled cells; what a monitor said at the end of each of its turns. What
+    /// The four turns of toggled workers; what a monitor said at the end of each of its turns. What
     /// ends meanwhile is taken out of `waiting`.
     fn in_turns(
         &mut self,
@@ -99,7 +99,7 @@ impl Run<'_> {
         for half in turns.chunk_by(|one, other| one == other) {
             let job = match half[0] {
                 // A job also where nothing is attached, in a control: it takes the same time.
-                1 => self.cells.attach(attached.to_vec(), self.cpu, self.peer_cpu)?.map(Some),
+                1 => self.workers.attach(attached.to_vec(), self.cpu, self.peer_cpu)?.map(Some),
                 _ => Ok(None),
             };
             let job = match job {
@@ -123,18 +123,19 @@ impl Run<'_> {
             if half[0] == 1 {
                 said.push(self.detach(job)?);
             }
-            if let Some(why) = self.cells.came_off.take() {
+            if let Some(why) = self.workers.came_off.take() {
                 return Ok(Err(why));
             }
         }
         Ok(Ok(said))
     }
 
-    /// Starts a toggled cell; `None` where it did not come up, which is told.
+    /// Starts a toggled worker; `None` where it did not come up, which is told.
     fn start_toggled(&mut self, ready: &Ready, round: u32) -> Result<Option<u64>, RunError> {
         let spec = self.spec(ready.set.base, Task::Measure(ready.plan.clone()));
-        let spec = CellSpec { toggled: true, timeout_ms: WAITING as u64 * spec.timeout_ms, ..spec };
-        match self.cells.start(spec)? {
+        let spec =
+            WorkerSpec { toggled: true, timeout_ms: WAITING as u64 * spec.timeout_ms, ..spec };
+        match self.workers.start(spec)? {
             Ok(id) => Ok(Some(id)),
             Err(ended) => {
                 self.lost(ready.set.base, ready, round, ended);
@@ -149,14 +150,14 @@ impl Run<'_> {
         batches: u32,
         arm: u8,
     ) -> Result<Result<(), Ended>, RunError> {
-        Ok(self.cells.go(id, batches, arm)?)
+        Ok(self.workers.go(id, batches, arm)?)
     }
 
     fn stop_toggled(&mut self, id: u64) -> Result<Result<Brought, Ended>, RunError> {
-        Ok(self.cells.stop(id)?)
+        Ok(self.workers.stop(id)?)
     }
 
-    /// The turns of a toggled cell in which nothing is attached.
+    /// The turns of a toggled worker in which nothing is attached.
     pub(super) fn control_of_turns(
         &mut self,
         ready: &Ready,

@@ -1,6 +1,6 @@
 use oscost_model::protocol::CpuProbe;
 use oscost_model::record::Repetition;
-use oscost_model::study_method::{ClockCost, Manner, Statistic, Timed};
+use oscost_model::study_method::{ClockCost, Statistic, StudyMethod, Timed};
 
 use super::*;
 use crate::studies::claim::Verdict;
@@ -102,7 +102,7 @@ series = ["pipe"]
 most = 1.5
 "#;
 
-const MANNER: Manner = Manner {
+const STUDY_METHOD: StudyMethod = StudyMethod {
     timed: Timed::Together,
     iterations: 1_000_000,
     experiments: 1,
@@ -120,7 +120,7 @@ fn record() -> Record {
         serde_json::from_str(include_str!("../../../tests/store/run-1.json")).unwrap();
     record.comparisons.clear();
     record.results.truncate(1);
-    record.results[0].place.cpu = Some(0);
+    record.results[0].target.cpu = Some(0);
     let probe = &mut record.conditions[0].probe;
     let one: CpuProbe = probe[0].clone();
     *probe = vec![CpuProbe { cpu: 0, core_cycles_per_ns: Some(4.0), ..one }];
@@ -142,8 +142,8 @@ fn row(record: &Record, case: &str, values: &[f64], by: Option<f64>) -> Row {
     sorted.sort_by(f64::total_cmp);
     estimate.median = sorted[sorted.len() / 2];
     estimate.ci95 = Some([estimate.median - 1.0, estimate.median + 1.0]);
-    row.manner = by.map(|value| ByManner {
-        manner: MANNER,
+    row.study_method = by.map(|value| StudyMethodFigure {
+        study_method: STUDY_METHOD,
         iterations: 10_000,
         experiments: 1,
         value: Some(value),
@@ -181,11 +181,11 @@ fn each_column_has_what_was_printed_and_what_its_formula_makes_of_the_run() {
     let (study, record) = (study(), measured());
     let beside = beside(&study, &record);
     let [time, slowdown, lines] = &beside.tables[0].rows[1].cells[..] else { panic!() };
-    let here = |cell: &Cell<'_>| cell.here.unwrap().value;
+    let here = |worker: &Cell<'_>| worker.here.unwrap().value;
     assert!(close(here(time), 0.12), "{time:?}");
     assert!(close(here(slowdown), 48.0) && close(here(lines), 1_000_030.0));
     // oscost's own: of its own repetitions, not of the study's manner.
-    let own = |cell: &Cell<'_>| cell.own.unwrap();
+    let own = |worker: &Cell<'_>| worker.own.unwrap();
     assert!(close(own(time).value, 0.1) && close(own(time).interval.unwrap().lo, 0.099));
     assert!(close(own(slowdown).value, 50.0), "{slowdown:?}");
     let [least, most] = time.then_over_here.unwrap();
@@ -194,21 +194,21 @@ fn each_column_has_what_was_printed_and_what_its_formula_makes_of_the_run() {
     assert!(close(time.in_cycles.unwrap()[0], 0.2 / 0.12 / 2.0));
     assert_eq!((slowdown.then_over_here, lines.in_cycles), (None, None));
     let by = time.here.unwrap().by.unwrap();
-    assert_eq!((by.iterations, by.manner.iterations), (10_000, 1_000_000));
+    assert_eq!((by.iterations, by.study_method.iterations), (10_000, 1_000_000));
 }
 
 #[test]
 fn a_range_in_cycles_is_laid_beside_cycles_of_this_core() {
     let (study, record) = (study(), measured());
     let beside = beside(&study, &record);
-    let cell = &beside.tables[1].rows[0].cells[0];
+    let worker = &beside.tables[1].rows[0].cells[0];
     assert!(close(
-        cell.own.unwrap().value,
+        worker.own.unwrap().value,
         4.0 * record.results[2].estimate.as_ref().unwrap().median
     ));
-    let [least, most] = cell.in_cycles.unwrap();
-    let here = cell.here.unwrap().value;
-    assert!(close(least, 400.0 / here) && close(most, 600.0 / here), "{cell:?}");
+    let [least, most] = worker.in_cycles.unwrap();
+    let here = worker.here.unwrap().value;
+    assert!(close(least, 400.0 / here) && close(most, 600.0 / here), "{worker:?}");
 }
 
 #[test]
@@ -247,23 +247,23 @@ fn a_row_with_its_other_end_elsewhere_is_another_row() {
     let (study, mut record) = (study(), measured());
     let near = row(&record, "socket/round-trip:by=tcp,size=4,peer_cpu=other", &around(50.0), None);
     let mut far = row(&record, &near.case, &around(500.0), None);
-    far.place.peer = Some("m1".to_owned());
+    far.target.peer = Some("m1".to_owned());
     record.results.extend([near, far]);
     let beside = beside(&study, &record);
     let found = beside.tables[1].rows[2].found.unwrap();
-    assert_eq!(found.place.peer.as_deref(), Some("m1"));
+    assert_eq!(found.target.peer.as_deref(), Some("m1"));
     assert!(beside.tables[1].rows[3].found.is_none());
 }
 
 #[test]
-fn a_core_of_unknown_speed_has_no_cycles_and_a_lost_manner_no_figure() {
+fn a_core_of_unknown_speed_has_no_cycles_and_a_lost_study_method_no_figure() {
     let (study, mut record) = (study(), measured());
     record.conditions[0].probe[0].core_cycles_per_ns = None;
-    let manner = record.results[1].manner.as_mut().unwrap();
-    (manner.value, manner.reason) = (None, Some("it was lost".to_owned()));
+    let study_method = record.results[1].study_method.as_mut().unwrap();
+    (study_method.value, study_method.reason) = (None, Some("it was lost".to_owned()));
     let beside = beside(&study, &record);
-    let cell = &beside.tables[1].rows[0].cells[0];
-    assert!(cell.here.is_none() && cell.own.is_none() && cell.then_over_here.is_none());
+    let worker = &beside.tables[1].rows[0].cells[0];
+    assert!(worker.here.is_none() && worker.own.is_none() && worker.then_over_here.is_none());
     let time = &beside.tables[0].rows[1].cells[0];
     assert!(time.here.is_none() && time.own.is_some() && time.in_cycles.is_none());
 }
@@ -276,9 +276,9 @@ fn a_row_in_another_unit_than_its_table_is_told_in_its_own() {
     let mut record = measured();
     record.results.push(row_of(&record, "process/shell", 1e6));
     let beside = beside(&study, &record);
-    let cell = &beside.tables[1].rows[0].cells[0];
-    assert!(close(cell.own.unwrap().value, 1.0), "{cell:?}");
-    assert!(close(cell.then_over_here.unwrap()[0], 2.0));
+    let worker = &beside.tables[1].rows[0].cells[0];
+    assert!(close(worker.own.unwrap().value, 1.0), "{worker:?}");
+    assert!(close(worker.then_over_here.unwrap()[0], 2.0));
 }
 
 /// A row of some cost, of which nothing else matters.
@@ -327,22 +327,22 @@ fn a_metric_beside_a_program_s_own_figure_is_known_in_no_round() {
 
 #[test]
 fn a_case_of_two_rows_has_the_clock_in_the_one_and_not_in_the_other() {
-    let each = Manner { timed: Timed::Each, ..MANNER };
-    let by = |manner| ByManner {
-        manner,
+    let each = StudyMethod { timed: Timed::Each, ..STUDY_METHOD };
+    let by = |study_method| StudyMethodFigure {
+        study_method,
         iterations: 10,
         experiments: 1,
         value: Some(100.0),
         deviation: None,
         reason: None,
     };
-    let without = Manner { clock: ClockCost::Subtracted, ..each };
-    let apart = |manner: &Manner, by| clock_apart(manner, &by, Some(20.0));
+    let without = StudyMethod { clock: ClockCost::Subtracted, ..each };
+    let apart = |study_method: &StudyMethod, by| clock_apart(study_method, &by, Some(20.0));
     assert_eq!(apart(&each, by(each)), Some(0.0));
     assert_eq!(apart(&without, by(each)), Some(-20.0));
     assert_eq!(apart(&each, by(without)), Some(20.0));
-    let together = Manner { clock: ClockCost::Subtracted, ..MANNER };
-    assert_eq!(apart(&together, by(MANNER)), Some(-2.0), "once in ten ops");
-    assert_eq!(apart(&MANNER, by(each)), None);
+    let together = StudyMethod { clock: ClockCost::Subtracted, ..STUDY_METHOD };
+    assert_eq!(apart(&together, by(STUDY_METHOD)), Some(-2.0), "once in ten ops");
+    assert_eq!(apart(&STUDY_METHOD, by(each)), None);
     assert_eq!(clock_apart(&without, &by(each), None), None);
 }

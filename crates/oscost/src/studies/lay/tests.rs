@@ -19,17 +19,17 @@ fn record() -> Record {
 }
 
 /// A measured row of a case at a place: repetitions of these values, in this order.
-fn row(record: &Record, case: &str, place: &str, values: &[f64]) -> Row {
+fn row(record: &Record, case: &str, target: &str, values: &[f64]) -> Row {
     let mut row = record.results[0].clone();
     row.case = case.to_owned();
-    row.place.text = place.to_owned();
+    row.target.text = target.to_owned();
     let one = row.repetitions[0].clone();
-    let cells = values.iter().zip(0..).map(|(&value, round)| Repetition {
+    let workers = values.iter().zip(0..).map(|(&value, round)| Repetition {
         round,
         value: (value > 0.0).then_some(value),
         ..one.clone()
     });
-    row.repetitions = cells.collect();
+    row.repetitions = workers.collect();
     row
 }
 
@@ -62,8 +62,8 @@ fn the_first_ten_runs_are_laid_beside_the_ten_of_the_study_in_its_unit() {
     assert_eq!(laid.comparison.map(|it| it.new), Some(1));
     let other = laid_of(&study, &record, "write");
     assert!(other.sides == [None; 2] && other.here == [None; 2] && other.comparison.is_none());
-    let places = lay(&study, &record).unwrap().places;
-    assert_eq!(places, [Some("local"), Some("ph")]);
+    let targets = lay(&study, &record).unwrap().targets;
+    assert_eq!(targets, [Some("local"), Some("ph")]);
 }
 
 #[test]

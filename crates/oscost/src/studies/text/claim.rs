@@ -24,7 +24,7 @@ impl Reader<'_> {
             return Err(self.refused(&raw.kind, why));
         }
         let (cases, asks) = match raw.kind.as_ref() {
-            RawKind::EqualAdded | RawKind::Ratio => self.of_two_places(raw, study)?,
+            RawKind::EqualAdded | RawKind::Ratio => self.of_two_targets(raw, study)?,
             _ => {
                 let quantities = self.quantities(raw, study)?;
                 let mut cases: Vec<String> = Vec::new();
@@ -81,7 +81,7 @@ impl Reader<'_> {
         }
     }
 
-    fn of_two_places(
+    fn of_two_targets(
         &self,
         raw: &raw::Claim,
         study: &Study,

@@ -94,7 +94,7 @@ impl RawOverhead {
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct Column {
     pub(super) name: Spanned<String>,
-    pub(super) place: Spanned<String>,
+    pub(super) target: Spanned<String>,
 }
 
 #[derive(Deserialize)]

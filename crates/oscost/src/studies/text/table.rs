@@ -159,7 +159,9 @@ impl Reader<'_> {
             unit: raw.unit.map_or(of.unit, RawUnit::unit),
             runs: raw.runs.as_ref().map_or(Ok(of.protocol.runs), |it| self.runs(it))?,
             // A program is run as a whole, and has trials.
-            manner: self.manner_of(&raw.name, of, &otherwise)?.filter(|_| !is_program(&subject)),
+            study_method: self
+                .study_method_of(&raw.name, of, &otherwise)?
+                .filter(|_| !is_program(&subject)),
             line: self.line(at.span().start),
             published: self.published(raw.published.as_ref(), of)?,
             predicted: raw.predicted.as_ref().map(|it| self.predicted(it)).transpose()?,
@@ -169,21 +171,22 @@ impl Reader<'_> {
     }
 
     /// How a row is timed; of two places nothing may be said.
-    fn manner_of(
+    fn study_method_of(
         &self,
         name: &Spanned<String>,
         of: &Of<'_>,
         otherwise: &Otherwise<'_>,
-    ) -> Result<Option<oscost_model::study_method::Manner>, Refusal> {
-        let manner = self.manner(of.protocol.manner, otherwise).map_err(|refusal| Refusal {
-            line: refusal.line.max(self.line(name.span().start)),
-            ..refusal
-        })?;
-        if of.compares && manner.is_some() {
+    ) -> Result<Option<oscost_model::study_method::StudyMethod>, Refusal> {
+        let study_method =
+            self.study_method(of.protocol.study_method, otherwise).map_err(|refusal| Refusal {
+                line: refusal.line.max(self.line(name.span().start)),
+                ..refusal
+            })?;
+        if of.compares && study_method.is_some() {
             let why = "a row of a study with two columns is timed as `runs` says";
             return Err(self.refused(name, why));
         }
-        Ok(manner)
+        Ok(study_method)
     }
 
     /// A figure for each column, to the letter.
@@ -268,7 +271,7 @@ impl Reader<'_> {
             statistic: raw.statistic.as_ref(),
             overhead: raw.overhead,
         };
-        let manner = self.manner_of(&raw.name, of, &otherwise)?;
+        let study_method = self.study_method_of(&raw.name, of, &otherwise)?;
         let mut rows = Vec::new();
         for (value, figure) in values.iter().zip(published) {
             let case = text.replacen("{}", &value.to_string(), 1);
@@ -282,7 +285,7 @@ impl Reader<'_> {
                 peer: raw.peer,
                 unit: of.unit,
                 runs: of.protocol.runs,
-                manner,
+                study_method,
                 line: self.line(raw.case.span().start),
                 published,
                 predicted: None,

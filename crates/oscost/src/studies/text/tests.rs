@@ -211,15 +211,15 @@ most = 0.2
 "#;
 
 #[test]
-fn a_study_of_one_place_is_read_with_its_manners_columns_and_curves() {
+fn a_study_of_one_place_is_read_with_its_study_methods_columns_and_curves() {
     use oscost_model::study_method::{ClockCost, Statistic, Timed};
     let study = read(ALONE.as_bytes()).unwrap();
     assert!(study.columns.is_none() && study.beats.core_ghz == Some(2.4));
     assert_eq!(study.takes.map(|takes| (takes.seconds, takes.quick)), Some((90, 20)));
     let [pipe, seek] = &study.tables[0].rows[..] else { panic!("{study:?}") };
-    let usual = study.protocol.manner.unwrap();
+    let usual = study.protocol.study_method.unwrap();
     assert_eq!((usual.timed, usual.clock), (Timed::Each, ClockCost::Subtracted));
-    let its = pipe.manner.unwrap();
+    let its = pipe.study_method.unwrap();
     assert_eq!((its.statistic, its.iterations), (Statistic::Minimum, 1_000));
     assert_eq!((seek.case(), seek.published.len()), (None, 2));
     let [trip, times] = &study.tables[0].figures[..] else { panic!("{study:?}") };
@@ -227,7 +227,7 @@ fn a_study_of_one_place_is_read_with_its_manners_columns_and_curves() {
     let curve = &study.tables[1];
     assert_eq!(curve.series[0].rows(), 0..2);
     assert_eq!(curve.rows[1].key(), "socket/round-trip:by=tcp,size=64,peer_cpu=other peer");
-    assert!(curve.rows.iter().all(|row| row.peer && row.manner.is_none()));
+    assert!(curve.rows.iter().all(|row| row.peer && row.study_method.is_none()));
     assert_eq!(curve.rows[0].published[0].as_ref().map(|it| (it.low, it.high)), Some((4.0, 6.0)));
     let wanted: Vec<bool> = study.wanted().iter().map(|wanted| wanted.peer).collect();
     assert_eq!(wanted, [false, true, true]);

@@ -119,7 +119,7 @@ pub fn compile(profile: &Profile, arch: Arch) -> Result<Compiled, TooLong> {
 /// call here.
 fn resolve(profile: &Profile, arch: Arch) -> Result<(Vec<Call>, usize), TooLong> {
     let numbers: HashMap<&str, u32> = arch.calls().map(|(number, name)| (name, number)).collect();
-    let mut places: HashMap<u32, usize> = HashMap::new();
+    let mut targets: HashMap<u32, usize> = HashMap::new();
     let mut unknown = std::collections::HashSet::new();
     let mut calls: Vec<Call> = Vec::new();
     let mut conditional = 0;
@@ -129,11 +129,11 @@ fn resolve(profile: &Profile, arch: Arch) -> Result<(Vec<Call>, usize), TooLong>
                 unknown.insert(name.as_str());
                 continue;
             };
-            let place = *places.entry(number).or_insert_with(|| {
+            let target = *targets.entry(number).or_insert_with(|| {
                 calls.push(Call { number, rules: Vec::new() });
                 calls.len() - 1
             });
-            let call = &mut calls[place];
+            let call = &mut calls[target];
             if call.decided().is_some() {
                 continue;
             }

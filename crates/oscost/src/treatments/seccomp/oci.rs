@@ -43,8 +43,8 @@ fn malformed(error: &serde_json::Error) -> Malformed {
     const LONGEST: usize = 300;
     let line = error.line();
     let text = error.to_string();
-    let place = format!(" at line {line} column {}", error.column());
-    let why = text.strip_suffix(&place).unwrap_or(&text);
+    let target = format!(" at line {line} column {}", error.column());
+    let why = text.strip_suffix(&target).unwrap_or(&text);
     let shown: String = why.chars().take(LONGEST).collect();
     let plain = |letter: char| if (' '..='~').contains(&letter) { letter } else { '?' };
     Malformed { line, why: shown.chars().map(plain).collect() }

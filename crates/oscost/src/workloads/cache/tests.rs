@@ -112,7 +112,7 @@ fn a_folder_that_other_commands_have_filled_is_filled_anew() {
 #[test]
 fn two_at_once_are_one_and_a_refusal() {
     let it = Try::new("echo > words");
-    let lock = Place::of(&it.spec, &it.here).lock().unwrap();
+    let lock = Target::of(&it.spec, &it.here).lock().unwrap();
     assert!(matches!(it.prepare().0, Err(CacheError::Locked)));
     assert!(matches!(clean(&it.spec, &it.here), Err(CacheError::Locked)));
     drop(lock);
@@ -122,9 +122,9 @@ fn two_at_once_are_one_and_a_refusal() {
 #[test]
 fn commands_hold_the_lock_for_as_long_as_they_last() {
     let it = Try::new("echo > words");
-    let place = Place::of(&it.spec, &it.here);
-    drop(place.lock().unwrap());
-    let file = File::options().read(true).write(true).open(&place.lock).unwrap();
+    let target = Target::of(&it.spec, &it.here);
+    drop(target.lock().unwrap());
+    let file = File::options().read(true).write(true).open(&target.lock).unwrap();
     file.try_lock().unwrap();
     let mut left =
         Command::new("sleep").arg("60").stdin(file.try_clone().unwrap()).spawn().unwrap();

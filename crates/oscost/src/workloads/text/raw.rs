@@ -16,7 +16,7 @@ pub(super) struct RawSpec {
     pub(super) id: Option<Spanned<String>>,
     pub(super) asks: Option<Spanned<String>>,
     pub(super) op: Option<Spanned<String>>,
-    pub(super) guess: Option<Spanned<String>>,
+    pub(super) expected: Option<Spanned<String>>,
     pub(super) source: Option<Spanned<String>>,
     pub(super) why: Option<Spanned<String>>,
     pub(super) rev: Option<Spanned<u32>>,

@@ -89,7 +89,7 @@ fn a_workload_is_read_as_it_was_written() {
     assert_eq!(spec.axes[0].words["long"], ["-a", "-b"]);
     let definition = spec.definition();
     assert_eq!((definition.unit, definition.family()), (Unit::OpsPerSecond, "workload"));
-    assert!(definition.switches && !definition.in_bill && definition.calls.is_empty());
+    assert!(definition.switches && !definition.in_price_list && definition.calls.is_empty());
     assert_eq!(definition.axes[0].usual.len(), 1);
 }
 
@@ -125,7 +125,7 @@ fn a_refusal_names_the_line_and_the_reason() {
         ("\"workload/small\"", "\"small\"", 2, "an id is workload/NAME"),
         ("\"workload/small\"", "\"workload/Small\"", 2, "an id is workload/NAME"),
         ("What is small?", "Small", 3, "a question ends in `?`"),
-        ("guess", "gess", 6, "unknown field `gess`"),
+        ("expected", "gess", 6, "unknown field `gess`"),
         ("\"made up\"", &format!("\"{long}\""), 7, "the source has more than 600 letters"),
         ("\"made up\"", "\"a\\u001b[31mb\"", 7, "the source has a control character"),
         ("\"made up\"", "\"a\\u202eb\"", 7, "the source has a control character"),

@@ -195,7 +195,7 @@ pub(crate) fn s13_slow_path() -> Verdict {
     accept("S13, slow path of 10 % at 1.5", (1.4..1.6).contains(&ratio), ratio)
 }
 
-/// S14: contamination up to more than half. What is measured is right; beyond what a cell can bear
+/// S14: contamination up to more than half. What is measured is right; beyond what a worker can bear
 /// the row is unmeasurable and says so.
 pub(crate) fn s14_contamination() -> Verdict {
     let mut texts = Vec::new();

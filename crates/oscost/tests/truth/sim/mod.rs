@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use oscost::estimate::Assembler;
-use oscost::hosts::{ReachError, Session};
+use oscost::hosts::{HostError, Session};
 use oscost::run::{Profile, Request, TrialTime, run};
 use oscost_model::calls::CallCount;
 use oscost_model::case::Case;
@@ -19,11 +19,11 @@ use oscost_model::definition::Definition;
 use oscost_model::facts::Facts;
 use oscost_model::journal::{Entry, PlannedRow, Started};
 use oscost_model::point::Point;
-use oscost_model::protocol::{CellBuild, CpuProbe, Event, Hello, Order, PROTOCOL};
-use oscost_model::record::{CellProgram, PlaceOf, Record, Row, Settings, Tool};
-use oscost_model::study_method::Manner;
+use oscost_model::protocol::{CpuProbe, Event, Hello, Order, PROTOCOL, WorkerBuild};
+use oscost_model::record::{Record, Row, Settings, TargetInfo, Tool, WorkerBinary};
+use oscost_model::study_method::StudyMethod;
 use oscost_model::unit::Unit;
-use oscost_model::worker::{CellSpec, Sample, Subject, Task};
+use oscost_model::worker::{Sample, Subject, Task, WorkerSpec};
 use oscost_worker::bench::Shape;
 use oscost_worker::engine::calibrate;
 use oscost_worker::engine::collect::{Cut, Tag};
@@ -51,7 +51,7 @@ pub(crate) struct SimSession {
     hello: Hello,
     now_ns: f64,
     calibration: Option<(ClockKind, Calibration)>,
-    running: BTreeMap<u64, CellSpec>,
+    running: BTreeMap<u64, WorkerSpec>,
     events: VecDeque<Event>,
 }
 
@@ -62,8 +62,8 @@ impl SimSession {
         let hello = Hello {
             protocol: PROTOCOL,
             catalog_hash: "sim".into(),
-            cell_hash: "sim".into(),
-            build: CellBuild { link: "sim".into(), libc: "sim".into(), version: "0".into() },
+            worker_hash: "sim".into(),
+            build: WorkerBuild { link: "sim".into(), libc: "sim".into(), version: "0".into() },
             clocks: vec![ClockVerdict { kind: ClockKind::Tsc, unusable_because: None }],
             facts,
             scratch: None,
@@ -100,14 +100,14 @@ impl SimSession {
         }
     }
 
-    fn subject(&self, spec: &CellSpec) -> &Subject0 {
+    fn subject(&self, spec: &WorkerSpec) -> &Subject0 {
         let Subject::Case(case) = &spec.subject else { panic!("a program") };
         let index: usize = case.benchmark.trim_start_matches("sim/op-").parse().unwrap();
         &self.subjects[index]
     }
 
     /// A fresh process, some milliseconds after the last one.
-    fn process(&mut self, spec: &CellSpec) -> (Machine, Shape) {
+    fn process(&mut self, spec: &WorkerSpec) -> (Machine, Shape) {
         self.now_ns += 1e6;
         let subject = self.subject(spec).clone();
         let truth = seen_by(spec.clock.kind, &subject.truth);
@@ -185,7 +185,7 @@ impl Session for SimSession {
         &self.hello
     }
 
-    fn send(&mut self, order: &Order) -> Result<(), ReachError> {
+    fn send(&mut self, order: &Order) -> Result<(), HostError> {
         let answer = match order {
             Order::Measure { id, spec } => {
                 self.running.insert(*id, (**spec).clone());
@@ -214,8 +214,8 @@ impl Session for SimSession {
         Ok(())
     }
 
-    fn next(&mut self, patience: Duration) -> Result<Event, ReachError> {
-        self.events.pop_front().ok_or(ReachError::Silent(patience))
+    fn next(&mut self, patience: Duration) -> Result<Event, HostError> {
+        self.events.pop_front().ok_or(HostError::Silent(patience))
     }
 }
 
@@ -232,7 +232,7 @@ fn definition(index: usize, unit: Unit) -> Definition {
         id: format!("sim/op-{index}"),
         asks: "What is true?".into(),
         op: String::new(),
-        guess: String::new(),
+        expected: String::new(),
         unit,
         why: String::new(),
         calls: vec![],
@@ -240,7 +240,7 @@ fn definition(index: usize, unit: Unit) -> Definition {
         beside: vec![],
         axes: vec![],
         needs: vec![],
-        in_bill: true,
+        in_price_list: true,
         switches: false,
         major_faults: false,
         moves: String::new(),
@@ -251,10 +251,10 @@ fn definition(index: usize, unit: Unit) -> Definition {
     }
 }
 
-fn place() -> PlaceOf {
-    PlaceOf {
+fn target() -> TargetInfo {
+    TargetInfo {
         text: "sim".into(),
-        reach: "sim".into(),
+        host: "sim".into(),
         treatments: vec![],
         machine: "m0".into(),
         cpu: None,
@@ -267,19 +267,19 @@ fn row(index: usize, subject: &Subject0) -> PlannedRow {
     PlannedRow {
         case: Case::new(format!("sim/op-{index}"), Point::none()),
         definition: definition(index, subject.unit),
-        place: place(),
+        target: target(),
         asked: true,
-        anchor: false,
+        reference_case: false,
         added: false,
         monitored: false,
         workload: None,
-        manner: None,
+        study_method: None,
     }
 }
 
 /// A request without rows.
 fn request(profile: Profile, seed: u64) -> Request {
-    let cell = CellProgram {
+    let worker = WorkerBinary {
         hash: String::new(),
         link: String::new(),
         libc: String::new(),
@@ -293,7 +293,7 @@ fn request(profile: Profile, seed: u64) -> Request {
             at: String::new(),
             label: None,
             command: vec![],
-            tool: Tool { version: String::new(), commit: None, rustc: None, cell },
+            tool: Tool { version: String::new(), commit: None, rustc: None, worker },
             settings: Settings {
                 seed,
                 profile: profile.text().into(),
@@ -324,18 +324,22 @@ pub(crate) fn measure(subjects: &[Subject0], profile: Profile, seed: u64) -> Rec
 }
 
 /// The record of one subject that is timed in the manner of a study as well.
-pub(crate) fn measure_as(subject: &Subject0, manner: Option<Manner>, seed: u64) -> Record {
-    measure_as_in(&mut SimSession::new(vec![subject.clone()]), subject, manner, seed)
+pub(crate) fn measure_as(
+    subject: &Subject0,
+    study_method: Option<StudyMethod>,
+    seed: u64,
+) -> Record {
+    measure_as_in(&mut SimSession::new(vec![subject.clone()]), subject, study_method, seed)
 }
 
 /// The same in any session.
 pub(crate) fn measure_as_in(
     session: &mut dyn Session,
     subject: &Subject0,
-    manner: Option<Manner>,
+    study_method: Option<StudyMethod>,
     seed: u64,
 ) -> Record {
-    let rows = vec![PlannedRow { manner, ..row(0, subject) }];
+    let rows = vec![PlannedRow { study_method, ..row(0, subject) }];
     let request = Request { rows, ..request(Profile::Quick, seed) };
     let mut assembler = Assembler::default();
     run(session, request, &mut |entry: &Entry| assembler.apply(entry)).unwrap();

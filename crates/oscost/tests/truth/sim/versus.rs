@@ -1,20 +1,20 @@
-//! Arms side by side on a made-up machine: fork twins, toggled cells and pairs of cells come from
+//! Arms side by side on a made-up machine: fork twins, toggled workers and pairs of workers come from
 //! the real run, what they cost from the truth.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use oscost::estimate::Assembler;
-use oscost::hosts::{ReachError, Session};
+use oscost::hosts::{HostError, Session};
 use oscost::plan::{Set, Sides};
 use oscost::run::{Contest, PairCount, run};
 use oscost::run::{Profile, Request};
 use oscost_model::journal::{Design, Entry, PlannedRow};
 use oscost_model::protocol::{Event, Hello, Order};
-use oscost_model::record::{Comparison, PlaceOf};
+use oscost_model::record::{Comparison, TargetInfo};
 use oscost_model::seed::Seed;
 use oscost_model::treatment::{Applied, Attached, Treated};
-use oscost_model::worker::{BatchPlan, CellSpec, Sample, Task};
+use oscost_model::worker::{BatchPlan, Sample, Task, WorkerSpec};
 use oscost_worker::engine::collect::{Cut, Tag};
 use oscost_worker::engine::sim::{Machine, Truth};
 
@@ -23,7 +23,7 @@ use super::{SimSession, Subject0, request, row};
 /// What is true of arms side by side.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arms {
-    /// Log standard deviation between the arms of a cell.
+    /// Log standard deviation between the arms of a worker.
     pub(crate) pair_sd: f64,
     /// What is compared costs so much more.
     pub(crate) effect: f64,
@@ -50,24 +50,24 @@ struct SideBySide {
     inner: SimSession,
     arms: Arms,
     is_attached: bool,
-    /// Two cells of one seed are two processes for all that.
+    /// Two workers of one seed are two processes for all that.
     number: u64,
-    cells: BTreeMap<u64, Waiting>,
+    workers: BTreeMap<u64, Waiting>,
     attaching: Option<u64>,
     events: VecDeque<Event>,
 }
 
-/// A cell that is toggled.
+/// A worker that is toggled.
 struct Waiting {
-    spec: CellSpec,
+    spec: WorkerSpec,
     cuts: [Cut; 2],
     rounds: [u32; 2],
     samples: Vec<Sample>,
 }
 
 impl SideBySide {
-    /// What an arm of a cell costs, as a factor.
-    fn factor(&self, spec: &CellSpec, arm: u8, is_treated: bool) -> f64 {
+    /// What an arm of a worker costs, as a factor.
+    fn factor(&self, spec: &WorkerSpec, arm: u8, is_treated: bool) -> f64 {
         let between_sd = self.inner.subject(spec).truth.between_sd;
         let process = (between_sd * normal(spec.seed)).exp();
         let own =
@@ -78,7 +78,7 @@ impl SideBySide {
     }
 
     /// Times one group of an arm.
-    fn group(&mut self, spec: &CellSpec, factor: f64, tag: Tag, cut: &mut Cut) -> Vec<Sample> {
+    fn group(&mut self, spec: &WorkerSpec, factor: f64, tag: Tag, cut: &mut Cut) -> Vec<Sample> {
         let Task::Measure(plan) = &spec.task else { panic!("only measuring has groups") };
         let subject = self.inner.subject(spec).clone();
         let truth = Truth {
@@ -98,7 +98,7 @@ impl SideBySide {
     }
 
     /// What the arms' status would say.
-    fn speculation(&self, spec: &CellSpec) -> Vec<Option<String>> {
+    fn speculation(&self, spec: &WorkerSpec) -> Vec<Option<String>> {
         let word = |applied: &Vec<Applied>| match self.arms.forbids && !applied.is_empty() {
             true => "thread force mitigated",
             false => "thread vulnerable",
@@ -106,13 +106,13 @@ impl SideBySide {
         spec.treatments.iter().map(|applied| Some(word(applied).to_owned())).collect()
     }
 
-    fn plan(spec: &CellSpec) -> &BatchPlan {
+    fn plan(spec: &WorkerSpec) -> &BatchPlan {
         let Task::Measure(plan) = &spec.task else { panic!("only measuring has a plan") };
         plan
     }
 
-    /// A cell with all its arms, in turns that change from round to round.
-    fn whole(&mut self, spec: &CellSpec) -> Vec<Sample> {
+    /// A worker with all its arms, in turns that change from round to round.
+    fn whole(&mut self, spec: &WorkerSpec) -> Vec<Sample> {
         let treated =
             |arm: u8| spec.treatments.get(usize::from(arm)).is_some_and(|list| !list.is_empty());
         let mut cuts: Vec<Cut> = (0..spec.arms).map(|_| Cut::new(spec.seed)).collect();
@@ -132,7 +132,7 @@ impl SideBySide {
     }
 
     fn turn(&mut self, id: u64, groups: u32, arm: u8) -> Event {
-        let mut waiting = self.cells.remove(&id).unwrap();
+        let mut waiting = self.workers.remove(&id).unwrap();
         let at = usize::from(arm);
         for _ in 0..groups {
             // One process: it has no arms of its own.
@@ -144,7 +144,7 @@ impl SideBySide {
             waiting.samples.extend(found);
             waiting.rounds[at] += 1;
         }
-        self.cells.insert(id, waiting);
+        self.workers.insert(id, waiting);
         Event::Went { id }
     }
 }
@@ -154,21 +154,21 @@ impl Session for SideBySide {
         self.inner.hello()
     }
 
-    fn send(&mut self, order: &Order) -> Result<(), ReachError> {
+    fn send(&mut self, order: &Order) -> Result<(), HostError> {
         let answer = match order {
             Order::Measure { id, spec } if matches!(spec.task, Task::Measure(_)) => {
                 let cuts = [Cut::new(spec.seed), Cut::new(spec.seed)];
                 let waiting =
                     Waiting { spec: (**spec).clone(), cuts, rounds: [0; 2], samples: Vec::new() };
-                self.cells.insert(*id, waiting);
+                self.workers.insert(*id, waiting);
                 Some(Event::Ready { id: *id, pid: 1, addr: None })
             }
-            Order::Go { id, batches, arm } if self.cells.contains_key(id) => {
-                let toggled = self.cells[id].spec.toggled;
+            Order::Go { id, batches, arm } if self.workers.contains_key(id) => {
+                let toggled = self.workers[id].spec.toggled;
                 toggled.then(|| self.turn(*id, *batches, *arm))
             }
-            Order::Stop { id } if self.cells.contains_key(id) => {
-                let waiting = self.cells.remove(id).unwrap();
+            Order::Stop { id } if self.workers.contains_key(id) => {
+                let waiting = self.workers.remove(id).unwrap();
                 self.inner.now_ns += 1e6;
                 self.number += 1;
                 let speculation = self.speculation(&waiting.spec);
@@ -193,7 +193,7 @@ impl Session for SideBySide {
             }
             Order::Stop { id } if self.attaching == Some(*id) => {
                 (self.is_attached, self.attaching) = (false, None);
-                Some(Event::Detached { id: *id, counted: None, testimony: None })
+                Some(Event::Detached { id: *id, counted: None, monitor_report: None })
             }
             other => return self.inner.send(other),
         };
@@ -201,7 +201,7 @@ impl Session for SideBySide {
         Ok(())
     }
 
-    fn next(&mut self, patience: Duration) -> Result<Event, ReachError> {
+    fn next(&mut self, patience: Duration) -> Result<Event, HostError> {
         match self.events.pop_front() {
             Some(event) => Ok(event),
             None => self.inner.next(patience),
@@ -226,9 +226,9 @@ pub(crate) fn compare(
 ) -> Vec<Comparison> {
     let subject = Subject0::op(Truth::QUIET);
     let session = SimSession::new(vec![subject.clone(); rows]);
-    let place = |text: &str| PlaceOf { text: text.into(), ..super::place() };
-    let of_place = |text: &str| -> Vec<PlannedRow> {
-        (0..rows).map(|index| PlannedRow { place: place(text), ..row(index, &subject) }).collect()
+    let target = |text: &str| TargetInfo { text: text.into(), ..super::target() };
+    let of_target = |text: &str| -> Vec<PlannedRow> {
+        (0..rows).map(|index| PlannedRow { target: target(text), ..row(index, &subject) }).collect()
     };
     let treated = match design {
         Design::Toggle => attached(),
@@ -236,7 +236,7 @@ pub(crate) fn compare(
     };
     let sets = (0..rows).map(|row| Set { design, base: row, news: vec![row + rows] });
     let Sides { rows, treated, sets } = Sides {
-        rows: [of_place("local"), of_place("treated")].concat(),
+        rows: [of_target("local"), of_target("treated")].concat(),
         treated: [vec![Treated::default(); rows], vec![treated; rows]].concat(),
         sets: sets.collect(),
     };
@@ -248,7 +248,7 @@ pub(crate) fn compare(
         arms,
         is_attached: false,
         number: 0,
-        cells: BTreeMap::new(),
+        workers: BTreeMap::new(),
         attaching: None,
         events: VecDeque::new(),
     };

@@ -110,11 +110,11 @@ pub(crate) fn s7_apart() -> Found {
         let mut source = Source::seeded(70);
         let alarms = share(500, || {
             let machines: [f64; 2] = std::array::from_fn(|_| 0.025 * normal(&mut source));
-            let anchors = (0..3).map(|_| {
+            let reference_cases = (0..3).map(|_| {
                 let own: [f64; 2] = std::array::from_fn(|_| 0.01 * normal(&mut source));
                 (machines[1] + own[1] - machines[0] - own[0]).abs()
             });
-            let moved = anchors.fold(0.0, f64::max);
+            let moved = reference_cases.fold(0.0, f64::max);
             let rows: Vec<Judged> = (0..ROWS)
                 .map(|_| {
                     let [base, new] = machines.map(|machine| {

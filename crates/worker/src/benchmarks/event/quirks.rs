@@ -27,7 +27,7 @@ pub(super) const QUIRKS: Bench = Bench {
     op: "a program that shows it, from its first pipe to its last: 1 (yes) where what the quirk \
          says was seen, 0 (no) where it was not. Any answer of the kernel that belongs to neither \
          fails the row. Outside: nothing.",
-    guess: "yes to all of them",
+    expected: "yes to all of them",
     why: "An epoll set holds open files, not numbers, under the number that each had when it was \
           added. While a copy of a closed descriptor lives, its file stays in the set and reports \
           under a number that is nobody's or somebody else's, and only by that number and that \
@@ -64,7 +64,7 @@ pub(super) const QUIRKS: Bench = Bench {
         usual: WORDS,
     }],
     needs: &[Need::io_uring().when(BATCHES)],
-    in_bill: false,
+    in_price_list: false,
     switches: true,
     source: "study cs161-syscalls, The C10K problem; libev's manual, portability notes; epoll(7), \
              epoll_ctl(2); fs/eventpoll.c",
@@ -87,7 +87,7 @@ pub(super) const COUNTS: Bench = Bench {
     id: "event/quirk-counts",
     asks: "How deep may epoll sets lie in each other, and how often are waiters told in vain?",
     op: "a program that counts it. Outside: starting the two waiters of spurious-wake-ups.",
-    guess: "nesting-depth 5; spurious-wake-ups 0 on one CPU, and now and then 1 on two",
+    expected: "nesting-depth 5; spurious-wake-ups 0 on one CPU, and now and then 1 on two",
     why: "Whoever adds a set to a set has the kernel walk all sets that could be reached from it, \
           looking for a circle: beyond a depth it refuses. Two who wait for one pipe may both be \
           told of one byte, and the slower one finds nothing: it must not read as if something \
@@ -113,7 +113,7 @@ pub(super) const COUNTS: Bench = Bench {
         points: COUNTED,
         usual: COUNTED,
     }],
-    in_bill: false,
+    in_price_list: false,
     switches: true,
     source: "study cs161-syscalls, The C10K problem; epoll(7), epoll_ctl(2); fs/eventpoll.c",
     build: |at| or_refused(proves(at)),
@@ -127,7 +127,7 @@ pub(super) const NESTED: Bench = Bench {
     asks: "What does it cost to learn of a ready descriptor through sets that hold sets?",
     op: "one epoll_wait(2) on the outermost of so many sets that hold each other, the innermost a \
          pipe with a byte in it, which stays. Outside: making pipe and sets.",
-    guess: "250 ns for a set alone, 150 ns more for each around it",
+    expected: "250 ns for a set alone, 150 ns more for each around it",
     why: "Of a set in a set the kernel asks what it would ask of any file: whether it is ready. \
           The answer is a look at its own list, and at each file there: a set further in, and in \
           the end the pipe. The way to the innermost one is gone for each call.",
@@ -140,7 +140,7 @@ pub(super) const NESTED: Bench = Bench {
         points: Points::Numbers(&[1, 2, 3, 4, 5]),
         usual: Points::Numbers(&[1, 5]),
     }],
-    in_bill: false,
+    in_price_list: false,
     source: "study cs161-syscalls, The C10K problem; epoll(7); fs/eventpoll.c: ep_item_poll",
     build: |at| or_refused(asks_the_outermost(at)),
     ..Bench::PLAIN
@@ -158,7 +158,7 @@ fn proves(at: At<'_>) -> Result<Work, Errno> {
         "cannot-remove" => cannot_remove,
         "other-file" => other_file,
         "dropped-on-close" => dropped_on_close,
-        "guess-add-or-mod" => guess,
+        "guess-add-or-mod" => expected,
         "call-per-change" => call_per_change,
         "io-uring-batches" => io_uring_batches,
         "nested" => || Chain::of(2)?.reports(),
@@ -258,7 +258,7 @@ fn dropped_on_close() -> Result<i64, Errno> {
     yes(tells_of(&mut set, 7).map(|told| !told))
 }
 
-fn guess() -> Result<i64, Errno> {
+fn expected() -> Result<i64, Errno> {
     let (from, _to) = pipe()?;
     let set = Epoll::new(1)?;
     let change = |what| set.change(what, from.as_raw_fd(), READABLE, 0);

@@ -55,10 +55,10 @@ pub(super) const SERVER: Bench = Bench {
          burst of 64 by 8 connections of another process on this machine, from the first request \
          until the last answer, by that process's clock. Every answer is compared. The server is \
          the measured process: one loop, one thread; CPU times and calls are its alone. \
-         request-p50 and request-p99 are how long requests took, medians over cells. \
-         Outside: making idle connections; two bursts of a cell in which they settle, for the \
+         request-p50 and request-p99 are how long requests took, medians over workers. \
+         Outside: making idle connections; two bursts of a worker in which they settle, for the \
          quantiles.",
-    guess: "30,000 in a second by each method with 10 idle connections on one CPU; with 1,000 \
+    expected: "30,000 in a second by each method with 10 idle connections on one CPU; with 1,000 \
             epoll and io_uring the same, select and poll two thirds, and requests half as long \
             again; churn=1000 costs each of them 3 %",
     why: "A loop that asks for one event at a time pays for all idle connections at each request; \
@@ -126,7 +126,7 @@ pub(super) const SERVER: Bench = Bench {
         },
     ],
     needs: &[Need::time(), Need::io_uring().when(BY_RING)],
-    in_bill: false,
+    in_price_list: false,
     switches: true,
     // Of connections, whose every call at either end a tracer stops where calls are counted.
     setup_us: &[("idle", "1000")],

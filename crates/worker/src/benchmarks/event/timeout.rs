@@ -73,7 +73,7 @@ const TIMED: Bench = Bench {
         Need::meaning(FINE).when(&[("method", "epoll-pwait2"), ("rounding", "down")]),
         Need::meaning(FINE).when(&[("method", "io-uring"), ("rounding", "down")]),
     ],
-    in_bill: false,
+    in_price_list: false,
     switches: true,
     source: "study cs161-syscalls, The C10K problem; libev's manual; select(2), poll(2), \
              epoll_wait(2), io_uring_enter(2); fs/select.c: select_estimate_accuracy",
@@ -88,7 +88,7 @@ pub(super) const ERROR: Bench = Bench {
          cannot say, since they count in milliseconds, is rounded by their caller, and the \
          rounding is part of the error. Outside: making pipe and set; nothing is subtracted, two \
          reads of the clock are some 40 ns of it.",
-    guess: "60 us too late for all of them, 50 of them slack, and 5 us for io_uring; 0.1 ms by \
+    expected: "60 us too late for all of them, 50 of them slack, and 5 us for io_uring; 0.1 ms by \
             poll and epoll_wait is 1 ms and so 0.96 ms too late; none is too early",
     why: "All of them sleep by a timer of high resolution, and may be late by the task's slack: \
           50 us (PR_SET_TIMERSLACK), or for select, poll and epoll a part in a thousand of the \
@@ -109,7 +109,7 @@ pub(super) const EARLY: Bench = Bench {
     op: "the share of five waits for an empty pipe that came back before the time that was asked \
          for had passed on CLOCK_MONOTONIC, read before the call and after it. Outside: making \
          pipe and set.",
-    guess: "none; all of them where the caller rounds down",
+    expected: "none; all of them where the caller rounds down",
     why: "The complaint that the study quotes: a call comes back too early, and its caller must \
           wait once more. It was true while time was kept in ticks and a tick that had begun \
           counted as one. A timer of high resolution fires after its moment and never before.",
@@ -126,7 +126,7 @@ pub(super) const TURNS: Bench = Bench {
     op: "the calls that a loop makes until a moment is past: it reads CLOCK_MONOTONIC, and waits \
          for what is left; rounding=down gives poll(2) and epoll_wait(2) the whole milliseconds of \
          it alone. Outside: making pipe and set.",
-    guess: "one; where what is left is rounded down, thousands that wait for 0 ms",
+    expected: "one; where what is left is rounded down, thousands that wait for 0 ms",
     why: "An event loop that rounds down turns on the spot for the rest of the last millisecond, \
           and one that rounds up is late by as much. That is the choice of poll(2) and \
           epoll_wait(2); the others need none.",

@@ -12,7 +12,7 @@ pub(super) const CLOSE_CLOSED: Bench = Bench {
     asks: "What does close cost when there is nothing to close?",
     op: "close(2) of a number below 64 that no descriptor has; that it fails with EBADF is what is \
          right. Outside: finding the number.",
-    guess: "the bare door and 5 to 10 ns: a lock, and a look into an empty slot",
+    expected: "the bare door and 5 to 10 ns: a lock, and a look into an empty slot",
     why: "A loop that closes the same descriptor over and over closes it once. From then on the \
           kernel takes the lock of the descriptor table, finds the slot empty and fails with \
           EBADF: nothing is released, and no state of the kernel changes. So this figure of study \
@@ -36,11 +36,11 @@ pub(super) const FCNTL: Bench = Bench {
     id: "syscall/fcntl",
     asks: "What does it cost to ask for the flags of an open file?",
     op: "fcntl(2) with F_GETFL on /dev/null, by the bare instruction. Outside: opening it.",
-    guess: "10 to 20 ns above the bare door: the descriptor is looked up, and modules are asked",
+    expected: "10 to 20 ns above the bare door: the descriptor is looked up, and modules are asked",
     calls: &[exactly("fcntl", 1)],
     floor: &[at_least(1, "syscall/invalid")],
     needs: &[Need::readable("/dev/null")],
-    in_bill: false,
+    in_price_list: false,
     source: "fcntl(2); fs/fcntl.c",
     build: |_| call::fcntl().map(Work::raw),
     ..Bench::PLAIN
@@ -51,10 +51,10 @@ pub(super) const LSEEK: Bench = Bench {
     asks: "What does it cost to set a file's position?",
     op: "lseek(2) to byte 1 of a file in memory (memfd_create(2)), by the bare instruction. \
          Outside: making the file.",
-    guess: "20 ns above the bare door: the descriptor, and a lock for the position",
+    expected: "20 ns above the bare door: the descriptor, and a lock for the position",
     calls: &[exactly("lseek", 1)],
     floor: &[at_least(1, "syscall/invalid")],
-    in_bill: false,
+    in_price_list: false,
     source: "lseek(2); fs/read_write.c",
     build: |_| call::lseek().map(Work::raw),
     ..Bench::PLAIN
@@ -64,7 +64,7 @@ pub(super) const WRITE: Bench = Bench {
     id: "syscall/write",
     asks: "What does the shortest write cost, to a device that throws it away?",
     op: "write(2) of 1 byte to /dev/null. Outside: opening it.",
-    guess: "40 ns above the bare door: the descriptor, the rights, the modules, an indirect call",
+    expected: "40 ns above the bare door: the descriptor, the rights, the modules, an indirect call",
     why: "The driver of /dev/null looks at nothing and says that all was written. What is left is \
           what every write pays before its driver is reached: the descriptor is looked up, mode \
           and range are checked, security modules are asked, watchers of the file are looked for, \
@@ -88,7 +88,7 @@ pub(super) const READ: Bench = Bench {
     id: "syscall/read",
     asks: "What does the shortest read cost, from a device that has it at once?",
     op: "read(2) of 1 byte from /dev/zero. Outside: opening it.",
-    guess: "60 ns above the bare door: what write pays, and a byte that is cleared in user memory",
+    expected: "60 ns above the bare door: what write pays, and a byte that is cleared in user memory",
     calls: &[exactly("read", 1)],
     floor: &[at_least(1, DOOR)],
     axes: &[VIA],
@@ -109,11 +109,11 @@ pub(super) const PREAD: Bench = Bench {
     asks: "What does it cost to read a byte of a file that is in memory?",
     op: "pread(2) of byte 0 of a file in memory (memfd_create(2)), by the bare instruction. \
          Outside: making the file, which has a page.",
-    guess: "twice the bare door: the page is looked up in the file's tree, and held while it is \
+    expected: "twice the bare door: the page is looked up in the file's tree, and held while it is \
             copied",
     calls: &[exactly("pread64", 1)],
     floor: &[at_least(1, DOOR)],
-    in_bill: false,
+    in_price_list: false,
     source: "pread(2); mm/shmem.c",
     build: |_| call::pread().map(Work::raw),
     ..Bench::PLAIN
@@ -124,7 +124,7 @@ pub(super) const FSTAT: Bench = Bench {
     asks: "What does it cost to be told about an open file?",
     op: "fstat(2) of /dev/null, by the bare instruction; through the library as its version makes \
          it. Outside: opening it.",
-    guess: "60 ns above the bare door; the library's 50 ns more, where it takes the way of stat",
+    expected: "60 ns above the bare door; the library's 50 ns more, where it takes the way of stat",
     why: "glibc 2.33 to 2.38 makes fstat() of newfstatat(2) with an empty path, which the kernel \
           first has to see to be empty; before and after them it makes fstat(2).",
     calls: &[
@@ -151,11 +151,11 @@ pub(super) const DUP_CLOSE: Bench = Bench {
     asks: "What does a second descriptor of an open file cost?",
     op: "dup(2) of a descriptor of /dev/null and close(2) of the new one, by the bare instruction. \
          Outside: opening it.",
-    guess: "three times the bare door: two entries, a slot taken and given back, no file released",
+    expected: "three times the bare door: two entries, a slot taken and given back, no file released",
     calls: &[exactly("dup", 1), exactly("close", 1)],
     floor: &[at_least(2, "syscall/invalid")],
     needs: &[Need::readable("/dev/null")],
-    in_bill: false,
+    in_price_list: false,
     source: "dup(2), close(2); fs/file.c",
     build: |_| call::dup_close().map(Work::raw_pair),
     ..Bench::PLAIN
@@ -167,10 +167,10 @@ pub(super) const GETDENTS: Bench = Bench {
     op: "lseek(2) to the beginning of an open folder of four names, and getdents64(2), which brings \
          them all, by the bare instruction. Outside: making the folder, a private one among the \
          temporary files, and opening it.",
-    guess: "five times the bare door: two entries, the folder's lock, four names copied out",
+    expected: "five times the bare door: two entries, the folder's lock, four names copied out",
     calls: &[exactly("lseek", 1), exactly("getdents64", 1)],
     floor: &[at_least(1, "syscall/lseek"), at_least(1, DOOR)],
-    in_bill: false,
+    in_price_list: false,
     source: "getdents(2); fs/readdir.c",
     build: |_| call::getdents(Folder::new()?).map(Work::raw_pair),
     ..Bench::PLAIN

@@ -15,7 +15,7 @@ pub(super) const FUNCTION: Bench = Bench {
          copies are subtracted. `close` closes a number that no descriptor has, which fails with \
          EBADF: in the study's loop all closes of 0 but the first do. `brk` is brk(sbrk(0)). \
          Outside: the clock.",
-    guess: "1.5 to 2 ns: study cs161-syscalls found 1.77 on a machine of 2019",
+    expected: "1.5 to 2 ns: study cs161-syscalls found 1.77 on a machine of 2019",
     why: "The pointer is read from memory at each turn, so that the compiler can neither look \
           behind it nor hold it in a register, as the study's volatile pointer has it. What is \
           left is a load, an indirect call that the predictor gets right, a return and the loop's \
@@ -70,7 +70,7 @@ pub(super) const SBRK_0: Bench = Bench {
     asks: "Does asking where the heap ends enter the kernel?",
     op: "sbrk(0) of the C library. Outside: the first one of the process, in which the library may \
          ask the kernel.",
-    guess: "not at all: twice an empty function",
+    expected: "not at all: twice an empty function",
     why: "sbrk() is no system call, but the library's own function above brk(2). The library keeps \
           what its last brk(2) gave in a variable (in glibc __curbrk), and for an increment of 0 \
           it hands that out: a comparison and a load. So a system call in name costs what a \
@@ -91,11 +91,11 @@ pub(super) const GETCPU: Bench = Bench {
     asks: "What does it cost to ask which CPU one runs on?",
     op: "getcpu(2) for the CPU and its node; by the library sched_getcpu(3), for the CPU alone. \
          Outside: finding the vDSO's function.",
-    guess: "the bare door through the kernel; 5 to 10 ns through the vDSO and the library",
+    expected: "the bare door through the kernel; 5 to 10 ns through the vDSO and the library",
     why: "The kernel keeps the CPU's number where user code may read it: on x86-64 in the limit of \
           a segment and in the register that RDTSCP and RDPID hand out. The vDSO's function is one \
           such instruction and two shifts. The library calls it; from glibc 2.35 on it reads the \
-          rseq(2) area of the thread instead, which oscost's cells keep for themselves.",
+          rseq(2) area of the thread instead, which oscost's workers keep for themselves.",
     calls: &[exactly("getcpu", 1).when(&[("via", "raw")])],
     floor: &[at_least(1, "syscall/invalid").when(&[("via", "raw")])],
     axes: &[Axis {
@@ -105,7 +105,7 @@ pub(super) const GETCPU: Bench = Bench {
         ..VIA
     }],
     needs: &[Need::vdso("getcpu").when(&[("via", "vdso")])],
-    in_bill: false,
+    in_price_list: false,
     source: "getcpu(2), vdso(7); arch/x86/entry/vdso/vgetcpu.c",
     build: |at| {
         Ok(match at.word("via") {
@@ -131,7 +131,7 @@ pub(super) const INVALID: Bench = Bench {
     asks: "What does the kernel's door cost with nothing behind it?",
     op: "system call 65535, which no kernel knows; that it fails with ENOSYS is what is right. \
          Outside: nothing but the loop's turn.",
-    guess: "a few ns below getppid: some 100 ns with today's mitigations",
+    expected: "a few ns below getppid: some 100 ns with today's mitigations",
     why: "The processor changes to the kernel's mode, the entry code switches stacks, saves the \
           registers and closes what speculation left open; then the number is compared with the \
           table's end, and the way back begins. All other system calls pay this too.",
@@ -149,7 +149,7 @@ pub(super) const GETPPID: Bench = Bench {
          Outside: nothing but the loop's turn, a core cycle that runs beside the call; at \
          `state=cold` an eviction before each op, which takes memory of twice the last-level \
          cache, at most 256 MiB.",
-    guess: "some 100 ns with today's mitigations; the library's wrapper within 1 ns of that. Cold \
+    expected: "some 100 ns with today's mitigations; the library's wrapper within 1 ns of that. Cold \
             twenty times that: some twenty lines of the kernel come from memory",
     why: "Behind the door the kernel finds the caller's parent under RCU and puts its number into \
           the caller's PID namespace: a handful of loads. The parent may change at any moment (it \
@@ -177,7 +177,7 @@ pub(super) const GETPID: Bench = Bench {
     id: "syscall/getpid",
     asks: "Does a process ask the kernel for its own number each time?",
     op: "getpid(2). Outside: nothing but the loop's turn.",
-    guess: "yes: the bare door, through the library too, where it once was two loads",
+    expected: "yes: the bare door, through the library too, where it once was two loads",
     why: "A process never changes its number, and glibc before 2.25 remembered it: getpid() was a \
           load from the thread's descriptor, and only the first one entered the kernel. A process \
           that was made by a bare clone(2), or that called from a signal handler at the wrong \
@@ -203,10 +203,10 @@ pub(super) const GETTID: Bench = Bench {
     id: "syscall/gettid",
     asks: "What does a thread's number cost?",
     op: "gettid(2) by the bare instruction. Outside: nothing but the loop's turn.",
-    guess: "what getpid does",
+    expected: "what getpid does",
     calls: &[exactly("gettid", 1)],
     floor: &[at_least(1, "syscall/invalid")],
-    in_bill: false,
+    in_price_list: false,
     source: "gettid(2); kernel/sys.c",
     build: |_| Ok(Work::raw(call::gettid())),
     ..Bench::PLAIN
@@ -216,10 +216,10 @@ pub(super) const GETUID: Bench = Bench {
     id: "syscall/getuid",
     asks: "What does it cost to ask who one is?",
     op: "getuid(2) by the bare instruction. Outside: nothing but the loop's turn.",
-    guess: "what getpid does: the user's number is put into the caller's user namespace",
+    expected: "what getpid does: the user's number is put into the caller's user namespace",
     calls: &[exactly("getuid", 1)],
     floor: &[at_least(1, "syscall/invalid")],
-    in_bill: false,
+    in_price_list: false,
     source: "getuid(2); kernel/sys.c",
     build: |_| Ok(Work::raw(call::getuid())),
     ..Bench::PLAIN
@@ -230,11 +230,11 @@ pub(super) const PRCTL: Bench = Bench {
     asks: "What does it cost to ask the kernel for a setting of the process?",
     op: "prctl(2) with PR_GET_DUMPABLE, by the bare instruction. Outside: nothing but the loop's \
          turn.",
-    guess: "10 ns above the bare door: security modules are asked first, then a switch of forty \
+    expected: "10 ns above the bare door: security modules are asked first, then a switch of forty \
             branches",
     calls: &[exactly("prctl", 1)],
     floor: &[at_least(1, "syscall/invalid")],
-    in_bill: false,
+    in_price_list: false,
     source: "prctl(2); kernel/sys.c",
     build: |_| Ok(Work::raw(call::prctl())),
     ..Bench::PLAIN
@@ -245,7 +245,7 @@ pub(super) const BRK: Bench = Bench {
     asks: "What does it cost to ask the kernel where the heap ends?",
     op: "brk(2) of address 0, which moves nothing; through the library as brk(0), which remembers \
          the answer. Outside: nothing but the loop's turn.",
-    guess: "the bare door and 20 ns for a lock",
+    expected: "the bare door and 20 ns for a lock",
     why: "No heap ends at 0, so that the kernel leaves the break alone; but it takes the lock of \
           the address space for writing before it looks, an atomic instruction each way. Study \
           cs161-syscalls calls it with the break as it stands, which is taken and left in the same \
@@ -268,10 +268,10 @@ pub(super) const UNAME: Bench = Bench {
     id: "syscall/uname",
     asks: "What does it cost to be told the kernel's name?",
     op: "uname(2) into a buffer of our own, by the bare instruction. Outside: the buffer.",
-    guess: "30 ns above the bare door: a lock, and two copies of 390 bytes",
+    expected: "30 ns above the bare door: a lock, and two copies of 390 bytes",
     calls: &[exactly("uname", 1)],
     floor: &[at_least(1, DOOR)],
-    in_bill: false,
+    in_price_list: false,
     source: "uname(2); kernel/sys.c; UnixBench syscall; study sunos-1999 table 1",
     build: |_| Ok(Work::raw(call::uname())),
     ..Bench::PLAIN

@@ -9,7 +9,7 @@ pub(super) const MMAP_MUNMAP: Bench = Bench {
     asks: "What does it cost to get a page of address space, and to give it back?",
     op: "mmap(2) of a private anonymous page, which nobody touches, and munmap(2) of it, by the \
          bare instruction. Outside: nothing; no memory comes, since that takes a fault.",
-    guess: "six times the bare door: a gap is searched for, an area is made, entered and removed",
+    expected: "six times the bare door: a gap is searched for, an area is made, entered and removed",
     why: "The kernel finds a gap in the tree of the address space, makes an area, or lengthens the \
           neighbour where that fits, and takes it out again; both under the lock of the address \
           space. No page is there yet: the first touch would fault, and cost more than this.",
@@ -25,7 +25,7 @@ pub(super) const MPROTECT: Bench = Bench {
     asks: "What does it cost to make a page read-only, and writable again?",
     op: "mprotect(2) of a touched page to reading alone, and mprotect(2) to reading and writing, \
          by the bare instruction. Outside: mapping the page and touching it.",
-    guess: "eight times the bare door: two entries, two changes of an area, and the page's \
+    expected: "eight times the bare door: two entries, two changes of an area, and the page's \
             translation is thrown away",
     why: "Rights belong to an area of the address space: a page with others than its neighbours \
           has its area split off or joined again, the entry of its page table is rewritten, and \
@@ -33,7 +33,7 @@ pub(super) const MPROTECT: Bench = Bench {
           those are interrupted too; here there is one thread.",
     calls: &[exactly("mprotect", 2)],
     floor: &[at_least(2, DOOR)],
-    in_bill: false,
+    in_price_list: false,
     source: "mprotect(2); mm/mprotect.c",
     build: |_| call::mprotect().map(Work::raw_pair),
     ..Bench::PLAIN

@@ -17,11 +17,11 @@ pub(super) const ACCESS: Bench = Bench {
     asks: "What does it cost to ask whether a file may be read?",
     op: "access(2) of /dev/null for reading, made as faccessat(2), by the bare instruction. \
          Outside: nothing.",
-    guess: "three times the bare door: a walk of two names, and credentials made for the question",
+    expected: "three times the bare door: a walk of two names, and credentials made for the question",
     calls: &[exactly("faccessat", 1)],
     floor: &[at_least(1, DOOR)],
     needs: &[Need::readable("/dev/null")],
-    in_bill: false,
+    in_price_list: false,
     source: "access(2); fs/open.c",
     build: |_| Ok(Work::raw(call::access(NULL))),
     ..Bench::PLAIN
@@ -33,7 +33,7 @@ pub(super) const STAT: Bench = Bench {
     op: "stat(2) of /dev/null, made as newfstatat(2), as the library does. Outside: nothing; at \
          `state=cold` an eviction before each op, which takes memory of twice the last-level \
          cache, at most 256 MiB.",
-    guess: "three times the bare door: the path copied in, two names walked, 144 bytes copied out; \
+    expected: "three times the bare door: the path copied in, two names walked, 144 bytes copied out; \
             cold twenty times that",
     why: "The path is copied into the kernel and walked name by name. Each name is hashed and \
           looked up in the dentry cache under RCU, with a check of the right to search its folder \
@@ -60,7 +60,7 @@ pub(super) const OPEN: Bench = Bench {
     asks: "What does opening a file cost, without closing it?",
     op: "open(2) of /dev/null for reading, made as openat(2), by the bare instruction, and keeping \
          its number. Outside: closing what the last batch opened; a batch has at most 256 ops.",
-    guess: "two thirds of open and close together",
+    expected: "two thirds of open and close together",
     why: "The kernel copies the path in, takes the lowest free slot of the descriptor table, \
           allocates a struct file, walks the path through the dentry cache with a check of rights \
           at each name, asks security modules, has the device prepare itself, and puts the file \
@@ -68,7 +68,7 @@ pub(super) const OPEN: Bench = Bench {
     calls: &[exactly("openat", 1)],
     floor: &[at_least(1, DOOR)],
     needs: &[Need::readable("/dev/null")],
-    in_bill: false,
+    in_price_list: false,
     source: "open(2); fs/open.c, fs/namei.c, fs/file.c",
     build: |_| {
         let shelf = Rc::new(Shelf::new()?);
@@ -85,7 +85,7 @@ pub(super) const CLOSE: Bench = Bench {
     asks: "What does closing an open file cost, without opening it?",
     op: "close(2) of a descriptor of /dev/null, by the bare instruction, and looking up which is \
          next. Outside: opening as many as the batch has ops, at most 256.",
-    guess: "a third of open and close together: the last one who held the file releases it",
+    expected: "a third of open and close together: the last one who held the file releases it",
     why: "The slot of the descriptor table is emptied under its lock. Nobody else holds the file: \
           its release is put on the list of what the task does on its way back to user mode, and \
           there the device, the dentry and the mount are let go, and the struct file is freed. A \
@@ -94,7 +94,7 @@ pub(super) const CLOSE: Bench = Bench {
     calls: &[exactly("close", 1)],
     floor: &[at_least(1, DOOR)],
     needs: &[Need::readable("/dev/null")],
-    in_bill: false,
+    in_price_list: false,
     source: "close(2); fs/file.c, fs/file_table.c",
     build: |_| {
         let shelf = Rc::new(Shelf::new()?);
@@ -116,7 +116,7 @@ pub(super) const OPEN_CLOSE: Bench = Bench {
     op: "open(2) of /dev/null for reading, made as openat(2), and close(2). Outside: nothing; at \
          `state=cold` an eviction before each op, which takes memory of twice the last-level \
          cache, at most 256 MiB.",
-    guess: "ten times the bare door: a path walk, a struct file, a slot in the table",
+    expected: "ten times the bare door: a path walk, a struct file, a slot in the table",
     why: "Opening changes the kernel's state: the path is copied in, the lowest free slot of the \
           descriptor table is found, a struct file is allocated, the path is walked name by name \
           with a check of rights at each, security modules are asked, the device prepares itself, \
@@ -147,7 +147,7 @@ pub(super) const OPEN_DEPTH: Bench = Bench {
     op: "open(2) for reading, made as openat(2) from an open folder, of an empty file by a path of \
          so many names, and close(2), by the bare instruction. Outside: making the files, in a \
          private folder among the temporary ones.",
-    guess: "30 ns a name: a hash, a look-up in the dentry cache, a check of rights",
+    expected: "30 ns a name: a hash, a look-up in the dentry cache, a check of rights",
     why: "All folders on the way are in the dentry cache, so that no file system is asked: a name \
           is hashed, found in the cache under RCU, and its folder's rights are checked. The \
           difference of the two rows is seven such steps.",
@@ -159,7 +159,7 @@ pub(super) const OPEN_DEPTH: Bench = Bench {
         points: Points::Numbers(&[1, 8]),
         usual: Points::Numbers(&[1, 8]),
     }],
-    in_bill: false,
+    in_price_list: false,
     source: "open(2), path_resolution(7); fs/namei.c",
     build: |at| {
         let path = if at.number("depth") == 1 { Folder::NEAR } else { Folder::FAR };
@@ -178,7 +178,7 @@ impl Shelf {
     /// Batches of this many ops last for over 50 us; more descriptors would only make for more
     /// untimed work.
     const MOST: u64 = 256;
-    /// What the cell itself has open, several times over.
+    /// What the worker itself has open, several times over.
     const OTHERS: u64 = 32;
 
     /// A shelf with as much room as the limit of this process leaves.

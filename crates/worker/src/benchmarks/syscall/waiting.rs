@@ -10,7 +10,7 @@ pub(super) const FUTEX_WAKE: Bench = Bench {
     asks: "What does an unlock cost that wakes nobody, because nobody waits?",
     op: "futex(2) with FUTEX_WAKE_PRIVATE for one waiter of a word that has none, by the bare \
          instruction. Outside: nothing but the loop's turn.",
-    guess: "10 ns above the bare door: a hash, and a bucket that is seen to be empty",
+    expected: "10 ns above the bare door: a hash, and a bucket that is seen to be empty",
     why: "A lock of a library enters the kernel only when somebody may be waiting; this is what \
           it pays when that was not so. The word's address is hashed, and the bucket's count of \
           waiters is 0: no lock is taken.",
@@ -26,7 +26,7 @@ pub(super) const SCHED_YIELD: Bench = Bench {
     asks: "What does it cost to offer the CPU to others when there are none?",
     op: "sched_yield(2) by the bare instruction. Outside: nothing. Where somebody does take the \
          CPU, the batch is rejected.",
-    guess: "twice the bare door: the run queue's lock, and a choice that comes out the same",
+    expected: "twice the bare door: the run queue's lock, and a choice that comes out the same",
     why: "The scheduler is entered for good: the run queue is locked, the clock of the task is \
           brought up to date, and the next task is chosen. With nobody else ready on this CPU it \
           is the caller again, and no context is switched.",
@@ -42,7 +42,7 @@ pub(super) const POLL: Bench = Bench {
     asks: "What does it cost to ask whether a descriptor is ready, when it is not?",
     op: "poll(2) of one event counter (eventfd(2)) at 0, with a timeout of 0, by the bare \
          instruction. Outside: making the descriptor.",
-    guess: "80 ns above the bare door: one entry copied in and out, one file asked",
+    expected: "80 ns above the bare door: one entry copied in and out, one file asked",
     calls: &[exactly(call::POLL, 1)],
     floor: &[at_least(1, DOOR)],
     source: "poll(2); fs/select.c",
@@ -55,7 +55,7 @@ pub(super) const EPOLL_WAIT: Bench = Bench {
     asks: "What does it cost to ask a set of descriptors for events, when there are none?",
     op: "epoll_wait(2) on a set with one event counter (eventfd(2)) at 0, with a timeout of 0, by \
          the bare instruction. Outside: making the set.",
-    guess: "40 ns above the bare door: the list of what is ready is empty, and that is all",
+    expected: "40 ns above the bare door: the list of what is ready is empty, and that is all",
     why: "Descriptors that become ready put themselves on the set's list. Asking is a look at \
           that list, however many descriptors the set has; poll(2) asks each of them each time.",
     calls: &[exactly(call::EPOLL_WAIT, 1)],
@@ -71,7 +71,7 @@ pub(super) const IO_URING: Bench = Bench {
     op: "a no-op (IORING_OP_NOP) written into the submission ring; after every one of them, or \
          every 32, io_uring_enter(2), which waits for all; then each completion's number and \
          result are looked at. Outside: setting up a ring with default settings, for 32 entries.",
-    guess: "alone three times the bare door; of 32 each a fifth of the door",
+    expected: "alone three times the bare door; of 32 each a fifth of the door",
     why: "What is handed over lies in memory that the kernel shares with the process; one call has \
           it look. The door is paid once for all that are queued: what remains of each is an \
           entry read, a request taken from a cache, and a completion written.",
@@ -110,7 +110,7 @@ pub(super) const SIGACTION: Bench = Bench {
     asks: "What does it cost to install a handler for a signal?",
     op: "sigaction(2) of SIGUSR2, made as rt_sigaction(2), with a handler that does nothing and is \
          installed already. Outside: installing it first.",
-    guess: "30 ns above the bare door: 32 bytes copied in, a lock; the library's copies add 5 ns",
+    expected: "30 ns above the bare door: 32 bytes copied in, a lock; the library's copies add 5 ns",
     why: "The kernel copies the description in, and writes it into the table of handlers under \
           the lock that deliveries take. The library's structure is another one than the kernel's: \
           the wrapper copies it, and adds the way back from the handler (SA_RESTORER).",
@@ -134,7 +134,7 @@ pub(super) const SIGNAL: Bench = Bench {
     op: "tgkill(2) of SIGUSR1 to the calling thread, by the bare instruction; its handler, which \
          counts; the way back by rt_sigreturn(2); and a look at the count. Outside: installing \
          the handler.",
-    guess: "eight times the bare door: two entries, and all registers written to the stack and read",
+    expected: "eight times the bare door: two entries, and all registers written to the stack and read",
     why: "The signal is queued in memory that is allocated for it, and met on the way back from \
           the very call that sent it. The kernel writes a frame onto the user's stack with all \
           registers, those of the vector unit included (which makes it dearer on processors with \

@@ -10,9 +10,9 @@ use kernel::vdso;
 use super::super::prelude::*;
 use crate::bench::Calls;
 
-/// What most of these are: one call by the bare instruction, not in the bill. They have no floor:
+/// What most of these are: one call by the bare instruction, not in the price list. They have no floor:
 /// getppid(2) takes a lock that some of them do without.
-const CALL: Bench = Bench { in_bill: false, ..Bench::PLAIN };
+const CALL: Bench = Bench { in_price_list: false, ..Bench::PLAIN };
 
 /// The call again and again; what it needs armed is armed anew before each batch.
 fn repeated(call: Call) -> Work {
@@ -33,7 +33,7 @@ pub(super) const CLOCK_GETTIME_RARE: Bench = Bench {
     asks: "What do the clocks of clock_gettime(2) cost that few machines have?",
     op: "clock_gettime(2) of the clock, by the bare instruction: no vDSO knows these. \
          Outside: the loop's turn, a core cycle that runs beside the call.",
-    guess: "a bare system call and some 30 ns",
+    expected: "a bare system call and some 30 ns",
     why: "The alarm clocks are CLOCK_REALTIME and CLOCK_BOOTTIME for timers that wake a machine \
           from its sleep: without a real-time clock that can do so there is none (EINVAL). The \
           auxiliary clocks of Linux 6.17 are eight more clocks that daemons steer apart from the \
@@ -68,7 +68,7 @@ pub(super) const GETTIMEOFDAY: Bench = Bench {
     id: "timer/gettimeofday",
     asks: "What does the time of day cost, and does it enter the kernel?",
     op: "gettimeofday(2) into a timeval. Outside: finding the vDSO's function; the loop.",
-    guess: "what clock_gettime of the same clock costs: 20 to 30 ns through the vDSO",
+    expected: "what clock_gettime of the same clock costs: 20 to 30 ns through the vDSO",
     why: "The vDSO reads the same counter and the same page of scales and offsets as for \
           clock_gettime, and divides nanoseconds by a thousand on top.",
     calls: &[exactly("gettimeofday", 1).when(&[("via", "raw")])],
@@ -93,7 +93,7 @@ pub(super) const TIME: Bench = Bench {
     id: "timer/time",
     asks: "What does the time in whole seconds cost, and does it enter the kernel?",
     op: "time(2) without a pointer. Outside: finding the vDSO's function; the loop.",
-    guess: "2 ns through the vDSO, a single load; the bare system call costs the door",
+    expected: "2 ns through the vDSO, a single load; the bare system call costs the door",
     why: "The vDSO reads the seconds from the kernel's page, and neither counter nor loop stands \
           beside that: this is the cheapest time that there is, and as old as the last tick.",
     calls: TIME_CALLS,
@@ -124,7 +124,7 @@ pub(super) const TIMES: Bench = Bench {
     id: "timer/times",
     asks: "What do the CPU times of a process cost in ticks?",
     op: "times(2) without its buffer, by the bare instruction. Outside: the loop.",
-    guess: "the door and a few ns",
+    expected: "the door and a few ns",
     why: "Without a buffer the kernel only tells how many ticks of 10 ms have passed; study \
           sunos-1999, which gave it one, found it five times as dear as getpid.",
     calls: &[exactly("times", 1)],
@@ -137,7 +137,7 @@ pub(super) const CLOCK: Bench = Bench {
     id: "timer/clock",
     asks: "What does the C library's clock() cost?",
     op: "clock(), the CPU time of the process in microseconds. Outside: the loop.",
-    guess: "what clock_gettime of CLOCK_PROCESS_CPUTIME_ID costs, which it calls: 200 to 300 ns",
+    expected: "what clock_gettime of CLOCK_PROCESS_CPUTIME_ID costs, which it calls: 200 to 300 ns",
     why: "No vDSO knows what a process has used: the kernel must be asked, and takes the \
           scheduler's lock to bring the running task's account up to date.",
     calls: &[exactly("clock_gettime", 1)],
@@ -150,7 +150,7 @@ pub(super) const GETRUSAGE: Bench = Bench {
     id: "timer/getrusage",
     asks: "What does it cost to ask for the CPU time that a process has used?",
     op: "getrusage(2) of RUSAGE_SELF, by the bare instruction. Outside: the loop.",
-    guess: "300 to 400 ns: the accounts of all threads, under locks, and 144 bytes to copy",
+    expected: "300 to 400 ns: the accounts of all threads, under locks, and 144 bytes to copy",
     calls: &[exactly("getrusage", 1)],
     source: "getrusage(2)",
     build: |_| Ok(repeated(Call::getrusage())),
@@ -162,7 +162,7 @@ pub(super) const GETITIMER: Bench = Bench {
     asks: "What does it cost to ask what is left of an interval timer?",
     op: "getitimer(2) of the real-time timer, armed eleven days ahead. Outside: arming it, before \
          each batch, and disarming it in the end; the loop.",
-    guess: "the door, a clock read and a lock: 180 ns",
+    expected: "the door, a clock read and a lock: 180 ns",
     calls: &[exactly("getitimer", 1)],
     source: "getitimer(2)",
     build: |_| Call::getitimer().map(repeated),
@@ -174,7 +174,7 @@ pub(super) const SETITIMER: Bench = Bench {
     asks: "What does it cost to set an interval timer?",
     op: "setitimer(2) of the real-time timer to eleven days, asking what was left of the last one. \
          Outside: disarming it in the end; the loop.",
-    guess: "twice the door: out of the tree of timers, and in again",
+    expected: "twice the door: out of the tree of timers, and in again",
     why: "A timer far ahead moves no hardware: the next interrupt is that of the tick in any case.",
     calls: &[exactly("setitimer", 1)],
     source: "setitimer(2)",
@@ -187,7 +187,7 @@ pub(super) const ALARM: Bench = Bench {
     asks: "What does it cost to set an alarm?",
     op: "alarm(2) to eleven days ahead; its answer, what was left of the last one, is looked at. \
          Outside: disarming it in the end; the loop.",
-    guess: "as much as setitimer, which it is inside",
+    expected: "as much as setitimer, which it is inside",
     calls: ALARM_CALLS,
     source: "alarm(2)",
     build: |_| Call::alarm().map(repeated),
@@ -202,7 +202,7 @@ pub(super) const TIMER_GETTIME: Bench = Bench {
     asks: "What does it cost to ask what is left of a POSIX timer?",
     op: "timer_gettime(2) of a timer on CLOCK_MONOTONIC, armed eleven days ahead, that tells \
          nobody when it runs out. Outside: making and arming it; the loop.",
-    guess: "the door, a look-up, a lock and a clock read: 190 ns",
+    expected: "the door, a look-up, a lock and a clock read: 190 ns",
     calls: &[exactly("timer_gettime", 1)],
     source: "timer_gettime(2)",
     build: |_| Call::timer_gettime().map(repeated),
@@ -214,7 +214,7 @@ pub(super) const TIMER_SETTIME: Bench = Bench {
     asks: "What does it cost to set a POSIX timer?",
     op: "timer_settime(2) of such a timer to eleven days, asking what was left. Outside: making \
          it; the loop.",
-    guess: "more than timer_gettime by a copy from user space: a timer that tells nobody is not \
+    expected: "more than timer_gettime by a copy from user space: a timer that tells nobody is not \
             put among those that run",
     calls: &[exactly("timer_settime", 1)],
     source: "timer_settime(2)",
@@ -226,7 +226,7 @@ pub(super) const TIMER_GETOVERRUN: Bench = Bench {
     id: "timer/timer-getoverrun",
     asks: "What does it cost to ask how often a POSIX timer ran out unnoticed?",
     op: "timer_getoverrun(2) of a timer that never ran out. Outside: making it; the loop.",
-    guess: "the door, a look-up and a lock: 150 ns",
+    expected: "the door, a look-up and a lock: 150 ns",
     calls: &[exactly("timer_getoverrun", 1)],
     source: "timer_getoverrun(2)",
     build: |_| Call::timer_getoverrun().map(repeated),
@@ -238,7 +238,7 @@ pub(super) const TIMERFD_GETTIME: Bench = Bench {
     asks: "What does it cost to ask what is left of a timer descriptor?",
     op: "timerfd_gettime(2) of a descriptor on CLOCK_MONOTONIC, armed eleven days ahead. Outside: \
          making and arming it; the loop.",
-    guess: "as timer_gettime, with a look-up of a descriptor: 190 ns",
+    expected: "as timer_gettime, with a look-up of a descriptor: 190 ns",
     calls: &[exactly("timerfd_gettime", 1)],
     source: "timerfd_create(2)",
     build: |_| Call::timerfd_gettime().map(repeated),
@@ -249,7 +249,7 @@ pub(super) const ADJTIMEX: Bench = Bench {
     id: "timer/adjtimex",
     asks: "What does it cost to ask how the clock is steered?",
     op: "adjtimex(2) that changes nothing (modes 0), by the bare instruction. Outside: the loop.",
-    guess: "300 ns: 208 bytes in and out, and the lock of the kernel's time",
+    expected: "300 ns: 208 bytes in and out, and the lock of the kernel's time",
     calls: &[exactly("adjtimex", 1)],
     source: "adjtimex(2)",
     build: |_| Call::adjtimex().map(repeated),
@@ -259,11 +259,11 @@ pub(super) const ADJTIMEX: Bench = Bench {
 pub(super) const CLOCK_SETTIME: Bench = Bench {
     id: "timer/clock-settime",
     asks: "What does it cost to be refused to set the clock?",
-    op: "clock_settime(2) of CLOCK_REALTIME that is refused: `permission` by EPERM, since the cell \
+    op: "clock_settime(2) of CLOCK_REALTIME that is refused: `permission` by EPERM, since the worker \
          gives up CAP_SYS_TIME before (root's, too: no benchmark of oscost sets a clock); \
          `argument` by EINVAL, since a billion nanoseconds are no part of a second, which is asked \
          first. An op that is not refused fails. Outside: giving up the right; the loop.",
-    guess: "the door and a copy; who may is asked last, of the security modules too: 30 ns more",
+    expected: "the door and a copy; who may is asked last, of the security modules too: 30 ns more",
     calls: &[exactly("clock_settime", 1)],
     axes: &[Axis {
         name: "refused",
@@ -294,8 +294,8 @@ pub(super) const FTIME_IS_GONE: &str = "ftime is gone: POSIX removed it in 2008,
 
 /// A timer of study sunos-1999 that Linux does not have.
 const GONE: Bench = Bench {
-    guess: "nothing to guess",
-    in_bill: false,
+    expected: "nothing to guess",
+    in_price_list: false,
     source: "study sunos-1999, section 2",
     build: |_| Err(Errno::ENOSYS),
     ..Bench::PLAIN

@@ -20,7 +20,7 @@ pub(super) const LOOP: Bench = Bench {
     op: "an increment, a comparison and a jump back, of a loop that does nothing else. \
          `code=plain` keeps the counter in memory, as a compiler without optimisation does. \
          Outside: entering and leaving the loop, which the slope over its length takes out.",
-    guess: "one core cycle, since the jump is predicted and the rest runs beside it; in memory \
+    expected: "one core cycle, since the jump is predicted and the rest runs beside it; in memory \
             the 4 or 5 cycles from a store to the load behind it, unless the core renames memory",
     why: "A turn is a chain of one addition, and everything else runs beside it. With its counter \
           in memory the chain is a store and the load that waits for it, so an unoptimised loop \
@@ -54,7 +54,7 @@ pub(super) const ADD: Bench = Bench {
     op: "one addition of two registers, each waiting for the last one's sum; `code=plain` adds one \
          to a variable in memory. Outside: the loop, which the slope over 1, 2, 4 and 8 copies \
          takes out.",
-    guess: "one core cycle, 0.25 ns at 4 GHz",
+    expected: "one core cycle, 0.25 ns at 4 GHz",
     why: "Study sunos-1999 took the smallest time of one ADD for the precision of its clock. The \
           register form is timed since newer cores add constants while they rename registers, in \
           no time at all. A third of `imul` (3 cycles everywhere) says that this one was not \
@@ -88,7 +88,7 @@ pub(super) const TICKS_PER_CYCLE: Bench = Bench {
     op: "the ticks that 8000 more multiplications take in a chain of known latency, over their \
          cycles: the best of five chains of each of two lengths, so that clock and call cancel. It \
          is no cost: 1 would mean that ticks are cycles. Outside: nothing is subtracted.",
-    guess: "below 1 wherever the core may run faster than its nominal rate",
+    expected: "below 1 wherever the core may run faster than its nominal rate",
     why: "The counter runs at a fixed rate, the nominal one or the host's choice; the core runs as \
           fast as power and temperature let it. Whoever calls ticks cycles, as study cse221-2014 \
           did, is wrong by this factor, and by another one tomorrow. It is an estimate: nothing \
@@ -121,7 +121,7 @@ pub(super) const TSC: Bench = Bench {
          both sides (how oscost opens a window) or behind (how it closes one); `cpuid-pair` is a \
          whole empty window between CPUID;RDTSC and RDTSCP;CPUID. On aarch64: CNTVCT_EL0 as it is, \
          with ISB before, or with ISB on both sides. Outside: the loop, which the slope takes out.",
-    guess: "10 ns bare, 15 to 20 ns fenced; the cpuid pair 100 ns on bare metal, microseconds in \
+    expected: "10 ns bare, 15 to 20 ns fenced; the cpuid pair 100 ns on bare metal, microseconds in \
             a virtual machine",
     why: "RDTSC may be done before or after what stands around it; RDTSCP waits for what is \
           before; LFENCE holds back what is behind. CPUID serialises everything and was the advice \
@@ -135,7 +135,7 @@ pub(super) const TSC: Bench = Bench {
         usual: Points::Words(&["rdtsc", "rdtscp", "fenced-rdtsc", "fenced-rdtscp", "cpuid-pair"]),
     }],
     needs: &[Need::counter()],
-    in_bill: false,
+    in_price_list: false,
     source: "study cse736-2019, section 2.1; Paoloni, Intel 324264 (2010); METHOD section 1",
     build: |at| {
         fn kept(ticks: u64) -> Result<(), Errno> {
@@ -158,10 +158,10 @@ pub(super) const ELAPSED: Bench = Bench {
     asks: "What does the difference of two tick readings cost as a floating-point number?",
     op: "two 64-bit readings turned into doubles, and one taken from the other, as `elapsed()` of \
          FFTW's cycle.h does. Outside: reading the counter; the loop, which the slope takes out.",
-    guess: "1 to 2 ns: two conversions of unsigned numbers, which x86-64 has no instruction for",
+    expected: "1 to 2 ns: two conversions of unsigned numbers, which x86-64 has no instruction for",
     why: "Study cse221-2014 subtracted one `getticks` from two of them around `elapsed`, and found \
           it cheaper than the read itself: the core runs the conversions beside the second read.",
-    in_bill: false,
+    in_price_list: false,
     source: "study cse221-2014, section 3.1; FFTW cycle.h",
     build: |_| {
         let (earlier, later) = (0x1234_5678_9abc, 0x1234_5678_ffff);

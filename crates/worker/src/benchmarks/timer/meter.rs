@@ -177,7 +177,7 @@ impl<S: Shows> Meter for Window<S> {
     }
 }
 
-/// The counter's rate, good to some 20 parts in a million: the cell that asks has been told none.
+/// The counter's rate, good to some 20 parts in a million: the worker that asks has been told none.
 pub(super) fn ticks_per_ns() -> Option<f64> {
     const BASELINE_NS: u64 = 3_000_000;
     let first = moment();

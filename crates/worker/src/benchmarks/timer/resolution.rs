@@ -20,7 +20,7 @@ pub(super) const RESOLUTION: Bench = Bench {
     op: "clock_getres(2) of the clock; the figure is its answer, and no cost. Outside: everything. \
          What has no clock_getres promises what its man page says: see the survey of `oscost run \
          timer`.",
-    guess: "1 ns for everything but the coarse clocks, which say how long a tick is",
+    expected: "1 ns for everything but the coarse clocks, which say how long a tick is",
     why: "The kernel declares the unit in which it answers, not the step in which the clock moves: \
           a clock that promises 1 ns may well stand still for 10 ns or 40 ns, as timer/quantum \
           shows. Only the coarse clocks are as coarse as they say.",
@@ -31,7 +31,7 @@ pub(super) const RESOLUTION: Bench = Bench {
         points: Points::Words(CLOCKS),
         usual: Points::Words(&["monotonic", "monotonic-coarse"]),
     }],
-    in_bill: false,
+    in_price_list: false,
     source: "clock_getres(2)",
     needs: &[Need::time()],
     build: |at| {
@@ -83,7 +83,7 @@ pub(super) const QUANTUM: Bench = Bench {
     op: "the smallest step that many windows of slightly different lengths show often; where the \
          timer stands still between them, the time from one of its steps to the next. The figure \
          is that step, and no cost. Outside: nothing is subtracted.",
-    guess: "10 ns for all that come from the counter here (METHOD section 2), 1 us where the \
+    expected: "10 ns for all that come from the counter here (METHOD section 2), 1 us where the \
             answer is in microseconds, 4 ms for the coarse ones, 10 ms for times()",
     why: "Not the smallest difference of all, which may be one of rounding where a hypervisor \
           scales the counter; not a greatest common divisor, which is then 1. What at least one \
@@ -98,7 +98,7 @@ pub(super) const QUANTUM: Bench = Bench {
         Need::meaning(EVERY_SECOND).when(&[("timer", "time")]),
         Need::meaning(EVERY_SECOND).when(&[("timer", "alarm")]),
     ],
-    in_bill: false,
+    in_price_list: false,
     // An interruption lengthens some windows; what is looked at are the shortest and the most
     // frequent ones.
     switches: true,
@@ -123,7 +123,7 @@ pub(super) const PRECISION: Bench = Bench {
          differences of two reads climb as more and more ++ or -- are put between them; \
          `back-to-back`: the mean difference of reads in a row; `minimum`: the smallest one that \
          is not zero. The figure is that time, and no cost. Outside: nothing is subtracted.",
-    guess: "the staircase finds the quantum; back-to-back finds what a read costs; the minimum \
+    expected: "the staircase finds the quantum; back-to-back finds what a read costs; the minimum \
             finds either, or 1 tick",
     why: "Study cse221-2014 took the mean of two reads in a row for the precision: but that is the \
           cost of a read, and says nothing of the clock (20 ns for one that steps by 10, 25 ns for \
@@ -159,7 +159,7 @@ pub(super) const PRECISION: Bench = Bench {
         Need::meaning(NOTHING_INSERTED).when(&[("method", "back-to-back"), ("code", "plain")]),
         Need::meaning(NOTHING_INSERTED).when(&[("method", "minimum"), ("code", "plain")]),
     ],
-    in_bill: false,
+    in_price_list: false,
     // An interruption lengthens some windows; what is looked at are the shortest and the most
     // frequent ones.
     switches: true,

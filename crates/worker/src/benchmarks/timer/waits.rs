@@ -11,7 +11,7 @@ pub(super) const WAIT: Bench = Bench {
          for: nanosleep(2); a timer descriptor, set and read; the process's real-time timer, set, \
          and its signal taken by sigtimedwait(2). Negative would be too early. Outside: nothing \
          is subtracted; the two reads of the clock are some 20 ns of it.",
-    guess: "50 us and a wake-up too late for nanosleep, whatever the time; a wake-up (5 us, 50 us \
+    expected: "50 us and a wake-up too late for nanosleep, whatever the time; a wake-up (5 us, 50 us \
             in a virtual machine) for the other two",
     why: "nanosleep(2) may be late by the task's timer slack, 50 us unless \
           prctl(PR_SET_TIMERSLACK) says otherwise, so that wake-ups can be put together; timer descriptors and interval \
@@ -38,7 +38,7 @@ pub(super) const WAIT: Bench = Bench {
             usual: Points::Numbers(&[100, 1_000, 10_000]),
         },
     ],
-    in_bill: false,
+    in_price_list: false,
     switches: true,
     source: "nanosleep(2), timerfd_create(2), setitimer(2), time(7)",
     needs: &[Need::time()],

@@ -16,13 +16,13 @@ fn group(tree: Tree, folder: &str, files: &[(&str, &str)]) -> Tree {
 
 #[test]
 fn the_tightest_quota_on_the_way_up_holds() {
-    let tree = Tree::new().file("proc/self/cgroup", "0::/pod/cell\n");
+    let tree = Tree::new().file("proc/self/cgroup", "0::/pod/worker\n");
     let tree = group(tree, "sys/fs/cgroup", &[]);
     let stat = "usage_usec 9\nnr_throttled 2\nthrottled_usec 300\n";
     let pod = [("cpu.max", "150000 100000\n"), ("cpu.stat", stat)];
     let tree = group(tree, "sys/fs/cgroup/pod", &pod);
-    let cell = [("cpu.max", "max 100000\n"), ("cpu.stat", "nr_throttled 1\nthrottled_usec 50\n")];
-    let tree = group(tree, "sys/fs/cgroup/pod/cell", &cell);
+    let worker = [("cpu.max", "max 100000\n"), ("cpu.stat", "nr_throttled 1\nthrottled_usec 50\n")];
+    let tree = group(tree, "sys/fs/cgroup/pod/worker", &worker);
     let facts = gather(&tree.roots());
     assert_eq!(facts.scheduling.cgroup_version, Some(CgroupVersion::V2));
     assert_eq!(quota(&facts), Some(Bound::At(1500)));
@@ -77,12 +77,12 @@ fn a_version_without_a_mount_has_a_name_and_no_quota() {
 
 #[test]
 fn memory_and_tasks_are_bounded_by_the_tightest_group() {
-    let tree = Tree::new().file("proc/self/cgroup", "0::/pod/cell\n");
+    let tree = Tree::new().file("proc/self/cgroup", "0::/pod/worker\n");
     let tree = group(tree, "sys/fs/cgroup", &[]);
     let pod = [("memory.max", "1073741824\n"), ("pids.max", "max\n")];
     let tree = group(tree, "sys/fs/cgroup/pod", &pod);
-    let cell = [("memory.max", "max\n"), ("pids.max", "100\n")];
-    let tree = group(tree, "sys/fs/cgroup/pod/cell", &cell);
+    let worker = [("memory.max", "max\n"), ("pids.max", "100\n")];
+    let tree = group(tree, "sys/fs/cgroup/pod/worker", &worker);
     let scheduling = gather(&tree.roots()).scheduling;
     assert_eq!(scheduling.cgroup_memory_bytes, Some(Bound::At(1 << 30)));
     assert_eq!(scheduling.cgroup_tasks, Some(Bound::At(100)));

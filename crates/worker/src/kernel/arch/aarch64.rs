@@ -168,14 +168,14 @@ pub(in crate::kernel) fn sleds() -> [(usize, usize); 4] {
 ///
 /// # Safety
 /// `entry` must be a whole number of steps, at most [`SLED_STEPS`], before the end of a sled, and
-/// `cell` must be valid for writes.
+/// `worker` must be valid for writes.
 #[inline(always)]
-pub(in crate::kernel) unsafe fn enter_sled(entry: usize, mut value: u64, cell: *mut u32) -> u64 {
+pub(in crate::kernel) unsafe fn enter_sled(entry: usize, mut value: u64, worker: *mut u32) -> u64 {
     // SAFETY: the sled changes X0 or what X3 points to, and returns by X30; the caller vouches for
     // both.
     unsafe {
         asm!("blr {entry}", entry = in(reg) entry, inout("x0") value, in("x1") 1u64,
-             out("x2") _, in("x3") cell, out("x30") _);
+             out("x2") _, in("x3") worker, out("x30") _);
     }
     value
 }

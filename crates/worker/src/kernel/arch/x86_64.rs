@@ -203,13 +203,13 @@ pub(in crate::kernel) fn sleds() -> [(usize, usize); 4] {
 ///
 /// # Safety
 /// `entry` must be a whole number of steps, at most [`SLED_STEPS`], before the end of a sled, and
-/// `cell` must be valid for writes.
+/// `worker` must be valid for writes.
 #[inline(always)]
-pub(in crate::kernel) unsafe fn enter_sled(entry: usize, mut value: u64, cell: *mut u32) -> u64 {
+pub(in crate::kernel) unsafe fn enter_sled(entry: usize, mut value: u64, worker: *mut u32) -> u64 {
     // SAFETY: the sled changes RAX or what RDI points to, and returns; the caller vouches for both.
     unsafe {
         asm!("call {entry}", entry = in(reg) entry, inout("rax") value, in("rcx") 1u64,
-             in("rdi") cell);
+             in("rdi") worker);
     }
     value
 }

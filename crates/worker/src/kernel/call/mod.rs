@@ -44,7 +44,7 @@ struct Parts {
     holds: Vec<Box<dyn Any>>,
 }
 
-// Out of line, since every call is made of them: the cell's size is looked after.
+// Out of line, since every call is made of them: the worker's size is looked after.
 impl Call {
     /// The call of that number; its good result is 0.
     ///

@@ -8,7 +8,7 @@ use std::os::fd::AsFd;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use oscost_model::monitor_report::Testimony;
+use oscost_model::monitor_report::MonitorReport;
 use serde::Deserialize;
 
 use crate::kernel::because::{lacking, unfit};
@@ -32,7 +32,7 @@ enum Said {
     Missing {
         why: String,
     },
-    Ended(Testimony),
+    Ended(MonitorReport),
     #[serde(other)]
     Other,
 }
@@ -59,11 +59,11 @@ impl Holder {
     }
 
     /// Has it undo what it did; what it has seen.
-    pub(super) fn end(mut self) -> Result<Testimony, Errno> {
+    pub(super) fn end(mut self) -> Result<MonitorReport, Errno> {
         self.child.stdin = None;
         loop {
             match self.hear() {
-                Some(Said::Ended(testimony)) => return Ok(testimony),
+                Some(Said::Ended(monitor_report)) => return Ok(monitor_report),
                 Some(Said::Missing { why }) => return Err(unfit(format!("the monitor pH: {why}"))),
                 Some(Said::Ready | Said::Other) => {}
                 None => {

@@ -13,7 +13,7 @@ mod neighbour;
 
 use std::time::Duration;
 
-use oscost_model::monitor_report::Testimony;
+use oscost_model::monitor_report::MonitorReport;
 use oscost_model::treatment::Attached;
 
 use crate::kernel::Errno;
@@ -73,7 +73,7 @@ impl System {
 
     /// Undoes all, and says how many calls were counted where that was asked for, and what a
     /// monitor saw.
-    pub fn detach(mut self) -> Result<(Option<u64>, Option<Testimony>), Errno> {
+    pub fn detach(mut self) -> Result<(Option<u64>, Option<MonitorReport>), Errno> {
         let counting = self.0.iter().find_map(|thing| match thing {
             Thing::Program(program) => program.counted(),
             _ => None,
@@ -83,7 +83,7 @@ impl System {
     }
 
     /// Undoes all, whatever happens; the error is the first one. A holder says then what it has seen.
-    fn undo(&mut self) -> Result<Option<Testimony>, Errno> {
+    fn undo(&mut self) -> Result<Option<MonitorReport>, Errno> {
         let mut seen = None;
         let mut undone = Ok(());
         while let Some(thing) = self.0.pop() {

@@ -115,7 +115,7 @@ fn hardening_is_worth_knowing_unless_it_was_switched_off() {
 }
 
 #[test]
-fn one_layout_for_all_cells_shifts() {
+fn one_layout_for_all_workers_shifts() {
     let with = |level, given_up| {
         World::quiet().but(|world| {
             world.facts.security.address_randomization = level;

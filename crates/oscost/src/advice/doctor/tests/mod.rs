@@ -106,7 +106,7 @@ impl World {
             clocks: vec![],
             probe: vec![],
             cpu: None,
-            watch: Err("the cell was killed by SIGKILL".into()),
+            watch: Err("the worker was killed by SIGKILL".into()),
             uncounted: None,
         }
     }

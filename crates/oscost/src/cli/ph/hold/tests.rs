@@ -4,7 +4,7 @@ use super::*;
 use crate::ph::constants::Constants;
 
 fn last(calls: u64, anomalies: u64, lost: u64) -> Said {
-    Said::Ended(Testimony { calls, anomalies, lost, ..Testimony::default() })
+    Said::Ended(MonitorReport { calls, anomalies, lost, ..MonitorReport::default() })
 }
 
 /// Says these words, then waits until its audience has enough, then says how it ended.

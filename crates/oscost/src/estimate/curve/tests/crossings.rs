@@ -117,6 +117,6 @@ fn many_curves_are_laid_beside_the_cheapest_alone_and_circumstances_beside_none(
     assert_eq!(crossed(&both, &alone)[0].between, "peer_cpu");
     // Two places are no pair.
     let mut apart = ways(&costs, &five[..2]);
-    apart[9..].iter_mut().for_each(|row| row.place.text = "ssh:there".into());
+    apart[9..].iter_mut().for_each(|row| row.target.text = "ssh:there".into());
     assert_eq!(crossed(&costs, &apart), []);
 }

@@ -75,7 +75,7 @@ impl Header {
         }
         let entry = number(image, MORE_LOAD_FLAGS).unwrap_or(0);
         if protocol >= SAYS_64_BIT && entry & HAS_64_BIT_ENTRY == 0 {
-            return Err(flaw("it is a 32-bit kernel, and the cell is a 64-bit program"));
+            return Err(flaw("it is a 32-bit kernel, and the worker is a 64-bit program"));
         }
         if image[LOAD_FLAGS] & LOADED_HIGH == 0 {
             return Err(flaw("it is a zImage, for the first megabyte of memory, and no bzImage"));

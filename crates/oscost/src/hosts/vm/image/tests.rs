@@ -223,7 +223,7 @@ fn entry(name: &str, kind: u8, size: &str, contents: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn a_hostile_tar_ends_in_words() {
+fn a_very_noisy_tar_ends_in_words() {
     let wanted = |name: &[u8]| name == b"./boot/vmlinuz-1";
     let name = "./boot/vmlinuz-1";
     let kernel = entry(name, b'0', "0000005", b"hello");

@@ -1,18 +1,18 @@
 //! Rows of a study once more, in the manner of that study (docs/METHOD.md, section 14).
 //!
-//! Each experiment is a cell of its own: what a study repeats is more than its loop. What is timed
+//! Each experiment is a worker of its own: what a study repeats is more than its loop. What is timed
 //! here is no repetition of the row, and nothing of the row hangs on it.
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
 use oscost_model::clock::Calibration;
-use oscost_model::journal::{CellOutcome, Entry, Phase};
+use oscost_model::journal::{Entry, Phase, WorkerOutcome};
 use oscost_model::record::RowOutcome;
-use oscost_model::study_method::{Manner, Timed};
+use oscost_model::study_method::{StudyMethod, Timed};
 use oscost_model::worker::{BatchPlan, Mode, Sample, Task};
 
-use super::cells::Ended;
+use super::workers::Ended;
 use super::{LOSSES_FORGIVEN, Profile, Run, RunError};
 
 /// What a row may take in its manner: sixty rows are done in a minute more.
@@ -28,18 +28,18 @@ const MOST_WINDOWS: u64 = 10_000;
 const FEWEST_ITERATIONS: u64 = 100;
 /// ... but for these: a deviation of fewer is none.
 const FEWEST_EXPERIMENTS: u32 = 3;
-/// What it takes to make a cell and to end it.
-const CELL_NS: f64 = 5e6;
+/// What it takes to make a worker and to end it.
+const WORKER_NS: f64 = 5e6;
 /// What lies around a window: the kernel's account before and behind it, and its preparation.
 const WINDOW_NS: f64 = 5e3;
-/// What an eviction before a cold shot takes, where no cell has shown it.
+/// What an eviction before a cold shot takes, where no worker has shown it.
 const EVICTION_NS: f64 = 5e6;
-/// A cell warms up for so long at least ...
+/// A worker warms up for so long at least ...
 const WARM_NS: f64 = 3e6;
 /// ... and so many batches.
 const WARM_BATCHES: f64 = 5.0;
 
-/// What a cell of a row has taken.
+/// What a worker of a row has taken.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Taken {
     /// A turn of its loop, in nanoseconds.
@@ -51,7 +51,7 @@ pub(super) struct Taken {
 }
 
 impl Taken {
-    /// What a pilot has seen of it, where the time was up before the first cell.
+    /// What a pilot has seen of it, where the time was up before the first worker.
     fn by_pilot(plan: &BatchPlan) -> Self {
         let copies = plan.copies.iter().copied().max().unwrap_or(1).max(1);
         let turn_ns = plan.batch_ns / (plan.turns.max(1) as f64 * f64::from(copies));
@@ -59,7 +59,7 @@ impl Taken {
         Self { turn_ns, worth: 1, window_ns: plan.batch_ns + around_ns }
     }
 
-    /// What these samples have taken; none of a cell without any.
+    /// What these samples have taken; none of a worker without any.
     pub(super) fn of(
         samples: &[Sample],
         plan: &BatchPlan,
@@ -115,12 +115,17 @@ fn is_alone(pilot: &BatchPlan) -> bool {
 
 /// Cuts a row's manner so that it takes no longer than `limit`: fewer ops first, then fewer
 /// experiments, then fewer ops still. `None` where even one op of each takes far too long.
-fn cut(manner: &Manner, pilot: &BatchPlan, taken: Taken, limit: Duration) -> Option<Cut> {
+fn cut(
+    study_method: &StudyMethod,
+    pilot: &BatchPlan,
+    taken: Taken,
+    limit: Duration,
+) -> Option<Cut> {
     let limit_ns = limit.as_nanos() as f64;
-    let alone = manner.timed == Timed::Each || is_alone(pilot);
-    let asked = manner.experiments.max(1);
+    let alone = study_method.timed == Timed::Each || is_alone(pilot);
+    let asked = study_method.experiments.max(1);
     let most_experiments = asked.min(MOST_WINDOWS as u32);
-    let wanted = (manner.iterations / taken.worth).max(1);
+    let wanted = (study_method.iterations / taken.worth).max(1);
     let wanted = |experiments: u32| match alone {
         true => wanted.min(MOST_WINDOWS / u64::from(experiments)).max(1),
         false => wanted,
@@ -136,7 +141,7 @@ fn cut(manner: &Manner, pilot: &BatchPlan, taken: Taken, limit: Duration) -> Opt
             }
             (_, false) => (WARM_BATCHES * turns * taken.turn_ns, turns * taken.turn_ns),
         };
-        f64::from(experiments) * (CELL_NS + warm_ns.max(WARM_NS) + timed_ns)
+        f64::from(experiments) * (WORKER_NS + warm_ns.max(WARM_NS) + timed_ns)
     };
     let fits = |turns: u64, experiments: u32| cost_ns(turns, experiments) <= limit_ns;
     let few = |experiments: u32| (FEWEST_ITERATIONS / taken.worth).max(1).min(wanted(experiments));
@@ -195,8 +200,8 @@ struct Job {
 }
 
 impl Run<'_> {
-    /// All rows of studies in their manner, one cell an experiment, in random order.
-    pub(super) fn in_the_manner_of_studies(&mut self, profile: Profile) -> Result<(), RunError> {
+    /// All rows of studies in their manner, one worker an experiment, in random order.
+    pub(super) fn by_study_methods(&mut self, profile: Profile) -> Result<(), RunError> {
         let limit = if profile == Profile::Quick { MOST_QUICK } else { MOST };
         let mut cuts: Vec<Option<Cut>> = vec![None; self.rows.len()];
         let mut jobs = Vec::new();
@@ -238,11 +243,11 @@ impl Run<'_> {
     /// How a row is timed in its manner; `None` where it is not, and the journal knows why.
     fn cut(&mut self, row: usize, limit: Duration) -> Option<Cut> {
         let it = &self.rows[row];
-        let manner = it.planned.manner.filter(|_| it.planned.asked && !it.given_up)?;
+        let study_method = it.planned.study_method.filter(|_| it.planned.asked && !it.given_up)?;
         // A rate is a slope over sizes.
         let pilot = it.pace.plan().filter(|plan| plan.mode != Mode::T)?;
         let taken = it.taken.unwrap_or_else(|| Taken::by_pilot(pilot));
-        let found = cut(&manner, pilot, taken, limit);
+        let found = cut(&study_method, pilot, taken, limit);
         if found.is_none() {
             let op_ns = match pilot.mode {
                 Mode::C | Mode::F => taken.window_ns,
@@ -255,7 +260,7 @@ impl Run<'_> {
         found
     }
 
-    /// One experiment in a fresh cell.
+    /// One experiment in a fresh worker.
     fn experiment(
         &mut self,
         row: usize,
@@ -263,7 +268,7 @@ impl Run<'_> {
         plan: BatchPlan,
     ) -> Result<Result<(), Ended>, RunError> {
         let spec = self.spec(row, Task::Measure(plan));
-        let outcome = self.cells.measure(spec, self.rows[row].other())?;
+        let outcome = self.workers.measure(spec, self.rows[row].other())?;
         self.look_for_what_came_off();
         if self.rows[row].given_up {
             return Ok(Ok(()));
@@ -275,13 +280,13 @@ impl Run<'_> {
     }
 
     fn tell_lost(&mut self, row: usize, experiment: u32, outcome: RowOutcome, reason: String) {
-        self.tell_experiment(row, experiment, CellOutcome::Lost { outcome, reason });
+        self.tell_experiment(row, experiment, WorkerOutcome::Lost { outcome, reason });
     }
 
-    fn tell_experiment(&mut self, row: usize, experiment: u32, outcome: CellOutcome) {
-        let (row, phase) = (row as u32, Phase::Manner(experiment));
+    fn tell_experiment(&mut self, row: usize, experiment: u32, outcome: WorkerOutcome) {
+        let (row, phase) = (row as u32, Phase::StudyMethod(experiment));
         let at_s = self.begun.elapsed().as_secs_f64();
-        self.tell(Entry::Cell { row, phase, at_s, set: 0, outcome });
+        self.tell(Entry::Worker { row, phase, at_s, set: 0, outcome });
     }
 }
 

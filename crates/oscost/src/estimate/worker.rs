@@ -1,4 +1,4 @@
-//! The value of one cell: the median of its clean batches.
+//! The value of one worker: the median of its clean batches.
 
 use std::collections::BTreeMap;
 
@@ -11,14 +11,14 @@ use oscost_model::worker::{BatchPlan, Mode, Sample};
 use super::conditions::counts;
 use oscost_stats::{line, moments, order};
 
-/// A cell needs this share of its batches ...
+/// A worker needs this share of its batches ...
 const SHARE_NEEDED: f64 = 0.6;
-/// ... and this many of them; with fewer it has no value, and a fresh cell is asked.
+/// ... and this many of them; with fewer it has no value, and a fresh worker is asked.
 const BATCHES_NEEDED: usize = 5;
 
-/// What one cell says of its case.
+/// What one worker says of its case.
 #[derive(Clone, Debug, PartialEq)]
-pub struct CellValue {
+pub struct WorkerValue {
     /// The median over clean batches, in the case's unit; `None` when too few were clean.
     pub value: Option<f64>,
     /// The median over all batches, rejected ones too.
@@ -81,8 +81,8 @@ struct Batch {
     disturbed: Option<&'static str>,
 }
 
-/// What one arm of a cell says of its case.
-pub fn cell_value(samples: &[Sample], arm: u8, how: Reading<'_>) -> CellValue {
+/// What one arm of a worker says of its case.
+pub fn worker_value(samples: &[Sample], arm: u8, how: Reading<'_>) -> WorkerValue {
     let samples: Vec<&Sample> = samples.iter().filter(|sample| sample.arm == arm).collect();
     let batches = batches(&samples, how);
     let of = |keep: &dyn Fn(&Batch) -> bool| -> Vec<f64> {
@@ -112,7 +112,7 @@ pub fn cell_value(samples: &[Sample], arm: u8, how: Reading<'_>) -> CellValue {
     let counts: Vec<f64> = samples.iter().map(|sample| sample.n as f64).collect();
     let shortest = samples.iter().map(|sample| sample.n).min().filter(|&n| n > 0);
     let per_batch = if how.plan.mode.is_slope() { how.plan.copies.len() } else { 1 };
-    CellValue {
+    WorkerValue {
         value: middle(&clean).filter(|_| enough).map(absolved).and_then(unit),
         value_all: middle(&all).and_then(unit),
         raw: middle(&raw).and_then(unit),
@@ -284,7 +284,7 @@ mod tests {
     fn a_batch_is_its_ticks_over_its_ops_and_nothing_is_subtracted() {
         let plan = plan(Mode::B, &[1]);
         let samples: Vec<Sample> = (0..7).map(|round| sample(round, 100, 20_000)).collect();
-        let value = cell_value(&samples, 0, how(&plan));
+        let value = worker_value(&samples, 0, how(&plan));
         assert_eq!(value.value, Some(100.0));
         assert_eq!(value.raw, Some(100.0));
         assert_eq!(value.clock_ns, Some(0.2));
@@ -299,7 +299,7 @@ mod tests {
                 [1u64, 2, 4, 8].map(|copies| sample(round, 100 * copies, 90 + 300 * copies as i64))
             })
             .collect();
-        let value = cell_value(&samples, 0, how(&plan));
+        let value = worker_value(&samples, 0, how(&plan));
         assert_eq!(value.value, Some(1.5));
         assert_eq!(value.raw, Some(1.95));
         assert_eq!((value.batches, value.samples), (5, 20));
@@ -309,7 +309,7 @@ mod tests {
     fn a_single_shot_may_come_out_negative_and_stays_so() {
         let plan = plan(Mode::S, &[1]);
         let samples: Vec<Sample> = (0..5).map(|round| sample(round, 1, 30)).collect();
-        assert_eq!(cell_value(&samples, 0, how(&plan)).value, Some(-5.0));
+        assert_eq!(worker_value(&samples, 0, how(&plan)).value, Some(-5.0));
     }
 
     #[test]
@@ -321,20 +321,20 @@ mod tests {
             slow.involuntary_switches = 1;
             slow.ticks = 40_000;
         }
-        let value = cell_value(&samples, 0, how(&plan));
+        let value = worker_value(&samples, 0, how(&plan));
         assert_eq!(value.rejected, BTreeMap::from([("preempted".to_owned(), 3)]));
         assert_eq!((value.batches, value.value), (6, Some(100.0)));
         assert!(value.sd.unwrap() > 1_000.0);
     }
 
     #[test]
-    fn a_cell_with_too_few_clean_batches_has_no_value() {
+    fn a_worker_with_too_few_clean_batches_has_no_value() {
         let plan = plan(Mode::B, &[1]);
         let mut samples: Vec<Sample> = (0..21).map(|round| sample(round, 100, 20_000)).collect();
         for hit in &mut samples[..9] {
             hit.involuntary_switches = 1;
         }
-        let value = cell_value(&samples, 0, how(&plan));
+        let value = worker_value(&samples, 0, how(&plan));
         assert_eq!((value.value, value.value_all), (None, Some(100.0)));
     }
 
@@ -346,7 +346,7 @@ mod tests {
             hit.involuntary_switches = 1;
         }
         let reading = Reading { switches: true, ..how(&plan) };
-        assert_eq!(cell_value(&samples, 0, reading).value, Some(100.0));
+        assert_eq!(worker_value(&samples, 0, reading).value, Some(100.0));
     }
 
     #[test]
@@ -356,10 +356,10 @@ mod tests {
         for waited in &mut samples {
             waited.major_faults = 1;
         }
-        let disturbed = cell_value(&samples, 0, how(&plan));
+        let disturbed = worker_value(&samples, 0, how(&plan));
         assert_eq!((disturbed.value, disturbed.rejected["major-fault"]), (None, 21));
         let reading = Reading { major_faults: true, ..how(&plan) };
-        assert_eq!(cell_value(&samples, 0, reading).value, Some(1_000.0));
+        assert_eq!(worker_value(&samples, 0, reading).value, Some(1_000.0));
     }
 
     #[test]
@@ -369,6 +369,6 @@ mod tests {
             .flat_map(|round| [sample(round, 1_000, 2_500), sample(round, 2_000, 4_500)])
             .collect();
         let reading = Reading { unit: Unit::BytesPerSecond, ..how(&plan) };
-        assert_eq!(cell_value(&samples, 0, reading).value, Some(1e9));
+        assert_eq!(worker_value(&samples, 0, reading).value, Some(1e9));
     }
 }

@@ -5,15 +5,15 @@ use std::time::Duration;
 use nix::errno::Errno;
 use oscost_model::calls::CallCount;
 use oscost_model::clock::{Calibration, ClockKind, ClockSync};
-use oscost_model::journal::CellOutcome;
+use oscost_model::journal::WorkerOutcome;
 use oscost_model::program::Ran;
 use oscost_model::protocol::{CpuProbe, Event, Order};
 use oscost_model::record::RowOutcome;
 use oscost_model::watch::Watch;
-use oscost_model::worker::{BatchPlan, CellSpec, Disturbance, Sample, Task};
+use oscost_model::worker::{BatchPlan, Disturbance, Sample, Task, WorkerSpec};
 
 use super::far::FarSide;
-use crate::hosts::{ReachError, Session};
+use crate::hosts::{HostError, Session};
 
 /// The supervisor keeps the time of its jobs; if it is silent for so long beyond, it hangs itself.
 pub(super) const BEYOND: Duration = Duration::from_secs(10);
@@ -25,18 +25,18 @@ pub(super) struct Ended {
     pub(super) outcome: RowOutcome,
     /// Why.
     pub(super) reason: String,
-    /// Another cell would end the same way.
+    /// Another worker would end the same way.
     pub(super) is_final: bool,
-    /// So many ops cannot be prepared at once (E2BIG), the cell has found, and has done none.
+    /// So many ops cannot be prepared at once (E2BIG), the worker has found, and has done none.
     pub(super) too_many: bool,
-    /// The arm that it concerns, where a cell has several.
+    /// The arm that it concerns, where a worker has several.
     pub(super) arm: Option<u8>,
 }
 
 /// What a job brings: an answer, or why there is none. A broken session is another matter.
-pub(super) type Answer<T> = Result<Result<T, Ended>, ReachError>;
+pub(super) type Answer<T> = Result<Result<T, Ended>, HostError>;
 
-/// What a cell brings that has measured.
+/// What a worker brings that has measured.
 pub(super) struct Brought {
     /// The batches of all its arms.
     pub(super) samples: Vec<Sample>,
@@ -66,9 +66,9 @@ impl Brought {
         self.samples.iter().map(|sample| sample.n).sum()
     }
 
-    /// As a journal keeps it, of a cell of one arm.
-    pub(super) fn outcome(self) -> CellOutcome {
-        CellOutcome::Sampled {
+    /// As a journal keeps it, of a worker of one arm.
+    pub(super) fn outcome(self) -> WorkerOutcome {
+        WorkerOutcome::Sampled {
             samples: self.samples,
             disturbance: Box::new(self.disturbance),
             seen: self.seen.first().copied().flatten(),
@@ -81,7 +81,7 @@ impl Brought {
 pub(super) type Watched = (Vec<CpuProbe>, Result<Watch, String>);
 
 /// The jobs of a session.
-pub(super) struct Cells<'a> {
+pub(super) struct Workers<'a> {
     session: &'a mut dyn Session,
     last_id: u64,
     /// Where the other ends of some cases stand.
@@ -95,13 +95,13 @@ pub(super) struct Cells<'a> {
 /// Where the other end of a case stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Other {
-    /// Beside the cell, or there is none.
+    /// Beside the worker, or there is none.
     Near,
     /// On the peer's machine.
     Far,
 }
 
-impl<'a> Cells<'a> {
+impl<'a> Workers<'a> {
     pub(super) fn new(session: &'a mut dyn Session) -> Self {
         Self { session, last_id: 0, far: None, attached: Vec::new(), came_off: None }
     }
@@ -126,17 +126,17 @@ impl<'a> Cells<'a> {
     }
 
     /// Gives an order.
-    pub(super) fn send(&mut self, order: &Order) -> Result<(), ReachError> {
+    pub(super) fn send(&mut self, order: &Order) -> Result<(), HostError> {
         self.session.send(order)
     }
 
     /// The next event of whatever job.
-    pub(super) fn any(&mut self, patience: Duration) -> Result<Event, ReachError> {
+    pub(super) fn any(&mut self, patience: Duration) -> Result<Event, HostError> {
         self.session.next(patience)
     }
 
     /// The next event of job `id`. What an earlier job still had to say is past caring for.
-    pub(super) fn next(&mut self, id: u64, patience: Duration) -> Result<Event, ReachError> {
+    pub(super) fn next(&mut self, id: u64, patience: Duration) -> Result<Event, HostError> {
         loop {
             let event = self.session.next(patience)?;
             if event.id() == Some(id) {
@@ -149,8 +149,8 @@ impl<'a> Cells<'a> {
         }
     }
 
-    /// Starts a cell, lets it time `groups` groups, and hands back its last event.
-    fn converse(&mut self, spec: CellSpec, groups: u32) -> Result<Event, ReachError> {
+    /// Starts a worker, lets it time `groups` groups, and hands back its last event.
+    fn converse(&mut self, spec: WorkerSpec, groups: u32) -> Result<Event, HostError> {
         let id = self.id();
         let patience = Duration::from_millis(spec.timeout_ms) + BEYOND;
         let stops = matches!(spec.task, Task::Measure(_));
@@ -166,13 +166,13 @@ impl<'a> Cells<'a> {
         self.next(id, patience)
     }
 
-    /// Lets a cell do its work, with a server on the peer's machine where it needs one; what it
+    /// Lets a worker do its work, with a server on the peer's machine where it needs one; what it
     /// said last, and how many strangers knocked there.
     fn between(
         &mut self,
-        spec: CellSpec,
+        spec: WorkerSpec,
         other: Other,
-        does: impl FnOnce(&mut Self, CellSpec) -> Result<Event, ReachError>,
+        does: impl FnOnce(&mut Self, WorkerSpec) -> Result<Event, HostError>,
     ) -> Answer<(Event, u64)> {
         let Some(far) = self.far.as_mut().filter(|_| other == Other::Far) else {
             return Ok(Ok((does(self, spec)?, 0)));
@@ -181,7 +181,7 @@ impl<'a> Cells<'a> {
             Ok(server) => server,
             Err(ended) => return Ok(Err(ended)),
         };
-        let event = does(self, CellSpec { far: Some(server.end.clone()), ..spec })?;
+        let event = does(self, WorkerSpec { far: Some(server.end.clone()), ..spec })?;
         let Some(far) = &mut self.far else { return Ok(Ok((event, 0))) };
         let done =
             matches!(event, Event::Piloted { .. } | Event::Sampled { .. } | Event::Counted { .. });
@@ -198,8 +198,8 @@ impl<'a> Cells<'a> {
     }
 
     /// Runs a case's pilot.
-    pub(super) fn pilot(&mut self, spec: CellSpec, other: Other) -> Answer<BatchPlan> {
-        let said = self.between(spec, other, |cells, spec| cells.converse(spec, 1))?;
+    pub(super) fn pilot(&mut self, spec: WorkerSpec, other: Other) -> Answer<BatchPlan> {
+        let said = self.between(spec, other, |workers, spec| workers.converse(spec, 1))?;
         Ok(said.and_then(|(event, _)| match event {
             Event::Piloted { plan, .. } => Ok(plan),
             other => Err(ended(other)),
@@ -207,12 +207,12 @@ impl<'a> Cells<'a> {
     }
 
     /// Measures a case once.
-    pub(super) fn measure(&mut self, spec: CellSpec, other: Other) -> Answer<Brought> {
+    pub(super) fn measure(&mut self, spec: WorkerSpec, other: Other) -> Answer<Brought> {
         let groups = match &spec.task {
             Task::Measure(plan) => plan.groups,
             _ => 1,
         };
-        let said = self.between(spec, other, |cells, spec| cells.converse(spec, groups))?;
+        let said = self.between(spec, other, |workers, spec| workers.converse(spec, groups))?;
         Ok(said.and_then(|(event, strangers)| match event {
             Event::Sampled { samples, mut disturbance, seen, speculation, .. } => {
                 if let (Other::Far, Some(far)) = (other, &self.far) {
@@ -227,7 +227,7 @@ impl<'a> Cells<'a> {
     }
 
     /// Runs a program once.
-    pub(super) fn run_program(&mut self, spec: CellSpec) -> Answer<Ran> {
+    pub(super) fn run_program(&mut self, spec: WorkerSpec) -> Answer<Ran> {
         let id = self.id();
         let patience = Duration::from_millis(spec.timeout_ms) + BEYOND;
         self.session.send(&Order::Measure { id, spec: Box::new(spec) })?;
@@ -238,12 +238,12 @@ impl<'a> Cells<'a> {
     }
 
     /// Counts a case's calls.
-    pub(super) fn count(&mut self, spec: CellSpec, other: Other) -> Answer<CallCount> {
-        let said = self.between(spec, other, |cells, spec| {
-            let id = cells.id();
+    pub(super) fn count(&mut self, spec: WorkerSpec, other: Other) -> Answer<CallCount> {
+        let said = self.between(spec, other, |workers, spec| {
+            let id = workers.id();
             let patience = Duration::from_millis(spec.timeout_ms) + BEYOND;
-            cells.session.send(&Order::Count { id, spec: Box::new(spec) })?;
-            cells.next(id, patience)
+            workers.session.send(&Order::Count { id, spec: Box::new(spec) })?;
+            workers.next(id, patience)
         })?;
         Ok(said.and_then(|(event, _)| match event {
             Event::Counted { count, .. } => Ok(*count),
@@ -323,7 +323,7 @@ pub(super) fn ended(event: Event) -> Ended {
             (RowOutcome::Skipped, missing, true)
         }
         Event::TimedOut { after_ms, why, .. } => {
-            let ended = || format!("the cell was ended after {after_ms} ms");
+            let ended = || format!("the worker was ended after {after_ms} ms");
             (RowOutcome::TimedOut, why.unwrap_or_else(ended), false)
         }
         Event::Failed { at_op, why, errno, arm, .. } => {
@@ -335,7 +335,7 @@ pub(super) fn ended(event: Event) -> Ended {
             }
         }
         other => {
-            let why = format!("the cell gave no answer to what it was asked: {other:?}");
+            let why = format!("the worker gave no answer to what it was asked: {other:?}");
             (RowOutcome::Failed, why, false)
         }
     };

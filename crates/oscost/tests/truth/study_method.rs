@@ -4,10 +4,10 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use nix::errno::Errno;
-use oscost::hosts::{ReachError, Session};
+use oscost::hosts::{HostError, Session};
 use oscost_model::protocol::{Event, Hello, Order};
 use oscost_model::record::{Record, RowOutcome};
-use oscost_model::study_method::{ByManner, ClockCost, Manner, Statistic, Timed};
+use oscost_model::study_method::{ClockCost, Statistic, StudyMethod, StudyMethodFigure, Timed};
 use oscost_model::unit::Unit;
 use oscost_model::worker::{BatchPlan, Task};
 use oscost_worker::bench::Shape;
@@ -15,16 +15,16 @@ use oscost_worker::engine::sim::Truth;
 
 use super::sim::{SimSession, Subject0, measure_as, measure_as_in};
 
-fn manner(timed: Timed, statistic: Statistic) -> Manner {
-    Manner { timed, iterations: 500, experiments: 10, statistic, clock: ClockCost::Included }
+fn study_method(timed: Timed, statistic: Statistic) -> StudyMethod {
+    StudyMethod { timed, iterations: 500, experiments: 10, statistic, clock: ClockCost::Included }
 }
 
-fn by(record: &Record) -> &ByManner {
-    record.results[0].manner.as_ref().unwrap()
+fn by(record: &Record) -> &StudyMethodFigure {
+    record.results[0].study_method.as_ref().unwrap()
 }
 
-fn value(subject: &Subject0, manner: Manner) -> f64 {
-    let record = measure_as(subject, Some(manner), 3);
+fn value(subject: &Subject0, study_method: StudyMethod) -> f64 {
+    let record = measure_as(subject, Some(study_method), 3);
     let by = by(&record);
     by.value.unwrap_or_else(|| panic!("{by:?}"))
 }
@@ -33,11 +33,11 @@ fn value(subject: &Subject0, manner: Manner) -> f64 {
 fn interruptions_raise_a_study_s_mean_and_not_its_minimum_nor_the_row() {
     let truth = Truth { op_ns: 20_000.0, contaminated: 0.1, ..Truth::QUIET };
     let subject = Subject0::op(truth);
-    let mean = value(&subject, manner(Timed::Each, Statistic::Mean));
+    let mean = value(&subject, study_method(Timed::Each, Statistic::Mean));
     assert!((200_000.0..800_000.0).contains(&mean), "a tenth is away for 4 ms: {mean}");
-    let minimum = value(&subject, manner(Timed::Each, Statistic::Minimum));
+    let minimum = value(&subject, study_method(Timed::Each, Statistic::Minimum));
     assert!((18_000.0..20_500.0).contains(&minimum), "{minimum}");
-    let record = measure_as(&subject, Some(manner(Timed::Each, Statistic::Mean)), 3);
+    let record = measure_as(&subject, Some(study_method(Timed::Each, Statistic::Mean)), 3);
     let own = record.results[0].estimate.as_ref().unwrap().median;
     assert!((19_000.0..21_000.0).contains(&own), "{own}");
 }
@@ -46,8 +46,8 @@ fn interruptions_raise_a_study_s_mean_and_not_its_minimum_nor_the_row() {
 fn a_single_shot_with_the_clock_and_without_differ_by_what_an_empty_window_shows() {
     let subject = Subject0::op(Truth::QUIET);
     for statistic in [Statistic::Mean, Statistic::MeanAndDeviation, Statistic::Minimum] {
-        let included = manner(Timed::Each, statistic);
-        let subtracted = Manner { clock: ClockCost::Subtracted, ..included };
+        let included = study_method(Timed::Each, statistic);
+        let subtracted = StudyMethod { clock: ClockCost::Subtracted, ..included };
         let record = measure_as(&subject, Some(included), 3);
         let inside_ns = record.machines[0].clock.as_ref().unwrap().c_in_ns;
         let difference = by(&record).value.unwrap() - value(&subject, subtracted);
@@ -59,7 +59,7 @@ fn a_single_shot_with_the_clock_and_without_differ_by_what_an_empty_window_shows
 #[test]
 fn a_loop_has_its_turns_in_it_and_nearly_nothing_of_the_clock() {
     let truth = Truth { between_sd: 0.0, ..Truth::QUIET };
-    let of = manner(Timed::Together, Statistic::Mean);
+    let of = study_method(Timed::Together, Statistic::Mean);
     let record = measure_as(&Subject0::op(truth.clone()), Some(of), 3);
     assert_eq!((by(&record).iterations, by(&record).experiments), (500, 10));
     let wanted = 124.0 + truth.loop_ns + (truth.call_ns + truth.inside_ns) / 500.0;
@@ -71,7 +71,8 @@ fn a_loop_has_its_turns_in_it_and_nearly_nothing_of_the_clock() {
 fn experiments_are_processes_and_differ_as_those_do() {
     let truth = Truth { between_sd: 0.05, within_sd: 0.001, ..Truth::QUIET };
     for timed in [Timed::Each, Timed::Together] {
-        let of = Manner { experiments: 20, ..manner(timed, Statistic::MeanAndDeviation) };
+        let of =
+            StudyMethod { experiments: 20, ..study_method(timed, Statistic::MeanAndDeviation) };
         let record = measure_as(&Subject0::op(truth.clone()), Some(of), 3);
         let by = by(&record);
         let share = by.deviation.unwrap() / by.value.unwrap();
@@ -80,13 +81,13 @@ fn experiments_are_processes_and_differ_as_those_do() {
 }
 
 #[test]
-fn nothing_of_a_row_hangs_on_its_manner() {
+fn nothing_of_a_row_hangs_on_its_study_method() {
     let truth = Truth { contaminated: 0.2, op_ns: 20_000.0, ..Truth::QUIET };
     let subject = Subject0::op(truth);
-    let with = measure_as(&subject, Some(manner(Timed::Each, Statistic::Mean)), 3);
+    let with = measure_as(&subject, Some(study_method(Timed::Each, Statistic::Mean)), 3);
     let without = measure_as(&subject, None, 3);
     let (row, other) = (&with.results[0], &without.results[0]);
-    assert!(row.manner.is_some() && other.manner.is_none());
+    assert!(row.study_method.is_some() && other.study_method.is_none());
     let figures = |record: &Record| {
         let row = &record.results[0];
         let estimate = row.estimate.as_ref().unwrap();
@@ -100,21 +101,21 @@ fn nothing_of_a_row_hangs_on_its_manner() {
 }
 
 #[test]
-fn a_rate_has_no_manner_and_says_why() {
+fn a_rate_has_no_study_method_and_says_why() {
     let truth = Truth { op_ns: 0.25, loop_ns: 0.0, call_ns: 2_000.0, ..Truth::QUIET };
     let subject = Subject0 { truth, shape: Shape::Transfer, unit: Unit::BytesPerSecond };
-    let record = measure_as(&subject, Some(manner(Timed::Each, Statistic::Mean)), 3);
+    let record = measure_as(&subject, Some(study_method(Timed::Each, Statistic::Mean)), 3);
     assert_eq!(record.results[0].outcome, RowOutcome::Measured);
     let by = by(&record);
     assert_eq!((by.value, by.experiments), (None, 0));
     assert!(by.reason.as_ref().unwrap().contains("slope"), "{by:?}");
 }
 
-/// Why a cell ends that is to measure by a plan: at which op, if at one, by which error of a call, and
+/// Why a worker ends that is to measure by a plan: at which op, if at one, by which error of a call, and
 /// in words.
 type Refuses = Box<dyn FnMut(&BatchPlan) -> Option<(Option<u64>, Option<Errno>, &'static str)>>;
 
-/// A made-up machine on which some cells end badly.
+/// A made-up machine on which some workers end badly.
 struct Failing {
     inner: SimSession,
     refuses: Refuses,
@@ -126,7 +127,7 @@ impl Session for Failing {
         self.inner.hello()
     }
 
-    fn send(&mut self, order: &Order) -> Result<(), ReachError> {
+    fn send(&mut self, order: &Order) -> Result<(), HostError> {
         if let Order::Measure { id, spec } = order
             && let Task::Measure(plan) = &spec.task
             && let Some((at_op, errno, why)) = (self.refuses)(plan)
@@ -138,12 +139,12 @@ impl Session for Failing {
         self.inner.send(order)
     }
 
-    fn next(&mut self, patience: Duration) -> Result<Event, ReachError> {
+    fn next(&mut self, patience: Duration) -> Result<Event, HostError> {
         self.failed.pop_front().map_or_else(|| self.inner.next(patience), Ok)
     }
 }
 
-fn failing(of: Manner, refuses: Refuses) -> Record {
+fn failing(of: StudyMethod, refuses: Refuses) -> Record {
     let subject = Subject0::op(Truth { between_sd: 0.0, ..Truth::QUIET });
     let inner = SimSession::new(vec![subject.clone()]);
     let mut session = Failing { inner, refuses, failed: VecDeque::new() };
@@ -152,7 +153,7 @@ fn failing(of: Manner, refuses: Refuses) -> Record {
 
 #[test]
 fn a_loop_that_cannot_be_prepared_at_once_comes_in_pieces_and_is_the_same_total() {
-    let of = Manner { iterations: 5_000, ..manner(Timed::Together, Statistic::Mean) };
+    let of = StudyMethod { iterations: 5_000, ..study_method(Timed::Together, Statistic::Mean) };
     let too_many = (Some(0), Some(Errno::E2BIG), "so many at once");
     let refuses = Box::new(move |plan: &BatchPlan| (plan.turns > 1_000).then_some(too_many));
     let record = failing(of, refuses);
@@ -172,11 +173,11 @@ fn a_loop_that_cannot_be_prepared_at_once_comes_in_pieces_and_is_the_same_total(
 
 #[test]
 fn a_lost_experiment_is_forgiven_once_and_costs_nothing_of_the_row() {
-    let of = manner(Timed::Each, Statistic::MeanAndDeviation);
+    let of = study_method(Timed::Each, Statistic::MeanAndDeviation);
     let lost_times = |times: u32| {
         let mut left = times;
         let refuses = move |plan: &BatchPlan| {
-            // Cells of the row itself have fewer batches.
+            // Workers of the row itself have fewer batches.
             let is_lost = plan.groups == 500 && left > 0;
             left -= u32::from(is_lost);
             is_lost.then_some((None, None, "killed"))
@@ -191,6 +192,6 @@ fn a_lost_experiment_is_forgiven_once_and_costs_nothing_of_the_row() {
     for record in [&once, &twice] {
         let row = &record.results[0];
         assert_eq!(row.outcome, RowOutcome::Measured);
-        assert!(row.flags.iter().all(|flag| flag != "CELL_LOST"), "{:?}", row.flags);
+        assert!(row.flags.iter().all(|flag| flag != "WORKER_LOST"), "{:?}", row.flags);
     }
 }

@@ -4,19 +4,19 @@
 use std::collections::BTreeMap;
 
 use oscost_model::clock::Calibration;
-use oscost_model::journal::CellOutcome;
-use oscost_model::study_method::{ByManner, ClockCost, Manner, Statistic, Timed};
+use oscost_model::journal::WorkerOutcome;
+use oscost_model::study_method::{ClockCost, Statistic, StudyMethod, StudyMethodFigure, Timed};
 use oscost_model::unit::Unit;
 use oscost_model::worker::{Mode, Sample};
 
-use super::cell::in_unit;
 use super::row::RowState;
+use super::worker::in_unit;
 use oscost_stats::moments;
 
 /// How the samples of experiments are read.
 #[derive(Clone, Copy, Debug)]
 struct Read<'a> {
-    manner: Manner,
+    study_method: StudyMethod,
     clock: &'a Calibration,
     unit: Unit,
     /// Whether the op brings its figure itself.
@@ -24,16 +24,16 @@ struct Read<'a> {
 }
 
 /// A row in the manner of its study; `None` where it has none.
-pub(super) fn of_row(state: &RowState, clock: Option<&Calibration>) -> Option<ByManner> {
-    let manner = state.planned.manner?;
+pub(super) fn of_row(state: &RowState, clock: Option<&Calibration>) -> Option<StudyMethodFigure> {
+    let study_method = state.planned.study_method?;
     let said = samples_of(state).and_then(|experiments| {
         let clock = clock.ok_or_else(|| "no clock was calibrated".to_owned())?;
         let found = state.plan.as_ref().is_some_and(|plan| plan.mode == Mode::F);
         let unit = state.planned.definition.unit;
-        Read { manner, clock, unit, found }.said(&experiments)
+        Read { study_method, clock, unit, found }.said(&experiments)
     });
-    let nothing = |reason| ByManner {
-        manner,
+    let nothing = |reason| StudyMethodFigure {
+        study_method,
         iterations: 0,
         experiments: 0,
         value: None,
@@ -59,12 +59,12 @@ fn samples_of(state: &RowState) -> Result<Vec<Vec<Sample>>, String> {
     for (number, outcome) in &state.experiments {
         // One that is forgiven is done again, and then it is not the last word.
         lost = match outcome {
-            CellOutcome::Sampled { samples, .. } => {
+            WorkerOutcome::Sampled { samples, .. } => {
                 found.entry(*number).or_default().extend(samples);
                 None
             }
-            CellOutcome::Lost { reason, .. } => Some(reason.clone()),
-            CellOutcome::Ran(_) => lost,
+            WorkerOutcome::Lost { reason, .. } => Some(reason.clone()),
+            WorkerOutcome::Ran(_) => lost,
         };
     }
     if let Some(reason) = lost {
@@ -79,8 +79,8 @@ fn samples_of(state: &RowState) -> Result<Vec<Vec<Sample>>, String> {
 }
 
 impl Read<'_> {
-    fn said(&self, experiments: &[Vec<Sample>]) -> Result<ByManner, String> {
-        let Manner { timed, statistic, .. } = self.manner;
+    fn said(&self, experiments: &[Vec<Sample>]) -> Result<StudyMethodFigure, String> {
+        let StudyMethod { timed, statistic, .. } = self.study_method;
         let unit = |ns: f64| {
             in_unit(ns, self.unit).ok_or_else(|| "its time is not above nothing".to_owned())
         };
@@ -109,8 +109,8 @@ impl Read<'_> {
                 (unit(means.iter().copied().fold(f64::INFINITY, f64::min))?, None)
             }
         };
-        Ok(ByManner {
-            manner: self.manner,
+        Ok(StudyMethodFigure {
+            study_method: self.study_method,
             iterations: experiments.iter().map(|it| ops(it)).min().unwrap_or(0),
             experiments: experiments.len() as u32,
             value: Some(value),
@@ -124,7 +124,7 @@ impl Read<'_> {
         if self.found {
             return sample.ticks as f64 / 1_000.0;
         }
-        let taken_out = match self.manner.clock {
+        let taken_out = match self.study_method.clock {
             ClockCost::Included => 0.0,
             ClockCost::Subtracted => self.clock.inside_ticks,
         };
@@ -133,11 +133,11 @@ impl Read<'_> {
 
     /// The mean over the ops of an experiment.
     fn mean_ns(&self, samples: &[Sample]) -> f64 {
-        if self.found || self.manner.timed == Timed::Each {
+        if self.found || self.study_method.timed == Timed::Each {
             return mean(&samples.iter().map(|sample| self.op_ns(sample)).collect::<Vec<_>>());
         }
         // A loop of a study has the clock in it once, however many windows it is cut into here.
-        let in_it = match self.manner.clock {
+        let in_it = match self.study_method.clock {
             ClockCost::Included => 1.0,
             ClockCost::Subtracted => 0.0,
         };
@@ -167,8 +167,8 @@ mod tests {
         pair_ticks: 80.0,
     };
 
-    fn manner(timed: Timed, statistic: Statistic, clock: ClockCost) -> Manner {
-        Manner { timed, iterations: 3, experiments: 2, statistic, clock }
+    fn study_method(timed: Timed, statistic: Statistic, clock: ClockCost) -> StudyMethod {
+        StudyMethod { timed, iterations: 3, experiments: 2, statistic, clock }
     }
 
     fn window(n: u64, ticks: i64) -> Sample {
@@ -176,9 +176,14 @@ mod tests {
         Sample { n, ticks, involuntary_switches: 1, migrated: true, ..Sample::default() }
     }
 
-    fn said(manner: Manner, unit: Unit, experiments: &[Vec<Sample>]) -> (Option<f64>, Option<f64>) {
-        let said = Read { manner, clock: &CLOCK, unit, found: false }.said(experiments).unwrap();
-        assert_eq!((said.reason, said.manner), (None, manner));
+    fn said(
+        study_method: StudyMethod,
+        unit: Unit,
+        experiments: &[Vec<Sample>],
+    ) -> (Option<f64>, Option<f64>) {
+        let said =
+            Read { study_method, clock: &CLOCK, unit, found: false }.said(experiments).unwrap();
+        assert_eq!((said.reason, said.study_method), (None, study_method));
         (said.value, said.deviation)
     }
 
@@ -190,7 +195,7 @@ mod tests {
 
     #[test]
     fn a_mean_has_all_its_interruptions_in_it_and_a_minimum_has_none() {
-        let of = |statistic| manner(Timed::Each, statistic, ClockCost::Included);
+        let of = |statistic| study_method(Timed::Each, statistic, ClockCost::Included);
         let in_ns = |statistic| said(of(statistic), Unit::NsPerOp, &shots());
         assert_eq!(in_ns(Statistic::Mean), (Some(1_800.0), None));
         assert_eq!(in_ns(Statistic::Minimum), (Some(100.0), None));
@@ -202,14 +207,14 @@ mod tests {
 
     #[test]
     fn one_experiment_has_no_deviation() {
-        let of = manner(Timed::Each, Statistic::MeanAndDeviation, ClockCost::Included);
+        let of = study_method(Timed::Each, Statistic::MeanAndDeviation, ClockCost::Included);
         assert_eq!(said(of, Unit::NsPerOp, &shots()[1..]), (Some(200.0), None));
     }
 
     #[test]
     fn the_clock_is_taken_out_of_each_window_or_of_none() {
         let of = |timed, clock| {
-            said(manner(timed, Statistic::Mean, clock), Unit::NsPerOp, &shots()[1..]).0
+            said(study_method(timed, Statistic::Mean, clock), Unit::NsPerOp, &shots()[1..]).0
         };
         assert_eq!(of(Timed::Each, ClockCost::Included), Some(200.0));
         assert_eq!(of(Timed::Each, ClockCost::Subtracted), Some(180.0));
@@ -222,12 +227,16 @@ mod tests {
     #[test]
     fn a_loop_is_its_total_over_its_ops() {
         let loops = vec![vec![window(100, 20_000)], vec![window(300, 120_000)]];
-        let of = |statistic| manner(Timed::Together, statistic, ClockCost::Included);
+        let of = |statistic| study_method(Timed::Together, statistic, ClockCost::Included);
         assert_eq!(said(of(Statistic::Mean), Unit::NsPerOp, &loops).0, Some(175.0));
         assert_eq!(said(of(Statistic::Minimum), Unit::NsPerOp, &loops).0, Some(100.0));
         assert_eq!(said(of(Statistic::MeanAndDeviation), Unit::NsPerOp, &loops).0, Some(150.0));
-        let read =
-            Read { manner: of(Statistic::Mean), clock: &CLOCK, unit: Unit::NsPerOp, found: false };
+        let read = Read {
+            study_method: of(Statistic::Mean),
+            clock: &CLOCK,
+            unit: Unit::NsPerOp,
+            found: false,
+        };
         let said = read.said(&loops).unwrap();
         assert_eq!((said.iterations, said.experiments), (100, 2));
     }
@@ -235,9 +244,10 @@ mod tests {
     #[test]
     fn a_rate_is_that_of_the_mean_time_and_none_of_no_time() {
         let loops = vec![vec![window(100, 20_000)]];
-        let of = manner(Timed::Together, Statistic::Mean, ClockCost::Included);
+        let of = study_method(Timed::Together, Statistic::Mean, ClockCost::Included);
         assert_eq!(said(of, Unit::BytesPerSecond, &loops).0, Some(1e7));
-        let read = Read { manner: of, clock: &CLOCK, unit: Unit::BytesPerSecond, found: false };
+        let read =
+            Read { study_method: of, clock: &CLOCK, unit: Unit::BytesPerSecond, found: false };
         assert!(read.said(&[vec![window(100, -1)]]).is_err());
         let below = said(of, Unit::NsPerOp, &[vec![window(100, -200)]]).0;
         assert_eq!(below, Some(-1.0), "nothing is clamped");
@@ -246,8 +256,8 @@ mod tests {
     #[test]
     fn a_figure_that_is_found_has_no_clock_in_it() {
         let found = vec![vec![window(1, 1_500), window(1, 2_500)]];
-        let of = manner(Timed::Each, Statistic::Mean, ClockCost::Subtracted);
-        let read = Read { manner: of, clock: &CLOCK, unit: Unit::NsPerOp, found: true };
+        let of = study_method(Timed::Each, Statistic::Mean, ClockCost::Subtracted);
+        let read = Read { study_method: of, clock: &CLOCK, unit: Unit::NsPerOp, found: true };
         assert_eq!(read.said(&found).unwrap().value, Some(2.0));
     }
 }

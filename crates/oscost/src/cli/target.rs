@@ -2,15 +2,15 @@
 
 use anyhow::Context;
 use oscost_model::call_names::Arch;
-use oscost_model::record::PlaceOf;
-use oscost_model::target::{Place, Reach, Treatment};
+use oscost_model::record::TargetInfo;
+use oscost_model::target::{Host, Target, Treatment};
 use oscost_model::treatment::Treated;
 
 use super::output::remark;
 use super::run::{is_interrupt, take_machine, who};
 use super::{Done, UsageError, vm};
 use crate::hosts::vm::{Emulator, VmSession, Wanted};
-use crate::hosts::{CellProgram, FakeSession, Interrupt, LocalSession, Session, SshSession};
+use crate::hosts::{FakeSession, Interrupt, LocalSession, Session, SshSession, WorkerBinary};
 use crate::plan::Side;
 use crate::report::plain;
 use crate::run::{Claim, Held, MachineLock, claim, until_ours};
@@ -51,14 +51,14 @@ type Visit<'a> = &'a mut dyn FnMut(&mut dyn Session, Machine) -> anyhow::Result<
 /// Goes to the place that `--at` names. Ctrl-C ends it as it ends a run.
 pub(super) fn visit(
     at: &str,
-    program: &CellProgram,
+    program: &WorkerBinary,
     patience: Patience,
     does: Visit<'_>,
 ) -> anyhow::Result<Done> {
     let hint = "what a machine is like is asked without treatments";
-    let reach = untreated(at, hint)?;
+    let host = untreated(at, hint)?;
     let interrupt = Interrupt::listen().context("cannot listen for Ctrl-C")?;
-    let done = arrive(&reach, program, &interrupt, patience).and_then(|arrived| {
+    let done = arrive(&host, program, &interrupt, patience).and_then(|arrived| {
         let Arrived { mut session, machine, _lock } = arrived;
         does(&mut *session, machine)
     });
@@ -70,10 +70,10 @@ pub(super) fn visit(
 
 /// The reach of a place at which nothing is done to anything; `hint` says why there can be no
 /// treatments.
-pub(super) fn untreated(text: &str, hint: &str) -> anyhow::Result<Reach> {
-    let place = Place::parse(text).map_err(|error| UsageError(error.to_string()))?;
-    match place.treatments.first() {
-        None => Ok(place.reach),
+pub(super) fn untreated(text: &str, hint: &str) -> anyhow::Result<Host> {
+    let target = Target::parse(text).map_err(|error| UsageError(error.to_string()))?;
+    match target.treatments.first() {
+        None => Ok(target.host),
         Some(treatment) => {
             Err(UsageError(format!("cannot treat with `{treatment}`\n  hint: {hint}")).into())
         }
@@ -82,47 +82,47 @@ pub(super) fn untreated(text: &str, hint: &str) -> anyhow::Result<Reach> {
 
 /// A place at which something may be done: the text of one, or of its reach with treatments beside
 /// it. Nothing is read yet but the words.
-pub(super) fn treated(text: &str, treatments: Option<&str>) -> anyhow::Result<Place> {
-    let bad = |error: oscost_model::target::PlaceError| UsageError(error.to_string());
-    let mut place = Place::parse(text).map_err(bad)?;
+pub(super) fn treated(text: &str, treatments: Option<&str>) -> anyhow::Result<Target> {
+    let bad = |error: oscost_model::target::TargetError| UsageError(error.to_string());
+    let mut target = Target::parse(text).map_err(bad)?;
     if let Some(listed) = treatments {
-        if !place.treatments.is_empty() {
+        if !target.treatments.is_empty() {
             let text = format!(
-                "cannot treat with `{listed}` at `{place}`\n  hint: treatments stand in `--treat` or \
+                "cannot treat with `{listed}` at `{target}`\n  hint: treatments stand in `--treat` or \
                  in `--at`, not in both"
             );
             return Err(UsageError(text).into());
         }
-        place.treatments = Treatment::list(listed).map_err(bad)?;
+        target.treatments = Treatment::list(listed).map_err(bad)?;
     }
-    let of_here = place.treatments.iter().find(|it| ["cmd", "ph"].contains(&it.name.as_str()));
+    let of_here = target.treatments.iter().find(|it| ["cmd", "ph"].contains(&it.name.as_str()));
     if let Some(Treatment { name, .. }) = of_here
-        && matches!(place.reach, Reach::Ssh(_) | Reach::Vm(_))
+        && matches!(target.host, Host::Ssh(_) | Host::Vm(_))
     {
         let text = format!(
             "cannot treat with `{name}` at `{}`\n  hint: `{name}` starts programs of this machine \
              alone",
-            place.reach
+            target.host
         );
         return Err(UsageError(text).into());
     }
-    Ok(place)
+    Ok(target)
 }
 
 /// A place, with what is to be done there made ready for its machine, and what there is to say of
 /// it.
-pub(super) fn side(place: &Place, arch: Option<Arch>) -> anyhow::Result<(Side, Vec<String>)> {
-    let read = treatments::read_with_notes(&place.treatments, arch.unwrap_or(Arch::X86_64))
+pub(super) fn side(target: &Target, arch: Option<Arch>) -> anyhow::Result<(Side, Vec<String>)> {
+    let read = treatments::read_with_notes(&target.treatments, arch.unwrap_or(Arch::X86_64))
         .map_err(|error| UsageError(error.to_string()))?;
-    let place = PlaceOf {
-        text: place.to_string(),
-        reach: place.reach.to_string(),
-        treatments: place.treatments.iter().map(ToString::to_string).collect(),
+    let target = TargetInfo {
+        text: target.to_string(),
+        host: target.host.to_string(),
+        treatments: target.treatments.iter().map(ToString::to_string).collect(),
         machine: "m0".to_owned(),
         cpu: None,
         peer: None,
     };
-    Ok((Side { place, treated: with_folder(read.treated)? }, read.notes))
+    Ok((Side { target, treated: with_folder(read.treated)? }, read.notes))
 }
 
 /// What begins with the user's profiles is told where they are.
@@ -133,31 +133,31 @@ pub(super) fn with_folder(treated: Treated) -> anyhow::Result<Treated> {
     })
 }
 
-/// Begins a session at `reach`, with its machine for ourselves as far as `patience` says.
+/// Begins a session at `host`, with its machine for ourselves as far as `patience` says.
 pub(super) fn arrive<'a>(
-    reach: &Reach,
-    program: &CellProgram,
+    host: &Host,
+    program: &WorkerBinary,
     interrupt: &'a Interrupt,
     patience: Patience,
 ) -> anyhow::Result<Arrived<'a>> {
-    let (session, machine, _lock): (Box<dyn Session>, _, _) = match reach {
-        Reach::Local => {
+    let (session, machine, _lock): (Box<dyn Session>, _, _) = match host {
+        Host::Local => {
             let (lock, machine) = local(interrupt, patience)?;
             (Box::new(LocalSession::start(program, interrupt)?), machine, lock)
         }
-        Reach::Fake(file) => (Box::new(FakeSession::open(file, program)?), Machine::Ours, None),
-        Reach::Ssh(host) => {
-            let mut session = SshSession::open(host, program, interrupt)?;
-            let machine = theirs(&mut session, reach, patience)?;
+        Host::Fake(file) => (Box::new(FakeSession::open(file, program)?), Machine::Ours, None),
+        Host::Ssh(name) => {
+            let mut session = SshSession::open(name, program, interrupt)?;
+            let machine = theirs(&mut session, host, patience)?;
             (Box::new(session), machine, None)
         }
-        Reach::Vm(text) => {
+        Host::Vm(text) => {
             let wanted = Wanted::parse(text).map_err(|error| UsageError(error.to_string()))?;
             let kernel = vm::kernel(&wanted)?;
-            let reach = reach.to_string();
-            let emulator = Emulator::find().map_err(|why| Emulator::lacking(&reach, why))?;
+            let host = host.to_string();
+            let emulator = Emulator::find().map_err(|why| Emulator::lacking(&host, why))?;
             let (lock, machine) = local(interrupt, patience)?;
-            let at = (reach.as_str(), &wanted, &kernel);
+            let at = (host.as_str(), &wanted, &kernel);
             let session = VmSession::start(at, (&emulator, program), interrupt)?;
             (Box::new(session), machine, lock)
         }
@@ -186,20 +186,20 @@ pub(super) fn local(
 }
 
 /// Has another machine taken by its supervisor.
-fn theirs(session: &mut dyn Session, reach: &Reach, patience: Patience) -> anyhow::Result<Machine> {
+fn theirs(session: &mut dyn Session, host: &Host, patience: Patience) -> anyhow::Result<Machine> {
     let mut claimed = claim(session, patience == Patience::Wait)?;
     if let (Claim::Held(by), Patience::Wait) = (&claimed, patience) {
-        remark(&format!("waiting for {}, which is measuring at {reach}", plain(by)));
+        remark(&format!("waiting for {}, which is measuring at {host}", plain(by)));
         claimed = until_ours(session)?;
     }
     match (claimed, patience) {
         (Claim::Ours, _) => Ok(Machine::Ours),
         (Claim::Held(by), Patience::GoWithout) => Ok(Machine::Held(plain(&by))),
         (Claim::Held(by), _) => {
-            anyhow::bail!("cannot measure: {} is measuring at {reach}", plain(&by))
+            anyhow::bail!("cannot measure: {} is measuring at {host}", plain(&by))
         }
         (Claim::Unguarded(why), _) => {
-            remark(&format!("note: cannot keep other runs off {reach}: {}", plain(&why)));
+            remark(&format!("note: cannot keep other runs off {host}: {}", plain(&why)));
             Ok(Machine::Ours)
         }
     }

@@ -1,4 +1,4 @@
-//! The bill: every figure on one scale of ratios, with its interval and its floor, coloured by class.
+//! The price list: every figure on one scale of ratios, with its interval and its floor, coloured by class.
 
 use std::collections::BTreeMap;
 
@@ -54,7 +54,7 @@ pub(super) fn section(rows: &Rows<'_>) -> Option<Section> {
     }
     (!parts.is_empty()).then(|| Section {
         id: "bill".to_owned(),
-        title: "The bill".to_owned(),
+        title: "The price list".to_owned(),
         parts,
     })
 }
@@ -90,9 +90,9 @@ fn chart(unit: Unit, spots: Vec<Spot<'_>>, rows: &Rows<'_>) -> Chart {
     let lines = spots.len();
     let orders = vec![by_cost(&spots, rows), by_family(&spots, rows)];
     let first = &orders[0];
-    let places: BTreeMap<&str, f64> =
+    let targets: BTreeMap<&str, f64> =
         first.rows.iter().zip(0..).map(|(id, at)| (id.as_str(), -f64::from(at))).collect();
-    let y = |spot: &Spot<'_>| places.get(rows::id(spot.at).as_str()).copied().unwrap_or(0.0);
+    let y = |spot: &Spot<'_>| targets.get(rows::id(spot.at).as_str()).copied().unwrap_or(0.0);
     // What is drawn at its place: an interval that reaches down to nothing goes off the edge.
     let reached = |spot: &Spot<'_>| {
         let [low, high] = spot.ends;

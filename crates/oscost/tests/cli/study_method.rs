@@ -50,11 +50,11 @@ fn measured(sandbox: &Sandbox, text: &str, arguments: &[&str]) -> Ran {
 }
 
 fn asked(record: &Value) -> Vec<&Value> {
-    rows(record).iter().filter(|row| !row["manner"].is_null()).collect()
+    rows(record).iter().filter(|row| !row["study_method"].is_null()).collect()
 }
 
 #[test]
-fn each_row_of_a_study_has_a_figure_in_its_manner_also_in_a_quick_run() {
+fn each_row_of_a_study_has_a_figure_in_its_study_method_also_in_a_quick_run() {
     for arguments in [&["--json", "-"][..], &["--quick", "--json", "-"]] {
         let sandbox = Sandbox::new();
         let text = STUDY.replace("MANNER", &keys_of("each 50 mean-and-deviation included"));
@@ -66,26 +66,30 @@ fn each_row_of_a_study_has_a_figure_in_its_manner_also_in_a_quick_run() {
         let asked = asked(&record);
         assert_eq!(asked.len(), 4);
         for row in &asked[..3] {
-            let manner = &row["manner"];
+            let study_method = &row["study_method"];
             let own = row["estimate"]["median"].as_f64().unwrap();
-            let value = manner["value"].as_f64().unwrap();
-            assert!((value / own - 1.0).abs() < 0.1, "{value}, {own}: {manner}");
-            assert!(manner["deviation"].as_f64().is_some_and(|it| it > 0.0), "{manner}");
-            assert_eq!(
-                (&manner["iterations"], &manner["experiments"]),
-                (&50.into(), &4.into()),
-                "{manner}"
+            let value = study_method["value"].as_f64().unwrap();
+            assert!((value / own - 1.0).abs() < 0.1, "{value}, {own}: {study_method}");
+            assert!(
+                study_method["deviation"].as_f64().is_some_and(|it| it > 0.0),
+                "{study_method}"
             );
-            assert_eq!(manner["reason"], Value::Null);
+            assert_eq!(
+                (&study_method["iterations"], &study_method["experiments"]),
+                (&50.into(), &4.into()),
+                "{study_method}"
+            );
+            assert_eq!(study_method["reason"], Value::Null);
             // What is timed in that manner is no repetition of the row.
             let most = if arguments.contains(&"--quick") { 6 } else { 80 };
             let repetitions = row["repetitions"].as_array().unwrap();
             assert!(repetitions.len() <= most || row["case"] == "syscall/getppid:via=raw");
         }
-        let anchor = rows(&record).iter().find(|row| row["case"] == "timer/nothing").unwrap();
-        assert_eq!(anchor["manner"], Value::Null, "no study has measured it");
+        let reference_case =
+            rows(&record).iter().find(|row| row["case"] == "timer/nothing").unwrap();
+        assert_eq!(reference_case["study_method"], Value::Null, "no study has measured it");
         let kept = sandbox.oscost(&["runs", "export", "last", "-"]).exits(0).json();
-        assert_eq!(rows(&kept)[0]["manner"], rows(&record)[0]["manner"]);
+        assert_eq!(rows(&kept)[0]["study_method"], rows(&record)[0]["study_method"]);
     }
 }
 
@@ -94,17 +98,17 @@ fn a_loop_is_as_long_as_the_study_s_where_that_fits() {
     let sandbox = Sandbox::new();
     let text = STUDY.replace("MANNER", &keys_of("together 10000 mean subtracted"));
     let record = measured(&sandbox, &text, &["--quick", "--json", "-"]).exits(0).json();
-    let manner = &asked(&record)[0]["manner"];
-    assert_eq!(manner["iterations"], 10_000);
-    assert_eq!(manner["manner"]["timed"], "together");
-    assert_eq!(manner["manner"]["clock"], "subtracted");
-    assert_eq!(manner["deviation"], Value::Null, "of a mean there is none");
+    let study_method = &asked(&record)[0]["study_method"];
+    assert_eq!(study_method["iterations"], 10_000);
+    assert_eq!(study_method["study_method"]["timed"], "together");
+    assert_eq!(study_method["study_method"]["clock"], "subtracted");
+    assert_eq!(study_method["deviation"], Value::Null, "of a mean there is none");
     let text = STUDY.replace("MANNER", &keys_of("together 100000000 mean subtracted"));
     let record = measured(&sandbox, &text, &["--quick", "--json", "-"]).exits(0).json();
-    let manner = &asked(&record)[0]["manner"];
-    let done = manner["iterations"].as_u64().unwrap();
-    assert!((100..1_000_000).contains(&done), "{manner}");
-    assert_eq!(manner["manner"]["iterations"], 100_000_000);
+    let study_method = &asked(&record)[0]["study_method"];
+    let done = study_method["iterations"].as_u64().unwrap();
+    assert!((100..1_000_000).contains(&done), "{study_method}");
+    assert_eq!(study_method["study_method"]["iterations"], 100_000_000);
 }
 
 #[test]
@@ -117,9 +121,9 @@ fn rows_between_machines_are_skipped_without_a_peer_and_their_like_here_is_measu
     let [near, far] = trips[..] else { panic!("{trips:#?}") };
     assert_eq!((&near["outcome"], &far["outcome"]), (&"measured".into(), &"skipped".into()));
     assert_eq!(far["reason"], "the other end is on another machine: name it by --peer ssh:HOST");
-    assert_eq!(far["manner"]["value"], Value::Null);
-    assert!(far["manner"]["reason"].as_str().unwrap().contains("--peer ssh:HOST"), "{far}");
-    assert_eq!((&near["place"]["peer"], &far["place"]["peer"]), (&Value::Null, &Value::Null));
+    assert_eq!(far["study_method"]["value"], Value::Null);
+    assert!(far["study_method"]["reason"].as_str().unwrap().contains("--peer ssh:HOST"), "{far}");
+    assert_eq!((&near["target"]["peer"], &far["target"]["peer"]), (&Value::Null, &Value::Null));
     assert_eq!(record["machines"].as_array().unwrap().len(), 1);
 }
 
@@ -134,11 +138,11 @@ fn programs_of_a_study_are_tried_as_often_as_it_did() {
     let record = measured(&sandbox, &text, &["--json", "-"]).exits(0).json();
     let find = rows(&record).iter().find(|row| row["benchmark"] == "workload/find").unwrap();
     assert_eq!(find["repetitions"].as_array().unwrap().len(), 7, "{find}");
-    assert_eq!(find["manner"], Value::Null);
+    assert_eq!(find["study_method"], Value::Null);
 }
 
 #[test]
-fn a_large_study_has_as_much_time_a_row_as_the_bill() {
+fn a_large_study_has_as_much_time_a_row_as_the_price_list() {
     let sandbox = Sandbox::new();
     let row = "{ name = \"getpid\", case = \"syscall/getpid:via=raw\" },";
     let more = (0..96).map(|at| {
@@ -163,9 +167,9 @@ fn a_large_study_has_as_much_time_a_row_as_the_bill() {
 fn a_study_of_one_place_is_compared_where_two_are_named() {
     let sandbox = Sandbox::new();
     let path = file(&sandbox, &STUDY.replace("MANNER", &keys_of("each 50 mean included")));
-    let place = format!("fake:{}", scenario_file("study").display());
-    let new = format!("sud@{place}");
-    let arguments = ["ab", "--study", &path, "--base", &place, "--new", &new, "--quick"];
+    let target = format!("fake:{}", scenario_file("study").display());
+    let new = format!("sud@{target}");
+    let arguments = ["ab", "--study", &path, "--base", &target, "--new", &new, "--quick"];
     let ran = sandbox.oscost(&arguments).exits(0);
     assert!(ran.stdout.contains("twins"), "{}", ran.stdout);
     let record = sandbox.oscost(&["runs", "show", "last", "--json", "-"]).exits(0).json();
