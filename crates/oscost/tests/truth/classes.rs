@@ -12,7 +12,7 @@ use oscost_model::definition::Definition;
 use oscost_model::facts::Facts;
 use oscost_model::journal::{Entry, Phase, PlannedRow, Started, WorkerOutcome};
 use oscost_model::point::Point;
-use oscost_model::record::{Machine, Record, Row, Settings, TargetInfo, Tool, WorkerBinary};
+use oscost_model::record::{Machine, Record, Row, Settings, TargetInfo, Tool, WorkerProgram};
 use oscost_model::seed::Seed;
 use oscost_model::unit::Unit;
 use oscost_model::worker::{BatchPlan, Disturbance, Mode, Sample, Usage};
@@ -168,7 +168,7 @@ fn journal(ops: &[Op], seed: u64) -> Vec<Entry> {
             study_method: None,
         }
     });
-    let worker_program = WorkerBinary {
+    let worker_program = WorkerProgram {
         hash: String::new(),
         link: String::new(),
         libc: String::new(),

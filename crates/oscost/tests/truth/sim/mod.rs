@@ -20,7 +20,7 @@ use oscost_model::facts::Facts;
 use oscost_model::journal::{Entry, PlannedRow, Started};
 use oscost_model::point::Point;
 use oscost_model::protocol::{CpuProbe, Event, Hello, Order, PROTOCOL, WorkerBuild};
-use oscost_model::record::{Record, Row, Settings, TargetInfo, Tool, WorkerBinary};
+use oscost_model::record::{Record, Row, Settings, TargetInfo, Tool, WorkerProgram};
 use oscost_model::study_method::StudyMethod;
 use oscost_model::unit::Unit;
 use oscost_model::worker::{Sample, Subject, Task, WorkerSpec};
@@ -279,7 +279,7 @@ fn row(index: usize, subject: &Subject0) -> PlannedRow {
 
 /// A request without rows.
 fn request(profile: Profile, seed: u64) -> Request {
-    let worker = WorkerBinary {
+    let worker = WorkerProgram {
         hash: String::new(),
         link: String::new(),
         libc: String::new(),
