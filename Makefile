@@ -108,19 +108,19 @@ readers:
 	{ python3 -m venv $(READERS) && $(READERS)/bin/pip install -q --retries 1 duckdb; } || \
 	  echo "tests that read tables back will be skipped: they take DuckDB or pandas for Python"
 
-# The test that commits each deliberate fault needs the feature `sins`; without a sinner it changes
+# The test that commits each deliberate fault needs the feature `fault-injection`; without a sinner it changes
 # nothing, so everything is tested with it.
 test: lint unit
 
 # By the profile of the tests: what others wrote is then built once for both.
 lint: ph
 	cargo fmt --all --check
-	cargo clippy --profile test --locked --workspace --all-targets --features "oscost/sins,oscost/live,oscost-worker/live,$(EBPF)" -- -D warnings
+	cargo clippy --profile test --locked --workspace --all-targets --features "oscost/fault-injection,oscost/live,oscost-worker/live,$(EBPF)" -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --profile test --locked --workspace --no-deps --document-private-items \
 	  --features "$(EBPF)"
 
 unit: worker browser hosts ph readers vm
-	cargo test --locked --workspace --features "oscost/sins,$(EBPF)"
+	cargo test --locked --workspace --features "oscost/fault-injection,$(EBPF)"
 
 # Clocks and frequencies are in these: they want a machine that is left in peace, and minutes.
 # One of them makes an op slower by a known share, which no worker that is shipped can do. With --target

@@ -10,7 +10,7 @@ use crate::point::{Point, Value};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
-pub enum Times {
+pub enum CallTimes {
     /// So many in every op.
     Exactly(u32),
     /// At most so many in every op.
@@ -24,13 +24,13 @@ pub enum Times {
     },
 }
 
-impl Times {
+impl CallTimes {
     /// The smallest and the largest number of calls that `ops` ops may make.
     pub fn range(self, ops: u64) -> (u64, u64) {
         match self {
-            Times::Exactly(calls) => (u64::from(calls) * ops, u64::from(calls) * ops),
-            Times::UpTo(calls) => (0, u64::from(calls) * ops),
-            Times::Per { calls, ops: per } => {
+            CallTimes::Exactly(calls) => (u64::from(calls) * ops, u64::from(calls) * ops),
+            CallTimes::UpTo(calls) => (0, u64::from(calls) * ops),
+            CallTimes::Per { calls, ops: per } => {
                 let (calls, per) = (u64::from(calls), u64::from(per.max(1)));
                 (calls * (ops / per), calls * ops.div_ceil(per))
             }
@@ -40,7 +40,7 @@ impl Times {
 
 /// The name of all the calls that no other rule names: those of a program that is the system's and
 /// not ours, whose loader and library differ from machine to machine.
-pub const OTHERS: &str = "*";
+pub const ANY_OTHER_CALL: &str = "*";
 
 /// One line of a definition's `calls`: which call, how often, at which points.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,12 +50,12 @@ pub struct CallRule {
     /// in which of them they make. [`OTHERS`] stands for every call that no rule names.
     pub call: String,
     /// How often an op makes it.
-    pub times: Times,
+    pub times: CallTimes,
     /// The axis values at which the rule holds; everywhere when empty.
     pub when: Point,
     /// Who makes it.
     #[serde(default)]
-    pub by: Maker,
+    pub by: Caller,
     /// How an op that is large may make it more often; null where that changes nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parts: Option<Parts>,
@@ -90,7 +90,7 @@ impl CallRule {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
-pub enum Maker {
+pub enum Caller {
     /// The measured task, and what it starts in the op.
     #[default]
     Own,
@@ -100,15 +100,15 @@ pub enum Maker {
     EachSide,
 }
 
-impl Maker {
+impl Caller {
     /// How many times as often as a rule says the measured task, and its peer, make a call.
     fn shares(self, point: &Point) -> (u64, u64) {
         let alone = || point.get("peer_cpu").is_some_and(|cpu| *cpu == Value::from("none"));
         match self {
-            Maker::Own => (1, 0),
-            Maker::Peer => (0, 1),
-            Maker::EachSide if alone() => (2, 0),
-            Maker::EachSide => (1, 1),
+            Caller::Own => (1, 0),
+            Caller::Peer => (0, 1),
+            Caller::EachSide if alone() => (2, 0),
+            Caller::EachSide => (1, 1),
         }
     }
 }
@@ -144,7 +144,7 @@ pub struct CallCount {
     pub instructions: Option<f64>,
     /// The number of the copy's process, by which a monitor knows it.
     #[serde(default)]
-    pub copy: Option<u32>,
+    pub counted_pid: Option<u32>,
 }
 
 impl CallCount {
@@ -162,7 +162,7 @@ impl CallCount {
     }
 
     /// What differs from `rules` at `point`, in words; empty when all is as the definition says.
-    pub fn surprises(&self, rules: &[CallRule], point: &Point) -> Vec<String> {
+    pub fn unexpected(&self, rules: &[CallRule], point: &Point) -> Vec<String> {
         let mut allowed: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
         for rule in rules.iter().filter(|rule| point.includes(&rule.when)) {
             let (own, _) = rule.by.shares(point);
@@ -173,21 +173,25 @@ impl CallCount {
             }
         }
         let named = |call: &str| {
-            allowed.keys().any(|names| names.split('|').any(|name| name == call && name != OTHERS))
+            allowed
+                .keys()
+                .any(|names| names.split('|').any(|name| name == call && name != ANY_OTHER_CALL))
         };
         let mut surprises = Vec::new();
         for (names, &(low, high)) in &allowed {
             let seen: u64 = match *names {
-                OTHERS => self.own.iter().filter(|(call, _)| !named(call)).map(|(_, n)| n).sum(),
+                ANY_OTHER_CALL => {
+                    self.own.iter().filter(|(call, _)| !named(call)).map(|(_, n)| n).sum()
+                }
                 names => names.split('|').filter_map(|name| self.own.get(name)).sum(),
             };
             if seen < low || seen > high {
                 let want = if low == high { low.to_string() } else { format!("{low} to {high}") };
-                let what = if *names == OTHERS { "other calls" } else { names };
+                let what = if *names == ANY_OTHER_CALL { "other calls" } else { names };
                 surprises.push(format!("{seen} {what} in {} ops, not {want}", self.ops));
             }
         }
-        if !allowed.contains_key(OTHERS) {
+        if !allowed.contains_key(ANY_OTHER_CALL) {
             for (call, seen) in self.own.iter().filter(|(call, _)| !named(call)) {
                 surprises.push(format!("{seen} {call} in {} ops, not 0", self.ops));
             }
@@ -225,8 +229,8 @@ impl CallCount {
 mod tests {
     use super::*;
 
-    fn rule(call: &str, times: Times) -> CallRule {
-        CallRule { call: call.into(), times, when: Point::none(), by: Maker::Own, parts: None }
+    fn rule(call: &str, times: CallTimes) -> CallRule {
+        CallRule { call: call.into(), times, when: Point::none(), by: Caller::Own, parts: None }
     }
 
     fn count(own: &[(&str, u64)]) -> CallCount {
@@ -237,7 +241,7 @@ mod tests {
     #[test]
     fn what_is_large_may_be_moved_in_parts_and_what_is_small_may_not() {
         let parts = Some(Parts { axis: "size".into(), bytes: 4_096 });
-        let rule = CallRule { parts, ..rule("read", Times::Exactly(1)) };
+        let rule = CallRule { parts, ..rule("read", CallTimes::Exactly(1)) };
         let range = |size: u64| rule.range(10, &Point::none().with("size", size));
         assert_eq!(range(4_096), (10, 10));
         assert_eq!(range(4_097), (10, 30));
@@ -255,68 +259,68 @@ mod tests {
 
     #[test]
     fn exact_counts_must_match_and_strangers_are_named() {
-        let rules = [rule("getppid", Times::Exactly(1))];
+        let rules = [rule("getppid", CallTimes::Exactly(1))];
         let at = Point::none();
-        assert_eq!(count(&[("getppid", 23)]).surprises(&rules, &at), Vec::<String>::new());
+        assert_eq!(count(&[("getppid", 23)]).unexpected(&rules, &at), Vec::<String>::new());
         assert_eq!(
-            count(&[("getppid", 22)]).surprises(&rules, &at),
+            count(&[("getppid", 22)]).unexpected(&rules, &at),
             ["22 getppid in 23 ops, not 23"]
         );
-        assert_eq!(count(&[]).surprises(&rules, &at), ["0 getppid in 23 ops, not 23"]);
+        assert_eq!(count(&[]).unexpected(&rules, &at), ["0 getppid in 23 ops, not 23"]);
         assert_eq!(
-            count(&[("getppid", 23), ("brk", 1)]).surprises(&rules, &at),
+            count(&[("getppid", 23), ("brk", 1)]).unexpected(&rules, &at),
             ["1 brk in 23 ops, not 0"]
         );
     }
 
     #[test]
     fn a_rule_holds_only_at_its_points() {
-        let mut only_raw = rule("clock_gettime", Times::Exactly(1));
+        let mut only_raw = rule("clock_gettime", CallTimes::Exactly(1));
         only_raw.when = Point::none().with("via", "raw");
         let rules = [only_raw];
         let raw = Point::none().with("via", "raw");
         let vdso = Point::none().with("via", "vdso");
-        assert_eq!(count(&[("clock_gettime", 23)]).surprises(&rules, &raw).len(), 0);
-        assert_eq!(count(&[]).surprises(&rules, &vdso).len(), 0);
-        assert_eq!(count(&[("clock_gettime", 23)]).surprises(&rules, &vdso).len(), 1);
+        assert_eq!(count(&[("clock_gettime", 23)]).unexpected(&rules, &raw).len(), 0);
+        assert_eq!(count(&[]).unexpected(&rules, &vdso).len(), 0);
+        assert_eq!(count(&[("clock_gettime", 23)]).unexpected(&rules, &vdso).len(), 1);
     }
 
     #[test]
     fn either_of_two_names_will_do_but_not_both() {
-        let rules = [rule("clone|clone3", Times::Exactly(1))];
+        let rules = [rule("clone|clone3", CallTimes::Exactly(1))];
         let at = Point::none();
-        assert_eq!(count(&[("clone", 23)]).surprises(&rules, &at), Vec::<String>::new());
-        assert_eq!(count(&[("clone3", 23)]).surprises(&rules, &at), Vec::<String>::new());
+        assert_eq!(count(&[("clone", 23)]).unexpected(&rules, &at), Vec::<String>::new());
+        assert_eq!(count(&[("clone3", 23)]).unexpected(&rules, &at), Vec::<String>::new());
         assert_eq!(
-            count(&[("clone", 23), ("clone3", 23)]).surprises(&rules, &at),
+            count(&[("clone", 23), ("clone3", 23)]).unexpected(&rules, &at),
             ["46 clone|clone3 in 23 ops, not 23"]
         );
     }
 
     #[test]
     fn a_peer_has_rules_of_its_own_and_may_be_an_op_ahead_or_behind() {
-        let mut write = rule("write", Times::Exactly(2));
-        write.by = Maker::Peer;
-        let rules = [rule("read", Times::Exactly(1)), write];
+        let mut write = rule("write", CallTimes::Exactly(2));
+        write.by = Caller::Peer;
+        let rules = [rule("read", CallTimes::Exactly(1)), write];
         let at = Point::none();
         let beside =
             |peer: &[(&str, u64)]| CallCount { peer: count(peer).own, ..count(&[("read", 23)]) };
         for seen in [44, 46, 48] {
             let none: Vec<String> = Vec::new();
-            assert_eq!(beside(&[("write", seen)]).surprises(&rules, &at), none, "{seen}");
+            assert_eq!(beside(&[("write", seen)]).unexpected(&rules, &at), none, "{seen}");
         }
         assert_eq!(
-            beside(&[("write", 43), ("brk", 1)]).surprises(&rules, &at),
+            beside(&[("write", 43), ("brk", 1)]).unexpected(&rules, &at),
             ["43 write of the peer in 23 ops, not 44 to 48", "1 brk of the peer in 23 ops, not 0"]
         );
         // Where nothing is said of a peer, nothing is held against it.
-        assert_eq!(beside(&[("brk", 1)]).surprises(&rules[..1], &at).len(), 0);
+        assert_eq!(beside(&[("brk", 1)]).unexpected(&rules[..1], &at).len(), 0);
     }
 
     #[test]
     fn what_each_side_does_is_done_twice_by_one_that_is_alone() {
-        let mut write = rule("write", Times::Exactly(1));
-        write.by = Maker::EachSide;
+        let mut write = rule("write", CallTimes::Exactly(1));
+        write.by = Caller::EachSide;
         let rules = [write];
         let at = |cpu: &str| Point::none().with("peer_cpu", cpu);
         let seen = |own, peer| CallCount {
@@ -324,28 +328,29 @@ mod tests {
             ..count(&[("write", own)])
         };
         let none: Vec<String> = Vec::new();
-        assert_eq!(seen(23, 22).surprises(&rules, &at("same")), none);
-        assert_eq!(count(&[("write", 46)]).surprises(&rules, &at("none")), none);
-        assert_eq!(seen(46, 23).surprises(&rules, &at("same")), ["46 write in 23 ops, not 23"]);
+        assert_eq!(seen(23, 22).unexpected(&rules, &at("same")), none);
+        assert_eq!(count(&[("write", 46)]).unexpected(&rules, &at("none")), none);
+        assert_eq!(seen(46, 23).unexpected(&rules, &at("same")), ["46 write in 23 ops, not 23"]);
         assert_eq!(
-            count(&[("write", 23)]).surprises(&rules, &at("same")),
+            count(&[("write", 23)]).unexpected(&rules, &at("same")),
             ["0 write of the peer in 23 ops, not 22 to 24"]
         );
     }
 
     #[test]
     fn calls_of_a_foreign_program_may_be_any_but_not_any_number() {
-        let rules = [rule("execve", Times::Exactly(1)), rule(OTHERS, Times::UpTo(2))];
+        let rules =
+            [rule("execve", CallTimes::Exactly(1)), rule(ANY_OTHER_CALL, CallTimes::UpTo(2))];
         let at = Point::none();
         let seen = |mmap| count(&[("execve", 23), ("mmap", mmap), ("openat", 23)]);
-        assert_eq!(seen(23).surprises(&rules, &at), Vec::<String>::new());
-        assert_eq!(seen(24).surprises(&rules, &at), ["47 other calls in 23 ops, not 0 to 46"]);
-        assert_eq!(count(&[("mmap", 23)]).surprises(&rules, &at), ["0 execve in 23 ops, not 23"]);
+        assert_eq!(seen(23).unexpected(&rules, &at), Vec::<String>::new());
+        assert_eq!(seen(24).unexpected(&rules, &at), ["47 other calls in 23 ops, not 0 to 46"]);
+        assert_eq!(count(&[("mmap", 23)]).unexpected(&rules, &at), ["0 execve in 23 ops, not 23"]);
     }
 
     #[test]
     fn shared_calls_may_round_either_way() {
-        assert_eq!(Times::Per { calls: 1, ops: 32 }.range(23), (0, 1));
-        assert_eq!(Times::UpTo(2).range(23), (0, 46));
+        assert_eq!(CallTimes::Per { calls: 1, ops: 32 }.range(23), (0, 1));
+        assert_eq!(CallTimes::UpTo(2).range(23), (0, 46));
     }
 }

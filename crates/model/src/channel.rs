@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// A channel between two ends, as the system made it: nothing of it was set unless an axis says so.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct ChannelSeen {
+pub struct ChannelObservation {
     /// How many bytes a pipe or a queue holds (`F_GETPIPE_SZ`, `mq_msgsize` times `mq_maxmsg`,
     /// `msg_qbytes`).
     pub capacity_bytes: Option<u64>,
@@ -29,7 +29,7 @@ pub struct ChannelSeen {
     /// The CPU that the other end was pinned to.
     pub peer_cpu: Option<u32>,
     /// Connections that did not show the token, or came from elsewhere: they were closed.
-    pub strangers: u64,
+    pub unauthorised_connections: u64,
     /// How long requests took, as those felt who sent them.
     #[serde(default)]
     pub requests: Option<Requests>,
@@ -51,7 +51,7 @@ pub struct Requests {
     /// Requests of others than the load, and connections for which there was no place: they took
     /// time, and are in no other count.
     #[serde(default)]
-    pub of_others: u64,
+    pub from_others: u64,
 }
 
 impl Requests {
@@ -68,19 +68,19 @@ impl Requests {
             p50_ns: rank(50).copied(),
             p99_ns: rank(99).copied().filter(|_| took_ns.len() >= FEWEST),
             longest_ns,
-            of_others: 0,
+            from_others: 0,
         })
     }
 
     /// Both together.
     #[must_use]
-    pub fn and(self, other: Requests) -> Requests {
+    pub fn merged_with(self, other: Requests) -> Requests {
         Requests {
             answered: self.answered + other.answered,
             p50_ns: None,
             p99_ns: None,
             longest_ns: self.longest_ns.max(other.longest_ns),
-            of_others: self.of_others + other.of_others,
+            from_others: self.from_others + other.from_others,
         }
     }
 }
@@ -105,19 +105,20 @@ pub struct Datagrams {
     pub ends: u64,
 }
 
-impl ChannelSeen {
+impl ChannelObservation {
     /// What two workers saw: counts are added, and what the system made is the first one's word.
     #[must_use]
-    pub fn and(self, other: ChannelSeen) -> ChannelSeen {
-        ChannelSeen {
+    pub fn merged_with(self, other: ChannelObservation) -> ChannelObservation {
+        ChannelObservation {
             datagrams: match (self.datagrams, other.datagrams) {
-                (Some(one), Some(more)) => Some(one.and(more)),
+                (Some(one), Some(more)) => Some(one.merged_with(more)),
                 (one, more) => one.or(more),
             },
             verified: self.verified + other.verified,
-            strangers: self.strangers + other.strangers,
+            unauthorised_connections: self.unauthorised_connections
+                + other.unauthorised_connections,
             requests: match (self.requests, other.requests) {
-                (Some(one), Some(more)) => Some(one.and(more)),
+                (Some(one), Some(more)) => Some(one.merged_with(more)),
                 (one, more) => one.or(more),
             },
             ..self
@@ -128,7 +129,7 @@ impl ChannelSeen {
 impl Datagrams {
     /// Both together.
     #[must_use]
-    pub fn and(self, other: Datagrams) -> Datagrams {
+    pub fn merged_with(self, other: Datagrams) -> Datagrams {
         Datagrams {
             sent: self.sent + other.sent,
             arrived: self.arrived + other.arrived,
@@ -152,7 +153,7 @@ mod tests {
         assert_eq!((all.answered, all.p50_ns, all.p99_ns), (1_000, Some(500), Some(990)));
         let few = Requests::of(vec![7, 5]).unwrap();
         assert_eq!((few.p50_ns, few.p99_ns, few.longest_ns), (Some(5), None, 7));
-        let both = all.and(few);
+        let both = all.merged_with(few);
         assert_eq!((both.answered, both.longest_ns), (1_002, 1_000));
         assert_eq!((both.p50_ns, both.p99_ns), (None, None));
     }

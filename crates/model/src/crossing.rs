@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::curve::Known;
+use crate::curve::BoundedValue;
 use crate::point::Point;
 
 macro_rules! crossing {
@@ -24,7 +24,7 @@ crossing! {
         /// The axis of their numbers.
         pub axis: String,
         /// What that axis counts one of, in a word: `byte`, `descriptor`; else its name.
-        pub of: String,
+        pub item: String,
         /// Where both were measured, as it is typed.
         pub target: String,
         /// The machine of their other ends; null where these stood beside them, or there are none.
@@ -33,9 +33,9 @@ crossing! {
         /// The axis in which they differ.
         pub between: String,
         /// Its word at the curve that is dearer at the largest number, by its figure there.
-        pub dear: String,
+        pub costlier: String,
         /// Its word at the other.
-        pub cheap: String,
+        pub cheaper: String,
         /// The smallest and the largest number that both have.
         pub numbers: [u64; 2],
         /// How much more each further one costs `dear` than `cheap`, in ns; null where that has no
@@ -47,9 +47,9 @@ crossing! {
         pub from: Option<u64>,
         /// Where the laws of both meet; null where they do not hold, do not meet near the numbers,
         /// or do not agree with `until` and `from`.
-        pub at: Option<Known>,
+        pub at: Option<BoundedValue>,
         /// All of this in a sentence.
-        pub words: String,
+        pub sentence: String,
     }
 
     /// How much more a further one costs.

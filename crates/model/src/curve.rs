@@ -25,7 +25,7 @@ curve! {
         pub axis: String,
         /// What that axis counts one of, in a word: `byte`, `descriptor`; else its name.
         #[serde(default)]
-        pub of: String,
+        pub item: String,
         /// Where they were measured, as it is typed.
         pub target: String,
         /// The machine of their other ends; null where these stood beside them, or there are none.
@@ -46,7 +46,7 @@ curve! {
         /// What curves that differ in their capacity alone say of it; null where there are none.
         pub capacity: Option<Capacity>,
         /// All of this in sentences.
-        pub words: Vec<String>,
+        pub sentences: Vec<String>,
     }
 
     /// A point of a curve.
@@ -68,10 +68,10 @@ curve! {
         /// The last point surely before it and the first surely behind it.
         pub interval: [u64; 2],
         /// Known constants inside the interval, the nearest first; none: it is unexplained.
-        pub named: Vec<String>,
+        pub constants: Vec<String>,
         /// Eight values inside the interval that would place it better; none where the axis offers
         /// no more, or where it is narrow.
-        pub closer: Vec<u64>,
+        pub refinement_values: Vec<u64>,
     }
 
     /// Where a rate stops growing.
@@ -89,19 +89,19 @@ curve! {
         /// Another model that cannot be told from it.
         pub second: Option<String>,
         /// The fixed cost, in ns (of rates, too: the time of one op).
-        pub a: Known,
+        pub a: BoundedValue,
         /// The marginal cost, in ns; null where nothing grows.
-        pub b: Option<Known>,
+        pub b: Option<BoundedValue>,
         /// The value from which on the growing part is the larger one; null where there is none.
-        pub crossover: Option<Known>,
+        pub crossover: Option<BoundedValue>,
         /// The exponent of the last decade.
-        pub exponent: Option<Known>,
+        pub exponent: Option<BoundedValue>,
         /// Whether the model accounts for all points at least as well as straight pieces do.
         pub holds: bool,
     }
 
     /// A value and its interval.
-    pub struct Known {
+    pub struct BoundedValue {
         /// The value.
         pub value: f64,
         /// Its interval.
@@ -113,6 +113,6 @@ curve! {
         /// `moves`, `stays` or `unclear`.
         pub verdict: String,
         /// The same in a sentence.
-        pub words: String,
+        pub sentence: String,
     }
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::calls::CallRule;
 use crate::case::Case;
 use crate::point::{Point, Value};
-use crate::resource::Offer;
+use crate::resource::Resource;
 use crate::unit::Unit;
 use crate::worker::Mode;
 
@@ -31,7 +31,7 @@ pub struct Definition {
     pub floor: Vec<FloorPart>,
     /// Cases of other benchmarks that [`Self::why`] compares it with: who explains it shows them too.
     #[serde(default)]
-    pub beside: Vec<String>,
+    pub compare_with: Vec<String>,
     /// Its axes, in the order in which a point names them.
     pub axes: Vec<Axis>,
     /// What a place must offer; unmet, the case is skipped with the reason.
@@ -46,10 +46,10 @@ pub struct Definition {
     pub major_faults: bool,
     /// The axis whose number is the bytes that an op moves; empty where none is.
     #[serde(default)]
-    pub moves: String,
+    pub bytes_axis: String,
     /// Whether its other end may stand on another machine.
     #[serde(default)]
-    pub reaches: bool,
+    pub peer_may_be_remote: bool,
     /// What setting up takes, at the worst: axes, and microseconds for each unit of their numbers.
     #[serde(default)]
     pub setup_us: Point,
@@ -67,9 +67,9 @@ impl Definition {
 
     /// What `point` means: the values that it names, and those that it leaves unsaid.
     #[must_use]
-    pub fn whole(&self, point: &Point) -> Point {
+    pub fn with_implied(&self, point: &Point) -> Point {
         self.axes.iter().fold(Point::none(), |whole, axis| {
-            match point.get(&axis.name).or(axis.unsaid.as_ref()) {
+            match point.get(&axis.name).or(axis.implied.as_ref()) {
                 Some(value) => whole.with(axis.name.clone(), value.clone()),
                 None => whole,
             }
@@ -78,9 +78,10 @@ impl Definition {
 
     /// How a case names `point`: without the values that go unsaid.
     #[must_use]
-    pub fn said(&self, point: &Point) -> Point {
-        let unsaid =
-            |axis: &str, value| self.axis(axis).is_some_and(|of| of.unsaid.as_ref() == Some(value));
+    pub fn without_implied(&self, point: &Point) -> Point {
+        let unsaid = |axis: &str, value| {
+            self.axis(axis).is_some_and(|of| of.implied.as_ref() == Some(value))
+        };
         point
             .iter()
             .filter(|&(axis, value)| !unsaid(axis, value))
@@ -90,12 +91,12 @@ impl Definition {
     /// Whether `point` names each axis once, in order, at a value that the axis offers, and leaves
     /// out what goes unsaid.
     pub fn is_complete(&self, point: &Point) -> bool {
-        let whole = self.whole(point);
-        self.said(&whole) == *point
+        let whole = self.with_implied(point);
+        self.without_implied(&whole) == *point
             && self
                 .axes
                 .iter()
-                .all(|axis| whole.get(&axis.name).is_some_and(|value| axis.offers(value)))
+                .all(|axis| whole.get(&axis.name).is_some_and(|value| axis.has_point(value)))
     }
 
     /// How long setting up at `point` may take beyond what any case may, in milliseconds.
@@ -110,7 +111,7 @@ impl Definition {
     /// How many of the ops of its work one call rule means: where rates of bytes are quoted the ops
     /// are bytes, and the calls are those of a message.
     pub fn ops_each(&self, point: &Point) -> u64 {
-        match (self.unit, point.get(&self.moves)) {
+        match (self.unit, point.get(&self.bytes_axis)) {
             (Unit::BytesPerSecond, Some(&Value::Number(bytes))) => bytes.max(1),
             _ => 1,
         }
@@ -138,41 +139,41 @@ pub struct Axis {
     /// Every point that it offers.
     pub points: Vec<Value>,
     /// The points that are measured when none is asked for.
-    pub usual: Vec<Value>,
+    pub default_points: Vec<Value>,
     /// The point that cases leave out: one without the axis means it. So an axis may come to a
     /// benchmark later, and what was measured before keeps its name.
     #[serde(default)]
-    pub unsaid: Option<Value>,
+    pub implied: Option<Value>,
     /// The points of the price list, where those are fewer than the usual ones.
     #[serde(default)]
-    pub in_price_list: Vec<Value>,
+    pub price_list_points: Vec<Value>,
     /// The points of a thorough run, where those are others than the usual ones.
     #[serde(default)]
-    pub thorough: Vec<Value>,
+    pub thorough_points: Vec<Value>,
     /// Between these, both included, any number is a point.
     #[serde(default)]
-    pub within: Option<(u64, u64)>,
+    pub range: Option<(u64, u64)>,
     /// What its numbers count, in a word for one of them: `descriptor`; empty where its name does.
     #[serde(default)]
-    pub of: String,
+    pub item: String,
 }
 
 impl Axis {
     /// Whether it has that point.
-    pub fn offers(&self, value: &Value) -> bool {
+    pub fn has_point(&self, value: &Value) -> bool {
         let within =
-            |number: &u64| self.within.is_some_and(|(least, most)| (least..=most).contains(number));
+            |number: &u64| self.range.is_some_and(|(least, most)| (least..=most).contains(number));
         self.points.contains(value) || matches!(value, Value::Number(number) if within(number))
     }
 
     /// The points that are measured when none is asked for, in a run of that extent.
-    pub fn unasked(&self, extent: Extent) -> &[Value] {
+    pub fn default_points_for(&self, extent: Extent) -> &[Value] {
         let own = match extent {
-            Extent::PriceList => &self.in_price_list,
-            Extent::Thorough => &self.thorough,
-            Extent::Usual => &self.usual,
+            Extent::PriceList => &self.price_list_points,
+            Extent::Thorough => &self.thorough_points,
+            Extent::Default => &self.default_points,
         };
-        if own.is_empty() { &self.usual } else { own }
+        if own.is_empty() { &self.default_points } else { own }
     }
 }
 
@@ -182,7 +183,7 @@ pub enum Extent {
     /// As in the price list.
     PriceList,
     /// The usual points.
-    Usual,
+    Default,
     /// As in a thorough run.
     Thorough,
 }
@@ -222,7 +223,7 @@ pub enum Requirement {
     /// Time that goes by while nobody computes: where instructions are counted, none does.
     Time,
     /// Something of memory, disks or CPUs.
-    Offer(Offer),
+    Resource(Resource),
     /// A point that has no meaning; the text says why.
     Meaning(String),
 }
@@ -265,17 +266,17 @@ pub struct Timer {
     /// What it is called.
     pub name: String,
     /// What it costs to ask it.
-    pub cost: Told,
+    pub cost: SurveyEntry,
     /// The resolution that the system or a man page promises.
-    pub resolution: Told,
+    pub resolution: SurveyEntry,
     /// The step in which it moves on.
-    pub quantum: Told,
+    pub quantum: SurveyEntry,
     /// The smallest difference in work that it shows.
-    pub precision: Told,
+    pub precision: SurveyEntry,
     /// Whether adjtimex(2) changes its rate, as time daemons do.
-    pub slewed: Told,
+    pub slewed: SurveyEntry,
     /// Whether it can be set back.
-    pub steps_back: Told,
+    pub steps_back: SurveyEntry,
 }
 
 impl Timer {
@@ -290,13 +291,13 @@ impl Timer {
 /// What the survey says in one place: exactly one of the three is there.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Told {
+pub struct SurveyEntry {
     /// The case whose figure stands there; null where there is none.
     pub case: Option<String>,
     /// What is known without measuring; null where it is measured, or has no meaning.
-    pub words: Option<String>,
+    pub text: Option<String>,
     /// Why nothing can stand there; null where something does.
-    pub because: Option<String>,
+    pub reason: Option<String>,
 }
 
 /// A family of benchmarks.
@@ -317,12 +318,12 @@ mod tests {
             name: name.into(),
             sets: "something".into(),
             points: points.map(Value::from).to_vec(),
-            usual: vec![Value::from(points[0])],
-            unsaid: unsaid.map(Value::from),
-            in_price_list: vec![],
-            thorough: vec![],
-            within: None,
-            of: String::new(),
+            default_points: vec![Value::from(points[0])],
+            implied: unsaid.map(Value::from),
+            price_list_points: vec![],
+            thorough_points: vec![],
+            range: None,
+            item: String::new(),
         };
         Definition {
             id: "syscall/getppid".into(),
@@ -333,7 +334,7 @@ mod tests {
             why: String::new(),
             calls: vec![],
             floor: vec![],
-            beside: vec![],
+            compare_with: vec![],
             axes: vec![
                 axis("via", ["raw", "libc"], None),
                 axis("state", ["warm", "cold"], Some("warm")),
@@ -342,8 +343,8 @@ mod tests {
             in_price_list: true,
             switches: false,
             major_faults: false,
-            moves: String::new(),
-            reaches: false,
+            bytes_axis: String::new(),
+            peer_may_be_remote: false,
             setup_us: Point::none(),
             rev: 1,
             source: String::new(),
@@ -366,9 +367,12 @@ mod tests {
         let raw = Point::none().with("via", "raw");
         let warm = raw.clone().with("state", "warm");
         let cold = raw.clone().with("state", "cold");
-        assert_eq!(definition.whole(&raw), warm);
-        assert_eq!(definition.said(&warm), raw);
-        assert_eq!((definition.whole(&cold), definition.said(&cold)), (cold.clone(), cold));
+        assert_eq!(definition.with_implied(&raw), warm);
+        assert_eq!(definition.without_implied(&warm), raw);
+        assert_eq!(
+            (definition.with_implied(&cold), definition.without_implied(&cold)),
+            (cold.clone(), cold)
+        );
     }
 
     #[test]

@@ -1,11 +1,11 @@
 //! Deliberate faults, for tests that show which test of the method sees which fault.
 //!
-//! Only with the feature `sins`, and only in the thread that commits one; without the feature
-//! [`committing`] is a constant `false`, and nothing of it is in the program.
+//! Only with the feature `fault-injection`, and only in the thread that commits one; without the feature
+//! [`is_injected`] is a constant `false`, and nothing of it is in the program.
 
 /// A way to measure wrongly that others have been seen to use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sin {
+pub enum InjectedFault {
     /// The interval is taken over all batches of all processes, as if they were independent.
     PooledBatches,
     /// Batches of 10 ms, on a machine that interrupts every 8 ms.
@@ -38,27 +38,27 @@ pub enum Sin {
     HalfThePower,
 }
 
-#[cfg(feature = "sins")]
+#[cfg(feature = "fault-injection")]
 thread_local! {
-    static NOW: std::cell::Cell<Option<Sin>> = const { std::cell::Cell::new(None) };
+    static NOW: std::cell::Cell<Option<InjectedFault>> = const { std::cell::Cell::new(None) };
 }
 
 /// Whether this thread commits `sin` now.
-#[cfg(feature = "sins")]
-pub fn committing(sin: Sin) -> bool {
+#[cfg(feature = "fault-injection")]
+pub fn is_injected(sin: InjectedFault) -> bool {
     NOW.get() == Some(sin)
 }
 
 /// Whether this thread commits `sin` now: never, without the feature.
-#[cfg(not(feature = "sins"))]
+#[cfg(not(feature = "fault-injection"))]
 #[inline(always)]
-pub const fn committing(_sin: Sin) -> bool {
+pub const fn is_injected(_sin: InjectedFault) -> bool {
     false
 }
 
 /// Runs `work` while this thread commits `sin`.
-#[cfg(feature = "sins")]
-pub fn commit<R>(sin: Sin, work: impl FnOnce() -> R) -> R {
+#[cfg(feature = "fault-injection")]
+pub fn with_fault<R>(sin: InjectedFault, work: impl FnOnce() -> R) -> R {
     struct Repent;
     impl Drop for Repent {
         fn drop(&mut self) {

@@ -20,9 +20,9 @@ use crate::worker::{BatchPlan, Disturbance, Sample};
 #[serde(rename_all = "kebab-case", tag = "entry")]
 pub enum Entry {
     /// The run began.
-    Started(Box<Started>),
+    Started(Box<RunHeader>),
     /// A machine was met.
-    Met {
+    MachineDescribed {
         /// Its facts, its clock not known yet.
         machine: Box<Machine>,
         /// What was attached to its system or to the workers.
@@ -62,9 +62,9 @@ pub enum Entry {
         rows: Vec<PlannedRow>,
     },
     /// What will be compared with what.
-    Versus {
+    Paired {
         /// The pairs of rows.
-        pairs: Vec<Versus>,
+        pairs: Vec<Pairing>,
     },
     /// A row's pilot came back.
     Piloted {
@@ -116,7 +116,7 @@ pub enum Entry {
         why: String,
     },
     /// A monitor that a row was counted or timed under has ended, and has seen what was made.
-    Witnessed {
+    MonitorReported {
         /// The row's index.
         row: u32,
         /// The calls that it saw of the counted ops; `None` where that was another time.
@@ -153,7 +153,7 @@ pub enum Entry {
 
 /// How a run began.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Started {
+pub struct RunHeader {
     /// A UUID, version 7.
     pub id: String,
     /// RFC 3339, UTC.
@@ -178,12 +178,12 @@ pub struct PlannedRow {
     /// Where it will be measured.
     pub target: TargetInfo,
     /// Whether the user asked for it; a reference case is measured all the same.
-    pub asked: bool,
+    pub requested: bool,
     /// Whether it is a reference case.
-    pub reference_case: bool,
+    pub is_reference: bool,
     /// Whether it was added to place a break of a curve.
     #[serde(default)]
-    pub added: bool,
+    pub is_refinement: bool,
     /// Whether a treatment puts another process beside it that its calls wake: switches are then
     /// the treatment's.
     #[serde(default)]
@@ -198,7 +198,7 @@ pub struct PlannedRow {
 
 /// Two rows of one case that are measured interleaved, to be compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Versus {
+pub struct Pairing {
     /// The index of the row to compare with.
     pub base: u32,
     /// The index of the row to compare.

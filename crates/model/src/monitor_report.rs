@@ -13,7 +13,7 @@ pub struct MonitorReport {
     pub lost: u64,
     /// What it saw of the copies whose calls were counted meanwhile.
     #[serde(default)]
-    pub marked: Vec<Marked>,
+    pub marked: Vec<MarkedProcess>,
     /// The state of its profile of the program that measures: `training`, `frozen` or `normal`;
     /// null where it saw none of its calls.
     #[serde(default)]
@@ -25,7 +25,7 @@ pub struct MonitorReport {
 
 /// A counted copy, as a monitor saw it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Marked {
+pub struct MarkedProcess {
     /// Its process: [`crate::calls::CallCount::copy`].
     pub process: u32,
     /// The calls between its marks, of it and of what it started there.
@@ -34,16 +34,16 @@ pub struct Marked {
 
 impl MonitorReport {
     /// The calls that it saw of a counted copy; `None` where it saw none of its marks.
-    pub fn of_copy(&self, process: u32) -> Option<u64> {
+    pub fn calls_of_process(&self, process: u32) -> Option<u64> {
         self.marked.iter().find(|it| it.process == process).map(|it| it.calls)
     }
 
     /// Takes in that a copy came to its second mark, again maybe.
-    pub fn saw(&mut self, process: u32, calls: u64) {
+    pub fn add_marked(&mut self, process: u32, calls: u64) {
         if let Some(it) = self.marked.iter_mut().find(|it| it.process == process) {
             it.calls += calls;
         } else if self.marked.len() < MOST_COPIES {
-            self.marked.push(Marked { process, calls });
+            self.marked.push(MarkedProcess { process, calls });
         } else {
             self.lost += 1;
         }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
-pub enum Likeness {
+pub enum Equivalence {
     /// They differ by less than the margin, as surely as their intervals say.
     Equivalent,
     /// They differ by more than the margin.
@@ -34,23 +34,23 @@ pub struct OneWay {
     /// It as a multiple of half of the round trip.
     pub ratio: Figure,
     /// What is said of the two.
-    pub verdict: Likeness,
+    pub verdict: Equivalence,
 }
 
 /// Half of a round trip, held against both ways.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Halves {
+pub struct HalfRoundTrip {
     /// The case of the round trip.
     pub case: String,
     /// Half of it, in ns.
     pub half: Figure,
     /// To the other end.
-    pub there: OneWay,
+    pub outbound: OneWay,
     /// And from it.
-    pub back: OneWay,
+    pub inbound: OneWay,
     /// Whether so much time was lost that figures of single shots mean nothing.
     pub unclaimable: bool,
     /// Whether the half stands for one way: what holds for both ways.
-    pub verdict: Likeness,
+    pub verdict: Equivalence,
 }

@@ -18,25 +18,25 @@ pub struct Program {
     /// Variables that are set for all commands, beside those that the supervisor has.
     pub variables: BTreeMap<String, String>,
     /// Where all commands stand; `None` for a fresh folder that goes with the trial.
-    pub folder: Option<String>,
+    pub working_directory: Option<String>,
     /// What is done before each trial, untimed.
     pub before: Vec<Vec<String>>,
     /// What is done after each trial, however it went, untimed.
     pub after: Vec<Vec<String>>,
     /// What runs beside the command from before it begins until it has ended.
-    pub beside: Option<Beside>,
+    pub companion: Option<CompanionProgram>,
     /// Whether its standard output is read; else it goes to /dev/null. What it says on standard
     /// error is always read.
-    pub reads_output: bool,
+    pub captures_output: bool,
     /// The exit statuses by which it says that all went well.
-    pub statuses: Vec<i32>,
+    pub ok_statuses: Vec<i32>,
     /// What it may not exceed.
-    pub limits: Bounds,
+    pub limits: ProgramLimits,
 }
 
 /// A program that another one needs while it runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Beside {
+pub struct CompanionProgram {
     /// Its command. The first line that it writes says that it is ready.
     pub command: Vec<String>,
     /// The variable that holds that line for the measured command; empty for none.
@@ -47,7 +47,7 @@ pub struct Beside {
 
 /// What a trial may not exceed; it is ended where it does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Bounds {
+pub struct ProgramLimits {
     /// Seconds that it may take, with what is done before and after it.
     pub seconds: u32,
     /// MiB that it may write to what is read.
@@ -58,7 +58,7 @@ pub struct Bounds {
     pub file_mib: Option<u32>,
 }
 
-impl Default for Bounds {
+impl Default for ProgramLimits {
     fn default() -> Self {
         Self { seconds: 600, output_mib: 64, memory_mib: None, file_mib: None }
     }
@@ -66,7 +66,7 @@ impl Default for Bounds {
 
 /// What one trial of a program brought.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Ran {
+pub struct ProgramResult {
     /// From before its process was made until its end was known.
     pub real_ns: u64,
     /// What the kernel charged it and all that it has started and waited for (wait4(2)), and those
@@ -100,7 +100,7 @@ pub struct TreeUsage {
 impl TreeUsage {
     /// Of both together.
     #[must_use]
-    pub fn and(self, other: TreeUsage) -> TreeUsage {
+    pub fn merged_with(self, other: TreeUsage) -> TreeUsage {
         TreeUsage {
             user_ns: self.user_ns + other.user_ns,
             system_ns: self.system_ns + other.system_ns,
@@ -132,7 +132,7 @@ pub struct Workload {
     /// How many trials are timed; at most so many, where time is short.
     pub trials: u32,
     /// The fewest that are.
-    pub least: u32,
+    pub min_trials: u32,
     /// What is read from its output.
     pub figures: Vec<Figure>,
     /// The metric that is the row's figure: `real`, or the name of one of [`Self::figures`].

@@ -6,9 +6,9 @@ use crate::calls::CallCount;
 use crate::clock::{Calibration, ClockKind, ClockSync, ClockVerdict};
 use crate::facts::Facts;
 use crate::monitor_report::MonitorReport;
-use crate::program::Ran;
-use crate::treatment::Attached;
-use crate::watch::Watch;
+use crate::program::ProgramResult;
+use crate::treatment::AttachedTreatment;
+use crate::watch::SystemActivity;
 use crate::worker::{BatchPlan, Disturbance, Sample, WorkerSpec};
 
 /// The version of this page. Unequal versions do not talk.
@@ -23,7 +23,7 @@ pub const LOCK_NAME: &str = "oscost.run";
 
 /// What the reason of a worker ends with that could not reach its other end on another machine. The
 /// next worker would not reach it either.
-pub const NO_WAY_THERE: &str =
+pub const PEER_UNREACHABLE_HINT: &str =
     "is a firewall between? The other way may be open: swap --at and --peer";
 
 /// What the tool asks of the supervisor. `id` is the tool's name for the job.
@@ -73,7 +73,7 @@ pub enum Order {
         /// The job.
         id: u64,
         /// What is done, in this order.
-        treatments: Vec<Attached>,
+        treatments: Vec<AttachedTreatment>,
         /// The CPU that is measured on.
         cpu: Option<u32>,
         /// The CPU of a neighbour that is to have another one; `None` for the last that may be used.
@@ -186,7 +186,7 @@ pub enum Event {
         /// The job.
         id: u64,
         /// Its times, its account and its output.
-        ran: Box<Ran>,
+        ran: Box<ProgramResult>,
     },
     /// What was done to the system is undone.
     Detached {
@@ -231,7 +231,7 @@ pub enum Event {
         /// The job.
         id: u64,
         /// What went on between `ready` and `stop`.
-        watch: Box<Watch>,
+        watch: Box<SystemActivity>,
     },
     /// What a calibration found.
     Calibrated {
@@ -349,28 +349,28 @@ pub struct Hello {
     /// The machine under it.
     pub facts: Facts,
     /// The private folder that it made for its workers, and removes; `None` where it could not.
-    pub scratch: Option<String>,
+    pub scratch_directory: Option<String>,
     /// Over which addresses its ssh session came; `None` where it came otherwise.
     #[serde(default)]
-    pub came: Option<Came>,
+    pub ssh_endpoints: Option<SshEndpoints>,
 }
 
 /// The two ends of the connection that an ssh session came over, as the machine it came to saw
 /// them (`SSH_CONNECTION`).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Came {
+pub struct SshEndpoints {
     /// The address that it came from.
     pub from: String,
     /// The address that it came to.
     pub to: String,
 }
 
-impl Came {
+impl SshEndpoints {
     /// Reads the variable that sshd(8) sets: client address and port, server address and port.
-    pub fn parse(text: &str) -> Option<Came> {
+    pub fn parse(text: &str) -> Option<SshEndpoints> {
         let words: Vec<&str> = text.split_whitespace().collect();
         let [from, _, to, _] = words[..] else { return None };
-        Some(Came { from: from.to_owned(), to: to.to_owned() })
+        Some(SshEndpoints { from: from.to_owned(), to: to.to_owned() })
     }
 }
 
@@ -425,10 +425,10 @@ mod tests {
 
     #[test]
     fn the_two_ends_of_an_ssh_connection_are_read_and_nothing_else_is() {
-        let came = Came::parse("10.0.0.1 40000 fe80::1%eth0 22").unwrap();
+        let came = SshEndpoints::parse("10.0.0.1 40000 fe80::1%eth0 22").unwrap();
         assert_eq!((came.from.as_str(), came.to.as_str()), ("10.0.0.1", "fe80::1%eth0"));
         for bad in ["", "10.0.0.1", "a b c", "a b c d e"] {
-            assert_eq!(Came::parse(bad), None, "{bad}");
+            assert_eq!(SshEndpoints::parse(bad), None, "{bad}");
         }
     }
 }

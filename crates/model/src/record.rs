@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use crate::crossing::Crossing;
 use crate::curve::Curve;
 use crate::definition::Timer;
-use crate::one_way::Halves;
-use crate::steps::Steps;
+use crate::one_way::HalfRoundTrip;
+use crate::steps::WaitSteps;
 
 macro_rules! record {
     ($($(#[$doc:meta])* pub struct $name:ident { $($body:tt)* })*) => {$(
@@ -25,11 +25,11 @@ mod comparison;
 mod machine;
 mod row;
 
-pub use comparison::{Added, Comparison, Ratio};
+pub use comparison::{AddedCost, Comparison, Ratio};
 pub use machine::{Clock, Conditions, Machine, ReferenceCases, Vm};
 pub use row::{
-    Calls, Disturbed, Estimate, FileOf, Floor, Metric, MonitorOf, Overhead, Quantiles, Repetition,
-    Row, RowOutcome, TargetInfo,
+    Calls, DisturbanceSummary, Estimate, FileSummary, Floor, Metric, MonitorSummary, Overhead,
+    Quantiles, Repetition, Row, RowOutcome, TargetInfo,
 };
 
 /// The version of this page.
@@ -74,13 +74,13 @@ record! {
         pub curves: Vec<Curve>,
         /// Halves of round trips, held against both ways where the run has these.
         #[serde(default)]
-        pub halves: Vec<Halves>,
+        pub half_round_trips: Vec<HalfRoundTrip>,
         /// Pairs of curves that differ in one word alone, and which is cheaper from where on.
         #[serde(default)]
         pub crossings: Vec<Crossing>,
         /// What each idle descriptor costs in the steps of a wait, by method.
         #[serde(default)]
-        pub steps: Vec<Steps>,
+        pub steps: Vec<WaitSteps>,
     }
 
     /// The programs that measured.
@@ -125,11 +125,11 @@ record! {
         pub study: Option<String>,
         /// What the user predicted of its cases before it began.
         #[serde(default)]
-        pub predictions: Vec<Predicted>,
+        pub predictions: Vec<Prediction>,
     }
 
     /// What the user predicted of a case: a cost, or that it is less than another one.
-    pub struct Predicted {
+    pub struct Prediction {
         /// The case.
         pub case: String,
         /// Its cost, as `120 ns`, `<25 cycles`, `>1 us` or `100..200 ticks`.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// Something that a place has or lacks. Sizes are in MiB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Offer {
+pub enum Resource {
     /// Pages of 4096 bytes.
     SmallPages,
     /// Huge pages that a program may ask for with madvise(2).
@@ -30,19 +30,19 @@ pub enum Offer {
     SecondCpu,
 }
 
-impl fmt::Display for Offer {
+impl fmt::Display for Resource {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Offer::SmallPages => write!(out, "pages of 4096 bytes"),
-            Offer::TransparentHugePages => write!(out, "transparent huge pages for who asks"),
-            Offer::HugePages(mib) => write!(out, "{mib} MiB of free huge pages of 2 MiB"),
-            Offer::Memory(mib) => write!(out, "{mib} MiB of address space and of memory"),
-            Offer::LockedMemory(mib) => write!(out, "leave to lock {mib} MiB into memory"),
-            Offer::Userfaultfd => write!(out, "userfaultfd(2)"),
-            Offer::Swap => write!(out, "swap space"),
-            Offer::ScratchFile(mib) => write!(out, "room for {mib} MiB in the scratch folder"),
-            Offer::ScratchOnDisk => write!(out, "a scratch folder on a disk"),
-            Offer::SecondCpu => write!(out, "a second CPU"),
+            Resource::SmallPages => write!(out, "pages of 4096 bytes"),
+            Resource::TransparentHugePages => write!(out, "transparent huge pages for who asks"),
+            Resource::HugePages(mib) => write!(out, "{mib} MiB of free huge pages of 2 MiB"),
+            Resource::Memory(mib) => write!(out, "{mib} MiB of address space and of memory"),
+            Resource::LockedMemory(mib) => write!(out, "leave to lock {mib} MiB into memory"),
+            Resource::Userfaultfd => write!(out, "userfaultfd(2)"),
+            Resource::Swap => write!(out, "swap space"),
+            Resource::ScratchFile(mib) => write!(out, "room for {mib} MiB in the scratch folder"),
+            Resource::ScratchOnDisk => write!(out, "a scratch folder on a disk"),
+            Resource::SecondCpu => write!(out, "a second CPU"),
         }
     }
 }

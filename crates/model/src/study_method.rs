@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StudyMethod {
     /// What stands between two reads of the clock.
-    pub timed: Timed,
+    pub timed: TimingScope,
     /// Ops of an experiment.
     pub iterations: u64,
     /// How often all of them are done again.
@@ -26,7 +26,7 @@ pub struct StudyMethod {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
-pub enum Timed {
+pub enum TimingScope {
     /// One op.
     Each,
     /// All ops of an experiment, in a loop.

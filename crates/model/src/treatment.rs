@@ -7,17 +7,17 @@ use serde::{Deserialize, Serialize};
 
 /// What a place does: to the process that is measured, and to its system.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Treated {
+pub struct TreatmentSet {
     /// Done to the process, in this order.
-    pub applied: Vec<Applied>,
+    pub applied: Vec<AppliedTreatment>,
     /// Done to its system, in this order.
-    pub attached: Vec<Attached>,
+    pub attached: Vec<AttachedTreatment>,
 }
 
 /// Done to one process, and to all that it starts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub enum Applied {
+pub enum AppliedTreatment {
     /// A seccomp filter (SECCOMP_SET_MODE_FILTER).
     Seccomp {
         /// Its classic BPF program, an instruction each (`struct sock_filter`): the code in the
@@ -57,16 +57,21 @@ pub enum Applied {
     },
 }
 
-impl Applied {
+impl AppliedTreatment {
     /// Whether a process that already runs can take it upon itself: what fork twins need.
-    pub fn fits_twins(&self) -> bool {
-        !matches!(self, Applied::Env { .. } | Applied::Wrapper { .. })
+    pub fn supports_twins(&self) -> bool {
+        !matches!(self, AppliedTreatment::Env { .. } | AppliedTreatment::Wrapper { .. })
     }
 
     /// Whether another process stands beside the measured one on its CPU and is woken by its
     /// calls: switches are then the treatment's, and no disturbance.
     pub fn has_monitor(&self) -> bool {
-        matches!(self, Applied::SeccompTrace | Applied::SeccompNotify | Applied::Ptrace)
+        matches!(
+            self,
+            AppliedTreatment::SeccompTrace
+                | AppliedTreatment::SeccompNotify
+                | AppliedTreatment::Ptrace
+        )
     }
 }
 
@@ -94,7 +99,7 @@ pub enum Limit {
 /// Done to the whole system while a job lasts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub enum Attached {
+pub enum AttachedTreatment {
     /// An eBPF program at the entry of every call of every process (`raw_syscalls:sys_enter`).
     Ebpf {
         /// Whether it counts the calls by their numbers; else it does nothing.
@@ -115,7 +120,7 @@ pub enum Attached {
     /// A noisy neighbour.
     Antagonist {
         /// What it does.
-        does: Noise,
+        does: AntagonistLoad,
         /// Whether it shares the measured CPU; else it has another one, if there is one.
         same_cpu: bool,
     },
@@ -124,7 +129,7 @@ pub enum Attached {
 /// What a noisy neighbour does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Noise {
+pub enum AntagonistLoad {
     /// It computes.
     Cpu,
     /// It writes through more memory than any cache holds.

@@ -5,30 +5,34 @@ use std::fmt::{self, Write as _};
 
 /// Why a text is not what it is to be.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refusal {
+pub struct ParseError {
     /// The line, from 1.
     pub line: usize,
     /// What is wrong there, in one line without control characters.
-    pub why: String,
+    pub reason: String,
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for ParseError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "line {}: {}", self.line, self.why)
+        write!(out, "line {}: {}", self.line, self.reason)
     }
 }
 
-impl std::error::Error for Refusal {}
+impl std::error::Error for ParseError {}
 
 /// The text of a file of at most so many bytes; `what` is what it is to be.
-pub fn text_of<'a>(bytes: &'a [u8], what: &str, most_bytes: usize) -> Result<&'a str, Refusal> {
+pub fn utf8_text<'a>(
+    bytes: &'a [u8],
+    what: &str,
+    most_bytes: usize,
+) -> Result<&'a str, ParseError> {
     if bytes.len() > most_bytes {
         let why = format!("a {what} has at most {} KiB", most_bytes >> 10);
-        return Err(Refusal { line: 1, why });
+        return Err(ParseError { line: 1, reason: why });
     }
-    str::from_utf8(bytes).map_err(|error| Refusal {
+    str::from_utf8(bytes).map_err(|error| ParseError {
         line: line_at(bytes, error.valid_up_to()),
-        why: "it is no text (UTF-8)".to_owned(),
+        reason: "it is no text (UTF-8)".to_owned(),
     })
 }
 
@@ -54,7 +58,7 @@ pub fn one_line(text: &str, what: &str, longest: usize) -> Result<String, String
 }
 
 /// A text in one line, without what steers a terminal, and of a bounded length.
-pub fn shown(text: &str, longest: usize) -> String {
+pub fn display_text(text: &str, longest: usize) -> String {
     let mut shown = String::new();
     for word in text.split_whitespace() {
         let letters = word.chars().filter(|&letter| !is_control(letter));
@@ -62,11 +66,11 @@ pub fn shown(text: &str, longest: usize) -> String {
         let _ = write!(shown, "{}", if shown.is_empty() { "" } else { " " });
         shown.extend(letters);
     }
-    cut(shown, longest)
+    truncate(shown, longest)
 }
 
 /// The beginning of a text, and dots where that is not all.
-pub fn cut(text: String, longest: usize) -> String {
+pub fn truncate(text: String, longest: usize) -> String {
     match text.char_indices().nth(longest) {
         Some((at, _)) => format!("{}...", text.get(..at).unwrap_or_default()),
         None => text,
@@ -90,15 +94,17 @@ mod tests {
         for (text, why) in [("  ", "is empty"), ("abcd", "more than 3"), ("a\u{202e}", "control")] {
             assert!(one_line(text, "it", 3).unwrap_err().contains(why), "{text:?}");
         }
-        assert_eq!(shown("a\u{1b}[1m\n b\u{feff}", 20), "a[1m b");
-        assert_eq!(shown("abcdef", 3), "abc...");
+        assert_eq!(display_text("a\u{1b}[1m\n b\u{feff}", 20), "a[1m b");
+        assert_eq!(display_text("abcdef", 3), "abc...");
     }
 
     #[test]
     fn what_is_no_text_is_refused_where_it_ends() {
-        assert_eq!(text_of(b"ab", "study", 4), Ok("ab"));
-        assert_eq!(text_of(b"a\nb\xff", "study", 4).unwrap_err().line, 2);
-        assert!(text_of(b"abcde", "study", 4).unwrap_err().why.contains("a study has at most"));
+        assert_eq!(utf8_text(b"ab", "study", 4), Ok("ab"));
+        assert_eq!(utf8_text(b"a\nb\xff", "study", 4).unwrap_err().line, 2);
+        assert!(
+            utf8_text(b"abcde", "study", 4).unwrap_err().reason.contains("a study has at most")
+        );
         assert_eq!(line_at(b"a\nb\nc", 99), 3);
     }
 }

@@ -7,13 +7,13 @@ use serde::{Deserialize, Serialize};
 
 /// What went on between `ready` and `stop`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Watch {
+pub struct SystemActivity {
     /// How long it looked, in nanoseconds of CLOCK_MONOTONIC_RAW.
     pub wall_ns: u64,
     /// The CPUs that the watcher may use.
-    pub cpus: Vec<CpuWatch>,
+    pub cpus: Vec<CpuActivity>,
     /// Who took CPU time, most first; the tool, the supervisor and its jobs are left out.
-    pub processes: Vec<ProcessSeen>,
+    pub processes: Vec<ProcessActivity>,
     /// Why others may have taken CPU time that do not show in `processes`.
     pub processes_unread: Option<String>,
     /// CPU time on all CPUs that no process, ours included, accounts for, in nanoseconds: of
@@ -23,7 +23,7 @@ pub struct Watch {
     /// Programs that run here and are known to disturb, set clocks or start work by themselves.
     pub daemons: Vec<String>,
     /// Sources of interrupts: those of devices, and of the others those that came.
-    pub interrupts: Vec<InterruptSeen>,
+    pub interrupts: Vec<InterruptActivity>,
     /// How much tasks had to wait for what, before the watch began.
     pub pressure: Pressure,
     /// Tasks that ran or waited to run before the watch, mean of about one minute.
@@ -42,7 +42,7 @@ pub struct Watch {
 
 /// One CPU during a watch.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct CpuWatch {
+pub struct CpuActivity {
     /// Which one.
     pub cpu: u32,
     /// Time the hypervisor gave to others, in 1/100 s.
@@ -53,7 +53,7 @@ pub struct CpuWatch {
     pub interrupts: Option<u64>,
 }
 
-impl CpuWatch {
+impl CpuActivity {
     /// Stolen time in per cent.
     pub fn steal_pct(&self) -> Option<f64> {
         let total = self.total_ticks.filter(|&total| total > 0)?;
@@ -63,7 +63,7 @@ impl CpuWatch {
 
 /// Processes of one name that took CPU time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct ProcessSeen {
+pub struct ProcessActivity {
     /// What the kernel calls it (`comm`), without control characters.
     pub name: String,
     /// What it is.
@@ -91,7 +91,7 @@ pub enum ProcessKind {
 
 /// A source of interrupts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct InterruptSeen {
+pub struct InterruptActivity {
     /// Its number, or the kernel's three letters (`LOC` is the timer).
     pub irq: String,
     /// Who it is for, as the kernel says; without anything that looks like an address.

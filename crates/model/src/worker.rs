@@ -3,11 +3,11 @@
 use serde::{Deserialize, Serialize};
 
 use crate::case::Case;
-use crate::channel::ChannelSeen;
+use crate::channel::ChannelObservation;
 use crate::clock::Calibration;
-use crate::file::FileSeen;
+use crate::file::FileObservation;
 use crate::program::Program;
-use crate::treatment::Applied;
+use crate::treatment::AppliedTreatment;
 
 /// All that one worker must know. No worker tunes itself: what its pilot found stands in here.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -24,7 +24,7 @@ pub struct WorkerSpec {
     pub arms: u8,
     /// What is done to each arm, before its work is built; to those beyond the list, nothing.
     #[serde(default)]
-    pub treatments: Vec<Vec<Applied>>,
+    pub treatments: Vec<Vec<AppliedTreatment>>,
     /// Whether something is done to its system and undone again while it lasts: each `go` then
     /// names its arm, and is answered with `went`.
     #[serde(default)]
@@ -37,7 +37,7 @@ pub struct WorkerSpec {
     pub workers: u16,
     /// Where the other end of a two-ended case stands, if not beside this one.
     #[serde(default)]
-    pub far: Option<FarEnd>,
+    pub remote_end: Option<RemoteEnd>,
     /// The CPU that a second process beside it is pinned to where it is to be another one; `None`
     /// for the last that may be used.
     #[serde(default)]
@@ -50,7 +50,7 @@ pub struct WorkerSpec {
 
 /// The other end of a case, on another machine: a worker that serves it there.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FarEnd {
+pub struct RemoteEnd {
     /// Where it listens: an address and a port.
     pub addr: String,
     /// What opens its door: 128 bits in hexadecimal, made for this one case and worker.
@@ -153,9 +153,9 @@ pub struct BatchPlan {
     /// How the op is timed.
     pub mode: Mode,
     /// Turns of the loop in a batch; in mode T the bytes of the smallest batch.
-    pub turns: u64,
+    pub iterations: u64,
     /// Copies of the op in a turn, one batch of a group for each; `[1]` outside U and T.
-    pub copies: Vec<u32>,
+    pub unroll_factors: Vec<u32>,
     /// Groups of batches in a worker; odd, so that the median is one of them.
     pub groups: u32,
     /// The length that the longest batch of a group aims at, in nanoseconds.
@@ -212,10 +212,10 @@ pub struct Disturbance {
     pub usage: Option<Usage>,
     /// What the worker saw of the file that its ops worked on; none where there is no such file.
     #[serde(default)]
-    pub file: Option<FileSeen>,
+    pub file: Option<FileObservation>,
     /// What the worker saw of the channel that its ops went through; none where there is none.
     #[serde(default)]
-    pub channel: Option<ChannelSeen>,
+    pub channel: Option<ChannelObservation>,
 }
 
 /// What the kernel charged a thread for some ops (getrusage(2)), the account's own reads between

@@ -31,12 +31,12 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use oscost::hosts::{Interrupt, LocalSession, Session, WorkerProgram as Workers};
+use oscost::hosts::{Interrupt, LocalSession, Session, WorkerBinary};
 use oscost::report::html;
 use oscost::store::{Figure, Stand, Store, Summary};
 use oscost_model::case::Case;
 use oscost_model::clock::{Calibration, ClockKind};
-use oscost_model::journal::{Entry, Started};
+use oscost_model::journal::{Entry, RunHeader};
 use oscost_model::program::Program;
 use oscost_model::protocol::{Event, Order};
 use oscost_model::record::{Settings, Tool, WorkerProgram};
@@ -45,7 +45,7 @@ use oscost_model::unit::Unit;
 use oscost_model::worker::{BatchPlan, Mode, Subject, Task, WorkerSpec};
 
 fn main() {
-    let program = Workers::find().unwrap();
+    let program = WorkerBinary::find().unwrap();
     let tool = env!("CARGO_BIN_EXE_oscost");
     let arguments: Vec<String> = std::env::args().collect();
     if let Some(at) = arguments.iter().position(|it| it == WRITE) {
@@ -88,7 +88,7 @@ fn main() {
 }
 
 /// The bars of workers, of answers about calls, and of the monitor.
-fn calls(program: &Workers, tool: &str, bar: &mut dyn FnMut(&str, f64, f64, &str)) {
+fn calls(program: &WorkerBinary, tool: &str, bar: &mut dyn FnMut(&str, f64, f64, &str)) {
     let size = std::fs::metadata(&program.path).unwrap().len() as f64 / 1024.0;
     bar("the worker's program", size, 2_048.0, "KiB");
     let (ready_ms, resident_kib) = spawns(program);
@@ -152,7 +152,7 @@ fn history(tool: &str) -> f64 {
         let (tool, settings) = (tool_of.clone(), settings.clone());
         let id_of = id.clone();
         store
-            .begin(&Started { id: id_of, at: at.clone(), label, command, tool, settings })
+            .begin(&RunHeader { id: id_of, at: at.clone(), label, command, tool, settings })
             .unwrap();
         store.append(&id, &Entry::Ended { at, complete: true }).unwrap();
         let figure = |case: u32| {
@@ -222,7 +222,7 @@ fn report(bar: &mut dyn FnMut(&str, f64, f64, &str)) {
 }
 
 /// Writes a page of 2,000 rows in all families; the seconds that it took.
-fn write(program: &Workers, path: &Path) -> f64 {
+fn write(program: &WorkerBinary, path: &Path) -> f64 {
     let benchmarks = program.catalog.benchmarks.iter();
     let benchmarks: Vec<(&str, Unit)> = benchmarks.map(|it| (it.id.as_str(), it.unit)).collect();
     let record = many::run(&benchmarks, 2_000, 60);
@@ -250,7 +250,7 @@ fn spec(subject: Subject, seed: u64, task: Task, timeout_ms: u64) -> WorkerSpec 
         toggled: false,
         forked: false,
         workers: 1,
-        far: None,
+        remote_end: None,
         peer_cpu: None,
         task,
         timeout_ms,
@@ -258,13 +258,13 @@ fn spec(subject: Subject, seed: u64, task: Task, timeout_ms: u64) -> WorkerSpec 
 }
 
 /// Milliseconds from the order to `ready`, and KiB resident there.
-fn spawns(program: &Workers) -> (f64, f64) {
+fn spawns(program: &WorkerBinary) -> (f64, f64) {
     let interrupt = Interrupt::listen().unwrap();
     let mut session = LocalSession::start(program, &interrupt).unwrap();
     let plan = BatchPlan {
         mode: Mode::B,
-        turns: 400,
-        copies: vec![1],
+        iterations: 400,
+        unroll_factors: vec![1],
         groups: 21,
         batch_ns: 50_000.0,
         coarse_clock: false,
@@ -337,7 +337,7 @@ struct Beside {
 }
 
 /// Trials of a program that computes, and of `true`, by oscost and by hyperfine in turns.
-fn programs(program: &Workers) -> Result<Beside, String> {
+fn programs(program: &WorkerBinary) -> Result<Beside, String> {
     const PAIRS: u64 = 15;
     const COMPUTES: [&str; 3] =
         ["/bin/sh", "-c", "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done"];

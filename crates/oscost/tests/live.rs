@@ -13,11 +13,11 @@ use oscost::hosts::{Interrupt, LocalSession, Session, WorkerBinary};
 use oscost::plan::{self, Side, Sides};
 use oscost::run::{Contest, PairCount, Profile, Request, TrialTime};
 use oscost_model::definition::Extent;
-use oscost_model::journal::{Design, Entry, Started};
+use oscost_model::journal::{Design, Entry, RunHeader};
 use oscost_model::record::{
-    Comparison, Machine, Record, RowOutcome, Settings, TargetInfo, Tool, WorkerBinary,
+    Comparison, Machine, Record, RowOutcome, Settings, TargetInfo, Tool, WorkerProgram,
 };
-use oscost_model::treatment::{Applied, Treated};
+use oscost_model::treatment::{AppliedTreatment, TreatmentSet};
 use oscost_stats::order;
 
 /// One at a time, whatever the number of test threads: they measure.
@@ -86,7 +86,7 @@ fn l9_a_loaded_machine_moves_the_median_by_at_most_two_per_cent() {
         }
         let conditions = &record.conditions[0];
         println!("round {round}: {:?}, {:?} % lost", conditions.class, conditions.lost_pct);
-        assert!(matches!(conditions.class.as_deref(), Some("noisy" | "hostile")));
+        assert!(matches!(conditions.class.as_deref(), Some("noisy" | "very-noisy")));
     }
     let middle = |values: &[f64]| order::median(&order::sorted(values)).unwrap();
     let moved = 100.0 * (middle(&loaded) / middle(&quiet) - 1.0);
@@ -196,7 +196,7 @@ fn slowed(selectors: &[&str], pct: &str) -> Record {
     let interrupt = Interrupt::listen().unwrap();
     let mut session = LocalSession::start(&program, &interrupt).unwrap();
     let selectors: Vec<String> = selectors.iter().map(|&it| it.to_owned()).collect();
-    let asked = plan::select(&program.catalog, &selectors, Extent::Usual).unwrap();
+    let asked = plan::select(&program.catalog, &selectors, Extent::Default).unwrap();
     let target = |text: &str| TargetInfo {
         text: text.to_owned(),
         host: "local".to_owned(),
@@ -205,9 +205,10 @@ fn slowed(selectors: &[&str], pct: &str) -> Record {
         cpu: None,
         peer: None,
     };
-    let slower = Applied::Env { name: "OSCOST_SLOWED_PCT".to_owned(), value: pct.to_owned() };
-    let treated = Treated { applied: vec![slower], attached: vec![] };
-    let base = Side { target: target("local"), treated: Treated::default() };
+    let slower =
+        AppliedTreatment::Env { name: "OSCOST_SLOWED_PCT".to_owned(), value: pct.to_owned() };
+    let treated = TreatmentSet { applied: vec![slower], attached: vec![] };
+    let base = Side { target: target("local"), treated: TreatmentSet::default() };
     let new = Side { target: target("slowed"), treated };
     let Sides { rows, treated, mut sets } = plan::versus(&program.catalog, &asked, &base, &[new]);
     // A variable of an environment would move the stack, which costs or saves per cents by itself:
@@ -216,7 +217,7 @@ fn slowed(selectors: &[&str], pct: &str) -> Record {
     let pairs = PairCount { least: 16, most: 40, spread: true, within: Duration::from_secs(75) };
     let hello = session.hello().clone();
     let request = Request {
-        started: Started {
+        started: RunHeader {
             id: "live".to_owned(),
             at: String::new(),
             label: None,
@@ -225,7 +226,7 @@ fn slowed(selectors: &[&str], pct: &str) -> Record {
                 version: String::new(),
                 commit: None,
                 rustc: None,
-                worker: WorkerBinary {
+                worker: WorkerProgram {
                     hash: String::new(),
                     link: String::new(),
                     libc: String::new(),

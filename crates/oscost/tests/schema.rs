@@ -31,7 +31,7 @@ fn runs_write_what_the_schema_says(options: &[&str]) {
         ("measured", 0),
         ("all-outcomes", 1),
         ("skipped", 0),
-        ("hostile", 0),
+        ("very-noisy", 0),
         ("interrupted", 130),
         ("interrupted-early", 130),
         ("interrupted-before-rounds", 130),

@@ -91,8 +91,8 @@ fn pairs(ours: Work, bare: Work, turns: u64) -> (Vec<f64>, Vec<f64>) {
     const PAIRS: u32 = 2_001;
     let plan = BatchPlan {
         mode: Mode::B,
-        turns,
-        copies: vec![1],
+        iterations: turns,
+        unroll_factors: vec![1],
         groups: PAIRS,
         batch_ns: 50_000.0,
         coarse_clock: false,

@@ -3,10 +3,10 @@
 //! A benchmark is one plain `const` [`Bench`] in its family's file. All of it is data but `build`,
 //! which makes the [`Work`]; a definition never sees a clock.
 
-use oscost_model::calls::{CallRule, Maker, OTHERS, Parts, Times};
+use oscost_model::calls::{ANY_OTHER_CALL, CallRule, CallTimes, Caller, Parts};
 use oscost_model::definition as data;
 use oscost_model::point::{Point, Value};
-use oscost_model::resource::Offer;
+use oscost_model::resource::Resource;
 use oscost_model::unit::Unit;
 
 use crate::kernel::Errno;
@@ -71,7 +71,7 @@ pub type Serve = fn(At<'_>, &mut Door) -> Result<(), Errno>;
 impl Bench {
     /// The work at a point, which may leave out what goes unsaid.
     pub fn work(&self, point: &Point, site: Site) -> Result<Work, Errno> {
-        (self.build)(At::new(&self.definition().whole(point), site))
+        (self.build)(At::new(&self.definition().with_implied(point), site))
     }
 
     /// What a benchmark is unless it says otherwise: in the price list, first revision, no axes, no calls.
@@ -109,14 +109,14 @@ impl Bench {
             why: self.why.to_owned(),
             calls: self.calls.iter().map(Calls::data).collect(),
             floor: self.floor.iter().map(Floor::data).collect(),
-            beside: self.beside.iter().map(|&case| case.to_owned()).collect(),
+            compare_with: self.beside.iter().map(|&case| case.to_owned()).collect(),
             axes: self.axes.iter().map(Axis::data).collect(),
             needs: self.needs.iter().map(Need::data).collect(),
             in_price_list: self.in_price_list,
             switches: self.switches,
             major_faults: self.major_faults,
-            moves: self.moves.to_owned(),
-            reaches: self.serve.is_some(),
+            bytes_axis: self.moves.to_owned(),
+            peer_may_be_remote: self.serve.is_some(),
             setup_us: partial_point(self.setup_us),
             rev: self.rev,
             source: self.source.to_owned(),
@@ -181,12 +181,12 @@ impl Timer {
 }
 
 impl Told {
-    fn data(self) -> data::Told {
-        let nothing = data::Told::default();
+    fn data(self) -> data::SurveyEntry {
+        let nothing = data::SurveyEntry::default();
         match self {
-            Told::Case(case) => data::Told { case: Some(case.to_owned()), ..nothing },
-            Told::Words(words) => data::Told { words: Some(words.to_owned()), ..nothing },
-            Told::Because(why) => data::Told { because: Some(why.to_owned()), ..nothing },
+            Told::Case(case) => data::SurveyEntry { case: Some(case.to_owned()), ..nothing },
+            Told::Words(words) => data::SurveyEntry { text: Some(words.to_owned()), ..nothing },
+            Told::Because(why) => data::SurveyEntry { reason: Some(why.to_owned()), ..nothing },
         }
     }
 }
@@ -202,36 +202,36 @@ fn partial_point(when: When) -> Point {
 #[derive(Clone, Copy)]
 pub struct Calls {
     call: &'static str,
-    times: Times,
+    times: CallTimes,
     when: When,
-    by: Maker,
+    by: Caller,
     parts: Option<(&'static str, u64)>,
 }
 
 /// An op makes the call so many times.
 pub const fn exactly(call: &'static str, times: u32) -> Calls {
-    Calls { call, times: Times::Exactly(times), when: &[], by: Maker::Own, parts: None }
+    Calls { call, times: CallTimes::Exactly(times), when: &[], by: Caller::Own, parts: None }
 }
 
 /// An op makes the call at most so many times.
 pub const fn up_to(call: &'static str, times: u32) -> Calls {
-    Calls { call, times: Times::UpTo(times), when: &[], by: Maker::Own, parts: None }
+    Calls { call, times: CallTimes::UpTo(times), when: &[], by: Caller::Own, parts: None }
 }
 
 /// Each side of a round trip makes the call so many times: the op and its peer, wherever `peer_cpu`
 /// says that there is one, and the op for both with `peer_cpu=none`.
 pub const fn each_side(call: &'static str, times: u32) -> Calls {
-    Calls { by: Maker::EachSide, ..exactly(call, times) }
+    Calls { by: Caller::EachSide, ..exactly(call, times) }
 }
 
 /// So many ops make the call once between them.
 pub const fn once_in(ops: u32, call: &'static str) -> Calls {
-    Calls { call, times: Times::Per { calls: 1, ops }, when: &[], by: Maker::Own, parts: None }
+    Calls { call, times: CallTimes::Per { calls: 1, ops }, when: &[], by: Caller::Own, parts: None }
 }
 
 /// An op makes at most so many calls that no other rule names: those of a program of the system's.
 pub const fn others(times: u32) -> Calls {
-    up_to(OTHERS, times)
+    up_to(ANY_OTHER_CALL, times)
 }
 
 impl Calls {
@@ -251,7 +251,7 @@ impl Calls {
     /// Made by the peer, for each op.
     #[must_use]
     pub const fn by_peer(self) -> Self {
-        Self { by: Maker::Peer, ..self }
+        Self { by: Caller::Peer, ..self }
     }
 
     fn data(&self) -> CallRule {
@@ -316,25 +316,25 @@ impl Axis {
                 }
                 _ => self.points.data(),
             },
-            usual: self.usual.data(),
-            unsaid: match self.usual {
+            default_points: self.usual.data(),
+            implied: match self.usual {
                 Points::Unsaid(word) => Some(Value::from(word)),
                 _ => None,
             },
-            in_price_list: match self.usual {
+            price_list_points: match self.usual {
                 Points::Usual { in_price_list, .. } => in_price_list.data(),
                 _ => Vec::new(),
             },
-            thorough: match self.usual {
+            thorough_points: match self.usual {
                 Points::Thorough { thorough, .. } => thorough.data(),
                 _ => Vec::new(),
             },
-            within: match self.points {
+            range: match self.points {
                 Points::Within { least, most, .. }
                 | Points::Counting(_, &Points::Within { least, most, .. }) => Some((least, most)),
                 _ => None,
             },
-            of: match self.points {
+            item: match self.points {
                 Points::Counting(one, _) => one.to_owned(),
                 _ => String::new(),
             },
@@ -407,7 +407,7 @@ enum Requirement {
     Counter,
     IoUring,
     Time,
-    Offer(Offer),
+    Offer(Resource),
     Meaning(&'static str),
 }
 
@@ -438,7 +438,7 @@ impl Need {
     }
 
     /// Something of memory, disks or CPUs.
-    pub const fn offer(what: Offer) -> Self {
+    pub const fn offer(what: Resource) -> Self {
         Self { what: Requirement::Offer(what), when: &[] }
     }
 
@@ -460,7 +460,7 @@ impl Need {
             Requirement::Counter => data::Requirement::Counter,
             Requirement::IoUring => data::Requirement::IoUring,
             Requirement::Time => data::Requirement::Time,
-            Requirement::Offer(what) => data::Requirement::Offer(what),
+            Requirement::Offer(what) => data::Requirement::Resource(what),
             Requirement::Meaning(why) => data::Requirement::Meaning(why.to_owned()),
         };
         data::Need { what, when: partial_point(self.when) }

@@ -26,7 +26,7 @@ fn points(bench: &Bench) -> Vec<Point> {
         };
         points.iter().flat_map(with).collect()
     });
-    all.iter().map(|point| definition.said(point)).collect()
+    all.iter().map(|point| definition.without_implied(point)).collect()
 }
 
 /// Whether a point is quickly tried: no large file, no folder of thousands, nobody else's caches.

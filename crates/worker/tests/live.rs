@@ -66,7 +66,14 @@ fn batches<C: Clock>(
     let copies = vec![1];
     // As long as turns of 100 ns: between shorter ones the kernel would not be asked.
     let batch_ns = 100.0 * turns as f64;
-    let plan = BatchPlan { mode: Mode::B, turns, copies, groups, batch_ns, coarse_clock: false };
+    let plan = BatchPlan {
+        mode: Mode::B,
+        iterations: turns,
+        unroll_factors: copies,
+        groups,
+        batch_ns,
+        coarse_clock: false,
+    };
     let mut cut = Cut::new(seed);
     let mut samples: Vec<Sample> = Vec::new();
     for round in 0..groups {
@@ -248,7 +255,7 @@ fn l3_a_known_delay_is_measured_as_it_is() {
         };
         let (mut delayed, mut plain) = (with(links), with(0));
         let plan = pilot(&mut collector, &mut delayed, &clock, 300.0).unwrap();
-        let turns_plain = pilot(&mut collector, &mut plain, &clock, 300.0).unwrap().turns;
+        let turns_plain = pilot(&mut collector, &mut plain, &clock, 300.0).unwrap().iterations;
         let mut chain = Work::repeat(move || {
             keep(dependent_chain(links, opaque(3)));
             Ok(())
@@ -257,7 +264,8 @@ fn l3_a_known_delay_is_measured_as_it_is() {
         let mut seed = Seed::new(links);
         let (mut measured, mut injected) = (Vec::new(), Vec::new());
         for _ in 0..61 {
-            let added = batches(&mut collector, &mut delayed, &clock, (plan.turns, 3, seed.bits()));
+            let added =
+                batches(&mut collector, &mut delayed, &clock, (plan.iterations, 3, seed.bits()));
             let base = batches(&mut collector, &mut plain, &clock, (turns_plain, 3, seed.bits()));
             // The truth: the same chain alone, in batches so long that neither clock nor loop shows.
             let truth = batches(&mut collector, &mut chain, &clock, (long, 3, seed.bits()));

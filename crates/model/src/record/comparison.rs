@@ -24,7 +24,7 @@ record! {
         /// New over base.
         pub ratio: Ratio,
         /// New less base.
-        pub added: Added,
+        pub added: AddedCost,
         /// Two-sided sign test.
         pub p: f64,
         /// Benjamini-Hochberg over the comparison.
@@ -55,7 +55,7 @@ record! {
     }
 
     /// A difference and its interval.
-    pub struct Added {
+    pub struct AddedCost {
         /// New less base.
         pub value: f64,
         /// Its interval.

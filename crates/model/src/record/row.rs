@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::channel::ChannelSeen;
+use crate::channel::ChannelObservation;
 use crate::point::Point;
 use crate::study_method::StudyMethodFigure;
 use crate::unit::{Better, Unit};
@@ -37,7 +37,7 @@ record! {
         pub estimate: Option<Estimate>,
         /// The metric that its figure is, of a program; null of what has ops.
         #[serde(default)]
-        pub primary: Option<String>,
+        pub primary_metric: Option<String>,
         /// Further metrics, by name.
         pub metrics: BTreeMap<String, Metric>,
         /// One entry for each worker.
@@ -47,7 +47,7 @@ record! {
         /// The monitor of calls that it was under, and what that saw; null where there was none, or
         /// one that tells nothing.
         #[serde(default)]
-        pub monitor: Option<MonitorOf>,
+        pub monitor: Option<MonitorSummary>,
         /// The sum of the primitives below which it cannot go.
         pub floor: Option<Floor>,
         /// The prediction written before measuring.
@@ -60,12 +60,12 @@ record! {
         pub multiples: BTreeMap<String, f64>,
         /// The file that its ops worked on; null where there is none.
         #[serde(default)]
-        pub file: Option<FileOf>,
+        pub file: Option<FileSummary>,
         /// The channel that its ops went through; null where there is none.
         #[serde(default)]
-        pub channel: Option<ChannelSeen>,
+        pub channel: Option<ChannelObservation>,
         /// What disturbed its workers.
-        pub disturbed: Disturbed,
+        pub disturbed: DisturbanceSummary,
         /// What it came to in the manner of the study that it was measured for; null where it was
         /// measured for none, or where that has no such manner.
         #[serde(default)]
@@ -133,7 +133,7 @@ record! {
         pub clock: Option<f64>,
         /// The loop's part; null where it cannot be told.
         #[serde(rename = "loop")]
-        pub loop_turn: Option<f64>,
+        pub loop_cost: Option<f64>,
     }
 
     /// Quantiles that the number of shots allows.
@@ -201,7 +201,7 @@ record! {
         /// Whether they are what the definition says.
         pub expected: bool,
         /// What differs, in words.
-        pub surprises: Vec<String>,
+        pub unexpected: Vec<String>,
         /// Whether an op runs code of the vDSO (within its first 2,000 instructions), as single
         /// steps showed; null where nobody stepped.
         pub vdso: Option<bool>,
@@ -217,7 +217,7 @@ record! {
     }
 
     /// What a monitor of calls saw of a row's ops.
-    pub struct MonitorOf {
+    pub struct MonitorSummary {
         /// The states that its profile of the measuring program was in: `training`, `frozen`,
         /// `normal`.
         pub profiles: Vec<String>,
@@ -236,23 +236,23 @@ record! {
     }
 
     /// The file that a row's ops worked on, as its workers saw it.
-    pub struct FileOf {
+    pub struct FileSummary {
         /// Its file system: a name, or its number.
-        pub system: String,
+        pub filesystem: String,
         /// What is behind that: `disk`, `memory`, `network`, `overlay` or `unknown`.
-        pub behind: String,
+        pub backing: String,
         /// Whether it was wanted cold.
         pub cold: bool,
         /// Pages that it has.
         pub pages: u64,
         /// How often the workers looked into the page cache, before passes over it.
-        pub looks: u64,
+        pub checks: u64,
         /// The fewest and the most of its pages that the cache held then.
         pub cached: [u64; 2],
     }
 
     /// What disturbed a row's workers.
-    pub struct Disturbed {
+    pub struct DisturbanceSummary {
         /// Repetitions without a value.
         pub lost_repetitions: u32,
         /// Batches that were rejected, in per cent.

@@ -132,7 +132,8 @@ fn against_all(
 
 /// The case of an act. An error when there is no such case, or when it does something else.
 fn found<'a>(act: &Act, catalog: &'a Catalog) -> anyhow::Result<(Case, &'a Definition)> {
-    let cases = plan::select(catalog, &[act.case.to_owned()], Extent::Usual).context("missing")?;
+    let cases =
+        plan::select(catalog, &[act.case.to_owned()], Extent::Default).context("missing")?;
     let [case] = &cases[..] else { bail!("missing: this names {} cases", cases.len()) };
     let definition = catalog.get(&case.benchmark).context("missing")?;
     for word in act.says {

@@ -195,7 +195,7 @@ impl Others {
             pair_ticks: 0.0,
         };
         let mut samples =
-            self.batches(act.in_c, plan.turns, u64::from(plan.groups), &plan.copies)?;
+            self.batches(act.in_c, plan.iterations, u64::from(plan.groups), &plan.unroll_factors)?;
         if let (With::Messages(bytes, ..), Mode::T) = (act.in_c.1, plan.mode) {
             // What is moved is counted in bytes, here and there.
             samples.iter_mut().for_each(|sample| sample.n *= bytes);

@@ -130,7 +130,7 @@ impl<'a> Ours<'a> {
             toggled: false,
             forked: false,
             workers: 1,
-            far: None,
+            remote_end: None,
             peer_cpu: None,
             task,
             timeout_ms: 30_000,

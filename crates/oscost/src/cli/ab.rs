@@ -250,7 +250,7 @@ pub(super) fn ab(arguments: &Arguments, output: &mut Output) -> anyhow::Result<D
     let selectors = programs.selectors(&arguments.selectors);
     let cases = match &study {
         Some(study) => study::cases(&catalog, study)?,
-        None => plan::select(&catalog, &selectors, Extent::Usual)?,
+        None => plan::select(&catalog, &selectors, Extent::Default)?,
     };
     // What cannot be read is said before anybody is waited for.
     for target in std::iter::once(&base).chain(&news) {

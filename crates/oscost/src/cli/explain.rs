@@ -63,7 +63,7 @@ pub(super) fn explain(arguments: &Arguments, output: &mut Output) -> anyhow::Res
     vm::check(&host)?;
     let program = WorkerBinary::find()?;
     let catalog = &Programs::known().beside(&program.catalog);
-    let cases = plan::select(catalog, std::slice::from_ref(&arguments.benchmark), Extent::Usual)?;
+    let cases = plan::select(catalog, std::slice::from_ref(&arguments.benchmark), Extent::Default)?;
     let chosen: Vec<&Definition> = catalog
         .benchmarks
         .iter()
@@ -76,7 +76,7 @@ pub(super) fn explain(arguments: &Arguments, output: &mut Output) -> anyhow::Res
         && definition.id == named
         && definition.family() != FAMILY
     {
-        let beside = definition.beside.iter().filter_map(|case| Case::parse(case));
+        let beside = definition.compare_with.iter().filter_map(|case| Case::parse(case));
         let cases: Vec<Case> = cases.iter().cloned().chain(beside).collect();
         match look(&host, &arguments.at, &program, definition, &cases) {
             Err(error) if is_interrupt(&error) => return Ok(Done::Interrupted),
@@ -192,7 +192,7 @@ fn last_figures(cases: &[Case], at: &str, facts: &Facts) -> Vec<Option<Last>> {
 /// Whether a run was at this place, on this machine, and about one of these cases.
 fn is_of_interest(entries: &[Entry], cases: &[Case], at: &str, facts: &Facts) -> bool {
     let here = entries.iter().any(|entry| match entry {
-        Entry::Met { machine, .. } => machine.cpu.model_name == facts.cpu.model_name,
+        Entry::MachineDescribed { machine, .. } => machine.cpu.model_name == facts.cpu.model_name,
         _ => false,
     });
     let about = entries.iter().any(|entry| match entry {

@@ -27,7 +27,7 @@ pub(super) struct Arguments {
 
 pub(super) fn list(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Done> {
     let catalog = Programs::known().beside(&WorkerBinary::find()?.catalog);
-    let wanted = plan::select(&catalog, &arguments.selectors, Extent::Usual)?;
+    let wanted = plan::select(&catalog, &arguments.selectors, Extent::Default)?;
     let chosen: Vec<&Definition> = catalog
         .benchmarks
         .iter()

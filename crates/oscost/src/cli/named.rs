@@ -4,7 +4,7 @@
 use std::fs::File;
 use std::io::Read;
 
-use oscost_model::untrusted::Refusal;
+use oscost_model::untrusted::ParseError;
 
 use super::UsageError;
 use crate::treatments::did_you_mean;
@@ -37,7 +37,7 @@ impl Named {
     pub(super) fn read<T>(
         &self,
         path: &str,
-        parse: impl FnOnce(&[u8]) -> Result<T, Refusal>,
+        parse: impl FnOnce(&[u8]) -> Result<T, ParseError>,
     ) -> anyhow::Result<T> {
         let bad = |why: String| {
             let Self { what, page, .. } = self;

@@ -87,7 +87,7 @@ fn is_us(by: &str, at: &Host) -> bool {
 
 /// The address by which ssh has reached the peer's machine.
 fn came_to(host: &Host, hello: &Hello) -> anyhow::Result<IpAddr> {
-    let to = hello.came.as_ref().map(|came| came.to.clone()).unwrap_or_default();
+    let to = hello.ssh_endpoints.as_ref().map(|came| came.to.clone()).unwrap_or_default();
     to.parse().map_err(|_| {
         anyhow::anyhow!(
             "cannot have the peer at {host}: its sshd does not say by which address it was \
@@ -99,7 +99,7 @@ fn came_to(host: &Host, hello: &Hello) -> anyhow::Result<IpAddr> {
 
 /// The address by which the other machine sees this one, where it is one of this machine's own.
 fn seen_from((host, hello): (&Host, &Hello)) -> anyhow::Result<IpAddr> {
-    let from = hello.came.as_ref().map(|came| came.from.clone()).unwrap_or_default();
+    let from = hello.ssh_endpoints.as_ref().map(|came| came.from.clone()).unwrap_or_default();
     let own = |from: &IpAddr| TcpListener::bind((*from, 0)).is_ok();
     from.parse().ok().filter(own).ok_or_else(|| {
         anyhow::anyhow!(

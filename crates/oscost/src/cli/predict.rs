@@ -5,7 +5,7 @@ use std::time::SystemTime;
 use oscost_model::case::Case;
 use oscost_model::definition::{Catalog, Extent};
 use oscost_model::journal::PlannedRow;
-use oscost_model::record::Predicted;
+use oscost_model::record::Prediction;
 use oscost_model::unit::Unit;
 
 use super::output::{Output, remark};
@@ -144,7 +144,7 @@ fn say(arguments: &Arguments) -> anyhow::Result<()> {
     if below.as_ref() == Some(&case) {
         return Err(UsageError(format!("`{case}` does not cost less than itself")).into());
     }
-    let predicted = Predicted {
+    let predicted = Prediction {
         case: case.to_string(),
         estimate: text(whole),
         hardware: text(arguments.hardware),
@@ -161,10 +161,10 @@ fn say(arguments: &Arguments) -> anyhow::Result<()> {
 
 /// The one case in full that a word names, whose cost is a time.
 fn predictable(catalog: &Catalog, word: &str) -> anyhow::Result<Case> {
-    let mut found = plan::select(catalog, &[word.to_owned()], Extent::Usual)?;
+    let mut found = plan::select(catalog, &[word.to_owned()], Extent::Default)?;
     let is_it = matches!(&found[..], [one] if one.to_string() == word);
     let Some(case) = found.pop().filter(|_| is_it) else {
-        let found = plan::select(catalog, &[word.to_owned()], Extent::Usual)?;
+        let found = plan::select(catalog, &[word.to_owned()], Extent::Default)?;
         let meant = found.first().map(|it| format!("\n  hint: `{it}` is one")).unwrap_or_default();
         let text = format!("`{}` is not a single case in full{meant}", word.escape_debug());
         return Err(UsageError(text).into());
@@ -188,7 +188,7 @@ fn existing() -> anyhow::Result<Option<Store>> {
 }
 
 /// What was predicted until now of the cases of a run that is about to begin.
-pub(super) fn of(rows: &[PlannedRow]) -> Vec<Predicted> {
+pub(super) fn of(rows: &[PlannedRow]) -> Vec<Prediction> {
     let read = existing().and_then(|store| match store {
         Some(store) => Ok(store.predictions()?),
         None => Ok(Vec::new()),

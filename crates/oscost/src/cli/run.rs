@@ -6,7 +6,7 @@ use anyhow::Context;
 use oscost_model::call_names::Arch;
 use oscost_model::case::Case;
 use oscost_model::definition::{Catalog, Extent};
-use oscost_model::journal::{Entry, PlannedRow, Started};
+use oscost_model::journal::{Entry, PlannedRow, RunHeader};
 use oscost_model::protocol::Hello;
 use oscost_model::record::{Machine, Record, RowOutcome, Settings, Tool, WorkerProgram};
 use oscost_model::target::Target;
@@ -176,13 +176,13 @@ impl Arguments {
     }
 
     fn extent(&self) -> Extent {
-        if self.thorough { Extent::Thorough } else { Extent::Usual }
+        if self.thorough { Extent::Thorough } else { Extent::Default }
     }
 
     /// A thorough run takes the time that it needs; a study of many rows has as much a row as the
     /// bill, and as long as it says that it takes.
     fn budget_s(&self, rows: &[PlannedRow], study: Option<&Study>) -> Option<f64> {
-        let asked = rows.iter().filter(|row| row.asked).count() as f64;
+        let asked = rows.iter().filter(|row| row.requested).count() as f64;
         let usual = match (study, self.refine) {
             (Some(study), _) => {
                 let takes =
@@ -379,7 +379,7 @@ pub(super) fn listened(
 
 /// The same of a run that is done by whom it concerns.
 pub(super) fn listened_to(
-    started: &Started,
+    started: &RunHeader,
     (kept, samples): (bool, bool),
     does: impl FnOnce(&mut dyn Listener) -> Result<Finish, RunError>,
 ) -> anyhow::Result<Option<Ended>> {
@@ -411,8 +411,8 @@ pub(super) fn how(finish: Finish, record: &Record) -> Done {
 }
 
 /// How a run begins, now.
-pub(super) fn started(label: Option<String>, hello: &Hello, settings: Settings) -> Started {
-    Started {
+pub(super) fn started(label: Option<String>, hello: &Hello, settings: Settings) -> RunHeader {
+    RunHeader {
         id: uuid::Uuid::now_v7().to_string(),
         at: humantime::format_rfc3339_millis(SystemTime::now()).to_string(),
         label,
@@ -539,7 +539,7 @@ pub(super) struct Keeper {
 }
 
 impl Keeper {
-    fn open(no_store: bool, started: &Started) -> Self {
+    fn open(no_store: bool, started: &RunHeader) -> Self {
         let id = started.id.clone();
         if no_store {
             return Self { store: None, id };

@@ -67,7 +67,7 @@ pub(super) fn asked(catalog: &Catalog, study: &Study) -> anyhow::Result<(Vec<Cas
         // Without a selector it would be the price list.
         match selectors.is_empty() {
             true => Ok(Vec::new()),
-            false => Ok(plan::select(catalog, &selectors, Extent::Usual)?),
+            false => Ok(plan::select(catalog, &selectors, Extent::Default)?),
         }
     };
     Ok((of(false)?, of(true)?))
@@ -76,7 +76,7 @@ pub(super) fn asked(catalog: &Catalog, study: &Study) -> anyhow::Result<(Vec<Cas
 /// Whether what a study wants is one case of the catalog; if not, why.
 fn one_case(catalog: &Catalog, wanted: &studies::Wanted<'_>) -> Result<(), String> {
     let case = wanted.case;
-    let found = plan::select(catalog, &[case.to_owned()], Extent::Usual);
+    let found = plan::select(catalog, &[case.to_owned()], Extent::Default);
     match found.map_err(|error| error.to_string())?.as_slice() {
         [one] if one.to_string() == case => Ok(()),
         found => {
@@ -100,7 +100,7 @@ pub(super) fn rows(
     let (near, far) = asked(catalog, study)?;
     let far = plan::far(catalog, far, target, peer);
     let mut rows = plan::rows(catalog, near, target);
-    let first = rows.iter().take_while(|row| row.asked).count();
+    let first = rows.iter().take_while(|row| row.requested).count();
     let last = first + far.len();
     rows.splice(first..first, far);
     let wanted = study.wanted();
@@ -139,7 +139,7 @@ pub(super) fn as_often_as(study: &Study, rows: &mut [PlannedRow]) {
             all.clone().filter(|it| it.case() == Some(case.as_str())).map(|it| it.runs).max();
         if let (Some(workload), Some(runs)) = (&mut row.workload, runs) {
             workload.trials = runs as u32;
-            workload.least = runs as u32;
+            workload.min_trials = runs as u32;
         }
     }
 }

@@ -4,7 +4,7 @@ use anyhow::Context;
 use oscost_model::call_names::Arch;
 use oscost_model::record::TargetInfo;
 use oscost_model::target::{Host, Target, Treatment};
-use oscost_model::treatment::Treated;
+use oscost_model::treatment::TreatmentSet;
 
 use super::output::remark;
 use super::run::{is_interrupt, take_machine, who};
@@ -126,7 +126,7 @@ pub(super) fn side(target: &Target, arch: Option<Arch>) -> anyhow::Result<(Side,
 }
 
 /// What begins with the user's profiles is told where they are.
-pub(super) fn with_folder(treated: Treated) -> anyhow::Result<Treated> {
+pub(super) fn with_folder(treated: TreatmentSet) -> anyhow::Result<TreatmentSet> {
     treatments::from_folder(treated, || {
         let folder = super::ph::folder()?.into_os_string().into_string();
         folder.ok().context("cannot say where the profiles are: the path is no text")

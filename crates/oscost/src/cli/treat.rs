@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use anyhow::Context;
 use oscost_model::call_names::Arch;
 use oscost_model::target::{Host, Target, Treatment};
-use oscost_model::treatment::{Applied, Treated};
+use oscost_model::treatment::{AppliedTreatment, TreatmentSet};
 
 use super::output::{Output, remark};
 use super::run::who;
@@ -80,7 +80,7 @@ fn become_treated(treatments: &str, command: &[OsString]) -> anyhow::Result<Done
         super::ph::tell_refused();
     }
     let Some((program, its)) = command.split_first() else { return Ok(Done::Well) };
-    if treated == Treated::default() {
+    if treated == TreatmentSet::default() {
         // Nothing of ours stands between the user and the command.
         let error = Command::new(program).args(its).exec();
         remark(&format!("error: cannot run `{}`: {error}", program.display()));
@@ -98,21 +98,21 @@ fn become_treated(treatments: &str, command: &[OsString]) -> anyhow::Result<Done
 }
 
 /// What these words ask for.
-fn read(treatments: &str) -> anyhow::Result<Treated> {
+fn read(treatments: &str) -> anyhow::Result<TreatmentSet> {
     let target = Target::parse(treatments).map_err(|error| UsageError(error.to_string()))?;
     if target.host != Host::Local {
         let what = format!("cannot treat at `{}`", target.host);
         return Err(usage(&what, "a command is treated on this machine: name treatments alone"));
     }
     let treated = read_all(&target.treatments)?;
-    if treated.applied.contains(&Applied::Sud) {
+    if treated.applied.contains(&AppliedTreatment::Sud) {
         let what = "cannot treat a command with `sud`: execve(2) switches it off";
         return Err(usage(what, "`oscost run --treat sud` treats a process that runs already"));
     }
     Ok(treated)
 }
 
-fn read_all(treatments: &[Treatment]) -> anyhow::Result<Treated> {
+fn read_all(treatments: &[Treatment]) -> anyhow::Result<TreatmentSet> {
     let arch = Arch::named(std::env::consts::ARCH)
         .with_context(|| format!("cannot treat on {}", std::env::consts::ARCH))?;
     let read = read_with_notes(treatments, arch).map_err(|error| UsageError(error.to_string()))?;
@@ -121,7 +121,7 @@ fn read_all(treatments: &[Treatment]) -> anyhow::Result<Treated> {
 }
 
 /// The worker, as it takes these treatments; the command follows.
-fn treated_by(worker: &WorkerBinary, treated: &Treated) -> anyhow::Result<Command> {
+fn treated_by(worker: &WorkerBinary, treated: &TreatmentSet) -> anyhow::Result<Command> {
     let mut command = Command::new(&worker.path);
     command.arg("treated").arg(serde_json::to_string(treated)?);
     Ok(command)

@@ -3,11 +3,11 @@
 use oscost_model::call_names::Arch;
 use oscost_model::case::Case;
 use oscost_model::definition::Catalog;
-use oscost_model::journal::{PlannedRow, Versus};
+use oscost_model::journal::{Pairing, PlannedRow};
 use oscost_model::protocol::{Event, Hello, Order};
 use oscost_model::record::{Settings, TargetInfo, Vm};
 use oscost_model::target::{Host, Target};
-use oscost_model::treatment::Treated;
+use oscost_model::treatment::TreatmentSet;
 
 use super::UsageError;
 use super::output::remark;
@@ -144,7 +144,7 @@ fn request(
         let mut of_target = plan::rows(of.catalog, cases.clone(), &at);
         if counted.pairs {
             // What floors are made of is no matter of what differs.
-            of_target.retain(|row| row.asked || row.reference_case);
+            of_target.retain(|row| row.requested || row.is_reference);
         }
         let first = rows.len();
         let missing = of.programs.fill(&mut of_target, &target.host, false);
@@ -195,7 +195,7 @@ fn request(
 
 /// Why rows under these treatments cannot be measured on a machine that takes no orders while it
 /// runs.
-fn not_there(treated: &Treated) -> Option<String> {
+fn not_there(treated: &TreatmentSet) -> Option<String> {
     (!treated.attached.is_empty()).then(|| {
         "what is attached to a whole system is attached to one that takes orders: `accel=kvm`, or \
          this machine"
@@ -204,9 +204,9 @@ fn not_there(treated: &Treated) -> Option<String> {
 }
 
 /// Each row of the first place with the same one of each other.
-fn pairs(rows: usize, targets: usize) -> Vec<Versus> {
+fn pairs(rows: usize, targets: usize) -> Vec<Pairing> {
     let each = rows / targets.max(1);
-    let pair = |(target, row): (usize, usize)| Versus {
+    let pair = |(target, row): (usize, usize)| Pairing {
         base: row as u32,
         new: (target * each + row) as u32,
         design: oscost_model::journal::Design::Boots,

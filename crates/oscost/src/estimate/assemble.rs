@@ -2,7 +2,7 @@
 
 use oscost_model::clock::{Calibration, ClockSync};
 use oscost_model::definition::{Definition, Timer};
-use oscost_model::journal::{Entry, Phase, PlannedRow, Started, Versus};
+use oscost_model::journal::{Entry, Pairing, Phase, PlannedRow, RunHeader};
 use oscost_model::protocol::CpuProbe;
 use oscost_model::record::{Clock, Conditions, Machine, Record, Row, SCHEMA};
 
@@ -18,12 +18,12 @@ use oscost_stats::interval::Nominal;
 /// Reads a journal entry by entry; gives the record at any time.
 #[derive(Clone, Debug, Default)]
 pub struct Assembler {
-    started: Option<Started>,
+    started: Option<RunHeader>,
     own: Seen,
     others: Vec<Seen>,
     rows: Vec<RowState>,
     timers: Vec<Timer>,
-    versus: Vec<Versus>,
+    versus: Vec<Pairing>,
     controls: Vec<Control>,
     ended: Option<(String, bool)>,
 }
@@ -91,7 +91,7 @@ impl Assembler {
     pub fn apply(&mut self, entry: &Entry) {
         match entry {
             Entry::Started(started) => self.started = Some((**started).clone()),
-            Entry::Met { machine, tracers } => {
+            Entry::MachineDescribed { machine, tracers } => {
                 let machine = Some((**machine).clone());
                 let tracers = tracers.clone();
                 match self.own.machine.is_some() {
@@ -118,8 +118,8 @@ impl Assembler {
             Entry::Added { rows } => {
                 self.rows.extend(rows.iter().cloned().map(RowState::new));
             }
-            Entry::Versus { pairs } => {
-                let known = |it: &&Versus| (it.base.max(it.new) as usize) < self.rows.len();
+            Entry::Paired { pairs } => {
+                let known = |it: &&Pairing| (it.base.max(it.new) as usize) < self.rows.len();
                 self.versus = pairs.iter().filter(known).copied().collect();
             }
             Entry::Control { row, design, phase: Phase::Round(_), at_s, samples } => {
@@ -132,7 +132,7 @@ impl Assembler {
             | Entry::Worker { row, .. }
             | Entry::Counted { row, .. }
             | Entry::NotCounted { row, .. }
-            | Entry::Witnessed { row, .. }
+            | Entry::MonitorReported { row, .. }
             | Entry::GivenUp { row, .. }
             | Entry::Settled { row, .. } => {
                 if let Some(state) = self.rows.get_mut(*row as usize) {
@@ -209,7 +209,7 @@ impl Assembler {
             comparisons: comparisons.unwrap_or_default(),
             timers: self.timers.clone(),
             curves,
-            halves,
+            half_round_trips: halves,
             crossings,
             steps,
         })
@@ -240,7 +240,7 @@ fn apply_to_row(state: &mut RowState, entry: &Entry) {
         }
         Entry::Counted { count, .. } => state.count = Some(count.clone()),
         Entry::NotCounted { why, .. } => state.not_counted = Some(why.clone()),
-        Entry::Witnessed { copy, profile, anomalies, .. } => {
+        Entry::MonitorReported { copy, profile, anomalies, .. } => {
             state.witnessed(*copy, profile.as_deref(), *anomalies);
         }
         Entry::GivenUp { outcome, reason, .. } => {
@@ -260,7 +260,7 @@ mod tests {
 
     #[test]
     fn a_peer_s_machine_stands_beside_the_measured_one_with_what_its_probe_saw() {
-        let met = |id: &str| Entry::Met {
+        let met = |id: &str| Entry::MachineDescribed {
             machine: Box::new(Machine::new(id, Facts::default(), vec![])),
             tracers: vec![],
         };
@@ -287,19 +287,19 @@ mod tests {
         assert_eq!(ids, ["m0", "m1"]);
         let classes: Vec<Option<&str>> =
             record.conditions.iter().map(|conditions| conditions.class.as_deref()).collect();
-        assert_eq!(classes, [None, Some("hostile")], "nothing was measured on either");
+        assert_eq!(classes, [None, Some("very-noisy")], "nothing was measured on either");
         assert_eq!(record.conditions[1].machine, "m1");
         assert_eq!(record.conditions[1].probe[0].lost_ns, 500_000);
     }
 
-    fn started() -> Started {
+    fn started() -> RunHeader {
         let worker = oscost_model::record::WorkerProgram {
             hash: String::new(),
             link: String::new(),
             libc: String::new(),
             catalog: String::new(),
         };
-        Started {
+        RunHeader {
             id: String::new(),
             at: String::new(),
             label: None,

@@ -1,6 +1,6 @@
 //! The estimate of a case: over the values of its workers, never over pooled batches.
 
-use oscost_model::fault_injection::{Sin, committing};
+use oscost_model::fault_injection::{InjectedFault, is_injected};
 use oscost_model::record::{Estimate, Overhead, Quantiles};
 use oscost_model::worker::{BatchPlan, Mode};
 
@@ -34,10 +34,10 @@ pub fn estimate(
     let mut interval = median_hs(&values, nominal);
     let batches =
         || valid.iter().flat_map(|worker| worker.clean.iter().copied()).collect::<Vec<_>>();
-    if committing(Sin::PooledBatches) {
+    if is_injected(InjectedFault::PooledBatches) {
         interval = median_hs(&order::sorted(&batches()), nominal);
     }
-    if committing(Sin::MinimumHeadline) {
+    if is_injected(InjectedFault::MinimumHeadline) {
         median = values[0];
     }
     let middle = |of: &dyn Fn(&WorkerValue) -> Option<f64>| {
@@ -55,7 +55,7 @@ pub fn estimate(
         raw_median,
         overhead: Overhead {
             clock,
-            loop_turn: clock
+            loop_cost: clock
                 .filter(|_| plan.mode.is_slope())
                 .map(|clock| raw_median - median - clock),
         },

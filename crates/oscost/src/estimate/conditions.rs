@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use oscost_model::clock::{Calibration, ClockKind, ClockSync};
 use oscost_model::journal::{Phase, WorkerOutcome};
-use oscost_model::noise_class::Class;
+use oscost_model::noise_class::NoiseClass;
 use oscost_model::protocol::CpuProbe;
 use oscost_model::record::{Conditions, ReferenceCases};
 use oscost_model::worker::Disturbance;
@@ -94,20 +94,20 @@ pub(super) fn conditions_of_peer(
 ) -> Conditions {
     let mut known = conditions(machine, &[], None, probe, cpu, tracers);
     let own = probe.iter().find(|probe| Some(probe.cpu) == cpu);
-    known.class = own.map(|probe| Class::of_lost_pct(probe.lost_pct()).text().to_owned());
+    known.class = own.map(|probe| NoiseClass::of_lost_pct(probe.lost_pct()).text().to_owned());
     known
 }
 
 /// `clean`, `noisy` or `very_noisy`, by the share of the time that workers did not get.
 fn class(lost_pct: Option<f64>, steal_pct: Option<f64>) -> Option<&'static str> {
-    Some(Class::of_lost_pct(lost_pct? + steal_pct.unwrap_or(0.0)).text())
+    Some(NoiseClass::of_lost_pct(lost_pct? + steal_pct.unwrap_or(0.0)).text())
 }
 
 /// The reference cases' raw medians in the first and in the last third of the run: their own workers before
 /// and after, and those of the rounds nearby, so that one odd process does not speak for a third.
 fn reference_cases(rows: &[&RowState], clock: Option<&Calibration>) -> ReferenceCases {
     let mut sides = [BTreeMap::new(), BTreeMap::new()];
-    for row in rows.iter().filter(|row| row.planned.reference_case) {
+    for row in rows.iter().filter(|row| row.planned.is_reference) {
         let last = row.workers.iter().filter_map(|worker| match worker.phase {
             Phase::Round(round) => Some(round),
             _ => None,
@@ -175,7 +175,7 @@ pub(super) fn counts(clock: &Calibration) -> bool {
 
 /// Whether a class is the worst one.
 pub(super) fn is_very_noisy(conditions: &Conditions) -> bool {
-    conditions.class.as_deref() == Some(Class::VeryNoisy.text())
+    conditions.class.as_deref() == Some(NoiseClass::VeryNoisy.text())
 }
 
 #[cfg(test)]

@@ -97,7 +97,7 @@ fn gathered<'a>(rows: &[(&'a Definition, &'a Row)]) -> Vec<Gathered<'a>> {
     let counted = |row: &Row| row.unit == Unit::InstructionsPerOp;
     let asked = |row: &Row| !row.flags.iter().any(beside) && !counted(row);
     for &(definition, row) in rows.iter().filter(|(_, row)| asked(row)) {
-        let whole = definition.whole(&row.point);
+        let whole = definition.with_implied(&row.point);
         for axis in &definition.axes {
             let axis = axis.name.as_str();
             let Some(&Value::Number(value)) = whole.get(axis) else { continue };
@@ -140,7 +140,7 @@ impl Gathered<'_> {
         let points: Vec<CurvePoint> =
             self.rows.iter().map(|(value, row)| point(*value, row)).collect();
         let sizes = self.sizes();
-        let in_bytes = self.axis == BYTES || self.axis == self.definition.moves;
+        let in_bytes = self.axis == BYTES || self.axis == self.definition.bytes_axis;
         let pieces = segments(&spots(&sizes));
         // A law is told of sizes of one curve: the same chance for each of them.
         let law = scaling(&sizes, REDRAWS, seed);
@@ -163,7 +163,12 @@ impl Gathered<'_> {
                     let interval = [value(it.after), value(it.before)];
                     let of = if in_bytes { known() } else { vec![] };
                     let named = named::inside(&of, at, interval);
-                    curve::Break { at, interval, named, closer: self.closer(interval) }
+                    curve::Break {
+                        at,
+                        interval,
+                        constants: named,
+                        refinement_values: self.closer(interval),
+                    }
                 })
                 .collect::<Vec<_>>()
         });
@@ -174,7 +179,7 @@ impl Gathered<'_> {
             benchmark: self.definition.id.clone(),
             point: self.rest.clone(),
             axis: self.axis.to_owned(),
-            of: self.one_of().to_owned(),
+            item: self.one_of().to_owned(),
             target: row.target.text.clone(),
             peer: row.target.peer.clone(),
             unit: row.unit,
@@ -184,11 +189,11 @@ impl Gathered<'_> {
             saturation,
             scaling,
             capacity: None,
-            words: Vec::new(),
+            sentences: Vec::new(),
         };
         let refined = self.rows.iter().any(|(_, row)| row.flags.iter().any(|it| it == "ADDED"));
-        curve.words = words::of(&curve, sizes.len(), in_bytes, refined);
-        let asked = match self.definition.whole(&self.rest).get(CAPACITY) {
+        curve.sentences = words::of(&curve, sizes.len(), in_bytes, refined);
+        let asked = match self.definition.with_implied(&self.rest).get(CAPACITY) {
             Some(&Value::Number(bytes)) => Some(bytes),
             _ => None,
         };
@@ -198,9 +203,9 @@ impl Gathered<'_> {
 
     /// What its axis counts one of.
     fn one_of(&self) -> &str {
-        let of = self.definition.axis(self.axis).map_or("", |axis| axis.of.as_str());
+        let of = self.definition.axis(self.axis).map_or("", |axis| axis.item.as_str());
         match of {
-            "" if self.axis == BYTES || self.axis == self.definition.moves => "byte",
+            "" if self.axis == BYTES || self.axis == self.definition.bytes_axis => "byte",
             "" => self.axis,
             of => of,
         }
@@ -219,13 +224,13 @@ impl Gathered<'_> {
         }
     }
 
-    fn channels(&self) -> impl Iterator<Item = &oscost_model::channel::ChannelSeen> {
+    fn channels(&self) -> impl Iterator<Item = &oscost_model::channel::ChannelObservation> {
         self.rows.iter().filter_map(|(_, row)| row.channel.as_ref())
     }
 
     /// Sizes inside the interval of a break, in equal ratios, where the axis takes any number.
     fn closer(&self, [first, last]: [u64; 2]) -> Vec<u64> {
-        let any = self.definition.axis(self.axis).is_some_and(|axis| axis.within.is_some());
+        let any = self.definition.axis(self.axis).is_some_and(|axis| axis.range.is_some());
         let ratio = last as f64 / first as f64;
         if !any || ratio < NARROW {
             return Vec::new();
@@ -241,7 +246,7 @@ impl Gathered<'_> {
     /// The points that have a logarithm and an interval, as costs in ns: a rate of bytes is the
     /// time of as many bytes as an op moves, other rates are the time of an op.
     fn sizes(&self) -> Vec<Sized> {
-        let moved = self.axis == self.definition.moves;
+        let moved = self.axis == self.definition.bytes_axis;
         let cost = |value: u64, figure: f64, unit: Unit| match unit {
             Unit::BytesPerSecond if moved => 1e9 * value as f64 / figure,
             Unit::BytesPerSecond | Unit::OpsPerSecond | Unit::FramesPerSecond => 1e9 / figure,
@@ -290,7 +295,7 @@ fn spots(sizes: &[Sized]) -> Vec<Spot> {
 fn told(law: &Scaling, sizes: &[Sized], holds: bool) -> curve::Scaling {
     let known = |it: Known| {
         let Interval { lo, hi } = it.interval;
-        curve::Known { value: it.value, ci95: [lo, hi] }
+        curve::BoundedValue { value: it.value, ci95: [lo, hi] }
     };
     curve::Scaling {
         model: law.law.text().to_owned(),

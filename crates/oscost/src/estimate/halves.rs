@@ -4,7 +4,7 @@
 //! and `one-way` at an axis `way` with the points `there` and `back`), the assumption gets a
 //! verdict for each place on the other axes (docs/METHOD.md, section 4).
 
-use oscost_model::one_way::{Figure, Halves, Likeness, OneWay};
+use oscost_model::one_way::{Equivalence, Figure, HalfRoundTrip, OneWay};
 use oscost_model::point::{Point, Value};
 use oscost_model::record::{Row, RowOutcome};
 use oscost_model::unit::Unit;
@@ -17,22 +17,22 @@ const MARGIN: f64 = 1.03;
 const OF_90: f64 = 1.645 / 1.960;
 
 /// What holds for both ways.
-fn verdict(ways: [Likeness; 2], unclaimable: bool) -> Likeness {
+fn verdict(ways: [Equivalence; 2], unclaimable: bool) -> Equivalence {
     match ways {
-        _ if unclaimable => Likeness::Inconclusive,
-        ways if ways.contains(&Likeness::Different) => Likeness::Different,
-        [Likeness::Equivalent, Likeness::Equivalent] => Likeness::Equivalent,
-        _ => Likeness::Inconclusive,
+        _ if unclaimable => Equivalence::Inconclusive,
+        ways if ways.contains(&Equivalence::Different) => Equivalence::Different,
+        [Equivalence::Equivalent, Equivalence::Equivalent] => Equivalence::Equivalent,
+        _ => Equivalence::Inconclusive,
     }
 }
 
 /// Every round trip of which both ways are in the run too.
-pub fn halves<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Vec<Halves> {
+pub fn halves<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Vec<HalfRoundTrip> {
     let rows: Vec<&Row> = rows.into_iter().collect();
     rows.iter().filter_map(|row| held_against(row, &rows)).collect()
 }
 
-fn held_against(trip: &Row, rows: &[&Row]) -> Option<Halves> {
+fn held_against(trip: &Row, rows: &[&Row]) -> Option<HalfRoundTrip> {
     let family = trip.benchmark.strip_suffix("/round-trip")?;
     let benchmark = format!("{family}/one-way");
     let at_way = |way: &str| {
@@ -51,7 +51,14 @@ fn held_against(trip: &Row, rows: &[&Row]) -> Option<Halves> {
     let unclaimable = [trip, there, back].into_iter().any(is_unclaimable);
     let (there, back) = (one_way(figure(there)?, half)?, one_way(figure(back)?, half)?);
     let verdict = verdict([there.verdict, back.verdict], unclaimable);
-    Some(Halves { case: trip.case.clone(), half, there, back, unclaimable, verdict })
+    Some(HalfRoundTrip {
+        case: trip.case.clone(),
+        half,
+        outbound: there,
+        inbound: back,
+        unclaimable,
+        verdict,
+    })
 }
 
 fn without_way(point: &Point) -> Point {
@@ -85,14 +92,14 @@ fn one_way(figure: Figure, half: Figure) -> Option<OneWay> {
 }
 
 /// Equivalent: the interval of 90 % lies within the margin. Different: that of 95 % lies beyond it.
-fn judge(ratio: Figure) -> Likeness {
+fn judge(ratio: Figure) -> Equivalence {
     let [low, high] = ratio.ci95.map(f64::ln);
     let (middle, margin) = (ratio.median.ln(), MARGIN.ln());
     let inner = [middle - OF_90 * (middle - low), middle + OF_90 * (high - middle)];
     match () {
-        () if inner[0] >= -margin && inner[1] <= margin => Likeness::Equivalent,
-        () if low > margin || high < -margin => Likeness::Different,
-        () => Likeness::Inconclusive,
+        () if inner[0] >= -margin && inner[1] <= margin => Equivalence::Equivalent,
+        () if low > margin || high < -margin => Equivalence::Different,
+        () => Equivalence::Inconclusive,
     }
 }
 
@@ -107,24 +114,24 @@ mod tests {
     #[test]
     fn a_narrow_ratio_within_the_margin_is_equivalent_and_one_beyond_it_is_different() {
         let judged = |figure, half| one_way(figure, half).unwrap().verdict;
-        assert_eq!(judged(of(100.0, 1.0), of(100.0, 1.0)), Likeness::Equivalent);
-        assert_eq!(judged(of(101.5, 0.5), of(100.0, 0.5)), Likeness::Equivalent);
-        assert_eq!(judged(of(110.0, 2.0), of(100.0, 2.0)), Likeness::Different);
-        assert_eq!(judged(of(90.0, 2.0), of(100.0, 2.0)), Likeness::Different);
+        assert_eq!(judged(of(100.0, 1.0), of(100.0, 1.0)), Equivalence::Equivalent);
+        assert_eq!(judged(of(101.5, 0.5), of(100.0, 0.5)), Equivalence::Equivalent);
+        assert_eq!(judged(of(110.0, 2.0), of(100.0, 2.0)), Equivalence::Different);
+        assert_eq!(judged(of(90.0, 2.0), of(100.0, 2.0)), Equivalence::Different);
     }
 
     #[test]
     fn wide_intervals_and_those_that_lie_across_the_margin_say_nothing() {
         let judged = |figure, half| one_way(figure, half).unwrap().verdict;
-        assert_eq!(judged(of(100.0, 10.0), of(100.0, 1.0)), Likeness::Inconclusive);
-        assert_eq!(judged(of(103.0, 0.5), of(100.0, 0.5)), Likeness::Inconclusive);
+        assert_eq!(judged(of(100.0, 10.0), of(100.0, 1.0)), Equivalence::Inconclusive);
+        assert_eq!(judged(of(103.0, 0.5), of(100.0, 0.5)), Equivalence::Inconclusive);
     }
 
     #[test]
     fn the_interval_of_90_percent_decides_what_is_equivalent() {
         // 95 %: 0.9703 to 1.0310, across the margin; 90 %: up to 1.026.
-        assert_eq!(judge(Figure { median: 1.0, ci95: [0.9703, 1.031] }), Likeness::Equivalent);
-        assert_eq!(judge(Figure { median: 1.0, ci95: [0.9703, 1.05] }), Likeness::Inconclusive);
+        assert_eq!(judge(Figure { median: 1.0, ci95: [0.9703, 1.031] }), Equivalence::Equivalent);
+        assert_eq!(judge(Figure { median: 1.0, ci95: [0.9703, 1.05] }), Equivalence::Inconclusive);
     }
 
     #[test]
@@ -137,7 +144,7 @@ mod tests {
 
     #[test]
     fn both_ways_must_be_equivalent_and_one_that_is_not_refutes_it() {
-        use Likeness::{Different, Equivalent, Inconclusive};
+        use Equivalence::{Different, Equivalent, Inconclusive};
         let said = |there, back, unclaimable| verdict([there, back], unclaimable);
         assert_eq!(said(Equivalent, Equivalent, false), Equivalent);
         assert_eq!(said(Equivalent, Inconclusive, false), Inconclusive);

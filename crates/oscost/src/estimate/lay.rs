@@ -63,7 +63,7 @@ pub(super) fn classes(states: &[RowState], rows: &mut [Row], page_bytes: Option<
     let door = states
         .iter()
         .zip(&*rows)
-        .find(|(state, row)| state.planned.reference_case && row.benchmark == DOOR)
+        .find(|(state, row)| state.planned.is_reference && row.benchmark == DOOR)
         .and_then(|(_, row)| cost(row));
     for (state, row) in states.iter().zip(rows) {
         let Some(evidence) = evidence(state, row, page_bytes) else { continue };
@@ -83,12 +83,12 @@ pub(super) fn files(rows: &mut [Row], virtualization: Option<&str>) {
     let is_guest = virtualization.is_some_and(|kind| kind != "none");
     for row in rows {
         let Some(file) = &row.file else { continue };
-        let is_disk = file.behind == "disk";
+        let is_disk = file.backing == "disk";
         for (flag, earned) in [
             ("HOST_WARM", file.cold && is_guest && is_disk),
-            ("NETWORK_FILES", file.behind == "network"),
-            ("OVERLAY_FILES", file.behind == "overlay"),
-            ("UNKNOWN_FILES", file.behind == "unknown"),
+            ("NETWORK_FILES", file.backing == "network"),
+            ("OVERLAY_FILES", file.backing == "overlay"),
+            ("UNKNOWN_FILES", file.backing == "unknown"),
         ] {
             if earned {
                 row.flags.push(flag.to_owned());
@@ -155,7 +155,7 @@ fn evidence(state: &RowState, row: &Row, page_bytes: f64) -> Option<Evidence> {
         return None;
     }
     let point = &state.planned.case.point;
-    let whole = definition.whole(point);
+    let whole = definition.with_implied(point);
     // The op at this point calls a function that its worker has found in the vDSO.
     let by_name = (point.get("via") == Some(&Value::from("vdso"))).then_some(true);
     Some(Evidence {

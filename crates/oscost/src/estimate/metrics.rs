@@ -58,7 +58,7 @@ pub(super) fn throughput(case: &CaseEstimate, unit: Unit, bytes: u64) -> Option<
         median: rate(estimate.median),
         ci95: estimate.ci95.map(|[low, high]| [rate(high), rate(low)]),
         raw_median: rate(estimate.raw_median),
-        overhead: Overhead { clock: None, loop_turn: None },
+        overhead: Overhead { clock: None, loop_cost: None },
         mean: rates.iter().sum::<f64>() / rates.len() as f64,
         sd: moments::deviation(&rates),
         sd_within: None,
@@ -100,7 +100,7 @@ pub(super) fn of_values(values: &[f64], nominal: Nominal) -> Option<Estimate> {
         median,
         ci95: interval.map(|interval| [interval.lo, interval.hi]),
         raw_median: median,
-        overhead: Overhead { clock: None, loop_turn: None },
+        overhead: Overhead { clock: None, loop_cost: None },
         mean: values.iter().sum::<f64>() / values.len() as f64,
         sd: moments::deviation(&values),
         sd_within: None,
@@ -129,7 +129,7 @@ fn pooled(accounts: &[&Usage], of: fn(&Usage) -> u64) -> Estimate {
         median: figure,
         ci95: None,
         raw_median: figure,
-        overhead: Overhead { clock: None, loop_turn: None },
+        overhead: Overhead { clock: None, loop_cost: None },
         mean: each.iter().sum::<f64>() / each.len() as f64,
         sd: moments::deviation(&each),
         sd_within: None,
@@ -201,7 +201,7 @@ mod tests {
             p50_ns: Some(p50),
             p99_ns: p99,
             longest_ns: 9_000,
-            of_others: 0,
+            from_others: 0,
         };
         let three = [worker(10, Some(90)), worker(30, Some(70)), worker(20, Some(80))];
         let found = requests(&three, Nominal::FIXED);

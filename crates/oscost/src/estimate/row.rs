@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use oscost_model::calls::{CallCount, CallRule, Maker};
-use oscost_model::channel::ChannelSeen;
+use oscost_model::calls::{CallCount, CallRule, Caller};
+use oscost_model::channel::ChannelObservation;
 use oscost_model::clock::Calibration;
-use oscost_model::file::{FileSeen, file_system};
+use oscost_model::file::{FileObservation, file_system};
 use oscost_model::journal::{Phase, PlannedRow, WorkerOutcome};
 use oscost_model::point::Value;
 use oscost_model::record::{
-    Calls, Disturbed, FileOf, Metric, MonitorOf, Repetition, Row, RowOutcome,
+    Calls, DisturbanceSummary, FileSummary, Metric, MonitorSummary, Repetition, Row, RowOutcome,
 };
 use oscost_model::unit::Unit;
 use oscost_model::worker::{BatchPlan, Disturbance, Mode, Sample, Usage};
@@ -33,7 +33,7 @@ pub(super) struct RowState {
     pub(super) experiments: Vec<(u32, WorkerOutcome)>,
     pub(super) count: Option<CallCount>,
     pub(super) not_counted: Option<String>,
-    pub(super) monitor: Option<MonitorOf>,
+    pub(super) monitor: Option<MonitorSummary>,
     pub(super) given_up: Option<(RowOutcome, String)>,
     pub(super) converged: Option<bool>,
 }
@@ -85,7 +85,7 @@ impl RowState {
 
     /// A monitor that it was under tells what it saw.
     pub(super) fn witnessed(&mut self, copy: Option<u64>, profile: Option<&str>, anomalies: u64) {
-        let nothing = || MonitorOf { profiles: Vec::new(), calls_seen: 0, anomalies: 0 };
+        let nothing = || MonitorSummary { profiles: Vec::new(), calls_seen: 0, anomalies: 0 };
         let it = self.monitor.get_or_insert_with(nothing);
         it.calls_seen += copy.unwrap_or(0);
         it.anomalies += anomalies;
@@ -148,7 +148,7 @@ impl RowState {
         let definition = &self.planned.definition;
         let mut metrics = self.metrics(&workers);
         if let (Some(case), Some(&Value::Number(bytes))) =
-            (&case, self.planned.case.point.get(&definition.moves))
+            (&case, self.planned.case.point.get(&definition.bytes_axis))
         {
             metrics.extend(throughput(case, definition.unit, bytes));
         }
@@ -188,7 +188,7 @@ impl RowState {
             expected: definition.expected.clone(),
             class: None,
             multiples: BTreeMap::new(),
-            primary: None,
+            primary_metric: None,
             file: self.file(&workers),
             channel: self.channel(&workers),
             study_method: study_method::of_row(self, shared.clock),
@@ -217,17 +217,17 @@ impl RowState {
     }
 
     /// The file that its workers worked on, as all of them saw it.
-    fn file<T>(&self, workers: &[(&WorkerEntry, Option<(T, Disturbance)>)]) -> Option<FileOf> {
+    fn file<T>(&self, workers: &[(&WorkerEntry, Option<(T, Disturbance)>)]) -> Option<FileSummary> {
         let seen = workers.iter().filter_map(|(_, read)| read.as_ref()?.1.file);
-        let seen = seen.reduce(FileSeen::and)?;
+        let seen = seen.reduce(FileObservation::merged_with)?;
         let (system, behind) = file_system(seen.filesystem);
-        Some(FileOf {
-            system,
-            behind: behind.text().to_owned(),
+        Some(FileSummary {
+            filesystem: system,
+            backing: behind.text().to_owned(),
             cold: seen.cold,
             pages: seen.pages,
-            looks: seen.looks,
-            cached: [seen.cached_least, seen.cached_most],
+            checks: seen.checks,
+            cached: [seen.min_cached, seen.max_cached],
         })
     }
 
@@ -235,9 +235,9 @@ impl RowState {
     fn channel<T>(
         &self,
         workers: &[(&WorkerEntry, Option<(T, Disturbance)>)],
-    ) -> Option<ChannelSeen> {
+    ) -> Option<ChannelObservation> {
         let seen = workers.iter().filter_map(|(_, read)| read.as_ref()?.1.channel);
-        seen.reduce(ChannelSeen::and)
+        seen.reduce(ChannelObservation::merged_with)
     }
 
     /// Whether half of its figure would be called the time one way, which nobody has measured: the
@@ -269,7 +269,7 @@ impl RowState {
         let count = self.count.as_ref()?;
         let count = count.clone().of_ops_worth(definition.ops_each(point));
         // A rule may hold at what goes unsaid, too.
-        let surprises = count.surprises(&self.rules(), &definition.whole(point));
+        let surprises = count.unexpected(&self.rules(), &definition.with_implied(point));
         let ops = count.ops.max(1) as f64;
         let each = |times: Option<u64>| times.map(|times| times as f64 / ops);
         let per_op = |calls: &BTreeMap<String, u64>| {
@@ -281,7 +281,7 @@ impl RowState {
             counted_ops: count.ops,
             by: count.by.clone(),
             expected: surprises.is_empty(),
-            surprises,
+            unexpected: surprises,
             vdso: count.vdso,
             instructions_per_op: count.instructions,
             tasks_per_op: each(count.tasks),
@@ -296,8 +296,8 @@ impl RowState {
         if self.planned.target.peer.is_none() {
             return rules.collect();
         }
-        let near = rules.filter(|rule| rule.by != Maker::Peer);
-        near.map(|rule| CallRule { by: Maker::Own, ..rule }).collect()
+        let near = rules.filter(|rule| rule.by != Caller::Peer);
+        near.map(|rule| CallRule { by: Caller::Own, ..rule }).collect()
     }
 
     /// What the kernel charged the workers for an op; where messages move bytes, for a message. Of
@@ -319,7 +319,7 @@ impl RowState {
         &self,
         values: &[WorkerValue],
         workers: &[(&WorkerEntry, Option<(T, Disturbance)>)],
-    ) -> Disturbed {
+    ) -> DisturbanceSummary {
         let mut rejected: BTreeMap<String, u32> = BTreeMap::new();
         for (by, times) in values.iter().flat_map(|value| &value.rejected) {
             *rejected.entry(by.clone()).or_default() += times;
@@ -333,7 +333,7 @@ impl RowState {
                 read.as_ref().and_then(|(_, disturbance)| disturbance.lost_pct(self.sleeps()))
             })
             .collect();
-        Disturbed {
+        DisturbanceSummary {
             lost_repetitions: (workers.len() - values.iter().filter(|v| v.value.is_some()).count())
                 as u32,
             rejected_pct: (all > 0.0).then(|| 100.0 * f64::from(hit) / all),
@@ -358,9 +358,9 @@ impl RowState {
                 flags.push(name.to_owned());
             }
         };
-        flag("ANCHOR", self.planned.reference_case && !self.planned.asked);
-        flag("PRIMITIVE", !self.planned.reference_case && !self.planned.asked);
-        flag("ADDED", self.planned.added);
+        flag("ANCHOR", self.planned.is_reference && !self.planned.requested);
+        flag("PRIMITIVE", !self.planned.is_reference && !self.planned.requested);
+        flag("ADDED", self.planned.is_refinement);
         flag("CALLS_UNEXPECTED", calls.is_some_and(|calls| !calls.expected));
         flag("CALLS_UNCOUNTED", self.not_counted.is_some());
         flag("REJECTION_BLIND", self.is_blind());

@@ -8,10 +8,10 @@
 
 use std::collections::BTreeSet;
 
-use oscost_model::curve::Known;
+use oscost_model::curve::BoundedValue;
 use oscost_model::point::Value;
 use oscost_model::record::{Row, RowOutcome};
-use oscost_model::steps::Steps;
+use oscost_model::steps::WaitSteps;
 use oscost_model::unit::Unit;
 
 use oscost_stats::crossing::{Chance, Drawn, slope_of_ends};
@@ -113,7 +113,7 @@ impl Asked {
 
 /// The steps of a wait, at each place where more than one of them was measured. All chance comes
 /// from `seed`.
-pub fn steps<'a>(rows: impl IntoIterator<Item = &'a Row>, seed: u64) -> Vec<Steps> {
+pub fn steps<'a>(rows: impl IntoIterator<Item = &'a Row>, seed: u64) -> Vec<WaitSteps> {
     let rows: Vec<&Row> = rows.into_iter().collect();
     let mut targets: Vec<&str> = Vec::new();
     for row in &rows {
@@ -122,7 +122,7 @@ pub fn steps<'a>(rows: impl IntoIterator<Item = &'a Row>, seed: u64) -> Vec<Step
             targets.push(target);
         }
     }
-    let at = |target: &str| -> Vec<Steps> {
+    let at = |target: &str| -> Vec<WaitSteps> {
         let mut methods: Vec<&str> = Vec::new();
         for row in rows.iter().filter(|row| row.target.text == target) {
             let asked = [CHECK, CHECK_SHARE, CALLER, WOKEN];
@@ -137,7 +137,7 @@ pub fn steps<'a>(rows: impl IntoIterator<Item = &'a Row>, seed: u64) -> Vec<Step
 }
 
 /// One method's steps; `None` unless a part of what is measured can be told from another.
-fn split(method: &str, target: &str, rows: &[&Row], seed: u64) -> Option<Steps> {
+fn split(method: &str, target: &str, rows: &[&Row], seed: u64) -> Option<WaitSteps> {
     let parts = [CHECK, CALLER, ON_ALL, ON_NONE, WOKEN, CHECK_SHARE, ON_ALL_SHARE];
     let costs = parts.map(|part| part.costs(method, target, rows));
     // All slopes are taken between the same two numbers: costs bend where caches end.
@@ -169,21 +169,21 @@ fn split(method: &str, target: &str, rows: &[&Row], seed: u64) -> Option<Steps> 
         Some(told(&one.as_ref()?.minus(other.as_ref()?)))
     };
     let known = |it: &Option<Drawn>| it.as_ref().map(told);
-    let found = Steps {
+    let found = WaitSteps {
         target: target.to_owned(),
         method: method.to_owned(),
         between,
         check: known(check),
         caller: known(caller),
-        lists: less(on_all, on_none).or_else(|| less(on_all_share, check_share)),
-        woken: known(woken),
-        beyond: less(woken, check),
+        wait_queues: less(on_all, on_none).or_else(|| less(on_all_share, check_share)),
+        wakeup: known(woken),
+        wakeup_beyond_check: less(woken, check),
     };
-    let some = [&found.check, &found.caller, &found.lists, &found.woken];
+    let some = [&found.check, &found.caller, &found.wait_queues, &found.wakeup];
     (some.into_iter().flatten().count() >= 2).then_some(found)
 }
 
-fn told(drawn: &Drawn) -> Known {
+fn told(drawn: &Drawn) -> BoundedValue {
     let known = drawn.known();
-    Known { value: known.value, ci95: [known.interval.lo, known.interval.hi] }
+    BoundedValue { value: known.value, ci95: [known.interval.lo, known.interval.hi] }
 }

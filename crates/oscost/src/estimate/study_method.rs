@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 
 use oscost_model::clock::Calibration;
 use oscost_model::journal::WorkerOutcome;
-use oscost_model::study_method::{ClockCost, Statistic, StudyMethod, StudyMethodFigure, Timed};
+use oscost_model::study_method::{
+    ClockCost, Statistic, StudyMethod, StudyMethodFigure, TimingScope,
+};
 use oscost_model::unit::Unit;
 use oscost_model::worker::{Mode, Sample};
 
@@ -87,12 +89,12 @@ impl Read<'_> {
         let ops = |samples: &[Sample]| samples.iter().map(|sample| sample.n).sum::<u64>();
         let means: Vec<f64> = experiments.iter().map(|samples| self.mean_ns(samples)).collect();
         let (value, deviation) = match (statistic, timed) {
-            (Statistic::Mean, Timed::Each) => {
+            (Statistic::Mean, TimingScope::Each) => {
                 let all: Vec<f64> =
                     experiments.iter().flatten().map(|sample| self.op_ns(sample)).collect();
                 (unit(mean(&all))?, None)
             }
-            (Statistic::Mean, Timed::Together) => {
+            (Statistic::Mean, TimingScope::Together) => {
                 let whole: f64 = experiments.iter().map(|it| ops(it) as f64).sum();
                 let parts = experiments.iter().zip(&means).map(|(it, mean)| ops(it) as f64 * mean);
                 (unit(parts.sum::<f64>() / whole)?, None)
@@ -101,11 +103,11 @@ impl Read<'_> {
                 let means = means.iter().map(|&ns| unit(ns)).collect::<Result<Vec<_>, _>>()?;
                 (mean(&means), moments::deviation(&means))
             }
-            (Statistic::Minimum, Timed::Each) => {
+            (Statistic::Minimum, TimingScope::Each) => {
                 let all = experiments.iter().flatten().map(|sample| self.op_ns(sample));
                 (unit(all.fold(f64::INFINITY, f64::min))?, None)
             }
-            (Statistic::Minimum, Timed::Together) => {
+            (Statistic::Minimum, TimingScope::Together) => {
                 (unit(means.iter().copied().fold(f64::INFINITY, f64::min))?, None)
             }
         };
@@ -133,7 +135,7 @@ impl Read<'_> {
 
     /// The mean over the ops of an experiment.
     fn mean_ns(&self, samples: &[Sample]) -> f64 {
-        if self.found || self.study_method.timed == Timed::Each {
+        if self.found || self.study_method.timed == TimingScope::Each {
             return mean(&samples.iter().map(|sample| self.op_ns(sample)).collect::<Vec<_>>());
         }
         // A loop of a study has the clock in it once, however many windows it is cut into here.
@@ -167,7 +169,7 @@ mod tests {
         pair_ticks: 80.0,
     };
 
-    fn study_method(timed: Timed, statistic: Statistic, clock: ClockCost) -> StudyMethod {
+    fn study_method(timed: TimingScope, statistic: Statistic, clock: ClockCost) -> StudyMethod {
         StudyMethod { timed, iterations: 3, experiments: 2, statistic, clock }
     }
 
@@ -195,7 +197,7 @@ mod tests {
 
     #[test]
     fn a_mean_has_all_its_interruptions_in_it_and_a_minimum_has_none() {
-        let of = |statistic| study_method(Timed::Each, statistic, ClockCost::Included);
+        let of = |statistic| study_method(TimingScope::Each, statistic, ClockCost::Included);
         let in_ns = |statistic| said(of(statistic), Unit::NsPerOp, &shots());
         assert_eq!(in_ns(Statistic::Mean), (Some(1_800.0), None));
         assert_eq!(in_ns(Statistic::Minimum), (Some(100.0), None));
@@ -207,7 +209,7 @@ mod tests {
 
     #[test]
     fn one_experiment_has_no_deviation() {
-        let of = study_method(Timed::Each, Statistic::MeanAndDeviation, ClockCost::Included);
+        let of = study_method(TimingScope::Each, Statistic::MeanAndDeviation, ClockCost::Included);
         assert_eq!(said(of, Unit::NsPerOp, &shots()[1..]), (Some(200.0), None));
     }
 
@@ -216,18 +218,18 @@ mod tests {
         let of = |timed, clock| {
             said(study_method(timed, Statistic::Mean, clock), Unit::NsPerOp, &shots()[1..]).0
         };
-        assert_eq!(of(Timed::Each, ClockCost::Included), Some(200.0));
-        assert_eq!(of(Timed::Each, ClockCost::Subtracted), Some(180.0));
+        assert_eq!(of(TimingScope::Each, ClockCost::Included), Some(200.0));
+        assert_eq!(of(TimingScope::Each, ClockCost::Subtracted), Some(180.0));
         // Three windows stand for one loop, which has the clock in it once.
-        let in_loop = of(Timed::Together, ClockCost::Included).unwrap();
+        let in_loop = of(TimingScope::Together, ClockCost::Included).unwrap();
         assert!((in_loop - (600.0 - 2.0 * 20.0) / 3.0).abs() < 1e-9, "{in_loop}");
-        assert_eq!(of(Timed::Together, ClockCost::Subtracted), Some(180.0));
+        assert_eq!(of(TimingScope::Together, ClockCost::Subtracted), Some(180.0));
     }
 
     #[test]
     fn a_loop_is_its_total_over_its_ops() {
         let loops = vec![vec![window(100, 20_000)], vec![window(300, 120_000)]];
-        let of = |statistic| study_method(Timed::Together, statistic, ClockCost::Included);
+        let of = |statistic| study_method(TimingScope::Together, statistic, ClockCost::Included);
         assert_eq!(said(of(Statistic::Mean), Unit::NsPerOp, &loops).0, Some(175.0));
         assert_eq!(said(of(Statistic::Minimum), Unit::NsPerOp, &loops).0, Some(100.0));
         assert_eq!(said(of(Statistic::MeanAndDeviation), Unit::NsPerOp, &loops).0, Some(150.0));
@@ -244,7 +246,7 @@ mod tests {
     #[test]
     fn a_rate_is_that_of_the_mean_time_and_none_of_no_time() {
         let loops = vec![vec![window(100, 20_000)]];
-        let of = study_method(Timed::Together, Statistic::Mean, ClockCost::Included);
+        let of = study_method(TimingScope::Together, Statistic::Mean, ClockCost::Included);
         assert_eq!(said(of, Unit::BytesPerSecond, &loops).0, Some(1e7));
         let read =
             Read { study_method: of, clock: &CLOCK, unit: Unit::BytesPerSecond, found: false };
@@ -256,7 +258,7 @@ mod tests {
     #[test]
     fn a_figure_that_is_found_has_no_clock_in_it() {
         let found = vec![vec![window(1, 1_500), window(1, 2_500)]];
-        let of = study_method(Timed::Each, Statistic::Mean, ClockCost::Subtracted);
+        let of = study_method(TimingScope::Each, Statistic::Mean, ClockCost::Subtracted);
         let read = Read { study_method: of, clock: &CLOCK, unit: Unit::NsPerOp, found: true };
         assert_eq!(read.said(&found).unwrap().value, Some(2.0));
     }

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use oscost_model::calls::CallCount;
 use oscost_model::journal::{Phase, WorkerOutcome};
 use oscost_model::program::{Measured, Trial, Workload};
-use oscost_model::record::{Calls, Disturbed, Estimate, Metric, Repetition, Row, RowOutcome};
+use oscost_model::record::{
+    Calls, DisturbanceSummary, Estimate, Metric, Repetition, Row, RowOutcome,
+};
 
 use super::metrics::of_values;
 use super::row::{RowState, Shared, WorkerEntry};
@@ -79,10 +81,10 @@ pub(super) fn row(state: &RowState, workload: &Workload, shared: Shared<'_>) -> 
         expected: definition.expected.clone(),
         class: None,
         multiples: BTreeMap::new(),
-        primary: Some(workload.primary.clone()),
+        primary_metric: Some(workload.primary.clone()),
         file: None,
         channel: None,
-        disturbed: Disturbed {
+        disturbed: DisturbanceSummary {
             lost_repetitions: lost as u32,
             rejected_pct: None,
             rejected: BTreeMap::new(),
@@ -106,7 +108,7 @@ fn calls(count: &CallCount) -> Calls {
         counted_ops: count.ops,
         by: count.by.clone(),
         expected: true,
-        surprises: Vec::new(),
+        unexpected: Vec::new(),
         vdso: None,
         instructions_per_op: None,
         tasks_per_op: count.tasks.map(|tasks| tasks as f64),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use oscost_model::clock::Calibration;
 use oscost_model::definition::Definition;
-use oscost_model::fault_injection::{Sin, committing};
+use oscost_model::fault_injection::{InjectedFault, is_injected};
 use oscost_model::unit::Unit;
 use oscost_model::worker::{BatchPlan, Mode, Sample};
 
@@ -89,7 +89,7 @@ pub fn worker_value(samples: &[Sample], arm: u8, how: Reading<'_>) -> WorkerValu
         batches.iter().filter(|batch| keep(batch)).filter_map(|batch| batch.value).collect()
     };
     let mut clean = of(&|batch| batch.disturbed.is_none());
-    if committing(Sin::OutlierRemoval) {
+    if is_injected(InjectedFault::OutlierRemoval) {
         clean = without_outliers(clean);
     }
     let all = of(&|_| true);
@@ -102,7 +102,7 @@ pub fn worker_value(samples: &[Sample], arm: u8, how: Reading<'_>) -> WorkerValu
     let unit = |ns: f64| in_unit(ns, how.unit);
     let undisturbed = || batches.iter().filter(|batch| batch.disturbed.is_none());
     let raw: Vec<f64> = undisturbed().map(|batch| batch.raw).collect();
-    let segments = (0..how.plan.copies.len().saturating_sub(1))
+    let segments = (0..how.plan.unroll_factors.len().saturating_sub(1))
         .filter(|_| how.plan.mode.is_slope())
         .filter_map(|at| {
             let slopes: Vec<f64> =
@@ -111,7 +111,7 @@ pub fn worker_value(samples: &[Sample], arm: u8, how: Reading<'_>) -> WorkerValu
         });
     let counts: Vec<f64> = samples.iter().map(|sample| sample.n as f64).collect();
     let shortest = samples.iter().map(|sample| sample.n).min().filter(|&n| n > 0);
-    let per_batch = if how.plan.mode.is_slope() { how.plan.copies.len() } else { 1 };
+    let per_batch = if how.plan.mode.is_slope() { how.plan.unroll_factors.len() } else { 1 };
     WorkerValue {
         value: middle(&clean).filter(|_| enough).map(absolved).and_then(unit),
         value_all: middle(&all).and_then(unit),
@@ -139,7 +139,7 @@ pub(super) fn by_round(samples: &[Sample], arm: u8, how: Reading<'_>) -> BTreeMa
 
 /// A value as it is; only a sinner clamps it.
 fn absolved(ns: f64) -> f64 {
-    if committing(Sin::ClampAtZero) { ns.max(0.0) } else { ns }
+    if is_injected(InjectedFault::ClampAtZero) { ns.max(0.0) } else { ns }
 }
 
 /// What Tukey's fences leave: only a sinner deletes by value.
@@ -268,7 +268,14 @@ mod tests {
 
     fn plan(mode: Mode, copies: &[u32]) -> BatchPlan {
         let copies = copies.to_vec();
-        BatchPlan { mode, turns: 100, copies, groups: 21, batch_ns: 50_000.0, coarse_clock: false }
+        BatchPlan {
+            mode,
+            iterations: 100,
+            unroll_factors: copies,
+            groups: 21,
+            batch_ns: 50_000.0,
+            coarse_clock: false,
+        }
     }
 
     fn how(plan: &BatchPlan) -> Reading<'_> {

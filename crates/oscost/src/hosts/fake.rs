@@ -5,18 +5,18 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
-use oscost_model::calls::{CallCount, OTHERS, Times};
+use oscost_model::calls::{ANY_OTHER_CALL, CallCount, CallTimes};
 use oscost_model::case::Case;
-use oscost_model::channel::ChannelSeen;
+use oscost_model::channel::ChannelObservation;
 use oscost_model::clock::{Calibration, ClockKind, ClockSync, ClockVerdict};
 use oscost_model::facts::Facts;
 use oscost_model::monitor_report::MonitorReport;
 use oscost_model::point::Point;
-use oscost_model::program::{Program, Ran, TreeUsage};
+use oscost_model::program::{Program, ProgramResult, TreeUsage};
 use oscost_model::protocol::{CpuProbe, Event, Hello, Order, PROTOCOL, WorkerBuild};
 use oscost_model::seed::Seed;
-use oscost_model::treatment::Attached;
-use oscost_model::watch::Watch;
+use oscost_model::treatment::AttachedTreatment;
+use oscost_model::watch::SystemActivity;
 use oscost_model::worker::{
     BatchPlan, Disturbance, Mode, Sample, Subject, Task, Usage, WorkerSpec,
 };
@@ -67,7 +67,7 @@ pub struct Scenario {
     /// What a watch sees: laid over one in which nobody does anything.
     pub watch: Value,
     /// The channels that ops go through, by case.
-    pub channels: BTreeMap<String, ChannelSeen>,
+    pub channels: BTreeMap<String, ChannelObservation>,
     /// Why no calls can be counted at all.
     pub no_counting: Option<String>,
     /// What treatments add to each op, in nanoseconds, by their names between tool and supervisor.
@@ -94,7 +94,7 @@ pub struct FakeSession {
     scenario: Scenario,
     program: WorkerBinary,
     hello: Hello,
-    watch: Watch,
+    watch: SystemActivity,
     watches: BTreeSet<u64>,
     specs: BTreeMap<u64, WorkerSpec>,
     /// Of toggled workers, the turns that were asked for: arm, groups, and what was added to an op.
@@ -122,7 +122,7 @@ impl FakeSession {
         let mut facts = Facts::default();
         facts.cpu.allowed_cpus = Some(vec![0, 1]);
         let facts = laid_over(&facts, &scenario.facts)?;
-        let watch = laid_over(&Watch::default(), &scenario.watch)?;
+        let watch = laid_over(&SystemActivity::default(), &scenario.watch)?;
         let verdict = |kind: ClockKind| ClockVerdict {
             kind,
             unusable_because: scenario.unusable_clocks.get(kind.text()).cloned(),
@@ -142,8 +142,8 @@ impl FakeSession {
             },
             clocks,
             facts,
-            scratch: None,
-            came: None,
+            scratch_directory: None,
+            ssh_endpoints: None,
         };
         Ok(Self {
             scenario,
@@ -189,11 +189,13 @@ impl FakeSession {
                 let why = "ptrace is refused here: Operation not permitted".to_owned();
                 return Event::Failed { id, at_op: None, why, errno: None, arm: None };
             }
-            let count = CallCount { copy: u32::try_from(id).ok(), ..self.count(case, ops) };
-            if let (Some(monitor_report), Some(copy)) = (&mut self.monitor_report, count.copy) {
+            let count = CallCount { counted_pid: u32::try_from(id).ok(), ..self.count(case, ops) };
+            if let (Some(monitor_report), Some(copy)) =
+                (&mut self.monitor_report, count.counted_pid)
+            {
                 let made: u64 = count.own.values().sum();
                 let missed = self.scenario.unseen.get(&name).copied().unwrap_or(0);
-                monitor_report.saw(copy, made.saturating_sub(missed));
+                monitor_report.add_marked(copy, made.saturating_sub(missed));
             }
             return Event::Counted { id, count: Box::new(count) };
         }
@@ -241,7 +243,7 @@ impl FakeSession {
             voluntary_switches: 3,
             ..TreeUsage::default()
         };
-        let ran = Ran {
+        let ran = ProgramResult {
             real_ns: (cost + added) as u64,
             usage,
             lines: Some(output.lines().count() as u64),
@@ -265,7 +267,7 @@ impl FakeSession {
             bytes: Some(0),
             vdso: Some(self.scenario.vdso.contains(&case.to_string())),
             instructions: Some(10.0),
-            copy: None,
+            counted_pid: None,
         };
         if let Some(calls) = self.scenario.calls.get(&case.to_string()) {
             return counted(
@@ -273,17 +275,17 @@ impl FakeSession {
             );
         }
         let rules = definition.map(|found| found.calls.clone());
-        let point = definition.map_or_else(Point::none, |found| found.whole(&case.point));
+        let point = definition.map_or_else(Point::none, |found| found.with_implied(&case.point));
         let factor = if self.scenario.wrong_calls.contains(&case.to_string()) { 2 } else { 1 };
         let own = rules
             .unwrap_or_default()
             .into_iter()
-            .filter(|rule| point.includes(&rule.when) && rule.call != OTHERS)
+            .filter(|rule| point.includes(&rule.when) && rule.call != ANY_OTHER_CALL)
             .map(|rule| {
                 // Of names that stand for each other, the first.
                 let call = rule.call.split('|').next().unwrap_or_default().to_owned();
                 match rule.times {
-                    Times::Exactly(times) => (call, u64::from(times) * ops * factor),
+                    CallTimes::Exactly(times) => (call, u64::from(times) * ops * factor),
                     other => (call, other.range(ops).1 * factor),
                 }
             })
@@ -297,7 +299,7 @@ impl FakeSession {
     }
 
     /// Why these cannot be attached.
-    fn unattachable(&self, treatments: &[Attached]) -> Option<String> {
+    fn unattachable(&self, treatments: &[AttachedTreatment]) -> Option<String> {
         self.scenario.no_attaching.clone().or_else(|| self.refused(treatments))
     }
 
@@ -344,13 +346,13 @@ impl FakeSession {
         for (arm, round, added) in self.rounds(id, &spec, plan.groups) {
             let second = self.scenario.second_times.filter(|_| arm > 0).unwrap_or(1.0);
             let noise = 1.0 + 0.01 * (seed.unit() - 0.5);
-            let ticks = ((cost + added) * second * plan.turns as f64 * noise) as i64;
+            let ticks = ((cost + added) * second * plan.iterations as f64 * noise) as i64;
             self.now_ns += ticks as u64;
             samples.push(Sample {
                 arm,
                 round,
                 batch: samples.len() as u32,
-                n: plan.turns,
+                n: plan.iterations,
                 ticks,
                 cpu_ns: Some(ticks as u64),
                 involuntary_switches: preempted,
@@ -412,7 +414,8 @@ impl Session for FakeSession {
                 Some(missing) => Event::Skipped { id: *id, missing, arm: None },
                 None => {
                     self.attached = Some((*id, self.added(treatments)));
-                    let watched = treatments.iter().any(|it| matches!(it, Attached::Ph { .. }));
+                    let watched =
+                        treatments.iter().any(|it| matches!(it, AttachedTreatment::Ph { .. }));
                     let state = self.scenario.profile.as_deref().unwrap_or("training");
                     self.monitor_report = watched.then(|| MonitorReport {
                         // There are no other processes here: it is as if there were many.
@@ -510,8 +513,8 @@ fn laid_over<T: Serialize + DeserializeOwned>(
 /// Every case is timed alike here.
 const PLAN: BatchPlan = BatchPlan {
     mode: Mode::B,
-    turns: 500,
-    copies: Vec::new(),
+    iterations: 500,
+    unroll_factors: Vec::new(),
     groups: 21,
     batch_ns: 50_000.0,
     coarse_clock: false,

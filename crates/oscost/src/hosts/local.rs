@@ -133,7 +133,7 @@ impl Drop for LocalSession<'_> {
     /// Only a folder of its own making: in the temporary folder, with its name.
     fn drop(&mut self) {
         self.talk.end();
-        let Some(scratch) = self.hello.scratch.as_deref().map(Path::new) else { return };
+        let Some(scratch) = self.hello.scratch_directory.as_deref().map(Path::new) else { return };
         let ours = format!("oscost-{}-", self.talk.pid());
         let named = scratch.file_name().and_then(|name| name.to_str());
         let is_its_own = scratch.parent() == Some(&std::env::temp_dir())

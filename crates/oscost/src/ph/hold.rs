@@ -269,7 +269,7 @@ impl Holding {
                     self.stops.stopped(event.process, Instant::now(), lasts);
                 }
                 Kind::Anomaly { .. } => self.monitor_report.anomalies += 1,
-                Kind::Marked { calls } => self.monitor_report.saw(event.process, *calls),
+                Kind::Marked { calls } => self.monitor_report.add_marked(event.process, *calls),
                 _ => {}
             }
             if let Some(said) = self.book.hear(&event) {
@@ -386,7 +386,7 @@ mod tests {
         output.tell(&Said::Other).unwrap();
         let mut last =
             MonitorReport { calls: 1, anomalies: 2, lost: 3, ..MonitorReport::default() };
-        last.saw(4, 5);
+        last.add_marked(4, 5);
         last.profile = Some("training".to_owned());
         output.say(&Said::Ended(last)).unwrap();
         let text = String::from_utf8(said).unwrap();

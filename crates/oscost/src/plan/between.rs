@@ -17,7 +17,8 @@ pub fn between(catalog: &Catalog, asked: Vec<Case>) -> (Vec<Case>, bool) {
     let mut cases: Vec<Case> = Vec::new();
     let mut changed = false;
     for case in asked {
-        let definition = catalog.get(&case.benchmark).filter(|definition| definition.reaches);
+        let definition =
+            catalog.get(&case.benchmark).filter(|definition| definition.peer_may_be_remote);
         let case = match definition {
             Some(definition) => elsewhere(definition, case, &mut changed),
             None => case,
@@ -32,8 +33,8 @@ pub fn between(catalog: &Catalog, asked: Vec<Case>) -> (Vec<Case>, bool) {
 /// The case with its peer on another CPU.
 fn elsewhere(definition: &Definition, case: Case, changed: &mut bool) -> Case {
     let other = Value::from(OTHER);
-    let whole = definition.whole(&case.point);
-    let offers = definition.axis(PEER_CPU).is_some_and(|axis| axis.offers(&other));
+    let whole = definition.with_implied(&case.point);
+    let offers = definition.axis(PEER_CPU).is_some_and(|axis| axis.has_point(&other));
     if !offers || whole.get(PEER_CPU) == Some(&other) {
         return case;
     }
@@ -42,12 +43,12 @@ fn elsewhere(definition: &Definition, case: Case, changed: &mut bool) -> Case {
         let value = if axis == PEER_CPU { &other } else { value };
         point.with(axis, value.clone())
     });
-    Case::new(case.benchmark, definition.said(&point))
+    Case::new(case.benchmark, definition.without_implied(&point))
 }
 
 /// Marks the rows whose other end stands on the machine `peer`.
 pub fn apart(rows: &mut [PlannedRow], peer: &str) {
-    for row in rows.iter_mut().filter(|row| row.asked && row.definition.reaches) {
+    for row in rows.iter_mut().filter(|row| row.requested && row.definition.peer_may_be_remote) {
         row.target.peer = Some(peer.to_owned());
     }
 }
@@ -64,14 +65,14 @@ pub fn far(
     let (cases, _) = between(catalog, asked);
     let row = |case: Case| {
         let definition = catalog.get(&case.benchmark)?.clone();
-        let there = peer.filter(|_| definition.reaches).map(str::to_owned);
+        let there = peer.filter(|_| definition.peer_may_be_remote).map(str::to_owned);
         Some(PlannedRow {
             case,
             definition,
             target: TargetInfo { peer: there, ..target.clone() },
-            asked: true,
-            reference_case: false,
-            added: false,
+            requested: true,
+            is_reference: false,
+            is_refinement: false,
             monitored: false,
             workload: None,
             study_method: None,
@@ -84,7 +85,7 @@ pub fn far(
 /// or but one end.
 pub fn why_not(row: &PlannedRow) -> Option<String> {
     let definition = &row.definition;
-    if !row.asked || row.target.peer.is_some() || definition.axis(PEER_CPU).is_none() {
+    if !row.requested || row.target.peer.is_some() || definition.axis(PEER_CPU).is_none() {
         return None;
     }
     let (_, name) = definition.id.split_once('/').unwrap_or_default();
@@ -111,17 +112,17 @@ mod tests {
         let mut definition = catalog.get("timer/nothing").unwrap().clone();
         let points: Vec<Value> = offered.iter().map(|&word| Value::from(word)).collect();
         definition.id = id.to_owned();
-        definition.reaches = reaches;
+        definition.peer_may_be_remote = reaches;
         definition.axes = vec![Axis {
             name: PEER_CPU.into(),
             sets: "where".into(),
-            usual: points.clone(),
+            default_points: points.clone(),
             points,
-            unsaid: unsaid.map(Value::from),
-            in_price_list: vec![],
-            thorough: vec![],
-            within: None,
-            of: String::new(),
+            implied: unsaid.map(Value::from),
+            price_list_points: vec![],
+            thorough_points: vec![],
+            range: None,
+            item: String::new(),
         }];
         catalog.benchmarks = vec![definition];
         catalog
@@ -184,9 +185,9 @@ mod tests {
                     cpu: None,
                     peer: None,
                 },
-                asked: true,
-                reference_case: false,
-                added: false,
+                requested: true,
+                is_reference: false,
+                is_refinement: false,
                 monitored: false,
                 workload: None,
                 study_method: None,

@@ -14,10 +14,14 @@ pub fn closer(rows: &[PlannedRow], curves: &[Curve]) -> Vec<PlannedRow> {
                 && curve.points.iter().any(|point| point.case == row.case.to_string())
         };
         let Some(like) = rows.iter().find(of_curve) else { continue };
-        let sizes = curve.breaks.iter().flatten().flat_map(|it| &it.closer);
+        let sizes = curve.breaks.iter().flatten().flat_map(|it| &it.refinement_values);
         for &size in sizes {
-            let mut row =
-                PlannedRow { asked: true, reference_case: false, added: true, ..like.clone() };
+            let mut row = PlannedRow {
+                requested: true,
+                is_reference: false,
+                is_refinement: true,
+                ..like.clone()
+            };
             // No study has measured it.
             row.study_method = None;
             row.case.point = at(&like.case.point, &curve.axis, size);
@@ -61,9 +65,9 @@ mod tests {
             case,
             definition,
             target,
-            asked: true,
-            reference_case: false,
-            added: false,
+            requested: true,
+            is_reference: false,
+            is_refinement: false,
             monitored: false,
             workload: None,
             study_method: None,
@@ -77,12 +81,17 @@ mod tests {
             figure: None,
             ci95: None,
         };
-        let breaks = Break { at: 8, interval: [4, 16], named: vec![], closer: closer.to_vec() };
+        let breaks = Break {
+            at: 8,
+            interval: [4, 16],
+            constants: vec![],
+            refinement_values: closer.to_vec(),
+        };
         Curve {
             benchmark: "pipe/throughput".into(),
             point: Point::none(),
             axis: "size".into(),
-            of: "byte".into(),
+            item: "byte".into(),
             target: "local".into(),
             peer: None,
             unit: Unit::BytesPerSecond,
@@ -92,7 +101,7 @@ mod tests {
             saturation: None,
             scaling: None,
             capacity: None,
-            words: vec![],
+            sentences: vec![],
         }
     }
 
@@ -108,7 +117,7 @@ mod tests {
         let wanted =
             ["6", "9"].map(|size| format!("pipe/throughput:by=pipe,size={size},peer_cpu=other"));
         assert_eq!(told, wanted);
-        assert!(added.iter().all(|row| row.asked && row.added && !row.reference_case));
+        assert!(added.iter().all(|row| row.requested && row.is_refinement && !row.is_reference));
         assert_eq!(closer(&whole, &[curve(&rows[0], &[])]), []);
     }
 }

@@ -44,9 +44,9 @@ pub fn rows(catalog: &Catalog, asked: Vec<Case>, target: &TargetInfo) -> Vec<Pla
             case,
             definition,
             target: target.clone(),
-            asked,
-            reference_case,
-            added: false,
+            requested: asked,
+            is_reference: reference_case,
+            is_refinement: false,
             monitored: false,
             workload: None,
             study_method: None,
@@ -129,8 +129,10 @@ mod tests {
             peer: None,
         };
         let rows = rows(&catalog, asked, &here);
-        let told: Vec<(String, bool, bool)> =
-            rows.iter().map(|row| (row.case.to_string(), row.asked, row.reference_case)).collect();
+        let told: Vec<(String, bool, bool)> = rows
+            .iter()
+            .map(|row| (row.case.to_string(), row.requested, row.is_reference))
+            .collect();
         let beside = |name: &str| told.iter().filter(|row| row.0 == name).collect::<Vec<_>>();
         assert_eq!(told[0], ("syscall/stat:via=raw".to_owned(), true, false));
         assert_eq!(beside("syscall/invalid"), [&("syscall/invalid".to_owned(), false, false)]);

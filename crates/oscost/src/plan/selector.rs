@@ -176,13 +176,13 @@ fn cases(
     let mut points = vec![Point::none()];
     for axis in &definition.axes {
         let values = match asked.iter().find(|(name, _)| *name == axis.name) {
-            None => axis.unasked(extent).to_vec(),
+            None => axis.default_points_for(extent).to_vec(),
             Some((_, words)) if words == &["*"] => axis.points.clone(),
             Some((_, words)) => words
                 .iter()
                 .map(|word| {
                     let value = Value::parse(word);
-                    axis.offers(&value).then_some(value).ok_or_else(|| {
+                    axis.has_point(&value).then_some(value).ok_or_else(|| {
                         SelectorError::UnknownValue {
                             benchmark: definition.id.clone(),
                             axis: axis.name.clone(),
@@ -201,13 +201,13 @@ fn cases(
             })
             .collect();
     }
-    let named = |point: Point| Case::new(definition.id.clone(), definition.said(&point));
+    let named = |point: Point| Case::new(definition.id.clone(), definition.without_implied(&point));
     Ok(points.into_iter().map(named).collect())
 }
 
 /// The points of an axis, in words.
 fn allowed(axis: &Axis) -> Vec<String> {
-    let any = axis.within.map(|(least, most)| format!("any number from {least} to {most}"));
+    let any = axis.range.map(|(least, most)| format!("any number from {least} to {most}"));
     axis.points.iter().map(Value::to_string).chain(any).collect()
 }
 
@@ -239,11 +239,15 @@ mod tests {
 
     fn names_of(selectors: &[&str]) -> Vec<String> {
         let selectors: Vec<String> = selectors.iter().map(|&text| text.to_owned()).collect();
-        select(&catalog(), &selectors, Extent::Usual).unwrap().iter().map(Case::to_string).collect()
+        select(&catalog(), &selectors, Extent::Default)
+            .unwrap()
+            .iter()
+            .map(Case::to_string)
+            .collect()
     }
 
     fn refusal(selector: &str) -> String {
-        select(&catalog(), &[selector.to_owned()], Extent::Usual).unwrap_err().to_string()
+        select(&catalog(), &[selector.to_owned()], Extent::Default).unwrap_err().to_string()
     }
 
     #[test]
@@ -290,7 +294,7 @@ mod tests {
             let cases = select(&catalog(), &["file/reread".to_owned()], extent).unwrap();
             cases.iter().map(Case::to_string).collect::<Vec<_>>()
         };
-        let (usual, thorough) = (rereads(Extent::Usual), rereads(Extent::Thorough));
+        let (usual, thorough) = (rereads(Extent::Default), rereads(Extent::Thorough));
         assert!(usual.len() < thorough.len() && usual.iter().all(|case| case.contains("=64,")));
         assert!(thorough.iter().all(|case| case.contains("limit_mib=512,")), "{thorough:?}");
         let asked = ["file/reread:limit_mib=64,share_pct=50".to_owned()];
@@ -330,7 +334,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_selector_makes_it_panic(text in "\\PC{0,40}|[a-z/:=,|*?-]{0,40}") {
-            let _ = select(&catalog(), &[text], Extent::Usual);
+            let _ = select(&catalog(), &[text], Extent::Default);
         }
     }
 }

@@ -5,7 +5,7 @@ use oscost_model::definition::Catalog;
 use oscost_model::journal::{Design, PlannedRow};
 use oscost_model::program::FAMILY;
 use oscost_model::record::TargetInfo;
-use oscost_model::treatment::{Applied, Attached, Treated};
+use oscost_model::treatment::{AppliedTreatment, AttachedTreatment, TreatmentSet};
 
 use super::rows;
 
@@ -23,7 +23,7 @@ pub struct Side {
     /// As the record names it.
     pub target: TargetInfo,
     /// What is done.
-    pub treated: Treated,
+    pub treated: TreatmentSet,
 }
 
 /// Rows of one case that one worker (or workers one after the other) measures side by side.
@@ -43,7 +43,7 @@ pub struct Sides {
     /// The rows: all of the base's place, then all of each other place.
     pub rows: Vec<PlannedRow>,
     /// What is done to each row's process and system.
-    pub treated: Vec<Treated>,
+    pub treated: Vec<TreatmentSet>,
     /// What is measured side by side in each round.
     pub sets: Vec<Set>,
 }
@@ -54,14 +54,19 @@ pub fn versus(catalog: &Catalog, asked: &[Case], base: &Side, news: &[Side]) -> 
     let mut sides = Sides { rows: Vec::new(), treated: Vec::new(), sets: Vec::new() };
     let mut of_base = rows(catalog, asked.to_vec(), &base.target);
     // What floors are made of is no matter of what differs.
-    of_base.retain(|row| row.asked || row.reference_case);
+    of_base.retain(|row| row.requested || row.is_reference);
     let cases = of_base.len();
     for (number, side) in std::iter::once(base).chain(news).enumerate() {
         for row in &of_base {
-            let reference_case = row.reference_case && number == 0;
+            let reference_case = row.is_reference && number == 0;
             let target = side.target.clone();
             let monitored = has_monitor(&side.treated);
-            sides.rows.push(PlannedRow { target, reference_case, monitored, ..row.clone() });
+            sides.rows.push(PlannedRow {
+                target,
+                is_reference: reference_case,
+                monitored,
+                ..row.clone()
+            });
             sides.treated.push(side.treated.clone());
         }
     }
@@ -103,7 +108,7 @@ pub fn versus(catalog: &Catalog, asked: &[Case], base: &Side, news: &[Side]) -> 
 
 /// How two places are interleaved, by what they differ in.
 pub fn design(base: &Side, new: &Side) -> Design {
-    let twins = |side: &Side| side.treated.applied.iter().all(Applied::fits_twins);
+    let twins = |side: &Side| side.treated.applied.iter().all(AppliedTreatment::supports_twins);
     let (base_system, new_system) = (&base.treated.attached, &new.treated.attached);
     if base_system == new_system && twins(base) && twins(new) {
         Design::Twins
@@ -115,10 +120,12 @@ pub fn design(base: &Side, new: &Side) -> Design {
 }
 
 /// Whether the place may have another process take turns with the measured one on its CPU.
-pub fn has_monitor(treated: &Treated) -> bool {
-    let same_cpu = |it: &Attached| matches!(it, Attached::Antagonist { same_cpu: true, .. });
+pub fn has_monitor(treated: &TreatmentSet) -> bool {
+    let same_cpu =
+        |it: &AttachedTreatment| matches!(it, AttachedTreatment::Antagonist { same_cpu: true, .. });
     // What a wrapper does nobody knows: it may be a tracer.
-    let other = |it: &Applied| it.has_monitor() || matches!(it, Applied::Wrapper { .. });
+    let other =
+        |it: &AppliedTreatment| it.has_monitor() || matches!(it, AppliedTreatment::Wrapper { .. });
     treated.applied.iter().any(other) || treated.attached.iter().any(same_cpu)
 }
 
@@ -126,7 +133,7 @@ pub fn has_monitor(treated: &Treated) -> bool {
 mod tests {
     use super::*;
 
-    fn side(text: &str, applied: Vec<Applied>, attached: Vec<Attached>) -> Side {
+    fn side(text: &str, applied: Vec<AppliedTreatment>, attached: Vec<AttachedTreatment>) -> Side {
         let target = TargetInfo {
             text: text.into(),
             host: "local".into(),
@@ -135,21 +142,21 @@ mod tests {
             cpu: None,
             peer: None,
         };
-        Side { target, treated: Treated { applied, attached } }
+        Side { target, treated: TreatmentSet { applied, attached } }
     }
 
-    fn variable() -> Applied {
-        Applied::Env { name: "A".into(), value: "b".into() }
+    fn variable() -> AppliedTreatment {
+        AppliedTreatment::Env { name: "A".into(), value: "b".into() }
     }
 
-    const EBPF: Attached = Attached::Ebpf { counts: false };
+    const EBPF: AttachedTreatment = AttachedTreatment::Ebpf { counts: false };
 
     #[test]
     fn the_design_follows_from_what_differs() {
         let local = side("local", vec![], vec![]);
-        let sud = side("sud", vec![Applied::Sud], vec![]);
+        let sud = side("sud", vec![AppliedTreatment::Sud], vec![]);
         let ebpf = side("ebpf=empty", vec![], vec![EBPF]);
-        let both = side("sud+ebpf=empty", vec![Applied::Sud], vec![EBPF]);
+        let both = side("sud+ebpf=empty", vec![AppliedTreatment::Sud], vec![EBPF]);
         let env = side("env=A=b", vec![variable()], vec![]);
         for (base, new, expected) in [
             (&local, &local, Design::Twins),
@@ -174,10 +181,10 @@ mod tests {
             .collect();
         let base = side("local", vec![], vec![]);
         let news = [
-            side("sud", vec![Applied::Sud], vec![]),
+            side("sud", vec![AppliedTreatment::Sud], vec![]),
             side("ebpf=empty", vec![], vec![EBPF]),
-            side("ptrace", vec![Applied::Ptrace], vec![]),
-            side("nice=1", vec![Applied::Nice { by: 1 }], vec![]),
+            side("ptrace", vec![AppliedTreatment::Ptrace], vec![]),
+            side("nice=1", vec![AppliedTreatment::Nice { by: 1 }], vec![]),
             side("env=A=b", vec![variable()], vec![]),
         ];
         let Sides { rows, treated, sets } = versus(&catalog, &asked, &base, &news);
@@ -198,7 +205,7 @@ mod tests {
         let monitored = |set: &Set| set.news.iter().any(|&row| rows[row].monitored);
         assert!(sets.iter().filter(|set| monitored(set)).all(|set| set.news.len() == 1));
         assert!(
-            rows[cases..].iter().all(|row| !row.reference_case),
+            rows[cases..].iter().all(|row| !row.is_reference),
             "a reference case is the base's"
         );
     }
@@ -210,7 +217,8 @@ mod tests {
         for id in NO_TWINS {
             assert!(catalog.get(id).is_some(), "{id}");
             let asked = [Case::new(id, Default::default())];
-            let sides = versus(&catalog, &asked, &side(vec![]), &[side(vec![Applied::Sud])]);
+            let sides =
+                versus(&catalog, &asked, &side(vec![]), &[side(vec![AppliedTreatment::Sud])]);
             let is_it = |set: &&Set| sides.rows[set.base].case.benchmark == id;
             let designs = sides.sets.iter().filter(is_it).map(|set| set.design);
             assert_eq!(designs.collect::<Vec<_>>(), [Design::Pairs], "{id}");

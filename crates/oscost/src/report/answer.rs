@@ -4,10 +4,10 @@
 use std::fmt::Write as _;
 
 use oscost_model::crossing::Crossing;
-use oscost_model::curve::{Curve, Known, Scaling};
+use oscost_model::curve::{BoundedValue, Curve, Scaling};
 use oscost_model::point::Value;
 use oscost_model::record::Record;
-use oscost_model::steps::Steps;
+use oscost_model::steps::WaitSteps;
 use oscost_model::unit::Unit;
 
 use super::figures::rough;
@@ -118,8 +118,8 @@ fn sentences(record: &Record, target: &str) -> Vec<String> {
     let mut said = Vec::new();
     if !pay.is_empty() {
         let beyond = |method: &String| {
-            let flat = |it: &&&Crossing| flat.contains(&plain(&it.cheap));
-            let pair = pairs.iter().filter(flat).find(|it| plain(&it.dear) == *method)?;
+            let flat = |it: &&&Crossing| flat.contains(&plain(&it.cheaper));
+            let pair = pairs.iter().filter(flat).find(|it| plain(&it.costlier) == *method)?;
             let more = pair.more.as_ref().filter(|more| more.ci95[0] > 0.0)?;
             Some(format!("{method} {} on average", time(more.value)))
         };
@@ -163,16 +163,16 @@ fn marginal(curve: &Curve) -> Option<f64> {
 }
 
 /// In which steps those that pay do so.
-fn in_which<'a>(taken: impl Iterator<Item = &'a Steps>, pay: &[String]) -> Option<String> {
+fn in_which<'a>(taken: impl Iterator<Item = &'a WaitSteps>, pay: &[String]) -> Option<String> {
     let paying = taken.filter(|split| pay.contains(&plain(&split.method)));
     let told = paying.filter_map(|split| {
         let parts = [
             (&split.check, "to be passed and checked"),
-            (&split.lists, "for the lists of those who wait"),
-            (&split.woken, "when woken"),
+            (&split.wait_queues, "for the lists of those who wait"),
+            (&split.wakeup, "when woken"),
         ];
         // What may as well be nothing is no step that somebody pays in.
-        let sure = |(known, what): (&Option<Known>, &str)| {
+        let sure = |(known, what): (&Option<BoundedValue>, &str)| {
             let known = known.as_ref().filter(|known| known.ci95[0] > 0.0)?;
             Some(format!("{} {what}", rough(known.value, Unit::NsPerOp)))
         };
@@ -186,7 +186,10 @@ fn in_which<'a>(taken: impl Iterator<Item = &'a Steps>, pay: &[String]) -> Optio
 /// From how many descriptors on it matters.
 fn matters(pay: &[String], flat: &[String], pairs: &[&Crossing]) -> Option<String> {
     let pair = |dear: &String, cheap: &String| {
-        pairs.iter().copied().find(|it| plain(&it.dear) == *dear && plain(&it.cheap) == *cheap)
+        pairs
+            .iter()
+            .copied()
+            .find(|it| plain(&it.costlier) == *dear && plain(&it.cheaper) == *cheap)
     };
     // The cheapest of those that do not grow is what the others are held against.
     let against = flat.iter().max_by_key(|cheap| {
@@ -216,7 +219,7 @@ fn matters(pay: &[String], flat: &[String], pairs: &[&Crossing]) -> Option<Strin
 /// Whether poll is worse than select, as the study has it.
 fn worse(pairs: &[&Crossing]) -> Option<String> {
     let of = |one: &str, other: &str| {
-        pairs.iter().find(|it| it.dear == one && it.cheap == other && it.from.is_some())
+        pairs.iter().find(|it| it.costlier == one && it.cheaper == other && it.from.is_some())
     };
     let words = |it: &Crossing| match it.from {
         Some(from) if from == it.numbers[0] => "at every number measured".to_owned(),

@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use oscost_model::record::{Record, Row, RowOutcome};
-use oscost_model::study_method::{ClockCost, Statistic, StudyMethod, Timed};
+use oscost_model::study_method::{ClockCost, Statistic, StudyMethod, TimingScope};
 use oscost_model::unit::Unit;
 
 use super::figures::times;
@@ -105,8 +105,8 @@ pub(super) fn study_method(study_method: Option<&StudyMethod>) -> String {
     let Some(study_method) = study_method else { return "by oscost's own estimate".to_owned() };
     let ops = count(study_method.iterations);
     let timed = match study_method.timed {
-        Timed::Each => format!("{ops} ops, each timed by itself"),
-        Timed::Together => format!("{ops} ops timed together"),
+        TimingScope::Each => format!("{ops} ops, each timed by itself"),
+        TimingScope::Together => format!("{ops} ops timed together"),
     };
     let times = match study_method.experiments {
         1 => String::new(),
@@ -549,7 +549,7 @@ fn in_steps(table: &BesideTable<'_>, step_ns: f64) -> Option<String> {
         let by = row.found.and_then(|found| found.study_method.as_ref());
         let is_smallest = by.is_some_and(|by| {
             let StudyMethod { statistic, timed, .. } = by.study_method;
-            (statistic, timed) == (Statistic::Minimum, Timed::Each)
+            (statistic, timed) == (Statistic::Minimum, TimingScope::Each)
         });
         let value = by.and_then(|by| by.value);
         row.row.study_method.is_some()

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::fold;
-use oscost_model::calls::{CallRule, Maker, OTHERS, Times};
+use oscost_model::calls::{ANY_OTHER_CALL, CallRule, CallTimes, Caller};
 use oscost_model::definition::{Axis, Catalog, Definition, FloorPart, Requirement};
 use oscost_model::point::{Point, Value};
 use oscost_model::program::FAMILY;
@@ -92,18 +92,18 @@ fn calls(definition: &Definition) -> Vec<String> {
     }
     let rule = |rule: &CallRule| {
         let times = match rule.times {
-            Times::Exactly(times) => format!("{times}"),
-            Times::UpTo(times) => format!("at most {times}"),
-            Times::Per { calls, ops } => format!("{calls} in {ops} ops:"),
+            CallTimes::Exactly(times) => format!("{times}"),
+            CallTimes::UpTo(times) => format!("at most {times}"),
+            CallTimes::Per { calls, ops } => format!("{calls} in {ops} ops:"),
         };
         let call = match rule.call.as_str() {
-            OTHERS => "others".to_owned(),
+            ANY_OTHER_CALL => "others".to_owned(),
             names => names.replace('|', " or "),
         };
         let by = match rule.by {
-            Maker::Own => "",
-            Maker::Peer => " by the peer",
-            Maker::EachSide => " by each side",
+            Caller::Own => "",
+            Caller::Peer => " by the peer",
+            Caller::EachSide => " by each side",
         };
         let parts = rule.parts.as_ref().map_or(String::new(), |parts| {
             format!(", as often again for each {} of {}", parts.bytes, parts.axis)
@@ -122,20 +122,20 @@ fn floor(part: &FloorPart) -> String {
 }
 
 fn axis(axis: &Axis) -> String {
-    let points = axis.points.iter().map(|value| match axis.usual.contains(value) {
+    let points = axis.points.iter().map(|value| match axis.default_points.contains(value) {
         true => format!("*{value}"),
         false => value.to_string(),
     });
-    let any = axis.within.map(|(least, most)| format!("any number from {least} to {most}"));
+    let any = axis.range.map(|(least, most)| format!("any number from {least} to {most}"));
     let points = points.chain(any).collect::<Vec<_>>().join(" | ");
     let only = |what: &str, values: &[Value]| {
         let values: Vec<String> = values.iter().map(Value::to_string).collect();
         (!values.is_empty()).then(|| format!("; {what} {}", values.join(" | ")))
     };
     let others = [
-        axis.unsaid.as_ref().map(|value| format!("; {value} goes unsaid in a case's name")),
-        only("in the price list", &axis.in_price_list),
-        only("in a thorough run", &axis.thorough),
+        axis.implied.as_ref().map(|value| format!("; {value} goes unsaid in a case's name")),
+        only("in the price list", &axis.price_list_points),
+        only("in a thorough run", &axis.thorough_points),
     ];
     let others: String = others.into_iter().flatten().collect();
     format!("{} = {points}  ({}; * is measured when none is named{others})", axis.name, axis.sets)
@@ -153,7 +153,7 @@ fn needs(definition: &Definition) -> Vec<String> {
             }
             Requirement::Time => format!("time goes by{}", at(&need.when)),
             Requirement::IoUring => format!("io_uring is there and allowed{}", at(&need.when)),
-            Requirement::Offer(what) => format!("{what}{}", at(&need.when)),
+            Requirement::Resource(what) => format!("{what}{}", at(&need.when)),
             Requirement::Meaning(why) => format!("another point{}: {why}", at(&need.when)),
         })
         .collect()
@@ -203,25 +203,25 @@ mod tests {
             name: "via".into(),
             sets: "the way in".into(),
             points: vec![Value::from("raw"), Value::from("libc")],
-            usual: vec![Value::from("raw")],
-            unsaid: None,
-            in_price_list: vec![],
-            thorough: vec![],
-            within: None,
-            of: String::new(),
+            default_points: vec![Value::from("raw")],
+            implied: None,
+            price_list_points: vec![],
+            thorough_points: vec![],
+            range: None,
+            item: String::new(),
         };
         assert!(axis(&usual).starts_with("via = *raw | libc"));
         assert!(!axis(&usual).contains("unsaid"));
         let sizes = Axis {
             points: vec![Value::from(64u64)],
-            in_price_list: vec![Value::from(64u64)],
-            within: Some((1, 100)),
-            of: String::new(),
+            price_list_points: vec![Value::from(64u64)],
+            range: Some((1, 100)),
+            item: String::new(),
             ..usual.clone()
         };
         assert!(axis(&sizes).starts_with("via = 64 | any number from 1 to 100"));
         assert!(axis(&sizes).ends_with("; in the price list 64)"));
-        let unsaid = Axis { unsaid: Some(Value::from("raw")), ..usual };
+        let unsaid = Axis { implied: Some(Value::from("raw")), ..usual };
         assert!(axis(&unsaid).contains("raw goes unsaid"), "{}", axis(&unsaid));
     }
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use oscost_model::crossing::Crossing;
-use oscost_model::curve::{Curve, CurvePoint, Known};
+use oscost_model::curve::{BoundedValue, Curve, CurvePoint};
 use oscost_model::point::Point;
 use oscost_model::record::{Calls, Record, Row};
 use oscost_model::unit::Unit;
@@ -171,7 +171,7 @@ impl<'a> Block<'a> {
             points: curve.points.iter().filter_map(drawn).collect(),
         };
         let lines: Vec<plot::Line> = self.curves.iter().map(line).collect();
-        let Curve { axis, of, unit, .. } = self.curves[0];
+        let Curve { axis, item: of, unit, .. } = self.curves[0];
         let by = if axis == of { axis.clone() } else { format!("{axis} (in {of}s)") };
         Some(format!("\n{}", plot(&lines, &by, *unit)?))
     }
@@ -250,7 +250,7 @@ impl<'a> Block<'a> {
         let grows = holds().any(|law| law.b.is_some());
         let of_laws = [
             (holds().next().is_some(), "fixed".to_owned()),
-            (grows, format!("per {}", plain(&self.curves[0].of))),
+            (grows, format!("per {}", plain(&self.curves[0].item))),
             (grows, "+-".to_owned()),
             (laws().next().is_some(), "grows as".to_owned()),
         ];
@@ -264,8 +264,8 @@ impl<'a> Block<'a> {
         let mut said: Vec<(&str, Vec<String>)> = Vec::new();
         let mut known: BTreeMap<&str, usize> = BTreeMap::new();
         for &curve in &self.curves {
-            let capacity = curve.capacity.iter().map(|capacity| capacity.words.as_str());
-            for words in curve.words.iter().map(String::as_str).chain(capacity) {
+            let capacity = curve.capacity.iter().map(|capacity| capacity.sentence.as_str());
+            for words in curve.sentences.iter().map(String::as_str).chain(capacity) {
                 let at = *known.entry(words).or_insert(said.len());
                 if at == said.len() {
                     said.push((words, Vec::new()));
@@ -308,11 +308,11 @@ impl<'a> Block<'a> {
         }
         let told = sets.iter().flat_map(|set| {
             let curves: BTreeSet<&str> =
-                set.iter().flat_map(|it| [it.dear.as_str(), &it.cheap]).collect();
-            let is_dear = |word: &str| set.iter().any(|it| it.dear == word);
+                set.iter().flat_map(|it| [it.costlier.as_str(), &it.cheaper]).collect();
+            let is_dear = |word: &str| set.iter().any(|it| it.costlier == word);
             // Where curves end at different numbers there may be none that is the cheapest.
             let all = curves.len() <= EACH_PAIR || curves.iter().all(|word| is_dear(word));
-            set.iter().filter(move |it| all || !is_dear(&it.cheap))
+            set.iter().filter(move |it| all || !is_dear(&it.cheaper))
         });
         // What is not told apart is told of all of them at once.
         let (apart, alike): (Vec<&&Crossing>, Vec<&&Crossing>) = told.partition(|it| {
@@ -323,8 +323,8 @@ impl<'a> Block<'a> {
         let mut lines: Vec<String> = apart
             .into_iter()
             .map(|pair| match shared(pair) {
-                shared if shared.is_empty() => pair.words.clone(),
-                shared => format!("{shared}: {}", pair.words),
+                shared if shared.is_empty() => pair.sentence.clone(),
+                shared => format!("{shared}: {}", pair.sentence),
             })
             .collect();
         if lines.len() > MOST_PAIRS {
@@ -336,8 +336,8 @@ impl<'a> Block<'a> {
             .iter()
             .take(MOST_ALIKE)
             .map(|pair| match shared(pair) {
-                shared if shared.is_empty() => format!("{} and {}", pair.dear, pair.cheap),
-                shared => format!("{} and {} ({shared})", pair.dear, pair.cheap),
+                shared if shared.is_empty() => format!("{} and {}", pair.costlier, pair.cheaper),
+                shared => format!("{} and {} ({shared})", pair.costlier, pair.cheaper),
             })
             .collect();
         let more = match alike.len().saturating_sub(MOST_ALIKE) {
@@ -348,7 +348,7 @@ impl<'a> Block<'a> {
             lines.push(format!(
                 "not told apart, neither by which is cheaper nor by what a further {} costs: \
                  {}{more}",
-                plain(&self.curves[0].of),
+                plain(&self.curves[0].item),
                 names.join(", ")
             ));
         }
@@ -451,7 +451,7 @@ fn law(curve: &Curve) -> [String; 4] {
     let none = || "-".to_owned();
     let Some(law) = &curve.scaling else { return std::array::from_fn(|_| none()) };
     let time = |ns: f64| rough(ns, Unit::NsPerOp);
-    let half = |it: &Known| half((it.ci95[1] - it.ci95[0]) / 2.0, it.value, Unit::NsPerOp);
+    let half = |it: &BoundedValue| half((it.ci95[1] - it.ci95[0]) / 2.0, it.value, Unit::NsPerOp);
     let marginal = law.b.as_ref().filter(|_| law.holds);
     let second = law.second.iter().map(|second| format!(" or {second}"));
     let doubt = if law.holds { "" } else { "~" };

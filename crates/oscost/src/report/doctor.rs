@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use oscost_model::clock::ClockVerdict;
 use oscost_model::facts::Facts;
 use oscost_model::protocol::CpuProbe;
-use oscost_model::watch::Watch;
+use oscost_model::watch::SystemActivity;
 use serde::Serialize;
 
 use super::figures::per_cent;
@@ -27,7 +27,7 @@ pub struct Visit<'a> {
     /// The CPU that a run would take.
     pub cpu: Option<u32>,
     /// Who used the machine meanwhile, or why that is not known.
-    pub watch: Result<&'a Watch, &'a str>,
+    pub watch: Result<&'a SystemActivity, &'a str>,
     /// Why system calls cannot be counted.
     pub uncounted: Option<&'a str>,
     /// What the rules say.
@@ -206,7 +206,7 @@ struct Document<'a> {
     fine: &'a [String],
     unseen: &'a [String],
     probe: &'a [CpuProbe],
-    watch: Option<&'a Watch>,
+    watch: Option<&'a SystemActivity>,
     watch_unread: Option<&'a str>,
     uncounted: Option<&'a str>,
     clocks: &'a [ClockVerdict],

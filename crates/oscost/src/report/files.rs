@@ -2,18 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use oscost_model::record::FileOf;
+use oscost_model::record::FileSummary;
 
 use super::plain;
 
 /// What was seen of rows' files, in a line for each kind.
-pub(super) fn lines<'a>(seen: impl Iterator<Item = &'a FileOf>) -> Vec<String> {
-    let mut kinds: BTreeMap<(&str, &str, bool), Vec<&FileOf>> = BTreeMap::new();
+pub(super) fn lines<'a>(seen: impl Iterator<Item = &'a FileSummary>) -> Vec<String> {
+    let mut kinds: BTreeMap<(&str, &str, bool), Vec<&FileSummary>> = BTreeMap::new();
     for file in seen {
-        kinds.entry((&file.system, &file.behind, file.cold)).or_default().push(file);
+        kinds.entry((&file.filesystem, &file.backing, file.cold)).or_default().push(file);
     }
-    let line = |((system, behind, cold), files): (&(&str, &str, bool), &Vec<&FileOf>)| {
-        let looks: u64 = files.iter().map(|file| file.looks).sum();
+    let line = |((system, behind, cold), files): (&(&str, &str, bool), &Vec<&FileSummary>)| {
+        let looks: u64 = files.iter().map(|file| file.checks).sum();
         let held = |all: bool| {
             files.iter().all(|file| file.cached == [if all { file.pages } else { 0 }; 2])
         };
@@ -37,12 +37,12 @@ mod tests {
 
     #[test]
     fn a_kind_of_files_is_a_line_that_says_what_was_cached_of_them() {
-        let file = |cold, cached| FileOf {
-            system: "ext4".into(),
-            behind: "disk".into(),
+        let file = |cold, cached| FileSummary {
+            filesystem: "ext4".into(),
+            backing: "disk".into(),
             cold,
             pages: 256,
-            looks: 21,
+            checks: 21,
             cached,
         };
         let seen = [file(true, [0, 0]), file(true, [0, 0]), file(false, [256, 256])];

@@ -1,34 +1,38 @@
 //! Half a round trip beside one way, in words.
 
-use oscost_model::one_way::{Halves, Likeness, OneWay};
+use oscost_model::one_way::{Equivalence, HalfRoundTrip, OneWay};
 use oscost_model::unit::Unit;
 
 use super::figures::{per_cent, rough};
 use super::plain;
 
 /// One round trip and both ways, as a paragraph.
-pub(super) fn line(of: &Halves) -> String {
+pub(super) fn line(of: &HalfRoundTrip) -> String {
     let ns = |value: f64| rough(value, Unit::NsPerOp);
     let verdict = match of.verdict {
         _ if of.unclaimable => {
             "inconclusive, since too much time was lost for figures of single shots".to_owned()
         }
-        Likeness::Equivalent => "equivalent: within 3 %, there and back".to_owned(),
-        Likeness::Different => {
-            let ways = [("there", of.there), ("back", of.back)];
-            let differ = ways.iter().filter(|(_, way)| way.verdict == Likeness::Different);
+        Equivalence::Equivalent => "equivalent: within 3 %, there and back".to_owned(),
+        Equivalence::Different => {
+            let ways = [("there", of.outbound), ("back", of.inbound)];
+            let differ = ways.iter().filter(|(_, way)| way.verdict == Equivalence::Different);
             let differ: Vec<String> = differ.map(|(name, way)| apart(name, way)).collect();
             format!("not equivalent: {}", differ.join(", "))
         }
-        Likeness::Inconclusive => {
-            format!("inconclusive: {}, {}", apart("there", &of.there), apart("back", &of.back))
+        Equivalence::Inconclusive => {
+            format!(
+                "inconclusive: {}, {}",
+                apart("there", &of.outbound),
+                apart("back", &of.inbound)
+            )
         }
     };
     format!(
         "half a round trip: {}: {} there, {} back, half is {}: {verdict}",
         plain(&of.case),
-        ns(of.there.figure.median),
-        ns(of.back.figure.median),
+        ns(of.outbound.figure.median),
+        ns(of.inbound.figure.median),
         ns(of.half.median),
     )
 }
@@ -45,12 +49,12 @@ fn apart(name: &str, way: &OneWay) -> String {
 
 #[cfg(test)]
 mod tests {
+    use oscost_model::one_way::Equivalence::{Different, Equivalent, Inconclusive};
     use oscost_model::one_way::Figure;
-    use oscost_model::one_way::Likeness::{Different, Equivalent, Inconclusive};
 
     use super::*;
 
-    fn of(there: f64, back: f64, ways: [Likeness; 2], verdict: Likeness) -> Halves {
+    fn of(there: f64, back: f64, ways: [Equivalence; 2], verdict: Equivalence) -> HalfRoundTrip {
         let way = |median: f64, verdict| {
             let ratio = median / 2_000.0;
             OneWay {
@@ -59,11 +63,11 @@ mod tests {
                 verdict,
             }
         };
-        Halves {
+        HalfRoundTrip {
             case: "pipe/round-trip:by=pipe,size=64,peer_cpu=same".into(),
             half: Figure { median: 2_000.0, ci95: [1_990.0, 2_010.0] },
-            there: way(there, ways[0]),
-            back: way(back, ways[1]),
+            outbound: way(there, ways[0]),
+            inbound: way(back, ways[1]),
             unclaimable: false,
             verdict,
         }
@@ -85,7 +89,7 @@ mod tests {
         );
         let unknown = of(2_000.0, 1_980.0, [Equivalent, Inconclusive], Inconclusive);
         assert!(line(&unknown).contains("inconclusive: there +0.0 %"), "{}", line(&unknown));
-        let lost = Halves { unclaimable: true, ..equivalent };
+        let lost = HalfRoundTrip { unclaimable: true, ..equivalent };
         assert!(line(&lost).contains("too much time was lost"), "{}", line(&lost));
     }
 }

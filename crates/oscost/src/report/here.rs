@@ -65,7 +65,7 @@ pub fn text(definition: &Definition, shown: &[Shown]) -> String {
         match counted {
             Ok(count) => {
                 paragraph(&mut out, "    ", &kernel(count));
-                let surprises = count.surprises(&definition.calls, &case.point);
+                let surprises = count.unexpected(&definition.calls, &case.point);
                 if !is_other && !surprises.is_empty() {
                     let text = format!("not what its definition says: {}", surprises.join("; "));
                     paragraph(&mut out, "    ", &text);
@@ -165,7 +165,7 @@ fn figure(out: &mut String, last: &Last) {
     if let Some(release) = other_kernel {
         text += &format!(" under Linux {release}");
     }
-    if let Some(quiet) = quiet.as_deref().filter(|quiet| *quiet != "clean") {
+    if let Some(quiet) = quiet.as_deref().filter(|quiet| *quiet != "quiet") {
         text += &format!(", a {quiet} run");
     }
     paragraph(out, "    ", &format!("last figure: {text}"));

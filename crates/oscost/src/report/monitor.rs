@@ -2,14 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use oscost_model::record::{MonitorOf, Row};
+use oscost_model::record::{MonitorSummary, Row};
 
 use super::plain;
 
 /// What is said of the rows at places under a monitor; nothing of others.
 pub fn line<'a>(rows: impl Iterator<Item = &'a Row>) -> Option<String> {
     let (programs, seen): (Vec<&Row>, Vec<&Row>) =
-        rows.filter(|row| row.monitor.is_some()).partition(|row| row.primary.is_some());
+        rows.filter(|row| row.monitor.is_some()).partition(|row| row.primary_metric.is_some());
     if seen.is_empty() {
         return (!programs.is_empty()).then(|| {
             "pH was over each trial of the programs, whose calls nobody counts to hold what it saw \
@@ -17,7 +17,7 @@ pub fn line<'a>(rows: impl Iterator<Item = &'a Row>) -> Option<String> {
                 .to_owned()
         });
     }
-    let seen: Vec<&MonitorOf> = seen.iter().filter_map(|row| row.monitor.as_ref()).collect();
+    let seen: Vec<&MonitorSummary> = seen.iter().filter_map(|row| row.monitor.as_ref()).collect();
     let calls: u64 = seen.iter().map(|it| it.calls_seen).sum();
     let states: BTreeSet<String> = seen.iter().map(|it| states(it)).collect();
     let states = states.into_iter().collect::<Vec<_>>().join(" or ");
@@ -35,7 +35,7 @@ pub fn line<'a>(rows: impl Iterator<Item = &'a Row>) -> Option<String> {
 }
 
 /// The states that a profile was in.
-pub(super) fn states(seen: &MonitorOf) -> String {
+pub(super) fn states(seen: &MonitorSummary) -> String {
     match seen.profiles.is_empty() {
         true => "not seen".to_owned(),
         false => seen.profiles.iter().map(|it| plain(it)).collect::<Vec<_>>().join(" and "),

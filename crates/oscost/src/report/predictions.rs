@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use oscost_model::record::{Predicted, Record, Row, RowOutcome};
+use oscost_model::record::{Prediction, Record, Row, RowOutcome};
 use oscost_model::unit::Unit;
 
 use super::figures::rough;
@@ -65,7 +65,7 @@ pub fn text(record: &Record) -> String {
 }
 
 /// The predictions that are kept, a line each.
-pub fn list(predictions: &[(i64, Predicted)]) -> String {
+pub fn list(predictions: &[(i64, Prediction)]) -> String {
     if predictions.is_empty() {
         return "no predictions are kept\n".to_owned();
     }
@@ -79,7 +79,7 @@ pub fn list(predictions: &[(i64, Predicted)]) -> String {
 }
 
 /// What a prediction says, as it was typed.
-fn says(predicted: &Predicted) -> String {
+fn says(predicted: &Prediction) -> String {
     let part =
         |name: &str, text: &Option<String>| text.as_ref().map(|text| format!("{name} {text}"));
     let whole = predicted.estimate.clone();
@@ -110,7 +110,7 @@ struct Judged {
 }
 
 impl Judged {
-    fn of(predicted: &Predicted, record: &Record) -> Self {
+    fn of(predicted: &Prediction, record: &Record) -> Self {
         let row = found(&predicted.case, record);
         let beats = beats(row.ok(), record);
         let (shown, verdict) = match &predicted.below {
@@ -186,7 +186,7 @@ fn undecided(why: impl Into<String>) -> Verdict {
 }
 
 /// The words of a prediction of a cost, and what became of it.
-fn cost(predicted: &Predicted, row: Result<&Row, &str>, beats: &Beats) -> (String, Verdict) {
+fn cost(predicted: &Prediction, row: Result<&Row, &str>, beats: &Beats) -> (String, Verdict) {
     let expected = match expected(predicted) {
         Ok(expected) => expected,
         Err(why) => return ("?".to_owned(), undecided(plain(&why))),
@@ -230,7 +230,7 @@ fn below(other: &str, row: Result<&Row, &str>, record: &Record) -> (String, Verd
 }
 
 /// A prediction's texts, read.
-fn expected(predicted: &Predicted) -> Result<Expected, String> {
+fn expected(predicted: &Prediction) -> Result<Expected, String> {
     let read = |text: &Option<String>| text.as_deref().map(Estimate::parse).transpose();
     Ok(Expected {
         whole: read(&predicted.estimate)?,
@@ -241,7 +241,7 @@ fn expected(predicted: &Predicted) -> Result<Expected, String> {
 
 /// What there is to say of a prediction by itself: its parts, whether they contradict it, and what
 /// it is in nanoseconds.
-fn parts(predicted: &Predicted, beats: &Beats) -> Vec<String> {
+fn parts(predicted: &Prediction, beats: &Beats) -> Vec<String> {
     let Ok(expected) = expected(predicted) else { return Vec::new() };
     // What was not told in units of time is told in nanoseconds beside it.
     let ns = |it: &Estimate| match it.unit {

@@ -36,7 +36,7 @@ impl Progress {
     /// Looks at what happened.
     pub fn heard(&mut self, entry: &Entry) {
         match entry {
-            Entry::Met { .. } => self.say("looking for the quietest CPU"),
+            Entry::MachineDescribed { .. } => self.say("looking for the quietest CPU"),
             Entry::Surveyed { .. } => self.say("calibrating the clock"),
             Entry::Planned { rows, .. } => self.rows.clone_from(rows),
             Entry::Added { rows } => self.rows.extend_from_slice(rows),
@@ -64,8 +64,8 @@ impl Progress {
             Entry::Ended { .. } => self.line.finish_and_clear(),
             Entry::Started(_)
             | Entry::Calibrated { .. }
-            | Entry::Versus { .. }
-            | Entry::Witnessed { .. }
+            | Entry::Paired { .. }
+            | Entry::MonitorReported { .. }
             | Entry::GivenUp { .. }
             | Entry::Settled { .. } => {}
         }

@@ -2,15 +2,15 @@
 
 use std::fmt::Write as _;
 
-use oscost_model::curve::Known;
-use oscost_model::steps::Steps;
+use oscost_model::curve::BoundedValue;
+use oscost_model::steps::WaitSteps;
 
 use super::{fold, plain};
 
 /// A column: its heading, what it shows, and what that is.
 struct Column {
     head: &'static str,
-    of: fn(&Steps) -> Option<&Known>,
+    of: fn(&WaitSteps) -> Option<&BoundedValue>,
     means: &'static str,
 }
 
@@ -28,37 +28,37 @@ const COLUMNS: [Column; 5] = [
     },
     Column {
         head: "on lists",
-        of: |split| split.lists.as_ref(),
+        of: |split| split.wait_queues.as_ref(),
         means: "getting on the list of each and off again to wait (event/wait, position=last less \
                 position=first; or event/idle, block less check)",
     },
     Column {
         head: "woken",
-        of: |split| split.woken.as_ref(),
+        of: |split| split.wakeup.as_ref(),
         means: "from an event until who had blocked on all of them runs (event/wakeup)",
     },
     Column {
         head: "beyond",
-        of: |split| split.beyond.as_ref(),
+        of: |split| split.wakeup_beyond_check.as_ref(),
         means: "what of being woken is beyond a check",
     },
 ];
 
 /// A table for each place; empty where steps cannot be told apart.
-pub(super) fn text(tables: &[Steps]) -> String {
-    let of_targets: Vec<&[Steps]> =
+pub(super) fn text(tables: &[WaitSteps]) -> String {
+    let of_targets: Vec<&[WaitSteps]> =
         tables.chunk_by(|one, other| one.target == other.target).collect();
     let several = of_targets.len() > 1;
     of_targets.into_iter().map(|splits| one(splits, several)).collect()
 }
 
-fn one(splits: &[Steps], several: bool) -> String {
+fn one(splits: &[WaitSteps], several: bool) -> String {
     let target = &splits[0].target;
     let there: Vec<&Column> = COLUMNS
         .iter()
         .filter(|column| splits.iter().any(|split| (column.of)(split).is_some()))
         .collect();
-    let cell = |column: &Column, split: &Steps| (column.of)(split).map_or("-".into(), slope);
+    let cell = |column: &Column, split: &WaitSteps| (column.of)(split).map_or("-".into(), slope);
     let widths: Vec<usize> = there
         .iter()
         .map(|column| {
@@ -106,8 +106,8 @@ fn one(splits: &[Steps], several: bool) -> String {
 }
 
 /// A slope with half of its interval; what may as well be nothing as a bound.
-fn slope(known: &Known) -> String {
-    let Known { value, ci95: [low, high] } = *known;
+fn slope(known: &BoundedValue) -> String {
+    let BoundedValue { value, ci95: [low, high] } = *known;
     if low <= 0.0 && 0.0 <= high {
         let bound = high.max(-low);
         return format!("<{bound:.*}", decimals(bound, bound));
@@ -133,8 +133,9 @@ mod tests {
 
     #[test]
     fn a_step_that_may_be_nothing_is_a_bound() {
-        let told =
-            |value: f64, half: f64| slope(&Known { value, ci95: [value - half, value + half] });
+        let told = |value: f64, half: f64| {
+            slope(&BoundedValue { value, ci95: [value - half, value + half] })
+        };
         assert_eq!([told(21.04, 0.3), told(140.0, 2.0)], ["21.0+-0.3", "140+-2"]);
         assert_eq!([told(0.123, 0.011), told(0.12, 0.002)], ["0.12+-0.01", "0.120+-0.002"]);
         assert_eq!([told(0.01, 0.05), told(-0.04, 0.05)], ["<0.06", "<0.09"]);

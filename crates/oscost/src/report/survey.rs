@@ -1,6 +1,6 @@
 //! The survey of timers: one table at the end of `oscost run timer`, and which clock was chosen.
 
-use oscost_model::definition::{Timer, Told};
+use oscost_model::definition::{SurveyEntry, Timer};
 use oscost_model::record::{Clock, Record, Row, RowOutcome};
 
 use super::figures::Style;
@@ -66,13 +66,15 @@ fn letter(at: usize) -> String {
 }
 
 fn line(timer: &Timer, record: &Record, notes: &mut Notes) -> [String; 8] {
-    let mut told = |told: &Told| match told {
-        Told { case: Some(case), .. } => match row(record, case) {
+    let mut told = |told: &SurveyEntry| match told {
+        SurveyEntry { case: Some(case), .. } => match row(record, case) {
             Ok(row) => figure(row),
             Err(why) => notes.mark(&why),
         },
-        Told { words: Some(words), .. } => plain(words),
-        Told { because, .. } => notes.mark(because.as_deref().unwrap_or("nobody said why")),
+        SurveyEntry { text: Some(words), .. } => plain(words),
+        SurveyEntry { reason: because, .. } => {
+            notes.mark(because.as_deref().unwrap_or("nobody said why"))
+        }
     };
     let (cost, resolution) = (told(&timer.cost), told(&timer.resolution));
     let (quantum, precision) = (told(&timer.quantum), told(&timer.precision));

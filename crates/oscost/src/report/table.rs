@@ -41,7 +41,7 @@ pub fn table(record: &Record, plots: Plots) -> String {
     out.push_str(&steps::text(&record.steps));
     out.push_str(&requests::text(&measured));
     out.push_str(&groups::text(record, &measured));
-    for it in &record.halves {
+    for it in &record.half_round_trips {
         let _ = writeln!(out, "\n{}", fold(&halves::line(it), 78, "  "));
     }
     not_measured(&rows, &mut out);
@@ -339,7 +339,8 @@ pub(super) fn first_of(cases: &[&str]) -> String {
 fn lost_datagrams(rows: &[&Row]) -> Option<String> {
     let odd = |seen: &Datagrams| seen.lost + seen.late + seen.duplicate + seen.reordered > 0;
     let seen = rows.iter().filter_map(|row| row.channel?.datagrams).filter(odd);
-    let Datagrams { sent, lost, late, duplicate, reordered, .. } = seen.reduce(Datagrams::and)?;
+    let Datagrams { sent, lost, late, duplicate, reordered, .. } =
+        seen.reduce(Datagrams::merged_with)?;
     Some(format!(
         "datagrams: of {sent} {lost} were lost, {late} came late, {duplicate} twice, {reordered} \
          out of order: what did not come back in time is in no figure"
@@ -381,15 +382,18 @@ pub(super) fn said(record: &Record, rows: &[&Row]) -> Vec<String> {
     // What most rows have stands last, and in one line.
     let common = lines.extract_if(.., |line| line.starts_with(COMMON)).collect::<Vec<_>>();
     let surprises = rows.iter().flat_map(|row| {
-        let words = row.calls.iter().flat_map(|calls| &calls.surprises);
+        let words = row.calls.iter().flat_map(|calls| &calls.unexpected);
         words.map(|words| (plain(words), row.case.as_str()))
     });
     for (words, cases) in gathered(surprises) {
         lines.push(format!("{}: {words}", first_of(&cases)));
     }
     lines.extend(lost_datagrams(rows));
-    let strangers: u64 =
-        rows.iter().filter_map(|row| row.channel.as_ref()).map(|seen| seen.strangers).sum();
+    let strangers: u64 = rows
+        .iter()
+        .filter_map(|row| row.channel.as_ref())
+        .map(|seen| seen.unauthorised_connections)
+        .sum();
     if strangers > 0 {
         lines.push(format!(
             "{strangers} connections of strangers to the data sockets: each was closed, and none \

@@ -114,7 +114,7 @@ fn of_figures(name: &str, row: &Row) -> Vec<String> {
     let shown = [USER, SYSTEM, PEAK_MEMORY];
     let counted = ["minor-faults", "major-faults", "voluntary-switches", "involuntary-switches"];
     let others = row.metrics.iter().filter(|(metric, _)| {
-        let is_own = row.primary.as_ref() == Some(metric);
+        let is_own = row.primary_metric.as_ref() == Some(metric);
         !shown.contains(&metric.as_str()) && !counted.contains(&metric.as_str()) && !is_own
     });
     let line = |(metric, it): (&String, &Metric)| {
@@ -138,7 +138,7 @@ pub(super) fn of_metric(row: &Row, it: &Comparison) -> Row {
         return row.clone();
     }
     let name = match it.metric.as_str() {
-        "primary" => row.primary.as_deref().unwrap_or(REAL),
+        "primary" => row.primary_metric.as_deref().unwrap_or(REAL),
         name => name,
     };
     let mut shown = row.clone();

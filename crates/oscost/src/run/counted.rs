@@ -50,7 +50,7 @@ pub fn count_calls(
                 toggled: false,
                 forked: false,
                 workers: 1,
-                far: None,
+                remote_end: None,
                 peer_cpu: None,
                 task: Task::Count { warm_ops: WARM_OPS, ops: COUNTED_OPS },
                 timeout_ms: (left.as_millis() as u64).max(1),

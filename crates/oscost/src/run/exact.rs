@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 
 use oscost_model::clock::{Calibration, ClockKind};
 use oscost_model::facts::Facts;
-use oscost_model::journal::{Entry, Phase, PlannedRow, Started, Versus, WorkerOutcome};
+use oscost_model::journal::{Entry, Pairing, Phase, PlannedRow, RunHeader, WorkerOutcome};
 use oscost_model::protocol::{Event, Hello, Order};
 use oscost_model::record::{Machine, RowOutcome, Vm};
-use oscost_model::treatment::Treated;
+use oscost_model::treatment::TreatmentSet;
 use oscost_model::worker::{Sample, Subject, Task, WorkerSpec};
 
 use super::workers::{Ended, ended};
@@ -53,13 +53,13 @@ pub trait Machines {
 #[derive(Clone, Debug)]
 pub struct Exact {
     /// The first entry of the journal.
-    pub started: Started,
+    pub started: RunHeader,
     /// The rows: all those of the first machine, then all those of the next.
     pub rows: Vec<PlannedRow>,
     /// What is done to each row's process.
-    pub treated: Vec<Treated>,
+    pub treated: Vec<TreatmentSet>,
     /// What is compared with what.
-    pub pairs: Vec<Versus>,
+    pub pairs: Vec<Pairing>,
     /// The machines, as they are booted; each row names its own by `m` and its number.
     pub machines: Vec<Vm>,
     /// How many machines may run at a time.
@@ -221,7 +221,7 @@ impl Run<'_> {
             // A process that something is applied to is another one than one that is not.
             forked: self.is_treated(),
             workers: 1,
-            far: None,
+            remote_end: None,
             peer_cpu: None,
             timeout_ms: if matches!(task, Task::Count { .. }) { COUNT_MS } else { WORKER_MS },
             task,
@@ -243,7 +243,7 @@ impl Run<'_> {
         let vm = self.request.machines.get(number).cloned();
         // What is said of machines speaks of noise, and none changes a count.
         let machine = Machine { vm, ..Machine::new(&id_of(number), facts, Vec::new()) };
-        self.tell(Entry::Met { machine: Box::new(machine), tracers });
+        self.tell(Entry::MachineDescribed { machine: Box::new(machine), tracers });
         if lost.is_ok() {
             let (machine, probe) = (id_of(number), Vec::new());
             self.tell(Entry::Surveyed { machine, probe, cpu: Some(CPU) });
@@ -253,7 +253,7 @@ impl Run<'_> {
             self.tell(Entry::Planned { rows, timers: Vec::new() });
             let pairs = self.request.pairs.clone();
             if !pairs.is_empty() {
-                self.tell(Entry::Versus { pairs });
+                self.tell(Entry::Paired { pairs });
             }
             for (row, reason) in self.request.lacking.clone() {
                 self.give_up(row, RowOutcome::Skipped, reason);
@@ -364,7 +364,7 @@ impl Run<'_> {
         for &row in &none {
             self.give_up(row, outcome, error.to_string());
         }
-        let asked = |rows: &[usize]| rows.iter().any(|&row| self.request.rows[row].asked);
+        let asked = |rows: &[usize]| rows.iter().any(|&row| self.request.rows[row].requested);
         asked(&none) || !asked(&some)
     }
 

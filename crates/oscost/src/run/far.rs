@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use oscost_model::protocol::{Event, Order};
 use oscost_model::record::{Machine, RowOutcome};
-use oscost_model::worker::{FarEnd, Task, WorkerSpec};
+use oscost_model::worker::{RemoteEnd, Task, WorkerSpec};
 
 use super::workers::{Answer, BEYOND, Ended, ended};
 use crate::hosts::{HostError, Session};
@@ -46,7 +46,7 @@ pub(super) struct FarSide<'a> {
 pub(super) struct Server {
     id: u64,
     /// The way there.
-    pub(super) end: FarEnd,
+    pub(super) end: RemoteEnd,
 }
 
 impl<'a> FarSide<'a> {
@@ -89,7 +89,7 @@ impl<'a> FarSide<'a> {
         let said = self.ask(&Order::Serve { id, spec: Box::new(spec) }, id, 2 * BEYOND);
         Ok(match self.alive(said)? {
             Ok(Event::Ready { addr: Some(addr), .. }) if self.is_there(&addr) => {
-                Ok(Server { id, end: FarEnd { addr, token } })
+                Ok(Server { id, end: RemoteEnd { addr, token } })
             }
             Ok(Event::Ready { addr, .. }) => {
                 // A session that does not take this says so at the next order.

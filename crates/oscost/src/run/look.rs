@@ -7,7 +7,7 @@ use oscost_model::case::Case;
 use oscost_model::clock::{Calibration, ClockKind};
 use oscost_model::point::Point;
 use oscost_model::protocol::CpuProbe;
-use oscost_model::watch::Watch;
+use oscost_model::watch::SystemActivity;
 use oscost_model::worker::{Subject, Task, WorkerSpec};
 
 use super::RunError;
@@ -30,7 +30,7 @@ pub struct Look {
     /// The one that a run would take; `None` where a process cannot be pinned.
     pub cpu: Option<u32>,
     /// Who else used the machine meanwhile, or why that is not known.
-    pub watch: Result<Watch, String>,
+    pub watch: Result<SystemActivity, String>,
     /// Why system calls cannot be counted here; `None` when they can.
     pub uncounted: Option<String>,
 }
@@ -88,7 +88,7 @@ fn counting(cpu: Option<u32>) -> WorkerSpec {
         toggled: false,
         forked: false,
         workers: 1,
-        far: None,
+        remote_end: None,
         peer_cpu: None,
         task: Task::Count { warm_ops: WARM_OPS, ops: COUNTED_OPS },
         timeout_ms: COUNT_MS,

@@ -29,14 +29,14 @@ pub use versus::{Contest, PairCount};
 
 use std::time::{Duration, Instant};
 
-use oscost_model::calls::{CallCount, Times};
+use oscost_model::calls::{CallCount, CallTimes};
 use oscost_model::clock::Calibration;
 use oscost_model::definition::Timer;
-use oscost_model::fault_injection::{Sin, committing};
-use oscost_model::journal::{Entry, Phase, PlannedRow, Started, WorkerOutcome};
-use oscost_model::protocol::NO_WAY_THERE;
+use oscost_model::fault_injection::{InjectedFault, is_injected};
+use oscost_model::journal::{Entry, Phase, PlannedRow, RunHeader, WorkerOutcome};
+use oscost_model::protocol::PEER_UNREACHABLE_HINT;
 use oscost_model::record::{Machine, RowOutcome};
-use oscost_model::treatment::Treated;
+use oscost_model::treatment::TreatmentSet;
 use oscost_model::worker::Task;
 use thiserror::Error;
 
@@ -65,7 +65,7 @@ const COUNTED_OPS: u64 = 23;
 #[derive(Clone, Debug)]
 pub struct Request {
     /// The first entry of the journal.
-    pub started: Started,
+    pub started: RunHeader,
     /// The machine, as it was met.
     pub machine: Machine,
     /// What is attached to its system.
@@ -79,7 +79,7 @@ pub struct Request {
     /// How long it may take; `None` for as long as it takes.
     pub budget: Option<Duration>,
     /// What is done to each row's process and system, row by row; to those beyond the list, nothing.
-    pub treated: Vec<Treated>,
+    pub treated: Vec<TreatmentSet>,
     /// What is compared with what, where that is wanted: rows are then measured side by side.
     pub contest: Option<Contest>,
     /// Whether the listener is asked for more rows, in the second half of the budget.
@@ -161,7 +161,7 @@ pub fn run_between(
 ) -> Result<Finish, RunError> {
     let machine = request.machine.id.clone();
     listener.heard(&Entry::Started(Box::new(request.started.clone())));
-    listener.heard(&Entry::Met {
+    listener.heard(&Entry::MachineDescribed {
         machine: Box::new(request.machine.clone()),
         tracers: request.tracers.clone(),
     });
@@ -171,7 +171,7 @@ pub fn run_between(
         row.treated = treated.clone();
     }
     let far = peer.map(|Peer { session, machine, tracers, bind, cpu }| {
-        listener.heard(&Entry::Met { machine: Box::new(machine.clone()), tracers });
+        listener.heard(&Entry::MachineDescribed { machine: Box::new(machine.clone()), tracers });
         (FarSide::new(session, bind), machine.id, cpu)
     });
     let (far, peer) = match far {
@@ -212,7 +212,7 @@ pub fn run_between(
 /// A row while it is being measured.
 struct RowRun {
     planned: PlannedRow,
-    treated: Treated,
+    treated: TreatmentSet,
     pace: Pace,
     given_up: bool,
     lost_workers: u32,
@@ -231,7 +231,7 @@ impl RowRun {
         Self {
             pace: Pace::new(profile),
             planned,
-            treated: Treated::default(),
+            treated: TreatmentSet::default(),
             given_up: false,
             lost_workers: 0,
             count: None,
@@ -245,7 +245,7 @@ impl RowRun {
     fn is_settled(&self) -> bool {
         self.given_up
             || self.pace.is_settled()
-            || !self.planned.asked
+            || !self.planned.requested
             || self.planned.workload.is_some()
     }
 
@@ -258,18 +258,18 @@ impl RowRun {
     fn wants_a_worker(&self) -> bool {
         !self.given_up
             && self.planned.workload.is_none()
-            && (self.planned.reference_case || !self.pace.is_settled())
+            && (self.planned.is_reference || !self.pace.is_settled())
     }
 }
 
 /// How many ops of a row are counted: where some share a call, as many times more, so that the
 /// calls among them are exactly so many wherever the count begins.
 fn counted_ops(row: &PlannedRow) -> u64 {
-    let point = row.definition.whole(&row.case.point);
+    let point = row.definition.with_implied(&row.case.point);
     let rules = row.definition.calls.iter().filter(|rule| point.includes(&rule.when));
     let shared = rules.map(|rule| match rule.times {
-        Times::Per { ops, .. } => u64::from(ops),
-        Times::Exactly(_) | Times::UpTo(_) => 1,
+        CallTimes::Per { ops, .. } => u64::from(ops),
+        CallTimes::Exactly(_) | CallTimes::UpTo(_) => 1,
     });
     COUNTED_OPS * shared.max().unwrap_or(1)
 }
@@ -384,7 +384,8 @@ impl Run<'_> {
         }
         let first = self.rows.len();
         self.tell(Entry::Added { rows: more.clone() });
-        let treated = self.rows.first().map_or_else(Treated::default, |row| row.treated.clone());
+        let treated =
+            self.rows.first().map_or_else(TreatmentSet::default, |row| row.treated.clone());
         self.rows.extend(more.into_iter().map(|planned| {
             let row = RowRun::new(planned, request.profile);
             RowRun { treated: treated.clone(), ..row }
@@ -411,7 +412,7 @@ impl Run<'_> {
                     self.tell(Entry::Piloted { row: row as u32, plan });
                 }
                 Err(ended) => {
-                    let no_way = ended.reason.contains(NO_WAY_THERE);
+                    let no_way = ended.reason.contains(PEER_UNREACHABLE_HINT);
                     let reason = ended.reason.clone();
                     self.give_up(row, ended);
                     if no_way {
@@ -462,7 +463,7 @@ impl Run<'_> {
     /// Some workers of each reference case, interleaved, before the first round or after the last.
     fn reference_cases(&mut self, phase: Phase) -> Result<(), RunError> {
         let reference_cases: Vec<usize> =
-            (0..self.rows.len()).filter(|&row| self.rows[row].planned.reference_case).collect();
+            (0..self.rows.len()).filter(|&row| self.rows[row].planned.is_reference).collect();
         for _ in 0..REFERENCE_CASE_WORKERS {
             let mut order = reference_cases.clone();
             self.order.shuffle(&mut order);
@@ -489,7 +490,7 @@ impl Run<'_> {
                 wanted = self.most_in_need(wanted);
             }
             self.order.shuffle(&mut wanted);
-            if committing(Sin::BackToBack) {
+            if is_injected(InjectedFault::BackToBack) {
                 wanted.sort_unstable();
                 wanted.truncate(1);
             }
@@ -522,7 +523,7 @@ impl Run<'_> {
             wanted.into_iter().partition(|&row| !self.rows[row].is_settled());
         rows.sort_by(|one, other| need(other).total_cmp(&need(one)));
         let passed_over = rows.split_off(rows.len().div_ceil(2));
-        rows.extend(passed_over.into_iter().filter(|&row| self.rows[row].planned.reference_case));
+        rows.extend(passed_over.into_iter().filter(|&row| self.rows[row].planned.is_reference));
         rows.extend(settled);
         rows
     }

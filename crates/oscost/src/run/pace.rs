@@ -1,7 +1,7 @@
 //! How often is enough, for one row.
 
 use oscost_model::clock::Calibration;
-use oscost_model::fault_injection::{Sin, committing};
+use oscost_model::fault_injection::{InjectedFault, is_injected};
 use oscost_model::journal::PlannedRow;
 use oscost_model::worker::{BatchPlan, Mode, Sample};
 
@@ -67,7 +67,7 @@ impl Profile {
     /// The level of the intervals: looking again and again is paid for.
     pub fn nominal(self) -> Nominal {
         match self {
-            Profile::Default { .. } if committing(Sin::PeekAndStop) => Nominal::FIXED,
+            Profile::Default { .. } if is_injected(InjectedFault::PeekAndStop) => Nominal::FIXED,
             Profile::Default { .. } => Nominal::ADAPTIVE,
             Profile::Quick | Profile::Thorough { .. } => Nominal::FIXED,
         }
@@ -203,7 +203,9 @@ impl Pace {
             Profile::Default { .. } => {
                 let look = Look { repetitions: values, relative_half_width: self.width() };
                 let goal = self.goal().relative_half_width;
-                if committing(Sin::PeekAndStop) && self.width().is_some_and(|width| width <= goal) {
+                if is_injected(InjectedFault::PeekAndStop)
+                    && self.width().is_some_and(|width| width <= goal)
+                {
                     self.settled = true;
                 }
                 match self.stopping.look(look) {

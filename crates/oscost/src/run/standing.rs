@@ -4,7 +4,7 @@
 //! again, since it is what they are read from. All else is attached only after they were calibrated.
 
 use oscost_model::record::RowOutcome;
-use oscost_model::treatment::Attached;
+use oscost_model::treatment::AttachedTreatment;
 
 use super::workers::Ended;
 use super::{Run, RunError};
@@ -22,11 +22,12 @@ impl Run<'_> {
     /// Attaches what is attached then to all rows alike; the job that it is, if there is any.
     pub(super) fn stand(&mut self, when: When) -> Result<Result<Option<u64>, Ended>, RunError> {
         let Some(row) = self.rows.first() else { return Ok(Ok(None)) };
-        let is_then = |attached: &&Attached| {
-            let is_clock = matches!(attached, Attached::Clocksource { .. });
+        let is_then = |attached: &&AttachedTreatment| {
+            let is_clock = matches!(attached, AttachedTreatment::Clocksource { .. });
             is_clock == (when == When::BeforeClocks)
         };
-        let then: Vec<Attached> = row.treated.attached.iter().filter(is_then).cloned().collect();
+        let then: Vec<AttachedTreatment> =
+            row.treated.attached.iter().filter(is_then).cloned().collect();
         self.attach(&then)
     }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 use oscost_model::clock::Calibration;
 use oscost_model::journal::{Entry, Phase, WorkerOutcome};
 use oscost_model::record::RowOutcome;
-use oscost_model::study_method::{StudyMethod, Timed};
+use oscost_model::study_method::{StudyMethod, TimingScope};
 use oscost_model::worker::{BatchPlan, Mode, Sample, Task};
 
 use super::workers::Ended;
@@ -53,8 +53,8 @@ pub(super) struct Taken {
 impl Taken {
     /// What a pilot has seen of it, where the time was up before the first worker.
     fn by_pilot(plan: &BatchPlan) -> Self {
-        let copies = plan.copies.iter().copied().max().unwrap_or(1).max(1);
-        let turn_ns = plan.batch_ns / (plan.turns.max(1) as f64 * f64::from(copies));
+        let copies = plan.unroll_factors.iter().copied().max().unwrap_or(1).max(1);
+        let turn_ns = plan.batch_ns / (plan.iterations.max(1) as f64 * f64::from(copies));
         let around_ns = if plan.mode == Mode::C { EVICTION_NS } else { WINDOW_NS };
         Self { turn_ns, worth: 1, window_ns: plan.batch_ns + around_ns }
     }
@@ -69,9 +69,9 @@ impl Taken {
         let ops: f64 = samples.iter().map(|sample| sample.n as f64).sum();
         let ticks: f64 = samples.iter().map(|sample| sample.ticks as f64).sum();
         // A plan of a made-up place may name none.
-        let copies: u32 = plan.copies.iter().sum::<u32>().max(1);
-        let each_copy = samples.len() as f64 / plan.copies.len().max(1) as f64;
-        let turns = plan.turns as f64 * f64::from(copies) * each_copy;
+        let copies: u32 = plan.unroll_factors.iter().sum::<u32>().max(1);
+        let each_copy = samples.len() as f64 / plan.unroll_factors.len().max(1) as f64;
+        let turns = plan.iterations as f64 * f64::from(copies) * each_copy;
         if ops <= 0.0 || turns <= 0.0 {
             return None;
         }
@@ -110,7 +110,7 @@ fn most(least: u64, most: u64, fits: impl Fn(u64) -> bool) -> Option<u64> {
 /// Whether an op is the only one of its window whatever a study does: because it brings its own
 /// figure, is wanted cold, or fills a batch by itself.
 fn is_alone(pilot: &BatchPlan) -> bool {
-    pilot.mode.is_single_shot() || pilot.turns == 1
+    pilot.mode.is_single_shot() || pilot.iterations == 1
 }
 
 /// Cuts a row's manner so that it takes no longer than `limit`: fewer ops first, then fewer
@@ -122,7 +122,7 @@ fn cut(
     limit: Duration,
 ) -> Option<Cut> {
     let limit_ns = limit.as_nanos() as f64;
-    let alone = study_method.timed == Timed::Each || is_alone(pilot);
+    let alone = study_method.timed == TimingScope::Each || is_alone(pilot);
     let asked = study_method.experiments.max(1);
     let most_experiments = asked.min(MOST_WINDOWS as u32);
     let wanted = (study_method.iterations / taken.worth).max(1);
@@ -175,22 +175,36 @@ fn shots(pilot: &BatchPlan, windows: u64, taken: Taken) -> BatchPlan {
         _ => taken.turn_ns,
     };
     let copies = vec![1];
-    BatchPlan { mode, turns: 1, copies, groups: windows as u32, batch_ns, ..pilot.clone() }
+    BatchPlan {
+        mode,
+        iterations: 1,
+        unroll_factors: copies,
+        groups: windows as u32,
+        batch_ns,
+        ..pilot.clone()
+    }
 }
 
 /// All ops in one window. It is timed as a single shot is: with exactly so many turns, which vary
 /// from batch to batch in other modes.
 fn looped(pilot: &BatchPlan, turns: u64, taken: Taken) -> BatchPlan {
     let batch_ns = turns as f64 * taken.turn_ns;
-    BatchPlan { mode: Mode::S, turns, copies: vec![1], groups: 1, batch_ns, ..pilot.clone() }
+    BatchPlan {
+        mode: Mode::S,
+        iterations: turns,
+        unroll_factors: vec![1],
+        groups: 1,
+        batch_ns,
+        ..pilot.clone()
+    }
 }
 
 /// The loop in as many windows as it takes where no more ops than the pilot's can be prepared at
 /// once.
 fn in_pieces(pilot: &BatchPlan, cut: &Cut, taken: Taken) -> BatchPlan {
     let most = MOST_WINDOWS / u64::from(cut.experiments.max(1));
-    let windows = cut.turns.div_ceil(pilot.turns.max(1)).clamp(1, most.max(1));
-    BatchPlan { groups: windows as u32, ..looped(pilot, pilot.turns.min(cut.turns), taken) }
+    let windows = cut.turns.div_ceil(pilot.iterations.max(1)).clamp(1, most.max(1));
+    BatchPlan { groups: windows as u32, ..looped(pilot, pilot.iterations.min(cut.turns), taken) }
 }
 
 /// An experiment to come.
@@ -221,7 +235,7 @@ impl Run<'_> {
             let Err(ended) = self.experiment(row, experiment, whole.clone())? else { continue };
             if let Some(pilot) = self.rows[row].pace.plan()
                 && ended.too_many
-                && whole.turns > pilot.turns
+                && whole.iterations > pilot.iterations
             {
                 let taken = self.rows[row].taken.unwrap_or_else(|| Taken::by_pilot(pilot));
                 cut.plan = in_pieces(pilot, cut, taken);
@@ -243,7 +257,8 @@ impl Run<'_> {
     /// How a row is timed in its manner; `None` where it is not, and the journal knows why.
     fn cut(&mut self, row: usize, limit: Duration) -> Option<Cut> {
         let it = &self.rows[row];
-        let study_method = it.planned.study_method.filter(|_| it.planned.asked && !it.given_up)?;
+        let study_method =
+            it.planned.study_method.filter(|_| it.planned.requested && !it.given_up)?;
         // A rate is a slope over sizes.
         let pilot = it.pace.plan().filter(|plan| plan.mode != Mode::T)?;
         let taken = it.taken.unwrap_or_else(|| Taken::by_pilot(pilot));

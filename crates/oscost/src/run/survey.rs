@@ -121,7 +121,7 @@ impl Run<'_> {
     pub(super) fn spec(&mut self, row: usize, task: Task) -> WorkerSpec {
         let expected_ms = match &task {
             Task::Measure(plan) => {
-                let batches = plan.groups as f64 * plan.copies.len().max(1) as f64;
+                let batches = plan.groups as f64 * plan.unroll_factors.len().max(1) as f64;
                 (plan.batch_ns * batches / 1e6) as u64
             }
             // What an op costs is not known yet: some take seconds.
@@ -131,7 +131,7 @@ impl Run<'_> {
             // It is planned where everything else of its machine is.
             Task::Exact => 0,
             Task::Count { warm_ops, ops } => {
-                let op_ns = |plan: &BatchPlan| plan.batch_ns / plan.turns.max(1) as f64;
+                let op_ns = |plan: &BatchPlan| plan.batch_ns / plan.iterations.max(1) as f64;
                 let op_ns = self.rows[row].pace.plan().map_or(0.0, op_ns);
                 (op_ns * (warm_ops + ops) as f64 / 1e6) as u64
             }
@@ -149,7 +149,7 @@ impl Run<'_> {
             toggled: false,
             forked: false,
             workers: 1,
-            far: None,
+            remote_end: None,
             peer_cpu: self.peer_cpu,
             task,
             timeout_ms: WORKER_GRACE_MS + 5 * expected_ms + setup_ms,

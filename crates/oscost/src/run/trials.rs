@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use oscost_model::journal::{Entry, Phase, WorkerOutcome};
-use oscost_model::program::{Ran, Trial};
+use oscost_model::program::{ProgramResult, Trial};
 use oscost_model::record::RowOutcome;
 use oscost_model::worker::{Subject, Task, WorkerSpec};
 
@@ -167,7 +167,7 @@ impl Run<'_> {
     fn wanted(&self, row: usize, within: Duration, first: Duration) -> u32 {
         let Some(workload) = &self.rows[row].planned.workload else { return 0 };
         let fit = within.as_secs_f64() / first.as_secs_f64().max(1e-3);
-        (fit as u32).clamp(workload.least, workload.trials.max(workload.least))
+        (fit as u32).clamp(workload.min_trials, workload.trials.max(workload.min_trials))
     }
 
     /// One untimed trial of each row: the caches hold then what they hold later, and whoever cannot
@@ -252,7 +252,7 @@ impl Run<'_> {
 
     /// What is read from a trial's output. An output in which a figure does not stand is the
     /// program's own fault, or the expression's: another trial would not mend it.
-    fn read(&self, row: usize, ran: Ran) -> Result<Trial, Ended> {
+    fn read(&self, row: usize, ran: ProgramResult) -> Result<Trial, Ended> {
         let Some(workload) = &self.rows[row].planned.workload else {
             return Ok(Trial::default());
         };
@@ -270,7 +270,7 @@ impl Run<'_> {
         row: usize,
         attaches: bool,
         warms: bool,
-    ) -> Result<Result<Ran, Ended>, RunError> {
+    ) -> Result<Result<ProgramResult, Ended>, RunError> {
         let Some(spec) = self.program_spec(row, Task::Run { warms }) else {
             let reason = "it has no program".to_owned();
             let outcome = RowOutcome::Failed;

@@ -8,7 +8,7 @@ use oscost_model::calls::CallCount;
 use oscost_model::journal::Entry;
 use oscost_model::monitor_report::MonitorReport;
 use oscost_model::record::RowOutcome;
-use oscost_model::treatment::Attached;
+use oscost_model::treatment::AttachedTreatment;
 
 use super::workers::Ended;
 use super::{Run, RunError};
@@ -18,8 +18,8 @@ use super::{Run, RunError};
 pub(super) type LastWords = Result<Option<MonitorReport>, String>;
 
 /// Whether a monitor that tells what it saw is among what is attached.
-pub(super) fn is_watched(attached: &[Attached]) -> bool {
-    attached.iter().any(|it| matches!(it, Attached::Ph { .. }))
+pub(super) fn is_watched(attached: &[AttachedTreatment]) -> bool {
+    attached.iter().any(|it| matches!(it, AttachedTreatment::Ph { .. }))
 }
 
 /// The words of the monitor, or why there are none.
@@ -33,12 +33,12 @@ fn words(said: &LastWords) -> Result<&MonitorReport, String> {
 
 /// The calls that it saw of a counted copy: as many as that has made.
 fn of_copy(count: Option<&CallCount>, monitor_report: &MonitorReport) -> Result<u64, String> {
-    let known = count.and_then(|count| Some((count.copy?, count.own.values().sum::<u64>())));
+    let known = count.and_then(|count| Some((count.counted_pid?, count.own.values().sum::<u64>())));
     let Some((copy, made)) = known else {
         let why = "its calls could not be counted: nobody knows whether the monitor saw them";
         return Err(why.to_owned());
     };
-    match monitor_report.of_copy(copy) {
+    match monitor_report.calls_of_process(copy) {
         Some(seen) if seen == made => Ok(seen),
         Some(seen) => {
             Err(format!("the monitor saw {seen} calls in the counted ops, which made {made}"))
@@ -115,7 +115,7 @@ impl Run<'_> {
 
     fn witnessed(&mut self, row: usize, copy: Option<u64>, words: &MonitorReport) {
         let (profile, anomalies) = (words.profile.clone(), words.anomalies);
-        self.tell(Entry::Witnessed { row: row as u32, copy, profile, anomalies });
+        self.tell(Entry::MonitorReported { row: row as u32, copy, profile, anomalies });
     }
 }
 
@@ -125,14 +125,14 @@ mod tests {
 
     fn count(copy: u32, calls: u64) -> CallCount {
         let own = [("getppid".to_owned(), calls)].into();
-        CallCount { ops: 23, own, copy: Some(copy), ..CallCount::default() }
+        CallCount { ops: 23, own, counted_pid: Some(copy), ..CallCount::default() }
     }
 
     #[test]
     fn of_a_counted_copy_each_call_is_seen_and_no_other() {
         let mut words = MonitorReport::default();
-        words.saw(7, 20);
-        words.saw(7, 3);
+        words.add_marked(7, 20);
+        words.add_marked(7, 3);
         assert_eq!(of_copy(Some(&count(7, 23)), &words), Ok(23));
         for made in [22, 24] {
             let why = of_copy(Some(&count(7, made)), &words).unwrap_err();
@@ -146,7 +146,7 @@ mod tests {
     fn an_op_without_calls_is_seen_by_its_marks() {
         let mut words = MonitorReport::default();
         assert!(of_copy(Some(&count(7, 0)), &words).is_err());
-        words.saw(7, 0);
+        words.add_marked(7, 0);
         assert_eq!(of_copy(Some(&count(7, 0)), &words), Ok(0));
     }
 

@@ -6,10 +6,10 @@ use nix::errno::Errno;
 use oscost_model::calls::CallCount;
 use oscost_model::clock::{Calibration, ClockKind, ClockSync};
 use oscost_model::journal::WorkerOutcome;
-use oscost_model::program::Ran;
+use oscost_model::program::ProgramResult;
 use oscost_model::protocol::{CpuProbe, Event, Order};
 use oscost_model::record::RowOutcome;
-use oscost_model::watch::Watch;
+use oscost_model::watch::SystemActivity;
 use oscost_model::worker::{BatchPlan, Disturbance, Sample, Task, WorkerSpec};
 
 use super::far::FarSide;
@@ -78,7 +78,7 @@ impl Brought {
 }
 
 /// What a probe saw, and what went on beside it, or why that is not known.
-pub(super) type Watched = (Vec<CpuProbe>, Result<Watch, String>);
+pub(super) type Watched = (Vec<CpuProbe>, Result<SystemActivity, String>);
 
 /// The jobs of a session.
 pub(super) struct Workers<'a> {
@@ -181,7 +181,7 @@ impl<'a> Workers<'a> {
             Ok(server) => server,
             Err(ended) => return Ok(Err(ended)),
         };
-        let event = does(self, WorkerSpec { far: Some(server.end.clone()), ..spec })?;
+        let event = does(self, WorkerSpec { remote_end: Some(server.end.clone()), ..spec })?;
         let Some(far) = &mut self.far else { return Ok(Ok((event, 0))) };
         let done =
             matches!(event, Event::Piloted { .. } | Event::Sampled { .. } | Event::Counted { .. });
@@ -217,7 +217,7 @@ impl<'a> Workers<'a> {
             Event::Sampled { samples, mut disturbance, seen, speculation, .. } => {
                 if let (Other::Far, Some(far)) = (other, &self.far) {
                     let channel = disturbance.channel.get_or_insert_default();
-                    channel.strangers += strangers;
+                    channel.unauthorised_connections += strangers;
                     channel.peer_cpu = channel.peer_cpu.or(far.cpu);
                 }
                 Ok(Brought { samples, disturbance: *disturbance, seen, speculation })
@@ -227,7 +227,7 @@ impl<'a> Workers<'a> {
     }
 
     /// Runs a program once.
-    pub(super) fn run_program(&mut self, spec: WorkerSpec) -> Answer<Ran> {
+    pub(super) fn run_program(&mut self, spec: WorkerSpec) -> Answer<ProgramResult> {
         let id = self.id();
         let patience = Duration::from_millis(spec.timeout_ms) + BEYOND;
         self.session.send(&Order::Measure { id, spec: Box::new(spec) })?;
@@ -306,7 +306,7 @@ impl<'a> Workers<'a> {
 }
 
 /// What a watch brings.
-fn seen(event: Event) -> Result<Watch, String> {
+fn seen(event: Event) -> Result<SystemActivity, String> {
     match event {
         Event::Watched { watch, .. } => Ok(*watch),
         other => Err(ended(other).reason),

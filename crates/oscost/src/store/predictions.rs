@@ -1,7 +1,7 @@
 //! Predictions: what the user said of cases that were not measured yet. They stay until they are
 //! removed; what a run's record holds of them is its own.
 
-use oscost_model::record::Predicted;
+use oscost_model::record::Prediction;
 use rusqlite::Connection;
 
 use super::Store;
@@ -13,13 +13,13 @@ pub const MOST_PREDICTIONS: usize = 1_000;
 
 impl Store {
     /// Keeps a prediction, and tells the number that it got.
-    pub fn predict(&mut self, predicted: &Predicted) -> Result<i64, StoreError> {
+    pub fn predict(&mut self, predicted: &Prediction) -> Result<i64, StoreError> {
         predict(&mut self.conn, predicted)
             .map_err(|cause| self.error("keep a prediction in".to_owned(), cause))
     }
 
     /// All predictions with their numbers, in the order in which they were made.
-    pub fn predictions(&self) -> Result<Vec<(i64, Predicted)>, StoreError> {
+    pub fn predictions(&self) -> Result<Vec<(i64, Prediction)>, StoreError> {
         predictions(&self.conn)
             .map_err(|cause| self.error("read the predictions of".to_owned(), cause))
     }
@@ -31,8 +31,8 @@ impl Store {
     }
 }
 
-fn predict(conn: &mut Connection, predicted: &Predicted) -> Result<i64, Cause> {
-    let Predicted { case, estimate, hardware, software, below, made } = predicted;
+fn predict(conn: &mut Connection, predicted: &Prediction) -> Result<i64, Cause> {
+    let Prediction { case, estimate, hardware, software, below, made } = predicted;
     let tx = transaction(conn)?;
     let there: i64 = tx.query_row("SELECT count(*) FROM prediction", [], |row| row.get(0))?;
     if there >= MOST_PREDICTIONS as i64 {
@@ -48,13 +48,13 @@ fn predict(conn: &mut Connection, predicted: &Predicted) -> Result<i64, Cause> {
     Ok(number)
 }
 
-fn predictions(conn: &Connection) -> Result<Vec<(i64, Predicted)>, Cause> {
+fn predictions(conn: &Connection) -> Result<Vec<(i64, Prediction)>, Cause> {
     let mut statement = conn.prepare(
         "SELECT key, made, of_case, estimate, hardware, software, below
          FROM prediction ORDER BY key",
     )?;
     let rows = statement.query_map([], |row| {
-        let predicted = Predicted {
+        let predicted = Prediction {
             case: row.get("of_case")?,
             estimate: row.get("estimate")?,
             hardware: row.get("hardware")?,
@@ -84,8 +84,8 @@ fn remove(conn: &mut Connection, number: Option<i64>) -> Result<usize, Cause> {
 mod tests {
     use super::*;
 
-    fn predicted(case: &str) -> Predicted {
-        Predicted {
+    fn predicted(case: &str) -> Prediction {
+        Prediction {
             case: case.to_owned(),
             estimate: Some("<1 us".to_owned()),
             hardware: None,

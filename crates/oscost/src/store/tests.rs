@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use oscost_model::journal::{Entry, Phase, Started, WorkerOutcome};
+use oscost_model::journal::{Entry, Phase, RunHeader, WorkerOutcome};
 use oscost_model::record::{Settings, Tool, WorkerProgram};
 use oscost_model::worker::Sample;
 use rusqlite::Connection;
@@ -18,10 +18,10 @@ fn new_store() -> (TempDir, Store) {
     (folder, store)
 }
 
-fn started() -> Started {
+fn started() -> RunHeader {
     let word = || "word".to_owned();
     let worker = WorkerProgram { hash: word(), link: word(), libc: word(), catalog: word() };
-    Started {
+    RunHeader {
         id: ID.to_owned(),
         at: "2026-11-21T08:15:00Z".to_owned(),
         label: None,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use oscost_model::journal::{Entry, Started};
+use oscost_model::journal::{Entry, RunHeader};
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
 
 use super::Store;
@@ -13,7 +13,7 @@ use super::file::PATIENCE;
 
 impl Store {
     /// Begins a run: its journal then holds this one entry.
-    pub fn begin(&mut self, started: &Started) -> Result<(), StoreError> {
+    pub fn begin(&mut self, started: &RunHeader) -> Result<(), StoreError> {
         begin(&mut self.conn, started)
             .map_err(|cause| self.error(format!("begin run {} in", started.id), cause))
     }
@@ -38,7 +38,7 @@ pub(super) fn transaction(conn: &mut Connection) -> Result<Transaction<'_>, Caus
     Ok(conn.transaction_with_behavior(TransactionBehavior::Immediate)?)
 }
 
-fn begin(conn: &mut Connection, started: &Started) -> Result<(), Cause> {
+fn begin(conn: &mut Connection, started: &RunHeader) -> Result<(), Cause> {
     let body = Body::of(&Entry::Started(Box::new(started.clone())))?;
     let command = command_as_json(&started.command)?;
     let tx = transaction(conn)?;
@@ -79,7 +79,7 @@ fn insert(tx: &Transaction<'_>, run: i64, body: &Body) -> Result<(), Cause> {
 fn bring_listing_up_to_date(tx: &Transaction<'_>, run: i64, entry: &Entry) -> Result<(), Cause> {
     match entry {
         Entry::Planned { rows, .. } => {
-            let asked = rows.iter().filter(|row| row.asked).count() as i64;
+            let asked = rows.iter().filter(|row| row.requested).count() as i64;
             tx.prepare_cached("UPDATE run SET rows_asked = ?2 WHERE key = ?1")?
                 .execute((run, asked))?;
         }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use oscost_model::record::{Record, Row, RowOutcome};
-use oscost_model::study_method::{ClockCost, StudyMethod, StudyMethodFigure, Timed};
+use oscost_model::study_method::{ClockCost, StudyMethod, StudyMethodFigure, TimingScope};
 use oscost_model::worker::Mode;
 
 use super::claim::{Judged, Witness, judge_within};
@@ -250,8 +250,8 @@ fn clock_apart(
     }
     let cost = || {
         let windows = match study_method.timed {
-            Timed::Each => 1.0,
-            Timed::Together => by.iterations.max(1) as f64,
+            TimingScope::Each => 1.0,
+            TimingScope::Together => by.iterations.max(1) as f64,
         };
         Some(clock_ns? / windows)
     };

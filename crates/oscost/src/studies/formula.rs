@@ -1,7 +1,7 @@
 //! What stands in a column of a study's table, as a formula of what was measured: half of a round
 //! trip, how many times as dear as another row, the calls of a million ops.
 
-use oscost_model::untrusted::shown;
+use oscost_model::untrusted::display_text;
 
 /// A formula nests no deeper: each bracket is a step down the stack of whoever reads it.
 const DEEPEST: usize = 8;
@@ -50,7 +50,10 @@ impl Formula {
     /// Reads one.
     pub fn parse(text: &str) -> Result<Self, String> {
         let wrong = |why: &str| {
-            format!("`{}` is no formula: {why}; such as `100 * this / \"row\"`", shown(text, 60))
+            format!(
+                "`{}` is no formula: {why}; such as `100 * this / \"row\"`",
+                display_text(text, 60)
+            )
         };
         if text.len() > LONGEST {
             return Err(wrong("it is too long"));

@@ -107,7 +107,7 @@ fn laid_row<'a>(row: &'a TableRow, record: &'a Record) -> LaidRow<'a> {
     let (base, new) = (its.next(), its.next());
     let indices = [base, new].map(|it| it.map(|(at, _)| at as u32));
     let sides = [base, new].map(|it| it.map(|(_, row)| row));
-    let primary = sides[0].and_then(|row| row.primary.as_deref());
+    let primary = sides[0].and_then(|row| row.primary_metric.as_deref());
     let metric = row.metric.as_deref().filter(|metric| Some(*metric) != primary);
     let metric = metric.unwrap_or("primary");
     let of_both = |it: &&Comparison| {

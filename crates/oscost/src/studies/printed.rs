@@ -1,6 +1,6 @@
 //! Printed figures: they stay as they were printed, and are numbers all the same.
 
-use oscost_model::untrusted::shown;
+use oscost_model::untrusted::display_text;
 
 use super::prediction::Bound;
 
@@ -45,7 +45,7 @@ impl Published {
         }
         let why = || {
             let forms = "1.23, 1,234.5, 1.23 (0.04), 4-6, <5, 2.5x, or -";
-            format!("`{}` is no figure: {forms}", shown(text, 30))
+            format!("`{}` is no figure: {forms}", display_text(text, 30))
         };
         if text.len() > longest {
             return Err(format!("a figure has at most {longest} letters"));

@@ -33,7 +33,7 @@ impl Rounds {
     /// Adds a row, by the name that claims and formulas have for it. Of a metric that stands beside
     /// a program's own figure no round is known: it is left out.
     pub(super) fn add(&mut self, row: &TableRow, measured: &Row) {
-        let beside = row.metric.is_some() && row.metric != measured.primary;
+        let beside = row.metric.is_some() && row.metric != measured.primary_metric;
         if measured.outcome != RowOutcome::Measured || beside {
             return;
         }

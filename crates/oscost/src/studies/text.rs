@@ -7,11 +7,11 @@ mod claim;
 mod raw;
 mod table;
 
-pub use oscost_model::untrusted::Refusal;
+pub use oscost_model::untrusted::ParseError;
 
 use oscost_model::study_method::{Statistic, StudyMethod};
 use oscost_model::target::Target;
-use oscost_model::untrusted::{line_at, one_line, shown, text_of};
+use oscost_model::untrusted::{display_text, line_at, one_line, utf8_text};
 use toml::Spanned;
 
 use super::condition::Condition;
@@ -48,13 +48,13 @@ const EXPERIMENTS: std::ops::RangeInclusive<u32> = 1..=100_000;
 const GHZ: std::ops::RangeInclusive<f64> = 0.000_1..=100.0;
 
 /// Reads a study's file.
-pub fn read(bytes: &[u8]) -> Result<Study, Refusal> {
-    let text = text_of(bytes, "study", MOST_BYTES)?;
+pub fn read(bytes: &[u8]) -> Result<Study, ParseError> {
+    let text = utf8_text(bytes, "study", MOST_BYTES)?;
     let reader = Reader { text };
     let raw: raw::Study = toml::from_str(text).map_err(|error| {
         let at = error.span().map_or(0, |span| span.start);
-        let why = shown(error.message(), LONGEST_TEXT);
-        Refusal { line: line_at(text.as_bytes(), at), why }
+        let why = display_text(error.message(), LONGEST_TEXT);
+        ParseError { line: line_at(text.as_bytes(), at), reason: why }
     })?;
     reader.study(&raw)
 }
@@ -78,25 +78,39 @@ impl Reader<'_> {
         line_at(self.text.as_bytes(), at)
     }
 
-    fn refused<T>(&self, at: &Spanned<T>, why: impl Into<String>) -> Refusal {
-        Refusal { line: self.line(at.span().start), why: why.into() }
+    fn refused<T>(&self, at: &Spanned<T>, why: impl Into<String>) -> ParseError {
+        ParseError { line: self.line(at.span().start), reason: why.into() }
     }
 
     /// What is wrong with the whole of it.
-    fn bounded<T>(&self, what: &str, list: &[T], least: usize, most: usize) -> Result<(), Refusal> {
+    fn bounded<T>(
+        &self,
+        what: &str,
+        list: &[T],
+        least: usize,
+        most: usize,
+    ) -> Result<(), ParseError> {
         if (least..=most).contains(&list.len()) {
             return Ok(());
         }
         let bound = if least == most { format!("{most}") } else { format!("{least} to {most}") };
-        Err(Refusal { line: 1, why: format!("it has {} {what}: {bound} are read", list.len()) })
+        Err(ParseError {
+            line: 1,
+            reason: format!("it has {} {what}: {bound} are read", list.len()),
+        })
     }
 
     /// A text in one line: line ends in it part words as blanks do.
-    fn words(&self, raw: &Spanned<String>, what: &str, longest: usize) -> Result<String, Refusal> {
+    fn words(
+        &self,
+        raw: &Spanned<String>,
+        what: &str,
+        longest: usize,
+    ) -> Result<String, ParseError> {
         one_line(raw.as_ref(), what, longest).map_err(|why| self.refused(raw, why))
     }
 
-    fn study(&self, raw: &raw::Study) -> Result<Study, Refusal> {
+    fn study(&self, raw: &raw::Study) -> Result<Study, ParseError> {
         let id = self.words(&raw.id, "the id", LONGEST_NAME)?;
         if !id.bytes().all(is_kebab) {
             let why = "an id is lower-case letters, digits and dashes";
@@ -140,7 +154,7 @@ impl Reader<'_> {
     }
 
     /// What a machine of then had as its cycle; its counter ran with it, where it had one.
-    fn beats(&self, raw: Option<&Spanned<f64>>) -> Result<Beats, Refusal> {
+    fn beats(&self, raw: Option<&Spanned<f64>>) -> Result<Beats, ParseError> {
         let Some(raw) = raw else { return Ok(Beats::default()) };
         let ghz = *raw.as_ref();
         if !GHZ.contains(&ghz) {
@@ -150,7 +164,7 @@ impl Reader<'_> {
         Ok(Beats { core_ghz: Some(ghz), ticks_per_ns: Some(ghz) })
     }
 
-    fn runs(&self, raw: &Spanned<usize>) -> Result<usize, Refusal> {
+    fn runs(&self, raw: &Spanned<usize>) -> Result<usize, ParseError> {
         let runs = *raw.as_ref();
         if RUNS.contains(&runs) {
             return Ok(runs);
@@ -158,7 +172,7 @@ impl Reader<'_> {
         Err(self.refused(raw, format!("a study has {} to {} runs", RUNS.start(), RUNS.end())))
     }
 
-    fn protocol(&self, raw: &raw::Protocol, compares: bool) -> Result<Protocol, Refusal> {
+    fn protocol(&self, raw: &raw::Protocol, compares: bool) -> Result<Protocol, ParseError> {
         let statistic = raw.statistic.as_ref();
         let study_method = match (compares, &raw.runs) {
             (true, None) => {
@@ -201,7 +215,7 @@ impl Reader<'_> {
         &self,
         usual: Option<StudyMethod>,
         raw: &Otherwise<'_>,
-    ) -> Result<Option<StudyMethod>, Refusal> {
+    ) -> Result<Option<StudyMethod>, ParseError> {
         let iterations = self.within(raw.iterations.as_ref(), &ITERATIONS, "iterations")?;
         let experiments = self.within(raw.experiments.as_ref(), &EXPERIMENTS, "experiments")?;
         let statistic = match raw.statistic.map(|it| *it.as_ref()) {
@@ -236,7 +250,7 @@ impl Reader<'_> {
         let Some(study_method) = study_method else {
             let why = "a manner has timed, iterations, experiments, statistic and overhead";
             let line = raw.statistic.map_or(1, |it| self.line(it.span().start));
-            return Err(Refusal { line, why: why.to_owned() });
+            return Err(ParseError { line, reason: why.to_owned() });
         };
         Ok(Some(study_method))
     }
@@ -246,7 +260,7 @@ impl Reader<'_> {
         raw: Option<&Spanned<T>>,
         range: &std::ops::RangeInclusive<T>,
         what: &str,
-    ) -> Result<Option<T>, Refusal> {
+    ) -> Result<Option<T>, ParseError> {
         let Some(raw) = raw else { return Ok(None) };
         if range.contains(raw.as_ref()) {
             return Ok(Some(*raw.as_ref()));
@@ -254,7 +268,7 @@ impl Reader<'_> {
         Err(self.refused(raw, format!("there are {} to {} {what}", range.start(), range.end())))
     }
 
-    fn columns(&self, raw: &[raw::Column]) -> Result<Option<[Column; 2]>, Refusal> {
+    fn columns(&self, raw: &[raw::Column]) -> Result<Option<[Column; 2]>, ParseError> {
         if raw.is_empty() {
             return Ok(None);
         }
@@ -264,22 +278,22 @@ impl Reader<'_> {
         Ok(<[Column; 2]>::try_from(columns).ok())
     }
 
-    fn column(&self, raw: &raw::Column) -> Result<Column, Refusal> {
+    fn column(&self, raw: &raw::Column) -> Result<Column, ParseError> {
         let name = self.words(&raw.name, "a column's name", LONGEST_FIGURE)?;
         let target = self.words(&raw.target, "a place", LONGEST_TEXT)?;
         if let Err(error) = Target::parse(&target) {
-            let why = shown(&error.to_string(), LONGEST_TEXT);
+            let why = display_text(&error.to_string(), LONGEST_TEXT);
             return Err(self.refused(&raw.target, why));
         }
         Ok(Column { name, target })
     }
 
-    fn condition(&self, raw: &raw::Condition) -> Result<Condition, Refusal> {
+    fn condition(&self, raw: &raw::Condition) -> Result<Condition, ParseError> {
         let says = self.words(&raw.says, "a condition", LONGEST_TEXT)?;
         Ok(Condition { says, asks: raw.kind.asks() })
     }
 
-    fn notes(&self, of: &Spanned<String>, raw: &[raw::Note]) -> Result<Vec<Note>, Refusal> {
+    fn notes(&self, of: &Spanned<String>, raw: &[raw::Note]) -> Result<Vec<Note>, ParseError> {
         if raw.len() > MOST_NOTES {
             return Err(self.refused(of, format!("it has more than {MOST_NOTES} notes")));
         }

@@ -11,7 +11,7 @@ pub mod words;
 
 use oscost_model::call_names::Arch;
 use oscost_model::target::Treatment;
-use oscost_model::treatment::{Applied, Attached, Treated};
+use oscost_model::treatment::{AppliedTreatment, AttachedTreatment, TreatmentSet};
 use thiserror::Error;
 
 pub use kinds::{KINDS, Kind, StudyMethod};
@@ -48,14 +48,14 @@ type Wrong = (String, String);
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Read {
     /// What is to be done.
-    pub treated: Treated,
+    pub treated: TreatmentSet,
     /// What a reader of their figures may want to know, a sentence each.
     pub notes: Vec<String>,
 }
 
 /// Reads what a place's treatments ask for, to be done on a machine of this kind. Files of profiles
 /// are read here.
-pub fn read(treatments: &[Treatment], arch: Arch) -> Result<Treated, TreatError> {
+pub fn read(treatments: &[Treatment], arch: Arch) -> Result<TreatmentSet, TreatError> {
     read_with_notes(treatments, arch).map(|read| read.treated)
 }
 
@@ -76,7 +76,7 @@ pub fn read_with_notes(treatments: &[Treatment], arch: Arch) -> Result<Read, Tre
         if treatment.name == "seccomp" {
             let filter = seccomp::read(value, arch)?;
             read.notes.extend(filter.note);
-            read.treated.applied.push(Applied::Seccomp { program: filter.program });
+            read.treated.applied.push(AppliedTreatment::Seccomp { program: filter.program });
         } else {
             one(&treatment.name, value, &mut read.treated)
                 .map_err(|why| refused((why, usage(&treatment.name))))?;
@@ -90,9 +90,9 @@ pub fn read_with_notes(treatments: &[Treatment], arch: Arch) -> Result<Read, Tre
 }
 
 /// The same with the user's own profiles, which a monitor goes on with and keeps.
-pub fn with_profiles(mut treated: Treated) -> Treated {
+pub fn with_profiles(mut treated: TreatmentSet) -> TreatmentSet {
     for attached in &mut treated.attached {
-        if let Attached::Ph { holder } = attached {
+        if let AttachedTreatment::Ph { holder } = attached {
             holder.retain(|word| word != FRESH);
         }
     }
@@ -102,11 +102,11 @@ pub fn with_profiles(mut treated: Treated) -> Treated {
 /// The same with the folder of the user's profiles, for a monitor that begins with them: where it
 /// is started nobody knows whose they are.
 pub fn from_folder<E>(
-    mut treated: Treated,
+    mut treated: TreatmentSet,
     folder: impl Fn() -> Result<String, E>,
-) -> Result<Treated, E> {
+) -> Result<TreatmentSet, E> {
     for attached in &mut treated.attached {
-        if let Attached::Ph { holder } = attached {
+        if let AttachedTreatment::Ph { holder } = attached {
             for word in holder.iter_mut().filter(|word| *word == UNCHANGED) {
                 *word = format!("{UNCHANGED}={}", folder()?);
             }
@@ -197,24 +197,24 @@ fn usage(name: &str) -> String {
 }
 
 /// Reads a treatment of any kind that needs no file.
-fn one(name: &str, value: &str, treated: &mut Treated) -> Result<(), String> {
-    let Treated { applied, attached } = treated;
+fn one(name: &str, value: &str, treated: &mut TreatmentSet) -> Result<(), String> {
+    let TreatmentSet { applied, attached } = treated;
     match name {
-        "seccomp-trace" => applied.push(Applied::SeccompTrace),
-        "seccomp-notify" => applied.push(Applied::SeccompNotify),
-        "ptrace" => applied.push(Applied::Ptrace),
-        "sud" => applied.push(Applied::Sud),
+        "seccomp-trace" => applied.push(AppliedTreatment::SeccompTrace),
+        "seccomp-notify" => applied.push(AppliedTreatment::SeccompNotify),
+        "ptrace" => applied.push(AppliedTreatment::Ptrace),
+        "sud" => applied.push(AppliedTreatment::Sud),
         "ebpf" => attached.push(values::ebpf(value)?),
-        "ftrace" => attached.push(Attached::Ftrace),
+        "ftrace" => attached.push(AttachedTreatment::Ftrace),
         "ph" => attached.push(values::ph()?),
         "trained" => values::trained(attached)?,
         "respond" => values::respond(attached)?,
         "clocksource" => attached.push(values::clocksource(value)?),
-        "cgroup" => applied.push(Applied::Cgroup { limits: cgroup::limits(value)? }),
+        "cgroup" => applied.push(AppliedTreatment::Cgroup { limits: cgroup::limits(value)? }),
         "nice" => applied.push(values::nice(value)?),
         "env" => applied.push(values::env(value)?),
         "antagonist" => attached.push(values::antagonist(value)?),
-        "cmd" => applied.push(Applied::Wrapper { command: words::split(value)? }),
+        "cmd" => applied.push(AppliedTreatment::Wrapper { command: words::split(value)? }),
         // A test reads each kind of the table.
         other => return Err(format!("`{other}` is in the table, and nowhere else")),
     }

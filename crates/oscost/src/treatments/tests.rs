@@ -1,11 +1,11 @@
 //! Texts of places, read.
 
 use oscost_model::target::Target;
-use oscost_model::treatment::{Limit, Noise};
+use oscost_model::treatment::{AntagonistLoad, Limit};
 
 use super::*;
 
-fn read(text: &str) -> Result<Treated, TreatError> {
+fn read(text: &str) -> Result<TreatmentSet, TreatError> {
     super::read(&Target::parse(text).unwrap().treatments, Arch::X86_64)
 }
 
@@ -13,13 +13,13 @@ fn told(text: &str) -> String {
     read(text).unwrap_err().to_string()
 }
 
-fn applied(text: &str) -> Vec<Applied> {
+fn applied(text: &str) -> Vec<AppliedTreatment> {
     let read = read(text).unwrap_or_else(|error| panic!("{text}: {error}"));
     assert!(read.attached.is_empty(), "{text}");
     read.applied
 }
 
-fn attached(text: &str) -> Vec<Attached> {
+fn attached(text: &str) -> Vec<AttachedTreatment> {
     let read = read(text).unwrap_or_else(|error| panic!("{text}: {error}"));
     assert!(read.applied.is_empty(), "{text}");
     read.attached
@@ -44,7 +44,7 @@ fn each_kind_is_read_as_its_line_says() {
         let text = format!("{before}{}{value}", kind.name);
         let read = read(&text).unwrap_or_else(|error| panic!("{text}: {error}"));
         let study_method = match (&read.applied[..], &read.attached[..]) {
-            ([one], []) if one.fits_twins() => StudyMethod::Applied,
+            ([one], []) if one.supports_twins() => StudyMethod::Applied,
             ([_], []) => StudyMethod::Wraps,
             ([], [_]) => StudyMethod::Attached,
             other => panic!("{text}: {other:?}"),
@@ -62,25 +62,32 @@ fn each_kind_is_read_as_its_line_says() {
 
 #[test]
 fn values_come_to_what_they_say() {
-    assert_eq!(applied("nice=-20+ptrace"), [Applied::Nice { by: -20 }, Applied::Ptrace]);
+    assert_eq!(
+        applied("nice=-20+ptrace"),
+        [AppliedTreatment::Nice { by: -20 }, AppliedTreatment::Ptrace]
+    );
     let limits = vec![
         Limit::Cpu { percent: 50 },
         Limit::Memory { bytes: 64 << 20 },
         Limit::Pids { most: 100 },
     ];
-    assert_eq!(applied("cgroup=cpu:50%,memory:64M,pids:100"), [Applied::Cgroup { limits }]);
-    assert_eq!(applied("cgroup=own"), [Applied::Cgroup { limits: vec![] }]);
-    let env = |name: &str, value: &str| Applied::Env { name: name.into(), value: value.into() };
+    assert_eq!(
+        applied("cgroup=cpu:50%,memory:64M,pids:100"),
+        [AppliedTreatment::Cgroup { limits }]
+    );
+    assert_eq!(applied("cgroup=own"), [AppliedTreatment::Cgroup { limits: vec![] }]);
+    let env =
+        |name: &str, value: &str| AppliedTreatment::Env { name: name.into(), value: value.into() };
     assert_eq!(applied("env=A=b=c+env=B="), [env("A", "b=c"), env("B", "")]);
     let command = ["perf", "trace", "-o", "a b"].map(str::to_owned).to_vec();
-    assert_eq!(applied("cmd=perf trace -o 'a b'"), [Applied::Wrapper { command }]);
+    assert_eq!(applied("cmd=perf trace -o 'a b'"), [AppliedTreatment::Wrapper { command }]);
     assert_eq!(
         attached("ebpf=empty+antagonist=memory+antagonist=syscalls:same+ftrace"),
         [
-            Attached::Ebpf { counts: false },
-            Attached::Antagonist { does: Noise::Memory, same_cpu: false },
-            Attached::Antagonist { does: Noise::Syscalls, same_cpu: true },
-            Attached::Ftrace,
+            AttachedTreatment::Ebpf { counts: false },
+            AttachedTreatment::Antagonist { does: AntagonistLoad::Memory, same_cpu: false },
+            AttachedTreatment::Antagonist { does: AntagonistLoad::Syscalls, same_cpu: true },
+            AttachedTreatment::Ftrace,
         ]
     );
     assert_eq!(attached("clocksource=kvm-clock").len(), 1);

@@ -2,17 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use oscost_model::program::{Bounds, FAMILY};
+use oscost_model::program::{FAMILY, ProgramLimits};
 
-use super::text::{Refusal, defaults, words_of_a_command};
+use super::text::{ParseError, defaults, words_of_a_command};
 use super::{Folder, Origin, Spec, is_built_in, outside};
 
 /// As long as names in tables may be.
 const LONGEST_NAME: usize = 24;
 
 /// The workload that `oscost run -- WORDS` means. Its words are taken as they stand.
-pub fn of_command(words: &[String]) -> Result<Spec, Refusal> {
-    words_of_a_command(words).map_err(|why| Refusal { line: 1, why })?;
+pub fn of_command(words: &[String]) -> Result<Spec, ParseError> {
+    words_of_a_command(words).map_err(|why| ParseError { line: 1, reason: why })?;
     let name = name_of(words.first().map_or("", String::as_str));
     Ok(own(&format!("{FAMILY}/{name}"), Origin::CommandLine, words.to_vec()))
 }
@@ -40,7 +40,7 @@ pub(super) fn own(id: &str, origin: Origin, command: Vec<String>) -> Spec {
         beside: None,
         reads_output: false,
         statuses: vec![0],
-        limits: Bounds::default(),
+        limits: ProgramLimits::default(),
         trials: defaults::TRIALS,
         least: defaults::LEAST,
         quick: defaults::QUICK,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use oscost_model::program::{Figure, Found, Ran, Workload};
+use oscost_model::program::{Figure, Found, ProgramResult, Workload};
 use oscost_model::unit::Unit;
 use regex::{Regex, RegexBuilder};
 
@@ -25,7 +25,7 @@ pub(super) fn pattern(text: &str) -> Result<Regex, String> {
             let words = error.to_string();
             let reason = words.lines().last().unwrap_or_default();
             let reason = reason.strip_prefix("error: ").unwrap_or(reason);
-            format!("no regular expression: {}", outside::shown(reason, 200))
+            format!("no regular expression: {}", outside::display_text(reason, 200))
         }
     })?;
     match found.captures_len() {
@@ -37,7 +37,7 @@ pub(super) fn pattern(text: &str) -> Result<Regex, String> {
 /// Reads a trial's figures; `warm_lines` is how many lines the warm-up has written.
 pub fn figures(
     workload: &Workload,
-    ran: &Ran,
+    ran: &ProgramResult,
     warm_lines: Option<u64>,
 ) -> Result<BTreeMap<String, f64>, String> {
     let one = |figure: &Figure| {
@@ -78,9 +78,12 @@ fn matched(text: &str, output: &str) -> Result<f64, String> {
             lines if lines.is_empty() => "it wrote nothing".to_owned(),
             lines => format!("the last that it wrote: {lines}"),
         };
-        return Err(format!("nothing matches /{}/; {wrote}", outside::shown(text, 100)));
+        return Err(format!("nothing matches /{}/; {wrote}", outside::display_text(text, 100)));
     };
-    number.trim().parse().map_err(|_| format!("`{}` is no number", outside::shown(&number, 60)))
+    number
+        .trim()
+        .parse()
+        .map_err(|_| format!("`{}` is no number", outside::display_text(&number, 60)))
 }
 
 #[cfg(test)]

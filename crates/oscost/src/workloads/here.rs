@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use oscost_model::point::Point;
-use oscost_model::program::{Beside, Figure, Program, Workload};
+use oscost_model::program::{CompanionProgram, Figure, Program, Workload};
 use wildmatch::WildMatch;
 
 use super::text::words_of_a_command;
@@ -125,7 +125,7 @@ impl Spec {
         Ok(Workload {
             program,
             trials,
-            least: self.least.min(trials),
+            min_trials: self.least.min(trials),
             figures: at.map(|it| it.figure.clone()).collect::<Vec<Figure>>(),
             primary: self.primary.clone(),
         })
@@ -135,23 +135,23 @@ impl Spec {
         let commands = |all: &[Vec<String>]| {
             all.iter().map(|it| filler.command(it)).collect::<Result<Vec<_>, _>>()
         };
-        let beside = |beside: &Beside| {
+        let beside = |beside: &CompanionProgram| {
             let command = filler.command(&beside.command)?;
-            Ok::<_, String>(Beside { command, ..beside.clone() })
+            Ok::<_, String>(CompanionProgram { command, ..beside.clone() })
         };
         Ok(Program {
             command,
             variables: filler.variables(&self.variables),
-            folder: match self.folder {
+            working_directory: match self.folder {
                 Folder::Fresh => None,
                 Folder::Here => Some(filler.here.clone()),
                 Folder::Cache => Some(filler.cache.clone()),
             },
             before: commands(&self.before)?,
             after: commands(&self.after)?,
-            beside: self.beside.as_ref().map(beside).transpose()?,
-            reads_output: self.reads_output,
-            statuses: self.statuses.clone(),
+            companion: self.beside.as_ref().map(beside).transpose()?,
+            captures_output: self.reads_output,
+            ok_statuses: self.statuses.clone(),
             limits: self.limits,
         })
     }
@@ -194,7 +194,7 @@ impl Spec {
         let lies =
             found(name).filter(|lies| self.origin != Origin::CommandLine || *lies == Lies::OnPath);
         if !own_path && !self.needs.iter().any(told) && lies.is_none() {
-            missing.lacks.push(format!("no program {}", super::outside::shown(name, 80)));
+            missing.lacks.push(format!("no program {}", super::outside::display_text(name, 80)));
         }
     }
 }

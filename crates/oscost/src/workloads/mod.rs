@@ -13,7 +13,7 @@ use std::sync::LazyLock;
 
 use oscost_model::definition::{Axis, Definition};
 use oscost_model::point::{Point, Value};
-use oscost_model::program::{Beside, Bounds, Figure};
+use oscost_model::program::{CompanionProgram, Figure, ProgramLimits};
 use oscost_model::unit::Unit;
 
 pub mod cache;
@@ -27,7 +27,7 @@ pub use cache::{CacheError, Prepared, clean, prepare};
 pub use command::of_command;
 pub use figures::figures;
 pub use here::{Here, Missing};
-pub use text::{Refusal, parse};
+pub use text::{ParseError, parse};
 
 /// The workloads that come with oscost: their names, and their files. The studies' come first.
 const EMBEDDED: &[(&str, &str)] = &[
@@ -91,13 +91,13 @@ pub struct Spec {
     /// What is done after each trial, untimed.
     pub after: Vec<Vec<String>>,
     /// What runs beside it.
-    pub beside: Option<Beside>,
+    pub beside: Option<CompanionProgram>,
     /// Whether its standard output is read.
     pub reads_output: bool,
     /// The exit statuses by which it says that all went well.
     pub statuses: Vec<i32>,
     /// What it may not exceed.
-    pub limits: Bounds,
+    pub limits: ProgramLimits,
     /// How many trials are timed.
     pub trials: u32,
     /// The fewest that are.
@@ -209,12 +209,12 @@ impl Spec {
             name: axis.name.clone(),
             sets: axis.sets.clone(),
             points: axis.points.clone(),
-            usual: axis.usual.clone(),
-            unsaid: None,
-            in_price_list: Vec::new(),
-            thorough: Vec::new(),
-            within: None,
-            of: String::new(),
+            default_points: axis.usual.clone(),
+            implied: None,
+            price_list_points: Vec::new(),
+            thorough_points: Vec::new(),
+            range: None,
+            item: String::new(),
         };
         Definition {
             id: self.id.clone(),
@@ -225,15 +225,15 @@ impl Spec {
             why: self.why.clone(),
             calls: Vec::new(),
             floor: Vec::new(),
-            beside: Vec::new(),
+            compare_with: Vec::new(),
             axes: self.axes.iter().map(axis).collect(),
             needs: Vec::new(),
             in_price_list: false,
             // A program waits, and is waited for: both are its results.
             switches: true,
             major_faults: true,
-            moves: String::new(),
-            reaches: false,
+            bytes_axis: String::new(),
+            peer_may_be_remote: false,
             setup_us: Point::none(),
             rev: self.rev,
             source: self.source.clone(),

@@ -1,7 +1,7 @@
 //! Texts from outside, as they may be shown.
 
-use oscost_model::untrusted::cut;
-pub(super) use oscost_model::untrusted::shown;
+pub(super) use oscost_model::untrusted::display_text;
+use oscost_model::untrusted::truncate;
 
 /// Letters of a command that are shown: a line or two.
 const LONGEST_COMMAND: usize = 120;
@@ -11,9 +11,9 @@ pub(super) fn command(words: &[String]) -> String {
     let plain = |letter: char| letter.is_alphanumeric() || "-_./=+,:@%{}".contains(letter);
     let word = |word: &String| match !word.is_empty() && word.chars().all(plain) {
         true => word.clone(),
-        false => format!("'{}'", shown(word, LONGEST_COMMAND)),
+        false => format!("'{}'", display_text(word, LONGEST_COMMAND)),
     };
-    cut(words.iter().map(word).collect::<Vec<_>>().join(" "), LONGEST_COMMAND)
+    truncate(words.iter().map(word).collect::<Vec<_>>().join(" "), LONGEST_COMMAND)
 }
 
 /// The last lines of what a program has written, escaped, in one line and bounded.
@@ -21,7 +21,8 @@ pub(super) fn last_lines(output: &str) -> String {
     const LINES: usize = 3;
     const LETTERS: usize = 200;
     let written = || output.lines().rev().filter(|line| !line.trim().is_empty());
-    let mut lines: Vec<String> = written().take(LINES).map(|line| shown(line, LETTERS)).collect();
+    let mut lines: Vec<String> =
+        written().take(LINES).map(|line| display_text(line, LETTERS)).collect();
     lines.reverse();
     lines.iter().map(|line| format!("`{line}`")).collect::<Vec<_>>().join(", ")
 }

@@ -65,6 +65,6 @@ fn find_is_run_as_the_study_ran_it() {
     let at = |over: &str| find.workload(&Point::none().with("over", over), &here).unwrap();
     assert_eq!(at("all").program.command, ["find", "/", "-print"]);
     assert_eq!(at("one-filesystem").program.command, ["find", "/", "-xdev", "-print"]);
-    assert_eq!((at("all").trials, at("all").program.reads_output), (100, false));
+    assert_eq!((at("all").trials, at("all").program.captures_output), (100, false));
     assert_eq!((at("all").figures.len(), at("one-filesystem").figures.len()), (0, 1));
 }

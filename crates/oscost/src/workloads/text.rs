@@ -6,9 +6,9 @@
 use std::ops::RangeInclusive;
 
 use oscost_model::case::is_benchmark_id;
-use oscost_model::program::{Beside, Bounds, FAMILY};
-pub use oscost_model::untrusted::Refusal;
-use oscost_model::untrusted::{is_control, line_at, one_line, shown, text_of};
+use oscost_model::program::{CompanionProgram, FAMILY, ProgramLimits};
+pub use oscost_model::untrusted::ParseError;
+use oscost_model::untrusted::{display_text, is_control, line_at, one_line, utf8_text};
 use toml::Spanned;
 
 use super::command::{name_of, own};
@@ -54,22 +54,22 @@ pub(super) mod defaults {
 }
 
 /// Reads a person's own workload; `stem` is its file's name without what stands behind the dot.
-pub fn parse(bytes: &[u8], stem: &str) -> Result<Spec, Refusal> {
+pub fn parse(bytes: &[u8], stem: &str) -> Result<Spec, ParseError> {
     read(bytes, stem, Origin::File)
 }
 
 /// Reads one that comes with oscost.
-pub(super) fn built_in(bytes: &[u8], name: &str) -> Result<Spec, Refusal> {
+pub(super) fn built_in(bytes: &[u8], name: &str) -> Result<Spec, ParseError> {
     read(bytes, name, Origin::BuiltIn)
 }
 
-fn read(bytes: &[u8], stem: &str, origin: Origin) -> Result<Spec, Refusal> {
-    let text = text_of(bytes, "workload", MOST_BYTES)?;
+fn read(bytes: &[u8], stem: &str, origin: Origin) -> Result<Spec, ParseError> {
+    let text = utf8_text(bytes, "workload", MOST_BYTES)?;
     let reader = Reader { text };
     let raw: RawSpec = toml::from_str(text).map_err(|error| {
         let at = error.span().map_or(0, |span| span.start);
-        let why = shown(error.message(), LONGEST_TEXT);
-        Refusal { line: line_at(text.as_bytes(), at), why }
+        let why = display_text(error.message(), LONGEST_TEXT);
+        ParseError { line: line_at(text.as_bytes(), at), reason: why }
     })?;
     reader.spec(&raw, stem, origin)
 }
@@ -115,25 +115,37 @@ impl Reader<'_> {
         line_at(self.text.as_bytes(), at)
     }
 
-    fn refused<T>(&self, at: &Spanned<T>, why: impl Into<String>) -> Refusal {
-        Refusal { line: self.line(at.span().start), why: why.into() }
+    fn refused<T>(&self, at: &Spanned<T>, why: impl Into<String>) -> ParseError {
+        ParseError { line: self.line(at.span().start), reason: why.into() }
     }
 
     /// What is wrong with the whole of it.
-    fn bounded<T>(&self, what: &str, list: &[T], most: usize) -> Result<(), Refusal> {
+    fn bounded<T>(&self, what: &str, list: &[T], most: usize) -> Result<(), ParseError> {
         if list.len() <= most {
             return Ok(());
         }
-        Err(Refusal { line: 1, why: format!("it has {} {what}: {most} are read", list.len()) })
+        Err(ParseError {
+            line: 1,
+            reason: format!("it has {} {what}: {most} are read", list.len()),
+        })
     }
 
     /// A text in one line: line ends in it part words as blanks do.
-    fn words(&self, raw: &Spanned<String>, what: &str, longest: usize) -> Result<String, Refusal> {
+    fn words(
+        &self,
+        raw: &Spanned<String>,
+        what: &str,
+        longest: usize,
+    ) -> Result<String, ParseError> {
         one_line(raw.as_ref(), what, longest).map_err(|why| self.refused(raw, why))
     }
 
     /// A text that need not be there.
-    fn said(&self, raw: Option<&Spanned<String>>, what: &str) -> Result<Option<String>, Refusal> {
+    fn said(
+        &self,
+        raw: Option<&Spanned<String>>,
+        what: &str,
+    ) -> Result<Option<String>, ParseError> {
         raw.map(|raw| self.words(raw, what, LONGEST_TEXT)).transpose()
     }
 
@@ -142,7 +154,7 @@ impl Reader<'_> {
         raw: Option<&Spanned<u32>>,
         what: &str,
         range: &RangeInclusive<u32>,
-    ) -> Result<Option<u32>, Refusal> {
+    ) -> Result<Option<u32>, ParseError> {
         let Some(raw) = raw else { return Ok(None) };
         if range.contains(raw.as_ref()) {
             return Ok(Some(*raw.as_ref()));
@@ -151,17 +163,17 @@ impl Reader<'_> {
         Err(self.refused(raw, why))
     }
 
-    fn command(&self, raw: &RawCommand) -> Result<Vec<String>, Refusal> {
+    fn command(&self, raw: &RawCommand) -> Result<Vec<String>, ParseError> {
         words_of_a_command(raw.as_ref()).map_err(|why| self.refused(raw, why))?;
         Ok(raw.as_ref().clone())
     }
 
-    fn commands(&self, what: &str, raw: &[RawCommand]) -> Result<Vec<Vec<String>>, Refusal> {
+    fn commands(&self, what: &str, raw: &[RawCommand]) -> Result<Vec<Vec<String>>, ParseError> {
         self.bounded(&format!("commands {what}"), raw, MOST_COMMANDS)?;
         raw.iter().map(|command| self.command(command)).collect()
     }
 
-    fn spec(&self, raw: &RawSpec, stem: &str, origin: Origin) -> Result<Spec, Refusal> {
+    fn spec(&self, raw: &RawSpec, stem: &str, origin: Origin) -> Result<Spec, ParseError> {
         let id = self.id(raw.id.as_ref(), stem, origin)?;
         let mut spec = own(&id, origin, self.command(&raw.command)?);
         let texts = [
@@ -201,7 +213,7 @@ impl Reader<'_> {
         raw: Option<&Spanned<String>>,
         stem: &str,
         origin: Origin,
-    ) -> Result<String, Refusal> {
+    ) -> Result<String, ParseError> {
         let Some(raw) = raw else { return Ok(format!("{FAMILY}/{}", name_of(stem))) };
         let id = self.words(raw, "the id", FAMILY.len() + 1 + LONGEST_NAME)?;
         match id.split_once('/') {
@@ -217,7 +229,7 @@ impl Reader<'_> {
     }
 
     /// What surrounds the command.
-    fn surroundings(&self, raw: &RawSpec, spec: &mut Spec) -> Result<(), Refusal> {
+    fn surroundings(&self, raw: &RawSpec, spec: &mut Spec) -> Result<(), ParseError> {
         let variables: Vec<_> = raw.variables.iter().collect();
         self.bounded("variables", &variables, MOST_VARIABLES)?;
         for (name, value) in variables {
@@ -249,18 +261,21 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn variable<T>(&self, name: &str, at: &Spanned<T>) -> Result<(), Refusal> {
+    fn variable<T>(&self, name: &str, at: &Spanned<T>) -> Result<(), ParseError> {
         let letter = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
         let begins = name.bytes().next().is_some_and(|byte| !byte.is_ascii_digit());
         if begins && name.len() <= 64 && name.bytes().all(letter) {
             return Ok(());
         }
-        let why = format!("`{}` is no variable's name", shown(name, 40));
+        let why = format!("`{}` is no variable's name", display_text(name, 40));
         Err(self.refused(at, why))
     }
 
-    fn beside(&self, raw: &RawBeside) -> Result<Beside, Refusal> {
-        let mut beside = Beside { command: self.command(&raw.command)?, ..Beside::default() };
+    fn beside(&self, raw: &RawBeside) -> Result<CompanionProgram, ParseError> {
+        let mut beside = CompanionProgram {
+            command: self.command(&raw.command)?,
+            ..CompanionProgram::default()
+        };
         if let Some(raw) = &raw.variable {
             self.variable(raw.as_ref(), raw)?;
             beside.variable.clone_from(raw.as_ref());
@@ -274,9 +289,9 @@ impl Reader<'_> {
         Ok(beside)
     }
 
-    fn limits(&self, raw: Option<&RawLimits>) -> Result<Bounds, Refusal> {
-        let (mut limits, Some(raw)) = (Bounds::default(), raw) else {
-            return Ok(Bounds::default());
+    fn limits(&self, raw: Option<&RawLimits>) -> Result<ProgramLimits, ParseError> {
+        let (mut limits, Some(raw)) = (ProgramLimits::default(), raw) else {
+            return Ok(ProgramLimits::default());
         };
         if let Some(seconds) = self.within(raw.seconds.as_ref(), "seconds", &SECONDS)? {
             limits.seconds = seconds;
@@ -289,7 +304,7 @@ impl Reader<'_> {
         Ok(limits)
     }
 
-    fn trials(&self, raw: &RawSpec, spec: &mut Spec) -> Result<(), Refusal> {
+    fn trials(&self, raw: &RawSpec, spec: &mut Spec) -> Result<(), ParseError> {
         if let Some(trials) = self.within(raw.trials.as_ref(), "trials", &TRIALS)? {
             spec.trials = trials;
         }
@@ -302,12 +317,12 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn needs(&self, raw: &[Spanned<RawNeed>]) -> Result<Vec<Need>, Refusal> {
+    fn needs(&self, raw: &[Spanned<RawNeed>]) -> Result<Vec<Need>, ParseError> {
         self.bounded("needs", raw, MOST_NEEDS)?;
         raw.iter().map(|raw| self.need(raw)).collect()
     }
 
-    fn need(&self, raw: &Spanned<RawNeed>) -> Result<Need, Refusal> {
+    fn need(&self, raw: &Spanned<RawNeed>) -> Result<Need, ParseError> {
         let refused = |why: &str| self.refused(raw, why);
         let need = raw.as_ref();
         let what = match (&need.program, &need.file, &need.glob) {
@@ -346,7 +361,7 @@ impl Reader<'_> {
         Ok(Need { what, package: package.transpose()? })
     }
 
-    fn prepare(&self, raw: &RawPrepare) -> Result<Prepare, Refusal> {
+    fn prepare(&self, raw: &RawPrepare) -> Result<Prepare, ParseError> {
         let commands = self.commands("of its preparation", raw.commands.as_ref())?;
         if commands.is_empty() {
             return Err(self.refused(&raw.commands, "a preparation has commands"));

@@ -556,8 +556,8 @@ fn markup_in_what_others_wrote_stays_text() {
         row["target"]["text"] = MARKUP.into();
     }
     for curve in record["curves"].as_array_mut().unwrap() {
-        curve["words"] = json!([MARKUP]);
-        curve["of"] = MARKUP.into();
+        curve["sentences"] = json!([MARKUP]);
+        curve["item"] = MARKUP.into();
         curve["target"] = MARKUP.into();
     }
     let [json, html] = ["theirs.json", "theirs.html"].map(|name| sandbox.file(name));

@@ -54,7 +54,7 @@ fn report(sandbox: &Sandbox, record: &Record, arguments: &[&str]) -> Ran {
 
 /// No word on time, noise or chance.
 fn is_of_counts(text: &str) {
-    for word in [" ns", " us", "95 %", "clean", "noisy", "pairs over", "control", "within 3 %"] {
+    for word in [" ns", " us", "95 %", "quiet", "noisy", "pairs over", "control", "within 3 %"] {
         assert!(!text.contains(word), "`{word}` in:\n{text}");
     }
 }

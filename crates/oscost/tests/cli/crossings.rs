@@ -23,8 +23,8 @@ fn definition(name: &str, numbers: &[u64], more: &[Value]) -> Value {
             _ => (Value::Null, ""),
         };
         json!({
-            "name": name, "sets": "made up", "points": points, "usual": usual, "unsaid": unsaid,
-            "within": within, "of": of,
+            "name": name, "sets": "made up", "points": points, "default_points": usual, "implied": unsaid,
+            "range": within, "of": of,
         })
     };
     let mut axes = vec![
@@ -186,11 +186,11 @@ fn the_record_has_each_pair_and_the_sentences_come_from_it_alone() {
     let pairs = record["crossings"].as_array().unwrap();
     assert_eq!(pairs.len(), 6, "each of four beside each");
     let of = |dear: &str, cheap: &str| {
-        let found = pairs.iter().find(|it| it["dear"] == dear && it["cheap"] == cheap);
+        let found = pairs.iter().find(|it| it["costlier"] == dear && it["cheaper"] == cheap);
         found.unwrap_or_else(|| panic!("no pair of {dear} and {cheap}"))
     };
     let poll = of("poll", "epoll");
-    assert_eq!((&poll["axis"], &poll["of"]), (&json!("fds"), &json!("descriptor")));
+    assert_eq!((&poll["axis"], &poll["item"]), (&json!("fds"), &json!("descriptor")));
     assert_eq!((&poll["between"], &poll["point"]), (&json!("method"), &json!({ "ready": "one" })));
     assert_eq!((&poll["until"], &poll["from"]), (&json!(18), &json!(32)));
     let within = |value: &Value, truth: f64| {
@@ -204,7 +204,8 @@ fn the_record_has_each_pair_and_the_sentences_come_from_it_alone() {
     let all = of("poll", "select");
     assert_eq!((&all["until"], &all["from"]), (&Value::Null, &json!(10)));
     // What differs by a third of a per cent is not told apart, whichever came out dearer.
-    let tie = pairs.iter().find(|it| it["dear"] != "select" && it["dear"] != "poll").unwrap();
+    let tie =
+        pairs.iter().find(|it| it["costlier"] != "select" && it["costlier"] != "poll").unwrap();
     assert_eq!(
         (&tie["until"], &tie["from"], &tie["at"]),
         (&Value::Null, &Value::Null, &Value::Null)
@@ -216,8 +217,8 @@ fn the_record_has_each_pair_and_the_sentences_come_from_it_alone() {
     let other = Sandbox::new();
     other.oscost(&["runs", "import", file.to_str().unwrap()]).exits(0);
     assert_eq!(other.oscost(&["runs", "show", "last"]).exits(0).stdout, shown);
-    let words = flat(all["words"].as_str().unwrap());
-    assert!(flat(&shown).contains(poll["words"].as_str().unwrap()), "{shown}\n{words}");
+    let words = flat(all["sentence"].as_str().unwrap());
+    assert!(flat(&shown).contains(poll["sentence"].as_str().unwrap()), "{shown}\n{words}");
 }
 
 #[test]
@@ -229,7 +230,7 @@ fn of_equal_curves_with_noise_nothing_is_claimed() {
         let claimed = [&pair["until"], &pair["from"], &pair["at"]];
         assert_eq!(claimed, [&Value::Null; 3], "{pair:#}");
         assert!(
-            pair["words"].as_str().unwrap().contains("neither which is cheaper can be told"),
+            pair["sentence"].as_str().unwrap().contains("neither which is cheaper can be told"),
             "{pair:#}"
         );
     }

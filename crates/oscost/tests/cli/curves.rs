@@ -20,8 +20,8 @@ fn definition(id: &str, unit: &str) -> Value {
         let within = if name == "by" { Value::Null } else { json!([1, 1 << 30]) };
         let usual = if unsaid.is_null() { points.clone() } else { json!([unsaid.clone()]) };
         json!({
-            "name": name, "sets": "made up", "points": points, "usual": usual,
-            "unsaid": unsaid, "within": within,
+            "name": name, "sets": "made up", "points": points, "default_points": usual,
+            "implied": unsaid, "range": within,
         })
     };
     let read = json!([{ "call": "read", "times": { "exactly": 1 }, "when": {} }]);
@@ -29,7 +29,7 @@ fn definition(id: &str, unit: &str) -> Value {
     json!({
         "id": id, "asks": "?", "op": "nothing", "expected": "none", "unit": unit,
         "calls": calls,
-        "floor": [], "needs": [], "in_price_list": false, "switches": false, "moves": "size", "rev": 1,
+        "floor": [], "needs": [], "in_price_list": false, "switches": false, "bytes_axis": "size", "rev": 1,
         "source": "nowhere",
         "axes": [
             axis("size", json!(NINE), Value::Null),
@@ -60,7 +60,7 @@ impl Scenario {
         for &size in sizes {
             self.costs.insert(case(size), cost(size as f64));
             let channel = json!({
-                "capacity_bytes": capacity, "pipe_buf_bytes": 4_096, "verified": 1, "strangers": 0,
+                "capacity_bytes": capacity, "pipe_buf_bytes": 4_096, "verified": 1, "unauthorised_connections": 0,
             });
             self.channels.insert(case(size), channel);
         }
@@ -169,13 +169,13 @@ fn the_record_has_each_curve_with_all_of_its_points_and_is_what_the_schema_says(
     assert_eq!(named["points"].as_array().unwrap().len(), 9);
     assert_eq!(named["points"][3]["case"], "made/latency:size=256,by=pipe");
     assert_eq!(named["breaks"][0]["interval"], json!([1_024, 4_096]));
-    assert_eq!(named["breaks"][0]["named"], json!(["PIPE_BUF (4Ki)", "a page (4Ki)"]));
+    assert_eq!(named["breaks"][0]["constants"], json!(["PIPE_BUF (4Ki)", "a page (4Ki)"]));
     let smooth = of("made/latency", "fifo");
     assert_eq!((&smooth["breaks"], &smooth["scaling"]["model"]), (&json!([]), &json!("N")));
     assert_eq!(smooth["scaling"]["holds"], true);
     assert!(smooth["saturation"].is_null() && smooth["capacity"].is_null());
     let unexplained = of("made/latency", "queue");
-    assert_eq!(unexplained["breaks"][0]["named"], json!([]));
+    assert_eq!(unexplained["breaks"][0]["constants"], json!([]));
     assert!(of("made/throughput", "pipe")["saturation"]["from"].as_u64().is_some());
     // The store shows the same again, and so does whoever is given the record.
     let file = sandbox.file("run.json");
@@ -232,8 +232,8 @@ fn eight_sizes_more_tell_a_break_at_a_page_from_one_before_it() {
     let coarse = scenario().run(&Sandbox::new(), &asked).exits(0).json();
     let of = |record: &Value| record["curves"][0]["breaks"][0].clone();
     assert_eq!(of(&coarse)["interval"], json!([1_024, 4_096]));
-    assert_eq!(of(&coarse)["closer"].as_array().unwrap().len(), 8);
-    assert_eq!(of(&coarse)["named"], json!(["PIPE_BUF (4Ki)", "a page (4Ki)"]));
+    assert_eq!(of(&coarse)["refinement_values"].as_array().unwrap().len(), 8);
+    assert_eq!(of(&coarse)["constants"], json!(["PIPE_BUF (4Ki)", "a page (4Ki)"]));
 
     let sandbox = Sandbox::new();
     let fine = scenario().run(&sandbox, &[&asked[..], &["--refine"]].concat()).exits(0).json();
@@ -243,10 +243,10 @@ fn eight_sizes_more_tell_a_break_at_a_page_from_one_before_it() {
         .filter(added)
         .map(|row| row["point"]["size"].as_u64().unwrap())
         .collect();
-    assert_eq!(json!(sizes), of(&coarse)["closer"]);
+    assert_eq!(json!(sizes), of(&coarse)["refinement_values"]);
     let ends: Vec<f64> = serde_json::from_value(of(&fine)["interval"].clone()).unwrap();
     assert!(ends[0] <= BEHIND && BEHIND <= ends[1] && ends[1] < 4_096.0, "{ends:?}");
-    assert_eq!(of(&fine)["named"], json!([]), "no page is as small");
+    assert_eq!(of(&fine)["constants"], json!([]), "no page is as small");
 
     // On the terminal they are in the sentence, and not among the sizes that were asked for.
     let shown = sandbox.oscost(&["runs", "show", "last"]).exits(0).stdout;
@@ -277,7 +277,7 @@ fn what_several_cases_lack_is_said_once_and_lost_datagrams_are_counted() {
     scenario.channels.insert(
         case,
         json!({
-            "verified": 1, "strangers": 0,
+            "verified": 1, "unauthorised_connections": 0,
             "datagrams": {
                 "sent": 100, "arrived": 97, "lost": 3, "late": 1, "duplicate": 0, "reordered": 2,
                 "ends": 0,

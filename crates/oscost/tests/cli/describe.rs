@@ -152,7 +152,7 @@ fn the_doctor_says_the_same_as_json() {
     let text = fake("doctor", "bad-machine", &[]).exits(0).stdout;
     let json = fake("doctor", "bad-machine", &["--json"]).exits(0).json();
     assert_eq!(json["schema"], "oscost.doctor/1");
-    assert_eq!(json["class"], "hostile");
+    assert_eq!(json["class"], "very-noisy");
     assert_eq!(json["cpu"], 3);
     let flat = text.split_whitespace().collect::<Vec<_>>().join(" ").replace(" \\ ", " ");
     let findings = json["findings"].as_array().unwrap();
@@ -229,7 +229,7 @@ fn this_machine_is_examined_and_nothing_is_left_behind() {
     let sandbox = Sandbox::new();
     let json = sandbox.oscost(&["doctor", "--json"]).exits(0).json();
     let class = json["class"].as_str().unwrap();
-    assert!(["clean", "noisy", "hostile"].contains(&class), "{class}");
+    assert!(["quiet", "noisy", "very-noisy"].contains(&class), "{class}");
     let cpus = json["probe"].as_array().unwrap();
     assert!(!cpus.is_empty() && cpus.iter().any(|probe| probe["cpu"] == json["cpu"]));
     let watch = &json["watch"];

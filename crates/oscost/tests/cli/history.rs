@@ -218,8 +218,8 @@ fn programs_of_one_name_are_parted_by_their_words_and_files_by_what_they_lie_on(
 
     let sandbox = changed_days(12, |day, record| {
         let (system, behind) = if day < 5 { ("ext4", "disk") } else { ("tmpfs", "memory") };
-        row(record)["file"] = json!({"system": system, "behind": behind, "cold": false,
-            "pages": 1, "looks": 1, "cached": [1, 1]});
+        row(record)["file"] = json!({"system": system, "backing": behind, "cold": false,
+            "pages": 1, "checks": 1, "cached": [1, 1]});
         let state = if day == 6 { "training" } else { "normal" };
         row(record)["monitor"] = json!({"profiles": [state], "calls_seen": 1, "anomalies": 0});
     });
@@ -241,7 +241,7 @@ fn a_run_is_one_point_a_peer_a_series_and_the_newest_odd_run_no_reference() {
         match day {
             // What would part it from the others, were it the measure.
             11 => {
-                record["conditions"][0]["class"] = json!("hostile");
+                record["conditions"][0]["class"] = json!("very-noisy");
                 row(record)["rev"] = json!(9);
             }
             10 => row(record)["estimate"]["ci95"] = Value::Null,
@@ -282,7 +282,7 @@ fn a_run_is_one_point_a_peer_a_series_and_the_newest_odd_run_no_reference() {
 
 #[test]
 fn where_nothing_can_be_in_a_series_it_is_said_why_and_where_else_figures_are() {
-    let very_noisy = changed_days(3, |_, it| it["conditions"][0]["class"] = json!("hostile"));
+    let very_noisy = changed_days(3, |_, it| it["conditions"][0]["class"] = json!("very-noisy"));
     let shown = flat(&very_noisy.oscost(&["history"]).exits(0).stdout);
     assert!(shown.contains("nothing at local has runs enough"), "{shown}");
     assert!(shown.contains("3 runs: its class is hostile (imported)"), "{shown}");

@@ -42,7 +42,8 @@ fn five_benchmarks_are_measured_with_intervals_and_the_calls_that_they_should_ma
         Some(true)
     );
     assert!(
-        ["clean", "noisy", "hostile"].contains(&record["conditions"][0]["class"].as_str().unwrap())
+        ["quiet", "noisy", "very-noisy"]
+            .contains(&record["conditions"][0]["class"].as_str().unwrap())
     );
     for row in rows(&record) {
         let case = &row["case"];

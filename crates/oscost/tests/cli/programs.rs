@@ -27,7 +27,7 @@ fn a_command_of_ones_own_is_a_row_with_its_times_and_is_shown_again() {
     assert_eq!(sandbox.oscost(&["runs", "show", "last"]).exits(0).stdout, ran.stdout);
     let record = sandbox.oscost(&["runs", "show", "last", "--json", "-"]).exits(0).json();
     let row = row(&record, "workload/gzip");
-    assert_eq!((&row["unit"], &row["primary"]), (&"s".into(), &"real".into()));
+    assert_eq!((&row["unit"], &row["primary_metric"]), (&"s".into(), &"real".into()));
     assert_eq!(row["estimate"]["median"], row["metrics"]["real"]["estimate"]["median"]);
     assert_eq!(row["repetitions"].as_array().unwrap().len(), 10);
     for metric in ["user", "system", "peak-memory", "minor-faults", "voluntary-switches"] {

@@ -18,7 +18,8 @@ fn requests_per_second_stand_in_the_table_and_what_clients_felt_below_it() {
             let requests = json!({
                 "answered": 1_000, "p50_ns": 8 * ns, "p99_ns": 40 * ns, "longest_ns": 90 * ns,
             });
-            let seen = json!({ "verified": 0, "strangers": 0, "requests": requests });
+            let seen =
+                json!({ "verified": 0, "unauthorised_connections": 0, "requests": requests });
             channels.insert(case, seen);
         }
     }

@@ -36,7 +36,7 @@ fn show_prints_exactly_what_run_printed() {
 #[test]
 fn the_record_that_is_kept_is_the_record_that_was_printed() {
     let sandbox = Sandbox::new();
-    for (scenario, code) in [("measured", 0), ("all-outcomes", 1), ("hostile", 0)] {
+    for (scenario, code) in [("measured", 0), ("all-outcomes", 1), ("very-noisy", 0)] {
         for samples in [&[][..], &["--samples"]] {
             let arguments = [ASKED, &["--json", "-"], samples].concat();
             let printed = sandbox.fake(scenario, &arguments).exits(code);

@@ -5,7 +5,7 @@ use oscost_model::case::Case;
 use oscost_model::clock::{Calibration, ClockKind, ClockSync};
 use oscost_model::definition::Definition;
 use oscost_model::facts::Facts;
-use oscost_model::journal::{Design, Entry, Phase, PlannedRow, Started, Versus, WorkerOutcome};
+use oscost_model::journal::{Design, Entry, Pairing, Phase, PlannedRow, RunHeader, WorkerOutcome};
 use oscost_model::point::Point;
 use oscost_model::record::{Machine, RowOutcome, Settings, TargetInfo, Tool, Vm, WorkerProgram};
 use oscost_model::unit::Unit;
@@ -67,14 +67,14 @@ impl Kernel {
             why: String::new(),
             calls: vec![],
             floor: vec![],
-            beside: vec![],
+            compare_with: vec![],
             axes: vec![],
             needs: vec![],
             in_price_list: true,
             switches: false,
             major_faults: false,
-            moves: String::new(),
-            reaches: false,
+            bytes_axis: String::new(),
+            peer_may_be_remote: false,
             setup_us: Point::none(),
             rev: 1,
             source: String::new(),
@@ -83,9 +83,9 @@ impl Kernel {
             case: Case::new(benchmark, Point::none()),
             definition,
             target: self.target(id),
-            asked: true,
-            reference_case: false,
-            added: false,
+            requested: true,
+            is_reference: false,
+            is_refinement: false,
             monitored: false,
             workload: None,
             study_method: None,
@@ -135,7 +135,7 @@ pub(crate) fn journal(number: u32, kernels: &[Kernel]) -> Vec<Entry> {
         libc: "musl".to_owned(),
         catalog: "cafe".to_owned(),
     };
-    let started = Started {
+    let started = RunHeader {
         id: format!("0190a0b1-c2d3-7e4f-8a9b-0c1d2e3f{number:04x}"),
         at: format!("2026-11-21T08:{:02}:00Z", number % 60),
         label: None,
@@ -160,7 +160,7 @@ pub(crate) fn journal(number: u32, kernels: &[Kernel]) -> Vec<Entry> {
     let ids: Vec<String> = (0..kernels.len()).map(|at| format!("m{at}")).collect();
     for (kernel, id) in kernels.iter().zip(&ids) {
         let machine = Box::new(kernel.machine(id));
-        entries.push(Entry::Met { machine, tracers: vec![] });
+        entries.push(Entry::MachineDescribed { machine, tracers: vec![] });
     }
     // Begun and ended: what passed between is no rate of anything.
     for (kernel, id) in (0i64..).zip(&ids).cycle().take(2 * ids.len()) {
@@ -185,19 +185,19 @@ pub(crate) fn journal(number: u32, kernels: &[Kernel]) -> Vec<Entry> {
     entries.push(Entry::Planned { rows: planned, timers: vec![] });
     if kernels.len() == 2 {
         let count = kernels[0].costs.len() as u32;
-        let pairs = (0..count).map(|base| Versus {
+        let pairs = (0..count).map(|base| Pairing {
             base,
             new: base + count,
             design: Design::Boots,
             set: base,
         });
-        entries.push(Entry::Versus { pairs: pairs.collect() });
+        entries.push(Entry::Paired { pairs: pairs.collect() });
     }
     for (row, (_, workers)) in (0u32..).zip(&rows) {
         let plan = BatchPlan {
             mode: Mode::U,
-            turns: 100,
-            copies: vec![1, 2, 4],
+            iterations: 100,
+            unroll_factors: vec![1, 2, 4],
             groups: 7,
             batch_ns: 1e5,
             coarse_clock: false,

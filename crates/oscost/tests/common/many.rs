@@ -1,7 +1,7 @@
 //! A made-up run of as many rows as somebody wants, with all that runs have: curves, floors,
 //! classes, flags, what was not measured, and raw batches. The same is made each time.
 
-use oscost_model::curve::{Break, Curve, CurvePoint, Known, Scaling};
+use oscost_model::curve::{BoundedValue, Break, Curve, CurvePoint, Scaling};
 use oscost_model::point::Point;
 use oscost_model::record::{Estimate, Floor, Record, Repetition, Row, RowOutcome};
 use oscost_model::seed::Seed;
@@ -144,14 +144,14 @@ fn curve(rows: &[Row]) -> Curve {
         figure: row.estimate.as_ref().map(|it| it.median),
         ci95: row.estimate.as_ref().and_then(|it| it.ci95),
     };
-    let known = |value: f64| Known { value, ci95: [value * 0.9, value * 1.1] };
+    let known = |value: f64| BoundedValue { value, ci95: [value * 0.9, value * 1.1] };
     let cost = first.estimate.as_ref().map_or(1.0, |it| it.median);
     let way = first.point.get("way").map(ToString::to_string).unwrap_or_default();
     Curve {
         benchmark: first.benchmark.clone(),
         point: Point::none().with("way", way.as_str()),
         axis: "size".to_owned(),
-        of: "byte".to_owned(),
+        item: "byte".to_owned(),
         target: first.target.text.clone(),
         peer: None,
         unit: first.unit,
@@ -160,8 +160,8 @@ fn curve(rows: &[Row]) -> Curve {
         breaks: Some(vec![Break {
             at: 4_096,
             interval: [1_024, 16_384],
-            named: vec!["a page, 4 KiB".to_owned()],
-            closer: Vec::new(),
+            constants: vec!["a page, 4 KiB".to_owned()],
+            refinement_values: Vec::new(),
         }]),
         saturation: None,
         scaling: Some(Scaling {
@@ -174,6 +174,6 @@ fn curve(rows: &[Row]) -> Curve {
             holds: true,
         }),
         capacity: None,
-        words: vec![format!("{way}: grows with the size, from a page on")],
+        sentences: vec![format!("{way}: grows with the size, from a page on")],
     }
 }

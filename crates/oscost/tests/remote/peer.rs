@@ -24,7 +24,7 @@ fn is_between_machines(record: &Value) {
         assert_eq!(row["target"]["machine"], "m0");
         assert_eq!(row["target"]["peer"], "m1");
         assert!(row["channel"]["peer_cpu"].is_u64(), "{case}: {}", row["channel"]);
-        assert_eq!(row["channel"]["strangers"], 0, "{case}");
+        assert_eq!(row["channel"]["unauthorised_connections"], 0, "{case}");
         assert_eq!(has_flag(row, "HALF_ASSUMED"), case == ROUND_TRIP, "{}", row["flags"]);
         let calls = &row["calls"];
         assert!(calls.is_null() || calls["expected"] == true, "{calls}");
@@ -122,7 +122,7 @@ fn strangers_are_counted_and_closed_and_the_run_goes_on() {
         .map(|case| {
             let row = row(&record, case);
             assert_eq!(row["outcome"], "measured", "{case}: {}", row["reason"]);
-            row["channel"]["strangers"].as_u64().unwrap()
+            row["channel"]["unauthorised_connections"].as_u64().unwrap()
         })
         .sum();
     assert!(knocked > 0, "the stranger never found the door");

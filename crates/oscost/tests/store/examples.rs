@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use oscost_model::calls::{CallCount, CallRule, Maker, Times};
+use oscost_model::calls::{CallCount, CallRule, CallTimes, Caller};
 use oscost_model::case::Case;
 use oscost_model::clock::{Calibration, ClockKind, ClockSync};
 use oscost_model::definition::{Axis, Definition, FloorPart, Need, Requirement};
 use oscost_model::facts::{Bound, Facts, Limit};
-use oscost_model::journal::{Entry, Phase, PlannedRow, Started, WorkerOutcome};
+use oscost_model::journal::{Entry, Phase, PlannedRow, RunHeader, WorkerOutcome};
 use oscost_model::point::{Point, Value};
 use oscost_model::protocol::CpuProbe;
 use oscost_model::record::{Machine, RowOutcome, Settings, TargetInfo, Tool, WorkerProgram};
@@ -20,8 +20,8 @@ pub(crate) fn id(number: u32) -> String {
 }
 
 /// How an ordinary run begins.
-pub(crate) fn started() -> Started {
-    Started {
+pub(crate) fn started() -> RunHeader {
+    RunHeader {
         id: id(0),
         at: "2026-11-21T08:15:59.25Z".into(),
         label: Some("before the \u{4e2d} change".into()),
@@ -94,8 +94,8 @@ pub(crate) fn target() -> TargetInfo {
 pub(crate) fn plan() -> BatchPlan {
     BatchPlan {
         mode: Mode::U,
-        turns: 10_000,
-        copies: vec![1, 2, 4, 8],
+        iterations: 10_000,
+        unroll_factors: vec![1, 2, 4, 8],
         groups: 21,
         batch_ns: 1e6,
         coarse_clock: false,
@@ -116,23 +116,23 @@ fn definition() -> Definition {
         why: String::new(),
         calls: vec![CallRule {
             call: "getppid".into(),
-            times: Times::Per { calls: 1, ops: 1 },
+            times: CallTimes::Per { calls: 1, ops: 1 },
             when: Point::none(),
-            by: Maker::Own,
+            by: Caller::Own,
             parts: None,
         }],
         floor: vec![FloorPart { case: "timer/nothing".into(), times: 2, when: point() }],
-        beside: vec![],
+        compare_with: vec![],
         axes: vec![Axis {
             name: "via".into(),
             sets: "how it is called".into(),
             points: vec!["raw".into(), Value::Number(4096)],
-            usual: vec!["raw".into()],
-            unsaid: None,
-            in_price_list: vec![],
-            thorough: vec![],
-            within: None,
-            of: String::new(),
+            default_points: vec!["raw".into()],
+            implied: None,
+            price_list_points: vec![],
+            thorough_points: vec![],
+            range: None,
+            item: String::new(),
         }],
         needs: vec![Need {
             what: Requirement::Readable("/proc/self/stat".into()),
@@ -141,8 +141,8 @@ fn definition() -> Definition {
         in_price_list: true,
         switches: false,
         major_faults: false,
-        moves: String::new(),
-        reaches: false,
+        bytes_axis: String::new(),
+        peer_may_be_remote: false,
         setup_us: Point::none(),
         rev: 1,
         source: "getppid(2)".into(),
@@ -205,21 +205,21 @@ pub(crate) fn entries() -> Vec<Entry> {
         case: Case::new("syscall/getppid", point()),
         definition: definition(),
         target: target(),
-        asked: true,
-        reference_case: false,
-        added: false,
+        requested: true,
+        is_reference: false,
+        is_refinement: false,
         monitored: false,
         workload: None,
         study_method: None,
     };
-    let reference_case = PlannedRow { asked: false, reference_case: true, ..row.clone() };
+    let reference_case = PlannedRow { requested: false, is_reference: true, ..row.clone() };
     let lost = WorkerOutcome::Lost {
         outcome: RowOutcome::TimedOut,
         reason: "the worker took longer than 2 s".into(),
     };
     vec![
         Entry::Started(Box::new(started())),
-        Entry::Met { machine: Box::new(machine()), tracers: vec!["perf".into()] },
+        Entry::MachineDescribed { machine: Box::new(machine()), tracers: vec!["perf".into()] },
         Entry::Surveyed { machine: "m0".into(), probe: vec![probe()], cpu: Some(1) },
         Entry::Calibrated {
             machine: "m0".into(),

@@ -1,7 +1,7 @@
 //! Figures beside the runs that they follow from: what a history reads.
 
 use oscost::store::{Cause, Figure, Stand, Store, Summary};
-use oscost_model::journal::{Entry, Phase, Started, WorkerOutcome};
+use oscost_model::journal::{Entry, Phase, RunHeader, WorkerOutcome};
 use oscost_model::unit::Unit;
 use oscost_model::worker::{Disturbance, Mode};
 use proptest::prelude::*;
@@ -45,7 +45,7 @@ pub(crate) fn summary() -> Summary {
         modules: Some("capability landlock".to_owned()),
         tracers: Some(String::new()),
         clock: Some("tsc".to_owned()),
-        class: Some("clean".to_owned()),
+        class: Some("quiet".to_owned()),
     };
     let bare = Figure {
         machine: None,
@@ -180,7 +180,7 @@ fn a_run_of_a_hundred_rows_takes_fewer_than_two_hundred_bytes_a_sample() {
     const ROWS: u32 = 100;
     const WORKERS: u32 = 15;
     let (folder, mut store) = new_store();
-    store.begin(&Started { id: id(1), ..started() }).unwrap();
+    store.begin(&RunHeader { id: id(1), ..started() }).unwrap();
     // Batches, which most rows are timed in: of single shots there are a hundred times more a worker.
     let [_, (_, batches), ..] = ordinary_workers();
     let samples = &batches[..21];

@@ -11,7 +11,7 @@ use std::thread;
 use std::time::Duration;
 
 use oscost::store::Store;
-use oscost_model::journal::{Entry, Started};
+use oscost_model::journal::{Entry, RunHeader};
 use oscost_model::seed::Seed;
 
 use super::examples::{id, started, worker};
@@ -44,7 +44,7 @@ fn child_stores_workers() {
     let run = std::env::var(RUN).unwrap();
     let workers: u32 = std::env::var(WORKERS).unwrap().parse().unwrap();
     let mut store = Store::open(Path::new(&path)).unwrap();
-    store.begin(&Started { id: run.clone(), ..started() }).unwrap();
+    store.begin(&RunHeader { id: run.clone(), ..started() }).unwrap();
     for row in 0..workers {
         store.append(&run, &worker(row, SAMPLES)).unwrap();
         // One write each, so that a kill leaves no half of a number.

@@ -12,7 +12,7 @@ mod open;
 mod record;
 
 use oscost::store::{Cause, FindError, Store, Stored, samples};
-use oscost_model::journal::{Entry, Started, WorkerOutcome};
+use oscost_model::journal::{Entry, RunHeader, WorkerOutcome};
 use oscost_model::seed::Seed;
 use oscost_model::worker::Sample;
 use proptest::prelude::*;
@@ -40,7 +40,7 @@ fn keep(store: &mut Store, entries: &[Entry]) -> String {
 /// A run of this id that started in this second and has a start alone.
 fn begin(store: &mut Store, id: &str, second: u32) {
     let at = format!("2026-11-21T08:15:{second:02}Z");
-    store.begin(&Started { id: id.to_owned(), at, ..started() }).unwrap();
+    store.begin(&RunHeader { id: id.to_owned(), at, ..started() }).unwrap();
 }
 
 fn journal(store: &Store, id: &str) -> Vec<Entry> {
@@ -148,7 +148,7 @@ fn a_run_begins_once_and_takes_entries_only_after_that() {
     );
     assert!(matches!(store.load(&id(1)).unwrap_err().cause, Cause::NoRun));
     begin(&mut store, &id(1), 1);
-    let again = Started { id: id(1), ..started() };
+    let again = RunHeader { id: id(1), ..started() };
     assert!(matches!(store.begin(&again).unwrap_err().cause, Cause::Exists));
     assert_eq!(journal(&store, &id(1)).len(), 1);
 }

@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use oscost::store::{Store, Stored, validate};
-use oscost_model::record::Predicted;
+use oscost_model::record::Prediction;
 use rusqlite::Connection;
 use tempfile::TempDir;
 
@@ -79,8 +79,8 @@ fn holds_figures(store: &Store) {
     assert_eq!((&kept[0].id, &kept[0].summary), (&started().id, &summary()));
 }
 
-fn predicted() -> Predicted {
-    Predicted {
+fn predicted() -> Prediction {
+    Prediction {
         case: "syscall/getppid:via=raw".to_owned(),
         estimate: Some("<120 ns".to_owned()),
         hardware: Some("40 cycles".to_owned()),

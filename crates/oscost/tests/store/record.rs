@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use oscost_model::point::Point;
 use oscost_model::record::{
-    Added, Calls, Comparison, Conditions, Disturbed, Estimate, Floor, Metric, Overhead, Quantiles,
-    Ratio, Record, ReferenceCases, Repetition, Row, RowOutcome, SCHEMA,
+    AddedCost, Calls, Comparison, Conditions, DisturbanceSummary, Estimate, Floor, Metric,
+    Overhead, Quantiles, Ratio, Record, ReferenceCases, Repetition, Row, RowOutcome, SCHEMA,
 };
 use oscost_model::unit::{Better, Unit};
 use oscost_model::worker::Mode;
@@ -19,7 +19,7 @@ fn estimate(median: f64, repetitions: u32) -> Estimate {
         median,
         ci95: Some([median - 1.0, median + 1.0]),
         raw_median: median + 2.0,
-        overhead: Overhead { clock: Some(0.5), loop_turn: None },
+        overhead: Overhead { clock: Some(0.5), loop_cost: None },
         mean: median,
         sd: Some(0.5),
         sd_within: None,
@@ -76,7 +76,7 @@ fn row(case: &str) -> Row {
             counted_ops: 23,
             by: "ptrace".into(),
             expected: true,
-            surprises: vec![],
+            unexpected: vec![],
             vdso: None,
             instructions_per_op: None,
             tasks_per_op: None,
@@ -88,10 +88,10 @@ fn row(case: &str) -> Row {
         expected: "60 ns".into(),
         class: Some("light".into()),
         multiples: BTreeMap::new(),
-        primary: None,
+        primary_metric: None,
         file: None,
         channel: None,
-        disturbed: Disturbed {
+        disturbed: DisturbanceSummary {
             lost_repetitions: 0,
             rejected_pct: Some(5.0),
             rejected: BTreeMap::new(),
@@ -131,7 +131,7 @@ pub(crate) fn record() -> Record {
         machines: vec![machine],
         conditions: vec![Conditions {
             machine: "m0".into(),
-            class: Some("clean".into()),
+            class: Some("quiet".into()),
             reference_cases: ReferenceCases {
                 before: BTreeMap::from([("timer/nothing".into(), 0.25)]),
                 after: BTreeMap::new(),
@@ -153,7 +153,7 @@ pub(crate) fn record() -> Record {
             pairs: 10,
             span_s: 20.0,
             ratio: Ratio { value: 1.01, ci95: Some([0.99, 1.03]) },
-            added: Added { value: 0.8, ci95: None, unit: Unit::NsPerOp },
+            added: AddedCost { value: 0.8, ci95: None, unit: Unit::NsPerOp },
             p: 0.75,
             q: 0.75,
             verdict: "inconclusive".into(),
@@ -165,7 +165,7 @@ pub(crate) fn record() -> Record {
         }],
         timers: vec![],
         curves: vec![],
-        halves: vec![],
+        half_round_trips: vec![],
         crossings: vec![],
         steps: vec![],
     }

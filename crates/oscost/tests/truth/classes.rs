@@ -5,12 +5,12 @@
 use std::collections::BTreeMap;
 
 use oscost::estimate::Assembler;
-use oscost_model::calls::{CallCount, CallRule, Maker, Times};
+use oscost_model::calls::{CallCount, CallRule, CallTimes, Caller};
 use oscost_model::case::Case;
 use oscost_model::clock::{Calibration, ClockKind, ClockSync};
 use oscost_model::definition::Definition;
 use oscost_model::facts::Facts;
-use oscost_model::journal::{Entry, Phase, PlannedRow, Started, WorkerOutcome};
+use oscost_model::journal::{Entry, Phase, PlannedRow, RunHeader, WorkerOutcome};
 use oscost_model::point::Point;
 use oscost_model::record::{Machine, Record, Row, Settings, TargetInfo, Tool, WorkerProgram};
 use oscost_model::seed::Seed;
@@ -68,9 +68,9 @@ impl Op {
     fn definition(&self, id: &str) -> Definition {
         let rule = CallRule {
             call: "call".into(),
-            times: Times::Exactly(self.entries as u32),
+            times: CallTimes::Exactly(self.entries as u32),
             when: Point::none(),
-            by: Maker::Own,
+            by: Caller::Own,
             parts: None,
         };
         Definition {
@@ -82,14 +82,14 @@ impl Op {
             why: String::new(),
             calls: if self.entries > 0 { vec![rule] } else { vec![] },
             floor: vec![],
-            beside: vec![],
+            compare_with: vec![],
             axes: vec![],
             needs: vec![],
             in_price_list: true,
             switches: self.voluntary_switches > 0,
             major_faults: false,
-            moves: String::new(),
-            reaches: false,
+            bytes_axis: String::new(),
+            peer_may_be_remote: false,
             setup_us: Point::none(),
             rev: 1,
             source: String::new(),
@@ -99,8 +99,8 @@ impl Op {
 
 const PLAN: BatchPlan = BatchPlan {
     mode: Mode::B,
-    turns: 1_000,
-    copies: Vec::new(),
+    iterations: 1_000,
+    unroll_factors: Vec::new(),
     groups: 5,
     batch_ns: 50_000.0,
     coarse_clock: false,
@@ -112,12 +112,12 @@ fn worker(row: u32, round: u32, op: &Op, ns: f64) -> Entry {
         .map(|batch| Sample {
             round: batch,
             batch,
-            n: PLAN.turns,
-            ticks: (ns * PLAN.turns as f64 * 100.0) as i64,
+            n: PLAN.iterations,
+            ticks: (ns * PLAN.iterations as f64 * 100.0) as i64,
             ..Sample::default()
         })
         .collect();
-    let ops = u64::from(PLAN.groups) * PLAN.turns;
+    let ops = u64::from(PLAN.groups) * PLAN.iterations;
     let voluntary_switches = op.voluntary_switches * ops;
     let usage = Some(Usage { ops, voluntary_switches, ..Usage::default() });
     let disturbance = Disturbance { wall_ns: 1_000_000, usage, ..Disturbance::default() };
@@ -160,9 +160,9 @@ fn journal(ops: &[Op], seed: u64) -> Vec<Entry> {
             definition: op.definition(&id),
             case: Case::new(id, point),
             target: target.clone(),
-            asked: true,
-            reference_case: index == 0,
-            added: false,
+            requested: true,
+            is_reference: index == 0,
+            is_refinement: false,
             monitored: false,
             workload: None,
             study_method: None,
@@ -191,7 +191,7 @@ fn journal(ops: &[Op], seed: u64) -> Vec<Entry> {
         pair_ticks: 0.0,
     };
     let mut entries = vec![
-        Entry::Started(Box::new(Started {
+        Entry::Started(Box::new(RunHeader {
             id: "made-up".into(),
             at: String::new(),
             label: None,
@@ -204,7 +204,7 @@ fn journal(ops: &[Op], seed: u64) -> Vec<Entry> {
             },
             settings,
         })),
-        Entry::Met {
+        Entry::MachineDescribed {
             machine: Box::new(Machine::new("m0", Facts::default(), vec![])),
             tracers: vec![],
         },

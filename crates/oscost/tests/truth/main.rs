@@ -14,11 +14,11 @@ mod comparison;
 mod coverage;
 mod crossings;
 mod curves;
+#[cfg(feature = "fault-injection")]
+mod fault_injection;
 mod shapes;
 mod sim;
 mod simulator;
-#[cfg(feature = "sins")]
-mod sins;
 mod study_method;
 mod turns;
 mod versus;

@@ -103,8 +103,8 @@ fn a_loop_that_belongs_to_the_op_is_never_unrolled() {
         let clock = calibrate::calibrate(&mut machine.clock()).unwrap().0;
         let mut work = machine.work(Shape::Looped);
         let plan = pilot(&mut machine.collector(), &mut work, &clock, 0.0).unwrap();
-        assert_eq!((plan.mode, &plan.copies[..]), (Mode::B, &[1][..]), "{op_ns} ns");
-        let batch_ns = plan.turns as f64 * (op_ns + Truth::QUIET.loop_ns);
+        assert_eq!((plan.mode, &plan.unroll_factors[..]), (Mode::B, &[1][..]), "{op_ns} ns");
+        let batch_ns = plan.iterations as f64 * (op_ns + Truth::QUIET.loop_cost);
         assert!((40_000.0..60_000.0).contains(&batch_ns), "{op_ns} ns: {batch_ns} ns");
     }
 }
@@ -168,8 +168,8 @@ fn before_each_cold_shot_stands_one_eviction_and_no_op() {
     let machine = Machine::new(&Truth::QUIET, 1, 1e9);
     let plan = BatchPlan {
         mode: Mode::C,
-        turns: 1,
-        copies: vec![1],
+        iterations: 1,
+        unroll_factors: vec![1],
         groups: 21,
         batch_ns: 1_000.0,
         coarse_clock: false,

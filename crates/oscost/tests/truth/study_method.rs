@@ -7,7 +7,9 @@ use nix::errno::Errno;
 use oscost::hosts::{HostError, Session};
 use oscost_model::protocol::{Event, Hello, Order};
 use oscost_model::record::{Record, RowOutcome};
-use oscost_model::study_method::{ClockCost, Statistic, StudyMethod, StudyMethodFigure, Timed};
+use oscost_model::study_method::{
+    ClockCost, Statistic, StudyMethod, StudyMethodFigure, TimingScope,
+};
 use oscost_model::unit::Unit;
 use oscost_model::worker::{BatchPlan, Task};
 use oscost_worker::bench::Shape;
@@ -15,7 +17,7 @@ use oscost_worker::engine::sim::Truth;
 
 use super::sim::{SimSession, Subject0, measure_as, measure_as_in};
 
-fn study_method(timed: Timed, statistic: Statistic) -> StudyMethod {
+fn study_method(timed: TimingScope, statistic: Statistic) -> StudyMethod {
     StudyMethod { timed, iterations: 500, experiments: 10, statistic, clock: ClockCost::Included }
 }
 
@@ -33,11 +35,11 @@ fn value(subject: &Subject0, study_method: StudyMethod) -> f64 {
 fn interruptions_raise_a_study_s_mean_and_not_its_minimum_nor_the_row() {
     let truth = Truth { op_ns: 20_000.0, contaminated: 0.1, ..Truth::QUIET };
     let subject = Subject0::op(truth);
-    let mean = value(&subject, study_method(Timed::Each, Statistic::Mean));
+    let mean = value(&subject, study_method(TimingScope::Each, Statistic::Mean));
     assert!((200_000.0..800_000.0).contains(&mean), "a tenth is away for 4 ms: {mean}");
-    let minimum = value(&subject, study_method(Timed::Each, Statistic::Minimum));
+    let minimum = value(&subject, study_method(TimingScope::Each, Statistic::Minimum));
     assert!((18_000.0..20_500.0).contains(&minimum), "{minimum}");
-    let record = measure_as(&subject, Some(study_method(Timed::Each, Statistic::Mean)), 3);
+    let record = measure_as(&subject, Some(study_method(TimingScope::Each, Statistic::Mean)), 3);
     let own = record.results[0].estimate.as_ref().unwrap().median;
     assert!((19_000.0..21_000.0).contains(&own), "{own}");
 }
@@ -46,7 +48,7 @@ fn interruptions_raise_a_study_s_mean_and_not_its_minimum_nor_the_row() {
 fn a_single_shot_with_the_clock_and_without_differ_by_what_an_empty_window_shows() {
     let subject = Subject0::op(Truth::QUIET);
     for statistic in [Statistic::Mean, Statistic::MeanAndDeviation, Statistic::Minimum] {
-        let included = study_method(Timed::Each, statistic);
+        let included = study_method(TimingScope::Each, statistic);
         let subtracted = StudyMethod { clock: ClockCost::Subtracted, ..included };
         let record = measure_as(&subject, Some(included), 3);
         let inside_ns = record.machines[0].clock.as_ref().unwrap().c_in_ns;
@@ -59,10 +61,10 @@ fn a_single_shot_with_the_clock_and_without_differ_by_what_an_empty_window_shows
 #[test]
 fn a_loop_has_its_turns_in_it_and_nearly_nothing_of_the_clock() {
     let truth = Truth { between_sd: 0.0, ..Truth::QUIET };
-    let of = study_method(Timed::Together, Statistic::Mean);
+    let of = study_method(TimingScope::Together, Statistic::Mean);
     let record = measure_as(&Subject0::op(truth.clone()), Some(of), 3);
     assert_eq!((by(&record).iterations, by(&record).experiments), (500, 10));
-    let wanted = 124.0 + truth.loop_ns + (truth.call_ns + truth.inside_ns) / 500.0;
+    let wanted = 124.0 + truth.loop_cost + (truth.call_ns + truth.inside_ns) / 500.0;
     let ratio = by(&record).value.unwrap() / wanted;
     assert!((0.98..1.02).contains(&ratio), "{ratio}");
 }
@@ -70,7 +72,7 @@ fn a_loop_has_its_turns_in_it_and_nearly_nothing_of_the_clock() {
 #[test]
 fn experiments_are_processes_and_differ_as_those_do() {
     let truth = Truth { between_sd: 0.05, within_sd: 0.001, ..Truth::QUIET };
-    for timed in [Timed::Each, Timed::Together] {
+    for timed in [TimingScope::Each, TimingScope::Together] {
         let of =
             StudyMethod { experiments: 20, ..study_method(timed, Statistic::MeanAndDeviation) };
         let record = measure_as(&Subject0::op(truth.clone()), Some(of), 3);
@@ -84,7 +86,7 @@ fn experiments_are_processes_and_differ_as_those_do() {
 fn nothing_of_a_row_hangs_on_its_study_method() {
     let truth = Truth { contaminated: 0.2, op_ns: 20_000.0, ..Truth::QUIET };
     let subject = Subject0::op(truth);
-    let with = measure_as(&subject, Some(study_method(Timed::Each, Statistic::Mean)), 3);
+    let with = measure_as(&subject, Some(study_method(TimingScope::Each, Statistic::Mean)), 3);
     let without = measure_as(&subject, None, 3);
     let (row, other) = (&with.results[0], &without.results[0]);
     assert!(row.study_method.is_some() && other.study_method.is_none());
@@ -102,9 +104,9 @@ fn nothing_of_a_row_hangs_on_its_study_method() {
 
 #[test]
 fn a_rate_has_no_study_method_and_says_why() {
-    let truth = Truth { op_ns: 0.25, loop_ns: 0.0, call_ns: 2_000.0, ..Truth::QUIET };
+    let truth = Truth { op_ns: 0.25, loop_cost: 0.0, call_ns: 2_000.0, ..Truth::QUIET };
     let subject = Subject0 { truth, shape: Shape::Transfer, unit: Unit::BytesPerSecond };
-    let record = measure_as(&subject, Some(study_method(Timed::Each, Statistic::Mean)), 3);
+    let record = measure_as(&subject, Some(study_method(TimingScope::Each, Statistic::Mean)), 3);
     assert_eq!(record.results[0].outcome, RowOutcome::Measured);
     let by = by(&record);
     assert_eq!((by.value, by.experiments), (None, 0));
@@ -153,9 +155,10 @@ fn failing(of: StudyMethod, refuses: Refuses) -> Record {
 
 #[test]
 fn a_loop_that_cannot_be_prepared_at_once_comes_in_pieces_and_is_the_same_total() {
-    let of = StudyMethod { iterations: 5_000, ..study_method(Timed::Together, Statistic::Mean) };
+    let of =
+        StudyMethod { iterations: 5_000, ..study_method(TimingScope::Together, Statistic::Mean) };
     let too_many = (Some(0), Some(Errno::E2BIG), "so many at once");
-    let refuses = Box::new(move |plan: &BatchPlan| (plan.turns > 1_000).then_some(too_many));
+    let refuses = Box::new(move |plan: &BatchPlan| (plan.iterations > 1_000).then_some(too_many));
     let record = failing(of, refuses);
     let told = by(&record);
     assert!((5_000..5_500).contains(&told.iterations), "in whole pieces: {told:?}");
@@ -164,7 +167,7 @@ fn a_loop_that_cannot_be_prepared_at_once_comes_in_pieces_and_is_the_same_total(
     assert!((123.0..126.0).contains(&value), "{value}");
     // At another op the same error is the op's own, and so is another one at the first.
     for own in [(Some(1), Some(Errno::E2BIG), "so many"), (Some(0), Some(Errno::EPERM), "not I")] {
-        let refuses = Box::new(move |plan: &BatchPlan| (plan.turns > 1_000).then_some(own));
+        let refuses = Box::new(move |plan: &BatchPlan| (plan.iterations > 1_000).then_some(own));
         let record = failing(of, refuses);
         let reason = by(&record).reason.clone().unwrap();
         assert_eq!(reason, format!("op {} of a batch: {}", own.0.unwrap(), own.2));
@@ -173,7 +176,7 @@ fn a_loop_that_cannot_be_prepared_at_once_comes_in_pieces_and_is_the_same_total(
 
 #[test]
 fn a_lost_experiment_is_forgiven_once_and_costs_nothing_of_the_row() {
-    let of = study_method(Timed::Each, Statistic::MeanAndDeviation);
+    let of = study_method(TimingScope::Each, Statistic::MeanAndDeviation);
     let lost_times = |times: u32| {
         let mut left = times;
         let refuses = move |plan: &BatchPlan| {

@@ -1,7 +1,7 @@
 //! Work: an op, the loop that the engine turns around it, and what comes before a batch.
 
-use oscost_model::channel::ChannelSeen;
-use oscost_model::file::FileSeen;
+use oscost_model::channel::ChannelObservation;
+use oscost_model::file::FileObservation;
 
 use crate::kernel::Errno;
 use crate::kernel::opaque::{barrier, opaque, through_memory};
@@ -49,12 +49,12 @@ pub trait Run {
     }
 
     /// What was seen of the file that the ops work on.
-    fn seen(&self) -> Option<FileSeen> {
+    fn seen(&self) -> Option<FileObservation> {
         None
     }
 
     /// What was seen of the channel that the ops go through.
-    fn channel(&self) -> Option<ChannelSeen> {
+    fn channel(&self) -> Option<ChannelObservation> {
         None
     }
 
@@ -260,12 +260,12 @@ impl Work {
     }
 
     /// What was seen of the file that the ops work on, where there is one.
-    pub fn seen(&self) -> Option<FileSeen> {
+    pub fn seen(&self) -> Option<FileObservation> {
         self.body.seen()
     }
 
     /// What was seen of the channel that the ops go through, where there is one.
-    pub fn channel(&self) -> Option<ChannelSeen> {
+    pub fn channel(&self) -> Option<ChannelObservation> {
         self.body.channel()
     }
 

@@ -6,7 +6,7 @@
 //! one only what comes through the channel and a [`Control`] stream beside it: no memory is shared
 //! and nothing inherited.
 
-use oscost_model::channel::ChannelSeen;
+use oscost_model::channel::ChannelObservation;
 
 use super::prelude::*;
 pub(super) use crate::kernel::control::{Control, Gone};
@@ -133,8 +133,8 @@ pub(super) trait End {
     fn meet(&mut self, _peer: u32) {}
 
     /// What the system tells of the channel at this end.
-    fn seen(&self) -> ChannelSeen {
-        ChannelSeen::default()
+    fn seen(&self) -> ChannelObservation {
+        ChannelObservation::default()
     }
 
     /// Whether the last batch is no sample: see [`Run::is_lost`].

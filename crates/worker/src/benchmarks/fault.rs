@@ -23,8 +23,8 @@ const ORDER: Axis = Axis {
 };
 
 /// What every mapping here takes: the largest is 64 MiB.
-const ROOM: Need = Need::offer(Offer::Memory(80));
-const SMALL_PAGES: Need = Need::offer(Offer::SmallPages);
+const ROOM: Need = Need::offer(Resource::Memory(80));
+const SMALL_PAGES: Need = Need::offer(Resource::SmallPages);
 
 /// A helper is asked, and has answered, once in so many pages.
 macro_rules! asked {
@@ -91,8 +91,8 @@ const BENCHES: &[Bench] = &[
         needs: &[
             SMALL_PAGES,
             ROOM,
-            Need::offer(Offer::TransparentHugePages).when(&[("pages", "thp")]),
-            Need::offer(Offer::HugePages(8)).when(&[("pages", "hugetlb")]),
+            Need::offer(Resource::TransparentHugePages).when(&[("pages", "thp")]),
+            Need::offer(Resource::HugePages(8)).when(&[("pages", "hugetlb")]),
             Need::meaning("in random order nearly every touch meets a huge page that is there")
                 .when(&[("pages", "thp"), ("order", "random")]),
             Need::meaning("in random order nearly every touch meets a huge page that is there")
@@ -147,7 +147,7 @@ const BENCHES: &[Bench] = &[
             points: Points::Numbers(&[4_096, 65_536]),
             usual: Points::Numbers(&[65_536]),
         }],
-        needs: &[SMALL_PAGES, ROOM, Need::offer(Offer::ScratchFile(16))],
+        needs: &[SMALL_PAGES, ROOM, Need::offer(Resource::ScratchFile(16))],
         source: "mmap(2); study sunos-1999, section 6; mm/memory.c do_fault_around()",
         build: walk::cached_file,
         ..Bench::PLAIN
@@ -174,8 +174,8 @@ const BENCHES: &[Bench] = &[
         needs: &[
             SMALL_PAGES,
             ROOM,
-            Need::offer(Offer::ScratchFile(16)),
-            Need::offer(Offer::ScratchOnDisk),
+            Need::offer(Resource::ScratchFile(16)),
+            Need::offer(Resource::ScratchOnDisk),
         ],
         in_price_list: false,
         switches: true,
@@ -233,8 +233,8 @@ const BENCHES: &[Bench] = &[
         needs: &[
             SMALL_PAGES,
             ROOM,
-            Need::offer(Offer::Userfaultfd),
-            Need::offer(Offer::SecondCpu).when(&[("peer_cpu", "other")]),
+            Need::offer(Resource::Userfaultfd),
+            Need::offer(Resource::SecondCpu).when(&[("peer_cpu", "other")]),
         ],
         in_price_list: false,
         switches: true,
@@ -252,7 +252,7 @@ const BENCHES: &[Bench] = &[
              paging it out.",
         expected: "as fault/file-major; from compressed memory (zram) 5 us",
         why: "As fault/file-major: the figure is that of what stands behind the swap space.",
-        needs: &[SMALL_PAGES, ROOM, Need::offer(Offer::Swap)],
+        needs: &[SMALL_PAGES, ROOM, Need::offer(Resource::Swap)],
         in_price_list: false,
         switches: true,
         major_faults: true,
@@ -325,7 +325,7 @@ const BENCHES: &[Bench] = &[
         needs: &[
             SMALL_PAGES,
             ROOM,
-            Need::offer(Offer::LockedMemory(7)).when(&[("prefault", "mlock")]),
+            Need::offer(Resource::LockedMemory(7)).when(&[("prefault", "mlock")]),
         ],
         in_price_list: false,
         switches: true,

@@ -23,7 +23,7 @@ pub(super) const FAMILY: Family = Family {
 const LAYING: When = &[("file_mib", "100000")];
 /// A slow one takes a millisecond to make and unlink a file.
 const MAKING: When = &[("files", "1000")];
-const SMALL_PAGES: Need = Need::offer(Offer::SmallPages);
+const SMALL_PAGES: Need = Need::offer(Resource::SmallPages);
 const NO_COLD_MEMORY: Need =
     Need::meaning("a file in memory has no colder place").when(&[("where", "tmpfs"), COLD]);
 const COLD: (&str, &str) = ("cache", "cold");

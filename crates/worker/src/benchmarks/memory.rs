@@ -17,9 +17,9 @@ pub(super) const FAMILY: Family = Family {
 };
 
 /// What the mappings of the calls take, all of their pages touched.
-const ROOM: Need = Need::offer(Offer::Memory(80));
-const SMALL_PAGES: Need = Need::offer(Offer::SmallPages);
-const THP: Need = Need::offer(Offer::TransparentHugePages).when(&[("pages", "thp")]);
+const ROOM: Need = Need::offer(Resource::Memory(80));
+const SMALL_PAGES: Need = Need::offer(Resource::SmallPages);
+const THP: Need = Need::offer(Resource::TransparentHugePages).when(&[("pages", "thp")]);
 
 /// Bytes that a call is about.
 const fn call_size(sets: &'static str) -> Axis {
@@ -160,7 +160,7 @@ const BENCHES: &[Bench] = &[
                 usual: Points::Words(&["string"]),
             },
         ],
-        needs: &[SMALL_PAGES, Need::offer(Offer::Memory(160)).when(&[("size", "67108864")])],
+        needs: &[SMALL_PAGES, Need::offer(Resource::Memory(160)).when(&[("size", "67108864")])],
         source: "memset(3); arch/x86/lib/clear_page_64.S",
         build: |at| {
             let mut blocks = Blocks::new(at.number("size") as usize)?;
@@ -206,7 +206,7 @@ const BENCHES: &[Bench] = &[
                 usual: Points::Words(&["string"]),
             },
         ],
-        needs: &[SMALL_PAGES, Need::offer(Offer::Memory(160)).when(&[("size", "67108864")])],
+        needs: &[SMALL_PAGES, Need::offer(Resource::Memory(160)).when(&[("size", "67108864")])],
         source: "memcpy(3); lmbench bw_mem",
         build: copy,
         ..Bench::PLAIN
@@ -262,10 +262,10 @@ const BENCHES: &[Bench] = &[
             SMALL_PAGES,
             THP,
             ROOM,
-            Need::offer(Offer::Memory(160)).when(&[("size", "134217728")]),
-            Need::offer(Offer::Memory(320)).when(&[("size", "268435456")]),
-            Need::offer(Offer::Memory(640)).when(&[("size", "536870912")]),
-            Need::offer(Offer::Memory(1_200)).when(&[("size", "1073741824")]),
+            Need::offer(Resource::Memory(160)).when(&[("size", "134217728")]),
+            Need::offer(Resource::Memory(320)).when(&[("size", "268435456")]),
+            Need::offer(Resource::Memory(640)).when(&[("size", "536870912")]),
+            Need::offer(Resource::Memory(1_200)).when(&[("size", "1073741824")]),
         ],
         in_price_list: false,
         source: "lmbench lat_mem_rd; Drepper, What every programmer should know about memory, 2007",
@@ -304,7 +304,7 @@ const BENCHES: &[Bench] = &[
                 usual: Points::Numbers(&[16_384, 67_108_864]),
             },
         ],
-        needs: &[SMALL_PAGES, Need::offer(Offer::Memory(160)).when(&[("size", "67108864")])],
+        needs: &[SMALL_PAGES, Need::offer(Resource::Memory(160)).when(&[("size", "67108864")])],
         in_price_list: false,
         source: "lmbench bw_mem; STREAM (McCalpin 1995)",
         build: |at| {

@@ -26,7 +26,7 @@ mod timer;
 /// What every family's file begins with.
 mod prelude {
     pub(super) use super::{clocks_apart, or_refused, unpinned};
-    pub(super) use oscost_model::resource::Offer;
+    pub(super) use oscost_model::resource::Resource;
 
     pub(super) use crate::bench::{
         At, AtOp, Axis, Bench, Calls, Family, Need, Points, Run, Shape, Work, at_least, exactly,

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 
-use oscost_model::calls::OTHERS;
+use oscost_model::calls::ANY_OTHER_CALL;
 use oscost_model::case::{Case, is_benchmark_id};
 use oscost_model::definition::{Axis, Definition, Requirement};
 use oscost_model::point::{Point, Value};
@@ -49,7 +49,7 @@ fn points(definition: &Definition, of: impl Fn(&Axis) -> &Vec<Value>) -> Vec<Poi
             })
             .collect()
     });
-    points.iter().map(|point| definition.said(point)).collect()
+    points.iter().map(|point| definition.without_implied(point)).collect()
 }
 
 pub(super) fn all_points(definition: &Definition) -> Vec<Point> {
@@ -59,7 +59,11 @@ pub(super) fn all_points(definition: &Definition) -> Vec<Point> {
 /// The points of the price list.
 fn billed_points(definition: &Definition) -> Vec<Point> {
     points(definition, |axis| {
-        if axis.in_price_list.is_empty() { &axis.usual } else { &axis.in_price_list }
+        if axis.price_list_points.is_empty() {
+            &axis.default_points
+        } else {
+            &axis.price_list_points
+        }
     })
 }
 
@@ -101,7 +105,7 @@ fn unmet(definition: &Definition, point: &Point) -> Option<String> {
         Requirement::Meaning(why) => Some(why.clone()),
         Requirement::IoUring => Ring::new(1).err().map(|error| error.to_string()),
         Requirement::Time => None,
-        Requirement::Offer(what) => offers::lacking(*what),
+        Requirement::Resource(what) => offers::lacking(*what),
         Requirement::Readable(path) => File::open(path).err().map(|error| error.to_string()),
         Requirement::VdsoFunction(name) => {
             let names = [format!("__vdso_{name}"), format!("__kernel_{name}")];
@@ -126,7 +130,7 @@ fn offers(definition: &Definition, when: &Point) -> bool {
 /// The same of a condition that is looked up at points as cases name them: what goes unsaid is in
 /// none of them.
 fn is_part_of(definition: &Definition, when: &Point) -> bool {
-    definition.said(when) == *when && offers(definition, when)
+    definition.without_implied(when) == *when && offers(definition, when)
 }
 
 fn is_word(text: &str) -> bool {
@@ -178,14 +182,18 @@ fn axes_have_two_points_or_more_and_usual_ones_among_them() {
             assert!(names.insert(axis.name.clone()), "{of} stands twice");
             assert!(!axis.sets.is_empty(), "{of} does not say what it sets");
             assert!(axis.points.len() >= 2, "{of} has nothing to choose from");
-            assert!(!axis.usual.is_empty(), "{of} is never measured");
-            for usual in &axis.usual {
+            assert!(!axis.default_points.is_empty(), "{of} is never measured");
+            for usual in &axis.default_points {
                 assert!(axis.points.contains(usual), "{of} does not offer its usual {usual}");
             }
-            if let Some(unsaid) = &axis.unsaid {
-                assert_eq!(axis.usual.iter().collect::<Vec<_>>(), [unsaid], "{of}: not usual");
+            if let Some(unsaid) = &axis.implied {
+                assert_eq!(
+                    axis.default_points.iter().collect::<Vec<_>>(),
+                    [unsaid],
+                    "{of}: not usual"
+                );
             }
-            for values in [&axis.points, &axis.usual] {
+            for values in [&axis.points, &axis.default_points] {
                 let unique: BTreeSet<_> = values.iter().collect();
                 assert_eq!(unique.len(), values.len(), "{of} has a value twice");
             }
@@ -198,7 +206,7 @@ fn numbers_ascend_and_words_are_kebab_and_no_axis_mixes_them() {
     for definition in definitions() {
         for axis in &definition.axes {
             let of = format!("{} of {}", axis.name, definition.id);
-            for values in [&axis.points, &axis.usual] {
+            for values in [&axis.points, &axis.default_points] {
                 let numbers: Vec<u64> = values
                     .iter()
                     .filter_map(|value| match value {
@@ -207,7 +215,7 @@ fn numbers_ascend_and_words_are_kebab_and_no_axis_mixes_them() {
                     })
                     .collect();
                 // What goes unsaid may be a word that stands for no number.
-                let is_said = |value: &&Value| axis.unsaid.as_ref() != Some(value);
+                let is_said = |value: &&Value| axis.implied.as_ref() != Some(value);
                 let values: Vec<&Value> = values.iter().filter(is_said).collect();
                 assert!(numbers.is_empty() || numbers.len() == values.len(), "{of} is mixed");
                 assert!(numbers.is_sorted_by(|one, other| one < other), "{of} does not ascend");
@@ -248,7 +256,7 @@ fn call_rules_name_real_system_calls() {
                 Some(number) => number.is_ok_and(|number| number >= 2_048),
                 None => known.contains(call),
             };
-            let good = rule.call == OTHERS || rule.call.split('|').all(named);
+            let good = rule.call == ANY_OTHER_CALL || rule.call.split('|').all(named);
             assert!(good, "{id}: `{}` is no system call", rule.call);
             let (_, most) = rule.times.range(23);
             assert!(most > 0, "{id}: a rule that allows no {} says nothing", rule.call);
@@ -377,9 +385,9 @@ fn every_timer_of_the_survey_is_told_of_in_each_place_by_cases_that_there_are() 
             &timer.slewed,
             &timer.steps_back,
         ] {
-            let parts = [&told.case, &told.words, &told.because];
+            let parts = [&told.case, &told.text, &told.reason];
             assert_eq!(parts.iter().filter(|part| part.is_some()).count(), 1, "{name}: {told:?}");
-            assert!(told.words.as_ref().is_none_or(|words| (1..=6).contains(&words.len())));
+            assert!(told.text.as_ref().is_none_or(|words| (1..=6).contains(&words.len())));
             if let Some(text) = &told.case {
                 let case = Case::parse(text).unwrap_or_else(|| panic!("{name}: `{text}`"));
                 let bench = find(&case.benchmark).unwrap_or_else(|| panic!("{name}: `{text}`"));

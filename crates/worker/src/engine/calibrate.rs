@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use oscost_model::clock::{Calibration, ClockSync};
-use oscost_model::fault_injection::{Sin, committing};
+use oscost_model::fault_injection::{InjectedFault, is_injected};
 
 use super::clock::Clock;
 use crate::kernel::opaque::keep;
@@ -77,7 +77,7 @@ fn step(seen: &BTreeMap<u64, u64>, least: u64) -> Option<f64> {
     const ROUNDING: u64 = 2;
     let mut nonzero = seen.iter().filter(|&(&ticks, _)| ticks > 0);
     let first = nonzero.next().map(|(&ticks, _)| ticks)?;
-    if committing(Sin::SmallestStep) {
+    if is_injected(InjectedFault::SmallestStep) {
         return Some(first as f64);
     }
     let stood_still = seen.range(..=ROUNDING).map(|(_, &count)| count).sum::<u64>() >= least;

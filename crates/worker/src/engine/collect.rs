@@ -1,7 +1,7 @@
 //! Batches: the timed window and what surrounds it.
 
 use oscost_model::clock::Calibration;
-use oscost_model::fault_injection::{Sin, committing};
+use oscost_model::fault_injection::{InjectedFault, is_injected};
 use oscost_model::seed::Seed;
 use oscost_model::worker::{BatchPlan, Disturbance, Mode, Sample, Usage};
 
@@ -71,7 +71,7 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
 
     /// Runs groups of batches whose times are thrown away, until the work has settled.
     pub fn warm_up(&mut self, work: &mut Work, plan: &BatchPlan) -> Result<(), AtOp> {
-        if plan.mode == Mode::C || committing(Sin::NoWarmUp) {
+        if plan.mode == Mode::C || is_injected(InjectedFault::NoWarmUp) {
             return Ok(()); // What is wanted cold is not warmed.
         }
         let begun = self.open_account();
@@ -79,8 +79,13 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
         let fewest = if plan.mode == Mode::F { 1 } else { WARM_GROUPS };
         let mut groups = 0;
         while groups < fewest || self.ran_ns(&begun) < WARM_NS {
-            for &copies in &plan.copies {
-                self.batch(work, plan, (plan.turns, copies), Tag { arm: 0, round: 0, batch: 0 })?;
+            for &copies in &plan.unroll_factors {
+                self.batch(
+                    work,
+                    plan,
+                    (plan.iterations, copies),
+                    Tag { arm: 0, round: 0, batch: 0 },
+                )?;
             }
             groups += 1;
         }
@@ -98,11 +103,11 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
         tag: Tag,
         sink: &mut dyn FnMut(Sample),
     ) -> Result<(), AtOp> {
-        let mut order = plan.copies.clone();
+        let mut order = plan.unroll_factors.clone();
         let mut turns = cut.next(plan, &mut order);
         if self.ticks.is_some() {
             // There is no step of a clock to fall into, and the tick is kept clear of.
-            turns = plan.turns;
+            turns = plan.iterations;
         }
         for (index, &copies) in order.iter().enumerate() {
             cut.dither();
@@ -286,7 +291,7 @@ fn is_quiet(plan: &BatchPlan, work: &Work) -> bool {
         Mode::U => true,
         // A whole pass is so long that what the kernel was asked before it shows nowhere.
         Mode::C => work.ops_each() == 1,
-        Mode::B => plan.batch_ns < QUIET_BELOW_NS * plan.turns as f64,
+        Mode::B => plan.batch_ns < QUIET_BELOW_NS * plan.iterations as f64,
         Mode::S | Mode::T | Mode::F => false,
     }
 }
@@ -322,9 +327,9 @@ impl Cut {
         self.seed.shuffle(order);
         let factor = 0.9 + (LONGEST_CUT - 0.9) * self.seed.unit();
         if plan.mode.is_single_shot() {
-            return plan.turns;
+            return plan.iterations;
         }
-        ((plan.turns as f64 * factor).round() as u64).max(1)
+        ((plan.iterations as f64 * factor).round() as u64).max(1)
     }
 
     /// Lets up to some 20 ns pass, so that the next START meets the clock's quantum anywhere.
@@ -359,7 +364,7 @@ pub fn batch_length_ns(
     } else {
         LONGEST_NS
     };
-    if committing(Sin::LongBatches) {
+    if is_injected(InjectedFault::LongBatches) {
         return (10_000_000.0, false);
     }
     if shortest > longest { (shortest, true) } else { (USUAL_NS.clamp(shortest, longest), false) }

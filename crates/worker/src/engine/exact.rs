@@ -80,8 +80,8 @@ pub fn plan<C: Clock, V: Covariates>(
     let fit = (LONGEST / (1.5 * batch_ns).max(1.0)) as u32;
     Ok(BatchPlan {
         mode,
-        turns,
-        copies: copies.to_vec(),
+        iterations: turns,
+        unroll_factors: copies.to_vec(),
         groups: fit.clamp(FEWEST_GROUPS, GROUPS) | 1,
         batch_ns,
         coarse_clock: false,

@@ -67,18 +67,39 @@ pub fn pilot<C: Clock, V: Covariates>(
         let most = most_turns(most_ops, copies.iter().max().copied().unwrap_or(1));
         if turns <= most {
             let copies = copies.to_vec();
-            return BatchPlan { mode, turns, copies, groups: GROUPS, batch_ns, coarse_clock };
+            return BatchPlan {
+                mode,
+                iterations: turns,
+                unroll_factors: copies,
+                groups: GROUPS,
+                batch_ns,
+                coarse_clock,
+            };
         }
         // Shorter than it should be: where the clock's step or its cost shows then, it is said.
         let batch_ns = batch_ns * most as f64 / turns as f64;
         let coarse_clock = coarse_clock || batch_ns < shortest_batch_ns(clock, copies);
         let copies = copies.to_vec();
-        BatchPlan { mode, turns: most, copies, groups: GROUPS, batch_ns, coarse_clock }
+        BatchPlan {
+            mode,
+            iterations: most,
+            unroll_factors: copies,
+            groups: GROUPS,
+            batch_ns,
+            coarse_clock,
+        }
     };
     // A single shot is as long as it is: no length is aimed at.
     let shot = |mode: Mode, op_ns: f64, groups: u32| {
         let copies = vec![1];
-        BatchPlan { mode, turns: 1, copies, groups, batch_ns: op_ns, coarse_clock: false }
+        BatchPlan {
+            mode,
+            iterations: 1,
+            unroll_factors: copies,
+            groups,
+            batch_ns: op_ns,
+            coarse_clock: false,
+        }
     };
     match work.shape {
         Shape::Cold => Ok(shot(Mode::C, turn_ns(collector, work, clock, 0.0)?, GROUPS)),
@@ -111,13 +132,14 @@ pub fn pilot<C: Clock, V: Covariates>(
                 let op_ns = turn_ns(collector, work, clock, ENDING_NS / 3.0)?;
                 let enough = work.least_ops().min(turns(ENDING_NS, op_ns));
                 let plan = repeated(Mode::B, enough.max(turns(length(&[1]), op_ns)), &[1]);
-                let batch_ns = plan.turns as f64 * op_ns;
+                let batch_ns = plan.iterations as f64 * op_ns;
                 return Ok(BatchPlan { groups: FEWER_GROUPS, batch_ns, ..plan });
             }
             let op_ns = turn_ns(collector, work, clock, length(&[1]) / 2.0)?;
             let plan = repeated(Mode::B, turns(length(&[1]), op_ns), &[1]);
             // One op alone may be longer than what is aimed at, and more time is allowed for it.
-            let batch_ns = if plan.turns == 1 { plan.batch_ns.max(op_ns) } else { plan.batch_ns };
+            let batch_ns =
+                if plan.iterations == 1 { plan.batch_ns.max(op_ns) } else { plan.batch_ns };
             Ok(BatchPlan { batch_ns, ..plan })
         }
         Shape::Repeat => {

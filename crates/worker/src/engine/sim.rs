@@ -20,7 +20,7 @@ pub struct Truth {
     /// The op's cost, in nanoseconds; in mode T that of a byte.
     pub op_ns: f64,
     /// The loop's turn, in nanoseconds.
-    pub loop_ns: f64,
+    pub loop_cost: f64,
     /// A fixed cost of each batch, in nanoseconds: what a slope must take out.
     pub call_ns: f64,
     /// Log standard deviation between processes.
@@ -59,7 +59,7 @@ impl Truth {
     /// A machine like the one the method was tried on: q 10 ns, c_in 19 ns, quiet.
     pub const QUIET: Truth = Truth {
         op_ns: 124.0,
-        loop_ns: 0.25,
+        loop_cost: 0.25,
         call_ns: 2.0,
         between_sd: 0.02,
         within_sd: 0.01,
@@ -304,7 +304,7 @@ impl Run for SimBody {
             factor *= dearer;
         }
         let drift = 1.0 + world.truth.drift_per_s * world.now_ns * 1e-9;
-        let turn_ns = world.truth.loop_ns + f64::from(copies) * world.truth.op_ns;
+        let turn_ns = world.truth.loop_cost + f64::from(copies) * world.truth.op_ns;
         let ns = world.truth.call_ns + turns as f64 * turn_ns * factor * drift;
         // What is run before a batch to warm up again is no batch.
         let is_batch = ns > 10_000.0;

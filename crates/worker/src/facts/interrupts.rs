@@ -1,6 +1,6 @@
 //! Which interrupts came to which CPU, and where those of devices may go.
 
-use oscost_model::watch::InterruptSeen;
+use oscost_model::watch::InterruptActivity;
 
 use super::{Roots, parse, reader};
 
@@ -62,7 +62,11 @@ fn name(words: &[&str]) -> Option<String> {
 }
 
 /// What came between two tables: all sources of devices, and of the others those that came.
-pub(super) fn between(roots: &Roots, before: &[Source], after: Vec<Source>) -> Vec<InterruptSeen> {
+pub(super) fn between(
+    roots: &Roots,
+    before: &[Source],
+    after: Vec<Source>,
+) -> Vec<InterruptActivity> {
     let seen = |Source { irq, name, times: now }: Source| {
         let then = before.iter().find(|then| then.irq == irq);
         let grown = now.iter().enumerate().map(|(at, &now)| {
@@ -78,13 +82,13 @@ pub(super) fn between(roots: &Roots, before: &[Source], after: Vec<Source>) -> V
             is_device.then(|| reader::list(&path)).flatten()
         };
         let (allowed, effective) = (list("smp_affinity_list"), list("effective_affinity_list"));
-        Some(InterruptSeen { irq, name, times, allowed, effective })
+        Some(InterruptActivity { irq, name, times, allowed, effective })
     };
     after.into_iter().filter_map(seen).collect()
 }
 
 /// What a CPU took in all, as far as the table tells; `at` is its place among the watch's CPUs.
-pub(super) fn sum(seen: &[InterruptSeen], at: usize) -> u64 {
+pub(super) fn sum(seen: &[InterruptActivity], at: usize) -> u64 {
     seen.iter().filter_map(|source| source.times.get(at)).sum()
 }
 

@@ -1,6 +1,6 @@
 //! Who runs, and what each has used of the CPUs until now.
 
-use oscost_model::watch::{ProcessKind, ProcessSeen};
+use oscost_model::watch::{ProcessActivity, ProcessKind};
 
 use super::{Roots, parse, reader};
 
@@ -113,7 +113,7 @@ fn process(pid: u32, stat: &str) -> Option<Process> {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Taken {
     /// Who took CPU time, most first.
-    pub(super) seen: Vec<ProcessSeen>,
+    pub(super) seen: Vec<ProcessActivity>,
     /// What all of them took, and ours, in nanoseconds.
     pub(super) known_ns: u64,
     /// Daemons that run.
@@ -124,7 +124,7 @@ impl Census {
     /// What processes took between this look and a later one. Those of `ours` and all below them
     /// count as known, and are not named.
     pub(super) fn until(&self, after: &Census, ours: &[u32]) -> Taken {
-        let mut seen: Vec<ProcessSeen> = Vec::new();
+        let mut seen: Vec<ProcessActivity> = Vec::new();
         let mut known_ticks = 0u64;
         for now in &after.processes {
             let then = self.same(now);
@@ -187,11 +187,11 @@ impl Census {
 }
 
 /// Adds what a process took to the entry of its name.
-fn charge(seen: &mut Vec<ProcessSeen>, process: &Process, kind: ProcessKind, ticks: u64) {
+fn charge(seen: &mut Vec<ProcessActivity>, process: &Process, kind: ProcessKind, ticks: u64) {
     let at = seen.iter().position(|entry| entry.kind == kind && entry.name == process.name);
     let at = at.unwrap_or_else(|| {
         let name = process.name.clone();
-        seen.push(ProcessSeen { name, kind, ..ProcessSeen::default() });
+        seen.push(ProcessActivity { name, kind, ..ProcessActivity::default() });
         seen.len() - 1
     });
     let entry = &mut seen[at];
@@ -203,7 +203,7 @@ fn charge(seen: &mut Vec<ProcessSeen>, process: &Process, kind: ProcessKind, tic
 }
 
 /// The entries that took most, most first.
-fn most(mut seen: Vec<ProcessSeen>) -> Vec<ProcessSeen> {
+fn most(mut seen: Vec<ProcessActivity>) -> Vec<ProcessActivity> {
     let mut most = Vec::new();
     while most.len() < MAX_ENTRIES {
         let largest = seen.iter().enumerate().max_by_key(|(at, it)| (it.cpu_ns, seen.len() - at));

@@ -1,6 +1,6 @@
 //! Who else used the machine between two moments.
 
-use oscost_model::watch::{CpuWatch, Pressure, Watch};
+use oscost_model::watch::{CpuActivity, Pressure, SystemActivity};
 
 use super::interrupts::{self, Source};
 use super::processes::{Census, TICK_NS, census};
@@ -65,7 +65,7 @@ fn throttled(roots: &Roots) -> Option<u64> {
 
 /// Looks again; `ours` are processes that are not named, with all below them. What no file tells
 /// (how long it took, how the clock is steered, the audit system) is left open.
-pub fn end(roots: &Roots, begun: &Begun, ours: &[u32]) -> Watch {
+pub fn end(roots: &Roots, begun: &Begun, ours: &[u32]) -> SystemActivity {
     let after = census(roots);
     let ticks = Ticks::read(roots, &begun.cpus);
     let interrupts = match (&begun.interrupts, interrupts::table(roots, &begun.cpus)) {
@@ -80,14 +80,14 @@ pub fn end(roots: &Roots, begun: &Begun, ours: &[u32]) -> Watch {
         let grown = |of: fn((u64, u64)) -> u64| {
             then.zip(now).map(|(then, now)| of(now).saturating_sub(of(then)))
         };
-        CpuWatch {
+        CpuActivity {
             cpu,
             steal_ticks: grown(|(steal, _)| steal),
             total_ticks: grown(|(_, total)| total),
             interrupts: interrupts.as_deref().map(|seen| interrupts::sum(seen, at)),
         }
     };
-    Watch {
+    SystemActivity {
         cpus: begun.cpus.iter().enumerate().map(cpu).collect(),
         processes: taken.seen,
         processes_unread: after.unread.clone(),
@@ -101,6 +101,6 @@ pub fn end(roots: &Roots, begun: &Begun, ours: &[u32]) -> Watch {
         throttled_periods: throttled(roots)
             .zip(begun.throttled_periods)
             .map(|(now, then)| now.saturating_sub(then)),
-        ..Watch::default()
+        ..SystemActivity::default()
     }
 }

@@ -111,7 +111,7 @@ fn fill_memory(file: &File, bytes: u64) -> Result<(), Errno> {
 mod tests {
     use super::super::place::{Place, nameless_file, of_file_system};
     use super::*;
-    use oscost_model::file::{Behind, file_system};
+    use oscost_model::file::{Backing, file_system};
     use std::os::unix::fs::FileExt;
 
     #[test]
@@ -122,7 +122,7 @@ mod tests {
         file.sync_all().unwrap();
         assert_eq!(cached_pages(&file, bytes), Ok(256));
         let (number, _) = of_file_system(&file).unwrap();
-        if file_system(number).1 != Behind::Disk {
+        if file_system(number).1 != Backing::Disk {
             eprintln!("not tested: the sources lie in {}", file_system(number).0);
             return;
         }

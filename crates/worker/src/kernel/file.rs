@@ -8,7 +8,7 @@ use std::os::fd::{AsRawFd, IntoRawFd};
 use std::os::unix::fs::FileExt;
 use std::ptr::NonNull;
 
-use oscost_model::file::{Behind, FileSeen, file_system};
+use oscost_model::file::{Backing, FileObservation, file_system};
 
 use super::Errno;
 use super::because::lacking;
@@ -41,7 +41,7 @@ pub struct Laid {
     /// How long it is.
     pub bytes: u64,
     /// What was seen of it.
-    pub seen: FileSeen,
+    pub seen: FileObservation,
 }
 
 impl Laid {
@@ -63,20 +63,20 @@ impl Laid {
         file.sync_all()?;
         let (filesystem, _) = of_file_system(&file)?;
         let pages = bytes.div_ceil(PAGE_BYTES as u64);
-        let seen = FileSeen { filesystem, pages, cold, ..FileSeen::default() };
+        let seen = FileObservation { filesystem, pages, cold, ..FileObservation::default() };
         Ok(Self { file, bytes, seen })
     }
 
     /// Looks how much of it is cached, and notes it.
     pub fn look(&mut self) -> Result<u64, Errno> {
         let cached = cached_pages(&self.file, self.bytes)?;
-        self.seen.look(cached);
+        self.seen.add_check(cached);
         Ok(cached)
     }
 
     /// Whether it lies in memory, by its file system.
     pub fn in_memory(&self) -> bool {
-        file_system(self.seen.filesystem).1 == Behind::Memory
+        file_system(self.seen.filesystem).1 == Backing::Memory
     }
 
     /// Proves that all of it is cached; if it is not, reads it through and looks again.

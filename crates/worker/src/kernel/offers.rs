@@ -3,24 +3,24 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use oscost_model::resource::Offer;
+use oscost_model::resource::Resource;
 
 use super::region::{Access, PAGE_BYTES, Pages, Region};
 use super::{Errno, affinity, userfault};
 
 /// What is lacking here, and what would mend it; `None` where it is there.
-pub fn lacking(offer: Offer) -> Option<String> {
+pub fn lacking(offer: Resource) -> Option<String> {
     match offer {
-        Offer::SmallPages => other_pages(),
-        Offer::TransparentHugePages => no_transparent_huge_pages(),
-        Offer::HugePages(mib) => too_few_huge_pages(mib),
-        Offer::Memory(mib) => too_little_memory(mib),
-        Offer::LockedMemory(mib) => too_little_locked(mib),
-        Offer::Userfaultfd => no_userfaultfd(),
-        Offer::Swap => no_swap(),
-        Offer::ScratchFile(mib) => no_scratch_file(mib),
-        Offer::ScratchOnDisk => scratch_without_disk(),
-        Offer::SecondCpu => one_cpu(),
+        Resource::SmallPages => other_pages(),
+        Resource::TransparentHugePages => no_transparent_huge_pages(),
+        Resource::HugePages(mib) => too_few_huge_pages(mib),
+        Resource::Memory(mib) => too_little_memory(mib),
+        Resource::LockedMemory(mib) => too_little_locked(mib),
+        Resource::Userfaultfd => no_userfaultfd(),
+        Resource::Swap => no_swap(),
+        Resource::ScratchFile(mib) => no_scratch_file(mib),
+        Resource::ScratchOnDisk => scratch_without_disk(),
+        Resource::SecondCpu => one_cpu(),
     }
 }
 

@@ -8,7 +8,7 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use oscost_model::file::{Behind, file_system};
+use oscost_model::file::{Backing, file_system};
 
 use super::because::lacking;
 use super::{Errno, offers};
@@ -35,7 +35,7 @@ impl Place {
             Place::Memory => {
                 let folder = PathBuf::from(SHARED_MEMORY);
                 match numbers(&folder) {
-                    Ok((number, _)) if file_system(number).1 == Behind::Memory => Ok(folder),
+                    Ok((number, _)) if file_system(number).1 == Backing::Memory => Ok(folder),
                     _ => Err(lacking(format!(
                         "there is no tmpfs at {SHARED_MEMORY}: `sudo mount -t tmpfs tmpfs \
                          {SHARED_MEMORY}`"

@@ -75,7 +75,7 @@ pub(super) fn twins(id: u64, spec: &WorkerSpec, wire: &mut Wire) -> Result<Event
     twins.end().map_err(|(arm, said)| worker.ended(arm, said, &mut running))?;
     let all = worker.left.first(usize::from(arms));
     let account = all.iter().map(|left| left.account).reduce(twins::both).unwrap_or_default();
-    let slots = Slots { arms, copies: plan.copies.len() };
+    let slots = Slots { arms, copies: plan.unroll_factors.len() };
     let mut samples = worker.samples.first(slots.first(0, rounds));
     // A batch whose answer never came has left its slot as it was.
     samples.retain(|sample| sample.n != 0 || sample.ticks != 0);
@@ -161,7 +161,7 @@ impl Live<'_, '_> {
         collector.warm_up(self.work, plan).map_err(at)?;
         let woken = wakes(self.work, plan, self.seen).map_err(at)?;
         self.tokens.done().map_err(lost)?;
-        let slots = Slots { arms: self.worker.spec.arms, copies: plan.copies.len() };
+        let slots = Slots { arms: self.worker.spec.arms, copies: plan.unroll_factors.len() };
         let mut twin = Twin { arm, slots, cut: Cut::new(self.worker.spec.seed) };
         let table = &mut self.worker.samples;
         let account =

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use oscost_model::protocol::{Event, Order};
-use oscost_model::treatment::Attached;
+use oscost_model::treatment::AttachedTreatment;
 
 use super::job::{Wire, failed};
 use crate::kernel::process::Whose;
@@ -12,7 +12,12 @@ use crate::treatments::system::{Cpus, SETTLES_IN, System};
 
 /// Attaches, says `ready`, waits for `stop`, undoes. At the end of its input, too: its supervisor
 /// may have been killed, and does not take this job along.
-pub(super) fn attach(id: u64, treatments: &[Attached], cpus: Cpus, wire: &mut Wire) -> Event {
+pub(super) fn attach(
+    id: u64,
+    treatments: &[AttachedTreatment],
+    cpus: Cpus,
+    wire: &mut Wire,
+) -> Event {
     process::outlive_parent();
     // Whom a monitor's holder leaves behind comes to us then, and not to the supervisor, which ends
     // whoever is of no job. Without this it does, and nothing else is another.
@@ -48,7 +53,7 @@ fn settle() {
 /// The same in a process that nobody takes along; `name` is for what has one in the kernel.
 pub(super) fn hold(
     id: u64,
-    treatments: &[Attached],
+    treatments: &[AttachedTreatment],
     (cpus, name): (Cpus, &str),
     wire: &mut Wire,
 ) -> Event {

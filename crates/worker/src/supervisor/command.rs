@@ -4,7 +4,7 @@ use std::process::Command;
 
 use oscost_model::protocol::Order;
 use oscost_model::seed::Seed;
-use oscost_model::treatment::Applied;
+use oscost_model::treatment::AppliedTreatment;
 use oscost_model::worker::{Subject, Task, WorkerSpec};
 
 use super::undo::Undo;
@@ -55,15 +55,15 @@ pub(super) fn runs_program(spec: &WorkerSpec) -> bool {
 }
 
 /// The variables that are asked for, as they are.
-pub(super) fn asked_for(applied: &[Applied]) -> impl Iterator<Item = (&str, &str)> {
+pub(super) fn asked_for(applied: &[AppliedTreatment]) -> impl Iterator<Item = (&str, &str)> {
     applied.iter().filter_map(|one| match one {
-        Applied::Env { name, value } => Some((name.as_str(), value.as_str())),
+        AppliedTreatment::Env { name, value } => Some((name.as_str(), value.as_str())),
         _ => None,
     })
 }
 
 /// What an environment holds by what is done to its process.
-pub(super) fn variables(applied: &[Applied]) -> Vec<(&str, String)> {
+pub(super) fn variables(applied: &[AppliedTreatment]) -> Vec<(&str, String)> {
     const TUNABLES: &str = "GLIBC_TUNABLES";
     // The worker registers rseq(2) for itself: a thread can have but one.
     let mut tunables = "glibc.pthread.rseq=0".to_owned();
@@ -81,13 +81,13 @@ pub(super) fn variables(applied: &[Applied]) -> Vec<(&str, String)> {
 /// The program that starts a job, with its arguments, where its place names one.
 pub(super) fn wrapper(order: &Order) -> Option<&[String]> {
     around(order).iter().find_map(|treatment| match treatment {
-        Applied::Wrapper { command } => Some(&command[..]),
+        AppliedTreatment::Wrapper { command } => Some(&command[..]),
         _ => None,
     })
 }
 
 /// What is done to a worker that has one arm; several are told apart after they were started.
-fn around(order: &Order) -> &[Applied] {
+fn around(order: &Order) -> &[AppliedTreatment] {
     // An end that serves another machine's worker is not what is measured.
     let of_one =
         spec(order).filter(|spec| spec.arms == 1 && !matches!(spec.task, Task::Serve { .. }));

@@ -5,7 +5,7 @@ use std::path::Path;
 use oscost_model::clock::{ClockKind, ClockVerdict};
 use oscost_model::facts::Facts;
 use oscost_model::hash;
-use oscost_model::protocol::{Came, Hello, PROTOCOL, WorkerBuild};
+use oscost_model::protocol::{Hello, PROTOCOL, SshEndpoints, WorkerBuild};
 
 use crate::benchmarks;
 use crate::engine::clock::{Tsc, Vdso};
@@ -30,8 +30,10 @@ pub(super) fn hello(scratch: Option<&Path>) -> Hello {
         build: build(),
         clocks: clocks(&facts),
         facts,
-        scratch: scratch.map(|folder| folder.to_string_lossy().into_owned()),
-        came: std::env::var("SSH_CONNECTION").ok().and_then(|text| Came::parse(&text)),
+        scratch_directory: scratch.map(|folder| folder.to_string_lossy().into_owned()),
+        ssh_endpoints: std::env::var("SSH_CONNECTION")
+            .ok()
+            .and_then(|text| SshEndpoints::parse(&text)),
     }
 }
 

@@ -5,9 +5,9 @@ use std::io::{BufRead, BufReader, Write};
 use std::os::fd::AsFd;
 
 use oscost_model::clock::ClockKind;
-use oscost_model::protocol::{CpuProbe, Event, NO_WAY_THERE, Order};
-use oscost_model::treatment::Applied;
-use oscost_model::worker::{FarEnd, Subject, Task, WorkerSpec};
+use oscost_model::protocol::{CpuProbe, Event, Order, PEER_UNREACHABLE_HINT};
+use oscost_model::treatment::AppliedTreatment;
+use oscost_model::worker::{RemoteEnd, Subject, Task, WorkerSpec};
 
 use super::measure::measure;
 use super::{attach, needs, tracer, trial, watch};
@@ -149,13 +149,13 @@ pub(super) fn failed_at(id: u64, error: AtOp) -> Event {
 }
 
 /// What is done to an arm of a worker.
-pub(super) fn applied_to(spec: &WorkerSpec, arm: u8) -> &[Applied] {
+pub(super) fn applied_to(spec: &WorkerSpec, arm: u8) -> &[AppliedTreatment] {
     spec.treatments.get(usize::from(arm)).map_or(&[], Vec::as_slice)
 }
 
 /// Whose word it is where a system call is refused.
 fn filtered(spec: &WorkerSpec, arm: u8) -> &'static str {
-    match applied_to(spec, arm).iter().any(|one| matches!(one, Applied::Seccomp { .. })) {
+    match applied_to(spec, arm).iter().any(|one| matches!(one, AppliedTreatment::Seccomp { .. })) {
         true => "; the seccomp filter that it is treated with decides about system calls here",
         false => needs::filtered(),
     }
@@ -173,7 +173,7 @@ pub(super) fn build(id: u64, spec: &WorkerSpec, arm: u8) -> Result<Work, Event> 
     let bench = benchmarks::find(&case.benchmark)
         .filter(|bench| benchmarks::is_complete(bench, case))
         .ok_or_else(|| failed(id, format!("`{case}` is no case of this worker's catalog")))?;
-    let far = spec.far.as_ref();
+    let far = spec.remote_end.as_ref();
     let asked = (far.is_some(), spec.clock.kind);
     if let Some(missing) = needs::missing(&bench.definition(), &case.point, asked) {
         return Err(Event::Skipped { id, missing, arm: None });
@@ -208,12 +208,12 @@ pub(super) fn build(id: u64, spec: &WorkerSpec, arm: u8) -> Result<Work, Event> 
 }
 
 /// What to do about another machine that cannot be reached; nothing of other errors.
-fn way_there(far: Option<&FarEnd>, error: Errno) -> String {
+fn way_there(far: Option<&RemoteEnd>, error: Errno) -> String {
     let unreachable =
         [libc::ETIMEDOUT, libc::ECONNREFUSED, libc::EHOSTUNREACH, libc::ENETUNREACH, libc::EACCES];
     match far {
-        Some(FarEnd { addr, .. }) if unreachable.contains(&error.0) => {
-            format!("; the peer listens at {addr}: {NO_WAY_THERE}")
+        Some(RemoteEnd { addr, .. }) if unreachable.contains(&error.0) => {
+            format!("; the peer listens at {addr}: {PEER_UNREACHABLE_HINT}")
         }
         _ => String::new(),
     }
@@ -225,7 +225,7 @@ fn site(spec: &WorkerSpec, allowed: Vec<u32>) -> Site {
     Site {
         cpu: spec.cpu,
         other_cpu: spec.peer_cpu.or_else(|| allowed.into_iter().rev().find(|cpu| !mine(cpu))),
-        far: spec.far.as_ref().and_then(|far| Far::parse(&far.addr, &far.token)),
+        far: spec.remote_end.as_ref().and_then(|far| Far::parse(&far.addr, &far.token)),
         watch: match spec.clock.kind {
             ClockKind::Tsc | ClockKind::Instructions => Stopwatch::Tsc,
             ClockKind::Vdso => ClockGettime::find().map_or(Stopwatch::Syscall, Stopwatch::Vdso),
@@ -259,7 +259,7 @@ fn served(id: u64, spec: &WorkerSpec, wire: &mut Wire) -> Result<Event, Event> {
     let addr = Some(door.far().addr.to_string());
     wire.say(&Event::Ready { id, pid: std::process::id(), addr })
         .map_err(|error| failed(id, format!("say ready: {error}")))?;
-    let point = bench.definition().whole(&case.point);
+    let point = bench.definition().with_implied(&case.point);
     serve(At::new(&point, site), &mut door)
         .map_err(|error| failed(id, format!("serve `{case}`: {error}")))?;
     Ok(Event::Served { id, strangers: door.close() })

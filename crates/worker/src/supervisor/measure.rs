@@ -5,7 +5,7 @@ use oscost_model::facts::Snapshot;
 use oscost_model::point::Value;
 use oscost_model::protocol::{Event, Order};
 use oscost_model::seed::Seed;
-use oscost_model::treatment::Applied;
+use oscost_model::treatment::AppliedTreatment;
 use oscost_model::unit::Unit;
 use oscost_model::worker::{BatchPlan, Disturbance, Mode, Sample, Subject, Task, WorkerSpec};
 
@@ -32,7 +32,7 @@ pub(super) fn measure(id: u64, spec: &WorkerSpec, wire: &mut Wire) -> Answer {
     }
     let applied = applied_to(spec, 0);
     // A variable and a wrapper were there when the program was started.
-    if !spec.forked && applied.iter().all(|one| !one.fits_twins()) {
+    if !spec.forked && applied.iter().all(|one| !one.supports_twins()) {
         return conversation(id, spec, wire, &Seen::nobody()).into();
     }
     let ended = treatments::within(&Treatments { applied, cpu: spec.cpu, arm: 0 }, &mut |seen| {
@@ -55,7 +55,7 @@ pub(super) fn refused(id: u64, why: Refused) -> Event {
 }
 
 /// How a treated process ended that was to say more.
-pub(super) fn in_words(how: Ended, applied: &[Applied]) -> String {
+pub(super) fn in_words(how: Ended, applied: &[AppliedTreatment]) -> String {
     let under = match treatments::in_words(applied) {
         none if none.is_empty() => none,
         names => format!(" under {names}"),
@@ -111,7 +111,7 @@ pub(super) fn wakes(work: &mut Work, plan: &BatchPlan, seen: &Seen) -> Result<Op
     /// So many batches of so many turns: a stop may take 100 us, and an op make many.
     const BATCHES: u32 = 4;
     const TURNS: u64 = 16;
-    let turns = if plan.mode == Mode::T { plan.turns } else { plan.turns.min(TURNS) };
+    let turns = if plan.mode == Mode::T { plan.iterations } else { plan.iterations.min(TURNS) };
     let (mut woken, mut ops) = (0, 0);
     for _ in 0..BATCHES {
         if seen.stops().is_none() {
@@ -132,7 +132,7 @@ pub(super) fn wakes(work: &mut Work, plan: &BatchPlan, seen: &Seen) -> Result<Op
 
 /// Room for every sample that the plan allows of so many arms, pre-faulted and locked.
 pub(super) fn table(id: u64, plan: &BatchPlan, arms: u8) -> Result<SharedTable<Sample>, Event> {
-    let batches = plan.groups as usize * plan.copies.len() * usize::from(arms);
+    let batches = plan.groups as usize * plan.unroll_factors.len() * usize::from(arms);
     SharedTable::new(batches).map_err(|error| failed(id, format!("map the sample buffer: {error}")))
 }
 

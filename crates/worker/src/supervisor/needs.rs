@@ -5,7 +5,7 @@ use std::fs::File;
 use oscost_model::clock::ClockKind;
 use oscost_model::definition::{Definition, Requirement};
 use oscost_model::point::Point;
-use oscost_model::resource::Offer;
+use oscost_model::resource::Resource;
 
 use crate::kernel::{Errno, counter, io_uring, offers, vdso};
 
@@ -24,7 +24,7 @@ pub(super) fn missing(
         .needs
         .iter()
         .filter(|need| point.includes(&need.when))
-        .filter(|need| !is_far || need.what != Requirement::Offer(Offer::SecondCpu))
+        .filter(|need| !is_far || need.what != Requirement::Resource(Resource::SecondCpu))
         .filter(|need| counts || need.what != Requirement::Time)
         .find_map(|need| unmet(&need.what))
 }
@@ -81,7 +81,7 @@ fn unmet(what: &Requirement) -> Option<String> {
         Requirement::Counter => counter::declared_unusable(),
         Requirement::IoUring => no_io_uring(),
         Requirement::Time => Some(NO_TIME.to_owned()),
-        Requirement::Offer(what) => offers::lacking(*what),
+        Requirement::Resource(what) => offers::lacking(*what),
         Requirement::Meaning(why) => Some(why.clone()),
     }
 }

@@ -6,7 +6,7 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use oscost_model::program::{Bounds, TreeUsage};
+use oscost_model::program::{ProgramLimits, TreeUsage};
 
 use super::{read_some, until};
 use crate::kernel::clock::raw_ns;
@@ -84,7 +84,11 @@ pub(super) struct Said {
 impl Outside {
     /// Starts a program with no input. Whatever takes time without being a part of that is done
     /// before the clock is read.
-    pub(super) fn start(words: &[String], reads: Reads, bounds: &Bounds) -> Result<Self, Errno> {
+    pub(super) fn start(
+        words: &[String],
+        reads: Reads,
+        bounds: &ProgramLimits,
+    ) -> Result<Self, Errno> {
         let [program, arguments @ ..] = words else { return Err(Errno::ENOENT) };
         let null = File::options().read(true).write(true).open("/dev/null")?;
         let (errors, to_errors) = pipe()?;
@@ -138,7 +142,7 @@ impl Outside {
 }
 
 /// What a program is started under.
-pub(super) fn lowered(bounds: &Bounds) -> Result<[Option<Lowered>; 2], Errno> {
+pub(super) fn lowered(bounds: &ProgramLimits) -> Result<[Option<Lowered>; 2], Errno> {
     let lowered = |what, mib: Option<u32>| mib.map(|mib| Lowered::to(what, mib)).transpose();
     Ok([
         lowered(Limited::AddressSpace, bounds.memory_mib)?,
@@ -269,7 +273,7 @@ impl Said {
 }
 
 /// How a program ended that was to end otherwise.
-pub(super) fn in_words(how: Ended, bounds: &Bounds) -> String {
+pub(super) fn in_words(how: Ended, bounds: &ProgramLimits) -> String {
     match (how, bounds.file_mib) {
         (Ended::Exited(status), _) => format!("ended with status {status}"),
         (Ended::Killed(libc::SIGXFSZ), Some(mib)) => {

@@ -1,7 +1,7 @@
 //! An arm that is slower by a known share: `OSCOST_SLOWED_PCT` among what is done to it. For live
 //! tests alone; no program that is shipped has it.
 
-use oscost_model::treatment::Applied;
+use oscost_model::treatment::AppliedTreatment;
 use oscost_model::worker::{Task, WorkerSpec};
 
 use super::job::applied_to;
@@ -13,11 +13,11 @@ const SLOWED_PCT: &str = "OSCOST_SLOWED_PCT";
 /// This work, slower by what is asked for of its arm; as it is where nothing is asked for.
 pub(super) fn slowed(work: Work, spec: &WorkerSpec, arm: u8) -> Work {
     let asked = applied_to(spec, arm).iter().find_map(|one| match one {
-        Applied::Env { name, value } if name == SLOWED_PCT => value.parse::<f64>().ok(),
+        AppliedTreatment::Env { name, value } if name == SLOWED_PCT => value.parse::<f64>().ok(),
         _ => None,
     });
     match (asked, &spec.task) {
-        (Some(pct), Task::Measure(plan)) => work.slowed(pct / 100.0, plan.copies.len() > 1),
+        (Some(pct), Task::Measure(plan)) => work.slowed(pct / 100.0, plan.unroll_factors.len() > 1),
         _ => work,
     }
 }

@@ -88,8 +88,8 @@ impl Tally {
     pub(super) fn of(copy: u32, subject: &Subject) -> Self {
         let good = match subject {
             Subject::Case(_) => None,
-            Subject::Program(program) if program.statuses.is_empty() => Some(vec![0]),
-            Subject::Program(program) => Some(program.statuses.clone()),
+            Subject::Program(program) if program.ok_statuses.is_empty() => Some(vec![0]),
+            Subject::Program(program) => Some(program.ok_statuses.clone()),
         };
         Self {
             copy,
@@ -243,7 +243,7 @@ impl Tally {
             bytes: Some(self.bytes),
             vdso: self.walk.enters_vdso(),
             instructions: self.walk.instructions_per_op(),
-            copy: Some(self.copy),
+            counted_pid: Some(self.copy),
         };
         Event::Counted { id, count: Box::new(count) }
     }

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use oscost_model::program::Program;
 use oscost_model::protocol::{Event, Order};
-use oscost_model::treatment::Applied;
+use oscost_model::treatment::AppliedTreatment;
 use oscost_model::worker::{Subject, Task, WorkerSpec};
 
 use super::job::{Answer, Wire, applied_to, counted, failed};
@@ -23,7 +23,7 @@ pub(super) fn count(id: u64, spec: &WorkerSpec, line: &[u8]) -> Answer {
         return failed(id, "its task is not to count").into();
     }
     let treatments = treatments(spec);
-    if treatments.applied.iter().any(Applied::has_monitor) {
+    if treatments.applied.iter().any(AppliedTreatment::has_monitor) {
         let under = treatments::in_words(treatments.applied);
         let why = format!(
             "under {under} its calls cannot be counted: a tracer counts them, and a \

@@ -13,7 +13,7 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 
 use oscost_model::protocol::EventKind;
-use oscost_model::treatment::{Applied, Treated};
+use oscost_model::treatment::{AppliedTreatment, TreatmentSet};
 use serde::Deserialize;
 
 use super::attach;
@@ -47,8 +47,8 @@ pub fn run_treated() -> u8 {
     }
 }
 
-fn run(mut treated: Treated, command: Vec<OsString>) -> u8 {
-    if treated.applied.contains(&Applied::Sud) && !command.is_empty() {
+fn run(mut treated: TreatmentSet, command: Vec<OsString>) -> u8 {
+    if treated.applied.contains(&AppliedTreatment::Sud) && !command.is_empty() {
         let hint = "\n  hint: `oscost run --treat sud` treats a process that runs already";
         return complain(NOT_TREATED, &(NO_SUD.to_owned() + hint));
     }
@@ -56,14 +56,16 @@ fn run(mut treated: Treated, command: Vec<OsString>) -> u8 {
     let (attached, applied) = (&treated.attached, &treated.applied);
     let treatments = Treatments { applied, cpu: None, arm: 0 };
     // Whoever has nothing to undo or to say of its end need not be waited for.
-    let is_simple = |one: &Applied| matches!(one, Applied::Env { .. } | Applied::Nice { .. });
+    let is_simple = |one: &AppliedTreatment| {
+        matches!(one, AppliedTreatment::Env { .. } | AppliedTreatment::Nice { .. })
+    };
     if attached.is_empty() && applied.iter().all(is_simple) {
         return match treatments::install(&treatments) {
             Ok(()) => exec(&command, applied),
             Err(why) => refused(&why),
         };
     }
-    let has_group = applied.iter().any(|one| matches!(one, Applied::Cgroup { .. }));
+    let has_group = applied.iter().any(|one| matches!(one, AppliedTreatment::Cgroup { .. }));
     let guard = match Guard::start(&treated, has_group) {
         Ok(guard) => guard,
         Err(words) => return complain(NOT_TREATED, &words),
@@ -95,12 +97,12 @@ fn run(mut treated: Treated, command: Vec<OsString>) -> u8 {
 
 /// Takes the first wrapper, and what follows it, out of `applied`: the wrapper starts the command,
 /// through this program where more is to be done to it first.
-fn wrapped(applied: &mut Vec<Applied>, command: Vec<OsString>) -> Vec<OsString> {
-    let at = applied.iter().position(|one| matches!(one, Applied::Wrapper { .. }));
+fn wrapped(applied: &mut Vec<AppliedTreatment>, command: Vec<OsString>) -> Vec<OsString> {
+    let at = applied.iter().position(|one| matches!(one, AppliedTreatment::Wrapper { .. }));
     let mut rest = at.map(|at| applied.split_off(at)).unwrap_or_default().into_iter();
-    let Some(Applied::Wrapper { command: wrapper }) = rest.next() else { return command };
+    let Some(AppliedTreatment::Wrapper { command: wrapper }) = rest.next() else { return command };
     let mut words: Vec<OsString> = wrapper.into_iter().map(OsString::from).collect();
-    let inside = Treated { applied: rest.collect(), attached: Vec::new() };
+    let inside = TreatmentSet { applied: rest.collect(), attached: Vec::new() };
     if !inside.applied.is_empty() {
         let program = process::own_program();
         // The wrapper's own /proc/self/exe is another one.
@@ -114,10 +116,10 @@ fn wrapped(applied: &mut Vec<Applied>, command: Vec<OsString>) -> Vec<OsString> 
 
 /// Becomes the command, looked for as execvp(3) does; comes back with the status for that it could
 /// not, or that there is none.
-fn exec(command: &[OsString], applied: &[Applied]) -> u8 {
+fn exec(command: &[OsString], applied: &[AppliedTreatment]) -> u8 {
     let Some((program, arguments)) = command.split_first() else { return 0 };
     let variables = applied.iter().filter_map(|one| match one {
-        Applied::Env { name, value } => Some((name, value)),
+        AppliedTreatment::Env { name, value } => Some((name, value)),
         _ => None,
     });
     let error = Command::new(program).args(arguments).envs(variables).exec();
@@ -131,9 +133,9 @@ fn shown(word: &OsString) -> String {
 }
 
 /// The status of a command that was killed, which is told where its user has not asked for it.
-fn killed(by: i32, command: &[OsString], applied: &[Applied]) -> u8 {
+fn killed(by: i32, command: &[OsString], applied: &[AppliedTreatment]) -> u8 {
     let status = KILLED_BY + by as u8;
-    let has_filter = applied.iter().any(|one| matches!(one, Applied::Seccomp { .. }));
+    let has_filter = applied.iter().any(|one| matches!(one, AppliedTreatment::Seccomp { .. }));
     let why = match by {
         libc::SIGINT | libc::SIGPIPE => return status,
         libc::SIGSYS if has_filter => {
@@ -177,7 +179,7 @@ struct Said {
 
 impl Guard {
     /// Attaches what is to be attached; none where there is nothing to guard.
-    fn start(treated: &Treated, has_group: bool) -> Result<Option<Guard>, String> {
+    fn start(treated: &TreatmentSet, has_group: bool) -> Result<Option<Guard>, String> {
         if treated.attached.is_empty() && !has_group {
             return Ok(None);
         }

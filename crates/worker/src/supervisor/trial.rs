@@ -14,9 +14,9 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use oscost_model::program::{Beside, Bounds, Program, Ran};
+use oscost_model::program::{CompanionProgram, Program, ProgramLimits, ProgramResult};
 use oscost_model::protocol::{Event, EventHead, EventKind};
-use oscost_model::treatment::Applied;
+use oscost_model::treatment::AppliedTreatment;
 use oscost_model::worker::{Subject, Task, WorkerSpec};
 
 use super::job::{Answer, applied_to, failed};
@@ -42,7 +42,7 @@ pub(super) fn trial(id: u64, spec: &WorkerSpec, line: &[u8]) -> Answer {
     };
     let deadline = Instant::now() + Duration::from_secs(program.limits.seconds.into());
     let trial = Trial { id, spec, line, program, deadline };
-    if applied_to(spec, 0).contains(&Applied::Sud) {
+    if applied_to(spec, 0).contains(&AppliedTreatment::Sud) {
         let missing = treated::NO_SUD.to_owned();
         return Event::Skipped { id, missing, arm: None }.into();
     }
@@ -94,7 +94,7 @@ impl Folders {
         make(&temporary)?;
         make(&here)?;
         process::set_variable("TMPDIR", temporary.as_os_str())?;
-        std::env::set_current_dir(program.folder.as_ref().map_or(here, PathBuf::from))?;
+        std::env::set_current_dir(program.working_directory.as_ref().map_or(here, PathBuf::from))?;
         Ok(made)
     }
 }
@@ -130,12 +130,12 @@ impl Trial<'_> {
         }
         let to = Until { deadline: self.deadline, session: Session::Matters };
         self.all("before it, ", &self.program.before, to)?;
-        let mut beside = match &self.program.beside {
+        let mut beside = match &self.program.companion {
             Some(beside) => Some(self.beside(beside)?),
             None => None,
         };
         let answer = self.forked(&mut beside);
-        if let (Some(outside), Some(beside)) = (beside, &self.program.beside) {
+        if let (Some(outside), Some(beside)) = (beside, &self.program.companion) {
             self.dismiss(outside, beside)?;
         }
         answer
@@ -153,7 +153,7 @@ impl Trial<'_> {
     /// Does one thing after the other, each of which must end well.
     fn all(&self, lead: &str, commands: &[Vec<String>], to: Until) -> Result<(), Event> {
         for command in commands {
-            let mut outside = self.start(lead, command, Reads::All, &Bounds::default())?;
+            let mut outside = self.start(lead, command, Reads::All, &ProgramLimits::default())?;
             loop {
                 match outside::turn(Some(&mut outside), None, to) {
                     Ok(Turn::Ended) => break,
@@ -183,7 +183,7 @@ impl Trial<'_> {
         lead: &str,
         command: &[String],
         reads: Reads,
-        bounds: &Bounds,
+        bounds: &ProgramLimits,
     ) -> Result<Outside, Event> {
         let started = Outside::start(command, reads, bounds);
         started.map_err(|error| self.cannot(lead, command, "started", error))
@@ -218,7 +218,7 @@ impl Trial<'_> {
         const MORE: u32 = 16;
         let warms = matches!(self.spec.task, Task::Run { warms: true });
         let limit = self.program.limits.output_mib;
-        if warms && !self.program.reads_output { limit.saturating_mul(MORE) } else { limit }
+        if warms && !self.program.captures_output { limit.saturating_mul(MORE) } else { limit }
     }
 
     /// What is said of a command that was not let come to its end.
@@ -239,9 +239,9 @@ impl Trial<'_> {
     }
 
     /// Starts what is to run beside the program, and waits for its first line.
-    fn beside(&self, beside: &Beside) -> Result<Outside, Event> {
+    fn beside(&self, beside: &CompanionProgram) -> Result<Outside, Event> {
         let (lead, command) = ("beside it, ", &beside.command);
-        let mut outside = self.start(lead, command, Reads::All, &Bounds::default())?;
+        let mut outside = self.start(lead, command, Reads::All, &ProgramLimits::default())?;
         let ready_by = Instant::now() + READY_IN;
         let deadline = self.deadline.min(ready_by);
         let to = Until { deadline, session: Session::Matters };
@@ -278,7 +278,7 @@ impl Trial<'_> {
     }
 
     /// What ran beside the program has ended before it was ready.
-    fn gone(&self, beside: &Beside, outside: &Outside) -> Event {
+    fn gone(&self, beside: &CompanionProgram, outside: &Outside) -> Event {
         let (lead, command) = ("beside it, ", &beside.command);
         match outside.reap() {
             Ok((Ended::Exited(0), ..)) => {
@@ -294,7 +294,7 @@ impl Trial<'_> {
 
     /// Ends what ran beside the program. That it had to be ended is as it should be, and so is that
     /// it ended well.
-    fn dismiss(&self, mut outside: Outside, beside: &Beside) -> Result<(), Event> {
+    fn dismiss(&self, mut outside: Outside, beside: &CompanionProgram) -> Result<(), Event> {
         let early = process::wait(Whose::Child(outside.pid), false);
         process::kill_group(outside.pid);
         match early {
@@ -369,11 +369,11 @@ impl Trial<'_> {
             affinity::pin(cpu).map_err(|error| failed(id, format!("pin to CPU {cpu}: {error}")))?;
         }
         let (command, limits) = (&program.command, &program.limits);
-        let is_read = warms || program.reads_output;
+        let is_read = warms || program.captures_output;
         let reads = if is_read { Reads::All } else { Reads::Errors };
         // A fork copies each page that it writes to for the first time. What it takes to start a
         // program is done once for nothing, so that the clock does not run meanwhile.
-        let _ = Outside::start(&[String::new()], reads, &Bounds::default());
+        let _ = Outside::start(&[String::new()], reads, &ProgramLimits::default());
         let mut outside = self.start("", command, reads, limits)?;
         let most_bytes = u64::from(self.most_mib()) << 20;
         let to = Until { deadline: self.deadline, session: Session::Matters };
@@ -396,7 +396,7 @@ impl Trial<'_> {
             Until { deadline: Instant::now() + FAREWELL, session: Session::IsAllTheSame };
         while let Ok(left) = usage::wait(Whose::Any, false) {
             match left {
-                Some((_, of_orphan)) => usage = usage.and(of_orphan),
+                Some((_, of_orphan)) => usage = usage.merged_with(of_orphan),
                 None if until(farewell.deadline).is_zero() => break,
                 None => {
                     let soon = Instant::now() + Duration::from_millis(1);
@@ -411,11 +411,11 @@ impl Trial<'_> {
         if outside.said.bytes > most_bytes {
             return Err(self.cut_short("", command, "", Turn::Heard));
         }
-        self.judge("", command, (&outside, how), &program.statuses)?;
+        self.judge("", command, (&outside, how), &program.ok_statuses)?;
         if let Some(left) = outside::left(&names) {
             return Err(self.failed(&[&named(command), " ", &left]));
         }
-        let ran = Ran {
+        let ran = ProgramResult {
             real_ns: ended_ns.saturating_sub(outside.begun_ns),
             usage,
             lines: is_read.then(|| outside.said.lines()),

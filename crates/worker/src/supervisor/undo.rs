@@ -6,7 +6,7 @@ use std::fs::{self, DirBuilder, File};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use oscost_model::treatment::Attached;
+use oscost_model::treatment::AttachedTreatment;
 
 use crate::kernel::Errno;
 use crate::kernel::clock::raw_ns;
@@ -73,7 +73,7 @@ impl Undo {
     }
 
     /// A group that was started is about to attach things to the system.
-    pub(super) fn group_attaches(&mut self, group: u32, treatments: &[Attached]) {
+    pub(super) fn group_attaches(&mut self, group: u32, treatments: &[AttachedTreatment]) {
         let name = place::name_of(&self.mark, group);
         self.groups.insert(group, PutBack::of(treatments, &name));
     }

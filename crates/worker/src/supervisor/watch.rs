@@ -1,7 +1,7 @@
 //! A watch: a job that sleeps between two looks at the machine.
 
 use oscost_model::protocol::{Event, Order};
-use oscost_model::watch::Watch;
+use oscost_model::watch::SystemActivity;
 
 use super::job::{Wire, failed};
 use crate::facts::watch::{begin, end};
@@ -31,7 +31,7 @@ pub(super) fn watch(id: u64, except: &[u32], wire: &mut Wire) -> Event {
         Ok(enabled) => (Some(enabled), None),
         Err(error) => (None, Some(why_unheard(error))),
     };
-    let watch = Watch {
+    let watch = SystemActivity {
         wall_ns: last.raw_ns.saturating_sub(first.raw_ns),
         monotonic_off_ppm: first.off_ppm(&last),
         discipline: ntp::discipline().ok(),

@@ -5,7 +5,7 @@
 
 use std::os::fd::AsRawFd;
 
-use oscost_model::treatment::Applied;
+use oscost_model::treatment::AppliedTreatment;
 
 use crate::kernel::process::Ended;
 use crate::kernel::seccomp::{self, Hears};
@@ -31,7 +31,7 @@ pub enum Refused {
 #[derive(Clone, Copy, Debug)]
 pub struct Treatments<'a> {
     /// What is done, in this order.
-    pub applied: &'a [Applied],
+    pub applied: &'a [AppliedTreatment],
     /// The CPU of the monitors: that of the measured process, or each of its calls wakes another
     /// CPU. `None` leaves them where the scheduler puts them.
     pub cpu: Option<u32>,
@@ -68,31 +68,31 @@ pub fn install(treatments: &Treatments<'_>) -> Result<(), Refused> {
 
 /// Removes the control groups that [`install`] has made for an arm of this job.
 pub fn remove_groups(treatments: &Treatments<'_>) {
-    if treatments.applied.iter().any(|one| matches!(one, Applied::Cgroup { .. })) {
+    if treatments.applied.iter().any(|one| matches!(one, AppliedTreatment::Cgroup { .. })) {
         group::remove(&place::group_name(treatments.arm));
     }
 }
 
 /// Treatments by their names, as a place has them.
-pub fn in_words(applied: &[Applied]) -> String {
-    let name = |one: &Applied| match one {
-        Applied::Seccomp { .. } => "seccomp",
-        Applied::SeccompTrace => "seccomp-trace",
-        Applied::SeccompNotify => "seccomp-notify",
-        Applied::Ptrace => "ptrace",
-        Applied::Sud => "sud",
-        Applied::Nice { .. } => "nice",
-        Applied::Cgroup { .. } => "cgroup",
-        Applied::Env { .. } => "env",
-        Applied::Wrapper { .. } => "cmd",
+pub fn in_words(applied: &[AppliedTreatment]) -> String {
+    let name = |one: &AppliedTreatment| match one {
+        AppliedTreatment::Seccomp { .. } => "seccomp",
+        AppliedTreatment::SeccompTrace => "seccomp-trace",
+        AppliedTreatment::SeccompNotify => "seccomp-notify",
+        AppliedTreatment::Ptrace => "ptrace",
+        AppliedTreatment::Sud => "sud",
+        AppliedTreatment::Nice { .. } => "nice",
+        AppliedTreatment::Cgroup { .. } => "cgroup",
+        AppliedTreatment::Env { .. } => "env",
+        AppliedTreatment::Wrapper { .. } => "cmd",
     };
     applied.iter().map(name).collect::<Vec<_>>().join("+")
 }
 
 /// Takes one treatment upon the calling process.
-fn take(applied: &Applied, group: &str, seen: &Seen) -> Result<(), Refused> {
+fn take(applied: &AppliedTreatment, group: &str, seen: &Seen) -> Result<(), Refused> {
     match applied {
-        Applied::Seccomp { program } => match seccomp::install(program, Hears::Nobody) {
+        AppliedTreatment::Seccomp { program } => match seccomp::install(program, Hears::Nobody) {
             Ok(_) => Ok(()),
             Err(Errno::EINVAL) if seccomp::is_known() => Err(Refused::Failed(format!(
                 "cannot install a seccomp filter: the kernel finds fault with its program of {} \
@@ -101,10 +101,10 @@ fn take(applied: &Applied, group: &str, seen: &Seen) -> Result<(), Refused> {
             ))),
             Err(error) => Err(no_filter(error, "SECCOMP_SET_MODE_FILTER")),
         },
-        Applied::SeccompTrace => seccomp::install(&seccomp::TRACE_ALL, Hears::Nobody)
+        AppliedTreatment::SeccompTrace => seccomp::install(&seccomp::TRACE_ALL, Hears::Nobody)
             .map(drop)
             .map_err(|error| no_filter(error, "SECCOMP_RET_TRACE")),
-        Applied::SeccompNotify => {
+        AppliedTreatment::SeccompNotify => {
             let listener = seccomp::install(&seccomp::ASK_ALL, Hears::Listener)
                 .map_err(|error| no_filter(error, "SECCOMP_RET_USER_NOTIF"))?;
             // No call may be made before this: it would wait for who does not know of it. The next
@@ -115,12 +115,14 @@ fn take(applied: &Applied, group: &str, seen: &Seen) -> Result<(), Refused> {
             Ok(())
         }
         // Its tracer has it already; and these two were done when its program was started.
-        Applied::Ptrace | Applied::Env { .. } | Applied::Wrapper { .. } => Ok(()),
-        Applied::Sud => dispatch::switch_on().map_err(|error| {
+        AppliedTreatment::Ptrace
+        | AppliedTreatment::Env { .. }
+        | AppliedTreatment::Wrapper { .. } => Ok(()),
+        AppliedTreatment::Sud => dispatch::switch_on().map_err(|error| {
             refused(error, "switch on Syscall User Dispatch", "it takes Linux 5.11 on x86-64")
         }),
-        Applied::Nice { by } => be_nicer(*by),
-        Applied::Cgroup { limits } => group::enter(limits, group),
+        AppliedTreatment::Nice { by } => be_nicer(*by),
+        AppliedTreatment::Cgroup { limits } => group::enter(limits, group),
     }
 }
 

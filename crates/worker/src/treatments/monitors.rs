@@ -11,7 +11,7 @@ use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use oscost_model::treatment::Applied;
+use oscost_model::treatment::AppliedTreatment;
 
 use super::{Refused, Treatments, group, refused, take};
 use crate::kernel::files::pipe;
@@ -146,10 +146,13 @@ struct Monitors {
 }
 
 impl Monitors {
-    fn of(applied: &[Applied]) -> Result<Self, Refused> {
-        let has = |what: &Applied| applied.contains(what);
-        let by = Stops { calls: has(&Applied::Ptrace), filter: has(&Applied::SeccompTrace) };
-        let listener = has(&Applied::SeccompNotify);
+    fn of(applied: &[AppliedTreatment]) -> Result<Self, Refused> {
+        let has = |what: &AppliedTreatment| applied.contains(what);
+        let by = Stops {
+            calls: has(&AppliedTreatment::Ptrace),
+            filter: has(&AppliedTreatment::SeccompTrace),
+        };
+        let listener = has(&AppliedTreatment::SeccompNotify);
         if by.filter && listener {
             return Err(Refused::Failed(
                 "seccomp-trace and seccomp-notify cannot go together: the kernel asks the listener \
@@ -174,7 +177,8 @@ pub(super) fn start(
     let seen = Seen(page.map(Rc::new));
     let (words, report) = pipe().map_err(failed)?;
     let name = place::group_name(treatments.arm);
-    let has_group = treatments.applied.iter().any(|one| matches!(one, Applied::Cgroup { .. }));
+    let has_group =
+        treatments.applied.iter().any(|one| matches!(one, AppliedTreatment::Cgroup { .. }));
     let mut measured = Measured {
         treatments: *treatments,
         monitors,

@@ -2,13 +2,13 @@ use super::*;
 use crate::kernel::process::alone;
 use crate::kernel::syscall::getppid;
 
-fn under(applied: &[Applied]) -> Treatments<'_> {
+fn under(applied: &[AppliedTreatment]) -> Treatments<'_> {
     Treatments { applied, cpu: None, arm: 0 }
 }
 
 /// How often the monitors of a process under these treatments wake for 23 calls, as the process's
 /// exit status; a number that says that there is no monitor.
-fn stops(applied: &[Applied]) -> Result<Ended, Refused> {
+fn stops(applied: &[AppliedTreatment]) -> Result<Ended, Refused> {
     const NO_KEEPER: u64 = 200;
     within(&under(applied), &mut |seen| {
         let before = seen.stops();
@@ -22,29 +22,39 @@ fn stops(applied: &[Applied]) -> Result<Ended, Refused> {
 #[test]
 fn a_monitor_wakes_exactly_as_often_as_it_is_said_to() {
     for (applied, each) in [
-        (vec![Applied::Ptrace], 2),
-        (vec![Applied::SeccompTrace], 1),
-        (vec![Applied::SeccompNotify], 1),
-        (vec![Applied::Ptrace, Applied::SeccompTrace], 3),
-        (vec![Applied::Ptrace, Applied::SeccompNotify], 3),
-        (vec![Applied::SeccompNotify, Applied::Nice { by: 1 }, Applied::Sud], 1),
+        (vec![AppliedTreatment::Ptrace], 2),
+        (vec![AppliedTreatment::SeccompTrace], 1),
+        (vec![AppliedTreatment::SeccompNotify], 1),
+        (vec![AppliedTreatment::Ptrace, AppliedTreatment::SeccompTrace], 3),
+        (vec![AppliedTreatment::Ptrace, AppliedTreatment::SeccompNotify], 3),
+        (
+            vec![
+                AppliedTreatment::SeccompNotify,
+                AppliedTreatment::Nice { by: 1 },
+                AppliedTreatment::Sud,
+            ],
+            1,
+        ),
     ] {
         alone(|| match stops(&applied) {
             Err(Refused::Lacking(why)) => eprintln!("cannot run here: {why}"),
             other => assert_eq!(other, Ok(Ended::Exited(23 * each)), "{applied:?}"),
         });
     }
-    alone(|| assert_eq!(stops(&[Applied::Nice { by: 1 }]), Ok(Ended::Exited(200))));
+    alone(|| assert_eq!(stops(&[AppliedTreatment::Nice { by: 1 }]), Ok(Ended::Exited(200))));
 }
 
 #[test]
 fn what_cannot_be_applied_says_why_and_nobody_stays() {
-    let program = |code: u64| vec![Applied::Seccomp { program: vec![code] }];
+    let program = |code: u64| vec![AppliedTreatment::Seccomp { program: vec![code] }];
     let failing = [
-        (vec![Applied::SeccompTrace, Applied::SeccompNotify], "cannot go together"),
-        (vec![Applied::Nice { by: 100 }], "beyond -20 to 19"),
+        (
+            vec![AppliedTreatment::SeccompTrace, AppliedTreatment::SeccompNotify],
+            "cannot go together",
+        ),
+        (vec![AppliedTreatment::Nice { by: 100 }], "beyond -20 to 19"),
         (program(0xFFFF << 48), "finds fault with its program of 1 "),
-        (vec![Applied::SeccompNotify, Applied::SeccompNotify], "one listener"),
+        (vec![AppliedTreatment::SeccompNotify, AppliedTreatment::SeccompNotify], "one listener"),
     ];
     for (applied, words) in failing {
         alone(|| {
@@ -60,7 +70,7 @@ fn what_cannot_be_applied_says_why_and_nobody_stays() {
 
 #[test]
 fn a_process_that_its_filter_kills_has_ended_by_that() {
-    let kill = vec![Applied::Seccomp { program: vec![0x06 << 48 | 0x8000_0000] }];
+    let kill = vec![AppliedTreatment::Seccomp { program: vec![0x06 << 48 | 0x8000_0000] }];
     alone(|| {
         let ended = within(&under(&kill), &mut |_| 0);
         assert_eq!(ended, Ok(Ended::Killed(libc::SIGSYS)));

@@ -148,7 +148,7 @@ impl Session {
 
     /// The private folder of the supervisor.
     pub(crate) fn scratch(&self) -> PathBuf {
-        PathBuf::from(self.hello.scratch.as_deref().expect("there is no scratch folder"))
+        PathBuf::from(self.hello.scratch_directory.as_deref().expect("there is no scratch folder"))
     }
 
     pub(crate) fn send(&mut self, order: &Order) {
@@ -298,7 +298,14 @@ pub(crate) fn cpu_ticks(pid: u32) -> u64 {
 /// How a worker times its ops when nothing else is said.
 pub(crate) fn plan(mode: Mode, turns: u64, copies: &[u32], groups: u32) -> BatchPlan {
     let copies = copies.to_vec();
-    BatchPlan { mode, turns, copies, groups, batch_ns: 50_000.0, coarse_clock: false }
+    BatchPlan {
+        mode,
+        iterations: turns,
+        unroll_factors: copies,
+        groups,
+        batch_ns: 50_000.0,
+        coarse_clock: false,
+    }
 }
 
 /// A worker of `case`, left where the scheduler puts it.
@@ -313,7 +320,7 @@ pub(crate) fn spec(case: &str, task: Task) -> WorkerSpec {
         toggled: false,
         forked: false,
         workers: 1,
-        far: None,
+        remote_end: None,
         peer_cpu: None,
         task,
         timeout_ms: 30_000,
@@ -356,13 +363,14 @@ pub(crate) fn usual_cases(catalog: &Catalog) -> Vec<String> {
     let cases = |definition: &Definition| -> Vec<String> {
         let points = definition.axes.iter().fold(vec![Point::none()], |points, axis| {
             let with = |point: &Point| {
-                let values = axis.usual.iter();
+                let values = axis.default_points.iter();
                 let points = values.map(|value| point.clone().with(&axis.name, value.clone()));
                 points.collect::<Vec<_>>()
             };
             points.iter().flat_map(with).collect()
         });
-        let named = |point: &Point| Case::new(definition.id.clone(), definition.said(point));
+        let named =
+            |point: &Point| Case::new(definition.id.clone(), definition.without_implied(point));
         points.iter().map(|point| named(point).to_string()).collect()
     };
     catalog.benchmarks.iter().flat_map(cases).collect()

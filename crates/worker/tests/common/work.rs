@@ -11,7 +11,7 @@ use oscost_worker::kernel::{Errno, affinity, offers};
 fn lacking(definition: &Definition, point: &Point) -> Option<String> {
     let needs = definition.needs.iter().filter(|need| point.includes(&need.when));
     needs.map(|need| &need.what).find_map(|what| match what {
-        Requirement::Offer(offer) => offers::lacking(*offer),
+        Requirement::Resource(offer) => offers::lacking(*offer),
         Requirement::Meaning(why) => Some(why.clone()),
         other => panic!("{}: {other:?} is no need of these families", definition.id),
     })

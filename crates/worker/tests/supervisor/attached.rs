@@ -9,11 +9,11 @@ use std::process::Command;
 
 use oscost_model::monitor_report::MonitorReport;
 use oscost_model::protocol::{Event, Order};
-use oscost_model::treatment::{Attached, Noise};
+use oscost_model::treatment::{AntagonistLoad, AttachedTreatment};
 
 use crate::common::{Session, none_stands, signal, until, why};
 
-const EMPTY: Attached = Attached::Ebpf { counts: false };
+const EMPTY: AttachedTreatment = AttachedTreatment::Ebpf { counts: false };
 const CLOCKS: &str = "/sys/devices/system/clocksource/clocksource0";
 
 /// How what is attached comes to its end.
@@ -31,14 +31,14 @@ enum End {
 
 const ENDS: [End; 4] = [End::Stop, End::NoTool, End::JobKilled, End::SupervisorKilled];
 
-fn attach(session: &mut Session, id: u64, treatments: &[Attached]) {
+fn attach(session: &mut Session, id: u64, treatments: &[AttachedTreatment]) {
     let treatments = treatments.to_vec();
     session.send(&Order::Attach { id, treatments, cpu: None, other_cpu: None });
 }
 
 /// The process that holds what was attached; none, and a word about it, where this machine does not
 /// let us.
-fn holder(session: &mut Session, id: u64, treatments: &[Attached]) -> Option<u32> {
+fn holder(session: &mut Session, id: u64, treatments: &[AttachedTreatment]) -> Option<u32> {
     attach(session, id, treatments);
     match session.event() {
         Event::Ready { id: of, pid, .. } if of == id => Some(pid),
@@ -95,7 +95,9 @@ fn is_attached(program: &str) -> bool {
 fn a_program_that_counts_has_seen_every_call_that_was_made_meanwhile() {
     const CALLS: u64 = 20_000;
     let mut session = Session::start();
-    let Some(pid) = holder(&mut session, 1, &[Attached::Ebpf { counts: true }]) else { return };
+    let Some(pid) = holder(&mut session, 1, &[AttachedTreatment::Ebpf { counts: true }]) else {
+        return;
+    };
     assert_ne!(pid, session.pid());
     let parents = (0..CALLS).filter(|_| parent_id() > 0).count() as u64;
     assert_eq!(parents, CALLS);
@@ -137,7 +139,7 @@ fn instances(job: u32) -> Vec<PathBuf> {
 fn a_tracing_instance_is_there_enabled_and_gone_however_its_job_ends() {
     for how in ENDS {
         let mut session = Session::start();
-        let Some(job) = holder(&mut session, 1, &[Attached::Ftrace]) else { return };
+        let Some(job) = holder(&mut session, 1, &[AttachedTreatment::Ftrace]) else { return };
         let [instance] = &instances(job)[..] else { panic!("{how:?}: {:?}", instances(job)) };
         let read = |file: &str| fs::read_to_string(instance.join(file)).unwrap();
         assert_eq!(read("events/raw_syscalls/enable").trim(), "1");
@@ -151,7 +153,7 @@ fn a_tracing_instance_is_there_enabled_and_gone_however_its_job_ends() {
 #[test]
 fn what_a_doubly_killed_one_has_left_is_swept_by_the_next_session() {
     let mut session = Session::start();
-    let Some(job) = holder(&mut session, 1, &[Attached::Ftrace]) else { return };
+    let Some(job) = holder(&mut session, 1, &[AttachedTreatment::Ftrace]) else { return };
     // In one breath: else one of them would undo it.
     let both = format!("kill -KILL {} {job}", session.pid());
     assert!(Command::new("/bin/sh").args(["-c", &both]).status().unwrap().success());
@@ -172,7 +174,7 @@ fn the_clock_source_is_what_it_was_however_its_job_ends() {
     let Some(other) = available.split(' ').find(|&name| name != was && !name.is_empty()) else {
         return eprintln!("cannot run here: there is one clock source");
     };
-    let treatment = Attached::Clocksource { name: other.to_owned() };
+    let treatment = AttachedTreatment::Clocksource { name: other.to_owned() };
     for how in ENDS {
         let mut session = Session::start();
         let Some(job) = holder(&mut session, 1, std::slice::from_ref(&treatment)) else { return };
@@ -185,7 +187,11 @@ fn the_clock_source_is_what_it_was_however_its_job_ends() {
 #[test]
 fn a_clock_source_that_is_not_there_is_told_with_those_that_are() {
     let mut session = Session::start();
-    attach(&mut session, 1, &[EMPTY, Attached::Clocksource { name: "sun\ndial".to_owned() }]);
+    attach(
+        &mut session,
+        1,
+        &[EMPTY, AttachedTreatment::Clocksource { name: "sun\ndial".to_owned() }],
+    );
     let Event::Skipped { missing, .. } = session.event() else { panic!("a sundial") };
     if !missing.contains("eBPF") {
         assert!(missing.contains("`sun\\ndial`; it has "), "{missing}");
@@ -195,12 +201,17 @@ fn a_clock_source_that_is_not_there_is_told_with_those_that_are() {
 
 #[test]
 fn a_neighbour_runs_where_it_is_put_and_is_gone_however_its_job_ends() {
-    let does = [Noise::Cpu, Noise::Memory, Noise::Syscalls, Noise::Cpu];
+    let does = [
+        AntagonistLoad::Cpu,
+        AntagonistLoad::Memory,
+        AntagonistLoad::Syscalls,
+        AntagonistLoad::Cpu,
+    ];
     for (how, does) in ENDS.into_iter().zip(does) {
         let mut session = Session::start();
         let allowed = session.hello.facts.cpu.allowed_cpus.clone().unwrap();
         let [cpu, other_cpu] = [allowed.first(), allowed.last()].map(Option::<&u32>::copied);
-        let treatments = vec![Attached::Antagonist { does, same_cpu: how == End::Stop }];
+        let treatments = vec![AttachedTreatment::Antagonist { does, same_cpu: how == End::Stop }];
         session.send(&Order::Attach { id: 1, treatments, cpu, other_cpu });
         let job = session.ready(1);
         let others: Vec<u32> = session.workers().into_iter().filter(|&pid| pid != job).collect();
@@ -214,8 +225,8 @@ fn a_neighbour_runs_where_it_is_put_and_is_gone_however_its_job_ends() {
 }
 
 /// A holder of a monitor that has none.
-fn held_by(script: &str) -> Attached {
-    Attached::Ph { holder: ["/bin/sh", "-c", script].map(str::to_owned).to_vec() }
+fn held_by(script: &str) -> AttachedTreatment {
+    AttachedTreatment::Ph { holder: ["/bin/sh", "-c", script].map(str::to_owned).to_vec() }
 }
 
 #[test]
@@ -257,7 +268,7 @@ fn what_a_holder_lacks_or_leaves_out_is_told() {
     }
     attach(&mut session, 2, &[held_by("exit 0")]);
     assert!(why(session.event()).contains("did not say that it is ready"));
-    attach(&mut session, 3, &[Attached::Ph { holder: vec!["/none".to_owned()] }]);
+    attach(&mut session, 3, &[AttachedTreatment::Ph { holder: vec!["/none".to_owned()] }]);
     assert!(why(session.event()).contains("cannot start the monitor's holder"));
     // It ends while it is to hold.
     attach(&mut session, 4, &[held_by("echo '{\"said\":\"ready\"}'; exec sleep 0.1")]);
@@ -273,8 +284,8 @@ fn somebody_who_may_not_attach_is_told_what_it_takes() {
     let mut session = Session::ordinary();
     for (id, treatment, words) in [
         (1, EMPTY, "CAP_BPF"),
-        (2, Attached::Ftrace, "root"),
-        (3, Attached::Clocksource { name: "tsc".to_owned() }, "; it"),
+        (2, AttachedTreatment::Ftrace, "root"),
+        (3, AttachedTreatment::Clocksource { name: "tsc".to_owned() }, "; it"),
     ] {
         attach(&mut session, id, &[treatment]);
         match session.event() {
@@ -282,7 +293,11 @@ fn somebody_who_may_not_attach_is_told_what_it_takes() {
             other => panic!("{other:?}"),
         }
     }
-    attach(&mut session, 4, &[Attached::Antagonist { does: Noise::Cpu, same_cpu: false }]);
+    attach(
+        &mut session,
+        4,
+        &[AttachedTreatment::Antagonist { does: AntagonistLoad::Cpu, same_cpu: false }],
+    );
     session.ready(4);
     session.send(&Order::Stop { id: 4 });
     assert_eq!(session.event(), Event::Detached { id: 4, counted: None, monitor_report: None });

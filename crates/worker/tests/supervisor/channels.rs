@@ -111,6 +111,6 @@ fn l12_every_means_makes_exactly_its_calls_at_either_end_and_no_others() {
         // Of what moves bytes the calls are those of a message.
         let count = count.of_ops_worth(definition.ops_each(&case.point));
         let none: Vec<String> = Vec::new();
-        assert_eq!(count.surprises(&definition.calls, &case.point), none, "{text}: {count:?}");
+        assert_eq!(count.unexpected(&definition.calls, &case.point), none, "{text}: {count:?}");
     }
 }

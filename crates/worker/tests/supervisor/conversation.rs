@@ -9,7 +9,7 @@ use std::time::Duration;
 use oscost_model::clock::ClockKind;
 use oscost_model::hash;
 use oscost_model::protocol::{Event, Order, PROTOCOL};
-use oscost_model::watch::{ProcessSeen, Watch};
+use oscost_model::watch::{ProcessActivity, SystemActivity};
 use oscost_model::worker::{BatchPlan, Mode, Sample, Task, WorkerSpec};
 use oscost_worker::benchmarks;
 
@@ -79,14 +79,19 @@ fn hello_says_who_speaks_and_where_it_stands() {
 fn a_short_op_is_batched_with_the_jittered_number_of_ops_that_its_pilot_found() {
     let mut session = Session::start();
     let plan = piloted(&mut session, 1, "syscall/getppid:via=raw");
-    assert_eq!((plan.mode, plan.copies.as_slice()), (Mode::B, &[1][..]));
+    assert_eq!((plan.mode, plan.unroll_factors.as_slice()), (Mode::B, &[1][..]));
     assert_eq!(plan.groups % 2, 1, "the median is one of them");
     let worker = spec("syscall/getppid:via=raw", Task::Measure(plan.clone()));
     let samples = samples(session.measured(2, worker, plan.groups));
     assert_eq!(samples.len(), plan.groups as usize);
     for (at, sample) in samples.iter().enumerate() {
         assert_eq!((sample.arm, sample.round, sample.batch), (0, at as u32, at as u32));
-        assert!(is_jittered(sample.n, plan.turns), "{} ops, not about {}", sample.n, plan.turns);
+        assert!(
+            is_jittered(sample.n, plan.iterations),
+            "{} ops, not about {}",
+            sample.n,
+            plan.iterations
+        );
         assert!(sample.ticks > 0, "{sample:?}");
     }
     let different: BTreeSet<u64> = samples.iter().map(|sample| sample.n).collect();
@@ -97,7 +102,7 @@ fn a_short_op_is_batched_with_the_jittered_number_of_ops_that_its_pilot_found() 
 fn a_tiny_op_is_unrolled_and_each_group_has_a_batch_of_every_number_of_copies() {
     let mut session = Session::start();
     let plan = piloted(&mut session, 1, "procedure/call:args=4,chain=independent");
-    assert_eq!((plan.mode, plan.copies.as_slice()), (Mode::U, &[1, 2, 4, 8][..]));
+    assert_eq!((plan.mode, plan.unroll_factors.as_slice()), (Mode::U, &[1, 2, 4, 8][..]));
     let worker = spec("procedure/call:args=4,chain=independent", Task::Measure(plan.clone()));
     let samples = samples(session.measured(2, worker, plan.groups));
     assert_eq!(samples.len(), 4 * plan.groups as usize);
@@ -107,7 +112,12 @@ fn a_tiny_op_is_unrolled_and_each_group_has_a_batch_of_every_number_of_copies() 
         let mut ops: Vec<u64> = group.iter().map(|sample| sample.n).collect();
         first_of_a_group.insert(ops[0] / ops.iter().min().unwrap());
         ops.sort_unstable();
-        assert!(is_jittered(ops[0], plan.turns), "{} turns, not about {}", ops[0], plan.turns);
+        assert!(
+            is_jittered(ops[0], plan.iterations),
+            "{} turns, not about {}",
+            ops[0],
+            plan.iterations
+        );
         assert_eq!(ops, [ops[0], 2 * ops[0], 4 * ops[0], 8 * ops[0]]);
     }
     assert!(first_of_a_group.len() > 1, "the order of the batches never changes");
@@ -361,7 +371,7 @@ fn a_probe_sees_the_cpus_that_may_be_used_and_leaves_out_the_others() {
 }
 
 /// What a watch brought.
-fn watched(event: Event) -> Watch {
+fn watched(event: Event) -> SystemActivity {
     match event {
         Event::Watched { watch, .. } => *watch,
         other => panic!("it should say what it saw: {other:?}"),
@@ -406,7 +416,7 @@ fn a_watch_names_who_takes_the_cpu() {
     let watch = watched(session.event());
     hog.kill().unwrap();
     hog.wait().unwrap();
-    let of_hog = |process: &&ProcessSeen| process.name == "sh" && process.cpu_ns >= 200_000_000;
+    let of_hog = |process: &&ProcessActivity| process.name == "sh" && process.cpu_ns >= 200_000_000;
     assert!(watch.processes.iter().any(|process| of_hog(&process)), "{:?}", watch.processes);
 }
 

@@ -81,8 +81,8 @@ fn l12_every_case_of_price_list_and_survey_makes_exactly_the_calls_of_its_defini
         // Of what moves bytes the calls are those of a message.
         let count = count.of_ops_worth(definition.ops_each(&case.point));
         let none: Vec<String> = Vec::new();
-        let whole = definition.whole(&case.point);
-        assert_eq!(count.surprises(&definition.calls, &whole), none, "{text}: {count:?}");
+        let whole = definition.with_implied(&case.point);
+        assert_eq!(count.unexpected(&definition.calls, &whole), none, "{text}: {count:?}");
         if !definition.switches {
             assert_eq!(count.peer, BTreeMap::new(), "{text} has no peer");
         }
@@ -114,7 +114,7 @@ fn l12_makers_of_processes_and_threads_do_so_beside_their_usual_points_too() {
         }
         let count = count_of(event);
         let rules = &catalog.get(&case.benchmark).unwrap().calls;
-        assert_eq!(count.surprises(rules, &case.point), Vec::<String>::new(), "{text}: {count:?}");
+        assert_eq!(count.unexpected(rules, &case.point), Vec::<String>::new(), "{text}: {count:?}");
     }
 }
 

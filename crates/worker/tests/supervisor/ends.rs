@@ -286,7 +286,7 @@ fn a_tool_that_no_longer_listens_ends_the_session() {
 fn a_machine_without_room_for_a_folder_is_measured_all_the_same() {
     let folder = Folder::new();
     let mut session = Session::start_with(&folder.path().join("no-such-folder"));
-    assert_eq!(session.hello.scratch, None);
+    assert_eq!(session.hello.scratch_directory, None);
     let event = session.measured(1, measuring("syscall/getppid:via=raw"), 5);
     assert!(matches!(event, Event::Sampled { id: 1, .. }), "{event:?}");
 }

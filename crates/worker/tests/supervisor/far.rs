@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 
 use oscost_model::protocol::{Event, Order};
-use oscost_model::worker::{FarEnd, Mode, Task, WorkerSpec};
+use oscost_model::worker::{Mode, RemoteEnd, Task, WorkerSpec};
 
 use crate::common::{Session, none_stands, plan, spec, until, why};
 
@@ -33,7 +33,7 @@ fn a_worker_is_served_by_another_session_and_strangers_are_counted() {
     stranger.write_all(&[7; 16]).unwrap();
     assert!(!matches!(stranger.read(&mut [0]), Ok(1..)), "a stranger was let in");
     let mut near = spec(CASE, Task::Measure(plan(Mode::B, 100, &[1], 21)));
-    near.far = Some(FarEnd { addr, token: TOKEN.to_owned() });
+    near.remote_end = Some(RemoteEnd { addr, token: TOKEN.to_owned() });
     match workers.measured(5, near, 21) {
         Event::Sampled { samples, .. } => assert_eq!(samples.len(), 21),
         other => panic!("nothing was measured: {other:?}"),
@@ -79,7 +79,7 @@ fn what_cannot_be_served_is_refused_in_words() {
 fn a_worker_that_finds_nobody_says_what_may_be_between() {
     let mut workers = Session::start();
     let mut lost = spec(CASE, Task::Measure(plan(Mode::B, 100, &[1], 21)));
-    lost.far = Some(FarEnd { addr: "127.0.0.1:1".to_owned(), token: TOKEN.to_owned() });
+    lost.remote_end = Some(RemoteEnd { addr: "127.0.0.1:1".to_owned(), token: TOKEN.to_owned() });
     workers.measure(1, lost);
     let told = why(workers.event());
     assert!(told.contains("is a firewall between?"), "{told}");

@@ -96,9 +96,9 @@ fn a_worker_proves_what_was_cached_and_says_where_the_file_lay() {
             other => panic!("{case}: {other:?}"),
         };
         let seen = disturbance.file.unwrap();
-        assert!(seen.looks >= 2 && seen.pages == 256 && seen.filesystem != 0, "{seen:?}");
+        assert!(seen.checks >= 2 && seen.pages == 256 && seen.filesystem != 0, "{seen:?}");
         let held = if cache == "cold" { 0 } else { 256 };
-        assert_eq!((seen.cached_least, seen.cached_most), (held, held), "{case}");
+        assert_eq!((seen.min_cached, seen.max_cached), (held, held), "{case}");
         // A cold sample is a pass.
         let reads = if cache == "cold" { 16 } else { 1 };
         assert!(samples.iter().all(|sample| sample.n == reads), "{case}: {samples:?}");

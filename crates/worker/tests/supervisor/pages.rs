@@ -6,7 +6,7 @@ use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use oscost_model::protocol::{Event, Order};
-use oscost_model::resource::Offer;
+use oscost_model::resource::Resource;
 use oscost_model::worker::{Mode, Task};
 use oscost_worker::bench::AtOp;
 use oscost_worker::kernel::region::{Access, Pages, Region};
@@ -100,7 +100,7 @@ fn pages_are_as_large_as_was_asked_for_and_none_is_there_before_it_is_touched() 
     const BYTES: usize = 8 << 20;
     for (pages, huge) in [(Pages::Small, 0), (Pages::Transparent, BYTES >> 10)] {
         if pages == Pages::Transparent
-            && let Some(missing) = offers::lacking(Offer::TransparentHugePages)
+            && let Some(missing) = offers::lacking(Resource::TransparentHugePages)
         {
             eprintln!("cannot run here: {missing}");
             continue;
@@ -167,9 +167,9 @@ fn a_pilot_keeps_to_the_ops_that_can_be_prepared_and_samples_count_pages() {
             Event::Piloted { plan, .. } => plan,
             other => panic!("{case}: {other:?}"),
         };
-        assert_eq!((plan.mode, &plan.copies[..]), (Mode::B, &[1][..]), "{case}");
-        assert!((1..=most).contains(&plan.turns), "{case}: {} turns", plan.turns);
-        let turns = plan.turns;
+        assert_eq!((plan.mode, &plan.unroll_factors[..]), (Mode::B, &[1][..]), "{case}");
+        assert!((1..=most).contains(&plan.iterations), "{case}: {} turns", plan.iterations);
+        let turns = plan.iterations;
         let event = session.measured(2 * id + 1, spec(case, Task::Measure(plan)), 21);
         let Event::Sampled { samples, disturbance, .. } = event else {
             panic!("{case}: {event:?}");
@@ -279,11 +279,11 @@ fn a_small_address_space_is_a_skipped_row_with_the_way_out() {
 fn what_a_place_lacks_is_said_with_the_command_that_mends_it() {
     let mut session = Session::start();
     for (id, case, offer, way_out) in [
-        (1, "fault/swap-in", Offer::Swap, "swapon $d"),
+        (1, "fault/swap-in", Resource::Swap, "swapon $d"),
         (
             2,
             "fault/zero-fill:access=write,pages=hugetlb,map=outside,order=ascending",
-            Offer::HugePages(8),
+            Resource::HugePages(8),
             "nr_hugepages",
         ),
     ] {

@@ -5,7 +5,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 
 use oscost_model::protocol::{Event, Order};
-use oscost_model::treatment::{Applied, Limit};
+use oscost_model::treatment::{AppliedTreatment, Limit};
 use oscost_model::worker::{Mode, Sample, Task, WorkerSpec};
 use oscost_worker::benchmarks;
 
@@ -26,16 +26,16 @@ const IF_EQUAL: u64 = 0x15;
 const RETURN: u64 = 0x06;
 const ALLOW: u32 = 0x7FFF_0000;
 
-fn filter(program: &[u64]) -> Applied {
-    Applied::Seccomp { program: program.to_vec() }
+fn filter(program: &[u64]) -> AppliedTreatment {
+    AppliedTreatment::Seccomp { program: program.to_vec() }
 }
 
-fn allow() -> Applied {
+fn allow() -> AppliedTreatment {
     filter(&[instruction(RETURN, 0, 0, ALLOW)])
 }
 
 /// A filter that does `what` with getppid(2) and lets all else through.
-fn at_getppid(what: u32) -> Applied {
+fn at_getppid(what: u32) -> AppliedTreatment {
     #[cfg(target_arch = "x86_64")]
     const NUMBER: u32 = 110;
     #[cfg(target_arch = "aarch64")]
@@ -58,17 +58,22 @@ fn pinned(session: &Session, worker: WorkerSpec) -> WorkerSpec {
 }
 
 /// A worker of `case` under these treatments.
-fn under(session: &Session, case: &str, applied: &[Applied]) -> WorkerSpec {
+fn under(session: &Session, case: &str, applied: &[AppliedTreatment]) -> WorkerSpec {
     WorkerSpec { treatments: vec![applied.to_vec()], ..pinned(session, measuring(case)) }
 }
 
 /// A worker of `case` with an arm for each of these.
-fn arms(session: &Session, case: &str, treatments: &[&[Applied]]) -> WorkerSpec {
+fn arms(session: &Session, case: &str, treatments: &[&[AppliedTreatment]]) -> WorkerSpec {
     arms_of(1, session, case, treatments)
 }
 
 /// The same with batches of so many turns.
-fn arms_of(turns: u64, session: &Session, case: &str, treatments: &[&[Applied]]) -> WorkerSpec {
+fn arms_of(
+    turns: u64,
+    session: &Session,
+    case: &str,
+    treatments: &[&[AppliedTreatment]],
+) -> WorkerSpec {
     WorkerSpec {
         arms: treatments.len() as u8,
         treatments: treatments.iter().map(|applied| applied.to_vec()).collect(),
@@ -121,7 +126,7 @@ fn nice(pid: u32) -> i32 {
 #[test]
 fn a_treatment_meets_the_arm_that_has_it_and_no_other() {
     let mut session = Session::start();
-    let treated = [allow(), Applied::Nice { by: 3 }, Applied::Ptrace];
+    let treated = [allow(), AppliedTreatment::Nice { by: 3 }, AppliedTreatment::Ptrace];
     let worker = arms(&session, GETPPID, &[&[], &treated]);
     let Some(coordinator) = ready(&mut session, 1, worker) else { return };
     let of = |key: &str, value: &str| {
@@ -148,8 +153,11 @@ fn a_treatment_meets_the_arm_that_has_it_and_no_other() {
 #[test]
 fn a_monitor_wakes_as_often_as_its_kind_says_and_never_for_what_enters_no_kernel() {
     let mut session = Session::start();
-    let kinds =
-        [(Applied::Ptrace, 2.0), (Applied::SeccompTrace, 1.0), (Applied::SeccompNotify, 1.0)];
+    let kinds = [
+        (AppliedTreatment::Ptrace, 2.0),
+        (AppliedTreatment::SeccompTrace, 1.0),
+        (AppliedTreatment::SeccompNotify, 1.0),
+    ];
     let clock = "timer/clock-gettime:clock=monotonic,via=vdso";
     let procedure = "procedure/call:args=4,chain=independent";
     for (at, (monitor, stops)) in (0..).zip(kinds) {
@@ -162,7 +170,8 @@ fn a_monitor_wakes_as_often_as_its_kind_says_and_never_for_what_enters_no_kernel
             assert_eq!(seen, [Some(*stops)], "{case} under {monitor:?}");
         }
     }
-    let worker = under(&session, GETPPID, &[Applied::Sud, Applied::Nice { by: 1 }]);
+    let worker =
+        under(&session, GETPPID, &[AppliedTreatment::Sud, AppliedTreatment::Nice { by: 1 }]);
     let Some((samples, seen)) = brought(&mut session, 90, worker) else { return };
     assert_eq!((samples.len(), seen), (3, vec![None]));
 }
@@ -170,7 +179,7 @@ fn a_monitor_wakes_as_often_as_its_kind_says_and_never_for_what_enters_no_kernel
 #[test]
 fn who_measures_alone_is_the_process_that_is_treated() {
     let mut session = Session::start();
-    let worker = under(&session, GETPPID, &[Applied::Ptrace, allow()]);
+    let worker = under(&session, GETPPID, &[AppliedTreatment::Ptrace, allow()]);
     let Some(pid) = ready(&mut session, 1, worker) else { return };
     assert_eq!(status(pid, "Seccomp"), "2");
     assert_ne!(status(pid, "TracerPid"), "0");
@@ -215,7 +224,7 @@ fn a_filter_that_kills_is_a_failure_and_one_that_forbids_is_a_lack() {
 fn calls_are_counted_under_a_filter_and_not_under_a_monitor() {
     let mut session = Session::start();
     let task = Task::Count { warm_ops: 3, ops: 23 };
-    let mut count = |id: u64, applied: Applied| {
+    let mut count = |id: u64, applied: AppliedTreatment| {
         let worker = WorkerSpec { treatments: vec![vec![applied]], ..spec(GETPPID, task.clone()) };
         session.send(&Order::Count { id, spec: Box::new(worker) });
         session.event()
@@ -225,7 +234,7 @@ fn calls_are_counted_under_a_filter_and_not_under_a_monitor() {
         Event::Failed { why, .. } if why.contains("ptrace is refused") => eprintln!("{why}"),
         other => panic!("{other:?}"),
     }
-    assert!(why(count(2, Applied::SeccompTrace)).contains("a tracer counts them"));
+    assert!(why(count(2, AppliedTreatment::SeccompTrace)).contains("a tracer counts them"));
     assert!(why(count(3, at_getppid(KILL))).contains("killed by SIGSYS"));
 }
 
@@ -248,8 +257,9 @@ fn groups(session: &Session) -> Vec<PathBuf> {
 
 #[test]
 fn a_control_group_holds_its_process_and_goes_with_it_however_that_ends() {
-    let limited =
-        [Applied::Cgroup { limits: vec![Limit::Cpu { percent: 90 }, Limit::Pids { most: 50 }] }];
+    let limited = [AppliedTreatment::Cgroup {
+        limits: vec![Limit::Cpu { percent: 90 }, Limit::Pids { most: 50 }],
+    }];
     for end in ["stop", "killed worker", "killed job", "end of input"] {
         let mut session = Session::start();
         let worker = WorkerSpec { treatments: vec![limited.to_vec()], ..endless() };
@@ -286,7 +296,7 @@ fn a_control_group_holds_its_process_and_goes_with_it_however_that_ends() {
     }
     // In two arms at once, and without limits.
     let mut session = Session::start();
-    let alone = [Applied::Cgroup { limits: Vec::new() }];
+    let alone = [AppliedTreatment::Cgroup { limits: Vec::new() }];
     let worker = arms(&session, GETPPID, &[&alone, &alone]);
     let Some((samples, _)) = brought(&mut session, 2, worker) else { return };
     assert_eq!(samples.len(), 6);
@@ -296,7 +306,7 @@ fn a_control_group_holds_its_process_and_goes_with_it_however_that_ends() {
 #[test]
 fn what_a_killed_session_left_of_groups_the_next_one_sweeps() {
     let mut first = Session::start();
-    let group = vec![Applied::Cgroup { limits: Vec::new() }];
+    let group = vec![AppliedTreatment::Cgroup { limits: Vec::new() }];
     let worker = WorkerSpec { treatments: vec![group], ..endless() };
     let Some(pid) = ready(&mut first, 1, worker) else { return };
     // It times, and does not hear that nobody is there any more.
@@ -313,9 +323,9 @@ fn what_a_killed_session_left_of_groups_the_next_one_sweeps() {
 #[test]
 fn monitors_and_arms_are_gone_in_every_ending() {
     let monitors = [
-        vec![Applied::Ptrace],
-        vec![Applied::SeccompNotify],
-        vec![Applied::Ptrace, Applied::SeccompNotify],
+        vec![AppliedTreatment::Ptrace],
+        vec![AppliedTreatment::SeccompNotify],
+        vec![AppliedTreatment::Ptrace, AppliedTreatment::SeccompNotify],
     ];
     for monitor in &monitors {
         for end in ["measured", "monitor", "peer", "worker", "supervisor", "input"] {
@@ -376,10 +386,10 @@ fn who_may_not_is_told_what_it_takes() {
         return;
     }
     for (id, applied, words) in [
-        (1, Applied::Nice { by: -5 }, "RLIMIT_NICE"),
+        (1, AppliedTreatment::Nice { by: -5 }, "RLIMIT_NICE"),
         (
             2,
-            Applied::Cgroup { limits: vec![Limit::Memory { bytes: 1 << 28 }] },
+            AppliedTreatment::Cgroup { limits: vec![Limit::Memory { bytes: 1 << 28 }] },
             "run oscost as root",
         ),
     ] {
@@ -391,9 +401,9 @@ fn who_may_not_is_told_what_it_takes() {
     }
     // What needs no right works for anybody.
     for (id, applied) in [
-        (3, vec![allow(), Applied::Sud, Applied::Nice { by: 1 }]),
-        (4, vec![Applied::Ptrace]),
-        (5, vec![Applied::SeccompNotify]),
+        (3, vec![allow(), AppliedTreatment::Sud, AppliedTreatment::Nice { by: 1 }]),
+        (4, vec![AppliedTreatment::Ptrace]),
+        (5, vec![AppliedTreatment::SeccompNotify]),
     ] {
         let worker = WorkerSpec { treatments: vec![applied], ..measuring(GETPPID) };
         if let Some((samples, _)) = brought(&mut session, id, worker) {
@@ -467,8 +477,11 @@ fn peers_and_children_are_under_their_arms_monitor_too() {
         "file/read:via=read,size=4096,cache=warm,file_mib=8",
         "event/wait:method=poll,fds=10,ready=one",
     ];
-    for (at, monitor) in (0..).zip([Applied::Ptrace, Applied::SeccompTrace, Applied::SeccompNotify])
-    {
+    for (at, monitor) in (0..).zip([
+        AppliedTreatment::Ptrace,
+        AppliedTreatment::SeccompTrace,
+        AppliedTreatment::SeccompNotify,
+    ]) {
         for (id, case) in (10 * at..).zip(cases) {
             // A peer's last two stops may come after the caller's last: of many turns they are few.
             let treatments = [&[][..], std::slice::from_ref(&monitor), &[allow()]];
@@ -483,7 +496,7 @@ fn peers_and_children_are_under_their_arms_monitor_too() {
                 () if case.starts_with("thread") => 2.0,
                 () => 1.0,
             };
-            let each = if monitor == Applied::Ptrace { 1.9 } else { 0.9 };
+            let each = if monitor == AppliedTreatment::Ptrace { 1.9 } else { 0.9 };
             assert!(stops >= calls * each, "{case} under {monitor:?}: {stops}");
         }
     }
@@ -497,7 +510,7 @@ fn a_wrapper_that_never_reads_holds_up_nobody_however_long_its_order_is() {
     let filter = filter(&[u64::MAX; 4_096]);
     let mut worker = measuring(GETPPID);
     worker.timeout_ms = 2_000;
-    worker.treatments = vec![vec![Applied::Wrapper { command: wrapper }, filter]];
+    worker.treatments = vec![vec![AppliedTreatment::Wrapper { command: wrapper }, filter]];
     session.measure(1, worker);
     session.still_answers(2);
     match session.event() {

@@ -4,9 +4,9 @@ use std::fs;
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 
-use oscost_model::program::{Beside, Bounds, Program, Ran};
+use oscost_model::program::{CompanionProgram, Program, ProgramLimits, ProgramResult};
 use oscost_model::protocol::{Event, Order};
-use oscost_model::treatment::Applied;
+use oscost_model::treatment::AppliedTreatment;
 use oscost_model::worker::{Subject, Task, WorkerSpec};
 
 use crate::common::{Folder, Session, measuring, none_stands, signal, until, why};
@@ -22,7 +22,7 @@ fn sh(script: &str) -> Vec<String> {
 
 /// A program whose output is read.
 fn program(script: &str) -> Program {
-    Program { command: sh(script), reads_output: true, ..Program::default() }
+    Program { command: sh(script), captures_output: true, ..Program::default() }
 }
 
 fn trial(program: Program) -> WorkerSpec {
@@ -53,7 +53,7 @@ fn in_scratch(session: &Session) -> Vec<PathBuf> {
     entries.map(|entry| entry.unwrap().path()).collect()
 }
 
-fn ran(event: Event) -> Ran {
+fn ran(event: Event) -> ProgramResult {
     match event {
         Event::Ran { ran, .. } => *ran,
         other => panic!("it should have run: {other:?}"),
@@ -76,7 +76,7 @@ fn a_program_that_works_brings_its_time_its_account_and_its_output() {
     lines.sort_unstable();
     assert_eq!(lines.concat().len(), "onetwothree".len(), "{it:?}");
     // Nobody reads its output but where that is asked for, or where nobody times it.
-    let silent = Program { reads_output: false, ..program("echo one; echo two >&2") };
+    let silent = Program { captures_output: false, ..program("echo one; echo two >&2") };
     let it = ran(event(&mut session, 2, silent.clone()));
     assert_eq!((it.lines, it.output.as_str()), (None, "two\n"));
     let warming = WorkerSpec { task: Task::Run { warms: true }, ..trial(silent) };
@@ -117,7 +117,7 @@ fn a_program_that_fails_is_told_with_its_last_words() {
         assert!(told.contains("cannot be started: No such file or directory"), "{told}");
     }
     // What is no failure to it is none.
-    let well = Program { statuses: vec![0, 3], ..program("exit 3") };
+    let well = Program { ok_statuses: vec![0, 3], ..program("exit 3") };
     ran(event(&mut session, 6, well.clone()));
     let told = why(event(&mut session, 7, Program { command: sh("exit 4"), ..well }));
     assert_eq!(told, "`sh -c exit 4` ended with status 4");
@@ -127,7 +127,7 @@ fn a_program_that_fails_is_told_with_its_last_words() {
 #[test]
 fn what_exceeds_a_limit_is_ended_and_the_limit_is_named() {
     let mut session = Session::start();
-    let short = Bounds { seconds: 1, ..Bounds::default() };
+    let short = ProgramLimits { seconds: 1, ..ProgramLimits::default() };
     let hangs = Program { limits: short, ..program("echo so far; sleep 1000 & sleep 1000") };
     match event(&mut session, 1, hangs) {
         Event::TimedOut { after_ms: 1_000, why: Some(why), .. } => assert_eq!(
@@ -137,16 +137,16 @@ fn what_exceeds_a_limit_is_ended_and_the_limit_is_named() {
         ),
         other => panic!("{other:?}"),
     }
-    let output_mib = Bounds { output_mib: 1, ..Bounds::default() };
+    let output_mib = ProgramLimits { output_mib: 1, ..ProgramLimits::default() };
     for (id, script) in [(2, "yes"), (3, "yes >&2 & setsid yes & wait")] {
         let told = why(event(&mut session, id, Program { limits: output_mib, ..program(script) }));
         assert_eq!(told, format!("`sh -c {script}` wrote more than its limit of 1 MiB"));
     }
-    let file_mib = Bounds { file_mib: Some(1), ..Bounds::default() };
+    let file_mib = ProgramLimits { file_mib: Some(1), ..ProgramLimits::default() };
     let script = "exec dd if=/dev/zero of=big bs=1M count=2";
     let told = why(event(&mut session, 4, Program { limits: file_mib, ..program(script) }));
     assert!(told.contains("SIGXFSZ: a file would have grown beyond its limit of 1 MiB"), "{told}");
-    let memory_mib = Bounds { memory_mib: Some(100), ..Bounds::default() };
+    let memory_mib = ProgramLimits { memory_mib: Some(100), ..ProgramLimits::default() };
     let script = "exec dd if=/dev/zero of=/dev/null bs=200M count=1";
     let told = why(event(&mut session, 5, Program { limits: memory_mib, ..program(script) }));
     assert!(told.contains("ended with status 1"), "{told}");
@@ -181,11 +181,16 @@ fn a_trial_stands_in_a_folder_of_its_own_which_goes_with_it() {
     // One that it was given stays.
     let folder = Folder::new();
     let given = Some(folder.path().to_str().unwrap().to_owned());
-    let it = ran(event(&mut session, 2, Program { folder: given, ..program("pwd; touch kept") }));
+    let it = ran(event(
+        &mut session,
+        2,
+        Program { working_directory: given, ..program("pwd; touch kept") },
+    ));
     assert_eq!(it.output.trim_end(), folder.path().to_str().unwrap());
     assert!(folder.path().join("kept").exists());
     let nowhere = Some("/no/such/folder".to_owned());
-    let told = why(event(&mut session, 3, Program { folder: nowhere, ..program("pwd") }));
+    let told =
+        why(event(&mut session, 3, Program { working_directory: nowhere, ..program("pwd") }));
     assert!(told.contains("No such file or directory"), "{told}");
 }
 
@@ -198,7 +203,7 @@ fn what_is_before_and_after_is_done_in_order_and_must_end_well() {
     let with = |before: &[&str], script: &str, after: &[&str]| Program {
         before: before.iter().map(|word| step(word)).collect(),
         after: after.iter().map(|word| step(word)).collect(),
-        folder: folder.path().to_str().map(str::to_owned),
+        working_directory: folder.path().to_str().map(str::to_owned),
         variables: [("NOTE".to_owned(), "x".to_owned())].into(),
         ..program(script)
     };
@@ -219,7 +224,7 @@ fn what_is_before_and_after_is_done_in_order_and_must_end_well() {
     // One that hangs meets the limit of the whole.
     let hangs = Program {
         before: vec![words(&["sleep", "1000"])],
-        limits: Bounds { seconds: 1, ..Bounds::default() },
+        limits: ProgramLimits { seconds: 1, ..ProgramLimits::default() },
         ..with(&[], "true", &["c"])
     };
     match event(&mut session, 6, hangs) {
@@ -245,9 +250,9 @@ fn a_variable_that_cannot_be_is_refused() {
 }
 
 /// What runs beside a program, and says this first.
-fn beside(script: &str) -> Option<Beside> {
+fn beside(script: &str) -> Option<CompanionProgram> {
     let (variable, prefix) = ("ADDRESS".to_owned(), "at ".to_owned());
-    Some(Beside { command: sh(script), variable, prefix })
+    Some(CompanionProgram { command: sh(script), variable, prefix })
 }
 
 #[test]
@@ -257,13 +262,13 @@ fn what_runs_beside_a_program_gives_it_its_first_line_and_is_gone_with_it() {
     let script = "echo note >&2; echo port 7; seq 100000; seq 100000 >&2; echo > ready; \
                   setsid sleep 1000 & sleep 1000";
     let reader = "while ! [ -e ready ]; do sleep 0.01; done; echo $ADDRESS";
-    let it = ran(event(&mut session, 1, Program { beside: beside(script), ..program(reader) }));
+    let it = ran(event(&mut session, 1, Program { companion: beside(script), ..program(reader) }));
     assert_eq!(it.output, "at port 7\n");
     // That it ends well before the program does is no failure; anything else is.
     let until_gone = "while ! [ -e gone ]; do sleep 0.01; done; sleep 0.1";
-    let ends = Program { beside: beside("echo 1; echo > gone"), ..program(until_gone) };
+    let ends = Program { companion: beside("echo 1; echo > gone"), ..program(until_gone) };
     ran(event(&mut session, 2, ends.clone()));
-    let fails = Program { beside: beside("echo 1; echo > gone; exit 5"), ..ends };
+    let fails = Program { companion: beside("echo 1; echo > gone; exit 5"), ..ends };
     let told = why(event(&mut session, 3, fails));
     assert!(told.starts_with("beside it, `sh -c echo 1; "), "{told}");
     assert!(told.contains(" ended with status 5"), "{told}");
@@ -272,13 +277,13 @@ fn what_runs_beside_a_program_gives_it_its_first_line_and_is_gone_with_it() {
         (4, "echo no room >&2; exit 6", "ended with status 6: no room"),
         (5, "true", "ended and has written no line"),
     ] {
-        let it = Program { beside: beside(script), ..program("true") };
+        let it = Program { companion: beside(script), ..program("true") };
         let told = why(event(&mut session, id, it));
         assert_eq!(told, format!("beside it, `sh -c {script}` {what}"));
     }
     let silent = Program {
-        beside: beside("sleep 1000"),
-        limits: Bounds { seconds: 1, ..Bounds::default() },
+        companion: beside("sleep 1000"),
+        limits: ProgramLimits { seconds: 1, ..ProgramLimits::default() },
         ..program("true")
     };
     let event = event(&mut session, 6, silent);
@@ -298,7 +303,7 @@ fn nothing_of_a_trial_is_left_whoever_is_killed() {
     let folder = Folder::new();
     let done = folder.path().join("done");
     let daemons = Program {
-        beside: beside("echo 1; setsid sleep 1000 & sleep 1000"),
+        companion: beside("echo 1; setsid sleep 1000 & sleep 1000"),
         after: vec![words(&["touch", done.to_str().unwrap()])],
         ..program(script)
     };
@@ -351,7 +356,7 @@ fn a_trial_whose_worker_hangs_has_timed_out_and_leaves_nothing() {
 }
 
 /// A trial of a program that is treated so.
-fn treated(script: &str, applied: Applied) -> WorkerSpec {
+fn treated(script: &str, applied: AppliedTreatment) -> WorkerSpec {
     WorkerSpec { treatments: vec![vec![applied]], ..trial(program(script)) }
 }
 
@@ -361,9 +366,12 @@ fn a_program_is_treated_and_what_is_beside_it_is_not() {
     /// A filter that lets all through: one instruction of classic BPF.
     const ALLOW: u64 = 0x06 << 48 | 0x7FFF_0000;
     let lines = "grep -E '^(Seccomp|TracerPid):' /proc/self/status | tr '\\t\\n' '  '";
-    let own = |it: &Ran| it.output.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
-    let filter = Applied::Seccomp { program: vec![ALLOW] };
-    for (id, applied) in [(1, filter), (2, Applied::Ptrace), (3, Applied::Nice { by: 5 })] {
+    let own =
+        |it: &ProgramResult| it.output.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    let filter = AppliedTreatment::Seccomp { program: vec![ALLOW] };
+    for (id, applied) in
+        [(1, filter), (2, AppliedTreatment::Ptrace), (3, AppliedTreatment::Nice { by: 5 })]
+    {
         let mut spec = treated(&format!("{lines}; nice"), applied.clone());
         let Subject::Program(program) = &mut spec.subject else { panic!("a program") };
         program.before = vec![sh("nice > before; grep Seccomp: /proc/self/status >> before")];
@@ -375,21 +383,22 @@ fn a_program_is_treated_and_what_is_beside_it_is_not() {
                 let [_, tracer, _, filters, nice, untreated, _, none] = &it[..] else {
                     panic!("{it:?}")
                 };
-                assert_eq!(tracer != "0", applied == Applied::Ptrace, "{it:?}");
-                let is_filtered = matches!(applied, Applied::Seccomp { .. });
+                assert_eq!(tracer != "0", applied == AppliedTreatment::Ptrace, "{it:?}");
+                let is_filtered = matches!(applied, AppliedTreatment::Seccomp { .. });
                 assert_eq!(filters == "2", is_filtered || none == "2", "{it:?}");
                 let nicer: i32 = nice.parse::<i32>().unwrap() - untreated.parse::<i32>().unwrap();
-                assert_eq!(nicer == 5, matches!(applied, Applied::Nice { .. }), "{it:?}");
+                assert_eq!(nicer == 5, matches!(applied, AppliedTreatment::Nice { .. }), "{it:?}");
             }
         }
     }
-    let variable = Applied::Env { name: "GLIBC_TUNABLES".to_owned(), value: "a=b".to_owned() };
+    let variable =
+        AppliedTreatment::Env { name: "GLIBC_TUNABLES".to_owned(), value: "a=b".to_owned() };
     let it = ran(event_of(&mut session, 4, treated("echo $GLIBC_TUNABLES $HOME", variable)));
     let home = std::env::var("HOME").unwrap_or_default();
     assert_eq!(it.output.trim_end(), format!("a=b {home}").trim_end(), "as its user has it");
-    let by = Applied::Wrapper { command: words(&["env", "WRAPPED=yes"]) };
+    let by = AppliedTreatment::Wrapper { command: words(&["env", "WRAPPED=yes"]) };
     assert_eq!(ran(event_of(&mut session, 5, treated("echo $WRAPPED", by))).output, "yes\n");
-    match event_of(&mut session, 6, treated("true", Applied::Sud)) {
+    match event_of(&mut session, 6, treated("true", AppliedTreatment::Sud)) {
         Event::Skipped { missing, .. } => assert!(missing.contains("execve(2)"), "{missing}"),
         other => panic!("{other:?}"),
     }
@@ -438,8 +447,8 @@ fn the_calls_of_a_program_are_counted_as_one_op() {
     // What is left of it is not waited for, and one that hangs meets its limit.
     counted(count(&mut session, 4, "(setsid sleep 1000 &); exit 0"));
     let task = Task::Count { warm_ops: 0, ops: 1 };
-    let hangs = Program { beside: beside("echo 1; sleep 1000"), ..program("sleep 1000") };
-    let limits = Bounds { seconds: 1, ..Bounds::default() };
+    let hangs = Program { companion: beside("echo 1; sleep 1000"), ..program("sleep 1000") };
+    let limits = ProgramLimits { seconds: 1, ..ProgramLimits::default() };
     for (id, program) in [(5, Program { limits, ..hangs.clone() }), (6, hangs)] {
         let spec = WorkerSpec { task: task.clone(), ..trial(program) };
         session.send(&Order::Count { id, spec: Box::new(spec) });

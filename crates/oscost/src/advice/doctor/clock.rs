@@ -1,7 +1,7 @@
 //! Clocks: what a run times by, what the kernel times by, and who steers it.
 
 use oscost_model::clock::ClockKind;
-use oscost_model::watch::Watch;
+use oscost_model::watch::SystemActivity;
 
 use super::{Judged, Seen, Weight};
 use crate::advice::CLOCKSOURCE;
@@ -108,7 +108,7 @@ pub(super) fn time_daemon(seen: &Seen<'_>) -> Judged {
 }
 
 /// How the clock is steered; empty if it is not, `None` if that is not known.
-fn steering(watch: &Watch) -> Option<String> {
+fn steering(watch: &SystemActivity) -> Option<String> {
     let discipline = watch.discipline?;
     let mut parts = Vec::new();
     if let Some(ppm) = watch.monotonic_off_ppm.filter(|ppm| ppm.abs() > STEERED_FROM_PPM) {

@@ -14,9 +14,9 @@ mod tests;
 
 use oscost_model::clock::ClockVerdict;
 use oscost_model::facts::Facts;
-use oscost_model::noise_class::Class;
+use oscost_model::noise_class::NoiseClass;
 use oscost_model::protocol::CpuProbe;
-use oscost_model::watch::{CpuWatch, Watch};
+use oscost_model::watch::{CpuActivity, SystemActivity};
 use serde::Serialize;
 
 /// All that a rule may look at.
@@ -31,7 +31,7 @@ pub struct Seen<'a> {
     /// The CPU that a run would take; `None` where a process cannot be pinned.
     pub cpu: Option<u32>,
     /// Who used the machine meanwhile, or why that is not known.
-    pub watch: Result<&'a Watch, &'a str>,
+    pub watch: Result<&'a SystemActivity, &'a str>,
     /// Why system calls cannot be counted; `None` when they can.
     pub uncounted: Option<&'a str>,
 }
@@ -159,7 +159,7 @@ const RULES: &[Rule] = &[
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnosis {
     /// The class of the probe on the CPU that a run would take; `None` if none was probed.
-    pub class: Option<Class>,
+    pub class: Option<NoiseClass>,
     /// What is wrong, worst first.
     pub findings: Vec<Finding>,
     /// What is not, a few words each.
@@ -170,7 +170,7 @@ pub struct Diagnosis {
 
 /// Asks every rule.
 pub fn examine(seen: &Seen<'_>) -> Diagnosis {
-    let class = seen.chosen().map(|probe| Class::of_lost_pct(probe.lost_pct()));
+    let class = seen.chosen().map(|probe| NoiseClass::of_lost_pct(probe.lost_pct()));
     let mut said = Diagnosis { class, findings: vec![], fine: vec![], unseen: vec![] };
     for (name, rule) in RULES {
         match rule(seen) {
@@ -208,12 +208,12 @@ impl<'a> Seen<'a> {
         }
     }
 
-    fn watched(&self) -> Option<&'a Watch> {
+    fn watched(&self) -> Option<&'a SystemActivity> {
         self.watch.ok()
     }
 
     /// The watch's account of the chosen CPU, and its place among the watch's CPUs.
-    fn chosen_watch(&self) -> Option<(usize, &'a CpuWatch)> {
+    fn chosen_watch(&self) -> Option<(usize, &'a CpuActivity)> {
         let cpu = self.chosen()?.cpu;
         self.watched()?.cpus.iter().enumerate().find(|(_, it)| it.cpu == cpu)
     }

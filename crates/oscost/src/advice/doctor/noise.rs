@@ -1,8 +1,8 @@
 //! Who takes the CPU: neighbours, processes, interrupts, quotas.
 
 use oscost_model::facts::Bound;
-use oscost_model::noise_class::Class;
-use oscost_model::watch::{InterruptSeen, ProcessKind, ProcessSeen};
+use oscost_model::noise_class::NoiseClass;
+use oscost_model::watch::{InterruptActivity, ProcessActivity, ProcessKind};
 
 use super::{Judged, Seen, Weight, listed, pct, time};
 use crate::advice::QUOTA;
@@ -45,15 +45,15 @@ pub(super) fn lost_time(seen: &Seen<'_>) -> Judged {
         pct(lost),
         time(probe.longest_ns)
     );
-    let judged = match Class::of_lost_pct(lost) {
-        Class::Clean => return Judged::fine(format!("lost time {}", pct(lost))),
-        Class::Noisy => Judged::found(
+    let judged = match NoiseClass::of_lost_pct(lost) {
+        NoiseClass::Quiet => return Judged::fine(format!("lost time {}", pct(lost))),
+        NoiseClass::Noisy => Judged::found(
             Weight::Noise,
             what,
             "batches that are hit are rejected; an op of over 1 ms cannot get out of the way, and \
              its figure grows by about that share",
         ),
-        Class::VeryNoisy => Judged::found(
+        NoiseClass::VeryNoisy => Judged::found(
             Weight::Spoils,
             what,
             "absolute figures of single shots cannot be claimed; batches of 50 us mostly pass \
@@ -172,7 +172,7 @@ pub(super) fn processes(seen: &Seen<'_>) -> Judged {
         Err(why) => return Judged::unseen(format!("who took CPU time ({why})")),
     };
     let share = |ns: f64| 100.0 * ns / watch.wall_ns.max(1) as f64;
-    let busy: Vec<&ProcessSeen> = watch
+    let busy: Vec<&ProcessActivity> = watch
         .processes
         .iter()
         .filter(|process| share(process.cpu_ns as f64) > PROCESS_PCT)
@@ -303,7 +303,7 @@ pub(super) fn device_interrupts(seen: &Seen<'_>) -> Judged {
     }
     let seconds = watch.wall_ns.max(1) as f64 / 1e9;
     let rate = |times: u64| times as f64 / seconds;
-    let times = |it: &&&InterruptSeen| it.times.get(at).copied().unwrap_or(0);
+    let times = |it: &&&InterruptActivity| it.times.get(at).copied().unwrap_or(0);
     let total = rate(here.iter().map(&times).sum());
     let mut busiest: Vec<_> = here.iter().filter(|it| times(it) > 0).collect();
     busiest.sort_by_key(|it| std::cmp::Reverse(times(it)));

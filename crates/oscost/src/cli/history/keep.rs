@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use oscost_model::hash;
 use oscost_model::program::FAMILY;
-use oscost_model::record::{FileOf, Machine, Record, Row, RowOutcome};
+use oscost_model::record::{FileSummary, Machine, Record, Row, RowOutcome};
 
 use super::super::output::remark;
 use super::super::runs;
@@ -72,7 +72,7 @@ fn figure(record: &Record, row: &Row) -> Option<Figure> {
     let measured = row.outcome == RowOutcome::Measured;
     let estimate = row.estimate.as_ref().filter(|_| measured)?;
     let machine = |id: &String| record.machines.iter().position(|machine| machine.id == *id);
-    let file = |it: &FileOf| format!("{} ({})", it.system, it.behind);
+    let file = |it: &FileSummary| format!("{} ({})", it.filesystem, it.backing);
     Some(Figure {
         case: row.case.clone(),
         target: row.target.text.clone(),
@@ -103,7 +103,7 @@ fn subject(record: &Record, row: &Row) -> Option<String> {
     let behind = record.command.iter().position(|it| it == "--").map(|at| at + 1);
     let command = behind.map_or(&[][..], |at| &record.command[at..]);
     let is_it = workloads::of_command(command).is_ok_and(|it| it.definition().id == row.benchmark);
-    let mut parts: Vec<&str> = vec![row.primary.as_deref().unwrap_or_default()];
+    let mut parts: Vec<&str> = vec![row.primary_metric.as_deref().unwrap_or_default()];
     if is_it {
         parts.extend(command.iter().map(String::as_str));
         parts.push("--prepare");

@@ -169,7 +169,7 @@ fn faulty(it: &Found<'_>) -> Option<String> {
         if there && !named {
             return Some(format!("its record names no machine{whose}"));
         }
-        if stand.and_then(|it| it.class.as_deref()) == Some("hostile") {
+        if stand.and_then(|it| it.class.as_deref()) == Some("very-noisy") {
             return Some(format!("its class is hostile{whose}"));
         }
     }

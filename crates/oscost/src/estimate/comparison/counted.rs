@@ -5,7 +5,7 @@
 //! exact the difference is one of whole numbers, and where one is not, the ranges of both are all
 //! that is known.
 
-use oscost_model::record::{Added, Comparison, Ratio, Record, Row};
+use oscost_model::record::{AddedCost, Comparison, Ratio, Record, Row};
 use oscost_model::unit::Unit;
 
 use super::fit::{is_cost, machine};
@@ -171,7 +171,7 @@ impl Counted {
             pairs,
             span_s,
             ratio,
-            added: Added { value, ci95: Some(bounds), unit: base.1.unit },
+            added: AddedCost { value, ci95: Some(bounds), unit: base.1.unit },
             p,
             // There is no row among many that is so by chance: what is exact is not, and of the
             // others each stands for itself.

@@ -8,10 +8,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use oscost_model::calls::CallCount;
 use oscost_model::clock::Calibration;
-use oscost_model::fault_injection::{Sin, committing};
-use oscost_model::journal::{Design, Phase, Versus, WorkerOutcome};
+use oscost_model::fault_injection::{InjectedFault, is_injected};
+use oscost_model::journal::{Design, Pairing, Phase, WorkerOutcome};
 use oscost_model::program::{Measured, Workload};
-use oscost_model::record::{Added, Comparison, Ratio, Row, RowOutcome};
+use oscost_model::record::{AddedCost, Comparison, Ratio, Row, RowOutcome};
 use oscost_model::unit::Unit;
 use oscost_model::worker::Sample;
 
@@ -60,7 +60,7 @@ pub(in crate::estimate) struct Control {
 pub(in crate::estimate) struct Interleaved<'a> {
     pub(in crate::estimate) states: &'a [RowState],
     pub(in crate::estimate) rows: &'a [Row],
-    pub(in crate::estimate) versus: &'a [Versus],
+    pub(in crate::estimate) versus: &'a [Pairing],
     pub(in crate::estimate) controls: &'a [Control],
     pub(in crate::estimate) clock: &'a Calibration,
 }
@@ -76,7 +76,7 @@ struct Pair {
 
 /// What is known of two rows, or of a control, before its neighbours are looked at.
 struct Found {
-    versus: Versus,
+    versus: Pairing,
     metric: String,
     unit: Unit,
     pairs: Vec<Pair>,
@@ -87,7 +87,7 @@ struct Found {
 impl<'a> Interleaved<'a> {
     /// All comparisons of the run, in the order in which they were planned; then its controls.
     pub(in crate::estimate) fn comparisons(self) -> Vec<Comparison> {
-        let (boots, others): (Vec<Versus>, Vec<Versus>) =
+        let (boots, others): (Vec<Pairing>, Vec<Pairing>) =
             self.versus.iter().partition(|it| it.design == Design::Boots);
         let comparable = others.iter().filter(|it| self.is_comparable(it));
         let found: Vec<Found> = comparable.flat_map(|versus| self.of_rows(*versus)).collect();
@@ -120,7 +120,7 @@ impl<'a> Interleaved<'a> {
     }
 
     /// Two boots: nothing drifts there, and so their rows are compared and no pairs of workers.
-    fn of_boots(self, versus: &Versus) -> Option<Comparison> {
+    fn of_boots(self, versus: &Pairing) -> Option<Comparison> {
         let [base, new] =
             [versus.base, versus.new].map(|row| Some((row, self.rows.get(row as usize)?)));
         let (base, new) = (base?, new?);
@@ -138,7 +138,7 @@ impl<'a> Interleaved<'a> {
     }
 
     /// Whether both rows have figures that a ratio can be made of.
-    fn is_comparable(self, versus: &Versus) -> bool {
+    fn is_comparable(self, versus: &Pairing) -> bool {
         let row = |index: u32| self.rows.get(index as usize);
         let fit = |row: &Row| {
             let median = row.estimate.as_ref().map(|estimate| estimate.median);
@@ -151,7 +151,7 @@ impl<'a> Interleaved<'a> {
 
     /// What is found of two rows: of their figures, and of workloads of each metric that is
     /// compared.
-    fn of_rows(self, versus: Versus) -> Vec<Found> {
+    fn of_rows(self, versus: Pairing) -> Vec<Found> {
         match &self.states[versus.base as usize].planned.workload {
             Some(workload) => self.of_trials(versus, workload),
             None => vec![self.found(versus)],
@@ -159,7 +159,7 @@ impl<'a> Interleaved<'a> {
     }
 
     /// Two programs: a pair is a trial of each, one after the other.
-    fn of_trials(self, versus: Versus, workload: &Workload) -> Vec<Found> {
+    fn of_trials(self, versus: Pairing, workload: &Workload) -> Vec<Found> {
         let [base, new] = [versus.base, versus.new].map(|row| {
             let of_set = trials::counted(&self.states[row as usize]).into_iter();
             let of_set = of_set.filter(|(worker, _)| worker.set == versus.set);
@@ -190,7 +190,7 @@ impl<'a> Interleaved<'a> {
         compared.filter_map(of).collect()
     }
 
-    fn found(self, versus: Versus) -> Found {
+    fn found(self, versus: Pairing) -> Found {
         let [base, new] = [versus.base, versus.new].map(|row| &self.states[row as usize]);
         let of = |row: &'a RowState| -> BTreeMap<u32, &'a WorkerEntry> {
             let workers = row.workers.iter().filter(|worker| worker.set == versus.set);
@@ -219,10 +219,10 @@ impl<'a> Interleaved<'a> {
         }
         let row = first?;
         let of = (PRIMARY.to_owned(), self.rows[row as usize].unit);
-        Some(self.judge(Versus { base: row, new: row, design, set: 0 }, of, pairs))
+        Some(self.judge(Pairing { base: row, new: row, design, set: 0 }, of, pairs))
     }
 
-    fn judge(self, versus: Versus, (metric, unit): (String, Unit), mut pairs: Vec<Pair>) -> Found {
+    fn judge(self, versus: Pairing, (metric, unit): (String, Unit), mut pairs: Vec<Pair>) -> Found {
         pairs.sort_by(|one, other| one.at_s.total_cmp(&other.at_s));
         let margin = self.margin(&self.states[versus.base as usize]).ln_1p();
         let ratios: Vec<[f64; 2]> = pairs.iter().map(|pair| [1.0, pair.ratio]).collect();
@@ -290,7 +290,11 @@ impl<'a> Interleaved<'a> {
                 value: judged.effect.exp(),
                 ci95: judged.interval.map(|it| [it.lo.exp(), it.hi.exp()]),
             },
-            added: Added { value: adds, ci95: around.map(|it| [it.lo, it.hi]), unit: found.unit },
+            added: AddedCost {
+                value: adds,
+                ci95: around.map(|it| [it.lo, it.hi]),
+                unit: found.unit,
+            },
             p: judged.p,
             q,
             verdict: verdict.to_owned(),
@@ -304,7 +308,7 @@ impl<'a> Interleaved<'a> {
 
     /// Whether the kernel let the two sides speculate differently: what it costs to forbid that is
     /// then part of what was measured.
-    fn speculation_differs(self, versus: &Versus) -> bool {
+    fn speculation_differs(self, versus: &Pairing) -> bool {
         let of = |row: u32| -> BTreeSet<&str> {
             let workers = self.states[row as usize].workers.iter();
             let words = workers.filter_map(|worker| match &worker.outcome {
@@ -347,7 +351,7 @@ fn pair(at_s: f64, base: &Rounds, new: &Rounds, design: Design) -> Option<Pair> 
         rounds.values().copied().filter(|&value| is_cost(value)).collect()
     };
     let middle = |values: Vec<f64>| order::median(&order::sorted(&values));
-    if design == Design::Pairs || committing(Sin::PairsForgotten) {
+    if design == Design::Pairs || is_injected(InjectedFault::PairsForgotten) {
         // Two workers: their n-th batches have nothing to do with each other.
         let (base, new) = (good(base), good(new));
         if base.len().min(new.len()) < ROUNDS_NEEDED {

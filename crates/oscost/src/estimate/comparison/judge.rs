@@ -2,7 +2,7 @@
 //!
 //! All in logarithms, so that twice and half are as far from nothing as each other.
 
-use oscost_model::fault_injection::{Sin, committing};
+use oscost_model::fault_injection::{InjectedFault, is_injected};
 
 use oscost_stats::comparing::{
     blocks, count_needed, detectable, false_discovery, lag_one, sign_test, unpaired,
@@ -78,7 +78,7 @@ pub fn paired(pairs: &[[f64; 2]], span_s: f64, margin: f64) -> Judged {
     let sorted = order::sorted(&values);
     judged.interval = median_hs(&sorted, Nominal::FIXED);
     judged.p = sign_test(&values);
-    if committing(Sin::PairsForgotten) {
+    if is_injected(InjectedFault::PairsForgotten) {
         let side = |side: usize| {
             order::sorted(&pairs.iter().map(|pair| pair[side].ln()).collect::<Vec<_>>())
         };
@@ -91,7 +91,7 @@ pub fn paired(pairs: &[[f64; 2]], span_s: f64, margin: f64) -> Judged {
     judged.detectable = spread.map(|spread| {
         let all = detectable(spread, values.len());
         let half = NORMAL_95 / (NORMAL_95 + FOUR_IN_FIVE);
-        if committing(Sin::HalfThePower) { all * half } else { all }
+        if is_injected(InjectedFault::HalfThePower) { all * half } else { all }
     });
     // A block of two stands for both of its pairs.
     let per_value = ratios.len() as f64 / values.len() as f64;
@@ -149,7 +149,7 @@ fn drifts(ratios: &[f64], margin: f64) -> bool {
 pub fn apart(base: &[f64], new: &[f64], nominal: [Nominal; 2], moved: f64) -> Option<Judged> {
     let (base, new) = (order::sorted(base), order::sorted(new));
     let (effect, within) = unpaired(&base, &new, nominal)?;
-    let host = |inside: f64| match committing(Sin::RunsAsOne) {
+    let host = |inside: f64| match is_injected(InjectedFault::RunsAsOne) {
         true => (inside, 0.0),
         false => ((NEXT_RUN * inside).hypot(NORMAL_95 * 2f64.sqrt() * RUN_TO_RUN), moved),
     };
@@ -193,13 +193,13 @@ pub enum Verdict {
 /// pairs of the comparison.
 pub fn verdicts(judged: &[Judged], margins: &[f64]) -> Vec<(f64, Verdict)> {
     let p: Vec<f64> = judged.iter().map(|it| it.p).collect();
-    let q = if committing(Sin::EveryRowAlone) { p } else { false_discovery(&p) };
+    let q = if is_injected(InjectedFault::EveryRowAlone) { p } else { false_discovery(&p) };
     let verdict = |(it, (&margin, &q)): (&Judged, (&f64, &f64))| {
         let found = q <= MOST_FALSE;
         let verdict = match it.interval {
             Some(interval) if found && interval.lo > margin => Verdict::Larger,
             Some(interval) if found && interval.hi < -margin => Verdict::Smaller,
-            Some(_) if it.equivalent || committing(Sin::AbsenceIsEquivalence) => {
+            Some(_) if it.equivalent || is_injected(InjectedFault::AbsenceIsEquivalence) => {
                 Verdict::Equivalent
             }
             _ => Verdict::Inconclusive,
@@ -228,7 +228,7 @@ pub enum Side {
 /// as indices of base and new. A run that finds no neighbour is left over, so that runs which did
 /// not take turns make few pairs: a day that is slower than the other would pass for an effect.
 pub fn neighbours(sides: &[Side]) -> Vec<[usize; 2]> {
-    if committing(Sin::AThenB) {
+    if is_injected(InjectedFault::AThenB) {
         let of = |side| (0..sides.len()).filter(move |&at| sides[at] == side);
         return of(Side::Base).zip(of(Side::New)).map(|(base, new)| [base, new]).collect();
     }

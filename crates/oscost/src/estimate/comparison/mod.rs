@@ -14,7 +14,7 @@ use std::time::{Duration, SystemTime};
 
 use oscost_model::clock::ClockKind;
 use oscost_model::record::{
-    Added, Comparison, Ratio, Record, ReferenceCases, Row, RowOutcome, TargetInfo,
+    AddedCost, Comparison, Ratio, Record, ReferenceCases, Row, RowOutcome, TargetInfo,
 };
 use oscost_model::unit::Better;
 
@@ -138,7 +138,7 @@ fn two(base: &Record, new: &Record) -> Compared {
         }
         let (from, to) = (median(one.row), median(other.row));
         // The ratio's interval, laid on the base's figure: the run-to-run part of it is a share.
-        let added = Added {
+        let added = AddedCost {
             value: to - from,
             ci95: it.interval.map(|Interval { lo, hi }| [from * lo.exp_m1(), from * hi.exp_m1()]),
             unit: one.row.unit,
@@ -233,7 +233,7 @@ fn several(base: &[Record], new: &[Record]) -> Compared {
         let it = judge::paired(&values, span_s, margin(first_base).ln_1p());
         let differences: Vec<f64> = values.iter().map(|[from, to]| to - from).collect();
         let differences = order::sorted(&differences);
-        let added = Added {
+        let added = AddedCost {
             value: order::median(&differences).unwrap_or(0.0),
             ci95: median_hs(&differences, Nominal::FIXED).map(|it| [it.lo, it.hi]),
             unit: first_base.row.unit,
@@ -275,7 +275,7 @@ struct Pairing<'a> {
     pairs: u32,
     span_s: f64,
     it: Judged,
-    added: Added,
+    added: AddedCost,
 }
 
 impl Compared {

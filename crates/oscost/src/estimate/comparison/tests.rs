@@ -13,7 +13,7 @@ fn record(id: &str, started: &str, rows: Vec<Row>, reference_cases: [f64; 2]) ->
         "settings": {"seed": 1, "profile": "quick", "precision_pct": null, "nominal": 0.95,
                      "budget_s": null},
         "machines": [], "results": [], "comparisons": [],
-        "conditions": [{"machine": "m0", "class": "clean", "lambda_per_s": null,
+        "conditions": [{"machine": "m0", "class": "quiet", "lambda_per_s": null,
                         "steal_pct": null, "lost_pct": null, "tracers": [], "probe": [],
                         "flags": [],
                         "reference_cases": {"before": ends(reference_cases[0]), "after": ends(reference_cases[1])}}],
@@ -129,7 +129,7 @@ fn a_case_with_one_end_elsewhere_is_compared_with_its_like_alone() {
 #[test]
 fn a_very_noisy_run_has_no_verdict() {
     let mut new = one(300.0, STILL);
-    new.conditions[0].class = Some("hostile".to_owned());
+    new.conditions[0].class = Some("very-noisy".to_owned());
     let compared = compare(&[one(100.0, STILL)], &[new]);
     assert_eq!(verdict(&compared), "inconclusive");
     assert_eq!(compared.comparisons[0].flags, ["NOT_CLAIMABLE"]);
@@ -169,7 +169,7 @@ fn several_runs_a_side_need_six_pairs_in_turns() {
 #[test]
 fn a_very_noisy_run_among_several_is_left_out_and_named() {
     let [base, mut new] = runs("abbaabbaabbaab");
-    new[0].conditions[0].class = Some("hostile".to_owned());
+    new[0].conditions[0].class = Some("very-noisy".to_owned());
     let compared = compare(&base, &new);
     assert_eq!(compared.comparisons[0].pairs, 6);
     assert!(compared.notes.iter().any(|it| it.starts_with("run 1 is left out")), "{compared:?}");

@@ -137,7 +137,7 @@ impl Verdict {
                 ("unclear", words)
             }
         };
-        Capacity { verdict: verdict.to_owned(), words }
+        Capacity { verdict: verdict.to_owned(), sentence: words }
     }
 }
 

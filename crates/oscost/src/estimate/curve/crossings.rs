@@ -39,13 +39,13 @@ struct Chances {
 impl Side<'_> {
     /// What it shares with others, if they may differ on one axis.
     fn without(&self, axis: &str) -> Point {
-        let whole = self.definition.whole(self.rest);
+        let whole = self.definition.with_implied(self.rest);
         let others = whole.iter().filter(|(name, _)| *name != axis);
         others.fold(Point::none(), |rest, (name, value)| rest.with(name, value.clone()))
     }
 
     fn word(&self, axis: &str) -> Option<String> {
-        match self.definition.whole(self.rest).get(axis) {
+        match self.definition.with_implied(self.rest).get(axis) {
             Some(Value::Word(word)) => Some(word.clone()),
             _ => None,
         }
@@ -186,14 +186,14 @@ impl Pair<'_> {
         let whole = |value: f64| value as u64;
         let mut crossing = Crossing {
             benchmark: dear.definition.id.clone(),
-            point: dear.definition.said(&dear.without(between)),
+            point: dear.definition.without_implied(&dear.without(between)),
             axis: dear.axis.to_owned(),
-            of: dear.of.to_owned(),
+            item: dear.of.to_owned(),
             target: dear.target.0.to_owned(),
             peer: dear.target.1.map(str::to_owned),
             between: (*between).to_owned(),
-            dear: dear.word(between)?,
-            cheap: cheap.word(between)?,
+            costlier: dear.word(between)?,
+            cheaper: cheap.word(between)?,
             numbers: numbers.map(whole),
             more: more.map(|(Known { value, interval }, by)| More {
                 value,
@@ -202,13 +202,13 @@ impl Pair<'_> {
             }),
             until: until.map(whole),
             from: from.map(whole),
-            at: at.map(|Known { value, interval }| curve::Known {
+            at: at.map(|Known { value, interval }| curve::BoundedValue {
                 value,
                 ci95: [interval.lo, interval.hi],
             }),
-            words: String::new(),
+            sentence: String::new(),
         };
-        crossing.words = words::crossing(&crossing, often);
+        crossing.sentence = words::crossing(&crossing, often);
         Some(crossing)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use oscost_model::channel::ChannelSeen;
+use oscost_model::channel::ChannelObservation;
 use oscost_model::record::Machine;
 
 use super::words::bytes;
@@ -15,7 +15,7 @@ pub(super) type Constant = (u64, String);
 
 /// All constants that are known of a machine and of what the channels of some rows were.
 pub(super) fn constants<'a>(
-    channels: impl Iterator<Item = &'a ChannelSeen>,
+    channels: impl Iterator<Item = &'a ChannelObservation>,
     machine: Option<&Machine>,
 ) -> Vec<Constant> {
     // The same constant from several rows is told once.

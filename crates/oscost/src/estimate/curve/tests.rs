@@ -1,10 +1,10 @@
 use std::collections::BTreeMap;
 
-use oscost_model::channel::{ChannelSeen, Datagrams};
+use oscost_model::channel::{ChannelObservation, Datagrams};
 use oscost_model::definition::Axis;
 use oscost_model::facts::{Cache, Facts};
 use oscost_model::record::{
-    Disturbed, Estimate, Machine, Overhead, Repetition, Row, RowOutcome, TargetInfo,
+    DisturbanceSummary, Estimate, Machine, Overhead, Repetition, Row, RowOutcome, TargetInfo,
 };
 
 use super::capacity::{Seen, Verdict, verdict};
@@ -25,12 +25,12 @@ fn definition(unit: Unit) -> Definition {
         name: name.into(),
         sets: "something".into(),
         points: vec![],
-        usual: vec![],
-        unsaid: (name == "capacity").then(|| Value::from("system")),
-        in_price_list: vec![],
-        thorough: vec![],
-        within: Some((1, 1 << 30)),
-        of: String::new(),
+        default_points: vec![],
+        implied: (name == "capacity").then(|| Value::from("system")),
+        price_list_points: vec![],
+        thorough_points: vec![],
+        range: Some((1, 1 << 30)),
+        item: String::new(),
     };
     Definition {
         id: "made/up".into(),
@@ -41,14 +41,14 @@ fn definition(unit: Unit) -> Definition {
         why: String::new(),
         calls: vec![],
         floor: vec![],
-        beside: vec![],
+        compare_with: vec![],
         axes: vec![axis("size"), axis("by"), axis("capacity")],
         needs: vec![],
         in_price_list: false,
         switches: false,
         major_faults: false,
-        moves: "size".into(),
-        reaches: false,
+        bytes_axis: "size".into(),
+        peer_may_be_remote: false,
         setup_us: Point::none(),
         rev: 1,
         source: String::new(),
@@ -94,7 +94,7 @@ fn row(definition: &Definition, point: Point, figure: f64) -> Row {
             median: figure,
             ci95: Some([low, figure + figure.abs() * 0.005]),
             raw_median: figure,
-            overhead: Overhead { clock: None, loop_turn: None },
+            overhead: Overhead { clock: None, loop_cost: None },
             mean: figure,
             sd: None,
             sd_within: None,
@@ -115,10 +115,10 @@ fn row(definition: &Definition, point: Point, figure: f64) -> Row {
         expected: String::new(),
         class: None,
         multiples: BTreeMap::new(),
-        primary: None,
+        primary_metric: None,
         file: None,
         channel: None,
-        disturbed: Disturbed {
+        disturbed: DisturbanceSummary {
             lost_repetitions: 0,
             rejected_pct: None,
             rejected: BTreeMap::new(),
@@ -178,33 +178,37 @@ fn a_break_is_named_by_the_constant_inside_its_interval() {
     let costs = definition(Unit::NsPerOp);
     let mut rows = sweep(&costs, &many(), jump(65_536.0));
     for row in &mut rows {
-        row.channel = Some(ChannelSeen { capacity_bytes: Some(65_536), ..Default::default() });
+        row.channel =
+            Some(ChannelObservation { capacity_bytes: Some(65_536), ..Default::default() });
     }
     let curve = only(&costs, &rows);
     let breaks = curve.breaks.unwrap();
     assert_eq!(breaks.len(), 1, "{breaks:?}");
     assert_eq!(breaks[0].interval, [65_536, 92_682]);
-    assert_eq!(breaks[0].named, ["the channel's capacity (64Ki)"]);
-    assert_eq!(curve.words[0], "break at 76.1Ki in [64Ki..90.5Ki]: the channel's capacity (64Ki)");
+    assert_eq!(breaks[0].constants, ["the channel's capacity (64Ki)"]);
+    assert_eq!(
+        curve.sentences[0],
+        "break at 76.1Ki in [64Ki..90.5Ki]: the channel's capacity (64Ki)"
+    );
     // The same curve of something that is not bytes has nothing to be named after.
     let mut others = definition(Unit::NsPerOp);
     others.axes[0].name = "fds".into();
-    others.moves = String::new();
+    others.bytes_axis = String::new();
     for row in &mut rows {
         let Some(size) = row.point.get("size").cloned() else { panic!("no size") };
         row.point = Point::none().with("fds", size);
     }
     let curve = only(&others, &rows);
-    assert_eq!(curve.breaks.unwrap()[0].named, Vec::<String>::new());
-    assert_eq!(curve.words[0], "unexplained break at 77936 in [65536..92682]");
+    assert_eq!(curve.breaks.unwrap()[0].constants, Vec::<String>::new());
+    assert_eq!(curve.sentences[0], "unexplained break at 77936 in [65536..92682]");
 }
 
 #[test]
 fn a_break_where_nothing_is_known_is_unexplained_and_says_so() {
     let costs = definition(Unit::NsPerOp);
     let curve = only(&costs, &sweep(&costs, &many(), jump(1_024.0)));
-    assert_eq!(curve.breaks.as_ref().unwrap()[0].named, Vec::<String>::new());
-    assert_eq!(curve.words[0], "unexplained break at 1.19Ki in [1Ki..1.41Ki]");
+    assert_eq!(curve.breaks.as_ref().unwrap()[0].constants, Vec::<String>::new());
+    assert_eq!(curve.sentences[0], "unexplained break at 1.19Ki in [1Ki..1.41Ki]");
 }
 
 #[test]
@@ -218,12 +222,12 @@ fn a_fixed_and_a_marginal_cost_bend_a_curve_without_any_break() {
         assert!((law.crossover.unwrap().value / 25_000.0 - 1.0).abs() < 0.01);
         let words =
             "no break: 5.00 us + 0.20 ns x N; the growing part is the larger from 24.4Ki on";
-        assert_eq!(curve.words[0], words);
+        assert_eq!(curve.sentences[0], words);
         assert!(law.exponent.unwrap().value > 0.8);
         // Of the rate of the same bytes all of this is the same.
         let rates = definition(Unit::BytesPerSecond);
         let curve = only(&rates, &sweep(&rates, &sizes, |n| 1e9 * n / (5_000.0 + 0.2 * n)));
-        assert_eq!((curve.breaks, &curve.words[0][..]), (Some(vec![]), words));
+        assert_eq!((curve.breaks, &curve.sentences[0][..]), (Some(vec![]), words));
     }
 }
 
@@ -234,7 +238,7 @@ fn a_constant_cost_is_the_same_at_every_size() {
     let curve = only(&costs, &sweep(&costs, &NINE, |n| 4_321.0 + n % 5.0));
     let law = curve.scaling.unwrap();
     assert_eq!((law.model.as_str(), law.b, law.crossover), ("1", None, None));
-    assert_eq!(curve.words[0], "no break: 4.32 us at every size");
+    assert_eq!(curve.sentences[0], "no break: 4.32 us at every size");
     assert_eq!(curve.saturation, None, "a cost does not saturate");
 }
 
@@ -243,15 +247,15 @@ fn a_rate_saturates_from_the_size_from_which_on_it_stays_with_the_largest() {
     let rates = definition(Unit::BytesPerSecond);
     let curve = only(&rates, &sweep(&rates, &NINE, |n| 1e6 * n.min(4_096.0)));
     assert_eq!(curve.saturation.as_ref().unwrap().from, 4_096);
-    assert!(curve.words.contains(&"saturates from 4Ki".to_owned()), "{:?}", curve.words);
+    assert!(curve.sentences.contains(&"saturates from 4Ki".to_owned()), "{:?}", curve.sentences);
     let growing = only(&rates, &sweep(&rates, &NINE, |n| 1e6 * n));
     assert_eq!(growing.saturation, None);
-    assert!(growing.words.contains(&"does not saturate up to 512Ki".to_owned()));
+    assert!(growing.sentences.contains(&"does not saturate up to 512Ki".to_owned()));
     let falling = |n: f64| if n > 65_536.0 { 1e9 } else { 1e6 * n.sqrt() * 100.0 };
     let falls = only(&rates, &sweep(&rates, &NINE, falling));
     assert_eq!(falls.saturation, None);
     assert!(
-        falls.words.contains(&"does not saturate: the largest is at 64Ki".to_owned()),
+        falls.sentences.contains(&"does not saturate: the largest is at 64Ki".to_owned()),
         "{falls:?}"
     );
 }
@@ -267,7 +271,7 @@ fn without_intervals_nothing_is_said_of_breaks_laws_or_saturation() {
     assert_eq!((&curve.breaks, &curve.scaling, &curve.saturation), (&None, &None, &None));
     assert_eq!(curve.points.iter().filter(|point| point.figure.is_some()).count(), 9);
     assert_eq!(
-        curve.words,
+        curve.sentences,
         [
             "9 points without an interval, and so without a say in breaks",
             "no break is looked for: that takes 8 points with intervals",
@@ -290,8 +294,8 @@ fn points_that_are_missing_or_nonsense_stand_in_the_curve_and_have_no_say() {
     assert!(curve.points.is_sorted_by_key(|point| point.value));
     assert_eq!((curve.points.len(), curve.points[3].figure), (37, None));
     assert_eq!(curve.breaks.unwrap()[0].interval, [65_536, 92_682]);
-    assert_eq!(curve.words[1], "2 of 37 points not measured");
-    assert_eq!(curve.words[2], "2 points that may be nothing: no ratio to it has a meaning");
+    assert_eq!(curve.sentences[1], "2 of 37 points not measured");
+    assert_eq!(curve.sentences[2], "2 points that may be nothing: no ratio to it has a meaning");
 }
 
 #[test]
@@ -314,13 +318,13 @@ fn nine_points_say_that_they_show_one_break_at_most() {
     let costs = definition(Unit::NsPerOp);
     let curve = only(&costs, &sweep(&costs, &NINE, jump(1_024.0)));
     assert_eq!(curve.breaks.as_ref().unwrap()[0].interval, [1_024, 4_096]);
-    assert_eq!(curve.words[0], "break at 2Ki in [1Ki..4Ki]: a page (4Ki)");
-    assert_eq!(curve.words[1], "9 points, 4 to a piece, show one break at most");
-    assert_eq!(curve.words[2], "`--refine` measures eight more sizes around each break");
+    assert_eq!(curve.sentences[0], "break at 2Ki in [1Ki..4Ki]: a page (4Ki)");
+    assert_eq!(curve.sentences[1], "9 points, 4 to a piece, show one break at most");
+    assert_eq!(curve.sentences[2], "`--refine` measures eight more sizes around each break");
     let closer = [1_195, 1_393, 1_625, 1_896, 2_212, 2_580, 3_010, 3_511];
-    assert_eq!(curve.breaks.unwrap()[0].closer, closer);
+    assert_eq!(curve.breaks.unwrap()[0].refinement_values, closer);
     let narrow = only(&costs, &sweep(&costs, &many(), jump(1_024.0)));
-    assert_eq!(narrow.breaks.unwrap()[0].closer, Vec::<u64>::new());
+    assert_eq!(narrow.breaks.unwrap()[0].refinement_values, Vec::<u64>::new());
 }
 
 #[test]
@@ -362,7 +366,7 @@ fn a_case_with_both_ends_here_and_one_there_lies_on_two_curves() {
 
 #[test]
 fn every_constant_of_a_channel_and_a_machine_has_a_name() {
-    let channel = ChannelSeen {
+    let channel = ChannelObservation {
         capacity_bytes: Some(1 << 20),
         pipe_buf_bytes: Some(4_096),
         send_buffer_bytes: Some(2_626_560),
@@ -445,8 +449,10 @@ fn curves_of_three_capacities_are_told_the_verdict() {
         for capacity in [4_096, 65_536, 1_048_576] {
             for mut row in sweep(&costs, &many(), jump(behind(capacity))) {
                 row.point = row.point.with("capacity", capacity);
-                row.channel =
-                    Some(ChannelSeen { capacity_bytes: Some(capacity), ..Default::default() });
+                row.channel = Some(ChannelObservation {
+                    capacity_bytes: Some(capacity),
+                    ..Default::default()
+                });
                 rows.push(row);
             }
         }

@@ -1,7 +1,7 @@
 //! What is said of a curve, in sentences.
 
 use oscost_model::crossing::{Crossing, More};
-use oscost_model::curve::{Break, Curve, Known, Scaling};
+use oscost_model::curve::{BoundedValue, Break, Curve, Scaling};
 use oscost_model::unit::Better;
 
 use super::{FEWEST, enough};
@@ -51,7 +51,7 @@ pub(super) fn of(curve: &Curve, usable: usize, in_bytes: bool, refined: bool) ->
     } else if usable < MANY {
         said.push(format!("{usable} points, {A_PIECE} to a piece, show one break at most"));
     }
-    if breaks.iter().any(|it| !it.closer.is_empty()) && !refined {
+    if breaks.iter().any(|it| !it.refinement_values.is_empty()) && !refined {
         said.push("`--refine` measures eight more sizes around each break".to_owned());
     }
     said
@@ -61,7 +61,7 @@ pub(super) fn of(curve: &Curve, usable: usize, in_bytes: bool, refined: bool) ->
 fn broken(it: &Break, size: &dyn Fn(f64) -> String) -> String {
     let [first, last] = it.interval.map(|value| size(value as f64));
     let at = size(it.at as f64);
-    let (shown, left) = it.named.split_at(it.named.len().min(MOST_NAMED));
+    let (shown, left) = it.constants.split_at(it.constants.len().min(MOST_NAMED));
     let named = shown.join(", ");
     match (shown.len(), left.len()) {
         (0, _) => format!("unexplained break at {at} in [{first}..{last}]"),
@@ -87,7 +87,7 @@ fn grows(law: &Scaling, size: &dyn Fn(f64) -> String) -> String {
     };
     let law_text = format!("no break: {fixed}{} x {model}{or}", time(b.value));
     match &law.crossover {
-        Some(Known { value, .. }) => {
+        Some(BoundedValue { value, .. }) => {
             format!("{law_text}; the growing part is the larger from {} on", size(*value))
         }
         None => law_text,
@@ -97,7 +97,7 @@ fn grows(law: &Scaling, size: &dyn Fn(f64) -> String) -> String {
 /// Which of two curves is cheaper, from where on, and how much more a further one costs. `often`:
 /// they cross more than once.
 pub(super) fn crossing(it: &Crossing, often: bool) -> String {
-    let Crossing { dear, cheap, of, .. } = it;
+    let Crossing { costlier: dear, cheaper: cheap, item: of, .. } = it;
     let told = it.more.as_ref().and_then(|more| further(more, it));
     let sure = it.until.is_some() || it.from.is_some();
     match (told, sure) {
@@ -112,7 +112,7 @@ pub(super) fn crossing(it: &Crossing, often: bool) -> String {
 
 /// How much more a further one costs on one of two curves; `None` where that may be nothing.
 fn further(more: &More, it: &Crossing) -> Option<String> {
-    let Crossing { dear, cheap, of, numbers, .. } = it;
+    let Crossing { costlier: dear, cheaper: cheap, item: of, numbers, .. } = it;
     let [low, high] = more.ci95;
     let (one, other, value, ends) = match more.value < 0.0 {
         true => (cheap, dear, -more.value, [-high, -low]),
@@ -140,11 +140,11 @@ fn further(more: &More, it: &Crossing) -> Option<String> {
 
 /// Which of two curves is the cheaper one, and where; where it is `alone` the other one is named.
 fn cheaper(it: &Crossing, often: bool, alone: bool) -> String {
-    let Crossing { dear, cheap, of, .. } = it;
+    let Crossing { costlier: dear, cheaper: cheap, item: of, .. } = it;
     let [first, last] = it.numbers.map(|number| counted(it, number as f64));
     let number = |number: u64| counted(it, number as f64);
     let than = if alone { format!(" than {dear}") } else { String::new() };
-    let at = it.at.as_ref().map(|Known { value, ci95: [low, high] }| {
+    let at = it.at.as_ref().map(|BoundedValue { value, ci95: [low, high] }| {
         let [value, low, high] = [*value, *low, *high].map(|at| counted(it, at.round()));
         let of = if *of == it.axis { String::new() } else { format!(" {of}s") };
         format!("{value} [{low}..{high}]{of}")
@@ -175,7 +175,7 @@ fn cheaper(it: &Crossing, often: bool, alone: bool) -> String {
 
 /// A number of an axis.
 fn counted(it: &Crossing, number: f64) -> String {
-    if it.of == "byte" { bytes(number) } else { plain(number) }
+    if it.item == "byte" { bytes(number) } else { plain(number) }
 }
 
 /// Where a rate is largest that does not stay there.

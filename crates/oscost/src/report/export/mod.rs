@@ -149,7 +149,8 @@ impl<'a> Side<'a> {
     fn all(runs: &'a [Record], row: &'a Row) -> impl Iterator<Item = Self> {
         let own = Self::primary(runs, row);
         // The metric that is the row's own figure stands there already.
-        let further = row.metrics.iter().filter(|(name, _)| row.primary.as_ref() != Some(name));
+        let further =
+            row.metrics.iter().filter(|(name, _)| row.primary_metric.as_ref() != Some(name));
         let further = further.map(move |(metric, it)| Self {
             metric,
             unit: it.unit,

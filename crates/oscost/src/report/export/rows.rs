@@ -78,7 +78,7 @@ pub(super) const PRIMARY_IS: Column = Column {
     kind: Text,
     means: "of a workload, the metric that its `primary` figure is",
     unknown: Some("it has ops"),
-    read: |line| line.new.row.primary.as_deref().into(),
+    read: |line| line.new.row.primary_metric.as_deref().into(),
 };
 pub(super) const UNIT: Column = Column {
     name: "unit",
@@ -273,7 +273,7 @@ pub(super) const COLUMNS: &[Column] = &[
         kind: Float,
         means: "what the loop adds to an op",
         unknown: Some("other modes than U and T"),
-        read: |line| line.estimate(|it| it.overhead.loop_turn),
+        read: |line| line.estimate(|it| it.overhead.loop_cost),
     },
     Column {
         name: "mean",

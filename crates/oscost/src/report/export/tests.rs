@@ -24,7 +24,7 @@ fn compared() -> Record {
         pairs: 12,
         span_s: 60.5,
         ratio: oscost_model::record::Ratio { value: 1.5, ci95: Some([1.25, 1.75]) },
-        added: oscost_model::record::Added { value: 0.1, ci95: None, unit: Unit::Seconds },
+        added: oscost_model::record::AddedCost { value: 0.1, ci95: None, unit: Unit::Seconds },
         p: 0.25,
         q: 0.5,
         verdict: "slower".to_owned(),
@@ -88,7 +88,7 @@ fn a_row_has_a_line_for_each_of_its_figures_and_its_own_comes_first() {
     assert_eq!(figures.len(), 1 + row.metrics.len());
     assert_eq!(figures[0], PRIMARY);
     let own = row.metrics.keys().next().unwrap().clone();
-    record.results[0].primary = Some(own.clone());
+    record.results[0].primary_metric = Some(own.clone());
     let figures: Vec<&str> = Side::all(&[], &record.results[0]).map(|it| it.metric).collect();
     assert!(!figures.contains(&own.as_str()), "its own figure stands there twice: {figures:?}");
 }

@@ -45,7 +45,7 @@ pub(super) fn chart(at: usize, block: &Block<'_>, record: &Record) -> Option<Cha
         }
         // A scale of ratios has no 0.
         for it in curve.breaks.iter().flatten().filter(|it| it.at > 0) {
-            let named = match &it.named[..] {
+            let named = match &it.constants[..] {
                 [] => "bends, unexplained".to_owned(),
                 some => some.join(", "),
             };
@@ -66,7 +66,7 @@ pub(super) fn chart(at: usize, block: &Block<'_>, record: &Record) -> Option<Cha
     let middle = ends.0.zip(ends.1).map_or(0.0, |(low, high)| (low as f64 * high as f64).sqrt());
     let line = |(at, words): &(u64, String)| upright(*at as f64, words, true, *at as f64 > middle);
     let (shapes, notes) = knees.iter().map(line).unzip();
-    let Curve { axis: of_axis, of, unit, .. } = block.curves[0];
+    let Curve { axis: of_axis, item: of, unit, .. } = block.curves[0];
     let by = if of_axis == of { of_axis.clone() } else { format!("{of_axis} (in {of}s)") };
     let beside = titled(ratios(shown.iter().copied(), *unit), what(*unit));
     let below = titled(axis().type_(AxisType::Log), &by);
@@ -135,7 +135,7 @@ fn figure(curve: &Curve, scaling: &Scaling, law: Law, n: f64) -> f64 {
     let ns = scaling.a.value + scaling.b.as_ref().map_or(0.0, |b| b.value * law.of(n));
     match curve.unit {
         Unit::Seconds => ns / 1e9,
-        Unit::BytesPerSecond if curve.of == "byte" => 1e9 * n / ns,
+        Unit::BytesPerSecond if curve.item == "byte" => 1e9 * n / ns,
         Unit::BytesPerSecond | Unit::OpsPerSecond | Unit::FramesPerSecond => 1e9 / ns,
         _ => ns,
     }

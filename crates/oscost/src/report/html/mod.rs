@@ -194,7 +194,7 @@ fn families(rows: &Rows<'_>, record: &Record) -> Option<Section> {
 /// What rows say together: groups of costs, whole programs, steps of waits, halves of round trips.
 fn together(rows: &Rows<'_>, record: &Record) -> Option<Section> {
     let measured: Vec<&Row> = rows.measured().map(|(_, row)| row).collect();
-    let halves: Vec<String> = record.halves.iter().map(halves::line).collect();
+    let halves: Vec<String> = record.half_round_trips.iter().map(halves::line).collect();
     let texts = [
         trials::text(&measured),
         steps::text(&record.steps),

@@ -6,7 +6,7 @@ use std::io::Read as _;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use oscost_model::curve::{Break, Curve, CurvePoint};
-use oscost_model::record::{Comparison, Predicted};
+use oscost_model::record::{Comparison, Prediction};
 use oscost_model::unit::Unit;
 use proptest::prelude::*;
 use serde_json::Value;
@@ -186,7 +186,7 @@ fn a_section_is_there_when_it_has_something_to_say() {
     );
     assert_eq!(with(&|it| it.results.clear()), ["machine"]);
     let predicted = with(&|it| {
-        it.settings.predictions = vec![Predicted {
+        it.settings.predictions = vec![Prediction {
             case: "syscall/getppid:via=raw".to_owned(),
             estimate: Some("<100 ns".to_owned()),
             hardware: None,
@@ -306,7 +306,12 @@ fn a_curve_is_drawn_where_it_can_be() {
         figure: Some(figure),
         ci95: None,
     };
-    let bends = |at: u64| Break { at, interval: [0, 1], named: Vec::new(), closer: Vec::new() };
+    let bends = |at: u64| Break {
+        at,
+        interval: [0, 1],
+        constants: Vec::new(),
+        refinement_values: Vec::new(),
+    };
     let of = |points: Vec<CurvePoint>| Curve {
         points,
         breaks: Some(vec![bends(0), bends(64)]),
@@ -370,11 +375,11 @@ fn marked(text: &str) -> Record {
         }
     }
     for curve in &mut record.curves {
-        curve.words = vec![own()];
-        curve.of = own();
+        curve.sentences = vec![own()];
+        curve.item = own();
         curve.peer = Some(own());
         for it in curve.breaks.iter_mut().flatten() {
-            it.named = vec![own()];
+            it.constants = vec![own()];
         }
     }
     for it in &mut record.comparisons {

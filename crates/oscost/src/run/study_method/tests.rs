@@ -4,10 +4,17 @@ use oscost_model::study_method::{ClockCost, Statistic};
 use super::*;
 
 fn pilot(mode: Mode, turns: u64) -> BatchPlan {
-    BatchPlan { mode, turns, copies: vec![1], groups: 21, batch_ns: 5e4, coarse_clock: false }
+    BatchPlan {
+        mode,
+        iterations: turns,
+        unroll_factors: vec![1],
+        groups: 21,
+        batch_ns: 5e4,
+        coarse_clock: false,
+    }
 }
 
-fn study_method(timed: Timed, iterations: u64, experiments: u32) -> StudyMethod {
+fn study_method(timed: TimingScope, iterations: u64, experiments: u32) -> StudyMethod {
     let (statistic, clock) = (Statistic::Mean, ClockCost::Included);
     StudyMethod { timed, iterations, experiments, statistic, clock }
 }
@@ -22,63 +29,66 @@ fn cut_of(study_method: StudyMethod, pilot: &BatchPlan, turn_ns: f64) -> Cut {
 
 #[test]
 fn what_fits_is_done_as_the_study_did_it() {
-    let of = cut_of(study_method(Timed::Together, 1_000_000, 1), &pilot(Mode::B, 400), 120.0);
+    let of = cut_of(study_method(TimingScope::Together, 1_000_000, 1), &pilot(Mode::B, 400), 120.0);
     assert_eq!((of.experiments, of.turns), (1, 1_000_000));
     // With exactly so many turns, in one window.
-    assert_eq!((of.plan.mode, of.plan.turns, of.plan.groups), (Mode::S, 1_000_000, 1));
-    let of = cut_of(study_method(Timed::Each, 1_000, 10), &pilot(Mode::U, 400), 120.0);
+    assert_eq!((of.plan.mode, of.plan.iterations, of.plan.groups), (Mode::S, 1_000_000, 1));
+    let of = cut_of(study_method(TimingScope::Each, 1_000, 10), &pilot(Mode::U, 400), 120.0);
     assert_eq!((of.experiments, of.turns), (10, 1_000));
-    assert_eq!((of.plan.mode, of.plan.turns, of.plan.groups), (Mode::B, 1, 1_000));
-    assert_eq!(of.plan.copies, [1]);
+    assert_eq!((of.plan.mode, of.plan.iterations, of.plan.groups), (Mode::B, 1, 1_000));
+    assert_eq!(of.plan.unroll_factors, [1]);
 }
 
 #[test]
 fn a_study_method_that_would_take_too_long_has_fewer_ops_then_fewer_experiments_then_what_fits() {
-    let of = cut_of(study_method(Timed::Together, 1_000_000, 10), &pilot(Mode::B, 400), 500.0);
+    let of =
+        cut_of(study_method(TimingScope::Together, 1_000_000, 10), &pilot(Mode::B, 400), 500.0);
     assert_eq!(of.experiments, 10);
     assert!((10_000..100_000).contains(&of.turns), "{of:?}");
-    let of = cut_of(study_method(Timed::Together, 1_000_000, 10_000), &pilot(Mode::B, 400), 500.0);
+    let of =
+        cut_of(study_method(TimingScope::Together, 1_000_000, 10_000), &pilot(Mode::B, 400), 500.0);
     assert!((100..130).contains(&of.experiments), "{of:?}");
     assert!(of.turns >= FEWEST_ITERATIONS, "{of:?}");
     let slow = pilot(Mode::S, 1);
-    let of = cut_of(study_method(Timed::Together, 1_000, 30), &slow, 2e6);
-    assert_eq!((of.experiments, of.plan.turns), (4, 1));
-    let of = cut_of(study_method(Timed::Together, 1_000, 30), &slow, 3e7);
+    let of = cut_of(study_method(TimingScope::Together, 1_000, 30), &slow, 2e6);
+    assert_eq!((of.experiments, of.plan.iterations), (4, 1));
+    let of = cut_of(study_method(TimingScope::Together, 1_000, 30), &slow, 3e7);
     assert_eq!((of.experiments, of.turns), (FEWEST_EXPERIMENTS, 5));
-    let of = cut_of(study_method(Timed::Each, 1_000, 1), &slow, 3e7);
+    let of = cut_of(study_method(TimingScope::Each, 1_000, 1), &slow, 3e7);
     assert_eq!((of.experiments, of.turns), (1, 28));
-    let never = cut(&study_method(Timed::Each, 1_000, 1), &slow, taken(1e10), MOST);
+    let never = cut(&study_method(TimingScope::Each, 1_000, 1), &slow, taken(1e10), MOST);
     assert_eq!(never, None);
 }
 
 #[test]
 fn no_row_has_more_than_ten_thousand_windows() {
-    let of = cut_of(study_method(Timed::Each, 1_000_000, 1), &pilot(Mode::B, 400), 10.0);
+    let of = cut_of(study_method(TimingScope::Each, 1_000_000, 1), &pilot(Mode::B, 400), 10.0);
     assert_eq!(u64::from(of.plan.groups), MOST_WINDOWS);
-    let of = cut_of(study_method(Timed::Each, 1_000_000, 10), &pilot(Mode::B, 400), 10.0);
+    let of = cut_of(study_method(TimingScope::Each, 1_000_000, 10), &pilot(Mode::B, 400), 10.0);
     assert_eq!((of.plan.groups, of.experiments), (1_000, 10));
-    let cut = cut_of(study_method(Timed::Together, 1_000_000, 1), &pilot(Mode::B, 50), 10.0);
+    let cut = cut_of(study_method(TimingScope::Together, 1_000_000, 1), &pilot(Mode::B, 50), 10.0);
     let pieces = in_pieces(&pilot(Mode::B, 50), &cut, taken(10.0));
-    assert_eq!((pieces.groups, pieces.turns, pieces.mode), (10_000, 50, Mode::S));
+    assert_eq!((pieces.groups, pieces.iterations, pieces.mode), (10_000, 50, Mode::S));
 }
 
 #[test]
 fn an_op_that_is_cold_or_found_or_long_stays_alone_in_its_window() {
     for mode in [Mode::C, Mode::F, Mode::S] {
-        let of = cut_of(study_method(Timed::Together, 50, 1), &pilot(mode, 1), 1e5);
-        assert_eq!((of.plan.mode, of.plan.turns, of.plan.groups), (mode, 1, 50));
+        let of = cut_of(study_method(TimingScope::Together, 50, 1), &pilot(mode, 1), 1e5);
+        assert_eq!((of.plan.mode, of.plan.iterations, of.plan.groups), (mode, 1, 50));
     }
-    let of = cut_of(study_method(Timed::Together, 50, 1), &pilot(Mode::B, 1), 1e5);
-    assert_eq!((of.plan.turns, of.plan.groups), (1, 50), "it fills a batch by itself");
+    let of = cut_of(study_method(TimingScope::Together, 50, 1), &pilot(Mode::B, 1), 1e5);
+    assert_eq!((of.plan.iterations, of.plan.groups), (1, 50), "it fills a batch by itself");
 }
 
 #[test]
 fn a_turn_that_is_worth_many_ops_is_done_as_much_less_often() {
     let pages = Taken { worth: 512, ..taken(1_000.0) };
-    let of =
-        cut(&study_method(Timed::Together, 51_200, 1), &pilot(Mode::B, 40), pages, MOST).unwrap();
+    let of = cut(&study_method(TimingScope::Together, 51_200, 1), &pilot(Mode::B, 40), pages, MOST)
+        .unwrap();
     assert_eq!(of.turns, 100);
-    let of = cut(&study_method(Timed::Each, 100, 1), &pilot(Mode::B, 40), pages, MOST).unwrap();
+    let of =
+        cut(&study_method(TimingScope::Each, 100, 1), &pilot(Mode::B, 40), pages, MOST).unwrap();
     assert_eq!(of.turns, 1);
 }
 
@@ -92,7 +102,7 @@ fn a_worker_shows_what_a_turn_takes_and_how_many_ops_it_is_worth() {
         pair_ticks: 0.0,
     };
     let of = |mode, turns: u64, copies: &[u32], samples: &[(u64, i64)]| {
-        let plan = BatchPlan { copies: copies.to_vec(), ..pilot(mode, turns) };
+        let plan = BatchPlan { unroll_factors: copies.to_vec(), ..pilot(mode, turns) };
         let sample = |&(n, ticks): &(u64, i64)| Sample { n, ticks, ..Sample::default() };
         let samples: Vec<Sample> = samples.iter().map(sample).collect();
         Taken::of(&samples, &plan, &clock, Duration::from_millis(1))
@@ -108,7 +118,7 @@ fn a_worker_shows_what_a_turn_takes_and_how_many_ops_it_is_worth() {
 
 #[test]
 fn before_its_first_worker_a_row_is_cut_by_what_its_pilot_has_seen() {
-    let unrolled = BatchPlan { copies: vec![1, 2, 4, 8], ..pilot(Mode::U, 625) };
+    let unrolled = BatchPlan { unroll_factors: vec![1, 2, 4, 8], ..pilot(Mode::U, 625) };
     assert_eq!(Taken::by_pilot(&unrolled).turn_ns, 10.0);
     let batched = Taken::by_pilot(&pilot(Mode::B, 500));
     assert_eq!((batched.turn_ns, batched.worth), (100.0, 1));

@@ -10,9 +10,9 @@ mod turns;
 
 use std::time::{Duration, Instant};
 
-use oscost_model::journal::{Design, Entry, Phase, Versus, WorkerOutcome};
+use oscost_model::journal::{Design, Entry, Pairing, Phase, WorkerOutcome};
 use oscost_model::record::RowOutcome;
-use oscost_model::treatment::{Applied, Attached};
+use oscost_model::treatment::{AppliedTreatment, AttachedTreatment};
 use oscost_model::worker::{BatchPlan, Disturbance, Sample, Task, WorkerSpec};
 
 use self::plan::shared;
@@ -63,10 +63,11 @@ impl PairCount {
 
 impl Contest {
     /// The pairs of rows, as the journal names them.
-    fn versus(&self) -> Vec<Versus> {
+    fn versus(&self) -> Vec<Pairing> {
         let of = |(number, set): (usize, &Set)| {
             let (base, design, set_number) = (set.base as u32, set.design, number as u32);
-            let one = move |&new: &usize| Versus { base, new: new as u32, design, set: set_number };
+            let one =
+                move |&new: &usize| Pairing { base, new: new as u32, design, set: set_number };
             set.news.iter().map(one).collect::<Vec<_>>()
         };
         self.sets.iter().enumerate().flat_map(of).collect()
@@ -84,7 +85,7 @@ struct Ready {
 impl Run<'_> {
     /// Measures what is compared, with the reference cases before and after.
     pub(super) fn contest(&mut self, contest: &Contest, time: TrialTime) -> Result<(), RunError> {
-        self.tell(Entry::Versus { pairs: contest.versus() });
+        self.tell(Entry::Paired { pairs: contest.versus() });
         self.pilots_of_targets()?;
         let ready = self.agreed(contest);
         self.reference_cases(Phase::Before)?;
@@ -100,7 +101,7 @@ impl Run<'_> {
 
     /// Pilots and counts of every row, those of a place at which something is attached together.
     fn pilots_of_targets(&mut self) -> Result<(), RunError> {
-        let mut targets: Vec<Vec<Attached>> = Vec::new();
+        let mut targets: Vec<Vec<AttachedTreatment>> = Vec::new();
         for row in &self.rows {
             if !targets.contains(&row.treated.attached) {
                 targets.push(row.treated.attached.clone());
@@ -262,7 +263,7 @@ impl Run<'_> {
     /// Whether something is applied on either side of a set that a forked process takes upon itself.
     fn forks(&self, set: &Set) -> bool {
         let mut rows = std::iter::once(set.base).chain(set.news.iter().copied());
-        rows.any(|row| self.rows[row].treated.applied.iter().any(Applied::fits_twins))
+        rows.any(|row| self.rows[row].treated.applied.iter().any(AppliedTreatment::supports_twins))
     }
 
     /// Two workers one after the other, in random order.
@@ -377,7 +378,7 @@ impl Run<'_> {
     /// Does something to the whole system; `Ok(None)` where there is nothing to do.
     pub(super) fn attach(
         &mut self,
-        attached: &[Attached],
+        attached: &[AttachedTreatment],
     ) -> Result<Result<Option<u64>, Ended>, RunError> {
         if attached.is_empty() {
             return Ok(Ok(None));

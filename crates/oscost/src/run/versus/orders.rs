@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use oscost_model::protocol::{Event, Order};
-use oscost_model::treatment::Attached;
+use oscost_model::treatment::AttachedTreatment;
 use oscost_model::worker::WorkerSpec;
 
 use super::super::witness::LastWords;
@@ -53,7 +53,7 @@ impl Workers<'_> {
     /// Does something to the whole system.
     pub(super) fn attach(
         &mut self,
-        treatments: Vec<Attached>,
+        treatments: Vec<AttachedTreatment>,
         cpu: Option<u32>,
         other_cpu: Option<u32>,
     ) -> Result<Result<u64, Ended>, HostError> {

@@ -19,11 +19,11 @@ pub(super) fn shared<'a>(
     news: impl Iterator<Item = &'a BatchPlan>,
     clock: &Calibration,
 ) -> BatchPlan {
-    let copies = f64::from(base.copies.iter().max().copied().unwrap_or(1));
+    let copies = f64::from(base.unroll_factors.iter().max().copied().unwrap_or(1));
     // What a turn of the base's loop costs there.
     let turn_ns = |plan: &BatchPlan| {
-        let theirs = f64::from(plan.copies.iter().max().copied().unwrap_or(1));
-        plan.batch_ns / (plan.turns.max(1) as f64 * theirs) * copies
+        let theirs = f64::from(plan.unroll_factors.iter().max().copied().unwrap_or(1));
+        plan.batch_ns / (plan.iterations.max(1) as f64 * theirs) * copies
     };
     let costs: Vec<f64> = std::iter::once(base).chain(news).map(turn_ns).collect();
     let slowest = costs.iter().copied().fold(0.0, f64::max);
@@ -37,16 +37,16 @@ pub(super) fn shared<'a>(
         let for_the_slowest = base.batch_ns / slowest;
         let for_the_fastest = long / fastest;
         let turns = for_the_slowest.max(for_the_fastest).ceil() as u64;
-        turns.clamp(1, base.turns.max(1))
+        turns.clamp(1, base.iterations.max(1))
     } else {
-        base.turns
+        base.iterations
     };
     let group_ns: f64 = {
-        let all: f64 = base.copies.iter().map(|&it| f64::from(it)).sum();
+        let all: f64 = base.unroll_factors.iter().map(|&it| f64::from(it)).sum();
         turns as f64 * slowest * all / copies
     };
     let fit = (ARM_NS / group_ns.max(1.0)) as u32;
     // Odd, so that the median is one of them.
     let groups = GROUPS.min(fit.max(FEWEST_GROUPS)).min(base.groups.max(FEWEST_GROUPS)) | 1;
-    BatchPlan { turns, groups, batch_ns: turns as f64 * slowest, ..base.clone() }
+    BatchPlan { iterations: turns, groups, batch_ns: turns as f64 * slowest, ..base.clone() }
 }

@@ -1,6 +1,6 @@
 //! Toggled workers: one process, while something is done to its system and undone again.
 
-use oscost_model::treatment::Attached;
+use oscost_model::treatment::AttachedTreatment;
 use oscost_model::worker::{Sample, Task, WorkerSpec};
 
 use super::super::witness::LastWords;
@@ -89,7 +89,7 @@ impl Run<'_> {
         &mut self,
         waiting: &mut Vec<Waiting>,
         lost: &mut Vec<(usize, Ready, Ended)>,
-        attached: &[Attached],
+        attached: &[AttachedTreatment],
     ) -> Result<Result<Vec<LastWords>, Ended>, RunError> {
         let mut said = Vec::new();
         let mut turns = [0u8, 1, 1, 0];

@@ -1,6 +1,6 @@
 use oscost_model::protocol::CpuProbe;
 use oscost_model::record::Repetition;
-use oscost_model::study_method::{ClockCost, Statistic, StudyMethod, Timed};
+use oscost_model::study_method::{ClockCost, Statistic, StudyMethod, TimingScope};
 
 use super::*;
 use crate::studies::claim::Verdict;
@@ -103,7 +103,7 @@ most = 1.5
 "#;
 
 const STUDY_METHOD: StudyMethod = StudyMethod {
-    timed: Timed::Together,
+    timed: TimingScope::Together,
     iterations: 1_000_000,
     experiments: 1,
     statistic: Statistic::Mean,
@@ -311,7 +311,7 @@ fn what_is_extreme_by_noise_alone_is_no_verdict() {
 #[test]
 fn a_metric_beside_a_program_s_own_figure_is_known_in_no_round() {
     let mut record = measured();
-    record.results[0].primary = Some("real".to_owned());
+    record.results[0].primary_metric = Some("real".to_owned());
     let study = study();
     let first = &study.tables[0].rows[0];
     let of = |metric: &str| TableRow { metric: Some(metric.to_owned()), ..first.clone() };
@@ -327,7 +327,7 @@ fn a_metric_beside_a_program_s_own_figure_is_known_in_no_round() {
 
 #[test]
 fn a_case_of_two_rows_has_the_clock_in_the_one_and_not_in_the_other() {
-    let each = StudyMethod { timed: Timed::Each, ..STUDY_METHOD };
+    let each = StudyMethod { timed: TimingScope::Each, ..STUDY_METHOD };
     let by = |study_method| StudyMethodFigure {
         study_method,
         iterations: 10,

@@ -3,7 +3,7 @@
 use toml::Spanned;
 
 use super::raw::{self, RawKind, RawUnit};
-use super::{LONGEST_CASE, LONGEST_TEXT, Reader, Refusal};
+use super::{LONGEST_CASE, LONGEST_TEXT, ParseError, Reader};
 use crate::studies::claim::{Asks, Claim};
 use crate::studies::quantity::{Measure, Quantity};
 use crate::studies::{Series, Study, Table};
@@ -12,7 +12,7 @@ use crate::studies::{Series, Study, Table};
 const MOST_GROUPS: usize = 40;
 
 impl Reader<'_> {
-    pub(super) fn claim(&self, raw: &raw::Claim, study: &Study) -> Result<Claim, Refusal> {
+    pub(super) fn claim(&self, raw: &raw::Claim, study: &Study) -> Result<Claim, ParseError> {
         self.keys_fit(raw)?;
         let compares = study.columns.is_some();
         let of_two = matches!(raw.kind.as_ref(), RawKind::EqualAdded | RawKind::Ratio);
@@ -45,7 +45,7 @@ impl Reader<'_> {
     }
 
     /// A key that a kind does not read would be a bound that nobody holds.
-    fn keys_fit(&self, raw: &raw::Claim) -> Result<(), Refusal> {
+    fn keys_fit(&self, raw: &raw::Claim) -> Result<(), ParseError> {
         let given = [
             ("cases", raw.cases.is_some()),
             ("series", raw.series.is_some()),
@@ -85,7 +85,7 @@ impl Reader<'_> {
         &self,
         raw: &raw::Claim,
         study: &Study,
-    ) -> Result<(Vec<String>, Asks), Refusal> {
+    ) -> Result<(Vec<String>, Asks), ParseError> {
         let cases = self.keys(raw.cases.as_deref().unwrap_or_default(), study)?;
         if cases.is_empty() {
             return Err(self.refused(&raw.kind, "a claim is of cases"));
@@ -104,7 +104,7 @@ impl Reader<'_> {
     }
 
     /// Rows that stand in a table, by the names that claims have for them; each once.
-    fn keys(&self, raw: &[Spanned<String>], study: &Study) -> Result<Vec<String>, Refusal> {
+    fn keys(&self, raw: &[Spanned<String>], study: &Study) -> Result<Vec<String>, ParseError> {
         let mut keys: Vec<String> = Vec::new();
         for case in raw {
             let text = self.words(case, "a case", LONGEST_CASE)?;
@@ -126,7 +126,7 @@ impl Reader<'_> {
         groups: &[Vec<Spanned<String>>],
         study: &Study,
         least: usize,
-    ) -> Result<Vec<Vec<String>>, Refusal> {
+    ) -> Result<Vec<Vec<String>>, ParseError> {
         let few = groups.iter().any(|group| group.len() < least);
         if groups.is_empty() || groups.len() > MOST_GROUPS || few {
             let why = format!("it has 1 to {MOST_GROUPS} lists, each of {least} cases at least");
@@ -135,7 +135,7 @@ impl Reader<'_> {
         groups.iter().map(|group| self.keys(group, study)).collect()
     }
 
-    fn quantities(&self, raw: &raw::Claim, study: &Study) -> Result<Vec<Quantity>, Refusal> {
+    fn quantities(&self, raw: &raw::Claim, study: &Study) -> Result<Vec<Quantity>, ParseError> {
         let name = |key: &str| study.row(key).map_or(key.to_owned(), |row| row.name.clone());
         let cases = || self.keys(raw.cases.as_deref().unwrap_or_default(), study);
         let refused = |why: &str| self.refused(&raw.kind, why);
@@ -256,7 +256,7 @@ impl Reader<'_> {
 
     /// The points of the series that a claim is of: each with its number and its row's key, from
     /// `from` on.
-    fn curves(&self, raw: &raw::Claim, study: &Study) -> Result<Vec<Curve>, Refusal> {
+    fn curves(&self, raw: &raw::Claim, study: &Study) -> Result<Vec<Curve>, ParseError> {
         let mut found = Vec::new();
         for named in raw.series.iter().flatten() {
             let text = self.words(named, "a series' name", LONGEST_TEXT)?;

@@ -1,6 +1,6 @@
 //! The keys of a study's file, as they stand there.
 
-use oscost_model::study_method::{ClockCost, Timed};
+use oscost_model::study_method::{ClockCost, TimingScope};
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -66,10 +66,10 @@ pub(super) enum RawTimed {
 }
 
 impl RawTimed {
-    pub(super) fn timed(self) -> Timed {
+    pub(super) fn timed(self) -> TimingScope {
         match self {
-            RawTimed::Each => Timed::Each,
-            RawTimed::Together => Timed::Together,
+            RawTimed::Each => TimingScope::Each,
+            RawTimed::Together => TimingScope::Together,
         }
     }
 }

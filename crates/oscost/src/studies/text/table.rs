@@ -2,13 +2,13 @@
 
 use oscost_model::case::Case;
 use oscost_model::program::FAMILY;
-use oscost_model::untrusted::shown;
+use oscost_model::untrusted::display_text;
 use toml::Spanned;
 
 use super::raw::RawUnit;
 use super::{
     LONGEST_CASE, LONGEST_FIGURE, LONGEST_FIGURE_ALONE, LONGEST_NAME, LONGEST_TEXT, Otherwise,
-    Reader, Refusal, is_kebab, raw,
+    ParseError, Reader, is_kebab, raw,
 };
 use crate::studies::formula::Formula;
 use crate::studies::unit::{Kind, TableUnit};
@@ -27,7 +27,7 @@ impl Reader<'_> {
         raw: &raw::Table,
         protocol: &Protocol,
         compares: bool,
-    ) -> Result<Table, Refusal> {
+    ) -> Result<Table, ParseError> {
         if raw.rows.is_empty() && raw.series.is_empty() {
             return Err(self.refused(&raw.name, "a table has rows"));
         }
@@ -56,8 +56,10 @@ impl Reader<'_> {
         for figure in &figures {
             let known = |name: &&str| rows.iter().any(|row| row.name == *name);
             if let Some(unknown) = figure.formula.rows().into_iter().find(|name| !known(name)) {
-                let why =
-                    format!("a column names the row `{}`, which it has not", shown(unknown, 60));
+                let why = format!(
+                    "a column names the row `{}`, which it has not",
+                    display_text(unknown, 60)
+                );
                 return Err(self.refused(&raw.name, why));
             }
         }
@@ -78,7 +80,7 @@ impl Reader<'_> {
         raw: &raw::Table,
         unit: TableUnit,
         compares: bool,
-    ) -> Result<Vec<Figure>, Refusal> {
+    ) -> Result<Vec<Figure>, ParseError> {
         if compares {
             return Ok(Vec::new());
         }
@@ -115,9 +117,10 @@ impl Reader<'_> {
     }
 
     /// A case in full; one with its other end on another machine as it is named there.
-    fn case(&self, raw: &Spanned<String>, text: String, peer: bool) -> Result<String, Refusal> {
+    fn case(&self, raw: &Spanned<String>, text: String, peer: bool) -> Result<String, ParseError> {
         let Some(case) = Case::parse(&text).filter(|parsed| parsed.to_string() == text) else {
-            let why = format!("`{}` is no case: family/name:axis=value,...", shown(&text, 60));
+            let why =
+                format!("`{}` is no case: family/name:axis=value,...", display_text(&text, 60));
             return Err(self.refused(raw, why));
         };
         let cpu = case.point.get("peer_cpu").map(ToString::to_string);
@@ -128,7 +131,7 @@ impl Reader<'_> {
         Ok(text)
     }
 
-    fn row(&self, raw: &raw::Row, of: &Of<'_>) -> Result<TableRow, Refusal> {
+    fn row(&self, raw: &raw::Row, of: &Of<'_>) -> Result<TableRow, ParseError> {
         let subject = match (&raw.case, &raw.cannot) {
             (Some(case), None) => {
                 let text = self.words(case, "a case", LONGEST_CASE)?;
@@ -176,11 +179,10 @@ impl Reader<'_> {
         name: &Spanned<String>,
         of: &Of<'_>,
         otherwise: &Otherwise<'_>,
-    ) -> Result<Option<oscost_model::study_method::StudyMethod>, Refusal> {
+    ) -> Result<Option<oscost_model::study_method::StudyMethod>, ParseError> {
         let study_method =
-            self.study_method(of.protocol.study_method, otherwise).map_err(|refusal| Refusal {
-                line: refusal.line.max(self.line(name.span().start)),
-                ..refusal
+            self.study_method(of.protocol.study_method, otherwise).map_err(|refusal| {
+                ParseError { line: refusal.line.max(self.line(name.span().start)), ..refusal }
             })?;
         if of.compares && study_method.is_some() {
             let why = "a row of a study with two columns is timed as `runs` says";
@@ -194,7 +196,7 @@ impl Reader<'_> {
         &self,
         raw: Option<&Spanned<Vec<String>>>,
         of: &Of<'_>,
-    ) -> Result<Vec<Option<Published>>, Refusal> {
+    ) -> Result<Vec<Option<Published>>, ParseError> {
         let Some(raw) = raw else { return Ok(vec![None; of.columns]) };
         if raw.as_ref().len() != of.columns {
             return Err(self.refused(raw, "a row has a figure for each column"));
@@ -207,7 +209,7 @@ impl Reader<'_> {
         at: &Spanned<T>,
         text: &str,
         of: &Of<'_>,
-    ) -> Result<Option<Published>, Refusal> {
+    ) -> Result<Option<Published>, ParseError> {
         let longest = if of.compares { LONGEST_FIGURE } else { LONGEST_FIGURE_ALONE };
         let figure = Published::parse(text, longest).map_err(|why| self.refused(at, why))?;
         if of.compares && figure.as_ref().is_some_and(|it| it.single().is_none()) {
@@ -217,7 +219,7 @@ impl Reader<'_> {
         Ok(figure)
     }
 
-    fn predicted(&self, raw: &raw::Predicted) -> Result<Predicted, Refusal> {
+    fn predicted(&self, raw: &raw::Predicted) -> Result<Predicted, ParseError> {
         let one = |raw: &Option<Spanned<String>>| match raw {
             None => Ok(None),
             Some(text) => Published::parse(text.as_ref(), LONGEST_FIGURE_ALONE)
@@ -230,7 +232,7 @@ impl Reader<'_> {
         })
     }
 
-    fn metric(&self, raw: &Spanned<String>) -> Result<String, Refusal> {
+    fn metric(&self, raw: &Spanned<String>) -> Result<String, ParseError> {
         let metric = self.words(raw, "a metric", LONGEST_NAME)?;
         match metric.bytes().all(is_kebab) {
             true => Ok(metric),
@@ -244,7 +246,7 @@ impl Reader<'_> {
         raw: &raw::Series,
         of: &Of<'_>,
         first: usize,
-    ) -> Result<(Series, Vec<TableRow>), Refusal> {
+    ) -> Result<(Series, Vec<TableRow>), ParseError> {
         let name = self.words(&raw.name, "a series' name", LONGEST_NAME)?;
         let values = raw.values.as_ref();
         if !(2..=MOST_VALUES).contains(&values.len()) || !values.is_sorted_by(|a, b| a < b) {

@@ -42,7 +42,7 @@ cases = ["syscall/getpid:via=raw", "process/shell"]
 fn refused(from: &str, to: &str) -> (usize, String) {
     assert!(SMALL.contains(from), "{from}");
     match read(SMALL.replacen(from, to, 1).as_bytes()) {
-        Err(Refusal { line, why }) => (line, why),
+        Err(ParseError { line, reason: why }) => (line, why),
         Ok(study) => panic!("{from} -> {to}: {study:?}"),
     }
 }
@@ -108,12 +108,15 @@ fn a_refusal_names_the_line_and_the_reason() {
 #[test]
 fn what_is_too_much_or_no_text_is_refused() {
     let refused = |bytes: &[u8]| read(bytes).unwrap_err();
-    assert!(refused(&vec![b'#'; MOST_BYTES + 1]).why.contains("256 KiB"));
-    assert_eq!(refused(b"# one\n# \xff"), Refusal { line: 2, why: "it is no text (UTF-8)".into() });
-    assert!(refused(b"").why.contains("missing field"));
+    assert!(refused(&vec![b'#'; MOST_BYTES + 1]).reason.contains("256 KiB"));
+    assert_eq!(
+        refused(b"# one\n# \xff"),
+        ParseError { line: 2, reason: "it is no text (UTF-8)".into() }
+    );
+    assert!(refused(b"").reason.contains("missing field"));
     let row = "[[table.row]]\nname = \"n\"\ncase = \"process/shell\"\n";
     let many = SMALL.replace("[[claim]]", &format!("{}[[claim]]", row.repeat(MOST_ROWS)));
-    assert!(refused(many.as_bytes()).why.contains("202 rows: 1 to 200 are read"));
+    assert!(refused(many.as_bytes()).reason.contains("202 rows: 1 to 200 are read"));
     let deep = "[".repeat(100_000);
     assert!(refused(format!("id = {deep}").as_bytes()).line >= 1);
 }
@@ -212,13 +215,13 @@ most = 0.2
 
 #[test]
 fn a_study_of_one_place_is_read_with_its_study_methods_columns_and_curves() {
-    use oscost_model::study_method::{ClockCost, Statistic, Timed};
+    use oscost_model::study_method::{ClockCost, Statistic, TimingScope};
     let study = read(ALONE.as_bytes()).unwrap();
     assert!(study.columns.is_none() && study.beats.core_ghz == Some(2.4));
     assert_eq!(study.takes.map(|takes| (takes.seconds, takes.quick)), Some((90, 20)));
     let [pipe, seek] = &study.tables[0].rows[..] else { panic!("{study:?}") };
     let usual = study.protocol.study_method.unwrap();
-    assert_eq!((usual.timed, usual.clock), (Timed::Each, ClockCost::Subtracted));
+    assert_eq!((usual.timed, usual.clock), (TimingScope::Each, ClockCost::Subtracted));
     let its = pipe.study_method.unwrap();
     assert_eq!((its.statistic, its.iterations), (Statistic::Minimum, 1_000));
     assert_eq!((seek.case(), seek.published.len()), (None, 2));
@@ -259,16 +262,16 @@ fn what_a_study_of_one_place_may_not_say_is_refused_with_its_line() {
     ] {
         assert!(ALONE.contains(from), "{from}");
         let refusal = read(ALONE.replacen(from, to, 1).as_bytes()).unwrap_err();
-        assert!(refusal.why.contains(words), "{from} -> {to}: {refusal}");
+        assert!(refusal.reason.contains(words), "{from} -> {to}: {refusal}");
         assert_eq!(refusal.line, line, "{from} -> {to}: {refusal}");
     }
     let two = SMALL.replace("runs = 10, ", "");
-    assert!(read(two.as_bytes()).unwrap_err().why.contains("with two columns has `runs`"));
+    assert!(read(two.as_bytes()).unwrap_err().reason.contains("with two columns has `runs`"));
     let both = SMALL.replace("runs = 10, ", "runs = 10, timed = \"each\", ");
-    assert!(read(both.as_bytes()).unwrap_err().why.contains("and no more"));
+    assert!(read(both.as_bytes()).unwrap_err().reason.contains("and no more"));
     let more =
         SMALL.replace("unit = \"us\"", "unit = \"us\"\ncolumn = [{ name = \"x\", unit = \"us\" }]");
-    assert!(read(more.as_bytes()).unwrap_err().why.contains("neither columns nor series"));
+    assert!(read(more.as_bytes()).unwrap_err().reason.contains("neither columns nor series"));
 }
 
 #[test]
@@ -307,6 +310,6 @@ fn each_kind_of_claim_is_read_and_asks_for_what_it_needs() {
         (format!("kind = \"times\"\ncases = [{pipe}, {pipe}]\nleast = 2"), "a case once"),
     ] {
         let refusal = with(&claim).unwrap_err();
-        assert!(refusal.why.contains(words), "{claim}: {refusal}");
+        assert!(refusal.reason.contains(words), "{claim}: {refusal}");
     }
 }

@@ -7,14 +7,14 @@ fn workload(found: Found, unit: Unit) -> Workload {
     Workload {
         program: oscost_model::program::Program::default(),
         trials: 1,
-        least: 1,
+        min_trials: 1,
         figures: vec![figure],
         primary: "real".into(),
     }
 }
 
 fn read(text: &str, output: &str) -> Result<f64, String> {
-    let ran = Ran { output: output.into(), ..Ran::default() };
+    let ran = ProgramResult { output: output.into(), ..ProgramResult::default() };
     let found = workload(Found::Pattern(text.into()), Unit::FramesPerSecond);
     figures(&found, &ran, None).map(|found| found["it"])
 }
@@ -49,16 +49,17 @@ fn a_figure_is_a_finite_number() {
 
 #[test]
 fn a_line_costs_the_time_over_the_lines_of_the_warm_up() {
-    let ran = Ran { real_ns: 2_000_000_000, ..Ran::default() };
-    let each = |unit, ran: &Ran, lines| figures(&workload(Found::PerLine, unit), ran, lines);
+    let ran = ProgramResult { real_ns: 2_000_000_000, ..ProgramResult::default() };
+    let each =
+        |unit, ran: &ProgramResult, lines| figures(&workload(Found::PerLine, unit), ran, lines);
     assert_eq!(each(Unit::Seconds, &ran, Some(4)).unwrap()["it"], 0.5);
     assert_eq!(each(Unit::NsPerOp, &ran, Some(4)).unwrap()["it"], 5e8);
     assert_eq!(each(Unit::OpsPerSecond, &ran, Some(4)).unwrap()["it"], 2.0);
-    let counted = Ran { lines: Some(8), ..ran.clone() };
+    let counted = ProgramResult { lines: Some(8), ..ran.clone() };
     assert_eq!(each(Unit::Seconds, &counted, None).unwrap()["it"], 0.25);
     assert!(each(Unit::Seconds, &ran, Some(0)).unwrap_err().contains("written no line"));
     assert!(each(Unit::Seconds, &ran, None).unwrap_err().contains("not counted"));
-    let instant = Ran { real_ns: 0, ..ran };
+    let instant = ProgramResult { real_ns: 0, ..ran };
     assert!(each(Unit::OpsPerSecond, &instant, Some(4)).unwrap_err().contains("not a finite"));
 }
 

@@ -51,7 +51,7 @@ fn words_of_the_command_line_are_taken_as_they_stand() {
     );
     let told = spec.workload(&Point::none(), &here()).unwrap();
     assert_eq!(told.program.command, words);
-    assert_eq!(told.program.folder.as_deref(), Some("/my folder"));
+    assert_eq!(told.program.working_directory.as_deref(), Some("/my folder"));
     for (program, id) in [
         ("/usr/bin/Foo_Bar+", "workload/foo-bar"),
         ("./--", "workload/command"),
@@ -123,8 +123,8 @@ fn a_program_is_found_on_the_path_or_told_where_it_lies() {
 fn a_quick_run_makes_fewer_trials() {
     let text = "command = [\"sh\"]\ntrials = 30\nleast = 12\nquick = 4";
     let told = |quick| workload(text, &Point::none(), &Here { quick, ..here() }).unwrap();
-    assert_eq!((told(false).trials, told(false).least), (30, 12));
-    assert_eq!((told(true).trials, told(true).least), (4, 4));
+    assert_eq!((told(false).trials, told(false).min_trials), (30, 12));
+    assert_eq!((told(true).trials, told(true).min_trials), (4, 4));
 }
 
 #[test]

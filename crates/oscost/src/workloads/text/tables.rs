@@ -8,9 +8,9 @@ use oscost_model::unit::Unit;
 use toml::Spanned;
 
 use super::raw::{RawAxis, RawFigure, RawSpec};
-use super::{LONGEST_NAME, LONGEST_TEXT, Reader, Refusal, few_words};
+use super::{LONGEST_NAME, LONGEST_TEXT, ParseError, Reader, few_words};
 use crate::workloads::figures::pattern;
-use crate::workloads::outside::shown;
+use crate::workloads::outside::display_text;
 use crate::workloads::{AxisOf, FigureAt, Folder, Spec};
 
 const MOST_FIGURES: usize = 16;
@@ -23,7 +23,7 @@ pub(in crate::workloads) const PLACEHOLDERS: [&str; 3] = ["cpus", "cache", "here
 
 impl Reader<'_> {
     /// A name of a metric or an axis: lower-case, and fit for the text of a case.
-    fn name(&self, raw: &Spanned<String>, what: &str) -> Result<String, Refusal> {
+    fn name(&self, raw: &Spanned<String>, what: &str) -> Result<String, ParseError> {
         let name = self.words(raw, what, LONGEST_NAME)?;
         let letter = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
         let all = name.bytes().all(|byte| letter(byte) || matches!(byte, b'-' | b'_'));
@@ -33,7 +33,7 @@ impl Reader<'_> {
         Err(self.refused(raw, format!("{what} is lower-case letters, digits and dashes")))
     }
 
-    pub(super) fn axes(&self, raw: &[RawAxis]) -> Result<Vec<AxisOf>, Refusal> {
+    pub(super) fn axes(&self, raw: &[RawAxis]) -> Result<Vec<AxisOf>, ParseError> {
         self.bounded("axes", raw, MOST_AXES)?;
         let mut axes: Vec<AxisOf> = Vec::new();
         for raw in raw {
@@ -50,7 +50,7 @@ impl Reader<'_> {
         Ok(axes)
     }
 
-    fn axis(&self, raw: &RawAxis) -> Result<AxisOf, Refusal> {
+    fn axis(&self, raw: &RawAxis) -> Result<AxisOf, ParseError> {
         let name = self.name(&raw.name, "an axis's name")?;
         let points = self.points(&raw.points)?;
         let usual = match &raw.usual {
@@ -66,7 +66,7 @@ impl Reader<'_> {
         let mut words = BTreeMap::new();
         for (point, raw) in &raw.words {
             if !points.iter().any(|it| it.to_string() == *point) {
-                let why = format!("`{}` is no point of its axis", shown(point, 40));
+                let why = format!("`{}` is no point of its axis", display_text(point, 40));
                 return Err(self.refused(raw, why));
             }
             few_words(raw.as_ref()).map_err(|why| self.refused(raw, why))?;
@@ -79,7 +79,7 @@ impl Reader<'_> {
         Ok(AxisOf { name, sets, points, usual, words })
     }
 
-    fn points(&self, raw: &Spanned<Vec<Value>>) -> Result<Vec<Value>, Refusal> {
+    fn points(&self, raw: &Spanned<Vec<Value>>) -> Result<Vec<Value>, ParseError> {
         let points = raw.as_ref();
         if !(1..=MOST_POINTS).contains(&points.len()) {
             return Err(self.refused(raw, format!("an axis has 1 to {MOST_POINTS} points")));
@@ -90,7 +90,7 @@ impl Reader<'_> {
             let plain = (1..=LONGEST_NAME).contains(&text.len()) && text.chars().all(letter);
             // What is typed must mean it again: a word `4Ki` would be read as a number.
             if !plain || Value::parse(&text) != *point {
-                let why = format!("`{}` is no point: a number, or a word", shown(&text, 40));
+                let why = format!("`{}` is no point: a number, or a word", display_text(&text, 40));
                 return Err(self.refused(raw, why));
             }
             if points.iter().take(index).any(|it| it == point) {
@@ -104,7 +104,7 @@ impl Reader<'_> {
         &self,
         raw: &[RawFigure],
         axes: &[AxisOf],
-    ) -> Result<Vec<FigureAt>, Refusal> {
+    ) -> Result<Vec<FigureAt>, ParseError> {
         self.bounded("figures", raw, MOST_FIGURES)?;
         let mut figures: Vec<FigureAt> = Vec::new();
         for raw in raw {
@@ -131,7 +131,7 @@ impl Reader<'_> {
         Ok(figures)
     }
 
-    fn found(&self, raw: &RawFigure, unit: Unit) -> Result<Found, Refusal> {
+    fn found(&self, raw: &RawFigure, unit: Unit) -> Result<Found, ParseError> {
         match (&raw.pattern, &raw.per) {
             (Some(text), None) if text.as_ref().chars().count() > LONGEST_PATTERN => {
                 let why = format!("a pattern has at most {LONGEST_PATTERN} letters");
@@ -153,7 +153,7 @@ impl Reader<'_> {
         &self,
         raw: Option<&Spanned<String>>,
         figures: &[FigureAt],
-    ) -> Result<String, Refusal> {
+    ) -> Result<String, ParseError> {
         let Some(raw) = raw else { return Ok("real".to_owned()) };
         let name = raw.as_ref();
         if name == "real" {
@@ -167,7 +167,7 @@ impl Reader<'_> {
     }
 
     /// Whether what stands in different places agrees.
-    pub(super) fn agrees(&self, raw: &RawSpec, spec: &Spec) -> Result<(), Refusal> {
+    pub(super) fn agrees(&self, raw: &RawSpec, spec: &Spec) -> Result<(), ParseError> {
         let words: Vec<&String> = spec.words().collect();
         let within = |text: &str| {
             words.iter().copied().chain(spec.variables.values()).any(|word| word.contains(text))

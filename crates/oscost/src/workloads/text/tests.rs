@@ -64,7 +64,7 @@ marks = "words"
 fn refused(from: &str, to: &str) -> (usize, String) {
     assert!(SMALL.contains(from), "{from}");
     match parse(SMALL.replacen(from, to, 1).as_bytes(), "stem") {
-        Err(Refusal { line, why }) => (line, why),
+        Err(ParseError { line, reason: why }) => (line, why),
         Ok(spec) => panic!("{from} -> {to}: {spec:?}"),
     }
 }
@@ -80,7 +80,8 @@ fn a_workload_is_read_as_it_was_written() {
     assert_eq!((spec.trials, spec.least, spec.quick, spec.rev), (20, 5, 4, 1));
     assert_eq!((spec.folder, spec.reads_output), (Folder::Cache, false));
     assert_eq!(spec.statuses, [0, 1]);
-    let limits = Bounds { seconds: 60, output_mib: 2, memory_mib: Some(64), file_mib: Some(8) };
+    let limits =
+        ProgramLimits { seconds: 60, output_mib: 2, memory_mib: Some(64), file_mib: Some(8) };
     assert_eq!(spec.limits, limits);
     let figures: Vec<&Found> = spec.figures.iter().map(|it| &it.figure.found).collect();
     assert_eq!(figures, [&Found::Pattern(r"rate (\d+)".into()), &Found::PerLine]);
@@ -90,7 +91,7 @@ fn a_workload_is_read_as_it_was_written() {
     let definition = spec.definition();
     assert_eq!((definition.unit, definition.family()), (Unit::OpsPerSecond, "workload"));
     assert!(definition.switches && !definition.in_price_list && definition.calls.is_empty());
-    assert_eq!(definition.axes[0].usual.len(), 1);
+    assert_eq!(definition.axes[0].default_points.len(), 1);
 }
 
 #[test]
@@ -189,20 +190,23 @@ fn a_refusal_names_the_line_and_the_reason() {
     }
     let prepare = SMALL.find("[prepare]").unwrap();
     let without = parse(&SMALL.as_bytes()[..prepare], "x").unwrap_err();
-    assert_eq!((without.line, without.why.contains("filled by [prepare]")), (9, true));
+    assert_eq!((without.line, without.reason.contains("filled by [prepare]")), (9, true));
 }
 
 #[test]
 fn what_is_too_much_or_no_text_is_refused() {
     let refused = |bytes: &[u8]| parse(bytes, "x").unwrap_err();
-    assert!(refused(&vec![b'#'; MOST_BYTES + 1]).why.contains("64 KiB"));
-    assert_eq!(refused(b"# one\n# \xff"), Refusal { line: 2, why: "it is no text (UTF-8)".into() });
-    assert!(refused(b"").why.contains("missing field `command`"));
+    assert!(refused(&vec![b'#'; MOST_BYTES + 1]).reason.contains("64 KiB"));
+    assert_eq!(
+        refused(b"# one\n# \xff"),
+        ParseError { line: 2, reason: "it is no text (UTF-8)".into() }
+    );
+    assert!(refused(b"").reason.contains("missing field `command`"));
     let words = format!("command = [{}]", "\"a\",".repeat(MOST_WORDS + 1));
-    assert!(refused(words.as_bytes()).why.contains("at most 1024 words"));
+    assert!(refused(words.as_bytes()).reason.contains("at most 1024 words"));
     let need = "[[need]]\nprogram = \"a\"\n".repeat(MOST_NEEDS + 1);
     let needs = refused(format!("command = [\"a\"]\n{need}").as_bytes());
-    assert!(needs.why.contains("33 needs: 32 are read"));
+    assert!(needs.reason.contains("33 needs: 32 are read"));
     let deep = "[".repeat(50_000);
     assert!(refused(format!("command = {deep}").as_bytes()).line >= 1);
 }

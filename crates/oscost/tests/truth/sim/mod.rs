@@ -17,7 +17,7 @@ use oscost_model::case::Case;
 use oscost_model::clock::{Calibration, ClockKind, ClockSync, ClockVerdict};
 use oscost_model::definition::Definition;
 use oscost_model::facts::Facts;
-use oscost_model::journal::{Entry, PlannedRow, Started};
+use oscost_model::journal::{Entry, PlannedRow, RunHeader};
 use oscost_model::point::Point;
 use oscost_model::protocol::{CpuProbe, Event, Hello, Order, PROTOCOL, WorkerBuild};
 use oscost_model::record::{Record, Row, Settings, TargetInfo, Tool, WorkerProgram};
@@ -66,8 +66,8 @@ impl SimSession {
             build: WorkerBuild { link: "sim".into(), libc: "sim".into(), version: "0".into() },
             clocks: vec![ClockVerdict { kind: ClockKind::Tsc, unusable_because: None }],
             facts,
-            scratch: None,
-            came: None,
+            scratch_directory: None,
+            ssh_endpoints: None,
         };
         Self::with(hello, subjects)
     }
@@ -237,14 +237,14 @@ fn definition(index: usize, unit: Unit) -> Definition {
         why: String::new(),
         calls: vec![],
         floor: vec![],
-        beside: vec![],
+        compare_with: vec![],
         axes: vec![],
         needs: vec![],
         in_price_list: true,
         switches: false,
         major_faults: false,
-        moves: String::new(),
-        reaches: false,
+        bytes_axis: String::new(),
+        peer_may_be_remote: false,
         setup_us: Point::none(),
         rev: 1,
         source: String::new(),
@@ -268,9 +268,9 @@ fn row(index: usize, subject: &Subject0) -> PlannedRow {
         case: Case::new(format!("sim/op-{index}"), Point::none()),
         definition: definition(index, subject.unit),
         target: target(),
-        asked: true,
-        reference_case: false,
-        added: false,
+        requested: true,
+        is_reference: false,
+        is_refinement: false,
         monitored: false,
         workload: None,
         study_method: None,
@@ -288,7 +288,7 @@ fn request(profile: Profile, seed: u64) -> Request {
     Request {
         treated: Vec::new(),
         contest: None,
-        started: Started {
+        started: RunHeader {
             id: "sim".into(),
             at: String::new(),
             label: None,

@@ -13,7 +13,7 @@ use oscost_model::journal::{Design, Entry, PlannedRow};
 use oscost_model::protocol::{Event, Hello, Order};
 use oscost_model::record::{Comparison, TargetInfo};
 use oscost_model::seed::Seed;
-use oscost_model::treatment::{Applied, Attached, Treated};
+use oscost_model::treatment::{AppliedTreatment, AttachedTreatment, TreatmentSet};
 use oscost_model::worker::{BatchPlan, Sample, Task, WorkerSpec};
 use oscost_worker::engine::collect::{Cut, Tag};
 use oscost_worker::engine::sim::{Machine, Truth};
@@ -36,13 +36,13 @@ pub(crate) struct Arms {
 }
 
 /// The treatment that costs what the truth says, done to a process.
-fn applied() -> Treated {
-    Treated { applied: vec![Applied::Sud], attached: vec![] }
+fn applied() -> TreatmentSet {
+    TreatmentSet { applied: vec![AppliedTreatment::Sud], attached: vec![] }
 }
 
 /// The same, done to the system.
-fn attached() -> Treated {
-    Treated { applied: vec![], attached: vec![Attached::Ftrace] }
+fn attached() -> TreatmentSet {
+    TreatmentSet { applied: vec![], attached: vec![AttachedTreatment::Ftrace] }
 }
 
 /// A session with a machine on which arms can stand side by side.
@@ -99,7 +99,8 @@ impl SideBySide {
 
     /// What the arms' status would say.
     fn speculation(&self, spec: &WorkerSpec) -> Vec<Option<String>> {
-        let word = |applied: &Vec<Applied>| match self.arms.forbids && !applied.is_empty() {
+        let word = |applied: &Vec<AppliedTreatment>| match self.arms.forbids && !applied.is_empty()
+        {
             true => "thread force mitigated",
             false => "thread vulnerable",
         };
@@ -237,7 +238,7 @@ pub(crate) fn compare(
     let sets = (0..rows).map(|row| Set { design, base: row, news: vec![row + rows] });
     let Sides { rows, treated, sets } = Sides {
         rows: [of_target("local"), of_target("treated")].concat(),
-        treated: [vec![Treated::default(); rows], vec![treated; rows]].concat(),
+        treated: [vec![TreatmentSet::default(); rows], vec![treated; rows]].concat(),
         sets: sets.collect(),
     };
     let pairs = PairCount { least: pairs, most: pairs, spread: false, within: Duration::ZERO };

@@ -1,7 +1,7 @@
 //! Work that is slower by a known share, for the live test that asks whether that is found.
 
-use oscost_model::channel::ChannelSeen;
-use oscost_model::file::FileSeen;
+use oscost_model::channel::ChannelObservation;
+use oscost_model::file::FileObservation;
 
 use super::{AtOp, Run, Work};
 use crate::kernel::Errno;
@@ -87,11 +87,11 @@ impl Run for Slowed {
         self.body.prepare(ops)
     }
 
-    fn seen(&self) -> Option<FileSeen> {
+    fn seen(&self) -> Option<FileObservation> {
         self.body.seen()
     }
 
-    fn channel(&self) -> Option<ChannelSeen> {
+    fn channel(&self) -> Option<ChannelObservation> {
         self.body.channel()
     }
 

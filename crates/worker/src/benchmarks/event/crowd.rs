@@ -6,7 +6,7 @@
 use std::net::TcpStream;
 use std::sync::atomic::Ordering;
 
-use oscost_model::channel::ChannelSeen;
+use oscost_model::channel::ChannelObservation;
 
 use super::super::prelude::*;
 use super::super::switch::cpu_of_peer;
@@ -250,7 +250,9 @@ impl Run for Body {
         self.last
     }
 
-    fn channel(&self) -> Option<ChannelSeen> {
-        self.crowd.cpu.map(|cpu| ChannelSeen { peer_cpu: Some(cpu), ..ChannelSeen::default() })
+    fn channel(&self) -> Option<ChannelObservation> {
+        self.crowd
+            .cpu
+            .map(|cpu| ChannelObservation { peer_cpu: Some(cpu), ..ChannelObservation::default() })
     }
 }

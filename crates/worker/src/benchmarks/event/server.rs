@@ -5,7 +5,7 @@ use std::fs::File;
 use std::net::SocketAddr;
 use std::sync::atomic::Ordering;
 
-use oscost_model::channel::{ChannelSeen, Requests};
+use oscost_model::channel::{ChannelObservation, Requests};
 use oscost_model::point::Value;
 use oscost_model::unit::Unit;
 
@@ -305,11 +305,11 @@ impl Run for Body {
         self.last
     }
 
-    fn channel(&self) -> Option<ChannelSeen> {
+    fn channel(&self) -> Option<ChannelObservation> {
         let seen = self.server.seen;
         let requests = Requests::of(self.took_ns.clone());
         let of_others = seen.of_others + seen.turned_away;
-        let requests = requests.map(|requests| Requests { of_others, ..requests });
-        Some(ChannelSeen { peer_cpu: self.cpu, requests, ..ChannelSeen::default() })
+        let requests = requests.map(|requests| Requests { from_others: of_others, ..requests });
+        Some(ChannelObservation { peer_cpu: self.cpu, requests, ..ChannelObservation::default() })
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 
-use oscost_model::channel::ChannelSeen;
+use oscost_model::channel::ChannelObservation;
 
 use super::{End, Gone};
 use crate::kernel::Errno;
@@ -12,12 +12,12 @@ use crate::kernel::switch::{read, write};
 pub(in super::super) struct Stream {
     to: File,
     from: File,
-    seen: ChannelSeen,
+    seen: ChannelObservation,
 }
 
 impl Stream {
     /// These two, of which this was seen.
-    pub(in super::super) fn new(to: File, from: File, seen: ChannelSeen) -> Self {
+    pub(in super::super) fn new(to: File, from: File, seen: ChannelObservation) -> Self {
         Self { to, from, seen }
     }
 }
@@ -42,7 +42,7 @@ impl End for Stream {
         }
     }
 
-    fn seen(&self) -> ChannelSeen {
+    fn seen(&self) -> ChannelObservation {
         self.seen
     }
 }

@@ -7,7 +7,7 @@ use crate::kernel::process::alone;
 
 fn pipes() -> (Box<dyn End>, Box<dyn End>) {
     let ((from_own, to_peer), (from_peer, to_own)) = (pipe().unwrap(), pipe().unwrap());
-    let end = |to, from| Box::new(Stream::new(to, from, ChannelSeen::default()));
+    let end = |to, from| Box::new(Stream::new(to, from, ChannelObservation::default()));
     (end(to_peer, from_peer), end(to_own, from_own))
 }
 

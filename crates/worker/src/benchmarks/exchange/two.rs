@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use oscost_model::channel::ChannelSeen;
+use oscost_model::channel::ChannelObservation;
 
 use super::super::prelude::*;
 use super::content::{From, Room, fill, sum};
@@ -49,7 +49,7 @@ pub(in super::super) struct Two {
     end: Box<dyn End>,
     control: Control,
     peer: Option<PeerProcess>,
-    seen: ChannelSeen,
+    seen: ChannelObservation,
     // Dropped last: until then a wait is interrupted.
     _alarm: Alarm,
     _ear: Ear,
@@ -88,7 +88,7 @@ impl Two {
         drop(theirs);
         let (mut end, control) = ours.ok_or(Errno::EINVAL)?; // Only the child has taken them.
         end.meet(child.id());
-        let seen = ChannelSeen { peer_cpu: Some(cpu), ..ChannelSeen::default() };
+        let seen = ChannelObservation { peer_cpu: Some(cpu), ..ChannelObservation::default() };
         Ok(Self { end, control, peer: Some(child), seen, _alarm: Alarm::start()?, _ear: ear })
     }
 
@@ -99,14 +99,14 @@ impl Two {
         control: Control,
     ) -> Result<Self, Errno> {
         let two = Self::far(end, control)?;
-        let seen = ChannelSeen { peer_cpu: Some(cpu), ..two.seen };
+        let seen = ChannelObservation { peer_cpu: Some(cpu), ..two.seen };
         Ok(Self { peer: Some(child), seen, ..two })
     }
 
     /// The other end on another machine: somebody there [`serve`]s it.
     pub(in super::super) fn far(end: Box<dyn End>, control: Control) -> Result<Self, Errno> {
         let ear = Ear::open()?;
-        let seen = ChannelSeen::default();
+        let seen = ChannelObservation::default();
         Ok(Self { end, control, peer: None, seen, _alarm: Alarm::start()?, _ear: ear })
     }
 
@@ -272,10 +272,10 @@ impl Body {
         done.map_err(|failed| AtOp { why: self.cause(failed.why), ..failed })
     }
 
-    fn seen(&self) -> Option<ChannelSeen> {
+    fn seen(&self) -> Option<ChannelObservation> {
         let ours = &self.two.seen;
-        let seen = ChannelSeen { peer_cpu: ours.peer_cpu, ..self.two.end.seen() };
-        Some(ChannelSeen { verified: seen.verified + ours.verified, ..seen })
+        let seen = ChannelObservation { peer_cpu: ours.peer_cpu, ..self.two.end.seen() };
+        Some(ChannelObservation { verified: seen.verified + ours.verified, ..seen })
     }
 }
 
@@ -299,7 +299,7 @@ impl Run for RoundTrips {
         self.body.batch(|end, message, into, gone| end.trips(trips, (message, into), gone))
     }
 
-    fn channel(&self) -> Option<ChannelSeen> {
+    fn channel(&self) -> Option<ChannelObservation> {
         self.body.seen()
     }
 
@@ -341,7 +341,7 @@ impl Run for Messages {
         )))
     }
 
-    fn channel(&self) -> Option<ChannelSeen> {
+    fn channel(&self) -> Option<ChannelObservation> {
         self.body.seen()
     }
 
@@ -394,7 +394,7 @@ impl Run for OneWay {
         self.took
     }
 
-    fn channel(&self) -> Option<ChannelSeen> {
+    fn channel(&self) -> Option<ChannelObservation> {
         self.body.seen()
     }
 }

@@ -1,6 +1,6 @@
 //! Bodies: readers, writers and copiers as the engine runs them.
 
-use oscost_model::file::FileSeen;
+use oscost_model::file::FileObservation;
 
 use crate::kernel::cached::Evict;
 use crate::kernel::file::{Copier, Laid, Reader, Via, Writer};
@@ -43,7 +43,7 @@ impl Run for Warm {
         self.0.verify()
     }
 
-    fn seen(&self) -> Option<FileSeen> {
+    fn seen(&self) -> Option<FileObservation> {
         Some(self.0.seen())
     }
 }
@@ -73,7 +73,7 @@ impl Run for Passes {
         self.reader.verify()
     }
 
-    fn seen(&self) -> Option<FileSeen> {
+    fn seen(&self) -> Option<FileObservation> {
         Some(self.reader.seen())
     }
 }
@@ -129,7 +129,7 @@ impl Run for Writes {
         self.0.prove()
     }
 
-    fn seen(&self) -> Option<FileSeen> {
+    fn seen(&self) -> Option<FileObservation> {
         Some(self.0.seen())
     }
 }
@@ -158,7 +158,7 @@ impl Run for Copies {
         self.0.verify()
     }
 
-    fn seen(&self) -> Option<FileSeen> {
+    fn seen(&self) -> Option<FileObservation> {
         Some(self.0.seen())
     }
 }
@@ -220,7 +220,7 @@ impl Run for Again {
         self.reader.verify()
     }
 
-    fn seen(&self) -> Option<FileSeen> {
+    fn seen(&self) -> Option<FileObservation> {
         Some(self.reader.seen())
     }
 }

@@ -41,8 +41,8 @@ fn every_way_to_read_brings_what_was_written_at_every_place_of_the_file() {
             assert_eq!(batch(&mut work, (1 << 20) / size), Ok(()), "{case}: all of it");
             assert_eq!(work.prepare(1), Ok(()), "{case}: and the last read");
             let seen = work.seen().unwrap();
-            assert!(seen.looks >= 2 && !seen.cold, "{seen:?}");
-            assert_eq!((seen.cached_least, seen.cached_most), (256, 256), "{case}: warm");
+            assert!(seen.checks >= 2 && !seen.cold, "{seen:?}");
+            assert_eq!((seen.min_cached, seen.max_cached), (256, 256), "{case}: warm");
         }
     }
 }
@@ -61,8 +61,8 @@ fn a_pass_over_a_cold_file_is_worth_its_reads_and_proves_that_it_was_cold() {
         assert_eq!(work.run(0, 1), Ok(()), "the loop alone reads nothing");
         assert_eq!(work.prepare(1), Ok(()), "{case}: the last read has brought its words");
         let seen = work.seen().unwrap();
-        assert_eq!((seen.looks, seen.pages, seen.cold), (4, 256, true), "{case}");
-        assert_eq!((seen.cached_least, seen.cached_most), (0, 0), "{case}: cold");
+        assert_eq!((seen.checks, seen.pages, seen.cold), (4, 256, true), "{case}");
+        assert_eq!((seen.min_cached, seen.max_cached), (0, 0), "{case}: cold");
     }
 }
 
@@ -126,7 +126,7 @@ fn a_file_larger_than_its_control_group_is_not_kept_and_that_is_seen() {
         let cached = |share: u64| {
             let mut work = work(&format!("file/reread:limit_mib=64,share_pct={share}"))?;
             (0..3).for_each(|_| assert_eq!(batch(&mut work, 1), Ok(())));
-            work.seen().map(|seen| (seen.cached_least, seen.pages))
+            work.seen().map(|seen| (seen.min_cached, seen.pages))
         };
         let (Some((kept, all)), Some((left, of))) = (cached(25), cached(150)) else { return };
         assert_eq!(kept, all, "a quarter of the memory");

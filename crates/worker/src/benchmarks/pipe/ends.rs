@@ -2,7 +2,7 @@
 
 use std::fs::File;
 
-use oscost_model::channel::ChannelSeen;
+use oscost_model::channel::ChannelObservation;
 use oscost_model::point::Value;
 
 use super::super::exchange::{ACKNOWLEDGEMENT, End, Gone, Held, Stream, go_on, whole};
@@ -43,18 +43,18 @@ pub(super) fn ends(at: At<'_>, size: u64) -> Result<Ends, Errno> {
 }
 
 /// What was seen of a channel that holds so much.
-fn holds(bytes: u64) -> ChannelSeen {
-    ChannelSeen { capacity_bytes: Some(bytes), ..ChannelSeen::default() }
+fn holds(bytes: u64) -> ChannelObservation {
+    ChannelObservation { capacity_bytes: Some(bytes), ..ChannelObservation::default() }
 }
 
 /// Makes a pipe: the end to read from, the end to write to.
 type Make<'a> = &'a dyn Fn() -> Result<(File, File), Errno>;
 
 /// Two pipes, and what each of them holds.
-fn pipes(make: Make<'_>) -> Result<([File; 2], [File; 2], ChannelSeen), Errno> {
+fn pipes(make: Make<'_>) -> Result<([File; 2], [File; 2], ChannelObservation), Errno> {
     let ((from_own, to_peer), (from_peer, to_own)) = (make()?, make()?);
     let pipe_buf_bytes = Some(libc::PIPE_BUF as u64);
-    let seen = ChannelSeen { pipe_buf_bytes, ..holds(pipe_capacity(&to_peer)?) };
+    let seen = ChannelObservation { pipe_buf_bytes, ..holds(pipe_capacity(&to_peer)?) };
     Ok(([to_peer, from_peer], [to_own, from_own], seen))
 }
 
@@ -68,7 +68,7 @@ fn streams(make: impl Fn() -> Result<(File, File), Errno>) -> Result<Ends, Errno
 struct Lender {
     to: File,
     from: File,
-    seen: ChannelSeen,
+    seen: ChannelObservation,
 }
 
 fn lenders(make: impl Fn() -> Result<(File, File), Errno>) -> Result<Ends, Errno> {
@@ -88,7 +88,7 @@ impl End for Lender {
         go_on(into.len(), first, gone, |done| switch::read(&self.from, &mut into[done..]))
     }
 
-    fn seen(&self) -> ChannelSeen {
+    fn seen(&self) -> ChannelObservation {
         self.seen
     }
 }
@@ -98,7 +98,7 @@ struct FromFile {
     to: File,
     from: File,
     held: Held,
-    seen: ChannelSeen,
+    seen: ChannelObservation,
 }
 
 fn from_files(make: impl Fn() -> Result<(File, File), Errno>) -> Result<Ends, Errno> {
@@ -160,7 +160,7 @@ impl End for FromFile {
         }
     }
 
-    fn seen(&self) -> ChannelSeen {
+    fn seen(&self) -> ChannelObservation {
         self.seen
     }
 }
@@ -189,7 +189,7 @@ struct Queues {
     from: Queue,
     /// A queue wants room for its largest message, whatever comes.
     room: Vec<u8>,
-    seen: ChannelSeen,
+    seen: ChannelObservation,
 }
 
 /// The acknowledgement goes through the same queue, and is no smaller.
@@ -219,7 +219,7 @@ impl End for Queues {
         Ok(came)
     }
 
-    fn seen(&self) -> ChannelSeen {
+    fn seen(&self) -> ChannelObservation {
         self.seen
     }
 }
@@ -229,7 +229,7 @@ struct Letters {
     to: i32,
     from: i32,
     letter: Letter,
-    seen: ChannelSeen,
+    seen: ChannelObservation,
     /// Whoever has made them removes them.
     _queues: Option<(SysvQueue, SysvQueue)>,
 }
@@ -261,7 +261,7 @@ impl End for Letters {
         uninterrupted(gone, || self.letter.receive(self.from, into))
     }
 
-    fn seen(&self) -> ChannelSeen {
+    fn seen(&self) -> ChannelObservation {
         self.seen
     }
 }
@@ -289,7 +289,7 @@ impl End for Rings {
         self.from.read(into, gone).map(|()| into.len())
     }
 
-    fn seen(&self) -> ChannelSeen {
+    fn seen(&self) -> ChannelObservation {
         holds(self.to.capacity() as u64)
     }
 }

@@ -9,7 +9,7 @@ use std::fs::File;
 use std::net::{IpAddr, TcpListener};
 use std::os::fd::AsFd;
 
-use oscost_model::channel::ChannelSeen;
+use oscost_model::channel::ChannelObservation;
 
 use super::super::exchange::{Control, Gone, cpu_of_peer};
 use super::super::prelude::*;
@@ -387,14 +387,14 @@ impl Run for Own {
         Ok(())
     }
 
-    fn channel(&self) -> Option<ChannelSeen> {
+    fn channel(&self) -> Option<ChannelObservation> {
         // Whom the door of a machine's own peer has turned away nobody else tells.
         let turned_away = if self.child.is_some() { self.before } else { 0 };
-        Some(ChannelSeen {
+        Some(ChannelObservation {
             verified: self.made,
             peer_cpu: self.peer_cpu,
-            strangers: self.strangers + turned_away,
-            ..ChannelSeen::default()
+            unauthorised_connections: self.strangers + turned_away,
+            ..ChannelObservation::default()
         })
     }
 }

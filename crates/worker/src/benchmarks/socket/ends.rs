@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use oscost_model::channel::ChannelSeen;
+use oscost_model::channel::ChannelObservation;
 use oscost_model::point::Value;
 
 use super::super::exchange::{Control, End, Two, cpu_of_peer, serve};
@@ -60,12 +60,12 @@ impl Socket {
     }
 
     /// What the system tells of it now.
-    pub(super) fn seen(&self) -> ChannelSeen {
+    pub(super) fn seen(&self) -> ChannelObservation {
         let ask = |what| socket::get(&self.file, what).ok();
         let mtu = |here: IpAddr| {
             ask(if here.is_ipv4() { Setting::Mtu } else { Setting::Mtu6 }).filter(|&mtu| mtu > 0)
         };
-        ChannelSeen {
+        ChannelObservation {
             send_buffer_bytes: ask(Setting::SendBuffer),
             receive_buffer_bytes: ask(Setting::ReceiveBuffer),
             mtu_bytes: match self.over {
@@ -76,8 +76,8 @@ impl Socket {
                 Over::Tcp(_) => ask(Setting::Segment),
                 _ => None,
             },
-            strangers: self.door.as_ref().map_or(0, Watched::strangers),
-            ..ChannelSeen::default()
+            unauthorised_connections: self.door.as_ref().map_or(0, Watched::strangers),
+            ..ChannelObservation::default()
         }
     }
 }

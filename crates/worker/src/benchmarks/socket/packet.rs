@@ -1,6 +1,6 @@
 //! Ends that whole packets go through, none of which is lost: AF_UNIX.
 
-use oscost_model::channel::ChannelSeen;
+use oscost_model::channel::ChannelObservation;
 
 use super::super::exchange::{End, Gone};
 use super::super::prelude::*;
@@ -44,7 +44,7 @@ impl End for Packets {
         }
     }
 
-    fn seen(&self) -> ChannelSeen {
+    fn seen(&self) -> ChannelObservation {
         self.0.seen()
     }
 }

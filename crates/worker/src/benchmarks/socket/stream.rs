@@ -2,7 +2,7 @@
 
 use std::fs::File;
 
-use oscost_model::channel::ChannelSeen;
+use oscost_model::channel::ChannelObservation;
 
 use super::super::exchange::{ACKNOWLEDGEMENT, End, Gone, Held, go_on, whole};
 use super::super::prelude::*;
@@ -24,7 +24,7 @@ impl End for Copied {
         receive_all(&self.0.file, into, gone)
     }
 
-    fn seen(&self) -> ChannelSeen {
+    fn seen(&self) -> ChannelObservation {
         self.0.seen()
     }
 }
@@ -89,7 +89,7 @@ impl End for Ringed {
         acknowledged(&self.socket.file, messages, gone)
     }
 
-    fn seen(&self) -> ChannelSeen {
+    fn seen(&self) -> ChannelObservation {
         self.socket.seen()
     }
 }
@@ -140,7 +140,7 @@ impl End for FromFile {
         acknowledged(&self.socket.file, messages, gone)
     }
 
-    fn seen(&self) -> ChannelSeen {
+    fn seen(&self) -> ChannelObservation {
         self.socket.seen()
     }
 }
@@ -188,7 +188,7 @@ impl End for Lent {
         receive_all(&self.socket.file, into, gone)
     }
 
-    fn seen(&self) -> ChannelSeen {
+    fn seen(&self) -> ChannelObservation {
         self.socket.seen()
     }
 }

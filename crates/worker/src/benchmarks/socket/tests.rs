@@ -5,7 +5,7 @@ use std::io::Read;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, TcpListener, TcpStream, UdpSocket};
 use std::time::Duration;
 
-use oscost_model::channel::{ChannelSeen, Datagrams};
+use oscost_model::channel::{ChannelObservation, Datagrams};
 use oscost_model::point::{Point, Value};
 
 use super::super::exchange::{Control, From, fill};
@@ -31,7 +31,7 @@ fn point(text: &str) -> Point {
 
 /// Runs some batches at a point, and says what was seen of the channel; none where something is
 /// lacking here.
-fn batches(id: &str, at: &str, site: Site) -> Result<Option<ChannelSeen>, Errno> {
+fn batches(id: &str, at: &str, site: Site) -> Result<Option<ChannelObservation>, Errno> {
     let mut work = match bench(id).work(&point(at), site) {
         Err(Errno::LACKING) => return Ok(None),
         work => work?,
@@ -77,7 +77,7 @@ fn messages_of_every_kind_are_verified_and_leave_nothing() {
                         };
                         assert!(seen.verified >= 4, "{id}:{at}: {seen:?}");
                         assert!(seen.send_buffer_bytes > Some(0), "{id}:{at}: {seen:?}");
-                        assert_eq!(seen.strangers, 0, "{id}:{at}");
+                        assert_eq!(seen.unauthorised_connections, 0, "{id}:{at}");
                         if by == "udp" {
                             assert_eq!(seen.parts, Some(1 + u64::from(size == 65_536)));
                             let counted = seen.datagrams.unwrap();
@@ -105,7 +105,7 @@ fn elsewhere(
 ) -> (Site, PeerProcess) {
     let mut door = Door::open(here, Token::fresh().unwrap()).unwrap();
     let far = door.far();
-    let whole = bench(id).definition().whole(&point(at));
+    let whole = bench(id).definition().with_implied(&point(at));
     let child = PeerProcess::start(None, move || serve(At::new(&whole, Site::ANYWHERE), &mut door));
     (Site { far: Some(far), ..site() }, child.unwrap())
 }
@@ -152,7 +152,7 @@ fn strangers_are_counted_and_closed_and_the_run_goes_on() {
             let mut batch = || {
                 let done = work.prepare(1).and_then(|()| work.run(1, 1));
                 done.and_then(|()| work.prove()).unwrap();
-                work.channel().unwrap().strangers
+                work.channel().unwrap().unauthorised_connections
             };
             assert_eq!(batch(), 0);
             // Whatever listens on this machine's loopback and belongs to the run.
@@ -322,7 +322,7 @@ fn lost_and_late_and_duplicate_datagrams_are_counted_and_are_no_samples() {
         assert_eq!(samples, 5);
         assert_eq!(
             counted,
-            AT_PEER.and(Datagrams { sent: 6, arrived: 5, lost: 1, ..Datagrams::default() })
+            AT_PEER.merged_with(Datagrams { sent: 6, arrived: 5, lost: 1, ..Datagrams::default() })
         );
         let (samples, counted) = trips_with(6, |peer, datagram| {
             peer.number += 1;
@@ -339,7 +339,7 @@ fn lost_and_late_and_duplicate_datagrams_are_counted_and_are_no_samples() {
         assert_eq!(samples, 5);
         assert_eq!(
             counted,
-            AT_PEER.and(Datagrams {
+            AT_PEER.merged_with(Datagrams {
                 sent: 6,
                 arrived: 5,
                 lost: 1,
@@ -357,7 +357,12 @@ fn lost_and_late_and_duplicate_datagrams_are_counted_and_are_no_samples() {
         assert_eq!(samples, 6);
         assert_eq!(
             counted,
-            AT_PEER.and(Datagrams { sent: 6, arrived: 6, duplicate: 1, ..Datagrams::default() })
+            AT_PEER.merged_with(Datagrams {
+                sent: 6,
+                arrived: 6,
+                duplicate: 1,
+                ..Datagrams::default()
+            })
         );
     });
 }
@@ -448,7 +453,7 @@ fn thousands_of_connections_leave_no_address_taken() {
             done.and_then(|()| work.prove()).unwrap();
         }
         let seen = work.channel().unwrap();
-        assert_eq!((seen.verified, seen.strangers), (2_001, 0));
+        assert_eq!((seen.verified, seen.unauthorised_connections), (2_001, 0));
         // None waits for a minute: 06 is TIME_WAIT.
         let waiting = connections_at(&port, |state| state == "06");
         let left: Vec<_> = waiting.difference(&of_others).collect();
@@ -459,7 +464,7 @@ fn thousands_of_connections_leave_no_address_taken() {
         assert_eq!(stranger.read(&mut [0]).unwrap_or(0), 0);
         let done = work.prepare(100).and_then(|()| work.run(100, 1));
         done.and_then(|()| work.prove()).unwrap();
-        assert_eq!(work.channel().unwrap().strangers, 1);
+        assert_eq!(work.channel().unwrap().unauthorised_connections, 1);
     });
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering};
 
-use oscost_model::channel::ChannelSeen;
+use oscost_model::channel::ChannelObservation;
 
 use super::super::prelude::*;
 use super::sides::{Side, handled_signals, pipes};
@@ -177,8 +177,9 @@ impl Run for Pair {
         }
     }
 
-    fn channel(&self) -> Option<ChannelSeen> {
-        self.cpu.map(|cpu| ChannelSeen { peer_cpu: Some(cpu), ..ChannelSeen::default() })
+    fn channel(&self) -> Option<ChannelObservation> {
+        self.cpu
+            .map(|cpu| ChannelObservation { peer_cpu: Some(cpu), ..ChannelObservation::default() })
     }
 }
 

@@ -1,6 +1,6 @@
 //! Two looks at a made-up machine.
 
-use oscost_model::watch::{ProcessKind, Watch};
+use oscost_model::watch::{ProcessKind, SystemActivity};
 
 use super::Tree;
 use crate::facts::watch::{begin, end};
@@ -24,7 +24,7 @@ fn first() -> Tree {
     ])
 }
 
-fn watched(then: &Tree, now: &Tree, ours: &[u32]) -> Watch {
+fn watched(then: &Tree, now: &Tree, ours: &[u32]) -> SystemActivity {
     end(&now.roots(), &begin(&then.roots(), &[0]), ours)
 }
 

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 
-use oscost_model::file::FileSeen;
+use oscost_model::file::FileObservation;
 
 use super::super::arch::syscall;
 use super::super::because::unfit;
@@ -76,13 +76,13 @@ impl Copier {
     }
 
     /// What was seen of the source.
-    pub fn seen(&self) -> FileSeen {
+    pub fn seen(&self) -> FileObservation {
         self.from.seen
     }
 
     /// Goes back to the beginning unless `ops` more copies fit in.
     pub fn make_room(&mut self, ops: u64) -> Result<(), Errno> {
-        if self.at + ops <= self.pieces() && self.from.seen.looks > 0 {
+        if self.at + ops <= self.pieces() && self.from.seen.checks > 0 {
             return Ok(());
         }
         self.at = 0;

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 
-use oscost_model::file::FileSeen;
+use oscost_model::file::FileObservation;
 
 use super::super::Errno;
 use super::super::arch::syscall;
@@ -79,13 +79,13 @@ impl Reader {
     }
 
     /// What was seen of the file.
-    pub fn seen(&self) -> FileSeen {
+    pub fn seen(&self) -> FileObservation {
         self.laid.seen
     }
 
     /// Goes back to the beginning unless `ops` more reads fit in, and proves that the file is warm.
     pub fn make_room(&mut self, ops: u64) -> Result<(), Errno> {
-        if self.at + ops <= self.pieces() && self.laid.seen.looks > 0 {
+        if self.at + ops <= self.pieces() && self.laid.seen.checks > 0 {
             return Ok(());
         }
         self.rewind()?;

@@ -3,7 +3,7 @@
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 
-use oscost_model::file::FileSeen;
+use oscost_model::file::FileObservation;
 
 use super::super::Errno;
 use super::super::arch::syscall;
@@ -66,13 +66,13 @@ impl Writer {
     }
 
     /// What was seen of the file.
-    pub fn seen(&self) -> FileSeen {
+    pub fn seen(&self) -> FileObservation {
         self.laid.seen
     }
 
     /// Goes back to the beginning unless `ops` more writes fit in.
     pub fn make_room(&mut self, ops: u64) -> Result<(), Errno> {
-        if self.at + ops > self.pieces() || self.laid.seen.looks == 0 {
+        if self.at + ops > self.pieces() || self.laid.seen.checks == 0 {
             self.verify()?;
             self.rewind()?;
         }
@@ -86,7 +86,7 @@ impl Writer {
         seek_to_begin(&self.laid.file)?;
         if self.anew {
             self.laid.file.set_len(0)?;
-            self.laid.seen.look(0);
+            self.laid.seen.add_check(0);
         } else {
             self.laid.warm()?;
         }

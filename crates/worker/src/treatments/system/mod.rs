@@ -14,7 +14,7 @@ mod neighbour;
 use std::time::Duration;
 
 use oscost_model::monitor_report::MonitorReport;
-use oscost_model::treatment::Attached;
+use oscost_model::treatment::AttachedTreatment;
 
 use crate::kernel::Errno;
 use crate::kernel::because::unfit;
@@ -55,15 +55,15 @@ enum Thing {
 impl System {
     /// Does each of these in turn; `name` is for what has one in
     /// the kernel. What is lacking is said by [`Errno::LACKING`], and nothing stays attached then.
-    pub fn attach(treatments: &[Attached], cpus: Cpus, name: &str) -> Result<Self, Errno> {
+    pub fn attach(treatments: &[AttachedTreatment], cpus: Cpus, name: &str) -> Result<Self, Errno> {
         let mut system = System::default();
         for treatment in treatments {
             system.0.push(match treatment {
-                Attached::Ebpf { counts } => Thing::Program(AtEachCall::attach(*counts)?),
-                Attached::Ftrace => Thing::Events(Instance::make(name)?),
-                Attached::Clocksource { name } => Thing::Clock(Changed::to(name)?),
-                Attached::Ph { holder } => Thing::Held(Holder::start(holder)?),
-                Attached::Antagonist { does, same_cpu } => {
+                AttachedTreatment::Ebpf { counts } => Thing::Program(AtEachCall::attach(*counts)?),
+                AttachedTreatment::Ftrace => Thing::Events(Instance::make(name)?),
+                AttachedTreatment::Clocksource { name } => Thing::Clock(Changed::to(name)?),
+                AttachedTreatment::Ph { holder } => Thing::Held(Holder::start(holder)?),
+                AttachedTreatment::Antagonist { does, same_cpu } => {
                     Thing::Neighbours(neighbour::start(*does, *same_cpu, cpus)?)
                 }
             });
@@ -120,19 +120,21 @@ pub struct PutBack {
 
 impl PutBack {
     /// Makes a note of how things are that `treatments` change; `name` as for [`System::attach`].
-    pub fn of(treatments: &[Attached], name: &str) -> Self {
+    pub fn of(treatments: &[AttachedTreatment], name: &str) -> Self {
         let mut it = Self::default();
         for treatment in treatments {
             match treatment {
-                Attached::Ftrace => it.instance = Some(name.to_owned()),
+                AttachedTreatment::Ftrace => it.instance = Some(name.to_owned()),
                 // Of two the first one finds what was there.
-                Attached::Clocksource { name } => {
+                AttachedTreatment::Clocksource { name } => {
                     it.clock = match it.clock.take() {
                         Some((was, _)) => Some((was, name.clone())),
                         None => clocksource::current().ok().map(|was| (was, name.clone())),
                     };
                 }
-                Attached::Ebpf { .. } | Attached::Ph { .. } | Attached::Antagonist { .. } => {}
+                AttachedTreatment::Ebpf { .. }
+                | AttachedTreatment::Ph { .. }
+                | AttachedTreatment::Antagonist { .. } => {}
             }
         }
         it

@@ -2,7 +2,7 @@
 
 use std::hint::black_box;
 
-use oscost_model::treatment::Noise;
+use oscost_model::treatment::AntagonistLoad;
 
 use super::Cpus;
 use crate::kernel::because::unfit;
@@ -19,7 +19,11 @@ pub(super) struct Neighbour(u32);
 
 /// Starts those that there are to be: one on the measured CPU, or on another. Where none is
 /// measured (a command that runs where it likes), the same one is any: there is one on each.
-pub(super) fn start(does: Noise, same_cpu: bool, cpus: Cpus) -> Result<Vec<Neighbour>, Errno> {
+pub(super) fn start(
+    does: AntagonistLoad,
+    same_cpu: bool,
+    cpus: Cpus,
+) -> Result<Vec<Neighbour>, Errno> {
     let allowed = affinity::allowed_to(0)?;
     let places = places(same_cpu, cpus, &allowed);
     places.into_iter().map(|cpu| Neighbour::start(does, cpu)).collect()
@@ -37,7 +41,7 @@ fn places(same_cpu: bool, cpus: Cpus, allowed: &[u32]) -> Vec<u32> {
 }
 
 impl Neighbour {
-    fn start(does: Noise, cpu: u32) -> Result<Self, Errno> {
+    fn start(does: AntagonistLoad, cpu: u32) -> Result<Self, Errno> {
         let us = std::process::id();
         let neighbour = Self(process::fork(|| match process::die_with(us) {
             Ok(()) => make_noise(does),
@@ -66,15 +70,15 @@ impl Neighbour {
 }
 
 /// Makes noise until it is killed.
-fn make_noise(does: Noise) -> ! {
+fn make_noise(does: AntagonistLoad) -> ! {
     match does {
-        Noise::Cpu => {
+        AntagonistLoad::Cpu => {
             let mut value = 1u64;
             loop {
                 value = black_box(value.wrapping_mul(3));
             }
         }
-        Noise::Memory => {
+        AntagonistLoad::Memory => {
             let mut memory = vec![1u8; MEMORY_BYTES];
             loop {
                 for line in memory.chunks_exact_mut(LINE_BYTES) {
@@ -83,7 +87,7 @@ fn make_noise(does: Noise) -> ! {
                 black_box(&mut memory);
             }
         }
-        Noise::Syscalls => loop {
+        AntagonistLoad::Syscalls => loop {
             // It cannot fail, and nobody wants to know.
             let _ = syscall::getppid();
         },
@@ -106,7 +110,7 @@ mod tests {
     fn a_neighbour_that_was_killed_before_its_time_is_noticed() {
         process::alone(|| {
             let allowed = affinity::allowed_to(0).unwrap();
-            let start = || Neighbour::start(Noise::Syscalls, allowed[0]).unwrap();
+            let start = || Neighbour::start(AntagonistLoad::Syscalls, allowed[0]).unwrap();
             start().end().unwrap();
             let killed = start();
             process::kill(killed.0);

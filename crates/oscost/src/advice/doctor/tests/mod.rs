@@ -8,7 +8,7 @@ mod whole;
 use oscost_model::clock::{ClockKind, ClockVerdict};
 use oscost_model::facts::{Bound, Facts, Limit};
 use oscost_model::protocol::CpuProbe;
-use oscost_model::watch::{CpuWatch, Discipline, InterruptSeen, Pressure, Watch};
+use oscost_model::watch::{CpuActivity, Discipline, InterruptActivity, Pressure, SystemActivity};
 
 use super::{Finding, Judged, RULES, Seen, Weight};
 
@@ -19,7 +19,7 @@ struct World {
     clocks: Vec<ClockVerdict>,
     probe: Vec<CpuProbe>,
     cpu: Option<u32>,
-    watch: Result<Watch, String>,
+    watch: Result<SystemActivity, String>,
     uncounted: Option<String>,
 }
 
@@ -64,26 +64,26 @@ impl World {
             run_delay_ns: Some(1_000_000),
             core_cycles_per_ns: Some(4.0),
         };
-        let cpu = |cpu| CpuWatch {
+        let cpu = |cpu| CpuActivity {
             cpu,
             steal_ticks: Some(0),
             total_ticks: Some(1_000),
             interrupts: Some(300),
         };
-        let watch = Watch {
+        let watch = SystemActivity {
             wall_ns: SPIN_NS,
             cpus: vec![cpu(0), cpu(1)],
             unnamed_cpu_ns: Some(0),
             interrupts: vec![
                 device("24", [90, 0], Some(vec![0]), Some(vec![0])),
-                InterruptSeen { irq: "LOC".into(), times: vec![250, 3], ..Default::default() },
+                InterruptActivity { irq: "LOC".into(), times: vec![250, 3], ..Default::default() },
             ],
             pressure: Pressure { cpu_pct: Some(0.5), memory_pct: Some(0.0), io_pct: None },
             throttled_periods: Some(0),
             monotonic_off_ppm: Some(0.01),
             discipline: Some(Discipline { tick_us: 10_000, ..Discipline::default() }),
             audit: Some(0),
-            ..Watch::default()
+            ..SystemActivity::default()
         };
         World {
             facts,
@@ -117,7 +117,7 @@ impl World {
         self
     }
 
-    fn watch(&mut self) -> &mut Watch {
+    fn watch(&mut self) -> &mut SystemActivity {
         self.watch.as_mut().unwrap()
     }
 
@@ -169,7 +169,7 @@ fn device(
     times: [u64; 2],
     allowed: Option<Vec<u32>>,
     effective: Option<Vec<u32>>,
-) -> InterruptSeen {
+) -> InterruptActivity {
     let name = Some(format!("device-{irq}"));
-    InterruptSeen { irq: irq.into(), name, times: times.to_vec(), allowed, effective }
+    InterruptActivity { irq: irq.into(), name, times: times.to_vec(), allowed, effective }
 }

@@ -1,12 +1,12 @@
 //! Who takes the CPU.
 
 use oscost_model::facts::{Bound, CgroupVersion};
-use oscost_model::watch::{ProcessKind, ProcessSeen};
+use oscost_model::watch::{ProcessActivity, ProcessKind};
 
 use super::*;
 
-fn process(name: &str, kind: ProcessKind, pid: u32, cpu_ns: u64) -> ProcessSeen {
-    ProcessSeen { name: name.into(), kind, pids: vec![pid], count: 1, cpu_ns }
+fn process(name: &str, kind: ProcessKind, pid: u32, cpu_ns: u64) -> ProcessActivity {
+    ProcessActivity { name: name.into(), kind, pids: vec![pid], count: 1, cpu_ns }
 }
 
 #[test]

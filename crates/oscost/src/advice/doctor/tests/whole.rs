@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use oscost_model::facts::Bound;
-use oscost_model::noise_class::Class;
+use oscost_model::noise_class::NoiseClass;
 
 use super::super::{Diagnosis, examine, listed, time};
 use super::*;
@@ -53,7 +53,7 @@ fn a_quiet_machine_has_no_findings_and_nothing_hidden() {
     let said = examine(&World::quiet().seen());
     assert_eq!(said.findings, []);
     assert_eq!(said.unseen, Vec::<String>::new());
-    assert_eq!(said.class, Some(Class::Clean));
+    assert_eq!(said.class, Some(NoiseClass::Quiet));
     assert!(said.fine.len() > 20, "{:?}", said.fine);
 }
 
@@ -132,10 +132,10 @@ fn the_class_is_that_of_the_cpu_that_a_run_would_take() {
         });
         examine(&world.seen()).class
     };
-    assert_eq!(class(SPIN_NS / 100 - 1), Some(Class::Clean));
-    assert_eq!(class(SPIN_NS / 100), Some(Class::Noisy));
-    assert_eq!(class(SPIN_NS / 10), Some(Class::Noisy));
-    assert_eq!(class(SPIN_NS / 10 + 1), Some(Class::VeryNoisy));
+    assert_eq!(class(SPIN_NS / 100 - 1), Some(NoiseClass::Quiet));
+    assert_eq!(class(SPIN_NS / 100), Some(NoiseClass::Noisy));
+    assert_eq!(class(SPIN_NS / 10), Some(NoiseClass::Noisy));
+    assert_eq!(class(SPIN_NS / 10 + 1), Some(NoiseClass::VeryNoisy));
 }
 
 #[test]

@@ -24,16 +24,18 @@ fn two_ways_say_which_is_cheaper_from_where_on_and_what_a_further_byte_costs() {
     let costs = definition(Unit::NsPerOp);
     let rows = ways(&costs, &[("map", |_| 9_000.0), ("copy", |n| 5_000.0 + 0.2 * n)]);
     let [found] = &crossed(&costs, &rows)[..] else { panic!("no pair") };
-    assert_eq!((found.dear.as_str(), found.cheap.as_str()), ("copy", "map"));
-    assert_eq!((found.between.as_str(), found.of.as_str()), ("by", "byte"));
+    assert_eq!((found.costlier.as_str(), found.cheaper.as_str()), ("copy", "map"));
+    assert_eq!((found.between.as_str(), found.item.as_str()), ("by", "byte"));
     assert_eq!((found.until, found.from), (Some(4_096), Some(65_536)));
     let at = found.at.as_ref().unwrap();
     assert!((at.value / 20_000.0 - 1.0).abs() < 0.01, "{at:?}");
     assert!(at.ci95[0] < 20_000.0 && 20_000.0 < at.ci95[1], "{at:?}");
     let more = found.more.as_ref().unwrap();
     assert!((more.value - 0.2).abs() < 0.002 && more.by == "laws", "{more:?}");
-    assert!(found.words.starts_with("copy costs 0.20 ns [0.20..0.20] more for each byte than map"));
-    assert!(found.words.ends_with("bytes on map is cheaper"), "{}", found.words);
+    assert!(
+        found.sentence.starts_with("copy costs 0.20 ns [0.20..0.20] more for each byte than map")
+    );
+    assert!(found.sentence.ends_with("bytes on map is cheaper"), "{}", found.sentence);
     // Of the rate of the same bytes all of this is the same.
     let rates = definition(Unit::BytesPerSecond);
     let rows = ways(
@@ -41,7 +43,7 @@ fn two_ways_say_which_is_cheaper_from_where_on_and_what_a_further_byte_costs() {
         &[("map", |n| 1e9 * n / 9_000.0), ("copy", |n| 1e9 * n / (5_000.0 + 0.2 * n))],
     );
     let [rate] = &crossed(&rates, &rows)[..] else { panic!("no pair") };
-    assert_eq!((&rate.dear, rate.until, rate.from), (&found.dear, found.until, found.from));
+    assert_eq!((&rate.costlier, rate.until, rate.from), (&found.costlier, found.until, found.from));
 }
 
 #[test]
@@ -57,8 +59,8 @@ fn a_curve_that_breaks_has_no_law_and_its_crossing_lies_between_points() {
     let [found] = &crossed(&costs, &rows)[..] else { panic!("no pair") };
     assert_eq!((found.until, found.from, &found.at), (Some(1_024), Some(4_096), &None));
     assert_eq!(found.more.as_ref().unwrap().by, "ends");
-    assert!(found.words.contains("(between 4 and 512Ki, on average)"), "{}", found.words);
-    assert!(found.words.ends_with("at 1Ki copy still is cheaper, from 4Ki on map is"));
+    assert!(found.sentence.contains("(between 4 and 512Ki, on average)"), "{}", found.sentence);
+    assert!(found.sentence.ends_with("at 1Ki copy still is cheaper, from 4Ki on map is"));
 }
 
 #[test]
@@ -66,7 +68,7 @@ fn what_crosses_often_or_not_surely_says_so() {
     let costs = definition(Unit::NsPerOp);
     let of = |cost: fn(f64) -> f64| {
         let found = crossed(&costs, &ways(&costs, &[("map", |_| 9_000.0), ("copy", cost)]));
-        found[0].words.clone()
+        found[0].sentence.clone()
     };
     let often = of(|n| if n == 256.0 { 5_000.0 } else { 12_000.0 });
     assert!(often.ends_with("from 1Ki on map is; they cross more than once"), "{often}");
@@ -97,10 +99,10 @@ fn many_curves_are_laid_beside_the_cheapest_alone_and_circumstances_beside_none(
     let mut six = five.to_vec();
     six.push(("f", |_| 500.0));
     let found = crossed(&costs, &ways(&costs, &six));
-    assert!(found.len() == 5 && found.iter().all(|it| it.cheap == "f"), "{found:#?}");
+    assert!(found.len() == 5 && found.iter().all(|it| it.cheaper == "f"), "{found:#?}");
     // Two words of a later axis are no pair where words of an earlier one are.
     let mut both = definition(Unit::NsPerOp);
-    both.axes.push(Axis { name: "peer_cpu".into(), within: None, ..both.axes[1].clone() });
+    both.axes.push(Axis { name: "peer_cpu".into(), range: None, ..both.axes[1].clone() });
     let mut rows = Vec::new();
     for cpu in ["same", "other"] {
         for mut row in ways(&both, &five[..2]) {

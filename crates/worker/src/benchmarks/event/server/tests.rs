@@ -318,7 +318,11 @@ fn bursts_are_answered_with_churn_and_by_schedule_and_nothing_is_left() {
                 }
                 let seen = work.channel().unwrap();
                 let requests = seen.requests.unwrap();
-                assert_eq!((requests.answered, requests.of_others), (5 * 64, 0), "{method} {rest}");
+                assert_eq!(
+                    (requests.answered, requests.from_others),
+                    (5 * 64, 0),
+                    "{method} {rest}"
+                );
                 assert!(requests.p50_ns <= requests.p99_ns && requests.p99_ns.is_some());
                 drop(work);
                 assert_eq!(held(), before, "{method} {rest}");
@@ -332,10 +336,12 @@ fn somebody_else_is_answered_and_is_in_no_count() {
     alone(|| {
         let case = Case::parse("event/server:method=epoll,idle=1,churn=0,peer_cpu=same").unwrap();
         let before = held();
-        let mut body =
-            super::body(crate::bench::At::new(&SERVER.definition().whole(&case.point), site()))
-                .unwrap()
-                .unwrap_or_else(|_| panic!("this machine lacks something"));
+        let mut body = super::body(crate::bench::At::new(
+            &SERVER.definition().with_implied(&case.point),
+            site(),
+        ))
+        .unwrap()
+        .unwrap_or_else(|_| panic!("this machine lacks something"));
         let mut other = TcpStream::connect(body.server.at()).unwrap();
         other.write_all(&USUAL.repeat(3)).unwrap();
         let answered = body.server.seen.answered;

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use oscost_model::channel::{ChannelSeen, Datagrams};
+use oscost_model::channel::{ChannelObservation, Datagrams};
 
 use super::super::super::exchange::{From, Room};
 use super::super::super::prelude::*;
@@ -297,10 +297,10 @@ impl Own {
         Ok(Trip::Lost)
     }
 
-    fn seen(&self) -> ChannelSeen {
-        ChannelSeen {
+    fn seen(&self) -> ChannelObservation {
+        ChannelObservation {
             parts: Some(u64::from(self.parts.count)),
-            datagrams: Some(self.counted.and(self.at_peer.get())),
+            datagrams: Some(self.counted.merged_with(self.at_peer.get())),
             verified: self.verified,
             peer_cpu: self.line.peer_cpu,
             ..self.line.socket.seen()
@@ -340,7 +340,7 @@ impl Run for Trips {
         Ok(())
     }
 
-    fn channel(&self) -> Option<ChannelSeen> {
+    fn channel(&self) -> Option<ChannelObservation> {
         // What the peer has seen twice or too late, it has not sent back.
         if let Ok([_, _, odd, late]) = self.own.order(order::REPORT, 0) {
             let (duplicate, reordered) = (odd >> 32, odd & u64::from(u32::MAX));
@@ -437,11 +437,11 @@ impl Run for Pour {
         let lost = sent - arrived;
         let batch =
             Datagrams { sent, arrived, lost, late, duplicate, reordered, ..Datagrams::default() };
-        own.counted = own.counted.and(batch);
+        own.counted = own.counted.merged_with(batch);
         Ok(())
     }
 
-    fn channel(&self) -> Option<ChannelSeen> {
+    fn channel(&self) -> Option<ChannelObservation> {
         Some(self.own.seen())
     }
 
@@ -501,7 +501,7 @@ impl Run for OneWay {
         self.took
     }
 
-    fn channel(&self) -> Option<ChannelSeen> {
+    fn channel(&self) -> Option<ChannelObservation> {
         Some(self.own.seen())
     }
 
