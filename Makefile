@@ -155,7 +155,7 @@ studies: build
 	for study in $(STUDIES); do \
 	  target/release/oscost run --study $$study $(if $(PEER),--peer $(PEER)) || exit 1; done
 	target/release/oscost ab --study ph-2000 --quick
-	target/release/oscost study claims --markdown > docs/STUDIES.md
+	target/release/oscost study claims --markdown > docs/reference/STUDIES.md
 
 fuzz:
 	for target in order event record samples place firmware request seccomp compare ph_profile study workload report; do fuzz/run.sh $$target 30 || exit 1; done

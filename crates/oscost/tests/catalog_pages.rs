@@ -1,5 +1,5 @@
 //! docs/catalog is made from the definitions, and says what they say; the tables of columns in
-//! docs/EXPORTS.md are made from the columns.
+//! docs/reference/EXPORTS.md are made from the columns.
 
 use std::fs;
 use std::path::Path;
@@ -53,7 +53,7 @@ fn pages_fit_their_reader() {
 
 #[test]
 fn the_page_on_exports_says_what_every_column_means() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/EXPORTS.md");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/EXPORTS.md");
     let page = fs::read_to_string(&path).unwrap();
     let mut made = page.clone();
     for (schema, table) in report::export::page() {

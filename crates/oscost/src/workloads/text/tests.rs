@@ -243,7 +243,7 @@ proptest! {
 
 #[test]
 fn the_examples_of_the_manual_are_workloads() {
-    let manual = include_str!("../../../../../docs/WORKLOADS.md");
+    let manual = include_str!("../../../../../docs/reference/WORKLOADS.md");
     let examples: Vec<Spec> = manual
         .split("```toml\n")
         .skip(1)
