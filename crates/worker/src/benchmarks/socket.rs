@@ -9,6 +9,7 @@ use crate::bench::{Serve, When, each_side};
 use crate::kernel::because::lacking;
 
 mod connect;
+mod endpoint;
 mod ends;
 mod packet;
 mod stream;

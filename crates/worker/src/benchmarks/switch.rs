@@ -6,8 +6,10 @@
 use super::prelude::*;
 use crate::bench::{Calls, When, each_side};
 
+mod handoff;
 mod one_way;
 mod pair;
+pub(super) mod placement;
 mod quantum;
 mod ring;
 mod sides;
@@ -408,19 +410,3 @@ const BENCHES: &[Bench] = &[
 
 const YIELD_ALONE: &str = "switch/yield:between=processes,peer_cpu=none";
 const PIPE_ALONE: &str = "switch/pipe:between=processes,peer_cpu=none";
-
-/// The CPU of the other side, none if there is none; or the row that says why it cannot be had.
-pub(super) fn cpu_of_peer(at: At<'_>) -> Result<Option<u32>, Work> {
-    match at.word("peer_cpu") {
-        "same" => at.site.cpu.map(Some).ok_or_else(unpinned),
-        // Unpinned, this side might come to stand on the peer's.
-        "other" if at.site.cpu.is_none() => Err(unpinned()),
-        "other" => at.site.other_cpu.map(Some).ok_or_else(|| {
-            Work::lacking(
-                "the other side needs a second CPU: this machine has one, or taskset(1) or a \
-                 cpuset allows no more",
-            )
-        }),
-        _ => Ok(None),
-    }
-}

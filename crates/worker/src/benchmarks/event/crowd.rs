@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering;
 use oscost_model::channel::ChannelObservation;
 
 use super::super::prelude::*;
-use super::super::switch::cpu_of_peer;
+use super::super::switch::placement::cpu_of_peer;
 use super::set::{Asked, Method};
 use crate::kernel::clock::raw_ns;
 use crate::kernel::doors::Doors;

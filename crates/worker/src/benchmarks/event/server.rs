@@ -10,7 +10,7 @@ use oscost_model::point::Value;
 use oscost_model::unit::Unit;
 
 use super::super::prelude::*;
-use super::super::switch::cpu_of_peer;
+use super::super::switch::placement::cpu_of_peer;
 use super::{BY_EPOLL, BY_POLL, BY_SELECT, PEER_CPU, SELECT};
 use crate::bench::When;
 use crate::kernel::because::{lacking, unfit};

@@ -1,8 +1,9 @@
 //! What the other end does: what it is told over the control stream, until that ends.
 
 use super::content::{From, Room, fill, sum};
-use super::{Control, End, LARGEST, timed_echo};
+use super::end::{End, LARGEST, timed_echo};
 use crate::kernel::Errno;
+use crate::kernel::control::Control;
 use crate::kernel::stopwatch::Stopwatch;
 
 /// Orders: the first number says which, the second how large messages are, the third how many come.

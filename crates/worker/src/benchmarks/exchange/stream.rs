@@ -4,8 +4,9 @@ use std::fs::File;
 
 use oscost_model::channel::ChannelObservation;
 
-use super::{End, Gone};
+use super::end::End;
 use crate::kernel::Errno;
+use crate::kernel::control::Gone;
 use crate::kernel::switch::{read, write};
 
 /// Where it writes, and where it reads.

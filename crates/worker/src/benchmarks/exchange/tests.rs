@@ -4,6 +4,8 @@ use super::content::{From, fill, sum};
 use super::*;
 use crate::kernel::files::pipe;
 use crate::kernel::process::alone;
+use crate::kernel::stopwatch::Stopwatch;
+use oscost_model::channel::ChannelObservation;
 
 fn pipes() -> (Box<dyn End>, Box<dyn End>) {
     let ((from_own, to_peer), (from_peer, to_own)) = (pipe().unwrap(), pipe().unwrap());

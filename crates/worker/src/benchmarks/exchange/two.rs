@@ -6,9 +6,10 @@ use oscost_model::channel::ChannelObservation;
 
 use super::super::prelude::*;
 use super::content::{From, Room, fill, sum};
+use super::end::{End, LARGEST, timed_trip};
 use super::peer::{order, serve};
-use super::{Control, End, LARGEST, timed_trip};
 use crate::kernel::because::unfit;
+use crate::kernel::control::{Control, Gone};
 use crate::kernel::stopwatch::Stopwatch;
 use crate::kernel::switch::{Alarm, Ear, PeerProcess, give_way};
 
@@ -211,10 +212,7 @@ impl Body {
     }
 
     /// Does something with the end and its rooms.
-    fn with<T>(
-        &mut self,
-        act: impl FnOnce(&mut dyn End, &[u8], &mut [u8], super::Gone<'_>) -> T,
-    ) -> T {
+    fn with<T>(&mut self, act: impl FnOnce(&mut dyn End, &[u8], &mut [u8], Gone<'_>) -> T) -> T {
         let peer = self.two.peer.as_ref();
         let gone = |times| wait_on(peer, times);
         act(&mut *self.two.end, self.message.get(), self.into.get_mut(), &gone)
@@ -266,7 +264,7 @@ impl Body {
     /// Runs a batch: one indirect call, and none for a message.
     fn batch(
         &mut self,
-        act: impl FnOnce(&mut dyn End, &[u8], &mut [u8], super::Gone<'_>) -> Result<(), AtOp>,
+        act: impl FnOnce(&mut dyn End, &[u8], &mut [u8], Gone<'_>) -> Result<(), AtOp>,
     ) -> Result<(), AtOp> {
         let done = self.with(act);
         done.map_err(|failed| AtOp { why: self.cause(failed.why), ..failed })

@@ -2,17 +2,17 @@
 
 use std::cell::Cell;
 use std::fs::File;
-use std::net::{IpAddr, TcpListener, TcpStream};
+use std::net::{TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use oscost_model::channel::ChannelObservation;
 use oscost_model::point::Value;
 
 use super::super::exchange::{Control, End, Two, cpu_of_peer, serve};
 use super::super::prelude::*;
+use super::endpoint::{Over, Socket, Watched};
 use super::packet::Packets;
 use super::stream::{Copied, FromFile, Lent, Ringed};
 use crate::kernel::SILENCE;
@@ -20,67 +20,6 @@ use crate::kernel::because::{lacking, unfit};
 use crate::kernel::door::{Door, Far};
 use crate::kernel::socket::{self, Kind, Setting};
 use crate::kernel::switch::PeerProcess;
-
-/// A socket that is connected to the other end's.
-pub(super) struct Socket {
-    pub(super) file: File,
-    over: Over,
-    /// What a peer on this machine has told, and the door at which nobody else is expected.
-    door: Option<Watched>,
-}
-
-/// Over what it goes.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Over {
-    Nothing,
-    Tcp(IpAddr),
-    Udp(IpAddr),
-}
-
-/// A door on this machine, once the peer has come in.
-pub(super) struct Watched {
-    listener: TcpListener,
-    strangers: Cell<u64>,
-}
-
-impl Watched {
-    /// Whoever has knocked since is a stranger: counted and closed.
-    pub(super) fn strangers(&self) -> u64 {
-        while self.listener.accept().is_ok() {
-            self.strangers.set(self.strangers.get() + 1);
-        }
-        self.strangers.get()
-    }
-}
-
-impl Socket {
-    /// A socket of UDP.
-    pub(super) fn of_udp(file: File, here: IpAddr, door: Option<Watched>) -> Self {
-        Self { file, over: Over::Udp(here), door }
-    }
-
-    /// What the system tells of it now.
-    pub(super) fn seen(&self) -> ChannelObservation {
-        let ask = |what| socket::get(&self.file, what).ok();
-        let mtu = |here: IpAddr| {
-            ask(if here.is_ipv4() { Setting::Mtu } else { Setting::Mtu6 }).filter(|&mtu| mtu > 0)
-        };
-        ChannelObservation {
-            send_buffer_bytes: ask(Setting::SendBuffer),
-            receive_buffer_bytes: ask(Setting::ReceiveBuffer),
-            mtu_bytes: match self.over {
-                Over::Nothing => None,
-                Over::Tcp(here) | Over::Udp(here) => mtu(here),
-            },
-            segment_bytes: match self.over {
-                Over::Tcp(_) => ask(Setting::Segment),
-                _ => None,
-            },
-            unauthorised_connections: self.door.as_ref().map_or(0, Watched::strangers),
-            ..ChannelObservation::default()
-        }
-    }
-}
 
 /// Gives a socket the buffers that the axis `buffer` asks for; where that goes unsaid it keeps the
 /// system's.

@@ -4,7 +4,7 @@ use oscost_model::channel::ChannelObservation;
 
 use super::super::exchange::{End, Gone};
 use super::super::prelude::*;
-use super::ends::Socket;
+use super::endpoint::Socket;
 use crate::kernel::socket;
 
 /// By send(2) and recv(2), a packet each time.

@@ -6,7 +6,7 @@ use oscost_model::channel::ChannelObservation;
 
 use super::super::exchange::{ACKNOWLEDGEMENT, End, Gone, Held, go_on, whole};
 use super::super::prelude::*;
-use super::ends::Socket;
+use super::endpoint::Socket;
 use crate::kernel::io_uring::Ring;
 use crate::kernel::socket;
 

@@ -3,13 +3,14 @@
 use std::fs::File;
 
 use super::super::prelude::*;
+use super::placement::cpu_of_peer;
 use crate::kernel::files::pipe;
 use crate::kernel::stopwatch::Stopwatch;
 use crate::kernel::switch::{self, PeerProcess};
 
 /// The work at a point: an op is one stamp sent and received.
 pub(super) fn stamps(at: At<'_>) -> Result<Work, Errno> {
-    let cpu = match super::cpu_of_peer(at) {
+    let cpu = match cpu_of_peer(at) {
         Ok(cpu) => cpu,
         Err(lacking) => return Ok(lacking),
     };

@@ -6,40 +6,20 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering};
 use oscost_model::channel::ChannelObservation;
 
 use super::super::prelude::*;
+use super::handoff::{Gone, Means, Setting};
+use super::placement::cpu_of_peer;
 use super::sides::{Side, handled_signals, pipes};
 use crate::bench::{AtOp, Run, Shape};
 use crate::kernel::affinity;
 use crate::kernel::clock::raw_ns;
 use crate::kernel::switch::{Alarm, Ear, PeerProcess, give_way, thread_id};
 
-/// Asks whether the other side is gone; only ever called when a wait came back without a reason.
-pub(super) type Gone<'a> = &'a dyn Fn() -> Result<(), Errno>;
-
-/// A way to wake the other side, and to wait until it wakes this one.
-pub(super) trait Means {
-    /// Wakes the other side.
-    fn wake(&self) -> Result<(), Errno>;
-
-    /// Waits until the other side has woken this one.
-    fn wait(&self, gone: Gone<'_>) -> Result<(), Errno>;
-}
-
-/// What sides are made for.
-pub(super) struct Setting {
-    /// Whether they are threads of one process, or processes.
-    pub(super) threads: bool,
-    /// Whether one process is both of them.
-    pub(super) alone: bool,
-    /// The signal mask under which a signal comes through.
-    pub(super) mask: u64,
-}
-
 /// Makes both sides.
 pub(super) type Sides = fn(&Setting) -> Result<(Side, Side), Errno>;
 
 /// The work of a benchmark between two sides: an op is a round trip.
 pub(super) fn round_trips(at: At<'_>, sides: Sides) -> Result<Work, Errno> {
-    let cpu = match super::cpu_of_peer(at) {
+    let cpu = match cpu_of_peer(at) {
         Ok(cpu) => cpu,
         Err(lacking) => return Ok(lacking),
     };

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
-use super::pair::{Gone, Means, Setting};
+use super::handoff::{Gone, Means, Setting};
 use crate::kernel::Errno;
 use crate::kernel::files::pipe;
 use crate::kernel::switch::{self, Reach, SharedWords};

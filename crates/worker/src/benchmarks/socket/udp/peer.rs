@@ -1,8 +1,8 @@
 //! What the other end of UDP does: what it is told, until the one that measures has hung up.
 
 use super::super::super::exchange::{Control, From, LARGEST, Room};
-use super::super::ends::Socket;
-use super::{Came, ID, MOST_DATAGRAMS, Parts, id_of, order, send};
+use super::super::endpoint::Socket;
+use super::datagram::{Came, ID, MOST_DATAGRAMS, Parts, id_of, order, send};
 use crate::kernel::Errno;
 use crate::kernel::control::Waiting;
 use crate::kernel::socket;

@@ -1,0 +1,70 @@
+//! A connected socket at one end, and what the system reports of it.
+
+use std::cell::Cell;
+use std::fs::File;
+use std::net::{IpAddr, TcpListener};
+
+use oscost_model::channel::ChannelObservation;
+
+use crate::kernel::socket::{self, Setting};
+
+/// A socket that is connected to the other end's.
+pub(super) struct Socket {
+    pub(super) file: File,
+    pub(super) over: Over,
+    /// What a peer on this machine has told, and the door at which nobody else is expected.
+    pub(super) door: Option<Watched>,
+}
+
+/// Over what it goes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Over {
+    Nothing,
+    Tcp(IpAddr),
+    Udp(IpAddr),
+}
+
+/// A door on this machine, once the peer has come in.
+pub(super) struct Watched {
+    pub(super) listener: TcpListener,
+    pub(super) strangers: Cell<u64>,
+}
+
+impl Watched {
+    /// Whoever has knocked since is a stranger: counted and closed.
+    pub(super) fn strangers(&self) -> u64 {
+        while self.listener.accept().is_ok() {
+            self.strangers.set(self.strangers.get() + 1);
+        }
+        self.strangers.get()
+    }
+}
+
+impl Socket {
+    /// A socket of UDP.
+    pub(super) fn of_udp(file: File, here: IpAddr, door: Option<Watched>) -> Self {
+        Self { file, over: Over::Udp(here), door }
+    }
+
+    /// What the system tells of it now.
+    pub(super) fn seen(&self) -> ChannelObservation {
+        let ask = |what| socket::get(&self.file, what).ok();
+        let mtu = |here: IpAddr| {
+            ask(if here.is_ipv4() { Setting::Mtu } else { Setting::Mtu6 }).filter(|&mtu| mtu > 0)
+        };
+        ChannelObservation {
+            send_buffer_bytes: ask(Setting::SendBuffer),
+            receive_buffer_bytes: ask(Setting::ReceiveBuffer),
+            mtu_bytes: match self.over {
+                Over::Nothing => None,
+                Over::Tcp(here) | Over::Udp(here) => mtu(here),
+            },
+            segment_bytes: match self.over {
+                Over::Tcp(_) => ask(Setting::Segment),
+                _ => None,
+            },
+            unauthorised_connections: self.door.as_ref().map_or(0, Watched::strangers),
+            ..ChannelObservation::default()
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! The two sockets and the control stream that join both ends.
+
+use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::os::fd::OwnedFd;
+
+use super::super::super::exchange::Control;
+use super::super::super::prelude::*;
+use super::super::endpoint::{Socket, Watched};
+use super::super::ends::{first_words, way, with_buffers};
+use super::peer;
+use crate::kernel::door::Door;
+use crate::kernel::socket;
+use crate::kernel::switch::PeerProcess;
+
+/// Both ends' common part: a socket that hears the other one alone, and the control stream.
+pub(super) struct Line {
+    pub(super) socket: Socket,
+    pub(super) control: Control,
+    pub(super) child: Option<PeerProcess>,
+    pub(super) peer_cpu: Option<u32>,
+}
+
+/// This end's line.
+pub(super) fn line(at: At<'_>) -> Result<Line, Errno> {
+    let mut way = way(at, serve)?;
+    let stream = way.go()?;
+    let (here, there) = (stream.local_addr()?.ip(), stream.peer_addr()?.ip());
+    let (socket, port) = bound(here)?;
+    let control = Control::over(stream.try_clone()?);
+    control.tell([u64::from(port), 0, 0, 0], &|_| Ok(()))?;
+    let [port, before, ..] = first_words(&stream)?;
+    let door = way.watched(before);
+    let socket = connected(at, socket, SocketAddr::new(there, port as u16), door)?;
+    let (child, peer_cpu) = way.child().unzip();
+    Ok(Line { socket, control, child, peer_cpu })
+}
+
+/// The other end, behind a door.
+pub(in super::super) fn serve(at: At<'_>, door: &mut Door) -> Result<(), Errno> {
+    let stream = door.wait()?;
+    stream.set_nodelay(true)?;
+    let (here, there) = (stream.local_addr()?.ip(), stream.peer_addr()?.ip());
+    let (socket, own) = bound(here)?;
+    let [port, ..] = first_words(&stream)?;
+    let control = Control::over(stream);
+    // Connected before it is told of: no datagram of the peer's comes too early.
+    let socket = connected(at, socket, SocketAddr::new(there, port as u16), None)?;
+    control.tell([u64::from(own), door.strangers(), 0, 0], &|_| Ok(()))?;
+    peer::serve(&socket, &control, at.site.watch)
+}
+
+/// A socket at this address, and its port.
+fn bound(here: IpAddr) -> Result<(UdpSocket, u16), Errno> {
+    let socket = UdpSocket::bind(SocketAddr::new(here, 0))?;
+    let port = socket.local_addr()?.port();
+    Ok((socket, port))
+}
+
+/// The socket, which from now on hears that address alone: the kernel keeps all others out.
+fn connected(
+    at: At<'_>,
+    socket: UdpSocket,
+    to: SocketAddr,
+    door: Option<Watched>,
+) -> Result<Socket, Errno> {
+    socket.connect(to)?;
+    let here = socket.local_addr()?.ip();
+    let file = OwnedFd::from(socket).into();
+    with_buffers(at, &file)?;
+    // What came before it was connected may be anybody's.
+    while socket::receive_packet_now(&file, &mut []).is_ok() {}
+    Ok(Socket::of_udp(file, here, door))
+}
