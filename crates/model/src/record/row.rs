@@ -298,6 +298,13 @@ impl RowOutcome {
     }
 }
 
+impl Row {
+    /// Whether the user asked for the row; reference cases and parts of floors are measured anyway.
+    pub fn is_requested(&self) -> bool {
+        !self.flags.iter().any(|flag| flag == "ANCHOR" || flag == "PRIMITIVE")
+    }
+}
+
 impl Disturbance {
     /// Time that the worker wanted and did not get, in per cent of its timed part: what the kernel
     /// counts as ready but not running, or wall time without CPU time if that is more (a hypervisor

@@ -11,6 +11,7 @@ pub mod comparison;
 mod conditions;
 mod curve;
 mod halves;
+pub mod history;
 mod lay;
 mod metrics;
 mod row;

@@ -56,7 +56,7 @@ pub fn table(record: &Record, plots: Plots) -> String {
 
 /// Whether the user asked for a row; reference cases and parts of floors are measured all the same.
 pub fn is_asked(row: &Row) -> bool {
-    !has(row, "ANCHOR") && !has(row, "PRIMITIVE")
+    row.is_requested()
 }
 
 pub(super) fn family(row: &Row) -> &str {

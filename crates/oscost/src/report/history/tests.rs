@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use oscost_model::unit::{Better, Unit};
+
 use super::*;
 
 fn point(number: usize, median: f64) -> Point {
