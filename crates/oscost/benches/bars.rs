@@ -19,8 +19,8 @@
 #[path = "../tests/browser/chromium.rs"]
 #[expect(dead_code, reason = "tests look at more")]
 mod chromium;
-#[path = "../tests/common/many.rs"]
-mod many;
+#[path = "../tests/common/large_run.rs"]
+mod large_run;
 #[path = "../tests/browser/page.rs"]
 #[expect(dead_code, reason = "tests look at more")]
 mod page;
@@ -225,7 +225,7 @@ fn report(bar: &mut dyn FnMut(&str, f64, f64, &str)) {
 fn write(program: &WorkerBinary, path: &Path) -> f64 {
     let benchmarks = program.catalog.benchmarks.iter();
     let benchmarks: Vec<(&str, Unit)> = benchmarks.map(|it| (it.id.as_str(), it.unit)).collect();
-    let record = many::run(&benchmarks, 2_000, 60);
+    let record = large_run::run(&benchmarks, 2_000, 60);
     let shown = html::Shown { record: &record, study: None, catalog: Some(&program.catalog) };
     let begun = Instant::now();
     std::fs::write(path, html::run(&shown).unwrap()).unwrap();

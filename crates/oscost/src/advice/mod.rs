@@ -3,7 +3,7 @@
 //! What this room is for: sentences about a machine, from its facts and from a look at who else
 //! uses it. What it may not know: anything that was measured.
 
-pub mod alike;
+pub mod classes;
 pub mod doctor;
 
 use oscost_model::facts::{Bound, Facts};

@@ -19,7 +19,7 @@ use super::programs::{self, Named, Programs};
 use super::run::{self, Ended};
 use super::target::{Patience, arrive, side, treated};
 use super::{Done, UsageError, predict, study, vm};
-use crate::estimate::comparison::gate::Threshold;
+use crate::estimate::comparison::threshold::Threshold;
 use crate::hosts::{Interrupt, Session, WorkerBinary};
 use crate::plan::{Set, Sides};
 use crate::report::{self, ab::Shown};

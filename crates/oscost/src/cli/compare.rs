@@ -7,7 +7,7 @@ use super::output::{Output, remark};
 use super::records::Reader;
 use super::{Done, UsageError};
 use crate::estimate::comparison;
-use crate::estimate::comparison::gate::Threshold;
+use crate::estimate::comparison::threshold::Threshold;
 use crate::report;
 
 /// More runs than these on a side are a slip of the shell.

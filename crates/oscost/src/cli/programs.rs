@@ -12,7 +12,7 @@ use oscost_model::target::Host;
 use super::UsageError;
 use super::workload::read;
 use crate::run::TrialTime;
-use crate::treatments::words::split;
+use crate::treatments::command_line::split;
 use crate::workloads::here::default_cache;
 use crate::workloads::{self, Here, Spec};
 

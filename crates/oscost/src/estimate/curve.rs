@@ -5,9 +5,9 @@
 //! marginal cost account for the same points no worse, there is no break to name.
 
 mod capacity;
+mod constants;
 mod crossings;
-mod named;
-mod words;
+mod sentences;
 
 use std::collections::BTreeSet;
 
@@ -153,7 +153,7 @@ impl Gathered<'_> {
         // Pieces may do no better and the points still keep to no law.
         let kept = |law: &&Scaling| holds && law.squares <= sizes.len() as f64 * KEPT * KEPT;
         let lawful = law.as_ref().filter(kept).map(|law| (law.law, law.second.is_none()));
-        let known = || named::constants(self.channels(), machine);
+        let known = || constants::constants(self.channels(), machine);
         let breaks = pieces.map(|Segments { breaks, .. }| {
             let breaks = breaks.iter().filter(|_| !holds);
             let value = |at: usize| sizes[at].n as u64;
@@ -162,7 +162,7 @@ impl Gathered<'_> {
                     let at = it.at.exp().round() as u64;
                     let interval = [value(it.after), value(it.before)];
                     let of = if in_bytes { known() } else { vec![] };
-                    let named = named::inside(&of, at, interval);
+                    let named = constants::inside(&of, at, interval);
                     curve::Break {
                         at,
                         interval,
@@ -192,7 +192,7 @@ impl Gathered<'_> {
             sentences: Vec::new(),
         };
         let refined = self.rows.iter().any(|(_, row)| row.flags.iter().any(|it| it == "ADDED"));
-        curve.sentences = words::of(&curve, sizes.len(), in_bytes, refined);
+        curve.sentences = sentences::of(&curve, sizes.len(), in_bytes, refined);
         let asked = match self.definition.with_implied(&self.rest).get(CAPACITY) {
             Some(&Value::Number(bytes)) => Some(bytes),
             _ => None,

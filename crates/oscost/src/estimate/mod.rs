@@ -4,27 +4,27 @@
 //! run, and the record as a pure function of the journal. What it may not know: where the samples
 //! come from, and how a record is kept or shown.
 
-mod assemble;
+mod assembler;
 mod case;
 mod class;
 pub mod comparison;
 mod conditions;
 mod curve;
-mod halves;
+mod half_round_trip;
 pub mod history;
-mod lay;
 mod metrics;
+mod relations;
 mod row;
 mod steps;
 mod study_method;
 mod trials;
 mod worker;
 
-pub use assemble::Assembler;
+pub use assembler::Assembler;
 pub use case::{CaseEstimate, estimate, relative_half_width};
 pub use class::{Class, CostNs, Evidence, Verdict, classify};
 pub use curve::{Curves, curves};
-pub use halves::halves;
+pub use half_round_trip::halves;
 pub use metrics::{REQUEST_P50, REQUEST_P99};
 pub use steps::steps;
 pub use worker::{Reading, WorkerValue, worker_value};

@@ -7,8 +7,8 @@ mod fake;
 mod local;
 mod session;
 mod ssh;
+mod stderr_tail;
 pub mod vm;
-mod words;
 
 pub use fake::{FakeSession, Scenario};
 pub use local::{LocalSession, WorkerBinary};

@@ -10,7 +10,7 @@ use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use oscost_model::protocol::{Event, EventHead, Hello, MAX_LINE_BYTES, Order};
 
-use super::words::Words;
+use super::stderr_tail::Words;
 use super::{HostError, Interrupt, WorkerBinary};
 
 /// A supervisor that has not said hello by then never will: it takes some 30 ms.

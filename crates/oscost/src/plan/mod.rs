@@ -3,15 +3,15 @@
 //! What this room is for: reading selectors against the worker's catalog, adding the reference cases, and the
 //! seeded order of each round. What it may not know: how a worker is reached or run.
 
-mod between;
-mod closer;
+mod comparison;
+mod refinement;
+mod remote_peer;
 mod selector;
-mod versus;
 
-pub use between::{apart, between, far, why_not};
-pub use closer::closer;
+pub use comparison::{Set, Side, Sides, design, has_monitor, versus};
+pub use refinement::closer;
+pub use remote_peer::{apart, between, far, why_not};
 pub use selector::{SelectorError, select};
-pub use versus::{Set, Side, Sides, design, has_monitor, versus};
 
 use oscost_model::case::Case;
 use oscost_model::definition::{Catalog, Definition, Timer};

@@ -11,7 +11,7 @@ use super::compare::{HEADINGS, cells, forest};
 use super::figures::{Style, per_cent};
 use super::table::{Cells, first_of, gathered, headline, is_asked, laid_out, not_measured};
 use super::{counted, flags, fold, monitor, plain, trials};
-pub use crate::estimate::comparison::judge::pairs_for;
+pub use crate::estimate::comparison::verdict::pairs_for;
 
 /// What is shown.
 pub struct Shown<'a> {

@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::figures::{Style, per_cent};
 use super::table::{Cells, first_of, gathered, laid_out};
 use super::{counted, flags, fold, plain};
-use crate::estimate::comparison::gate::Threshold;
+use crate::estimate::comparison::threshold::Threshold;
 use crate::estimate::comparison::{Compared, FEWEST_PAIRS};
 
 /// What is shown.

@@ -9,7 +9,7 @@ use oscost_model::unit::Unit;
 use super::figures::{Style, per_cent};
 use super::table::{Cells, Headings, entries, floor, laid_out};
 use super::{fold, plain};
-use crate::estimate::comparison::gate::Threshold;
+use crate::estimate::comparison::threshold::Threshold;
 
 pub(super) const HEADINGS: Headings = ["per op", "repeats", "", "", "calls", "floor"];
 pub(super) const COMPARED: Headings = ["base, insn", "new, insn", "added, insn", "", "verdict", ""];

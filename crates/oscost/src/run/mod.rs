@@ -4,28 +4,28 @@
 //! happened. What it may not know: how a session is reached, who listens to the journal, and how
 //! anything is shown. While a worker is timing it sleeps in one wait.
 
-mod counted;
-mod exact;
-mod far;
+mod attached_treatments;
+mod call_count;
+mod comparison;
+mod cpu_survey;
+mod inspection;
+mod instruction_count;
 mod lock;
-mod look;
-mod pace;
-mod standing;
+mod monitor_verification;
+mod remote_peer;
+mod stopping;
 mod study_method;
-mod survey;
 mod trials;
-mod versus;
-mod witness;
 mod workers;
 
-pub use counted::{Counted, count_calls};
-pub use exact::{Exact, Machines, id_of, run_exact};
-pub use far::Peer;
+pub use call_count::{Counted, count_calls};
+pub use comparison::{Contest, PairCount};
+pub use inspection::{Look, look, rates};
+pub use instruction_count::{Exact, Machines, id_of, run_exact};
 pub use lock::{Claim, Held, Holder, MachineLock, claim, until_ours, wait_for};
-pub use look::{Look, look, rates};
-pub use pace::Profile;
+pub use remote_peer::Peer;
+pub use stopping::Profile;
 pub use trials::TrialTime;
-pub use versus::{Contest, PairCount};
 
 use std::time::{Duration, Instant};
 
@@ -42,9 +42,9 @@ use thiserror::Error;
 
 use crate::hosts::{HostError, Session};
 use crate::plan::Order;
-use far::FarSide;
-use pace::{Pace, Step};
-use standing::When;
+use attached_treatments::When;
+use remote_peer::FarSide;
+use stopping::{Pace, Step};
 use study_method::Taken;
 use workers::{Ended, Other, Workers};
 

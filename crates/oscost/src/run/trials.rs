@@ -8,7 +8,7 @@ use oscost_model::program::{ProgramResult, Trial};
 use oscost_model::record::RowOutcome;
 use oscost_model::worker::{Subject, Task, WorkerSpec};
 
-use super::versus::SPREAD;
+use super::comparison::SPREAD;
 use super::workers::{Ended, Other};
 use super::{Contest, LOSSES_FORGIVEN, Run, RunError};
 use crate::workloads;

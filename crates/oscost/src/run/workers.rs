@@ -12,7 +12,7 @@ use oscost_model::record::RowOutcome;
 use oscost_model::watch::SystemActivity;
 use oscost_model::worker::{BatchPlan, Disturbance, Sample, Task, WorkerSpec};
 
-use super::far::FarSide;
+use super::remote_peer::FarSide;
 use crate::hosts::{HostError, Session};
 
 /// The supervisor keeps the time of its jobs; if it is silent for so long beyond, it hangs itself.

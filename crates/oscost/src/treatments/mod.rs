@@ -4,10 +4,10 @@
 //! included. What it may not know: how anything is done to a process or a system, and to which.
 
 mod cgroup;
+pub mod command_line;
 mod kinds;
 pub mod seccomp;
 mod values;
-pub mod words;
 
 use oscost_model::call_names::Arch;
 use oscost_model::target::Treatment;
@@ -214,7 +214,7 @@ fn one(name: &str, value: &str, treated: &mut TreatmentSet) -> Result<(), String
         "nice" => applied.push(values::nice(value)?),
         "env" => applied.push(values::env(value)?),
         "antagonist" => attached.push(values::antagonist(value)?),
-        "cmd" => applied.push(AppliedTreatment::Wrapper { command: words::split(value)? }),
+        "cmd" => applied.push(AppliedTreatment::Wrapper { command: command_line::split(value)? }),
         // A test reads each kind of the table.
         other => return Err(format!("`{other}` is in the table, and nowhere else")),
     }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use crate::chromium::Browser;
-use crate::common::days::{CASE, forty_days};
+use crate::common::day_series::{CASE, forty_days};
 use crate::common::{Sandbox, rows, scenario_file};
 use crate::page::Page;
 

@@ -5,7 +5,7 @@ use std::fs;
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
-use crate::common::days::{CASE, RUNS, STEP, changed_days, forty_days, of_day, record};
+use crate::common::day_series::{CASE, RUNS, STEP, changed_days, forty_days, of_day, record};
 use crate::common::{Ran, Sandbox, rows, scenario_file};
 use crate::golden::golden;
 

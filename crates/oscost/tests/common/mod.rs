@@ -1,7 +1,7 @@
 //! The tool under test: every test has its own folders, so that what is left behind can be looked
 //! for.
 
-pub(crate) mod days;
+pub(crate) mod day_series;
 
 use std::fs;
 use std::io::Read;

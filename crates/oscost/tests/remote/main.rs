@@ -9,7 +9,7 @@
 
 mod hosts;
 
-mod at;
-mod ends;
+mod cleanup;
+mod errors;
 mod peer;
-mod refused;
+mod targets;

@@ -3,8 +3,8 @@
 
 use oscost_model::fault_injection::{InjectedFault, with_fault};
 
+use crate::comparison_checks;
 use crate::sim::checks::{self, Verdict};
-use crate::turns;
 
 /// The check is red while the sin is committed.
 fn seen(sin: InjectedFault, check: fn() -> Verdict) {
@@ -60,32 +60,32 @@ fn repetitions_back_to_back_are_seen_on_a_drifting_machine() {
 
 #[test]
 fn first_one_side_and_then_the_other_is_seen_by_s7() {
-    seen(InjectedFault::AThenB, turns::s7_pairs);
+    seen(InjectedFault::AThenB, comparison_checks::s7_pairs);
 }
 
 #[test]
 fn two_runs_taken_for_one_are_seen_by_s7_apart() {
-    seen(InjectedFault::RunsAsOne, turns::s7_apart);
-    seen(InjectedFault::RunsAsOne, turns::apart_power);
+    seen(InjectedFault::RunsAsOne, comparison_checks::s7_apart);
+    seen(InjectedFault::RunsAsOne, comparison_checks::apart_power);
 }
 
 #[test]
 fn forgotten_pairs_are_seen_by_s8_and_s9() {
-    seen(InjectedFault::PairsForgotten, turns::s8_five_per_cent);
-    seen(InjectedFault::PairsForgotten, turns::s9_five_per_cent_in_noise);
+    seen(InjectedFault::PairsForgotten, comparison_checks::s8_five_per_cent);
+    seen(InjectedFault::PairsForgotten, comparison_checks::s9_five_per_cent_in_noise);
 }
 
 #[test]
 fn no_difference_seen_and_equivalence_claimed_is_seen_by_s10() {
-    seen(InjectedFault::AbsenceIsEquivalence, turns::s10_equivalence);
+    seen(InjectedFault::AbsenceIsEquivalence, comparison_checks::s10_equivalence);
 }
 
 #[test]
 fn every_row_judged_alone_is_seen_by_s11() {
-    seen(InjectedFault::EveryRowAlone, turns::s11_many_rows);
+    seen(InjectedFault::EveryRowAlone, comparison_checks::s11_many_rows);
 }
 
 #[test]
 fn an_effect_that_shows_every_second_time_is_seen_by_s12() {
-    seen(InjectedFault::HalfThePower, turns::s12_smallest_effect);
+    seen(InjectedFault::HalfThePower, comparison_checks::s12_smallest_effect);
 }

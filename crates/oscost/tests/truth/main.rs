@@ -11,14 +11,14 @@
 
 mod classes;
 mod comparison;
+mod comparison_checks;
 mod coverage;
 mod crossings;
 mod curves;
 #[cfg(feature = "fault-injection")]
 mod fault_injection;
 mod shapes;
+mod side_by_side;
 mod sim;
 mod simulator;
 mod study_method;
-mod turns;
-mod versus;

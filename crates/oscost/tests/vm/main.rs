@@ -13,9 +13,9 @@
 mod common;
 mod machines;
 
-mod counts;
-mod ends;
+mod cleanup;
+mod errors;
 mod hangs;
-mod orders;
-mod refused;
+mod instruction_counts;
 mod seccomp;
+mod serial;

@@ -8,7 +8,7 @@ use oscost_model::record::{FileSummary, Machine, Record, Row, RowOutcome};
 
 use super::super::output::remark;
 use super::super::runs;
-use crate::advice::alike::{kernel_class, machine_class};
+use crate::advice::classes::{kernel_class, machine_class};
 use crate::report::history::LeftOut;
 use crate::store::{Cause, Figure, Kept, Lacking, Stand, Store, StoreError, Summary};
 use crate::workloads;

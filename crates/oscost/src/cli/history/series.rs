@@ -7,7 +7,7 @@ use std::ptr;
 use oscost_model::worker::Mode;
 
 use super::marks::marks;
-use crate::advice::alike::differs;
+use crate::advice::classes::differs;
 use crate::report::history::{Change, History, LeftOut, Newest, Point, Series};
 use crate::store::{Figure, Kept, Stand};
 use oscost_stats::change::{self, BEFORE, NEWEST, WINDOW};

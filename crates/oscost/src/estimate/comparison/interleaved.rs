@@ -15,9 +15,9 @@ use oscost_model::record::{AddedCost, Comparison, Ratio, Row, RowOutcome};
 use oscost_model::unit::Unit;
 use oscost_model::worker::Sample;
 
-use super::counted::{Side, counted, is_counted};
-use super::fit::{has, is_cost};
-use super::judge::{self, Judged, verdicts};
+use super::comparability::{has, is_cost};
+use super::exact_counts::{Side, counted, is_counted};
+use super::verdict::{self, Judged, verdicts};
 use super::{MARGIN, word};
 use crate::estimate::row::{RowState, WorkerEntry};
 use crate::estimate::trials;
@@ -226,7 +226,7 @@ impl<'a> Interleaved<'a> {
         pairs.sort_by(|one, other| one.at_s.total_cmp(&other.at_s));
         let margin = self.margin(&self.states[versus.base as usize]).ln_1p();
         let ratios: Vec<[f64; 2]> = pairs.iter().map(|pair| [1.0, pair.ratio]).collect();
-        let judged = judge::beside(&ratios, span_s(&pairs), margin);
+        let judged = verdict::beside(&ratios, span_s(&pairs), margin);
         Found { versus, metric, unit, pairs, judged, margin }
     }
 
@@ -257,7 +257,7 @@ impl<'a> Interleaved<'a> {
         let added = order::sorted(&added);
         let adds = order::median(&added).unwrap_or(0.0);
         let around =
-            median_hs(&added, Nominal::FIXED).map(|it| judge::for_the_next_run(adds, it, adds));
+            median_hs(&added, Nominal::FIXED).map(|it| verdict::for_the_next_run(adds, it, adds));
         let mut flags: Vec<String> = judged.flags.iter().map(|&flag| flag.to_owned()).collect();
         if calls_differ(&self.states[versus.base as usize], &self.states[versus.new as usize]) {
             flags.push("CALLS_DIFFER".to_owned());

@@ -3,11 +3,11 @@
 //!
 //! Which rows may be compared is the matter of `fit`, what follows from their values of [`judge`].
 
-mod counted;
-mod fit;
-pub mod gate;
+mod comparability;
+mod exact_counts;
 pub mod interleaved;
-pub mod judge;
+pub mod threshold;
+pub mod verdict;
 
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
@@ -18,11 +18,13 @@ use oscost_model::record::{
 };
 use oscost_model::unit::Better;
 
-pub use self::counted::is_counted;
-use self::counted::{Side, counted};
-use self::fit::{differences, has, is_cost, machine, measured_otherwise, unclaimable, unfit};
-pub use self::judge::FEWEST_PAIRS;
-use self::judge::{Judged, Verdict, neighbours, pairs_for, verdicts};
+use self::comparability::{
+    differences, has, is_cost, machine, measured_otherwise, unclaimable, unfit,
+};
+pub use self::exact_counts::is_counted;
+use self::exact_counts::{Side, counted};
+pub use self::verdict::FEWEST_PAIRS;
+use self::verdict::{Judged, Verdict, neighbours, pairs_for, verdicts};
 use oscost_stats::interval::{Interval, Nominal, median_hs};
 use oscost_stats::order;
 
@@ -127,7 +129,7 @@ fn two(base: &Record, new: &Record) -> Compared {
             continue;
         }
         let nominal = [base, new].map(|run| Nominal::of_run(run.settings.nominal));
-        let Some(mut it) = judge::apart(&logs(one.row), &logs(other.row), nominal, moved) else {
+        let Some(mut it) = verdict::apart(&logs(one.row), &logs(other.row), nominal, moved) else {
             let why = "fewer than six repetitions on a side: there is no interval";
             compared.leave_out(rows[0].row, why.to_owned());
             continue;
@@ -158,9 +160,9 @@ fn two(base: &Record, new: &Record) -> Compared {
 }
 
 fn several(base: &[Record], new: &[Record]) -> Compared {
-    let mut runs: Vec<(judge::Side, &Record)> = Vec::new();
-    runs.extend(base.iter().map(|run| (judge::Side::Base, run)));
-    runs.extend(new.iter().map(|run| (judge::Side::New, run)));
+    let mut runs: Vec<(verdict::Side, &Record)> = Vec::new();
+    runs.extend(base.iter().map(|run| (verdict::Side::Base, run)));
+    runs.extend(new.iter().map(|run| (verdict::Side::New, run)));
     runs.sort_by_key(|(_, run)| began(run));
     let all: Vec<&Record> = runs.iter().map(|(_, run)| *run).collect();
     let mut compared = Compared::of(&all);
@@ -178,7 +180,7 @@ fn several(base: &[Record], new: &[Record]) -> Compared {
             None => fit.push((side, run)),
         }
     }
-    let sides: Vec<judge::Side> = fit.iter().map(|(side, _)| *side).collect();
+    let sides: Vec<verdict::Side> = fit.iter().map(|(side, _)| *side).collect();
     let pairs: Vec<[&Record; 2]> =
         neighbours(&sides).into_iter().map(|[b, n]| [fit[b].1, fit[n].1]).collect();
     let mut left_out: BTreeMap<String, u32> = BTreeMap::new();
@@ -230,7 +232,7 @@ fn several(base: &[Record], new: &[Record]) -> Compared {
             good.iter().map(|pair| pair.map(|found| median(found.row))).collect();
         let last = good.last().map_or(first_base.run, |[b, _]| b.run);
         let span_s = span(began(first_base.run), began(last));
-        let it = judge::paired(&values, span_s, margin(first_base).ln_1p());
+        let it = verdict::paired(&values, span_s, margin(first_base).ln_1p());
         let differences: Vec<f64> = values.iter().map(|[from, to]| to - from).collect();
         let differences = order::sorted(&differences);
         let added = AddedCost {
@@ -426,9 +428,9 @@ fn elsewhere(found: &Rows<'_>, (target, case, peer): Key<'_>, side: &str) -> Str
 }
 
 /// How the runs of the two sides took turns, and what follows.
-fn turns(sides: &[judge::Side], pairs: usize) -> String {
+fn turns(sides: &[verdict::Side], pairs: usize) -> String {
     let count = |side| sides.iter().filter(|&&it| it == side).count();
-    let (base, new) = (count(judge::Side::Base), count(judge::Side::New));
+    let (base, new) = (count(verdict::Side::Base), count(verdict::Side::New));
     let left = sides.len() - 2 * pairs;
     let mut text = format!("{base} and {new} runs, in turns: {pairs} pairs of neighbours");
     if left > 0 {

@@ -5,7 +5,7 @@ use oscost_model::curve;
 use oscost_model::definition::Definition;
 use oscost_model::point::{Point, Value};
 
-use super::{LEAST_SD, words};
+use super::{LEAST_SD, sentences};
 use oscost_stats::crossing::{Beside, Chance, Drawn, Fits, beside, slope_of_ends, slope_of_line};
 use oscost_stats::scaling::{Known, Law, Sized};
 
@@ -208,7 +208,7 @@ impl Pair<'_> {
             }),
             sentence: String::new(),
         };
-        crossing.sentence = words::crossing(&crossing, often);
+        crossing.sentence = sentences::crossing(&crossing, often);
         Some(crossing)
     }
 }

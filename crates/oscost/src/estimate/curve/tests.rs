@@ -376,8 +376,8 @@ fn every_constant_of_a_channel_and_a_machine_has_a_name() {
         datagrams: Some(Datagrams::default()),
         ..Default::default()
     };
-    let all = named::constants([&channel, &channel].into_iter(), Some(&machine()));
-    let names = named::inside(&all, 4_096, [1, 1 << 40]).join(", ");
+    let all = constants::constants([&channel, &channel].into_iter(), Some(&machine()));
+    let names = constants::inside(&all, 4_096, [1, 1 << 40]).join(", ");
     for name in [
         "PIPE_BUF (4Ki), a page (4Ki)",
         "a segment (1.41Ki)",
@@ -395,8 +395,8 @@ fn every_constant_of_a_channel_and_a_machine_has_a_name() {
         }
     }
     assert!(!names.contains("(64Ki)"), "an instruction cache holds no bytes: {names}");
-    assert_eq!(named::inside(&all, 10_000, [5_000, 12_000]), Vec::<String>::new());
-    assert_eq!(named::constants([].into_iter(), None), []);
+    assert_eq!(constants::inside(&all, 10_000, [5_000, 12_000]), Vec::<String>::new());
+    assert_eq!(constants::constants([].into_iter(), None), []);
 }
 
 /// Curves of a channel at three capacities, each with its bends.

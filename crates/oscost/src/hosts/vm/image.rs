@@ -4,10 +4,10 @@
 //! before anything is booted, and quoted in messages without what could steer a terminal.
 
 mod apt;
-mod asked;
+mod command;
 mod header;
+mod local_kernels;
 mod package;
-mod shelf;
 mod tar;
 
 use std::fs::File;
@@ -20,7 +20,7 @@ use thiserror::Error;
 use crate::hosts::session::printable;
 pub use apt::{Available, FetchError, Fetched};
 use header::Header;
-pub use shelf::{Offer, Shelf};
+pub use local_kernels::{Offer, Shelf};
 
 /// The largest image that is read: those of distributions have 8 to 20 MB, and one with all drivers
 /// and an initramfs built in stays below 200.

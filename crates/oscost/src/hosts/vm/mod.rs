@@ -5,18 +5,18 @@
 //! as nothing reaches it from outside: so it is given all its orders in its memory, and what it says
 //! is read from a file. Where a processor runs it, it takes orders like any other supervisor.
 
-mod booted;
 mod emulator;
 mod image;
 mod initrd;
+mod scripted_vm;
 mod session;
-mod wanted;
+mod vm_spec;
 
-pub use booted::Booted;
 pub use emulator::Emulator;
 pub use image::{Available, FetchError, Fetched, ImageError, Kernel, Offer, Shelf};
+pub use scripted_vm::Booted;
 pub use session::VmSession;
-pub use wanted::{Accel, BadMachine, Wanted};
+pub use vm_spec::{Accel, BadMachine, Wanted};
 
 use std::time::Duration;
 

@@ -14,10 +14,10 @@ use sha2::{Digest as _, Sha256};
 
 use super::*;
 use crate::estimate::comparison::compare;
-use crate::estimate::comparison::gate::Threshold;
+use crate::estimate::comparison::threshold::Threshold;
 
-#[path = "../../../tests/common/many.rs"]
-mod many;
+#[path = "../../../tests/common/large_run.rs"]
+mod large_run;
 
 /// Two rows at one place, one of them without a figure.
 fn record() -> Record {
@@ -30,7 +30,7 @@ fn record() -> Record {
 /// A few rows of three families, with curves.
 fn several() -> Record {
     let of = [("pipe/copy", Unit::NsPerOp), ("file/read", Unit::BytesPerSecond)];
-    many::run(&[&of[..], &[("process/fork", Unit::Seconds)]].concat(), 60, 3)
+    large_run::run(&[&of[..], &[("process/fork", Unit::Seconds)]].concat(), 60, 3)
 }
 
 /// The same with its first rows compared, and a second place.
@@ -123,7 +123,7 @@ fn the_same_record_is_the_same_bytes() {
 fn a_page_of_two_thousand_rows_is_under_five_megabytes() {
     let names: Vec<String> = (0..140).map(|at| format!("family-{}/name-{at}", at / 12)).collect();
     let of: Vec<(&str, Unit)> = names.iter().map(|it| (it.as_str(), Unit::NsPerOp)).collect();
-    let record = many::run(&of, 2_000, 2);
+    let record = large_run::run(&of, 2_000, 2);
     let page = page(&record);
     assert!(page.len() < 5_000_000, "{}", page.len());
     assert_eq!(page.matches("<tr id=\"r").count(), 2_000);
@@ -333,7 +333,7 @@ fn a_curve_is_drawn_where_it_can_be() {
 #[test]
 fn families_whose_names_are_alike_have_a_chart_each() {
     let of = [("a b/x", Unit::NsPerOp), ("a_b/x", Unit::NsPerOp), ("-/x", Unit::NsPerOp)];
-    let mut record = many::run(&of, 6, 2);
+    let mut record = large_run::run(&of, 6, 2);
     let machine = record.machines[0].clone();
     record.machines.push(machine);
     let text = page(&record);

@@ -3,8 +3,8 @@
 
 #![expect(dead_code, reason = "each test program uses its own part of this")]
 
+pub(crate) mod arms;
 pub(crate) mod checks;
-pub(crate) mod versus;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;

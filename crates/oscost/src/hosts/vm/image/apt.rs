@@ -15,9 +15,9 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-use super::asked::{Asked, End, Stop};
+use super::command::{Asked, End, Stop};
+use super::local_kernels::{Shelf, newest_first, package_of, version_of};
 use super::package::{PREFIX, is_package_name, next_package};
-use super::shelf::{Shelf, newest_first, package_of, version_of};
 use super::{ImageError, read, shown, shown_path};
 use crate::hosts::Interrupt;
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use super::asked::{Asked, End, Stop};
+use super::command::{Asked, End, Stop};
 use super::tar::{TarError, file_in};
 use super::{ImageError, LARGEST_IMAGE, header, refused, shown, too_large};
 

@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-use super::asked::{Asked, Stop};
+use super::command::{Asked, Stop};
 use super::header::Header;
+use super::local_kernels::{newest_first, package_of, version_of};
 use super::package::{is_package_name, next_package};
-use super::shelf::{newest_first, package_of, version_of};
 use super::tar::{TarError, file_in};
 use super::*;
 

@@ -8,8 +8,8 @@
 use oscost_model::record::{AddedCost, Comparison, Ratio, Record, Row};
 use oscost_model::unit::Unit;
 
-use super::fit::{is_cost, machine};
-use super::judge::Verdict;
+use super::comparability::{is_cost, machine};
+use super::verdict::Verdict;
 use super::{interleaved, word};
 use oscost_stats::order;
 

@@ -11,7 +11,7 @@ use oscost_model::watch::SystemActivity;
 use oscost_model::worker::{Subject, Task, WorkerSpec};
 
 use super::RunError;
-use super::survey::{NO_CLOCK, ladder, quietest};
+use super::cpu_survey::{NO_CLOCK, ladder, quietest};
 use super::workers::{Other, Workers};
 use super::{COUNTED_OPS, WARM_OPS};
 use crate::hosts::{HostError, Session};

@@ -1,10 +1,10 @@
 //! The checks of a comparison on known truth, S7 to S12 of docs/METHOD.md, section 10, each as a
 //! function that says what it found: the tests of `comparison.rs` want them green, the tests of
-//! `sins.rs` want a sinner's red.
+//! `fault_injection.rs` want a sinner's red.
 //!
 //! Seeds are fixed, so a check passes always or never.
 
-use oscost::estimate::comparison::judge::{
+use oscost::estimate::comparison::verdict::{
     Judged, Side, Verdict, apart, neighbours, paired, verdicts,
 };
 use oscost_stats::interval::Nominal;

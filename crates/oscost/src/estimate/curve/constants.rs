@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use oscost_model::channel::ChannelObservation;
 use oscost_model::record::Machine;
 
-use super::words::bytes;
+use super::sentences::bytes;
 
 /// The most that an IPv4 datagram carries: 65,535 bytes less the headers of IP and UDP.
 const DATAGRAM: u64 = 65_507;

@@ -15,7 +15,7 @@ use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 
 use crate::hosts::Interrupt;
-use crate::hosts::words::Words;
+use crate::hosts::stderr_tail::Words;
 
 /// How long a program that has closed its output may take to end.
 const LAST_WORDS: Duration = Duration::from_secs(5);

@@ -9,8 +9,8 @@ use oscost_model::record::{Clock, Conditions, Machine, Record, Row, SCHEMA};
 use super::comparison::interleaved::{Control, Interleaved};
 use super::conditions::{conditions, conditions_of_peer, is_very_noisy, rate};
 use super::curve::{Curves, curves};
-use super::halves::halves;
-use super::lay;
+use super::half_round_trip::halves;
+use super::relations;
 use super::row::{RowState, Shared, WorkerEntry};
 use super::steps::steps;
 use oscost_stats::interval::Nominal;
@@ -177,10 +177,10 @@ impl Assembler {
         }
         let mut rows: Vec<Row> = rows.into_iter().flatten().collect();
         let machine = self.own.machine.as_ref();
-        lay::floors(&self.rows, &mut rows);
-        lay::classes(&self.rows, &mut rows, machine.and_then(|it| it.memory.page_bytes));
-        lay::multiples(&mut rows);
-        lay::files(&mut rows, machine.and_then(|machine| machine.virtualization.as_deref()));
+        relations::floors(&self.rows, &mut rows);
+        relations::classes(&self.rows, &mut rows, machine.and_then(|it| it.memory.page_bytes));
+        relations::multiples(&mut rows);
+        relations::files(&mut rows, machine.and_then(|machine| machine.virtualization.as_deref()));
         let defined: Vec<(&Definition, &Row)> =
             self.rows.iter().map(|state| &state.planned.definition).zip(&rows).collect();
         let Curves { curves, crossings } = curves(&defined, machine, started.settings.seed);

@@ -4,9 +4,9 @@
 //! in a batch. Pairs of a row lie in different rounds, and rounds are spread over more than a
 //! minute: what is compared is measured again when the machine has become another.
 
+mod alternation;
 mod orders;
 mod plan;
-mod turns;
 
 use std::time::{Duration, Instant};
 

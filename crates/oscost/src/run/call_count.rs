@@ -7,7 +7,7 @@ use oscost_model::case::Case;
 use oscost_model::clock::Calibration;
 use oscost_model::worker::{Subject, Task, WorkerSpec};
 
-use super::survey::{NO_CLOCK, ladder};
+use super::cpu_survey::{NO_CLOCK, ladder};
 use super::workers::{Other, Workers};
 use super::{COUNTED_OPS, WARM_OPS};
 use crate::hosts::{HostError, Session};

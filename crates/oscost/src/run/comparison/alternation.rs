@@ -3,7 +3,7 @@
 use oscost_model::treatment::AttachedTreatment;
 use oscost_model::worker::{Sample, Task, WorkerSpec};
 
-use super::super::witness::LastWords;
+use super::super::monitor_verification::LastWords;
 use super::super::workers::{Brought, Ended};
 use super::{Ready, Run, RunError};
 

@@ -6,7 +6,7 @@ use oscost_model::protocol::{Event, Order};
 use oscost_model::treatment::AttachedTreatment;
 use oscost_model::worker::WorkerSpec;
 
-use super::super::witness::LastWords;
+use super::super::monitor_verification::LastWords;
 use super::super::workers::{BEYOND, Brought, Ended, Workers, ended};
 use crate::hosts::HostError;
 

@@ -1,7 +1,7 @@
 //! Things measured side by side against known truth: the whole of `oscost ab` but its words, on a
 //! machine that is made up (docs/METHOD.md, section 12). Seeds are fixed.
 
-use crate::sim::versus::{Arms, compare};
+use crate::sim::arms::{Arms, compare};
 use oscost_model::journal::Design;
 use oscost_model::record::Comparison;
 

@@ -4,7 +4,7 @@
 use oscost_model::clock::ClockKind;
 use oscost_model::record::{Machine, Record, Row, RowOutcome};
 
-use super::counted::{is_counted, unlike};
+use super::exact_counts::{is_counted, unlike};
 use crate::estimate::conditions::is_very_noisy;
 
 /// Memory of a guest differs by what its kernel keeps for itself; by more it is another machine.
