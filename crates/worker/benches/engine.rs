@@ -61,7 +61,7 @@ impl Run for EmptyLoop {
 
 fn main() {
     let cpu = std::thread::available_parallelism().map_or(0, |cpus| cpus.get() as u32 - 1);
-    let _ = kernel::affinity::pin(cpu);
+    let _ = kernel::cpu::affinity::pin(cpu);
     let (clock, _) = calibrate::calibrate(&mut Tsc).unwrap();
     let ns = |ticks: f64| ticks / clock.ticks_per_ns;
 

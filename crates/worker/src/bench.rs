@@ -10,8 +10,8 @@ use oscost_model::resource::Resource;
 use oscost_model::unit::Unit;
 
 use crate::kernel::Errno;
-use crate::kernel::door::{Door, Far};
-use crate::kernel::stopwatch::Stopwatch;
+use crate::kernel::net::token_listener::{Door, Far};
+use crate::kernel::time::stopwatch::Stopwatch;
 
 mod raw;
 mod work;

@@ -13,7 +13,7 @@ use oscost_model::point::{Point, Value};
 use oscost_worker::bench::{Bench, Shape, Site};
 use oscost_worker::benchmarks::FAMILIES;
 use oscost_worker::kernel::Errno;
-use oscost_worker::kernel::affinity;
+use oscost_worker::kernel::cpu::affinity;
 use oscost_worker::kernel::process::{self, Ended, Whose};
 
 /// Every point of a benchmark.

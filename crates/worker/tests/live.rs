@@ -20,10 +20,11 @@ use oscost_worker::engine::collect::{Collector, Cut, Tag};
 use oscost_worker::engine::disturb::Kernel;
 use oscost_worker::engine::pilot::pilot;
 use oscost_worker::engine::usable::judge_counter;
-use oscost_worker::kernel::chain::{CYCLES_PER_LINK, dependent_chain};
-use oscost_worker::kernel::opaque::{keep, opaque};
-use oscost_worker::kernel::steps::{Code, Steps, Way};
-use oscost_worker::kernel::{affinity, procedure, syscall};
+use oscost_worker::kernel::cpu::black_box::{keep, opaque};
+use oscost_worker::kernel::cpu::dependent_chain::{CYCLES_PER_LINK, dependent_chain};
+use oscost_worker::kernel::cpu::increments::{Code, Steps, Way};
+use oscost_worker::kernel::cpu::{affinity, procedure};
+use oscost_worker::kernel::syscall;
 
 /// Pins to the last CPU; false, with a word, where the counter may not be used at all.
 fn ready() -> bool {

@@ -17,8 +17,9 @@ use oscost_model::definition::{Axis, Definition, Requirement};
 use oscost_model::point::{Point, Value};
 use oscost_worker::bench::{At, Bench, Site};
 use oscost_worker::benchmarks;
+use oscost_worker::kernel::Errno;
+use oscost_worker::kernel::cpu::affinity;
 use oscost_worker::kernel::process::{self, Whose};
-use oscost_worker::kernel::{Errno, affinity};
 
 const FAMILIES: &[&str] = &["process", "thread"];
 

@@ -227,7 +227,7 @@ fn a_helper_that_becomes_what_lies_in_memory() {
     use std::os::fd::AsRawFd;
     use std::os::unix::process::CommandExt;
     if let Some(program) = std::env::var_os(BECOMES) {
-        let mut memory = oscost_worker::kernel::region::memory_file(0).unwrap();
+        let mut memory = oscost_worker::kernel::memory::region::memory_file(0).unwrap();
         std::io::copy(&mut fs::File::open(program).unwrap(), &mut memory).unwrap();
         let path = format!("/proc/self/fd/{}", memory.as_raw_fd());
         panic!("{}", Command::new(path).args(["-c", ":"]).exec());

@@ -4,7 +4,7 @@
 use super::work::loop_of;
 use super::{AtOp, Run, Shape, Work};
 use crate::kernel::Errno;
-use crate::kernel::call::{Call, Pair};
+use crate::kernel::syscall::prepared::{Call, Pair};
 
 impl Work {
     /// A raw system call that can be repeated at will.
@@ -59,7 +59,7 @@ where
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::call::Tally;
+    use crate::kernel::syscall::prepared::Tally;
 
     #[test]
     fn a_raw_call_is_made_as_often_as_it_is_asked_for_with_any_number_of_copies() {

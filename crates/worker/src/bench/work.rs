@@ -4,7 +4,7 @@ use oscost_model::channel::ChannelObservation;
 use oscost_model::file::FileObservation;
 
 use crate::kernel::Errno;
-use crate::kernel::opaque::{barrier, opaque, through_memory};
+use crate::kernel::cpu::black_box::{barrier, opaque, through_memory};
 
 #[cfg(feature = "live")]
 mod slowed;

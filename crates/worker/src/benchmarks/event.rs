@@ -2,7 +2,7 @@
 
 use super::prelude::*;
 use crate::bench::When;
-use crate::kernel::call::{EPOLL_WAIT, POLL};
+use crate::kernel::syscall::prepared::{EPOLL_WAIT, POLL};
 
 mod crowd;
 mod lowest;

@@ -7,7 +7,7 @@
 //! and nothing inherited.
 
 use super::prelude::*;
-pub(super) use crate::kernel::control::{Control, Gone};
+pub(super) use crate::kernel::net::control_stream::{Control, Gone};
 
 mod content;
 mod end;

@@ -1,6 +1,6 @@
 //! Touching pages that are not there yet.
 
-use crate::kernel::fault::Forbidden;
+use crate::kernel::memory::protection_fault::Forbidden;
 
 use super::prelude::*;
 

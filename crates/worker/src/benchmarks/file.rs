@@ -1,8 +1,11 @@
 //! Files: read, written, copied, and found among others.
 
-use crate::kernel::blocks::Order;
-use crate::kernel::file::{Carry, Copier, Laid, Put, Sync, Via, Writer};
-use crate::kernel::folder::{Act, Many};
+use crate::kernel::file::copy::{Carry, Copier};
+use crate::kernel::file::directory::{Act, Many};
+use crate::kernel::file::read::Via;
+use crate::kernel::file::scratch_file::Laid;
+use crate::kernel::file::write::{Put, Sync, Writer};
+use crate::kernel::memory::blocks::Order;
 
 use super::prelude::*;
 use crate::bench::{Floor, When};

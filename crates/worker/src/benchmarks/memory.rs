@@ -3,8 +3,8 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use crate::kernel::blocks::{Act, Blocks, By};
-use crate::kernel::region::{Heap, Pages, Region};
+use crate::kernel::memory::blocks::{Act, Blocks, By};
+use crate::kernel::memory::region::{Heap, Pages, Region};
 
 use super::prelude::*;
 

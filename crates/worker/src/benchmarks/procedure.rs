@@ -1,6 +1,6 @@
 //! Calling a function: what a system call is compared with.
 
-use kernel::procedure::{self, Object, Pointer, Variables};
+use kernel::cpu::procedure::{self, Object, Pointer, Variables};
 
 use super::prelude::*;
 

@@ -4,12 +4,13 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
 
-use kernel::elf::{Loader, dynamic_program, static_program};
-use kernel::memory::SharedTable;
-use kernel::spawn::{self, Program, Zombies};
-use kernel::stopwatch::Stopwatch;
-use kernel::touched::Touched;
-use kernel::{affinity, process};
+use kernel::cpu::affinity;
+use kernel::memory::resident::Touched;
+use kernel::memory::shared_table::SharedTable;
+use kernel::process;
+use kernel::process::elf::{Loader, dynamic_program, static_program};
+use kernel::process::spawn::{self, Program, Zombies};
+use kernel::time::stopwatch::Stopwatch;
 
 use super::prelude::*;
 use crate::bench::Shape;

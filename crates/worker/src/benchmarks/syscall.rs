@@ -4,8 +4,8 @@
 //! order of the price list, from cheap to dear as it came out where it was first measured.
 
 use super::prelude::*;
-use crate::kernel::evict::Eviction;
-use crate::kernel::opaque::keep;
+use crate::kernel::cpu::black_box::keep;
+use crate::kernel::cpu::eviction::Eviction;
 
 mod descriptors;
 mod door;

@@ -11,10 +11,14 @@ use oscost_model::point::{Point, Value};
 
 use super::{FAMILIES, find, is_complete};
 use crate::bench::{Bench, Site};
-use crate::kernel::io_uring::Ring;
+use crate::kernel::cpu::affinity;
+use crate::kernel::event::io_uring::Ring;
+use crate::kernel::machine::resources;
 use crate::kernel::process::alone;
-use crate::kernel::stopwatch::Stopwatch;
-use crate::kernel::{Errno, affinity, call_names, counter, offers, vdso};
+use crate::kernel::syscall::names;
+use crate::kernel::time::stopwatch::Stopwatch;
+use crate::kernel::time::vdso;
+use crate::kernel::{Errno, counter};
 
 fn benches() -> impl Iterator<Item = (&'static str, &'static Bench)> {
     FAMILIES.iter().flat_map(|family| family.benches.iter().map(|bench| (family.name, bench)))
@@ -105,7 +109,7 @@ fn unmet(definition: &Definition, point: &Point) -> Option<String> {
         Requirement::Meaning(why) => Some(why.clone()),
         Requirement::IoUring => Ring::new(1).err().map(|error| error.to_string()),
         Requirement::Time => None,
-        Requirement::Resource(what) => offers::lacking(*what),
+        Requirement::Resource(what) => resources::lacking(*what),
         Requirement::Readable(path) => File::open(path).err().map(|error| error.to_string()),
         Requirement::VdsoFunction(name) => {
             let names = [format!("__vdso_{name}"), format!("__kernel_{name}")];
@@ -246,7 +250,7 @@ fn the_price_list_has_at_most_a_hundred_rows_and_each_of_them_means_something() 
 
 #[test]
 fn call_rules_name_real_system_calls() {
-    let known: BTreeSet<String> = (0..2_048).map(call_names::of).collect();
+    let known: BTreeSet<String> = (0..2_048).map(names::of).collect();
     for definition in definitions() {
         for rule in &definition.calls {
             let id = &definition.id;

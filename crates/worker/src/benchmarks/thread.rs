@@ -1,7 +1,7 @@
 //! Making threads, in user space and in the kernel.
 
-use kernel::kernel_thread::KernelThread;
-use kernel::thread::{self, Kind, Maker};
+use kernel::process::kernel_thread::KernelThread;
+use kernel::process::thread::{self, Kind, Maker};
 
 use super::prelude::*;
 use super::process::{NO_OTHER_CPU, STAMPS, tried};

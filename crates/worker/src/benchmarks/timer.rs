@@ -8,8 +8,8 @@ mod staircase;
 mod survey;
 mod waits;
 
-use kernel::clock::{ClockId, gettime};
-use kernel::vdso::ClockGettime;
+use kernel::time::clock::{ClockId, gettime};
+use kernel::time::vdso::ClockGettime;
 
 use super::prelude::*;
 
@@ -120,13 +120,13 @@ const CLOCK_GETTIME: Bench = Bench {
 fn clock_gettime(at: At<'_>) -> Result<Work, Errno> {
     let clock = ClockId::named(at.word("clock")).ok_or(Errno::EINVAL)?;
     Ok(match at.word("via") {
-        "raw" => {
-            Work::repeat(move || kernel::syscall::clock_gettime(clock).map(kernel::opaque::keep))
-        }
-        "libc" => Work::repeat(move || gettime(clock).map(kernel::opaque::keep)),
+        "raw" => Work::repeat(move || {
+            kernel::syscall::clock_gettime(clock).map(kernel::cpu::black_box::keep)
+        }),
+        "libc" => Work::repeat(move || gettime(clock).map(kernel::cpu::black_box::keep)),
         _ => {
             let vdso = ClockGettime::find().ok_or(Errno::ENOENT)?;
-            Work::repeat(move || vdso.call(clock).map(kernel::opaque::keep))
+            Work::repeat(move || vdso.call(clock).map(kernel::cpu::black_box::keep))
         }
     })
 }

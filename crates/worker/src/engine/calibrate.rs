@@ -6,7 +6,7 @@ use oscost_model::clock::{Calibration, ClockSync};
 use oscost_model::fault_injection::{InjectedFault, is_injected};
 
 use super::clock::Clock;
-use crate::kernel::opaque::keep;
+use crate::kernel::cpu::black_box::keep;
 
 /// The rate is taken over this long: good to some 2 parts in a million. The run's end gives the
 /// long baseline.

@@ -2,10 +2,10 @@
 
 use oscost_model::clock::ClockKind;
 
-use crate::kernel::chain::dependent_chain;
-use crate::kernel::clock::{ClockId, raw_ns};
-use crate::kernel::opaque::keep;
-use crate::kernel::vdso::ClockGettime;
+use crate::kernel::cpu::black_box::keep;
+use crate::kernel::cpu::dependent_chain::dependent_chain;
+use crate::kernel::time::clock::{ClockId, raw_ns};
+use crate::kernel::time::vdso::ClockGettime;
 use crate::kernel::{Errno, counter, syscall};
 
 /// A source of ticks, and the clock that it is calibrated against.

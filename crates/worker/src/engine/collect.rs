@@ -9,8 +9,8 @@ use super::clock::Clock;
 use super::disturb::{Covariates, Reading};
 use super::exact::Ticks;
 use crate::bench::{AtOp, Work};
-use crate::kernel::opaque::barrier;
-use crate::kernel::usage::ThreadUsage;
+use crate::kernel::cpu::black_box::barrier;
+use crate::kernel::process::usage::ThreadUsage;
 
 /// A warm-up ends after so many groups of batches ...
 const WARM_GROUPS: u32 = 5;

@@ -5,10 +5,10 @@
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
-use crate::kernel::affinity::current_cpu;
-use crate::kernel::clock::thread_cpu_ns;
-use crate::kernel::rseq::Watch;
-use crate::kernel::usage::{self, ThreadUsage};
+use crate::kernel::cpu::affinity::current_cpu;
+use crate::kernel::cpu::rseq::Watch;
+use crate::kernel::process::usage::{self, ThreadUsage};
+use crate::kernel::time::clock::thread_cpu_ns;
 
 /// What the kernel has charged the thread until now; `None` where it does not say.
 #[derive(Clone, Copy, Debug, Default)]

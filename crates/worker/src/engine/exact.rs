@@ -13,9 +13,9 @@ use super::collect::Collector;
 use super::disturb::Covariates;
 use super::{calibrate, pilot};
 use crate::bench::{AtOp, Shape, Work};
-use crate::kernel::clock::{ClockId, gettime, sleep_until};
 use crate::kernel::counter;
 use crate::kernel::process::wake_on_time;
+use crate::kernel::time::clock::{ClockId, gettime, sleep_until};
 
 /// Some ops, and twice as many: what lies between them is the ops alone, without clock and loop, and
 /// without what only the first ones pay after a sleep.

@@ -4,7 +4,7 @@ use oscost_model::protocol::CpuProbe;
 
 use super::clock::Clock;
 use super::disturb::Covariates;
-use crate::kernel::chain::CYCLES_PER_LINK;
+use crate::kernel::cpu::dependent_chain::CYCLES_PER_LINK;
 
 /// Spins for `spin_ns` and looks for gaps between two reads of the clock.
 ///

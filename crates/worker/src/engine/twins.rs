@@ -14,8 +14,8 @@ use super::collect::{Collector, Cut, Tag};
 use super::disturb::Covariates;
 use crate::bench::{AtOp, Work};
 use crate::kernel::Errno;
-use crate::kernel::files::pipe;
-use crate::kernel::memory::SharedTable;
+use crate::kernel::ipc::pipe::pipe;
+use crate::kernel::memory::shared_table::SharedTable;
 
 /// What an arm answers when it has done what it was told.
 const DONE: u8 = 1;

@@ -2,8 +2,8 @@
 
 use super::calibrate::middle;
 use super::clock::{Clock, Syscall, Vdso};
-use crate::kernel::clock::raw_ns;
-use crate::kernel::opaque::keep;
+use crate::kernel::cpu::black_box::keep;
+use crate::kernel::time::clock::raw_ns;
 
 /// A pair of reads that takes longer than this is trapped or emulated (a sandbox, PR_SET_TSC, some
 /// confidential guests): fine for telling time, useless for timing.

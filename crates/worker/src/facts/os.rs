@@ -5,7 +5,7 @@ use std::path::Path;
 use oscost_model::facts::Os;
 
 use super::{Roots, cmdline, config, parse, reader};
-use crate::kernel::elf::interpreter_of;
+use crate::kernel::process::elf::interpreter_of;
 
 /// Characters kept of the command line; the kernel itself takes 2048 on most architectures.
 const MAX_CMDLINE_CHARS: usize = 4096;

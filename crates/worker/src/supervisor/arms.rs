@@ -14,8 +14,10 @@ use crate::engine::clock::{Clock, Syscall, Tsc, Vdso};
 use crate::engine::collect::{Collector, Cut};
 use crate::engine::disturb::Kernel;
 use crate::engine::twins::{self, Slots, Tokens, Twin, Twins};
-use crate::kernel::memory::SharedTable;
-use crate::kernel::{Errno, affinity, place, process};
+use crate::kernel::cpu::affinity;
+use crate::kernel::file::location;
+use crate::kernel::memory::shared_table::SharedTable;
+use crate::kernel::{Errno, process};
 use crate::treatments::{Running, Seen, Treatments};
 
 /// What an arm leaves beside its samples.
@@ -99,7 +101,7 @@ impl Worker<'_> {
         let mut tokens = Some(tokens);
         let applied = applied_to(self.spec, arm);
         let started = Treatments { applied, cpu: self.spec.cpu, arm }.start(&mut |seen| {
-            place::be_arm(arm);
+            location::be_arm(arm);
             // Its own copy: each arm has as many descriptors as any other.
             others.hang_up();
             let Some(mut tokens) = tokens.take() else { return 1 };

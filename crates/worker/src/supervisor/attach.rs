@@ -6,8 +6,10 @@ use oscost_model::protocol::{Event, Order};
 use oscost_model::treatment::AttachedTreatment;
 
 use super::job::{Wire, failed};
+use crate::kernel::file::location;
 use crate::kernel::process::Whose;
-use crate::kernel::{Errno, place, process, signal};
+use crate::kernel::process::signal;
+use crate::kernel::{Errno, process};
 use crate::treatments::system::{Cpus, SETTLES_IN, System};
 
 /// Attaches, says `ready`, waits for `stop`, undoes. At the end of its input, too: its supervisor
@@ -22,7 +24,7 @@ pub(super) fn attach(
     // Whom a monitor's holder leaves behind comes to us then, and not to the supervisor, which ends
     // whoever is of no job. Without this it does, and nothing else is another.
     let _ = process::become_subreaper();
-    let told = hold(id, treatments, (cpus, &place::own_name()), wire);
+    let told = hold(id, treatments, (cpus, &location::own_name()), wire);
     settle();
     let_orphans_end();
     told

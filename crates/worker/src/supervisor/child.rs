@@ -13,9 +13,11 @@ use super::lines::Lines;
 use super::trial::AFTERWARDS;
 use super::undo::Undo;
 use super::{read_some, until};
+use crate::kernel::Errno;
+use crate::kernel::event::poll;
+use crate::kernel::ipc::channels;
+use crate::kernel::process::signal;
 use crate::kernel::process::{self, Ended, Whose};
-use crate::kernel::signal;
-use crate::kernel::{Errno, channels, poll};
 
 /// What is kept of a job's last words.
 const LAST_WORDS: usize = 2_000;

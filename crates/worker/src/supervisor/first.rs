@@ -14,8 +14,9 @@ use std::time::Duration;
 
 use oscost_model::protocol::{EventHead, EventKind};
 
-use crate::kernel::limits::{Limited, Lowered};
-use crate::kernel::{Errno, first, process};
+use crate::kernel::machine::init;
+use crate::kernel::process::limits::{Limited, Lowered};
+use crate::kernel::{Errno, process};
 
 /// What the kernel calls the program that it starts first.
 pub const NAME: &str = "/init";
@@ -44,7 +45,7 @@ pub fn first() -> ! {
         // Standard error is the console, whose last lines are shown where a machine says nothing.
         let _ = writeln!(std::io::stderr(), "oscost-worker: {error}");
     }
-    first::leave(line.as_ref().ok());
+    init::leave(line.as_ref().ok());
     loop {
         std::thread::park();
     }
@@ -53,16 +54,16 @@ pub fn first() -> ! {
 /// Mounts what programs expect, and opens the serial line.
 fn prepared() -> Result<File, Errno> {
     for (kind, at) in [(c"devtmpfs", c"/dev"), (c"proc", c"/proc"), (c"sysfs", c"/sys")] {
-        first::mount(kind, at)?;
+        init::mount(kind, at)?;
     }
     // Beside what the kernel offers of itself: which of it a kernel lacks, a case will say.
     fs::create_dir_all("/dev/shm")?;
     for (kind, at) in [(c"tmpfs", c"/tmp"), (c"tmpfs", c"/dev/shm")] {
-        let _ = first::mount(kind, at);
+        let _ = init::mount(kind, at);
     }
-    let _ = first::loopback_up();
+    let _ = init::loopback_up();
     let line = File::options().read(true).write(true).open(LINE)?;
-    first::carry_bytes(&line)?;
+    init::carry_bytes(&line)?;
     Ok(line)
 }
 
@@ -73,7 +74,7 @@ fn served(line: &File) -> Result<(), Errno> {
         return Ok(());
     };
     // A kernel that will not take it is another one than one that does, and no worse.
-    let _ = File::open("/dev/random").map(|random| first::seed(&random));
+    let _ = File::open("/dev/random").map(|random| init::seed(&random));
     std::thread::sleep(SETTLING);
     let mut child = supervisor(Stdio::piped(), Stdio::piped())?;
     let (Some(mut input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {

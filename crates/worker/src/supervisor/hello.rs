@@ -12,7 +12,8 @@ use crate::engine::clock::{Tsc, Vdso};
 use crate::engine::usable;
 use crate::facts::{self, Roots};
 use crate::kernel::process::{self, libc_version};
-use crate::kernel::{clock, counter, syscall};
+use crate::kernel::time::clock;
+use crate::kernel::{counter, syscall};
 
 pub(super) fn hello(scratch: Option<&Path>) -> Hello {
     let mut roots = Roots::machine();

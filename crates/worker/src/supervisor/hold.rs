@@ -5,7 +5,7 @@ use std::os::unix::net::UnixStream;
 
 use oscost_model::protocol::Event;
 
-use crate::kernel::machine_lock::{Holder, MachineLock, Taken};
+use crate::kernel::machine::lock::{Holder, MachineLock, Taken};
 
 /// Whose the machine is.
 #[derive(Default)]

@@ -16,10 +16,12 @@ use crate::benchmarks;
 use crate::engine::clock::{Clock, Syscall, Tsc, Vdso};
 use crate::engine::disturb::Kernel;
 use crate::engine::{calibrate, count, exact, probe};
-use crate::kernel::door::{Door, Far, Token};
-use crate::kernel::stopwatch::Stopwatch;
-use crate::kernel::vdso::ClockGettime;
-use crate::kernel::{Errno, SILENCE, affinity, process, signal};
+use crate::kernel::cpu::affinity;
+use crate::kernel::net::token_listener::{Door, Far, Token};
+use crate::kernel::process::signal;
+use crate::kernel::time::stopwatch::Stopwatch;
+use crate::kernel::time::vdso::ClockGettime;
+use crate::kernel::{Errno, SILENCE, process};
 use crate::treatments::system::Cpus;
 
 /// Reads the job from standard input and does it; the answer goes to standard output.

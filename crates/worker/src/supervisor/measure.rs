@@ -20,9 +20,12 @@ use crate::engine::disturb::Kernel;
 use crate::engine::exact::{self, Ticks};
 use crate::engine::pilot;
 use crate::facts;
-use crate::kernel::memory::SharedTable;
+use crate::kernel::Errno;
+use crate::kernel::cpu::stack_offset;
+use crate::kernel::memory::shared_table::SharedTable;
 use crate::kernel::process::Ended;
-use crate::kernel::{Errno, clock, signal, stack};
+use crate::kernel::process::signal;
+use crate::kernel::time::clock;
 use crate::treatments::{self, Refused, Seen, Treatments};
 
 /// Measures or pilots a case, in a process of its own where that is treated.
@@ -102,7 +105,7 @@ pub(super) fn work(id: u64, spec: &WorkerSpec, arm: u8) -> Result<Work, Event> {
 
 /// Does it deeper by less than a page, so that the stack's place differs from worker to worker.
 pub(super) fn deeper<R>(spec: &WorkerSpec, what: &mut dyn FnMut() -> R) -> R {
-    stack::deeper(Seed::new(!spec.seed).below(4_096), what)
+    stack_offset::deeper(Seed::new(!spec.seed).below(4_096), what)
 }
 
 /// How often a monitor is woken by one op, found in ops that nobody times; `None` where there is no

@@ -13,9 +13,9 @@ use std::time::{Duration, Instant};
 use oscost_model::protocol::{Event, MAX_LINE_BYTES, Order};
 
 use crate::kernel::Errno;
-use crate::kernel::poll;
+use crate::kernel::event::poll;
 use crate::kernel::process;
-use crate::kernel::signal::{Arrived, SignalFd};
+use crate::kernel::process::signal::{Arrived, SignalFd};
 
 mod arms;
 mod attach;

@@ -7,7 +7,10 @@ use oscost_model::definition::{Definition, Requirement};
 use oscost_model::point::Point;
 use oscost_model::resource::Resource;
 
-use crate::kernel::{Errno, counter, io_uring, offers, vdso};
+use crate::kernel::event::io_uring;
+use crate::kernel::machine::resources;
+use crate::kernel::time::vdso;
+use crate::kernel::{Errno, counter};
 
 /// Why an op that waits for time, or tells one, has no figure where instructions are counted.
 pub(super) const NO_TIME: &str = "time that goes by: where instructions are counted, none does";
@@ -81,7 +84,7 @@ fn unmet(what: &Requirement) -> Option<String> {
         Requirement::Counter => counter::declared_unusable(),
         Requirement::IoUring => no_io_uring(),
         Requirement::Time => Some(NO_TIME.to_owned()),
-        Requirement::Resource(what) => offers::lacking(*what),
+        Requirement::Resource(what) => resources::lacking(*what),
         Requirement::Meaning(why) => Some(why.clone()),
     }
 }

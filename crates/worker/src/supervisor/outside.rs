@@ -9,12 +9,14 @@ use std::time::{Duration, Instant};
 use oscost_model::program::{ProgramLimits, TreeUsage};
 
 use super::{read_some, until};
-use crate::kernel::clock::raw_ns;
-use crate::kernel::files::pipe;
-use crate::kernel::limits::{Limited, Lowered};
-use crate::kernel::monitor::ByDescriptor;
+use crate::kernel::Errno;
+use crate::kernel::event::poll;
+use crate::kernel::ipc::pipe::pipe;
+use crate::kernel::probe::monitor::ByDescriptor;
+use crate::kernel::process::limits::{Limited, Lowered};
 use crate::kernel::process::{self, Ended, Whose};
-use crate::kernel::{Errno, poll, signal, usage};
+use crate::kernel::process::{signal, usage};
+use crate::kernel::time::clock::raw_ns;
 
 /// How much of what it said last is kept.
 const LAST_WORDS: usize = 16 << 10;

@@ -10,9 +10,10 @@ use oscost_model::protocol::Event;
 use oscost_model::worker::Subject;
 
 use super::job::failed;
+use crate::kernel::probe::ptrace::{self, Stop};
 use crate::kernel::process::Ended;
-use crate::kernel::trace::{self, Stop};
-use crate::kernel::{call_names, signal};
+use crate::kernel::process::signal;
+use crate::kernel::syscall::names;
 
 /// Steps of both walks together. A step is two switches between processes, in a virtual machine
 /// some 20 us, so that a count takes 40 ms more at most. A read of the clock takes some 90 of them;
@@ -175,7 +176,7 @@ impl Tally {
                 // The copy of a program is that program from here on.
                 self.between_marks |= self.good.is_some()
                     && (task, call, result) == (self.copy, Some(libc::SYS_execve as u64), 0);
-                let call = call.map(call_names::of);
+                let call = call.map(names::of);
                 let copies = call.is_some_and(|call| COPYING.contains(&call.as_str()));
                 if copies && self.between_marks && !self.peers.contains(&task) {
                     self.bytes += u64::try_from(result).unwrap_or(0);
@@ -231,7 +232,7 @@ impl Tally {
             return failed(id, format!("the counted copy {how} before its ops were done"));
         }
         let named = |calls: BTreeMap<u64, u64>| {
-            calls.into_iter().map(|(call, times)| (call_names::of(call), times)).collect()
+            calls.into_iter().map(|(call, times)| (names::of(call), times)).collect()
         };
         let count = CallCount {
             ops: self.ops,
@@ -254,13 +255,13 @@ impl Walk {
     fn stepped(&mut self, task: u32) {
         let Some(walk) = self.now else { return };
         self.steps[walk] += 1;
-        let Ok(position) = trace::position(task) else { return self.give_up() };
+        let Ok(position) = ptrace::position(task) else { return self.give_up() };
         self.in_vdso |= self.vdso.as_ref().is_some_and(|vdso| vdso.contains(&position));
         if self.steps.iter().sum::<u64>() >= MOST_STEPS {
             self.cut = true;
             return self.give_up();
         }
-        match trace::enters_kernel(task, position) {
+        match ptrace::enters_kernel(task, position) {
             // A step over it would hide which call it is; the next stop is its entry.
             Ok(enters) => self.stepping = !enters,
             Err(_) => self.give_up(),
@@ -316,7 +317,7 @@ mod tests {
         let pages = vec![1u8; 64 << 20];
         assert!(faults(me).unwrap() > before, "{}", pages.len());
         // A kernel that maps no vDSO has none to find.
-        let mapped = crate::kernel::vdso::ClockGettime::find().is_some();
+        let mapped = crate::kernel::time::vdso::ClockGettime::find().is_some();
         assert_eq!(!vdso(me).unwrap().is_empty(), mapped);
     }
 

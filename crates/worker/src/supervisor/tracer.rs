@@ -13,8 +13,10 @@ use super::job::{Answer, Wire, applied_to, counted, failed};
 use super::measure::refused;
 use super::tally::Tally;
 use super::{command, outside};
-use crate::kernel::trace::{self, Stop};
-use crate::kernel::{Errno, affinity, place, process};
+use crate::kernel::cpu::affinity;
+use crate::kernel::file::location;
+use crate::kernel::probe::ptrace::{self, Stop};
+use crate::kernel::{Errno, process};
 use crate::treatments::{self, Treatments};
 
 /// Starts the copy, which reads the order in `line` as well, follows it, and says what it called.
@@ -52,7 +54,7 @@ pub fn run_traced() -> Result<(), Errno> {
     let Some(Order::Count { id, spec }) = wire.order()? else {
         return Err(Errno::EINVAL);
     };
-    if let Err(error) = trace::ask_for_tracer() {
+    if let Err(error) = ptrace::ask_for_tracer() {
         return wire.say(&failed(id, format!("ptrace is refused here: {error}")));
     }
     if let Err(why) = treatments::install(&treatments(&spec)) {
@@ -101,7 +103,7 @@ fn follow(spec: &WorkerSpec, line: &[u8]) -> Result<(Tally, Vec<u8>), Errno> {
     let mut copy = copy
         .arg("traced")
         .arg(std::process::id().to_string())
-        .args(place::arguments())
+        .args(location::arguments())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()?;
@@ -115,20 +117,20 @@ fn follow(spec: &WorkerSpec, line: &[u8]) -> Result<(Tally, Vec<u8>), Errno> {
         let _ = affinity::pin(cpu);
     }
     let mut tally = Tally::of(pid, &spec.subject);
-    if trace::take_over(pid).is_ok() {
+    if ptrace::take_over(pid).is_ok() {
         let mut waiting = vec![(pid, 0)];
         loop {
             for (task, signal) in waiting.drain(..) {
                 if tally.wants_a_step_of(task) {
-                    if trace::step(task, signal).is_ok() {
+                    if ptrace::step(task, signal).is_ok() {
                         continue;
                     }
                     tally.cannot_step();
                 }
                 // A task that was killed meanwhile shows as gone at the next wait.
-                let _ = trace::resume(task, signal);
+                let _ = ptrace::resume(task, signal);
             }
-            match trace::next() {
+            match ptrace::next() {
                 Ok((task, Stop::Gone(how))) if task == pid => {
                     tally.ended(how);
                     break;

@@ -18,9 +18,11 @@ use serde::Deserialize;
 
 use super::attach;
 use super::job::Wire;
-use crate::kernel::files::pipe;
+use crate::kernel::Errno;
+use crate::kernel::file::location;
+use crate::kernel::ipc::pipe::pipe;
+use crate::kernel::process::signal;
 use crate::kernel::process::{self, Ended, Whose};
-use crate::kernel::{Errno, place, signal};
 use crate::treatments::system::{Cpus, PutBack};
 use crate::treatments::{self, Refused, Treatments};
 
@@ -186,8 +188,8 @@ impl Guard {
         let failed = |error: Errno| format!("cannot start a guard: {error}");
         let (asked, asks) = pipe().map_err(failed)?;
         let (says, said) = pipe().map_err(failed)?;
-        let name = place::own_name();
-        let group = place::group_name(0);
+        let name = location::own_name();
+        let group = location::group_name(0);
         let put_back = PutBack::of(&treated.attached, &name);
         let mut ends = Some((asked, asks, says, said));
         let pid = process::fork(|| {

@@ -23,9 +23,12 @@ use super::job::{Answer, applied_to, failed};
 use super::measure::{in_words, refused};
 use super::outside::{self, Outside, Reads, Session, Turn, Until, named};
 use super::{read_some, tracer, treated, until};
-use crate::kernel::files::pipe;
+use crate::kernel::Errno;
+use crate::kernel::cpu::affinity;
+use crate::kernel::file::location;
+use crate::kernel::ipc::pipe::pipe;
+use crate::kernel::process::usage;
 use crate::kernel::process::{self, Ended, Whose};
-use crate::kernel::{Errno, affinity, place, usage};
 use crate::treatments::Treatments;
 
 /// What a process that outlives the program may take to end by itself.
@@ -87,7 +90,7 @@ impl Folders {
     /// Makes them, and goes where the program is to stand.
     fn make(program: &Program) -> Result<Self, Errno> {
         // By this name the supervisor removes it if we are killed.
-        let made = Self(std::env::temp_dir().join(place::own_name()));
+        let made = Self(std::env::temp_dir().join(location::own_name()));
         let make = |folder: &PathBuf| DirBuilder::new().mode(0o700).create(folder);
         make(&made.0)?;
         let (temporary, here) = (made.0.join("tmp"), made.0.join("here"));

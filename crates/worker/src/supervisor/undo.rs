@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 use oscost_model::treatment::AttachedTreatment;
 
 use crate::kernel::Errno;
-use crate::kernel::clock::raw_ns;
-use crate::kernel::place;
+use crate::kernel::file::location;
 use crate::kernel::process::{self, Whose};
+use crate::kernel::time::clock::raw_ns;
 use crate::treatments::system::PutBack;
 use crate::treatments::{self, system};
 
@@ -74,7 +74,7 @@ impl Undo {
 
     /// A group that was started is about to attach things to the system.
     pub(super) fn group_attaches(&mut self, group: u32, treatments: &[AttachedTreatment]) {
-        let name = place::name_of(&self.mark, group);
+        let name = location::name_of(&self.mark, group);
         self.groups.insert(group, PutBack::of(treatments, &name));
     }
 
@@ -85,10 +85,10 @@ impl Undo {
             // Waits for all of the group that are our children: they have been killed.
             while let Ok(Some(_)) = process::wait(Whose::Group(group), true) {}
             self.end_strays();
-            place::remove_leavings(&self.mark, group, &self.here);
+            location::remove_leavings(&self.mark, group, &self.here);
             if let Some(scratch) = &self.scratch {
                 // Mostly there is none.
-                let _ = fs::remove_dir_all(scratch.join(place::name_of(&self.mark, group)));
+                let _ = fs::remove_dir_all(scratch.join(location::name_of(&self.mark, group)));
             }
             treatments::remove_leavings(&self.mark, group);
             put_back.now();
@@ -144,7 +144,7 @@ fn sweep(temporary: &Path, here: &Path) {
         // No link, and nobody else's.
         let own = entry.metadata().is_ok_and(|it| it.is_dir() && it.uid() == process::user());
         if let (true, Ok(_lock)) = (own, locked(&entry.path())) {
-            place::remove_all_leavings(name, here);
+            location::remove_all_leavings(name, here);
             treatments::remove_all_leavings(name);
             // There is nobody to tell.
             let _ = fs::remove_dir_all(entry.path());

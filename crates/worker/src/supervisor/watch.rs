@@ -6,8 +6,10 @@ use oscost_model::watch::SystemActivity;
 use super::job::{Wire, failed};
 use crate::facts::watch::{begin, end};
 use crate::facts::{Roots, allowed_cpus};
-use crate::kernel::clock::{ClockId, gettime, raw_ns};
-use crate::kernel::{Errno, audit, ntp, process};
+use crate::kernel::probe::audit;
+use crate::kernel::time::adjtimex;
+use crate::kernel::time::clock::{ClockId, gettime, raw_ns};
+use crate::kernel::{Errno, process};
 
 /// Looks, says `ready`, sleeps until `stop`, looks again. `except` are processes of the tool's own;
 /// the supervisor, which started this one, and its other jobs are left out without being named.
@@ -34,7 +36,7 @@ pub(super) fn watch(id: u64, except: &[u32], wire: &mut Wire) -> Event {
     let watch = SystemActivity {
         wall_ns: last.raw_ns.saturating_sub(first.raw_ns),
         monotonic_off_ppm: first.off_ppm(&last),
-        discipline: ntp::discipline().ok(),
+        discipline: adjtimex::discipline().ok(),
         audit,
         audit_unread,
         ..seen

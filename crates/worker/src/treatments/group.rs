@@ -9,7 +9,8 @@ use std::time::Duration;
 use oscost_model::treatment::Limit;
 
 use super::{Refused, refused};
-use crate::kernel::{Errno, place};
+use crate::kernel::Errno;
+use crate::kernel::file::location;
 
 /// The controllers that a group of one's own is made in.
 const CONTROLLERS: [&str; 3] = ["cpu", "memory", "pids"];
@@ -187,7 +188,7 @@ fn remove_one(group: &Path) {
 
 /// Removes what the treated processes of a job's process group have left.
 pub fn remove_leavings(mark: &str, group: u32) {
-    let ours = format!("{}.", place::name_of(mark, group));
+    let ours = format!("{}.", location::name_of(mark, group));
     remove_where(&|name| name.starts_with(&ours));
 }
 
@@ -197,7 +198,7 @@ pub fn remove_all_leavings(mark: &str) {
     let ours = format!("{mark}-");
     remove_where(&|name| {
         name.contains('.') && name.starts_with(&ours)
-            || name.strip_prefix(place::WITHOUT_MARK).is_some_and(|rest| {
+            || name.strip_prefix(location::WITHOUT_MARK).is_some_and(|rest| {
                 let pid = rest.trim_start_matches('-').split('.').next();
                 pid.and_then(|pid| pid.parse::<u32>().ok())
                     .is_some_and(|pid| !Path::new(&format!("/proc/{pid}")).exists())

@@ -7,9 +7,12 @@ use std::os::fd::AsRawFd;
 
 use oscost_model::treatment::AppliedTreatment;
 
+use crate::kernel::Errno;
+use crate::kernel::file::location;
+use crate::kernel::probe::seccomp::{self, Hears};
 use crate::kernel::process::Ended;
-use crate::kernel::seccomp::{self, Hears};
-use crate::kernel::{Errno, dispatch, nice, place};
+use crate::kernel::process::nice;
+use crate::kernel::syscall::user_dispatch;
 
 mod group;
 mod monitors;
@@ -62,14 +65,14 @@ pub fn within(
 /// Applies treatments that have no monitor to the calling process, in their order. Whoever waits
 /// for its end removes what [`Applied::Cgroup`] makes: see [`remove_groups`].
 pub fn install(treatments: &Treatments<'_>) -> Result<(), Refused> {
-    let name = place::group_name(treatments.arm);
+    let name = location::group_name(treatments.arm);
     treatments.applied.iter().try_for_each(|applied| take(applied, &name, &Seen::nobody()))
 }
 
 /// Removes the control groups that [`install`] has made for an arm of this job.
 pub fn remove_groups(treatments: &Treatments<'_>) {
     if treatments.applied.iter().any(|one| matches!(one, AppliedTreatment::Cgroup { .. })) {
-        group::remove(&place::group_name(treatments.arm));
+        group::remove(&location::group_name(treatments.arm));
     }
 }
 
@@ -118,7 +121,7 @@ fn take(applied: &AppliedTreatment, group: &str, seen: &Seen) -> Result<(), Refu
         AppliedTreatment::Ptrace
         | AppliedTreatment::Env { .. }
         | AppliedTreatment::Wrapper { .. } => Ok(()),
-        AppliedTreatment::Sud => dispatch::switch_on().map_err(|error| {
+        AppliedTreatment::Sud => user_dispatch::switch_on().map_err(|error| {
             refused(error, "switch on Syscall User Dispatch", "it takes Linux 5.11 on x86-64")
         }),
         AppliedTreatment::Nice { by } => be_nicer(*by),

@@ -14,12 +14,15 @@ use std::time::Duration;
 use oscost_model::treatment::AppliedTreatment;
 
 use super::{Refused, Treatments, group, refused, take};
-use crate::kernel::files::pipe;
-use crate::kernel::monitor::{self, ByDescriptor, Stops};
+use crate::kernel::Errno;
+use crate::kernel::cpu::affinity;
+use crate::kernel::file::location;
+use crate::kernel::ipc::context_switch::SharedWords;
+use crate::kernel::ipc::pipe::pipe;
+use crate::kernel::probe::monitor::{self, ByDescriptor, Stops};
+use crate::kernel::probe::seccomp::Listener;
+use crate::kernel::process::signal;
 use crate::kernel::process::{self, Ended, Whose};
-use crate::kernel::seccomp::Listener;
-use crate::kernel::switch::SharedWords;
-use crate::kernel::{Errno, affinity, place, signal};
 
 /// What a measured process shares with its monitors: a page.
 #[derive(Clone)]
@@ -176,7 +179,7 @@ pub(super) fn start(
     let page = has_monitor.then(SharedWords::new).transpose().map_err(failed)?;
     let seen = Seen(page.map(Rc::new));
     let (words, report) = pipe().map_err(failed)?;
-    let name = place::group_name(treatments.arm);
+    let name = location::group_name(treatments.arm);
     let has_group =
         treatments.applied.iter().any(|one| matches!(one, AppliedTreatment::Cgroup { .. }));
     let mut measured = Measured {
@@ -275,7 +278,8 @@ impl Measured<'_> {
 
     fn listen(&mut self, child: u32) -> Result<(), Errno> {
         let process = ByDescriptor::open(child)?;
-        let ended = || crate::kernel::poll::readable(&[process.as_fd()], Some(Duration::ZERO));
+        let ended =
+            || crate::kernel::event::poll::readable(&[process.as_fd()], Some(Duration::ZERO));
         while self.seen.get(LISTENER) == 0 {
             if ended()?[0] {
                 return self.reap(child); // It has said why.

@@ -5,13 +5,15 @@ use oscost_model::definition::{Definition, Requirement};
 use oscost_model::point::Point;
 use oscost_worker::bench::{At, AtOp, Site, Work};
 use oscost_worker::benchmarks;
-use oscost_worker::kernel::{Errno, affinity, offers};
+use oscost_worker::kernel::Errno;
+use oscost_worker::kernel::cpu::affinity;
+use oscost_worker::kernel::machine::resources;
 
 /// What this place lacks for a case; `None` where it can be measured.
 fn lacking(definition: &Definition, point: &Point) -> Option<String> {
     let needs = definition.needs.iter().filter(|need| point.includes(&need.when));
     needs.map(|need| &need.what).find_map(|what| match what {
-        Requirement::Resource(offer) => offers::lacking(*offer),
+        Requirement::Resource(offer) => resources::lacking(*offer),
         Requirement::Meaning(why) => Some(why.clone()),
         other => panic!("{}: {other:?} is no need of these families", definition.id),
     })

@@ -7,7 +7,7 @@ use oscost_model::case::Case;
 use oscost_model::protocol::{Event, Order};
 use oscost_model::worker::{Mode, Task, WorkerSpec};
 use oscost_worker::benchmarks;
-use oscost_worker::kernel::place::{name_of, queue_key};
+use oscost_worker::kernel::file::location::{name_of, queue_key};
 
 use crate::common::{ENDLESS, Session, none_stands, plan, signal, spec, until, why};
 

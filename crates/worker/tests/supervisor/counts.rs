@@ -122,7 +122,7 @@ fn l12_makers_of_processes_and_threads_do_so_beside_their_usual_points_too() {
 fn l13_an_empty_op_and_a_clock_read_enter_the_kernel_0_times_getppid_once_open_close_twice() {
     let mut session = Session::start();
     let enters = u64::from(clock_enters_the_kernel(&session));
-    let has_vdso = oscost_worker::kernel::vdso::ClockGettime::find().is_some();
+    let has_vdso = oscost_worker::kernel::time::vdso::ClockGettime::find().is_some();
     for (id, (case, entries, vdso)) in (1..).zip([
         ("timer/nothing", 0, false),
         ("procedure/call:args=0,chain=independent", 0, false),

@@ -9,8 +9,10 @@ use oscost_model::protocol::{Event, Order};
 use oscost_model::resource::Resource;
 use oscost_model::worker::{Mode, Task};
 use oscost_worker::bench::AtOp;
-use oscost_worker::kernel::region::{Access, Pages, Region};
-use oscost_worker::kernel::{Errno, offers, usage};
+use oscost_worker::kernel::Errno;
+use oscost_worker::kernel::machine::resources;
+use oscost_worker::kernel::memory::region::{Access, Pages, Region};
+use oscost_worker::kernel::process::usage;
 
 use crate::common::{ENDLESS, Session, cpu_ticks, none_stands, plan, signal, spec, until, why};
 use crate::work::{batch, work};
@@ -100,7 +102,7 @@ fn pages_are_as_large_as_was_asked_for_and_none_is_there_before_it_is_touched() 
     const BYTES: usize = 8 << 20;
     for (pages, huge) in [(Pages::Small, 0), (Pages::Transparent, BYTES >> 10)] {
         if pages == Pages::Transparent
-            && let Some(missing) = offers::lacking(Resource::TransparentHugePages)
+            && let Some(missing) = resources::lacking(Resource::TransparentHugePages)
         {
             eprintln!("cannot run here: {missing}");
             continue;
@@ -287,7 +289,7 @@ fn what_a_place_lacks_is_said_with_the_command_that_mends_it() {
             "nr_hugepages",
         ),
     ] {
-        match offers::lacking(offer) {
+        match resources::lacking(offer) {
             Some(missing) => {
                 assert!(missing.contains(way_out), "{missing}");
                 assert_eq!(skipped(&mut session, id, case), missing);

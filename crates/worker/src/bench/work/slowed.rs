@@ -5,9 +5,9 @@ use oscost_model::file::FileObservation;
 
 use super::{AtOp, Run, Work};
 use crate::kernel::Errno;
-use crate::kernel::chain::dependent_chain;
 use crate::kernel::counter;
-use crate::kernel::opaque::keep;
+use crate::kernel::cpu::black_box::keep;
+use crate::kernel::cpu::dependent_chain::dependent_chain;
 
 impl Work {
     /// This work, with a chain of multiplications behind each batch that takes that share of what

@@ -11,11 +11,11 @@ use oscost_model::channel::ChannelObservation;
 use super::super::prelude::*;
 use super::super::switch::placement::cpu_of_peer;
 use super::set::{Asked, Method};
-use crate::kernel::clock::raw_ns;
-use crate::kernel::doors::Doors;
-use crate::kernel::many::{Account, Many, Over, refused};
-use crate::kernel::stopwatch::Stopwatch;
-use crate::kernel::switch::{PeerProcess, SharedWords, give_way};
+use crate::kernel::event::descriptor_set::{Account, Many, Over, refused};
+use crate::kernel::ipc::context_switch::{PeerProcess, SharedWords, give_way};
+use crate::kernel::net::reuseport::Doors;
+use crate::kernel::time::clock::raw_ns;
+use crate::kernel::time::stopwatch::Stopwatch;
 
 /// Waiters at most, each of which has a line for its stamp.
 const MOST: usize = 8;

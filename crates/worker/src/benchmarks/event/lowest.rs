@@ -1,9 +1,9 @@
 //! The search for the lowest descriptor that is free.
 
 use super::super::prelude::*;
-use crate::kernel::limits;
-use crate::kernel::many::{Over, refused};
-use crate::kernel::slots::{Full, Hole, Opening, Visited, close};
+use crate::kernel::event::descriptor_set::{Over, refused};
+use crate::kernel::event::descriptor_table::{Full, Hole, Opening, Visited, close};
+use crate::kernel::process::limits;
 
 /// Ops of a batch whose descriptors are accepted: twice as many visitors stand at the door.
 const MOST_ACCEPTED: u64 = 64;

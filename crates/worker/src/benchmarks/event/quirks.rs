@@ -6,11 +6,11 @@ use std::os::fd::AsRawFd;
 use super::super::prelude::*;
 use super::ENTRY;
 use crate::bench::When;
-use crate::kernel::call::EPOLL_WAIT;
-use crate::kernel::event::{Change, Epoll, Patience, READABLE};
-use crate::kernel::files::pipe;
-use crate::kernel::io_uring::{Ring, Shots};
-use crate::kernel::switch;
+use crate::kernel::event::io_uring::{Ring, Shots};
+use crate::kernel::event::readiness::{Change, Epoll, Patience, READABLE};
+use crate::kernel::ipc::context_switch;
+use crate::kernel::ipc::pipe::pipe;
+use crate::kernel::syscall::prepared::EPOLL_WAIT;
 use oscost_model::unit::Unit;
 
 mod spurious;
@@ -213,7 +213,7 @@ impl Copied {
         set.change(Change::Add, number, READABLE, number as u64)?;
         let copy = from.try_clone()?;
         drop(from);
-        switch::write(&to, &[1])?;
+        context_switch::write(&to, &[1])?;
         Ok(Self { set, number, _copy: copy, _other: to })
     }
 
@@ -240,7 +240,7 @@ fn other_file() -> Result<i64, Errno> {
     // The lowest free number is handed out each time, and the closed one is free.
     let mut counters = Vec::new();
     while counters.last().is_none_or(|last: &File| last.as_raw_fd() < copied.number) {
-        counters.push(switch::event_counter()?);
+        counters.push(context_switch::event_counter()?);
     }
     if counters.last().is_none_or(|last| last.as_raw_fd() != copied.number) {
         return Err(Errno::EPROTO);
@@ -253,7 +253,7 @@ fn dropped_on_close() -> Result<i64, Errno> {
     let (from, to) = pipe()?;
     let mut set = Epoll::new(4)?;
     set.change(Change::Add, from.as_raw_fd(), READABLE, 7)?;
-    switch::write(&to, &[1])?;
+    context_switch::write(&to, &[1])?;
     drop(from);
     yes(tells_of(&mut set, 7).map(|told| !told))
 }
@@ -280,7 +280,7 @@ fn refused_for(done: Result<(), Errno>, because: Errno) -> Result<bool, Errno> {
 fn full_pipes() -> Result<Vec<(File, File)>, Errno> {
     let full = || {
         let (from, to) = pipe()?;
-        switch::write(&to, &[1])?;
+        context_switch::write(&to, &[1])?;
         Ok((from, to))
     };
     (0..CHANGES).map(|_| full()).collect()
@@ -323,7 +323,7 @@ struct Chain {
 impl Chain {
     fn of(depth: usize) -> Result<Self, Errno> {
         let (from, to) = pipe()?;
-        switch::write(&to, &[1])?;
+        context_switch::write(&to, &[1])?;
         let mut chain = Self { sets: Vec::new(), pipe: (from, to) };
         (0..depth).try_for_each(|_| chain.grow())?;
         Ok(chain)

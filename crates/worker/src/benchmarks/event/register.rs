@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use super::super::prelude::*;
 use super::set::{Asked, Method};
-use crate::kernel::event::{Change, URGENT};
-use crate::kernel::many::{Many, Over, refused};
+use crate::kernel::event::descriptor_set::{Many, Over, refused};
+use crate::kernel::event::readiness::{Change, URGENT};
 
 /// Descriptors that stand beside those of the set, for ops that put one in or take one out: as many
 /// in a batch.

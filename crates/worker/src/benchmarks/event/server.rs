@@ -14,14 +14,14 @@ use super::super::switch::placement::cpu_of_peer;
 use super::{BY_EPOLL, BY_POLL, BY_SELECT, PEER_CPU, SELECT};
 use crate::bench::When;
 use crate::kernel::because::{lacking, unfit};
-use crate::kernel::call::{EPOLL_WAIT, POLL};
-use crate::kernel::clock::raw_ns;
-use crate::kernel::event::Patience;
-use crate::kernel::files::pipe;
-use crate::kernel::limits;
-use crate::kernel::many::{Over, check_memory, refused};
+use crate::kernel::event::descriptor_set::{Over, check_memory, refused};
+use crate::kernel::event::readiness::Patience;
+use crate::kernel::ipc::context_switch::{self, PeerProcess, SharedWords, give_way};
+use crate::kernel::ipc::pipe::pipe;
+use crate::kernel::process::limits;
 use crate::kernel::process::wake_on_time;
-use crate::kernel::switch::{self, PeerProcess, SharedWords, give_way};
+use crate::kernel::syscall::prepared::{EPOLL_WAIT, POLL};
+use crate::kernel::time::clock::raw_ns;
 
 pub mod http;
 mod load;
@@ -266,7 +266,7 @@ impl Body {
     /// of a nanosecond.
     fn burst(&mut self) -> Result<i64, Errno> {
         let until = self.server.seen.answered + self.burst;
-        switch::write(&self.orders, &self.burst.to_ne_bytes())?;
+        context_switch::write(&self.orders, &self.burst.to_ne_bytes())?;
         while self.server.seen.answered < until {
             self.server.turn(Patience::Endless)?;
             if self.server.seen.friends_gone > 0 {
@@ -276,7 +276,7 @@ impl Body {
         let mut report = vec![0; (1 + self.burst as usize) * size_of::<u64>()];
         let mut come = 0;
         while come < report.len() {
-            match switch::read(&self.reports, &mut report[come..])? {
+            match context_switch::read(&self.reports, &mut report[come..])? {
                 0 => return Err(self.has_ended()),
                 given => come += given,
             }

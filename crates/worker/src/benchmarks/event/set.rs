@@ -6,12 +6,12 @@ use std::ops::Range;
 
 use super::super::prelude::*;
 use crate::kernel::because::lacking;
-use crate::kernel::event::{
+use crate::kernel::cpu::black_box::opaque;
+use crate::kernel::event::descriptor_set::Many;
+use crate::kernel::event::io_uring::{Ring, Shots};
+use crate::kernel::event::readiness::{
     Bits, By, Change, EDGE, EXCLUSIVE, Entries, Epoll, ONESHOT, Patience, READABLE,
 };
-use crate::kernel::io_uring::{Ring, Shots};
-use crate::kernel::many::Many;
-use crate::kernel::opaque::opaque;
 
 /// How is waited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

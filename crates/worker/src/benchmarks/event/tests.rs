@@ -12,10 +12,10 @@ use super::BENCHES;
 use super::set::{Asked, Method, Part, Ready, Set};
 use crate::bench::{Bench, Site, Work};
 use crate::kernel::Errno;
-use crate::kernel::event::READABLE;
-use crate::kernel::io_uring::Ring;
-use crate::kernel::limits;
-use crate::kernel::many::{Many, Over};
+use crate::kernel::event::descriptor_set::{Many, Over};
+use crate::kernel::event::io_uring::Ring;
+use crate::kernel::event::readiness::READABLE;
+use crate::kernel::process::limits;
 use crate::kernel::process::{alone, children, kill};
 
 /// Descriptors that are soon made.
@@ -120,8 +120,8 @@ fn set(method: Method, ready: u64, woken: &[usize]) -> Set {
 
 #[test]
 fn an_op_that_is_told_of_another_descriptor_or_of_one_more_fails() {
-    use crate::kernel::event::By;
-    use crate::kernel::io_uring::Shots;
+    use crate::kernel::event::io_uring::Shots;
+    use crate::kernel::event::readiness::By;
     alone(|| {
         let methods = [
             Method::Select(By::Plain),

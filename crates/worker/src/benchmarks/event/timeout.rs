@@ -4,9 +4,9 @@ use super::super::prelude::*;
 use super::{BY_EPOLL, BY_POLL, BY_PPOLL, BY_PSELECT, BY_SELECT, SELECT};
 use crate::bench::When;
 use crate::kernel::because::lacking;
-use crate::kernel::call::{EPOLL_WAIT, POLL};
-use crate::kernel::clock::{ClockId, gettime};
-use crate::kernel::timeouts::{By, Rounding, Timeout};
+use crate::kernel::event::timeout::{By, Rounding, Timeout};
+use crate::kernel::syscall::prepared::{EPOLL_WAIT, POLL};
+use crate::kernel::time::clock::{ClockId, gettime};
 use oscost_model::unit::Unit;
 
 const BY_PWAIT2: When = &[("method", "epoll-pwait2")];

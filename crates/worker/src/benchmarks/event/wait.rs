@@ -5,9 +5,9 @@ use std::ops::Range;
 use super::super::prelude::*;
 use super::set::{Asked, Method, Part, Ready, Set};
 use crate::kernel::because::lacking;
-use crate::kernel::limits;
-use crate::kernel::many::{Filler, Many, Over, most_of, refused};
-use crate::kernel::switch::PeerProcess;
+use crate::kernel::event::descriptor_set::{Filler, Many, Over, most_of, refused};
+use crate::kernel::ipc::context_switch::PeerProcess;
+use crate::kernel::process::limits;
 
 /// What the descriptors are.
 pub(super) fn over(at: At<'_>) -> Over {

@@ -3,8 +3,8 @@
 use oscost_model::channel::ChannelObservation;
 
 use super::super::prelude::*;
-use crate::kernel::control::Gone;
-use crate::kernel::stopwatch::Stopwatch;
+use crate::kernel::net::control_stream::Gone;
+use crate::kernel::time::stopwatch::Stopwatch;
 
 /// The largest message: what a peer makes room for, whoever asks.
 pub(in super::super) const LARGEST: u64 = 16 << 20;

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{Seek, SeekFrom, Write};
 
 use super::super::prelude::*;
-use crate::kernel::region::memory_file;
+use crate::kernel::memory::region::memory_file;
 
 /// As many messages lie in the file side by side: what is still under way keeps its pages.
 const SIDE_BY_SIDE: usize = 4;

@@ -3,8 +3,8 @@
 use super::content::{From, Room, fill, sum};
 use super::end::{End, LARGEST, timed_echo};
 use crate::kernel::Errno;
-use crate::kernel::control::Control;
-use crate::kernel::stopwatch::Stopwatch;
+use crate::kernel::net::control_stream::Control;
+use crate::kernel::time::stopwatch::Stopwatch;
 
 /// Orders: the first number says which, the second how large messages are, the third how many come.
 pub(super) mod order {

@@ -6,8 +6,8 @@ use oscost_model::channel::ChannelObservation;
 
 use super::end::End;
 use crate::kernel::Errno;
-use crate::kernel::control::Gone;
-use crate::kernel::switch::{read, write};
+use crate::kernel::ipc::context_switch::{read, write};
+use crate::kernel::net::control_stream::Gone;
 
 /// Where it writes, and where it reads.
 pub(in super::super) struct Stream {

@@ -2,9 +2,9 @@
 
 use super::content::{From, fill, sum};
 use super::*;
-use crate::kernel::files::pipe;
+use crate::kernel::ipc::pipe::pipe;
 use crate::kernel::process::alone;
-use crate::kernel::stopwatch::Stopwatch;
+use crate::kernel::time::stopwatch::Stopwatch;
 use oscost_model::channel::ChannelObservation;
 
 fn pipes() -> (Box<dyn End>, Box<dyn End>) {

@@ -9,9 +9,9 @@ use super::content::{From, Room, fill, sum};
 use super::end::{End, LARGEST, timed_trip};
 use super::peer::{order, serve};
 use crate::kernel::because::unfit;
-use crate::kernel::control::{Control, Gone};
-use crate::kernel::stopwatch::Stopwatch;
-use crate::kernel::switch::{Alarm, Ear, PeerProcess, give_way};
+use crate::kernel::ipc::context_switch::{Alarm, Ear, PeerProcess, give_way};
+use crate::kernel::net::control_stream::{Control, Gone};
+use crate::kernel::time::stopwatch::Stopwatch;
 
 /// Messages that are verified each way: neighbours that came in each other's place would show.
 const VERIFIED: u64 = 3;

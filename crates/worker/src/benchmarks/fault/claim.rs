@@ -1,6 +1,6 @@
 //! What an op says of its faults, held against the kernel's own account.
 
-use crate::kernel::usage::{self, ThreadUsage};
+use crate::kernel::process::usage::{self, ThreadUsage};
 
 use super::super::prelude::*;
 

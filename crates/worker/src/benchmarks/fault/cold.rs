@@ -2,7 +2,7 @@
 
 use std::fs::File;
 
-use crate::kernel::region::{Access, PAGE_BYTES, Pages, Region, drop_cached};
+use crate::kernel::memory::region::{Access, PAGE_BYTES, Pages, Region, drop_cached};
 
 use super::super::prelude::*;
 use super::claim::{Claim, Kind};

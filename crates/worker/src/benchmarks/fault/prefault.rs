@@ -2,8 +2,10 @@
 
 use std::fs::File;
 
-use crate::kernel::helper::Helper;
-use crate::kernel::region::{Access, PAGE_BYTES, Pages, Region, WithoutHugePages, memory_file};
+use crate::kernel::memory::page_toucher::Helper;
+use crate::kernel::memory::region::{
+    Access, PAGE_BYTES, Pages, Region, WithoutHugePages, memory_file,
+};
 
 use super::super::prelude::*;
 use super::claim::{Claim, Kind};

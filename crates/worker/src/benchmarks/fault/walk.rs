@@ -2,12 +2,12 @@
 
 use std::fs::File;
 
-use crate::kernel::blocks::Order;
-use crate::kernel::process::{self, Whose};
-use crate::kernel::region::{
+use crate::kernel::memory::blocks::Order;
+use crate::kernel::memory::region::{
     Access, HUGE_BYTES, PAGE_BYTES, Pages, Region, WithoutHugePages, free_place, nameless_file,
 };
-use crate::kernel::userfault::Handled;
+use crate::kernel::memory::userfaultfd::Handled;
+use crate::kernel::process::{self, Whose};
 
 use super::super::prelude::*;
 use super::claim::{Claim, Kind};

@@ -2,10 +2,13 @@
 
 use oscost_model::file::FileObservation;
 
-use crate::kernel::cached::Evict;
-use crate::kernel::file::{Copier, Laid, Reader, Via, Writer};
-use crate::kernel::folder::{Act, Many};
-use crate::kernel::place::{MemoryGroup, Place};
+use crate::kernel::file::copy::Copier;
+use crate::kernel::file::directory::{Act, Many};
+use crate::kernel::file::location::{MemoryGroup, Place};
+use crate::kernel::file::page_cache::Evict;
+use crate::kernel::file::read::{Reader, Via};
+use crate::kernel::file::scratch_file::Laid;
+use crate::kernel::file::write::Writer;
 
 use super::super::prelude::*;
 

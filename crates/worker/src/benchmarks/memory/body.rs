@@ -1,8 +1,8 @@
 //! Bodies whose ops need something before each batch.
 
-use crate::kernel::blocks::Cycle;
-use crate::kernel::region::{Access, HUGE_BYTES, PAGE_BYTES, Pages, Region};
-use crate::kernel::usage;
+use crate::kernel::memory::blocks::Cycle;
+use crate::kernel::memory::region::{Access, HUGE_BYTES, PAGE_BYTES, Pages, Region};
+use crate::kernel::process::usage;
 
 use super::super::prelude::*;
 

@@ -7,11 +7,11 @@ use oscost_model::point::Value;
 
 use super::super::exchange::{ACKNOWLEDGEMENT, End, Gone, Held, Stream, go_on, whole};
 use super::super::prelude::*;
-use crate::kernel::channels::{
+use crate::kernel::ipc::channels::{
     Letter, Queue, SysvQueue, fifo_of, lend, let_read, pipe_capacity, pipe_of, read_in, splice,
 };
-use crate::kernel::shared_ring::{SharedRing, Waiting};
-use crate::kernel::switch;
+use crate::kernel::ipc::context_switch;
+use crate::kernel::ipc::shared_ring::{SharedRing, Waiting};
 
 /// Both ends of a channel, the measuring one first.
 pub(super) type Ends = (Box<dyn End>, Box<dyn End>);
@@ -84,8 +84,8 @@ impl End for Lender {
     }
 
     fn receive(&mut self, into: &mut [u8], gone: Gone<'_>) -> Result<usize, Errno> {
-        let first = switch::read(&self.from, into);
-        go_on(into.len(), first, gone, |done| switch::read(&self.from, &mut into[done..]))
+        let first = context_switch::read(&self.from, into);
+        go_on(into.len(), first, gone, |done| context_switch::read(&self.from, &mut into[done..]))
     }
 
     fn seen(&self) -> ChannelObservation {
@@ -129,8 +129,8 @@ impl End for FromFile {
     }
 
     fn receive(&mut self, into: &mut [u8], gone: Gone<'_>) -> Result<usize, Errno> {
-        let first = switch::read(&self.from, into);
-        go_on(into.len(), first, gone, |done| switch::read(&self.from, &mut into[done..]))
+        let first = context_switch::read(&self.from, into);
+        go_on(into.len(), first, gone, |done| context_switch::read(&self.from, &mut into[done..]))
     }
 
     fn pour(&mut self, messages: u64, message: &[u8], gone: Gone<'_>) -> Result<(), AtOp> {
@@ -154,7 +154,7 @@ impl End for FromFile {
         for _ in 0..messages {
             bytes += self.receive(into, gone)? as u64;
         }
-        match uninterrupted(gone, || switch::write(&self.to, &[0; ACKNOWLEDGEMENT]))? {
+        match uninterrupted(gone, || context_switch::write(&self.to, &[0; ACKNOWLEDGEMENT]))? {
             ACKNOWLEDGEMENT => Ok((messages, bytes)),
             _ => Err(Errno::EPIPE),
         }
@@ -318,7 +318,7 @@ impl End for Readers {
         note[..8].copy_from_slice(&(message.as_ptr() as u64).to_ne_bytes());
         note[8..].copy_from_slice(&(message.len() as u64).to_ne_bytes());
         // A note is smaller than what a pipe takes as a whole.
-        match uninterrupted(gone, || switch::write(&self.to, &note))? {
+        match uninterrupted(gone, || context_switch::write(&self.to, &note))? {
             NOTE => Ok(()),
             _ => Err(Errno::EPIPE),
         }
@@ -326,7 +326,7 @@ impl End for Readers {
 
     fn receive(&mut self, into: &mut [u8], gone: Gone<'_>) -> Result<usize, Errno> {
         let mut note = [0; NOTE];
-        if uninterrupted(gone, || switch::read(&self.from, &mut note))? != NOTE {
+        if uninterrupted(gone, || context_switch::read(&self.from, &mut note))? != NOTE {
             return Err(Errno::EPIPE);
         }
         let number = |at: usize| {

@@ -11,9 +11,9 @@ use super::super::tests::{all_points, site};
 use super::*;
 use crate::bench::Site;
 use crate::kernel::because;
-use crate::kernel::place::{queue_key, queue_name};
+use crate::kernel::file::location::{queue_key, queue_name};
 use crate::kernel::process::{alone, children, kill};
-use crate::kernel::stopwatch::Stopwatch;
+use crate::kernel::time::stopwatch::Stopwatch;
 
 /// Every case whose size is one of these.
 fn cases(sizes: &[u64]) -> Vec<(&'static Bench, Case)> {

@@ -15,11 +15,11 @@ use super::super::exchange::{Control, Gone, cpu_of_peer};
 use super::super::prelude::*;
 use super::ends::{Name, cause, way};
 use crate::kernel::because::{lacking, unfit};
-use crate::kernel::control::Waiting;
-use crate::kernel::door::Door;
-use crate::kernel::poll;
-use crate::kernel::socket::{self, Address, Kind};
-use crate::kernel::switch::{Alarm, Ear, PeerProcess};
+use crate::kernel::event::poll;
+use crate::kernel::ipc::context_switch::{Alarm, Ear, PeerProcess};
+use crate::kernel::net::control_stream::Waiting;
+use crate::kernel::net::socket::{self, Address, Kind};
+use crate::kernel::net::token_listener::Door;
 
 /// Orders to the peer, and what it is to do with each connection.
 mod order {

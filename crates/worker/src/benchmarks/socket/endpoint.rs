@@ -6,7 +6,8 @@ use std::net::{IpAddr, TcpListener};
 
 use oscost_model::channel::ChannelObservation;
 
-use crate::kernel::socket::{self, Setting};
+use crate::kernel::net::socket;
+use crate::kernel::net::socket::Setting;
 
 /// A socket that is connected to the other end's.
 pub(super) struct Socket {

@@ -17,9 +17,9 @@ use super::packet::Packets;
 use super::stream::{Copied, FromFile, Lent, Ringed};
 use crate::kernel::SILENCE;
 use crate::kernel::because::{lacking, unfit};
-use crate::kernel::door::{Door, Far};
-use crate::kernel::socket::{self, Kind, Setting};
-use crate::kernel::switch::PeerProcess;
+use crate::kernel::ipc::context_switch::PeerProcess;
+use crate::kernel::net::socket::{self, Kind, Setting};
+use crate::kernel::net::token_listener::{Door, Far};
 
 /// Gives a socket the buffers that the axis `buffer` asks for; where that goes unsaid it keeps the
 /// system's.

@@ -5,7 +5,7 @@ use oscost_model::channel::ChannelObservation;
 use super::super::exchange::{End, Gone};
 use super::super::prelude::*;
 use super::endpoint::Socket;
-use crate::kernel::socket;
+use crate::kernel::net::socket;
 
 /// By send(2) and recv(2), a packet each time.
 pub(super) struct Packets(pub(super) Socket);

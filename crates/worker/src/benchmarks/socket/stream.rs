@@ -7,8 +7,8 @@ use oscost_model::channel::ChannelObservation;
 use super::super::exchange::{ACKNOWLEDGEMENT, End, Gone, Held, go_on, whole};
 use super::super::prelude::*;
 use super::endpoint::Socket;
-use crate::kernel::io_uring::Ring;
-use crate::kernel::socket;
+use crate::kernel::event::io_uring::Ring;
+use crate::kernel::net::socket;
 
 /// By send(2) and recv(2).
 pub(super) struct Copied(pub(super) Socket);

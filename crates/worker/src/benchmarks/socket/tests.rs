@@ -12,10 +12,10 @@ use super::super::exchange::{Control, From, fill};
 use super::super::tests::site;
 use super::*;
 use crate::bench::Site;
-use crate::kernel::control::Waiting;
-use crate::kernel::door::{Door, Token};
+use crate::kernel::ipc::context_switch::PeerProcess;
+use crate::kernel::net::control_stream::Waiting;
+use crate::kernel::net::token_listener::{Door, Token};
 use crate::kernel::process::{self, alone};
-use crate::kernel::switch::PeerProcess;
 
 fn bench(id: &str) -> &'static Bench {
     BENCHES.iter().find(|bench| bench.id == id).unwrap()

@@ -4,9 +4,10 @@ use std::fs::File;
 
 use super::super::prelude::*;
 use super::placement::cpu_of_peer;
-use crate::kernel::files::pipe;
-use crate::kernel::stopwatch::Stopwatch;
-use crate::kernel::switch::{self, PeerProcess};
+use crate::kernel::ipc::context_switch;
+use crate::kernel::ipc::context_switch::PeerProcess;
+use crate::kernel::ipc::pipe::pipe;
+use crate::kernel::time::stopwatch::Stopwatch;
 
 /// The work at a point: an op is one stamp sent and received.
 pub(super) fn stamps(at: At<'_>) -> Result<Work, Errno> {
@@ -32,10 +33,10 @@ fn stays(cpu: Option<u32>, watch: Stopwatch) -> Result<Work, Errno> {
         PeerProcess::start(cpu, move || {
             // The child's copy: it must not hold its parent's ends, or it would never see one.
             drop(ends.take());
-            while switch::read(&from_own, &mut [0])? == 1 {
+            while context_switch::read(&from_own, &mut [0])? == 1 {
                 // Whoever is woken may throw off who woke it. Giving way once lets that one go on
                 // until it waits, as it is said to.
-                switch::give_way()?;
+                context_switch::give_way()?;
                 send(&to_own, watch)?;
             }
             Ok(())
@@ -45,7 +46,7 @@ fn stays(cpu: Option<u32>, watch: Stopwatch) -> Result<Work, Errno> {
     let ask = move || {
         // It lives as long as the work; that it has ended shows as the end of its pipe.
         let _standing_by = &peer;
-        switch::write(&to_peer, &[1])?;
+        context_switch::write(&to_peer, &[1])?;
         receive(&from_peer, watch)
     };
     // Once, so that it stands where it should before anything is timed.
@@ -67,13 +68,13 @@ fn exits(cpu: Option<u32>, watch: Stopwatch) -> Result<Work, Errno> {
 /// Takes the time and sends it.
 fn send(to: &File, watch: Stopwatch) -> Result<(), Errno> {
     let stamp = watch.start().to_ne_bytes();
-    if switch::write(to, &stamp)? == stamp.len() { Ok(()) } else { Err(Errno::EPIPE) }
+    if context_switch::write(to, &stamp)? == stamp.len() { Ok(()) } else { Err(Errno::EPIPE) }
 }
 
 /// Receives a time and says how many ticks ago that was.
 fn receive(from: &File, watch: Stopwatch) -> Result<i64, Errno> {
     let mut stamp = [0; size_of::<u64>()];
-    let given = switch::read(from, &mut stamp)?;
+    let given = context_switch::read(from, &mut stamp)?;
     let now = watch.stop();
     if given != stamp.len() {
         return Err(Errno::EPIPE);

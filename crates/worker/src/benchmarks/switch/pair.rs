@@ -10,9 +10,9 @@ use super::handoff::{Gone, Means, Setting};
 use super::placement::cpu_of_peer;
 use super::sides::{Side, handled_signals, pipes};
 use crate::bench::{AtOp, Run, Shape};
-use crate::kernel::affinity;
-use crate::kernel::clock::raw_ns;
-use crate::kernel::switch::{Alarm, Ear, PeerProcess, give_way, thread_id};
+use crate::kernel::cpu::affinity;
+use crate::kernel::ipc::context_switch::{Alarm, Ear, PeerProcess, give_way, thread_id};
+use crate::kernel::time::clock::raw_ns;
 
 /// Makes both sides.
 pub(super) type Sides = fn(&Setting) -> Result<(Side, Side), Errno>;
@@ -196,7 +196,7 @@ impl Drop for Pair {
 struct PeerThread {
     id: u32,
     shared: Arc<Told>,
-    thread: Option<kernel::switch::Thread>,
+    thread: Option<kernel::ipc::context_switch::Thread>,
 }
 
 /// What a thread and whoever started it tell each other.
@@ -214,7 +214,7 @@ impl PeerThread {
     fn start(cpu: u32, side: Side) -> Result<Self, Errno> {
         let shared = Arc::new(Told::default());
         let told = Arc::clone(&shared);
-        let thread = kernel::switch::Thread::start(Box::new(move || {
+        let thread = kernel::ipc::context_switch::Thread::start(Box::new(move || {
             let done = affinity::pin(cpu).and_then(|()| {
                 told.id.store(thread_id(), Ordering::Release);
                 serve(&side, &told.quit)

@@ -9,10 +9,10 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::super::prelude::*;
-use crate::kernel::clock::raw_ns;
-use crate::kernel::files::pipe;
-use crate::kernel::stopwatch::Stopwatch;
-use crate::kernel::switch::{self, PeerProcess, SharedWords};
+use crate::kernel::ipc::context_switch::{self, PeerProcess, SharedWords};
+use crate::kernel::ipc::pipe::pipe;
+use crate::kernel::time::clock::raw_ns;
+use crate::kernel::time::stopwatch::Stopwatch;
 
 /// Turns of a spinner between two looks at the clock on the wall: some 100 us.
 const TURNS: u32 = 1 << 12;
@@ -123,7 +123,7 @@ impl Spinner {
     fn wake(&self) -> Result<bool, Errno> {
         let asleep = self.words.long(PARKED).swap(0, Relaxed) == 1;
         if asleep {
-            switch::write(&self.go, &[1])?;
+            context_switch::write(&self.go, &[1])?;
         }
         Ok(asleep)
     }
@@ -132,7 +132,7 @@ impl Spinner {
 /// The peer: spins for as long as the other side does, and sleeps until it is wanted again.
 fn spin(words: &SharedWords, orders: &File, watch: Stopwatch) -> Result<(), Errno> {
     let (own, first, last) = (words.long(OWN_LAST), words.long(PEER_FIRST), words.long(PEER_LAST));
-    while switch::read(orders, &mut [0])? == 1 {
+    while context_switch::read(orders, &mut [0])? == 1 {
         let mut seen = 0;
         let (mut looked, mut looked_at) = (0, raw_ns());
         let mut turn = 0u32;

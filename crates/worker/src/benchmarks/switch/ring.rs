@@ -5,9 +5,9 @@ use std::fs::File;
 use super::super::prelude::*;
 use super::pair::times;
 use crate::bench::{AtOp, Run, Shape};
-use crate::kernel::files::pipe;
-use crate::kernel::opaque;
-use crate::kernel::switch::{self, PeerProcess};
+use crate::kernel::cpu::black_box;
+use crate::kernel::ipc::context_switch::{self, PeerProcess};
+use crate::kernel::ipc::pipe::pipe;
 
 /// A line of every cache there is: one byte of it brings it all.
 const LINE: usize = 64;
@@ -66,8 +66,8 @@ pub(super) fn laps(at: At<'_>) -> Result<Work, Errno> {
 impl Member {
     /// Waits for the token, and looks at all the memory.
     fn take(&self) -> Result<(), Errno> {
-        match switch::read(&self.from, &mut [0])? {
-            1 => self.memory.chunks(LINE).for_each(|line| opaque::keep(u64::from(line[0]))),
+        match context_switch::read(&self.from, &mut [0])? {
+            1 => self.memory.chunks(LINE).for_each(|line| black_box::keep(u64::from(line[0]))),
             _ => return Err(Errno::EPIPE),
         }
         Ok(())
@@ -75,7 +75,7 @@ impl Member {
 
     /// Hands it on.
     fn pass(&self) -> Result<(), Errno> {
-        if switch::write(&self.to, &[1])? == 1 { Ok(()) } else { Err(Errno::EPIPE) }
+        if context_switch::write(&self.to, &[1])? == 1 { Ok(()) } else { Err(Errno::EPIPE) }
     }
 }
 

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 use super::handoff::{Gone, Means, Setting};
 use crate::kernel::Errno;
-use crate::kernel::files::pipe;
-use crate::kernel::switch::{self, Reach, SharedWords};
+use crate::kernel::ipc::context_switch::{self, Reach, SharedWords};
+use crate::kernel::ipc::pipe::pipe;
 
 /// What is sent: one byte of it, or all as the number 1.
 const TOKEN: u64 = 1;
@@ -47,7 +47,7 @@ impl Side {
     pub(super) fn announce(&self, trips: u64) -> Result<(), Errno> {
         match self {
             Side::Turns(Turns { orders: Orders::Given(to), .. }) => {
-                switch::write(to, &trips.to_ne_bytes()).map(drop)
+                context_switch::write(to, &trips.to_ne_bytes()).map(drop)
             }
             _ => Ok(()),
         }
@@ -70,7 +70,7 @@ pub(super) fn pipes(_: &Setting) -> Result<(Side, Side), Errno> {
 
 /// A stream of AF_UNIX, a byte each time.
 pub(super) fn sockets(_: &Setting) -> Result<(Side, Side), Errno> {
-    let (own, peer) = switch::socket_pair()?;
+    let (own, peer) = context_switch::socket_pair()?;
     let side = |end: File| {
         Ok::<Side, Errno>(Side::Bytes(Bytes { to: end.try_clone()?, from: end, size: 1 }))
     };
@@ -79,7 +79,7 @@ pub(super) fn sockets(_: &Setting) -> Result<(Side, Side), Errno> {
 
 /// Two eventfd counters, 1 added each time.
 pub(super) fn counters(_: &Setting) -> Result<(Side, Side), Errno> {
-    let (there, back) = (switch::event_counter()?, switch::event_counter()?);
+    let (there, back) = (context_switch::event_counter()?, context_switch::event_counter()?);
     let side = |to, from| Side::Bytes(Bytes { to, from, size: size_of_val(&TOKEN) });
     Ok((side(there.try_clone()?, back.try_clone()?), side(back, there)))
 }
@@ -87,14 +87,14 @@ pub(super) fn counters(_: &Setting) -> Result<(Side, Side), Errno> {
 impl Means for Bytes {
     #[inline(always)]
     fn wake(&self) -> Result<(), Errno> {
-        let taken = switch::write(&self.to, &TOKEN.to_ne_bytes()[..self.size])?;
+        let taken = context_switch::write(&self.to, &TOKEN.to_ne_bytes()[..self.size])?;
         if taken == self.size { Ok(()) } else { Err(Errno::EPIPE) }
     }
 
     fn wait(&self, gone: Gone<'_>) -> Result<(), Errno> {
         let mut into = [0; size_of::<u64>()];
         loop {
-            match switch::read(&self.from, &mut into[..self.size]) {
+            match context_switch::read(&self.from, &mut into[..self.size]) {
                 Ok(given) if given == self.size => return Ok(()),
                 Ok(_) => return gone().and(Err(Errno::EPIPE)),
                 Err(Errno::EINTR) => gone()?,
@@ -149,13 +149,13 @@ impl Means for Futex {
     fn wake(&self) -> Result<(), Errno> {
         let word = self.words.word(self.to.take());
         word.store(1, Ordering::Release);
-        switch::futex_wake(word, self.reach).map(drop)
+        context_switch::futex_wake(word, self.reach).map(drop)
     }
 
     fn wait(&self, gone: Gone<'_>) -> Result<(), Errno> {
         let word = self.words.word(self.from.take());
         loop {
-            match switch::futex_wait(word, self.reach) {
+            match context_switch::futex_wait(word, self.reach) {
                 Ok(()) | Err(Errno::EAGAIN) => {}
                 Err(Errno::EINTR) => gone()?,
                 Err(error) => return Err(error),
@@ -198,7 +198,7 @@ fn signals(setting: &Setting, taken: Taken) -> (Side, Side) {
     let pid = std::process::id();
     let process = setting.threads.then_some(pid);
     // A process is known by its id, a thread by its own.
-    let own_id = if setting.threads { switch::thread_id() } else { pid };
+    let own_id = if setting.threads { context_switch::thread_id() } else { pid };
     let side = || Side::Signal(Signal { to: AtomicU32::new(own_id), process, taken });
     (side(), side())
 }
@@ -208,25 +208,25 @@ impl Means for Signal {
     fn wake(&self) -> Result<(), Errno> {
         let to = self.to.load(Ordering::Relaxed);
         match self.process {
-            Some(process) => switch::signal_thread(process, to),
-            None => switch::signal_process(to),
+            Some(process) => context_switch::signal_thread(process, to),
+            None => context_switch::signal_process(to),
         }
     }
 
     fn wait(&self, gone: Gone<'_>) -> Result<(), Errno> {
         match self.taken {
             Taken::ByHandler(mask) => {
-                let before = switch::heard();
+                let before = context_switch::heard();
                 loop {
-                    switch::suspend(mask);
-                    if switch::heard() != before {
+                    context_switch::suspend(mask);
+                    if context_switch::heard() != before {
                         return Ok(());
                     }
                     gone()?;
                 }
             }
             Taken::ByCall => loop {
-                match switch::take_signal() {
+                match context_switch::take_signal() {
                     Err(Errno::EINTR) => gone()?,
                     done => return done,
                 }
@@ -280,7 +280,7 @@ impl Means for Turns {
         let word = self.words.word(self.from);
         let mut left = PATIENCE;
         loop {
-            switch::give_way()?;
+            context_switch::give_way()?;
             if word.swap(0, Ordering::Acquire) == 1 {
                 return Ok(());
             }
@@ -300,7 +300,7 @@ impl Turns {
         let mut trips = left.load(Ordering::Relaxed);
         while trips == 0 {
             let mut order = [0; size_of::<u64>()];
-            if switch::read(from, &mut order)? != order.len() {
+            if context_switch::read(from, &mut order)? != order.len() {
                 return Err(Errno::EPIPE);
             }
             trips = u64::from_ne_bytes(order);

@@ -9,8 +9,8 @@ use oscost_model::point::Point;
 use super::super::tests::{all_points, site};
 use super::BENCHES;
 use crate::bench::{Bench, Site, Work};
+use crate::kernel::process::usage::{ThreadUsage, thread};
 use crate::kernel::process::{alone, children, kill};
-use crate::kernel::usage::{ThreadUsage, thread};
 
 /// Every case of the family.
 fn cases() -> impl Iterator<Item = (&'static Bench, Case)> {

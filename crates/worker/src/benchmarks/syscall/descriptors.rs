@@ -4,8 +4,8 @@ use std::fs::File;
 
 use super::{DOOR, VIA, is_raw};
 use crate::benchmarks::prelude::*;
-use crate::kernel::files::Folder;
-use crate::kernel::{call, library};
+use crate::kernel::file::temp_folder::Folder;
+use crate::kernel::syscall::{libc_wrappers, prepared};
 
 pub(super) const CLOSE_CLOSED: Bench = Bench {
     id: "syscall/close-closed",
@@ -24,9 +24,9 @@ pub(super) const CLOSE_CLOSED: Bench = Bench {
     source: "close(2); fs/file.c; study cs161-syscalls, option -x",
     build: |at| {
         if is_raw(at) {
-            return call::close_closed().map(Work::raw);
+            return prepared::close_closed().map(Work::raw);
         }
-        let closed = library::Closed::find()?;
+        let closed = libc_wrappers::Closed::find()?;
         Ok(Work::looped(move || closed.close()))
     },
     ..Bench::PLAIN
@@ -42,7 +42,7 @@ pub(super) const FCNTL: Bench = Bench {
     needs: &[Need::readable("/dev/null")],
     in_price_list: false,
     source: "fcntl(2); fs/fcntl.c",
-    build: |_| call::fcntl().map(Work::raw),
+    build: |_| prepared::fcntl().map(Work::raw),
     ..Bench::PLAIN
 };
 
@@ -56,7 +56,7 @@ pub(super) const LSEEK: Bench = Bench {
     floor: &[at_least(1, "syscall/invalid")],
     in_price_list: false,
     source: "lseek(2); fs/read_write.c",
-    build: |_| call::lseek().map(Work::raw),
+    build: |_| prepared::lseek().map(Work::raw),
     ..Bench::PLAIN
 };
 
@@ -76,10 +76,10 @@ pub(super) const WRITE: Bench = Bench {
     source: "write(2), null(4); fs/read_write.c; lmbench lat_syscall write",
     build: |at| {
         if is_raw(at) {
-            return call::write().map(Work::raw);
+            return prepared::write().map(Work::raw);
         }
         let file = File::options().write(true).open("/dev/null")?;
-        Ok(Work::looped(move || library::write(&file)))
+        Ok(Work::looped(move || libc_wrappers::write(&file)))
     },
     ..Bench::PLAIN
 };
@@ -96,10 +96,10 @@ pub(super) const READ: Bench = Bench {
     source: "read(2), zero(4); fs/read_write.c; lmbench lat_syscall read",
     build: |at| {
         if is_raw(at) {
-            return call::read().map(Work::raw);
+            return prepared::read().map(Work::raw);
         }
         let file = File::open("/dev/zero")?;
-        Ok(Work::looped(move || library::read(&file)))
+        Ok(Work::looped(move || libc_wrappers::read(&file)))
     },
     ..Bench::PLAIN
 };
@@ -115,7 +115,7 @@ pub(super) const PREAD: Bench = Bench {
     floor: &[at_least(1, DOOR)],
     in_price_list: false,
     source: "pread(2); mm/shmem.c",
-    build: |_| call::pread().map(Work::raw),
+    build: |_| prepared::pread().map(Work::raw),
     ..Bench::PLAIN
 };
 
@@ -138,10 +138,10 @@ pub(super) const FSTAT: Bench = Bench {
     source: "fstat(2); fs/stat.c; lmbench lat_syscall fstat",
     build: |at| {
         if is_raw(at) {
-            return call::fstat().map(Work::raw);
+            return prepared::fstat().map(Work::raw);
         }
         let file = File::open("/dev/null")?;
-        Ok(Work::looped(move || library::fstat(&file)))
+        Ok(Work::looped(move || libc_wrappers::fstat(&file)))
     },
     ..Bench::PLAIN
 };
@@ -157,7 +157,7 @@ pub(super) const DUP_CLOSE: Bench = Bench {
     needs: &[Need::readable("/dev/null")],
     in_price_list: false,
     source: "dup(2), close(2); fs/file.c",
-    build: |_| call::dup_close().map(Work::raw_pair),
+    build: |_| prepared::dup_close().map(Work::raw_pair),
     ..Bench::PLAIN
 };
 
@@ -172,6 +172,6 @@ pub(super) const GETDENTS: Bench = Bench {
     floor: &[at_least(1, "syscall/lseek"), at_least(1, DOOR)],
     in_price_list: false,
     source: "getdents(2); fs/readdir.c",
-    build: |_| call::getdents(Folder::new()?).map(Work::raw_pair),
+    build: |_| prepared::getdents(Folder::new()?).map(Work::raw_pair),
     ..Bench::PLAIN
 };

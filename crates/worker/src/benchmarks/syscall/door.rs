@@ -2,10 +2,10 @@
 
 use super::{DOOR, STATE, VIA, in_state, is_raw};
 use crate::benchmarks::prelude::*;
-use crate::kernel::affinity::current_cpu;
-use crate::kernel::getcpu::GetCpu;
-use crate::kernel::opaque::{Volatile, keep};
-use crate::kernel::{call, library, syscall};
+use crate::kernel::cpu::affinity::current_cpu;
+use crate::kernel::cpu::black_box::{Volatile, keep};
+use crate::kernel::cpu::getcpu::GetCpu;
+use crate::kernel::syscall::{self, libc_wrappers, prepared};
 
 pub(super) const FUNCTION: Bench = Bench {
     id: "syscall/function",
@@ -56,7 +56,7 @@ pub(super) const FUNCTION: Bench = Bench {
     needs: &[Need::readable("/dev/null").when(&[("call", "open-close")])],
     source: "study cs161-syscalls, options -0 to -o",
     build: |at| {
-        let function = Volatile::new(library::function(at.word("call"))?);
+        let function = Volatile::new(libc_wrappers::function(at.word("call"))?);
         Ok(Work::looped(move || {
             keep(function.get()());
             Ok(())
@@ -79,7 +79,7 @@ pub(super) const SBRK_0: Bench = Bench {
     source: "sbrk(2); glibc misc/sbrk.c; study cs161-syscalls, option -s",
     build: |_| {
         Ok(Work::repeat(|| {
-            keep(library::sbrk());
+            keep(libc_wrappers::sbrk());
             Ok(())
         }))
     },
@@ -109,7 +109,7 @@ pub(super) const GETCPU: Bench = Bench {
     source: "getcpu(2), vdso(7); arch/x86/entry/vdso/vgetcpu.c",
     build: |at| {
         Ok(match at.word("via") {
-            "raw" => Work::raw(call::getcpu()),
+            "raw" => Work::raw(prepared::getcpu()),
             "libc" => Work::repeat(|| match current_cpu() {
                 cpu @ 0.. => {
                     keep(cpu as u64);
@@ -138,7 +138,7 @@ pub(super) const INVALID: Bench = Bench {
     calls: &[exactly("syscall_65535", 1)],
     floor: &[at_least(1, "procedure/call:args=0,chain=independent")],
     source: "syscalls(2); arch/x86/entry/syscall_64.c, kernel/sys_ni.c",
-    build: |_| Ok(Work::raw(call::invalid())),
+    build: |_| Ok(Work::raw(prepared::invalid())),
     ..Bench::PLAIN
 };
 
@@ -189,9 +189,9 @@ pub(super) const GETPID: Bench = Bench {
     source: "getpid(2), section C library/kernel differences; study cs161-syscalls, option -p",
     build: |at| {
         Ok(match is_raw(at) {
-            true => Work::raw(call::getpid()),
+            true => Work::raw(prepared::getpid()),
             false => Work::looped(|| {
-                keep(library::getpid() as u64);
+                keep(libc_wrappers::getpid() as u64);
                 Ok(())
             }),
         })
@@ -208,7 +208,7 @@ pub(super) const GETTID: Bench = Bench {
     floor: &[at_least(1, "syscall/invalid")],
     in_price_list: false,
     source: "gettid(2); kernel/sys.c",
-    build: |_| Ok(Work::raw(call::gettid())),
+    build: |_| Ok(Work::raw(prepared::gettid())),
     ..Bench::PLAIN
 };
 
@@ -221,7 +221,7 @@ pub(super) const GETUID: Bench = Bench {
     floor: &[at_least(1, "syscall/invalid")],
     in_price_list: false,
     source: "getuid(2); kernel/sys.c",
-    build: |_| Ok(Work::raw(call::getuid())),
+    build: |_| Ok(Work::raw(prepared::getuid())),
     ..Bench::PLAIN
 };
 
@@ -236,7 +236,7 @@ pub(super) const PRCTL: Bench = Bench {
     floor: &[at_least(1, "syscall/invalid")],
     in_price_list: false,
     source: "prctl(2); kernel/sys.c",
-    build: |_| Ok(Work::raw(call::prctl())),
+    build: |_| Ok(Work::raw(prepared::prctl())),
     ..Bench::PLAIN
 };
 
@@ -257,8 +257,8 @@ pub(super) const BRK: Bench = Bench {
     source: "brk(2); mm/mmap.c; study cs161-syscalls, option -b",
     build: |at| {
         Ok(match is_raw(at) {
-            true => Work::raw(call::brk()),
-            false => Work::looped(library::brk),
+            true => Work::raw(prepared::brk()),
+            false => Work::looped(libc_wrappers::brk),
         })
     },
     ..Bench::PLAIN
@@ -273,6 +273,6 @@ pub(super) const UNAME: Bench = Bench {
     floor: &[at_least(1, DOOR)],
     in_price_list: false,
     source: "uname(2); kernel/sys.c; UnixBench syscall; study sunos-1999 table 1",
-    build: |_| Ok(Work::raw(call::uname())),
+    build: |_| Ok(Work::raw(prepared::uname())),
     ..Bench::PLAIN
 };

@@ -2,7 +2,7 @@
 
 use super::DOOR;
 use crate::benchmarks::prelude::*;
-use crate::kernel::call;
+use crate::kernel::syscall::prepared;
 
 pub(super) const MMAP_MUNMAP: Bench = Bench {
     id: "syscall/mmap-munmap",
@@ -16,7 +16,7 @@ pub(super) const MMAP_MUNMAP: Bench = Bench {
     calls: &[exactly("mmap", 1), exactly("munmap", 1)],
     floor: &[at_least(2, DOOR)],
     source: "mmap(2); mm/mmap.c, mm/vma.c; lmbench lat_mmap",
-    build: |_| Ok(Work::raw_pair(call::mmap_munmap())),
+    build: |_| Ok(Work::raw_pair(prepared::mmap_munmap())),
     ..Bench::PLAIN
 };
 
@@ -35,6 +35,6 @@ pub(super) const MPROTECT: Bench = Bench {
     floor: &[at_least(2, DOOR)],
     in_price_list: false,
     source: "mprotect(2); mm/mprotect.c",
-    build: |_| call::mprotect().map(Work::raw_pair),
+    build: |_| prepared::mprotect().map(Work::raw_pair),
     ..Bench::PLAIN
 };

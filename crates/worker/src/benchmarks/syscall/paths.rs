@@ -6,8 +6,9 @@ use std::rc::Rc;
 
 use super::{DOOR, STATE, VIA, in_state, is_raw};
 use crate::benchmarks::prelude::*;
-use crate::kernel::files::Folder;
-use crate::kernel::{call, library, limits, syscall};
+use crate::kernel::file::temp_folder::Folder;
+use crate::kernel::process::limits;
+use crate::kernel::syscall::{self, libc_wrappers, prepared};
 
 /// A file that is always there, and that no file system on a disk stands behind.
 const NULL: &CStr = c"/dev/null";
@@ -23,7 +24,7 @@ pub(super) const ACCESS: Bench = Bench {
     needs: &[Need::readable("/dev/null")],
     in_price_list: false,
     source: "access(2); fs/open.c",
-    build: |_| Ok(Work::raw(call::access(NULL))),
+    build: |_| Ok(Work::raw(prepared::access(NULL))),
     ..Bench::PLAIN
 };
 
@@ -47,8 +48,8 @@ pub(super) const STAT: Bench = Bench {
     source: "stat(2); fs/stat.c, fs/namei.c; lmbench lat_syscall stat",
     build: |at| {
         let work = match is_raw(at) {
-            true => Work::raw(call::stat(NULL)),
-            false => Work::looped(|| library::stat(NULL)),
+            true => Work::raw(prepared::stat(NULL)),
+            false => Work::looped(|| libc_wrappers::stat(NULL)),
         };
         in_state(at, work)
     },
@@ -163,7 +164,7 @@ pub(super) const OPEN_DEPTH: Bench = Bench {
     source: "open(2), path_resolution(7); fs/namei.c",
     build: |at| {
         let path = if at.number("depth") == 1 { Folder::NEAR } else { Folder::FAR };
-        call::open_close_in(Folder::new()?, path).map(Work::raw_pair)
+        prepared::open_close_in(Folder::new()?, path).map(Work::raw_pair)
     },
     ..Bench::PLAIN
 };

@@ -2,8 +2,8 @@
 
 use super::{DOOR, VIA, is_raw};
 use crate::benchmarks::prelude::*;
-use crate::kernel::io_uring::Ring;
-use crate::kernel::{call, library};
+use crate::kernel::event::io_uring::Ring;
+use crate::kernel::syscall::{libc_wrappers, prepared};
 
 pub(super) const FUTEX_WAKE: Bench = Bench {
     id: "syscall/futex-wake",
@@ -17,7 +17,7 @@ pub(super) const FUTEX_WAKE: Bench = Bench {
     calls: &[exactly("futex", 1)],
     floor: &[at_least(1, "syscall/invalid")],
     source: "futex(2); kernel/futex/waitwake.c",
-    build: |_| Ok(Work::raw(call::futex_wake())),
+    build: |_| Ok(Work::raw(prepared::futex_wake())),
     ..Bench::PLAIN
 };
 
@@ -33,7 +33,7 @@ pub(super) const SCHED_YIELD: Bench = Bench {
     calls: &[exactly("sched_yield", 1)],
     floor: &[at_least(1, DOOR)],
     source: "sched_yield(2); kernel/sched/syscalls.c",
-    build: |_| Ok(Work::raw(call::sched_yield())),
+    build: |_| Ok(Work::raw(prepared::sched_yield())),
     ..Bench::PLAIN
 };
 
@@ -43,10 +43,10 @@ pub(super) const POLL: Bench = Bench {
     op: "poll(2) of one event counter (eventfd(2)) at 0, with a timeout of 0, by the bare \
          instruction. Outside: making the descriptor.",
     expected: "80 ns above the bare door: one entry copied in and out, one file asked",
-    calls: &[exactly(call::POLL, 1)],
+    calls: &[exactly(prepared::POLL, 1)],
     floor: &[at_least(1, DOOR)],
     source: "poll(2); fs/select.c",
-    build: |_| call::poll().map(Work::raw),
+    build: |_| prepared::poll().map(Work::raw),
     ..Bench::PLAIN
 };
 
@@ -58,10 +58,10 @@ pub(super) const EPOLL_WAIT: Bench = Bench {
     expected: "40 ns above the bare door: the list of what is ready is empty, and that is all",
     why: "Descriptors that become ready put themselves on the set's list. Asking is a look at \
           that list, however many descriptors the set has; poll(2) asks each of them each time.",
-    calls: &[exactly(call::EPOLL_WAIT, 1)],
+    calls: &[exactly(prepared::EPOLL_WAIT, 1)],
     floor: &[at_least(1, "syscall/invalid")],
     source: "epoll_wait(2); fs/eventpoll.c",
-    build: |_| call::epoll_wait().map(Work::raw),
+    build: |_| prepared::epoll_wait().map(Work::raw),
     ..Bench::PLAIN
 };
 
@@ -120,10 +120,10 @@ pub(super) const SIGACTION: Bench = Bench {
     source: "sigaction(2); kernel/signal.c; lmbench lat_sig install",
     build: |at| {
         if is_raw(at) {
-            return call::sigaction().map(Work::raw);
+            return prepared::sigaction().map(Work::raw);
         }
-        let handler = library::Action::nothing();
-        Ok(Work::looped(move || library::sigaction(&handler)))
+        let handler = libc_wrappers::Action::nothing();
+        Ok(Work::looped(move || libc_wrappers::sigaction(&handler)))
     },
     ..Bench::PLAIN
 };
@@ -143,7 +143,7 @@ pub(super) const SIGNAL: Bench = Bench {
     floor: &[at_least(2, DOOR)],
     source: "tgkill(2), sigreturn(2); kernel/signal.c; lmbench lat_sig catch",
     build: |_| {
-        let handler = call::signal_to_oneself()?;
+        let handler = prepared::signal_to_oneself()?;
         Ok(Work::looped(move || handler.deliver()))
     },
     ..Bench::PLAIN

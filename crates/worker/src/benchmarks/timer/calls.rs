@@ -2,10 +2,10 @@
 
 use std::rc::Rc;
 
-use kernel::clock::{self, ClockId};
-use kernel::opaque::keep;
-use kernel::timers::Call;
-use kernel::vdso;
+use kernel::cpu::black_box::keep;
+use kernel::time::clock::{self, ClockId};
+use kernel::time::timers::Call;
+use kernel::time::vdso;
 
 use super::super::prelude::*;
 use crate::bench::Calls;

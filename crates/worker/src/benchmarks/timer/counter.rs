@@ -1,9 +1,9 @@
 //! The processor's counter, and the smallest pieces of work: a loop's turn, an addition, a cycle.
 
-use kernel::chain::{CYCLES_PER_LINK, dependent_chain};
 use kernel::counter;
-use kernel::opaque::{keep, keep_double, opaque};
-use kernel::steps::{self, Code};
+use kernel::cpu::black_box::{keep, keep_double, opaque};
+use kernel::cpu::dependent_chain::{CYCLES_PER_LINK, dependent_chain};
+use kernel::cpu::increments::{self, Code};
 
 use super::super::prelude::*;
 use crate::bench::{AtOp, Run, Shape};
@@ -42,7 +42,7 @@ impl Run for Loop {
     fn run(&mut self, turns: u64, copies: u32) -> Result<(), AtOp> {
         let ops = turns * u64::from(copies);
         if ops > 0 {
-            steps::turns(opaque(ops), self.0);
+            increments::turns(opaque(ops), self.0);
         }
         Ok(())
     }
@@ -66,14 +66,14 @@ pub(super) const ADD: Bench = Bench {
             Code::Optimised => {
                 let (mut sum, one) = (0, opaque(1));
                 Work::repeat(move || {
-                    sum = steps::add(sum, one);
+                    sum = increments::add(sum, one);
                     Ok(())
                 })
             }
             Code::Plain => {
                 let mut variable = Box::new(0u32);
                 Work::repeat(move || {
-                    steps::add_in_memory(&mut variable);
+                    increments::add_in_memory(&mut variable);
                     Ok(())
                 })
             }

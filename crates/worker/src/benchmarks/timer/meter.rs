@@ -3,9 +3,9 @@
 use oscost_model::clock::ClockSync;
 
 use super::staircase::Meter;
-use crate::kernel::clock::{self, ClockId, gettime, raw_ns};
-use crate::kernel::steps::{Code, Steps, Way};
-use crate::kernel::timers::Call;
+use crate::kernel::cpu::increments::{Code, Steps, Way};
+use crate::kernel::time::clock::{self, ClockId, gettime, raw_ns};
+use crate::kernel::time::timers::Call;
 use crate::kernel::{Errno, counter};
 
 /// The names of the timers, as the axis `timer` has them.

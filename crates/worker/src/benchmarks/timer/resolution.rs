@@ -1,8 +1,8 @@
 //! What timers promise, the step in which they move, and what can be told apart with them.
 
-use kernel::clock::ClockId;
-use kernel::steps::{Code, Way};
-use kernel::timers::Call;
+use kernel::cpu::increments::{Code, Way};
+use kernel::time::clock::ClockId;
+use kernel::time::timers::Call;
 
 use super::super::prelude::*;
 use super::counter::code;

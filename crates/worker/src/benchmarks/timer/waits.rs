@@ -1,6 +1,6 @@
 //! Waiting for a time to pass: by how much it is missed.
 
-use kernel::waits::Wait;
+use kernel::time::sleep::Wait;
 
 use super::super::prelude::*;
 

@@ -6,12 +6,13 @@ use std::os::unix::fs::FileExt;
 
 use oscost_model::file::FileObservation;
 
-use super::super::arch::syscall;
-use super::super::because::unfit;
-use super::super::place::Place;
-use super::super::region::{Access, PAGE_BYTES, Pages, Region};
-use super::super::{Errno, files};
-use super::{Laid, each, seek_to_begin, whole, word_at};
+use crate::kernel::Errno;
+use crate::kernel::arch::syscall;
+use crate::kernel::because::unfit;
+use crate::kernel::file::location::Place;
+use crate::kernel::file::scratch_file::{Laid, each, seek_to_begin, whole, word_at};
+use crate::kernel::ipc::pipe;
+use crate::kernel::memory::region::{Access, PAGE_BYTES, Pages, Region};
 
 /// By what one file is copied to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,7 +55,7 @@ impl Copier {
         to.file.sync_all()?;
         let buffer = Region::anonymous(size.next_multiple_of(PAGE_BYTES), Pages::Small)?;
         buffer.touch_all(Access::Write);
-        let pipe = files::pipe()?;
+        let pipe = pipe::pipe()?;
         if carry == Carry::Splice {
             // SAFETY: plain numbers.
             let room = unsafe { libc::fcntl(pipe.0.as_raw_fd(), libc::F_SETPIPE_SZ, size as i32) };

@@ -6,13 +6,15 @@ use std::os::unix::fs::OpenOptionsExt;
 
 use oscost_model::file::FileObservation;
 
-use super::super::Errno;
-use super::super::arch::syscall;
-use super::super::because::{lacking, unfit};
-use super::super::cached::{Evict, cached_pages};
-use super::super::io_uring::Ring;
-use super::super::region::{Access, PAGE_BYTES, Pages, Region};
-use super::{Laid, Stream, copy_out, each, seek_to_begin, whole, word_at};
+use crate::kernel::Errno;
+use crate::kernel::arch::syscall;
+use crate::kernel::because::{lacking, unfit};
+use crate::kernel::event::io_uring::Ring;
+use crate::kernel::file::page_cache::{Evict, cached_pages};
+use crate::kernel::file::scratch_file::{
+    Laid, Stream, copy_out, each, seek_to_begin, whole, word_at,
+};
+use crate::kernel::memory::region::{Access, PAGE_BYTES, Pages, Region};
 
 /// By what a file is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

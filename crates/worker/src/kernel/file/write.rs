@@ -5,11 +5,11 @@ use std::os::unix::fs::FileExt;
 
 use oscost_model::file::FileObservation;
 
-use super::super::Errno;
-use super::super::arch::syscall;
-use super::super::because::unfit;
-use super::super::region::{Access, PAGE_BYTES, Pages, Region};
-use super::{Laid, Stream, each, seek_to_begin, whole, word_at};
+use crate::kernel::Errno;
+use crate::kernel::arch::syscall;
+use crate::kernel::because::unfit;
+use crate::kernel::file::scratch_file::{Laid, Stream, each, seek_to_begin, whole, word_at};
+use crate::kernel::memory::region::{Access, PAGE_BYTES, Pages, Region};
 
 /// By what a file is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

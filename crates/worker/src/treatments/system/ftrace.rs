@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::stays;
+use crate::kernel::Errno;
 use crate::kernel::because::lacking;
-use crate::kernel::{Errno, place};
+use crate::kernel::file::location;
 
 /// Mounted inside debugfs before Linux 4.1.
 const FOLDERS: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
@@ -132,7 +133,7 @@ pub fn sweep() {
         let name = name.to_str().unwrap_or_default();
         let number = name.strip_prefix(NAME).unwrap_or_default();
         let is_ours = number.starts_with(|c: char| c.is_ascii_digit());
-        if is_ours || name.starts_with(place::WITHOUT_MARK) {
+        if is_ours || name.starts_with(location::WITHOUT_MARK) {
             // There is nobody to tell.
             let _ = fs::remove_dir(entry.path());
         }

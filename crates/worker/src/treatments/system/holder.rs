@@ -11,9 +11,10 @@ use std::time::{Duration, Instant};
 use oscost_model::monitor_report::MonitorReport;
 use serde::Deserialize;
 
+use crate::kernel::Errno;
 use crate::kernel::because::{lacking, unfit};
+use crate::kernel::event::poll;
 use crate::kernel::process::{self, Whose};
-use crate::kernel::{Errno, poll};
 
 /// What it may take to load and to attach, or to undo and to keep what it has learnt.
 const PATIENCE: Duration = Duration::from_secs(15);

@@ -18,7 +18,7 @@ use oscost_model::treatment::AttachedTreatment;
 
 use crate::kernel::Errno;
 use crate::kernel::because::unfit;
-use crate::kernel::bpf::AtEachCall;
+use crate::kernel::probe::bpf::AtEachCall;
 
 use clocksource::Changed;
 use ftrace::Instance;

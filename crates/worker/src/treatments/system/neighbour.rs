@@ -6,8 +6,10 @@ use oscost_model::treatment::AntagonistLoad;
 
 use super::Cpus;
 use crate::kernel::because::unfit;
+use crate::kernel::cpu::affinity;
+use crate::kernel::process::signal;
 use crate::kernel::process::{self, Ended, Whose};
-use crate::kernel::{Errno, affinity, signal, syscall};
+use crate::kernel::{Errno, syscall};
 
 /// More memory than any cache holds.
 const MEMORY_BYTES: usize = 64 << 20;

@@ -5,10 +5,10 @@ use std::sync::atomic::Ordering;
 use super::super::super::prelude::*;
 use crate::bench::Site;
 use crate::kernel::SILENCE;
-use crate::kernel::clock::raw_ns;
-use crate::kernel::event::{Change, Epoll, Patience, READABLE};
-use crate::kernel::many::{Account, Many, Over, refused};
-use crate::kernel::switch::{PeerProcess, SharedWords, give_way};
+use crate::kernel::event::descriptor_set::{Account, Many, Over, refused};
+use crate::kernel::event::readiness::{Change, Epoll, Patience, READABLE};
+use crate::kernel::ipc::context_switch::{PeerProcess, SharedWords, give_way};
+use crate::kernel::time::clock::raw_ns;
 
 /// As many waiters, each with a set of its own; on two CPUs where there are two.
 const WAITERS: usize = 2;

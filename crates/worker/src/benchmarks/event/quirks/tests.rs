@@ -5,7 +5,7 @@ use oscost_model::case::Case;
 use super::super::super::tests::{all_points, site};
 use super::super::tests::held;
 use super::{COUNTS, NESTED, QUIRKS};
-use crate::kernel::io_uring::Ring;
+use crate::kernel::event::io_uring::Ring;
 use crate::kernel::process::alone;
 
 /// What a program of a quirk says, three times.

@@ -11,10 +11,10 @@ use std::sync::atomic::Ordering;
 
 use super::super::super::prelude::*;
 use super::http::{self, USUAL};
-use crate::kernel::clock::raw_ns;
-use crate::kernel::event::{By, Entries, Patience};
-use crate::kernel::socket::connected;
-use crate::kernel::switch::{self, SharedWords, give_way};
+use crate::kernel::event::readiness::{By, Entries, Patience};
+use crate::kernel::ipc::context_switch::{self, SharedWords, give_way};
+use crate::kernel::net::socket::connected;
+use crate::kernel::time::clock::raw_ns;
 
 /// Connections that ask, each one request at a time.
 pub(super) const ASKING: usize = 8;
@@ -116,10 +116,10 @@ impl Load {
     /// Does what it is told until nobody tells it any more.
     pub(super) fn serve(mut self, orders: &File, reports: &File) -> Result<(), Errno> {
         let mut order = [0; size_of::<u64>()];
-        while switch::read(orders, &mut order)? == order.len() {
+        while context_switch::read(orders, &mut order)? == order.len() {
             let report = self.burst(u64::from_ne_bytes(order) as usize)?;
             let bytes: Vec<u8> = report.iter().flat_map(|word| word.to_ne_bytes()).collect();
-            if switch::write(reports, &bytes)? != bytes.len() {
+            if context_switch::write(reports, &bytes)? != bytes.len() {
                 return Err(Errno::EPIPE);
             }
         }

@@ -7,8 +7,8 @@ use std::os::fd::AsRawFd;
 use super::super::super::prelude::*;
 use super::http::{self, MOST_HEAD, Request};
 use super::waiting::{Name, Told, Waiting};
-use crate::kernel::event::Patience;
-use crate::kernel::socket::listening;
+use crate::kernel::event::readiness::Patience;
+use crate::kernel::net::socket::listening;
 
 /// The place of the socket that listens; guests have the others.
 const DOOR: u32 = 0;

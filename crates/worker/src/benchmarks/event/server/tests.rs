@@ -13,11 +13,12 @@ use super::http::{self, MOST_HEAD, Status, Then, USUAL};
 use super::serving::Server;
 use super::{ASKING, SERVER};
 use crate::bench::Work;
-use crate::kernel::event::Patience;
-use crate::kernel::io_uring::Ring;
+use crate::kernel::Errno;
+use crate::kernel::event::io_uring::Ring;
+use crate::kernel::event::readiness::Patience;
+use crate::kernel::ipc::context_switch::give_way;
+use crate::kernel::process::limits;
 use crate::kernel::process::{alone, children, kill};
-use crate::kernel::switch::give_way;
-use crate::kernel::{Errno, limits};
 
 const METHODS: [&str; 4] = ["select", "poll", "epoll", "io-uring"];
 

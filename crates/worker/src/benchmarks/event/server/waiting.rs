@@ -1,8 +1,8 @@
 //! How a server waits for all its connections at once, by each method.
 
 use super::super::super::prelude::*;
-use crate::kernel::event::{Bits, By, Change, Entries, Epoll, Patience, READABLE};
-use crate::kernel::io_uring::{Ring, Shots};
+use crate::kernel::event::io_uring::{Ring, Shots};
+use crate::kernel::event::readiness::{Bits, By, Change, Entries, Epoll, Patience, READABLE};
 
 /// A descriptor that is waited for: its place, and how often that place was given before. What is
 /// told late of an earlier holder is so known for it.

@@ -6,7 +6,7 @@ use super::super::super::tests::site;
 use super::super::tests::held;
 use super::{EARLY, ERROR, TURNS};
 use crate::bench::Bench;
-use crate::kernel::io_uring::Ring;
+use crate::kernel::event::io_uring::Ring;
 use crate::kernel::process::alone;
 
 /// What some ops of a case bring; none where this kernel has no such call.

@@ -2,9 +2,9 @@ use oscost_model::point::{Point, Value};
 
 use crate::bench::{At, Site, Work};
 use crate::benchmarks::find;
-use crate::kernel::opaque::{keep, opaque};
-use crate::kernel::procedure::{self, Object, callee_at};
-use crate::kernel::step::{Flow, flow, steps};
+use crate::kernel::cpu::black_box::{keep, opaque};
+use crate::kernel::cpu::procedure::{self, Object, callee_at};
+use crate::kernel::cpu::single_step::{Flow, flow, steps};
 
 /// What one op must be.
 struct Op {

@@ -6,8 +6,9 @@ use oscost_model::channel::Datagrams;
 
 use super::super::super::exchange::{From, fill};
 use super::super::endpoint::Socket;
+use crate::kernel::Errno;
 use crate::kernel::because::lacking;
-use crate::kernel::{Errno, socket};
+use crate::kernel::net::socket;
 
 /// What a datagram of UDP over IPv4 may carry.
 pub(super) const MOST: usize = 65_507;

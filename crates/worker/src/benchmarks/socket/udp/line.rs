@@ -8,9 +8,9 @@ use super::super::super::prelude::*;
 use super::super::endpoint::{Socket, Watched};
 use super::super::ends::{first_words, way, with_buffers};
 use super::peer;
-use crate::kernel::door::Door;
-use crate::kernel::socket;
-use crate::kernel::switch::PeerProcess;
+use crate::kernel::ipc::context_switch::PeerProcess;
+use crate::kernel::net::socket;
+use crate::kernel::net::token_listener::Door;
 
 /// Both ends' common part: a socket that hears the other one alone, and the control stream.
 pub(super) struct Line {

@@ -11,10 +11,11 @@ use super::super::super::prelude::*;
 use super::super::ends::cause;
 use super::datagram::{Came, ID, MOST_DATAGRAMS, Parts, id_of, order, send};
 use super::line::{Line, line};
+use crate::kernel::SILENCE;
 use crate::kernel::because::{lacking, unfit};
-use crate::kernel::stopwatch::Stopwatch;
-use crate::kernel::switch::{Alarm, Ear};
-use crate::kernel::{SILENCE, socket};
+use crate::kernel::ipc::context_switch::{Alarm, Ear};
+use crate::kernel::net::socket;
+use crate::kernel::time::stopwatch::Stopwatch;
 
 /// What has not come after so many times the time of an order and its answer is lost ...
 const PATIENT_TIMES: u32 = 20;

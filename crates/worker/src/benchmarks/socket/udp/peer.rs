@@ -4,10 +4,10 @@ use super::super::super::exchange::{Control, From, LARGEST, Room};
 use super::super::endpoint::Socket;
 use super::datagram::{Came, ID, MOST_DATAGRAMS, Parts, id_of, order, send};
 use crate::kernel::Errno;
-use crate::kernel::control::Waiting;
-use crate::kernel::socket;
-use crate::kernel::stopwatch::Stopwatch;
-use crate::kernel::switch::{Alarm, Ear};
+use crate::kernel::ipc::context_switch::{Alarm, Ear};
+use crate::kernel::net::control_stream::Waiting;
+use crate::kernel::net::socket;
+use crate::kernel::time::stopwatch::Stopwatch;
 
 /// What it is to do with what comes.
 struct Task {

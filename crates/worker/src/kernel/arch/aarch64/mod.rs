@@ -1,0 +1,244 @@
+//! aarch64. Compiled from the architecture's manual; nobody has run it yet, and the README says so.
+
+use std::arch::asm;
+
+pub(in crate::kernel) mod branches;
+mod clone;
+pub(in crate::kernel) mod memory;
+pub(in crate::kernel) mod procedure;
+
+pub(in crate::kernel) use clone::*;
+
+/// The generic timer's virtual counter.
+pub mod counter {
+    use std::arch::asm;
+
+    #[inline(always)]
+    fn fenced() -> u64 {
+        let ticks: u64;
+        // SAFETY: reads a counter; ISB orders it against the instructions around it, the clobber
+        // orders it against the compiler's memory accesses.
+        unsafe {
+            asm!("isb", "mrs {t}, cntvct_el0", "isb", t = out(reg) ticks,
+                 options(nostack, preserves_flags));
+        }
+        ticks
+    }
+
+    /// Reads the counter at the beginning of a timed window.
+    #[inline(always)]
+    pub fn start() -> u64 {
+        fenced()
+    }
+
+    /// Reads the counter at the end of a timed window.
+    #[inline(always)]
+    pub fn stop() -> u64 {
+        fenced()
+    }
+
+    /// Reads the counter without any order: only for finding gaps and the counter's step.
+    #[inline(always)]
+    pub fn plain() -> u64 {
+        let ticks: u64;
+        // SAFETY: reads a counter.
+        unsafe {
+            asm!("mrs {t}, cntvct_el0", t = out(reg) ticks, options(nomem, nostack, preserves_flags));
+        }
+        ticks
+    }
+
+    /// Reads the counter when all earlier instructions are done; later ones may start before.
+    #[inline(always)]
+    pub fn after_earlier() -> u64 {
+        let ticks: u64;
+        // SAFETY: reads a counter.
+        unsafe {
+            asm!("isb", "mrs {t}, cntvct_el0", t = out(reg) ticks,
+                 options(nomem, nostack, preserves_flags));
+        }
+        ticks
+    }
+
+    /// A hundred instructions that do nothing.
+    #[inline(always)]
+    pub fn hundred() {
+        // SAFETY: they touch nothing.
+        unsafe { asm!(".rept 100", "nop", ".endr", options(nostack, preserves_flags)) };
+    }
+
+    /// A window with nothing in it, between serialised reads: the ticks that it shows. ISB is all
+    /// the serialising that there is; no hypervisor sees it.
+    #[inline(always)]
+    pub fn serialised_pair() -> u64 {
+        let first = fenced();
+        fenced().wrapping_sub(first)
+    }
+
+    /// The architecture promises that its counter is constant and shared by all cores.
+    pub fn declared_unusable() -> Option<String> {
+        None
+    }
+}
+
+/// A raw system call; the result is the kernel's, a negative errno included.
+///
+/// # Safety
+/// The arguments must be what the call demands: pointers valid for what the kernel does with them.
+#[inline(always)]
+pub(in crate::kernel) unsafe fn syscall(number: i64, args: [u64; 6]) -> i64 {
+    let result;
+    // SAFETY: the caller vouches for the arguments.
+    unsafe {
+        asm!("svc 0", in("x8") number, inlateout("x0") args[0] => result,
+             in("x1") args[1], in("x2") args[2], in("x3") args[3], in("x4") args[4],
+             in("x5") args[5], options(nostack, preserves_flags));
+    }
+    result
+}
+
+/// A raw system call without arguments: the registers that carry none are left alone.
+///
+/// # Safety
+/// The call must take no arguments.
+#[inline(always)]
+pub(in crate::kernel) unsafe fn syscall0(number: i64) -> i64 {
+    let result;
+    // SAFETY: as in `syscall`.
+    unsafe {
+        asm!("svc 0", in("x8") number, lateout("x0") result, options(nostack, preserves_flags));
+    }
+    result
+}
+
+/// A chain of dependent additions: `links` of them, one core cycle each.
+#[inline(always)]
+pub fn dependent_chain(links: u64, mut value: u64) -> u64 {
+    let mut left = links / 8;
+    while left != 0 {
+        // SAFETY: register arithmetic only.
+        unsafe {
+            asm!("add {v}, {v}, {v}", "add {v}, {v}, {v}", "add {v}, {v}, {v}", "add {v}, {v}, {v}",
+                 "add {v}, {v}, {v}", "add {v}, {v}, {v}", "add {v}, {v}, {v}", "add {v}, {v}, {v}",
+                 v = inout(reg) value, options(nomem, nostack));
+        }
+        left -= 1;
+    }
+    value
+}
+
+/// A row of [`SLED_STEPS`] equal steps that ends in a return: it is entered as far from its end as
+/// steps are wanted, so that no counter of turns runs beside them.
+macro_rules! sled {
+    ($name:ident, $($step:literal),+) => {
+        global_asm!(
+            ".pushsection .text.oscost_sleds,\"ax\",%progbits",
+            ".balign 64",
+            concat!(".hidden ", stringify!($name)),
+            concat!(".globl ", stringify!($name)),
+            concat!(".type ", stringify!($name), ",%function"),
+            ".rept 256",
+            $($step,)+
+            ".endr",
+            concat!(stringify!($name), ":"),
+            "ret",
+            ".popsection",
+        );
+        unsafe extern "C" {
+            fn $name();
+        }
+    };
+}
+
+sled!(oscost_increments, "add x0, x0, x1");
+sled!(oscost_decrements, "sub x0, x0, x1");
+// What compilers without optimisation make of `variable++`, with the variable on the stack.
+sled!(oscost_plain_increments, "ldr w2, [x3]", "add w2, w2, 1", "str w2, [x3]");
+sled!(oscost_plain_decrements, "ldr w2, [x3]", "sub w2, w2, 1", "str w2, [x3]");
+
+/// Steps in a sled.
+pub(in crate::kernel) const SLED_STEPS: u64 = 256;
+
+/// The ends of the sleds and the length of a step in bytes: increments and decrements in a
+/// register, then the same in memory.
+pub(in crate::kernel) fn sleds() -> [(usize, usize); 4] {
+    const WORD: usize = 4;
+    [
+        (oscost_increments as *const () as usize, WORD),
+        (oscost_decrements as *const () as usize, WORD),
+        (oscost_plain_increments as *const () as usize, 3 * WORD),
+        (oscost_plain_decrements as *const () as usize, 3 * WORD),
+    ]
+}
+
+/// Enters a sled at `entry`; hands back what the steps in a register have made of `value`.
+///
+/// # Safety
+/// `entry` must be a whole number of steps, at most [`SLED_STEPS`], before the end of a sled, and
+/// `worker` must be valid for writes.
+#[inline(always)]
+pub(in crate::kernel) unsafe fn enter_sled(entry: usize, mut value: u64, worker: *mut u32) -> u64 {
+    // SAFETY: the sled changes X0 or what X3 points to, and returns by X30; the caller vouches for
+    // both.
+    unsafe {
+        asm!("blr {entry}", entry = in(reg) entry, inout("x0") value, in("x1") 1u64,
+             out("x2") _, in("x3") worker, out("x30") _);
+    }
+    value
+}
+
+/// A loop of `turns` turns with nothing in it: increment, comparison, jump.
+#[inline(always)]
+pub(in crate::kernel) fn turn_in_register(turns: u64) {
+    // SAFETY: register arithmetic only.
+    unsafe {
+        asm!("2:", "add {turn}, {turn}, {one}", "cmp {turn}, {turns}", "b.lo 2b",
+             turn = inout(reg) 0u64 => _, one = in(reg) 1u64, turns = in(reg) turns,
+             options(nomem, nostack));
+    }
+}
+
+/// The same loop with its counter in memory.
+#[inline(always)]
+pub(in crate::kernel) fn turn_in_memory(turns: u64, counter: &mut u64) {
+    *counter = 0;
+    // SAFETY: the counter is ours, and nothing else is written.
+    unsafe {
+        asm!("2:", "ldr {turn}, [{counter}]", "add {turn}, {turn}, 1", "str {turn}, [{counter}]",
+             "ldr {turn}, [{counter}]", "cmp {turn}, {turns}", "b.lo 2b",
+             turn = out(reg) _, counter = in(reg) counter, turns = in(reg) turns,
+             options(nostack));
+    }
+}
+
+/// One addition of two registers.
+#[inline(always)]
+pub(in crate::kernel) fn add_in_register(mut value: u64, one: u64) -> u64 {
+    // SAFETY: register arithmetic only.
+    unsafe {
+        asm!("add {value}, {value}, {one}", value = inout(reg) value, one = in(reg) one,
+             options(nomem, nostack));
+    }
+    value
+}
+
+/// One addition to a variable in memory.
+#[inline(always)]
+pub(in crate::kernel) fn add_in_memory(variable: &mut u32) {
+    // SAFETY: the variable is ours, and nothing else is written.
+    unsafe {
+        asm!("ldr {sum:w}, [{at}]", "add {sum:w}, {sum:w}, 1", "str {sum:w}, [{at}]",
+             sum = out(reg) _, at = in(reg) variable, options(nostack));
+    }
+}
+
+/// What the kernel wants to find before an rseq abort address: `brk #0x45e0`.
+pub(in crate::kernel) const RSEQ_SIGNATURE: u32 = 0xd428_bc00;
+
+/// Core cycles of one link of [`dependent_chain`].
+pub const CYCLES_PER_LINK: f64 = 1.0;
+
+/// Whether a word of code begins with `svc #0`.
+pub(in crate::kernel) fn begins_with_system_call(word: u64) -> bool {
+    word & 0xffff_ffff == 0xd400_0001
+}

@@ -1,0 +1,274 @@
+//! x86-64.
+
+use std::arch::{asm, global_asm};
+
+pub(in crate::kernel) mod branches;
+mod clone;
+pub(in crate::kernel) mod memory;
+pub(in crate::kernel) mod procedure;
+
+pub(in crate::kernel) use clone::*;
+
+/// The time stamp counter.
+pub mod counter {
+    use std::arch::asm;
+    use std::arch::x86_64::{__cpuid, __get_cpuid_max};
+
+    /// Reads the counter at the beginning of a timed window.
+    ///
+    /// The first fence keeps earlier instructions out of the window, the second keeps later ones
+    /// from starting before the read.
+    #[inline(always)]
+    pub fn start() -> u64 {
+        let (low, high): (u64, u64);
+        // SAFETY: RDTSC and LFENCE touch no memory; the clobber keeps the compiler from moving
+        // memory accesses over them.
+        unsafe {
+            asm!("lfence", "rdtsc", "lfence", out("rax") low, out("rdx") high,
+                 options(nostack, preserves_flags));
+        }
+        (high << 32) | low
+    }
+
+    /// Reads the counter at the end of a timed window: RDTSCP waits for all earlier instructions.
+    #[inline(always)]
+    pub fn stop() -> u64 {
+        let (low, high): (u64, u64);
+        // SAFETY: as in `start`; RDTSCP also writes ECX.
+        unsafe {
+            asm!("rdtscp", "lfence", out("rax") low, out("rdx") high, out("rcx") _,
+                 options(nostack, preserves_flags));
+        }
+        (high << 32) | low
+    }
+
+    /// Reads the counter without any order: only for finding gaps and the counter's step.
+    #[inline(always)]
+    pub fn plain() -> u64 {
+        let (low, high): (u64, u64);
+        // SAFETY: RDTSC touches no memory.
+        unsafe {
+            asm!("rdtsc", out("rax") low, out("rdx") high,
+                 options(nomem, nostack, preserves_flags));
+        }
+        (high << 32) | low
+    }
+
+    /// Reads the counter when all earlier instructions are done; later ones may start before.
+    #[inline(always)]
+    pub fn after_earlier() -> u64 {
+        let (low, high): (u64, u64);
+        // SAFETY: RDTSCP touches no memory; it also writes ECX.
+        unsafe {
+            asm!("rdtscp", out("rax") low, out("rdx") high, out("rcx") _,
+                 options(nomem, nostack, preserves_flags));
+        }
+        (high << 32) | low
+    }
+
+    /// A hundred instructions that do nothing.
+    #[inline(always)]
+    pub fn hundred() {
+        // SAFETY: they touch nothing.
+        unsafe { asm!(".rept 100", "nop", ".endr", options(nostack, preserves_flags)) };
+    }
+
+    /// A window with nothing in it, between reads that CPUID serialises: the ticks that it shows.
+    #[inline(always)]
+    pub fn serialised_pair() -> u64 {
+        let (first_low, first_high, last_low, last_high): (u64, u64, u64, u64);
+        // SAFETY: CPUID, RDTSC and RDTSCP touch no memory. CPUID writes RBX, which the compiler
+        // keeps for itself: it is put back.
+        unsafe {
+            asm!("mov {kept}, rbx",
+                 "xor eax, eax", "cpuid", "rdtsc", "mov {low}, rax", "mov {high}, rdx",
+                 "rdtscp", "mov {last_low}, rax", "mov {last_high}, rdx",
+                 "xor eax, eax", "cpuid", "mov rbx, {kept}",
+                 kept = out(reg) _, low = out(reg) first_low, high = out(reg) first_high,
+                 last_low = out(reg) last_low, last_high = out(reg) last_high,
+                 out("rax") _, out("rcx") _, out("rdx") _, options(nostack));
+        }
+        ((last_high << 32) | last_low).wrapping_sub((first_high << 32) | first_low)
+    }
+
+    /// Why the processor itself says that its counter is no clock; `None` when it is one.
+    pub fn declared_unusable() -> Option<String> {
+        let highest = __get_cpuid_max(0x8000_0000).0;
+        // Leaves beyond the highest one answer with another leaf's bits.
+        if highest < 0x8000_0007 {
+            return Some(
+                "the processor does not describe its TSC (CPUID 8000_0007 is absent)".into(),
+            );
+        }
+        if __cpuid(0x8000_0001).edx & (1 << 27) == 0 {
+            return Some("the processor has no RDTSCP (CPUID 8000_0001 EDX bit 27)".into());
+        }
+        if __cpuid(0x8000_0007).edx & (1 << 8) == 0 {
+            return Some("the TSC is not invariant (CPUID 8000_0007 EDX bit 8)".into());
+        }
+        None
+    }
+}
+
+/// A raw system call; the result is the kernel's, a negative errno included.
+///
+/// # Safety
+/// The arguments must be what the call demands: pointers valid for what the kernel does with them.
+#[inline(always)]
+pub(in crate::kernel) unsafe fn syscall(number: i64, args: [u64; 6]) -> i64 {
+    let result;
+    // SAFETY: the caller vouches for the arguments; the instruction itself writes RCX and R11.
+    unsafe {
+        asm!("syscall", inlateout("rax") number => result,
+             in("rdi") args[0], in("rsi") args[1], in("rdx") args[2],
+             in("r10") args[3], in("r8") args[4], in("r9") args[5],
+             lateout("rcx") _, lateout("r11") _, options(nostack, preserves_flags));
+    }
+    result
+}
+
+/// A raw system call without arguments: the registers that carry none are left alone.
+///
+/// # Safety
+/// The call must take no arguments.
+#[inline(always)]
+pub(in crate::kernel) unsafe fn syscall0(number: i64) -> i64 {
+    let result;
+    // SAFETY: as in `syscall`.
+    unsafe {
+        asm!("syscall", inlateout("rax") number => result,
+             lateout("rcx") _, lateout("r11") _, options(nostack, preserves_flags));
+    }
+    result
+}
+
+/// A chain of dependent multiplications: `links` of them, three core cycles each.
+///
+/// IMUL r64 has had a latency of three cycles on every core since 2008 (Intel) and 2017 (AMD), and
+/// it is never folded away at rename, as additions of constants are on newer cores.
+#[inline(always)]
+pub fn dependent_chain(links: u64, mut value: u64) -> u64 {
+    let mut left = links / 8;
+    while left != 0 {
+        // SAFETY: register arithmetic only.
+        unsafe {
+            asm!("imul {v}, {v}", "imul {v}, {v}", "imul {v}, {v}", "imul {v}, {v}",
+                 "imul {v}, {v}", "imul {v}, {v}", "imul {v}, {v}", "imul {v}, {v}",
+                 v = inout(reg) value, options(nomem, nostack));
+        }
+        left -= 1;
+    }
+    value
+}
+
+/// A row of [`SLED_STEPS`] equal steps that ends in a return: it is entered as far from its end as
+/// steps are wanted, so that no counter of turns runs beside them.
+macro_rules! sled {
+    ($name:ident, $step:literal) => {
+        global_asm!(
+            ".pushsection .text.oscost_sleds,\"ax\",@progbits",
+            ".balign 64",
+            concat!(".hidden ", stringify!($name)),
+            concat!(".globl ", stringify!($name)),
+            concat!(".type ", stringify!($name), ",@function"),
+            ".rept 256",
+            $step,
+            ".endr",
+            concat!(stringify!($name), ":"),
+            "ret",
+            ".popsection",
+        );
+        unsafe extern "C" {
+            fn $name();
+        }
+    };
+}
+
+// Register forms: newer cores fold the addition of a constant away when they rename registers.
+sled!(oscost_increments, "add rax, rcx");
+sled!(oscost_decrements, "sub rax, rcx");
+// What compilers without optimisation make of `variable++`, with the variable on the stack.
+sled!(oscost_plain_increments, "add dword ptr [rdi], 1");
+sled!(oscost_plain_decrements, "sub dword ptr [rdi], 1");
+
+/// Steps in a sled.
+pub(in crate::kernel) const SLED_STEPS: u64 = 256;
+
+/// The ends of the sleds and the length of a step in bytes: increments and decrements in a
+/// register, then the same in memory.
+pub(in crate::kernel) fn sleds() -> [(usize, usize); 4] {
+    const BYTES: usize = 3;
+    [
+        (oscost_increments as *const () as usize, BYTES),
+        (oscost_decrements as *const () as usize, BYTES),
+        (oscost_plain_increments as *const () as usize, BYTES),
+        (oscost_plain_decrements as *const () as usize, BYTES),
+    ]
+}
+
+/// Enters a sled at `entry`; hands back what the steps in a register have made of `value`.
+///
+/// # Safety
+/// `entry` must be a whole number of steps, at most [`SLED_STEPS`], before the end of a sled, and
+/// `worker` must be valid for writes.
+#[inline(always)]
+pub(in crate::kernel) unsafe fn enter_sled(entry: usize, mut value: u64, worker: *mut u32) -> u64 {
+    // SAFETY: the sled changes RAX or what RDI points to, and returns; the caller vouches for both.
+    unsafe {
+        asm!("call {entry}", entry = in(reg) entry, inout("rax") value, in("rcx") 1u64,
+             in("rdi") worker);
+    }
+    value
+}
+
+/// A loop of `turns` turns with nothing in it: increment, comparison, jump.
+#[inline(always)]
+pub(in crate::kernel) fn turn_in_register(turns: u64) {
+    // SAFETY: register arithmetic only.
+    unsafe {
+        asm!(".p2align 4", "2:", "add {turn}, {one}", "cmp {turn}, {turns}", "jb 2b",
+             turn = inout(reg) 0u64 => _, one = in(reg) 1u64, turns = in(reg) turns,
+             options(nomem, nostack));
+    }
+}
+
+/// The same loop with its counter in memory.
+#[inline(always)]
+pub(in crate::kernel) fn turn_in_memory(turns: u64, counter: &mut u64) {
+    *counter = 0;
+    // SAFETY: the counter is ours, and nothing else is written.
+    unsafe {
+        asm!(".p2align 4", "2:", "add qword ptr [{counter}], 1",
+             "cmp qword ptr [{counter}], {turns}", "jb 2b",
+             counter = in(reg) counter, turns = in(reg) turns, options(nostack));
+    }
+}
+
+/// One addition of two registers.
+#[inline(always)]
+pub(in crate::kernel) fn add_in_register(mut value: u64, one: u64) -> u64 {
+    // SAFETY: register arithmetic only.
+    unsafe {
+        asm!("add {value}, {one}", value = inout(reg) value, one = in(reg) one,
+             options(nomem, nostack));
+    }
+    value
+}
+
+/// One addition to a variable in memory.
+#[inline(always)]
+pub(in crate::kernel) fn add_in_memory(variable: &mut u32) {
+    // SAFETY: the variable is ours, and nothing else is written.
+    unsafe { asm!("add dword ptr [{at}], 1", at = in(reg) variable, options(nostack)) }
+}
+
+/// What the kernel wants to find before an rseq abort address: `ud1` with this operand.
+pub(in crate::kernel) const RSEQ_SIGNATURE: u32 = 0x5305_3053;
+
+/// Core cycles of one link of [`dependent_chain`].
+pub const CYCLES_PER_LINK: f64 = 3.0;
+
+/// Whether a word of code begins with `syscall`, the bytes 0f 05.
+pub(in crate::kernel) fn begins_with_system_call(word: u64) -> bool {
+    word & 0xffff == 0x050f
+}

@@ -1,0 +1,287 @@
+//! Calls on x86-64, as compilers write them by the convention of System V.
+//!
+//! Each call is one block of assembly, so that every copy of it is the same instructions: left to
+//! the compiler, what is timed is which registers it had free. The callees are assembly too, so
+//! that no compiler can see through them or inline them.
+
+use std::arch::{asm, global_asm};
+
+/// A callee of these lines, on cache lines of its own. Its name stands before it: so a test finds
+/// it in a program without symbols, and counts the calls that lead there.
+macro_rules! callee {
+    ($name:literal, $($line:literal),* $(,)?) => {
+        global_asm!(
+            concat!(".pushsection .text.", $name, ",\"ax\",@progbits"),
+            ".balign 64",
+            concat!(".asciz \"callee:", $name, "\""),
+            ".balign 64",
+            concat!(".globl ", $name),
+            concat!(".hidden ", $name),
+            concat!(".type ", $name, ",@function"),
+            concat!($name, ":"),
+            $($line,)*
+            ".popsection",
+        );
+    };
+}
+
+// All callees hand back their first argument and one.
+callee!("oscost_callee", "lea rax, [rdi + 1]", "ret");
+callee!("oscost_callee_struct", "mov rax, [rsp + 8]", "add rax, 1", "ret");
+
+/// A callee as it is without optimisation: a frame, every argument from its register into the frame
+/// (below the stack pointer, where a function that calls nobody may write), and the first one back
+/// from there. The seventh argument is in memory already.
+macro_rules! plain_callee {
+    ($name:literal, $($store:literal),*) => {
+        callee!(
+            $name,
+            "push rbp",
+            "mov rbp, rsp",
+            $($store,)*
+            "mov rax, [rbp - 8]",
+            "add rax, 1",
+            "pop rbp",
+            "ret",
+        );
+    };
+}
+
+callee!("oscost_plain_0", "push rbp", "mov rbp, rsp", "mov eax, 1", "pop rbp", "ret");
+plain_callee!("oscost_plain_1", "mov [rbp - 8], rdi");
+plain_callee!("oscost_plain_2", "mov [rbp - 8], rdi", "mov [rbp - 16], rsi");
+plain_callee!("oscost_plain_3", "mov [rbp - 8], rdi", "mov [rbp - 16], rsi", "mov [rbp - 24], rdx");
+plain_callee!(
+    "oscost_plain_4",
+    "mov [rbp - 8], rdi",
+    "mov [rbp - 16], rsi",
+    "mov [rbp - 24], rdx",
+    "mov [rbp - 32], rcx"
+);
+plain_callee!(
+    "oscost_plain_5",
+    "mov [rbp - 8], rdi",
+    "mov [rbp - 16], rsi",
+    "mov [rbp - 24], rdx",
+    "mov [rbp - 32], rcx",
+    "mov [rbp - 40], r8"
+);
+plain_callee!(
+    "oscost_plain_6",
+    "mov [rbp - 8], rdi",
+    "mov [rbp - 16], rsi",
+    "mov [rbp - 24], rdx",
+    "mov [rbp - 32], rcx",
+    "mov [rbp - 40], r8",
+    "mov [rbp - 48], r9"
+);
+plain_callee!(
+    "oscost_plain_7",
+    "mov [rbp - 8], rdi",
+    "mov [rbp - 16], rsi",
+    "mov [rbp - 24], rdx",
+    "mov [rbp - 32], rcx",
+    "mov [rbp - 40], r8",
+    "mov [rbp - 48], r9"
+);
+
+// What stands in a program for a function of a shared library: a jump to where the slot says. Like
+// the linker's table of such slots, this one is read-only once the program runs.
+callee!("oscost_stub", "jmp qword ptr [rip + oscost_slot]");
+global_asm!(
+    ".pushsection .data.rel.ro.oscost_slot,\"aw\",@progbits",
+    ".balign 64",
+    "oscost_slot:",
+    ".quad oscost_callee",
+    ".popsection",
+);
+
+unsafe extern "C" {
+    fn oscost_callee();
+    fn oscost_callee_struct();
+    fn oscost_stub();
+}
+
+/// Where the callee begins.
+pub(in crate::kernel) fn callee() -> u64 {
+    oscost_callee as *const () as u64
+}
+
+/// The arguments behind the first: the numbers 2 to 7, as far as there are arguments.
+macro_rules! constants {
+    () => {
+        ".if {args} > 1
+         mov esi, 2
+         .endif
+         .if {args} > 2
+         mov edx, 3
+         .endif
+         .if {args} > 3
+         mov ecx, 4
+         .endif
+         .if {args} > 4
+         mov r8d, 5
+         .endif
+         .if {args} > 5
+         mov r9d, 6
+         .endif
+         .if {args} > 6
+         sub rsp, 8
+         push 7
+         .endif"
+    };
+}
+
+/// What the seventh argument took of the stack.
+macro_rules! unstack {
+    () => {
+        ".if {args} > 6
+         add rsp, 16
+         .endif"
+    };
+}
+
+/// Calls the callee with the first `ARGS` of the numbers 1 to 7.
+#[inline(always)]
+pub(in crate::kernel) fn call<const ARGS: usize>() -> u64 {
+    let result;
+    // SAFETY: the callee reads its first argument and writes the register of the result; the stack
+    // is as it was when the block ends.
+    unsafe {
+        asm!(".if {args} > 0", "mov edi, 1", ".endif", constants!(), "call {callee}", unstack!(),
+             args = const ARGS, callee = sym oscost_callee,
+             lateout("rax") result, clobber_abi("C"));
+    }
+    result
+}
+
+/// The same, with `last` as the first argument.
+#[inline(always)]
+pub(in crate::kernel) fn call_after<const ARGS: usize>(last: u64) -> u64 {
+    let result;
+    // SAFETY: as in `call`.
+    unsafe {
+        asm!("mov rdi, rax", constants!(), "call {callee}", unstack!(),
+             args = const ARGS, callee = sym oscost_callee,
+             inlateout("rax") last => result, clobber_abi("C"));
+    }
+    result
+}
+
+/// Calls the callee of `ARGS` arguments that was compiled without optimisation, with the first of
+/// these variables, and stores its result in the one at `into`.
+///
+/// # Safety
+/// `into` must be below 8.
+#[inline(always)]
+pub(in crate::kernel) unsafe fn call_plain<const ARGS: usize>(
+    variables: &mut [u64; 8],
+    into: usize,
+) {
+    const { assert!(ARGS <= 7) };
+    let first = variables.as_mut_ptr();
+    // SAFETY: of the variables the block reads the first seven and writes the one at `into`, all of
+    // them there; the callee writes into its own frame; the stack is as it was when the block ends.
+    unsafe {
+        asm!(".if {args} > 6", "sub rsp, 8", "push qword ptr [r14 + 48]", ".endif",
+             ".if {args} > 5", "mov r9, [r14 + 40]", ".endif",
+             ".if {args} > 4", "mov r8, [r14 + 32]", ".endif",
+             ".if {args} > 3", "mov rcx, [r14 + 24]", ".endif",
+             ".if {args} > 2", "mov rdx, [r14 + 16]", ".endif",
+             ".if {args} > 1", "mov rsi, [r14 + 8]", ".endif",
+             ".if {args} > 0", "mov rdi, [r14]", ".endif",
+             "call oscost_plain_{args}",
+             unstack!(),
+             "mov [r13], rax",
+             args = const ARGS, in("r14") first, in("r13") first.wrapping_add(into),
+             clobber_abi("C"));
+    }
+}
+
+/// Calls what lies at `pointer`, one argument.
+///
+/// # Safety
+/// It must be [`callee()`].
+#[inline(always)]
+pub(in crate::kernel) unsafe fn call_at(pointer: u64) -> u64 {
+    let result;
+    // SAFETY: the caller says that this is the callee; else as in `call`.
+    unsafe {
+        asm!("mov edi, 1", "call r14",
+             in("r14") pointer, lateout("rax") result, clobber_abi("C"));
+    }
+    result
+}
+
+/// The same, with `last` as the argument.
+///
+/// # Safety
+/// As in [`call_at`].
+#[inline(always)]
+pub(in crate::kernel) unsafe fn call_at_after(pointer: u64, last: u64) -> u64 {
+    let result;
+    // SAFETY: as in `call_at`.
+    unsafe {
+        asm!("mov rdi, rax", "call r14",
+             in("r14") pointer, inlateout("rax") last => result, clobber_abi("C"));
+    }
+    result
+}
+
+/// Calls the stub, one argument.
+#[inline(always)]
+pub(in crate::kernel) fn call_stub() -> u64 {
+    let result;
+    // SAFETY: the stub jumps to the callee; else as in `call`.
+    unsafe {
+        asm!("mov edi, 1", "call {stub}",
+             stub = sym oscost_stub, lateout("rax") result, clobber_abi("C"));
+    }
+    result
+}
+
+/// The same, with `last` as the argument.
+#[inline(always)]
+pub(in crate::kernel) fn call_stub_after(last: u64) -> u64 {
+    let result;
+    // SAFETY: as in `call_stub`.
+    unsafe {
+        asm!("mov rdi, rax", "call {stub}",
+             stub = sym oscost_stub, inlateout("rax") last => result, clobber_abi("C"));
+    }
+    result
+}
+
+/// Calls the callee with `N` words by value: in registers up to two of them, and beyond that as a
+/// copy on the stack, 16 bytes at a time, as compilers copy.
+#[inline(always)]
+pub(in crate::kernel) fn call_with<const N: usize>(words: &[u64; N]) -> u64 {
+    const { assert!(N == 1 || N == 2 || N.is_multiple_of(4) && N <= 32) };
+    let result;
+    if N <= 2 {
+        // SAFETY: the block reads the words, which are there; else as in `call`.
+        unsafe {
+            asm!("mov rdi, [r14]", ".if {words} > 1", "mov rsi, [r14 + 8]", ".endif",
+                 "call {callee}",
+                 words = const N, callee = sym oscost_callee,
+                 in("r14") words.as_ptr(), lateout("rax") result, clobber_abi("C"));
+        }
+        return result;
+    }
+    // SAFETY: the block reads the words, which are there, and writes as much below the stack
+    // pointer; the callee reads the first of the copy; the stack is as it was when the block ends.
+    unsafe {
+        asm!("sub rsp, 8 * {words}",
+             ".irp at, 0, 16, 32, 48, 64, 80, 96, 112, 128, 144, 160, 176, 192, 208, 224, 240",
+             ".if \\at < 8 * {words}",
+             "movups xmm0, [r14 + \\at]",
+             "movups [rsp + \\at], xmm0",
+             ".endif",
+             ".endr",
+             "call {callee}",
+             "add rsp, 8 * {words}",
+             words = const N, callee = sym oscost_callee_struct,
+             in("r14") words.as_ptr(), lateout("rax") result, clobber_abi("C"));
+    }
+    result
+}

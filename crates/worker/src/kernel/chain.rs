@@ -1,3 +1,0 @@
-//! A chain of known latency: the measure of the core's rate, and a known delay for tests.
-
-pub use super::arch::{CYCLES_PER_LINK, dependent_chain};

@@ -1,0 +1,52 @@
+//! Where a task runs.
+
+use crate::kernel::Errno;
+use crate::kernel::arch;
+
+/// The largest CPU number that a mask here can name; `cpu_set_t` stops at 1024.
+const MAX_CPU: u32 = 8_192;
+
+/// Pins the calling thread to one CPU.
+pub fn pin(cpu: u32) -> Result<(), Errno> {
+    pin_task(0, cpu)
+}
+
+/// Pins a task to one CPU, and moves it there.
+pub fn pin_task(task: u32, cpu: u32) -> Result<(), Errno> {
+    if cpu >= MAX_CPU {
+        return Err(Errno::EINVAL);
+    }
+    let mut mask = [0u64; MAX_CPU as usize / 64];
+    mask[cpu as usize / 64] |= 1 << (cpu % 64);
+    // SAFETY: the kernel reads as many bytes as the mask has.
+    let result = unsafe {
+        arch::syscall(
+            libc::SYS_sched_setaffinity,
+            [u64::from(task), size_of_val(&mask) as u64, mask.as_ptr() as u64, 0, 0, 0],
+        )
+    };
+    if result < 0 { Err(Errno(-result as i32)) } else { Ok(()) }
+}
+
+/// The CPUs that another process may run on, ascending.
+pub fn allowed_to(pid: u32) -> Result<Vec<u32>, Errno> {
+    let mut mask = [0u64; MAX_CPU as usize / 64];
+    // SAFETY: the kernel writes at most as many bytes as the mask has.
+    let result = unsafe {
+        arch::syscall(
+            libc::SYS_sched_getaffinity,
+            [u64::from(pid), size_of_val(&mask) as u64, mask.as_mut_ptr() as u64, 0, 0, 0],
+        )
+    };
+    if result < 0 {
+        return Err(Errno(-result as i32));
+    }
+    Ok((0..MAX_CPU).filter(|cpu| mask[*cpu as usize / 64] >> (cpu % 64) & 1 == 1).collect())
+}
+
+/// The CPU that the calling thread runs on at this moment.
+#[inline(always)]
+pub fn current_cpu() -> i32 {
+    // SAFETY: sched_getcpu takes no arguments.
+    unsafe { libc::sched_getcpu() }
+}

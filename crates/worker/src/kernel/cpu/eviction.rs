@@ -1,0 +1,217 @@
+//! Making the core forget: caches, address translations and branch predictors.
+//!
+//! What is evicted is whatever lay there before, the kernel's code and data with it: nothing of this
+//! needs a privilege, since caches, translations and predictors are shared by address, not by owner.
+
+use std::ptr::NonNull;
+
+use oscost_model::seed::Seed;
+
+use crate::kernel::Errno;
+use crate::kernel::arch::branches;
+use crate::kernel::cpu::affinity;
+
+/// Twice the largest cache, so that a walk leaves nothing behind in one that does not strictly evict
+/// what is oldest.
+const TIMES_THE_CACHE: usize = 2;
+/// The largest cache where the machine does not say.
+const UNKNOWN_CACHE_BYTES: usize = 32 << 20;
+/// No walk is longer: beyond it an eviction takes a tenth of a second, and memory that others need.
+const MOST_BYTES: usize = 256 << 20;
+/// No cache has shorter lines than this, on the machines that this runs on.
+const LINE_BYTES: usize = 64;
+/// What one address translation covers at least.
+const PAGE_BYTES: usize = 4_096;
+/// Branches in a run, each at a place of its own: the largest tables of branch targets hold some
+/// 24,000 of them. With 16 bytes each they fill any first-level instruction cache many times over.
+const BRANCHES: usize = 32_768;
+
+/// What one eviction has touched, as it was counted on the way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Touched {
+    /// Lines of memory read.
+    pub lines: u64,
+    /// Branches run.
+    pub branches: u64,
+    /// Those of them that were not taken.
+    pub not_taken: u64,
+}
+
+/// Memory to walk through, and branches to run.
+pub struct Eviction {
+    buffer: Mapping,
+    code: Mapping,
+    directions: Vec<u64>,
+    seed: Seed,
+}
+
+impl Eviction {
+    /// An eviction for the CPU that the caller runs on. Refused where memory cannot be made
+    /// executable.
+    pub fn for_this_cpu() -> Result<Self, Errno> {
+        let cache = largest_cache(affinity::current_cpu()).unwrap_or(UNKNOWN_CACHE_BYTES);
+        Self::of((TIMES_THE_CACHE * cache).min(MOST_BYTES))
+    }
+
+    /// An eviction that walks through so many bytes.
+    fn of(bytes: usize) -> Result<Self, Errno> {
+        let buffer = Mapping::new(bytes.next_multiple_of(PAGE_BYTES))?;
+        buffer.without_huge_pages();
+        for line in 0..buffer.bytes / LINE_BYTES {
+            // SAFETY: inside the mapping, aligned. Each line says 1, so that the walk's sum counts
+            // them; and each page is there before the first walk.
+            unsafe { buffer.base.add(line * LINE_BYTES).cast::<u64>().write(1) };
+        }
+        let branches = branches::code(BRANCHES);
+        let code = Mapping::new(branches.len().next_multiple_of(PAGE_BYTES))?;
+        // SAFETY: the mapping is at least as long as the code; nobody else knows of it.
+        unsafe {
+            code.base.as_ptr().copy_from_nonoverlapping(branches.as_ptr(), branches.len());
+            branches::publish(code.base.as_ptr(), branches.len());
+        }
+        code.make_executable()?;
+        let directions = vec![0; BRANCHES.div_ceil(64)];
+        Ok(Self { buffer, code, directions, seed: Seed::new(1) })
+    }
+
+    /// Bytes of memory that it holds.
+    pub fn bytes(&self) -> usize {
+        self.buffer.bytes + self.code.bytes
+    }
+
+    /// Evicts.
+    ///
+    /// First the walk, which reads a word of every line and so touches every page too; then the
+    /// branches, in directions that nobody can learn, since they are new each time.
+    pub fn evict(&mut self) -> Touched {
+        let mut lines = 0;
+        for line in 0..self.buffer.bytes / LINE_BYTES {
+            // SAFETY: inside the mapping; volatile, so that it is read.
+            lines += unsafe {
+                self.buffer.base.add(line * LINE_BYTES).cast::<u64>().as_ptr().read_volatile()
+            };
+        }
+        for directions in &mut self.directions {
+            *directions = self.seed.bits();
+        }
+        // SAFETY: the mapping holds a whole C function of this type, which is executable, reads a
+        // bit of the directions for each branch, and touches nothing else.
+        let not_taken = unsafe {
+            let run: extern "C" fn(u64, *const u64) -> u64 =
+                std::mem::transmute(self.code.base.as_ptr());
+            run(0, self.directions.as_ptr())
+        };
+        Touched { lines, branches: BRANCHES as u64, not_taken }
+    }
+}
+
+/// The size of the largest cache of a CPU, in bytes.
+fn largest_cache(cpu: i32) -> Option<usize> {
+    /// Indices of caches; a CPU has four or five.
+    const MOST_CACHES: u32 = 16;
+    let size = |index: u32| {
+        let file = format!("/sys/devices/system/cpu/cpu{cpu}/cache/index{index}/size");
+        bytes(std::fs::read_to_string(file).ok()?.trim())
+    };
+    (0..MOST_CACHES).filter_map(size).max()
+}
+
+/// A size as sysfs writes it: `32768K`, sometimes `32M`.
+fn bytes(text: &str) -> Option<usize> {
+    let (digits, factor) = match text.strip_suffix('K') {
+        Some(digits) => (digits, 1 << 10),
+        None => (text.strip_suffix('M')?, 1 << 20),
+    };
+    digits.parse::<usize>().ok()?.checked_mul(factor).filter(|&bytes| bytes > 0)
+}
+
+/// A private mapping of whole pages.
+struct Mapping {
+    base: NonNull<u8>,
+    bytes: usize,
+}
+
+impl Mapping {
+    fn new(bytes: usize) -> Result<Self, Errno> {
+        let access = libc::PROT_READ | libc::PROT_WRITE;
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+        // SAFETY: a fresh mapping at an address of the kernel's choice.
+        let base = unsafe { libc::mmap(std::ptr::null_mut(), bytes, access, flags, -1, 0) };
+        if base == libc::MAP_FAILED {
+            return Err(Errno::last());
+        }
+        Ok(Self { base: NonNull::new(base.cast()).ok_or(Errno::EINVAL)?, bytes })
+    }
+
+    /// Asks for small pages, of which there are more translations to forget. A kernel without huge
+    /// pages refuses, and needs not be asked.
+    fn without_huge_pages(&self) {
+        // SAFETY: the range is the mapping.
+        unsafe { libc::madvise(self.base.as_ptr().cast(), self.bytes, libc::MADV_NOHUGEPAGE) };
+    }
+
+    /// Makes code of what was written.
+    fn make_executable(&self) -> Result<(), Errno> {
+        let access = libc::PROT_READ | libc::PROT_EXEC;
+        // SAFETY: the range is the mapping; nothing borrows from it.
+        Errno::check(unsafe { libc::mprotect(self.base.as_ptr().cast(), self.bytes, access) })
+            .map(drop)
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: this value alone owns the mapping.
+        unsafe { libc::munmap(self.base.as_ptr().cast(), self.bytes) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_eviction_reads_every_line_and_runs_every_branch() {
+        let mut eviction = Eviction::of(1 << 20).unwrap();
+        for _ in 0..3 {
+            let touched = eviction.evict();
+            assert_eq!(touched.lines, (1 << 20) / LINE_BYTES as u64);
+            assert_eq!(touched.branches, BRANCHES as u64);
+            // A branch is taken where its bit is set: each has run, in its own direction.
+            let clear: u32 = eviction.directions.iter().map(|bits| bits.count_zeros()).sum();
+            assert_eq!(touched.not_taken, u64::from(clear));
+        }
+    }
+
+    #[test]
+    fn no_two_evictions_take_the_same_branches() {
+        let mut eviction = Eviction::of(1 << 20).unwrap();
+        eviction.evict();
+        let first = eviction.directions.clone();
+        eviction.evict();
+        let alike: u32 = first
+            .iter()
+            .zip(&eviction.directions)
+            .map(|(one, other)| (one ^ other).count_zeros())
+            .sum();
+        let share = f64::from(alike) / BRANCHES as f64;
+        assert!((0.45..0.55).contains(&share), "{share}");
+    }
+
+    #[test]
+    fn the_walk_is_twice_the_largest_cache_and_bounded() {
+        let eviction = Eviction::for_this_cpu().unwrap();
+        let cache = largest_cache(affinity::current_cpu()).unwrap_or(UNKNOWN_CACHE_BYTES);
+        assert_eq!(eviction.buffer.bytes, (2 * cache).min(MOST_BYTES));
+        assert!(eviction.bytes() <= MOST_BYTES + (1 << 20));
+    }
+
+    #[test]
+    fn sizes_are_read_as_sysfs_writes_them() {
+        assert_eq!(bytes("32768K"), Some(32 << 20));
+        assert_eq!(bytes("32M"), Some(32 << 20));
+        for odd in ["", "K", "0K", "-1K", "12", "99999999999999999999K", "18014398509481984M"] {
+            assert_eq!(bytes(odd), None, "{odd}");
+        }
+    }
+}

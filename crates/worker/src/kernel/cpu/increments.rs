@@ -1,0 +1,148 @@
+//! The smallest pieces of work: turns of an empty loop, additions, and exactly so many increments
+//! between two reads of a clock.
+
+use crate::kernel::arch;
+use crate::kernel::cpu::black_box::keep;
+
+/// Whether a variable is counted up or down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// `variable++`.
+    Up,
+    /// `variable--`.
+    Down,
+}
+
+/// Where variables live.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Code {
+    /// In registers, as optimised code keeps them.
+    Optimised,
+    /// In memory, as compilers without optimisation keep them.
+    Plain,
+}
+
+/// Steps that wait for each other: each changes the same variable.
+pub struct Steps {
+    end: usize,
+    bytes: usize,
+    variable: Box<u32>,
+}
+
+/// A number of steps, made ready before it is timed.
+#[derive(Clone, Copy, Debug)]
+pub struct Stride {
+    whole: u64,
+    entry: usize,
+}
+
+impl Steps {
+    /// Steps of this kind.
+    pub fn new(way: Way, code: Code) -> Self {
+        let [up, down, plain_up, plain_down] = arch::sleds();
+        let (end, bytes) = match (code, way) {
+            (Code::Optimised, Way::Up) => up,
+            (Code::Optimised, Way::Down) => down,
+            (Code::Plain, Way::Up) => plain_up,
+            (Code::Plain, Way::Down) => plain_down,
+        };
+        Self { end, bytes, variable: Box::new(0) }
+    }
+
+    /// So many steps.
+    pub fn stride(&self, steps: u64) -> Stride {
+        let rest = (steps % arch::SLED_STEPS) as usize;
+        Stride { whole: steps / arch::SLED_STEPS, entry: self.end - rest * self.bytes }
+    }
+
+    /// Takes them. Of no steps at all remains a call that returns at once, so that what stands
+    /// around the steps is the same for every number.
+    #[inline(always)]
+    pub fn take(&mut self, stride: Stride) {
+        let first = self.end - arch::SLED_STEPS as usize * self.bytes;
+        let variable: *mut u32 = &raw mut *self.variable;
+        let mut value = 0;
+        for _ in 0..stride.whole {
+            // SAFETY: the first step of the sled, and a variable of ours.
+            value = unsafe { arch::enter_sled(first, value, variable) };
+        }
+        // SAFETY: `stride` computed the entry from the sled's end, less than a sled before it.
+        keep(unsafe { arch::enter_sled(stride.entry, value, variable) });
+    }
+
+    /// What the steps in memory have made of their variable.
+    #[cfg(test)]
+    fn variable(&self) -> u32 {
+        *self.variable
+    }
+}
+
+/// `turns` turns of an empty loop; one at least.
+#[inline(always)]
+pub fn turns(turns: u64, code: Code) {
+    match code {
+        Code::Optimised => arch::turn_in_register(turns),
+        Code::Plain => arch::turn_in_memory(turns, &mut 0),
+    }
+}
+
+/// `value` and one, by an addition of two registers, which no core folds away.
+#[inline(always)]
+#[must_use]
+pub fn add(value: u64, one: u64) -> u64 {
+    arch::add_in_register(value, one)
+}
+
+/// Adds one to a variable in memory.
+#[inline(always)]
+pub fn add_in_memory(variable: &mut u32) {
+    arch::add_in_memory(variable);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exactly_so_many_steps_are_taken() {
+        for way in [Way::Up, Way::Down] {
+            let mut steps = Steps::new(way, Code::Plain);
+            let mut expected = 0u32;
+            for count in [0u64, 1, 2, 255, 256, 257, 1_000, 70_000] {
+                let stride = steps.stride(count);
+                steps.take(stride);
+                expected = match way {
+                    Way::Up => expected.wrapping_add(count as u32),
+                    Way::Down => expected.wrapping_sub(count as u32),
+                };
+                assert_eq!(steps.variable(), expected, "{count} steps {way:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn steps_in_a_register_leave_memory_alone() {
+        for (way, one) in [(Way::Up, 1u64), (Way::Down, u64::MAX)] {
+            let mut steps = Steps::new(way, Code::Optimised);
+            let stride = steps.stride(1_000);
+            steps.take(stride);
+            assert_eq!(steps.variable(), 0);
+            let entry = steps.stride(5).entry;
+            // SAFETY: five steps before the end of a sled, and a variable of ours.
+            let five = unsafe { arch::enter_sled(entry, 0, &raw mut *steps.variable) };
+            assert_eq!(five, one.wrapping_mul(5), "{way:?}");
+        }
+    }
+
+    #[test]
+    fn additions_add_one() {
+        assert_eq!(add(41, 1), 42);
+        let mut variable = 41;
+        add_in_memory(&mut variable);
+        assert_eq!(variable, 42);
+        for code in [Code::Optimised, Code::Plain] {
+            turns(1, code);
+            turns(1_000, code);
+        }
+    }
+}

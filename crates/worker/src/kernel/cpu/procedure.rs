@@ -1,0 +1,224 @@
+//! Functions to call, of which the compiler knows nothing. Each hands back its first argument and
+//! one.
+//!
+//! Every way to call comes twice: with constants, which wait for nothing, and `after` another call,
+//! with what that one handed back.
+
+use std::arch::asm;
+
+use crate::kernel::arch::procedure as bare;
+use crate::kernel::cpu::black_box::{keep, opaque};
+
+/// Calls a function with `ARGS` integer arguments (0 to 7) that wait for nothing.
+#[inline(always)]
+pub fn call<const ARGS: usize>() {
+    keep(bare::call::<ARGS>());
+}
+
+/// Calls it with the result of the last call as its first argument, and hands back its result.
+#[inline(always)]
+#[must_use]
+pub fn call_after<const ARGS: usize>(last: u64) -> u64 {
+    bare::call_after::<ARGS>(last)
+}
+
+/// The variables of a function that was compiled without optimisation: they live in memory.
+pub struct Variables {
+    all: Box<[u64; 8]>,
+    into: usize,
+}
+
+impl Variables {
+    /// Seven arguments, the numbers 1 to 7, and a variable for the result that nobody reads.
+    pub fn new() -> Self {
+        Self { all: Box::new([1, 2, 3, 4, 5, 6, 7, 0]), into: 7 }
+    }
+
+    /// Seven arguments, of which the first is the variable for the result too.
+    pub fn chained() -> Self {
+        Self { into: 0, ..Self::new() }
+    }
+
+    /// Calls a function that was compiled without optimisation, as code without optimisation does:
+    /// each of the `ARGS` arguments is read from its variable, and the result stored in another.
+    #[inline(always)]
+    pub fn call<const ARGS: usize>(&mut self) {
+        // SAFETY: `new` and `chained` alone make variables, and their index is one of the eight.
+        unsafe { bare::call_plain::<ARGS>(&mut self.all, self.into) };
+    }
+}
+
+impl Default for Variables {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// A pointer to the function, from where the compiler cannot tell.
+#[derive(Clone, Copy)]
+pub struct Pointer(u64);
+
+impl Pointer {
+    /// A pointer.
+    pub fn new() -> Self {
+        Self(opaque(bare::callee()))
+    }
+
+    /// Calls through it with one argument.
+    #[inline(always)]
+    pub fn call(self) {
+        // SAFETY: `new` alone makes such a pointer, and `opaque` changes no value.
+        keep(unsafe { bare::call_at(self.0) });
+    }
+
+    /// Calls through it with the result of the last call, and hands back its own.
+    #[inline(always)]
+    #[must_use]
+    pub fn call_after(self, last: u64) -> u64 {
+        // SAFETY: as in `call`.
+        unsafe { bare::call_at_after(self.0, last) }
+    }
+}
+
+impl Default for Pointer {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Calls, with one argument, a stub that jumps to where a slot in memory says.
+#[inline(always)]
+pub fn call_stub() {
+    keep(bare::call_stub());
+}
+
+/// The same with the result of the last call; hands back its own.
+#[inline(always)]
+#[must_use]
+pub fn call_stub_after(last: u64) -> u64 {
+    bare::call_stub_after(last)
+}
+
+/// Calls a function with `N` words by value (1, 2 or a multiple of 4 up to 32).
+#[inline(always)]
+pub fn call_with<const N: usize>(words: &[u64; N]) {
+    keep(bare::call_with(words));
+}
+
+trait Callee {
+    fn call(&self, value: u64) -> u64;
+}
+
+struct PlusOne;
+
+impl Callee for PlusOne {
+    // Never inlined, although nothing but an object's table leads here: a compiler that follows
+    // tables may come.
+    #[inline(never)]
+    fn call(&self, value: u64) -> u64 {
+        value.wrapping_add(1)
+    }
+}
+
+/// An object of which only the trait is known.
+pub struct Object(Box<dyn Callee>);
+
+impl Object {
+    /// An object.
+    pub fn new() -> Self {
+        Self(Box::new(PlusOne))
+    }
+
+    /// Calls its method with one argument.
+    #[inline(always)]
+    pub fn call(&self) {
+        keep(self.forgotten().0.call(1));
+    }
+
+    /// Calls its method with the result of the last call, and hands back its own.
+    #[inline(always)]
+    #[must_use]
+    pub fn call_after(&self, last: u64) -> u64 {
+        self.forgotten().0.call(last)
+    }
+
+    /// The same object, as if the compiler had never seen it: it must look up the method again.
+    #[inline(always)]
+    fn forgotten(&self) -> &Self {
+        let mut object: *const Self = self;
+        // SAFETY: there is no instruction, so the pointer is still that of `self`, which lives.
+        unsafe {
+            asm!("/* {0} */", inout(reg) object, options(nostack, preserves_flags));
+            &*object
+        }
+    }
+}
+
+impl Default for Object {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// The name of the function that begins at `at`, as far as it is one of these.
+#[cfg(test)]
+pub(crate) fn callee_at(at: u64) -> String {
+    if at == <PlusOne as Callee>::call as *const () as u64 {
+        return "a method".to_owned();
+    }
+    /// A callee and its name before it begin on cache lines of their own.
+    const LINE: u64 = 64;
+    if !at.is_multiple_of(LINE) {
+        return "another function".to_owned();
+    }
+    // SAFETY: code that is called may be read, and so may the line before it: only the first line
+    // of all has none, and the program does not begin with a callee.
+    let before: [u8; LINE as usize] = unsafe { std::ptr::read((at - LINE) as *const _) };
+    let name =
+        before.strip_prefix(b"callee:").and_then(|name| name.split(|&byte| byte == 0).next());
+    name.map_or("another function".into(), |name| String::from_utf8_lossy(name).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_callee_hands_back_its_first_argument_and_one_however_it_is_called() {
+        assert_eq!((call_after::<1>(41), call_after::<7>(41)), (42, 42));
+        assert_eq!((bare::call::<1>(), bare::call::<7>()), (2, 2));
+        assert_eq!(Pointer::new().call_after(41), 42);
+        assert_eq!(call_stub_after(41), 42);
+        assert_eq!(bare::call_stub(), 2);
+        assert_eq!(Object::new().call_after(41), 42);
+    }
+
+    #[test]
+    fn a_call_without_optimisation_reads_and_writes_its_variables() {
+        fn results<const ARGS: usize>() -> (u64, u64) {
+            let (mut apart, mut chained) = (Variables::new(), Variables::chained());
+            for variables in [&mut apart, &mut chained] {
+                variables.all[0] = 41;
+                variables.call::<ARGS>();
+                assert_eq!(variables.all[1..7], [2, 3, 4, 5, 6, 7]);
+            }
+            assert_eq!(apart.all[0], 41);
+            (apart.all[7], chained.all[0])
+        }
+        assert_eq!(results::<0>(), (1, 1));
+        let all = [results::<1>(), results::<2>(), results::<3>(), results::<4>()];
+        assert_eq!(all, [(42, 42); 4]);
+        assert_eq!([results::<5>(), results::<6>(), results::<7>()], [(42, 42); 3]);
+    }
+
+    #[test]
+    fn words_by_value_arrive() {
+        fn with<const N: usize>() -> u64 {
+            let mut words = [7; N];
+            words[0] = 41;
+            bare::call_with(&words)
+        }
+        let all = [with::<1>(), with::<2>(), with::<4>(), with::<8>(), with::<16>(), with::<32>()];
+        assert_eq!(all, [42; 6]);
+    }
+}

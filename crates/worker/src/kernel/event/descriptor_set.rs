@@ -1,0 +1,587 @@
+//! Many descriptors at once, that nothing happens on until it is made to.
+//!
+//! Most kinds have two ends. The watched one is numbered as is asked for, one after the other; the
+//! other must stay open, or the watched one would be ready. Where both do not fit into a process
+//! the other ends are held by children.
+
+use std::fs::File;
+use std::net::{Ipv4Addr, SocketAddrV4, TcpListener, TcpStream};
+use std::ops::Range;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::fs::FileExt;
+
+use crate::kernel::because::lacking;
+use crate::kernel::ipc::context_switch::{PeerProcess, give_way};
+use crate::kernel::ipc::{context_switch, pipe};
+use crate::kernel::machine::resources;
+use crate::kernel::process::limits;
+use crate::kernel::process::wait_for_the_end;
+use crate::kernel::{Errno, arch};
+
+/// What the descriptors are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Over {
+    /// The ends of pipes that are read.
+    Pipe,
+    /// Streams of AF_UNIX.
+    SocketPair,
+    /// Connections over loopback.
+    Tcp,
+    /// Counters.
+    Eventfd,
+}
+
+impl Over {
+    /// What one takes of the kernel's memory at the worst, both ends: what a connection takes was
+    /// seen by 120,000 of them.
+    fn bytes_each(self) -> u64 {
+        match self {
+            Over::Pipe | Over::SocketPair => 4_096,
+            Over::Tcp => 12_288,
+            Over::Eventfd => 1_024,
+        }
+    }
+
+    /// How many descriptors one takes where both ends are in a process.
+    fn ends(self) -> u64 {
+        if self == Over::Eventfd { 1 } else { 2 }
+    }
+}
+
+/// Below this nobody's descriptors are placed: the program's own are there.
+const LOWEST: u64 = 64;
+
+/// Connections to one address: with more of the 28,232 usual ports taken the search for a free one
+/// becomes slow.
+const MOST_CONNECTIONS: u32 = 8_000;
+
+/// Children that hold other ends, at most.
+const MOST_HOLDERS: u64 = 16;
+
+/// How many descriptors of a kind one process can have here, that may have `limit` of them.
+pub fn most_of(over: Over, limit: u64) -> u64 {
+    let room = limit.saturating_sub(2 * LOWEST);
+    // A tenth may be ready, each of which takes its other end; and there must be room to make the
+    // other ends of a sixteenth at least.
+    if over == Over::Eventfd { room } else { room * 10 / 12 }
+}
+
+/// Many descriptors of a kind.
+pub struct Many {
+    watched: Vec<OwnedFd>,
+    others: Vec<OwnedFd>,
+    kept: Vec<OwnedFd>,
+    first_kept: usize,
+    first: u64,
+    over: Over,
+    holders: Vec<PeerProcess>,
+}
+
+impl Many {
+    /// So many descriptors, of which those at the places `kept` can be made ready. The highest is
+    /// numbered `highest`, if one is named, else as low as may be.
+    pub fn new(
+        count: u64,
+        over: Over,
+        kept: Range<u64>,
+        highest: Option<u64>,
+    ) -> Result<Self, Errno> {
+        let wanted = (LOWEST + count * over.ends() + kept.end - kept.start + LOWEST)
+            .max(highest.map_or(0, |highest| highest + LOWEST));
+        let limit = limits::descriptors_for(wanted)?;
+        check_memory(count, over)?;
+        let made = Self::made(count, over, kept, highest, limit, 0);
+        made.map_err(|error| refused(error, count, over))
+    }
+
+    /// The same; errors are the kernel's numbers. `nth` of the processes that do so at once.
+    fn made(
+        count: u64,
+        over: Over,
+        kept: Range<u64>,
+        highest: Option<u64>,
+        limit: u64,
+        nth: u32,
+    ) -> Result<Self, Errno> {
+        let first = match highest {
+            Some(highest) => (highest + 1).saturating_sub(count),
+            None => free_from(count, limit),
+        };
+        if first < LOWEST || first + count + LOWEST > limit || count > most_of(over, limit) {
+            return Err(Errno::EMFILE);
+        }
+        let mut maker = Maker { over, listener: None, nth, made: 0 };
+        let mut many = Self {
+            watched: Vec::new(),
+            others: Vec::new(),
+            kept: Vec::new(),
+            first_kept: kept.start as usize,
+            first,
+            over,
+            holders: Vec::new(),
+        };
+        // The other ends lie above the watched ones, or below where there is more room.
+        let end = first + count;
+        let place_of_others =
+            if limit - end >= first - LOWEST { end..limit } else { LOWEST..first };
+        for place in 0..count {
+            let (watched, other) = maker.make()?;
+            many.watched.push(placed(&watched, first + place)?);
+            let Some(other) = other else { continue };
+            let other = many.stowed(&other, &place_of_others)?;
+            if kept.contains(&place) { many.kept.push(other) } else { many.others.push(other) }
+        }
+        Ok(many)
+    }
+
+    /// Moves another end to where they are; where there is no more room a child holds those that
+    /// are there.
+    fn stowed(&mut self, other: &OwnedFd, within: &Range<u64>) -> Result<OwnedFd, Errno> {
+        for _ in 0..2 {
+            match moved(other, within.start) {
+                Ok(fd) if within.contains(&(fd.as_raw_fd() as u64)) => return Ok(fd),
+                Ok(_) | Err(Errno::EMFILE) => self.hand_over()?,
+                Err(error) => return Err(error),
+            }
+        }
+        Err(Errno::EMFILE)
+    }
+
+    /// A child holds the other ends from now on.
+    fn hand_over(&mut self) -> Result<(), Errno> {
+        if self.others.is_empty() || self.holders.len() as u64 >= MOST_HOLDERS {
+            return Err(Errno::EMFILE);
+        }
+        // Its copy of our descriptors is the holding.
+        let holder = PeerProcess::start(None, || wait_for_the_end())?;
+        until_asleep(&holder)?;
+        self.holders.push(holder);
+        self.others.clear();
+        Ok(())
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.watched.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.watched.is_empty()
+    }
+
+    /// The number of the one at a place.
+    #[inline(always)]
+    pub fn fd(&self, place: usize) -> i32 {
+        (self.first as usize + place) as i32
+    }
+
+    /// The place of the one with a number.
+    #[inline(always)]
+    pub fn place_of(&self, fd: i32) -> usize {
+        (fd as usize).wrapping_sub(self.first as usize)
+    }
+
+    /// All their numbers, ascending.
+    pub fn fds(&self) -> impl Iterator<Item = i32> + '_ {
+        self.watched.iter().map(AsRawFd::as_raw_fd)
+    }
+
+    /// Makes one that is kept ready: a byte, or 1.
+    #[inline(always)]
+    pub fn wake(&self, place: usize) -> Result<(), Errno> {
+        let (fd, size) = match self.over {
+            Over::Eventfd => (self.fd(place), size_of::<u64>()),
+            _ => match self.kept.get(place.wrapping_sub(self.first_kept)) {
+                Some(end) => (end.as_raw_fd(), 1),
+                None => return Err(Errno::EBADF),
+            },
+        };
+        let one = 1u64;
+        let args = [fd as u64, &raw const one as u64, size as u64, 0, 0, 0];
+        // SAFETY: the kernel reads at most a word, which is there.
+        let taken = unsafe { arch::syscall(libc::SYS_write, args) };
+        match taken {
+            taken if taken == size as i64 => Ok(()),
+            taken if taken < 0 => Err(Errno(-taken as i32)),
+            _ => Err(Errno::EPIPE),
+        }
+    }
+
+    /// Takes from one what made it ready.
+    #[inline(always)]
+    pub fn take(&self, place: usize) -> Result<(), Errno> {
+        let size = if self.over == Over::Eventfd { size_of::<u64>() } else { 1 };
+        let mut into = 0u64;
+        let args = [self.fd(place) as u64, &raw mut into as u64, size as u64, 0, 0, 0];
+        // SAFETY: the kernel writes at most a word, which is there.
+        let given = unsafe { arch::syscall(libc::SYS_read, args) };
+        match given {
+            given if given == size as i64 => Ok(()),
+            given if given < 0 => Err(Errno(-given as i32)),
+            _ => Err(Errno::EPIPE),
+        }
+    }
+
+    /// Lets a read of one that is not ready come back at once, with EAGAIN.
+    pub fn never_block(&self, place: usize) -> Result<(), Errno> {
+        // SAFETY: plain numbers.
+        Errno::check(unsafe { libc::fcntl(self.fd(place), libc::F_SETFL, libc::O_NONBLOCK) })
+            .map(drop)
+    }
+}
+
+/// A child that has descriptors of its own beside ours, for sets that several processes share.
+pub struct Filler {
+    go: File,
+    done: File,
+    child: PeerProcess,
+}
+
+impl Filler {
+    /// Starts one, which waits. Then it makes `count` descriptors and hands each to `add`, with its
+    /// place among them.
+    pub fn start(
+        count: u64,
+        over: Over,
+        nth: u32,
+        mut add: impl FnMut(&Many) -> Result<(), Errno>,
+    ) -> Result<Self, Errno> {
+        let ((from, go), (done, to)) = (pipe::pipe()?, pipe::pipe()?);
+        let mut ours = Some((go, done));
+        let child = {
+            let ours = &mut ours;
+            PeerProcess::start(None, move || {
+                drop(ours.take());
+                if context_switch::read(&from, &mut [0])? != 1 {
+                    return Err(Errno::EPIPE);
+                }
+                let limit = limits::descriptors()?;
+                let many = Many::made(count, over, 0..0, None, limit, nth)?;
+                add(&many)?;
+                context_switch::write(&to, &[1])?;
+                wait_for_the_end()
+            })?
+        };
+        let (go, done) = ours.ok_or(Errno::EINVAL)?; // Only the child has taken them.
+        Ok(Self { go, done, child })
+    }
+
+    /// Lets it fill the set, and waits until it has.
+    pub fn fill(self, count: u64, over: Over) -> Result<PeerProcess, Errno> {
+        context_switch::write(&self.go, &[1])?;
+        if context_switch::read(&self.done, &mut [0])? != 1 {
+            // The end of its pipe is the end of it, which may be a moment away.
+            let why = self.child.ended().err().unwrap_or(Errno::ESRCH);
+            return Err(refused(why, count, over));
+        }
+        until_asleep(&self.child)?;
+        Ok(self.child)
+    }
+}
+
+/// Waits until a child sleeps: what it does before is no part of anything that is counted.
+pub fn until_asleep(child: &PeerProcess) -> Result<(), Errno> {
+    let state = Account::of(child.id())?;
+    loop {
+        if state.is_asleep()? {
+            return Ok(());
+        }
+        child.is_there()?;
+        give_way()?;
+    }
+}
+
+/// The kernel's account of a process: whether it sleeps, and how often it did.
+pub struct Account {
+    state: File,
+    status: File,
+}
+
+impl Account {
+    /// Of this process.
+    pub fn of(pid: u32) -> Result<Self, Errno> {
+        let open = |name: &str| {
+            let path = format!("/proc/{pid}/{name}");
+            File::open(&path).map_err(|error| {
+                lacking(format!(
+                    "whether a process waits is read from {path}, which cannot be opened: {error}; \
+                     `mount -t proc proc /proc` where there is none"
+                ))
+            })
+        };
+        Ok(Self { state: open("stat")?, status: open("status")? })
+    }
+
+    /// Whether it waits for something that a signal could interrupt.
+    pub fn is_asleep(&self) -> Result<bool, Errno> {
+        let mut text = [0; 96];
+        let given = self.state.read_at(&mut text, 0)?;
+        // The name stands in brackets, and may hold some itself; it has 15 bytes at most.
+        let text = &text[..given];
+        let behind = text.iter().rposition(|&byte| byte == b')').map(|at| at + 2);
+        Ok(behind.and_then(|at| text.get(at)) == Some(&b'S'))
+    }
+
+    /// How often it has left its CPU to wait.
+    pub fn sleeps(&self) -> Result<u64, Errno> {
+        let mut text = [0; 4_096];
+        let given = self.status.read_at(&mut text, 0)?;
+        let text = std::str::from_utf8(&text[..given]).unwrap_or_default();
+        let line = text.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
+        line.and_then(|line| line.trim().parse().ok()).ok_or(Errno::EPROTO)
+    }
+}
+
+/// Makes descriptors of a kind, one after the other.
+struct Maker {
+    over: Over,
+    listener: Option<TcpListener>,
+    nth: u32,
+    made: u32,
+}
+
+impl Maker {
+    /// The end that is watched, and the other.
+    fn make(&mut self) -> Result<(OwnedFd, Option<OwnedFd>), Errno> {
+        match self.over {
+            Over::Eventfd => Ok((context_switch::event_counter()?.into(), None)),
+            Over::Pipe => {
+                let (from, to) = pipe::pipe()?;
+                Ok((from.into(), Some(to.into())))
+            }
+            Over::SocketPair => {
+                let (own, other) = context_switch::socket_pair()?;
+                Ok((own.into(), Some(other.into())))
+            }
+            Over::Tcp => {
+                let (served, client) = self.connection()?;
+                Ok((served.into(), Some(client.into())))
+            }
+        }
+    }
+
+    /// A connection over loopback, the accepted end first. Neither end waits for the other's last
+    /// word when it is closed: no port stays taken.
+    fn connection(&mut self) -> Result<(TcpStream, TcpStream), Errno> {
+        if self.made.is_multiple_of(MOST_CONNECTIONS) {
+            let turn = self.made / MOST_CONNECTIONS;
+            let at = Ipv4Addr::new(127, 0, 1 + (self.nth % 250) as u8, 1 + (turn % 250) as u8);
+            self.listener = Some(TcpListener::bind(SocketAddrV4::new(at, 0))?);
+        }
+        self.made += 1;
+        let listener = self.listener.as_ref().ok_or(Errno::EINVAL)?;
+        let client = TcpStream::connect(listener.local_addr()?)?;
+        let own = client.local_addr()?;
+        let (served, from) = listener.accept()?;
+        if from != own {
+            // A stranger: somebody else has found the port.
+            return Err(Errno::EPROTO);
+        }
+        for end in [&client, &served] {
+            no_last_word(end)?;
+        }
+        Ok((served, client))
+    }
+}
+
+/// Closing a connection resets it (SO_LINGER 0): it leaves no TIME_WAIT behind.
+pub fn no_last_word(of: &impl AsRawFd) -> Result<(), Errno> {
+    let linger = libc::linger { l_onoff: 1, l_linger: 0 };
+    // SAFETY: the kernel reads one linger, which is there.
+    Errno::check(unsafe {
+        libc::setsockopt(
+            of.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_LINGER,
+            (&raw const linger).cast(),
+            size_of::<libc::linger>() as libc::socklen_t,
+        )
+    })
+    .map(drop)
+}
+
+/// A copy of a descriptor at the lowest free number from `least` on.
+fn moved(fd: &OwnedFd, least: u64) -> Result<OwnedFd, Errno> {
+    // SAFETY: plain numbers; the descriptor is new and ours.
+    unsafe {
+        let to = libc::fcntl(fd.as_raw_fd(), libc::F_DUPFD_CLOEXEC, least as i32);
+        Ok(OwnedFd::from_raw_fd(Errno::check(to).map_err(full)?))
+    }
+}
+
+/// That no number is left is told as any other lack of them.
+fn full(error: Errno) -> Errno {
+    if error == Errno::EINVAL { Errno::EMFILE } else { error }
+}
+
+/// A copy of a descriptor at a number that must be free.
+fn placed(fd: &OwnedFd, at: u64) -> Result<OwnedFd, Errno> {
+    let fd = moved(fd, at)?;
+    if fd.as_raw_fd() as u64 == at { Ok(fd) } else { Err(Errno::EPROTO) }
+}
+
+/// The lowest number, from [`LOWEST`] on, from which so many are free: who started the program may
+/// have left one open anywhere.
+fn free_from(count: u64, limit: u64) -> u64 {
+    /// Nobody here has more of them before.
+    const LOOKED_AT: u64 = 1_024;
+    // SAFETY: the command only asks.
+    let is_open = |fd: &u64| unsafe { libc::fcntl(*fd as i32, libc::F_GETFD) } >= 0;
+    let mut first = LOWEST;
+    for open in (LOWEST..LOOKED_AT.min(limit)).filter(is_open) {
+        if open - first >= count {
+            break;
+        }
+        first = open + 1;
+    }
+    first
+}
+
+/// Whether there is memory for so many, beside what others want.
+pub fn check_memory(count: u64, over: Over) -> Result<(), Errno> {
+    /// What is left to others.
+    const SPARE: u64 = 64 << 20;
+    let wanted = count * over.bytes_each() + SPARE;
+    match resources::available_bytes() {
+        Some(left) if left < wanted => Err(lacking(format!(
+            "{} MiB of memory are left, and {count} descriptors may take {}: fewer fds, or a \
+             wider memory limit of the control group",
+            left >> 20,
+            wanted >> 20
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// An error of making descriptors, as one that says the way out; others stay as they are.
+pub fn refused(error: Errno, count: u64, over: Over) -> Errno {
+    let limit = limits::descriptors().unwrap_or(0);
+    match error {
+        Errno::EMFILE => lacking(format!(
+            "{count} descriptors do not fit into a process here, which may have {limit}: \
+             `sudo prlimit --pid $$ --nofile={0}:{0}` in the shell that starts oscost raises that, \
+             or `ulimit -n`",
+            2 * count + 2_048
+        )),
+        Errno(libc::ENFILE) => lacking(format!(
+            "{count} descriptors are more than the system has room for: \
+             `sudo sysctl fs.file-max={}` makes room",
+            4 * count + 1_000_000
+        )),
+        // Who connects is told the one, who binds its own address first the other.
+        Errno(libc::EADDRNOTAVAIL | libc::EADDRINUSE) if over == Over::Tcp => lacking(
+            "no ports are left for connections over loopback, or it is down: \
+             `sudo sysctl net.ipv4.ip_local_port_range=\"1024 65535\"`, `sudo ip link set lo up`"
+                .to_owned(),
+        ),
+        Errno(libc::ENETUNREACH) => {
+            lacking("loopback is down here: `sudo ip link set lo up`".to_owned())
+        }
+        Errno::ENOSPC => lacking(format!(
+            "{count} descriptors are more than a user may have in sets: `sudo sysctl \
+             fs.epoll.max_user_watches={}` allows them",
+            2 * count + 65_536
+        )),
+        Errno::ENOMEM | Errno(libc::ENOBUFS) => lacking(format!(
+            "there is no memory for {count} descriptors: fewer fds, or a wider memory limit"
+        )),
+        Errno::EAGAIN => lacking(
+            "no further process may be made here: `ulimit -u` or a pids cgroup sets the limit"
+                .to_owned(),
+        ),
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::process::{alone, children};
+    use std::fs;
+
+    const KINDS: [Over; 4] = [Over::Pipe, Over::SocketPair, Over::Tcp, Over::Eventfd];
+
+    fn open() -> usize {
+        fs::read_dir("/proc/self/fd").unwrap().count()
+    }
+
+    #[test]
+    fn they_are_numbered_in_a_row_and_only_those_that_are_woken_are_ready() {
+        alone(|| {
+            let before = open();
+            for over in KINDS {
+                for highest in [None, Some(3_000)] {
+                    let many = Many::new(40, over, 10..12, highest).unwrap();
+                    let numbers: Vec<i32> = many.fds().collect();
+                    assert!(numbers.is_sorted_by(|one, next| one + 1 == *next), "{numbers:?}");
+                    assert!(highest.is_none_or(|at| numbers[39] as u64 == at), "{numbers:?}");
+                    many.wake(11).unwrap();
+                    let mut set = crate::kernel::event::readiness::Entries::of(many.fds());
+                    let ask = |set: &mut crate::kernel::event::readiness::Entries| {
+                        use crate::kernel::event::readiness::{By, Patience};
+                        let count = set.ask(By::Plain, Patience::None).unwrap();
+                        let mut seen = Vec::new();
+                        set.each(count, |place| seen.push(place));
+                        seen
+                    };
+                    assert_eq!(ask(&mut set), [11], "{over:?}");
+                    many.take(11).unwrap();
+                    assert!(ask(&mut set).is_empty(), "{over:?}");
+                    many.never_block(10).unwrap();
+                    assert_eq!(many.take(10), Err(Errno::EAGAIN), "{over:?}");
+                }
+            }
+            assert_eq!(open(), before);
+        });
+    }
+
+    #[test]
+    fn other_ends_that_do_not_fit_are_held_by_children_who_go_with_them() {
+        alone(|| {
+            // 500 watched ones leave room for some hundred other ends.
+            limits::lower_descriptors(900).unwrap();
+            let many = Many::made(500, Over::Pipe, 0..0, None, 900, 0).unwrap();
+            assert!(!many.holders.is_empty() && children().len() == many.holders.len());
+            let mut set = crate::kernel::event::readiness::Entries::of(many.fds());
+            let by = crate::kernel::event::readiness::By::Plain;
+            assert_eq!(set.ask(by, crate::kernel::event::readiness::Patience::None), Ok(0));
+            drop(many);
+            assert!(children().is_empty());
+        });
+    }
+
+    #[test]
+    fn what_is_open_at_a_high_number_takes_no_room_but_its_own() {
+        alone(|| {
+            let file = File::open("/dev/null").unwrap().into();
+            let _open: Vec<_> = [70, 240].map(|at| placed(&file, at).unwrap()).into();
+            limits::lower_descriptors(256).unwrap();
+            for (count, first) in [(6, 64), (7, 71), (100, 71)] {
+                let many = Many::made(count, Over::Pipe, 0..1, None, 256, 0).unwrap();
+                assert_eq!(many.fds().next(), Some(first), "{count}");
+            }
+        });
+    }
+
+    #[test]
+    fn too_many_are_refused_with_the_command_that_raises_the_limit() {
+        alone(|| {
+            limits::lower_descriptors(256).unwrap();
+            let made = Many::made(1_000, Over::Pipe, 0..1, None, 256, 0).err();
+            assert_eq!(made, Some(Errno::EMFILE));
+            let words = refused(Errno::EMFILE, 1_000, Over::Pipe).to_string();
+            assert!(words.contains("prlimit") && words.contains("may have 256"), "{words}");
+        });
+    }
+
+    #[test]
+    fn where_no_port_is_left_the_row_says_so_whichever_call_was_told() {
+        for error in [libc::EADDRNOTAVAIL, libc::EADDRINUSE].map(Errno) {
+            let words = refused(error, 1_000, Over::Tcp).to_string();
+            assert!(words.contains("ip_local_port_range"), "{words}");
+            // Of pipes it would be an error like any other.
+            assert_eq!(refused(error, 1_000, Over::Pipe), error);
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! The table of descriptors, and what takes the lowest free number in it.
+
+use std::fs::File;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use crate::kernel::event::descriptor_set::until_asleep;
+use crate::kernel::ipc::context_switch::{self, PeerProcess};
+use crate::kernel::ipc::pipe::pipe;
+use crate::kernel::{Errno, arch};
+
+/// A call that hands out a new descriptor.
+pub enum Opening {
+    /// openat(2) of /dev/null.
+    Open,
+    /// dup(2).
+    Dup(OwnedFd),
+    /// socket(2), a stream of AF_UNIX.
+    Socket,
+    /// accept4(2) of a connection over AF_UNIX.
+    Accept(Visited),
+}
+
+impl Opening {
+    /// Makes the call.
+    #[inline(always)]
+    pub fn open(&self) -> Result<i32, Errno> {
+        let cloexec = libc::O_CLOEXEC as u64;
+        let (number, args) = match self {
+            Opening::Open => {
+                let (here, path) = (libc::AT_FDCWD as i64 as u64, c"/dev/null".as_ptr() as u64);
+                (libc::SYS_openat, [here, path, libc::O_RDONLY as u64 | cloexec, 0, 0, 0])
+            }
+            Opening::Dup(of) => (libc::SYS_dup, [of.as_raw_fd() as u64, 0, 0, 0, 0, 0]),
+            Opening::Socket => {
+                let kind = (libc::SOCK_STREAM | libc::SOCK_CLOEXEC) as u64;
+                (libc::SYS_socket, [libc::AF_UNIX as u64, kind, 0, 0, 0, 0])
+            }
+            Opening::Accept(by) => {
+                (libc::SYS_accept4, [by.listener.as_raw_fd() as u64, 0, 0, cloexec, 0, 0])
+            }
+        };
+        // SAFETY: plain numbers, and a path with an end; the caller closes what is opened.
+        let fd = unsafe { arch::syscall(number, args) };
+        if fd < 0 { Err(Errno(-fd as i32)) } else { Ok(fd as i32) }
+    }
+
+    /// Before `calls` calls: those who are to be accepted stand at the door.
+    pub fn prepare(&self, calls: u64) -> Result<(), Errno> {
+        match self {
+            Opening::Accept(by) => by.invite(calls),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Closes what [`Opening::open`] has opened.
+#[inline(always)]
+pub fn close(fd: i32) -> Result<(), Errno> {
+    // SAFETY: a number that the caller was just given, and that nobody else knows.
+    let closed = unsafe { arch::syscall(libc::SYS_close, [fd as u64, 0, 0, 0, 0, 0]) };
+    if closed < 0 { Err(Errno(-closed as i32)) } else { Ok(()) }
+}
+
+/// A socket that listens, and a child that connects to it as often as it is told.
+pub struct Visited {
+    listener: UnixListener,
+    ask: File,
+    answer: File,
+    visitor: PeerProcess,
+}
+
+impl Visited {
+    /// Listens, and starts the visitor.
+    pub fn new() -> Result<Self, Errno> {
+        static MADE: AtomicU32 = AtomicU32::new(0);
+        let made = MADE.fetch_add(1, Ordering::Relaxed);
+        let name = format!("oscost-{}-{made}", std::process::id());
+        let name = SocketAddr::from_abstract_name(name)?;
+        let listener = UnixListener::bind_addr(&name)?;
+        listener.set_nonblocking(true)?;
+        let ((asked, ask), (answer, answered)) = (pipe()?, pipe()?);
+        let mut ours = Some((listener, ask, answer));
+        let visitor = {
+            let ours = &mut ours;
+            PeerProcess::start(None, move || {
+                drop(ours.take());
+                let (mut wish, mut streams) = ([0; size_of::<u64>()], Vec::new());
+                while context_switch::read(&asked, &mut wish)? == wish.len() {
+                    streams.clear();
+                    for _ in 0..u64::from_ne_bytes(wish) {
+                        streams.push(UnixStream::connect_addr(&name)?);
+                    }
+                    context_switch::write(&answered, &[1])?;
+                }
+                Ok(())
+            })?
+        };
+        let (listener, ask, answer) = ours.ok_or(Errno::EINVAL)?; // Only the child has taken them.
+        Ok(Self { listener, ask, answer, visitor })
+    }
+
+    /// Has so many connect; those that were there before and not accepted are sent away.
+    fn invite(&self, visitors: u64) -> Result<(), Errno> {
+        while let Ok((stream, _)) = self.listener.accept() {
+            drop(stream);
+        }
+        context_switch::write(&self.ask, &visitors.to_ne_bytes())?;
+        match context_switch::read(&self.answer, &mut [0])? {
+            1 => until_asleep(&self.visitor),
+            _ => self.visitor.is_there().and(Err(Errno::EPIPE)),
+        }
+    }
+}
+
+/// Descriptors that take every number below some number, but for two.
+pub struct Full {
+    taken: Vec<OwnedFd>,
+    free: [i32; 2],
+}
+
+impl Full {
+    /// Takes numbers until `open` descriptors are open in this process, `None` where the program
+    /// has half as many itself. Of the two numbers that are free then one is as low as may be; the
+    /// other one is the next, or one in the middle, or behind all that are open.
+    pub fn table(open: u64, hole: Hole) -> Result<Option<Self>, Errno> {
+        let mut taken: Vec<OwnedFd> = vec![File::open("/dev/null")?.into()];
+        // All numbers up to the last one are taken.
+        while taken.last().is_none_or(|last| (last.as_raw_fd() as u64) < open + 1) {
+            let next = taken[0].as_raw_fd();
+            // SAFETY: the descriptor is new and ours.
+            taken.push(unsafe { OwnedFd::from_raw_fd(Errno::check(libc::dup(next))?) });
+        }
+        if (taken.len() as u64) < open / 2 || taken.len() < 4 {
+            return Ok(None);
+        }
+        let second = match hole {
+            Hole::Low => 1,
+            Hole::Middle => taken.len() / 2,
+            Hole::High => taken.len() - 1,
+        };
+        let high = taken.remove(second).as_raw_fd();
+        let low = taken.remove(0).as_raw_fd();
+        Ok(Some(Self { taken, free: [low, high] }))
+    }
+
+    /// Looks which two numbers are free now, the lower one first: another part of the program may
+    /// have taken or left one since. What it took is made up for.
+    pub fn settle(&mut self) -> Result<(), Errno> {
+        let file = self.taken.first().ok_or(Errno::EBADF)?.as_raw_fd();
+        loop {
+            // SAFETY: the descriptors are new and ours.
+            let found = unsafe {
+                let one = OwnedFd::from_raw_fd(Errno::check(libc::dup(file))?);
+                let other = OwnedFd::from_raw_fd(Errno::check(libc::dup(file))?);
+                [one.as_raw_fd(), other.as_raw_fd()]
+            };
+            let last = self.taken.last().map_or(0, AsRawFd::as_raw_fd);
+            // Both lie where they were meant to; or as near as what others hold allows.
+            if found[0] < last && found[1] <= last.max(self.free[1]) {
+                self.free = found;
+                return Ok(());
+            }
+            // A hole was filled: the next number of ours becomes one.
+            if self.taken.len() < 4 {
+                return Err(Errno::EMFILE);
+            }
+            self.taken.remove(1);
+        }
+    }
+
+    /// The two numbers that are free, the lower one first.
+    #[inline(always)]
+    pub fn free(&self) -> [i32; 2] {
+        self.free
+    }
+}
+
+/// Where the second free number is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hole {
+    /// Behind the first.
+    Low,
+    /// In the middle of all.
+    Middle,
+    /// Behind all.
+    High,
+}

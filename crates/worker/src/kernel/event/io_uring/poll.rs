@@ -1,0 +1,144 @@
+//! Descriptors that a ring waits for: polls that stand until they fire, once or each time.
+
+use std::sync::atomic::Ordering;
+
+use super::ring::{Entry, Ring};
+use crate::kernel::Errno;
+
+/// The operation that waits until a descriptor is ready (Linux 5.1).
+const POLL_ADD: u8 = 6;
+/// The operation that takes such a wait back, or changes it (Linux 5.13).
+const POLL_REMOVE: u8 = 7;
+/// Of [`POLL_ADD`]: it stands for more than one event (Linux 5.13).
+const POLL_ADD_MULTI: u64 = 1;
+/// Of [`POLL_REMOVE`]: other events are waited for from now on.
+const POLL_UPDATE_EVENTS: u64 = 2;
+/// Of a completion: there may be more of the same submission.
+const MORE: u32 = 2;
+
+/// What is waited for: that there is something to read.
+const IN: u64 = libc::POLLIN as u64;
+
+/// How many events a poll stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shots {
+    /// One: then it must be queued again.
+    One,
+    /// All, until it is taken back.
+    Many,
+}
+
+/// A completion.
+#[derive(Clone, Copy, Debug)]
+pub struct Done {
+    /// What the submission was named.
+    pub token: u64,
+    /// Its result: the events, or a negative error.
+    pub result: i32,
+    /// Whether more may come of it.
+    pub more: bool,
+}
+
+/// Calls whose completions are looked at one by one. A ring is used by these or by the other calls,
+/// which number its submissions; not by both.
+impl Ring {
+    /// Queues a wait for a descriptor.
+    #[inline(always)]
+    pub fn queue_poll(&mut self, fd: i32, token: u64, shots: Shots) -> Result<(), Errno> {
+        let multi = if shots == Shots::Many { POLL_ADD_MULTI } else { 0 };
+        let what = [0, 0, multi | IN << 32];
+        self.queue_named(Entry { operation: POLL_ADD, fd, what, ..Entry::default() }, token)
+    }
+
+    /// Queues that the wait of that name is taken back; the completion has `token`.
+    #[inline(always)]
+    pub fn queue_removal(&mut self, of: u64, token: u64) -> Result<(), Errno> {
+        let what = [0, of, 0];
+        self.queue_named(Entry { operation: POLL_REMOVE, fd: -1, what, ..Entry::default() }, token)
+    }
+
+    /// Queues that the wait of that name is for these events, too, from now on.
+    #[inline(always)]
+    pub fn queue_change(&mut self, of: u64, more: u32, token: u64) -> Result<(), Errno> {
+        let what = [0, of, POLL_UPDATE_EVENTS | (IN | u64::from(more)) << 32];
+        self.queue_named(Entry { operation: POLL_REMOVE, fd: -1, what, ..Entry::default() }, token)
+    }
+
+    #[inline(always)]
+    fn queue_named(&mut self, entry: Entry, token: u64) -> Result<(), Errno> {
+        if self.queued == self.entries {
+            return Err(Errno(libc::EBUSY));
+        }
+        let place = (self.submitted + u64::from(self.queued)) & u64::from(self.entries - 1);
+        // SAFETY: as in `queue`.
+        unsafe {
+            self.submissions.add(place as usize).write(Entry { user_data: token, ..entry });
+        }
+        self.queued += 1;
+        Ok(())
+    }
+
+    /// Whether there is no room for a further submission.
+    pub fn is_full(&self) -> bool {
+        self.queued == self.entries
+    }
+
+    /// Hands over what is queued, and waits until there are `least` completions.
+    #[inline(always)]
+    pub fn wait_for(&mut self, least: u32) -> Result<(), Errno> {
+        let count = u64::from(self.queued);
+        // SAFETY: the tail is a word of the mapping that only we write.
+        unsafe { self.submission_tail.as_ref() }
+            .store((self.submitted + count) as u32, Ordering::Release);
+        let taken = self.enter(count, least)?;
+        self.submitted += taken as u64;
+        self.queued -= taken as u32;
+        if self.queued == 0 { Ok(()) } else { Err(Errno::EPROTO) }
+    }
+
+    /// Takes the next completion, where there is one.
+    #[inline(always)]
+    pub fn take(&mut self) -> Option<Done> {
+        let done = self.completion()?;
+        Some(Done { token: done.user_data, result: done.result, more: done.flags & MORE != 0 })
+    }
+
+    /// Goes on behind what another process has handed over by the same ring.
+    pub fn follow(&mut self) {
+        // SAFETY: the tail is a word of the mapping.
+        let tail = unsafe { self.submission_tail.as_ref() }.load(Ordering::Acquire);
+        self.submitted = u64::from(tail);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::ipc::pipe::pipe;
+    use std::io::{Read, Write};
+    use std::os::fd::AsRawFd;
+
+    #[test]
+    fn a_poll_fires_once_or_each_time_and_can_be_taken_back() {
+        let Ok(mut ring) = Ring::new(4) else { return };
+        let ((mut from, mut to), (other, _kept)) = (pipe().unwrap(), pipe().unwrap());
+        ring.queue_poll(from.as_raw_fd(), 7, Shots::Many).unwrap();
+        ring.queue_poll(other.as_raw_fd(), 8, Shots::One).unwrap();
+        ring.wait_for(0).unwrap();
+        assert!(ring.take().is_none());
+        for _ in 0..3 {
+            to.write_all(&[1]).unwrap();
+            ring.wait_for(1).unwrap();
+            let done = ring.take().unwrap();
+            assert_eq!((done.token, done.result & IN as i32, done.more), (7, 1, true));
+            assert!(ring.take().is_none());
+            from.read_exact(&mut [0]).unwrap();
+        }
+        ring.queue_removal(8, 9).unwrap();
+        ring.wait_for(2).unwrap();
+        let mut done = [ring.take().unwrap(), ring.take().unwrap()];
+        done.sort_by_key(|done| done.token);
+        assert_eq!((done[0].token, done[0].result), (8, -libc::ECANCELED));
+        assert_eq!((done[1].token, done[1].result), (9, 0));
+    }
+}

@@ -1,0 +1,410 @@
+//! io_uring(7): two rings of memory that are shared with the kernel, and one call that has it look.
+
+use std::fs::File;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use crate::kernel::Errno;
+use crate::kernel::net::control_stream::Gone;
+
+/// Where the rings are mapped from (io_uring.h).
+const OFFSET_SUBMISSIONS: i64 = 0;
+const OFFSET_COMPLETIONS: i64 = 0x800_0000;
+const OFFSET_ENTRIES: i64 = 0x1000_0000;
+/// io_uring_enter(2) is to wait for as many completions as it is told.
+pub(super) const GET_EVENTS: u64 = 1;
+/// The operation that does nothing.
+const NO_OP: u8 = 0;
+/// The operation that reads like pread(2) (Linux 5.6).
+const READ: u8 = 22;
+/// The operations that are send(2) and recv(2) (Linux 5.6).
+const SEND: u8 = 26;
+const RECEIVE: u8 = 27;
+
+/// Where the words of the submission ring are (`struct io_sqring_offsets`).
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+struct SubmissionOffsets {
+    head: u32,
+    tail: u32,
+    mask: u32,
+    entries: u32,
+    flags: u32,
+    dropped: u32,
+    array: u32,
+    rest: [u32; 3],
+}
+
+/// Where the words of the completion ring are (`struct io_cqring_offsets`).
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+struct CompletionOffsets {
+    head: u32,
+    tail: u32,
+    mask: u32,
+    entries: u32,
+    overflow: u32,
+    completions: u32,
+    rest: [u32; 4],
+}
+
+/// What io_uring_setup(2) is told and tells (`struct io_uring_params`).
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+struct Parameters {
+    entries: u32,
+    completions: u32,
+    rest: [u32; 8],
+    submission_offsets: SubmissionOffsets,
+    completion_offsets: CompletionOffsets,
+}
+
+/// An entry of the submission ring (`struct io_uring_sqe`).
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+pub(super) struct Entry {
+    pub(super) operation: u8,
+    pub(super) flags: u8,
+    pub(super) priority: u16,
+    pub(super) fd: i32,
+    pub(super) what: [u64; 3],
+    pub(super) user_data: u64,
+    pub(super) rest: [u64; 3],
+}
+
+/// An entry of the completion ring (`struct io_uring_cqe`).
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(super) struct Completion {
+    pub(super) user_data: u64,
+    pub(super) result: i32,
+    pub(super) flags: u32,
+}
+
+/// A mapping of the ring's descriptor.
+struct Mapping {
+    base: NonNull<u8>,
+    bytes: usize,
+}
+
+impl Mapping {
+    fn of(fd: &OwnedFd, offset: i64, bytes: usize) -> Result<Self, Errno> {
+        let access = libc::PROT_READ | libc::PROT_WRITE;
+        let flags = libc::MAP_SHARED | libc::MAP_POPULATE;
+        // SAFETY: a fresh mapping at an address of the kernel's choice.
+        let base = unsafe {
+            libc::mmap(std::ptr::null_mut(), bytes, access, flags, fd.as_raw_fd(), offset)
+        };
+        if base == libc::MAP_FAILED {
+            return Err(Errno::last());
+        }
+        Ok(Self { base: NonNull::new(base.cast()).ok_or(Errno::EINVAL)?, bytes })
+    }
+
+    /// What lies so many bytes from the beginning.
+    fn at<T>(&self, offset: u32) -> NonNull<T> {
+        // SAFETY: the kernel has laid the word inside the mapping, aligned.
+        unsafe { self.base.add(offset as usize).cast() }
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: this value alone owns the mapping.
+        unsafe { libc::munmap(self.base.as_ptr().cast(), self.bytes) };
+    }
+}
+
+/// A ring with default settings: no thread of the kernel's polls it, and every submission is a call.
+pub struct Ring {
+    pub(super) fd: OwnedFd,
+    pub(super) entries: u32,
+    completion_mask: u64,
+    pub(super) queued: u32,
+    pub(super) submitted: u64,
+    pub(super) submission_tail: NonNull<AtomicU32>,
+    completion_head: NonNull<AtomicU32>,
+    completion_tail: NonNull<AtomicU32>,
+    pub(super) submissions: NonNull<Entry>,
+    completions: NonNull<Completion>,
+    /// What the pointers above point into.
+    _mappings: [Mapping; 3],
+}
+
+impl Ring {
+    /// A ring with room for so many submissions, a power of two.
+    pub fn new(entries: u32) -> Result<Self, Errno> {
+        let mut parameters = Parameters::default();
+        // SAFETY: the kernel reads and writes one set of parameters; the descriptor is new and ours.
+        let fd = unsafe {
+            let fd = libc::syscall(libc::SYS_io_uring_setup, entries, &raw mut parameters);
+            OwnedFd::from_raw_fd(Errno::check(fd)? as i32)
+        };
+        let Parameters { submission_offsets, completion_offsets, .. } = parameters;
+        let words = parameters.entries as usize * size_of::<u32>();
+        let of_submissions =
+            Mapping::of(&fd, OFFSET_SUBMISSIONS, submission_offsets.array as usize + words)?;
+        let of_completions = Mapping::of(
+            &fd,
+            OFFSET_COMPLETIONS,
+            completion_offsets.completions as usize
+                + parameters.completions as usize * size_of::<Completion>(),
+        )?;
+        let of_entries =
+            Mapping::of(&fd, OFFSET_ENTRIES, parameters.entries as usize * size_of::<Entry>())?;
+        let array: NonNull<u32> = of_submissions.at(submission_offsets.array);
+        for index in 0..parameters.entries {
+            // SAFETY: inside the mapping, which nobody else reads before the first submission: the
+            // place of that number in the ring is the entry of that number, for ever.
+            unsafe { array.add(index as usize).write(index) };
+        }
+        Ok(Self {
+            entries: parameters.entries,
+            completion_mask: u64::from(parameters.completions) - 1,
+            queued: 0,
+            submitted: 0,
+            submission_tail: of_submissions.at(submission_offsets.tail),
+            completion_head: of_completions.at(completion_offsets.head),
+            completion_tail: of_completions.at(completion_offsets.tail),
+            submissions: of_entries.at(0),
+            completions: of_completions.at(completion_offsets.completions),
+            _mappings: [of_submissions, of_completions, of_entries],
+            fd,
+        })
+    }
+
+    /// Puts a no-op into the submission ring, where there is room.
+    #[inline(always)]
+    pub fn queue_no_op(&mut self) -> Result<(), Errno> {
+        self.queue(Entry { operation: NO_OP, fd: -1, ..Entry::default() })
+    }
+
+    /// Puts an entry into the submission ring, numbered.
+    #[inline(always)]
+    fn queue(&mut self, entry: Entry) -> Result<(), Errno> {
+        if self.queued == self.entries {
+            return Err(Errno(libc::EBUSY));
+        }
+        let user_data = self.submitted + u64::from(self.queued);
+        let place = user_data & u64::from(self.entries - 1);
+        let entry = Entry { user_data, ..entry };
+        // SAFETY: the place lies inside the mapping, and the kernel reads it only once the tail has
+        // passed it, in `submit`.
+        unsafe { self.submissions.add(place as usize).write(entry) };
+        self.queued += 1;
+        Ok(())
+    }
+
+    /// Hands all that is queued to the kernel by one io_uring_enter(2), waits until it is done, and
+    /// looks at every completion: its number and its result.
+    #[inline(always)]
+    pub fn submit(&mut self) -> Result<(), Errno> {
+        self.submit_giving(0)
+    }
+
+    /// Reads so many bytes from a place in a file, by one submission that is waited for.
+    ///
+    /// # Safety
+    /// The buffer has as many bytes, and nobody borrows from it.
+    #[inline(always)]
+    pub(in crate::kernel) unsafe fn read(
+        &mut self,
+        fd: i32,
+        buffer: u64,
+        bytes: u32,
+        place: u64,
+    ) -> Result<(), Errno> {
+        let what = [place, buffer, u64::from(bytes)];
+        self.queue(Entry { operation: READ, fd, what, ..Entry::default() })?;
+        self.submit_giving(bytes as i32)
+    }
+
+    /// Sends all of a message through a connected socket, by one submission that is waited for; the
+    /// number of bytes taken.
+    #[inline(always)]
+    pub fn send(&mut self, to: &File, message: &[u8], gone: Gone<'_>) -> Result<usize, Errno> {
+        let place = (message.as_ptr() as u64, message.len());
+        // SAFETY: the kernel reads as many bytes as the slice has, and is done when this returns.
+        unsafe { self.message(SEND, to, place, gone) }
+    }
+
+    /// Receives until `into` is full or the stream ends, by one submission that is waited for; the
+    /// number of bytes given.
+    #[inline(always)]
+    pub fn receive(
+        &mut self,
+        from: &File,
+        into: &mut [u8],
+        gone: Gone<'_>,
+    ) -> Result<usize, Errno> {
+        let place = (into.as_mut_ptr() as u64, into.len());
+        // SAFETY: the kernel writes at most as many bytes as the slice has, and is done when this
+        // returns.
+        unsafe { self.message(RECEIVE, from, place, gone) }
+    }
+
+    /// Sends or receives, and comes back when the kernel is done with the bytes, whatever happens.
+    ///
+    /// # Safety
+    /// The bytes are there, and for a receipt nobody borrows from them.
+    #[inline(always)]
+    unsafe fn message(
+        &mut self,
+        operation: u8,
+        socket: &File,
+        (bytes, length): (u64, usize),
+        gone: Gone<'_>,
+    ) -> Result<usize, Errno> {
+        let flags = (libc::MSG_WAITALL | libc::MSG_NOSIGNAL) as u64;
+        let what = [0, bytes, length as u64 | flags << 32];
+        self.queue(Entry { operation, fd: socket.as_raw_fd(), what, ..Entry::default() })?;
+        // SAFETY: the tail is a word of the mapping that only we write.
+        unsafe { self.submission_tail.as_ref() }
+            .store(self.submitted.wrapping_add(1) as u32, Ordering::Release);
+        self.queued = 0;
+        self.enter(1, 1).and_then(|taken| if taken == 1 { Ok(()) } else { Err(Errno::EAGAIN) })?;
+        self.submitted += 1;
+        match self.taken_out() {
+            Some(done) => done,
+            None => self.message_late(socket, gone),
+        }
+    }
+
+    /// Waits on for what an interruption has left undone.
+    #[cold]
+    fn message_late(&mut self, socket: &File, gone: Gone<'_>) -> Result<usize, Errno> {
+        let mut times = 0;
+        loop {
+            times += 1;
+            let ended = gone(times);
+            if ended.is_err() {
+                // The kernel holds the bytes until the op is done: it is now.
+                // SAFETY: plain numbers.
+                unsafe { libc::shutdown(socket.as_raw_fd(), libc::SHUT_RDWR) };
+            }
+            match self.enter(0, 1) {
+                Ok(_) | Err(Errno::EINTR) => {}
+                Err(error) => return Err(error),
+            }
+            if let Some(done) = self.taken_out() {
+                return ended.and(done);
+            }
+        }
+    }
+
+    /// io_uring_enter(2): hands over so many entries, and waits until there are `least` completions;
+    /// how many entries were taken.
+    #[inline(always)]
+    pub(super) fn enter(&self, entries: u64, least: u32) -> Result<i64, Errno> {
+        let args = [self.fd.as_raw_fd() as u64, entries, u64::from(least), GET_EVENTS, 0, 0];
+        // SAFETY: plain numbers, and the ring is mapped; no mask is handed over.
+        let taken = unsafe { crate::kernel::arch::syscall(libc::SYS_io_uring_enter, args) };
+        if taken < 0 { Err(Errno(-taken as i32)) } else { Ok(taken) }
+    }
+
+    /// Takes the next completion out, where there is one.
+    #[inline(always)]
+    pub(super) fn completion(&self) -> Option<Completion> {
+        // SAFETY: both are words of the mapping; the kernel moves the tail, we the head.
+        let (head, tail) =
+            unsafe { (self.completion_head.as_ref(), self.completion_tail.as_ref()) };
+        let at = head.load(Ordering::Relaxed);
+        if tail.load(Ordering::Acquire) == at {
+            return None;
+        }
+        let place = (u64::from(at) & self.completion_mask) as usize;
+        // SAFETY: inside the mapping; the kernel has written it before it moved the tail.
+        let done = unsafe { self.completions.add(place).read() };
+        head.store(at.wrapping_add(1), Ordering::Release);
+        Some(done)
+    }
+
+    /// The result of the next completion, where there is one.
+    #[inline(always)]
+    fn taken_out(&self) -> Option<Result<usize, Errno>> {
+        let done = self.completion()?;
+        Some(if done.result < 0 { Err(Errno(-done.result)) } else { Ok(done.result as usize) })
+    }
+
+    /// Submits and waits as [`Self::submit`], where each entry must have given that.
+    #[inline(always)]
+    fn submit_giving(&mut self, good: i32) -> Result<(), Errno> {
+        let count = u64::from(self.queued);
+        // SAFETY: the tail is a word of the mapping that only we write.
+        unsafe { self.submission_tail.as_ref() }
+            .store((self.submitted + count) as u32, Ordering::Release);
+        let args = [self.fd.as_raw_fd() as u64, count, count, GET_EVENTS, 0, 0];
+        // SAFETY: plain numbers, and the ring is mapped; no mask is handed over.
+        let taken = unsafe { crate::kernel::arch::syscall(libc::SYS_io_uring_enter, args) };
+        if taken < 0 {
+            return Err(Errno(-taken as i32));
+        }
+        let first = self.submitted;
+        self.submitted += taken as u64;
+        self.queued = 0;
+        self.reap(first, count, good)
+    }
+
+    /// Takes `count` completions out of their ring: those of the numbers from `first` on.
+    #[inline(always)]
+    fn reap(&mut self, first: u64, count: u64, result: i32) -> Result<(), Errno> {
+        // SAFETY: both are words of the mapping; the kernel moves the tail, we the head.
+        let (head, tail) =
+            unsafe { (self.completion_head.as_ref(), self.completion_tail.as_ref()) };
+        let there = tail.load(Ordering::Acquire).wrapping_sub(head.load(Ordering::Relaxed));
+        let mut good = u64::from(there) == count;
+        for number in first..first + count {
+            let place = (number & self.completion_mask) as usize;
+            // SAFETY: inside the mapping; the kernel has written it before it moved the tail.
+            let done = unsafe { self.completions.add(place).read() };
+            good &= done.user_data == number && done.result == result;
+        }
+        head.store((first + count) as u32, Ordering::Release);
+        if good { Ok(()) } else { Err(Errno::EPROTO) }
+    }
+
+    /// How many no-ops have been done.
+    pub fn done(&self) -> u64 {
+        self.submitted
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_no_op_is_completed_once_with_its_own_number_and_no_error() {
+        let mut ring = match Ring::new(32) {
+            Ok(ring) => ring,
+            Err(error) => {
+                eprintln!("cannot run here: io_uring_setup: {error}");
+                return;
+            }
+        };
+        let mut expected = 0;
+        for batch in [1u64, 32, 7, 32, 32, 1].iter().cycle().take(300) {
+            let queued: Result<(), Errno> = (0..*batch).try_for_each(|_| ring.queue_no_op());
+            assert_eq!(queued.and_then(|()| ring.submit()), Ok(()));
+            expected += batch;
+            assert_eq!(ring.done(), expected);
+            // Nothing is left over: what the kernel has moved is what was taken.
+            // SAFETY: both words are inside the mapping.
+            let (head, tail) =
+                unsafe { (ring.completion_head.as_ref(), ring.completion_tail.as_ref()) };
+            assert_eq!(head.load(Ordering::Relaxed), tail.load(Ordering::Relaxed));
+            assert_eq!(u64::from(tail.load(Ordering::Relaxed)), expected);
+        }
+    }
+
+    #[test]
+    fn a_full_ring_and_a_wrong_completion_are_errors() {
+        let Ok(mut ring) = Ring::new(4) else { return };
+        assert_eq!((0..4).try_for_each(|_| ring.queue_no_op()), Ok(()));
+        assert_eq!(ring.queue_no_op(), Err(Errno(libc::EBUSY)));
+        // SAFETY: the entry is inside the mapping, and the kernel has not been told of it yet.
+        unsafe { (*ring.submissions.as_ptr()).user_data = 99 };
+        assert_eq!(ring.submit(), Err(Errno::EPROTO));
+    }
+}

@@ -1,0 +1,379 @@
+//! Waiting for one of many descriptors: select(2), poll(2), epoll(7), each by the bare instruction.
+//!
+//! select here takes sets of any size: the kernel reads as many bits as it is told, and only the C
+//! library's type ends at 1,024.
+
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+
+use crate::kernel::cpu::black_box::keep;
+use crate::kernel::{Errno, arch};
+
+/// How long a call waits where nothing is ready.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Patience {
+    /// Not at all.
+    None,
+    /// Until something is.
+    Endless,
+}
+
+/// Which call of two that do the same: they differ in how the time is told, and the second could
+/// be given a signal mask, which it is not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum By {
+    /// select(2) or poll(2).
+    Plain,
+    /// pselect(2), which is pselect6 to the kernel, or ppoll(2).
+    WithMask,
+}
+
+#[inline(always)]
+fn kernel(result: i64) -> Result<usize, Errno> {
+    if result < 0 { Err(Errno(-result as i32)) } else { Ok(result as usize) }
+}
+
+/// No time, as a timeval and as a timespec. select(2) writes back what is left of it.
+type NoTime = [u64; 2];
+
+/// The place of a time to wait: none for ever.
+#[inline(always)]
+fn until(patience: Patience, no_time: &mut NoTime) -> u64 {
+    match patience {
+        Patience::None => no_time.as_mut_ptr() as u64,
+        Patience::Endless => 0,
+    }
+}
+
+/// A set of descriptors as select(2) takes it, which the call overwrites.
+pub struct Bits {
+    wanted: Vec<u64>,
+    given: Vec<u64>,
+    beside: Vec<u64>,
+    highest: i32,
+}
+
+impl Bits {
+    /// The set of these.
+    pub fn of(fds: impl Iterator<Item = i32>) -> Self {
+        let (mut wanted, mut highest) = (Vec::new(), -1);
+        for fd in fds.filter(|&fd| fd >= 0) {
+            let word = fd as usize / 64;
+            if word >= wanted.len() {
+                wanted.resize(word + 1, 0);
+            }
+            wanted[word] |= 1u64 << (fd % 64);
+            highest = highest.max(fd);
+        }
+        let none = vec![0; wanted.len()];
+        Self { given: none.clone(), beside: none, wanted, highest }
+    }
+
+    /// Puts one in.
+    pub fn insert(&mut self, fd: i32) {
+        let word = fd as usize / 64;
+        if word >= self.wanted.len() {
+            for bits in [&mut self.wanted, &mut self.given, &mut self.beside] {
+                bits.resize(word + 1, 0);
+            }
+        }
+        self.wanted[word] |= 1u64 << (fd % 64);
+        self.highest = self.highest.max(fd);
+    }
+
+    /// Takes one out.
+    pub fn remove(&mut self, fd: i32) {
+        if let Some(word) = self.wanted.get_mut(fd as usize / 64) {
+            *word &= !(1u64 << (fd % 64));
+        }
+        while self.highest >= 0
+            && self.wanted[self.highest as usize / 64] >> (self.highest % 64) & 1 == 0
+        {
+            self.highest -= 1;
+        }
+    }
+
+    /// Writes the set anew, as must be done before each call.
+    #[inline(always)]
+    pub fn rebuild(&mut self) {
+        self.given.copy_from_slice(&self.wanted);
+    }
+
+    /// Writes it anew elsewhere: the answers of the last call stay as they are.
+    #[inline(always)]
+    pub fn rebuild_beside(&mut self) {
+        self.beside.copy_from_slice(&self.wanted);
+        keep(self.beside.last().copied().unwrap_or(0));
+    }
+
+    /// The call; how many are ready for reading.
+    #[inline(always)]
+    pub fn ask(&mut self, by: By, patience: Patience) -> Result<usize, Errno> {
+        let mut no_time = NoTime::default();
+        let (count, bits) = ((self.highest + 1) as u64, self.given.as_mut_ptr() as u64);
+        let args = [count, bits, 0, 0, until(patience, &mut no_time), 0];
+        #[cfg(target_arch = "x86_64")]
+        let number = if by == By::Plain { libc::SYS_select } else { libc::SYS_pselect6 };
+        #[cfg(not(target_arch = "x86_64"))]
+        let number = {
+            let _ = by; // There is one call only.
+            libc::SYS_pselect6
+        };
+        // SAFETY: the kernel reads and writes as many bits as the set has words for, and a time.
+        kernel(unsafe { arch::syscall(number, args) })
+    }
+
+    /// Tells of each that was ready, up to `count` of them.
+    #[inline(always)]
+    pub fn each(&self, count: usize, mut found: impl FnMut(i32)) {
+        let mut left = count;
+        for (word, &bits) in self.given.iter().enumerate() {
+            let mut bits = bits;
+            while bits != 0 && left != 0 {
+                found((word * 64) as i32 + bits.trailing_zeros() as i32);
+                bits &= bits - 1;
+                left -= 1;
+            }
+            if left == 0 {
+                return;
+            }
+        }
+    }
+}
+
+/// Descriptors as poll(2) takes them.
+pub struct Entries(Vec<libc::pollfd>);
+
+impl Entries {
+    /// These, each of which is asked whether it can be read.
+    pub fn of(fds: impl Iterator<Item = i32>) -> Self {
+        Self(fds.map(|fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 }).collect())
+    }
+
+    /// Has the one at a place asked, or nobody there; places up to it that were not there are
+    /// nobody's.
+    pub fn set(&mut self, place: usize, fd: Option<i32>) {
+        let nobody = libc::pollfd { fd: -1, events: libc::POLLIN, revents: 0 };
+        if place >= self.0.len() {
+            self.0.resize(place + 1, nobody);
+        }
+        self.0[place] = libc::pollfd { fd: fd.unwrap_or(-1), ..nobody };
+    }
+
+    /// ppoll(2) for so long; how many are ready for reading.
+    pub fn ask_for(&mut self, ns: u64) -> Result<usize, Errno> {
+        let time = [ns / 1_000_000_000, ns % 1_000_000_000];
+        let (at, count) = (self.0.as_mut_ptr() as u64, self.0.len() as u64);
+        let args = [at, count, time.as_ptr() as u64, 0, 0, 0];
+        // SAFETY: the kernel reads and writes as many entries as there are, and reads one time.
+        kernel(unsafe { arch::syscall(libc::SYS_ppoll, args) })
+    }
+
+    /// The call; how many are ready for reading.
+    #[inline(always)]
+    pub fn ask(&mut self, by: By, patience: Patience) -> Result<usize, Errno> {
+        let (at, count) = (self.0.as_mut_ptr() as u64, self.0.len() as u64);
+        #[cfg(target_arch = "x86_64")]
+        if by == By::Plain {
+            let ms = if patience == Patience::None { 0 } else { -1i32 };
+            let args = [at, count, ms as u32 as u64, 0, 0, 0];
+            // SAFETY: the kernel reads and writes as many entries as there are.
+            return kernel(unsafe { arch::syscall(libc::SYS_poll, args) });
+        }
+        let _ = by;
+        let mut no_time = NoTime::default();
+        let args = [at, count, until(patience, &mut no_time), 0, 0, 0];
+        // SAFETY: as above; one time is read.
+        kernel(unsafe { arch::syscall(libc::SYS_ppoll, args) })
+    }
+
+    /// Tells of each place that was ready, up to `count` of them.
+    #[inline(always)]
+    pub fn each(&self, count: usize, mut found: impl FnMut(usize)) {
+        let mut left = count;
+        for (place, entry) in self.0.iter().enumerate() {
+            if left == 0 {
+                return;
+            }
+            if entry.revents != 0 {
+                found(place);
+                left -= 1;
+            }
+        }
+    }
+}
+
+/// That there is something to read: what every set here is asked for.
+pub const READABLE: u32 = libc::EPOLLIN as u32;
+/// That there is urgent data: what may be asked for beside it.
+pub const URGENT: u32 = libc::EPOLLPRI as u32;
+/// Of a set: only what has become ready since it was told last.
+pub const EDGE: u32 = libc::EPOLLET as u32;
+/// Of a set: told once, and then to be asked for again.
+pub const ONESHOT: u32 = libc::EPOLLONESHOT as u32;
+/// Of a set: of several that wait for the same descriptor not all are woken (Linux 4.5).
+pub const EXCLUSIVE: u32 = libc::EPOLLEXCLUSIVE as u32;
+
+/// What epoll_ctl(2) does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// A descriptor comes into the set.
+    Add,
+    /// Other events are asked for.
+    Modify,
+    /// It leaves the set.
+    Delete,
+}
+
+/// A set that lives in the kernel: epoll(7).
+pub struct Epoll {
+    set: OwnedFd,
+    events: Vec<libc::epoll_event>,
+}
+
+impl Epoll {
+    /// An empty one; a call gives at most so many events.
+    pub fn new(most: usize) -> Result<Self, Errno> {
+        // SAFETY: plain numbers; the descriptor is new and ours.
+        let set = unsafe {
+            let args = [libc::EPOLL_CLOEXEC as u64, 0, 0, 0, 0, 0];
+            OwnedFd::from_raw_fd(kernel(arch::syscall(libc::SYS_epoll_create1, args))? as i32)
+        };
+        Ok(Self { set, events: vec![libc::epoll_event { events: 0, u64: 0 }; most.max(1)] })
+    }
+
+    /// epoll_ctl(2).
+    #[inline(always)]
+    pub fn change(&self, what: Change, fd: i32, events: u32, token: u64) -> Result<(), Errno> {
+        let what = match what {
+            Change::Add => libc::EPOLL_CTL_ADD,
+            Change::Modify => libc::EPOLL_CTL_MOD,
+            Change::Delete => libc::EPOLL_CTL_DEL,
+        };
+        let event = libc::epoll_event { events, u64: token };
+        let set = self.set.as_raw_fd() as u64;
+        let args = [set, what as u64, fd as u64, &raw const event as u64, 0, 0];
+        // SAFETY: the kernel reads one event, which is there.
+        kernel(unsafe { arch::syscall(libc::SYS_epoll_ctl, args) }).map(drop)
+    }
+
+    /// epoll_wait(2); how many events there are.
+    #[inline(always)]
+    pub fn ask(&mut self, patience: Patience) -> Result<usize, Errno> {
+        let ms = if patience == Patience::None { 0 } else { -1i32 };
+        let (at, most) = (self.events.as_mut_ptr() as u64, self.events.len() as u64);
+        let args = [self.set.as_raw_fd() as u64, at, most, ms as u32 as u64, 0, 0];
+        #[cfg(target_arch = "x86_64")]
+        let number = libc::SYS_epoll_wait;
+        #[cfg(not(target_arch = "x86_64"))]
+        let number = libc::SYS_epoll_pwait;
+        // SAFETY: the kernel writes at most as many events as there is room for; no mask is given.
+        kernel(unsafe { arch::syscall(number, args) })
+    }
+
+    /// epoll_wait(2) for so many milliseconds, or epoll_pwait2(2) for a time (seconds, nanoseconds);
+    /// how many events there are.
+    #[inline(always)]
+    pub fn ask_for(&mut self, by_time: bool, ms: u64, time: &[u64; 2]) -> Result<usize, Errno> {
+        let (at, most) = (self.events.as_mut_ptr() as u64, self.events.len() as u64);
+        #[cfg(target_arch = "x86_64")]
+        let counting = libc::SYS_epoll_wait;
+        #[cfg(not(target_arch = "x86_64"))]
+        let counting = libc::SYS_epoll_pwait;
+        let (number, until) = match by_time {
+            true => (libc::SYS_epoll_pwait2, time.as_ptr() as u64),
+            false => (counting, ms),
+        };
+        let args = [self.fd() as u64, at, most, until, 0, 0];
+        // SAFETY: as above; of a time two words are read, which are there.
+        kernel(unsafe { arch::syscall(number, args) })
+    }
+
+    /// The set's own descriptor, which another set may hold.
+    pub fn fd(&self) -> i32 {
+        self.set.as_raw_fd()
+    }
+
+    /// Tells the tokens of the first `count` events of the last call.
+    #[inline(always)]
+    pub fn each(&self, count: usize, mut found: impl FnMut(u64)) {
+        for event in self.events.iter().take(count) {
+            found(event.u64);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::ipc::pipe::pipe;
+    use std::io::Write;
+
+    #[test]
+    fn each_call_finds_what_is_ready_and_nothing_else() {
+        let pipes: Vec<_> = (0..70).map(|_| pipe().unwrap()).collect();
+        let fds = || pipes.iter().map(|(from, _)| from.as_raw_fd());
+        let (mut bits, mut entries) = (Bits::of(fds()), Entries::of(fds()));
+        let mut epoll = Epoll::new(70).unwrap();
+        for (token, fd) in fds().enumerate() {
+            epoll.change(Change::Add, fd, READABLE, token as u64).unwrap();
+        }
+        for ready in [None, Some(69), Some(3)] {
+            if let Some(place) = ready {
+                (&pipes[place].1).write_all(&[1]).unwrap();
+            }
+            let right: Vec<usize> = match ready {
+                None => vec![],
+                Some(69) => vec![69],
+                Some(_) => vec![3, 69],
+            };
+            let fds: Vec<i32> = fds().collect();
+            for by in [By::Plain, By::WithMask] {
+                bits.rebuild();
+                let mut seen = Vec::new();
+                let count = bits.ask(by, Patience::None).unwrap();
+                bits.each(count, |fd| seen.push(fds.iter().position(|&at| at == fd).unwrap()));
+                assert_eq!((count, &seen), (right.len(), &right));
+                let count = entries.ask(by, Patience::None).unwrap();
+                seen.clear();
+                entries.each(count, |place| seen.push(place));
+                assert_eq!((count, &seen), (right.len(), &right));
+            }
+            let count = epoll.ask(Patience::None).unwrap();
+            let mut seen = Vec::new();
+            epoll.each(count, |token| seen.push(token as usize));
+            seen.sort_unstable();
+            assert_eq!(seen, right);
+        }
+    }
+
+    #[test]
+    fn sets_grow_and_shrink_and_tell_of_those_that_are_in_them() {
+        let pipes: Vec<_> = (0..70).map(|_| pipe().unwrap()).collect();
+        let fds: Vec<i32> = pipes.iter().map(|(from, _)| from.as_raw_fd()).collect();
+        pipes.iter().for_each(|(_, to)| (&*to).write_all(&[1]).unwrap());
+        let (mut bits, mut entries) = (Bits::of([].into_iter()), Entries::of([].into_iter()));
+        for (place, &fd) in fds.iter().enumerate() {
+            bits.insert(fd);
+            entries.set(place, Some(fd));
+        }
+        let tell = |bits: &mut Bits, entries: &mut Entries| {
+            let mut seen = (Vec::new(), Vec::new());
+            bits.rebuild();
+            let count = bits.ask(By::Plain, Patience::None).unwrap();
+            bits.each(count, |fd| seen.0.push(fds.iter().position(|&at| at == fd).unwrap()));
+            let count = entries.ask_for(0).unwrap();
+            entries.each(count, |place| seen.1.push(place));
+            seen
+        };
+        let all: Vec<usize> = (0..70).collect();
+        assert_eq!(tell(&mut bits, &mut entries), (all.clone(), all));
+        for place in (1..70).rev() {
+            bits.remove(fds[place]);
+            entries.set(place, None);
+        }
+        assert_eq!(tell(&mut bits, &mut entries), (vec![0], vec![0]));
+        bits.remove(fds[0]);
+        entries.set(0, None);
+        assert_eq!(tell(&mut bits, &mut entries), (vec![], vec![]));
+    }
+}

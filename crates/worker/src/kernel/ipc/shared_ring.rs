@@ -1,0 +1,230 @@
+//! A ring of bytes in memory that two processes share, written by one and read by the other.
+
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use crate::kernel::Errno;
+use crate::kernel::ipc::context_switch::{Reach, futex_wait, futex_wake};
+use crate::kernel::net::control_stream::Gone;
+
+/// The page of its numbers, before its bytes; each in a cache line of its own.
+const NUMBERS: usize = 4_096;
+const LINE: usize = 64;
+
+/// How either side waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Waiting {
+    /// Asleep, in futex(2); who has something for it wakes it.
+    Asleep,
+    /// Awake: it looks again and again.
+    Awake,
+}
+
+/// The ring. Each process that forks off has it too.
+pub struct SharedRing {
+    base: NonNull<u8>,
+    capacity: usize,
+    waiting: Waiting,
+}
+
+impl SharedRing {
+    /// A ring of so many bytes, all its pages written to.
+    pub fn new(capacity: usize, waiting: Waiting) -> Result<Self, Errno> {
+        let (access, kind) = (
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_SHARED | libc::MAP_ANONYMOUS | libc::MAP_POPULATE,
+        );
+        let bytes = NUMBERS + capacity;
+        // SAFETY: a fresh mapping at an address of the kernel's choice.
+        let base = unsafe { libc::mmap(std::ptr::null_mut(), bytes, access, kind, -1, 0) };
+        if base == libc::MAP_FAILED {
+            return Err(Errno::last());
+        }
+        let base = NonNull::new(base.cast()).ok_or(Errno::EINVAL)?;
+        let ring = Self { base, capacity, waiting };
+        for awake in [ring.reader_awake(), ring.writer_awake()] {
+            awake.store(1, Ordering::SeqCst);
+        }
+        Ok(ring)
+    }
+
+    /// How many bytes it holds.
+    pub fn capacity(&self) -> usize {
+        self.capacity
+    }
+
+    fn number(&self, line: usize) -> &AtomicU64 {
+        // SAFETY: the line lies in the first page, is aligned, and is never anything but this.
+        unsafe { self.base.add(line * LINE).cast().as_ref() }
+    }
+
+    /// How many bytes were ever written.
+    fn written(&self) -> &AtomicU64 {
+        self.number(0)
+    }
+
+    /// How many of them were read.
+    fn taken(&self) -> &AtomicU64 {
+        self.number(1)
+    }
+
+    fn word(&self, line: usize) -> &AtomicU32 {
+        // SAFETY: as above.
+        unsafe { self.base.add(line * LINE).cast().as_ref() }
+    }
+
+    /// 0 while the reader sleeps, or is about to.
+    fn reader_awake(&self) -> &AtomicU32 {
+        self.word(2)
+    }
+
+    /// 0 while the writer sleeps, or is about to.
+    fn writer_awake(&self) -> &AtomicU32 {
+        self.word(3)
+    }
+
+    /// What is copied at a time: so little that the other side can copy the part before meanwhile.
+    fn part(&self) -> usize {
+        (self.capacity / 4).max(1)
+    }
+
+    /// Writes all of `bytes`, waiting for room.
+    #[inline(always)]
+    pub fn write(&self, mut bytes: &[u8], gone: Gone<'_>) -> Result<(), Errno> {
+        while !bytes.is_empty() {
+            let written = self.written().load(Ordering::Relaxed);
+            let taken = self.taken().load(Ordering::Acquire);
+            let room = self.capacity - (written.wrapping_sub(taken) as usize).min(self.capacity);
+            if room == 0 {
+                let full = || {
+                    let taken = self.taken().load(Ordering::SeqCst);
+                    written.wrapping_sub(taken) as usize >= self.capacity
+                };
+                self.wait(self.writer_awake(), full, gone)?;
+                continue;
+            }
+            let at = (written % self.capacity as u64) as usize;
+            let count = bytes.len().min(room).min(self.part()).min(self.capacity - at);
+            // SAFETY: so many bytes lie from there to the end of the mapping, and the reader does
+            // not look at them before it is told of them.
+            unsafe {
+                let to = self.base.add(NUMBERS + at).as_ptr();
+                std::ptr::copy_nonoverlapping(bytes.as_ptr(), to, count);
+            }
+            self.written().store(written.wrapping_add(count as u64), Ordering::SeqCst);
+            self.wake(self.reader_awake())?;
+            bytes = &bytes[count..];
+        }
+        Ok(())
+    }
+
+    /// Fills all of `into`, waiting for bytes.
+    #[inline(always)]
+    pub fn read(&self, into: &mut [u8], gone: Gone<'_>) -> Result<(), Errno> {
+        let mut done = 0;
+        while done < into.len() {
+            let taken = self.taken().load(Ordering::Relaxed);
+            let written = self.written().load(Ordering::Acquire);
+            let there = (written.wrapping_sub(taken) as usize).min(self.capacity);
+            if there == 0 {
+                let empty = || self.written().load(Ordering::SeqCst) == taken;
+                self.wait(self.reader_awake(), empty, gone)?;
+                continue;
+            }
+            let at = (taken % self.capacity as u64) as usize;
+            let count = (into.len() - done).min(there).min(self.part()).min(self.capacity - at);
+            // SAFETY: so many bytes lie from there to the end of the mapping, and the writer does
+            // not touch them before it is told that they were taken.
+            unsafe {
+                let from = self.base.add(NUMBERS + at).as_ptr();
+                std::ptr::copy_nonoverlapping(from, into[done..].as_mut_ptr(), count);
+            }
+            self.taken().store(taken.wrapping_add(count as u64), Ordering::SeqCst);
+            self.wake(self.writer_awake())?;
+            done += count;
+        }
+        Ok(())
+    }
+
+    /// Wakes the other side if it sleeps.
+    #[inline(always)]
+    fn wake(&self, awake: &AtomicU32) -> Result<(), Errno> {
+        // What was told before is seen by whoever goes to sleep after this look, and the other way
+        // round: both are sequentially consistent.
+        if self.waiting == Waiting::Asleep && awake.load(Ordering::SeqCst) == 0 {
+            awake.store(1, Ordering::SeqCst);
+            futex_wake(awake, Reach::Shared)?;
+        }
+        Ok(())
+    }
+
+    /// Waits for as long as `must` says so.
+    #[inline(always)]
+    fn wait(
+        &self,
+        awake: &AtomicU32,
+        must: impl Fn() -> bool,
+        gone: Gone<'_>,
+    ) -> Result<(), Errno> {
+        match self.waiting {
+            Waiting::Asleep => self.sleep(awake, must, gone),
+            Waiting::Awake => look_again(must, gone),
+        }
+    }
+
+    fn sleep(
+        &self,
+        awake: &AtomicU32,
+        must: impl Fn() -> bool,
+        gone: Gone<'_>,
+    ) -> Result<(), Errno> {
+        let mut times = 0;
+        loop {
+            awake.store(0, Ordering::SeqCst);
+            if !must() {
+                awake.store(1, Ordering::SeqCst);
+                return Ok(());
+            }
+            match futex_wait(awake, Reach::Shared) {
+                Ok(()) | Err(Errno::EAGAIN) => {}
+                Err(Errno::EINTR) => {
+                    times += 1;
+                    gone(times)?;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
+
+/// Looks until it need not wait any more. No alarm interrupts who does not sleep: it looks at the
+/// clock now and then.
+fn look_again(must: impl Fn() -> bool, gone: Gone<'_>) -> Result<(), Errno> {
+    /// Some tenth of a millisecond.
+    const LOOKS: u32 = 1 << 14;
+    const SECOND_NS: u64 = 1_000_000_000;
+    let mut began = None;
+    let mut times = 0;
+    loop {
+        for _ in 0..LOOKS {
+            if !must() {
+                return Ok(());
+            }
+            std::hint::spin_loop();
+        }
+        let now = crate::kernel::time::clock::raw_ns();
+        let began = began.get_or_insert(now);
+        if now.saturating_sub(*began) >= SECOND_NS {
+            *began = now;
+            times += 1;
+            gone(times)?;
+        }
+    }
+}
+
+impl Drop for SharedRing {
+    fn drop(&mut self) {
+        // SAFETY: this value alone owns the mapping in this process, and nothing borrows from it.
+        unsafe { libc::munmap(self.base.as_ptr().cast(), NUMBERS + self.capacity) };
+    }
+}

@@ -1,0 +1,99 @@
+//! One run per machine at a time: the name that the tool takes on its own machine, taken where a
+//! session of its stands on another one. Nobody ever reads what is sent to it.
+
+use std::io::ErrorKind;
+use std::os::fd::AsRawFd;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
+
+use oscost_model::protocol::LOCK_NAME;
+
+use crate::kernel::Errno;
+
+/// The machine is ours until this is dropped.
+pub struct MachineLock(#[expect(dead_code, reason = "holding it is all it is for")] UnixListener);
+
+/// Who holds a machine.
+pub struct Holder {
+    /// Its process; 0 where it lives in a process namespace that we cannot see.
+    pub pid: i32,
+    /// Its command line, where we may read it.
+    pub command: Option<String>,
+}
+
+/// What came of trying to take the machine.
+pub enum Taken {
+    /// It is ours.
+    Ours(MachineLock),
+    /// Somebody holds it; the stream ends when they let go.
+    Held(Holder, UnixStream),
+    /// The kernel has no such names here, or the name cannot be used.
+    Unavailable(Errno),
+}
+
+impl MachineLock {
+    /// Takes the machine, or says who has it.
+    pub fn take() -> Taken {
+        Self::take_named(LOCK_NAME)
+    }
+
+    fn take_named(name: &str) -> Taken {
+        let address = match SocketAddr::from_abstract_name(name) {
+            Ok(address) => address,
+            Err(error) => return Taken::Unavailable(error.into()),
+        };
+        loop {
+            match UnixListener::bind_addr(&address) {
+                Ok(name) => return Taken::Ours(Self(name)),
+                Err(error) if error.kind() == ErrorKind::AddrInUse => {}
+                Err(error) => return Taken::Unavailable(error.into()),
+            }
+            match UnixStream::connect_addr(&address) {
+                Ok(stream) => return Taken::Held(holder(&stream), stream),
+                // The holder has let go between the two calls, or more than its backlog wait.
+                Err(_) => std::thread::sleep(std::time::Duration::from_millis(20)),
+            }
+        }
+    }
+}
+
+fn holder(stream: &UnixStream) -> Holder {
+    let mut peer = libc::ucred { pid: 0, uid: 0, gid: 0 };
+    let mut size = size_of::<libc::ucred>() as libc::socklen_t;
+    let (level, option) = (libc::SOL_SOCKET, libc::SO_PEERCRED);
+    // SAFETY: the kernel writes at most `size` bytes, which `peer` has.
+    unsafe {
+        let peer = (&raw mut peer).cast();
+        // Of a process that cannot be told the number stays 0.
+        let _ = libc::getsockopt(stream.as_raw_fd(), level, option, peer, &raw mut size);
+    }
+    let command = std::fs::read(format!("/proc/{}/cmdline", peer.pid)).ok().map(|bytes| {
+        let text = String::from_utf8_lossy(&bytes).replace('\0', " ");
+        // Another process's words: bounded, and no control characters.
+        text.trim().chars().filter(|c| !c.is_control()).take(120).collect()
+    });
+    Holder { pid: peer.pid, command: command.filter(|text: &String| !text.is_empty()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_second_one_is_told_who_holds_the_machine_and_gets_it_next() {
+        use std::io::Read;
+
+        let name = format!("oscost.test.worker.{}", std::process::id());
+        let Taken::Ours(first) = MachineLock::take_named(&name) else {
+            panic!("nobody else has this name");
+        };
+        let Taken::Held(holder, mut stream) = MachineLock::take_named(&name) else {
+            panic!("the machine was given twice");
+        };
+        assert_eq!(holder.pid, std::process::id() as i32);
+        drop(first);
+        // The end shows as a reset, since its connection was never taken.
+        assert!(!matches!(stream.read(&mut [0]), Ok(1..)));
+        assert!(matches!(MachineLock::take_named(&name), Taken::Ours(_)));
+    }
+}

@@ -1,0 +1,6 @@
+//! One machine: what it offers of memory, disks and CPUs, the lock that one run holds on it, and what
+//! its first process must do.
+
+pub mod init;
+pub mod lock;
+pub mod resources;

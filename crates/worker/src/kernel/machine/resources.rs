@@ -1,0 +1,261 @@
+//! What this place offers of memory, disks and CPUs, and the way out where it lacks something.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use oscost_model::resource::Resource;
+
+use crate::kernel::Errno;
+use crate::kernel::cpu::affinity;
+use crate::kernel::memory::region::{Access, PAGE_BYTES, Pages, Region};
+use crate::kernel::memory::userfaultfd;
+
+/// What is lacking here, and what would mend it; `None` where it is there.
+pub fn lacking(offer: Resource) -> Option<String> {
+    match offer {
+        Resource::SmallPages => other_pages(),
+        Resource::TransparentHugePages => no_transparent_huge_pages(),
+        Resource::HugePages(mib) => too_few_huge_pages(mib),
+        Resource::Memory(mib) => too_little_memory(mib),
+        Resource::LockedMemory(mib) => too_little_locked(mib),
+        Resource::Userfaultfd => no_userfaultfd(),
+        Resource::Swap => no_swap(),
+        Resource::ScratchFile(mib) => no_scratch_file(mib),
+        Resource::ScratchOnDisk => scratch_without_disk(),
+        Resource::SecondCpu => one_cpu(),
+    }
+}
+
+/// A small file's text, without the end of its last line.
+fn text(path: &str) -> Option<String> {
+    fs::read_to_string(path).ok().map(|text| text.trim().to_owned())
+}
+
+fn other_pages() -> Option<String> {
+    // SAFETY: sysconf takes a number and touches no memory of ours.
+    let bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+    (bytes != PAGE_BYTES as i64).then(|| {
+        format!("pages have {bytes} bytes here: it takes a kernel whose pages have {PAGE_BYTES}")
+    })
+}
+
+fn no_transparent_huge_pages() -> Option<String> {
+    const ENABLED: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
+    match text(ENABLED) {
+        None => Some(format!(
+            "this kernel has no transparent huge pages (CONFIG_TRANSPARENT_HUGEPAGE): there is no \
+             {ENABLED}"
+        )),
+        Some(text) if text.contains("[never]") => Some(format!(
+            "transparent huge pages are switched off: `echo madvise | sudo tee {ENABLED}` gives \
+             them to who asks"
+        )),
+        Some(_) => None,
+    }
+}
+
+fn too_few_huge_pages(mib: u64) -> Option<String> {
+    const POOL: &str = "/sys/kernel/mm/hugepages/hugepages-2048kB";
+    let Some(free) = text(&format!("{POOL}/free_hugepages")) else {
+        return Some(format!("this kernel has no huge pages of 2 MiB: there is no {POOL}"));
+    };
+    let (free, wanted) = (free.parse::<u64>().unwrap_or(0), mib / 2);
+    (free < wanted).then(|| {
+        format!(
+            "{free} huge pages are free, and it takes {wanted}: \
+             `echo {wanted} | sudo tee {POOL}/nr_hugepages`"
+        )
+    })
+}
+
+/// A soft limit; `None` where there is none.
+fn soft_limit(resource: libc::__rlimit_resource_t) -> Option<u64> {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: one rlimit is written, which is there.
+    Errno::check(unsafe { libc::getrlimit(resource, &raw mut limit) }).ok()?;
+    (limit.rlim_cur != libc::RLIM_INFINITY).then_some(limit.rlim_cur)
+}
+
+fn too_little_memory(mib: u64) -> Option<String> {
+    let pages = text("/proc/self/statm").unwrap_or_default();
+    let pages: u64 = pages.split(' ').next().and_then(|pages| pages.parse().ok()).unwrap_or(0);
+    let mapped = pages * PAGE_BYTES as u64;
+    if let Some(left) = soft_limit(libc::RLIMIT_AS).map(|limit| limit.saturating_sub(mapped) >> 20)
+        && left < mib
+    {
+        return Some(format!(
+            "RLIMIT_AS leaves {left} MiB of address space, and it takes {mib}: `ulimit -v \
+             unlimited` in the shell that starts oscost"
+        ));
+    }
+    let left = available_bytes()? >> 20;
+    (left < mib).then(|| {
+        format!(
+            "{left} MiB of memory are left, and it takes {mib}: a smaller size, a wider memory \
+             limit of its control group, or fewer programs"
+        )
+    })
+}
+
+/// Memory that may still be taken: the machine's, or less where a control group says so.
+pub(in crate::kernel) fn available_bytes() -> Option<u64> {
+    let mut left = meminfo("MemAvailable:")?;
+    for (group, is_first_version) in memory_groups() {
+        let files = match is_first_version {
+            true => ["memory.limit_in_bytes", "memory.usage_in_bytes"],
+            false => ["memory.max", "memory.current"],
+        };
+        if let [Some(limit), Some(taken)] = files.map(|file| number(&group, file)) {
+            left = left.min(limit.saturating_sub(taken));
+        }
+    }
+    Some(left)
+}
+
+/// All the memory that programs and caches here may come to: the machine's, or less where a control
+/// group says so.
+pub(in crate::kernel) fn memory_bytes() -> Option<u64> {
+    let machine = meminfo("MemTotal:")?;
+    let limits = memory_groups().into_iter().filter_map(|(group, is_first_version)| {
+        number(&group, if is_first_version { "memory.limit_in_bytes" } else { "memory.max" })
+    });
+    Some(limits.fold(machine, u64::min))
+}
+
+fn meminfo(title: &str) -> Option<u64> {
+    let meminfo = text("/proc/meminfo")?;
+    let line = meminfo.lines().find_map(|line| line.strip_prefix(title))?;
+    Some(line.trim().split(' ').next()?.parse::<u64>().ok()? << 10)
+}
+
+fn number(folder: &Path, file: &str) -> Option<u64> {
+    text(folder.join(file).to_str()?)?.parse().ok()
+}
+
+/// The control groups that limit this process's memory, its own first, then those above it; and
+/// whether they are of the first version.
+pub(in crate::kernel) fn memory_groups() -> Vec<(PathBuf, bool)> {
+    let lines = text("/proc/self/cgroup").unwrap_or_default();
+    let is_of_memory = |line: &&str| {
+        line.split(':').nth(1).is_some_and(|of| of.split(',').any(|of| of == "memory"))
+    };
+    let first = lines.lines().find(is_of_memory);
+    let root = if first.is_some() { "/sys/fs/cgroup/memory" } else { "/sys/fs/cgroup" };
+    let Some(line) = first.or_else(|| lines.lines().find(|line| line.starts_with("0::"))) else {
+        return Vec::new();
+    };
+    let path = line.splitn(3, ':').nth(2).unwrap_or_default();
+    // In a container the path may be one of the host's, and not there: what is above it may be.
+    let own = Path::new(root).join(path.trim_start_matches('/'));
+    own.ancestors()
+        .take_while(|group| group.starts_with(root))
+        .filter(|group| group.is_dir())
+        .map(|group| (group.to_owned(), first.is_some()))
+        .collect()
+}
+
+/// RLIMIT_FSIZE; `None` where there is none.
+pub(in crate::kernel) fn file_size_limit() -> Option<u64> {
+    soft_limit(libc::RLIMIT_FSIZE)
+}
+
+fn too_little_locked(mib: u64) -> Option<String> {
+    // A limit binds only who lacks CAP_IPC_LOCK: trying tells more than reading it.
+    let tried = Region::anonymous((mib as usize) << 20, Pages::Small);
+    let error = tried.and_then(|region| region.lock()).err()?;
+    let limit = soft_limit(libc::RLIMIT_MEMLOCK).map_or_else(
+        || "there is no RLIMIT_MEMLOCK".to_owned(),
+        |bytes| format!("RLIMIT_MEMLOCK is {} KiB", bytes >> 10),
+    );
+    Some(format!(
+        "{mib} MiB cannot be locked into memory ({error}; {limit}): `ulimit -l unlimited` in the \
+         shell that starts oscost, as root"
+    ))
+}
+
+fn no_userfaultfd() -> Option<String> {
+    let error = userfaultfd::open().err()?;
+    Some(match error {
+        Errno::ENOSYS => {
+            "this kernel has no userfaultfd(2): it takes one with CONFIG_USERFAULTFD".to_owned()
+        }
+        _ => format!(
+            "userfaultfd(2) is refused here ({error}): \
+             `sudo sysctl vm.unprivileged_userfaultfd=1`, or in a container a seccomp profile that \
+             allows it (docker run --security-opt seccomp=unconfined)"
+        ),
+    })
+}
+
+fn no_swap() -> Option<String> {
+    const ZRAM: &str = "`sudo sh -c 'd=$(zramctl -f -s 256M) && mkswap $d && swapon $d'`";
+    // One line of titles, then one for each.
+    let areas = text("/proc/swaps").map_or(0, |text| text.lines().count().saturating_sub(1));
+    if areas == 0 {
+        return Some(format!("there is no swap space here: {ZRAM} makes some in memory"));
+    }
+    match leaves_memory() {
+        Ok(true) => None,
+        Ok(false) => Some(format!(
+            "a page that is swapped out here stays in memory too (in the swap cache), for as long \
+             as memory is not short: it takes a device that has written when it says so: {ZRAM}, \
+             or `echo Y | sudo tee /sys/module/zswap/parameters/enabled`"
+        )),
+        Err(error) => Some(format!("no page can be swapped out here: {error}")),
+    }
+}
+
+/// Whether a page that is swapped out is gone from memory then.
+fn leaves_memory() -> Result<bool, Errno> {
+    let region = Region::anonymous(PAGE_BYTES, Pages::Small)?;
+    region.touch_all(Access::Write);
+    region.advise(libc::MADV_PAGEOUT)?;
+    Ok(region.resident()? == 0)
+}
+
+/// Where this process stands: the scratch folder, if it is a worker.
+fn here() -> String {
+    std::env::current_dir().map_or_else(|_| ".".to_owned(), |path| path.display().to_string())
+}
+
+fn no_scratch_file(mib: u64) -> Option<String> {
+    let way_out = "`TMPDIR=FOLDER oscost run ...` names another one";
+    // SAFETY: the path is a string with an end, which is only read.
+    if let Err(error) = Errno::check(unsafe { libc::access(c".".as_ptr(), libc::W_OK) }) {
+        return Some(format!("{} cannot be written to ({error}): {way_out}", here()));
+    }
+    // SAFETY: all-zero bits are a valid statvfs, and the call fills it in.
+    let free = unsafe {
+        let mut found: libc::statvfs = std::mem::zeroed();
+        Errno::check(libc::statvfs(c".".as_ptr(), &raw mut found))
+            .map(|_| found.f_bavail.saturating_mul(found.f_frsize) >> 20)
+    };
+    let free = free.ok().filter(|&free| free < mib)?;
+    Some(format!("{} has room for {free} MiB, and it takes {mib}: {way_out}", here()))
+}
+
+fn scratch_without_disk() -> Option<String> {
+    // SAFETY: all-zero bits are a valid statfs, and the call fills it in.
+    let kind = unsafe {
+        let mut found: libc::statfs = std::mem::zeroed();
+        Errno::check(libc::statfs(c".".as_ptr(), &raw mut found)).map(|_| found.f_type).ok()?
+    };
+    const RAMFS_MAGIC: i64 = 0x8584_58f6;
+    (kind == libc::TMPFS_MAGIC || kind == RAMFS_MAGIC).then(|| {
+        format!(
+            "{} lies in memory (tmpfs), with no disk behind it: `TMPDIR=/var/tmp oscost run ...` \
+             takes a folder on a disk",
+            here()
+        )
+    })
+}
+
+fn one_cpu() -> Option<String> {
+    // A worker asks before it is pinned.
+    let cpus = affinity::allowed_to(0).map_or(1, |cpus| cpus.len());
+    (cpus < 2).then(|| {
+        "there is one CPU to run on, and it takes a second: a machine, a container or a cpuset \
+         with two"
+            .to_owned()
+    })
+}

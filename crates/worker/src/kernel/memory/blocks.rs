@@ -1,0 +1,361 @@
+//! Blocks of memory that are read, written, copied and walked through, by instructions that are
+//! known.
+
+use crate::kernel::Errno;
+use crate::kernel::arch::memory::{self, TURN_BYTES};
+use crate::kernel::cpu::black_box::opaque;
+use crate::kernel::memory::region::{Access, PAGE_BYTES, Pages, Region};
+
+/// What is done to a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Act {
+    /// It is read into registers.
+    Read,
+    /// Registers are written to it.
+    Write,
+    /// It is read, and written to another block.
+    Copy,
+    /// The same, with stores that go past the caches.
+    Stream,
+}
+
+/// By what a block is copied or cleared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum By {
+    /// The C library's memcpy or memset.
+    Library,
+    /// The processor's string instruction.
+    String,
+    /// A loop over the widest registers that this knows.
+    Registers,
+    /// The same, with stores that go past the caches.
+    Stream,
+}
+
+/// Two blocks of the same length, each at the beginning of a page, all of whose pages are there.
+pub struct Blocks {
+    from: Region,
+    to: Region,
+    bytes: usize,
+    wide: bool,
+    /// How far a transfer has come.
+    at: usize,
+}
+
+impl Blocks {
+    /// Maps two blocks of `bytes` bytes and writes to each of their pages.
+    pub fn new(bytes: usize) -> Result<Self, Errno> {
+        let [from, to] = [Self::block(bytes)?, Self::block(bytes)?];
+        Ok(Self { from, to, bytes, wide: memory::is_wide(), at: 0 })
+    }
+
+    fn block(bytes: usize) -> Result<Region, Errno> {
+        // Where the kernel puts it, as anybody's block: two that lie a multiple of 2 MiB apart get
+        // into each other's way in the caches, and a copy of 1 KiB took half as much again.
+        let bytes = bytes.next_multiple_of(PAGE_BYTES);
+        let region = Region::at_hint(0, bytes, Pages::Small, 0)?;
+        region.without_huge_pages()?;
+        region.touch_all(Access::Write);
+        Ok(region)
+    }
+
+    /// Where the second block and the first one begin; the compiler knows neither, nor that a copy
+    /// to the same place was made before.
+    #[inline(always)]
+    fn pointers(&self) -> (*mut u8, *const u8) {
+        let to = opaque(self.to.address() as u64);
+        let from = opaque(self.from.address() as u64);
+        (to as *mut u8, from as *const u8)
+    }
+
+    /// Copies the one block to the other.
+    #[inline(always)]
+    pub fn copy(&mut self, by: By) {
+        let (to, from) = self.pointers();
+        // SAFETY: both blocks are there and apart from each other.
+        unsafe {
+            match by {
+                By::Library => {
+                    libc::memcpy(to.cast(), from.cast(), self.bytes);
+                }
+                By::String => memory::copy_string(to, from, self.bytes),
+                By::Registers => self.piece(Act::Copy, 0, self.bytes),
+                By::Stream => self.piece(Act::Stream, 0, self.bytes),
+            }
+        }
+    }
+
+    /// Fills the second block with zeros; by the library, or else by the string instruction.
+    #[inline(always)]
+    pub fn clear(&mut self, by: By) {
+        let (to, _) = self.pointers();
+        // SAFETY: the block is there.
+        unsafe {
+            match by {
+                By::Library => {
+                    libc::memset(to.cast(), 0, self.bytes);
+                }
+                _ => memory::clear_string(to, self.bytes),
+            }
+        }
+    }
+
+    /// Does `act` to so many bytes, round and round through the blocks. It goes on where the last
+    /// transfer ended, or a little further: each begins at a whole turn, so that none is slower for
+    /// lying askew.
+    pub fn transfer(&mut self, act: Act, bytes: u64) {
+        let mut left = bytes;
+        while left > 0 {
+            let now = (self.bytes - self.at).min(usize::try_from(left).unwrap_or(usize::MAX));
+            // SAFETY: from where it stands to the blocks' end, and no further.
+            unsafe { self.piece(act, self.at, now) };
+            self.at = (self.at + now).next_multiple_of(TURN_BYTES);
+            if self.at >= self.bytes {
+                self.at = 0;
+            }
+            left -= now as u64;
+        }
+    }
+
+    /// Does `act` to so many bytes from `at` on: whole turns by registers, the rest byte by byte.
+    ///
+    /// # Safety
+    /// The blocks have so many bytes there, and `at` is a multiple of a turn.
+    unsafe fn piece(&mut self, act: Act, at: usize, bytes: usize) {
+        let (to, from) = self.pointers();
+        let (whole, rest) = (bytes / TURN_BYTES * TURN_BYTES, bytes % TURN_BYTES);
+        // SAFETY: the caller vouches for the bytes; the blocks are apart from each other, and begin
+        // at a page.
+        unsafe {
+            let (to, from) = (to.add(at), from.add(at));
+            if whole > 0 {
+                match act {
+                    Act::Read => memory::read_wide(from, whole, self.wide),
+                    Act::Write => memory::write_wide(to, whole, self.wide),
+                    Act::Copy => memory::copy_wide(to, from, whole, self.wide),
+                    Act::Stream => memory::copy_streaming(to, from, whole, self.wide),
+                }
+            }
+            let (to, from) = (to.add(whole), from.add(whole));
+            // Even of no byte a string instruction takes ten core cycles and more.
+            if rest > 0 {
+                match act {
+                    Act::Read => memory::read_string(from, rest),
+                    Act::Write => memory::clear_string(to, rest),
+                    Act::Copy | Act::Stream => memory::copy_string(to, from, rest),
+                }
+            }
+        }
+    }
+}
+
+/// A line of every machine's caches here.
+const LINE_BYTES: usize = 64;
+
+/// A cycle through every line of a block, each line holding the address of the next, in an order
+/// that no prefetcher knows.
+pub struct Cycle {
+    region: Region,
+    at: usize,
+}
+
+impl Cycle {
+    /// Lays a cycle through the first `bytes` of `region`: a power of two, two lines at least.
+    pub fn through(mut region: Region, bytes: usize) -> Result<Self, Errno> {
+        if !bytes.is_power_of_two() || bytes < 2 * LINE_BYTES || bytes > region.bytes() {
+            return Err(Errno::EINVAL);
+        }
+        let order = Order::of((bytes / LINE_BYTES).ilog2());
+        let base = region.address();
+        let lines = region.words().chunks_exact_mut(LINE_BYTES / size_of::<u64>());
+        for (line, words) in lines.take(bytes / LINE_BYTES).enumerate() {
+            words[0] = (base + order.after(line as u64) as usize * LINE_BYTES) as u64;
+        }
+        Ok(Self { region, at: base })
+    }
+
+    /// Takes `turns * copies` steps, each a load of the address that the last one gave.
+    #[inline(always)]
+    pub fn step(&mut self, turns: u64, copies: u32) {
+        // SAFETY: the chain was laid through the region, which lives as long as this.
+        self.at = unsafe { memory::chase(self.at, turns, copies) };
+    }
+
+    /// The line at which it stands.
+    pub fn line(&self) -> usize {
+        (self.at - self.region.address()) / LINE_BYTES
+    }
+}
+
+/// A cycle through the numbers of so many bits: the k-th of them is a scramble of k, which is
+/// undone to find out who comes after whom. So it is laid line by line, without a table as large as
+/// the block, and without a walk through all of it at random.
+pub struct Order {
+    mask: u64,
+    half: u32,
+}
+
+impl Order {
+    /// Odd, so that it has an inverse among the numbers of any number of bits; its bits look like
+    /// chance (the fraction of the golden section).
+    const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
+    /// After one round some strides come five hundred times in sixteen thousand steps, after three
+    /// none more often than by chance.
+    const ROUNDS: u32 = 3;
+    /// What undoes the factor.
+    const INVERSE: u64 = inverse(Self::FACTOR);
+
+    /// The order of the numbers of so many bits.
+    pub fn of(bits: u32) -> Self {
+        Self { mask: (1 << bits) - 1, half: bits.div_ceil(2) }
+    }
+
+    /// Which number is the `number`-th. Multiplying and folding the upper half into the lower one,
+    /// some times: each can be undone.
+    pub fn scrambled(&self, number: u64) -> u64 {
+        (0..Self::ROUNDS)
+            .fold(number, |number, _| self.folded(number.wrapping_mul(Self::FACTOR) & self.mask))
+    }
+
+    fn unscrambled(&self, number: u64) -> u64 {
+        (0..Self::ROUNDS)
+            .fold(number, |number, _| self.folded(number).wrapping_mul(Self::INVERSE) & self.mask)
+    }
+
+    /// Done twice it is undone, since the upper half stays as it is.
+    fn folded(&self, number: u64) -> u64 {
+        number ^ (number >> self.half)
+    }
+
+    /// Who comes after `number`.
+    fn after(&self, number: u64) -> u64 {
+        self.scrambled((self.unscrambled(number) + 1) & self.mask)
+    }
+}
+
+/// The number that an odd one must be multiplied by to give 1, in 64 bits. Each step doubles the
+/// bits that are right; the number itself is right in three.
+const fn inverse(odd: u64) -> u64 {
+    let mut found = odd;
+    let mut bits = 3;
+    while bits < 64 {
+        found = found.wrapping_mul(2u64.wrapping_sub(odd.wrapping_mul(found)));
+        bits *= 2;
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn region(bytes: usize) -> Region {
+        Region::anonymous(bytes.next_multiple_of(4_096), Pages::Small).unwrap()
+    }
+
+    #[test]
+    fn a_cycle_comes_by_every_line_once_before_it_comes_back() {
+        for bytes in [128, 256, 4_096, 8_192, 1 << 20] {
+            let mut cycle = Cycle::through(region(bytes), bytes).unwrap();
+            let lines = bytes / LINE_BYTES;
+            let mut seen = vec![false; lines];
+            for _ in 0..lines {
+                assert!(!seen[cycle.line()], "line {} comes twice in {bytes}", cycle.line());
+                seen[cycle.line()] = true;
+                cycle.step(1, 1);
+            }
+            assert_eq!(cycle.line(), 0, "{bytes}: the cycle is closed");
+        }
+        for wrong in [0, 64, 4_095, 12_288] {
+            assert!(Cycle::through(region(8_192), wrong).is_err(), "{wrong}");
+        }
+        assert!(Cycle::through(region(4_096), 8_192).is_err());
+    }
+
+    #[test]
+    fn steps_are_as_many_as_turns_and_copies_say() {
+        let mut one = Cycle::through(region(65_536), 65_536).unwrap();
+        for (turns, copies) in [(0, 1), (0, 8), (7, 1), (3, 2), (5, 4), (9, 8)] {
+            let mut other = Cycle::through(region(65_536), 65_536).unwrap();
+            other.step(turns * u64::from(copies), 1);
+            one.at = one.region.address();
+            one.step(turns, copies);
+            assert_eq!(one.line(), other.line(), "{turns} turns of {copies}");
+        }
+    }
+
+    #[test]
+    fn no_step_of_a_cycle_foretells_the_next() {
+        let order = Order::of(14);
+        let mut times = std::collections::BTreeMap::new();
+        for line in 0..1u64 << 14 {
+            let stride = order.after(line) as i64 - line as i64;
+            *times.entry(stride).or_insert(0u32) += 1;
+        }
+        let most = times.values().max().copied().unwrap();
+        assert!(most <= 8, "a stride comes {most} times in {}", 1 << 14);
+    }
+
+    fn filled(bytes: usize) -> Blocks {
+        let mut blocks = Blocks::new(bytes).unwrap();
+        for (index, word) in blocks.from.words().iter_mut().enumerate() {
+            // No byte of it is what a fresh block has.
+            *word = (index as u64).wrapping_mul(Order::FACTOR) | 0x1010_1010_1010_1010;
+        }
+        blocks.to.words().fill(0x0101_0101_0101_0101);
+        blocks
+    }
+
+    fn alike(blocks: &mut Blocks, bytes: usize) -> bool {
+        (0..bytes).all(|at| blocks.from.byte(at) == blocks.to.byte(at))
+    }
+
+    #[test]
+    fn a_copy_is_the_block_however_it_is_made() {
+        for wide in [false, memory::is_wide()] {
+            for by in [By::Library, By::String, By::Registers, By::Stream] {
+                let mut blocks = Blocks { wide, ..filled(8_192) };
+                assert!(!alike(&mut blocks, 8_192));
+                blocks.copy(by);
+                assert!(alike(&mut blocks, 8_192), "{by:?}");
+            }
+        }
+        let mut blocks = filled(13);
+        blocks.copy(By::Library);
+        assert!(alike(&mut blocks, 13) && blocks.to.byte(13) != blocks.from.byte(13));
+    }
+
+    #[test]
+    fn a_cleared_block_is_zero_and_its_neighbour_is_not() {
+        for by in [By::Library, By::String] {
+            let mut blocks = filled(4_000);
+            blocks.to.words().fill(u64::MAX);
+            blocks.clear(by);
+            assert!((0..4_000).all(|at| blocks.to.byte(at) == Ok(0)), "{by:?}");
+            assert_eq!(blocks.to.byte(4_000), Ok(0xff));
+        }
+    }
+
+    #[test]
+    fn a_transfer_goes_on_where_the_last_one_ended_and_moves_no_byte_more() {
+        for act in [Act::Copy, Act::Stream] {
+            for wide in [false, memory::is_wide()] {
+                let mut blocks = Blocks { wide, ..filled(4_096) };
+                for bytes in [256, 512, 2_561] {
+                    blocks.transfer(act, bytes);
+                }
+                assert!(alike(&mut blocks, 3_329), "{act:?}");
+                assert_eq!(blocks.to.byte(3_329), Ok(1), "{act:?} went too far");
+                assert_eq!(blocks.at, 3_584, "the next one begins at a whole turn");
+                blocks.transfer(act, 4_096);
+                assert!(alike(&mut blocks, 3_329), "{act:?}");
+                assert_eq!(blocks.at, 3_584, "once around");
+            }
+        }
+        for act in [Act::Read, Act::Write] {
+            let mut blocks = filled(4_096);
+            blocks.transfer(act, 10_000);
+            assert_eq!(blocks.at, (10_000usize % 4_096).next_multiple_of(256), "{act:?}");
+        }
+    }
+}

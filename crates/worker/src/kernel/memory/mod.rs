@@ -1,0 +1,10 @@
+//! Memory: mappings whose pages are the subject, blocks that are read and copied, faults and who
+//! handles them, and tables shared between processes.
+
+pub mod blocks;
+pub mod page_toucher;
+pub mod protection_fault;
+pub mod region;
+pub mod resident;
+pub mod shared_table;
+pub mod userfaultfd;

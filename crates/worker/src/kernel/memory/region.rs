@@ -1,0 +1,436 @@
+//! Mappings whose pages are the subject: fresh, shared, huge, of a file.
+
+use std::fs::File;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::fs::OpenOptionsExt;
+use std::ptr::NonNull;
+
+use crate::kernel::Errno;
+use crate::kernel::time::clock::raw_ns;
+
+/// The only page size that the families of memory speak of.
+pub const PAGE_BYTES: usize = 4_096;
+/// What a huge page of the machines here covers.
+pub const HUGE_BYTES: usize = 2 << 20;
+
+/// What pages a mapping is to have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pages {
+    /// 4 KiB each, even where the kernel would give huge ones to everybody.
+    Small,
+    /// Huge ones, as far as the kernel finds them (`MADV_HUGEPAGE`).
+    Transparent,
+    /// Huge ones out of the pool (`MAP_HUGETLB`).
+    Huge,
+}
+
+/// How a page is touched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Its first byte is read.
+    Read,
+    /// Its first byte is written.
+    Write,
+}
+
+/// What stands behind a mapping.
+enum Backing {
+    /// Nothing: private and anonymous.
+    Nothing(Pages),
+    /// A file, privately.
+    File(File),
+    /// A file that somebody else holds, shared.
+    Shared,
+}
+
+/// A mapping of our own, as long as this value lives.
+pub struct Region {
+    base: NonNull<u8>,
+    bytes: usize,
+    backing: Backing,
+}
+
+/// The flags and the descriptor of a private mapping.
+fn source(backing: &Backing) -> (i32, i32) {
+    match backing {
+        Backing::Nothing(Pages::Huge) => {
+            (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_HUGETLB, -1)
+        }
+        Backing::Nothing(_) | Backing::Shared => (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1),
+        Backing::File(file) => (libc::MAP_PRIVATE, file.as_raw_fd()),
+    }
+}
+
+/// mmap(2) for reading and writing.
+fn map(at: usize, bytes: usize, (flags, fd): (i32, i32), from: u64) -> Result<usize, Errno> {
+    let access = libc::PROT_READ | libc::PROT_WRITE;
+    // SAFETY: without MAP_FIXED the kernel chooses a place that nobody has; with it the callers
+    // here name a range that is theirs.
+    let base = unsafe { libc::mmap(at as *mut _, bytes, access, flags, fd, from as i64) };
+    if base == libc::MAP_FAILED { Err(Errno::last()) } else { Ok(base as usize) }
+}
+
+/// munmap(2) of a range that is the caller's.
+fn unmap(base: usize, bytes: usize) -> Result<(), Errno> {
+    // SAFETY: the callers own the range, and keep nothing that points into it.
+    Errno::check(unsafe { libc::munmap(base as *mut _, bytes) }).map(drop)
+}
+
+/// A place for `bytes` that begins at a multiple of `alignment` and that nobody has yet: a hint for
+/// mmap(2).
+pub fn free_place(bytes: usize, alignment: usize) -> Result<usize, Errno> {
+    let (flags, room) = (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, bytes + alignment);
+    let base = map(0, room, (flags, -1), 0)?;
+    unmap(base, room)?;
+    Ok(base.next_multiple_of(alignment))
+}
+
+impl Region {
+    /// A private mapping of nothing, at the beginning of a huge page's place, so that its page
+    /// tables are the same in every process.
+    pub fn anonymous(bytes: usize, pages: Pages) -> Result<Self, Errno> {
+        Self::aligned(bytes, Backing::Nothing(pages))
+    }
+
+    /// A private mapping of the first `bytes` of a file.
+    pub fn of_file(file: File, bytes: usize) -> Result<Self, Errno> {
+        Self::aligned(bytes, Backing::File(file))
+    }
+
+    /// A private mapping of nothing where the hint says, as one call makes it.
+    #[inline(always)]
+    pub fn at_hint(hint: usize, bytes: usize, pages: Pages, flags: i32) -> Result<Self, Errno> {
+        let backing = Backing::Nothing(pages);
+        let (of_pages, fd) = source(&backing);
+        Self::owning(map(hint, bytes, (of_pages | flags, fd), 0)?, bytes, backing)
+    }
+
+    /// A shared mapping of a part of a file.
+    #[inline(always)]
+    pub fn shared(file: &File, from: u64, bytes: usize) -> Result<Self, Errno> {
+        let base = map(0, bytes, (libc::MAP_SHARED, file.as_raw_fd()), from)?;
+        Self::owning(base, bytes, Backing::Shared)
+    }
+
+    fn owning(base: usize, bytes: usize, backing: Backing) -> Result<Self, Errno> {
+        let base = NonNull::new(base as *mut u8).ok_or(Errno::EINVAL)?;
+        Ok(Self { base, bytes, backing })
+    }
+
+    fn aligned(bytes: usize, backing: Backing) -> Result<Self, Errno> {
+        let room = bytes + HUGE_BYTES;
+        let anonymous = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+        let base = map(0, room, (anonymous, -1), 0)?;
+        let begin = base.next_multiple_of(HUGE_BYTES);
+        if begin > base {
+            unmap(base, begin - base)?;
+        }
+        if begin + bytes < base + room {
+            unmap(begin + bytes, base + room - begin - bytes)?;
+        }
+        let region = Self::owning(begin, bytes, backing)?;
+        region.renew()?;
+        Ok(region)
+    }
+
+    /// Makes all of it fresh again: another mapping at the same place, with no page and no page
+    /// table in it. It takes the old one's place at once, so that nobody else can move in. A shared
+    /// mapping is not ours alone, and is refused.
+    pub fn renew(&self) -> Result<(), Errno> {
+        if matches!(self.backing, Backing::Shared) {
+            return Err(Errno::EINVAL);
+        }
+        let (flags, fd) = source(&self.backing);
+        map(self.address(), self.bytes, (flags | libc::MAP_FIXED, fd), 0)?;
+        match self.backing {
+            Backing::Nothing(Pages::Small) => self.without_huge_pages(),
+            Backing::Nothing(Pages::Transparent) => self.advise(libc::MADV_HUGEPAGE),
+            _ => Ok(()),
+        }
+    }
+
+    /// Rules huge pages out. A kernel without them refuses, and needs not be asked.
+    pub fn without_huge_pages(&self) -> Result<(), Errno> {
+        match self.advise(libc::MADV_NOHUGEPAGE) {
+            Err(Errno::EINVAL) => Ok(()),
+            other => other,
+        }
+    }
+
+    /// Where it begins.
+    pub fn address(&self) -> usize {
+        self.base.as_ptr() as usize
+    }
+
+    /// How long it is.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// madvise(2) of all of it.
+    pub fn advise(&self, advice: i32) -> Result<(), Errno> {
+        self.advise_part(0, self.bytes, advice)
+    }
+
+    /// madvise(2) of a part; refuses one that lies outside. The advices of this room keep the
+    /// mapping: what is lost is what lies in the pages.
+    #[inline(always)]
+    pub fn advise_part(&self, from: usize, bytes: usize, advice: i32) -> Result<(), Errno> {
+        let at = self.part(from, bytes)?;
+        // SAFETY: the range lies inside the mapping, of which nobody keeps a reference.
+        Errno::check(unsafe { libc::madvise(at as *mut _, bytes, advice) }).map(drop)
+    }
+
+    /// mprotect(2) of all of it: whether it may be written. Reading stays allowed.
+    #[inline(always)]
+    pub fn allow_writing(&self, allowed: bool) -> Result<(), Errno> {
+        let access = if allowed { libc::PROT_READ | libc::PROT_WRITE } else { libc::PROT_READ };
+        // SAFETY: the range is the mapping.
+        Errno::check(unsafe { libc::mprotect(self.base.as_ptr().cast(), self.bytes, access) })
+            .map(drop)
+    }
+
+    /// mlock(2) of all of it.
+    pub fn lock(&self) -> Result<(), Errno> {
+        // SAFETY: the range is the mapping.
+        Errno::check(unsafe { libc::mlock(self.base.as_ptr().cast(), self.bytes) }).map(drop)
+    }
+
+    fn part(&self, from: usize, bytes: usize) -> Result<usize, Errno> {
+        match from.checked_add(bytes) {
+            Some(end) if end <= self.bytes => Ok(self.address() + from),
+            _ => Err(Errno::EINVAL),
+        }
+    }
+
+    /// Touches the first byte of each of the 4 KiB pages of the pieces that `order` names, in that
+    /// order; a piece is `pages` pages. Refuses a piece that lies outside.
+    #[inline(never)]
+    pub fn touch(&self, order: &[u32], pages: usize, access: Access) -> Result<(), Errno> {
+        let (piece, last) = (pages * PAGE_BYTES, self.bytes / (pages * PAGE_BYTES));
+        for &index in order {
+            let index = index as usize;
+            if index >= last {
+                return Err(Errno::EINVAL);
+            }
+            // SAFETY: the piece lies inside the mapping.
+            unsafe { touch_pages(self.base.as_ptr().add(index * piece), pages, access) };
+        }
+        Ok(())
+    }
+
+    /// Touches the pages of a part; refuses one that lies outside.
+    pub fn touch_part(&self, from: usize, bytes: usize, access: Access) -> Result<(), Errno> {
+        let at = self.part(from, bytes)?;
+        // SAFETY: the part lies inside the mapping.
+        unsafe { touch_pages(at as *mut u8, bytes / PAGE_BYTES, access) };
+        Ok(())
+    }
+
+    /// Writes to every page of a region that somebody else holds.
+    ///
+    /// # Safety
+    /// Somebody does, for as long as this takes, and `at` and `bytes` are its own.
+    pub(in crate::kernel) unsafe fn touch_there(at: usize, bytes: usize) {
+        // SAFETY: the caller vouches for the region.
+        unsafe { touch_pages(at as *mut u8, bytes / PAGE_BYTES, Access::Write) };
+    }
+
+    /// Touches every page.
+    #[inline(always)]
+    pub fn touch_all(&self, access: Access) {
+        // SAFETY: all of it lies inside the mapping.
+        unsafe { touch_pages(self.base.as_ptr(), self.bytes / PAGE_BYTES, access) };
+    }
+
+    /// The byte at `from`; refuses one that lies outside.
+    pub fn byte(&self, from: usize) -> Result<u8, Errno> {
+        let at = self.part(from, 1)?;
+        // SAFETY: the byte lies inside the mapping, which can be read.
+        Ok(unsafe { (at as *const u8).read_volatile() })
+    }
+
+    /// Writes the byte at `from`; refuses one that lies outside.
+    pub fn set_byte(&mut self, from: usize, value: u8) -> Result<(), Errno> {
+        let at = self.part(from, 1)?;
+        // SAFETY: the byte lies inside the mapping, which can be written.
+        unsafe { (at as *mut u8).write_volatile(value) };
+        Ok(())
+    }
+
+    /// Words of it, to be filled.
+    pub fn words(&mut self) -> &mut [u64] {
+        let len = self.bytes / size_of::<u64>();
+        // SAFETY: the mapping is aligned, may be read and written, and is borrowed for as long as
+        // the slice lives; any bits are words.
+        unsafe { std::slice::from_raw_parts_mut(self.base.as_ptr().cast(), len) }
+    }
+
+    /// How many of its 4 KiB pages are in memory (mincore(2)): mapped ones, and for a file those
+    /// that its cache holds.
+    pub fn resident(&self) -> Result<usize, Errno> {
+        self.resident_part(0, self.bytes)
+    }
+
+    /// The same of a part; refuses one that lies outside.
+    pub fn resident_part(&self, from: usize, bytes: usize) -> Result<usize, Errno> {
+        let at = self.part(from, bytes)?;
+        let mut there = vec![0u8; bytes.div_ceil(PAGE_BYTES)];
+        // SAFETY: the kernel writes a byte for each page of the range, which are there.
+        Errno::check(unsafe { libc::mincore(at as *mut _, bytes, there.as_mut_ptr()) })?;
+        Ok(there.iter().filter(|&&page| page & 1 == 1).count())
+    }
+
+    /// Moves all of it to `target`, of which the pages, if there are any, are lost. The old range
+    /// stays mapped and empty (MREMAP_DONTUNMAP), so that nobody else can move in; afterwards the
+    /// two have changed places.
+    #[inline(always)]
+    pub fn move_onto(&mut self, target: &mut Region) -> Result<(), Errno> {
+        if target.bytes != self.bytes {
+            return Err(Errno::EINVAL);
+        }
+        let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED | libc::MREMAP_DONTUNMAP;
+        let (from, to) = (self.base.as_ptr(), target.base.as_ptr());
+        // SAFETY: both ranges are ours, equally long, and nobody keeps a reference into them.
+        let moved = unsafe { libc::mremap(from.cast(), self.bytes, self.bytes, flags, to) };
+        if moved == libc::MAP_FAILED {
+            return Err(Errno::last());
+        }
+        std::mem::swap(&mut self.base, &mut target.base);
+        Ok(())
+    }
+
+    /// Unmaps it, and says whether that went well.
+    #[inline(always)]
+    pub fn unmap(self) -> Result<(), Errno> {
+        let (base, bytes) = (self.address(), self.bytes);
+        // What stands behind it is still to be dropped, but not the mapping once more.
+        let mut region = std::mem::ManuallyDrop::new(self);
+        // SAFETY: `region` is never dropped, so its backing is dropped here once.
+        unsafe { std::ptr::drop_in_place(&raw mut region.backing) };
+        unmap(base, bytes)
+    }
+}
+
+/// Touches the first byte of so many pages in a row.
+///
+/// # Safety
+/// They are mapped for reading, and for writing where `access` says so.
+#[inline(always)]
+unsafe fn touch_pages(first: *mut u8, pages: usize, access: Access) {
+    // SAFETY: the caller vouches for the pages.
+    unsafe {
+        match access {
+            Access::Read => (0..pages).for_each(|page| {
+                first.add(page * PAGE_BYTES).read_volatile();
+            }),
+            Access::Write => {
+                (0..pages).for_each(|page| first.add(page * PAGE_BYTES).write_volatile(1));
+            }
+        }
+    }
+}
+
+impl Drop for Region {
+    fn drop(&mut self) {
+        // There is nobody left to tell.
+        let _ = unmap(self.address(), self.bytes);
+    }
+}
+
+/// A file in memory that has a descriptor and no name (memfd_create(2)), so long.
+pub fn memory_file(bytes: u64) -> Result<File, Errno> {
+    // SAFETY: the name is a string with an end; the descriptor is new and ours.
+    let file: File = unsafe {
+        let fd = Errno::check(libc::memfd_create(c"oscost".as_ptr(), libc::MFD_CLOEXEC))?;
+        OwnedFd::from_raw_fd(fd).into()
+    };
+    file.set_len(bytes)?;
+    Ok(file)
+}
+
+/// A file in the folder where the process stands, without a name (O_TMPFILE), so that nothing is
+/// left behind whatever happens. Where the file system knows no such thing, the name is taken away
+/// at once.
+pub fn nameless_file() -> Result<File, Errno> {
+    let mut options = File::options();
+    options.read(true).write(true);
+    match options.clone().custom_flags(libc::O_TMPFILE).open(".").map_err(Errno::from) {
+        Err(Errno::EOPNOTSUPP | Errno(libc::EISDIR)) => {
+            let name = format!("pages-{}-{:x}", std::process::id(), raw_ns());
+            let file = options.create_new(true).open(&name)?;
+            std::fs::remove_file(&name)?;
+            Ok(file)
+        }
+        other => other,
+    }
+}
+
+/// Asks the kernel to drop what it has cached of a file; dirty pages stay.
+pub fn drop_cached(file: &File) -> Result<(), Errno> {
+    // SAFETY: plain numbers. The result is the error's number itself.
+    match unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) } {
+        0 => Ok(()),
+        number => Err(Errno(number)),
+    }
+}
+
+/// While it lives, the process gets no transparent huge pages, whoever asks.
+pub struct WithoutHugePages(());
+
+impl WithoutHugePages {
+    /// Begins. A kernel that knows no huge pages has none to give.
+    pub fn begin() -> Result<Self, Errno> {
+        match set_thp_disabled(true) {
+            Ok(()) | Err(Errno::EINVAL) => Ok(Self(())),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+impl Drop for WithoutHugePages {
+    fn drop(&mut self) {
+        // It was allowed once; there is nobody left to tell.
+        let _ = set_thp_disabled(false);
+    }
+}
+
+fn set_thp_disabled(disabled: bool) -> Result<(), Errno> {
+    // SAFETY: plain numbers.
+    let result = unsafe { libc::prctl(libc::PR_SET_THP_DISABLE, u64::from(disabled), 0, 0, 0) };
+    Errno::check(result).map(drop)
+}
+
+/// The end of the heap, which brk(2) moves.
+#[derive(Clone, Copy)]
+pub struct Heap {
+    end: u64,
+}
+
+impl Heap {
+    /// Where it ends now.
+    pub fn here() -> Result<Self, Errno> {
+        let end = brk(0);
+        if end > 0 { Ok(Self { end: end as u64 }) } else { Err(Errno(libc::ENOMEM)) }
+    }
+
+    /// Grows the heap by so many bytes and shrinks it again: the C library, whose heap it is, finds
+    /// it as it left it.
+    #[inline(always)]
+    pub fn grow_and_shrink(&self, bytes: u64) -> Result<(), Errno> {
+        let grown = brk(self.end + bytes);
+        // The call has no error of its own: it says where the end is.
+        let shrunk = brk(self.end);
+        match grown as u64 == self.end + bytes && shrunk as u64 == self.end {
+            true => Ok(()),
+            false => Err(Errno(libc::ENOMEM)),
+        }
+    }
+}
+
+/// brk(2) by the bare instruction: the library's wrapper would note the new end.
+#[inline(always)]
+fn brk(end: u64) -> i64 {
+    // SAFETY: the callers give 0, or an end that leaves all there was before.
+    unsafe { crate::kernel::arch::syscall(libc::SYS_brk, [end, 0, 0, 0, 0, 0]) }
+}

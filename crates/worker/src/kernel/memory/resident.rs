@@ -1,0 +1,117 @@
+//! Memory that a process has written: what a fork(2) has to know of, and an exit to give back.
+
+use std::fs;
+use std::ptr::NonNull;
+
+use crate::kernel::Errno;
+
+/// A private mapping of which every page was written, in pages of the smallest size.
+pub struct Touched {
+    base: NonNull<u8>,
+    bytes: usize,
+}
+
+const MIB: u64 = 1 << 20;
+
+impl Touched {
+    /// Maps so many MiB and writes each page once. Huge pages are declined: one entry of a page
+    /// table would stand for 512 of them, and another act would be timed.
+    pub fn new(mib: u64) -> Result<Option<Self>, Errno> {
+        let bytes = (mib * MIB) as usize;
+        if bytes == 0 {
+            return Ok(None);
+        }
+        // SAFETY: a fresh mapping at an address of the kernel's choice.
+        let base = unsafe {
+            libc::mmap(
+                std::ptr::null_mut(),
+                bytes,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+                -1,
+                0,
+            )
+        };
+        if base == libc::MAP_FAILED {
+            return Err(Errno::last());
+        }
+        let base = NonNull::new(base.cast::<u8>()).ok_or(Errno::EINVAL)?;
+        // SAFETY: the range is the mapping above. A kernel without huge pages refuses the advice,
+        // and needs none.
+        unsafe { libc::madvise(base.as_ptr().cast(), bytes, libc::MADV_NOHUGEPAGE) };
+        let touched = Self { base, bytes };
+        touched.write();
+        Ok(Some(touched))
+    }
+
+    /// Writes each page.
+    pub fn write(&self) {
+        // SAFETY: sysconf reads a number.
+        let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) }.max(1) as usize;
+        for at in (0..self.bytes).step_by(page) {
+            // SAFETY: it lies in the mapping, which nobody else refers to.
+            unsafe { self.base.add(at).write_volatile(1) };
+        }
+    }
+
+    /// Why so many MiB do not fit here, and the way out; `None` when they do.
+    pub fn lacks_room(mib: u64) -> Option<String> {
+        /// What the process, its page tables and everybody else may want meanwhile.
+        const MARGIN_MIB: u64 = 64;
+        if mib == 0 {
+            return None;
+        }
+        let wanted = mib + MARGIN_MIB;
+        let (left, of) = match (address_space_mib(), available_mib()) {
+            (Some(left), _) if left < wanted => (left, "RLIMIT_AS"),
+            (_, Some(left)) if left < wanted => (left, "MemAvailable, or a control group's limit"),
+            _ => return None,
+        };
+        Some(format!(
+            "{wanted} MiB are wanted and {left} MiB may be had ({of}): raise the limit (`ulimit -v \
+             unlimited`) or end what uses memory, or ask for fewer touched_mib"
+        ))
+    }
+}
+
+impl Drop for Touched {
+    fn drop(&mut self) {
+        // SAFETY: this value alone owns the mapping.
+        unsafe { libc::munmap(self.base.as_ptr().cast(), self.bytes) };
+    }
+}
+
+/// What RLIMIT_AS leaves; `None` where there is no limit.
+fn address_space_mib() -> Option<u64> {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: one rlimit is written, which is there.
+    Errno::check(unsafe { libc::getrlimit(libc::RLIMIT_AS, &raw mut limit) }).ok()?;
+    if limit.rlim_cur == libc::RLIM_INFINITY {
+        return None;
+    }
+    // Its first field is the size in pages. SAFETY: sysconf reads a number.
+    let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) }.max(1) as u64;
+    let used = fs::read_to_string("/proc/self/statm").ok();
+    let used = used.and_then(|text| text.split(' ').next()?.parse::<u64>().ok()).unwrap_or(0);
+    Some(limit.rlim_cur.saturating_sub(used * page) / MIB)
+}
+
+/// What could be had without swapping, by the machine and by the control groups above this process;
+/// `None` where nobody says.
+fn available_mib() -> Option<u64> {
+    crate::kernel::machine::resources::available_bytes().map(|bytes| bytes / MIB)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_always_fits_and_more_than_there_is_never_does() {
+        assert_eq!(Touched::lacks_room(0), None);
+        let why = Touched::lacks_room(1 << 40).unwrap();
+        assert!(why.contains("touched_mib"), "{why}");
+        assert!(Touched::new(0).unwrap().is_none());
+        assert_eq!(Touched::new(1).unwrap().unwrap().bytes, 1 << 20);
+    }
+}

@@ -1,0 +1,99 @@
+//! Mappings of our own.
+
+use std::marker::PhantomData;
+use std::ptr::NonNull;
+
+use crate::kernel::Errno;
+
+/// A table of plain values in a shared mapping: pre-faulted, locked where the limit allows, and
+/// common to every fork of the process that made it.
+pub struct SharedTable<T: Copy + Default> {
+    base: NonNull<T>,
+    len: usize,
+    owns: PhantomData<T>,
+}
+
+impl<T: Copy + Default> SharedTable<T> {
+    /// Maps room for `len` values and writes each once, so that no later write faults.
+    pub fn new(len: usize) -> Result<Self, Errno> {
+        let bytes = size_of::<T>() * len.max(1);
+        // SAFETY: a fresh mapping at an address of the kernel's choice.
+        let base = unsafe {
+            libc::mmap(
+                std::ptr::null_mut(),
+                bytes,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_SHARED | libc::MAP_ANONYMOUS,
+                -1,
+                0,
+            )
+        };
+        if base == libc::MAP_FAILED {
+            return Err(Errno::last());
+        }
+        // Locking may be refused (RLIMIT_MEMLOCK); pages that were written stay in memory all the
+        // same unless the machine swaps, and then `ru_majflt` tells.
+        // SAFETY: the range is the mapping above.
+        unsafe { libc::mlock(base, bytes) };
+        let base = NonNull::new(base.cast::<T>()).ok_or(Errno::EINVAL)?;
+        for index in 0..len {
+            // SAFETY: `index` lies inside the mapping, which is aligned to a page.
+            unsafe { base.add(index).write(T::default()) };
+        }
+        Ok(Self { base, len, owns: PhantomData })
+    }
+
+    /// How many values there is room for.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there is room for none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Writes one value; refuses an index outside.
+    pub fn set(&mut self, index: usize, value: T) -> Result<(), Errno> {
+        if index >= self.len {
+            return Err(Errno(libc::ENOSPC));
+        }
+        // SAFETY: inside the mapping; a fork that shares it writes to other indices.
+        unsafe { self.base.add(index).write_volatile(value) };
+        Ok(())
+    }
+
+    /// The first `count` values, as far as there are so many. Who else writes here must have said
+    /// that it is done.
+    pub fn first(&self, count: usize) -> Vec<T> {
+        // SAFETY: as many values lie in the mapping, and each was written; nobody writes now.
+        unsafe { std::slice::from_raw_parts(self.base.as_ptr(), count.min(self.len)) }.to_vec()
+    }
+
+    /// Reads one value; refuses an index outside.
+    pub fn get(&self, index: usize) -> Option<T> {
+        // SAFETY: inside the mapping, and every value in it was written.
+        (index < self.len).then(|| unsafe { self.base.add(index).read_volatile() })
+    }
+}
+
+impl<T: Copy + Default> Drop for SharedTable<T> {
+    fn drop(&mut self) {
+        // SAFETY: this value alone owns the mapping in this process, and `&mut self` in drop means
+        // that nothing borrows from it.
+        unsafe { libc::munmap(self.base.as_ptr().cast(), size_of::<T>() * self.len.max(1)) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_keeps_what_is_written_and_refuses_what_lies_outside() {
+        let mut table = SharedTable::<u64>::new(3).unwrap();
+        table.set(2, 7).unwrap();
+        assert_eq!((table.get(2), table.get(0), table.get(3)), (Some(7), Some(0), None));
+        assert!(table.set(3, 1).is_err());
+    }
+}

@@ -1,0 +1,83 @@
+//! Sockets that several processes wait at for the same visitor: each its own, at one port.
+
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpListener, TcpStream};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+
+use crate::kernel::Errno;
+use crate::kernel::event::descriptor_set::no_last_word;
+
+/// Sockets that listen at one port of 127.0.0.1 (SO_REUSEPORT): the kernel chooses one of them for
+/// each connection.
+pub struct Doors {
+    listeners: Vec<TcpListener>,
+    at: SocketAddr,
+}
+
+impl Doors {
+    /// So many of them.
+    pub fn new(count: usize) -> Result<Self, Errno> {
+        let mut at = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0));
+        let mut listeners = Vec::new();
+        for _ in 0..count {
+            let listener = listening(at.port())?;
+            // The first one's port is that of all.
+            at = listener.local_addr()?;
+            listener.set_nonblocking(true)?;
+            listeners.push(listener);
+        }
+        Ok(Self { listeners, at })
+    }
+
+    /// The number of the one of a waiter.
+    pub fn fd(&self, waiter: usize) -> Result<i32, Errno> {
+        self.listeners.get(waiter).map(AsRawFd::as_raw_fd).ok_or(Errno::EINVAL)
+    }
+
+    /// Connects: the visitor, who resets the connection when he goes. Nobody waits for a last word
+    /// then, and no port stays taken.
+    pub fn visit(&self) -> Result<TcpStream, Errno> {
+        let visitor = TcpStream::connect(self.at)?;
+        no_last_word(&visitor).map(|()| visitor)
+    }
+
+    /// Lets in who stands at a door; he must go before his host does.
+    pub fn admit(&self, waiter: usize) -> Result<Option<TcpStream>, Errno> {
+        let listener = self.listeners.get(waiter).ok_or(Errno::EINVAL)?;
+        match listener.accept().map_err(Errno::from) {
+            Ok((guest, _)) => Ok(Some(guest)),
+            Err(Errno::EAGAIN) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// A socket that listens at a port of 127.0.0.1, with others.
+fn listening(port: u16) -> Result<TcpListener, Errno> {
+    /// Nobody stands there longer than an op takes.
+    const BACKLOG: i32 = 16;
+    let on = 1i32;
+    let at = libc::sockaddr_in {
+        sin_family: libc::AF_INET as libc::sa_family_t,
+        sin_port: port.to_be(),
+        sin_addr: libc::in_addr { s_addr: u32::from(Ipv4Addr::LOCALHOST).to_be() },
+        sin_zero: [0; 8],
+    };
+    // SAFETY: the descriptor is new and ours; one number and one address are read, which are there.
+    unsafe {
+        let kind = libc::SOCK_STREAM | libc::SOCK_CLOEXEC;
+        let socket = OwnedFd::from_raw_fd(Errno::check(libc::socket(libc::AF_INET, kind, 0))?);
+        let fd = socket.as_raw_fd();
+        let size = |bytes: usize| bytes as libc::socklen_t;
+        Errno::check(libc::setsockopt(
+            fd,
+            libc::SOL_SOCKET,
+            libc::SO_REUSEPORT,
+            (&raw const on).cast(),
+            size(size_of::<i32>()),
+        ))?;
+        let length = size(size_of::<libc::sockaddr_in>());
+        Errno::check(libc::bind(fd, (&raw const at).cast(), length))?;
+        Errno::check(libc::listen(fd, BACKLOG))?;
+        Ok(TcpListener::from(socket))
+    }
+}

@@ -1,0 +1,411 @@
+//! Sockets: made and set through the C library, used by the bare instruction, so that both ends of
+//! a benchmark make the same calls and nothing else.
+
+use std::fs::File;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use crate::kernel::Errno;
+use crate::kernel::arch;
+
+/// Splits the kernel's convention into result and error.
+#[inline(always)]
+fn kernel(result: i64) -> Result<i64, Errno> {
+    if result < 0 { Err(Errno(-result as i32)) } else { Ok(result) }
+}
+
+/// sendto(2) to the other end of a connected socket; the number of bytes taken. Where nobody is
+/// left to read, that is an error and no signal.
+#[inline(always)]
+pub fn send(to: &File, bytes: &[u8]) -> Result<usize, Errno> {
+    send_with(to, bytes, 0)
+}
+
+/// The same without waiting for room: EAGAIN says that there is none.
+#[inline(always)]
+pub fn send_now(to: &File, bytes: &[u8]) -> Result<usize, Errno> {
+    send_with(to, bytes, libc::MSG_DONTWAIT)
+}
+
+/// The same from our own pages, which the kernel reads until it says that it is done: see
+/// [`sent_in_place`].
+#[inline(always)]
+pub fn send_in_place(to: &File, bytes: &[u8]) -> Result<usize, Errno> {
+    send_with(to, bytes, libc::MSG_ZEROCOPY)
+}
+
+#[inline(always)]
+fn send_with(to: &File, bytes: &[u8], flags: i32) -> Result<usize, Errno> {
+    let flags = (libc::MSG_NOSIGNAL | flags) as u64;
+    let args = [to.as_raw_fd() as u64, bytes.as_ptr() as u64, bytes.len() as u64, flags, 0, 0];
+    // SAFETY: the kernel reads as many bytes as the slice has.
+    kernel(unsafe { arch::syscall(libc::SYS_sendto, args) }).map(|taken| taken as usize)
+}
+
+/// recvfrom(2) of a stream: waits until all of `into` is full, a signal comes or the stream ends;
+/// the number of bytes given.
+#[inline(always)]
+pub fn receive_all(from: &File, into: &mut [u8]) -> Result<usize, Errno> {
+    receive_with(from, into, libc::MSG_WAITALL)
+}
+
+/// recvfrom(2) of a packet: waits for the next one; how many bytes it has, be it more than `into`
+/// holds.
+#[inline(always)]
+pub fn receive_packet(from: &File, into: &mut [u8]) -> Result<usize, Errno> {
+    receive_with(from, into, libc::MSG_TRUNC)
+}
+
+/// The same without waiting: EAGAIN says that there is none.
+#[inline(always)]
+pub fn receive_packet_now(from: &File, into: &mut [u8]) -> Result<usize, Errno> {
+    receive_with(from, into, libc::MSG_TRUNC | libc::MSG_DONTWAIT)
+}
+
+#[inline(always)]
+fn receive_with(from: &File, into: &mut [u8], flags: i32) -> Result<usize, Errno> {
+    let place = into.as_mut_ptr() as u64;
+    let args = [from.as_raw_fd() as u64, place, into.len() as u64, flags as u64, 0, 0];
+    // SAFETY: the kernel writes at most as many bytes as the slice has, whatever it answers.
+    kernel(unsafe { arch::syscall(libc::SYS_recvfrom, args) }).map(|given| given as usize)
+}
+
+/// sendfile(2): so many bytes of a file, from `place` on, into a socket; the number taken.
+#[inline(always)]
+pub fn send_file(to: &File, file: &File, place: usize, bytes: usize) -> Result<usize, Errno> {
+    let mut place = place as i64;
+    let args =
+        [to.as_raw_fd() as u64, file.as_raw_fd() as u64, &raw mut place as u64, bytes as u64, 0, 0];
+    // SAFETY: the kernel reads and writes one offset, which is there.
+    kernel(unsafe { arch::syscall(libc::SYS_sendfile, args) }).map(|taken| taken as usize)
+}
+
+/// Something that a socket can be told, or tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Setting {
+    /// `SO_SNDBUF`: told in bytes, it tells twice as many.
+    SendBuffer,
+    /// `SO_RCVBUF`: as above.
+    ReceiveBuffer,
+    /// `TCP_NODELAY`: a small segment does not wait for the answer to an earlier one.
+    NoDelay,
+    /// `SO_ZEROCOPY`: [`send_in_place`] is allowed.
+    InPlace,
+    /// `TCP_MAXSEG`.
+    Segment,
+    /// `IP_MTU` of a connected socket of IPv4.
+    Mtu,
+    /// `IPV6_MTU`.
+    Mtu6,
+}
+
+impl Setting {
+    fn numbers(self) -> (i32, i32) {
+        match self {
+            Setting::SendBuffer => (libc::SOL_SOCKET, libc::SO_SNDBUF),
+            Setting::ReceiveBuffer => (libc::SOL_SOCKET, libc::SO_RCVBUF),
+            Setting::NoDelay => (libc::IPPROTO_TCP, libc::TCP_NODELAY),
+            Setting::InPlace => (libc::SOL_SOCKET, libc::SO_ZEROCOPY),
+            Setting::Segment => (libc::IPPROTO_TCP, libc::TCP_MAXSEG),
+            Setting::Mtu => (libc::IPPROTO_IP, libc::IP_MTU),
+            Setting::Mtu6 => (libc::IPPROTO_IPV6, libc::IPV6_MTU),
+        }
+    }
+}
+
+/// Tells a socket.
+pub fn set(socket: &impl AsRawFd, what: Setting, value: i32) -> Result<(), Errno> {
+    let (level, name) = what.numbers();
+    set_option(socket.as_raw_fd(), level, name, &value)
+}
+
+/// Asks a socket.
+pub fn get(socket: &impl AsRawFd, what: Setting) -> Result<u64, Errno> {
+    let (level, name) = what.numbers();
+    let mut value = 0i32;
+    let mut bytes = size_of::<i32>() as libc::socklen_t;
+    // SAFETY: one integer of that size is written.
+    Errno::check(unsafe {
+        let into = (&raw mut value).cast();
+        libc::getsockopt(socket.as_raw_fd(), level, name, into, &raw mut bytes)
+    })?;
+    u64::try_from(value).map_err(|_| Errno::EPROTO)
+}
+
+/// `SO_LINGER` of 0 s: closing it is a reset, and no address stays taken for a minute (TIME_WAIT).
+/// One call, by the bare instruction, since it is part of what an op does.
+#[inline(always)]
+pub fn reset_when_closed(socket: &impl AsRawFd) -> Result<(), Errno> {
+    let value = libc::linger { l_onoff: 1, l_linger: 0 };
+    set_option(socket.as_raw_fd(), libc::SOL_SOCKET, libc::SO_LINGER, &value)
+}
+
+#[inline(always)]
+fn set_option<T: Copy>(fd: i32, level: i32, name: i32, value: &T) -> Result<(), Errno> {
+    let (value, bytes) = (&raw const *value as u64, size_of::<T>() as u64);
+    let args = [fd as u64, level as u64, name as u64, value, bytes, 0];
+    // SAFETY: the kernel reads one value, which is there.
+    kernel(unsafe { arch::syscall(libc::SYS_setsockopt, args) }).map(drop)
+}
+
+/// What a socket of AF_UNIX carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Bytes: SOCK_STREAM.
+    Stream,
+    /// Packets that need no connection: SOCK_DGRAM. None is lost, since who sends waits for room.
+    Datagram,
+    /// Packets through a connection: SOCK_SEQPACKET.
+    Packets,
+}
+
+impl Kind {
+    fn number(self) -> i32 {
+        match self {
+            Kind::Stream => libc::SOCK_STREAM,
+            Kind::Datagram => libc::SOCK_DGRAM,
+            Kind::Packets => libc::SOCK_SEQPACKET,
+        }
+    }
+}
+
+/// Both ends of a pair: socketpair(2).
+pub fn pair(kind: Kind) -> Result<(File, File), Errno> {
+    let mut ends = [0; 2];
+    let kind = kind.number() | libc::SOCK_CLOEXEC;
+    // SAFETY: two descriptors are written, and both are ours.
+    unsafe {
+        Errno::check(libc::socketpair(libc::AF_UNIX, kind, 0, ends.as_mut_ptr()))?;
+        Ok((OwnedFd::from_raw_fd(ends[0]).into(), OwnedFd::from_raw_fd(ends[1]).into()))
+    }
+}
+
+/// Where a socket is: an address as the kernel takes it.
+#[derive(Clone, Copy)]
+pub struct Address {
+    bytes: [u8; 112],
+    length: u32,
+    family: i32,
+}
+
+impl Address {
+    /// Nowhere yet: room for an address.
+    pub const EMPTY: Address = Address { bytes: [0; 112], length: 112, family: 0 };
+
+    /// A path, for AF_UNIX.
+    pub fn of_path(path: &Path) -> Result<Self, Errno> {
+        let path = path.as_os_str().as_bytes();
+        // sun_path has 108 bytes, the last of which ends it.
+        if path.is_empty() || path.len() > 107 || path.contains(&0) {
+            return Err(Errno::EINVAL);
+        }
+        let mut address = Self { family: libc::AF_UNIX, ..Self::EMPTY };
+        address.bytes[..2].copy_from_slice(&(libc::AF_UNIX as u16).to_ne_bytes());
+        address.bytes[2..2 + path.len()].copy_from_slice(path);
+        address.length = 2 + path.len() as u32 + 1;
+        Ok(address)
+    }
+
+    /// An address and a port.
+    pub fn of(addr: SocketAddr) -> Self {
+        let mut address = Self::EMPTY;
+        match addr {
+            SocketAddr::V4(addr) => {
+                address.family = libc::AF_INET;
+                address.bytes[4..8].copy_from_slice(&addr.ip().octets());
+                address.length = 16;
+            }
+            SocketAddr::V6(addr) => {
+                address.family = libc::AF_INET6;
+                address.bytes[8..24].copy_from_slice(&addr.ip().octets());
+                address.bytes[24..28].copy_from_slice(&addr.scope_id().to_ne_bytes());
+                address.length = 28;
+            }
+        }
+        address.bytes[..2].copy_from_slice(&(address.family as u16).to_ne_bytes());
+        address.bytes[2..4].copy_from_slice(&addr.port().to_be_bytes());
+        address
+    }
+
+    /// Which machine it names, where it is one of IPv4 or IPv6.
+    pub fn ip(&self) -> Option<IpAddr> {
+        let bytes = &self.bytes;
+        match i32::from(u16::from_ne_bytes([bytes[0], bytes[1]])) {
+            libc::AF_INET => Some(Ipv4Addr::new(bytes[4], bytes[5], bytes[6], bytes[7]).into()),
+            libc::AF_INET6 => {
+                let mut octets = [0; 16];
+                octets.copy_from_slice(&bytes[8..24]);
+                Some(Ipv6Addr::from(octets).into())
+            }
+            _ => None,
+        }
+    }
+}
+
+/// socket(2), of the family of an address.
+#[inline(always)]
+pub fn of_family(address: &Address, kind: Kind) -> Result<File, Errno> {
+    let kind = (kind.number() | libc::SOCK_CLOEXEC) as u64;
+    let args = [address.family as u64, kind, 0, 0, 0, 0];
+    // SAFETY: plain numbers; the descriptor is new and ours.
+    unsafe {
+        let fd = kernel(arch::syscall(libc::SYS_socket, args))?;
+        Ok(OwnedFd::from_raw_fd(fd as i32).into())
+    }
+}
+
+/// connect(2).
+#[inline(always)]
+pub fn connect(socket: &File, to: &Address) -> Result<(), Errno> {
+    named(libc::SYS_connect, socket, to)
+}
+
+/// bind(2).
+pub fn bind(socket: &File, to: &Address) -> Result<(), Errno> {
+    named(libc::SYS_bind, socket, to)
+}
+
+#[inline(always)]
+fn named(call: i64, socket: &File, to: &Address) -> Result<(), Errno> {
+    let place = to.bytes.as_ptr() as u64;
+    let args = [socket.as_raw_fd() as u64, place, u64::from(to.length), 0, 0, 0];
+    // SAFETY: both calls read as many bytes as the address has.
+    kernel(unsafe { arch::syscall(call, args) }).map(drop)
+}
+
+/// A socket of AF_UNIX at a path, that others connect to; of packets without connection it is one
+/// end, else it listens.
+pub fn at_path(path: &Path, kind: Kind) -> Result<File, Errno> {
+    let address = Address::of_path(path)?;
+    let socket = of_family(&address, kind)?;
+    bind(&socket, &address)?;
+    if kind != Kind::Datagram {
+        // SAFETY: plain numbers.
+        Errno::check(unsafe { libc::listen(socket.as_raw_fd(), BACKLOG) })?;
+    }
+    Ok(socket)
+}
+
+/// A socket of TCP that listens at an address.
+pub fn listening(at: SocketAddr) -> Result<TcpListener, Errno> {
+    let address = Address::of(at);
+    let socket = of_family(&address, Kind::Stream)?;
+    bind(&socket, &address)?;
+    // SAFETY: plain numbers.
+    Errno::check(unsafe { libc::listen(socket.as_raw_fd(), BACKLOG) })?;
+    Ok(TcpListener::from(OwnedFd::from(socket)))
+}
+
+/// A connection of TCP from a machine's address to a socket that listens. Closing it is a reset.
+pub fn connected(from: IpAddr, to: SocketAddr) -> Result<TcpStream, Errno> {
+    let from = Address::of(SocketAddr::new(from, 0));
+    let socket = of_family(&from, Kind::Stream)?;
+    bind(&socket, &from)?;
+    connect(&socket, &Address::of(to))?;
+    reset_when_closed(&socket)?;
+    Ok(TcpStream::from(OwnedFd::from(socket)))
+}
+
+/// As many as may wait until they are accepted; the kernel takes fewer where `somaxconn` says so.
+const BACKLOG: i32 = 4_096;
+
+/// accept4(2): the connection, and where it comes from.
+#[inline(always)]
+pub fn accept(listener: &impl AsRawFd) -> Result<(File, Address), Errno> {
+    let mut from = Address::EMPTY;
+    let args = [
+        listener.as_raw_fd() as u64,
+        from.bytes.as_mut_ptr() as u64,
+        &raw mut from.length as u64,
+        libc::SOCK_CLOEXEC as u64,
+        0,
+        0,
+    ];
+    // SAFETY: the kernel writes at most as many bytes as the address has room for, and its length;
+    // the descriptor is new and ours.
+    unsafe {
+        let fd = kernel(arch::syscall(libc::SYS_accept4, args))?;
+        Ok((OwnedFd::from_raw_fd(fd as i32).into(), from))
+    }
+}
+
+/// close(2), by the bare instruction: the C library's must not be counted with an op.
+#[inline(always)]
+pub fn close(socket: File) -> Result<(), Errno> {
+    let fd = std::os::fd::IntoRawFd::into_raw_fd(socket);
+    // SAFETY: the descriptor was ours, and nobody uses it any more.
+    kernel(unsafe { arch::syscall(libc::SYS_close, [fd as u64, 0, 0, 0, 0, 0]) }).map(drop)
+}
+
+/// recvmsg(2) of the error queue: how many sends by [`send_in_place`] the kernel is done with since
+/// it was last asked. It does not wait.
+pub fn sent_in_place(socket: &File) -> Result<u64, Errno> {
+    /// Where a `struct sock_extended_err` has its origin, its info and its data, behind a header of
+    /// 16 bytes.
+    const ORIGIN: usize = 16 + 4;
+    const INFO: usize = 16 + 8;
+    const DATA: usize = 16 + 12;
+    const OF_SENDS_IN_PLACE: u8 = 5;
+    let mut done = 0;
+    loop {
+        let mut control = [0u64; 16];
+        // SAFETY: all-zero bits are an empty message; the kernel writes into the control buffer at
+        // most as many bytes as are said, and nowhere else.
+        let heard = unsafe {
+            let mut message: libc::msghdr = std::mem::zeroed();
+            message.msg_control = control.as_mut_ptr().cast();
+            message.msg_controllen = size_of_val(&control) as _;
+            let flags = libc::MSG_ERRQUEUE | libc::MSG_DONTWAIT;
+            Errno::check(libc::recvmsg(socket.as_raw_fd(), &raw mut message, flags))
+        };
+        match heard {
+            Ok(_) => {}
+            Err(Errno::EAGAIN) => return Ok(done),
+            Err(error) => return Err(error),
+        }
+        let mut bytes = [0; 128];
+        for (into, word) in bytes.chunks_exact_mut(8).zip(control) {
+            into.copy_from_slice(&word.to_ne_bytes());
+        }
+        if bytes[ORIGIN] != OF_SENDS_IN_PLACE {
+            return Err(Errno::EPROTO);
+        }
+        let number = |at: usize| {
+            u32::from_ne_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
+        };
+        // From this send to that one.
+        done += u64::from(number(DATA).wrapping_sub(number(INFO))) + 1;
+    }
+}
+
+/// ppoll(2): waits until there is something to receive, at most so long; whether there is. An
+/// interruption ends the wait.
+#[inline(always)]
+pub fn wait_to_receive(from: &File, most_ns: u64) -> Result<bool, Errno> {
+    let mut polled = libc::pollfd { fd: from.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+    let time = libc::timespec {
+        tv_sec: (most_ns / 1_000_000_000) as i64,
+        tv_nsec: (most_ns % 1_000_000_000) as i64,
+    };
+    let args = [&raw mut polled as u64, 1, &raw const time as u64, 0, 8, 0];
+    // SAFETY: the kernel reads one time, and reads and writes one entry: both are there.
+    match kernel(unsafe { arch::syscall(libc::SYS_ppoll, args) }) {
+        Ok(ready) => Ok(ready > 0),
+        Err(Errno::EINTR) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Has the kernel interrupt the calling process after so long, and again after as long each time,
+/// until it is told 0: a call that waits comes back with EINTR. Somebody must hear SIGALRM: see
+/// [`crate::kernel::ipc::context_switch::Ear`].
+pub fn interrupt_every(time: std::time::Duration) -> Result<(), Errno> {
+    let time =
+        libc::timeval { tv_sec: time.as_secs() as i64, tv_usec: i64::from(time.subsec_micros()) };
+    let timer = libc::itimerval { it_interval: time, it_value: time };
+    let args = [libc::ITIMER_REAL as u64, &raw const timer as u64, 0, 0, 0, 0];
+    // SAFETY: one timer is read, which is there.
+    kernel(unsafe { arch::syscall(libc::SYS_setitimer, args) }).map(drop)
+}

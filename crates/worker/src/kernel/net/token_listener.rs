@@ -1,0 +1,305 @@
+//! A door on the network that opens to one peer alone, and the way to it.
+//!
+//! Whoever connects must show a token before anything else; who shows another one, or comes from
+//! elsewhere than who showed it first, is a stranger: counted and closed. Nobody can hold the door
+//! by saying nothing.
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::os::fd::AsFd;
+use std::time::{Duration, Instant};
+
+use crate::kernel::Errno;
+use crate::kernel::event::poll;
+
+/// What opens a door.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Token([u8; 16]);
+
+/// How long a way is tried, and how long a door waits for its peer.
+pub const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What says that a door has opened.
+const WELCOME: u8 = b'+';
+
+/// More at once than this are strangers without a look.
+const MOST_WAITING: usize = 64;
+
+impl Token {
+    /// A fresh one, from the kernel's own randomness.
+    pub fn fresh() -> Result<Self, Errno> {
+        let mut token = [0; 16];
+        // SAFETY: the kernel writes at most as many bytes as there are.
+        let given = unsafe { libc::getrandom(token.as_mut_ptr().cast(), token.len(), 0) };
+        if Errno::check(given)? as usize == token.len() {
+            Ok(Self(token))
+        } else {
+            Err(Errno::EAGAIN)
+        }
+    }
+
+    /// Reads one: 32 digits in hexadecimal.
+    pub fn parse(text: &str) -> Option<Self> {
+        let digits = text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let number = u128::from_str_radix(text, 16).ok().filter(|_| digits)?;
+        Some(Self(number.to_be_bytes()))
+    }
+
+    /// Whether that is it, in a time that does not tell where it differs.
+    fn is(&self, shown: &[u8]) -> bool {
+        let differ =
+            self.0.iter().zip(shown).fold(0, |differ, (own, shown)| differ | (own ^ shown));
+        shown.len() == self.0.len() && differ == 0
+    }
+}
+
+/// Where a door is, and what opens it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Far {
+    /// Its address.
+    pub addr: SocketAddr,
+    /// What opens it.
+    pub token: Token,
+}
+
+impl Far {
+    /// Reads address and token as they travel.
+    pub fn parse(addr: &str, token: &str) -> Option<Self> {
+        Some(Self { addr: addr.parse().ok()?, token: Token::parse(token)? })
+    }
+
+    /// Connects, shows the token, and waits until the door has opened.
+    pub fn connect(&self) -> Result<TcpStream, Errno> {
+        let mut stream = TcpStream::connect_timeout(&self.addr, PATIENCE).map_err(timed)?;
+        stream.set_read_timeout(Some(PATIENCE))?;
+        stream.write_all(&self.token.0)?;
+        let mut answer = [0];
+        match stream.read_exact(&mut answer) {
+            Ok(()) if answer[0] == WELCOME => {}
+            Err(error) if error.kind() != ErrorKind::UnexpectedEof => return Err(timed(error)),
+            _ => return Err(Errno(libc::ECONNREFUSED)),
+        }
+        stream.set_read_timeout(None)?;
+        Ok(stream)
+    }
+}
+
+/// The library's own timeouts bear no number of the kernel's, or another one.
+fn timed(error: std::io::Error) -> Errno {
+    match error.kind() {
+        ErrorKind::TimedOut | ErrorKind::WouldBlock => Errno(libc::ETIMEDOUT),
+        _ => error.into(),
+    }
+}
+
+/// A door.
+pub struct Door {
+    listener: TcpListener,
+    addr: SocketAddr,
+    token: Token,
+    /// Where the first one came from who showed the token: nobody else may come.
+    friend: Option<IpAddr>,
+    strangers: u64,
+}
+
+/// Who has connected and has not shown the token yet.
+struct Waiting {
+    stream: TcpStream,
+    shown: Vec<u8>,
+}
+
+impl Door {
+    /// A door on this machine's own loopback, with a fresh token.
+    pub fn here() -> Result<Self, Errno> {
+        Self::open(IpAddr::V4(Ipv4Addr::LOCALHOST), Token::fresh()?)
+    }
+
+    /// A door at this address, on a port of the system's choice.
+    pub fn open(at: IpAddr, token: Token) -> Result<Self, Errno> {
+        let listener = TcpListener::bind(SocketAddr::new(at, 0))?;
+        listener.set_nonblocking(true)?;
+        let addr = listener.local_addr()?;
+        Ok(Self { listener, addr, token, friend: None, strangers: 0 })
+    }
+
+    /// The way here.
+    pub fn far(&self) -> Far {
+        Far { addr: self.addr, token: self.token }
+    }
+
+    /// Who was turned away so far.
+    pub fn strangers(&self) -> u64 {
+        self.strangers
+    }
+
+    /// Where whoever showed the token came from.
+    pub fn friend(&self) -> Option<IpAddr> {
+        self.friend
+    }
+
+    /// The listening socket, for a case whose very op is to accept: each that comes there is looked
+    /// at with [`Self::is_friend`].
+    pub fn listener(&self) -> &TcpListener {
+        &self.listener
+    }
+
+    /// Whether a connection from there is the peer's; a stranger is counted.
+    pub fn is_friend(&mut self, from: IpAddr) -> bool {
+        let known = self.friend.is_none_or(|friend| friend == from);
+        self.strangers += u64::from(!known);
+        known
+    }
+
+    /// Who has knocked since the peer came in, and was not looked at: strangers, unless they come from
+    /// where it does.
+    pub fn close(mut self) -> u64 {
+        // A case whose op is to accept has waited here for the next one.
+        if self.listener.set_nonblocking(true).is_err() {
+            return self.strangers;
+        }
+        while let Ok((_, from)) = self.listener.accept() {
+            self.is_friend(from.ip());
+        }
+        self.strangers
+    }
+
+    /// The next connection that shows the token. Those that are still silent then are strangers.
+    pub fn wait(&mut self) -> Result<TcpStream, Errno> {
+        let until = Instant::now() + PATIENCE;
+        let mut waiting: Vec<Waiting> = Vec::new();
+        let found = loop {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                break Err(Errno(libc::ETIMEDOUT));
+            }
+            let ready = {
+                let mut fds = vec![self.listener.as_fd()];
+                fds.extend(waiting.iter().map(|one| one.stream.as_fd()));
+                poll::readable(&fds, Some(left))?
+            };
+            for at in (0..waiting.len()).rev().filter(|at| ready[at + 1]) {
+                match waiting[at].look(&self.token) {
+                    Look::NotYet => {}
+                    Look::Shown => return self.welcome(waiting, at),
+                    Look::Stranger => {
+                        self.strangers += 1;
+                        drop(waiting.swap_remove(at));
+                    }
+                }
+            }
+            if ready[0] {
+                self.let_in(&mut waiting)?;
+            }
+        };
+        self.strangers += waiting.len() as u64;
+        found
+    }
+
+    /// Takes who knocks; a stranger by its address is turned away at once.
+    fn let_in(&mut self, waiting: &mut Vec<Waiting>) -> Result<(), Errno> {
+        match self.listener.accept() {
+            Ok((stream, from)) if self.is_friend(from.ip()) => {
+                if waiting.len() >= MOST_WAITING {
+                    self.strangers += 1;
+                } else {
+                    stream.set_nonblocking(true)?;
+                    waiting.push(Waiting { stream, shown: Vec::new() });
+                }
+                Ok(())
+            }
+            // Who was gone before we looked has cost nothing.
+            Ok(_) => Ok(()),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(()),
+            Err(error) if error.kind() == ErrorKind::ConnectionAborted => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Opens to the one that has shown the token, and closes to all others.
+    fn welcome(&mut self, mut waiting: Vec<Waiting>, at: usize) -> Result<TcpStream, Errno> {
+        let mut stream = waiting.swap_remove(at).stream;
+        self.strangers += waiting.len() as u64;
+        self.friend = Some(stream.peer_addr()?.ip());
+        stream.set_nonblocking(false)?;
+        stream.write_all(&[WELCOME])?;
+        Ok(stream)
+    }
+}
+
+/// What somebody has shown so far.
+enum Look {
+    NotYet,
+    Shown,
+    Stranger,
+}
+
+impl Waiting {
+    fn look(&mut self, token: &Token) -> Look {
+        let mut rest = [0; 16];
+        let room = rest.len() - self.shown.len();
+        match self.stream.read(&mut rest[..room]) {
+            Ok(0) => Look::Stranger,
+            Ok(read) => {
+                self.shown.extend_from_slice(&rest[..read]);
+                match self.shown.len() == token.0.len() {
+                    true if token.is(&self.shown) => Look::Shown,
+                    true => Look::Stranger,
+                    false => Look::NotYet,
+                }
+            }
+            Err(error) if error.kind() == ErrorKind::WouldBlock => Look::NotYet,
+            Err(_) => Look::Stranger,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_reads_back_and_nothing_else_is_one() {
+        let text = "000102030405060708090a0b0c0d0e0f";
+        let token = Token::parse(text).unwrap();
+        assert!(token.is(&(0..16).collect::<Vec<u8>>()));
+        assert!(!token.is(&[0; 16]) && !token.is(&[]));
+        for bad in ["", "0", &text[1..], "+00102030405060708090a0b0c0d0e0f"] {
+            assert_eq!(Token::parse(bad), None, "{bad}");
+        }
+        assert_ne!(Token::fresh().unwrap(), Token::fresh().unwrap());
+    }
+
+    #[test]
+    fn strangers_are_counted_and_closed_and_the_peer_comes_in() {
+        let mut door = Door::here().unwrap();
+        let far = door.far();
+        let peer = std::thread::spawn(move || {
+            let mut silent = TcpStream::connect(far.addr).unwrap();
+            let mut wrong = TcpStream::connect(far.addr).unwrap();
+            wrong.write_all(&[7; 16]).unwrap();
+            // Whoever is wrong is closed before, whoever is silent when the peer has come.
+            assert!(!matches!(wrong.read(&mut [0]), Ok(1..)));
+            let mut peer = far.connect().unwrap();
+            peer.write_all(b"hello").unwrap();
+            assert!(!matches!(silent.read(&mut [0]), Ok(1..)));
+        });
+        let mut hello = [0; 5];
+        door.wait().unwrap().read_exact(&mut hello).unwrap();
+        assert_eq!(&hello, b"hello");
+        peer.join().unwrap();
+        assert_eq!((door.strangers(), door.friend()), (2, Some(IpAddr::V4(Ipv4Addr::LOCALHOST))));
+        // Who knocks later is one as well, but for the peer.
+        let _late = TcpStream::connect(far.addr).unwrap();
+        door.friend = Some(IpAddr::V4(Ipv4Addr::new(127, 0, 0, 2)));
+        assert_eq!(door.close(), 3);
+    }
+
+    #[test]
+    fn a_door_behind_which_nobody_is_does_not_open() {
+        let far = {
+            let door = Door::here().unwrap();
+            door.far()
+        };
+        assert_eq!(far.connect().unwrap_err(), Errno(libc::ECONNREFUSED));
+    }
+}

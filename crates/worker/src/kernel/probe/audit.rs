@@ -1,0 +1,105 @@
+//! The audit system's own word on whether it is on: a question by netlink(7) that changes nothing.
+
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+
+use crate::kernel::Errno;
+
+/// `AUDIT_GET` of linux/audit.h: its answer is a `struct audit_status`.
+const AUDIT_GET: u16 = 1000;
+
+/// A netlink header: length, type, flags, sequence, port.
+const HEADER_BYTES: usize = 16;
+
+/// How long the kernel may take: it answers at once.
+const PATIENCE_US: i64 = 200_000;
+
+/// 0 when it is off, 1 when it is on, 2 when it is on until the next boot. Only who may administer
+/// it may ask (EPERM); a kernel without it says EPROTONOSUPPORT or ECONNREFUSED.
+pub fn enabled() -> Result<u32, Errno> {
+    // SAFETY: plain numbers; the descriptor is new and ours.
+    let socket = unsafe {
+        let flags = libc::SOCK_RAW | libc::SOCK_CLOEXEC;
+        OwnedFd::from_raw_fd(Errno::check(libc::socket(
+            libc::AF_NETLINK,
+            flags,
+            libc::NETLINK_AUDIT,
+        ))?)
+    };
+    let patience = libc::timeval { tv_sec: 0, tv_usec: PATIENCE_US };
+    // SAFETY: the kernel reads one timeval, which is there.
+    Errno::check(unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_RCVTIMEO,
+            (&raw const patience).cast(),
+            size_of_val(&patience) as libc::socklen_t,
+        )
+    })?;
+    let mut question = [0u8; HEADER_BYTES];
+    question[..4].copy_from_slice(&(HEADER_BYTES as u32).to_ne_bytes());
+    question[4..6].copy_from_slice(&AUDIT_GET.to_ne_bytes());
+    question[6..8].copy_from_slice(&(libc::NLM_F_REQUEST as u16).to_ne_bytes());
+    // SAFETY: as many bytes are read as the array has; an unconnected netlink socket sends to the
+    // kernel.
+    Errno::check(unsafe {
+        libc::send(socket.as_raw_fd(), question.as_ptr().cast(), question.len(), 0)
+    })?;
+    // Whatever else the socket is told (a message of the audit log) is not the answer.
+    for _ in 0..8 {
+        let mut answer = [0u8; 512];
+        // SAFETY: at most as many bytes are written as the array has.
+        let read = Errno::check(unsafe {
+            libc::recv(socket.as_raw_fd(), answer.as_mut_ptr().cast(), answer.len(), 0)
+        })?;
+        if let Some(found) = understand(answer.get(..read as usize).unwrap_or_default()) {
+            return found;
+        }
+    }
+    Err(Errno(libc::ENODATA))
+}
+
+/// The answer in a message: `None` if it is about something else.
+fn understand(message: &[u8]) -> Option<Result<u32, Errno>> {
+    let number = |at: usize| Some(u32::from_ne_bytes(*message.get(at..)?.first_chunk()?));
+    let kind = u16::from_ne_bytes(*message.get(4..)?.first_chunk()?);
+    match kind {
+        // A negative errno.
+        _ if i32::from(kind) == libc::NLMSG_ERROR => match number(HEADER_BYTES)? as i32 {
+            0 => None,
+            error => Some(Err(Errno(error.saturating_neg()))),
+        },
+        // The mask comes first, then `enabled`.
+        AUDIT_GET => number(HEADER_BYTES + 4).map(Ok),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(kind: u16, words: &[u32]) -> Vec<u8> {
+        let mut bytes = vec![0u8; HEADER_BYTES];
+        bytes[4..6].copy_from_slice(&kind.to_ne_bytes());
+        bytes.extend(words.iter().flat_map(|word| word.to_ne_bytes()));
+        bytes
+    }
+
+    #[test]
+    fn the_answer_is_told_from_a_refusal_and_from_other_messages() {
+        assert_eq!(understand(&message(AUDIT_GET, &[1, 1, 0])), Some(Ok(1)));
+        let refused = message(libc::NLMSG_ERROR as u16, &[-libc::EPERM as u32]);
+        assert_eq!(understand(&refused), Some(Err(Errno::EPERM)));
+        assert_eq!(understand(&message(libc::NLMSG_ERROR as u16, &[0])), None);
+        assert_eq!(understand(&message(1305, &[9, 9])), None);
+    }
+
+    #[test]
+    fn a_message_cut_at_any_byte_does_no_harm() {
+        let whole = message(AUDIT_GET, &[1, 1]);
+        for len in 0..whole.len() {
+            assert_eq!(understand(&whole[..len]), None, "{len} bytes");
+        }
+    }
+}

@@ -1,0 +1,8 @@
+//! What observes or filters another process: ptrace, monitors, seccomp filters and their listeners,
+//! BPF programs, the audit system.
+
+pub mod audit;
+pub mod bpf;
+pub mod monitor;
+pub mod ptrace;
+pub mod seccomp;

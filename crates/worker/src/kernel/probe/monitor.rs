@@ -1,0 +1,150 @@
+//! Monitors: processes that stand beside a measured one and are woken by its calls.
+//!
+//! A monitor does at each stop as little as it can: what it does is part of what is measured.
+
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::kernel::Errno;
+use crate::kernel::process::Ended;
+
+/// What a tracer is stopped by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stops {
+    /// The entry and the exit of each call.
+    pub calls: bool,
+    /// What a filter hands to it.
+    pub filter: bool,
+}
+
+/// Becomes the tracer of a child that runs (PTRACE_SEIZE), and of all that it starts; they die with
+/// the calling process. The child must be one's own: where tracing is restricted to descendants,
+/// that is the one way that is open to everybody.
+pub fn seize(pid: u32, by: Stops) -> Result<(), Errno> {
+    let mut options = libc::PTRACE_O_TRACESYSGOOD
+        | libc::PTRACE_O_TRACEFORK
+        | libc::PTRACE_O_TRACEVFORK
+        | libc::PTRACE_O_TRACECLONE
+        | libc::PTRACE_O_EXITKILL;
+    if by.filter {
+        options |= libc::PTRACE_O_TRACESECCOMP;
+    }
+    ask(libc::PTRACE_SEIZE, pid, options as usize)?;
+    ask(libc::PTRACE_INTERRUPT, pid, 0)?;
+    let (_, status) = wait()?;
+    if !libc::WIFSTOPPED(status) {
+        return Err(Errno::ESRCH);
+    }
+    ask(by.onwards(), pid, 0)
+}
+
+impl Stops {
+    /// How a stopped task goes on to its next stop.
+    fn onwards(self) -> u32 {
+        if self.calls { libc::PTRACE_SYSCALL } else { libc::PTRACE_CONT }
+    }
+}
+
+/// Follows whom [`seize`] has seized and all that it has started, until all have ended. `seen`
+/// counts each time that it woke, before who woke it goes on. Hands back how `pid` ended.
+pub fn follow(pid: u32, by: Stops, seen: &AtomicU64) -> Result<Ended, Errno> {
+    let mut ended = None;
+    loop {
+        let (task, status) = match wait() {
+            Err(Errno::ECHILD) => return ended.ok_or(Errno::ECHILD),
+            woken => woken?,
+        };
+        seen.fetch_add(1, Ordering::Relaxed);
+        if let Some(how) = Ended::of(status) {
+            if task == pid {
+                ended = Some(how);
+            }
+            continue;
+        }
+        let (signal, event) = (libc::WSTOPSIG(status), status >> 16);
+        let stopping = [libc::SIGSTOP, libc::SIGTSTP, libc::SIGTTIN, libc::SIGTTOU];
+        let (request, data) = match event {
+            // Stopped as any process is by its terminal: it waits for SIGCONT, and so do we.
+            PTRACE_EVENT_STOP if stopping.contains(&signal) => (libc::PTRACE_LISTEN, 0),
+            0 if signal != libc::SIGTRAP | 0x80 => (by.onwards(), signal as usize),
+            _ => (by.onwards(), 0),
+        };
+        // Whoever was killed meanwhile shows as gone at the next wait.
+        let _ = ask(request, task, data);
+    }
+}
+
+/// A stop of a task that was seized: its first one, or that of its group.
+const PTRACE_EVENT_STOP: i32 = 128;
+
+fn ask(request: u32, pid: u32, data: usize) -> Result<(), Errno> {
+    let none = std::ptr::null_mut::<libc::c_void>();
+    // SAFETY: these requests take plain numbers.
+    Errno::check(unsafe { libc::ptrace(request, pid as i32, none, data) }).map(drop)
+}
+
+/// Waits for any child or task.
+fn wait() -> Result<(u32, i32), Errno> {
+    let mut status = 0;
+    loop {
+        // SAFETY: one integer is written, which is there.
+        match Errno::check(unsafe { libc::waitpid(-1, &raw mut status, libc::__WALL) }) {
+            Err(Errno::EINTR) => {}
+            other => return other.map(|pid| (pid as u32, status)),
+        }
+    }
+}
+
+/// A process by descriptor (pidfd_open(2), Linux 5.3): readable when it has ended.
+pub struct ByDescriptor(OwnedFd);
+
+impl ByDescriptor {
+    /// A process that has not been reaped.
+    pub fn open(pid: u32) -> Result<Self, Errno> {
+        // SAFETY: plain numbers; the descriptor is new and ours.
+        unsafe {
+            let fd = Errno::check(libc::syscall(libc::SYS_pidfd_open, pid as i32, 0) as i32)?;
+            Ok(Self(OwnedFd::from_raw_fd(fd)))
+        }
+    }
+}
+
+impl AsFd for ByDescriptor {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+/// What there is to hear of a listener and of a process.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Heard {
+    /// A call waits for an answer.
+    pub call: bool,
+    /// Nobody is left who could make one.
+    pub silence: bool,
+    /// The process has ended.
+    pub end: bool,
+}
+
+/// Waits for a listener, and for the end of a process unless that was heard before.
+pub fn listen(listener: BorrowedFd<'_>, process: Option<BorrowedFd<'_>>) -> Result<Heard, Errno> {
+    let entry = |fd: i32| libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
+    // An entry below 0 is left out.
+    let other = process.map_or(-1, |process| process.as_raw_fd());
+    let mut polled = [entry(listener.as_raw_fd()), entry(other)];
+    loop {
+        // SAFETY: the array has as many entries as is said.
+        match Errno::check(unsafe { libc::poll(polled.as_mut_ptr(), 2, -1) }) {
+            Err(Errno::EINTR) => {}
+            other => {
+                other?;
+                let [listener, process] = polled.map(|entry| entry.revents);
+                return Ok(Heard {
+                    call: listener & libc::POLLIN != 0,
+                    silence: listener & (libc::POLLHUP | libc::POLLERR | libc::POLLNVAL) != 0,
+                    end: process != 0,
+                });
+            }
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! ptrace(2): following a process and all it starts from one system call to the next.
+
+use crate::kernel::Errno;
+
+/// What a traced task did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// It entered a system call.
+    Entry {
+        /// The call's number.
+        call: u64,
+        /// Its first two arguments.
+        args: [u64; 2],
+    },
+    /// It left one, with this result.
+    Exit(i64),
+    /// It has run one instruction.
+    Stepped,
+    /// A signal is about to reach it.
+    Signal(i32),
+    /// It has made a new task.
+    Made(u32),
+    /// A new task's first stop, an exec, or a stop that is none of ours.
+    Other,
+    /// It is gone.
+    Gone(crate::kernel::process::Ended),
+}
+
+/// Asks to be traced by the parent, then stops until the parent says go on.
+pub fn ask_for_tracer() -> Result<(), Errno> {
+    let none = std::ptr::null_mut::<libc::c_void>();
+    // SAFETY: plain numbers; raising SIGSTOP hands control to the tracer.
+    unsafe {
+        Errno::check(libc::ptrace(libc::PTRACE_TRACEME, 0, none, none))?;
+        Errno::check(libc::raise(libc::SIGSTOP)).map(drop)
+    }
+}
+
+/// Takes over a child that has called [`ask_for_tracer`]: follows its forks, ends it with us.
+pub fn take_over(pid: u32) -> Result<(), Errno> {
+    let mut status = 0;
+    let options = libc::PTRACE_O_TRACESYSGOOD
+        | libc::PTRACE_O_TRACEFORK
+        | libc::PTRACE_O_TRACEVFORK
+        | libc::PTRACE_O_TRACECLONE
+        | libc::PTRACE_O_TRACEEXEC
+        | libc::PTRACE_O_EXITKILL;
+    // SAFETY: one integer is written, which is there; the rest is plain numbers.
+    unsafe {
+        Errno::check(libc::waitpid(pid as i32, &raw mut status, 0))?;
+        if !libc::WIFSTOPPED(status) {
+            return Err(Errno(libc::EPERM));
+        }
+        let none = std::ptr::null_mut::<libc::c_void>();
+        Errno::check(libc::ptrace(libc::PTRACE_SETOPTIONS, pid as i32, none, options)).map(drop)
+    }
+}
+
+/// Lets a stopped task run to its next system call stop, handing it `signal` unless that is 0.
+pub fn resume(pid: u32, signal: i32) -> Result<(), Errno> {
+    let none = std::ptr::null_mut::<libc::c_void>();
+    // SAFETY: plain numbers.
+    Errno::check(unsafe { libc::ptrace(libc::PTRACE_SYSCALL, pid as i32, none, signal as usize) })
+        .map(drop)
+}
+
+/// Lets a stopped task run one instruction, handing it `signal` unless that is 0.
+pub fn step(pid: u32, signal: i32) -> Result<(), Errno> {
+    let none = std::ptr::null_mut::<libc::c_void>();
+    // SAFETY: plain numbers.
+    Errno::check(unsafe {
+        libc::ptrace(libc::PTRACE_SINGLESTEP, pid as i32, none, signal as usize)
+    })
+    .map(drop)
+}
+
+/// The address of the instruction that a stopped task runs next.
+pub fn position(pid: u32) -> Result<u64, Errno> {
+    syscall_info(pid as i32).map(|info| info.instruction_pointer)
+}
+
+/// Whether the instruction there is the one that enters the kernel.
+pub fn enters_kernel(pid: u32, position: u64) -> Result<bool, Errno> {
+    let mut word: libc::c_long = 0;
+    // SAFETY: unlike the library's wrapper, the call itself writes the word that it reads in the
+    // other process to a place that is named: ours.
+    Errno::check(unsafe {
+        libc::syscall(
+            libc::SYS_ptrace,
+            libc::PTRACE_PEEKTEXT as libc::c_long,
+            libc::c_long::from(pid as i32),
+            position as libc::c_long,
+            &raw mut word,
+        )
+    } as i32)?;
+    Ok(crate::kernel::arch::begins_with_system_call(word as u64))
+}
+
+/// Waits for the next stop of any traced task; `Err(ECHILD)` when there is none left.
+pub fn next() -> Result<(u32, Stop), Errno> {
+    let mut status = 0;
+    let pid = loop {
+        // SAFETY: one integer is written, which is there.
+        match Errno::check(unsafe { libc::waitpid(-1, &raw mut status, libc::__WALL) }) {
+            Err(Errno::EINTR) => {}
+            other => break other?,
+        }
+    };
+    if let Some(how) = crate::kernel::process::Ended::of(status) {
+        return Ok((pid as u32, Stop::Gone(how)));
+    }
+    match what_stopped(pid, status) {
+        // It was killed meanwhile, and shows as gone at the next wait.
+        Err(Errno::ESRCH) => Ok((pid as u32, Stop::Other)),
+        stop => Ok((pid as u32, stop?)),
+    }
+}
+
+/// What a task has stopped at.
+fn what_stopped(pid: i32, status: i32) -> Result<Stop, Errno> {
+    let (signal, event) = (libc::WSTOPSIG(status), status >> 16);
+    let makes = [libc::PTRACE_EVENT_FORK, libc::PTRACE_EVENT_VFORK, libc::PTRACE_EVENT_CLONE];
+    if makes.contains(&event) {
+        let mut made: libc::c_ulong = 0;
+        // SAFETY: one number is written, which is there.
+        Errno::check(unsafe {
+            libc::ptrace(
+                libc::PTRACE_GETEVENTMSG,
+                pid,
+                std::ptr::null_mut::<libc::c_void>(),
+                &raw mut made,
+            )
+        })?;
+        return Ok(Stop::Made(made as u32));
+    }
+    Ok(match (signal, event) {
+        (TRACED, _) => system_call(pid)?,
+        (libc::SIGTRAP, 0) => Stop::Stepped,
+        // SIGSTOP is a new task's first stop.
+        (libc::SIGSTOP, _) | (_, 1..) => Stop::Other,
+        (signal, _) => Stop::Signal(signal),
+    })
+}
+
+/// The signal of a stop at a system call (PTRACE_O_TRACESYSGOOD).
+const TRACED: i32 = libc::SIGTRAP | 0x80;
+
+/// Which call a task stands at.
+fn system_call(pid: i32) -> Result<Stop, Errno> {
+    let info = syscall_info(pid)?;
+    Ok(match info.op {
+        libc::PTRACE_SYSCALL_INFO_ENTRY => {
+            // SAFETY: `op` says that the union holds an entry.
+            let entry = unsafe { info.u.entry };
+            Stop::Entry { call: entry.nr, args: [entry.args[0], entry.args[1]] }
+        }
+        // SAFETY: `op` says that the union holds an exit.
+        libc::PTRACE_SYSCALL_INFO_EXIT => Stop::Exit(unsafe { info.u.exit }.sval),
+        _ => Stop::Other,
+    })
+}
+
+/// Where a stopped task stands, by PTRACE_GET_SYSCALL_INFO (Linux 5.3), which is the same on every
+/// architecture.
+fn syscall_info(pid: i32) -> Result<libc::ptrace_syscall_info, Errno> {
+    // SAFETY: all-zero bits are a valid info, and the kernel writes at most its size.
+    unsafe {
+        let mut info: libc::ptrace_syscall_info = std::mem::zeroed();
+        let size = size_of_val(&info);
+        Errno::check(libc::ptrace(
+            libc::PTRACE_GET_SYSCALL_INFO,
+            pid,
+            size as *mut libc::c_void,
+            &raw mut info,
+        ))?;
+        Ok(info)
+    }
+}

@@ -1,0 +1,102 @@
+//! seccomp(2): filters that decide about system calls, and listeners that are asked.
+//!
+//! A filter may switch speculation off for whoever has one (`spec_store_bypass_disable=seccomp`,
+//! the default before Linux 5.16): its price is then more than that of its instructions.
+
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::kernel::Errno;
+
+/// The longest program that the kernel takes (BPF_MAXINSNS).
+pub const LONGEST: usize = 4_096;
+
+/// The instruction that ends a filter with a constant (BPF_RET | BPF_K), in the highest 16 bits.
+const RETURN: u64 = 0x06 << 48;
+
+/// A filter that stops every call for a tracer.
+pub const TRACE_ALL: [u64; 1] = [RETURN | libc::SECCOMP_RET_TRACE as u64];
+/// A filter that asks a listener about every call.
+pub const ASK_ALL: [u64; 1] = [RETURN | libc::SECCOMP_RET_USER_NOTIF as u64];
+
+/// Whether this kernel has filters at all.
+pub fn is_known() -> bool {
+    std::path::Path::new("/proc/sys/kernel/seccomp").exists()
+}
+
+/// Who hears of calls that a filter asks about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hears {
+    /// Nobody.
+    Nobody,
+    /// Whoever takes the listener from the process, where it is what comes back.
+    Listener,
+}
+
+/// Puts the calling thread, and all that it starts, under a filter. Each instruction is a number:
+/// see `Applied::Seccomp` of the model. Behind the call that installs a program of one instruction
+/// none is made here: every call may wait for a listener that nobody has yet.
+pub fn install(program: &[u64], hears: Hears) -> Result<Option<OwnedFd>, Errno> {
+    if program.is_empty() || program.len() > LONGEST {
+        return Err(Errno::EINVAL);
+    }
+    let mut filter: Vec<libc::sock_filter> = program
+        .iter()
+        .map(|&whole| libc::sock_filter {
+            code: (whole >> 48) as u16,
+            jt: (whole >> 40) as u8,
+            jf: (whole >> 32) as u8,
+            k: whole as u32,
+        })
+        .collect();
+    let whole = libc::sock_fprog { len: filter.len() as u16, filter: filter.as_mut_ptr() };
+    let flags = match hears {
+        Hears::Nobody => 0,
+        Hears::Listener => libc::SECCOMP_FILTER_FLAG_NEW_LISTENER,
+    };
+    // SAFETY: plain numbers; then the kernel reads one program, which is there.
+    let installed = unsafe {
+        Errno::check(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))?;
+        libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, flags, &raw const whole)
+    };
+    let fd = Errno::check(installed as i32)?;
+    // SAFETY: with a listener what comes back is a new descriptor, and ours.
+    Ok((hears == Hears::Listener).then(|| unsafe { OwnedFd::from_raw_fd(fd) }))
+}
+
+/// A filter's listener, held by another process than the one that is under the filter.
+pub struct Listener(OwnedFd);
+
+impl Listener {
+    /// Takes descriptor `number` out of a process (pidfd_getfd(2), Linux 5.6).
+    pub fn take(process: BorrowedFd<'_>, number: i32) -> Result<Self, Errno> {
+        let process = process.as_raw_fd();
+        // SAFETY: plain numbers; the descriptor is new and ours.
+        unsafe {
+            let fd = Errno::check(libc::syscall(libc::SYS_pidfd_getfd, process, number, 0) as i32)?;
+            Ok(Self(OwnedFd::from_raw_fd(fd)))
+        }
+    }
+
+    /// Hears of one call and lets it go on; `seen` counts it before its caller wakes.
+    pub fn let_go(&self, seen: &AtomicU64) -> Result<(), Errno> {
+        // SAFETY: all-zero bits are a valid question, and what the kernel wants to find there; it
+        // writes one question and reads one answer.
+        unsafe {
+            let mut asked: libc::seccomp_notif = std::mem::zeroed();
+            let fd = self.0.as_raw_fd();
+            Errno::check(libc::ioctl(fd, libc::SECCOMP_IOCTL_NOTIF_RECV, &raw mut asked))?;
+            seen.fetch_add(1, Ordering::Relaxed);
+            let mut answer: libc::seccomp_notif_resp = std::mem::zeroed();
+            answer.id = asked.id;
+            answer.flags = libc::SECCOMP_USER_NOTIF_FLAG_CONTINUE as u32;
+            Errno::check(libc::ioctl(fd, libc::SECCOMP_IOCTL_NOTIF_SEND, &raw mut answer)).map(drop)
+        }
+    }
+}
+
+impl AsFd for Listener {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}

@@ -1,0 +1,296 @@
+//! Kernel threads on demand: a network device of our own whose packets a thread is to poll.
+//!
+//! The kernel makes threads for itself through its process 2, kthreadd. One of the few places where
+//! a program can ask for one is `threaded` (Linux 5.12): writing 1 there gives each packet queue of
+//! a network device (NAPI) a kernel thread, by the same `kthread_run` that a kernel module would
+//! call. The device is a veth pair in a network namespace of its own, which dies with the
+//! descriptors that hold it; nobody else sees it, and no packet ever runs through it.
+
+use std::fs::File;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::fs::FileExt;
+
+use crate::kernel::Errno;
+
+/// The device, in its own namespace; the other end of the pair is `oscost1`.
+const DEVICE: &[u8] = b"oscost0\0";
+
+/// A network device that can be given a kernel thread, and lose it again.
+pub struct KernelThread {
+    /// `threaded` of the device.
+    threaded: File,
+    /// A socket of the device's namespace, by which it is switched on and off.
+    socket: OwnedFd,
+}
+
+impl KernelThread {
+    /// Makes the device. It takes root: EPERM elsewhere.
+    pub fn prepare() -> Result<Self, Errno> {
+        let home = Namespace::leave()?;
+        let made = Self::prepare_here();
+        home.come_back()?;
+        made
+    }
+
+    /// Everything is made in the namespace that the thread is in now.
+    fn prepare_here() -> Result<Self, Errno> {
+        let socket = opened(|| {
+            // SAFETY: plain numbers.
+            unsafe { libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0) }
+        })?;
+        make_pair()?;
+        // Without generic receive offload a veth has no queue that could be polled.
+        set_gro(&socket)?;
+        let threaded = open_threaded()?;
+        let device = Self { threaded, socket };
+        device.switch(true)?;
+        Ok(device)
+    }
+
+    /// Gives the device its kernel thread: the write comes back when the thread has run.
+    #[inline(always)]
+    pub fn create(&self) -> Result<(), Errno> {
+        self.write(b"1")
+    }
+
+    /// Takes the thread away. Kernels before 6.17 stop it when its queue goes, and that goes when
+    /// the device is switched off.
+    pub fn remove(&self) -> Result<(), Errno> {
+        self.write(b"0")?;
+        self.switch(false)?;
+        self.switch(true)
+    }
+
+    /// Whether the kernel says that the device has its thread.
+    pub fn is_there(&self) -> Result<bool, Errno> {
+        let mut text = [0; 1];
+        self.threaded.read_exact_at(&mut text, 0)?;
+        Ok(text == *b"1")
+    }
+
+    #[inline(always)]
+    fn write(&self, digit: &[u8; 1]) -> Result<(), Errno> {
+        // SAFETY: one byte is read, which is there.
+        let written =
+            unsafe { libc::pwrite(self.threaded.as_raw_fd(), digit.as_ptr().cast(), 1, 0) };
+        Errno::check(written).map(drop)
+    }
+
+    fn switch(&self, on: bool) -> Result<(), Errno> {
+        let flags = if on { libc::IFF_UP as libc::c_short } else { 0 };
+        let mut request = request();
+        request.ifr_ifru.ifru_flags = flags;
+        ask(&self.socket, libc::SIOCSIFFLAGS, &mut request)
+    }
+}
+
+/// A way back to the network namespace that the thread was in.
+struct Namespace(OwnedFd);
+
+impl Namespace {
+    /// Moves the calling thread into a fresh network namespace.
+    fn leave() -> Result<Self, Errno> {
+        let home = File::open("/proc/thread-self/ns/net")?;
+        // SAFETY: plain numbers; it is this thread's own affair.
+        Errno::check(unsafe { libc::unshare(libc::CLONE_NEWNET) })?;
+        Ok(Self(home.into()))
+    }
+
+    fn come_back(self) -> Result<(), Errno> {
+        // SAFETY: a descriptor of a namespace, and its kind.
+        Errno::check(unsafe { libc::setns(self.0.as_raw_fd(), libc::CLONE_NEWNET) }).map(drop)
+    }
+}
+
+/// A descriptor that a call has just opened.
+fn opened(open: impl FnOnce() -> i32) -> Result<OwnedFd, Errno> {
+    let fd = Errno::check(open())?;
+    // SAFETY: it is new, and nobody else's.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// An ifreq(7) that names the device.
+fn request() -> libc::ifreq {
+    // SAFETY: all-zero bits are a valid request.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    for (to, from) in request.ifr_name.iter_mut().zip(DEVICE) {
+        *to = *from as libc::c_char;
+    }
+    request
+}
+
+fn ask(socket: &OwnedFd, what: libc::Ioctl, request: &mut libc::ifreq) -> Result<(), Errno> {
+    // SAFETY: the request is one that `what` takes, and what it points to lives as long as it.
+    Errno::check(unsafe { libc::ioctl(socket.as_raw_fd(), what, &raw mut *request) }).map(drop)
+}
+
+/// Switches generic receive offload on: ETHTOOL_SGRO of ethtool(8)'s ioctl.
+fn set_gro(socket: &OwnedFd) -> Result<(), Errno> {
+    const SIOCETHTOOL: libc::Ioctl = 0x8946;
+    const ETHTOOL_SGRO: u32 = 0x2c;
+    let mut value = [ETHTOOL_SGRO, 1];
+    let mut request = request();
+    request.ifr_ifru.ifru_data = value.as_mut_ptr().cast();
+    ask(socket, SIOCETHTOOL, &mut request)
+}
+
+/// Opens the device's `threaded` by a mount of sysfs that is attached nowhere (Linux 5.2): it shows
+/// the network namespace that the thread is in.
+fn open_threaded() -> Result<File, Errno> {
+    const FSOPEN_CLOEXEC: libc::c_uint = 1;
+    const FSCONFIG_CMD_CREATE: libc::c_uint = 6;
+    const FSMOUNT_CLOEXEC: libc::c_uint = 1;
+    let context = opened(|| {
+        // SAFETY: a string with an end, and plain numbers.
+        unsafe { libc::syscall(libc::SYS_fsopen, c"sysfs".as_ptr(), FSOPEN_CLOEXEC) as i32 }
+    })?;
+    let none = std::ptr::null::<libc::c_void>();
+    let fd = context.as_raw_fd();
+    // SAFETY: the command takes neither key nor value.
+    let created =
+        unsafe { libc::syscall(libc::SYS_fsconfig, fd, FSCONFIG_CMD_CREATE, none, none, 0) as i32 };
+    Errno::check(created)?;
+    let mount = opened(|| {
+        // SAFETY: plain numbers.
+        unsafe { libc::syscall(libc::SYS_fsmount, fd, FSMOUNT_CLOEXEC, 0) as i32 }
+    })?;
+    let file = opened(|| {
+        let path = c"devices/virtual/net/oscost0/threaded".as_ptr();
+        // SAFETY: a string with an end, and plain numbers.
+        unsafe { libc::openat(mount.as_raw_fd(), path, libc::O_RDWR | libc::O_CLOEXEC) }
+    })?;
+    Ok(file.into())
+}
+
+/// RTM_NEWLINK of rtnetlink(7): a pair of veth devices, each with one queue either way. As bytes,
+/// since every machine that oscost knows is little-endian.
+#[cfg(target_endian = "little")]
+#[rustfmt::skip]
+const NEW_PAIR: [u8; 128] = [
+    // struct nlmsghdr: 128 bytes, RTM_NEWLINK, NLM_F_REQUEST | ACK | EXCL | CREATE.
+    128, 0, 0, 0, 16, 0, 0x05, 0x06, 0, 0, 0, 0, 0, 0, 0, 0,
+    // struct ifinfomsg: any kind, no number of our choice, no flags.
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+    // Attributes, each with its length and its kind before it: IFLA_IFNAME,
+    12, 0, 3, 0, b'o', b's', b'c', b'o', b's', b't', b'0', 0,
+    // IFLA_NUM_TX_QUEUES, IFLA_NUM_RX_QUEUES,
+    8, 0, 31, 0, 1, 0, 0, 0, 8, 0, 32, 0, 1, 0, 0, 0,
+    // IFLA_LINKINFO, and in it IFLA_INFO_KIND and IFLA_INFO_DATA,
+    68, 0, 18, 0, 9, 0, 1, 0, b'v', b'e', b't', b'h', 0, 0, 0, 0, 52, 0, 2, 0,
+    // and in that VETH_INFO_PEER: all of the above for the other end.
+    48, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+    12, 0, 3, 0, b'o', b's', b'c', b'o', b's', b't', b'1', 0,
+    8, 0, 31, 0, 1, 0, 0, 0, 8, 0, 32, 0, 1, 0, 0, 0,
+];
+
+fn make_pair() -> Result<(), Errno> {
+    let socket = opened(|| {
+        let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC;
+        // SAFETY: plain numbers.
+        unsafe { libc::socket(libc::AF_NETLINK, kind, libc::NETLINK_ROUTE) }
+    })?;
+    // An answer is a header of 16 bytes, then 0 or a negative errno (NLMSG_ERROR).
+    let mut answer = [0u8; 20];
+    // SAFETY: as many bytes are read and written as there are.
+    let received = unsafe {
+        let fd = socket.as_raw_fd();
+        Errno::check(libc::send(fd, NEW_PAIR.as_ptr().cast(), NEW_PAIR.len(), 0))?;
+        Errno::check(libc::recv(fd, answer.as_mut_ptr().cast(), answer.len(), 0))?
+    };
+    let error = answer.last_chunk().filter(|_| received == 20).ok_or(Errno(libc::EPROTO))?;
+    match i32::from_ne_bytes(*error) {
+        0 => Ok(()),
+        error => Err(Errno(-error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::process::{self, spawn, usage};
+
+    /// How often the calling thread went to sleep in `act`.
+    fn sleeps(act: impl FnOnce()) -> u64 {
+        let before = usage::thread().unwrap().voluntary_switches;
+        act();
+        usage::thread().unwrap().voluntary_switches - before
+    }
+
+    /// How often kthreadd has gone to sleep; `None` where it cannot be seen.
+    fn kthreadd_sleeps() -> Option<u64> {
+        let status = std::fs::read_to_string("/proc/2/status").ok()?;
+        let line = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
+        line.filter(|_| status.contains("kthreadd"))?.trim().parse().ok()
+    }
+
+    #[test]
+    fn a_kernel_thread_puts_its_maker_to_sleep_and_a_fork_does_not() {
+        let device = match KernelThread::prepare() {
+            Ok(device) => device,
+            Err(error) => return eprintln!("cannot run here: {error}"),
+        };
+        let mut slept = 0;
+        for _ in 0..9 {
+            device.remove().unwrap();
+            assert_eq!(device.is_there(), Ok(false));
+            let before = kthreadd_sleeps();
+            slept += u32::from(sleeps(|| device.create().unwrap()) >= 1);
+            assert_eq!(device.is_there(), Ok(true));
+            // It has gone to sleep again a moment after it made the thread.
+            let worked = || kthreadd_sleeps() > before;
+            assert!(before.is_none() || (0..1_000).any(|_| patient(worked)), "{before:?}");
+        }
+        // Who loses the CPU to kthreadd before it waits for it finds the thread made: on a machine
+        // that is busy with other tests that happens, and is no rule.
+        assert!(slept >= 5, "it slept in {slept} of 9");
+        // Other tests' threads may hold the memory of this process for a moment.
+        let forked = || {
+            let mut child = Err(Errno::ECHILD);
+            let slept = sleeps(|| child = process::fork(|| 0));
+            spawn::reap(child.unwrap()).unwrap();
+            slept
+        };
+        assert!((0..99).any(|_| forked() == 0));
+    }
+
+    fn patient(condition: impl Fn() -> bool) -> bool {
+        condition() || {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+            false
+        }
+    }
+
+    #[test]
+    fn making_the_device_leaves_the_thread_in_its_own_namespace() {
+        let namespace = || std::fs::read_link("/proc/thread-self/ns/net").unwrap();
+        let before = namespace();
+        // Refused or not.
+        let _device = KernelThread::prepare();
+        assert_eq!(namespace(), before);
+    }
+
+    /// Walks attributes at their own lengths; hands back kinds and contents.
+    fn attributes(mut bytes: &[u8]) -> Vec<(u16, &[u8])> {
+        let mut found = Vec::new();
+        while let Some((head, _)) = bytes.split_first_chunk::<4>() {
+            let len = usize::from(u16::from_le_bytes([head[0], head[1]]));
+            found.push((u16::from_le_bytes([head[2], head[3]]), &bytes[4..len]));
+            bytes = &bytes[len.next_multiple_of(4).min(bytes.len())..];
+        }
+        found
+    }
+
+    #[test]
+    fn the_message_asks_for_a_pair_of_devices_by_their_names() {
+        assert_eq!(NEW_PAIR[..4], 128u32.to_le_bytes());
+        let one: &[u8] = &[1, 0, 0, 0];
+        let outer = attributes(&NEW_PAIR[32..]);
+        assert_eq!(outer[..3], [(3, DEVICE), (31, one), (32, one)]);
+        let (kind, link) = outer[3];
+        assert_eq!((kind, outer.len()), (18, 4));
+        let link = attributes(link);
+        assert_eq!(link[0], (1, &b"veth\0"[..]));
+        let peer = attributes(link[1].1)[0].1;
+        assert_eq!(attributes(&peer[16..]), [(3, &b"oscost1\0"[..]), (31, one), (32, one)]);
+    }
+}

@@ -1,0 +1,273 @@
+//! Making processes, starting programs, and seeing them end.
+
+use std::ffi::{CStr, CString, c_char};
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use crate::kernel::process::{self, Ended, Whose};
+use crate::kernel::time::stopwatch::Stopwatch;
+use crate::kernel::{Errno, arch};
+
+/// fork(2) by the bare instruction: clone(2) with no flag but the signal that its end sends. The
+/// child reads `watch` and hands that to `child`, which may make system calls and use its copy of
+/// memory, and ends with what that hands back. By the processor's counter that is the first that
+/// it does: a mere call of a function writes to the stack, and that is a fault.
+#[inline(always)]
+pub fn raw_fork(watch: Stopwatch, child: impl FnOnce(u64) -> i32) -> Result<u32, Errno> {
+    let args = [libc::SIGCHLD as u64, 0, 0, 0, 0, 0];
+    // SAFETY: without CLONE_VM the child has a copy of all memory, and goes on behind the call as
+    // the parent does.
+    match unsafe { arch::syscall(libc::SYS_clone, args) } {
+        0 => {
+            let status = child(watch.stop());
+            // SAFETY: ends the child at once; the parent's exit handlers are not for it to run.
+            unsafe { libc::_exit(status) }
+        }
+        result if result < 0 => Err(Errno(-result as i32)),
+        pid => Ok(pid as u32),
+    }
+}
+
+/// A process that shares our memory, and ends at once: clone(2) with CLONE_VM.
+#[inline(always)]
+pub fn clone_vm() -> Result<u32, Errno> {
+    let flags = (libc::CLONE_VM | libc::SIGCHLD) as u64;
+    // SAFETY: no flag names a word.
+    match unsafe { arch::clone_that_exits(flags, std::ptr::null_mut()) } {
+        result if result < 0 => Err(Errno(-result as i32)),
+        pid => Ok(pid as u32),
+    }
+}
+
+/// A child's own part until something is so: it lets its parent run meanwhile. Not for ever, for
+/// its parent may have been killed before; as the end of a child's part it hands back the status.
+pub fn yield_until(it_is_so: impl Fn() -> bool) -> i32 {
+    const TRIES: u32 = 1_000_000;
+    for _ in 0..TRIES {
+        if it_is_so() {
+            return 0;
+        }
+        // SAFETY: sched_yield takes no arguments.
+        unsafe { libc::sched_yield() };
+    }
+    libc::ETIMEDOUT
+}
+
+/// Waits for the end of a child that is to end by itself, with status 0, and reaps it. Anything
+/// else is an error: the status taken for an errno, which is what our children end with, or
+/// ECANCELED for one that was killed.
+#[inline(always)]
+pub fn reap(child: u32) -> Result<(), Errno> {
+    match process::wait(Whose::Child(child), true)? {
+        Some((_, Ended::Exited(0))) => Ok(()),
+        Some((_, Ended::Exited(status))) => Err(Errno(status)),
+        _ => Err(Errno(libc::ECANCELED)),
+    }
+}
+
+/// Waits for the end of a child, and leaves it as it is: a zombie.
+#[inline(always)]
+pub fn see_end(child: u32) -> Result<(), Errno> {
+    loop {
+        // SAFETY: all-zero bits are a valid siginfo, and the call fills it in.
+        let seen = unsafe {
+            let mut info: libc::siginfo_t = std::mem::zeroed();
+            let how = libc::WEXITED | libc::WNOWAIT;
+            Errno::check(libc::waitid(libc::P_PID, child, &raw mut info, how))
+        };
+        match seen {
+            Err(Errno::EINTR) => {}
+            other => return other.map(drop),
+        }
+    }
+}
+
+/// system(3): a shell runs `command` and ends.
+pub fn system(command: &CStr) -> Result<(), Errno> {
+    // SAFETY: the command is a string with an end.
+    let status = Errno::check(unsafe { libc::system(command.as_ptr()) })?;
+    match status {
+        0 => Ok(()),
+        // The shell's own words for "not found" and "not allowed".
+        _ if libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 127 => Err(Errno::ENOENT),
+        _ if libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 126 => Err(Errno::EACCES),
+        _ => Err(Errno(libc::ECANCELED)),
+    }
+}
+
+/// Whether the current folder is one that the supervisor has made, and removes. Where it could make
+/// none, a worker stands where the user does: nothing is written there.
+pub fn stands_in_a_private_folder() -> bool {
+    let Ok(folder) = std::env::current_dir() else { return false };
+    let ours = folder.file_name().is_some_and(|name| name.as_bytes().starts_with(b"oscost-"));
+    ours && fs::metadata(folder).is_ok_and(|folder| folder.mode() & 0o077 == 0)
+}
+
+/// A program of ours in the current folder, started with no environment and no arguments but its
+/// name. Dropping it removes the file.
+pub struct Program {
+    path: CString,
+    // Points into the heap part of `path`, which stays where it is.
+    argv: [*const c_char; 2],
+    envp: [*const c_char; 1],
+}
+
+impl Program {
+    /// Writes `bytes` as a program that can be executed.
+    pub fn write(bytes: &[u8]) -> Result<Self, Errno> {
+        static WRITTEN: AtomicU32 = AtomicU32::new(0);
+        let number = WRITTEN.fetch_add(1, Ordering::Relaxed);
+        let name = format!("./oscost-program-{}-{number}", std::process::id());
+        let path = CString::new(name).map_err(|_| Errno::EINVAL)?;
+        let argv = [path.as_ptr(), std::ptr::null()];
+        // From here on it is removed, whatever happens.
+        let program = Self { path, argv, envp: [std::ptr::null()] };
+        let mut options = OpenOptions::new();
+        let mut file =
+            options.write(true).create_new(true).mode(0o700).open(program.file_name())?;
+        file.write_all(bytes)?;
+        Ok(program)
+    }
+
+    /// Its path, from the current folder.
+    pub fn path(&self) -> &CStr {
+        &self.path
+    }
+
+    fn file_name(&self) -> PathBuf {
+        self.path.to_string_lossy().into_owned().into()
+    }
+
+    /// execve(2): comes back only with the error, as a status to end with.
+    #[inline(always)]
+    pub fn exec(&self) -> i32 {
+        // SAFETY: a string with an end, and two arrays that end with a null.
+        unsafe {
+            libc::execve(self.path.as_ptr(), self.argv.as_ptr(), self.envp.as_ptr());
+        }
+        Errno::last().0
+    }
+
+    /// Starts it in a child that has our memory until then, while we stand still: what vfork(2) and
+    /// execve(2) do, by the bare instruction. That it could not be started shows when it is reaped.
+    #[inline(always)]
+    pub fn vfork_exec(&self) -> Result<u32, Errno> {
+        let flags = (libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD) as u64;
+        // SAFETY: as in `exec`; the flags name no words and no registers.
+        let result = unsafe {
+            arch::clone_that_execs(
+                flags,
+                self.path.as_ptr(),
+                self.argv.as_ptr(),
+                self.envp.as_ptr(),
+            )
+        };
+        if result < 0 { Err(Errno(-result as i32)) } else { Ok(result as u32) }
+    }
+
+    /// Starts it by posix_spawn(3), without attributes or file actions.
+    #[inline(always)]
+    pub fn posix_spawn(&self) -> Result<u32, Errno> {
+        let mut pid = 0;
+        // SAFETY: one number is written, which is there; the strings are as in `exec`, and neither
+        // of them is written to, whatever the type says.
+        let error = unsafe {
+            libc::posix_spawn(
+                &raw mut pid,
+                self.path.as_ptr(),
+                std::ptr::null(),
+                std::ptr::null(),
+                self.argv.as_ptr().cast(),
+                self.envp.as_ptr().cast(),
+            )
+        };
+        if error == 0 { Ok(pid as u32) } else { Err(Errno(error)) }
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        // There is nobody left to tell.
+        let _ = fs::remove_file(self.file_name());
+    }
+}
+
+/// Children that have ended and were not reaped. Dropping it reaps them.
+#[derive(Default)]
+pub struct Zombies(Vec<u32>);
+
+impl Zombies {
+    /// Makes so many more.
+    pub fn make(&mut self, count: u64) -> Result<(), Errno> {
+        for _ in 0..count {
+            let child = process::fork(|| 0)?;
+            self.0.push(child);
+            see_end(child)?;
+        }
+        Ok(())
+    }
+
+    /// One of them, which is then the caller's to reap; ECHILD when there is none left.
+    #[inline(always)]
+    pub fn take(&mut self) -> Result<u32, Errno> {
+        self.0.pop().ok_or(Errno::ECHILD)
+    }
+}
+
+impl Drop for Zombies {
+    fn drop(&mut self) {
+        for child in self.0.drain(..) {
+            let _ = reap(child);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::process::elf::static_program;
+
+    #[test]
+    fn a_child_that_dies_or_ends_otherwise_than_it_should_is_an_error() {
+        let reaped = |child: Result<u32, Errno>| reap(child.unwrap());
+        assert_eq!(reaped(process::fork(|| 0)), Ok(()));
+        assert_eq!(reaped(raw_fork(Stopwatch::Syscall, |now| i32::from(now == 0))), Ok(()));
+        assert_eq!(reaped(clone_vm()), Ok(()));
+        assert_eq!(reaped(process::fork(|| libc::ENOEXEC)), Err(Errno(libc::ENOEXEC)));
+        let killed = process::fork(|| {
+            process::kill(std::process::id());
+            0
+        });
+        assert_eq!(reaped(killed), Err(Errno(libc::ECANCELED)));
+        assert_eq!(reap(u32::MAX >> 1), Err(Errno::ECHILD));
+    }
+
+    #[test]
+    fn a_program_that_cannot_be_started_is_an_error_however_it_is_started() {
+        let program = Program::write(&static_program()).unwrap();
+        fs::remove_file(program.file_name()).unwrap();
+        let gone = Err(Errno::ENOENT);
+        assert_eq!(process::fork(|| program.exec()).and_then(reap), gone);
+        assert_eq!(program.vfork_exec().and_then(reap), gone);
+        assert_eq!(program.posix_spawn().and_then(reap), gone);
+        assert_eq!(system(program.path()), gone);
+    }
+
+    #[test]
+    fn zombies_that_nobody_took_are_reaped_when_they_are_dropped() {
+        let mut zombies = Zombies::default();
+        zombies.make(3).unwrap();
+        let taken = zombies.take().unwrap();
+        let left = zombies.0.clone();
+        drop(zombies);
+        assert_eq!(reap(taken), Ok(()));
+        assert_eq!(left.len(), 2);
+        for child in left {
+            assert_eq!(reap(child), Err(Errno::ECHILD));
+        }
+    }
+}

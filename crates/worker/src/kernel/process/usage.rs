@@ -1,0 +1,109 @@
+//! What the kernel has charged the calling thread so far, and what it charged processes that have
+//! ended.
+
+use oscost_model::program::TreeUsage;
+
+use crate::kernel::Errno;
+use crate::kernel::process::{Ended, Whose, target};
+
+/// Counters of the calling thread that are cheap to read.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ThreadUsage {
+    /// Switches that the scheduler forced (`ru_nivcsw`).
+    pub involuntary_switches: u64,
+    /// Faults that waited for a disk (`ru_majflt`).
+    pub major_faults: u64,
+    /// Faults that did not (`ru_minflt`).
+    pub minor_faults: u64,
+    /// Switches because the thread waited (`ru_nvcsw`).
+    pub voluntary_switches: u64,
+    /// CPU time in user mode, in nanoseconds (`ru_utime`).
+    pub user_ns: u64,
+    /// CPU time in the kernel, in nanoseconds (`ru_stime`).
+    pub system_ns: u64,
+}
+
+impl ThreadUsage {
+    /// What was charged between `earlier` and this.
+    #[must_use]
+    pub fn since(self, earlier: ThreadUsage) -> ThreadUsage {
+        self.by_field(earlier, u64::saturating_sub)
+    }
+
+    /// Both together.
+    #[must_use]
+    pub fn and(self, other: ThreadUsage) -> ThreadUsage {
+        self.by_field(other, u64::saturating_add)
+    }
+
+    fn by_field(self, other: ThreadUsage, of: fn(u64, u64) -> u64) -> ThreadUsage {
+        ThreadUsage {
+            involuntary_switches: of(self.involuntary_switches, other.involuntary_switches),
+            major_faults: of(self.major_faults, other.major_faults),
+            minor_faults: of(self.minor_faults, other.minor_faults),
+            voluntary_switches: of(self.voluntary_switches, other.voluntary_switches),
+            user_ns: of(self.user_ns, other.user_ns),
+            system_ns: of(self.system_ns, other.system_ns),
+        }
+    }
+}
+
+/// getrusage(RUSAGE_THREAD); a sandbox may refuse it.
+pub fn thread() -> Result<ThreadUsage, Errno> {
+    // SAFETY: all-zero bits are a valid rusage, and the call fills it in.
+    let usage = unsafe {
+        let mut usage: libc::rusage = std::mem::zeroed();
+        Errno::check(libc::getrusage(libc::RUSAGE_THREAD, &raw mut usage))?;
+        usage
+    };
+    Ok(ThreadUsage {
+        involuntary_switches: usage.ru_nivcsw as u64,
+        major_faults: usage.ru_majflt as u64,
+        minor_faults: usage.ru_minflt as u64,
+        voluntary_switches: usage.ru_nvcsw as u64,
+        user_ns: nanoseconds(usage.ru_utime),
+        system_ns: nanoseconds(usage.ru_stime),
+    })
+}
+
+/// Waits for an end as [`crate::kernel::process::wait`] does; with what the kernel charged whoever ended,
+/// and those that it has waited for itself.
+pub fn wait(whose: Whose, patient: bool) -> Result<Option<(Ended, TreeUsage)>, Errno> {
+    let flags = if patient { 0 } else { libc::WNOHANG };
+    loop {
+        // SAFETY: all-zero bits are a valid rusage; it is written, and so is one integer.
+        let (ended, status, usage) = unsafe {
+            let mut usage: libc::rusage = std::mem::zeroed();
+            let mut status = 0;
+            let ended = libc::wait4(target(whose), &raw mut status, flags, &raw mut usage);
+            (Errno::check(ended), status, usage)
+        };
+        match ended {
+            Ok(0) => return Ok(None),
+            Ok(_) => {
+                if let Some(how) = Ended::of(status) {
+                    return Ok(Some((how, of_tree(&usage))));
+                }
+            }
+            Err(Errno::EINTR) => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+fn of_tree(usage: &libc::rusage) -> TreeUsage {
+    TreeUsage {
+        user_ns: nanoseconds(usage.ru_utime),
+        system_ns: nanoseconds(usage.ru_stime),
+        // In KiB, on Linux.
+        peak_bytes: (usage.ru_maxrss as u64) << 10,
+        minor_faults: usage.ru_minflt as u64,
+        major_faults: usage.ru_majflt as u64,
+        voluntary_switches: usage.ru_nvcsw as u64,
+        involuntary_switches: usage.ru_nivcsw as u64,
+    }
+}
+
+fn nanoseconds(time: libc::timeval) -> u64 {
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1_000
+}

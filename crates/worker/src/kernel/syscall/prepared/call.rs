@@ -1,0 +1,171 @@
+//! Raw system calls that are made again and again, ready to be made: the number and six arguments
+//! in registers, the one instruction, and one comparison that says whether the call did its work.
+//!
+//! Every raw call is the same instruction, so one timed loop serves them all. What differs is made
+//! here, by theme: what a call is given, who owns it, and which results are good ones.
+
+use std::any::Any;
+use std::cell::UnsafeCell;
+use std::marker::PhantomData;
+use std::ops::RangeInclusive;
+
+use crate::kernel::{Errno, arch};
+
+/// Any result that is no error.
+pub(super) const NO_ERROR: RangeInclusive<i64> = 0..=i64::MAX;
+
+/// A raw system call with all that it needs.
+pub struct Call(Box<Parts>);
+
+struct Parts {
+    number: i64,
+    args: [u64; 6],
+    lowest: i64,
+    span: u64,
+    /// What the arguments name, for as long as the call may be made.
+    holds: Vec<Box<dyn Any>>,
+}
+
+// Out of line, since every call is made of them: the worker's size is looked after.
+impl Call {
+    /// The call of that number; its good result is 0.
+    ///
+    /// # Safety
+    /// The call, made again and again from any place in this thread, must do nothing that another
+    /// part of the program could see but what its caller expects; what its arguments point to must
+    /// live as long as the value, which [`Self::holding`] sees to, or for ever.
+    #[inline(never)]
+    pub(super) unsafe fn new(number: i64, given: &[u64]) -> Self {
+        let mut args = [0; 6];
+        for (arg, given) in args.iter_mut().zip(given) {
+            *arg = *given;
+        }
+        Self(Box::new(Parts { number, args, lowest: 0, span: 0, holds: Vec::new() }))
+    }
+
+    /// This call, whose good results are these.
+    #[inline(never)]
+    pub(super) fn giving(mut self, good: RangeInclusive<i64>) -> Self {
+        let (lowest, highest) = good.into_inner();
+        self.0.lowest = lowest;
+        self.0.span = highest.wrapping_sub(lowest) as u64;
+        self
+    }
+
+    /// This call, which must fail with `error`.
+    pub(super) fn failing_with(self, error: i32) -> Self {
+        let result = -i64::from(error);
+        self.giving(result..=result)
+    }
+
+    /// This call, which owns something that its arguments name.
+    pub(super) fn holding(self, thing: impl Any) -> Self {
+        self.held(Box::new(thing))
+    }
+
+    #[inline(never)]
+    fn held(mut self, thing: Box<dyn Any>) -> Self {
+        self.0.holds.push(thing);
+        self
+    }
+
+    /// The call as plain values.
+    pub fn ready(&self) -> Ready<'_> {
+        let &Parts { number, args, lowest, span, .. } = &*self.0;
+        Ready { number, args, lowest, span, of: PhantomData }
+    }
+}
+
+/// A call as plain values, to be held in registers.
+#[derive(Clone, Copy)]
+pub struct Ready<'a> {
+    number: i64,
+    args: [u64; 6],
+    lowest: i64,
+    span: u64,
+    of: PhantomData<&'a Call>,
+}
+
+impl Ready<'_> {
+    /// Makes the call: its result where that is a good one, else the error.
+    #[inline(always)]
+    pub fn make(self) -> Result<i64, Errno> {
+        // SAFETY: whoever made the call vouches for its arguments (`Call::new`), and the borrow
+        // keeps alive what they name.
+        let result = unsafe { arch::syscall(self.number, self.args) };
+        if result.wrapping_sub(self.lowest) as u64 <= self.span { Ok(result) } else { bad(result) }
+    }
+}
+
+/// A result that is not a good one, as an error.
+#[cold]
+fn bad(result: i64) -> Result<i64, Errno> {
+    /// The kernel's errors lie above this.
+    const LOWEST_ERROR: i64 = -4_095;
+    Err(match result {
+        LOWEST_ERROR..0 => Errno(-result as i32),
+        // It came back, but has not done what it was to do.
+        _ => Errno::EPROTO,
+    })
+}
+
+/// Two raw calls, one after the other.
+pub struct Pair {
+    pub(super) first: Call,
+    pub(super) second: Call,
+    /// Whether the second call's first argument is the first one's result.
+    pub(super) hands_on: bool,
+}
+
+impl Pair {
+    /// Both calls as plain values.
+    pub fn ready(&self) -> ReadyPair<'_> {
+        let (first, second) = (self.first.ready(), self.second.ready());
+        ReadyPair { first, second, hands_on: self.hands_on }
+    }
+}
+
+/// A pair as plain values.
+#[derive(Clone, Copy)]
+pub struct ReadyPair<'a> {
+    first: Ready<'a>,
+    second: Ready<'a>,
+    hands_on: bool,
+}
+
+impl ReadyPair<'_> {
+    /// Makes both calls.
+    #[inline(always)]
+    pub fn make(mut self) -> Result<(), Errno> {
+        let result = self.first.make()?;
+        if self.hands_on {
+            self.second.args[0] = result as u64;
+        }
+        self.second.make().map(drop)
+    }
+}
+
+/// Room in our own memory that calls read or write: zeroes at first, aligned for any plain type.
+pub(super) struct Room(Box<[UnsafeCell<u64>]>);
+
+impl Room {
+    /// Room for so many bytes.
+    #[inline(never)]
+    pub(super) fn of(bytes: usize) -> Self {
+        Self((0..bytes.div_ceil(8)).map(|_| UnsafeCell::new(0)).collect())
+    }
+
+    /// Room that holds a value, which must have no padding that matters.
+    pub(super) fn with<T: Copy>(value: T) -> Self {
+        let room = Self::of(size_of::<T>());
+        const { assert!(align_of::<T>() <= align_of::<u64>()) };
+        // SAFETY: the room is as large as the value and aligned for it; nobody borrows from it.
+        unsafe { (room.address() as *mut T).write(value) };
+        room
+    }
+
+    /// Where it is; it stays there when the value is moved.
+    pub(super) fn address(&self) -> u64 {
+        self.0.first().map_or(0, |word| word.get() as u64)
+    }
+}

@@ -1,0 +1,25 @@
+//! Raw system calls that are prepared once and made many times in a timed loop, by theme.
+
+mod call;
+mod files;
+mod memory;
+mod task;
+#[cfg(test)]
+mod tests;
+mod waiting;
+
+pub use call::{Call, Pair, Ready, ReadyPair};
+pub use files::{
+    access, close_closed, dup_close, fcntl, fstat, getdents, lseek, open_close_in, pread, read,
+    stat, write,
+};
+pub use memory::{mmap_munmap, mprotect};
+pub use task::{brk, getcpu, getpid, gettid, getuid, invalid, prctl, sched_yield, uname};
+#[cfg(test)]
+pub(crate) use tests::Tally;
+pub use waiting::{
+    EPOLL_WAIT, Handler, POLL, epoll_wait, futex_wake, poll, sigaction, signal_to_oneself,
+};
+
+pub(in crate::kernel) use files::closed_descriptor;
+pub(in crate::kernel) use waiting::nothing_to_do;

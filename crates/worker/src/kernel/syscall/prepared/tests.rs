@@ -1,0 +1,107 @@
+use std::fs::File;
+use std::io::Read;
+use std::os::fd::{AsRawFd, FromRawFd};
+
+use super::call::{Call, Pair, Room};
+use super::{
+    dup_close, futex_wake, getcpu, getdents, invalid, mmap_munmap, mprotect, signal_to_oneself,
+    uname,
+};
+use crate::kernel::Errno;
+
+/// A counter in the kernel (eventfd(2)) that knows how often a call was made.
+pub(crate) struct Tally {
+    file: File,
+    began_with: std::cell::Cell<u64>,
+}
+
+impl Tally {
+    pub(crate) fn new() -> Result<Self, Errno> {
+        let flags = libc::EFD_CLOEXEC | libc::EFD_NONBLOCK;
+        // SAFETY: the descriptor is new and ours.
+        let file = unsafe { File::from_raw_fd(Errno::check(libc::eventfd(0, flags))?) };
+        Ok(Self { file, began_with: 0.into() })
+    }
+
+    fn add(&self, count: u64) -> Call {
+        let (file, room) = (self.file.try_clone().unwrap(), Room::with(count));
+        let args = [file.as_raw_fd() as u64, room.address(), 8];
+        // SAFETY: eight bytes are read; the call holds them and the descriptor.
+        let call = unsafe { Call::new(libc::SYS_write, &args) };
+        call.giving(8..=8).holding(room).holding(file)
+    }
+
+    /// A call that adds one.
+    pub(crate) fn add_one(&self) -> Call {
+        self.add(1)
+    }
+
+    /// Two calls that add one each.
+    pub(crate) fn add_two(&self) -> Pair {
+        Pair { first: self.add(1), second: self.add(1), hands_on: false }
+    }
+
+    /// A call that adds one, and fails when it has done so `most` times.
+    pub(crate) fn add_until(&self, most: u64) -> Call {
+        self.began_with.set(u64::MAX - 1 - most);
+        assert_eq!(self.add(self.began_with.get()).ready().make(), Ok(8));
+        self.add(1)
+    }
+
+    /// How often a call has added one since this was last asked.
+    pub(crate) fn take(&self) -> u64 {
+        let mut count = [0; 8];
+        let read = (&self.file).read(&mut count);
+        let count = if read.is_ok() { u64::from_ne_bytes(count) } else { 0 };
+        count - self.began_with.take()
+    }
+}
+
+#[test]
+fn a_result_that_is_not_good_is_an_error() {
+    let good = invalid().ready().make();
+    assert_eq!(good, Ok(-i64::from(libc::ENOSYS)), "no kernel knows the call");
+    // SAFETY: there is no such call.
+    let unknown = unsafe { Call::new(65_535, &[]) };
+    assert_eq!(unknown.ready().make(), Err(Errno::ENOSYS));
+    // SAFETY: it takes no argument.
+    let pid_0 = unsafe { Call::new(libc::SYS_getpid, &[]) };
+    assert_eq!(pid_0.ready().make(), Err(Errno::EPROTO), "it came back with something else");
+}
+
+#[test]
+fn what_a_call_points_to_lives_as_long_as_the_call() {
+    let calls: Vec<Call> = [uname(), getcpu(), futex_wake()].into_iter().collect();
+    for call in calls {
+        assert_eq!(call.ready().make(), Ok(0));
+    }
+}
+
+#[test]
+fn a_pair_hands_on_what_the_first_call_gave() {
+    for pair in [dup_close().unwrap(), mmap_munmap(), mprotect().unwrap()] {
+        for _ in 0..100 {
+            assert_eq!(pair.ready().make(), Ok(()));
+        }
+    }
+}
+
+#[test]
+fn a_signal_to_oneself_runs_the_handler_exactly_once_each_time() {
+    let handler = signal_to_oneself().unwrap();
+    let before = handler.handled();
+    for delivered in 1..=1_000 {
+        assert_eq!(handler.deliver(), Ok(()));
+        assert_eq!(handler.handled(), before + delivered);
+    }
+}
+
+#[test]
+fn a_folder_is_listed_whole_each_time() {
+    let pair = getdents(crate::kernel::file::temp_folder::Folder::new().unwrap()).unwrap();
+    for _ in 0..3 {
+        assert_eq!(pair.ready().make(), Ok(()));
+        // The rest is empty: the one call has brought all.
+        assert_eq!(pair.second.ready().make(), Err(Errno::EPROTO));
+    }
+}

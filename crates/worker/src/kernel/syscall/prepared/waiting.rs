@@ -1,0 +1,186 @@
+//! Calls that wait, where there is nothing to wait for, and signals.
+
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::sync::atomic::{AtomicU64, Ordering, compiler_fence};
+
+use super::call::{Call, Room};
+use crate::kernel::{Errno, arch};
+
+/// What the kernel calls the poll of [`poll`].
+#[cfg(target_arch = "x86_64")]
+pub const POLL: &str = "poll";
+/// What the kernel calls the poll of [`poll`].
+#[cfg(target_arch = "aarch64")]
+pub const POLL: &str = "ppoll";
+
+/// What the kernel calls the wait of [`epoll_wait`].
+#[cfg(target_arch = "x86_64")]
+pub const EPOLL_WAIT: &str = "epoll_wait";
+/// What the kernel calls the wait of [`epoll_wait`].
+#[cfg(target_arch = "aarch64")]
+pub const EPOLL_WAIT: &str = "epoll_pwait";
+
+/// A descriptor that is never ready for reading: an event counter that stays at 0.
+fn idle_descriptor() -> Result<OwnedFd, Errno> {
+    // SAFETY: the descriptor is new and ours.
+    unsafe { Ok(OwnedFd::from_raw_fd(Errno::check(libc::eventfd(0, libc::EFD_CLOEXEC))?)) }
+}
+
+/// poll(2) of one idle descriptor without waiting; what is right is that none is ready.
+pub fn poll() -> Result<Call, Errno> {
+    let idle = idle_descriptor()?;
+    let fds = Room::of(size_of::<libc::pollfd>());
+    // SAFETY: the room has a pollfd's size, and more than its alignment.
+    unsafe {
+        let of = libc::pollfd { fd: idle.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+        (fds.address() as *mut libc::pollfd).write(of);
+    }
+    // SAFETY: one pollfd is read and written; the call holds it and its descriptor.
+    #[cfg(target_arch = "x86_64")]
+    let call = unsafe { Call::new(libc::SYS_poll, &[fds.address(), 1, 0]) };
+    #[cfg(target_arch = "aarch64")]
+    let call = {
+        let no_time = Room::of(size_of::<libc::timespec>());
+        // SAFETY: as above; the time is read, and the call holds it.
+        unsafe { Call::new(libc::SYS_ppoll, &[fds.address(), 1, no_time.address(), 0, 0]) }
+            .holding(no_time)
+    };
+    Ok(call.holding(fds).holding(idle))
+}
+
+/// epoll_wait(2) on one idle descriptor without waiting; what is right is that none is ready.
+pub fn epoll_wait() -> Result<Call, Errno> {
+    /// Room for so many events.
+    const EVENTS: usize = 8;
+    let idle = idle_descriptor()?;
+    // SAFETY: the descriptor is new and ours; the kernel reads one event, which is there.
+    let epoll = unsafe {
+        let epoll = OwnedFd::from_raw_fd(Errno::check(libc::epoll_create1(libc::EPOLL_CLOEXEC))?);
+        let mut event = libc::epoll_event { events: libc::EPOLLIN as u32, u64: 0 };
+        let (set, fd) = (epoll.as_raw_fd(), idle.as_raw_fd());
+        Errno::check(libc::epoll_ctl(set, libc::EPOLL_CTL_ADD, fd, &raw mut event))?;
+        epoll
+    };
+    let events = Room::of(EVENTS * size_of::<libc::epoll_event>());
+    let args = [epoll.as_raw_fd() as u64, events.address(), EVENTS as u64, 0];
+    // SAFETY: at most so many events are written; the call holds them and both descriptors.
+    #[cfg(target_arch = "x86_64")]
+    let call = unsafe { Call::new(libc::SYS_epoll_wait, &args) };
+    // SAFETY: as above; the fifth argument is no mask.
+    #[cfg(target_arch = "aarch64")]
+    let call = unsafe { Call::new(libc::SYS_epoll_pwait, &args) };
+    Ok(call.holding(events).holding(epoll).holding(idle))
+}
+
+/// `futex(FUTEX_WAKE)` of a word that nobody waits for; what is right is that nobody is woken.
+pub fn futex_wake() -> Call {
+    let word = Room::of(8);
+    let wake = (libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG) as u64;
+    // SAFETY: the kernel only takes the word's address; the call holds it.
+    unsafe { Call::new(libc::SYS_futex, &[word.address(), wake, 1]) }.holding(word)
+}
+
+/// What the kernel takes for a handler (`struct sigaction` of its own, not of the C library).
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+struct KernelAction([u64; 4]);
+
+/// Bytes of the kernel's signal mask.
+const MASK_BYTES: u64 = 8;
+
+extern "C" fn handle_nothing(_signal: libc::c_int) {}
+
+/// The C library's description of a handler that does nothing.
+pub(in crate::kernel) fn nothing_to_do() -> libc::sigaction {
+    action(handle_nothing)
+}
+
+fn action(handler: extern "C" fn(libc::c_int)) -> libc::sigaction {
+    // SAFETY: all-zero bits are a valid description: no flags, an empty mask.
+    let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
+    action.sa_sigaction = handler as usize;
+    action
+}
+
+/// Installs a handler by the C library, which adds the way back from it.
+fn install(signal: libc::c_int, handler: extern "C" fn(libc::c_int)) -> Result<(), Errno> {
+    let action = action(handler);
+    // SAFETY: the description is read; the handlers here touch nothing that an interrupted piece of
+    // code could be in the middle of.
+    Errno::check(unsafe { libc::sigaction(signal, &raw const action, std::ptr::null_mut()) })
+        .map(drop)
+}
+
+/// rt_sigaction(2): installs a handler for SIGUSR2 that is already installed.
+pub fn sigaction() -> Result<Call, Errno> {
+    install(libc::SIGUSR2, handle_nothing)?;
+    let mut installed = KernelAction::default();
+    let signal = libc::SIGUSR2 as u64;
+    // SAFETY: the kernel writes its description, which has this size on every 64-bit machine that
+    // returns from a handler by SA_RESTORER.
+    let asked = unsafe {
+        let args = [signal, 0, &raw mut installed as u64, MASK_BYTES, 0, 0];
+        arch::syscall(libc::SYS_rt_sigaction, args)
+    };
+    if asked < 0 {
+        return Err(Errno(-asked as i32));
+    }
+    let room = Room::with(installed);
+    // SAFETY: the description is read, which the call holds: it is the one that is in force.
+    let call =
+        unsafe { Call::new(libc::SYS_rt_sigaction, &[signal, room.address(), 0, MASK_BYTES]) };
+    Ok(call.holding(room))
+}
+
+thread_local! {
+    /// How often this thread's handler has run: it runs on the thread that the signal was sent to.
+    static HANDLED: AtomicU64 = const { AtomicU64::new(0) };
+}
+
+extern "C" fn count(_signal: libc::c_int) {
+    // Nobody else writes it: a load and a store do.
+    HANDLED.with(|handled| handled.store(handled.load(Ordering::Relaxed) + 1, Ordering::Relaxed));
+}
+
+/// How often the handler has run on this thread. The fence is for the compiler: the handler runs
+/// between two lines that do not mention it.
+#[inline(always)]
+fn handled() -> u64 {
+    compiler_fence(Ordering::SeqCst);
+    HANDLED.with(|handled| handled.load(Ordering::Relaxed))
+}
+
+/// A handler for SIGUSR1 that counts, and the thread that it runs on.
+pub struct Handler {
+    process: u64,
+    thread: u64,
+}
+
+/// Installs the handler for the calling thread.
+pub fn signal_to_oneself() -> Result<Handler, Errno> {
+    install(libc::SIGUSR1, count)?;
+    // SAFETY: neither call takes an argument.
+    let (process, thread) = unsafe { (libc::getpid() as u64, libc::gettid() as u64) };
+    Ok(Handler { process, thread })
+}
+
+impl Handler {
+    /// How often it has run on this thread.
+    pub fn handled(&self) -> u64 {
+        handled()
+    }
+
+    /// Sends the signal by tgkill(2). It is delivered on the way back from that very call, or
+    /// something is wrong.
+    #[inline(always)]
+    pub fn deliver(&self) -> Result<(), Errno> {
+        let before = handled();
+        let args = [self.process, self.thread, libc::SIGUSR1 as u64, 0, 0, 0];
+        // SAFETY: plain numbers; the signal has a handler.
+        let sent = unsafe { arch::syscall(libc::SYS_tgkill, args) };
+        if sent < 0 {
+            return Err(Errno(-sent as i32));
+        }
+        if handled() == before + 1 { Ok(()) } else { Err(Errno::EPROTO) }
+    }
+}

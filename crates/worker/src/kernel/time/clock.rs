@@ -1,0 +1,117 @@
+//! clock_gettime(2) and its clocks.
+
+use crate::kernel::Errno;
+
+/// A clock's number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClockId(pub(in crate::kernel) libc::clockid_t);
+
+impl ClockId {
+    /// CLOCK_MONOTONIC_RAW: counts at the hardware's rate; no time daemon slews it.
+    pub const MONOTONIC_RAW: ClockId = ClockId(libc::CLOCK_MONOTONIC_RAW);
+
+    /// CLOCK_MONOTONIC: never steps, but is slewed by up to 500 parts per million.
+    pub const MONOTONIC: ClockId = ClockId(libc::CLOCK_MONOTONIC);
+
+    /// CLOCK_MONOTONIC as it was at the kernel's last tick.
+    pub const MONOTONIC_COARSE: ClockId = ClockId(libc::CLOCK_MONOTONIC_COARSE);
+
+    /// The clock that an axis names: the kernel's name in lower case, dashes for underscores.
+    pub fn named(name: &str) -> Option<ClockId> {
+        let id = match name {
+            "realtime" => libc::CLOCK_REALTIME,
+            "monotonic" => libc::CLOCK_MONOTONIC,
+            "monotonic-raw" => libc::CLOCK_MONOTONIC_RAW,
+            "realtime-coarse" => libc::CLOCK_REALTIME_COARSE,
+            "monotonic-coarse" => libc::CLOCK_MONOTONIC_COARSE,
+            "boottime" => libc::CLOCK_BOOTTIME,
+            "tai" => libc::CLOCK_TAI,
+            "process-cputime" => libc::CLOCK_PROCESS_CPUTIME_ID,
+            "thread-cputime" => libc::CLOCK_THREAD_CPUTIME_ID,
+            "realtime-alarm" => libc::CLOCK_REALTIME_ALARM,
+            "boottime-alarm" => libc::CLOCK_BOOTTIME_ALARM,
+            "aux0" => CLOCK_AUX,
+            _ => return None,
+        };
+        Some(ClockId(id))
+    }
+}
+
+/// The first of the eight auxiliary clocks of Linux 6.17 and later.
+const CLOCK_AUX: libc::clockid_t = 16;
+
+/// A time as nanoseconds.
+#[inline(always)]
+pub(in crate::kernel) fn nanoseconds(time: &libc::timespec) -> u64 {
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+/// clock_gettime() through the C library, which takes the vDSO where it can.
+#[inline(always)]
+pub fn gettime(clock: ClockId) -> Result<u64, Errno> {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: one timespec is written, which is there.
+    Errno::check(unsafe { libc::clock_gettime(clock.0, &raw mut time) })?;
+    Ok(nanoseconds(&time))
+}
+
+/// gettimeofday() through the C library, in microseconds.
+#[inline(always)]
+pub fn libc_gettimeofday() -> Result<u64, Errno> {
+    let mut time = libc::timeval { tv_sec: 0, tv_usec: 0 };
+    // SAFETY: one timeval is written, which is there.
+    Errno::check(unsafe { libc::gettimeofday(&raw mut time, std::ptr::null_mut()) })?;
+    Ok(microseconds(&time))
+}
+
+/// A time as microseconds.
+#[inline(always)]
+pub(in crate::kernel) fn microseconds(time: &libc::timeval) -> u64 {
+    time.tv_sec as u64 * 1_000_000 + time.tv_usec as u64
+}
+
+/// time() through the C library, in seconds.
+#[inline(always)]
+pub fn libc_time() -> Result<u64, Errno> {
+    // SAFETY: without a pointer nothing is written.
+    Errno::check(unsafe { libc::time(std::ptr::null_mut()) }).map(|seconds| seconds as u64)
+}
+
+/// clock() through the C library: CPU time of the process in microseconds (CLOCKS_PER_SEC).
+#[inline(always)]
+pub fn libc_clock() -> Result<u64, Errno> {
+    unsafe extern "C" {
+        fn clock() -> libc::clock_t;
+    }
+    // SAFETY: clock() takes nothing.
+    Errno::check(unsafe { clock() }).map(|ticks| ticks as u64)
+}
+
+/// Sleeps until CLOCK_MONOTONIC shows so many nanoseconds, or a signal comes.
+pub fn sleep_until(ns: u64) {
+    const SECOND: u64 = 1_000_000_000;
+    let until = libc::timespec { tv_sec: (ns / SECOND) as i64, tv_nsec: (ns % SECOND) as i64 };
+    let (clock, how) = (libc::CLOCK_MONOTONIC, libc::TIMER_ABSTIME);
+    // SAFETY: the time is read, and what is left of it is not asked for.
+    unsafe { libc::clock_nanosleep(clock, how, &raw const until, std::ptr::null_mut()) };
+}
+
+/// CLOCK_MONOTONIC_RAW in nanoseconds. Every Linux since 2.6.28 has it, so it cannot fail.
+#[inline(always)]
+pub fn raw_ns() -> u64 {
+    gettime(ClockId::MONOTONIC_RAW).unwrap_or(0)
+}
+
+/// CPU time of the calling thread, in nanoseconds.
+pub fn thread_cpu_ns() -> Result<u64, Errno> {
+    gettime(ClockId(libc::CLOCK_THREAD_CPUTIME_ID))
+}
+
+/// The length of the kernel's tick: the step of the coarse clocks. No file tells it.
+pub fn tick_ns() -> Option<u64> {
+    let mut step = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: one timespec is written, which is there.
+    Errno::check(unsafe { libc::clock_getres(libc::CLOCK_MONOTONIC_COARSE, &raw mut step) })
+        .ok()?;
+    Some(nanoseconds(&step))
+}

@@ -1,0 +1,173 @@
+//! Waiting for a time to pass: how the kernel is asked for it, and how much passed in truth.
+
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+
+use crate::kernel::Errno;
+use crate::kernel::arch;
+use crate::kernel::time::clock::{ClockId, gettime};
+
+/// A way to wait.
+pub enum Wait {
+    /// nanosleep(2).
+    Nanosleep,
+    /// timerfd_settime(2), then read(2).
+    Timerfd(OwnedFd),
+    /// setitimer(2), then sigtimedwait(2).
+    Itimer(AlarmBlocked),
+}
+
+impl Wait {
+    /// nanosleep(2).
+    pub fn nanosleep() -> Self {
+        Self::Nanosleep
+    }
+
+    /// A timer descriptor on CLOCK_MONOTONIC.
+    pub fn timerfd() -> Result<Self, Errno> {
+        // SAFETY: the descriptor is new and ours.
+        unsafe {
+            let fd = libc::timerfd_create(libc::CLOCK_MONOTONIC, libc::TFD_CLOEXEC);
+            Ok(Self::Timerfd(OwnedFd::from_raw_fd(Errno::check(fd)?)))
+        }
+    }
+
+    /// The process's real-time timer; its signal is waited for, and handles nothing.
+    pub fn itimer() -> Result<Self, Errno> {
+        AlarmBlocked::new().map(Self::Itimer)
+    }
+
+    /// Waits for `asked_ns` and hands back by how much it was too long, in nanoseconds: negative
+    /// where it was too short.
+    pub fn excess_ns(&self, asked_ns: i64) -> Result<i64, Errno> {
+        let before = gettime(ClockId::MONOTONIC)?;
+        self.wait(asked_ns)?;
+        let after = gettime(ClockId::MONOTONIC)?;
+        Ok(after as i64 - before as i64 - asked_ns)
+    }
+
+    fn wait(&self, asked_ns: i64) -> Result<(), Errno> {
+        let (seconds, ns) = (asked_ns / 1_000_000_000, asked_ns % 1_000_000_000);
+        let once = [0, 0, seconds, ns];
+        match self {
+            Self::Nanosleep => {
+                // SAFETY: the kernel reads one timespec and writes nothing.
+                kernel(unsafe {
+                    let asked = (&raw const once[2]) as u64;
+                    arch::syscall(libc::SYS_nanosleep, [asked, 0, 0, 0, 0, 0])
+                })
+            }
+            Self::Timerfd(fd) => {
+                let fd = fd.as_raw_fd() as u64;
+                let mut times = 0u64;
+                // SAFETY: the kernel reads one itimerspec, then writes one number.
+                kernel(unsafe {
+                    let asked = once.as_ptr() as u64;
+                    arch::syscall(libc::SYS_timerfd_settime, [fd, 0, asked, 0, 0, 0])
+                })?;
+                // SAFETY: as above.
+                kernel(unsafe {
+                    arch::syscall(libc::SYS_read, [fd, &raw mut times as u64, 8, 0, 0, 0])
+                })?;
+                if times == 1 { Ok(()) } else { Err(Errno(libc::ERANGE)) }
+            }
+            Self::Itimer(blocked) => {
+                set_alarm(seconds, ns / 1_000)?;
+                blocked.take(LONGEST_S)
+            }
+        }
+    }
+}
+
+/// A signal that is lost must not hang a worker.
+const LONGEST_S: i64 = 10;
+
+fn kernel(result: i64) -> Result<(), Errno> {
+    if result < 0 { Err(Errno(-result as i32)) } else { Ok(()) }
+}
+
+fn set_alarm(seconds: i64, us: i64) -> Result<(), Errno> {
+    let once = [0, 0, seconds, us];
+    // SAFETY: the kernel reads one itimerval and writes nothing.
+    kernel(unsafe {
+        let arguments = [libc::ITIMER_REAL as u64, once.as_ptr() as u64, 0, 0, 0, 0];
+        arch::syscall(libc::SYS_setitimer, arguments)
+    })
+}
+
+/// SIGALRM, blocked in this thread as long as this lives: it is taken by who waits for it, and ends
+/// nobody.
+pub struct AlarmBlocked {
+    /// The signals that were blocked before, as the kernel's own set: a bit each.
+    before: u64,
+}
+
+/// SIGALRM as the kernel's own set.
+static ALARM: u64 = 1 << (libc::SIGALRM - 1);
+/// Bytes of such a set.
+const SET_BYTES: u64 = 8;
+
+impl AlarmBlocked {
+    fn new() -> Result<Self, Errno> {
+        let mut before = 0;
+        change_blocked(libc::SIG_BLOCK, &ALARM, Some(&mut before))?;
+        Ok(Self { before })
+    }
+
+    /// Waits for the signal, but no longer than so many seconds.
+    fn take(&self, longest_s: i64) -> Result<(), Errno> {
+        let longest = [longest_s, 0];
+        // SAFETY: the kernel reads a set of signals and a timespec, and writes nothing.
+        kernel(unsafe {
+            let (set, longest) = (&raw const ALARM as u64, longest.as_ptr() as u64);
+            arch::syscall(libc::SYS_rt_sigtimedwait, [set, 0, longest, SET_BYTES, 0, 0])
+        })
+    }
+}
+
+impl Drop for AlarmBlocked {
+    fn drop(&mut self) {
+        // A timer that still runs, or has just run out, must not end the process afterwards.
+        let _ = set_alarm(0, 0);
+        let _ = self.take(0);
+        let _ = change_blocked(libc::SIG_SETMASK, &self.before, None);
+    }
+}
+
+fn change_blocked(how: i32, set: &u64, before: Option<&mut u64>) -> Result<(), Errno> {
+    let before = before.map_or(0, |before| &raw mut *before as u64);
+    // SAFETY: the kernel reads a set of signals, and writes one where there is room for it.
+    kernel(unsafe {
+        let set = &raw const *set as u64;
+        arch::syscall(libc::SYS_rt_sigprocmask, [how as u64, set, before, SET_BYTES, 0, 0])
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::process::alone;
+
+    #[test]
+    fn every_wait_ends_and_tells_a_difference_and_no_sum() {
+        const ASKED_NS: i64 = 100_000;
+        alone(|| {
+            let ways = [Wait::nanosleep(), Wait::timerfd().unwrap(), Wait::itimer().unwrap()];
+            for way in &ways {
+                let excess = way.excess_ns(ASKED_NS).unwrap();
+                assert!(excess > -ASKED_NS, "{excess} ns: it did not wait at all");
+            }
+        });
+    }
+
+    #[test]
+    fn an_alarm_that_was_not_waited_for_ends_nobody() {
+        alone(|| {
+            let blocked = AlarmBlocked::new().unwrap();
+            set_alarm(0, 1).unwrap();
+            assert_eq!(Wait::nanosleep().wait(2_000_000), Ok(()));
+            drop(blocked);
+            // Still here.
+            assert_eq!(Wait::nanosleep().wait(1_000), Ok(()));
+        });
+    }
+}

@@ -1,0 +1,445 @@
+//! The system calls that tell or set the time, by the bare instruction: each is a number, its
+//! arguments and the room that the kernel writes its answer into.
+
+use std::cell::{Cell, UnsafeCell};
+use std::ops::RangeInclusive;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+
+use crate::kernel::Errno;
+use crate::kernel::arch;
+use crate::kernel::time::clock::{ClockId, gettime};
+
+/// Timers are armed so far ahead, in seconds, that none runs out in a worker: eleven days.
+const FAR_S: i64 = 1_000_000;
+
+/// What an answer may be at best: anything but an error.
+const NO_ERROR: RangeInclusive<i64> = 0..=i64::MAX;
+
+/// A system call about time, ready to be made again and again.
+///
+/// What it has armed is disarmed when it is dropped.
+pub struct Call {
+    number: i64,
+    arguments: [Cell<u64>; 6],
+    room: Box<UnsafeCell<[i64; ROOM]>>,
+    answers: RangeInclusive<i64>,
+    reads: Reads,
+    armed: Armed,
+}
+
+/// 64-bit words in the room: `struct timex`, the largest answer, has 26.
+const ROOM: usize = 32;
+
+/// Where an answer stands: words of the room and the result itself, each times a factor; the sum is
+/// the time in nanoseconds.
+#[derive(Clone, Copy)]
+struct Reads {
+    words: &'static [(usize, i64)],
+    result: i64,
+}
+
+const NOTHING: Reads = Reads { words: &[], result: 0 };
+/// A timespec, from the room's first word on.
+const TIMESPEC: Reads = Reads { words: &[(0, 1_000_000_000), (1, 1)], result: 0 };
+/// A timeval, from the room's first word on.
+const TIMEVAL: Reads = Reads { words: &[(0, 1_000_000_000), (1, 1_000)], result: 0 };
+/// What is left of a timer (the second half of an itimerspec or itimerval), counted up.
+const LEFT_NS: Reads = Reads { words: &[(2, -1_000_000_000), (3, -1)], result: 0 };
+const LEFT_US: Reads = Reads { words: &[(2, -1_000_000_000), (3, -1_000)], result: 0 };
+
+/// What is to be undone.
+enum Armed {
+    Nothing,
+    /// The process's own timer, which alarm(2) and setitimer(2) share.
+    OwnTimer,
+    /// A timer of timer_create(2).
+    Posix(Cell<i32>),
+    Descriptor(#[expect(dead_code, reason = "closed when it is dropped")] OwnedFd),
+}
+
+impl Call {
+    fn new(number: i64, answers: RangeInclusive<i64>, reads: Reads) -> Self {
+        Self {
+            number,
+            arguments: [const { Cell::new(0) }; 6],
+            room: Box::new(UnsafeCell::new([0; ROOM])),
+            answers,
+            reads,
+            armed: Armed::Nothing,
+        }
+    }
+
+    fn with(self, at: usize, argument: u64) -> Self {
+        self.arguments[at].set(argument);
+        self
+    }
+
+    /// The address of a word of the room as an argument.
+    fn with_room(self, at: usize, word: usize) -> Self {
+        let room = self.room.get() as u64;
+        self.with(at, room + 8 * word as u64)
+    }
+
+    fn holding(mut self, words: &[i64]) -> Self {
+        self.room.get_mut()[..words.len()].copy_from_slice(words);
+        self
+    }
+
+    /// gettimeofday(2) into a timeval.
+    pub fn gettimeofday() -> Self {
+        Self::new(libc::SYS_gettimeofday, 0..=0, TIMEVAL).with_room(0, 0)
+    }
+
+    /// time(2), its answer in a register; only x86-64 has it.
+    pub fn time() -> Result<Self, Errno> {
+        #[cfg(target_arch = "x86_64")]
+        return Ok(Self::new(libc::SYS_time, NO_ERROR, NOTHING));
+        #[cfg(not(target_arch = "x86_64"))]
+        Err(Errno::ENOSYS)
+    }
+
+    /// times(2) without its buffer: ticks of 10 ms since some moment before the boot.
+    pub fn times() -> Self {
+        Self::new(libc::SYS_times, NO_ERROR, Reads { words: &[], result: 10_000_000 })
+    }
+
+    /// getrusage(2) of the process: its time in user mode and in the kernel, as one.
+    pub fn getrusage() -> Self {
+        const BOTH: Reads = Reads {
+            words: &[(0, 1_000_000_000), (1, 1_000), (2, 1_000_000_000), (3, 1_000)],
+            result: 0,
+        };
+        Self::new(libc::SYS_getrusage, 0..=0, BOTH)
+            .with(0, libc::RUSAGE_SELF as u64)
+            .with_room(1, 0)
+    }
+
+    /// clock_gettime(2) of a clock.
+    pub fn clock_gettime(clock: ClockId) -> Self {
+        Self::new(libc::SYS_clock_gettime, 0..=0, TIMESPEC).with(0, clock.0 as u64).with_room(1, 0)
+    }
+
+    /// clock_getres(2) of a clock.
+    pub fn clock_getres(clock: ClockId) -> Self {
+        Self::new(libc::SYS_clock_getres, 0..=0, TIMESPEC).with(0, clock.0 as u64).with_room(1, 0)
+    }
+
+    /// getitimer(2) of the process's real-time timer, which is armed.
+    pub fn getitimer() -> Result<Self, Errno> {
+        let call = Self::new(libc::SYS_getitimer, 0..=0, LEFT_US)
+            .with(0, libc::ITIMER_REAL as u64)
+            .with_room(1, 0);
+        call.arming(Armed::OwnTimer)
+    }
+
+    /// setitimer(2) of that timer, anew each time; what was left of it is asked for as well.
+    pub fn setitimer() -> Result<Self, Errno> {
+        let call = Self::new(libc::SYS_setitimer, 0..=0, NOTHING)
+            .with(0, libc::ITIMER_REAL as u64)
+            .with_room(1, 0)
+            .with_room(2, 4)
+            .holding(&[0, 0, FAR_S, 0]);
+        call.arming(Armed::OwnTimer)
+    }
+
+    /// alarm(2), anew each time; its answer is what was left of the last one. Only x86-64 has it.
+    pub fn alarm() -> Result<Self, Errno> {
+        #[cfg(target_arch = "x86_64")]
+        return Self::new(libc::SYS_alarm, FAR_S - 60..=FAR_S, NOTHING)
+            .with(0, FAR_S as u64)
+            .arming(Armed::OwnTimer);
+        #[cfg(not(target_arch = "x86_64"))]
+        Err(Errno::ENOSYS)
+    }
+
+    /// timer_gettime(2) of a timer that is armed.
+    pub fn timer_gettime() -> Result<Self, Errno> {
+        Self::new(libc::SYS_timer_gettime, 0..=0, LEFT_NS)
+            .with_room(1, 0)
+            .arming(Armed::Posix(Cell::new(0)))
+    }
+
+    /// timer_settime(2) of a timer, anew each time; what was left of it is asked for as well.
+    pub fn timer_settime() -> Result<Self, Errno> {
+        Self::new(libc::SYS_timer_settime, 0..=0, NOTHING)
+            .with_room(2, 0)
+            .with_room(3, 4)
+            .holding(&[0, 0, FAR_S, 0])
+            .arming(Armed::Posix(Cell::new(0)))
+    }
+
+    /// timer_getoverrun(2) of a timer that never ran out.
+    pub fn timer_getoverrun() -> Result<Self, Errno> {
+        Self::new(libc::SYS_timer_getoverrun, 0..=0, NOTHING).arming(Armed::Posix(Cell::new(0)))
+    }
+
+    /// timerfd_gettime(2) of a timer that is armed.
+    pub fn timerfd_gettime() -> Result<Self, Errno> {
+        let far = [0, 0, FAR_S, 0];
+        // SAFETY: the descriptor is new and ours; the kernel reads one itimerspec.
+        let fd = unsafe {
+            let fd = libc::timerfd_create(libc::CLOCK_MONOTONIC, libc::TFD_CLOEXEC);
+            let fd = OwnedFd::from_raw_fd(Errno::check(fd)?);
+            let none = std::ptr::null_mut();
+            Errno::check(libc::timerfd_settime(fd.as_raw_fd(), 0, far.as_ptr().cast(), none))?;
+            fd
+        };
+        let number = fd.as_raw_fd() as u64;
+        let call = Self::new(libc::SYS_timerfd_gettime, 0..=0, LEFT_NS).with(0, number);
+        Ok(Self { armed: Armed::Descriptor(fd), ..call.with_room(1, 0) })
+    }
+
+    /// adjtimex(2) that asks and changes nothing: CLOCK_REALTIME, in microseconds or nanoseconds as
+    /// the kernel keeps it, and how far it is steered.
+    pub fn adjtimex() -> Result<Self, Errno> {
+        const US: Reads = Reads { words: &[(9, 1_000_000_000), (10, 1_000)], result: 0 };
+        const NS: Reads = Reads { words: &[(9, 1_000_000_000), (10, 1)], result: 0 };
+        const STATUS: usize = 5;
+        let call = Self::new(libc::SYS_adjtimex, 0..=libc::TIME_ERROR.into(), US).with_room(0, 0);
+        call.make()?;
+        let in_ns = call.word(STATUS) & i64::from(libc::STA_NANO) != 0;
+        Ok(if in_ns { Self { reads: NS, ..call } } else { call })
+    }
+
+    /// clock_settime(2) of CLOCK_REALTIME to a time that is none: refused before anybody asks who
+    /// may.
+    pub fn clock_settime_of_no_time() -> Self {
+        Self::new(libc::SYS_clock_settime, errno(libc::EINVAL), NOTHING)
+            .with(0, libc::CLOCK_REALTIME as u64)
+            .with_room(1, 0)
+            .holding(&[0, 1_000_000_000])
+    }
+
+    /// clock_settime(2) of CLOCK_REALTIME by somebody who may not: this thread gives up the right
+    /// to set clocks, for good, before anything else is done.
+    pub fn clock_settime_without_right() -> Result<Self, Errno> {
+        give_up_setting_clocks()?;
+        let now = gettime(ClockId(libc::CLOCK_REALTIME))? as i64;
+        Ok(Self::new(libc::SYS_clock_settime, errno(libc::EPERM), NOTHING)
+            .with(0, libc::CLOCK_REALTIME as u64)
+            .with_room(1, 0)
+            .holding(&[now / 1_000_000_000, now % 1_000_000_000]))
+    }
+
+    /// Makes the call. An answer that it must not give is an error.
+    #[inline(always)]
+    pub fn make(&self) -> Result<i64, Errno> {
+        let arguments = self.arguments.each_ref().map(Cell::get);
+        // SAFETY: every pointer among the arguments is into the room, which has space for the
+        // largest answer and lives as long as the call; the kernel keeps none of them.
+        let result = unsafe { arch::syscall(self.number, arguments) };
+        if self.answers.contains(&result) { Ok(result) } else { Err(unexpected(result)) }
+    }
+
+    /// Makes the call and reads the time that it tells, in nanoseconds; what runs down is counted
+    /// up.
+    #[inline(always)]
+    pub fn now_ns(&self) -> Result<i64, Errno> {
+        let result = self.make()?;
+        let words = self.reads.words.iter().map(|&(word, factor)| self.word(word) * factor);
+        Ok(words.sum::<i64>() + result * self.reads.result)
+    }
+
+    #[inline(always)]
+    fn word(&self, word: usize) -> i64 {
+        // SAFETY: the room is ours and has that word; nobody writes it but the kernel in `make`.
+        unsafe { (&raw const (*self.room.get())[word]).read_volatile() }
+    }
+
+    fn arming(self, armed: Armed) -> Result<Self, Errno> {
+        let call = Self { armed, ..self };
+        call.arm()?;
+        Ok(call)
+    }
+
+    /// Arms what must be armed, anew: a fork takes no timers along.
+    pub fn arm(&self) -> Result<(), Errno> {
+        match &self.armed {
+            Armed::Nothing | Armed::Descriptor(_) => Ok(()),
+            Armed::OwnTimer => set_own_timer(FAR_S),
+            Armed::Posix(timer) => {
+                if set_posix_timer(timer.get()) != Ok(()) {
+                    timer.set(new_posix_timer()?);
+                    set_posix_timer(timer.get())?;
+                }
+                self.arguments[0].set(timer.get() as u64);
+                Ok(())
+            }
+        }
+    }
+}
+
+impl Drop for Armed {
+    fn drop(&mut self) {
+        // Neither can fail: both are ours.
+        match self {
+            Armed::Nothing | Armed::Descriptor(_) => {}
+            Armed::OwnTimer => drop(set_own_timer(0)),
+            Armed::Posix(timer) => {
+                // SAFETY: the timer is ours; no memory is involved.
+                unsafe {
+                    let arguments = [timer.get() as u64, 0, 0, 0, 0, 0];
+                    arch::syscall(libc::SYS_timer_delete, arguments);
+                }
+            }
+        }
+    }
+}
+
+/// The only answer, where an error is what is wanted.
+fn errno(number: i32) -> RangeInclusive<i64> {
+    i64::from(-number)..=i64::from(-number)
+}
+
+#[cold]
+fn unexpected(result: i64) -> Errno {
+    if result < 0 { Errno(-result as i32) } else { Errno(libc::ERANGE) }
+}
+
+/// Arms the process's real-time timer to run out in so many seconds; 0 disarms it.
+fn set_own_timer(seconds: i64) -> Result<(), Errno> {
+    let new = [0, 0, seconds, 0];
+    let which = libc::ITIMER_REAL as u64;
+    // SAFETY: the kernel reads one itimerval and writes nothing.
+    let result =
+        unsafe { arch::syscall(libc::SYS_setitimer, [which, new.as_ptr() as u64, 0, 0, 0, 0]) };
+    if result == 0 { Ok(()) } else { Err(unexpected(result)) }
+}
+
+/// A timer on CLOCK_MONOTONIC that tells nobody when it runs out.
+fn new_posix_timer() -> Result<i32, Errno> {
+    let mut timer = -1;
+    // SAFETY: all-zero bits are a valid sigevent; the kernel reads it and writes one number.
+    let result = unsafe {
+        let mut event: libc::sigevent = std::mem::zeroed();
+        event.sigev_notify = libc::SIGEV_NONE;
+        let (clock, event) = (libc::CLOCK_MONOTONIC as u64, &raw const event as u64);
+        arch::syscall(libc::SYS_timer_create, [clock, event, &raw mut timer as u64, 0, 0, 0])
+    };
+    if result == 0 { Ok(timer) } else { Err(unexpected(result)) }
+}
+
+fn set_posix_timer(timer: i32) -> Result<(), Errno> {
+    let far = [0, 0, FAR_S, 0];
+    // SAFETY: the kernel reads one itimerspec and writes nothing.
+    let result = unsafe {
+        arch::syscall(libc::SYS_timer_settime, [timer as u64, 0, far.as_ptr() as u64, 0, 0, 0])
+    };
+    if result == 0 { Ok(()) } else { Err(unexpected(result)) }
+}
+
+/// Takes CAP_SYS_TIME from this thread, and looks whether it is gone.
+fn give_up_setting_clocks() -> Result<(), Errno> {
+    /// `_LINUX_CAPABILITY_VERSION_3`: two times three words of 32 bits.
+    const VERSION: u32 = 0x2008_0522;
+    const CAP_SYS_TIME: u32 = 25;
+    let header = [VERSION, 0];
+    let mut sets = [0u32; 6]; // Effective, permitted, inheritable; then their upper halves.
+    let header_at = header.as_ptr() as u64;
+    // SAFETY: the kernel reads the header, and reads or writes six words.
+    unsafe {
+        for call in [libc::SYS_capget, libc::SYS_capset, libc::SYS_capget] {
+            let at = sets.as_mut_ptr() as u64;
+            let result = arch::syscall(call, [header_at, at, 0, 0, 0, 0]);
+            if result != 0 {
+                return Err(unexpected(result));
+            }
+            if call == libc::SYS_capget && sets[0] & (1 << CAP_SYS_TIME) == 0 {
+                return Ok(());
+            }
+            sets[..3].iter_mut().for_each(|set| *set &= !(1 << CAP_SYS_TIME));
+        }
+    }
+    Err(Errno::EPERM)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::process::alone;
+
+    fn left_of_own_timer() -> i64 {
+        let mut left = [0i64; 4];
+        // SAFETY: the kernel writes one itimerval.
+        unsafe { libc::getitimer(libc::ITIMER_REAL, left.as_mut_ptr().cast()) };
+        left[2]
+    }
+
+    #[test]
+    fn what_is_armed_is_far_away_and_is_disarmed_when_it_is_dropped() {
+        alone(|| {
+            for make in [Call::getitimer, Call::setitimer, Call::alarm] {
+                let Ok(call) = make() else { continue }; // aarch64 has no alarm(2).
+                call.make().unwrap();
+                assert!(left_of_own_timer() > FAR_S - 3_600, "it might run out in a worker");
+                drop(call);
+                assert_eq!(left_of_own_timer(), 0, "it is still armed");
+            }
+            let call = Call::timer_gettime().unwrap();
+            let timer = call.arguments[0].get() as i32;
+            assert!(call.now_ns().unwrap() < 0, "what is left counts up to 0");
+            drop(call);
+            assert!(set_posix_timer(timer).is_err(), "the timer is still there");
+        });
+    }
+
+    #[test]
+    fn a_fork_arms_its_timers_anew() {
+        alone(|| {
+            let calls = [Call::getitimer().unwrap(), Call::timer_gettime().unwrap()];
+            alone(|| {
+                for call in &calls {
+                    call.arm().unwrap();
+                    assert!(call.now_ns().unwrap() < 0, "nothing is left of it");
+                }
+            });
+        });
+    }
+
+    #[test]
+    fn timers_move_on_and_none_of_them_goes_back() {
+        alone(|| {
+            let timers = [
+                Call::gettimeofday(),
+                Call::times(),
+                Call::getrusage(),
+                Call::getitimer().unwrap(),
+                Call::timer_gettime().unwrap(),
+                Call::timerfd_gettime().unwrap(),
+                Call::clock_gettime(ClockId::MONOTONIC_RAW),
+            ];
+            let begun = timers.each_ref().map(|timer| timer.now_ns().unwrap());
+            let start = gettime(ClockId::MONOTONIC_RAW).unwrap();
+            while gettime(ClockId::MONOTONIC_RAW).unwrap() - start < 25_000_000 {}
+            for (timer, begun) in timers.iter().zip(begun) {
+                let now = timer.now_ns().unwrap();
+                assert!(now > begun, "call {}: {begun}, then {now}", timer.number);
+            }
+        });
+    }
+
+    #[test]
+    fn the_real_time_is_the_same_whoever_tells_it() {
+        let realtime = || gettime(ClockId(libc::CLOCK_REALTIME)).unwrap() as i64;
+        for timer in [Call::gettimeofday(), Call::adjtimex().unwrap()] {
+            let (before, told, after) = (realtime(), timer.now_ns().unwrap(), realtime());
+            assert!(before / 1_000 <= told / 1_000 && told <= after, "{before} {told} {after}");
+        }
+    }
+
+    #[test]
+    fn nobody_sets_the_clock() {
+        alone(|| {
+            Call::clock_settime_of_no_time().make().unwrap();
+            Call::clock_settime_without_right().unwrap().make().unwrap();
+        });
+    }
+
+    #[test]
+    fn an_answer_that_must_not_be_is_an_error() {
+        let call = Call { answers: 7..=7, ..Call::times() };
+        assert_eq!(call.make(), Err(Errno(libc::ERANGE)));
+        let call = Call::clock_gettime(ClockId(99));
+        assert_eq!(call.make(), Err(Errno::EINVAL));
+    }
+}
