@@ -1,0 +1,9 @@
+//! How a document is written in each medium. Nothing here knows what kind of report it is.
+
+pub mod csv;
+pub mod html;
+pub mod json;
+pub mod markdown;
+pub mod parquet;
+pub mod progress;
+pub mod terminal;

@@ -1,0 +1,3 @@
+//! Text of 80 columns.
+
+pub mod plot;

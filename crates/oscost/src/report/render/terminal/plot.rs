@@ -1,0 +1,333 @@
+//! Curves as a picture of characters: figures over numbers, both on scales of ratios.
+//!
+//! Our own: what draws on terminals elsewhere draws with dots of Braille or on plain scales, and
+//! wants more than these lines to be told otherwise. Plain ASCII goes through every pipe and into
+//! every mail.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use oscost_model::unit::Unit;
+
+use crate::report::figures::short;
+use crate::report::text::plain;
+
+/// Lines from the largest figure to the smallest.
+const HEIGHT: usize = 16;
+/// What a terminal takes.
+const WIDTH: usize = 80;
+/// More curves than these are a thicket.
+const MOST: usize = 10;
+/// Where two curves have a point each.
+const SEVERAL: char = '*';
+/// Between two points of a curve.
+const BETWEEN: char = '.';
+/// More marks than these on a scale are not read any more.
+const MOST_MARKS: usize = 9;
+
+/// A curve to draw.
+pub(in crate::report) struct Line {
+    /// What tells it from the others.
+    pub(in crate::report) label: String,
+    /// Its numbers and figures, ascending; both above zero.
+    pub(in crate::report) points: Vec<(u64, f64)>,
+}
+
+/// A scale of ratios: so many places from one end to the other.
+struct Scale {
+    from: f64,
+    to: f64,
+    targets: usize,
+}
+
+impl Scale {
+    fn target(&self, value: f64) -> usize {
+        let share = (value / self.from).ln() / (self.to / self.from).ln();
+        (share * (self.targets - 1) as f64).round().clamp(0.0, (self.targets - 1) as f64) as usize
+    }
+
+    /// Round numbers on it: by steps of 1, 2, 5 or, where these are too many, of 10 and more; or by
+    /// powers of four and more.
+    fn marks(&self, binary: bool) -> Vec<f64> {
+        let inside = |mark: &f64| self.from * 0.999 <= *mark && *mark <= self.to * 1.001;
+        let powers = |base: f64, steps: &[f64]| -> Vec<f64> {
+            let first = self.from.log(base).floor() as i32;
+            let last = self.to.log(base).ceil() as i32;
+            let all = (first..=last)
+                .flat_map(|power| steps.iter().map(move |step| step * base.powi(power)));
+            all.filter(inside).collect()
+        };
+        let few = |marks: &Vec<f64>| marks.len() <= MOST_MARKS;
+        let ways: Vec<Vec<f64>> = match binary {
+            true => [4.0, 16.0, 64.0, 256.0].map(|base| powers(base, &[1.0])).to_vec(),
+            false => vec![
+                powers(10.0, &[1.0, 2.0, 5.0]),
+                powers(10.0, &[1.0]),
+                powers(100.0, &[1.0]),
+                powers(1_000.0, &[1.0]),
+            ],
+        };
+        ways.into_iter().find(few).unwrap_or_default()
+    }
+}
+
+/// The nearest round number, of 1, 2 and 5 times a power of ten, not above or not below a value.
+fn round(value: f64, up: bool) -> f64 {
+    let base = 10f64.powf(value.log10().floor());
+    let steps = [1.0, 2.0, 5.0, 10.0].map(|step| step * base);
+    // What lies on one is not pushed to the next by the last bit.
+    match up {
+        true => steps.into_iter().find(|step| *step >= value * 0.999_999),
+        false => steps.into_iter().rev().find(|step| *step <= value * 1.000_001),
+    }
+    .unwrap_or(value)
+}
+
+/// A letter for each label, from the label where it has one left.
+fn letters(labels: &[&str]) -> Vec<char> {
+    let mut taken: Vec<char> = Vec::new();
+    for label in labels {
+        let own = label.chars().filter(char::is_ascii_alphanumeric);
+        let lower = own.clone().map(|letter| letter.to_ascii_lowercase());
+        let others =
+            own.map(|letter| letter.to_ascii_uppercase()).chain('a'..='z').chain('A'..='Z');
+        // A curve that needs no name is drawn in the plainest letter.
+        let nameless = label.is_empty().then_some('o');
+        let free =
+            nameless.into_iter().chain(lower).chain(others).find(|letter| !taken.contains(letter));
+        taken.push(free.unwrap_or('?'));
+    }
+    taken
+}
+
+/// The picture, with scales and a legend; `None` where there is nothing to draw a scale of.
+pub(in crate::report) fn plot(lines: &[Line], by: &str, unit: Unit) -> Option<String> {
+    let drawn = &lines[..lines.len().min(MOST)];
+    let points = || drawn.iter().flat_map(|line| line.points.iter().copied());
+    let ends = |values: &mut dyn Iterator<Item = f64>| {
+        values.fold((f64::INFINITY, 0f64), |(low, high), value| (low.min(value), high.max(value)))
+    };
+    let (first, last) = ends(&mut points().map(|(n, _)| n as f64));
+    let (low, high) = ends(&mut points().map(|(_, figure)| figure));
+    // A record from outside may hold any number; no figure of anything is beyond these.
+    let sound = first > 0.0 && first < last && low > 1e-30 && high < 1e30;
+    if !sound {
+        return None;
+    }
+    let (mut from, mut to) = (round(low, false), round(high, true));
+    if from == to {
+        (from, to) = (round(from * 0.6, false), round(to * 1.4, true));
+    }
+    let up = Scale { from, to, targets: HEIGHT };
+    let marks: BTreeMap<usize, String> =
+        up.marks(false).into_iter().map(|mark| (up.target(mark), short(mark, unit))).collect();
+    let names = marks.values().map(|name| name.chars().count()).max().unwrap_or(0);
+    let margin = 2 + names + 2;
+    let along = Scale { from: first, to: last, targets: WIDTH - margin - 2 };
+    let cells = cells(drawn, &up, &along);
+    let mut out = format!("  {} by {}, both on scales of ratios\n", what(unit), plain(by));
+    for row in (0..HEIGHT).rev() {
+        let line: String = (0..along.targets)
+            .map(|column| cells.get(&(row, column)).copied().unwrap_or(' '))
+            .collect();
+        let name = marks.get(&row).map_or("", String::as_str);
+        let tick = if name.is_empty() { '|' } else { '+' };
+        let text = format!("  {name:>names$} {tick}{line}");
+        let _ = writeln!(out, "{}", text.trim_end());
+    }
+    let binary = points().all(|(n, _)| n.is_power_of_two());
+    out.push_str(&foot(&along, binary, margin));
+    let labels: Vec<&str> = drawn.iter().map(|line| line.label.as_str()).collect();
+    out.push_str(&legend(&labels, cells.values().any(|&it| it == SEVERAL)));
+    if lines.len() > MOST {
+        let _ = writeln!(out, "  the first {MOST} of {} curves", lines.len());
+    }
+    Some(out)
+}
+
+/// What the figures of a unit are.
+pub(in crate::report) fn what(unit: Unit) -> &'static str {
+    match unit {
+        Unit::NsPerOp => "time of an op",
+        Unit::Seconds => "time",
+        Unit::BytesPerSecond => "bytes in a second",
+        Unit::OpsPerSecond => "ops in a second",
+        Unit::FramesPerSecond => "frames in a second",
+        Unit::Bytes => "bytes",
+        Unit::InstructionsPerOp => "instructions of an op",
+        Unit::TicksPerCycle => "ticks of a cycle",
+        Unit::TimesPerOp => "times in an op",
+        Unit::YesOrNo => "yes (1) or no (0)",
+    }
+}
+
+/// The character at each row, counted from below, and column where one stands.
+fn cells(lines: &[Line], up: &Scale, along: &Scale) -> BTreeMap<(usize, usize), char> {
+    let labels: Vec<&str> = lines.iter().map(|line| line.label.as_str()).collect();
+    let mut cells = BTreeMap::new();
+    let target = |&(n, figure): &(u64, f64)| (up.target(figure), along.target(n as f64));
+    for line in lines {
+        for pair in line.points.windows(2) {
+            let ((from_row, from), (to_row, to)) = (target(&pair[0]), target(&pair[1]));
+            let steps = (to - from).max(from_row.abs_diff(to_row));
+            for step in 1..steps {
+                let share = step as f64 / steps as f64;
+                let between = |one: usize, other: usize| {
+                    (one as f64 + share * (other as f64 - one as f64)).round() as usize
+                };
+                cells.insert((between(from_row, to_row), between(from, to)), BETWEEN);
+            }
+        }
+    }
+    let mut taken = BTreeMap::new();
+    for (at, (line, letter)) in lines.iter().zip(letters(&labels)).enumerate() {
+        for point in &line.points {
+            let by = *taken.entry(target(point)).or_insert(at);
+            cells.insert(target(point), if by == at { letter } else { SEVERAL });
+        }
+    }
+    cells
+}
+
+/// The scale at the bottom: a line with marks, and under it their numbers.
+fn foot(along: &Scale, binary: bool, margin: usize) -> String {
+    let mut line = vec!['-'; along.targets];
+    let mut names = String::new();
+    for mark in along.marks(binary) {
+        let target = along.target(mark);
+        let name = number(mark, binary);
+        // Under its mark, but not beyond the edge.
+        let wanted = (margin + target + 1).saturating_sub(name.len().div_ceil(2));
+        let start = wanted.min(WIDTH - name.len());
+        if names.is_empty() || start > names.len() {
+            let _ = write!(names, "{:gap$}{name}", "", gap = start - names.len());
+            line[target] = '+';
+        }
+    }
+    let line: String = line.into_iter().collect();
+    format!("{:gap$}+{line}\n{names}\n", "", gap = margin - 1)
+}
+
+/// A round number in as few characters as it takes.
+fn number(mark: f64, binary: bool) -> String {
+    let letters: &[(f64, &str)] = match binary {
+        true => &[(1_073_741_824.0, "Gi"), (1_048_576.0, "Mi"), (1_024.0, "Ki")],
+        false => &[(1e9, "G"), (1e6, "M"), (1e4, "k")],
+    };
+    let kilo = |least: f64, letter: &str| if letter == "k" { 1_000.0 } else { least };
+    match letters.iter().find(|(least, _)| mark >= *least) {
+        Some((least, letter)) => format!("{:.0}{letter}", mark / kilo(*least, letter)),
+        None => format!("{mark:.0}"),
+    }
+}
+
+/// Which letter is which curve, in lines that part none from its letter.
+fn legend(labels: &[&str], several: bool) -> String {
+    let named = letters(labels).into_iter().zip(labels).filter(|(_, label)| !label.is_empty());
+    let mut parts: Vec<String> =
+        named.map(|(letter, label)| format!("{letter} {}", plain(label))).collect();
+    if several {
+        parts.push(format!("{SEVERAL} several at one place"));
+    }
+    let mut lines: Vec<String> = Vec::new();
+    for part in parts {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + part.chars().count() + 4 <= WIDTH => {
+                line.push_str(&format!(", {part}"));
+            }
+            Some(line) => {
+                line.push(',');
+                lines.push(format!("  {part}"));
+            }
+            None => lines.push(format!("  {part}")),
+        }
+    }
+    lines.iter().map(|line| format!("{line}\n")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(label: &str, figure: impl Fn(f64) -> f64) -> Line {
+        let numbers = [10, 18, 32, 56, 100, 180, 320, 560, 1_000, 1_800];
+        let points = numbers.map(|n| (n, figure(n as f64))).to_vec();
+        Line { label: label.into(), points }
+    }
+
+    /// A text in one line.
+    fn flat(text: &str) -> String {
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn a_picture_fits_a_terminal_and_says_what_its_letters_and_scales_are() {
+        let lines = [
+            line("select", |n| 310.0 + 9.0 * n),
+            line("poll", |n| 400.0 + 21.0 * n),
+            line("epoll", |_| 250.0),
+            line("io-uring-poll", |_| 252.0),
+        ];
+        let shown = plot(&lines, "fds", Unit::NsPerOp).unwrap();
+        // From round number to round number; two of the four lie upon each other.
+        let lines: Vec<&str> = shown.lines().collect();
+        assert_eq!(lines.len(), 1 + HEIGHT + 2 + 1, "{shown}");
+        assert_eq!(lines[1].trim_end(), "   50 us +", "{shown}");
+        assert!(lines[2].ends_with("....p") && lines[4].ends_with("..s"), "{shown}");
+        assert_eq!(lines[HEIGHT - 1].matches('*').count(), 10, "{shown}");
+        assert_eq!(lines[HEIGHT], "  200 ns +", "{shown}");
+        let scale = "          10       20          50      100      200        500      1000";
+        assert_eq!(lines[HEIGHT + 2], scale);
+        let legend = "  s select, p poll, e epoll, i io-uring-poll, * several at one place";
+        assert_eq!(lines[HEIGHT + 3], legend);
+
+        assert!(shown.lines().all(|line| line.len() <= WIDTH) && shown.is_ascii());
+    }
+
+    #[test]
+    fn letters_come_from_the_labels_and_are_never_two_curves() {
+        let found = letters(&["poll", "ppoll", "pselect", "epoll", "p", "-"]);
+        assert_eq!(found, ['p', 'o', 's', 'e', 'P', 'a']);
+    }
+
+    #[test]
+    fn scales_end_and_are_marked_at_round_numbers() {
+        assert_eq!([round(250.0, false), round(250.0, true)], [200.0, 500.0]);
+        assert_eq!([round(200.0, false), round(200.0, true)], [200.0, 200.0]);
+        assert_eq!([round(0.7, false), round(7e5, true)], [0.5, 1e6]);
+        let scale = |from, to| Scale { from, to, targets: 60 };
+        assert_eq!(
+            scale(10.0, 1_800.0).marks(false),
+            [10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1_000.0]
+        );
+        assert_eq!(scale(10.0, 100_000.0).marks(false), [10.0, 100.0, 1e3, 1e4, 1e5]);
+        assert_eq!(scale(1.0, 524_288.0).marks(true), [1.0, 16.0, 256.0, 4_096.0, 65_536.0]);
+        assert_eq!(scale(1.0, 1e9).marks(false), [1.0, 100.0, 1e4, 1e6, 1e8]);
+        let numbers = [1.0, 1_000.0, 10_000.0, 100_000.0, 1e6].map(|mark| number(mark, false));
+        assert_eq!(numbers, ["1", "1000", "10k", "100k", "1M"]);
+        assert_eq!([64.0, 65_536.0].map(|mark| number(mark, true)), ["64", "64Ki"]);
+    }
+
+    #[test]
+    fn what_is_flat_or_nothing_is_no_trouble() {
+        let flat = [line("one", |_| 100.0)];
+        assert!(plot(&flat, "fds", Unit::NsPerOp).unwrap().contains("100 ns +"));
+        assert_eq!(plot(&[], "fds", Unit::NsPerOp), None);
+        let nothing = [Line { label: String::new(), points: vec![(10, 0.0), (20, 1.0)] }];
+        assert_eq!(plot(&nothing, "fds", Unit::NsPerOp), None);
+        let one = [Line { label: String::new(), points: vec![(10, 5.0)] }];
+        assert_eq!(plot(&one, "fds", Unit::NsPerOp), None);
+        let endless = [Line { label: String::new(), points: vec![(1, 1.0), (u64::MAX, 1e308)] }];
+        assert_eq!(plot(&endless, "fds", Unit::NsPerOp), None);
+        let wide = [Line { label: String::new(), points: vec![(1, 1e-20), (u64::MAX, 1e20)] }];
+        assert!(plot(&wide, "fds", Unit::NsPerOp).is_some());
+    }
+
+    #[test]
+    fn a_thicket_is_thinned_and_says_so() {
+        let many: Vec<Line> = (0..14).map(|at| line(&format!("by{at}"), |n| n)).collect();
+        let shown = plot(&many, "size", Unit::BytesPerSecond).unwrap();
+        assert!(shown.contains("the first 10 of 14 curves"), "{shown}");
+        assert!(flat(&shown).contains("* several at one place"), "{shown}");
+    }
+}

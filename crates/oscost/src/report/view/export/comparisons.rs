@@ -1,0 +1,282 @@
+//! The columns of `comparisons`: a line for each pair of figures that was compared.
+
+use crate::report::view::export::Column;
+use crate::report::view::export::Kind::{Float, Integer, Text, Truth};
+use crate::report::view::export::rows::{
+    ASKED, BENCHMARK, BETTER, CASE, FAMILY, METRIC, POINT, PRIMARY_IS, REV, UNIT,
+};
+use crate::report::view::export::spaced;
+
+/// The version of these columns.
+pub(super) const SCHEMA: &str = "oscost.comparisons/1";
+
+/// When a fact could not be read.
+const UNREAD: Option<&str> = Some("it could not be read");
+/// When there is no interval.
+const FEW_PAIRS: Option<&str> = Some("too few pairs, or repetitions");
+
+/// All of them, in the order in which they are written.
+pub(super) const COLUMNS: &[Column] = &[
+    CASE,
+    BENCHMARK,
+    FAMILY,
+    REV,
+    POINT,
+    METRIC,
+    PRIMARY_IS,
+    Column {
+        name: "base_place",
+        kind: Text,
+        means: "the place that was compared with",
+        unknown: None,
+        read: |line| line.base(|base| base.row.target.text.as_str()),
+    },
+    Column {
+        name: "new_place",
+        kind: Text,
+        means: "the place that was compared",
+        unknown: None,
+        read: |line| line.new.row.target.text.as_str().into(),
+    },
+    Column {
+        name: "base_runs",
+        kind: Text,
+        means: "the ids of the runs of the base, parted by spaces",
+        unknown: None,
+        read: |line| line.base(|base| base.ids()),
+    },
+    Column {
+        name: "new_runs",
+        kind: Text,
+        means: "the same of what was compared; within one run, the same id",
+        unknown: None,
+        read: |line| line.new.ids().into(),
+    },
+    Column {
+        name: "base_started",
+        kind: Text,
+        means: "when the first run of the base that was named began: RFC 3339, UTC",
+        unknown: None,
+        read: |line| line.base(|base| base.run().map(|run| &run.started)),
+    },
+    Column {
+        name: "new_started",
+        kind: Text,
+        means: "the same of what was compared",
+        unknown: None,
+        read: |line| line.new.run().map(|run| &run.started).into(),
+    },
+    Column {
+        name: "base_label",
+        kind: Text,
+        means: "the user's own words for that run",
+        unknown: Some("none were given"),
+        read: |line| line.base(|base| base.run().and_then(|run| run.label.as_deref())),
+    },
+    Column {
+        name: "new_label",
+        kind: Text,
+        means: "the same of what was compared",
+        unknown: Some("none were given"),
+        read: |line| line.new.run().and_then(|run| run.label.as_deref()).into(),
+    },
+    Column {
+        name: "cpu_model",
+        kind: Text,
+        means: "the processor; two of them are not compared",
+        unknown: UNREAD,
+        read: |line| line.new.cpu_model().into(),
+    },
+    Column {
+        name: "base_kernel",
+        kind: Text,
+        means: "the release of the base's kernel",
+        unknown: UNREAD,
+        read: |line| line.base(|base| base.kernel()),
+    },
+    Column {
+        name: "new_kernel",
+        kind: Text,
+        means: "the same of what was compared",
+        unknown: UNREAD,
+        read: |line| line.new.kernel().into(),
+    },
+    Column {
+        name: "base_run_class",
+        kind: Text,
+        means: "how quiet its machine was: `clean`, `noisy` or `hostile`",
+        unknown: Some("nothing was measured, or instructions are counted"),
+        read: |line| line.base(|base| base.run_class()),
+    },
+    Column {
+        name: "new_run_class",
+        kind: Text,
+        means: "the same of what was compared",
+        unknown: Some("nothing was measured, or instructions are counted"),
+        read: |line| line.new.run_class().into(),
+    },
+    ASKED,
+    Column {
+        name: "control",
+        kind: Truth,
+        means: "whether both sides are the same, as a control; leave these out of what you count",
+        unknown: None,
+        read: |line| line.compared(|it| it.control),
+    },
+    Column {
+        name: "design",
+        kind: Text,
+        means: "how they were interleaved: `twins`, `toggle`, `pairs`, `boots` or `stored`",
+        unknown: None,
+        read: |line| line.compared(|it| it.design.as_str()),
+    },
+    Column {
+        name: "pairs",
+        kind: Integer,
+        means: "pairs that count",
+        unknown: None,
+        read: |line| line.compared(|it| it.pairs),
+    },
+    Column {
+        name: "span_s",
+        kind: Float,
+        means: "from the first pair to the last, in seconds",
+        unknown: None,
+        read: |line| line.compared(|it| it.span_s),
+    },
+    UNIT,
+    BETTER,
+    Column {
+        name: "base_median",
+        kind: Float,
+        means: "the figure of the base, in the line's unit; of several runs a side, of the first",
+        unknown: Some("it has none"),
+        read: |line| line.base(|base| base.median()),
+    },
+    Column {
+        name: "base_ci95_low",
+        kind: Float,
+        means: "where its 95 % interval begins",
+        unknown: Some("below six repetitions"),
+        read: |line| line.base(|base| base.ci95_low()),
+    },
+    Column {
+        name: "base_ci95_high",
+        kind: Float,
+        means: "where it ends",
+        unknown: Some("below six repetitions"),
+        read: |line| line.base(|base| base.ci95_high()),
+    },
+    Column {
+        name: "new_median",
+        kind: Float,
+        means: "the figure of what was compared",
+        unknown: Some("it has none"),
+        read: |line| line.new.median().into(),
+    },
+    Column {
+        name: "new_ci95_low",
+        kind: Float,
+        means: "where its 95 % interval begins",
+        unknown: Some("below six repetitions"),
+        read: |line| line.new.ci95_low().into(),
+    },
+    Column {
+        name: "new_ci95_high",
+        kind: Float,
+        means: "where it ends",
+        unknown: Some("below six repetitions"),
+        read: |line| line.new.ci95_high().into(),
+    },
+    Column {
+        name: "ratio",
+        kind: Float,
+        means: "**the ratio**, new over base: of the pairs, not of the two figures beside it",
+        unknown: None,
+        read: |line| line.compared(|it| it.ratio.value),
+    },
+    Column {
+        name: "ratio_ci95_low",
+        kind: Float,
+        means: "where its 95 % interval begins",
+        unknown: FEW_PAIRS,
+        read: |line| line.compared(|it| it.ratio.ci95.map(|[low, _]| low)),
+    },
+    Column {
+        name: "ratio_ci95_high",
+        kind: Float,
+        means: "where it ends",
+        unknown: FEW_PAIRS,
+        read: |line| line.compared(|it| it.ratio.ci95.map(|[_, high]| high)),
+    },
+    Column {
+        name: "added",
+        kind: Float,
+        means: "new less base, in the line's unit",
+        unknown: None,
+        read: |line| line.compared(|it| it.added.value),
+    },
+    Column {
+        name: "added_ci95_low",
+        kind: Float,
+        means: "where its 95 % interval begins",
+        unknown: FEW_PAIRS,
+        read: |line| line.compared(|it| it.added.ci95.map(|[low, _]| low)),
+    },
+    Column {
+        name: "added_ci95_high",
+        kind: Float,
+        means: "where it ends",
+        unknown: FEW_PAIRS,
+        read: |line| line.compared(|it| it.added.ci95.map(|[_, high]| high)),
+    },
+    Column {
+        name: "p",
+        kind: Float,
+        means: "of a two-sided sign test; of exact counts 0 or 1",
+        unknown: None,
+        read: |line| line.compared(|it| it.p),
+    },
+    Column {
+        name: "q",
+        kind: Float,
+        means: "the same among all rows that were compared (Benjamini and Hochberg)",
+        unknown: None,
+        read: |line| line.compared(|it| it.q),
+    },
+    Column {
+        name: "verdict",
+        kind: Text,
+        means: "`slower`, `faster`, `equivalent` or `inconclusive`",
+        unknown: None,
+        read: |line| line.compared(|it| it.verdict.as_str()),
+    },
+    Column {
+        name: "mde_pct",
+        kind: Float,
+        means: "the smallest effect that could have been seen, in %",
+        unknown: Some("nobody can tell"),
+        read: |line| line.compared(|it| it.mde_pct),
+    },
+    Column {
+        name: "ties",
+        kind: Integer,
+        means: "pairs of batches that did not differ at all",
+        unknown: None,
+        read: |line| line.compared(|it| it.ties),
+    },
+    Column {
+        name: "seen_per_op",
+        kind: Float,
+        means: "how often an op woke its monitor, or made calls that a treatment could see",
+        unknown: Some("nobody knows"),
+        read: |line| line.compared(|it| it.seen_per_op),
+    },
+    Column {
+        name: "flags",
+        kind: Text,
+        means: "the flags of the comparison (docs/RECORDS.md), parted by spaces; empty for none",
+        unknown: None,
+        read: |line| line.compared(|it| spaced(it.flags.iter().map(String::as_str))),
+    },
+];

@@ -1,0 +1,468 @@
+//! The columns of `rows`: a line for each figure of each case at each place.
+
+use std::collections::BTreeMap;
+
+use oscost_model::unit::Better;
+
+use crate::report::view::export::Kind::{Float, Integer, Text, Truth};
+use crate::report::view::export::{Column, PRIMARY, Value, spaced};
+use crate::report::view::run::is_asked;
+
+/// The version of these columns.
+pub(super) const SCHEMA: &str = "oscost.rows/1";
+
+/// When nothing is said of a figure.
+const NO_FIGURE: Option<&str> = Some("it was not measured");
+/// When there is no interval.
+const NO_INTERVAL: Option<&str> = Some("below six repetitions");
+/// When there are no quantiles.
+const NO_SHOTS: Option<&str> = Some("modes U, B, T");
+
+pub(super) const CASE: Column = Column {
+    name: "case",
+    kind: Text,
+    means: "the case: `family/name:axis=value,...`, without the values that go unsaid",
+    unknown: None,
+    read: |line| line.new.row.case.as_str().into(),
+};
+pub(super) const BENCHMARK: Column = Column {
+    name: "benchmark",
+    kind: Text,
+    means: "its benchmark: `family/name`",
+    unknown: None,
+    read: |line| line.new.row.benchmark.as_str().into(),
+};
+pub(super) const FAMILY: Column = Column {
+    name: "family",
+    kind: Text,
+    means: "its family",
+    unknown: None,
+    read: |line| {
+        let benchmark = line.new.row.benchmark.as_str();
+        benchmark.split_once('/').map_or(benchmark, |(family, _)| family).into()
+    },
+};
+pub(super) const REV: Column = Column {
+    name: "rev",
+    kind: Integer,
+    means: "the revision of its definition; two revisions are not the same benchmark",
+    unknown: None,
+    read: |line| line.new.row.rev.into(),
+};
+pub(super) const POINT: Column = Column {
+    name: "point",
+    kind: Text,
+    means: "its point, every axis with its value: `size=4096,peer_cpu=same`",
+    unknown: None,
+    read: |line| {
+        let axes = line.new.row.point.iter().map(|(axis, value)| format!("{axis}={value}"));
+        axes.collect::<Vec<_>>().join(",").into()
+    },
+};
+pub(super) const ASKED: Column = Column {
+    name: "asked",
+    kind: Truth,
+    means: "whether it was asked for; reference cases and parts of floors are measured all the same",
+    unknown: None,
+    read: |line| is_asked(line.new.row).into(),
+};
+pub(super) const METRIC: Column = Column {
+    name: "metric",
+    kind: Text,
+    means: "`primary` for the case's own figure, or the name of a further one",
+    unknown: None,
+    read: |line| line.new.metric.into(),
+};
+pub(super) const PRIMARY_IS: Column = Column {
+    name: "primary_is",
+    kind: Text,
+    means: "of a workload, the metric that its `primary` figure is",
+    unknown: Some("it has ops"),
+    read: |line| line.new.row.primary_metric.as_deref().into(),
+};
+pub(super) const UNIT: Column = Column {
+    name: "unit",
+    kind: Text,
+    means: "the unit of every figure of the line that names none: `ns/op`, `B/s`, `s` and others",
+    unknown: None,
+    read: |line| line.new.unit.text().into(),
+};
+pub(super) const BETTER: Column = Column {
+    name: "better",
+    kind: Text,
+    means: "`lower` or `higher`",
+    unknown: None,
+    read: |line| match line.new.better {
+        Better::Lower => "lower".into(),
+        Better::Higher => "higher".into(),
+    },
+};
+
+/// All of them, in the order in which they are written.
+pub(super) const COLUMNS: &[Column] = &[
+    Column {
+        name: "run",
+        kind: Text,
+        means: "the run's id",
+        unknown: None,
+        read: |line| line.new.ids().into(),
+    },
+    Column {
+        name: "started",
+        kind: Text,
+        means: "when it began: RFC 3339, UTC",
+        unknown: None,
+        read: |line| line.new.run().map(|run| &run.started).into(),
+    },
+    Column {
+        name: "label",
+        kind: Text,
+        means: "the user's own words (`--label`)",
+        unknown: Some("none were given"),
+        read: |line| line.new.run().and_then(|run| run.label.as_deref()).into(),
+    },
+    Column {
+        name: "complete",
+        kind: Truth,
+        means: "whether every row that was asked for came to its end",
+        unknown: None,
+        read: |line| line.new.run().map(|run| run.complete).into(),
+    },
+    Column {
+        name: "cpu_model",
+        kind: Text,
+        means: "the processor that was measured",
+        unknown: Some("it could not be read"),
+        read: |line| line.new.cpu_model().into(),
+    },
+    Column {
+        name: "kernel",
+        kind: Text,
+        means: "the release of its kernel (`uname -r`)",
+        unknown: Some("it could not be read"),
+        read: |line| line.new.kernel().into(),
+    },
+    Column {
+        name: "run_class",
+        kind: Text,
+        means: "how quiet the machine was: `clean`, `noisy` or `hostile`",
+        unknown: Some("nothing was measured, or instructions are counted"),
+        read: |line| line.new.run_class().into(),
+    },
+    Column {
+        name: "run_flags",
+        kind: Text,
+        means: "the flags of the run, parted by spaces",
+        unknown: Some("nobody looked at the machine"),
+        read: |line| {
+            let flags = line.new.conditions().map(|it| &it.flags);
+            flags.map(|flags| spaced(flags.iter().map(String::as_str))).into()
+        },
+    },
+    CASE,
+    BENCHMARK,
+    FAMILY,
+    REV,
+    POINT,
+    Column {
+        name: "target",
+        kind: Text,
+        means: "the place, as it is typed: `local`, `seccomp=docker+nice=5@ssh:db1`",
+        unknown: None,
+        read: |line| line.new.row.target.text.as_str().into(),
+    },
+    Column {
+        name: "host",
+        kind: Text,
+        means: "its reach",
+        unknown: None,
+        read: |line| line.new.row.target.host.as_str().into(),
+    },
+    Column {
+        name: "treatments",
+        kind: Text,
+        means: "its treatments in order, parted by `+`; empty for none",
+        unknown: None,
+        read: |line| line.new.row.target.treatments.join("+").into(),
+    },
+    Column {
+        name: "cpu",
+        kind: Integer,
+        means: "the CPU that the cells were pinned to",
+        unknown: Some("they were not"),
+        read: |line| line.new.row.target.cpu.into(),
+    },
+    Column {
+        name: "peer",
+        kind: Text,
+        means: "the machine of the other end, `m1`",
+        unknown: Some("the other end stands beside it, or there is none"),
+        read: |line| line.new.row.target.peer.as_deref().into(),
+    },
+    Column {
+        name: "outcome",
+        kind: Text,
+        means: "`measured`, `skipped`, `failed`, `timed-out` or `unmeasurable`",
+        unknown: None,
+        read: |line| line.new.row.outcome.text().into(),
+    },
+    Column {
+        name: "reason",
+        kind: Text,
+        means: "why it was not measured",
+        unknown: Some("it was"),
+        read: |line| line.new.row.reason.as_deref().into(),
+    },
+    ASKED,
+    Column {
+        name: "mode",
+        kind: Text,
+        means: "how it was timed: `U`, `B`, `S`, `C`, `T`, `F` (docs/GLOSSARY.md)",
+        unknown: Some("there was no pilot"),
+        read: |line| line.new.row.mode.map(|mode| mode.text()).into(),
+    },
+    METRIC,
+    PRIMARY_IS,
+    UNIT,
+    BETTER,
+    Column {
+        name: "median",
+        kind: Float,
+        means: "**the figure**: the median over repetition values; of a further metric of what \
+                has ops, the sum over all cells by the sum of their ops",
+        unknown: NO_FIGURE,
+        read: |line| line.new.median().into(),
+    },
+    Column {
+        name: "ci95_low",
+        kind: Float,
+        means: "where its 95 % interval begins",
+        unknown: NO_INTERVAL,
+        read: |line| line.new.ci95_low().into(),
+    },
+    Column {
+        name: "ci95_high",
+        kind: Float,
+        means: "where it ends",
+        unknown: NO_INTERVAL,
+        read: |line| line.new.ci95_high().into(),
+    },
+    Column {
+        name: "half_width_pct",
+        kind: Float,
+        means: "half of the interval, in % of the median",
+        unknown: Some("no interval, or median 0"),
+        read: |line| line.estimate(|it| it.half_width_pct),
+    },
+    Column {
+        name: "raw_median",
+        kind: Float,
+        means: "the median of what the clock showed, before anything was taken out",
+        unknown: NO_FIGURE,
+        read: |line| line.estimate(|it| it.raw_median),
+    },
+    Column {
+        name: "overhead_clock",
+        kind: Float,
+        means: "what the clock adds to an op of the shortest batch",
+        unknown: Some("no op was timed"),
+        read: |line| line.estimate(|it| it.overhead.clock),
+    },
+    Column {
+        name: "overhead_loop",
+        kind: Float,
+        means: "what the loop adds to an op",
+        unknown: Some("other modes than U and T"),
+        read: |line| line.estimate(|it| it.overhead.loop_cost),
+    },
+    Column {
+        name: "mean",
+        kind: Float,
+        means: "the mean over repetition values",
+        unknown: NO_FIGURE,
+        read: |line| line.estimate(|it| it.mean),
+    },
+    Column {
+        name: "sd",
+        kind: Float,
+        means: "the standard deviation between repetitions",
+        unknown: Some("one repetition"),
+        read: |line| line.estimate(|it| it.sd),
+    },
+    Column {
+        name: "sd_within",
+        kind: Float,
+        means: "the median standard deviation inside one",
+        unknown: Some("no cell has two clean groups"),
+        read: |line| line.estimate(|it| it.sd_within),
+    },
+    Column {
+        name: "min",
+        kind: Float,
+        means: "the smallest repetition value",
+        unknown: NO_FIGURE,
+        read: |line| line.estimate(|it| it.min),
+    },
+    Column {
+        name: "p10",
+        kind: Float,
+        means: "the tenth percentile of repetition values",
+        unknown: NO_FIGURE,
+        read: |line| line.estimate(|it| it.p10),
+    },
+    Column {
+        name: "repetitions",
+        kind: Integer,
+        means: "cells with a value",
+        unknown: NO_FIGURE,
+        read: |line| line.estimate(|it| it.repetitions),
+    },
+    Column {
+        name: "samples",
+        kind: Integer,
+        means: "batches in them, rejected ones left out",
+        unknown: NO_FIGURE,
+        read: |line| line.estimate(|it| it.samples),
+    },
+    Column {
+        name: "ops_per_sample",
+        kind: Integer,
+        means: "ops in a batch, the median",
+        unknown: NO_FIGURE,
+        read: |line| line.estimate(|it| it.ops_per_sample),
+    },
+    Column {
+        name: "converged",
+        kind: Truth,
+        means: "whether the precision that was asked for was reached",
+        unknown: NO_FIGURE,
+        read: |line| line.estimate(|it| it.converged),
+    },
+    Column {
+        name: "exact",
+        kind: Truth,
+        means: "whether the figure is a count that repeats to the last digit",
+        unknown: NO_FIGURE,
+        read: |line| line.estimate(|it| it.exact),
+    },
+    Column {
+        name: "shots",
+        kind: Integer,
+        means: "single shots, of which the next five are quantiles",
+        unknown: NO_SHOTS,
+        read: |line| line.estimate(|it| it.quantiles.as_ref().map(|of| of.n)),
+    },
+    Column {
+        name: "shot_p50",
+        kind: Float,
+        means: "half of the shots lie below",
+        unknown: NO_SHOTS,
+        read: |line| line.estimate(|it| it.quantiles.as_ref().map(|of| of.p50)),
+    },
+    Column {
+        name: "shot_p90",
+        kind: Float,
+        means: "nine of ten shots lie below",
+        unknown: Some("below 36 shots"),
+        read: |line| line.estimate(|it| it.quantiles.as_ref().and_then(|of| of.p90)),
+    },
+    Column {
+        name: "shot_p99",
+        kind: Float,
+        means: "99 of 100 shots lie below",
+        unknown: Some("below 368 shots"),
+        read: |line| line.estimate(|it| it.quantiles.as_ref().and_then(|of| of.p99)),
+    },
+    Column {
+        name: "shot_p999",
+        kind: Float,
+        means: "999 of 1000 shots lie below",
+        unknown: Some("below 3688 shots"),
+        read: |line| line.estimate(|it| it.quantiles.as_ref().and_then(|of| of.p999)),
+    },
+    Column {
+        name: "shot_max",
+        kind: Float,
+        means: "the largest shot",
+        unknown: NO_SHOTS,
+        read: |line| line.estimate(|it| it.quantiles.as_ref().map(|of| of.max)),
+    },
+    Column {
+        name: "class",
+        kind: Text,
+        means: "`user`, `vdso`, `light`, `heavy` or `blocking`",
+        unknown: Some("not classed"),
+        read: |line| line.new.row.class.as_deref().into(),
+    },
+    Column {
+        name: "floor",
+        kind: Float,
+        means: "the sum of the op's primitives, below which it cannot go",
+        unknown: Some("it has none, or of a further metric"),
+        read: |line| match line.new.metric {
+            PRIMARY => line.new.row.floor.as_ref().and_then(|floor| floor.value).into(),
+            _ => Value::Unknown,
+        },
+    },
+    Column {
+        name: "calls_per_op",
+        kind: Float,
+        means: "how often an op enters the kernel, as counted",
+        unknown: Some("not counted"),
+        read: |line| line.new.row.calls.as_ref().map(|it| all(&it.per_op)).into(),
+    },
+    Column {
+        name: "peer_calls_per_op",
+        kind: Float,
+        means: "how often its peer does, per op of ours",
+        unknown: Some("not counted"),
+        read: |line| line.new.row.calls.as_ref().map(|it| all(&it.peer_per_op)).into(),
+    },
+    Column {
+        name: "calls_expected",
+        kind: Truth,
+        means: "whether its calls are what the definition says",
+        unknown: Some("not counted"),
+        read: |line| line.new.row.calls.as_ref().map(|it| it.expected).into(),
+    },
+    Column {
+        name: "lost_pct",
+        kind: Float,
+        means: "time that cells wanted and did not get, in %: the median over cells",
+        unknown: Some("not shown, or the op waits by itself"),
+        read: |line| line.new.row.disturbed.lost_pct.into(),
+    },
+    Column {
+        name: "rejected_pct",
+        kind: Float,
+        means: "batches that were rejected, in %",
+        unknown: Some("there were no batches"),
+        read: |line| line.new.row.disturbed.rejected_pct.into(),
+    },
+    Column {
+        name: "flags",
+        kind: Text,
+        means: "the flags of the row (docs/RECORDS.md), parted by spaces; empty for none",
+        unknown: None,
+        read: |line| spaced(line.new.row.flags.iter().map(String::as_str)).into(),
+    },
+    Column {
+        name: "expected",
+        kind: Text,
+        means: "the prediction that was written before measuring; empty for none",
+        unknown: None,
+        read: |line| line.new.row.expected.as_str().into(),
+    },
+    Column {
+        name: "tool_version",
+        kind: Text,
+        means: "the version of oscost",
+        unknown: None,
+        read: |line| line.new.run().map(|run| &run.tool.version).into(),
+    },
+];
+
+/// The calls of an op, whatever their names. (The sum of none would be the zero below zero.)
+fn all(per_op: &BTreeMap<String, f64>) -> f64 {
+    per_op.values().fold(0.0, |sum, times| sum + times)
+}

@@ -1,0 +1,271 @@
+//! Made-up series as they are shown.
+
+use std::collections::BTreeSet;
+
+use oscost_model::unit::{Better, Unit};
+
+use super::*;
+
+fn point(number: usize, median: f64) -> Point {
+    Point {
+        run: format!("0190a0b1-c2d3-7e4f-8a9b-{number:012x}"),
+        started: format!("2026-{:02}-{:02}T08:15:00Z", 9 + number / 28, 1 + number % 28),
+        median,
+        interval: Some([median * 0.995, median * 1.005]),
+        class: Some("quiet".to_owned()),
+        imported: false,
+    }
+}
+
+/// So many runs of some 120 ns that wander by 1 %, and from `step` on are 6 % dearer.
+fn series(count: usize, step: usize) -> Series {
+    let figure = |at: usize| {
+        let noise = 1.0 + 0.002 * (at * 7 % 11) as f64 - 0.01;
+        120.0 * noise * if at >= step { 1.06 } else { 1.0 }
+    };
+    let points: Vec<Point> = (0..count).map(|at| point(at, figure(at))).collect();
+    let changed = (step < count).then(|| Change {
+        point: step,
+        before: points[step - 1].run.clone(),
+        behind: points[step].run.clone(),
+        from: 120.0,
+        to: 127.2,
+        ratio: 1.06,
+        ci95: Some([1.051, 1.069]),
+        p: 0.005,
+        q: 0.0125,
+    });
+    Series {
+        case: "syscall/getppid:via=raw".to_owned(),
+        target: "local".to_owned(),
+        peer: false,
+        peer_at: None,
+        unit: Unit::NsPerOp,
+        better: Better::Lower,
+        rev: 1,
+        machine_class: "arch x86_64, cpu AuthenticAMD 25/1/1, cpus 2, hypervisor kvm".to_owned(),
+        kernel_class: "flavour cloud-amd64, arch x86_64, hz 250".to_owned(),
+        points,
+        older: 0,
+        p: Some(0.005),
+        missed: false,
+        together: None,
+        q: Some(0.0125),
+        changes: changed.into_iter().collect(),
+        newest: None,
+        marks: Vec::new(),
+        left_out: Vec::new(),
+        other_targets: Vec::new(),
+    }
+}
+
+fn history(named: bool, series: Vec<Series>) -> History {
+    let target = "local".to_owned();
+    let (without_figures, left_out, other_targets) = (Vec::new(), Vec::new(), Vec::new());
+    History { named, target, window: 60, series, without_figures, left_out, other_targets }
+}
+
+fn mark(point: usize, what: Updated) -> Mark {
+    Mark { point, what, peer: false, from: "6.1.0-22".to_owned(), to: "6.1.0-23".to_owned() }
+}
+
+fn flat(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn fits(text: &str) {
+    assert!(text.lines().all(|line| line.len() <= 80) && text.is_ascii(), "{text}");
+}
+
+#[test]
+fn one_series_is_drawn_with_its_changes_and_updates_in_eighty_columns() {
+    let mut one = series(60, 40);
+    one.marks = vec![mark(40, Updated::Kernel), mark(41, Updated::Microcode)];
+    let shown = text(&history(true, vec![one]));
+    fits(&shown);
+    let ratio = shown.lines().position(|line| line.trim() == "x1.060").unwrap();
+    let lines: Vec<&str> = shown.lines().collect();
+    let at = lines[ratio].find("x1").unwrap();
+    let drawn = &lines[ratio + 1..ratio + 15];
+    assert!(drawn.iter().all(|line| line.as_bytes()[at] == b'|'), "{shown}");
+    let runs = drawn.iter().map(|line| line.matches('o').count()).sum::<usize>();
+    assert_eq!(runs, 60, "{shown}");
+    // The letter stands under the first run behind the change.
+    let letters = lines.iter().find(|line| line.trim() == "KM").unwrap();
+    assert_eq!(letters.find('K'), Some(at + 1), "{shown}");
+    let said = flat(&shown);
+    assert!(
+        said.contains("change at run 41 of 2026-10-13: 120.0 -> 127.2 ns, 1.060 times"),
+        "{said}"
+    );
+    assert!(
+        said.contains("updated there: kernel 6.1.0-22 -> 6.1.0-23; at run 42: microcode"),
+        "{said}"
+    );
+    assert!(said.contains("A history finds candidates and proves nothing."), "{said}");
+}
+
+#[test]
+fn few_runs_and_equal_ones_and_very_many_are_no_trouble() {
+    for count in [0, 1, 2, FEWEST - 1, 66, 67, 500] {
+        let mut one = series(count, usize::MAX);
+        if count < FEWEST {
+            (one.p, one.q) = (None, None);
+        }
+        let shown = text(&history(true, vec![one]));
+        fits(&shown);
+        assert_eq!(shown.contains(" by run\n"), count > 1, "{shown}");
+        let asked_from = format!("looked for from {FEWEST} on");
+        assert_eq!(shown.contains(&asked_from), (1..FEWEST).contains(&count), "{shown}");
+        assert_eq!(shown.contains("in the newest 60 runs: older"), count > 60, "{shown}");
+        assert_eq!(shown.contains("the picture has room for the newest"), count > 67, "{shown}");
+    }
+    let mut equal = series(20, usize::MAX);
+    for point in &mut equal.points {
+        (point.median, point.interval) = (100.0, Some([100.0; 2]));
+    }
+    let shown = text(&history(true, vec![equal]));
+    assert!(shown.lines().any(|line| line.matches('o').count() == 20), "{shown}");
+}
+
+#[test]
+fn an_interval_that_leaves_the_picture_ends_in_an_arrow_and_is_said() {
+    let mut one = series(30, usize::MAX);
+    one.points[10].interval = Some([10.0, 1_000.0]);
+    let shown = text(&history(true, vec![one]));
+    assert!(shown.contains('^') && shown.contains("^ v it goes beyond the picture"), "{shown}");
+}
+
+#[test]
+fn several_series_have_a_block_each_up_to_a_bound() {
+    let many: Vec<Series> = (0..13).map(|at| series(20, 10 + at)).collect();
+    let shown = text(&history(true, many));
+    fits(&shown);
+    assert_eq!(shown.matches("syscall/getppid:via=raw at local").count(), 10, "{shown}");
+    assert!(flat(&shown).contains("and 3 more series, 0 of them with a change"), "{shown}");
+    assert!(!shown.contains(" by run\n"), "{shown}");
+}
+
+#[test]
+fn without_a_case_what_changed_is_a_table() {
+    let mut few = series(4, usize::MAX);
+    (few.p, few.q) = (None, None);
+    let mut whole = history(false, vec![series(60, 40), series(60, usize::MAX), few]);
+    whole.without_figures = vec![LeftOut { why: "it was killed".to_owned(), runs: 2 }];
+    let shown = text(&whole);
+    fits(&shown);
+    assert!(
+        shown.starts_with("1 of 2 cases at local changed within their newest 60 runs"),
+        "{shown}"
+    );
+    let row = "syscall/getppid:via=raw 2026-10-13 120.0 ns 1.060 0.013";
+    assert!(flat(&shown).contains(row), "{shown}");
+    assert!(shown.contains("not looked at: 2 runs: it was killed"), "{shown}");
+    assert!(shown.contains("1 case with fewer than"), "{shown}");
+    assert_eq!(text(&history(false, vec![])), "no figure of local is kept\n");
+}
+
+#[test]
+fn where_all_is_left_out_it_is_said_what_of_and_why() {
+    let mut none = series(0, usize::MAX);
+    (none.p, none.q) = (None, None);
+    none.left_out = vec![LeftOut { why: "its class is hostile".to_owned(), runs: 3 }];
+    let mut whole = history(false, vec![none.clone()]);
+    whole.left_out = none.left_out.clone();
+    let shown = text(&whole);
+    assert!(shown.starts_with("nothing at local has runs enough"), "{shown}");
+    assert!(shown.contains("1 case without any run that can be in a series"), "{shown}");
+    assert!(shown.contains("left out of a case or more: 3 runs: its class is hostile"), "{shown}");
+    let named = text(&history(true, vec![none]));
+    assert!(named.contains("at local: no run can be in it\n"), "{named}");
+    assert!(named.contains("left out: 3 runs: its class is hostile"), "{named}");
+    let mut elsewhere = history(false, vec![]);
+    elsewhere.other_targets = vec!["ssh:db1".to_owned()];
+    let shown = text(&elsewhere);
+    assert!(shown.contains("measured at other places too (--place): ssh:db1"), "{shown}");
+}
+
+#[test]
+fn a_change_without_a_cause_names_what_is_watched_and_updates_their_letters() {
+    let shown = flat(&text(&history(true, vec![series(60, 40)])));
+    assert!(
+        shown.contains("nothing that is watched was updated within two runs (kernel, kernel im")
+    );
+    let mut one = series(60, 40);
+    one.marks = Updated::ALL.map(|what| mark(39, what)).to_vec();
+    one.marks[2].peer = true;
+    let shown = text(&history(true, vec![one]));
+    fits(&shown);
+    let said = flat(&shown);
+    assert!(
+        said.contains("L command line, G mitigations, S security modules, T tracers"),
+        "{said}"
+    );
+    assert!(said.contains("command line of the other end 6.1.0-22 -> 6.1.0-23"), "{said}");
+    let letters: BTreeSet<char> = Updated::ALL.map(Updated::letter).into();
+    assert_eq!(letters.len(), Updated::ALL.len());
+}
+
+#[test]
+fn an_interval_that_ends_before_it_begins_is_not_drawn() {
+    let mut one = series(30, usize::MAX);
+    one.points[10].interval = Some([130.0, 110.0]);
+    assert_eq!(one.points[10].unsure(), None);
+    fits(&text(&history(true, vec![one])));
+}
+
+#[test]
+fn names_and_figures_of_any_length_stay_in_eighty_columns() {
+    let mut one = series(60, 40);
+    one.case = format!("pipe/{}", "x".repeat(93));
+    one.marks = vec![Mark { to: "9".repeat(123), ..mark(40, Updated::Kernel) }];
+    let change = &mut one.changes[0];
+    (change.from, change.ratio, change.q) = (1e20, 1e9, 0.000_05);
+    for unit in [Unit::NsPerOp, Unit::FramesPerSecond] {
+        one.unit = unit;
+        for named in [false, true] {
+            fits(&text(&history(named, vec![one.clone()])));
+        }
+    }
+    for (ratio, shown) in
+        [(1.0501, "x1.050"), (0.5, "x0.50"), (99.996, "x100"), (1e9, "x1e9"), (1e-40, "x1e-40")]
+    {
+        assert_eq!(plot::times(ratio), shown);
+    }
+}
+
+#[test]
+fn what_is_provisional_is_called_so() {
+    let mut one = series(60, usize::MAX);
+    let (runs, before) = (3, 20);
+    one.newest = Some(Newest { runs, before, from: 120.0, to: 132.0, ratio: 1.1 });
+    let shown = flat(&text(&history(true, vec![one])));
+    let words =
+        "provisional: the newest 3 runs lie above all of the 20 before them, 120.0 -> 132.0 ns";
+    assert!(shown.contains(words), "{shown}");
+}
+
+#[test]
+fn words_from_outside_drive_no_terminal() {
+    let mut one = series(20, 10);
+    one.case = "\u{1b}[2Jcase".to_owned();
+    one.left_out = vec![LeftOut { why: "cpus \u{1b}]0;4".to_owned(), runs: 1 }];
+    let (from, to) = ("\u{7}6.1".to_owned(), "\r6.2".to_owned());
+    one.marks = vec![Mark { from, to, ..mark(10, Updated::Kernel) }];
+    one.other_targets = vec!["\u{1b}x".to_owned()];
+    for named in [true, false] {
+        let shown = text(&history(named, vec![one.clone()]));
+        assert!(!shown.chars().any(|c| c.is_control() && c != '\n'), "{shown:?}");
+    }
+}
+
+#[test]
+fn the_document_names_its_schema_and_has_every_key() {
+    let json: serde_json::Value =
+        serde_json::from_str(&json(&history(true, vec![series(60, 40)])).unwrap()).unwrap();
+    assert_eq!(json["schema"], "oscost.history/1");
+    let series = &json["series"][0];
+    assert_eq!((&series["unit"], &series["changes"][0]["point"]), (&"ns/op".into(), &40.into()));
+    assert!(series["newest"].is_null() && series["points"].as_array().unwrap().len() == 60);
+    assert_eq!(series["points"][0]["interval"][0], 120.0 * 0.99 * 0.995);
+}

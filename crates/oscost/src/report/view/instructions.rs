@@ -1,0 +1,221 @@
+//! Rows whose figures are instructions that were counted, and what is said of them beside others.
+//!
+//! A count has all of its digits, and no interval: it repeats exactly, or it lies in a range.
+
+use oscost_model::clock::ClockKind;
+use oscost_model::record::{Comparison, Machine, Row};
+use oscost_model::unit::Unit;
+
+use crate::estimate::comparison::threshold::Threshold;
+use crate::report::figures::{Style, per_cent};
+use crate::report::text::{fold, plain};
+use crate::report::view::run::{Cells, Headings, entries, floor, laid_out};
+
+pub(super) const HEADINGS: Headings = ["per op", "repeats", "", "", "calls", "floor"];
+pub(super) const COMPARED: Headings = ["base, insn", "new, insn", "added, insn", "", "verdict", ""];
+
+/// What must not be read into such a figure.
+const NO_TIME: &str = "insn: instructions of an op, the program's and the kernel's, as the emulator \
+                       counted them. Instructions are not time: caches, TLB, mispredictions and \
+                       stalls do not show.";
+
+/// Whether a row's figure is a number of instructions.
+pub(super) fn is_it(row: &Row) -> bool {
+    row.unit == Unit::InstructionsPerOp
+}
+
+/// What is said of such rows; nothing where there are none.
+pub(super) fn line<'a>(mut rows: impl Iterator<Item = &'a Row>) -> Option<String> {
+    rows.any(is_it).then(|| NO_TIME.to_owned())
+}
+
+/// The table of such rows; nothing where there are none.
+pub(super) fn text(rows: &[&Row]) -> String {
+    if rows.is_empty() {
+        return String::new();
+    }
+    let cells: Vec<Cells> = rows.iter().map(|row| cells(row)).collect();
+    format!("\n{}", laid_out(rows, &cells, HEADINGS))
+}
+
+/// The least and the most of a row's repetitions.
+fn range(row: &Row) -> Option<[f64; 2]> {
+    let values = row.repetitions.iter().filter_map(|it| it.value);
+    let (low, high) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
+        (low.min(value), high.max(value))
+    });
+    (low <= high).then_some([low, high])
+}
+
+/// The figure: one number where it is exact, else the range of what was seen.
+pub(super) fn figure(row: &Row) -> String {
+    match bare(row).as_str() {
+        "" => String::new(),
+        figure => format!("{figure} {}", unit(row.unit)),
+    }
+}
+
+/// The same without its unit.
+fn bare(row: &Row) -> String {
+    let Some(estimate) = &row.estimate else { return String::new() };
+    match range(row).filter(|[low, high]| !estimate.exact && low < high) {
+        Some(ends) => between(ends, false),
+        None => number(estimate.median, row.unit),
+    }
+}
+
+/// A range, in as many digits as tell its ends apart: it may be told a little wider than it is, and
+/// never narrower.
+fn between([low, high]: [f64; 2], signed: bool) -> String {
+    // Two digits of what lies between them.
+    let decimals = (1.0 - (high - low).log10().floor()).clamp(0.0, 300.0) as usize;
+    let scale = 10f64.powi(decimals as i32);
+    let text = |end: f64| {
+        let sign = if signed && end > 0.0 { "+" } else { "" };
+        // Nothing has no sign.
+        format!("{sign}{:.decimals$}", end + 0.0)
+    };
+    let (low, high) = ((low * scale).floor() / scale, (high * scale).ceil() / scale);
+    format!("{} .. {}", text(low), text(high))
+}
+
+/// The figure, and whether it repeats.
+pub(super) fn told(row: &Row) -> String {
+    format!("{}, {}", figure(row), repeats(row))
+}
+
+fn repeats(row: &Row) -> &'static str {
+    match row.estimate.as_ref().is_some_and(|estimate| estimate.exact) {
+        true => "exact",
+        false => "not exact",
+    }
+}
+
+fn number(value: f64, unit: Unit) -> String {
+    Style::of(value, unit).number(value)
+}
+
+fn unit(unit: Unit) -> &'static str {
+    Style::of(0.0, unit).unit()
+}
+
+/// The cells of a measured row.
+pub(super) fn cells(row: &Row) -> Cells {
+    let none = String::new;
+    let floor = floor(row).unwrap_or_default();
+    let calls = row.calls.as_ref().map(|_| entries(row)).unwrap_or_default();
+    [figure(row), repeats(row).to_owned(), none(), none(), calls, floor]
+}
+
+/// The cells of two such rows that were compared: of three ranges beside each other, so that the unit
+/// stands in the headings.
+pub(super) fn compared(it: &Comparison, base: &Row, new: &Row) -> Cells {
+    let none = String::new;
+    [bare(base), bare(new), difference(it, ""), none(), plain(&it.verdict), none()]
+}
+
+/// A ratio of counts, with digits enough for an instruction among hundreds of thousands.
+pub(super) fn ratio(ratio: f64) -> String {
+    let text = format!("{ratio:.6}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// What is added: with its sign, and as a share where that is a tenth of a per cent or more.
+pub(super) fn added(it: &Comparison) -> String {
+    difference(it, &format!(" {}", unit(it.added.unit)))
+}
+
+fn difference(it: &Comparison, unit: &str) -> String {
+    let signed = |value: f64| {
+        let sign = if value > 0.0 { "+" } else { "" };
+        format!("{sign}{}", number(value, it.added.unit))
+    };
+    match it.added.ci95 {
+        Some(ends @ [low, high]) if low < high => {
+            return format!("{}{unit}", between(ends, true));
+        }
+        // Of what is not exact nobody knows that it is the same.
+        _ if it.verdict == "equivalent" => return "=".to_owned(),
+        _ => {}
+    }
+    let pct = 100.0 * (it.ratio.value - 1.0);
+    let sign = if pct > 0.0 { "+" } else { "" };
+    let share = match pct.abs() {
+        0.05.. => format!(" ({sign}{})", per_cent(pct)),
+        _ => String::new(),
+    };
+    format!("{}{unit}{share}", signed(it.added.value))
+}
+
+/// Comparisons of such rows as a table; nothing where there are none.
+pub(super) fn table(rows: &[(&Comparison, &Row, &Row)]) -> String {
+    if rows.is_empty() {
+        return String::new();
+    }
+    let cells: Vec<Cells> = rows.iter().map(|(it, base, new)| compared(it, base, new)).collect();
+    let rows: Vec<&Row> = rows.iter().map(|(_, base, _)| *base).collect();
+    laid_out(&rows, &cells, COMPARED)
+}
+
+/// How many are dearer, and of these how many beyond a threshold; how many are cheaper, and how many
+/// the same. Nothing of none.
+pub(super) fn verdicts(rows: &[&Comparison], beyond: Option<(usize, Threshold)>) -> Option<String> {
+    let beyond = beyond.map(|(count, most)| format!(" ({count} of them by more than {most})"));
+    let beyond = beyond.unwrap_or_default();
+    let count = |verdict: &str| rows.iter().filter(|it| it.verdict == verdict).count();
+    (!rows.is_empty()).then(|| {
+        format!(
+            "{} slower{beyond}, {} faster, {} equivalent (to the last digit), {} inconclusive: \
+             slower is more instructions.",
+            count("slower"),
+            count("faster"),
+            count("equivalent"),
+            count("inconclusive")
+        )
+    })
+}
+
+/// Whether a tick of a machine's clock is an instruction.
+pub(super) fn counts(machine: &Machine) -> bool {
+    let source = ClockKind::Instructions.text();
+    machine.clock.as_ref().is_some_and(|clock| clock.source == source)
+}
+
+/// A machine that was booted for the run: kernel, emulator and what it pretends to be, in a line.
+pub(super) fn headline(machine: &Machine) -> Option<String> {
+    let vm = machine.vm.as_ref()?;
+    let kernel = machine.os.release.as_ref().map(|release| format!("Linux {release}"));
+    // Two images of one release are told apart by their names.
+    let mut parts = vec![match kernel {
+        Some(kernel) if kernel.ends_with(vm.kernel.as_str()) => kernel,
+        Some(kernel) => format!("{}: {kernel}", vm.kernel),
+        None => vm.kernel.clone(),
+    }];
+    parts.extend(vm.append.as_ref().map(|words| format!("booted with `{words}`")));
+    parts.push(format!("{} ({}), CPU {}", vm.emulator, vm.accel, vm.cpu));
+    parts.push(format!("{} MiB", vm.mem_mib));
+    parts.extend(counts(machine).then(|| "one instruction a tick".to_owned()));
+    Some(fold(&plain(&parts.join(", ")), 80, "  "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::between;
+
+    #[test]
+    fn a_range_has_the_digits_that_tell_its_ends_apart() {
+        for (ends, text) in [
+            ([1_141_693.0, 1_141_990.0], "1141693 .. 1141990"),
+            ([7141.57, 7145.957], "7141.5 .. 7146.0"),
+            ([634.3125, 634.6875], "634.31 .. 634.69"),
+            ([3.89465, 3.89732], "3.8946 .. 3.8974"),
+            ([826.875, 827.0], "826.87 .. 827.00"),
+            ([9334.5, 9350.25], "9334 .. 9351"),
+        ] {
+            assert_eq!(between(ends, false), text);
+        }
+        assert_eq!(between([-4.3867, 4.3867], true), "-4.4 .. +4.4");
+        assert_eq!(between([-20_750.0, -0.25], true), "-20750 .. 0");
+        assert_eq!(between([0.25, 13.0], true), "0 .. +13");
+    }
+}

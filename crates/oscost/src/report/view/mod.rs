@@ -1,0 +1,35 @@
+//! What each kind of report shows, as plain data.
+
+pub mod ab;
+pub mod catalog;
+pub mod chart;
+pub mod claims;
+pub mod compare;
+pub mod cost_groups;
+pub mod curves;
+pub mod doctor;
+pub mod document;
+pub mod event_scaling;
+pub mod explain;
+pub mod export;
+pub mod flags;
+pub mod history;
+pub mod instructions;
+pub mod machine;
+pub mod markdown;
+pub mod monitor;
+pub mod one_way;
+pub mod page;
+pub mod page_cache;
+pub mod ph;
+pub mod predictions;
+pub mod programs;
+pub mod request_latency;
+pub mod run;
+pub mod runs;
+pub mod study_ab;
+pub mod study_list;
+pub mod study_run;
+pub mod timer_survey;
+pub mod treatments;
+pub mod wait_steps;

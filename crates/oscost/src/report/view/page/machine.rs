@@ -1,0 +1,162 @@
+//! The machines of a run, how quiet they were, and what was measured with.
+
+use oscost_model::record::{Conditions, Machine, Record};
+
+use crate::report::figures::{Style, per_cent};
+use crate::report::text::plain;
+use crate::report::view::document::{Cell, Column, Line, Part, Section, Table};
+use crate::report::view::flags;
+use crate::report::view::instructions::counts;
+
+/// The section.
+pub(super) fn section(record: &Record) -> Section {
+    let mut parts = Vec::new();
+    let several = record.machines.len() > 1;
+    for (at, machine) in record.machines.iter().enumerate() {
+        if several {
+            parts.push(Part::Title(format!("Machine {}", plain(&machine.id))));
+        }
+        parts.push(Part::Facts(facts(machine)));
+        if counts(machine) {
+            // Nothing there is noisy: what is not exact says so in its row.
+            continue;
+        }
+        if let Some(conditions) = record.conditions.iter().find(|it| it.machine == machine.id) {
+            parts.push(Part::Title("How quiet it was".to_owned()));
+            parts.push(Part::Facts(quiet(conditions)));
+            parts.extend(reference_cases(at, conditions).map(Part::Table));
+            let flagged: Vec<String> = conditions
+                .flags
+                .iter()
+                .map(|flag| format!("{}: {}", plain(flag), flags::of_run(flag)))
+                .collect();
+            parts.extend((!flagged.is_empty()).then_some(Part::List(flagged)));
+        }
+        if !machine.advice.is_empty() {
+            parts.push(Part::Title("What makes figures noisy there".to_owned()));
+            parts.push(Part::List(machine.advice.iter().map(|it| plain(it)).collect()));
+        }
+    }
+    parts.push(Part::Title("How it was measured".to_owned()));
+    parts.push(Part::Facts(measured(record)));
+    Section { id: "machine".to_owned(), title: "The machine".to_owned(), parts }
+}
+
+/// Facts with what is known of them.
+struct Facts(Vec<(String, String)>);
+
+impl Facts {
+    fn add(&mut self, name: &str, value: Option<String>) {
+        let value = value.map_or("not known".to_owned(), |value| plain(&value));
+        self.0.push((name.to_owned(), value));
+    }
+}
+
+fn facts(machine: &Machine) -> Vec<(String, String)> {
+    let mut facts = Facts(Vec::new());
+    let cpu = &machine.cpu;
+    facts.add("processor", cpu.model_name.clone());
+    facts.add("CPUs online", cpu.logical_online.map(|online| online.to_string()));
+    facts.add("microcode", cpu.microcode.clone());
+    let memory = machine.memory.total_kib.map(|kib| format!("{:.1} GiB", kib as f64 / 1_048_576.0));
+    facts.add("memory", memory);
+    facts.add("hypervisor", Some(machine.virtualization.clone().unwrap_or("none shows".into())));
+    let os = &machine.os;
+    facts.add("kernel", os.release.clone());
+    facts.add("built as", os.version.clone());
+    facts.add("distribution", os.distribution.clone());
+    facts.add("timer ticks", os.hz.map(|hz| format!("{hz} a second")));
+    facts.add("preemption", machine.scheduling.preempt.clone());
+    facts.add("frequency governor", machine.scheduling.governor.clone());
+    if let Some(vm) = &machine.vm {
+        facts.add("booted", Some(format!("{}, image {}", vm.kernel, vm.image)));
+        facts.add("appended to its command line", Some(vm.append.clone().unwrap_or_default()));
+        facts.add("emulator", Some(format!("{} ({}), CPU {}", vm.emulator, vm.accel, vm.cpu)));
+        facts.add("its memory", Some(format!("{} MiB", vm.mem_mib)));
+    }
+    let clock = machine.clock.as_ref().map(|clock| match counts(machine) {
+        true => format!("{}: one a tick", clock.source),
+        false => format!(
+            "{}, in steps of {:.1} ns; a pair of reads costs {:.1} ns",
+            clock.source, clock.q_ns, clock.c_tot_ns
+        ),
+    });
+    facts.add("clock", clock);
+    let vulnerable = machine.mitigations.iter().filter(|(_, how)| how.starts_with("Vulnerable"));
+    let mitigated = machine.mitigations.values().filter(|how| how.starts_with("Mitigation"));
+    let open: Vec<&str> = vulnerable.map(|(name, _)| name.as_str()).collect();
+    let mut flaws = format!("{} mitigated", mitigated.count());
+    if !open.is_empty() {
+        flaws.push_str(&format!(", {} open: {}", open.len(), open.join(", ")));
+    }
+    facts.add("processor flaws", (!machine.mitigations.is_empty()).then_some(flaws));
+    facts.0
+}
+
+fn quiet(it: &Conditions) -> Vec<(String, String)> {
+    let mut facts = Facts(Vec::new());
+    facts.add("it was", it.class.clone());
+    let lambda = it.lambda_per_s.map(|lambda| format!("{lambda:.0} a second"));
+    facts.add("interruptions over 5 us", lambda);
+    facts.add("taken by the hypervisor", it.steal_pct.map(per_cent));
+    facts.add("ready but not running", it.lost_pct.map(per_cent));
+    let tracers = match &it.tracers[..] {
+        [] => "nothing".to_owned(),
+        some => some.join(", "),
+    };
+    facts.add("attached", Some(tracers));
+    facts.0
+}
+
+/// The reference cases before and after.
+fn reference_cases(machine: usize, it: &Conditions) -> Option<Table> {
+    let line = |(case, before): (&String, &f64)| {
+        let after = it.reference_cases.after.get(case).copied();
+        let ns = |value: f64| Style::of(value, oscost_model::unit::Unit::NsPerOp).with_unit(value);
+        let moved = after.map(|after| 100.0 * (after / before - 1.0)).filter(|it| it.is_finite());
+        let moved_text = moved.map_or("-".to_owned(), |moved| format!("{moved:+.1} %"));
+        let cells = vec![
+            Cell::text(plain(case)),
+            Cell::number(ns(*before), Some(*before)),
+            Cell::number(after.map_or("-".to_owned(), ns), after),
+            Cell::number(moved_text, moved),
+        ];
+        Line { cells, ..Line::default() }
+    };
+    let rows: Vec<Line> = it.reference_cases.before.iter().map(line).collect();
+    (!rows.is_empty()).then(|| Table {
+        id: format!("reference cases-{machine}"),
+        caption: "The reference cases, measured in every round, early and late".to_owned(),
+        columns: vec![
+            Column::words("case"),
+            Column::number("early", "before_ns"),
+            Column::number("late", "after_ns"),
+            Column::number("moved", "moved_pct"),
+        ],
+        rows,
+        is_tool: false,
+    })
+}
+
+fn measured(record: &Record) -> Vec<(String, String)> {
+    let mut facts = Facts(Vec::new());
+    facts.add("command", Some(record.command.join(" ")));
+    facts.add("label", Some(record.label.clone().unwrap_or("none".into())));
+    facts.add("run", Some(record.id.clone()));
+    facts.add("begun", Some(record.started.clone()));
+    facts.add("ended", record.ended.clone());
+    let complete = if record.complete { "yes" } else { "no, it was cut short" };
+    facts.add("complete", Some(complete.to_owned()));
+    let tool = &record.tool;
+    facts.add("oscost", Some(tool.version.clone()));
+    facts.add(
+        "worker",
+        Some(format!("{}, {}, {}", tool.worker.hash, tool.worker.link, tool.worker.libc)),
+    );
+    let settings = &record.settings;
+    facts.add("profile", Some(settings.profile.clone()));
+    facts.add("seed", Some(settings.seed.to_string()));
+    let precision = settings.precision_pct.map(|pct| format!("{pct} % of the median"));
+    facts.add("precision aimed at", Some(precision.unwrap_or("repetitions fixed".into())));
+    facts.0
+}

@@ -1,0 +1,181 @@
+//! A run's rows: what they are called on the page, what is told of a point of them, and their table.
+
+use std::collections::BTreeSet;
+
+use oscost_model::record::{Record, Row, RowOutcome};
+
+use crate::report::figures::per_cent;
+use crate::report::text::plain;
+use crate::report::view::document::{Cell, Column, Line, Part, Section, Table};
+use crate::report::view::instructions;
+use crate::report::view::run::{entries, figure, floor, has, is_asked};
+
+/// The rows that the user asked for, each with its place in the record.
+pub(super) struct Rows<'a> {
+    /// The rows.
+    pub(super) all: Vec<(usize, &'a Row)>,
+    /// Whether they stand at more than one place, or have ends on other machines.
+    several_targets: bool,
+}
+
+impl<'a> Rows<'a> {
+    pub(super) fn of(record: &'a Record) -> Self {
+        let all: Vec<(usize, &Row)> =
+            record.results.iter().enumerate().filter(|(_, row)| is_asked(row)).collect();
+        let target = |row: &'a Row| (&row.target.text, &row.target.peer);
+        let targets: BTreeSet<_> = all.iter().map(|(_, row)| target(row)).collect();
+        Self { several_targets: targets.len() > 1, all }
+    }
+
+    /// Those with a figure.
+    pub(super) fn measured(&self) -> impl Iterator<Item = (usize, &'a Row)> {
+        let is_measured = |row: &Row| row.outcome == RowOutcome::Measured && row.estimate.is_some();
+        self.all.iter().copied().filter(move |(_, row)| is_measured(row))
+    }
+
+    /// What a row is called.
+    pub(super) fn name(&self, row: &Row) -> String {
+        match self.several_targets {
+            true => format!("{} @ {}", row.case, target(row)),
+            false => row.case.clone(),
+        }
+    }
+}
+
+/// Where a row was measured.
+fn target(row: &Row) -> String {
+    let text = &row.target.text;
+    row.target.peer.as_ref().map_or(text.clone(), |peer| format!("{text} to {peer}"))
+}
+
+/// The reference case of a row.
+pub(super) fn id(at: usize) -> String {
+    format!("r{at}")
+}
+
+/// What is told of a row's point: figure, interval, how many, entries, class and floor.
+pub(super) fn told(name: &str, row: &Row) -> Vec<String> {
+    let mut lines = vec![name.to_owned()];
+    let Some((figure, interval, _)) = figure(row) else { return lines };
+    lines.push(match interval {
+        _ if instructions::is_it(row) => instructions::told(row),
+        Some(interval) => format!("{figure} ({interval})"),
+        None => format!("{figure}, without an interval"),
+    });
+    if let Some(estimate) = &row.estimate {
+        let n = estimate.repetitions;
+        let samples = estimate.samples;
+        lines.push(format!("{n} repetitions, {samples} samples"));
+    }
+    let class = row.class.as_deref().map(|class| format!("{class}, "));
+    let class = class.unwrap_or_default();
+    lines.push(match entries(row).as_str() {
+        "?" => format!("{class}kernel entries not counted"),
+        entries => format!("{class}{entries} kernel entries an op"),
+    });
+    lines.extend(floor(row).map(|floor| format!("floor {floor}")));
+    lines
+}
+
+/// The table of all rows, those without a figure too; nothing where there is none.
+pub(super) fn section(rows: &Rows<'_>, record: &Record) -> Option<Section> {
+    let beside = record.results.len() - rows.all.len();
+    let mut parts = Vec::new();
+    parts.extend((!rows.all.is_empty()).then(|| Part::Table(table(rows))));
+    if beside > 0 {
+        parts.push(Part::Text(format!(
+            "{beside} more rows were measured beside these, as reference cases or as parts of floors: the \
+             record and the exports hold them."
+        )));
+    }
+    let title = "The figures".to_owned();
+    (!parts.is_empty()).then(|| Section { id: "table".to_owned(), title, parts })
+}
+
+/// The table. What is the same in all rows stands above it, and in no column.
+fn table(rows: &Rows<'_>) -> Table {
+    let mut columns = columns();
+    let mut lines: Vec<Line> = rows.all.iter().map(|(at, row)| line(*at, row)).collect();
+    let mut caption = "Every row that was asked for".to_owned();
+    for title in ["outcome", "target"] {
+        let Some(at) = columns.iter().position(|column| column.title == title) else { continue };
+        let first = lines.first().map(|line| line.cells[at].text.clone()).unwrap_or_default();
+        if lines.iter().all(|line| line.cells[at].text == first) {
+            columns.remove(at);
+            lines.iter_mut().for_each(|line| drop(line.cells.remove(at)));
+            caption.push_str(&format!("; {title}: {first}"));
+        }
+    }
+    Table { id: "rows".to_owned(), caption, columns, rows: lines, is_tool: true }
+}
+
+fn columns() -> Vec<Column> {
+    vec![
+        Column::words("case"),
+        Column::choice("target"),
+        Column::choice("outcome"),
+        Column::number("per op", "median"),
+        Column::words("unit"),
+        Column::number("from", "ci95_low"),
+        Column::number("to", "ci95_high"),
+        Column::number("n", "repetitions"),
+        Column::number("spread", "spread_pct"),
+        Column::choice("class"),
+        Column::number("entries", "kernel_entries"),
+        Column::number("floor", "floor"),
+        Column::words("flags"),
+    ]
+}
+
+fn line(at: usize, row: &Row) -> Line {
+    let estimate = row.estimate.as_ref().filter(|_| row.outcome == RowOutcome::Measured);
+    let shown = figure(row).filter(|_| estimate.is_some());
+    let ends = shown.as_ref().and_then(|(_, interval, _)| interval.as_ref()?.split_once(" .. "));
+    let end = |at: usize, text: Option<&str>| {
+        let value = estimate.and_then(|it| it.ci95).map(|ends| ends[at]);
+        Cell::number(text.unwrap_or("-"), value)
+    };
+    let n = estimate.map(|it| it.repetitions);
+    let spread = estimate
+        .filter(|it| it.median != 0.0 && !has(row, "BELOW_DETECTION"))
+        .and_then(|it| Some(100.0 * it.sd? / it.median.abs()));
+    let counted = row.calls.as_ref();
+    let counted = counted.map(|calls| calls.per_op.values().fold(0.0, |sum, times| sum + times));
+    let bottom = row.floor.as_ref().and_then(|floor| floor.value);
+    let reason = row.reason.as_deref().map(plain);
+    let outcome = Cell::text(row.outcome.text());
+    let why = reason.into_iter().filter(|_| estimate.is_none());
+    let notes: Vec<String> = why.chain(row.flags.iter().map(|flag| plain(flag))).collect();
+    let cells = vec![
+        Cell::text(plain(&row.case)),
+        Cell::text(plain(&target(row))),
+        if estimate.is_some() { outcome } else { outcome.looking("bad") },
+        Cell::number(
+            shown.as_ref().map_or("-", |(text, ..)| text.as_str()),
+            estimate.map(|it| it.median),
+        ),
+        Cell::text(row.unit.text()),
+        end(0, ends.map(|(low, _)| low)),
+        end(1, ends.map(|(_, high)| high)),
+        Cell::number(n.map_or("-".to_owned(), |n| n.to_string()), n.map(f64::from)),
+        Cell::number(spread.map_or("-".to_owned(), per_cent), spread),
+        Cell::text(row.class.as_deref().map_or("-".to_owned(), plain)).looking(class_look(row)),
+        Cell::number(entries(row), counted),
+        Cell::number(floor(row).unwrap_or("-".to_owned()), bottom),
+        Cell::text(notes.join(" ")).looking("small"),
+    ];
+    Line { id: id(at), benchmark: row.benchmark.clone(), cells }
+}
+
+/// The look of a row's class.
+fn class_look(row: &Row) -> &'static str {
+    CLASSES.iter().find(|class| Some(**class) == row.class.as_deref()).copied().unwrap_or("")
+}
+
+/// A word that may stand in a reference case.
+pub(super) fn word(text: &str) -> String {
+    text.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).take(40).collect()
+}
+
+/// The classes of cost, the cheapest first.
+pub(super) const CLASSES: [&str; 5] = ["user", "vdso", "light", "heavy", "blocking"];

@@ -1,0 +1,346 @@
+//! A run in the form of its study: what was printed then and what was measured now, as tables and
+//! charts; the study's claims; and what was predicted.
+
+use oscost_model::record::Record;
+use plotly::common::{MarkerSymbol, Mode};
+use plotly::layout::HoverMode;
+
+use crate::report::figures::times;
+use crate::report::text::plain;
+use crate::report::view::chart::{
+    Along, COLOURS, Chart, GREY, MOST_NAMES, Order, Plot, Points, layout, lines_axis, ratios_named,
+    safe, titled, told, upright,
+};
+use crate::report::view::claims::in_parts;
+use crate::report::view::document::{Cell, Column, Line, Part, Section, Table};
+use crate::report::view::page::unfolded;
+use crate::report::view::predictions;
+use crate::report::view::study_ab::{heading as heading_laid, statistic};
+use crate::report::view::study_run as as_printed;
+use crate::report::view::study_run::{Spread, cells as cells_beside};
+use crate::studies::beside::{Beside, BesideTable};
+use crate::studies::claim::Judged;
+use crate::studies::condition::{Condition, Found, judge};
+use crate::studies::lay::{Laid, LaidTable};
+use crate::studies::{Published, Study};
+
+/// A run laid beside its study, of one place or of two.
+#[derive(Debug)]
+pub enum OfStudy<'a> {
+    /// Of one place.
+    One(Box<Beside<'a>>),
+    /// Of two that are compared.
+    Two(Box<Laid<'a>>),
+}
+
+/// The section.
+pub(super) fn section(of: &OfStudy<'_>, record: &Record) -> Section {
+    let (study, heading, mut parts) = match of {
+        OfStudy::One(beside) => {
+            let tables =
+                beside.tables.iter().enumerate().flat_map(|(at, it)| one(at, it, beside.step_ns));
+            (beside.study, as_printed::heading(beside), tables.collect::<Vec<_>>())
+        }
+        OfStudy::Two(laid) => {
+            let tables = laid.tables.iter().enumerate().flat_map(|(at, it)| two(at, laid, it));
+            (laid.study, heading_laid(laid), tables.collect())
+        }
+    };
+    parts.insert(0, Part::List(unfolded(&heading)));
+    let conditions: Vec<(&Condition, Found)> =
+        study.conditions.iter().map(|it| (it, judge(it, record))).collect();
+    if !conditions.is_empty() {
+        let line = |(it, found): &(&Condition, Found)| {
+            plain(&format!("{}: {} ({})", it.says, found.holds.text(), found.why))
+        };
+        parts.push(Part::Title("How the study had its machine".to_owned()));
+        parts.push(Part::List(conditions.iter().map(line).collect()));
+    }
+    let judged = match of {
+        OfStudy::One(beside) => &beside.claims,
+        OfStudy::Two(laid) => &laid.claims,
+    };
+    if !judged.is_empty() {
+        parts.push(Part::Title("What the study says, and whether it is so here".to_owned()));
+        parts.push(Part::Table(claims(study, judged)));
+    }
+    Section { id: "study".to_owned(), title: format!("Then and now: {}", plain(&study.id)), parts }
+}
+
+/// What is said below a table, a paragraph a piece; nothing where nothing is.
+fn listed(text: &str) -> Option<Part> {
+    let lines = unfolded(text);
+    (!lines.is_empty()).then_some(Part::List(lines))
+}
+
+/// What was predicted of a run; nothing where nothing was.
+pub(super) fn predicted(record: &Record) -> Option<Section> {
+    let text = predictions::text(record);
+    let lines = text.trim_matches('\n').to_owned();
+    let title = "What was predicted".to_owned();
+    (!lines.is_empty()).then(|| Section {
+        id: "predictions".to_owned(),
+        title,
+        parts: vec![Part::Lines(lines)],
+    })
+}
+
+/// A table of a study of one place.
+fn one(at: usize, table: &BesideTable<'_>, step_ns: Option<f64>) -> Vec<Part> {
+    let of = table.table;
+    let mut rows = Vec::new();
+    for row in &table.rows {
+        for cell in &row.cells {
+            let [column, then, here, own, ratio, cycles] = cells_beside(cell, table, Spread::Ends);
+            let single = cell.then.and_then(Published::single);
+            let middle = |of: Option<[f64; 2]>| of.map(|[low, high]| f64::midpoint(low, high));
+            let cells = vec![
+                Cell::text(plain(&row.row.name)),
+                Cell::text(if column.is_empty() { of.unit.text().to_owned() } else { column }),
+                Cell::number(then, single),
+                Cell::number(here, cell.here.map(|here| here.value)),
+                Cell::number(own, cell.own.map(|own| own.value)),
+                Cell::number(ratio, middle(cell.then_over_here)),
+                Cell::number(cycles, middle(cell.in_cycles)),
+            ];
+            rows.push(Line { cells, ..Line::default() });
+        }
+    }
+    let mut parts = vec![Part::Title(plain(&of.name))];
+    parts.push(Part::Text(unfolded(&as_printed::title(table)).join(" ")));
+    parts.extend(then_and_now(at, table).map(Part::chart));
+    parts.push(Part::Table(Table {
+        id: format!("study-{at}"),
+        caption: plain(&of.title),
+        columns: vec![
+            Column::words("row"),
+            Column::words("in"),
+            Column::number("then", "then"),
+            Column::number("here, its way", "here"),
+            Column::number("oscost's median", "median"),
+            Column::number("then / here", "then_over_here"),
+            Column::number("in cycles", "then_over_here_in_cycles"),
+        ],
+        rows,
+        is_tool: true,
+    }));
+    let given = as_printed::given(of);
+    parts.extend((!given.is_empty()).then_some(Part::List(given)));
+    let expected = as_printed::expectations(table);
+    if let Some((title, each)) = expected.trim().split_once('\n') {
+        parts.push(Part::Text(title.to_owned()));
+        parts.extend(listed(each));
+    }
+    parts.extend(listed(&as_printed::notes(table, step_ns)));
+    parts
+}
+
+/// The figures of a table's rows, then and now, in the table's own unit.
+fn then_and_now(at: usize, table: &BesideTable<'_>) -> Option<Chart> {
+    let unit = table.table.unit;
+    let usable = |value: &f64| *value > 0.0 && value.is_finite();
+    let mut then = Points { name: "then".to_owned(), ..Points::default() };
+    let mut now = Points { name: "here, oscost's median".to_owned(), ..Points::default() };
+    let mut names = Vec::new();
+    for row in &table.rows {
+        // Rows of another unit have no place on this scale.
+        let Some(cell) = row.cells.iter().find(|cell| cell.figure.unit == unit) else { continue };
+        let printed = cell.then.and_then(Published::single).filter(usable);
+        let own = cell.own.filter(|own| usable(&own.value));
+        if printed.is_none() && own.is_none() {
+            continue;
+        }
+        let y = -(names.len() as f64);
+        let [_, then_text, _, own_text, ratio, _] = cells_beside(cell, table, Spread::Ends);
+        let words = [
+            row.row.name.clone(),
+            format!("then {then_text} {}", unit.text()),
+            format!("here {own_text} {}", unit.text()),
+            format!("then / here {ratio}"),
+        ];
+        names.push((names.len() as f64, safe(&row.row.name)));
+        if let Some(value) = printed {
+            add(&mut then, (value, y), [value; 2], &words);
+        }
+        if let Some(own) = own {
+            let ends = own.interval.map_or([own.value; 2], |it| [it.lo, it.hi]);
+            add(&mut now, (own.value, y), ends, &words);
+        }
+    }
+    let lines = names.len();
+    if lines == 0 {
+        return None;
+    }
+    let all: Vec<f64> = then.x.iter().chain(&now.x).copied().collect();
+    let name = |value: f64| format!("{} {}", times(value), unit.text());
+    let below = titled(ratios_named(all.into_iter(), &name), unit.text());
+    let caption = format!("{}: then and now, on a scale of ratios", plain(&table.table.name));
+    Some(lined(format!("then-{at}"), caption, [then, now], names, below))
+}
+
+fn add(points: &mut Points, (x, y): (f64, f64), ends: [f64; 2], words: &[String]) {
+    points.x.push(x);
+    points.y.push(y);
+    points.ends.push(ends);
+    points.told.push(told(words));
+    points.rows.push(String::new());
+}
+
+/// A chart with a line for each row and two points on it: then, and now.
+fn lined(
+    id: String,
+    caption: String,
+    [then, now]: [Points; 2],
+    names: Vec<(f64, String)>,
+    below: plotly::layout::Axis,
+) -> Chart {
+    let lines = names.len();
+    let ids = names.iter().map(|_| String::new()).collect();
+    let names = if lines <= MOST_NAMES { names } else { Vec::new() };
+    let order = Order { name: "as printed", rows: ids, names };
+    let mut plot = Plot::default();
+    for (points, colour, symbol) in
+        [(then, GREY, MarkerSymbol::DiamondOpen), (now, COLOURS[0], MarkerSymbol::Circle)]
+    {
+        if !points.x.is_empty() {
+            plot.add_trace(points.trace((colour, symbol), Along::X, Mode::Markers));
+        }
+    }
+    let layout =
+        layout(Some(lines)).x_axis(below).y_axis(lines_axis(&order)).hover_mode(HoverMode::Closest);
+    plot.set_layout(layout);
+    Chart { id, caption, plot, lines: Some(lines), orders: Vec::new() }
+}
+
+/// A table of a study that compares two places.
+fn two(at: usize, laid: &Laid<'_>, table: &LaidTable<'_>) -> Vec<Part> {
+    let of = table.table;
+    let [base, new] = laid.columns.each_ref().map(|column| plain(&column.name));
+    let decimals = crate::report::view::study_ab::decimals;
+    let mut rows = Vec::new();
+    for row in &table.rows {
+        let printed = |side: usize| row.row.published.get(side).and_then(Option::as_ref);
+        let mut cells = vec![Cell::text(plain(&row.row.name))];
+        for side in [0, 1] {
+            let then = printed(side);
+            let text = then.map_or("-".to_owned(), |it| plain(&it.text));
+            cells.push(Cell::number(text, then.and_then(Published::single)));
+        }
+        for side in [0, 1] {
+            let here = row.here[side];
+            let text = here.map(|it| statistic(it, decimals(row, table)));
+            cells.push(Cell::number(text.unwrap_or("-".to_owned()), here.map(|it| it.mean)));
+        }
+        let ratio = row.comparison.map(|it| &it.ratio);
+        let interval = ratio.and_then(|it| it.ci95);
+        cells.push(Cell::number(
+            ratio.map_or("-".to_owned(), |it| format!("{:.3}", it.value)),
+            ratio.map(|it| it.value),
+        ));
+        let interval = interval.map(|[low, high]| format!("{low:.3} .. {high:.3}"));
+        cells.push(Cell::text(interval.unwrap_or("-".to_owned())));
+        cells.push(Cell::text(row.comparison.map_or("-".to_owned(), |it| plain(&it.verdict))));
+        rows.push(Line { cells, ..Line::default() });
+    }
+    let mut parts = vec![Part::Title(plain(&format!("{}: {}", of.name, of.title)))];
+    parts.extend(ratios_then_and_now(at, table).map(Part::chart));
+    parts.push(Part::Table(Table {
+        id: format!("study-{at}"),
+        caption: format!("{}, in {}", plain(&of.title), of.unit.text()),
+        columns: vec![
+            Column::words("row"),
+            Column::number(&format!("{base}, then"), "base_then"),
+            Column::number(&format!("{new}, then"), "new_then"),
+            Column::number(&format!("{base}, here"), "base_here"),
+            Column::number(&format!("{new}, here"), "new_here"),
+            Column::number("ratio of medians", "ratio"),
+            Column::words("95 % interval"),
+            Column::words("verdict"),
+        ],
+        rows,
+        is_tool: true,
+    }));
+    parts.extend(listed(&crate::report::view::study_ab::notes(laid, table)));
+    parts
+}
+
+/// How many times as much the second column was, then and now.
+fn ratios_then_and_now(at: usize, table: &LaidTable<'_>) -> Option<Chart> {
+    let usable = |value: &f64| *value > 0.0 && value.is_finite();
+    let mut then = Points { name: "then".to_owned(), ..Points::default() };
+    let mut now = Points { name: "here".to_owned(), ..Points::default() };
+    let mut names = Vec::new();
+    for row in &table.rows {
+        let printed = |side: usize| row.row.published.get(side)?.as_ref()?.single();
+        let ratio = printed(1).zip(printed(0)).map(|(new, base)| new / base).filter(usable);
+        let here = row.comparison.map(|it| &it.ratio).filter(|it| usable(&it.value));
+        if ratio.is_none() && here.is_none() {
+            continue;
+        }
+        let y = -(names.len() as f64);
+        let told = |of: &str, value: Option<f64>| {
+            value.map(|value| format!("{of} {} times as much", times(value)))
+        };
+        let words: Vec<String> = [
+            Some(row.row.name.clone()),
+            told("then", ratio),
+            told("here", here.map(|it| it.value)),
+        ]
+        .into_iter()
+        .flatten()
+        .collect();
+        names.push((names.len() as f64, safe(&row.row.name)));
+        if let Some(value) = ratio {
+            add(&mut then, (value, y), [value; 2], &words);
+        }
+        if let Some(it) = here {
+            add(&mut now, (it.value, y), it.ci95.unwrap_or([it.value; 2]), &words);
+        }
+    }
+    if names.is_empty() {
+        return None;
+    }
+    let all: Vec<f64> = then.x.iter().chain(&now.x).copied().chain([1.0]).collect();
+    let below = titled(ratios_named(all.into_iter(), &times), "times as much");
+    let caption = format!("{}: the ratios, then and now", plain(&table.table.name));
+    let mut chart = lined(format!("then-{at}"), caption, [then, now], names, below);
+    let (one, _) = upright(1.0, "", true, false);
+    let layout = chart.plot.layout.shapes(vec![one]);
+    chart.plot.layout = Box::new(layout);
+    Some(chart)
+}
+
+/// Claims with their verdicts, and what these stand on.
+fn claims(study: &Study, judged: &[Judged<'_>]) -> Table {
+    let line = |judged: &Judged<'_>| {
+        let [then, here] = in_parts(study, judged);
+        let parts = |parts: Vec<String>| {
+            parts.iter().map(|part| plain(part)).collect::<Vec<_>>().join("; ")
+        };
+        let verdict = judged.verdict.text();
+        let cells = vec![
+            Cell::text(plain(&format!(
+                "\u{201c}{}\u{201d} ({})",
+                judged.claim.says, judged.claim.at
+            ))),
+            Cell::text(verdict).looking(match verdict {
+                "holds" => "faster",
+                "does not hold" => "slower",
+                _ => "inconclusive",
+            }),
+            Cell::text(parts(then)),
+            Cell::text(parts(here)),
+        ];
+        Line { cells, ..Line::default() }
+    };
+    Table {
+        id: "claims".to_owned(),
+        caption: "Claims".to_owned(),
+        columns: ["what it says", "here", "its own figures", "this run's"]
+            .map(Column::words)
+            .into_iter()
+            .collect(),
+        rows: judged.iter().map(line).collect(),
+        is_tool: false,
+    }
+}

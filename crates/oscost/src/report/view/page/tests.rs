@@ -1,0 +1,468 @@
+//! Pages without a browser: what stands in the file, whatever the record holds.
+
+use std::collections::BTreeSet;
+use std::io::Read as _;
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use oscost_model::curve::{Break, Curve, CurvePoint};
+use oscost_model::record::{Comparison, Prediction};
+use oscost_model::unit::Unit;
+use proptest::prelude::*;
+use serde_json::Value;
+use sha2::{Digest as _, Sha256};
+
+use super::*;
+use crate::estimate::comparison::compare;
+use crate::estimate::comparison::threshold::Threshold;
+
+#[path = "../../../../tests/common/large_run.rs"]
+mod large_run;
+
+/// Two rows at one place, one of them without a figure.
+fn record() -> Record {
+    let mut record: Record =
+        serde_json::from_str(include_str!("../../../../tests/store/run-1.json")).unwrap();
+    record.comparisons.clear();
+    record
+}
+
+/// A few rows of three families, with curves.
+fn several() -> Record {
+    let of = [("pipe/copy", Unit::NsPerOp), ("file/read", Unit::BytesPerSecond)];
+    large_run::run(&[&of[..], &[("process/fork", Unit::Seconds)]].concat(), 60, 3)
+}
+
+/// The same with its first rows compared, and a second place.
+fn compared() -> Record {
+    let mut record = several();
+    for row in record.results.iter_mut().skip(1).step_by(2) {
+        row.target.text = "seccomp=docker".to_owned();
+    }
+    let case = |at: u32| record.results[at as usize].case.clone();
+    record.comparisons = (0..10u32).map(|at| comparison_of(case(2 * at), 2 * at)).collect();
+    record
+}
+
+fn comparison_of(case: String, base: u32) -> Comparison {
+    serde_json::from_value(serde_json::json!({
+        "case": case, "metric": "primary", "base": base, "new": base + 1, "design": "pairs",
+        "pairs": 12, "span_s": 90.0, "ratio": { "value": 1.5, "ci95": [1.25, 1.75] },
+        "added": { "value": 40.0, "ci95": null, "unit": "ns/op" }, "p": 0.01, "q": 0.02,
+        "verdict": "slower", "mde_pct": 2.5, "control": false, "flags": ["SHORT_SPAN"]
+    }))
+    .unwrap()
+}
+
+fn page(record: &Record) -> String {
+    run(&Shown { record, study: None, catalog: None }).unwrap()
+}
+
+fn page_compared(base: &[Record], new: &[Record]) -> String {
+    let compared = compare(base, new);
+    let shown =
+        compare::Shown { base, new, compared: &compared, threshold: Threshold::PerCent(5.0) };
+    comparison(&shown, None).unwrap()
+}
+
+/// The names of a page's sections, in order.
+fn sections(page: &str) -> Vec<&str> {
+    page.split("<section id=\"").skip(1).filter_map(|it| it.split('"').next()).collect()
+}
+
+/// What stands packed in a page.
+fn unpacked(page: &str, id: &str) -> Option<String> {
+    let (_, rest) = page.split_once(&format!("id=\"{id}\">"))?;
+    let bytes = BASE64_STANDARD.decode(rest.split_once("</script>")?.0).unwrap();
+    let mut text = String::new();
+    flate2::read::GzDecoder::new(&bytes[..]).read_to_string(&mut text).unwrap();
+    Some(text)
+}
+
+fn data(page: &str) -> Value {
+    serde_json::from_str(&unpacked(page, "data").unwrap()).unwrap()
+}
+
+/// All that a chart stands on is a number: what is none would be drawn at a place of its own.
+fn every_chart_is_of_numbers(page: &str) {
+    let numbers = |of: &Value| {
+        let all = of.as_array().into_iter().flatten();
+        all.clone().filter(|it| !it.is_number()).cloned().collect::<Vec<Value>>()
+    };
+    for (id, chart) in data(page)["charts"].as_object().unwrap() {
+        assert!(page.contains(&format!("class=\"plot\" id=\"{id}\"")), "{id}");
+        for trace in chart["data"].as_array().unwrap() {
+            assert_eq!(numbers(&trace["x"]), [] as [Value; 0], "{id}: {trace}");
+            assert_eq!(numbers(&trace["y"]), [] as [Value; 0], "{id}: {trace}");
+        }
+        for axis in ["xaxis", "yaxis"] {
+            let axis = &chart["layout"][axis];
+            assert_eq!(numbers(&axis["range"]), [] as [Value; 0], "{id}: {axis}");
+        }
+    }
+}
+
+/// No two things have one name.
+fn every_reference_case_is_one(page: &str) {
+    let mut ids: Vec<&str> =
+        page.split(" id=\"").skip(1).filter_map(|it| it.split('"').next()).collect();
+    let all = ids.len();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), all);
+}
+
+#[test]
+fn the_same_record_is_the_same_bytes() {
+    for record in [record(), several(), compared()] {
+        assert!(page(&record) == page(&record));
+    }
+}
+
+#[test]
+fn a_page_of_two_thousand_rows_is_under_five_megabytes() {
+    let names: Vec<String> = (0..140).map(|at| format!("family-{}/name-{at}", at / 12)).collect();
+    let of: Vec<(&str, Unit)> = names.iter().map(|it| (it.as_str(), Unit::NsPerOp)).collect();
+    let record = large_run::run(&of, 2_000, 2);
+    let page = page(&record);
+    assert!(page.len() < 5_000_000, "{}", page.len());
+    assert_eq!(page.matches("<tr id=\"r").count(), 2_000);
+    every_chart_is_of_numbers(&page);
+    every_reference_case_is_one(&page);
+}
+
+#[test]
+fn what_runs_is_named_by_what_it_is() {
+    let page = page(&record());
+    let glue = page.rsplit_once("<script>").unwrap().1.split_once("</script>").unwrap().0;
+    let library = unpacked(&page, "library").unwrap();
+    let policy = page.split_once("Content-Security-Policy\" content=\"").unwrap().1;
+    let policy = policy.split_once("\">").unwrap().0;
+    for script in [glue, &library] {
+        let hash = BASE64_STANDARD.encode(Sha256::digest(script.as_bytes()));
+        // Those of an attribute are escaped; a reader of HTML takes that back.
+        assert!(policy.contains(&format!("&#39;sha256-{hash}&#39;")), "{policy}");
+    }
+    assert_eq!(policy.matches("sha256-").count(), 2);
+    assert!(!policy.contains("unsafe-eval") && policy.starts_with("default-src &#39;none&#39;"));
+}
+
+#[test]
+fn without_a_chart_what_draws_is_left_out() {
+    let mut record = record();
+    record.results.remove(0);
+    let page = page(&record);
+    assert_eq!(unpacked(&page, "library"), None);
+    assert_eq!(page.matches("sha256-").count(), 1);
+    assert!(page.len() < 100_000 && !page.contains("plotly.js"), "{}", page.len());
+    assert_eq!(data(&page)["charts"], serde_json::json!({}));
+}
+
+#[test]
+fn a_section_is_there_when_it_has_something_to_say() {
+    let full = record();
+    let with = |change: &dyn Fn(&mut Record)| {
+        let mut record = full.clone();
+        change(&mut record);
+        let page = page(&record);
+        let named = sections(&page).into_iter().map(str::to_owned).collect::<Vec<_>>();
+        for id in &named {
+            assert!(page.contains(&format!("<li><a href=\"#{id}\">")), "{id}");
+        }
+        named
+    };
+    let usual = ["bill", "not-measured", "machine", "families", "table", "remarks"];
+    assert_eq!(with(&|_| {}), usual);
+    let without = |absent: &[&str]| {
+        let left = usual.into_iter().filter(|it| !absent.contains(it));
+        left.map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(with(&|it| drop(it.results.remove(1))), without(&["not-measured"]));
+    assert_eq!(with(&|it| drop(it.results.remove(0))), without(&["bill", "families"]));
+    assert_eq!(
+        with(&|it| it.results[0].repetitions.truncate(1)),
+        without(&["families"]),
+        "one repetition is not spread"
+    );
+    assert_eq!(with(&|it| it.results.clear()), ["machine"]);
+    let predicted = with(&|it| {
+        it.settings.predictions = vec![Prediction {
+            case: "syscall/getppid:via=raw".to_owned(),
+            estimate: Some("<100 ns".to_owned()),
+            hardware: None,
+            software: None,
+            below: None,
+            made: "2026-11-20T00:00:00Z".to_owned(),
+        }];
+    });
+    assert!(predicted.contains(&"predictions".to_owned()), "{predicted:?}");
+    assert_eq!(sections(&page(&compared()))[0], "compared");
+    let full = std::slice::from_ref(&full);
+    assert_eq!(sections(&page_compared(full, full)), ["compared"]);
+}
+
+#[test]
+fn a_record_of_nothing_is_a_page() {
+    let mut record = record();
+    record.results.clear();
+    record.machines.clear();
+    record.conditions.clear();
+    let page = page(&record);
+    assert!(!page.contains("outcome: "), "nothing is the same in rows that are not there");
+    page_compared(&[record.clone()], &[record]);
+    page_compared(&[], &[]);
+}
+
+/// Every figure of a row, and of what is said of rows, is this one.
+fn all_are(record: &mut Record, value: f64) {
+    for row in &mut record.results {
+        if let Some(estimate) = &mut row.estimate {
+            estimate.median = value;
+            estimate.ci95 = Some([-value, value]);
+            estimate.sd = Some(value);
+            estimate.repetitions = u32::MAX;
+            estimate.samples = u64::MAX;
+        }
+        if let Some(floor) = &mut row.floor {
+            floor.value = Some(value);
+        }
+        for (at, it) in (0..).zip(&mut row.repetitions) {
+            it.value = Some(if at % 2 == 0 { value } else { 1.0 });
+            it.lost_pct = Some(value);
+            it.round = u32::MAX;
+            for (at, sample) in it.samples.iter_mut().flatten().enumerate() {
+                sample.n = [0, 1, u64::MAX][at % 3];
+                sample.ticks = [i64::MIN, 0, i64::MAX][(at / 3) % 3];
+            }
+        }
+    }
+    for curve in &mut record.curves {
+        for (at, point) in curve.points.iter_mut().enumerate() {
+            point.value = [0, 1, 64, u64::MAX][at % 4];
+            point.figure = Some(value);
+            point.ci95 = Some([-value, value]);
+        }
+        for it in curve.breaks.iter_mut().flatten() {
+            it.at = if value < 1.0 { 0 } else { u64::MAX };
+        }
+        if let Some(scaling) = &mut curve.scaling {
+            scaling.a.value = value;
+            scaling.b.iter_mut().for_each(|b| b.value = value);
+        }
+    }
+    for (at, it) in record.comparisons.iter_mut().enumerate() {
+        it.ratio.value = if at == 0 { 0.0 } else { value };
+        it.ratio.ci95 = (at % 2 == 0).then_some([value, value * 1.5]).filter(|_| at < 6);
+        it.added.value = value;
+        it.q = value;
+    }
+    for conditions in &mut record.conditions {
+        for reference_case in conditions.reference_cases.before.values_mut() {
+            *reference_case = value;
+        }
+        conditions.reference_cases.after = conditions.reference_cases.before.clone();
+    }
+}
+
+#[test]
+fn figures_from_one_end_of_numbers_to_the_other_make_a_page() {
+    let extremes = [0.0, -0.0, -1.0, 5e-324, 1e-300, 1e300, f64::MAX, -f64::MAX, 1e15];
+    for value in extremes {
+        for mut record in [record(), several(), compared()] {
+            all_are(&mut record, value);
+            let text = page(&record);
+            every_chart_is_of_numbers(&text);
+            every_reference_case_is_one(&text);
+            every_chart_is_of_numbers(&page_compared(&[record.clone()], &[record]));
+        }
+    }
+}
+
+#[test]
+fn a_ratio_that_has_no_place_on_the_scale_is_in_the_table_alone() {
+    let mut record = compared();
+    for it in &mut record.comparisons {
+        it.ratio.value = 0.0;
+        it.ratio.ci95 = None;
+    }
+    let text = page(&record);
+    assert_eq!(data(&text)["charts"]["forest-0"], Value::Null);
+    assert!(text.contains("10 ratios have no place on a scale of ratios"));
+    assert_eq!(text.matches("<tr id=\"c0-").count(), 10);
+    record.comparisons[3].ratio.value = 2.0;
+    record.comparisons[3].verdict = "of another version".to_owned();
+    let text = page(&record);
+    let drawn = &data(&text)["charts"]["forest-0"]["data"];
+    assert_eq!(drawn[0]["x"], serde_json::json!([2.0]), "what we do not know is shown, too");
+    assert!(text.contains("9 ratios have no place"));
+}
+
+#[test]
+fn a_curve_is_drawn_where_it_can_be() {
+    let mut record = several();
+    let point = |value: u64, figure: f64| CurvePoint {
+        value,
+        case: "pipe/copy:size=0".to_owned(),
+        figure: Some(figure),
+        ci95: None,
+    };
+    let bends = |at: u64| Break {
+        at,
+        interval: [0, 1],
+        constants: Vec::new(),
+        refinement_values: Vec::new(),
+    };
+    let of = |points: Vec<CurvePoint>| Curve {
+        points,
+        breaks: Some(vec![bends(0), bends(64)]),
+        scaling: None,
+        ..record.curves[0].clone()
+    };
+    let some = of(vec![point(0, 5.0), point(64, 7.0), point(128, -1.0)]);
+    let none = of(vec![point(0, 5.0), point(64, 0.0)]);
+    record.curves = vec![some];
+    let charts = data(&page(&record))["charts"].clone();
+    let chart = &charts["curve-0"];
+    assert_eq!(chart["data"][0]["x"], serde_json::json!([64.0]));
+    let shapes = chart["layout"]["shapes"].as_array().unwrap();
+    assert_eq!(shapes.len(), 1, "nothing stands at 0 on a scale of ratios");
+    record.curves = vec![none];
+    assert_eq!(data(&page(&record))["charts"]["curve-0"], Value::Null);
+}
+
+#[test]
+fn families_whose_names_are_alike_have_a_chart_each() {
+    let of = [("a b/x", Unit::NsPerOp), ("a_b/x", Unit::NsPerOp), ("-/x", Unit::NsPerOp)];
+    let mut record = large_run::run(&of, 6, 2);
+    let machine = record.machines[0].clone();
+    record.machines.push(machine);
+    let text = page(&record);
+    every_reference_case_is_one(&text);
+    let charts = data(&text)["charts"].clone();
+    let spreads = charts.as_object().unwrap().keys().filter(|id| id.starts_with("spread-"));
+    assert_eq!(spreads.count(), 3);
+}
+
+/// The record with a text in every place where text from outside may stand.
+fn marked(text: &str) -> Record {
+    let mut record = compared();
+    let own = || text.to_owned();
+    record.label = Some(own());
+    record.command = vec![own()];
+    record.tool.version = own();
+    record.tool.worker.libc = own();
+    record.settings.profile = own();
+    record.settings.study = Some(own());
+    let machine = &mut record.machines[0];
+    machine.cpu.model_name = Some(own());
+    machine.os.release = Some(own());
+    machine.mitigations.insert(own(), "Vulnerable".to_owned());
+    machine.virtualization = Some(own());
+    machine.advice = vec![own()];
+    let conditions = &mut record.conditions[0];
+    conditions.tracers = vec![own()];
+    conditions.flags = vec![own()];
+    conditions.class = Some(own());
+    conditions.reference_cases.before.insert(own(), 1.0);
+    for row in &mut record.results {
+        row.expected = own();
+        row.class = Some(own());
+        row.reason = Some(own());
+        row.flags.push(own());
+        row.target.peer = Some(own());
+        if let Some(floor) = &mut row.floor {
+            floor.of = vec![own()];
+        }
+    }
+    for curve in &mut record.curves {
+        curve.sentences = vec![own()];
+        curve.item = own();
+        curve.peer = Some(own());
+        for it in curve.breaks.iter_mut().flatten() {
+            it.constants = vec![own()];
+        }
+    }
+    for it in &mut record.comparisons {
+        it.verdict = own();
+        it.design = own();
+        it.flags = vec![own()];
+    }
+    record
+}
+
+/// How much lighter one of two colours is, as the guidelines for accessible pages reckon it.
+fn contrast(one: &str, other: &str) -> f64 {
+    let light = |colour: &str| {
+        let part = |at: usize| {
+            let level = u8::from_str_radix(&colour[at..at + 2], 16).unwrap();
+            let level = f64::from(level) / 255.0;
+            if level <= 0.04045 { level / 12.92 } else { ((level + 0.055) / 1.055).powf(2.4) }
+        };
+        0.05 + 0.2126 * part(1) + 0.7152 * part(3) + 0.0722 * part(5)
+    };
+    let (one, other) = (light(one), light(other));
+    one.max(other) / one.min(other)
+}
+
+#[test]
+fn what_is_written_and_drawn_stands_out_from_its_ground_in_light_and_in_dark() {
+    let themes = crate::report::render::html::script::STYLE
+        .split(":root")
+        .skip(1)
+        .filter(|it| it.contains("--paper: "));
+    let mut grounds = BTreeSet::new();
+    for theme in themes {
+        let colour = |name: &str| {
+            let rest = theme.split_once(&format!("--{name}: ")).unwrap().1;
+            rest.split_once(';').unwrap().0
+        };
+        grounds.insert(colour("paper"));
+        for ground in ["paper", "band"].map(colour) {
+            for ink in ["ink", "soft", "link", "bad", "good", "plain"] {
+                let found = contrast(colour(ink), ground);
+                assert!(found >= 4.5, "{ink} on {ground}: {found}");
+            }
+        }
+        for drawn in crate::report::view::chart::COLOURS {
+            let found = contrast(drawn, colour("paper"));
+            assert!(found >= 3.0, "{drawn} on {}: {found}", colour("paper"));
+        }
+        // On paper nobody looks for where to press.
+        if !theme.contains("#000000") {
+            let found = contrast(colour("edge"), colour("band"));
+            assert!(found >= 3.0, "{found}");
+        }
+    }
+    assert_eq!(grounds.len(), 2);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_text_becomes_a_part_of_the_page(
+        text in "(\\PC|[<>&\"'/=`% ]|<script|</script>|<img |<!--|]]>|javascript:){0,12}"
+    ) {
+        // The first letter keeps it from being empty, or a word that we know.
+        let theirs = page(&marked(&format!("t{text}")));
+        let plain = page(&marked("t"));
+        for mark in ['<', '>', '"', '\''] {
+            let count = |page: &str| page.matches(mark).count();
+            prop_assert_eq!(count(&theirs), count(&plain), "{}", mark);
+        }
+        prop_assert_eq!(theirs.matches("<script").count(), 3);
+        prop_assert_eq!(theirs.matches("<img").count(), 0);
+        // Charts are told no tag but the line breaks of ours.
+        let told = data(&theirs).to_string().replace("<br>", "");
+        prop_assert!(!told.contains('<'), "{told}");
+    }
+
+    #[test]
+    fn what_is_packed_is_what_was_put_in(texts in proptest::collection::vec("\\PC{0,40}", 1..8)) {
+        let explained: BTreeMap<String, String> =
+            texts.iter().map(|text| (format!("family/{text}"), text.clone())).collect();
+        let page = Page { explained: explained.clone(), ..Page::default() };
+        let page = crate::report::render::html::html(&page).unwrap();
+        prop_assert_eq!(&data(&page)["explained"], &serde_json::to_value(&explained).unwrap());
+    }
+}

@@ -1,0 +1,577 @@
+//! A run of one place in the form of a study: each of its tables with what was printed, what was
+//! measured by the study's own statistic and by oscost's, and how many times as much it was then.
+
+use std::fmt::Write as _;
+
+use oscost_model::record::{Record, Row, RowOutcome};
+use oscost_model::study_method::{ClockCost, Statistic, StudyMethod, TimingScope};
+use oscost_model::unit::Unit;
+
+use crate::report::figures::times;
+use crate::report::render::terminal::plot::{Line as Curve, plot};
+use crate::report::text::{fold, plain};
+use crate::report::view::run::{Plots, gathered, headline, notes as notes_of_run};
+use crate::report::view::study_ab::{COUNT, DIGITS, needed, number};
+use crate::report::view::{claims, predictions};
+use crate::studies::beside::{Beside, BesideRow, BesideTable, Cell, Expected};
+use crate::studies::claim::Spot;
+use crate::studies::unit::Kind;
+use crate::studies::{Beats, Published, Series, Subject, Table};
+
+/// Of a terminal.
+const WIDTH: usize = 80;
+/// Between columns.
+const GAP: usize = 2;
+
+/// A run in the form of its study, as text of 80 columns.
+pub fn text(beside: &Beside<'_>, record: &Record, plots: Plots) -> String {
+    let mut out = String::new();
+    // Writing to a String cannot fail.
+    let _ = writeln!(out, "{}\n\n{}", headline(record), heading(beside));
+    for table in &beside.tables {
+        let _ = writeln!(out, "\n{}", title(table));
+        out.push_str(&single_rows(table));
+        out.push_str(&curves(table, beside.beats, plots));
+        out.push_str(&expectations(table));
+        out.push_str(&notes(table, beside.step_ns));
+    }
+    out.push_str(&claims::conditions(&beside.conditions));
+    out.push_str(&claims::claims(beside.study, &beside.claims));
+    let asked: Vec<&Row> = record.results.iter().filter(|row| super::run::is_asked(row)).collect();
+    notes_of_run(record, &asked, &mut out);
+    out.push_str(&predictions::text(record));
+    out
+}
+
+/// Which study, what it was measured on, and what is done here.
+pub(super) fn heading(beside: &Beside<'_>) -> String {
+    let study = beside.study;
+    let cycles = match (study.beats.core_ghz, beside.beats.core_ghz) {
+        (Some(then), Some(here)) => format!(
+            "cycles are of a core of {then} GHz then, and of {here:.2} GHz here (an estimate, by a \
+             chain of multiplications)"
+        ),
+        (None, Some(here)) => {
+            format!("cycles here are of a core of {here:.2} GHz, by a chain of multiplications")
+        }
+        (_, None) => "how fast the core is was not told here: there are no cycles".to_owned(),
+    };
+    [
+        format!(
+            "Study {}, published in {}: {}. {}. {}.",
+            study.id,
+            study.year,
+            study.title,
+            study.authors.join(", "),
+            study.source
+        ),
+        format!("then: {}; {}", study.measured_on, study.protocol.there),
+        format!("here: {}", study.protocol.here),
+        cycles,
+    ]
+    .map(|line| fold(&plain(&line), 78, "  "))
+    .join("\n")
+}
+
+/// What stands above a table: its name, and how its rows are found.
+pub(super) fn title(table: &BesideTable<'_>) -> String {
+    let of = table.table;
+    let study_methods: Vec<(String, &str)> = table
+        .rows
+        .iter()
+        .filter(|row| row.row.case().is_some())
+        .map(|row| (study_method(row.row.study_method.as_ref()), row.row.name.as_str()))
+        .collect();
+    // Each part is bounded by itself: together they are as long as the table has manners.
+    let each = gathered(study_methods.into_iter());
+    let words = match &each[..] {
+        [(one, _)] => one.clone(),
+        several => {
+            let one = |(words, rows): &(String, Vec<&str>)| match rows[..] {
+                [only] => format!("{}: {words}", plain(only)),
+                [first, ..] => format!("{} and {} more: {words}", plain(first), rows.len() - 1),
+                [] => String::new(),
+            };
+            several.iter().map(one).collect::<Vec<_>>().join("; ")
+        }
+    };
+    let words = if words.is_empty() { String::new() } else { format!("; {words}") };
+    let text = format!("{}: {}. In {}{words}.", plain(&of.name), plain(&of.title), of.unit.text());
+    fold(&text, 78, "  ")
+}
+
+/// The manner of a study in words.
+pub(super) fn study_method(study_method: Option<&StudyMethod>) -> String {
+    let Some(study_method) = study_method else { return "by oscost's own estimate".to_owned() };
+    let ops = count(study_method.iterations);
+    let timed = match study_method.timed {
+        TimingScope::Each => format!("{ops} ops, each timed by itself"),
+        TimingScope::Together => format!("{ops} ops timed together"),
+    };
+    let times = match study_method.experiments {
+        1 => String::new(),
+        many => format!(", {} times", count(u64::from(many))),
+    };
+    let what = match study_method.statistic {
+        Statistic::Mean => "the mean",
+        Statistic::MeanAndDeviation => "the mean, and the deviation between their means,",
+        Statistic::Minimum => "the smallest",
+    };
+    let clock = match study_method.clock {
+        ClockCost::Included => "the clock's cost included",
+        ClockCost::Subtracted => "the clock's cost subtracted",
+    };
+    format!("{what} of {timed}{times}, {clock}")
+}
+
+/// A whole number with commas between thousands.
+fn count(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// What stands above the cells: then and here, oscost's own, and how many times as much it was.
+const HEADINGS: [&str; 6] = ["", "then", "here", "oscost's median", "then/here", "in cycles"];
+
+/// The rows that stand in no curve.
+fn single_rows(table: &BesideTable<'_>) -> String {
+    let in_series = |at: usize| table.table.series.iter().any(|it| it.rows().contains(&at));
+    let rows: Vec<&BesideRow<'_>> = table
+        .rows
+        .iter()
+        .enumerate()
+        .filter(|(at, _)| !in_series(*at))
+        .map(|(_, row)| row)
+        .collect();
+    let lines = |spread: Spread| {
+        let mut lines: Vec<(String, [String; 6])> = Vec::new();
+        for row in &rows {
+            // What cannot be measured has no more than what was printed.
+            let is_measured = row.row.case().is_some();
+            let shown = row.cells.iter().filter(|cell| is_measured || cell.then.is_some());
+            for (at, cell) in shown.enumerate() {
+                let name = if at == 0 { plain(&row.row.name) } else { String::new() };
+                lines.push((name, cells(cell, table, spread)));
+            }
+        }
+        lines
+    };
+    if lines(Spread::Ends).is_empty() {
+        return String::new();
+    }
+    let text = laid_out(&lines(Spread::Ends));
+    let fits = text.lines().all(|line| line.chars().count() <= WIDTH);
+    if fits { text } else { laid_out(&lines(Spread::Half)) }
+}
+
+/// How an interval is told.
+#[derive(Clone, Copy)]
+pub(super) enum Spread {
+    /// By its ends.
+    Ends,
+    /// By half of it, in per cent: where the ends leave no room.
+    Half,
+}
+
+/// A figure of oscost's own, with its interval.
+fn own_figure(own: Spot, spread: Spread) -> String {
+    let digits = needed(own.value, DIGITS);
+    let figure = number(own.value, digits);
+    match (own.interval, spread) {
+        (None, _) => figure,
+        (Some(it), Spread::Ends) => {
+            format!("{figure} [{} .. {}]", number(it.lo, digits), number(it.hi, digits))
+        }
+        (Some(it), Spread::Half) => {
+            let half = (it.hi - it.lo) / 2.0;
+            // What cannot be told from nothing has no size that a share could be of.
+            match own.value.abs() > half {
+                true => format!("{figure} +-{:.1}%", 100.0 * half / own.value.abs()),
+                false => format!("{figure} +-{}", number(half, needed(half, COUNT))),
+            }
+        }
+    }
+}
+
+/// The cells of a column of a row.
+pub(super) fn cells(cell: &Cell<'_>, table: &BesideTable<'_>, spread: Spread) -> [String; 6] {
+    let dash = || "-".to_owned();
+    let several = table.table.figures.len() > 1;
+    let unit = cell.figure.unit.text();
+    let other = cell.figure.unit != table.table.unit;
+    let column = match (several, other) {
+        (true, _) => format!("{}, {unit}", cell.figure.name),
+        (false, true) => unit.to_owned(),
+        (false, false) => String::new(),
+    };
+    let printed = cell.then.or_else(|| first_printed(cell, table));
+    let decimals = |value: f64| match printed {
+        Some(it) => (it.decimals, it.deviation_decimals.unwrap_or(it.decimals)),
+        None => (needed(value, DIGITS), needed(value, DIGITS)),
+    };
+    let here = cell.here.map(|here| {
+        let (decimals, of_deviation) = decimals(here.value);
+        let figure = number(here.value, decimals);
+        match here.deviation {
+            Some(deviation) => format!("{figure} ({})", number(deviation, of_deviation)),
+            None => figure,
+        }
+    });
+    let own = cell.own.map(|own| own_figure(own, spread));
+    let ratio = |of: Option<[f64; 2]>| match of {
+        Some([least, most]) if least == most => times(least),
+        Some([least, most]) => format!("{}..{}", times(least), times(most)),
+        None => dash(),
+    };
+    [
+        plain(&column),
+        cell.then.map_or_else(dash, |it| plain(&it.text)),
+        here.unwrap_or_else(dash),
+        own.unwrap_or_else(dash),
+        ratio(cell.then_over_here),
+        ratio(cell.in_cycles),
+    ]
+}
+
+/// The first figure that was printed in the column of a cell.
+fn first_printed<'a>(cell: &Cell<'_>, table: &BesideTable<'a>) -> Option<&'a Published> {
+    let cells = table.rows.iter().flat_map(|row| &row.cells);
+    let mut same = cells.filter(|it| it.figure == cell.figure);
+    same.find_map(|it| it.then)
+}
+
+/// Lines under their headings; a name for which no room is left stands on a line of its own, and a
+/// column in which nothing stands is left out.
+fn laid_out(lines: &[(String, [String; 6])]) -> String {
+    let wide = |text: &str| text.chars().count();
+    let widths: [usize; 6] = std::array::from_fn(|at| {
+        let filled = lines.iter().map(|(_, cells)| cells[at].as_str());
+        let filled = filled.filter(|cell| !matches!(*cell, "" | "-"));
+        let widest = filled.map(wide).max().unwrap_or(0);
+        if widest == 0 { 0 } else { widest.max(wide(HEADINGS[at])) }
+    });
+    let there = widths.iter().filter(|width| **width > 0);
+    let left = WIDTH.saturating_sub(there.map(|width| width + GAP).sum());
+    let fitting = lines.iter().map(|(name, _)| wide(name)).filter(|&name| name <= left);
+    let names = fitting.max().unwrap_or(0).max(2).min(left.max(2));
+    let line = |name: &str, cells: &[&str; 6]| {
+        let (above, name) = match wide(name) > names {
+            true => (format!("{name}\n"), ""),
+            false => (String::new(), name),
+        };
+        let mut text = format!("{name:<names$}");
+        for (at, (cell, &width)) in cells.iter().zip(&widths).enumerate() {
+            match (at, width) {
+                (_, 0) => {}
+                // Names of columns are words.
+                (0, _) => text.push_str(&format!("{:GAP$}{cell:<width$}", "")),
+                _ => text.push_str(&format!("{:GAP$}{cell:>width$}", "")),
+            }
+        }
+        format!("{above}{}\n", text.trim_end())
+    };
+    let head = line("", &HEADINGS);
+    let rows = lines.iter().map(|(name, cells)| line(name, &cells.each_ref().map(String::as_str)));
+    std::iter::once(head).chain(rows).collect()
+}
+
+/// The curves of a figure: a table of its points, and a picture.
+fn curves(table: &BesideTable<'_>, beats: Beats, plots: Plots) -> String {
+    let mut out = String::new();
+    let mut drawn: Vec<&Series> = Vec::new();
+    for series in &table.table.series {
+        if drawn.iter().any(|it| std::ptr::eq(*it, series)) {
+            continue;
+        }
+        // Those over the same numbers stand side by side, as in a picture.
+        let alike: Vec<&Series> =
+            table.table.series.iter().filter(|it| it.axis == series.axis).collect();
+        drawn.extend(&alike);
+        out.push_str(&legend(table, &alike));
+        for some in fitting(table, &alike) {
+            out.push_str(&points(table, &some));
+        }
+        if plots != Plots::None {
+            out.push_str(&picture(table, &alike, beats));
+        }
+    }
+    for line in given(table.table) {
+        let _ = writeln!(out, "  {}", fold(&line, 76, "    "));
+    }
+    out
+}
+
+/// What the study says of each of its curves.
+pub(super) fn given(table: &Table) -> Vec<String> {
+    let words = |series: &Series| {
+        let given = series.given.as_deref().unwrap_or("not given as figures, nor in words");
+        plain(&format!("then, {}: {given}", series.name))
+    };
+    table.series.iter().map(words).collect()
+}
+
+/// What stands in a cell of the points of some curves.
+fn legend(table: &BesideTable<'_>, alike: &[&Series]) -> String {
+    let rows = || alike.iter().flat_map(|series| &table.rows[series.rows()]);
+    let printed = rows().any(|row| row.cells.iter().any(|cell| cell.then.is_some()));
+    let timed = rows().any(|row| row.row.study_method.is_some());
+    let parts = [
+        printed.then_some("then"),
+        timed.then_some("here in the study's manner"),
+        Some("oscost's median"),
+    ];
+    let parts: Vec<&str> = parts.into_iter().flatten().collect();
+    let unit = table.table.figures.last().map_or("", |figure| figure.unit.text());
+    format!("{}, in {unit}\n", parts.join(" | "))
+}
+
+/// Curves in groups whose columns stand side by side in the width of a terminal.
+fn fitting<'a>(table: &BesideTable<'_>, alike: &[&'a Series]) -> Vec<Vec<&'a Series>> {
+    let mut groups: Vec<Vec<&Series>> = Vec::new();
+    for series in alike {
+        let wide = |some: &[&Series]| {
+            let text = points(table, some);
+            text.lines().map(|line| line.chars().count()).max().unwrap_or(0)
+        };
+        match groups.last_mut() {
+            Some(group) if wide(&[&group[..], &[*series]].concat()) <= WIDTH => group.push(series),
+            _ => groups.push(vec![series]),
+        }
+    }
+    groups
+}
+
+/// The points of some curves over one number: a line for each number, a column for each curve.
+fn points(table: &BesideTable<'_>, alike: &[&Series]) -> String {
+    let mut values: Vec<u64> = alike.iter().flat_map(|it| it.values.iter().copied()).collect();
+    values.sort_unstable();
+    values.dedup();
+    let mut rows = vec![
+        std::iter::once(alike[0].axis.clone())
+            .chain(alike.iter().map(|it| it.name.clone()))
+            .collect::<Vec<_>>(),
+    ];
+    for value in values {
+        let cells = alike.iter().map(|series| point(table, series, value));
+        rows.push(std::iter::once(value.to_string()).chain(cells).collect());
+    }
+    let wide = |at: usize| rows.iter().map(|row| row[at].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..rows[0].len()).map(wide).collect();
+    let mut out = String::new();
+    for row in &rows {
+        let cells: Vec<String> =
+            row.iter().zip(&widths).map(|(cell, width)| format!("{cell:>width$}")).collect();
+        let _ = writeln!(out, "{}", plain(cells.join("  ").trim_end()));
+    }
+    out
+}
+
+/// A point of a curve: what was printed of it, and oscost's figure with half of its interval. Of a
+/// table with several columns it stands in the last.
+fn point(table: &BesideTable<'_>, series: &Series, value: u64) -> String {
+    let at = series.values.iter().position(|it| *it == value);
+    let Some(row) = at.and_then(|at| table.rows.get(series.first + at)) else {
+        return String::new();
+    };
+    let then = row.cells.iter().find_map(|cell| cell.then).map(|then| then.text.clone());
+    let Some(cell) = row.cells.iter().rev().find(|cell| cell.own.is_some()) else {
+        return then.map_or("-".to_owned(), |then| format!("{then} | -"));
+    };
+    let here = cell.here.filter(|here| here.by.is_some());
+    let here = here.map(|here| number(here.value, needed(here.value, DIGITS)));
+    let own = cell.own.map(|own| own_figure(own, Spread::Half));
+    [then, here, own].into_iter().flatten().collect::<Vec<_>>().join(" | ")
+}
+
+/// The picture of some curves.
+fn picture(table: &BesideTable<'_>, alike: &[&Series], beats: Beats) -> String {
+    // What stands in the table's last column is drawn, in the plainest unit of its kind.
+    let Some(figure) = table.table.figures.last() else { return String::new() };
+    let unit = match figure.unit.kind() {
+        Kind::Time => Unit::NsPerOp,
+        Kind::Rate => Unit::BytesPerSecond,
+        Kind::Frames => Unit::FramesPerSecond,
+        Kind::Plain => Unit::TimesPerOp,
+    };
+    let size = figure.unit.size(beats).unwrap_or(1.0);
+    let curves: Vec<Curve> = alike
+        .iter()
+        .map(|series| {
+            let rows = series.values.iter().zip(&table.rows[series.rows()]);
+            let points = rows.filter_map(|(value, row)| {
+                let drawn = row.cells.last()?.own?.value * size;
+                (*value > 0 && drawn > 0.0).then_some((*value, drawn))
+            });
+            Curve { label: plain(&series.name), points: points.collect() }
+        })
+        .filter(|curve| !curve.points.is_empty())
+        .collect();
+    let drawn = plot(&curves, &alike[0].axis, unit);
+    drawn.map(|picture| format!("\n{picture}\n")).unwrap_or_default()
+}
+
+/// What was expected of rows, then and here, and whether it was so.
+pub(super) fn expectations(table: &BesideTable<'_>) -> String {
+    let rows = table.rows.iter();
+    let expected: Vec<(&str, &Expected<'_>)> =
+        rows.filter_map(|row| Some((row.row.name.as_str(), row.expected.as_ref()?))).collect();
+    if expected.is_empty() {
+        return String::new();
+    }
+    let unit = table.table.figures.first().map_or("", |figure| figure.unit.text());
+    let mut out = format!("\n  What was expected before measuring, in {unit}\n");
+    for (name, it) in expected {
+        let part = |what: &str, figure: &Option<Published>| {
+            figure.as_ref().map(|figure| format!("{what} {}", figure.text))
+        };
+        let parts = [
+            part("in all", &it.printed.total),
+            part("by the hardware", &it.printed.hardware),
+            part("by the software", &it.printed.software),
+        ];
+        let parts = parts.into_iter().flatten().collect::<Vec<_>>().join(", ");
+        let floor =
+            it.floor.map(|floor| format!("; floor {}", number(floor, needed(floor, COUNT))));
+        let expected = match it.expected {
+            "" => String::new(),
+            expected => format!("; oscost's guess: {expected}"),
+        };
+        let text = format!(
+            "{name}: {parts}: {} then, {} here{}{expected}",
+            it.then.text(),
+            it.here.text(),
+            floor.unwrap_or_default()
+        );
+        let _ = writeln!(out, "    {}", fold(&plain(&text), 74, "      "));
+    }
+    out
+}
+
+/// What there is to say of a table and its rows: fewer ops than then, rows without a figure, notes.
+pub(super) fn notes(table: &BesideTable<'_>, step_ns: Option<f64>) -> String {
+    let mut lines: Vec<String> = table.table.notes.iter().map(|note| note.says.clone()).collect();
+    let without = table.rows.iter().filter_map(|row| Some((missing(row)?, row.row.name.as_str())));
+    for (words, rows) in gathered(without) {
+        let named = match rows[..] {
+            [one] => one.to_owned(),
+            [first, ..] => format!("{first} and {} more", rows.len() - 1),
+            [] => String::new(),
+        };
+        lines.push(format!("{named}: {words}"));
+    }
+    lines.extend(fewer(table));
+    lines.extend(step_ns.and_then(|step_ns| in_steps(table, step_ns)));
+    for row in &table.rows {
+        lines.extend(row.notes.iter().map(|note| format!("{}: {note}", row.row.name)));
+    }
+    let folded = lines.iter().map(|line| fold(&plain(line), 76, "    "));
+    let listed: Vec<String> = folded.map(|line| format!("  {line}\n")).collect();
+    if listed.is_empty() { String::new() } else { format!("\n{}", listed.concat()) }
+}
+
+/// Why a row has no figure.
+fn missing(row: &BesideRow<'_>) -> Option<String> {
+    if let Subject::Nothing(why) = &row.row.subject {
+        return Some(format!("not measured: {why}"));
+    }
+    let Some(found) = row.found else { return Some("not in this run".to_owned()) };
+    match found.outcome {
+        RowOutcome::Measured => None,
+        other => {
+            let reason = found.reason.as_deref().unwrap_or("no reason given");
+            Some(format!("{}: {reason}", other.text()))
+        }
+    }
+}
+
+/// As many rows are named one by one.
+const MOST_NAMED: usize = 5;
+
+/// Where fewer ops were done in the manner of the study than it did, or none.
+fn fewer(table: &BesideTable<'_>) -> Vec<String> {
+    let timed = table.table.figures.iter().any(|figure| figure.formula.has_figures());
+    let done = table.rows.iter().filter(|_| timed).filter_map(|row| {
+        // Of a row without any figure its reason is told already.
+        let found = row.found.filter(|found| found.outcome == RowOutcome::Measured)?;
+        let by = found.study_method.as_ref().filter(|_| row.row.study_method.is_some())?;
+        Some((by, row.row.name.as_str()))
+    });
+    let mut without: Vec<(String, &str)> = Vec::new();
+    let mut by_wanted: Vec<(String, Vec<(u64, String)>)> = Vec::new();
+    for (by, name) in done {
+        let study_method = &by.study_method;
+        if let Some(reason) = &by.reason {
+            without.push((format!("no figure in the manner of the study: {reason}"), name));
+        } else if (by.iterations, by.experiments)
+            != (study_method.iterations, study_method.experiments)
+        {
+            let wanted = ops(study_method.iterations, study_method.experiments);
+            let all = by.iterations.saturating_mul(u64::from(by.experiments));
+            let one = (all, format!("{name} {}", ops(by.iterations, by.experiments)));
+            match by_wanted.iter_mut().find(|(same, _)| *same == wanted) {
+                Some((_, rows)) => rows.push(one),
+                None => by_wanted.push((wanted, vec![one])),
+            }
+        }
+    }
+    let mut lines = Vec::new();
+    for (words, rows) in gathered(without.into_iter()) {
+        lines.push(format!("{}: {words}", rows.join(", ")));
+    }
+    for (wanted, mut rows) in by_wanted {
+        rows.sort();
+        let named: Vec<&str> = rows.iter().map(|(_, words)| words.as_str()).collect();
+        // Of many rows the ends say enough; the record has each.
+        let named = match named[..] {
+            [fewest, .., most] if named.len() > MOST_NAMED => {
+                format!("from {fewest} to {most}, of {} rows", named.len())
+            }
+            _ => named.join("; "),
+        };
+        lines.push(format!("ops here, where the study did {wanted}: {named}"));
+    }
+    lines
+}
+
+/// The largest share of a figure that a step of the clock may be without a word.
+const STEP_SHARE: f64 = 0.02;
+
+/// Where the smallest shot is told in steps of the clock that it is not many of.
+fn in_steps(table: &BesideTable<'_>, step_ns: f64) -> Option<String> {
+    let coarse = table.rows.iter().filter(|row| {
+        let by = row.found.and_then(|found| found.study_method.as_ref());
+        let is_smallest = by.is_some_and(|by| {
+            let StudyMethod { statistic, timed, .. } = by.study_method;
+            (statistic, timed) == (Statistic::Minimum, TimingScope::Each)
+        });
+        let value = by.and_then(|by| by.value);
+        row.row.study_method.is_some()
+            && is_smallest
+            && value.is_some_and(|value| step_ns > STEP_SHARE * value)
+    });
+    let names: Vec<&str> = coarse.map(|row| row.row.name.as_str()).collect();
+    let names = match names[..] {
+        [] => return None,
+        [one] => one.to_owned(),
+        [first, ..] => format!("{first} and {} more", names.len() - 1),
+    };
+    Some(format!(
+        "{names}: the smallest shot is told in the clock's steps of {step_ns:.0} ns, and is up to one \
+         of them too small"
+    ))
+}
+
+/// How many ops there were.
+fn ops(iterations: u64, experiments: u32) -> String {
+    match experiments {
+        1 => count(iterations),
+        many => format!("{} times {}", count(u64::from(many)), count(iterations)),
+    }
+}
