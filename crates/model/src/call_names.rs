@@ -17,7 +17,7 @@ pub enum Arch {
 
 impl Arch {
     /// By the kernel's name, as `uname -m` says it.
-    pub fn named(text: &str) -> Option<Arch> {
+    pub fn from_uname(text: &str) -> Option<Arch> {
         match text {
             "x86_64" => Some(Arch::X86_64),
             "aarch64" => Some(Arch::Aarch64),

@@ -55,7 +55,7 @@ pub struct CallRule {
     pub when: Point,
     /// Who makes it.
     #[serde(default)]
-    pub by: Caller,
+    pub caller: Caller,
     /// How an op that is large may make it more often; null where that changes nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parts: Option<Parts>,
@@ -97,18 +97,18 @@ pub enum Caller {
     /// A task that stood beside it before the ops began.
     Peer,
     /// Each of the two; with `peer_cpu=none`, where there is no peer, the measured task for both.
-    EachSide,
+    BothEnds,
 }
 
 impl Caller {
     /// How many times as often as a rule says the measured task, and its peer, make a call.
-    fn shares(self, point: &Point) -> (u64, u64) {
+    fn multipliers(self, point: &Point) -> (u64, u64) {
         let alone = || point.get("peer_cpu").is_some_and(|cpu| *cpu == Value::from("none"));
         match self {
             Caller::Own => (1, 0),
             Caller::Peer => (0, 1),
-            Caller::EachSide if alone() => (2, 0),
-            Caller::EachSide => (1, 1),
+            Caller::BothEnds if alone() => (2, 0),
+            Caller::BothEnds => (1, 1),
         }
     }
 }
@@ -151,7 +151,7 @@ impl CallCount {
     /// The same count by larger ops, each of which is worth so many of those that were counted:
     /// messages, where the ops are bytes.
     #[must_use]
-    pub fn of_ops_worth(self, each: u64) -> Self {
+    pub fn grouped_by(self, each: u64) -> Self {
         let instructions = self.instructions.map(|instructions| instructions * each as f64);
         Self { ops: self.ops / each.max(1), instructions, ..self }
     }
@@ -165,7 +165,7 @@ impl CallCount {
     pub fn unexpected(&self, rules: &[CallRule], point: &Point) -> Vec<String> {
         let mut allowed: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
         for rule in rules.iter().filter(|rule| point.includes(&rule.when)) {
-            let (own, _) = rule.by.shares(point);
+            let (own, _) = rule.caller.multipliers(point);
             if own > 0 {
                 let (low, high) = rule.range(own * self.ops, point);
                 let entry = allowed.entry(&rule.call).or_default();
@@ -196,14 +196,15 @@ impl CallCount {
                 surprises.push(format!("{seen} {call} in {} ops, not 0", self.ops));
             }
         }
-        surprises.extend(self.surprises_of_the_peer(rules, point));
+        surprises.extend(self.unexpected_peer_calls(rules, point));
         surprises
     }
 
     /// What its peer did otherwise than `rules` say; nothing where they say nothing of a peer. It
     /// runs beside the counted ops, and may be one of them behind or ahead at either end.
-    fn surprises_of_the_peer(&self, rules: &[CallRule], point: &Point) -> Vec<String> {
-        let theirs = |rule: &&CallRule| rule.by.shares(point).1 > 0 && point.includes(&rule.when);
+    fn unexpected_peer_calls(&self, rules: &[CallRule], point: &Point) -> Vec<String> {
+        let theirs =
+            |rule: &&CallRule| rule.caller.multipliers(point).1 > 0 && point.includes(&rule.when);
         let rules: Vec<&CallRule> = rules.iter().filter(theirs).collect();
         let mut surprises = Vec::new();
         for rule in &rules {
@@ -230,7 +231,7 @@ mod tests {
     use super::*;
 
     fn rule(call: &str, times: CallTimes) -> CallRule {
-        CallRule { call: call.into(), times, when: Point::none(), by: Caller::Own, parts: None }
+        CallRule { call: call.into(), times, when: Point::none(), caller: Caller::Own, parts: None }
     }
 
     fn count(own: &[(&str, u64)]) -> CallCount {
@@ -252,7 +253,7 @@ mod tests {
     #[test]
     fn a_count_of_bytes_is_told_by_the_message() {
         let count = CallCount { ops: 92, instructions: Some(0.5), ..count(&[("write", 23)]) };
-        let told = count.of_ops_worth(4);
+        let told = count.grouped_by(4);
         assert_eq!((told.ops, told.instructions), (23, Some(2.0)));
         assert!((told.entries_per_op() - 1.0).abs() < 1e-9);
     }
@@ -300,7 +301,7 @@ mod tests {
     #[test]
     fn a_peer_has_rules_of_its_own_and_may_be_an_op_ahead_or_behind() {
         let mut write = rule("write", CallTimes::Exactly(2));
-        write.by = Caller::Peer;
+        write.caller = Caller::Peer;
         let rules = [rule("read", CallTimes::Exactly(1)), write];
         let at = Point::none();
         let beside =
@@ -320,7 +321,7 @@ mod tests {
     #[test]
     fn what_each_side_does_is_done_twice_by_one_that_is_alone() {
         let mut write = rule("write", CallTimes::Exactly(1));
-        write.by = Caller::EachSide;
+        write.caller = Caller::BothEnds;
         let rules = [write];
         let at = |cpu: &str| Point::none().with("peer_cpu", cpu);
         let seen = |own, peer| CallCount {

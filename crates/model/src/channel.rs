@@ -47,16 +47,16 @@ pub struct Requests {
     /// The 99th percentile; null below a hundred requests, too.
     pub p99_ns: Option<u64>,
     /// The longest.
-    pub longest_ns: u64,
+    pub max_ns: u64,
     /// Requests of others than the load, and connections for which there was no place: they took
     /// time, and are in no other count.
     #[serde(default)]
-    pub from_others: u64,
+    pub other_clients: u64,
 }
 
 impl Requests {
     /// Of requests that took so long each; none where there was none.
-    pub fn of(mut took_ns: Vec<u64>) -> Option<Self> {
+    pub fn from_durations_ns(mut took_ns: Vec<u64>) -> Option<Self> {
         /// With fewer the 99th percentile is the largest value, or lies beyond it.
         const FEWEST: usize = 100;
         took_ns.sort_unstable();
@@ -67,8 +67,8 @@ impl Requests {
             answered: took_ns.len() as u64,
             p50_ns: rank(50).copied(),
             p99_ns: rank(99).copied().filter(|_| took_ns.len() >= FEWEST),
-            longest_ns,
-            from_others: 0,
+            max_ns: longest_ns,
+            other_clients: 0,
         })
     }
 
@@ -79,8 +79,8 @@ impl Requests {
             answered: self.answered + other.answered,
             p50_ns: None,
             p99_ns: None,
-            longest_ns: self.longest_ns.max(other.longest_ns),
-            from_others: self.from_others + other.from_others,
+            max_ns: self.max_ns.max(other.max_ns),
+            other_clients: self.other_clients + other.other_clients,
         }
     }
 }
@@ -102,7 +102,7 @@ pub struct Datagrams {
     /// Arrived after one that was sent later.
     pub reordered: u64,
     /// Datagrams that told the other end that there were no more, until it said that it knew.
-    pub ends: u64,
+    pub end_markers: u64,
 }
 
 impl ChannelObservation {
@@ -137,7 +137,7 @@ impl Datagrams {
             late: self.late + other.late,
             duplicate: self.duplicate + other.duplicate,
             reordered: self.reordered + other.reordered,
-            ends: self.ends + other.ends,
+            end_markers: self.end_markers + other.end_markers,
         }
     }
 }
@@ -148,13 +148,13 @@ mod tests {
 
     #[test]
     fn quantiles_are_of_a_worker_and_go_where_several_are_told_of_together() {
-        assert_eq!(Requests::of(vec![]), None);
-        let all = Requests::of((1..=1_000).rev().collect()).unwrap();
+        assert_eq!(Requests::from_durations_ns(vec![]), None);
+        let all = Requests::from_durations_ns((1..=1_000).rev().collect()).unwrap();
         assert_eq!((all.answered, all.p50_ns, all.p99_ns), (1_000, Some(500), Some(990)));
-        let few = Requests::of(vec![7, 5]).unwrap();
-        assert_eq!((few.p50_ns, few.p99_ns, few.longest_ns), (Some(5), None, 7));
+        let few = Requests::from_durations_ns(vec![7, 5]).unwrap();
+        assert_eq!((few.p50_ns, few.p99_ns, few.max_ns), (Some(5), None, 7));
         let both = all.merged_with(few);
-        assert_eq!((both.answered, both.longest_ns), (1_002, 1_000));
+        assert_eq!((both.answered, both.max_ns), (1_002, 1_000));
         assert_eq!((both.p50_ns, both.p99_ns), (None, None));
     }
 }

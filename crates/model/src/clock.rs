@@ -36,7 +36,7 @@ pub struct ClockVerdict {
     /// The clock that was looked at.
     pub kind: ClockKind,
     /// Why it cannot be used; null when it can.
-    pub unusable_because: Option<String>,
+    pub unusable_reason: Option<String>,
 }
 
 /// One moment read on two clocks: ticks, and CLOCK_MONOTONIC_RAW in nanoseconds.

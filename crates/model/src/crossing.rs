@@ -40,20 +40,20 @@ crossing! {
         pub numbers: [u64; 2],
         /// How much more each further one costs `dear` than `cheap`, in ns; null where that has no
         /// meaning.
-        pub more: Option<More>,
+        pub added_cost: Option<AddedCostPerItem>,
         /// The largest number at which `dear` is surely the cheaper one; null where there is none.
-        pub until: Option<u64>,
+        pub costlier_wins_until: Option<u64>,
         /// From this number on `cheap` surely is, up to the largest; null where that is not sure.
-        pub from: Option<u64>,
+        pub cheaper_wins_from: Option<u64>,
         /// Where the laws of both meet; null where they do not hold, do not meet near the numbers,
         /// or do not agree with `until` and `from`.
-        pub at: Option<BoundedValue>,
+        pub crossover: Option<BoundedValue>,
         /// All of this in a sentence.
         pub sentence: String,
     }
 
     /// How much more a further one costs.
-    pub struct More {
+    pub struct AddedCostPerItem {
         /// In ns.
         pub value: f64,
         /// Its interval.

@@ -64,7 +64,7 @@ curve! {
     /// A place at which a curve changes its slope or jumps.
     pub struct Break {
         /// The likeliest place, a value of the axis.
-        pub at: u64,
+        pub position: u64,
         /// The last point surely before it and the first surely behind it.
         pub interval: [u64; 2],
         /// Known constants inside the interval, the nearest first; none: it is unexplained.

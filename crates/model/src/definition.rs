@@ -24,7 +24,7 @@ pub struct Definition {
     pub unit: Unit,
     /// The mechanism: why it costs what it costs; empty where there is nothing to explain.
     #[serde(default)]
-    pub why: String,
+    pub explanation: String,
     /// The calls that an op must make.
     pub calls: Vec<CallRule>,
     /// The primitives below which an op cannot go.
@@ -110,7 +110,7 @@ impl Definition {
 
     /// How many of the ops of its work one call rule means: where rates of bytes are quoted the ops
     /// are bytes, and the calls are those of a message.
-    pub fn ops_each(&self, point: &Point) -> u64 {
+    pub fn ops_per_message(&self, point: &Point) -> u64 {
         match (self.unit, point.get(&self.bytes_axis)) {
             (Unit::BytesPerSecond, Some(&Value::Number(bytes))) => bytes.max(1),
             _ => 1,
@@ -203,7 +203,7 @@ pub struct FloorPart {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Need {
     /// What is needed.
-    pub what: Requirement,
+    pub requirement: Requirement,
     /// The axis values at which it is needed; everywhere when empty.
     pub when: Point,
 }
@@ -221,11 +221,11 @@ pub enum Requirement {
     /// An io_uring of one's own.
     IoUring,
     /// Time that goes by while nobody computes: where instructions are counted, none does.
-    Time,
+    WallTime,
     /// Something of memory, disks or CPUs.
     Resource(Resource),
     /// A point that has no meaning; the text says why.
-    Meaning(String),
+    Undefined(String),
 }
 
 /// All that a worker can measure.
@@ -247,7 +247,7 @@ impl Catalog {
     }
 
     /// The cases that the survey of timers is made of, each once.
-    pub fn survey(&self) -> Vec<Case> {
+    pub fn survey_cases(&self) -> Vec<Case> {
         let mut cases = Vec::new();
         for case in self.timers.iter().flat_map(Timer::cases) {
             if !cases.contains(&case) {
@@ -331,7 +331,7 @@ mod tests {
             op: String::new(),
             expected: String::new(),
             unit: Unit::NsPerOp,
-            why: String::new(),
+            explanation: String::new(),
             calls: vec![],
             floor: vec![],
             compare_with: vec![],

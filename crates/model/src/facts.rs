@@ -280,7 +280,7 @@ pub struct Limit {
 #[serde(untagged)]
 pub enum Bound {
     /// At most this many.
-    At(u64),
+    Max(u64),
     /// No bound.
     Unlimited(Unlimited),
 }
@@ -372,7 +372,7 @@ pub struct Security {
     pub speculation_indirect_branch: Option<String>,
     /// Whether this process has given up address randomization (`/proc/self/personality`).
     #[serde(default)]
-    pub randomization_given_up: Option<bool>,
+    pub randomization_disabled: Option<bool>,
     /// Whether this process runs as root (`Uid` of `/proc/self/status`, the effective one).
     #[serde(default)]
     pub is_root: Option<bool>,

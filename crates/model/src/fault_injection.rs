@@ -13,7 +13,7 @@ pub enum InjectedFault {
     /// A figure below zero becomes zero.
     ClampAtZero,
     /// The headline is the smallest value.
-    MinimumHeadline,
+    MinimumAsEstimate,
     /// Batches are deleted for being slow.
     OutlierRemoval,
     /// The first batch of a process counts.
@@ -27,13 +27,13 @@ pub enum InjectedFault {
     /// First all runs of one side, then all of the other, and the n-th of each are called a pair.
     AThenB,
     /// Two runs are compared as if their repetitions had taken turns.
-    RunsAsOne,
+    RunsAsInterleaved,
     /// What was measured in pairs is compared as if it were not.
-    PairsForgotten,
+    PairingIgnored,
     /// What is not seen to differ is called equivalent.
     AbsenceIsEquivalence,
     /// Each of many rows is judged as if it were the only one.
-    EveryRowAlone,
+    NoMultiplicityCorrection,
     /// What would show in every second comparison is called the smallest that could be seen.
     HalfThePower,
 }

@@ -29,7 +29,7 @@ pub enum Entry {
         tracers: Vec<String>,
     },
     /// Its CPUs were probed, and one was chosen.
-    Surveyed {
+    CpuChosen {
         /// The machine's id.
         machine: String,
         /// What the probe saw.
@@ -57,7 +57,7 @@ pub enum Entry {
         timers: Vec<Timer>,
     },
     /// What will be measured as well, now that the figures of the others are known.
-    Added {
+    RowsAdded {
         /// The rows, which follow the others.
         rows: Vec<PlannedRow>,
     },
@@ -113,21 +113,21 @@ pub enum Entry {
         /// The row's index.
         row: u32,
         /// Why.
-        why: String,
+        reason: String,
     },
     /// A monitor that a row was counted or timed under has ended, and has seen what was made.
     MonitorReported {
         /// The row's index.
         row: u32,
         /// The calls that it saw of the counted ops; `None` where that was another time.
-        copy: Option<u64>,
+        observed_calls: Option<u64>,
         /// The state of its profile of the program that measures.
-        profile: Option<String>,
+        profile_state: Option<String>,
         /// The anomalies that it saw, of all processes.
         anomalies: u64,
     },
     /// A row will not be measured any further.
-    GivenUp {
+    Abandoned {
         /// The row's index.
         row: u32,
         /// `skipped`, `failed`, `timed-out` or `unmeasurable`.
@@ -136,7 +136,7 @@ pub enum Entry {
         reason: String,
     },
     /// A row has enough repetitions.
-    Settled {
+    RowFinished {
         /// The row's index.
         row: u32,
         /// Whether the precision that was asked for was reached.
@@ -157,7 +157,7 @@ pub struct RunHeader {
     /// A UUID, version 7.
     pub id: String,
     /// RFC 3339, UTC.
-    pub at: String,
+    pub started_at: String,
     /// The user's own words.
     pub label: Option<String>,
     /// The command line.
@@ -264,13 +264,13 @@ pub enum WorkerOutcome {
         disturbance: Box<Disturbance>,
         /// How often one op woke the monitor that it is under; none where it is under none.
         #[serde(default)]
-        seen: Option<f64>,
+        monitor_wakeups_per_op: Option<f64>,
         /// How the kernel let it speculate, in the words of its status; none where it was not asked.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         speculation: Option<String>,
     },
     /// One trial of a program.
-    Ran(Box<Trial>),
+    Trial(Box<Trial>),
     /// Nothing.
     Lost {
         /// `failed` or `timed-out`.

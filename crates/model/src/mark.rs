@@ -13,9 +13,9 @@ pub const BEGIN: u32 = 1;
 pub const END: u32 = 2;
 /// The mark before the first of two walks: ops that a tracer may step through, one instruction at a
 /// time. The second walk's mark is the next number.
-pub const WALK: u32 = 3;
+pub const SINGLE_STEP_BEGIN: u32 = 3;
 /// The mark after a walk.
-pub const WALKED: u32 = 9;
+pub const SINGLE_STEP_END: u32 = 9;
 
 /// Bits of a mark's number.
 pub const BITS: u32 = 8;

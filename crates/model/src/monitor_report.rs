@@ -17,7 +17,7 @@ pub struct MonitorReport {
     /// The state of its profile of the program that measures: `training`, `frozen` or `normal`;
     /// null where it saw none of its calls.
     #[serde(default)]
-    pub profile: Option<String>,
+    pub profile_state: Option<String>,
     /// The anomalies that it saw, of all processes.
     #[serde(default)]
     pub anomalies: u64,
@@ -27,23 +27,23 @@ pub struct MonitorReport {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MarkedProcess {
     /// Its process: [`crate::calls::CallCount::copy`].
-    pub process: u32,
+    pub pid: u32,
     /// The calls between its marks, of it and of what it started there.
     pub calls: u64,
 }
 
 impl MonitorReport {
     /// The calls that it saw of a counted copy; `None` where it saw none of its marks.
-    pub fn calls_of_process(&self, process: u32) -> Option<u64> {
-        self.marked.iter().find(|it| it.process == process).map(|it| it.calls)
+    pub fn calls_of_pid(&self, process: u32) -> Option<u64> {
+        self.marked.iter().find(|it| it.pid == process).map(|it| it.calls)
     }
 
     /// Takes in that a copy came to its second mark, again maybe.
     pub fn add_marked(&mut self, process: u32, calls: u64) {
-        if let Some(it) = self.marked.iter_mut().find(|it| it.process == process) {
+        if let Some(it) = self.marked.iter_mut().find(|it| it.pid == process) {
             it.calls += calls;
-        } else if self.marked.len() < MOST_COPIES {
-            self.marked.push(MarkedProcess { process, calls });
+        } else if self.marked.len() < MAX_MARKED_PROCESSES {
+            self.marked.push(MarkedProcess { pid: process, calls });
         } else {
             self.lost += 1;
         }
@@ -52,4 +52,4 @@ impl MonitorReport {
 
 /// Copies that one monitor is asked about: a run has some hundred rows. Marks cost whoever makes
 /// them nothing.
-const MOST_COPIES: usize = 4_096;
+const MAX_MARKED_PROCESSES: usize = 4_096;

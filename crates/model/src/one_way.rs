@@ -50,7 +50,7 @@ pub struct HalfRoundTrip {
     /// And from it.
     pub inbound: OneWay,
     /// Whether so much time was lost that figures of single shots mean nothing.
-    pub unclaimable: bool,
+    pub too_noisy: bool,
     /// Whether the half stands for one way: what holds for both ways.
     pub verdict: Equivalence,
 }

@@ -147,13 +147,13 @@ pub struct Figure {
     /// What it is counted in.
     pub unit: Unit,
     /// How it is found.
-    pub found: Found,
+    pub source: FigureSource,
 }
 
 /// How a figure is found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Found {
+pub enum FigureSource {
     /// The first group of this regular expression, where it matches last.
     Pattern(String),
     /// The real time over the number of lines that the warm-up has written.
@@ -173,8 +173,8 @@ pub const PEAK_MEMORY: &str = "peak-memory";
 pub type Measured = (String, Unit, f64);
 
 /// The metrics that every workload has: names, units, and what they are of a trial.
-type Fixed = (&'static str, Unit, fn(&Trial) -> f64);
-const FIXED: [Fixed; 8] = [
+type StandardMetric = (&'static str, Unit, fn(&Trial) -> f64);
+const STANDARD_METRICS: [StandardMetric; 8] = [
     (REAL, Unit::Seconds, |it| it.real_ns as f64 * 1e-9),
     (USER, Unit::Seconds, |it| it.usage.user_ns as f64 * 1e-9),
     (SYSTEM, Unit::Seconds, |it| it.usage.system_ns as f64 * 1e-9),
@@ -189,7 +189,8 @@ impl Workload {
     /// The metrics of a trial: those that every workload has, then those that were read from its
     /// output.
     pub fn metrics(&self, trial: &Trial) -> Vec<Measured> {
-        let fixed = FIXED.iter().map(|(name, unit, of)| ((*name).to_owned(), *unit, of(trial)));
+        let fixed =
+            STANDARD_METRICS.iter().map(|(name, unit, of)| ((*name).to_owned(), *unit, of(trial)));
         let read = self.figures.iter().filter_map(|figure| {
             Some((figure.name.clone(), figure.unit, *trial.figures.get(&figure.name)?))
         });
@@ -198,7 +199,7 @@ impl Workload {
 
     /// Whether a metric is compared between places: times, and what was read. What else the kernel
     /// counts is shown.
-    pub fn compares(&self, metric: &str) -> bool {
+    pub fn is_compared(&self, metric: &str) -> bool {
         [REAL, USER, SYSTEM].contains(&metric) || self.figures.iter().any(|it| it.name == metric)
     }
 
@@ -210,6 +211,6 @@ impl Workload {
 }
 
 /// Whether a name is that of a metric that every workload has.
-pub fn is_fixed(metric: &str) -> bool {
-    FIXED.iter().any(|(name, ..)| *name == metric)
+pub fn is_standard_metric(metric: &str) -> bool {
+    STANDARD_METRICS.iter().any(|(name, ..)| *name == metric)
 }

@@ -93,7 +93,7 @@ pub enum Order {
     /// Keep other runs off this machine until the session ends or `stop`. It answers `ready` when
     /// the machine is the session's, and `held` when it is somebody else's: who then wants to wait
     /// hears `ready` later.
-    Hold {
+    Lock {
         /// The job.
         id: u64,
         /// Whether to wait for whoever has it.
@@ -104,7 +104,7 @@ pub enum Order {
         /// The job.
         id: u64,
         /// Processes of the tool's own, which are left out with all below them.
-        except: Vec<u32>,
+        excluded_pids: Vec<u32>,
     },
     /// Learn a clock's rate, step and cost on this CPU.
     Calibrate {
@@ -128,7 +128,7 @@ impl Order {
             | Order::Serve { id, .. }
             | Order::Attach { id, .. }
             | Order::Probe { id, .. }
-            | Order::Hold { id, .. }
+            | Order::Lock { id, .. }
             | Order::Watch { id, .. }
             | Order::Calibrate { id, .. } => id,
         }
@@ -158,7 +158,7 @@ pub enum Event {
         plan: BatchPlan,
     },
     /// A worker that is toggled has timed what the last `go` asked for.
-    Went {
+    BatchesDone {
         /// The job.
         id: u64,
     },
@@ -173,7 +173,7 @@ pub enum Event {
         /// For each arm, how often the monitor that it is under was woken by one op; `None` for
         /// those that are under none.
         #[serde(default)]
-        seen: Vec<Option<f64>>,
+        monitor_wakeups_per_op: Vec<Option<f64>>,
         /// For each of several arms, how the kernel lets it speculate, in the words of its status.
         #[serde(default)]
         speculation: Vec<Option<String>>,
@@ -182,11 +182,11 @@ pub enum Event {
         plan: Option<Box<BatchPlan>>,
     },
     /// What a trial of a program brought.
-    Ran {
+    ProgramExited {
         /// The job.
         id: u64,
         /// Its times, its account and its output.
-        ran: Box<ProgramResult>,
+        result: Box<ProgramResult>,
     },
     /// What was done to the system is undone.
     Detached {
@@ -210,14 +210,14 @@ pub enum Event {
         /// The job.
         id: u64,
         /// Connections that did not show the token, or came from elsewhere: they were closed.
-        strangers: u64,
+        unauthorised_connections: u64,
     },
     /// Somebody else has the machine.
-    Held {
+    Busy {
         /// The job.
         id: u64,
         /// Who, in words.
-        by: String,
+        holder: String,
     },
     /// What a probe saw.
     Probed {
@@ -231,7 +231,7 @@ pub enum Event {
         /// The job.
         id: u64,
         /// What went on between `ready` and `stop`.
-        watch: Box<SystemActivity>,
+        activity: Box<SystemActivity>,
     },
     /// What a calibration found.
     Calibrated {
@@ -259,7 +259,7 @@ pub enum Event {
         /// The op at which it went wrong, where that is known.
         at_op: Option<u64>,
         /// What went wrong, in words.
-        why: String,
+        reason: String,
         /// Its number, where it was an error of a call.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         errno: Option<i32>,
@@ -274,7 +274,7 @@ pub enum Event {
         /// What it was given, in milliseconds.
         after_ms: u64,
         /// What it waited for, where the job says so itself.
-        why: Option<String>,
+        reason: Option<String>,
     },
 }
 
@@ -286,12 +286,12 @@ impl Event {
             Event::Ready { id, .. }
             | Event::Piloted { id, .. }
             | Event::Sampled { id, .. }
-            | Event::Ran { id, .. }
-            | Event::Went { id }
+            | Event::ProgramExited { id, .. }
+            | Event::BatchesDone { id }
             | Event::Detached { id, .. }
             | Event::Counted { id, .. }
             | Event::Served { id, .. }
-            | Event::Held { id, .. }
+            | Event::Busy { id, .. }
             | Event::Probed { id, .. }
             | Event::Watched { id, .. }
             | Event::Calibrated { id, .. }
@@ -320,8 +320,8 @@ pub enum EventKind {
     Ready,
     Piloted,
     Sampled,
-    Ran,
-    Went,
+    ProgramExited,
+    BatchesDone,
     Detached,
     Counted,
     Served,
@@ -400,7 +400,7 @@ pub struct CpuProbe {
     /// Time in gaps over 1 us, in nanoseconds.
     pub lost_ns: u64,
     /// The longest gap, in nanoseconds.
-    pub longest_ns: u64,
+    pub max_gap_ns: u64,
     /// Time ready but not running, in nanoseconds.
     pub run_delay_ns: Option<u64>,
     /// Estimated rate of the core in cycles per nanosecond, from a chain of multiplications.

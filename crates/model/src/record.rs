@@ -141,6 +141,6 @@ record! {
         /// The case that it costs less than.
         pub below: Option<String>,
         /// When it was said: RFC 3339, UTC.
-        pub made: String,
+        pub made_at: String,
     }
 }

@@ -36,7 +36,7 @@ pub enum AppliedTreatment {
     /// A nice value, added to its own.
     Nice {
         /// How much nicer; below zero it takes a right.
-        by: i32,
+        increment: i32,
     },
     /// A control group of its own.
     Cgroup {
@@ -92,7 +92,7 @@ pub enum Limit {
     /// Processes and threads.
     Pids {
         /// How many.
-        most: u32,
+        max: u32,
     },
 }
 
@@ -115,12 +115,12 @@ pub enum AttachedTreatment {
     /// The monitor pH, which a program of the tool's attaches and holds.
     Ph {
         /// That program and its arguments.
-        holder: Vec<String>,
+        monitor_command: Vec<String>,
     },
     /// A noisy neighbour.
     Antagonist {
         /// What it does.
-        does: AntagonistLoad,
+        load: AntagonistLoad,
         /// Whether it shares the measured CPU; else it has another one, if there is one.
         same_cpu: bool,
     },

@@ -21,13 +21,9 @@ impl fmt::Display for ParseError {
 impl std::error::Error for ParseError {}
 
 /// The text of a file of at most so many bytes; `what` is what it is to be.
-pub fn utf8_text<'a>(
-    bytes: &'a [u8],
-    what: &str,
-    most_bytes: usize,
-) -> Result<&'a str, ParseError> {
-    if bytes.len() > most_bytes {
-        let why = format!("a {what} has at most {} KiB", most_bytes >> 10);
+pub fn utf8_text<'a>(bytes: &'a [u8], what: &str, max_bytes: usize) -> Result<&'a str, ParseError> {
+    if bytes.len() > max_bytes {
+        let why = format!("a {what} has at most {} KiB", max_bytes >> 10);
         return Err(ParseError { line: 1, reason: why });
     }
     str::from_utf8(bytes).map_err(|error| ParseError {

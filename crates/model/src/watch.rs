@@ -19,7 +19,7 @@ pub struct SystemActivity {
     /// CPU time on all CPUs that no process, ours included, accounts for, in nanoseconds: of
     /// processes that began and ended in between, or that are hidden. The kernel samples the sum
     /// at its tick, so it may be some ticks off, below zero too.
-    pub unnamed_cpu_ns: Option<i64>,
+    pub unattributed_cpu_ns: Option<i64>,
     /// Programs that run here and are known to disturb, set clocks or start work by themselves.
     pub daemons: Vec<String>,
     /// Sources of interrupts: those of devices, and of the others those that came.
@@ -31,9 +31,9 @@ pub struct SystemActivity {
     /// Periods in which the own control group or one above it ran out of quota meanwhile.
     pub throttled_periods: Option<u64>,
     /// By how much CLOCK_MONOTONIC ran faster than CLOCK_MONOTONIC_RAW, in parts per million.
-    pub monotonic_off_ppm: Option<f64>,
+    pub monotonic_rate_offset_ppm: Option<f64>,
     /// How the kernel steers its clock.
-    pub discipline: Option<Discipline>,
+    pub discipline: Option<ClockDiscipline>,
     /// Whether the audit system is on: 0 no, 1 yes, 2 yes and locked.
     pub audit: Option<u32>,
     /// Why `audit` is not known.
@@ -97,7 +97,7 @@ pub struct InterruptActivity {
     /// Who it is for, as the kernel says; without anything that looks like an address.
     pub name: Option<String>,
     /// How often it came to each of the watch's `cpus`, in their order.
-    pub times: Vec<u64>,
+    pub counts: Vec<u64>,
     /// The CPUs that it may come to (`smp_affinity_list`); the kernel's own have none.
     pub allowed: Option<Vec<u32>>,
     /// The CPUs that it goes to now (`effective_affinity_list`).
@@ -117,7 +117,7 @@ pub struct Pressure {
 
 /// How the kernel steers CLOCK_REALTIME and CLOCK_MONOTONIC (adjtimex(2), nothing set).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Discipline {
+pub struct ClockDiscipline {
     /// Whether somebody has told the kernel that its clock is right (`STA_UNSYNC` is clear).
     pub synchronized: bool,
     /// Whether the kernel's phase loop is on (`STA_PLL`).

@@ -92,7 +92,7 @@ pub enum Task {
     /// Runs a program once.
     Run {
         /// Whether nobody looks at how long it takes: then all that it writes is read.
-        warms: bool,
+        warm_up: bool,
     },
     /// Is the other end for a worker on another machine, until that one ends.
     Serve {
@@ -206,7 +206,7 @@ pub struct Disturbance {
     pub throttled_periods: Option<u64>,
     /// Switches could not be counted, so that nothing was rejected for them.
     #[serde(default)]
-    pub blind: bool,
+    pub switches_uncounted: bool,
     /// What the kernel charged the thread meanwhile; unknown where it does not say.
     #[serde(default)]
     pub usage: Option<Usage>,

@@ -152,7 +152,7 @@ fn history(tool: &str) -> f64 {
         let (tool, settings) = (tool_of.clone(), settings.clone());
         let id_of = id.clone();
         store
-            .begin(&RunHeader { id: id_of, at: at.clone(), label, command, tool, settings })
+            .begin(&RunHeader { id: id_of, started_at: at.clone(), label, command, tool, settings })
             .unwrap();
         store.append(&id, &Entry::Ended { at, complete: true }).unwrap();
         let figure = |case: u32| {
@@ -346,10 +346,10 @@ fn programs(program: &WorkerBinary) -> Result<Beside, String> {
     let mut ours = |id: u64, command: &[&str]| -> [f64; 2] {
         let command = command.iter().map(|&word| word.to_owned()).collect();
         let subject = Subject::Program(Box::new(Program { command, ..Program::default() }));
-        let spec = spec(subject, id, Task::Run { warms: false }, 60_000);
+        let spec = spec(subject, id, Task::Run { warm_up: false }, 60_000);
         session.send(&Order::Measure { id, spec: Box::new(spec) }).unwrap();
         match session.next(Duration::from_secs(60)).unwrap() {
-            Event::Ran { ran, .. } => {
+            Event::ProgramExited { result: ran, .. } => {
                 let cpu_ns = ran.usage.user_ns + ran.usage.system_ns;
                 [ran.real_ns, cpu_ns].map(|ns| ns as f64 * 1e-9)
             }

@@ -219,7 +219,7 @@ fn slowed(selectors: &[&str], pct: &str) -> Record {
     let request = Request {
         started: RunHeader {
             id: "live".to_owned(),
-            at: String::new(),
+            started_at: String::new(),
             label: None,
             command: vec![],
             tool: Tool {

@@ -106,7 +106,7 @@ impl Bench {
             op: self.op.to_owned(),
             expected: self.expected.to_owned(),
             unit: self.unit,
-            why: self.why.to_owned(),
+            explanation: self.why.to_owned(),
             calls: self.calls.iter().map(Calls::data).collect(),
             floor: self.floor.iter().map(Floor::data).collect(),
             compare_with: self.beside.iter().map(|&case| case.to_owned()).collect(),
@@ -221,7 +221,7 @@ pub const fn up_to(call: &'static str, times: u32) -> Calls {
 /// Each side of a round trip makes the call so many times: the op and its peer, wherever `peer_cpu`
 /// says that there is one, and the op for both with `peer_cpu=none`.
 pub const fn each_side(call: &'static str, times: u32) -> Calls {
-    Calls { by: Caller::EachSide, ..exactly(call, times) }
+    Calls { by: Caller::BothEnds, ..exactly(call, times) }
 }
 
 /// So many ops make the call once between them.
@@ -259,7 +259,7 @@ impl Calls {
             call: self.call.to_owned(),
             times: self.times,
             when: partial_point(self.when),
-            by: self.by,
+            caller: self.by,
             parts: self.parts.map(|(axis, bytes)| Parts { axis: axis.to_owned(), bytes }),
         }
     }
@@ -459,11 +459,11 @@ impl Need {
             Requirement::VdsoFunction(name) => data::Requirement::VdsoFunction(name.to_owned()),
             Requirement::Counter => data::Requirement::Counter,
             Requirement::IoUring => data::Requirement::IoUring,
-            Requirement::Time => data::Requirement::Time,
+            Requirement::Time => data::Requirement::WallTime,
             Requirement::Offer(what) => data::Requirement::Resource(what),
-            Requirement::Meaning(why) => data::Requirement::Meaning(why.to_owned()),
+            Requirement::Meaning(why) => data::Requirement::Undefined(why.to_owned()),
         };
-        data::Need { what, when: partial_point(self.when) }
+        data::Need { requirement: what, when: partial_point(self.when) }
     }
 }
 

@@ -50,10 +50,9 @@ fn run_points(bench: &Bench, site: Site) -> usize {
     let definition = bench.definition();
     let mut ran = 0;
     for point in points(&definition) {
-        let without_meaning = definition
-            .needs
-            .iter()
-            .any(|need| matches!(need.what, Requirement::Meaning(_)) && point.includes(&need.when));
+        let without_meaning = definition.needs.iter().any(|need| {
+            matches!(need.requirement, Requirement::Undefined(_)) && point.includes(&need.when)
+        });
         if without_meaning {
             continue;
         }

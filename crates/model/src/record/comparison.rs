@@ -39,7 +39,7 @@ record! {
         /// How often one op of the new row woke the monitor that it is under, or where that counts
         /// nothing, how many calls it made that a treatment could see; null where nobody knows.
         #[serde(default)]
-        pub seen_per_op: Option<f64>,
+        pub monitor_events_per_op: Option<f64>,
         /// Whether both sides are the same, as a control.
         pub control: bool,
         /// Marks.

@@ -220,9 +220,9 @@ record! {
     pub struct MonitorSummary {
         /// The states that its profile of the measuring program was in: `training`, `frozen`,
         /// `normal`.
-        pub profiles: Vec<String>,
+        pub profile_states: Vec<String>,
         /// The calls that it saw of the counted ops; the same as they made, or the row is void.
-        pub calls_seen: u64,
+        pub observed_calls: u64,
         /// The anomalies that it saw while the row was measured, of all processes.
         pub anomalies: u64,
     }

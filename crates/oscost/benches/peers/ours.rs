@@ -68,7 +68,7 @@ impl<'a> Ours<'a> {
         let cpus = hello.facts.cpu.allowed_cpus.as_ref();
         let cpu = cpus.and_then(|cpus| cpus.last().copied()).unwrap_or(0);
         let other_cpu = cpus.and_then(|cpus| cpus.iter().copied().find(|&other| other != cpu));
-        let mut usable = hello.clocks.iter().filter(|clock| clock.unusable_because.is_none());
+        let mut usable = hello.clocks.iter().filter(|clock| clock.unusable_reason.is_none());
         let clock = usable.next().context("no clock can be used")?.kind;
         let unknown = Calibration {
             kind: clock,

@@ -41,7 +41,7 @@ pub fn about(facts: &Facts) -> Vec<String> {
         (facts.cpu.allowed_cpus.as_ref().is_some_and(|cpus| cpus.len() == 1), ONE_CPU),
         (scheduling.smt_active == Some(true), SMT),
         (scheduling.governor.as_deref().is_some_and(|it| it != "performance"), GOVERNOR),
-        (matches!(quota, Some(Bound::At(quota)) if quota < 1_000), QUOTA),
+        (matches!(quota, Some(Bound::Max(quota)) if quota < 1_000), QUOTA),
         (facts.is_guest(), VIRTUAL),
         (matches!(scheduling.clocksource.as_deref(), Some("hpet" | "acpi_pm")), CLOCKSOURCE),
         (facts.security.seccomp_filters.is_some_and(|filters| filters > 0), SECCOMP),
@@ -63,7 +63,7 @@ mod tests {
     fn one_cpu_and_a_small_quota_are_named() {
         let mut facts = Facts::default();
         facts.cpu.allowed_cpus = Some(vec![3]);
-        facts.scheduling.cgroup_quota_milli_cpus = Some(Bound::At(500));
+        facts.scheduling.cgroup_quota_milli_cpus = Some(Bound::Max(500));
         let advice = about(&facts);
         assert_eq!(advice.len(), 2, "{advice:?}");
         assert!(advice[0].contains("one CPU") && advice[1].contains("quota"));

@@ -254,7 +254,7 @@ pub(super) fn ab(arguments: &Arguments, output: &mut Output) -> anyhow::Result<D
     };
     // What cannot be read is said before anybody is waited for.
     for target in std::iter::once(&base).chain(&news) {
-        side(target, Arch::named(std::env::consts::ARCH))?;
+        side(target, Arch::from_uname(std::env::consts::ARCH))?;
     }
     let interrupt = Interrupt::listen().context("cannot listen for Ctrl-C")?;
     let patience = if arguments.no_wait { Patience::Fail } else { Patience::Wait };
@@ -351,7 +351,7 @@ fn gated(arguments: &Arguments, record: &Record) -> Done {
 }
 
 fn request(arguments: &Arguments, asked: &Asked, hello: &Hello) -> anyhow::Result<Request> {
-    let arch = hello.facts.os.arch.as_deref().and_then(Arch::named);
+    let arch = hello.facts.os.arch.as_deref().and_then(Arch::from_uname);
     let (base, mut notes) = side(&asked.base, arch)?;
     let mut sides = Vec::new();
     for new in &asked.news {

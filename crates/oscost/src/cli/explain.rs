@@ -151,10 +151,10 @@ fn shown(session: &mut dyn Session, at: &str, definition: &Definition, cases: &[
         .map(|(counted, last)| {
             // Of what moves bytes the calls are those of a message.
             let each = match counted.case.benchmark == definition.id {
-                true => definition.ops_each(&counted.case.point),
+                true => definition.ops_per_message(&counted.case.point),
                 false => 1,
             };
-            let counted_of = |count: CallCount| count.of_ops_worth(each);
+            let counted_of = |count: CallCount| count.grouped_by(each);
             Shown {
                 counted: counted.outcome.map(counted_of),
                 case: counted.case,

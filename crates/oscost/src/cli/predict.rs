@@ -150,7 +150,7 @@ fn say(arguments: &Arguments) -> anyhow::Result<()> {
         hardware: text(arguments.hardware),
         software: text(arguments.software),
         below: below.map(|case| case.to_string()),
-        made: humantime::format_rfc3339_millis(SystemTime::now()).to_string(),
+        made_at: humantime::format_rfc3339_millis(SystemTime::now()).to_string(),
     };
     let number = runs::store()?.predict(&predicted)?;
     remark(&format!(

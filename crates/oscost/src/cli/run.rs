@@ -240,7 +240,7 @@ pub(super) fn run(arguments: Arguments, output: &mut Output) -> anyhow::Result<D
     arguments.exports.look()?;
     let target = treated(&arguments.at, arguments.treat.as_deref())?;
     // What cannot be read is said before anybody is waited for.
-    side(&target, Arch::named(std::env::consts::ARCH))?;
+    side(&target, Arch::from_uname(std::env::consts::ARCH))?;
     let host = &target.host;
     let program = WorkerBinary::find()?;
     let programs = Programs::of(&arguments.programs)?;
@@ -270,7 +270,7 @@ pub(super) fn run(arguments: Arguments, output: &mut Output) -> anyhow::Result<D
     let done = arrive(host, &program, &interrupt, patience).and_then(|mut arrived| {
         let at = (host, arrived.session.hello());
         let met = peer.map(|peer| Met::at(&peer, at, &program, &interrupt)).transpose()?;
-        let arch = arrived.session.hello().facts.os.arch.as_deref().and_then(Arch::named);
+        let arch = arrived.session.hello().facts.os.arch.as_deref().and_then(Arch::from_uname);
         let (side, notes) = side(&target, arch)?;
         for note in notes {
             remark(&format!("note: {note}"));
@@ -414,7 +414,7 @@ pub(super) fn how(finish: Finish, record: &Record) -> Done {
 pub(super) fn started(label: Option<String>, hello: &Hello, settings: Settings) -> RunHeader {
     RunHeader {
         id: uuid::Uuid::now_v7().to_string(),
-        at: humantime::format_rfc3339_millis(SystemTime::now()).to_string(),
+        started_at: humantime::format_rfc3339_millis(SystemTime::now()).to_string(),
         label,
         command: std::env::args().collect(),
         tool: tool(hello),

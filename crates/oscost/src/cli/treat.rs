@@ -113,7 +113,7 @@ fn read(treatments: &str) -> anyhow::Result<TreatmentSet> {
 }
 
 fn read_all(treatments: &[Treatment]) -> anyhow::Result<TreatmentSet> {
-    let arch = Arch::named(std::env::consts::ARCH)
+    let arch = Arch::from_uname(std::env::consts::ARCH)
         .with_context(|| format!("cannot treat on {}", std::env::consts::ARCH))?;
     let read = read_with_notes(treatments, arch).map_err(|error| UsageError(error.to_string()))?;
     read.notes.iter().for_each(|note| remark(&format!("note: {note}")));

@@ -136,7 +136,7 @@ fn request(
 ) -> anyhow::Result<Exact> {
     let (mut rows, mut treated, mut lacking) = (Vec::new(), Vec::new(), Vec::new());
     for (machine, (target, _)) in counted.targets.iter().enumerate() {
-        let (side, notes) = side(target, Arch::named(std::env::consts::ARCH))?;
+        let (side, notes) = side(target, Arch::from_uname(std::env::consts::ARCH))?;
         for note in notes {
             remark(&format!("note: {note}"));
         }

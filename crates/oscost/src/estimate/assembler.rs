@@ -99,7 +99,7 @@ impl Assembler {
                     false => (self.own.machine, self.own.tracers) = (machine, tracers),
                 }
             }
-            Entry::Surveyed { machine, probe, cpu } => {
+            Entry::CpuChosen { machine, probe, cpu } => {
                 let seen = self.seen_mut(machine);
                 seen.probe.clone_from(probe);
                 seen.cpu = *cpu;
@@ -115,7 +115,7 @@ impl Assembler {
                 self.timers.clone_from(timers);
                 self.rows = rows.iter().cloned().map(RowState::new).collect();
             }
-            Entry::Added { rows } => {
+            Entry::RowsAdded { rows } => {
                 self.rows.extend(rows.iter().cloned().map(RowState::new));
             }
             Entry::Paired { pairs } => {
@@ -133,8 +133,8 @@ impl Assembler {
             | Entry::Counted { row, .. }
             | Entry::NotCounted { row, .. }
             | Entry::MonitorReported { row, .. }
-            | Entry::GivenUp { row, .. }
-            | Entry::Settled { row, .. } => {
+            | Entry::Abandoned { row, .. }
+            | Entry::RowFinished { row, .. } => {
                 if let Some(state) = self.rows.get_mut(*row as usize) {
                     apply_to_row(state, entry);
                 }
@@ -196,7 +196,7 @@ impl Assembler {
         Some(Record {
             schema: SCHEMA.to_owned(),
             id: started.id.clone(),
-            started: started.at.clone(),
+            started: started.started_at.clone(),
             ended: self.ended.as_ref().map(|(at, _)| at.clone()),
             complete: self.ended.as_ref().is_some_and(|(_, complete)| *complete),
             label: started.label.clone(),
@@ -239,14 +239,16 @@ fn apply_to_row(state: &mut RowState, entry: &Entry) {
             state.workers.push(WorkerEntry { phase: *phase, at_s: *at_s, set: *set, outcome });
         }
         Entry::Counted { count, .. } => state.count = Some(count.clone()),
-        Entry::NotCounted { why, .. } => state.not_counted = Some(why.clone()),
-        Entry::MonitorReported { copy, profile, anomalies, .. } => {
+        Entry::NotCounted { reason: why, .. } => state.not_counted = Some(why.clone()),
+        Entry::MonitorReported {
+            observed_calls: copy, profile_state: profile, anomalies, ..
+        } => {
             state.witnessed(*copy, profile.as_deref(), *anomalies);
         }
-        Entry::GivenUp { outcome, reason, .. } => {
+        Entry::Abandoned { outcome, reason, .. } => {
             state.given_up = Some((*outcome, reason.clone()));
         }
-        Entry::Settled { converged, .. } => state.converged = Some(*converged),
+        Entry::RowFinished { converged, .. } => state.converged = Some(*converged),
         _ => {}
     }
 }
@@ -264,7 +266,7 @@ mod tests {
             machine: Box::new(Machine::new(id, Facts::default(), vec![])),
             tracers: vec![],
         };
-        let surveyed = |machine: &str, lost_ns| Entry::Surveyed {
+        let surveyed = |machine: &str, lost_ns| Entry::CpuChosen {
             machine: machine.to_owned(),
             probe: vec![CpuProbe {
                 cpu: 3,
@@ -272,7 +274,7 @@ mod tests {
                 gaps_over_1us: 1,
                 gaps_over_5us: 0,
                 lost_ns,
-                longest_ns: lost_ns,
+                max_gap_ns: lost_ns,
                 run_delay_ns: None,
                 core_cycles_per_ns: None,
             }],
@@ -301,7 +303,7 @@ mod tests {
         };
         RunHeader {
             id: String::new(),
-            at: String::new(),
+            started_at: String::new(),
             label: None,
             command: vec![],
             tool: oscost_model::record::Tool {

@@ -37,7 +37,7 @@ pub fn estimate(
     if is_injected(InjectedFault::PooledBatches) {
         interval = median_hs(&order::sorted(&batches()), nominal);
     }
-    if is_injected(InjectedFault::MinimumHeadline) {
+    if is_injected(InjectedFault::MinimumAsEstimate) {
         median = values[0];
     }
     let middle = |of: &dyn Fn(&WorkerValue) -> Option<f64>| {

@@ -36,7 +36,7 @@ pub(super) fn conditions(
         .flat_map(|row| row.workers.iter().map(|worker| (worker, row.sleeps())))
         .filter_map(|(worker, switches)| match &worker.outcome {
             WorkerOutcome::Sampled { disturbance, .. } => Some((**disturbance, switches)),
-            WorkerOutcome::Ran(_) | WorkerOutcome::Lost { .. } => None,
+            WorkerOutcome::Trial(_) | WorkerOutcome::Lost { .. } => None,
         })
         .collect();
     // Of the time of those workers that can tell.

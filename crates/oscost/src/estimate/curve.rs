@@ -164,7 +164,7 @@ impl Gathered<'_> {
                     let of = if in_bytes { known() } else { vec![] };
                     let named = constants::inside(&of, at, interval);
                     curve::Break {
-                        at,
+                        position: at,
                         interval,
                         constants: named,
                         refinement_values: self.closer(interval),

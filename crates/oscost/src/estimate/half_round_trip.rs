@@ -56,7 +56,7 @@ fn held_against(trip: &Row, rows: &[&Row]) -> Option<HalfRoundTrip> {
         half,
         outbound: there,
         inbound: back,
-        unclaimable,
+        too_noisy: unclaimable,
         verdict,
     })
 }

@@ -200,8 +200,8 @@ mod tests {
             answered: 200,
             p50_ns: Some(p50),
             p99_ns: p99,
-            longest_ns: 9_000,
-            from_others: 0,
+            max_ns: 9_000,
+            other_clients: 0,
         };
         let three = [worker(10, Some(90)), worker(30, Some(70)), worker(20, Some(80))];
         let found = requests(&three, Nominal::FIXED);

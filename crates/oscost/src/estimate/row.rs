@@ -85,12 +85,15 @@ impl RowState {
 
     /// A monitor that it was under tells what it saw.
     pub(super) fn witnessed(&mut self, copy: Option<u64>, profile: Option<&str>, anomalies: u64) {
-        let nothing = || MonitorSummary { profiles: Vec::new(), calls_seen: 0, anomalies: 0 };
+        let nothing =
+            || MonitorSummary { profile_states: Vec::new(), observed_calls: 0, anomalies: 0 };
         let it = self.monitor.get_or_insert_with(nothing);
-        it.calls_seen += copy.unwrap_or(0);
+        it.observed_calls += copy.unwrap_or(0);
         it.anomalies += anomalies;
-        if let Some(new) = profile.filter(|state| it.profiles.iter().all(|known| known != state)) {
-            it.profiles.push(new.to_owned());
+        if let Some(new) =
+            profile.filter(|state| it.profile_states.iter().all(|known| known != state))
+        {
+            it.profile_states.push(new.to_owned());
         }
     }
 
@@ -255,7 +258,7 @@ impl RowState {
     /// Whether switches could not be counted in a worker of it.
     fn is_blind(&self) -> bool {
         self.workers.iter().any(|worker| {
-            matches!(&worker.outcome, WorkerOutcome::Sampled { disturbance, .. } if disturbance.blind)
+            matches!(&worker.outcome, WorkerOutcome::Sampled { disturbance, .. } if disturbance.switches_uncounted)
         })
     }
 
@@ -267,7 +270,7 @@ impl RowState {
     fn calls(&self) -> Option<Calls> {
         let (definition, point) = (&self.planned.definition, &self.planned.case.point);
         let count = self.count.as_ref()?;
-        let count = count.clone().of_ops_worth(definition.ops_each(point));
+        let count = count.clone().grouped_by(definition.ops_per_message(point));
         // A rule may hold at what goes unsaid, too.
         let surprises = count.unexpected(&self.rules(), &definition.with_implied(point));
         let ops = count.ops.max(1) as f64;
@@ -296,8 +299,8 @@ impl RowState {
         if self.planned.target.peer.is_none() {
             return rules.collect();
         }
-        let near = rules.filter(|rule| rule.by != Caller::Peer);
-        near.map(|rule| CallRule { by: Caller::Own, ..rule }).collect()
+        let near = rules.filter(|rule| rule.caller != Caller::Peer);
+        near.map(|rule| CallRule { caller: Caller::Own, ..rule }).collect()
     }
 
     /// What the kernel charged the workers for an op; where messages move bytes, for a message. Of
@@ -306,7 +309,7 @@ impl RowState {
         &self,
         workers: &[(&WorkerEntry, Option<(T, Disturbance)>)],
     ) -> BTreeMap<String, Metric> {
-        let each = self.planned.definition.ops_each(&self.planned.case.point);
+        let each = self.planned.definition.ops_per_message(&self.planned.case.point);
         if self.plan.as_ref().is_none_or(|plan| plan.mode == Mode::T && each == 1) {
             return BTreeMap::new();
         }
@@ -459,7 +462,7 @@ fn repetition(
     };
     let (samples, lost): (&[Sample], _) = match &entry.outcome {
         WorkerOutcome::Sampled { samples, .. } => (samples, None),
-        WorkerOutcome::Ran(_) => (&[], None),
+        WorkerOutcome::Trial(_) => (&[], None),
         WorkerOutcome::Lost { reason, .. } => (&[], Some(reason.clone())),
     };
     let value = read.map(|(value, _)| value);

@@ -66,7 +66,7 @@ fn samples_of(state: &RowState) -> Result<Vec<Vec<Sample>>, String> {
                 None
             }
             WorkerOutcome::Lost { reason, .. } => Some(reason.clone()),
-            WorkerOutcome::Ran(_) => lost,
+            WorkerOutcome::Trial(_) => lost,
         };
     }
     if let Some(reason) = lost {

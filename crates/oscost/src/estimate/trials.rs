@@ -28,7 +28,7 @@ pub(super) fn values(workload: &Workload, trials: &[&Trial]) -> Vec<(Measured, V
 pub(super) fn counted(state: &RowState) -> Vec<(&WorkerEntry, Option<&Trial>)> {
     let rounds = state.workers.iter().filter(|worker| matches!(worker.phase, Phase::Round(_)));
     let of = rounds.map(|worker| match &worker.outcome {
-        WorkerOutcome::Ran(trial) => (worker, Some(trial.as_ref())),
+        WorkerOutcome::Trial(trial) => (worker, Some(trial.as_ref())),
         WorkerOutcome::Sampled { .. } | WorkerOutcome::Lost { .. } => (worker, None),
     });
     of.collect()
@@ -127,7 +127,7 @@ fn repetition((worker, trial): &(&WorkerEntry, Option<&Trial>), workload: &Workl
     let value = value.map(|(.., value)| value);
     let reason = match &worker.outcome {
         WorkerOutcome::Lost { reason, .. } => Some(reason.clone()),
-        WorkerOutcome::Ran(_) | WorkerOutcome::Sampled { .. } => None,
+        WorkerOutcome::Trial(_) | WorkerOutcome::Sampled { .. } => None,
     };
     Repetition {
         round,

@@ -125,7 +125,7 @@ impl FakeSession {
         let watch = laid_over(&SystemActivity::default(), &scenario.watch)?;
         let verdict = |kind: ClockKind| ClockVerdict {
             kind,
-            unusable_because: scenario.unusable_clocks.get(kind.text()).cloned(),
+            unusable_reason: scenario.unusable_clocks.get(kind.text()).cloned(),
         };
         let clocks = match scenario.clocks.is_empty() {
             true => [ClockKind::Tsc, ClockKind::Vdso, ClockKind::Syscall].map(verdict).to_vec(),
@@ -176,18 +176,24 @@ impl FakeSession {
             }
         }
         if let Some(why) = self.scenario.failed.get(&name) {
-            return Event::Failed { id, at_op: Some(0), why: why.clone(), errno: None, arm: None };
+            return Event::Failed {
+                id,
+                at_op: Some(0),
+                reason: why.clone(),
+                errno: None,
+                arm: None,
+            };
         }
         if self.scenario.timed_out.contains(&name) {
-            return Event::TimedOut { id, after_ms: spec.timeout_ms, why: None };
+            return Event::TimedOut { id, after_ms: spec.timeout_ms, reason: None };
         }
         if let (Task::Count { .. }, Some(why)) = (&spec.task, &self.scenario.no_counting) {
-            return Event::Failed { id, at_op: None, why: why.clone(), errno: None, arm: None };
+            return Event::Failed { id, at_op: None, reason: why.clone(), errno: None, arm: None };
         }
         if let Task::Count { ops, .. } = spec.task {
             if self.scenario.uncounted.contains(&name) {
                 let why = "ptrace is refused here: Operation not permitted".to_owned();
-                return Event::Failed { id, at_op: None, why, errno: None, arm: None };
+                return Event::Failed { id, at_op: None, reason: why, errno: None, arm: None };
             }
             let count = CallCount { counted_pid: u32::try_from(id).ok(), ..self.count(case, ops) };
             if let (Some(monitor_report), Some(copy)) =
@@ -210,11 +216,11 @@ impl FakeSession {
             return Event::Skipped { id, missing: missing.clone(), arm: None };
         }
         if let Some(why) = self.scenario.failed.get(&name) {
-            return Event::Failed { id, at_op: None, why: why.clone(), errno: None, arm: None };
+            return Event::Failed { id, at_op: None, reason: why.clone(), errno: None, arm: None };
         }
         if self.scenario.timed_out.contains(&name) {
             let after_ms = 1_000 * u64::from(program.limits.seconds);
-            return Event::TimedOut { id, after_ms, why: None };
+            return Event::TimedOut { id, after_ms, reason: None };
         }
         if let Some(missing) = self.refused(spec.treatments.first().map_or(&[][..], Vec::as_slice))
         {
@@ -249,14 +255,14 @@ impl FakeSession {
             lines: Some(output.lines().count() as u64),
             output,
         };
-        Event::Ran { id, ran: Box::new(ran) }
+        Event::ProgramExited { id, result: Box::new(ran) }
     }
 
     /// The calls that the scenario names; else those that the definition wants, or twice as many.
     fn count(&self, case: &Case, ops: u64) -> CallCount {
         let definition = self.program.catalog.get(&case.benchmark);
         // Where messages move bytes it is those that a worker counts.
-        let each = definition.map_or(1, |found| found.ops_each(&case.point));
+        let each = definition.map_or(1, |found| found.ops_per_message(&case.point));
         let counted = |own| CallCount {
             ops: ops * each,
             own,
@@ -377,12 +383,19 @@ impl FakeSession {
         if self.scenario.comes_off_after_workers == Some(self.workers) {
             let why = "made up: somebody ended it".to_owned();
             let off =
-                |id| Event::Failed { id, at_op: None, why: why.clone(), errno: None, arm: None };
+                |id| Event::Failed { id, at_op: None, reason: why.clone(), errno: None, arm: None };
             self.events.extend(self.attached.take().map(|(id, _)| off(id)));
         }
         let disturbance = Box::new(disturbance);
         let (seen, speculation) = (vec![], vec![]);
-        Some(Event::Sampled { id, samples, disturbance, seen, speculation, plan: None })
+        Some(Event::Sampled {
+            id,
+            samples,
+            disturbance,
+            monitor_wakeups_per_op: seen,
+            speculation,
+            plan: None,
+        })
     }
 }
 
@@ -408,7 +421,7 @@ impl Session for FakeSession {
             {
                 let added = self.attached.map_or(0.0, |(_, added)| added);
                 self.turns.entry(*id).or_default().push((*arm, *batches, added));
-                Some(Event::Went { id: *id })
+                Some(Event::BatchesDone { id: *id })
             }
             Order::Attach { id, treatments, .. } => Some(match self.unattachable(treatments) {
                 Some(missing) => Event::Skipped { id: *id, missing, arm: None },
@@ -420,7 +433,7 @@ impl Session for FakeSession {
                     self.monitor_report = watched.then(|| MonitorReport {
                         // There are no other processes here: it is as if there were many.
                         calls: u64::MAX >> 1,
-                        profile: Some(state.to_owned()),
+                        profile_state: Some(state.to_owned()),
                         ..MonitorReport::default()
                     });
                     Event::Ready { id: *id, pid: 1, addr: None }
@@ -437,10 +450,10 @@ impl Session for FakeSession {
                 .is_some_and(|spec| matches!(spec.task, Task::Pilot { .. }))
                 .then_some(Event::Piloted { id: *id, plan: PLAN }),
             Order::Stop { id } if self.watches.remove(id) => {
-                Some(Event::Watched { id: *id, watch: Box::new(self.watch.clone()) })
+                Some(Event::Watched { id: *id, activity: Box::new(self.watch.clone()) })
             }
             Order::Stop { id } => self.end(*id),
-            Order::Hold { id, .. } => Some(Event::Ready { id: *id, pid: 1, addr: None }),
+            Order::Lock { id, .. } => Some(Event::Ready { id: *id, pid: 1, addr: None }),
             Order::Serve { id, .. } => {
                 let missing = "a made-up place is no other end".to_owned();
                 Some(Event::Skipped { id: *id, missing, arm: None })
@@ -454,7 +467,7 @@ impl Session for FakeSession {
                         gaps_over_1us: 0,
                         gaps_over_5us: 0,
                         lost_ns: 0,
-                        longest_ns: 0,
+                        max_gap_ns: 0,
                         run_delay_ns: Some(0),
                         core_cycles_per_ns: None,
                     })

@@ -276,7 +276,9 @@ pub(super) fn understand(line: &[u8]) -> Result<Event, HostError> {
     serde_json::from_slice(line).or_else(|error| {
         let why = format!("the worker spoke nonsense: {error}");
         match serde_json::from_slice::<EventHead>(line) {
-            Ok(head) => Ok(Event::Failed { id: head.id, at_op: None, why, errno: None, arm: None }),
+            Ok(head) => {
+                Ok(Event::Failed { id: head.id, at_op: None, reason: why, errno: None, arm: None })
+            }
             Err(error) => Err(HostError::Nonsense(error.to_string())),
         }
     })

@@ -329,7 +329,7 @@ impl Holding {
         Ok(Said::Ended(MonitorReport {
             calls: seen.calls,
             lost: seen.lost + self.monitor_report.lost + output.untold,
-            profile: profile.map(|state| state.text().to_owned()),
+            profile_state: profile.map(|state| state.text().to_owned()),
             ..self.monitor_report
         }))
     }
@@ -387,7 +387,7 @@ mod tests {
         let mut last =
             MonitorReport { calls: 1, anomalies: 2, lost: 3, ..MonitorReport::default() };
         last.add_marked(4, 5);
-        last.profile = Some("training".to_owned());
+        last.profile_state = Some("training".to_owned());
         output.say(&Said::Ended(last)).unwrap();
         let text = String::from_utf8(said).unwrap();
         let lines: Vec<&str> = text.lines().collect();

@@ -24,7 +24,7 @@ impl Names {
 
     /// Of the processor that this program is built for; its calls are those that it monitors.
     pub fn here() -> Self {
-        Arch::named(std::env::consts::ARCH).map_or(Self([None; CALLS]), Self::of)
+        Arch::from_uname(std::env::consts::ARCH).map_or(Self([None; CALLS]), Self::of)
     }
 
     /// The call's name; `call-500` for one that the table does not know, as one of a newer kernel.

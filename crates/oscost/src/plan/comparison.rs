@@ -184,7 +184,7 @@ mod tests {
             side("sud", vec![AppliedTreatment::Sud], vec![]),
             side("ebpf=empty", vec![], vec![EBPF]),
             side("ptrace", vec![AppliedTreatment::Ptrace], vec![]),
-            side("nice=1", vec![AppliedTreatment::Nice { by: 1 }], vec![]),
+            side("nice=1", vec![AppliedTreatment::Nice { increment: 1 }], vec![]),
             side("env=A=b", vec![variable()], vec![]),
         ];
         let Sides { rows, treated, sets } = versus(&catalog, &asked, &base, &news);

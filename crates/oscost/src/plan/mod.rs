@@ -80,7 +80,7 @@ fn primitives(catalog: &Catalog, case: &Case) -> Vec<Case> {
 
 /// The timers of the survey, if every one of its cases was asked for; a part of it is no survey.
 pub fn surveyed(catalog: &Catalog, asked: &[Case]) -> Vec<Timer> {
-    let survey = catalog.survey();
+    let survey = catalog.survey_cases();
     if survey.iter().all(|case| asked.contains(case)) { catalog.timers.clone() } else { vec![] }
 }
 
@@ -142,7 +142,7 @@ mod tests {
     #[test]
     fn a_survey_is_whole_or_none() {
         let catalog = oscost_worker::benchmarks::data();
-        let mut asked = catalog.survey();
+        let mut asked = catalog.survey_cases();
         assert_eq!(surveyed(&catalog, &asked), catalog.timers);
         asked.pop();
         assert_eq!(surveyed(&catalog, &asked), []);

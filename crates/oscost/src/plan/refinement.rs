@@ -82,7 +82,7 @@ mod tests {
             ci95: None,
         };
         let breaks = Break {
-            at: 8,
+            position: 8,
             interval: [4, 16],
             constants: vec![],
             refinement_values: closer.to_vec(),

@@ -140,7 +140,7 @@ fn one(catalog: &Catalog, text: &str, extent: Extent) -> Result<Vec<Case>, Selec
     // Who names a family as a whole means its survey as well, which goes beyond the usual points.
     if asked.is_empty() {
         let family = |case: &Case| case.benchmark.split_once('/').is_some_and(|(of, _)| of == name);
-        found.extend(catalog.survey().into_iter().filter(family));
+        found.extend(catalog.survey_cases().into_iter().filter(family));
     }
     Ok(found)
 }
@@ -308,7 +308,7 @@ mod tests {
 
     #[test]
     fn a_family_as_a_whole_means_its_survey_too_and_nothing_less_does() {
-        let survey: Vec<String> = catalog().survey().iter().map(Case::to_string).collect();
+        let survey: Vec<String> = catalog().survey_cases().iter().map(Case::to_string).collect();
         let family = names_of(&["timer"]);
         assert!(survey.iter().all(|case| family.contains(case)));
         let beyond = "timer/clock-gettime:clock=tai,via=libc".to_owned();

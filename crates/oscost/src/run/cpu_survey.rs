@@ -31,7 +31,7 @@ impl Run<'_> {
             .clocks
             .iter()
             .filter_map(|verdict| {
-                let why = verdict.unusable_because.as_ref()?;
+                let why = verdict.unusable_reason.as_ref()?;
                 Some(format!("{}: {why}", verdict.kind.text()))
             })
             .collect();
@@ -62,7 +62,7 @@ impl Run<'_> {
         }
         self.interruptions_per_s = quietest.interruptions_per_s();
         self.cpu = cpu;
-        self.tell(Entry::Surveyed { machine: machine.to_owned(), probe, cpu });
+        self.tell(Entry::CpuChosen { machine: machine.to_owned(), probe, cpu });
         for kind in ladder {
             match self.workers.calibrate(self.cpu, kind)? {
                 Ok((calibration, sync)) => {
@@ -99,7 +99,7 @@ impl Run<'_> {
         }
         let cpu = quietest(&probe).filter(|_| pinned).map(|probe| probe.cpu);
         far.cpu = cpu;
-        self.tell(Entry::Surveyed { machine: machine.to_owned(), probe, cpu });
+        self.tell(Entry::CpuChosen { machine: machine.to_owned(), probe, cpu });
         Ok(())
     }
 
@@ -173,7 +173,7 @@ fn candidates(hello: &Hello, asked: Option<u32>, taken: Option<u32>) -> Vec<u32>
 
 /// The clocks that may be used, best first.
 pub(super) fn ladder(hello: &Hello) -> Vec<ClockKind> {
-    let usable = hello.clocks.iter().filter(|verdict| verdict.unusable_because.is_none());
+    let usable = hello.clocks.iter().filter(|verdict| verdict.unusable_reason.is_none());
     usable.map(|verdict| verdict.kind).collect()
 }
 

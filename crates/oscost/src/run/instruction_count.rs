@@ -246,7 +246,7 @@ impl Run<'_> {
         self.tell(Entry::MachineDescribed { machine: Box::new(machine), tracers });
         if lost.is_ok() {
             let (machine, probe) = (id_of(number), Vec::new());
-            self.tell(Entry::Surveyed { machine, probe, cpu: Some(CPU) });
+            self.tell(Entry::CpuChosen { machine, probe, cpu: Some(CPU) });
         }
         if number == 0 {
             let rows = self.request.rows.clone();
@@ -293,7 +293,7 @@ impl Run<'_> {
     fn counted(&mut self, row: usize, event: Event) {
         let entry = match event {
             Event::Counted { count, .. } => Entry::Counted { row: row as u32, count: *count },
-            other => Entry::NotCounted { row: row as u32, why: ended(other).reason },
+            other => Entry::NotCounted { row: row as u32, reason: ended(other).reason },
         };
         self.tell(entry);
     }
@@ -308,15 +308,19 @@ impl Run<'_> {
                               instructions";
                 self.give_up(row, RowOutcome::Unmeasurable, reason.to_owned());
             }
-            Event::Sampled { samples, disturbance, seen, plan, .. } => {
+            Event::Sampled { samples, disturbance, monitor_wakeups_per_op: seen, plan, .. } => {
                 if let Some(plan) = plan.filter(|_| !self.states[row].piloted) {
                     self.states[row].piloted = true;
                     self.tell(Entry::Piloted { row: number, plan: *plan });
                 }
                 self.states[row].workers += u32::from(matches!(phase, Phase::Round(_)));
                 let seen = seen.first().copied().flatten();
-                let outcome =
-                    WorkerOutcome::Sampled { samples, disturbance, seen, speculation: None };
+                let outcome = WorkerOutcome::Sampled {
+                    samples,
+                    disturbance,
+                    monitor_wakeups_per_op: seen,
+                    speculation: None,
+                };
                 self.tell(Entry::Worker { row: number, phase, at_s, set: 0, outcome });
             }
             other => {
@@ -347,7 +351,7 @@ impl Run<'_> {
 
     fn give_up(&mut self, row: usize, outcome: RowOutcome, reason: String) {
         if !std::mem::replace(&mut self.states[row].given_up, true) {
-            self.tell(Entry::GivenUp { row: row as u32, outcome, reason });
+            self.tell(Entry::Abandoned { row: row as u32, outcome, reason });
         }
     }
 
@@ -374,7 +378,7 @@ impl Run<'_> {
             let State { workers, given_up, .. } = self.states[row];
             if workers > 0 && !given_up {
                 let converged = workers == self.request.repetitions;
-                self.tell(Entry::Settled { row: row as u32, converged });
+                self.tell(Entry::RowFinished { row: row as u32, converged });
             }
         }
     }
@@ -404,7 +408,7 @@ fn answer(
 /// What is said of a job that has none.
 fn no_answer(id: u64) -> Event {
     let why = "the machine has gone on without an answer".to_owned();
-    Event::Failed { id, at_op: None, why, errno: None, arm: None }
+    Event::Failed { id, at_op: None, reason: why, errno: None, arm: None }
 }
 
 /// What a machine is called.

@@ -104,7 +104,7 @@ pub enum Claim {
 /// Takes the machine at the other end of a session; with `wait`, [`until_ours`] tells when it is
 /// free if it is not.
 pub fn claim(session: &mut dyn Session, wait: bool) -> Result<Claim, HostError> {
-    session.send(&Order::Hold { id: HOLD, wait })?;
+    session.send(&Order::Lock { id: HOLD, wait })?;
     claimed(session, Duration::from_secs(20))
 }
 
@@ -123,8 +123,8 @@ fn claimed(session: &mut dyn Session, patience: Duration) -> Result<Claim, HostE
     loop {
         match session.next(patience)? {
             Event::Ready { id: HOLD, .. } => return Ok(Claim::Ours),
-            Event::Held { id: HOLD, by } => return Ok(Claim::Held(by)),
-            Event::Failed { id: HOLD, why, .. } => return Ok(Claim::Unguarded(why)),
+            Event::Busy { id: HOLD, holder: by } => return Ok(Claim::Held(by)),
+            Event::Failed { id: HOLD, reason: why, .. } => return Ok(Claim::Unguarded(why)),
             _ => {}
         }
     }

@@ -383,7 +383,7 @@ impl Run<'_> {
             return Ok(());
         }
         let first = self.rows.len();
-        self.tell(Entry::Added { rows: more.clone() });
+        self.tell(Entry::RowsAdded { rows: more.clone() });
         let treated =
             self.rows.first().map_or_else(TreatmentSet::default, |row| row.treated.clone());
         self.rows.extend(more.into_iter().map(|planned| {
@@ -453,7 +453,7 @@ impl Run<'_> {
                     self.rows[row].count = Some(count.clone());
                     Entry::Counted { row: row as u32, count }
                 }
-                Err(ended) => Entry::NotCounted { row: row as u32, why: ended.reason },
+                Err(ended) => Entry::NotCounted { row: row as u32, reason: ended.reason },
             };
             self.tell(entry);
         }
@@ -509,7 +509,7 @@ impl Run<'_> {
         for row in first..self.rows.len() {
             if !self.rows[row].given_up && !self.is_program(row) {
                 let converged = self.rows[row].pace.converged();
-                self.tell(Entry::Settled { row: row as u32, converged });
+                self.tell(Entry::RowFinished { row: row as u32, converged });
             }
         }
         Ok(())
@@ -585,6 +585,6 @@ impl Run<'_> {
     fn give_up(&mut self, row: usize, ended: Ended) {
         self.rows[row].given_up = true;
         let Ended { outcome, reason, .. } = ended;
-        self.tell(Entry::GivenUp { row: row as u32, outcome, reason });
+        self.tell(Entry::Abandoned { row: row as u32, outcome, reason });
     }
 }

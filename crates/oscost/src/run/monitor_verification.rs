@@ -38,7 +38,7 @@ fn of_copy(count: Option<&CallCount>, monitor_report: &MonitorReport) -> Result<
         let why = "its calls could not be counted: nobody knows whether the monitor saw them";
         return Err(why.to_owned());
     };
-    match monitor_report.calls_of_process(copy) {
+    match monitor_report.calls_of_pid(copy) {
         Some(seen) if seen == made => Ok(seen),
         Some(seen) => {
             Err(format!("the monitor saw {seen} calls in the counted ops, which made {made}"))
@@ -114,8 +114,13 @@ impl Run<'_> {
     }
 
     fn witnessed(&mut self, row: usize, copy: Option<u64>, words: &MonitorReport) {
-        let (profile, anomalies) = (words.profile.clone(), words.anomalies);
-        self.tell(Entry::MonitorReported { row: row as u32, copy, profile, anomalies });
+        let (profile, anomalies) = (words.profile_state.clone(), words.anomalies);
+        self.tell(Entry::MonitorReported {
+            row: row as u32,
+            observed_calls: copy,
+            profile_state: profile,
+            anomalies,
+        });
     }
 }
 

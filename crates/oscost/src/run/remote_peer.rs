@@ -119,7 +119,7 @@ impl<'a> FarSide<'a> {
             other => other,
         };
         Ok(match self.alive(said)? {
-            Ok(Event::Served { strangers, .. }) => Ok(strangers),
+            Ok(Event::Served { unauthorised_connections: strangers, .. }) => Ok(strangers),
             Ok(other) => Err(of_the_peer(other)),
             Err(gone) => Err(gone),
         })

@@ -204,7 +204,7 @@ impl Run<'_> {
             let spec = WorkerSpec { treatments: Vec::new(), ..spec };
             let entry = match self.workers.count(spec, Other::Near)? {
                 Ok(count) => Entry::Counted { row: row as u32, count },
-                Err(ended) => Entry::NotCounted { row: row as u32, why: ended.reason },
+                Err(ended) => Entry::NotCounted { row: row as u32, reason: ended.reason },
             };
             self.tell(entry);
         }
@@ -234,7 +234,7 @@ impl Run<'_> {
             });
             let at_s = self.begun.elapsed().as_secs_f64();
             let outcome = match &read {
-                Ok(trial) => WorkerOutcome::Ran(Box::new(trial.clone())),
+                Ok(trial) => WorkerOutcome::Trial(Box::new(trial.clone())),
                 Err(Ended { outcome, reason, .. }) => {
                     WorkerOutcome::Lost { outcome: *outcome, reason: reason.clone() }
                 }
@@ -271,7 +271,7 @@ impl Run<'_> {
         attaches: bool,
         warms: bool,
     ) -> Result<Result<ProgramResult, Ended>, RunError> {
-        let Some(spec) = self.program_spec(row, Task::Run { warms }) else {
+        let Some(spec) = self.program_spec(row, Task::Run { warm_up: warms }) else {
             let reason = "it has no program".to_owned();
             let outcome = RowOutcome::Failed;
             return Ok(Err(Ended { outcome, reason, is_final: true, too_many: false, arm: None }));

@@ -71,7 +71,7 @@ impl Brought {
         WorkerOutcome::Sampled {
             samples: self.samples,
             disturbance: Box::new(self.disturbance),
-            seen: self.seen.first().copied().flatten(),
+            monitor_wakeups_per_op: self.seen.first().copied().flatten(),
             speculation: self.speculation.into_iter().next().flatten(),
         }
     }
@@ -214,7 +214,13 @@ impl<'a> Workers<'a> {
         };
         let said = self.between(spec, other, |workers, spec| workers.converse(spec, groups))?;
         Ok(said.and_then(|(event, strangers)| match event {
-            Event::Sampled { samples, mut disturbance, seen, speculation, .. } => {
+            Event::Sampled {
+                samples,
+                mut disturbance,
+                monitor_wakeups_per_op: seen,
+                speculation,
+                ..
+            } => {
                 if let (Other::Far, Some(far)) = (other, &self.far) {
                     let channel = disturbance.channel.get_or_insert_default();
                     channel.unauthorised_connections += strangers;
@@ -232,7 +238,7 @@ impl<'a> Workers<'a> {
         let patience = Duration::from_millis(spec.timeout_ms) + BEYOND;
         self.session.send(&Order::Measure { id, spec: Box::new(spec) })?;
         Ok(match self.next(id, patience)? {
-            Event::Ran { ran, .. } => Ok(*ran),
+            Event::ProgramExited { result: ran, .. } => Ok(*ran),
             other => Err(ended(other)),
         })
     }
@@ -278,7 +284,7 @@ impl<'a> Workers<'a> {
         except: &[u32],
     ) -> Answer<Watched> {
         let id = self.id();
-        self.session.send(&Order::Watch { id, except: except.to_vec() })?;
+        self.session.send(&Order::Watch { id, excluded_pids: except.to_vec() })?;
         match self.next(id, BEYOND)? {
             Event::Ready { .. } => {}
             // It says what it saw at once, or why it cannot look: the probe is worth having alone.
@@ -308,7 +314,7 @@ impl<'a> Workers<'a> {
 /// What a watch brings.
 fn seen(event: Event) -> Result<SystemActivity, String> {
     match event {
-        Event::Watched { watch, .. } => Ok(*watch),
+        Event::Watched { activity: watch, .. } => Ok(*watch),
         other => Err(ended(other).reason),
     }
 }
@@ -322,11 +328,11 @@ pub(super) fn ended(event: Event) -> Ended {
             of = arm;
             (RowOutcome::Skipped, missing, true)
         }
-        Event::TimedOut { after_ms, why, .. } => {
+        Event::TimedOut { after_ms, reason: why, .. } => {
             let ended = || format!("the worker was ended after {after_ms} ms");
             (RowOutcome::TimedOut, why.unwrap_or_else(ended), false)
         }
-        Event::Failed { at_op, why, errno, arm, .. } => {
+        Event::Failed { at_op, reason: why, errno, arm, .. } => {
             of = arm;
             too_many = at_op == Some(0) && errno == Some(Errno::E2BIG as i32);
             match at_op {

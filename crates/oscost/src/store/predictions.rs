@@ -32,7 +32,7 @@ impl Store {
 }
 
 fn predict(conn: &mut Connection, predicted: &Prediction) -> Result<i64, Cause> {
-    let Prediction { case, estimate, hardware, software, below, made } = predicted;
+    let Prediction { case, estimate, hardware, software, below, made_at: made } = predicted;
     let tx = transaction(conn)?;
     let there: i64 = tx.query_row("SELECT count(*) FROM prediction", [], |row| row.get(0))?;
     if there >= MOST_PREDICTIONS as i64 {
@@ -60,7 +60,7 @@ fn predictions(conn: &Connection) -> Result<Vec<(i64, Prediction)>, Cause> {
             hardware: row.get("hardware")?,
             software: row.get("software")?,
             below: row.get("below")?,
-            made: row.get("made")?,
+            made_at: row.get("made")?,
         };
         Ok((row.get("key")?, predicted))
     })?;
@@ -91,7 +91,7 @@ mod tests {
             hardware: None,
             software: Some("9 ns".to_owned()),
             below: None,
-            made: "2026-11-22T08:15:00Z".to_owned(),
+            made_at: "2026-11-22T08:15:00Z".to_owned(),
         }
     }
 

@@ -23,7 +23,7 @@ fn started() -> RunHeader {
     let worker = WorkerProgram { hash: word(), link: word(), libc: word(), catalog: word() };
     RunHeader {
         id: ID.to_owned(),
-        at: "2026-11-21T08:15:00Z".to_owned(),
+        started_at: "2026-11-21T08:15:00Z".to_owned(),
         label: None,
         command: vec![],
         tool: Tool { version: word(), commit: None, rustc: None, worker },
@@ -45,7 +45,12 @@ fn worker(at_s: f64) -> Entry {
     let sample = |at| Sample { ticks: ticks(at), ..Sample::default() };
     let samples = (0..1_000).map(sample).collect();
     let disturbance = Box::default();
-    let outcome = WorkerOutcome::Sampled { samples, disturbance, seen: None, speculation: None };
+    let outcome = WorkerOutcome::Sampled {
+        samples,
+        disturbance,
+        monitor_wakeups_per_op: None,
+        speculation: None,
+    };
     Entry::Worker { row: 0, phase: Phase::Round(0), at_s, set: 0, outcome }
 }
 

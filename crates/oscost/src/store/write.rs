@@ -47,7 +47,7 @@ fn begin(conn: &mut Connection, started: &RunHeader) -> Result<(), Cause> {
             "INSERT INTO run (id, started, complete, label, command, workers)
              VALUES (?1, ?2, FALSE, ?3, ?4, 0) ON CONFLICT (id) DO NOTHING RETURNING key",
         )?
-        .query_row((&started.id, &started.at, &started.label, command), |row| row.get(0))
+        .query_row((&started.id, &started.started_at, &started.label, command), |row| row.get(0))
         .optional()?;
     insert(&tx, new.ok_or(Cause::Exists)?, &body)?;
     Ok(tx.commit()?)
@@ -83,7 +83,7 @@ fn bring_listing_up_to_date(tx: &Transaction<'_>, run: i64, entry: &Entry) -> Re
             tx.prepare_cached("UPDATE run SET rows_asked = ?2 WHERE key = ?1")?
                 .execute((run, asked))?;
         }
-        Entry::Added { rows } => {
+        Entry::RowsAdded { rows } => {
             tx.prepare_cached("UPDATE run SET rows_asked = rows_asked + ?2 WHERE key = ?1")?
                 .execute((run, rows.len() as i64))?;
         }

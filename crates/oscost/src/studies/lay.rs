@@ -169,7 +169,8 @@ fn unseen(base: &Row, new: Option<&Row>) -> Option<String> {
         Some(false) | None => "",
     };
     let monitor = new.and_then(|row| row.monitor.as_ref());
-    let saw = monitor.map(|it| format!("; the monitor saw {}", it.calls_seen)).unwrap_or_default();
+    let saw =
+        monitor.map(|it| format!("; the monitor saw {}", it.observed_calls)).unwrap_or_default();
     (made == 0.0).then(|| format!("counted here: no call in {} ops{vdso}{saw}", calls.counted_ops))
 }
 

@@ -42,7 +42,7 @@ fn limit(part: &str) -> Result<Limit, String> {
             _ => wrong("memory:N, N with K, M or G for KiB, MiB or GiB, from 1M"),
         },
         "pids" => match much.parse() {
-            Ok(most) if (1..=MOST_PIDS).contains(&most) => Ok(Limit::Pids { most }),
+            Ok(most) if (1..=MOST_PIDS).contains(&most) => Ok(Limit::Pids { max: most }),
             _ => wrong("pids:N, from 1"),
         },
         _ => {

@@ -92,7 +92,7 @@ pub fn read_with_notes(treatments: &[Treatment], arch: Arch) -> Result<Read, Tre
 /// The same with the user's own profiles, which a monitor goes on with and keeps.
 pub fn with_profiles(mut treated: TreatmentSet) -> TreatmentSet {
     for attached in &mut treated.attached {
-        if let AttachedTreatment::Ph { holder } = attached {
+        if let AttachedTreatment::Ph { monitor_command: holder } = attached {
             holder.retain(|word| word != FRESH);
         }
     }
@@ -106,7 +106,7 @@ pub fn from_folder<E>(
     folder: impl Fn() -> Result<String, E>,
 ) -> Result<TreatmentSet, E> {
     for attached in &mut treated.attached {
-        if let AttachedTreatment::Ph { holder } = attached {
+        if let AttachedTreatment::Ph { monitor_command: holder } = attached {
             for word in holder.iter_mut().filter(|word| *word == UNCHANGED) {
                 *word = format!("{UNCHANGED}={}", folder()?);
             }

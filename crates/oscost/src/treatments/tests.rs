@@ -64,12 +64,12 @@ fn each_kind_is_read_as_its_line_says() {
 fn values_come_to_what_they_say() {
     assert_eq!(
         applied("nice=-20+ptrace"),
-        [AppliedTreatment::Nice { by: -20 }, AppliedTreatment::Ptrace]
+        [AppliedTreatment::Nice { increment: -20 }, AppliedTreatment::Ptrace]
     );
     let limits = vec![
         Limit::Cpu { percent: 50 },
         Limit::Memory { bytes: 64 << 20 },
-        Limit::Pids { most: 100 },
+        Limit::Pids { max: 100 },
     ];
     assert_eq!(
         applied("cgroup=cpu:50%,memory:64M,pids:100"),
@@ -85,8 +85,8 @@ fn values_come_to_what_they_say() {
         attached("ebpf=empty+antagonist=memory+antagonist=syscalls:same+ftrace"),
         [
             AttachedTreatment::Ebpf { counts: false },
-            AttachedTreatment::Antagonist { does: AntagonistLoad::Memory, same_cpu: false },
-            AttachedTreatment::Antagonist { does: AntagonistLoad::Syscalls, same_cpu: true },
+            AttachedTreatment::Antagonist { load: AntagonistLoad::Memory, same_cpu: false },
+            AttachedTreatment::Antagonist { load: AntagonistLoad::Syscalls, same_cpu: true },
             AttachedTreatment::Ftrace,
         ]
     );

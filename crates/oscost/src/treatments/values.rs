@@ -19,7 +19,7 @@ pub(super) fn ph() -> Result<AttachedTreatment, String> {
     let program = program.into_os_string().into_string();
     let program = program.map_err(|_| "its own path is no text".to_owned())?;
     let holder = [&program, "ph", "hold", "--quiet", FRESH].map(str::to_owned).to_vec();
-    Ok(AttachedTreatment::Ph { holder })
+    Ok(AttachedTreatment::Ph { monitor_command: holder })
 }
 
 /// Has the monitor begin with what `oscost ph train` has learnt.
@@ -38,7 +38,7 @@ pub(super) fn respond(attached: &mut [AttachedTreatment]) -> Result<(), String> 
 /// The command of the monitor that stands before this.
 fn monitor(attached: &mut [AttachedTreatment]) -> Result<&mut Vec<String>, String> {
     let holder = attached.iter_mut().find_map(|it| match it {
-        AttachedTreatment::Ph { holder } => Some(holder),
+        AttachedTreatment::Ph { monitor_command: holder } => Some(holder),
         _ => None,
     });
     holder.ok_or_else(|| "it stands behind `ph`".to_owned())
@@ -59,7 +59,7 @@ pub(super) fn clocksource(value: &str) -> Result<AttachedTreatment, String> {
 /// -20 to 19.
 pub(super) fn nice(value: &str) -> Result<AppliedTreatment, String> {
     match value.parse() {
-        Ok(by @ -20..=19) => Ok(AppliedTreatment::Nice { by }),
+        Ok(by @ -20..=19) => Ok(AppliedTreatment::Nice { increment: by }),
         _ => Err(format!("`{}` is no whole number from -20 to 19", quoted(value))),
     }
 }
@@ -96,7 +96,7 @@ pub(super) fn antagonist(value: &str) -> Result<AttachedTreatment, String> {
         "other" => false,
         _ => return Err(no("CPU of a neighbour", cpu, &["same", "other"])),
     };
-    Ok(AttachedTreatment::Antagonist { does, same_cpu })
+    Ok(AttachedTreatment::Antagonist { load: does, same_cpu })
 }
 
 fn no(what: &str, typed: &str, known: &[&str]) -> String {

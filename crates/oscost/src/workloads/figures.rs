@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use oscost_model::program::{Figure, Found, ProgramResult, Workload};
+use oscost_model::program::{Figure, FigureSource, ProgramResult, Workload};
 use oscost_model::unit::Unit;
 use regex::{Regex, RegexBuilder};
 
@@ -41,9 +41,9 @@ pub fn figures(
     warm_lines: Option<u64>,
 ) -> Result<BTreeMap<String, f64>, String> {
     let one = |figure: &Figure| {
-        let value = match &figure.found {
-            Found::PerLine => per_line(figure.unit, ran.real_ns, warm_lines.or(ran.lines)),
-            Found::Pattern(text) => matched(text, &ran.output),
+        let value = match &figure.source {
+            FigureSource::PerLine => per_line(figure.unit, ran.real_ns, warm_lines.or(ran.lines)),
+            FigureSource::Pattern(text) => matched(text, &ran.output),
         };
         let value = value.and_then(|value| match value.is_finite() {
             true => Ok(value),

@@ -222,7 +222,7 @@ impl Spec {
             op: self.op.clone(),
             expected: self.expected.clone(),
             unit: self.unit(),
-            why: self.why.clone(),
+            explanation: self.why.clone(),
             calls: Vec::new(),
             floor: Vec::new(),
             compare_with: Vec::new(),

@@ -69,11 +69,11 @@ fn what_treatments_add_is_found_by_each_design_and_told_for_each_place() {
         assert!((told - added).abs() < 2.0, "{new}: {told}");
         let verdict = if added > 0.0 { "slower" } else { "inconclusive" };
         assert_eq!(it["verdict"], verdict, "{new}");
-        assert_eq!(it["seen_per_op"].is_null(), new == "env=A=b", "{new}");
+        assert_eq!(it["monitor_events_per_op"].is_null(), new == "env=A=b", "{new}");
     }
     // A vDSO clock read makes no call.
     let read = case(&record, "timer/clock-gettime:clock=monotonic,via=vdso", "sud");
-    assert_eq!(read["seen_per_op"], 0.0);
+    assert_eq!(read["monitor_events_per_op"], 0.0);
     let never = "NEVER_SEEN";
     assert!(read["flags"].as_array().unwrap().iter().any(|flag| flag == never), "{read}");
     let controls = record["comparisons"].as_array().unwrap().len() - rows(&record).len();

@@ -192,22 +192,28 @@ fn the_record_has_each_pair_and_the_sentences_come_from_it_alone() {
     let poll = of("poll", "epoll");
     assert_eq!((&poll["axis"], &poll["item"]), (&json!("fds"), &json!("descriptor")));
     assert_eq!((&poll["between"], &poll["point"]), (&json!("method"), &json!({ "ready": "one" })));
-    assert_eq!((&poll["until"], &poll["from"]), (&json!(18), &json!(32)));
+    assert_eq!(
+        (&poll["costlier_wins_until"], &poll["cheaper_wins_from"]),
+        (&json!(18), &json!(32))
+    );
     let within = |value: &Value, truth: f64| {
         let [low, high] = [0, 1].map(|at| value["ci95"][at].as_f64().unwrap());
         assert!(low <= truth && truth <= high, "{truth} is not in {value}");
         assert!((value["value"].as_f64().unwrap() / truth - 1.0).abs() < 0.05, "{value}");
     };
-    within(&poll["more"], 21.0);
-    within(&poll["at"], 500.0 / 21.0);
-    assert_eq!(poll["more"]["by"], "laws");
+    within(&poll["added_cost"], 21.0);
+    within(&poll["crossover"], 500.0 / 21.0);
+    assert_eq!(poll["added_cost"]["by"], "laws");
     let all = of("poll", "select");
-    assert_eq!((&all["until"], &all["from"]), (&Value::Null, &json!(10)));
+    assert_eq!(
+        (&all["costlier_wins_until"], &all["cheaper_wins_from"]),
+        (&Value::Null, &json!(10))
+    );
     // What differs by a third of a per cent is not told apart, whichever came out dearer.
     let tie =
         pairs.iter().find(|it| it["costlier"] != "select" && it["costlier"] != "poll").unwrap();
     assert_eq!(
-        (&tie["until"], &tie["from"], &tie["at"]),
+        (&tie["costlier_wins_until"], &tie["cheaper_wins_from"], &tie["crossover"]),
         (&Value::Null, &Value::Null, &Value::Null)
     );
     // The store shows the same again, and so does whoever is given the record.
@@ -227,7 +233,8 @@ fn of_equal_curves_with_noise_nothing_is_claimed() {
     costs(&mut equal, "wait", ",ready=one", [(400.0, 21.0); 4]);
     let ran = run(&Sandbox::new(), &equal, 0.02, &["event/wait", "--quick", "--json", "-"]);
     for pair in ran.json()["crossings"].as_array().unwrap() {
-        let claimed = [&pair["until"], &pair["from"], &pair["at"]];
+        let claimed =
+            [&pair["costlier_wins_until"], &pair["cheaper_wins_from"], &pair["crossover"]];
         assert_eq!(claimed, [&Value::Null; 3], "{pair:#}");
         assert!(
             pair["sentence"].as_str().unwrap().contains("neither which is cheaper can be told"),

@@ -280,7 +280,7 @@ fn what_several_cases_lack_is_said_once_and_lost_datagrams_are_counted() {
             "verified": 1, "unauthorised_connections": 0,
             "datagrams": {
                 "sent": 100, "arrived": 97, "lost": 3, "late": 1, "duplicate": 0, "reordered": 2,
-                "ends": 0,
+                "end_markers": 0,
             },
         }),
     );

@@ -221,7 +221,8 @@ fn programs_of_one_name_are_parted_by_their_words_and_files_by_what_they_lie_on(
         row(record)["file"] = json!({"system": system, "backing": behind, "cold": false,
             "pages": 1, "checks": 1, "cached": [1, 1]});
         let state = if day == 6 { "training" } else { "normal" };
-        row(record)["monitor"] = json!({"profiles": [state], "calls_seen": 1, "anomalies": 0});
+        row(record)["monitor"] =
+            json!({"profile_states": [state], "observed_calls": 1, "anomalies": 0});
     });
     let found = series(&sandbox, CASE);
     let expected = [

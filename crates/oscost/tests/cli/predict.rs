@@ -75,7 +75,7 @@ fn a_record_has_the_predictions_of_its_cases_that_were_made_before_it_and_no_oth
     let [one] = &record["settings"]["predictions"].as_array().unwrap()[..] else {
         panic!("{}", record["settings"]);
     };
-    let made = one["made"].as_str().unwrap();
+    let made = one["made_at"].as_str().unwrap();
     assert!(made < record["started"].as_str().unwrap() && made.ends_with('Z'), "{made}");
     let said = |key: &str| one[key].as_str();
     assert_eq!([said("case"), said("estimate")], [Some(RAW), Some("<0.12 us")]);

@@ -70,8 +70,8 @@ fn monitored(scenario: &str, arguments: &[&str]) -> Ran {
 fn a_row_under_ph_says_that_its_calls_were_seen_and_in_which_state_the_profile_was() {
     let record = monitored(r#"{"profile": "normal"}"#, &["--json", "-"]).exits(0).json();
     let getppid = row(&record, "syscall/getppid:via=raw");
-    assert_eq!(getppid["monitor"]["profiles"], serde_json::json!(["normal"]));
-    assert_eq!(getppid["monitor"]["calls_seen"], 23, "a call in each of 23 ops");
+    assert_eq!(getppid["monitor"]["profile_states"], serde_json::json!(["normal"]));
+    assert_eq!(getppid["monitor"]["observed_calls"], 23, "a call in each of 23 ops");
     let table = monitored("{}", &[]).exits(0).stdout;
     assert!(table.contains("pH saw each call of the counted ops ("), "{table}");
     let words = table.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -64,7 +64,7 @@ impl Kernel {
             op: String::new(),
             expected: String::new(),
             unit: Unit::InstructionsPerOp,
-            why: String::new(),
+            explanation: String::new(),
             calls: vec![],
             floor: vec![],
             compare_with: vec![],
@@ -122,7 +122,7 @@ fn worker(cost: Option<i64>) -> WorkerOutcome {
     WorkerOutcome::Sampled {
         samples,
         disturbance: Box::new(disturbance),
-        seen: None,
+        monitor_wakeups_per_op: None,
         speculation: None,
     }
 }
@@ -137,7 +137,7 @@ pub(crate) fn journal(number: u32, kernels: &[Kernel]) -> Vec<Entry> {
     };
     let started = RunHeader {
         id: format!("0190a0b1-c2d3-7e4f-8a9b-0c1d2e3f{number:04x}"),
-        at: format!("2026-11-21T08:{:02}:00Z", number % 60),
+        started_at: format!("2026-11-21T08:{:02}:00Z", number % 60),
         label: None,
         command: vec!["oscost".to_owned()],
         tool: Tool {
@@ -208,7 +208,7 @@ pub(crate) fn journal(number: u32, kernels: &[Kernel]) -> Vec<Entry> {
             let outcome = worker(*cost);
             entries.push(Entry::Worker { row, phase, at_s, set: row, outcome });
         }
-        entries.push(Entry::Settled { row, converged: true });
+        entries.push(Entry::RowFinished { row, converged: true });
     }
     let at = format!("2026-11-21T08:{:02}:20Z", number % 60);
     entries.push(Entry::Ended { at, complete: true });

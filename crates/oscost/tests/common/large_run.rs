@@ -158,7 +158,7 @@ fn curve(rows: &[Row]) -> Curve {
         better: first.better,
         points: rows.iter().map(point).collect(),
         breaks: Some(vec![Break {
-            at: 4_096,
+            position: 4_096,
             interval: [1_024, 16_384],
             constants: vec!["a page, 4 KiB".to_owned()],
             refinement_values: Vec::new(),

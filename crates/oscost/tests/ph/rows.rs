@@ -41,9 +41,9 @@ fn of_every_row_as_many_calls_are_seen_as_a_tracer_counts() {
         let per_op = row["calls"]["per_op"].as_object().unwrap();
         let per_op: f64 = per_op.values().filter_map(Value::as_f64).sum();
         let ops = row["calls"]["counted_ops"].as_f64().unwrap();
-        let seen = row["monitor"]["calls_seen"].as_f64().unwrap();
+        let seen = row["monitor"]["observed_calls"].as_f64().unwrap();
         assert!((seen - per_op * ops).abs() < 1e-6 * seen.max(1.0), "{case}: {seen}, {per_op}");
-        assert_eq!(row["monitor"]["profiles"], serde_json::json!(["training"]), "{case}");
+        assert_eq!(row["monitor"]["profile_states"], serde_json::json!(["training"]), "{case}");
     }
     // Nothing was learnt for the user, and nothing is left.
     assert_eq!(std::fs::read_dir(data.path()).unwrap().count(), 0);

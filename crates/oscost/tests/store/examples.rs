@@ -23,7 +23,7 @@ pub(crate) fn id(number: u32) -> String {
 pub(crate) fn started() -> RunHeader {
     RunHeader {
         id: id(0),
-        at: "2026-11-21T08:15:59.25Z".into(),
+        started_at: "2026-11-21T08:15:59.25Z".into(),
         label: Some("before the \u{4e2d} change".into()),
         command: ["oscost", "run", "--", "sh", "-c", "true\n\"x\""].map(String::from).into(),
         tool: tool(),
@@ -61,7 +61,7 @@ pub(crate) fn settings() -> Settings {
 pub(crate) fn machine() -> Machine {
     let mut facts = Facts::default();
     facts.cpu.model_name = Some("Processor 3000".into());
-    facts.limits.open_files = Limit { soft: Some(Bound::At(1024)), hard: Some(Bound::UNLIMITED) };
+    facts.limits.open_files = Limit { soft: Some(Bound::Max(1024)), hard: Some(Bound::UNLIMITED) };
     facts.mitigations = BTreeMap::from([("meltdown".into(), "Mitigation: PTI".into())]);
     facts.security.perf_event_paranoid = Some(-1);
     Machine::new("m0", facts, vec!["the governor is powersave".into()])
@@ -74,7 +74,7 @@ pub(crate) fn probe() -> CpuProbe {
         gaps_over_1us: 12,
         gaps_over_5us: 3,
         lost_ns: 40_000,
-        longest_ns: 9_000,
+        max_gap_ns: 9_000,
         run_delay_ns: None,
         core_cycles_per_ns: Some(3.1),
     }
@@ -113,12 +113,12 @@ fn definition() -> Definition {
         op: "One getppid(2). Outside: nothing.".into(),
         expected: "60 ns".into(),
         unit: Unit::NsPerOp,
-        why: String::new(),
+        explanation: String::new(),
         calls: vec![CallRule {
             call: "getppid".into(),
             times: CallTimes::Per { calls: 1, ops: 1 },
             when: Point::none(),
-            by: Caller::Own,
+            caller: Caller::Own,
             parts: None,
         }],
         floor: vec![FloorPart { case: "timer/nothing".into(), times: 2, when: point() }],
@@ -135,7 +135,7 @@ fn definition() -> Definition {
             item: String::new(),
         }],
         needs: vec![Need {
-            what: Requirement::Readable("/proc/self/stat".into()),
+            requirement: Requirement::Readable("/proc/self/stat".into()),
             when: Point::none(),
         }],
         in_price_list: true,
@@ -174,12 +174,12 @@ pub(crate) fn worker(row: u32, samples: u32) -> Entry {
             run_delay_ns: Some(0),
             steal_ticks: None,
             throttled_periods: None,
-            blind: false,
+            switches_uncounted: false,
             usage: None,
             file: None,
             channel: None,
         }),
-        seen: None,
+        monitor_wakeups_per_op: None,
         speculation: None,
     };
     Entry::Worker { row, phase: Phase::Round(row), at_s: f64::from(row) * 0.25, set: 0, outcome }
@@ -220,7 +220,7 @@ pub(crate) fn entries() -> Vec<Entry> {
     vec![
         Entry::Started(Box::new(started())),
         Entry::MachineDescribed { machine: Box::new(machine()), tracers: vec!["perf".into()] },
-        Entry::Surveyed { machine: "m0".into(), probe: vec![probe()], cpu: Some(1) },
+        Entry::CpuChosen { machine: "m0".into(), probe: vec![probe()], cpu: Some(1) },
         Entry::Calibrated {
             machine: "m0".into(),
             calibration,
@@ -232,9 +232,9 @@ pub(crate) fn entries() -> Vec<Entry> {
         worker(0, 40),
         Entry::Worker { row: 1, phase: Phase::After, at_s: 1.5, set: 0, outcome: lost },
         Entry::Counted { row: 0, count },
-        Entry::NotCounted { row: 1, why: "ptrace: permission denied".into() },
-        Entry::GivenUp { row: 1, outcome: RowOutcome::Skipped, reason: "no vDSO".into() },
-        Entry::Settled { row: 0, converged: true },
+        Entry::NotCounted { row: 1, reason: "ptrace: permission denied".into() },
+        Entry::Abandoned { row: 1, outcome: RowOutcome::Skipped, reason: "no vDSO".into() },
+        Entry::RowFinished { row: 0, converged: true },
         Entry::Ended { at: "2026-11-21T08:16:02.5Z".into(), complete: true },
     ]
 }

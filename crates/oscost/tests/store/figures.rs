@@ -189,7 +189,7 @@ fn a_run_of_a_hundred_rows_takes_fewer_than_two_hundred_bytes_a_sample() {
         let outcome = WorkerOutcome::Sampled {
             samples: samples.to_vec(),
             disturbance,
-            seen: None,
+            monitor_wakeups_per_op: None,
             speculation: None,
         };
         let at_s = f64::from(worker) * 0.04;

@@ -40,7 +40,7 @@ fn keep(store: &mut Store, entries: &[Entry]) -> String {
 /// A run of this id that started in this second and has a start alone.
 fn begin(store: &mut Store, id: &str, second: u32) {
     let at = format!("2026-11-21T08:15:{second:02}Z");
-    store.begin(&RunHeader { id: id.to_owned(), at, ..started() }).unwrap();
+    store.begin(&RunHeader { id: id.to_owned(), started_at: at, ..started() }).unwrap();
 }
 
 fn journal(store: &Store, id: &str) -> Vec<Entry> {
@@ -89,7 +89,7 @@ fn a_list_has_the_newest_run_first_and_follows_the_journals() {
         (Some(1), 2, true, false)
     );
     assert_eq!(run.ended.as_deref(), Some("2026-11-21T08:16:02.5Z"));
-    assert_eq!((&run.started, &run.label), (&started().at, &started().label));
+    assert_eq!((&run.started, &run.label), (&started().started_at, &started().label));
     assert_eq!(run.command, started().command);
     assert_eq!((begun.workers, begun.complete, &begun.ended), (0, false, &None));
 }

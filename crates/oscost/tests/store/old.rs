@@ -86,7 +86,7 @@ fn predicted() -> Prediction {
         hardware: Some("40 cycles".to_owned()),
         software: None,
         below: None,
-        made: "2026-11-22T08:15:00Z".to_owned(),
+        made_at: "2026-11-22T08:15:00Z".to_owned(),
     }
 }
 

@@ -159,7 +159,7 @@ pub(crate) fn record() -> Record {
             verdict: "inconclusive".into(),
             mde_pct: Some(3.0),
             ties: 0,
-            seen_per_op: None,
+            monitor_events_per_op: None,
             control: false,
             flags: vec![],
         }],

@@ -70,7 +70,7 @@ impl Op {
             call: "call".into(),
             times: CallTimes::Exactly(self.entries as u32),
             when: Point::none(),
-            by: Caller::Own,
+            caller: Caller::Own,
             parts: None,
         };
         Definition {
@@ -79,7 +79,7 @@ impl Op {
             op: String::new(),
             expected: String::new(),
             unit: Unit::NsPerOp,
-            why: String::new(),
+            explanation: String::new(),
             calls: if self.entries > 0 { vec![rule] } else { vec![] },
             floor: vec![],
             compare_with: vec![],
@@ -122,7 +122,12 @@ fn worker(row: u32, round: u32, op: &Op, ns: f64) -> Entry {
     let usage = Some(Usage { ops, voluntary_switches, ..Usage::default() });
     let disturbance = Disturbance { wall_ns: 1_000_000, usage, ..Disturbance::default() };
     let disturbance = Box::new(disturbance);
-    let outcome = WorkerOutcome::Sampled { samples, disturbance, seen: None, speculation: None };
+    let outcome = WorkerOutcome::Sampled {
+        samples,
+        disturbance,
+        monitor_wakeups_per_op: None,
+        speculation: None,
+    };
     Entry::Worker { row, phase: Phase::Round(round), at_s: 0.0, set: 0, outcome }
 }
 
@@ -193,7 +198,7 @@ fn journal(ops: &[Op], seed: u64) -> Vec<Entry> {
     let mut entries = vec![
         Entry::Started(Box::new(RunHeader {
             id: "made-up".into(),
-            at: String::new(),
+            started_at: String::new(),
             label: None,
             command: vec![],
             tool: Tool {

@@ -30,7 +30,7 @@ fn clamping_at_zero_is_seen_by_s1_for_an_op_of_no_cost() {
 
 #[test]
 fn a_minimum_as_headline_is_seen_by_s1() {
-    seen(InjectedFault::MinimumHeadline, checks::s1_pipeline);
+    seen(InjectedFault::MinimumAsEstimate, checks::s1_pipeline);
 }
 
 #[test]
@@ -65,14 +65,14 @@ fn first_one_side_and_then_the_other_is_seen_by_s7() {
 
 #[test]
 fn two_runs_taken_for_one_are_seen_by_s7_apart() {
-    seen(InjectedFault::RunsAsOne, comparison_checks::s7_apart);
-    seen(InjectedFault::RunsAsOne, comparison_checks::apart_power);
+    seen(InjectedFault::RunsAsInterleaved, comparison_checks::s7_apart);
+    seen(InjectedFault::RunsAsInterleaved, comparison_checks::apart_power);
 }
 
 #[test]
 fn forgotten_pairs_are_seen_by_s8_and_s9() {
-    seen(InjectedFault::PairsForgotten, comparison_checks::s8_five_per_cent);
-    seen(InjectedFault::PairsForgotten, comparison_checks::s9_five_per_cent_in_noise);
+    seen(InjectedFault::PairingIgnored, comparison_checks::s8_five_per_cent);
+    seen(InjectedFault::PairingIgnored, comparison_checks::s9_five_per_cent_in_noise);
 }
 
 #[test]
@@ -82,7 +82,7 @@ fn no_difference_seen_and_equivalence_claimed_is_seen_by_s10() {
 
 #[test]
 fn every_row_judged_alone_is_seen_by_s11() {
-    seen(InjectedFault::EveryRowAlone, comparison_checks::s11_many_rows);
+    seen(InjectedFault::NoMultiplicityCorrection, comparison_checks::s11_many_rows);
 }
 
 #[test]

@@ -135,7 +135,7 @@ impl Session for Failing {
             && let Some((at_op, errno, why)) = (self.refuses)(plan)
         {
             let (id, why, errno) = (*id, why.to_owned(), errno.map(|errno| errno as i32));
-            self.failed.push_back(Event::Failed { id, at_op, why, errno, arm: None });
+            self.failed.push_back(Event::Failed { id, at_op, reason: why, errno, arm: None });
             return Ok(());
         }
         self.inner.send(order)

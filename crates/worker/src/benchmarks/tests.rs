@@ -104,11 +104,11 @@ fn is_small(point: &Point) -> bool {
 /// The first need that this machine does not meet at `point`.
 fn unmet(definition: &Definition, point: &Point) -> Option<String> {
     let needs = definition.needs.iter().filter(|need| point.includes(&need.when));
-    needs.map(|need| &need.what).find_map(|what| match what {
+    needs.map(|need| &need.requirement).find_map(|what| match what {
         Requirement::Counter => counter::declared_unusable(),
-        Requirement::Meaning(why) => Some(why.clone()),
+        Requirement::Undefined(why) => Some(why.clone()),
         Requirement::IoUring => Ring::new(1).err().map(|error| error.to_string()),
-        Requirement::Time => None,
+        Requirement::WallTime => None,
         Requirement::Resource(what) => resources::lacking(*what),
         Requirement::Readable(path) => File::open(path).err().map(|error| error.to_string()),
         Requirement::VdsoFunction(name) => {
@@ -121,7 +121,9 @@ fn unmet(definition: &Definition, point: &Point) -> Option<String> {
 /// Whether the definition says that there is nothing to measure at `point`, on any machine.
 fn is_meaningless(definition: &Definition, point: &Point) -> bool {
     let mut needs = definition.needs.iter();
-    needs.any(|need| matches!(need.what, Requirement::Meaning(_)) && point.includes(&need.when))
+    needs.any(|need| {
+        matches!(need.requirement, Requirement::Undefined(_)) && point.includes(&need.when)
+    })
 }
 
 /// Whether `when` names axes of the definition at values that they offer.
@@ -279,7 +281,12 @@ fn rules_floors_and_needs_hold_at_points_that_there_are() {
             assert!(is_part_of(&definition, &part.when), "{id}: {} at {}", part.case, part.when);
         }
         for need in &definition.needs {
-            assert!(is_part_of(&definition, &need.when), "{id}: {:?} at {}", need.what, need.when);
+            assert!(
+                is_part_of(&definition, &need.when),
+                "{id}: {:?} at {}",
+                need.requirement,
+                need.when
+            );
         }
     }
 }
@@ -406,7 +413,7 @@ fn every_timer_of_the_survey_is_told_of_in_each_place_by_cases_that_there_are() 
 #[test]
 fn every_clock_and_every_call_of_the_family_is_in_the_survey() {
     let catalog = super::data();
-    let survey = catalog.survey();
+    let survey = catalog.survey_cases();
     // These are no timers, but what the survey itself is made of.
     let tools = ["nothing", "loop", "add", "ticks-per-cycle", "elapsed", "wait"];
     for definition in &catalog.benchmarks {

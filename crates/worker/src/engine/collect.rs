@@ -261,7 +261,7 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
                 .map(|(now, then)| now.saturating_sub(then)),
             steal_ticks: None,
             throttled_periods: None,
-            blind: self.blind,
+            switches_uncounted: self.blind,
             usage: self.usage_since(opened),
             file: None,
             channel: None,

@@ -1,6 +1,6 @@
 //! The untimed copy of a case whose calls are counted, and whose steps are looked at.
 
-use oscost_model::mark::{BEGIN, BITS, END, WALK, WALKED};
+use oscost_model::mark::{BEGIN, BITS, END, SINGLE_STEP_BEGIN, SINGLE_STEP_END};
 
 use crate::bench::{AtOp, Work};
 use crate::kernel::syscall::mark;
@@ -39,7 +39,7 @@ pub fn counted(work: &mut Work, warm_ops: u64, ops: u64) -> Result<(), AtOp> {
         mark(u64::from(END) | (ops * each) << BITS);
         done.and_then(|()| work.prove())?;
     }
-    for (mark_of, ops) in (WALK..).zip(WALKED_OPS) {
+    for (mark_of, ops) in (SINGLE_STEP_BEGIN..).zip(WALKED_OPS) {
         // The counts stand: what goes wrong in a walk costs its evidence, and not the count.
         let _ = walk(work, mark_of, ops);
     }
@@ -52,6 +52,6 @@ fn walk(work: &mut Work, mark_of: u32, ops: u64) -> Result<(), AtOp> {
     work.prepare(ops)?;
     mark(u64::from(mark_of) | (ops * work.ops_each()) << BITS);
     let done = work.run(ops, 1);
-    mark(u64::from(WALKED));
+    mark(u64::from(SINGLE_STEP_END));
     done
 }

@@ -43,7 +43,7 @@ pub fn gaps<C: Clock, V: Covariates>(
         gaps_over_1us: over_1us,
         gaps_over_5us: over_5us,
         lost_ns: ns(lost),
-        longest_ns: ns(longest),
+        max_gap_ns: ns(longest),
         run_delay_ns: delay.zip(delay_before).map(|(now, then)| now.saturating_sub(then)),
         core_cycles_per_ns: None,
     }

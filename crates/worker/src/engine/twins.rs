@@ -224,7 +224,7 @@ pub fn both(one: Disturbance, other: Disturbance) -> Disturbance {
         run_delay_ns: sum(one.run_delay_ns, other.run_delay_ns),
         steal_ticks: sum(one.steal_ticks, other.steal_ticks),
         throttled_periods: sum(one.throttled_periods, other.throttled_periods),
-        blind: one.blind || other.blind,
+        switches_uncounted: one.switches_uncounted || other.switches_uncounted,
         usage: one.usage.zip(other.usage).map(|(one, other)| Usage {
             ops: one.ops + other.ops,
             user_ns: one.user_ns + other.user_ns,

@@ -75,7 +75,7 @@ impl Group {
             let Some(text) = reader::value(&file) else { return no_file(&file) };
             match (text.as_str(), text.parse().ok()) {
                 ("max", _) | (_, Some(UNLIMITED_FROM_BYTES..)) => Some(Bound::UNLIMITED),
-                (_, number) => number.map(Bound::At),
+                (_, number) => number.map(Bound::Max),
             }
         })
     }
@@ -86,8 +86,8 @@ impl Group {
         for folder in &self.folders {
             let level = of(folder)?;
             tightest = match (tightest, level) {
-                (Some(Bound::At(before)), Bound::At(now)) => Some(Bound::At(now.min(before))),
-                (Some(Bound::At(before)), Bound::Unlimited(_)) => Some(Bound::At(before)),
+                (Some(Bound::Max(before)), Bound::Max(now)) => Some(Bound::Max(now.min(before))),
+                (Some(Bound::Max(before)), Bound::Unlimited(_)) => Some(Bound::Max(before)),
                 (None | Some(Bound::Unlimited(_)), now) => Some(now),
             };
         }
@@ -140,5 +140,5 @@ fn no_file(file: &Path) -> Option<Bound> {
 }
 
 fn milli_cpus(quota_us: u64, period_us: u64) -> Option<Bound> {
-    quota_us.checked_mul(1000)?.checked_div(period_us).map(Bound::At)
+    quota_us.checked_mul(1000)?.checked_div(period_us).map(Bound::Max)
 }

@@ -82,14 +82,14 @@ pub(super) fn between(
             is_device.then(|| reader::list(&path)).flatten()
         };
         let (allowed, effective) = (list("smp_affinity_list"), list("effective_affinity_list"));
-        Some(InterruptActivity { irq, name, times, allowed, effective })
+        Some(InterruptActivity { irq, name, counts: times, allowed, effective })
     };
     after.into_iter().filter_map(seen).collect()
 }
 
 /// What a CPU took in all, as far as the table tells; `at` is its place among the watch's CPUs.
 pub(super) fn sum(seen: &[InterruptActivity], at: usize) -> u64 {
-    seen.iter().filter_map(|source| source.times.get(at)).sum()
+    seen.iter().filter_map(|source| source.counts.get(at)).sum()
 }
 
 #[cfg(test)]

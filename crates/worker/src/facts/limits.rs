@@ -26,6 +26,6 @@ fn limit(table: &str, name: &str) -> Limit {
 fn bound(text: &str) -> Option<Bound> {
     match text {
         "unlimited" => Some(Bound::UNLIMITED),
-        number => number.parse().ok().map(Bound::At),
+        number => number.parse().ok().map(Bound::Max),
     }
 }

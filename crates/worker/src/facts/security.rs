@@ -23,7 +23,7 @@ pub(super) fn gather(roots: &Roots, status: &str) -> Security {
         seccomp_filters: number("Seccomp_filters"),
         speculation_store_bypass: text("Speculation_Store_Bypass"),
         speculation_indirect_branch: text("SpeculationIndirectBranch"),
-        randomization_given_up: hex(reader::value(&roots.at("proc/self/personality")).as_deref())
+        randomization_disabled: hex(reader::value(&roots.at("proc/self/personality")).as_deref())
             .map(|bits| bits & ADDR_NO_RANDOMIZE != 0),
         is_root: parse::field(status, "Uid")
             .and_then(|ids| ids.split_ascii_whitespace().nth(1))

@@ -91,7 +91,7 @@ pub fn end(roots: &Roots, begun: &Begun, ours: &[u32]) -> SystemActivity {
         cpus: begun.cpus.iter().enumerate().map(cpu).collect(),
         processes: taken.seen,
         processes_unread: after.unread.clone(),
-        unnamed_cpu_ns: busy.map(|busy| {
+        unattributed_cpu_ns: busy.map(|busy| {
             (busy * TICK_NS).cast_signed().saturating_sub(taken.known_ns.cast_signed())
         }),
         daemons: taken.daemons,

@@ -86,7 +86,11 @@ pub(super) fn twins(id: u64, spec: &WorkerSpec, wire: &mut Wire) -> Result<Event
         id,
         samples,
         disturbance: Box::new(whole(spec, account, before)),
-        seen: if is_treated { all.iter().map(|left| left.woken).collect() } else { Vec::new() },
+        monitor_wakeups_per_op: if is_treated {
+            all.iter().map(|left| left.woken).collect()
+        } else {
+            Vec::new()
+        },
         speculation,
         plan: None,
     })
@@ -178,8 +182,8 @@ impl Live<'_, '_> {
 /// The same answer, of this arm.
 fn of_arm(event: Event, of: u8) -> Event {
     match event {
-        Event::Failed { id, at_op, why, errno, .. } => {
-            Event::Failed { id, at_op, why, errno, arm: Some(of) }
+        Event::Failed { id, at_op, reason: why, errno, .. } => {
+            Event::Failed { id, at_op, reason: why, errno, arm: Some(of) }
         }
         Event::Skipped { id, missing, .. } => Event::Skipped { id, missing, arm: Some(of) },
         other => other,

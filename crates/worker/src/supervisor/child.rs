@@ -157,7 +157,7 @@ impl Child {
         if !self.answered && self.time_left().is_zero() {
             self.answered = true;
             let after_ms = self.limit.as_millis() as u64;
-            steps.push(Step::Say(Event::TimedOut { id: self.id, after_ms, why: None }));
+            steps.push(Step::Say(Event::TimedOut { id: self.id, after_ms, reason: None }));
             steps.push(Step::Done);
         }
         steps
@@ -167,7 +167,7 @@ impl Child {
     fn heard(&mut self, line: Vec<u8>) -> Step {
         match serde_json::from_slice::<EventHead>(&line) {
             Ok(head) if head.id == self.id => {
-                self.answered = !matches!(head.event, EventKind::Ready | EventKind::Went);
+                self.answered = !matches!(head.event, EventKind::Ready | EventKind::BatchesDone);
                 Step::Pass(line)
             }
             Ok(_) => {
@@ -213,7 +213,7 @@ impl Child {
     }
 
     fn failed(&self, why: String) -> Event {
-        Event::Failed { id: self.id, at_op: None, why, errno: None, arm: None }
+        Event::Failed { id: self.id, at_op: None, reason: why, errno: None, arm: None }
     }
 
     /// Takes in what the job wrote to its standard error, as far as it is there.

@@ -106,7 +106,7 @@ fn pass(events: &mut impl BufRead, mut line: &File) -> Result<bool, Errno> {
     }
     line.write_all(&event)?;
     let head = serde_json::from_slice::<EventHead>(&event);
-    Ok(head.is_ok_and(|head| !matches!(head.event, EventKind::Ready | EventKind::Went)))
+    Ok(head.is_ok_and(|head| !matches!(head.event, EventKind::Ready | EventKind::BatchesDone)))
 }
 
 /// More than any machine has to say.

@@ -90,8 +90,8 @@ fn clocks(facts: &Facts) -> Vec<ClockVerdict> {
         Ok(mut vdso) => usable::judge_vdso(&mut vdso),
     };
     vec![
-        ClockVerdict { kind: ClockKind::Tsc, unusable_because: tsc },
-        ClockVerdict { kind: ClockKind::Vdso, unusable_because: vdso },
-        ClockVerdict { kind: ClockKind::Syscall, unusable_because: None },
+        ClockVerdict { kind: ClockKind::Tsc, unusable_reason: tsc },
+        ClockVerdict { kind: ClockKind::Vdso, unusable_reason: vdso },
+        ClockVerdict { kind: ClockKind::Syscall, unusable_reason: None },
     ]
 }

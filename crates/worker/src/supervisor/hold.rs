@@ -43,11 +43,11 @@ impl Hold {
             }
             Taken::Held(holder, until) => {
                 *self = if wait { Hold::Waiting { id, until } } else { Hold::Nothing };
-                Event::Held { id, by: in_words(&holder) }
+                Event::Busy { id, holder: in_words(&holder) }
             }
             Taken::Unavailable(error) => {
                 *self = Hold::Nothing;
-                Event::Failed { id, at_op: None, why: error.to_string(), errno: None, arm: None }
+                Event::Failed { id, at_op: None, reason: error.to_string(), errno: None, arm: None }
             }
         }
     }

@@ -46,14 +46,14 @@ pub fn run() -> Result<(), Errno> {
             Event::Probed { id, cpus: probe_all(&cpus, spin_ms, clock) }
         }
         Order::Serve { spec, .. } => served(id, &spec, &mut wire).unwrap_or_else(|answer| answer),
-        Order::Watch { except, .. } => watch::watch(id, &except, &mut wire),
+        Order::Watch { excluded_pids: except, .. } => watch::watch(id, &except, &mut wire),
         Order::Calibrate { cpu, clock, .. } => calibrated(id, cpu, clock),
         Order::Go { .. } | Order::Stop { .. } => failed(id, "an order came before its job"),
         Order::Attach { treatments, cpu, other_cpu, .. } => {
             let cpus = Cpus { measured: cpu, other: other_cpu };
             attach::attach(id, &treatments, cpus, &mut wire)
         }
-        Order::Hold { .. } => failed(id, "keeping the machine is the supervisor's"),
+        Order::Lock { .. } => failed(id, "keeping the machine is the supervisor's"),
     };
     wire.say(&answer)
 }
@@ -137,17 +137,17 @@ impl From<Event> for Answer {
 }
 
 pub(super) fn failed(id: u64, why: impl Into<String>) -> Event {
-    Event::Failed { id, at_op: None, why: why.into(), errno: None, arm: None }
+    Event::Failed { id, at_op: None, reason: why.into(), errno: None, arm: None }
 }
 
 /// Why an op went wrong; that nobody answered for so long is an outcome of its own.
 pub(super) fn failed_at(id: u64, error: AtOp) -> Event {
     if error.why == Errno::SILENT {
         let why = Some(format!("op {} of a batch: {}", error.op, error.why));
-        return Event::TimedOut { id, after_ms: SILENCE.as_millis() as u64, why };
+        return Event::TimedOut { id, after_ms: SILENCE.as_millis() as u64, reason: why };
     }
     let (why, errno) = (error.why.to_string(), Some(error.why.0));
-    Event::Failed { id, at_op: Some(error.op), why, errno, arm: None }
+    Event::Failed { id, at_op: Some(error.op), reason: why, errno, arm: None }
 }
 
 /// What is done to an arm of a worker.
@@ -188,7 +188,7 @@ pub(super) fn build(id: u64, spec: &WorkerSpec, arm: u8) -> Result<Work, Event> 
     let mut work = bench.work(&case.point, site).map_err(|error| {
         let why = format!("set up `{case}`: {error}{}", way_there(far, error));
         if error == Errno::SILENT {
-            return Event::TimedOut { id, after_ms: SILENCE.as_millis() as u64, why: Some(why) };
+            return Event::TimedOut { id, after_ms: SILENCE.as_millis() as u64, reason: Some(why) };
         }
         match error.is_lacking() {
             true => Event::Skipped { id, missing: why + filtered(spec, arm), arm: None },
@@ -264,7 +264,7 @@ fn served(id: u64, spec: &WorkerSpec, wire: &mut Wire) -> Result<Event, Event> {
     let point = bench.definition().with_implied(&case.point);
     serve(At::new(&point, site), &mut door)
         .map_err(|error| failed(id, format!("serve `{case}`: {error}")))?;
-    Ok(Event::Served { id, strangers: door.close() })
+    Ok(Event::Served { id, unauthorised_connections: door.close() })
 }
 
 /// Runs the counted copy of a case, under a tracer.

@@ -303,7 +303,7 @@ impl Session<'_> {
                 rounds[at] += 1;
             }
             if self.spec.toggled {
-                let went = self.wire.say(&Event::Went { id });
+                let went = self.wire.say(&Event::BatchesDone { id });
                 went.map_err(|error| failed(id, format!("say that it went: {error}")))?;
             }
         }
@@ -319,7 +319,11 @@ impl Session<'_> {
             id,
             samples: table.first(next_slot),
             disturbance: Box::new(disturbance),
-            seen: if treated { vec![woken; usize::from(arms)] } else { Vec::new() },
+            monitor_wakeups_per_op: if treated {
+                vec![woken; usize::from(arms)]
+            } else {
+                Vec::new()
+            },
             speculation: Vec::new(),
             plan: exact.then(|| Box::new(plan.clone())),
         })

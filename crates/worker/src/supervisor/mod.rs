@@ -133,13 +133,16 @@ fn obey(
         Ok(order) => order,
         Err(error) => {
             let why = format!("an order could not be read: {error}");
-            return say(output, &Event::Failed { id: 0, at_op: None, why, errno: None, arm: None });
+            return say(
+                output,
+                &Event::Failed { id: 0, at_op: None, reason: why, errno: None, arm: None },
+            );
         }
     };
     let id = order.id();
     let at = children.iter().position(|child| child.id == id);
     let refused = match (&order, at) {
-        (Order::Hold { wait, .. }, _) => return say(output, &hold.take(id, *wait)),
+        (Order::Lock { wait, .. }, _) => return say(output, &hold.take(id, *wait)),
         (Order::Stop { .. }, None) if hold.is(id) => {
             *hold = Hold::Nothing;
             None
@@ -171,7 +174,9 @@ fn obey(
         },
     };
     match refused {
-        Some(why) => say(output, &Event::Failed { id, at_op: None, why, errno: None, arm: None }),
+        Some(why) => {
+            say(output, &Event::Failed { id, at_op: None, reason: why, errno: None, arm: None })
+        }
         None => Ok(()),
     }
 }

@@ -27,9 +27,9 @@ pub(super) fn missing(
         .needs
         .iter()
         .filter(|need| point.includes(&need.when))
-        .filter(|need| !is_far || need.what != Requirement::Resource(Resource::SecondCpu))
-        .filter(|need| counts || need.what != Requirement::Time)
-        .find_map(|need| unmet(&need.what))
+        .filter(|need| !is_far || need.requirement != Requirement::Resource(Resource::SecondCpu))
+        .filter(|need| counts || need.requirement != Requirement::WallTime)
+        .find_map(|need| unmet(&need.requirement))
 }
 
 /// A word about the filter that system calls go through here; empty where there is none.
@@ -83,9 +83,9 @@ fn unmet(what: &Requirement) -> Option<String> {
         }
         Requirement::Counter => counter::declared_unusable(),
         Requirement::IoUring => no_io_uring(),
-        Requirement::Time => Some(NO_TIME.to_owned()),
+        Requirement::WallTime => Some(NO_TIME.to_owned()),
         Requirement::Resource(what) => resources::lacking(*what),
-        Requirement::Meaning(why) => Some(why.clone()),
+        Requirement::Undefined(why) => Some(why.clone()),
     }
 }
 

@@ -5,7 +5,7 @@ use std::fs;
 use std::ops::Range;
 
 use oscost_model::calls::CallCount;
-use oscost_model::mark::{self, BEGIN, END, WALK, WALKED};
+use oscost_model::mark::{self, BEGIN, END, SINGLE_STEP_BEGIN, SINGLE_STEP_END};
 use oscost_model::protocol::Event;
 use oscost_model::worker::Subject;
 
@@ -205,14 +205,14 @@ impl Tally {
                 self.faults = self.faults.zip(grown).map(|(sum, grown)| sum + grown);
                 self.walk.vdso = vdso(self.copy);
             }
-            WALKED => {
+            SINGLE_STEP_END => {
                 if let Some(walk) = self.walk.now.take() {
                     self.walk.done[walk] = true;
                 }
             }
             // An op that makes tasks would be stepped through while others run beside it.
-            mark if mark >= WALK && self.made == 0 && !self.walk.cut => {
-                self.walk.now = Some((mark - WALK) as usize).filter(|&walk| walk < 2);
+            mark if mark >= SINGLE_STEP_BEGIN && self.made == 0 && !self.walk.cut => {
+                self.walk.now = Some((mark - SINGLE_STEP_BEGIN) as usize).filter(|&walk| walk < 2);
                 if let Some(walk) = self.walk.now {
                     self.walk.ops[walk] = ops;
                 }

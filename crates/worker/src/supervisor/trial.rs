@@ -80,7 +80,7 @@ pub(super) fn trial(id: u64, spec: &WorkerSpec, line: &[u8]) -> Answer {
 fn has_run(answer: &Answer) -> bool {
     let Answer::Pass(line) = answer else { return false };
     let head = serde_json::from_slice::<EventHead>(line);
-    head.is_ok_and(|head| matches!(head.event, EventKind::Ran | EventKind::Counted))
+    head.is_ok_and(|head| matches!(head.event, EventKind::ProgramExited | EventKind::Counted))
 }
 
 /// The private folder of a trial, with one for temporary files and one to stand in.
@@ -219,7 +219,7 @@ impl Trial<'_> {
     /// its trials: only who never ends is to be cut short.
     fn most_mib(&self) -> u32 {
         const MORE: u32 = 16;
-        let warms = matches!(self.spec.task, Task::Run { warms: true });
+        let warms = matches!(self.spec.task, Task::Run { warm_up: true });
         let limit = self.program.limits.output_mib;
         if warms && !self.program.captures_output { limit.saturating_mul(MORE) } else { limit }
     }
@@ -232,7 +232,7 @@ impl Trial<'_> {
             Turn::Late => Event::TimedOut {
                 id: self.id,
                 after_ms: u64::from(seconds) * 1_000,
-                why: Some(format!("{subject} took longer than its limit of {seconds} s{last}")),
+                reason: Some(format!("{subject} took longer than its limit of {seconds} s{last}")),
             },
             Turn::Heard => {
                 failed(self.id, format!("{subject} wrote more than its limit of {output_mib} MiB"))
@@ -323,7 +323,9 @@ impl Trial<'_> {
         let started = treatments.start(&mut |_| {
             let answer = match self.spec.task {
                 Task::Count { .. } => tracer::count(id, self.spec, self.line),
-                Task::Run { warms } => self.timed(warms).unwrap_or_else(|event| event).into(),
+                Task::Run { warm_up: warms } => {
+                    self.timed(warms).unwrap_or_else(|event| event).into()
+                }
                 _ => failed(id, "a program can be run, or its calls be counted").into(),
             };
             let line = match answer {
@@ -424,6 +426,6 @@ impl Trial<'_> {
             lines: is_read.then(|| outside.said.lines()),
             output: outside.said.last(),
         };
-        Ok(Event::Ran { id, ran: Box::new(ran) })
+        Ok(Event::ProgramExited { id, result: Box::new(ran) })
     }
 }

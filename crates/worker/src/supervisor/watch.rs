@@ -35,13 +35,13 @@ pub(super) fn watch(id: u64, except: &[u32], wire: &mut Wire) -> Event {
     };
     let watch = SystemActivity {
         wall_ns: last.raw_ns.saturating_sub(first.raw_ns),
-        monotonic_off_ppm: first.off_ppm(&last),
+        monotonic_rate_offset_ppm: first.off_ppm(&last),
         discipline: adjtimex::discipline().ok(),
         audit,
         audit_unread,
         ..seen
     };
-    Event::Watched { id, watch: Box::new(watch) }
+    Event::Watched { id, activity: Box::new(watch) }
 }
 
 /// Why the audit system did not answer.

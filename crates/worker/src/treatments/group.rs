@@ -163,7 +163,7 @@ fn setting(limit: &Limit, first_version: bool) -> (&'static str, String) {
         }
         (Limit::Memory { bytes }, true) => ("memory.limit_in_bytes", bytes.to_string()),
         (Limit::Memory { bytes }, false) => ("memory.max", bytes.to_string()),
-        (Limit::Pids { most }, _) => ("pids.max", most.to_string()),
+        (Limit::Pids { max: most }, _) => ("pids.max", most.to_string()),
     }
 }
 

@@ -124,7 +124,7 @@ fn take(applied: &AppliedTreatment, group: &str, seen: &Seen) -> Result<(), Refu
         AppliedTreatment::Sud => user_dispatch::switch_on().map_err(|error| {
             refused(error, "switch on Syscall User Dispatch", "it takes Linux 5.11 on x86-64")
         }),
-        AppliedTreatment::Nice { by } => be_nicer(*by),
+        AppliedTreatment::Nice { increment: by } => be_nicer(*by),
         AppliedTreatment::Cgroup { limits } => group::enter(limits, group),
     }
 }

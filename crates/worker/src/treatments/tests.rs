@@ -30,7 +30,7 @@ fn a_monitor_wakes_exactly_as_often_as_it_is_said_to() {
         (
             vec![
                 AppliedTreatment::SeccompNotify,
-                AppliedTreatment::Nice { by: 1 },
+                AppliedTreatment::Nice { increment: 1 },
                 AppliedTreatment::Sud,
             ],
             1,
@@ -41,7 +41,7 @@ fn a_monitor_wakes_exactly_as_often_as_it_is_said_to() {
             other => assert_eq!(other, Ok(Ended::Exited(23 * each)), "{applied:?}"),
         });
     }
-    alone(|| assert_eq!(stops(&[AppliedTreatment::Nice { by: 1 }]), Ok(Ended::Exited(200))));
+    alone(|| assert_eq!(stops(&[AppliedTreatment::Nice { increment: 1 }]), Ok(Ended::Exited(200))));
 }
 
 #[test]
@@ -52,7 +52,7 @@ fn what_cannot_be_applied_says_why_and_nobody_stays() {
             vec![AppliedTreatment::SeccompTrace, AppliedTreatment::SeccompNotify],
             "cannot go together",
         ),
-        (vec![AppliedTreatment::Nice { by: 100 }], "beyond -20 to 19"),
+        (vec![AppliedTreatment::Nice { increment: 100 }], "beyond -20 to 19"),
         (program(0xFFFF << 48), "finds fault with its program of 1 "),
         (vec![AppliedTreatment::SeccompNotify, AppliedTreatment::SeccompNotify], "one listener"),
     ];

@@ -353,7 +353,7 @@ pub(crate) const CLOCK: Calibration = Calibration {
 /// What a job that could not be done says.
 pub(crate) fn why(event: Event) -> String {
     match event {
-        Event::Failed { why, .. } => why,
+        Event::Failed { reason: why, .. } => why,
         other => panic!("it should have failed: {other:?}"),
     }
 }

@@ -12,9 +12,9 @@ use oscost_worker::kernel::machine::resources;
 /// What this place lacks for a case; `None` where it can be measured.
 fn lacking(definition: &Definition, point: &Point) -> Option<String> {
     let needs = definition.needs.iter().filter(|need| point.includes(&need.when));
-    needs.map(|need| &need.what).find_map(|what| match what {
+    needs.map(|need| &need.requirement).find_map(|what| match what {
         Requirement::Resource(offer) => resources::lacking(*offer),
-        Requirement::Meaning(why) => Some(why.clone()),
+        Requirement::Undefined(why) => Some(why.clone()),
         other => panic!("{}: {other:?} is no need of these families", definition.id),
     })
 }

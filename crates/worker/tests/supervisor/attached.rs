@@ -211,7 +211,8 @@ fn a_neighbour_runs_where_it_is_put_and_is_gone_however_its_job_ends() {
         let mut session = Session::start();
         let allowed = session.hello.facts.cpu.allowed_cpus.clone().unwrap();
         let [cpu, other_cpu] = [allowed.first(), allowed.last()].map(Option::<&u32>::copied);
-        let treatments = vec![AttachedTreatment::Antagonist { does, same_cpu: how == End::Stop }];
+        let treatments =
+            vec![AttachedTreatment::Antagonist { load: does, same_cpu: how == End::Stop }];
         session.send(&Order::Attach { id: 1, treatments, cpu, other_cpu });
         let job = session.ready(1);
         let others: Vec<u32> = session.workers().into_iter().filter(|&pid| pid != job).collect();
@@ -226,7 +227,7 @@ fn a_neighbour_runs_where_it_is_put_and_is_gone_however_its_job_ends() {
 
 /// A holder of a monitor that has none.
 fn held_by(script: &str) -> AttachedTreatment {
-    AttachedTreatment::Ph { holder: ["/bin/sh", "-c", script].map(str::to_owned).to_vec() }
+    AttachedTreatment::Ph { monitor_command: ["/bin/sh", "-c", script].map(str::to_owned).to_vec() }
 }
 
 #[test]
@@ -268,7 +269,7 @@ fn what_a_holder_lacks_or_leaves_out_is_told() {
     }
     attach(&mut session, 2, &[held_by("exit 0")]);
     assert!(why(session.event()).contains("did not say that it is ready"));
-    attach(&mut session, 3, &[AttachedTreatment::Ph { holder: vec!["/none".to_owned()] }]);
+    attach(&mut session, 3, &[AttachedTreatment::Ph { monitor_command: vec!["/none".to_owned()] }]);
     assert!(why(session.event()).contains("cannot start the monitor's holder"));
     // It ends while it is to hold.
     attach(&mut session, 4, &[held_by("echo '{\"said\":\"ready\"}'; exec sleep 0.1")]);
@@ -296,7 +297,7 @@ fn somebody_who_may_not_attach_is_told_what_it_takes() {
     attach(
         &mut session,
         4,
-        &[AttachedTreatment::Antagonist { does: AntagonistLoad::Cpu, same_cpu: false }],
+        &[AttachedTreatment::Antagonist { load: AntagonistLoad::Cpu, same_cpu: false }],
     );
     session.ready(4);
     session.send(&Order::Stop { id: 4 });

@@ -19,7 +19,7 @@ fn pinned(session: &Session, case: &str, task: Task) -> Option<WorkerSpec> {
     let mut of = spec(case, task);
     of.cpu = session.hello.facts.cpu.allowed_cpus.as_ref()?.last().copied();
     let mut clocks = session.hello.clocks.iter();
-    of.clock.kind = clocks.find(|clock| clock.unusable_because.is_none())?.kind;
+    of.clock.kind = clocks.find(|clock| clock.unusable_reason.is_none())?.kind;
     Some(of)
 }
 
@@ -38,7 +38,7 @@ fn started(session: &mut Session, id: u64, case: &str) -> Option<(u32, u32)> {
             eprintln!("{case} cannot run here: {missing}");
             None
         }
-        Event::Failed { why, .. } if why.starts_with("pin to CPU") => {
+        Event::Failed { reason: why, .. } if why.starts_with("pin to CPU") => {
             eprintln!("{case} cannot run here: {why}");
             None
         }
@@ -105,11 +105,11 @@ fn l12_every_means_makes_exactly_its_calls_at_either_end_and_no_others() {
                 eprintln!("{text}: {missing}");
                 continue;
             }
-            Event::Failed { why, .. } if why.contains("ptrace is refused here") => return,
+            Event::Failed { reason: why, .. } if why.contains("ptrace is refused here") => return,
             other => panic!("{text}: {other:?}"),
         };
         // Of what moves bytes the calls are those of a message.
-        let count = count.of_ops_worth(definition.ops_each(&case.point));
+        let count = count.grouped_by(definition.ops_per_message(&case.point));
         let none: Vec<String> = Vec::new();
         assert_eq!(count.unexpected(&definition.calls, &case.point), none, "{text}: {count:?}");
     }

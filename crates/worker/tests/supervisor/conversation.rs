@@ -34,7 +34,7 @@ fn samples(event: Event) -> Vec<Sample> {
 fn piloted(session: &mut Session, id: u64, case: &str) -> BatchPlan {
     let usable = |kind: &ClockKind| {
         let mut verdicts = session.hello.clocks.iter();
-        verdicts.any(|seen| seen.kind == *kind && seen.unusable_because.is_none())
+        verdicts.any(|seen| seen.kind == *kind && seen.unusable_reason.is_none())
     };
     let kinds = [ClockKind::Tsc, ClockKind::Vdso, ClockKind::Syscall];
     let clock = kinds.into_iter().find(usable).unwrap();
@@ -67,7 +67,7 @@ fn hello_says_who_speaks_and_where_it_stands() {
     assert!(["static-pie", "dynamic"].contains(&hello.build.link.as_str()));
     let kinds: Vec<ClockKind> = hello.clocks.iter().map(|verdict| verdict.kind).collect();
     assert_eq!(kinds, [ClockKind::Tsc, ClockKind::Vdso, ClockKind::Syscall]);
-    assert_eq!(hello.clocks[2].unusable_because, None, "a system call always reads a clock");
+    assert_eq!(hello.clocks[2].unusable_reason, None, "a system call always reads a clock");
     assert!(hello.facts.os.release.is_some(), "every kernel has a release");
     let scratch = session.scratch();
     assert_eq!(scratch.parent(), Some(session.folder()));
@@ -284,7 +284,9 @@ fn nonsense_is_answered_and_the_session_goes_on() {
     ] {
         session.send_bytes(line);
         let event = session.event();
-        let Event::Failed { id: 0, at_op: None, why, .. } = event else { panic!("{event:?}") };
+        let Event::Failed { id: 0, at_op: None, reason: why, .. } = event else {
+            panic!("{event:?}")
+        };
         assert!(why.starts_with("an order could not be read: "), "{why}");
     }
     session.still_answers(1);
@@ -373,7 +375,7 @@ fn a_probe_sees_the_cpus_that_may_be_used_and_leaves_out_the_others() {
 /// What a watch brought.
 fn watched(event: Event) -> SystemActivity {
     match event {
-        Event::Watched { watch, .. } => *watch,
+        Event::Watched { activity: watch, .. } => *watch,
         other => panic!("it should say what it saw: {other:?}"),
     }
 }
@@ -382,7 +384,7 @@ fn watched(event: Event) -> SystemActivity {
 fn a_watch_sleeps_until_it_is_stopped_and_leaves_out_what_is_ours() {
     let mut session = Session::start();
     let tool = std::process::id();
-    session.send(&Order::Watch { id: 1, except: vec![tool] });
+    session.send(&Order::Watch { id: 1, excluded_pids: vec![tool] });
     let pid = session.ready(1);
     // A probe of ours goes on beside it, and ends before it does.
     let allowed = session.hello.facts.cpu.allowed_cpus.clone().unwrap();
@@ -407,7 +409,7 @@ fn a_watch_sleeps_until_it_is_stopped_and_leaves_out_what_is_ours() {
 #[test]
 fn a_watch_names_who_takes_the_cpu() {
     let mut session = Session::start();
-    session.send(&Order::Watch { id: 1, except: vec![] });
+    session.send(&Order::Watch { id: 1, excluded_pids: vec![] });
     session.ready(1);
     // A process of this test's, which is not of the session's.
     let mut hog = Command::new("/bin/sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
@@ -423,7 +425,7 @@ fn a_watch_names_who_takes_the_cpu() {
 #[test]
 fn a_watch_that_is_told_anything_else_ends() {
     let mut session = Session::start();
-    session.send(&Order::Watch { id: 1, except: vec![] });
+    session.send(&Order::Watch { id: 1, excluded_pids: vec![] });
     session.ready(1);
     session.go(1, 1);
     assert_eq!(why(session.event()), "a watch waits for `stop` and nothing else");

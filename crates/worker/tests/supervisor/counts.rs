@@ -18,7 +18,7 @@ fn counted(session: &mut Session, id: u64, case: &str, ops: u64) -> Option<Event
     let mut spec = spec(case, Task::Count { warm_ops: 3, ops });
     // Pinned and with the best clock, as a worker of a run: some ops need to know where they stand,
     // and some read the clock themselves.
-    let usable = session.hello.clocks.iter().find(|clock| clock.unusable_because.is_none());
+    let usable = session.hello.clocks.iter().find(|clock| clock.unusable_reason.is_none());
     spec.clock.kind = usable.map_or(spec.clock.kind, |clock| clock.kind);
     spec.cpu = session.hello.facts.cpu.allowed_cpus.as_ref().and_then(|cpus| cpus.last().copied());
     let mut count = |spec: &WorkerSpec| {
@@ -26,12 +26,12 @@ fn counted(session: &mut Session, id: u64, case: &str, ops: u64) -> Option<Event
         session.event()
     };
     let mut event = count(&spec);
-    if matches!(&event, Event::Failed { why, .. } if why.starts_with("pin to CPU")) {
+    if matches!(&event, Event::Failed { reason, .. } if reason.starts_with("pin to CPU")) {
         spec.cpu = None;
         event = count(&spec);
     }
     match event {
-        Event::Failed { why, .. } if why.contains("ptrace is refused here") => {
+        Event::Failed { reason: why, .. } if why.contains("ptrace is refused here") => {
             eprintln!("cannot run here: {why}");
             None
         }
@@ -63,7 +63,7 @@ fn l12_every_case_of_price_list_and_survey_makes_exactly_the_calls_of_its_defini
 {
     let mut session = Session::start();
     let catalog = benchmarks::data();
-    let survey = catalog.survey().into_iter().map(|case| case.to_string());
+    let survey = catalog.survey_cases().into_iter().map(|case| case.to_string());
     let cases: BTreeSet<String> = usual_cases(&catalog).into_iter().chain(survey).collect();
     for (id, text) in (1..).zip(cases) {
         let case = Case::parse(&text).unwrap();
@@ -79,7 +79,7 @@ fn l12_every_case_of_price_list_and_survey_makes_exactly_the_calls_of_its_defini
         }
         assert!(count.ops >= OPS && count.by == "ptrace", "{text}: {count:?}");
         // Of what moves bytes the calls are those of a message.
-        let count = count.of_ops_worth(definition.ops_each(&case.point));
+        let count = count.grouped_by(definition.ops_per_message(&case.point));
         let none: Vec<String> = Vec::new();
         let whole = definition.with_implied(&case.point);
         assert_eq!(count.unexpected(&definition.calls, &whole), none, "{text}: {count:?}");

@@ -70,11 +70,11 @@ fn with_peer(session: &mut Session, id: u64, case: &str) -> Option<(u32, u32)> {
     let mut worker = measuring(case);
     worker.cpu = session.hello.facts.cpu.allowed_cpus.as_ref()?.last().copied();
     let mut clocks = session.hello.clocks.iter();
-    worker.clock.kind = clocks.find(|clock| clock.unusable_because.is_none())?.kind;
+    worker.clock.kind = clocks.find(|clock| clock.unusable_reason.is_none())?.kind;
     session.measure(id, worker);
     let pid = match session.event() {
         Event::Ready { pid, .. } => pid,
-        Event::Failed { why, .. } if why.starts_with("pin to CPU") => {
+        Event::Failed { reason: why, .. } if why.starts_with("pin to CPU") => {
             eprintln!("cannot run here: {why}");
             return None;
         }

@@ -39,7 +39,7 @@ fn a_worker_is_served_by_another_session_and_strangers_are_counted() {
         other => panic!("nothing was measured: {other:?}"),
     }
     match peer.event() {
-        Event::Served { id: 1, strangers: 1 } => {}
+        Event::Served { id: 1, unauthorised_connections: 1 } => {}
         other => panic!("one stranger knocked: {other:?}"),
     }
     none_stands(&peer, "the peer");
@@ -88,25 +88,27 @@ fn a_worker_that_finds_nobody_says_what_may_be_between() {
 #[test]
 fn a_machine_is_one_session_s_at_a_time() {
     let (mut one, mut other) = (Session::start(), Session::start());
-    one.send(&Order::Hold { id: 1, wait: false });
+    one.send(&Order::Lock { id: 1, wait: false });
     match one.event() {
         Event::Ready { id: 1, pid, .. } => assert_eq!(pid, one.pid()),
-        Event::Held { id: 1, by } => {
+        Event::Busy { id: 1, holder: by } => {
             eprintln!("not tested: {by} is measuring on this machine");
             return;
         }
         told => panic!("it was to be held: {told:?}"),
     }
-    other.send(&Order::Hold { id: 2, wait: true });
+    other.send(&Order::Lock { id: 2, wait: true });
     match other.event() {
-        Event::Held { id: 2, by } => assert!(by.starts_with(&format!("process {} ", one.pid()))),
+        Event::Busy { id: 2, holder: by } => {
+            assert!(by.starts_with(&format!("process {} ", one.pid())))
+        }
         told => panic!("the machine was given twice: {told:?}"),
     }
     one.send(&Order::Stop { id: 1 });
     match other.event() {
         Event::Ready { id: 2, .. } => {}
         // A run of somebody else's was quicker.
-        Event::Held { id: 2, by } => eprintln!("not tested to its end: {by} was next"),
+        Event::Busy { id: 2, holder: by } => eprintln!("not tested to its end: {by} was next"),
         told => panic!("it was let go: {told:?}"),
     }
 }

@@ -104,7 +104,7 @@ fn brought(
     session.go(id, 3);
     session.send(&Order::Stop { id });
     match session.event() {
-        Event::Sampled { samples, seen, .. } => Some((samples, seen)),
+        Event::Sampled { samples, monitor_wakeups_per_op: seen, .. } => Some((samples, seen)),
         other => panic!("it should bring samples: {other:?}"),
     }
 }
@@ -126,7 +126,7 @@ fn nice(pid: u32) -> i32 {
 #[test]
 fn a_treatment_meets_the_arm_that_has_it_and_no_other() {
     let mut session = Session::start();
-    let treated = [allow(), AppliedTreatment::Nice { by: 3 }, AppliedTreatment::Ptrace];
+    let treated = [allow(), AppliedTreatment::Nice { increment: 3 }, AppliedTreatment::Ptrace];
     let worker = arms(&session, GETPPID, &[&[], &treated]);
     let Some(coordinator) = ready(&mut session, 1, worker) else { return };
     let of = |key: &str, value: &str| {
@@ -144,7 +144,9 @@ fn a_treatment_meets_the_arm_that_has_it_and_no_other() {
     assert_eq!(status(monitor.parse().unwrap(), "PPid"), coordinator.to_string());
     session.go(1, 3);
     session.send(&Order::Stop { id: 1 });
-    let Event::Sampled { samples, seen, .. } = session.event() else { panic!("no samples") };
+    let Event::Sampled { samples, monitor_wakeups_per_op: seen, .. } = session.event() else {
+        panic!("no samples")
+    };
     assert_eq!(samples.len(), 6);
     assert_eq!(seen, [None, Some(2.0)]);
     none_stands(&session, "treated twins");
@@ -171,7 +173,7 @@ fn a_monitor_wakes_as_often_as_its_kind_says_and_never_for_what_enters_no_kernel
         }
     }
     let worker =
-        under(&session, GETPPID, &[AppliedTreatment::Sud, AppliedTreatment::Nice { by: 1 }]);
+        under(&session, GETPPID, &[AppliedTreatment::Sud, AppliedTreatment::Nice { increment: 1 }]);
     let Some((samples, seen)) = brought(&mut session, 90, worker) else { return };
     assert_eq!((samples.len(), seen), (3, vec![None]));
 }
@@ -198,7 +200,7 @@ fn a_filter_that_kills_is_a_failure_and_one_that_forbids_is_a_lack() {
     let kills = arms(&session, GETPPID, &[&[], &[at_getppid(KILL)]]);
     session.measure(2, kills);
     match session.event() {
-        Event::Failed { why, arm: Some(1), .. } => {
+        Event::Failed { reason: why, arm: Some(1), .. } => {
             assert!(why.contains("SIGSYS under seccomp"), "{why}");
         }
         other => panic!("arm 1 should have failed: {other:?}"),
@@ -231,7 +233,9 @@ fn calls_are_counted_under_a_filter_and_not_under_a_monitor() {
     };
     match count(1, allow()) {
         Event::Counted { count, .. } => assert_eq!(count.own.get("getppid"), Some(&23)),
-        Event::Failed { why, .. } if why.contains("ptrace is refused") => eprintln!("{why}"),
+        Event::Failed { reason: why, .. } if why.contains("ptrace is refused") => {
+            eprintln!("{why}")
+        }
         other => panic!("{other:?}"),
     }
     assert!(why(count(2, AppliedTreatment::SeccompTrace)).contains("a tracer counts them"));
@@ -258,7 +262,7 @@ fn groups(session: &Session) -> Vec<PathBuf> {
 #[test]
 fn a_control_group_holds_its_process_and_goes_with_it_however_that_ends() {
     let limited = [AppliedTreatment::Cgroup {
-        limits: vec![Limit::Cpu { percent: 90 }, Limit::Pids { most: 50 }],
+        limits: vec![Limit::Cpu { percent: 90 }, Limit::Pids { max: 50 }],
     }];
     for end in ["stop", "killed worker", "killed job", "end of input"] {
         let mut session = Session::start();
@@ -386,7 +390,7 @@ fn who_may_not_is_told_what_it_takes() {
         return;
     }
     for (id, applied, words) in [
-        (1, AppliedTreatment::Nice { by: -5 }, "RLIMIT_NICE"),
+        (1, AppliedTreatment::Nice { increment: -5 }, "RLIMIT_NICE"),
         (
             2,
             AppliedTreatment::Cgroup { limits: vec![Limit::Memory { bytes: 1 << 28 }] },
@@ -401,7 +405,7 @@ fn who_may_not_is_told_what_it_takes() {
     }
     // What needs no right works for anybody.
     for (id, applied) in [
-        (3, vec![allow(), AppliedTreatment::Sud, AppliedTreatment::Nice { by: 1 }]),
+        (3, vec![allow(), AppliedTreatment::Sud, AppliedTreatment::Nice { increment: 1 }]),
         (4, vec![AppliedTreatment::Ptrace]),
         (5, vec![AppliedTreatment::SeccompNotify]),
     ] {
@@ -420,10 +424,12 @@ fn a_worker_that_is_toggled_says_that_it_went_and_cuts_both_arms_alike() {
     session.ready(1);
     for arm in [0, 1, 1, 0] {
         session.send(&Order::Go { id: 1, batches: 3, arm });
-        assert_eq!(session.event(), Event::Went { id: 1 });
+        assert_eq!(session.event(), Event::BatchesDone { id: 1 });
     }
     session.send(&Order::Stop { id: 1 });
-    let Event::Sampled { samples, seen, .. } = session.event() else { panic!("no samples") };
+    let Event::Sampled { samples, monitor_wakeups_per_op: seen, .. } = session.event() else {
+        panic!("no samples")
+    };
     assert_eq!((samples.len(), seen.len()), (12, 0));
     let of = |arm: u8| {
         let mine = samples.iter().filter(|sample| sample.arm == arm);
@@ -438,7 +444,7 @@ fn a_worker_that_is_toggled_says_that_it_went_and_cuts_both_arms_alike() {
     session.ready(2);
     for arm in [0, 1] {
         session.send(&Order::Go { id: 2, batches: 21, arm });
-        assert_eq!(session.event(), Event::Went { id: 2 });
+        assert_eq!(session.event(), Event::BatchesDone { id: 2 });
     }
     session.send(&Order::Go { id: 2, batches: 1, arm: 2 });
     assert_eq!(why(session.event()), "arm 2 was told to go: it has 2");

@@ -27,7 +27,7 @@ fn program(script: &str) -> Program {
 
 fn trial(program: Program) -> WorkerSpec {
     let subject = Subject::Program(Box::new(program));
-    let task = Task::Run { warms: false };
+    let task = Task::Run { warm_up: false };
     WorkerSpec { subject, task, timeout_ms: 60_000, ..measuring("syscall/getppid:via=raw") }
 }
 
@@ -42,7 +42,7 @@ fn event_of(session: &mut Session, id: u64, spec: WorkerSpec) -> Event {
     let event = session.event();
     assert_eq!(event.id(), Some(id));
     none_stands(session, "a trial");
-    let says_it_itself = !matches!(event, Event::TimedOut { why: None, .. });
+    let says_it_itself = !matches!(event, Event::TimedOut { reason: None, .. });
     assert!(!says_it_itself || in_scratch(session).is_empty(), "after {event:?}");
     until("its folder is gone", || in_scratch(session).is_empty());
     event
@@ -55,7 +55,7 @@ fn in_scratch(session: &Session) -> Vec<PathBuf> {
 
 fn ran(event: Event) -> ProgramResult {
     match event {
-        Event::Ran { ran, .. } => *ran,
+        Event::ProgramExited { result: ran, .. } => *ran,
         other => panic!("it should have run: {other:?}"),
     }
 }
@@ -79,7 +79,7 @@ fn a_program_that_works_brings_its_time_its_account_and_its_output() {
     let silent = Program { captures_output: false, ..program("echo one; echo two >&2") };
     let it = ran(event(&mut session, 2, silent.clone()));
     assert_eq!((it.lines, it.output.as_str()), (None, "two\n"));
-    let warming = WorkerSpec { task: Task::Run { warms: true }, ..trial(silent) };
+    let warming = WorkerSpec { task: Task::Run { warm_up: true }, ..trial(silent) };
     assert_eq!(ran(event_of(&mut session, 3, warming)).lines, Some(1));
 }
 
@@ -130,7 +130,7 @@ fn what_exceeds_a_limit_is_ended_and_the_limit_is_named() {
     let short = ProgramLimits { seconds: 1, ..ProgramLimits::default() };
     let hangs = Program { limits: short, ..program("echo so far; sleep 1000 & sleep 1000") };
     match event(&mut session, 1, hangs) {
-        Event::TimedOut { after_ms: 1_000, why: Some(why), .. } => assert_eq!(
+        Event::TimedOut { after_ms: 1_000, reason: Some(why), .. } => assert_eq!(
             why,
             "`sh -c echo so far; sleep 1000 & sleep 1000` took longer than its limit of 1 s; last \
              output: so far"
@@ -228,7 +228,7 @@ fn what_is_before_and_after_is_done_in_order_and_must_end_well() {
         ..with(&[], "true", &["c"])
     };
     match event(&mut session, 6, hangs) {
-        Event::TimedOut { after_ms: 1_000, why: Some(why), .. } => {
+        Event::TimedOut { after_ms: 1_000, reason: Some(why), .. } => {
             assert_eq!(why, "before it, `sleep 1000` took longer than its limit of 1 s");
         }
         other => panic!("{other:?}"),
@@ -349,7 +349,7 @@ fn a_trial_whose_worker_hangs_has_timed_out_and_leaves_nothing() {
     let spec =
         WorkerSpec { timeout_ms: 700, ..trial(program("(setsid sleep 1000 &); sleep 1000")) };
     match event_of(&mut session, 1, spec) {
-        Event::TimedOut { after_ms: 700, why: None, .. } => {}
+        Event::TimedOut { after_ms: 700, reason: None, .. } => {}
         other => panic!("{other:?}"),
     }
     session.still_answers(2);
@@ -370,7 +370,7 @@ fn a_program_is_treated_and_what_is_beside_it_is_not() {
         |it: &ProgramResult| it.output.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
     let filter = AppliedTreatment::Seccomp { program: vec![ALLOW] };
     for (id, applied) in
-        [(1, filter), (2, AppliedTreatment::Ptrace), (3, AppliedTreatment::Nice { by: 5 })]
+        [(1, filter), (2, AppliedTreatment::Ptrace), (3, AppliedTreatment::Nice { increment: 5 })]
     {
         let mut spec = treated(&format!("{lines}; nice"), applied.clone());
         let Subject::Program(program) = &mut spec.subject else { panic!("a program") };
@@ -430,7 +430,7 @@ fn the_calls_of_a_program_are_counted_as_one_op() {
     };
     let counted = |event: Event| match event {
         Event::Counted { count, .. } => Some(count),
-        Event::Failed { why, .. } if why.contains("ptrace") => {
+        Event::Failed { reason: why, .. } if why.contains("ptrace") => {
             eprintln!("cannot run here: {why}");
             None
         }

@@ -16,8 +16,8 @@ pub(super) fn counter(seen: &Seen<'_>) -> Judged {
     let Some(tsc) = verdict(ClockKind::Tsc) else {
         return Judged::unseen("the processor's counter");
     };
-    let Some(why) = &tsc.unusable_because else { return Judged::fine("counter") };
-    let next = seen.clocks.iter().find(|verdict| verdict.unusable_because.is_none());
+    let Some(why) = &tsc.unusable_reason else { return Judged::fine("counter") };
+    let next = seen.clocks.iter().find(|verdict| verdict.unusable_reason.is_none());
     let next = next.map_or("none", |verdict| verdict.kind.text());
     let what = format!("the processor's counter cannot be used: {why}");
     let (weight, does) = match next {
@@ -111,7 +111,7 @@ pub(super) fn time_daemon(seen: &Seen<'_>) -> Judged {
 fn steering(watch: &SystemActivity) -> Option<String> {
     let discipline = watch.discipline?;
     let mut parts = Vec::new();
-    if let Some(ppm) = watch.monotonic_off_ppm.filter(|ppm| ppm.abs() > STEERED_FROM_PPM) {
+    if let Some(ppm) = watch.monotonic_rate_offset_ppm.filter(|ppm| ppm.abs() > STEERED_FROM_PPM) {
         parts.push(format!("CLOCK_MONOTONIC runs {ppm:+.2} ppm against the raw one"));
     }
     let loops = discipline.pll || discipline.fll;

@@ -158,7 +158,7 @@ fn timer_rate(seen: &Seen<'_>, probe: &CpuProbe) -> Option<f64> {
     let watch = seen.watched()?;
     let at = watch.cpus.iter().position(|it| it.cpu == probe.cpu)?;
     let timer = watch.interrupts.iter().find(|it| it.irq == "LOC")?;
-    Some(*timer.times.get(at)? as f64 / (watch.wall_ns.max(1) as f64 / 1e9))
+    Some(*timer.counts.get(at)? as f64 / (watch.wall_ns.max(1) as f64 / 1e9))
 }
 
 /// Whether a hypervisor is underneath.

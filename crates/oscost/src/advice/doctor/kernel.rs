@@ -239,7 +239,7 @@ pub(super) fn address_randomization(seen: &Seen<'_>) -> Judged {
     let security = &seen.facts.security;
     let does = "all workers get one layout: repetitions agree on figures that another layout, \
                 another build or another name of a file would move by some per cent";
-    if security.randomization_given_up == Some(true) {
+    if security.randomization_disabled == Some(true) {
         return Judged::found(
             Weight::Shifts,
             "address randomization is given up for this process (setarch -R, a debugger)",
@@ -315,7 +315,7 @@ pub(super) fn open_files(seen: &Seen<'_>) -> Judged {
     let Some(hard) = seen.facts.limits.open_files.hard else {
         return Judged::unseen("the limit of open files");
     };
-    let Bound::At(hard) = hard else { return Judged::fine("open files") };
+    let Bound::Max(hard) = hard else { return Judged::fine("open files") };
     if hard >= OPEN_FILES {
         return Judged::fine("open files");
     }

@@ -43,7 +43,7 @@ pub(super) fn lost_time(seen: &Seen<'_>) -> Judged {
     let what = format!(
         "{} of the time on {cpu} was lost, in pieces of up to {}",
         pct(lost),
-        time(probe.longest_ns)
+        time(probe.max_gap_ns)
     );
     let judged = match NoiseClass::of_lost_pct(lost) {
         NoiseClass::Quiet => return Judged::fine(format!("lost time {}", pct(lost))),
@@ -125,9 +125,9 @@ pub(super) fn hidden_time(seen: &Seen<'_>) -> Judged {
 pub(super) fn quota(seen: &Seen<'_>) -> Judged {
     let quota = seen.facts.scheduling.cgroup_quota_milli_cpus;
     let throttled = seen.watched().and_then(|watch| watch.throttled_periods).unwrap_or(0);
-    let below = matches!(quota, Some(Bound::At(quota)) if quota < 1_000);
+    let below = matches!(quota, Some(Bound::Max(quota)) if quota < 1_000);
     let what = match quota {
-        Some(Bound::At(quota)) => {
+        Some(Bound::Max(quota)) => {
             format!("the control group may use {:.2} CPUs", quota as f64 / 1_000.0)
         }
         _ => "the control group has a quota of CPU time".to_owned(),
@@ -139,7 +139,7 @@ pub(super) fn quota(seen: &Seen<'_>) -> Judged {
         Judged::found(Weight::Spoils, what, QUOTA.1)
     } else {
         return match quota {
-            Some(Bound::At(_)) => Judged::found(
+            Some(Bound::Max(_)) => Judged::found(
                 Weight::Note,
                 what,
                 "nothing as long as all that runs in the group stays below it; beyond it, workers \
@@ -177,7 +177,8 @@ pub(super) fn processes(seen: &Seen<'_>) -> Judged {
         .iter()
         .filter(|process| share(process.cpu_ns as f64) > PROCESS_PCT)
         .collect();
-    let unnamed = watch.unnamed_cpu_ns.map(|ns| share(ns as f64)).filter(|&it| it > UNNAMED_PCT);
+    let unnamed =
+        watch.unattributed_cpu_ns.map(|ns| share(ns as f64)).filter(|&it| it > UNNAMED_PCT);
     if busy.is_empty() && unnamed.is_none() {
         return match &watch.processes_unread {
             Some(why) => Judged::unseen(format!("other processes ({why})")),
@@ -303,7 +304,7 @@ pub(super) fn device_interrupts(seen: &Seen<'_>) -> Judged {
     }
     let seconds = watch.wall_ns.max(1) as f64 / 1e9;
     let rate = |times: u64| times as f64 / seconds;
-    let times = |it: &&&InterruptActivity| it.times.get(at).copied().unwrap_or(0);
+    let times = |it: &&&InterruptActivity| it.counts.get(at).copied().unwrap_or(0);
     let total = rate(here.iter().map(&times).sum());
     let mut busiest: Vec<_> = here.iter().filter(|it| times(it) > 0).collect();
     busiest.sort_by_key(|it| std::cmp::Reverse(times(it)));

@@ -84,7 +84,7 @@ fn figure(record: &Record, row: &Row) -> Option<Figure> {
         mode: row.mode,
         subject: subject(record, row),
         file: row.file.as_ref().map(file),
-        monitor: row.monitor.as_ref().map(|it| it.profiles.join(" ")),
+        monitor: row.monitor.as_ref().map(|it| it.profile_states.join(" ")),
         flags: row.flags.clone(),
         median: estimate.median,
         // One that ends before it begins was taken in before that was refused.

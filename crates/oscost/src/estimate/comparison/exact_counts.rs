@@ -179,7 +179,7 @@ impl Counted {
             verdict: word(verdict, base.1.better).to_owned(),
             mde_pct,
             ties: 0,
-            seen_per_op: None,
+            monitor_events_per_op: None,
             control: false,
             flags,
         }

@@ -113,7 +113,12 @@ impl<'a> Interleaved<'a> {
             let (_, verdict) = verdicts(std::slice::from_ref(&found.judged), &[found.margin])[0];
             let verdict = word(verdict, found.unit.better());
             let comparison = self.comparison(found, *design, (found.judged.p, verdict));
-            Comparison { case: CONTROL.to_owned(), control: true, seen_per_op: None, ..comparison }
+            Comparison {
+                case: CONTROL.to_owned(),
+                control: true,
+                monitor_events_per_op: None,
+                ..comparison
+            }
         });
         let boots = boots.iter().filter_map(|versus| self.of_boots(versus));
         boots.chain(rows).chain(controls).collect()
@@ -169,7 +174,7 @@ impl<'a> Interleaved<'a> {
             trials.collect::<BTreeMap<u32, (f64, Vec<Measured>)>>()
         });
         let Some((_, first)) = base.values().next() else { return Vec::new() };
-        let compared = first.iter().filter(|(name, ..)| workload.compares(name));
+        let compared = first.iter().filter(|(name, ..)| workload.is_compared(name));
         let of = |(name, unit, _): &Measured| {
             let figure = |metrics: &[Measured]| {
                 let of_name = metrics.iter().find(|(its, ..)| its == name);
@@ -300,7 +305,7 @@ impl<'a> Interleaved<'a> {
             verdict: verdict.to_owned(),
             mde_pct: judged.detectable.map(|it| 100.0 * it.exp_m1()),
             ties: pairs.iter().map(|pair| pair.ties).sum(),
-            seen_per_op: seen,
+            monitor_events_per_op: seen,
             control: false,
             flags,
         }
@@ -313,7 +318,7 @@ impl<'a> Interleaved<'a> {
             let workers = self.states[row as usize].workers.iter();
             let words = workers.filter_map(|worker| match &worker.outcome {
                 WorkerOutcome::Sampled { speculation, .. } => speculation.as_deref(),
-                WorkerOutcome::Ran(_) | WorkerOutcome::Lost { .. } => None,
+                WorkerOutcome::Trial(_) | WorkerOutcome::Lost { .. } => None,
             });
             words.collect()
         };
@@ -326,8 +331,8 @@ impl<'a> Interleaved<'a> {
     fn seen(self, row: u32) -> Option<f64> {
         let (state, row) = (&self.states[row as usize], &self.rows[row as usize]);
         let told = state.workers.iter().filter_map(|worker| match &worker.outcome {
-            WorkerOutcome::Sampled { seen, .. } => *seen,
-            WorkerOutcome::Ran(_) | WorkerOutcome::Lost { .. } => None,
+            WorkerOutcome::Sampled { monitor_wakeups_per_op: seen, .. } => *seen,
+            WorkerOutcome::Trial(_) | WorkerOutcome::Lost { .. } => None,
         });
         let told: Vec<f64> = told.collect();
         if !told.is_empty() {
@@ -351,7 +356,7 @@ fn pair(at_s: f64, base: &Rounds, new: &Rounds, design: Design) -> Option<Pair> 
         rounds.values().copied().filter(|&value| is_cost(value)).collect()
     };
     let middle = |values: Vec<f64>| order::median(&order::sorted(&values));
-    if design == Design::Pairs || is_injected(InjectedFault::PairsForgotten) {
+    if design == Design::Pairs || is_injected(InjectedFault::PairingIgnored) {
         // Two workers: their n-th batches have nothing to do with each other.
         let (base, new) = (good(base), good(new));
         if base.len().min(new.len()) < ROUNDS_NEEDED {

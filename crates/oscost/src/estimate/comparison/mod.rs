@@ -365,7 +365,7 @@ fn comparison((pairing, (q, verdict)): (Pairing<'_>, (f64, Verdict))) -> Compari
         verdict: word(verdict, base.row.better).to_owned(),
         mde_pct: it.detectable.map(|it| 100.0 * it.exp_m1()),
         ties: 0,
-        seen_per_op: None,
+        monitor_events_per_op: None,
         control: false,
         flags,
     }

@@ -78,7 +78,7 @@ pub fn paired(pairs: &[[f64; 2]], span_s: f64, margin: f64) -> Judged {
     let sorted = order::sorted(&values);
     judged.interval = median_hs(&sorted, Nominal::FIXED);
     judged.p = sign_test(&values);
-    if is_injected(InjectedFault::PairsForgotten) {
+    if is_injected(InjectedFault::PairingIgnored) {
         let side = |side: usize| {
             order::sorted(&pairs.iter().map(|pair| pair[side].ln()).collect::<Vec<_>>())
         };
@@ -149,7 +149,7 @@ fn drifts(ratios: &[f64], margin: f64) -> bool {
 pub fn apart(base: &[f64], new: &[f64], nominal: [Nominal; 2], moved: f64) -> Option<Judged> {
     let (base, new) = (order::sorted(base), order::sorted(new));
     let (effect, within) = unpaired(&base, &new, nominal)?;
-    let host = |inside: f64| match is_injected(InjectedFault::RunsAsOne) {
+    let host = |inside: f64| match is_injected(InjectedFault::RunsAsInterleaved) {
         true => (inside, 0.0),
         false => ((NEXT_RUN * inside).hypot(NORMAL_95 * 2f64.sqrt() * RUN_TO_RUN), moved),
     };
@@ -193,7 +193,8 @@ pub enum Verdict {
 /// pairs of the comparison.
 pub fn verdicts(judged: &[Judged], margins: &[f64]) -> Vec<(f64, Verdict)> {
     let p: Vec<f64> = judged.iter().map(|it| it.p).collect();
-    let q = if is_injected(InjectedFault::EveryRowAlone) { p } else { false_discovery(&p) };
+    let q =
+        if is_injected(InjectedFault::NoMultiplicityCorrection) { p } else { false_discovery(&p) };
     let verdict = |(it, (&margin, &q)): (&Judged, (&f64, &f64))| {
         let found = q <= MOST_FALSE;
         let verdict = match it.interval {

@@ -1,6 +1,6 @@
 //! Curves that differ in one word alone: which is cheaper, from which number on.
 
-use oscost_model::crossing::{Crossing, More};
+use oscost_model::crossing::{AddedCostPerItem, Crossing};
 use oscost_model::curve;
 use oscost_model::definition::Definition;
 use oscost_model::point::{Point, Value};
@@ -195,14 +195,14 @@ impl Pair<'_> {
             costlier: dear.word(between)?,
             cheaper: cheap.word(between)?,
             numbers: numbers.map(whole),
-            more: more.map(|(Known { value, interval }, by)| More {
+            added_cost: more.map(|(Known { value, interval }, by)| AddedCostPerItem {
                 value,
                 ci95: [interval.lo, interval.hi],
                 by: by.to_owned(),
             }),
-            until: until.map(whole),
-            from: from.map(whole),
-            at: at.map(|Known { value, interval }| curve::BoundedValue {
+            costlier_wins_until: until.map(whole),
+            cheaper_wins_from: from.map(whole),
+            crossover: at.map(|Known { value, interval }| curve::BoundedValue {
                 value,
                 ci95: [interval.lo, interval.hi],
             }),

@@ -1,6 +1,6 @@
 //! What is said of a curve, in sentences.
 
-use oscost_model::crossing::{Crossing, More};
+use oscost_model::crossing::{AddedCostPerItem, Crossing};
 use oscost_model::curve::{BoundedValue, Break, Curve, Scaling};
 use oscost_model::unit::Better;
 
@@ -60,7 +60,7 @@ pub(super) fn of(curve: &Curve, usable: usize, in_bytes: bool, refined: bool) ->
 /// A break and what may explain it.
 fn broken(it: &Break, size: &dyn Fn(f64) -> String) -> String {
     let [first, last] = it.interval.map(|value| size(value as f64));
-    let at = size(it.at as f64);
+    let at = size(it.position as f64);
     let (shown, left) = it.constants.split_at(it.constants.len().min(MOST_NAMED));
     let named = shown.join(", ");
     match (shown.len(), left.len()) {
@@ -98,8 +98,8 @@ fn grows(law: &Scaling, size: &dyn Fn(f64) -> String) -> String {
 /// they cross more than once.
 pub(super) fn crossing(it: &Crossing, often: bool) -> String {
     let Crossing { costlier: dear, cheaper: cheap, item: of, .. } = it;
-    let told = it.more.as_ref().and_then(|more| further(more, it));
-    let sure = it.until.is_some() || it.from.is_some();
+    let told = it.added_cost.as_ref().and_then(|more| further(more, it));
+    let sure = it.costlier_wins_until.is_some() || it.cheaper_wins_from.is_some();
     match (told, sure) {
         (Some(more), _) => format!("{more}; {}", cheaper(it, often, false)),
         (None, true) => cheaper(it, often, true),
@@ -111,7 +111,7 @@ pub(super) fn crossing(it: &Crossing, often: bool) -> String {
 }
 
 /// How much more a further one costs on one of two curves; `None` where that may be nothing.
-fn further(more: &More, it: &Crossing) -> Option<String> {
+fn further(more: &AddedCostPerItem, it: &Crossing) -> Option<String> {
     let Crossing { costlier: dear, cheaper: cheap, item: of, numbers, .. } = it;
     let [low, high] = more.ci95;
     let (one, other, value, ends) = match more.value < 0.0 {
@@ -144,12 +144,12 @@ fn cheaper(it: &Crossing, often: bool, alone: bool) -> String {
     let [first, last] = it.numbers.map(|number| counted(it, number as f64));
     let number = |number: u64| counted(it, number as f64);
     let than = if alone { format!(" than {dear}") } else { String::new() };
-    let at = it.at.as_ref().map(|BoundedValue { value, ci95: [low, high] }| {
+    let at = it.crossover.as_ref().map(|BoundedValue { value, ci95: [low, high] }| {
         let [value, low, high] = [*value, *low, *high].map(|at| counted(it, at.round()));
         let of = if *of == it.axis { String::new() } else { format!(" {of}s") };
         format!("{value} [{low}..{high}]{of}")
     });
-    match (it.until, it.from, at) {
+    match (it.costlier_wins_until, it.cheaper_wins_from, at) {
         (None, None, _) => "which of the two is cheaper cannot be told".to_owned(),
         (Some(until), None, _) => {
             let than = if alone { format!(" than {cheap}") } else { String::new() };

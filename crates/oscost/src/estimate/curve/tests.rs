@@ -38,7 +38,7 @@ fn definition(unit: Unit) -> Definition {
         op: String::new(),
         expected: String::new(),
         unit,
-        why: String::new(),
+        explanation: String::new(),
         calls: vec![],
         floor: vec![],
         compare_with: vec![],

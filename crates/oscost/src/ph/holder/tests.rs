@@ -74,7 +74,7 @@ fn every_word_is_read_as_it_is_written() {
         (Said::Became(became), r#"{"said":"became","executable":"/bin/sh","state":"frozen"}"#),
         (
             last(1, 2, 3),
-            r#"{"said":"ended","calls":1,"lost":3,"marked":[],"profile":null,"anomalies":2}"#,
+            r#"{"said":"ended","calls":1,"lost":3,"marked":[],"profile_state":null,"anomalies":2}"#,
         ),
     ] {
         assert_eq!(serde_json::to_string(&said).unwrap(), line);

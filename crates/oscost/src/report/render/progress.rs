@@ -37,9 +37,9 @@ impl Progress {
     pub fn heard(&mut self, entry: &Entry) {
         match entry {
             Entry::MachineDescribed { .. } => self.say("looking for the quietest CPU"),
-            Entry::Surveyed { .. } => self.say("calibrating the clock"),
+            Entry::CpuChosen { .. } => self.say("calibrating the clock"),
             Entry::Planned { rows, .. } => self.rows.clone_from(rows),
-            Entry::Added { rows } => self.rows.extend_from_slice(rows),
+            Entry::RowsAdded { rows } => self.rows.extend_from_slice(rows),
             Entry::Piloted { row, .. } => self.say(&format!("pilot of {}", self.name(*row))),
             Entry::Counted { row, .. } | Entry::NotCounted { row, .. } => {
                 self.say(&format!("counting the calls of {}", self.name(*row)));
@@ -66,8 +66,8 @@ impl Progress {
             | Entry::Calibrated { .. }
             | Entry::Paired { .. }
             | Entry::MonitorReported { .. }
-            | Entry::GivenUp { .. }
-            | Entry::Settled { .. } => {}
+            | Entry::Abandoned { .. }
+            | Entry::RowFinished { .. } => {}
         }
     }
 

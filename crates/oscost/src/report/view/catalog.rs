@@ -45,7 +45,7 @@ pub fn explain(definition: &Definition) -> String {
     };
     part("What is timed", vec![definition.op.clone()]);
     part("The guess, written before measuring", vec![definition.expected.clone()]);
-    let why = (!definition.why.is_empty()).then(|| definition.why.clone());
+    let why = (!definition.explanation.is_empty()).then(|| definition.explanation.clone());
     part("Why it costs what it costs", why.into_iter().collect());
     let is_program = definition.family() == FAMILY;
     let calls = if is_program { Vec::new() } else { calls(definition) };
@@ -100,10 +100,10 @@ fn calls(definition: &Definition) -> Vec<String> {
             ANY_OTHER_CALL => "others".to_owned(),
             names => names.replace('|', " or "),
         };
-        let by = match rule.by {
+        let by = match rule.caller {
             Caller::Own => "",
             Caller::Peer => " by the peer",
-            Caller::EachSide => " by each side",
+            Caller::BothEnds => " by each side",
         };
         let parts = rule.parts.as_ref().map_or(String::new(), |parts| {
             format!(", as often again for each {} of {}", parts.bytes, parts.axis)
@@ -145,16 +145,16 @@ fn needs(definition: &Definition) -> Vec<String> {
     definition
         .needs
         .iter()
-        .map(|need| match &need.what {
+        .map(|need| match &need.requirement {
             Requirement::Readable(path) => format!("{path} can be read{}", at(&need.when)),
             Requirement::VdsoFunction(name) => format!("{name} in the vDSO{}", at(&need.when)),
             Requirement::Counter => {
                 format!("a counter in the processor that keeps time{}", at(&need.when))
             }
-            Requirement::Time => format!("time goes by{}", at(&need.when)),
+            Requirement::WallTime => format!("time goes by{}", at(&need.when)),
             Requirement::IoUring => format!("io_uring is there and allowed{}", at(&need.when)),
             Requirement::Resource(what) => format!("{what}{}", at(&need.when)),
-            Requirement::Meaning(why) => format!("another point{}: {why}", at(&need.when)),
+            Requirement::Undefined(why) => format!("another point{}: {why}", at(&need.when)),
         })
         .collect()
 }

@@ -317,8 +317,9 @@ impl<'a> Block<'a> {
         });
         // What is not told apart is told of all of them at once.
         let (apart, alike): (Vec<&&Crossing>, Vec<&&Crossing>) = told.partition(|it| {
-            let more = it.more.as_ref().is_some_and(|it| it.ci95[0] > 0.0 || it.ci95[1] < 0.0);
-            it.until.is_some() || it.from.is_some() || more
+            let more =
+                it.added_cost.as_ref().is_some_and(|it| it.ci95[0] > 0.0 || it.ci95[1] < 0.0);
+            it.costlier_wins_until.is_some() || it.cheaper_wins_from.is_some() || more
         });
         let shared = |pair: &Crossing| self.shared(&pair.point, &pair.between, &target(pair));
         let mut lines: Vec<String> = apart

@@ -106,7 +106,7 @@ fn table(visit: &Visit<'_>, out: &mut String) {
             format!("CPU {}{mark}", probe.cpu),
             probe.interruptions_per_s(),
             per_cent(probe.lost_pct()),
-            format!("{:.2} ms", probe.longest_ns as f64 / 1e6),
+            format!("{:.2} ms", probe.max_gap_ns as f64 / 1e6),
             stolen,
             interrupts,
         );

@@ -120,7 +120,7 @@ fn sentences(record: &Record, target: &str) -> Vec<String> {
         let beyond = |method: &String| {
             let flat = |it: &&&Crossing| flat.contains(&plain(&it.cheaper));
             let pair = pairs.iter().filter(flat).find(|it| plain(&it.costlier) == *method)?;
-            let more = pair.more.as_ref().filter(|more| more.ci95[0] > 0.0)?;
+            let more = pair.added_cost.as_ref().filter(|more| more.ci95[0] > 0.0)?;
             Some(format!("{method} {} on average", time(more.value)))
         };
         let each = of(Growth::Each).map(|it| match marginal(it.curve) {
@@ -196,7 +196,7 @@ fn matters(pay: &[String], flat: &[String], pairs: &[&Crossing]) -> Option<Strin
         let own = pay.iter().chain(flat).filter(|dear| pair(dear, cheap).is_some());
         own.count()
     })?;
-    let from = |it: &Crossing| match (&it.at, it.from) {
+    let from = |it: &Crossing| match (&it.crossover, it.cheaper_wins_from) {
         (_, Some(from)) if from == it.numbers[0] => Some("at every number measured".to_owned()),
         (Some(at), Some(_)) => Some(format!("from {:.0} descriptors on", at.value)),
         (None, Some(from)) => Some(format!("from {from} descriptors on")),
@@ -219,9 +219,11 @@ fn matters(pay: &[String], flat: &[String], pairs: &[&Crossing]) -> Option<Strin
 /// Whether poll is worse than select, as the study has it.
 fn worse(pairs: &[&Crossing]) -> Option<String> {
     let of = |one: &str, other: &str| {
-        pairs.iter().find(|it| it.costlier == one && it.cheaper == other && it.from.is_some())
+        pairs
+            .iter()
+            .find(|it| it.costlier == one && it.cheaper == other && it.cheaper_wins_from.is_some())
     };
-    let words = |it: &Crossing| match it.from {
+    let words = |it: &Crossing| match it.cheaper_wins_from {
         Some(from) if from == it.numbers[0] => "at every number measured".to_owned(),
         from => format!("from {} on", from.unwrap_or_default()),
     };

@@ -18,7 +18,7 @@ pub fn line<'a>(rows: impl Iterator<Item = &'a Row>) -> Option<String> {
         });
     }
     let seen: Vec<&MonitorSummary> = seen.iter().filter_map(|row| row.monitor.as_ref()).collect();
-    let calls: u64 = seen.iter().map(|it| it.calls_seen).sum();
+    let calls: u64 = seen.iter().map(|it| it.observed_calls).sum();
     let states: BTreeSet<String> = seen.iter().map(|it| states(it)).collect();
     let states = states.into_iter().collect::<Vec<_>>().join(" or ");
     // Rows that were measured together saw the same ones.
@@ -36,8 +36,8 @@ pub fn line<'a>(rows: impl Iterator<Item = &'a Row>) -> Option<String> {
 
 /// The states that a profile was in.
 pub(super) fn states(seen: &MonitorSummary) -> String {
-    match seen.profiles.is_empty() {
+    match seen.profile_states.is_empty() {
         true => "not seen".to_owned(),
-        false => seen.profiles.iter().map(|it| plain(it)).collect::<Vec<_>>().join(" and "),
+        false => seen.profile_states.iter().map(|it| plain(it)).collect::<Vec<_>>().join(" and "),
     }
 }

@@ -72,7 +72,7 @@ pub fn list(predictions: &[(i64, Prediction)]) -> String {
     }
     let mut out = String::new();
     for (number, predicted) in predictions {
-        let when = predicted.made.get(..16).unwrap_or(&predicted.made).replace('T', " ");
+        let when = predicted.made_at.get(..16).unwrap_or(&predicted.made_at).replace('T', " ");
         let text = format!("{number}  {when}  {}: {}", predicted.case, says(predicted));
         let _ = writeln!(out, "{}", fold(&plain(&text), 74, "      "));
     }

@@ -93,7 +93,7 @@ impl Run<'_> {
         self.trials(Some(contest), time)?;
         for row in 0..self.rows.len() {
             if !self.rows[row].given_up {
-                self.tell(Entry::Settled { row: row as u32, converged: true });
+                self.tell(Entry::RowFinished { row: row as u32, converged: true });
             }
         }
         self.reference_cases(Phase::After)

@@ -34,7 +34,7 @@ impl Workers<'_> {
     ) -> Result<Result<(), Ended>, HostError> {
         self.send(&Order::Go { id, batches, arm })?;
         Ok(match self.next(id, LONGEST_TURN)? {
-            Event::Went { .. } => Ok(()),
+            Event::BatchesDone { .. } => Ok(()),
             other => Err(ended(other)),
         })
     }
@@ -43,9 +43,13 @@ impl Workers<'_> {
     pub(super) fn stop(&mut self, id: u64) -> Result<Result<Brought, Ended>, HostError> {
         self.send(&Order::Stop { id })?;
         Ok(match self.next(id, LONGEST_TURN)? {
-            Event::Sampled { samples, disturbance, seen, speculation, .. } => {
-                Ok(Brought { samples, disturbance: *disturbance, seen, speculation })
-            }
+            Event::Sampled {
+                samples,
+                disturbance,
+                monitor_wakeups_per_op: seen,
+                speculation,
+                ..
+            } => Ok(Brought { samples, disturbance: *disturbance, seen, speculation }),
             other => Err(ended(other)),
         })
     }

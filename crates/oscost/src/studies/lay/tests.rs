@@ -109,7 +109,7 @@ fn that_a_monitor_sees_nothing_is_said_only_where_it_was_counted() {
     let [note] = &notes(&record)[..] else { panic!() };
     assert!(note.ends_with("(counted here: no call in 23 ops, code of the vDSO seen)"), "{note}");
     let mut new = record.results[0].clone();
-    new.monitor = Some(MonitorSummary { profiles: vec![], calls_seen: 0, anomalies: 0 });
+    new.monitor = Some(MonitorSummary { profile_states: vec![], observed_calls: 0, anomalies: 0 });
     record.results.push(new);
     let [note] = &notes(&record)[..] else { panic!() };
     assert!(note.ends_with("code of the vDSO seen; the monitor saw 0)"), "{note}");

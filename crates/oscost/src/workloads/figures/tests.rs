@@ -1,9 +1,9 @@
-use oscost_model::program::{TreeUsage, Trial, is_fixed};
+use oscost_model::program::{TreeUsage, Trial, is_standard_metric};
 
 use super::*;
 
-fn workload(found: Found, unit: Unit) -> Workload {
-    let figure = Figure { name: "it".into(), unit, found };
+fn workload(found: FigureSource, unit: Unit) -> Workload {
+    let figure = Figure { name: "it".into(), unit, source: found };
     Workload {
         program: oscost_model::program::Program::default(),
         trials: 1,
@@ -15,7 +15,7 @@ fn workload(found: Found, unit: Unit) -> Workload {
 
 fn read(text: &str, output: &str) -> Result<f64, String> {
     let ran = ProgramResult { output: output.into(), ..ProgramResult::default() };
-    let found = workload(Found::Pattern(text.into()), Unit::FramesPerSecond);
+    let found = workload(FigureSource::Pattern(text.into()), Unit::FramesPerSecond);
     figures(&found, &ran, None).map(|found| found["it"])
 }
 
@@ -50,8 +50,9 @@ fn a_figure_is_a_finite_number() {
 #[test]
 fn a_line_costs_the_time_over_the_lines_of_the_warm_up() {
     let ran = ProgramResult { real_ns: 2_000_000_000, ..ProgramResult::default() };
-    let each =
-        |unit, ran: &ProgramResult, lines| figures(&workload(Found::PerLine, unit), ran, lines);
+    let each = |unit, ran: &ProgramResult, lines| {
+        figures(&workload(FigureSource::PerLine, unit), ran, lines)
+    };
     assert_eq!(each(Unit::Seconds, &ran, Some(4)).unwrap()["it"], 0.5);
     assert_eq!(each(Unit::NsPerOp, &ran, Some(4)).unwrap()["it"], 5e8);
     assert_eq!(each(Unit::OpsPerSecond, &ran, Some(4)).unwrap()["it"], 2.0);
@@ -76,9 +77,12 @@ fn the_metrics_of_a_trial_have_one_order_and_their_own_come_last() {
     };
     let own = BTreeMap::from([("it".to_owned(), 9.0), ("stranger".to_owned(), 1.0)]);
     let trial = Trial { real_ns: 2_000_000_000, usage, figures: own };
-    let found = workload(Found::PerLine, Unit::OpsPerSecond).metrics(&trial);
+    let found = workload(FigureSource::PerLine, Unit::OpsPerSecond).metrics(&trial);
     let names: Vec<&str> = found.iter().map(|(name, ..)| name.as_str()).collect();
-    assert!(names[..8].iter().all(|name| is_fixed(name)) && names[8..] == ["it"], "{names:?}");
+    assert!(
+        names[..8].iter().all(|name| is_standard_metric(name)) && names[8..] == ["it"],
+        "{names:?}"
+    );
     assert_eq!(names[..4], ["real", "user", "system", "peak-memory"]);
     let values: Vec<f64> = found.iter().map(|(.., value)| *value).collect();
     assert_eq!(values, [2.0, 1.5, 0.25, 4_096.0, 1.0, 2.0, 3.0, 4.0, 9.0]);

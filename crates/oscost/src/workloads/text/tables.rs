@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use oscost_model::point::{Point, Value};
-use oscost_model::program::{Figure, Found, is_fixed};
+use oscost_model::program::{Figure, FigureSource, is_standard_metric};
 use oscost_model::unit::Unit;
 use toml::Spanned;
 
@@ -109,7 +109,7 @@ impl Reader<'_> {
         let mut figures: Vec<FigureAt> = Vec::new();
         for raw in raw {
             let name = self.name(&raw.name, "a figure's name")?;
-            if is_fixed(&name) {
+            if is_standard_metric(&name) {
                 let why = format!("every workload has a metric `{name}` already");
                 return Err(self.refused(&raw.name, why));
             }
@@ -126,12 +126,12 @@ impl Reader<'_> {
                 }
                 when = when.with(axis.clone(), value.clone());
             }
-            figures.push(FigureAt { figure: Figure { name, unit, found }, when });
+            figures.push(FigureAt { figure: Figure { name, unit, source: found }, when });
         }
         Ok(figures)
     }
 
-    fn found(&self, raw: &RawFigure, unit: Unit) -> Result<Found, ParseError> {
+    fn found(&self, raw: &RawFigure, unit: Unit) -> Result<FigureSource, ParseError> {
         match (&raw.pattern, &raw.per) {
             (Some(text), None) if text.as_ref().chars().count() > LONGEST_PATTERN => {
                 let why = format!("a pattern has at most {LONGEST_PATTERN} letters");
@@ -139,10 +139,10 @@ impl Reader<'_> {
             }
             (Some(text), None) => {
                 pattern(text.as_ref()).map_err(|why| self.refused(text, why))?;
-                Ok(Found::Pattern(text.as_ref().clone()))
+                Ok(FigureSource::Pattern(text.as_ref().clone()))
             }
             (None, Some(per)) => match unit {
-                Unit::Seconds | Unit::NsPerOp | Unit::OpsPerSecond => Ok(Found::PerLine),
+                Unit::Seconds | Unit::NsPerOp | Unit::OpsPerSecond => Ok(FigureSource::PerLine),
                 _ => Err(self.refused(per, "what a line takes is told in s, ns/op or op/s")),
             },
             _ => Err(self.refused(&raw.name, "a figure has a pattern, or per = \"line\"")),

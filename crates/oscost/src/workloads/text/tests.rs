@@ -1,4 +1,4 @@
-use oscost_model::program::Found;
+use oscost_model::program::FigureSource;
 use oscost_model::unit::Unit;
 use proptest::prelude::*;
 
@@ -83,8 +83,8 @@ fn a_workload_is_read_as_it_was_written() {
     let limits =
         ProgramLimits { seconds: 60, output_mib: 2, memory_mib: Some(64), file_mib: Some(8) };
     assert_eq!(spec.limits, limits);
-    let figures: Vec<&Found> = spec.figures.iter().map(|it| &it.figure.found).collect();
-    assert_eq!(figures, [&Found::Pattern(r"rate (\d+)".into()), &Found::PerLine]);
+    let figures: Vec<&FigureSource> = spec.figures.iter().map(|it| &it.figure.source).collect();
+    assert_eq!(figures, [&FigureSource::Pattern(r"rate (\d+)".into()), &FigureSource::PerLine]);
     assert_eq!(spec.figures[1].when.to_string(), "mode=long");
     assert_eq!(spec.beside.as_ref().unwrap().prefix, "port");
     assert_eq!(spec.axes[0].words["long"], ["-a", "-b"]);

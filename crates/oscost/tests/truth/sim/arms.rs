@@ -146,7 +146,7 @@ impl SideBySide {
             waiting.rounds[at] += 1;
         }
         self.workers.insert(id, waiting);
-        Event::Went { id }
+        Event::BatchesDone { id }
     }
 }
 
@@ -182,7 +182,7 @@ impl Session for SideBySide {
                     id: *id,
                     samples,
                     disturbance,
-                    seen: vec![],
+                    monitor_wakeups_per_op: vec![],
                     speculation,
                     plan: None,
                 })

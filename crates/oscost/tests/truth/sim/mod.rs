@@ -64,7 +64,7 @@ impl SimSession {
             catalog_hash: "sim".into(),
             worker_hash: "sim".into(),
             build: WorkerBuild { link: "sim".into(), libc: "sim".into(), version: "0".into() },
-            clocks: vec![ClockVerdict { kind: ClockKind::Tsc, unusable_because: None }],
+            clocks: vec![ClockVerdict { kind: ClockKind::Tsc, unusable_reason: None }],
             facts,
             scratch_directory: None,
             ssh_endpoints: None,
@@ -77,7 +77,7 @@ impl SimSession {
     pub(crate) fn judged(subjects: Vec<Subject0>, clocksource: &str, vdso: Option<&str>) -> Self {
         let machine = Machine::new(&subjects[0].truth, 1, 1e9);
         let tsc = judge_counter(&mut machine.clock(), Some(clocksource));
-        let verdict = |(kind, why)| ClockVerdict { kind, unusable_because: why };
+        let verdict = |(kind, why)| ClockVerdict { kind, unusable_reason: why };
         let mut session = Self::new(subjects);
         session.hello.clocks = [
             (ClockKind::Tsc, tsc),
@@ -143,7 +143,14 @@ impl SimSession {
         self.now_ns = machine.now_ns();
         let disturbance = Box::new(disturbance);
         let (seen, speculation) = (vec![], vec![]);
-        Event::Sampled { id, samples, disturbance, seen, speculation, plan: None }
+        Event::Sampled {
+            id,
+            samples,
+            disturbance,
+            monitor_wakeups_per_op: seen,
+            speculation,
+            plan: None,
+        }
     }
 
     /// The clock as the harness itself finds it; once, unless the truth is that it changes.
@@ -173,7 +180,7 @@ impl SimSession {
             gaps_over_1us: hits as u64,
             gaps_over_5us: hits as u64,
             lost_ns: (hits * truth.preemption_ns) as u64,
-            longest_ns: truth.preemption_ns as u64,
+            max_gap_ns: truth.preemption_ns as u64,
             run_delay_ns: None,
             core_cycles_per_ns: None,
         }
@@ -191,7 +198,7 @@ impl Session for SimSession {
                 self.running.insert(*id, (**spec).clone());
                 Some(Event::Ready { id: *id, pid: 1, addr: None })
             }
-            Order::Hold { id, .. } | Order::Attach { id, .. } => {
+            Order::Lock { id, .. } | Order::Attach { id, .. } => {
                 Some(Event::Ready { id: *id, pid: 1, addr: None })
             }
             Order::Go { id, .. } => self.go(*id),
@@ -203,8 +210,8 @@ impl Session for SimSession {
             Order::Probe { id, spin_ms, .. } => {
                 Some(Event::Probed { id: *id, cpus: vec![self.probe(*spin_ms)] })
             }
-            Order::Serve { id, .. } => Some(Event::Served { id: *id, strangers: 0 }),
-            Order::Watch { id, .. } => Some(Event::Watched { id: *id, watch: Box::default() }),
+            Order::Serve { id, .. } => Some(Event::Served { id: *id, unauthorised_connections: 0 }),
+            Order::Watch { id, .. } => Some(Event::Watched { id: *id, activity: Box::default() }),
             Order::Calibrate { id, clock, .. } => {
                 let (calibration, sync) = self.calibrate(*clock);
                 Some(Event::Calibrated { id: *id, calibration, sync })
@@ -234,7 +241,7 @@ fn definition(index: usize, unit: Unit) -> Definition {
         op: String::new(),
         expected: String::new(),
         unit,
-        why: String::new(),
+        explanation: String::new(),
         calls: vec![],
         floor: vec![],
         compare_with: vec![],
@@ -290,7 +297,7 @@ fn request(profile: Profile, seed: u64) -> Request {
         contest: None,
         started: RunHeader {
             id: "sim".into(),
-            at: String::new(),
+            started_at: String::new(),
             label: None,
             command: vec![],
             tool: Tool { version: String::new(), commit: None, rustc: None, worker },

@@ -307,9 +307,9 @@ impl Run for Body {
 
     fn channel(&self) -> Option<ChannelObservation> {
         let seen = self.server.seen;
-        let requests = Requests::of(self.took_ns.clone());
+        let requests = Requests::from_durations_ns(self.took_ns.clone());
         let of_others = seen.of_others + seen.turned_away;
-        let requests = requests.map(|requests| Requests { from_others: of_others, ..requests });
+        let requests = requests.map(|requests| Requests { other_clients: of_others, ..requests });
         Some(ChannelObservation { peer_cpu: self.cpu, requests, ..ChannelObservation::default() })
     }
 }

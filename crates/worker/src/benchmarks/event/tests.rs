@@ -32,9 +32,9 @@ fn cases(id: &str, fds: &[u64]) -> Vec<(&'static Bench, Case)> {
     let lacks_ring = Ring::new(1).is_err();
     let has_meaning = |point: &Point| {
         let needs = definition.needs.iter().filter(|need| point.includes(&need.when));
-        let whats: Vec<_> = needs.map(|need| &need.what).collect();
+        let whats: Vec<_> = needs.map(|need| &need.requirement).collect();
         !whats.iter().any(|what| match what {
-            Requirement::Meaning(_) => true,
+            Requirement::Undefined(_) => true,
             Requirement::IoUring => lacks_ring,
             _ => false,
         })

@@ -307,7 +307,7 @@ fn trips_with(count: u64, act: fn(&mut Mischief, &[u8])) -> (u64, Datagrams) {
 }
 
 const AT_PEER: Datagrams =
-    Datagrams { sent: 0, arrived: 0, lost: 0, late: 1, duplicate: 3, reordered: 2, ends: 0 };
+    Datagrams { sent: 0, arrived: 0, lost: 0, late: 1, duplicate: 3, reordered: 2, end_markers: 0 };
 
 #[test]
 fn lost_and_late_and_duplicate_datagrams_are_counted_and_are_no_samples() {
@@ -408,12 +408,12 @@ fn of_what_is_poured_the_figure_is_what_arrived_and_the_end_is_said_until_it_is_
             assert_eq!((work.moved(), work.is_lost()), (Some(5 * 64), false));
             let counted = work.channel().unwrap().datagrams.unwrap();
             // An end may be said once more while the answer to it is under way.
-            assert!(counted.ends >= 3 * batch, "{counted:?}");
+            assert!(counted.end_markers >= 3 * batch, "{counted:?}");
             let wanted = Datagrams {
                 sent: 10 * batch,
                 arrived: 5 * batch,
                 lost: 5 * batch,
-                ends: counted.ends,
+                end_markers: counted.end_markers,
                 ..Datagrams::default()
             };
             assert_eq!(counted, wanted);

@@ -25,7 +25,7 @@ fn the_tightest_quota_on_the_way_up_holds() {
     let tree = group(tree, "sys/fs/cgroup/pod/worker", &worker);
     let facts = gather(&tree.roots());
     assert_eq!(facts.scheduling.cgroup_version, Some(CgroupVersion::V2));
-    assert_eq!(quota(&facts), Some(Bound::At(1500)));
+    assert_eq!(quota(&facts), Some(Bound::Max(1500)));
     let snapshot = disturbances_in(&tree.roots(), 0);
     assert_eq!((snapshot.throttled_periods, snapshot.throttled_us), (Some(3), Some(350)));
 }
@@ -45,7 +45,7 @@ fn version_1_is_read_where_it_has_the_cpu_controller() {
     let tree = group(tree, "sys/fs/cgroup/cpu,cpuacct/a", &own);
     let facts = gather(&tree.roots());
     assert_eq!(facts.scheduling.cgroup_version, Some(CgroupVersion::V1));
-    assert_eq!(quota(&facts), Some(Bound::At(500)));
+    assert_eq!(quota(&facts), Some(Bound::Max(500)));
     let snapshot = disturbances_in(&tree.roots(), 0);
     assert_eq!((snapshot.throttled_periods, snapshot.throttled_us), (Some(4), Some(7)));
 }
@@ -84,8 +84,8 @@ fn memory_and_tasks_are_bounded_by_the_tightest_group() {
     let worker = [("memory.max", "max\n"), ("pids.max", "100\n")];
     let tree = group(tree, "sys/fs/cgroup/pod/worker", &worker);
     let scheduling = gather(&tree.roots()).scheduling;
-    assert_eq!(scheduling.cgroup_memory_bytes, Some(Bound::At(1 << 30)));
-    assert_eq!(scheduling.cgroup_tasks, Some(Bound::At(100)));
+    assert_eq!(scheduling.cgroup_memory_bytes, Some(Bound::Max(1 << 30)));
+    assert_eq!(scheduling.cgroup_tasks, Some(Bound::Max(100)));
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn each_controller_of_version_1_has_a_hierarchy_of_its_own() {
     let own = [("memory.limit_in_bytes", "4096\n")];
     let tree = group(tree, "sys/fs/cgroup/memory/a", &own);
     let scheduling = gather(&tree.roots()).scheduling;
-    assert_eq!(scheduling.cgroup_memory_bytes, Some(Bound::At(4096)));
+    assert_eq!(scheduling.cgroup_memory_bytes, Some(Bound::Max(4096)));
     let tree = tree.file("sys/fs/cgroup/memory/a/memory.limit_in_bytes", "many\n");
     assert_eq!(gather(&tree.roots()).scheduling.cgroup_memory_bytes, None);
     let tree = tree.file("sys/fs/cgroup/memory/a/memory.limit_in_bytes", "9223372036854771712\n");

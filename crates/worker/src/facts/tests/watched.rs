@@ -48,14 +48,14 @@ fn what_went_on_is_the_difference_of_two_looks() {
         ("hog", ProcessKind::Program, 600_000_000)
     );
     // 110 ticks of work, of which 60 and our 30 are accounted for.
-    assert_eq!(seen.unnamed_cpu_ns, Some(200_000_000));
+    assert_eq!(seen.unattributed_cpu_ns, Some(200_000_000));
     assert_eq!(seen.processes_unread, None);
     assert_eq!((seen.pressure.cpu_pct, seen.pressure.memory_pct), (Some(12.5), None));
     assert_eq!((seen.pressure.io_pct, seen.load_1min), (Some(0.25), Some(1.25)));
     let [disk, timer] = &seen.interrupts[..] else { panic!("{:?}", seen.interrupts) };
-    assert_eq!((disk.irq.as_str(), disk.times[0]), ("24", 30));
+    assert_eq!((disk.irq.as_str(), disk.counts[0]), ("24", 30));
     assert_eq!((disk.allowed.clone(), disk.effective.clone()), (Some(vec![0, 1]), Some(vec![0])));
-    assert_eq!((timer.irq.as_str(), timer.times[0], &timer.allowed), ("LOC", 250, &None));
+    assert_eq!((timer.irq.as_str(), timer.counts[0], &timer.allowed), ("LOC", 250, &None));
 }
 
 #[test]
@@ -63,7 +63,7 @@ fn a_machine_that_hides_everything_is_unknown_and_not_quiet() {
     let empty = Tree::new();
     let seen = watched(&empty, &empty, &[]);
     assert!(seen.processes_unread.is_some(), "{seen:?}");
-    assert_eq!((seen.unnamed_cpu_ns, seen.throttled_periods), (None, None));
+    assert_eq!((seen.unattributed_cpu_ns, seen.throttled_periods), (None, None));
     assert_eq!(seen.cpus[0].steal_pct(), None);
     assert_eq!(seen.cpus[0].interrupts, None);
     assert_eq!(seen.pressure, Default::default());

@@ -168,9 +168,9 @@ fn a_tick_that_was_measured_wins_over_a_file_in_boot() {
 #[test]
 fn unlimited_and_unknown_are_told_apart() {
     let limits = gather(&machine().roots()).limits;
-    assert_eq!(limits.stack_bytes.soft, Some(Bound::At(8_388_608)));
+    assert_eq!(limits.stack_bytes.soft, Some(Bound::Max(8_388_608)));
     assert_eq!(limits.stack_bytes.hard, Some(Bound::UNLIMITED));
-    assert_eq!(limits.open_files.hard, Some(Bound::At(20_000)));
+    assert_eq!(limits.open_files.hard, Some(Bound::Max(20_000)));
     assert_eq!(limits.locked_memory_bytes.soft, None);
     assert_eq!(limits.address_space_bytes.hard, None);
     let json = serde_json::to_value(&limits.stack_bytes).unwrap();
@@ -288,7 +288,7 @@ fn the_system_is_told_by_its_name_its_first_process_and_its_options() {
     assert_eq!(facts.os.run_level, None);
     assert_eq!(facts.os.options.unwrap(), ["KASAN"]);
     assert_eq!(facts.memory.free_page_reporting, Some(true));
-    assert_eq!(facts.security.randomization_given_up, Some(true));
+    assert_eq!(facts.security.randomization_disabled, Some(true));
     assert_eq!(facts.security.is_root, Some(false), "the second number is the effective one");
     assert_eq!(facts.security.capability_bound, Some(0x1ff_feff_ffff));
 }

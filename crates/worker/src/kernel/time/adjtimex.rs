@@ -1,6 +1,6 @@
 //! adjtimex(2), asked without setting anything: that needs no privilege.
 
-use oscost_model::watch::Discipline;
+use oscost_model::watch::ClockDiscipline;
 
 use crate::kernel::Errno;
 
@@ -21,12 +21,12 @@ fn ask(modes: libc::c_uint) -> Result<libc::timex, Errno> {
 }
 
 /// How the kernel steers its clock; a sandbox may refuse to say.
-pub fn discipline() -> Result<Discipline, Errno> {
+pub fn discipline() -> Result<ClockDiscipline, Errno> {
     let timex = ask(0)?;
     let has = |bit| timex.status & bit != 0;
     // STA_NANO says in which unit the offset is.
     let unit_ns = if has(libc::STA_NANO) { 1 } else { 1_000 };
-    Ok(Discipline {
+    Ok(ClockDiscipline {
         synchronized: !has(libc::STA_UNSYNC),
         pll: has(libc::STA_PLL),
         fll: has(libc::STA_FLL),

@@ -62,8 +62,10 @@ impl System {
                 AttachedTreatment::Ebpf { counts } => Thing::Program(AtEachCall::attach(*counts)?),
                 AttachedTreatment::Ftrace => Thing::Events(Instance::make(name)?),
                 AttachedTreatment::Clocksource { name } => Thing::Clock(Changed::to(name)?),
-                AttachedTreatment::Ph { holder } => Thing::Held(Holder::start(holder)?),
-                AttachedTreatment::Antagonist { does, same_cpu } => {
+                AttachedTreatment::Ph { monitor_command: holder } => {
+                    Thing::Held(Holder::start(holder)?)
+                }
+                AttachedTreatment::Antagonist { load: does, same_cpu } => {
                     Thing::Neighbours(neighbour::start(*does, *same_cpu, cpus)?)
                 }
             });

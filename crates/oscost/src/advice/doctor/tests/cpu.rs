@@ -101,8 +101,8 @@ fn a_hypervisor_is_worth_knowing() {
 fn a_counter_that_cannot_be_used_is_as_bad_as_what_stands_in_for_it() {
     let without = |vdso: Option<&str>| {
         World::quiet().but(|world| {
-            world.clocks[0].unusable_because = Some("it is trapped".into());
-            world.clocks[1].unusable_because = vdso.map(str::to_owned);
+            world.clocks[0].unusable_reason = Some("it is trapped".into());
+            world.clocks[1].unusable_reason = vdso.map(str::to_owned);
         })
     };
     assert!(World::quiet().is_fine("counter"));
@@ -137,7 +137,8 @@ fn a_clocksource_that_enters_the_kernel_shifts_and_others_are_worth_knowing() {
 
 #[test]
 fn a_clock_that_is_steered_now_is_told_with_its_figures() {
-    let off = |ppm: f64| World::quiet().but(|world| world.watch().monotonic_off_ppm = Some(ppm));
+    let off =
+        |ppm: f64| World::quiet().but(|world| world.watch().monotonic_rate_offset_ppm = Some(ppm));
     assert!(off(0.1).is_fine("time-daemon"));
     assert!(off(-0.1).is_fine("time-daemon"));
     let found = off(-12.345).found("time-daemon");
@@ -154,7 +155,7 @@ fn a_clock_that_is_steered_now_is_told_with_its_figures() {
 
 #[test]
 fn what_is_still_to_be_corrected_counts_as_steering() {
-    let with = |change: fn(&mut Discipline)| {
+    let with = |change: fn(&mut ClockDiscipline)| {
         World::quiet().but(|world| change(world.watch().discipline.as_mut().unwrap()))
     };
     let phase = with(|it| (it.pll, it.offset_ns) = (true, 7_000));

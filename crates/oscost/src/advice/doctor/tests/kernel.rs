@@ -119,7 +119,7 @@ fn one_layout_for_all_workers_shifts() {
     let with = |level, given_up| {
         World::quiet().but(|world| {
             world.facts.security.address_randomization = level;
-            world.facts.security.randomization_given_up = given_up;
+            world.facts.security.randomization_disabled = given_up;
         })
     };
     let rule = "address-randomization";
@@ -179,11 +179,11 @@ fn a_limit_of_open_files_is_mended_only_where_somebody_may() {
             world.facts.security.capability_bound = capabilities;
         })
     };
-    assert!(hard(Some(Bound::At(20_010)), None).is_fine("open-files"));
-    let found = hard(Some(Bound::At(20_009)), Some(1 << 24)).found("open-files");
+    assert!(hard(Some(Bound::Max(20_010)), None).is_fine("open-files"));
+    let found = hard(Some(Bound::Max(20_009)), Some(1 << 24)).found("open-files");
     assert_eq!(found.weight, Weight::Limits);
     assert!(found.command.unwrap().contains("prlimit"));
-    let never = hard(Some(Bound::At(20_000)), Some(0x1ff_feff_ffff)).found("open-files");
+    let never = hard(Some(Bound::Max(20_000)), Some(0x1ff_feff_ffff)).found("open-files");
     assert_eq!(never.command, None);
     assert!(never.mend.unwrap().contains("CAP_SYS_RESOURCE"));
     assert!(hard(Some(Bound::UNLIMITED), None).is_fine("open-files"));

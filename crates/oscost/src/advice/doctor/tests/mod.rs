@@ -8,7 +8,9 @@ mod whole;
 use oscost_model::clock::{ClockKind, ClockVerdict};
 use oscost_model::facts::{Bound, Facts, Limit};
 use oscost_model::protocol::CpuProbe;
-use oscost_model::watch::{CpuActivity, Discipline, InterruptActivity, Pressure, SystemActivity};
+use oscost_model::watch::{
+    ClockDiscipline, CpuActivity, InterruptActivity, Pressure, SystemActivity,
+};
 
 use super::{Finding, Judged, RULES, Seen, Weight};
 
@@ -40,7 +42,7 @@ impl World {
         facts.os.options = Some(vec!["NO_HZ_FULL".into(), "AUDITSYSCALL".into()]);
         facts.os.init = Some("systemd".into());
         facts.os.run_level = Some("multi-user.target".into());
-        facts.limits.open_files = Limit { soft: None, hard: Some(Bound::At(1 << 20)) };
+        facts.limits.open_files = Limit { soft: None, hard: Some(Bound::Max(1 << 20)) };
         facts.virtualization = Some("none".into());
         facts.scheduling.smt_active = Some(false);
         facts.scheduling.isolated_cpus = Some(vec![1]);
@@ -60,7 +62,7 @@ impl World {
             gaps_over_1us: 400,
             gaps_over_5us: 300,
             lost_ns: 5_000_000,
-            longest_ns: 60_000,
+            max_gap_ns: 60_000,
             run_delay_ns: Some(1_000_000),
             core_cycles_per_ns: Some(4.0),
         };
@@ -73,24 +75,24 @@ impl World {
         let watch = SystemActivity {
             wall_ns: SPIN_NS,
             cpus: vec![cpu(0), cpu(1)],
-            unnamed_cpu_ns: Some(0),
+            unattributed_cpu_ns: Some(0),
             interrupts: vec![
                 device("24", [90, 0], Some(vec![0]), Some(vec![0])),
-                InterruptActivity { irq: "LOC".into(), times: vec![250, 3], ..Default::default() },
+                InterruptActivity { irq: "LOC".into(), counts: vec![250, 3], ..Default::default() },
             ],
             pressure: Pressure { cpu_pct: Some(0.5), memory_pct: Some(0.0), io_pct: None },
             throttled_periods: Some(0),
-            monotonic_off_ppm: Some(0.01),
-            discipline: Some(Discipline { tick_us: 10_000, ..Discipline::default() }),
+            monotonic_rate_offset_ppm: Some(0.01),
+            discipline: Some(ClockDiscipline { tick_us: 10_000, ..ClockDiscipline::default() }),
             audit: Some(0),
             ..SystemActivity::default()
         };
         World {
             facts,
             clocks: vec![
-                ClockVerdict { kind: ClockKind::Tsc, unusable_because: None },
-                ClockVerdict { kind: ClockKind::Vdso, unusable_because: None },
-                ClockVerdict { kind: ClockKind::Syscall, unusable_because: None },
+                ClockVerdict { kind: ClockKind::Tsc, unusable_reason: None },
+                ClockVerdict { kind: ClockKind::Vdso, unusable_reason: None },
+                ClockVerdict { kind: ClockKind::Syscall, unusable_reason: None },
             ],
             probe: vec![probe(0), probe(1)],
             cpu: Some(1),
@@ -171,5 +173,5 @@ fn device(
     effective: Option<Vec<u32>>,
 ) -> InterruptActivity {
     let name = Some(format!("device-{irq}"));
-    InterruptActivity { irq: irq.into(), name, times: times.to_vec(), allowed, effective }
+    InterruptActivity { irq: irq.into(), name, counts: times.to_vec(), allowed, effective }
 }

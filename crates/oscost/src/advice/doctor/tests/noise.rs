@@ -75,9 +75,9 @@ fn a_quota_below_one_cpu_spoils_and_so_does_one_that_ran_out() {
             world.watch().throttled_periods = Some(throttled);
         })
     };
-    assert_eq!(quota(Some(Bound::At(999)), 0).weight("quota"), Some(Weight::Spoils));
-    assert_eq!(quota(Some(Bound::At(1_000)), 0).weight("quota"), Some(Weight::Note));
-    assert_eq!(quota(Some(Bound::At(1_000)), 1).weight("quota"), Some(Weight::Spoils));
+    assert_eq!(quota(Some(Bound::Max(999)), 0).weight("quota"), Some(Weight::Spoils));
+    assert_eq!(quota(Some(Bound::Max(1_000)), 0).weight("quota"), Some(Weight::Note));
+    assert_eq!(quota(Some(Bound::Max(1_000)), 1).weight("quota"), Some(Weight::Spoils));
     assert!(quota(Some(Bound::UNLIMITED), 0).is_fine("quota"));
     assert!(quota(None, 0).is_unseen("quota"));
     assert_eq!(quota(None, 1).weight("quota"), Some(Weight::Spoils));
@@ -88,7 +88,7 @@ fn a_quota_is_lifted_where_its_version_keeps_it() {
     let command = |version| {
         let world = World::quiet().but(|world| {
             world.facts.scheduling.cgroup_version = Some(version);
-            world.facts.scheduling.cgroup_quota_milli_cpus = Some(Bound::At(500));
+            world.facts.scheduling.cgroup_quota_milli_cpus = Some(Bound::Max(500));
         });
         world.found("quota").command.unwrap()
     };
@@ -129,7 +129,8 @@ fn what_cannot_be_stopped_is_not_told_to_stop() {
 
 #[test]
 fn what_no_process_accounts_for_is_told_above_ten_per_cent() {
-    let unnamed = |ns: i64| World::quiet().but(|world| world.watch().unnamed_cpu_ns = Some(ns));
+    let unnamed =
+        |ns: i64| World::quiet().but(|world| world.watch().unattributed_cpu_ns = Some(ns));
     assert!(unnamed(100_000_000).is_fine("processes"));
     assert!(unnamed(-500_000_000).is_fine("processes"));
     let found = unnamed(100_000_001).found("processes");
@@ -138,7 +139,7 @@ fn what_no_process_accounts_for_is_told_above_ten_per_cent() {
         world.watch().processes_unread = Some("hidepid".into());
     });
     assert!(hidden.is_unseen("processes"));
-    let hidden = hidden.but(|world| world.watch().unnamed_cpu_ns = Some(200_000_000));
+    let hidden = hidden.but(|world| world.watch().unattributed_cpu_ns = Some(200_000_000));
     assert!(hidden.found("processes").what.contains("hidden from this user"));
 }
 
@@ -189,7 +190,7 @@ fn device_interrupts_on_the_measuring_cpu_are_named_and_sent_away() {
     assert!(command.starts_with("sudo systemctl stop irqbalance; for i in"), "{command}");
     let alone = with(26, Some(vec![1])).but(|world| world.watch().cpus.retain(|it| it.cpu == 1));
     let alone = alone.but(|world| {
-        world.watch().interrupts.iter_mut().for_each(|it| it.times.truncate(1));
+        world.watch().interrupts.iter_mut().for_each(|it| it.counts.truncate(1));
     });
     assert_eq!(alone.found("device-interrupts").command, None);
     let hidden = World::quiet().but(|world| world.watch().interrupts.clear());

@@ -18,7 +18,7 @@ fn bad_days() -> Vec<World> {
         world.facts.scheduling.boost = Some(true);
         world.facts.scheduling.isolated_cpus = Some(vec![]);
         world.facts.scheduling.nohz_full_cpus = None;
-        world.facts.scheduling.cgroup_quota_milli_cpus = Some(Bound::At(500));
+        world.facts.scheduling.cgroup_quota_milli_cpus = Some(Bound::Max(500));
         world.facts.memory.free_page_reporting = Some(true);
         world.facts.memory.swap_total_kib = Some(4096);
         world.probe[1].lost_ns = 300_000_000;
@@ -30,8 +30,8 @@ fn bad_days() -> Vec<World> {
     });
     let clockless = World::quiet().but(|world| {
         world.facts.scheduling.clocksource = Some("hpet".into());
-        world.clocks[0].unusable_because = Some("it is trapped".into());
-        world.clocks[1].unusable_because = Some("there is no vDSO".into());
+        world.clocks[0].unusable_reason = Some("it is trapped".into());
+        world.clocks[1].unusable_reason = Some("there is no vDSO".into());
         world.facts.cpu.allowed_cpus = Some(vec![0]);
         world.facts.os.options = Some(vec!["KASAN".into(), "HARDENED_USERCOPY".into()]);
         world.facts.tracers = vec!["tracer function".into()];

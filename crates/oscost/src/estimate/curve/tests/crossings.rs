@@ -26,11 +26,11 @@ fn two_ways_say_which_is_cheaper_from_where_on_and_what_a_further_byte_costs() {
     let [found] = &crossed(&costs, &rows)[..] else { panic!("no pair") };
     assert_eq!((found.costlier.as_str(), found.cheaper.as_str()), ("copy", "map"));
     assert_eq!((found.between.as_str(), found.item.as_str()), ("by", "byte"));
-    assert_eq!((found.until, found.from), (Some(4_096), Some(65_536)));
-    let at = found.at.as_ref().unwrap();
+    assert_eq!((found.costlier_wins_until, found.cheaper_wins_from), (Some(4_096), Some(65_536)));
+    let at = found.crossover.as_ref().unwrap();
     assert!((at.value / 20_000.0 - 1.0).abs() < 0.01, "{at:?}");
     assert!(at.ci95[0] < 20_000.0 && 20_000.0 < at.ci95[1], "{at:?}");
-    let more = found.more.as_ref().unwrap();
+    let more = found.added_cost.as_ref().unwrap();
     assert!((more.value - 0.2).abs() < 0.002 && more.by == "laws", "{more:?}");
     assert!(
         found.sentence.starts_with("copy costs 0.20 ns [0.20..0.20] more for each byte than map")
@@ -43,7 +43,10 @@ fn two_ways_say_which_is_cheaper_from_where_on_and_what_a_further_byte_costs() {
         &[("map", |n| 1e9 * n / 9_000.0), ("copy", |n| 1e9 * n / (5_000.0 + 0.2 * n))],
     );
     let [rate] = &crossed(&rates, &rows)[..] else { panic!("no pair") };
-    assert_eq!((&rate.costlier, rate.until, rate.from), (&found.costlier, found.until, found.from));
+    assert_eq!(
+        (&rate.costlier, rate.costlier_wins_until, rate.cheaper_wins_from),
+        (&found.costlier, found.costlier_wins_until, found.cheaper_wins_from)
+    );
 }
 
 #[test]
@@ -57,8 +60,11 @@ fn a_curve_that_breaks_has_no_law_and_its_crossing_lies_between_points() {
         ],
     );
     let [found] = &crossed(&costs, &rows)[..] else { panic!("no pair") };
-    assert_eq!((found.until, found.from, &found.at), (Some(1_024), Some(4_096), &None));
-    assert_eq!(found.more.as_ref().unwrap().by, "ends");
+    assert_eq!(
+        (found.costlier_wins_until, found.cheaper_wins_from, &found.crossover),
+        (Some(1_024), Some(4_096), &None)
+    );
+    assert_eq!(found.added_cost.as_ref().unwrap().by, "ends");
     assert!(found.sentence.contains("(between 4 and 512Ki, on average)"), "{}", found.sentence);
     assert!(found.sentence.ends_with("at 1Ki copy still is cheaper, from 4Ki on map is"));
 }

@@ -266,11 +266,11 @@ pub(super) const COLUMNS: &[Column] = &[
         read: |line| line.compared(|it| it.ties),
     },
     Column {
-        name: "seen_per_op",
+        name: "monitor_events_per_op",
         kind: Float,
         means: "how often an op woke its monitor, or made calls that a treatment could see",
         unknown: Some("nobody knows"),
-        read: |line| line.compared(|it| it.seen_per_op),
+        read: |line| line.compared(|it| it.monitor_events_per_op),
     },
     Column {
         name: "flags",

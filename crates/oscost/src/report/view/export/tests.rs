@@ -30,7 +30,7 @@ fn compared() -> Record {
         verdict: "slower".to_owned(),
         mde_pct: None,
         ties: 0,
-        seen_per_op: None,
+        monitor_events_per_op: None,
         control: false,
         flags: vec!["BLOCKS".to_owned(), "SHORT_SPAN".to_owned()],
     };

@@ -159,7 +159,7 @@ fn no_cpufreq(facts: &Facts) -> String {
 
 fn bound(bound: Bound, show: impl Fn(u64) -> String) -> String {
     match bound {
-        Bound::At(number) => show(number),
+        Bound::Max(number) => show(number),
         Bound::Unlimited(_) => "unlimited".to_owned(),
     }
 }

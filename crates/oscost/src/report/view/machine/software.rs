@@ -59,7 +59,7 @@ pub(super) fn scheduling(machine: &Description<'_>) -> Rows {
     let timing: Vec<String> = machine
         .clocks
         .iter()
-        .map(|verdict| match &verdict.unusable_because {
+        .map(|verdict| match &verdict.unusable_reason {
             None => verdict.kind.text().to_owned(),
             Some(why) => format!("not {}: {why}", verdict.kind.text()),
         })
@@ -85,7 +85,7 @@ pub(super) fn scheduling(machine: &Description<'_>) -> Rows {
     });
     let group = || why(facts, "/proc/self/cgroup", "the control group does not tell");
     let quota = scheduling.cgroup_quota_milli_cpus.map(|quota| match quota {
-        Bound::At(milli) => format!("{:.2} CPUs", milli as f64 / 1_000.0),
+        Bound::Max(milli) => format!("{:.2} CPUs", milli as f64 / 1_000.0),
         Bound::Unlimited(_) => "unlimited".to_owned(),
     });
     let slack = scheduling.timer_slack_ns.map(|ns| format!("{ns} ns"));
@@ -148,7 +148,7 @@ pub(super) fn security(facts: &Facts) -> Rows {
             1 => "1: all but the heap",
             _ => "2: all",
         };
-        match security.randomization_given_up {
+        match security.randomization_disabled {
             Some(true) => format!("{all}; given up for this process"),
             _ => all.to_owned(),
         }

@@ -44,17 +44,17 @@ pub(super) fn chart(at: usize, block: &Block<'_>, record: &Record) -> Option<Cha
             plot.add_trace(trace);
         }
         // A scale of ratios has no 0.
-        for it in curve.breaks.iter().flatten().filter(|it| it.at > 0) {
+        for it in curve.breaks.iter().flatten().filter(|it| it.position > 0) {
             let named = match &it.constants[..] {
                 [] => "bends, unexplained".to_owned(),
                 some => some.join(", "),
             };
-            match knees.iter_mut().find(|(at, _)| *at == it.at) {
+            match knees.iter_mut().find(|(at, _)| *at == it.position) {
                 Some((_, names)) if !names.contains(&named) => {
                     names.push_str(&format!("; {named}"))
                 }
                 Some(_) => {}
-                None => knees.push((it.at, named)),
+                None => knees.push((it.position, named)),
             }
         }
     }

@@ -192,7 +192,7 @@ fn a_section_is_there_when_it_has_something_to_say() {
             hardware: None,
             software: None,
             below: None,
-            made: "2026-11-20T00:00:00Z".to_owned(),
+            made_at: "2026-11-20T00:00:00Z".to_owned(),
         }];
     });
     assert!(predicted.contains(&"predictions".to_owned()), "{predicted:?}");
@@ -243,7 +243,7 @@ fn all_are(record: &mut Record, value: f64) {
             point.ci95 = Some([-value, value]);
         }
         for it in curve.breaks.iter_mut().flatten() {
-            it.at = if value < 1.0 { 0 } else { u64::MAX };
+            it.position = if value < 1.0 { 0 } else { u64::MAX };
         }
         if let Some(scaling) = &mut curve.scaling {
             scaling.a.value = value;
@@ -307,7 +307,7 @@ fn a_curve_is_drawn_where_it_can_be() {
         ci95: None,
     };
     let bends = |at: u64| Break {
-        at,
+        position: at,
         interval: [0, 1],
         constants: Vec::new(),
         refinement_values: Vec::new(),

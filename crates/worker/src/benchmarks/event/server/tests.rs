@@ -320,7 +320,7 @@ fn bursts_are_answered_with_churn_and_by_schedule_and_nothing_is_left() {
                 let seen = work.channel().unwrap();
                 let requests = seen.requests.unwrap();
                 assert_eq!(
-                    (requests.answered, requests.from_others),
+                    (requests.answered, requests.other_clients),
                     (5 * 64, 0),
                     "{method} {rest}"
                 );

@@ -397,7 +397,7 @@ impl Pour {
         let file = &own.line.socket.file;
         for _ in 0..most {
             send(&own.line.socket, &end)?;
-            own.counted.ends += 1;
+            own.counted.end_markers += 1;
             while socket::wait_to_receive(file, wait)? {
                 let mut answer = [0; ID];
                 if socket::receive_packet_now(file, &mut answer) == Ok(ID) && answer == end {
