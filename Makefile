@@ -18,19 +18,9 @@ build: worker ph
 	CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 \
 	  cargo build --release --locked -p oscost --features "$(EBPF)"
 
-# The worker relocates itself, and its catalog is full of pointers: packed, the list of them is 90 KiB
-# shorter. The C library that is linked in must know how to read it (glibc 2.36).
-PACKED := $(shell getconf GNU_LIBC_VERSION 2>/dev/null | awk '{ split($$2, v, "."); \
-  if (v[1] > 2 || v[1] == 2 && v[2] >= 36) print "-C link-arg=-Wl,-z,pack-relative-relocs" }')
-
-# Nor does it unwind (see there; the linker is started in this folder), and what it leaves out of the
-# C library it defines itself (crates/worker/src/kernel/lean.rs).
-LEAN := -C link-arg=-Wl,--no-eh-frame-hdr -C link-arg=-Wl,-T,crates/worker/no-unwinding.ld \
-  -C link-arg=-Wl,-z,muldefs
-
 # The worker is one static-pie program that runs everywhere. With --target the flag reaches it alone,
 # and not the build scripts and macros of what it is made of.
-STATIC := RUSTFLAGS="-C target-feature=+crt-static $(PACKED) $(LEAN)"
+STATIC := RUSTFLAGS="-C target-feature=+crt-static"
 worker: needs
 	$(STATIC) cargo build --release --locked -p oscost-worker --bin oscost-worker --target $(HOST)
 	mkdir -p target/release

@@ -207,7 +207,7 @@ impl Opening<'_, '_> {
     fn no_room(&mut self) -> HostError {
         let End { words, .. } = self.talk.epitaph();
         let why = format!("the worker cannot be put there: {}", the_end_of(&words));
-        let hint = "it needs 2 MiB in ~/.cache, TMPDIR, /tmp or /var/tmp, where programs may run";
+        let hint = "it needs 4 MiB in ~/.cache, TMPDIR, /tmp or /var/tmp, where programs may run";
         not_there(self.host, &why, hint)
     }
 }

@@ -69,7 +69,7 @@ fn where_there_is_no_room_at_all_nothing_is_left() {
                         mount -t tmpfs -o size=512k none \"$there\"; done";
     let full = Kind { before: FULL, ..Kind::default() };
     let Some(hosts) = Hosts::like(&[Kind::default(), full]) else { return };
-    let words = ["the worker cannot be put there", "No space left on device", "2 MiB"];
+    let words = ["the worker cannot be put there", "No space left on device", "4 MiB"];
     refused(&hosts, &address(2), &words);
     let root = format!("/proc/{}/root", hosts.sshd(2));
     let own = hosts.host_folder(2).display().to_string();

@@ -30,8 +30,6 @@ mod errno;
 pub mod event;
 pub mod file;
 pub mod ipc;
-#[cfg(target_feature = "crt-static")]
-mod lean;
 pub mod machine;
 pub mod memory;
 pub mod net;
