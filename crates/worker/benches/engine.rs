@@ -10,7 +10,7 @@ use std::arch::asm;
 
 use oscost_model::seed::Seed;
 use oscost_model::worker::{BatchPlan, Mode, Sample};
-use oscost_worker::bench::{AtOp, Run, Shape, Work};
+use oscost_worker::bench::{OpError, Shape, Work, WorkBody};
 use oscost_worker::engine::clock::Tsc;
 use oscost_worker::engine::collect::{Collector, Cut, Tag};
 use oscost_worker::engine::disturb::Kernel;
@@ -20,8 +20,8 @@ use oscost_worker::kernel;
 /// The bare instruction in a loop of two more.
 struct BareGetppid;
 
-impl Run for BareGetppid {
-    fn run(&mut self, turns: u64, _copies: u32) -> Result<(), AtOp> {
+impl WorkBody for BareGetppid {
+    fn run(&mut self, turns: u64, _copies: u32) -> Result<(), OpError> {
         #[cfg(target_arch = "x86_64")]
         // SAFETY: getppid takes no argument and touches no memory of ours.
         unsafe {
@@ -42,8 +42,8 @@ impl Run for BareGetppid {
 /// A loop of two instructions.
 struct EmptyLoop;
 
-impl Run for EmptyLoop {
-    fn run(&mut self, turns: u64, _copies: u32) -> Result<(), AtOp> {
+impl WorkBody for EmptyLoop {
+    fn run(&mut self, turns: u64, _copies: u32) -> Result<(), OpError> {
         #[cfg(target_arch = "x86_64")]
         // SAFETY: arithmetic on a register.
         unsafe {
@@ -66,13 +66,14 @@ fn main() {
     let ns = |ticks: f64| ticks / clock.ticks_per_ns;
 
     let ours = Work::repeat(|| kernel::syscall::getppid().map(drop));
-    let (ours, bare) = pairs(ours, Work::of(Shape::Repeat, BareGetppid), 400);
+    let (ours, bare) = pairs(ours, Work::from_body(Shape::Repeat, BareGetppid), 400);
     let ratio = median(ours.iter().zip(&bare).map(|(ours, bare)| ours / bare).collect());
     let (ours, bare) = (ns(median(ours)), ns(median(bare)));
     println!("syscall/getppid:via=raw  {ours:.2} ns, bare loop {bare:.2} ns, ratio {ratio:.4}");
     let call_holds = (0.99..=1.01).contains(&ratio);
 
-    let (ours, bare) = pairs(Work::repeat(|| Ok(())), Work::of(Shape::Repeat, EmptyLoop), 200_000);
+    let (ours, bare) =
+        pairs(Work::repeat(|| Ok(())), Work::from_body(Shape::Repeat, EmptyLoop), 200_000);
     let apart = median(ours.iter().zip(&bare).map(|(ours, bare)| ns(ours - bare)).collect());
     println!(
         "timer/nothing            {:.3} ns a turn, empty loop {:.3} ns, apart {apart:.3} ns",

@@ -1,7 +1,7 @@
-//! The words a definition is written in.
+//! The types that benchmark definitions are written in.
 //!
-//! A benchmark is one plain `const` [`Bench`] in its family's file. All of it is data but `build`,
-//! which makes the [`Work`]; a definition never sees a clock.
+//! A benchmark is one `const` [`Bench`] in the file of its family. Everything in it is data except
+//! `build`, which makes the [`Work`], and `serve`. A definition never sees a clock.
 
 use oscost_model::calls::{ANY_OTHER_CALL, CallRule, CallTimes, Caller, Parts};
 use oscost_model::definition as data;
@@ -16,66 +16,67 @@ use crate::kernel::time::stopwatch::Stopwatch;
 mod raw;
 mod work;
 
-pub use work::{AtOp, Run, Shape, Work};
+pub use work::{OpError, Shape, Work, WorkBody};
 
 /// A benchmark: one question about the system.
 #[derive(Clone, Copy)]
 pub struct Bench {
     /// `family/kebab-name`.
     pub id: &'static str,
-    /// The question, ending in "?".
+    /// The question that it answers, ending in "?".
     pub asks: &'static str,
-    /// What is inside the clock; then what is not.
+    /// What is inside the timed window; then what is not.
     pub op: &'static str,
     /// The prediction, written before measuring.
     pub expected: &'static str,
-    /// What the figure is counted in.
+    /// The unit of the figure.
     pub unit: Unit,
-    /// The mechanism: why it costs what it costs. Empty where there is nothing to explain.
+    /// The mechanism behind the cost. Empty if there is nothing to explain.
     pub why: &'static str,
-    /// The calls that an op must make.
-    pub calls: &'static [Calls],
-    /// The primitives below which an op cannot go.
+    /// The system calls that one op makes; a counted run verifies them.
+    pub calls: &'static [ExpectedCall],
+    /// The primitives that an op contains: it cannot cost less than their sum.
     pub floor: &'static [Floor],
-    /// Cases of other benchmarks that [`Self::why`] compares it with, shown where it is explained.
-    pub beside: &'static [&'static str],
+    /// Cases of other benchmarks that [`Self::why`] compares it with; `oscost explain` shows them.
+    pub compare_with: &'static [&'static str],
     /// The parameters.
     pub axes: &'static [Axis],
-    /// What a place must offer.
+    /// What the machine must offer.
     pub needs: &'static [Need],
-    /// Whether it belongs to the price list.
+    /// Whether it is part of the price list.
     pub in_price_list: bool,
-    /// Whether the op itself sleeps or switches, so that switches are results, not disturbance.
+    /// Whether the op itself blocks, so that context switches are part of the result and not
+    /// disturbance.
     pub switches: bool,
-    /// Whether the op itself waits for a disk in a fault, so that major faults are results, not
+    /// Whether the op itself takes major faults, so that they are part of the result and not
     /// disturbance.
     pub major_faults: bool,
-    /// The axis whose number is the bytes that an op moves; empty where none is.
-    pub moves: &'static str,
-    /// What setting up takes, at the worst: axes, and microseconds for each unit of their numbers.
+    /// The axis whose number is the bytes that an op moves; empty if there is none.
+    pub bytes_axis: &'static str,
+    /// Upper bound of the setup time: axes, and microseconds for each unit of their numbers.
     pub setup_us: When,
     /// Raised when the work changes.
     pub rev: u32,
     /// Paper section, man page or kernel file.
     pub source: &'static str,
-    /// Makes the work at a point. Nothing of this is timed.
-    pub build: fn(At<'_>) -> Result<Work, Errno>,
-    /// Is the other end behind a door, for a worker on another machine, until that one ends; none
-    /// where both ends are on one machine by their nature.
-    pub serve: Option<Serve>,
+    /// Makes the work for a point. Not timed.
+    pub build: fn(Params<'_>) -> Result<Work, Errno>,
+    /// Serves the peer's end for a worker on another machine until that worker ends; `None` if both
+    /// ends must be on one machine.
+    pub serve: Option<ServeFn>,
 }
 
-/// Is the other end of a case, behind this door. How many strangers knocked stays in the door.
-pub type Serve = fn(At<'_>, &mut Door) -> Result<(), Errno>;
+/// Serves the peer's end of a case. The listener counts unauthorised connections.
+pub type ServeFn = fn(Params<'_>, &mut Door) -> Result<(), Errno>;
 
 impl Bench {
-    /// The work at a point, which may leave out what goes unsaid.
-    pub fn work(&self, point: &Point, site: Site) -> Result<Work, Errno> {
-        (self.build)(At::new(&self.definition().with_implied(point), site))
+    /// Builds the work for a point; axes that have an implied point may be left out.
+    pub fn work(&self, point: &Point, site: Context) -> Result<Work, Errno> {
+        (self.build)(Params::new(&self.definition().with_implied(point), site))
     }
 
-    /// What a benchmark is unless it says otherwise: in the price list, first revision, no axes, no calls.
-    pub const PLAIN: Bench = Bench {
+    /// The defaults of a definition: in the price list, revision 1, no axes, no calls.
+    pub const DEFAULT: Bench = Bench {
         id: "",
         asks: "",
         op: "",
@@ -84,13 +85,13 @@ impl Bench {
         why: "",
         calls: &[],
         floor: &[],
-        beside: &[],
+        compare_with: &[],
         axes: &[],
         needs: &[],
         in_price_list: true,
         switches: false,
         major_faults: false,
-        moves: "",
+        bytes_axis: "",
         setup_us: &[],
         rev: 1,
         source: "",
@@ -107,15 +108,15 @@ impl Bench {
             expected: self.expected.to_owned(),
             unit: self.unit,
             explanation: self.why.to_owned(),
-            calls: self.calls.iter().map(Calls::data).collect(),
+            calls: self.calls.iter().map(ExpectedCall::data).collect(),
             floor: self.floor.iter().map(Floor::data).collect(),
-            compare_with: self.beside.iter().map(|&case| case.to_owned()).collect(),
+            compare_with: self.compare_with.iter().map(|&case| case.to_owned()).collect(),
             axes: self.axes.iter().map(Axis::data).collect(),
             needs: self.needs.iter().map(Need::data).collect(),
             in_price_list: self.in_price_list,
             switches: self.switches,
             major_faults: self.major_faults,
-            bytes_axis: self.moves.to_owned(),
+            bytes_axis: self.bytes_axis.to_owned(),
             peer_may_be_remote: self.serve.is_some(),
             setup_us: partial_point(self.setup_us),
             rev: self.rev,
@@ -124,7 +125,7 @@ impl Bench {
     }
 }
 
-/// A family of benchmarks: what stands before the slash.
+/// A family of benchmarks: the part of an id before the slash.
 #[derive(Clone, Copy)]
 pub struct Family {
     /// Its name.
@@ -135,34 +136,34 @@ pub struct Family {
     pub benches: &'static [Bench],
 }
 
-/// A timer of the survey: what is known of it, and which cases measure the rest.
+/// A row of the survey of timers: what is documented, and which cases measure the rest.
 #[derive(Clone, Copy)]
 pub struct Timer {
-    /// What it is called.
+    /// Its name.
     pub name: &'static str,
-    /// What it costs to ask it; whether that enters the kernel is counted on the same case.
-    pub cost: Told,
-    /// The resolution that the system or a man page promises.
-    pub resolution: Told,
-    /// The step in which it moves on.
-    pub quantum: Told,
-    /// The smallest difference in work that it shows.
-    pub precision: Told,
+    /// The cost of one read; the same case shows whether a read enters the kernel.
+    pub cost: SurveyEntry,
+    /// The resolution that the system or a man page states.
+    pub resolution: SurveyEntry,
+    /// The step by which its value advances.
+    pub quantum: SurveyEntry,
+    /// The smallest difference in work that it can resolve.
+    pub precision: SurveyEntry,
     /// Whether adjtimex(2) changes its rate.
-    pub slewed: Told,
+    pub slewed: SurveyEntry,
     /// Whether it can be set back.
-    pub steps_back: Told,
+    pub steps_back: SurveyEntry,
 }
 
-/// What the survey says in one place.
+/// A cell of the survey of timers.
 #[derive(Clone, Copy)]
-pub enum Told {
+pub enum SurveyEntry {
     /// The figure of a case.
     Case(&'static str),
-    /// What is known without measuring.
-    Words(&'static str),
-    /// Nothing, for this reason.
-    Because(&'static str),
+    /// A documented fact.
+    Text(&'static str),
+    /// Not applicable, for this reason.
+    Reason(&'static str),
 }
 
 impl Timer {
@@ -180,27 +181,31 @@ impl Timer {
     }
 }
 
-impl Told {
+impl SurveyEntry {
     fn data(self) -> data::SurveyEntry {
         let nothing = data::SurveyEntry::default();
         match self {
-            Told::Case(case) => data::SurveyEntry { case: Some(case.to_owned()), ..nothing },
-            Told::Words(words) => data::SurveyEntry { text: Some(words.to_owned()), ..nothing },
-            Told::Because(why) => data::SurveyEntry { reason: Some(why.to_owned()), ..nothing },
+            SurveyEntry::Case(case) => data::SurveyEntry { case: Some(case.to_owned()), ..nothing },
+            SurveyEntry::Text(words) => {
+                data::SurveyEntry { text: Some(words.to_owned()), ..nothing }
+            }
+            SurveyEntry::Reason(why) => {
+                data::SurveyEntry { reason: Some(why.to_owned()), ..nothing }
+            }
         }
     }
 }
 
-/// Axis values at which something holds; everywhere when empty.
+/// Axis values at which a rule applies; at every point if empty.
 pub type When = &'static [(&'static str, &'static str)];
 
 fn partial_point(when: When) -> Point {
     when.iter().fold(Point::none(), |point, &(axis, value)| point.with(axis, Value::parse(value)))
 }
 
-/// A call that an op makes.
+/// A system call that an op is expected to make.
 #[derive(Clone, Copy)]
-pub struct Calls {
+pub struct ExpectedCall {
     call: &'static str,
     times: CallTimes,
     when: When,
@@ -208,47 +213,53 @@ pub struct Calls {
     parts: Option<(&'static str, u64)>,
 }
 
-/// An op makes the call so many times.
-pub const fn exactly(call: &'static str, times: u32) -> Calls {
-    Calls { call, times: CallTimes::Exactly(times), when: &[], by: Caller::Own, parts: None }
+/// One op makes the call exactly `times` times.
+pub const fn exactly(call: &'static str, times: u32) -> ExpectedCall {
+    ExpectedCall { call, times: CallTimes::Exactly(times), when: &[], by: Caller::Own, parts: None }
 }
 
-/// An op makes the call at most so many times.
-pub const fn up_to(call: &'static str, times: u32) -> Calls {
-    Calls { call, times: CallTimes::UpTo(times), when: &[], by: Caller::Own, parts: None }
+/// One op makes the call at most `times` times.
+pub const fn up_to(call: &'static str, times: u32) -> ExpectedCall {
+    ExpectedCall { call, times: CallTimes::UpTo(times), when: &[], by: Caller::Own, parts: None }
 }
 
-/// Each side of a round trip makes the call so many times: the op and its peer, wherever `peer_cpu`
-/// says that there is one, and the op for both with `peer_cpu=none`.
-pub const fn each_side(call: &'static str, times: u32) -> Calls {
-    Calls { by: Caller::BothEnds, ..exactly(call, times) }
+/// Each end of a round trip makes the call `times` times: the measured process and its peer, or,
+/// with `peer_cpu=none`, the measured process for both.
+pub const fn each_end(call: &'static str, times: u32) -> ExpectedCall {
+    ExpectedCall { by: Caller::BothEnds, ..exactly(call, times) }
 }
 
-/// So many ops make the call once between them.
-pub const fn once_in(ops: u32, call: &'static str) -> Calls {
-    Calls { call, times: CallTimes::Per { calls: 1, ops }, when: &[], by: Caller::Own, parts: None }
+/// Every `ops` ops make the call once.
+pub const fn once_per(ops: u32, call: &'static str) -> ExpectedCall {
+    ExpectedCall {
+        call,
+        times: CallTimes::Per { calls: 1, ops },
+        when: &[],
+        by: Caller::Own,
+        parts: None,
+    }
 }
 
-/// An op makes at most so many calls that no other rule names: those of a program of the system's.
-pub const fn others(times: u32) -> Calls {
+/// One op makes at most `times` calls that no other rule names, such as those of a system program.
+pub const fn other_calls(times: u32) -> ExpectedCall {
     up_to(ANY_OTHER_CALL, times)
 }
 
-impl Calls {
-    /// Only at these axis values.
+impl ExpectedCall {
+    /// Applies at these axis values only.
     #[must_use]
     pub const fn when(self, when: When) -> Self {
         Self { when, ..self }
     }
 
-    /// Where the number of this axis is greater, as often again at most for each `bytes` of it: a
-    /// large message may come in parts, and how many there are hangs on who is faster.
+    /// Allows the call up to `times` more times for each `bytes` of this axis: a large message may
+    /// arrive in parts, and how many depends on which end is faster.
     #[must_use]
     pub const fn in_parts(self, axis: &'static str, bytes: u64) -> Self {
         Self { parts: Some((axis, bytes)), ..self }
     }
 
-    /// Made by the peer, for each op.
+    /// Made by the peer, once per op.
     #[must_use]
     pub const fn by_peer(self) -> Self {
         Self { by: Caller::Peer, ..self }
@@ -273,13 +284,13 @@ pub struct Floor {
     when: When,
 }
 
-/// An op contains the primitive at least so many times.
+/// One op contains the primitive at least `times` times.
 pub const fn at_least(times: u32, case: &'static str) -> Floor {
     Floor { case, times, when: &[] }
 }
 
 impl Floor {
-    /// Only at these axis values.
+    /// Applies at these axis values only.
     #[must_use]
     pub const fn when(self, when: When) -> Self {
         Self { when, ..self }
@@ -294,14 +305,14 @@ impl Floor {
 /// A parameter of a benchmark.
 #[derive(Clone, Copy)]
 pub struct Axis {
-    /// Its name, a word of the glossary.
+    /// Its name.
     pub name: &'static str,
     /// What it sets, in one line.
     pub sets: &'static str,
-    /// Every point that it offers.
+    /// All its points.
     pub points: Points,
-    /// The points that are measured when none is asked for.
-    pub usual: Points,
+    /// The points that are measured if none is selected.
+    pub default_points: Points,
 }
 
 impl Axis {
@@ -309,33 +320,35 @@ impl Axis {
         data::Axis {
             name: self.name.to_owned(),
             sets: self.sets.to_owned(),
-            points: match self.usual {
-                // A number may go unsaid too; the word for that is a point like the others.
-                Points::Unsaid(_) if !matches!(self.points, Points::Words(_)) => {
-                    [self.usual.data(), self.points.data()].concat()
+            points: match self.default_points {
+                // The implied point of a numeric axis is a word beside its numbers.
+                Points::Implied(_) if !matches!(self.points, Points::Words(_)) => {
+                    [self.default_points.data(), self.points.data()].concat()
                 }
                 _ => self.points.data(),
             },
-            default_points: self.usual.data(),
-            implied: match self.usual {
-                Points::Unsaid(word) => Some(Value::from(word)),
+            default_points: self.default_points.data(),
+            implied: match self.default_points {
+                Points::Implied(word) => Some(Value::from(word)),
                 _ => None,
             },
-            price_list_points: match self.usual {
-                Points::Usual { in_price_list, .. } => in_price_list.data(),
+            price_list_points: match self.default_points {
+                Points::WithPriceList { price_list: in_price_list, .. } => in_price_list.data(),
                 _ => Vec::new(),
             },
-            thorough_points: match self.usual {
-                Points::Thorough { thorough, .. } => thorough.data(),
+            thorough_points: match self.default_points {
+                Points::WithThorough { thorough, .. } => thorough.data(),
                 _ => Vec::new(),
             },
             range: match self.points {
-                Points::Within { least, most, .. }
-                | Points::Counting(_, &Points::Within { least, most, .. }) => Some((least, most)),
+                Points::Range { min: least, max: most, .. }
+                | Points::Items(_, &Points::Range { min: least, max: most, .. }) => {
+                    Some((least, most))
+                }
                 _ => None,
             },
             item: match self.points {
-                Points::Counting(one, _) => one.to_owned(),
+                Points::Items(one, _) => one.to_owned(),
                 _ => String::new(),
             },
         }
@@ -347,37 +360,37 @@ impl Axis {
 pub enum Points {
     /// Words.
     Words(&'static [&'static str]),
-    /// Numbers, ascending, in the axis's unit.
+    /// Numbers, ascending, in the unit of the axis.
     Numbers(&'static [u64]),
-    /// As an axis's usual points: this word alone, and the names of cases leave it out. For an axis
-    /// that comes to a benchmark later: what was measured before keeps its name.
-    Unsaid(&'static str),
-    /// As an axis's usual points: these, of which fewer are in the price list.
-    Usual {
-        /// All of them.
+    /// As default points: this word alone, which names of cases leave out. For an axis that is added
+    /// to an existing benchmark: cases that were measured before keep their names.
+    Implied(&'static str),
+    /// As default points: these, of which only some are in the price list.
+    WithPriceList {
+        /// All default points.
         points: &'static Points,
-        /// Those of the price list.
-        in_price_list: &'static Points,
+        /// Those in the price list.
+        price_list: &'static Points,
     },
-    /// As an axis's usual points: these, and others in a thorough run.
-    Thorough {
-        /// Those of every other run.
+    /// As default points: these, and others with `--thorough`.
+    WithThorough {
+        /// Those of a normal run.
         points: &'static Points,
-        /// Those of a thorough one.
+        /// Those of a thorough run.
         thorough: &'static Points,
     },
-    /// As all of an axis's points: any number that its user names, within bounds.
-    Within {
+    /// As the points of an axis: any number within a range.
+    Range {
         /// The smallest.
-        least: u64,
+        min: u64,
         /// The largest.
-        most: u64,
-        /// Those that stand for all.
+        max: u64,
+        /// The points that represent the range.
         points: &'static [u64],
     },
-    /// As all of an axis's points: these, and what their numbers count, in a word for one of them.
-    /// Sentences about a further one need it; without it they say the axis's name.
-    Counting(&'static str, &'static Points),
+    /// As the points of an axis: these, and the noun for one of what the numbers count. Sentences such
+    /// as "per further descriptor" use it instead of the name of the axis.
+    Items(&'static str, &'static Points),
 }
 
 impl Points {
@@ -385,15 +398,17 @@ impl Points {
         match self {
             Points::Words(words) => words.iter().map(|&word| Value::from(word)).collect(),
             Points::Numbers(numbers) => numbers.iter().map(|&number| Value::from(number)).collect(),
-            Points::Unsaid(word) => vec![Value::from(word)],
-            Points::Usual { points, .. } | Points::Thorough { points, .. } => points.data(),
-            Points::Within { points, .. } => Points::Numbers(points).data(),
-            Points::Counting(_, points) => points.data(),
+            Points::Implied(word) => vec![Value::from(word)],
+            Points::WithPriceList { points, .. } | Points::WithThorough { points, .. } => {
+                points.data()
+            }
+            Points::Range { points, .. } => Points::Numbers(points).data(),
+            Points::Items(_, points) => points.data(),
         }
     }
 }
 
-/// Something that a place must offer.
+/// Something that the machine must offer.
 #[derive(Clone, Copy)]
 pub struct Need {
     what: Requirement,
@@ -407,8 +422,8 @@ enum Requirement {
     Counter,
     IoUring,
     Time,
-    Offer(Resource),
-    Meaning(&'static str),
+    Resource(Resource),
+    NotApplicable(&'static str),
 }
 
 impl Need {
@@ -422,32 +437,32 @@ impl Need {
         Self { what: Requirement::VdsoFunction(function), when: &[] }
     }
 
-    /// The processor's counter, as something that programs can tell the time by.
+    /// A cycle counter that programs can read and that the kernel keeps time by.
     pub const fn counter() -> Self {
         Self { what: Requirement::Counter, when: &[] }
     }
 
-    /// An io_uring of one's own.
+    /// io_uring_setup(2) is allowed.
     pub const fn io_uring() -> Self {
         Self { what: Requirement::IoUring, when: &[] }
     }
 
-    /// Time that goes by while nobody computes: for an op that sleeps, or that finds a time.
+    /// Time that passes while the CPU is idle: for an op that sleeps or that measures a time itself.
     pub const fn time() -> Self {
         Self { what: Requirement::Time, when: &[] }
     }
 
-    /// Something of memory, disks or CPUs.
-    pub const fn offer(what: Resource) -> Self {
-        Self { what: Requirement::Offer(what), when: &[] }
+    /// A resource: memory, a disk, a second CPU.
+    pub const fn resource(what: Resource) -> Self {
+        Self { what: Requirement::Resource(what), when: &[] }
     }
 
-    /// A meaning: the points that [`Self::when`] names have none, because `why`.
-    pub const fn meaning(why: &'static str) -> Self {
-        Self { what: Requirement::Meaning(why), when: &[] }
+    /// The points that [`Self::when`] names do not apply, for this reason.
+    pub const fn not_applicable(why: &'static str) -> Self {
+        Self { what: Requirement::NotApplicable(why), when: &[] }
     }
 
-    /// Only at these axis values.
+    /// Applies at these axis values only.
     #[must_use]
     pub const fn when(self, when: When) -> Self {
         Self { when, ..self }
@@ -460,52 +475,51 @@ impl Need {
             Requirement::Counter => data::Requirement::Counter,
             Requirement::IoUring => data::Requirement::IoUring,
             Requirement::Time => data::Requirement::WallTime,
-            Requirement::Offer(what) => data::Requirement::Resource(what),
-            Requirement::Meaning(why) => data::Requirement::Undefined(why.to_owned()),
+            Requirement::Resource(what) => data::Requirement::Resource(what),
+            Requirement::NotApplicable(why) => data::Requirement::Undefined(why.to_owned()),
         };
         data::Need { requirement: what, when: partial_point(self.when) }
     }
 }
 
-/// Where a worker stands when it builds its work. Its current folder is private to it and empties
-/// itself when the run ends.
+/// What a worker gives its work: CPUs, a clock, a remote peer. Its current directory is private and
+/// is removed at the end of the run.
 #[derive(Clone, Copy)]
-pub struct Site {
-    /// The CPU that it is pinned to.
+pub struct Context {
+    /// The CPU that the worker is pinned to.
     pub cpu: Option<u32>,
-    /// Another CPU that a second process of its may be pinned to; none on a machine with one.
+    /// Another CPU, for a second process of the work; `None` on a machine with one CPU.
     pub other_cpu: Option<u32>,
-    /// Its clock, for work whose two ends lie in two processes.
-    pub watch: Stopwatch,
-    /// The other end on another machine, where it stands there.
-    pub far: Option<Far>,
+    /// The clock of the worker, for work that starts timing in one process and stops in another.
+    pub clock: Stopwatch,
+    /// The peer on another machine, if the peer is remote.
+    pub remote_peer: Option<Far>,
 }
 
-impl Site {
-    /// Anywhere, with a clock that every machine has.
-    pub const ANYWHERE: Site =
-        Site { cpu: None, other_cpu: None, watch: Stopwatch::Syscall, far: None };
+impl Context {
+    /// Not pinned, with a clock that every machine has.
+    pub const DEFAULT: Context =
+        Context { cpu: None, other_cpu: None, clock: Stopwatch::Syscall, remote_peer: None };
 }
 
-/// The point at which a benchmark is built, and where.
+/// The parameters of a build: the point and the context.
 #[derive(Clone, Copy)]
-pub struct At<'a> {
+pub struct Params<'a> {
     point: &'a Point,
-    /// Where.
-    pub site: Site,
+    /// CPUs, clock and remote peer.
+    pub context: Context,
 }
 
-impl<'a> At<'a> {
-    /// This point at this site.
-    pub fn new(point: &'a Point, site: Site) -> Self {
-        Self { point, site }
+impl<'a> Params<'a> {
+    /// The parameters for a point in a context.
+    pub fn new(point: &'a Point, site: Context) -> Self {
+        Self { point, context: site }
     }
 
-    /// The word of an axis.
+    /// The value of an axis that has words.
     ///
     /// # Panics
-    /// On an axis that the definition does not name: a slip of the definition's author, which the
-    /// test that builds every benchmark finds.
+    /// If the definition does not have the axis. The test that builds every benchmark finds this.
     pub fn word(&self, axis: &str) -> &str {
         match self.point.get(axis) {
             Some(Value::Word(word)) => word,
@@ -513,12 +527,12 @@ impl<'a> At<'a> {
         }
     }
 
-    /// The value of an axis, where it may be a number or go unsaid.
+    /// The value of an axis that may be a number or a word; `None` if the point leaves it out.
     pub fn value(&self, axis: &str) -> Option<&Value> {
         self.point.get(axis)
     }
 
-    /// The number of an axis.
+    /// The value of an axis that has numbers.
     ///
     /// # Panics
     /// As [`Self::word`].

@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use oscost_model::point::{Point, Value};
-use oscost_worker::bench::{Bench, Shape, Site};
+use oscost_worker::bench::{Bench, Context, Shape};
 use oscost_worker::benchmarks::FAMILIES;
 use oscost_worker::kernel::Errno;
 use oscost_worker::kernel::cpu::affinity;
@@ -95,13 +95,13 @@ fn elsewhere() -> Vec<String> {
 }
 
 /// A worker that is pinned, beside another CPU where there is one; each half of the cases has its own.
-fn site(half: usize) -> Site {
+fn site(half: usize) -> Context {
     static ALLOWED: OnceLock<Vec<u32>> = OnceLock::new();
     let allowed = ALLOWED.get_or_init(|| affinity::allowed_to(0).unwrap_or_default());
     let mut last_first = allowed.iter().rev().cycle();
     let cpu = last_first.nth(half).copied().filter(|&cpu| affinity::pin(cpu).is_ok());
     let other_cpu = allowed.iter().copied().find(|&other| Some(other) != cpu);
-    Site { cpu, other_cpu, ..Site::ANYWHERE }
+    Context { cpu, other_cpu, ..Context::DEFAULT }
 }
 
 /// Hundreds of ops in some batches, or a few of those that take their time.
@@ -109,15 +109,15 @@ fn exercise(bench: &Bench, point: &Point, half: usize) -> Result<(), Errno> {
     const DEAR: Duration = Duration::from_micros(500);
     let mut work = bench.work(point, site(half))?;
     let begun = Instant::now();
-    work.prepare(1).and_then(|()| work.run(1, 1)).map_err(|error| error.why)?;
+    work.prepare(1).and_then(|()| work.run(1, 1)).map_err(|error| error.errno)?;
     let (batches, ops) = match work.shape {
-        Shape::Repeat | Shape::Looped if begun.elapsed() < DEAR => {
-            (5, 97u64.div_ceil(work.ops_each()).min(work.most_ops()))
+        Shape::Repeat | Shape::WithLoop if begun.elapsed() < DEAR => {
+            (5, 97u64.div_ceil(work.op_count()).min(work.max_batch_ops()))
         }
         _ => (1, 1),
     };
     for _ in 0..batches {
-        work.prepare(ops).and_then(|()| work.run(ops, 1)).map_err(|error| error.why)?;
+        work.prepare(ops).and_then(|()| work.run(ops, 1)).map_err(|error| error.errno)?;
     }
     Ok(())
 }

@@ -97,7 +97,7 @@ fn whatever_was_built_and_run_nothing_of_it_stays() {
             }
             let text = case.to_string();
             let Some(mut work) = work(&text) else { continue };
-            let ops = work.most_ops().min(23);
+            let ops = work.max_batch_ops().min(23);
             for _ in 0..2 {
                 assert_eq!(batch(&mut work, ops), Ok(()), "{text}");
             }
@@ -132,7 +132,7 @@ fn is_bounded() {
     ] {
         let (before, _) = mapped();
         let Some(mut work) = work(case) else { continue };
-        let ops = work.most_ops().min(64);
+        let ops = work.max_batch_ops().min(64);
         for _ in 0..5 {
             batch(&mut work, ops).unwrap();
         }

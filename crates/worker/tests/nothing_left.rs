@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use oscost_model::definition::{Axis, Definition, Requirement};
 use oscost_model::point::{Point, Value};
-use oscost_worker::bench::{At, Bench, Site};
+use oscost_worker::bench::{Bench, Context, Params};
 use oscost_worker::benchmarks;
 use oscost_worker::kernel::Errno;
 use oscost_worker::kernel::cpu::affinity;
@@ -41,12 +41,12 @@ fn points(definition: &Definition) -> Vec<Point> {
 }
 
 /// Builds, runs and drops the work of every point; hands back how many were run.
-fn run_all(site: Site) -> usize {
+fn run_all(site: Context) -> usize {
     let benches = benchmarks::FAMILIES.iter().filter(|family| FAMILIES.contains(&family.name));
     benches.flat_map(|family| family.benches).map(|bench| run_points(bench, site)).sum()
 }
 
-fn run_points(bench: &Bench, site: Site) -> usize {
+fn run_points(bench: &Bench, site: Context) -> usize {
     let definition = bench.definition();
     let mut ran = 0;
     for point in points(&definition) {
@@ -57,9 +57,9 @@ fn run_points(bench: &Bench, site: Site) -> usize {
             continue;
         }
         let case = format!("{}:{point}", bench.id);
-        let mut work =
-            (bench.build)(At::new(&point, site)).unwrap_or_else(|error| panic!("{case}: {error}"));
-        if let Some(lacks) = work.lacks() {
+        let mut work = (bench.build)(Params::new(&point, site))
+            .unwrap_or_else(|error| panic!("{case}: {error}"));
+        if let Some(lacks) = work.unavailable_reason() {
             eprintln!("{case} cannot run here: {lacks}");
             continue;
         }
@@ -100,7 +100,8 @@ fn work_that_was_dropped_leaves_no_child_descriptor_thread_mapping_file_or_names
 
     let allowed = affinity::allowed_to(0).unwrap();
     affinity::pin(allowed[0]).unwrap();
-    let site = Site { cpu: Some(allowed[0]), other_cpu: allowed.get(1).copied(), ..Site::ANYWHERE };
+    let site =
+        Context { cpu: Some(allowed[0]), other_cpu: allowed.get(1).copied(), ..Context::DEFAULT };
     // The first time libraries keep something for the next: a stack, a buffer.
     let ran = run_all(site);
     assert!(ran > 20, "only {ran} cases could run");

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use crate::sim::{Subject0, checks, measure_one};
 use oscost_model::worker::{BatchPlan, Mode};
-use oscost_worker::bench::{AtOp, Shape, Work};
+use oscost_worker::bench::{OpError, Shape, Work};
 use oscost_worker::engine::calibrate;
 use oscost_worker::engine::collect::{Cut, Tag};
 use oscost_worker::engine::pilot::pilot;
@@ -101,7 +101,7 @@ fn a_loop_that_belongs_to_the_op_is_never_unrolled() {
     for op_ns in [1.5, 20.0, 124.0] {
         let machine = Machine::new(&Truth { op_ns, ..Truth::QUIET }, 1, 1e9);
         let clock = calibrate::calibrate(&mut machine.clock()).unwrap().0;
-        let mut work = machine.work(Shape::Looped);
+        let mut work = machine.work(Shape::WithLoop);
         let plan = pilot(&mut machine.collector(), &mut work, &clock, 0.0).unwrap();
         assert_eq!((plan.mode, &plan.unroll_factors[..]), (Mode::B, &[1][..]), "{op_ns} ns");
         let batch_ns = plan.iterations as f64 * (op_ns + Truth::QUIET.loop_cost);
@@ -125,10 +125,11 @@ fn a_batch_has_no_more_ops_than_its_work_allows_and_says_when_it_is_too_short() 
         let seen = Rc::clone(&told);
         let machine = Machine::new(&Truth { op_ns, ..Truth::QUIET }, 1, 1e9);
         let clock = calibrate::calibrate(&mut machine.clock()).unwrap().0;
-        let mut work = machine.work(Shape::Repeat).at_most(most).after(move |ops| {
-            seen.set(seen.get().max(ops));
-            Ok(())
-        });
+        let mut work =
+            machine.work(Shape::Repeat).with_max_batch_ops(most).with_preparation(move |ops| {
+                seen.set(seen.get().max(ops));
+                Ok(())
+            });
         let mut collector = machine.collector();
         let plan = pilot(&mut collector, &mut work, &clock, 0.0).unwrap();
         assert_eq!((plan.mode, plan.coarse_clock), (mode, coarse), "{op_ns} ns, {most}: {plan:?}");
@@ -144,9 +145,9 @@ fn a_batch_has_no_more_ops_than_its_work_allows_and_says_when_it_is_too_short() 
 #[test]
 fn what_is_too_much_for_a_batch_is_refused() {
     let machine = Machine::new(&Truth::QUIET, 1, 1e9);
-    let mut work = machine.work(Shape::Repeat).at_most(10);
+    let mut work = machine.work(Shape::Repeat).with_max_batch_ops(10);
     assert_eq!(work.prepare(10), Ok(()));
-    assert_eq!(work.prepare(11), Err(AtOp { op: 0, why: Errno::E2BIG }));
+    assert_eq!(work.prepare(11), Err(OpError { op: 0, errno: Errno::E2BIG }));
 }
 
 #[test]

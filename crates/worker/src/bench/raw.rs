@@ -1,59 +1,59 @@
-//! Work that is made of raw system calls. Every raw call is the same instruction, so that one loop,
-//! compiled once for each number of copies, serves them all.
+//! Work made of raw system calls. Every raw call is the same instruction, so that one loop, compiled
+//! once per unroll factor, serves them all.
 
-use super::work::loop_of;
-use super::{AtOp, Run, Shape, Work};
+use super::work::timed_loop;
+use super::{OpError, Shape, Work, WorkBody};
 use crate::kernel::Errno;
 use crate::kernel::syscall::prepared::{Call, Pair};
 
 impl Work {
-    /// A raw system call that can be repeated at will.
+    /// A raw system call, repeated.
     #[inline(never)]
     pub fn raw(call: Call) -> Self {
-        Self::of(Shape::Repeat, Raw(call))
+        Self::from_body(Shape::Repeat, Raw(call))
     }
 
     /// Two raw system calls, one after the other.
     #[inline(never)]
     pub fn raw_pair(pair: Pair) -> Self {
-        Self::of(Shape::Looped, RawPair(pair))
+        Self::from_body(Shape::WithLoop, RawPair(pair))
     }
 }
 
 struct Raw(Call);
 
-impl Run for Raw {
-    fn run(&mut self, turns: u64, copies: u32) -> Result<(), AtOp> {
+impl WorkBody for Raw {
+    fn run(&mut self, iterations: u64, unroll: u32) -> Result<(), OpError> {
         let call = self.0.ready();
         let op = move || call.make().map(drop);
-        match copies {
-            1 => by_value::<1, _>(op, turns),
-            2 => by_value::<2, _>(op, turns),
-            4 => by_value::<4, _>(op, turns),
-            8 => by_value::<8, _>(op, turns),
-            _ => Err(AtOp { op: 0, why: Errno::EINVAL }),
+        match unroll {
+            1 => run_by_value::<1, _>(op, iterations),
+            2 => run_by_value::<2, _>(op, iterations),
+            4 => run_by_value::<4, _>(op, iterations),
+            8 => run_by_value::<8, _>(op, iterations),
+            _ => Err(OpError { op: 0, errno: Errno::EINVAL }),
         }
     }
 }
 
 struct RawPair(Pair);
 
-impl Run for RawPair {
-    fn run(&mut self, turns: u64, copies: u32) -> Result<(), AtOp> {
+impl WorkBody for RawPair {
+    fn run(&mut self, iterations: u64, unroll: u32) -> Result<(), OpError> {
         let pair = self.0.ready();
-        by_value::<1, _>(move || pair.make(), turns * u64::from(copies))
+        run_by_value::<1, _>(move || pair.make(), iterations * u64::from(unroll))
     }
 }
 
-/// The timed loop of an op that only holds plain values: it is handed over by value, so that they
-/// stay in registers from op to op. Behind a reference they would be loaded anew after each call,
-/// which may have written anywhere for all that the compiler knows.
+/// The timed loop of an op that only holds plain values: it is passed by value, so that they stay in
+/// registers from op to op. Behind a reference they would be reloaded after each call, since the
+/// compiler must assume that a call may write anywhere.
 #[inline(never)]
-fn by_value<const COPIES: u64, F>(mut op: F, turns: u64) -> Result<(), AtOp>
+fn run_by_value<const UNROLL: u64, F>(mut op: F, iterations: u64) -> Result<(), OpError>
 where
     F: Fn() -> Result<(), Errno> + Copy,
 {
-    loop_of::<COPIES, false, F>(&mut op, turns)
+    timed_loop::<UNROLL, false, F>(&mut op, iterations)
 }
 
 #[cfg(test)]
@@ -62,31 +62,39 @@ mod tests {
     use crate::kernel::syscall::prepared::Tally;
 
     #[test]
-    fn a_raw_call_is_made_as_often_as_it_is_asked_for_with_any_number_of_copies() {
+    fn every_unroll_factor_makes_exactly_its_raw_calls() {
         let tally = Tally::new().unwrap();
         let mut work = Work::raw(tally.add_one());
-        for (turns, copies) in [(0, 1), (1, 1), (23, 1), (23, 2), (23, 4), (23, 8)] {
-            assert_eq!(work.run(turns, copies), Ok(()));
-            assert_eq!(tally.take(), turns * u64::from(copies), "{turns} turns of {copies}");
+        for (iterations, unroll) in [(0, 1), (1, 1), (23, 1), (23, 2), (23, 4), (23, 8)] {
+            assert_eq!(work.run(iterations, unroll), Ok(()));
+            assert_eq!(
+                tally.take(),
+                iterations * u64::from(unroll),
+                "{iterations} iterations of {unroll}"
+            );
         }
         assert!(work.run(1, 3).is_err());
     }
 
     #[test]
-    fn a_pair_is_made_as_often_as_its_loop_turns() {
+    fn a_pair_is_made_once_per_op() {
         let tally = Tally::new().unwrap();
         let mut work = Work::raw_pair(tally.add_two());
-        for (turns, copies) in [(0, 1), (23, 1), (5, 8)] {
-            assert_eq!(work.run(turns, copies), Ok(()));
-            assert_eq!(tally.take(), 2 * turns * u64::from(copies), "{turns} turns of {copies}");
+        for (iterations, unroll) in [(0, 1), (23, 1), (5, 8)] {
+            assert_eq!(work.run(iterations, unroll), Ok(()));
+            assert_eq!(
+                tally.take(),
+                2 * iterations * u64::from(unroll),
+                "{iterations} iterations of {unroll}"
+            );
         }
     }
 
     #[test]
-    fn the_first_call_that_fails_ends_the_batch_and_says_at_which_op() {
+    fn the_first_call_that_fails_ends_the_batch_and_names_its_op() {
         let tally = Tally::new().unwrap();
         let mut work = Work::raw(tally.add_until(5));
-        assert_eq!(work.run(100, 1), Err(AtOp { op: 5, why: Errno(libc::EAGAIN) }));
+        assert_eq!(work.run(100, 1), Err(OpError { op: 5, errno: Errno(libc::EAGAIN) }));
         assert_eq!(tally.take(), 5);
     }
 }

@@ -1,4 +1,4 @@
-//! Work: an op, the loop that the engine turns around it, and what comes before a batch.
+//! Work: an op, the loop around it, and the untimed preparation of a batch.
 
 use oscost_model::channel::ChannelObservation;
 use oscost_model::file::FileObservation;
@@ -9,342 +9,346 @@ use crate::kernel::cpu::black_box::{barrier, opaque, through_memory};
 #[cfg(feature = "live")]
 mod slowed;
 
-/// An op that went wrong: it is never a fast figure.
+/// An op that failed. The batch stops there and gives no sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AtOp {
-    /// How many ops of the batch were done (in mode U to within one turn of the loop).
+pub struct OpError {
+    /// How many ops of the batch had completed (in mode U to within one iteration).
     pub op: u64,
-    /// Why the next one was not.
-    pub why: Errno,
+    /// Why the next one failed.
+    pub errno: Errno,
 }
 
-/// How an op lends itself to being timed.
+/// The ways in which an op can be timed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
-    /// Any number of times in a row; the pilot chooses between unrolled, batched and single shots.
+    /// Repeatable; the pilot chooses between unrolled, batched and single shots.
     Repeat,
-    /// Any number of times in a row, the loop's turn with them: never unrolled.
-    Looped,
-    /// One at a time, because its distribution matters.
-    Single,
-    /// One at a time, each after an eviction.
+    /// Repeatable, loop overhead included: never unrolled.
+    WithLoop,
+    /// One op per batch, because its distribution matters.
+    SingleShot,
+    /// One op per batch, each after an eviction.
     Cold,
-    /// Some bytes at a time.
+    /// A number of bytes per batch.
     Transfer,
-    /// One at a time, and each brings a figure of its own: what the clock shows is thrown away.
-    Found,
-    /// One at a time, and each brings the ticks that it took itself: its ends lie in two processes.
-    Stamped,
+    /// One op per batch; the op computes its own figure, and the clock's reading is discarded.
+    OwnValue,
+    /// One op per batch; the op returns the ticks that it took, since it starts in one process and
+    /// ends in another.
+    OwnTicks,
 }
 
 /// The body of a benchmark, compiled around its op.
-pub trait Run {
-    /// Runs `turns` turns of a loop with `copies` copies of the op in each (1, 2, 4 or 8), and
-    /// nothing else. A transfer moves `turns * copies` bytes.
-    fn run(&mut self, turns: u64, copies: u32) -> Result<(), AtOp>;
+pub trait WorkBody {
+    /// Runs `iterations` iterations of a loop with `unroll` ops in each (1, 2, 4 or 8), and nothing else. A transfer moves `iterations * unroll` bytes.
+    fn run(&mut self, iterations: u64, unroll: u32) -> Result<(), OpError>;
 
-    /// Does what must come before a batch of `ops` ops, untimed: see [`Work::staged`].
+    /// Prepares a batch of `ops` ops, untimed: see [`Work::from_prepared_body`].
     fn prepare(&mut self, _ops: u64) -> Result<(), Errno> {
         Ok(())
     }
 
-    /// What was seen of the file that the ops work on.
-    fn seen(&self) -> Option<FileObservation> {
+    /// What was observed of the file that the ops work on.
+    fn file_observation(&self) -> Option<FileObservation> {
         None
     }
 
-    /// What was seen of the channel that the ops go through.
-    fn channel(&self) -> Option<ChannelObservation> {
+    /// What was observed of the channel that the ops use.
+    fn channel_observation(&self) -> Option<ChannelObservation> {
         None
     }
 
-    /// Looks whether the batch that was just run did what its ops claim to do, untimed.
-    fn prove(&mut self) -> Result<(), Errno> {
+    /// Verifies, untimed, that the last batch did what its ops claim to do.
+    fn verify(&mut self) -> Result<(), Errno> {
         Ok(())
     }
 
-    /// Whether the last batch is no sample: what it waited for never came, as datagrams may, and
-    /// that was counted.
-    fn is_lost(&self) -> bool {
+    /// Whether the last batch must be dropped because what it waited for never arrived (a datagram
+    /// may be lost). The loss has been counted.
+    fn is_batch_lost(&self) -> bool {
         false
     }
 
-    /// The figure that the last op brought: see [`Shape::Found`] and [`Shape::Stamped`].
-    fn brought(&self) -> i64 {
+    /// The value that the last op returned: see [`Shape::OwnValue`] and [`Shape::OwnTicks`].
+    fn last_value(&self) -> i64 {
         0
     }
 
-    /// How many of the ops whose cost is quoted the last batch came to, where that hangs on more
-    /// than on how many were tried: of bytes that were sent, those that arrived.
-    fn moved(&self) -> Option<u64> {
+    /// How many quoted ops the last batch came to, where that is not known beforehand: of the bytes
+    /// that were sent, those that arrived.
+    fn actual_ops(&self) -> Option<u64> {
         None
     }
 }
 
-/// What comes before a batch, untimed; it is told how many ops the batch will have.
+/// The untimed preparation of a batch of so many ops.
 type Prepare = Box<dyn FnMut(u64) -> Result<(), Errno>>;
 
 /// The work of a case, ready to be timed.
 pub struct Work {
-    /// How it lends itself to being timed.
+    /// How it can be timed.
     pub shape: Shape,
-    body: Box<dyn Run>,
+    body: Box<dyn WorkBody>,
     prepare: Option<Prepare>,
-    most_ops: u64,
-    least_ops: u64,
-    lacks: Option<String>,
-    staged: bool,
-    worth: u64,
+    max_batch_ops: u64,
+    min_batch_ops: u64,
+    unavailable_reason: Option<String>,
+    prepares_itself: bool,
+    op_count: u64,
 }
 
 impl Work {
-    /// An op that can be repeated at will.
+    /// An op that can be repeated.
     pub fn repeat(op: impl FnMut() -> Result<(), Errno> + 'static) -> Self {
-        Self::of(Shape::Repeat, Repeat::<_, false>(op))
+        Self::from_body(Shape::Repeat, Repeat::<_, false>(op))
     }
 
-    /// An op that can be repeated at will, in a loop as compilers write it without optimisation: its
-    /// counter lives in memory.
-    pub fn repeat_plain(op: impl FnMut() -> Result<(), Errno> + 'static) -> Self {
-        Self::of(Shape::Repeat, Repeat::<_, true>(op))
+    /// An op that can be repeated, in a loop as compilers emit it without optimisation: its counter
+    /// is in memory.
+    pub fn repeat_unoptimized(op: impl FnMut() -> Result<(), Errno> + 'static) -> Self {
+        Self::from_body(Shape::Repeat, Repeat::<_, true>(op))
     }
 
-    /// An op that is timed with the loop around it: because the loop is part of what is asked, or
-    /// because it is no visible part of an op that enters the kernel. Its body is compiled once and
-    /// not four times.
-    pub fn looped(op: impl FnMut() -> Result<(), Errno> + 'static) -> Self {
-        Self::of(Shape::Looped, Looped(op))
+    /// An op that is timed with its loop: because the loop is part of the question, or because it is
+    /// negligible against an op that enters the kernel. The body is compiled once and not four times.
+    pub fn with_loop(op: impl FnMut() -> Result<(), Errno> + 'static) -> Self {
+        Self::from_body(Shape::WithLoop, WithLoop(op))
     }
 
-    /// No work: what this place lacks for the case, and the way out. The row is skipped and says
-    /// so.
-    pub fn lacking(what: impl Into<String>) -> Self {
-        let none = Looped(|| Err(Errno::ENOSYS));
-        Self { lacks: Some(what.into()), ..Self::of(Shape::Looped, none) }
+    /// No work: why the case cannot run on this machine, and what to do. The case is skipped with this
+    /// reason.
+    pub fn unavailable(what: impl Into<String>) -> Self {
+        let none = WithLoop(|| Err(Errno::ENOSYS));
+        Self { unavailable_reason: Some(what.into()), ..Self::from_body(Shape::WithLoop, none) }
     }
 
-    /// What this place lacks, where it lacks something.
-    pub fn lacks(&self) -> Option<&str> {
-        self.lacks.as_deref()
+    /// Why the case cannot run on this machine; `None` if it can.
+    pub fn unavailable_reason(&self) -> Option<&str> {
+        self.unavailable_reason.as_deref()
     }
 
-    /// An op whose every single cost matters.
-    pub fn single(op: impl FnMut() -> Result<(), Errno> + 'static) -> Self {
-        Self { shape: Shape::Single, ..Self::repeat(op) }
+    /// An op that is timed one by one, because the distribution of its cost matters.
+    pub fn single_shot(op: impl FnMut() -> Result<(), Errno> + 'static) -> Self {
+        Self { shape: Shape::SingleShot, ..Self::repeat(op) }
     }
 
-    /// An op that is wanted cold: `evict` runs before each, untimed.
+    /// An op that is measured cold: `evict` runs before each one, untimed.
     pub fn cold(
         evict: impl FnMut() -> Result<(), Errno> + 'static,
         op: impl FnMut() -> Result<(), Errno> + 'static,
     ) -> Self {
-        Self::repeat(op).made_cold(evict)
+        Self::repeat(op).with_eviction(evict)
     }
 
-    /// This op, wanted cold.
+    /// This op, measured cold: `evict` runs before each one, untimed.
     #[must_use]
-    pub fn made_cold(self, mut evict: impl FnMut() -> Result<(), Errno> + 'static) -> Self {
-        Self { shape: Shape::Cold, ..self.after(move |_| evict()) }
+    pub fn with_eviction(self, mut evict: impl FnMut() -> Result<(), Errno> + 'static) -> Self {
+        Self { shape: Shape::Cold, ..self.with_preparation(move |_| evict()) }
     }
 
-    /// An act that moves as many bytes as it is told.
+    /// A transfer: the closure moves the given number of bytes.
     pub fn transfer(act: impl FnMut(u64) -> Result<(), Errno> + 'static) -> Self {
-        Self::of(Shape::Transfer, Transfer(act))
+        Self::from_body(Shape::Transfer, Transfer(act))
     }
 
-    /// An op that finds its figure itself, in thousandths of a nanosecond: what no clock around it
-    /// could show, as the step of another clock, or how late a timer was.
-    pub fn found(op: impl FnMut() -> Result<i64, Errno> + 'static) -> Self {
-        Self::of(Shape::Found, Bringing { op, last: 0 })
+    /// An op that computes its own figure, in picoseconds: what no clock around it could show, such
+    /// as the step of another clock, or how late a timer was.
+    pub fn own_value(op: impl FnMut() -> Result<i64, Errno> + 'static) -> Self {
+        Self::from_body(Shape::OwnValue, OwnValue { op, last: 0 })
     }
 
-    /// An op that takes its own time, in ticks of its [`Site`](super::Site)'s watch: from a read in
-    /// one process to a read in another. What an empty pair of reads shows is subtracted as from
-    /// any single shot.
-    pub fn stamped(op: impl FnMut() -> Result<i64, Errno> + 'static) -> Self {
-        Self { shape: Shape::Stamped, ..Self::found(op) }
+    /// An op that times itself, in ticks of [`Context::clock`](super::Context::clock): from a read in
+    /// one process to a read in another. The cost of an empty pair of reads is subtracted as from any
+    /// single shot.
+    pub fn own_ticks(op: impl FnMut() -> Result<i64, Errno> + 'static) -> Self {
+        Self { shape: Shape::OwnTicks, ..Self::own_value(op) }
     }
 
-    /// This body as it is, for bodies that are no closures.
-    pub fn of(shape: Shape, body: impl Run + 'static) -> Self {
+    /// A body that is not a closure.
+    pub fn from_body(shape: Shape, body: impl WorkBody + 'static) -> Self {
         Self::boxed(shape, Box::new(body))
     }
 
-    /// A body that does by itself what must come before its batches: [`Run::prepare`].
-    pub fn staged(shape: Shape, body: impl Run + 'static) -> Self {
-        Self { staged: true, ..Self::of(shape, body) }
+    /// A body that prepares its own batches: [`WorkBody::prepare`].
+    pub fn from_prepared_body(shape: Shape, body: impl WorkBody + 'static) -> Self {
+        Self { prepares_itself: true, ..Self::from_body(shape, body) }
     }
 
-    /// Out of line, since each definition makes its work of it.
+    /// Out of line, since every definition calls it.
     #[inline(never)]
-    fn boxed(shape: Shape, body: Box<dyn Run>) -> Self {
+    fn boxed(shape: Shape, body: Box<dyn WorkBody>) -> Self {
         Self {
             shape,
             body,
             prepare: None,
-            most_ops: u64::MAX,
-            least_ops: 1,
-            lacks: None,
-            staged: false,
-            worth: 1,
+            max_batch_ops: u64::MAX,
+            min_batch_ops: 1,
+            unavailable_reason: None,
+            prepares_itself: false,
+            op_count: 1,
         }
     }
 
-    /// This work with something untimed before each batch.
+    /// This work, with untimed preparation before each batch.
     #[must_use]
-    pub fn after(self, prepare: impl FnMut(u64) -> Result<(), Errno> + 'static) -> Self {
+    pub fn with_preparation(self, prepare: impl FnMut(u64) -> Result<(), Errno> + 'static) -> Self {
         Self { prepare: Some(Box::new(prepare)), ..self }
     }
 
-    /// This work in batches of at most so many ops: what comes before them can provide no more.
+    /// This work, in batches of at most `ops` ops: the preparation can provide no more.
     #[must_use]
-    pub fn at_most(self, ops: u64) -> Self {
-        Self { most_ops: ops.max(1), ..self }
+    pub fn with_max_batch_ops(self, ops: u64) -> Self {
+        Self { max_batch_ops: ops.max(1), ..self }
     }
 
-    /// This work in batches of at least so many ops of its body, where those do not take too long:
-    /// with fewer it is the filling of what lies between two ends that is timed.
+    /// This work, in batches of at least `ops` ops of its body if that does not take too long: with
+    /// fewer the batch only fills the buffer between the two ends.
     #[must_use]
-    pub fn at_least(self, ops: u64) -> Self {
-        Self { least_ops: ops.max(1), ..self }
+    pub fn with_min_batch_ops(self, ops: u64) -> Self {
+        Self { min_batch_ops: ops.max(1), ..self }
     }
 
-    /// This work, each op of whose body is worth so many of the ops whose cost is quoted: a region
-    /// that is mapped as a whole, say, and whose cost is quoted by the page.
+    /// This work, where one op of the body counts as `ops` quoted ops: for example a region that is
+    /// mapped as a whole and whose cost is quoted per page.
     #[must_use]
-    pub fn worth(self, ops: u64) -> Self {
-        Self { worth: ops.max(1), ..self }
+    pub fn with_op_count(self, ops: u64) -> Self {
+        Self { op_count: ops.max(1), ..self }
     }
 
-    /// How many ops of the body a batch may have.
-    pub fn most_ops(&self) -> u64 {
-        self.most_ops
+    /// The maximum number of ops of the body in a batch.
+    pub fn max_batch_ops(&self) -> u64 {
+        self.max_batch_ops
     }
 
-    /// How many ops of the body a batch should have.
-    pub fn least_ops(&self) -> u64 {
-        self.least_ops
+    /// The minimum number of ops of the body in a batch.
+    pub fn min_batch_ops(&self) -> u64 {
+        self.min_batch_ops
     }
 
-    /// How many of the ops whose cost is quoted an op of the body is worth.
-    pub fn ops_each(&self) -> u64 {
-        self.worth
+    /// How many quoted ops one op of the body counts as.
+    pub fn op_count(&self) -> u64 {
+        self.op_count
     }
 
-    /// Whether something untimed comes before each batch.
-    pub fn is_prepared(&self) -> bool {
-        self.staged || self.prepare.is_some()
+    /// Whether a batch needs untimed preparation.
+    pub fn has_preparation(&self) -> bool {
+        self.prepares_itself || self.prepare.is_some()
     }
 
-    /// Does what must come before a batch of `ops` ops.
-    pub fn prepare(&mut self, ops: u64) -> Result<(), AtOp> {
-        if ops > self.most_ops {
-            return Err(AtOp { op: 0, why: Errno::E2BIG });
+    /// Prepares a batch of `ops` ops.
+    pub fn prepare(&mut self, ops: u64) -> Result<(), OpError> {
+        if ops > self.max_batch_ops {
+            return Err(OpError { op: 0, errno: Errno::E2BIG });
         }
         let prepared = match &mut self.prepare {
             Some(prepare) => prepare(ops),
             None => Ok(()),
         };
-        prepared.and_then(|()| self.body.prepare(ops)).map_err(|why| AtOp { op: 0, why })
+        prepared.and_then(|()| self.body.prepare(ops)).map_err(|why| OpError { op: 0, errno: why })
     }
 
-    /// Looks, untimed, whether the batch that was just run did what its ops claim to do.
-    pub fn prove(&mut self) -> Result<(), AtOp> {
-        self.body.prove().map_err(|why| AtOp { op: 0, why })
+    /// Verifies, untimed, that the last batch did what its ops claim to do.
+    pub fn verify(&mut self) -> Result<(), OpError> {
+        self.body.verify().map_err(|why| OpError { op: 0, errno: why })
     }
 
-    /// The figure that the last op brought, where it is not the clock around it that counts:
-    /// thousandths of a nanosecond, or ticks.
-    pub fn brought(&self) -> Option<i64> {
-        matches!(self.shape, Shape::Found | Shape::Stamped).then(|| self.body.brought())
+    /// The value that the last op returned, if it is not timed from outside: picoseconds, or ticks.
+    pub fn last_value(&self) -> Option<i64> {
+        matches!(self.shape, Shape::OwnValue | Shape::OwnTicks).then(|| self.body.last_value())
     }
 
-    /// What was seen of the file that the ops work on, where there is one.
-    pub fn seen(&self) -> Option<FileObservation> {
-        self.body.seen()
+    /// What was observed of the file that the ops work on, if there is one.
+    pub fn file_observation(&self) -> Option<FileObservation> {
+        self.body.file_observation()
     }
 
-    /// What was seen of the channel that the ops go through, where there is one.
-    pub fn channel(&self) -> Option<ChannelObservation> {
-        self.body.channel()
+    /// What was observed of the channel that the ops use, if there is one.
+    pub fn channel_observation(&self) -> Option<ChannelObservation> {
+        self.body.channel_observation()
     }
 
-    /// Whether the last batch is no sample.
-    pub fn is_lost(&self) -> bool {
-        self.body.is_lost()
+    /// Whether the last batch must be dropped.
+    pub fn is_batch_lost(&self) -> bool {
+        self.body.is_batch_lost()
     }
 
-    /// How many of the ops whose cost is quoted the last batch came to, where it knows better than
-    /// who has run it.
-    pub fn moved(&self) -> Option<u64> {
-        self.body.moved()
+    /// How many quoted ops the last batch came to, if only the body knows.
+    pub fn actual_ops(&self) -> Option<u64> {
+        self.body.actual_ops()
     }
 
-    /// Runs a batch: one indirect call, none for each op.
+    /// Runs a batch: one indirect call per batch, none per op.
     #[inline(always)]
-    pub fn run(&mut self, turns: u64, copies: u32) -> Result<(), AtOp> {
-        self.body.run(turns, copies)
+    pub fn run(&mut self, iterations: u64, unroll: u32) -> Result<(), OpError> {
+        self.body.run(iterations, unroll)
     }
 }
 
-struct Repeat<F, const PLAIN: bool>(F);
+struct Repeat<F, const UNOPTIMIZED: bool>(F);
 
-impl<F: FnMut() -> Result<(), Errno>, const PLAIN: bool> Run for Repeat<F, PLAIN> {
-    fn run(&mut self, turns: u64, copies: u32) -> Result<(), AtOp> {
-        match copies {
-            1 => repeat::<1, PLAIN, F>(&mut self.0, turns),
-            2 => repeat::<2, PLAIN, F>(&mut self.0, turns),
-            4 => repeat::<4, PLAIN, F>(&mut self.0, turns),
-            8 => repeat::<8, PLAIN, F>(&mut self.0, turns),
-            _ => Err(AtOp { op: 0, why: Errno::EINVAL }),
+impl<F: FnMut() -> Result<(), Errno>, const UNOPTIMIZED: bool> WorkBody for Repeat<F, UNOPTIMIZED> {
+    fn run(&mut self, iterations: u64, unroll: u32) -> Result<(), OpError> {
+        match unroll {
+            1 => repeat::<1, UNOPTIMIZED, F>(&mut self.0, iterations),
+            2 => repeat::<2, UNOPTIMIZED, F>(&mut self.0, iterations),
+            4 => repeat::<4, UNOPTIMIZED, F>(&mut self.0, iterations),
+            8 => repeat::<8, UNOPTIMIZED, F>(&mut self.0, iterations),
+            _ => Err(OpError { op: 0, errno: Errno::EINVAL }),
         }
     }
 }
 
 #[inline(never)]
-fn repeat<const COPIES: u64, const PLAIN: bool, F: FnMut() -> Result<(), Errno>>(
+fn repeat<const UNROLL: u64, const UNOPTIMIZED: bool, F: FnMut() -> Result<(), Errno>>(
     op: &mut F,
-    turns: u64,
-) -> Result<(), AtOp> {
-    loop_of::<COPIES, PLAIN, F>(op, turns)
+    iterations: u64,
+) -> Result<(), OpError> {
+    timed_loop::<UNROLL, UNOPTIMIZED, F>(op, iterations)
 }
 
-/// The timed loop. Its counter passes through [`opaque`], so that the compiler can neither count
-/// the turns in advance nor unroll them: every number of copies pays for the same loop, and the
-/// slope over the copies is the op alone. With `PLAIN` the counter goes through memory each turn.
+/// The timed loop. Its counter passes through [`opaque`], so that the compiler can neither compute
+/// the number of iterations in advance nor unroll the loop: every unroll factor pays for the same
+/// loop, and the slope over the unroll factors is the op alone. With `UNOPTIMIZED` the counter goes
+/// through memory in each iteration.
 #[inline(always)]
-pub(super) fn loop_of<const COPIES: u64, const PLAIN: bool, F: FnMut() -> Result<(), Errno>>(
+pub(super) fn timed_loop<
+    const UNROLL: u64,
+    const UNOPTIMIZED: bool,
+    F: FnMut() -> Result<(), Errno>,
+>(
     op: &mut F,
-    turns: u64,
-) -> Result<(), AtOp> {
-    let counter = |left| if PLAIN { through_memory(left) } else { opaque(left) };
-    let mut left = counter(turns);
+    iterations: u64,
+) -> Result<(), OpError> {
+    let counter = |left| if UNOPTIMIZED { through_memory(left) } else { opaque(left) };
+    let mut left = counter(iterations);
     while left != 0 {
-        if let Err(why) = turn::<COPIES, F>(op) {
-            return Err(AtOp { op: (turns - left) * COPIES, why });
+        if let Err(why) = unrolled_ops::<UNROLL, F>(op) {
+            return Err(OpError { op: (iterations - left) * UNROLL, errno: why });
         }
         left = counter(left - 1);
     }
     Ok(())
 }
 
-/// `COPIES` ops, written out: the conditions are known when it is compiled.
+/// `UNROLL` ops, written out: the conditions are compile-time constants.
 #[inline(always)]
-fn turn<const COPIES: u64, F: FnMut() -> Result<(), Errno>>(op: &mut F) -> Result<(), Errno> {
+fn unrolled_ops<const UNROLL: u64, F: FnMut() -> Result<(), Errno>>(
+    op: &mut F,
+) -> Result<(), Errno> {
     let mut once = || {
         let done = op();
         barrier();
         done
     };
     once()?;
-    if COPIES >= 2 {
+    if UNROLL >= 2 {
         once()?;
     }
-    if COPIES >= 4 {
+    if UNROLL >= 4 {
         once()?;
         once()?;
     }
-    if COPIES >= 8 {
+    if UNROLL >= 8 {
         once()?;
         once()?;
         once()?;
@@ -353,36 +357,36 @@ fn turn<const COPIES: u64, F: FnMut() -> Result<(), Errno>>(op: &mut F) -> Resul
     Ok(())
 }
 
-struct Looped<F>(F);
+struct WithLoop<F>(F);
 
-impl<F: FnMut() -> Result<(), Errno>> Run for Looped<F> {
-    fn run(&mut self, turns: u64, copies: u32) -> Result<(), AtOp> {
-        repeat::<1, false, F>(&mut self.0, turns * u64::from(copies))
+impl<F: FnMut() -> Result<(), Errno>> WorkBody for WithLoop<F> {
+    fn run(&mut self, iterations: u64, unroll: u32) -> Result<(), OpError> {
+        repeat::<1, false, F>(&mut self.0, iterations * u64::from(unroll))
     }
 }
 
 struct Transfer<F>(F);
 
-impl<F: FnMut(u64) -> Result<(), Errno>> Run for Transfer<F> {
-    fn run(&mut self, turns: u64, copies: u32) -> Result<(), AtOp> {
-        (self.0)(turns * u64::from(copies)).map_err(|why| AtOp { op: 0, why })
+impl<F: FnMut(u64) -> Result<(), Errno>> WorkBody for Transfer<F> {
+    fn run(&mut self, iterations: u64, unroll: u32) -> Result<(), OpError> {
+        (self.0)(iterations * u64::from(unroll)).map_err(|why| OpError { op: 0, errno: why })
     }
 }
 
-struct Bringing<F> {
+struct OwnValue<F> {
     op: F,
     last: i64,
 }
 
-impl<F: FnMut() -> Result<i64, Errno>> Run for Bringing<F> {
-    fn run(&mut self, turns: u64, copies: u32) -> Result<(), AtOp> {
-        for op in 0..turns * u64::from(copies) {
-            self.last = (self.op)().map_err(|why| AtOp { op, why })?;
+impl<F: FnMut() -> Result<i64, Errno>> WorkBody for OwnValue<F> {
+    fn run(&mut self, iterations: u64, unroll: u32) -> Result<(), OpError> {
+        for op in 0..iterations * u64::from(unroll) {
+            self.last = (self.op)().map_err(|why| OpError { op, errno: why })?;
         }
         Ok(())
     }
 
-    fn brought(&self) -> i64 {
+    fn last_value(&self) -> i64 {
         self.last
     }
 }
@@ -394,83 +398,91 @@ mod tests {
     use std::rc::Rc;
 
     #[test]
-    fn every_number_of_copies_does_exactly_its_ops() {
+    fn every_unroll_factor_runs_exactly_its_ops() {
         let done = Rc::new(Cell::new(0u64));
-        let seen = Rc::clone(&done);
+        let count = Rc::clone(&done);
         let mut work = Work::repeat(move || {
-            seen.set(seen.get() + 1);
+            count.set(count.get() + 1);
             Ok(())
         });
-        for (turns, copies) in [(0, 1), (1, 1), (23, 1), (23, 2), (23, 4), (23, 8)] {
+        for (iterations, unroll) in [(0, 1), (1, 1), (23, 1), (23, 2), (23, 4), (23, 8)] {
             done.set(0);
-            work.run(turns, copies).unwrap();
-            assert_eq!(done.get(), turns * u64::from(copies), "{turns} turns of {copies}");
+            work.run(iterations, unroll).unwrap();
+            assert_eq!(
+                done.get(),
+                iterations * u64::from(unroll),
+                "{iterations} iterations of {unroll}"
+            );
         }
         assert!(work.run(1, 3).is_err());
     }
 
     #[test]
-    fn a_loop_with_its_counter_in_memory_does_as_many() {
+    fn a_loop_with_its_counter_in_memory_runs_as_many_ops() {
         let done = Rc::new(Cell::new(0u64));
-        let seen = Rc::clone(&done);
-        let mut work = Work::repeat_plain(move || {
-            seen.set(seen.get() + 1);
+        let count = Rc::clone(&done);
+        let mut work = Work::repeat_unoptimized(move || {
+            count.set(count.get() + 1);
             Ok(())
         });
-        for (turns, copies) in [(0, 1), (1, 1), (23, 2), (23, 8)] {
+        for (iterations, unroll) in [(0, 1), (1, 1), (23, 2), (23, 8)] {
             done.set(0);
-            work.run(turns, copies).unwrap();
-            assert_eq!(done.get(), turns * u64::from(copies), "{turns} turns of {copies}");
+            work.run(iterations, unroll).unwrap();
+            assert_eq!(
+                done.get(),
+                iterations * u64::from(unroll),
+                "{iterations} iterations of {unroll}"
+            );
         }
     }
 
     #[test]
-    fn a_figure_that_is_found_is_the_last_ops() {
+    fn an_own_value_is_that_of_the_last_op() {
         let mut figures = [1_500, -2_500].into_iter();
-        let mut work = Work::found(move || figures.next().ok_or(Errno::ENOENT));
+        let mut work = Work::own_value(move || figures.next().ok_or(Errno::ENOENT));
         work.run(2, 1).unwrap();
-        assert_eq!(work.brought(), Some(-2_500));
-        assert_eq!(work.run(3, 1), Err(AtOp { op: 0, why: Errno::ENOENT }));
+        assert_eq!(work.last_value(), Some(-2_500));
+        assert_eq!(work.run(3, 1), Err(OpError { op: 0, errno: Errno::ENOENT }));
     }
 
     #[test]
-    fn the_first_error_ends_the_batch_and_says_at_which_op() {
+    fn the_first_error_ends_the_batch_and_names_its_op() {
         let mut left = 5;
         let op = move || {
             left -= 1;
             if left < 0 { Err(Errno::ENOENT) } else { Ok(()) }
         };
-        let stopped = Err(AtOp { op: 5, why: Errno::ENOENT });
+        let stopped = Err(OpError { op: 5, errno: Errno::ENOENT });
         assert_eq!(Work::repeat(op).run(100, 1), stopped);
-        assert_eq!(Work::looped(op).run(25, 4), stopped);
+        assert_eq!(Work::with_loop(op).run(25, 4), stopped);
     }
 
     #[test]
-    fn work_that_lacks_something_says_what_and_never_runs() {
-        let mut work = Work::lacking("a second CPU");
-        assert_eq!(work.lacks(), Some("a second CPU"));
+    fn unavailable_work_gives_its_reason_and_never_runs() {
+        let mut work = Work::unavailable("a second CPU");
+        assert_eq!(work.unavailable_reason(), Some("a second CPU"));
         assert!(work.run(1, 1).is_err());
-        assert_eq!(Work::repeat(|| Ok(())).lacks(), None);
+        assert_eq!(Work::repeat(|| Ok(())).unavailable_reason(), None);
     }
 
     #[test]
-    fn what_comes_before_a_batch_is_told_how_many_ops_it_has() {
-        let told = Rc::new(Cell::new(0));
-        let seen = Rc::clone(&told);
-        let mut work = Work::repeat(|| Ok(())).after(move |ops| {
-            seen.set(ops);
+    fn the_preparation_gets_the_number_of_ops_of_its_batch() {
+        let prepared = Rc::new(Cell::new(0));
+        let count = Rc::clone(&prepared);
+        let mut work = Work::repeat(|| Ok(())).with_preparation(move |ops| {
+            count.set(ops);
             Ok(())
         });
         work.prepare(42).unwrap();
-        assert_eq!(told.get(), 42);
+        assert_eq!(prepared.get(), 42);
     }
 
     #[test]
     fn no_more_ops_are_prepared_than_a_batch_may_have() {
-        let mut work = Work::repeat(|| Ok(())).after(|_| Ok(())).at_most(7);
-        assert_eq!((work.most_ops(), work.ops_each(), work.is_prepared()), (7, 1, true));
+        let mut work = Work::repeat(|| Ok(())).with_preparation(|_| Ok(())).with_max_batch_ops(7);
+        assert_eq!((work.max_batch_ops(), work.op_count(), work.has_preparation()), (7, 1, true));
         assert_eq!(work.prepare(7), Ok(()));
-        assert_eq!(work.prepare(8), Err(AtOp { op: 0, why: Errno::E2BIG }));
-        assert!(!Work::repeat(|| Ok(())).is_prepared());
+        assert_eq!(work.prepare(8), Err(OpError { op: 0, errno: Errno::E2BIG }));
+        assert!(!Work::repeat(|| Ok(())).has_preparation());
     }
 }

@@ -51,7 +51,7 @@ const METHOD: Axis = Axis {
         "io-uring-poll",
         "io-uring-multishot",
     ]),
-    usual: USUAL_METHODS,
+    default_points: USUAL_METHODS,
 };
 
 const USUAL_METHODS: Points = Points::Words(&["select", "poll", "epoll", "io-uring-poll"]);
@@ -59,20 +59,20 @@ const USUAL_METHODS: Points = Points::Words(&["select", "poll", "epoll", "io-uri
 const FDS: Axis = Axis {
     name: "fds",
     sets: "how many descriptors are in the set, ready ones among them",
-    points: Points::Counting(
+    points: Points::Items(
         "descriptor",
-        &Points::Within {
-            least: 1,
-            most: 1_000_000,
+        &Points::Range {
+            min: 1,
+            max: 1_000_000,
             points: &[
                 10, 18, 32, 56, 100, 160, 250, 400, 630, 1_000, 3_000, 10_000, 30_000, 100_000,
             ],
         },
     ),
-    usual: Points::Usual {
+    default_points: Points::WithPriceList {
         // A law of growth takes ten points over two decades.
         points: &Points::Numbers(&[10, 18, 32, 56, 100, 160, 250, 400, 630, 1_000]),
-        in_price_list: &Points::Numbers(&[100]),
+        price_list: &Points::Numbers(&[100]),
     },
 };
 
@@ -80,42 +80,42 @@ const READY: Axis = Axis {
     name: "ready",
     sets: "how many of them are ready: none, and the call does not wait; one; a tenth",
     points: Points::Words(&["none", "one", "10pct"]),
-    usual: Points::Words(&["one"]),
+    default_points: Points::Words(&["one"]),
 };
 
 const POSITION: Axis = Axis {
     name: "position",
     sets: "where among them the ready ones stand",
     points: Points::Words(&["first", "middle", "last"]),
-    usual: Points::Unsaid("middle"),
+    default_points: Points::Implied("middle"),
 };
 
 const HIGHEST: Axis = Axis {
     name: "highest",
     sets: "the number of the last descriptor: as low as may be, 4,095 or 16,383",
     points: Points::Words(&["low", "4k", "16k"]),
-    usual: Points::Unsaid("low"),
+    default_points: Points::Implied("low"),
 };
 
 const OVER: Axis = Axis {
     name: "over",
     sets: "what the descriptors are",
     points: Points::Words(&["pipe", "socketpair", "tcp", "eventfd"]),
-    usual: Points::Unsaid("pipe"),
+    default_points: Points::Implied("pipe"),
 };
 
 const PEER_CPU: Axis = Axis {
     name: "peer_cpu",
     sets: "where the waiters are pinned: to the CPU of who makes it happen, or to another",
     points: Points::Words(&["same", "other"]),
-    usual: Points::Words(&["same"]),
+    default_points: Points::Words(&["same"]),
 };
 
 const WAITERS: Axis = Axis {
     name: "waiters",
     sets: "how many processes wait for it, each with a set of its own",
     points: Points::Numbers(&[1, 2, 8]),
-    usual: Points::Numbers(&[1]),
+    default_points: Points::Numbers(&[1]),
 };
 
 const HERD: Axis = Axis {
@@ -123,7 +123,7 @@ const HERD: Axis = Axis {
     sets: "what several wait for: all for one byte; the same by EPOLLEXCLUSIVE; each at a socket \
            of its own for a connection to one port (SO_REUSEPORT)",
     points: Points::Words(&["all", "exclusive", "reuseport"]),
-    usual: Points::Unsaid("all"),
+    default_points: Points::Implied("all"),
 };
 
 const BY_SELECT: When = &[("method", "select")];
@@ -146,7 +146,7 @@ const OF_EPOLL: &str = "only epoll(7) can be told to wake fewer than all (EPOLLE
 const SETUP: When = &[("fds", "500")];
 
 /// What the benchmarks of this family are unless they say otherwise.
-const MANY: Bench = Bench { in_price_list: false, setup_us: SETUP, ..Bench::PLAIN };
+const MANY: Bench = Bench { in_price_list: false, setup_us: SETUP, ..Bench::DEFAULT };
 
 const BENCHES: &[Bench] = &[
     Bench {
@@ -193,9 +193,9 @@ const BENCHES: &[Bench] = &[
         floor: &[at_least(1, ENTRY)],
         axes: &[
             Axis {
-                usual: Points::Usual {
+                default_points: Points::WithPriceList {
                     points: &USUAL_METHODS,
-                    in_price_list: &Points::Words(&["poll", "epoll"]),
+                    price_list: &Points::Words(&["poll", "epoll"]),
                 },
                 ..METHOD
             },
@@ -208,8 +208,8 @@ const BENCHES: &[Bench] = &[
         needs: &[
             Need::io_uring().when(BY_RING),
             Need::io_uring().when(BY_MULTISHOT),
-            Need::meaning(NOWHERE).when(&[("ready", "none"), ("position", "first")]),
-            Need::meaning(NOWHERE).when(&[("ready", "none"), ("position", "last")]),
+            Need::not_applicable(NOWHERE).when(&[("ready", "none"), ("position", "first")]),
+            Need::not_applicable(NOWHERE).when(&[("ready", "none"), ("position", "last")]),
         ],
         source: "study cs161-syscalls, The C10K problem; select(2), poll(2), epoll(7), \
                  io_uring_enter(2); fs/select.c, fs/eventpoll.c, io_uring/poll.c",
@@ -242,10 +242,10 @@ const BENCHES: &[Bench] = &[
                 sets: "how is waited: as in event/wait; what goes around a call of io_uring is in \
                        the ring, and cannot be done without one",
                 points: Points::Words(&["select", "poll", "epoll", "epoll-edge", "epoll-oneshot"]),
-                usual: Points::Words(&["select", "poll"]),
+                default_points: Points::Words(&["select", "poll"]),
                 ..METHOD
             },
-            Axis { usual: Points::Numbers(&[100, 1_000]), ..FDS },
+            Axis { default_points: Points::Numbers(&[100, 1_000]), ..FDS },
             Axis { points: Points::Words(&["one", "10pct"]), ..READY },
             POSITION,
             HIGHEST,
@@ -272,12 +272,12 @@ const BENCHES: &[Bench] = &[
               all once more when it is woken: event/wakeup. epoll has joined the lists when a \
               descriptor was added (event/register), and pays none of this here.",
         calls: &[
-            once_in(100, SELECT).when(&[("method", "select"), ("fds", "100")]),
-            once_in(1_000, SELECT).when(&[("method", "select"), ("fds", "1000")]),
-            once_in(10_000, SELECT).when(&[("method", "select"), ("fds", "10000")]),
-            once_in(100, POLL).when(&[("method", "poll"), ("fds", "100")]),
-            once_in(1_000, POLL).when(&[("method", "poll"), ("fds", "1000")]),
-            once_in(10_000, POLL).when(&[("method", "poll"), ("fds", "10000")]),
+            once_per(100, SELECT).when(&[("method", "select"), ("fds", "100")]),
+            once_per(1_000, SELECT).when(&[("method", "select"), ("fds", "1000")]),
+            once_per(10_000, SELECT).when(&[("method", "select"), ("fds", "10000")]),
+            once_per(100, POLL).when(&[("method", "poll"), ("fds", "100")]),
+            once_per(1_000, POLL).when(&[("method", "poll"), ("fds", "1000")]),
+            once_per(10_000, POLL).when(&[("method", "poll"), ("fds", "10000")]),
         ],
         axes: &[
             Axis {
@@ -285,16 +285,16 @@ const BENCHES: &[Bench] = &[
                 sets: "what the kernel does with each descriptor: it checks it; or that, and what \
                        it takes to block on it and to unblock",
                 points: Points::Words(&["check", "block"]),
-                usual: Points::Words(&["check", "block"]),
+                default_points: Points::Words(&["check", "block"]),
             },
             Axis {
                 points: Points::Words(&["select", "poll"]),
-                usual: Points::Words(&["select", "poll"]),
+                default_points: Points::Words(&["select", "poll"]),
                 ..METHOD
             },
             Axis {
-                points: Points::Counting("descriptor", &Points::Numbers(&[100, 1_000, 10_000])),
-                usual: Points::Numbers(&[100, 1_000]),
+                points: Points::Items("descriptor", &Points::Numbers(&[100, 1_000, 10_000])),
+                default_points: Points::Numbers(&[100, 1_000]),
                 ..FDS
             },
         ],
@@ -321,16 +321,16 @@ const BENCHES: &[Bench] = &[
         floor: &[at_least(1, ENTRY)],
         axes: &[
             Axis {
-                usual: Points::Usual {
+                default_points: Points::WithPriceList {
                     points: &Points::Words(&["select", "poll", "epoll"]),
-                    in_price_list: &Points::Words(&["epoll"]),
+                    price_list: &Points::Words(&["epoll"]),
                 },
                 ..METHOD
             },
             Axis {
-                usual: Points::Usual {
+                default_points: Points::WithPriceList {
                     points: &Points::Numbers(&[100, 1_000]),
-                    in_price_list: &Points::Numbers(&[100]),
+                    price_list: &Points::Numbers(&[100]),
                 },
                 ..FDS
             },
@@ -360,11 +360,11 @@ const BENCHES: &[Bench] = &[
         calls: ONE_EVENT,
         unit: oscost_model::unit::Unit::TimesPerOp,
         axes: &[
-            Axis { usual: Points::Words(&["epoll"]), ..METHOD },
-            Axis { usual: Points::Numbers(&[10]), ..FDS },
+            Axis { default_points: Points::Words(&["epoll"]), ..METHOD },
+            Axis { default_points: Points::Numbers(&[10]), ..FDS },
             PEER_CPU,
-            Axis { usual: Points::Numbers(&[8]), ..WAITERS },
-            Axis { usual: Points::Words(&["all", "exclusive", "reuseport"]), ..HERD },
+            Axis { default_points: Points::Numbers(&[8]), ..WAITERS },
+            Axis { default_points: Points::Words(&["all", "exclusive", "reuseport"]), ..HERD },
         ],
         needs: HERDS,
         switches: true,
@@ -411,18 +411,18 @@ const BENCHES: &[Bench] = &[
                 name: "act",
                 sets: "what is done to the set",
                 points: Points::Words(&["add", "modify", "delete", "build"]),
-                usual: Points::Words(&["add", "build"]),
+                default_points: Points::Words(&["add", "build"]),
             },
             Axis {
                 points: Points::Words(&["epoll", "io-uring-poll"]),
-                usual: Points::Words(&["epoll", "io-uring-poll"]),
+                default_points: Points::Words(&["epoll", "io-uring-poll"]),
                 ..METHOD
             },
             Axis {
                 name: "fds",
                 sets: "how many descriptors are in the set",
                 points: Points::Numbers(&[100, 1_000, 10_000]),
-                usual: Points::Numbers(&[100]),
+                default_points: Points::Numbers(&[100]),
             },
         ],
         needs: &[Need::io_uring().when(BY_RING)],
@@ -459,23 +459,23 @@ const BENCHES: &[Bench] = &[
                 name: "call",
                 sets: "which call hands out the descriptors",
                 points: Points::Words(&["open", "dup", "socket", "accept"]),
-                usual: Points::Words(&["dup"]),
+                default_points: Points::Words(&["dup"]),
             },
             Axis {
                 name: "fds",
                 sets: "how many descriptors are open",
-                points: Points::Within {
-                    least: 16,
-                    most: 1_000_000,
+                points: Points::Range {
+                    min: 16,
+                    max: 1_000_000,
                     points: &[100, 1_000, 10_000, 100_000],
                 },
-                usual: Points::Numbers(&[100, 10_000]),
+                default_points: Points::Numbers(&[100, 10_000]),
             },
             Axis {
                 name: "hole",
                 sets: "where the second free number is",
                 points: Points::Words(&["low", "middle", "high"]),
-                usual: Points::Words(&["low", "high"]),
+                default_points: Points::Words(&["low", "high"]),
             },
         ],
         needs: &[Need::readable("/dev/null")],
@@ -497,7 +497,7 @@ const BUILD_1000: When = &[("act", "build"), ("method", "epoll"), ("fds", "1000"
 const BUILD_10000: When = &[("act", "build"), ("method", "epoll"), ("fds", "10000")];
 
 /// What it takes to make something happen, and to wait until it was seen and all sleep again.
-const ONE_EVENT: &[Calls] = &[
+const ONE_EVENT: &[ExpectedCall] = &[
     up_to("write", 1),
     up_to("pread64", 100_000),
     up_to("sched_yield", 100_000),
@@ -515,12 +515,12 @@ const ONE_EVENT: &[Calls] = &[
 const HERDS: &[Need] = &[
     Need::io_uring().when(BY_RING),
     Need::io_uring().when(BY_MULTISHOT),
-    Need::meaning(OF_EPOLL).when(&[("herd", "exclusive"), ("method", "select")]),
-    Need::meaning(OF_EPOLL).when(&[("herd", "exclusive"), ("method", "pselect")]),
-    Need::meaning(OF_EPOLL).when(&[("herd", "exclusive"), ("method", "poll")]),
-    Need::meaning(OF_EPOLL).when(&[("herd", "exclusive"), ("method", "ppoll")]),
-    Need::meaning("EPOLLEXCLUSIVE and EPOLLONESHOT exclude each other")
+    Need::not_applicable(OF_EPOLL).when(&[("herd", "exclusive"), ("method", "select")]),
+    Need::not_applicable(OF_EPOLL).when(&[("herd", "exclusive"), ("method", "pselect")]),
+    Need::not_applicable(OF_EPOLL).when(&[("herd", "exclusive"), ("method", "poll")]),
+    Need::not_applicable(OF_EPOLL).when(&[("herd", "exclusive"), ("method", "ppoll")]),
+    Need::not_applicable("EPOLLEXCLUSIVE and EPOLLONESHOT exclude each other")
         .when(&[("herd", "exclusive"), ("method", "epoll-oneshot")]),
-    Need::meaning(OF_EPOLL).when(&[("herd", "exclusive"), ("method", "io-uring-poll")]),
-    Need::meaning(OF_EPOLL).when(&[("herd", "exclusive"), ("method", "io-uring-multishot")]),
+    Need::not_applicable(OF_EPOLL).when(&[("herd", "exclusive"), ("method", "io-uring-poll")]),
+    Need::not_applicable(OF_EPOLL).when(&[("herd", "exclusive"), ("method", "io-uring-multishot")]),
 ];

@@ -33,8 +33,11 @@ pub(super) const fn size(in_price_list: &'static Points) -> Axis {
     Axis {
         name: "size",
         sets: "bytes of a message",
-        points: Points::Within { least: 1, most: LARGEST, points: SIZES },
-        usual: Points::Usual { points: &Points::Numbers(SIZES), in_price_list },
+        points: Points::Range { min: 1, max: LARGEST, points: SIZES },
+        default_points: Points::WithPriceList {
+            points: &Points::Numbers(SIZES),
+            price_list: in_price_list,
+        },
     }
 }
 
@@ -43,12 +46,12 @@ pub(super) const WAY: Axis = Axis {
     name: "way",
     sets: "which way is timed: to the other process, or from it",
     points: Points::Words(&["there", "back"]),
-    usual: Points::Words(&["there", "back"]),
+    default_points: Points::Words(&["there", "back"]),
 };
 
 /// The sizes at which one way is timed usually.
 pub(super) const SIZE_ONE_WAY: Axis =
-    Axis { usual: Points::Numbers(&[64, 65_536]), ..size(&Points::Numbers(&[])) };
+    Axis { default_points: Points::Numbers(&[64, 65_536]), ..size(&Points::Numbers(&[])) };
 
 /// The kernel's door, below which no call can go.
 pub(super) const GETPPID: &str = "syscall/getppid:via=raw";
@@ -58,24 +61,24 @@ pub(super) const PEER_CPU: Axis = Axis {
     name: "peer_cpu",
     sets: "where the other end is pinned: to the same CPU or another, the last that it may use",
     points: Points::Words(&["same", "other"]),
-    usual: Points::Words(&["same", "other"]),
+    default_points: Points::Words(&["same", "other"]),
 };
 
 /// The CPU of the other end, where times of both ends are compared; or the row that says why they
 /// cannot be.
-pub(super) fn cpu_of_timed_peer(at: At<'_>) -> Result<u32, Work> {
+pub(super) fn cpu_of_timed_peer(at: Params<'_>) -> Result<u32, Work> {
     let cpu = cpu_of_peer(at)?;
-    let one_clock = at.site.cpu == Some(cpu) || at.site.watch.is_one_for_all_cpus();
+    let one_clock = at.context.cpu == Some(cpu) || at.context.clock.is_one_for_all_cpus();
     if one_clock { Ok(cpu) } else { Err(clocks_apart()) }
 }
 
 /// The CPU of the other end; or the row that says why it cannot be had.
-pub(super) fn cpu_of_peer(at: At<'_>) -> Result<u32, Work> {
+pub(super) fn cpu_of_peer(at: Params<'_>) -> Result<u32, Work> {
     // Unpinned, this end might come to stand on the other one's.
-    let own = at.site.cpu.ok_or_else(unpinned)?;
+    let own = at.context.cpu.ok_or_else(unpinned)?;
     match at.word("peer_cpu") {
-        "other" => at.site.other_cpu.ok_or_else(|| {
-            Work::lacking(
+        "other" => at.context.other_cpu.ok_or_else(|| {
+            Work::unavailable(
                 "the other end needs a second CPU: this machine has one, or taskset(1) or a \
                  cpuset allows no more",
             )

@@ -19,17 +19,17 @@ const ORDER: Axis = Axis {
     name: "order",
     sets: "in which order the pages of the mapping are touched",
     points: Points::Words(&["ascending", "random"]),
-    usual: Points::Words(&["ascending"]),
+    default_points: Points::Words(&["ascending"]),
 };
 
 /// What every mapping here takes: the largest is 64 MiB.
-const ROOM: Need = Need::offer(Resource::Memory(80));
-const SMALL_PAGES: Need = Need::offer(Resource::SmallPages);
+const ROOM: Need = Need::resource(Resource::Memory(80));
+const SMALL_PAGES: Need = Need::resource(Resource::SmallPages);
 
 /// A helper is asked, and has answered, once in so many pages.
 macro_rules! asked {
     ($call:literal, $helper:literal, $pages:literal, $chunk:literal) => {
-        once_in($pages, $call).when(&[("prefault", $helper), ("cost", "total"), ("chunk", $chunk)])
+        once_per($pages, $call).when(&[("prefault", $helper), ("cost", "total"), ("chunk", $chunk)])
     };
 }
 
@@ -56,9 +56,9 @@ const BENCHES: &[Bench] = &[
               that all share is entered. A huge page is one trap for 512 times the memory: the \
               trap vanishes, the clearing stays.",
         calls: &[
-            once_in(512, "mmap").when(&[("map", "inside")]),
-            once_in(512, "munmap").when(&[("map", "inside")]),
-            once_in(512, "madvise").when(&[("map", "inside"), ("pages", "thp")]),
+            once_per(512, "mmap").when(&[("map", "inside")]),
+            once_per(512, "munmap").when(&[("map", "inside")]),
+            once_per(512, "madvise").when(&[("map", "inside"), ("pages", "thp")]),
         ],
         floor: &[
             at_least(1, "memory/clear:size=4096,by=string").when(&[("access", "write")]),
@@ -71,36 +71,40 @@ const BENCHES: &[Bench] = &[
                 name: "access",
                 sets: "how a page is touched",
                 points: Points::Words(&["write", "read"]),
-                usual: Points::Words(&["write", "read"]),
+                default_points: Points::Words(&["write", "read"]),
             },
             Axis {
                 name: "pages",
                 sets: "pages of 4 KiB, transparent huge pages (MADV_HUGEPAGE), huge pages out of \
                        the pool (MAP_HUGETLB)",
                 points: Points::Words(&["4k", "thp", "hugetlb"]),
-                usual: Points::Words(&["4k", "thp"]),
+                default_points: Points::Words(&["4k", "thp"]),
             },
             Axis {
                 name: "map",
                 sets: "whether mapping and unmapping are inside the clock",
                 points: Points::Words(&["outside", "inside"]),
-                usual: Points::Words(&["outside"]),
+                default_points: Points::Words(&["outside"]),
             },
             ORDER,
         ],
         needs: &[
             SMALL_PAGES,
             ROOM,
-            Need::offer(Resource::TransparentHugePages).when(&[("pages", "thp")]),
-            Need::offer(Resource::HugePages(8)).when(&[("pages", "hugetlb")]),
-            Need::meaning("in random order nearly every touch meets a huge page that is there")
-                .when(&[("pages", "thp"), ("order", "random")]),
-            Need::meaning("in random order nearly every touch meets a huge page that is there")
-                .when(&[("pages", "hugetlb"), ("order", "random")]),
+            Need::resource(Resource::TransparentHugePages).when(&[("pages", "thp")]),
+            Need::resource(Resource::HugePages(8)).when(&[("pages", "hugetlb")]),
+            Need::not_applicable(
+                "in random order nearly every touch meets a huge page that is there",
+            )
+            .when(&[("pages", "thp"), ("order", "random")]),
+            Need::not_applicable(
+                "in random order nearly every touch meets a huge page that is there",
+            )
+            .when(&[("pages", "hugetlb"), ("order", "random")]),
         ],
         source: "study sunos-1999, section 5; mm/memory.c do_anonymous_page()",
         build: walk::zero_fill,
-        ..Bench::PLAIN
+        ..Bench::DEFAULT
     },
     Bench {
         id: "fault/copy-on-write",
@@ -121,14 +125,14 @@ const BENCHES: &[Bench] = &[
                 name: "child",
                 sets: "whether the child still holds the pages",
                 points: Points::Words(&["lives", "exited"]),
-                usual: Points::Words(&["lives"]),
+                default_points: Points::Words(&["lives"]),
             },
             ORDER,
         ],
         needs: &[SMALL_PAGES, ROOM],
         source: "fork(2); mm/memory.c do_wp_page()",
         build: walk::copy_on_write,
-        ..Bench::PLAIN
+        ..Bench::DEFAULT
     },
     Bench {
         id: "fault/file-minor",
@@ -145,12 +149,12 @@ const BENCHES: &[Bench] = &[
             name: "stride",
             sets: "bytes from one touch to the next",
             points: Points::Numbers(&[4_096, 65_536]),
-            usual: Points::Numbers(&[65_536]),
+            default_points: Points::Numbers(&[65_536]),
         }],
-        needs: &[SMALL_PAGES, ROOM, Need::offer(Resource::ScratchFile(16))],
+        needs: &[SMALL_PAGES, ROOM, Need::resource(Resource::ScratchFile(16))],
         source: "mmap(2); study sunos-1999, section 6; mm/memory.c do_fault_around()",
         build: walk::cached_file,
-        ..Bench::PLAIN
+        ..Bench::DEFAULT
     },
     Bench {
         id: "fault/file-major",
@@ -169,20 +173,20 @@ const BENCHES: &[Bench] = &[
             name: "readahead",
             sets: "whether the kernel fetches what lies around the page",
             points: Points::Words(&["off", "on"]),
-            usual: Points::Words(&["off"]),
+            default_points: Points::Words(&["off"]),
         }],
         needs: &[
             SMALL_PAGES,
             ROOM,
-            Need::offer(Resource::ScratchFile(16)),
-            Need::offer(Resource::ScratchOnDisk),
+            Need::resource(Resource::ScratchFile(16)),
+            Need::resource(Resource::ScratchOnDisk),
         ],
         in_price_list: false,
         switches: true,
         major_faults: true,
         source: "posix_fadvise(2), mincore(2); mm/filemap.c filemap_fault()",
         build: cold::evicted_file,
-        ..Bench::PLAIN
+        ..Bench::DEFAULT
     },
     Bench {
         id: "fault/protection",
@@ -203,9 +207,9 @@ const BENCHES: &[Bench] = &[
         source: "mprotect(2), sigaction(2), rt_sigreturn(2); lmbench lat_sig prot",
         build: |_| {
             let page = Forbidden::new()?;
-            Ok(Work::of(Shape::Looped, Protection { page }))
+            Ok(Work::from_body(Shape::WithLoop, Protection { page }))
         },
-        ..Bench::PLAIN
+        ..Bench::DEFAULT
     },
     Bench {
         id: "fault/userfaultfd",
@@ -228,20 +232,20 @@ const BENCHES: &[Bench] = &[
             name: "peer_cpu",
             sets: "where the handling thread runs: on the same CPU, or on another",
             points: Points::Words(&["same", "other"]),
-            usual: Points::Words(&["same", "other"]),
+            default_points: Points::Words(&["same", "other"]),
         }],
         needs: &[
             SMALL_PAGES,
             ROOM,
-            Need::offer(Resource::Userfaultfd),
-            Need::offer(Resource::SecondCpu).when(&[("peer_cpu", "other")]),
+            Need::resource(Resource::Userfaultfd),
+            Need::resource(Resource::SecondCpu).when(&[("peer_cpu", "other")]),
         ],
         in_price_list: false,
         switches: true,
         major_faults: true,
         source: "userfaultfd(2), ioctl_userfaultfd(2)",
         build: walk::userfaultfd,
-        ..Bench::PLAIN
+        ..Bench::DEFAULT
     },
     Bench {
         id: "fault/swap-in",
@@ -252,13 +256,13 @@ const BENCHES: &[Bench] = &[
              paging it out.",
         expected: "as fault/file-major; from compressed memory (zram) 5 us",
         why: "As fault/file-major: the figure is that of what stands behind the swap space.",
-        needs: &[SMALL_PAGES, ROOM, Need::offer(Resource::Swap)],
+        needs: &[SMALL_PAGES, ROOM, Need::resource(Resource::Swap)],
         in_price_list: false,
         switches: true,
         major_faults: true,
         source: "madvise(2); mm/memory.c do_swap_page()",
         build: cold::swap_in,
-        ..Bench::PLAIN
+        ..Bench::DEFAULT
     },
     Bench {
         id: "fault/prefault",
@@ -280,14 +284,14 @@ const BENCHES: &[Bench] = &[
               is in memory, but each touch of ours still traps to find it. MAP_POPULATE and \
               mlock(2) do the same work in a loop inside the kernel, and so save the traps.",
         calls: &[
-            once_in(512, "mmap").when(&[("cost", "total"), ("chunk", "all")]),
-            once_in(16, "mmap").when(&[("cost", "total"), ("chunk", "pieces")]),
-            once_in(512, "mlock").when(&[
+            once_per(512, "mmap").when(&[("cost", "total"), ("chunk", "all")]),
+            once_per(16, "mmap").when(&[("cost", "total"), ("chunk", "pieces")]),
+            once_per(512, "mlock").when(&[
                 ("prefault", "mlock"),
                 ("cost", "total"),
                 ("chunk", "all"),
             ]),
-            once_in(16, "mlock").when(&[
+            once_per(16, "mlock").when(&[
                 ("prefault", "mlock"),
                 ("cost", "total"),
                 ("chunk", "pieces"),
@@ -307,31 +311,31 @@ const BENCHES: &[Bench] = &[
                 name: "prefault",
                 sets: "the cure",
                 points: Points::Words(&["none", "thread", "process", "populate", "mlock"]),
-                usual: Points::Words(&["none", "thread", "process", "populate", "mlock"]),
+                default_points: Points::Words(&["none", "thread", "process", "populate", "mlock"]),
             },
             Axis {
                 name: "chunk",
                 sets: "whether it is all mapped at once, or 64 KiB at a time",
                 points: Points::Words(&["all", "pieces"]),
-                usual: Points::Words(&["all"]),
+                default_points: Points::Words(&["all"]),
             },
             Axis {
                 name: "cost",
                 sets: "what is inside the clock: what is left, or everything",
                 points: Points::Words(&["foreground", "total"]),
-                usual: Points::Words(&["foreground", "total"]),
+                default_points: Points::Words(&["foreground", "total"]),
             },
         ],
         needs: &[
             SMALL_PAGES,
             ROOM,
-            Need::offer(Resource::LockedMemory(7)).when(&[("prefault", "mlock")]),
+            Need::resource(Resource::LockedMemory(7)).when(&[("prefault", "mlock")]),
         ],
         in_price_list: false,
         switches: true,
         source: "study sunos-1999, sections 5 and 7; mmap(2), mlock(2)",
         build: prefault::prefault,
-        ..Bench::PLAIN
+        ..Bench::DEFAULT
     },
 ];
 
@@ -340,12 +344,12 @@ struct Protection {
     page: Forbidden,
 }
 
-impl Run for Protection {
-    fn run(&mut self, turns: u64, copies: u32) -> Result<(), AtOp> {
+impl WorkBody for Protection {
+    fn run(&mut self, turns: u64, copies: u32) -> Result<(), OpError> {
         let faults = turns * u64::from(copies);
         match self.page.fault(faults) {
             0 => Ok(()),
-            left => Err(AtOp { op: faults - left, why: Errno::UNPROVEN }),
+            left => Err(OpError { op: faults - left, errno: Errno::UNPROVEN }),
         }
     }
 }

@@ -26,9 +26,9 @@ pub(super) const FAMILY: Family = Family {
 const LAYING: When = &[("file_mib", "100000")];
 /// A slow one takes a millisecond to make and unlink a file.
 const MAKING: When = &[("files", "1000")];
-const SMALL_PAGES: Need = Need::offer(Resource::SmallPages);
+const SMALL_PAGES: Need = Need::resource(Resource::SmallPages);
 const NO_COLD_MEMORY: Need =
-    Need::meaning("a file in memory has no colder place").when(&[("where", "tmpfs"), COLD]);
+    Need::not_applicable("a file in memory has no colder place").when(&[("where", "tmpfs"), COLD]);
 const COLD: (&str, &str) = ("cache", "cold");
 const WARM: (&str, &str) = ("cache", "warm");
 
@@ -36,19 +36,19 @@ const WHERE: Axis = Axis {
     name: "where",
     sets: "where the file lies: in the folder in which oscost was started, or in a tmpfs",
     points: Points::Words(&["here", "tmpfs"]),
-    usual: Points::Unsaid("here"),
+    default_points: Points::Implied("here"),
 };
 const CACHE: Axis = Axis {
     name: "cache",
     sets: "whether the page cache holds all of the file, or nothing of it, when it is read",
     points: Points::Words(&["warm", "cold"]),
-    usual: Points::Words(&["warm"]),
+    default_points: Points::Words(&["warm"]),
 };
 const FILE_MIB: Axis = Axis {
     name: "file_mib",
     sets: "length of the file in MiB; study sunos-1999 had 128",
     points: Points::Numbers(&[1, 8, 128, 512]),
-    usual: Points::Numbers(&[8]),
+    default_points: Points::Numbers(&[8]),
 };
 
 /// Bytes of an op, from 8 to 65536: the sizes of study sunos-1999.
@@ -56,7 +56,7 @@ const fn size(sets: &'static str, usual: Points) -> Axis {
     let points = Points::Numbers(&[
         8, 16, 32, 64, 128, 256, 512, 1_024, 2_048, 4_096, 8_192, 16_384, 32_768, 65_536,
     ]);
-    Axis { name: "size", sets, points, usual }
+    Axis { name: "size", sets, points, default_points: usual }
 }
 
 /// An order of so many pieces, a power of two, that no readahead knows.
@@ -98,15 +98,15 @@ const BENCHES: &[Bench] = &[
             exactly("pread64", 1).when(&[DIRECT]),
             exactly("readv", 1).when(&[("via", "readv")]),
             exactly("io_uring_enter", 1).when(&[("via", "io-uring")]),
-            once_in(512, "read").when(&[("via", "fread"), ("size", "8")]),
-            once_in(256, "read").when(&[("via", "fread"), ("size", "16")]),
-            once_in(128, "read").when(&[("via", "fread"), ("size", "32")]),
-            once_in(64, "read").when(&[("via", "fread"), ("size", "64")]),
-            once_in(32, "read").when(&[("via", "fread"), ("size", "128")]),
-            once_in(16, "read").when(&[("via", "fread"), ("size", "256")]),
-            once_in(8, "read").when(&[("via", "fread"), ("size", "512")]),
-            once_in(4, "read").when(&[("via", "fread"), ("size", "1024")]),
-            once_in(2, "read").when(&[("via", "fread"), ("size", "2048")]),
+            once_per(512, "read").when(&[("via", "fread"), ("size", "8")]),
+            once_per(256, "read").when(&[("via", "fread"), ("size", "16")]),
+            once_per(128, "read").when(&[("via", "fread"), ("size", "32")]),
+            once_per(64, "read").when(&[("via", "fread"), ("size", "64")]),
+            once_per(32, "read").when(&[("via", "fread"), ("size", "128")]),
+            once_per(16, "read").when(&[("via", "fread"), ("size", "256")]),
+            once_per(8, "read").when(&[("via", "fread"), ("size", "512")]),
+            once_per(4, "read").when(&[("via", "fread"), ("size", "1024")]),
+            once_per(2, "read").when(&[("via", "fread"), ("size", "2048")]),
             exactly("read", 1).when(&[("via", "fread"), ("size", "4096")]),
             exactly("read", 1).when(&[("via", "fread"), ("size", "8192")]),
             exactly("read", 1).when(&[("via", "fread"), ("size", "16384")]),
@@ -121,7 +121,7 @@ const BENCHES: &[Bench] = &[
                 points: Points::Words(&[
                     "read", "fread", "mmap", "mapped", "pread", "readv", "direct", "io-uring",
                 ]),
-                usual: Points::Words(&["read", "fread", "mmap"]),
+                default_points: Points::Words(&["read", "fread", "mmap"]),
             },
             size("bytes of a read", Points::Numbers(&[4_096])),
             CACHE,
@@ -130,7 +130,7 @@ const BENCHES: &[Bench] = &[
                 sets: "how the cache is made to forget the file: by advice for this file, by \
                        dropping everybody's cache (root), or as the study did, by filling memory",
                 points: Points::Words(&["fadvise", "drop", "fill"]),
-                usual: Points::Unsaid("fadvise"),
+                default_points: Points::Implied("fadvise"),
             },
             WHERE,
             FILE_MIB,
@@ -138,14 +138,14 @@ const BENCHES: &[Bench] = &[
         needs: &[
             SMALL_PAGES,
             NO_COLD_MEMORY,
-            Need::meaning(NOT_EVICTED).when(&[WARM, ("evict", "drop")]),
-            Need::meaning(NOT_EVICTED).when(&[WARM, ("evict", "fill")]),
-            Need::meaning(PAST).when(&[DIRECT, WARM]),
-            Need::meaning(NEVER_MAPPED).when(&[("via", "mapped"), COLD]),
+            Need::not_applicable(NOT_EVICTED).when(&[WARM, ("evict", "drop")]),
+            Need::not_applicable(NOT_EVICTED).when(&[WARM, ("evict", "fill")]),
+            Need::not_applicable(PAST).when(&[DIRECT, WARM]),
+            Need::not_applicable(NEVER_MAPPED).when(&[("via", "mapped"), COLD]),
             Need::io_uring().when(&[("via", "io-uring")]),
         ],
         major_faults: true,
-        moves: "size",
+        bytes_axis: "size",
         setup_us: LAYING,
         source: "study sunos-1999, section 6 (figures 1 and 2); lmbench bw_file_rd",
         build: |at| {
@@ -161,7 +161,7 @@ const BENCHES: &[Bench] = &[
             };
             reads(at, via, false)
         },
-        ..Bench::PLAIN
+        ..Bench::DEFAULT
     },
     Bench {
         id: "file/read-random",
@@ -190,20 +190,20 @@ const BENCHES: &[Bench] = &[
                 name: "via",
                 sets: "by what it is read",
                 points: Points::Words(&["pread", "mmap", "direct", "io-uring"]),
-                usual: Points::Words(&["pread", "mmap"]),
+                default_points: Points::Words(&["pread", "mmap"]),
             },
             Axis {
                 name: "size",
                 sets: "bytes of a read",
                 points: Points::Numbers(&[4_096, 16_384, 65_536]),
-                usual: Points::Numbers(&[4_096]),
+                default_points: Points::Numbers(&[4_096]),
             },
             CACHE,
             Axis {
                 name: "evict",
                 sets: "how the cache is made to forget the file",
                 points: Points::Words(&["fadvise", "drop"]),
-                usual: Points::Unsaid("fadvise"),
+                default_points: Points::Implied("fadvise"),
             },
             WHERE,
             FILE_MIB,
@@ -211,13 +211,13 @@ const BENCHES: &[Bench] = &[
         needs: &[
             SMALL_PAGES,
             NO_COLD_MEMORY,
-            Need::meaning(NOT_EVICTED).when(&[WARM, ("evict", "drop")]),
-            Need::meaning(PAST).when(&[DIRECT, WARM]),
+            Need::not_applicable(NOT_EVICTED).when(&[WARM, ("evict", "drop")]),
+            Need::not_applicable(PAST).when(&[DIRECT, WARM]),
             Need::io_uring().when(&[("via", "io-uring")]),
         ],
         in_price_list: false,
         major_faults: true,
-        moves: "size",
+        bytes_axis: "size",
         setup_us: LAYING,
         source: "fio randread; study sunos-1999, section 6, reads in order only",
         build: |at| {
@@ -229,7 +229,7 @@ const BENCHES: &[Bench] = &[
             };
             reads(at, via, true)
         },
-        ..Bench::PLAIN
+        ..Bench::DEFAULT
     },
     Bench {
         id: "file/write",
@@ -245,9 +245,9 @@ const BENCHES: &[Bench] = &[
         calls: &[
             exactly("write", 1).when(&[("via", "write")]),
             exactly("pwrite64", 1).when(&[("via", "pwrite")]),
-            once_in(512, "write").when(&[("via", "fwrite"), ("size", "8")]),
-            once_in(64, "write").when(&[("via", "fwrite"), ("size", "64")]),
-            once_in(8, "write").when(&[("via", "fwrite"), ("size", "512")]),
+            once_per(512, "write").when(&[("via", "fwrite"), ("size", "8")]),
+            once_per(64, "write").when(&[("via", "fwrite"), ("size", "64")]),
+            once_per(8, "write").when(&[("via", "fwrite"), ("size", "512")]),
             exactly("write", 1).when(&[("via", "fwrite"), SIZE_4K]),
             exactly("write", 1).when(&[("via", "fwrite"), ("size", "65536")]),
         ],
@@ -258,11 +258,11 @@ const BENCHES: &[Bench] = &[
         ],
         axes: &[PUT, WRITE_SIZE, ONTO, WHERE, FILE_MIB],
         needs: &[SMALL_PAGES],
-        moves: "size",
+        bytes_axis: "size",
         setup_us: LAYING,
         source: "write(2), fwrite(3); lmbench bw_file_wr",
-        build: |at| writer(at, Sync::None, at.word("onto") == "new", Shape::Looped),
-        ..Bench::PLAIN
+        build: |at| writer(at, Sync::None, at.word("onto") == "new", Shape::WithLoop),
+        ..Bench::DEFAULT
     },
     Bench {
         id: "file/write-sync",
@@ -287,13 +287,13 @@ const BENCHES: &[Bench] = &[
                 name: "size",
                 sets: "bytes of a write",
                 points: Points::Numbers(&[64, 4_096, 65_536]),
-                usual: Points::Numbers(&[4_096]),
+                default_points: Points::Numbers(&[4_096]),
             },
             Axis {
                 name: "sync",
                 sets: "what waits for the disk",
                 points: Points::Words(&["fsync", "fdatasync"]),
-                usual: Points::Words(&["fsync"]),
+                default_points: Points::Words(&["fsync"]),
             },
             WHERE,
             FILE_MIB,
@@ -301,14 +301,14 @@ const BENCHES: &[Bench] = &[
         needs: &[SMALL_PAGES],
         in_price_list: false,
         switches: true,
-        moves: "size",
+        bytes_axis: "size",
         setup_us: LAYING,
         source: "fsync(2); fio --fsync=1",
         build: |at| {
             let sync = if at.word("sync") == "fsync" { Sync::All } else { Sync::Data };
-            writer(at, sync, false, Shape::Single)
+            writer(at, sync, false, Shape::SingleShot)
         },
-        ..Bench::PLAIN
+        ..Bench::DEFAULT
     },
     Bench {
         id: "file/copy",
@@ -338,20 +338,25 @@ const BENCHES: &[Bench] = &[
                 name: "via",
                 sets: "by what it is copied",
                 points: Points::Words(&["read-write", "copy-file-range", "sendfile", "splice"]),
-                usual: Points::Words(&["read-write", "copy-file-range", "sendfile", "splice"]),
+                default_points: Points::Words(&[
+                    "read-write",
+                    "copy-file-range",
+                    "sendfile",
+                    "splice",
+                ]),
             },
             Axis {
                 name: "size",
                 sets: "bytes of a copy",
                 points: Points::Numbers(&[4_096, 65_536, 1_048_576]),
-                usual: Points::Numbers(&[65_536]),
+                default_points: Points::Numbers(&[65_536]),
             },
             WHERE,
             FILE_MIB,
         ],
         needs: &[SMALL_PAGES],
         in_price_list: false,
-        moves: "size",
+        bytes_axis: "size",
         setup_us: LAYING,
         source: "copy_file_range(2), sendfile(2), splice(2)",
         build: |at| {
@@ -364,9 +369,9 @@ const BENCHES: &[Bench] = &[
             let size = at.number("size") as usize;
             let copier = Copier::new(place(at), at.number("file_mib") << 20, carry, size)?;
             let most = copier.pieces();
-            Ok(Work::staged(Shape::Looped, Copies(copier)).at_most(most))
+            Ok(Work::from_prepared_body(Shape::WithLoop, Copies(copier)).with_max_batch_ops(most))
         },
-        ..Bench::PLAIN
+        ..Bench::DEFAULT
     },
     Bench {
         id: "file/create-unlink",
@@ -387,7 +392,7 @@ const BENCHES: &[Bench] = &[
         setup_us: MAKING,
         source: "open(2), unlink(2); lmbench lat_fs",
         build: |at| many(at, Act::CreateUnlink),
-        ..Bench::PLAIN
+        ..Bench::DEFAULT
     },
     Bench {
         id: "file/rename",
@@ -404,7 +409,7 @@ const BENCHES: &[Bench] = &[
         setup_us: MAKING,
         source: "rename(2)",
         build: |at| many(at, Act::Rename),
-        ..Bench::PLAIN
+        ..Bench::DEFAULT
     },
     Bench {
         id: "file/stat",
@@ -422,7 +427,7 @@ const BENCHES: &[Bench] = &[
         setup_us: MAKING,
         source: "stat(2)",
         build: |at| many(at, Act::Stat),
-        ..Bench::PLAIN
+        ..Bench::DEFAULT
     },
     Bench {
         id: "file/reread",
@@ -443,7 +448,7 @@ const BENCHES: &[Bench] = &[
                 name: "limit_mib",
                 sets: "memory of the control group, in MiB",
                 points: Points::Numbers(&[64, 512]),
-                usual: Points::Thorough {
+                default_points: Points::WithThorough {
                     points: &Points::Numbers(&[64]),
                     thorough: &Points::Numbers(&[512]),
                 },
@@ -452,7 +457,7 @@ const BENCHES: &[Bench] = &[
                 name: "share_pct",
                 sets: "the file's length, in per cent of that",
                 points: Points::Numbers(SHARES_PCT),
-                usual: Points::Thorough {
+                default_points: Points::WithThorough {
                     points: &Points::Numbers(&[50, 150]),
                     thorough: &Points::Numbers(SHARES_PCT),
                 },
@@ -464,7 +469,7 @@ const BENCHES: &[Bench] = &[
         setup_us: &[("limit_mib", "60000")],
         source: "study sunos-1999, section 6: what is read again comes from the cache",
         build: |at| Again::work(at.number("limit_mib"), at.number("share_pct")),
-        ..Bench::PLAIN
+        ..Bench::DEFAULT
     },
 ];
 
@@ -490,33 +495,33 @@ const PUT: Axis = Axis {
     name: "via",
     sets: "by what it is written",
     points: Points::Words(&["write", "fwrite", "pwrite"]),
-    usual: Points::Words(&["write"]),
+    default_points: Points::Words(&["write"]),
 };
 const WRITE_SIZE: Axis = Axis {
     name: "size",
     sets: "bytes of a write",
     points: Points::Numbers(&[8, 64, 512, 4_096, 65_536]),
-    usual: Points::Numbers(&[4_096]),
+    default_points: Points::Numbers(&[4_096]),
 };
 const ONTO: Axis = Axis {
     name: "onto",
     sets: "whether pages are overwritten that are there, or the file grows",
     points: Points::Words(&["old", "new"]),
-    usual: Points::Words(&["old"]),
+    default_points: Points::Words(&["old"]),
 };
 const FILES: Axis = Axis {
     name: "files",
     sets: "files in the folder",
     points: Points::Numbers(&[10, 100, 1_000, 10_000, 100_000]),
-    usual: Points::Numbers(&[100]),
+    default_points: Points::Numbers(&[100]),
 };
 
-fn many(at: At<'_>, act: Act) -> Result<Work, Errno> {
+fn many(at: Params<'_>, act: Act) -> Result<Work, Errno> {
     let many = Many::new(place(at), at.number("files") as usize, act)?;
-    Ok(Work::of(Shape::Looped, Among(many, act)))
+    Ok(Work::from_body(Shape::WithLoop, Among(many, act)))
 }
 
-fn writer(at: At<'_>, sync: Sync, anew: bool, shape: Shape) -> Result<Work, Errno> {
+fn writer(at: Params<'_>, sync: Sync, anew: bool, shape: Shape) -> Result<Work, Errno> {
     let put = match at.word("via") {
         "fwrite" => Put::Fwrite,
         "pwrite" => Put::Pwrite,

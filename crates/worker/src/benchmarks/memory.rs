@@ -17,9 +17,9 @@ pub(super) const FAMILY: Family = Family {
 };
 
 /// What the mappings of the calls take, all of their pages touched.
-const ROOM: Need = Need::offer(Resource::Memory(80));
-const SMALL_PAGES: Need = Need::offer(Resource::SmallPages);
-const THP: Need = Need::offer(Resource::TransparentHugePages).when(&[("pages", "thp")]);
+const ROOM: Need = Need::resource(Resource::Memory(80));
+const SMALL_PAGES: Need = Need::resource(Resource::SmallPages);
+const THP: Need = Need::resource(Resource::TransparentHugePages).when(&[("pages", "thp")]);
 
 /// Bytes that a call is about.
 const fn call_size(sets: &'static str) -> Axis {
@@ -27,7 +27,7 @@ const fn call_size(sets: &'static str) -> Axis {
         name: "size",
         sets,
         points: Points::Numbers(&[4_096, 65_536, 2_097_152, 8_388_608]),
-        usual: Points::Numbers(&[65_536]),
+        default_points: Points::Numbers(&[65_536]),
     }
 }
 
@@ -48,9 +48,9 @@ const BENCHES: &[Bench] = &[
         source: "mmap(2); lmbench lat_mmap",
         build: |at| {
             let bytes = at.number("size") as usize;
-            Ok(Work::looped(move || Region::at_hint(0, bytes, Pages::Small, 0)?.unmap()))
+            Ok(Work::with_loop(move || Region::at_hint(0, bytes, Pages::Small, 0)?.unmap()))
         },
-        ..Bench::PLAIN
+        ..Bench::DEFAULT
     },
     Bench {
         id: "memory/mprotect",
@@ -69,12 +69,12 @@ const BENCHES: &[Bench] = &[
         source: "mprotect(2); mm/mprotect.c",
         build: |at| {
             let region = body::touched(at.number("size") as usize)?;
-            Ok(Work::looped(move || {
+            Ok(Work::with_loop(move || {
                 region.allow_writing(false)?;
                 region.allow_writing(true)
             }))
         },
-        ..Bench::PLAIN
+        ..Bench::DEFAULT
     },
     Bench {
         id: "memory/brk",
@@ -95,10 +95,10 @@ const BENCHES: &[Bench] = &[
             let heap = Rc::new(Cell::new(Heap::here()?));
             heap.get().grow_and_shrink(bytes)?;
             let end = Rc::clone(&heap);
-            let work = Work::looped(move || heap.get().grow_and_shrink(bytes));
-            Ok(work.after(move |_| Heap::here().map(|now| end.set(now))))
+            let work = Work::with_loop(move || heap.get().grow_and_shrink(bytes));
+            Ok(work.with_preparation(move |_| Heap::here().map(|now| end.set(now))))
         },
-        ..Bench::PLAIN
+        ..Bench::DEFAULT
     },
     Bench {
         id: "memory/dontneed",
@@ -117,7 +117,7 @@ const BENCHES: &[Bench] = &[
         needs: &[SMALL_PAGES, ROOM],
         source: "madvise(2); mm/madvise.c",
         build: |at| body::dontneed(at.number("size") as usize),
-        ..Bench::PLAIN
+        ..Bench::DEFAULT
     },
     Bench {
         id: "memory/mremap",
@@ -135,7 +135,7 @@ const BENCHES: &[Bench] = &[
         needs: &[SMALL_PAGES, ROOM],
         source: "mremap(2); mm/mremap.c",
         build: |at| body::mremap(at.number("size") as usize),
-        ..Bench::PLAIN
+        ..Bench::DEFAULT
     },
     Bench {
         id: "memory/clear",
@@ -151,26 +151,26 @@ const BENCHES: &[Bench] = &[
                 name: "size",
                 sets: "bytes of the block",
                 points: Points::Numbers(&[64, 512, 4_096, 65_536, 2_097_152, 67_108_864]),
-                usual: Points::Numbers(&[4_096]),
+                default_points: Points::Numbers(&[4_096]),
             },
             Axis {
                 name: "by",
                 sets: "by what it is filled",
                 points: Points::Words(&["library", "string"]),
-                usual: Points::Words(&["string"]),
+                default_points: Points::Words(&["string"]),
             },
         ],
-        needs: &[SMALL_PAGES, Need::offer(Resource::Memory(160)).when(&[("size", "67108864")])],
+        needs: &[SMALL_PAGES, Need::resource(Resource::Memory(160)).when(&[("size", "67108864")])],
         source: "memset(3); arch/x86/lib/clear_page_64.S",
         build: |at| {
             let mut blocks = Blocks::new(at.number("size") as usize)?;
             let by = if at.word("by") == "library" { By::Library } else { By::String };
-            Ok(Work::looped(move || {
+            Ok(Work::with_loop(move || {
                 blocks.clear(by);
                 Ok(())
             }))
         },
-        ..Bench::PLAIN
+        ..Bench::DEFAULT
     },
     Bench {
         id: "memory/copy",
@@ -197,19 +197,19 @@ const BENCHES: &[Bench] = &[
                     8, 16, 32, 64, 128, 256, 512, 1_024, 2_048, 4_096, 8_192, 16_384, 32_768,
                     65_536, 131_072, 262_144, 1_048_576, 4_194_304, 16_777_216, 67_108_864,
                 ]),
-                usual: Points::Numbers(&[4_096]),
+                default_points: Points::Numbers(&[4_096]),
             },
             Axis {
                 name: "by",
                 sets: "by what it is copied",
                 points: Points::Words(&["library", "string", "registers", "stream"]),
-                usual: Points::Words(&["string"]),
+                default_points: Points::Words(&["string"]),
             },
         ],
-        needs: &[SMALL_PAGES, Need::offer(Resource::Memory(160)).when(&[("size", "67108864")])],
+        needs: &[SMALL_PAGES, Need::resource(Resource::Memory(160)).when(&[("size", "67108864")])],
         source: "memcpy(3); lmbench bw_mem",
         build: copy,
-        ..Bench::PLAIN
+        ..Bench::DEFAULT
     },
     Bench {
         id: "memory/latency",
@@ -249,28 +249,28 @@ const BENCHES: &[Bench] = &[
                     536_870_912,
                     1_073_741_824,
                 ]),
-                usual: Points::Numbers(&[16_384, 524_288, 8_388_608, 134_217_728]),
+                default_points: Points::Numbers(&[16_384, 524_288, 8_388_608, 134_217_728]),
             },
             Axis {
                 name: "pages",
                 sets: "pages of 4 KiB, or transparent huge pages (MADV_HUGEPAGE)",
                 points: Points::Words(&["4k", "thp"]),
-                usual: Points::Words(&["4k", "thp"]),
+                default_points: Points::Words(&["4k", "thp"]),
             },
         ],
         needs: &[
             SMALL_PAGES,
             THP,
             ROOM,
-            Need::offer(Resource::Memory(160)).when(&[("size", "134217728")]),
-            Need::offer(Resource::Memory(320)).when(&[("size", "268435456")]),
-            Need::offer(Resource::Memory(640)).when(&[("size", "536870912")]),
-            Need::offer(Resource::Memory(1_200)).when(&[("size", "1073741824")]),
+            Need::resource(Resource::Memory(160)).when(&[("size", "134217728")]),
+            Need::resource(Resource::Memory(320)).when(&[("size", "268435456")]),
+            Need::resource(Resource::Memory(640)).when(&[("size", "536870912")]),
+            Need::resource(Resource::Memory(1_200)).when(&[("size", "1073741824")]),
         ],
         in_price_list: false,
         source: "lmbench lat_mem_rd; Drepper, What every programmer should know about memory, 2007",
         build: |at| body::latency(at.number("size") as usize, at.word("pages") == "thp"),
-        ..Bench::PLAIN
+        ..Bench::DEFAULT
     },
     Bench {
         id: "memory/bandwidth",
@@ -293,7 +293,7 @@ const BENCHES: &[Bench] = &[
                 name: "act",
                 sets: "what is done with the bytes",
                 points: Points::Words(&["read", "write", "copy", "stream"]),
-                usual: Points::Words(&["read", "write", "copy", "stream"]),
+                default_points: Points::Words(&["read", "write", "copy", "stream"]),
             },
             Axis {
                 name: "size",
@@ -301,10 +301,10 @@ const BENCHES: &[Bench] = &[
                 points: Points::Numbers(&[
                     4_096, 16_384, 65_536, 262_144, 1_048_576, 4_194_304, 16_777_216, 67_108_864,
                 ]),
-                usual: Points::Numbers(&[16_384, 67_108_864]),
+                default_points: Points::Numbers(&[16_384, 67_108_864]),
             },
         ],
-        needs: &[SMALL_PAGES, Need::offer(Resource::Memory(160)).when(&[("size", "67108864")])],
+        needs: &[SMALL_PAGES, Need::resource(Resource::Memory(160)).when(&[("size", "67108864")])],
         in_price_list: false,
         source: "lmbench bw_mem; STREAM (McCalpin 1995)",
         build: |at| {
@@ -320,13 +320,13 @@ const BENCHES: &[Bench] = &[
                 Ok(())
             }))
         },
-        ..Bench::PLAIN
+        ..Bench::DEFAULT
     },
 ];
 
 /// The floor of other copies is compiled by itself and unrolled: next to a copy of 8 bytes a choice
 /// at each op shows.
-fn copy(at: At<'_>) -> Result<Work, Errno> {
+fn copy(at: Params<'_>) -> Result<Work, Errno> {
     let mut blocks = Blocks::new(at.number("size") as usize)?;
     let by = match at.word("by") {
         "library" => By::Library,
@@ -339,7 +339,7 @@ fn copy(at: At<'_>) -> Result<Work, Errno> {
             }));
         }
     };
-    Ok(Work::looped(move || {
+    Ok(Work::with_loop(move || {
         blocks.copy(by);
         Ok(())
     }))

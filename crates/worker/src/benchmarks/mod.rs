@@ -29,8 +29,8 @@ mod prelude {
     pub(super) use oscost_model::resource::Resource;
 
     pub(super) use crate::bench::{
-        At, AtOp, Axis, Bench, Calls, Family, Need, Points, Run, Shape, Work, at_least, exactly,
-        once_in, others, up_to,
+        Axis, Bench, ExpectedCall, Family, Need, OpError, Params, Points, Shape, Work, WorkBody,
+        at_least, exactly, once_per, other_calls, up_to,
     };
     pub(super) use crate::kernel::{self, Errno};
 
@@ -40,13 +40,13 @@ mod prelude {
         sets: "whether counter and arguments stay in registers, or go through memory as without \
                optimisation",
         points: Points::Words(&["optimised", "plain"]),
-        usual: Points::Unsaid("optimised"),
+        default_points: Points::Implied("optimised"),
     };
 }
 
 /// The row that stands for one whose sides cannot be kept where they should be.
 fn unpinned() -> Work {
-    Work::lacking(
+    Work::unavailable(
         "each side must stay on its CPU, and nothing keeps it there: sched_setaffinity(2) is \
          refused here",
     )
@@ -55,7 +55,7 @@ fn unpinned() -> Work {
 /// The row that stands for one that would take a time on one CPU from a time on another, where
 /// nobody vouches that the two tell the same time.
 fn clocks_apart() -> Work {
-    Work::lacking(
+    Work::unavailable(
         "times of two CPUs are compared by the processor's counter, and the kernel does not keep \
          the time by it here (clocksource): ask for peer_cpu=same",
     )
@@ -64,16 +64,16 @@ fn clocks_apart() -> Work {
 /// Its work; or, where something of the system's runs out or is not there, the row that says so.
 fn or_refused(work: Result<Work, Errno>) -> Result<Work, Errno> {
     match work {
-        Err(Errno::EAGAIN) => Ok(Work::lacking(
+        Err(Errno::EAGAIN) => Ok(Work::unavailable(
             "no further process or thread may be made here: `ulimit -u` or a pids cgroup sets the \
              limit",
         )),
-        Err(Errno::ENOMEM) => Ok(Work::lacking(
+        Err(Errno::ENOMEM) => Ok(Work::unavailable(
             "no memory for the other side: `ulimit -v` or a memory cgroup sets the limit",
         )),
-        Err(Errno::LACKING) => Ok(Work::lacking(Errno::LACKING.to_string())),
+        Err(Errno::LACKING) => Ok(Work::unavailable(Errno::LACKING.to_string())),
         Err(Errno(libc::EAFNOSUPPORT)) => {
-            Ok(Work::lacking("this kernel, or a filter, has no sockets of that kind"))
+            Ok(Work::unavailable("this kernel, or a filter, has no sockets of that kind"))
         }
         other => other,
     }

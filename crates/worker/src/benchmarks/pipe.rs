@@ -8,7 +8,7 @@ use super::exchange::{
     GETPPID, PEER_CPU, SIZE_ONE_WAY, Trips, Two, WAY, Way, cpu_of_peer, cpu_of_timed_peer, size,
 };
 use super::prelude::*;
-use crate::bench::{When, each_side};
+use crate::bench::{When, each_end};
 
 mod ends;
 #[cfg(test)]
@@ -36,7 +36,7 @@ const BY: Axis = Axis {
         "shm-spin",
         "process-vm",
     ]),
-    usual: Points::Words(&["pipe"]),
+    default_points: Points::Words(&["pipe"]),
 };
 
 /// What many messages go through.
@@ -64,7 +64,7 @@ const CAPACITY: Axis = Axis {
     sets: "bytes that the pipe or the ring holds; unsaid: as the system has it (F_GETPIPE_SZ), and \
            65536 of a ring",
     points: Points::Numbers(&[4_096, 65_536, 1 << 20]),
-    usual: Points::Unsaid("system"),
+    default_points: Points::Implied("system"),
 };
 
 const PIPE: When = &[("by", "pipe")];
@@ -82,14 +82,15 @@ const PAGE: u64 = 4_096;
 const RING_PART: u64 = 1_024;
 
 /// Who waits awake never lets the other one run on its own CPU.
-const SPINNING: Need = Need::meaning(
+const SPINNING: Need = Need::not_applicable(
     "who waits awake keeps the CPU that the other end needs: nothing moves before its time is up \
      (peer_cpu=other)",
 )
 .when(&[("by", "shm-spin"), ("peer_cpu", "same")]);
 
 /// What the benchmarks of this family are unless they say otherwise.
-const MOVING: Bench = Bench { switches: true, moves: "size", needs: &[SPINNING], ..Bench::PLAIN };
+const MOVING: Bench =
+    Bench { switches: true, bytes_axis: "size", needs: &[SPINNING], ..Bench::DEFAULT };
 
 const BENCHES: &[Bench] = &[
     Bench {
@@ -108,27 +109,27 @@ const BENCHES: &[Bench] = &[
               sender sleep in the middle of a message, once for each fill: with capacity=4096 that \
               is so from 4 KiB on. Awake, nobody switches: shm-spin is the price of the cache \
               lines alone. An eventfd carries 8 bytes and no message.",
-        beside: &[
+        compare_with: &[
             "switch/pipe:between=processes,peer_cpu=same",
             "switch/eventfd:between=processes,peer_cpu=same",
         ],
         calls: &[
-            each_side("write", 1).when(PIPE),
-            each_side("read", 1).in_parts("size", PAGE).when(PIPE),
-            each_side("write", 1).when(FIFO),
-            each_side("read", 1).in_parts("size", PAGE).when(FIFO),
-            each_side("vmsplice", 1).in_parts("size", PAGE).when(VMSPLICE),
-            each_side("read", 1).in_parts("size", PAGE).when(VMSPLICE),
-            each_side("mq_timedsend", 1).when(MQ),
-            each_side("mq_timedreceive", 1).when(MQ),
-            each_side("msgsnd", 1).when(SYSV_MQ),
-            each_side("msgrcv", 1).when(SYSV_MQ),
+            each_end("write", 1).when(PIPE),
+            each_end("read", 1).in_parts("size", PAGE).when(PIPE),
+            each_end("write", 1).when(FIFO),
+            each_end("read", 1).in_parts("size", PAGE).when(FIFO),
+            each_end("vmsplice", 1).in_parts("size", PAGE).when(VMSPLICE),
+            each_end("read", 1).in_parts("size", PAGE).when(VMSPLICE),
+            each_end("mq_timedsend", 1).when(MQ),
+            each_end("mq_timedreceive", 1).when(MQ),
+            each_end("msgsnd", 1).when(SYSV_MQ),
+            each_end("msgrcv", 1).when(SYSV_MQ),
             // Who finds what it waits for need not wait, and wakes nobody.
             up_to("futex", 4).in_parts("size", RING_PART).when(FUTEX),
             up_to("futex", 4).in_parts("size", RING_PART).by_peer().when(FUTEX),
-            each_side("write", 1).when(PROCESS_VM),
-            each_side("read", 1).when(PROCESS_VM),
-            each_side("process_vm_readv", 1).when(PROCESS_VM),
+            each_end("write", 1).when(PROCESS_VM),
+            each_end("read", 1).when(PROCESS_VM),
+            each_end("process_vm_readv", 1).when(PROCESS_VM),
             // It is told how many trips come, and sleeps between batches.
             up_to("recvfrom", 1).by_peer().when(&[("by", "shm-spin")]),
         ],
@@ -223,7 +224,7 @@ const BENCHES: &[Bench] = &[
               processes that differ in nothing but who began, so that halves should do; where they \
               do not, the looks at the clock are in it (two a way), or one CPU wakes more slowly \
               than the other.",
-        beside: &[
+        compare_with: &[
             "pipe/round-trip:by=pipe,size=64,peer_cpu=same",
             "pipe/round-trip:by=pipe,size=64,peer_cpu=other",
             "pipe/round-trip:by=pipe,size=65536,peer_cpu=same",
@@ -284,29 +285,29 @@ const BENCHES: &[Bench] = &[
 
 /// Both ends at a point, and what the one that measures stands at; or the row that says what is
 /// lacking.
-fn two(at: At<'_>) -> Result<Result<(Two, u64), Work>, Errno> {
+fn two(at: Params<'_>) -> Result<Result<(Two, u64), Work>, Errno> {
     let cpu = match cpu_of_peer(at) {
         Ok(cpu) => cpu,
         Err(lacking) => return Ok(Err(lacking)),
     };
     let ends = ends::ends(at, at.number("size"))?;
     let capacity = ends.0.seen().capacity_bytes.unwrap_or(0);
-    Ok(Ok((Two::here(cpu, at.site.watch, ends)?, capacity)))
+    Ok(Ok((Two::here(cpu, at.context.clock, ends)?, capacity)))
 }
 
 /// Who waits awake is told how much comes, and sleeps between batches.
-fn trips(at: At<'_>) -> Trips {
+fn trips(at: Params<'_>) -> Trips {
     if at.word("by") == "shm-spin" { Trips::Announced } else { Trips::Freely }
 }
 
-fn round_trips(at: At<'_>) -> Result<Work, Errno> {
+fn round_trips(at: Params<'_>) -> Result<Work, Errno> {
     match two(at)? {
         Ok((two, _)) => two.round_trips(at.number("size"), trips(at)),
         Err(lacking) => Ok(lacking),
     }
 }
 
-fn throughput(at: At<'_>) -> Result<Work, Errno> {
+fn throughput(at: Params<'_>) -> Result<Work, Errno> {
     /// So many fills of the channel at least are in a batch,
     const FILLS: u64 = 4;
     /// and so many messages: with fewer large ones the other end's waking is most of it.
@@ -318,13 +319,13 @@ fn throughput(at: At<'_>) -> Result<Work, Errno> {
     }
 }
 
-fn one_way(at: At<'_>) -> Result<Work, Errno> {
+fn one_way(at: Params<'_>) -> Result<Work, Errno> {
     let way = if at.word("way") == "there" { Way::There } else { Way::Back };
     if let Err(lacking) = cpu_of_timed_peer(at) {
         return Ok(lacking);
     }
     match two(at)? {
-        Ok((two, _)) => two.one_way(at.number("size"), way, at.site.watch),
+        Ok((two, _)) => two.one_way(at.number("size"), way, at.context.clock),
         Err(lacking) => Ok(lacking),
     }
 }

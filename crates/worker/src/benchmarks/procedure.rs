@@ -14,7 +14,7 @@ const CHAIN: Axis = Axis {
     name: "chain",
     sets: "whether a call waits for what the last one returned",
     points: Points::Words(&["independent", "dependent"]),
-    usual: Points::Words(&["independent"]),
+    default_points: Points::Words(&["independent"]),
 };
 
 const BENCHES: &[Bench] = &[
@@ -49,18 +49,20 @@ const BENCHES: &[Bench] = &[
                 name: "args",
                 sets: "how many integer arguments the function takes",
                 points: Points::Numbers(&[0, 1, 2, 3, 4, 5, 6, 7]),
-                usual: Points::Numbers(&[0, 4, 7]),
+                default_points: Points::Numbers(&[0, 4, 7]),
             },
             CHAIN,
             CODE,
         ],
-        needs: &[Need::meaning("without arguments a call has nothing that it could wait for")
-            .when(&[("args", "0"), ("chain", "dependent")])],
+        needs: &[Need::not_applicable(
+            "without arguments a call has nothing that it could wait for",
+        )
+        .when(&[("args", "0"), ("chain", "dependent")])],
         floor: &[at_least(1, "timer/nothing")],
         rev: 2,
         source: "study cse221-2014, section 3.2; System V ABI for x86-64, section 3.2",
         build: call,
-        ..Bench::PLAIN
+        ..Bench::DEFAULT
     },
     Bench {
         id: "procedure/indirect",
@@ -84,7 +86,7 @@ const BENCHES: &[Bench] = &[
                 Chain::Dependent => chained(move |last| pointer.call_after(last)),
             })
         },
-        ..Bench::PLAIN
+        ..Bench::DEFAULT
     },
     Bench {
         id: "procedure/dyn",
@@ -109,7 +111,7 @@ const BENCHES: &[Bench] = &[
                 Chain::Dependent => chained(move |last| object.call_after(last)),
             })
         },
-        ..Bench::PLAIN
+        ..Bench::DEFAULT
     },
     Bench {
         id: "procedure/stub",
@@ -133,7 +135,7 @@ const BENCHES: &[Bench] = &[
                 Chain::Dependent => chained(procedure::call_stub_after),
             })
         },
-        ..Bench::PLAIN
+        ..Bench::DEFAULT
     },
     Bench {
         id: "procedure/struct",
@@ -152,7 +154,7 @@ const BENCHES: &[Bench] = &[
             name: "size",
             sets: "how many bytes the struct has",
             points: Points::Numbers(&[8, 16, 32, 64, 128, 256]),
-            usual: Points::Numbers(&[16, 256]),
+            default_points: Points::Numbers(&[16, 256]),
         }],
         floor: &[at_least(1, "timer/nothing")],
         source: "System V ABI for x86-64, section 3.2.3",
@@ -167,7 +169,7 @@ const BENCHES: &[Bench] = &[
                 _ => return Err(Errno::EINVAL),
             })
         },
-        ..Bench::PLAIN
+        ..Bench::DEFAULT
     },
 ];
 
@@ -178,7 +180,7 @@ enum Chain {
 }
 
 impl Chain {
-    fn of(at: At<'_>) -> Self {
+    fn of(at: Params<'_>) -> Self {
         if at.word("chain") == "dependent" { Self::Dependent } else { Self::Independent }
     }
 }
@@ -189,7 +191,7 @@ enum Code {
     Plain,
 }
 
-fn call(at: At<'_>) -> Result<Work, Errno> {
+fn call(at: Params<'_>) -> Result<Work, Errno> {
     let code = if at.word("code") == "plain" { Code::Plain } else { Code::Optimised };
     let chain = Chain::of(at);
     Ok(match at.number("args") {
@@ -207,7 +209,7 @@ fn call(at: At<'_>) -> Result<Work, Errno> {
 
 fn with<const ARGS: usize>(chain: Chain, code: Code) -> Work {
     let plain = |mut variables: Variables| {
-        Work::repeat_plain(move || {
+        Work::repeat_unoptimized(move || {
             variables.call::<ARGS>();
             Ok(())
         })

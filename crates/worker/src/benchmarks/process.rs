@@ -25,7 +25,7 @@ const TOUCHED: Axis = Axis {
     name: "touched_mib",
     sets: "MiB of private memory that the parent has written before, in pages of the smallest size",
     points: Points::Numbers(&[0, 8, 64]),
-    usual: Points::Numbers(&[0]),
+    default_points: Points::Numbers(&[0]),
 };
 
 const WRITTEN: Axis = Axis {
@@ -33,17 +33,18 @@ const WRITTEN: Axis = Axis {
     sets: "when the parent wrote that memory: once, before all forks, or anew before each op, as a \
            program does that works between its forks",
     points: Points::Words(&["once", "anew"]),
-    usual: Points::Unsaid("once"),
+    default_points: Points::Implied("once"),
 };
 
-const NOTHING_WRITTEN: Need = Need::meaning("no memory is no memory, however often it is written")
-    .when(&[("touched_mib", "0"), ("written", "anew")]);
+const NOTHING_WRITTEN: Need =
+    Need::not_applicable("no memory is no memory, however often it is written")
+        .when(&[("touched_mib", "0"), ("written", "anew")]);
 
 /// What the C library's child does before fork(3) returns in it.
-const LIBRARY: Calls = up_to("set_robust_list", 1);
+const LIBRARY: ExpectedCall = up_to("set_robust_list", 1);
 
 /// An op that stamps its own ends makes these calls where the clock is a system call.
-pub(super) const STAMPS: Calls = up_to("clock_gettime", 2);
+pub(super) const STAMPS: ExpectedCall = up_to("clock_gettime", 2);
 
 const BENCHES: &[Bench] = &[
     Bench {
@@ -79,13 +80,13 @@ const BENCHES: &[Bench] = &[
                 name: "until",
                 sets: "what ends the op: fork returns in the parent, or the child runs",
                 points: Points::Words(&["returns", "runs"]),
-                usual: Points::Words(&["returns", "runs"]),
+                default_points: Points::Words(&["returns", "runs"]),
             },
             Axis {
                 name: "via",
                 sets: "the way in: the bare instruction, or the C library's wrapper",
                 points: Points::Words(&["raw", "libc"]),
-                usual: Points::Words(&["libc"]),
+                default_points: Points::Words(&["libc"]),
             },
             TOUCHED,
             WRITTEN,
@@ -95,7 +96,7 @@ const BENCHES: &[Bench] = &[
         source: "fork(2), clone(2); kernel/fork.c; studies cse221-2014 section 3.4, ph-2000 table \
                  2",
         build: |at| with_touched(at, fork),
-        ..Bench::PLAIN
+        ..Bench::DEFAULT
     },
     Bench {
         id: "process/fork-exit",
@@ -122,14 +123,14 @@ const BENCHES: &[Bench] = &[
         axes: &[
             Axis {
                 points: Points::Numbers(&[0, 8, 64, 512]),
-                usual: Points::Numbers(&[0, 8]),
+                default_points: Points::Numbers(&[0, 8]),
                 ..TOUCHED
             },
             Axis {
                 name: "peer_cpu",
                 sets: "where the child ends: on its parent's CPU, or on another one",
                 points: Points::Words(&["same", "other"]),
-                usual: Points::Words(&["same"]),
+                default_points: Points::Words(&["same"]),
             },
             WRITTEN,
         ],
@@ -138,7 +139,7 @@ const BENCHES: &[Bench] = &[
         source: "fork(2), _exit(2), waitpid(2); studies cse221-2014 section 3.4, ph-2000 table 2 \
                  (null)",
         build: |at| with_touched(at, fork_exit),
-        ..Bench::PLAIN
+        ..Bench::DEFAULT
     },
     Bench {
         id: "process/fork-exec",
@@ -159,24 +160,24 @@ const BENCHES: &[Bench] = &[
             exactly("exit_group", 1),
             exactly("wait4", 1),
             LIBRARY.when(&[("link", "static")]),
-            others(100).when(&[("link", "dynamic")]),
+            other_calls(100).when(&[("link", "dynamic")]),
         ],
         floor: &[at_least(1, "process/fork-exit:touched_mib=0,peer_cpu=same")],
         axes: &[Axis {
             name: "link",
             sets: "whether the program needs the dynamic loader and the C library",
             points: Points::Words(&["static", "dynamic"]),
-            usual: Points::Words(&["static", "dynamic"]),
+            default_points: Points::Words(&["static", "dynamic"]),
         }],
         switches: true,
         source: "execve(2), ld.so(8), elf(5); study ph-2000 table 2 (simple)",
         build: |at| {
             let link = if at.word("link") == "dynamic" { Link::Dynamic } else { Link::Static };
             with_program(link, |program| {
-                Work::looped(move || spawn::reap(process::fork(|| program.exec())?))
+                Work::with_loop(move || spawn::reap(process::fork(|| program.exec())?))
             })
         },
-        ..Bench::PLAIN
+        ..Bench::DEFAULT
     },
     Bench {
         id: "process/posix-spawn",
@@ -201,10 +202,10 @@ const BENCHES: &[Bench] = &[
         source: "posix_spawn(3); glibc sysdeps/unix/sysv/linux/spawni.c",
         build: |_| {
             with_program(Link::Static, |program| {
-                Work::looped(move || spawn::reap(program.posix_spawn()?))
+                Work::with_loop(move || spawn::reap(program.posix_spawn()?))
             })
         },
-        ..Bench::PLAIN
+        ..Bench::DEFAULT
     },
     Bench {
         id: "process/vfork-exec",
@@ -226,10 +227,10 @@ const BENCHES: &[Bench] = &[
         source: "vfork(2), clone(2), execve(2)",
         build: |_| {
             with_program(Link::Static, |program| {
-                Work::looped(move || spawn::reap(program.vfork_exec()?))
+                Work::with_loop(move || spawn::reap(program.vfork_exec()?))
             })
         },
-        ..Bench::PLAIN
+        ..Bench::DEFAULT
     },
     Bench {
         id: "process/clone-vm",
@@ -243,8 +244,8 @@ const BENCHES: &[Bench] = &[
         in_price_list: false,
         switches: true,
         source: "clone(2)",
-        build: |_| tried(Work::looped(|| spawn::reap(spawn::clone_vm()?))),
-        ..Bench::PLAIN
+        build: |_| tried(Work::with_loop(|| spawn::reap(spawn::clone_vm()?))),
+        ..Bench::DEFAULT
     },
     Bench {
         id: "process/shell",
@@ -261,17 +262,17 @@ const BENCHES: &[Bench] = &[
               longer than with none. Then a shell starts, with its loader and its library, to \
               start one program: by a fork or vfork of its own (a second task), or by its own \
               exec.",
-        calls: &[exactly("execve", 2), others(1_000)],
+        calls: &[exactly("execve", 2), other_calls(1_000)],
         floor: &[at_least(1, "process/posix-spawn")],
         needs: &[Need::readable("/bin/sh")],
         switches: true,
         source: "system(3), sh(1); study ph-2000 table 2 (/bin/sh)",
         build: |_| {
             with_program(Link::Static, |program| {
-                Work::looped(move || spawn::system(program.path()))
+                Work::with_loop(move || spawn::system(program.path()))
             })
         },
-        ..Bench::PLAIN
+        ..Bench::DEFAULT
     },
     Bench {
         id: "process/exit",
@@ -296,7 +297,7 @@ const BENCHES: &[Bench] = &[
         switches: true,
         source: "_exit(2), waitid(2); kernel/exit.c",
         build: |at| with_touched(at, exit),
-        ..Bench::PLAIN
+        ..Bench::DEFAULT
     },
     Bench {
         id: "process/wait",
@@ -311,10 +312,13 @@ const BENCHES: &[Bench] = &[
         build: |_| {
             let zombies = Rc::new(RefCell::new(Zombies::default()));
             let morgue = Rc::clone(&zombies);
-            let work = Work::looped(move || spawn::reap(zombies.borrow_mut().take()?));
-            tried(work.after(move |ops| morgue.borrow_mut().make(ops)).at_most(128))
+            let work = Work::with_loop(move || spawn::reap(zombies.borrow_mut().take()?));
+            tried(
+                work.with_preparation(move |ops| morgue.borrow_mut().make(ops))
+                    .with_max_batch_ops(128),
+            )
         },
-        ..Bench::PLAIN
+        ..Bench::DEFAULT
     },
 ];
 
@@ -355,32 +359,32 @@ fn ticks(start: u64, stop: u64) -> i64 {
 
 /// Work above memory that was written before, or what is lacking for it.
 fn with_touched(
-    at: At<'_>,
-    build: fn(At<'_>, Option<Touched>) -> Result<Work, Errno>,
+    at: Params<'_>,
+    build: fn(Params<'_>, Option<Touched>) -> Result<Work, Errno>,
 ) -> Result<Work, Errno> {
     let mib = at.number("touched_mib");
     match Touched::lacks_room(mib) {
-        Some(why) => Ok(Work::lacking(why)),
+        Some(why) => Ok(Work::unavailable(why)),
         None => tried(build(at, Touched::new(mib)?)?),
     }
 }
 
 /// Writes the memory once more where the point says so.
-fn written(at: At<'_>, touched: Option<Touched>) -> impl Fn() + 'static {
+fn written(at: Params<'_>, touched: Option<Touched>) -> impl Fn() + 'static {
     let anew = at.word("written") == "anew";
     move || touched.iter().filter(|_| anew).for_each(Touched::write)
 }
 
-fn fork(at: At<'_>, touched: Option<Touched>) -> Result<Work, Errno> {
+fn fork(at: Params<'_>, touched: Option<Touched>) -> Result<Work, Errno> {
     // Elsewhere than on its parent's CPU a child would run beside it.
-    if at.site.cpu.is_none() && at.word("until") == "runs" {
+    if at.context.cpu.is_none() && at.word("until") == "runs" {
         return Ok(unpinned());
     }
-    let watch = at.site.watch;
+    let watch = at.context.clock;
     let raw = at.word("via") == "raw";
     let write = written(at, touched);
     if at.word("until") == "returns" {
-        return Ok(Work::stamped(move || {
+        return Ok(Work::own_ticks(move || {
             write();
             let start = watch.start();
             let child = if raw { spawn::raw_fork(watch, |_| 0)? } else { process::fork(|| 0)? };
@@ -390,7 +394,7 @@ fn fork(at: At<'_>, touched: Option<Touched>) -> Result<Work, Errno> {
         }));
     }
     let mut slot = Slot::new(watch)?;
-    Ok(Work::stamped(move || {
+    Ok(Work::own_ticks(move || {
         write();
         slot.keep(0);
         let start = watch.start();
@@ -404,8 +408,8 @@ fn fork(at: At<'_>, touched: Option<Touched>) -> Result<Work, Errno> {
     }))
 }
 
-fn fork_exit(at: At<'_>, touched: Option<Touched>) -> Result<Work, Errno> {
-    if at.site.cpu.is_none() {
+fn fork_exit(at: Params<'_>, touched: Option<Touched>) -> Result<Work, Errno> {
+    if at.context.cpu.is_none() {
         return Ok(unpinned());
     }
     let anew = at.word("written") == "anew";
@@ -413,15 +417,15 @@ fn fork_exit(at: At<'_>, touched: Option<Touched>) -> Result<Work, Errno> {
     // What was written stays for as long as the work.
     let held = Rc::clone(&write);
     let work = if at.word("peer_cpu") == "same" {
-        Work::looped(move || {
+        Work::with_loop(move || {
             let _held = &held;
             spawn::reap(process::fork(|| 0)?)
         })
     } else {
-        let (Some(home), Some(other)) = (at.site.cpu, at.site.other_cpu) else {
-            return Ok(Work::lacking(NO_OTHER_CPU));
+        let (Some(home), Some(other)) = (at.context.cpu, at.context.other_cpu) else {
+            return Ok(Work::unavailable(NO_OTHER_CPU));
         };
-        Work::looped(move || {
+        Work::with_loop(move || {
             let _held = &held;
             let moved = || affinity::current_cpu() != home as i32;
             let child = process::fork(|| spawn::yield_until(moved))?;
@@ -437,20 +441,20 @@ fn fork_exit(at: At<'_>, touched: Option<Touched>) -> Result<Work, Errno> {
         return Ok(work);
     }
     // One at a time, for each wants its own.
-    let mut work = work.after(move |_| {
+    let mut work = work.with_preparation(move |_| {
         write();
         Ok(())
     });
-    work.shape = Shape::Single;
+    work.shape = Shape::SingleShot;
     Ok(work)
 }
 
-fn exit(at: At<'_>, touched: Option<Touched>) -> Result<Work, Errno> {
-    if at.site.cpu.is_none() {
+fn exit(at: Params<'_>, touched: Option<Touched>) -> Result<Work, Errno> {
+    if at.context.cpu.is_none() {
         return Ok(unpinned());
     }
-    let mut slot = Slot::new(at.site.watch)?;
-    Ok(Work::stamped(move || {
+    let mut slot = Slot::new(at.context.clock)?;
+    Ok(Work::own_ticks(move || {
         let _held = &touched;
         slot.sleeping(false)?;
         let child = process::fork(|| {
@@ -488,7 +492,7 @@ fn with_program(link: Link, build: fn(Program) -> Work) -> Result<Work, Errno> {
         Link::Dynamic => match Loader::of_the_system() {
             Some(loader) => dynamic_program(&loader),
             None => {
-                return Ok(Work::lacking(
+                return Ok(Work::unavailable(
                     "/bin/sh names no dynamic loader of a C library that oscost knows (glibc, \
                      musl), so there is none to measure: ask for link=static",
                 ));
@@ -496,7 +500,7 @@ fn with_program(link: Link, build: fn(Program) -> Work) -> Result<Work, Errno> {
         },
     };
     if !spawn::stands_in_a_private_folder() {
-        return Ok(Work::lacking(
+        return Ok(Work::unavailable(
             "there is no scratch folder that a program could be written into: set TMPDIR to a \
              folder that can be written to",
         ));
@@ -504,7 +508,7 @@ fn with_program(link: Link, build: fn(Program) -> Work) -> Result<Work, Errno> {
     let program = match Program::write(&bytes) {
         Ok(program) => program,
         Err(error) => {
-            return Ok(Work::lacking(format!(
+            return Ok(Work::unavailable(format!(
                 "a program cannot be written into the scratch folder ({error}): set TMPDIR to a \
                  folder that can be written to"
             )));
@@ -513,12 +517,12 @@ fn with_program(link: Link, build: fn(Program) -> Work) -> Result<Work, Errno> {
     // However it is to be started, and by whom: here its errors are its own.
     match patiently(|| spawn::reap(program.posix_spawn()?)) {
         Ok(()) => tried(build(program)),
-        Err(Errno::EACCES) => Ok(Work::lacking(
+        Err(Errno::EACCES) => Ok(Work::unavailable(
             "no program may be started from the scratch folder, which is mounted noexec: set \
              TMPDIR to a folder where one may",
         )),
         // What loaders end with that do not find a library.
-        Err(Errno(127)) => Ok(Work::lacking(
+        Err(Errno(127)) => Ok(Work::unavailable(
             "this system's loader does not start a program that needs nothing but the C library: \
              ask for link=static",
         )),
@@ -529,23 +533,24 @@ fn with_program(link: Link, build: fn(Program) -> Work) -> Result<Work, Errno> {
 /// Work that was done once, so that a limit of this place shows as what it is: a reason, and the
 /// way out.
 pub(super) fn tried(mut work: Work) -> Result<Work, Errno> {
-    if work.lacks().is_some() {
+    if work.unavailable_reason().is_some() {
         return Ok(work);
     }
     // As many ops as a batch may have, where there is a most: something is made for each before.
-    let ops = Some(work.most_ops()).filter(|&most| most < u64::MAX).unwrap_or(1);
-    let done = patiently(|| work.prepare(ops).and_then(|()| work.run(ops, 1)).map_err(|at| at.why));
+    let ops = Some(work.max_batch_ops()).filter(|&most| most < u64::MAX).unwrap_or(1);
+    let done =
+        patiently(|| work.prepare(ops).and_then(|()| work.run(ops, 1)).map_err(|at| at.errno));
     done.map_or_else(limited, |()| Ok(work))
 }
 
 /// What cannot be made here for want of room is lacking; anything else is an error.
 fn limited(error: Errno) -> Result<Work, Errno> {
     match error {
-        Errno::EAGAIN => Ok(Work::lacking(
+        Errno::EAGAIN => Ok(Work::unavailable(
             "no further process or thread may be made here: raise RLIMIT_NPROC (`ulimit -u`), \
              RLIMIT_AS (`ulimit -v`) or pids.max of the control group",
         )),
-        Errno::ENOMEM => Ok(Work::lacking(
+        Errno::ENOMEM => Ok(Work::unavailable(
             "the kernel has no memory for a further process here: raise RLIMIT_AS (`ulimit -v`), \
              or allow overcommitment (vm.overcommit_memory)",
         )),

@@ -5,7 +5,7 @@
 
 use super::exchange::{GETPPID, PEER_CPU, SIZE_ONE_WAY, Trips, WAY, Way, cpu_of_timed_peer, size};
 use super::prelude::*;
-use crate::bench::{Serve, When, each_side};
+use crate::bench::{ServeFn, When, each_end};
 use crate::kernel::because::lacking;
 
 mod connect;
@@ -37,7 +37,7 @@ const BY: Axis = Axis {
         "unix-seqpacket",
         "socketpair",
     ]),
-    usual: Points::Words(&["tcp", "udp", "unix-stream"]),
+    default_points: Points::Words(&["tcp", "udp", "unix-stream"]),
 };
 
 const NODELAY: Axis = Axis {
@@ -45,18 +45,18 @@ const NODELAY: Axis = Axis {
     sets: "whether a small segment of TCP is sent at once (TCP_NODELAY), or waits for the answer \
            to an earlier one",
     points: Points::Words(&["on", "off"]),
-    usual: Points::Unsaid("on"),
+    default_points: Points::Implied("on"),
 };
 
 const BUFFER: Axis = Axis {
     name: "buffer",
     sets: "bytes of SO_SNDBUF and SO_RCVBUF at either end; unsaid: as the system has them",
-    points: Points::Within {
-        least: 4_096,
-        most: 1 << 30,
+    points: Points::Range {
+        min: 4_096,
+        max: 1 << 30,
         points: &[65_536, 262_144, 1 << 20, 4 << 20],
     },
-    usual: Points::Unsaid("system"),
+    default_points: Points::Implied("system"),
 };
 
 const fn via(points: &'static [&'static str]) -> Axis {
@@ -66,15 +66,15 @@ const fn via(points: &'static [&'static str]) -> Axis {
                pages of ours (MSG_ZEROCOPY) or of a file in memory (sendfile(2)), and received by \
                recv(2); or both by an io_uring, one submission a message that is waited for",
         points: Points::Words(points),
-        usual: Points::Unsaid("copy"),
+        default_points: Points::Implied("copy"),
     }
 }
 
 /// The other end is on both CPUs usually, and in the price list on one.
 const PLACED: Axis = Axis {
-    usual: Points::Usual {
+    default_points: Points::WithPriceList {
         points: &Points::Words(&["same", "other"]),
-        in_price_list: &Points::Words(&["same"]),
+        price_list: &Points::Words(&["same"]),
     },
     ..PEER_CPU
 };
@@ -105,31 +105,31 @@ const NO_RING: &str = "an io_uring is measured on streams: datagrams are measure
 
 /// What goes by another way than TCP has no delay to switch off.
 const OF_TCP: [Need; 5] = [
-    Need::meaning(NO_NAGLE).when(&[("by", "udp"), ("nodelay", "off")]),
-    Need::meaning(NO_NAGLE).when(&[("by", "unix-stream"), ("nodelay", "off")]),
-    Need::meaning(NO_NAGLE).when(&[("by", "unix-dgram"), ("nodelay", "off")]),
-    Need::meaning(NO_NAGLE).when(&[("by", "unix-seqpacket"), ("nodelay", "off")]),
-    Need::meaning(NO_NAGLE).when(&[("by", "socketpair"), ("nodelay", "off")]),
+    Need::not_applicable(NO_NAGLE).when(&[("by", "udp"), ("nodelay", "off")]),
+    Need::not_applicable(NO_NAGLE).when(&[("by", "unix-stream"), ("nodelay", "off")]),
+    Need::not_applicable(NO_NAGLE).when(&[("by", "unix-dgram"), ("nodelay", "off")]),
+    Need::not_applicable(NO_NAGLE).when(&[("by", "unix-seqpacket"), ("nodelay", "off")]),
+    Need::not_applicable(NO_NAGLE).when(&[("by", "socketpair"), ("nodelay", "off")]),
 ];
 
 /// What an io_uring is measured on.
 const OF_RINGS: [Need; 4] = [
-    Need::meaning(NO_RING).when(&[("by", "udp"), ("via", "io-uring")]),
-    Need::meaning(NO_RING).when(&[("by", "unix-dgram"), ("via", "io-uring")]),
-    Need::meaning(NO_RING).when(&[("by", "unix-seqpacket"), ("via", "io-uring")]),
+    Need::not_applicable(NO_RING).when(&[("by", "udp"), ("via", "io-uring")]),
+    Need::not_applicable(NO_RING).when(&[("by", "unix-dgram"), ("via", "io-uring")]),
+    Need::not_applicable(NO_RING).when(&[("by", "unix-seqpacket"), ("via", "io-uring")]),
     Need::io_uring().when(RINGED),
 ];
 
 /// What files and lent pages are sent into.
 const OF_BULK: [Need; 8] = [
-    Need::meaning(NO_SENT_FILE).when(&[("by", "udp"), ("via", "sendfile")]),
-    Need::meaning(NO_SENT_FILE).when(&[("by", "unix-dgram"), ("via", "sendfile")]),
-    Need::meaning(NO_SENT_FILE).when(&[("by", "unix-seqpacket"), ("via", "sendfile")]),
-    Need::meaning(NO_LENDING).when(&[("by", "udp"), ("via", "zerocopy")]),
-    Need::meaning(NO_LENDING).when(&[("by", "unix-stream"), ("via", "zerocopy")]),
-    Need::meaning(NO_LENDING).when(&[("by", "unix-dgram"), ("via", "zerocopy")]),
-    Need::meaning(NO_LENDING).when(&[("by", "unix-seqpacket"), ("via", "zerocopy")]),
-    Need::meaning(NO_LENDING).when(&[("by", "socketpair"), ("via", "zerocopy")]),
+    Need::not_applicable(NO_SENT_FILE).when(&[("by", "udp"), ("via", "sendfile")]),
+    Need::not_applicable(NO_SENT_FILE).when(&[("by", "unix-dgram"), ("via", "sendfile")]),
+    Need::not_applicable(NO_SENT_FILE).when(&[("by", "unix-seqpacket"), ("via", "sendfile")]),
+    Need::not_applicable(NO_LENDING).when(&[("by", "udp"), ("via", "zerocopy")]),
+    Need::not_applicable(NO_LENDING).when(&[("by", "unix-stream"), ("via", "zerocopy")]),
+    Need::not_applicable(NO_LENDING).when(&[("by", "unix-dgram"), ("via", "zerocopy")]),
+    Need::not_applicable(NO_LENDING).when(&[("by", "unix-seqpacket"), ("via", "zerocopy")]),
+    Need::not_applicable(NO_LENDING).when(&[("by", "socketpair"), ("via", "zerocopy")]),
 ];
 
 /// All of one list and then all of another.
@@ -147,7 +147,8 @@ const MEANINGFUL: &[Need] = &both::<9>(&OF_TCP, &OF_RINGS);
 const MEANINGFUL_IN_BULK: &[Need] = &both::<17>(MEANINGFUL, &OF_BULK);
 
 /// What the benchmarks of this family are unless they say otherwise.
-const MOVING: Bench = Bench { switches: true, moves: "size", needs: MEANINGFUL, ..Bench::PLAIN };
+const MOVING: Bench =
+    Bench { switches: true, bytes_axis: "size", needs: MEANINGFUL, ..Bench::DEFAULT };
 
 const BENCHES: &[Bench] = &[
     Bench {
@@ -166,18 +167,18 @@ const BENCHES: &[Bench] = &[
               the sender's CPU over loopback; tcp has its windows and acknowledgements beside. \
               What a round trip costs on two CPUs is mostly waking one that sleeps. Beyond what \
               the buffers hold the sender sleeps in the middle of a message.",
-        beside: &["switch/unix:between=processes,peer_cpu=same"],
+        compare_with: &["switch/unix:between=processes,peer_cpu=same"],
         calls: &[
-            each_side("sendto", 1).when(COPIED_TCP),
-            each_side("recvfrom", 1).when(COPIED_TCP),
-            each_side("sendto", 1).when(COPIED_STREAM),
-            each_side("recvfrom", 1).when(COPIED_STREAM),
-            each_side("sendto", 1).when(COPIED_PAIR),
-            each_side("recvfrom", 1).when(COPIED_PAIR),
-            each_side("sendto", 1).when(DGRAM),
-            each_side("recvfrom", 1).when(DGRAM),
-            each_side("sendto", 1).when(SEQPACKET),
-            each_side("recvfrom", 1).when(SEQPACKET),
+            each_end("sendto", 1).when(COPIED_TCP),
+            each_end("recvfrom", 1).when(COPIED_TCP),
+            each_end("sendto", 1).when(COPIED_STREAM),
+            each_end("recvfrom", 1).when(COPIED_STREAM),
+            each_end("sendto", 1).when(COPIED_PAIR),
+            each_end("recvfrom", 1).when(COPIED_PAIR),
+            each_end("sendto", 1).when(DGRAM),
+            each_end("recvfrom", 1).when(DGRAM),
+            each_end("sendto", 1).when(SEQPACKET),
+            each_end("recvfrom", 1).when(SEQPACKET),
             exactly("sendto", 1).in_parts("size", DATAGRAM).when(UDP),
             // What did not arrive whole is not sent back.
             up_to("sendto", 1).in_parts("size", DATAGRAM).by_peer().when(UDP),
@@ -188,7 +189,7 @@ const BENCHES: &[Bench] = &[
             up_to("rt_sigreturn", 1).in_parts("size", DATAGRAM).when(UDP),
             up_to("rt_sigreturn", 1).in_parts("size", DATAGRAM).by_peer().when(UDP),
             up_to("waitid", 1).in_parts("size", DATAGRAM).when(UDP),
-            each_side("io_uring_enter", 2).when(RINGED),
+            each_end("io_uring_enter", 2).when(RINGED),
         ],
         floor: &[at_least(4, GETPPID).when(SAME), at_least(2, GETPPID).when(OTHER)],
         axes: &[
@@ -247,9 +248,9 @@ const BENCHES: &[Bench] = &[
         floor: &[],
         axes: &[
             Axis {
-                usual: Points::Usual {
+                default_points: Points::WithPriceList {
                     points: &Points::Words(&["tcp", "udp", "unix-stream"]),
-                    in_price_list: &Points::Words(&["tcp"]),
+                    price_list: &Points::Words(&["tcp"]),
                 },
                 ..BY
             },
@@ -330,9 +331,9 @@ const BENCHES: &[Bench] = &[
         axes: &[
             Axis {
                 points: Points::Words(&["tcp", "unix-stream"]),
-                usual: Points::Usual {
+                default_points: Points::WithPriceList {
                     points: &Points::Words(&["tcp", "unix-stream"]),
-                    in_price_list: &Points::Words(&["tcp"]),
+                    price_list: &Points::Words(&["tcp"]),
                 },
                 ..BY
             },
@@ -340,7 +341,7 @@ const BENCHES: &[Bench] = &[
         ],
         source: "connect(2), accept(2), tcp(7); lmbench lat_connect",
         needs: &[],
-        moves: "",
+        bytes_axis: "",
         build: |at| or_refused(connected(at, What::Whole)),
         serve: Some(connect::serve_whole),
         ..MOVING
@@ -368,14 +369,14 @@ const BENCHES: &[Bench] = &[
         axes: &[
             Axis {
                 points: Points::Words(&["tcp", "unix-stream"]),
-                usual: Points::Words(&["tcp", "unix-stream"]),
+                default_points: Points::Words(&["tcp", "unix-stream"]),
                 ..BY
             },
             PLACED,
         ],
         source: "connect(2), accept(2), tcp(7)",
         needs: &[],
-        moves: "",
+        bytes_axis: "",
         in_price_list: false,
         build: |at| or_refused(connected(at, What::FirstByte)),
         serve: Some(connect::serve_first_byte),
@@ -384,7 +385,7 @@ const BENCHES: &[Bench] = &[
 ];
 
 /// The other end of messages, behind a door.
-const SERVE: Serve = |at, door| match at.word("by") {
+const SERVE: ServeFn = |at, door| match at.word("by") {
     "tcp" => ends::serve_tcp(at, door),
     "udp" => udp::serve(at, door),
     _ => Err(lacking(STAYS_HERE.to_owned())),
@@ -394,16 +395,16 @@ const STAYS_HERE: &str = "AF_UNIX does not reach another machine: by=tcp and by=
 const NO_COMMON_CLOCK: &str = "one way cannot be timed between two machines, whose clocks are not \
                                compared: socket/round-trip can, and half of it is an assumption";
 
-fn round_trips(at: At<'_>) -> Result<Work, Errno> {
+fn round_trips(at: Params<'_>) -> Result<Work, Errno> {
     match at.word("by") {
         "tcp" => ends::tcp(at)?.round_trips(at.number("size"), Trips::Freely),
         "udp" => udp::round_trips(at),
-        _ if at.site.far.is_some() => Ok(Work::lacking(STAYS_HERE)),
+        _ if at.context.remote_peer.is_some() => Ok(Work::unavailable(STAYS_HERE)),
         _ => ends::here(at)?.round_trips(at.number("size"), Trips::Freely),
     }
 }
 
-fn throughput(at: At<'_>) -> Result<Work, Errno> {
+fn throughput(at: Params<'_>) -> Result<Work, Errno> {
     /// Some fills of the buffers that systems usually have.
     const LEAST: u64 = 2 << 20;
     let size = at.number("size");
@@ -411,29 +412,29 @@ fn throughput(at: At<'_>) -> Result<Work, Errno> {
     match at.word("by") {
         "tcp" => ends::tcp(at)?.throughput(size, least),
         "udp" => udp::throughput(at),
-        _ if at.site.far.is_some() => Ok(Work::lacking(STAYS_HERE)),
+        _ if at.context.remote_peer.is_some() => Ok(Work::unavailable(STAYS_HERE)),
         _ => ends::here(at)?.throughput(size, least),
     }
 }
 
-fn one_way(at: At<'_>) -> Result<Work, Errno> {
+fn one_way(at: Params<'_>) -> Result<Work, Errno> {
     let way = if at.word("way") == "there" { Way::There } else { Way::Back };
-    if at.site.far.is_some() {
-        return Ok(Work::lacking(NO_COMMON_CLOCK));
+    if at.context.remote_peer.is_some() {
+        return Ok(Work::unavailable(NO_COMMON_CLOCK));
     }
     if let Err(lacking) = cpu_of_timed_peer(at) {
         return Ok(lacking);
     }
     match at.word("by") {
-        "tcp" => ends::tcp(at)?.one_way(at.number("size"), way, at.site.watch),
+        "tcp" => ends::tcp(at)?.one_way(at.number("size"), way, at.context.clock),
         "udp" => udp::one_way(at),
-        _ => ends::here(at)?.one_way(at.number("size"), way, at.site.watch),
+        _ => ends::here(at)?.one_way(at.number("size"), way, at.context.clock),
     }
 }
 
-fn connected(at: At<'_>, what: What) -> Result<Work, Errno> {
-    if at.site.far.is_some() && at.word("by") != "tcp" {
-        return Ok(Work::lacking("AF_UNIX does not reach another machine: by=tcp does"));
+fn connected(at: Params<'_>, what: What) -> Result<Work, Errno> {
+    if at.context.remote_peer.is_some() && at.word("by") != "tcp" {
+        return Ok(Work::unavailable("AF_UNIX does not reach another machine: by=tcp does"));
     }
     connect::work(at, what)
 }

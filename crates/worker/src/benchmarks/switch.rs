@@ -4,7 +4,7 @@
 //! same calls made by one process to itself are the point `peer_cpu=none`, a row beside the others.
 
 use super::prelude::*;
-use crate::bench::{Calls, When, each_side};
+use crate::bench::{ExpectedCall, When, each_end};
 
 mod handoff;
 mod one_way;
@@ -26,7 +26,7 @@ const BETWEEN: Axis = Axis {
     name: "between",
     sets: "what the two sides are: two processes, or two threads of one",
     points: Points::Words(&["processes", "threads"]),
-    usual: Points::Words(&["processes"]),
+    default_points: Points::Words(&["processes"]),
 };
 
 const PEER_CPU: Axis = Axis {
@@ -35,14 +35,14 @@ const PEER_CPU: Axis = Axis {
            none: there is no other side, and one process makes the calls of both, without any \
            switch",
     points: Points::Words(&["same", "other", "none"]),
-    usual: Points::Words(&["same", "none"]),
+    default_points: Points::Words(&["same", "none"]),
 };
 
 /// The axes of most round trips.
 const SIDES: &[Axis] = &[BETWEEN, PEER_CPU];
 
 /// The calls of a side that hands over bytes.
-const WRITE_AND_READ: &[Calls] = &[each_side("write", 1), each_side("read", 1)];
+const WRITE_AND_READ: &[ExpectedCall] = &[each_end("write", 1), each_end("read", 1)];
 
 const PROCESSES: When = &[("between", "processes")];
 const THREADS: When = &[("between", "threads")];
@@ -68,7 +68,7 @@ macro_rules! calls_below {
 }
 
 /// What the benchmarks of this family are unless they say otherwise.
-const SWITCHING: Bench = Bench { switches: true, in_price_list: false, ..Bench::PLAIN };
+const SWITCHING: Bench = Bench { switches: true, in_price_list: false, ..Bench::DEFAULT };
 
 const BENCHES: &[Bench] = &[
     Bench {
@@ -89,7 +89,10 @@ const BENCHES: &[Bench] = &[
               its answer there and never sleeps.",
         calls: WRITE_AND_READ,
         floor: calls_below!("switch/pipe", 2),
-        axes: &[BETWEEN, Axis { usual: Points::Words(&["same", "other", "none"]), ..PEER_CPU }],
+        axes: &[
+            BETWEEN,
+            Axis { default_points: Points::Words(&["same", "other", "none"]), ..PEER_CPU },
+        ],
         source: "pipe(7); study sunos-1999, section 4; study cse221-2014, section 3.5",
         in_price_list: true,
         build: |at| or_refused(pair::round_trips(at, sides::pipes)),
@@ -112,17 +115,17 @@ const BENCHES: &[Bench] = &[
               The rows with peer_cpu=none make the same calls without a switch, and most of the \
               difference lies between them already. switch/sigwaitinfo parts it: it sends as many \
               signals and has no handler.",
-        beside: &[
+        compare_with: &[
             "switch/pipe:between=processes,peer_cpu=same",
             "switch/pipe:between=processes,peer_cpu=none",
             "switch/sigwaitinfo:between=processes,peer_cpu=same",
             "switch/sigwaitinfo:between=processes,peer_cpu=none",
         ],
         calls: &[
-            each_side("kill", 1).when(PROCESSES),
-            each_side("tgkill", 1).when(THREADS),
-            each_side("rt_sigsuspend", 1),
-            each_side("rt_sigreturn", 1),
+            each_end("kill", 1).when(PROCESSES),
+            each_end("tgkill", 1).when(THREADS),
+            each_end("rt_sigsuspend", 1),
+            each_end("rt_sigreturn", 1),
         ],
         floor: calls_below!("switch/signal", 3),
         axes: SIDES,
@@ -140,9 +143,9 @@ const BENCHES: &[Bench] = &[
              before each op.",
         expected: "as a pipe: the same calls and switches, and no handler",
         calls: &[
-            each_side("kill", 1).when(PROCESSES),
-            each_side("tgkill", 1).when(THREADS),
-            each_side("rt_sigtimedwait", 1),
+            each_end("kill", 1).when(PROCESSES),
+            each_end("tgkill", 1).when(THREADS),
+            each_end("rt_sigtimedwait", 1),
         ],
         floor: calls_below!("switch/sigwaitinfo", 2),
         axes: SIDES,
@@ -160,7 +163,7 @@ const BENCHES: &[Bench] = &[
              With peer_cpu=none one process makes all four: it wakes nobody, and each FUTEX_WAIT \
              says EAGAIN at once. Outside: making the peer, which waits before each op.",
         expected: "a little less than a pipe: no byte is copied and no file is looked up",
-        calls: &[each_side("futex", 2)],
+        calls: &[each_end("futex", 2)],
         floor: calls_below!("switch/futex", 2),
         axes: SIDES,
         source: "futex(2)",
@@ -244,12 +247,12 @@ const BENCHES: &[Bench] = &[
         why: "A name and not another act: the calls, the wake-up and the sleep of one side are in \
               it, beside one switch. The two halves of a trip are alike only on average.",
         calls: &[
-            each_side("write", 20).when(&[("by", "pipe")]),
-            each_side("read", 20).when(&[("by", "pipe")]),
-            each_side("kill", 20).when(&[("by", "signal"), ("between", "processes")]),
-            each_side("tgkill", 20).when(&[("by", "signal"), ("between", "threads")]),
-            each_side("rt_sigsuspend", 20).when(&[("by", "signal")]),
-            each_side("rt_sigreturn", 20).when(&[("by", "signal")]),
+            each_end("write", 20).when(&[("by", "pipe")]),
+            each_end("read", 20).when(&[("by", "pipe")]),
+            each_end("kill", 20).when(&[("by", "signal"), ("between", "processes")]),
+            each_end("tgkill", 20).when(&[("by", "signal"), ("between", "threads")]),
+            each_end("rt_sigsuspend", 20).when(&[("by", "signal")]),
+            each_end("rt_sigreturn", 20).when(&[("by", "signal")]),
             // Where no clock can be read without.
             up_to("clock_gettime", 2),
         ],
@@ -262,9 +265,9 @@ const BENCHES: &[Bench] = &[
                 name: "by",
                 sets: "what they wake each other by",
                 points: Points::Words(&["pipe", "signal"]),
-                usual: Points::Words(&["pipe", "signal"]),
+                default_points: Points::Words(&["pipe", "signal"]),
             },
-            Axis { usual: Points::Words(&["processes", "threads"]), ..BETWEEN },
+            Axis { default_points: Points::Words(&["processes", "threads"]), ..BETWEEN },
         ],
         source: "study sunos-1999, section 4; study cse221-2014, section 3.5",
         needs: &[Need::time()],
@@ -313,12 +316,12 @@ const BENCHES: &[Bench] = &[
                 name: "peer",
                 sets: "what the peer does when it has written",
                 points: Points::Words(&["stays", "exits"]),
-                usual: Points::Words(&["stays", "exits"]),
+                default_points: Points::Words(&["stays", "exits"]),
             },
             Axis {
                 sets: "where the peer is pinned: to the reader's CPU or another",
                 points: Points::Words(&["same", "other"]),
-                usual: Points::Words(&["same"]),
+                default_points: Points::Words(&["same"]),
                 ..PEER_CPU
             },
         ],
@@ -362,13 +365,13 @@ const BENCHES: &[Bench] = &[
                 name: "ring",
                 sets: "processes in the ring; 1 is a process and itself",
                 points: Points::Numbers(&[1, 2, 4, 8, 16]),
-                usual: Points::Numbers(&[1, 2, 16]),
+                default_points: Points::Numbers(&[1, 2, 16]),
             },
             Axis {
                 name: "footprint",
                 sets: "bytes of its own that each looks at between two switches",
                 points: Points::Numbers(&[0, 16 << 10, 64 << 10, 1 << 20]),
-                usual: Points::Numbers(&[0, 64 << 10]),
+                default_points: Points::Numbers(&[0, 64 << 10]),
             },
         ],
         source: "pipe(7); lmbench lat_ctx; study sunos-1999, section 4",
@@ -397,7 +400,7 @@ const BENCHES: &[Bench] = &[
             name: "figure",
             sets: "which figure: the length of a slice, or the cost of a switch",
             points: Points::Words(&["slice", "switch"]),
-            usual: Points::Words(&["slice", "switch"]),
+            default_points: Points::Words(&["slice", "switch"]),
         }],
         // The peer goes to sleep when nobody spins beside it, and is woken.
         calls: &[up_to("write", 1)],

@@ -62,7 +62,7 @@ const VIA: Axis = Axis {
     name: "via",
     sets: "the way in: the bare instruction, or the C library's wrapper",
     points: Points::Words(&["raw", "libc"]),
-    usual: Points::Words(&["raw"]),
+    default_points: Points::Words(&["raw"]),
 };
 
 /// What the core remembers of the op. It came later than the ops, so that what is usual goes unsaid.
@@ -71,7 +71,7 @@ const STATE: Axis = Axis {
     sets: "what the core remembers: the op that it has just done, or nothing, after an eviction \
            before each of 21 single shots",
     points: Points::Words(&["warm", "cold"]),
-    usual: Points::Unsaid("warm"),
+    default_points: Points::Implied("warm"),
 };
 
 /// The kernel's bare door: a number that no call has, refused as soon as it is looked up.
@@ -81,18 +81,18 @@ const DOOR: &str = "syscall/invalid";
 ///
 /// Cold: a walk through twice the last-level cache of this CPU, at most 256 MiB, and a run of
 /// branches; see [`Eviction`].
-fn in_state(at: At<'_>, work: Work) -> Result<Work, Errno> {
+fn in_state(at: Params<'_>, work: Work) -> Result<Work, Errno> {
     if at.word("state") != "cold" {
         return Ok(work);
     }
     let mut eviction = Eviction::for_this_cpu()?;
-    Ok(work.made_cold(move || {
+    Ok(work.with_eviction(move || {
         keep(eviction.evict().lines);
         Ok(())
     }))
 }
 
 /// Whether the point wants the bare instruction.
-fn is_raw(at: At<'_>) -> bool {
+fn is_raw(at: Params<'_>) -> bool {
     at.word("via") == "raw"
 }

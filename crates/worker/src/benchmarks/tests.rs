@@ -10,7 +10,7 @@ use oscost_model::definition::{Axis, Definition, Requirement};
 use oscost_model::point::{Point, Value};
 
 use super::{FAMILIES, find, is_complete};
-use crate::bench::{Bench, Site};
+use crate::bench::{Bench, Context};
 use crate::kernel::cpu::affinity;
 use crate::kernel::event::io_uring::Ring;
 use crate::kernel::machine::resources;
@@ -29,16 +29,16 @@ fn definitions() -> Vec<Definition> {
 }
 
 /// A worker on the CPU where the process happens to be, pinned to it where that is allowed.
-pub(super) fn site() -> Site {
+pub(super) fn site() -> Context {
     let allowed = affinity::allowed_to(0).unwrap_or_default();
     let cpu = allowed.last().copied().filter(|&cpu| affinity::pin(cpu).is_ok());
     let other_cpu = allowed.into_iter().find(|&other| Some(other) != cpu);
     let usable = counter::declared_unusable().is_none();
-    Site {
+    Context {
         cpu,
         other_cpu,
-        watch: if usable { Stopwatch::Tsc } else { Stopwatch::Syscall },
-        far: None,
+        clock: if usable { Stopwatch::Tsc } else { Stopwatch::Syscall },
+        remote_peer: None,
     }
 }
 
@@ -313,7 +313,7 @@ fn floors_are_whole_cases_other_than_the_case_that_stands_on_them() {
 #[test]
 fn what_a_benchmark_is_shown_beside_is_a_whole_case_of_another() {
     for (_, bench) in benches() {
-        for &text in bench.beside {
+        for &text in bench.compare_with {
             let case = Case::parse(text).unwrap_or_else(|| panic!("{}: `{text}`", bench.id));
             let other = find(&case.benchmark).unwrap_or_else(|| panic!("{}: `{text}`", bench.id));
             assert!(is_complete(other, &case), "{}: `{text}` is not complete", bench.id);
@@ -363,12 +363,12 @@ fn every_benchmark_does_one_op_at_every_point_or_says_what_it_lacks() {
                 // A misspelt axis name panics here, and not in the field.
                 let built = bench.work(&case.point, site);
                 let done = built.and_then(|mut work| {
-                    if let Some(missing) = work.lacks() {
+                    if let Some(missing) = work.unavailable_reason() {
                         assert!(!missing.is_empty(), "{case} does not say what it lacks");
                         return Ok(());
                     }
                     let done = work.prepare(1).and_then(|()| work.run(1, 1));
-                    done.and_then(|()| work.prove()).map_err(|error| error.why)
+                    done.and_then(|()| work.verify()).map_err(|error| error.errno)
                 });
                 match done {
                     Err(Errno::LACKING) => eprintln!("{case}: {}", Errno::LACKING),

@@ -16,19 +16,19 @@ const PEER_CPU: Axis = Axis {
     name: "peer_cpu",
     sets: "where the thread runs: on its maker's CPU, or on another one (its attribute says so)",
     points: Points::Words(&["same", "other"]),
-    usual: Points::Words(&["same"]),
+    default_points: Points::Words(&["same"]),
 };
 
 /// What the C library does around its clone and in its thread: it blocks signals and gives a
 /// stack's memory back.
-const LIBRARY: Calls = up_to("madvise|rseq|rt_sigprocmask|set_robust_list", 7);
+const LIBRARY: ExpectedCall = up_to("madvise|rseq|rt_sigprocmask|set_robust_list", 7);
 
 /// The wait for a thread's end, unless that came first; and a thread that waits until it was sent
 /// to its CPU.
-const FUTEX: Calls = up_to("futex", 4);
+const FUTEX: ExpectedCall = up_to("futex", 4);
 
 /// How a thread is sent to another CPU.
-const ELSEWHERE: Calls = exactly("sched_setaffinity", 1).when(&[("peer_cpu", "other")]);
+const ELSEWHERE: ExpectedCall = exactly("sched_setaffinity", 1).when(&[("peer_cpu", "other")]);
 
 const BENCHES: &[Bench] = &[
     Bench {
@@ -60,20 +60,20 @@ const BENCHES: &[Bench] = &[
                 name: "until",
                 sets: "what ends the op: the call returns, or the thread runs",
                 points: Points::Words(&["returns", "runs"]),
-                usual: Points::Words(&["returns", "runs"]),
+                default_points: Points::Words(&["returns", "runs"]),
             },
             Axis {
                 name: "state",
                 sets: "what becomes of the thread when it ends, as its attribute says",
                 points: Points::Words(&["joinable", "detached"]),
-                usual: Points::Words(&["joinable"]),
+                default_points: Points::Words(&["joinable"]),
             },
             PEER_CPU,
         ],
         switches: true,
         source: "pthread_create(3), pthread_attr_setdetachstate(3); study cse221-2014 section 3.4",
         build: create,
-        ..Bench::PLAIN
+        ..Bench::DEFAULT
     },
     Bench {
         id: "thread/create-join",
@@ -100,16 +100,16 @@ const BENCHES: &[Bench] = &[
                 name: "via",
                 sets: "the way in: the bare instruction, or the C library",
                 points: Points::Words(&["raw", "libc"]),
-                usual: Points::Words(&["raw", "libc"]),
+                default_points: Points::Words(&["raw", "libc"]),
             },
             PEER_CPU,
         ],
-        needs: &[Need::meaning("a bare clone(2) says nothing of a CPU; the library does")
+        needs: &[Need::not_applicable("a bare clone(2) says nothing of a CPU; the library does")
             .when(&[("via", "raw"), ("peer_cpu", "other")])],
         switches: true,
         source: "pthread_create(3), pthread_join(3), clone(2), futex(2)",
         build: create_join,
-        ..Bench::PLAIN
+        ..Bench::DEFAULT
     },
     Bench {
         id: "thread/kernel",
@@ -148,34 +148,34 @@ const BENCHES: &[Bench] = &[
             name: "thread",
             sets: "whether a thread is made, or is there already",
             points: Points::Words(&["new", "there"]),
-            usual: Points::Words(&["new", "there"]),
+            default_points: Points::Words(&["new", "there"]),
         }],
         in_price_list: false,
         switches: true,
         source: "kernel/kthread.c, net/core/dev.c (dev_set_threaded); study cse221-2014 section \
                  3.4.4",
         build: kernel,
-        ..Bench::PLAIN
+        ..Bench::DEFAULT
     },
 ];
 
 /// A maker of threads of that kind at the point's CPU, or what is lacking for it.
-fn maker(at: At<'_>, kind: Kind) -> Result<Result<Maker, Work>, Errno> {
-    if at.site.cpu.is_none() {
+fn maker(at: Params<'_>, kind: Kind) -> Result<Result<Maker, Work>, Errno> {
+    if at.context.cpu.is_none() {
         return Ok(Err(unpinned()));
     }
     let cpu = match at.word("peer_cpu") {
-        "other" => match at.site.other_cpu {
+        "other" => match at.context.other_cpu {
             Some(cpu) => Some(cpu),
-            None => return Ok(Err(Work::lacking(NO_OTHER_CPU))),
+            None => return Ok(Err(Work::unavailable(NO_OTHER_CPU))),
         },
         _ => None,
     };
-    Maker::new(kind, cpu, at.site.watch).map(Ok)
+    Maker::new(kind, cpu, at.context.clock).map(Ok)
 }
 
-fn create(at: At<'_>) -> Result<Work, Errno> {
-    let watch = at.site.watch;
+fn create(at: Params<'_>) -> Result<Work, Errno> {
+    let watch = at.context.clock;
     let until_it_runs = at.word("until") == "runs";
     if until_it_runs && at.word("peer_cpu") == "other" && !watch.is_one_for_all_cpus() {
         return Ok(clocks_apart());
@@ -189,7 +189,7 @@ fn create(at: At<'_>) -> Result<Work, Errno> {
         Ok(maker) => maker,
         Err(lacking) => return Ok(lacking),
     };
-    tried(Work::stamped(move || {
+    tried(Work::own_ticks(move || {
         let start = watch.start();
         maker.create()?;
         let returned = if until_it_runs { 0 } else { watch.stop() };
@@ -199,29 +199,29 @@ fn create(at: At<'_>) -> Result<Work, Errno> {
     }))
 }
 
-fn create_join(at: At<'_>) -> Result<Work, Errno> {
-    if at.site.cpu.is_none() {
+fn create_join(at: Params<'_>) -> Result<Work, Errno> {
+    if at.context.cpu.is_none() {
         return Ok(unpinned());
     }
     if at.word("via") == "raw" {
-        return tried(Work::looped(thread::raw_create_join));
+        return tried(Work::with_loop(thread::raw_create_join));
     }
     let mut maker = match maker(at, Kind::Plain)? {
         Ok(maker) => maker,
         Err(lacking) => return Ok(lacking),
     };
-    tried(Work::looped(move || {
+    tried(Work::with_loop(move || {
         maker.create()?;
         maker.finish()
     }))
 }
 
-fn kernel(at: At<'_>) -> Result<Work, Errno> {
-    let watch = at.site.watch;
+fn kernel(at: Params<'_>) -> Result<Work, Errno> {
+    let watch = at.context.clock;
     let device = match KernelThread::prepare() {
         Ok(device) => device,
         Err(error) => {
-            return Ok(Work::lacking(format!(
+            return Ok(Work::unavailable(format!(
                 "no network device of our own that a kernel thread could serve ({error}): it takes \
                  root (CAP_SYS_ADMIN, CAP_NET_ADMIN), Linux 5.12 and the veth driver"
             )));
@@ -229,9 +229,9 @@ fn kernel(at: At<'_>) -> Result<Work, Errno> {
     };
     if at.word("thread") == "there" {
         device.create()?;
-        return Ok(Work::looped(move || device.create()));
+        return Ok(Work::with_loop(move || device.create()));
     }
-    Ok(Work::stamped(move || {
+    Ok(Work::own_ticks(move || {
         device.remove()?;
         let start = watch.start();
         device.create()?;

@@ -60,7 +60,7 @@ const NOTHING: Bench = Bench {
     expected: "0 within the interval; the raw figure is one core cycle",
     source: "METHOD section 2; uops.info nanoBench",
     build: |_| Ok(Work::repeat(|| Ok(()))),
-    ..Bench::PLAIN
+    ..Bench::DEFAULT
 };
 
 const CLOCK_GETTIME: Bench = Bench {
@@ -102,22 +102,22 @@ const CLOCK_GETTIME: Bench = Bench {
                 "process-cputime",
                 "thread-cputime",
             ]),
-            usual: Points::Words(&["monotonic"]),
+            default_points: Points::Words(&["monotonic"]),
         },
         Axis {
             name: "via",
             sets: "the way in: the bare instruction, the C library, or the vDSO's own function",
             points: Points::Words(&["raw", "libc", "vdso"]),
-            usual: Points::Words(&["raw", "libc", "vdso"]),
+            default_points: Points::Words(&["raw", "libc", "vdso"]),
         },
     ],
     needs: &[Need::vdso("clock_gettime").when(&[("via", "vdso")])],
     source: "clock_gettime(2), vdso(7); lib/vdso/gettimeofday.c",
     build: clock_gettime,
-    ..Bench::PLAIN
+    ..Bench::DEFAULT
 };
 
-fn clock_gettime(at: At<'_>) -> Result<Work, Errno> {
+fn clock_gettime(at: Params<'_>) -> Result<Work, Errno> {
     let clock = ClockId::named(at.word("clock")).ok_or(Errno::EINVAL)?;
     Ok(match at.word("via") {
         "raw" => Work::repeat(move || {

@@ -8,7 +8,7 @@ use oscost_model::worker::{BatchPlan, Disturbance, Mode, Sample, Usage};
 use super::clock::Clock;
 use super::disturb::{Covariates, Reading};
 use super::exact::Ticks;
-use crate::bench::{AtOp, Work};
+use crate::bench::{OpError, Work};
 use crate::kernel::cpu::black_box::barrier;
 use crate::kernel::process::usage::ThreadUsage;
 
@@ -70,7 +70,7 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
     }
 
     /// Runs groups of batches whose times are thrown away, until the work has settled.
-    pub fn warm_up(&mut self, work: &mut Work, plan: &BatchPlan) -> Result<(), AtOp> {
+    pub fn warm_up(&mut self, work: &mut Work, plan: &BatchPlan) -> Result<(), OpError> {
         if plan.mode == Mode::C || is_injected(InjectedFault::NoWarmUp) {
             return Ok(()); // What is wanted cold is not warmed.
         }
@@ -102,7 +102,7 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
         cut: &mut Cut,
         tag: Tag,
         sink: &mut dyn FnMut(Sample),
-    ) -> Result<(), AtOp> {
+    ) -> Result<(), OpError> {
         let mut order = plan.unroll_factors.clone();
         let mut turns = cut.next(plan, &mut order);
         if self.ticks.is_some() {
@@ -113,7 +113,7 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
             cut.dither();
             let batch = tag.batch + index as u32;
             let sample = self.batch(work, plan, (turns, copies), Tag { batch, ..tag })?;
-            if !work.is_lost() {
+            if !work.is_batch_lost() {
                 sink(sample);
             }
         }
@@ -133,7 +133,7 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
         plan: &BatchPlan,
         (turns, copies): (u64, u32),
         tag: Tag,
-    ) -> Result<Sample, AtOp> {
+    ) -> Result<Sample, OpError> {
         if let Some(ticks) = &self.ticks {
             // Before anything else: a second process may be told to keep the CPU busy.
             ticks.pass();
@@ -147,16 +147,16 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
         if again > 0 {
             self.prepare(work, again * u64::from(copies), quiet)?;
             work.run(again, copies)?;
-            work.prove()?;
+            work.verify()?;
         }
         let ops = turns * u64::from(copies);
-        self.ops += (again * u64::from(copies) + ops) * work.ops_each();
+        self.ops += (again * u64::from(copies) + ops) * work.op_count();
         self.prepare(work, ops, quiet)?;
         if plan.mode == Mode::C {
             // What is wanted cold is the op: the loop around it is fetched again, without an op.
             work.run(0, copies)?;
         }
-        if plan.mode == Mode::C || work.is_prepared() {
+        if plan.mode == Mode::C || work.has_preparation() {
             // Whoever took the CPU during an eviction or a preparation has disturbed nothing, and
             // what that took is no part of the batch.
             match quiet {
@@ -171,31 +171,31 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
             arm: tag.arm,
             round: tag.round,
             batch: tag.batch,
-            n: ops * work.ops_each(),
-            ticks: work.brought().unwrap_or(stop.wrapping_sub(start) as i64),
+            n: ops * work.op_count(),
+            ticks: work.last_value().unwrap_or(stop.wrapping_sub(start) as i64),
             ..Sample::default()
         };
         if quiet {
             let (switched, cpu) = self.covariates.watched();
-            done.and_then(|()| work.prove())?;
+            done.and_then(|()| work.verify())?;
             // A move to another CPU is a switch too; the first batch tells where the worker stands.
             let home = *self.home.get_or_insert(cpu);
             return Ok(Sample {
-                n: work.moved().unwrap_or(sample.n),
+                n: work.actual_ops().unwrap_or(sample.n),
                 involuntary_switches: u32::from(switched),
                 migrated: cpu != home,
                 ..sample
             });
         }
         let after = self.covariates.read();
-        done.and_then(|()| work.prove())?;
+        done.and_then(|()| work.verify())?;
         let grown = |now: Option<u64>, then: Option<u64>| {
             now.zip(then).map(|(now, then)| now.saturating_sub(then))
         };
         let switches = grown(after.involuntary_switches, before.involuntary_switches);
         self.blind |= switches.is_none();
         Ok(Sample {
-            n: work.moved().unwrap_or(sample.n),
+            n: work.actual_ops().unwrap_or(sample.n),
             cpu_ns: grown(after.cpu_ns, before.cpu_ns),
             involuntary_switches: switches.unwrap_or(0) as u32,
             major_faults: grown(after.major_faults, before.major_faults).unwrap_or(0) as u32,
@@ -206,8 +206,8 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
 
     /// Does what must come before a batch. What the thread is charged for it is kept apart: it is
     /// not the ops'. In a batch that is to leave the kernel alone nobody asks.
-    fn prepare(&mut self, work: &mut Work, ops: u64, quiet: bool) -> Result<(), AtOp> {
-        if !work.is_prepared() {
+    fn prepare(&mut self, work: &mut Work, ops: u64, quiet: bool) -> Result<(), OpError> {
+        if !work.has_preparation() {
             return work.prepare(ops);
         }
         if quiet {
@@ -290,7 +290,7 @@ fn is_quiet(plan: &BatchPlan, work: &Work) -> bool {
     match plan.mode {
         Mode::U => true,
         // A whole pass is so long that what the kernel was asked before it shows nowhere.
-        Mode::C => work.ops_each() == 1,
+        Mode::C => work.op_count() == 1,
         Mode::B => plan.batch_ns < QUIET_BELOW_NS * plan.iterations as f64,
         Mode::S | Mode::T | Mode::F => false,
     }

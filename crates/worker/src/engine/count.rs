@@ -2,7 +2,7 @@
 
 use oscost_model::mark::{BEGIN, BITS, END, SINGLE_STEP_BEGIN, SINGLE_STEP_END};
 
-use crate::bench::{AtOp, Work};
+use crate::bench::{OpError, Work};
 use crate::kernel::syscall::mark;
 
 /// The ops of either walk: what the longer one takes more is the ops' own, without the marks.
@@ -15,7 +15,7 @@ const WALKED_OPS: [u64; 2] = [1, 4];
 /// that a call made every second or third op cannot hide in it. Both are ops whose cost is quoted:
 /// of a body that is worth many of them it takes fewer, but of those as many as suffice by
 /// themselves.
-pub fn counted(work: &mut Work, warm_ops: u64, ops: u64) -> Result<(), AtOp> {
+pub fn counted(work: &mut Work, warm_ops: u64, ops: u64) -> Result<(), OpError> {
     let pieces = |ops: u64, most: u64| {
         (0..ops.div_ceil(most)).map(move |piece| most.min(ops - piece * most))
     };
@@ -23,21 +23,21 @@ pub fn counted(work: &mut Work, warm_ops: u64, ops: u64) -> Result<(), AtOp> {
     const FEWEST_BODIES: u64 = 23;
     /// Of bodies that are worth thousands of calls fewer do: a traced call takes microseconds.
     const MOST_OPS: u64 = 1 << 17;
-    let each = work.ops_each();
-    for ops in pieces(warm_ops.div_ceil(each), work.most_ops()) {
+    let each = work.op_count();
+    for ops in pieces(warm_ops.div_ceil(each), work.max_batch_ops()) {
         work.prepare(ops)?;
         work.run(ops, 1)?;
-        work.prove()?;
+        work.verify()?;
     }
     // No op at all is counted, too: its marks are.
     let enough = FEWEST_BODIES.min((MOST_OPS / each).max(1));
     let bodies = ops.div_ceil(each).max(ops.min(enough));
-    for ops in pieces(bodies, work.most_ops()).chain((ops == 0).then_some(0)) {
+    for ops in pieces(bodies, work.max_batch_ops()).chain((ops == 0).then_some(0)) {
         work.prepare(ops)?;
         mark(u64::from(BEGIN));
         let done = work.run(ops, 1);
         mark(u64::from(END) | (ops * each) << BITS);
-        done.and_then(|()| work.prove())?;
+        done.and_then(|()| work.verify())?;
     }
     for (mark_of, ops) in (SINGLE_STEP_BEGIN..).zip(WALKED_OPS) {
         // The counts stand: what goes wrong in a walk costs its evidence, and not the count.
@@ -48,9 +48,9 @@ pub fn counted(work: &mut Work, warm_ops: u64, ops: u64) -> Result<(), AtOp> {
 
 /// Out of line, so that both walks run the same instructions around their ops.
 #[inline(never)]
-fn walk(work: &mut Work, mark_of: u32, ops: u64) -> Result<(), AtOp> {
+fn walk(work: &mut Work, mark_of: u32, ops: u64) -> Result<(), OpError> {
     work.prepare(ops)?;
-    mark(u64::from(mark_of) | (ops * work.ops_each()) << BITS);
+    mark(u64::from(mark_of) | (ops * work.op_count()) << BITS);
     let done = work.run(ops, 1);
     mark(u64::from(SINGLE_STEP_END));
     done

@@ -12,7 +12,7 @@ use super::clock::Clock;
 use super::collect::Collector;
 use super::disturb::Covariates;
 use super::{calibrate, pilot};
-use crate::bench::{AtOp, Shape, Work};
+use crate::bench::{OpError, Shape, Work};
 use crate::kernel::counter;
 use crate::kernel::process::wake_on_time;
 use crate::kernel::time::clock::{ClockId, gettime, sleep_until};
@@ -48,24 +48,24 @@ pub fn plan<C: Clock, V: Covariates>(
     work: &mut Work,
     clock: &Calibration,
     (bytes, period_ns): (u64, u64),
-) -> Result<BatchPlan, AtOp> {
+) -> Result<BatchPlan, OpError> {
     let (mode, copies) = match work.shape {
         Shape::Cold => (Mode::C, &[1][..]),
-        Shape::Found => (Mode::F, &[1][..]),
-        Shape::Stamped => (Mode::S, &[1][..]),
+        Shape::OwnValue => (Mode::F, &[1][..]),
+        Shape::OwnTicks => (Mode::S, &[1][..]),
         Shape::Transfer => (Mode::T, ONCE_AND_TWICE),
         // What comes before a batch may provide for one op only, or for the first of them.
-        Shape::Single if work.is_prepared() => (Mode::S, &[1][..]),
-        _ if work.most_ops() < 2 => (Mode::S, &[1][..]),
+        Shape::SingleShot if work.has_preparation() => (Mode::S, &[1][..]),
+        _ if work.max_batch_ops() < 2 => (Mode::S, &[1][..]),
         _ => (Mode::U, ONCE_AND_TWICE),
     };
     let most = copies.iter().max().copied().unwrap_or(1);
     let messages = |most: u64| (MOVED / bytes.max(1)).clamp(FEWEST_MESSAGES, most);
     let turns = match mode {
         // A turn is a byte, or what is worth some.
-        Mode::T => bytes * messages(MOST_MESSAGES) / work.ops_each(),
+        Mode::T => bytes * messages(MOST_MESSAGES) / work.op_count(),
         // What lies between two ends is filled in both batches alike.
-        Mode::U if work.least_ops() > 1 => work.least_ops().min(messages(FILLING)),
+        Mode::U if work.min_batch_ops() > 1 => work.min_batch_ops().min(messages(FILLING)),
         Mode::U => {
             let two_ns = pilot::best_ns(collector, work, clock, 2)?;
             let room_ns = SHARE * period_ns as f64;
@@ -75,7 +75,7 @@ pub fn plan<C: Clock, V: Covariates>(
         }
         _ => 1,
     };
-    let turns = turns.clamp(1, (work.most_ops() / u64::from(most)).max(1));
+    let turns = turns.clamp(1, (work.max_batch_ops() / u64::from(most)).max(1));
     let batch_ns = pilot::best_ns(collector, work, clock, turns * u64::from(most))?;
     let fit = (LONGEST / (1.5 * batch_ns).max(1.0)) as u32;
     Ok(BatchPlan {

@@ -6,7 +6,7 @@ use oscost_model::worker::{BatchPlan, Mode};
 use super::clock::Clock;
 use super::collect::{Collector, LONGEST_CUT, batch_length_ns, shortest_batch_ns};
 use super::disturb::Covariates;
-use crate::bench::{AtOp, Shape, Work};
+use crate::bench::{OpError, Shape, Work};
 
 /// Ops below this are unrolled: the loop and the clock would be a visible part of them.
 const UNROLLED_BELOW_NS: f64 = 50.0;
@@ -59,9 +59,9 @@ pub fn pilot<C: Clock, V: Covariates>(
     work: &mut Work,
     clock: &Calibration,
     interruptions_per_s: f64,
-) -> Result<BatchPlan, AtOp> {
+) -> Result<BatchPlan, OpError> {
     let length = |copies: &[u32]| batch_length_ns(clock, interruptions_per_s, copies).0;
-    let most_ops = work.most_ops();
+    let most_ops = work.max_batch_ops();
     let repeated = |mode: Mode, turns: u64, copies: &[u32]| {
         let (batch_ns, coarse_clock) = batch_length_ns(clock, interruptions_per_s, copies);
         let most = most_turns(most_ops, copies.iter().max().copied().unwrap_or(1));
@@ -103,18 +103,18 @@ pub fn pilot<C: Clock, V: Covariates>(
     };
     match work.shape {
         Shape::Cold => Ok(shot(Mode::C, turn_ns(collector, work, clock, 0.0)?, GROUPS)),
-        Shape::Single | Shape::Stamped => {
+        Shape::SingleShot | Shape::OwnTicks => {
             let op_ns = turn_ns(collector, work, clock, 0.0)?;
             Ok(shot(Mode::S, op_ns, shots(op_ns)))
         }
-        Shape::Found => {
+        Shape::OwnValue => {
             // Some take long, and only their number hangs on this.
             let op_ns = best_ns(collector, work, clock, 1)?;
             Ok(shot(Mode::F, op_ns, shots_in(FOUND_NS, FEWEST_FOUND, op_ns)))
         }
         Shape::Transfer => {
             let half = length(DOUBLED) / 2.0;
-            let least = work.least_ops();
+            let least = work.min_batch_ops();
             // What a few messages take is mostly the start: the first one waits for the other end.
             let (enough_ns, most) = if least > 1 { (FILLING_NS, least) } else { (half, u64::MAX) };
             let turn_ns = turn_ns_within(collector, work, clock, (enough_ns, most))?;
@@ -126,11 +126,11 @@ pub fn pilot<C: Clock, V: Covariates>(
             let groups = if group_ns > LONG_GROUP_NS { FEWER_GROUPS } else { GROUPS };
             Ok(BatchPlan { groups, batch_ns, ..plan })
         }
-        Shape::Looped => {
-            if work.least_ops() > 1 {
+        Shape::WithLoop => {
+            if work.min_batch_ops() > 1 {
                 // So long that its end is a small part of what an op seems to cost.
                 let op_ns = turn_ns(collector, work, clock, ENDING_NS / 3.0)?;
-                let enough = work.least_ops().min(turns(ENDING_NS, op_ns));
+                let enough = work.min_batch_ops().min(turns(ENDING_NS, op_ns));
                 let plan = repeated(Mode::B, enough.max(turns(length(&[1]), op_ns)), &[1]);
                 let batch_ns = plan.iterations as f64 * op_ns;
                 return Ok(BatchPlan { groups: FEWER_GROUPS, batch_ns, ..plan });
@@ -164,7 +164,7 @@ fn turn_ns<C: Clock, V: Covariates>(
     work: &mut Work,
     clock: &Calibration,
     enough_ns: f64,
-) -> Result<f64, AtOp> {
+) -> Result<f64, OpError> {
     turn_ns_within(collector, work, clock, (enough_ns, MOST_TURNS))
 }
 
@@ -174,8 +174,8 @@ fn turn_ns_within<C: Clock, V: Covariates>(
     work: &mut Work,
     clock: &Calibration,
     (enough_ns, most): (f64, u64),
-) -> Result<f64, AtOp> {
-    let most = work.most_ops().min(MOST_TURNS).min(most);
+) -> Result<f64, OpError> {
+    let most = work.max_batch_ops().min(MOST_TURNS).min(most);
     let mut turns = 1u64;
     let mut confirmed = false;
     loop {
@@ -201,7 +201,7 @@ pub(super) fn best_ns<C: Clock, V: Covariates>(
     work: &mut Work,
     clock: &Calibration,
     turns: u64,
-) -> Result<f64, AtOp> {
+) -> Result<f64, OpError> {
     const UNDISTURBED: u32 = 3;
     const MOST_READINGS: u32 = 9;
     let (mut best, mut best_of_all, mut undisturbed) = (f64::INFINITY, f64::INFINITY, 0);
@@ -212,7 +212,7 @@ pub(super) fn best_ns<C: Clock, V: Covariates>(
         work.run(turns, 1)?;
         let stop = collector.clock.stop();
         let after = collector.covariates.read().involuntary_switches;
-        work.prove()?;
+        work.verify()?;
         let ticks = stop.wrapping_sub(start) as i64 as f64 - clock.inside_ticks;
         best_of_all = best_of_all.min(clock.ns(ticks));
         if before == after {

@@ -12,7 +12,7 @@ use oscost_model::seed::Seed;
 use super::clock::Clock;
 use super::collect::Collector;
 use super::disturb::{Covariates, Reading};
-use crate::bench::{AtOp, Run, Shape, Work};
+use crate::bench::{OpError, Shape, Work, WorkBody};
 
 /// What the made-up machine is like.
 #[derive(Clone, Debug, PartialEq)]
@@ -142,7 +142,7 @@ impl Machine {
 
     /// Work of this shape that costs what the truth says.
     pub fn work(&self, shape: Shape) -> Work {
-        Work::of(shape, SimBody(self.clone()))
+        Work::from_body(shape, SimBody(self.clone()))
     }
 
     /// The time on its clocks, in nanoseconds.
@@ -286,8 +286,8 @@ impl Covariates for SimCovariates {
 
 struct SimBody(Machine);
 
-impl Run for SimBody {
-    fn run(&mut self, turns: u64, copies: u32) -> Result<(), AtOp> {
+impl WorkBody for SimBody {
+    fn run(&mut self, turns: u64, copies: u32) -> Result<(), OpError> {
         let mut world = self.0.0.borrow_mut();
         let fresh = normal(&mut world.seed);
         let phi = world.truth.autocorrelation;

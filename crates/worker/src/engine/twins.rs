@@ -12,7 +12,7 @@ use oscost_model::worker::{BatchPlan, Disturbance, Sample, Usage};
 use super::clock::Clock;
 use super::collect::{Collector, Cut, Tag};
 use super::disturb::Covariates;
-use crate::bench::{AtOp, Work};
+use crate::bench::{OpError, Work};
 use crate::kernel::Errno;
 use crate::kernel::ipc::pipe::pipe;
 use crate::kernel::memory::shared_table::SharedTable;
@@ -187,8 +187,8 @@ impl Twin {
         plan: &BatchPlan,
         table: &mut SharedTable<Sample>,
         collector: &mut Collector<C, V>,
-    ) -> Result<Disturbance, AtOp> {
-        let lost = |why: Errno| AtOp { op: 0, why };
+    ) -> Result<Disturbance, OpError> {
+        let lost = |why: Errno| OpError { op: 0, errno: why };
         let mut account = None;
         let mut round = 0;
         loop {

@@ -172,7 +172,7 @@ impl Live<'_, '_> {
         let table = &mut self.worker.samples;
         let account =
             twin.serve(self.tokens, self.work, plan, table, &mut collector).map_err(at)?;
-        let (file, channel) = (self.work.seen(), self.work.channel());
+        let (file, channel) = (self.work.file_observation(), self.work.channel_observation());
         let account = Disturbance { file, channel, ..account };
         self.worker.left.set(usize::from(arm), Left { account, woken }).map_err(lost)?;
         self.tokens.done().map_err(lost)

@@ -11,7 +11,7 @@ use oscost_model::worker::{RemoteEnd, Subject, Task, WorkerSpec};
 
 use super::measure::measure;
 use super::{attach, needs, tracer, trial, watch};
-use crate::bench::{At, AtOp, Site, Work};
+use crate::bench::{Context, OpError, Params, Work};
 use crate::benchmarks;
 use crate::engine::clock::{Clock, Syscall, Tsc, Vdso};
 use crate::engine::disturb::Kernel;
@@ -141,12 +141,12 @@ pub(super) fn failed(id: u64, why: impl Into<String>) -> Event {
 }
 
 /// Why an op went wrong; that nobody answered for so long is an outcome of its own.
-pub(super) fn failed_at(id: u64, error: AtOp) -> Event {
-    if error.why == Errno::SILENT {
-        let why = Some(format!("op {} of a batch: {}", error.op, error.why));
+pub(super) fn failed_at(id: u64, error: OpError) -> Event {
+    if error.errno == Errno::SILENT {
+        let why = Some(format!("op {} of a batch: {}", error.op, error.errno));
         return Event::TimedOut { id, after_ms: SILENCE.as_millis() as u64, reason: why };
     }
-    let (why, errno) = (error.why.to_string(), Some(error.why.0));
+    let (why, errno) = (error.errno.to_string(), Some(error.errno.0));
     Event::Failed { id, at_op: Some(error.op), reason: why, errno, arm: None }
 }
 
@@ -195,13 +195,13 @@ pub(super) fn build(id: u64, spec: &WorkerSpec, arm: u8) -> Result<Work, Event> 
             false => failed(id, why),
         }
     })?;
-    if let Some(missing) = work.lacks() {
+    if let Some(missing) = work.unavailable_reason() {
         return Err(Event::Skipped { id, missing: missing.to_owned(), arm: None });
     }
     // What a filter forbids often shows at the first op alone. Whatever else is wrong with it shows
     // again when it is timed, with the number of the op.
     match work.prepare(1).and_then(|()| work.run(1, 1)) {
-        Err(AtOp { why, .. }) if why.is_lacking() => {
+        Err(OpError { errno: why, .. }) if why.is_lacking() => {
             let missing = format!("do `{case}` once: {why}{}", filtered(spec, arm));
             Err(Event::Skipped { id, missing, arm: None })
         }
@@ -222,13 +222,13 @@ fn way_there(far: Option<&RemoteEnd>, error: Errno) -> String {
 }
 
 /// Where the worker of this spec stands, which may run on these CPUs.
-fn site(spec: &WorkerSpec, allowed: Vec<u32>) -> Site {
+fn site(spec: &WorkerSpec, allowed: Vec<u32>) -> Context {
     let mine = |cpu: &u32| Some(*cpu) == spec.cpu;
-    Site {
+    Context {
         cpu: spec.cpu,
         other_cpu: spec.peer_cpu.or_else(|| allowed.into_iter().rev().find(|cpu| !mine(cpu))),
-        far: spec.remote_end.as_ref().and_then(|far| Far::parse(&far.addr, &far.token)),
-        watch: match spec.clock.kind {
+        remote_peer: spec.remote_end.as_ref().and_then(|far| Far::parse(&far.addr, &far.token)),
+        clock: match spec.clock.kind {
             ClockKind::Tsc | ClockKind::Instructions => Stopwatch::Tsc,
             ClockKind::Vdso => ClockGettime::find().map_or(Stopwatch::Syscall, Stopwatch::Vdso),
             ClockKind::Syscall => Stopwatch::Syscall,
@@ -262,7 +262,7 @@ fn served(id: u64, spec: &WorkerSpec, wire: &mut Wire) -> Result<Event, Event> {
     wire.say(&Event::Ready { id, pid: std::process::id(), addr })
         .map_err(|error| failed(id, format!("say ready: {error}")))?;
     let point = bench.definition().with_implied(&case.point);
-    serve(At::new(&point, site), &mut door)
+    serve(Params::new(&point, site), &mut door)
         .map_err(|error| failed(id, format!("serve `{case}`: {error}")))?;
     Ok(Event::Served { id, unauthorised_connections: door.close() })
 }

@@ -12,7 +12,7 @@ use oscost_model::worker::{BatchPlan, Disturbance, Mode, Sample, Subject, Task, 
 use super::arms;
 use super::job::{Answer, Wire, applied_to, build, failed, failed_at};
 use super::needs::NO_TIME;
-use crate::bench::{AtOp, Bench, Shape, Work};
+use crate::bench::{Bench, OpError, Shape, Work};
 use crate::benchmarks;
 use crate::engine::clock::{Clock, Syscall, Tsc, Vdso};
 use crate::engine::collect::{Collector, Cut, Tag};
@@ -110,7 +110,11 @@ pub(super) fn deeper<R>(spec: &WorkerSpec, what: &mut dyn FnMut() -> R) -> R {
 
 /// How often a monitor is woken by one op, found in ops that nobody times; `None` where there is no
 /// monitor. No call but those of the ops lies between two looks.
-pub(super) fn wakes(work: &mut Work, plan: &BatchPlan, seen: &Seen) -> Result<Option<f64>, AtOp> {
+pub(super) fn wakes(
+    work: &mut Work,
+    plan: &BatchPlan,
+    seen: &Seen,
+) -> Result<Option<f64>, OpError> {
     /// So many batches of so many turns: a stop may take 100 us, and an op make many.
     const BATCHES: u32 = 4;
     const TURNS: u64 = 16;
@@ -124,10 +128,10 @@ pub(super) fn wakes(work: &mut Work, plan: &BatchPlan, seen: &Seen) -> Result<Op
         let before = seen.stops();
         let done = work.run(turns, 1);
         let after = seen.stops();
-        done.and_then(|()| work.prove())?;
-        if !work.is_lost() {
+        done.and_then(|()| work.verify())?;
+        if !work.is_batch_lost() {
             woken += after.zip(before).map_or(0, |(after, before)| after - before);
-            ops += work.moved().unwrap_or(turns * work.ops_each());
+            ops += work.actual_ops().unwrap_or(turns * work.op_count());
         }
     }
     Ok((ops > 0).then(|| woken as f64 / ops as f64))
@@ -207,7 +211,7 @@ impl Session<'_> {
                 Ok(Event::Piloted { id, plan })
             }
             Task::Measure(plan) if self.spec.arms == 1 => self.alone(plan, &mut collector),
-            Task::Exact if self.work.shape == Shape::Found && self.finds_time() => {
+            Task::Exact if self.work.shape == Shape::OwnValue && self.finds_time() => {
                 Ok(Event::Skipped { id, missing: NO_TIME.to_owned(), arm: None })
             }
             Task::Exact => {
@@ -237,7 +241,7 @@ impl Session<'_> {
     fn bytes(&self) -> u64 {
         const PAGE: u64 = 4_096;
         let Subject::Case(case) = &self.spec.subject else { return PAGE };
-        match self.bench().and_then(|bench| case.point.get(bench.moves)) {
+        match self.bench().and_then(|bench| case.point.get(bench.bytes_axis)) {
             Some(&Value::Number(bytes)) => bytes,
             _ => PAGE,
         }
@@ -311,7 +315,7 @@ impl Session<'_> {
             return Err(failed(id, "it was stopped before it went"));
         };
         let account = collector.close_account(&opened);
-        let (file, channel) = (self.work.seen(), self.work.channel());
+        let (file, channel) = (self.work.file_observation(), self.work.channel_observation());
         let account = Disturbance { file, channel, ..account };
         let disturbance = whole(self.spec, account, before);
         let treated = !applied_to(self.spec, 0).is_empty();

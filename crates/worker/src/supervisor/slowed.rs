@@ -17,7 +17,9 @@ pub(super) fn slowed(work: Work, spec: &WorkerSpec, arm: u8) -> Work {
         _ => None,
     });
     match (asked, &spec.task) {
-        (Some(pct), Task::Measure(plan)) => work.slowed(pct / 100.0, plan.unroll_factors.len() > 1),
+        (Some(pct), Task::Measure(plan)) => {
+            work.with_slowdown(pct / 100.0, plan.unroll_factors.len() > 1)
+        }
         _ => work,
     }
 }

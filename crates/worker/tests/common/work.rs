@@ -3,7 +3,7 @@
 use oscost_model::case::Case;
 use oscost_model::definition::{Definition, Requirement};
 use oscost_model::point::Point;
-use oscost_worker::bench::{At, AtOp, Site, Work};
+use oscost_worker::bench::{Context, OpError, Params, Work};
 use oscost_worker::benchmarks;
 use oscost_worker::kernel::Errno;
 use oscost_worker::kernel::cpu::affinity;
@@ -30,8 +30,8 @@ pub(crate) fn work(text: &str) -> Option<Work> {
     }
     let cpus = affinity::allowed_to(0).unwrap();
     let other_cpu = (cpus.len() > 1).then(|| cpus[cpus.len() - 1]);
-    let site = Site { other_cpu, ..Site::ANYWHERE };
-    match (bench.build)(At::new(&case.point, site)) {
+    let site = Context { other_cpu, ..Context::DEFAULT };
+    match (bench.build)(Params::new(&case.point, site)) {
         Ok(work) => Some(work),
         Err(Errno::EOPNOTSUPP) => {
             eprintln!("{text}: not supported here");
@@ -42,8 +42,8 @@ pub(crate) fn work(text: &str) -> Option<Work> {
 }
 
 /// A batch as the engine runs it.
-pub(crate) fn batch(work: &mut Work, ops: u64) -> Result<(), AtOp> {
+pub(crate) fn batch(work: &mut Work, ops: u64) -> Result<(), OpError> {
     work.prepare(ops)?;
     work.run(ops, 1)?;
-    work.prove()
+    work.verify()
 }

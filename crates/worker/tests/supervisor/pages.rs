@@ -8,7 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use oscost_model::protocol::{Event, Order};
 use oscost_model::resource::Resource;
 use oscost_model::worker::{Mode, Task};
-use oscost_worker::bench::AtOp;
+use oscost_worker::bench::OpError;
 use oscost_worker::kernel::Errno;
 use oscost_worker::kernel::machine::resources;
 use oscost_worker::kernel::memory::region::{Access, Pages, Region};
@@ -70,17 +70,17 @@ fn faults_per_op_are_those_of_the_definition() {
         let Some(mut work) = work(case) else { continue };
         // A first batch, in which the program's own pages come.
         batch(&mut work, 1).unwrap();
-        let bodies = work.most_ops().min(200);
+        let bodies = work.max_batch_ops().min(200);
         work.prepare(bodies).unwrap();
         let before = usage::thread().unwrap();
         work.run(bodies, 1).unwrap();
         let charged = usage::thread().unwrap().since(before);
-        let expected = bodies * work.ops_each() * faults / per_ops;
+        let expected = bodies * work.op_count() * faults / per_ops;
         let seen = charged.minor_faults + charged.major_faults;
         assert!(
             (expected..=expected + 8).contains(&seen),
             "{case}: {seen} faults in {bodies} times {} ops, not {expected}",
-            work.ops_each()
+            work.op_count()
         );
         looked_at += 1;
     }
@@ -129,19 +129,19 @@ fn an_op_that_does_not_fault_as_it_claims_is_an_error_and_not_a_fast_figure() {
         "fault/prefault:prefault=none,chunk=all,cost=foreground",
     ] {
         let Some(mut work) = work(case) else { continue };
-        let ops = work.most_ops().min(100);
+        let ops = work.max_batch_ops().min(100);
         batch(&mut work, ops).unwrap();
         // What it claims now never happens.
         work.prepare(ops).unwrap();
-        let refused = work.prove().unwrap_err();
-        assert_eq!(refused, AtOp { op: 0, why: Errno::UNPROVEN }, "{case}");
-        assert!(refused.why.to_string().contains("other faults than the op claims"));
+        let refused = work.verify().unwrap_err();
+        assert_eq!(refused, OpError { op: 0, errno: Errno::UNPROVEN }, "{case}");
+        assert!(refused.errno.to_string().contains("other faults than the op claims"));
     }
     // More than there is room for is refused before anything is touched.
     let mut work =
         work("fault/zero-fill:access=write,pages=4k,map=outside,order=ascending").unwrap();
-    let ops = work.most_ops() + 1;
-    assert_eq!(work.prepare(ops), Err(AtOp { op: 0, why: Errno::E2BIG }));
+    let ops = work.max_batch_ops() + 1;
+    assert_eq!(work.prepare(ops), Err(OpError { op: 0, errno: Errno::E2BIG }));
 }
 
 /// What a pilot of a case answers.

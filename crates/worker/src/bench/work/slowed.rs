@@ -1,66 +1,65 @@
-//! Work that is slower by a known share, for the live test that asks whether that is found.
+//! Work that is slower by a known share, for the live test that checks whether the change is detected.
 
 use oscost_model::channel::ChannelObservation;
 use oscost_model::file::FileObservation;
 
-use super::{AtOp, Run, Work};
+use super::{OpError, Work, WorkBody};
 use crate::kernel::Errno;
 use crate::kernel::counter;
 use crate::kernel::cpu::black_box::keep;
 use crate::kernel::cpu::dependent_chain::dependent_chain;
 
 impl Work {
-    /// This work, with a chain of multiplications behind each batch that takes that share of what
-    /// the batch itself took.
+    /// This work, with a chain of multiplications after each batch that takes `share` of the time of
+    /// the batch.
     ///
-    /// Of each batch anew: an op of a nanosecond costs another one when its process has just got
-    /// the CPU than in a loop of its own, by a tenth and more. `by_slope` says that batches of
-    /// several lengths are read together.
+    /// The time of each batch is taken anew: right after a context switch a 1 ns op costs 10 % more
+    /// or less than in a tight loop. `by_slope`: the figure is a slope over batches of several lengths.
     #[must_use]
-    pub fn slowed(self, share: f64, by_slope: bool) -> Self {
-        let slower = Slower::measured(share, by_slope);
-        Self { body: Box::new(Slowed { body: self.body, slower }), ..self }
+    pub fn with_slowdown(self, share: f64, by_slope: bool) -> Self {
+        let slower = Slowdown::calibrate(share, by_slope);
+        Self { body: Box::new(BodyWithSlowdown { body: self.body, slower }), ..self }
     }
 }
 
-/// How a share of time becomes a chain.
-struct Slower {
+/// Converts a share of time into links of the chain.
+struct Slowdown {
     share: f64,
     links_per_tick: f64,
-    /// What the delay costs when its chain has no link.
-    aside_ticks: f64,
+    /// The cost of the delay with an empty chain.
+    overhead_ticks: f64,
 }
 
-impl Slower {
-    /// Of batches that are read by a slope the aside falls out by itself.
-    fn measured(share: f64, by_slope: bool) -> Self {
+impl Slowdown {
+    /// Calibrates the chain. A slope over batches cancels the overhead.
+    fn calibrate(share: f64, by_slope: bool) -> Self {
         const LINKS: u64 = 16_000;
         let body = || keep(dependent_chain(LINKS, 3));
-        let plain = middle(body);
-        let links_per_tick = LINKS as f64 / (plain - middle(|| ()));
-        let without = Self { share: 0.0, links_per_tick, aside_ticks: 0.0 };
+        let plain = median_ticks(body);
+        let links_per_tick = LINKS as f64 / (plain - median_ticks(|| ()));
+        let without = Self { share: 0.0, links_per_tick, overhead_ticks: 0.0 };
         let aside_ticks = match by_slope {
             true => 0.0,
-            false => middle(|| without.delayed(body)) - plain,
+            false => median_ticks(|| without.run_slowed(body)) - plain,
         };
-        Self { share, aside_ticks, ..without }
+        Self { share, overhead_ticks: aside_ticks, ..without }
     }
 
-    /// Does it, and takes the share of its time. The chain waits for the last op: the processor
-    /// would else begin with it meanwhile.
+    /// Runs the body, then the chain. The chain depends on the closing timestamp, so that it cannot
+    /// overlap with the last op.
     #[inline(always)]
-    fn delayed<R>(&self, body: impl FnOnce() -> R) -> R {
+    fn run_slowed<R>(&self, body: impl FnOnce() -> R) -> R {
         let before = counter::start();
         let done = body();
         let after = counter::start();
-        let ticks = self.share * (after - before) as f64 - self.aside_ticks;
+        let ticks = self.share * (after - before) as f64 - self.overhead_ticks;
         keep(dependent_chain((self.links_per_tick * ticks).round() as u64, after));
         done
     }
 }
 
-/// What that takes, in ticks: the middle one of some.
-fn middle(mut body: impl FnMut()) -> f64 {
+/// The median time of the body, in ticks.
+fn median_ticks(mut body: impl FnMut()) -> f64 {
     const TIMES: usize = 301;
     let timed = || {
         let before = counter::start();
@@ -72,42 +71,42 @@ fn middle(mut body: impl FnMut()) -> f64 {
     ticks[TIMES / 2] as f64
 }
 
-struct Slowed {
-    body: Box<dyn Run>,
-    slower: Slower,
+struct BodyWithSlowdown {
+    body: Box<dyn WorkBody>,
+    slower: Slowdown,
 }
 
-impl Run for Slowed {
-    fn run(&mut self, turns: u64, copies: u32) -> Result<(), AtOp> {
+impl WorkBody for BodyWithSlowdown {
+    fn run(&mut self, iterations: u64, unroll: u32) -> Result<(), OpError> {
         let Self { body, slower } = self;
-        slower.delayed(|| body.run(turns, copies))
+        slower.run_slowed(|| body.run(iterations, unroll))
     }
 
     fn prepare(&mut self, ops: u64) -> Result<(), Errno> {
         self.body.prepare(ops)
     }
 
-    fn seen(&self) -> Option<FileObservation> {
-        self.body.seen()
+    fn file_observation(&self) -> Option<FileObservation> {
+        self.body.file_observation()
     }
 
-    fn channel(&self) -> Option<ChannelObservation> {
-        self.body.channel()
+    fn channel_observation(&self) -> Option<ChannelObservation> {
+        self.body.channel_observation()
     }
 
-    fn prove(&mut self) -> Result<(), Errno> {
-        self.body.prove()
+    fn verify(&mut self) -> Result<(), Errno> {
+        self.body.verify()
     }
 
-    fn is_lost(&self) -> bool {
-        self.body.is_lost()
+    fn is_batch_lost(&self) -> bool {
+        self.body.is_batch_lost()
     }
 
-    fn brought(&self) -> i64 {
-        self.body.brought()
+    fn last_value(&self) -> i64 {
+        self.body.last_value()
     }
 
-    fn moved(&self) -> Option<u64> {
-        self.body.moved()
+    fn actual_ops(&self) -> Option<u64> {
+        self.body.actual_ops()
     }
 }

@@ -36,13 +36,13 @@ pub(super) enum Figure {
 }
 
 /// The work at a point: an op is something that happens once.
-pub(super) fn wakes(at: At<'_>, figure: Figure) -> Result<Work, Errno> {
+pub(super) fn wakes(at: Params<'_>, figure: Figure) -> Result<Work, Errno> {
     let cpu = match cpu_of_peer(at) {
         Ok(cpu) => cpu,
         Err(lacking) => return Ok(lacking),
     };
-    let watch = at.site.watch;
-    if cpu != at.site.cpu && !watch.is_one_for_all_cpus() {
+    let watch = at.context.clock;
+    if cpu != at.context.cpu && !watch.is_one_for_all_cpus() {
         return Ok(clocks_apart());
     }
     let (fds, waiters) = (at.number("fds"), at.number("waiters") as usize);
@@ -66,8 +66,8 @@ pub(super) fn wakes(at: At<'_>, figure: Figure) -> Result<Work, Errno> {
     // Once, so that each stands where it should before anything is timed.
     crowd.happens()?;
     Ok(match figure {
-        Figure::First => Work::of(Shape::Stamped, Body { crowd, figure, last: 0 }),
-        Figure::Woken => Work::of(Shape::Found, Body { crowd, figure, last: 0 }),
+        Figure::First => Work::from_body(Shape::OwnTicks, Body { crowd, figure, last: 0 }),
+        Figure::Woken => Work::from_body(Shape::OwnValue, Body { crowd, figure, last: 0 }),
     })
 }
 
@@ -234,23 +234,23 @@ struct Body {
     last: i64,
 }
 
-impl Run for Body {
-    fn run(&mut self, turns: u64, copies: u32) -> Result<(), AtOp> {
+impl WorkBody for Body {
+    fn run(&mut self, turns: u64, copies: u32) -> Result<(), OpError> {
         for op in 0..turns * u64::from(copies) {
             let brought = match self.figure {
                 Figure::First => self.crowd.happens(),
                 Figure::Woken => self.crowd.woken(),
             };
-            self.last = brought.map_err(|why| AtOp { op, why })?;
+            self.last = brought.map_err(|why| OpError { op, errno: why })?;
         }
         Ok(())
     }
 
-    fn brought(&self) -> i64 {
+    fn last_value(&self) -> i64 {
         self.last
     }
 
-    fn channel(&self) -> Option<ChannelObservation> {
+    fn channel_observation(&self) -> Option<ChannelObservation> {
         self.crowd
             .cpu
             .map(|cpu| ChannelObservation { peer_cpu: Some(cpu), ..ChannelObservation::default() })

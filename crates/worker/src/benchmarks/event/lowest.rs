@@ -9,7 +9,7 @@ use crate::kernel::process::limits;
 const MOST_ACCEPTED: u64 = 64;
 
 /// The work at a point: an op takes both free numbers and gives them back.
-pub(super) fn opened(at: At<'_>) -> Result<Work, Errno> {
+pub(super) fn opened(at: Params<'_>) -> Result<Work, Errno> {
     let fds = at.number("fds");
     if limits::descriptors_for(fds + 64)? < fds + 64 {
         return Err(refused(Errno::EMFILE, fds, Over::Eventfd));
@@ -26,11 +26,11 @@ pub(super) fn opened(at: At<'_>) -> Result<Work, Errno> {
         _ => Opening::Accept(Visited::new()?),
     };
     let Some(full) = Full::table(fds, hole)? else {
-        return Ok(Work::lacking("the program itself has more descriptors open: more fds"));
+        return Ok(Work::unavailable("the program itself has more descriptors open: more fds"));
     };
     let accepts = matches!(opening, Opening::Accept(_));
-    let work = Work::staged(Shape::Looped, Body { opening, full });
-    Ok(if accepts { work.at_most(MOST_ACCEPTED) } else { work })
+    let work = Work::from_prepared_body(Shape::WithLoop, Body { opening, full });
+    Ok(if accepts { work.with_max_batch_ops(MOST_ACCEPTED) } else { work })
 }
 
 struct Body {
@@ -51,10 +51,10 @@ impl Body {
     }
 }
 
-impl Run for Body {
-    fn run(&mut self, turns: u64, copies: u32) -> Result<(), AtOp> {
+impl WorkBody for Body {
+    fn run(&mut self, turns: u64, copies: u32) -> Result<(), OpError> {
         for op in 0..turns * u64::from(copies) {
-            self.op().map_err(|why| AtOp { op, why })?;
+            self.op().map_err(|why| OpError { op, errno: why })?;
         }
         Ok(())
     }

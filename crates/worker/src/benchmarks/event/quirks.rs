@@ -61,7 +61,7 @@ pub(super) const QUIRKS: Bench = Bench {
                what is not are errors; call-per-change: 16 changes are 16 calls; \
                io-uring-batches: 16 polls are one call; nested: a set in a set reports",
         points: WORDS,
-        usual: WORDS,
+        default_points: WORDS,
     }],
     needs: &[Need::io_uring().when(BATCHES)],
     in_price_list: false,
@@ -69,7 +69,7 @@ pub(super) const QUIRKS: Bench = Bench {
     source: "study cs161-syscalls, The C10K problem; libev's manual, portability notes; epoll(7), \
              epoll_ctl(2); fs/eventpoll.c",
     build: |at| or_refused(proves(at)),
-    ..Bench::PLAIN
+    ..Bench::DEFAULT
 };
 
 const WORDS: Points = Points::Words(&[
@@ -111,13 +111,13 @@ pub(super) const COUNTS: Bench = Bench {
         sets: "nesting-depth: sets in a chain before the kernel refuses a further one; \
                spurious-wake-ups: calls that told two waiters of a byte which another had taken",
         points: COUNTED,
-        usual: COUNTED,
+        default_points: COUNTED,
     }],
     in_price_list: false,
     switches: true,
     source: "study cs161-syscalls, The C10K problem; epoll(7), epoll_ctl(2); fs/eventpoll.c",
     build: |at| or_refused(proves(at)),
-    ..Bench::PLAIN
+    ..Bench::DEFAULT
 };
 
 const COUNTED: Points = Points::Words(&["nesting-depth", "spurious-wake-ups"]);
@@ -138,12 +138,12 @@ pub(super) const NESTED: Bench = Bench {
         sets: "how many sets lie between the one that is asked and the one that holds the pipe, \
                both included",
         points: Points::Numbers(&[1, 2, 3, 4, 5]),
-        usual: Points::Numbers(&[1, 5]),
+        default_points: Points::Numbers(&[1, 5]),
     }],
     in_price_list: false,
     source: "study cs161-syscalls, The C10K problem; epoll(7); fs/eventpoll.c: ep_item_poll",
     build: |at| or_refused(asks_the_outermost(at)),
-    ..Bench::PLAIN
+    ..Bench::DEFAULT
 };
 
 /// Changes that are made together: the batch of which an io_uring hands over all at once.
@@ -152,7 +152,7 @@ const CHANGES: usize = 16;
 /// Sets in a chain that are tried, at most: the kernel allows five.
 const DEEPEST: usize = 16;
 
-fn proves(at: At<'_>) -> Result<Work, Errno> {
+fn proves(at: Params<'_>) -> Result<Work, Errno> {
     let program: fn() -> Result<i64, Errno> = match at.word("quirk") {
         "dup-reports" => || yes(Copied::new()?.is_reported()),
         "cannot-remove" => cannot_remove,
@@ -164,14 +164,14 @@ fn proves(at: At<'_>) -> Result<Work, Errno> {
         "nested" => || Chain::of(2)?.reports(),
         "nesting-depth" => nesting_depth,
         _ => {
-            let mut waiters = spurious::Waiters::new(at.site)?;
-            return Ok(Work::found(move || waiters.spurious().map(|times| 1_000 * times)));
+            let mut waiters = spurious::Waiters::new(at.context)?;
+            return Ok(Work::own_value(move || waiters.spurious().map(|times| 1_000 * times)));
         }
     };
-    Ok(Work::found(move || program().map(|figure| 1_000 * figure)))
+    Ok(Work::own_value(move || program().map(|figure| 1_000 * figure)))
 }
 
-fn asks_the_outermost(at: At<'_>) -> Result<Work, Errno> {
+fn asks_the_outermost(at: Params<'_>) -> Result<Work, Errno> {
     let mut chain = Chain::of(at.number("depth") as usize)?;
     Ok(Work::repeat(move || match chain.reports()? {
         1 => Ok(()),

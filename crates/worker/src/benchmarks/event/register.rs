@@ -21,7 +21,7 @@ enum Act {
 }
 
 /// The work at a point.
-pub(super) fn changes(at: At<'_>) -> Result<Work, Errno> {
+pub(super) fn changes(at: Params<'_>) -> Result<Work, Errno> {
     let act = match at.word("act") {
         "add" => Act::Add,
         "modify" => Act::Modify,
@@ -33,7 +33,7 @@ pub(super) fn changes(at: At<'_>) -> Result<Work, Errno> {
     let fds = fds as usize;
     let mut body = Body { many, method, act, fds, set: None, inside: fds..fds, changed: 0 };
     if act == Act::Build {
-        return Ok(Work::staged(Shape::Single, body).at_most(1));
+        return Ok(Work::from_prepared_body(Shape::SingleShot, body).with_max_batch_ops(1));
     }
     let mut set = Asked::empty(method, 1)?;
     (0..body.fds)
@@ -41,8 +41,8 @@ pub(super) fn changes(at: At<'_>) -> Result<Work, Errno> {
         .map_err(|why| refused(why, fds as u64, Over::Pipe))?;
     body.set = Some(set);
     Ok(match act {
-        Act::Modify => Work::of(Shape::Looped, body),
-        _ => Work::staged(Shape::Looped, body).at_most(SPARE),
+        Act::Modify => Work::from_body(Shape::WithLoop, body),
+        _ => Work::from_prepared_body(Shape::WithLoop, body).with_max_batch_ops(SPARE),
     })
 }
 
@@ -143,18 +143,20 @@ impl Body {
 /// The token of what answers a removal or a change.
 const ANSWER: u64 = u64::MAX;
 
-impl Run for Body {
-    fn run(&mut self, turns: u64, copies: u32) -> Result<(), AtOp> {
+impl WorkBody for Body {
+    fn run(&mut self, turns: u64, copies: u32) -> Result<(), OpError> {
         let ops = turns * u64::from(copies);
         if self.act == Act::Build {
             for op in 0..ops {
-                self.set = Some(self.built().map_err(|why| AtOp { op, why })?);
+                self.set = Some(self.built().map_err(|why| OpError { op, errno: why })?);
             }
             return Ok(());
         }
-        let Some(mut set) = self.set.take() else { return Err(AtOp { op: 0, why: Errno::EINVAL }) };
-        let done =
-            (0..ops).try_for_each(|op| self.change(&mut set).map_err(|why| AtOp { op, why }));
+        let Some(mut set) = self.set.take() else {
+            return Err(OpError { op: 0, errno: Errno::EINVAL });
+        };
+        let done = (0..ops)
+            .try_for_each(|op| self.change(&mut set).map_err(|why| OpError { op, errno: why }));
         self.set = Some(set);
         done
     }

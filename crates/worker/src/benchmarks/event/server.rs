@@ -94,23 +94,23 @@ pub(super) const SERVER: Bench = Bench {
             sets: "by which call the server waits for all its connections; io-uring: by a poll for \
                    each, which stands until it is taken back",
             points: Points::Words(&["select", "poll", "epoll", "io-uring"]),
-            usual: Points::Words(&["select", "poll", "epoll", "io-uring"]),
+            default_points: Points::Words(&["select", "poll", "epoll", "io-uring"]),
         },
         Axis {
             name: "idle",
             sets: "how many connections there are that ask nothing",
-            points: Points::Within {
-                least: 1,
-                most: 100_000,
+            points: Points::Range {
+                min: 1,
+                max: 100_000,
                 points: &[10, 30, 100, 300, 1_000, 3_000, 10_000],
             },
-            usual: Points::Numbers(&[10, 300]),
+            default_points: Points::Numbers(&[10, 300]),
         },
         Axis {
             name: "churn",
             sets: "how many of them are closed and opened anew in a second",
             points: Points::Numbers(&[0, 100, 1_000]),
-            usual: Points::Numbers(&[0]),
+            default_points: Points::Numbers(&[0]),
         },
         Axis {
             name: "peer_cpu",
@@ -121,8 +121,8 @@ pub(super) const SERVER: Bench = Bench {
             name: "load",
             sets: "when is asked: by each connection as soon as it was answered (closed), or so \
                    often in a second by schedule",
-            points: Points::Within { least: 50, most: 1_000_000, points: &[1_000, 5_000, 20_000] },
-            usual: Points::Unsaid("closed"),
+            points: Points::Range { min: 50, max: 1_000_000, points: &[1_000, 5_000, 20_000] },
+            default_points: Points::Implied("closed"),
         },
     ],
     needs: &[Need::time(), Need::io_uring().when(BY_RING)],
@@ -134,25 +134,25 @@ pub(super) const SERVER: Bench = Bench {
              Mogul and Druschel, USENIX ATC 1999; RFC 9112; select(2), poll(2), epoll(7), \
              io_uring(7)",
     build: |at| or_refused(serves(at)),
-    ..Bench::PLAIN
+    ..Bench::DEFAULT
 };
 
 const QUIET: When = &[("churn", "0")];
 
 /// The work at a point: an op is a burst.
-fn serves(at: At<'_>) -> Result<Work, Errno> {
+fn serves(at: Params<'_>) -> Result<Work, Errno> {
     let made = body(at)?;
     Ok(made.map_or_else(
         |lacking| lacking,
         |body| {
             let burst = body.burst;
-            Work::of(Shape::Found, body).worth(burst)
+            Work::from_body(Shape::OwnValue, body).with_op_count(burst)
         },
     ))
 }
 
 /// Server and load at a point, after their first burst; or the row that says what is lacking.
-fn body(at: At<'_>) -> Result<Result<Body, Work>, Errno> {
+fn body(at: Params<'_>) -> Result<Result<Body, Work>, Errno> {
     let cpu = match cpu_of_peer(at) {
         Ok(cpu) => cpu,
         Err(lacking) => return Ok(Err(lacking)),
@@ -293,19 +293,19 @@ impl Body {
     }
 }
 
-impl Run for Body {
-    fn run(&mut self, turns: u64, copies: u32) -> Result<(), AtOp> {
+impl WorkBody for Body {
+    fn run(&mut self, turns: u64, copies: u32) -> Result<(), OpError> {
         for op in 0..turns * u64::from(copies) {
-            self.last = self.burst().map_err(|why| AtOp { op, why })?;
+            self.last = self.burst().map_err(|why| OpError { op, errno: why })?;
         }
         Ok(())
     }
 
-    fn brought(&self) -> i64 {
+    fn last_value(&self) -> i64 {
         self.last
     }
 
-    fn channel(&self) -> Option<ChannelObservation> {
+    fn channel_observation(&self) -> Option<ChannelObservation> {
         let seen = self.server.seen;
         let requests = Requests::from_durations_ns(self.took_ns.clone());
         let of_others = seen.of_others + seen.turned_away;

@@ -24,7 +24,7 @@ pub(super) enum Method {
 }
 
 impl Method {
-    pub(super) fn of(at: At<'_>) -> Self {
+    pub(super) fn of(at: Params<'_>) -> Self {
         match at.word("method") {
             "select" => Method::Select(By::Plain),
             "pselect" => Method::Select(By::WithMask),
@@ -248,7 +248,7 @@ pub(super) enum Part {
 
 impl Set {
     /// Does `part` so many times, each of which must tell of what is ready and of nothing else.
-    pub(super) fn run(&mut self, part: Part, ops: u64) -> Result<(), AtOp> {
+    pub(super) fn run(&mut self, part: Part, ops: u64) -> Result<(), OpError> {
         let Self { many, asked, ready } = self;
         let ready = *ready;
         // What is chosen here is chosen once for a batch.
@@ -268,9 +268,9 @@ impl Set {
 
 /// Does an op so many times. Beside a call the loop does not show.
 #[inline(always)]
-fn times(ops: u64, mut op: impl FnMut() -> Result<(), Errno>) -> Result<(), AtOp> {
+fn times(ops: u64, mut op: impl FnMut() -> Result<(), Errno>) -> Result<(), OpError> {
     for op_now in 0..ops {
-        op().map_err(|why| AtOp { op: op_now, why })?;
+        op().map_err(|why| OpError { op: op_now, errno: why })?;
     }
     Ok(())
 }

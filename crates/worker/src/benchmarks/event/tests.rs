@@ -10,7 +10,7 @@ use oscost_model::point::{Point, Value};
 use super::super::tests::{all_points, site};
 use super::BENCHES;
 use super::set::{Asked, Method, Part, Ready, Set};
-use crate::bench::{Bench, Site, Work};
+use crate::bench::{Bench, Context, Work};
 use crate::kernel::Errno;
 use crate::kernel::event::descriptor_set::{Many, Over};
 use crate::kernel::event::io_uring::Ring;
@@ -49,17 +49,17 @@ fn cases(id: &str, fds: &[u64]) -> Vec<(&'static Bench, Case)> {
 }
 
 /// Its work here, after some ops; none, and a word about it, where this machine lacks something.
-fn done(bench: &Bench, case: &Case, site: Site, ops: u64) -> Option<Work> {
+fn done(bench: &Bench, case: &Case, site: Context, ops: u64) -> Option<Work> {
     let built = bench.work(&case.point, site);
     let mut work = built.unwrap_or_else(|error| panic!("{case} is not built: {error}"));
-    if let Some(missing) = work.lacks() {
+    if let Some(missing) = work.unavailable_reason() {
         eprintln!("{case}: {missing}");
         return None;
     }
-    let ops = ops.min(work.most_ops());
+    let ops = ops.min(work.max_batch_ops());
     for _ in 0..3 {
         let ran = work.prepare(ops).and_then(|()| work.run(ops, 1));
-        assert_eq!(ran.and_then(|()| work.prove()), Ok(()), "{case}");
+        assert_eq!(ran.and_then(|()| work.verify()), Ok(()), "{case}");
     }
     Some(work)
 }
@@ -69,7 +69,7 @@ pub(super) fn held() -> (usize, usize) {
     (children().len(), fs::read_dir("/proc/self/fd").unwrap().count())
 }
 
-fn leave_nothing(cases: &[(&Bench, Case)], site: Site, ops: u64) {
+fn leave_nothing(cases: &[(&Bench, Case)], site: Context, ops: u64) {
     for (bench, case) in cases {
         let before = held();
         drop(done(bench, case, site, ops));
@@ -137,7 +137,7 @@ fn an_op_that_is_told_of_another_descriptor_or_of_one_more_fails() {
             let ran = |woken: &[usize]| set(method, 4, woken).run(Part::Whole, 1);
             assert_eq!(ran(&[4]), Ok(()), "{method:?}");
             for wrong in [&[5][..], &[3, 5], &[4, 5]] {
-                let failed = ran(wrong).map_err(|error| error.why);
+                let failed = ran(wrong).map_err(|error| error.errno);
                 assert_eq!(failed, Err(Errno::EPROTO), "{method:?} {wrong:?}");
             }
         }
@@ -145,13 +145,13 @@ fn an_op_that_is_told_of_another_descriptor_or_of_one_more_fails() {
 }
 
 /// A herd's figure at a point, several times over.
-fn woken(site: Site, point: &str) -> Option<Vec<i64>> {
+fn woken(site: Context, point: &str) -> Option<Vec<i64>> {
     let case = Case::parse(&format!("event/herd:{point}")).unwrap();
     let bench = BENCHES.iter().find(|bench| bench.id == "event/herd").unwrap();
     let mut work = done(bench, &case, site, 1)?;
     let mut once = || {
         work.run(1, 1).unwrap();
-        work.brought().unwrap() / 1_000
+        work.last_value().unwrap() / 1_000
     };
     Some((0..20).map(|_| once()).collect())
 }
@@ -183,7 +183,7 @@ fn a_waiter_is_asleep_before_what_it_waits_for_and_runs_after_it() {
             let Some(mut work) = done(bench, &case, site, 1) else { continue };
             for _ in 0..10 {
                 work.run(1, 1).unwrap();
-                assert!(work.brought().is_some_and(|ticks| ticks > 0), "{case}");
+                assert!(work.last_value().is_some_and(|ticks| ticks > 0), "{case}");
             }
         }
     });
@@ -219,7 +219,7 @@ fn what_does_not_fit_into_a_process_is_shared_by_several_or_says_how_it_would_fi
             let in_kernel =
                 value(&case, "method").contains('-') || value(&case, "method") == "epoll";
             let mut work = bench.work(&case.point, site).unwrap();
-            match work.lacks() {
+            match work.unavailable_reason() {
                 None => {
                     assert!(in_kernel && held().0 > before.0, "{case}");
                     assert_eq!(work.run(7, 1), Ok(()), "{case}");
@@ -236,7 +236,10 @@ fn what_does_not_fit_into_a_process_is_shared_by_several_or_says_how_it_would_fi
         assert!(shared > 0 || Ring::new(1).is_err());
         for (bench, case) in all("event/lowest-descriptor") {
             let work = bench.work(&case.point, site).unwrap();
-            assert!(work.lacks().is_some_and(|words| words.contains("ulimit -n")), "{case}");
+            assert!(
+                work.unavailable_reason().is_some_and(|words| words.contains("ulimit -n")),
+                "{case}"
+            );
         }
     });
 }

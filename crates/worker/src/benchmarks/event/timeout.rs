@@ -25,14 +25,14 @@ const HOW: Axis = Axis {
         "epoll-pwait2",
         "io-uring",
     ]),
-    usual: Points::Words(&["select", "epoll", "epoll-pwait2"]),
+    default_points: Points::Words(&["select", "epoll", "epoll-pwait2"]),
 };
 
 const US: Axis = Axis {
     name: "us",
     sets: "the time that is asked for, in microseconds",
-    points: Points::Within { least: 1, most: 20_000, points: &[100, 1_000, 5_000, 10_000] },
-    usual: Points::Numbers(&[1_000]),
+    points: Points::Range { min: 1, max: 20_000, points: &[100, 1_000, 5_000, 10_000] },
+    default_points: Points::Numbers(&[1_000]),
 };
 
 const ROUNDING: Axis = Axis {
@@ -40,14 +40,14 @@ const ROUNDING: Axis = Axis {
     sets: "what becomes of a time that is no whole number of milliseconds, where the call knows no \
            other: the next longer one, or the next shorter one",
     points: Points::Words(&["up", "down"]),
-    usual: Points::Unsaid("up"),
+    default_points: Points::Implied("up"),
 };
 
 /// The call that the complaint is about, and the one that it is held against.
 const ACCUSED: Points = Points::Words(&["select", "epoll"]);
 
 /// The calls of an op of so many waits.
-const fn waits(times: u32) -> [Calls; 7] {
+const fn waits(times: u32) -> [ExpectedCall; 7] {
     [
         exactly(SELECT, times).when(BY_SELECT),
         exactly("pselect6", times).when(BY_PSELECT),
@@ -67,17 +67,17 @@ const TIMED: Bench = Bench {
     needs: &[
         Need::time(),
         Need::io_uring().when(BY_RING),
-        Need::meaning(FINE).when(&[("method", "select"), ("rounding", "down")]),
-        Need::meaning(FINE).when(&[("method", "pselect"), ("rounding", "down")]),
-        Need::meaning(FINE).when(&[("method", "ppoll"), ("rounding", "down")]),
-        Need::meaning(FINE).when(&[("method", "epoll-pwait2"), ("rounding", "down")]),
-        Need::meaning(FINE).when(&[("method", "io-uring"), ("rounding", "down")]),
+        Need::not_applicable(FINE).when(&[("method", "select"), ("rounding", "down")]),
+        Need::not_applicable(FINE).when(&[("method", "pselect"), ("rounding", "down")]),
+        Need::not_applicable(FINE).when(&[("method", "ppoll"), ("rounding", "down")]),
+        Need::not_applicable(FINE).when(&[("method", "epoll-pwait2"), ("rounding", "down")]),
+        Need::not_applicable(FINE).when(&[("method", "io-uring"), ("rounding", "down")]),
     ],
     in_price_list: false,
     switches: true,
     source: "study cs161-syscalls, The C10K problem; libev's manual; select(2), poll(2), \
              epoll_wait(2), io_uring_enter(2); fs/select.c: select_estimate_accuracy",
-    ..Bench::PLAIN
+    ..Bench::DEFAULT
 };
 
 pub(super) const ERROR: Bench = Bench {
@@ -115,7 +115,7 @@ pub(super) const EARLY: Bench = Bench {
           counted as one. A timer of high resolution fires after its moment and never before.",
     calls: &waits(MANY),
     unit: Unit::TimesPerOp,
-    axes: &[Axis { usual: ACCUSED, ..HOW }, US, ROUNDING],
+    axes: &[Axis { default_points: ACCUSED, ..HOW }, US, ROUNDING],
     build: |at| or_refused(found(at, early)),
     ..TIMED
 };
@@ -142,7 +142,7 @@ pub(super) const TURNS: Bench = Bench {
         up_to("clock_gettime", MOST_TURNS),
     ],
     unit: Unit::TimesPerOp,
-    axes: &[Axis { usual: ACCUSED, ..HOW }, US, ROUNDING],
+    axes: &[Axis { default_points: ACCUSED, ..HOW }, US, ROUNDING],
     build: |at| or_refused(found(at, turns)),
     ..TIMED
 };
@@ -153,7 +153,7 @@ const MOST_TURNS: u32 = 100_000;
 /// What an op brings, of a time that is asked for and its rounding: thousandths.
 type Figure = fn(&mut Timeout, u64, Rounding) -> Result<i64, Errno>;
 
-fn found(at: At<'_>, figure: Figure) -> Result<Work, Errno> {
+fn found(at: Params<'_>, figure: Figure) -> Result<Work, Errno> {
     let by = match at.word("method") {
         "select" => By::Select,
         "pselect" => By::Pselect,
@@ -175,7 +175,7 @@ fn found(at: At<'_>, figure: Figure) -> Result<Work, Errno> {
         }
         done => done?,
     }
-    Ok(Work::found(move || figure(&mut timeout, asked_ns, rounding)))
+    Ok(Work::own_value(move || figure(&mut timeout, asked_ns, rounding)))
 }
 
 /// How long one wait took more than was asked for.

@@ -10,7 +10,7 @@ use crate::kernel::ipc::context_switch::PeerProcess;
 use crate::kernel::process::limits;
 
 /// What the descriptors are.
-pub(super) fn over(at: At<'_>) -> Over {
+pub(super) fn over(at: Params<'_>) -> Over {
     match at.word("over") {
         "pipe" => Over::Pipe,
         "socketpair" => Over::SocketPair,
@@ -55,7 +55,7 @@ impl Position {
 }
 
 impl Wanted {
-    fn at(at: At<'_>) -> Self {
+    fn at(at: Params<'_>) -> Self {
         let fds = at.number("fds");
         Self {
             method: Method::of(at),
@@ -81,12 +81,12 @@ impl Wanted {
 }
 
 /// The work at a point: an op is `part` of asking once.
-pub(super) fn asks(at: At<'_>, part: Part) -> Result<Work, Errno> {
+pub(super) fn asks(at: Params<'_>, part: Part) -> Result<Work, Errno> {
     asked(Wanted::at(at), part)
 }
 
 /// The work at a point: an op is the share of one descriptor in asking once.
-pub(super) fn shares(at: At<'_>) -> Result<Work, Errno> {
+pub(super) fn shares(at: Params<'_>) -> Result<Work, Errno> {
     let fds = at.number("fds");
     let wanted = Wanted {
         method: Method::of(at),
@@ -97,7 +97,7 @@ pub(super) fn shares(at: At<'_>) -> Result<Work, Errno> {
         highest: None,
         position: Position::Last,
     };
-    asked(wanted, Part::Whole).map(|work| work.worth(fds))
+    asked(wanted, Part::Whole).map(|work| work.with_op_count(fds))
 }
 
 fn asked(wanted: Wanted, part: Part) -> Result<Work, Errno> {
@@ -125,10 +125,10 @@ fn asked(wanted: Wanted, part: Part) -> Result<Work, Errno> {
     set.wake()?;
     let mut body = Body { set, part: Part::Whole, _helpers: helpers };
     // Once, so that what is no set of descriptors after all shows now, and there are answers.
-    body.run(1, 1).map_err(|error| error.why)?;
+    body.run(1, 1).map_err(|error| error.errno)?;
     // What the caller does alone is so short that the loop around it shows: it is part of it.
-    let shape = if part == Part::Caller { Shape::Looped } else { Shape::Repeat };
-    Ok(Work::of(shape, Body { part, ..body }))
+    let shape = if part == Part::Caller { Shape::WithLoop } else { Shape::Repeat };
+    Ok(Work::from_body(shape, Body { part, ..body }))
 }
 
 /// A set that does not fit into one process: the descriptors of a set that lives in the kernel may
@@ -185,8 +185,8 @@ struct Body {
     _helpers: Vec<PeerProcess>,
 }
 
-impl Run for Body {
-    fn run(&mut self, turns: u64, copies: u32) -> Result<(), AtOp> {
+impl WorkBody for Body {
+    fn run(&mut self, turns: u64, copies: u32) -> Result<(), OpError> {
         self.set.run(self.part, turns * u64::from(copies))
     }
 }

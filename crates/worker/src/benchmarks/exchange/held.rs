@@ -37,11 +37,11 @@ impl Held {
 
     /// Sees to it that a message of this length is held: the one that was verified, if it is as
     /// long. What is poured is that one, and nothing is written to it.
-    pub(in super::super) fn hold_as_long(&mut self, message: &[u8]) -> Result<(), AtOp> {
+    pub(in super::super) fn hold_as_long(&mut self, message: &[u8]) -> Result<(), OpError> {
         if self.bytes == message.len() {
             return Ok(());
         }
-        self.hold(message).map_err(|why| AtOp { op: 0, why })
+        self.hold(message).map_err(|why| OpError { op: 0, errno: why })
     }
 
     /// Where the rest of the message begins of which so many bytes are done.

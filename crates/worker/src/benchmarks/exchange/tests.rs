@@ -39,7 +39,7 @@ fn messages_go_there_and_back_whole_and_verified() {
         for size in [1, 4, 4_096, 65_536, 524_288, 3 << 20] {
             let mut work = two().round_trips(size, Trips::Freely).unwrap();
             work.run(5, 2).unwrap();
-            let seen = work.channel().unwrap();
+            let seen = work.channel_observation().unwrap();
             assert!(seen.verified >= 4, "{seen:?}");
             assert_eq!(seen.peer_cpu, Some(0));
             let mut work = two().round_trips(size, Trips::Announced).unwrap();
@@ -49,14 +49,14 @@ fn messages_go_there_and_back_whole_and_verified() {
             for messages in [0, 1, 9] {
                 work.prepare(messages).unwrap();
                 work.run(messages, 1).unwrap();
-                work.prove().unwrap();
+                work.verify().unwrap();
             }
             for way in [Way::There, Way::Back] {
                 let mut work = two().one_way(size, way, Stopwatch::Syscall).unwrap();
                 for _ in 0..3 {
                     work.prepare(1).unwrap();
                     work.run(1, 1).unwrap();
-                    assert!(work.brought().unwrap() > 0);
+                    assert!(work.last_value().unwrap() > 0);
                 }
             }
         }

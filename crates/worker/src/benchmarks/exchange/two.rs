@@ -117,9 +117,11 @@ impl Two {
         match trips {
             Trips::Freely => {
                 body.order(order::ECHO, u64::MAX)?;
-                Ok(Work::of(Shape::Repeat, RoundTrips { body, trips }))
+                Ok(Work::from_body(Shape::Repeat, RoundTrips { body, trips }))
             }
-            Trips::Announced => Ok(Work::staged(Shape::Repeat, RoundTrips { body, trips })),
+            Trips::Announced => {
+                Ok(Work::from_prepared_body(Shape::Repeat, RoundTrips { body, trips }))
+            }
         }
     }
 
@@ -127,8 +129,8 @@ impl Two {
     /// of what lies between the ends.
     pub(in super::super) fn throughput(self, size: u64, least: u64) -> Result<Work, Errno> {
         let body = Body::new(self, size)?;
-        let work = Work::staged(Shape::Transfer, Messages { body, sent: None });
-        Ok(work.worth(size).at_least(least))
+        let work = Work::from_prepared_body(Shape::Transfer, Messages { body, sent: None });
+        Ok(work.with_op_count(size).with_min_batch_ops(least))
     }
 
     /// An op is a message one way, among others that go there and back.
@@ -139,9 +141,9 @@ impl Two {
         watch: Stopwatch,
     ) -> Result<Work, Errno> {
         let body = Body::new(self, size)?;
-        let work = Work::staged(Shape::Stamped, OneWay { body, way, watch, took: 0 });
+        let work = Work::from_prepared_body(Shape::OwnTicks, OneWay { body, way, watch, took: 0 });
         // A second one would find the other end still telling the first one's times.
-        Ok(work.at_most(1))
+        Ok(work.with_max_batch_ops(1))
     }
 }
 
@@ -264,10 +266,10 @@ impl Body {
     /// Runs a batch: one indirect call, and none for a message.
     fn batch(
         &mut self,
-        act: impl FnOnce(&mut dyn End, &[u8], &mut [u8], Gone<'_>) -> Result<(), AtOp>,
-    ) -> Result<(), AtOp> {
+        act: impl FnOnce(&mut dyn End, &[u8], &mut [u8], Gone<'_>) -> Result<(), OpError>,
+    ) -> Result<(), OpError> {
         let done = self.with(act);
-        done.map_err(|failed| AtOp { why: self.cause(failed.why), ..failed })
+        done.map_err(|failed| OpError { errno: self.cause(failed.errno), ..failed })
     }
 
     fn seen(&self) -> Option<ChannelObservation> {
@@ -282,7 +284,7 @@ struct RoundTrips {
     trips: Trips,
 }
 
-impl Run for RoundTrips {
+impl WorkBody for RoundTrips {
     fn prepare(&mut self, ops: u64) -> Result<(), Errno> {
         match self.trips {
             Trips::Freely => Ok(()),
@@ -292,16 +294,16 @@ impl Run for RoundTrips {
         }
     }
 
-    fn run(&mut self, turns: u64, copies: u32) -> Result<(), AtOp> {
+    fn run(&mut self, turns: u64, copies: u32) -> Result<(), OpError> {
         let trips = turns * u64::from(copies);
         self.body.batch(|end, message, into, gone| end.trips(trips, (message, into), gone))
     }
 
-    fn channel(&self) -> Option<ChannelObservation> {
+    fn channel_observation(&self) -> Option<ChannelObservation> {
         self.body.seen()
     }
 
-    fn is_lost(&self) -> bool {
+    fn is_batch_lost(&self) -> bool {
         self.body.two.end.is_lost()
     }
 }
@@ -312,19 +314,19 @@ struct Messages {
     sent: Option<u64>,
 }
 
-impl Run for Messages {
+impl WorkBody for Messages {
     fn prepare(&mut self, ops: u64) -> Result<(), Errno> {
-        self.prove()?;
+        self.verify()?;
         self.sent = Some(ops);
         self.body.order(order::DRAIN, ops).map_err(|why| self.body.cause(why))
     }
 
-    fn run(&mut self, turns: u64, copies: u32) -> Result<(), AtOp> {
+    fn run(&mut self, turns: u64, copies: u32) -> Result<(), OpError> {
         let messages = turns * u64::from(copies);
         self.body.batch(|end, message, _, gone| end.pour(messages, message, gone))
     }
 
-    fn prove(&mut self) -> Result<(), Errno> {
+    fn verify(&mut self) -> Result<(), Errno> {
         let Some(sent) = self.sent.take() else { return Ok(()) };
         let report = self.body.hear().map_err(|why| self.body.cause(why))?;
         let [came, bytes, ..] = report;
@@ -339,11 +341,11 @@ impl Run for Messages {
         )))
     }
 
-    fn channel(&self) -> Option<ChannelObservation> {
+    fn channel_observation(&self) -> Option<ChannelObservation> {
         self.body.seen()
     }
 
-    fn is_lost(&self) -> bool {
+    fn is_batch_lost(&self) -> bool {
         self.body.two.end.is_lost()
     }
 }
@@ -355,17 +357,17 @@ struct OneWay {
     took: i64,
 }
 
-impl Run for OneWay {
+impl WorkBody for OneWay {
     fn prepare(&mut self, _ops: u64) -> Result<(), Errno> {
         let before = |body: &mut Body| {
             body.order(order::TIME, BEFORE_TIMED + 2)?;
             body.with(|end, message, into, gone| end.trips(BEFORE_TIMED, (message, into), gone))
-                .map_err(|failed| failed.why)
+                .map_err(|failed| failed.errno)
         };
         before(&mut self.body).map_err(|why| self.body.cause(why))
     }
 
-    fn run(&mut self, turns: u64, copies: u32) -> Result<(), AtOp> {
+    fn run(&mut self, turns: u64, copies: u32) -> Result<(), OpError> {
         let (way, watch) = (self.way, self.watch);
         if turns * u64::from(copies) == 0 {
             return Ok(());
@@ -374,7 +376,7 @@ impl Run for OneWay {
             let (sent, had) = body.with(|end, message, into, gone| {
                 let times = timed_trip(end, watch, (message, &mut *into), gone)?;
                 // The other end waits for one more before it does anything else.
-                end.trips(1, (message, into), gone).map_err(|failed| failed.why)?;
+                end.trips(1, (message, into), gone).map_err(|failed| failed.errno)?;
                 Ok::<_, Errno>(times)
             })?;
             let [there, back, ..] = body.hear()?;
@@ -384,15 +386,15 @@ impl Run for OneWay {
             })
         };
         let took = once(&mut self.body);
-        self.took = took.map_err(|why: Errno| AtOp { op: 0, why: self.body.cause(why) })?;
+        self.took = took.map_err(|why: Errno| OpError { op: 0, errno: self.body.cause(why) })?;
         Ok(())
     }
 
-    fn brought(&self) -> i64 {
+    fn last_value(&self) -> i64 {
         self.took
     }
 
-    fn channel(&self) -> Option<ChannelObservation> {
+    fn channel_observation(&self) -> Option<ChannelObservation> {
         self.body.seen()
     }
 }

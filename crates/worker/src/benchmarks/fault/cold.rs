@@ -36,7 +36,9 @@ impl Cold {
         // Where nothing can be evicted, there is nothing to measure.
         match cold.evict() {
             Err(Errno::UNPROVEN) => Err(Errno::EOPNOTSUPP),
-            other => other.map(|()| Work::staged(Shape::Cold, cold).at_most(1)),
+            other => {
+                other.map(|()| Work::from_prepared_body(Shape::Cold, cold).with_max_batch_ops(1))
+            }
         }
     }
 
@@ -66,27 +68,29 @@ impl Cold {
     }
 }
 
-impl Run for Cold {
+impl WorkBody for Cold {
     fn prepare(&mut self, ops: u64) -> Result<(), Errno> {
         self.at += 1;
         self.evict()?;
         self.claim.open(ops)
     }
 
-    fn prove(&mut self) -> Result<(), Errno> {
+    fn verify(&mut self) -> Result<(), Errno> {
         self.claim.settle()
     }
 
-    fn run(&mut self, turns: u64, copies: u32) -> Result<(), AtOp> {
+    fn run(&mut self, turns: u64, copies: u32) -> Result<(), OpError> {
         if turns * u64::from(copies) == 0 {
             return Ok(());
         }
-        self.region.touch(&[self.page()], 1, Access::Read).map_err(|why| AtOp { op: 0, why })
+        self.region
+            .touch(&[self.page()], 1, Access::Read)
+            .map_err(|why| OpError { op: 0, errno: why })
     }
 }
 
 /// A page of a file that its cache does not hold.
-pub(super) fn evicted_file(at: At<'_>) -> Result<Work, Errno> {
+pub(super) fn evicted_file(at: Params<'_>) -> Result<Work, Errno> {
     let file = walk::file(BYTES)?;
     // A dirty page is not dropped.
     file.sync_all()?;
@@ -98,6 +102,6 @@ pub(super) fn evicted_file(at: At<'_>) -> Result<Work, Errno> {
 }
 
 /// A page that was swapped out.
-pub(super) fn swap_in(_at: At<'_>) -> Result<Work, Errno> {
+pub(super) fn swap_in(_at: Params<'_>) -> Result<Work, Errno> {
     Cold::work(Region::anonymous(BYTES, Pages::Small)?, Disk::Swap)
 }

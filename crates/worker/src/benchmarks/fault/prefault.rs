@@ -47,11 +47,11 @@ struct Prefault {
     _small: WithoutHugePages,
 }
 
-pub(super) fn prefault(at: At<'_>) -> Result<Work, Errno> {
+pub(super) fn prefault(at: Params<'_>) -> Result<Work, Errno> {
     backed(MOST_OPS * BYTES)?;
     // Before the helper is made, which is to have no huge pages either.
     let small = WithoutHugePages::begin()?;
-    let beside = at.site.other_cpu.or(at.site.cpu);
+    let beside = at.context.other_cpu.or(at.context.cpu);
     let how = match at.word("prefault") {
         "thread" => How::Helped(Helper::thread(beside)?, None),
         "process" => {
@@ -87,7 +87,9 @@ pub(super) fn prefault(at: At<'_>) -> Result<Work, Errno> {
         claim: Claim::new(Kind::Any),
         _small: small,
     };
-    Ok(Work::staged(Shape::Looped, prefault).at_most(most).worth(PAGES as u64))
+    Ok(Work::from_prepared_body(Shape::WithLoop, prefault)
+        .with_max_batch_ops(most)
+        .with_op_count(PAGES as u64))
 }
 
 impl Prefault {
@@ -114,7 +116,7 @@ impl Prefault {
     }
 }
 
-impl Run for Prefault {
+impl WorkBody for Prefault {
     fn prepare(&mut self, ops: u64) -> Result<(), Errno> {
         self.regions.clear();
         if let How::Helped(helper, file) = &self.how {
@@ -134,19 +136,20 @@ impl Run for Prefault {
         self.claim.open(ops * self.faults)
     }
 
-    fn prove(&mut self) -> Result<(), Errno> {
+    fn verify(&mut self) -> Result<(), Errno> {
         self.claim.settle()
     }
 
-    fn run(&mut self, turns: u64, copies: u32) -> Result<(), AtOp> {
+    fn run(&mut self, turns: u64, copies: u32) -> Result<(), OpError> {
         let bytes = (turns * u64::from(copies)) as usize * BYTES;
         for (piece, from) in (0..bytes).step_by(self.piece).enumerate() {
             if self.total {
                 let ready = self.ready(from);
-                self.regions.push(ready.map_err(|why| AtOp { op: (from / BYTES) as u64, why })?);
+                self.regions
+                    .push(ready.map_err(|why| OpError { op: (from / BYTES) as u64, errno: why })?);
             }
             let Some(region) = self.regions.get(piece) else {
-                return Err(AtOp { op: (from / BYTES) as u64, why: Errno::E2BIG });
+                return Err(OpError { op: (from / BYTES) as u64, errno: Errno::E2BIG });
             };
             region.touch_all(Access::Write);
         }

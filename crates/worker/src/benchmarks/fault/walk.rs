@@ -110,7 +110,9 @@ impl Walk {
         // A fork's first piece is touched untimed.
         let before = usize::from(matches!(self.source, Source::Forked { .. }));
         let most = (self.order.len() - before) as u64;
-        Work::staged(Shape::Looped, self).at_most(most).worth(worth)
+        Work::from_prepared_body(Shape::WithLoop, self)
+            .with_max_batch_ops(most)
+            .with_op_count(worth)
     }
 
     fn freshen(&mut self) -> Result<(), Errno> {
@@ -149,7 +151,7 @@ impl Walk {
     }
 }
 
-impl Run for Walk {
+impl WorkBody for Walk {
     fn prepare(&mut self, ops: u64) -> Result<(), Errno> {
         if let Source::Handled { filled, .. } = &mut self.source {
             *filled += ops;
@@ -160,7 +162,7 @@ impl Run for Walk {
         self.claim.open(ops)
     }
 
-    fn prove(&mut self) -> Result<(), Errno> {
+    fn verify(&mut self) -> Result<(), Errno> {
         match &self.source {
             // The thread fills in what is touched, and nobody else does.
             Source::Handled { region, filled } if region.handled() != *filled => {
@@ -172,9 +174,9 @@ impl Run for Walk {
         self.claim.settle()
     }
 
-    fn run(&mut self, turns: u64, copies: u32) -> Result<(), AtOp> {
+    fn run(&mut self, turns: u64, copies: u32) -> Result<(), OpError> {
         let pieces = (turns * u64::from(copies)) as usize;
-        self.step(pieces).map_err(|why| AtOp { op: 0, why })
+        self.step(pieces).map_err(|why| OpError { op: 0, errno: why })
     }
 }
 
@@ -195,7 +197,7 @@ pub(super) fn backed(bytes: usize) -> Result<(), Errno> {
 }
 
 /// Fresh pages: zeros.
-pub(super) fn zero_fill(at: At<'_>) -> Result<Work, Errno> {
+pub(super) fn zero_fill(at: Params<'_>) -> Result<Work, Errno> {
     let (pages, access) = (pages(at.word("pages")), access(at.word("access")));
     if at.word("map") == "inside" {
         return whole(pages, access, at.word("order"));
@@ -217,7 +219,7 @@ pub(super) fn zero_fill(at: At<'_>) -> Result<Work, Errno> {
 }
 
 /// Pages that a child shares, or has shared.
-pub(super) fn copy_on_write(at: At<'_>) -> Result<Work, Errno> {
+pub(super) fn copy_on_write(at: Params<'_>) -> Result<Work, Errno> {
     let region = Region::anonymous(BYTES, Pages::Small)?;
     region.touch_all(Access::Write);
     backed(BYTES)?;
@@ -228,7 +230,7 @@ pub(super) fn copy_on_write(at: At<'_>) -> Result<Work, Errno> {
 }
 
 /// Pages of a file that lies in the cache.
-pub(super) fn cached_file(at: At<'_>) -> Result<Work, Errno> {
+pub(super) fn cached_file(at: Params<'_>) -> Result<Work, Errno> {
     let region = Region::of_file(file(BYTES)?, BYTES)?;
     let source = Source::Cached(region);
     let pieces = BYTES / PAGE_BYTES / AROUND;
@@ -256,10 +258,10 @@ pub(super) fn file(bytes: usize) -> Result<File, Errno> {
 }
 
 /// Pages that a thread of our own fills in.
-pub(super) fn userfaultfd(at: At<'_>) -> Result<Work, Errno> {
+pub(super) fn userfaultfd(at: Params<'_>) -> Result<Work, Errno> {
     let cpu = match at.word("peer_cpu") {
-        "other" => Some(at.site.other_cpu.ok_or(Errno::EOPNOTSUPP)?),
-        _ => at.site.cpu,
+        "other" => Some(at.context.other_cpu.ok_or(Errno::EOPNOTSUPP)?),
+        _ => at.context.cpu,
     };
     backed(BYTES)?;
     let region = Handled::new(Region::anonymous(BYTES, Pages::Small)?, cpu)?;
@@ -292,7 +294,8 @@ fn whole(pages: Pages, access: Access, named: &str) -> Result<Work, Errno> {
         claim: Claim::new(Kind::Any),
         _small: small,
     };
-    Ok(Work::staged(Shape::Looped, whole).worth((WHOLE_BYTES / PAGE_BYTES) as u64))
+    Ok(Work::from_prepared_body(Shape::WithLoop, whole)
+        .with_op_count((WHOLE_BYTES / PAGE_BYTES) as u64))
 }
 
 impl Whole {
@@ -306,19 +309,19 @@ impl Whole {
     }
 }
 
-impl Run for Whole {
+impl WorkBody for Whole {
     fn prepare(&mut self, ops: u64) -> Result<(), Errno> {
         let each = if self.pages == Pages::Small { PAGE_BYTES } else { HUGE_BYTES };
         self.claim.open(ops * (WHOLE_BYTES / each) as u64)
     }
 
-    fn prove(&mut self) -> Result<(), Errno> {
+    fn verify(&mut self) -> Result<(), Errno> {
         self.claim.settle()
     }
 
-    fn run(&mut self, turns: u64, copies: u32) -> Result<(), AtOp> {
+    fn run(&mut self, turns: u64, copies: u32) -> Result<(), OpError> {
         for op in 0..turns * u64::from(copies) {
-            self.once().map_err(|why| AtOp { op, why })?;
+            self.once().map_err(|why| OpError { op, errno: why })?;
         }
         Ok(())
     }

@@ -12,17 +12,17 @@ use crate::kernel::file::write::Writer;
 
 use super::super::prelude::*;
 
-fn at_op((op, why): (u64, Errno)) -> AtOp {
-    AtOp { op, why }
+fn at_op((op, why): (u64, Errno)) -> OpError {
+    OpError { op, errno: why }
 }
 
 /// The place that an axis names.
-pub(super) fn place(at: At<'_>) -> Place {
+pub(super) fn place(at: Params<'_>) -> Place {
     if at.word("where") == "tmpfs" { Place::Memory } else { Place::Here }
 }
 
 /// How a file is evicted, as an axis names it.
-fn evict(at: At<'_>) -> Evict {
+fn evict(at: Params<'_>) -> Evict {
     match at.word("evict") {
         "drop" => Evict::Drop,
         "fill" => Evict::Fill,
@@ -33,20 +33,20 @@ fn evict(at: At<'_>) -> Evict {
 /// Reads that go on through a file that is warm, with an untimed rewind between batches.
 struct Warm(Reader);
 
-impl Run for Warm {
+impl WorkBody for Warm {
     fn prepare(&mut self, ops: u64) -> Result<(), Errno> {
         self.0.make_room(ops)
     }
 
-    fn run(&mut self, turns: u64, copies: u32) -> Result<(), AtOp> {
+    fn run(&mut self, turns: u64, copies: u32) -> Result<(), OpError> {
         self.0.read(turns * u64::from(copies)).map_err(at_op)
     }
 
-    fn prove(&mut self) -> Result<(), Errno> {
+    fn verify(&mut self) -> Result<(), Errno> {
         self.0.verify()
     }
 
-    fn seen(&self) -> Option<FileObservation> {
+    fn file_observation(&self) -> Option<FileObservation> {
         Some(self.0.seen())
     }
 }
@@ -57,7 +57,7 @@ struct Passes {
     evict: Option<Evict>,
 }
 
-impl Run for Passes {
+impl WorkBody for Passes {
     fn prepare(&mut self, _ops: u64) -> Result<(), Errno> {
         match self.evict {
             Some(how) => self.reader.make_cold(how),
@@ -65,18 +65,18 @@ impl Run for Passes {
         }
     }
 
-    fn run(&mut self, turns: u64, copies: u32) -> Result<(), AtOp> {
+    fn run(&mut self, turns: u64, copies: u32) -> Result<(), OpError> {
         match turns * u64::from(copies) {
             0 => Ok(()),
             _ => self.reader.read(self.reader.pieces()).map_err(at_op),
         }
     }
 
-    fn prove(&mut self) -> Result<(), Errno> {
+    fn verify(&mut self) -> Result<(), Errno> {
         self.reader.verify()
     }
 
-    fn seen(&self) -> Option<FileObservation> {
+    fn file_observation(&self) -> Option<FileObservation> {
         Some(self.reader.seen())
     }
 }
@@ -85,7 +85,7 @@ impl Run for Passes {
 const BLOCK_BYTES: usize = 512;
 
 /// Reads of a file, warm or cold as the point says.
-pub(super) fn reads(at: At<'_>, via: Via, random: bool) -> Result<Work, Errno> {
+pub(super) fn reads(at: Params<'_>, via: Via, random: bool) -> Result<Work, Errno> {
     let (place, size) = (place(at), at.number("size") as usize);
     let cold = at.word("cache") == "cold";
     let laid = Laid::new(place, at.number("file_mib") << 20, cold)?;
@@ -108,31 +108,34 @@ pub(super) fn reads(at: At<'_>, via: Via, random: bool) -> Result<Work, Errno> {
     let whole = cold || random && via == Via::Mmap;
     Ok(match whole {
         true => {
-            let shape = if cold { Shape::Cold } else { Shape::Single };
+            let shape = if cold { Shape::Cold } else { Shape::SingleShot };
             let evict = cold.then(|| evict(at));
-            Work::staged(shape, Passes { reader, evict }).worth(pieces as u64).at_most(1)
+            Work::from_prepared_body(shape, Passes { reader, evict })
+                .with_op_count(pieces as u64)
+                .with_max_batch_ops(1)
         }
-        false => Work::staged(Shape::Looped, Warm(reader)).at_most(pieces as u64),
+        false => Work::from_prepared_body(Shape::WithLoop, Warm(reader))
+            .with_max_batch_ops(pieces as u64),
     })
 }
 
 /// Writes that go on through a file, with an untimed rewind between batches.
 pub(super) struct Writes(pub(super) Writer);
 
-impl Run for Writes {
+impl WorkBody for Writes {
     fn prepare(&mut self, ops: u64) -> Result<(), Errno> {
         self.0.make_room(ops)
     }
 
-    fn run(&mut self, turns: u64, copies: u32) -> Result<(), AtOp> {
+    fn run(&mut self, turns: u64, copies: u32) -> Result<(), OpError> {
         self.0.write(turns * u64::from(copies)).map_err(at_op)
     }
 
-    fn prove(&mut self) -> Result<(), Errno> {
+    fn verify(&mut self) -> Result<(), Errno> {
         self.0.prove()
     }
 
-    fn seen(&self) -> Option<FileObservation> {
+    fn file_observation(&self) -> Option<FileObservation> {
         Some(self.0.seen())
     }
 }
@@ -141,27 +144,27 @@ impl Writes {
     /// The work of it.
     pub(super) fn work(self, shape: Shape) -> Work {
         let most = self.0.pieces();
-        Work::staged(shape, self).at_most(most)
+        Work::from_prepared_body(shape, self).with_max_batch_ops(most)
     }
 }
 
 /// Copies that go on through two files.
 pub(super) struct Copies(pub(super) Copier);
 
-impl Run for Copies {
+impl WorkBody for Copies {
     fn prepare(&mut self, ops: u64) -> Result<(), Errno> {
         self.0.make_room(ops)
     }
 
-    fn run(&mut self, turns: u64, copies: u32) -> Result<(), AtOp> {
+    fn run(&mut self, turns: u64, copies: u32) -> Result<(), OpError> {
         self.0.copy(turns * u64::from(copies)).map_err(at_op)
     }
 
-    fn prove(&mut self) -> Result<(), Errno> {
+    fn verify(&mut self) -> Result<(), Errno> {
         self.0.verify()
     }
 
-    fn seen(&self) -> Option<FileObservation> {
+    fn file_observation(&self) -> Option<FileObservation> {
         Some(self.0.seen())
     }
 }
@@ -169,8 +172,8 @@ impl Run for Copies {
 /// What is done to one file among many.
 pub(super) struct Among(pub(super) Many, pub(super) Act);
 
-impl Run for Among {
-    fn run(&mut self, turns: u64, copies: u32) -> Result<(), AtOp> {
+impl WorkBody for Among {
+    fn run(&mut self, turns: u64, copies: u32) -> Result<(), OpError> {
         self.0.run(self.1, turns * u64::from(copies)).map_err(at_op)
     }
 }
@@ -203,27 +206,29 @@ impl Again {
         let reader = Reader::new(laid, Via::Read, AGAIN_BYTES, None)?;
         let pieces = reader.pieces();
         let again = Self { reader, _group: group };
-        Ok(Work::staged(Shape::Single, again).worth(pieces).at_most(1))
+        Ok(Work::from_prepared_body(Shape::SingleShot, again)
+            .with_op_count(pieces)
+            .with_max_batch_ops(1))
     }
 }
 
-impl Run for Again {
+impl WorkBody for Again {
     fn prepare(&mut self, _ops: u64) -> Result<(), Errno> {
         self.reader.begin_again()
     }
 
-    fn run(&mut self, turns: u64, copies: u32) -> Result<(), AtOp> {
+    fn run(&mut self, turns: u64, copies: u32) -> Result<(), OpError> {
         match turns * u64::from(copies) {
             0 => Ok(()),
             _ => self.reader.read(self.reader.pieces()).map_err(at_op),
         }
     }
 
-    fn prove(&mut self) -> Result<(), Errno> {
+    fn verify(&mut self) -> Result<(), Errno> {
         self.reader.verify()
     }
 
-    fn seen(&self) -> Option<FileObservation> {
+    fn file_observation(&self) -> Option<FileObservation> {
         Some(self.reader.seen())
     }
 }

@@ -2,7 +2,7 @@
 
 use oscost_model::case::Case;
 
-use crate::bench::{Site, Work};
+use crate::bench::{Context, Work};
 use crate::benchmarks::find;
 use crate::kernel::Errno;
 use crate::kernel::process::alone;
@@ -10,7 +10,7 @@ use crate::kernel::process::alone;
 /// The work of a case; `None`, and a word, where this place lacks something for it.
 fn work(text: &str) -> Option<Work> {
     let case = Case::parse(text).unwrap();
-    match find(&case.benchmark).unwrap().work(&case.point, Site::ANYWHERE) {
+    match find(&case.benchmark).unwrap().work(&case.point, Context::DEFAULT) {
         Ok(work) => Some(work),
         Err(Errno::LACKING) => {
             eprintln!("cannot run here: {text}: {}", Errno::LACKING);
@@ -23,7 +23,7 @@ fn work(text: &str) -> Option<Work> {
 /// A batch as the engine runs it.
 fn batch(work: &mut Work, ops: u64) -> Result<(), Errno> {
     let done = work.prepare(ops).and_then(|()| work.run(ops, 1));
-    done.and_then(|()| work.prove()).map_err(|error| error.why)
+    done.and_then(|()| work.verify()).map_err(|error| error.errno)
 }
 
 #[test]
@@ -32,7 +32,7 @@ fn every_way_to_read_brings_what_was_written_at_every_place_of_the_file() {
         for size in [8, 512, 65_536] {
             let case = format!("file/read:via={via},size={size},cache=warm,file_mib=1");
             let Some(mut work) = work(&case) else { continue };
-            assert_eq!(work.most_ops(), (1 << 20) / size, "{case}");
+            assert_eq!(work.max_batch_ops(), (1 << 20) / size, "{case}");
             // Each batch begins by comparing what the last one's last read has brought; with 7 and
             // 3 they end at ever other places, and rewind where a batch no longer fits in.
             for ops in [1, 7, 3, 7, 2].repeat(5) {
@@ -40,7 +40,7 @@ fn every_way_to_read_brings_what_was_written_at_every_place_of_the_file() {
             }
             assert_eq!(batch(&mut work, (1 << 20) / size), Ok(()), "{case}: all of it");
             assert_eq!(work.prepare(1), Ok(()), "{case}: and the last read");
-            let seen = work.seen().unwrap();
+            let seen = work.file_observation().unwrap();
             assert!(seen.checks >= 2 && !seen.cold, "{seen:?}");
             assert_eq!((seen.min_cached, seen.max_cached), (256, 256), "{case}: warm");
         }
@@ -54,13 +54,13 @@ fn a_pass_over_a_cold_file_is_worth_its_reads_and_proves_that_it_was_cold() {
     {
         let case = format!("file/read:via={via},size={size},cache=cold,file_mib=1");
         let Some(mut work) = work(&case) else { continue };
-        assert_eq!((work.most_ops(), work.ops_each()), (1, (1 << 20) / size), "{case}");
+        assert_eq!((work.max_batch_ops(), work.op_count()), (1, (1 << 20) / size), "{case}");
         for _ in 0..3 {
             assert_eq!(batch(&mut work, 1), Ok(()), "{case}");
         }
         assert_eq!(work.run(0, 1), Ok(()), "the loop alone reads nothing");
         assert_eq!(work.prepare(1), Ok(()), "{case}: the last read has brought its words");
-        let seen = work.seen().unwrap();
+        let seen = work.file_observation().unwrap();
         assert_eq!((seen.checks, seen.pages, seen.cold), (4, 256, true), "{case}");
         assert_eq!((seen.min_cached, seen.max_cached), (0, 0), "{case}: cold");
     }
@@ -92,7 +92,7 @@ fn what_is_copied_arrives_by_whatever_carries_it() {
         for size in [4_096, 65_536, 1_048_576] {
             let case = format!("file/copy:via={via},size={size},file_mib=8");
             let Some(mut work) = work(&case) else { continue };
-            let all = work.most_ops();
+            let all = work.max_batch_ops();
             for ops in [1, all / 2, all / 2, all, 1] {
                 assert_eq!(batch(&mut work, ops), Ok(()), "{case}");
             }
@@ -105,9 +105,9 @@ fn more_than_a_file_holds_is_refused_before_a_byte_is_read() {
     let Some(mut work) = work("file/read:via=read,size=65536,cache=warm,file_mib=1") else {
         return;
     };
-    assert_eq!(work.prepare(17).unwrap_err().why, Errno::E2BIG);
+    assert_eq!(work.prepare(17).unwrap_err().errno, Errno::E2BIG);
     work.prepare(1).unwrap();
-    assert_eq!(work.run(17, 1).unwrap_err().why, Errno::E2BIG);
+    assert_eq!(work.run(17, 1).unwrap_err().errno, Errno::E2BIG);
 }
 
 #[test]
@@ -126,7 +126,7 @@ fn a_file_larger_than_its_control_group_is_not_kept_and_that_is_seen() {
         let cached = |share: u64| {
             let mut work = work(&format!("file/reread:limit_mib=64,share_pct={share}"))?;
             (0..3).for_each(|_| assert_eq!(batch(&mut work, 1), Ok(())));
-            work.seen().map(|seen| (seen.min_cached, seen.pages))
+            work.file_observation().map(|seen| (seen.min_cached, seen.pages))
         };
         let (Some((kept, all)), Some((left, of))) = (cached(25), cached(150)) else { return };
         assert_eq!(kept, all, "a quarter of the memory");

@@ -33,27 +33,27 @@ pub(super) fn dontneed(piece: usize) -> Result<Work, Errno> {
     const MOST_OPS: usize = 1_024;
     let bytes = BYTES.min(MOST_OPS * piece);
     let region = Region::anonymous(bytes, Pages::Small)?;
-    let work = Work::staged(Shape::Looped, Forget { region, piece, at: 0 });
-    Ok(work.at_most((bytes / piece) as u64))
+    let work = Work::from_prepared_body(Shape::WithLoop, Forget { region, piece, at: 0 });
+    Ok(work.with_max_batch_ops((bytes / piece) as u64))
 }
 
-impl Run for Forget {
+impl WorkBody for Forget {
     fn prepare(&mut self, ops: u64) -> Result<(), Errno> {
         self.at = 0;
         self.region.touch_part(0, ops as usize * self.piece, Access::Write)
     }
 
-    fn prove(&mut self) -> Result<(), Errno> {
+    fn verify(&mut self) -> Result<(), Errno> {
         match self.region.resident_part(0, self.at)? {
             0 => Ok(()),
             _ => Err(Errno::UNPROVEN),
         }
     }
 
-    fn run(&mut self, turns: u64, copies: u32) -> Result<(), AtOp> {
+    fn run(&mut self, turns: u64, copies: u32) -> Result<(), OpError> {
         for op in 0..turns * u64::from(copies) {
             let given = self.region.advise_part(self.at, self.piece, libc::MADV_DONTNEED);
-            given.map_err(|why| AtOp { op, why })?;
+            given.map_err(|why| OpError { op, errno: why })?;
             self.at += self.piece;
         }
         Ok(())
@@ -73,7 +73,7 @@ pub(super) fn mremap(bytes: usize) -> Result<Work, Errno> {
     match moves.once() {
         // A kernel before Linux 5.7 does not know MREMAP_DONTUNMAP.
         Err(Errno::EINVAL) => Err(Errno::EOPNOTSUPP),
-        other => other.map(|()| Work::of(Shape::Looped, moves)),
+        other => other.map(|()| Work::from_body(Shape::WithLoop, moves)),
     }
 }
 
@@ -84,17 +84,17 @@ impl Move {
     }
 }
 
-impl Run for Move {
-    fn prove(&mut self) -> Result<(), Errno> {
+impl WorkBody for Move {
+    fn verify(&mut self) -> Result<(), Errno> {
         // They are where they should be, and nowhere else.
         let pages = self.here.bytes() / PAGE_BYTES;
         let moved = self.here.resident()? == pages && self.there.resident()? == 0;
         if moved && self.here.byte(0)? == 1 { Ok(()) } else { Err(Errno::UNPROVEN) }
     }
 
-    fn run(&mut self, turns: u64, copies: u32) -> Result<(), AtOp> {
+    fn run(&mut self, turns: u64, copies: u32) -> Result<(), OpError> {
         for op in 0..turns * u64::from(copies) {
-            self.once().map_err(|why| AtOp { op, why })?;
+            self.once().map_err(|why| OpError { op, errno: why })?;
         }
         Ok(())
     }
@@ -115,11 +115,11 @@ pub(super) fn latency(bytes: usize, huge: bool) -> Result<Work, Errno> {
     if !(pages..pages + 16).contains(&(faults()? - before)) {
         return Err(Errno::UNPROVEN);
     }
-    Ok(Work::of(Shape::Repeat, Walk(Cycle::through(region, bytes)?)))
+    Ok(Work::from_body(Shape::Repeat, Walk(Cycle::through(region, bytes)?)))
 }
 
-impl Run for Walk {
-    fn run(&mut self, turns: u64, copies: u32) -> Result<(), AtOp> {
+impl WorkBody for Walk {
+    fn run(&mut self, turns: u64, copies: u32) -> Result<(), OpError> {
         self.0.step(turns, copies);
         Ok(())
     }

@@ -20,7 +20,7 @@ pub(super) type Ends = (Box<dyn End>, Box<dyn End>);
 const USUAL_CAPACITY: u64 = 65_536;
 
 /// The means that a point names, for messages of `size` bytes.
-pub(super) fn ends(at: At<'_>, size: u64) -> Result<Ends, Errno> {
+pub(super) fn ends(at: Params<'_>, size: u64) -> Result<Ends, Errno> {
     let capacity = match at.value("capacity") {
         Some(Value::Number(bytes)) => Some(*bytes),
         _ => None,
@@ -133,14 +133,14 @@ impl End for FromFile {
         go_on(into.len(), first, gone, |done| context_switch::read(&self.from, &mut into[done..]))
     }
 
-    fn pour(&mut self, messages: u64, message: &[u8], gone: Gone<'_>) -> Result<(), AtOp> {
+    fn pour(&mut self, messages: u64, message: &[u8], gone: Gone<'_>) -> Result<(), OpError> {
         self.held.hold_as_long(message)?;
         for op in 0..messages {
-            self.send_held(message.len(), gone).map_err(|why| AtOp { op, why })?;
+            self.send_held(message.len(), gone).map_err(|why| OpError { op, errno: why })?;
         }
         self.receive(&mut [0; ACKNOWLEDGEMENT], gone)
             .and_then(|bytes| whole(bytes, ACKNOWLEDGEMENT))
-            .map_err(|why| AtOp { op: messages, why })
+            .map_err(|why| OpError { op: messages, errno: why })
     }
 
     /// The acknowledgement is written: nobody lays four bytes into a file first.

@@ -9,7 +9,7 @@ use oscost_model::point::{Point, Value};
 use super::super::exchange::{Control, End, Gone, SIZES, serve};
 use super::super::tests::{all_points, site};
 use super::*;
-use crate::bench::Site;
+use crate::bench::Context;
 use crate::kernel::because;
 use crate::kernel::file::location::{queue_key, queue_name};
 use crate::kernel::process::{alone, children, kill};
@@ -34,7 +34,7 @@ fn cases(sizes: &[u64]) -> Vec<(&'static Bench, Case)> {
 }
 
 /// Its work here; none, and a word about it, where this machine lacks something.
-fn built(bench: &Bench, case: &Case, site: Site) -> Option<Work> {
+fn built(bench: &Bench, case: &Case, site: Context) -> Option<Work> {
     match bench.work(&case.point, site) {
         Err(Errno::LACKING) => {
             let words = because::words();
@@ -42,18 +42,18 @@ fn built(bench: &Bench, case: &Case, site: Site) -> Option<Work> {
             None
         }
         Err(error) => panic!("{case} is not built: {error}"),
-        Ok(work) if work.lacks().is_some() => {
-            eprintln!("{case} cannot run here: {:?}", work.lacks());
+        Ok(work) if work.unavailable_reason().is_some() => {
+            eprintln!("{case} cannot run here: {:?}", work.unavailable_reason());
             None
         }
         Ok(work) => Some(work),
     }
 }
 
-fn done(work: &mut Work, ops: u64) -> Result<(), AtOp> {
+fn done(work: &mut Work, ops: u64) -> Result<(), OpError> {
     work.prepare(ops)?;
     work.run(ops, 1)?;
-    work.prove()
+    work.verify()
 }
 
 #[test]
@@ -62,16 +62,16 @@ fn every_point_carries_messages_that_were_verified_and_says_through_what() {
         let site = site();
         for (bench, case) in cases(SIZES) {
             let Some(mut work) = built(bench, &case, site) else { continue };
-            for ops in [1, 3].map(|ops| work.most_ops().min(ops)) {
+            for ops in [1, 3].map(|ops| work.max_batch_ops().min(ops)) {
                 assert_eq!(done(&mut work, ops), Ok(()), "{case}");
             }
-            let seen = work.channel().unwrap();
+            let seen = work.channel_observation().unwrap();
             assert!(seen.verified >= 6, "{case}: {seen:?}");
             assert!(seen.peer_cpu.is_some(), "{case}");
             if let Some(&Value::Number(capacity)) = case.point.get("capacity") {
                 assert_eq!(seen.capacity_bytes, Some(capacity), "{case}");
             }
-            assert!(work.brought().is_none_or(|ticks| ticks > 0), "{case}");
+            assert!(work.last_value().is_none_or(|ticks| ticks > 0), "{case}");
         }
     });
 }
@@ -84,7 +84,7 @@ fn sizes_that_nobody_foresaw_go_through_too() {
             for size in [1u64, 3, 4_097, 1_000_003] {
                 let case = Case::new(bench.id, case.point.clone().with("size", size));
                 let Some(mut work) = built(bench, &case, site) else { continue };
-                let ops = work.most_ops().min(2);
+                let ops = work.max_batch_ops().min(2);
                 assert_eq!(done(&mut work, ops), Ok(()), "{case}");
             }
         }
@@ -129,7 +129,7 @@ fn nothing_is_left_of_a_work_that_is_dropped() {
             for (bench, case) in cases(&[4, 4_096]) {
                 let before = held();
                 if let Some(mut work) = built(bench, &case, site) {
-                    let ops = work.most_ops().min(3);
+                    let ops = work.max_batch_ops().min(3);
                     done(&mut work, ops).unwrap();
                 }
                 let after = held();
@@ -154,9 +154,9 @@ fn an_op_whose_peer_was_killed_fails_and_says_so() {
             }
             let Some(mut work) = built(bench, &case, site) else { continue };
             kill(children()[0]);
-            let ops = work.most_ops().min(100_000);
+            let ops = work.max_batch_ops().min(100_000);
             let failed = done(&mut work, ops).unwrap_err();
-            assert_eq!(failed.why, Errno::UNFIT, "{case}: {}", failed.why);
+            assert_eq!(failed.errno, Errno::UNFIT, "{case}: {}", failed.errno);
             assert!(because::words().contains("died"), "{case}: {}", because::words());
         }
     });
@@ -188,10 +188,10 @@ impl End for Liar {
 /// The work of two ends of which the other one lies after so many messages.
 fn with_liar(short: bool, good: u32) -> Result<Work, Errno> {
     let point = Point::none().with("by", "pipe").with("size", 64u64).with("peer_cpu", "same");
-    let at = At::new(&point, site());
+    let at = Params::new(&point, site());
     let (own, end) = ends::ends(at, 64)?;
     let peer = Box::new(Liar { end, short, good });
-    let cpu = at.site.cpu.unwrap_or(0);
+    let cpu = at.context.cpu.unwrap_or(0);
     let two = Two::here_by(cpu, own, peer, |mut end, control: Control| {
         serve(&mut *end, &control, Stopwatch::Syscall)
     })?;
@@ -203,7 +203,7 @@ fn a_peer_that_got_fewer_bytes_than_were_sent_fails_the_batch() {
     alone(|| {
         let mut work = with_liar(true, 3 + 5).unwrap();
         done(&mut work, 5).unwrap();
-        assert_eq!(done(&mut work, 5).unwrap_err().why, Errno::UNFIT);
+        assert_eq!(done(&mut work, 5).unwrap_err().errno, Errno::UNFIT);
         assert!(because::words().contains("got 5, 315 bytes"), "{}", because::words());
     });
 }
@@ -220,9 +220,9 @@ fn a_byte_that_came_as_another_one_fails_before_anything_is_timed() {
 fn a_peer_that_says_nothing_ends_in_silence() {
     alone(|| {
         let point = Point::none().with("by", "pipe").with("size", 64u64).with("peer_cpu", "same");
-        let at = At::new(&point, site());
+        let at = Params::new(&point, site());
         let (own, end) = ends::ends(at, 64).unwrap();
-        let two = Two::here_by(at.site.cpu.unwrap_or(0), own, end, |end, control| {
+        let two = Two::here_by(at.context.cpu.unwrap_or(0), own, end, |end, control| {
             // Both are held, so that nobody has hung up.
             let _held = (end, control);
             crate::kernel::process::wait_for_the_end()
@@ -235,8 +235,11 @@ fn a_peer_that_says_nothing_ends_in_silence() {
 fn what_cannot_be_kept_on_one_cpu_or_has_no_second_one_says_so() {
     alone(|| {
         for (bench, case) in cases(&[64]) {
-            let work = bench.work(&case.point, Site::ANYWHERE).unwrap();
-            assert!(work.lacks().is_some_and(|missing| missing.contains("CPU")), "{case}");
+            let work = bench.work(&case.point, Context::DEFAULT).unwrap();
+            assert!(
+                work.unavailable_reason().is_some_and(|missing| missing.contains("CPU")),
+                "{case}"
+            );
         }
     });
 }

@@ -198,7 +198,7 @@ struct Own {
 }
 
 /// The work of a benchmark: an op is a connection.
-pub(super) fn work(at: At<'_>, what: What) -> Result<Work, Errno> {
+pub(super) fn work(at: Params<'_>, what: What) -> Result<Work, Errno> {
     let ear = Ear::open()?;
     let by_tcp = at.word("by") == "tcp";
     let (to, control, child, name) = if by_tcp { by_door(at, what)? } else { by_path(at, what)? };
@@ -222,38 +222,40 @@ pub(super) fn work(at: At<'_>, what: What) -> Result<Work, Errno> {
     };
     // A first one, so that the peer stands where it should before anything is timed.
     own.prepare(1)?;
-    own.run(1, 1).map_err(|failed| failed.why)?;
-    own.prove()?;
+    own.run(1, 1).map_err(|failed| failed.errno)?;
+    own.verify()?;
     /// As many sockets lie ready at once, and wait to be closed.
     const MOST: u64 = 64;
     Ok(match what {
-        What::Whole => Work::staged(Shape::Repeat, own),
-        What::FirstByte => Work::staged(Shape::Single, own).at_most(MOST),
+        What::Whole => Work::from_prepared_body(Shape::Repeat, own),
+        What::FirstByte => {
+            Work::from_prepared_body(Shape::SingleShot, own).with_max_batch_ops(MOST)
+        }
     })
 }
 
 /// Where to connect to, how to talk to whoever accepts there, and who that is.
 type There = (Address, Control, Option<(PeerProcess, u32)>, Option<Name>);
 
-fn by_door(at: At<'_>, what: What) -> Result<There, Errno> {
+fn by_door(at: Params<'_>, what: What) -> Result<There, Errno> {
     let way = way(at, if what == What::Whole { serve_whole } else { serve_first_byte })?;
     let control = Control::over(way.go()?);
     Ok((Address::of(way.far.addr), control, way.child(), None))
 }
 
 /// As [`serve`], of whole connections.
-pub(super) fn serve_whole(_: At<'_>, door: &mut Door) -> Result<(), Errno> {
+pub(super) fn serve_whole(_: Params<'_>, door: &mut Door) -> Result<(), Errno> {
     serve(door, What::Whole)
 }
 
 /// As [`serve`], until the first byte.
-pub(super) fn serve_first_byte(_: At<'_>, door: &mut Door) -> Result<(), Errno> {
+pub(super) fn serve_first_byte(_: Params<'_>, door: &mut Door) -> Result<(), Errno> {
     serve(door, What::FirstByte)
 }
 
-fn by_path(at: At<'_>, what: What) -> Result<There, Errno> {
-    let cpu =
-        cpu_of_peer(at).map_err(|work| lacking(work.lacks().unwrap_or_default().to_owned()))?;
+fn by_path(at: Params<'_>, what: What) -> Result<There, Errno> {
+    let cpu = cpu_of_peer(at)
+        .map_err(|work| lacking(work.unavailable_reason().unwrap_or_default().to_owned()))?;
     let name = Name::new();
     let listens = Listens::Here(socket::at_path(&name.0, Kind::Stream)?);
     let (control, theirs) = Control::pair()?;
@@ -344,7 +346,7 @@ fn waited<T>(gone: Gone<'_>, mut act: impl FnMut() -> Result<T, Errno>) -> Resul
     }
 }
 
-impl Run for Own {
+impl WorkBody for Own {
     fn prepare(&mut self, ops: u64) -> Result<(), Errno> {
         self.used.clear();
         self.ready.clear();
@@ -364,15 +366,15 @@ impl Run for Own {
         }
     }
 
-    fn run(&mut self, turns: u64, copies: u32) -> Result<(), AtOp> {
+    fn run(&mut self, turns: u64, copies: u32) -> Result<(), OpError> {
         for op in 0..turns * u64::from(copies) {
-            self.once().map_err(|why| AtOp { op, why: self.cause(why) })?;
+            self.once().map_err(|why| OpError { op, errno: self.cause(why) })?;
         }
         Ok(())
     }
 
     /// Whether the peer has accepted as many.
-    fn prove(&mut self) -> Result<(), Errno> {
+    fn verify(&mut self) -> Result<(), Errno> {
         let asked = self.control.tell([order::REPORT, 0, 0, 0], &self.gone());
         let [came, strangers, before, _] =
             asked.and_then(|()| self.control.hear(&self.gone())).map_err(|why| self.cause(why))?;
@@ -387,7 +389,7 @@ impl Run for Own {
         Ok(())
     }
 
-    fn channel(&self) -> Option<ChannelObservation> {
+    fn channel_observation(&self) -> Option<ChannelObservation> {
         // Whom the door of a machine's own peer has turned away nobody else tells.
         let turned_away = if self.child.is_some() { self.before } else { 0 };
         Some(ChannelObservation {

@@ -23,7 +23,7 @@ use crate::kernel::net::token_listener::{Door, Far};
 
 /// Gives a socket the buffers that the axis `buffer` asks for; where that goes unsaid it keeps the
 /// system's.
-pub(super) fn with_buffers(at: At<'_>, file: &File) -> Result<(), Errno> {
+pub(super) fn with_buffers(at: Params<'_>, file: &File) -> Result<(), Errno> {
     let Some(&Value::Number(bytes)) = at.value("buffer") else { return Ok(()) };
     let sides = [
         (Setting::SendBuffer, "SO_SNDBUF", "net.core.wmem_max"),
@@ -58,10 +58,10 @@ fn with_room(size: u64, file: &File) -> Result<(), Errno> {
 }
 
 /// Both ends of a socket that cannot leave the machine, as the point says.
-pub(super) fn here(at: At<'_>) -> Result<Two, Errno> {
+pub(super) fn here(at: Params<'_>) -> Result<Two, Errno> {
     let cpu = match cpu_of_peer(at) {
         Ok(cpu) => cpu,
-        Err(work) => return Err(lacking(work.lacks().unwrap_or_default().to_owned())),
+        Err(work) => return Err(lacking(work.unavailable_reason().unwrap_or_default().to_owned())),
     };
     let kind = match at.word("by") {
         "unix-dgram" => Kind::Datagram,
@@ -77,7 +77,7 @@ pub(super) fn here(at: At<'_>) -> Result<Two, Errno> {
         }
         end_of(at, Socket { file, over: Over::Nothing, door: None })
     };
-    Two::here(cpu, at.site.watch, (end(own)?, end(peer)?))
+    Two::here(cpu, at.context.clock, (end(own)?, end(peer)?))
 }
 
 /// Two sockets that found each other by a path, of which nothing is left.
@@ -119,7 +119,7 @@ impl Drop for Name {
 }
 
 /// An end over a socket, by the means that the axis `via` names.
-fn end_of(at: At<'_>, socket: Socket) -> Result<Box<dyn End>, Errno> {
+fn end_of(at: Params<'_>, socket: Socket) -> Result<Box<dyn End>, Errno> {
     // One way is timed by copy alone.
     let via = match at.value("via") {
         Some(Value::Word(via)) => via,
@@ -144,15 +144,15 @@ pub(super) struct Way {
 /// The way to the other end: to another machine where it stands there, else to a child that serves
 /// a door on this machine's loopback as the other machine would.
 pub(super) fn way(
-    at: At<'_>,
-    serve: fn(At<'_>, &mut Door) -> Result<(), Errno>,
+    at: Params<'_>,
+    serve: fn(Params<'_>, &mut Door) -> Result<(), Errno>,
 ) -> Result<Way, Errno> {
-    if let Some(far) = at.site.far {
+    if let Some(far) = at.context.remote_peer {
         return Ok(Way { child: None, far, listener: None });
     }
     let cpu = match cpu_of_peer(at) {
         Ok(cpu) => cpu,
-        Err(work) => return Err(lacking(work.lacks().unwrap_or_default().to_owned())),
+        Err(work) => return Err(lacking(work.unavailable_reason().unwrap_or_default().to_owned())),
     };
     let mut door = Door::here()?;
     let (far, listener) = (door.far(), door.listener().try_clone()?);
@@ -215,7 +215,7 @@ pub(super) fn first_words(stream: &TcpStream) -> Result<[u64; 4], Errno> {
 }
 
 /// Both ends of TCP.
-pub(super) fn tcp(at: At<'_>) -> Result<Two, Errno> {
+pub(super) fn tcp(at: Params<'_>) -> Result<Two, Errno> {
     let mut way = way(at, serve_tcp)?;
     let control = way.go()?;
     let stream = way.go()?;
@@ -229,13 +229,13 @@ pub(super) fn tcp(at: At<'_>) -> Result<Two, Errno> {
 }
 
 /// The other end of TCP, behind a door.
-pub(super) fn serve_tcp(at: At<'_>, door: &mut Door) -> Result<(), Errno> {
+pub(super) fn serve_tcp(at: Params<'_>, door: &mut Door) -> Result<(), Errno> {
     let (mut end, control) = enter_tcp(at, door)?;
-    serve(&mut *end, &control, at.site.watch)
+    serve(&mut *end, &control, at.context.clock)
 }
 
 /// Lets the control stream in, and then the one that carries messages.
-fn enter_tcp(at: At<'_>, door: &mut Door) -> Result<(Box<dyn End>, Control), Errno> {
+fn enter_tcp(at: Params<'_>, door: &mut Door) -> Result<(Box<dyn End>, Control), Errno> {
     let control = door.wait()?;
     control.set_nodelay(true)?;
     let control = Control::over(control);
@@ -244,7 +244,11 @@ fn enter_tcp(at: At<'_>, door: &mut Door) -> Result<(Box<dyn End>, Control), Err
     Ok((tcp_end(at, stream, None)?, control))
 }
 
-fn tcp_end(at: At<'_>, stream: TcpStream, door: Option<Watched>) -> Result<Box<dyn End>, Errno> {
+fn tcp_end(
+    at: Params<'_>,
+    stream: TcpStream,
+    door: Option<Watched>,
+) -> Result<Box<dyn End>, Errno> {
     stream.set_nodelay(at.word("nodelay") == "on")?;
     let here = stream.local_addr()?.ip();
     let file = File::from(OwnedFd::from(stream));

@@ -82,9 +82,9 @@ impl End for Ringed {
         }
     }
 
-    fn pour(&mut self, messages: u64, message: &[u8], gone: Gone<'_>) -> Result<(), AtOp> {
+    fn pour(&mut self, messages: u64, message: &[u8], gone: Gone<'_>) -> Result<(), OpError> {
         for op in 0..messages {
-            self.send(message, gone).map_err(|why| AtOp { op, why })?;
+            self.send(message, gone).map_err(|why| OpError { op, errno: why })?;
         }
         acknowledged(&self.socket.file, messages, gone)
     }
@@ -95,10 +95,10 @@ impl End for Ringed {
 }
 
 /// Waits for the acknowledgement of so many messages that were sent.
-fn acknowledged(from: &File, messages: u64, gone: Gone<'_>) -> Result<(), AtOp> {
+fn acknowledged(from: &File, messages: u64, gone: Gone<'_>) -> Result<(), OpError> {
     receive_all(from, &mut [0; ACKNOWLEDGEMENT], gone)
         .and_then(|bytes| whole(bytes, ACKNOWLEDGEMENT))
-        .map_err(|why| AtOp { op: messages, why })
+        .map_err(|why| OpError { op: messages, errno: why })
 }
 
 /// By sendfile(2), from a file in memory.
@@ -132,10 +132,10 @@ impl End for FromFile {
         receive_all(&self.socket.file, into, gone)
     }
 
-    fn pour(&mut self, messages: u64, message: &[u8], gone: Gone<'_>) -> Result<(), AtOp> {
+    fn pour(&mut self, messages: u64, message: &[u8], gone: Gone<'_>) -> Result<(), OpError> {
         self.held.hold_as_long(message)?;
         for op in 0..messages {
-            self.send_held(message, gone).map_err(|why| AtOp { op, why })?;
+            self.send_held(message, gone).map_err(|why| OpError { op, errno: why })?;
         }
         acknowledged(&self.socket.file, messages, gone)
     }

@@ -11,7 +11,7 @@ use oscost_model::point::{Point, Value};
 use super::super::exchange::{Control, From, fill};
 use super::super::tests::site;
 use super::*;
-use crate::bench::Site;
+use crate::bench::Context;
 use crate::kernel::ipc::context_switch::PeerProcess;
 use crate::kernel::net::control_stream::Waiting;
 use crate::kernel::net::token_listener::{Door, Token};
@@ -31,20 +31,20 @@ fn point(text: &str) -> Point {
 
 /// Runs some batches at a point, and says what was seen of the channel; none where something is
 /// lacking here.
-fn batches(id: &str, at: &str, site: Site) -> Result<Option<ChannelObservation>, Errno> {
+fn batches(id: &str, at: &str, site: Context) -> Result<Option<ChannelObservation>, Errno> {
     let mut work = match bench(id).work(&point(at), site) {
         Err(Errno::LACKING) => return Ok(None),
         work => work?,
     };
-    if let Some(lacking) = work.lacks() {
+    if let Some(lacking) = work.unavailable_reason() {
         eprintln!("{id}:{at}: {lacking}");
         return Ok(None);
     }
-    for turns in [1, 2, 3].map(|turns: u64| turns.min(work.most_ops())) {
+    for turns in [1, 2, 3].map(|turns: u64| turns.min(work.max_batch_ops())) {
         let done = work.prepare(turns).and_then(|()| work.run(turns, 1));
-        done.and_then(|()| work.prove()).map_err(|failed| failed.why)?;
+        done.and_then(|()| work.verify()).map_err(|failed| failed.errno)?;
     }
-    Ok(work.channel())
+    Ok(work.channel_observation())
 }
 
 fn open_files() -> BTreeSet<String> {
@@ -101,13 +101,14 @@ fn elsewhere(
     id: &str,
     at: &str,
     here: IpAddr,
-    serve: impl FnOnce(At<'_>, &mut Door) -> Result<(), Errno>,
-) -> (Site, PeerProcess) {
+    serve: impl FnOnce(Params<'_>, &mut Door) -> Result<(), Errno>,
+) -> (Context, PeerProcess) {
     let mut door = Door::open(here, Token::fresh().unwrap()).unwrap();
     let far = door.far();
     let whole = bench(id).definition().with_implied(&point(at));
-    let child = PeerProcess::start(None, move || serve(At::new(&whole, Site::ANYWHERE), &mut door));
-    (Site { far: Some(far), ..site() }, child.unwrap())
+    let child =
+        PeerProcess::start(None, move || serve(Params::new(&whole, Context::DEFAULT), &mut door));
+    (Context { remote_peer: Some(far), ..site() }, child.unwrap())
 }
 
 #[test]
@@ -135,7 +136,11 @@ fn a_peer_elsewhere_is_served_by_the_same_code_over_both_versions_of_ip() {
             let at = "by=unix-stream,size=64,peer_cpu=other";
             let (site, _peer) = elsewhere("socket/round-trip", at, here, |_, _| Ok(()));
             let work = bench("socket/round-trip").work(&point(at), site).unwrap();
-            assert!(work.lacks().unwrap().contains("does not reach"), "{:?}", work.lacks());
+            assert!(
+                work.unavailable_reason().unwrap().contains("does not reach"),
+                "{:?}",
+                work.unavailable_reason()
+            );
         }
     });
 }
@@ -151,8 +156,8 @@ fn strangers_are_counted_and_closed_and_the_run_goes_on() {
             let mut work = bench(id).work(&point(at), site()).unwrap();
             let mut batch = || {
                 let done = work.prepare(1).and_then(|()| work.run(1, 1));
-                done.and_then(|()| work.prove()).unwrap();
-                work.channel().unwrap().unauthorised_connections
+                done.and_then(|()| work.verify()).unwrap();
+                work.channel_observation().unwrap().unauthorised_connections
             };
             assert_eq!(batch(), 0);
             // Whatever listens on this machine's loopback and belongs to the run.
@@ -200,7 +205,7 @@ fn a_peer_that_dies_half_way_is_named_and_none_is_waited_for() {
             let size = if id == "socket/connect" { "" } else { "size=64," };
             let mut work =
                 bench(id).work(&point(&format!("by={by},{size}peer_cpu=same")), site()).unwrap();
-            work.prepare(1).and_then(|()| work.run(1, 1)).and_then(|()| work.prove()).unwrap();
+            work.prepare(1).and_then(|()| work.run(1, 1)).and_then(|()| work.verify()).unwrap();
             let children = std::fs::read_to_string("/proc/thread-self/children").unwrap();
             let peer: u32 = children.split_whitespace().next().unwrap().parse().unwrap();
             process::kill(peer);
@@ -209,8 +214,8 @@ fn a_peer_that_dies_half_way_is_named_and_none_is_waited_for() {
             while !stat().contains(") Z ") {
                 std::thread::sleep(Duration::from_millis(1));
             }
-            let done = work.prepare(1).and_then(|()| work.run(1, 1)).and_then(|()| work.prove());
-            let why = done.expect_err(by).why.to_string();
+            let done = work.prepare(1).and_then(|()| work.run(1, 1)).and_then(|()| work.verify());
+            let why = done.expect_err(by).errno.to_string();
             assert!(why.contains("has died"), "{id} by {by}: {why}");
         }
     });
@@ -218,7 +223,7 @@ fn a_peer_that_dies_half_way_is_named_and_none_is_waited_for() {
 
 /// A peer of UDP that does with datagrams what networks do: it speaks the protocol of the control
 /// stream and misbehaves as told.
-fn mischief(at: At<'_>, door: &mut Door, act: fn(&mut Mischief, &[u8])) -> Result<(), Errno> {
+fn mischief(at: Params<'_>, door: &mut Door, act: fn(&mut Mischief, &[u8])) -> Result<(), Errno> {
     let control = door.wait()?;
     let here = control.local_addr()?.ip();
     let socket = UdpSocket::bind((here, 0))?;
@@ -299,11 +304,11 @@ fn trips_with(count: u64, act: fn(&mut Mischief, &[u8])) -> (u64, Datagrams) {
     let mut work = bench(id).work(&point(at), site).unwrap();
     let mut samples = 0;
     for _ in 0..count {
-        work.prepare(1).and_then(|()| work.run(1, 1)).and_then(|()| work.prove()).unwrap();
-        samples += u64::from(!work.is_lost());
+        work.prepare(1).and_then(|()| work.run(1, 1)).and_then(|()| work.verify()).unwrap();
+        samples += u64::from(!work.is_batch_lost());
     }
     // What the peer says at the end: three twice, two out of order, one late.
-    (samples, work.channel().unwrap().datagrams.unwrap())
+    (samples, work.channel_observation().unwrap().datagrams.unwrap())
 }
 
 const AT_PEER: Datagrams =
@@ -375,7 +380,7 @@ fn a_peer_that_falls_silent_is_timed_out() {
         let (site, _peer) = elsewhere(id, at, here, |at, door| mischief(at, door, |_, _| ()));
         let mut work = bench(id).work(&point(at), site).unwrap();
         let silent = (0..100).find_map(|_| {
-            work.prepare(1).and_then(|()| work.run(1, 1)).err().map(|failed| failed.why)
+            work.prepare(1).and_then(|()| work.run(1, 1)).err().map(|failed| failed.errno)
         });
         assert_eq!(silent, Some(Errno::SILENT));
     });
@@ -404,9 +409,9 @@ fn of_what_is_poured_the_figure_is_what_arrived_and_the_end_is_said_until_it_is_
         let mut work = bench(id).work(&point(at), site).unwrap();
         for batch in 1..=2 {
             let done = work.prepare(10).and_then(|()| work.run(10, 1));
-            done.and_then(|()| work.prove()).unwrap();
-            assert_eq!((work.moved(), work.is_lost()), (Some(5 * 64), false));
-            let counted = work.channel().unwrap().datagrams.unwrap();
+            done.and_then(|()| work.verify()).unwrap();
+            assert_eq!((work.actual_ops(), work.is_batch_lost()), (Some(5 * 64), false));
+            let counted = work.channel_observation().unwrap().datagrams.unwrap();
             // An end may be said once more while the answer to it is under way.
             assert!(counted.end_markers >= 3 * batch, "{counted:?}");
             let wanted = Datagrams {
@@ -450,9 +455,9 @@ fn thousands_of_connections_leave_no_address_taken() {
         let of_others = connections_at(&port, |_| true);
         for _ in 0..20 {
             let done = work.prepare(100).and_then(|()| work.run(100, 1));
-            done.and_then(|()| work.prove()).unwrap();
+            done.and_then(|()| work.verify()).unwrap();
         }
-        let seen = work.channel().unwrap();
+        let seen = work.channel_observation().unwrap();
         assert_eq!((seen.verified, seen.unauthorised_connections), (2_001, 0));
         // None waits for a minute: 06 is TIME_WAIT.
         let waiting = connections_at(&port, |state| state == "06");
@@ -463,8 +468,8 @@ fn thousands_of_connections_leave_no_address_taken() {
         let mut stranger = TcpStream::connect(("127.0.0.1", port)).unwrap();
         assert_eq!(stranger.read(&mut [0]).unwrap_or(0), 0);
         let done = work.prepare(100).and_then(|()| work.run(100, 1));
-        done.and_then(|()| work.prove()).unwrap();
-        assert_eq!(work.channel().unwrap().unauthorised_connections, 1);
+        done.and_then(|()| work.verify()).unwrap();
+        assert_eq!(work.channel_observation().unwrap().unauthorised_connections, 1);
     });
 }
 

@@ -10,17 +10,17 @@ use crate::kernel::ipc::pipe::pipe;
 use crate::kernel::time::stopwatch::Stopwatch;
 
 /// The work at a point: an op is one stamp sent and received.
-pub(super) fn stamps(at: At<'_>) -> Result<Work, Errno> {
+pub(super) fn stamps(at: Params<'_>) -> Result<Work, Errno> {
     let cpu = match cpu_of_peer(at) {
         Ok(cpu) => cpu,
         Err(lacking) => return Ok(lacking),
     };
-    if cpu != at.site.cpu && !at.site.watch.is_one_for_all_cpus() {
+    if cpu != at.context.cpu && !at.context.clock.is_one_for_all_cpus() {
         return Ok(clocks_apart());
     }
     match at.word("peer") {
-        "stays" => stays(cpu, at.site.watch),
-        _ => exits(cpu, at.site.watch),
+        "stays" => stays(cpu, at.context.clock),
+        _ => exits(cpu, at.context.clock),
     }
 }
 
@@ -51,7 +51,7 @@ fn stays(cpu: Option<u32>, watch: Stopwatch) -> Result<Work, Errno> {
     };
     // Once, so that it stands where it should before anything is timed.
     ask()?;
-    Ok(Work::stamped(ask))
+    Ok(Work::own_ticks(ask))
 }
 
 /// A peer that is made for it, sends the time and ends; who receives it has waited for that end.
@@ -62,7 +62,7 @@ fn exits(cpu: Option<u32>, watch: Stopwatch) -> Result<Work, Errno> {
         receive(&from_peer, watch)
     };
     meet()?;
-    Ok(Work::stamped(meet))
+    Ok(Work::own_ticks(meet))
 }
 
 /// Takes the time and sends it.

@@ -9,7 +9,7 @@ use super::super::prelude::*;
 use super::handoff::{Gone, Means, Setting};
 use super::placement::cpu_of_peer;
 use super::sides::{Side, handled_signals, pipes};
-use crate::bench::{AtOp, Run, Shape};
+use crate::bench::{OpError, Shape, WorkBody};
 use crate::kernel::cpu::affinity;
 use crate::kernel::ipc::context_switch::{Alarm, Ear, PeerProcess, give_way, thread_id};
 use crate::kernel::time::clock::raw_ns;
@@ -18,17 +18,21 @@ use crate::kernel::time::clock::raw_ns;
 pub(super) type Sides = fn(&Setting) -> Result<(Side, Side), Errno>;
 
 /// The work of a benchmark between two sides: an op is a round trip.
-pub(super) fn round_trips(at: At<'_>, sides: Sides) -> Result<Work, Errno> {
+pub(super) fn round_trips(at: Params<'_>, sides: Sides) -> Result<Work, Errno> {
     let cpu = match cpu_of_peer(at) {
         Ok(cpu) => cpu,
         Err(lacking) => return Ok(lacking),
     };
     let pair = pair(at, sides, cpu)?;
     let own = Arc::clone(&pair.own);
-    let work = Work::of(Shape::Repeat, pair);
+    let work = Work::from_body(Shape::Repeat, pair);
     // Where there is nothing to tell, nothing comes before a batch, and the kernel's accounts are of
     // the ops alone.
-    Ok(if own.must_announce() { work.after(move |trips| own.announce(trips)) } else { work })
+    Ok(if own.must_announce() {
+        work.with_preparation(move |trips| own.announce(trips))
+    } else {
+        work
+    })
 }
 
 /// Round trips in one op of [`halves`]: 0.1 to 0.2 ms, of which two looks at the clock are a part in
@@ -36,20 +40,20 @@ pub(super) fn round_trips(at: At<'_>, sides: Sides) -> Result<Work, Errno> {
 const TRIPS: u64 = 20;
 
 /// The work of a benchmark that brings half of a round trip, on one CPU.
-pub(super) fn halves(at: At<'_>) -> Result<Work, Errno> {
-    let Some(cpu) = at.site.cpu else { return Ok(unpinned()) };
+pub(super) fn halves(at: Params<'_>) -> Result<Work, Errno> {
+    let Some(cpu) = at.context.cpu else { return Ok(unpinned()) };
     let by_pipe = at.word("by") == "pipe";
     let mut pair = pair(at, if by_pipe { pipes } else { handled_signals }, Some(cpu))?;
-    Ok(Work::found(move || {
+    Ok(Work::own_value(move || {
         let began = raw_ns();
-        pair.run(TRIPS, 1).map_err(|error| error.why)?;
+        pair.run(TRIPS, 1).map_err(|error| error.errno)?;
         let took = raw_ns() - began;
         Ok((1_000 * took / (2 * TRIPS)) as i64)
     }))
 }
 
 /// Two sides, the other one on `cpu`; or one that is both.
-fn pair(at: At<'_>, sides: Sides, cpu: Option<u32>) -> Result<Pair, Errno> {
+fn pair(at: Params<'_>, sides: Sides, cpu: Option<u32>) -> Result<Pair, Errno> {
     let threads = at.word("between") == "threads";
     let ear = Ear::open()?;
     let setting = Setting { threads, alone: cpu.is_none(), mask: ear.listening() };
@@ -73,7 +77,7 @@ fn pair(at: At<'_>, sides: Sides, cpu: Option<u32>) -> Result<Pair, Errno> {
     let mut pair = Pair { own: Arc::clone(&own), peer, cpu, _alarm: alarm, _ear: ear };
     // A first trip, so that the peer stands where it should before anything is timed.
     own.announce(1)?;
-    pair.run(1, 1).map_err(|error| error.why)?;
+    pair.run(1, 1).map_err(|error| error.errno)?;
     Ok(pair)
 }
 
@@ -134,8 +138,8 @@ impl Peer {
     }
 }
 
-impl Run for Pair {
-    fn run(&mut self, turns: u64, copies: u32) -> Result<(), AtOp> {
+impl WorkBody for Pair {
+    fn run(&mut self, turns: u64, copies: u32) -> Result<(), OpError> {
         let ops = turns * u64::from(copies);
         let gone = || self.peer.is_there();
         let other = match &self.peer {
@@ -153,18 +157,18 @@ impl Run for Pair {
             (Side::Signal(own), Some(Side::Signal(other))) => trips(own, Some(other), &gone, ops),
             (Side::Turns(own), Some(Side::Turns(other))) => trips(own, Some(other), &gone, ops),
             // Sides are made in pairs.
-            _ => Err(AtOp { op: 0, why: Errno::EINVAL }),
+            _ => Err(OpError { op: 0, errno: Errno::EINVAL }),
         }
     }
 
-    fn channel(&self) -> Option<ChannelObservation> {
+    fn channel_observation(&self) -> Option<ChannelObservation> {
         self.cpu
             .map(|cpu| ChannelObservation { peer_cpu: Some(cpu), ..ChannelObservation::default() })
     }
 }
 
 /// So many round trips with somebody who answers, or the calls of both sides if that is `other`.
-fn trips<M: Means>(own: &M, other: Option<&M>, gone: Gone<'_>, ops: u64) -> Result<(), AtOp> {
+fn trips<M: Means>(own: &M, other: Option<&M>, gone: Gone<'_>, ops: u64) -> Result<(), OpError> {
     times(ops, || {
         own.wake()?;
         if let Some(other) = other {
@@ -177,9 +181,9 @@ fn trips<M: Means>(own: &M, other: Option<&M>, gone: Gone<'_>, ops: u64) -> Resu
 
 /// Does an op so many times. None of these ops is so short that the loop would show.
 #[inline(always)]
-pub(super) fn times(ops: u64, mut act: impl FnMut() -> Result<(), Errno>) -> Result<(), AtOp> {
+pub(super) fn times(ops: u64, mut act: impl FnMut() -> Result<(), Errno>) -> Result<(), OpError> {
     for op in 0..ops {
-        act().map_err(|why| AtOp { op, why })?;
+        act().map_err(|why| OpError { op, errno: why })?;
     }
     Ok(())
 }

@@ -46,16 +46,16 @@ struct Absence {
 }
 
 /// The work at a point: an op waits until it has been away once.
-pub(super) fn absences(at: At<'_>) -> Result<Work, Errno> {
-    let Some(cpu) = at.site.cpu else { return Ok(unpinned()) };
-    if matches!(at.site.watch, Stopwatch::Syscall) {
-        return Ok(Work::lacking(
+pub(super) fn absences(at: Params<'_>) -> Result<Work, Errno> {
+    let Some(cpu) = at.context.cpu else { return Ok(unpinned()) };
+    if matches!(at.context.clock, Stopwatch::Syscall) {
+        return Ok(Work::unavailable(
             "who spins reads a clock in each turn, and here that is a system call: neither the \
              processor's counter nor the vDSO's clocks can be used",
         ));
     }
     let slice = at.word("figure") == "slice";
-    let (watch, words) = (at.site.watch, Arc::new(SharedWords::new()?));
+    let (watch, words) = (at.context.clock, Arc::new(SharedWords::new()?));
     let (orders, go) = pipe()?;
     words.long(PARKED).store(1, Relaxed);
     let mut go = Some(go);
@@ -69,7 +69,7 @@ pub(super) fn absences(at: At<'_>) -> Result<Work, Errno> {
     };
     let go = go.ok_or(Errno::EINVAL)?; // Only the child has taken it.
     let spinner = Spinner { watch, words, go, peer };
-    Ok(Work::stamped(move || {
+    Ok(Work::own_ticks(move || {
         let Absence { there, ran, back } = spinner.absence()?;
         // A third process that wants the CPU has its slice in one of the two switches.
         Ok(if slice { ran } else { there.min(back) })

@@ -4,7 +4,7 @@ use std::fs::File;
 
 use super::super::prelude::*;
 use super::pair::times;
-use crate::bench::{AtOp, Run, Shape};
+use crate::bench::{OpError, Shape, WorkBody};
 use crate::kernel::cpu::black_box;
 use crate::kernel::ipc::context_switch::{self, PeerProcess};
 use crate::kernel::ipc::pipe::pipe;
@@ -26,8 +26,8 @@ struct Member {
 }
 
 /// The work of a ring at a point: an op is a lap.
-pub(super) fn laps(at: At<'_>) -> Result<Work, Errno> {
-    let Some(cpu) = at.site.cpu else { return Ok(unpinned()) };
+pub(super) fn laps(at: Params<'_>) -> Result<Work, Errno> {
+    let Some(cpu) = at.context.cpu else { return Ok(unpinned()) };
     let members = at.number("ring") as usize;
     let mut memory = vec![1; at.number("footprint") as usize];
     let (mut reads, mut writes) = (Vec::new(), Vec::new());
@@ -59,8 +59,8 @@ pub(super) fn laps(at: At<'_>) -> Result<Work, Errno> {
     let mut ring = Ring { member: Member { from, to, memory }, _others: others };
     drop((reads, writes));
     // A first lap, so that everybody stands where he should before anything is timed.
-    ring.run(1, 1).map_err(|error| error.why)?;
-    Ok(Work::of(Shape::Repeat, ring))
+    ring.run(1, 1).map_err(|error| error.errno)?;
+    Ok(Work::from_body(Shape::Repeat, ring))
 }
 
 impl Member {
@@ -79,8 +79,8 @@ impl Member {
     }
 }
 
-impl Run for Ring {
-    fn run(&mut self, turns: u64, copies: u32) -> Result<(), AtOp> {
+impl WorkBody for Ring {
+    fn run(&mut self, turns: u64, copies: u32) -> Result<(), OpError> {
         let member = &self.member;
         times(turns * u64::from(copies), || member.pass().and_then(|()| member.take()))
     }

@@ -8,7 +8,7 @@ use oscost_model::point::Point;
 
 use super::super::tests::{all_points, site};
 use super::BENCHES;
-use crate::bench::{Bench, Site, Work};
+use crate::bench::{Bench, Context, Work};
 use crate::kernel::process::usage::{ThreadUsage, thread};
 use crate::kernel::process::{alone, children, kill};
 
@@ -22,10 +22,10 @@ fn cases() -> impl Iterator<Item = (&'static Bench, Case)> {
 }
 
 /// Its work here; none, and a word about it, where this machine lacks something.
-fn built(bench: &Bench, case: &Case, site: Site) -> Option<Work> {
+fn built(bench: &Bench, case: &Case, site: Context) -> Option<Work> {
     let work = bench.work(&case.point, site);
     let work = work.unwrap_or_else(|error| panic!("{case} is not built: {error}"));
-    if let Some(missing) = work.lacks() {
+    if let Some(missing) = work.unavailable_reason() {
         eprintln!("{case} cannot run here: {missing}");
         return None;
     }
@@ -211,7 +211,7 @@ fn a_half_is_brought_of_as_many_trips_as_are_made() {
                 let right = |(waiting, forced)| (19.8..=22.0).contains(&(waiting + forced));
                 if both.into_iter().all(right) { Ok(()) } else { Err(format!("{both:?}")) }
             });
-            assert!(work.brought().is_some_and(|figure| figure > 0), "{case}");
+            assert!(work.last_value().is_some_and(|figure| figure > 0), "{case}");
         }
     });
 }
@@ -283,7 +283,7 @@ fn what_comes_one_way_comes_later_than_it_was_sent() {
             let Some(mut work) = built(bench, &case, site) else { continue };
             for _ in 0..20 {
                 assert!(done(&mut work, 1), "{case}");
-                assert!(work.brought().is_none_or(|ticks| ticks > 0), "{case}");
+                assert!(work.last_value().is_none_or(|ticks| ticks > 0), "{case}");
             }
         }
     });
@@ -297,7 +297,7 @@ fn a_slice_has_an_end_behind_its_beginning_and_so_has_a_switch() {
             let Some(mut work) = built(bench, &case, site) else { continue };
             for _ in 0..7 {
                 assert!(done(&mut work, 1), "{case}");
-                assert!(work.brought().is_some_and(|ticks| ticks > 0), "{case}");
+                assert!(work.last_value().is_some_and(|ticks| ticks > 0), "{case}");
             }
         }
     });
@@ -306,12 +306,12 @@ fn a_slice_has_an_end_behind_its_beginning_and_so_has_a_switch() {
 #[test]
 fn what_cannot_be_kept_on_one_cpu_or_has_no_second_one_says_so() {
     alone(|| {
-        let nowhere = Site::ANYWHERE;
+        let nowhere = Context::DEFAULT;
         for (bench, case) in cases() {
             let work = bench.work(&case.point, nowhere);
             let work = work.unwrap_or_else(|error| panic!("{case} is not built: {error}"));
             let by_itself = case.point.get("peer_cpu").is_some_and(|cpu| cpu.to_string() == "none");
-            match work.lacks() {
+            match work.unavailable_reason() {
                 Some(missing) => {
                     assert!(!by_itself && missing.contains("CPU"), "{case}: {missing}")
                 }

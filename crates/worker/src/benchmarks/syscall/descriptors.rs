@@ -27,9 +27,9 @@ pub(super) const CLOSE_CLOSED: Bench = Bench {
             return prepared::close_closed().map(Work::raw);
         }
         let closed = libc_wrappers::Closed::find()?;
-        Ok(Work::looped(move || closed.close()))
+        Ok(Work::with_loop(move || closed.close()))
     },
-    ..Bench::PLAIN
+    ..Bench::DEFAULT
 };
 
 pub(super) const FCNTL: Bench = Bench {
@@ -43,7 +43,7 @@ pub(super) const FCNTL: Bench = Bench {
     in_price_list: false,
     source: "fcntl(2); fs/fcntl.c",
     build: |_| prepared::fcntl().map(Work::raw),
-    ..Bench::PLAIN
+    ..Bench::DEFAULT
 };
 
 pub(super) const LSEEK: Bench = Bench {
@@ -57,7 +57,7 @@ pub(super) const LSEEK: Bench = Bench {
     in_price_list: false,
     source: "lseek(2); fs/read_write.c",
     build: |_| prepared::lseek().map(Work::raw),
-    ..Bench::PLAIN
+    ..Bench::DEFAULT
 };
 
 pub(super) const WRITE: Bench = Bench {
@@ -79,9 +79,9 @@ pub(super) const WRITE: Bench = Bench {
             return prepared::write().map(Work::raw);
         }
         let file = File::options().write(true).open("/dev/null")?;
-        Ok(Work::looped(move || libc_wrappers::write(&file)))
+        Ok(Work::with_loop(move || libc_wrappers::write(&file)))
     },
-    ..Bench::PLAIN
+    ..Bench::DEFAULT
 };
 
 pub(super) const READ: Bench = Bench {
@@ -99,9 +99,9 @@ pub(super) const READ: Bench = Bench {
             return prepared::read().map(Work::raw);
         }
         let file = File::open("/dev/zero")?;
-        Ok(Work::looped(move || libc_wrappers::read(&file)))
+        Ok(Work::with_loop(move || libc_wrappers::read(&file)))
     },
-    ..Bench::PLAIN
+    ..Bench::DEFAULT
 };
 
 pub(super) const PREAD: Bench = Bench {
@@ -116,7 +116,7 @@ pub(super) const PREAD: Bench = Bench {
     in_price_list: false,
     source: "pread(2); mm/shmem.c",
     build: |_| prepared::pread().map(Work::raw),
-    ..Bench::PLAIN
+    ..Bench::DEFAULT
 };
 
 pub(super) const FSTAT: Bench = Bench {
@@ -141,9 +141,9 @@ pub(super) const FSTAT: Bench = Bench {
             return prepared::fstat().map(Work::raw);
         }
         let file = File::open("/dev/null")?;
-        Ok(Work::looped(move || libc_wrappers::fstat(&file)))
+        Ok(Work::with_loop(move || libc_wrappers::fstat(&file)))
     },
-    ..Bench::PLAIN
+    ..Bench::DEFAULT
 };
 
 pub(super) const DUP_CLOSE: Bench = Bench {
@@ -158,7 +158,7 @@ pub(super) const DUP_CLOSE: Bench = Bench {
     in_price_list: false,
     source: "dup(2), close(2); fs/file.c",
     build: |_| prepared::dup_close().map(Work::raw_pair),
-    ..Bench::PLAIN
+    ..Bench::DEFAULT
 };
 
 pub(super) const GETDENTS: Bench = Bench {
@@ -173,5 +173,5 @@ pub(super) const GETDENTS: Bench = Bench {
     in_price_list: false,
     source: "getdents(2); fs/readdir.c",
     build: |_| prepared::getdents(Folder::new()?).map(Work::raw_pair),
-    ..Bench::PLAIN
+    ..Bench::DEFAULT
 };

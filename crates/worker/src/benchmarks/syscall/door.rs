@@ -51,18 +51,18 @@ pub(super) const FUNCTION: Bench = Bench {
             "close",
             "open-close",
         ]),
-        usual: Points::Unsaid("none"),
+        default_points: Points::Implied("none"),
     }],
     needs: &[Need::readable("/dev/null").when(&[("call", "open-close")])],
     source: "study cs161-syscalls, options -0 to -o",
     build: |at| {
         let function = Volatile::new(libc_wrappers::function(at.word("call"))?);
-        Ok(Work::looped(move || {
+        Ok(Work::with_loop(move || {
             keep(function.get()());
             Ok(())
         }))
     },
-    ..Bench::PLAIN
+    ..Bench::DEFAULT
 };
 
 pub(super) const SBRK_0: Bench = Bench {
@@ -83,7 +83,7 @@ pub(super) const SBRK_0: Bench = Bench {
             Ok(())
         }))
     },
-    ..Bench::PLAIN
+    ..Bench::DEFAULT
 };
 
 pub(super) const GETCPU: Bench = Bench {
@@ -101,7 +101,7 @@ pub(super) const GETCPU: Bench = Bench {
     axes: &[Axis {
         sets: "the way in: the bare instruction, the C library, or the vDSO's own function",
         points: Points::Words(&["raw", "libc", "vdso"]),
-        usual: Points::Words(&["raw", "libc", "vdso"]),
+        default_points: Points::Words(&["raw", "libc", "vdso"]),
         ..VIA
     }],
     needs: &[Need::vdso("getcpu").when(&[("via", "vdso")])],
@@ -123,7 +123,7 @@ pub(super) const GETCPU: Bench = Bench {
             }
         })
     },
-    ..Bench::PLAIN
+    ..Bench::DEFAULT
 };
 
 pub(super) const INVALID: Bench = Bench {
@@ -139,7 +139,7 @@ pub(super) const INVALID: Bench = Bench {
     floor: &[at_least(1, "procedure/call:args=0,chain=independent")],
     source: "syscalls(2); arch/x86/entry/syscall_64.c, kernel/sys_ni.c",
     build: |_| Ok(Work::raw(prepared::invalid())),
-    ..Bench::PLAIN
+    ..Bench::DEFAULT
 };
 
 pub(super) const GETPPID: Bench = Bench {
@@ -158,7 +158,7 @@ pub(super) const GETPPID: Bench = Bench {
           memory, one line after the other, and guesses its branches wrongly.",
     calls: &[exactly("getppid", 1)],
     floor: &[at_least(1, "procedure/call:args=0,chain=independent")],
-    axes: &[Axis { usual: Points::Words(&["raw", "libc"]), ..VIA }, STATE],
+    axes: &[Axis { default_points: Points::Words(&["raw", "libc"]), ..VIA }, STATE],
     source: "getppid(2); kernel/sys.c; study sunos-1999 table 1; study cs161-syscalls, option -P",
     build: |at| {
         let work = match is_raw(at) {
@@ -170,7 +170,7 @@ pub(super) const GETPPID: Bench = Bench {
         };
         in_state(at, work)
     },
-    ..Bench::PLAIN
+    ..Bench::DEFAULT
 };
 
 pub(super) const GETPID: Bench = Bench {
@@ -190,13 +190,13 @@ pub(super) const GETPID: Bench = Bench {
     build: |at| {
         Ok(match is_raw(at) {
             true => Work::raw(prepared::getpid()),
-            false => Work::looped(|| {
+            false => Work::with_loop(|| {
                 keep(libc_wrappers::getpid() as u64);
                 Ok(())
             }),
         })
     },
-    ..Bench::PLAIN
+    ..Bench::DEFAULT
 };
 
 pub(super) const GETTID: Bench = Bench {
@@ -209,7 +209,7 @@ pub(super) const GETTID: Bench = Bench {
     in_price_list: false,
     source: "gettid(2); kernel/sys.c",
     build: |_| Ok(Work::raw(prepared::gettid())),
-    ..Bench::PLAIN
+    ..Bench::DEFAULT
 };
 
 pub(super) const GETUID: Bench = Bench {
@@ -222,7 +222,7 @@ pub(super) const GETUID: Bench = Bench {
     in_price_list: false,
     source: "getuid(2); kernel/sys.c",
     build: |_| Ok(Work::raw(prepared::getuid())),
-    ..Bench::PLAIN
+    ..Bench::DEFAULT
 };
 
 pub(super) const PRCTL: Bench = Bench {
@@ -237,7 +237,7 @@ pub(super) const PRCTL: Bench = Bench {
     in_price_list: false,
     source: "prctl(2); kernel/sys.c",
     build: |_| Ok(Work::raw(prepared::prctl())),
-    ..Bench::PLAIN
+    ..Bench::DEFAULT
 };
 
 pub(super) const BRK: Bench = Bench {
@@ -258,10 +258,10 @@ pub(super) const BRK: Bench = Bench {
     build: |at| {
         Ok(match is_raw(at) {
             true => Work::raw(prepared::brk()),
-            false => Work::looped(libc_wrappers::brk),
+            false => Work::with_loop(libc_wrappers::brk),
         })
     },
-    ..Bench::PLAIN
+    ..Bench::DEFAULT
 };
 
 pub(super) const UNAME: Bench = Bench {
@@ -274,5 +274,5 @@ pub(super) const UNAME: Bench = Bench {
     in_price_list: false,
     source: "uname(2); kernel/sys.c; UnixBench syscall; study sunos-1999 table 1",
     build: |_| Ok(Work::raw(prepared::uname())),
-    ..Bench::PLAIN
+    ..Bench::DEFAULT
 };

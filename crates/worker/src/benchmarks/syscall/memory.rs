@@ -17,7 +17,7 @@ pub(super) const MMAP_MUNMAP: Bench = Bench {
     floor: &[at_least(2, DOOR)],
     source: "mmap(2); mm/mmap.c, mm/vma.c; lmbench lat_mmap",
     build: |_| Ok(Work::raw_pair(prepared::mmap_munmap())),
-    ..Bench::PLAIN
+    ..Bench::DEFAULT
 };
 
 pub(super) const MPROTECT: Bench = Bench {
@@ -36,5 +36,5 @@ pub(super) const MPROTECT: Bench = Bench {
     in_price_list: false,
     source: "mprotect(2); mm/mprotect.c",
     build: |_| prepared::mprotect().map(Work::raw_pair),
-    ..Bench::PLAIN
+    ..Bench::DEFAULT
 };

@@ -25,7 +25,7 @@ pub(super) const ACCESS: Bench = Bench {
     in_price_list: false,
     source: "access(2); fs/open.c",
     build: |_| Ok(Work::raw(prepared::access(NULL))),
-    ..Bench::PLAIN
+    ..Bench::DEFAULT
 };
 
 pub(super) const STAT: Bench = Bench {
@@ -49,11 +49,11 @@ pub(super) const STAT: Bench = Bench {
     build: |at| {
         let work = match is_raw(at) {
             true => Work::raw(prepared::stat(NULL)),
-            false => Work::looped(|| libc_wrappers::stat(NULL)),
+            false => Work::with_loop(|| libc_wrappers::stat(NULL)),
         };
         in_state(at, work)
     },
-    ..Bench::PLAIN
+    ..Bench::DEFAULT
 };
 
 pub(super) const OPEN: Bench = Bench {
@@ -76,9 +76,11 @@ pub(super) const OPEN: Bench = Bench {
         let emptied = Rc::clone(&shelf);
         let most = shelf.room();
         let open = move || shelf.put(syscall::open(NULL)?);
-        Ok(Work::looped(open).after(move |_| emptied.clear()).at_most(most))
+        Ok(Work::with_loop(open)
+            .with_preparation(move |_| emptied.clear())
+            .with_max_batch_ops(most))
     },
-    ..Bench::PLAIN
+    ..Bench::DEFAULT
 };
 
 pub(super) const CLOSE: Bench = Bench {
@@ -106,9 +108,9 @@ pub(super) const CLOSE: Bench = Bench {
             (0..ops).try_for_each(|_| filled.put(syscall::open(NULL)?))
         };
         let close = move || syscall::close(shelf.take().ok_or(Errno::EBADF)?).map(drop);
-        Ok(Work::looped(close).after(fill).at_most(most))
+        Ok(Work::with_loop(close).with_preparation(fill).with_max_batch_ops(most))
     },
-    ..Bench::PLAIN
+    ..Bench::DEFAULT
 };
 
 pub(super) const OPEN_CLOSE: Bench = Bench {
@@ -139,7 +141,7 @@ pub(super) const OPEN_CLOSE: Bench = Bench {
         };
         in_state(at, work)
     },
-    ..Bench::PLAIN
+    ..Bench::DEFAULT
 };
 
 pub(super) const OPEN_DEPTH: Bench = Bench {
@@ -158,7 +160,7 @@ pub(super) const OPEN_DEPTH: Bench = Bench {
         name: "depth",
         sets: "how many names the path has",
         points: Points::Numbers(&[1, 8]),
-        usual: Points::Numbers(&[1, 8]),
+        default_points: Points::Numbers(&[1, 8]),
     }],
     in_price_list: false,
     source: "open(2), path_resolution(7); fs/namei.c",
@@ -166,7 +168,7 @@ pub(super) const OPEN_DEPTH: Bench = Bench {
         let path = if at.number("depth") == 1 { Folder::NEAR } else { Folder::FAR };
         prepared::open_close_in(Folder::new()?, path).map(Work::raw_pair)
     },
-    ..Bench::PLAIN
+    ..Bench::DEFAULT
 };
 
 /// Descriptors that the ops of a batch open, or close, one by one.

@@ -18,7 +18,7 @@ pub(super) const FUTEX_WAKE: Bench = Bench {
     floor: &[at_least(1, "syscall/invalid")],
     source: "futex(2); kernel/futex/waitwake.c",
     build: |_| Ok(Work::raw(prepared::futex_wake())),
-    ..Bench::PLAIN
+    ..Bench::DEFAULT
 };
 
 pub(super) const SCHED_YIELD: Bench = Bench {
@@ -34,7 +34,7 @@ pub(super) const SCHED_YIELD: Bench = Bench {
     floor: &[at_least(1, DOOR)],
     source: "sched_yield(2); kernel/sched/syscalls.c",
     build: |_| Ok(Work::raw(prepared::sched_yield())),
-    ..Bench::PLAIN
+    ..Bench::DEFAULT
 };
 
 pub(super) const POLL: Bench = Bench {
@@ -47,7 +47,7 @@ pub(super) const POLL: Bench = Bench {
     floor: &[at_least(1, DOOR)],
     source: "poll(2); fs/select.c",
     build: |_| prepared::poll().map(Work::raw),
-    ..Bench::PLAIN
+    ..Bench::DEFAULT
 };
 
 pub(super) const EPOLL_WAIT: Bench = Bench {
@@ -62,7 +62,7 @@ pub(super) const EPOLL_WAIT: Bench = Bench {
     floor: &[at_least(1, "syscall/invalid")],
     source: "epoll_wait(2); fs/eventpoll.c",
     build: |_| prepared::epoll_wait().map(Work::raw),
-    ..Bench::PLAIN
+    ..Bench::DEFAULT
 };
 
 pub(super) const IO_URING: Bench = Bench {
@@ -77,14 +77,14 @@ pub(super) const IO_URING: Bench = Bench {
           entry read, a request taken from a cache, and a completion written.",
     calls: &[
         exactly("io_uring_enter", 1).when(&[("batch", "1")]),
-        once_in(32, "io_uring_enter").when(&[("batch", "32")]),
+        once_per(32, "io_uring_enter").when(&[("batch", "32")]),
     ],
     floor: &[at_least(1, DOOR).when(&[("batch", "1")])],
     axes: &[Axis {
         name: "batch",
         sets: "how many no-ops share a call",
         points: Points::Numbers(&[1, 32]),
-        usual: Points::Numbers(&[1, 32]),
+        default_points: Points::Numbers(&[1, 32]),
     }],
     needs: &[Need::io_uring()],
     source: "io_uring(7), io_uring_enter(2); io_uring/io_uring.c",
@@ -92,7 +92,7 @@ pub(super) const IO_URING: Bench = Bench {
         let batch = at.number("batch");
         let mut ring = Ring::new(32)?;
         let mut queued = 0;
-        Ok(Work::looped(move || {
+        Ok(Work::with_loop(move || {
             ring.queue_no_op()?;
             queued += 1;
             if queued < batch {
@@ -102,7 +102,7 @@ pub(super) const IO_URING: Bench = Bench {
             ring.submit()
         }))
     },
-    ..Bench::PLAIN
+    ..Bench::DEFAULT
 };
 
 pub(super) const SIGACTION: Bench = Bench {
@@ -123,9 +123,9 @@ pub(super) const SIGACTION: Bench = Bench {
             return prepared::sigaction().map(Work::raw);
         }
         let handler = libc_wrappers::Action::nothing();
-        Ok(Work::looped(move || libc_wrappers::sigaction(&handler)))
+        Ok(Work::with_loop(move || libc_wrappers::sigaction(&handler)))
     },
-    ..Bench::PLAIN
+    ..Bench::DEFAULT
 };
 
 pub(super) const SIGNAL: Bench = Bench {
@@ -144,7 +144,7 @@ pub(super) const SIGNAL: Bench = Bench {
     source: "tgkill(2), sigreturn(2); kernel/signal.c; lmbench lat_sig catch",
     build: |_| {
         let handler = prepared::signal_to_oneself()?;
-        Ok(Work::looped(move || handler.deliver()))
+        Ok(Work::with_loop(move || handler.deliver()))
     },
-    ..Bench::PLAIN
+    ..Bench::DEFAULT
 };

@@ -8,24 +8,24 @@ use kernel::time::timers::Call;
 use kernel::time::vdso;
 
 use super::super::prelude::*;
-use crate::bench::Calls;
+use crate::bench::ExpectedCall;
 
 /// What most of these are: one call by the bare instruction, not in the price list. They have no floor:
 /// getppid(2) takes a lock that some of them do without.
-const CALL: Bench = Bench { in_price_list: false, ..Bench::PLAIN };
+const CALL: Bench = Bench { in_price_list: false, ..Bench::DEFAULT };
 
 /// The call again and again; what it needs armed is armed anew before each batch.
 fn repeated(call: Call) -> Work {
     let call = Rc::new(call);
     let armed = Rc::clone(&call);
-    Work::repeat(move || call.make().map(drop)).after(move |_| armed.arm())
+    Work::repeat(move || call.make().map(drop)).with_preparation(move |_| armed.arm())
 }
 
 const VIA: Axis = Axis {
     name: "via",
     sets: "the way in: the bare instruction, the C library, or the vDSO's own function",
     points: Points::Words(&["raw", "libc", "vdso"]),
-    usual: Points::Words(&["raw", "libc", "vdso"]),
+    default_points: Points::Words(&["raw", "libc", "vdso"]),
 };
 
 pub(super) const CLOCK_GETTIME_RARE: Bench = Bench {
@@ -43,7 +43,7 @@ pub(super) const CLOCK_GETTIME_RARE: Bench = Bench {
         name: "clock",
         sets: "the clock's id, as clock_gettime(2) names it",
         points: Points::Words(&["realtime-alarm", "boottime-alarm", "aux0"]),
-        usual: Points::Words(&["realtime-alarm", "boottime-alarm"]),
+        default_points: Points::Words(&["realtime-alarm", "boottime-alarm"]),
     }],
     needs: &[
         Need::readable(RTC).when(&[("clock", "realtime-alarm")]),
@@ -117,7 +117,7 @@ pub(super) const TIME: Bench = Bench {
 };
 
 /// Only x86-64 has time(2) and alarm(2).
-const TIME_CALLS: &[Calls] =
+const TIME_CALLS: &[ExpectedCall] =
     if cfg!(target_arch = "x86_64") { &[exactly("time", 1).when(&[("via", "raw")])] } else { &[] };
 
 pub(super) const TIMES: Bench = Bench {
@@ -194,7 +194,7 @@ pub(super) const ALARM: Bench = Bench {
     ..CALL
 };
 
-const ALARM_CALLS: &[Calls] =
+const ALARM_CALLS: &[ExpectedCall] =
     if cfg!(target_arch = "x86_64") { &[exactly("alarm", 1)] } else { &[] };
 
 pub(super) const TIMER_GETTIME: Bench = Bench {
@@ -269,7 +269,7 @@ pub(super) const CLOCK_SETTIME: Bench = Bench {
         name: "refused",
         sets: "for what it is refused: a time that is none, or for want of the right",
         points: Points::Words(&["argument", "permission"]),
-        usual: Points::Words(&["argument", "permission"]),
+        default_points: Points::Words(&["argument", "permission"]),
     }],
     source: "clock_settime(2); kernel/time/time.c",
     build: |at| {
@@ -298,14 +298,14 @@ const GONE: Bench = Bench {
     in_price_list: false,
     source: "study sunos-1999, section 2",
     build: |_| Err(Errno::ENOSYS),
-    ..Bench::PLAIN
+    ..Bench::DEFAULT
 };
 
 pub(super) const GETHRTIME: Bench = Bench {
     id: "timer/gethrtime",
     asks: "What became of the clock that study sunos-1999 chose?",
     op: "nothing: there is no gethrtime. Outside: everything.",
-    needs: &[Need::meaning(GETHRTIME_IS_GONE)],
+    needs: &[Need::not_applicable(GETHRTIME_IS_GONE)],
     ..GONE
 };
 
@@ -313,7 +313,7 @@ pub(super) const DSECND: Bench = Bench {
     id: "timer/dsecnd",
     asks: "What became of Fortran's clock in study sunos-1999?",
     op: "nothing: there is no dsecnd. Outside: everything.",
-    needs: &[Need::meaning(DSECND_IS_GONE)],
+    needs: &[Need::not_applicable(DSECND_IS_GONE)],
     ..GONE
 };
 
@@ -321,6 +321,6 @@ pub(super) const FTIME: Bench = Bench {
     id: "timer/ftime",
     asks: "What became of the clock of milliseconds?",
     op: "nothing: there is no ftime. Outside: everything.",
-    needs: &[Need::meaning(FTIME_IS_GONE)],
+    needs: &[Need::not_applicable(FTIME_IS_GONE)],
     ..GONE
 };

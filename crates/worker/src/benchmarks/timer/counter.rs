@@ -6,11 +6,11 @@ use kernel::cpu::dependent_chain::{CYCLES_PER_LINK, dependent_chain};
 use kernel::cpu::increments::{self, Code};
 
 use super::super::prelude::*;
-use crate::bench::{AtOp, Run, Shape};
+use crate::bench::{OpError, Shape, WorkBody};
 use oscost_model::unit::Unit;
 
 /// Where the variables of an op live, as [`CODE`] says.
-pub(super) fn code(at: At<'_>) -> Code {
+pub(super) fn code(at: Params<'_>) -> Code {
     if at.word("code") == "plain" { Code::Plain } else { Code::Optimised }
 }
 
@@ -30,16 +30,16 @@ pub(super) const LOOP: Bench = Bench {
     source: "study cse221-2014, section 3.1",
     build: |at| {
         let code = code(at);
-        Ok(Work::of(Shape::Repeat, Loop(code)))
+        Ok(Work::from_body(Shape::Repeat, Loop(code)))
     },
-    ..Bench::PLAIN
+    ..Bench::DEFAULT
 };
 
 /// A loop as long as the ops are many, without a second loop around it.
 struct Loop(Code);
 
-impl Run for Loop {
-    fn run(&mut self, turns: u64, copies: u32) -> Result<(), AtOp> {
+impl WorkBody for Loop {
+    fn run(&mut self, turns: u64, copies: u32) -> Result<(), OpError> {
         let ops = turns * u64::from(copies);
         if ops > 0 {
             increments::turns(opaque(ops), self.0);
@@ -79,7 +79,7 @@ pub(super) const ADD: Bench = Bench {
             }
         })
     },
-    ..Bench::PLAIN
+    ..Bench::DEFAULT
 };
 
 pub(super) const TICKS_PER_CYCLE: Bench = Bench {
@@ -96,8 +96,8 @@ pub(super) const TICKS_PER_CYCLE: Bench = Bench {
     unit: Unit::TicksPerCycle,
     needs: &[Need::time(), Need::counter()],
     source: "METHOD section 1; study cse221-2014, section 3.1.1",
-    build: |_| Ok(Work::found(|| Ok(thousandths_of_a_tick_per_cycle()))),
-    ..Bench::PLAIN
+    build: |_| Ok(Work::own_value(|| Ok(thousandths_of_a_tick_per_cycle()))),
+    ..Bench::DEFAULT
 };
 
 fn thousandths_of_a_tick_per_cycle() -> i64 {
@@ -132,7 +132,13 @@ pub(super) const TSC: Bench = Bench {
         name: "read",
         sets: "the instructions that read the counter",
         points: Points::Words(&["rdtsc", "rdtscp", "fenced-rdtsc", "fenced-rdtscp", "cpuid-pair"]),
-        usual: Points::Words(&["rdtsc", "rdtscp", "fenced-rdtsc", "fenced-rdtscp", "cpuid-pair"]),
+        default_points: Points::Words(&[
+            "rdtsc",
+            "rdtscp",
+            "fenced-rdtsc",
+            "fenced-rdtscp",
+            "cpuid-pair",
+        ]),
     }],
     needs: &[Need::counter()],
     in_price_list: false,
@@ -150,7 +156,7 @@ pub(super) const TSC: Bench = Bench {
             _ => Work::repeat(|| kept(counter::serialised_pair())),
         })
     },
-    ..Bench::PLAIN
+    ..Bench::DEFAULT
 };
 
 pub(super) const ELAPSED: Bench = Bench {
@@ -170,5 +176,5 @@ pub(super) const ELAPSED: Bench = Bench {
             Ok(())
         }))
     },
-    ..Bench::PLAIN
+    ..Bench::DEFAULT
 };

@@ -8,7 +8,7 @@ use super::super::prelude::*;
 use super::counter::code;
 use super::meter::{self, Measured};
 use super::staircase;
-use crate::bench::{Calls, up_to};
+use crate::bench::{ExpectedCall, up_to};
 
 /// Why timers of a second have no step that is looked for.
 pub(super) const EVERY_SECOND: &str =
@@ -29,16 +29,16 @@ pub(super) const RESOLUTION: Bench = Bench {
         name: "timer",
         sets: "the clock, as clock_getres(2) names it",
         points: Points::Words(CLOCKS),
-        usual: Points::Words(&["monotonic", "monotonic-coarse"]),
+        default_points: Points::Words(&["monotonic", "monotonic-coarse"]),
     }],
     in_price_list: false,
     source: "clock_getres(2)",
     needs: &[Need::time()],
     build: |at| {
         let call = Call::clock_getres(ClockId::named(at.word("timer")).ok_or(Errno::EINVAL)?);
-        Ok(Work::found(move || call.now_ns().map(|ns| 1_000 * ns)))
+        Ok(Work::own_value(move || call.now_ns().map(|ns| 1_000 * ns)))
     },
-    ..Bench::PLAIN
+    ..Bench::DEFAULT
 };
 
 const CLOCKS: &[&str] = &[
@@ -57,11 +57,11 @@ const TIMER: Axis = Axis {
     name: "timer",
     sets: "the timer: a clock of clock_gettime(2), or the call that asks it",
     points: Points::Words(meter::NAMES),
-    usual: Points::Words(&["tsc", "monotonic"]),
+    default_points: Points::Words(&["tsc", "monotonic"]),
 };
 
 /// Readings of a timer that enters the kernel: as many as the method takes, and no other calls.
-const READINGS: &[Calls] = &[
+const READINGS: &[ExpectedCall] = &[
     up_to("clock_gettime", MOST).when(&[("timer", "process-cputime")]),
     up_to("clock_gettime", MOST).when(&[("timer", "thread-cputime")]),
     up_to("clock_gettime", MOST).when(&[("timer", "clock")]),
@@ -95,8 +95,8 @@ pub(super) const QUANTUM: Bench = Bench {
     needs: &[
         Need::time(),
         Need::counter().when(&[("timer", "tsc")]),
-        Need::meaning(EVERY_SECOND).when(&[("timer", "time")]),
-        Need::meaning(EVERY_SECOND).when(&[("timer", "alarm")]),
+        Need::not_applicable(EVERY_SECOND).when(&[("timer", "time")]),
+        Need::not_applicable(EVERY_SECOND).when(&[("timer", "alarm")]),
     ],
     in_price_list: false,
     // An interruption lengthens some windows; what is looked at are the shortest and the most
@@ -107,7 +107,7 @@ pub(super) const QUANTUM: Bench = Bench {
         let measured = meter::of(at.word("timer"), Way::Up, Code::Optimised)?;
         Ok(found(measured, staircase::quantum))
     },
-    ..Bench::PLAIN
+    ..Bench::DEFAULT
 };
 
 /// Why some methods say nothing of a timer that stands still for milliseconds.
@@ -142,22 +142,23 @@ pub(super) const PRECISION: Bench = Bench {
             sets: "how the precision is found: by the staircase of study cse736-2019 with ++ or \
                    with --, or by one of the two simpler ways",
             points: Points::Words(&["increments", "decrements", "back-to-back", "minimum"]),
-            usual: Points::Words(&["increments", "decrements", "back-to-back", "minimum"]),
+            default_points: Points::Words(&["increments", "decrements", "back-to-back", "minimum"]),
         },
         CODE,
     ],
     needs: &[
         Need::time(),
         Need::counter().when(&[("timer", "tsc")]),
-        Need::meaning(EVERY_SECOND).when(&[("timer", "time")]),
-        Need::meaning(EVERY_SECOND).when(&[("timer", "alarm")]),
-        Need::meaning(STANDS_STILL)
+        Need::not_applicable(EVERY_SECOND).when(&[("timer", "time")]),
+        Need::not_applicable(EVERY_SECOND).when(&[("timer", "alarm")]),
+        Need::not_applicable(STANDS_STILL)
             .when(&[("timer", "realtime-coarse"), ("method", "back-to-back")]),
-        Need::meaning(STANDS_STILL)
+        Need::not_applicable(STANDS_STILL)
             .when(&[("timer", "monotonic-coarse"), ("method", "back-to-back")]),
-        Need::meaning(STANDS_STILL).when(&[("timer", "times"), ("method", "back-to-back")]),
-        Need::meaning(NOTHING_INSERTED).when(&[("method", "back-to-back"), ("code", "plain")]),
-        Need::meaning(NOTHING_INSERTED).when(&[("method", "minimum"), ("code", "plain")]),
+        Need::not_applicable(STANDS_STILL).when(&[("timer", "times"), ("method", "back-to-back")]),
+        Need::not_applicable(NOTHING_INSERTED)
+            .when(&[("method", "back-to-back"), ("code", "plain")]),
+        Need::not_applicable(NOTHING_INSERTED).when(&[("method", "minimum"), ("code", "plain")]),
     ],
     in_price_list: false,
     // An interruption lengthens some windows; what is looked at are the shortest and the most
@@ -173,7 +174,7 @@ pub(super) const PRECISION: Bench = Bench {
         };
         Ok(found(meter::of(at.word("timer"), way, code(at))?, method))
     },
-    ..Bench::PLAIN
+    ..Bench::DEFAULT
 };
 
 type Method = fn(&mut dyn staircase::Meter) -> Result<f64, Errno>;
@@ -181,5 +182,5 @@ type Method = fn(&mut dyn staircase::Meter) -> Result<f64, Errno>;
 /// Work whose figure is what a method finds.
 fn found(measured: Measured, method: Method) -> Work {
     let Measured { mut meter, unit_ps } = measured;
-    Work::found(move || Ok((method(&mut *meter)? * unit_ps).round() as i64))
+    Work::own_value(move || Ok((method(&mut *meter)? * unit_ps).round() as i64))
 }

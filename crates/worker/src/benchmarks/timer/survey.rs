@@ -3,11 +3,11 @@
 
 use super::calls::{DSECND_IS_GONE, FTIME_IS_GONE, GETHRTIME_IS_GONE};
 use super::resolution::EVERY_SECOND;
+use crate::bench::SurveyEntry::{Case, Reason, Text};
 use crate::bench::Timer;
-use crate::bench::Told::{Because, Case, Words};
 
-const YES: crate::bench::Told = Words("yes");
-const NO: crate::bench::Told = Words("no");
+const YES: crate::bench::SurveyEntry = Text("yes");
+const NO: crate::bench::SurveyEntry = Text("no");
 
 const SETS: &str = "it sets and does not tell: the call that asks the same timer is another row";
 const ALARM_CLOCK: &str = "it is CLOCK_REALTIME or CLOCK_BOOTTIME under another name: see there";
@@ -48,23 +48,23 @@ const fn only_cost(name: &'static str, cost: &'static str, why: &'static str) ->
     Timer {
         name,
         cost: Case(cost),
-        resolution: Because(why),
-        quantum: Because(why),
-        precision: Because(why),
-        slewed: Because(why),
-        steps_back: Because(why),
+        resolution: Reason(why),
+        quantum: Reason(why),
+        precision: Reason(why),
+        slewed: Reason(why),
+        steps_back: Reason(why),
     }
 }
 
 /// A timer of seconds.
 const fn of_seconds(timer: Timer) -> Timer {
-    Timer { quantum: Because(EVERY_SECOND), precision: Because(EVERY_SECOND), ..timer }
+    Timer { quantum: Reason(EVERY_SECOND), precision: Reason(EVERY_SECOND), ..timer }
 }
 
 /// Slewed is what adjtimex(2) steers: CLOCK_REALTIME, what is counted with it (CLOCK_MONOTONIC and
 /// its kin), and the tick, which follows CLOCK_MONOTONIC. Back steps what settimeofday(2) sets.
 pub(in crate::benchmarks) const TIMERS: &[Timer] = &[
-    timer!("tsc", "tsc", "timer/tsc:read=fenced-rdtsc", Words("1 tick"), NO, NO),
+    timer!("tsc", "tsc", "timer/tsc:read=fenced-rdtsc", Text("1 tick"), NO, NO),
     clock!("realtime", YES, YES),
     clock!("monotonic", YES, NO),
     clock!("monotonic-raw", NO, NO),
@@ -76,12 +76,12 @@ pub(in crate::benchmarks) const TIMERS: &[Timer] = &[
     clock!("thread-cputime", NO, NO),
     only_cost("realtime-alarm", "timer/clock-gettime-rare:clock=realtime-alarm", ALARM_CLOCK),
     only_cost("boottime-alarm", "timer/clock-gettime-rare:clock=boottime-alarm", ALARM_CLOCK),
-    timer!("gettimeofday", "gettimeofday", "timer/gettimeofday:via=libc", Words("1 us"), YES, YES),
-    of_seconds(timer!("time", "time", "timer/time:via=libc", Words("1 s"), YES, YES)),
-    timer!("times", "times", "timer/times", Words("10 ms"), YES, NO),
-    timer!("clock", "clock", "timer/clock", Words("1 us"), NO, NO),
-    timer!("getrusage", "getrusage", "timer/getrusage", Words("1 us"), NO, NO),
-    timer!("getitimer", "getitimer", "timer/getitimer", Words("1 us"), YES, NO),
+    timer!("gettimeofday", "gettimeofday", "timer/gettimeofday:via=libc", Text("1 us"), YES, YES),
+    of_seconds(timer!("time", "time", "timer/time:via=libc", Text("1 s"), YES, YES)),
+    timer!("times", "times", "timer/times", Text("10 ms"), YES, NO),
+    timer!("clock", "clock", "timer/clock", Text("1 us"), NO, NO),
+    timer!("getrusage", "getrusage", "timer/getrusage", Text("1 us"), NO, NO),
+    timer!("getitimer", "getitimer", "timer/getitimer", Text("1 us"), YES, NO),
     timer!(
         "timer_gettime",
         "timer-gettime",
@@ -98,8 +98,8 @@ pub(in crate::benchmarks) const TIMERS: &[Timer] = &[
         YES,
         NO
     ),
-    of_seconds(timer!("alarm", "alarm", "timer/alarm", Words("1 s"), YES, NO)),
-    timer!("adjtimex", "adjtimex", "timer/adjtimex", Words("1 us"), YES, YES),
+    of_seconds(timer!("alarm", "alarm", "timer/alarm", Text("1 s"), YES, NO)),
+    timer!("adjtimex", "adjtimex", "timer/adjtimex", Text("1 us"), YES, YES),
     only_cost("setitimer", "timer/setitimer", SETS),
     only_cost("timer_settime", "timer/timer-settime", SETS),
     only_cost("timer_getoverrun", "timer/timer-getoverrun", COUNTS),

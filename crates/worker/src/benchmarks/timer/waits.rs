@@ -29,13 +29,13 @@ pub(super) const WAIT: Bench = Bench {
             name: "by",
             sets: "how it is waited",
             points: Points::Words(&["nanosleep", "timerfd", "setitimer"]),
-            usual: Points::Words(&["nanosleep", "timerfd", "setitimer"]),
+            default_points: Points::Words(&["nanosleep", "timerfd", "setitimer"]),
         },
         Axis {
             name: "us",
             sets: "the time that is asked for, in microseconds",
             points: Points::Numbers(&[100, 1_000, 10_000]),
-            usual: Points::Numbers(&[100, 1_000, 10_000]),
+            default_points: Points::Numbers(&[100, 1_000, 10_000]),
         },
     ],
     in_price_list: false,
@@ -49,7 +49,7 @@ pub(super) const WAIT: Bench = Bench {
             "timerfd" => Wait::timerfd()?,
             _ => Wait::itimer()?,
         };
-        Ok(Work::found(move || wait.excess_ns(asked_ns).map(|ns| 1_000 * ns)))
+        Ok(Work::own_value(move || wait.excess_ns(asked_ns).map(|ns| 1_000 * ns)))
     },
-    ..Bench::PLAIN
+    ..Bench::DEFAULT
 };

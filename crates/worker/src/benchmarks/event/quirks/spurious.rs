@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use super::super::super::prelude::*;
-use crate::bench::Site;
+use crate::bench::Context;
 use crate::kernel::SILENCE;
 use crate::kernel::event::descriptor_set::{Account, Many, Over, refused};
 use crate::kernel::event::readiness::{Change, Epoll, Patience, READABLE};
@@ -27,7 +27,7 @@ pub(super) struct Waiters {
 }
 
 impl Waiters {
-    pub(super) fn new(site: Site) -> Result<Self, Errno> {
+    pub(super) fn new(site: Context) -> Result<Self, Errno> {
         let many = Many::new(1, Over::Pipe, 0..1, None)?;
         many.never_block(0)?;
         let mut waiters = Self { each: Vec::new(), many, words: SharedWords::new()? };

@@ -17,13 +17,13 @@ fn says(quirk: &str) -> Option<Vec<i64>> {
         return None;
     }
     let mut work = bench.work(&case.point, site()).unwrap();
-    if let Some(missing) = work.lacks() {
+    if let Some(missing) = work.unavailable_reason() {
         eprintln!("{case}: {missing}");
         return None;
     }
     let mut once = || {
         work.run(1, 1).unwrap();
-        work.brought().unwrap() / 1_000
+        work.last_value().unwrap() / 1_000
     };
     Some((0..3).map(|_| once()).collect())
 }

@@ -311,13 +311,13 @@ fn bursts_are_answered_with_churn_and_by_schedule_and_nothing_is_left() {
             for rest in ["churn=0,peer_cpu=same", "churn=1000,peer_cpu=same,load=5000"] {
                 let before = held();
                 let mut work = work(&format!("method={method},idle=300,{rest}")).unwrap();
-                assert_eq!(work.lacks(), None, "{method}");
+                assert_eq!(work.unavailable_reason(), None, "{method}");
                 assert!(held().1 >= before.1 + 300 + ASKING, "{method}: where are they?");
                 for _ in 0..6 {
                     assert_eq!(work.run(1, 1), Ok(()), "{method} {rest}");
-                    assert!(work.brought().is_some_and(|figure| figure > 0));
+                    assert!(work.last_value().is_some_and(|figure| figure > 0));
                 }
-                let seen = work.channel().unwrap();
+                let seen = work.channel_observation().unwrap();
                 let requests = seen.requests.unwrap();
                 assert_eq!(
                     (requests.answered, requests.other_clients),
@@ -337,7 +337,7 @@ fn somebody_else_is_answered_and_is_in_no_count() {
     alone(|| {
         let case = Case::parse("event/server:method=epoll,idle=1,churn=0,peer_cpu=same").unwrap();
         let before = held();
-        let mut body = super::body(crate::bench::At::new(
+        let mut body = super::body(crate::bench::Params::new(
             &SERVER.definition().with_implied(&case.point),
             site(),
         ))
@@ -370,7 +370,7 @@ fn too_low_a_limit_is_told_with_the_command_that_raises_it() {
     alone(|| {
         limits::lower_descriptors(256).unwrap();
         let point = |idle: u32| format!("method=epoll,idle={idle},churn=0,peer_cpu=same");
-        let lacks = |idle: u32| work(&point(idle)).unwrap().lacks().map(str::to_owned);
+        let lacks = |idle: u32| work(&point(idle)).unwrap().unavailable_reason().map(str::to_owned);
         assert_eq!(lacks(10), None);
         let words = lacks(1_000).unwrap();
         assert!(words.contains("prlimit") && words.contains("256"), "{words}");

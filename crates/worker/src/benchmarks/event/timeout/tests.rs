@@ -16,13 +16,13 @@ fn brought(bench: &Bench, point: &str, ops: usize) -> Vec<i64> {
         return Vec::new();
     }
     let mut work = bench.work(&case.point, site()).unwrap();
-    if let Some(missing) = work.lacks() {
+    if let Some(missing) = work.unavailable_reason() {
         eprintln!("{case}: {missing}");
         return Vec::new();
     }
     let mut once = || {
         work.run(1, 1).unwrap();
-        work.brought().unwrap()
+        work.last_value().unwrap()
     };
     (0..ops).map(|_| once()).collect()
 }

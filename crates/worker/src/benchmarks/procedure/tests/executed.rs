@@ -1,6 +1,6 @@
 use oscost_model::point::{Point, Value};
 
-use crate::bench::{At, Site, Work};
+use crate::bench::{Context, Params, Work};
 use crate::benchmarks::find;
 use crate::kernel::cpu::black_box::{keep, opaque};
 use crate::kernel::cpu::procedure::{self, Object, callee_at};
@@ -76,7 +76,7 @@ fn wrong(work: &mut Work, op: &Op) -> Option<Vec<String>> {
 }
 
 /// What the op of a case must be.
-fn expected(benchmark: &str, at: At<'_>) -> Op {
+fn expected(benchmark: &str, at: Params<'_>) -> Op {
     match benchmark {
         "procedure/call" => {
             let args = at.number("args") as usize;
@@ -123,7 +123,7 @@ fn points(benchmark: &str) -> Vec<Point> {
 fn each_copy_of_each_op_is_its_call_and_nothing_more() {
     for bench in super::super::BENCHES {
         for point in points(bench.id) {
-            let at = At::new(&point, Site::ANYWHERE);
+            let at = Params::new(&point, Context::DEFAULT);
             let mut work = (bench.build)(at).unwrap();
             let Some(found) = wrong(&mut work, &expected(bench.id, at)) else {
                 eprintln!("not run here: the processor's steps bring no signals");

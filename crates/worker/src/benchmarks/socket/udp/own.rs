@@ -78,7 +78,7 @@ enum Trip {
 }
 
 impl Own {
-    fn new(at: At<'_>) -> Result<Self, Errno> {
+    fn new(at: Params<'_>) -> Result<Self, Errno> {
         let parts = Parts::of(at.number("size"))?;
         let ear = Ear::open()?;
         let (line, alarm) = (line(at)?, Alarm::start()?);
@@ -311,10 +311,10 @@ impl Own {
 }
 
 /// An op is a message there and back.
-pub(in super::super) fn round_trips(at: At<'_>) -> Result<Work, Errno> {
+pub(in super::super) fn round_trips(at: Params<'_>) -> Result<Work, Errno> {
     let mut own = Own::new(at)?;
     own.begin(order::ECHO, u64::MAX)?;
-    Ok(Work::staged(Shape::Single, Trips { own, lost: false }))
+    Ok(Work::from_prepared_body(Shape::SingleShot, Trips { own, lost: false }))
 }
 
 struct Trips {
@@ -322,27 +322,27 @@ struct Trips {
     lost: bool,
 }
 
-impl Run for Trips {
+impl WorkBody for Trips {
     fn prepare(&mut self, _ops: u64) -> Result<(), Errno> {
         self.lost = false;
         socket::interrupt_every(self.own.patience)
     }
 
-    fn run(&mut self, turns: u64, copies: u32) -> Result<(), AtOp> {
+    fn run(&mut self, turns: u64, copies: u32) -> Result<(), OpError> {
         // The timer was set just now for the first trip; it may be about to go off for another.
         let mut interrupted = 1;
         for op in 0..turns * u64::from(copies) {
             match self.own.trip(interrupted) {
                 Ok(Trip::Back) => {}
                 Ok(Trip::Lost) => self.lost = true,
-                Err(why) => return Err(AtOp { op, why: self.own.cause(why) }),
+                Err(why) => return Err(OpError { op, errno: self.own.cause(why) }),
             }
             interrupted = 2;
         }
         Ok(())
     }
 
-    fn channel(&self) -> Option<ChannelObservation> {
+    fn channel_observation(&self) -> Option<ChannelObservation> {
         // What the peer has seen twice or too late, it has not sent back.
         if let Ok([_, _, odd, late]) = self.own.order(order::REPORT, 0) {
             let (duplicate, reordered) = (odd >> 32, odd & u64::from(u32::MAX));
@@ -352,21 +352,21 @@ impl Run for Trips {
         Some(self.own.seen())
     }
 
-    fn is_lost(&self) -> bool {
+    fn is_batch_lost(&self) -> bool {
         self.lost
     }
 }
 
 /// What is moved are the bytes of the messages that arrive whole, until the end is acknowledged.
-pub(in super::super) fn throughput(at: At<'_>) -> Result<Work, Errno> {
+pub(in super::super) fn throughput(at: Params<'_>) -> Result<Work, Errno> {
     let own = Own::new(at)?;
     let each = u64::from(own.parts.count);
     let size = at.number("size");
     let body = Pour { own, sent: 0, arrived: 0 };
-    let work = Work::staged(Shape::Looped, body).worth(size);
+    let work = Work::from_prepared_body(Shape::WithLoop, body).with_op_count(size);
     // The timer that says the end again, and the answer, are then a small part.
     const LEAST_DATAGRAMS: u64 = 2_048;
-    Ok(work.at_least(LEAST_DATAGRAMS / each).at_most(MOST_DATAGRAMS / each))
+    Ok(work.with_min_batch_ops(LEAST_DATAGRAMS / each).with_max_batch_ops(MOST_DATAGRAMS / each))
 }
 
 struct Pour {
@@ -377,14 +377,16 @@ struct Pour {
 }
 
 impl Pour {
-    fn pour(&mut self, messages: u64) -> Result<(), AtOp> {
+    fn pour(&mut self, messages: u64) -> Result<(), OpError> {
         let own = &mut self.own;
         for op in 0..messages {
             own.parts.number(own.message.get_mut(), own.next);
             own.next = own.next.wrapping_add(own.parts.count);
-            own.parts.send(&own.line.socket, own.message.get()).map_err(|why| AtOp { op, why })?;
+            own.parts
+                .send(&own.line.socket, own.message.get())
+                .map_err(|why| OpError { op, errno: why })?;
         }
-        self.end().map_err(|why| AtOp { op: messages, why })
+        self.end().map_err(|why| OpError { op: messages, errno: why })
     }
 
     /// Says that there are no more, until the other end has understood.
@@ -409,7 +411,7 @@ impl Pour {
     }
 }
 
-impl Run for Pour {
+impl WorkBody for Pour {
     fn prepare(&mut self, ops: u64) -> Result<(), Errno> {
         self.sent = ops;
         self.own.begin(order::DRAIN, ops)?;
@@ -417,12 +419,12 @@ impl Run for Pour {
         socket::interrupt_every(Duration::ZERO)
     }
 
-    fn run(&mut self, turns: u64, copies: u32) -> Result<(), AtOp> {
+    fn run(&mut self, turns: u64, copies: u32) -> Result<(), OpError> {
         self.pour(turns * u64::from(copies))
-            .map_err(|failed| AtOp { why: self.own.cause(failed.why), ..failed })
+            .map_err(|failed| OpError { errno: self.own.cause(failed.errno), ..failed })
     }
 
-    fn prove(&mut self) -> Result<(), Errno> {
+    fn verify(&mut self) -> Result<(), Errno> {
         let report = self.own.order(order::REPORT, 0).map_err(|why| self.own.cause(why))?;
         let [arrived, whole, odd, late] = report;
         let own = &mut self.own;
@@ -443,26 +445,26 @@ impl Run for Pour {
         Ok(())
     }
 
-    fn channel(&self) -> Option<ChannelObservation> {
+    fn channel_observation(&self) -> Option<ChannelObservation> {
         Some(self.own.seen())
     }
 
-    fn moved(&self) -> Option<u64> {
+    fn actual_ops(&self) -> Option<u64> {
         Some(self.arrived * self.own.parts.size as u64)
     }
 
-    fn is_lost(&self) -> bool {
+    fn is_batch_lost(&self) -> bool {
         self.arrived == 0
     }
 }
 
 /// An op is a message one way, among others that go there and back.
-pub(in super::super) fn one_way(at: At<'_>) -> Result<Work, Errno> {
+pub(in super::super) fn one_way(at: Params<'_>) -> Result<Work, Errno> {
     let mut own = Own::new(at)?;
     own.begin(order::TIME, u64::MAX)?;
-    let (back, watch) = (at.word("way") == "back", at.site.watch);
+    let (back, watch) = (at.word("way") == "back", at.context.clock);
     let body = OneWay { own, back, watch, took: 0, lost: false };
-    Ok(Work::staged(Shape::Stamped, body).at_most(1))
+    Ok(Work::from_prepared_body(Shape::OwnTicks, body).with_max_batch_ops(1))
 }
 
 struct OneWay {
@@ -473,7 +475,7 @@ struct OneWay {
     lost: bool,
 }
 
-impl Run for OneWay {
+impl WorkBody for OneWay {
     fn prepare(&mut self, _ops: u64) -> Result<(), Errno> {
         socket::interrupt_every(self.own.patience)?;
         for _ in 0..BEFORE_TIMED {
@@ -483,7 +485,7 @@ impl Run for OneWay {
         socket::interrupt_every(self.own.patience)
     }
 
-    fn run(&mut self, turns: u64, copies: u32) -> Result<(), AtOp> {
+    fn run(&mut self, turns: u64, copies: u32) -> Result<(), OpError> {
         if turns * u64::from(copies) == 0 {
             return Ok(());
         }
@@ -492,22 +494,22 @@ impl Run for OneWay {
         let had = self.watch.stop();
         let asked = trip.and_then(|trip| Ok((trip, self.own.order(order::REPORT, 0)?)));
         let (trip, [there, back, ..]) =
-            asked.map_err(|why| AtOp { op: 0, why: self.own.cause(why) })?;
+            asked.map_err(|why| OpError { op: 0, errno: self.own.cause(why) })?;
         self.lost = trip == Trip::Lost;
         self.took =
             if self.back { had.wrapping_sub(back) } else { there.wrapping_sub(sent) } as i64;
         Ok(())
     }
 
-    fn brought(&self) -> i64 {
+    fn last_value(&self) -> i64 {
         self.took
     }
 
-    fn channel(&self) -> Option<ChannelObservation> {
+    fn channel_observation(&self) -> Option<ChannelObservation> {
         Some(self.own.seen())
     }
 
-    fn is_lost(&self) -> bool {
+    fn is_batch_lost(&self) -> bool {
         self.lost
     }
 }
