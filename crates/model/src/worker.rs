@@ -48,6 +48,13 @@ pub struct WorkerSpec {
     pub timeout_ms: u64,
 }
 
+impl WorkerSpec {
+    /// The treatments of an arm.
+    pub fn treatments_of(&self, arm: u8) -> &[AppliedTreatment] {
+        self.treatments.get(usize::from(arm)).map_or(&[], Vec::as_slice)
+    }
+}
+
 /// The other end of a case, on another machine: a worker that serves it there.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RemoteEnd {

@@ -13,7 +13,7 @@ use oscost_model::worker::{BatchPlan, Mode, Sample};
 use oscost_worker::bench::{OpError, Shape, Work, WorkBody};
 use oscost_worker::engine::clock::Tsc;
 use oscost_worker::engine::collect::{Collector, Cut, Tag};
-use oscost_worker::engine::disturb::Kernel;
+use oscost_worker::engine::covariates::Kernel;
 use oscost_worker::engine::{calibrate, clock::Clock};
 use oscost_worker::kernel;
 

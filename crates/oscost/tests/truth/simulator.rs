@@ -10,7 +10,7 @@ use oscost_worker::bench::{OpError, Shape, Work};
 use oscost_worker::engine::calibrate;
 use oscost_worker::engine::collect::{Cut, Tag};
 use oscost_worker::engine::pilot::pilot;
-use oscost_worker::engine::sim::{Machine, Truth};
+use oscost_worker::engine::simulator::{Machine, Truth};
 use oscost_worker::kernel::Errno;
 
 fn green(verdict: checks::Verdict) {

@@ -13,7 +13,7 @@ use oscost_model::study_method::{
 use oscost_model::unit::Unit;
 use oscost_model::worker::{BatchPlan, Task};
 use oscost_worker::bench::Shape;
-use oscost_worker::engine::sim::Truth;
+use oscost_worker::engine::simulator::Truth;
 
 use super::sim::{SimSession, Subject0, measure_as, measure_as_in};
 

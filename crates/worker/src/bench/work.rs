@@ -7,7 +7,7 @@ use crate::kernel::Errno;
 use crate::kernel::cpu::black_box::{barrier, opaque, through_memory};
 
 #[cfg(feature = "live")]
-mod slowed;
+mod slowdown;
 
 /// An op that failed. The batch stops there and gives no sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

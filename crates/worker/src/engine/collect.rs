@@ -6,8 +6,8 @@ use oscost_model::seed::Seed;
 use oscost_model::worker::{BatchPlan, Disturbance, Mode, Sample, Usage};
 
 use super::clock::Clock;
-use super::disturb::{Covariates, Reading};
-use super::exact::Ticks;
+use super::covariates::{Covariates, Reading};
+use super::tick::Ticks;
 use crate::bench::{OpError, Work};
 use crate::kernel::cpu::black_box::barrier;
 use crate::kernel::process::usage::ThreadUsage;

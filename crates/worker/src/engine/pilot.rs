@@ -5,7 +5,7 @@ use oscost_model::worker::{BatchPlan, Mode};
 
 use super::clock::Clock;
 use super::collect::{Collector, LONGEST_CUT, batch_length_ns, shortest_batch_ns};
-use super::disturb::Covariates;
+use super::covariates::Covariates;
 use crate::bench::{OpError, Shape, Work};
 
 /// Ops below this are unrolled: the loop and the clock would be a visible part of them.

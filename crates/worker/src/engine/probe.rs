@@ -3,7 +3,7 @@
 use oscost_model::protocol::CpuProbe;
 
 use super::clock::Clock;
-use super::disturb::Covariates;
+use super::covariates::Covariates;
 use crate::kernel::cpu::dependent_chain::CYCLES_PER_LINK;
 
 /// Spins for `spin_ns` and looks for gaps between two reads of the clock.

@@ -11,7 +11,7 @@ use oscost_model::worker::{BatchPlan, Disturbance, Sample, Usage};
 
 use super::clock::Clock;
 use super::collect::{Collector, Cut, Tag};
-use super::disturb::Covariates;
+use super::covariates::Covariates;
 use crate::bench::{OpError, Work};
 use crate::kernel::Errno;
 use crate::kernel::ipc::pipe::pipe;

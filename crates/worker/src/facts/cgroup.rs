@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use oscost_model::facts::{Bound, CgroupVersion};
 
-use super::{Roots, parse, reader};
+use super::roots::Roots;
+use super::{parse, reader};
 
 /// Groups that are looked at from the own one upwards; a container in a pod in a slice is six.
 const MAX_DEPTH: usize = 16;

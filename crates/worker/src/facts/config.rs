@@ -1,6 +1,7 @@
 //! The kernel's build configuration.
 
-use super::{Roots, inflate, reader};
+use super::roots::Roots;
+use super::{inflate, reader};
 
 /// Longest configuration that is read: a distribution's has some 300 KiB, packed 70.
 const MAX_BYTES: usize = 1 << 20;

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use oscost_model::facts::{Cache, Cpu};
 
-use super::{Roots, parse, reader};
+use super::roots::Roots;
+use super::{parse, reader};
 
 /// The flags that are kept: those that say what the counter is worth, whether a hypervisor is
 /// underneath, what a mode switch, a context switch or a copy can use, and how large the

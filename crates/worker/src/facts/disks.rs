@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use oscost_model::facts::Disk;
 
-use super::{Roots, parse, reader};
+use super::roots::Roots;
+use super::{parse, reader};
 
 /// `size` counts these, whatever the device's own sector is.
 const SECTOR_BYTES: u64 = 512;

@@ -2,7 +2,8 @@
 
 use oscost_model::watch::InterruptActivity;
 
-use super::{Roots, parse, reader};
+use super::roots::Roots;
+use super::{parse, reader};
 
 /// The longest `/proc/interrupts` that is read: some 100 CPUs with 400 lines. Half a table would be
 /// a wrong one.

@@ -2,7 +2,8 @@
 
 use oscost_model::facts::{Bound, Limit, Limits};
 
-use super::{Roots, reader};
+use super::reader;
+use super::roots::Roots;
 
 /// The five limits that a benchmark can run into.
 pub(super) fn gather(roots: &Roots) -> Limits {

@@ -3,7 +3,8 @@
 use oscost_model::facts::Memory;
 
 use super::dmi::Dmi;
-use super::{Roots, parse, reader};
+use super::roots::Roots;
+use super::{parse, reader};
 
 /// The key of the page size in the auxiliary vector (`AT_PAGESZ` of elf.h).
 const AT_PAGESZ: usize = 6;

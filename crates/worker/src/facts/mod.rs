@@ -5,6 +5,7 @@
 //! nothing (that is `advice`, in the tool) and knows no benchmark, clock or worker. What cannot be
 //! read is `None`; nothing here fails, because a machine that hides a fact can still be measured.
 
+pub mod activity;
 mod cgroup;
 mod cmdline;
 mod config;
@@ -20,58 +21,19 @@ mod os;
 mod parse;
 mod processes;
 mod reader;
+mod roots;
 mod scheduling;
 mod security;
 mod snapshot;
 #[cfg(test)]
 mod tests;
 mod tracers;
-mod unread;
+mod unreadable;
 mod virtualization;
-pub mod watch;
-
-use std::path::{Path, PathBuf};
 
 use oscost_model::facts::{Cpu, Facts, Snapshot};
 
-/// Where the facts are read: this machine, or a made-up tree in a test.
-#[derive(Clone, Debug)]
-pub struct Roots {
-    root: PathBuf,
-    built_for: Option<&'static str>,
-    tick_ns: Option<u64>,
-    lsm: Option<Vec<String>>,
-}
-
-impl Roots {
-    /// This machine.
-    pub fn machine() -> Roots {
-        let built_for = Some(std::env::consts::ARCH);
-        Roots { root: PathBuf::from("/"), built_for, tick_ns: None, lsm: None }
-    }
-
-    /// A folder that holds `proc`, `sys` and `boot`; nothing is taken from this machine.
-    pub fn under(root: &Path) -> Roots {
-        Roots { root: root.to_path_buf(), built_for: None, tick_ns: None, lsm: None }
-    }
-
-    /// Adds the length of a kernel tick in nanoseconds, which no file tells:
-    /// `clock_getres(CLOCK_MONOTONIC_COARSE)`. It becomes `hz`.
-    #[must_use]
-    pub fn with_tick_ns(self, tick_ns: u64) -> Roots {
-        Roots { tick_ns: Some(tick_ns), ..self }
-    }
-
-    /// Adds the security modules as lsm_list_modules(2) names them, for where no file does.
-    #[must_use]
-    pub fn with_lsm(self, names: Vec<String>) -> Roots {
-        Roots { lsm: Some(names), ..self }
-    }
-
-    fn at(&self, path: &str) -> PathBuf {
-        self.root.join(path)
-    }
-}
+pub use roots::Roots;
 
 /// Everything that is known of the machine. Some 5 ms: once a session, not once a worker.
 pub fn gather(roots: &Roots) -> Facts {
@@ -93,7 +55,7 @@ pub fn gather(roots: &Roots) -> Facts {
         security: security::gather(roots, &status),
         tracers,
         tracers_unread,
-        unread: unread::gather(roots),
+        unread: unreadable::gather(roots),
         cpu,
     }
 }

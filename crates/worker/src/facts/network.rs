@@ -4,7 +4,8 @@ use std::path::Path;
 
 use oscost_model::facts::NetworkCard;
 
-use super::{Roots, parse, reader};
+use super::roots::Roots;
+use super::{parse, reader};
 
 /// `ARPHRD_LOOPBACK` of if_arp.h, as the file `type` shows it.
 const LOOPBACK: u32 = 772;

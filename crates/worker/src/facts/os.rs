@@ -4,7 +4,8 @@ use std::path::Path;
 
 use oscost_model::facts::Os;
 
-use super::{Roots, cmdline, config, parse, reader};
+use super::roots::Roots;
+use super::{cmdline, config, parse, reader};
 use crate::kernel::process::elf::interpreter_of;
 
 /// Characters kept of the command line; the kernel itself takes 2048 on most architectures.

@@ -2,7 +2,8 @@
 
 use oscost_model::watch::{ProcessActivity, ProcessKind};
 
-use super::{Roots, parse, reader};
+use super::roots::Roots;
+use super::{parse, reader};
 
 /// Processes that are looked at: with more a look would take longer than half a second.
 const MAX_PROCESSES: usize = 16_384;

@@ -2,7 +2,8 @@
 
 use oscost_model::facts::Scheduling;
 
-use super::{Roots, cgroup, os, parse, reader};
+use super::roots::Roots;
+use super::{cgroup, os, parse, reader};
 
 /// What sysfs, the control group and the command line say. `allowed` are the CPUs of this process.
 pub(super) fn gather(roots: &Roots, allowed: Option<&[u32]>) -> Scheduling {

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use oscost_model::facts::Security;
 
-use super::{Roots, parse, reader};
+use super::roots::Roots;
+use super::{parse, reader};
 
 /// The bit of personality(2) that setarch -R sets.
 const ADDR_NO_RANDOMIZE: u64 = 0x004_0000;

@@ -2,7 +2,8 @@
 
 use oscost_model::facts::Snapshot;
 
-use super::{Roots, cgroup, reader};
+use super::roots::Roots;
+use super::{cgroup, reader};
 
 /// The longest `/proc/interrupts` that is read: some 100 CPUs with 400 lines. A sum over part of
 /// it would be a wrong sum, so a longer one is unknown.

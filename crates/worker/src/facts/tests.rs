@@ -9,7 +9,7 @@ mod x86;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use super::Roots;
+use super::roots::Roots;
 
 /// A private folder that stands for a machine, removed with this value.
 struct Tree(PathBuf);

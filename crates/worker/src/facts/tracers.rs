@@ -6,7 +6,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Roots, parse, reader};
+use super::roots::Roots;
+use super::{parse, reader};
 
 /// Instances of the tracer that are looked into; each has events and a tracer of its own.
 const MAX_INSTANCES: usize = 16;

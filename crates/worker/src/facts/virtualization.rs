@@ -1,6 +1,7 @@
 //! Which hypervisor is underneath.
 
-use super::{Roots, reader};
+use super::reader;
+use super::roots::Roots;
 
 /// Clocks that only a guest of that hypervisor has.
 const CLOCKS: &[(&str, &str)] = &[("kvm-clock", "kvm"), ("hyperv", "hyper-v"), ("xen", "xen")];

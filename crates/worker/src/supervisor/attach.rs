@@ -5,7 +5,8 @@ use std::time::Duration;
 use oscost_model::protocol::{Event, Order};
 use oscost_model::treatment::AttachedTreatment;
 
-use super::job::{Wire, failed};
+use super::failure::failed;
+use super::wire::Wire;
 use crate::kernel::file::location;
 use crate::kernel::process::Whose;
 use crate::kernel::process::signal;

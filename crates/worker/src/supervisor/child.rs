@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 use oscost_model::protocol::{Event, EventHead, EventKind, Order};
 
 use super::command;
-use super::lines::Lines;
-use super::trial::AFTERWARDS;
+use super::io::{read_some, until};
+use super::line_reader::Lines;
+use super::program_run::AFTERWARDS;
 use super::undo::Undo;
-use super::{read_some, until};
 use crate::kernel::Errno;
 use crate::kernel::event::poll;
 use crate::kernel::ipc::channels;

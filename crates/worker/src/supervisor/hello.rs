@@ -9,7 +9,7 @@ use oscost_model::protocol::{Hello, PROTOCOL, SshEndpoints, WorkerBuild};
 
 use crate::benchmarks;
 use crate::engine::clock::{Tsc, Vdso};
-use crate::engine::usable;
+use crate::engine::clock_check;
 use crate::facts::{self, Roots};
 use crate::kernel::process::{self, libc_version};
 use crate::kernel::time::clock;
@@ -84,10 +84,10 @@ fn build() -> WorkerBuild {
 /// The ladder of clocks, best first: the first one that may be used is used.
 fn clocks(facts: &Facts) -> Vec<ClockVerdict> {
     let tsc = counter::declared_unusable()
-        .or_else(|| usable::judge_counter(&mut Tsc, facts.scheduling.clocksource.as_deref()));
+        .or_else(|| clock_check::judge_counter(&mut Tsc, facts.scheduling.clocksource.as_deref()));
     let vdso = match Vdso::find() {
         Err(_) => Some("the kernel maps no vDSO with clock_gettime".to_owned()),
-        Ok(mut vdso) => usable::judge_vdso(&mut vdso),
+        Ok(mut vdso) => clock_check::judge_vdso(&mut vdso),
     };
     vec![
         ClockVerdict { kind: ClockKind::Tsc, unusable_reason: tsc },

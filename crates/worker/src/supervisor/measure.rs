@@ -1,39 +1,37 @@
 //! A worker's conversation: `ready`, then `go` as often as wanted, then `stop`.
 
 use oscost_model::clock::ClockKind;
-use oscost_model::facts::Snapshot;
 use oscost_model::point::Value;
 use oscost_model::protocol::{Event, Order};
-use oscost_model::seed::Seed;
-use oscost_model::treatment::AppliedTreatment;
 use oscost_model::unit::Unit;
-use oscost_model::worker::{BatchPlan, Disturbance, Mode, Sample, Subject, Task, WorkerSpec};
+use oscost_model::worker::{BatchPlan, Disturbance, Subject, Task, WorkerSpec};
 
-use super::arms;
-use super::job::{Answer, Wire, applied_to, build, failed, failed_at};
+use super::answer::Answer;
+use super::case_work::work;
+use super::failure::{failed, failed_at, in_words, no_counter, refused};
 use super::needs::NO_TIME;
-use crate::bench::{Bench, OpError, Shape, Work};
+use super::timing::{deeper, next, ready, room, snapshot, table, wakes, whole};
+use super::twins;
+use super::wire::Wire;
+use crate::bench::{Bench, Shape, Work};
 use crate::benchmarks;
 use crate::engine::clock::{Clock, Syscall, Tsc, Vdso};
 use crate::engine::collect::{Collector, Cut, Tag};
-use crate::engine::disturb::Kernel;
-use crate::engine::exact::{self, Ticks};
+use crate::engine::covariates::Kernel;
+use crate::engine::instructions;
 use crate::engine::pilot;
-use crate::facts;
+use crate::engine::tick::Ticks;
 use crate::kernel::Errno;
-use crate::kernel::cpu::stack_offset;
-use crate::kernel::memory::shared_table::SharedTable;
 use crate::kernel::process::Ended;
-use crate::kernel::process::signal;
 use crate::kernel::time::clock;
-use crate::treatments::{self, Refused, Seen, Treatments};
+use crate::treatments::{self, Seen, Treatments};
 
 /// Measures or pilots a case, in a process of its own where that is treated.
 pub(super) fn measure(id: u64, spec: &WorkerSpec, wire: &mut Wire) -> Answer {
     if matches!(spec.task, Task::Measure(_)) && (2..=3).contains(&spec.arms) {
-        return arms::twins(id, spec, wire).map_or_else(|answer| answer, Answer::Say);
+        return twins::twins(id, spec, wire).map_or_else(|answer| answer, Answer::Say);
     }
-    let applied = applied_to(spec, 0);
+    let applied = spec.treatments_of(0);
     // A variable and a wrapper were there when the program was started.
     if !spec.forked && applied.iter().all(|one| !one.supports_twins()) {
         return conversation(id, spec, wire, &Seen::nobody()).into();
@@ -49,29 +47,6 @@ pub(super) fn measure(id: u64, spec: &WorkerSpec, wire: &mut Wire) -> Answer {
     }
 }
 
-/// Why a treatment was not applied, as an answer.
-pub(super) fn refused(id: u64, why: Refused) -> Event {
-    match why {
-        Refused::Lacking(missing) => Event::Skipped { id, missing, arm: None },
-        Refused::Failed(why) => failed(id, why),
-    }
-}
-
-/// How a treated process ended that was to say more.
-pub(super) fn in_words(how: Ended, applied: &[AppliedTreatment]) -> String {
-    let under = match treatments::in_words(applied) {
-        none if none.is_empty() => none,
-        names => format!(" under {names}"),
-    };
-    match how {
-        Ended::Killed(libc::SIGSYS) if !under.is_empty() => {
-            format!("was killed by SIGSYS{under}: a filter forbids a call that it makes")
-        }
-        Ended::Killed(by) => format!("was killed by {}{under}", signal::name(by)),
-        Ended::Exited(status) => format!("ended without an answer{under}, with status {status}"),
-    }
-}
-
 /// Measures or pilots a case with the clock that the spec names.
 fn conversation(id: u64, spec: &WorkerSpec, wire: &mut Wire, seen: &Seen) -> Event {
     let mut work = match work(id, spec, 0) {
@@ -81,7 +56,9 @@ fn conversation(id: u64, spec: &WorkerSpec, wire: &mut Wire, seen: &Seen) -> Eve
     deeper(spec, &mut || {
         let session = Session { id, spec, wire, work: &mut work, seen };
         let done = match spec.clock.kind {
-            ClockKind::Instructions if !exact::counts_instructions(&mut Tsc) => Err(no_counter(id)),
+            ClockKind::Instructions if !instructions::counts_instructions(&mut Tsc) => {
+                Err(no_counter(id))
+            }
             // An emulator that counts instructions shows them where a processor shows time.
             ClockKind::Tsc | ClockKind::Instructions => session.with(|| Ok(Tsc)),
             ClockKind::Vdso => session.with(Vdso::find),
@@ -89,100 +66,6 @@ fn conversation(id: u64, spec: &WorkerSpec, wire: &mut Wire, seen: &Seen) -> Eve
         };
         done.unwrap_or_else(|answer| answer)
     })
-}
-
-pub(super) fn no_counter(id: u64) -> Event {
-    failed(id, "instructions are counted by an emulator only")
-}
-
-/// Pins the process and builds the work of an arm.
-pub(super) fn work(id: u64, spec: &WorkerSpec, arm: u8) -> Result<Work, Event> {
-    let work = build(id, spec, arm)?;
-    #[cfg(feature = "live")]
-    let work = super::slowed::slowed(work, spec, arm);
-    Ok(work)
-}
-
-/// Does it deeper by less than a page, so that the stack's place differs from worker to worker.
-pub(super) fn deeper<R>(spec: &WorkerSpec, what: &mut dyn FnMut() -> R) -> R {
-    stack_offset::deeper(Seed::new(!spec.seed).below(4_096), what)
-}
-
-/// How often a monitor is woken by one op, found in ops that nobody times; `None` where there is no
-/// monitor. No call but those of the ops lies between two looks.
-pub(super) fn wakes(
-    work: &mut Work,
-    plan: &BatchPlan,
-    seen: &Seen,
-) -> Result<Option<f64>, OpError> {
-    /// So many batches of so many turns: a stop may take 100 us, and an op make many.
-    const BATCHES: u32 = 4;
-    const TURNS: u64 = 16;
-    let turns = if plan.mode == Mode::T { plan.iterations } else { plan.iterations.min(TURNS) };
-    let (mut woken, mut ops) = (0, 0);
-    for _ in 0..BATCHES {
-        if seen.stops().is_none() {
-            return Ok(None);
-        }
-        work.prepare(turns)?;
-        let before = seen.stops();
-        let done = work.run(turns, 1);
-        let after = seen.stops();
-        done.and_then(|()| work.verify())?;
-        if !work.is_batch_lost() {
-            woken += after.zip(before).map_or(0, |(after, before)| after - before);
-            ops += work.actual_ops().unwrap_or(turns * work.op_count());
-        }
-    }
-    Ok((ops > 0).then(|| woken as f64 / ops as f64))
-}
-
-/// Room for every sample that the plan allows of so many arms, pre-faulted and locked.
-pub(super) fn table(id: u64, plan: &BatchPlan, arms: u8) -> Result<SharedTable<Sample>, Event> {
-    let batches = plan.groups as usize * plan.unroll_factors.len() * usize::from(arms);
-    SharedTable::new(batches).map_err(|error| failed(id, format!("map the sample buffer: {error}")))
-}
-
-/// Refuses more groups than the plan has.
-pub(super) fn room(id: u64, plan: &BatchPlan, groups: u32) -> Result<(), Event> {
-    if groups <= plan.groups {
-        return Ok(());
-    }
-    let why = format!("{groups} groups were asked for: there is room for {}", plan.groups);
-    Err(failed(id, why))
-}
-
-/// The machine's own counters before the timed part.
-pub(super) fn snapshot(spec: &WorkerSpec) -> Option<Snapshot> {
-    spec.cpu.map(facts::disturbances)
-}
-
-/// Adds what the machine's own counters say of the timed part.
-pub(super) fn whole(
-    spec: &WorkerSpec,
-    account: Disturbance,
-    before: Option<Snapshot>,
-) -> Disturbance {
-    let (before, after) = (before.unwrap_or_default(), snapshot(spec).unwrap_or_default());
-    let grown = |now: Option<u64>, then: Option<u64>| {
-        now.zip(then).map(|(now, then)| now.saturating_sub(then))
-    };
-    Disturbance {
-        steal_ticks: grown(after.steal_ticks, before.steal_ticks),
-        throttled_periods: grown(after.throttled_periods, before.throttled_periods),
-        ..account
-    }
-}
-
-/// Tells the tool that the worker stands ready.
-pub(super) fn ready(id: u64, wire: &mut Wire) -> Result<(), Event> {
-    let event = Event::Ready { id, pid: std::process::id(), addr: None };
-    wire.say(&event).map_err(|error| failed(id, format!("say ready: {error}")))
-}
-
-/// The next order.
-pub(super) fn next(id: u64, wire: &mut Wire) -> Result<Option<Order>, Event> {
-    wire.order().map_err(|error| failed(id, format!("read an order: {error}")))
 }
 
 /// The conversation of a worker with one process.
@@ -218,7 +101,7 @@ impl Session<'_> {
                 let period_ns =
                     clock::tick_ns().ok_or_else(|| failed(id, "the kernel tells of no tick"))?;
                 let of = (self.bytes(), period_ns);
-                let plan = exact::plan(&mut collector, self.work, &self.spec.clock, of)
+                let plan = instructions::plan(&mut collector, self.work, &self.spec.clock, of)
                     .map_err(|error| failed_at(id, error))?;
                 collector.ticks = Some(Ticks::every(period_ns));
                 self.alone(&plan, &mut collector)
@@ -318,7 +201,7 @@ impl Session<'_> {
         let (file, channel) = (self.work.file_observation(), self.work.channel_observation());
         let account = Disturbance { file, channel, ..account };
         let disturbance = whole(self.spec, account, before);
-        let treated = !applied_to(self.spec, 0).is_empty();
+        let treated = !self.spec.treatments_of(0).is_empty();
         Ok(Event::Sampled {
             id,
             samples: table.first(next_slot),

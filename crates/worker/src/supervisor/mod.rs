@@ -6,47 +6,55 @@
 //! measured (that is the job's), and what the figures mean (that is the tool's).
 
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::Write;
 use std::os::fd::AsFd;
-use std::time::{Duration, Instant};
 
-use oscost_model::protocol::{Event, MAX_LINE_BYTES, Order};
+use oscost_model::protocol::{Event, Order};
 
 use crate::kernel::Errno;
 use crate::kernel::event::poll;
 use crate::kernel::process;
 use crate::kernel::process::signal::{Arrived, SignalFd};
 
-mod arms;
+mod answer;
 mod attach;
+mod calibrate;
+mod call_counter;
+mod case_work;
 mod child;
 mod command;
-mod first;
+mod external_program;
+mod failure;
 mod hello;
-mod hold;
+mod init;
+mod io;
 mod job;
-mod lines;
+mod line_reader;
+mod lock;
 mod measure;
 mod needs;
-mod outside;
+mod probe;
+mod program_run;
+mod serve;
 #[cfg(feature = "live")]
-mod slowed;
-mod tally;
+mod slowdown;
+mod system_activity;
+mod timing;
 mod tracer;
-mod treated;
-mod trial;
+mod treat;
+mod twins;
 mod undo;
-mod watch;
+mod wire;
 
-pub use first::{NAME as FIRST, first, held};
 pub use hello::{catalog_json, own_hash};
+pub use init::{NAME as FIRST, first, held};
 pub use job::run as run_job;
 pub use tracer::run_traced;
-pub use treated::run_treated;
+pub use treat::run_treated;
 
 use child::{Child, Step};
-use hold::Hold;
-use lines::Lines;
+use line_reader::Lines;
+use lock::Hold;
 use undo::Undo;
 
 /// Whoever sends more at once is not the tool.
@@ -201,26 +209,3 @@ fn pass(output: &mut File, mut line: Vec<u8>) -> Result<(), Errno> {
     line.push(b'\n');
     output.write_all(&line).map_err(Errno::from)
 }
-
-/// How long until `deadline`; zero when it has passed.
-fn until(deadline: Instant) -> Duration {
-    deadline.saturating_duration_since(Instant::now())
-}
-
-/// One read of what is there; `Ok(0)` is the end.
-fn read_some(file: &mut impl Read, into: &mut Vec<u8>) -> Result<usize, Errno> {
-    let mut chunk = [0u8; 64 << 10];
-    loop {
-        match file.read(&mut chunk) {
-            Ok(read) => {
-                into.extend_from_slice(&chunk[..read]);
-                return Ok(read);
-            }
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error.into()),
-        }
-    }
-}
-
-/// The longest line that is kept.
-const LONGEST_LINE: usize = MAX_LINE_BYTES;

@@ -9,10 +9,13 @@ use oscost_model::protocol::{Event, Order};
 use oscost_model::treatment::AppliedTreatment;
 use oscost_model::worker::{Subject, Task, WorkerSpec};
 
-use super::job::{Answer, Wire, applied_to, counted, failed};
-use super::measure::refused;
-use super::tally::Tally;
-use super::{command, outside};
+use super::answer::Answer;
+use super::call_counter::Tally;
+use super::case_work::build;
+use super::failure::{failed, failed_at, refused};
+use super::wire::Wire;
+use super::{command, external_program};
+use crate::engine::count;
 use crate::kernel::cpu::affinity;
 use crate::kernel::file::location;
 use crate::kernel::probe::ptrace::{self, Stop};
@@ -44,7 +47,7 @@ pub(super) fn count(id: u64, spec: &WorkerSpec, line: &[u8]) -> Answer {
 }
 
 fn treatments(spec: &WorkerSpec) -> Treatments<'_> {
-    Treatments { applied: applied_to(spec, 0), cpu: spec.cpu, arm: 0 }
+    Treatments { applied: spec.treatments_of(0), cpu: spec.cpu, arm: 0 }
 }
 
 /// The traced copy: asks for its tracer, then runs the case's ops between two marks.
@@ -67,13 +70,26 @@ pub fn run_traced() -> Result<(), Errno> {
     done.or_else(|answer| wire.say(&answer))
 }
 
+/// Runs the ops of the counted copy of a case.
+fn counted(id: u64, spec: &WorkerSpec) -> Result<(), Event> {
+    let Task::Count { warm_ops, ops } = spec.task else {
+        return Err(failed(id, "its task is not to count"));
+    };
+    let mut work = build(id, spec, 0)?;
+    count::counted(&mut work, warm_ops, ops).map_err(|error| failed_at(id, error))
+}
+
 /// Goes on as the program, whose whole run is one op; comes back with why it cannot.
 fn become_program(id: u64, spec: &WorkerSpec, program: &Program) -> Event {
     let failed = |error: Errno| {
         failed(
             id,
-            [&outside::named(&program.command), " cannot be started: ", &error.to_string()]
-                .concat(),
+            [
+                &external_program::named(&program.command),
+                " cannot be started: ",
+                &error.to_string(),
+            ]
+            .concat(),
         )
     };
     if let Some(cpu) = spec.cpu {
@@ -81,7 +97,7 @@ fn become_program(id: u64, spec: &WorkerSpec, program: &Program) -> Event {
         let _ = affinity::pin(cpu);
     }
     // Lowered for good: the limits are the program's now.
-    let lowered = outside::lowered(&program.limits);
+    let lowered = external_program::lowered(&program.limits);
     let name = program.command.first().map_or("", String::as_str);
     let mut command = Command::new(name);
     command.args(program.command.iter().skip(1));
@@ -97,7 +113,7 @@ fn follow(spec: &WorkerSpec, line: &[u8]) -> Result<(Tally, Vec<u8>), Errno> {
     if !command::runs_program(spec) {
         // As in a worker that measures, or its threads would make a call more.
         copy.env_clear()
-            .envs(command::variables(applied_to(spec, 0)))
+            .envs(command::variables(spec.treatments_of(0)))
             .envs(std::env::var_os("TMPDIR").map(|folder| ("TMPDIR", folder)));
     }
     let mut copy = copy

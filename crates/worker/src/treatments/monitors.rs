@@ -8,12 +8,15 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::os::fd::AsFd;
 use std::rc::Rc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use oscost_model::treatment::AppliedTreatment;
 
-use super::{Refused, Treatments, group, refused, take};
+use super::apply::{Treatments, take};
+use super::cgroup;
+use super::page::{EAR, LISTENER, MEASURED, Seen, TRACED, TRACER};
+use super::refusal::{Refused, refused};
 use crate::kernel::Errno;
 use crate::kernel::cpu::affinity;
 use crate::kernel::file::location;
@@ -24,73 +27,8 @@ use crate::kernel::probe::seccomp::Listener;
 use crate::kernel::process::signal;
 use crate::kernel::process::{self, Ended, Whose};
 
-/// What a measured process shares with its monitors: a page.
-#[derive(Clone)]
-pub struct Seen(Option<Rc<SharedWords>>);
-
-/// Words of the page: the tracer is there.
-const TRACED: usize = 0;
-/// The descriptor of the listener in the measured process, and 1.
-const LISTENER: usize = 1;
-/// The measured process.
-const MEASURED: usize = 2;
-/// How it ended.
-const ENDED: usize = 3;
-/// Counters of the page: how often the tracer woke, and the listener.
-const TRACER: usize = 0;
-const EAR: usize = 1;
-
 /// Between two looks at a word that another process sets.
 const GLANCE: Duration = Duration::from_micros(20);
-
-impl Seen {
-    /// Of a process that no monitor stands beside.
-    pub fn nobody() -> Self {
-        Seen(None)
-    }
-
-    /// How often the monitors were woken until now by the process and all that it has started;
-    /// `None` where there is no monitor. It makes no call, and what a call of one's own has woken
-    /// is counted when the call returns.
-    pub fn stops(&self) -> Option<u64> {
-        let page = self.0.as_ref()?;
-        Some([TRACER, EAR].map(|line| page.long(line).load(Ordering::Relaxed)).iter().sum())
-    }
-
-    fn set(&self, word: usize, value: u32) {
-        if let Some(page) = &self.0 {
-            page.word(word).store(value, Ordering::Release);
-        }
-    }
-
-    fn get(&self, word: usize) -> u32 {
-        self.0.as_ref().map_or(0, |page| page.word(word).load(Ordering::Acquire))
-    }
-
-    /// Where the monitor finds the listener. This makes no call: each would wait for the monitor.
-    pub(super) fn listener_is(&self, descriptor: i32) {
-        self.set(LISTENER, descriptor as u32 + 1);
-    }
-
-    /// Notes how the measured process has ended; the kernel's own code for it.
-    fn ended(&self, how: Ended) {
-        let code = match how {
-            Ended::Exited(status) => 1 << 16 | status & 0xFF,
-            Ended::Killed(signal) => 2 << 16 | signal & 0xFF,
-        };
-        self.set(ENDED, code as u32);
-    }
-
-    fn how_it_ended(&self) -> Option<Ended> {
-        let code = self.get(ENDED);
-        let low = (code & 0xFF) as i32;
-        match code >> 16 {
-            1 => Some(Ended::Exited(low)),
-            2 => Some(Ended::Killed(low)),
-            _ => None,
-        }
-    }
-}
 
 /// A process under treatments. Dropping it ends it, its monitors and all that it has started.
 pub struct Running {
@@ -136,7 +74,7 @@ impl Drop for Running {
             let _ = self.reap();
         }
         if let Some(group) = &self.group {
-            group::remove(group);
+            cgroup::remove(group);
         }
     }
 }

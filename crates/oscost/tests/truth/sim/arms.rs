@@ -16,7 +16,7 @@ use oscost_model::seed::Seed;
 use oscost_model::treatment::{AppliedTreatment, AttachedTreatment, TreatmentSet};
 use oscost_model::worker::{BatchPlan, Sample, Task, WorkerSpec};
 use oscost_worker::engine::collect::{Cut, Tag};
-use oscost_worker::engine::sim::{Machine, Truth};
+use oscost_worker::engine::simulator::{Machine, Truth};
 
 use super::{SimSession, Subject0, request, row};
 

@@ -11,8 +11,8 @@ use oscost_stats::interval::{Nominal, median_hs};
 use oscost_stats::order;
 use oscost_worker::bench::Shape;
 use oscost_worker::engine::calibrate;
-use oscost_worker::engine::sim::{Machine, Pathology, Truth};
-use oscost_worker::engine::usable::judge_counter;
+use oscost_worker::engine::clock_check::judge_counter;
+use oscost_worker::engine::simulator::{Machine, Pathology, Truth};
 
 use super::{SimSession, Subject0, measure, measure_in, measure_one};
 

@@ -26,10 +26,10 @@ use oscost_model::unit::Unit;
 use oscost_model::worker::{Sample, Subject, Task, WorkerSpec};
 use oscost_worker::bench::Shape;
 use oscost_worker::engine::calibrate;
+use oscost_worker::engine::clock_check::judge_counter;
 use oscost_worker::engine::collect::{Cut, Tag};
 use oscost_worker::engine::pilot::pilot;
-use oscost_worker::engine::sim::{Machine, Truth};
-use oscost_worker::engine::usable::judge_counter;
+use oscost_worker::engine::simulator::{Machine, Truth};
 
 /// A benchmark of the made-up machine.
 #[derive(Clone)]

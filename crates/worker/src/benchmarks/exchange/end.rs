@@ -30,10 +30,11 @@ pub(in super::super) trait End {
         trips: u64,
         (message, into): (&[u8], &mut [u8]),
         gone: Gone<'_>,
-    ) -> Result<(), AtOp> {
+    ) -> Result<(), OpError> {
         for op in 0..trips {
             let back = self.send(message, gone).and_then(|()| self.receive(into, gone));
-            back.and_then(|bytes| whole(bytes, into.len())).map_err(|why| AtOp { op, why })?;
+            back.and_then(|bytes| whole(bytes, into.len()))
+                .map_err(|why| OpError { op, errno: why })?;
         }
         Ok(())
     }
@@ -48,14 +49,14 @@ pub(in super::super) trait End {
     }
 
     /// Sends so many messages, and waits until the other end acknowledges the last.
-    fn pour(&mut self, messages: u64, message: &[u8], gone: Gone<'_>) -> Result<(), AtOp> {
+    fn pour(&mut self, messages: u64, message: &[u8], gone: Gone<'_>) -> Result<(), OpError> {
         for op in 0..messages {
-            self.send(message, gone).map_err(|why| AtOp { op, why })?;
+            self.send(message, gone).map_err(|why| OpError { op, errno: why })?;
         }
         let acknowledged = self.receive(&mut [0; ACKNOWLEDGEMENT], gone);
         acknowledged
             .and_then(|bytes| whole(bytes, ACKNOWLEDGEMENT))
-            .map_err(|why| AtOp { op: messages, why })
+            .map_err(|why| OpError { op: messages, errno: why })
     }
 
     /// Receives so many messages, acknowledges the last, and says how many came, and their bytes.

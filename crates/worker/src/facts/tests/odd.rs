@@ -3,7 +3,7 @@
 use oscost_model::facts::{Facts, Snapshot};
 
 use super::Tree;
-use crate::facts::{Roots, disturbances_in, gather, watch};
+use crate::facts::{Roots, activity, disturbances_in, gather};
 
 /// Every file that this room reads.
 const FILES: &[&str] = &[
@@ -96,8 +96,8 @@ fn garbage_in_every_file_does_no_harm_and_is_kept_short() {
         let fill = |tree: Tree, file: &&str| tree.file(file, garbage(seed));
         let tree = FILES.iter().fold(Tree::new(), fill);
         let facts = gather(&tree.roots());
-        let begun = watch::begin(&tree.roots(), &[0, 1]);
-        let watched = watch::end(&tree.roots(), &begun, &[]);
+        let begun = activity::begin(&tree.roots(), &[0, 1]);
+        let watched = activity::end(&tree.roots(), &begun, &[]);
         let snapshot = disturbances_in(&tree.roots(), 0);
         let json = serde_json::to_string(&(&facts, snapshot, watched)).unwrap();
         assert!(json.len() < 64 << 10, "{} bytes", json.len());

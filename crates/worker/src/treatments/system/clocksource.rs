@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::io::Write;
 
-use super::stays;
+use super::failure::stays;
 use crate::kernel::Errno;
 use crate::kernel::because::lacking;
 

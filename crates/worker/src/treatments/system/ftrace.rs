@@ -6,7 +6,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::stays;
+use super::failure::stays;
 use crate::kernel::Errno;
 use crate::kernel::because::lacking;
 use crate::kernel::file::location;

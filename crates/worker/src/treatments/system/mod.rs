@@ -6,10 +6,11 @@
 //! before ([`PutBack`]), and undoes it again when the process has ended. What two killed processes
 //! have left the next session sweeps, as far as that can be known: a clock source has no owner.
 
+mod antagonist;
 mod clocksource;
+mod failure;
 mod ftrace;
-mod holder;
-mod neighbour;
+mod monitor_process;
 
 use std::time::Duration;
 
@@ -17,28 +18,19 @@ use oscost_model::monitor_report::MonitorReport;
 use oscost_model::treatment::AttachedTreatment;
 
 use crate::kernel::Errno;
-use crate::kernel::because::unfit;
 use crate::kernel::probe::bpf::AtEachCall;
 
+use antagonist::Neighbour;
 use clocksource::Changed;
 use ftrace::Instance;
-use holder::Holder;
-use neighbour::Neighbour;
+use monitor_process::Holder;
 
+pub use antagonist::Cpus;
 pub use ftrace::sweep;
 
 /// What it takes until every CPU goes the new way: a grace period of RCU, and interrupts between
 /// the processors.
 pub const SETTLES_IN: Duration = Duration::from_millis(20);
-
-/// The CPUs that a neighbour is placed by.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Cpus {
-    /// Where it is measured; `None` for wherever the scheduler puts it.
-    pub measured: Option<u32>,
-    /// Where a neighbour goes that has another one; `None` for the last that may be used.
-    pub other: Option<u32>,
-}
 
 /// Things that are attached. Dropping it undoes them, the last one first.
 #[derive(Default)]
@@ -66,7 +58,7 @@ impl System {
                     Thing::Held(Holder::start(holder)?)
                 }
                 AttachedTreatment::Antagonist { load: does, same_cpu } => {
-                    Thing::Neighbours(neighbour::start(*does, *same_cpu, cpus)?)
+                    Thing::Neighbours(antagonist::start(*does, *same_cpu, cpus)?)
                 }
             });
         }
@@ -152,9 +144,4 @@ impl PutBack {
             let _ = clocksource::back(was, becomes);
         }
     }
-}
-
-/// That something could not be undone.
-fn stays(what: &str, error: Errno, way_out: &str) -> Errno {
-    unfit(format!("cannot undo it: {what}: {error}; {way_out}"))
 }

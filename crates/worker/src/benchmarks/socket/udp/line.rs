@@ -21,7 +21,7 @@ pub(super) struct Line {
 }
 
 /// This end's line.
-pub(super) fn line(at: At<'_>) -> Result<Line, Errno> {
+pub(super) fn line(at: Params<'_>) -> Result<Line, Errno> {
     let mut way = way(at, serve)?;
     let stream = way.go()?;
     let (here, there) = (stream.local_addr()?.ip(), stream.peer_addr()?.ip());
@@ -36,7 +36,7 @@ pub(super) fn line(at: At<'_>) -> Result<Line, Errno> {
 }
 
 /// The other end, behind a door.
-pub(in super::super) fn serve(at: At<'_>, door: &mut Door) -> Result<(), Errno> {
+pub(in super::super) fn serve(at: Params<'_>, door: &mut Door) -> Result<(), Errno> {
     let stream = door.wait()?;
     stream.set_nodelay(true)?;
     let (here, there) = (stream.local_addr()?.ip(), stream.peer_addr()?.ip());
@@ -46,7 +46,7 @@ pub(in super::super) fn serve(at: At<'_>, door: &mut Door) -> Result<(), Errno> 
     // Connected before it is told of: no datagram of the peer's comes too early.
     let socket = connected(at, socket, SocketAddr::new(there, port as u16), None)?;
     control.tell([u64::from(own), door.strangers(), 0, 0], &|_| Ok(()))?;
-    peer::serve(&socket, &control, at.site.watch)
+    peer::serve(&socket, &control, at.context.clock)
 }
 
 /// A socket at this address, and its port.
@@ -58,7 +58,7 @@ fn bound(here: IpAddr) -> Result<(UdpSocket, u16), Errno> {
 
 /// The socket, which from now on hears that address alone: the kernel keeps all others out.
 fn connected(
-    at: At<'_>,
+    at: Params<'_>,
     socket: UdpSocket,
     to: SocketAddr,
     door: Option<Watched>,

@@ -4,7 +4,8 @@ use oscost_model::watch::{CpuActivity, Pressure, SystemActivity};
 
 use super::interrupts::{self, Source};
 use super::processes::{Census, TICK_NS, census};
-use super::{Roots, cgroup, reader, snapshot};
+use super::roots::Roots;
+use super::{cgroup, reader, snapshot};
 
 /// The columns of `/proc/stat` that are work of processes: user, nice, system.
 const BUSY_COLUMNS: usize = 3;

@@ -4,7 +4,6 @@ use std::hint::black_box;
 
 use oscost_model::treatment::AntagonistLoad;
 
-use super::Cpus;
 use crate::kernel::because::unfit;
 use crate::kernel::cpu::affinity;
 use crate::kernel::process::signal;
@@ -15,6 +14,15 @@ use crate::kernel::{Errno, syscall};
 const MEMORY_BYTES: usize = 64 << 20;
 /// No cache line is shorter.
 const LINE_BYTES: usize = 64;
+
+/// The CPUs that a neighbour is placed by.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Cpus {
+    /// Where it is measured; `None` for wherever the scheduler puts it.
+    pub measured: Option<u32>,
+    /// Where a neighbour goes that has another one; `None` for the last that may be used.
+    pub other: Option<u32>,
+}
 
 /// A process of ours. Dropping it ends it; it ends with us, too.
 pub(super) struct Neighbour(u32);

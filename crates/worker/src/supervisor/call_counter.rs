@@ -9,7 +9,7 @@ use oscost_model::mark::{self, BEGIN, END, SINGLE_STEP_BEGIN, SINGLE_STEP_END};
 use oscost_model::protocol::Event;
 use oscost_model::worker::Subject;
 
-use super::job::failed;
+use super::failure::failed;
 use crate::kernel::probe::ptrace::{self, Stop};
 use crate::kernel::process::Ended;
 use crate::kernel::process::signal;

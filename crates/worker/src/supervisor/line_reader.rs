@@ -2,7 +2,9 @@
 
 use std::io::Read;
 
-use super::{LONGEST_LINE, read_some};
+use oscost_model::protocol::MAX_LINE_BYTES;
+
+use super::io::read_some;
 use crate::kernel::Errno;
 
 /// What has been read, until its line is whole.
@@ -15,7 +17,7 @@ impl Lines {
     /// Reads once; false at the end of the stream. A line beyond all bounds is an error.
     pub(super) fn fill(&mut self, from: &mut impl Read) -> Result<bool, Errno> {
         let read = read_some(from, &mut self.bytes)?;
-        if self.bytes.len() > LONGEST_LINE && !self.bytes.contains(&b'\n') {
+        if self.bytes.len() > MAX_LINE_BYTES && !self.bytes.contains(&b'\n') {
             return Err(Errno(libc::EMSGSIZE));
         }
         Ok(read > 0)

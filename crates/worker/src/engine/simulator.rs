@@ -11,7 +11,7 @@ use oscost_model::seed::Seed;
 
 use super::clock::Clock;
 use super::collect::Collector;
-use super::disturb::{Covariates, Reading};
+use super::covariates::{Covariates, Reading};
 use crate::bench::{OpError, Shape, Work, WorkBody};
 
 /// What the made-up machine is like.

@@ -3,8 +3,9 @@
 use oscost_model::protocol::{Event, Order};
 use oscost_model::watch::SystemActivity;
 
-use super::job::{Wire, failed};
-use crate::facts::watch::{begin, end};
+use super::failure::failed;
+use super::wire::Wire;
+use crate::facts::activity::{begin, end};
 use crate::facts::{Roots, allowed_cpus};
 use crate::kernel::probe::audit;
 use crate::kernel::time::adjtimex;

@@ -4,7 +4,6 @@
 use oscost_model::treatment::AppliedTreatment;
 use oscost_model::worker::{Task, WorkerSpec};
 
-use super::job::applied_to;
 use crate::bench::Work;
 
 /// The variable that says by how much, in per cent.
@@ -12,7 +11,7 @@ const SLOWED_PCT: &str = "OSCOST_SLOWED_PCT";
 
 /// This work, slower by what is asked for of its arm; as it is where nothing is asked for.
 pub(super) fn slowed(work: Work, spec: &WorkerSpec, arm: u8) -> Work {
-    let asked = applied_to(spec, arm).iter().find_map(|one| match one {
+    let asked = spec.treatments_of(arm).iter().find_map(|one| match one {
         AppliedTreatment::Env { name, value } if name == SLOWED_PCT => value.parse::<f64>().ok(),
         _ => None,
     });

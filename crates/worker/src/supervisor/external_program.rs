@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use oscost_model::program::{ProgramLimits, TreeUsage};
 
-use super::{read_some, until};
+use super::io::{read_some, until};
 use crate::kernel::Errno;
 use crate::kernel::event::poll;
 use crate::kernel::ipc::pipe::pipe;

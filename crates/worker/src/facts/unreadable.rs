@@ -5,7 +5,8 @@ use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::path::Path;
 
-use super::{Roots, parse};
+use super::parse;
+use super::roots::Roots;
 
 /// The files and folders that facts are read from, as far as somebody may ask why one is unknown.
 const SOURCES: &str = concat!(

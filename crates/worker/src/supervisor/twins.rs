@@ -5,14 +5,15 @@ use oscost_model::protocol::{Event, Order};
 use oscost_model::seed::Seed;
 use oscost_model::worker::{BatchPlan, Disturbance, Sample, Task, WorkerSpec};
 
-use super::job::{Answer, Wire, applied_to, failed, failed_at};
-use super::measure::{
-    deeper, in_words, next, no_counter, ready, refused, room, snapshot, table, wakes, whole, work,
-};
+use super::answer::Answer;
+use super::case_work::work;
+use super::failure::{failed, failed_at, in_words, no_counter, refused};
+use super::timing::{deeper, next, ready, room, snapshot, table, wakes, whole};
+use super::wire::Wire;
 use crate::bench::Work;
 use crate::engine::clock::{Clock, Syscall, Tsc, Vdso};
 use crate::engine::collect::{Collector, Cut};
-use crate::engine::disturb::Kernel;
+use crate::engine::covariates::Kernel;
 use crate::engine::twins::{self, Slots, Tokens, Twin, Twins};
 use crate::kernel::cpu::affinity;
 use crate::kernel::file::location;
@@ -103,7 +104,7 @@ impl Worker<'_> {
         let (mut ends, tokens) = twins::arm()
             .map_err(|error| failed(id, format!("open the pipes to an arm: {error}")))?;
         let mut tokens = Some(tokens);
-        let applied = applied_to(self.spec, arm);
+        let applied = self.spec.treatments_of(arm);
         let started = Treatments { applied, cpu: self.spec.cpu, arm }.start(&mut |seen| {
             location::be_arm(arm);
             // Its own copy: each arm has as many descriptors as any other.
@@ -128,7 +129,7 @@ impl Worker<'_> {
         }
         let of_it = running.iter_mut().find(|(number, _)| *number == arm);
         let how = match of_it.map(|(_, process)| process.reap()) {
-            Some(Ok(how)) => in_words(how, applied_to(self.spec, arm)),
+            Some(Ok(how)) => in_words(how, self.spec.treatments_of(arm)),
             _ => "is gone".to_owned(),
         };
         of_arm(failed(self.id, format!("a twin ended: arm {arm} {how}")), arm).into()

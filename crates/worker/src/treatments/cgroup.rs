@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use oscost_model::treatment::Limit;
 
-use super::{Refused, refused};
+use super::refusal::{Refused, refused};
 use crate::kernel::Errno;
 use crate::kernel::file::location;
 

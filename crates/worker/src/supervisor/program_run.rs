@@ -19,10 +19,11 @@ use oscost_model::protocol::{Event, EventHead, EventKind};
 use oscost_model::treatment::AppliedTreatment;
 use oscost_model::worker::{Subject, Task, WorkerSpec};
 
-use super::job::{Answer, applied_to, failed};
-use super::measure::{in_words, refused};
-use super::outside::{self, Outside, Reads, Session, Turn, Until, named};
-use super::{read_some, tracer, treated, until};
+use super::answer::Answer;
+use super::external_program::{self, Outside, Reads, Session, Turn, Until, named};
+use super::failure::{failed, in_words, refused};
+use super::io::{read_some, until};
+use super::{tracer, treat};
 use crate::kernel::Errno;
 use crate::kernel::cpu::affinity;
 use crate::kernel::file::location;
@@ -45,8 +46,8 @@ pub(super) fn trial(id: u64, spec: &WorkerSpec, line: &[u8]) -> Answer {
     };
     let deadline = Instant::now() + Duration::from_secs(program.limits.seconds.into());
     let trial = Trial { id, spec, line, program, deadline };
-    if applied_to(spec, 0).contains(&AppliedTreatment::Sud) {
-        let missing = treated::NO_SUD.to_owned();
+    if spec.treatments_of(0).contains(&AppliedTreatment::Sud) {
+        let missing = treat::NO_SUD.to_owned();
         return Event::Skipped { id, missing, arm: None }.into();
     }
     // What it has started would outlive a killed supervisor, but for us: the input ends then.
@@ -67,7 +68,7 @@ pub(super) fn trial(id: u64, spec: &WorkerSpec, line: &[u8]) -> Answer {
             session: Session::IsAllTheSame,
         },
     );
-    outside::end_all();
+    external_program::end_all();
     drop(folders);
     match after {
         Err(why) if has_run(&answer) => why.into(),
@@ -158,7 +159,7 @@ impl Trial<'_> {
         for command in commands {
             let mut outside = self.start(lead, command, Reads::All, &ProgramLimits::default())?;
             loop {
-                match outside::turn(Some(&mut outside), None, to) {
+                match external_program::turn(Some(&mut outside), None, to) {
                     Ok(Turn::Ended) => break,
                     Ok(Turn::Heard | Turn::Other) => {}
                     Ok(turn) => {
@@ -208,7 +209,7 @@ impl Trial<'_> {
         match how {
             Ended::Exited(status) if statuses.contains(&status) => Ok(()),
             _ => {
-                let how = outside::in_words(how, &self.program.limits);
+                let how = external_program::in_words(how, &self.program.limits);
                 let last = outside.said.behind(": ");
                 Err(self.failed(&[lead, &named(command), " ", &how, &last]))
             }
@@ -252,7 +253,7 @@ impl Trial<'_> {
             if let Some(line) = outside.said.first_line() {
                 break line;
             }
-            match outside::turn(Some(&mut outside), None, to) {
+            match external_program::turn(Some(&mut outside), None, to) {
                 Ok(Turn::Heard | Turn::Other) => {}
                 // What it said last may be the line.
                 Ok(Turn::Ended) => {
@@ -315,7 +316,7 @@ impl Trial<'_> {
         let id = self.id;
         let counts = matches!(self.spec.task, Task::Count { .. });
         // Who is counted takes its treatments itself, and its tracer has none.
-        let applied = if counts { &[] } else { applied_to(self.spec, 0) };
+        let applied = if counts { &[] } else { self.spec.treatments_of(0) };
         let lost = |error: Errno| failed(id, format!("hear from the trial: {error}"));
         let (mut heard, says) = pipe().map_err(lost)?;
         let mut says = Some(says);
@@ -344,7 +345,7 @@ impl Trial<'_> {
         let to = Until { deadline: self.deadline + grace, session: Session::Matters };
         let mut line = Vec::new();
         loop {
-            match outside::turn(beside.as_mut(), Some(heard.as_fd()), to).map_err(lost)? {
+            match external_program::turn(beside.as_mut(), Some(heard.as_fd()), to).map_err(lost)? {
                 Turn::Other => {
                     if read_some(&mut heard, &mut line).map_err(lost)? == 0 {
                         break;
@@ -383,18 +384,18 @@ impl Trial<'_> {
         let most_bytes = u64::from(self.most_mib()) << 20;
         let to = Until { deadline: self.deadline, session: Session::Matters };
         let ended = loop {
-            match outside::turn(Some(&mut outside), None, to) {
+            match external_program::turn(Some(&mut outside), None, to) {
                 Ok(Turn::Ended) => break outside.reap(),
                 Ok(Turn::Heard) if outside.said.bytes <= most_bytes => {}
                 Ok(turn) => {
                     process::kill_group(outside.pid);
-                    outside::end_all();
+                    external_program::end_all();
                     return Err(self.cut_short("", command, &outside.said.last_words(), turn));
                 }
                 Err(error) => break Err(error),
             }
         };
-        let ended = ended.inspect_err(|_| drop(outside::end_all()));
+        let ended = ended.inspect_err(|_| drop(external_program::end_all()));
         let (how, mut usage, ended_ns) =
             ended.map_err(|error| self.cannot("", command, "waited for", error))?;
         let farewell =
@@ -407,17 +408,17 @@ impl Trial<'_> {
                     let soon = Instant::now() + Duration::from_millis(1);
                     let to = Until { deadline: soon, ..farewell };
                     // They may speak until then, and whoever is not listened to waits.
-                    let _ = outside::turn(Some(&mut outside), None, to);
+                    let _ = external_program::turn(Some(&mut outside), None, to);
                 }
             }
         }
-        let names = outside::end_all();
+        let names = external_program::end_all();
         outside.listen_on();
         if outside.said.bytes > most_bytes {
             return Err(self.cut_short("", command, "", Turn::Heard));
         }
         self.judge("", command, (&outside, how), &program.ok_statuses)?;
-        if let Some(left) = outside::left(&names) {
+        if let Some(left) = external_program::left(&names) {
             return Err(self.failed(&[&named(command), " ", &left]));
         }
         let ran = ProgramResult {

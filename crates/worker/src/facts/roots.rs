@@ -1,0 +1,42 @@
+//! Where the files are read from.
+
+use std::path::{Path, PathBuf};
+
+/// Where the facts are read: this machine, or a made-up tree in a test.
+#[derive(Clone, Debug)]
+pub struct Roots {
+    pub(super) root: PathBuf,
+    pub(super) built_for: Option<&'static str>,
+    pub(super) tick_ns: Option<u64>,
+    pub(super) lsm: Option<Vec<String>>,
+}
+
+impl Roots {
+    /// This machine.
+    pub fn machine() -> Roots {
+        let built_for = Some(std::env::consts::ARCH);
+        Roots { root: PathBuf::from("/"), built_for, tick_ns: None, lsm: None }
+    }
+
+    /// A folder that holds `proc`, `sys` and `boot`; nothing is taken from this machine.
+    pub fn under(root: &Path) -> Roots {
+        Roots { root: root.to_path_buf(), built_for: None, tick_ns: None, lsm: None }
+    }
+
+    /// Adds the length of a kernel tick in nanoseconds, which no file tells:
+    /// `clock_getres(CLOCK_MONOTONIC_COARSE)`. It becomes `hz`.
+    #[must_use]
+    pub fn with_tick_ns(self, tick_ns: u64) -> Roots {
+        Roots { tick_ns: Some(tick_ns), ..self }
+    }
+
+    /// Adds the security modules as lsm_list_modules(2) names them, for where no file does.
+    #[must_use]
+    pub fn with_lsm(self, names: Vec<String>) -> Roots {
+        Roots { lsm: Some(names), ..self }
+    }
+
+    pub(super) fn at(&self, path: &str) -> PathBuf {
+        self.root.join(path)
+    }
+}

@@ -1,0 +1,106 @@
+//! The work of a worker's case: needs, CPU, set-up, treatments of the arm.
+
+use oscost_model::clock::ClockKind;
+use oscost_model::protocol::{Event, PEER_UNREACHABLE_HINT};
+use oscost_model::treatment::AppliedTreatment;
+use oscost_model::worker::{RemoteEnd, Subject, WorkerSpec};
+
+use super::failure::failed;
+use super::needs;
+use crate::bench::{Context, OpError, Work};
+use crate::benchmarks;
+use crate::kernel::cpu::affinity;
+use crate::kernel::net::token_listener::Far;
+use crate::kernel::time::stopwatch::Stopwatch;
+use crate::kernel::time::vdso::ClockGettime;
+use crate::kernel::{Errno, SILENCE};
+
+/// Pins the process and builds the work of an arm.
+pub(super) fn work(id: u64, spec: &WorkerSpec, arm: u8) -> Result<Work, Event> {
+    let work = build(id, spec, arm)?;
+    #[cfg(feature = "live")]
+    let work = super::slowdown::slowed(work, spec, arm);
+    Ok(work)
+}
+
+/// Pins the process and builds the work of its case for an arm; the error is the answer to give.
+pub(super) fn build(id: u64, spec: &WorkerSpec, arm: u8) -> Result<Work, Event> {
+    let Subject::Case(case) = &spec.subject else {
+        return Err(failed(id, "a program has no ops that could be timed"));
+    };
+    if spec.workers != 1 {
+        let why = format!("{} workers were asked for: this version has 1", spec.workers);
+        return Err(failed(id, why));
+    }
+    let bench = benchmarks::find(&case.benchmark)
+        .filter(|bench| benchmarks::is_complete(bench, case))
+        .ok_or_else(|| failed(id, format!("`{case}` is no case of this worker's catalog")))?;
+    let far = spec.remote_end.as_ref();
+    let asked = (far.is_some(), spec.clock.kind);
+    if let Some(missing) = needs::missing(&bench.definition(), &case.point, asked) {
+        return Err(Event::Skipped { id, missing, arm: None });
+    }
+    // Pinned, the process sees its one CPU only, and so does whoever asks its tracer.
+    let site = site(spec, affinity::allowed_to(0).unwrap_or_default());
+    if let Some(cpu) = spec.cpu {
+        affinity::pin(cpu).map_err(|error| failed(id, format!("pin to CPU {cpu}: {error}")))?;
+    }
+    let mut work = bench.work(&case.point, site).map_err(|error| {
+        let why = format!("set up `{case}`: {error}{}", way_there(far, error));
+        if error == Errno::SILENT {
+            return Event::TimedOut { id, after_ms: SILENCE.as_millis() as u64, reason: Some(why) };
+        }
+        match error.is_lacking() {
+            true => Event::Skipped { id, missing: why + filtered(spec, arm), arm: None },
+            false => failed(id, why),
+        }
+    })?;
+    if let Some(missing) = work.unavailable_reason() {
+        return Err(Event::Skipped { id, missing: missing.to_owned(), arm: None });
+    }
+    // What a filter forbids often shows at the first op alone. Whatever else is wrong with it shows
+    // again when it is timed, with the number of the op.
+    match work.prepare(1).and_then(|()| work.run(1, 1)) {
+        Err(OpError { errno: why, .. }) if why.is_lacking() => {
+            let missing = format!("do `{case}` once: {why}{}", filtered(spec, arm));
+            Err(Event::Skipped { id, missing, arm: None })
+        }
+        _ => Ok(work),
+    }
+}
+
+/// Whose word it is where a system call is refused.
+fn filtered(spec: &WorkerSpec, arm: u8) -> &'static str {
+    match spec.treatments_of(arm).iter().any(|one| matches!(one, AppliedTreatment::Seccomp { .. }))
+    {
+        true => "; the seccomp filter that it is treated with decides about system calls here",
+        false => needs::filtered(),
+    }
+}
+
+/// What to do about another machine that cannot be reached; nothing of other errors.
+fn way_there(far: Option<&RemoteEnd>, error: Errno) -> String {
+    let unreachable =
+        [libc::ETIMEDOUT, libc::ECONNREFUSED, libc::EHOSTUNREACH, libc::ENETUNREACH, libc::EACCES];
+    match far {
+        Some(RemoteEnd { addr, .. }) if unreachable.contains(&error.0) => {
+            format!("; the peer listens at {addr}: {PEER_UNREACHABLE_HINT}")
+        }
+        _ => String::new(),
+    }
+}
+
+/// Where the worker of this spec stands, which may run on these CPUs.
+pub(super) fn site(spec: &WorkerSpec, allowed: Vec<u32>) -> Context {
+    let mine = |cpu: &u32| Some(*cpu) == spec.cpu;
+    Context {
+        cpu: spec.cpu,
+        other_cpu: spec.peer_cpu.or_else(|| allowed.into_iter().rev().find(|cpu| !mine(cpu))),
+        remote_peer: spec.remote_end.as_ref().and_then(|far| Far::parse(&far.addr, &far.token)),
+        clock: match spec.clock.kind {
+            ClockKind::Tsc | ClockKind::Instructions => Stopwatch::Tsc,
+            ClockKind::Vdso => ClockGettime::find().map_or(Stopwatch::Syscall, Stopwatch::Vdso),
+            ClockKind::Syscall => Stopwatch::Syscall,
+        },
+    }
+}

@@ -1,0 +1,51 @@
+//! Events that report why a job could not be done.
+
+use oscost_model::protocol::Event;
+use oscost_model::treatment::AppliedTreatment;
+
+use crate::bench::OpError;
+use crate::kernel::process::Ended;
+use crate::kernel::process::signal;
+use crate::kernel::{Errno, SILENCE};
+use crate::treatments::{self, Refused};
+
+pub(super) fn failed(id: u64, why: impl Into<String>) -> Event {
+    Event::Failed { id, at_op: None, reason: why.into(), errno: None, arm: None }
+}
+
+/// Why an op went wrong; that nobody answered for so long is an outcome of its own.
+pub(super) fn failed_at(id: u64, error: OpError) -> Event {
+    if error.errno == Errno::SILENT {
+        let why = Some(format!("op {} of a batch: {}", error.op, error.errno));
+        return Event::TimedOut { id, after_ms: SILENCE.as_millis() as u64, reason: why };
+    }
+    let (why, errno) = (error.errno.to_string(), Some(error.errno.0));
+    Event::Failed { id, at_op: Some(error.op), reason: why, errno, arm: None }
+}
+
+pub(super) fn no_counter(id: u64) -> Event {
+    failed(id, "instructions are counted by an emulator only")
+}
+
+/// Why a treatment was not applied, as an answer.
+pub(super) fn refused(id: u64, why: Refused) -> Event {
+    match why {
+        Refused::Lacking(missing) => Event::Skipped { id, missing, arm: None },
+        Refused::Failed(why) => failed(id, why),
+    }
+}
+
+/// How a treated process ended that was to say more.
+pub(super) fn in_words(how: Ended, applied: &[AppliedTreatment]) -> String {
+    let under = match treatments::in_words(applied) {
+        none if none.is_empty() => none,
+        names => format!(" under {names}"),
+    };
+    match how {
+        Ended::Killed(libc::SIGSYS) if !under.is_empty() => {
+            format!("was killed by SIGSYS{under}: a filter forbids a call that it makes")
+        }
+        Ended::Killed(by) => format!("was killed by {}{under}", signal::name(by)),
+        Ended::Exited(status) => format!("ended without an answer{under}, with status {status}"),
+    }
+}

@@ -1,0 +1,26 @@
+//! Bounded reads and waits.
+
+use std::io::Read;
+use std::time::{Duration, Instant};
+
+use crate::kernel::Errno;
+
+/// How long until `deadline`; zero when it has passed.
+pub(super) fn until(deadline: Instant) -> Duration {
+    deadline.saturating_duration_since(Instant::now())
+}
+
+/// One read of what is there; `Ok(0)` is the end.
+pub(super) fn read_some(file: &mut impl Read, into: &mut Vec<u8>) -> Result<usize, Errno> {
+    let mut chunk = [0u8; 64 << 10];
+    loop {
+        match file.read(&mut chunk) {
+            Ok(read) => {
+                into.extend_from_slice(&chunk[..read]);
+                return Ok(read);
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! The probe: spins on CPUs and looks for gaps.
+
+use oscost_model::clock::ClockKind;
+use oscost_model::protocol::CpuProbe;
+
+use crate::engine::clock::{Clock, Syscall, Tsc, Vdso};
+use crate::engine::covariates::Kernel;
+use crate::engine::{calibrate, probe};
+use crate::kernel::cpu::affinity;
+
+/// Spins on every CPU at once, one thread each; a CPU that cannot be had is left out. Without CPUs
+/// it spins wherever the scheduler has put it.
+pub(super) fn probe_all(cpus: &[u32], spin_ms: u64, clock: ClockKind) -> Vec<CpuProbe> {
+    let look = |cpu: u32| match clock {
+        ClockKind::Tsc => probe_one(&mut Tsc, cpu, spin_ms),
+        ClockKind::Vdso => probe_one(&mut Vdso::find().ok()?, cpu, spin_ms),
+        _ => probe_one(&mut Syscall, cpu, spin_ms),
+    };
+    if cpus.is_empty() {
+        return look(affinity::current_cpu().max(0) as u32).into_iter().collect();
+    }
+    let spin = |cpu: u32| {
+        affinity::pin(cpu).ok()?;
+        look(cpu)
+    };
+    std::thread::scope(|scope| {
+        let started = |&cpu: &u32| {
+            std::thread::Builder::new().spawn_scoped(scope, move || spin(cpu)).map_err(|_| cpu)
+        };
+        let started: Vec<_> = cpus.iter().map(started).collect();
+        let probes = started.into_iter().filter_map(|started| match started {
+            Ok(thread) => thread.join().ok().flatten(),
+            // No room for threads (RLIMIT_NPROC): one after the other.
+            Err(cpu) => spin(cpu),
+        });
+        probes.collect()
+    })
+}
+
+fn probe_one<C: Clock>(clock: &mut C, cpu: u32, spin_ms: u64) -> Option<CpuProbe> {
+    let mut covariates = Kernel::of_this_thread();
+    let first = calibrate::sync(clock);
+    while clock.raw_ns() - first.raw_ns < 2_000_000 {}
+    let rate = first.ticks_per_ns(&calibrate::sync(clock))?;
+    let seen = probe::gaps(clock, &mut covariates, cpu, spin_ms * 1_000_000, rate);
+    let core_cycles_per_ns = probe::core_cycles_per_ns(clock, rate);
+    Some(CpuProbe { core_cycles_per_ns, ..seen })
+}

@@ -1,0 +1,96 @@
+//! What timed workers of one arm and of several have in common.
+
+use oscost_model::facts::Snapshot;
+use oscost_model::protocol::{Event, Order};
+use oscost_model::seed::Seed;
+use oscost_model::worker::{BatchPlan, Disturbance, Mode, Sample, WorkerSpec};
+
+use super::failure::failed;
+use super::wire::Wire;
+use crate::bench::{OpError, Work};
+use crate::facts;
+use crate::kernel::cpu::stack_offset;
+use crate::kernel::memory::shared_table::SharedTable;
+use crate::treatments::Seen;
+
+/// Does it deeper by less than a page, so that the stack's place differs from worker to worker.
+pub(super) fn deeper<R>(spec: &WorkerSpec, what: &mut dyn FnMut() -> R) -> R {
+    stack_offset::deeper(Seed::new(!spec.seed).below(4_096), what)
+}
+
+/// How often a monitor is woken by one op, found in ops that nobody times; `None` where there is no
+/// monitor. No call but those of the ops lies between two looks.
+pub(super) fn wakes(
+    work: &mut Work,
+    plan: &BatchPlan,
+    seen: &Seen,
+) -> Result<Option<f64>, OpError> {
+    /// So many batches of so many turns: a stop may take 100 us, and an op make many.
+    const BATCHES: u32 = 4;
+    const TURNS: u64 = 16;
+    let turns = if plan.mode == Mode::T { plan.iterations } else { plan.iterations.min(TURNS) };
+    let (mut woken, mut ops) = (0, 0);
+    for _ in 0..BATCHES {
+        if seen.stops().is_none() {
+            return Ok(None);
+        }
+        work.prepare(turns)?;
+        let before = seen.stops();
+        let done = work.run(turns, 1);
+        let after = seen.stops();
+        done.and_then(|()| work.verify())?;
+        if !work.is_batch_lost() {
+            woken += after.zip(before).map_or(0, |(after, before)| after - before);
+            ops += work.actual_ops().unwrap_or(turns * work.op_count());
+        }
+    }
+    Ok((ops > 0).then(|| woken as f64 / ops as f64))
+}
+
+/// Room for every sample that the plan allows of so many arms, pre-faulted and locked.
+pub(super) fn table(id: u64, plan: &BatchPlan, arms: u8) -> Result<SharedTable<Sample>, Event> {
+    let batches = plan.groups as usize * plan.unroll_factors.len() * usize::from(arms);
+    SharedTable::new(batches).map_err(|error| failed(id, format!("map the sample buffer: {error}")))
+}
+
+/// Refuses more groups than the plan has.
+pub(super) fn room(id: u64, plan: &BatchPlan, groups: u32) -> Result<(), Event> {
+    if groups <= plan.groups {
+        return Ok(());
+    }
+    let why = format!("{groups} groups were asked for: there is room for {}", plan.groups);
+    Err(failed(id, why))
+}
+
+/// The machine's own counters before the timed part.
+pub(super) fn snapshot(spec: &WorkerSpec) -> Option<Snapshot> {
+    spec.cpu.map(facts::disturbances)
+}
+
+/// Adds what the machine's own counters say of the timed part.
+pub(super) fn whole(
+    spec: &WorkerSpec,
+    account: Disturbance,
+    before: Option<Snapshot>,
+) -> Disturbance {
+    let (before, after) = (before.unwrap_or_default(), snapshot(spec).unwrap_or_default());
+    let grown = |now: Option<u64>, then: Option<u64>| {
+        now.zip(then).map(|(now, then)| now.saturating_sub(then))
+    };
+    Disturbance {
+        steal_ticks: grown(after.steal_ticks, before.steal_ticks),
+        throttled_periods: grown(after.throttled_periods, before.throttled_periods),
+        ..account
+    }
+}
+
+/// Tells the tool that the worker stands ready.
+pub(super) fn ready(id: u64, wire: &mut Wire) -> Result<(), Event> {
+    let event = Event::Ready { id, pid: std::process::id(), addr: None };
+    wire.say(&event).map_err(|error| failed(id, format!("say ready: {error}")))
+}
+
+/// The next order.
+pub(super) fn next(id: u64, wire: &mut Wire) -> Result<Option<Order>, Event> {
+    wire.order().map_err(|error| failed(id, format!("read an order: {error}")))
+}

@@ -1,0 +1,61 @@
+//! The lines between a job and the supervisor: orders in, events out.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Write};
+use std::os::fd::AsFd;
+
+use oscost_model::protocol::{Event, Order};
+
+use crate::kernel::Errno;
+
+/// The lines between a job and the supervisor.
+pub(super) struct Wire {
+    input: BufReader<File>,
+    output: File,
+}
+
+impl Wire {
+    /// Standard input and output.
+    pub(super) fn open() -> Result<Self, Errno> {
+        Ok(Self {
+            input: BufReader::new(std::io::stdin().as_fd().try_clone_to_owned()?.into()),
+            output: std::io::stdout().as_fd().try_clone_to_owned()?.into(),
+        })
+    }
+
+    /// Between a process and its fork.
+    pub(super) fn over(input: File, output: File) -> Self {
+        Self { input: BufReader::new(input), output }
+    }
+
+    /// The next order; `None` when there will be no more.
+    pub(super) fn order(&mut self) -> Result<Option<Order>, Errno> {
+        order_of(&self.line()?)
+    }
+
+    /// The next line, as it is; an empty one when there will be no more.
+    pub(super) fn line(&mut self) -> Result<Vec<u8>, Errno> {
+        let mut line = Vec::new();
+        self.input.read_until(b'\n', &mut line)?;
+        Ok(line)
+    }
+
+    /// Says one event.
+    pub(super) fn say(&mut self, event: &Event) -> Result<(), Errno> {
+        self.pass(serde_json::to_vec(event).map_err(|_| Errno::EINVAL)?)
+    }
+
+    /// Passes on what another has said, in one write.
+    pub(super) fn pass(&mut self, mut line: Vec<u8>) -> Result<(), Errno> {
+        line.push(b'\n');
+        self.output.write_all(&line).map_err(Errno::from)
+    }
+}
+
+/// The order of a line, which the supervisor has read before; none of an empty one.
+pub(super) fn order_of(line: &[u8]) -> Result<Option<Order>, Errno> {
+    if line.is_empty() {
+        return Ok(None);
+    }
+    serde_json::from_slice(line).map(Some).map_err(|_| Errno::EINVAL)
+}
