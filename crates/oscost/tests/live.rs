@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use oscost::estimate::Assembler;
 use oscost::hosts::{Interrupt, LocalSession, Session, WorkerBinary};
-use oscost::plan::{self, Side, Sides};
-use oscost::run::{Contest, PairCount, Profile, Request, TrialTime};
+use oscost::plan::{self, ComparedTarget, ComparisonRows};
+use oscost::run::{ComparisonPlan, PairCount, Profile, Request, TrialBudget};
 use oscost_model::definition::Extent;
 use oscost_model::journal::{Design, Entry, RunHeader};
 use oscost_model::record::{
@@ -208,16 +208,17 @@ fn slowed(selectors: &[&str], pct: &str) -> Record {
     let slower =
         AppliedTreatment::Env { name: "OSCOST_SLOWED_PCT".to_owned(), value: pct.to_owned() };
     let treated = TreatmentSet { applied: vec![slower], attached: vec![] };
-    let base = Side { target: target("local"), treated: TreatmentSet::default() };
-    let new = Side { target: target("slowed"), treated };
-    let Sides { rows, treated, mut sets } = plan::versus(&program.catalog, &asked, &base, &[new]);
+    let base = ComparedTarget { target: target("local"), treatments: TreatmentSet::default() };
+    let new = ComparedTarget { target: target("slowed"), treatments: treated };
+    let ComparisonRows { rows, treatments: treated, mut sets } =
+        plan::comparison_rows(&program.catalog, &asked, &base, &[new]);
     // A variable of an environment would move the stack, which costs or saves per cents by itself:
     // here it is no more than a word to the arm.
     sets.iter_mut().for_each(|set| set.design = Design::Twins);
-    let pairs = PairCount { least: 16, most: 40, spread: true, within: Duration::from_secs(75) };
+    let pairs = PairCount { min: 16, max: 40, spread: true, time_budget: Duration::from_secs(75) };
     let hello = session.hello().clone();
     let request = Request {
-        started: RunHeader {
+        header: RunHeader {
             id: "live".to_owned(),
             started_at: String::new(),
             label: None,
@@ -249,12 +250,12 @@ fn slowed(selectors: &[&str], pct: &str) -> Record {
         timers: vec![],
         profile: Profile::Quick,
         budget: None,
-        treated,
-        contest: Some(Contest { sets, pairs, bases_alone: false }),
+        treatments: treated,
+        comparison: Some(ComparisonPlan { sets, pairs, measure_lone_bases: false }),
         refine: false,
-        trials: TrialTime::default(),
-        lacking: Vec::new(),
-        cpu: None,
+        trials: TrialBudget::default(),
+        unmeasurable: Vec::new(),
+        requested_cpu: None,
         peer_cpu: None,
     };
     let mut assembler = Assembler::default();

@@ -6,7 +6,7 @@
 mod bpf;
 
 use bpf::{Call, audit_arch, calls, returned, wanted};
-use oscost::treatments::read_with_notes;
+use oscost::treatments::parse_with_notes;
 use oscost::treatments::seccomp::compile::{MOST_INSTRUCTIONS, compile};
 use oscost::treatments::seccomp::docker;
 use oscost::treatments::seccomp::profile::{Action, Condition, Op, Profile, Rule};
@@ -385,7 +385,7 @@ fn a_file_is_refused_by_its_name_and_what_it_leaves_out_is_said() {
     let path = folder.path().join("x.json");
     let asked = |path: &std::path::Path| {
         let value = Some(path.to_str().unwrap().to_owned());
-        read_with_notes(&[Treatment { name: "seccomp".to_owned(), value }], Arch::X86_64)
+        parse_with_notes(&[Treatment { name: "seccomp".to_owned(), value }], Arch::X86_64)
     };
     std::fs::write(&path, WHOLE).unwrap();
     let read = asked(&path).unwrap();

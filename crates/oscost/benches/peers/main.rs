@@ -21,7 +21,7 @@ use std::process::ExitCode;
 use anyhow::{Context, bail, ensure};
 use oscost::hosts::{Interrupt, LocalSession, WorkerBinary};
 use oscost::plan;
-use oscost::run::{Held, MachineLock};
+use oscost::run::{LockError, MachineLock};
 use oscost_model::case::Case;
 use oscost_model::definition::{Catalog, Definition, Extent};
 use oscost_stats::interval::{Nominal, median_hs};
@@ -65,10 +65,12 @@ fn spreads() -> anyhow::Result<bool> {
 fn compare(only: &[String]) -> anyhow::Result<bool> {
     let program = WorkerBinary::find()?;
     let interrupt = Interrupt::listen()?;
-    let _machine = match MachineLock::take() {
+    let _machine = match MachineLock::acquire() {
         Ok(lock) => Some(lock),
-        Err(Held::By(holder, _)) => bail!("process {} measures on this machine", holder.pid),
-        Err(Held::Unavailable(_)) => None,
+        Err(LockError::HeldBy(holder, _)) => {
+            bail!("process {} measures on this machine", holder.pid)
+        }
+        Err(LockError::Unavailable(_)) => None,
     };
     let mut ours = Ours::start(LocalSession::start(&program, &interrupt)?)?;
     let others = Others::compiled(&mut ours)?;

@@ -5,7 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use oscost::estimate::{Reading, worker_value};
+use oscost::estimate::{SampleContext, worker_value};
 use oscost::hosts::{LocalSession, Session};
 use oscost_model::case::Case;
 use oscost_model::clock::Calibration;
@@ -20,7 +20,7 @@ pub(super) fn estimate(
     clock: &Calibration,
     switches: bool,
 ) -> Option<f64> {
-    let how = Reading { plan, clock, unit: Unit::NsPerOp, switches, major_faults: false };
+    let how = SampleContext { plan, clock, unit: Unit::NsPerOp, switches, major_faults: false };
     worker_value(samples, 0, how).value
 }
 

@@ -56,7 +56,7 @@ fn class(words: &[(&str, Option<String>)]) -> String {
 }
 
 /// What differs between two classes, in words; `None` where nothing that both tell does.
-pub fn differs(one: &str, other: &str) -> Option<String> {
+pub fn difference(one: &str, other: &str) -> Option<String> {
     fn words(class: &str) -> BTreeMap<&str, &str> {
         class.split(", ").filter_map(|word| word.split_once(' ')).collect()
     }
@@ -134,7 +134,7 @@ mod tests {
         };
         let one = machine("6.1.0-22-amd64", "voluntary", Some(250));
         assert_eq!(one, "flavour amd64, arch x86_64, hz 250, preempt voluntary");
-        let not = |other: &str| differs(&one, other);
+        let not = |other: &str| difference(&one, other);
         assert_eq!(not(&machine("6.1.0-23-amd64", "voluntary", Some(250))), None);
         assert_eq!(not(&machine("6.12.1-amd64", "dynamic", None)), None, "what is not known");
         let cloud = not(&machine("6.1.0-22-cloud-amd64", "voluntary", Some(250)));
@@ -160,13 +160,13 @@ mod tests {
         let one = machine(&|_| {});
         let words = "cpu GenuineIntel 6/85/? Some CPU, cpus 4, hypervisor kvm, clocksource tsc";
         assert_eq!(one, words);
-        let not = |change: &dyn Fn(&mut Facts)| differs(&one, &machine(change)).is_some();
+        let not = |change: &dyn Fn(&mut Facts)| difference(&one, &machine(change)).is_some();
         assert!(!not(&|facts| facts.cpu.microcode = Some("0x2".to_owned())));
         assert!(!not(&|facts| facts.virtualization = None));
         assert!(not(&|facts| facts.virtualization = Some("none".to_owned())));
         assert!(not(&|facts| facts.cpu.stepping = Some(7)));
         assert!(not(&|facts| facts.cpu.logical_online = Some(2)));
         assert!(not(&|facts| facts.scheduling.clocksource = Some("hpet".to_owned())));
-        assert_eq!(differs("", &one), None);
+        assert_eq!(difference("", &one), None);
     }
 }

@@ -34,7 +34,7 @@ const SECCOMP: Sentence =
     ("seccomp filters apply to this process", "every system call pays for them");
 
 /// What a reader of the figures should know of the machine, a sentence each.
-pub fn about(facts: &Facts) -> Vec<String> {
+pub fn machine_notes(facts: &Facts) -> Vec<String> {
     let scheduling = &facts.scheduling;
     let quota = scheduling.cgroup_quota_milli_cpus;
     let judged = [
@@ -56,7 +56,7 @@ mod tests {
 
     #[test]
     fn an_unknown_machine_is_not_judged() {
-        assert_eq!(about(&Facts::default()), Vec::<String>::new());
+        assert_eq!(machine_notes(&Facts::default()), Vec::<String>::new());
     }
 
     #[test]
@@ -64,7 +64,7 @@ mod tests {
         let mut facts = Facts::default();
         facts.cpu.allowed_cpus = Some(vec![3]);
         facts.scheduling.cgroup_quota_milli_cpus = Some(Bound::Max(500));
-        let advice = about(&facts);
+        let advice = machine_notes(&facts);
         assert_eq!(advice.len(), 2, "{advice:?}");
         assert!(advice[0].contains("one CPU") && advice[1].contains("quota"));
     }

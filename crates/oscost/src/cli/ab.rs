@@ -21,9 +21,9 @@ use super::target::{Patience, arrive, side, treated};
 use super::{Done, UsageError, predict, study, vm};
 use crate::estimate::comparison::threshold::Threshold;
 use crate::hosts::{Interrupt, Session, WorkerBinary};
-use crate::plan::{Set, Sides};
+use crate::plan::{ComparisonRows, ComparisonSet};
 use crate::report::{self, ab::Shown};
-use crate::run::{Contest, PairCount, Profile, Request};
+use crate::run::{ComparisonPlan, PairCount, Profile, Request};
 use crate::studies::{Study, lay};
 use crate::{advice, plan};
 use oscost_stats::interval::Nominal;
@@ -175,18 +175,18 @@ impl Arguments {
     }
 
     /// How many pairs each row of these gets; those of a study as many as it had runs, at least.
-    fn pairs(&self, sets: &[Set], study: Option<&Study>) -> PairCount {
+    fn pairs(&self, sets: &[ComparisonSet], study: Option<&Study>) -> PairCount {
         // One discovery among many rows takes more pairs than one alone; some pair may be lost.
         let rows = sets.iter().map(|set| set.news.len()).sum();
-        let among = report::ab::pairs_for(rows) + SPARE_PAIRS;
+        let among = report::ab::min_pairs_for_discovery(rows) + SPARE_PAIRS;
         let in_workers = sets.iter().any(|set| set.design == Design::Pairs) && !self.quick;
         let among = if in_workers { among.max(FEWEST_OF_WORKERS) } else { among };
         let runs = study.map_or(0, |study| study.protocol.runs as u32 + SPARE_PAIRS);
         let count = |least: u32, most: u32, seconds: f64, spread: bool| PairCount {
-            least: least.max(among).max(runs),
-            most: most.max(runs),
+            min: least.max(among).max(runs),
+            max: most.max(runs),
             spread,
-            within: Duration::from_secs_f64(seconds),
+            time_budget: Duration::from_secs_f64(seconds),
         };
         match (self.quick, self.thorough) {
             (true, _) => count(QUICK_PAIRS, QUICK_PAIRS, 0.0, false),
@@ -364,8 +364,8 @@ fn request(arguments: &Arguments, asked: &Asked, hello: &Hello) -> anyhow::Resul
         remark(&format!("note: {note}"));
     }
     let news = sides;
-    let Sides { mut rows, treated, sets } =
-        plan::versus(&asked.catalog, &asked.cases, &base, &news);
+    let ComparisonRows { mut rows, treatments: treated, sets } =
+        plan::comparison_rows(&asked.catalog, &asked.cases, &base, &news);
     let lacking = asked.programs.fill(&mut rows, &asked.base.host, arguments.quick);
     if let Some(study) = asked.study.as_ref().filter(|_| !arguments.quick) {
         study::as_often_as(study, &mut rows);
@@ -377,8 +377,7 @@ fn request(arguments: &Arguments, asked: &Asked, hello: &Hello) -> anyhow::Resul
     let compares = asked.study.as_ref().filter(|study| study.columns.is_some());
     let pairs = arguments.pairs(&sets, compares);
     // What programs pay is seen in their trials: the reference cases beside them are there for the record.
-    let pairs =
-        if programs { PairCount { most: pairs.least, spread: false, ..pairs } } else { pairs };
+    let pairs = if programs { PairCount { max: pairs.min, spread: false, ..pairs } } else { pairs };
     let settings = Settings {
         seed: arguments.seed.unwrap_or_else(run::fresh_seed),
         profile: arguments.profile().to_owned(),
@@ -389,23 +388,23 @@ fn request(arguments: &Arguments, asked: &Asked, hello: &Hello) -> anyhow::Resul
         predictions: predict::of(&rows),
     };
     Ok(Request {
-        started: run::started(arguments.label.clone(), hello, settings),
-        machine: Machine::new("m0", hello.facts.clone(), advice::about(&hello.facts)),
+        header: run::started(arguments.label.clone(), hello, settings),
+        machine: Machine::new("m0", hello.facts.clone(), advice::machine_notes(&hello.facts)),
         tracers: hello.facts.tracers.clone(),
         rows,
         timers: Vec::new(),
         profile: Profile::Quick,
         budget: arguments.budget.map(Duration::from_secs_f64),
-        treated,
-        contest: Some(Contest { sets, pairs, bases_alone: compares.is_some() }),
+        treatments: treated,
+        comparison: Some(ComparisonPlan { sets, pairs, measure_lone_bases: compares.is_some() }),
         refine: false,
         trials: programs::time(
             (arguments.quick, arguments.thorough),
             arguments.programs.calls,
             arguments.budget,
         ),
-        lacking,
-        cpu: arguments.cpu,
+        unmeasurable: lacking,
+        requested_cpu: arguments.cpu,
         peer_cpu: arguments.peer_cpu,
     })
 }

@@ -93,7 +93,7 @@ pub(super) fn judge_gate(
         remark("gate: failed: no row of one side could be compared with one of the other");
         return Done::WithFailures;
     }
-    let judged = comparisons.iter().filter(|it| threshold.judges(it)).count();
+    let judged = comparisons.iter().filter(|it| threshold.applies_to(it)).count();
     let left = comparisons.len() - judged;
     if judged == 0 {
         remark(&format!(
@@ -109,7 +109,7 @@ pub(super) fn judge_gate(
     if !slower.is_empty() {
         return Done::WithFailures;
     }
-    let seen = comparisons.iter().filter(|it| threshold.would_show(it)).count();
+    let seen = comparisons.iter().filter(|it| threshold.would_detect(it)).count();
     let left = match left {
         0 => String::new(),
         left => format!("; {left} more are times, of which such a threshold says nothing"),

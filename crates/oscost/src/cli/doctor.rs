@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::output::Output;
 use super::target::{self, Patience, treated};
 use super::{Done, UsageError, vm};
-use crate::advice::doctor::{Seen, examine};
+use crate::advice::doctor::{Observations, examine};
 use crate::hosts::WorkerBinary;
 use crate::report;
 use crate::report::doctor::Visit;
@@ -60,15 +60,22 @@ pub(super) fn doctor(arguments: &Arguments, output: &mut Output) -> anyhow::Resu
         let progress = Progress::saying("listening to every CPU for some 2 s");
         // On another machine the number is somebody else's.
         let here = (arguments.at == "local").then(std::process::id);
-        let looked = run::look(session, SPIN, here.as_slice());
+        let looked = run::inspect_machine(session, SPIN, here.as_slice());
         drop(progress);
         let looked = looked?;
         let hello = session.hello();
         let (facts, clocks) = (&hello.facts, &hello.clocks[..]);
-        let watch = looked.watch.as_ref().map_err(String::as_str);
-        let uncounted = looked.uncounted.as_deref();
+        let watch = looked.activity.as_ref().map_err(String::as_str);
+        let uncounted = looked.uncountable_reason.as_deref();
         let (probe, cpu) = (&looked.probe[..], looked.cpu);
-        let seen = Seen { facts, clocks, probe, cpu, watch, uncounted };
+        let seen = Observations {
+            facts,
+            clocks,
+            probe,
+            cpu,
+            activity: watch,
+            uncountable_reason: uncounted,
+        };
         let diagnosis = examine(&seen);
         let diagnosis = &diagnosis;
         let visit = Visit { facts, clocks, probe, cpu, watch, uncounted, diagnosis };

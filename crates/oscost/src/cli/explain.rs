@@ -25,7 +25,7 @@ use crate::report::here::{Last, Shown};
 use crate::report::treatments::Explained;
 use crate::run::count_calls;
 use crate::store::{Store, Stored};
-use crate::treatments::{KINDS, Kind, StudyMethod};
+use crate::treatments::{KINDS, Kind, Mechanism};
 
 /// What counting may take: whoever asks for an explanation waits for it.
 const COUNTING: Duration = Duration::from_secs(2);
@@ -88,21 +88,21 @@ pub(super) fn explain(arguments: &Arguments, output: &mut Output) -> anyhow::Res
 
 /// A treatment, for whoever asks what it costs.
 fn of_treatment(kind: &Kind) -> Explained {
-    let compared = match kind.study_method {
-        StudyMethod::Applied => {
+    let compared = match kind.mechanism {
+        Mechanism::Applied => {
             "As fork twins: one process forks two, of which one is treated, and they are timed in \
              turns (docs/METHOD.md, section 12)."
         }
-        StudyMethod::Attached => {
+        Mechanism::Attached => {
             "Toggled: one process is timed while it is attached and while it is not, in turns \
              (docs/METHOD.md, section 12)."
         }
-        StudyMethod::Wraps => {
+        Mechanism::Wraps => {
             "In pairs: two processes one after the other, in random order (docs/METHOD.md, section \
              12)."
         }
     };
-    let &Kind { name, value, does, needs, why, source, .. } = kind;
+    let &Kind { name, value, effect: does, needs, why, source, .. } = kind;
     Explained { name, value, does, needs, why, compared, source }
 }
 

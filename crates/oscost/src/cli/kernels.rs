@@ -10,7 +10,7 @@ use wildmatch::WildMatch;
 use super::output::{Output, remark};
 use super::{Done, UsageError};
 use crate::hosts::Interrupt;
-use crate::hosts::vm::{FetchError, Fetched, Offer, Shelf};
+use crate::hosts::vm::{FetchError, FetchedKernel, LocalKernel, LocalKernels};
 use crate::report::figures::rough;
 use crate::report::progress::Progress;
 
@@ -75,7 +75,7 @@ Examples:
 }
 
 pub(super) fn kernels(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Done> {
-    let shelf = Shelf::here();
+    let shelf = LocalKernels::of_this_machine();
     match &arguments.verb {
         None => list(&shelf, arguments.json, output),
         Some(Verb::Fetch { name }) => done(fetch(&shelf, name), output, told_fetched),
@@ -112,7 +112,7 @@ fn done<T>(
 }
 
 /// Fetches it, and says how far that is where it takes over a second.
-fn fetch(shelf: &Shelf, name: &str) -> Result<Fetched, FetchError> {
+fn fetch(shelf: &LocalKernels, name: &str) -> Result<FetchedKernel, FetchError> {
     let interrupt = listen()?;
     let mut line: Option<Progress> = None;
     shelf.fetch(name, &interrupt, &mut |what| match &line {
@@ -135,8 +135,8 @@ fn listen() -> Result<Interrupt, FetchError> {
     })
 }
 
-fn told_fetched(fetched: Fetched, output: &mut Output) -> anyhow::Result<()> {
-    let Fetched { version, package, build, file, was_there, replaced } = fetched;
+fn told_fetched(fetched: FetchedKernel, output: &mut Output) -> anyhow::Result<()> {
+    let FetchedKernel { version, package, build, file, was_there, replaced } = fetched;
     match was_there {
         true => remark(&format!("{package} {build} is there already")),
         false => remark(&format!("fetched {package} {build} to {}", file.display())),
@@ -148,7 +148,7 @@ fn told_fetched(fetched: Fetched, output: &mut Output) -> anyhow::Result<()> {
 }
 
 /// The packages that apt offers and whose names meet a pattern, a line each.
-fn available(shelf: &Shelf, pattern: Option<&str>) -> Result<String, FetchError> {
+fn available(shelf: &LocalKernels, pattern: Option<&str>) -> Result<String, FetchError> {
     let meets = |name: &str| match pattern {
         None => true,
         Some(glob) if glob.contains(['*', '?']) => WildMatch::new(glob).matches(name),
@@ -157,7 +157,7 @@ fn available(shelf: &Shelf, pattern: Option<&str>) -> Result<String, FetchError>
     let mut kernels = shelf.available(&listen()?)?;
     kernels.retain(|kernel| meets(&kernel.package));
     let widest = kernels.iter().map(|kernel| kernel.package.len()).max().unwrap_or(0);
-    let line = |kernel: &crate::hosts::vm::Available| match kernel.is_downloaded {
+    let line = |kernel: &crate::hosts::vm::AvailablePackage| match kernel.is_downloaded {
         true => format!("{:widest$}  downloaded\n", kernel.package),
         false => format!("{}\n", kernel.package),
     };
@@ -187,7 +187,7 @@ struct Row<'a> {
 }
 
 impl<'a> Row<'a> {
-    fn of(offer: &'a Offer) -> Self {
+    fn of(offer: &'a LocalKernel) -> Self {
         let flaw = offer.flaw.as_ref();
         Self {
             name: format!("vm:{}", offer.version),
@@ -202,8 +202,8 @@ impl<'a> Row<'a> {
     }
 }
 
-fn list(shelf: &Shelf, json: bool, output: &mut Output) -> anyhow::Result<Done> {
-    let offers = shelf.offers();
+fn list(shelf: &LocalKernels, json: bool, output: &mut Output) -> anyhow::Result<Done> {
+    let offers = shelf.list();
     let kernels: Vec<Row<'_>> = offers.iter().map(Row::of).collect();
     if json {
         let folder = shelf.folder().map(|folder| folder.display().to_string());

@@ -55,6 +55,6 @@ pub(super) fn machine(arguments: &Arguments, output: &mut Output) -> anyhow::Res
 }
 
 fn rates(session: &mut dyn Session) -> anyhow::Result<Rates> {
-    let (probe, calibration) = run::rates(session)?;
+    let (probe, calibration) = run::clock_rates(session)?;
     Ok(Rates { probe, calibration, unasked: None })
 }

@@ -71,7 +71,7 @@ impl<'a> Met<'a> {
     pub(super) fn peer(&mut self, cpu: Option<u32>) -> Peer<'_> {
         let facts = self.arrived.session.hello().facts.clone();
         Peer {
-            machine: Described::new(MACHINE, facts.clone(), advice::about(&facts)),
+            machine: Described::new(MACHINE, facts.clone(), advice::machine_notes(&facts)),
             tracers: facts.tracers,
             session: &mut *self.arrived.session,
             bind: self.bind,
@@ -112,7 +112,7 @@ fn seen_from((host, hello): (&Host, &Hello)) -> anyhow::Result<IpAddr> {
 
 /// The cases that are asked for, as they are between two machines.
 pub(super) fn cases(program: &WorkerBinary, asked: Vec<Case>) -> Vec<Case> {
-    let (cases, changed) = plan::between(&program.catalog, asked);
+    let (cases, changed) = plan::with_remote_peer(&program.catalog, asked);
     if changed {
         remark("note: between machines the peer is always on another CPU: peer_cpu=other");
     }
@@ -122,12 +122,12 @@ pub(super) fn cases(program: &WorkerBinary, asked: Vec<Case>) -> Vec<Case> {
 /// What the other end stands at, for the rows of a run that have one; and why others have not that
 /// should.
 pub(super) fn apart(rows: &mut [PlannedRow]) -> Vec<(usize, String)> {
-    plan::apart(rows, MACHINE);
+    plan::mark_remote_peer(rows, MACHINE);
     lacking(rows)
 }
 
 /// The rows that cannot have their other end on another machine, and why.
 fn lacking(rows: &[PlannedRow]) -> Vec<(usize, String)> {
-    let why_not = |(at, row)| Some((at, plan::why_not(row)?));
+    let why_not = |(at, row)| Some((at, plan::local_only_reason(row)?));
     rows.iter().enumerate().filter_map(why_not).collect()
 }

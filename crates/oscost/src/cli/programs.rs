@@ -11,7 +11,7 @@ use oscost_model::target::Host;
 
 use super::UsageError;
 use super::workload::read;
-use crate::run::TrialTime;
+use crate::run::TrialBudget;
 use crate::treatments::command_line::split;
 use crate::workloads::here::default_cache;
 use crate::workloads::{self, Here, Spec};
@@ -157,11 +157,16 @@ pub(super) fn time(
     (quick, thorough): (bool, bool),
     counts: bool,
     budget_s: Option<f64>,
-) -> TrialTime {
+) -> TrialBudget {
     let within = match (quick, thorough) {
         (true, _) => Duration::ZERO,
         (_, true) => WITHIN_THOROUGH,
         _ => WITHIN,
     };
-    TrialTime { within, spread: !quick, counts, until: budget_s.map(Duration::from_secs_f64) }
+    TrialBudget {
+        time_budget: within,
+        spread: !quick,
+        count_calls: counts,
+        run_limit: budget_s.map(Duration::from_secs_f64),
+    }
 }

@@ -23,12 +23,13 @@ use super::vm;
 use super::{Done, UsageError};
 use crate::estimate::Assembler;
 use crate::hosts::{HostError, Interrupt, Session, WorkerBinary};
-use crate::plan::Side;
+use crate::plan::ComparedTarget;
 use crate::report;
 use crate::report::progress::Progress;
 use crate::report::table::Plots;
 use crate::run::{
-    Finish, Held, Holder, Listener, MachineLock, Profile, Request, RunError, wait_for,
+    LockError, LockHolder, MachineLock, Observer, Profile, Request, RunEnd, RunError,
+    wait_for_release,
 };
 use crate::store::Store;
 use crate::studies::Study;
@@ -292,7 +293,7 @@ pub(super) fn is_interrupt(error: &anyhow::Error) -> bool {
 }
 
 /// Who holds the machine, in words.
-pub(super) fn who(holder: &Holder) -> String {
+pub(super) fn who(holder: &LockHolder) -> String {
     let command = holder.command.as_deref().unwrap_or("a command that is not shown to us");
     format!("process {} ({command})", holder.pid)
 }
@@ -303,19 +304,19 @@ pub(super) fn take_machine(
     no_wait: bool,
 ) -> anyhow::Result<Option<MachineLock>> {
     loop {
-        match MachineLock::take() {
+        match MachineLock::acquire() {
             Ok(lock) => return Ok(Some(lock)),
-            Err(Held::Unavailable(error)) => {
+            Err(LockError::Unavailable(error)) => {
                 remark(&format!("note: cannot keep other runs off this machine: {error}"));
                 return Ok(None);
             }
-            Err(Held::By(holder, stream)) => {
+            Err(LockError::HeldBy(holder, stream)) => {
                 let who = who(&holder);
                 if no_wait {
                     anyhow::bail!("cannot measure: {who} is measuring on this machine");
                 }
                 remark(&format!("waiting for {who}, which is measuring on this machine"));
-                wait_for(&stream, interrupt)?;
+                wait_for_release(&stream, interrupt)?;
             }
         }
     }
@@ -334,7 +335,7 @@ struct Asked {
 fn measure(
     arguments: &Arguments,
     program: &WorkerBinary,
-    (mut asked, target, side): (Asked, &Target, Side),
+    (mut asked, target, side): (Asked, &Target, ComparedTarget),
     (session, mut met): (&mut dyn Session, Option<Met<'_>>),
     output: &mut Output,
 ) -> anyhow::Result<Done> {
@@ -358,7 +359,7 @@ pub(super) struct Ended {
     /// The record.
     pub(super) record: Record,
     /// How it ended.
-    pub(super) ended: Result<Finish, RunError>,
+    pub(super) ended: Result<RunEnd, RunError>,
     /// Where it is kept.
     pub(super) keeper: Keeper,
 }
@@ -372,8 +373,8 @@ pub(super) fn listened(
     kept: bool,
     samples: bool,
 ) -> anyhow::Result<Option<Ended>> {
-    let started = request.started.clone();
-    let does = |all: &mut dyn Listener| run::run_between(session, peer, request, all);
+    let started = request.header.clone();
+    let does = |all: &mut dyn Observer| run::run_with_peer(session, peer, request, all);
     listened_to(&started, (kept, samples), does)
 }
 
@@ -381,7 +382,7 @@ pub(super) fn listened(
 pub(super) fn listened_to(
     started: &RunHeader,
     (kept, samples): (bool, bool),
-    does: impl FnOnce(&mut dyn Listener) -> Result<Finish, RunError>,
+    does: impl FnOnce(&mut dyn Observer) -> Result<RunEnd, RunError>,
 ) -> anyhow::Result<Option<Ended>> {
     let mut all = Listeners {
         assembler: Assembler::default(),
@@ -402,11 +403,11 @@ pub(super) fn listened_to(
 }
 
 /// How a command ended whose run ended so.
-pub(super) fn how(finish: Finish, record: &Record) -> Done {
+pub(super) fn how(finish: RunEnd, record: &Record) -> Done {
     match finish {
-        Finish::Interrupted => Done::Interrupted,
-        Finish::Done if any_failed(record) => Done::WithFailures,
-        Finish::Done => Done::Well,
+        RunEnd::Interrupted => Done::Interrupted,
+        RunEnd::Done if any_failed(record) => Done::WithFailures,
+        RunEnd::Done => Done::Well,
     }
 }
 
@@ -429,16 +430,16 @@ struct Listeners {
     progress: Progress,
 }
 
-impl Listener for Listeners {
+impl Observer for Listeners {
     fn heard(&mut self, entry: &Entry) {
         self.assembler.apply(entry);
         self.keeper.keep(entry);
         self.progress.heard(entry);
     }
 
-    fn wants_more(&mut self) -> Vec<PlannedRow> {
+    fn additional_rows(&mut self) -> Vec<PlannedRow> {
         let curves = self.assembler.record(false).map(|record| record.curves);
-        plan::closer(&self.assembler.planned(), &curves.unwrap_or_default())
+        plan::refinement_rows(&self.assembler.planned(), &curves.unwrap_or_default())
     }
 }
 
@@ -446,7 +447,7 @@ fn request(
     arguments: &Arguments,
     program: &WorkerBinary,
     asked: &Asked,
-    (at, Side { target, treated }): (&Target, &Side),
+    (at, ComparedTarget { target, treatments: treated }): (&Target, &ComparedTarget),
     peer: Option<&str>,
     hello: &Hello,
 ) -> anyhow::Result<Request> {
@@ -475,23 +476,23 @@ fn request(
         predictions: predict::of(&rows),
     };
     Ok(Request {
-        started: started(arguments.label.clone(), hello, settings),
-        machine: Machine::new("m0", hello.facts.clone(), advice::about(&hello.facts)),
+        header: started(arguments.label.clone(), hello, settings),
+        machine: Machine::new("m0", hello.facts.clone(), advice::machine_notes(&hello.facts)),
         tracers: hello.facts.tracers.clone(),
-        timers: plan::surveyed(&program.catalog, &asked.cases),
-        treated: vec![treated.clone(); rows.len()],
+        timers: plan::survey_timers(&program.catalog, &asked.cases),
+        treatments: vec![treated.clone(); rows.len()],
         budget: budget_s.map(Duration::from_secs_f64),
         rows,
         profile,
-        contest: None,
+        comparison: None,
         refine: arguments.refines(),
         trials: programs::time(
             (arguments.quick, arguments.thorough),
             arguments.programs.calls,
             arguments.budget,
         ),
-        lacking,
-        cpu: arguments.cpu,
+        unmeasurable: lacking,
+        requested_cpu: arguments.cpu,
         // Where there is a peer's machine, it is that one's.
         peer_cpu: arguments.peer_cpu.filter(|_| peer.is_none()),
     })

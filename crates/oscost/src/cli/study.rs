@@ -98,7 +98,7 @@ pub(super) fn rows(
     peer: Option<&str>,
 ) -> anyhow::Result<(Vec<PlannedRow>, Lacking)> {
     let (near, far) = asked(catalog, study)?;
-    let far = plan::far(catalog, far, target, peer);
+    let far = plan::remote_peer_rows(catalog, far, target, peer);
     let mut rows = plan::rows(catalog, near, target);
     let first = rows.iter().take_while(|row| row.requested).count();
     let last = first + far.len();
@@ -114,7 +114,7 @@ pub(super) fn rows(
         let why = match (is_far, peer) {
             (false, _) => None,
             (true, None) => Some(studies::NO_PEER.to_owned()),
-            (true, Some(_)) => plan::why_not(row),
+            (true, Some(_)) => plan::local_only_reason(row),
         };
         lacking.extend(why.map(|why| (at, why)));
     }
@@ -125,7 +125,7 @@ pub(super) fn rows(
 fn is_of(catalog: &Catalog, wanted: &studies::Wanted<'_>, row: &PlannedRow) -> bool {
     let Some(case) = Case::parse(wanted.case) else { return false };
     match wanted.peer {
-        true => plan::between(catalog, vec![case]).0.contains(&row.case),
+        true => plan::with_remote_peer(catalog, vec![case]).0.contains(&row.case),
         false => case == row.case,
     }
 }

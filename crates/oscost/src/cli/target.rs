@@ -9,11 +9,11 @@ use oscost_model::treatment::TreatmentSet;
 use super::output::remark;
 use super::run::{is_interrupt, take_machine, who};
 use super::{Done, UsageError, vm};
-use crate::hosts::vm::{Emulator, VmSession, Wanted};
+use crate::hosts::vm::{Emulator, VmSession, VmSpec};
 use crate::hosts::{FakeSession, Interrupt, LocalSession, Session, SshSession, WorkerBinary};
-use crate::plan::Side;
+use crate::plan::ComparedTarget;
 use crate::report::plain;
-use crate::run::{Claim, Held, MachineLock, claim, until_ours};
+use crate::run::{Claim, LockError, MachineLock, claim, wait_for_claim};
 use crate::treatments;
 
 /// What to do while somebody else measures.
@@ -111,8 +111,11 @@ pub(super) fn treated(text: &str, treatments: Option<&str>) -> anyhow::Result<Ta
 
 /// A place, with what is to be done there made ready for its machine, and what there is to say of
 /// it.
-pub(super) fn side(target: &Target, arch: Option<Arch>) -> anyhow::Result<(Side, Vec<String>)> {
-    let read = treatments::read_with_notes(&target.treatments, arch.unwrap_or(Arch::X86_64))
+pub(super) fn side(
+    target: &Target,
+    arch: Option<Arch>,
+) -> anyhow::Result<(ComparedTarget, Vec<String>)> {
+    let read = treatments::parse_with_notes(&target.treatments, arch.unwrap_or(Arch::X86_64))
         .map_err(|error| UsageError(error.to_string()))?;
     let target = TargetInfo {
         text: target.to_string(),
@@ -122,12 +125,12 @@ pub(super) fn side(target: &Target, arch: Option<Arch>) -> anyhow::Result<(Side,
         cpu: None,
         peer: None,
     };
-    Ok((Side { target, treated: with_folder(read.treated)? }, read.notes))
+    Ok((ComparedTarget { target, treatments: with_folder(read.treatments)? }, read.notes))
 }
 
 /// What begins with the user's profiles is told where they are.
 pub(super) fn with_folder(treated: TreatmentSet) -> anyhow::Result<TreatmentSet> {
-    treatments::from_folder(treated, || {
+    treatments::with_profile_folder(treated, || {
         let folder = super::ph::folder()?.into_os_string().into_string();
         folder.ok().context("cannot say where the profiles are: the path is no text")
     })
@@ -152,10 +155,10 @@ pub(super) fn arrive<'a>(
             (Box::new(session), machine, None)
         }
         Host::Vm(text) => {
-            let wanted = Wanted::parse(text).map_err(|error| UsageError(error.to_string()))?;
+            let wanted = VmSpec::parse(text).map_err(|error| UsageError(error.to_string()))?;
             let kernel = vm::kernel(&wanted)?;
             let host = host.to_string();
-            let emulator = Emulator::find().map_err(|why| Emulator::lacking(&host, why))?;
+            let emulator = Emulator::find().map_err(|why| Emulator::missing(&host, why))?;
             let (lock, machine) = local(interrupt, patience)?;
             let at = (host.as_str(), &wanted, &kernel);
             let session = VmSession::start(at, (&emulator, program), interrupt)?;
@@ -174,13 +177,13 @@ pub(super) fn local(
         Patience::Wait | Patience::Fail => {
             (take_machine(interrupt, patience == Patience::Fail)?, Machine::Ours)
         }
-        Patience::GoWithout => match MachineLock::take() {
+        Patience::GoWithout => match MachineLock::acquire() {
             Ok(lock) => (Some(lock), Machine::Ours),
-            Err(Held::Unavailable(error)) => {
+            Err(LockError::Unavailable(error)) => {
                 remark(&format!("note: cannot keep other runs off this machine: {error}"));
                 (None, Machine::Ours)
             }
-            Err(Held::By(holder, _)) => (None, Machine::Held(who(&holder))),
+            Err(LockError::HeldBy(holder, _)) => (None, Machine::Held(who(&holder))),
         },
     })
 }
@@ -188,17 +191,17 @@ pub(super) fn local(
 /// Has another machine taken by its supervisor.
 fn theirs(session: &mut dyn Session, host: &Host, patience: Patience) -> anyhow::Result<Machine> {
     let mut claimed = claim(session, patience == Patience::Wait)?;
-    if let (Claim::Held(by), Patience::Wait) = (&claimed, patience) {
+    if let (Claim::HeldByOther(by), Patience::Wait) = (&claimed, patience) {
         remark(&format!("waiting for {}, which is measuring at {host}", plain(by)));
-        claimed = until_ours(session)?;
+        claimed = wait_for_claim(session)?;
     }
     match (claimed, patience) {
-        (Claim::Ours, _) => Ok(Machine::Ours),
-        (Claim::Held(by), Patience::GoWithout) => Ok(Machine::Held(plain(&by))),
-        (Claim::Held(by), _) => {
+        (Claim::Acquired, _) => Ok(Machine::Ours),
+        (Claim::HeldByOther(by), Patience::GoWithout) => Ok(Machine::Held(plain(&by))),
+        (Claim::HeldByOther(by), _) => {
             anyhow::bail!("cannot measure: {} is measuring at {host}", plain(&by))
         }
-        (Claim::Unguarded(why), _) => {
+        (Claim::Unavailable(why), _) => {
             remark(&format!("note: cannot keep other runs off {host}: {}", plain(&why)));
             Ok(Machine::Ours)
         }

@@ -17,8 +17,8 @@ use super::{Done, UsageError};
 use crate::hosts::WorkerBinary;
 use crate::report;
 use crate::report::treatments::{Here, Row};
-use crate::run::{Held, MachineLock};
-use crate::treatments::{KINDS, Kind, StudyMethod, read_with_notes, with_profiles};
+use crate::run::{LockError, MachineLock};
+use crate::treatments::{KINDS, Kind, Mechanism, parse_with_notes, with_user_profiles};
 
 /// What to do to which command.
 #[derive(Debug, clap::Args)]
@@ -75,7 +75,7 @@ fn usage(what: &str, hint: &str) -> anyhow::Error {
 /// Becomes the treated command; comes back only with the reason why not.
 fn become_treated(treatments: &str, command: &[OsString]) -> anyhow::Result<Done> {
     let read = read(treatments)?;
-    let treated = with_folder(with_profiles(read.clone()))?;
+    let treated = with_folder(with_user_profiles(read.clone()))?;
     if treated != read {
         super::ph::tell_refused();
     }
@@ -89,7 +89,7 @@ fn become_treated(treatments: &str, command: &[OsString]) -> anyhow::Result<Done
     }
     let worker = WorkerBinary::find()?;
     if !treated.attached.is_empty()
-        && let Err(Held::By(holder, _)) = MachineLock::take()
+        && let Err(LockError::HeldBy(holder, _)) = MachineLock::acquire()
     {
         remark(&format!("note: {} is measuring, and meets this too", who(&holder)));
     }
@@ -115,9 +115,9 @@ fn read(treatments: &str) -> anyhow::Result<TreatmentSet> {
 fn read_all(treatments: &[Treatment]) -> anyhow::Result<TreatmentSet> {
     let arch = Arch::from_uname(std::env::consts::ARCH)
         .with_context(|| format!("cannot treat on {}", std::env::consts::ARCH))?;
-    let read = read_with_notes(treatments, arch).map_err(|error| UsageError(error.to_string()))?;
+    let read = parse_with_notes(treatments, arch).map_err(|error| UsageError(error.to_string()))?;
     read.notes.iter().for_each(|note| remark(&format!("note: {note}")));
-    Ok(read.treated)
+    Ok(read.treatments)
 }
 
 /// The worker, as it takes these treatments; the command follows.
@@ -131,18 +131,18 @@ fn treated_by(worker: &WorkerBinary, treated: &TreatmentSet) -> anyhow::Result<C
 fn list(json: bool, output: &mut Output) -> anyhow::Result<Done> {
     let worker = WorkerBinary::find()?;
     // Whoever measures meets what is attached to the whole system.
-    let lock = MachineLock::take();
+    let lock = MachineLock::acquire();
     let held = match &lock {
-        Err(Held::By(holder, _)) => Some(format!("{} is measuring", who(holder))),
+        Err(LockError::HeldBy(holder, _)) => Some(format!("{} is measuring", who(holder))),
         _ => None,
     };
     let clocks = Clocks::here();
     let row = |kind: &Kind| {
-        let (here, why) = match (&held, kind.study_method) {
-            (Some(by), StudyMethod::Attached) => (Here::NotTried, Some(by.clone())),
+        let (here, why) = match (&held, kind.mechanism) {
+            (Some(by), Mechanism::Attached) => (Here::NotTried, Some(by.clone())),
             _ => tried(kind, &worker, &clocks)?,
         };
-        let &Kind { name, value, does, needs, study_method, .. } = kind;
+        let &Kind { name, value, effect: does, needs, mechanism: study_method, .. } = kind;
         let names = if name == CLOCKSOURCE { clocks.available.clone() } else { Vec::new() };
         Ok(Row { name, value, does, needs, study_method: study_method.text(), names, here, why })
     };
@@ -178,10 +178,10 @@ fn tried(
     };
     let value = Some(value).filter(|value| !value.is_empty()).map(str::to_owned);
     let treatment = Treatment { name: kind.name.to_owned(), value };
-    if kind.study_method == StudyMethod::Wraps {
+    if kind.mechanism == Mechanism::Wraps {
         return Ok((Here::Yes, None)); // Nothing is asked of the machine.
     }
-    let before = kind.behind().map(|it| Treatment { name: it.to_owned(), value: None });
+    let before = kind.modifies().map(|it| Treatment { name: it.to_owned(), value: None });
     let all: Vec<Treatment> = before.into_iter().chain([treatment]).collect();
     let treated = read_all(&all)?;
     // Without a command it only tries.

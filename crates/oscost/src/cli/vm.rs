@@ -14,10 +14,10 @@ use super::output::remark;
 use super::programs::Programs;
 use super::run::{self, Ended};
 use super::target::{Patience, local, side};
-use crate::hosts::vm::{Accel, Booted, Emulator, Kernel, Wanted, booting};
+use crate::hosts::vm::{Accel, Emulator, Kernel, ScriptedVm, VmSpec, boot_timeout};
 use crate::hosts::{HostError, Interrupt, LocalSession, Session, WorkerBinary};
 use crate::plan;
-use crate::run::{Exact, Machines, id_of, run_exact};
+use crate::run::{InstructionCountRequest, Machines, count_instructions, machine_id};
 use oscost_stats::interval::Nominal;
 
 /// Workers of a case. Of what repeats itself two would do; five values beyond five others are no
@@ -40,22 +40,22 @@ pub(super) struct Counted {
     pub(super) label: Option<String>,
     pub(super) profile: &'static str,
     /// The places, and the machines that they mean.
-    pub(super) targets: Vec<(Target, Wanted)>,
+    pub(super) targets: Vec<(Target, VmSpec)>,
     /// Whether all others are compared with the first.
     pub(super) pairs: bool,
 }
 
 /// The machine that a place means, if it is one on which instructions are counted.
-pub(super) fn counts(target: &Target) -> Result<Option<Wanted>, UsageError> {
+pub(super) fn counts(target: &Target) -> Result<Option<VmSpec>, UsageError> {
     let Host::Vm(text) = &target.host else { return Ok(None) };
-    let wanted = Wanted::parse(text).map_err(|error| UsageError(error.to_string()))?;
+    let wanted = VmSpec::parse(text).map_err(|error| UsageError(error.to_string()))?;
     Ok((wanted.accel == Accel::Tcg).then_some(wanted))
 }
 
 /// Refuses a machine that cannot be meant, before anything is done for it.
 pub(super) fn check(host: &Host) -> Result<(), UsageError> {
     let Host::Vm(text) = host else { return Ok(()) };
-    let wanted = Wanted::parse(text).map_err(|error| UsageError(error.to_string()))?;
+    let wanted = VmSpec::parse(text).map_err(|error| UsageError(error.to_string()))?;
     Kernel::find(&wanted.kernel).map(drop).map_err(|error| UsageError(error.to_string()))
 }
 
@@ -71,7 +71,7 @@ pub(super) fn means_nothing(given: &[(&str, bool)]) -> Result<(), UsageError> {
 }
 
 /// Finds the kernel of a machine, and says which one it is where that had to be chosen.
-pub(super) fn kernel(wanted: &Wanted) -> anyhow::Result<Kernel> {
+pub(super) fn kernel(wanted: &VmSpec) -> anyhow::Result<Kernel> {
     let kernel = Kernel::find(&wanted.kernel).map_err(|error| UsageError(error.to_string()))?;
     if let Some(note) = &kernel.note {
         remark(&format!("note: {note}"));
@@ -102,7 +102,7 @@ fn booted(
 ) -> anyhow::Result<Option<Ended>> {
     let mut kernels: Vec<Kernel> = Vec::new();
     for (_, wanted) in &counted.targets {
-        let known = kernels.iter().find(|kernel| kernel.named == wanted.kernel).cloned();
+        let known = kernels.iter().find(|kernel| kernel.requested == wanted.kernel).cloned();
         kernels.push(known.map_or_else(|| kernel(wanted), Ok)?);
     }
     let emulator = Emulator::find();
@@ -123,8 +123,8 @@ fn booted(
         booted: counted.targets.iter().map(|_| None).collect(),
         interrupt,
     };
-    let started = request.started.clone();
-    run::listened_to(&started, kept, |all| run_exact(&mut booth, request, all))
+    let started = request.header.clone();
+    run::listened_to(&started, kept, |all| count_instructions(&mut booth, request, all))
 }
 
 fn request(
@@ -133,14 +133,14 @@ fn request(
     counted: &Counted,
     (kernels, version): (&[Kernel], &str),
     hello: &Hello,
-) -> anyhow::Result<Exact> {
+) -> anyhow::Result<InstructionCountRequest> {
     let (mut rows, mut treated, mut lacking) = (Vec::new(), Vec::new(), Vec::new());
     for (machine, (target, _)) in counted.targets.iter().enumerate() {
         let (side, notes) = side(target, Arch::from_uname(std::env::consts::ARCH))?;
         for note in notes {
             remark(&format!("note: {note}"));
         }
-        let at = TargetInfo { machine: id_of(machine), ..side.target };
+        let at = TargetInfo { machine: machine_id(machine), ..side.target };
         let mut of_target = plan::rows(of.catalog, cases.clone(), &at);
         if counted.pairs {
             // What floors are made of is no matter of what differs.
@@ -150,12 +150,12 @@ fn request(
         let missing = of.programs.fill(&mut of_target, &target.host, false);
         lacking.extend(missing.into_iter().map(|(row, why)| (first + row, why)));
         for row in of_target {
-            if let Some(why) = not_there(&side.treated) {
+            if let Some(why) = not_there(&side.treatments) {
                 lacking.push((rows.len(), why));
             }
-            let monitored = plan::has_monitor(&side.treated);
-            rows.push(PlannedRow { monitored, ..plan::counted(row) });
-            treated.push(side.treated.clone());
+            let monitored = plan::has_monitor(&side.treatments);
+            rows.push(PlannedRow { monitored, ..plan::in_instructions(row) });
+            treated.push(side.treatments.clone());
         }
     }
     let pairs = if counted.pairs { pairs(rows.len(), counted.targets.len()) } else { Vec::new() };
@@ -169,7 +169,7 @@ fn request(
         predictions: Vec::new(),
     };
     let machines = counted.targets.iter().zip(kernels).map(|((_, wanted), kernel)| Vm {
-        kernel: kernel.named.clone(),
+        kernel: kernel.requested.clone(),
         image: kernel.hash.clone(),
         emulator: version.to_owned(),
         accel: wanted.accel.text().to_owned(),
@@ -177,19 +177,19 @@ fn request(
         mem_mib: wanted.mem_mib,
         append: wanted.append.clone(),
     });
-    Ok(Exact {
-        started: run::started(counted.label.clone(), hello, settings),
+    Ok(InstructionCountRequest {
+        header: run::started(counted.label.clone(), hello, settings),
         rows,
-        treated,
+        treatments: treated,
         pairs,
         machines: machines.collect(),
-        at_once: std::thread::available_parallelism().map_or(1, Into::into),
+        max_concurrent: std::thread::available_parallelism().map_or(1, Into::into),
         repetitions: match counted.profile {
             "quick" => QUICK,
             "thorough" => THOROUGH,
             _ => REPETITIONS,
         },
-        lacking,
+        unmeasurable: lacking,
     })
 }
 
@@ -219,14 +219,14 @@ fn pairs(rows: usize, targets: usize) -> Vec<Pairing> {
 struct Booth<'a> {
     of: &'a Of<'a>,
     emulator: Result<Emulator, String>,
-    targets: Vec<(String, &'a Wanted, &'a Kernel)>,
-    booted: Vec<Option<Booted<'a>>>,
+    targets: Vec<(String, &'a VmSpec, &'a Kernel)>,
+    booted: Vec<Option<ScriptedVm<'a>>>,
     interrupt: &'a Interrupt,
 }
 
 impl<'a> Booth<'a> {
-    fn at(&mut self, machine: usize) -> Result<&mut Booted<'a>, HostError> {
-        let gone = || HostError::Gone("it was never booted".to_owned());
+    fn at(&mut self, machine: usize) -> Result<&mut ScriptedVm<'a>, HostError> {
+        let gone = || HostError::SupervisorEnded("it was never booted".to_owned());
         self.booted.get_mut(machine).and_then(Option::as_mut).ok_or_else(gone)
     }
 }
@@ -236,17 +236,17 @@ impl Machines for Booth<'_> {
         let (host, wanted, kernel) = &self.targets[machine];
         let emulator = match &self.emulator {
             Ok(emulator) => emulator,
-            Err(why) => return Err(Emulator::lacking(host, why.clone())),
+            Err(why) => return Err(Emulator::missing(host, why.clone())),
         };
         let with = (emulator, self.of.program);
-        let booted = Booted::start((host, wanted, kernel), with, orders, self.interrupt)?;
+        let booted = ScriptedVm::start((host, wanted, kernel), with, orders, self.interrupt)?;
         self.booted[machine] = Some(booted);
         Ok(())
     }
 
     fn hello(&mut self, machine: usize) -> Result<Hello, HostError> {
         let program = self.of.program;
-        self.at(machine)?.hello(program, booting())
+        self.at(machine)?.hello(program, boot_timeout())
     }
 
     fn next(&mut self, machine: usize, patience: std::time::Duration) -> Result<Event, HostError> {

@@ -9,10 +9,10 @@ use oscost_model::record::{Clock, Conditions, Machine, Record, Row, SCHEMA};
 use super::comparison::interleaved::{Control, Interleaved};
 use super::conditions::{conditions, conditions_of_peer, is_very_noisy, rate};
 use super::curve::{Curves, curves};
-use super::half_round_trip::halves;
+use super::half_round_trip::half_round_trips;
 use super::relations;
 use super::row::{RowState, Shared, WorkerEntry};
-use super::steps::steps;
+use super::steps::wait_steps;
 use oscost_stats::interval::Nominal;
 
 /// Reads a journal entry by entry; gives the record at any time.
@@ -184,8 +184,8 @@ impl Assembler {
         let defined: Vec<(&Definition, &Row)> =
             self.rows.iter().map(|state| &state.planned.definition).zip(&rows).collect();
         let Curves { curves, crossings } = curves(&defined, machine, started.settings.seed);
-        let halves = halves(&rows);
-        let steps = steps(&rows, started.settings.seed);
+        let halves = half_round_trips(&rows);
+        let steps = wait_steps(&rows, started.settings.seed);
         let comparisons = rate(&self.own.calibrations).map(|(clock, ..)| {
             let (versus, controls) = (&self.versus[..], &self.controls[..]);
             let states = &self.rows[..];

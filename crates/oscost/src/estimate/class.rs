@@ -89,7 +89,7 @@ impl CostNs {
 
 /// What is said of a cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Verdict {
+pub struct Classification {
     /// Its class; `None` where the evidence does not suffice.
     pub class: Option<Class>,
     /// It is light or heavy by its cost alone, and three bare doors lie within its uncertainty.
@@ -100,17 +100,17 @@ pub struct Verdict {
 
 /// The class of an op with this evidence and this cost (`None` where its figure is no cost of a
 /// warm op), where the kernel's bare door costs `door`.
-pub fn classify(evidence: &Evidence, cost: Option<CostNs>, door: Option<CostNs>) -> Verdict {
+pub fn classify(evidence: &Evidence, cost: Option<CostNs>, door: Option<CostNs>) -> Classification {
     let both = cost.zip(door);
     if evidence.entries == 0.0 && evidence.traps() {
         let class = evidence.work().or(Some(Class::Heavy));
-        return Verdict { class, ..Verdict::default() };
+        return Classification { class, ..Classification::default() };
     }
     if evidence.entries == 0.0 {
         let class = evidence.vdso.map(|vdso| if vdso { Class::Vdso } else { Class::User });
         let unexpected =
             both.is_some_and(|(cost, door)| cost.median >= door.median && evidence.is_short(cost));
-        return Verdict { class, unexpected, borderline: false };
+        return Classification { class, unexpected, borderline: false };
     }
     let unexpected = !evidence.may_enter;
     let (class, borderline) = match (evidence.work(), both) {
@@ -123,7 +123,7 @@ pub fn classify(evidence: &Evidence, cost: Option<CostNs>, door: Option<CostNs>)
         }
         (None, None) => (None, false),
     };
-    Verdict { class, borderline, unexpected }
+    Classification { class, borderline, unexpected }
 }
 
 impl Evidence {
@@ -229,7 +229,7 @@ mod tests {
         for (counted_ops, faults) in [(23.0, 23.0), (11_776.0, 23.0), (23.0, 3.0)] {
             let traps = Evidence { counted_ops, faults: Some(faults / counted_ops), ..NO_ENTRY };
             let verdict = classify(&traps, ns(700.0), ns(120.0));
-            let heavy = Verdict { class: Some(Class::Heavy), ..Verdict::default() };
+            let heavy = Classification { class: Some(Class::Heavy), ..Classification::default() };
             assert_eq!(verdict, heavy, "{faults} faults in {counted_ops}: nothing unexpected");
         }
         let strays = Evidence { faults: Some(2.0 / 23.0), ..NO_ENTRY };
@@ -251,7 +251,7 @@ mod tests {
     fn without_a_cost_or_a_door_only_work_has_a_class() {
         let heavy = Evidence { faults: Some(1.0), ..ENTRY };
         for (cost, door) in [(None, ns(120.0)), (ns(120.0), None), (None, None)] {
-            assert_eq!(classify(&ENTRY, cost, door), Verdict::default());
+            assert_eq!(classify(&ENTRY, cost, door), Classification::default());
             assert_eq!(classify(&heavy, cost, door).class, Some(Class::Heavy));
             assert_eq!(classify(&NO_ENTRY, cost, door).class, Some(Class::User));
         }

@@ -27,7 +27,7 @@ fn verdict(ways: [Equivalence; 2], unclaimable: bool) -> Equivalence {
 }
 
 /// Every round trip of which both ways are in the run too.
-pub fn halves<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Vec<HalfRoundTrip> {
+pub fn half_round_trips<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Vec<HalfRoundTrip> {
     let rows: Vec<&Row> = rows.into_iter().collect();
     rows.iter().filter_map(|row| held_against(row, &rows)).collect()
 }

@@ -22,9 +22,9 @@ mod worker;
 
 pub use assembler::Assembler;
 pub use case::{CaseEstimate, estimate, relative_half_width};
-pub use class::{Class, CostNs, Evidence, Verdict, classify};
+pub use class::{Class, Classification, CostNs, Evidence, classify};
 pub use curve::{Curves, curves};
-pub use half_round_trip::halves;
+pub use half_round_trip::half_round_trips;
 pub use metrics::{REQUEST_P50, REQUEST_P99};
-pub use steps::steps;
-pub use worker::{Reading, WorkerValue, worker_value};
+pub use steps::wait_steps;
+pub use worker::{SampleContext, WorkerValue, worker_value};

@@ -7,7 +7,7 @@ use oscost_model::record::{Floor, Row};
 use oscost_model::unit::Unit;
 use oscost_model::worker::Mode;
 
-use super::class::{CostNs, Evidence, Verdict, classify};
+use super::class::{Classification, CostNs, Evidence, classify};
 use super::metrics::VOLUNTARY_SWITCHES;
 use super::row::RowState;
 use oscost_stats::interval::Interval;
@@ -67,7 +67,7 @@ pub(super) fn classes(states: &[RowState], rows: &mut [Row], page_bytes: Option<
         .and_then(|(_, row)| cost(row));
     for (state, row) in states.iter().zip(rows) {
         let Some(evidence) = evidence(state, row, page_bytes) else { continue };
-        let Verdict { class, borderline, unexpected } = classify(&evidence, cost(row), door);
+        let Classification { class, borderline, unexpected } = classify(&evidence, cost(row), door);
         row.class = class.map(|class| class.text().to_owned());
         for (flag, earned) in [("CLASS_BORDERLINE", borderline), ("CLASS_UNEXPECTED", unexpected)] {
             if earned {

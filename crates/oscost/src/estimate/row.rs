@@ -17,7 +17,7 @@ use oscost_model::worker::{BatchPlan, Disturbance, Mode, Sample, Usage};
 use super::case::{CaseEstimate, below_detection, estimate};
 use super::conditions::counts;
 use super::metrics::{metrics, requests, throughput};
-use super::worker::{Reading, WorkerValue, worker_value};
+use super::worker::{SampleContext, WorkerValue, worker_value};
 use super::{study_method, trials};
 use oscost_stats::interval::{Interval, Nominal, median_hs};
 use oscost_stats::{order, robust};
@@ -98,9 +98,13 @@ impl RowState {
     }
 
     /// How its samples are to be read.
-    pub(super) fn reading<'a>(&self, plan: &'a BatchPlan, clock: &'a Calibration) -> Reading<'a> {
-        let how = Reading::of(&self.planned.definition, plan, clock);
-        Reading { switches: self.sleeps(), ..how }
+    pub(super) fn reading<'a>(
+        &self,
+        plan: &'a BatchPlan,
+        clock: &'a Calibration,
+    ) -> SampleContext<'a> {
+        let how = SampleContext::of(&self.planned.definition, plan, clock);
+        SampleContext { switches: self.sleeps(), ..how }
     }
 
     /// The values of the workers of those phases, with what disturbed them. Where instructions are

@@ -113,7 +113,7 @@ impl Asked {
 
 /// The steps of a wait, at each place where more than one of them was measured. All chance comes
 /// from `seed`.
-pub fn steps<'a>(rows: impl IntoIterator<Item = &'a Row>, seed: u64) -> Vec<WaitSteps> {
+pub fn wait_steps<'a>(rows: impl IntoIterator<Item = &'a Row>, seed: u64) -> Vec<WaitSteps> {
     let rows: Vec<&Row> = rows.into_iter().collect();
     let mut targets: Vec<&str> = Vec::new();
     for row in &rows {

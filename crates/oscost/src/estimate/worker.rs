@@ -48,7 +48,7 @@ pub struct WorkerValue {
 
 /// How the samples of a case are to be read.
 #[derive(Clone, Copy, Debug)]
-pub struct Reading<'a> {
+pub struct SampleContext<'a> {
     /// How its ops were timed.
     pub plan: &'a BatchPlan,
     /// What is known of the clock.
@@ -61,7 +61,7 @@ pub struct Reading<'a> {
     pub major_faults: bool,
 }
 
-impl<'a> Reading<'a> {
+impl<'a> SampleContext<'a> {
     /// As the definition of the case says.
     pub fn of(definition: &Definition, plan: &'a BatchPlan, clock: &'a Calibration) -> Self {
         let switches = definition.sleeps(Some(plan.mode));
@@ -82,7 +82,7 @@ struct Batch {
 }
 
 /// What one arm of a worker says of its case.
-pub fn worker_value(samples: &[Sample], arm: u8, how: Reading<'_>) -> WorkerValue {
+pub fn worker_value(samples: &[Sample], arm: u8, how: SampleContext<'_>) -> WorkerValue {
     let samples: Vec<&Sample> = samples.iter().filter(|sample| sample.arm == arm).collect();
     let batches = batches(&samples, how);
     let of = |keep: &dyn Fn(&Batch) -> bool| -> Vec<f64> {
@@ -131,7 +131,7 @@ pub fn worker_value(samples: &[Sample], arm: u8, how: Reading<'_>) -> WorkerValu
 }
 
 /// The clean batches of an arm by the rounds that they are of, in the case's unit.
-pub(super) fn by_round(samples: &[Sample], arm: u8, how: Reading<'_>) -> BTreeMap<u32, f64> {
+pub(super) fn by_round(samples: &[Sample], arm: u8, how: SampleContext<'_>) -> BTreeMap<u32, f64> {
     let samples: Vec<&Sample> = samples.iter().filter(|sample| sample.arm == arm).collect();
     let clean = batches(&samples, how).into_iter().filter(|batch| batch.disturbed.is_none());
     clean.filter_map(|batch| Some((batch.round, in_unit(batch.value?, how.unit)?))).collect()
@@ -166,7 +166,7 @@ pub(super) fn in_unit(ns: f64, unit: Unit) -> Option<f64> {
 }
 
 /// Reads each batch by itself, or each group of a slope mode as one.
-fn batches(samples: &[&Sample], how: Reading<'_>) -> Vec<Batch> {
+fn batches(samples: &[&Sample], how: SampleContext<'_>) -> Vec<Batch> {
     let found = how.plan.mode == Mode::F;
     let ns = |sample: &Sample, subtract: f64| match found {
         true => sample.ticks as f64 / 1_000.0,
@@ -213,7 +213,7 @@ fn batches(samples: &[&Sample], how: Reading<'_>) -> Vec<Batch> {
 }
 
 /// What disturbed a batch, by its covariates alone and never by its time.
-fn disturbed(sample: &Sample, how: Reading<'_>) -> Option<&'static str> {
+fn disturbed(sample: &Sample, how: SampleContext<'_>) -> Option<&'static str> {
     /// Wall time without CPU time that no switch explains: stolen by a hypervisor, most likely.
     const LOST_SHARE: f64 = 0.02;
     /// Below this the account's own reads are part of the difference.
@@ -278,9 +278,9 @@ mod tests {
         }
     }
 
-    fn how(plan: &BatchPlan) -> Reading<'_> {
+    fn how(plan: &BatchPlan) -> SampleContext<'_> {
         let unit = Unit::NsPerOp;
-        Reading { plan, clock: &CLOCK, unit, switches: false, major_faults: false }
+        SampleContext { plan, clock: &CLOCK, unit, switches: false, major_faults: false }
     }
 
     fn sample(round: u32, n: u64, ticks: i64) -> Sample {
@@ -352,7 +352,7 @@ mod tests {
         for hit in &mut samples {
             hit.involuntary_switches = 1;
         }
-        let reading = Reading { switches: true, ..how(&plan) };
+        let reading = SampleContext { switches: true, ..how(&plan) };
         assert_eq!(worker_value(&samples, 0, reading).value, Some(100.0));
     }
 
@@ -365,7 +365,7 @@ mod tests {
         }
         let disturbed = worker_value(&samples, 0, how(&plan));
         assert_eq!((disturbed.value, disturbed.rejected["major-fault"]), (None, 21));
-        let reading = Reading { major_faults: true, ..how(&plan) };
+        let reading = SampleContext { major_faults: true, ..how(&plan) };
         assert_eq!(worker_value(&samples, 0, reading).value, Some(1_000.0));
     }
 
@@ -375,7 +375,7 @@ mod tests {
         let samples: Vec<Sample> = (0..5)
             .flat_map(|round| [sample(round, 1_000, 2_500), sample(round, 2_000, 4_500)])
             .collect();
-        let reading = Reading { unit: Unit::BytesPerSecond, ..how(&plan) };
+        let reading = SampleContext { unit: Unit::BytesPerSecond, ..how(&plan) };
         assert_eq!(worker_value(&samples, 0, reading).value, Some(1e9));
     }
 }

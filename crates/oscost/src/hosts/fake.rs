@@ -498,7 +498,7 @@ impl Session for FakeSession {
         if self.scenario.interrupted_after_workers.is_some_and(|after| self.workers >= after) {
             return Err(HostError::Interrupted);
         }
-        self.events.pop_front().ok_or(HostError::Silent(patience))
+        self.events.pop_front().ok_or(HostError::TimedOut(patience))
     }
 }
 

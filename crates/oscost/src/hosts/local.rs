@@ -40,7 +40,7 @@ impl WorkerBinary {
             Some(path) => Self::ask(&std::path::absolute(path).unwrap_or(path.clone())),
             None => {
                 let looked: Vec<_> = looked.iter().map(|path| path.display().to_string()).collect();
-                Err(HostError::NoWorker { looked: looked.join(", ") })
+                Err(HostError::WorkerNotFound { looked: looked.join(", ") })
             }
         }
     }
@@ -58,16 +58,18 @@ impl WorkerBinary {
             let words = String::from_utf8_lossy(&output.stderr);
             return Err(cannot(format!("`catalog` failed: {}", words.trim())));
         }
-        let catalog = serde_json::from_slice(&output.stdout).map_err(|error| {
-            HostError::Unequal { program, why: format!("its catalog is unknown to us: {error}") }
-        })?;
+        let catalog =
+            serde_json::from_slice(&output.stdout).map_err(|error| HostError::WorkerMismatch {
+                program,
+                why: format!("its catalog is unknown to us: {error}"),
+            })?;
         Ok(Self { path: path.to_owned(), catalog, catalog_hash: hash::content(&output.stdout) })
     }
 
     /// Whether a supervisor that says `hello` is this program and speaks our language.
     pub(super) fn expects(&self, hello: &Hello) -> Result<(), HostError> {
         let program = self.path.display().to_string();
-        let refuse = |why: String| Err(HostError::Unequal { program: program.clone(), why });
+        let refuse = |why: String| Err(HostError::WorkerMismatch { program: program.clone(), why });
         if hello.protocol != PROTOCOL {
             return refuse(format!("it speaks protocol {}, we speak {PROTOCOL}", hello.protocol));
         }

@@ -47,7 +47,7 @@ pub enum HostError {
     #[error(
         "cannot find the program `oscost-worker`: looked for {looked}\n  hint: `make build` makes it; OSCOST_WORKER names one that lies elsewhere"
     )]
-    NoWorker {
+    WorkerNotFound {
         /// Where it was looked for.
         looked: String,
     },
@@ -61,7 +61,7 @@ pub enum HostError {
     },
     /// Tool and worker do not belong together.
     #[error("cannot use {program}: {why}\n  hint: `make build` makes a pair that fits")]
-    Unequal {
+    WorkerMismatch {
         /// The worker's path.
         program: String,
         /// What differs.
@@ -69,7 +69,7 @@ pub enum HostError {
     },
     /// Another machine cannot be reached, or cannot be used.
     #[error("cannot reach `{host}`: {why}\n  hint: {hint}")]
-    NotThere {
+    Unreachable {
         /// The reach.
         host: String,
         /// Why.
@@ -79,7 +79,7 @@ pub enum HostError {
     },
     /// What a place takes is not installed here: it is not there to be measured, and nothing failed.
     #[error("cannot reach `{host}`: {why}\n  hint: {hint}")]
-    Lacking {
+    Unavailable {
         /// The reach.
         host: String,
         /// What is lacking.
@@ -89,13 +89,13 @@ pub enum HostError {
     },
     /// The supervisor has ended.
     #[error("the supervisor ended: {0}")]
-    Gone(String),
+    SupervisorEnded(String),
     /// The supervisor says nothing for too long.
     #[error("the supervisor was silent for {0:?}")]
-    Silent(Duration),
+    TimedOut(Duration),
     /// What the supervisor says cannot be understood.
     #[error("the supervisor spoke nonsense: {0}")]
-    Nonsense(String),
+    InvalidMessage(String),
     /// A fake place's file cannot be used.
     #[error("cannot read the scenario {file}: {why}")]
     BadScenario {
@@ -109,7 +109,7 @@ pub enum HostError {
 /// The user's wish to stop (SIGINT, SIGTERM, SIGHUP), as something to wait for.
 #[derive(Debug)]
 pub struct Interrupt {
-    wish: UnixStream,
+    stop_signal: UnixStream,
     _sender: UnixStream,
     /// The signal's number; 0 before one came.
     signal: Arc<AtomicUsize>,
@@ -140,12 +140,12 @@ impl Interrupt {
                 armed.store(true, Ordering::Relaxed);
             }
         })?;
-        Ok(Self { wish, _sender: sender, signal: which })
+        Ok(Self { stop_signal: wish, _sender: sender, signal: which })
     }
 
     /// The exit status that tells which signal it was, as shells have it; that of Ctrl-C before one
     /// has come.
-    pub fn status(&self) -> u8 {
+    pub fn exit_status(&self) -> u8 {
         match self.signal.load(Ordering::Relaxed) {
             0 => 130,
             number => u8::try_from(128 + number).unwrap_or(130),
@@ -155,6 +155,6 @@ impl Interrupt {
 
 impl AsFd for Interrupt {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.wish.as_fd()
+        self.stop_signal.as_fd()
     }
 }

@@ -89,7 +89,7 @@ impl<'a> Conversation<'a> {
     ) -> Result<Hello, HostError> {
         match self.event(patience)? {
             Event::Hello(hello) => program.expects(&hello).map(|()| *hello),
-            other => Err(HostError::Nonsense(format!("no hello, but {other:?}"))),
+            other => Err(HostError::InvalidMessage(format!("no hello, but {other:?}"))),
         }
     }
 
@@ -104,7 +104,7 @@ impl<'a> Conversation<'a> {
         loop {
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
-                return Err(HostError::Silent(patience));
+                return Err(HostError::TimedOut(patience));
             }
             let [said, wish, words, room] = {
                 // A descriptor that is not there, or not waited for, is the wish once more.
@@ -120,7 +120,7 @@ impl<'a> Conversation<'a> {
                 let timeout = PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX);
                 match poll(&mut fds, timeout) {
                     Ok(_) | Err(Errno::EINTR) => {}
-                    Err(error) => return Err(HostError::Gone(error.to_string())),
+                    Err(error) => return Err(HostError::SupervisorEnded(error.to_string())),
                 }
                 fds.map(|fd| fd.any().unwrap_or(false))
             };
@@ -134,7 +134,7 @@ impl<'a> Conversation<'a> {
             if said {
                 let mut chunk = [0; 64 << 10];
                 let read = self.output.read(&mut chunk);
-                let read = read.map_err(|error| HostError::Gone(error.to_string()))?;
+                let read = read.map_err(|error| HostError::SupervisorEnded(error.to_string()))?;
                 self.unread.extend_from_slice(&chunk[..read]);
                 ready.ended = read == 0;
             }
@@ -160,7 +160,7 @@ impl<'a> Conversation<'a> {
             }
             let written = match &mut self.input {
                 Some(input) => input.write_all(page),
-                None => return Err(HostError::Gone("the session is closed".to_owned())),
+                None => return Err(HostError::SupervisorEnded("the session is closed".to_owned())),
             };
             if written.is_err() {
                 return Err(self.gone());
@@ -177,7 +177,7 @@ impl<'a> Conversation<'a> {
                 return Ok(Some(self.unread.drain(..=end).collect()));
             }
             if self.unread.len() > MAX_LINE_BYTES {
-                return Err(HostError::Nonsense("a line without an end".to_owned()));
+                return Err(HostError::InvalidMessage("a line without an end".to_owned()));
             }
             if self.wait(until, patience, false)?.ended {
                 return Ok(None);
@@ -188,7 +188,7 @@ impl<'a> Conversation<'a> {
     /// Gives an order.
     pub(super) fn send(&mut self, order: &Order) -> Result<(), HostError> {
         let line = serde_json::to_vec(order);
-        let mut line = line.map_err(|error| HostError::Gone(error.to_string()))?;
+        let mut line = line.map_err(|error| HostError::SupervisorEnded(error.to_string()))?;
         line.push(b'\n');
         self.write(&line, SENDING)
     }
@@ -209,7 +209,11 @@ impl<'a> Conversation<'a> {
         }
         let End { status, words } = self.epitaph();
         let status = status.map_or("it closed its output".to_owned(), |status| status.to_string());
-        HostError::Gone(if words.is_empty() { status } else { format!("{status}: {words}") })
+        HostError::SupervisorEnded(if words.is_empty() {
+            status
+        } else {
+            format!("{status}: {words}")
+        })
     }
 
     /// Whether the user wants to stop, told a moment after the child's end at the latest.
@@ -279,7 +283,7 @@ pub(super) fn understand(line: &[u8]) -> Result<Event, HostError> {
             Ok(head) => {
                 Ok(Event::Failed { id: head.id, at_op: None, reason: why, errno: None, arm: None })
             }
-            Err(error) => Err(HostError::Nonsense(error.to_string())),
+            Err(error) => Err(HostError::InvalidMessage(error.to_string())),
         }
     })
 }
@@ -317,9 +321,9 @@ mod tests {
         let mut deaf = Conversation::start(deaf.arg("60"), &interrupt).unwrap();
         let patience = Duration::from_millis(100);
         let written = deaf.write(&vec![b'x'; 1 << 20], patience);
-        assert!(matches!(written, Err(HostError::Silent(_))), "{written:?}");
+        assert!(matches!(written, Err(HostError::TimedOut(_))), "{written:?}");
         let said = deaf.line(patience);
-        assert!(matches!(said, Err(HostError::Silent(_))), "{said:?}");
+        assert!(matches!(said, Err(HostError::TimedOut(_))), "{said:?}");
         deaf.child.kill().unwrap();
     }
 

@@ -166,7 +166,7 @@ impl Opening<'_, '_> {
                     }
                 }
                 Ok(None) => return Err(self.ended()),
-                Err(HostError::Silent(patience)) => {
+                Err(HostError::TimedOut(patience)) => {
                     let why = format!("nothing was heard of it for {patience:?}");
                     return Err(not_there(self.host, &why, &must_work(self.host)));
                 }
@@ -180,12 +180,12 @@ impl Opening<'_, '_> {
     /// Hands over the worker.
     fn copied(&mut self, file: &[u8]) -> Result<(), HostError> {
         self.talk.write(file, COPYING).map_err(|error| match error {
-            HostError::Gone(why) => not_there(
+            HostError::SupervisorEnded(why) => not_there(
                 self.host,
                 &format!("the copy of the worker broke off: {why}"),
                 "try again",
             ),
-            HostError::Silent(patience) => {
+            HostError::TimedOut(patience) => {
                 let why = format!("it did not take the worker within {patience:?}");
                 not_there(self.host, &why, &must_work(self.host))
             }
@@ -253,7 +253,7 @@ fn processor_of(file: &[u8]) -> Option<&'static str> {
 
 fn not_there(host: &str, why: &str, hint: &str) -> HostError {
     let host = format!("ssh:{host}");
-    HostError::NotThere { host, why: why.to_owned(), hint: hint.to_owned() }
+    HostError::Unreachable { host, why: why.to_owned(), hint: hint.to_owned() }
 }
 
 fn no_ssh(host: &str, command: &Command, error: &std::io::Error) -> HostError {

@@ -19,16 +19,16 @@ const NO_TWINS: [&str; 2] = ["switch/quantum", "syscall/sched-yield"];
 
 /// A place, and what is done there.
 #[derive(Clone, Debug)]
-pub struct Side {
+pub struct ComparedTarget {
     /// As the record names it.
     pub target: TargetInfo,
     /// What is done.
-    pub treated: TreatmentSet,
+    pub treatments: TreatmentSet,
 }
 
 /// Rows of one case that one worker (or workers one after the other) measures side by side.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Set {
+pub struct ComparisonSet {
     /// How they are interleaved.
     pub design: Design,
     /// The row to compare with.
@@ -39,19 +39,24 @@ pub struct Set {
 
 /// What places side by side come to.
 #[derive(Clone, Debug)]
-pub struct Sides {
+pub struct ComparisonRows {
     /// The rows: all of the base's place, then all of each other place.
     pub rows: Vec<PlannedRow>,
     /// What is done to each row's process and system.
-    pub treated: Vec<TreatmentSet>,
+    pub treatments: Vec<TreatmentSet>,
     /// What is measured side by side in each round.
-    pub sets: Vec<Set>,
+    pub sets: Vec<ComparisonSet>,
 }
 
 /// The rows of all places, and their sets. Reference cases are asked of every place: what a treatment costs
 /// them is a row beside the others.
-pub fn versus(catalog: &Catalog, asked: &[Case], base: &Side, news: &[Side]) -> Sides {
-    let mut sides = Sides { rows: Vec::new(), treated: Vec::new(), sets: Vec::new() };
+pub fn comparison_rows(
+    catalog: &Catalog,
+    asked: &[Case],
+    base: &ComparedTarget,
+    news: &[ComparedTarget],
+) -> ComparisonRows {
+    let mut sides = ComparisonRows { rows: Vec::new(), treatments: Vec::new(), sets: Vec::new() };
     let mut of_base = rows(catalog, asked.to_vec(), &base.target);
     // What floors are made of is no matter of what differs.
     of_base.retain(|row| row.requested || row.is_reference);
@@ -60,14 +65,14 @@ pub fn versus(catalog: &Catalog, asked: &[Case], base: &Side, news: &[Side]) -> 
         for row in &of_base {
             let reference_case = row.is_reference && number == 0;
             let target = side.target.clone();
-            let monitored = has_monitor(&side.treated);
+            let monitored = has_monitor(&side.treatments);
             sides.rows.push(PlannedRow {
                 target,
                 is_reference: reference_case,
                 monitored,
                 ..row.clone()
             });
-            sides.treated.push(side.treated.clone());
+            sides.treatments.push(side.treatments.clone());
         }
     }
     for (case, row) in of_base.iter().enumerate() {
@@ -83,19 +88,19 @@ pub fn versus(catalog: &Catalog, asked: &[Case], base: &Side, news: &[Side]) -> 
         for monitored in [false, true] {
             let twins: Vec<usize> = (0..news.len())
                 .filter(|&new| of_case(new) == Design::Twins)
-                .filter(|&new| has_monitor(&news[new].treated) == monitored)
+                .filter(|&new| has_monitor(&news[new].treatments) == monitored)
                 .map(|new| (new + 1) * cases + case)
                 .collect();
             let sets = twins.chunks(NEWS_IN_A_WORKER).map(|news| {
                 let news = news.to_vec();
-                Set { design: Design::Twins, base: case, news }
+                ComparisonSet { design: Design::Twins, base: case, news }
             });
             sides.sets.extend(sets);
         }
         for number in 0..news.len() {
             let design = of_case(number);
             if design != Design::Twins {
-                sides.sets.push(Set {
+                sides.sets.push(ComparisonSet {
                     design,
                     base: case,
                     news: vec![(number + 1) * cases + case],
@@ -107,12 +112,14 @@ pub fn versus(catalog: &Catalog, asked: &[Case], base: &Side, news: &[Side]) -> 
 }
 
 /// How two places are interleaved, by what they differ in.
-pub fn design(base: &Side, new: &Side) -> Design {
-    let twins = |side: &Side| side.treated.applied.iter().all(AppliedTreatment::supports_twins);
-    let (base_system, new_system) = (&base.treated.attached, &new.treated.attached);
+pub fn design(base: &ComparedTarget, new: &ComparedTarget) -> Design {
+    let twins = |side: &ComparedTarget| {
+        side.treatments.applied.iter().all(AppliedTreatment::supports_twins)
+    };
+    let (base_system, new_system) = (&base.treatments.attached, &new.treatments.attached);
     if base_system == new_system && twins(base) && twins(new) {
         Design::Twins
-    } else if base_system.is_empty() && base.treated.applied == new.treated.applied {
+    } else if base_system.is_empty() && base.treatments.applied == new.treatments.applied {
         Design::Toggle
     } else {
         Design::Pairs
@@ -133,7 +140,11 @@ pub fn has_monitor(treated: &TreatmentSet) -> bool {
 mod tests {
     use super::*;
 
-    fn side(text: &str, applied: Vec<AppliedTreatment>, attached: Vec<AttachedTreatment>) -> Side {
+    fn side(
+        text: &str,
+        applied: Vec<AppliedTreatment>,
+        attached: Vec<AttachedTreatment>,
+    ) -> ComparedTarget {
         let target = TargetInfo {
             text: text.into(),
             host: "local".into(),
@@ -142,7 +153,7 @@ mod tests {
             cpu: None,
             peer: None,
         };
-        Side { target, treated: TreatmentSet { applied, attached } }
+        ComparedTarget { target, treatments: TreatmentSet { applied, attached } }
     }
 
     fn variable() -> AppliedTreatment {
@@ -187,7 +198,8 @@ mod tests {
             side("nice=1", vec![AppliedTreatment::Nice { increment: 1 }], vec![]),
             side("env=A=b", vec![variable()], vec![]),
         ];
-        let Sides { rows, treated, sets } = versus(&catalog, &asked, &base, &news);
+        let ComparisonRows { rows, treatments: treated, sets } =
+            comparison_rows(&catalog, &asked, &base, &news);
         let cases = rows.len() / 6;
         assert!(cases > asked.len(), "reference cases are among them");
         assert_eq!(treated.len(), rows.len());
@@ -195,14 +207,14 @@ mod tests {
             for case in 0..cases {
                 let row = (number + 1) * cases + case;
                 assert_eq!(rows[row].case, rows[case].case);
-                assert_eq!(treated[row], new.treated);
+                assert_eq!(treated[row], new.treatments);
                 let with = sets.iter().filter(|set| set.news.contains(&row)).collect::<Vec<_>>();
                 assert!(matches!(&with[..], [set] if set.base == case), "{with:?}");
             }
         }
         let of = |design| sets.iter().filter(|set| set.design == design).count() / cases;
         assert_eq!([Design::Twins, Design::Toggle, Design::Pairs].map(of), [2, 1, 1]);
-        let monitored = |set: &Set| set.news.iter().any(|&row| rows[row].monitored);
+        let monitored = |set: &ComparisonSet| set.news.iter().any(|&row| rows[row].monitored);
         assert!(sets.iter().filter(|set| monitored(set)).all(|set| set.news.len() == 1));
         assert!(
             rows[cases..].iter().all(|row| !row.is_reference),
@@ -217,9 +229,13 @@ mod tests {
         for id in NO_TWINS {
             assert!(catalog.get(id).is_some(), "{id}");
             let asked = [Case::new(id, Default::default())];
-            let sides =
-                versus(&catalog, &asked, &side(vec![]), &[side(vec![AppliedTreatment::Sud])]);
-            let is_it = |set: &&Set| sides.rows[set.base].case.benchmark == id;
+            let sides = comparison_rows(
+                &catalog,
+                &asked,
+                &side(vec![]),
+                &[side(vec![AppliedTreatment::Sud])],
+            );
+            let is_it = |set: &&ComparisonSet| sides.rows[set.base].case.benchmark == id;
             let designs = sides.sets.iter().filter(is_it).map(|set| set.design);
             assert_eq!(designs.collect::<Vec<_>>(), [Design::Pairs], "{id}");
         }

@@ -8,9 +8,11 @@ mod refinement;
 mod remote_peer;
 mod selector;
 
-pub use comparison::{Set, Side, Sides, design, has_monitor, versus};
-pub use refinement::closer;
-pub use remote_peer::{apart, between, far, why_not};
+pub use comparison::{
+    ComparedTarget, ComparisonRows, ComparisonSet, comparison_rows, design, has_monitor,
+};
+pub use refinement::refinement_rows;
+pub use remote_peer::{local_only_reason, mark_remote_peer, remote_peer_rows, with_remote_peer};
 pub use selector::{SelectorError, select};
 
 use oscost_model::case::Case;
@@ -62,7 +64,7 @@ pub fn rows(catalog: &Catalog, asked: Vec<Case>, target: &TargetInfo) -> Vec<Pla
 
 /// A row where instructions are counted: they are the unit of what is time elsewhere. Where that is
 /// bytes or ops in a second, it is instructions for one of them.
-pub fn counted(row: PlannedRow) -> PlannedRow {
+pub fn in_instructions(row: PlannedRow) -> PlannedRow {
     let unit = match row.definition.unit {
         Unit::NsPerOp | Unit::BytesPerSecond | Unit::OpsPerSecond => Unit::InstructionsPerOp,
         other => other,
@@ -79,7 +81,7 @@ fn primitives(catalog: &Catalog, case: &Case) -> Vec<Case> {
 }
 
 /// The timers of the survey, if every one of its cases was asked for; a part of it is no survey.
-pub fn surveyed(catalog: &Catalog, asked: &[Case]) -> Vec<Timer> {
+pub fn survey_timers(catalog: &Catalog, asked: &[Case]) -> Vec<Timer> {
     let survey = catalog.survey_cases();
     if survey.iter().all(|case| asked.contains(case)) { catalog.timers.clone() } else { vec![] }
 }
@@ -87,9 +89,9 @@ pub fn surveyed(catalog: &Catalog, asked: &[Case]) -> Vec<Timer> {
 /// The order of things, from the run's seed.
 ///
 /// The algorithm is named (xoshiro256++), so that a seed in a record gives the same order for ever.
-pub struct Order(Xoshiro256PlusPlus);
+pub struct RandomOrder(Xoshiro256PlusPlus);
 
-impl Order {
+impl RandomOrder {
     /// The order that `seed` gives.
     pub fn new(seed: u64) -> Self {
         Self(Xoshiro256PlusPlus::seed_from_u64(seed))
@@ -143,17 +145,17 @@ mod tests {
     fn a_survey_is_whole_or_none() {
         let catalog = oscost_worker::benchmarks::data();
         let mut asked = catalog.survey_cases();
-        assert_eq!(surveyed(&catalog, &asked), catalog.timers);
+        assert_eq!(survey_timers(&catalog, &asked), catalog.timers);
         asked.pop();
-        assert_eq!(surveyed(&catalog, &asked), []);
-        assert_eq!(surveyed(&catalog, &[]), []);
+        assert_eq!(survey_timers(&catalog, &asked), []);
+        assert_eq!(survey_timers(&catalog, &[]), []);
     }
 
     #[test]
     fn a_seed_gives_the_same_order_again() {
         let order = |seed| {
             let mut items: Vec<u32> = (0..20).collect();
-            Order::new(seed).shuffle(&mut items);
+            RandomOrder::new(seed).shuffle(&mut items);
             items
         };
         assert_eq!(order(1), order(1));

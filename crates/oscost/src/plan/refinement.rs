@@ -5,7 +5,7 @@ use oscost_model::journal::PlannedRow;
 use oscost_model::point::{Point, Value};
 
 /// The rows that place the breaks of curves better: as a row of the same curve, at other sizes.
-pub fn closer(rows: &[PlannedRow], curves: &[Curve]) -> Vec<PlannedRow> {
+pub fn refinement_rows(rows: &[PlannedRow], curves: &[Curve]) -> Vec<PlannedRow> {
     let mut found: Vec<PlannedRow> = Vec::new();
     for curve in curves {
         let of_curve = |row: &&PlannedRow| {
@@ -112,12 +112,12 @@ mod tests {
                 .map(|size| row(&format!("pipe/throughput:by=pipe,size={size},peer_cpu={cpu}")))
         });
         let whole: Vec<PlannedRow> = rows.iter().flatten().cloned().collect();
-        let added = closer(&whole, &[curve(&rows[1], &[6, 9, 16, 9])]);
+        let added = refinement_rows(&whole, &[curve(&rows[1], &[6, 9, 16, 9])]);
         let told: Vec<String> = added.iter().map(|row| row.case.to_string()).collect();
         let wanted =
             ["6", "9"].map(|size| format!("pipe/throughput:by=pipe,size={size},peer_cpu=other"));
         assert_eq!(told, wanted);
         assert!(added.iter().all(|row| row.requested && row.is_refinement && !row.is_reference));
-        assert_eq!(closer(&whole, &[curve(&rows[0], &[])]), []);
+        assert_eq!(refinement_rows(&whole, &[curve(&rows[0], &[])]), []);
     }
 }

@@ -13,7 +13,7 @@ const OTHER: &str = "other";
 
 /// The asked-for cases as they are between two machines, each once: there the peer's CPU is always
 /// another one. The second value says whether that changed any.
-pub fn between(catalog: &Catalog, asked: Vec<Case>) -> (Vec<Case>, bool) {
+pub fn with_remote_peer(catalog: &Catalog, asked: Vec<Case>) -> (Vec<Case>, bool) {
     let mut cases: Vec<Case> = Vec::new();
     let mut changed = false;
     for case in asked {
@@ -47,7 +47,7 @@ fn elsewhere(definition: &Definition, case: Case, changed: &mut bool) -> Case {
 }
 
 /// Marks the rows whose other end stands on the machine `peer`.
-pub fn apart(rows: &mut [PlannedRow], peer: &str) {
+pub fn mark_remote_peer(rows: &mut [PlannedRow], peer: &str) {
     for row in rows.iter_mut().filter(|row| row.requested && row.definition.peer_may_be_remote) {
         row.target.peer = Some(peer.to_owned());
     }
@@ -56,13 +56,13 @@ pub fn apart(rows: &mut [PlannedRow], peer: &str) {
 /// The rows of cases whose other end stands on the machine `peer`, in a run of which the other rows
 /// have both ends here; without a peer their place names none. One that
 /// cannot have its other end there has none of its own ([`why_not`]).
-pub fn far(
+pub fn remote_peer_rows(
     catalog: &Catalog,
     asked: Vec<Case>,
     target: &TargetInfo,
     peer: Option<&str>,
 ) -> Vec<PlannedRow> {
-    let (cases, _) = between(catalog, asked);
+    let (cases, _) = with_remote_peer(catalog, asked);
     let row = |case: Case| {
         let definition = catalog.get(&case.benchmark)?.clone();
         let there = peer.filter(|_| definition.peer_may_be_remote).map(str::to_owned);
@@ -83,7 +83,7 @@ pub fn far(
 
 /// Why a row with two ends cannot have one of them on another machine; none of a row that has one,
 /// or but one end.
-pub fn why_not(row: &PlannedRow) -> Option<String> {
+pub fn local_only_reason(row: &PlannedRow) -> Option<String> {
     let definition = &row.definition;
     if !row.requested || row.target.peer.is_some() || definition.axis(PEER_CPU).is_none() {
         return None;
@@ -130,7 +130,7 @@ mod tests {
 
     fn cases(catalog: &Catalog, names: &[&str]) -> (Vec<String>, bool) {
         let asked = names.iter().map(|name| Case::parse(name).unwrap()).collect();
-        let (cases, changed) = between(catalog, asked);
+        let (cases, changed) = with_remote_peer(catalog, asked);
         (cases.iter().map(Case::to_string).collect(), changed)
     }
 
@@ -160,7 +160,7 @@ mod tests {
             let catalog = catalog("s/t", reaches, &["same", "other"], None);
             let asked = ["s/t:peer_cpu=same", "s/t:peer_cpu=other"];
             let asked = asked.iter().map(|name| Case::parse(name).unwrap()).collect();
-            let rows = far(&catalog, asked, &target, peer);
+            let rows = remote_peer_rows(&catalog, asked, &target, peer);
             let told = rows.into_iter().map(|row| (row.case.to_string(), row.target.peer));
             told.collect::<Vec<_>>()
         };
@@ -192,13 +192,15 @@ mod tests {
                 workload: None,
                 study_method: None,
             }];
-            apart(&mut rows, "m1");
+            mark_remote_peer(&mut rows, "m1");
             let [row] = rows;
             row
         };
-        assert_eq!(why_not(&row("socket/round-trip", true)), None);
+        assert_eq!(local_only_reason(&row("socket/round-trip", true)), None);
         assert_eq!(row("socket/round-trip", true).target.peer.as_deref(), Some("m1"));
-        assert!(why_not(&row("pipe/round-trip", false)).unwrap().contains("leave out --peer"));
-        assert!(why_not(&row("socket/one-way", false)).unwrap().contains("clocks"));
+        assert!(
+            local_only_reason(&row("pipe/round-trip", false)).unwrap().contains("leave out --peer")
+        );
+        assert!(local_only_reason(&row("socket/one-way", false)).unwrap().contains("clocks"));
     }
 }

@@ -14,7 +14,7 @@ use crate::hosts::{HostError, Session};
 
 /// A case whose calls were looked at.
 #[derive(Clone, Debug)]
-pub struct Counted {
+pub struct CaseCallCount {
     /// The case.
     pub case: Case,
     /// What was counted, or why nothing was.
@@ -28,7 +28,7 @@ pub fn count_calls(
     session: &mut dyn Session,
     cases: &[Case],
     within: Duration,
-) -> Result<Vec<Counted>, HostError> {
+) -> Result<Vec<CaseCallCount>, HostError> {
     let until = Instant::now() + within;
     let hello = session.hello();
     let cpu = hello.facts.cpu.allowed_cpus.as_ref().and_then(|cpus| cpus.last().copied());
@@ -57,7 +57,7 @@ pub fn count_calls(
             };
             workers.count(spec, Other::Near)?.map_err(|ended| ended.reason)
         };
-        Ok(Counted { case: case.clone(), outcome })
+        Ok(CaseCallCount { case: case.clone(), outcome })
     };
     cases.iter().map(count).collect()
 }

@@ -43,17 +43,18 @@ impl Run<'_> {
             }
         }
         let hello = self.workers.session().hello();
-        let cpus = candidates(hello, request.cpu, request.peer_cpu);
+        let cpus = candidates(hello, request.requested_cpu, request.peer_cpu);
         let mut probe = self.probe(&cpus, clock)?;
         let pinned = !probe.is_empty();
-        if !pinned && request.cpu.is_none() {
+        if !pinned && request.requested_cpu.is_none() {
             // A sandbox may refuse sched_setaffinity(2): then workers run where they are put, and
             // batches that were moved are rejected.
             probe = self.probe(&[], clock)?;
         }
         let quietest = quietest(&probe);
         let Some(quietest) = quietest else {
-            let asked = request.cpu.map_or("any CPU".to_owned(), |cpu| format!("CPU {cpu}"));
+            let asked =
+                request.requested_cpu.map_or("any CPU".to_owned(), |cpu| format!("CPU {cpu}"));
             return Err(RunError::NoCpu(asked));
         };
         let cpu = pinned.then_some(quietest.cpu);

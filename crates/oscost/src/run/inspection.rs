@@ -24,19 +24,23 @@ const COUNT_MS: u64 = 5_000;
 
 /// What was seen.
 #[derive(Clone, Debug)]
-pub struct Look {
+pub struct MachineInspection {
     /// Each CPU that could be looked at.
     pub probe: Vec<CpuProbe>,
     /// The one that a run would take; `None` where a process cannot be pinned.
     pub cpu: Option<u32>,
     /// Who else used the machine meanwhile, or why that is not known.
-    pub watch: Result<SystemActivity, String>,
+    pub activity: Result<SystemActivity, String>,
     /// Why system calls cannot be counted here; `None` when they can.
-    pub uncounted: Option<String>,
+    pub uncountable_reason: Option<String>,
 }
 
 /// Looks for as long as `spin` and a little more.
-pub fn look(session: &mut dyn Session, spin: Duration, except: &[u32]) -> Result<Look, RunError> {
+pub fn inspect_machine(
+    session: &mut dyn Session,
+    spin: Duration,
+    except: &[u32],
+) -> Result<MachineInspection, RunError> {
     let (clock, cpus) = clock_and_cpus(session);
     let mut workers = Workers::new(session);
     let no_cpu = |ended: super::Ended| RunError::NoCpu(ended.reason);
@@ -51,11 +55,11 @@ pub fn look(session: &mut dyn Session, spin: Duration, except: &[u32]) -> Result
     let Some(cpu) = quietest else { return Err(RunError::NoCpu("any CPU".to_owned())) };
     let cpu = pinned.then_some(cpu);
     let uncounted = workers.count(counting(cpu), Other::Near)?.err().map(|ended| ended.reason);
-    Ok(Look { probe, cpu, watch, uncounted })
+    Ok(MachineInspection { probe, cpu, activity: watch, uncountable_reason: uncounted })
 }
 
 /// How fast core and counter of the last CPU run: a spin of 50 ms and a calibration.
-pub fn rates(
+pub fn clock_rates(
     session: &mut dyn Session,
 ) -> Result<(Option<CpuProbe>, Option<Calibration>), HostError> {
     const SPIN: Duration = Duration::from_millis(50);

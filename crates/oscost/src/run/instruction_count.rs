@@ -15,7 +15,7 @@ use oscost_model::treatment::TreatmentSet;
 use oscost_model::worker::{Sample, Subject, Task, WorkerSpec};
 
 use super::workers::{Ended, ended};
-use super::{Finish, Listener, RunError, WARM_OPS, counted_ops};
+use super::{Observer, RunEnd, RunError, WARM_OPS, counted_ops};
 use crate::hosts::HostError;
 
 /// What a worker may take, in the machine's own time, which is its instructions: a hundred times what
@@ -51,42 +51,42 @@ pub trait Machines {
 
 /// What is to be counted.
 #[derive(Clone, Debug)]
-pub struct Exact {
+pub struct InstructionCountRequest {
     /// The first entry of the journal.
-    pub started: RunHeader,
+    pub header: RunHeader,
     /// The rows: all those of the first machine, then all those of the next.
     pub rows: Vec<PlannedRow>,
     /// What is done to each row's process.
-    pub treated: Vec<TreatmentSet>,
+    pub treatments: Vec<TreatmentSet>,
     /// What is compared with what.
     pub pairs: Vec<Pairing>,
     /// The machines, as they are booted; each row names its own by `m` and its number.
     pub machines: Vec<Vm>,
     /// How many machines may run at a time.
-    pub at_once: usize,
+    pub max_concurrent: usize,
     /// Workers of each case.
     pub repetitions: u32,
     /// Rows that cannot be measured there, and why.
-    pub lacking: Vec<(usize, String)>,
+    pub unmeasurable: Vec<(usize, String)>,
 }
 
 /// Does what is asked. However it ends, the journal says so, and holds what was measured.
-pub fn run_exact(
+pub fn count_instructions(
     machines: &mut dyn Machines,
-    request: Exact,
-    listener: &mut dyn Listener,
-) -> Result<Finish, RunError> {
-    listener.heard(&Entry::Started(Box::new(request.started.clone())));
+    request: InstructionCountRequest,
+    listener: &mut dyn Observer,
+) -> Result<RunEnd, RunError> {
+    listener.heard(&Entry::Started(Box::new(request.header.clone())));
     let count = request.machines.len();
     let states = vec![State::default(); request.rows.len()];
     let mut run = Run { request, listener, begun: Instant::now(), states };
     let mut complete = true;
-    let mut finish = Finish::Done;
+    let mut finish = RunEnd::Done;
     let mut booted = 0;
     let mut untold = None;
     for machine in 0..count {
         let mut refused = None;
-        while booted < count.min(machine + run.request.at_once) {
+        while booted < count.min(machine + run.request.max_concurrent) {
             if let Err(error) = machines.boot(booted, &run.orders(booted)) {
                 refused = Some(error);
                 break;
@@ -105,7 +105,7 @@ pub fn run_exact(
         match done {
             Ok(()) => {}
             Err(HostError::Interrupted) => {
-                finish = Finish::Interrupted;
+                finish = RunEnd::Interrupted;
                 complete = false;
                 break;
             }
@@ -123,7 +123,7 @@ pub fn run_exact(
     let at = humantime::format_rfc3339_millis(std::time::SystemTime::now()).to_string();
     run.tell(Entry::Ended { at, complete });
     match untold {
-        Some(error) if finish == Finish::Done => Err(RunError::Host(error)),
+        Some(error) if finish == RunEnd::Done => Err(RunError::Host(error)),
         _ => Ok(finish),
     }
 }
@@ -146,8 +146,8 @@ enum Job {
 }
 
 struct Run<'a> {
-    request: Exact,
-    listener: &'a mut dyn Listener,
+    request: InstructionCountRequest,
+    listener: &'a mut dyn Observer,
     begun: Instant,
     states: Vec<State>,
 }
@@ -159,8 +159,9 @@ impl Run<'_> {
 
     /// The rows of a machine that can be measured there.
     fn rows_of(&self, machine: usize) -> Vec<usize> {
-        let id = id_of(machine);
-        let lacks = |row: &usize| self.request.lacking.iter().any(|(lacking, _)| lacking == row);
+        let id = machine_id(machine);
+        let lacks =
+            |row: &usize| self.request.unmeasurable.iter().any(|(lacking, _)| lacking == row);
         let rows = 0..self.request.rows.len();
         rows.filter(|&row| self.request.rows[row].target.machine == id)
             .filter(|row| !lacks(row))
@@ -216,7 +217,7 @@ impl Run<'_> {
             cpu: Some(CPU),
             clock,
             arms: 1,
-            treatments: vec![self.request.treated[row].applied.clone()],
+            treatments: vec![self.request.treatments[row].applied.clone()],
             toggled: false,
             // A process that something is applied to is another one than one that is not.
             forked: self.is_treated(),
@@ -230,7 +231,7 @@ impl Run<'_> {
 
     /// Whether something is done to the process of any row.
     fn is_treated(&self) -> bool {
-        self.request.treated.iter().any(|it| !it.applied.is_empty())
+        self.request.treatments.iter().any(|it| !it.applied.is_empty())
     }
 
     /// A machine was met, or was not: the first one also tells what is planned.
@@ -242,10 +243,10 @@ impl Run<'_> {
         let tracers = facts.tracers.clone();
         let vm = self.request.machines.get(number).cloned();
         // What is said of machines speaks of noise, and none changes a count.
-        let machine = Machine { vm, ..Machine::new(&id_of(number), facts, Vec::new()) };
+        let machine = Machine { vm, ..Machine::new(&machine_id(number), facts, Vec::new()) };
         self.tell(Entry::MachineDescribed { machine: Box::new(machine), tracers });
         if lost.is_ok() {
-            let (machine, probe) = (id_of(number), Vec::new());
+            let (machine, probe) = (machine_id(number), Vec::new());
             self.tell(Entry::CpuChosen { machine, probe, cpu: Some(CPU) });
         }
         if number == 0 {
@@ -255,7 +256,7 @@ impl Run<'_> {
             if !pairs.is_empty() {
                 self.tell(Entry::Paired { pairs });
             }
-            for (row, reason) in self.request.lacking.clone() {
+            for (row, reason) in self.request.unmeasurable.clone() {
                 self.give_up(row, RowOutcome::Skipped, reason);
             }
         }
@@ -266,11 +267,11 @@ impl Run<'_> {
     fn hear(&mut self, number: usize, machines: &mut dyn Machines) -> Result<(), HostError> {
         match machines.next(number, PATIENCE)? {
             Event::Calibrated { calibration, sync, .. } => {
-                let machine = id_of(number);
+                let machine = machine_id(number);
                 let passed_over = Vec::new();
                 self.tell(Entry::Calibrated { machine, calibration, sync, passed_over });
             }
-            other => return Err(HostError::Gone(ended(other).reason)),
+            other => return Err(HostError::SupervisorEnded(ended(other).reason)),
         }
         let mut early = None;
         for (job, number_of_job) in self.jobs(number).into_iter().zip(0..) {
@@ -359,7 +360,7 @@ impl Run<'_> {
     /// tells it: where rows that were asked for have lost repetitions alone, none has failed.
     fn lose(&mut self, number: usize, error: &HostError) -> bool {
         let outcome = match error {
-            HostError::Lacking { .. } => RowOutcome::Skipped,
+            HostError::Unavailable { .. } => RowOutcome::Skipped,
             _ => RowOutcome::Failed,
         };
         let rows = self.rows_of(number);
@@ -412,7 +413,7 @@ fn no_answer(id: u64) -> Event {
 }
 
 /// What a machine is called.
-pub fn id_of(machine: usize) -> String {
+pub fn machine_id(machine: usize) -> String {
     format!("m{machine}")
 }
 

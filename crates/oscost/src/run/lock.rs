@@ -29,7 +29,7 @@ pub struct MachineLock {
 
 /// Who holds the machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Holder {
+pub struct LockHolder {
     /// Its process; 0 where it lives in a process namespace that we cannot see.
     pub pid: i32,
     /// Its command line, where we may read it.
@@ -38,29 +38,29 @@ pub struct Holder {
 
 /// Why the machine is not ours.
 #[derive(Debug)]
-pub enum Held {
+pub enum LockError {
     /// Somebody holds it; the stream ends when they let go.
-    By(Holder, UnixStream),
+    HeldBy(LockHolder, UnixStream),
     /// The kernel has no such names (a sandbox without abstract sockets): there is no lock.
     Unavailable(std::io::Error),
 }
 
 impl MachineLock {
     /// Takes the machine, or says who has it.
-    pub fn take() -> Result<MachineLock, Held> {
+    pub fn acquire() -> Result<MachineLock, LockError> {
         Self::take_named(NAME)
     }
 
-    fn take_named(name: &[u8]) -> Result<MachineLock, Held> {
+    fn take_named(name: &[u8]) -> Result<MachineLock, LockError> {
         loop {
-            let address = SocketAddr::from_abstract_name(name).map_err(Held::Unavailable)?;
+            let address = SocketAddr::from_abstract_name(name).map_err(LockError::Unavailable)?;
             match UnixListener::bind_addr(&address) {
                 Ok(name) => return Ok(MachineLock { _name: name }),
                 Err(error) if error.kind() == ErrorKind::AddrInUse => {}
-                Err(error) => return Err(Held::Unavailable(error)),
+                Err(error) => return Err(LockError::Unavailable(error)),
             }
             match UnixStream::connect_addr(&address) {
-                Ok(stream) => return Err(Held::By(holder(&stream), stream)),
+                Ok(stream) => return Err(LockError::HeldBy(holder(&stream), stream)),
                 // The holder has let go between the two calls, or more than its backlog wait.
                 Err(_) => std::thread::sleep(Duration::from_millis(20)),
             }
@@ -69,7 +69,7 @@ impl MachineLock {
 }
 
 /// Sleeps until the holder at the other end of `stream` lets go, or the user wants to stop.
-pub fn wait_for(stream: &UnixStream, interrupt: &Interrupt) -> Result<(), HostError> {
+pub fn wait_for_release(stream: &UnixStream, interrupt: &Interrupt) -> Result<(), HostError> {
     loop {
         let mut fds = [
             PollFd::new(stream.as_fd(), PollFlags::POLLIN),
@@ -80,7 +80,7 @@ pub fn wait_for(stream: &UnixStream, interrupt: &Interrupt) -> Result<(), HostEr
             // Nothing is ever sent: what shows is the end of the holder.
             Ok(_) => return Ok(()),
             Err(Errno::EINTR) => {}
-            Err(error) => return Err(HostError::Gone(error.to_string())),
+            Err(error) => return Err(HostError::SupervisorEnded(error.to_string())),
         }
     }
 }
@@ -94,11 +94,11 @@ const NIGHT: Duration = Duration::from_secs(24 * 3_600);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Claim {
     /// Ours until the session ends.
-    Ours,
+    Acquired,
     /// Somebody else's, in words.
-    Held(String),
+    HeldByOther(String),
     /// Nobody's: it cannot be kept, for this reason.
-    Unguarded(String),
+    Unavailable(String),
 }
 
 /// Takes the machine at the other end of a session; with `wait`, [`until_ours`] tells when it is
@@ -109,11 +109,11 @@ pub fn claim(session: &mut dyn Session, wait: bool) -> Result<Claim, HostError> 
 }
 
 /// Sleeps until the machine is ours.
-pub fn until_ours(session: &mut dyn Session) -> Result<Claim, HostError> {
+pub fn wait_for_claim(session: &mut dyn Session) -> Result<Claim, HostError> {
     loop {
         match claimed(session, NIGHT)? {
             // The next in the queue was quicker.
-            Claim::Held(_) => {}
+            Claim::HeldByOther(_) => {}
             done => return Ok(done),
         }
     }
@@ -122,22 +122,22 @@ pub fn until_ours(session: &mut dyn Session) -> Result<Claim, HostError> {
 fn claimed(session: &mut dyn Session, patience: Duration) -> Result<Claim, HostError> {
     loop {
         match session.next(patience)? {
-            Event::Ready { id: HOLD, .. } => return Ok(Claim::Ours),
-            Event::Busy { id: HOLD, holder: by } => return Ok(Claim::Held(by)),
-            Event::Failed { id: HOLD, reason: why, .. } => return Ok(Claim::Unguarded(why)),
+            Event::Ready { id: HOLD, .. } => return Ok(Claim::Acquired),
+            Event::Busy { id: HOLD, holder: by } => return Ok(Claim::HeldByOther(by)),
+            Event::Failed { id: HOLD, reason: why, .. } => return Ok(Claim::Unavailable(why)),
             _ => {}
         }
     }
 }
 
-fn holder(stream: &UnixStream) -> Holder {
+fn holder(stream: &UnixStream) -> LockHolder {
     let pid = getsockopt(stream, PeerCredentials).map_or(0, |peer| peer.pid());
     let command = std::fs::read(format!("/proc/{pid}/cmdline")).ok().map(|bytes| {
         let text = String::from_utf8_lossy(&bytes).replace('\0', " ");
         // Another process's words: bounded, and no control characters on our terminal.
         text.trim().chars().filter(|c| !c.is_control()).take(120).collect()
     });
-    Holder { pid, command: command.filter(|text: &String| !text.is_empty()) }
+    LockHolder { pid, command: command.filter(|text: &String| !text.is_empty()) }
 }
 
 #[cfg(test)]
@@ -148,12 +148,13 @@ mod tests {
     fn a_second_one_is_told_who_holds_the_machine_and_gets_it_next() {
         let name = format!("oscost.test.{}", std::process::id());
         let first = MachineLock::take_named(name.as_bytes()).unwrap();
-        let Err(Held::By(holder, stream)) = MachineLock::take_named(name.as_bytes()) else {
+        let Err(LockError::HeldBy(holder, stream)) = MachineLock::take_named(name.as_bytes())
+        else {
             panic!("the machine was given twice");
         };
         assert_eq!(holder.pid, std::process::id() as i32);
         let interrupt = Interrupt::listen().unwrap();
-        let waiting = std::thread::spawn(move || wait_for(&stream, &interrupt));
+        let waiting = std::thread::spawn(move || wait_for_release(&stream, &interrupt));
         drop(first);
         waiting.join().unwrap().unwrap();
         assert!(MachineLock::take_named(name.as_bytes()).is_ok());

@@ -18,14 +18,16 @@ mod study_method;
 mod trials;
 mod workers;
 
-pub use call_count::{Counted, count_calls};
-pub use comparison::{Contest, PairCount};
-pub use inspection::{Look, look, rates};
-pub use instruction_count::{Exact, Machines, id_of, run_exact};
-pub use lock::{Claim, Held, Holder, MachineLock, claim, until_ours, wait_for};
+pub use call_count::{CaseCallCount, count_calls};
+pub use comparison::{ComparisonPlan, PairCount};
+pub use inspection::{MachineInspection, clock_rates, inspect_machine};
+pub use instruction_count::{InstructionCountRequest, Machines, count_instructions, machine_id};
+pub use lock::{
+    Claim, LockError, LockHolder, MachineLock, claim, wait_for_claim, wait_for_release,
+};
 pub use remote_peer::Peer;
 pub use stopping::Profile;
-pub use trials::TrialTime;
+pub use trials::TrialBudget;
 
 use std::time::{Duration, Instant};
 
@@ -41,7 +43,7 @@ use oscost_model::worker::Task;
 use thiserror::Error;
 
 use crate::hosts::{HostError, Session};
-use crate::plan::Order;
+use crate::plan::RandomOrder;
 use attached_treatments::When;
 use remote_peer::FarSide;
 use stopping::{Pace, Step};
@@ -55,7 +57,7 @@ const REFERENCE_CASE_WORKERS: usize = 5;
 const COMMON_ROUNDS: u32 = 15;
 /// A worker may be killed or hang through no fault of its case (memory ran out, the machine was
 /// paused): it is lost, and measured again. The second time it is the case's own.
-const LOSSES_FORGIVEN: u32 = 1;
+const MAX_LOST_WORKERS: u32 = 1;
 /// What a tracer counts: after so many warm ops ...
 const WARM_OPS: u64 = 3;
 /// ... this many. A prime, so that a call that is made every second or third op cannot hide.
@@ -65,7 +67,7 @@ const COUNTED_OPS: u64 = 23;
 #[derive(Clone, Debug)]
 pub struct Request {
     /// The first entry of the journal.
-    pub started: RunHeader,
+    pub header: RunHeader,
     /// The machine, as it was met.
     pub machine: Machine,
     /// What is attached to its system.
@@ -79,17 +81,17 @@ pub struct Request {
     /// How long it may take; `None` for as long as it takes.
     pub budget: Option<Duration>,
     /// What is done to each row's process and system, row by row; to those beyond the list, nothing.
-    pub treated: Vec<TreatmentSet>,
+    pub treatments: Vec<TreatmentSet>,
     /// What is compared with what, where that is wanted: rows are then measured side by side.
-    pub contest: Option<Contest>,
+    pub comparison: Option<ComparisonPlan>,
     /// Whether the listener is asked for more rows, in the second half of the budget.
     pub refine: bool,
     /// How much time the trials of programs may take.
-    pub trials: TrialTime,
+    pub trials: TrialBudget,
     /// Rows that cannot be measured here: what they lack, and the way out.
-    pub lacking: Vec<(usize, String)>,
+    pub unmeasurable: Vec<(usize, String)>,
     /// The CPU that was asked for.
-    pub cpu: Option<u32>,
+    pub requested_cpu: Option<u32>,
     /// The CPU that was asked for the second process of a case on one machine.
     pub peer_cpu: Option<u32>,
 }
@@ -118,7 +120,7 @@ pub enum RunError {
 
 /// How a run ended that began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Finish {
+pub enum RunEnd {
     /// By itself.
     Done,
     /// Because the user wanted so.
@@ -126,18 +128,18 @@ pub enum Finish {
 }
 
 /// Whoever wants to know what happens: called between workers, never while one is timing.
-pub trait Listener {
+pub trait Observer {
     /// This has happened.
     fn heard(&mut self, entry: &Entry);
 
     /// All rows are settled, or their time is up: what else is to be measured, now that their
     /// figures are known. It is asked once.
-    fn wants_more(&mut self) -> Vec<PlannedRow> {
+    fn additional_rows(&mut self) -> Vec<PlannedRow> {
         Vec::new()
     }
 }
 
-impl<F: FnMut(&Entry)> Listener for F {
+impl<F: FnMut(&Entry)> Observer for F {
     fn heard(&mut self, entry: &Entry) {
         self(entry);
     }
@@ -147,27 +149,27 @@ impl<F: FnMut(&Entry)> Listener for F {
 pub fn run(
     session: &mut dyn Session,
     request: Request,
-    listener: &mut dyn Listener,
-) -> Result<Finish, RunError> {
-    run_between(session, None, request, listener)
+    listener: &mut dyn Observer,
+) -> Result<RunEnd, RunError> {
+    run_with_peer(session, None, request, listener)
 }
 
 /// The same, with the other ends of some cases on the machine of a peer.
-pub fn run_between(
+pub fn run_with_peer(
     session: &mut dyn Session,
     peer: Option<Peer<'_>>,
     request: Request,
-    listener: &mut dyn Listener,
-) -> Result<Finish, RunError> {
+    listener: &mut dyn Observer,
+) -> Result<RunEnd, RunError> {
     let machine = request.machine.id.clone();
-    listener.heard(&Entry::Started(Box::new(request.started.clone())));
+    listener.heard(&Entry::Started(Box::new(request.header.clone())));
     listener.heard(&Entry::MachineDescribed {
         machine: Box::new(request.machine.clone()),
         tracers: request.tracers.clone(),
     });
     let mut rows: Vec<RowRun> =
         request.rows.iter().cloned().map(|planned| RowRun::new(planned, request.profile)).collect();
-    for (row, treated) in rows.iter_mut().zip(&request.treated) {
+    for (row, treated) in rows.iter_mut().zip(&request.treatments) {
         row.treated = treated.clone();
     }
     let far = peer.map(|Peer { session, machine, tracers, bind, cpu }| {
@@ -180,10 +182,10 @@ pub fn run_between(
     };
     let mut run = Run {
         workers: Workers::new(session).with(far),
-        asked_cpu: request.cpu,
+        asked_cpu: request.requested_cpu,
         peer_cpu: request.peer_cpu,
         listener,
-        order: Order::new(request.started.settings.seed),
+        order: RandomOrder::new(request.header.settings.seed),
         begun: Instant::now(),
         deadline: request.budget.map(|budget| Instant::now() + budget),
         cpu: None,
@@ -194,8 +196,8 @@ pub fn run_between(
         rows,
     };
     let finish = match run.whole(&request, &machine, peer) {
-        Ok(()) => Finish::Done,
-        Err(RunError::Host(HostError::Interrupted)) => Finish::Interrupted,
+        Ok(()) => RunEnd::Done,
+        Err(RunError::Host(HostError::Interrupted)) => RunEnd::Interrupted,
         Err(error) => {
             run.end(false);
             return Err(error);
@@ -203,9 +205,9 @@ pub fn run_between(
     };
     // Rows that were cut short, by Ctrl-C or by the budget, have not reached what was asked for.
     let alone = run.workers.far().is_some_and(|far| far.gone().is_some());
-    let settled =
-        !run.pairs_lack && (request.contest.is_some() || run.rows.iter().all(RowRun::is_settled));
-    run.end(finish == Finish::Done && settled && !alone);
+    let settled = !run.pairs_lack
+        && (request.comparison.is_some() || run.rows.iter().all(RowRun::is_settled));
+    run.end(finish == RunEnd::Done && settled && !alone);
     Ok(finish)
 }
 
@@ -276,8 +278,8 @@ fn counted_ops(row: &PlannedRow) -> u64 {
 
 struct Run<'a> {
     workers: Workers<'a>,
-    listener: &'a mut dyn Listener,
-    order: Order,
+    listener: &'a mut dyn Observer,
+    order: RandomOrder,
     begun: Instant,
     deadline: Option<Instant>,
     cpu: Option<u32>,
@@ -307,21 +309,21 @@ impl Run<'_> {
         machine: &str,
         peer: Option<(String, Option<u32>)>,
     ) -> Result<(), RunError> {
-        let alone = request.contest.is_none();
+        let alone = request.comparison.is_none();
         let clocks = if alone { self.stand(When::BeforeClocks)? } else { Ok(None) };
         self.survey(request, machine)?;
         if let Some((machine, cpu)) = &peer {
             self.survey_peer(machine, *cpu)?;
         }
         self.tell(Entry::Planned { rows: request.rows.clone(), timers: request.timers.clone() });
-        for (row, reason) in request.lacking.iter().cloned() {
+        for (row, reason) in request.unmeasurable.iter().cloned() {
             let outcome = RowOutcome::Skipped;
             self.give_up(
                 row,
                 Ended { outcome, reason, is_final: true, too_many: false, arm: None },
             );
         }
-        if let Some(contest) = &request.contest {
+        if let Some(contest) = &request.comparison {
             self.contest(contest, request.trials)?;
             return self.calibrate_again(machine);
         }
@@ -378,7 +380,7 @@ impl Run<'_> {
 
     /// Measures what the figures ask for.
     fn refine(&mut self, request: &Request) -> Result<(), RunError> {
-        let more = self.listener.wants_more();
+        let more = self.listener.additional_rows();
         if more.is_empty() {
             return Ok(());
         }
@@ -572,7 +574,7 @@ impl Run<'_> {
                 let lost = WorkerOutcome::Lost { outcome, reason };
                 self.tell(Entry::Worker { row: row as u32, phase, at_s, set: 0, outcome: lost });
                 self.rows[row].lost_workers += 1;
-                if ended.is_final || self.rows[row].lost_workers > LOSSES_FORGIVEN {
+                if ended.is_final || self.rows[row].lost_workers > MAX_LOST_WORKERS {
                     self.give_up(row, ended);
                 }
             }

@@ -110,7 +110,7 @@ impl<'a> FarSide<'a> {
     pub(super) fn ended(&mut self, server: &Server) -> Answer<u64> {
         let said = match self.hear(server.id, BEYOND) {
             // One server hangs: its session will tell whether it does as well.
-            Err(HostError::Silent(patience)) => {
+            Err(HostError::TimedOut(patience)) => {
                 // A session that does not take this says so at the next order.
                 let _ = self.session.send(&Order::Stop { id: server.id });
                 let reason = format!("the peer: its end was still busy {patience:?} after ours");
@@ -131,7 +131,7 @@ impl<'a> FarSide<'a> {
         let asked = self.session.send(&Order::Stop { id: server.id });
         let said = asked.and_then(|()| self.hear(server.id, LAST_WORD));
         let said = match said {
-            Err(HostError::Silent(_)) => return Ok(None),
+            Err(HostError::TimedOut(_)) => return Ok(None),
             other => other,
         };
         Ok(match self.alive(said)? {

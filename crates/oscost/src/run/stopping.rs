@@ -5,7 +5,7 @@ use oscost_model::fault_injection::{InjectedFault, is_injected};
 use oscost_model::journal::PlannedRow;
 use oscost_model::worker::{BatchPlan, Mode, Sample};
 
-use crate::estimate::{Reading, WorkerValue, estimate, worker_value};
+use crate::estimate::{SampleContext, WorkerValue, estimate, worker_value};
 use oscost_stats::interval::Nominal;
 use oscost_stats::stopping::{
     Goal, Look, Next, QUICK_REPETITIONS, Stopping, THOROUGH_FIRST_PHASE, thorough_repetitions,
@@ -182,8 +182,8 @@ impl Pace {
     ) -> Step {
         let Some(plan) = &self.plan else { return Step::GoOn };
         self.tries += 1;
-        let how = Reading::of(&row.definition, plan, clock);
-        let how = Reading { switches: row.monitored || how.switches, ..how };
+        let how = SampleContext::of(&row.definition, plan, clock);
+        let how = SampleContext { switches: row.monitored || how.switches, ..how };
         self.values.push(worker_value(samples, 0, how));
         if self.settled {
             return Step::GoOn; // A reference case goes on for as long as the run does.

@@ -13,7 +13,7 @@ use oscost_model::study_method::{StudyMethod, TimingScope};
 use oscost_model::worker::{BatchPlan, Mode, Sample, Task};
 
 use super::workers::Ended;
-use super::{LOSSES_FORGIVEN, Profile, Run, RunError};
+use super::{MAX_LOST_WORKERS, Profile, Run, RunError};
 
 /// What a row may take in its manner: sixty rows are done in a minute more.
 const MOST: Duration = Duration::from_secs(1);
@@ -245,7 +245,7 @@ impl Run<'_> {
             let Ended { outcome, reason, is_final, .. } = ended;
             self.tell_lost(row, experiment, outcome, reason);
             losses[row] += 1;
-            if is_final || losses[row] > LOSSES_FORGIVEN {
+            if is_final || losses[row] > MAX_LOST_WORKERS {
                 cuts[row] = None;
             } else {
                 jobs.push_back(Job { row, experiment });

@@ -10,7 +10,7 @@ use oscost_model::worker::{Subject, Task, WorkerSpec};
 
 use super::comparison::SPREAD;
 use super::workers::{Ended, Other};
-use super::{Contest, LOSSES_FORGIVEN, Run, RunError};
+use super::{ComparisonPlan, MAX_LOST_WORKERS, Run, RunError};
 use crate::workloads;
 
 /// What is cleaned up after a trial, beyond its own limit.
@@ -18,15 +18,15 @@ const GRACE: Duration = Duration::from_secs(20);
 
 /// How much time trials may take.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct TrialTime {
+pub struct TrialBudget {
     /// The time that they are to fit into, beyond the fewest.
-    pub within: Duration,
+    pub time_budget: Duration,
     /// Whether trials that are compared are spread over a minute.
     pub spread: bool,
     /// Whether the calls of each program are counted, in a run that nobody times.
-    pub counts: bool,
+    pub count_calls: bool,
     /// When the whole run is to end, from its beginning; `None` for when they are done.
-    pub until: Option<Duration>,
+    pub run_limit: Option<Duration>,
 }
 
 /// Rows of one workload whose trials follow each other.
@@ -78,15 +78,15 @@ impl Run<'_> {
     /// The trials of all programs: each row's for itself, or those that are compared side by side.
     pub(super) fn trials(
         &mut self,
-        contest: Option<&Contest>,
-        time: TrialTime,
+        contest: Option<&ComparisonPlan>,
+        time: TrialBudget,
     ) -> Result<(), RunError> {
         let mut all = self.to_be_tried(contest);
         let deadline = self.deadline;
-        self.deadline = time.until.map(|until| self.begun + until);
-        let share = time.within / u32::try_from(all.len()).unwrap_or(1).max(1);
+        self.deadline = time.run_limit.map(|until| self.begun + until);
+        let share = time.time_budget / u32::try_from(all.len()).unwrap_or(1).max(1);
         self.warm_up_all(&all)?;
-        if time.counts {
+        if time.count_calls {
             self.count_programs(&all)?;
         }
         while self.keep_who_can_go_on(&mut all, contest) {
@@ -120,13 +120,14 @@ impl Run<'_> {
 
     /// Leaves out rows that were given up, and sets that are done or have nobody left to be compared
     /// with; whether any is left.
-    fn keep_who_can_go_on(&self, all: &mut Vec<Trials>, contest: Option<&Contest>) -> bool {
+    fn keep_who_can_go_on(&self, all: &mut Vec<Trials>, contest: Option<&ComparisonPlan>) -> bool {
         all.retain_mut(|set| {
             let base = set.rows.first().copied();
             set.rows.retain(|&row| !self.rows[row].given_up);
             let has_partner = match contest {
                 Some(contest) => {
-                    set.rows.first().copied() == base && (set.rows.len() > 1 || contest.bases_alone)
+                    set.rows.first().copied() == base
+                        && (set.rows.len() > 1 || contest.measure_lone_bases)
                 }
                 None => !set.rows.is_empty(),
             };
@@ -136,7 +137,7 @@ impl Run<'_> {
     }
 
     /// What is to be tried, and beside what.
-    fn to_be_tried(&self, contest: Option<&Contest>) -> Vec<Trials> {
+    fn to_be_tried(&self, contest: Option<&ComparisonPlan>) -> Vec<Trials> {
         let trials = |number: usize, rows: Vec<usize>, attaches| Trials {
             number: number as u32,
             attaches,
@@ -243,7 +244,7 @@ impl Run<'_> {
             self.tell(Entry::Worker { row: row as u32, phase, at_s, set: number, outcome });
             let Err(ended) = read else { continue };
             self.rows[row].lost_workers += 1;
-            if ended.is_final || self.rows[row].lost_workers > LOSSES_FORGIVEN {
+            if ended.is_final || self.rows[row].lost_workers > MAX_LOST_WORKERS {
                 self.give_up(row, ended);
             }
         }

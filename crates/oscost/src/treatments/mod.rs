@@ -14,7 +14,7 @@ use oscost_model::target::Treatment;
 use oscost_model::treatment::{AppliedTreatment, AttachedTreatment, TreatmentSet};
 use thiserror::Error;
 
-pub use kinds::{KINDS, Kind, StudyMethod};
+pub use kinds::{KINDS, Kind, Mechanism};
 
 /// As many treatments as a place may have.
 const MOST_TREATMENTS: usize = 16;
@@ -28,7 +28,7 @@ const LONGEST_VALUE: usize = 4_096;
 /// Words that ask for no treatment that can be done.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("cannot {act}: {why}{}", hinted(.hint))]
-pub struct TreatError {
+pub struct TreatmentError {
     /// What cannot be done.
     pub act: String,
     /// What is wrong.
@@ -46,24 +46,27 @@ type Wrong = (String, String);
 
 /// What treatments come to, and what there is to say about them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Read {
+pub struct ParsedTreatments {
     /// What is to be done.
-    pub treated: TreatmentSet,
+    pub treatments: TreatmentSet,
     /// What a reader of their figures may want to know, a sentence each.
     pub notes: Vec<String>,
 }
 
 /// Reads what a place's treatments ask for, to be done on a machine of this kind. Files of profiles
 /// are read here.
-pub fn read(treatments: &[Treatment], arch: Arch) -> Result<TreatmentSet, TreatError> {
-    read_with_notes(treatments, arch).map(|read| read.treated)
+pub fn parse(treatments: &[Treatment], arch: Arch) -> Result<TreatmentSet, TreatmentError> {
+    parse_with_notes(treatments, arch).map(|read| read.treatments)
 }
 
 /// The same, with what there is to say about them.
-pub fn read_with_notes(treatments: &[Treatment], arch: Arch) -> Result<Read, TreatError> {
-    let mut read = Read::default();
+pub fn parse_with_notes(
+    treatments: &[Treatment],
+    arch: Arch,
+) -> Result<ParsedTreatments, TreatmentError> {
+    let mut read = ParsedTreatments::default();
     for (index, treatment) in treatments.iter().enumerate() {
-        let refused = |(why, hint): Wrong| TreatError {
+        let refused = |(why, hint): Wrong| TreatmentError {
             act: format!("treat with `{}`", shown(treatment)),
             why,
             hint,
@@ -76,9 +79,9 @@ pub fn read_with_notes(treatments: &[Treatment], arch: Arch) -> Result<Read, Tre
         if treatment.name == "seccomp" {
             let filter = seccomp::read(value, arch)?;
             read.notes.extend(filter.note);
-            read.treated.applied.push(AppliedTreatment::Seccomp { program: filter.program });
+            read.treatments.applied.push(AppliedTreatment::Seccomp { program: filter.program });
         } else {
-            one(&treatment.name, value, &mut read.treated)
+            one(&treatment.name, value, &mut read.treatments)
                 .map_err(|why| refused((why, usage(&treatment.name))))?;
         }
         if let Some(earlier) = treatments[..index].iter().find(|it| excludes(it, treatment)) {
@@ -90,7 +93,7 @@ pub fn read_with_notes(treatments: &[Treatment], arch: Arch) -> Result<Read, Tre
 }
 
 /// The same with the user's own profiles, which a monitor goes on with and keeps.
-pub fn with_profiles(mut treated: TreatmentSet) -> TreatmentSet {
+pub fn with_user_profiles(mut treated: TreatmentSet) -> TreatmentSet {
     for attached in &mut treated.attached {
         if let AttachedTreatment::Ph { monitor_command: holder } = attached {
             holder.retain(|word| word != FRESH);
@@ -101,7 +104,7 @@ pub fn with_profiles(mut treated: TreatmentSet) -> TreatmentSet {
 
 /// The same with the folder of the user's profiles, for a monitor that begins with them: where it
 /// is started nobody knows whose they are.
-pub fn from_folder<E>(
+pub fn with_profile_folder<E>(
     mut treated: TreatmentSet,
     folder: impl Fn() -> Result<String, E>,
 ) -> Result<TreatmentSet, E> {

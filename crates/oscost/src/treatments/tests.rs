@@ -5,8 +5,8 @@ use oscost_model::treatment::{AntagonistLoad, Limit};
 
 use super::*;
 
-fn read(text: &str) -> Result<TreatmentSet, TreatError> {
-    super::read(&Target::parse(text).unwrap().treatments, Arch::X86_64)
+fn read(text: &str) -> Result<TreatmentSet, TreatmentError> {
+    super::parse(&Target::parse(text).unwrap().treatments, Arch::X86_64)
 }
 
 fn told(text: &str) -> String {
@@ -40,17 +40,17 @@ fn each_kind_is_read_as_its_line_says() {
     for kind in KINDS {
         let value = values.iter().find(|(name, _)| *name == kind.name).map_or("", |it| it.1);
         assert_eq!(value.is_empty(), kind.value.is_empty(), "{}", kind.name);
-        let before = kind.behind().map(|it| format!("{it}+")).unwrap_or_default();
+        let before = kind.modifies().map(|it| format!("{it}+")).unwrap_or_default();
         let text = format!("{before}{}{value}", kind.name);
         let read = read(&text).unwrap_or_else(|error| panic!("{text}: {error}"));
         let study_method = match (&read.applied[..], &read.attached[..]) {
-            ([one], []) if one.supports_twins() => StudyMethod::Applied,
-            ([_], []) => StudyMethod::Wraps,
-            ([], [_]) => StudyMethod::Attached,
+            ([one], []) if one.supports_twins() => Mechanism::Applied,
+            ([_], []) => Mechanism::Wraps,
+            ([], [_]) => Mechanism::Attached,
             other => panic!("{text}: {other:?}"),
         };
-        assert_eq!(study_method, kind.study_method, "{text}");
-        assert!(!kind.does.ends_with('.') && kind.does.len() <= 80, "{}", kind.name);
+        assert_eq!(study_method, kind.mechanism, "{text}");
+        assert!(!kind.effect.ends_with('.') && kind.effect.len() <= 80, "{}", kind.name);
         if kind.value.is_empty() {
             assert!(told(&format!("{text}=1")).contains("takes no value"), "{text}");
         } else {

@@ -3,7 +3,7 @@
 use oscost_model::clock::ClockKind;
 use oscost_model::watch::SystemActivity;
 
-use super::{Judged, Seen, Weight};
+use super::{Observations, RuleResult, Weight};
 use crate::advice::CLOCKSOURCE;
 
 /// The steered clock differs from the raw one by more than the error of two pairs of reads a second
@@ -11,12 +11,12 @@ use crate::advice::CLOCKSOURCE;
 const STEERED_FROM_PPM: f64 = 0.1;
 
 /// Whether the processor's counter can be used.
-pub(super) fn counter(seen: &Seen<'_>) -> Judged {
+pub(super) fn counter(seen: &Observations<'_>) -> RuleResult {
     let verdict = |kind| seen.clocks.iter().find(|verdict| verdict.kind == kind);
     let Some(tsc) = verdict(ClockKind::Tsc) else {
-        return Judged::unseen("the processor's counter");
+        return RuleResult::unknown("the processor's counter");
     };
-    let Some(why) = &tsc.unusable_reason else { return Judged::fine("counter") };
+    let Some(why) = &tsc.unusable_reason else { return RuleResult::fine("counter") };
     let next = seen.clocks.iter().find(|verdict| verdict.unusable_reason.is_none());
     let next = next.map_or("none", |verdict| verdict.kind.text());
     let what = format!("the processor's counter cannot be used: {why}");
@@ -26,12 +26,12 @@ pub(super) fn counter(seen: &Seen<'_>) -> Judged {
             "windows are timed by the vDSO's clock: some 20 ns a read, and the same step",
         ),
         _ => (
-            Weight::Spoils,
+            Weight::Invalidates,
             "windows are timed by system calls: batches must be longer, and are hit more often; \
              figures of single shots carry the noise of two calls",
         ),
     };
-    let judged = Judged::found(weight, what, does);
+    let judged = RuleResult::found(weight, what, does);
     match seen.facts.is_guest() {
         true => judged.mend("nothing here: the host decides what a guest's counter is"),
         false => judged.mend("boot with `tsc=reliable` if you know that it is"),
@@ -39,23 +39,23 @@ pub(super) fn counter(seen: &Seen<'_>) -> Judged {
 }
 
 /// What the kernel itself times by, which is what a program reads.
-pub(super) fn clocksource(seen: &Seen<'_>) -> Judged {
+pub(super) fn clocksource(seen: &Observations<'_>) -> RuleResult {
     let scheduling = &seen.facts.scheduling;
     let Some(source) = scheduling.clocksource.as_deref() else {
-        return Judged::unseen("clocksource (sysfs does not tell)");
+        return RuleResult::unknown("clocksource (sysfs does not tell)");
     };
     let best = ["tsc", "arch_sys_counter"];
     if best.contains(&source) {
-        return Judged::fine("clocksource");
+        return RuleResult::fine("clocksource");
     }
     let enters = ["hpet", "acpi_pm", "jiffies", "refined-jiffies", "xen"].contains(&source);
     let judged = match enters {
-        true => Judged::found(
-            Weight::Shifts,
+        true => RuleResult::found(
+            Weight::Biases,
             format!("{} (it is `{source}`)", CLOCKSOURCE.0),
             format!("{}: a system call, over 100 ns, instead of some 20 ns", CLOCKSOURCE.1),
         ),
-        false => Judged::found(
+        false => RuleResult::found(
             Weight::Note,
             format!("the kernel's clocksource is `{source}`, not the counter itself"),
             "clock reads take some ns more than on a machine with `tsc`; programs need not enter \
@@ -64,7 +64,7 @@ pub(super) fn clocksource(seen: &Seen<'_>) -> Judged {
     };
     let available = scheduling.clocksources_available.as_deref().unwrap_or_default();
     match available.iter().find(|name| best.contains(&name.as_str())) {
-        Some(best) => judged.by(format!(
+        Some(best) => judged.with_command(format!(
             "echo {best} | sudo tee \
              /sys/devices/system/clocksource/clocksource0/current_clocksource"
         )),
@@ -74,7 +74,7 @@ pub(super) fn clocksource(seen: &Seen<'_>) -> Judged {
 }
 
 /// Whether somebody steers the clock now.
-pub(super) fn time_daemon(seen: &Seen<'_>) -> Judged {
+pub(super) fn time_daemon(seen: &Observations<'_>) -> RuleResult {
     const SERVICES: &[(&str, &str)] = &[
         ("chronyd", "chronyd"),
         ("ntpd", "ntpd"),
@@ -83,17 +83,19 @@ pub(super) fn time_daemon(seen: &Seen<'_>) -> Judged {
         ("ptp4l", "ptp4l"),
         ("systemd-timesyn", "systemd-timesyncd"),
     ];
-    let Some(watch) = seen.watched() else { return Judged::unseen("whether the clock is steered") };
+    let Some(watch) = seen.system_activity() else {
+        return RuleResult::unknown("whether the clock is steered");
+    };
     let runs = |(name, _): &&(&str, &str)| watch.daemons.iter().any(|it| it == name);
     let services: Vec<&str> = SERVICES.iter().filter(runs).map(|(_, service)| *service).collect();
     let Some(steering) = steering(watch) else {
-        return Judged::unseen("whether the clock is steered");
+        return RuleResult::unknown("whether the clock is steered");
     };
     if steering.is_empty() {
-        return Judged::fine("time daemon");
+        return RuleResult::fine("time daemon");
     }
     let who = services.first().map_or("somebody steers".to_owned(), |it| format!("{it} steers"));
-    let judged = Judged::found(
+    let judged = RuleResult::found(
         Weight::Note,
         format!("{who} the clock now: {steering}"),
         "nothing to oscost's figures: they are timed by clocks that nobody steers; a program that \
@@ -103,7 +105,9 @@ pub(super) fn time_daemon(seen: &Seen<'_>) -> Judged {
         true => {
             judged.mend("nothing runs here that does: it is the last word of a daemon that ended")
         }
-        false => judged.by(seen.stop(&services)).mend("only if you time by other clocks as well"),
+        false => judged
+            .with_command(seen.stop(&services))
+            .mend("only if you time by other clocks as well"),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use oscost_model::facts::Bound;
 
-use super::{Judged, Seen, Weight, listed};
+use super::{Observations, RuleResult, Weight, join_names};
 use crate::advice::SECCOMP;
 
 /// Descriptors that the largest cases want, with those that a worker has open anyway.
@@ -65,7 +65,7 @@ const HARDENING: &[(&str, &str, &str)] = &[
 ];
 
 /// What was seen attached to system calls.
-pub(super) fn tracers(seen: &Seen<'_>) -> Judged {
+pub(super) fn tracers(seen: &Observations<'_>) -> RuleResult {
     let facts = seen.facts;
     // The filter on this process has a rule of its own.
     let attached: Vec<String> =
@@ -78,14 +78,14 @@ pub(super) fn tracers(seen: &Seen<'_>) -> Judged {
                     Some(why) => why.as_str(),
                     None => "cannot be read",
                 };
-                Judged::unseen(format!("tracers attached ({source} {why})"))
+                RuleResult::unknown(format!("tracers attached ({source} {why})"))
             }
-            None => Judged::fine("tracers (BPF and perf would not show)"),
+            None => RuleResult::fine("tracers (BPF and perf would not show)"),
         };
     }
-    let judged = Judged::found(
-        Weight::Shifts,
-        format!("attached to system calls: {}", listed(&attached, 4)),
+    let judged = RuleResult::found(
+        Weight::Biases,
+        format!("attached to system calls: {}", join_names(&attached, 4)),
         "every system call of every process takes the slow way in: 25 to 80 ns more, 200 to 375 \
          with a trace event on it, over 10 us under ptrace",
     );
@@ -93,16 +93,17 @@ pub(super) fn tracers(seen: &Seen<'_>) -> Judged {
     match attached.iter().all(|it| it.starts_with("ptrace")) {
         true => judged.mend("start oscost without strace or a debugger around it"),
         false => {
-            let judged = judged
-                .by("echo 0 | sudo tee /sys/kernel/tracing/events/enable; echo nop | sudo tee \
-                 /sys/kernel/tracing/current_tracer");
+            let judged = judged.with_command(
+                "echo 0 | sudo tee /sys/kernel/tracing/events/enable; echo nop | sudo tee \
+                 /sys/kernel/tracing/current_tracer",
+            );
             if ptraced { judged.mend("and without a debugger around oscost") } else { judged }
         }
     }
 }
 
 /// Security monitors, which look at system calls by BPF or by audit rules: neither shows in a file.
-pub(super) fn monitors(seen: &Seen<'_>) -> Judged {
+pub(super) fn monitors(seen: &Observations<'_>) -> RuleResult {
     const NAMES: &[&str] = &[
         "auditd",
         "falco",
@@ -113,40 +114,40 @@ pub(super) fn monitors(seen: &Seen<'_>) -> Judged {
         "tracee",
         "wdavdaemon",
     ];
-    let Some(watch) = seen.watched() else { return Judged::Silent };
+    let Some(watch) = seen.system_activity() else { return RuleResult::NotApplicable };
     let is_monitor = |name: &&String| NAMES.contains(&name.as_str());
     let running: Vec<&String> = watch.daemons.iter().filter(is_monitor).collect();
     if running.is_empty() {
         return match watch.processes_unread {
-            Some(_) => Judged::Silent,
-            None => Judged::fine("security monitors"),
+            Some(_) => RuleResult::NotApplicable,
+            None => RuleResult::fine("security monitors"),
         };
     }
     let names: Vec<String> = running.iter().map(|name| format!("`{name}`")).collect();
     let services: Vec<&str> = running.iter().map(|name| name.as_str()).collect();
-    Judged::found(
-        Weight::Shifts,
-        format!("{} watches what processes do", listed(&names, 3)),
+    RuleResult::found(
+        Weight::Biases,
+        format!("{} watches what processes do", join_names(&names, 3)),
         "each system call may pay for a program of BPF (78 ns empty, 110 to 350 with work to do) \
          or for an audit rule (90 ns, over 9 us where it matches)",
     )
-    .by(seen.stop(&services))
+    .with_command(seen.stop(&services))
 }
 
 /// Filters on the process that measures.
-pub(super) fn seccomp(seen: &Seen<'_>) -> Judged {
+pub(super) fn seccomp(seen: &Observations<'_>) -> RuleResult {
     let security = &seen.facts.security;
     let filters = match (security.seccomp_filters, security.seccomp_mode) {
         (Some(filters), _) => filters,
         // Before Linux 5.9 only that there are any is told.
         (None, Some(mode)) => u32::from(mode == 2),
-        (None, None) => return Judged::unseen("seccomp (/proc/self/status does not tell)"),
+        (None, None) => return RuleResult::unknown("seccomp (/proc/self/status does not tell)"),
     };
     if filters == 0 {
-        return Judged::fine("seccomp");
+        return RuleResult::fine("seccomp");
     }
-    Judged::found(
-        Weight::Shifts,
+    RuleResult::found(
+        Weight::Biases,
         format!("{} ({filters} of them)", SECCOMP.0),
         format!("{}: 35 ns if the kernel remembers its answer, 60 to 110 if not", SECCOMP.1),
     )
@@ -157,29 +158,29 @@ pub(super) fn seccomp(seen: &Seen<'_>) -> Judged {
 }
 
 /// The audit system.
-pub(super) fn audit(seen: &Seen<'_>) -> Judged {
-    let Some(watch) = seen.watched() else { return Judged::Silent };
+pub(super) fn audit(seen: &Observations<'_>) -> RuleResult {
+    let Some(watch) = seen.system_activity() else { return RuleResult::NotApplicable };
     match (watch.audit, seen.built_with("AUDITSYSCALL")) {
-        (Some(0), _) => Judged::fine("audit"),
-        (_, Some(false)) => Judged::fine("audit"),
-        (Some(_), _) => Judged::found(
-            Weight::Shifts,
+        (Some(0), _) => RuleResult::fine("audit"),
+        (_, Some(false)) => RuleResult::fine("audit"),
+        (Some(_), _) => RuleResult::found(
+            Weight::Biases,
             "the audit system is on",
             "each system call of each task that was started since pays 90 ns, over 9 us where a \
              rule matches and no daemon listens; switching it off again does not help tasks that \
              live",
         )
-        .by("sudo auditctl -a never,task")
+        .with_command("sudo auditctl -a never,task")
         .mend("then start a new shell, and oscost in it"),
         (None, _) => {
             let why = watch.audit_unread.as_deref().unwrap_or("it does not answer");
-            Judged::unseen(format!("audit ({why})"))
+            RuleResult::unknown(format!("audit ({why})"))
         }
     }
 }
 
 /// A kernel for developers of kernels.
-pub(super) fn debug_options(seen: &Seen<'_>) -> Judged {
+pub(super) fn debug_options(seen: &Observations<'_>) -> RuleResult {
     let built = seen.facts.os.options.as_deref();
     let mut on: Vec<String> = built
         .unwrap_or_default()
@@ -193,15 +194,15 @@ pub(super) fn debug_options(seen: &Seen<'_>) -> Judged {
     }));
     if on.is_empty() {
         return match built {
-            Some(_) => Judged::fine("debug options"),
-            None => {
-                Judged::unseen("the kernel's build options (no /proc/config.gz, no /boot copy)")
-            }
+            Some(_) => RuleResult::fine("debug options"),
+            None => RuleResult::unknown(
+                "the kernel's build options (no /proc/config.gz, no /boot copy)",
+            ),
         };
     }
-    Judged::found(
-        Weight::Shifts,
-        format!("the kernel checks itself: {}", listed(&on, 5)),
+    RuleResult::found(
+        Weight::Biases,
+        format!("the kernel checks itself: {}", join_names(&on, 5)),
         "locks, allocations, faults and calls are dearer, some by several times: figures are those \
          of a debugging kernel",
     )
@@ -209,8 +210,8 @@ pub(super) fn debug_options(seen: &Seen<'_>) -> Judged {
 }
 
 /// Hardening that costs something in each call, fault or exit.
-pub(super) fn hardening(seen: &Seen<'_>) -> Judged {
-    let Some(built) = seen.facts.os.options.as_deref() else { return Judged::Silent };
+pub(super) fn hardening(seen: &Observations<'_>) -> RuleResult {
+    let Some(built) = seen.facts.os.options.as_deref() else { return RuleResult::NotApplicable };
     let is_off = |value: &str| ["0", "off", "n", "N"].contains(&value);
     let on: Vec<_> = HARDENING
         .iter()
@@ -220,81 +221,81 @@ pub(super) fn hardening(seen: &Seen<'_>) -> Judged {
         })
         .collect();
     if on.is_empty() {
-        return Judged::fine("hardening");
+        return RuleResult::fine("hardening");
     }
     let names: Vec<String> =
         on.iter().map(|(_, switch, _)| switch.trim_end_matches('=').to_owned()).collect();
     let does: Vec<String> = on.iter().map(|(_, _, does)| (*does).to_owned()).collect();
     let switches: Vec<String> = names.iter().map(|name| format!("{name}=off")).collect();
-    Judged::found(
+    RuleResult::found(
         Weight::Note,
-        format!("hardening is on: {}", listed(&names, 4)),
+        format!("hardening is on: {}", join_names(&names, 4)),
         format!("as on most machines, so leave it: it {}", does.join("; ")),
     )
     .mend(format!("to see its price, boot with `{}`", switches.join(" ")))
 }
 
 /// Whether each process gets a layout of its own.
-pub(super) fn address_randomization(seen: &Seen<'_>) -> Judged {
+pub(super) fn address_randomization(seen: &Observations<'_>) -> RuleResult {
     let security = &seen.facts.security;
     let does = "all workers get one layout: repetitions agree on figures that another layout, \
                 another build or another name of a file would move by some per cent";
     if security.randomization_disabled == Some(true) {
-        return Judged::found(
-            Weight::Shifts,
+        return RuleResult::found(
+            Weight::Biases,
             "address randomization is given up for this process (setarch -R, a debugger)",
             does,
         )
         .mend("start oscost without setarch or a debugger around it");
     }
     match security.address_randomization {
-        Some(0) => Judged::found(Weight::Shifts, "address randomization is off", does)
-            .by("echo 2 | sudo tee /proc/sys/kernel/randomize_va_space"),
-        Some(1) => Judged::found(
+        Some(0) => RuleResult::found(Weight::Biases, "address randomization is off", does)
+            .with_command("echo 2 | sudo tee /proc/sys/kernel/randomize_va_space"),
+        Some(1) => RuleResult::found(
             Weight::Note,
             "address randomization leaves out the heap (randomize_va_space is 1)",
             "workers share the layout of their heaps: spread between them is too small",
         )
-        .by("echo 2 | sudo tee /proc/sys/kernel/randomize_va_space"),
-        Some(_) => Judged::fine("address randomization"),
-        None => Judged::unseen("address randomization"),
+        .with_command("echo 2 | sudo tee /proc/sys/kernel/randomize_va_space"),
+        Some(_) => RuleResult::fine("address randomization"),
+        None => RuleResult::unknown("address randomization"),
     }
 }
 
 /// Huge pages that the kernel takes by itself.
-pub(super) fn huge_pages(seen: &Seen<'_>) -> Judged {
+pub(super) fn huge_pages(seen: &Observations<'_>) -> RuleResult {
     match seen.facts.memory.transparent_huge_pages.as_deref() {
-        Some("always") => Judged::found(
+        Some("always") => RuleResult::found(
             Weight::Note,
             "transparent huge pages are `always`",
             "first touches of memory bring 2 MiB at once where they fit: figures of faults and \
              mappings depend on what is free and aligned",
         )
-        .by("echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled"),
-        Some(_) => Judged::fine("huge pages"),
-        None => Judged::unseen("huge pages (this kernel has none, or does not tell)"),
+        .with_command("echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled"),
+        Some(_) => RuleResult::fine("huge pages"),
+        None => RuleResult::unknown("huge pages (this kernel has none, or does not tell)"),
     }
 }
 
 /// Free pages that go back to the host.
-pub(super) fn page_reporting(seen: &Seen<'_>) -> Judged {
+pub(super) fn page_reporting(seen: &Observations<'_>) -> RuleResult {
     match seen.facts.memory.free_page_reporting {
-        Some(true) => Judged::found(
+        Some(true) => RuleResult::found(
             Weight::Note,
             "free pages are handed back to the host (the balloon device's page reporting)",
             "the first touch of memory after a while costs a fault of the host as well: figures of \
              first touches depend on what ran before",
         )
         .mend("nothing here: it is the host's"),
-        _ => Judged::Silent,
+        _ => RuleResult::NotApplicable,
     }
 }
 
 /// Whether a tracer can count the calls of an op.
-pub(super) fn counting(seen: &Seen<'_>) -> Judged {
-    let Some(why) = seen.uncounted else { return Judged::fine("counting") };
-    let judged = Judged::found(
-        Weight::Limits,
+pub(super) fn counting(seen: &Observations<'_>) -> RuleResult {
+    let Some(why) = seen.uncountable_reason else { return RuleResult::fine("counting") };
+    let judged = RuleResult::found(
+        Weight::Limitation,
         format!("system calls cannot be counted here: {why}"),
         "rows are flagged CALLS_UNCOUNTED: that an op makes the calls that it should is believed, \
          not seen",
@@ -302,7 +303,7 @@ pub(super) fn counting(seen: &Seen<'_>) -> Judged {
     let security = &seen.facts.security;
     match security.yama_ptrace_scope {
         Some(3) => judged.mend("reboot: ptrace_scope 3 lasts until then"),
-        Some(2) => judged.by("sudo sysctl kernel.yama.ptrace_scope=1"),
+        Some(2) => judged.with_command("sudo sysctl kernel.yama.ptrace_scope=1"),
         _ if security.seccomp_mode == Some(2) => judged.mend(
             "start the container with `--cap-add SYS_PTRACE --security-opt seccomp=unconfined`",
         ),
@@ -311,16 +312,16 @@ pub(super) fn counting(seen: &Seen<'_>) -> Judged {
 }
 
 /// How many files may be open.
-pub(super) fn open_files(seen: &Seen<'_>) -> Judged {
+pub(super) fn open_files(seen: &Observations<'_>) -> RuleResult {
     let Some(hard) = seen.facts.limits.open_files.hard else {
-        return Judged::unseen("the limit of open files");
+        return RuleResult::unknown("the limit of open files");
     };
-    let Bound::Max(hard) = hard else { return Judged::fine("open files") };
+    let Bound::Max(hard) = hard else { return RuleResult::fine("open files") };
     if hard >= OPEN_FILES {
-        return Judged::fine("open files");
+        return RuleResult::fine("open files");
     }
-    let judged = Judged::found(
-        Weight::Limits,
+    let judged = RuleResult::found(
+        Weight::Limitation,
         format!("a process may open {hard} files, and may not ask for more"),
         "a benchmark over more descriptors than that cannot be measured here",
     );
@@ -329,45 +330,45 @@ pub(super) fn open_files(seen: &Seen<'_>) -> Judged {
         Some(false) => {
             judged.mend("nothing here: not even root may raise it (CAP_SYS_RESOURCE is missing)")
         }
-        _ => judged.by("sudo prlimit --pid $$ --nofile=32768"),
+        _ => judged.with_command("sudo prlimit --pid $$ --nofile=32768"),
     }
 }
 
 /// What else the system was told to start.
-pub(super) fn run_level(seen: &Seen<'_>) -> Judged {
+pub(super) fn run_level(seen: &Observations<'_>) -> RuleResult {
     match seen.facts.os.run_level.as_deref() {
         Some(level @ ("graphical.target" | "5")) => {
-            let judged = Judged::found(
+            let judged = RuleResult::found(
                 Weight::Note,
                 format!("the system is at run level `{level}`: a graphical session may run"),
                 "a desktop wakes up again and again, and uses memory and caches",
             );
             match level {
-                "5" => judged.by("sudo telinit 3"),
-                _ => judged.by("sudo systemctl isolate multi-user.target"),
+                "5" => judged.with_command("sudo telinit 3"),
+                _ => judged.with_command("sudo systemctl isolate multi-user.target"),
             }
         }
-        Some(_) => Judged::fine("run level"),
+        Some(_) => RuleResult::fine("run level"),
         None => match seen.facts.os.init.as_deref() {
-            Some(init) => Judged::unseen(format!(
+            Some(init) => RuleResult::unknown(format!(
                 "run level (`{init}` is process 1, and no utmp tells a level)"
             )),
-            None => Judged::unseen("run level"),
+            None => RuleResult::unknown("run level"),
         },
     }
 }
 
 /// Hardware counters, as information: oscost uses none.
-pub(super) fn perf_events(seen: &Seen<'_>) -> Judged {
+pub(super) fn perf_events(seen: &Observations<'_>) -> RuleResult {
     match seen.facts.security.perf_event_paranoid {
-        Some(level @ 2..) => Judged::found(
+        Some(level @ 2..) => RuleResult::found(
             Weight::Note,
             format!("perf_event_paranoid is {level}"),
             "nothing to oscost's figures; perf(1), to check one with, sees the kernel's side only \
              as root",
         )
-        .by("sudo sysctl kernel.perf_event_paranoid=1"),
-        Some(_) => Judged::fine("perf events"),
-        None => Judged::unseen("perf_event_paranoid"),
+        .with_command("sudo sysctl kernel.perf_event_paranoid=1"),
+        Some(_) => RuleResult::fine("perf events"),
+        None => RuleResult::unknown("perf_event_paranoid"),
     }
 }

@@ -21,7 +21,7 @@ use serde::Serialize;
 
 /// All that a rule may look at.
 #[derive(Clone, Copy, Debug)]
-pub struct Seen<'a> {
+pub struct Observations<'a> {
     /// The machine.
     pub facts: &'a Facts,
     /// Which clocks can be used there.
@@ -31,9 +31,9 @@ pub struct Seen<'a> {
     /// The CPU that a run would take; `None` where a process cannot be pinned.
     pub cpu: Option<u32>,
     /// Who used the machine meanwhile, or why that is not known.
-    pub watch: Result<&'a SystemActivity, &'a str>,
+    pub activity: Result<&'a SystemActivity, &'a str>,
     /// Why system calls cannot be counted; `None` when they can.
-    pub uncounted: Option<&'a str>,
+    pub uncountable_reason: Option<&'a str>,
 }
 
 /// How bad a finding is, worst first.
@@ -41,13 +41,13 @@ pub struct Seen<'a> {
 #[serde(rename_all = "kebab-case")]
 pub enum Weight {
     /// Figures are not to be trusted.
-    Spoils,
+    Invalidates,
     /// Figures of a kind are larger, all of them, than on a machine without it.
-    Shifts,
+    Biases,
     /// Intervals are wider, or another minute is another machine.
     Noise,
     /// Something cannot be measured or seen.
-    Limits,
+    Limitation,
     /// Worth knowing when figures are compared.
     Note,
 }
@@ -62,52 +62,59 @@ pub struct Finding {
     /// What it is, with this machine's figure.
     pub what: String,
     /// What it does to figures.
-    pub does: String,
+    pub effect: String,
     /// What mends it, in words; `null` when `command` says it all.
-    pub mend: Option<String>,
+    pub fix: Option<String>,
     /// The command that mends it; `null` when none does.
     pub command: Option<String>,
 }
 
 /// What a rule says of its subject: exactly one of these.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Judged {
+enum RuleResult {
     /// It makes figures noisy or different.
     Found(Finding),
     /// It does not.
     Fine(String),
     /// It cannot be seen here.
-    Unseen(String),
+    Unknown(String),
     /// There is no such thing here.
-    Silent,
+    NotApplicable,
 }
 
-impl Judged {
+impl RuleResult {
     /// A finding that nothing mends yet.
-    fn found(weight: Weight, what: impl Into<String>, does: impl Into<String>) -> Judged {
+    fn found(weight: Weight, what: impl Into<String>, does: impl Into<String>) -> RuleResult {
         let (what, does) = (what.into(), does.into());
-        Judged::Found(Finding { rule: "", weight, what, does, mend: None, command: None })
+        RuleResult::Found(Finding {
+            rule: "",
+            weight,
+            what,
+            effect: does,
+            fix: None,
+            command: None,
+        })
     }
 
-    fn fine(what: impl Into<String>) -> Judged {
-        Judged::Fine(what.into())
+    fn fine(what: impl Into<String>) -> RuleResult {
+        RuleResult::Fine(what.into())
     }
 
-    fn unseen(what: impl Into<String>) -> Judged {
-        Judged::Unseen(what.into())
+    fn unknown(what: impl Into<String>) -> RuleResult {
+        RuleResult::Unknown(what.into())
     }
 
     /// Adds what mends it, in words.
-    fn mend(mut self, words: impl Into<String>) -> Judged {
-        if let Judged::Found(finding) = &mut self {
-            finding.mend = Some(words.into());
+    fn mend(mut self, words: impl Into<String>) -> RuleResult {
+        if let RuleResult::Found(finding) = &mut self {
+            finding.fix = Some(words.into());
         }
         self
     }
 
     /// Adds the command that mends it.
-    fn by(mut self, command: impl Into<String>) -> Judged {
-        if let Judged::Found(finding) = &mut self {
+    fn with_command(mut self, command: impl Into<String>) -> RuleResult {
+        if let RuleResult::Found(finding) = &mut self {
             finding.command = Some(command.into());
         }
         self
@@ -115,7 +122,7 @@ impl Judged {
 }
 
 /// A rule: what it is called, and what it says.
-type Rule = (&'static str, fn(&Seen<'_>) -> Judged);
+type Rule = (&'static str, fn(&Observations<'_>) -> RuleResult);
 
 /// Every rule. Findings of equal weight stand in this order.
 const RULES: &[Rule] = &[
@@ -169,12 +176,12 @@ pub struct Diagnosis {
 }
 
 /// Asks every rule.
-pub fn examine(seen: &Seen<'_>) -> Diagnosis {
-    let class = seen.chosen().map(|probe| NoiseClass::of_lost_pct(probe.lost_pct()));
+pub fn examine(seen: &Observations<'_>) -> Diagnosis {
+    let class = seen.chosen_probe().map(|probe| NoiseClass::of_lost_pct(probe.lost_pct()));
     let mut said = Diagnosis { class, findings: vec![], fine: vec![], unseen: vec![] };
     for (name, rule) in RULES {
         match rule(seen) {
-            Judged::Found(mut finding) => {
+            RuleResult::Found(mut finding) => {
                 finding.rule = name;
                 if seen.facts.security.is_root == Some(true) {
                     // Root needs no sudo(8), and may have none.
@@ -182,18 +189,18 @@ pub fn examine(seen: &Seen<'_>) -> Diagnosis {
                 }
                 said.findings.push(finding);
             }
-            Judged::Fine(what) => said.fine.push(what),
-            Judged::Unseen(what) => said.unseen.push(what),
-            Judged::Silent => {}
+            RuleResult::Fine(what) => said.fine.push(what),
+            RuleResult::Unknown(what) => said.unseen.push(what),
+            RuleResult::NotApplicable => {}
         }
     }
     said.findings.sort_by_key(|finding| finding.weight);
     said
 }
 
-impl<'a> Seen<'a> {
+impl<'a> Observations<'a> {
     /// The probe of the CPU that a run would take, or of wherever the spin was put.
-    fn chosen(&self) -> Option<&'a CpuProbe> {
+    fn chosen_probe(&self) -> Option<&'a CpuProbe> {
         match self.cpu {
             Some(cpu) => self.probe.iter().find(|probe| probe.cpu == cpu),
             None => self.probe.last(),
@@ -201,21 +208,21 @@ impl<'a> Seen<'a> {
     }
 
     /// That CPU's name in a sentence.
-    fn named(&self) -> String {
-        match self.chosen() {
+    fn cpu_name(&self) -> String {
+        match self.chosen_probe() {
             Some(probe) => format!("CPU {}", probe.cpu),
             None => "the measuring CPU".to_owned(),
         }
     }
 
-    fn watched(&self) -> Option<&'a SystemActivity> {
-        self.watch.ok()
+    fn system_activity(&self) -> Option<&'a SystemActivity> {
+        self.activity.ok()
     }
 
     /// The watch's account of the chosen CPU, and its place among the watch's CPUs.
-    fn chosen_watch(&self) -> Option<(usize, &'a CpuActivity)> {
-        let cpu = self.chosen()?.cpu;
-        self.watched()?.cpus.iter().enumerate().find(|(_, it)| it.cpu == cpu)
+    fn chosen_activity(&self) -> Option<(usize, &'a CpuActivity)> {
+        let cpu = self.chosen_probe()?.cpu;
+        self.system_activity()?.cpus.iter().enumerate().find(|(_, it)| it.cpu == cpu)
     }
 
     /// The word of the kernel's command line that begins so: what follows, of the last one.
@@ -257,7 +264,7 @@ fn time(ns: u64) -> String {
 }
 
 /// Names in a row, the last with an "and"; of many the first ones.
-fn listed(names: &[String], most: usize) -> String {
+fn join_names(names: &[String], most: usize) -> String {
     let shown = &names[..names.len().min(most)];
     let more = names.len() - shown.len();
     match (shown, more) {

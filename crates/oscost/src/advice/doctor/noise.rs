@@ -4,7 +4,7 @@ use oscost_model::facts::Bound;
 use oscost_model::noise_class::NoiseClass;
 use oscost_model::watch::{InterruptActivity, ProcessActivity, ProcessKind};
 
-use super::{Judged, Seen, Weight, listed, pct, time};
+use super::{Observations, RuleResult, Weight, join_names, pct, time};
 use crate::advice::QUOTA;
 
 /// A batch, as a pilot wants it: long against the clock, short against interruptions.
@@ -35,32 +35,32 @@ const PRESSURE_PCT: f64 = 10.0;
 const DEVICE_INTERRUPTS_PER_S: f64 = 25.0;
 
 /// Time in gaps on the CPU that a run would take.
-pub(super) fn lost_time(seen: &Seen<'_>) -> Judged {
-    let Some(probe) = seen.chosen() else {
-        return Judged::unseen("lost time (no CPU could be probed)");
+pub(super) fn lost_time(seen: &Observations<'_>) -> RuleResult {
+    let Some(probe) = seen.chosen_probe() else {
+        return RuleResult::unknown("lost time (no CPU could be probed)");
     };
-    let (lost, cpu) = (probe.lost_pct(), seen.named());
+    let (lost, cpu) = (probe.lost_pct(), seen.cpu_name());
     let what = format!(
         "{} of the time on {cpu} was lost, in pieces of up to {}",
         pct(lost),
         time(probe.max_gap_ns)
     );
     let judged = match NoiseClass::of_lost_pct(lost) {
-        NoiseClass::Quiet => return Judged::fine(format!("lost time {}", pct(lost))),
-        NoiseClass::Noisy => Judged::found(
+        NoiseClass::Quiet => return RuleResult::fine(format!("lost time {}", pct(lost))),
+        NoiseClass::Noisy => RuleResult::found(
             Weight::Noise,
             what,
             "batches that are hit are rejected; an op of over 1 ms cannot get out of the way, and \
              its figure grows by about that share",
         ),
-        NoiseClass::VeryNoisy => Judged::found(
-            Weight::Spoils,
+        NoiseClass::VeryNoisy => RuleResult::found(
+            Weight::Invalidates,
             what,
             "absolute figures of single shots cannot be claimed; batches of 50 us mostly pass \
              between two losses, and their median holds",
         ),
     };
-    let stolen = seen.chosen_watch().and_then(|(_, cpu)| cpu.steal_pct()).unwrap_or(0.0);
+    let stolen = seen.chosen_activity().and_then(|(_, cpu)| cpu.steal_pct()).unwrap_or(0.0);
     let delay = probe.run_delay_ns.map(|ns| 100.0 * ns as f64 / probe.spin_ns.max(1) as f64);
     match delay {
         _ if stolen > lost / 2.0 => judged.mend("nothing here: it is the host's"),
@@ -76,20 +76,20 @@ pub(super) fn lost_time(seen: &Seen<'_>) -> Judged {
 }
 
 /// Time that the hypervisor gave to others.
-pub(super) fn steal(seen: &Seen<'_>) -> Judged {
-    let stolen = seen.chosen_watch().and_then(|(_, cpu)| cpu.steal_pct());
-    let (Some(stolen), cpu) = (stolen, seen.named()) else {
-        return Judged::unseen("steal (/proc/stat does not tell)");
+pub(super) fn steal(seen: &Observations<'_>) -> RuleResult {
+    let stolen = seen.chosen_activity().and_then(|(_, cpu)| cpu.steal_pct());
+    let (Some(stolen), cpu) = (stolen, seen.cpu_name()) else {
+        return RuleResult::unknown("steal (/proc/stat does not tell)");
     };
     if stolen <= STEAL_PCT {
         return match seen.facts.is_guest() {
-            true => Judged::fine("steal"),
-            false => Judged::Silent,
+            true => RuleResult::fine("steal"),
+            false => RuleResult::NotApplicable,
         };
     }
-    let weight = if stolen > STEAL_SPOILS_PCT { Weight::Spoils } else { Weight::Noise };
+    let weight = if stolen > STEAL_SPOILS_PCT { Weight::Invalidates } else { Weight::Noise };
     let what = format!("the hypervisor gave {} of {cpu}'s time to others", pct(stolen));
-    Judged::found(
+    RuleResult::found(
         weight,
         what,
         "it stops a worker for milliseconds, and no switch that is counted tells; wall times of long \
@@ -99,17 +99,18 @@ pub(super) fn steal(seen: &Seen<'_>) -> Judged {
 }
 
 /// Time in gaps that neither the scheduler's nor the hypervisor's account shows.
-pub(super) fn hidden_time(seen: &Seen<'_>) -> Judged {
-    let Some((probe, delay)) = seen.chosen().and_then(|it| Some((it, it.run_delay_ns?))) else {
-        return Judged::Silent;
+pub(super) fn hidden_time(seen: &Observations<'_>) -> RuleResult {
+    let Some((probe, delay)) = seen.chosen_probe().and_then(|it| Some((it, it.run_delay_ns?)))
+    else {
+        return RuleResult::NotApplicable;
     };
-    let stolen = seen.chosen_watch().and_then(|(_, cpu)| cpu.steal_pct()).unwrap_or(0.0);
+    let stolen = seen.chosen_activity().and_then(|(_, cpu)| cpu.steal_pct()).unwrap_or(0.0);
     let hidden = probe.lost_pct() - 100.0 * delay as f64 / probe.spin_ns.max(1) as f64 - stolen;
     if hidden <= HIDDEN_PCT {
-        return Judged::fine("hidden losses");
+        return RuleResult::fine("hidden losses");
     }
-    let what = format!("{} of {}'s time was lost without an account", pct(hidden), seen.named());
-    let judged = Judged::found(
+    let what = format!("{} of {}'s time was lost without an account", pct(hidden), seen.cpu_name());
+    let judged = RuleResult::found(
         Weight::Noise,
         what,
         "batches that it hits cannot be rejected, since nothing tells: only the median passes it \
@@ -122,9 +123,9 @@ pub(super) fn hidden_time(seen: &Seen<'_>) -> Judged {
 }
 
 /// The control group's quota of CPU time.
-pub(super) fn quota(seen: &Seen<'_>) -> Judged {
+pub(super) fn quota(seen: &Observations<'_>) -> RuleResult {
     let quota = seen.facts.scheduling.cgroup_quota_milli_cpus;
-    let throttled = seen.watched().and_then(|watch| watch.throttled_periods).unwrap_or(0);
+    let throttled = seen.system_activity().and_then(|watch| watch.throttled_periods).unwrap_or(0);
     let below = matches!(quota, Some(Bound::Max(quota)) if quota < 1_000);
     let what = match quota {
         Some(Bound::Max(quota)) => {
@@ -134,27 +135,27 @@ pub(super) fn quota(seen: &Seen<'_>) -> Judged {
     };
     let judged = if throttled > 0 {
         let what = format!("{what}, and was stopped for it {throttled} times during the probe");
-        Judged::found(Weight::Spoils, what, QUOTA.1)
+        RuleResult::found(Weight::Invalidates, what, QUOTA.1)
     } else if below {
-        Judged::found(Weight::Spoils, what, QUOTA.1)
+        RuleResult::found(Weight::Invalidates, what, QUOTA.1)
     } else {
         return match quota {
-            Some(Bound::Max(_)) => Judged::found(
+            Some(Bound::Max(_)) => RuleResult::found(
                 Weight::Note,
                 what,
                 "nothing as long as all that runs in the group stays below it; beyond it, workers \
                  are stopped for 10 to 100 ms at a time",
             )
-            .by(lift_quota(seen)),
-            Some(Bound::Unlimited(_)) => Judged::fine("CPU quota"),
-            None => Judged::unseen("CPU quota (the control group does not tell)"),
+            .with_command(lift_quota(seen)),
+            Some(Bound::Unlimited(_)) => RuleResult::fine("CPU quota"),
+            None => RuleResult::unknown("CPU quota (the control group does not tell)"),
         };
     };
-    judged.by(lift_quota(seen))
+    judged.with_command(lift_quota(seen))
 }
 
 /// Takes the quota off the own group. Where a group above has one, it holds all the same.
-fn lift_quota(seen: &Seen<'_>) -> &'static str {
+fn lift_quota(seen: &Observations<'_>) -> &'static str {
     use oscost_model::facts::CgroupVersion::V1;
     match seen.facts.scheduling.cgroup_version {
         Some(V1) => {
@@ -166,10 +167,10 @@ fn lift_quota(seen: &Seen<'_>) -> &'static str {
 }
 
 /// Who took CPU time during the probe.
-pub(super) fn processes(seen: &Seen<'_>) -> Judged {
-    let watch = match seen.watch {
+pub(super) fn processes(seen: &Observations<'_>) -> RuleResult {
+    let watch = match seen.activity {
         Ok(watch) => watch,
-        Err(why) => return Judged::unseen(format!("who took CPU time ({why})")),
+        Err(why) => return RuleResult::unknown(format!("who took CPU time ({why})")),
     };
     let share = |ns: f64| 100.0 * ns / watch.wall_ns.max(1) as f64;
     let busy: Vec<&ProcessActivity> = watch
@@ -181,8 +182,8 @@ pub(super) fn processes(seen: &Seen<'_>) -> Judged {
         watch.unattributed_cpu_ns.map(|ns| share(ns as f64)).filter(|&it| it > UNNAMED_PCT);
     if busy.is_empty() && unnamed.is_none() {
         return match &watch.processes_unread {
-            Some(why) => Judged::unseen(format!("other processes ({why})")),
-            None => Judged::fine("other processes"),
+            Some(why) => RuleResult::unknown(format!("other processes ({why})")),
+            None => RuleResult::fine("other processes"),
         };
     }
     let mut names: Vec<String> = busy
@@ -209,8 +210,9 @@ pub(super) fn processes(seen: &Seen<'_>) -> Judged {
         };
         names.push(format!("{who} {}", pct(unnamed)));
     }
-    let what = format!("took CPU time during the probe, in % of one CPU: {}", listed(&names, 6));
-    let judged = Judged::found(
+    let what =
+        format!("took CPU time during the probe, in % of one CPU: {}", join_names(&names, 6));
+    let judged = RuleResult::found(
         Weight::Noise,
         what,
         "each takes the CPU from workers, or their lines out of the caches: with one competitor the \
@@ -225,25 +227,27 @@ pub(super) fn processes(seen: &Seen<'_>) -> Judged {
     let (programs, parents) = (pids_of(ProcessKind::Program), pids_of(ProcessKind::Children));
     match () {
         () if !programs.is_empty() => judged
-            .by(format!("sudo kill -STOP {}", programs.join(" ")))
+            .with_command(format!("sudo kill -STOP {}", programs.join(" ")))
             .mend("and `sudo kill -CONT` with the same numbers afterwards"),
         () if !parents.is_empty() => judged
-            .by(format!("ps -o pid,pcpu,args --ppid {}", parents.join(",")))
+            .with_command(format!("ps -o pid,pcpu,args --ppid {}", parents.join(",")))
             .mend("to see what it starts; then wait for its end"),
         () if busy.is_empty() => judged
-            .by("top -b -n1 -d1 -o %CPU | head -15")
+            .with_command("top -b -n1 -d1 -o %CPU | head -15")
             .mend("to see who; then wait for its end, or stop it"),
         () => judged.mend("the kernel's own work goes with what causes it: disks, the network"),
     }
 }
 
 /// Whether tasks had to wait before the probe began.
-pub(super) fn pressure(seen: &Seen<'_>) -> Judged {
-    let Some(pressure) = seen.watched().map(|watch| &watch.pressure) else { return Judged::Silent };
+pub(super) fn pressure(seen: &Observations<'_>) -> RuleResult {
+    let Some(pressure) = seen.system_activity().map(|watch| &watch.pressure) else {
+        return RuleResult::NotApplicable;
+    };
     let parts =
         [("a CPU", pressure.cpu_pct), ("memory", pressure.memory_pct), ("a disk", pressure.io_pct)];
     if parts.iter().all(|(_, share)| share.is_none()) {
-        return Judged::unseen("pressure (/proc/pressure is not there)");
+        return RuleResult::unknown("pressure (/proc/pressure is not there)");
     }
     let over = parts.iter().filter_map(|(of, share)| {
         let share = share.filter(|&share| share > PRESSURE_PCT)?;
@@ -251,46 +255,46 @@ pub(super) fn pressure(seen: &Seen<'_>) -> Judged {
     });
     let over: Vec<String> = over.collect();
     if over.is_empty() {
-        return Judged::fine("pressure");
+        return RuleResult::fine("pressure");
     }
-    let what = format!("tasks waited in the 10 s before the probe: for {}", listed(&over, 3));
-    Judged::found(
+    let what = format!("tasks waited in the 10 s before the probe: for {}", join_names(&over, 3));
+    RuleResult::found(
         Weight::Noise,
         what,
         "what waits runs as soon as a worker sleeps, and takes turns with it: above 10 % rows need \
          more repetitions",
     )
-    .by("ps -eo pcpu,pid,stat,comm --sort=-pcpu | head")
+    .with_command("ps -eo pcpu,pid,stat,comm --sort=-pcpu | head")
     .mend("to see who; then stop them")
 }
 
 /// How often a batch is hit.
-pub(super) fn interruptions(seen: &Seen<'_>) -> Judged {
-    let Some(probe) = seen.chosen() else { return Judged::Silent };
+pub(super) fn interruptions(seen: &Observations<'_>) -> RuleResult {
+    let Some(probe) = seen.chosen_probe() else { return RuleResult::NotApplicable };
     let rate = probe.interruptions_per_s();
     if rate <= INTERRUPTIONS_PER_S {
-        return Judged::fine(format!("{rate:.0} interruptions a second"));
+        return RuleResult::fine(format!("{rate:.0} interruptions a second"));
     }
     let hit = 100.0 * (1.0 - (-rate * BATCH_S).exp());
-    let what = format!("{} is interrupted {rate:.0} times a second", seen.named());
+    let what = format!("{} is interrupted {rate:.0} times a second", seen.cpu_name());
     let does = format!(
         "of batches of 50 us {} are hit: they are made shorter, and rows may be flagged \
          COARSE_CLOCK",
         pct(hit)
     );
-    Judged::found(Weight::Noise, what, does)
-        .by("watch -n1 -d cat /proc/interrupts")
+    RuleResult::found(Weight::Noise, what, does)
+        .with_command("watch -n1 -d cat /proc/interrupts")
         .mend("to see which; then move them away or stop their device")
 }
 
 /// Interrupts of devices that go to the CPU that a run would take.
-pub(super) fn device_interrupts(seen: &Seen<'_>) -> Judged {
-    let (Some(watch), Some((at, chosen))) = (seen.watched(), seen.chosen_watch()) else {
-        return Judged::unseen("where interrupts of devices go");
+pub(super) fn device_interrupts(seen: &Observations<'_>) -> RuleResult {
+    let (Some(watch), Some((at, chosen))) = (seen.system_activity(), seen.chosen_activity()) else {
+        return RuleResult::unknown("where interrupts of devices go");
     };
     let devices: Vec<_> = watch.interrupts.iter().filter(|it| it.allowed.is_some()).collect();
     if devices.is_empty() {
-        return Judged::unseen("where interrupts of devices go (/proc/irq does not tell)");
+        return RuleResult::unknown("where interrupts of devices go (/proc/irq does not tell)");
     }
     let goes = |cpus: &Option<Vec<u32>>| cpus.as_ref().is_some_and(|it| it.contains(&chosen.cpu));
     let here: Vec<_> = devices
@@ -298,9 +302,9 @@ pub(super) fn device_interrupts(seen: &Seen<'_>) -> Judged {
         // Older kernels do not tell where it goes, only where it may.
         .filter(|it| if it.effective.is_some() { goes(&it.effective) } else { goes(&it.allowed) })
         .collect();
-    let cpu = seen.named();
+    let cpu = seen.cpu_name();
     if here.is_empty() {
-        return Judged::fine("device interrupts");
+        return RuleResult::fine("device interrupts");
     }
     let seconds = watch.wall_ns.max(1) as f64 / 1e9;
     let rate = |times: u64| times as f64 / seconds;
@@ -318,10 +322,12 @@ pub(super) fn device_interrupts(seen: &Seen<'_>) -> Judged {
     let (all, some) = (devices.len(), here.len());
     let what = match names.is_empty() {
         true => format!("{some} of {all} device interrupts go to {cpu}; none came"),
-        false => format!("{some} of {all} device interrupts go to {cpu}: {}", listed(&names, 3)),
+        false => {
+            format!("{some} of {all} device interrupts go to {cpu}: {}", join_names(&names, 3))
+        }
     };
     let weight = if total > DEVICE_INTERRUPTS_PER_S { Weight::Noise } else { Weight::Note };
-    let judged = Judged::found(
+    let judged = RuleResult::found(
         weight,
         what,
         "each takes the CPU in the middle of a batch and pushes its lines out of the cache; no \
@@ -336,33 +342,33 @@ pub(super) fn device_interrupts(seen: &Seen<'_>) -> Judged {
         irqs.join(" ")
     );
     match watch.daemons.iter().any(|name| name == "irqbalance") {
-        true => judged.by(format!("{}; {moves}", seen.stop(&["irqbalance"]))),
-        false => judged.by(moves),
+        true => judged.with_command(format!("{}; {moves}", seen.stop(&["irqbalance"]))),
+        false => judged.with_command(moves),
     }
 }
 
 /// Memory that was moved to a disk.
-pub(super) fn swap(seen: &Seen<'_>) -> Judged {
+pub(super) fn swap(seen: &Observations<'_>) -> RuleResult {
     let memory = &seen.facts.memory;
     let (Some(total), Some(free)) = (memory.swap_total_kib, memory.swap_free_kib) else {
-        return Judged::unseen("swap (/proc/meminfo does not tell)");
+        return RuleResult::unknown("swap (/proc/meminfo does not tell)");
     };
     let used = total.saturating_sub(free);
     if used == 0 {
-        return Judged::fine("swap");
+        return RuleResult::fine("swap");
     }
     let what = format!("{} MiB lie in swap", used.div_ceil(1024));
-    Judged::found(
+    RuleResult::found(
         Weight::Noise,
         what,
         "a page that comes back from there waits for a disk: the batch is rejected, and first \
          touches of memory are dearer by a disk's latency",
     )
-    .by("sudo swapoff -a")
+    .with_command("sudo swapoff -a")
 }
 
 /// Programs that start work by themselves.
-pub(super) fn work_daemons(seen: &Seen<'_>) -> Judged {
+pub(super) fn work_daemons(seen: &Observations<'_>) -> RuleResult {
     const SERVICES: &[(&str, &str)] = &[
         ("anacron", "anacron"),
         ("atd", "atd"),
@@ -375,23 +381,23 @@ pub(super) fn work_daemons(seen: &Seen<'_>) -> Judged {
         ("sge_execd", "sgeexecd"),
         ("slurmd", "slurmd"),
     ];
-    let Some(watch) = seen.watched() else { return Judged::Silent };
+    let Some(watch) = seen.system_activity() else { return RuleResult::NotApplicable };
     let runs = |(name, _): &&(&str, &str)| watch.daemons.iter().any(|it| it == name);
     let running: Vec<&(&str, &str)> = SERVICES.iter().filter(runs).collect();
     if running.is_empty() {
         return match watch.processes_unread {
-            Some(_) => Judged::Silent,
-            None => Judged::fine("job schedulers"),
+            Some(_) => RuleResult::NotApplicable,
+            None => RuleResult::fine("job schedulers"),
         };
     }
     let names: Vec<String> = running.iter().map(|(name, _)| format!("`{name}`")).collect();
     let mut services: Vec<&str> = running.iter().map(|(_, service)| *service).collect();
     services.dedup();
-    Judged::found(
+    RuleResult::found(
         Weight::Note,
-        format!("{} may start work at any time", listed(&names, 4)),
+        format!("{} may start work at any time", join_names(&names, 4)),
         "a job that starts in the middle of a run makes its second half another machine: the flag \
          REFERENCE_DRIFT tells",
     )
-    .by(seen.stop(&services))
+    .with_command(seen.stop(&services))
 }

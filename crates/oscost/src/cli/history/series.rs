@@ -7,7 +7,7 @@ use std::ptr;
 use oscost_model::worker::Mode;
 
 use super::marks::marks;
-use crate::advice::classes::differs;
+use crate::advice::classes::difference;
 use crate::report::history::{Change, History, LeftOut, Newest, Point, Series};
 use crate::store::{Figure, Kept, Stand};
 use oscost_stats::change::{self, BEFORE, NEWEST, WINDOW};
@@ -225,10 +225,10 @@ fn unlike(reference: &Found<'_>, it: &Found<'_>) -> Option<String> {
     let ends = [(reference.stand, it.stand, ""), (reference.peer, it.peer, " of the other end")];
     for (ours, theirs, whose) in ends {
         let Some((ours, theirs)) = ours.zip(theirs) else { continue };
-        if let Some(why) = differs(&theirs.machine, &ours.machine) {
+        if let Some(why) = difference(&theirs.machine, &ours.machine) {
             return Some(format!("another class of machine{whose}: {why}"));
         }
-        if let Some(why) = differs(&theirs.kernel, &ours.kernel) {
+        if let Some(why) = difference(&theirs.kernel, &ours.kernel) {
             return Some(format!("another class of kernel{whose}: {why}"));
         }
     }

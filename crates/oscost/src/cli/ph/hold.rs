@@ -22,7 +22,7 @@ use crate::ph::holder::{Anomaly, Asked, Audience, Became, HoldError, Holder, Pro
 use crate::ph::names::Names;
 use crate::ph::store::find_all;
 use crate::report::{self, plain};
-use crate::run::{Held, MachineLock};
+use crate::run::{LockError, MachineLock};
 
 /// Learns, and tells at the end how much.
 pub(super) fn train(
@@ -91,7 +91,7 @@ fn hold_for(
 ) -> anyhow::Result<Done> {
     check_windows(rules)?;
     let interrupt = Interrupt::listen().context("cannot listen to signals")?;
-    if let Err(Held::By(measures, _)) = MachineLock::take() {
+    if let Err(LockError::HeldBy(measures, _)) = MachineLock::acquire() {
         remark(&format!("note: {} is measuring, and meets this too", who(&measures)));
     }
     let tree = (!command.is_empty()).then(std::process::id);
@@ -203,7 +203,7 @@ impl Crowd<'_> {
             self.runs = Runs::Ended(child.wait().context("cannot wait for the command")?);
         }
         match self.runs {
-            _ if is_interrupted => Ok(Done::With(self.interrupt.status())),
+            _ if is_interrupted => Ok(Done::With(self.interrupt.exit_status())),
             Runs::NotYet | Runs::Now(_) => Ok(Done::Well),
             Runs::Ended(status) => {
                 let code = status.code().or(status.signal().map(|signal| 128 + signal));

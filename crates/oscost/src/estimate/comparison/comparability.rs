@@ -4,7 +4,7 @@
 use oscost_model::clock::ClockKind;
 use oscost_model::record::{Machine, Record, Row, RowOutcome};
 
-use super::exact_counts::{is_counted, unlike};
+use super::exact_counts::{is_count, unlike};
 use crate::estimate::conditions::is_very_noisy;
 
 /// Memory of a guest differs by what its kernel keeps for itself; by more it is another machine.
@@ -36,7 +36,7 @@ pub(super) fn unfit(base: (&Record, &Row), new: (&Record, &Row)) -> Option<Strin
     if base_link != new_link {
         return Some(format!("other linkage of the worker: {base_link} and {new_link}"));
     }
-    if is_counted(base) && is_counted(new) {
+    if is_count(base) && is_count(new) {
         return unlike((base_run, base), (new_run, new));
     }
     let machines = [

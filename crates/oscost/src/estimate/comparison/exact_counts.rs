@@ -14,7 +14,7 @@ use super::{interleaved, word};
 use oscost_stats::order;
 
 /// Whether a row's figure is a count, whose repetitions are compared and not estimated from.
-pub fn is_counted(row: &Row) -> bool {
+pub fn is_count(row: &Row) -> bool {
     row.unit == Unit::InstructionsPerOp || row.estimate.as_ref().is_some_and(|it| it.exact)
 }
 

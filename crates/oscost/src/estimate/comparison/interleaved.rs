@@ -16,12 +16,12 @@ use oscost_model::unit::Unit;
 use oscost_model::worker::Sample;
 
 use super::comparability::{has, is_cost};
-use super::exact_counts::{Side, counted, is_counted};
-use super::verdict::{self, Judged, verdicts};
+use super::exact_counts::{Side, counted, is_count};
+use super::verdict::{self, EffectEstimate, verdicts};
 use super::{MARGIN, word};
 use crate::estimate::row::{RowState, WorkerEntry};
 use crate::estimate::trials;
-use crate::estimate::worker::{Reading, by_round};
+use crate::estimate::worker::{SampleContext, by_round};
 use oscost_stats::comparing::blocks;
 use oscost_stats::interval::{Nominal, median_hs};
 use oscost_stats::order;
@@ -80,7 +80,7 @@ struct Found {
     metric: String,
     unit: Unit,
     pairs: Vec<Pair>,
-    judged: Judged,
+    judged: EffectEstimate,
     margin: f64,
 }
 
@@ -96,7 +96,7 @@ impl<'a> Interleaved<'a> {
             .filter_map(|design| Some((design, self.control(design)?)))
             .collect();
         let void = controls.iter().any(|(_, control)| is_void(control));
-        let judged: Vec<Judged> = found.iter().map(|it| it.judged.clone()).collect();
+        let judged: Vec<EffectEstimate> = found.iter().map(|it| it.judged.clone()).collect();
         let margins: Vec<f64> = found.iter().map(|it| it.margin).collect();
         let said = verdicts(&judged, &margins);
         let rows = found.iter().zip(said).map(|(found, (q, verdict))| {
@@ -129,7 +129,7 @@ impl<'a> Interleaved<'a> {
         let [base, new] =
             [versus.base, versus.new].map(|row| Some((row, self.rows.get(row as usize)?)));
         let (base, new) = (base?, new?);
-        let fit = |row: &Row| row.outcome == RowOutcome::Measured && is_counted(row);
+        let fit = |row: &Row| row.outcome == RowOutcome::Measured && is_count(row);
         if !fit(base.1) || !fit(new.1) || base.1.unit != new.1.unit {
             return None;
         }
@@ -231,7 +231,7 @@ impl<'a> Interleaved<'a> {
         pairs.sort_by(|one, other| one.at_s.total_cmp(&other.at_s));
         let margin = self.margin(&self.states[versus.base as usize]).ln_1p();
         let ratios: Vec<[f64; 2]> = pairs.iter().map(|pair| [1.0, pair.ratio]).collect();
-        let judged = verdict::beside(&ratios, span_s(&pairs), margin);
+        let judged = verdict::interleaved_effect(&ratios, span_s(&pairs), margin);
         Found { versus, metric, unit, pairs, judged, margin }
     }
 
@@ -242,7 +242,7 @@ impl<'a> Interleaved<'a> {
         Some(by_round(samples, arm, self.reading(row)?))
     }
 
-    fn reading(self, row: &'a RowState) -> Option<Reading<'a>> {
+    fn reading(self, row: &'a RowState) -> Option<SampleContext<'a>> {
         Some(row.reading(row.plan.as_ref()?, self.clock))
     }
 
@@ -303,7 +303,7 @@ impl<'a> Interleaved<'a> {
             p: judged.p,
             q,
             verdict: verdict.to_owned(),
-            mde_pct: judged.detectable.map(|it| 100.0 * it.exp_m1()),
+            mde_pct: judged.min_detectable.map(|it| 100.0 * it.exp_m1()),
             ties: pairs.iter().map(|pair| pair.ties).sum(),
             monitor_events_per_op: seen,
             control: false,

@@ -21,10 +21,10 @@ use oscost_model::unit::Better;
 use self::comparability::{
     differences, has, is_cost, machine, measured_otherwise, unclaimable, unfit,
 };
-pub use self::exact_counts::is_counted;
+pub use self::exact_counts::is_count;
 use self::exact_counts::{Side, counted};
-pub use self::verdict::FEWEST_PAIRS;
-use self::verdict::{Judged, Verdict, neighbours, pairs_for, verdicts};
+pub use self::verdict::MIN_PAIRS;
+use self::verdict::{EffectEstimate, Verdict, min_pairs_for_discovery, neighbours, verdicts};
 use oscost_stats::interval::{Interval, Nominal, median_hs};
 use oscost_stats::order;
 
@@ -33,7 +33,7 @@ const MARGIN: f64 = 0.01;
 
 /// What a comparison of runs has to say.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Compared {
+pub struct RunComparison {
     /// The rows of all runs that were compared, which `comparisons` points into.
     pub results: Vec<Row>,
     /// The pairs of rows.
@@ -74,15 +74,15 @@ type Key<'a> = (&'a str, &'a str, Option<&'a str>);
 type Rows<'a> = BTreeMap<Key<'a>, Vec<Found<'a>>>;
 
 /// Compares two runs, or where either side has several, their values run by run.
-pub fn compare(base: &[Record], new: &[Record]) -> Compared {
+pub fn compare(base: &[Record], new: &[Record]) -> RunComparison {
     match (base, new) {
         ([base], [new]) => two(base, new),
         _ => several(base, new),
     }
 }
 
-fn two(base: &Record, new: &Record) -> Compared {
-    let mut compared = Compared::of(&[base, new]);
+fn two(base: &Record, new: &Record) -> RunComparison {
+    let mut compared = RunComparison::of(&[base, new]);
     compared.differences = differences(base, new);
     compared.notes = measured_otherwise(base, new);
     let counting = [base, new].into_iter().any(counts);
@@ -124,12 +124,14 @@ fn two(base: &Record, new: &Record) -> Compared {
             compared.leave_out(rows[0].row, why);
             continue;
         }
-        if is_counted(one.row) && is_counted(other.row) {
+        if is_count(one.row) && is_count(other.row) {
             compared.count(rows[0].row, ([one].as_slice(), &[other]), ("stored", span_s));
             continue;
         }
         let nominal = [base, new].map(|run| Nominal::of_run(run.settings.nominal));
-        let Some(mut it) = verdict::apart(&logs(one.row), &logs(other.row), nominal, moved) else {
+        let Some(mut it) =
+            verdict::unpaired_effect(&logs(one.row), &logs(other.row), nominal, moved)
+        else {
             let why = "fewer than six repetitions on a side: there is no interval";
             compared.leave_out(rows[0].row, why.to_owned());
             continue;
@@ -159,13 +161,13 @@ fn two(base: &Record, new: &Record) -> Compared {
     compared
 }
 
-fn several(base: &[Record], new: &[Record]) -> Compared {
+fn several(base: &[Record], new: &[Record]) -> RunComparison {
     let mut runs: Vec<(verdict::Side, &Record)> = Vec::new();
     runs.extend(base.iter().map(|run| (verdict::Side::Base, run)));
     runs.extend(new.iter().map(|run| (verdict::Side::New, run)));
     runs.sort_by_key(|(_, run)| began(run));
     let all: Vec<&Record> = runs.iter().map(|(_, run)| *run).collect();
-    let mut compared = Compared::of(&all);
+    let mut compared = RunComparison::of(&all);
     if let ([first, ..], [other, ..]) = (base, new) {
         compared.differences = differences(first, other);
         let all = all.iter().flat_map(|run| measured_otherwise(first, run));
@@ -189,7 +191,7 @@ fn several(base: &[Record], new: &[Record]) -> Compared {
     let mut judged = Vec::new();
     for rows in found.values() {
         let of = |run: &Record| rows.iter().copied().find(|it| it.run.id == run.id);
-        if rows.iter().all(|it| is_counted(it.row)) {
+        if rows.iter().all(|it| is_count(it.row)) {
             // Counts have no neighbours in time: each run is held against the first one.
             let measured = |it: &&Found<'_>| it.row.outcome == RowOutcome::Measured;
             let first = *rows.iter().find(measured).unwrap_or(&rows[0]);
@@ -232,7 +234,7 @@ fn several(base: &[Record], new: &[Record]) -> Compared {
             good.iter().map(|pair| pair.map(|found| median(found.row))).collect();
         let last = good.last().map_or(first_base.run, |[b, _]| b.run);
         let span_s = span(began(first_base.run), began(last));
-        let it = verdict::paired(&values, span_s, margin(first_base).ln_1p());
+        let it = verdict::paired_effect(&values, span_s, margin(first_base).ln_1p());
         let differences: Vec<f64> = values.iter().map(|[from, to]| to - from).collect();
         let differences = order::sorted(&differences);
         let added = AddedCost {
@@ -254,10 +256,10 @@ fn several(base: &[Record], new: &[Record]) -> Compared {
     compared.conclude(judged);
     let rows = compared.comparisons.len();
     let most = compared.comparisons.iter().map(|it| it.pairs).max();
-    let needed = pairs_for(rows);
+    let needed = min_pairs_for_discovery(rows);
     let seen =
         compared.comparisons.iter().any(|it| it.verdict == "slower" || it.verdict == "faster");
-    if let Some(most) = most.filter(|&most| most as usize >= FEWEST_PAIRS && most < needed)
+    if let Some(most) = most.filter(|&most| most as usize >= MIN_PAIRS && most < needed)
         && !seen
         && !counting
     {
@@ -276,11 +278,11 @@ struct Pairing<'a> {
     design: &'static str,
     pairs: u32,
     span_s: f64,
-    it: Judged,
+    it: EffectEstimate,
     added: AddedCost,
 }
 
-impl Compared {
+impl RunComparison {
     fn of(runs: &[&Record]) -> Self {
         Self {
             results: runs.iter().flat_map(|run| run.results.iter().cloned()).collect(),
@@ -324,7 +326,8 @@ impl Compared {
     fn conclude(&mut self, mut pairings: Vec<Pairing<'_>>) {
         pairings.sort_by_key(|pairing| pairing.base.index);
         let counted = std::mem::take(&mut self.comparisons);
-        let judged: Vec<Judged> = pairings.iter().map(|pairing| pairing.it.clone()).collect();
+        let judged: Vec<EffectEstimate> =
+            pairings.iter().map(|pairing| pairing.it.clone()).collect();
         let margins: Vec<f64> =
             pairings.iter().map(|pairing| margin(pairing.base).ln_1p()).collect();
         let said = verdicts(&judged, &margins);
@@ -363,7 +366,7 @@ fn comparison((pairing, (q, verdict)): (Pairing<'_>, (f64, Verdict))) -> Compari
         p: it.p,
         q,
         verdict: word(verdict, base.row.better).to_owned(),
-        mde_pct: it.detectable.map(|it| 100.0 * it.exp_m1()),
+        mde_pct: it.min_detectable.map(|it| 100.0 * it.exp_m1()),
         ties: 0,
         monitor_events_per_op: None,
         control: false,
@@ -389,7 +392,7 @@ fn rows_of<'a>(runs: &[&'a Record]) -> Rows<'a> {
     let has_several = runs.iter().any(has_several);
     let target = |row: &'a Row| {
         let TargetInfo { text, host, .. } = &row.target;
-        let bare = text.strip_suffix(host.as_str()).filter(|_| is_counted(row) && !has_several);
+        let bare = text.strip_suffix(host.as_str()).filter(|_| is_count(row) && !has_several);
         bare.unwrap_or(text)
     };
     let mut found = Rows::new();
@@ -438,9 +441,9 @@ fn turns(sides: &[verdict::Side], pairs: usize) -> String {
             "; {left} runs have no neighbour of the other side, and are in no figure"
         ));
     }
-    if pairs < FEWEST_PAIRS {
+    if pairs < MIN_PAIRS {
         text.push_str(&format!(
-            "; a verdict needs {FEWEST_PAIRS} pairs: what drifts from run to run is otherwise \
+            "; a verdict needs {MIN_PAIRS} pairs: what drifts from run to run is otherwise \
              taken for an effect"
         ));
     }

@@ -58,7 +58,7 @@ fn one(cost: f64, reference_cases: [f64; 2]) -> Record {
 
 const STILL: [f64; 2] = [100.0, 100.0];
 
-fn verdict(compared: &Compared) -> &str {
+fn verdict(compared: &RunComparison) -> &str {
     &compared.comparisons[0].verdict
 }
 

@@ -27,7 +27,7 @@ impl Threshold {
     }
 
     /// Whether a comparison can be held against it.
-    pub fn judges(self, it: &Comparison) -> bool {
+    pub fn applies_to(self, it: &Comparison) -> bool {
         match self {
             Threshold::PerCent(_) => true,
             Threshold::Instructions(_) => it.added.unit == Unit::InstructionsPerOp,
@@ -36,7 +36,7 @@ impl Threshold {
 
     /// Whether a comparison is surely slower than the base's row, and by more than that.
     pub fn is_exceeded(self, it: &Comparison, base: &Row) -> bool {
-        if it.verdict != "slower" || !self.judges(it) {
+        if it.verdict != "slower" || !self.applies_to(it) {
             return false;
         }
         let median = base.estimate.as_ref().map(|estimate| estimate.median);
@@ -58,14 +58,14 @@ impl Threshold {
     }
 
     /// Whether a change of so much would have shown in a comparison.
-    pub fn would_show(self, it: &Comparison) -> bool {
+    pub fn would_detect(self, it: &Comparison) -> bool {
         let claimable = !it.flags.iter().any(|flag| flag == "NOT_CLAIMABLE");
         let seen = it.mde_pct.is_some_and(|at| match self {
             Threshold::PerCent(pct) => at <= pct,
             // Any instruction shows in what is exact, and none surely in what is not.
             Threshold::Instructions(_) => at == 0.0,
         });
-        claimable && self.judges(it) && seen
+        claimable && self.applies_to(it) && seen
     }
 }
 

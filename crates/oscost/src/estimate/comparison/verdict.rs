@@ -11,7 +11,7 @@ use oscost_stats::interval::{Interval, Nominal, median_hs};
 use oscost_stats::{order, robust};
 
 /// The fewest pairs of which anything is said: below, there is no interval.
-pub const FEWEST_PAIRS: usize = 6;
+pub const MIN_PAIRS: usize = 6;
 
 /// Within this factor two figures stand for each other.
 const EQUIVALENT_WITHIN: f64 = 1.03;
@@ -40,7 +40,7 @@ const FOUR_IN_FIVE: f64 = 0.842;
 
 /// What is known of a pair of rows, before its neighbours are looked at.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Judged {
+pub struct EffectEstimate {
     /// The logarithm of new over base.
     pub effect: f64,
     /// Its interval of 95 %; `None` where there is too little for one.
@@ -48,7 +48,7 @@ pub struct Judged {
     /// How likely so much or more is where nothing differs.
     pub p: f64,
     /// The smallest effect that could have been seen, as a logarithm.
-    pub detectable: Option<f64>,
+    pub min_detectable: Option<f64>,
     /// Whether it lies surely within 3 % of nothing.
     pub equivalent: bool,
     /// How many pairs would show the margin.
@@ -59,11 +59,11 @@ pub struct Judged {
 
 /// Judges values that were measured in pairs: base and new, in the order of their times, all above
 /// 0. `span_s` is the time from the first pair to the last; `margin` a logarithm.
-pub fn paired(pairs: &[[f64; 2]], span_s: f64, margin: f64) -> Judged {
+pub fn paired_effect(pairs: &[[f64; 2]], span_s: f64, margin: f64) -> EffectEstimate {
     let ratios: Vec<f64> = pairs.iter().map(|[base, new]| (new / base).ln()).collect();
     let effect = order::median(&order::sorted(&ratios)).unwrap_or(0.0);
-    let mut judged = Judged { effect, p: 1.0, ..Judged::default() };
-    if ratios.len() < FEWEST_PAIRS {
+    let mut judged = EffectEstimate { effect, p: 1.0, ..EffectEstimate::default() };
+    if ratios.len() < MIN_PAIRS {
         judged.flags.push("FEW_PAIRS");
         return judged;
     }
@@ -88,7 +88,7 @@ pub fn paired(pairs: &[[f64; 2]], span_s: f64, margin: f64) -> Judged {
     // Of few values the robust deviation is too small (Croux and Rousseeuw 1992).
     let of_few = values.len() as f64 / (values.len() as f64 - 0.8);
     let spread = robust::mad_sd(&sorted).map(|spread| of_few * spread);
-    judged.detectable = spread.map(|spread| {
+    judged.min_detectable = spread.map(|spread| {
         let all = detectable(spread, values.len());
         let half = NORMAL_95 / (NORMAL_95 + FOUR_IN_FIVE);
         if is_injected(InjectedFault::HalfThePower) { all * half } else { all }
@@ -111,8 +111,8 @@ pub fn paired(pairs: &[[f64; 2]], span_s: f64, margin: f64) -> Judged {
 
 /// The same of values that were measured side by side in one run: the interval is one that the next
 /// run's effect lies in, too.
-pub fn beside(pairs: &[[f64; 2]], span_s: f64, margin: f64) -> Judged {
-    let mut judged = paired(pairs, span_s, margin);
+pub fn interleaved_effect(pairs: &[[f64; 2]], span_s: f64, margin: f64) -> EffectEstimate {
+    let mut judged = paired_effect(pairs, span_s, margin);
     // The share that what is added has in the dearer side: all that can wander of their ratio.
     let added = -(-judged.effect.abs()).exp_m1();
     judged.interval = judged.interval.map(|it| for_the_next_run(judged.effect, it, added));
@@ -146,7 +146,12 @@ fn drifts(ratios: &[f64], margin: f64) -> bool {
 /// runs are seen to differ, and moved apart by what the reference cases moved. Its tails are taken for
 /// exponential, with the 5 % at its ends: what wanders as flicker noise does strays further than a
 /// normal law says. It is too wide for `equivalent` ever to be said.
-pub fn apart(base: &[f64], new: &[f64], nominal: [Nominal; 2], moved: f64) -> Option<Judged> {
+pub fn unpaired_effect(
+    base: &[f64],
+    new: &[f64],
+    nominal: [Nominal; 2],
+    moved: f64,
+) -> Option<EffectEstimate> {
     let (base, new) = (order::sorted(base), order::sorted(new));
     let (effect, within) = unpaired(&base, &new, nominal)?;
     let host = |inside: f64| match is_injected(InjectedFault::RunsAsInterleaved) {
@@ -162,15 +167,15 @@ pub fn apart(base: &[f64], new: &[f64], nominal: [Nominal; 2], moved: f64) -> Op
         true => (0.05f64).powf(beyond / facing),
         false => f64::from(u8::from(beyond == 0.0)),
     };
-    Some(Judged {
+    Some(EffectEstimate {
         effect,
         interval: Some(Interval {
             lo: effect - below - moved_below,
             hi: effect + above + moved_above,
         }),
         p,
-        detectable: Some(moved_above + below.max(above) * (1.0 + FOUR_IN_FIVE / NORMAL_95)),
-        ..Judged::default()
+        min_detectable: Some(moved_above + below.max(above) * (1.0 + FOUR_IN_FIVE / NORMAL_95)),
+        ..EffectEstimate::default()
     })
 }
 
@@ -191,11 +196,11 @@ pub enum Verdict {
 ///
 /// A difference must lie beyond the margin with its whole interval, and be a discovery among all
 /// pairs of the comparison.
-pub fn verdicts(judged: &[Judged], margins: &[f64]) -> Vec<(f64, Verdict)> {
+pub fn verdicts(judged: &[EffectEstimate], margins: &[f64]) -> Vec<(f64, Verdict)> {
     let p: Vec<f64> = judged.iter().map(|it| it.p).collect();
     let q =
         if is_injected(InjectedFault::NoMultiplicityCorrection) { p } else { false_discovery(&p) };
-    let verdict = |(it, (&margin, &q)): (&Judged, (&f64, &f64))| {
+    let verdict = |(it, (&margin, &q)): (&EffectEstimate, (&f64, &f64))| {
         let found = q <= MOST_FALSE;
         let verdict = match it.interval {
             Some(interval) if found && interval.lo > margin => Verdict::Larger,
@@ -212,7 +217,7 @@ pub fn verdicts(judged: &[Judged], margins: &[f64]) -> Vec<(f64, Verdict)> {
 
 /// How many pairs one discovery among so many rows takes: of J pairs no sign test has a p below
 /// 2^(1-J).
-pub fn pairs_for(rows: usize) -> u32 {
+pub fn min_pairs_for_discovery(rows: usize) -> u32 {
     (1.0 + (rows as f64 / MOST_FALSE).log2()).ceil() as u32
 }
 
@@ -258,7 +263,7 @@ mod tests {
         ratios.iter().map(|ratio| [100.0, 100.0 * ratio]).collect()
     }
 
-    fn verdict(judged: &Judged) -> Verdict {
+    fn verdict(judged: &EffectEstimate) -> Verdict {
         verdicts(std::slice::from_ref(judged), &[MARGIN])[0].1
     }
 
@@ -268,7 +273,8 @@ mod tests {
             let pairs: Vec<[f64; 2]> = (0..20u32)
                 .map(|it| [1.0, ratio * (1.0 + 0.0005 * (f64::from(it % 5) - 2.0))])
                 .collect();
-            [paired(&pairs, 62.0, 0.01), beside(&pairs, 62.0, 0.01)].map(|it| it.interval.unwrap())
+            [paired_effect(&pairs, 62.0, 0.01), interleaved_effect(&pairs, 62.0, 0.01)]
+                .map(|it| it.interval.unwrap())
         };
         let [within, next] = both(1.0);
         assert!((within.lo - next.lo).abs() < 1e-6 && (within.hi - next.hi).abs() < 1e-6);
@@ -292,9 +298,9 @@ mod tests {
 
     #[test]
     fn six_pairs_of_one_sign_are_a_verdict_and_five_are_none() {
-        let six = paired(&pairs(&[1.05, 1.06, 1.05, 1.07, 1.05, 1.06]), 600.0, MARGIN);
+        let six = paired_effect(&pairs(&[1.05, 1.06, 1.05, 1.07, 1.05, 1.06]), 600.0, MARGIN);
         assert_eq!(verdict(&six), Verdict::Larger);
-        let five = paired(&pairs(&[1.05, 1.06, 1.05, 1.07, 1.05]), 600.0, MARGIN);
+        let five = paired_effect(&pairs(&[1.05, 1.06, 1.05, 1.07, 1.05]), 600.0, MARGIN);
         assert_eq!((verdict(&five), five.interval), (Verdict::Inconclusive, None));
         assert_eq!(five.flags, ["FEW_PAIRS"]);
     }
@@ -302,8 +308,8 @@ mod tests {
     #[test]
     fn close_pairs_are_equivalent_but_not_within_a_minute() {
         let close = [1.001, 0.999, 1.002, 0.998, 1.0, 1.001, 0.999, 1.0];
-        assert_eq!(verdict(&paired(&pairs(&close), 61.0, MARGIN)), Verdict::Equivalent);
-        let short = paired(&pairs(&close), 59.0, MARGIN);
+        assert_eq!(verdict(&paired_effect(&pairs(&close), 61.0, MARGIN)), Verdict::Equivalent);
+        let short = paired_effect(&pairs(&close), 59.0, MARGIN);
         assert_eq!(
             (verdict(&short), &short.flags[..]),
             (Verdict::Inconclusive, &["SHORT_SPAN"][..])
@@ -314,7 +320,7 @@ mod tests {
     fn an_effect_that_is_another_later_is_flagged() {
         let early = [1.10, 1.11, 1.12, 1.10, 1.11, 1.12, 1.11];
         let late = [1.20, 1.21, 1.22, 1.20, 1.21, 1.22, 1.21];
-        let judged = paired(&pairs(&[early, late].concat()), 600.0, MARGIN);
+        let judged = paired_effect(&pairs(&[early, late].concat()), 600.0, MARGIN);
         assert_eq!(
             (verdict(&judged), &judged.flags[..]),
             (Verdict::Larger, &["EFFECT_DRIFTS"][..])
@@ -324,7 +330,7 @@ mod tests {
     #[test]
     fn neighbouring_pairs_that_hang_together_are_merged() {
         let slow: Vec<f64> = (0..32).map(|i| 1.0 + 0.01 * (f64::from(i) / 5.0).sin()).collect();
-        let judged = paired(&pairs(&slow), 600.0, MARGIN);
+        let judged = paired_effect(&pairs(&slow), 600.0, MARGIN);
         assert!(judged.flags.contains(&"BLOCKS"), "{judged:?}");
     }
 
@@ -334,7 +340,8 @@ mod tests {
             (-7..=7).map(|i| (centre * (1.0 + 0.002 * f64::from(i))).ln()).collect()
         };
         let judge = |ratio: f64, moved: f64| {
-            apart(&around(100.0), &around(100.0 * ratio), [Nominal::FIXED; 2], moved).unwrap()
+            unpaired_effect(&around(100.0), &around(100.0 * ratio), [Nominal::FIXED; 2], moved)
+                .unwrap()
         };
         assert_eq!(verdict(&judge(1.05, 0.0)), Verdict::Inconclusive);
         assert_eq!(verdict(&judge(1.20, 0.0)), Verdict::Larger);
@@ -347,21 +354,24 @@ mod tests {
         assert_eq!(verdict(&judge(1.0, 0.0)), Verdict::Inconclusive, "never equivalent");
         let [there, back] = [judge(1.2, 0.01), judge(1.0 / 1.2, 0.01)];
         assert!((there.effect + back.effect).abs() < 1e-9 && (there.p / back.p - 1.0).abs() < 0.1);
-        assert_eq!(apart(&around(100.0)[..5], &around(100.0), [Nominal::FIXED; 2], 0.0), None);
+        assert_eq!(
+            unpaired_effect(&around(100.0)[..5], &around(100.0), [Nominal::FIXED; 2], 0.0),
+            None
+        );
     }
 
     #[test]
     fn so_many_rows_take_so_many_pairs() {
-        assert_eq!([1, 2, 10, 100].map(pairs_for), [6, 7, 9, 12]);
+        assert_eq!([1, 2, 10, 100].map(min_pairs_for_discovery), [6, 7, 9, 12]);
     }
 
     #[test]
     fn one_discovery_among_many_needs_more_than_six_pairs() {
-        let found = paired(&pairs(&[1.05, 1.06, 1.05, 1.07, 1.05, 1.06]), 600.0, MARGIN);
-        let nothing = paired(&pairs(&[1.0, 0.99, 1.01, 0.98, 1.02, 1.0]), 600.0, MARGIN);
+        let found = paired_effect(&pairs(&[1.05, 1.06, 1.05, 1.07, 1.05, 1.06]), 600.0, MARGIN);
+        let nothing = paired_effect(&pairs(&[1.0, 0.99, 1.01, 0.98, 1.02, 1.0]), 600.0, MARGIN);
         let mut all = vec![nothing; 20];
         all[7] = found;
-        let larger = |all: &[Judged]| {
+        let larger = |all: &[EffectEstimate]| {
             let said = verdicts(all, &[MARGIN; 20]);
             said.iter().filter(|(_, it)| *it == Verdict::Larger).count()
         };

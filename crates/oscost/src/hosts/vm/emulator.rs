@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 use nix::sys::memfd::{MFdFlags, memfd_create};
 
 use super::initrd::initrd;
-use super::{Accel, Kernel, Wanted};
+use super::{Accel, Kernel, VmSpec};
 use crate::hosts::session::printable;
 use crate::hosts::{HostError, WorkerBinary};
 
@@ -67,12 +67,12 @@ impl Emulator {
     }
 
     /// Why nothing can be booted here, in words with the way out.
-    pub fn lacking(host: &str, why: String) -> HostError {
+    pub fn missing(host: &str, why: String) -> HostError {
         let hint = format!(
             "`sudo apt-get install {PACKAGE}`; OSCOST_QEMU names one that lies \
                             elsewhere"
         );
-        HostError::Lacking { host: host.to_owned(), why, hint }
+        HostError::Unavailable { host: host.to_owned(), why, hint }
     }
 }
 
@@ -162,7 +162,7 @@ fn name(file: &File) -> String {
 /// gives its answers, through the child's pipes.
 pub(super) fn command(
     (emulator, program): (&Emulator, &WorkerBinary),
-    (wanted, repeats): (&Wanted, bool),
+    (wanted, repeats): (&VmSpec, bool),
     files: &Files,
 ) -> Command {
     let mut command = Command::new(&program.path);

@@ -18,9 +18,9 @@ use oscost_model::hash;
 use thiserror::Error;
 
 use crate::hosts::session::printable;
-pub use apt::{Available, FetchError, Fetched};
+pub use apt::{AvailablePackage, FetchError, FetchedKernel};
 use header::Header;
-pub use local_kernels::{Offer, Shelf};
+pub use local_kernels::{LocalKernel, LocalKernels};
 
 /// The largest image that is read: those of distributions have 8 to 20 MB, and one with all drivers
 /// and an initramfs built in stays below 200.
@@ -32,7 +32,7 @@ const PACKAGE: &[u8] = b"!<arch>\n";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kernel {
     /// What was typed behind `vm:`.
-    pub named: String,
+    pub requested: String,
     /// The file that it was read from: an image, or a package with one in it.
     pub file: PathBuf,
     /// Its release, as `uname -r` will say it: from the image's own header.
@@ -66,7 +66,7 @@ impl Kernel {
                 format!("this oscost is for {}, and boots x86_64 only", std::env::consts::ARCH);
             return Err(refused(named, why, "run it on an x86_64 machine"));
         }
-        Shelf::here().kernel(named)
+        LocalKernels::of_this_machine().kernel(named)
     }
 }
 
@@ -103,7 +103,7 @@ fn read(named: &str, file: &Path, note: Option<String>) -> Result<Kernel, ImageE
         .map_err(|flaw| refused(named, flaw.why, flaw.hint))?;
     let hash = hash::content(&image);
     Ok(Kernel {
-        named: named.to_owned(),
+        requested: named.to_owned(),
         file: file.to_owned(),
         version: header.release,
         image,

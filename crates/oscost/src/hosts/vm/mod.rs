@@ -13,10 +13,12 @@ mod session;
 mod vm_spec;
 
 pub use emulator::Emulator;
-pub use image::{Available, FetchError, Fetched, ImageError, Kernel, Offer, Shelf};
-pub use scripted_vm::Booted;
+pub use image::{
+    AvailablePackage, FetchError, FetchedKernel, ImageError, Kernel, LocalKernel, LocalKernels,
+};
+pub use scripted_vm::ScriptedVm;
 pub use session::VmSession;
-pub use vm_spec::{Accel, BadMachine, Wanted};
+pub use vm_spec::{Accel, VmSpec, VmSpecError};
 
 use std::time::Duration;
 
@@ -25,7 +27,7 @@ use std::time::Duration;
 const BOOTING: Duration = Duration::from_secs(120);
 
 /// How long a machine may take to say hello.
-pub fn booting() -> Duration {
+pub fn boot_timeout() -> Duration {
     let asked = std::env::var("OSCOST_BOOT_SECONDS").ok().and_then(|text| text.parse().ok());
     asked.filter(|&seconds| seconds > 0).map_or(BOOTING, Duration::from_secs)
 }

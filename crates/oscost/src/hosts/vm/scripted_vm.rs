@@ -10,7 +10,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use oscost_model::protocol::{Event, Hello, MAX_LINE_BYTES, Order};
 
 use super::emulator::{self, Emulator, Files};
-use super::{Kernel, NEEDS, Wanted};
+use super::{Kernel, NEEDS, VmSpec};
 use crate::hosts::session::understand;
 use crate::hosts::{HostError, Interrupt, WorkerBinary};
 
@@ -18,7 +18,7 @@ use crate::hosts::{HostError, Interrupt, WorkerBinary};
 const LOOKING: Duration = Duration::from_millis(20);
 
 /// A machine that does what it was told.
-pub struct Booted<'a> {
+pub struct ScriptedVm<'a> {
     host: String,
     child: Child,
     files: Files,
@@ -28,10 +28,10 @@ pub struct Booted<'a> {
     interrupt: &'a Interrupt,
 }
 
-impl<'a> Booted<'a> {
+impl<'a> ScriptedVm<'a> {
     /// Boots it. Each block of orders begins when the last event of the one before has come.
     pub fn start(
-        (host, wanted, kernel): (&str, &Wanted, &Kernel),
+        (host, wanted, kernel): (&str, &VmSpec, &Kernel),
         (emulator, program): (&Emulator, &WorkerBinary),
         orders: &[Vec<Order>],
         interrupt: &'a Interrupt,
@@ -62,7 +62,7 @@ impl<'a> Booted<'a> {
                 self.can_count(&hello)?;
                 Ok(*hello)
             }
-            other => Err(HostError::Nonsense(format!("no hello, but {other:?}"))),
+            other => Err(HostError::InvalidMessage(format!("no hello, but {other:?}"))),
         }
     }
 
@@ -71,7 +71,7 @@ impl<'a> Booted<'a> {
     fn can_count(&self, hello: &Hello) -> Result<(), HostError> {
         const READS: &str = "rdtscp";
         match &hello.facts.cpu.flags {
-            Some(flags) if flags.iter().all(|flag| flag != READS) => Err(HostError::NotThere {
+            Some(flags) if flags.iter().all(|flag| flag != READS) => Err(HostError::Unreachable {
                 host: self.host.clone(),
                 why: format!("its processor has no `{READS}`, which reads the counter"),
                 hint: "another `cpu=` in the place, or none: `max` has all".to_owned(),
@@ -89,7 +89,7 @@ impl<'a> Booted<'a> {
                 return understand(&line);
             }
             if self.unread.len() > MAX_LINE_BYTES {
-                return Err(HostError::Nonsense("a line without an end".to_owned()));
+                return Err(HostError::InvalidMessage("a line without an end".to_owned()));
             }
             // First whether it lives: what it said before it ended is in the file by then.
             let ended = self.child.try_wait().ok().flatten();
@@ -112,7 +112,7 @@ impl<'a> Booted<'a> {
     fn hear(&mut self) -> Result<bool, HostError> {
         let mut chunk = [0; 64 << 10];
         let read = self.files.events.read_at(&mut chunk, self.read);
-        let read = read.map_err(|error| HostError::Gone(error.to_string()))?;
+        let read = read.map_err(|error| HostError::SupervisorEnded(error.to_string()))?;
         self.read += read as u64;
         self.unread.extend_from_slice(&chunk[..read]);
         Ok(read > 0)
@@ -139,7 +139,7 @@ impl<'a> Booted<'a> {
     /// Why a machine has no more to say, with what it said to people last.
     fn lost(&self, why: &str) -> HostError {
         let why = self.files.epitaph(why);
-        HostError::NotThere { host: self.host.clone(), why, hint: NEEDS.to_owned() }
+        HostError::Unreachable { host: self.host.clone(), why, hint: NEEDS.to_owned() }
     }
 
     fn end(&mut self) {
@@ -149,7 +149,7 @@ impl<'a> Booted<'a> {
     }
 }
 
-impl Drop for Booted<'_> {
+impl Drop for ScriptedVm<'_> {
     fn drop(&mut self) {
         self.end();
     }

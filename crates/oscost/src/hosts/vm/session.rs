@@ -7,7 +7,7 @@ use std::time::Duration;
 use oscost_model::protocol::{Event, Hello, Order};
 
 use super::emulator::{self, Emulator, Files};
-use super::{Accel, Kernel, NEEDS, Wanted, booting};
+use super::{Accel, Kernel, NEEDS, VmSpec, boot_timeout};
 use crate::hosts::session::Conversation;
 use crate::hosts::{HostError, Interrupt, Session, WorkerBinary};
 
@@ -20,11 +20,11 @@ pub struct VmSession<'a> {
 impl<'a> VmSession<'a> {
     /// Boots it, and waits until its supervisor says hello.
     pub fn start(
-        (host, wanted, kernel): (&str, &Wanted, &Kernel),
+        (host, wanted, kernel): (&str, &VmSpec, &Kernel),
         (emulator, program): (&Emulator, &WorkerBinary),
         interrupt: &'a Interrupt,
     ) -> Result<Self, HostError> {
-        let no_kvm = |why: String| HostError::Lacking {
+        let no_kvm = |why: String| HostError::Unavailable {
             host: host.to_owned(),
             why,
             hint: "without `accel=kvm` an emulator counts instructions".to_owned(),
@@ -41,13 +41,13 @@ impl<'a> VmSession<'a> {
         let mut command = emulator::command((emulator, program), (wanted, false), &files);
         command.stderr(Stdio::from(errors));
         let mut talk = Conversation::start(&mut command, interrupt).map_err(cannot)?;
-        let hello = talk.hello_within(program, booting());
+        let hello = talk.hello_within(program, boot_timeout());
         match hello {
             Ok(hello) => Ok(Self { talk, hello }),
-            Err(error @ (HostError::Gone(_) | HostError::Silent(_))) => {
+            Err(error @ (HostError::SupervisorEnded(_) | HostError::TimedOut(_))) => {
                 talk.kill();
                 let why = files.epitaph(&format!("{error}: {}", files.its_words()));
-                Err(HostError::NotThere { host: host.to_owned(), why, hint: NEEDS.to_owned() })
+                Err(HostError::Unreachable { host: host.to_owned(), why, hint: NEEDS.to_owned() })
             }
             Err(other) => {
                 talk.kill();

@@ -23,7 +23,7 @@ impl Accel {
 
 /// A machine that is to be booted.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wanted {
+pub struct VmSpec {
     /// The kernel: a file, a package's file, or a version.
     pub kernel: String,
     /// Its memory.
@@ -46,9 +46,9 @@ const LONGEST_APPEND: usize = 1_024;
 
 /// Why what stands behind `vm:` is no machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BadMachine(String);
+pub struct VmSpecError(String);
 
-impl fmt::Display for BadMachine {
+impl fmt::Display for VmSpecError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             out,
@@ -59,11 +59,11 @@ impl fmt::Display for BadMachine {
     }
 }
 
-impl Wanted {
+impl VmSpec {
     /// Reads `KERNEL[,mem=...][,cpu=...][,accel=...][,append=...]`.
-    pub fn parse(text: &str) -> Result<Wanted, BadMachine> {
+    pub fn parse(text: &str) -> Result<VmSpec, VmSpecError> {
         let bad =
-            |why: String| BadMachine(format!("cannot read `vm:{}`: {why}", text.escape_debug()));
+            |why: String| VmSpecError(format!("cannot read `vm:{}`: {why}", text.escape_debug()));
         let (head, append) = match text.split_once(",append=") {
             Some((head, append)) => (head, Some(append)),
             None => (text, None),
@@ -99,7 +99,7 @@ impl Wanted {
         let usual = if accel == Accel::Tcg { "max" } else { "host" };
         let cpu = cpu.unwrap_or_else(|| usual.to_owned());
         let append = append.filter(|words| !words.is_empty()).map(str::to_owned);
-        Ok(Wanted { kernel, mem_mib, cpu, accel, append })
+        Ok(VmSpec { kernel, mem_mib, cpu, accel, append })
     }
 }
 
@@ -132,15 +132,15 @@ mod tests {
 
     #[test]
     fn a_machine_is_what_its_words_say_and_append_takes_the_rest() {
-        let plain = Wanted::parse("6.12").unwrap();
+        let plain = VmSpec::parse("6.12").unwrap();
         assert_eq!((plain.kernel.as_str(), plain.mem_mib, plain.accel), ("6.12", 512, Accel::Tcg));
         assert_eq!((plain.cpu.as_str(), plain.append), ("max", None));
         let full =
-            Wanted::parse("./bzImage,mem=1G,cpu=Skylake-Client-v1,append=a=b,mem=2 c@d").unwrap();
+            VmSpec::parse("./bzImage,mem=1G,cpu=Skylake-Client-v1,append=a=b,mem=2 c@d").unwrap();
         assert_eq!((full.kernel.as_str(), full.mem_mib), ("./bzImage", 1_024));
         assert_eq!(full.append.as_deref(), Some("a=b,mem=2 c@d"));
         assert_eq!(full.cpu, "Skylake-Client-v1");
-        let fast = Wanted::parse("6.12,accel=kvm,mem=256M,append=").unwrap();
+        let fast = VmSpec::parse("6.12,accel=kvm,mem=256M,append=").unwrap();
         assert_eq!((fast.accel, fast.cpu.as_str(), fast.mem_mib), (Accel::Kvm, "host", 256));
         assert_eq!(fast.append, None);
     }
@@ -160,16 +160,16 @@ mod tests {
             ("6.12,cpu=-x", "is unknown"),
             ("6.12,append=a\nb", "printable"),
         ] {
-            let told = Wanted::parse(text).unwrap_err().to_string();
+            let told = VmSpec::parse(text).unwrap_err().to_string();
             assert!(told.contains(why) && told.contains("vm:KERNEL[,mem=MIB]"), "{text}: {told}");
         }
-        assert!(Wanted::parse(&format!("6.12,append={}", "x".repeat(2_000))).is_err());
+        assert!(VmSpec::parse(&format!("6.12,append={}", "x".repeat(2_000))).is_err());
     }
 
     proptest! {
         #[test]
         fn no_text_is_too_much(text in "\\PC{0,60}|[a-z0-9=,.M]{0,40}") {
-            let _ = Wanted::parse(&text);
+            let _ = VmSpec::parse(&text);
         }
     }
 }

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use oscost_model::journal::Design;
 use oscost_model::record::{Comparison, Record, Row, RowOutcome};
 
-pub use crate::estimate::comparison::verdict::pairs_for;
+pub use crate::estimate::comparison::verdict::min_pairs_for_discovery;
 use crate::report::figures::{Style, per_cent};
 use crate::report::text::{fold, plain};
 use crate::report::view::compare::{HEADINGS, cells, forest};

@@ -8,7 +8,7 @@ use oscost_model::record::{Comparison, Record, Row};
 use serde::Serialize;
 
 use crate::estimate::comparison::threshold::Threshold;
-use crate::estimate::comparison::{Compared, FEWEST_PAIRS};
+use crate::estimate::comparison::{MIN_PAIRS, RunComparison};
 use crate::report::figures::{Style, per_cent};
 use crate::report::text::{fold, plain};
 use crate::report::view::run::{Cells, first_of, gathered, laid_out};
@@ -21,7 +21,7 @@ pub struct Shown<'a> {
     /// The runs that were compared.
     pub new: &'a [Record],
     /// What came out.
-    pub compared: &'a Compared,
+    pub compared: &'a RunComparison,
     /// How much slower is too much.
     pub threshold: Threshold,
 }
@@ -30,7 +30,7 @@ pub(super) const HEADINGS: [&str; 6] = ["base", "ratio", "95 % interval", "added
 
 /// The comparison as text of 80 columns.
 pub fn text(shown: &Shown<'_>) -> String {
-    let Compared { results, comparisons, .. } = shown.compared;
+    let RunComparison { results, comparisons, .. } = shown.compared;
     let mut out = String::new();
     // Writing to a String cannot fail.
     let _ = writeln!(out, "{}", side("base", shown.base));
@@ -235,7 +235,7 @@ fn summary(shown: &Shown<'_>, out: &mut String) {
 
 /// How many verdicts of each kind, what they stand on, and what they do not say.
 pub(super) fn said(shown: &Shown<'_>) -> Vec<String> {
-    let Compared { comparisons, pairs_needed, notes, .. } = shown.compared;
+    let RunComparison { comparisons, pairs_needed, notes, .. } = shown.compared;
     let mut lines: Vec<String> = Vec::new();
     let mut by_flag: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for it in comparisons {
@@ -286,7 +286,7 @@ pub(super) fn said(shown: &Shown<'_>) -> Vec<String> {
         lines.push(format!(
             "Runs measured apart prove less than turns: the machine of the second run is another \
              than that of the first, and each interval is as wide as runs of one thing are seen to \
-             differ. {FEWEST_PAIRS} runs a side in turns (base, new, new, base, ...) say more: \
+             differ. {MIN_PAIRS} runs a side in turns (base, new, new, base, ...) say more: \
              --base A,B,.. --new C,D,..; `oscost ab` most, where one run can hold both."
         ));
     } else {
@@ -347,7 +347,8 @@ pub fn json(shown: &Shown<'_>) -> Result<String, serde_json::Error> {
             })
             .collect()
     }
-    let Compared { results, comparisons, not_compared, differences, notes, .. } = shown.compared;
+    let RunComparison { results, comparisons, not_compared, differences, notes, .. } =
+        shown.compared;
     let left = not_compared.iter();
     let (threshold_pct, threshold_insn) = match shown.threshold {
         Threshold::PerCent(pct) => (Some(pct), None),

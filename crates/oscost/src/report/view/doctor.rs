@@ -128,8 +128,8 @@ fn table(visit: &Visit<'_>, out: &mut String) {
 fn one(number: usize, finding: &Finding, out: &mut String) {
     let what = format!("{number}. [{}] {}", word(finding.weight), finding.what);
     let _ = write!(out, "\n{}\n", folded(&what, 77, "   "));
-    let _ = writeln!(out, "   effect: {}", folded(&finding.does, 66, "           "));
-    match (&finding.command, &finding.mend) {
+    let _ = writeln!(out, "   effect: {}", folded(&finding.effect, 66, "           "));
+    match (&finding.command, &finding.fix) {
         (Some(command), mend) => {
             let _ = writeln!(out, "   mend:   {}", command_lines(&plain_long(command)));
             if let Some(words) = mend {
@@ -147,10 +147,10 @@ fn one(number: usize, finding: &Finding, out: &mut String) {
 /// A weight as the text spells it.
 pub fn word(weight: Weight) -> &'static str {
     match weight {
-        Weight::Spoils => "spoils",
-        Weight::Shifts => "shifts",
+        Weight::Invalidates => "spoils",
+        Weight::Biases => "shifts",
         Weight::Noise => "noise",
-        Weight::Limits => "limits",
+        Weight::Limitation => "limits",
         Weight::Note => "note",
     }
 }
@@ -185,11 +185,13 @@ fn verdict(visit: &Visit<'_>) -> String {
     };
     let lost = probe.map(|probe| format!(" of the time on CPU {} was lost", probe.cpu));
     let pct = probe.map_or(String::new(), |probe| per_cent(probe.lost_pct()));
-    let weights = [Weight::Spoils, Weight::Shifts, Weight::Noise, Weight::Limits, Weight::Note]
-        .map(|weight| {
-            let count = said.findings.iter().filter(|it| it.weight == weight).count();
-            (count > 0).then(|| format!("{count} {}", word(weight)))
-        });
+    let weights =
+        [Weight::Invalidates, Weight::Biases, Weight::Noise, Weight::Limitation, Weight::Note].map(
+            |weight| {
+                let count = said.findings.iter().filter(|it| it.weight == weight).count();
+                (count > 0).then(|| format!("{count} {}", word(weight)))
+            },
+        );
     let counts: Vec<String> = weights.into_iter().flatten().collect();
     let counts = if counts.is_empty() { "none".to_owned() } else { counts.join(", ") };
     format!("verdict: {}: {pct}{}; findings: {counts}", class.text(), lost.unwrap_or_default())

@@ -87,7 +87,7 @@ pub fn text(definition: &Definition, shown: &[Shown]) -> String {
     runs.dedup();
     for run in runs {
         let rows = lasts.iter().filter(|last| last.started == run).map(|last| &last.row);
-        for it in estimate::halves(rows) {
+        for it in estimate::half_round_trips(rows) {
             paragraph(&mut out, "  ", &one_way::line(&it));
         }
     }

@@ -17,8 +17,8 @@ use oscost_model::worker::{BatchPlan, Disturbance, Sample, Task, WorkerSpec};
 
 use self::plan::shared;
 use super::workers::{Brought, Ended};
-use super::{Run, RunError, TrialTime};
-use crate::plan::Set;
+use super::{Run, RunError, TrialBudget};
+use crate::plan::ComparisonSet;
 
 /// The first pair and the last one lie at least so far apart where the time allows it: what wanders
 /// on a shared machine does so over seconds.
@@ -29,14 +29,14 @@ const BOTH: u8 = 2;
 
 /// What is to be measured side by side.
 #[derive(Clone, Debug)]
-pub struct Contest {
+pub struct ComparisonPlan {
     /// The workers of a round: which rows they are of, and how those are interleaved.
-    pub sets: Vec<Set>,
+    pub sets: Vec<ComparisonSet>,
     /// How many pairs.
     pub pairs: PairCount,
     /// Whether a base is measured by itself where nothing can be measured beside it: not for a
     /// comparison, but for who wants to know what it costs.
-    pub bases_alone: bool,
+    pub measure_lone_bases: bool,
 }
 
 /// How many pairs a row gets. It hangs on the time that a round takes, never on what was measured:
@@ -44,27 +44,27 @@ pub struct Contest {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PairCount {
     /// At least so many, whatever time that takes.
-    pub least: u32,
+    pub min: u32,
     /// At most so many.
-    pub most: u32,
+    pub max: u32,
     /// Whether they are spread over a minute.
     pub spread: bool,
     /// The time that the rounds are to fit into, beyond the least.
-    pub within: Duration,
+    pub time_budget: Duration,
 }
 
 impl PairCount {
     /// The number of rounds, when the first one took this long.
     fn rounds(self, first: Duration) -> u32 {
-        let fit = self.within.as_secs_f64() / first.as_secs_f64().max(1e-3);
-        (fit as u32).clamp(self.least, self.most.max(self.least))
+        let fit = self.time_budget.as_secs_f64() / first.as_secs_f64().max(1e-3);
+        (fit as u32).clamp(self.min, self.max.max(self.min))
     }
 }
 
-impl Contest {
+impl ComparisonPlan {
     /// The pairs of rows, as the journal names them.
     fn versus(&self) -> Vec<Pairing> {
-        let of = |(number, set): (usize, &Set)| {
+        let of = |(number, set): (usize, &ComparisonSet)| {
             let (base, design, set_number) = (set.base as u32, set.design, number as u32);
             let one =
                 move |&new: &usize| Pairing { base, new: new as u32, design, set: set_number };
@@ -78,13 +78,17 @@ impl Contest {
 #[derive(Clone)]
 struct Ready {
     number: u32,
-    set: Set,
+    set: ComparisonSet,
     plan: BatchPlan,
 }
 
 impl Run<'_> {
     /// Measures what is compared, with the reference cases before and after.
-    pub(super) fn contest(&mut self, contest: &Contest, time: TrialTime) -> Result<(), RunError> {
+    pub(super) fn contest(
+        &mut self,
+        contest: &ComparisonPlan,
+        time: TrialBudget,
+    ) -> Result<(), RunError> {
         self.tell(Entry::Paired { pairs: contest.versus() });
         self.pilots_of_targets()?;
         let ready = self.agreed(contest);
@@ -128,7 +132,7 @@ impl Run<'_> {
     }
 
     /// The plans that all arms of each set share; rows whose partner cannot be measured go without.
-    fn agreed(&mut self, contest: &Contest) -> Vec<Ready> {
+    fn agreed(&mut self, contest: &ComparisonPlan) -> Vec<Ready> {
         let mut ready = Vec::new();
         for (number, set) in contest.sets.iter().enumerate() {
             if self.is_program(set.base) {
@@ -150,7 +154,7 @@ impl Run<'_> {
             };
             set.news.retain(|&row| !self.rows[row].given_up);
             let plans = set.news.iter().filter_map(|&row| self.rows[row].pace.plan());
-            if set.news.is_empty() && contest.bases_alone {
+            if set.news.is_empty() && contest.measure_lone_bases {
                 set.design = Design::Pairs;
             } else if set.news.is_empty() {
                 continue;
@@ -172,7 +176,7 @@ impl Run<'_> {
             return Ok(());
         }
         let mut begun = Instant::now();
-        let mut rounds = count.least;
+        let mut rounds = count.min;
         let mut round = 0;
         while round < rounds && !(self.time_is_up() && round > 0) {
             let before = Instant::now();
@@ -194,7 +198,7 @@ impl Run<'_> {
     }
 
     /// Whether any of a set's rows still can be measured beside its base, or that is alone.
-    fn is_wanted(&self, set: &Set) -> bool {
+    fn is_wanted(&self, set: &ComparisonSet) -> bool {
         let alive = |&row: &usize| !self.rows[row].given_up;
         alive(&set.base) && (set.news.is_empty() || set.news.iter().any(alive))
     }
@@ -261,7 +265,7 @@ impl Run<'_> {
     }
 
     /// Whether something is applied on either side of a set that a forked process takes upon itself.
-    fn forks(&self, set: &Set) -> bool {
+    fn forks(&self, set: &ComparisonSet) -> bool {
         let mut rows = std::iter::once(set.base).chain(set.news.iter().copied());
         rows.any(|row| self.rows[row].treated.applied.iter().any(AppliedTreatment::supports_twins))
     }
@@ -412,7 +416,7 @@ impl Run<'_> {
         let Ended { outcome, reason, .. } = ended.clone();
         self.tell_worker(row, ready, round, WorkerOutcome::Lost { outcome, reason });
         self.rows[row].lost_workers += 1;
-        if ended.is_final || self.rows[row].lost_workers > super::LOSSES_FORGIVEN {
+        if ended.is_final || self.rows[row].lost_workers > super::MAX_LOST_WORKERS {
             self.give_up(row, ended);
         }
     }

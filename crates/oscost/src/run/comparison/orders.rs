@@ -96,7 +96,7 @@ impl Workers<'_> {
             }
             match self.any(left) {
                 Ok(_) => {}
-                Err(HostError::Silent(_)) => return Ok(()),
+                Err(HostError::TimedOut(_)) => return Ok(()),
                 Err(error) => return Err(error),
             }
         }

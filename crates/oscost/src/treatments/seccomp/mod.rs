@@ -10,7 +10,7 @@ use std::io::Read;
 
 use oscost_model::call_names::Arch;
 
-use super::{TreatError, shortened};
+use super::{TreatmentError, shortened};
 use compile::{Compiled, MOST_INSTRUCTIONS, compile};
 pub use oci::Malformed;
 use profile::Profile;
@@ -31,7 +31,7 @@ pub(super) struct Filter {
 const ALLOW_ALL: u64 = (0x06 << 48) | 0x7fff_0000;
 
 /// Reads `allow`, `docker`, or the profile in a file.
-pub(super) fn read(value: &str, arch: Arch) -> Result<Filter, TreatError> {
+pub(super) fn read(value: &str, arch: Arch) -> Result<Filter, TreatmentError> {
     let (profile, file) = match value {
         "allow" => return Ok(Filter { program: vec![ALLOW_ALL], note: None }),
         "docker" => (docker::profile(arch), None),
@@ -56,12 +56,12 @@ pub(super) fn read(value: &str, arch: Arch) -> Result<Filter, TreatError> {
     Ok(Filter { program, note })
 }
 
-fn refused(file: &str, why: String) -> TreatError {
+fn refused(file: &str, why: String) -> TreatmentError {
     let hint = match std::path::Path::new(file).exists() {
         true => String::new(),
         false => "`seccomp=allow`, `seccomp=docker`, or a file in OCI JSON".to_owned(),
     };
-    TreatError { act: format!("read the seccomp profile {}", path(file)), why, hint }
+    TreatmentError { act: format!("read the seccomp profile {}", path(file)), why, hint }
 }
 
 /// A path, for a message: most of them whole, since the end is what tells them apart.

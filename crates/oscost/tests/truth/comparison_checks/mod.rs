@@ -5,7 +5,7 @@
 //! Seeds are fixed, so a check passes always or never.
 
 use oscost::estimate::comparison::verdict::{
-    Judged, Side, Verdict, apart, neighbours, paired, verdicts,
+    EffectEstimate, Side, Verdict, neighbours, paired_effect, unpaired_effect, verdicts,
 };
 use oscost_stats::interval::Nominal;
 use oscost_stats::order::{median, sorted};
@@ -63,14 +63,14 @@ fn run_after_run(count: usize, wandering: Wandering, source: &mut Source) -> Vec
 }
 
 /// What is said of runs of one thing that are called base and new as `sides` has it.
-fn judged(sides: &[Side], costs: &[f64]) -> Judged {
+fn judged(sides: &[Side], costs: &[f64]) -> EffectEstimate {
     let pairs = neighbours(sides);
     let values: Vec<[f64; 2]> =
         pairs.iter().map(|&[base, new]| [costs[base].exp(), costs[new].exp()]).collect();
-    paired(&values, SPREAD_S, MARGIN)
+    paired_effect(&values, SPREAD_S, MARGIN)
 }
 
-fn excludes_nothing(it: &Judged) -> bool {
+fn excludes_nothing(it: &EffectEstimate) -> bool {
     it.interval.is_some_and(|interval| !interval.contains(0.0))
 }
 
@@ -115,14 +115,14 @@ pub(crate) fn s7_apart() -> Found {
                 (machines[1] + own[1] - machines[0] - own[0]).abs()
             });
             let moved = reference_cases.fold(0.0, f64::max);
-            let rows: Vec<Judged> = (0..ROWS)
+            let rows: Vec<EffectEstimate> = (0..ROWS)
                 .map(|_| {
                     let [base, new] = machines.map(|machine| {
                         let row = machine + 0.025 * normal(&mut source);
                         let values = (0..repetitions).map(|_| row + 0.04 * normal(&mut source));
                         values.collect::<Vec<f64>>()
                     });
-                    apart(&base, &new, [Nominal::FIXED; 2], moved).unwrap()
+                    unpaired_effect(&base, &new, [Nominal::FIXED; 2], moved).unwrap()
                 })
                 .collect();
             let said = verdicts(&rows, &[MARGIN; ROWS]);
@@ -140,7 +140,7 @@ pub(crate) fn apart_power() -> Found {
     let mut source = Source::seeded(71);
     let (mut others, runs) = (0, 500);
     let power = share(runs, || {
-        let rows: Vec<Judged> = (0..ROWS)
+        let rows: Vec<EffectEstimate> = (0..ROWS)
             .map(|row| {
                 let effect = if row == 0 { 1.5f64.ln() } else { 0.0 };
                 let [base, new] = [0.0, effect].map(|level| {
@@ -148,7 +148,7 @@ pub(crate) fn apart_power() -> Found {
                     let values = (0..15).map(|_| row + 0.04 * normal(&mut source));
                     values.collect::<Vec<f64>>()
                 });
-                apart(&base, &new, [Nominal::FIXED; 2], 0.02).unwrap()
+                unpaired_effect(&base, &new, [Nominal::FIXED; 2], 0.02).unwrap()
             })
             .collect();
         let said = verdicts(&rows, &[MARGIN; ROWS]);
@@ -176,7 +176,7 @@ fn effect_found(sd: f64, count: usize, least_power: f64, seed: u64, name: &str) 
     let mut source = Source::seeded(seed);
     let (mut held, mut wrong) = (0, 0);
     let power = share(RUNS, || {
-        let it = paired(&pairs(effect, sd, count, &mut source), SPREAD_S, MARGIN);
+        let it = paired_effect(&pairs(effect, sd, count, &mut source), SPREAD_S, MARGIN);
         held += u32::from(it.interval.is_some_and(|interval| interval.contains(effect)));
         wrong += u32::from(it.interval.is_some_and(|interval| interval.hi < 0.0));
         excludes_nothing(&it)
@@ -204,7 +204,7 @@ pub(crate) fn s10_equivalence() -> Found {
         share(RUNS, || {
             let values: Vec<[f64; 2]> =
                 (0..count).map(|_| [1.0, (effect + sd * normal(&mut source)).exp()]).collect();
-            let it = paired(&values, SPREAD_S, MARGIN);
+            let it = paired_effect(&values, SPREAD_S, MARGIN);
             verdicts(&[it], &[MARGIN])[0].1 == Verdict::Equivalent
         })
     };
@@ -224,10 +224,10 @@ pub(crate) fn s11_many_rows() -> Found {
         let (mut hits, mut shares) = (0, 0.0);
         let runs = 400;
         let any = share(runs, || {
-            let rows: Vec<Judged> = (0..ROWS)
+            let rows: Vec<EffectEstimate> = (0..ROWS)
                 .map(|row| {
                     let effect = if row < differ { 1.05f64.ln() } else { 0.0 };
-                    paired(&pairs(effect, 0.02, 30, &mut source), SPREAD_S, MARGIN)
+                    paired_effect(&pairs(effect, 0.02, 30, &mut source), SPREAD_S, MARGIN)
                 })
                 .collect();
             let said = verdicts(&rows, &[MARGIN; ROWS]);
@@ -260,11 +260,13 @@ pub(crate) fn s12_smallest_effect() -> Found {
             (0..count).map(|_| [1.0, (effect + sd * normal(source)).exp()]).collect()
         };
         let printed: Vec<f64> = (0..1_000)
-            .map(|_| paired(&values(0.0, &mut source), SPREAD_S, MARGIN).detectable.unwrap())
+            .map(|_| {
+                paired_effect(&values(0.0, &mut source), SPREAD_S, MARGIN).min_detectable.unwrap()
+            })
             .collect();
         let effect = median(&sorted(&printed)).unwrap();
         let power = share(RUNS, || {
-            excludes_nothing(&paired(&values(effect, &mut source), SPREAD_S, MARGIN))
+            excludes_nothing(&paired_effect(&values(effect, &mut source), SPREAD_S, MARGIN))
         });
         good &= (74.0..=86.0).contains(&power);
         found.push_str(&format!("{count} pairs of sd {sd}: {power:.1} %; "));

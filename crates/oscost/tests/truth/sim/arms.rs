@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use oscost::estimate::Assembler;
 use oscost::hosts::{HostError, Session};
-use oscost::plan::{Set, Sides};
-use oscost::run::{Contest, PairCount, run};
+use oscost::plan::{ComparisonRows, ComparisonSet};
+use oscost::run::{ComparisonPlan, PairCount, run};
 use oscost::run::{Profile, Request};
 use oscost_model::journal::{Design, Entry, PlannedRow};
 use oscost_model::protocol::{Event, Hello, Order};
@@ -235,15 +235,16 @@ pub(crate) fn compare(
         Design::Toggle => attached(),
         Design::Twins | Design::Pairs | Design::Boots => applied(),
     };
-    let sets = (0..rows).map(|row| Set { design, base: row, news: vec![row + rows] });
-    let Sides { rows, treated, sets } = Sides {
+    let sets = (0..rows).map(|row| ComparisonSet { design, base: row, news: vec![row + rows] });
+    let ComparisonRows { rows, treatments: treated, sets } = ComparisonRows {
         rows: [of_target("local"), of_target("treated")].concat(),
-        treated: [vec![TreatmentSet::default(); rows], vec![treated; rows]].concat(),
+        treatments: [vec![TreatmentSet::default(); rows], vec![treated; rows]].concat(),
         sets: sets.collect(),
     };
-    let pairs = PairCount { least: pairs, most: pairs, spread: false, within: Duration::ZERO };
-    let contest = Some(Contest { sets, pairs, bases_alone: false });
-    let request = Request { rows, treated, contest, ..request(Profile::Quick, seed) };
+    let pairs = PairCount { min: pairs, max: pairs, spread: false, time_budget: Duration::ZERO };
+    let contest = Some(ComparisonPlan { sets, pairs, measure_lone_bases: false });
+    let request =
+        Request { rows, treatments: treated, comparison: contest, ..request(Profile::Quick, seed) };
     let mut session = SideBySide {
         inner: session,
         arms,

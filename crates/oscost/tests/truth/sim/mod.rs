@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use oscost::estimate::Assembler;
 use oscost::hosts::{HostError, Session};
-use oscost::run::{Profile, Request, TrialTime, run};
+use oscost::run::{Profile, Request, TrialBudget, run};
 use oscost_model::calls::CallCount;
 use oscost_model::case::Case;
 use oscost_model::clock::{Calibration, ClockKind, ClockSync, ClockVerdict};
@@ -222,7 +222,7 @@ impl Session for SimSession {
     }
 
     fn next(&mut self, patience: Duration) -> Result<Event, HostError> {
-        self.events.pop_front().ok_or(HostError::Silent(patience))
+        self.events.pop_front().ok_or(HostError::TimedOut(patience))
     }
 }
 
@@ -293,9 +293,9 @@ fn request(profile: Profile, seed: u64) -> Request {
         catalog: String::new(),
     };
     Request {
-        treated: Vec::new(),
-        contest: None,
-        started: RunHeader {
+        treatments: Vec::new(),
+        comparison: None,
+        header: RunHeader {
             id: "sim".into(),
             started_at: String::new(),
             label: None,
@@ -318,9 +318,9 @@ fn request(profile: Profile, seed: u64) -> Request {
         profile,
         budget: None,
         refine: false,
-        trials: TrialTime::default(),
-        lacking: Vec::new(),
-        cpu: None,
+        trials: TrialBudget::default(),
+        unmeasurable: Vec::new(),
+        requested_cpu: None,
         peer_cpu: None,
     }
 }

@@ -39,7 +39,11 @@ fn cores_that_differ_by_more_than_two_per_cent_are_noise() {
     assert!(other(Some(4.079)).is_fine("core-rates"));
     let found = other(Some(4.081)).found("core-rates");
     assert_eq!(found.command.as_deref(), Some("oscost run --cpu 1"));
-    assert_eq!(other(None).judged("core-rates"), Judged::Silent, "one rate has no other");
+    assert_eq!(
+        other(None).judged("core-rates"),
+        RuleResult::NotApplicable,
+        "one rate has no other"
+    );
 }
 
 #[test]
@@ -53,7 +57,7 @@ fn a_single_cpu_limits() {
     assert!(allowed(&[0, 1], 2).is_fine("one-cpu"));
     assert!(allowed(&[0], 2).found("one-cpu").command.is_some());
     let alone = allowed(&[0], 1).found("one-cpu");
-    assert_eq!((alone.weight, alone.command), (Weight::Limits, None));
+    assert_eq!((alone.weight, alone.command), (Weight::Limitation, None));
     assert!(World::unknown().is_unseen("one-cpu"));
 }
 
@@ -66,9 +70,13 @@ fn isolation_is_fine_only_where_a_run_would_measure() {
     let elsewhere = isolated(Some(vec![3])).found("isolation");
     assert_eq!(elsewhere.command.as_deref(), Some("oscost run --cpu 3"));
     let none = isolated(Some(vec![])).found("isolation");
-    assert!(none.mend.unwrap().contains("isolcpus=1"));
+    assert!(none.fix.unwrap().contains("isolcpus=1"));
     let single = isolated(Some(vec![])).but(|world| world.facts.cpu.logical_online = Some(1));
-    assert_eq!(single.judged("isolation"), Judged::Silent, "nothing else could run anywhere");
+    assert_eq!(
+        single.judged("isolation"),
+        RuleResult::NotApplicable,
+        "nothing else could run anywhere"
+    );
     assert!(isolated(None).is_unseen("isolation"));
 }
 
@@ -80,9 +88,9 @@ fn the_tick_is_told_by_the_timer_interrupts_that_came() {
     assert!(full(Some(vec![1])).is_fine("tick"));
     let found = full(Some(vec![0])).found("tick");
     assert!(found.what.starts_with("the timer interrupted CPU 1 3 times a second (HZ=250)"));
-    assert!(found.mend.unwrap().contains("boot with `nohz_full=1"));
+    assert!(found.fix.unwrap().contains("boot with `nohz_full=1"));
     let without = full(None).but(|world| world.facts.os.options = Some(vec![]));
-    assert!(without.found("tick").mend.unwrap().contains("built without CONFIG_NO_HZ_FULL"));
+    assert!(without.found("tick").fix.unwrap().contains("built without CONFIG_NO_HZ_FULL"));
     let unwatched = full(None).but(|world| world.watch = Err("killed".into()));
     assert!(unwatched.found("tick").what.starts_with("the kernel's tick interrupts CPU 1"));
 }
@@ -109,7 +117,7 @@ fn a_counter_that_cannot_be_used_is_as_bad_as_what_stands_in_for_it() {
     let found = without(None).found("counter");
     assert_eq!(found.weight, Weight::Note);
     assert!(found.what.ends_with("it is trapped"));
-    assert_eq!(without(Some("there is none")).weight("counter"), Some(Weight::Spoils));
+    assert_eq!(without(Some("there is none")).weight("counter"), Some(Weight::Invalidates));
     assert!(World::unknown().is_unseen("counter"));
 }
 
@@ -125,13 +133,13 @@ fn a_clocksource_that_enters_the_kernel_shifts_and_others_are_worth_knowing() {
     assert!(source("tsc", &[]).is_fine("clocksource"));
     assert!(source("arch_sys_counter", &[]).is_fine("clocksource"));
     let hpet = source("hpet", &["tsc", "hpet"]).found("clocksource");
-    assert_eq!(hpet.weight, Weight::Shifts);
+    assert_eq!(hpet.weight, Weight::Biases);
     assert!(hpet.command.unwrap().starts_with("echo tsc | sudo tee /sys/devices/system/clock"));
     let kvm = source("kvm-clock", &["kvm-clock"]);
     assert_eq!(kvm.weight("clocksource"), Some(Weight::Note));
-    assert!(kvm.found("clocksource").mend.unwrap().contains("tsc=reliable"));
+    assert!(kvm.found("clocksource").fix.unwrap().contains("tsc=reliable"));
     let guest = kvm.but(|world| world.facts.virtualization = Some("kvm".into()));
-    assert!(guest.found("clocksource").mend.unwrap().contains("the host"));
+    assert!(guest.found("clocksource").fix.unwrap().contains("the host"));
     assert!(World::unknown().is_unseen("clocksource"));
 }
 
@@ -143,7 +151,7 @@ fn a_clock_that_is_steered_now_is_told_with_its_figures() {
     assert!(off(-0.1).is_fine("time-daemon"));
     let found = off(-12.345).found("time-daemon");
     assert!(found.what.contains("CLOCK_MONOTONIC runs -12.35 ppm"), "{}", found.what);
-    assert!(found.mend.unwrap().contains("a daemon that ended"));
+    assert!(found.fix.unwrap().contains("a daemon that ended"));
     let daemon = off(20.0).but(|world| world.watch().daemons = vec!["systemd-timesyn".into()]);
     let found = daemon.found("time-daemon");
     assert_eq!(found.command.as_deref(), Some("sudo systemctl stop systemd-timesyncd"));

@@ -14,9 +14,9 @@ fn tracers_shift_every_call_and_a_filter_is_another_rule() {
     assert!(World::quiet().is_fine("tracers"));
     assert!(with(&["seccomp filter on this process"]).is_fine("tracers"));
     let found = with(&["tracer function", "ptrace on this process"]).found("tracers");
-    assert_eq!(found.weight, Weight::Shifts);
+    assert_eq!(found.weight, Weight::Biases);
     assert!(found.command.unwrap().contains("echo nop | sudo tee"));
-    assert!(found.mend.unwrap().contains("debugger"));
+    assert!(found.fix.unwrap().contains("debugger"));
     let ptraced = with(&["ptrace on this process"]).found("tracers");
     assert_eq!(ptraced.command, None);
     let hidden = World::quiet().but(|world| {
@@ -24,7 +24,7 @@ fn tracers_shift_every_call_and_a_filter_is_another_rule() {
         let why = ("/sys/kernel/tracing/current_tracer".into(), "needs root".into());
         world.facts.unread = [why].into();
     });
-    let unseen = Judged::Unseen("tracers attached (tracefs needs root)".into());
+    let unseen = RuleResult::Unknown("tracers attached (tracefs needs root)".into());
     assert_eq!(hidden.judged("tracers"), unseen);
 }
 
@@ -35,7 +35,7 @@ fn security_monitors_are_named() {
     assert!(with("cron").is_fine("monitors"));
     let found = with("falco").found("monitors");
     assert_eq!(found.command.as_deref(), Some("sudo systemctl stop falco"));
-    assert_eq!(World::unknown().judged("monitors"), Judged::Silent);
+    assert_eq!(World::unknown().judged("monitors"), RuleResult::NotApplicable);
 }
 
 #[test]
@@ -67,10 +67,10 @@ fn audit_shifts_calls_while_it_is_on() {
     assert!(with(Some(0), &["AUDITSYSCALL"]).is_fine("audit"));
     let found = with(Some(1), &["AUDITSYSCALL"]).found("audit");
     assert_eq!(found.command.as_deref(), Some("sudo auditctl -a never,task"));
-    assert_eq!(with(Some(2), &["AUDITSYSCALL"]).weight("audit"), Some(Weight::Shifts));
+    assert_eq!(with(Some(2), &["AUDITSYSCALL"]).weight("audit"), Some(Weight::Biases));
     assert_eq!(
         with(None, &["AUDITSYSCALL"]).judged("audit"),
-        Judged::Unseen("audit (needs root)".into())
+        RuleResult::Unknown("audit (needs root)".into())
     );
     assert!(with(None, &[]).is_fine("audit"), "it is not even built");
 }
@@ -87,7 +87,7 @@ fn a_debugging_kernel_shifts_and_one_with_harmless_options_does_not() {
     assert!(with(&["DEBUG_LIST", "UBSAN", "KFENCE"], "quiet").is_fine("debug-options"));
     let found = with(&["KASAN", "PROVE_LOCKING"], "quiet").found("debug-options");
     assert!(found.what.ends_with("CONFIG_KASAN and CONFIG_PROVE_LOCKING"), "{}", found.what);
-    assert_eq!(found.weight, Weight::Shifts);
+    assert_eq!(found.weight, Weight::Biases);
     // The last word on the command line holds.
     let booted = with(&[], "page_poison=0 page_poison=1").found("debug-options");
     assert!(booted.what.ends_with("page_poison=1"), "{}", booted.what);
@@ -108,7 +108,7 @@ fn hardening_is_worth_knowing_unless_it_was_switched_off() {
     };
     let found = with("INIT_ON_ALLOC_DEFAULT_ON", "quiet").found("hardening");
     assert_eq!(found.weight, Weight::Note);
-    assert!(found.mend.unwrap().contains("`init_on_alloc=off`"));
+    assert!(found.fix.unwrap().contains("`init_on_alloc=off`"));
     assert!(with("INIT_ON_ALLOC_DEFAULT_ON", "init_on_alloc=0").is_fine("hardening"));
     assert!(with("", "init_on_free=1").found("hardening").what.contains("init_on_free"));
     assert!(with("", "quiet").is_fine("hardening"));
@@ -125,9 +125,9 @@ fn one_layout_for_all_workers_shifts() {
     let rule = "address-randomization";
     assert!(with(Some(2), Some(false)).is_fine(rule));
     assert_eq!(with(Some(1), None).weight(rule), Some(Weight::Note));
-    assert_eq!(with(Some(0), None).weight(rule), Some(Weight::Shifts));
+    assert_eq!(with(Some(0), None).weight(rule), Some(Weight::Biases));
     let given_up = with(Some(2), Some(true)).found(rule);
-    assert_eq!((given_up.weight, given_up.command), (Weight::Shifts, None));
+    assert_eq!((given_up.weight, given_up.command), (Weight::Biases, None));
     assert!(with(None, None).is_unseen(rule));
 }
 
@@ -148,8 +148,8 @@ fn huge_pages_by_themselves_are_worth_knowing() {
 fn free_pages_that_go_back_are_worth_knowing() {
     let on = |on| World::quiet().but(|world| world.facts.memory.free_page_reporting = on);
     assert_eq!(on(Some(true)).weight("page-reporting"), Some(Weight::Note));
-    assert_eq!(on(Some(false)).judged("page-reporting"), Judged::Silent);
-    assert_eq!(on(None).judged("page-reporting"), Judged::Silent);
+    assert_eq!(on(Some(false)).judged("page-reporting"), RuleResult::NotApplicable);
+    assert_eq!(on(None).judged("page-reporting"), RuleResult::NotApplicable);
 }
 
 #[test]
@@ -163,12 +163,12 @@ fn calls_that_cannot_be_counted_limit_and_the_cause_is_named() {
     };
     assert!(World::quiet().is_fine("counting"));
     let found = refused(None, None).found("counting");
-    assert_eq!((found.weight, found.command), (Weight::Limits, None));
+    assert_eq!((found.weight, found.command), (Weight::Limitation, None));
     assert!(found.what.ends_with("ptrace: Operation not permitted"));
-    assert!(refused(Some(3), None).found("counting").mend.unwrap().contains("reboot"));
+    assert!(refused(Some(3), None).found("counting").fix.unwrap().contains("reboot"));
     let yama = refused(Some(2), None).found("counting").command;
     assert_eq!(yama.as_deref(), Some("sudo sysctl kernel.yama.ptrace_scope=1"));
-    assert!(refused(Some(1), Some(2)).found("counting").mend.unwrap().contains("SYS_PTRACE"));
+    assert!(refused(Some(1), Some(2)).found("counting").fix.unwrap().contains("SYS_PTRACE"));
 }
 
 #[test]
@@ -181,11 +181,11 @@ fn a_limit_of_open_files_is_mended_only_where_somebody_may() {
     };
     assert!(hard(Some(Bound::Max(20_010)), None).is_fine("open-files"));
     let found = hard(Some(Bound::Max(20_009)), Some(1 << 24)).found("open-files");
-    assert_eq!(found.weight, Weight::Limits);
+    assert_eq!(found.weight, Weight::Limitation);
     assert!(found.command.unwrap().contains("prlimit"));
     let never = hard(Some(Bound::Max(20_000)), Some(0x1ff_feff_ffff)).found("open-files");
     assert_eq!(never.command, None);
-    assert!(never.mend.unwrap().contains("CAP_SYS_RESOURCE"));
+    assert!(never.fix.unwrap().contains("CAP_SYS_RESOURCE"));
     assert!(hard(Some(Bound::UNLIMITED), None).is_fine("open-files"));
     assert!(hard(None, None).is_unseen("open-files"));
 }

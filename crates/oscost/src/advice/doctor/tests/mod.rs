@@ -12,7 +12,7 @@ use oscost_model::watch::{
     ClockDiscipline, CpuActivity, InterruptActivity, Pressure, SystemActivity,
 };
 
-use super::{Finding, Judged, RULES, Seen, Weight};
+use super::{Finding, Observations, RULES, RuleResult, Weight};
 
 /// A machine, and a look at it.
 #[derive(Clone, Debug)]
@@ -123,19 +123,19 @@ impl World {
         self.watch.as_mut().unwrap()
     }
 
-    fn seen(&self) -> Seen<'_> {
-        Seen {
+    fn seen(&self) -> Observations<'_> {
+        Observations {
             facts: &self.facts,
             clocks: &self.clocks,
             probe: &self.probe,
             cpu: self.cpu,
-            watch: self.watch.as_ref().map_err(String::as_str),
-            uncounted: self.uncounted.as_deref(),
+            activity: self.watch.as_ref().map_err(String::as_str),
+            uncountable_reason: self.uncounted.as_deref(),
         }
     }
 
     /// What one rule says.
-    fn judged(&self, rule: &str) -> Judged {
+    fn judged(&self, rule: &str) -> RuleResult {
         let (_, judge) = RULES.iter().find(|(name, _)| *name == rule).expect("no such rule");
         judge(&self.seen())
     }
@@ -143,7 +143,7 @@ impl World {
     /// What it found.
     fn found(&self, rule: &str) -> Finding {
         match self.judged(rule) {
-            Judged::Found(finding) => finding,
+            RuleResult::Found(finding) => finding,
             other => panic!("{rule} should have found something: {other:?}"),
         }
     }
@@ -151,17 +151,17 @@ impl World {
     /// How bad it is, if it found anything.
     fn weight(&self, rule: &str) -> Option<Weight> {
         match self.judged(rule) {
-            Judged::Found(finding) => Some(finding.weight),
+            RuleResult::Found(finding) => Some(finding.weight),
             _ => None,
         }
     }
 
     fn is_fine(&self, rule: &str) -> bool {
-        matches!(self.judged(rule), Judged::Fine(_))
+        matches!(self.judged(rule), RuleResult::Fine(_))
     }
 
     fn is_unseen(&self, rule: &str) -> bool {
-        matches!(self.judged(rule), Judged::Unseen(_))
+        matches!(self.judged(rule), RuleResult::Unknown(_))
     }
 }
 

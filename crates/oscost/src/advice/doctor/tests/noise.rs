@@ -15,7 +15,7 @@ fn lost_time_is_weighed_by_the_classes_of_the_method() {
     assert!(lost(SPIN_NS / 100 - 1).is_fine("lost-time"));
     assert_eq!(lost(SPIN_NS / 100).weight("lost-time"), Some(Weight::Noise));
     assert_eq!(lost(SPIN_NS / 10).weight("lost-time"), Some(Weight::Noise));
-    assert_eq!(lost(SPIN_NS / 10 + 1).weight("lost-time"), Some(Weight::Spoils));
+    assert_eq!(lost(SPIN_NS / 10 + 1).weight("lost-time"), Some(Weight::Invalidates));
     assert!(lost(SPIN_NS / 4).found("lost-time").what.starts_with("25 % of the time on CPU 1"));
     assert!(World::unknown().is_unseen("lost-time"));
 }
@@ -28,7 +28,7 @@ fn lost_time_is_mended_by_whoever_took_it() {
             world.probe[1].run_delay_ns = Some(delay_ns);
             world.watch().cpus[1].steal_ticks = Some(steal_ticks);
         });
-        world.found("lost-time").mend.unwrap()
+        world.found("lost-time").fix.unwrap()
     };
     assert!(lost(0, 101).contains("the host's"));
     assert!(lost(SPIN_NS / 10 + 1, 100).contains("processes"));
@@ -39,12 +39,12 @@ fn lost_time_is_mended_by_whoever_took_it() {
 fn steal_is_flagged_above_one_per_cent_and_spoils_above_ten() {
     let stolen =
         |ticks| World::quiet().but(|world| world.watch().cpus[1].steal_ticks = Some(ticks));
-    assert_eq!(stolen(10).judged("steal"), Judged::Silent, "no hypervisor, no steal");
+    assert_eq!(stolen(10).judged("steal"), RuleResult::NotApplicable, "no hypervisor, no steal");
     let guest = stolen(10).but(|world| world.facts.virtualization = Some("kvm".into()));
     assert!(guest.is_fine("steal"));
     assert_eq!(stolen(11).weight("steal"), Some(Weight::Noise));
     assert_eq!(stolen(100).weight("steal"), Some(Weight::Noise));
-    assert_eq!(stolen(101).weight("steal"), Some(Weight::Spoils));
+    assert_eq!(stolen(101).weight("steal"), Some(Weight::Invalidates));
     assert_eq!(stolen(11).found("steal").command, None);
     let hidden = World::quiet().but(|world| world.watch().cpus[1].steal_ticks = None);
     assert!(hidden.is_unseen("steal"));
@@ -64,7 +64,7 @@ fn time_that_no_account_shows_is_found_above_two_per_cent() {
     // What the scheduler or the hypervisor accounts for is not hidden.
     assert!(lost(SPIN_NS / 2, Some(SPIN_NS / 2), 0).is_fine("hidden-time"));
     assert!(lost(SPIN_NS / 10, Some(0), 90).is_fine("hidden-time"));
-    assert_eq!(lost(SPIN_NS / 2, None, 0).judged("hidden-time"), Judged::Silent);
+    assert_eq!(lost(SPIN_NS / 2, None, 0).judged("hidden-time"), RuleResult::NotApplicable);
 }
 
 #[test]
@@ -75,12 +75,12 @@ fn a_quota_below_one_cpu_spoils_and_so_does_one_that_ran_out() {
             world.watch().throttled_periods = Some(throttled);
         })
     };
-    assert_eq!(quota(Some(Bound::Max(999)), 0).weight("quota"), Some(Weight::Spoils));
+    assert_eq!(quota(Some(Bound::Max(999)), 0).weight("quota"), Some(Weight::Invalidates));
     assert_eq!(quota(Some(Bound::Max(1_000)), 0).weight("quota"), Some(Weight::Note));
-    assert_eq!(quota(Some(Bound::Max(1_000)), 1).weight("quota"), Some(Weight::Spoils));
+    assert_eq!(quota(Some(Bound::Max(1_000)), 1).weight("quota"), Some(Weight::Invalidates));
     assert!(quota(Some(Bound::UNLIMITED), 0).is_fine("quota"));
     assert!(quota(None, 0).is_unseen("quota"));
-    assert_eq!(quota(None, 1).weight("quota"), Some(Weight::Spoils));
+    assert_eq!(quota(None, 1).weight("quota"), Some(Weight::Invalidates));
 }
 
 #[test]
@@ -163,7 +163,7 @@ fn interruptions_are_too_many_when_a_batch_is_hit_one_time_in_ten() {
     let rate = |rate: u64| World::quiet().but(|world| world.probe[1].gaps_over_5us = rate);
     assert!(rate(2_000).is_fine("interruptions"));
     let found = rate(2_001).found("interruptions");
-    assert!(found.does.contains("9.5 % are hit"), "{}", found.does);
+    assert!(found.effect.contains("9.5 % are hit"), "{}", found.effect);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use oscost_model::facts::Bound;
 use oscost_model::noise_class::NoiseClass;
 
-use super::super::{Diagnosis, examine, listed, time};
+use super::super::{Diagnosis, examine, join_names, time};
 use super::*;
 
 /// Machines on which much is wrong.
@@ -100,9 +100,9 @@ fn every_rule_has_a_name_of_its_own_and_says_one_thing_only() {
 fn every_finding_says_what_it_is_what_it_does_and_what_mends_it() {
     for world in bad_days() {
         for finding in examine(&world.seen()).findings {
-            assert!(!finding.what.is_empty() && !finding.does.is_empty(), "{finding:?}");
-            assert!(finding.mend.is_some() || finding.command.is_some(), "{finding:?}");
-            let texts = [Some(&finding.what), Some(&finding.does), finding.mend.as_ref()];
+            assert!(!finding.what.is_empty() && !finding.effect.is_empty(), "{finding:?}");
+            assert!(finding.fix.is_some() || finding.command.is_some(), "{finding:?}");
+            let texts = [Some(&finding.what), Some(&finding.effect), finding.fix.as_ref()];
             for text in texts.into_iter().flatten().chain(finding.command.as_ref()) {
                 assert!(text.is_ascii() && !text.contains("  "), "{text}");
                 assert!(!text.ends_with('.'), "{text}");
@@ -141,9 +141,9 @@ fn the_class_is_that_of_the_cpu_that_a_run_would_take() {
 #[test]
 fn names_and_times_are_told_briefly() {
     let names: Vec<String> = ["a", "b", "c", "d"].map(String::from).to_vec();
-    assert_eq!(listed(&names[..0], 3), "");
-    assert_eq!(listed(&names[..1], 3), "a");
-    assert_eq!(listed(&names[..3], 3), "a, b and c");
-    assert_eq!(listed(&names, 2), "a, b and 2 more");
+    assert_eq!(join_names(&names[..0], 3), "");
+    assert_eq!(join_names(&names[..1], 3), "a");
+    assert_eq!(join_names(&names[..3], 3), "a, b and c");
+    assert_eq!(join_names(&names, 2), "a, b and 2 more");
     assert_eq!([time(59_400), time(4_096_000), time(1_500_000_000)], ["59 us", "4.1 ms", "1.50 s"]);
 }

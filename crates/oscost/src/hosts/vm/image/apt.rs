@@ -16,7 +16,7 @@ use std::time::Duration;
 use thiserror::Error;
 
 use super::command::{Asked, End, Stop};
-use super::local_kernels::{Shelf, newest_first, package_of, version_of};
+use super::local_kernels::{LocalKernels, newest_first, package_of, version_of};
 use super::package::{PREFIX, is_package_name, next_package};
 use super::{ImageError, read, shown, shown_path};
 use crate::hosts::Interrupt;
@@ -47,7 +47,7 @@ pub enum FetchError {
 
 /// What came of fetching a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fetched {
+pub struct FetchedKernel {
     /// The kernel's name behind `vm:`.
     pub version: String,
     /// Its package.
@@ -64,7 +64,7 @@ pub struct Fetched {
 
 /// A package of a kernel that apt offers.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Available {
+pub struct AvailablePackage {
     /// The package.
     pub package: String,
     /// Whether it was downloaded.
@@ -78,7 +78,7 @@ struct Known {
     bytes: Option<u64>,
 }
 
-impl Shelf {
+impl LocalKernels {
     /// Fetches the package of a kernel: `name` is a package, its name without `linux-image-`, or a
     /// package that only depends on the kernel's. Each second that passes meanwhile is told.
     pub fn fetch(
@@ -86,7 +86,7 @@ impl Shelf {
         name: &str,
         interrupt: &Interrupt,
         tell: &mut dyn FnMut(&str),
-    ) -> Result<Fetched, FetchError> {
+    ) -> Result<FetchedKernel, FetchError> {
         let package = package_named("fetch", name)?;
         let act = format!("fetch {package}");
         let known = resolved(&act, package, interrupt)?;
@@ -95,7 +95,7 @@ impl Shelf {
         let version = version_of(&known.package).to_owned();
         // As apt writes a colon in a file's name.
         let build = known.version.replace(':', "%3a");
-        let fetched = |file: PathBuf, was_there: bool, replaced: Vec<String>| Fetched {
+        let fetched = |file: PathBuf, was_there: bool, replaced: Vec<String>| FetchedKernel {
             version: version.clone(),
             package: known.package.clone(),
             build: known.version.clone(),
@@ -142,7 +142,7 @@ impl Shelf {
 
     /// The packages of kernels that apt offers, the newest first: without those of debugging
     /// symbols, and without an unsigned one beside the same one signed.
-    pub fn available(&self, interrupt: &Interrupt) -> Result<Vec<Available>, FetchError> {
+    pub fn available(&self, interrupt: &Interrupt) -> Result<Vec<AvailablePackage>, FetchError> {
         let names = offered("list what apt offers", interrupt)?;
         let is_twin = |name: &str| {
             let signed = name.strip_suffix("-unsigned").map(str::to_owned);
@@ -155,13 +155,13 @@ impl Shelf {
             !["-dbg", "-dbgsym", "-template"].iter().any(|end| name.ends_with(end))
                 && !is_twin(name)
         };
-        let mut kernels: Vec<Available> = names
+        let mut kernels: Vec<AvailablePackage> = names
             .iter()
             .filter(is_kernel)
             .map(|name| {
                 let downloaded = |folder| !packages_in(folder, name).is_empty();
                 let is_downloaded = self.folder().is_some_and(downloaded);
-                Available { package: name.clone(), is_downloaded }
+                AvailablePackage { package: name.clone(), is_downloaded }
             })
             .collect();
         kernels.sort_by(|one, other| {
@@ -175,8 +175,8 @@ impl Shelf {
         let package = package_named("remove", name)?;
         let version = version_of(&package);
         let act = format!("remove {}", shown(name));
-        let offers = self.offers();
-        let is_it = |it: &&super::Offer| it.version == version;
+        let offers = self.list();
+        let is_it = |it: &&super::LocalKernel| it.version == version;
         if !offers.iter().any(|it| it.is_downloaded && is_it(&it)) {
             let why = match offers.iter().any(|it| is_it(&it)) {
                 true => "it is installed and was not downloaded; oscost removes no such kernel",

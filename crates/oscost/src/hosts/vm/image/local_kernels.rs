@@ -14,7 +14,7 @@ const MOST_NAMED: usize = 5;
 
 /// Where kernels lie.
 #[derive(Clone, Debug)]
-pub struct Shelf {
+pub struct LocalKernels {
     /// The root of the system whose kernels are installed.
     pub(super) root: PathBuf,
     /// The folder of downloaded packages, where the user has one.
@@ -23,7 +23,7 @@ pub struct Shelf {
 
 /// A kernel that is here.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Offer {
+pub struct LocalKernel {
     /// Its version, which is its name.
     pub version: String,
     /// Whether it was downloaded; else it is installed.
@@ -38,9 +38,9 @@ pub struct Offer {
     pub flaw: Option<ImageError>,
 }
 
-impl Shelf {
+impl LocalKernels {
     /// This machine's.
-    pub fn here() -> Self {
+    pub fn of_this_machine() -> Self {
         Self { root: PathBuf::from("/"), folder: folder() }
     }
 
@@ -50,7 +50,7 @@ impl Shelf {
     }
 
     /// All kernels that are here, the newest first; of one that is installed and downloaded, both.
-    pub fn offers(&self) -> Vec<Offer> {
+    pub fn list(&self) -> Vec<LocalKernel> {
         let mut offers = self.installed();
         offers.extend(self.downloaded());
         offers.sort_by(|one, other| {
@@ -70,13 +70,13 @@ impl Shelf {
             return read(named, path, None);
         }
         let version = version_of(named);
-        let offers = self.offers();
+        let offers = self.list();
         let exact = offers.iter().filter(|offer| offer.version == version);
         // One that can be read goes before one that cannot.
         if let Some(offer) = exact.min_by_key(|offer| offer.flaw.is_some()) {
             return self.taken(named, offer, None);
         }
-        let matching: Vec<&Offer> =
+        let matching: Vec<&LocalKernel> =
             offers.iter().filter(|offer| begins_with(&offer.version, version)).collect();
         let Some(&first) = matching.first() else { return Err(self.unknown(named, &offers)) };
         let best = matching.iter().copied().find(|offer| offer.flaw.is_none()).unwrap_or(first);
@@ -93,7 +93,7 @@ impl Shelf {
     fn taken(
         &self,
         named: &str,
-        offer: &Offer,
+        offer: &LocalKernel,
         note: Option<String>,
     ) -> Result<Kernel, ImageError> {
         match &offer.flaw {
@@ -103,7 +103,7 @@ impl Shelf {
         }
     }
 
-    fn unknown(&self, named: &str, offers: &[Offer]) -> ImageError {
+    fn unknown(&self, named: &str, offers: &[LocalKernel]) -> ImageError {
         let mut versions: Vec<&str> = offers.iter().map(|it| it.version.as_str()).collect();
         versions.dedup();
         let why = match versions.len() {
@@ -119,8 +119,8 @@ impl Shelf {
     }
 
     /// The kernels that are installed: in /boot, and with their modules.
-    fn installed(&self) -> Vec<Offer> {
-        let mut offers: Vec<Offer> = Vec::new();
+    fn installed(&self) -> Vec<LocalKernel> {
+        let mut offers: Vec<LocalKernel> = Vec::new();
         for name in names_in(&self.root.join("boot")) {
             let Some(version) = name.strip_prefix("vmlinuz-") else { continue };
             let file = self.root.join("boot").join(&name);
@@ -142,7 +142,7 @@ impl Shelf {
     }
 
     /// The kernels in packages that were downloaded.
-    fn downloaded(&self) -> Vec<Offer> {
+    fn downloaded(&self) -> Vec<LocalKernel> {
         let Some(folder) = &self.folder else { return Vec::new() };
         let offer = |name: String| {
             let (package, build) = package_of(&name)?;
@@ -151,7 +151,14 @@ impl Shelf {
             let about = std::fs::symlink_metadata(&file).ok().filter(|about| about.is_file())?;
             let flaw = File::open(&file).err().map(|error| unreadable(&version, &file, &error));
             let build = Some(build.to_owned());
-            Some(Offer { version, is_downloaded: true, build, file, bytes: about.len(), flaw })
+            Some(LocalKernel {
+                version,
+                is_downloaded: true,
+                build,
+                file,
+                bytes: about.len(),
+                flaw,
+            })
         };
         names_in(folder).into_iter().filter_map(offer).collect()
     }
@@ -168,7 +175,7 @@ fn folder() -> Option<PathBuf> {
 }
 
 /// An installed kernel, with what its header says; `None` where there is no such file.
-fn installed(version: &str, file: PathBuf) -> Option<Offer> {
+fn installed(version: &str, file: PathBuf) -> Option<LocalKernel> {
     let about = std::fs::metadata(&file).ok().filter(|about| about.is_file())?;
     let mut setup = Vec::new();
     let read = File::open(&file).and_then(|it| it.take(SETUP_BYTES).read_to_end(&mut setup));
@@ -183,7 +190,7 @@ fn installed(version: &str, file: PathBuf) -> Option<Offer> {
         Err(flaw) => (None, Some(flaw)),
     };
     let version = version.to_owned();
-    Some(Offer { version, is_downloaded: false, build, file, bytes: about.len(), flaw })
+    Some(LocalKernel { version, is_downloaded: false, build, file, bytes: about.len(), flaw })
 }
 
 /// The names in a folder that can be typed behind `vm:`; none where it cannot be read.

@@ -47,8 +47,8 @@ fn file(folder: &TempDir, name: &str, bytes: &[u8]) -> String {
 }
 
 /// A machine that has nothing but what stands in the folder.
-fn shelf(folder: &TempDir) -> Shelf {
-    Shelf { root: folder.path().join("root"), folder: Some(folder.path().join("cache")) }
+fn shelf(folder: &TempDir) -> LocalKernels {
+    LocalKernels { root: folder.path().join("root"), folder: Some(folder.path().join("cache")) }
 }
 
 fn found(named: &str) -> Result<Kernel, ImageError> {
@@ -97,7 +97,7 @@ fn a_file_is_read_whole_and_known_by_its_content() {
     let bytes = [image(DEBIAN), b"signature".to_vec()].concat();
     let path = file(&folder, "bzImage", &bytes);
     let kernel = found(&path).unwrap();
-    assert_eq!((kernel.named.as_str(), kernel.file.to_str().unwrap()), (&*path, &*path));
+    assert_eq!((kernel.requested.as_str(), kernel.file.to_str().unwrap()), (&*path, &*path));
     assert_eq!(kernel.version, "6.1.0-56-cloud-amd64");
     assert_eq!(kernel.hash, oscost_model::hash::content(&bytes));
     assert_eq!((kernel.image, kernel.note), (bytes, None));
@@ -294,7 +294,7 @@ fn installed_and_downloaded_kernels_are_listed_the_newest_first() {
     file(&folder, "cache/linux-image-6.12.1+deb12-amd64_6.12.1-1_amd64.deb", b"!<arch>\n");
     file(&folder, "cache/linux-headers-6.12_6.12.1-1_amd64.deb", b"!<arch>\n");
     file(&folder, "cache/.new/linux-image-6.13_1_amd64.deb", b"!<arch>\n");
-    let offers = shelf(&folder).offers();
+    let offers = shelf(&folder).list();
     let told: Vec<_> = offers
         .iter()
         .map(|it| (&*it.version, it.is_downloaded, it.build.as_deref(), it.flaw.is_some()))
