@@ -19,14 +19,14 @@ const SPIN: Duration = Duration::from_millis(1_200);
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 It listens for some 2 s to every CPU that it may use, then says what it found,
-worst first: what it is, what it does to figures, and the command that mends it.
+worst first: what it is, its effect on figures, and the command that fixes it.
 Nothing is changed. Findings are no errors: the exit status is 0.
 
-  spoils   figures are not to be trusted
-  shifts   figures of a kind are larger, all of them, than on a machine without it
-  noise    intervals are wider, or another minute is another machine
-  limits   something cannot be measured or seen
-  note     worth knowing when figures are compared
+  invalidates  figures cannot be trusted
+  biases       all figures of a kind are larger than on a machine without it
+  noise        intervals are wider, or figures change from minute to minute
+  limitation   something cannot be measured or observed
+  note         worth knowing when figures are compared
 
 Examples:
   oscost doctor                                     before you trust a figure

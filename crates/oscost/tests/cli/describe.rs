@@ -124,7 +124,7 @@ fn a_doctor_on_a_bad_day_names_all_that_is_wrong_worst_first() {
     let weights: Vec<&str> =
         text.lines().filter_map(|line| line.split_once(". [")?.1.split(']').next()).collect();
     let target = |weight: &&str| {
-        let order = ["spoils", "shifts", "noise", "limits", "note"];
+        let order = ["invalidates", "biases", "noise", "limitation", "note"];
         order.iter().position(|it| it == weight).unwrap()
     };
     assert!(weights.len() > 15 && weights.is_sorted_by_key(target), "{weights:?}");
@@ -158,7 +158,7 @@ fn the_doctor_says_the_same_as_json() {
     let findings = json["findings"].as_array().unwrap();
     let mut rules = BTreeSet::new();
     for finding in findings {
-        for key in ["what", "does", "mend", "command"] {
+        for key in ["what", "effect", "fix", "command"] {
             if let Some(words) = finding[key].as_str() {
                 assert!(flat.contains(words), "`{words}` is not in:\n{text}");
             }

@@ -124,22 +124,22 @@ fn table(visit: &Visit<'_>, out: &mut String) {
     }
 }
 
-/// A finding: what it is, what it does, what mends it.
+/// A finding: what it is, what it does, what fixes it.
 fn one(number: usize, finding: &Finding, out: &mut String) {
     let what = format!("{number}. [{}] {}", word(finding.weight), finding.what);
     let _ = write!(out, "\n{}\n", folded(&what, 77, "   "));
     let _ = writeln!(out, "   effect: {}", folded(&finding.effect, 66, "           "));
     match (&finding.command, &finding.fix) {
-        (Some(command), mend) => {
-            let _ = writeln!(out, "   mend:   {}", command_lines(&plain_long(command)));
-            if let Some(words) = mend {
+        (Some(command), fix) => {
+            let _ = writeln!(out, "   fix:    {}", command_lines(&plain_long(command)));
+            if let Some(words) = fix {
                 let words = format!("({words})");
                 let _ = writeln!(out, "           {}", folded(&words, 66, "           "));
             }
         }
-        (None, mend) => {
-            let words = mend.as_deref().unwrap_or("nothing is known that does");
-            let _ = writeln!(out, "   mend:   {}", folded(words, 66, "           "));
+        (None, fix) => {
+            let words = fix.as_deref().unwrap_or("none known");
+            let _ = writeln!(out, "   fix:    {}", folded(words, 66, "           "));
         }
     }
 }
@@ -147,10 +147,10 @@ fn one(number: usize, finding: &Finding, out: &mut String) {
 /// A weight as the text spells it.
 pub fn word(weight: Weight) -> &'static str {
     match weight {
-        Weight::Invalidates => "spoils",
-        Weight::Biases => "shifts",
+        Weight::Invalidates => "invalidates",
+        Weight::Biases => "biases",
         Weight::Noise => "noise",
-        Weight::Limitation => "limits",
+        Weight::Limitation => "limitation",
         Weight::Note => "note",
     }
 }
