@@ -1,6 +1,9 @@
-//! Just enough of Rust to find the paths in a source: no comments, no texts, no tests.
+//! Reads just enough of Rust to find the paths in a source file: comments, literals and tests are
+//! left out.
 
-/// A source as its words and signs.
+use std::collections::BTreeSet;
+
+/// A source file as its words and signs.
 pub(crate) struct Source {
     tokens: Vec<Token>,
 }
@@ -11,26 +14,70 @@ enum Token {
     Sign(char),
 }
 
-/// A path as it is written, with all of a group's branches written out.
+/// A path in the source; each branch of a `{...}` group is a path of its own.
 pub(crate) struct Path {
-    /// `["crate", "plan", "select"]`.
+    /// `["crate", "plan", "select"]`; a glob ends in `*`.
     pub(crate) words: Vec<String>,
-    /// The modules in the same file that it stands in.
+    /// The inline modules around it, the outermost first.
     pub(crate) inside: Vec<String>,
+    /// What kind of item names it.
+    pub(crate) role: Role,
+}
+
+/// What a path is for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// It stands in an expression, a type or an attribute.
+    Mention,
+    /// A `use` declaration, which makes it known under this name.
+    Import {
+        /// The last word of the path, or the word behind `as`.
+        name: String,
+        /// Whether the declaration is `pub` in any form.
+        public: bool,
+    },
 }
 
 impl Source {
-    /// Reads a source up to its `#[cfg(test)]`.
+    /// Reads a source file without its items for `#[cfg(test)]`.
     pub(crate) fn of(text: &str) -> Self {
-        let mut tokens = tokens(text);
         let sign = |sign| Token::Sign(sign);
         let word = |word: &str| Token::Word(word.to_owned());
         let test =
             [sign('#'), sign('['), word("cfg"), sign('('), word("test"), sign(')'), sign(']')];
-        if let Some(begin) = tokens.windows(test.len()).position(|window| window == test) {
-            tokens.truncate(begin);
+        let all = tokens(text);
+        let mut kept = Vec::new();
+        let mut at = 0;
+        while at < all.len() {
+            if all[at..].starts_with(&test) {
+                at = end_of_item(&all, at + test.len());
+            } else {
+                kept.push(all[at].clone());
+                at += 1;
+            }
         }
-        Self { tokens }
+        Self { tokens: kept }
+    }
+
+    /// The words of the source, each once.
+    pub(crate) fn words(&self) -> BTreeSet<&str> {
+        let word = |token| match token {
+            &Token::Word(ref word) => Some(word.as_str()),
+            Token::Sign(_) => None,
+        };
+        self.tokens.iter().filter_map(word).collect()
+    }
+
+    /// The names of the items that the source defines, those in blocks and inline modules included.
+    pub(crate) fn items(&self) -> BTreeSet<&str> {
+        const KEYWORDS: [&str; 8] =
+            ["fn", "struct", "enum", "union", "trait", "type", "const", "static"];
+        let defines = |at: usize| match self.word(at)? {
+            word if KEYWORDS.contains(&word) => self.word(at + 1),
+            "macro_rules" if self.is(at + 1, '!') => self.word(at + 2),
+            _ => None,
+        };
+        (0..self.tokens.len()).filter_map(defines).collect()
     }
 
     pub(crate) fn has_word(&self, wanted: &str) -> bool {
@@ -53,7 +100,7 @@ impl Source {
         self.is(at, ':') && self.is(at + 1, ':')
     }
 
-    /// Every path of two words or more, and every one that a `use` names.
+    /// Every path of two words or more, and every path of a `use` declaration.
     pub(crate) fn paths(&self) -> Vec<Path> {
         let mut paths = Vec::new();
         // The modules around, each with the depth of its brace; and the depth now.
@@ -72,17 +119,27 @@ impl Source {
                     }
                 }
                 Token::Word(word) if word == "use" => {
+                    let public =
+                        at > 0 && (self.word(at - 1) == Some("pub") || self.is(at - 1, ')'));
                     let mut found = Vec::new();
                     at = self.tree(at + 1, &[], &mut found);
                     let inside = || modules.iter().map(|(name, _)| name.clone()).collect();
-                    paths.extend(found.into_iter().map(|words| Path { words, inside: inside() }));
+                    paths.extend(found.into_iter().map(|Branch { words, name }| Path {
+                        words,
+                        inside: inside(),
+                        role: Role::Import { name, public },
+                    }));
                     continue;
                 }
                 Token::Word(_) if self.is_colons(at + 1) => {
                     let mut found = Vec::new();
                     at = self.tree(at, &[], &mut found);
                     let inside = || modules.iter().map(|(name, _)| name.clone()).collect();
-                    paths.extend(found.into_iter().map(|words| Path { words, inside: inside() }));
+                    paths.extend(found.into_iter().map(|Branch { words, .. }| Path {
+                        words,
+                        inside: inside(),
+                        role: Role::Mention,
+                    }));
                     continue;
                 }
                 _ => {}
@@ -92,8 +149,8 @@ impl Source {
         paths
     }
 
-    /// Reads a path, or a tree of them, from `at`; hands back where it ends.
-    fn tree(&self, mut at: usize, before: &[String], found: &mut Vec<Vec<String>>) -> usize {
+    /// Reads a path, or a tree of them, from `at`; returns where it ends.
+    fn tree(&self, mut at: usize, before: &[String], found: &mut Vec<Branch>) -> usize {
         let mut words = before.to_vec();
         loop {
             if self.is_colons(at) && words == before && before.is_empty() {
@@ -103,7 +160,7 @@ impl Source {
                 at += 1;
                 while at < self.tokens.len() && !self.is(at, '}') {
                     let next = self.tree(at, &words, found);
-                    // Whatever cannot be read is stepped over.
+                    // Tokens that are not part of a path are skipped.
                     at = if next == at { at + 1 } else { next };
                     while self.is(at, ',') {
                         at += 1;
@@ -122,17 +179,51 @@ impl Source {
             }
             at += 2;
         }
+        let mut name = words.last().cloned();
         if self.word(at) == Some("as") {
+            name = self.word(at + 1).map(str::to_owned);
             at += 2;
         }
-        if !words.is_empty() {
-            found.push(words);
+        // `use a::{self}` makes `a` known, not `self`.
+        if words.len() > 1 && words.last().is_some_and(|last| last == "self") {
+            words.pop();
+            name = name.filter(|name| name != "self").or_else(|| words.last().cloned());
+        }
+        if let Some(name) = name {
+            found.push(Branch { words, name });
         }
         at
     }
 }
 
-/// A text as words and signs; what stands in comments and quotes is left out.
+/// One path of a tree, and the name that a `use` gives it.
+struct Branch {
+    words: Vec<String>,
+    name: String,
+}
+
+/// Where the item ends that begins at `at`: behind its `;`, or behind its block.
+fn end_of_item(tokens: &[Token], mut at: usize) -> usize {
+    let mut depth = 0usize;
+    while at < tokens.len() {
+        match tokens[at] {
+            Token::Sign('{' | '(' | '[') => depth += 1,
+            Token::Sign(']' | ')') => depth = depth.saturating_sub(1),
+            Token::Sign('}') => {
+                depth = depth.saturating_sub(1);
+                if depth == 0 {
+                    return at + 1;
+                }
+            }
+            Token::Sign(';') if depth == 0 => return at + 1,
+            _ => {}
+        }
+        at += 1;
+    }
+    at
+}
+
+/// The words and signs of a text, without comments and literals.
 fn tokens(text: &str) -> Vec<Token> {
     let chars: Vec<char> = text.chars().collect();
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
@@ -155,7 +246,7 @@ fn tokens(text: &str) -> Vec<Token> {
                 depth = depth + usize::from(opens) - usize::from(closes);
                 at += if opens || closes { 2 } else { 1 };
             }
-        } else if let Some(end) = raw_text(&chars, at) {
+        } else if let Some(end) = raw_string(&chars, at) {
             at = end;
         } else if c == '"' {
             at = quoted(&chars, at + 1, '"');
@@ -177,7 +268,7 @@ fn tokens(text: &str) -> Vec<Token> {
     tokens
 }
 
-/// Where a quote that began before `at` ends.
+/// Where a literal ends whose opening quote stands before `at`.
 fn quoted(chars: &[char], mut at: usize, quote: char) -> usize {
     while at < chars.len() && chars[at] != quote {
         at += if chars[at] == '\\' { 2 } else { 1 };
@@ -185,8 +276,8 @@ fn quoted(chars: &[char], mut at: usize, quote: char) -> usize {
     at + 1
 }
 
-/// Where a raw text ends that begins at `at`: `r"..."`, `br#"..."#`.
-fn raw_text(chars: &[char], at: usize) -> Option<usize> {
+/// Where a raw string ends that begins at `at`: `r"..."`, `br#"..."#`.
+fn raw_string(chars: &[char], at: usize) -> Option<usize> {
     let is_start = at == 0 || !(chars[at - 1].is_alphanumeric() || chars[at - 1] == '_');
     let mut from = at;
     while matches!(chars.get(from), Some('b' | 'c')) {
