@@ -317,7 +317,7 @@ fn insert(tx: &Transaction<'_>, run: i64, summary: &Summary) -> Result<(), Cause
         ))?;
     }
     let mut statement = tx.prepare_cached(
-        "INSERT INTO figure (run, at, of_case, place, machine, peer, rev, unit, mode, flags, median,
+        "INSERT INTO figure (run, at, of_case, target, machine, peer, rev, unit, mode, flags, median,
                              low, high, cpu, subject, file, monitor)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)",
     )?;
@@ -431,7 +431,7 @@ fn figures(
     }
     let wanted: HashMap<i64, bool> = words.iter().map(|(&key, text)| (key, wanted(text))).collect();
     let mut statement = tx.prepare(
-        "SELECT run, of_case, place, machine, peer, rev, unit, mode, flags, median, low, high,
+        "SELECT run, of_case, target, machine, peer, rev, unit, mode, flags, median, low, high,
                 cpu, subject, file, monitor
          FROM figure ORDER BY run, at",
     )?;

@@ -92,7 +92,7 @@ const MIGRATIONS: [&str; 3] = [
         run INTEGER NOT NULL REFERENCES run (key) ON DELETE CASCADE,
         at INTEGER NOT NULL,
         of_case INTEGER NOT NULL,
-        place INTEGER NOT NULL,
+        target INTEGER NOT NULL,
         machine INTEGER,
         peer INTEGER,
         cpu INTEGER,

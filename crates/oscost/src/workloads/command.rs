@@ -37,7 +37,7 @@ pub(super) fn own(id: &str, origin: Origin, command: Vec<String>) -> Spec {
         folder: Folder::Here,
         before: Vec::new(),
         after: Vec::new(),
-        beside: None,
+        companion: None,
         reads_output: false,
         statuses: vec![0],
         limits: ProgramLimits::default(),

@@ -149,7 +149,7 @@ impl Spec {
             },
             before: commands(&self.before)?,
             after: commands(&self.after)?,
-            companion: self.beside.as_ref().map(beside).transpose()?,
+            companion: self.companion.as_ref().map(beside).transpose()?,
             captures_output: self.reads_output,
             ok_statuses: self.statuses.clone(),
             limits: self.limits,

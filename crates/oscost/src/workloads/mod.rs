@@ -91,7 +91,7 @@ pub struct Spec {
     /// What is done after each trial, untimed.
     pub after: Vec<Vec<String>>,
     /// What runs beside it.
-    pub beside: Option<CompanionProgram>,
+    pub companion: Option<CompanionProgram>,
     /// Whether its standard output is read.
     pub reads_output: bool,
     /// The exit statuses by which it says that all went well.

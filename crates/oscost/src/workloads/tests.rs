@@ -28,7 +28,7 @@ fn every_workload_that_comes_with_oscost_can_be_read() {
                 _ => None,
             })
             .collect();
-        let beside = spec.beside.iter().map(|beside| &beside.command);
+        let beside = spec.companion.iter().map(|beside| &beside.command);
         for command in spec.before.iter().chain(&spec.after).chain(beside).chain([&spec.command]) {
             assert!(told.contains(command[0].as_str()), "{name}: {command:?}");
         }

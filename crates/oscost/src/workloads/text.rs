@@ -13,7 +13,9 @@ use toml::Spanned;
 
 use super::command::{name_of, own};
 use super::{Folder, Need, Origin, Prepare, Spec, Wanted, is_built_in};
-use raw::{RawBeside, RawCommand, RawFolder, RawLimits, RawNeed, RawOutput, RawPrepare, RawSpec};
+use raw::{
+    RawCommand, RawCompanion, RawFolder, RawLimits, RawNeed, RawOutput, RawPrepare, RawSpec,
+};
 
 mod raw;
 mod tables;
@@ -248,7 +250,7 @@ impl Reader<'_> {
         }
         spec.before = self.commands("before a trial", &raw.before)?;
         spec.after = self.commands("after a trial", &raw.after)?;
-        spec.beside = raw.beside.as_ref().map(|raw| self.beside(raw)).transpose()?;
+        spec.companion = raw.companion.as_ref().map(|raw| self.companion(raw)).transpose()?;
         if let Some(raw) = &raw.statuses {
             let statuses = raw.as_ref();
             let bounded = (1..=MOST_STATUSES).contains(&statuses.len());
@@ -271,7 +273,7 @@ impl Reader<'_> {
         Err(self.refused(at, why))
     }
 
-    fn beside(&self, raw: &RawBeside) -> Result<CompanionProgram, ParseError> {
+    fn companion(&self, raw: &RawCompanion) -> Result<CompanionProgram, ParseError> {
         let mut beside = CompanionProgram {
             command: self.command(&raw.command)?,
             ..CompanionProgram::default()

@@ -274,10 +274,10 @@ fn a_history_of_counts_has_a_step_where_the_kernel_changed() {
         let path = file(&sandbox, &run);
         sandbox.oscost(&["runs", "import", &path]).exits(0);
     }
-    let ran = sandbox.oscost(&["history", "pipe/round-trip", "--place", "vm:installed"]).exits(0);
+    let ran = sandbox.oscost(&["history", "pipe/round-trip", "--at", "vm:installed"]).exits(0);
     assert!(ran.stdout.contains("12717 insn"), "{}", ran.stdout);
     is_of_counts(&ran.stdout.replace("95 % interval", ""));
-    let same = sandbox.oscost(&["history", "process/fork-exit", "--place", "vm:installed"]);
+    let same = sandbox.oscost(&["history", "process/fork-exit", "--at", "vm:installed"]);
     assert!(same.exits(0).stdout.contains("301118 insn"));
 }
 

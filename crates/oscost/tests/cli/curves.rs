@@ -299,7 +299,7 @@ fn what_several_cases_lack_is_said_once_and_lost_datagrams_are_counted() {
 fn below_six_repetitions_there_is_no_interval_and_no_break() {
     let mut scenario = three_kinds();
     // Fifteen workers of reference cases, nine of the curve and three of reference cases a round, three rounds.
-    scenario.more.insert("interrupted_after_cells", json!(15 + 3 * 12));
+    scenario.more.insert("interrupted_after_workers", json!(15 + 3 * 12));
     let ran = scenario.run(&Sandbox::new(), &["made/latency:by=pipe"]).exits(130);
     is_plain(&ran.stdout);
     let words = "no break is looked for: that takes 8 points with intervals";

@@ -90,7 +90,7 @@ fn runs_made_here_are_in_it_at_their_place_until_they_are_deleted() {
         sandbox.fake("measured", &["syscall/getppid"]).exits(0);
     }
     let target = format!("fake:{}", scenario_file("measured").display());
-    let ask = || sandbox.oscost(&["history", CASE, "--place", &target]).exits(0).stdout;
+    let ask = || sandbox.oscost(&["history", CASE, "--at", &target]).exits(0).stdout;
     assert!(flat(&ask()).contains(": 3 runs"), "{}", ask());
     assert!(ask().contains("3 runs: changes are looked for from "), "{}", ask());
     let kept = ask();
@@ -99,7 +99,7 @@ fn runs_made_here_are_in_it_at_their_place_until_they_are_deleted() {
     sandbox.oscost(&["runs", "delete", "last"]).exits(0);
     assert!(flat(&ask()).contains(": 2 runs"), "{}", ask());
     let local = sandbox.oscost(&["history", CASE]).exits(0).stdout;
-    assert!(flat(&local).contains("measured at other places too (--place): fake:"), "{local}");
+    assert!(flat(&local).contains("measured at other targets too (--at): fake:"), "{local}");
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn what_cannot_be_looked_at_is_said() {
     sandbox.fake("measured", &["syscall/getppid"]).exits(0);
     let ran = sandbox.oscost(&["history", "syscall/getpid"]).exits(2).no_data();
     ran.tells("did you mean syscall/getppid?");
-    sandbox.oscost(&["history", "--place", "ssh:"]).exits(2).no_data().tells("names nothing");
+    sandbox.oscost(&["history", "--at", "ssh:"]).exits(2).no_data().tells("names nothing");
     sandbox.oscost(&["history", "--last", "0"]).exits(2).no_data();
 }
 
@@ -288,9 +288,9 @@ fn where_nothing_can_be_in_a_series_it_is_said_why_and_where_else_figures_are() 
     assert!(shown.contains("nothing at local has runs enough"), "{shown}");
     assert!(shown.contains("3 runs: its class is hostile (imported)"), "{shown}");
     assert!(!shown.contains("no figure of local is kept"), "{shown}");
-    let shown = flat(&very_noisy.oscost(&["history", "--place", "ssh:db1"]).exits(0).stdout);
+    let shown = flat(&very_noisy.oscost(&["history", "--at", "ssh:db1"]).exits(0).stdout);
     assert!(shown.contains("no figure of ssh:db1 is kept"), "{shown}");
-    assert!(shown.contains("measured at other places too (--place): local"), "{shown}");
+    assert!(shown.contains("measured at other targets too (--at): local"), "{shown}");
 
     // Reference cases, which nobody asked for, are in no table; named they are shown.
     let sandbox = changed_days(3, |_, record| row(record)["flags"] = json!(["ANCHOR"]));

@@ -48,7 +48,7 @@ fn what_cannot_be_attached_skips_all_rows_with_its_reason() {
 
 #[test]
 fn rows_are_not_measured_on_when_what_was_attached_comes_off() {
-    let ran = attached(r#"{"comes_off_after_cells": 25}"#).exits(1);
+    let ran = attached(r#"{"comes_off_after_workers": 25}"#).exits(1);
     let record = ran.json();
     for row in rows(&record) {
         assert_eq!(row["outcome"], "failed", "{row}");

@@ -238,12 +238,18 @@ fn explain_prefers_an_older_figure_with_an_interval_to_one_of_a_run_that_was_cut
         fs::write(&file, scenario).unwrap();
         sandbox.oscost(&["run", "--at", &at, "syscall/getppid:via=raw"]).exits(code);
     };
-    run(r#"{"costs_ns": {"syscall/getppid:via=raw": 300.0}, "interrupted_after_cells": 20}"#, 130);
+    run(
+        r#"{"costs_ns": {"syscall/getppid:via=raw": 300.0}, "interrupted_after_workers": 20}"#,
+        130,
+    );
     let cut = explain();
     let cut = here(&cut);
     assert!(cut.contains("last figure: ") && !cut.contains(" ns ("), "no interval yet: {cut}");
     run(r#"{"costs_ns": {"syscall/getppid:via=raw": 200.0}, "between_sd": 0.01}"#, 0);
-    run(r#"{"costs_ns": {"syscall/getppid:via=raw": 300.0}, "interrupted_after_cells": 20}"#, 130);
+    run(
+        r#"{"costs_ns": {"syscall/getppid:via=raw": 300.0}, "interrupted_after_workers": 20}"#,
+        130,
+    );
     let sure = explain();
     let sure = here(&sure);
     assert!(sure.contains("last figure: 2") || sure.contains("last figure: 1"), "200 ns: {sure}");

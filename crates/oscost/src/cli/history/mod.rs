@@ -30,7 +30,7 @@ Examples:
   oscost history syscall/getppid:via=raw       one case, run by run
   oscost history syscall 'pipe/*'              what there is of some, in short
   oscost history pipe/round-trip:size=4096     all cases with that size
-  oscost history syscall/getppid --place seccomp=docker
+  oscost history syscall/getppid --at seccomp=docker
   oscost history syscall --last 200 --json history.json
   oscost history 'syscall/*' --html history.html")]
 pub(super) struct Arguments {
@@ -41,7 +41,7 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "N", default_value = RUNS, value_parser = clap::value_parser!(u32).range(1..))]
     last: u32,
     /// Where it was measured.
-    #[arg(long, value_name = "PLACE", default_value = "local")]
+    #[arg(long = "at", value_name = "TARGET", default_value = "local")]
     target: String,
     /// Write the history as JSON (`oscost.history/1`), to a file or with `-` to standard output
     /// instead of the text.

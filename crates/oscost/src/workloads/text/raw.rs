@@ -28,7 +28,7 @@ pub(super) struct RawSpec {
     pub(super) before: Vec<RawCommand>,
     #[serde(default)]
     pub(super) after: Vec<RawCommand>,
-    pub(super) beside: Option<RawBeside>,
+    pub(super) companion: Option<RawCompanion>,
     pub(super) output: Option<RawOutput>,
     pub(super) statuses: Option<Spanned<Vec<i32>>>,
     pub(super) limits: Option<RawLimits>,
@@ -62,7 +62,7 @@ pub(super) enum RawOutput {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub(super) struct RawBeside {
+pub(super) struct RawCompanion {
     pub(super) command: RawCommand,
     pub(super) variable: Option<Spanned<String>>,
     pub(super) prefix: Option<Spanned<String>>,

@@ -195,7 +195,7 @@ impl Reader<'_> {
 impl Spec {
     /// All words of commands that placeholders are replaced in, but those of the preparation.
     fn words(&self) -> impl Iterator<Item = &String> {
-        let beside = self.beside.iter().flat_map(|beside| &beside.command);
+        let beside = self.companion.iter().flat_map(|beside| &beside.command);
         let around = self.before.iter().chain(&self.after).flatten();
         self.command.iter().chain(beside).chain(around)
     }

@@ -9,7 +9,7 @@ id = "workload/small"
 asks = "What is small?"
 op = """all of
   it"""
-guess = "little"
+expected = "little"
 source = "made up"
 why = "because"
 command = ["sort", "{mode}", "--parallel={cpus}", "{cache}/words"]
@@ -25,7 +25,7 @@ least = 5
 quick = 4
 primary = "rate"
 
-[beside]
+[companion]
 command = ["server"]
 variable = "PORT"
 prefix = "port "
@@ -86,7 +86,7 @@ fn a_workload_is_read_as_it_was_written() {
     let figures: Vec<&FigureSource> = spec.figures.iter().map(|it| &it.figure.source).collect();
     assert_eq!(figures, [&FigureSource::Pattern(r"rate (\d+)".into()), &FigureSource::PerLine]);
     assert_eq!(spec.figures[1].when.to_string(), "mode=long");
-    assert_eq!(spec.beside.as_ref().unwrap().prefix, "port");
+    assert_eq!(spec.companion.as_ref().unwrap().prefix, "port");
     assert_eq!(spec.axes[0].words["long"], ["-a", "-b"]);
     let definition = spec.definition();
     assert_eq!((definition.unit, definition.family()), (Unit::OpsPerSecond, "workload"));

@@ -182,7 +182,7 @@ fn where_all_is_left_out_it_is_said_what_of_and_why() {
     let mut elsewhere = history(false, vec![]);
     elsewhere.other_targets = vec!["ssh:db1".to_owned()];
     let shown = text(&elsewhere);
-    assert!(shown.contains("measured at other places too (--place): ssh:db1"), "{shown}");
+    assert!(shown.contains("measured at other targets too (--at): ssh:db1"), "{shown}");
 }
 
 #[test]

@@ -212,7 +212,7 @@ fn elsewhere(targets: &[String]) -> String {
         targets.iter().take(MOST_TARGETS).map(|target| plain(target)).collect();
     let more = targets.len() - shown.len();
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    format!("measured at other places too (--place): {}{more}", shown.join(", "))
+    format!("measured at other targets too (--at): {}{more}", shown.join(", "))
 }
 
 fn change(series: &Series, it: &Change) -> String {
