@@ -240,20 +240,20 @@ fn the_keys_of_the_design_are_in_the_schema() {
              results comparisons",
         ),
         ("Tool", "version commit rustc worker"),
-        ("CellProgram", "hash link libc catalog"),
+        ("WorkerProgram", "hash link libc catalog"),
         ("Settings", "seed profile precision_pct nominal budget_s"),
         (
             "Machine",
             "id cpu caches memory disks network os limits virtualization mitigations clock advice",
         ),
         ("Clock", "source ticks_per_ns q_ns c_in_ns c_tot_ns"),
-        ("Conditions", "machine class reference cases lambda_per_s steal_pct tracers"),
+        ("Conditions", "machine class reference_cases lambda_per_s steal_pct tracers"),
         (
             "Row",
-            "case benchmark rev point place outcome reason mode unit better estimate metrics \
-             repetitions calls floor guess class multiples disturbed flags",
+            "case benchmark rev point target outcome reason mode unit better estimate metrics \
+             repetitions calls floor expected class multiples disturbed flags",
         ),
-        ("PlaceOf", "text reach treatments machine cpu peer"),
+        ("TargetInfo", "text host treatments machine cpu peer"),
         (
             "Estimate",
             "exact median ci95 raw_median overhead mean sd sd_within min p10 repetitions samples \

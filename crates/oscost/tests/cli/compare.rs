@@ -108,7 +108,7 @@ fn what_may_not_be_compared_says_why() {
         (at("/outcome"), json!("skipped"), "not measured in the new: skipped"),
         (at("/flags"), json!(["BELOW_DETECTION"]), "cannot be told from nothing"),
         (at("/case"), json!("syscall/new"), "not measured in the base"),
-        (at("/place/text"), json!("ssh:db1"), "another place: `local`"),
+        (at("/target/text"), json!("ssh:db1"), "another target: `local`"),
         ("/tool/worker/link".to_owned(), json!("dynamic"), "other linkage of the worker: fake"),
         ("/machines/0/cpu/model_name".to_owned(), json!("Z80"), "another CPU: unknown"),
         ("/machines/0/virtualization".to_owned(), json!("xen"), "another machine"),

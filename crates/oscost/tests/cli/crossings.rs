@@ -24,7 +24,7 @@ fn definition(name: &str, numbers: &[u64], more: &[Value]) -> Value {
         };
         json!({
             "name": name, "sets": "made up", "points": points, "default_points": usual, "implied": unsaid,
-            "range": within, "of": of,
+            "range": within, "item": of,
         })
     };
     let mut axes = vec![
@@ -156,7 +156,7 @@ fn the_record_has_the_slopes_of_each_step_and_none_of_a_single_one() {
     let methods: Vec<&str> = steps.iter().map(|it| it["method"].as_str().unwrap()).collect();
     assert_eq!(methods, METHODS);
     assert!(steps.iter().all(|it| it["between"] == json!([100, 1_000])), "{steps:#?}");
-    let keys = ["check", "caller", "lists", "woken", "beyond"];
+    let keys = ["check", "caller", "wait_queues", "wakeup", "wakeup_beyond_check"];
     for (method, truths) in [
         ("select", [8.2, 0.12, 1.6, 12.0, 3.8]),
         ("poll", [14.0, 0.6, 10.0, 17.2, 3.2]),

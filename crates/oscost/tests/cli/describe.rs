@@ -136,7 +136,7 @@ fn a_doctor_on_a_quiet_day_has_nothing_to_say_but_what_is_fine() {
     let text = fake("doctor", "quiet-machine", &[]).exits(0).stdout;
     fits(&text);
     golden("doctor-quiet.txt", &text);
-    assert!(text.contains("verdict: clean: 0.1 % of the time on CPU 3 was lost; findings: none"));
+    assert!(text.contains("verdict: quiet: 0.1 % of the time on CPU 3 was lost; findings: none"));
 }
 
 #[test]
@@ -144,7 +144,7 @@ fn a_doctor_who_sees_nothing_says_what_he_does_not_see() {
     let text = fake("doctor", "measured", &[]).exits(0).stdout;
     fits(&text);
     assert!(text.contains("not visible: "), "{text}");
-    assert!(text.contains("verdict: clean: 0.0 %"), "{text}");
+    assert!(text.contains("verdict: quiet: 0.0 %"), "{text}");
 }
 
 #[test]

@@ -218,7 +218,7 @@ fn programs_of_one_name_are_parted_by_their_words_and_files_by_what_they_lie_on(
 
     let sandbox = changed_days(12, |day, record| {
         let (system, behind) = if day < 5 { ("ext4", "disk") } else { ("tmpfs", "memory") };
-        row(record)["file"] = json!({"system": system, "backing": behind, "cold": false,
+        row(record)["file"] = json!({"filesystem": system, "backing": behind, "cold": false,
             "pages": 1, "checks": 1, "cached": [1, 1]});
         let state = if day == 6 { "training" } else { "normal" };
         row(record)["monitor"] =

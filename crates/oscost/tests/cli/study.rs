@@ -87,7 +87,7 @@ year = 2026
 source = "a desk"
 measured-on = "this machine"
 protocol = { runs = 3, statistic = "mean-and-deviation", there = "by hand", here = "again" }
-column = [{ name = "before", place = "local" }, { name = "after", place = "sud" }]
+column = [{ name = "before", target = "local" }, { name = "after", target = "sud" }]
 
 [[table]]
 name = "Table A"

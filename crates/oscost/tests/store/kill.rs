@@ -26,7 +26,7 @@ const SAMPLES: u32 = 2_000;
 
 fn start_child(store: &Path, run: &str, workers: u32) -> Child {
     Command::new(std::env::current_exe().unwrap())
-        .args(["kill::child_stores_cells", "--exact", "--ignored", "--nocapture"])
+        .args(["kill::child_stores_workers", "--exact", "--ignored", "--nocapture"])
         .env(STORE, store)
         .env(RUN, run)
         .env(WORKERS, workers.to_string())

@@ -29,7 +29,7 @@ pub fn of_row(flag: &str) -> &'static str {
             "twice the copies do not take twice the time: one figure does not say it all"
         }
         "REJECTION_BLIND" => "switches could not be counted here: nothing was rejected for them",
-        "CELL_LOST" => "a cell crashed or hung once; it was measured again",
+        "WORKER_LOST" => "a worker crashed or hung once; it was measured again",
         "DRIFT" => "it had not settled: the end of a cell differs from its beginning by over 1 %",
         "PROCESSES_DIFFER" => "processes differ, and the interval covers it",
         "HALF_ASSUMED" => {

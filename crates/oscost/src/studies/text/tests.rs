@@ -14,7 +14,7 @@ year = 2001
 source = "somewhere"
 measured-on = "something"
 protocol = { runs = 10, statistic = "mean-and-deviation", there = "x", here = "y" }
-column = [{ name = "one", place = "local" }, { name = "two", place = "sud" }]
+column = [{ name = "one", target = "local" }, { name = "two", target = "sud" }]
 
 [[table]]
 name = "Table 1"
@@ -80,7 +80,7 @@ fn a_refusal_names_the_line_and_the_reason() {
         ("\"somewhere\"", "\"a\\u202eb\"", 7, "the source has a control character"),
         ("runs = 10", "runs = 1", 9, "2 to 100 runs"),
         ("mean-and-deviation", "median", 9, "unknown variant `median`"),
-        (", { name = \"two\", place = \"sud\" }", "", 1, "it has 1 columns: 2 are read"),
+        (", { name = \"two\", target = \"sud\" }", "", 1, "it has 1 columns: 2 are read"),
         ("\"sud\"", "\"SUD\"", 10, "SUD"),
         ("unit = \"us\"", "unit = \"min\"", 15, "unknown variant `min`"),
         ("syscall/getpid", "getpid", 19, "`getpid:via=raw` is no case"),

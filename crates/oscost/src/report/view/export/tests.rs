@@ -130,10 +130,10 @@ const HELD: &[(&str, &str)] = &[
     ("case", "row/case"),
     ("benchmark", "row/benchmark"),
     ("rev", "row/rev"),
-    ("target", "row/place/text"),
-    ("host", "row/place/reach"),
-    ("cpu", "row/place/cpu"),
-    ("peer", "row/place/peer"),
+    ("target", "row/target/text"),
+    ("host", "row/target/host"),
+    ("cpu", "row/target/cpu"),
+    ("peer", "row/target/peer"),
     ("outcome", "row/outcome"),
     ("reason", "row/reason"),
     ("mode", "row/mode"),
@@ -168,7 +168,7 @@ const HELD: &[(&str, &str)] = &[
     ("calls_expected", "row/calls/expected"),
     ("lost_pct", "row/disturbed/lost_pct"),
     ("rejected_pct", "row/disturbed/rejected_pct"),
-    ("expected", "row/guess"),
+    ("expected", "row/expected"),
 ];
 /// Columns that are worked out of several keys.
 const WORKED_OUT: &[&str] = &[
