@@ -18,16 +18,16 @@ usage: oscost-worker supervise    serve one session: orders on stdin, events on 
 
 fn main() -> ExitCode {
     if std::process::id() == 1 && std::env::args().next().as_deref() == Some(supervisor::FIRST) {
-        supervisor::first();
+        supervisor::run_init();
     }
     let verb = std::env::args().nth(1).unwrap_or_default();
     let done = match verb.as_str() {
         "supervise" => supervisor::supervise(),
         "job" => supervisor::run_job(),
-        "traced" => supervisor::run_traced(),
-        "treated" => return ExitCode::from(supervisor::run_treated()),
+        "traced" => supervisor::run_traced_job(),
+        "treated" => return ExitCode::from(supervisor::run_treat()),
         "catalog" => print(&supervisor::catalog_json()),
-        "held" => supervisor::held(),
+        "held" => supervisor::exec_bound_to_parent(),
         "hash" => print(format!("{}\n", supervisor::own_hash()).as_bytes()),
         "--version" => print(concat!("oscost-worker ", env!("CARGO_PKG_VERSION"), "\n").as_bytes()),
         _ => {

@@ -8,25 +8,25 @@ use crate::kernel::Errno;
 /// What a job comes to.
 pub(super) enum Answer {
     /// This is to be said.
-    Say(Event),
+    Event(Event),
     /// Another process of the job's says this: a line to pass on.
-    Pass(Vec<u8>),
+    Line(Vec<u8>),
     /// Another process of the job's has said it.
-    Said,
+    Sent,
 }
 
 impl Answer {
-    pub(super) fn say(self, wire: &mut Wire) -> Result<(), Errno> {
+    pub(super) fn send(self, wire: &mut Wire) -> Result<(), Errno> {
         match self {
-            Answer::Say(event) => wire.say(&event),
-            Answer::Pass(line) => wire.pass(line),
-            Answer::Said => Ok(()),
+            Answer::Event(event) => wire.send(&event),
+            Answer::Line(line) => wire.send_line(line),
+            Answer::Sent => Ok(()),
         }
     }
 }
 
 impl From<Event> for Answer {
     fn from(event: Event) -> Self {
-        Answer::Say(event)
+        Answer::Event(event)
     }
 }

@@ -5,34 +5,34 @@ use std::time::Duration;
 use oscost_model::protocol::{Event, Order};
 use oscost_model::treatment::AttachedTreatment;
 
-use super::failure::failed;
+use super::failure::failure;
 use super::wire::Wire;
 use crate::kernel::file::location;
 use crate::kernel::process::Whose;
 use crate::kernel::process::signal;
 use crate::kernel::{Errno, process};
-use crate::treatments::system::{Cpus, SETTLES_IN, System};
+use crate::treatments::system::{AntagonistCpus, SETTLING_TIME, SystemTreatments};
 
 /// Attaches, says `ready`, waits for `stop`, undoes. At the end of its input, too: its supervisor
 /// may have been killed, and does not take this job along.
 pub(super) fn attach(
     id: u64,
     treatments: &[AttachedTreatment],
-    cpus: Cpus,
+    cpus: AntagonistCpus,
     wire: &mut Wire,
 ) -> Event {
     process::outlive_parent();
     // Whom a monitor's holder leaves behind comes to us then, and not to the supervisor, which ends
     // whoever is of no job. Without this it does, and nothing else is another.
     let _ = process::become_subreaper();
-    let told = hold(id, treatments, (cpus, &location::own_name()), wire);
-    settle();
-    let_orphans_end();
+    let told = attach_until_stop(id, treatments, (cpus, &location::own_name()), wire);
+    wait_until_settled();
+    reap_orphans();
     told
 }
 
 /// The guard of a holder that was killed lets whom that had stopped go on, for a second, and ends.
-fn let_orphans_end() {
+fn reap_orphans() {
     const MOST_MS: u32 = 2_000;
     for _ in 0..MOST_MS {
         let orphans = process::children();
@@ -49,35 +49,35 @@ fn let_orphans_end() {
 
 /// What was done or undone to the system reaches every CPU before anything is timed. It is waited
 /// for likewise where nothing was to be done, in a control.
-fn settle() {
-    std::thread::sleep(SETTLES_IN);
+fn wait_until_settled() {
+    std::thread::sleep(SETTLING_TIME);
 }
 
 /// The same in a process that nobody takes along; `name` is for what has one in the kernel.
-pub(super) fn hold(
+pub(super) fn attach_until_stop(
     id: u64,
     treatments: &[AttachedTreatment],
-    (cpus, name): (Cpus, &str),
+    (cpus, name): (AntagonistCpus, &str),
     wire: &mut Wire,
 ) -> Event {
     signal::ignore_the_terminal();
     let refused = |error: Errno| match error.is_lacking() {
         true => Event::Skipped { id, missing: error.to_string(), arm: None },
-        false => failed(id, error.to_string()),
+        false => failure(id, error.to_string()),
     };
-    let system = match System::attach(treatments, cpus, name) {
+    let system = match SystemTreatments::attach(treatments, cpus, name) {
         Ok(system) => system,
         Err(error) => return refused(error),
     };
-    settle();
+    wait_until_settled();
     let ready = Event::Ready { id, pid: std::process::id(), addr: None };
-    let heard = wire.say(&ready).and_then(|()| wire.order());
+    let heard = wire.send(&ready).and_then(|()| wire.next_order());
     match (heard, system.detach()) {
         (Ok(None | Some(Order::Stop { .. })), Ok((counted, seen))) => {
             Event::Detached { id, counted, monitor_report: seen.map(Box::new) }
         }
-        (Ok(Some(_)), Ok(_)) => failed(id, "what is attached waits for `stop` and nothing else"),
-        (Err(error), Ok(_)) => failed(id, format!("say ready, or read an order: {error}")),
-        (_, Err(error)) => failed(id, error.to_string()),
+        (Ok(Some(_)), Ok(_)) => failure(id, "what is attached waits for `stop` and nothing else"),
+        (Err(error), Ok(_)) => failure(id, format!("say ready, or read an order: {error}")),
+        (_, Err(error)) => failure(id, error.to_string()),
     }
 }

@@ -3,23 +3,23 @@
 use oscost_model::clock::ClockKind;
 use oscost_model::protocol::Event;
 
-use super::failure::failed;
+use super::failure::failure;
 use crate::engine::clock::{Syscall, Tsc, Vdso};
 use crate::engine::{calibrate, instructions};
 use crate::kernel::cpu::affinity;
 
-pub(super) fn calibrated(id: u64, cpu: Option<u32>, kind: ClockKind) -> Event {
+pub(super) fn calibrate_clock(id: u64, cpu: Option<u32>, kind: ClockKind) -> Event {
     if let Some(cpu) = cpu
         && let Err(error) = affinity::pin(cpu)
     {
-        return failed(id, format!("pin to CPU {cpu}: {error}"));
+        return failure(id, format!("pin to CPU {cpu}: {error}"));
     }
     let found = match kind {
         ClockKind::Tsc => calibrate::calibrate(&mut Tsc),
         ClockKind::Vdso => Vdso::find().ok().and_then(|mut vdso| calibrate::calibrate(&mut vdso)),
         ClockKind::Syscall => calibrate::calibrate(&mut Syscall),
         ClockKind::Instructions if !instructions::counts_instructions(&mut Tsc) => {
-            return failed(id, "what the counter counts here are no instructions");
+            return failure(id, "what the counter counts here are no instructions");
         }
         ClockKind::Instructions => {
             let found = calibrate::calibrate(&mut Tsc);
@@ -28,6 +28,6 @@ pub(super) fn calibrated(id: u64, cpu: Option<u32>, kind: ClockKind) -> Event {
     };
     match found {
         Some((calibration, sync)) => Event::Calibrated { id, calibration, sync },
-        None => failed(id, format!("the {} clock stands still", kind.text())),
+        None => failure(id, format!("the {} clock stands still", kind.text())),
     }
 }

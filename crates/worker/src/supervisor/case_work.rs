@@ -5,7 +5,7 @@ use oscost_model::protocol::{Event, PEER_UNREACHABLE_HINT};
 use oscost_model::treatment::AppliedTreatment;
 use oscost_model::worker::{RemoteEnd, Subject, WorkerSpec};
 
-use super::failure::failed;
+use super::failure::failure;
 use super::needs;
 use crate::bench::{Context, OpError, Work};
 use crate::benchmarks;
@@ -16,43 +16,43 @@ use crate::kernel::time::vdso::ClockGettime;
 use crate::kernel::{Errno, SILENCE};
 
 /// Pins the process and builds the work of an arm.
-pub(super) fn work(id: u64, spec: &WorkerSpec, arm: u8) -> Result<Work, Event> {
-    let work = build(id, spec, arm)?;
+pub(super) fn timed_work(id: u64, spec: &WorkerSpec, arm: u8) -> Result<Work, Event> {
+    let work = build_work(id, spec, arm)?;
     #[cfg(feature = "live")]
-    let work = super::slowdown::slowed(work, spec, arm);
+    let work = super::slowdown::apply_slowdown(work, spec, arm);
     Ok(work)
 }
 
 /// Pins the process and builds the work of its case for an arm; the error is the answer to give.
-pub(super) fn build(id: u64, spec: &WorkerSpec, arm: u8) -> Result<Work, Event> {
+pub(super) fn build_work(id: u64, spec: &WorkerSpec, arm: u8) -> Result<Work, Event> {
     let Subject::Case(case) = &spec.subject else {
-        return Err(failed(id, "a program has no ops that could be timed"));
+        return Err(failure(id, "a program has no ops that could be timed"));
     };
     if spec.workers != 1 {
         let why = format!("{} workers were asked for: this version has 1", spec.workers);
-        return Err(failed(id, why));
+        return Err(failure(id, why));
     }
     let bench = benchmarks::find(&case.benchmark)
         .filter(|bench| benchmarks::is_complete(bench, case))
-        .ok_or_else(|| failed(id, format!("`{case}` is no case of this worker's catalog")))?;
+        .ok_or_else(|| failure(id, format!("`{case}` is no case of this worker's catalog")))?;
     let far = spec.remote_end.as_ref();
     let asked = (far.is_some(), spec.clock.kind);
-    if let Some(missing) = needs::missing(&bench.definition(), &case.point, asked) {
+    if let Some(missing) = needs::unmet_need(&bench.definition(), &case.point, asked) {
         return Err(Event::Skipped { id, missing, arm: None });
     }
     // Pinned, the process sees its one CPU only, and so does whoever asks its tracer.
-    let site = site(spec, affinity::allowed_to(0).unwrap_or_default());
+    let site = context(spec, affinity::allowed_to(0).unwrap_or_default());
     if let Some(cpu) = spec.cpu {
-        affinity::pin(cpu).map_err(|error| failed(id, format!("pin to CPU {cpu}: {error}")))?;
+        affinity::pin(cpu).map_err(|error| failure(id, format!("pin to CPU {cpu}: {error}")))?;
     }
     let mut work = bench.work(&case.point, site).map_err(|error| {
-        let why = format!("set up `{case}`: {error}{}", way_there(far, error));
+        let why = format!("set up `{case}`: {error}{}", unreachable_peer_hint(far, error));
         if error == Errno::SILENT {
             return Event::TimedOut { id, after_ms: SILENCE.as_millis() as u64, reason: Some(why) };
         }
         match error.is_lacking() {
-            true => Event::Skipped { id, missing: why + filtered(spec, arm), arm: None },
-            false => failed(id, why),
+            true => Event::Skipped { id, missing: why + seccomp_note(spec, arm), arm: None },
+            false => failure(id, why),
         }
     })?;
     if let Some(missing) = work.unavailable_reason() {
@@ -62,7 +62,7 @@ pub(super) fn build(id: u64, spec: &WorkerSpec, arm: u8) -> Result<Work, Event> 
     // again when it is timed, with the number of the op.
     match work.prepare(1).and_then(|()| work.run(1, 1)) {
         Err(OpError { errno: why, .. }) if why.is_lacking() => {
-            let missing = format!("do `{case}` once: {why}{}", filtered(spec, arm));
+            let missing = format!("do `{case}` once: {why}{}", seccomp_note(spec, arm));
             Err(Event::Skipped { id, missing, arm: None })
         }
         _ => Ok(work),
@@ -70,16 +70,16 @@ pub(super) fn build(id: u64, spec: &WorkerSpec, arm: u8) -> Result<Work, Event> 
 }
 
 /// Whose word it is where a system call is refused.
-fn filtered(spec: &WorkerSpec, arm: u8) -> &'static str {
+fn seccomp_note(spec: &WorkerSpec, arm: u8) -> &'static str {
     match spec.treatments_of(arm).iter().any(|one| matches!(one, AppliedTreatment::Seccomp { .. }))
     {
         true => "; the seccomp filter that it is treated with decides about system calls here",
-        false => needs::filtered(),
+        false => needs::seccomp_note(),
     }
 }
 
 /// What to do about another machine that cannot be reached; nothing of other errors.
-fn way_there(far: Option<&RemoteEnd>, error: Errno) -> String {
+fn unreachable_peer_hint(far: Option<&RemoteEnd>, error: Errno) -> String {
     let unreachable =
         [libc::ETIMEDOUT, libc::ECONNREFUSED, libc::EHOSTUNREACH, libc::ENETUNREACH, libc::EACCES];
     match far {
@@ -91,7 +91,7 @@ fn way_there(far: Option<&RemoteEnd>, error: Errno) -> String {
 }
 
 /// Where the worker of this spec stands, which may run on these CPUs.
-pub(super) fn site(spec: &WorkerSpec, allowed: Vec<u32>) -> Context {
+pub(super) fn context(spec: &WorkerSpec, allowed: Vec<u32>) -> Context {
     let mine = |cpu: &u32| Some(*cpu) == spec.cpu;
     Context {
         cpu: spec.cpu,

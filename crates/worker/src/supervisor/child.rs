@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 use oscost_model::protocol::{Event, EventHead, EventKind, Order};
 
 use super::command;
-use super::io::{read_some, until};
-use super::line_reader::Lines;
-use super::program_run::AFTERWARDS;
+use super::io::{read_some, time_until};
+use super::line_reader::LineReader;
+use super::program_run::CLEANUP_TIME;
 use super::undo::Undo;
 use crate::kernel::Errno;
 use crate::kernel::event::poll;
@@ -20,43 +20,43 @@ use crate::kernel::process::signal;
 use crate::kernel::process::{self, Ended, Whose};
 
 /// What is kept of a job's last words.
-const LAST_WORDS: usize = 2_000;
+const MAX_STDERR_BYTES: usize = 2_000;
 
 /// No run is longer; whoever forgets what it has attached is ended then.
-const LONGEST_RUN: Duration = Duration::from_secs(24 * 3_600);
+const MAX_ATTACH_TIME: Duration = Duration::from_secs(24 * 3_600);
 
 /// What became of a job.
 pub(super) enum Step {
     /// It says this, as a line without its end.
-    Pass(Vec<u8>),
+    Line(Vec<u8>),
     /// This is said for it.
-    Say(Event),
+    Event(Event),
     /// It has ended, and has said how.
     Done,
 }
 
 /// A running job.
-pub(super) struct Child {
+pub(super) struct JobProcess {
     pub(super) id: u64,
     /// It is the other end of a worker on another machine.
-    pub(super) serves: bool,
+    pub(super) is_server: bool,
     /// It has something to do at its end that nobody else can: to take off what it has attached, or
     /// its user's own when a program has ended.
-    tidies: bool,
+    needs_cleanup: bool,
     pid: u32,
     deadline: Instant,
     limit: Duration,
     input: Option<ChildStdin>,
     output: ChildStdout,
     errors: Option<ChildStderr>,
-    lines: Lines,
-    last_words: Vec<u8>,
+    lines: LineReader,
+    stderr_tail: Vec<u8>,
     answered: bool,
 }
 
-impl Child {
+impl JobProcess {
     /// Starts the process of a job, in a group of its own, and hands it the line of its order.
-    pub(super) fn start(order: &Order, line: &[u8], undo: &mut Undo) -> Result<Child, Errno> {
+    pub(super) fn start(order: &Order, line: &[u8], undo: &mut Undo) -> Result<JobProcess, Errno> {
         let limit = match order {
             Order::Measure { spec, .. } | Order::Count { spec, .. } | Order::Serve { spec, .. } => {
                 Duration::from_millis(spec.timeout_ms)
@@ -65,28 +65,28 @@ impl Child {
             // It sleeps for as long as the tool wants to probe.
             Order::Watch { .. } => Duration::from_secs(60),
             // It holds what it has attached for as long as a run lasts.
-            Order::Attach { .. } => LONGEST_RUN,
+            Order::Attach { .. } => MAX_ATTACH_TIME,
             _ => Duration::from_secs(10),
         };
-        let mut command = command::of(order, undo);
+        let mut command = command::job_command(order, undo);
         command
             .process_group(0)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
         let mut child = command.spawn()?;
-        undo.group_started(child.id());
+        undo.add_group(child.id());
         if let Order::Attach { treatments, .. } = order {
             // It changes nothing before it hears the order.
-            undo.group_attaches(child.id(), treatments);
+            undo.add_attaching_group(child.id(), treatments);
         }
         let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(Errno::EINVAL); // They were asked for above.
         };
-        let mut started = Child {
+        let mut started = JobProcess {
             id: order.id(),
-            serves: matches!(order, Order::Serve { .. }),
-            tidies: matches!(order, Order::Attach { .. })
+            is_server: matches!(order, Order::Serve { .. }),
+            needs_cleanup: matches!(order, Order::Attach { .. })
                 || command::spec(order).is_some_and(command::runs_program),
             pid: child.id(),
             deadline: Instant::now() + limit,
@@ -94,16 +94,16 @@ impl Child {
             input: Some(input),
             output,
             errors: child.stderr.take(),
-            lines: Lines::default(),
-            last_words: Vec::new(),
+            lines: LineReader::default(),
+            stderr_tail: Vec::new(),
             answered: false,
         };
-        started.tell(line);
+        started.send_line(line);
         Ok(started)
     }
 
     /// Hands a line to the job. One that does not listen has ended, and that shows elsewhere.
-    pub(super) fn tell(&mut self, line: &[u8]) {
+    pub(super) fn send_line(&mut self, line: &[u8]) {
         if let Some(input) = &mut self.input {
             let line = [line, b"\n"].concat();
             // A wrapper may be anything: who never reads its input does not hold the others up.
@@ -122,33 +122,33 @@ impl Child {
 
     /// How long it may still take.
     pub(super) fn time_left(&self) -> Duration {
-        until(self.deadline)
+        time_until(self.deadline)
     }
 
     /// Takes in what has come.
-    pub(super) fn advance(&mut self, readable: &[bool]) -> Vec<Step> {
+    pub(super) fn read_events(&mut self, readable: &[bool]) -> Vec<Step> {
         let mut steps = Vec::new();
         if readable.get(1) == Some(&true) {
-            self.listen_to_last_words();
+            self.read_stderr();
         }
         if readable.first() == Some(&true) {
-            match self.lines.fill(&mut self.output) {
+            match self.lines.read_from(&mut self.output) {
                 Ok(more) => {
-                    while let Some(line) = self.lines.next() {
+                    while let Some(line) = self.lines.next_line() {
                         if self.answered {
                             break; // It has had its say; whatever follows is not for us.
                         }
-                        steps.push(self.heard(line));
+                        steps.push(self.check_line(line));
                     }
                     if self.answered || !more {
-                        self.answer_for_it(&mut steps);
+                        self.report_end(&mut steps);
                         steps.push(Step::Done);
                     }
                 }
                 Err(error) => {
                     self.answered = true;
-                    steps.push(Step::Say(
-                        self.failed(format!("its events could not be read: {error}")),
+                    steps.push(Step::Event(
+                        self.failure(format!("its events could not be read: {error}")),
                     ));
                     steps.push(Step::Done);
                 }
@@ -157,32 +157,32 @@ impl Child {
         if !self.answered && self.time_left().is_zero() {
             self.answered = true;
             let after_ms = self.limit.as_millis() as u64;
-            steps.push(Step::Say(Event::TimedOut { id: self.id, after_ms, reason: None }));
+            steps.push(Step::Event(Event::TimedOut { id: self.id, after_ms, reason: None }));
             steps.push(Step::Done);
         }
         steps
     }
 
     /// Reads the head of a line of the job's, and answers for it when it speaks nonsense.
-    fn heard(&mut self, line: Vec<u8>) -> Step {
+    fn check_line(&mut self, line: Vec<u8>) -> Step {
         match serde_json::from_slice::<EventHead>(&line) {
             Ok(head) if head.id == self.id => {
                 self.answered = !matches!(head.event, EventKind::Ready | EventKind::BatchesDone);
-                Step::Pass(line)
+                Step::Line(line)
             }
             Ok(_) => {
                 self.answered = true;
-                Step::Say(self.failed("the worker answered for another job".to_owned()))
+                Step::Event(self.failure("the worker answered for another job".to_owned()))
             }
             Err(error) => {
                 self.answered = true;
-                Step::Say(self.failed(format!("the worker spoke nonsense: {error}")))
+                Step::Event(self.failure(format!("the worker spoke nonsense: {error}")))
             }
         }
     }
 
     /// Says how a job ended that did not say so itself.
-    fn answer_for_it(&mut self, steps: &mut Vec<Step>) {
+    fn report_end(&mut self, steps: &mut Vec<Step>) {
         if self.answered {
             return;
         }
@@ -204,50 +204,50 @@ impl Child {
             }
             _ => "the worker closed its output without an answer".to_owned(),
         };
-        self.listen_to_last_words();
-        let words = String::from_utf8_lossy(&self.last_words);
+        self.read_stderr();
+        let words = String::from_utf8_lossy(&self.stderr_tail);
         let words: Vec<&str> =
             words.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
         let why = if words.is_empty() { how } else { format!("{how}: {}", words.join("; ")) };
-        steps.push(Step::Say(self.failed(why)));
+        steps.push(Step::Event(self.failure(why)));
     }
 
-    fn failed(&self, why: String) -> Event {
+    fn failure(&self, why: String) -> Event {
         Event::Failed { id: self.id, at_op: None, reason: why, errno: None, arm: None }
     }
 
     /// Takes in what the job wrote to its standard error, as far as it is there.
-    fn listen_to_last_words(&mut self) {
+    fn read_stderr(&mut self) {
         let Some(errors) = &mut self.errors else { return };
         let there = poll::readable(&[errors.as_fd()], Some(Duration::ZERO));
         if there.is_ok_and(|there| there[0])
-            && !matches!(read_some(errors, &mut self.last_words), Ok(1..))
+            && !matches!(read_some(errors, &mut self.stderr_tail), Ok(1..))
         {
             self.errors = None;
         }
-        self.last_words.truncate(LAST_WORDS);
+        self.stderr_tail.truncate(MAX_STDERR_BYTES);
     }
 
     /// At the end of the session: nothing more will be asked of it.
-    pub(super) fn hang_up(&mut self) {
+    pub(super) fn close_input(&mut self) {
         self.input = None;
     }
 
     /// Then: waits until a job has done what it has to do at its end. Its answer comes last; who
     /// gives none is ended.
-    pub(super) fn let_tidy(&mut self) {
-        let deadline = Instant::now() + AFTERWARDS;
+    pub(super) fn wait_for_cleanup(&mut self) {
+        let deadline = Instant::now() + CLEANUP_TIME;
         let there = |output: &ChildStdout| {
-            let readable = poll::readable(&[output.as_fd()], Some(until(deadline)));
+            let readable = poll::readable(&[output.as_fd()], Some(time_until(deadline)));
             readable.is_ok_and(|there| there[0])
         };
-        while self.tidies && !self.answered && there(&self.output) {
-            if !matches!(self.lines.fill(&mut self.output), Ok(true)) {
+        while self.needs_cleanup && !self.answered && there(&self.output) {
+            if !matches!(self.lines.read_from(&mut self.output), Ok(true)) {
                 return;
             }
-            while let Some(line) = self.lines.next() {
+            while let Some(line) = self.lines.next_line() {
                 // Nobody listens any more: what counts is whether it was the last.
-                let _ = self.heard(line);
+                let _ = self.check_line(line);
             }
         }
     }

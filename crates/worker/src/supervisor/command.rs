@@ -13,8 +13,8 @@ use crate::kernel::process;
 /// A fresh exec of this very program, with nothing in its environment but padding, the folder for
 /// its temporary files, and what the order's place wants there; where it is to run a program of its
 /// user's, with their own environment beside that.
-pub(super) fn of(order: &Order, undo: &Undo) -> Command {
-    let treatments = around(order);
+pub(super) fn job_command(order: &Order, undo: &Undo) -> Command {
+    let treatments = arm_treatments(order);
     let padding = padding(spec(order).map_or(0, |spec| spec.seed));
     let mut command = match wrapper(order) {
         None => {
@@ -34,7 +34,7 @@ pub(super) fn of(order: &Order, undo: &Undo) -> Command {
         Some([]) => Command::new(""), // It cannot be started, and that is said.
     };
     if spec(order).is_some_and(runs_program) {
-        command.envs(asked_for(treatments));
+        command.envs(env_treatments(treatments));
     } else {
         command.env_clear().envs(variables(treatments));
         if let Some(path) = std::env::var_os("PATH").filter(|_| wrapper(order).is_some()) {
@@ -55,7 +55,7 @@ pub(super) fn runs_program(spec: &WorkerSpec) -> bool {
 }
 
 /// The variables that are asked for, as they are.
-pub(super) fn asked_for(applied: &[AppliedTreatment]) -> impl Iterator<Item = (&str, &str)> {
+pub(super) fn env_treatments(applied: &[AppliedTreatment]) -> impl Iterator<Item = (&str, &str)> {
     applied.iter().filter_map(|one| match one {
         AppliedTreatment::Env { name, value } => Some((name.as_str(), value.as_str())),
         _ => None,
@@ -68,7 +68,7 @@ pub(super) fn variables(applied: &[AppliedTreatment]) -> Vec<(&str, String)> {
     // The worker registers rseq(2) for itself: a thread can have but one.
     let mut tunables = "glibc.pthread.rseq=0".to_owned();
     let mut variables = Vec::new();
-    for (name, value) in asked_for(applied) {
+    for (name, value) in env_treatments(applied) {
         match name {
             TUNABLES => tunables = format!("{tunables}:{value}"),
             _ => variables.push((name, value.to_owned())),
@@ -80,14 +80,14 @@ pub(super) fn variables(applied: &[AppliedTreatment]) -> Vec<(&str, String)> {
 
 /// The program that starts a job, with its arguments, where its place names one.
 pub(super) fn wrapper(order: &Order) -> Option<&[String]> {
-    around(order).iter().find_map(|treatment| match treatment {
+    arm_treatments(order).iter().find_map(|treatment| match treatment {
         AppliedTreatment::Wrapper { command } => Some(&command[..]),
         _ => None,
     })
 }
 
 /// What is done to a worker that has one arm; several are told apart after they were started.
-fn around(order: &Order) -> &[AppliedTreatment] {
+fn arm_treatments(order: &Order) -> &[AppliedTreatment] {
     // An end that serves another machine's worker is not what is measured.
     let of_one =
         spec(order).filter(|spec| spec.arms == 1 && !matches!(spec.task, Task::Serve { .. }));

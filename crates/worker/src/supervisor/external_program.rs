@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use oscost_model::program::{ProgramLimits, TreeUsage};
 
-use super::io::{read_some, until};
+use super::io::{read_some, time_until};
 use crate::kernel::Errno;
 use crate::kernel::event::poll;
 use crate::kernel::ipc::pipe::pipe;
@@ -19,76 +19,76 @@ use crate::kernel::process::{signal, usage};
 use crate::kernel::time::clock::raw_ns;
 
 /// How much of what it said last is kept.
-const LAST_WORDS: usize = 16 << 10;
+const MAX_TAIL_BYTES: usize = 16 << 10;
 /// How much of what it said first is.
-const FIRST_WORDS: usize = 4 << 10;
+const MAX_HEAD_BYTES: usize = 4 << 10;
 
 /// What of a program's words is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Reads {
+pub(super) enum Capture {
     /// Standard error; its standard output goes to /dev/null.
-    Errors,
+    Stderr,
     /// Standard output, too.
-    All,
+    Both,
 }
 
 /// Until when to wait for a program.
 #[derive(Clone, Copy)]
-pub(super) struct Until {
+pub(super) struct WaitLimit {
     pub(super) deadline: Instant,
     /// Whether the job's own input is listened to: it ends with the session.
-    pub(super) session: Session,
+    pub(super) session: SessionEnd,
 }
 
 /// What the end of a session is to who waits.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Session {
-    Matters,
-    IsAllTheSame,
+pub(super) enum SessionEnd {
+    Cancels,
+    Ignored,
 }
 
 /// What a wait has ended with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Turn {
+pub(super) enum WaitResult {
     /// The program has said something, or nothing.
-    Heard,
+    Output,
     /// It has ended, and was not reaped.
-    Ended,
+    Exited,
     /// What else was waited for is there.
     Other,
     /// It is too late.
-    Late,
+    TimedOut,
     /// The session has ended, or the tool has said that the job is to end.
-    Unwanted,
+    Cancelled,
 }
 
 /// A program that was started: a child of this process, in a group of its own.
-pub(super) struct Outside {
+pub(super) struct ExternalProgram {
     pub(super) pid: u32,
     /// Read directly before it was made.
-    pub(super) begun_ns: u64,
-    end: Option<ByDescriptor>,
-    output: Option<File>,
-    errors: Option<File>,
-    pub(super) said: Said,
+    pub(super) started_ns: u64,
+    pidfd: Option<ByDescriptor>,
+    stdout: Option<File>,
+    stderr: Option<File>,
+    pub(super) output: ProgramOutput,
 }
 
 /// What was heard of a program.
 #[derive(Default)]
-pub(super) struct Said {
-    first: Vec<u8>,
-    last: Vec<u8>,
+pub(super) struct ProgramOutput {
+    head: Vec<u8>,
+    tail: Vec<u8>,
     pub(super) bytes: u64,
-    ends_of_lines: u64,
-    is_within_a_line: bool,
+    newlines: u64,
+    has_partial_line: bool,
 }
 
-impl Outside {
+impl ExternalProgram {
     /// Starts a program with no input. Whatever takes time without being a part of that is done
     /// before the clock is read.
     pub(super) fn start(
         words: &[String],
-        reads: Reads,
+        reads: Capture,
         bounds: &ProgramLimits,
     ) -> Result<Self, Errno> {
         let [program, arguments @ ..] = words else { return Err(Errno::ENOENT) };
@@ -97,18 +97,18 @@ impl Outside {
         let mut command = Command::new(program);
         command.args(arguments).process_group(0).stdin(null.try_clone()?).stderr(to_errors);
         let output = match reads {
-            Reads::Errors => {
+            Capture::Stderr => {
                 command.stdout(null);
                 None
             }
-            Reads::All => {
+            Capture::Both => {
                 let (output, to_output) = pipe()?;
                 command.stdout(to_output);
                 Some(output)
             }
         };
         // Nothing is asked of the library beyond this, so that it spawns, and does not fork.
-        let lowered = lowered(bounds)?;
+        let lowered = lower_limits(bounds)?;
         let begun_ns = raw_ns();
         let spawned = command.spawn();
         drop(lowered);
@@ -117,8 +117,15 @@ impl Outside {
             process::kill(pid);
             let _ = process::wait(Whose::Child(pid), true);
         })?;
-        let said = Said::default();
-        Ok(Self { pid, begun_ns, end: Some(end), output, errors: Some(errors), said })
+        let said = ProgramOutput::default();
+        Ok(Self {
+            pid,
+            started_ns: begun_ns,
+            pidfd: Some(end),
+            stdout: output,
+            stderr: Some(errors),
+            output: said,
+        })
     }
 
     /// Waits for its end, which was seen or is sure to come; and when that was known.
@@ -130,13 +137,13 @@ impl Outside {
 
     /// Takes in what is still there of what it said; whoever else may say something is not waited
     /// for.
-    pub(super) fn listen_on(&mut self) {
+    pub(super) fn drain_output(&mut self) {
         // More is there only where somebody writes on.
         const TRIES: u32 = 64;
-        self.end = None;
-        let now = Until { deadline: Instant::now(), session: Session::IsAllTheSame };
+        self.pidfd = None;
+        let now = WaitLimit { deadline: Instant::now(), session: SessionEnd::Ignored };
         for _ in 0..TRIES {
-            if turn(Some(self), None, now) != Ok(Turn::Heard) {
+            if wait_for_event(Some(self), None, now) != Ok(WaitResult::Output) {
                 return;
             }
         }
@@ -144,7 +151,7 @@ impl Outside {
 }
 
 /// What a program is started under.
-pub(super) fn lowered(bounds: &ProgramLimits) -> Result<[Option<Lowered>; 2], Errno> {
+pub(super) fn lower_limits(bounds: &ProgramLimits) -> Result<[Option<Lowered>; 2], Errno> {
     let lowered = |what, mib: Option<u32>| mib.map(|mib| Lowered::to(what, mib)).transpose();
     Ok([
         lowered(Limited::AddressSpace, bounds.memory_mib)?,
@@ -153,23 +160,23 @@ pub(super) fn lowered(bounds: &ProgramLimits) -> Result<[Option<Lowered>; 2], Er
 }
 
 /// Waits until a program speaks or ends, or there is something to read in `other`.
-pub(super) fn turn(
-    program: Option<&mut Outside>,
+pub(super) fn wait_for_event(
+    program: Option<&mut ExternalProgram>,
     other: Option<BorrowedFd<'_>>,
-    to: Until,
-) -> Result<Turn, Errno> {
-    let left = until(to.deadline);
+    to: WaitLimit,
+) -> Result<WaitResult, Errno> {
+    let left = time_until(to.deadline);
     let input = std::io::stdin();
-    let heeded = (to.session == Session::Matters).then(|| input.as_fd());
+    let heeded = (to.session == SessionEnd::Cancels).then(|| input.as_fd());
     let (of, ready) = {
         let program = program.as_deref();
-        let streams = |of: fn(&Outside) -> Option<BorrowedFd<'_>>| program.and_then(of);
+        let streams = |of: fn(&ExternalProgram) -> Option<BorrowedFd<'_>>| program.and_then(of);
         let all = [
             heeded,
-            streams(|program| Some(program.end.as_ref()?.as_fd())),
+            streams(|program| Some(program.pidfd.as_ref()?.as_fd())),
             other,
-            streams(|program| Some(program.output.as_ref()?.as_fd())),
-            streams(|program| Some(program.errors.as_ref()?.as_fd())),
+            streams(|program| Some(program.stdout.as_ref()?.as_fd())),
+            streams(|program| Some(program.stderr.as_ref()?.as_fd())),
         ];
         let fds: Vec<_> = all.into_iter().flatten().collect();
         (all.map(|fd| fd.is_some()), poll::readable(&fds, Some(left))?)
@@ -178,104 +185,104 @@ pub(super) fn turn(
     let [unwanted, ended, other, output, errors] =
         of.map(|is_there| is_there && ready.next() == Some(true));
     if unwanted {
-        return Ok(Turn::Unwanted);
+        return Ok(WaitResult::Cancelled);
     }
     if let Some(program) = program {
         if ended {
             // What it has said can wait: the clock runs.
-            program.end = None;
-            return Ok(Turn::Ended);
+            program.pidfd = None;
+            return Ok(WaitResult::Exited);
         }
         if output {
-            program.said.hear(&mut program.output, Reads::All);
+            program.output.read_from(&mut program.stdout, Capture::Both);
         }
         if errors {
-            program.said.hear(&mut program.errors, Reads::Errors);
+            program.output.read_from(&mut program.stderr, Capture::Stderr);
         }
         if other {
-            return Ok(Turn::Other);
+            return Ok(WaitResult::Other);
         }
         if output || errors {
             // Whoever never falls silent is late all the same.
-            return Ok(if left.is_zero() && program.end.is_some() {
-                Turn::Late
+            return Ok(if left.is_zero() && program.pidfd.is_some() {
+                WaitResult::TimedOut
             } else {
-                Turn::Heard
+                WaitResult::Output
             });
         }
     }
     Ok(match (other, left.is_zero()) {
-        (true, _) => Turn::Other,
-        (_, true) => Turn::Late,
-        _ => Turn::Heard,
+        (true, _) => WaitResult::Other,
+        (_, true) => WaitResult::TimedOut,
+        _ => WaitResult::Output,
     })
 }
 
-impl Said {
+impl ProgramOutput {
     /// Reads once from a stream, which is let go of at its end.
-    fn hear(&mut self, from: &mut Option<File>, of: Reads) {
+    fn read_from(&mut self, from: &mut Option<File>, of: Capture) {
         let Some(stream) = from else { return };
-        let before = self.last.len();
-        let Ok(read @ 1..) = read_some(stream, &mut self.last) else {
+        let before = self.tail.len();
+        let Ok(read @ 1..) = read_some(stream, &mut self.tail) else {
             *from = None;
             return;
         };
         self.bytes += read as u64;
-        let new = &self.last[before..];
-        if of == Reads::All {
-            let room = FIRST_WORDS.saturating_sub(self.first.len());
-            self.first.extend_from_slice(&new[..room.min(read)]);
-            self.ends_of_lines += new.iter().filter(|&&byte| byte == b'\n').count() as u64;
-            self.is_within_a_line = new.last() != Some(&b'\n');
+        let new = &self.tail[before..];
+        if of == Capture::Both {
+            let room = MAX_HEAD_BYTES.saturating_sub(self.head.len());
+            self.head.extend_from_slice(&new[..room.min(read)]);
+            self.newlines += new.iter().filter(|&&byte| byte == b'\n').count() as u64;
+            self.has_partial_line = new.last() != Some(&b'\n');
         }
-        let surplus = self.last.len().saturating_sub(LAST_WORDS);
+        let surplus = self.tail.len().saturating_sub(MAX_TAIL_BYTES);
         if surplus > 0 {
             // Half a line might be read for a whole one: the digits of a number, cut in two.
-            let rest = self.last[surplus..].iter().position(|&byte| byte == b'\n');
-            self.last.drain(..surplus + rest.map_or(0, |end| end + 1));
+            let rest = self.tail[surplus..].iter().position(|&byte| byte == b'\n');
+            self.tail.drain(..surplus + rest.map_or(0, |end| end + 1));
         }
     }
 
     /// The first line of its standard output, without its end; `None` while it is not whole.
     pub(super) fn first_line(&self) -> Option<Vec<u8>> {
-        let end = self.first.iter().position(|&byte| byte == b'\n');
-        let end = end.or((self.first.len() == FIRST_WORDS).then_some(FIRST_WORDS))?;
-        Some(self.first[..end].trim_ascii_end().to_vec())
+        let end = self.head.iter().position(|&byte| byte == b'\n');
+        let end = end.or((self.head.len() == MAX_HEAD_BYTES).then_some(MAX_HEAD_BYTES))?;
+        Some(self.head[..end].trim_ascii_end().to_vec())
     }
 
     /// How many lines its standard output has had.
-    pub(super) fn lines(&self) -> u64 {
-        self.ends_of_lines + u64::from(self.is_within_a_line)
+    pub(super) fn line_count(&self) -> u64 {
+        self.newlines + u64::from(self.has_partial_line)
     }
 
     /// The last of what it said.
-    pub(super) fn last(&self) -> String {
-        String::from_utf8_lossy(&self.last).into_owned()
+    pub(super) fn tail_text(&self) -> String {
+        String::from_utf8_lossy(&self.tail).into_owned()
     }
 
     /// The end of a sentence about a program that was cut short.
-    pub(super) fn last_words(&self) -> String {
-        self.behind("; last output: ")
+    pub(super) fn last_output_clause(&self) -> String {
+        self.tail_clause("; last output: ")
     }
 
     /// The end of a sentence: `lead` and its last lines; nothing where it has said nothing.
-    pub(super) fn behind(&self, lead: &str) -> String {
+    pub(super) fn tail_clause(&self, lead: &str) -> String {
         const LINES: usize = 5;
         const LETTERS: usize = 600;
-        let last = self.last();
+        let last = self.tail_text();
         let lines = last.lines().map(str::trim).filter(|line| !line.is_empty());
         let lines: Vec<&str> = lines.collect();
         let lines = lines[lines.len().saturating_sub(LINES)..].join("; ");
         let surplus = lines.chars().count().saturating_sub(LETTERS);
         match lines.is_empty() {
             true => String::new(),
-            false => [lead, &shown(lines.chars().skip(surplus))].concat(),
+            false => [lead, &printable(lines.chars().skip(surplus))].concat(),
         }
     }
 }
 
 /// How a program ended that was to end otherwise.
-pub(super) fn in_words(how: Ended, bounds: &ProgramLimits) -> String {
+pub(super) fn describe_end(how: Ended, bounds: &ProgramLimits) -> String {
     match (how, bounds.file_mib) {
         (Ended::Exited(status), _) => format!("ended with status {status}"),
         (Ended::Killed(libc::SIGXFSZ), Some(mib)) => {
@@ -286,13 +293,13 @@ pub(super) fn in_words(how: Ended, bounds: &ProgramLimits) -> String {
 }
 
 /// The name of a command in a sentence.
-pub(super) fn named(words: &[String]) -> String {
+pub(super) fn quoted_command(words: &[String]) -> String {
     const LETTERS: usize = 80;
-    ["`", &shown(words.join(" ").chars().take(LETTERS)), "`"].concat()
+    ["`", &printable(words.join(" ").chars().take(LETTERS)), "`"].concat()
 }
 
 /// Letters of others' without what a terminal may take for more than that.
-fn shown(letters: impl Iterator<Item = char>) -> String {
+fn printable(letters: impl Iterator<Item = char>) -> String {
     let mut shown = String::new();
     for letter in letters {
         match letter {
@@ -305,14 +312,14 @@ fn shown(letters: impl Iterator<Item = char>) -> String {
 
 /// Ends every child of this process, and everything that is left to it thereby; hands back the
 /// names of those that still ran.
-pub(super) fn end_all() -> Vec<String> {
+pub(super) fn kill_children() -> Vec<String> {
     // Whoever makes processes faster than they can be ended is left to the supervisor.
     const PATIENCE: Duration = Duration::from_secs(2);
     let deadline = Instant::now() + PATIENCE;
     let (mut names, mut killed) = (Vec::new(), Vec::new());
     loop {
         let children = process::children();
-        if children.is_empty() || until(deadline).is_zero() {
+        if children.is_empty() || time_until(deadline).is_zero() {
             return names;
         }
         // All of them before any is waited for: one may wait for another, and somebody else's (of a
@@ -332,10 +339,10 @@ pub(super) fn end_all() -> Vec<String> {
 }
 
 /// The same names in a sentence; `None` where there are none.
-pub(super) fn left(names: &[String]) -> Option<String> {
+pub(super) fn describe_leftovers(names: &[String]) -> Option<String> {
     const NAMED: usize = 5;
     let shown: Vec<String> =
-        names.iter().take(NAMED).map(|name| named(std::slice::from_ref(name))).collect();
+        names.iter().take(NAMED).map(|name| quoted_command(std::slice::from_ref(name))).collect();
     let count = match names {
         [] => return None,
         [_] => "a process".to_owned(),
@@ -349,34 +356,36 @@ pub(super) fn left(names: &[String]) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn said(words: &str) -> Said {
-        Said { last: words.as_bytes().to_vec(), ..Said::default() }
+    fn said(words: &str) -> ProgramOutput {
+        ProgramOutput { tail: words.as_bytes().to_vec(), ..ProgramOutput::default() }
     }
 
     #[test]
     fn of_what_a_program_said_a_sentence_has_the_last_five_lines_and_nothing_a_terminal_obeys() {
-        assert_eq!(said("a\n\n  b \r\nc\nd\ne\nf\n").behind(": "), ": b; c; d; e; f");
-        assert_eq!(said("\x1b[2J'\"\\\u{202e}").behind(": "), r#": \u{1b}[2J'"\\u{202e}"#);
-        assert_eq!((said("").behind(": "), said(" \n").behind(": ")), <_>::default());
-        assert_eq!(said(&"x".repeat(700)).behind("").len(), 600);
+        assert_eq!(said("a\n\n  b \r\nc\nd\ne\nf\n").tail_clause(": "), ": b; c; d; e; f");
+        assert_eq!(said("\x1b[2J'\"\\\u{202e}").tail_clause(": "), r#": \u{1b}[2J'"\\u{202e}"#);
+        assert_eq!((said("").tail_clause(": "), said(" \n").tail_clause(": ")), <_>::default());
+        assert_eq!(said(&"x".repeat(700)).tail_clause("").len(), 600);
     }
 
     #[test]
     fn a_first_line_is_one_that_is_whole_or_as_long_as_any_may_be() {
-        let first = |words: &str| Said { first: words.into(), ..Said::default() }.first_line();
+        let first = |words: &str| {
+            ProgramOutput { head: words.into(), ..ProgramOutput::default() }.first_line()
+        };
         assert_eq!(first("port 7 \r\nmore"), Some(b"port 7".to_vec()));
         assert_eq!((first(""), first("port")), (None, None));
-        assert_eq!(first(&"x".repeat(FIRST_WORDS)).map(|line| line.len()), Some(FIRST_WORDS));
+        assert_eq!(first(&"x".repeat(MAX_HEAD_BYTES)).map(|line| line.len()), Some(MAX_HEAD_BYTES));
     }
 
     #[test]
     fn who_was_left_is_named_as_far_as_a_sentence_goes() {
         let names = |count: usize| vec!["a\nb".to_owned(); count];
-        assert_eq!(left(&[]), None);
-        assert_eq!(left(&names(1)).unwrap(), r"left a process running: `a\nb`");
-        let many = left(&names(7)).unwrap();
+        assert_eq!(describe_leftovers(&[]), None);
+        assert_eq!(describe_leftovers(&names(1)).unwrap(), r"left a process running: `a\nb`");
+        let many = describe_leftovers(&names(7)).unwrap();
         assert!(many.starts_with("left 7 processes running: ") && many.ends_with("`, ..."));
         assert_eq!(many.matches('`').count(), 10);
-        assert_eq!(named(&["x".repeat(99)]).len(), 82);
+        assert_eq!(quoted_command(&["x".repeat(99)]).len(), 82);
     }
 }

@@ -7,14 +7,14 @@ use crate::bench::OpError;
 use crate::kernel::process::Ended;
 use crate::kernel::process::signal;
 use crate::kernel::{Errno, SILENCE};
-use crate::treatments::{self, Refused};
+use crate::treatments::{self, Refusal};
 
-pub(super) fn failed(id: u64, why: impl Into<String>) -> Event {
+pub(super) fn failure(id: u64, why: impl Into<String>) -> Event {
     Event::Failed { id, at_op: None, reason: why.into(), errno: None, arm: None }
 }
 
 /// Why an op went wrong; that nobody answered for so long is an outcome of its own.
-pub(super) fn failed_at(id: u64, error: OpError) -> Event {
+pub(super) fn op_failure(id: u64, error: OpError) -> Event {
     if error.errno == Errno::SILENT {
         let why = Some(format!("op {} of a batch: {}", error.op, error.errno));
         return Event::TimedOut { id, after_ms: SILENCE.as_millis() as u64, reason: why };
@@ -23,21 +23,21 @@ pub(super) fn failed_at(id: u64, error: OpError) -> Event {
     Event::Failed { id, at_op: Some(error.op), reason: why, errno, arm: None }
 }
 
-pub(super) fn no_counter(id: u64) -> Event {
-    failed(id, "instructions are counted by an emulator only")
+pub(super) fn no_instruction_counter(id: u64) -> Event {
+    failure(id, "instructions are counted by an emulator only")
 }
 
 /// Why a treatment was not applied, as an answer.
-pub(super) fn refused(id: u64, why: Refused) -> Event {
+pub(super) fn refusal(id: u64, why: Refusal) -> Event {
     match why {
-        Refused::Lacking(missing) => Event::Skipped { id, missing, arm: None },
-        Refused::Failed(why) => failed(id, why),
+        Refusal::Unavailable(missing) => Event::Skipped { id, missing, arm: None },
+        Refusal::Failed(why) => failure(id, why),
     }
 }
 
 /// How a treated process ended that was to say more.
-pub(super) fn in_words(how: Ended, applied: &[AppliedTreatment]) -> String {
-    let under = match treatments::in_words(applied) {
+pub(super) fn describe_end(how: Ended, applied: &[AppliedTreatment]) -> String {
+    let under = match treatments::names(applied) {
         none if none.is_empty() => none,
         names => format!(" under {names}"),
     };

@@ -19,26 +19,26 @@ use crate::kernel::process::limits::{Limited, Lowered};
 use crate::kernel::{Errno, process};
 
 /// What the kernel calls the program that it starts first.
-pub const NAME: &str = "/init";
+pub const INIT_PATH: &str = "/init";
 /// The orders, in the machine's memory: lines, and a zero byte between those that one last event
 /// answers and the next.
-const ORDERS: &str = "/orders";
+const ORDERS_PATH: &str = "/orders";
 /// The line that events leave by. The first one is the kernel's console.
-const LINE: &str = "/dev/ttyS1";
+const EVENTS_TTY: &str = "/dev/ttyS1";
 /// What a supervisor's folder is called there, whatever its process and its time are: the names of
 /// files are a part of what some calls cost.
-const MARK: &str = "oscost-1-1";
+const SESSION_NAME: &str = "oscost-1-1";
 /// What a kernel begins when it has booted (it checks clocks, frees its own code, seeds its random
 /// numbers) is over by then. Nobody waits: an idle machine that counts instructions skips the time.
-const SETTLING: Duration = Duration::from_secs(10);
+const BOOT_SETTLING_TIME: Duration = Duration::from_secs(10);
 /// The same for what a process leaves to be done when it has ended.
-const BETWEEN: Duration = Duration::from_secs(1);
+const ORDER_GAP: Duration = Duration::from_secs(1);
 
 /// Does all that, and never comes back: the kernel would panic.
-pub fn first() -> ! {
-    let line = prepared();
+pub fn run_init() -> ! {
+    let line = mount_filesystems();
     let served = match &line {
-        Ok(line) => served(line),
+        Ok(line) => serve(line),
         Err(error) => Err(*error),
     };
     if let Err(error) = served {
@@ -52,7 +52,7 @@ pub fn first() -> ! {
 }
 
 /// Mounts what programs expect, and opens the serial line.
-fn prepared() -> Result<File, Errno> {
+fn mount_filesystems() -> Result<File, Errno> {
     for (kind, at) in [(c"devtmpfs", c"/dev"), (c"proc", c"/proc"), (c"sysfs", c"/sys")] {
         init::mount(kind, at)?;
     }
@@ -62,44 +62,44 @@ fn prepared() -> Result<File, Errno> {
         let _ = init::mount(kind, at);
     }
     let _ = init::loopback_up();
-    let line = File::options().read(true).write(true).open(LINE)?;
+    let line = File::options().read(true).write(true).open(EVENTS_TTY)?;
     init::carry_bytes(&line)?;
     Ok(line)
 }
 
 /// Lets a supervisor serve, either way.
-fn served(line: &File) -> Result<(), Errno> {
-    let Ok(orders) = fs::read(ORDERS) else {
-        supervisor(line.try_clone()?.into(), line.try_clone()?.into())?.wait()?;
+fn serve(line: &File) -> Result<(), Errno> {
+    let Ok(orders) = fs::read(ORDERS_PATH) else {
+        start_supervisor(line.try_clone()?.into(), line.try_clone()?.into())?.wait()?;
         return Ok(());
     };
     // A kernel that will not take it is another one than one that does, and no worse.
     let _ = File::open("/dev/random").map(|random| init::seed(&random));
-    std::thread::sleep(SETTLING);
-    let mut child = supervisor(Stdio::piped(), Stdio::piped())?;
+    std::thread::sleep(BOOT_SETTLING_TIME);
+    let mut child = start_supervisor(Stdio::piped(), Stdio::piped())?;
     let (Some(mut input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
         return Err(Errno::EINVAL); // They were asked for above.
     };
     let mut events = BufReader::new(File::from(OwnedFd::from(output)));
     // The first event answers nothing.
-    pass(&mut events, line)?;
+    forward_event(&mut events, line)?;
     for block in orders.split(|&byte| byte == 0) {
         input.write_all(block)?;
-        while !pass(&mut events, line)? {}
-        std::thread::sleep(BETWEEN);
+        while !forward_event(&mut events, line)? {}
+        std::thread::sleep(ORDER_GAP);
     }
     drop(input);
     child.wait()?;
     Ok(())
 }
 
-fn supervisor(input: Stdio, output: Stdio) -> Result<Child, Errno> {
+fn start_supervisor(input: Stdio, output: Stdio) -> Result<Child, Errno> {
     let mut command = Command::new(process::own_program());
-    Ok(command.args(["supervise", MARK]).stdin(input).stdout(output).spawn()?)
+    Ok(command.args(["supervise", SESSION_NAME]).stdin(input).stdout(output).spawn()?)
 }
 
 /// Passes an event on; whether it is the last one of its job.
-fn pass(events: &mut impl BufRead, mut line: &File) -> Result<bool, Errno> {
+fn forward_event(events: &mut impl BufRead, mut line: &File) -> Result<bool, Errno> {
     let mut event = Vec::new();
     if events.read_until(b'\n', &mut event)? == 0 {
         return Err(Errno::EPROTO); // The supervisor is gone.
@@ -110,13 +110,13 @@ fn pass(events: &mut impl BufRead, mut line: &File) -> Result<bool, Errno> {
 }
 
 /// More than any machine has to say.
-const MOST_MIB: u32 = 256;
+const MAX_FILE_MIB: u32 = 256;
 
 /// Becomes a program that is killed when whoever started this one ends, however that ends.
-pub fn held() -> Result<(), Errno> {
+pub fn exec_bound_to_parent() -> Result<(), Errno> {
     process::die_with(process::named_parent())?;
     // Nor may it write without end: what it writes to is memory of ours.
-    std::mem::forget(Lowered::to(Limited::File, MOST_MIB)?);
+    std::mem::forget(Lowered::to(Limited::File, MAX_FILE_MIB)?);
     let mut arguments = std::env::args_os().skip(3);
     let program = arguments.next().unwrap_or_default();
     Err(Command::new(program).args(arguments).exec().into())

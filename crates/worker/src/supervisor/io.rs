@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use crate::kernel::Errno;
 
 /// How long until `deadline`; zero when it has passed.
-pub(super) fn until(deadline: Instant) -> Duration {
+pub(super) fn time_until(deadline: Instant) -> Duration {
     deadline.saturating_duration_since(Instant::now())
 }
 

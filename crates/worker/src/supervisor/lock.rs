@@ -9,10 +9,10 @@ use crate::kernel::machine::lock::{Holder, MachineLock, Taken};
 
 /// Whose the machine is.
 #[derive(Default)]
-pub(super) enum Hold {
+pub(super) enum MachineClaim {
     /// Nobody has asked.
     #[default]
-    Nothing,
+    None,
     /// Somebody else's, and this job waits for it.
     Waiting {
         /// The job.
@@ -21,7 +21,7 @@ pub(super) enum Hold {
         until: UnixStream,
     },
     /// Ours, for this job.
-    Ours {
+    Owned {
         /// The job.
         id: u64,
         /// The name.
@@ -29,57 +29,57 @@ pub(super) enum Hold {
     },
 }
 
-impl Hold {
+impl MachineClaim {
     /// Takes the machine, or says who has it; then, if that is wanted, waits for it.
-    pub(super) fn take(&mut self, id: u64, wait: bool) -> Event {
+    pub(super) fn acquire(&mut self, id: u64, wait: bool) -> Event {
         let ready = Event::Ready { id, pid: std::process::id(), addr: None };
-        if let Hold::Ours { .. } = self {
+        if let MachineClaim::Owned { .. } = self {
             return ready;
         }
         match MachineLock::take() {
             Taken::Ours(_lock) => {
-                *self = Hold::Ours { id, _lock };
+                *self = MachineClaim::Owned { id, _lock };
                 ready
             }
             Taken::Held(holder, until) => {
-                *self = if wait { Hold::Waiting { id, until } } else { Hold::Nothing };
-                Event::Busy { id, holder: in_words(&holder) }
+                *self = if wait { MachineClaim::Waiting { id, until } } else { MachineClaim::None };
+                Event::Busy { id, holder: describe_holder(&holder) }
             }
             Taken::Unavailable(error) => {
-                *self = Hold::Nothing;
+                *self = MachineClaim::None;
                 Event::Failed { id, at_op: None, reason: error.to_string(), errno: None, arm: None }
             }
         }
     }
 
     /// Whoever had it has let go.
-    pub(super) fn again(&mut self) -> Event {
+    pub(super) fn retry(&mut self) -> Event {
         let id = match self {
-            Hold::Waiting { id, .. } | Hold::Ours { id, .. } => *id,
-            Hold::Nothing => 0,
+            MachineClaim::Waiting { id, .. } | MachineClaim::Owned { id, .. } => *id,
+            MachineClaim::None => 0,
         };
-        self.take(id, true)
+        self.acquire(id, true)
     }
 
     /// What ends when the holder lets go.
-    pub(super) fn waits_for(&self) -> Option<BorrowedFd<'_>> {
+    pub(super) fn holder_fd(&self) -> Option<BorrowedFd<'_>> {
         match self {
-            Hold::Waiting { until, .. } => Some(until.as_fd()),
-            Hold::Nothing | Hold::Ours { .. } => None,
+            MachineClaim::Waiting { until, .. } => Some(until.as_fd()),
+            MachineClaim::None | MachineClaim::Owned { .. } => None,
         }
     }
 
     /// Whether it is for this job.
-    pub(super) fn is(&self, job: u64) -> bool {
+    pub(super) fn belongs_to(&self, job: u64) -> bool {
         match self {
-            Hold::Waiting { id, .. } | Hold::Ours { id, .. } => *id == job,
-            Hold::Nothing => false,
+            MachineClaim::Waiting { id, .. } | MachineClaim::Owned { id, .. } => *id == job,
+            MachineClaim::None => false,
         }
     }
 }
 
 /// Who holds the machine.
-fn in_words(holder: &Holder) -> String {
+fn describe_holder(holder: &Holder) -> String {
     let command = holder.command.as_deref().unwrap_or("a command that is not shown to us");
     format!("process {} ({command})", holder.pid)
 }

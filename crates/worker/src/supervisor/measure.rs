@@ -7,10 +7,13 @@ use oscost_model::unit::Unit;
 use oscost_model::worker::{BatchPlan, Disturbance, Subject, Task, WorkerSpec};
 
 use super::answer::Answer;
-use super::case_work::work;
-use super::failure::{failed, failed_at, in_words, no_counter, refused};
-use super::needs::NO_TIME;
-use super::timing::{deeper, next, ready, room, snapshot, table, wakes, whole};
+use super::case_work::timed_work;
+use super::failure::{describe_end, failure, no_instruction_counter, op_failure, refusal};
+use super::needs::NO_PASSING_TIME;
+use super::timing::{
+    check_group_limit, monitor_wakeups_per_op, next_order, sample_table, send_ready,
+    system_counters, with_stack_offset, with_system_counters,
+};
 use super::twins;
 use super::wire::Wire;
 use crate::bench::{Bench, Shape, Work};
@@ -24,45 +27,45 @@ use crate::engine::tick::Ticks;
 use crate::kernel::Errno;
 use crate::kernel::process::Ended;
 use crate::kernel::time::clock;
-use crate::treatments::{self, Seen, Treatments};
+use crate::treatments::{self, MonitorPage, Treatments};
 
 /// Measures or pilots a case, in a process of its own where that is treated.
 pub(super) fn measure(id: u64, spec: &WorkerSpec, wire: &mut Wire) -> Answer {
     if matches!(spec.task, Task::Measure(_)) && (2..=3).contains(&spec.arms) {
-        return twins::twins(id, spec, wire).map_or_else(|answer| answer, Answer::Say);
+        return twins::measure_twins(id, spec, wire).map_or_else(|answer| answer, Answer::Event);
     }
     let applied = spec.treatments_of(0);
     // A variable and a wrapper were there when the program was started.
     if !spec.forked && applied.iter().all(|one| !one.supports_twins()) {
-        return conversation(id, spec, wire, &Seen::nobody()).into();
+        return run_session(id, spec, wire, &MonitorPage::none()).into();
     }
-    let ended = treatments::within(&Treatments { applied, cpu: spec.cpu, arm: 0 }, &mut |seen| {
-        let answer = conversation(id, spec, wire, seen);
-        i32::from(wire.say(&answer).is_err())
+    let ended = treatments::run(&Treatments { applied, cpu: spec.cpu, arm: 0 }, &mut |seen| {
+        let answer = run_session(id, spec, wire, seen);
+        i32::from(wire.send(&answer).is_err())
     });
     match ended {
-        Ok(Ended::Exited(0)) => Answer::Said,
-        Ok(how) => failed(id, format!("the worker {}", in_words(how, applied))).into(),
-        Err(why) => refused(id, why).into(),
+        Ok(Ended::Exited(0)) => Answer::Sent,
+        Ok(how) => failure(id, format!("the worker {}", describe_end(how, applied))).into(),
+        Err(why) => refusal(id, why).into(),
     }
 }
 
 /// Measures or pilots a case with the clock that the spec names.
-fn conversation(id: u64, spec: &WorkerSpec, wire: &mut Wire, seen: &Seen) -> Event {
-    let mut work = match work(id, spec, 0) {
+fn run_session(id: u64, spec: &WorkerSpec, wire: &mut Wire, seen: &MonitorPage) -> Event {
+    let mut work = match timed_work(id, spec, 0) {
         Ok(work) => work,
         Err(answer) => return answer,
     };
-    deeper(spec, &mut || {
+    with_stack_offset(spec, &mut || {
         let session = Session { id, spec, wire, work: &mut work, seen };
         let done = match spec.clock.kind {
             ClockKind::Instructions if !instructions::counts_instructions(&mut Tsc) => {
-                Err(no_counter(id))
+                Err(no_instruction_counter(id))
             }
             // An emulator that counts instructions shows them where a processor shows time.
-            ClockKind::Tsc | ClockKind::Instructions => session.with(|| Ok(Tsc)),
-            ClockKind::Vdso => session.with(Vdso::find),
-            ClockKind::Syscall => session.with(|| Ok(Syscall)),
+            ClockKind::Tsc | ClockKind::Instructions => session.run(|| Ok(Tsc)),
+            ClockKind::Vdso => session.run(Vdso::find),
+            ClockKind::Syscall => session.run(|| Ok(Syscall)),
         };
         done.unwrap_or_else(|answer| answer)
     })
@@ -74,54 +77,54 @@ struct Session<'a> {
     spec: &'a WorkerSpec,
     wire: &'a mut Wire,
     work: &'a mut Work,
-    seen: &'a Seen,
+    seen: &'a MonitorPage,
 }
 
 impl Session<'_> {
-    fn with<C: Clock>(mut self, clock: impl Fn() -> Result<C, Errno>) -> Result<Event, Event> {
+    fn run<C: Clock>(mut self, clock: impl Fn() -> Result<C, Errno>) -> Result<Event, Event> {
         let id = self.id;
-        let clock = clock().map_err(|error| failed(id, format!("open the clock: {error}")))?;
+        let clock = clock().map_err(|error| failure(id, format!("open the clock: {error}")))?;
         let mut collector = Collector::new(clock, Kernel::of_this_thread());
         match &self.spec.task {
             Task::Pilot { interruptions_per_s } => {
-                ready(id, self.wire)?;
-                let Some(Order::Go { .. }) = next(id, self.wire)? else {
-                    return Err(failed(id, "a pilot was stopped before it went"));
+                send_ready(id, self.wire)?;
+                let Some(Order::Go { .. }) = next_order(id, self.wire)? else {
+                    return Err(failure(id, "a pilot was stopped before it went"));
                 };
                 let clock = &self.spec.clock;
                 let plan = pilot::pilot(&mut collector, self.work, clock, *interruptions_per_s)
-                    .map_err(|error| failed_at(id, error))?;
+                    .map_err(|error| op_failure(id, error))?;
                 Ok(Event::Piloted { id, plan })
             }
-            Task::Measure(plan) if self.spec.arms == 1 => self.alone(plan, &mut collector),
-            Task::Exact if self.work.shape == Shape::OwnValue && self.finds_time() => {
-                Ok(Event::Skipped { id, missing: NO_TIME.to_owned(), arm: None })
+            Task::Measure(plan) if self.spec.arms == 1 => self.time_batches(plan, &mut collector),
+            Task::Exact if self.work.shape == Shape::OwnValue && self.op_measures_time() => {
+                Ok(Event::Skipped { id, missing: NO_PASSING_TIME.to_owned(), arm: None })
             }
             Task::Exact => {
                 let period_ns =
-                    clock::tick_ns().ok_or_else(|| failed(id, "the kernel tells of no tick"))?;
-                let of = (self.bytes(), period_ns);
+                    clock::tick_ns().ok_or_else(|| failure(id, "the kernel tells of no tick"))?;
+                let of = (self.message_bytes(), period_ns);
                 let plan = instructions::plan(&mut collector, self.work, &self.spec.clock, of)
-                    .map_err(|error| failed_at(id, error))?;
+                    .map_err(|error| op_failure(id, error))?;
                 collector.ticks = Some(Ticks::every(period_ns));
-                self.alone(&plan, &mut collector)
+                self.time_batches(&plan, &mut collector)
             }
             Task::Measure(_) => {
-                Err(failed(id, format!("{} arms were asked for: 1 to 3", self.spec.arms)))
+                Err(failure(id, format!("{} arms were asked for: 1 to 3", self.spec.arms)))
             }
             Task::Count { .. } | Task::Serve { .. } | Task::Run { .. } => {
-                Err(failed(id, "neither counting nor serving is measuring"))
+                Err(failure(id, "neither counting nor serving is measuring"))
             }
         }
     }
 
     /// Whether the figures that its ops find are times.
-    fn finds_time(&self) -> bool {
+    fn op_measures_time(&self) -> bool {
         self.bench().is_some_and(|bench| !matches!(bench.unit, Unit::YesOrNo | Unit::TimesPerOp))
     }
 
     /// The bytes of a message, where its ops move some; else those of a page.
-    fn bytes(&self) -> u64 {
+    fn message_bytes(&self) -> u64 {
         const PAGE: u64 = 4_096;
         let Subject::Case(case) = &self.spec.subject else { return PAGE };
         match self.bench().and_then(|bench| case.point.get(bench.bytes_axis)) {
@@ -139,14 +142,14 @@ impl Session<'_> {
 
     /// One process. From its first batch to its last it writes nothing, but where what is around it
     /// is toggled: then it says each time that it went.
-    fn alone<C: Clock>(
+    fn time_batches<C: Clock>(
         &mut self,
         plan: &BatchPlan,
         collector: &mut Collector<C, Kernel>,
     ) -> Result<Event, Event> {
         let id = self.id;
         let arms = if self.spec.toggled { 2 } else { 1 };
-        let mut table = table(id, plan, arms)?;
+        let mut table = sample_table(id, plan, arms)?;
         // Rounds of the same number have the same number of ops in every arm.
         let mut cuts: Vec<Cut> = (0..arms).map(|_| Cut::new(self.spec.seed)).collect();
         let mut settling = Cut::new(!self.spec.seed);
@@ -154,19 +157,20 @@ impl Session<'_> {
         let mut account = None;
         let mut woken = None;
         let exact = self.spec.task == Task::Exact;
-        ready(id, self.wire)?;
-        while let Some(Order::Go { batches, arm, .. }) = next(id, self.wire)? {
+        send_ready(id, self.wire)?;
+        while let Some(Order::Go { batches, arm, .. }) = next_order(id, self.wire)? {
             let at = usize::from(arm);
             let Some(cut) = cuts.get_mut(at) else {
-                return Err(failed(id, format!("arm {arm} was told to go: it has {arms}")));
+                return Err(failure(id, format!("arm {arm} was told to go: it has {arms}")));
             };
             // Whoever made the plan knows how many.
             let batches = if exact { plan.groups } else { batches };
-            room(id, plan, rounds[at] + batches)?;
+            check_group_limit(id, plan, rounds[at] + batches)?;
             if account.is_none() {
-                let before = snapshot(self.spec);
-                collector.warm_up(self.work, plan).map_err(|error| failed_at(id, error))?;
-                woken = wakes(self.work, plan, self.seen).map_err(|error| failed_at(id, error))?;
+                let before = system_counters(self.spec);
+                collector.warm_up(self.work, plan).map_err(|error| op_failure(id, error))?;
+                woken = monitor_wakeups_per_op(self.work, plan, self.seen)
+                    .map_err(|error| op_failure(id, error))?;
                 account = Some((collector.open_account(), before));
             }
             if self.spec.toggled {
@@ -174,7 +178,7 @@ impl Session<'_> {
                 let tag = Tag { arm, round: rounds[at], batch: next_slot as u32 };
                 collector
                     .group(self.work, plan, &mut settling, tag, &mut |_| ())
-                    .map_err(|error| failed_at(id, error))?;
+                    .map_err(|error| op_failure(id, error))?;
             }
             for _ in 0..batches {
                 let tag = Tag { arm, round: rounds[at], batch: next_slot as u32 };
@@ -185,22 +189,22 @@ impl Session<'_> {
                 };
                 collector
                     .group(self.work, plan, cut, tag, &mut keep)
-                    .map_err(|error| failed_at(id, error))?;
-                kept.map_err(|error| failed(id, format!("keep a sample: {error}")))?;
+                    .map_err(|error| op_failure(id, error))?;
+                kept.map_err(|error| failure(id, format!("keep a sample: {error}")))?;
                 rounds[at] += 1;
             }
             if self.spec.toggled {
-                let went = self.wire.say(&Event::BatchesDone { id });
-                went.map_err(|error| failed(id, format!("say that it went: {error}")))?;
+                let went = self.wire.send(&Event::BatchesDone { id });
+                went.map_err(|error| failure(id, format!("say that it went: {error}")))?;
             }
         }
         let Some((opened, before)) = account else {
-            return Err(failed(id, "it was stopped before it went"));
+            return Err(failure(id, "it was stopped before it went"));
         };
         let account = collector.close_account(&opened);
         let (file, channel) = (self.work.file_observation(), self.work.channel_observation());
         let account = Disturbance { file, channel, ..account };
-        let disturbance = whole(self.spec, account, before);
+        let disturbance = with_system_counters(self.spec, account, before);
         let treated = !self.spec.treatments_of(0).is_empty();
         Ok(Event::Sampled {
             id,

@@ -47,18 +47,18 @@ mod undo;
 mod wire;
 
 pub use hello::{catalog_json, own_hash};
-pub use init::{NAME as FIRST, first, held};
+pub use init::{INIT_PATH as FIRST, exec_bound_to_parent, run_init};
 pub use job::run as run_job;
-pub use tracer::run_traced;
-pub use treat::run_treated;
+pub use tracer::run_traced_job;
+pub use treat::run_treat;
 
-use child::{Child, Step};
-use line_reader::Lines;
-use lock::Hold;
+use child::{JobProcess, Step};
+use line_reader::LineReader;
+use lock::MachineClaim;
 use undo::Undo;
 
 /// Whoever sends more at once is not the tool.
-const MOST_JOBS: usize = 64;
+const MAX_JOBS: usize = 64;
 
 /// Serves one session on standard input and output, until the input ends.
 pub fn supervise() -> Result<(), Errno> {
@@ -67,13 +67,13 @@ pub fn supervise() -> Result<(), Errno> {
     let mut undo = Undo::with_scratch();
     let mut output = File::from(std::io::stdout().as_fd().try_clone_to_owned()?);
     let mut input = File::from(std::io::stdin().as_fd().try_clone_to_owned()?);
-    say(&mut output, &Event::Hello(Box::new(hello::hello(undo.scratch()))))?;
+    send(&mut output, &Event::Hello(Box::new(hello::hello(undo.scratch()))))?;
     let mut children = Vec::new();
     let served = serve(&signals, (&mut input, &mut output), &mut children, &mut undo);
     // However it ended: what is attached is taken off and programs are ended by those who know how;
     // then `undo` ends every group and removes every file.
-    children.iter_mut().for_each(Child::hang_up);
-    children.iter_mut().for_each(Child::let_tidy);
+    children.iter_mut().for_each(JobProcess::close_input);
+    children.iter_mut().for_each(JobProcess::wait_for_cleanup);
     served
 }
 
@@ -81,35 +81,35 @@ pub fn supervise() -> Result<(), Errno> {
 fn serve(
     signals: &SignalFd,
     (input, output): (&mut File, &mut File),
-    children: &mut Vec<Child>,
+    children: &mut Vec<JobProcess>,
     undo: &mut Undo,
 ) -> Result<(), Errno> {
-    let mut orders = Lines::default();
-    let mut hold = Hold::default();
+    let mut orders = LineReader::default();
+    let mut hold = MachineClaim::default();
     loop {
-        let timeout = children.iter().map(Child::time_left).min();
+        let timeout = children.iter().map(JobProcess::time_left).min();
         let ready = {
             let mut fds = vec![input.as_fd(), signals.as_fd()];
             for child in &*children {
                 fds.extend(child.fds());
             }
-            fds.extend(hold.waits_for());
+            fds.extend(hold.holder_fd());
             poll::readable(&fds, timeout)?
         };
         if ready[1] && end_requested(signals) {
             return Ok(());
         }
-        if hold.waits_for().is_some() && ready.last() == Some(&true) {
-            say(output, &hold.again())?;
+        if hold.holder_fd().is_some() && ready.last() == Some(&true) {
+            send(output, &hold.retry())?;
         }
         let mut flags = ready[2..].chunks(2);
         let mut done = Vec::new();
         for child in &mut *children {
             let readable = flags.next().unwrap_or(&[false, false]);
-            for event in child.advance(readable) {
+            for event in child.read_events(readable) {
                 match event {
-                    Step::Pass(line) => pass(output, line)?,
-                    Step::Say(event) => say(output, &event)?,
+                    Step::Line(line) => send_line(output, line)?,
+                    Step::Event(event) => send(output, &event)?,
                     Step::Done => done.push(child.id),
                 }
             }
@@ -121,19 +121,19 @@ fn serve(
             }
             stays
         });
-        if ready[0] && !orders.fill(input)? {
+        if ready[0] && !orders.read_from(input)? {
             return Ok(()); // The tool is gone.
         }
-        while let Some(line) = orders.next() {
-            obey(&line, (children, &mut hold), undo, output)?;
+        while let Some(line) = orders.next_line() {
+            handle_order(&line, (children, &mut hold), undo, output)?;
         }
     }
 }
 
 /// Carries out one order, or says why it cannot.
-fn obey(
+fn handle_order(
     line: &[u8],
-    (children, hold): (&mut Vec<Child>, &mut Hold),
+    (children, hold): (&mut Vec<JobProcess>, &mut MachineClaim),
     undo: &mut Undo,
     output: &mut File,
 ) -> Result<(), Errno> {
@@ -141,7 +141,7 @@ fn obey(
         Ok(order) => order,
         Err(error) => {
             let why = format!("an order could not be read: {error}");
-            return say(
+            return send(
                 output,
                 &Event::Failed { id: 0, at_op: None, reason: why, errno: None, arm: None },
             );
@@ -150,26 +150,26 @@ fn obey(
     let id = order.id();
     let at = children.iter().position(|child| child.id == id);
     let refused = match (&order, at) {
-        (Order::Lock { wait, .. }, _) => return say(output, &hold.take(id, *wait)),
-        (Order::Stop { .. }, None) if hold.is(id) => {
-            *hold = Hold::Nothing;
+        (Order::Lock { wait, .. }, _) => return send(output, &hold.acquire(id, *wait)),
+        (Order::Stop { .. }, None) if hold.belongs_to(id) => {
+            *hold = MachineClaim::None;
             None
         }
         // Whoever serves listens to its peer alone, and for that one nobody waits any more.
-        (Order::Stop { .. }, Some(at)) if children[at].serves => {
+        (Order::Stop { .. }, Some(at)) if children[at].is_server => {
             children.remove(at).end(undo);
             None
         }
         (Order::Go { .. } | Order::Stop { .. }, Some(at)) => {
             // A job that has ended meanwhile says so itself.
-            children[at].tell(line);
+            children[at].send_line(line);
             None
         }
         // Its job has just ended: its last event has said how.
         (Order::Go { .. } | Order::Stop { .. }, None) => None,
         (_, Some(_)) => Some(format!("job {id} runs already")),
-        (_, None) if children.len() >= MOST_JOBS => Some(format!("{MOST_JOBS} jobs run already")),
-        (_, None) => match Child::start(&order, line, undo) {
+        (_, None) if children.len() >= MAX_JOBS => Some(format!("{MAX_JOBS} jobs run already")),
+        (_, None) => match JobProcess::start(&order, line, undo) {
             Ok(child) => {
                 children.push(child);
                 None
@@ -183,7 +183,7 @@ fn obey(
     };
     match refused {
         Some(why) => {
-            say(output, &Event::Failed { id, at_op: None, reason: why, errno: None, arm: None })
+            send(output, &Event::Failed { id, at_op: None, reason: why, errno: None, arm: None })
         }
         None => Ok(()),
     }
@@ -200,12 +200,12 @@ fn end_requested(signals: &SignalFd) -> bool {
 }
 
 /// Sends one event. A tool that no longer listens ends the session.
-fn say(output: &mut File, event: &Event) -> Result<(), Errno> {
-    pass(output, serde_json::to_vec(event).map_err(|_| Errno::EINVAL)?)
+fn send(output: &mut File, event: &Event) -> Result<(), Errno> {
+    send_line(output, serde_json::to_vec(event).map_err(|_| Errno::EINVAL)?)
 }
 
 /// Passes on a line that a worker has said.
-fn pass(output: &mut File, mut line: Vec<u8>) -> Result<(), Errno> {
+fn send_line(output: &mut File, mut line: Vec<u8>) -> Result<(), Errno> {
     line.push(b'\n');
     output.write_all(&line).map_err(Errno::from)
 }

@@ -13,11 +13,12 @@ use crate::kernel::time::vdso;
 use crate::kernel::{Errno, counter};
 
 /// Why an op that waits for time, or tells one, has no figure where instructions are counted.
-pub(super) const NO_TIME: &str = "time that goes by: where instructions are counted, none does";
+pub(super) const NO_PASSING_TIME: &str =
+    "time that goes by: where instructions are counted, none does";
 
 /// The first need that is not met at `point`, in words. A peer on another machine has its own CPU;
 /// time goes by for every clock but one.
-pub(super) fn missing(
+pub(super) fn unmet_need(
     definition: &Definition,
     point: &Point,
     (is_far, clock): (bool, ClockKind),
@@ -29,11 +30,11 @@ pub(super) fn missing(
         .filter(|need| point.includes(&need.when))
         .filter(|need| !is_far || need.requirement != Requirement::Resource(Resource::SecondCpu))
         .filter(|need| counts || need.requirement != Requirement::WallTime)
-        .find_map(|need| unmet(&need.requirement))
+        .find_map(|need| why_unmet(&need.requirement))
 }
 
 /// A word about the filter that system calls go through here; empty where there is none.
-pub(super) fn filtered() -> &'static str {
+pub(super) fn seccomp_note() -> &'static str {
     /// The mode in which a filter decides (`Seccomp` in proc(5)).
     const BY_FILTER: &str = "2";
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -48,29 +49,29 @@ pub(super) fn filtered() -> &'static str {
 }
 
 /// What switches io_uring off for everybody, or for everybody but a group.
-const RING_SWITCH: &str = "/proc/sys/kernel/io_uring_disabled";
+const IO_URING_SYSCTL: &str = "/proc/sys/kernel/io_uring_disabled";
 
 /// Why there is no io_uring here, and the way to one; `None` where there is one.
-fn no_io_uring() -> Option<String> {
+fn io_uring_unavailable() -> Option<String> {
     let error = io_uring::Ring::new(1).err()?;
-    let switch = std::fs::read_to_string(RING_SWITCH).unwrap_or_default();
-    Some(ring_refused(error, switch.trim(), filtered()))
+    let switch = std::fs::read_to_string(IO_URING_SYSCTL).unwrap_or_default();
+    Some(io_uring_refusal(error, switch.trim(), seccomp_note()))
 }
 
-fn ring_refused(error: Errno, switch: &str, filtered: &str) -> String {
+fn io_uring_refusal(error: Errno, switch: &str, filtered: &str) -> String {
     match (error, switch) {
         (Errno::ENOSYS, _) if filtered.is_empty() => {
             format!("this kernel has no io_uring (Linux 5.1, CONFIG_IO_URING): {error}")
         }
         (Errno::EPERM, "1" | "2") => format!(
-            "io_uring is switched off here: {RING_SWITCH} is {switch}; \
+            "io_uring is switched off here: {IO_URING_SYSCTL} is {switch}; \
              `sysctl kernel.io_uring_disabled=0` allows it"
         ),
         _ => format!("io_uring_setup(2) is refused here: {error}{filtered}"),
     }
 }
 
-fn unmet(what: &Requirement) -> Option<String> {
+fn why_unmet(what: &Requirement) -> Option<String> {
     match what {
         Requirement::Readable(path) => File::open(path)
             .err()
@@ -82,8 +83,8 @@ fn unmet(what: &Requirement) -> Option<String> {
             (!found).then(|| format!("this kernel's vDSO has no {name}"))
         }
         Requirement::Counter => counter::declared_unusable(),
-        Requirement::IoUring => no_io_uring(),
-        Requirement::WallTime => Some(NO_TIME.to_owned()),
+        Requirement::IoUring => io_uring_unavailable(),
+        Requirement::WallTime => Some(NO_PASSING_TIME.to_owned()),
         Requirement::Resource(what) => resources::lacking(*what),
         Requirement::Undefined(why) => Some(why.clone()),
     }
@@ -96,16 +97,16 @@ mod tests {
     #[test]
     fn who_is_refused_a_ring_is_told_by_whom_and_what_to_do() {
         let filter = "; a filter";
-        let switched = ring_refused(Errno::EPERM, "2", "");
+        let switched = io_uring_refusal(Errno::EPERM, "2", "");
         assert!(switched.contains("io_uring_disabled is 2"), "{switched}");
         assert!(switched.contains("`sysctl kernel.io_uring_disabled=0`"), "{switched}");
         // The switch is what refuses first, whatever else there is.
-        assert_eq!(ring_refused(Errno::EPERM, "2", filter), switched);
-        let filtered = ring_refused(Errno::EPERM, "0", filter);
+        assert_eq!(io_uring_refusal(Errno::EPERM, "2", filter), switched);
+        let filtered = io_uring_refusal(Errno::EPERM, "0", filter);
         assert!(filtered.ends_with(filter) && !filtered.contains("switched off"), "{filtered}");
-        let pretended = ring_refused(Errno::ENOSYS, "0", filter);
+        let pretended = io_uring_refusal(Errno::ENOSYS, "0", filter);
         assert!(pretended.ends_with(filter), "a filter may say ENOSYS too: {pretended}");
-        assert!(ring_refused(Errno::ENOSYS, "", "").contains("Linux 5.1"));
+        assert!(io_uring_refusal(Errno::ENOSYS, "", "").contains("Linux 5.1"));
     }
 
     #[test]

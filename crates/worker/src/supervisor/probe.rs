@@ -10,11 +10,11 @@ use crate::kernel::cpu::affinity;
 
 /// Spins on every CPU at once, one thread each; a CPU that cannot be had is left out. Without CPUs
 /// it spins wherever the scheduler has put it.
-pub(super) fn probe_all(cpus: &[u32], spin_ms: u64, clock: ClockKind) -> Vec<CpuProbe> {
+pub(super) fn probe_cpus(cpus: &[u32], spin_ms: u64, clock: ClockKind) -> Vec<CpuProbe> {
     let look = |cpu: u32| match clock {
-        ClockKind::Tsc => probe_one(&mut Tsc, cpu, spin_ms),
-        ClockKind::Vdso => probe_one(&mut Vdso::find().ok()?, cpu, spin_ms),
-        _ => probe_one(&mut Syscall, cpu, spin_ms),
+        ClockKind::Tsc => probe_cpu(&mut Tsc, cpu, spin_ms),
+        ClockKind::Vdso => probe_cpu(&mut Vdso::find().ok()?, cpu, spin_ms),
+        _ => probe_cpu(&mut Syscall, cpu, spin_ms),
     };
     if cpus.is_empty() {
         return look(affinity::current_cpu().max(0) as u32).into_iter().collect();
@@ -37,7 +37,7 @@ pub(super) fn probe_all(cpus: &[u32], spin_ms: u64, clock: ClockKind) -> Vec<Cpu
     })
 }
 
-fn probe_one<C: Clock>(clock: &mut C, cpu: u32, spin_ms: u64) -> Option<CpuProbe> {
+fn probe_cpu<C: Clock>(clock: &mut C, cpu: u32, spin_ms: u64) -> Option<CpuProbe> {
     let mut covariates = Kernel::of_this_thread();
     let first = calibrate::sync(clock);
     while clock.raw_ns() - first.raw_ns < 2_000_000 {}

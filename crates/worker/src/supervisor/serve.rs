@@ -3,8 +3,8 @@
 use oscost_model::protocol::Event;
 use oscost_model::worker::{Subject, Task, WorkerSpec};
 
-use super::case_work::site;
-use super::failure::failed;
+use super::case_work::context;
+use super::failure::failure;
 use super::wire::Wire;
 use crate::bench::Params;
 use crate::benchmarks;
@@ -12,32 +12,32 @@ use crate::kernel::cpu::affinity;
 use crate::kernel::net::token_listener::{Door, Token};
 
 /// Is the other end of a case for a worker on another machine, until that one ends.
-pub(super) fn served(id: u64, spec: &WorkerSpec, wire: &mut Wire) -> Result<Event, Event> {
+pub(super) fn serve(id: u64, spec: &WorkerSpec, wire: &mut Wire) -> Result<Event, Event> {
     let Subject::Case(case) = &spec.subject else {
-        return Err(failed(id, "a program serves nobody"));
+        return Err(failure(id, "a program serves nobody"));
     };
     let Task::Serve { bind, token } = &spec.task else {
-        return Err(failed(id, "its task is not to serve"));
+        return Err(failure(id, "its task is not to serve"));
     };
     let (Ok(bind), Some(token)) = (bind.parse(), Token::parse(token)) else {
-        return Err(failed(id, "an address or a token cannot be read"));
+        return Err(failure(id, "an address or a token cannot be read"));
     };
     let bench =
         benchmarks::find(&case.benchmark).filter(|bench| benchmarks::is_complete(bench, case));
     let Some((bench, serve)) = bench.and_then(|bench| Some((bench, bench.serve?))) else {
-        return Err(failed(id, format!("`{case}` has no end that could stand elsewhere")));
+        return Err(failure(id, format!("`{case}` has no end that could stand elsewhere")));
     };
-    let site = site(spec, affinity::allowed_to(0).unwrap_or_default());
+    let site = context(spec, affinity::allowed_to(0).unwrap_or_default());
     if let Some(cpu) = spec.cpu {
-        affinity::pin(cpu).map_err(|error| failed(id, format!("pin to CPU {cpu}: {error}")))?;
+        affinity::pin(cpu).map_err(|error| failure(id, format!("pin to CPU {cpu}: {error}")))?;
     }
     let mut door = Door::open(bind, token)
-        .map_err(|error| failed(id, format!("listen at {bind}: {error}")))?;
+        .map_err(|error| failure(id, format!("listen at {bind}: {error}")))?;
     let addr = Some(door.far().addr.to_string());
-    wire.say(&Event::Ready { id, pid: std::process::id(), addr })
-        .map_err(|error| failed(id, format!("say ready: {error}")))?;
+    wire.send(&Event::Ready { id, pid: std::process::id(), addr })
+        .map_err(|error| failure(id, format!("say ready: {error}")))?;
     let point = bench.definition().with_implied(&case.point);
     serve(Params::new(&point, site), &mut door)
-        .map_err(|error| failed(id, format!("serve `{case}`: {error}")))?;
+        .map_err(|error| failure(id, format!("serve `{case}`: {error}")))?;
     Ok(Event::Served { id, unauthorised_connections: door.close() })
 }

@@ -7,12 +7,12 @@ use oscost_model::worker::{Task, WorkerSpec};
 use crate::bench::Work;
 
 /// The variable that says by how much, in per cent.
-const SLOWED_PCT: &str = "OSCOST_SLOWED_PCT";
+const SLOWDOWN_PCT: &str = "OSCOST_SLOWED_PCT";
 
 /// This work, slower by what is asked for of its arm; as it is where nothing is asked for.
-pub(super) fn slowed(work: Work, spec: &WorkerSpec, arm: u8) -> Work {
+pub(super) fn apply_slowdown(work: Work, spec: &WorkerSpec, arm: u8) -> Work {
     let asked = spec.treatments_of(arm).iter().find_map(|one| match one {
-        AppliedTreatment::Env { name, value } if name == SLOWED_PCT => value.parse::<f64>().ok(),
+        AppliedTreatment::Env { name, value } if name == SLOWDOWN_PCT => value.parse::<f64>().ok(),
         _ => None,
     });
     match (asked, &spec.task) {

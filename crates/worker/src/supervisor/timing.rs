@@ -5,25 +5,25 @@ use oscost_model::protocol::{Event, Order};
 use oscost_model::seed::Seed;
 use oscost_model::worker::{BatchPlan, Disturbance, Mode, Sample, WorkerSpec};
 
-use super::failure::failed;
+use super::failure::failure;
 use super::wire::Wire;
 use crate::bench::{OpError, Work};
 use crate::facts;
 use crate::kernel::cpu::stack_offset;
 use crate::kernel::memory::shared_table::SharedTable;
-use crate::treatments::Seen;
+use crate::treatments::MonitorPage;
 
 /// Does it deeper by less than a page, so that the stack's place differs from worker to worker.
-pub(super) fn deeper<R>(spec: &WorkerSpec, what: &mut dyn FnMut() -> R) -> R {
+pub(super) fn with_stack_offset<R>(spec: &WorkerSpec, what: &mut dyn FnMut() -> R) -> R {
     stack_offset::deeper(Seed::new(!spec.seed).below(4_096), what)
 }
 
 /// How often a monitor is woken by one op, found in ops that nobody times; `None` where there is no
 /// monitor. No call but those of the ops lies between two looks.
-pub(super) fn wakes(
+pub(super) fn monitor_wakeups_per_op(
     work: &mut Work,
     plan: &BatchPlan,
-    seen: &Seen,
+    seen: &MonitorPage,
 ) -> Result<Option<f64>, OpError> {
     /// So many batches of so many turns: a stop may take 100 us, and an op make many.
     const BATCHES: u32 = 4;
@@ -31,13 +31,13 @@ pub(super) fn wakes(
     let turns = if plan.mode == Mode::T { plan.iterations } else { plan.iterations.min(TURNS) };
     let (mut woken, mut ops) = (0, 0);
     for _ in 0..BATCHES {
-        if seen.stops().is_none() {
+        if seen.wakeups().is_none() {
             return Ok(None);
         }
         work.prepare(turns)?;
-        let before = seen.stops();
+        let before = seen.wakeups();
         let done = work.run(turns, 1);
-        let after = seen.stops();
+        let after = seen.wakeups();
         done.and_then(|()| work.verify())?;
         if !work.is_batch_lost() {
             woken += after.zip(before).map_or(0, |(after, before)| after - before);
@@ -48,32 +48,37 @@ pub(super) fn wakes(
 }
 
 /// Room for every sample that the plan allows of so many arms, pre-faulted and locked.
-pub(super) fn table(id: u64, plan: &BatchPlan, arms: u8) -> Result<SharedTable<Sample>, Event> {
+pub(super) fn sample_table(
+    id: u64,
+    plan: &BatchPlan,
+    arms: u8,
+) -> Result<SharedTable<Sample>, Event> {
     let batches = plan.groups as usize * plan.unroll_factors.len() * usize::from(arms);
-    SharedTable::new(batches).map_err(|error| failed(id, format!("map the sample buffer: {error}")))
+    SharedTable::new(batches)
+        .map_err(|error| failure(id, format!("map the sample buffer: {error}")))
 }
 
 /// Refuses more groups than the plan has.
-pub(super) fn room(id: u64, plan: &BatchPlan, groups: u32) -> Result<(), Event> {
+pub(super) fn check_group_limit(id: u64, plan: &BatchPlan, groups: u32) -> Result<(), Event> {
     if groups <= plan.groups {
         return Ok(());
     }
     let why = format!("{groups} groups were asked for: there is room for {}", plan.groups);
-    Err(failed(id, why))
+    Err(failure(id, why))
 }
 
 /// The machine's own counters before the timed part.
-pub(super) fn snapshot(spec: &WorkerSpec) -> Option<Snapshot> {
+pub(super) fn system_counters(spec: &WorkerSpec) -> Option<Snapshot> {
     spec.cpu.map(facts::disturbances)
 }
 
 /// Adds what the machine's own counters say of the timed part.
-pub(super) fn whole(
+pub(super) fn with_system_counters(
     spec: &WorkerSpec,
     account: Disturbance,
     before: Option<Snapshot>,
 ) -> Disturbance {
-    let (before, after) = (before.unwrap_or_default(), snapshot(spec).unwrap_or_default());
+    let (before, after) = (before.unwrap_or_default(), system_counters(spec).unwrap_or_default());
     let grown = |now: Option<u64>, then: Option<u64>| {
         now.zip(then).map(|(now, then)| now.saturating_sub(then))
     };
@@ -85,12 +90,12 @@ pub(super) fn whole(
 }
 
 /// Tells the tool that the worker stands ready.
-pub(super) fn ready(id: u64, wire: &mut Wire) -> Result<(), Event> {
+pub(super) fn send_ready(id: u64, wire: &mut Wire) -> Result<(), Event> {
     let event = Event::Ready { id, pid: std::process::id(), addr: None };
-    wire.say(&event).map_err(|error| failed(id, format!("say ready: {error}")))
+    wire.send(&event).map_err(|error| failure(id, format!("say ready: {error}")))
 }
 
 /// The next order.
-pub(super) fn next(id: u64, wire: &mut Wire) -> Result<Option<Order>, Event> {
-    wire.order().map_err(|error| failed(id, format!("read an order: {error}")))
+pub(super) fn next_order(id: u64, wire: &mut Wire) -> Result<Option<Order>, Event> {
+    wire.next_order().map_err(|error| failure(id, format!("read an order: {error}")))
 }

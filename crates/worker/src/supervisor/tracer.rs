@@ -10,9 +10,9 @@ use oscost_model::treatment::AppliedTreatment;
 use oscost_model::worker::{Subject, Task, WorkerSpec};
 
 use super::answer::Answer;
-use super::call_counter::Tally;
-use super::case_work::build;
-use super::failure::{failed, failed_at, refused};
+use super::call_counter::CallCounter;
+use super::case_work::build_work;
+use super::failure::{failure, op_failure, refusal};
 use super::wire::Wire;
 use super::{command, external_program};
 use crate::engine::count;
@@ -25,67 +25,67 @@ use crate::treatments::{self, Treatments};
 /// Starts the copy, which reads the order in `line` as well, follows it, and says what it called.
 pub(super) fn count(id: u64, spec: &WorkerSpec, line: &[u8]) -> Answer {
     if !matches!(spec.task, Task::Count { .. }) {
-        return failed(id, "its task is not to count").into();
+        return failure(id, "its task is not to count").into();
     }
-    let treatments = treatments(spec);
+    let treatments = arm_treatments(spec);
     if treatments.applied.iter().any(AppliedTreatment::has_monitor) {
-        let under = treatments::in_words(treatments.applied);
+        let under = treatments::names(treatments.applied);
         let why = format!(
             "under {under} its calls cannot be counted: a tracer counts them, and a \
              process has but one monitor at a time here"
         );
-        return failed(id, why).into();
+        return failure(id, why).into();
     }
     let followed = follow(spec, line);
     treatments::remove_groups(&treatments);
     match followed {
-        Ok((tally, words)) if words.is_empty() => tally.answer(id).into(),
+        Ok((tally, words)) if words.is_empty() => tally.into_event(id).into(),
         // The copy itself says why it could not run its ops.
-        Ok((_, words)) => Answer::Pass(words.trim_ascii_end().to_vec()),
-        Err(error) => failed(id, format!("trace the copy: {error}")).into(),
+        Ok((_, words)) => Answer::Line(words.trim_ascii_end().to_vec()),
+        Err(error) => failure(id, format!("trace the copy: {error}")).into(),
     }
 }
 
-fn treatments(spec: &WorkerSpec) -> Treatments<'_> {
+fn arm_treatments(spec: &WorkerSpec) -> Treatments<'_> {
     Treatments { applied: spec.treatments_of(0), cpu: spec.cpu, arm: 0 }
 }
 
 /// The traced copy: asks for its tracer, then runs the case's ops between two marks.
-pub fn run_traced() -> Result<(), Errno> {
+pub fn run_traced_job() -> Result<(), Errno> {
     process::die_with(process::named_parent())?;
-    let mut wire = Wire::open()?;
-    let Some(Order::Count { id, spec }) = wire.order()? else {
+    let mut wire = Wire::stdio()?;
+    let Some(Order::Count { id, spec }) = wire.next_order()? else {
         return Err(Errno::EINVAL);
     };
     if let Err(error) = ptrace::ask_for_tracer() {
-        return wire.say(&failed(id, format!("ptrace is refused here: {error}")));
+        return wire.send(&failure(id, format!("ptrace is refused here: {error}")));
     }
-    if let Err(why) = treatments::install(&treatments(&spec)) {
-        return wire.say(&refused(id, why));
+    if let Err(why) = treatments::install(&arm_treatments(&spec)) {
+        return wire.send(&refusal(id, why));
     }
     let done = match &spec.subject {
-        Subject::Case(_) => counted(id, &spec),
-        Subject::Program(program) => Err(become_program(id, &spec, program)),
+        Subject::Case(_) => run_counted_ops(id, &spec),
+        Subject::Program(program) => Err(exec_program(id, &spec, program)),
     };
-    done.or_else(|answer| wire.say(&answer))
+    done.or_else(|answer| wire.send(&answer))
 }
 
 /// Runs the ops of the counted copy of a case.
-fn counted(id: u64, spec: &WorkerSpec) -> Result<(), Event> {
+fn run_counted_ops(id: u64, spec: &WorkerSpec) -> Result<(), Event> {
     let Task::Count { warm_ops, ops } = spec.task else {
-        return Err(failed(id, "its task is not to count"));
+        return Err(failure(id, "its task is not to count"));
     };
-    let mut work = build(id, spec, 0)?;
-    count::counted(&mut work, warm_ops, ops).map_err(|error| failed_at(id, error))
+    let mut work = build_work(id, spec, 0)?;
+    count::counted(&mut work, warm_ops, ops).map_err(|error| op_failure(id, error))
 }
 
 /// Goes on as the program, whose whole run is one op; comes back with why it cannot.
-fn become_program(id: u64, spec: &WorkerSpec, program: &Program) -> Event {
+fn exec_program(id: u64, spec: &WorkerSpec, program: &Program) -> Event {
     let failed = |error: Errno| {
-        failed(
+        failure(
             id,
             [
-                &external_program::named(&program.command),
+                &external_program::quoted_command(&program.command),
                 " cannot be started: ",
                 &error.to_string(),
             ]
@@ -97,7 +97,7 @@ fn become_program(id: u64, spec: &WorkerSpec, program: &Program) -> Event {
         let _ = affinity::pin(cpu);
     }
     // Lowered for good: the limits are the program's now.
-    let lowered = external_program::lowered(&program.limits);
+    let lowered = external_program::lower_limits(&program.limits);
     let name = program.command.first().map_or("", String::as_str);
     let mut command = Command::new(name);
     command.args(program.command.iter().skip(1));
@@ -108,7 +108,7 @@ fn become_program(id: u64, spec: &WorkerSpec, program: &Program) -> Event {
 }
 
 /// Runs the copy from stop to stop until it ends; hands back what it called and what it said.
-fn follow(spec: &WorkerSpec, line: &[u8]) -> Result<(Tally, Vec<u8>), Errno> {
+fn follow(spec: &WorkerSpec, line: &[u8]) -> Result<(CallCounter, Vec<u8>), Errno> {
     let mut copy = Command::new(process::own_program());
     if !command::runs_program(spec) {
         // As in a worker that measures, or its threads would make a call more.
@@ -132,16 +132,16 @@ fn follow(spec: &WorkerSpec, line: &[u8]) -> Result<(Tally, Vec<u8>), Errno> {
         // that is refused, it only takes longer.
         let _ = affinity::pin(cpu);
     }
-    let mut tally = Tally::of(pid, &spec.subject);
+    let mut tally = CallCounter::new(pid, &spec.subject);
     if ptrace::take_over(pid).is_ok() {
         let mut waiting = vec![(pid, 0)];
         loop {
             for (task, signal) in waiting.drain(..) {
-                if tally.wants_a_step_of(task) {
+                if tally.single_steps_task(task) {
                     if ptrace::step(task, signal).is_ok() {
                         continue;
                     }
-                    tally.cannot_step();
+                    tally.stop_stepping();
                 }
                 // A task that was killed meanwhile shows as gone at the next wait.
                 let _ = ptrace::resume(task, signal);
@@ -151,10 +151,10 @@ fn follow(spec: &WorkerSpec, line: &[u8]) -> Result<(Tally, Vec<u8>), Errno> {
                     tally.ended(how);
                     break;
                 }
-                Ok((task, Stop::Gone(_))) => tally.gone(task),
+                Ok((task, Stop::Gone(_))) => tally.remove_task(task),
                 Ok((task, Stop::Signal(signal))) => waiting.push((task, signal)),
                 Ok((task, stop)) => {
-                    tally.saw(task, stop);
+                    tally.record_stop(task, stop);
                     waiting.push((task, 0));
                 }
                 Err(Errno::ECHILD) => break,

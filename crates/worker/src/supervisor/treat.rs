@@ -23,38 +23,40 @@ use crate::kernel::file::location;
 use crate::kernel::ipc::pipe::pipe;
 use crate::kernel::process::signal;
 use crate::kernel::process::{self, Ended, Whose};
-use crate::treatments::system::{Cpus, PutBack};
-use crate::treatments::{self, Refused, Treatments};
+use crate::treatments::system::{AntagonistCpus, RestorePlan};
+use crate::treatments::{self, Refusal, Treatments};
 
 /// The statuses by which a shell, env(1) and nice(1) tell their own failures from their command's.
-const NOT_TREATED: u8 = 125;
-const NOT_RUN: u8 = 126;
-const NOT_FOUND: u8 = 127;
+const EXIT_TREATMENT_FAILED: u8 = 125;
+const EXIT_CANNOT_RUN: u8 = 126;
+const EXIT_NOT_FOUND: u8 = 127;
 /// What a shell adds to the number of the signal that killed a command.
-const KILLED_BY: u8 = 128;
+const EXIT_SIGNAL_BASE: u8 = 128;
 
 /// Why a command cannot have what a process that runs already can.
 pub(super) const NO_SUD: &str =
     "cannot treat a command with `sud`: execve(2) switches Syscall User Dispatch off";
 
 /// Runs the command under the treatments; the status to end with.
-pub fn run_treated() -> u8 {
+pub fn run_treat() -> u8 {
     let mut arguments = std::env::args_os().skip(2);
     let text = arguments.next().unwrap_or_default();
     let treated = serde_json::from_slice(text.as_encoded_bytes());
     let command: Vec<OsString> = arguments.collect();
     match treated {
         Ok(treated) => run(treated, command),
-        Err(error) => complain(NOT_TREATED, &format!("cannot read the treatments: {error}")),
+        Err(error) => {
+            report_error(EXIT_TREATMENT_FAILED, &format!("cannot read the treatments: {error}"))
+        }
     }
 }
 
 fn run(mut treated: TreatmentSet, command: Vec<OsString>) -> u8 {
     if treated.applied.contains(&AppliedTreatment::Sud) && !command.is_empty() {
         let hint = "\n  hint: `oscost run --treat sud` treats a process that runs already";
-        return complain(NOT_TREATED, &(NO_SUD.to_owned() + hint));
+        return report_error(EXIT_TREATMENT_FAILED, &(NO_SUD.to_owned() + hint));
     }
-    let command = wrapped(&mut treated.applied, command);
+    let command = take_wrapper(&mut treated.applied, command);
     let (attached, applied) = (&treated.attached, &treated.applied);
     let treatments = Treatments { applied, cpu: None, arm: 0 };
     // Whoever has nothing to undo or to say of its end need not be waited for.
@@ -64,13 +66,13 @@ fn run(mut treated: TreatmentSet, command: Vec<OsString>) -> u8 {
     if attached.is_empty() && applied.iter().all(is_simple) {
         return match treatments::install(&treatments) {
             Ok(()) => exec(&command, applied),
-            Err(why) => refused(&why),
+            Err(why) => report_refusal(&why),
         };
     }
     let has_group = applied.iter().any(|one| matches!(one, AppliedTreatment::Cgroup { .. }));
-    let guard = match Guard::start(&treated, has_group) {
+    let guard = match CleanupProcess::start(&treated, has_group) {
         Ok(guard) => guard,
-        Err(words) => return complain(NOT_TREATED, &words),
+        Err(words) => return report_error(EXIT_TREATMENT_FAILED, &words),
     };
     let held_back = signal::hold_back();
     let started = treatments.start(&mut |_| {
@@ -83,7 +85,7 @@ fn run(mut treated: TreatmentSet, command: Vec<OsString>) -> u8 {
     let ended = started.and_then(|running| {
         signal::forward_to(running.pid());
         held_back.let_in();
-        let ended = running.ended();
+        let ended = running.wait();
         signal::forward_to(0);
         ended
     });
@@ -92,14 +94,14 @@ fn run(mut treated: TreatmentSet, command: Vec<OsString>) -> u8 {
     }
     match ended {
         Ok(Ended::Exited(status)) => status as u8,
-        Ok(Ended::Killed(by)) => killed(by, &command, applied),
-        Err(why) => refused(&why),
+        Ok(Ended::Killed(by)) => report_signal(by, &command, applied),
+        Err(why) => report_refusal(&why),
     }
 }
 
 /// Takes the first wrapper, and what follows it, out of `applied`: the wrapper starts the command,
 /// through this program where more is to be done to it first.
-fn wrapped(applied: &mut Vec<AppliedTreatment>, command: Vec<OsString>) -> Vec<OsString> {
+fn take_wrapper(applied: &mut Vec<AppliedTreatment>, command: Vec<OsString>) -> Vec<OsString> {
     let at = applied.iter().position(|one| matches!(one, AppliedTreatment::Wrapper { .. }));
     let mut rest = at.map(|at| applied.split_off(at)).unwrap_or_default().into_iter();
     let Some(AppliedTreatment::Wrapper { command: wrapper }) = rest.next() else { return command };
@@ -125,18 +127,18 @@ fn exec(command: &[OsString], applied: &[AppliedTreatment]) -> u8 {
         _ => None,
     });
     let error = Command::new(program).args(arguments).envs(variables).exec();
-    let status = if error.kind() == ErrorKind::NotFound { NOT_FOUND } else { NOT_RUN };
-    complain(status, &format!("cannot run `{}`: {}", shown(program), Errno::from(error)))
+    let status = if error.kind() == ErrorKind::NotFound { EXIT_NOT_FOUND } else { EXIT_CANNOT_RUN };
+    report_error(status, &format!("cannot run `{}`: {}", printable(program), Errno::from(error)))
 }
 
 /// A word of somebody's command, without what a terminal may take for more than letters.
-fn shown(word: &OsString) -> String {
+fn printable(word: &OsString) -> String {
     word.to_string_lossy().chars().take(80).collect::<String>().escape_debug().to_string()
 }
 
 /// The status of a command that was killed, which is told where its user has not asked for it.
-fn killed(by: i32, command: &[OsString], applied: &[AppliedTreatment]) -> u8 {
-    let status = KILLED_BY + by as u8;
+fn report_signal(by: i32, command: &[OsString], applied: &[AppliedTreatment]) -> u8 {
+    let status = EXIT_SIGNAL_BASE + by as u8;
     let has_filter = applied.iter().any(|one| matches!(one, AppliedTreatment::Seccomp { .. }));
     let why = match by {
         libc::SIGINT | libc::SIGPIPE => return status,
@@ -146,42 +148,42 @@ fn killed(by: i32, command: &[OsString], applied: &[AppliedTreatment]) -> u8 {
         }
         _ => "",
     };
-    let program = command.first().map(shown).unwrap_or_default();
-    complain(status, &format!("`{program}` was killed by {}{why}", signal::name(by)))
+    let program = command.first().map(printable).unwrap_or_default();
+    report_error(status, &format!("`{program}` was killed by {}{why}", signal::name(by)))
 }
 
-fn refused(why: &Refused) -> u8 {
-    let (Refused::Lacking(words) | Refused::Failed(words)) = why;
-    complain(NOT_TREATED, words)
+fn report_refusal(why: &Refusal) -> u8 {
+    let (Refusal::Unavailable(words) | Refusal::Failed(words)) = why;
+    report_error(EXIT_TREATMENT_FAILED, words)
 }
 
-fn complain(status: u8, words: &str) -> u8 {
+fn report_error(status: u8, words: &str) -> u8 {
     // Standard error may be closed; the status says the same.
     let _ = writeln!(std::io::stderr(), "error: {words}");
     status
 }
 
 /// Whoever holds what is attached while the command runs, in a process of its own.
-struct Guard {
+struct CleanupProcess {
     pid: u32,
     /// What it waits for the end of: nobody else has it open.
-    asks: Option<File>,
-    says: BufReader<File>,
-    put_back: PutBack,
+    input: Option<File>,
+    events: BufReader<File>,
+    restore: RestorePlan,
 }
 
 /// What a guard says.
 #[derive(Deserialize)]
-struct Said {
+struct CleanupEvent {
     event: EventKind,
     missing: Option<String>,
     why: Option<String>,
     counted: Option<u64>,
 }
 
-impl Guard {
+impl CleanupProcess {
     /// Attaches what is to be attached; none where there is nothing to guard.
-    fn start(treated: &TreatmentSet, has_group: bool) -> Result<Option<Guard>, String> {
+    fn start(treated: &TreatmentSet, has_group: bool) -> Result<Option<CleanupProcess>, String> {
         if treated.attached.is_empty() && !has_group {
             return Ok(None);
         }
@@ -190,64 +192,71 @@ impl Guard {
         let (says, said) = pipe().map_err(failed)?;
         let name = location::own_name();
         let group = location::group_name(0);
-        let put_back = PutBack::of(&treated.attached, &name);
+        let put_back = RestorePlan::of(&treated.attached, &name);
         let mut ends = Some((asked, asks, says, said));
         let pid = process::fork(|| {
             process::leave_session();
             let Some((asked, _, _, said)) = ends.take() else { return 1 };
-            let mut wire = Wire::over(asked, said);
-            let at = (Cpus::default(), &*name);
-            let event = attach::hold(0, &treated.attached, at, &mut wire);
+            let mut wire = Wire::new(asked, said);
+            let at = (AntagonistCpus::default(), &*name);
+            let event = attach::attach_until_stop(0, &treated.attached, at, &mut wire);
             if has_group {
                 treatments::remove_group(&group);
             }
             // Who no longer listens was killed.
-            i32::from(wire.say(&event).is_err())
+            i32::from(wire.send(&event).is_err())
         });
         let pid = pid.map_err(failed)?;
         let Some((_, asks, says, _)) = ends.take() else { return Ok(None) };
-        let mut guard = Guard { pid, asks: Some(asks), says: BufReader::new(says), put_back };
-        match guard.hear() {
-            Some(Said { event: EventKind::Ready, .. }) => Ok(Some(guard)),
-            said => Err(words(said)),
+        let mut guard = CleanupProcess {
+            pid,
+            input: Some(asks),
+            events: BufReader::new(says),
+            restore: put_back,
+        };
+        match guard.next_event() {
+            Some(CleanupEvent { event: EventKind::Ready, .. }) => Ok(Some(guard)),
+            said => Err(failure_text(said)),
         }
     }
 
     /// Has it undo what it has attached, and tells what was counted if somebody wants to know.
     fn end(mut self, tells: bool) {
-        self.asks = None;
-        match self.hear() {
-            Some(Said { event: EventKind::Detached, counted: Some(counted), .. }) if tells => {
+        self.input = None;
+        match self.next_event() {
+            Some(CleanupEvent { event: EventKind::Detached, counted: Some(counted), .. })
+                if tells =>
+            {
                 let words = format!("note: {counted} calls were counted, of all processes");
                 // Standard error may be closed: nobody wants to know then.
                 let _ = writeln!(std::io::stderr(), "{words}");
             }
-            Some(Said { event: EventKind::Detached, .. }) => {}
+            Some(CleanupEvent { event: EventKind::Detached, .. }) => {}
             said => {
-                complain(NOT_TREATED, &words(said));
+                report_error(EXIT_TREATMENT_FAILED, &failure_text(said));
             }
         }
     }
 
     /// What it says next.
-    fn hear(&mut self) -> Option<Said> {
+    fn next_event(&mut self) -> Option<CleanupEvent> {
         let mut line = Vec::new();
-        self.says.read_until(b'\n', &mut line).ok()?;
+        self.events.read_until(b'\n', &mut line).ok()?;
         serde_json::from_slice(&line).ok()
     }
 }
 
 /// Why a guard could not do what it was to do.
-fn words(said: Option<Said>) -> String {
+fn failure_text(said: Option<CleanupEvent>) -> String {
     let words = said.and_then(|said| said.missing.or(said.why));
     words.unwrap_or_else(|| "the guard of what is attached was killed".to_owned())
 }
 
-impl Drop for Guard {
+impl Drop for CleanupProcess {
     fn drop(&mut self) {
-        self.asks = None;
+        self.input = None;
         // It ends by itself; where it was killed, what it would have put back is put back here.
         let _ = process::wait(Whose::Child(self.pid), true);
-        self.put_back.now();
+        self.restore.restore();
     }
 }

@@ -6,9 +6,12 @@ use oscost_model::seed::Seed;
 use oscost_model::worker::{BatchPlan, Disturbance, Sample, Task, WorkerSpec};
 
 use super::answer::Answer;
-use super::case_work::work;
-use super::failure::{failed, failed_at, in_words, no_counter, refused};
-use super::timing::{deeper, next, ready, room, snapshot, table, wakes, whole};
+use super::case_work::timed_work;
+use super::failure::{describe_end, failure, no_instruction_counter, op_failure, refusal};
+use super::timing::{
+    check_group_limit, monitor_wakeups_per_op, next_order, sample_table, send_ready,
+    system_counters, with_stack_offset, with_system_counters,
+};
 use super::wire::Wire;
 use crate::bench::Work;
 use crate::engine::clock::{Clock, Syscall, Tsc, Vdso};
@@ -19,33 +22,34 @@ use crate::kernel::cpu::affinity;
 use crate::kernel::file::location;
 use crate::kernel::memory::shared_table::SharedTable;
 use crate::kernel::{Errno, process};
-use crate::treatments::{Running, Seen, Treatments};
+use crate::treatments::{MonitorPage, TreatedProcess, Treatments};
 
 /// What an arm leaves beside its samples.
 #[derive(Clone, Copy, Default)]
-struct Left {
+struct ArmResult {
     account: Disturbance,
     woken: Option<f64>,
 }
 
 /// What the worker and its arms share.
-struct Worker<'a> {
+struct TwinWorker<'a> {
     id: u64,
     spec: &'a WorkerSpec,
     plan: &'a BatchPlan,
     samples: SharedTable<Sample>,
-    left: SharedTable<Left>,
+    results: SharedTable<ArmResult>,
 }
 
 /// Two or three arms, in processes of their own.
-pub(super) fn twins(id: u64, spec: &WorkerSpec, wire: &mut Wire) -> Result<Event, Answer> {
+pub(super) fn measure_twins(id: u64, spec: &WorkerSpec, wire: &mut Wire) -> Result<Event, Answer> {
     let Task::Measure(plan) = &spec.task else {
-        return Err(failed(id, "its task is not to measure").into());
+        return Err(failure(id, "its task is not to measure").into());
     };
     let arms = spec.arms;
     let left = SharedTable::new(usize::from(arms))
-        .map_err(|error| failed(id, format!("map the arms' accounts: {error}")))?;
-    let mut worker = Worker { id, spec, plan, samples: table(id, plan, arms)?, left };
+        .map_err(|error| failure(id, format!("map the arms' accounts: {error}")))?;
+    let mut worker =
+        TwinWorker { id, spec, plan, samples: sample_table(id, plan, arms)?, results: left };
     let mut order: Vec<u8> = (0..arms).collect();
     // Not the streams of the stack's depth and of the batches.
     Seed::new(spec.seed.rotate_left(32)).shuffle(&mut order);
@@ -53,30 +57,30 @@ pub(super) fn twins(id: u64, spec: &WorkerSpec, wire: &mut Wire) -> Result<Event
     let mut running = Vec::new();
     for arm in order {
         // One after the other: what builds and warms is not to disturb what does the same.
-        let (ends, process) = worker.start(arm, &mut twins)?;
+        let (ends, process) = worker.start_arm(arm, &mut twins)?;
         twins.add(arm, ends);
         running.push((arm, process));
     }
     // Beside its arms, so that a token wakes no other CPU. They are there already: one that were
     // forked by a pinned process would see no other CPU.
     if let Some(cpu) = spec.cpu {
-        affinity::pin(cpu).map_err(|error| failed(id, format!("pin to CPU {cpu}: {error}")))?;
+        affinity::pin(cpu).map_err(|error| failure(id, format!("pin to CPU {cpu}: {error}")))?;
     }
     // Asked from outside: an arm under a filter would be told apart by asking, or killed.
     let of_arms = (0..arms).map(|arm| running.iter().find(|(number, _)| *number == arm));
     let speculation = of_arms.map(|arm| process::speculation(arm?.1.pid())).collect();
-    ready(id, wire)?;
+    send_ready(id, wire)?;
     let mut rounds = 0;
-    let before = snapshot(spec);
-    while let Some(Order::Go { batches, .. }) = next(id, wire)? {
-        room(id, plan, rounds + batches)?;
+    let before = system_counters(spec);
+    while let Some(Order::Go { batches, .. }) = next_order(id, wire)? {
+        check_group_limit(id, plan, rounds + batches)?;
         for _ in 0..batches {
-            twins.round().map_err(|(arm, said)| worker.ended(arm, said, &mut running))?;
+            twins.round().map_err(|(arm, said)| worker.arm_failure(arm, said, &mut running))?;
             rounds += 1;
         }
     }
-    twins.end().map_err(|(arm, said)| worker.ended(arm, said, &mut running))?;
-    let all = worker.left.first(usize::from(arms));
+    twins.end().map_err(|(arm, said)| worker.arm_failure(arm, said, &mut running))?;
+    let all = worker.results.first(usize::from(arms));
     let account = all.iter().map(|left| left.account).reduce(twins::both).unwrap_or_default();
     let slots = Slots { arms, copies: plan.unroll_factors.len() };
     let mut samples = worker.samples.first(slots.first(0, rounds));
@@ -86,7 +90,7 @@ pub(super) fn twins(id: u64, spec: &WorkerSpec, wire: &mut Wire) -> Result<Event
     Ok(Event::Sampled {
         id,
         samples,
-        disturbance: Box::new(whole(spec, account, before)),
+        disturbance: Box::new(with_system_counters(spec, account, before)),
         monitor_wakeups_per_op: if is_treated {
             all.iter().map(|left| left.woken).collect()
         } else {
@@ -97,12 +101,16 @@ pub(super) fn twins(id: u64, spec: &WorkerSpec, wire: &mut Wire) -> Result<Event
     })
 }
 
-impl Worker<'_> {
+impl TwinWorker<'_> {
     /// Starts an arm beside others, and waits until it is ready.
-    fn start(&mut self, arm: u8, others: &mut Twins) -> Result<(twins::Arm, Running), Answer> {
+    fn start_arm(
+        &mut self,
+        arm: u8,
+        others: &mut Twins,
+    ) -> Result<(twins::Arm, TreatedProcess), Answer> {
         let id = self.id;
         let (mut ends, tokens) = twins::arm()
-            .map_err(|error| failed(id, format!("open the pipes to an arm: {error}")))?;
+            .map_err(|error| failure(id, format!("open the pipes to an arm: {error}")))?;
         let mut tokens = Some(tokens);
         let applied = self.spec.treatments_of(arm);
         let started = Treatments { applied, cpu: self.spec.cpu, arm }.start(&mut |seen| {
@@ -110,63 +118,68 @@ impl Worker<'_> {
             // Its own copy: each arm has as many descriptors as any other.
             others.hang_up();
             let Some(mut tokens) = tokens.take() else { return 1 };
-            let Err(why) = self.live(arm, seen, &mut tokens) else { return 0 };
-            let words = serde_json::to_vec(&of_arm(why, arm)).unwrap_or_default();
+            let Err(why) = self.run_arm(arm, seen, &mut tokens) else { return 0 };
+            let words = serde_json::to_vec(&with_arm(why, arm)).unwrap_or_default();
             i32::from(tokens.words(&words).is_err())
         });
-        let running = started.map_err(|why| of_arm(refused(id, why), arm))?;
+        let running = started.map_err(|why| with_arm(refusal(id, why), arm))?;
         drop(tokens);
         match ends.hear() {
             twins::Answer::Done => Ok((ends, running)),
-            said => Err(self.ended(arm, said, &mut [(arm, running)])),
+            said => Err(self.arm_failure(arm, said, &mut [(arm, running)])),
         }
     }
 
     /// What an arm comes to that cannot go on.
-    fn ended(&self, arm: u8, said: twins::Answer, running: &mut [(u8, Running)]) -> Answer {
+    fn arm_failure(
+        &self,
+        arm: u8,
+        said: twins::Answer,
+        running: &mut [(u8, TreatedProcess)],
+    ) -> Answer {
         if let twins::Answer::Words(line) = said {
-            return Answer::Pass(line);
+            return Answer::Line(line);
         }
         let of_it = running.iter_mut().find(|(number, _)| *number == arm);
         let how = match of_it.map(|(_, process)| process.reap()) {
-            Some(Ok(how)) => in_words(how, self.spec.treatments_of(arm)),
+            Some(Ok(how)) => describe_end(how, self.spec.treatments_of(arm)),
             _ => "is gone".to_owned(),
         };
-        of_arm(failed(self.id, format!("a twin ended: arm {arm} {how}")), arm).into()
+        with_arm(failure(self.id, format!("a twin ended: arm {arm} {how}")), arm).into()
     }
 
     /// The life of an arm, in its own process.
-    fn live(&mut self, arm: u8, seen: &Seen, tokens: &mut Tokens) -> Result<(), Event> {
-        let mut work = work(self.id, self.spec, arm)?;
+    fn run_arm(&mut self, arm: u8, seen: &MonitorPage, tokens: &mut Tokens) -> Result<(), Event> {
+        let mut work = timed_work(self.id, self.spec, arm)?;
         let (id, spec) = (self.id, self.spec);
-        let mut it = Live { arm, seen, tokens, work: &mut work, worker: self };
-        deeper(spec, &mut || match spec.clock.kind {
-            ClockKind::Tsc => it.with(Ok(Tsc)),
-            ClockKind::Vdso => it.with(Vdso::find()),
-            ClockKind::Syscall => it.with(Ok(Syscall)),
-            ClockKind::Instructions => Err(no_counter(id)),
+        let mut it = ArmProcess { arm, seen, tokens, work: &mut work, worker: self };
+        with_stack_offset(spec, &mut || match spec.clock.kind {
+            ClockKind::Tsc => it.run(Ok(Tsc)),
+            ClockKind::Vdso => it.run(Vdso::find()),
+            ClockKind::Syscall => it.run(Ok(Syscall)),
+            ClockKind::Instructions => Err(no_instruction_counter(id)),
         })
     }
 }
 
 /// An arm that lives.
-struct Live<'a, 'b> {
+struct ArmProcess<'a, 'b> {
     arm: u8,
-    seen: &'a Seen,
+    seen: &'a MonitorPage,
     tokens: &'a mut Tokens,
     work: &'a mut Work,
-    worker: &'a mut Worker<'b>,
+    worker: &'a mut TwinWorker<'b>,
 }
 
-impl Live<'_, '_> {
-    fn with<C: Clock>(&mut self, clock: Result<C, Errno>) -> Result<(), Event> {
+impl ArmProcess<'_, '_> {
+    fn run<C: Clock>(&mut self, clock: Result<C, Errno>) -> Result<(), Event> {
         let (id, plan, arm) = (self.worker.id, self.worker.plan, self.arm);
-        let at = |error| failed_at(id, error);
-        let lost = |error: Errno| failed(id, format!("answer for its arm: {error}"));
-        let clock = clock.map_err(|error| failed(id, format!("open the clock: {error}")))?;
+        let at = |error| op_failure(id, error);
+        let lost = |error: Errno| failure(id, format!("answer for its arm: {error}"));
+        let clock = clock.map_err(|error| failure(id, format!("open the clock: {error}")))?;
         let mut collector = Collector::new(clock, Kernel::of_this_thread());
         collector.warm_up(self.work, plan).map_err(at)?;
-        let woken = wakes(self.work, plan, self.seen).map_err(at)?;
+        let woken = monitor_wakeups_per_op(self.work, plan, self.seen).map_err(at)?;
         self.tokens.done().map_err(lost)?;
         let slots = Slots { arms: self.worker.spec.arms, copies: plan.unroll_factors.len() };
         let mut twin = Twin { arm, slots, cut: Cut::new(self.worker.spec.seed) };
@@ -175,13 +188,13 @@ impl Live<'_, '_> {
             twin.serve(self.tokens, self.work, plan, table, &mut collector).map_err(at)?;
         let (file, channel) = (self.work.file_observation(), self.work.channel_observation());
         let account = Disturbance { file, channel, ..account };
-        self.worker.left.set(usize::from(arm), Left { account, woken }).map_err(lost)?;
+        self.worker.results.set(usize::from(arm), ArmResult { account, woken }).map_err(lost)?;
         self.tokens.done().map_err(lost)
     }
 }
 
 /// The same answer, of this arm.
-fn of_arm(event: Event, of: u8) -> Event {
+fn with_arm(event: Event, of: u8) -> Event {
     match event {
         Event::Failed { id, at_op, reason: why, errno, .. } => {
             Event::Failed { id, at_op, reason: why, errno, arm: Some(of) }

@@ -12,20 +12,20 @@ use crate::kernel::Errno;
 use crate::kernel::file::location;
 use crate::kernel::process::{self, Whose};
 use crate::kernel::time::clock::raw_ns;
-use crate::treatments::system::PutBack;
+use crate::treatments::system::RestorePlan;
 use crate::treatments::{self, system};
 
 /// The undo list: process groups to end, the folder to remove. Dropping it undoes everything.
 pub(super) struct Undo {
     /// With what each of them may leave changed in the system.
-    groups: BTreeMap<u32, PutBack>,
+    groups: BTreeMap<u32, RestorePlan>,
     scratch: Option<PathBuf>,
     /// The folder's lock: it says that this session lives.
-    _alive: Option<File>,
+    _lock: Option<File>,
     /// What the names of all that jobs leave elsewhere begin with.
-    mark: String,
+    session_name: String,
     /// Where the user stands.
-    here: PathBuf,
+    user_directory: PathBuf,
 }
 
 impl Undo {
@@ -36,12 +36,12 @@ impl Undo {
         let temporary = std::env::temp_dir();
         // A folder that was removed under its user's feet is still `.`, and nothing can be in it.
         let here = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
-        sweep(&temporary, &here);
-        system::sweep();
+        remove_stale_sessions(&temporary, &here);
+        system::remove_stale_instances();
         // The first process of a machine names its supervisor's, so that it is always the same.
-        let named = std::env::args().nth(2).filter(|name| is_ours(name));
+        let named = std::env::args().nth(2).filter(|name| is_session_name(name));
         let fresh = || {
-            let made = || format!("{NAME}{}-{:x}", std::process::id(), raw_ns());
+            let made = || format!("{NAME_PREFIX}{}-{:x}", std::process::id(), raw_ns());
             named.clone().unwrap_or_else(made)
         };
         // Another session's sweep may come between making it and locking it.
@@ -50,16 +50,22 @@ impl Undo {
             let folder = temporary.join(&mark);
             // Fails where anything of that name is already there, a link too.
             DirBuilder::new().mode(0o700).create(&folder).ok()?;
-            let alive = locked(&folder).ok().filter(|_| folder.exists());
+            let alive = lock_directory(&folder).ok().filter(|_| folder.exists());
             alive.map(|alive| (mark, Some(folder), Some(alive)))
         });
         let (mark, scratch, _alive) = made.unwrap_or_else(|| (fresh(), None, None));
-        Self { groups: BTreeMap::new(), scratch, _alive, mark, here }
+        Self {
+            groups: BTreeMap::new(),
+            scratch,
+            _lock: _alive,
+            session_name: mark,
+            user_directory: here,
+        }
     }
 
     /// What a job is told of what it may leave: what to mark it with, and where its user stands.
     pub(super) fn arguments(&self) -> [&OsStr; 2] {
-        [self.mark.as_ref(), self.here.as_os_str()]
+        [self.session_name.as_ref(), self.user_directory.as_os_str()]
     }
 
     /// The private folder.
@@ -68,14 +74,14 @@ impl Undo {
     }
 
     /// A process group was started.
-    pub(super) fn group_started(&mut self, group: u32) {
-        self.groups.insert(group, PutBack::default());
+    pub(super) fn add_group(&mut self, group: u32) {
+        self.groups.insert(group, RestorePlan::default());
     }
 
     /// A group that was started is about to attach things to the system.
-    pub(super) fn group_attaches(&mut self, group: u32, treatments: &[AttachedTreatment]) {
-        let name = location::name_of(&self.mark, group);
-        self.groups.insert(group, PutBack::of(treatments, &name));
+    pub(super) fn add_attaching_group(&mut self, group: u32, treatments: &[AttachedTreatment]) {
+        let name = location::name_of(&self.session_name, group);
+        self.groups.insert(group, RestorePlan::of(treatments, &name));
     }
 
     /// Ends a process group and reaps all of it that is ours.
@@ -84,19 +90,20 @@ impl Undo {
             process::kill_group(group);
             // Waits for all of the group that are our children: they have been killed.
             while let Ok(Some(_)) = process::wait(Whose::Group(group), true) {}
-            self.end_strays();
-            location::remove_leavings(&self.mark, group, &self.here);
+            self.kill_orphans();
+            location::remove_leavings(&self.session_name, group, &self.user_directory);
             if let Some(scratch) = &self.scratch {
                 // Mostly there is none.
-                let _ = fs::remove_dir_all(scratch.join(location::name_of(&self.mark, group)));
+                let _ =
+                    fs::remove_dir_all(scratch.join(location::name_of(&self.session_name, group)));
             }
-            treatments::remove_leavings(&self.mark, group);
-            put_back.now();
+            treatments::remove_leftovers(&self.session_name, group);
+            put_back.restore();
         }
     }
 
     /// Ends what has left its group but came back to us as an orphan.
-    fn end_strays(&self) {
+    fn kill_orphans(&self) {
         // So many milliseconds: somebody else's (of a set-uid program) cannot be killed.
         for _ in 0..2_000 {
             // An orphan that came back to us may still be of another job's group.
@@ -118,18 +125,18 @@ impl Undo {
 }
 
 /// What the names of all private folders begin with; the number of a process follows, and a time.
-const NAME: &str = "oscost-";
+const NAME_PREFIX: &str = "oscost-";
 
 /// Whether a name is one of those.
-fn is_ours(name: &str) -> bool {
-    let numbers = name.strip_prefix(NAME).and_then(|rest| rest.split_once('-'));
+fn is_session_name(name: &str) -> bool {
+    let numbers = name.strip_prefix(NAME_PREFIX).and_then(|rest| rest.split_once('-'));
     numbers.is_some_and(|(pid, time)| {
         pid.parse::<u32>().is_ok() && u64::from_str_radix(time, 16).is_ok()
     })
 }
 
 /// Locks a folder for as long as the result lives; an error if somebody else has.
-fn locked(folder: &Path) -> Result<File, Errno> {
+fn lock_directory(folder: &Path) -> Result<File, Errno> {
     let opened = File::open(folder)?;
     opened.try_lock().map_err(|_| Errno::EAGAIN)?;
     Ok(opened)
@@ -137,15 +144,15 @@ fn locked(folder: &Path) -> Result<File, Errno> {
 
 /// Removes what this user's sessions have left that can no longer do so themselves: their folders
 /// among the temporary ones, which nobody holds locked, and what bears their names elsewhere.
-fn sweep(temporary: &Path, here: &Path) {
+fn remove_stale_sessions(temporary: &Path, here: &Path) {
     for entry in fs::read_dir(temporary).into_iter().flatten().flatten() {
         let name = entry.file_name();
-        let Some(name) = name.to_str().filter(|name| is_ours(name)) else { continue };
+        let Some(name) = name.to_str().filter(|name| is_session_name(name)) else { continue };
         // No link, and nobody else's.
         let own = entry.metadata().is_ok_and(|it| it.is_dir() && it.uid() == process::user());
-        if let (true, Ok(_lock)) = (own, locked(&entry.path())) {
+        if let (true, Ok(_lock)) = (own, lock_directory(&entry.path())) {
             location::remove_all_leavings(name, here);
-            treatments::remove_all_leavings(name);
+            treatments::remove_all_leftovers(name);
             // There is nobody to tell.
             let _ = fs::remove_dir_all(entry.path());
         }
@@ -157,7 +164,7 @@ impl Drop for Undo {
         while let Some(&group) = self.groups.keys().next() {
             self.end_group(group);
         }
-        self.end_strays();
+        self.kill_orphans();
         if let Some(folder) = self.scratch.take() {
             // There is nobody left to tell.
             let _ = fs::remove_dir_all(folder);
@@ -181,24 +188,24 @@ mod tests {
         fs::write(temporary.join(dead).join("left"), "x").unwrap();
         fs::create_dir(here.join(format!("{dead}-99"))).unwrap();
         fs::write(here.join(format!("{alive}-99")), "x").unwrap();
-        let lock = locked(&temporary.join(alive)).unwrap();
-        sweep(&temporary, &here);
+        let lock = lock_directory(&temporary.join(alive)).unwrap();
+        remove_stale_sessions(&temporary, &here);
         let there = |path: PathBuf| path.exists();
         assert!(!there(temporary.join(dead)) && !there(here.join("oscost-7-ab1-99")));
         assert!(there(temporary.join(alive)) && there(here.join("oscost-8-ab2-99")));
         assert!(there(temporary.join(other)));
         drop(lock);
-        sweep(&temporary, &here);
+        remove_stale_sessions(&temporary, &here);
         assert!(!there(temporary.join(alive)) && !there(here.join("oscost-8-ab2-99")));
         fs::remove_dir_all(temporary).unwrap();
     }
 
     #[test]
     fn only_names_of_sessions_are_ours() {
-        assert!(is_ours("oscost-11146-12722a00b303"));
+        assert!(is_session_name("oscost-11146-12722a00b303"));
         for other in ["oscost", "oscost-", "oscost-test-9tBND9", "oscost-1-", "oscost--1", "x-1-2"]
         {
-            assert!(!is_ours(other), "{other}");
+            assert!(!is_session_name(other), "{other}");
         }
     }
 }

@@ -16,7 +16,7 @@ pub(super) struct Wire {
 
 impl Wire {
     /// Standard input and output.
-    pub(super) fn open() -> Result<Self, Errno> {
+    pub(super) fn stdio() -> Result<Self, Errno> {
         Ok(Self {
             input: BufReader::new(std::io::stdin().as_fd().try_clone_to_owned()?.into()),
             output: std::io::stdout().as_fd().try_clone_to_owned()?.into(),
@@ -24,36 +24,36 @@ impl Wire {
     }
 
     /// Between a process and its fork.
-    pub(super) fn over(input: File, output: File) -> Self {
+    pub(super) fn new(input: File, output: File) -> Self {
         Self { input: BufReader::new(input), output }
     }
 
     /// The next order; `None` when there will be no more.
-    pub(super) fn order(&mut self) -> Result<Option<Order>, Errno> {
-        order_of(&self.line()?)
+    pub(super) fn next_order(&mut self) -> Result<Option<Order>, Errno> {
+        parse_order(&self.next_line()?)
     }
 
     /// The next line, as it is; an empty one when there will be no more.
-    pub(super) fn line(&mut self) -> Result<Vec<u8>, Errno> {
+    pub(super) fn next_line(&mut self) -> Result<Vec<u8>, Errno> {
         let mut line = Vec::new();
         self.input.read_until(b'\n', &mut line)?;
         Ok(line)
     }
 
     /// Says one event.
-    pub(super) fn say(&mut self, event: &Event) -> Result<(), Errno> {
-        self.pass(serde_json::to_vec(event).map_err(|_| Errno::EINVAL)?)
+    pub(super) fn send(&mut self, event: &Event) -> Result<(), Errno> {
+        self.send_line(serde_json::to_vec(event).map_err(|_| Errno::EINVAL)?)
     }
 
     /// Passes on what another has said, in one write.
-    pub(super) fn pass(&mut self, mut line: Vec<u8>) -> Result<(), Errno> {
+    pub(super) fn send_line(&mut self, mut line: Vec<u8>) -> Result<(), Errno> {
         line.push(b'\n');
         self.output.write_all(&line).map_err(Errno::from)
     }
 }
 
 /// The order of a line, which the supervisor has read before; none of an empty one.
-pub(super) fn order_of(line: &[u8]) -> Result<Option<Order>, Errno> {
+pub(super) fn parse_order(line: &[u8]) -> Result<Option<Order>, Errno> {
     if line.is_empty() {
         return Ok(None);
     }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use oscost_model::treatment::Limit;
 
-use super::refusal::{Refused, refused};
+use super::refusal::{Refusal, refusal};
 use crate::kernel::Errno;
 use crate::kernel::file::location;
 
@@ -18,7 +18,7 @@ const CONTROLLERS: [&str; 3] = ["cpu", "memory", "pids"];
 /// The period of a CPU quota, in microseconds: the kernel's usual one.
 const PERIOD_US: u32 = 100_000;
 
-const WAY_OUT: &str = "run oscost as root where /sys/fs/cgroup can be written to, or in a group \
+const HINT: &str = "run oscost as root where /sys/fs/cgroup can be written to, or in a group \
                        that is delegated to you (systemd-run --user --scope -p Delegate=yes)";
 
 /// Where groups can be made.
@@ -30,10 +30,10 @@ struct Hierarchy {
 
 impl Hierarchy {
     /// Those that are mounted, in the order of the table of mounts (proc(5)).
-    fn all() -> Vec<Hierarchy> {
+    fn mounted() -> Vec<Hierarchy> {
         let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
         let own = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
-        hierarchies(&mounts, &own)
+        parse_hierarchies(&mounts, &own)
     }
 
     /// Whether groups made here have this controller.
@@ -49,7 +49,7 @@ impl Hierarchy {
 
 /// The hierarchies of a table of mounts; of version 2 also the group that the process is in, which
 /// may be its user's.
-fn hierarchies(mounts: &str, own: &str) -> Vec<Hierarchy> {
+fn parse_hierarchies(mounts: &str, own: &str) -> Vec<Hierarchy> {
     let mut found = Vec::new();
     for mount in mounts.lines() {
         let mut fields = mount.split(' ').skip(1);
@@ -78,7 +78,7 @@ fn hierarchies(mounts: &str, own: &str) -> Vec<Hierarchy> {
     found
 }
 
-fn of(limit: &Limit) -> &'static str {
+fn controller_of(limit: &Limit) -> &'static str {
     match limit {
         Limit::Cpu { .. } => CONTROLLERS[0],
         Limit::Memory { .. } => CONTROLLERS[1],
@@ -87,17 +87,20 @@ fn of(limit: &Limit) -> &'static str {
 }
 
 /// Makes a group of this name with these limits, and puts the calling process into it.
-pub(super) fn enter(limits: &[Limit], name: &str) -> Result<(), Refused> {
-    let all = Hierarchy::all();
+pub(super) fn enter(limits: &[Limit], name: &str) -> Result<(), Refusal> {
+    let all = Hierarchy::mounted();
     let mut made = Vec::new();
     for limit in limits {
-        let managed = all.iter().filter(|one| one.manages(of(limit)));
-        let (group, first_version) = make_one(managed, name).map_err(|error| {
-            no_group(&error, &format!("a control group with the controller `{}`", of(limit)))
+        let managed = all.iter().filter(|one| one.manages(controller_of(limit)));
+        let (group, first_version) = create_first(managed, name).map_err(|error| {
+            cgroup_refusal(
+                &error,
+                &format!("a control group with the controller `{}`", controller_of(limit)),
+            )
         })?;
         let (file, text) = setting(limit, first_version);
         let act = format!("write {text} to {file} of a control group");
-        fs::write(group.join(file), text).map_err(|error| refused(error.into(), &act, WAY_OUT))?;
+        fs::write(group.join(file), text).map_err(|error| refusal(error.into(), &act, HINT))?;
         // Version 2 has one group for all.
         if !made.contains(&group) {
             made.push(group);
@@ -106,26 +109,26 @@ pub(super) fn enter(limits: &[Limit], name: &str) -> Result<(), Refused> {
     if limits.is_empty() {
         // A group alone, wherever version 1 has one of the three, and else one of version 2.
         for hierarchy in all.iter().filter(|one| one.controllers.is_some()) {
-            if let Ok((group, _)) = make_one([hierarchy], name) {
+            if let Ok((group, _)) = create_first([hierarchy], name) {
                 made.push(group);
             }
         }
         if made.is_empty() {
-            let (group, _) =
-                make_one(all.iter(), name).map_err(|error| no_group(&error, "a control group"))?;
+            let (group, _) = create_first(all.iter(), name)
+                .map_err(|error| cgroup_refusal(&error, "a control group"))?;
             made.push(group);
         }
     }
     made.iter().try_for_each(|group| {
         let act = format!("enter the control group {}", group.display());
         fs::write(group.join("cgroup.procs"), "0")
-            .map_err(|error| refused(error.into(), &act, WAY_OUT))
+            .map_err(|error| refusal(error.into(), &act, HINT))
     })
 }
 
 /// Makes a group in the first of these hierarchies in which that can be done, or finds the one that
 /// was just made there; and whether it is of version 1.
-fn make_one<'a>(
+fn create_first<'a>(
     places: impl IntoIterator<Item = &'a Hierarchy>,
     name: &str,
 ) -> Result<(PathBuf, bool), Error> {
@@ -143,12 +146,12 @@ fn make_one<'a>(
     Err(refused)
 }
 
-fn no_group(error: &Error, what: &str) -> Refused {
+fn cgroup_refusal(error: &Error, what: &str) -> Refusal {
     let why = match error.kind() {
         ErrorKind::NotFound => "none is mounted here, or handed down to new groups".to_owned(),
         _ => error.to_string(),
     };
-    Refused::Lacking(format!("cannot make {what}: {why}; {WAY_OUT}"))
+    Refusal::Unavailable(format!("cannot make {what}: {why}; {HINT}"))
 }
 
 /// The file that sets a limit, and what is written to it.
@@ -169,12 +172,12 @@ fn setting(limit: &Limit, first_version: bool) -> (&'static str, String) {
 
 /// Removes the groups of this name; one that is not empty yet is waited for.
 pub fn remove(name: &str) {
-    for hierarchy in Hierarchy::all() {
-        remove_one(&hierarchy.folder.join(name));
+    for hierarchy in Hierarchy::mounted() {
+        remove_directory(&hierarchy.folder.join(name));
     }
 }
 
-fn remove_one(group: &Path) {
+fn remove_directory(group: &Path) {
     /// Whoever was killed is gone soon.
     const TRIES: u32 = 100;
     for _ in 0..TRIES {
@@ -187,14 +190,14 @@ fn remove_one(group: &Path) {
 }
 
 /// Removes what the treated processes of a job's process group have left.
-pub fn remove_leavings(mark: &str, group: u32) {
+pub fn remove_leftovers(mark: &str, group: u32) {
     let ours = format!("{}.", location::name_of(mark, group));
     remove_where(&|name| name.starts_with(&ours));
 }
 
 /// Removes what all the jobs of a session have left that is no longer there to do so, and what
 /// processes without a session have left that are gone.
-pub fn remove_all_leavings(mark: &str) {
+pub fn remove_all_leftovers(mark: &str) {
     let ours = format!("{mark}-");
     remove_where(&|name| {
         name.contains('.') && name.starts_with(&ours)
@@ -207,10 +210,10 @@ pub fn remove_all_leavings(mark: &str) {
 }
 
 fn remove_where(is_ours: &dyn Fn(&str) -> bool) {
-    for hierarchy in Hierarchy::all() {
+    for hierarchy in Hierarchy::mounted() {
         for entry in fs::read_dir(&hierarchy.folder).into_iter().flatten().flatten() {
             if entry.file_name().to_str().is_some_and(is_ours) {
-                remove_one(&entry.path());
+                remove_directory(&entry.path());
             }
         }
     }
@@ -228,13 +231,13 @@ mod tests {
             cgroup /sys/fs/cgroup/freezer cgroup rw,freezer 0 0\n\
             cgroup2 /sys/fs/cgroup/unified cgroup2 rw 0 0\n\
             nonsense\n";
-        let found = hierarchies(mounts, "5:cpu:/\n0::/user.slice/me\n");
+        let found = parse_hierarchies(mounts, "5:cpu:/\n0::/user.slice/me\n");
         let folders: Vec<_> = found.iter().map(|one| one.folder.to_str().unwrap()).collect();
         let unified = "/sys/fs/cgroup/unified";
         let own = format!("{unified}/user.slice/me");
         assert_eq!(folders, ["/sys/fs/cgroup/cpu,cpuacct", unified, &own]);
         assert!(found[0].manages("cpu") && !found[0].manages("memory"));
-        assert_eq!(hierarchies("cgroup2 /g cgroup2 rw 0 0", "0::/../..").len(), 1);
+        assert_eq!(parse_hierarchies("cgroup2 /g cgroup2 rw 0 0", "0::/../..").len(), 1);
     }
 
     #[test]

@@ -16,12 +16,12 @@ mod refusal;
 pub mod system;
 
 pub use apply::Treatments;
-pub use cgroup::{remove as remove_group, remove_all_leavings, remove_leavings};
-pub use monitors::Running;
-pub use page::Seen;
-pub use refusal::Refused;
+pub use cgroup::{remove as remove_group, remove_all_leftovers, remove_leftovers};
+pub use monitors::TreatedProcess;
+pub use page::MonitorPage;
+pub use refusal::Refusal;
 
-use apply::take;
+use apply::apply;
 
 impl Treatments<'_> {
     /// Starts `body` in a process of its own under these treatments, and comes back when they are
@@ -29,25 +29,28 @@ impl Treatments<'_> {
     /// and is ended when the result is dropped. What `body` hands back is its exit status.
     ///
     /// The calling process must have one thread.
-    pub fn start(&self, body: &mut dyn FnMut(&Seen) -> i32) -> Result<Running, Refused> {
+    pub fn start(
+        &self,
+        body: &mut dyn FnMut(&MonitorPage) -> i32,
+    ) -> Result<TreatedProcess, Refusal> {
         monitors::start(self, body)
     }
 }
 
 /// Runs `body` in a process of its own under `treatments`, and waits until it has ended; with a
 /// monitor also all that it has started. See [`Treatments::start`].
-pub fn within(
+pub fn run(
     treatments: &Treatments<'_>,
-    body: &mut dyn FnMut(&Seen) -> i32,
-) -> Result<Ended, Refused> {
-    treatments.start(body)?.ended()
+    body: &mut dyn FnMut(&MonitorPage) -> i32,
+) -> Result<Ended, Refusal> {
+    treatments.start(body)?.wait()
 }
 
 /// Applies treatments that have no monitor to the calling process, in their order. Whoever waits
 /// for its end removes what [`Applied::Cgroup`] makes: see [`remove_groups`].
-pub fn install(treatments: &Treatments<'_>) -> Result<(), Refused> {
+pub fn install(treatments: &Treatments<'_>) -> Result<(), Refusal> {
     let name = location::group_name(treatments.arm);
-    treatments.applied.iter().try_for_each(|applied| take(applied, &name, &Seen::nobody()))
+    treatments.applied.iter().try_for_each(|applied| apply(applied, &name, &MonitorPage::none()))
 }
 
 /// Removes the control groups that [`install`] has made for an arm of this job.
@@ -58,7 +61,7 @@ pub fn remove_groups(treatments: &Treatments<'_>) {
 }
 
 /// Treatments by their names, as a place has them.
-pub fn in_words(applied: &[AppliedTreatment]) -> String {
+pub fn names(applied: &[AppliedTreatment]) -> String {
     let name = |one: &AppliedTreatment| match one {
         AppliedTreatment::Seccomp { .. } => "seccomp",
         AppliedTreatment::SeccompTrace => "seccomp-trace",

@@ -13,10 +13,10 @@ use std::time::Duration;
 
 use oscost_model::treatment::AppliedTreatment;
 
-use super::apply::{Treatments, take};
+use super::apply::{Treatments, apply};
 use super::cgroup;
-use super::page::{EAR, LISTENER, MEASURED, Seen, TRACED, TRACER};
-use super::refusal::{Refused, refused};
+use super::page::{LISTENER, LISTENER_WAKEUPS, MEASURED, MonitorPage, TRACED, TRACER_WAKEUPS};
+use super::refusal::{Refusal, refusal};
 use crate::kernel::Errno;
 use crate::kernel::cpu::affinity;
 use crate::kernel::file::location;
@@ -28,30 +28,30 @@ use crate::kernel::process::signal;
 use crate::kernel::process::{self, Ended, Whose};
 
 /// Between two looks at a word that another process sets.
-const GLANCE: Duration = Duration::from_micros(20);
+const POLL_INTERVAL: Duration = Duration::from_micros(20);
 
 /// A process under treatments. Dropping it ends it, its monitors and all that it has started.
-pub struct Running {
+pub struct TreatedProcess {
     /// The measured process, or its outermost monitor.
     child: u32,
-    seen: Seen,
+    page: MonitorPage,
     group: Option<String>,
     is_reaped: bool,
 }
 
-impl Running {
+impl TreatedProcess {
     /// The measured process.
     pub fn pid(&self) -> u32 {
-        match self.seen.get(MEASURED) {
+        match self.page.get(MEASURED) {
             0 => self.child,
             pid => pid,
         }
     }
 
     /// Waits for its end.
-    pub fn ended(mut self) -> Result<Ended, Refused> {
+    pub fn wait(mut self) -> Result<Ended, Refusal> {
         let how = self.reap();
-        how.map_err(|error| refused(error, "wait for the treated process", "try again"))
+        how.map_err(|error| refusal(error, "wait for the treated process", "try again"))
     }
 
     /// Waits for its end, once.
@@ -61,12 +61,12 @@ impl Running {
         }
         let outermost = process::wait(Whose::Child(self.child), true)?;
         self.is_reaped = true;
-        let how = self.seen.how_it_ended().or(outermost.map(|(_, how)| how));
+        let how = self.page.end().or(outermost.map(|(_, how)| how));
         how.ok_or(Errno::ECHILD)
     }
 }
 
-impl Drop for Running {
+impl Drop for TreatedProcess {
     fn drop(&mut self) {
         if !self.is_reaped {
             process::kill(self.child);
@@ -87,7 +87,7 @@ struct Monitors {
 }
 
 impl Monitors {
-    fn of(applied: &[AppliedTreatment]) -> Result<Self, Refused> {
+    fn of(applied: &[AppliedTreatment]) -> Result<Self, Refusal> {
         let has = |what: &AppliedTreatment| applied.contains(what);
         let by = Stops {
             calls: has(&AppliedTreatment::Ptrace),
@@ -95,7 +95,7 @@ impl Monitors {
         };
         let listener = has(&AppliedTreatment::SeccompNotify);
         if by.filter && listener {
-            return Err(Refused::Failed(
+            return Err(Refusal::Failed(
                 "seccomp-trace and seccomp-notify cannot go together: the kernel asks the listener \
                  about each call and no longer stops it for the tracer; name one of them"
                     .to_owned(),
@@ -109,62 +109,62 @@ impl Monitors {
 /// See [`Treatments::start`].
 pub(super) fn start(
     treatments: &Treatments<'_>,
-    body: &mut dyn FnMut(&Seen) -> i32,
-) -> Result<Running, Refused> {
+    body: &mut dyn FnMut(&MonitorPage) -> i32,
+) -> Result<TreatedProcess, Refusal> {
     let monitors = Monitors::of(treatments.applied)?;
-    let failed = |error| refused(error, "start a treated process", "try again");
+    let failed = |error| refusal(error, "start a treated process", "try again");
     let has_monitor = monitors.listener || monitors.tracer.is_some();
     let page = has_monitor.then(SharedWords::new).transpose().map_err(failed)?;
-    let seen = Seen(page.map(Rc::new));
+    let seen = MonitorPage(page.map(Rc::new));
     let (words, report) = pipe().map_err(failed)?;
     let name = location::group_name(treatments.arm);
     let has_group =
         treatments.applied.iter().any(|one| matches!(one, AppliedTreatment::Cgroup { .. }));
-    let mut measured = Measured {
+    let mut measured = ProcessChain {
         treatments: *treatments,
         monitors,
         group: &name,
-        seen: &seen,
+        page: &seen,
         report: Some(report),
         body,
     };
-    let child = measured.below(Measured::listened_to).map_err(failed)?;
+    let child = measured.fork_child(ProcessChain::run_listener).map_err(failed)?;
     measured.report = None;
     let group = has_group.then(|| name.clone());
-    let running = Running { child, seen: seen.clone(), group, is_reaped: false };
+    let running = TreatedProcess { child, page: seen.clone(), group, is_reaped: false };
     // Until everybody has let go of the other end: the measured process does before its body runs,
     // and by its end if something kills it before.
     let mut said = String::new();
     words
-        .take(LONGEST_WORDS)
+        .take(MAX_MESSAGE_BYTES)
         .read_to_string(&mut said)
-        .map_err(|error| refused(error.into(), "hear from the treated process", "try again"))?;
+        .map_err(|error| refusal(error.into(), "hear from the treated process", "try again"))?;
     match said.split_at_checked(1) {
-        Some((LACKING, words)) => Err(Refused::Lacking(words.to_owned())),
-        Some((_, words)) => Err(Refused::Failed(words.to_owned())),
+        Some((UNAVAILABLE, words)) => Err(Refusal::Unavailable(words.to_owned())),
+        Some((_, words)) => Err(Refusal::Failed(words.to_owned())),
         None => Ok(running),
     }
 }
 
 /// More than any of our own sentences has.
-const LONGEST_WORDS: u64 = 4_096;
+const MAX_MESSAGE_BYTES: u64 = 4_096;
 /// What begins the words of what is lacking, and of what has failed.
-const LACKING: &str = "-";
+const UNAVAILABLE: &str = "-";
 const FAILED: &str = "!";
 
 /// What each process between the caller and the measured one knows.
-struct Measured<'a> {
+struct ProcessChain<'a> {
     treatments: Treatments<'a>,
     monitors: Monitors,
     group: &'a str,
-    seen: &'a Seen,
+    page: &'a MonitorPage,
     report: Option<File>,
-    body: &'a mut dyn FnMut(&Seen) -> i32,
+    body: &'a mut dyn FnMut(&MonitorPage) -> i32,
 }
 
-impl Measured<'_> {
+impl ProcessChain<'_> {
     /// Forks a child that does `part` and dies with the calling process.
-    fn below(&mut self, part: fn(&mut Self) -> i32) -> Result<u32, Errno> {
+    fn fork_child(&mut self, part: fn(&mut Self) -> i32) -> Result<u32, Errno> {
         let parent = std::process::id();
         process::fork(|| match process::die_with(parent) {
             Ok(()) => part(self),
@@ -173,10 +173,10 @@ impl Measured<'_> {
     }
 
     /// Says why the treatments cannot be applied, as the last of this process.
-    fn report(&mut self, why: &Refused) -> i32 {
+    fn report(&mut self, why: &Refusal) -> i32 {
         let (kind, words) = match why {
-            Refused::Lacking(words) => (LACKING, words),
-            Refused::Failed(words) => (FAILED, words),
+            Refusal::Unavailable(words) => (UNAVAILABLE, words),
+            Refusal::Failed(words) => (FAILED, words),
         };
         if let Some(mut report) = self.report.take() {
             // Whoever no longer listens has been killed.
@@ -187,7 +187,7 @@ impl Measured<'_> {
 
     /// Beside the measured process on its CPU: a stop is then one switch, and wakes no other CPU.
     /// What the terminal sends reaches the measured process, and not whoever it waits for.
-    fn stand_beside(&self) {
+    fn pin_monitor(&self) {
         signal::ignore_the_terminal();
         if let Some(cpu) = self.treatments.cpu {
             // Where that is refused, it only takes longer.
@@ -196,17 +196,17 @@ impl Measured<'_> {
     }
 
     /// Listens to the filter of who is below, where one is to be listened to.
-    fn listened_to(&mut self) -> i32 {
+    fn run_listener(&mut self) -> i32 {
         if !self.monitors.listener {
-            return self.traced();
+            return self.run_tracer();
         }
-        let listened = self.below(Self::traced).and_then(|child| {
-            self.stand_beside();
+        let listened = self.fork_child(Self::run_tracer).and_then(|child| {
+            self.pin_monitor();
             self.listen(child)
         });
         match listened {
             Ok(()) => 0,
-            Err(error) => self.report(&refused(
+            Err(error) => self.report(&refusal(
                 error,
                 "listen to a seccomp filter",
                 "it takes Linux 5.6, and a kernel that lets a process look into its children",
@@ -218,14 +218,14 @@ impl Measured<'_> {
         let process = ByDescriptor::open(child)?;
         let ended =
             || crate::kernel::event::poll::readable(&[process.as_fd()], Some(Duration::ZERO));
-        while self.seen.get(LISTENER) == 0 {
+        while self.page.get(LISTENER) == 0 {
             if ended()?[0] {
                 return self.reap(child); // It has said why.
             }
-            std::thread::sleep(GLANCE);
+            std::thread::sleep(POLL_INTERVAL);
         }
-        let measured = ByDescriptor::open(self.seen.get(MEASURED))?;
-        let listener = Listener::take(measured.as_fd(), self.seen.get(LISTENER) as i32 - 1)?;
+        let measured = ByDescriptor::open(self.page.get(MEASURED))?;
+        let listener = Listener::take(measured.as_fd(), self.page.get(LISTENER) as i32 - 1)?;
         self.report = None;
         let mut waits_for = Some(process);
         loop {
@@ -234,7 +234,7 @@ impl Measured<'_> {
                 waits_for.as_ref().map(|process| process.as_fd()),
             )?;
             if heard.call {
-                match listener.let_go(self.count(EAR)) {
+                match listener.let_go(self.wakeup_counter(LISTENER_WAKEUPS)) {
                     // ENOENT: whoever asked was killed or interrupted meanwhile.
                     Ok(()) | Err(Errno::ENOENT | Errno::EINTR) => {}
                     Err(error) => return Err(error),
@@ -252,21 +252,21 @@ impl Measured<'_> {
     }
 
     /// Traces who is below, where they are to be traced.
-    fn traced(&mut self) -> i32 {
-        let Some(stops) = self.monitors.tracer else { return self.measured() };
-        let traced = self.below(Self::measured).and_then(|child| {
-            self.stand_beside();
+    fn run_tracer(&mut self) -> i32 {
+        let Some(stops) = self.monitors.tracer else { return self.run_measured() };
+        let traced = self.fork_child(Self::run_measured).and_then(|child| {
+            self.pin_monitor();
             monitor::seize(child, stops)?;
             self.report = None;
-            self.seen.set(TRACED, 1);
-            monitor::follow(child, stops, self.count(TRACER))
+            self.page.set(TRACED, 1);
+            monitor::follow(child, stops, self.wakeup_counter(TRACER_WAKEUPS))
         });
         match traced {
             Ok(how) => {
-                self.seen.ended(how);
+                self.page.set_end(how);
                 0
             }
-            Err(error) => self.report(&refused(
+            Err(error) => self.report(&refusal(
                 error,
                 "trace the measured process",
                 "another tracer has it, or /proc/sys/kernel/yama/ptrace_scope is 2 or 3, or a \
@@ -276,33 +276,33 @@ impl Measured<'_> {
     }
 
     /// Takes the treatments and does the work.
-    fn measured(&mut self) -> i32 {
-        self.seen.set(MEASURED, std::process::id());
-        while self.monitors.tracer.is_some() && self.seen.get(TRACED) == 0 {
-            std::thread::sleep(GLANCE);
+    fn run_measured(&mut self) -> i32 {
+        self.page.set(MEASURED, std::process::id());
+        while self.monitors.tracer.is_some() && self.page.get(TRACED) == 0 {
+            std::thread::sleep(POLL_INTERVAL);
         }
         let all = self.treatments.applied.iter();
-        let taken = all.clone().try_for_each(|one| take(one, self.group, self.seen));
+        let taken = all.clone().try_for_each(|one| apply(one, self.group, self.page));
         if let Err(why) = taken {
             return self.report(&why);
         }
         self.report = None;
-        (self.body)(self.seen)
+        (self.body)(self.page)
     }
 
     /// Reaps the child; where that is the measured process, notes how it ended.
     fn reap(&mut self, child: u32) -> Result<(), Errno> {
         if let Some((_, how)) = process::wait(Whose::Child(child), true)?
-            && child == self.seen.get(MEASURED)
+            && child == self.page.get(MEASURED)
         {
-            self.seen.ended(how);
+            self.page.set_end(how);
         }
         Ok(())
     }
 
     /// A counter of the page, which is there wherever there is a monitor.
-    fn count(&self, line: usize) -> &AtomicU64 {
+    fn wakeup_counter(&self, line: usize) -> &AtomicU64 {
         static NOWHERE: AtomicU64 = AtomicU64::new(0);
-        self.seen.0.as_ref().map_or(&NOWHERE, |page| page.long(line))
+        self.page.0.as_ref().map_or(&NOWHERE, |page| page.long(line))
     }
 }

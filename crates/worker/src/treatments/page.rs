@@ -8,7 +8,7 @@ use crate::kernel::process::Ended;
 
 /// What a measured process shares with its monitors: a page.
 #[derive(Clone)]
-pub struct Seen(pub(super) Option<Rc<SharedWords>>);
+pub struct MonitorPage(pub(super) Option<Rc<SharedWords>>);
 
 /// Words of the page: the tracer is there.
 pub(super) const TRACED: usize = 0;
@@ -19,21 +19,26 @@ pub(super) const MEASURED: usize = 2;
 /// How it ended.
 pub(super) const ENDED: usize = 3;
 /// Counters of the page: how often the tracer woke, and the listener.
-pub(super) const TRACER: usize = 0;
-pub(super) const EAR: usize = 1;
+pub(super) const TRACER_WAKEUPS: usize = 0;
+pub(super) const LISTENER_WAKEUPS: usize = 1;
 
-impl Seen {
+impl MonitorPage {
     /// Of a process that no monitor stands beside.
-    pub fn nobody() -> Self {
-        Seen(None)
+    pub fn none() -> Self {
+        MonitorPage(None)
     }
 
     /// How often the monitors were woken until now by the process and all that it has started;
     /// `None` where there is no monitor. It makes no call, and what a call of one's own has woken
     /// is counted when the call returns.
-    pub fn stops(&self) -> Option<u64> {
+    pub fn wakeups(&self) -> Option<u64> {
         let page = self.0.as_ref()?;
-        Some([TRACER, EAR].map(|line| page.long(line).load(Ordering::Relaxed)).iter().sum())
+        Some(
+            [TRACER_WAKEUPS, LISTENER_WAKEUPS]
+                .map(|line| page.long(line).load(Ordering::Relaxed))
+                .iter()
+                .sum(),
+        )
     }
 
     pub(super) fn set(&self, word: usize, value: u32) {
@@ -47,12 +52,12 @@ impl Seen {
     }
 
     /// Where the monitor finds the listener. This makes no call: each would wait for the monitor.
-    pub(super) fn listener_is(&self, descriptor: i32) {
+    pub(super) fn set_listener(&self, descriptor: i32) {
         self.set(LISTENER, descriptor as u32 + 1);
     }
 
     /// Notes how the measured process has ended; the kernel's own code for it.
-    pub(super) fn ended(&self, how: Ended) {
+    pub(super) fn set_end(&self, how: Ended) {
         let code = match how {
             Ended::Exited(status) => 1 << 16 | status & 0xFF,
             Ended::Killed(signal) => 2 << 16 | signal & 0xFF,
@@ -60,7 +65,7 @@ impl Seen {
         self.set(ENDED, code as u32);
     }
 
-    pub(super) fn how_it_ended(&self) -> Option<Ended> {
+    pub(super) fn end(&self) -> Option<Ended> {
         let code = self.get(ENDED);
         let low = (code & 0xFF) as i32;
         match code >> 16 {

@@ -8,14 +8,14 @@ fn under(applied: &[AppliedTreatment]) -> Treatments<'_> {
 
 /// How often the monitors of a process under these treatments wake for 23 calls, as the process's
 /// exit status; a number that says that there is no monitor.
-fn stops(applied: &[AppliedTreatment]) -> Result<Ended, Refused> {
+fn stops(applied: &[AppliedTreatment]) -> Result<Ended, Refusal> {
     const NO_KEEPER: u64 = 200;
-    within(&under(applied), &mut |seen| {
-        let before = seen.stops();
+    run(&under(applied), &mut |seen| {
+        let before = seen.wakeups();
         for _ in 0..23 {
             getppid().unwrap();
         }
-        before.zip(seen.stops()).map_or(NO_KEEPER, |(then, now)| now - then) as i32
+        before.zip(seen.wakeups()).map_or(NO_KEEPER, |(then, now)| now - then) as i32
     })
 }
 
@@ -37,7 +37,7 @@ fn a_monitor_wakes_exactly_as_often_as_it_is_said_to() {
         ),
     ] {
         alone(|| match stops(&applied) {
-            Err(Refused::Lacking(why)) => eprintln!("cannot run here: {why}"),
+            Err(Refusal::Unavailable(why)) => eprintln!("cannot run here: {why}"),
             other => assert_eq!(other, Ok(Ended::Exited(23 * each)), "{applied:?}"),
         });
     }
@@ -58,8 +58,8 @@ fn what_cannot_be_applied_says_why_and_nobody_stays() {
     ];
     for (applied, words) in failing {
         alone(|| {
-            let why = match within(&under(&applied), &mut |_| 0) {
-                Err(Refused::Failed(why) | Refused::Lacking(why)) => why,
+            let why = match run(&under(&applied), &mut |_| 0) {
+                Err(Refusal::Failed(why) | Refusal::Unavailable(why)) => why,
                 Ok(other) => panic!("{applied:?}: {other:?}"),
             };
             assert!(why.contains(words), "{why}");
@@ -72,7 +72,7 @@ fn what_cannot_be_applied_says_why_and_nobody_stays() {
 fn a_process_that_its_filter_kills_has_ended_by_that() {
     let kill = vec![AppliedTreatment::Seccomp { program: vec![0x06 << 48 | 0x8000_0000] }];
     alone(|| {
-        let ended = within(&under(&kill), &mut |_| 0);
+        let ended = run(&under(&kill), &mut |_| 0);
         assert_eq!(ended, Ok(Ended::Killed(libc::SIGSYS)));
     });
 }

@@ -17,7 +17,7 @@ const LINE_BYTES: usize = 64;
 
 /// The CPUs that a neighbour is placed by.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Cpus {
+pub struct AntagonistCpus {
     /// Where it is measured; `None` for wherever the scheduler puts it.
     pub measured: Option<u32>,
     /// Where a neighbour goes that has another one; `None` for the last that may be used.
@@ -25,22 +25,22 @@ pub struct Cpus {
 }
 
 /// A process of ours. Dropping it ends it; it ends with us, too.
-pub(super) struct Neighbour(u32);
+pub(super) struct Antagonist(u32);
 
 /// Starts those that there are to be: one on the measured CPU, or on another. Where none is
 /// measured (a command that runs where it likes), the same one is any: there is one on each.
 pub(super) fn start(
     does: AntagonistLoad,
     same_cpu: bool,
-    cpus: Cpus,
-) -> Result<Vec<Neighbour>, Errno> {
+    cpus: AntagonistCpus,
+) -> Result<Vec<Antagonist>, Errno> {
     let allowed = affinity::allowed_to(0)?;
-    let places = places(same_cpu, cpus, &allowed);
-    places.into_iter().map(|cpu| Neighbour::start(does, cpu)).collect()
+    let places = antagonist_cpus(same_cpu, cpus, &allowed);
+    places.into_iter().map(|cpu| Antagonist::start(does, cpu)).collect()
 }
 
 /// The CPUs of the neighbours.
-fn places(same_cpu: bool, cpus: Cpus, allowed: &[u32]) -> Vec<u32> {
+fn antagonist_cpus(same_cpu: bool, cpus: AntagonistCpus, allowed: &[u32]) -> Vec<u32> {
     let another = || allowed.iter().rev().copied().find(|&cpu| Some(cpu) != cpus.measured);
     match (same_cpu, cpus.measured) {
         (true, None) => allowed.to_vec(),
@@ -50,11 +50,11 @@ fn places(same_cpu: bool, cpus: Cpus, allowed: &[u32]) -> Vec<u32> {
     }
 }
 
-impl Neighbour {
+impl Antagonist {
     fn start(does: AntagonistLoad, cpu: u32) -> Result<Self, Errno> {
         let us = std::process::id();
         let neighbour = Self(process::fork(|| match process::die_with(us) {
-            Ok(()) => make_noise(does),
+            Ok(()) => generate_load(does),
             Err(_) => 1,
         })?);
         affinity::pin_task(neighbour.0, cpu)?;
@@ -80,7 +80,7 @@ impl Neighbour {
 }
 
 /// Makes noise until it is killed.
-fn make_noise(does: AntagonistLoad) -> ! {
+fn generate_load(does: AntagonistLoad) -> ! {
     match does {
         AntagonistLoad::Cpu => {
             let mut value = 1u64;
@@ -104,7 +104,7 @@ fn make_noise(does: AntagonistLoad) -> ! {
     }
 }
 
-impl Drop for Neighbour {
+impl Drop for Antagonist {
     fn drop(&mut self) {
         process::kill(self.0);
         // It was our child and is now ended: there is nothing left to know.
@@ -120,7 +120,7 @@ mod tests {
     fn a_neighbour_that_was_killed_before_its_time_is_noticed() {
         process::alone(|| {
             let allowed = affinity::allowed_to(0).unwrap();
-            let start = || Neighbour::start(AntagonistLoad::Syscalls, allowed[0]).unwrap();
+            let start = || Antagonist::start(AntagonistLoad::Syscalls, allowed[0]).unwrap();
             start().end().unwrap();
             let killed = start();
             process::kill(killed.0);
@@ -138,13 +138,13 @@ mod tests {
 
     #[test]
     fn a_neighbour_shares_the_measured_cpu_or_has_another_where_there_is_one() {
-        let at = |measured, other| Cpus { measured, other };
-        assert_eq!(places(true, at(Some(1), None), &[0, 1]), [1]);
-        assert_eq!(places(false, at(Some(1), None), &[0, 1]), [0]);
-        assert_eq!(places(false, at(Some(0), None), &[0, 1, 2]), [2]);
-        assert_eq!(places(false, at(Some(0), Some(1)), &[0, 1, 2]), [1]);
-        assert_eq!(places(false, at(Some(3), None), &[3]), [3]);
-        assert_eq!(places(true, at(None, None), &[0, 1]), [0, 1]);
-        assert_eq!(places(false, at(None, None), &[0, 1]), [1]);
+        let at = |measured, other| AntagonistCpus { measured, other };
+        assert_eq!(antagonist_cpus(true, at(Some(1), None), &[0, 1]), [1]);
+        assert_eq!(antagonist_cpus(false, at(Some(1), None), &[0, 1]), [0]);
+        assert_eq!(antagonist_cpus(false, at(Some(0), None), &[0, 1, 2]), [2]);
+        assert_eq!(antagonist_cpus(false, at(Some(0), Some(1)), &[0, 1, 2]), [1]);
+        assert_eq!(antagonist_cpus(false, at(Some(3), None), &[3]), [3]);
+        assert_eq!(antagonist_cpus(true, at(None, None), &[0, 1]), [0, 1]);
+        assert_eq!(antagonist_cpus(false, at(None, None), &[0, 1]), [1]);
     }
 }

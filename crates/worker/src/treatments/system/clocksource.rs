@@ -3,21 +3,21 @@
 use std::fs::{self, File};
 use std::io::Write;
 
-use super::failure::stays;
+use super::failure::undo_failure;
 use crate::kernel::Errno;
 use crate::kernel::because::lacking;
 
 const FOLDER: &str = "/sys/devices/system/clocksource/clocksource0";
 
 /// The clock source is another one than it was.
-pub(super) struct Changed {
+pub(super) struct ClocksourceChange {
     was: String,
     is: String,
     /// Locked for as long as it is so: two that change it would not find back.
     _alone: File,
 }
 
-impl Changed {
+impl ClocksourceChange {
     /// Makes it `name`.
     pub(super) fn to(name: &str) -> Result<Self, Errno> {
         let available = read("available_clocksource").map_err(|error| {
@@ -48,10 +48,10 @@ impl Changed {
     }
 
     /// Makes it what it was.
-    pub(super) fn back(self) -> Result<(), Errno> {
+    pub(super) fn restore(self) -> Result<(), Errno> {
         back(&self.was, &self.is).map_err(|error| {
             let way_out = format!("`echo {} > {FOLDER}/current_clocksource`", self.was);
-            stays("the clock source", error, &way_out)
+            undo_failure("the clock source", error, &way_out)
         })
     }
 }

@@ -6,7 +6,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::failure::stays;
+use super::failure::undo_failure;
 use crate::kernel::Errno;
 use crate::kernel::because::lacking;
 use crate::kernel::file::location;
@@ -14,23 +14,23 @@ use crate::kernel::file::location;
 /// Mounted inside debugfs before Linux 4.1.
 const FOLDERS: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 /// What the names of a session's instances begin with; the number of a process follows.
-const NAME: &str = "oscost-";
+const NAME_PREFIX: &str = "oscost-";
 /// How much a CPU's buffer holds, in KiB: some thousand calls. The newest ones overwrite the
 /// oldest, and nobody reads them.
 const BUFFER_KIB: &str = "256";
 
 /// A tracing instance that notes every call. It goes with its folder.
-pub(super) struct Instance {
+pub(super) struct TracingInstance {
     name: String,
     /// Open for as long as it is there: the kernel lets nobody remove it meanwhile.
-    held: File,
+    busy_file: File,
 }
 
-impl Instance {
+impl TracingInstance {
     /// Makes it, and enables its events.
-    pub(super) fn make(name: &str) -> Result<Self, Errno> {
-        let folder = instances()?.join(name);
-        sweep();
+    pub(super) fn create(name: &str) -> Result<Self, Errno> {
+        let folder = instances_directory()?.join(name);
+        remove_stale_instances();
         let refused = |act: String, error: Errno| {
             let way_out = match error {
                 Errno::EPERM | Errno::EACCES => {
@@ -40,9 +40,9 @@ impl Instance {
             };
             lacking(format!("cannot {act}: {error}; {way_out}"))
         };
-        let held =
-            hold(&folder).map_err(|error| refused(format!("make {}", folder.display()), error))?;
-        let it = Self { name: name.to_owned(), held };
+        let held = create_busy(&folder)
+            .map_err(|error| refused(format!("make {}", folder.display()), error))?;
+        let it = Self { name: name.to_owned(), busy_file: held };
         for (file, value) in [
             ("buffer_size_kb", BUFFER_KIB),
             ("options/overwrite", "1"),
@@ -61,16 +61,16 @@ impl Instance {
 
     /// Removes it.
     pub(super) fn remove(self) -> Result<(), Errno> {
-        drop(self.held);
+        drop(self.busy_file);
         remove(&self.name).map_err(|error| {
             let way_out = format!("`rmdir {}/instances/{}`", FOLDERS[0], self.name);
-            stays("the tracing instance", error, &way_out)
+            undo_failure("the tracing instance", error, &way_out)
         })
     }
 }
 
 /// Makes the folder and keeps a file of it open; another session's sweep may come between.
-fn hold(folder: &Path) -> Result<File, Errno> {
+fn create_busy(folder: &Path) -> Result<File, Errno> {
     const TRIES: u32 = 3;
     let file = folder.join("tracing_on");
     for _ in 1..TRIES {
@@ -90,7 +90,7 @@ fn write(path: &Path, value: &str) -> Result<(), Errno> {
 }
 
 /// Where instances are made.
-fn instances() -> Result<PathBuf, Errno> {
+fn instances_directory() -> Result<PathBuf, Errno> {
     let mut why = Errno::ENOENT;
     for folder in FOLDERS {
         let folder = Path::new(folder).join("instances");
@@ -114,7 +114,7 @@ fn instances() -> Result<PathBuf, Errno> {
 /// long as that takes, and one whose process was killed until the last of its processes has ended.
 pub(super) fn remove(name: &str) -> Result<(), Errno> {
     const TRIES: u32 = 100;
-    let folder = instances()?.join(name);
+    let folder = instances_directory()?.join(name);
     for _ in 0..TRIES {
         match fs::remove_dir(&folder).map_err(Errno::from) {
             Err(Errno(libc::EBUSY)) => std::thread::sleep(Duration::from_millis(10)),
@@ -126,12 +126,12 @@ pub(super) fn remove(name: &str) -> Result<(), Errno> {
 }
 
 /// Removes what killed processes of ours have left: those that live keep theirs busy.
-pub fn sweep() {
-    let Ok(instances) = instances() else { return };
+pub fn remove_stale_instances() {
+    let Ok(instances) = instances_directory() else { return };
     for entry in fs::read_dir(instances).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let name = name.to_str().unwrap_or_default();
-        let number = name.strip_prefix(NAME).unwrap_or_default();
+        let number = name.strip_prefix(NAME_PREFIX).unwrap_or_default();
         let is_ours = number.starts_with(|c: char| c.is_ascii_digit());
         if is_ours || name.starts_with(location::WITHOUT_MARK) {
             // There is nobody to tell.

@@ -20,45 +20,53 @@ use oscost_model::treatment::AttachedTreatment;
 use crate::kernel::Errno;
 use crate::kernel::probe::bpf::AtEachCall;
 
-use antagonist::Neighbour;
-use clocksource::Changed;
-use ftrace::Instance;
-use monitor_process::Holder;
+use antagonist::Antagonist;
+use clocksource::ClocksourceChange;
+use ftrace::TracingInstance;
+use monitor_process::MonitorProcess;
 
-pub use antagonist::Cpus;
-pub use ftrace::sweep;
+pub use antagonist::AntagonistCpus;
+pub use ftrace::remove_stale_instances;
 
 /// What it takes until every CPU goes the new way: a grace period of RCU, and interrupts between
 /// the processors.
-pub const SETTLES_IN: Duration = Duration::from_millis(20);
+pub const SETTLING_TIME: Duration = Duration::from_millis(20);
 
 /// Things that are attached. Dropping it undoes them, the last one first.
 #[derive(Default)]
-pub struct System(Vec<Thing>);
+pub struct SystemTreatments(Vec<Attachment>);
 
-enum Thing {
+enum Attachment {
     Program(AtEachCall),
-    Events(Instance),
-    Clock(Changed),
-    Neighbours(Vec<Neighbour>),
-    Held(Holder),
+    Ftrace(TracingInstance),
+    Clocksource(ClocksourceChange),
+    Antagonists(Vec<Antagonist>),
+    Monitor(MonitorProcess),
 }
 
-impl System {
+impl SystemTreatments {
     /// Does each of these in turn; `name` is for what has one in
     /// the kernel. What is lacking is said by [`Errno::LACKING`], and nothing stays attached then.
-    pub fn attach(treatments: &[AttachedTreatment], cpus: Cpus, name: &str) -> Result<Self, Errno> {
-        let mut system = System::default();
+    pub fn attach(
+        treatments: &[AttachedTreatment],
+        cpus: AntagonistCpus,
+        name: &str,
+    ) -> Result<Self, Errno> {
+        let mut system = SystemTreatments::default();
         for treatment in treatments {
             system.0.push(match treatment {
-                AttachedTreatment::Ebpf { counts } => Thing::Program(AtEachCall::attach(*counts)?),
-                AttachedTreatment::Ftrace => Thing::Events(Instance::make(name)?),
-                AttachedTreatment::Clocksource { name } => Thing::Clock(Changed::to(name)?),
+                AttachedTreatment::Ebpf { counts } => {
+                    Attachment::Program(AtEachCall::attach(*counts)?)
+                }
+                AttachedTreatment::Ftrace => Attachment::Ftrace(TracingInstance::create(name)?),
+                AttachedTreatment::Clocksource { name } => {
+                    Attachment::Clocksource(ClocksourceChange::to(name)?)
+                }
                 AttachedTreatment::Ph { monitor_command: holder } => {
-                    Thing::Held(Holder::start(holder)?)
+                    Attachment::Monitor(MonitorProcess::start(holder)?)
                 }
                 AttachedTreatment::Antagonist { load: does, same_cpu } => {
-                    Thing::Neighbours(antagonist::start(*does, *same_cpu, cpus)?)
+                    Attachment::Antagonists(antagonist::start(*does, *same_cpu, cpus)?)
                 }
             });
         }
@@ -69,7 +77,7 @@ impl System {
     /// monitor saw.
     pub fn detach(mut self) -> Result<(Option<u64>, Option<MonitorReport>), Errno> {
         let counting = self.0.iter().find_map(|thing| match thing {
-            Thing::Program(program) => program.counted(),
+            Attachment::Program(program) => program.counted(),
             _ => None,
         });
         let seen = self.undo()?;
@@ -82,13 +90,13 @@ impl System {
         let mut undone = Ok(());
         while let Some(thing) = self.0.pop() {
             let this = match thing {
-                Thing::Events(instance) => instance.remove(),
-                Thing::Clock(changed) => changed.back(),
-                Thing::Neighbours(all) => {
-                    all.into_iter().map(Neighbour::end).fold(Ok(()), Result::and)
+                Attachment::Ftrace(instance) => instance.remove(),
+                Attachment::Clocksource(changed) => changed.restore(),
+                Attachment::Antagonists(all) => {
+                    all.into_iter().map(Antagonist::end).fold(Ok(()), Result::and)
                 }
-                Thing::Held(holder) => holder.end().map(|it| seen = Some(it)),
-                Thing::Program(_) => Ok(()),
+                Attachment::Monitor(holder) => holder.end().map(|it| seen = Some(it)),
+                Attachment::Program(_) => Ok(()),
             };
             undone = undone.and(this);
         }
@@ -96,7 +104,7 @@ impl System {
     }
 }
 
-impl Drop for System {
+impl Drop for SystemTreatments {
     fn drop(&mut self) {
         // There is nobody to tell; who waits for the end undoes it again.
         let _ = self.undo();
@@ -106,13 +114,13 @@ impl Drop for System {
 /// What must be put back where another process attaches something, known before it does. Putting
 /// back what is as it was does nothing.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct PutBack {
+pub struct RestorePlan {
     instance: Option<String>,
     /// Which clock source there was, and which there will be.
     clock: Option<(String, String)>,
 }
 
-impl PutBack {
+impl RestorePlan {
     /// Makes a note of how things are that `treatments` change; `name` as for [`System::attach`].
     pub fn of(treatments: &[AttachedTreatment], name: &str) -> Self {
         let mut it = Self::default();
@@ -135,7 +143,7 @@ impl PutBack {
     }
 
     /// Puts it back, if it is not yet.
-    pub fn now(&self) {
+    pub fn restore(&self) {
         // There is nobody to tell: mostly it is done already, by whoever attached it.
         if let Some(name) = &self.instance {
             let _ = ftrace::remove(name);
