@@ -1,4 +1,4 @@
-//! The control groups that share out CPU time, memory and tasks to this process.
+//! The control groups that limit this process's CPU time, memory and number of tasks.
 
 use std::path::{Path, PathBuf};
 
@@ -7,25 +7,24 @@ use oscost_model::facts::{Bound, CgroupVersion};
 use super::roots::Roots;
 use super::{parse, reader};
 
-/// Groups that are looked at from the own one upwards; a container in a pod in a slice is six.
+/// Maximum number of groups read from the own one upwards; a container in a pod in a slice has six.
 const MAX_DEPTH: usize = 16;
 
-/// What version 1 writes for "no bound" on memory: the largest number of bytes in whole pages.
+/// Version 1 writes "no limit" on memory as the largest number of bytes in whole pages.
 const UNLIMITED_FROM_BYTES: u64 = 1 << 62;
 
-/// The group of this process and those above it.
+/// The group of this process and its ancestors.
 pub(super) struct Group {
-    /// Which version has the controller.
+    /// The version that manages the controller.
     pub(super) version: CgroupVersion,
-    /// Own folder first. A group above counts too: when it is out of quota, all below it stop.
+    /// The own directory first. Ancestors count too: when one is out of quota, all groups in it stop.
     folders: Vec<PathBuf>,
 }
 
-/// Finds the own group; `None` if the kernel has no control groups or none can be seen.
+/// Finds the own group; `None` if the kernel has no control groups or none is visible.
 ///
-/// Version 1 has it if any of its hierarchies names the controller: where both versions are
-/// mounted, a controller is in one of them only. The places are the customary ones under
-/// `/sys/fs/cgroup`.
+/// Version 1 manages the controller if any of its hierarchies names it: if both versions are mounted,
+/// a controller is in one of them only. The paths are the usual ones under `/sys/fs/cgroup`.
 pub(super) fn own(roots: &Roots, controller: &str) -> Option<Group> {
     let text = reader::lines(&roots.at("proc/self/cgroup"))?;
     let lines = text.lines().filter_map(|line| {
@@ -47,8 +46,8 @@ pub(super) fn own(roots: &Roots, controller: &str) -> Option<Group> {
     Some(Group { version, folders })
 }
 
-/// In a container without a namespace for control groups the path is the host's, and the mount
-/// shows the own group at its top. A path with `..` leads out of the namespace: not followed.
+/// In a container without a cgroup namespace the path is the host's, and the mount shows the own group
+/// as its root. A path with `..` leads out of the namespace and is not followed.
 fn from_own_upwards(mount: &Path, path: &str) -> Vec<PathBuf> {
     let inside = path.trim_start_matches('/');
     let own = mount.join(inside);
@@ -60,18 +59,18 @@ fn from_own_upwards(mount: &Path, path: &str) -> Vec<PathBuf> {
 }
 
 impl Group {
-    /// The tightest quota in 1/1000 CPU; `None` if a level does not tell its own.
+    /// The lowest quota in 1/1000 CPU; `None` if that of a level is unknown.
     pub(super) fn quota_milli_cpus(&self) -> Option<Bound> {
-        self.tightest(|folder| match self.version {
+        self.lowest(|folder| match self.version {
             CgroupVersion::V1 => quota_v1(folder),
             CgroupVersion::V2 => quota_v2(folder),
         })
     }
 
-    /// The tightest number in a file that is named so in version 1 and in version 2.
+    /// The lowest limit in the file that has these names in version 1 and in version 2.
     pub(super) fn bound(&self, [v1, v2]: [&str; 2]) -> Option<Bound> {
         let name = if self.version == CgroupVersion::V1 { v1 } else { v2 };
-        self.tightest(|folder| {
+        self.lowest(|folder| {
             let file = folder.join(name);
             let Some(text) = reader::value(&file) else { return no_file(&file) };
             match (text.as_str(), text.parse().ok()) {
@@ -81,8 +80,8 @@ impl Group {
         })
     }
 
-    /// The tightest of all levels.
-    fn tightest(&self, of: impl Fn(&Path) -> Option<Bound>) -> Option<Bound> {
+    /// The lowest limit of all levels.
+    fn lowest(&self, of: impl Fn(&Path) -> Option<Bound>) -> Option<Bound> {
         let mut tightest = None;
         for folder in &self.folders {
             let level = of(folder)?;
@@ -95,8 +94,8 @@ impl Group {
         tightest
     }
 
-    /// How often, and for how many microseconds, the groups were stopped for want of quota.
-    pub(super) fn throttled(&self) -> (Option<u64>, Option<u64>) {
+    /// The number of throttled periods of the groups, and the time throttled in microseconds.
+    pub(super) fn throttling(&self) -> (Option<u64>, Option<u64>) {
         let stats =
             self.folders.iter().filter_map(|folder| reader::lines(&folder.join("cpu.stat")));
         let stats: Vec<String> = stats.collect();
@@ -121,7 +120,7 @@ fn quota_v2(folder: &Path) -> Option<Bound> {
     }
 }
 
-/// Quota and period in us in a file each; a quota of -1 is none.
+/// Quota and period in us, in a file each; a quota of -1 means none.
 fn quota_v1(folder: &Path) -> Option<Bound> {
     let file = folder.join("cpu.cfs_quota_us");
     match reader::number::<i64>(&file) {
@@ -134,8 +133,8 @@ fn quota_v1(folder: &Path) -> Option<Bound> {
     }
 }
 
-/// A group without the file (the top one, or where the controller is off) sets no quota; one whose
-/// file cannot be read may well set one.
+/// A group without the file (the root, or where the controller is off) sets no quota; a group whose
+/// file cannot be read may set one.
 fn no_file(file: &Path) -> Option<Bound> {
     (!file.exists()).then_some(Bound::UNLIMITED)
 }

@@ -1,16 +1,16 @@
 //! The kernel's build configuration.
 
 use super::roots::Roots;
-use super::{inflate, reader};
+use super::{gzip, reader};
 
-/// Longest configuration that is read: a distribution's has some 300 KiB, packed 70.
+/// Maximum size of a configuration: that of a distribution has some 300 KiB, compressed 70.
 const MAX_BYTES: usize = 1 << 20;
-const MAX_PACKED_BYTES: usize = 512 << 10;
+const MAX_COMPRESSED_BYTES: usize = 512 << 10;
 
-/// The options that are kept: those that make system calls, faults or interrupts dearer, and those
-/// that say what the kernel can do about its tick, its tracers and its account of time.
+/// The options that are recorded: those that make system calls, faults or interrupts more expensive,
+/// and those about the tick, tracers and CPU time accounting.
 const OPTIONS: &str = concat!(
-    // Checks for developers of kernels.
+    // Kernel debugging.
     "DEBUG_ATOMIC_SLEEP DEBUG_KMEMLEAK DEBUG_LIST DEBUG_LOCK_ALLOC DEBUG_MUTEXES ",
     "DEBUG_OBJECTS DEBUG_PAGEALLOC_ENABLE_DEFAULT DEBUG_PREEMPT DEBUG_RT_MUTEXES ",
     "DEBUG_RWSEMS DEBUG_SPINLOCK DEBUG_VM GCOV_KERNEL KASAN KCOV KCSAN KMSAN LOCKDEP ",
@@ -19,27 +19,27 @@ const OPTIONS: &str = concat!(
     "GCC_PLUGIN_STACKLEAK HARDENED_USERCOPY INIT_ON_ALLOC_DEFAULT_ON ",
     "INIT_ON_FREE_DEFAULT_ON KFENCE KSTACK_ERASE PAGE_POISONING ",
     "RANDOMIZE_KSTACK_OFFSET_DEFAULT ",
-    // The tick, and the account of time.
+    // The tick and CPU time accounting.
     "CPU_ISOLATION HZ_PERIODIC IRQ_TIME_ACCOUNTING NO_HZ_FULL PARAVIRT_TIME_ACCOUNTING ",
     "RT_GROUP_SCHED SCHEDSTATS VIRT_CPU_ACCOUNTING_GEN ",
-    // What may be attached.
+    // Tracing and auditing.
     "AUDITSYSCALL FUNCTION_TRACER KPROBES ",
 );
 
-/// The running kernel's own copy where it carries one, else the distribution's beside its image.
-/// `release` is as `uname -r` says it; without one only the kernel's own copy can be found.
+/// The running kernel's own copy if it has one, otherwise the distribution's file next to its image.
+/// `release` is that of `uname -r`; without it only the kernel's own copy can be found.
 pub(super) fn text(roots: &Roots, release: Option<&str>) -> Option<String> {
-    let packed = reader::whole_binary(&roots.at("proc/config.gz"), MAX_PACKED_BYTES);
-    if let Some(plain) = packed.and_then(|packed| inflate::gunzip(&packed, MAX_BYTES)) {
+    let packed = reader::whole_binary(&roots.at("proc/config.gz"), MAX_COMPRESSED_BYTES);
+    if let Some(plain) = packed.and_then(|packed| gzip::decompress(&packed, MAX_BYTES)) {
         return Some(String::from_utf8_lossy(&plain).into_owned());
     }
     // The release becomes part of a path.
     let release = release.filter(|release| !release.contains('/'))?;
-    let places = [format!("boot/config-{release}"), format!("lib/modules/{release}/config")];
-    places.iter().find_map(|place| reader::whole(&roots.at(place), MAX_BYTES))
+    let paths = [format!("boot/config-{release}"), format!("lib/modules/{release}/config")];
+    paths.iter().find_map(|path| reader::whole(&roots.at(path), MAX_BYTES))
 }
 
-/// Those of the options that are built in.
+/// The recorded options that are built in.
 pub(super) fn options(config: &str) -> Vec<String> {
     let built_in = |line: &str| {
         let name = line.strip_prefix("CONFIG_")?.strip_suffix("=y")?;
@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_options_that_are_built_in_and_bear_on_a_cost_are_kept() {
+    fn only_built_in_options_that_affect_costs_are_recorded() {
         let config = "# CONFIG_KASAN is not set\nCONFIG_PROVE_LOCKING=y\nCONFIG_KFENCE=m\n\
                       CONFIG_DEBUG_INFO=y\nCONFIG_HZ_100=y\nCONFIG_HZ=100\nCONFIG_AUDITSYSCALL=y\n";
         assert_eq!(options(config), ["AUDITSYSCALL", "PROVE_LOCKING"]);

@@ -46,7 +46,7 @@ pub(super) fn gather(roots: &Roots, status: &str) -> Cpu {
     let cpuinfo = reader::lines(&roots.at("proc/cpuinfo")).unwrap_or_default();
     // All CPUs have a block each; a block ends with an empty line.
     let block = cpuinfo.split("\n\n").next().unwrap_or_default();
-    let text = |key| parse::shown(parse::field(block, key)?, 256);
+    let text = |key| parse::printable(parse::field(block, key)?, 256);
     let number = |key| parse::number(parse::field(block, key)?);
     // aarch64 has other keys; variant and revision are four bits each, as in MIDR_EL1.
     let revision = || Some(number("CPU variant")? * 16 + number("CPU revision")?);

@@ -33,12 +33,12 @@ pub(super) fn gather(roots: &Roots) -> Vec<Disk> {
             model: reader::value(&file("device/model")),
             size_bytes: sectors.and_then(|sectors| sectors.checked_mul(SECTOR_BYTES)),
             rotational: reader::switch(&file("queue/rotational")),
-            scheduler: reader::chosen(&file("queue/scheduler")),
+            scheduler: reader::selected(&file("queue/scheduler")),
             interface: interface(&name, &device),
             write_cache: reader::value(&file("queue/write_cache")),
             rpm: reader::binary(&file("device/vpd_pgb1")).and_then(|page| rpm(&page)),
             link: link(&device),
-            name: parse::shown(&name, 256)?,
+            name: parse::printable(&name, 256)?,
         })
     });
     // An empty card reader has size 0; a disk whose size is unknown is still a disk.

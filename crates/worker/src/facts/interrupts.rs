@@ -46,7 +46,7 @@ fn parsed(text: &str, cpus: &[u32]) -> Option<Vec<Source>> {
         for &at in &wanted {
             times.extend(counts.get(at).and_then(|word| word.parse::<u64>().ok()));
         }
-        let irq = parse::shown(label, 16).filter(|_| !of_no_cpu && times.len() == wanted.len());
+        let irq = parse::printable(label, 16).filter(|_| !of_no_cpu && times.len() == wanted.len());
         if let Some(irq) = irq {
             sources.push(Source { irq, name: name(names), times });
         }
@@ -59,7 +59,7 @@ fn parsed(text: &str, cpus: &[u32]) -> Option<Vec<Source>> {
 fn name(words: &[&str]) -> Option<String> {
     let is_trigger = |word: &&str| ["edge", "level", "fasteoi"].iter().any(|it| word.ends_with(it));
     let begin = words.iter().position(is_trigger).map_or(0, |at| at + 1);
-    parse::shown(&parse::without_mac(&words.get(begin..)?.join(" ")), 64)
+    parse::printable(&parse::mask_mac(&words.get(begin..)?.join(" ")), 64)
 }
 
 /// What came between two tables: all sources of devices, and of the others those that came.

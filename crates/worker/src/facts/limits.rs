@@ -1,11 +1,11 @@
-//! What this process may use at most.
+//! Resource limits of this process.
 
 use oscost_model::facts::{Bound, Limit, Limits};
 
 use super::reader;
 use super::roots::Roots;
 
-/// The five limits that a benchmark can run into.
+/// The five limits that a benchmark can reach.
 pub(super) fn gather(roots: &Roots) -> Limits {
     let table = reader::lines(&roots.at("proc/self/limits")).unwrap_or_default();
     Limits {
@@ -17,11 +17,11 @@ pub(super) fn gather(roots: &Roots) -> Limits {
     }
 }
 
-/// A row is a name of several words, then the soft and the hard half.
+/// A row is a name of several words, then the soft and the hard limit.
 fn limit(table: &str, name: &str) -> Limit {
     let row = table.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_default();
-    let mut halves = row.split_whitespace();
-    Limit { soft: halves.next().and_then(bound), hard: halves.next().and_then(bound) }
+    let mut values = row.split_whitespace();
+    Limit { soft: values.next().and_then(bound), hard: values.next().and_then(bound) }
 }
 
 fn bound(text: &str) -> Option<Bound> {

@@ -17,7 +17,7 @@ const REPORTING: usize = 5;
 /// What meminfo, the auxiliary vector, sysfs and the firmware say of memory.
 pub(super) fn gather(roots: &Roots, firmware: Dmi) -> Memory {
     let meminfo = reader::lines(&roots.at("proc/meminfo")).unwrap_or_default();
-    let huge = |name| reader::chosen(&roots.at("sys/kernel/mm/transparent_hugepage").join(name));
+    let huge = |name| reader::selected(&roots.at("sys/kernel/mm/transparent_hugepage").join(name));
     let nodes = reader::list(&roots.at("sys/devices/system/node/online"));
     Memory {
         total_kib: parse::kib(&meminfo, "MemTotal"),

@@ -1,9 +1,9 @@
-//! Describes the machine it stands on.
+//! Describes the machine that the worker runs on.
 //!
-//! Reads files of `/proc`, `/sys`, `/boot`, `/run` and `/etc` and the head of `/bin/sh`, and nothing
-//! else: no system call of its own beyond opening and reading, no command, no network. It judges
-//! nothing (that is `advice`, in the tool) and knows no benchmark, clock or worker. What cannot be
-//! read is `None`; nothing here fails, because a machine that hides a fact can still be measured.
+//! Reads files in `/proc`, `/sys`, `/boot`, `/run` and `/etc` and the start of `/bin/sh`, and nothing
+//! else: no system call beyond open and read, no command, no network. It does not judge (that is
+//! `advice`, in the tool) and knows no benchmark, clock or worker. A fact that cannot be read is
+//! `None`; nothing here fails, because a machine that hides a fact can still be measured.
 
 pub mod activity;
 mod cgroup;
@@ -12,7 +12,7 @@ mod config;
 mod cpu;
 mod disks;
 pub mod dmi;
-pub mod inflate;
+pub mod gzip;
 mod interrupts;
 mod limits;
 mod memory;
@@ -35,7 +35,7 @@ use oscost_model::facts::{Cpu, Facts, Snapshot};
 
 pub use roots::Roots;
 
-/// Everything that is known of the machine. Some 5 ms: once a session, not once a worker.
+/// Reads all facts about the machine. Takes some 5 ms: once per session, not once per worker.
 pub fn gather(roots: &Roots) -> Facts {
     let status = reader::lines(&roots.at("proc/self/status")).unwrap_or_default();
     let firmware = reader::binary(&roots.at("sys/firmware/dmi/tables/DMI"));
@@ -60,18 +60,18 @@ pub fn gather(roots: &Roots) -> Facts {
     }
 }
 
-/// The CPUs that this process may run on; empty where nothing tells.
+/// The CPUs that this process may run on; empty if unknown.
 pub fn allowed_cpus(roots: &Roots) -> Vec<u32> {
     let status = reader::lines(&roots.at("proc/self/status")).unwrap_or_default();
     parse::field(&status, "Cpus_allowed_list").and_then(parse::list).unwrap_or_default()
 }
 
-/// How disturbed `cpu` of this machine was until now. Some 100 us: outside timed intervals only.
+/// The disturbance counters of a CPU of this machine. Takes some 100 us: outside timed intervals only.
 pub fn disturbances(cpu: u32) -> Snapshot {
     disturbances_in(&Roots::machine(), cpu)
 }
 
-/// How disturbed `cpu` was until now, as the files under `roots` tell it.
+/// The disturbance counters of a CPU, from the files under `roots`.
 pub fn disturbances_in(roots: &Roots, cpu: u32) -> Snapshot {
     snapshot::take(roots, cpu)
 }

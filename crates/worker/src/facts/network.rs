@@ -42,7 +42,8 @@ fn card(folder: &Path) -> Option<NetworkCard> {
 
 fn sort(folder: &Path) -> String {
     let uevent = reader::lines(&folder.join("uevent")).unwrap_or_default();
-    let devtype = uevent.lines().find_map(|line| parse::shown(line.strip_prefix("DEVTYPE=")?, 32));
+    let devtype =
+        uevent.lines().find_map(|line| parse::printable(line.strip_prefix("DEVTYPE=")?, 32));
     match devtype {
         Some(devtype) if devtype == "wlan" => "wireless".to_string(),
         Some(devtype) => devtype,

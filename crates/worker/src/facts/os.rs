@@ -40,18 +40,19 @@ pub(super) fn gather(roots: &Roots) -> Os {
         version: sysctl("version"),
         build_id: reader::binary(&roots.at("sys/kernel/notes")).and_then(|notes| build_id(&notes)),
         arch: sysctl("arch").or_else(|| roots.built_for.map(str::to_string)),
-        cmdline: raw_cmdline(roots)
-            .and_then(|line| parse::shown(&cmdline::without_identity(&line), MAX_CMDLINE_CHARS)),
+        cmdline: raw_cmdline(roots).and_then(|line| {
+            parse::printable(&cmdline::without_identity(&line), MAX_CMDLINE_CHARS)
+        }),
         hz: hz.or_else(|| config::hz(config?)),
         lsm: lsm.or_else(|| roots.lsm.clone()),
         distribution: distribution(roots),
         options: config.map(config::options),
         init: init(roots),
         run_level: run_level(roots),
-        lockdown: reader::chosen(&roots.at("sys/kernel/security/lockdown")),
+        lockdown: reader::selected(&roots.at("sys/kernel/security/lockdown")),
         shell: shell(roots),
         loader: interpreter_of(&roots.at(SHELL))
-            .and_then(|path| parse::shown(&path, MAX_PATH_CHARS)),
+            .and_then(|path| parse::printable(&path, MAX_PATH_CHARS)),
         release,
     }
 }
@@ -62,7 +63,7 @@ fn shell(roots: &Roots) -> Option<String> {
     let root = roots.at("").canonicalize().ok()?;
     let inside = file.strip_prefix(root).ok()?;
     let inside = Path::new("/").join(inside);
-    parse::shown(&inside.to_string_lossy(), MAX_PATH_CHARS)
+    parse::printable(&inside.to_string_lossy(), MAX_PATH_CHARS)
 }
 
 /// The command line with everything in it: to be looked into, not to be kept.
@@ -80,7 +81,7 @@ fn distribution(roots: &Roots) -> Option<String> {
     let places = ["etc/os-release", "usr/lib/os-release"];
     let text = places.iter().find_map(|place| reader::lines(&roots.at(place)))?;
     let name = text.lines().find_map(|line| line.strip_prefix("PRETTY_NAME="))?;
-    parse::shown(name.trim().trim_matches(['"', '\'']), 128)
+    parse::printable(name.trim().trim_matches(['"', '\'']), 128)
 }
 
 /// The folder is what sd_booted(3) looks for: systemd may be installed and not have started this.

@@ -1,20 +1,20 @@
-//! The few notations that files of /proc and /sys share.
+//! Parsers for the notations that files in /proc and /sys share.
 
 use std::collections::BTreeMap;
 
-/// One more than the largest CPU or node number that is believed: Linux stops at 8192, and a
-/// garbled range must not become a list of four billion.
+/// One more than the largest plausible CPU or node number: Linux supports at most 8192, and a damaged
+/// range must not become a list of four billion.
 const MAX_NUMBER: u32 = 1 << 16;
 
-/// `text` as it may be kept and shown: trimmed, cut, and without control characters, which could
-/// steer a terminal. `None` if nothing is left.
-pub(super) fn shown(text: &str, max_chars: usize) -> Option<String> {
+/// `text` as it may be stored and printed: trimmed, truncated, and without control characters, which
+/// a terminal would interpret. `None` if nothing is left.
+pub(super) fn printable(text: &str, max_chars: usize) -> Option<String> {
     let safe = |c: char| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c };
-    let shown: String = text.trim().chars().take(max_chars).map(safe).collect();
-    (!shown.is_empty()).then_some(shown)
+    let text: String = text.trim().chars().take(max_chars).map(safe).collect();
+    (!text.is_empty()).then_some(text)
 }
 
-/// A map of these pairs: made in one place, since each way of making one takes its own code.
+/// A map of these pairs. One function, so that the code is generated once.
 pub(super) fn map(pairs: Vec<(String, String)>) -> BTreeMap<String, String> {
     pairs.into_iter().collect()
 }
@@ -45,8 +45,9 @@ pub(super) fn number(text: &str) -> Option<u32> {
     }
 }
 
-/// A name without what looks like a hardware address: an interface may be named after its own.
-pub(super) fn without_mac(name: &str) -> String {
+/// A name with anything that looks like a hardware address masked: an interface may be named after
+/// its own.
+pub(super) fn mask_mac(name: &str) -> String {
     /// Digits of six bytes.
     const MAC_DIGITS: usize = 12;
     let is_hex = |c: char| c.is_ascii_hexdigit();
@@ -71,9 +72,8 @@ pub(super) fn switch(text: &str) -> Option<bool> {
     }
 }
 
-/// The marked one of several choices, `a [b] c` (the scheduler marks with round brackets), or the
-/// only one.
-pub(super) fn chosen(text: &str) -> Option<&str> {
+/// The selected one of several choices, `a [b] c` (the scheduler uses parentheses), or the only one.
+pub(super) fn selected(text: &str) -> Option<&str> {
     let mut words = text.split_whitespace();
     let first = words.next()?;
     let marked = |word: &'_ str| word.starts_with(['[', '(']) && word.ends_with([']', ')']);
@@ -84,8 +84,7 @@ pub(super) fn chosen(text: &str) -> Option<&str> {
     }
 }
 
-/// A list of CPUs or nodes: `0-3,8`. An empty list is known to be empty; old kernels write
-/// `(null)` for it.
+/// A list of CPUs or nodes: `0-3,8`. An empty list is a valid value; old kernels write `(null)`.
 pub(super) fn list(text: &str) -> Option<Vec<u32>> {
     let text = text.trim();
     if text.is_empty() || text == "(null)" {
@@ -108,14 +107,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_list_of_cpus_is_written_out() {
+    fn a_list_of_cpus_is_expanded() {
         assert_eq!(list("0-3,8,10-11\n"), Some(vec![0, 1, 2, 3, 8, 10, 11]));
         assert_eq!(list("\n"), Some(vec![]));
         assert_eq!(list(" (null)\n"), Some(vec![]));
     }
 
     #[test]
-    fn a_garbled_list_of_cpus_is_unknown_and_never_huge() {
+    fn a_damaged_list_of_cpus_is_unknown_and_never_huge() {
         let garbled = ["0-4294967295", "3-1", "a", "1,,2", "-1", "0-65535,0-65535", "1-"];
         for text in garbled {
             assert_eq!(list(text), None, "{text}");
@@ -123,28 +122,31 @@ mod tests {
     }
 
     #[test]
-    fn what_is_shown_is_short_and_cannot_steer_a_terminal() {
-        assert_eq!(shown(" EPYC\u{1b}[31m\0 ", 256).as_deref(), Some("EPYC\u{fffd}[31m\u{fffd}"));
-        assert_eq!(shown(&"é".repeat(300), 256).map(|text| text.chars().count()), Some(256));
-        assert_eq!(shown(" \n", 256), None);
+    fn printable_text_is_short_and_has_no_control_characters() {
+        assert_eq!(
+            printable(" EPYC\u{1b}[31m\0 ", 256).as_deref(),
+            Some("EPYC\u{fffd}[31m\u{fffd}")
+        );
+        assert_eq!(printable(&"é".repeat(300), 256).map(|text| text.chars().count()), Some(256));
+        assert_eq!(printable(" \n", 256), None);
     }
 
     #[test]
     fn a_name_keeps_all_but_an_address() {
-        assert_eq!(without_mac("enx525400123456-TxRx-0"), "enx***-TxRx-0");
-        assert_eq!(without_mac("wlx0a1b2c3d4e5f"), "wlx***");
-        assert_eq!(without_mac("virtio1-req.0"), "virtio1-req.0");
-        assert_eq!(without_mac("dead-beef"), "dead-beef");
-        assert_eq!(without_mac(""), "");
+        assert_eq!(mask_mac("enx525400123456-TxRx-0"), "enx***-TxRx-0");
+        assert_eq!(mask_mac("wlx0a1b2c3d4e5f"), "wlx***");
+        assert_eq!(mask_mac("virtio1-req.0"), "virtio1-req.0");
+        assert_eq!(mask_mac("dead-beef"), "dead-beef");
+        assert_eq!(mask_mac(""), "");
     }
 
     #[test]
     fn the_marked_choice_is_the_choice() {
-        assert_eq!(chosen("always [madvise] never\n"), Some("madvise"));
-        assert_eq!(chosen("none voluntary (full) lazy"), Some("full"));
-        assert_eq!(chosen("none\n"), Some("none"));
-        assert_eq!(chosen("none full"), None);
-        assert_eq!(chosen(""), None);
+        assert_eq!(selected("always [madvise] never\n"), Some("madvise"));
+        assert_eq!(selected("none voluntary (full) lazy"), Some("full"));
+        assert_eq!(selected("none\n"), Some("none"));
+        assert_eq!(selected("none full"), None);
+        assert_eq!(selected(""), None);
     }
 
     #[test]

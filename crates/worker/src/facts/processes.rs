@@ -1,17 +1,17 @@
-//! Who runs, and what each has used of the CPUs until now.
+//! The running processes and the CPU time of each.
 
 use oscost_model::watch::{ProcessActivity, ProcessKind};
 
 use super::roots::Roots;
 use super::{parse, reader};
 
-/// Processes that are looked at: with more a look would take longer than half a second.
+/// Maximum number of processes: reading more would take longer than half a second.
 const MAX_PROCESSES: usize = 16_384;
 
-/// Steps from a process up to its ancestors.
+/// Maximum number of ancestors that are followed.
 const MAX_DEPTH: usize = 64;
 
-/// Entries that are told, and processes that each names.
+/// Maximum number of entries, and of process numbers in each.
 const MAX_ENTRIES: usize = 16;
 const MAX_PIDS: usize = 4;
 
@@ -22,8 +22,8 @@ const PF_KTHREAD: u64 = 0x0020_0000;
 /// architecture that this is built for.
 pub(super) const TICK_NS: u64 = 10_000_000;
 
-/// Programs that are known to disturb, to set clocks or to start work by themselves, as the kernel
-/// cuts their names: at 15 characters.
+/// Programs that are known to disturb, to set clocks or to start work by themselves; the kernel
+/// truncates names to 15 characters.
 const DAEMONS: &str = concat!(
     // Time.
     "chronyd ntpd openntpd phc2sys ptp4l systemd-timesyn ",
@@ -31,11 +31,11 @@ const DAEMONS: &str = concat!(
     "auto-cpufreq irqbalance power-profiles- thermald tuned ",
     // Work that starts by itself.
     "anacron atd boinc condor_master condor_startd cron crond pbs_mom sge_execd slurmd ",
-    // Eyes on every system call.
+    // Monitors of every system call.
     "auditd falco falcon-sensor osqueryd sysdig tetragon tracee wdavdaemon ",
 );
 
-/// A process at one moment.
+/// A process in one snapshot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Process {
     pid: u32,
@@ -47,16 +47,16 @@ struct Process {
     started: u64,
 }
 
-/// All processes that show at one moment.
+/// All visible processes in one snapshot.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Census {
-    /// By number, ascending.
+    /// Sorted by process number.
     processes: Vec<Process>,
-    /// Why some do not show.
+    /// Why some are not visible.
     pub(super) unread: Option<String>,
 }
 
-/// Looks at every process: some 15 us each.
+/// Reads every process: some 15 us each.
 pub(super) fn census(roots: &Roots) -> Census {
     let folder = roots.at("proc");
     let Ok(entries) = std::fs::read_dir(&folder) else {
@@ -66,22 +66,22 @@ pub(super) fn census(roots: &Roots) -> Census {
     let mut pids: Vec<u32> = pids.take(MAX_PROCESSES + 1).collect();
     let many = pids.len() > MAX_PROCESSES;
     pids.truncate(MAX_PROCESSES);
-    ascending(&mut pids);
-    // One that has ended meanwhile has no file any more.
+    insertion_sort(&mut pids);
+    // A process that has ended in the meantime has no file.
     let read = |pid: u32| process(pid, &reader::lines(&folder.join(format!("{pid}/stat")))?);
     let processes: Vec<Process> = pids.into_iter().filter_map(read).collect();
     let unread = match () {
-        () if many => Some(format!("there are more than {MAX_PROCESSES} of them")),
+        () if many => Some(format!("there are more than {MAX_PROCESSES} processes")),
         () if processes.first().is_none_or(|first| first.pid != 1) => {
-            Some("/proc shows only some of them to this user (hidepid)".to_owned())
+            Some("/proc hides processes of other users (hidepid)".to_owned())
         }
         () => None,
     };
     Census { processes, unread }
 }
 
-/// Sorts what the kernel hands out sorted: then it does nothing, and needs no better way.
-fn ascending(pids: &mut [u32]) {
+/// Sorts numbers that the kernel lists in order: then an insertion sort takes one pass.
+fn insertion_sort(pids: &mut [u32]) {
     for end in 1..pids.len() {
         let mut at = end;
         while at > 0 && pids[at - 1] > pids[at] {
@@ -91,8 +91,8 @@ fn ascending(pids: &mut [u32]) {
     }
 }
 
-/// A line of `/proc/PID/stat`. The name stands in round brackets and may hold any character, round
-/// brackets too: the last one ends it.
+/// A line of `/proc/PID/stat`. The name is in parentheses and may contain any character, parentheses
+/// included: the last one ends it.
 fn process(pid: u32, stat: &str) -> Option<Process> {
     let (begin, end) = (stat.find('(')?, stat.rfind(')')?);
     let name = stat.get(begin + 1..end)?;
@@ -102,7 +102,7 @@ fn process(pid: u32, stat: &str) -> Option<Process> {
     Some(Process {
         pid,
         parent: u32::try_from(number(1)?).ok()?,
-        name: parse::shown(name, 32).unwrap_or("?".to_owned()),
+        name: parse::printable(name, 32).unwrap_or("?".to_owned()),
         is_kernel: number(6)? & PF_KTHREAD != 0,
         own_ticks: sum(11)?,
         child_ticks: sum(13)?,
@@ -112,19 +112,19 @@ fn process(pid: u32, stat: &str) -> Option<Process> {
 
 /// What two looks tell.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Taken {
-    /// Who took CPU time, most first.
-    pub(super) seen: Vec<ProcessActivity>,
-    /// What all of them took, and ours, in nanoseconds.
+pub(super) struct CpuUsage {
+    /// The processes that used CPU time, the largest first.
+    pub(super) processes: Vec<ProcessActivity>,
+    /// The CPU time of all processes, own ones included, in nanoseconds.
     pub(super) known_ns: u64,
-    /// Daemons that run.
+    /// Known daemons that run.
     pub(super) daemons: Vec<String>,
 }
 
 impl Census {
-    /// What processes took between this look and a later one. Those of `ours` and all below them
-    /// count as known, and are not named.
-    pub(super) fn until(&self, after: &Census, ours: &[u32]) -> Taken {
+    /// The CPU time used between this snapshot and a later one. `own_pids` and their descendants count
+    /// as known and are not listed.
+    pub(super) fn usage_until(&self, after: &Census, own_pids: &[u32]) -> CpuUsage {
         let mut seen: Vec<ProcessActivity> = Vec::new();
         let mut known_ticks = 0u64;
         for now in &after.processes {
@@ -132,7 +132,7 @@ impl Census {
             let own = now.own_ticks.saturating_sub(then.map_or(0, |then| then.own_ticks));
             let children = self.ended_children(now, then, after);
             known_ticks += own + children;
-            if after.is_below(now.pid, ours) {
+            if after.is_descendant(now.pid, own_pids) {
                 continue;
             }
             let kind = if now.is_kernel { ProcessKind::Kernel } else { ProcessKind::Program };
@@ -144,7 +144,7 @@ impl Census {
         }
         let runs = |daemon: &&str| after.processes.iter().any(|it| it.name == *daemon);
         let daemons = DAEMONS.split_ascii_whitespace().filter(runs).map(str::to_owned).collect();
-        Taken { seen: most(seen), known_ns: known_ticks * TICK_NS, daemons }
+        CpuUsage { processes: largest(seen), known_ns: known_ticks * TICK_NS, daemons }
     }
 
     fn find(&self, pid: u32) -> Option<&Process> {
@@ -152,14 +152,14 @@ impl Census {
         self.processes.get(at)
     }
 
-    /// The same process in this look: a number may have been given away again.
+    /// The same process in this snapshot: a number may have been reused.
     fn same(&self, process: &Process) -> Option<&Process> {
         self.find(process.pid).filter(|found| found.started == process.started)
     }
 
-    /// What children that ended meanwhile had used since the first look. A parent is charged with
-    /// all of a child's life when it takes note of its end; what the child had used before the
-    /// first look is not of this time.
+    /// The time that children which ended in between had used since the first snapshot. A parent is
+    /// charged with a child's whole life when it reaps it; what the child had used before the first
+    /// snapshot is subtracted.
     fn ended_children(&self, now: &Process, then: Option<&Process>, after: &Census) -> u64 {
         let charged = now.child_ticks.saturating_sub(then.map_or(0, |then| then.child_ticks));
         if charged == 0 {
@@ -171,11 +171,11 @@ impl Census {
         charged.saturating_sub(before)
     }
 
-    /// Whether a process is one of `ours`, or was started by one of them.
-    fn is_below(&self, pid: u32, ours: &[u32]) -> bool {
+    /// Whether a process is one of `own_pids` or a descendant of one.
+    fn is_descendant(&self, pid: u32, own_pids: &[u32]) -> bool {
         let mut at = pid;
         for _ in 0..MAX_DEPTH {
-            if ours.contains(&at) {
+            if own_pids.contains(&at) {
                 return true;
             }
             match self.find(at) {
@@ -187,7 +187,7 @@ impl Census {
     }
 }
 
-/// Adds what a process took to the entry of its name.
+/// Adds the time of a process to the entry of its name.
 fn charge(seen: &mut Vec<ProcessActivity>, process: &Process, kind: ProcessKind, ticks: u64) {
     let at = seen.iter().position(|entry| entry.kind == kind && entry.name == process.name);
     let at = at.unwrap_or_else(|| {
@@ -203,15 +203,15 @@ fn charge(seen: &mut Vec<ProcessActivity>, process: &Process, kind: ProcessKind,
     }
 }
 
-/// The entries that took most, most first.
-fn most(mut seen: Vec<ProcessActivity>) -> Vec<ProcessActivity> {
-    let mut most = Vec::new();
-    while most.len() < MAX_ENTRIES {
+/// The entries with the most CPU time, the largest first.
+fn largest(mut seen: Vec<ProcessActivity>) -> Vec<ProcessActivity> {
+    let mut largest_first = Vec::new();
+    while largest_first.len() < MAX_ENTRIES {
         let largest = seen.iter().enumerate().max_by_key(|(at, it)| (it.cpu_ns, seen.len() - at));
         let Some((at, _)) = largest else { break };
-        most.push(seen.remove(at));
+        largest_first.push(seen.remove(at));
     }
-    most
+    largest_first
 }
 
 #[cfg(test)]
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_may_hold_brackets_blanks_and_what_steers_a_terminal() {
+    fn a_name_may_contain_parentheses_spaces_and_control_characters() {
         let found = process(7, &stat("a) R 1 (b\u{1b}[31m", 1, 0, [3, 4, 5, 6], 9)).unwrap();
         assert_eq!(found.name, "a) R 1 (b\u{fffd}[31m");
         assert_eq!((found.own_ticks, found.child_ticks, found.started), (7, 11, 9));
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn time_is_charged_to_names_and_ours_is_left_out_but_known() {
+    fn time_is_charged_to_names_and_own_processes_are_known_but_not_listed() {
         let before = census(&[
             (1, stat("init", 0, 0, [9, 9, 0, 0], 1)),
             (50, stat("oscost-worker", 40, 0, [1, 1, 0, 0], 5)),
@@ -256,21 +256,21 @@ mod tests {
             (60, stat("rustc", 1, 0, [130, 10, 0, 0], 6)),
             (61, stat("rustc", 1, 0, [20, 0, 0, 0], 7)),
         ]);
-        let taken = before.until(&after, &[50]);
-        let told: Vec<(&str, ProcessKind, u32, u64)> = taken
-            .seen
+        let taken = before.usage_until(&after, &[50]);
+        let listed: Vec<(&str, ProcessKind, u32, u64)> = taken
+            .processes
             .iter()
             .map(|it| (it.name.as_str(), it.kind, it.count, it.cpu_ns / TICK_NS))
             .collect();
         let program = ProcessKind::Program;
-        assert_eq!(told, [("rustc", program, 2, 60), ("kworker/0:1", ProcessKind::Kernel, 1, 2)]);
-        assert_eq!(taken.seen[0].pids, [60, 61]);
+        assert_eq!(listed, [("rustc", program, 2, 60), ("kworker/0:1", ProcessKind::Kernel, 1, 2)]);
+        assert_eq!(taken.processes[0].pids, [60, 61]);
         // 60 + 2 of others, 200 + 3 of ours.
         assert_eq!(taken.known_ns, 265 * TICK_NS);
     }
 
     #[test]
-    fn children_that_ended_are_charged_with_what_they_used_meanwhile() {
+    fn children_that_ended_are_charged_with_what_they_used_in_between() {
         let before = census(&[
             (1, stat("init", 0, 0, [0; 4], 1)),
             (10, stat("make", 1, 0, [1, 0, 50, 0], 2)),
@@ -281,36 +281,39 @@ mod tests {
             (1, stat("init", 0, 0, [0; 4], 1)),
             (10, stat("make", 1, 0, [1, 0, 100, 0], 2)),
         ]);
-        let taken = before.until(&after, &[]);
-        let [children] = &taken.seen[..] else { panic!("{taken:?}") };
+        let taken = before.usage_until(&after, &[]);
+        let [children] = &taken.processes[..] else { panic!("{taken:?}") };
         assert_eq!((children.name.as_str(), children.kind), ("make", ProcessKind::Children));
         assert_eq!(children.cpu_ns, 20 * TICK_NS);
         assert_eq!(children.pids, [10]);
     }
 
     #[test]
-    fn a_number_that_was_given_away_again_is_another_process() {
+    fn a_reused_number_is_another_process() {
         let before = census(&[(10, stat("old", 1, 0, [500, 0, 0, 0], 2))]);
         let after = census(&[(10, stat("new", 1, 0, [3, 0, 0, 0], 90))]);
-        let taken = before.until(&after, &[]);
-        assert_eq!((taken.seen[0].name.as_str(), taken.seen[0].cpu_ns), ("new", 3 * TICK_NS));
+        let taken = before.usage_until(&after, &[]);
+        assert_eq!(
+            (taken.processes[0].name.as_str(), taken.processes[0].cpu_ns),
+            ("new", 3 * TICK_NS)
+        );
     }
 
     #[test]
-    fn daemons_are_told_by_name_and_the_list_is_bounded() {
+    fn daemons_are_listed_by_name_and_the_list_is_bounded() {
         let many = (1..400u32).map(|pid| (pid, stat(&format!("p{pid}"), 0, 0, [0, 1, 0, 0], 1)));
         let mut many: Vec<_> = many.collect();
         many.push((400, stat("chronyd", 1, 0, [0; 4], 1)));
         many.push((401, stat("systemd-timesyn", 1, 0, [0; 4], 1)));
-        let taken = Census::default().until(&census(&many), &[]);
+        let taken = Census::default().usage_until(&census(&many), &[]);
         assert_eq!(taken.daemons, ["chronyd", "systemd-timesyn"]);
-        assert_eq!(taken.seen.len(), MAX_ENTRIES);
-        assert_eq!(taken.known_ns, 399 * TICK_NS, "what is not named is known all the same");
+        assert_eq!(taken.processes.len(), MAX_ENTRIES);
+        assert_eq!(taken.known_ns, 399 * TICK_NS, "time that is not listed is still known");
     }
 
     #[test]
-    fn a_circle_of_parents_ends() {
-        let circle = census(&[(3, stat("a", 4, 0, [0; 4], 1)), (4, stat("b", 3, 0, [0; 4], 1))]);
-        assert!(!circle.is_below(3, &[9]));
+    fn a_cycle_of_parents_terminates() {
+        let cycle = census(&[(3, stat("a", 4, 0, [0; 4], 1)), (4, stat("b", 3, 0, [0; 4], 1))]);
+        assert!(!cycle.is_descendant(3, &[9]));
     }
 }

@@ -13,14 +13,14 @@ use super::parse;
 /// 500 CPUs and the head of a kernel configuration lie within it.
 const MAX_BYTES: usize = 64 << 10;
 
-/// Room made before the first read. A file of /proc has size 0, so `read_to_end` would feel its
-/// way with reads of 32 bytes; most files of this room fit into this at once.
+/// Capacity before the first read. A file in /proc has size 0, so `read_to_end` would begin with
+/// reads of 32 bytes; most of the files read here fit into this at once.
 const FIRST_READ_BYTES: usize = 4 << 10;
 
-/// Names taken from a folder: beyond it a machine is described well enough.
+/// Maximum number of names read from a directory.
 const MAX_NAMES: usize = 256;
 
-/// Characters kept of a value.
+/// Maximum length of a value.
 const MAX_CHARS: usize = 256;
 
 /// At most `max_bytes` of a file, and whether that was all of it.
@@ -38,13 +38,13 @@ pub(super) fn binary(path: &Path) -> Option<Vec<u8>> {
     bytes(path, MAX_BYTES).map(|(bytes, _)| bytes)
 }
 
-/// A binary file that is worth nothing unless it is complete.
+/// A binary file; `None` unless it is complete.
 pub(super) fn whole_binary(path: &Path, max_bytes: usize) -> Option<Vec<u8>> {
     let (bytes, whole) = bytes(path, max_bytes)?;
     whole.then_some(bytes)
 }
 
-/// The lines at the head of a text; one that the bound cuts is left out, since half a number
+/// The first lines of a text file. A line that the limit truncates is dropped, since half a number
 /// looks like a number.
 pub(super) fn lines(path: &Path) -> Option<String> {
     let (bytes, whole) = bytes(path, MAX_BYTES)?;
@@ -55,15 +55,15 @@ pub(super) fn lines(path: &Path) -> Option<String> {
     Some(text)
 }
 
-/// A text that is worth nothing unless it is complete.
+/// A text file; `None` unless it is complete.
 pub(super) fn whole(path: &Path, max_bytes: usize) -> Option<String> {
     let (bytes, whole) = bytes(path, max_bytes)?;
     whole.then(|| String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// The value in a file of one value, fit to be shown; `None` if it is empty.
+/// The value in a file of one value, printable; `None` if it is empty.
 pub(super) fn value(path: &Path) -> Option<String> {
-    parse::shown(&lines(path)?, MAX_CHARS)
+    parse::printable(&lines(path)?, MAX_CHARS)
 }
 
 /// The number in a file of one number.
@@ -76,9 +76,9 @@ pub(super) fn switch(path: &Path) -> Option<bool> {
     parse::switch(&lines(path)?)
 }
 
-/// The choice that is marked in a file of choices.
-pub(super) fn chosen(path: &Path) -> Option<String> {
-    parse::shown(parse::chosen(&lines(path)?)?, MAX_CHARS)
+/// The selected choice in a file of choices.
+pub(super) fn selected(path: &Path) -> Option<String> {
+    parse::printable(parse::selected(&lines(path)?)?, MAX_CHARS)
 }
 
 /// The CPUs, or nodes, in a file of one list.
@@ -86,7 +86,7 @@ pub(super) fn list(path: &Path) -> Option<Vec<u32>> {
     parse::list(&lines(path)?)
 }
 
-/// The names in a folder, in order; empty if it cannot be read.
+/// The names in a directory, sorted; empty if it cannot be read.
 pub(super) fn names(folder: &Path) -> Vec<String> {
     let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
     let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
@@ -95,7 +95,7 @@ pub(super) fn names(folder: &Path) -> Vec<String> {
     names
 }
 
-/// The last part of where a link leads, fit to be shown.
+/// The file name of a link's target, printable.
 pub(super) fn link_name(path: &Path) -> Option<String> {
-    parse::shown(fs::read_link(path).ok()?.file_name()?.to_str()?, MAX_CHARS)
+    parse::printable(fs::read_link(path).ok()?.file_name()?.to_str()?, MAX_CHARS)
 }

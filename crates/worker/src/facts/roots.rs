@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-/// Where the facts are read: this machine, or a made-up tree in a test.
+/// The root of the files that facts are read from: this machine, or a synthetic tree in a test.
 #[derive(Clone, Debug)]
 pub struct Roots {
     pub(super) root: PathBuf,
@@ -18,19 +18,19 @@ impl Roots {
         Roots { root: PathBuf::from("/"), built_for, tick_ns: None, lsm: None }
     }
 
-    /// A folder that holds `proc`, `sys` and `boot`; nothing is taken from this machine.
+    /// A directory that holds `proc`, `sys` and `boot`; nothing is read from this machine.
     pub fn under(root: &Path) -> Roots {
         Roots { root: root.to_path_buf(), built_for: None, tick_ns: None, lsm: None }
     }
 
-    /// Adds the length of a kernel tick in nanoseconds, which no file tells:
-    /// `clock_getres(CLOCK_MONOTONIC_COARSE)`. It becomes `hz`.
+    /// Adds the length of a kernel tick in nanoseconds, which is in no file:
+    /// `clock_getres(CLOCK_MONOTONIC_COARSE)`. `hz` is computed from it.
     #[must_use]
     pub fn with_tick_ns(self, tick_ns: u64) -> Roots {
         Roots { tick_ns: Some(tick_ns), ..self }
     }
 
-    /// Adds the security modules as lsm_list_modules(2) names them, for where no file does.
+    /// Adds the security modules that lsm_list_modules(2) reports, for machines without the file.
     #[must_use]
     pub fn with_lsm(self, names: Vec<String>) -> Roots {
         Roots { lsm: Some(names), ..self }

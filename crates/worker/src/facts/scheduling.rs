@@ -50,7 +50,7 @@ fn preempt(roots: &Roots) -> Option<String> {
     if built == Some("PREEMPT_RT") {
         return Some("rt".to_string());
     }
-    if let Some(mode) = reader::chosen(&roots.at("sys/kernel/debug/sched/preempt")) {
+    if let Some(mode) = reader::selected(&roots.at("sys/kernel/debug/sched/preempt")) {
         return Some(mode);
     }
     match built? {
@@ -59,7 +59,7 @@ fn preempt(roots: &Roots) -> Option<String> {
             let cmdline = os::raw_cmdline(roots).unwrap_or_default();
             // The kernel obeys the last one.
             let set = cmdline.split_whitespace().rev().find_map(|w| w.strip_prefix("preempt="));
-            Some(set.and_then(|mode| parse::shown(mode, 32)).unwrap_or("dynamic".to_string()))
+            Some(set.and_then(|mode| parse::printable(mode, 32)).unwrap_or("dynamic".to_string()))
         }
         _ => None,
     }

@@ -14,7 +14,7 @@ const ADDR_NO_RANDOMIZE: u64 = 0x004_0000;
 pub(super) fn gather(roots: &Roots, status: &str) -> Security {
     let sysctl = roots.at("proc/sys/kernel");
     let number = |key| parse::number(parse::field(status, key)?);
-    let text = |key| parse::shown(parse::field(status, key)?, 256);
+    let text = |key| parse::printable(parse::field(status, key)?, 256);
     Security {
         address_randomization: reader::number(&sysctl.join("randomize_va_space")),
         perf_event_paranoid: reader::number(&sysctl.join("perf_event_paranoid")),
@@ -42,6 +42,7 @@ fn hex(text: Option<&str>) -> Option<u64> {
 pub(super) fn mitigations(roots: &Roots) -> BTreeMap<String, String> {
     let folder = roots.at("sys/devices/system/cpu/vulnerabilities");
     let flaws = reader::names(&folder).into_iter();
-    let pair = |flaw: String| Some((parse::shown(&flaw, 256)?, reader::value(&folder.join(flaw))?));
+    let pair =
+        |flaw: String| Some((parse::printable(&flaw, 256)?, reader::value(&folder.join(flaw))?));
     parse::map(flaws.filter_map(pair).collect())
 }

@@ -1,19 +1,19 @@
-//! How disturbed a CPU was: read before and after a process or a block, never inside one.
+//! Disturbance counters of a CPU: read before and after a timed part, never inside one.
 
 use oscost_model::facts::Snapshot;
 
 use super::roots::Roots;
 use super::{cgroup, reader};
 
-/// The longest `/proc/interrupts` that is read: some 100 CPUs with 400 lines. A sum over part of
-/// it would be a wrong sum, so a longer one is unknown.
+/// Maximum size of `/proc/interrupts`: some 100 CPUs with 400 lines. A sum over part of the file would
+/// be wrong, so with a longer one the sum is unknown.
 const MAX_INTERRUPTS_BYTES: usize = 512 << 10;
 
 /// `user nice system idle iowait irq softirq steal`; the guest times after them are contained in
 /// `user` and `nice`.
 const STAT_COLUMNS: usize = 8;
 
-/// Reads all that is cheap and readable.
+/// Reads all counters that are readable.
 pub(super) fn take(roots: &Roots, cpu: u32) -> Snapshot {
     let stat = reader::lines(&roots.at("proc/stat"));
     let ticks = stat.and_then(|stat| ticks(&stat, cpu));
@@ -23,7 +23,7 @@ pub(super) fn take(roots: &Roots, cpu: u32) -> Snapshot {
     let mut load = loadavg.split_whitespace();
     let group = cgroup::own(roots, "cpu");
     let (throttled_periods, throttled_us) =
-        group.map(|group| group.throttled()).unwrap_or_default();
+        group.map(|group| group.throttling()).unwrap_or_default();
     Snapshot {
         cpu,
         steal_ticks: ticks.map(|(steal, _)| steal),
@@ -37,12 +37,12 @@ pub(super) fn take(roots: &Roots, cpu: u32) -> Snapshot {
     }
 }
 
-/// JSON has no word for infinity or "not a number".
+/// A finite number: JSON has no infinity and no NaN.
 pub(super) fn finite(text: &str) -> Option<f64> {
     text.parse().ok().filter(|number: &f64| number.is_finite())
 }
 
-/// Stolen and total ticks of one CPU.
+/// Steal and total ticks of one CPU.
 pub(super) fn ticks(stat: &str, cpu: u32) -> Option<(u64, u64)> {
     let name = format!("cpu{cpu}");
     let line = stat.lines().find_map(|line| line.strip_prefix(&name)?.strip_prefix(' '))?;
@@ -58,8 +58,8 @@ pub(super) fn some_avg10(pressure: &str) -> Option<f64> {
     some.split_whitespace().find_map(|word| word.strip_prefix("avg10=")).and_then(finite)
 }
 
-/// The sum of the column of one CPU. The first line names the CPUs that are online, so columns
-/// are not numbers of CPUs. `ERR` and `MIS` count for the machine, in the place of the first CPU.
+/// The sum of the column of one CPU. The first line names the CPUs that are online, so a column is not
+/// the CPU number. `ERR` and `MIS` count for the whole machine, in the column of the first CPU.
 fn column_sum(interrupts: &str, cpu: u32) -> Option<u64> {
     let name = format!("CPU{cpu}");
     let mut lines = interrupts.lines();
@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cpu_is_not_taken_for_one_with_a_longer_number() {
+    fn cpu_1_is_not_confused_with_cpu_10() {
         let stat =
             "cpu  9 9 9 9 9 9 9 9 0 0\ncpu10 1 1 1 1 1 1 1 5 0 0\ncpu1 1 2 3 4 5 6 7 8 9 9\n";
         assert_eq!(ticks(stat, 1), Some((8, 36)));
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn a_figure_that_is_no_number_is_unknown() {
+    fn a_value_that_is_not_a_finite_number_is_unknown() {
         assert_eq!(some_avg10("some avg10=0.07 avg60=0.38\nfull avg10=9\n"), Some(0.07));
         assert_eq!(some_avg10("some avg10=inf\n"), None);
         assert_eq!(some_avg10("full avg10=1\n"), None);

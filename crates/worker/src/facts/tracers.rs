@@ -1,27 +1,27 @@
-//! What makes system calls slower now.
+//! Tracers that slow down system calls.
 //!
-//! One enabled event on system calls puts every task of the machine on the slow entry path.
-//! A BPF program or a perf session attached to such an event shows in no file: that is found by
-//! timing the reference cases, not here.
+//! One enabled event on system calls moves every task of the machine to the slow entry path. A BPF
+//! program or a perf session attached to such an event shows in no file: timing the reference cases
+//! finds it, not this module.
 
 use std::path::{Path, PathBuf};
 
 use super::roots::Roots;
 use super::{parse, reader};
 
-/// Instances of the tracer that are looked into; each has events and a tracer of its own.
+/// Maximum number of tracing instances that are read; each has its own events and tracer.
 const MAX_INSTANCES: usize = 16;
 
-/// What was seen, and which sources could not be read.
+/// The active tracers, and the sources that could not be read.
 pub(super) fn gather(roots: &Roots, status: &str) -> (Vec<String>, Vec<String>) {
     let (mut seen, mut unread) = (Vec::new(), Vec::new());
     match tracefs(roots) {
         Some(folder) => {
-            look_into(&folder, "", &mut seen);
+            read_instance(&folder, "", &mut seen);
             for name in reader::names(&folder.join("instances")).iter().take(MAX_INSTANCES) {
-                let shown = parse::shown(name, 64).unwrap_or_default();
+                let shown = parse::printable(name, 64).unwrap_or_default();
                 let suffix = format!(" (instance {shown})");
-                look_into(&folder.join("instances").join(name), &suffix, &mut seen);
+                read_instance(&folder.join("instances").join(name), &suffix, &mut seen);
             }
         }
         None => unread.push("tracefs".to_string()),
@@ -36,7 +36,7 @@ pub(super) fn gather(roots: &Roots, status: &str) -> (Vec<String>, Vec<String>) 
     (seen, unread)
 }
 
-/// Root's only, on most machines; mounted inside debugfs before Linux 4.1.
+/// Readable by root only on most machines; mounted inside debugfs before Linux 4.1.
 fn tracefs(roots: &Roots) -> Option<PathBuf> {
     let folders = ["sys/kernel/tracing", "sys/kernel/debug/tracing"];
     let readable = |folder: &PathBuf| reader::value(&folder.join("current_tracer")).is_some();
@@ -44,7 +44,7 @@ fn tracefs(roots: &Roots) -> Option<PathBuf> {
 }
 
 /// `enable` of a group of events is 0, 1, or X when only some of them are on.
-fn look_into(folder: &Path, suffix: &str, seen: &mut Vec<String>) {
+fn read_instance(folder: &Path, suffix: &str, seen: &mut Vec<String>) {
     let tracer = reader::value(&folder.join("current_tracer"));
     if let Some(tracer) = tracer.filter(|tracer| tracer != "nop") {
         seen.push(format!("tracer {tracer}{suffix}"));

@@ -1,4 +1,4 @@
-//! Which files tell nothing here, and why: the reason behind a fact that is unknown.
+//! Which files cannot be read on this machine, and why: the reason behind an unknown fact.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -8,7 +8,7 @@ use std::path::Path;
 use super::parse;
 use super::roots::Roots;
 
-/// The files and folders that facts are read from, as far as somebody may ask why one is unknown.
+/// The files and directories that facts are read from.
 const SOURCES: &str = concat!(
     "/etc/os-release /proc/1/comm /proc/cmdline /proc/config.gz /proc/cpuinfo ",
     "/proc/interrupts /proc/meminfo /proc/pressure/cpu /proc/self/cgroup ",
@@ -28,25 +28,25 @@ const SOURCES: &str = concat!(
     "/sys/kernel/security/lsm /sys/kernel/tracing/current_tracer ",
 );
 
-/// What each source that cannot be read says to an attempt.
+/// The sources that cannot be read, each with the reason.
 pub(super) fn gather(roots: &Roots) -> BTreeMap<String, String> {
     let mut unread = Vec::new();
     for source in SOURCES.split_ascii_whitespace() {
-        if let Some(why) = why(&roots.at(source.trim_start_matches('/'))) {
+        if let Some(why) = read_error(&roots.at(source.trim_start_matches('/'))) {
             unread.push((source.to_owned(), why));
         }
     }
     parse::map(unread)
 }
 
-fn why(path: &Path) -> Option<String> {
-    // A file may open and refuse to be read; a folder opens, and need not be more than there.
+fn read_error(path: &Path) -> Option<String> {
+    // A file may open and still fail to be read; of a directory only the open is tried.
     let read = File::open(path).and_then(|mut file| match path.is_dir() {
         true => Ok(0),
         false => file.read(&mut [0]),
     });
     Some(match read.err()?.kind() {
-        ErrorKind::NotFound | ErrorKind::NotADirectory => "is not there".to_owned(),
+        ErrorKind::NotFound | ErrorKind::NotADirectory => "does not exist".to_owned(),
         ErrorKind::PermissionDenied => "needs root".to_owned(),
         other => format!("cannot be read ({other})"),
     })

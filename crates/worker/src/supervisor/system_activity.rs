@@ -3,9 +3,9 @@
 use oscost_model::protocol::{Event, Order};
 use oscost_model::watch::SystemActivity;
 
-use super::failure::failed;
+use super::failure::failure;
 use super::wire::Wire;
-use crate::facts::activity::{begin, end};
+use crate::facts::activity::{finish, start};
 use crate::facts::{Roots, allowed_cpus};
 use crate::kernel::probe::audit;
 use crate::kernel::time::adjtimex;
@@ -14,29 +14,29 @@ use crate::kernel::{Errno, process};
 
 /// Looks, says `ready`, sleeps until `stop`, looks again. `except` are processes of the tool's own;
 /// the supervisor, which started this one, and its other jobs are left out without being named.
-pub(super) fn watch(id: u64, except: &[u32], wire: &mut Wire) -> Event {
+pub(super) fn record_activity(id: u64, except: &[u32], wire: &mut Wire) -> Event {
     let roots = Roots::machine();
-    let begun = begin(&roots, &allowed_cpus(&roots));
-    let first = Moment::now();
+    let begun = start(&roots, &allowed_cpus(&roots));
+    let first = ClockPair::read();
     let ready = Event::Ready { id, pid: std::process::id(), addr: None };
-    if let Err(error) = wire.say(&ready) {
-        return failed(id, format!("say ready: {error}"));
+    if let Err(error) = wire.send(&ready) {
+        return failure(id, format!("say ready: {error}"));
     }
-    match wire.order() {
+    match wire.next_order() {
         Ok(Some(Order::Stop { .. })) => {}
-        Ok(_) => return failed(id, "a watch waits for `stop` and nothing else"),
-        Err(error) => return failed(id, format!("read an order: {error}")),
+        Ok(_) => return failure(id, "a watch waits for `stop` and nothing else"),
+        Err(error) => return failure(id, format!("read an order: {error}")),
     }
-    let last = Moment::now();
+    let last = ClockPair::read();
     let ours = [except, &[process::named_parent()]].concat();
-    let seen = end(&roots, &begun, &ours);
+    let seen = finish(&roots, &begun, &ours);
     let (audit, audit_unread) = match audit::enabled() {
         Ok(enabled) => (Some(enabled), None),
-        Err(error) => (None, Some(why_unheard(error))),
+        Err(error) => (None, Some(audit_error(error))),
     };
     let watch = SystemActivity {
         wall_ns: last.raw_ns.saturating_sub(first.raw_ns),
-        monotonic_rate_offset_ppm: first.off_ppm(&last),
+        monotonic_rate_offset_ppm: first.rate_offset_ppm(&last),
         discipline: adjtimex::discipline().ok(),
         audit,
         audit_unread,
@@ -46,7 +46,7 @@ pub(super) fn watch(id: u64, except: &[u32], wire: &mut Wire) -> Event {
 }
 
 /// Why the audit system did not answer.
-fn why_unheard(error: Errno) -> String {
+fn audit_error(error: Errno) -> String {
     match error {
         Errno::EPERM | Errno::EACCES => "needs root".to_owned(),
         Errno(libc::ECONNREFUSED) => {
@@ -58,26 +58,26 @@ fn why_unheard(error: Errno) -> String {
 }
 
 /// One moment on two clocks.
-struct Moment {
+struct ClockPair {
     monotonic_ns: u64,
     raw_ns: u64,
 }
 
-impl Moment {
+impl ClockPair {
     /// The best of some tries: the one whose reads lie closest together.
-    fn now() -> Moment {
+    fn read() -> ClockPair {
         let read = || {
             let before = raw_ns();
             let monotonic_ns = gettime(ClockId::MONOTONIC).unwrap_or(0);
             let after = raw_ns();
-            (after - before, Moment { monotonic_ns, raw_ns: before + (after - before) / 2 })
+            (after - before, ClockPair { monotonic_ns, raw_ns: before + (after - before) / 2 })
         };
         let tries = (0..49).map(|_| read());
         tries.min_by_key(|(width, _)| *width).unwrap_or_else(read).1
     }
 
     /// By how much the steered clock ran faster than the raw one from here to `later`.
-    fn off_ppm(&self, later: &Moment) -> Option<f64> {
+    fn rate_offset_ppm(&self, later: &ClockPair) -> Option<f64> {
         let raw = later.raw_ns.checked_sub(self.raw_ns).filter(|&ns| ns > 0)?;
         let monotonic = later.monotonic_ns.checked_sub(self.monotonic_ns)?;
         Some(1e6 * (monotonic as f64 - raw as f64) / raw as f64)
@@ -90,17 +90,17 @@ mod tests {
 
     #[test]
     fn the_rate_of_one_clock_against_the_other_is_in_parts_per_million() {
-        let at = |monotonic_ns, raw_ns| Moment { monotonic_ns, raw_ns };
+        let at = |monotonic_ns, raw_ns| ClockPair { monotonic_ns, raw_ns };
         let begun = at(5_000_000_000, 1_000_000_000);
-        assert_eq!(begun.off_ppm(&at(6_000_500_000, 2_000_000_000)), Some(500.0));
-        assert_eq!(begun.off_ppm(&at(5_999_500_000, 2_000_000_000)), Some(-500.0));
-        assert_eq!(begun.off_ppm(&begun), None, "no time lies between");
+        assert_eq!(begun.rate_offset_ppm(&at(6_000_500_000, 2_000_000_000)), Some(500.0));
+        assert_eq!(begun.rate_offset_ppm(&at(5_999_500_000, 2_000_000_000)), Some(-500.0));
+        assert_eq!(begun.rate_offset_ppm(&begun), None, "no time lies between");
     }
 
     #[test]
     fn a_refusal_is_told_in_words() {
-        assert_eq!(why_unheard(Errno::EPERM), "needs root");
-        assert!(why_unheard(Errno(libc::EPROTONOSUPPORT)).contains("none"));
-        assert!(why_unheard(Errno::EINVAL).starts_with("it does not answer: "));
+        assert_eq!(audit_error(Errno::EPERM), "needs root");
+        assert!(audit_error(Errno(libc::EPROTONOSUPPORT)).contains("none"));
+        assert!(audit_error(Errno::EINVAL).starts_with("it does not answer: "));
     }
 }

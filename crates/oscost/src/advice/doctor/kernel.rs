@@ -74,7 +74,7 @@ pub(super) fn tracers(seen: &Observations<'_>) -> RuleResult {
         return match facts.tracers_unread.first() {
             Some(source) => {
                 let why = match facts.unread.get("/sys/kernel/tracing/current_tracer") {
-                    Some(why) if why == "is not there" => "is not mounted",
+                    Some(why) if why == "does not exist" => "is not mounted",
                     Some(why) => why.as_str(),
                     None => "cannot be read",
                 };

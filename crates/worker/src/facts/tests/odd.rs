@@ -73,7 +73,7 @@ fn garbage(seed: usize) -> Vec<u8> {
 fn an_empty_machine_is_unknown_in_all_and_harmless() {
     let tree = Tree::new();
     let facts = gather(&tree.roots());
-    assert!(facts.unread.values().all(|why| why == "is not there"), "{:?}", facts.unread);
+    assert!(facts.unread.values().all(|why| why == "does not exist"), "{:?}", facts.unread);
     assert!(facts.unread.len() > 30 && facts.unread.contains_key("/sys/firmware/dmi/tables/DMI"));
     let tracers_unread = vec!["tracefs".to_string(), "/proc/self/status".to_string()];
     let unread = facts.unread.clone();
@@ -96,8 +96,8 @@ fn garbage_in_every_file_does_no_harm_and_is_kept_short() {
         let fill = |tree: Tree, file: &&str| tree.file(file, garbage(seed));
         let tree = FILES.iter().fold(Tree::new(), fill);
         let facts = gather(&tree.roots());
-        let begun = activity::begin(&tree.roots(), &[0, 1]);
-        let watched = activity::end(&tree.roots(), &begun, &[]);
+        let begun = activity::start(&tree.roots(), &[0, 1]);
+        let watched = activity::finish(&tree.roots(), &begun, &[]);
         let snapshot = disturbances_in(&tree.roots(), 0);
         let json = serde_json::to_string(&(&facts, snapshot, watched)).unwrap();
         assert!(json.len() < 64 << 10, "{} bytes", json.len());

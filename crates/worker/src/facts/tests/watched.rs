@@ -3,7 +3,7 @@
 use oscost_model::watch::{ProcessKind, SystemActivity};
 
 use super::Tree;
-use crate::facts::activity::{begin, end};
+use crate::facts::activity::{finish, start};
 
 fn stat(pid: u32, name: &str, user: u64) -> String {
     format!("{pid} ({name}) R 1 1 1 0 -1 0 1 0 0 0 {user} 0 0 0 20 0 1 0 5 0 0\n")
@@ -24,8 +24,8 @@ fn first() -> Tree {
     ])
 }
 
-fn watched(then: &Tree, now: &Tree, ours: &[u32]) -> SystemActivity {
-    end(&now.roots(), &begin(&then.roots(), &[0]), ours)
+fn activity_between(then: &Tree, now: &Tree, own_pids: &[u32]) -> SystemActivity {
+    finish(&now.roots(), &start(&then.roots(), &[0]), own_pids)
 }
 
 #[test]
@@ -38,7 +38,7 @@ fn what_went_on_is_the_difference_of_two_looks() {
             "proc/interrupts",
             "   CPU0\n 24: 31 IO-APIC 5-edge disk\nLOC: 257 timer\nRES: 1 x\n",
         );
-    let seen = watched(&first(), &later, &[9]);
+    let seen = activity_between(&first(), &later, &[9]);
     assert_eq!((seen.cpus[0].steal_ticks, seen.cpus[0].total_ticks), (Some(20), Some(100)));
     assert_eq!(seen.cpus[0].steal_pct(), Some(20.0));
     assert_eq!(seen.cpus[0].interrupts, Some(280));
@@ -61,7 +61,7 @@ fn what_went_on_is_the_difference_of_two_looks() {
 #[test]
 fn a_machine_that_hides_everything_is_unknown_and_not_quiet() {
     let empty = Tree::new();
-    let seen = watched(&empty, &empty, &[]);
+    let seen = activity_between(&empty, &empty, &[]);
     assert!(seen.processes_unread.is_some(), "{seen:?}");
     assert_eq!((seen.unattributed_cpu_ns, seen.throttled_periods), (None, None));
     assert_eq!(seen.cpus[0].steal_pct(), None);
@@ -72,7 +72,7 @@ fn a_machine_that_hides_everything_is_unknown_and_not_quiet() {
 #[test]
 fn processes_of_others_that_are_hidden_are_told_of() {
     let hidden = Tree::new().file("proc/7/stat", stat(7, "own", 10));
-    let seen = watched(&hidden, &hidden, &[]);
+    let seen = activity_between(&hidden, &hidden, &[]);
     assert!(seen.processes_unread.unwrap().contains("hidepid"));
 }
 
@@ -83,6 +83,6 @@ fn quota_that_ran_out_meanwhile_is_counted() {
             .file("sys/fs/cgroup/cgroup.procs", "")
             .file("sys/fs/cgroup/cpu.stat", format!("nr_throttled {times}\n"))
     };
-    let seen = watched(&group(first(), 3), &group(first(), 10), &[]);
+    let seen = activity_between(&group(first(), 3), &group(first(), 10), &[]);
     assert_eq!(seen.throttled_periods, Some(7));
 }

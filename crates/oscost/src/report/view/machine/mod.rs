@@ -145,8 +145,8 @@ fn why(facts: &Facts, source: &str, otherwise: &str) -> String {
 fn firmware(facts: &Facts, otherwise: &str) -> String {
     match facts.unread.get("/sys/firmware/dmi/tables/DMI").map(String::as_str) {
         Some("needs root") => "needs root (the firmware's table, DMI)".to_owned(),
-        Some("is not there") if facts.is_guest() => "no DMI in this guest".to_owned(),
-        Some("is not there") => "no DMI on this machine".to_owned(),
+        Some("does not exist") if facts.is_guest() => "no DMI in this guest".to_owned(),
+        Some("does not exist") => "no DMI on this machine".to_owned(),
         Some(why) => format!("the firmware's table (DMI) {why}"),
         None => otherwise.to_owned(),
     }

@@ -178,7 +178,7 @@ pub(super) fn security(facts: &Facts) -> Rows {
         (true, false) => {
             let source = "/sys/kernel/tracing/current_tracer";
             let why = match facts.unread.get(source) {
-                Some(why) if why == "is not there" => "is not mounted",
+                Some(why) if why == "does not exist" => "is not mounted",
                 Some(why) => why.as_str(),
                 None => "cannot be read",
             };
