@@ -206,7 +206,7 @@ fn slowed(selectors: &[&str], pct: &str) -> Record {
         peer: None,
     };
     let slower =
-        AppliedTreatment::Env { name: "OSCOST_SLOWED_PCT".to_owned(), value: pct.to_owned() };
+        AppliedTreatment::Env { name: "OSCOST_SLOWDOWN_PCT".to_owned(), value: pct.to_owned() };
     let treated = TreatmentSet { applied: vec![slower], attached: vec![] };
     let base = ComparedTarget { target: target("local"), treatments: TreatmentSet::default() };
     let new = ComparedTarget { target: target("slowed"), treatments: treated };

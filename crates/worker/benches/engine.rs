@@ -12,8 +12,8 @@ use oscost_model::seed::Seed;
 use oscost_model::worker::{BatchPlan, Mode, Sample};
 use oscost_worker::bench::{OpError, Shape, Work, WorkBody};
 use oscost_worker::engine::clock::Tsc;
-use oscost_worker::engine::collect::{Collector, Cut, Tag};
-use oscost_worker::engine::covariates::Kernel;
+use oscost_worker::engine::collect::{BatchJitter, Collector, SampleTag};
+use oscost_worker::engine::covariates::KernelAccount;
 use oscost_worker::engine::{calibrate, clock::Clock};
 use oscost_worker::kernel;
 
@@ -98,7 +98,7 @@ fn pairs(ours: Work, bare: Work, turns: u64) -> (Vec<f64>, Vec<f64>) {
         batch_ns: 50_000.0,
         coarse_clock: false,
     };
-    let mut collector = Collector::new(Tsc, Kernel::of_this_thread());
+    let mut collector = Collector::new(Tsc, KernelAccount::of_this_thread());
     let mut works = [ours, bare];
     for work in &mut works {
         collector.warm_up(work, &plan).unwrap();
@@ -111,10 +111,10 @@ fn pairs(ours: Work, bare: Work, turns: u64) -> (Vec<f64>, Vec<f64>) {
         order.shuffle(&mut sides);
         for side in sides {
             // The same cut on both sides: the same number of turns.
-            let mut cut = Cut::new(u64::from(round));
-            let tag = Tag { arm: side as u8, round, batch: round };
+            let mut cut = BatchJitter::new(u64::from(round));
+            let tag = SampleTag { arm: side as u8, round, batch: round };
             let mut keep = |sample: Sample| pair[side] = Some(sample);
-            collector.group(&mut works[side], &plan, &mut cut, tag, &mut keep).unwrap();
+            collector.time_group(&mut works[side], &plan, &mut cut, tag, &mut keep).unwrap();
         }
         if let [Some(ours), Some(bare)] = pair
             && ours.involuntary_switches + bare.involuntary_switches == 0

@@ -16,9 +16,9 @@ use oscost_model::worker::{BatchPlan, Mode, Sample};
 use oscost_worker::bench::Work;
 use oscost_worker::engine::calibrate::{calibrate, sync};
 use oscost_worker::engine::clock::{Clock, Tsc, Vdso};
-use oscost_worker::engine::clock_check::judge_counter;
-use oscost_worker::engine::collect::{Collector, Cut, Tag};
-use oscost_worker::engine::covariates::Kernel;
+use oscost_worker::engine::clock_check::counter_problem;
+use oscost_worker::engine::collect::{BatchJitter, Collector, SampleTag};
+use oscost_worker::engine::covariates::KernelAccount;
 use oscost_worker::engine::pilot::pilot;
 use oscost_worker::kernel::cpu::black_box::{keep, opaque};
 use oscost_worker::kernel::cpu::dependent_chain::{CYCLES_PER_LINK, dependent_chain};
@@ -32,7 +32,7 @@ fn ready() -> bool {
     affinity::pin(cpu).unwrap();
     let clocksource = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
     let clocksource = std::fs::read_to_string(clocksource).ok();
-    match judge_counter(&mut Tsc, clocksource.as_deref().map(str::trim)) {
+    match counter_problem(&mut Tsc, clocksource.as_deref().map(str::trim)) {
         None => true,
         Some(why) => {
             println!("not tested: {why}");
@@ -41,8 +41,8 @@ fn ready() -> bool {
     }
 }
 
-fn collector<C: Clock>(clock: C) -> Collector<C, Kernel> {
-    Collector::new(clock, Kernel::of_this_thread())
+fn collector<C: Clock>(clock: C) -> Collector<C, KernelAccount> {
+    Collector::new(clock, KernelAccount::of_this_thread())
 }
 
 fn median(mut values: Vec<f64>) -> f64 {
@@ -59,7 +59,7 @@ fn uncertainty(values: &[f64]) -> f64 {
 
 /// Nanoseconds per op of every clean batch, `groups` of them.
 fn batches<C: Clock>(
-    collector: &mut Collector<C, Kernel>,
+    collector: &mut Collector<C, KernelAccount>,
     work: &mut Work,
     clock: &Calibration,
     (turns, groups, seed): (u64, u32, u64),
@@ -75,11 +75,13 @@ fn batches<C: Clock>(
         batch_ns,
         coarse_clock: false,
     };
-    let mut cut = Cut::new(seed);
+    let mut cut = BatchJitter::new(seed);
     let mut samples: Vec<Sample> = Vec::new();
     for round in 0..groups {
-        let tag = Tag { arm: 0, round, batch: round };
-        collector.group(work, &plan, &mut cut, tag, &mut |sample| samples.push(sample)).unwrap();
+        let tag = SampleTag { arm: 0, round, batch: round };
+        collector
+            .time_group(work, &plan, &mut cut, tag, &mut |sample| samples.push(sample))
+            .unwrap();
     }
     samples
         .iter()

@@ -8,9 +8,9 @@ use crate::sim::{Subject0, checks, measure_one};
 use oscost_model::worker::{BatchPlan, Mode};
 use oscost_worker::bench::{OpError, Shape, Work};
 use oscost_worker::engine::calibrate;
-use oscost_worker::engine::collect::{Cut, Tag};
+use oscost_worker::engine::collect::{BatchJitter, SampleTag};
 use oscost_worker::engine::pilot::pilot;
-use oscost_worker::engine::simulator::{Machine, Truth};
+use oscost_worker::engine::simulator::{SimulatedMachine, Truth};
 use oscost_worker::kernel::Errno;
 
 fn green(verdict: checks::Verdict) {
@@ -99,12 +99,12 @@ fn equal_cases_on_a_drifting_machine_do_not_seem_to_differ() {
 #[test]
 fn a_loop_that_belongs_to_the_op_is_never_unrolled() {
     for op_ns in [1.5, 20.0, 124.0] {
-        let machine = Machine::new(&Truth { op_ns, ..Truth::QUIET }, 1, 1e9);
+        let machine = SimulatedMachine::new(&Truth { op_ns, ..Truth::QUIET }, 1, 1e9);
         let clock = calibrate::calibrate(&mut machine.clock()).unwrap().0;
         let mut work = machine.work(Shape::WithLoop);
         let plan = pilot(&mut machine.collector(), &mut work, &clock, 0.0).unwrap();
         assert_eq!((plan.mode, &plan.unroll_factors[..]), (Mode::B, &[1][..]), "{op_ns} ns");
-        let batch_ns = plan.iterations as f64 * (op_ns + Truth::QUIET.loop_cost);
+        let batch_ns = plan.iterations as f64 * (op_ns + Truth::QUIET.loop_ns);
         assert!((40_000.0..60_000.0).contains(&batch_ns), "{op_ns} ns: {batch_ns} ns");
     }
 }
@@ -123,7 +123,7 @@ fn a_batch_has_no_more_ops_than_its_work_allows_and_says_when_it_is_too_short() 
     ] {
         let told = Rc::new(Cell::new(0));
         let seen = Rc::clone(&told);
-        let machine = Machine::new(&Truth { op_ns, ..Truth::QUIET }, 1, 1e9);
+        let machine = SimulatedMachine::new(&Truth { op_ns, ..Truth::QUIET }, 1, 1e9);
         let clock = calibrate::calibrate(&mut machine.clock()).unwrap().0;
         let mut work =
             machine.work(Shape::Repeat).with_max_batch_ops(most).with_preparation(move |ops| {
@@ -133,10 +133,10 @@ fn a_batch_has_no_more_ops_than_its_work_allows_and_says_when_it_is_too_short() 
         let mut collector = machine.collector();
         let plan = pilot(&mut collector, &mut work, &clock, 0.0).unwrap();
         assert_eq!((plan.mode, plan.coarse_clock), (mode, coarse), "{op_ns} ns, {most}: {plan:?}");
-        let mut cut = Cut::new(7);
+        let mut cut = BatchJitter::new(7);
         for round in 0..50 {
-            let tag = Tag { arm: 0, round, batch: 0 };
-            collector.group(&mut work, &plan, &mut cut, tag, &mut |_| ()).unwrap();
+            let tag = SampleTag { arm: 0, round, batch: 0 };
+            collector.time_group(&mut work, &plan, &mut cut, tag, &mut |_| ()).unwrap();
         }
         assert!(told.get() <= most, "{op_ns} ns: {} ops, not {most}", told.get());
     }
@@ -144,7 +144,7 @@ fn a_batch_has_no_more_ops_than_its_work_allows_and_says_when_it_is_too_short() 
 
 #[test]
 fn what_is_too_much_for_a_batch_is_refused() {
-    let machine = Machine::new(&Truth::QUIET, 1, 1e9);
+    let machine = SimulatedMachine::new(&Truth::QUIET, 1, 1e9);
     let mut work = machine.work(Shape::Repeat).with_max_batch_ops(10);
     assert_eq!(work.prepare(10), Ok(()));
     assert_eq!(work.prepare(11), Err(OpError { op: 0, errno: Errno::E2BIG }));
@@ -166,7 +166,7 @@ fn before_each_cold_shot_stands_one_eviction_and_no_op() {
         Ok(())
     };
     let mut work = Work::cold(evict, op);
-    let machine = Machine::new(&Truth::QUIET, 1, 1e9);
+    let machine = SimulatedMachine::new(&Truth::QUIET, 1, 1e9);
     let plan = BatchPlan {
         mode: Mode::C,
         iterations: 1,
@@ -177,10 +177,10 @@ fn before_each_cold_shot_stands_one_eviction_and_no_op() {
     };
     let mut collector = machine.collector();
     collector.warm_up(&mut work, &plan).unwrap();
-    let mut cut = Cut::new(7);
+    let mut cut = BatchJitter::new(7);
     for round in 0..plan.groups {
-        let tag = Tag { arm: 0, round, batch: round };
-        collector.group(&mut work, &plan, &mut cut, tag, &mut |_| ()).unwrap();
+        let tag = SampleTag { arm: 0, round, batch: round };
+        collector.time_group(&mut work, &plan, &mut cut, tag, &mut |_| ()).unwrap();
     }
     assert_eq!((evicted.get(), done.get()), (21, 21));
 }

@@ -64,7 +64,7 @@ fn a_loop_has_its_turns_in_it_and_nearly_nothing_of_the_clock() {
     let of = study_method(TimingScope::Together, Statistic::Mean);
     let record = measure_as(&Subject0::op(truth.clone()), Some(of), 3);
     assert_eq!((by(&record).iterations, by(&record).experiments), (500, 10));
-    let wanted = 124.0 + truth.loop_cost + (truth.call_ns + truth.inside_ns) / 500.0;
+    let wanted = 124.0 + truth.loop_ns + (truth.call_ns + truth.inside_ns) / 500.0;
     let ratio = by(&record).value.unwrap() / wanted;
     assert!((0.98..1.02).contains(&ratio), "{ratio}");
 }
@@ -104,7 +104,7 @@ fn nothing_of_a_row_hangs_on_its_study_method() {
 
 #[test]
 fn a_rate_has_no_study_method_and_says_why() {
-    let truth = Truth { op_ns: 0.25, loop_cost: 0.0, call_ns: 2_000.0, ..Truth::QUIET };
+    let truth = Truth { op_ns: 0.25, loop_ns: 0.0, call_ns: 2_000.0, ..Truth::QUIET };
     let subject = Subject0 { truth, shape: Shape::Transfer, unit: Unit::BytesPerSecond };
     let record = measure_as(&subject, Some(study_method(TimingScope::Each, Statistic::Mean)), 3);
     assert_eq!(record.results[0].outcome, RowOutcome::Measured);

@@ -127,7 +127,7 @@ pub fn inside<C: Clock>(clock: &mut C) -> f64 {
             .sum();
         total / f64::from(READINGS)
     });
-    middle(means.collect())
+    median(means.collect())
 }
 
 /// c_tot: what a pair of reads costs the program, as the slope between chains of k and of 2k pairs.
@@ -145,11 +145,11 @@ fn pair<C: Clock>(clock: &mut C) -> f64 {
         let once = chain(PAIRS);
         (chain(2 * PAIRS) - once) / f64::from(PAIRS)
     });
-    middle(slopes.collect())
+    median(slopes.collect())
 }
 
 /// The middle one.
-pub(super) fn middle(mut values: Vec<f64>) -> f64 {
+pub(super) fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     values[values.len() / 2]
 }

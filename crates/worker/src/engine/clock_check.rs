@@ -1,6 +1,6 @@
 //! Whether a clock may be trusted on this machine.
 
-use super::calibrate::middle;
+use super::calibrate::median;
 use super::clock::{Clock, Syscall, Vdso};
 use crate::kernel::cpu::black_box::keep;
 use crate::kernel::time::clock::raw_ns;
@@ -10,7 +10,7 @@ use crate::kernel::time::clock::raw_ns;
 const TRAPPED_FROM_NS: f64 = 300.0;
 
 /// Why the counter is not to be used; `None` when it may be. `clocksource` is what the kernel uses.
-pub fn judge_counter<C: Clock>(clock: &mut C, clocksource: Option<&str>) -> Option<String> {
+pub fn counter_problem<C: Clock>(clock: &mut C, clocksource: Option<&str>) -> Option<String> {
     if let Some(source) = clocksource {
         // The kernel watches its counters; where it has turned to another one, it knows why.
         let trusted = ["tsc", "kvm-clock", "arch_sys_counter"].contains(&source)
@@ -19,18 +19,18 @@ pub fn judge_counter<C: Clock>(clock: &mut C, clocksource: Option<&str>) -> Opti
             return Some(format!("the kernel itself uses clocksource `{source}`"));
         }
     }
-    steps_back(clock)
+    step_back(clock)
         .map(|back| format!("the counter stepped back by {back} ticks"))
-        .or_else(|| trapped(clock))
+        .or_else(|| trap_problem(clock))
         .or_else(|| {
-            fences_leak(clock).map(|off| {
+            fence_error_pct(clock).map(|off| {
                 format!("its fences leak: a chain of known length is off the line by {off:.1} %")
             })
         })
 }
 
 /// The first step back among a million reads.
-fn steps_back<C: Clock>(clock: &mut C) -> Option<u64> {
+fn step_back<C: Clock>(clock: &mut C) -> Option<u64> {
     let mut last = clock.plain();
     for _ in 0..1_000_000 {
         let now = clock.plain();
@@ -43,7 +43,7 @@ fn steps_back<C: Clock>(clock: &mut C) -> Option<u64> {
 }
 
 /// A trapped counter, by the time that reads of it take on the other clock.
-fn trapped<C: Clock>(clock: &mut C) -> Option<String> {
+fn trap_problem<C: Clock>(clock: &mut C) -> Option<String> {
     const PAIRS: u32 = 100;
     let costs = (0..51).map(|_| {
         let before = clock.raw_ns();
@@ -53,7 +53,7 @@ fn trapped<C: Clock>(clock: &mut C) -> Option<String> {
         }
         (clock.raw_ns() - before) as f64 / f64::from(PAIRS)
     });
-    let cost = middle(costs.collect());
+    let cost = median(costs.collect());
     (cost >= TRAPPED_FROM_NS)
         .then(|| format!("a pair of reads takes {cost:.0} ns: the counter is trapped or emulated"))
 }
@@ -64,7 +64,7 @@ fn trapped<C: Clock>(clock: &mut C) -> Option<String> {
 /// effect is measured. Where a window closes before the chain inside it has ended, a link of a
 /// short chain, which fits into the core's window of instructions in flight, seems to cost less
 /// than a link of a long one.
-fn fences_leak<C: Clock>(clock: &mut C) -> Option<f64> {
+fn fence_error_pct<C: Clock>(clock: &mut C) -> Option<f64> {
     const ALLOWED_PCT: f64 = 2.0;
     const SHORT: [u64; 2] = [48, 192];
     const LONG: [u64; 2] = [1_600, 3_200];
@@ -93,14 +93,14 @@ fn window<C: Clock>(clock: &mut C, links: u64) -> f64 {
             .sum();
         total / 20.0
     });
-    middle(means.collect())
+    median(means.collect())
 }
 
 /// Why the vDSO's clock is not to be used; `None` when it may be.
 ///
 /// Where the kernel's clocksource cannot be read from user space, the vDSO enters the kernel by
 /// itself: then it is no better than the system call, and the record must not say otherwise.
-pub fn judge_vdso(vdso: &mut Vdso) -> Option<String> {
+pub fn vdso_problem(vdso: &mut Vdso) -> Option<String> {
     let cost = |read: &mut dyn FnMut() -> u64| {
         let costs = (0..51).map(|_| {
             let before = raw_ns();
@@ -109,7 +109,7 @@ pub fn judge_vdso(vdso: &mut Vdso) -> Option<String> {
             }
             (raw_ns() - before) as f64
         });
-        middle(costs.collect())
+        median(costs.collect())
     };
     let by_vdso = cost(&mut || vdso.plain());
     let by_kernel = cost(&mut || Syscall.plain());

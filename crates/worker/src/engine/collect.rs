@@ -7,27 +7,27 @@ use oscost_model::worker::{BatchPlan, Disturbance, Mode, Sample, Usage};
 
 use super::clock::Clock;
 use super::covariates::{Covariates, Reading};
-use super::tick::Ticks;
+use super::tick::TickClock;
 use crate::bench::{OpError, Work};
 use crate::kernel::cpu::black_box::barrier;
 use crate::kernel::process::usage::ThreadUsage;
 
 /// A warm-up ends after so many groups of batches ...
-const WARM_GROUPS: u32 = 5;
+const WARM_UP_GROUPS: u32 = 5;
 /// ... and not before so long: page and dentry caches and the branch predictor have settled by then.
 /// Time in which the process was ready but did not run does not count: nothing settles meanwhile.
 /// (The 20 ms of the frequency ramp are paid once per run, by the probe's spin.)
-const WARM_NS: u64 = 3_000_000;
+const WARM_UP_NS: u64 = 3_000_000;
 
 /// At the beginning of a batch so many turns are run untimed, or an eighth of the batch if that is
 /// less.
-const REWARM_TURNS: u64 = 64;
+const REWARM_ITERATIONS: u64 = 64;
 
 /// Between batches of ops that are shorter than this the kernel is not entered.
-const QUIET_BELOW_NS: f64 = 50.0;
+const NO_SYSCALLS_BELOW_NS: f64 = 50.0;
 
 /// A batch is cut to at most so many times the turns of its plan.
-pub const LONGEST_CUT: f64 = 1.1;
+pub const MAX_JITTER: f64 = 1.1;
 
 /// A clock and the covariates of the thread that collects.
 pub struct Collector<C, V> {
@@ -36,23 +36,23 @@ pub struct Collector<C, V> {
     /// The signals of disturbance.
     pub covariates: V,
     /// The CPU of the first batch.
-    home: Option<i32>,
+    first_cpu: Option<i32>,
     /// Switches could not be counted.
-    blind: bool,
+    switches_unknown: bool,
     /// Ops that were run so far, timed or not.
     ops: u64,
     /// What the thread was charged so far for what comes before batches; unknown once it went
     /// unasked.
-    aside: Option<ThreadUsage>,
+    preparation_usage: Option<ThreadUsage>,
     /// How long that took, in nanoseconds.
-    aside_ns: u64,
+    preparation_ns: u64,
     /// The kernel's ticks, where batches are to keep clear of them.
-    pub ticks: Option<Ticks>,
+    pub ticks: Option<TickClock>,
 }
 
 /// Where a sample belongs.
 #[derive(Clone, Copy, Debug)]
-pub struct Tag {
+pub struct SampleTag {
     /// Which of the things compared.
     pub arm: u8,
     /// Its group.
@@ -66,7 +66,16 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
     pub fn new(clock: C, covariates: V) -> Self {
         let aside = Some(ThreadUsage::default());
         let ticks = None;
-        Self { clock, covariates, home: None, blind: false, ops: 0, aside, aside_ns: 0, ticks }
+        Self {
+            clock,
+            covariates,
+            first_cpu: None,
+            switches_unknown: false,
+            ops: 0,
+            preparation_usage: aside,
+            preparation_ns: 0,
+            ticks,
+        }
     }
 
     /// Runs groups of batches whose times are thrown away, until the work has settled.
@@ -76,15 +85,15 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
         }
         let begun = self.open_account();
         // A figure that is found may take 10 ms, and hangs on no cache.
-        let fewest = if plan.mode == Mode::F { 1 } else { WARM_GROUPS };
+        let fewest = if plan.mode == Mode::F { 1 } else { WARM_UP_GROUPS };
         let mut groups = 0;
-        while groups < fewest || self.ran_ns(&begun) < WARM_NS {
+        while groups < fewest || self.ran_ns(&begun) < WARM_UP_NS {
             for &copies in &plan.unroll_factors {
-                self.batch(
+                self.time_batch(
                     work,
                     plan,
                     (plan.iterations, copies),
-                    Tag { arm: 0, round: 0, batch: 0 },
+                    SampleTag { arm: 0, round: 0, batch: 0 },
                 )?;
             }
             groups += 1;
@@ -95,12 +104,12 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
     /// Times one group: a batch for each number of copies, in random order, all with the same
     /// number of turns. The order is random so that what one batch leaves in the caches does not
     /// always fall to the same one. A batch whose answer never came is no sample.
-    pub fn group(
+    pub fn time_group(
         &mut self,
         work: &mut Work,
         plan: &BatchPlan,
-        cut: &mut Cut,
-        tag: Tag,
+        cut: &mut BatchJitter,
+        tag: SampleTag,
         sink: &mut dyn FnMut(Sample),
     ) -> Result<(), OpError> {
         let mut order = plan.unroll_factors.clone();
@@ -112,7 +121,8 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
         for (index, &copies) in order.iter().enumerate() {
             cut.dither();
             let batch = tag.batch + index as u32;
-            let sample = self.batch(work, plan, (turns, copies), Tag { batch, ..tag })?;
+            let sample =
+                self.time_batch(work, plan, (turns, copies), SampleTag { batch, ..tag })?;
             if !work.is_batch_lost() {
                 sink(sample);
             }
@@ -127,23 +137,25 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
     /// can be watched without (see [`crate::kernel::rseq`]): an op of a nanosecond would be timed in
     /// the state in which a system call leaves the core, and one that enters the kernel would not
     /// be cold. A fault that waits is a switch, and shows as one.
-    fn batch(
+    fn time_batch(
         &mut self,
         work: &mut Work,
         plan: &BatchPlan,
         (turns, copies): (u64, u32),
-        tag: Tag,
+        tag: SampleTag,
     ) -> Result<Sample, OpError> {
         if let Some(ticks) = &self.ticks {
             // Before anything else: a second process may be told to keep the CPU busy.
-            ticks.pass();
+            ticks.sleep_past();
         }
         // Who sleeps before a batch has entered the kernel.
-        let quiet = self.ticks.is_none() && is_quiet(plan, work) && self.covariates.watch();
+        let quiet = self.ticks.is_none()
+            && avoids_syscalls(plan, work)
+            && self.covariates.start_switch_watch();
         let mut before = if quiet { Reading::default() } else { self.covariates.read() };
         // After the covariates, since reading them has just moved things in the caches; but never
         // before a single shot.
-        let again = if self.ticks.is_some() { 0 } else { (turns / 8).min(REWARM_TURNS) };
+        let again = if self.ticks.is_some() { 0 } else { (turns / 8).min(REWARM_ITERATIONS) };
         if again > 0 {
             self.prepare(work, again * u64::from(copies), quiet)?;
             work.run(again, copies)?;
@@ -160,7 +172,7 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
             // Whoever took the CPU during an eviction or a preparation has disturbed nothing, and
             // what that took is no part of the batch.
             match quiet {
-                true => drop(self.covariates.watch()),
+                true => drop(self.covariates.start_switch_watch()),
                 false => before = self.covariates.read(),
             }
         }
@@ -176,10 +188,10 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
             ..Sample::default()
         };
         if quiet {
-            let (switched, cpu) = self.covariates.watched();
+            let (switched, cpu) = self.covariates.end_switch_watch();
             done.and_then(|()| work.verify())?;
             // A move to another CPU is a switch too; the first batch tells where the worker stands.
-            let home = *self.home.get_or_insert(cpu);
+            let home = *self.first_cpu.get_or_insert(cpu);
             return Ok(Sample {
                 n: work.actual_ops().unwrap_or(sample.n),
                 involuntary_switches: u32::from(switched),
@@ -193,7 +205,7 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
             now.zip(then).map(|(now, then)| now.saturating_sub(then))
         };
         let switches = grown(after.involuntary_switches, before.involuntary_switches);
-        self.blind |= switches.is_none();
+        self.switches_unknown |= switches.is_none();
         Ok(Sample {
             n: work.actual_ops().unwrap_or(sample.n),
             cpu_ns: grown(after.cpu_ns, before.cpu_ns),
@@ -211,15 +223,16 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
             return work.prepare(ops);
         }
         if quiet {
-            self.aside = None;
+            self.preparation_usage = None;
             return work.prepare(ops);
         }
         let begun = self.clock.raw_ns();
         let before = self.covariates.usage();
         work.prepare(ops)?;
-        self.aside_ns += self.clock.raw_ns() - begun;
+        self.preparation_ns += self.clock.raw_ns() - begun;
         let charged = before.zip(self.covariates.usage()).map(|(then, now)| now.since(then));
-        self.aside = self.aside.zip(charged).map(|(aside, charged)| aside.and(charged));
+        self.preparation_usage =
+            self.preparation_usage.zip(charged).map(|(aside, charged)| aside.and(charged));
         Ok(())
     }
 
@@ -227,17 +240,17 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
     pub fn open_account(&mut self) -> Account {
         Account {
             raw_ns: self.clock.raw_ns(),
-            aside_ns: self.aside_ns,
+            preparation_ns: self.preparation_ns,
             cpu_ns: self.covariates.read().cpu_ns.unwrap_or(0),
             run_delay_ns: self.covariates.run_delay_ns(),
             ops: self.ops,
-            usage: self.covariates.usage().zip(self.aside),
+            usage: self.covariates.usage().zip(self.preparation_usage),
         }
     }
 
     /// How long the thread ran or slept by itself since the account was opened.
     fn ran_ns(&mut self, opened: &Account) -> u64 {
-        let prepared_ns = self.aside_ns - opened.aside_ns;
+        let prepared_ns = self.preparation_ns - opened.preparation_ns;
         let account = self.close_account(opened);
         (account.wall_ns + prepared_ns).saturating_sub(account.run_delay_ns.unwrap_or(0))
     }
@@ -246,7 +259,7 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
     pub fn close_account(&mut self, opened: &Account) -> Disturbance {
         let delay = self.covariates.run_delay_ns();
         // What came before batches may have slept, and has lost nothing by it.
-        let prepared = opened.usage.zip(self.aside);
+        let prepared = opened.usage.zip(self.preparation_usage);
         let prepared_ns = prepared.map_or(0, |((_, then), now)| {
             let charged = now.since(then);
             charged.user_ns + charged.system_ns
@@ -254,14 +267,14 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
         let cpu_ns = self.covariates.read().cpu_ns.unwrap_or(0).saturating_sub(opened.cpu_ns);
         Disturbance {
             wall_ns: (self.clock.raw_ns() - opened.raw_ns)
-                .saturating_sub(self.aside_ns - opened.aside_ns),
+                .saturating_sub(self.preparation_ns - opened.preparation_ns),
             cpu_ns: cpu_ns.saturating_sub(prepared_ns),
             run_delay_ns: delay
                 .zip(opened.run_delay_ns)
                 .map(|(now, then)| now.saturating_sub(then)),
             steal_ticks: None,
             throttled_periods: None,
-            switches_uncounted: self.blind,
+            switches_uncounted: self.switches_unknown,
             usage: self.usage_since(opened),
             file: None,
             channel: None,
@@ -271,7 +284,7 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
     /// What the ops were charged since the account was opened, without what came before batches.
     fn usage_since(&mut self, opened: &Account) -> Option<Usage> {
         let ((then, aside_then), (now, aside)) =
-            opened.usage.zip(self.covariates.usage().zip(self.aside))?;
+            opened.usage.zip(self.covariates.usage().zip(self.preparation_usage))?;
         let charged = now.since(then).since(aside.since(aside_then));
         Some(Usage {
             ops: self.ops - opened.ops,
@@ -286,12 +299,12 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
 }
 
 /// Whether the kernel is left alone between the batches of a plan.
-fn is_quiet(plan: &BatchPlan, work: &Work) -> bool {
+fn avoids_syscalls(plan: &BatchPlan, work: &Work) -> bool {
     match plan.mode {
         Mode::U => true,
         // A whole pass is so long that what the kernel was asked before it shows nowhere.
         Mode::C => work.op_count() == 1,
-        Mode::B => plan.batch_ns < QUIET_BELOW_NS * plan.iterations as f64,
+        Mode::B => plan.batch_ns < NO_SYSCALLS_BELOW_NS * plan.iterations as f64,
         Mode::S | Mode::T | Mode::F => false,
     }
 }
@@ -300,7 +313,7 @@ fn is_quiet(plan: &BatchPlan, work: &Work) -> bool {
 #[derive(Clone, Copy, Debug)]
 pub struct Account {
     raw_ns: u64,
-    aside_ns: u64,
+    preparation_ns: u64,
     cpu_ns: u64,
     run_delay_ns: Option<u64>,
     ops: u64,
@@ -311,11 +324,11 @@ pub struct Account {
 ///
 /// A number of ops that never changes can fall into step with the clock's quantum or with the
 /// timer interrupt, and then every batch shows the same error.
-pub struct Cut {
+pub struct BatchJitter {
     seed: Seed,
 }
 
-impl Cut {
+impl BatchJitter {
     /// Cuts as `seed` says: two arms with the same seed get the same numbers of turns.
     pub fn new(seed: u64) -> Self {
         Self { seed: Seed::new(seed) }
@@ -325,7 +338,7 @@ impl Cut {
     /// batches. Single shots stay single.
     fn next(&mut self, plan: &BatchPlan, order: &mut [u32]) -> u64 {
         self.seed.shuffle(order);
-        let factor = 0.9 + (LONGEST_CUT - 0.9) * self.seed.unit();
+        let factor = 0.9 + (MAX_JITTER - 0.9) * self.seed.unit();
         if plan.mode.is_single_shot() {
             return plan.iterations;
         }
@@ -358,7 +371,7 @@ pub fn batch_length_ns(
     const INTERRUPTIONS_PER_BATCH: f64 = 0.1;
     let group =
         copies.iter().sum::<u32>() as f64 / copies.iter().max().copied().unwrap_or(1) as f64;
-    let shortest = shortest_batch_ns(clock, copies);
+    let shortest = min_batch_ns(clock, copies);
     let longest = if interruptions_per_s > 0.0 {
         LONGEST_NS.min(INTERRUPTIONS_PER_BATCH / interruptions_per_s * 1e9 / group)
     } else {
@@ -372,7 +385,7 @@ pub fn batch_length_ns(
 
 /// The length from which on a clock's step and its cost are no visible part of a batch, in
 /// nanoseconds.
-pub fn shortest_batch_ns(clock: &Calibration, copies: &[u32]) -> f64 {
+pub fn min_batch_ns(clock: &Calibration, copies: &[u32]) -> f64 {
     /// The clock's step is then at most 0.1 % of a batch.
     const QUANTA_PER_BATCH: f64 = 1_000.0;
     // So is what reading the clock adds to a batch; a slope takes that out, and only its spread

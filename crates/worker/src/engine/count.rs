@@ -6,7 +6,7 @@ use crate::bench::{OpError, Work};
 use crate::kernel::syscall::mark;
 
 /// The ops of either walk: what the longer one takes more is the ops' own, without the marks.
-const WALKED_OPS: [u64; 2] = [1, 4];
+const STEPPED_OPS: [u64; 2] = [1, 4];
 
 /// Runs `warm_ops` ops, then `ops` between two marks that a tracer sees (between two more, and so
 /// on, where a batch cannot have as many), then some to step through.
@@ -15,7 +15,7 @@ const WALKED_OPS: [u64; 2] = [1, 4];
 /// that a call made every second or third op cannot hide in it. Both are ops whose cost is quoted:
 /// of a body that is worth many of them it takes fewer, but of those as many as suffice by
 /// themselves.
-pub fn counted(work: &mut Work, warm_ops: u64, ops: u64) -> Result<(), OpError> {
+pub fn run_counted(work: &mut Work, warm_ops: u64, ops: u64) -> Result<(), OpError> {
     let pieces = |ops: u64, most: u64| {
         (0..ops.div_ceil(most)).map(move |piece| most.min(ops - piece * most))
     };
@@ -39,16 +39,16 @@ pub fn counted(work: &mut Work, warm_ops: u64, ops: u64) -> Result<(), OpError> 
         mark(u64::from(END) | (ops * each) << BITS);
         done.and_then(|()| work.verify())?;
     }
-    for (mark_of, ops) in (SINGLE_STEP_BEGIN..).zip(WALKED_OPS) {
+    for (mark_of, ops) in (SINGLE_STEP_BEGIN..).zip(STEPPED_OPS) {
         // The counts stand: what goes wrong in a walk costs its evidence, and not the count.
-        let _ = walk(work, mark_of, ops);
+        let _ = run_stepped(work, mark_of, ops);
     }
     Ok(())
 }
 
 /// Out of line, so that both walks run the same instructions around their ops.
 #[inline(never)]
-fn walk(work: &mut Work, mark_of: u32, ops: u64) -> Result<(), OpError> {
+fn run_stepped(work: &mut Work, mark_of: u32, ops: u64) -> Result<(), OpError> {
     work.prepare(ops)?;
     mark(u64::from(mark_of) | (ops * work.op_count()) << BITS);
     let done = work.run(ops, 1);

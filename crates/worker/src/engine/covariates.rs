@@ -29,10 +29,10 @@ pub trait Covariates {
     fn read(&mut self) -> Reading;
 
     /// Begins to watch for switches without entering the kernel; false where that cannot be done.
-    fn watch(&mut self) -> bool;
+    fn start_switch_watch(&mut self) -> bool;
 
     /// Ends the watch: whether the thread was switched out since, and the CPU that it is on.
-    fn watched(&mut self) -> (bool, i32);
+    fn end_switch_watch(&mut self) -> (bool, i32);
 
     /// Time that the thread was ready but did not run, in nanoseconds, until now.
     fn run_delay_ns(&mut self) -> Option<u64>;
@@ -44,12 +44,12 @@ pub trait Covariates {
 }
 
 /// The kernel's own account of the calling thread.
-pub struct Kernel {
+pub struct KernelAccount {
     schedstat: Option<File>,
     watch: Option<Watch>,
 }
 
-impl Kernel {
+impl KernelAccount {
     /// The account of the thread that calls this.
     pub fn of_this_thread() -> Self {
         let schedstat = File::open("/proc/thread-self/schedstat").ok();
@@ -57,7 +57,7 @@ impl Kernel {
     }
 }
 
-impl Covariates for Kernel {
+impl Covariates for KernelAccount {
     fn read(&mut self) -> Reading {
         let usage = usage::thread().ok();
         Reading {
@@ -69,12 +69,12 @@ impl Covariates for Kernel {
     }
 
     #[inline(always)]
-    fn watch(&mut self) -> bool {
+    fn start_switch_watch(&mut self) -> bool {
         self.watch.as_mut().map(Watch::arm).is_some()
     }
 
     #[inline(always)]
-    fn watched(&mut self) -> (bool, i32) {
+    fn end_switch_watch(&mut self) -> (bool, i32) {
         match &mut self.watch {
             Some(watch) => {
                 let seen = (watch.was_disturbed(), watch.cpu());

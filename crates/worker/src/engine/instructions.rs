@@ -20,23 +20,23 @@ use crate::kernel::counter;
 const ONCE_AND_TWICE: &[u32] = &[1, 2];
 /// Ops in the smaller batch, where all fit between two ticks: a list in the kernel that is filled up
 /// with every tenth op is then in most batches alike.
-const MOST_TURNS: u64 = 16;
+const MAX_ITERATIONS: u64 = 16;
 /// What a batch should be shorter than, as a share of what lies between two ticks.
-const SHARE: f64 = 0.5;
+const MAX_TICK_SHARE: f64 = 0.5;
 /// Groups of batches in a worker: what ops come to mostly is seen in these, and how often they come to
 /// something else.
 const GROUPS: u32 = 41;
 /// Fewer, but odd, where they would take longer than this: a third of a second of an emulator. More
 /// than a worker needs for a value, since one may be spoilt.
-const LONGEST: f64 = 1e8;
-const FEWEST_GROUPS: u32 = 9;
+const MAX_WORKER_NS: f64 = 1e8;
+const MIN_GROUPS: u32 = 9;
 /// Of what is moved a batch holds many messages, but no more than these bytes if that is enough ...
-const MOVED: u64 = 1 << 20;
-const MOST_MESSAGES: u64 = 64;
+const MAX_MOVED_BYTES: u64 = 1 << 20;
+const MAX_MESSAGES: u64 = 64;
 /// ... for so many messages.
-const FEWEST_MESSAGES: u64 = 4;
+const MIN_MESSAGES: u64 = 4;
 /// Where the ops of a batch wait for nobody until its end they are more.
-const FILLING: u64 = 128;
+const MAX_FILL_MESSAGES: u64 = 128;
 
 /// How the ops of `work` are counted. What it hangs on is the definition alone, as far as can be: a
 /// plan that is found by the clock would be another one for another kernel, and with it the figure.
@@ -58,29 +58,31 @@ pub fn plan<C: Clock, V: Covariates>(
         _ => (Mode::U, ONCE_AND_TWICE),
     };
     let most = copies.iter().max().copied().unwrap_or(1);
-    let messages = |most: u64| (MOVED / bytes.max(1)).clamp(FEWEST_MESSAGES, most);
+    let messages = |most: u64| (MAX_MOVED_BYTES / bytes.max(1)).clamp(MIN_MESSAGES, most);
     let turns = match mode {
         // A turn is a byte, or what is worth some.
-        Mode::T => bytes * messages(MOST_MESSAGES) / work.op_count(),
+        Mode::T => bytes * messages(MAX_MESSAGES) / work.op_count(),
         // What lies between two ends is filled in both batches alike.
-        Mode::U if work.min_batch_ops() > 1 => work.min_batch_ops().min(messages(FILLING)),
+        Mode::U if work.min_batch_ops() > 1 => {
+            work.min_batch_ops().min(messages(MAX_FILL_MESSAGES))
+        }
         Mode::U => {
             let two_ns = pilot::best_ns(collector, work, clock, 2)?;
-            let room_ns = SHARE * period_ns as f64;
+            let room_ns = MAX_TICK_SHARE * period_ns as f64;
             let fits = |turns: u64| two_ns * turns as f64 <= room_ns;
-            let powers = std::iter::successors(Some(MOST_TURNS), |turns| Some(turns / 2));
+            let powers = std::iter::successors(Some(MAX_ITERATIONS), |turns| Some(turns / 2));
             powers.take_while(|&turns| turns > 1).find(|&turns| fits(turns)).unwrap_or(1)
         }
         _ => 1,
     };
     let turns = turns.clamp(1, (work.max_batch_ops() / u64::from(most)).max(1));
     let batch_ns = pilot::best_ns(collector, work, clock, turns * u64::from(most))?;
-    let fit = (LONGEST / (1.5 * batch_ns).max(1.0)) as u32;
+    let fit = (MAX_WORKER_NS / (1.5 * batch_ns).max(1.0)) as u32;
     Ok(BatchPlan {
         mode,
         iterations: turns,
         unroll_factors: copies.to_vec(),
-        groups: fit.clamp(FEWEST_GROUPS, GROUPS) | 1,
+        groups: fit.clamp(MIN_GROUPS, GROUPS) | 1,
         batch_ns,
         coarse_clock: false,
     })
@@ -88,7 +90,7 @@ pub fn plan<C: Clock, V: Covariates>(
 
 /// What was found of a counter, as one of instructions: how many of them the kernel takes for a
 /// nanosecond is its own estimate of a rate, and none of ours.
-pub fn counting(found: Calibration) -> Calibration {
+pub fn as_instructions(found: Calibration) -> Calibration {
     Calibration { kind: ClockKind::Instructions, ticks_per_ns: 1.0, ..found }
 }
 
@@ -103,7 +105,7 @@ pub fn counts_instructions<C: Clock>(clock: &mut C) -> bool {
             clock.stop().wrapping_sub(start) as i64 as f64
         });
         let counts: Vec<f64> = counts.collect();
-        let middle = calibrate::middle(counts.clone());
+        let middle = calibrate::median(counts.clone());
         // A tick may fall into one of them.
         let alike = counts.iter().filter(|&&count| count == middle).count();
         (middle, alike + 1 >= WINDOWS)

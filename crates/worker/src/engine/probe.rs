@@ -10,7 +10,7 @@ use crate::kernel::cpu::dependent_chain::CYCLES_PER_LINK;
 ///
 /// It sees what no counter of the guest shows: system management, exits to the hypervisor, steal
 /// that is not accounted. It also pays the frequency ramp for the workers that follow.
-pub fn gaps<C: Clock, V: Covariates>(
+pub fn find_gaps<C: Clock, V: Covariates>(
     clock: &mut C,
     covariates: &mut V,
     cpu: u32,

@@ -20,7 +20,7 @@ pub struct Truth {
     /// The op's cost, in nanoseconds; in mode T that of a byte.
     pub op_ns: f64,
     /// The loop's turn, in nanoseconds.
-    pub loop_cost: f64,
+    pub loop_ns: f64,
     /// A fixed cost of each batch, in nanoseconds: what a slope must take out.
     pub call_ns: f64,
     /// Log standard deviation between processes.
@@ -59,7 +59,7 @@ impl Truth {
     /// A machine like the one the method was tried on: q 10 ns, c_in 19 ns, quiet.
     pub const QUIET: Truth = Truth {
         op_ns: 124.0,
-        loop_cost: 0.25,
+        loop_ns: 0.25,
         call_ns: 2.0,
         between_sd: 0.02,
         within_sd: 0.01,
@@ -92,7 +92,7 @@ pub enum Pathology {
     OneTickNoise,
 }
 
-struct World {
+struct State {
     truth: Truth,
     seed: Seed,
     now_ns: f64,
@@ -105,15 +105,15 @@ struct World {
 
 /// A machine with one process on it.
 #[derive(Clone)]
-pub struct Machine(Rc<RefCell<World>>);
+pub struct SimulatedMachine(Rc<RefCell<State>>);
 
-impl Machine {
+impl SimulatedMachine {
     /// A machine of this truth; `seed` makes the process, `begin_ns` is the time on its clocks.
     pub fn new(truth: &Truth, seed: u64, begin_ns: f64) -> Self {
         let mut seed = Seed::new(seed);
         let process_factor = (truth.between_sd * normal(&mut seed)).exp();
         let deviation = normal(&mut seed);
-        Self(Rc::new(RefCell::new(World {
+        Self(Rc::new(RefCell::new(State {
             truth: truth.clone(),
             seed,
             now_ns: begin_ns,
@@ -156,7 +156,7 @@ impl Machine {
     }
 }
 
-impl World {
+impl State {
     /// The process runs for `ns`; preemptions come on top.
     fn run(&mut self, ns: f64, contaminated: f64) {
         let expected = self.truth.preemptions_per_s * ns * 1e-9;
@@ -212,7 +212,7 @@ impl World {
 }
 
 /// The made-up counter.
-pub struct SimClock(Machine);
+pub struct SimClock(SimulatedMachine);
 
 impl Clock for SimClock {
     fn kind(&self) -> ClockKind {
@@ -246,7 +246,7 @@ impl Clock for SimClock {
     }
 }
 
-impl World {
+impl State {
     /// What half a pair of reads costs outside the window, and inside it.
     fn halves(&self) -> (f64, f64) {
         ((self.truth.pair_ns - self.truth.inside_ns) / 2.0, self.truth.inside_ns / 2.0)
@@ -255,7 +255,7 @@ impl World {
 
 /// The made-up account of the made-up kernel.
 pub struct SimCovariates {
-    machine: Machine,
+    machine: SimulatedMachine,
     watched_from: u64,
 }
 
@@ -270,12 +270,12 @@ impl Covariates for SimCovariates {
         }
     }
 
-    fn watch(&mut self) -> bool {
+    fn start_switch_watch(&mut self) -> bool {
         self.watched_from = self.machine.0.borrow().seen_preemptions;
         true
     }
 
-    fn watched(&mut self) -> (bool, i32) {
+    fn end_switch_watch(&mut self) -> (bool, i32) {
         (self.machine.0.borrow().seen_preemptions > self.watched_from, 0)
     }
 
@@ -284,7 +284,7 @@ impl Covariates for SimCovariates {
     }
 }
 
-struct SimBody(Machine);
+struct SimBody(SimulatedMachine);
 
 impl WorkBody for SimBody {
     fn run(&mut self, turns: u64, copies: u32) -> Result<(), OpError> {
@@ -304,7 +304,7 @@ impl WorkBody for SimBody {
             factor *= dearer;
         }
         let drift = 1.0 + world.truth.drift_per_s * world.now_ns * 1e-9;
-        let turn_ns = world.truth.loop_cost + f64::from(copies) * world.truth.op_ns;
+        let turn_ns = world.truth.loop_ns + f64::from(copies) * world.truth.op_ns;
         let ns = world.truth.call_ns + turns as f64 * turn_ns * factor * drift;
         // What is run before a batch to warm up again is no batch.
         let is_batch = ns > 10_000.0;

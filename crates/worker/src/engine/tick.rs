@@ -4,20 +4,20 @@ use crate::kernel::process::wake_on_time;
 use crate::kernel::time::clock::{ClockId, gettime, sleep_until};
 
 /// What a tick does, and what it wakes, is over by then.
-const BEHIND_TICK_NS: u64 = 50_000;
+const AFTER_TICK_NS: u64 = 50_000;
 
 /// When the kernel's tick comes.
-pub struct Ticks {
+pub struct TickClock {
     /// How long lies between two, in nanoseconds.
     period_ns: u64,
     /// Where in a period it comes.
     phase_ns: u64,
 }
 
-impl Ticks {
+impl TickClock {
     /// Ticks that come every so many nanoseconds: waits for one, to know when. The coarse clock moves
     /// on with each; what it shows then is another matter, since it began at a moment of its own.
-    pub fn every(period_ns: u64) -> Self {
+    pub fn synchronize(period_ns: u64) -> Self {
         let coarse = || gettime(ClockId::MONOTONIC_COARSE);
         let before = coarse();
         while coarse() == before {}
@@ -30,9 +30,9 @@ impl Ticks {
     /// Sleeps past the next tick but one, and wakes shortly behind it. Then the next one is as far
     /// away as it can be, and whatever was ready to run has run: each batch finds the scheduler as
     /// the others did. It takes no time, for an idle machine that counts instructions skips it.
-    pub fn pass(&self) {
+    pub fn sleep_past(&self) {
         let now_ns = gettime(ClockId::MONOTONIC).unwrap_or(0);
         let since_ns = (now_ns + self.period_ns - self.phase_ns) % self.period_ns;
-        sleep_until(now_ns - since_ns + 2 * self.period_ns + BEHIND_TICK_NS);
+        sleep_until(now_ns - since_ns + 2 * self.period_ns + AFTER_TICK_NS);
     }
 }

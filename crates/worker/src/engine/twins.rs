@@ -10,7 +10,7 @@ use oscost_model::seed::Seed;
 use oscost_model::worker::{BatchPlan, Disturbance, Sample, Usage};
 
 use super::clock::Clock;
-use super::collect::{Collector, Cut, Tag};
+use super::collect::{BatchJitter, Collector, SampleTag};
 use super::covariates::Covariates;
 use crate::bench::{OpError, Work};
 use crate::kernel::Errno;
@@ -20,72 +20,72 @@ use crate::kernel::memory::shared_table::SharedTable;
 /// What an arm answers when it has done what it was told.
 const DONE: u8 = 1;
 /// What an arm says before the words of its last answer.
-const WORDS: u8 = 2;
+const MESSAGE: u8 = 2;
 /// What an arm is told: to time a group, or to end.
 const GROUP: u8 = 3;
 const END: u8 = 4;
 
 /// More than any answer has.
-const LONGEST_WORDS: u64 = 64 << 10;
+const MAX_MESSAGE_BYTES: u64 = 64 << 10;
 
 /// The arms of a worker, each waiting for the token.
 pub struct Twins {
-    arms: Vec<(u8, Arm)>,
+    arms: Vec<(u8, ArmPipes)>,
     order: Vec<usize>,
     rounds: u32,
     seed: Seed,
 }
 
 /// The pipes to an arm.
-pub struct Arm {
+pub struct ArmPipes {
     token: File,
     answer: File,
 }
 
 /// An arm's ends of them.
-pub struct Tokens {
+pub struct TokenPipes {
     token: File,
     answer: File,
 }
 
 /// What an arm answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Answer {
+pub enum ArmAnswer {
     /// It is ready, or has done what it was told.
     Done,
     /// It cannot go on, and says so in these words.
-    Words(Vec<u8>),
+    Message(Vec<u8>),
     /// It has ended without a word.
-    Gone,
+    Exited,
 }
 
 /// The pipes between an arm and who hands out the token.
-pub fn arm() -> Result<(Arm, Tokens), Errno> {
+pub fn arm_pipes() -> Result<(ArmPipes, TokenPipes), Errno> {
     let (their_token, token) = pipe()?;
     let (answer, their_answer) = pipe()?;
-    Ok((Arm { token, answer }, Tokens { token: their_token, answer: their_answer }))
+    Ok((ArmPipes { token, answer }, TokenPipes { token: their_token, answer: their_answer }))
 }
 
-impl Arm {
+impl ArmPipes {
     /// Waits for the arm's answer.
-    pub fn hear(&mut self) -> Answer {
+    pub fn receive(&mut self) -> ArmAnswer {
         let mut kind = [0];
         match self.answer.read_exact(&mut kind) {
-            Ok(()) if kind[0] == DONE => Answer::Done,
+            Ok(()) if kind[0] == DONE => ArmAnswer::Done,
             Ok(()) => {
                 let mut words = Vec::new();
                 // What was heard of it before an error is what there is to pass on.
-                let _ = (&mut self.answer).take(LONGEST_WORDS).read_to_end(&mut words);
-                Answer::Words(words)
+                let _ = (&mut self.answer).take(MAX_MESSAGE_BYTES).read_to_end(&mut words);
+                ArmAnswer::Message(words)
             }
-            Err(_) => Answer::Gone,
+            Err(_) => ArmAnswer::Exited,
         }
     }
 
-    fn tell(&mut self, what: u8) -> Answer {
+    fn send(&mut self, what: u8) -> ArmAnswer {
         // Of an arm that has ended the last words, if any, are still in the pipe.
         let _ = self.token.write_all(&[what]);
-        self.hear()
+        self.receive()
     }
 }
 
@@ -98,21 +98,21 @@ impl Twins {
     }
 
     /// An arm of this number that is ready.
-    pub fn add(&mut self, number: u8, arm: Arm) {
+    pub fn add(&mut self, number: u8, arm: ArmPipes) {
         self.order.push(self.arms.len());
         self.arms.push((number, arm));
     }
 
     /// Closes the pipes to all arms: an arm holds those of the arms before it, as any fork does,
     /// and whoever has more descriptors forks and ends more slowly.
-    pub fn hang_up(&mut self) {
+    pub fn close_pipes(&mut self) {
         self.arms.clear();
     }
 
     /// Lets every arm time one group, in an order that gives each arm each place equally often:
     /// two arms go ABBA or BAAB at random, so that linear drift falls out. The error is the arm
     /// that could not, and what it answered.
-    pub fn round(&mut self) -> Result<(), (u8, Answer)> {
+    pub fn round(&mut self) -> Result<(), (u8, ArmAnswer)> {
         // A block of as many rounds as arms is a Latin square: each arm stands once in each place.
         let turn = self.rounds as usize % self.arms.len();
         if turn == 0 {
@@ -121,48 +121,48 @@ impl Twins {
         self.rounds += 1;
         let mut order = self.order.clone();
         order.rotate_left(turn);
-        order.into_iter().try_for_each(|arm| self.tell(arm, GROUP))
+        order.into_iter().try_for_each(|arm| self.send(arm, GROUP))
     }
 
     /// Lets every arm close its account and end.
-    pub fn end(&mut self) -> Result<(), (u8, Answer)> {
-        (0..self.arms.len()).try_for_each(|arm| self.tell(arm, END))
+    pub fn end(&mut self) -> Result<(), (u8, ArmAnswer)> {
+        (0..self.arms.len()).try_for_each(|arm| self.send(arm, END))
     }
 
-    fn tell(&mut self, arm: usize, what: u8) -> Result<(), (u8, Answer)> {
+    fn send(&mut self, arm: usize, what: u8) -> Result<(), (u8, ArmAnswer)> {
         let (number, arm) = &mut self.arms[arm];
-        match arm.tell(what) {
-            Answer::Done => Ok(()),
+        match arm.send(what) {
+            ArmAnswer::Done => Ok(()),
             other => Err((*number, other)),
         }
     }
 }
 
-impl Tokens {
+impl TokenPipes {
     /// Says that the arm is ready, or has done what it was told.
-    pub fn done(&mut self) -> Result<(), Errno> {
+    pub fn send_done(&mut self) -> Result<(), Errno> {
         Ok(self.answer.write_all(&[DONE])?)
     }
 
     /// Says why it cannot go on, as its last.
-    pub fn words(&mut self, words: &[u8]) -> Result<(), Errno> {
-        Ok(self.answer.write_all(&[&[WORDS], words].concat())?)
+    pub fn send_message(&mut self, words: &[u8]) -> Result<(), Errno> {
+        Ok(self.answer.write_all(&[&[MESSAGE], words].concat())?)
     }
 }
 
 /// Where the samples of an arm's round stand in the table.
 #[derive(Clone, Copy)]
-pub struct Slots {
+pub struct SampleSlots {
     /// Arms in the worker.
     pub arms: u8,
     /// Batches in a group.
-    pub copies: usize,
+    pub batches: usize,
 }
 
-impl Slots {
+impl SampleSlots {
     /// The first slot of that arm's round.
     pub fn first(self, arm: u8, round: u32) -> usize {
-        (round as usize * usize::from(self.arms) + usize::from(arm)) * self.copies
+        (round as usize * usize::from(self.arms) + usize::from(arm)) * self.batches
     }
 }
 
@@ -171,10 +171,10 @@ pub struct Twin {
     /// Which.
     pub arm: u8,
     /// Where its samples stand.
-    pub slots: Slots,
+    pub slots: SampleSlots,
     /// How its batches are cut: all arms with the same seed, so that each round has the same number
     /// of ops in all.
-    pub cut: Cut,
+    pub jitter: BatchJitter,
 }
 
 impl Twin {
@@ -182,7 +182,7 @@ impl Twin {
     /// did meanwhile, without its waits for the token.
     pub fn serve<C: Clock, V: Covariates>(
         &mut self,
-        tokens: &mut Tokens,
+        tokens: &mut TokenPipes,
         work: &mut Work,
         plan: &BatchPlan,
         table: &mut SharedTable<Sample>,
@@ -199,24 +199,24 @@ impl Twin {
             }
             let opened = collector.open_account();
             let first = self.slots.first(self.arm, round);
-            let tag = Tag { arm: self.arm, round, batch: first as u32 };
+            let tag = SampleTag { arm: self.arm, round, batch: first as u32 };
             let mut slot = first;
             let mut kept = Ok(());
-            collector.group(work, plan, &mut self.cut, tag, &mut |sample| {
+            collector.time_group(work, plan, &mut self.jitter, tag, &mut |sample| {
                 kept = kept.and(table.set(slot, sample));
                 slot += 1;
             })?;
             kept.map_err(lost)?;
             let more = collector.close_account(&opened);
-            account = Some(account.map_or(more, |account| both(account, more)));
+            account = Some(account.map_or(more, |account| merge(account, more)));
             round += 1;
-            tokens.done().map_err(lost)?;
+            tokens.send_done().map_err(lost)?;
         }
     }
 }
 
 /// Two accounts as one: what only one of them knows is not known of both.
-pub fn both(one: Disturbance, other: Disturbance) -> Disturbance {
+pub fn merge(one: Disturbance, other: Disturbance) -> Disturbance {
     let sum = |one: Option<u64>, other: Option<u64>| one.zip(other).map(|(one, two)| one + two);
     Disturbance {
         wall_ns: one.wall_ns + other.wall_ns,

@@ -23,7 +23,7 @@ pub(super) fn calibrate_clock(id: u64, cpu: Option<u32>, kind: ClockKind) -> Eve
         }
         ClockKind::Instructions => {
             let found = calibrate::calibrate(&mut Tsc);
-            found.map(|(found, sync)| (instructions::counting(found), sync))
+            found.map(|(found, sync)| (instructions::as_instructions(found), sync))
         }
     };
     match found {

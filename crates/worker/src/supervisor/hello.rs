@@ -83,11 +83,12 @@ fn build() -> WorkerBuild {
 
 /// The ladder of clocks, best first: the first one that may be used is used.
 fn clocks(facts: &Facts) -> Vec<ClockVerdict> {
-    let tsc = counter::declared_unusable()
-        .or_else(|| clock_check::judge_counter(&mut Tsc, facts.scheduling.clocksource.as_deref()));
+    let tsc = counter::declared_unusable().or_else(|| {
+        clock_check::counter_problem(&mut Tsc, facts.scheduling.clocksource.as_deref())
+    });
     let vdso = match Vdso::find() {
         Err(_) => Some("the kernel maps no vDSO with clock_gettime".to_owned()),
-        Ok(mut vdso) => clock_check::judge_vdso(&mut vdso),
+        Ok(mut vdso) => clock_check::vdso_problem(&mut vdso),
     };
     vec![
         ClockVerdict { kind: ClockKind::Tsc, unusable_reason: tsc },

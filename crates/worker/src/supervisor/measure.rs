@@ -19,11 +19,11 @@ use super::wire::Wire;
 use crate::bench::{Bench, Shape, Work};
 use crate::benchmarks;
 use crate::engine::clock::{Clock, Syscall, Tsc, Vdso};
-use crate::engine::collect::{Collector, Cut, Tag};
-use crate::engine::covariates::Kernel;
+use crate::engine::collect::{BatchJitter, Collector, SampleTag};
+use crate::engine::covariates::KernelAccount;
 use crate::engine::instructions;
 use crate::engine::pilot;
-use crate::engine::tick::Ticks;
+use crate::engine::tick::TickClock;
 use crate::kernel::Errno;
 use crate::kernel::process::Ended;
 use crate::kernel::time::clock;
@@ -84,7 +84,7 @@ impl Session<'_> {
     fn run<C: Clock>(mut self, clock: impl Fn() -> Result<C, Errno>) -> Result<Event, Event> {
         let id = self.id;
         let clock = clock().map_err(|error| failure(id, format!("open the clock: {error}")))?;
-        let mut collector = Collector::new(clock, Kernel::of_this_thread());
+        let mut collector = Collector::new(clock, KernelAccount::of_this_thread());
         match &self.spec.task {
             Task::Pilot { interruptions_per_s } => {
                 send_ready(id, self.wire)?;
@@ -106,7 +106,7 @@ impl Session<'_> {
                 let of = (self.message_bytes(), period_ns);
                 let plan = instructions::plan(&mut collector, self.work, &self.spec.clock, of)
                     .map_err(|error| op_failure(id, error))?;
-                collector.ticks = Some(Ticks::every(period_ns));
+                collector.ticks = Some(TickClock::synchronize(period_ns));
                 self.time_batches(&plan, &mut collector)
             }
             Task::Measure(_) => {
@@ -145,14 +145,15 @@ impl Session<'_> {
     fn time_batches<C: Clock>(
         &mut self,
         plan: &BatchPlan,
-        collector: &mut Collector<C, Kernel>,
+        collector: &mut Collector<C, KernelAccount>,
     ) -> Result<Event, Event> {
         let id = self.id;
         let arms = if self.spec.toggled { 2 } else { 1 };
         let mut table = sample_table(id, plan, arms)?;
         // Rounds of the same number have the same number of ops in every arm.
-        let mut cuts: Vec<Cut> = (0..arms).map(|_| Cut::new(self.spec.seed)).collect();
-        let mut settling = Cut::new(!self.spec.seed);
+        let mut cuts: Vec<BatchJitter> =
+            (0..arms).map(|_| BatchJitter::new(self.spec.seed)).collect();
+        let mut settling = BatchJitter::new(!self.spec.seed);
         let (mut rounds, mut next_slot) = ([0; 2], 0);
         let mut account = None;
         let mut woken = None;
@@ -175,20 +176,20 @@ impl Session<'_> {
             }
             if self.spec.toggled {
                 // What has changed around it has moved what the caches hold.
-                let tag = Tag { arm, round: rounds[at], batch: next_slot as u32 };
+                let tag = SampleTag { arm, round: rounds[at], batch: next_slot as u32 };
                 collector
-                    .group(self.work, plan, &mut settling, tag, &mut |_| ())
+                    .time_group(self.work, plan, &mut settling, tag, &mut |_| ())
                     .map_err(|error| op_failure(id, error))?;
             }
             for _ in 0..batches {
-                let tag = Tag { arm, round: rounds[at], batch: next_slot as u32 };
+                let tag = SampleTag { arm, round: rounds[at], batch: next_slot as u32 };
                 let mut kept = Ok(());
                 let mut keep = |sample| {
                     kept = kept.and(table.set(next_slot, sample));
                     next_slot += 1;
                 };
                 collector
-                    .group(self.work, plan, cut, tag, &mut keep)
+                    .time_group(self.work, plan, cut, tag, &mut keep)
                     .map_err(|error| op_failure(id, error))?;
                 kept.map_err(|error| failure(id, format!("keep a sample: {error}")))?;
                 rounds[at] += 1;

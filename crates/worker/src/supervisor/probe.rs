@@ -4,7 +4,7 @@ use oscost_model::clock::ClockKind;
 use oscost_model::protocol::CpuProbe;
 
 use crate::engine::clock::{Clock, Syscall, Tsc, Vdso};
-use crate::engine::covariates::Kernel;
+use crate::engine::covariates::KernelAccount;
 use crate::engine::{calibrate, probe};
 use crate::kernel::cpu::affinity;
 
@@ -38,11 +38,11 @@ pub(super) fn probe_cpus(cpus: &[u32], spin_ms: u64, clock: ClockKind) -> Vec<Cp
 }
 
 fn probe_cpu<C: Clock>(clock: &mut C, cpu: u32, spin_ms: u64) -> Option<CpuProbe> {
-    let mut covariates = Kernel::of_this_thread();
+    let mut covariates = KernelAccount::of_this_thread();
     let first = calibrate::sync(clock);
     while clock.raw_ns() - first.raw_ns < 2_000_000 {}
     let rate = first.ticks_per_ns(&calibrate::sync(clock))?;
-    let seen = probe::gaps(clock, &mut covariates, cpu, spin_ms * 1_000_000, rate);
+    let seen = probe::find_gaps(clock, &mut covariates, cpu, spin_ms * 1_000_000, rate);
     let core_cycles_per_ns = probe::core_cycles_per_ns(clock, rate);
     Some(CpuProbe { core_cycles_per_ns, ..seen })
 }

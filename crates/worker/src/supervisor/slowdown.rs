@@ -1,4 +1,4 @@
-//! An arm that is slower by a known share: `OSCOST_SLOWED_PCT` among what is done to it. For live
+//! An arm that is slower by a known share: `OSCOST_SLOWDOWN_PCT` among what is done to it. For live
 //! tests alone; no program that is shipped has it.
 
 use oscost_model::treatment::AppliedTreatment;
@@ -7,7 +7,7 @@ use oscost_model::worker::{Task, WorkerSpec};
 use crate::bench::Work;
 
 /// The variable that says by how much, in per cent.
-const SLOWDOWN_PCT: &str = "OSCOST_SLOWED_PCT";
+const SLOWDOWN_PCT: &str = "OSCOST_SLOWDOWN_PCT";
 
 /// This work, slower by what is asked for of its arm; as it is where nothing is asked for.
 pub(super) fn apply_slowdown(work: Work, spec: &WorkerSpec, arm: u8) -> Work {

@@ -76,7 +76,7 @@ fn run_counted_ops(id: u64, spec: &WorkerSpec) -> Result<(), Event> {
         return Err(failure(id, "its task is not to count"));
     };
     let mut work = build_work(id, spec, 0)?;
-    count::counted(&mut work, warm_ops, ops).map_err(|error| op_failure(id, error))
+    count::run_counted(&mut work, warm_ops, ops).map_err(|error| op_failure(id, error))
 }
 
 /// Goes on as the program, whose whole run is one op; comes back with why it cannot.

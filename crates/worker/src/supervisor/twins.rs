@@ -15,9 +15,9 @@ use super::timing::{
 use super::wire::Wire;
 use crate::bench::Work;
 use crate::engine::clock::{Clock, Syscall, Tsc, Vdso};
-use crate::engine::collect::{Collector, Cut};
-use crate::engine::covariates::Kernel;
-use crate::engine::twins::{self, Slots, Tokens, Twin, Twins};
+use crate::engine::collect::{BatchJitter, Collector};
+use crate::engine::covariates::KernelAccount;
+use crate::engine::twins::{self, SampleSlots, TokenPipes, Twin, Twins};
 use crate::kernel::cpu::affinity;
 use crate::kernel::file::location;
 use crate::kernel::memory::shared_table::SharedTable;
@@ -81,8 +81,8 @@ pub(super) fn measure_twins(id: u64, spec: &WorkerSpec, wire: &mut Wire) -> Resu
     }
     twins.end().map_err(|(arm, said)| worker.arm_failure(arm, said, &mut running))?;
     let all = worker.results.first(usize::from(arms));
-    let account = all.iter().map(|left| left.account).reduce(twins::both).unwrap_or_default();
-    let slots = Slots { arms, copies: plan.unroll_factors.len() };
+    let account = all.iter().map(|left| left.account).reduce(twins::merge).unwrap_or_default();
+    let slots = SampleSlots { arms, batches: plan.unroll_factors.len() };
     let mut samples = worker.samples.first(slots.first(0, rounds));
     // A batch whose answer never came has left its slot as it was.
     samples.retain(|sample| sample.n != 0 || sample.ticks != 0);
@@ -107,25 +107,25 @@ impl TwinWorker<'_> {
         &mut self,
         arm: u8,
         others: &mut Twins,
-    ) -> Result<(twins::Arm, TreatedProcess), Answer> {
+    ) -> Result<(twins::ArmPipes, TreatedProcess), Answer> {
         let id = self.id;
-        let (mut ends, tokens) = twins::arm()
+        let (mut ends, tokens) = twins::arm_pipes()
             .map_err(|error| failure(id, format!("open the pipes to an arm: {error}")))?;
         let mut tokens = Some(tokens);
         let applied = self.spec.treatments_of(arm);
         let started = Treatments { applied, cpu: self.spec.cpu, arm }.start(&mut |seen| {
             location::be_arm(arm);
             // Its own copy: each arm has as many descriptors as any other.
-            others.hang_up();
+            others.close_pipes();
             let Some(mut tokens) = tokens.take() else { return 1 };
             let Err(why) = self.run_arm(arm, seen, &mut tokens) else { return 0 };
             let words = serde_json::to_vec(&with_arm(why, arm)).unwrap_or_default();
-            i32::from(tokens.words(&words).is_err())
+            i32::from(tokens.send_message(&words).is_err())
         });
         let running = started.map_err(|why| with_arm(refusal(id, why), arm))?;
         drop(tokens);
-        match ends.hear() {
-            twins::Answer::Done => Ok((ends, running)),
+        match ends.receive() {
+            twins::ArmAnswer::Done => Ok((ends, running)),
             said => Err(self.arm_failure(arm, said, &mut [(arm, running)])),
         }
     }
@@ -134,10 +134,10 @@ impl TwinWorker<'_> {
     fn arm_failure(
         &self,
         arm: u8,
-        said: twins::Answer,
+        said: twins::ArmAnswer,
         running: &mut [(u8, TreatedProcess)],
     ) -> Answer {
-        if let twins::Answer::Words(line) = said {
+        if let twins::ArmAnswer::Message(line) = said {
             return Answer::Line(line);
         }
         let of_it = running.iter_mut().find(|(number, _)| *number == arm);
@@ -149,7 +149,12 @@ impl TwinWorker<'_> {
     }
 
     /// The life of an arm, in its own process.
-    fn run_arm(&mut self, arm: u8, seen: &MonitorPage, tokens: &mut Tokens) -> Result<(), Event> {
+    fn run_arm(
+        &mut self,
+        arm: u8,
+        seen: &MonitorPage,
+        tokens: &mut TokenPipes,
+    ) -> Result<(), Event> {
         let mut work = timed_work(self.id, self.spec, arm)?;
         let (id, spec) = (self.id, self.spec);
         let mut it = ArmProcess { arm, seen, tokens, work: &mut work, worker: self };
@@ -166,7 +171,7 @@ impl TwinWorker<'_> {
 struct ArmProcess<'a, 'b> {
     arm: u8,
     seen: &'a MonitorPage,
-    tokens: &'a mut Tokens,
+    tokens: &'a mut TokenPipes,
     work: &'a mut Work,
     worker: &'a mut TwinWorker<'b>,
 }
@@ -177,19 +182,19 @@ impl ArmProcess<'_, '_> {
         let at = |error| op_failure(id, error);
         let lost = |error: Errno| failure(id, format!("answer for its arm: {error}"));
         let clock = clock.map_err(|error| failure(id, format!("open the clock: {error}")))?;
-        let mut collector = Collector::new(clock, Kernel::of_this_thread());
+        let mut collector = Collector::new(clock, KernelAccount::of_this_thread());
         collector.warm_up(self.work, plan).map_err(at)?;
         let woken = monitor_wakeups_per_op(self.work, plan, self.seen).map_err(at)?;
-        self.tokens.done().map_err(lost)?;
-        let slots = Slots { arms: self.worker.spec.arms, copies: plan.unroll_factors.len() };
-        let mut twin = Twin { arm, slots, cut: Cut::new(self.worker.spec.seed) };
+        self.tokens.send_done().map_err(lost)?;
+        let slots = SampleSlots { arms: self.worker.spec.arms, batches: plan.unroll_factors.len() };
+        let mut twin = Twin { arm, slots, jitter: BatchJitter::new(self.worker.spec.seed) };
         let table = &mut self.worker.samples;
         let account =
             twin.serve(self.tokens, self.work, plan, table, &mut collector).map_err(at)?;
         let (file, channel) = (self.work.file_observation(), self.work.channel_observation());
         let account = Disturbance { file, channel, ..account };
         self.worker.results.set(usize::from(arm), ArmResult { account, woken }).map_err(lost)?;
-        self.tokens.done().map_err(lost)
+        self.tokens.send_done().map_err(lost)
     }
 }
 

@@ -1,5 +1,4 @@
-//! Control groups for one treated process: version 1 where a controller is managed by it, else
-//! version 2.
+//! Control groups for one treated process: version 1 if it manages the controller, otherwise version 2.
 
 use std::fs;
 use std::io::{Error, ErrorKind};
@@ -12,43 +11,43 @@ use super::refusal::{Refusal, refusal};
 use crate::kernel::Errno;
 use crate::kernel::file::location;
 
-/// The controllers that a group of one's own is made in.
+/// The controllers in which a new group is created.
 const CONTROLLERS: [&str; 3] = ["cpu", "memory", "pids"];
 
-/// The period of a CPU quota, in microseconds: the kernel's usual one.
+/// The period of a CPU quota, in microseconds: the kernel's default.
 const PERIOD_US: u32 = 100_000;
 
-const HINT: &str = "run oscost as root where /sys/fs/cgroup can be written to, or in a group \
-                       that is delegated to you (systemd-run --user --scope -p Delegate=yes)";
+const HINT: &str = "run oscost as root with a writable /sys/fs/cgroup, or in a group that is \
+                    delegated to you (systemd-run --user --scope -p Delegate=yes)";
 
-/// Where groups can be made.
+/// A hierarchy in which groups can be created.
 struct Hierarchy {
     folder: PathBuf,
-    /// Of version 1: the controllers that it manages.
+    /// In version 1, the controllers that it manages.
     controllers: Option<Vec<String>>,
 }
 
 impl Hierarchy {
-    /// Those that are mounted, in the order of the table of mounts (proc(5)).
+    /// The mounted hierarchies, in the order of /proc/self/mounts.
     fn mounted() -> Vec<Hierarchy> {
         let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
         let own = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
         parse_hierarchies(&mounts, &own)
     }
 
-    /// Whether groups made here have this controller.
+    /// Whether groups created here have this controller.
     fn manages(&self, controller: &str) -> bool {
         match &self.controllers {
             Some(controllers) => controllers.iter().any(|one| one == controller),
-            // What a group hands down to the groups in it.
+            // The controllers that are enabled for the groups in it.
             None => fs::read_to_string(self.folder.join("cgroup.subtree_control"))
                 .is_ok_and(|handed| handed.split_whitespace().any(|one| one == controller)),
         }
     }
 }
 
-/// The hierarchies of a table of mounts; of version 2 also the group that the process is in, which
-/// may be its user's.
+/// The hierarchies in a table of mounts; in version 2 also the group that the process is in, which may
+/// be delegated to its user.
 fn parse_hierarchies(mounts: &str, own: &str) -> Vec<Hierarchy> {
     let mut found = Vec::new();
     for mount in mounts.lines() {
@@ -86,7 +85,7 @@ fn controller_of(limit: &Limit) -> &'static str {
     }
 }
 
-/// Makes a group of this name with these limits, and puts the calling process into it.
+/// Creates a group of this name with these limits, and moves the calling process into it.
 pub(super) fn enter(limits: &[Limit], name: &str) -> Result<(), Refusal> {
     let all = Hierarchy::mounted();
     let mut made = Vec::new();
@@ -101,13 +100,13 @@ pub(super) fn enter(limits: &[Limit], name: &str) -> Result<(), Refusal> {
         let (file, text) = setting(limit, first_version);
         let act = format!("write {text} to {file} of a control group");
         fs::write(group.join(file), text).map_err(|error| refusal(error.into(), &act, HINT))?;
-        // Version 2 has one group for all.
+        // Version 2 has one group for all controllers.
         if !made.contains(&group) {
             made.push(group);
         }
     }
     if limits.is_empty() {
-        // A group alone, wherever version 1 has one of the three, and else one of version 2.
+        // A group without limits: in every hierarchy of version 1, otherwise in version 2.
         for hierarchy in all.iter().filter(|one| one.controllers.is_some()) {
             if let Ok((group, _)) = create_first([hierarchy], name) {
                 made.push(group);
@@ -126,19 +125,19 @@ pub(super) fn enter(limits: &[Limit], name: &str) -> Result<(), Refusal> {
     })
 }
 
-/// Makes a group in the first of these hierarchies in which that can be done, or finds the one that
-/// was just made there; and whether it is of version 1.
+/// Creates a group in the first of these hierarchies that allows it, or finds the one that was just
+/// created there; returns its path and whether it is of version 1.
 fn create_first<'a>(
-    places: impl IntoIterator<Item = &'a Hierarchy>,
+    hierarchies: impl IntoIterator<Item = &'a Hierarchy>,
     name: &str,
 ) -> Result<(PathBuf, bool), Error> {
     let mut refused = Error::from(ErrorKind::NotFound);
-    for place in places {
-        let group = place.folder.join(name);
+    for hierarchy in hierarchies {
+        let group = hierarchy.folder.join(name);
         match fs::create_dir(&group) {
-            Ok(()) => return Ok((group, place.controllers.is_some())),
+            Ok(()) => return Ok((group, hierarchy.controllers.is_some())),
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-                return Ok((group, place.controllers.is_some()));
+                return Ok((group, hierarchy.controllers.is_some()));
             }
             Err(error) => refused = error,
         }
@@ -148,13 +147,13 @@ fn create_first<'a>(
 
 fn cgroup_refusal(error: &Error, what: &str) -> Refusal {
     let why = match error.kind() {
-        ErrorKind::NotFound => "none is mounted here, or handed down to new groups".to_owned(),
+        ErrorKind::NotFound => "it is not mounted, or not enabled for new groups".to_owned(),
         _ => error.to_string(),
     };
-    Refusal::Unavailable(format!("cannot make {what}: {why}; {HINT}"))
+    Refusal::Unavailable(format!("cannot create {what}: {why}; {HINT}"))
 }
 
-/// The file that sets a limit, and what is written to it.
+/// The file that sets a limit, and the text that is written to it.
 fn setting(limit: &Limit, first_version: bool) -> (&'static str, String) {
     match (limit, first_version) {
         (Limit::Cpu { percent }, true) => {
@@ -170,7 +169,7 @@ fn setting(limit: &Limit, first_version: bool) -> (&'static str, String) {
     }
 }
 
-/// Removes the groups of this name; one that is not empty yet is waited for.
+/// Removes the groups of this name; waits for a group that is not empty yet.
 pub fn remove(name: &str) {
     for hierarchy in Hierarchy::mounted() {
         remove_directory(&hierarchy.folder.join(name));
@@ -178,25 +177,25 @@ pub fn remove(name: &str) {
 }
 
 fn remove_directory(group: &Path) {
-    /// Whoever was killed is gone soon.
+    /// A killed process leaves its group within milliseconds.
     const TRIES: u32 = 100;
     for _ in 0..TRIES {
         match fs::remove_dir(group).map_err(Errno::from) {
             Err(Errno::EBUSY) => std::thread::sleep(Duration::from_millis(1)),
-            // Mostly there is none.
+            // Usually there is none.
             _ => return,
         }
     }
 }
 
-/// Removes what the treated processes of a job's process group have left.
+/// Removes the groups that the treated processes of a job's process group have left behind.
 pub fn remove_leftovers(mark: &str, group: u32) {
     let ours = format!("{}.", location::name_of(mark, group));
     remove_where(&|name| name.starts_with(&ours));
 }
 
-/// Removes what all the jobs of a session have left that is no longer there to do so, and what
-/// processes without a session have left that are gone.
+/// Removes the groups that the jobs of a dead session have left behind, and those of dead processes
+/// without a session.
 pub fn remove_all_leftovers(mark: &str) {
     let ours = format!("{mark}-");
     remove_where(&|name| {
@@ -224,7 +223,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_versions_are_found_where_they_are_mounted() {
+    fn mounted_hierarchies_of_both_versions_are_found() {
         let mounts = "\
             tmpfs /sys/fs/cgroup tmpfs rw 0 0\n\
             cgroup /sys/fs/cgroup/cpu,cpuacct cgroup rw,cpu,cpuacct 0 0\n\
@@ -241,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_is_written_as_its_version_has_it() {
+    fn a_limit_is_written_in_the_format_of_its_version() {
         let half = Limit::Cpu { percent: 50 };
         assert_eq!(setting(&half, true), ("cpu.cfs_quota_us", "50000".to_owned()));
         assert_eq!(setting(&half, false), ("cpu.max", "50000 100000".to_owned()));

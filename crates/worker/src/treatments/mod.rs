@@ -1,7 +1,7 @@
 //! Treatments: what is done to a process before its work begins.
 //!
-//! What this room is for: a process takes upon itself what [`Applied`] names, and monitors stand
-//! beside it where one of them takes that. What it may not know: benchmarks, clocks, events.
+//! A process applies an [`AppliedTreatment`] to itself; treatments that need a monitor get one in a
+//! process of its own. This module knows no benchmark, no clock and no event.
 
 use oscost_model::treatment::AppliedTreatment;
 
@@ -24,9 +24,9 @@ pub use refusal::Refusal;
 use apply::apply;
 
 impl Treatments<'_> {
-    /// Starts `body` in a process of its own under these treatments, and comes back when they are
-    /// all applied. What the process starts is treated as it is; it dies with the calling process,
-    /// and is ended when the result is dropped. What `body` hands back is its exit status.
+    /// Starts `body` in a process of its own under these treatments, and returns when all of them are
+    /// applied. Children of that process are treated, too. It dies with the calling process, and
+    /// dropping the result kills it. The value that `body` returns is its exit status.
     ///
     /// The calling process must have one thread.
     pub fn start(
@@ -37,8 +37,8 @@ impl Treatments<'_> {
     }
 }
 
-/// Runs `body` in a process of its own under `treatments`, and waits until it has ended; with a
-/// monitor also all that it has started. See [`Treatments::start`].
+/// Runs `body` in a process of its own under `treatments`, and waits until it has exited; with a
+/// monitor, until its descendants have exited, too. See [`Treatments::start`].
 pub fn run(
     treatments: &Treatments<'_>,
     body: &mut dyn FnMut(&MonitorPage) -> i32,
@@ -46,21 +46,21 @@ pub fn run(
     treatments.start(body)?.wait()
 }
 
-/// Applies treatments that have no monitor to the calling process, in their order. Whoever waits
-/// for its end removes what [`Applied::Cgroup`] makes: see [`remove_groups`].
+/// Applies treatments that need no monitor to the calling process, in their order. The process that
+/// waits for its end removes the groups of [`AppliedTreatment::Cgroup`]: see [`remove_groups`].
 pub fn install(treatments: &Treatments<'_>) -> Result<(), Refusal> {
     let name = location::group_name(treatments.arm);
     treatments.applied.iter().try_for_each(|applied| apply(applied, &name, &MonitorPage::none()))
 }
 
-/// Removes the control groups that [`install`] has made for an arm of this job.
+/// Removes the control groups that [`install`] has created for an arm of this job.
 pub fn remove_groups(treatments: &Treatments<'_>) {
     if treatments.applied.iter().any(|one| matches!(one, AppliedTreatment::Cgroup { .. })) {
         cgroup::remove(&location::group_name(treatments.arm));
     }
 }
 
-/// Treatments by their names, as a place has them.
+/// The names of the treatments, as in a target: `ptrace+nice`.
 pub fn names(applied: &[AppliedTreatment]) -> String {
     let name = |one: &AppliedTreatment| match one {
         AppliedTreatment::Seccomp { .. } => "seccomp",

@@ -1,8 +1,7 @@
-//! Processes under treatments, and the monitors beside them.
+//! Processes under treatments, and their monitors.
 //!
-//! Outermost stands whoever listens to a filter, then whoever traces, then the measured process:
-//! each is the parent of the next, dies with its own parent, and ends when what is below it has
-//! ended.
+//! The seccomp listener is the parent of the tracer, and the tracer is the parent of the measured
+//! process. Each dies with its parent and exits when its child has exited.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -27,12 +26,12 @@ use crate::kernel::probe::seccomp::Listener;
 use crate::kernel::process::signal;
 use crate::kernel::process::{self, Ended, Whose};
 
-/// Between two looks at a word that another process sets.
+/// The interval at which a word that another process sets is polled.
 const POLL_INTERVAL: Duration = Duration::from_micros(20);
 
-/// A process under treatments. Dropping it ends it, its monitors and all that it has started.
+/// A process under treatments. Dropping it kills it, its monitors and its descendants.
 pub struct TreatedProcess {
-    /// The measured process, or its outermost monitor.
+    /// The outermost monitor, or the measured process if there is none.
     child: u32,
     page: MonitorPage,
     group: Option<String>,
@@ -70,7 +69,7 @@ impl Drop for TreatedProcess {
     fn drop(&mut self) {
         if !self.is_reaped {
             process::kill(self.child);
-            // It was our child and is now ended: there is nothing left to know.
+            // Our own child, just killed: its status does not matter.
             let _ = self.reap();
         }
         if let Some(group) = &self.group {
@@ -79,7 +78,7 @@ impl Drop for TreatedProcess {
     }
 }
 
-/// What monitors there are to be.
+/// The monitors that the treatments need.
 #[derive(Clone, Copy)]
 struct Monitors {
     tracer: Option<Stops>,
@@ -96,8 +95,8 @@ impl Monitors {
         let listener = has(&AppliedTreatment::SeccompNotify);
         if by.filter && listener {
             return Err(Refusal::Failed(
-                "seccomp-trace and seccomp-notify cannot go together: the kernel asks the listener \
-                 about each call and no longer stops it for the tracer; name one of them"
+                "seccomp-trace and seccomp-notify cannot be combined: the kernel asks the listener \
+                 about each call and no longer stops it for the tracer; use one of them"
                     .to_owned(),
             ));
         }
@@ -132,13 +131,12 @@ pub(super) fn start(
     measured.report = None;
     let group = has_group.then(|| name.clone());
     let running = TreatedProcess { child, page: seen.clone(), group, is_reaped: false };
-    // Until everybody has let go of the other end: the measured process does before its body runs,
-    // and by its end if something kills it before.
+    // Reads until every other process has closed its end of the pipe: the measured process does so
+    // before its body runs, or when it is killed.
     let mut said = String::new();
-    words
-        .take(MAX_MESSAGE_BYTES)
-        .read_to_string(&mut said)
-        .map_err(|error| refusal(error.into(), "hear from the treated process", "try again"))?;
+    words.take(MAX_MESSAGE_BYTES).read_to_string(&mut said).map_err(|error| {
+        refusal(error.into(), "read the report of the treated process", "try again")
+    })?;
     match said.split_at_checked(1) {
         Some((UNAVAILABLE, words)) => Err(Refusal::Unavailable(words.to_owned())),
         Some((_, words)) => Err(Refusal::Failed(words.to_owned())),
@@ -146,13 +144,13 @@ pub(super) fn start(
     }
 }
 
-/// More than any of our own sentences has.
+/// Longer than any refusal.
 const MAX_MESSAGE_BYTES: u64 = 4_096;
-/// What begins the words of what is lacking, and of what has failed.
+/// The first character of a report: `Refusal::Unavailable` or `Refusal::Failed`.
 const UNAVAILABLE: &str = "-";
 const FAILED: &str = "!";
 
-/// What each process between the caller and the measured one knows.
+/// The state that each process between the caller and the measured one inherits.
 struct ProcessChain<'a> {
     treatments: Treatments<'a>,
     monitors: Monitors,
@@ -163,7 +161,7 @@ struct ProcessChain<'a> {
 }
 
 impl ProcessChain<'_> {
-    /// Forks a child that does `part` and dies with the calling process.
+    /// Forks a child that runs `part` and dies with the calling process.
     fn fork_child(&mut self, part: fn(&mut Self) -> i32) -> Result<u32, Errno> {
         let parent = std::process::id();
         process::fork(|| match process::die_with(parent) {
@@ -172,30 +170,30 @@ impl ProcessChain<'_> {
         })
     }
 
-    /// Says why the treatments cannot be applied, as the last of this process.
+    /// Reports why the treatments cannot be applied; this process exits next.
     fn report(&mut self, why: &Refusal) -> i32 {
         let (kind, words) = match why {
             Refusal::Unavailable(words) => (UNAVAILABLE, words),
             Refusal::Failed(words) => (FAILED, words),
         };
         if let Some(mut report) = self.report.take() {
-            // Whoever no longer listens has been killed.
+            // A reader that has closed the pipe has been killed.
             let _ = report.write_all(format!("{kind}{words}").as_bytes());
         }
         1
     }
 
-    /// Beside the measured process on its CPU: a stop is then one switch, and wakes no other CPU.
-    /// What the terminal sends reaches the measured process, and not whoever it waits for.
+    /// Pins this monitor to the CPU of the measured process: a stop is then one context switch and
+    /// wakes no other CPU. Signals of the terminal reach the measured process, not its monitors.
     fn pin_monitor(&self) {
         signal::ignore_the_terminal();
         if let Some(cpu) = self.treatments.cpu {
-            // Where that is refused, it only takes longer.
+            // If that is refused, stops only take longer.
             let _ = affinity::pin(cpu);
         }
     }
 
-    /// Listens to the filter of who is below, where one is to be listened to.
+    /// Runs the seccomp listener, if there is to be one.
     fn run_listener(&mut self) -> i32 {
         if !self.monitors.listener {
             return self.run_tracer();
@@ -209,7 +207,7 @@ impl ProcessChain<'_> {
             Err(error) => self.report(&refusal(
                 error,
                 "listen to a seccomp filter",
-                "it takes Linux 5.6, and a kernel that lets a process look into its children",
+                "it needs Linux 5.6, and a kernel that lets a process inspect its children",
             )),
         }
     }
@@ -220,7 +218,7 @@ impl ProcessChain<'_> {
             || crate::kernel::event::poll::readable(&[process.as_fd()], Some(Duration::ZERO));
         while self.page.get(LISTENER) == 0 {
             if ended()?[0] {
-                return self.reap(child); // It has said why.
+                return self.reap(child); // It has reported why.
             }
             std::thread::sleep(POLL_INTERVAL);
         }
@@ -235,7 +233,7 @@ impl ProcessChain<'_> {
             )?;
             if heard.call {
                 match listener.let_go(self.wakeup_counter(LISTENER_WAKEUPS)) {
-                    // ENOENT: whoever asked was killed or interrupted meanwhile.
+                    // ENOENT: the calling process was killed or interrupted in the meantime.
                     Ok(()) | Err(Errno::ENOENT | Errno::EINTR) => {}
                     Err(error) => return Err(error),
                 }
@@ -243,7 +241,7 @@ impl ProcessChain<'_> {
                 break;
             }
             if heard.end {
-                // Kernels before 6.11 fall silent only when the last process is reaped.
+                // Before Linux 6.11 the listener hangs up only when the last process is reaped.
                 waits_for = None;
                 self.reap(child)?;
             }
@@ -251,7 +249,7 @@ impl ProcessChain<'_> {
         if waits_for.is_some() { self.reap(child) } else { Ok(()) }
     }
 
-    /// Traces who is below, where they are to be traced.
+    /// Runs the tracer, if there is to be one.
     fn run_tracer(&mut self) -> i32 {
         let Some(stops) = self.monitors.tracer else { return self.run_measured() };
         let traced = self.fork_child(Self::run_measured).and_then(|child| {
@@ -269,13 +267,13 @@ impl ProcessChain<'_> {
             Err(error) => self.report(&refusal(
                 error,
                 "trace the measured process",
-                "another tracer has it, or /proc/sys/kernel/yama/ptrace_scope is 2 or 3, or a \
+                "another tracer is attached, or /proc/sys/kernel/yama/ptrace_scope is 2 or 3, or a \
                  seccomp filter forbids ptrace(2)",
             )),
         }
     }
 
-    /// Takes the treatments and does the work.
+    /// Applies the treatments and runs the body.
     fn run_measured(&mut self) -> i32 {
         self.page.set(MEASURED, std::process::id());
         while self.monitors.tracer.is_some() && self.page.get(TRACED) == 0 {
@@ -290,7 +288,7 @@ impl ProcessChain<'_> {
         (self.body)(self.page)
     }
 
-    /// Reaps the child; where that is the measured process, notes how it ended.
+    /// Reaps the child; if it is the measured process, stores how it ended.
     fn reap(&mut self, child: u32) -> Result<(), Errno> {
         if let Some((_, how)) = process::wait(Whose::Child(child), true)?
             && child == self.page.get(MEASURED)
@@ -300,7 +298,7 @@ impl ProcessChain<'_> {
         Ok(())
     }
 
-    /// A counter of the page, which is there wherever there is a monitor.
+    /// A wakeup counter of the page, which exists wherever there is a monitor.
     fn wakeup_counter(&self, line: usize) -> &AtomicU64 {
         static NOWHERE: AtomicU64 = AtomicU64::new(0);
         self.page.0.as_ref().map_or(&NOWHERE, |page| page.long(line))

@@ -23,14 +23,13 @@ pub(super) const TRACER_WAKEUPS: usize = 0;
 pub(super) const LISTENER_WAKEUPS: usize = 1;
 
 impl MonitorPage {
-    /// Of a process that no monitor stands beside.
+    /// The page of a process without a monitor.
     pub fn none() -> Self {
         MonitorPage(None)
     }
 
-    /// How often the monitors were woken until now by the process and all that it has started;
-    /// `None` where there is no monitor. It makes no call, and what a call of one's own has woken
-    /// is counted when the call returns.
+    /// How often the process and its descendants have woken the monitors; `None` without a monitor. It
+    /// makes no system call. A wakeup by a call of the caller is counted before that call returns.
     pub fn wakeups(&self) -> Option<u64> {
         let page = self.0.as_ref()?;
         Some(
@@ -51,12 +50,13 @@ impl MonitorPage {
         self.0.as_ref().map_or(0, |page| page.word(word).load(Ordering::Acquire))
     }
 
-    /// Where the monitor finds the listener. This makes no call: each would wait for the monitor.
+    /// Passes the listener's descriptor to the monitor. It makes no system call: any would wait for the
+    /// monitor.
     pub(super) fn set_listener(&self, descriptor: i32) {
         self.set(LISTENER, descriptor as u32 + 1);
     }
 
-    /// Notes how the measured process has ended; the kernel's own code for it.
+    /// Stores how the measured process has ended.
     pub(super) fn set_end(&self, how: Ended) {
         let code = match how {
             Ended::Exited(status) => 1 << 16 | status & 0xFF,

@@ -2,19 +2,20 @@
 
 use crate::kernel::Errno;
 
-/// Why treatments could not be applied, in words.
+/// Why treatments could not be applied.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// This machine does not offer it, or not to this user; the words tell the way out.
+    /// This machine does not support it, or not for this user; the text says what to do.
     Unavailable(String),
-    /// It went wrong, or makes no sense.
+    /// It failed, or the treatments contradict each other.
     Failed(String),
 }
 
-/// An error of the kernel's: what it says of the machine is no fault.
-pub(super) fn refusal(error: Errno, act: &str, way_out: &str) -> Refusal {
-    let words = format!("cannot {act}: {error}; {way_out}");
-    // EINVAL is what kernels say that do not know a feature.
+/// An error of the kernel as a refusal. An error that only says that the machine lacks something is
+/// not a failure.
+pub(super) fn refusal(error: Errno, act: &str, hint: &str) -> Refusal {
+    let words = format!("cannot {act}: {error}; {hint}");
+    // Kernels that do not know a feature answer EINVAL.
     match error.is_lacking() || error == Errno::EINVAL {
         true => Refusal::Unavailable(words),
         false => Refusal::Failed(words),

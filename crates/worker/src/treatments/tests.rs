@@ -6,21 +6,21 @@ fn under(applied: &[AppliedTreatment]) -> Treatments<'_> {
     Treatments { applied, cpu: None, arm: 0 }
 }
 
-/// How often the monitors of a process under these treatments wake for 23 calls, as the process's
-/// exit status; a number that says that there is no monitor.
+/// How often the monitors of a process under these treatments wake for 23 calls, as the exit status of
+/// the process; 200 without a monitor.
 fn stops(applied: &[AppliedTreatment]) -> Result<Ended, Refusal> {
-    const NO_KEEPER: u64 = 200;
+    const NO_MONITOR: u64 = 200;
     run(&under(applied), &mut |seen| {
         let before = seen.wakeups();
         for _ in 0..23 {
             getppid().unwrap();
         }
-        before.zip(seen.wakeups()).map_or(NO_KEEPER, |(then, now)| now - then) as i32
+        before.zip(seen.wakeups()).map_or(NO_MONITOR, |(then, now)| now - then) as i32
     })
 }
 
 #[test]
-fn a_monitor_wakes_exactly_as_often_as_it_is_said_to() {
+fn a_monitor_wakes_exactly_as_often_as_documented() {
     for (applied, each) in [
         (vec![AppliedTreatment::Ptrace], 2),
         (vec![AppliedTreatment::SeccompTrace], 1),
@@ -45,16 +45,19 @@ fn a_monitor_wakes_exactly_as_often_as_it_is_said_to() {
 }
 
 #[test]
-fn what_cannot_be_applied_says_why_and_nobody_stays() {
+fn a_refused_treatment_gives_its_reason_and_leaves_no_process() {
     let program = |code: u64| vec![AppliedTreatment::Seccomp { program: vec![code] }];
     let failing = [
         (
             vec![AppliedTreatment::SeccompTrace, AppliedTreatment::SeccompNotify],
-            "cannot go together",
+            "cannot be combined",
         ),
-        (vec![AppliedTreatment::Nice { increment: 100 }], "beyond -20 to 19"),
-        (program(0xFFFF << 48), "finds fault with its program of 1 "),
-        (vec![AppliedTreatment::SeccompNotify, AppliedTreatment::SeccompNotify], "one listener"),
+        (vec![AppliedTreatment::Nice { increment: 100 }], "outside -20 to 19"),
+        (program(0xFFFF << 48), "rejects its program of 1 "),
+        (
+            vec![AppliedTreatment::SeccompNotify, AppliedTreatment::SeccompNotify],
+            "only one listener",
+        ),
     ];
     for (applied, words) in failing {
         alone(|| {
@@ -69,7 +72,7 @@ fn what_cannot_be_applied_says_why_and_nobody_stays() {
 }
 
 #[test]
-fn a_process_that_its_filter_kills_has_ended_by_that() {
+fn a_process_killed_by_its_filter_has_exited_by_sigsys() {
     let kill = vec![AppliedTreatment::Seccomp { program: vec![0x06 << 48 | 0x8000_0000] }];
     alone(|| {
         let ended = run(&under(&kill), &mut |_| 0);

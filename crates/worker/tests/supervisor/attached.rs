@@ -264,19 +264,19 @@ fn what_a_holder_lacks_or_leaves_out_is_told() {
     let missing = "echo '{\"said\":\"missing\",\"why\":\"no BTF\"}'; exit 1";
     attach(&mut session, 1, &[held_by(missing)]);
     match session.event() {
-        Event::Skipped { missing, .. } => assert!(missing.contains("pH cannot run: no BTF")),
+        Event::Skipped { missing, .. } => assert!(missing.contains("pH is not available: no BTF")),
         other => panic!("{other:?}"),
     }
     attach(&mut session, 2, &[held_by("exit 0")]);
-    assert!(why(session.event()).contains("did not say that it is ready"));
+    assert!(why(session.event()).contains("did not report that it is ready"));
     attach(&mut session, 3, &[AttachedTreatment::Ph { monitor_command: vec!["/none".to_owned()] }]);
-    assert!(why(session.event()).contains("cannot start the monitor's holder"));
+    assert!(why(session.event()).contains("cannot start the monitor process"));
     // It ends while it is to hold.
     attach(&mut session, 4, &[held_by("echo '{\"said\":\"ready\"}'; exec sleep 0.1")]);
     session.ready(4);
     std::thread::sleep(std::time::Duration::from_millis(200));
     session.send(&Order::Stop { id: 4 });
-    assert!(why(session.event()).contains("ended before its time"));
+    assert!(why(session.event()).contains("ended before the measurement was over"));
     none_stands(&session, "a holder");
 }
 

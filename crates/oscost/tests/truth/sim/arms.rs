@@ -15,8 +15,8 @@ use oscost_model::record::{Comparison, TargetInfo};
 use oscost_model::seed::Seed;
 use oscost_model::treatment::{AppliedTreatment, AttachedTreatment, TreatmentSet};
 use oscost_model::worker::{BatchPlan, Sample, Task, WorkerSpec};
-use oscost_worker::engine::collect::{Cut, Tag};
-use oscost_worker::engine::simulator::{Machine, Truth};
+use oscost_worker::engine::collect::{BatchJitter, SampleTag};
+use oscost_worker::engine::simulator::{SimulatedMachine, Truth};
 
 use super::{SimSession, Subject0, request, row};
 
@@ -60,7 +60,7 @@ struct SideBySide {
 /// A worker that is toggled.
 struct Waiting {
     spec: WorkerSpec,
-    cuts: [Cut; 2],
+    cuts: [BatchJitter; 2],
     rounds: [u32; 2],
     samples: Vec<Sample>,
 }
@@ -78,7 +78,13 @@ impl SideBySide {
     }
 
     /// Times one group of an arm.
-    fn group(&mut self, spec: &WorkerSpec, factor: f64, tag: Tag, cut: &mut Cut) -> Vec<Sample> {
+    fn group(
+        &mut self,
+        spec: &WorkerSpec,
+        factor: f64,
+        tag: SampleTag,
+        cut: &mut BatchJitter,
+    ) -> Vec<Sample> {
         let Task::Measure(plan) = &spec.task else { panic!("only measuring has groups") };
         let subject = self.inner.subject(spec).clone();
         let truth = Truth {
@@ -88,11 +94,11 @@ impl SideBySide {
             ..subject.truth
         };
         let noise = Seed::new(self.inner.now_ns.to_bits()).child();
-        let machine = Machine::new(&truth, noise, self.inner.now_ns);
+        let machine = SimulatedMachine::new(&truth, noise, self.inner.now_ns);
         let mut work = machine.work(subject.shape);
         let mut samples = Vec::new();
         let mut keep = |sample| samples.push(sample);
-        machine.collector().group(&mut work, plan, cut, tag, &mut keep).unwrap();
+        machine.collector().time_group(&mut work, plan, cut, tag, &mut keep).unwrap();
         self.inner.now_ns = machine.now_ns();
         samples
     }
@@ -116,7 +122,8 @@ impl SideBySide {
     fn whole(&mut self, spec: &WorkerSpec) -> Vec<Sample> {
         let treated =
             |arm: u8| spec.treatments.get(usize::from(arm)).is_some_and(|list| !list.is_empty());
-        let mut cuts: Vec<Cut> = (0..spec.arms).map(|_| Cut::new(spec.seed)).collect();
+        let mut cuts: Vec<BatchJitter> =
+            (0..spec.arms).map(|_| BatchJitter::new(spec.seed)).collect();
         let mut samples = Vec::new();
         for round in 0..Self::plan(spec).groups {
             let mut order: Vec<u8> = (0..spec.arms).collect();
@@ -125,7 +132,7 @@ impl SideBySide {
             for arm in order {
                 let is_treated = treated(arm) || self.is_attached;
                 let factor = self.factor(spec, arm, is_treated);
-                let tag = Tag { arm, round, batch: 0 };
+                let tag = SampleTag { arm, round, batch: 0 };
                 samples.extend(self.group(spec, factor, tag, &mut cuts[usize::from(arm)]));
             }
         }
@@ -139,7 +146,7 @@ impl SideBySide {
             // One process: it has no arms of its own.
             let bias = if arm == 1 { 1.0 + self.arms.bias } else { 1.0 };
             let factor = self.factor(&waiting.spec, 0, self.is_attached) * bias;
-            let tag = Tag { arm, round: waiting.rounds[at], batch: 0 };
+            let tag = SampleTag { arm, round: waiting.rounds[at], batch: 0 };
             let spec = waiting.spec.clone();
             let found = self.group(&spec, factor, tag, &mut waiting.cuts[at]);
             waiting.samples.extend(found);
@@ -158,7 +165,7 @@ impl Session for SideBySide {
     fn send(&mut self, order: &Order) -> Result<(), HostError> {
         let answer = match order {
             Order::Measure { id, spec } if matches!(spec.task, Task::Measure(_)) => {
-                let cuts = [Cut::new(spec.seed), Cut::new(spec.seed)];
+                let cuts = [BatchJitter::new(spec.seed), BatchJitter::new(spec.seed)];
                 let waiting =
                     Waiting { spec: (**spec).clone(), cuts, rounds: [0; 2], samples: Vec::new() };
                 self.workers.insert(*id, waiting);

@@ -11,8 +11,8 @@ use oscost_stats::interval::{Nominal, median_hs};
 use oscost_stats::order;
 use oscost_worker::bench::Shape;
 use oscost_worker::engine::calibrate;
-use oscost_worker::engine::clock_check::judge_counter;
-use oscost_worker::engine::simulator::{Machine, Pathology, Truth};
+use oscost_worker::engine::clock_check::counter_problem;
+use oscost_worker::engine::simulator::{Pathology, SimulatedMachine, Truth};
 
 use super::{SimSession, Subject0, measure, measure_in, measure_one};
 
@@ -74,7 +74,7 @@ fn accept(name: &str, good: bool, found: impl std::fmt::Debug) -> Verdict {
 
 /// A call of 124 ns whose loop runs beside it, preempted 125 times a second for 4 ms.
 fn contended() -> Truth {
-    Truth { loop_cost: 0.0, preemptions_per_s: 125.0, ..Truth::QUIET }
+    Truth { loop_ns: 0.0, preemptions_per_s: 125.0, ..Truth::QUIET }
 }
 
 /// S1: the whole pipeline on a contended machine, batch length chosen by the harness.
@@ -101,7 +101,7 @@ pub(crate) fn s1_modes() -> Verdict {
     let transfer = Subject0 {
         shape: Shape::Transfer,
         unit: Unit::BytesPerSecond,
-        truth: Truth { op_ns: 0.25, loop_cost: 0.0, call_ns: 2_000.0, ..Truth::QUIET },
+        truth: Truth { op_ns: 0.25, loop_ns: 0.0, call_ns: 2_000.0, ..Truth::QUIET },
     };
     let mut texts = Vec::new();
     for (subject, mode, truth) in [
@@ -133,7 +133,7 @@ pub(crate) fn s1_cold_start() -> Verdict {
 pub(crate) fn s4_hierarchy() -> Verdict {
     let mut texts = Vec::new();
     for between_sd in [0.0, 0.005, 0.01, 0.02, 0.05] {
-        let truth = Truth { between_sd, loop_cost: 0.0, ..Truth::QUIET };
+        let truth = Truth { between_sd, loop_ns: 0.0, ..Truth::QUIET };
         let found = summarize(&Subject0::op(truth), Profile::Quick, TRUTH_IN_BATCH, 1_000);
         let good = found.coverage >= 0.93 && found.repetitions >= 6.0;
         texts.push(accept(&format!("S4, between {between_sd}"), good, found)?);
@@ -147,17 +147,17 @@ const TRUTH_IN_BATCH: f64 = 124.0 + (19.0 + 2.0) / 403.0;
 
 /// S5: batches that hang together inside a process.
 pub(crate) fn s5_autocorrelation() -> Verdict {
-    let truth = Truth { autocorrelation: 0.6, loop_cost: 0.0, ..Truth::QUIET };
+    let truth = Truth { autocorrelation: 0.6, loop_ns: 0.0, ..Truth::QUIET };
     let found = summarize(&Subject0::op(truth), Profile::Quick, TRUTH_IN_BATCH, 1_000);
     accept("S5", found.coverage >= 0.93, found)
 }
 
 /// The control of S5: an interval over the raw batches of one process.
 pub(crate) fn s5_raw_batches() -> f64 {
-    let truth = Truth { autocorrelation: 0.6, between_sd: 0.0, loop_cost: 0.0, ..Truth::QUIET };
+    let truth = Truth { autocorrelation: 0.6, between_sd: 0.0, loop_ns: 0.0, ..Truth::QUIET };
     let runs = 1_000;
     let holds = (0..runs).filter(|&run| {
-        let machine = Machine::new(&truth, run, 0.0);
+        let machine = SimulatedMachine::new(&truth, run, 0.0);
         let mut work = machine.work(Shape::Repeat);
         let values = (0..21).map(|_| {
             let begun = machine.now_ns();
@@ -172,7 +172,7 @@ pub(crate) fn s5_raw_batches() -> f64 {
 
 /// S6: stopping when the interval is narrow enough, through the whole pipeline.
 pub(crate) fn s6_stopping() -> Verdict {
-    let truth = Truth { between_sd: 0.02, loop_cost: 0.0, ..Truth::QUIET };
+    let truth = Truth { between_sd: 0.02, loop_ns: 0.0, ..Truth::QUIET };
     let goal = Profile::Default { precision_pct: 1.0 };
     let found = summarize(&Subject0::op(truth), goal, TRUTH_IN_BATCH, 4_000);
     accept("S6", found.coverage >= 0.935 && found.repetitions <= 80.0, found)
@@ -180,7 +180,7 @@ pub(crate) fn s6_stopping() -> Verdict {
 
 /// S13: a third of the batches is preempted, and the account shows all of them.
 pub(crate) fn s13_rejection() -> Verdict {
-    let truth = Truth { contaminated: 0.31, between_sd: 0.005, loop_cost: 0.0, ..Truth::QUIET };
+    let truth = Truth { contaminated: 0.31, between_sd: 0.005, loop_ns: 0.0, ..Truth::QUIET };
     let found = summarize(&Subject0::op(truth), DEFAULT, TRUTH_IN_BATCH, 1_000);
     let good = found.bias_pct.abs() <= 0.1 && found.coverage >= 0.93 && found.unmeasurable == 0.0;
     accept("S13", good, found)
@@ -205,7 +205,7 @@ pub(crate) fn s14_contamination() -> Verdict {
             contaminated,
             preemptions_seen,
             between_sd: 0.005,
-            loop_cost: 0.0,
+            loop_ns: 0.0,
             ..Truth::QUIET
         };
         let found = summarize(&Subject0::op(truth), DEFAULT, TRUTH_IN_BATCH, 300);
@@ -235,17 +235,18 @@ pub(crate) fn s19_quantum_sweep() -> Verdict {
 pub(crate) fn s20_pathologies() -> Verdict {
     let ill = |pathology, seed| {
         let truth = Truth { pathology: Some(pathology), ..Truth::QUIET };
-        Machine::new(&truth, seed, 1e9)
+        SimulatedMachine::new(&truth, seed, 1e9)
     };
     for seed in 0..20 {
-        let healthy = Machine::new(&Truth::QUIET, seed, 1e9);
-        if let Some(why) = judge_counter(&mut healthy.clock(), Some("tsc")) {
+        let healthy = SimulatedMachine::new(&Truth::QUIET, seed, 1e9);
+        if let Some(why) = counter_problem(&mut healthy.clock(), Some("tsc")) {
             return Err(format!("S20: a healthy counter was refused: {why}"));
         }
-        if judge_counter(&mut ill(Pathology::StepsBack, seed).clock(), Some("tsc")).is_none() {
+        if counter_problem(&mut ill(Pathology::StepsBack, seed).clock(), Some("tsc")).is_none() {
             return Err("S20: a counter that steps back was trusted".into());
         }
-        if judge_counter(&mut ill(Pathology::Trapped(2_000.0), seed).clock(), Some("tsc")).is_none()
+        if counter_problem(&mut ill(Pathology::Trapped(2_000.0), seed).clock(), Some("tsc"))
+            .is_none()
         {
             return Err("S20: a trapped counter was trusted".into());
         }
@@ -305,7 +306,7 @@ pub(crate) fn s20_bad_days() -> Verdict {
 
 /// Repetitions spread over the run: two equal cases on a drifting machine do not seem to differ.
 pub(crate) fn spread_repetitions() -> Verdict {
-    let truth = Truth { drift_per_s: 0.3, between_sd: 0.005, loop_cost: 0.0, ..Truth::QUIET };
+    let truth = Truth { drift_per_s: 0.3, between_sd: 0.005, loop_ns: 0.0, ..Truth::QUIET };
     let subjects = vec![Subject0::op(truth); 4];
     let runs = 200;
     let apart = (0..runs).filter(|&seed| {

@@ -26,10 +26,10 @@ use oscost_model::unit::Unit;
 use oscost_model::worker::{Sample, Subject, Task, WorkerSpec};
 use oscost_worker::bench::Shape;
 use oscost_worker::engine::calibrate;
-use oscost_worker::engine::clock_check::judge_counter;
-use oscost_worker::engine::collect::{Cut, Tag};
+use oscost_worker::engine::clock_check::counter_problem;
+use oscost_worker::engine::collect::{BatchJitter, SampleTag};
 use oscost_worker::engine::pilot::pilot;
-use oscost_worker::engine::simulator::{Machine, Truth};
+use oscost_worker::engine::simulator::{SimulatedMachine, Truth};
 
 /// A benchmark of the made-up machine.
 #[derive(Clone)]
@@ -75,8 +75,8 @@ impl SimSession {
     /// A machine whose supervisor has looked at its clocks, as a real one does: the counter may be
     /// ill, and the kernel may use another clocksource; the other clocks are sound, or not there.
     pub(crate) fn judged(subjects: Vec<Subject0>, clocksource: &str, vdso: Option<&str>) -> Self {
-        let machine = Machine::new(&subjects[0].truth, 1, 1e9);
-        let tsc = judge_counter(&mut machine.clock(), Some(clocksource));
+        let machine = SimulatedMachine::new(&subjects[0].truth, 1, 1e9);
+        let tsc = counter_problem(&mut machine.clock(), Some(clocksource));
         let verdict = |(kind, why)| ClockVerdict { kind, unusable_reason: why };
         let mut session = Self::new(subjects);
         session.hello.clocks = [
@@ -107,11 +107,11 @@ impl SimSession {
     }
 
     /// A fresh process, some milliseconds after the last one.
-    fn process(&mut self, spec: &WorkerSpec) -> (Machine, Shape) {
+    fn process(&mut self, spec: &WorkerSpec) -> (SimulatedMachine, Shape) {
         self.now_ns += 1e6;
         let subject = self.subject(spec).clone();
         let truth = seen_by(spec.clock.kind, &subject.truth);
-        (Machine::new(&truth, spec.seed, self.now_ns), subject.shape)
+        (SimulatedMachine::new(&truth, spec.seed, self.now_ns), subject.shape)
     }
 
     fn go(&mut self, id: u64) -> Option<Event> {
@@ -132,12 +132,12 @@ impl SimSession {
         let mut collector = machine.collector();
         collector.warm_up(&mut work, plan).unwrap();
         let opened = collector.open_account();
-        let mut cut = Cut::new(spec.seed);
+        let mut cut = BatchJitter::new(spec.seed);
         let mut samples: Vec<Sample> = Vec::new();
         for round in 0..plan.groups {
-            let tag = Tag { arm: 0, round, batch: samples.len() as u32 };
+            let tag = SampleTag { arm: 0, round, batch: samples.len() as u32 };
             let mut keep = |sample| samples.push(sample);
-            collector.group(&mut work, plan, &mut cut, tag, &mut keep).unwrap();
+            collector.time_group(&mut work, plan, &mut cut, tag, &mut keep).unwrap();
         }
         let disturbance = collector.close_account(&opened);
         self.now_ns = machine.now_ns();
@@ -156,7 +156,7 @@ impl SimSession {
     /// The clock as the harness itself finds it; once, unless the truth is that it changes.
     fn calibrate(&mut self, kind: ClockKind) -> (Calibration, ClockSync) {
         let truth = seen_by(kind, &self.subjects[0].truth);
-        let machine = Machine::new(&truth, 1, self.now_ns);
+        let machine = SimulatedMachine::new(&truth, 1, self.now_ns);
         let mut clock = machine.clock();
         let healthy = truth.pathology.is_none();
         let answer = match self.calibration.filter(|(of, _)| healthy && *of == kind) {

@@ -1,4 +1,4 @@
-//! A noisy neighbour: a process that keeps a CPU busy.
+//! Antagonists ("noisy neighbours"): processes that keep a CPU busy.
 
 use std::hint::black_box;
 
@@ -10,78 +10,78 @@ use crate::kernel::process::signal;
 use crate::kernel::process::{self, Ended, Whose};
 use crate::kernel::{Errno, syscall};
 
-/// More memory than any cache holds.
+/// Larger than any cache.
 const MEMORY_BYTES: usize = 64 << 20;
-/// No cache line is shorter.
+/// The shortest cache line.
 const LINE_BYTES: usize = 64;
 
-/// The CPUs that a neighbour is placed by.
+/// The CPUs from which those of the antagonists are chosen.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AntagonistCpus {
-    /// Where it is measured; `None` for wherever the scheduler puts it.
+    /// The measured CPU; `None` if the measured process is not pinned.
     pub measured: Option<u32>,
-    /// Where a neighbour goes that has another one; `None` for the last that may be used.
+    /// The CPU for an antagonist on another CPU; `None` for the last allowed one.
     pub other: Option<u32>,
 }
 
-/// A process of ours. Dropping it ends it; it ends with us, too.
+/// A child process. Dropping it kills it; it dies with this process, too.
 pub(super) struct Antagonist(u32);
 
-/// Starts those that there are to be: one on the measured CPU, or on another. Where none is
-/// measured (a command that runs where it likes), the same one is any: there is one on each.
+/// Starts the antagonists: one on the measured CPU or on another. If the measured process is not
+/// pinned, "the same CPU" may be any: one antagonist runs on each.
 pub(super) fn start(
-    does: AntagonistLoad,
+    load: AntagonistLoad,
     same_cpu: bool,
     cpus: AntagonistCpus,
 ) -> Result<Vec<Antagonist>, Errno> {
     let allowed = affinity::allowed_to(0)?;
-    let places = antagonist_cpus(same_cpu, cpus, &allowed);
-    places.into_iter().map(|cpu| Antagonist::start(does, cpu)).collect()
+    let cpus = antagonist_cpus(same_cpu, cpus, &allowed);
+    cpus.into_iter().map(|cpu| Antagonist::start(load, cpu)).collect()
 }
 
-/// The CPUs of the neighbours.
+/// The CPUs of the antagonists.
 fn antagonist_cpus(same_cpu: bool, cpus: AntagonistCpus, allowed: &[u32]) -> Vec<u32> {
     let another = || allowed.iter().rev().copied().find(|&cpu| Some(cpu) != cpus.measured);
     match (same_cpu, cpus.measured) {
         (true, None) => allowed.to_vec(),
         (true, measured) => measured.into_iter().collect(),
-        // Where there is only one, they share it.
+        // On a machine with one CPU they share it.
         (false, measured) => cpus.other.or_else(another).or(measured).into_iter().collect(),
     }
 }
 
 impl Antagonist {
-    fn start(does: AntagonistLoad, cpu: u32) -> Result<Self, Errno> {
+    fn start(load: AntagonistLoad, cpu: u32) -> Result<Self, Errno> {
         let us = std::process::id();
-        let neighbour = Self(process::fork(|| match process::die_with(us) {
-            Ok(()) => generate_load(does),
+        let antagonist = Self(process::fork(|| match process::die_with(us) {
+            Ok(()) => generate_load(load),
             Err(_) => 1,
         })?);
-        affinity::pin_task(neighbour.0, cpu)?;
-        Ok(neighbour)
+        affinity::pin_task(antagonist.0, cpu)?;
+        Ok(antagonist)
     }
 
-    /// Ends it. The error is that it had ended before: whatever was measured since then was
-    /// measured without it.
+    /// Kills it. An error means that it had already ended: what was measured since then was measured
+    /// without it.
     pub(super) fn end(self) -> Result<(), Errno> {
         match process::wait(Whose::Child(self.0), false)? {
             None => Ok(()),
             Some((_, ended)) => {
-                // Reaped: its number may be somebody else's by now.
+                // Reaped: its number may have been reused.
                 std::mem::forget(self);
                 let how = match ended {
                     Ended::Killed(by) => format!("was killed by {}", signal::name(by)),
                     Ended::Exited(status) => format!("exited with {status}"),
                 };
-                Err(unfit(format!("the noisy neighbour {how} before its time")))
+                Err(unfit(format!("the noisy neighbour {how} before the measurement was over")))
             }
         }
     }
 }
 
-/// Makes noise until it is killed.
-fn generate_load(does: AntagonistLoad) -> ! {
-    match does {
+/// Generates load until it is killed.
+fn generate_load(load: AntagonistLoad) -> ! {
+    match load {
         AntagonistLoad::Cpu => {
             let mut value = 1u64;
             loop {
@@ -98,7 +98,7 @@ fn generate_load(does: AntagonistLoad) -> ! {
             }
         }
         AntagonistLoad::Syscalls => loop {
-            // It cannot fail, and nobody wants to know.
+            // getppid(2) cannot fail.
             let _ = syscall::getppid();
         },
     }
@@ -107,7 +107,7 @@ fn generate_load(does: AntagonistLoad) -> ! {
 impl Drop for Antagonist {
     fn drop(&mut self) {
         process::kill(self.0);
-        // It was our child and is now ended: there is nothing left to know.
+        // Our own child, just killed: its status does not matter.
         let _ = process::wait(Whose::Child(self.0), true);
     }
 }
@@ -117,14 +117,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_neighbour_that_was_killed_before_its_time_is_noticed() {
+    fn an_antagonist_that_was_killed_early_is_reported() {
         process::alone(|| {
             let allowed = affinity::allowed_to(0).unwrap();
             let start = || Antagonist::start(AntagonistLoad::Syscalls, allowed[0]).unwrap();
             start().end().unwrap();
             let killed = start();
             process::kill(killed.0);
-            // Killed is not yet ended.
+            // A killed process needs a moment to become a zombie.
             while !std::fs::read_to_string(format!("/proc/{}/stat", killed.0))
                 .unwrap()
                 .contains(") Z")
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_neighbour_shares_the_measured_cpu_or_has_another_where_there_is_one() {
+    fn an_antagonist_shares_the_measured_cpu_or_has_another_if_there_is_one() {
         let at = |measured, other| AntagonistCpus { measured, other };
         assert_eq!(antagonist_cpus(true, at(Some(1), None), &[0, 1]), [1]);
         assert_eq!(antagonist_cpus(false, at(Some(1), None), &[0, 1]), [0]);

@@ -1,4 +1,4 @@
-//! Another clock source of the kernel's.
+//! Changes the kernel's clock source.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -9,16 +9,16 @@ use crate::kernel::because::lacking;
 
 const FOLDER: &str = "/sys/devices/system/clocksource/clocksource0";
 
-/// The clock source is another one than it was.
+/// A changed clock source.
 pub(super) struct ClocksourceChange {
     was: String,
     is: String,
-    /// Locked for as long as it is so: two that change it would not find back.
+    /// Locked for as long as the change lasts: two changes at once could not both be restored.
     _alone: File,
 }
 
 impl ClocksourceChange {
-    /// Makes it `name`.
+    /// Changes the clock source to `name`.
     pub(super) fn to(name: &str) -> Result<Self, Errno> {
         let available = read("available_clocksource").map_err(|error| {
             lacking(format!("cannot list the clock sources: {FOLDER}: {error}"))
@@ -32,14 +32,13 @@ impl ClocksourceChange {
         }
         let refused = |error: Errno| {
             lacking(format!(
-                "cannot change the clock source to {name}: {error}; it takes root, and a /sys that \
-                 may be written to"
+                "cannot change the clock source to {name}: {error}; it needs root and a writable /sys"
             ))
         };
-        // Opened for writing: who may not change it can hold up nobody, and waits for nobody.
+        // Opened for writing: a user who may not change it can neither block others nor wait for them.
         let alone = writable().map_err(refused)?;
         alone.try_lock().map_err(|_| {
-            lacking("another oscost has changed the clock source: wait for its end".to_owned())
+            lacking("another oscost has changed the clock source: wait until it is done".to_owned())
         })?;
         let was = current()?;
         let changed = Self { was, is: name.to_owned(), _alone: alone };
@@ -47,16 +46,16 @@ impl ClocksourceChange {
         Ok(changed)
     }
 
-    /// Makes it what it was.
+    /// Restores the previous clock source.
     pub(super) fn restore(self) -> Result<(), Errno> {
         back(&self.was, &self.is).map_err(|error| {
-            let way_out = format!("`echo {} > {FOLDER}/current_clocksource`", self.was);
-            undo_failure("the clock source", error, &way_out)
+            let hint = format!("`echo {} > {FOLDER}/current_clocksource`", self.was);
+            undo_failure("the clock source", error, &hint)
         })
     }
 }
 
-/// Makes it `was` where it is `is`; where it is another one somebody else has changed it since.
+/// Changes it back to `was` if it is `is`; if it is neither, somebody else has changed it since.
 pub(super) fn back(was: &str, is: &str) -> Result<(), Errno> {
     if was == is || current()? != is {
         return Ok(());
@@ -64,7 +63,7 @@ pub(super) fn back(was: &str, is: &str) -> Result<(), Errno> {
     set(was)
 }
 
-/// Which one it is.
+/// The present clock source.
 pub(super) fn current() -> Result<String, Errno> {
     Ok(read("current_clocksource")?.trim_end().to_owned())
 }
@@ -78,7 +77,7 @@ fn writable() -> Result<File, Errno> {
     Ok(file)
 }
 
-/// The kernel takes a name that it does not know without a word: so it is read again.
+/// The kernel silently ignores a name that it does not know: so the file is read back.
 fn set(name: &str) -> Result<(), Errno> {
     writable()?.write_all(name.as_bytes())?;
     if current()? == name { Ok(()) } else { Err(Errno::EINVAL) }

@@ -1,5 +1,5 @@
-//! ftrace's events at the entry and the exit of every call, in a tracing instance of our own:
-//! nothing of what the user may have set up is touched, and removing the folder undoes it all.
+//! ftrace events at the entry and exit of every system call, in a tracing instance of our own: the
+//! user's own tracing set-up is not touched, and removing the directory undoes everything.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -13,35 +13,35 @@ use crate::kernel::file::location;
 
 /// Mounted inside debugfs before Linux 4.1.
 const FOLDERS: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
-/// What the names of a session's instances begin with; the number of a process follows.
+/// The prefix of the names of a session's instances; a process number follows.
 const NAME_PREFIX: &str = "oscost-";
-/// How much a CPU's buffer holds, in KiB: some thousand calls. The newest ones overwrite the
-/// oldest, and nobody reads them.
+/// The size of a CPU's buffer, in KiB: some thousand calls. New events overwrite the oldest ones; they
+/// are never read.
 const BUFFER_KIB: &str = "256";
 
-/// A tracing instance that notes every call. It goes with its folder.
+/// A tracing instance that records every system call. Removing its directory ends it.
 pub(super) struct TracingInstance {
     name: String,
-    /// Open for as long as it is there: the kernel lets nobody remove it meanwhile.
+    /// An open file in the instance: the kernel refuses to remove a busy instance.
     busy_file: File,
 }
 
 impl TracingInstance {
-    /// Makes it, and enables its events.
+    /// Creates the instance and enables its events.
     pub(super) fn create(name: &str) -> Result<Self, Errno> {
         let folder = instances_directory()?.join(name);
         remove_stale_instances();
         let refused = |act: String, error: Errno| {
-            let way_out = match error {
+            let hint = match error {
                 Errno::EPERM | Errno::EACCES => {
-                    "it takes root, and a kernel that is not locked down for confidentiality"
+                    "it needs root, and a kernel that is not locked down for confidentiality"
                 }
-                _ => "it takes CONFIG_FTRACE_SYSCALLS",
+                _ => "it needs CONFIG_FTRACE_SYSCALLS",
             };
-            lacking(format!("cannot {act}: {error}; {way_out}"))
+            lacking(format!("cannot {act}: {error}; {hint}"))
         };
         let held = create_busy(&folder)
-            .map_err(|error| refused(format!("make {}", folder.display()), error))?;
+            .map_err(|error| refused(format!("create {}", folder.display()), error))?;
         let it = Self { name: name.to_owned(), busy_file: held };
         for (file, value) in [
             ("buffer_size_kb", BUFFER_KIB),
@@ -51,7 +51,7 @@ impl TracingInstance {
             ("tracing_on", "1"),
         ] {
             if let Err(error) = write(&folder.join(file), value) {
-                // The error that counts is the first one.
+                // The first error is the one to report.
                 let _ = it.remove();
                 return Err(refused(format!("write to {file} of tracefs"), error));
             }
@@ -63,13 +63,13 @@ impl TracingInstance {
     pub(super) fn remove(self) -> Result<(), Errno> {
         drop(self.busy_file);
         remove(&self.name).map_err(|error| {
-            let way_out = format!("`rmdir {}/instances/{}`", FOLDERS[0], self.name);
-            undo_failure("the tracing instance", error, &way_out)
+            let hint = format!("`rmdir {}/instances/{}`", FOLDERS[0], self.name);
+            undo_failure("the tracing instance", error, &hint)
         })
     }
 }
 
-/// Makes the folder and keeps a file of it open; another session's sweep may come between.
+/// Creates the directory and keeps a file in it open; another session's cleanup may interfere.
 fn create_busy(folder: &Path) -> Result<File, Errno> {
     const TRIES: u32 = 3;
     let file = folder.join("tracing_on");
@@ -89,7 +89,7 @@ fn write(path: &Path, value: &str) -> Result<(), Errno> {
     file.write_all(value.as_bytes()).map_err(Errno::from)
 }
 
-/// Where instances are made.
+/// The directory in which instances are created.
 fn instances_directory() -> Result<PathBuf, Errno> {
     let mut why = Errno::ENOENT;
     for folder in FOLDERS {
@@ -102,16 +102,16 @@ fn instances_directory() -> Result<PathBuf, Errno> {
     }
     Err(lacking(match why {
         Errno::ENOENT => format!(
-            "tracefs is not mounted here, or has no instances; it takes root, and `mount -t tracefs \
-             tracefs {}`",
+            "tracefs is not mounted or has no instances; it needs root and `mount -t tracefs tracefs \
+             {}`",
             FOLDERS[0]
         ),
-        other => format!("cannot look into tracefs: {other}; it takes root"),
+        other => format!("cannot read tracefs: {other}; it needs root"),
     }))
 }
 
-/// Removes an instance; that there is none is no error. One that somebody looks into is busy for as
-/// long as that takes, and one whose process was killed until the last of its processes has ended.
+/// Removes an instance; a missing one is not an error. An instance is busy while a process reads it,
+/// and after its owner was killed until the owner's last process has exited.
 pub(super) fn remove(name: &str) -> Result<(), Errno> {
     const TRIES: u32 = 100;
     let folder = instances_directory()?.join(name);
@@ -125,7 +125,7 @@ pub(super) fn remove(name: &str) -> Result<(), Errno> {
     Err(Errno(libc::EBUSY))
 }
 
-/// Removes what killed processes of ours have left: those that live keep theirs busy.
+/// Removes the instances that killed processes have left behind; those of live ones are busy.
 pub fn remove_stale_instances() {
     let Ok(instances) = instances_directory() else { return };
     for entry in fs::read_dir(instances).into_iter().flatten().flatten() {
@@ -134,7 +134,7 @@ pub fn remove_stale_instances() {
         let number = name.strip_prefix(NAME_PREFIX).unwrap_or_default();
         let is_ours = number.starts_with(|c: char| c.is_ascii_digit());
         if is_ours || name.starts_with(location::WITHOUT_MARK) {
-            // There is nobody to tell.
+            // Best effort: errors have no receiver.
             let _ = fs::remove_dir(entry.path());
         }
     }

@@ -1,10 +1,10 @@
-//! What is attached to the whole system, for as long as somebody holds it.
+//! Treatments of the whole system, for as long as a process keeps them attached.
 //!
-//! A process of its own attaches, holds, and undoes. An eBPF program goes with that process,
-//! whatever ends it, and so does a neighbour. What is written to files of the kernel's (a tracing
-//! instance, the clock source) would stay: so whoever started that process makes a note of it
-//! before ([`PutBack`]), and undoes it again when the process has ended. What two killed processes
-//! have left the next session sweeps, as far as that can be known: a clock source has no owner.
+//! A process of its own attaches, waits, and undoes. An eBPF program and an antagonist end with that
+//! process, however it ends. Changes in the kernel's files (a tracing instance, the clock source)
+//! would stay: so the parent of that process records them beforehand ([`RestorePlan`]) and undoes them
+//! again when the process has ended. If both are killed, the next session removes what they left, as
+//! far as that can be recognised: a clock source has no owner.
 
 mod antagonist;
 mod clocksource;
@@ -28,11 +28,10 @@ use monitor_process::MonitorProcess;
 pub use antagonist::AntagonistCpus;
 pub use ftrace::remove_stale_instances;
 
-/// What it takes until every CPU goes the new way: a grace period of RCU, and interrupts between
-/// the processors.
+/// The time until a change has reached every CPU: an RCU grace period and inter-processor interrupts.
 pub const SETTLING_TIME: Duration = Duration::from_millis(20);
 
-/// Things that are attached. Dropping it undoes them, the last one first.
+/// The attached treatments. Dropping it undoes them in reverse order.
 #[derive(Default)]
 pub struct SystemTreatments(Vec<Attachment>);
 
@@ -45,8 +44,8 @@ enum Attachment {
 }
 
 impl SystemTreatments {
-    /// Does each of these in turn; `name` is for what has one in
-    /// the kernel. What is lacking is said by [`Errno::LACKING`], and nothing stays attached then.
+    /// Attaches each of these in turn; `name` is for those that have one in the kernel. If one is
+    /// unavailable the error is [`Errno::LACKING`], and nothing stays attached.
     pub fn attach(
         treatments: &[AttachedTreatment],
         cpus: AntagonistCpus,
@@ -73,8 +72,8 @@ impl SystemTreatments {
         Ok(system)
     }
 
-    /// Undoes all, and says how many calls were counted where that was asked for, and what a
-    /// monitor saw.
+    /// Undoes everything; returns the number of counted calls, if calls were counted, and the report of
+    /// the monitor, if there was one.
     pub fn detach(mut self) -> Result<(Option<u64>, Option<MonitorReport>), Errno> {
         let counting = self.0.iter().find_map(|thing| match thing {
             Attachment::Program(program) => program.counted(),
@@ -84,7 +83,7 @@ impl SystemTreatments {
         counting.transpose().map(|counted| (counted, seen))
     }
 
-    /// Undoes all, whatever happens; the error is the first one. A holder says then what it has seen.
+    /// Undoes everything, even after an error; returns the first error, or the report of the monitor.
     fn undo(&mut self) -> Result<Option<MonitorReport>, Errno> {
         let mut seen = None;
         let mut undone = Ok(());
@@ -106,28 +105,29 @@ impl SystemTreatments {
 
 impl Drop for SystemTreatments {
     fn drop(&mut self) {
-        // There is nobody to tell; who waits for the end undoes it again.
+        // Errors have no receiver here; the parent process undoes everything again.
         let _ = self.undo();
     }
 }
 
-/// What must be put back where another process attaches something, known before it does. Putting
-/// back what is as it was does nothing.
+/// What must be restored after another process has attached something, recorded before it does.
+/// Restoring twice does nothing.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct RestorePlan {
     instance: Option<String>,
-    /// Which clock source there was, and which there will be.
+    /// The clock source before and after.
     clock: Option<(String, String)>,
 }
 
 impl RestorePlan {
-    /// Makes a note of how things are that `treatments` change; `name` as for [`System::attach`].
+    /// Records the present state of everything that `treatments` change; `name` as for
+    /// [`SystemTreatments::attach`].
     pub fn of(treatments: &[AttachedTreatment], name: &str) -> Self {
         let mut it = Self::default();
         for treatment in treatments {
             match treatment {
                 AttachedTreatment::Ftrace => it.instance = Some(name.to_owned()),
-                // Of two the first one finds what was there.
+                // With two of them, the first one sees the original clock source.
                 AttachedTreatment::Clocksource { name } => {
                     it.clock = match it.clock.take() {
                         Some((was, _)) => Some((was, name.clone())),
@@ -142,9 +142,9 @@ impl RestorePlan {
         it
     }
 
-    /// Puts it back, if it is not yet.
+    /// Restores it, if that has not been done.
     pub fn restore(&self) {
-        // There is nobody to tell: mostly it is done already, by whoever attached it.
+        // Errors have no receiver here; usually the process that attached it has undone it.
         if let Some(name) = &self.instance {
             let _ = ftrace::remove(name);
         }

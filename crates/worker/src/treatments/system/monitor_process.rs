@@ -1,7 +1,7 @@
-//! A program of the tool's that attaches something itself, and holds it: the monitor pH.
+//! The monitor process of pH: a program of the tool that attaches its own eBPF programs.
 //!
-//! It says `ready`, or what is `missing`; when its input ends it undoes what it did, and says what
-//! it has seen. Whoever ends us ends its input, too.
+//! It reports `ready`, or what is `missing`. At the end of its input it detaches and reports what it
+//! has observed. If this process dies, the monitor's input ends, too.
 
 use std::io::{BufRead, BufReader};
 use std::os::fd::AsFd;
@@ -16,16 +16,16 @@ use crate::kernel::because::{lacking, unfit};
 use crate::kernel::event::poll;
 use crate::kernel::process::{self, Whose};
 
-/// What it may take to load and to attach, or to undo and to keep what it has learnt.
+/// The time limit for loading and attaching, and for detaching and saving the profiles.
 const TIMEOUT: Duration = Duration::from_secs(15);
 
-/// A holder that is ready. Dropping it ends it.
+/// A monitor process that is ready. Dropping it ends it.
 pub(super) struct MonitorProcess {
     child: Child,
     messages: BufReader<ChildStdout>,
 }
 
-/// What it says, as far as it matters here.
+/// A message of the monitor process.
 #[derive(Deserialize)]
 #[serde(tag = "said", rename_all = "kebab-case")]
 enum MonitorMessage {
@@ -39,7 +39,7 @@ enum MonitorMessage {
 }
 
 impl MonitorProcess {
-    /// Starts it, and waits until it holds.
+    /// Starts it, and waits until it has attached.
     pub(super) fn start(command: &[String]) -> Result<Self, Errno> {
         let Some((program, arguments)) = command.split_first() else { return Err(Errno::EINVAL) };
         let mut child = Command::new(program)
@@ -47,19 +47,19 @@ impl MonitorProcess {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
-            .map_err(|error| unfit(format!("cannot start the monitor's holder: {error}")))?;
+            .map_err(|error| unfit(format!("cannot start the monitor process: {error}")))?;
         let Some(output) = child.stdout.take() else { return Err(Errno::EINVAL) };
-        let mut holder = Self { child, messages: BufReader::new(output) };
-        match holder.next_message() {
-            Some(MonitorMessage::Ready) => Ok(holder),
+        let mut monitor = Self { child, messages: BufReader::new(output) };
+        match monitor.next_message() {
+            Some(MonitorMessage::Ready) => Ok(monitor),
             Some(MonitorMessage::Missing { why }) => {
-                Err(lacking(format!("the monitor pH cannot run: {why}")))
+                Err(lacking(format!("the monitor pH is not available: {why}")))
             }
-            _ => Err(unfit("the monitor's holder did not say that it is ready".to_owned())),
+            _ => Err(unfit("the monitor process did not report that it is ready".to_owned())),
         }
     }
 
-    /// Has it undo what it did; what it has seen.
+    /// Ends it: it detaches, and reports what it has observed.
     pub(super) fn end(mut self) -> Result<MonitorReport, Errno> {
         self.child.stdin = None;
         loop {
@@ -70,13 +70,15 @@ impl MonitorProcess {
                 }
                 Some(MonitorMessage::Ready | MonitorMessage::Other) => {}
                 None => {
-                    return Err(unfit("the monitor's holder ended before its time".to_owned()));
+                    return Err(unfit(
+                        "the monitor process ended before the measurement was over".to_owned(),
+                    ));
                 }
             }
         }
     }
 
-    /// What it says next; `None` where it says nothing more, or nothing in time.
+    /// The next message; `None` at the end of its output or after the time limit.
     fn next_message(&mut self) -> Option<MonitorMessage> {
         let until = Instant::now() + TIMEOUT;
         let mut line = Vec::new();
@@ -93,7 +95,7 @@ impl MonitorProcess {
         serde_json::from_slice(&line).ok()
     }
 
-    /// Whether it says something, or ends, within that time.
+    /// Waits until there is output or the end of it; false after the time limit.
     fn wait_readable(&self, time: Duration) -> Option<bool> {
         let can = poll::readable(&[self.messages.get_ref().as_fd()], Some(time)).ok()?;
         can.first().copied()
@@ -103,7 +105,7 @@ impl MonitorProcess {
 impl Drop for MonitorProcess {
     fn drop(&mut self) {
         self.child.stdin = None;
-        // It has said its last word, or will not any more: it ends within moments, or is ended.
+        // Its input has ended: it exits within moments, or is killed.
         let until = Instant::now() + TIMEOUT;
         while matches!(self.child.try_wait(), Ok(None)) {
             if Instant::now() >= until {
