@@ -166,6 +166,6 @@ fn is_usage(error: &anyhow::Error) -> bool {
 struct UsageError(String);
 
 /// The whole command line, for its completions and its manual pages.
-fn command() -> clap::Command {
+pub fn command() -> clap::Command {
     Arguments::command()
 }

@@ -1,0 +1,253 @@
+//! The documentation is true to the program: links lead somewhere, commands are ones that the
+//! command line accepts, selectors name cases of the catalog, and every page is in the book.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on panics")]
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::error::ErrorKind;
+use oscost::plan;
+
+/// A page: where it is, and its text.
+struct Page {
+    path: PathBuf,
+    text: String,
+}
+
+impl Page {
+    fn name(&self) -> String {
+        self.path.strip_prefix(root()).unwrap().display().to_string()
+    }
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+/// The files below `folder` with one of `extensions`, without what is built or generated for tests.
+fn files(folder: &Path, extensions: &[&str], found: &mut Vec<PathBuf>) {
+    const SKIPPED: [&str; 5] = ["target", ".git", "golden", "corpus", "artifacts"];
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        if path.is_dir() && !SKIPPED.contains(&name.as_str()) {
+            files(&path, extensions, found);
+        } else if path.extension().is_some_and(|it| extensions.iter().any(|text| it == *text)) {
+            found.push(path);
+        }
+    }
+}
+
+fn pages() -> Vec<Page> {
+    let mut found = Vec::new();
+    files(&root(), &["md"], &mut found);
+    found.sort();
+    let page = |path: PathBuf| Page { text: fs::read_to_string(&path).unwrap(), path };
+    found.into_iter().map(page).collect()
+}
+
+/// The lines outside of code blocks.
+fn prose(text: &str) -> Vec<&str> {
+    let mut in_code = false;
+    let mut lines = Vec::new();
+    for line in text.lines() {
+        if line.trim_start().starts_with("```") {
+            in_code = !in_code;
+        } else if !in_code {
+            lines.push(line);
+        }
+    }
+    lines
+}
+
+/// The targets of the links of a page.
+fn links(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for line in prose(text) {
+        // What stands in backticks is no link.
+        let line: String = line.split('`').step_by(2).collect::<Vec<_>>().join("code");
+        for (start, _) in line.match_indices("](") {
+            let rest = &line[start + 2..];
+            found.extend(rest.split_once(')').map(|(target, _)| target.to_owned()));
+        }
+    }
+    found
+}
+
+/// The anchors of a page, as GitHub and mdbook make them of headings.
+fn anchors(text: &str) -> BTreeSet<String> {
+    let headings = prose(text).into_iter().filter(|line| line.starts_with('#'));
+    headings
+        .map(|line| {
+            let title = line.trim_start_matches('#').trim().to_lowercase();
+            let kept = title.chars().filter(|it| it.is_alphanumeric() || " -_".contains(*it));
+            kept.map(|it| if it == ' ' { '-' } else { it }).collect()
+        })
+        .collect()
+}
+
+#[test]
+fn every_link_of_the_documentation_leads_to_a_page_and_its_heading() {
+    let mut broken = Vec::new();
+    for page in pages() {
+        for link in links(&page.text) {
+            if link.contains("://") {
+                continue;
+            }
+            let (file, anchor) = link.split_once('#').unwrap_or((&link, ""));
+            let target = match file {
+                "" => page.path.clone(),
+                file => page.path.parent().unwrap().join(file),
+            };
+            let is_there = if anchor.is_empty() {
+                target.exists()
+            } else {
+                fs::read_to_string(&target).is_ok_and(|text| anchors(&text).contains(anchor))
+            };
+            if !is_there {
+                broken.push(format!("{}: {link}", page.name()));
+            }
+        }
+    }
+    assert!(broken.is_empty(), "links that lead nowhere:\n{}", broken.join("\n"));
+}
+
+/// The words of a command of a shell, up to the end of what concerns `oscost`.
+fn words(line: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut quote = None;
+    let mut letters = line.chars().peekable();
+    while let Some(letter) = letters.next() {
+        match (quote, letter) {
+            (Some(open), _) if open == letter => quote = None,
+            (None, '\'' | '"') => quote = Some(letter),
+            // A pipe, a redirection, or another command.
+            (None, '|' | '>' | '&' | ';') => break,
+            // Two blanks stand before what a command is for.
+            (None, ' ') if letters.peek() == Some(&' ') => break,
+            (None, ' ') => words.push(String::new()),
+            _ => words.last_mut().unwrap().push(letter),
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+/// The commands in the code blocks of a page that name no other language than a shell's.
+fn commands(text: &str) -> Vec<Vec<String>> {
+    let mut found = Vec::new();
+    let mut block = None;
+    let text = text.replace("\\\n", " ");
+    for line in text.lines() {
+        match (line.trim_start().strip_prefix("```"), block) {
+            (Some(language), None) => block = Some(["", "sh"].contains(&language)),
+            (Some(_), Some(_)) => block = None,
+            (None, Some(true)) => {
+                let squeezed = line.trim_start().trim_start_matches("$ ");
+                let mut words = words(squeezed);
+                while words.first().is_some_and(|it| it == "sudo" || it.contains('=')) {
+                    words.remove(0);
+                }
+                if words.first().is_some_and(|it| it == "oscost") {
+                    found.push(words);
+                }
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+#[test]
+fn every_command_of_the_documentation_is_one_that_the_command_line_accepts() {
+    let mut refused = Vec::new();
+    let mut tested = 0;
+    for page in pages() {
+        for words in commands(&page.text) {
+            tested += 1;
+            if let Err(error) = oscost::cli::command().try_get_matches_from(&words)
+                && !matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion)
+            {
+                let why = error.to_string();
+                let why = why.lines().next().unwrap_or_default();
+                refused.push(format!("{}: {}\n    {why}", page.name(), words.join(" ")));
+            }
+        }
+    }
+    assert!(refused.is_empty(), "commands that are refused:\n{}", refused.join("\n"));
+    assert!(tested > 100, "only {tested} commands were found");
+}
+
+#[test]
+fn every_selector_of_the_documentation_names_cases_of_the_catalog() {
+    let catalog = oscost_worker::benchmarks::data();
+    let families: BTreeSet<&str> = catalog.families.iter().map(|it| it.name.as_str()).collect();
+    let mut unknown = Vec::new();
+    for page in pages() {
+        // A worked example is of a benchmark that does not exist yet.
+        let is_example = page.name().ends_with("CONTRIBUTING.md");
+        for words in commands(&page.text).into_iter().filter(|_| !is_example) {
+            let own = words.iter().take_while(|word| *word != "--").skip(2);
+            for word in own {
+                let name = word.split([':', '/']).next().unwrap_or_default();
+                let is_selector = families.contains(name) && !word.contains("://");
+                let selectors = [word.clone()];
+                if is_selector
+                    && let Err(error) = plan::select(&catalog, &selectors, plan::Extent::PriceList)
+                {
+                    unknown.push(format!("{}: {error}", page.name()));
+                }
+            }
+        }
+    }
+    assert!(unknown.is_empty(), "selectors of no case:\n{}", unknown.join("\n"));
+}
+
+#[test]
+fn every_page_that_a_source_file_names_exists() {
+    let mut found = Vec::new();
+    files(&root(), &["rs", "toml", "sh", "yml"], &mut found);
+    let mut missing = Vec::new();
+    for path in found {
+        let text = fs::read_to_string(&path).unwrap();
+        for (start, _) in text.match_indices("docs/") {
+            let is_word = |it: char| it.is_ascii_alphanumeric() || "/-_.".contains(it);
+            let end = text[start..].find(|it| !is_word(it)).unwrap_or(text.len() - start);
+            let name = &text[start..start + end].trim_end_matches('.');
+            if name.ends_with(".md") && !root().join(name).exists() {
+                missing.push(format!("{}: {name}", path.display()));
+            }
+        }
+    }
+    assert!(missing.is_empty(), "pages that do not exist:\n{}", missing.join("\n"));
+}
+
+#[test]
+fn every_page_is_in_the_book() {
+    let summary = fs::read_to_string(root().join("docs/SUMMARY.md")).unwrap();
+    let listed = links(&summary);
+    let docs = root().join("docs");
+    let mut missing = Vec::new();
+    for page in pages() {
+        let Ok(name) = page.path.strip_prefix(&docs) else { continue };
+        let name = name.display().to_string();
+        if name != "SUMMARY.md" && !listed.contains(&name) {
+            missing.push(name);
+        }
+    }
+    assert!(missing.is_empty(), "pages that docs/SUMMARY.md does not list: {missing:?}");
+}
+
+#[test]
+fn the_readme_has_at_most_200_lines_and_the_glossary_60_words_in_alphabetical_order() {
+    let readme = fs::read_to_string(root().join("README.md")).unwrap();
+    assert!(readme.lines().count() <= 200, "README.md has {} lines", readme.lines().count());
+
+    let glossary = fs::read_to_string(root().join("docs/reference/GLOSSARY.md")).unwrap();
+    let rows = glossary.lines().filter_map(|line| line.strip_prefix("| "));
+    let words: Vec<&str> = rows.filter_map(|row| row.split(" |").next()).skip(2).collect();
+    assert!(words.len() <= 60, "the glossary has {} words", words.len());
+    assert!(words.is_sorted(), "the glossary is not in alphabetical order: {words:?}");
+}

@@ -1,0 +1,114 @@
+#!/usr/bin/env bash
+# Installs what builds and tests need beyond Rust: scripts/install.sh WHAT...
+#
+#   cc        a C compiler, for SQLite and for linking. Required.
+#   ph        clang, libelf and zlib, which build the monitor pH. It is left out without them.
+#   hosts     network namespaces, a packet filter and sshd, for tests between machines
+#   browser   Chromium and a font, for tests that look at reports
+#   vm        QEMU and one of Debian's kernels (or OSCOST_TEST_KERNEL), for tests that boot machines
+#   readers   DuckDB for Python (or pandas), for tests that read tables back
+#   book      mdbook, for the documentation
+#
+# As root on a system with apt, missing packages are installed. Otherwise the command is printed, and
+# what needs them is left out or skipped: only `cc` is an error.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+export PATH="$PATH:/usr/sbin:/sbin"
+
+has() { command -v "$1" >/dev/null; }
+
+# install CONSEQUENCE PACKAGE...
+install() {
+    local consequence=$1
+    shift
+    if [ "$(id -u)" = 0 ] && has apt-get && apt-get update -q &&
+        apt-get install -qy --no-install-recommends "$@"; then
+        return
+    fi
+    echo "$consequence: sudo apt-get install $*"
+    return 1
+}
+
+need_cc() {
+    has rustc || { echo "needs a Rust toolchain (1.89 or later): https://rustup.rs"; exit 1; }
+    has cc || install "needs a C compiler" gcc libc6-dev || exit 1
+}
+
+need_ph() {
+    [ -n "$(scripts/features.sh)" ] ||
+        install "the monitor pH is left out, it needs" clang libelf-dev zlib1g-dev pkg-config || true
+}
+
+need_hosts() {
+    local tool missing=()
+    for tool in ip:iproute2 nft:nftables sshd:openssh-server ssh:openssh-client; do
+        has "${tool%:*}" || missing+=("${tool#*:}")
+    done
+    [ ${#missing[@]} = 0 ] || install "tests between machines will be skipped" "${missing[@]}" || true
+}
+
+need_browser() {
+    local name
+    for name in ${CHROMIUM:-chromium chromium-browser google-chrome}; do
+        has "$name" && return
+    done
+    install "tests in a browser will be skipped" chromium fonts-dejavu-core || true
+}
+
+need_vm() {
+    has qemu-system-x86_64 || install "tests of booted machines will be skipped" qemu-system-x86 || true
+    [ -n "${OSCOST_TEST_KERNEL:-}" ] || [ -s target/vm-kernel/vmlinuz ] || fetch_kernel ||
+        echo "tests that boot a kernel will be skipped: OSCOST_TEST_KERNEL may name a bzImage"
+}
+
+# Debian's newest kernel for virtual machines, downloaded and unpacked but not installed.
+fetch_kernel() {
+    local folder=target/vm-kernel package
+    newest() {
+        apt-cache depends linux-image-cloud-amd64 2>/dev/null |
+            sed -n 's/^ *Depends: \(linux-image-[0-9].*\)/\1/p' | head -n 1
+    }
+    has apt-cache || return
+    package=$(newest)
+    if [ -z "$package" ] && [ "$(id -u)" = 0 ]; then
+        apt-get update -q || return
+        package=$(newest)
+    fi
+    [ -n "$package" ] || return
+    rm -rf "$folder" && mkdir -p "$folder" || return
+    (cd "$folder" && apt-get download -q -o APT::Sandbox::User=root "$package") || return
+    dpkg-deb --fsys-tarfile "$folder"/*.deb |
+        tar -xO "./boot/vmlinuz-${package#linux-image-}" >"$folder/new" || return
+    mv "$folder/new" "$folder/vmlinuz" && rm -f "$folder"/*.deb
+}
+
+need_readers() {
+    local folder=target/readers python modules
+    has duckdb && return
+    mkdir -p target
+    for python in "$folder/bin/python" python3; do
+        for modules in duckdb pandas,pyarrow; do
+            "$python" -c "import $modules" 2>/dev/null && return
+        done
+    done
+    python3 -c "import ensurepip" 2>/dev/null ||
+        install "tests that read tables back will be skipped" python3-venv || return 0
+    { python3 -m venv "$folder" && "$folder/bin/pip" install -q --retries 1 duckdb; } ||
+        echo "tests that read tables back will be skipped: they need DuckDB or pandas for Python"
+}
+
+need_book() {
+    has mdbook || [ -x target/mdbook/bin/mdbook ] ||
+        cargo install --quiet --locked mdbook --root target/mdbook ||
+        { echo "the book is not built, it needs: cargo install --locked mdbook"; exit 1; }
+}
+
+for what in "$@"; do
+    case $what in
+    cc | ph | hosts | browser | vm | readers | book) "need_$what" ;;
+    *)
+        echo "scripts/install.sh: unknown: $what" >&2
+        exit 2
+        ;;
+    esac
+done
