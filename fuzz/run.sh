@@ -2,7 +2,7 @@
 # Fuzzes one target: fuzz/run.sh TARGET SECONDS [LIBFUZZER OPTION]...
 #
 # Targets are the files in fuzz/targets. It needs a stable Rust and a C++ compiler, nothing else:
-# the flags below are what makes a program tell libFuzzer which of its edges an input takes. An
+# the flags below instrument a program for libFuzzer. An
 # input that breaks something is left in fuzz/artifacts/TARGET; `fuzz/run.sh TARGET 0 FILE` runs
 # the target on that input alone.
 set -eu

@@ -1,18 +1,18 @@
 #!/bin/sh
-# Says whether a kernel charges programs more instructions than another one does.
+# Checks whether one kernel takes more instructions than another for the same system calls.
 #
 #   kernel-gate.sh BASE NEW [SELECTOR]...
 #
-# BASE and NEW are what stands behind `vm:`: a bzImage with a `/` in its path, a Debian package, or a
-# version, with words of their own: `./bzImage,append=mitigations=off`. Without a SELECTOR the cases
+# BASE and NEW follow `vm:` in a target: a bzImage with a `/` in its path, a Debian package, or a
+# version, optionally with options: `./bzImage,append=mitigations=off`. Without a SELECTOR the cases
 # below are measured.
 #
 #   OSCOST            the program (oscost)
-#   GATE_THRESHOLD    how much more is too much: per cent (1), or instructions (50insn)
+#   GATE_THRESHOLD    the largest tolerated increase: in per cent (1), or instructions (50insn)
 #   GATE_OUT          a folder for the record and the table (gate-out)
 #
-# Exit: 0 no case is surely dearer by more than that; 1 one is, or something could not be measured;
-# 2 a word was wrong; 127 there is no oscost.
+# Exit: 0 no case is slower by more than that; 1 one is; 2 usage; 3 nothing could be measured or
+# judged; 127 oscost was not found.
 set -eu
 
 if [ $# -lt 2 ]; then
@@ -23,7 +23,7 @@ base=$1
 new=$2
 shift 2
 
-# Calls, a pipe, a child and its end, faults. The machine has one CPU: both ends are on it.
+# Calls, a pipe, a child and its exit, faults. The machine has one CPU: both ends run on it.
 if [ $# -eq 0 ]; then
     set -- \
         syscall/getppid:via=raw syscall/read:via=raw syscall/write:via=raw \
@@ -36,7 +36,6 @@ fi
 out=${GATE_OUT:-gate-out}
 mkdir -p "$out"
 
-# The table goes to standard output; the record and a page of Markdown stay for later.
+# The table goes to standard output; the record and a Markdown page are kept.
 exec "${OSCOST:-oscost}" ab --base "vm:$base" --new "vm:$new" --quick \
-    --gate --threshold "${GATE_THRESHOLD:-1}" --no-store \
-    --json "$out/record.json" --markdown "$out/table.md" "$@"
+    --gate "${GATE_THRESHOLD:-1}" --no-store -o "$out/record.json" -o "$out/table.md" "$@"

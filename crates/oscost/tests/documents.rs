@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use clap::error::ErrorKind;
 use oscost::plan;
+use oscost_model::definition::Extent;
 
 /// A page: where it is, and its text.
 struct Page {
@@ -195,7 +196,7 @@ fn every_selector_of_the_documentation_names_cases_of_the_catalog() {
                 let is_selector = families.contains(name) && !word.contains("://");
                 let selectors = [word.clone()];
                 if is_selector
-                    && let Err(error) = plan::select(&catalog, &selectors, plan::Extent::PriceList)
+                    && let Err(error) = plan::select(&catalog, &selectors, Extent::PriceList)
                 {
                     unknown.push(format!("{}: {error}", page.name()));
                 }
