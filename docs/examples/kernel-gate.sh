@@ -11,8 +11,8 @@
 #   GATE_THRESHOLD    the largest tolerated increase: in per cent (1), or instructions (50insn)
 #   GATE_OUT          a folder for the record and the table (gate-out)
 #
-# Exit: 0 no case is slower by more than that; 1 one is; 2 usage; 3 nothing could be measured or
-# judged; 127 oscost was not found.
+# Exit: 0 no case is slower by more than that; 1 one is, or something could not be measured; 2 usage;
+# 127 oscost was not found.
 set -eu
 
 if [ $# -lt 2 ]; then

@@ -1,6 +1,6 @@
 //! The record, `oscost.run/1`: what a run leaves behind for people and programs.
 //!
-//! A contract: docs/RECORDS.md describes it, `oscost schema` prints its JSON Schema. All keys are
+//! A contract: docs/reference/RECORDS.md describes it, `oscost schema` prints its JSON Schema. All keys are
 //! always present; what is not known is null and never 0. Readers ignore keys they do not know: a
 //! new key keeps `/1`, a changed meaning makes `/2`.
 

@@ -1,6 +1,6 @@
 //! The manner in which a published study times a row, and what comes of it here.
 //!
-//! oscost has a manner of its own (docs/METHOD.md). What was published was found in another one: a
+//! oscost has a manner of its own (docs/explanation/METHOD.md). What was published was found in another one: a
 //! mean with all interruptions in it, the smallest of a million shots, the total of a loop. A figure
 //! is laid beside one that was found alike, so a row of a study is timed in both manners.
 

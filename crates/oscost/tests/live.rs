@@ -1,4 +1,4 @@
-//! The whole tool on the machine at hand: `make test-live` (docs/METHOD.md, section 10).
+//! The whole tool on the machine at hand: `make test-live` (docs/explanation/METHOD.md, section 10).
 //!
 //! They take minutes. L11 wants a machine that is left in peace; L9 makes one that is not.
 

@@ -9,7 +9,7 @@
 //! room, it keeps no state but what a caller hands it, and it never repairs a value: what cannot
 //! be said is `None`.
 //!
-//! The arguments behind the rules are in docs/METHOD.md, sections 3, 4, 8, 11 and 15.
+//! The arguments behind the rules are in docs/explanation/METHOD.md, sections 3, 4, 8, 11 and 15.
 
 pub mod change;
 pub mod comparing;

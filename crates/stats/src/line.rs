@@ -4,7 +4,7 @@
 ///
 /// The line has an intercept. One forced through the origin turns every fixed cost (the clock,
 /// the loop, the call) into slope: measured at d, 2d, .. Nd with a fixed cost c it is too steep
-/// by `3c / ((2N+1) d)` (docs/METHOD.md, section 2).
+/// by `3c / ((2N+1) d)` (docs/explanation/METHOD.md, section 2).
 ///
 /// Both coordinates are taken relative to the first point and from there to their running means
 /// (Welford 1962), so that a large common offset, a time stamp say, costs no digits. `None` with

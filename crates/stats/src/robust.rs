@@ -25,7 +25,7 @@ pub fn mad_sd(sorted: &[f64]) -> Option<f64> {
 ///
 /// It keeps the narrowest half of the values again and again. Immune to disturbance on one side,
 /// but two and a half times as noisy as the median, so it only tells whether the median is to be
-/// trusted (docs/METHOD.md, section 4). `None` without values.
+/// trusted (docs/explanation/METHOD.md, section 4). `None` without values.
 ///
 /// Of equally narrow halves it keeps the middle one: a coarse clock makes many of them, and
 /// always keeping the first would pull the mode down to the lowest.

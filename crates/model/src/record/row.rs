@@ -70,7 +70,7 @@ record! {
         /// measured for none, or where that has no such manner.
         #[serde(default)]
         pub study_method: Option<StudyMethodFigure>,
-        /// Marks, each explained in docs/RECORDS.md.
+        /// Marks, each explained in docs/reference/RECORDS.md.
         pub flags: Vec<String>,
     }
 

@@ -1,4 +1,4 @@
-//! The class of a cost: who does the work, and how much of it (docs/METHOD.md, section 7).
+//! The class of a cost: who does the work, and how much of it (docs/explanation/METHOD.md, section 7).
 //!
 //! Mechanism first, cost second: what was counted on an op decides, and its figure only where two
 //! classes share a mechanism. Limits of cost are ratios to the bare door of the same run, so that a

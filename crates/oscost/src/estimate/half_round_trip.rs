@@ -2,7 +2,7 @@
 //!
 //! A study that cannot time one way halves the round trip. Where a family has both (`round-trip`,
 //! and `one-way` at an axis `way` with the points `there` and `back`), the assumption gets a
-//! verdict for each place on the other axes (docs/METHOD.md, section 4).
+//! verdict for each place on the other axes (docs/explanation/METHOD.md, section 4).
 
 use oscost_model::one_way::{Equivalence, Figure, HalfRoundTrip, OneWay};
 use oscost_model::point::{Point, Value};

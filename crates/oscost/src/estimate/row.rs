@@ -351,7 +351,7 @@ impl RowState {
         }
     }
 
-    /// The marks that a row earns; docs/RECORDS.md explains each.
+    /// The marks that a row earns; docs/reference/RECORDS.md explains each.
     fn flags(
         &self,
         case: Option<&CaseEstimate>,

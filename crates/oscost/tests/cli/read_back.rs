@@ -98,7 +98,7 @@ fn query(file: &Path, columns: Option<&[(&str, Kind)]>) -> String {
     format!("FROM read_csv('{}', header = true, columns = {{{columns}}})", file.display())
 }
 
-/// The way back that docs/EXPORTS.md tells.
+/// The way back that docs/reference/EXPORTS.md tells.
 fn undone(text: &str) -> &str {
     let formula = |text: &str| text.trim_start_matches('\'').starts_with(['=', '+', '-', '@']);
     text.strip_prefix('\'').filter(|rest| formula(rest)).unwrap_or(text)

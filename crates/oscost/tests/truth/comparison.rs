@@ -1,4 +1,4 @@
-//! Comparisons against known truth: S7 to S12 of docs/METHOD.md, section 10. The faults that must
+//! Comparisons against known truth: S7 to S12 of docs/explanation/METHOD.md, section 10. The faults that must
 //! turn them red are in `fault_injection.rs`.
 
 use crate::comparison_checks;

@@ -1,4 +1,4 @@
-//! The method on known truth: each test is a row of docs/METHOD.md, section 10, on numbers that are
+//! The method on known truth: each test is a row of docs/explanation/METHOD.md, section 10, on numbers that are
 //! drawn, or on a machine that is made up behind the session that the real run speaks to.
 //!
 //! One program: these tests compute and measure nothing, so they keep all CPUs busy side by side.

@@ -1,5 +1,5 @@
 //! Things measured side by side against known truth: the whole of `oscost ab` but its words, on a
-//! machine that is made up (docs/METHOD.md, section 12). Seeds are fixed.
+//! machine that is made up (docs/explanation/METHOD.md, section 12). Seeds are fixed.
 
 use crate::sim::arms::{Arms, compare};
 use oscost_model::journal::Design;

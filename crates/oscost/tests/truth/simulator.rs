@@ -1,4 +1,4 @@
-//! The method on known truth: the real pipeline on a machine that is made up (docs/METHOD.md,
+//! The method on known truth: the real pipeline on a machine that is made up (docs/explanation/METHOD.md,
 //! section 10; S2 to S4 and S6 of the statistics alone are in `coverage.rs`).
 
 use std::cell::Cell;

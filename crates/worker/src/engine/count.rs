@@ -19,7 +19,7 @@ pub fn run_counted(work: &mut Work, warm_ops: u64, ops: u64) -> Result<(), OpErr
     let pieces = |ops: u64, most: u64| {
         (0..ops.div_ceil(most)).map(move |piece| most.min(ops - piece * most))
     };
-    /// The prime of the method (docs/METHOD.md, section 7).
+    /// The prime of the method (docs/explanation/METHOD.md, section 7).
     const FEWEST_BODIES: u64 = 23;
     /// Of bodies that are worth thousands of calls fewer do: a traced call takes microseconds.
     const MOST_OPS: u64 = 1 << 17;

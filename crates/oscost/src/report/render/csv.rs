@@ -55,7 +55,7 @@ mod tests {
     use super::*;
     use crate::report::view::export::tests::record;
 
-    /// The way back that docs/EXPORTS.md tells.
+    /// The way back that docs/reference/EXPORTS.md tells.
     fn undone(text: &str) -> &str {
         match text.strip_prefix('\'') {
             Some(rest) if rest.trim_start_matches('\'').starts_with(FORMULA) => rest,

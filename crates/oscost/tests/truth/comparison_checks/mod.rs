@@ -1,4 +1,4 @@
-//! The checks of a comparison on known truth, S7 to S12 of docs/METHOD.md, section 10, each as a
+//! The checks of a comparison on known truth, S7 to S12 of docs/explanation/METHOD.md, section 10, each as a
 //! function that says what it found: the tests of `comparison.rs` want them green, the tests of
 //! `fault_injection.rs` want a sinner's red.
 //!

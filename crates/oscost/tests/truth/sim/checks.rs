@@ -1,7 +1,7 @@
 //! The checks of the method on known truth, each as a function that says what it found: the tests
 //! of `simulator.rs` want them green, the tests of `fault_injection.rs` want a sinner's red.
 //!
-//! Numbers and acceptance figures: docs/METHOD.md, section 10. Seeds are fixed.
+//! Numbers and acceptance figures: docs/explanation/METHOD.md, section 10. Seeds are fixed.
 
 use oscost::run::Profile;
 use oscost_model::record::{Row, RowOutcome};

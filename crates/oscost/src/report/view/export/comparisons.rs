@@ -275,7 +275,7 @@ pub(super) const COLUMNS: &[Column] = &[
     Column {
         name: "flags",
         kind: Text,
-        means: "the flags of the comparison (docs/RECORDS.md), parted by spaces; empty for none",
+        means: "the flags of the comparison (docs/reference/RECORDS.md), parted by spaces; empty for none",
         unknown: None,
         read: |line| line.compared(|it| spaced(it.flags.iter().map(String::as_str))),
     },

@@ -3,7 +3,7 @@
 //!
 //! There are two: `rows`, a line for each figure of a run, and `comparisons`, a line for each pair
 //! of figures that was compared. Each column is defined once, in `rows` or `comparisons`; CSV,
-//! Parquet and docs/EXPORTS.md are made from that.
+//! Parquet and docs/reference/EXPORTS.md are made from that.
 
 use std::borrow::Cow;
 
@@ -34,7 +34,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Its name in docs/EXPORTS.md.
+    /// Its name in docs/reference/EXPORTS.md.
     pub fn text(self) -> &'static str {
         match self {
             Kind::Text => "text",

@@ -1,4 +1,4 @@
-//! The columns as they stand in docs/EXPORTS.md.
+//! The columns as they stand in docs/reference/EXPORTS.md.
 
 use crate::report::view::export::{Column, comparisons, rows};
 

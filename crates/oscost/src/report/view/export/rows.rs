@@ -217,7 +217,7 @@ pub(super) const COLUMNS: &[Column] = &[
     Column {
         name: "mode",
         kind: Text,
-        means: "how it was timed: `U`, `B`, `S`, `C`, `T`, `F` (docs/GLOSSARY.md)",
+        means: "how it was timed: `U`, `B`, `S`, `C`, `T`, `F` (docs/reference/GLOSSARY.md)",
         unknown: Some("there was no pilot"),
         read: |line| line.new.row.mode.map(|mode| mode.text()).into(),
     },
@@ -442,7 +442,7 @@ pub(super) const COLUMNS: &[Column] = &[
     Column {
         name: "flags",
         kind: Text,
-        means: "the flags of the row (docs/RECORDS.md), parted by spaces; empty for none",
+        means: "the flags of the row (docs/reference/RECORDS.md), parted by spaces; empty for none",
         unknown: None,
         read: |line| spaced(line.new.row.flags.iter().map(String::as_str)).into(),
     },
