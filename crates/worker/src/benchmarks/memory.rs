@@ -37,7 +37,8 @@ const BENCHES: &[Bench] = &[
         asks: "What does it cost to map fresh memory and to give it back untouched?",
         op: "mmap(2) of `size` bytes, private and anonymous, and munmap(2). No page of it is \
              touched. Outside: nothing.",
-        expected: "1 us for both at any size: a mapping is a note, and nobody has come for its pages",
+        expected: "1 us for both at any size: a mapping is a note, and nobody has come for its \
+                   pages",
         why: "The kernel finds a gap, notes the mapping in its tree, and takes the note out again. \
               How large it is shows nowhere, until its pages are touched (fault/zero-fill, \
               map=inside).",

@@ -1,4 +1,4 @@
-//! Calling a function: what a system call is compared with.
+//! Function calls: what a system call is compared with.
 
 use kernel::cpu::procedure::{self, Object, Pointer, Variables};
 
@@ -6,13 +6,13 @@ use super::prelude::*;
 
 pub(super) const FAMILY: Family = Family {
     name: "procedure",
-    about: "what it costs to call a function of one's own",
+    about: "the cost of a function call in user space",
     benches: BENCHES,
 };
 
 const CHAIN: Axis = Axis {
     name: "chain",
-    sets: "whether a call waits for what the last one returned",
+    sets: "whether a call depends on the result of the previous one",
     points: Points::Words(&["independent", "dependent"]),
     default_points: Points::Words(&["independent"]),
 };
@@ -21,33 +21,35 @@ const BENCHES: &[Bench] = &[
     Bench {
         id: "procedure/call",
         asks: "What does a call of a function with N integer arguments cost?",
-        op: "constants into the places that the C calling convention gives the arguments, a direct \
-             call, an addition in the callee, and a return. Outside: the loop, which the slope \
-             over 1, 2, 4 and 8 copies takes out. `chain=independent` is throughput: calls may \
-             overlap in the core; `chain=dependent` is latency: each call's first argument is the \
-             last one's result. `code=plain` is what compilers write without optimisation: \
-             arguments are variables in memory, the callee sets up a frame, stores its arguments \
-             there and reads the first one back, the caller stores the result; the loop's counter \
-             is in memory too, and still outside.",
-        expected: "about two core cycles; the seventh argument goes by the stack and costs a store \
-                more; in a dependent chain one cycle more than that. Plain: six cycles, the way of \
-                the frame pointer through memory and back, and half a cycle more for each argument",
+        op: "constants loaded into the registers or stack slots of the C calling convention, a \
+             direct call, an addition in the callee, and a return. Not included: loop overhead, \
+             which the slope over unroll factors 1, 2, 4 and 8 removes. `chain=independent` is \
+             throughput: calls may overlap in the core; `chain=dependent` is latency: the first \
+             argument of each call is the result of the previous one. `code=plain` is what \
+             compilers emit without optimisation: arguments are variables in memory, the callee \
+             sets up a frame, stores its arguments there and reloads the first, the caller stores \
+             the result; the loop counter is in memory too, and still not included.",
+        expected: "about two core cycles; the seventh argument is passed on the stack and costs a \
+                   store more; in a dependent chain one cycle more than that. Plain: six cycles, \
+                   the frame pointer's path through memory and back, plus half a cycle per \
+                   argument",
         why: "A call stores the return address and a return jumps to it, but the core waits for \
-              neither: it keeps return addresses on a small stack of its own, and a call that went \
-              there before is foretold. What is left are two taken jumps, at one or two cycles \
-              each. A core that issues four to eight instructions a cycle has room for a dozen \
-              others beside them, and that hides most of the rest: constants into registers, the \
-              seventh argument's way over the stack, even the traffic of code without \
-              optimisation, as long as the core knows a stack slot again that it wrote a moment \
-              ago. Older cores do not: there each value that is read back at once is four to five \
-              cycles on its way, and the frame pointer, which every callee saves and restores, \
-              ties each call to the last. Study cse221-2014 saw one cycle more for every four \
-              arguments and credited the operating system with copying 128 bits at once; but no \
-              operating system takes part in a call, and four is what that core issued in a cycle.",
+              neither: it keeps return addresses on a small internal stack, and a call that has \
+              been executed before is predicted. What remains are two taken jumps, at one or two \
+              cycles each. A core that issues four to eight instructions per cycle can execute a \
+              dozen others in parallel, which hides most of the rest: loading constants into \
+              registers, passing the seventh argument on the stack, even the memory traffic of \
+              unoptimised code, as long as the core forwards a recently written stack slot. Older \
+              cores do not: there each value that is read back at once takes four to five cycles, \
+              and the frame pointer, which every callee saves and restores, makes each call depend \
+              on the previous one. Study cse221-2014 saw one cycle more for every four arguments \
+              and attributed it to the operating system copying 128 bits at a time; but no \
+              operating system takes part in a function call, and four is what that core issued \
+              per cycle.",
         axes: &[
             Axis {
                 name: "args",
-                sets: "how many integer arguments the function takes",
+                sets: "number of integer arguments",
                 points: Points::Numbers(&[0, 1, 2, 3, 4, 5, 6, 7]),
                 default_points: Points::Numbers(&[0, 4, 7]),
             },
@@ -55,7 +57,7 @@ const BENCHES: &[Bench] = &[
             CODE,
         ],
         needs: &[Need::not_applicable(
-            "without arguments a call has nothing that it could wait for",
+            "a call without arguments cannot depend on the previous result",
         )
         .when(&[("args", "0"), ("chain", "dependent")])],
         floor: &[at_least(1, "timer/nothing")],
@@ -66,16 +68,17 @@ const BENCHES: &[Bench] = &[
     },
     Bench {
         id: "procedure/indirect",
-        asks: "What does it add to call through a pointer?",
-        op: "one constant as the argument, a call through a pointer in a register that the \
-             compiler knows nothing of, an addition in the callee, and a return. Outside: the \
-             loop, and loading the pointer.",
-        expected: "as a direct call, to a quarter of a cycle: the target never changes",
-        why: "Where an indirect call leads is not in the instruction; the core guesses from where \
-              it led before, and goes on there at once. The figure is that of a guess which always \
-              holds. A pointer that keeps changing in ways that nothing foretells costs a flushed \
-              pipeline, 15 to 20 cycles, and so does every call where the guess is forbidden on \
-              purpose (retpolines, against Spectre 2): kernels pay that, programs mostly do not.",
+        asks: "What does calling through a pointer add?",
+        op: "one constant as the argument, a call through a pointer in a register that is opaque \
+             to the compiler, an addition in the callee, and a return. Not included: loop \
+             overhead, and loading the pointer.",
+        expected: "the same as a direct call, within a quarter of a cycle: the target never \
+                   changes",
+        why: "The target of an indirect call is not in the instruction; the core predicts it from \
+              history and continues there speculatively. This figure is for a prediction that is \
+              always correct. A pointer that changes unpredictably costs a pipeline flush, 15 to \
+              20 cycles, and so does every call where prediction is disabled on purpose \
+              (retpolines, against Spectre v2): kernels pay that, most programs do not.",
         axes: &[CHAIN],
         floor: &[at_least(1, "timer/nothing")],
         source: "System V ABI for x86-64, section 3.2",
@@ -90,17 +93,17 @@ const BENCHES: &[Bench] = &[
     },
     Bench {
         id: "procedure/dyn",
-        asks: "What does it add to call a method of which only the trait is known?",
-        op: "a call of a method of a `Box<dyn Trait>` that lies in memory: loads of the object's \
-             address, of its table's address and of the method's address from the table, the call, \
-             an addition in the method, and a return; and a move between registers, by which the \
-             compiler forgets whose object it is. Outside: the loop, and making the object.",
-        expected: "half a cycle more than through a pointer; in a dependent chain nothing more, since \
-                the three loads wait for no argument",
-        why: "All three loads hit the first cache, and the core does not wait for them: it has \
-              guessed where the call leads, goes on there, and the loads only confirm it. They \
-              take slots and no time. What a dynamic call really costs is what the compiler cannot \
-              do any more: inline the method.",
+        asks: "What does a call through a trait object add?",
+        op: "a call of a method of a `Box<dyn Trait>` in memory: loads of the object's address, of \
+             its vtable's address and of the method's address from the vtable, the call, an \
+             addition in the method, and a return; and a register move that hides the object's \
+             type from the compiler. Not included: loop overhead, and creating the object.",
+        expected: "half a cycle more than through a pointer; in a dependent chain nothing more, \
+                   since the three loads do not depend on an argument",
+        why: "All three loads hit the first-level cache, and the core does not wait for them: it \
+              has predicted the target and continues there, and the loads only confirm it. They \
+              take issue slots and no time. The real cost of a dynamic call is that the compiler \
+              can no longer inline the method.",
         axes: &[CHAIN],
         floor: &[at_least(1, "timer/nothing")],
         source: "The Rust Reference, trait objects",
@@ -115,17 +118,17 @@ const BENCHES: &[Bench] = &[
     },
     Bench {
         id: "procedure/stub",
-        asks: "What does it add to call a function of a shared library?",
-        op: "one constant as the argument, a call of a stub, the stub's jump to where a slot in \
-             memory says, an addition in the callee, and a return: what the procedure linkage \
-             table of a dynamically linked program does once its slot is bound. Outside: the loop, \
-             and binding the slot.",
+        asks: "What does calling a function of a shared library add?",
+        op: "one constant as the argument, a call of a stub, the stub's jump through a slot in \
+             memory, an addition in the callee, and a return: what the procedure linkage table of \
+             a dynamically linked program does once its slot is bound. Not included: loop \
+             overhead, and binding the slot.",
         expected: "one core cycle more than a direct call: a third taken jump",
-        why: "A program does not know where a shared library will lie, so the linker calls a stub \
-              of its own, which jumps through a slot that the loader fills (`jmp *slot`). Here the \
-              slot is filled before the program runs, as with `-z now`. The worker itself is linked \
-              statically and pays this nowhere else: to every figure of `via=libc` a dynamically \
-              linked program adds about what this row is above `procedure/call`.",
+        why: "The load address of a shared library is not known at link time, so the linker calls \
+              a stub that jumps through a slot filled by the loader (`jmp *slot`). Here the slot \
+              is filled before the program runs, as with `-z now`. The worker itself is linked \
+              statically and pays this nowhere else: a dynamically linked program adds about the \
+              difference between this row and `procedure/call` to every figure with `via=libc`.",
         axes: &[CHAIN],
         floor: &[at_least(1, "timer/nothing")],
         source: "System V ABI for x86-64, section 5.2",
@@ -139,20 +142,21 @@ const BENCHES: &[Bench] = &[
     },
     Bench {
         id: "procedure/struct",
-        asks: "What does it cost to hand over a struct of N bytes by value?",
+        asks: "What does passing a struct of N bytes by value cost?",
         op: "the struct from memory to where the C calling convention wants it, a direct call, an \
-             addition to its first word in the callee, and a return. Up to 16 bytes go in \
-             registers; more are copied onto the stack, 16 bytes at a time. (On aarch64 the copy's \
-             address is the argument.) Outside: the loop, and making the struct.",
-        expected: "to 16 bytes as a call with integers; from 32 bytes on a cycle for each 16 bytes, \
-                one store a cycle",
-        why: "The convention splits a struct of up to two words into registers. A larger one is \
-              the caller's to copy, at every call, even if the callee reads one word of it: a load \
-              and a store for each 16 bytes, of which a core does one or two a cycle. Hand over a \
-              reference instead and the copy is gone.",
+             addition to its first word in the callee, and a return. Up to 16 bytes are passed in \
+             registers; larger structs are copied to the stack, 16 bytes at a time. (On aarch64 \
+             the address of the copy is the argument.) Not included: loop overhead, and creating \
+             the struct.",
+        expected: "up to 16 bytes the same as a call with integers; from 32 bytes on one cycle per \
+                   16 bytes, one store per cycle",
+        why: "The convention splits a struct of up to two words into registers. The caller copies \
+              a larger one at every call, even if the callee reads one word of it: a load and a \
+              store per 16 bytes, of which a core does one or two per cycle. Passing a reference \
+              avoids the copy.",
         axes: &[Axis {
             name: "size",
-            sets: "how many bytes the struct has",
+            sets: "size of the struct in bytes",
             points: Points::Numbers(&[8, 16, 32, 64, 128, 256]),
             default_points: Points::Numbers(&[16, 256]),
         }],
@@ -227,7 +231,7 @@ fn with_words<const N: usize>() -> Work {
     always(move || procedure::call_with(&words))
 }
 
-/// Calls that wait for nothing.
+/// Independent calls.
 fn always(call: impl Fn() + 'static) -> Work {
     Work::repeat(move || {
         call();
@@ -235,7 +239,7 @@ fn always(call: impl Fn() + 'static) -> Work {
     })
 }
 
-/// Calls each of which gets what the last one handed back.
+/// Calls whose argument is the result of the previous one.
 fn chained(call: impl Fn(u64) -> u64 + 'static) -> Work {
     let mut last = 0;
     Work::repeat(move || {

@@ -1,4 +1,4 @@
-//! Making processes, starting programs, and seeing them end.
+//! Creating processes, starting programs, and process exit.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -17,56 +17,56 @@ use crate::bench::Shape;
 
 pub(super) const FAMILY: Family = Family {
     name: "process",
-    about: "what it costs to make a process, to start a program, and to see it end",
+    about: "the cost of creating a process, starting a program, and reaping it",
     benches: BENCHES,
 };
 
 const TOUCHED: Axis = Axis {
     name: "touched_mib",
-    sets: "MiB of private memory that the parent has written before, in pages of the smallest size",
+    sets: "MiB of private memory that the parent has written before, in base pages",
     points: Points::Numbers(&[0, 8, 64]),
     default_points: Points::Numbers(&[0]),
 };
 
 const WRITTEN: Axis = Axis {
     name: "written",
-    sets: "when the parent wrote that memory: once, before all forks, or anew before each op, as a \
-           program does that works between its forks",
+    sets: "when the parent writes that memory: once, before all forks, or again before each op, \
+           like a program that works between its forks",
     points: Points::Words(&["once", "anew"]),
     default_points: Points::Implied("once"),
 };
 
-const NOTHING_WRITTEN: Need =
-    Need::not_applicable("no memory is no memory, however often it is written")
-        .when(&[("touched_mib", "0"), ("written", "anew")]);
+const NOTHING_WRITTEN: Need = Need::not_applicable("there is no memory to write again")
+    .when(&[("touched_mib", "0"), ("written", "anew")]);
 
-/// What the C library's child does before fork(3) returns in it.
+/// What the C library does in the child before fork(3) returns there.
 const LIBRARY: ExpectedCall = up_to("set_robust_list", 1);
 
-/// An op that stamps its own ends makes these calls where the clock is a system call.
+/// The calls of an op that takes its own time stamps, where the clock is a system call.
 pub(super) const STAMPS: ExpectedCall = up_to("clock_gettime", 2);
 
 const BENCHES: &[Bench] = &[
     Bench {
         id: "process/fork",
         asks: "How long until fork returns, and how long until the child runs?",
-        op: "fork, from a clock read before it to one behind it: in the parent \
-             (`until=returns`), or by the child, which passes what it read through memory \
-             that both share (`until=runs`; the child runs on its parent's CPU, mostly when that \
-             waits, so this holds the parent's return, its first faults, its way into wait4 and a \
-             switch). `via=libc` is fork(3), whose child sets itself up before it comes back; \
-             `via=raw` is clone(2) with no flag but SIGCHLD, whose child reads the clock before it \
-             writes a byte. Outside: the child's end and the parent's wait for it, after each op; \
+        op: "fork, from a clock read before it to one after it: in the parent (`until=returns`), \
+             or in the child, which passes its reading through shared memory (`until=runs`; the \
+             child runs on its parent's CPU, usually once the parent blocks, so this includes the \
+             parent's return, its first faults, its entry into wait4 and a context switch). \
+             `via=libc` is fork(3), whose child runs libc's setup before it returns; `via=raw` is \
+             clone(2) with no flag except SIGCHLD, whose child reads the clock before it writes a \
+             byte. Not included: the child's exit and the parent's wait for it, after each op; \
              with `written=anew` the writing, before.",
         expected: "40 us until it returns, 50 us until the child runs: a task, a copy of the page \
-                tables of a small process, and a switch; 2 us more for each MiB",
-        why: "fork copies no memory, but an entry of a page table for each page of private memory \
-              that was written, and write-protects it in both processes; and a description for \
-              each mapping. So it costs what the parent is. The first write to such a page is a \
-              fault for either afterwards, the stack under the call included; in the C library's \
-              child that comes before fork(3) returns, with the library's own repairs. What was \
-              not written since the last fork is write-protected already: with `written=anew` a \
-              plain C loop took 246 us for 8 MiB on a Zen 5 guest, and 178 us without.",
+                   tables of a small process, and a switch; 2 us more per MiB",
+        why: "fork copies no memory, but it copies a page table entry for each private page that \
+              was written, and write-protects it in both processes; and it copies a description of \
+              each mapping. So its cost grows with the parent. The first write to such a page \
+              afterwards is a fault in either process, including the current stack page; in the \
+              child of libc's fork(3) that happens before fork(3) returns, as do libc's own \
+              fix-ups. What has not been written since the last fork is write-protected already: \
+              with `written=anew` a plain C loop took 246 us for 8 MiB on a Zen 5 guest, and 178 \
+              us without.",
         calls: &[
             exactly("clone", 1),
             exactly("exit_group", 1),
@@ -84,7 +84,7 @@ const BENCHES: &[Bench] = &[
             },
             Axis {
                 name: "via",
-                sets: "the way in: the bare instruction, or the C library's wrapper",
+                sets: "entry path: raw system-call instruction, or C library wrapper",
                 points: Points::Words(&["raw", "libc"]),
                 default_points: Points::Words(&["libc"]),
             },
@@ -100,17 +100,17 @@ const BENCHES: &[Bench] = &[
     },
     Bench {
         id: "process/fork-exit",
-        asks: "What does a process cost that does nothing, from fork to the parent's wait?",
-        op: "fork(3); in the child _exit(2) at once; in the parent waitpid(2), until it has been \
-             reaped. With `peer_cpu=other` the parent also sends the child to another CPU \
-             (sched_setaffinity(2)), where it ends. Outside: nothing; with `written=anew` the \
-             writing, before each op.",
-        expected: "80 us, and 3 us more for each MiB, whose page tables are copied, write-protected \
-                and given back; on another CPU the wake-ups add 30 us",
-        why: "touched_mib=0 adds nothing to the worker's own memory: some 40 written pages in 16 \
-              mappings. That matters: a plain C loop of the same act took 75 us on a guest with a \
-              Zen 5 core, and 91 us with 32 pages and 7 mappings more. Suites that do not say how \
-              big their process is differ by that, and by where the child runs.",
+        asks: "What does a process that does nothing cost, from fork to the parent's wait?",
+        op: "fork(3); _exit(2) at once in the child; waitpid(2) in the parent until the child is \
+             reaped. With `peer_cpu=other` the parent also moves the child to another CPU \
+             (sched_setaffinity(2)), where it exits. Not included: nothing; with `written=anew` \
+             the writing, before each op.",
+        expected: "80 us, and 3 us more per MiB, whose page tables are copied, write-protected and \
+                   freed; on another CPU the wake-ups add 30 us",
+        why: "touched_mib=0 adds nothing to the worker's own memory: about 40 written pages in 16 \
+              mappings. That matters: a plain C loop of the same op took 75 us on a guest with a \
+              Zen 5 core, and 91 us with 32 pages and 7 mappings more. Benchmark suites that do \
+              not state the size of their process differ by that, and by where the child runs.",
         calls: &[
             exactly("clone", 1),
             exactly("exit_group", 1),
@@ -128,7 +128,7 @@ const BENCHES: &[Bench] = &[
             },
             Axis {
                 name: "peer_cpu",
-                sets: "where the child ends: on its parent's CPU, or on another one",
+                sets: "where the child exits: on its parent's CPU, or on another one",
                 points: Points::Words(&["same", "other"]),
                 default_points: Points::Words(&["same"]),
             },
@@ -143,17 +143,17 @@ const BENCHES: &[Bench] = &[
     },
     Bench {
         id: "process/fork-exec",
-        asks: "What does it cost to start a program the classical way, and to see it end?",
-        op: "fork(3); in the child execve(2) of our own smallest program, which makes one call, \
-             exit_group(0); in the parent waitpid(2). It gets no environment. `link=static` is \
-             three instructions in an ELF file; `link=dynamic` the same instructions in a file \
-             that names this system's loader, that of /bin/sh, and the C library, which the loader \
-             maps, relocates and initialises first: study ph-2000's `simple`. Outside: writing the \
-             file.",
-        expected: "200 us linked statically; the loader and the library add 250 us",
-        why: "exec gives back the copy that fork has just made, and maps the program; three \
+        asks: "What does starting a program by fork and exec cost, until it is reaped?",
+        op: "fork(3); in the child execve(2) of a minimal program, which makes one call, \
+             exit_group(0); in the parent waitpid(2). The program gets no environment. \
+             `link=static` is three instructions in an ELF file; `link=dynamic` the same \
+             instructions in a file that names this system's loader, that of /bin/sh, and the C \
+             library, which the loader maps, relocates and initialises first: `simple` in study \
+             ph-2000. Not included: writing the file.",
+        expected: "200 us linked statically; the loader and the C library add 250 us",
+        why: "exec discards the copy that fork has just made, and maps the program; three \
               instructions then cost next to nothing. The loader opens, maps and relocates the C \
-              library: some 27 calls, and a fault for each page that it looks at or writes.",
+              library: some 27 calls, and a fault for each page that it reads or writes.",
         calls: &[
             exactly("clone", 1),
             exactly("execve", 1),
@@ -181,14 +181,14 @@ const BENCHES: &[Bench] = &[
     },
     Bench {
         id: "process/posix-spawn",
-        asks: "What does it cost to start a program by posix_spawn?",
-        op: "posix_spawn(3) of our own smallest program, linked statically, without attributes or \
-             file actions, and waitpid(2). Outside: writing the file.",
-        expected: "120 us: no page table is copied, since the child has the parent's memory until it \
-                has its own",
-        why: "Nothing is copied: the child has the parent's memory until its exec. What it costs \
+        asks: "What does starting a program by posix_spawn cost?",
+        op: "posix_spawn(3) of a minimal, statically linked program, without attributes or file \
+             actions, and waitpid(2). Not included: writing the file.",
+        expected: "120 us: no page table is copied, since the child shares the parent's memory \
+                   until its exec",
+        why: "Nothing is copied: the child shares the parent's memory until its exec. The cost \
               above `process/vfork-exec` is a stack for the child (mmap, munmap) and its signals: \
-              glibc's child asks for the handler of every one and resets those that are set, 121 \
+              glibc's child queries the handler of every signal and resets those that are set, 121 \
               rt_sigaction(2) as counted with glibc 2.36.",
         calls: &[
             exactly("clone|clone3", 1),
@@ -209,11 +209,11 @@ const BENCHES: &[Bench] = &[
     },
     Bench {
         id: "process/vfork-exec",
-        asks: "What does it cost to start a program if nothing is copied before?",
-        op: "vfork and execve(2) of our own smallest program, linked statically, as two bare \
-             instructions: clone(2) with CLONE_VM and CLONE_VFORK, so that the child borrows the \
-             parent's memory and the parent stands still until the exec; then waitpid(2). Outside: \
-             writing the file.",
+        asks: "What does starting a program cost if no memory is copied?",
+        op: "vfork and execve(2) of a minimal, statically linked program, by the raw instruction: \
+             clone(2) with CLONE_VM and CLONE_VFORK, so that the child borrows the parent's memory \
+             and the parent is suspended until the exec; then waitpid(2). Not included: writing \
+             the file.",
         expected: "100 us",
         calls: &[
             exactly("clone", 1),
@@ -234,10 +234,10 @@ const BENCHES: &[Bench] = &[
     },
     Bench {
         id: "process/clone-vm",
-        asks: "What does a process cost that shares its parent's memory?",
-        op: "clone(2) with CLONE_VM and SIGCHLD, by the bare instruction; in the child exit(2) at \
-             once, without a touch of memory; in the parent waitpid(2). Outside: nothing. Against \
-             `process/fork-exit` it shows what the copy of an address space costs.",
+        asks: "What does a process that shares its parent's memory cost?",
+        op: "clone(2) with CLONE_VM and SIGCHLD, by the raw instruction; in the child exit(2) at \
+             once, without touching memory; in the parent waitpid(2). Not included: nothing. The \
+             difference to `process/fork-exit` is the cost of copying an address space.",
         expected: "25 us",
         calls: &[exactly("clone", 1), exactly("exit", 1), exactly("wait4", 1)],
         floor: &[at_least(3, "syscall/getppid:via=raw")],
@@ -249,19 +249,19 @@ const BENCHES: &[Bench] = &[
     },
     Bench {
         id: "process/shell",
-        asks: "What does it cost to have a shell start a program?",
-        op: "system(3) of our own smallest program, linked statically: /bin/sh is started, reads \
-             the line, starts the program, waits for it and ends. Which shell that is stands in \
-             the record (`os.shell`); it inherits the worker's environment, up to 4 KiB of padding. \
-             Outside: writing the file.",
-        expected: "700 us: a dynamically linked program, and a second one below it",
-        why: "system() does not fork since glibc 2.29: it goes the way of posix_spawn. The counts \
-              show it: the first task is made by clone3 and no fork, and no op leaves its parent a \
-              fault, where each fork leaves some 3 (minor-faults, `process/fork-exec`). So a big \
-              parent pays no more than a small one: with 64 MiB written a plain C loop took no \
-              longer than with none. Then a shell starts, with its loader and its library, to \
-              start one program: by a fork or vfork of its own (a second task), or by its own \
-              exec.",
+        asks: "What does starting a program through the shell cost?",
+        op: "system(3) of a minimal, statically linked program: /bin/sh is started, parses the \
+             command, starts the program, waits for it and exits. The record says which shell that \
+             is (`os.shell`); it inherits the worker's environment, up to 4 KiB of padding. Not \
+             included: writing the file.",
+        expected: "700 us: a dynamically linked program, and a second one started by it",
+        why: "Since glibc 2.29 system() does not fork but uses posix_spawn's mechanism. The counts \
+              show it: the first task is created by clone3 without a fork, and no op causes a \
+              fault in its parent, where each fork causes about 3 (minor-faults, \
+              `process/fork-exec`). So a large parent pays no more than a small one: with 64 MiB \
+              written a plain C loop took no longer than with none. Then a shell starts, with its \
+              loader and the C library, to start one program: by a fork or vfork of its own (a \
+              second task), or by an exec of the shell itself.",
         calls: &[exactly("execve", 2), other_calls(1_000)],
         floor: &[at_least(1, "process/posix-spawn")],
         needs: &[Need::readable("/bin/sh")],
@@ -276,12 +276,12 @@ const BENCHES: &[Bench] = &[
     },
     Bench {
         id: "process/exit",
-        asks: "What does the end of a process cost?",
+        asks: "What does process exit cost?",
         op: "_exit(2), from a clock read by the child before it to one by the parent, which sleeps \
-             in waitid(2) for it without reaping it (WNOWAIT) and is woken up. Outside: fork(3) \
-             before, and the child's wait until its parent has said that it goes to sleep; \
-             wait4(2) after.",
-        expected: "30 us, and 1 us for each MiB whose page tables go",
+             in waitid(2) for the child without reaping it (WNOWAIT) and is woken. Not included: \
+             fork(3) before, and the child's wait until its parent has announced that it goes to \
+             sleep; wait4(2) after.",
+        expected: "30 us, and 1 us per MiB whose page tables are freed",
         calls: &[
             exactly("clone", 1),
             exactly("exit_group", 1),
@@ -301,10 +301,10 @@ const BENCHES: &[Bench] = &[
     },
     Bench {
         id: "process/wait",
-        asks: "What does it cost to reap a child that has ended?",
-        op: "wait4(2) of a zombie, the youngest of up to 128. Outside: making them, which are seen \
-             to have ended by waitid(2) with WNOWAIT.",
-        expected: "3 us: a number, a task and its signals are given back",
+        asks: "What does reaping a child that has exited cost?",
+        op: "wait4(2) of a zombie, the youngest of up to 128. Not included: creating them; \
+             waitid(2) with WNOWAIT has confirmed that they have exited.",
+        expected: "3 us: a process number, a task and its signal state are freed",
         calls: &[exactly("wait4", 1)],
         floor: &[at_least(1, "syscall/getppid:via=raw")],
         in_price_list: false,
@@ -322,7 +322,7 @@ const BENCHES: &[Bench] = &[
     },
 ];
 
-/// Memory that a child shares with its parent, for a moment that one tells the other.
+/// Memory that a child shares with its parent, for a time stamp that one passes to the other.
 struct Slot {
     words: SharedTable<u64>,
     watch: Stopwatch,
@@ -333,17 +333,17 @@ impl Slot {
         Ok(Self { words: SharedTable::new(2)?, watch })
     }
 
-    /// Keeps a moment; as the end of a child's part, it hands back the child's status.
+    /// Stores a time stamp; returns the exit status of the child, which ends with this.
     fn keep(&mut self, ticks: u64) -> i32 {
         self.words.set(0, ticks).map_or_else(|error| error.0, |()| 0)
     }
 
-    /// The moment; one that nobody kept is an error.
+    /// The time stamp; an error if none was stored.
     fn kept(&self) -> Result<u64, Errno> {
         self.words.get(0).filter(|&ticks| ticks > 0).ok_or(Errno::ECHILD)
     }
 
-    /// Says whether the parent is on its way to sleep.
+    /// Announces whether the parent is about to sleep.
     fn sleeping(&mut self, sleeps: bool) -> Result<(), Errno> {
         self.words.set(1, u64::from(sleeps))
     }
@@ -357,7 +357,7 @@ fn ticks(start: u64, stop: u64) -> i64 {
     stop.wrapping_sub(start) as i64
 }
 
-/// Work above memory that was written before, or what is lacking for it.
+/// Work on top of memory that was written before, or the reason why it is unavailable.
 fn with_touched(
     at: Params<'_>,
     build: fn(Params<'_>, Option<Touched>) -> Result<Work, Errno>,
@@ -369,14 +369,14 @@ fn with_touched(
     }
 }
 
-/// Writes the memory once more where the point says so.
+/// Writes the memory once more if the point says so.
 fn written(at: Params<'_>, touched: Option<Touched>) -> impl Fn() + 'static {
     let anew = at.word("written") == "anew";
     move || touched.iter().filter(|_| anew).for_each(Touched::write)
 }
 
 fn fork(at: Params<'_>, touched: Option<Touched>) -> Result<Work, Errno> {
-    // Elsewhere than on its parent's CPU a child would run beside it.
+    // On another CPU than its parent's the child would run in parallel with the parent.
     if at.context.cpu.is_none() && at.word("until") == "runs" {
         return Ok(unpinned());
     }
@@ -414,7 +414,7 @@ fn fork_exit(at: Params<'_>, touched: Option<Touched>) -> Result<Work, Errno> {
     }
     let anew = at.word("written") == "anew";
     let write = Rc::new(written(at, touched));
-    // What was written stays for as long as the work.
+    // The written memory stays mapped for as long as the work lives.
     let held = Rc::clone(&write);
     let work = if at.word("peer_cpu") == "same" {
         Work::with_loop(move || {
@@ -440,7 +440,7 @@ fn fork_exit(at: Params<'_>, touched: Option<Touched>) -> Result<Work, Errno> {
     if !anew {
         return Ok(work);
     }
-    // One at a time, for each wants its own.
+    // One op at a time, since each needs memory that was just written.
     let mut work = work.with_preparation(move |_| {
         write();
         Ok(())
@@ -458,9 +458,9 @@ fn exit(at: Params<'_>, touched: Option<Touched>) -> Result<Work, Errno> {
         let _held = &touched;
         slot.sleeping(false)?;
         let child = process::fork(|| {
-            // The first write faults: fork leaves out page tables that can be made anew.
+            // The first write faults: fork does not copy page tables that can be rebuilt by faults.
             slot.keep(0);
-            // A parent that had yet to fall asleep would be seen to, with the end.
+            // A parent still on its way to sleep would put that time into the figure.
             match spawn::yield_until(|| slot.parent_sleeps()) {
                 0 => slot.keep(slot.watch.start()),
                 error => error,
@@ -474,18 +474,18 @@ fn exit(at: Params<'_>, touched: Option<Touched>) -> Result<Work, Errno> {
     }))
 }
 
-/// What is said where a second CPU is wanted and there is none.
-pub(super) const NO_OTHER_CPU: &str = "a second CPU is wanted, and the worker may use one only: give \
-                                       oscost more (taskset, cpuset), or ask for peer_cpu=same";
+/// The reason where a second CPU is required and there is none.
+pub(super) const NO_OTHER_CPU: &str = "this needs a second CPU, and the worker may use only one: allow \
+                                       more CPUs (taskset, cpuset), or select peer_cpu=same";
 
-/// How our program is linked.
+/// How the minimal program is linked.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Link {
     Static,
     Dynamic,
 }
 
-/// Work with our smallest program in the scratch folder, or what is lacking for it.
+/// Work with the minimal program in the scratch directory, or the reason why it is unavailable.
 fn with_program(link: Link, build: fn(Program) -> Work) -> Result<Work, Errno> {
     let bytes = match link {
         Link::Static => static_program(),
@@ -493,61 +493,61 @@ fn with_program(link: Link, build: fn(Program) -> Work) -> Result<Work, Errno> {
             Some(loader) => dynamic_program(&loader),
             None => {
                 return Ok(Work::unavailable(
-                    "/bin/sh names no dynamic loader of a C library that oscost knows (glibc, \
-                     musl), so there is none to measure: ask for link=static",
+                    "/bin/sh names no dynamic loader of a known C library (glibc, musl), so there \
+                     is none to measure: select link=static",
                 ));
             }
         },
     };
     if !spawn::stands_in_a_private_folder() {
         return Ok(Work::unavailable(
-            "there is no scratch folder that a program could be written into: set TMPDIR to a \
-             folder that can be written to",
+            "there is no scratch directory to write a program into: set TMPDIR to a writable \
+             directory",
         ));
     }
     let program = match Program::write(&bytes) {
         Ok(program) => program,
         Err(error) => {
             return Ok(Work::unavailable(format!(
-                "a program cannot be written into the scratch folder ({error}): set TMPDIR to a \
-                 folder that can be written to"
+                "cannot write a program into the scratch directory ({error}): set TMPDIR to a \
+                 writable directory"
             )));
         }
     };
-    // However it is to be started, and by whom: here its errors are its own.
+    // A first start by posix_spawn, whatever starts it later, so that its errors are reported here.
     match patiently(|| spawn::reap(program.posix_spawn()?)) {
         Ok(()) => tried(build(program)),
         Err(Errno::EACCES) => Ok(Work::unavailable(
-            "no program may be started from the scratch folder, which is mounted noexec: set \
-             TMPDIR to a folder where one may",
+            "programs in the scratch directory cannot be executed (mounted noexec): set TMPDIR to \
+             a directory that allows it",
         )),
-        // What loaders end with that do not find a library.
+        // The exit status of a loader that does not find a library.
         Err(Errno(127)) => Ok(Work::unavailable(
-            "this system's loader does not start a program that needs nothing but the C library: \
-             ask for link=static",
+            "the loader of this system does not start a program that needs only the C library: \
+             select link=static",
         )),
         Err(error) => limited(error),
     }
 }
 
-/// Work that was done once, so that a limit of this place shows as what it is: a reason, and the
-/// way out.
+/// Work that was run once, so that a resource limit is reported as a reason with a way out instead
+/// of a failure.
 pub(super) fn tried(mut work: Work) -> Result<Work, Errno> {
     if work.unavailable_reason().is_some() {
         return Ok(work);
     }
-    // As many ops as a batch may have, where there is a most: something is made for each before.
+    // As many ops as a batch may have, if that is bounded: each needs something prepared for it.
     let ops = Some(work.max_batch_ops()).filter(|&most| most < u64::MAX).unwrap_or(1);
     let done =
         patiently(|| work.prepare(ops).and_then(|()| work.run(ops, 1)).map_err(|at| at.errno));
     done.map_or_else(limited, |()| Ok(work))
 }
 
-/// What cannot be made here for want of room is lacking; anything else is an error.
+/// Reports a resource limit as the reason why the work is unavailable; anything else is an error.
 fn limited(error: Errno) -> Result<Work, Errno> {
     match error {
         Errno::EAGAIN => Ok(Work::unavailable(
-            "no further process or thread may be made here: raise RLIMIT_NPROC (`ulimit -u`), \
+            "no further process or thread can be created here: raise RLIMIT_NPROC (`ulimit -u`), \
              RLIMIT_AS (`ulimit -v`) or pids.max of the control group",
         )),
         Errno::ENOMEM => Ok(Work::unavailable(
@@ -558,8 +558,8 @@ fn limited(error: Errno) -> Result<Work, Errno> {
     }
 }
 
-/// Does what may find a file open for writing: another process may still hold it that got it by a
-/// fork of its own.
+/// Retries an act that may fail because the file is still open for writing: another process may
+/// hold it that inherited it by a fork.
 fn patiently(mut act: impl FnMut() -> Result<(), Errno>) -> Result<(), Errno> {
     const TRIES: u32 = 100;
     for _ in 0..TRIES {

@@ -1,7 +1,7 @@
 //! Entering the kernel.
 //!
-//! A benchmark stands in the file of its theme, as a constant with its name; the list below is the
-//! order of the price list, from cheap to dear as it came out where it was first measured.
+//! Each benchmark is a constant in the file of its subject; the list below is the order of the
+//! price list, from inexpensive to expensive as first measured.
 
 use super::prelude::*;
 use crate::kernel::cpu::black_box::keep;
@@ -15,7 +15,7 @@ mod waiting;
 
 pub(super) const FAMILY: Family = Family {
     name: "syscall",
-    about: "what it costs to enter the kernel, and what the simplest calls do there",
+    about: "the cost of entering the kernel, and of the simplest system calls",
     benches: BENCHES,
 };
 
@@ -57,27 +57,28 @@ const BENCHES: &[Bench] = &[
     memory::MMAP_MUNMAP,
 ];
 
-/// The way in, where the library's costs what the bare instruction does, or nearly.
+/// The entry path, where the cost of the wrapper is close to that of the raw instruction.
 const VIA: Axis = Axis {
     name: "via",
-    sets: "the way in: the bare instruction, or the C library's wrapper",
+    sets: "entry path: raw system-call instruction, or C library wrapper",
     points: Points::Words(&["raw", "libc"]),
     default_points: Points::Words(&["raw"]),
 };
 
-/// What the core remembers of the op. It came later than the ops, so that what is usual goes unsaid.
+/// Whether caches and predictors are warm. The axis was added after the ops, so the warm state is
+/// implied.
 const STATE: Axis = Axis {
     name: "state",
-    sets: "what the core remembers: the op that it has just done, or nothing, after an eviction \
-           before each of 21 single shots",
+    sets: "warm: after the previous op; cold: after evicting caches and branch predictors before \
+           each of 21 single shots",
     points: Points::Words(&["warm", "cold"]),
     default_points: Points::Implied("warm"),
 };
 
-/// The kernel's bare door: a number that no call has, refused as soon as it is looked up.
+/// A null system call: a number that no call has, rejected as soon as it is looked up.
 const DOOR: &str = "syscall/invalid";
 
-/// The work in the state that the point names.
+/// The work in the state that the point selects.
 ///
 /// Cold: a walk through twice the last-level cache of this CPU, at most 256 MiB, and a run of
 /// branches; see [`Eviction`].
@@ -92,7 +93,7 @@ fn in_state(at: Params<'_>, work: Work) -> Result<Work, Errno> {
     }))
 }
 
-/// Whether the point wants the bare instruction.
+/// Whether the point selects the raw instruction.
 fn is_raw(at: Params<'_>) -> bool {
     at.word("via") == "raw"
 }

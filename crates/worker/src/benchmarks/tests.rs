@@ -169,8 +169,8 @@ fn every_definition_says_what_it_asks_does_expects_and_where_it_comes_from() {
         assert!(definition.asks.ends_with('?'), "{id} asks nothing: {}", definition.asks);
         assert!(!definition.expected.trim().is_empty(), "{id} has no guess");
         assert!(!definition.source.trim().is_empty(), "{id} has no source");
-        let inside = definition.op.split("Outside:").next().unwrap_or_default();
-        assert!(definition.op.contains("Outside:"), "{id} does not say what is not timed");
+        let inside = definition.op.split("Not included:").next().unwrap_or_default();
+        assert!(definition.op.contains("Not included:"), "{id} does not say what is not timed");
         assert!(!inside.trim().is_empty(), "{id} does not say what is timed");
         assert!(definition.rev >= 1, "{id} has no revision");
     }

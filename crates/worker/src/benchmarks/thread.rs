@@ -1,4 +1,4 @@
-//! Making threads, in user space and in the kernel.
+//! Creating threads, in user space and in the kernel.
 
 use kernel::process::kernel_thread::KernelThread;
 use kernel::process::thread::{self, Kind, Maker};
@@ -8,43 +8,43 @@ use super::process::{NO_OTHER_CPU, STAMPS, tried};
 
 pub(super) const FAMILY: Family = Family {
     name: "thread",
-    about: "what it costs to make a thread, and to see it end",
+    about: "the cost of creating a thread, and of joining it",
     benches: BENCHES,
 };
 
 const PEER_CPU: Axis = Axis {
     name: "peer_cpu",
-    sets: "where the thread runs: on its maker's CPU, or on another one (its attribute says so)",
+    sets: "where the thread runs: on its creator's CPU, or on another one (set by its attribute)",
     points: Points::Words(&["same", "other"]),
     default_points: Points::Words(&["same"]),
 };
 
-/// What the C library does around its clone and in its thread: it blocks signals and gives a
-/// stack's memory back.
+/// What the C library does around its clone and in its thread: it blocks signals and releases the
+/// memory of a stack.
 const LIBRARY: ExpectedCall = up_to("madvise|rseq|rt_sigprocmask|set_robust_list", 7);
 
-/// The wait for a thread's end, unless that came first; and a thread that waits until it was sent
-/// to its CPU.
+/// The wait for a thread's exit, unless it has already exited; and a thread that waits until it was
+/// moved to its CPU.
 const FUTEX: ExpectedCall = up_to("futex", 4);
 
-/// How a thread is sent to another CPU.
+/// Moves a thread to another CPU.
 const ELSEWHERE: ExpectedCall = exactly("sched_setaffinity", 1).when(&[("peer_cpu", "other")]);
 
 const BENCHES: &[Bench] = &[
     Bench {
         id: "thread/create",
         asks: "How long until pthread_create returns, and how long until the thread runs?",
-        op: "pthread_create(3), from a clock read before it to one behind it (`until=returns`), or \
-             to one by the first instructions of its function (`until=runs`; on its maker's CPU \
-             this holds a switch). The stack is one that the library has kept from the thread \
-             before, and rseq(2) is left to the worker, so that a thread does not register it. \
-             Outside: the thread's end, and the wait for it after each op: pthread_join(3), or for \
-             a detached thread until nobody has its number any more.",
+        op: "pthread_create(3), from a clock read before it to one after it (`until=returns`), or \
+             to one by the first instructions of its function (`until=runs`; on its creator's CPU \
+             this includes a switch). The stack is reused from libc's cache, and rseq(2) is \
+             reserved for the worker, so that a thread does not register it. Not included: the \
+             thread's exit, and the wait for it after each op: pthread_join(3), or for a detached \
+             thread until its thread ID no longer exists.",
         expected: "8 us until it returns, 12 us until the thread runs; detached the same",
-        why: "A thread shares its maker's memory: no page table is copied, and no mapping. What is \
-              left of fork(2) is a task and its kernel stack, and the library blocks all signals \
-              around its clone. A first thread, or one beside others, would also pay for a stack \
-              (mmap, mprotect).",
+        why: "A thread shares its creator's memory: no page table and no mapping is copied. What \
+              remains of fork(2) is a task and its kernel stack, and libc blocks all signals \
+              around its clone. A first thread, or one created while others run, would also pay \
+              for a stack (mmap, mprotect).",
         calls: &[
             exactly("clone|clone3", 1),
             exactly("exit", 1),
@@ -64,7 +64,7 @@ const BENCHES: &[Bench] = &[
             },
             Axis {
                 name: "state",
-                sets: "what becomes of the thread when it ends, as its attribute says",
+                sets: "whether the thread is joinable or detached, as set by its attribute",
                 points: Points::Words(&["joinable", "detached"]),
                 default_points: Points::Words(&["joinable"]),
             },
@@ -77,13 +77,14 @@ const BENCHES: &[Bench] = &[
     },
     Bench {
         id: "thread/create-join",
-        asks: "What does a thread cost that does nothing, from its making to its end?",
-        op: "pthread_create(3) of an empty function and pthread_join(3); or the same without a \
-             library: clone(2) with the flags that make a thread, exit(2) in the thread, and \
-             futex(2) in its maker, on the word that the kernel clears while the thread ends; \
-             what is left of its end may run in the next op, or behind the clock. The stack is one that the library has kept (`via=libc`), or none (`via=raw`: the \
-             thread touches no memory). Outside: nothing.",
-        expected: "15 us through the library, 10 us without it",
+        asks: "What does a thread that does nothing cost, from creation to join?",
+        op: "pthread_create(3) of an empty function and pthread_join(3); or the same without libc: \
+             clone(2) with the flags of a thread, exit(2) in the thread, and futex(2) in its \
+             creator, on the word that the kernel clears while the thread exits; the rest of its \
+             exit may run in the next op, or after the timed window. The stack is one from libc's \
+             cache (`via=libc`), or none (`via=raw`: the thread touches no memory). Not included: \
+             nothing.",
+        expected: "15 us through libc, 10 us without it",
         calls: &[
             exactly("clone|clone3", 1),
             exactly("exit", 1),
@@ -98,13 +99,13 @@ const BENCHES: &[Bench] = &[
         axes: &[
             Axis {
                 name: "via",
-                sets: "the way in: the bare instruction, or the C library",
+                sets: "entry path: raw system-call instruction, or C library",
                 points: Points::Words(&["raw", "libc"]),
                 default_points: Points::Words(&["raw", "libc"]),
             },
             PEER_CPU,
         ],
-        needs: &[Need::not_applicable("a bare clone(2) says nothing of a CPU; the library does")
+        needs: &[Need::not_applicable("a raw clone(2) cannot select a CPU; libc can")
             .when(&[("via", "raw"), ("peer_cpu", "other")])],
         switches: true,
         source: "pthread_create(3), pthread_join(3), clone(2), futex(2)",
@@ -113,26 +114,27 @@ const BENCHES: &[Bench] = &[
     },
     Bench {
         id: "thread/kernel",
-        asks: "What does a kernel thread cost, and is it dearer than a fork?",
-        op: "a write(2) of 1 to `threaded` of a network device of our own (a veth in a network \
-             namespace of its own), for which the kernel makes a thread through kthreadd and waits \
-             until it has run, as kthread_run does for a kernel module (`thread=new`). Where \
-             kthreadd and the thread run is the scheduler's to choose. `thread=there` is the same \
-             write where the thread is there already: the way into the kernel and out. Outside: \
-             taking the thread away again, and the device.",
-        expected: "100 us, most of it wake-ups: the caller's sleep, kthreadd's work, the new thread's \
-                first run",
-        why: "Study cse221-2014 wonders why a kthread was dearer than a fork, without a wall \
-              between user and kernel to cross. Because its maker does not make it: it wakes up \
-              kthreadd and sleeps; kthreadd makes the thread and wakes it up; the thread runs, \
-              wakes up the maker and sleeps; the maker wakes it up once more. Scheduler \
-              tracepoints counted it on Linux 6.18: 4 wake-ups, and 3 switches where all run on \
-              one CPU, 4 to 6 where kthreadd ran on another. fork(2) wakes up one task and returns \
-              without a switch. (Of the 4 voluntary switches of the row, one is the op's; taking \
-              the thread away, outside the clock, makes the others.) Where wake-ups are dear, \
-              across CPUs or to an idle one, that outweighs a page table. Whether it does here, \
-              `process/fork:until=returns` of the same run tells; on the Zen 5 guest it did not: \
-              20 us against 36 us. The like act without kthreadd, `thread/create`, took 6 us.",
+        asks: "What does a kernel thread cost, and is it more expensive than a fork?",
+        op: "a write(2) of 1 to `threaded` of a private network device (a veth in a network \
+             namespace of its own), for which the kernel creates a thread through kthreadd and \
+             waits until it has run, as kthread_run does for a kernel module (`thread=new`). The \
+             scheduler chooses where kthreadd and the thread run. `thread=there` is the same write \
+             when the thread exists already: entry and exit only. Not included: removing the \
+             thread, and the device.",
+        expected: "100 us, most of it wake-ups: the caller's sleep, kthreadd's work, the new \
+                   thread's first run",
+        why: "Study cse221-2014 asks why a kernel thread was more expensive than a fork although \
+              it does not cross the user-kernel boundary. The reason is that its creator does not \
+              create it: it wakes kthreadd and sleeps; kthreadd creates the thread and wakes it; \
+              the thread runs, wakes the creator and sleeps; the creator wakes it once more. \
+              Scheduler tracepoints counted on Linux 6.18: 4 wake-ups, and 3 switches if all run \
+              on one CPU, 4 to 6 if kthreadd ran on another. fork(2) wakes one task and returns \
+              without a switch. (Of the 4 voluntary switches of the row, one belongs to the op; \
+              removing the thread, which is not timed, causes the others.) Where wake-ups are \
+              expensive, across CPUs or to an idle one, that outweighs a page table. Compare with \
+              `process/fork:until=returns` of the same run; on the Zen 5 guest the kernel thread \
+              was cheaper: 20 us against 36 us. The same without kthreadd, `thread/create`, took 6 \
+              us.",
         calls: &[
             exactly("pwrite64", 2).when(&[("thread", "new")]),
             exactly("ioctl", 2).when(&[("thread", "new")]),
@@ -146,7 +148,7 @@ const BENCHES: &[Bench] = &[
         ],
         axes: &[Axis {
             name: "thread",
-            sets: "whether a thread is made, or is there already",
+            sets: "whether a thread is created, or exists already",
             points: Points::Words(&["new", "there"]),
             default_points: Points::Words(&["new", "there"]),
         }],
@@ -159,7 +161,7 @@ const BENCHES: &[Bench] = &[
     },
 ];
 
-/// A maker of threads of that kind at the point's CPU, or what is lacking for it.
+/// A creator of threads of that kind on the CPU of the point, or the reason why it is unavailable.
 fn maker(at: Params<'_>, kind: Kind) -> Result<Result<Maker, Work>, Errno> {
     if at.context.cpu.is_none() {
         return Ok(Err(unpinned()));
@@ -222,7 +224,7 @@ fn kernel(at: Params<'_>) -> Result<Work, Errno> {
         Ok(device) => device,
         Err(error) => {
             return Ok(Work::unavailable(format!(
-                "no network device of our own that a kernel thread could serve ({error}): it takes \
+                "cannot create a private network device for a kernel thread ({error}): this needs \
                  root (CAP_SYS_ADMIN, CAP_NET_ADMIN), Linux 5.12 and the veth driver"
             )));
         }

@@ -1,4 +1,4 @@
-//! Reading clocks, the loop that everything else is timed in, and the survey of all timers.
+//! Reading clocks, the timing loop itself, and the survey of all timers.
 
 mod calls;
 mod counter;
@@ -17,7 +17,7 @@ pub(super) use survey::TIMERS;
 
 pub(super) const FAMILY: Family = Family {
     name: "timer",
-    about: "what it costs to ask for the time, and what the measurement itself costs",
+    about: "the cost of reading and setting timers, and of the measurement itself",
     benches: &[
         NOTHING,
         counter::LOOP,
@@ -53,10 +53,9 @@ pub(super) const FAMILY: Family = Family {
 
 const NOTHING: Bench = Bench {
     id: "timer/nothing",
-    asks: "What does oscost charge for an op that does nothing?",
-    op: "no instruction at all. \
-         Outside: the loop and the clock, which the slope over 1, 2, 4 and 8 copies takes out; \
-         its raw figure is the loop's own turn.",
+    asks: "What cost does oscost report for an op that does nothing?",
+    op: "no instruction. Not included: loop and clock overhead, which the slope over unroll \
+         factors 1, 2, 4 and 8 removes; the raw figure is one loop iteration.",
     expected: "0 within the interval; the raw figure is one core cycle",
     source: "METHOD section 2; uops.info nanoBench",
     build: |_| Ok(Work::repeat(|| Ok(()))),
@@ -65,20 +64,19 @@ const NOTHING: Bench = Bench {
 
 const CLOCK_GETTIME: Bench = Bench {
     id: "timer/clock-gettime",
-    asks: "What does it cost to read a clock, and does it enter the kernel?",
-    op: "clock_gettime(2) of one clock into a timespec, and its two words as nanoseconds. \
-         Outside: finding the vDSO's function.",
-    expected: "20 to 30 ns through the vDSO, coarse clocks 5 ns, a bare system call and 30 ns \
-            through the kernel; CPU-time clocks always enter it",
-    why: "The kernel keeps its times in a page that every process may read: seconds and \
-          nanoseconds of each clock, the counter's value when it wrote them, and the scale \
-          from ticks to time. The vDSO's function, which the library calls, reads them between \
-          two looks at a sequence number, and begins anew where the kernel wrote meanwhile: \
-          that loop keeps seconds and nanoseconds of one moment together. A precise clock \
-          reads the processor's counter as well, fenced, and multiplies; a coarse one hands \
-          out what the last tick left in the page. What a thread or a process has used \
-          stands in no page: the scheduler is asked. With a clock source that user code cannot \
-          read, the same function enters the kernel by itself, each time.",
+    asks: "What does reading a clock cost, and does it enter the kernel?",
+    op: "clock_gettime(2) of one clock into a timespec, and its two fields combined into \
+         nanoseconds. Not included: looking up the vDSO function.",
+    expected: "20 to 30 ns through the vDSO, 5 ns for the coarse clocks, a null system call plus \
+               30 ns through the kernel; CPU-time clocks always enter the kernel",
+    why: "The kernel publishes its clocks in a page that every process can read: seconds and \
+          nanoseconds of each clock, the counter value at the last update, and the scale from \
+          ticks to time. The vDSO function that libc calls reads them between two reads of a \
+          sequence counter and retries if the kernel updated the page in between, so that seconds \
+          and nanoseconds are consistent. A precise clock also reads the cycle counter, fenced, \
+          and multiplies; a coarse clock returns the value of the last timer tick. The CPU time of \
+          a thread or process is not in any such page: the scheduler has to be asked. If user code \
+          cannot read the clock source, the vDSO function falls back to a system call each time.",
     calls: &[
         exactly("clock_gettime", 1).when(&[("via", "raw")]),
         exactly("clock_gettime", 1).when(&[("via", "libc"), ("clock", "process-cputime")]),
@@ -90,7 +88,7 @@ const CLOCK_GETTIME: Bench = Bench {
     axes: &[
         Axis {
             name: "clock",
-            sets: "the clock's id, as clock_gettime(2) names it",
+            sets: "clock id, as in clock_gettime(2)",
             points: Points::Words(&[
                 "realtime",
                 "monotonic",
@@ -106,13 +104,13 @@ const CLOCK_GETTIME: Bench = Bench {
         },
         Axis {
             name: "via",
-            sets: "the way in: the bare instruction, the C library, or the vDSO's own function",
+            sets: "entry path: raw system-call instruction, C library, or the vDSO function itself",
             points: Points::Words(&["raw", "libc", "vdso"]),
             default_points: Points::Words(&["raw", "libc", "vdso"]),
         },
     ],
     needs: &[Need::vdso("clock_gettime").when(&[("via", "vdso")])],
-    source: "clock_gettime(2), vdso(7); lib/vdso/gettimeofday.c",
+    source: "METHOD section 2; uops.info nanoBench",
     build: clock_gettime,
     ..Bench::DEFAULT
 };

@@ -190,7 +190,7 @@ mod tests {
         let catalog = oscost_worker::benchmarks::data();
         let text = explain(catalog.get("syscall/getppid").unwrap());
         for part in
-            ["What is timed", "Outside:", "The guess", "1 getppid", "The floor", "METHOD", "Source"]
+            ["What is timed", "Not included:", "The guess", "1 getppid", "The floor", "METHOD", "Source"]
         {
             assert!(text.contains(part), "{part} is missing in:\n{text}");
         }

@@ -1,7 +1,7 @@
-//! Waiters that sleep until something happens, and who makes it happen.
+//! Waiters that sleep until an event, and the process that triggers it.
 //!
-//! The measured process makes it happen. Waiters are children, each with a set of its own; what
-//! they see they write into memory that all share.
+//! The measured process triggers the event. Waiters are children, each with its own set; they
+//! report through shared memory.
 
 use std::net::TcpStream;
 use std::sync::atomic::Ordering;
@@ -17,25 +17,25 @@ use crate::kernel::net::reuseport::Doors;
 use crate::kernel::time::clock::raw_ns;
 use crate::kernel::time::stopwatch::Stopwatch;
 
-/// Waiters at most, each of which has a line for its stamp.
+/// Maximum number of waiters, each of which has a word for its time stamp.
 const MOST: usize = 8;
 
-/// The lines of shared words: how often a waiter's call came back, how often it found what had
-/// happened, whether it has begun.
+/// Indices of the shared words: how often a waiter's call has returned, how often it found the
+/// event, whether it has started.
 const CAME_BACK: usize = 0;
 const FOUND: usize = MOST;
 const BEGUN: usize = 2 * MOST;
 
-/// What an op brings.
+/// The figure of an op.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Figure {
-    /// How long it took until the first waiter ran.
+    /// The time until the first waiter ran.
     First,
-    /// How many were woken.
+    /// The number of waiters woken.
     Woken,
 }
 
-/// The work at a point: an op is something that happens once.
+/// The work at a point: an op is one event.
 pub(super) fn wakes(at: Params<'_>, figure: Figure) -> Result<Work, Errno> {
     let cpu = match cpu_of_peer(at) {
         Ok(cpu) => cpu,
@@ -63,7 +63,7 @@ pub(super) fn wakes(at: Params<'_>, figure: Figure) -> Result<Work, Errno> {
         crowd.waiters.push(Waiter { child, account, came_back: 0 });
     }
     crowd.all_wait().map_err(|why| refused(why, fds, Over::Pipe))?;
-    // Once, so that each stands where it should before anything is timed.
+    // Once, so that each waiter sleeps in its call before anything is timed.
     crowd.happens()?;
     Ok(match figure {
         Figure::First => Work::from_body(Shape::OwnTicks, Body { crowd, figure, last: 0 }),
@@ -71,7 +71,7 @@ pub(super) fn wakes(at: Params<'_>, figure: Figure) -> Result<Work, Errno> {
     })
 }
 
-/// What happens: a byte comes to one of many descriptors, or a visitor to a door.
+/// The event: a byte arrives at one of many descriptors, or a connection at a listening socket.
 struct Happens {
     many: Many,
     place: usize,
@@ -79,7 +79,7 @@ struct Happens {
 }
 
 impl Happens {
-    /// The descriptor where a waiter sees it.
+    /// The descriptor that reports it to a waiter.
     fn seen_at(&self, waiter: usize) -> Result<i32, Errno> {
         match &self.doors {
             Some(doors) => doors.fd(waiter),
@@ -87,7 +87,7 @@ impl Happens {
         }
     }
 
-    /// Makes it happen; a visitor stays until what this hands back is dropped.
+    /// Triggers it; a connection stays open until the returned value is dropped.
     fn now(&self) -> Result<Option<TcpStream>, Errno> {
         match &self.doors {
             Some(doors) => doors.visit().map(Some),
@@ -95,7 +95,8 @@ impl Happens {
         }
     }
 
-    /// Takes what has happened, unless another waiter has. A guest stays until the next one comes.
+    /// Consumes the event, unless another waiter has. An accepted connection stays open until the
+    /// next one.
     fn found(&self, waiter: usize, guest: &mut Option<TcpStream>) -> Result<bool, Errno> {
         if let Some(doors) = &self.doors {
             let new = doors.admit(waiter)?;
@@ -111,7 +112,7 @@ impl Happens {
     }
 }
 
-/// What a waiter does.
+/// The loop of a waiter.
 fn waits(
     waiter: usize,
     method: Method,
@@ -138,15 +139,15 @@ fn waits(
     }
 }
 
-/// A waiter, seen from who makes it happen.
+/// A waiter, as held by the measured process.
 struct Waiter {
     child: PeerProcess,
     account: Account,
-    /// How often its call has come back.
+    /// How often its call has returned.
     came_back: u32,
 }
 
-/// All of them.
+/// All waiters, and the event.
 struct Crowd {
     waiters: Vec<Waiter>,
     happens: Happens,
@@ -156,9 +157,10 @@ struct Crowd {
 }
 
 impl Crowd {
-    /// Waits until something is so; an error when a waiter is gone, or nothing comes of it.
+    /// Waits until a condition holds; an error if a waiter has exited, or the time limit has
+    /// passed.
     fn until(&self, mut it_is_so: impl FnMut() -> Result<bool, Errno>) -> Result<(), Errno> {
-        /// Looks after which is asked whether all are still there.
+        /// Checks after which it confirms that all waiters still exist.
         const PATIENCE: u32 = 1 << 12;
         const SILENCE_NS: u64 = 3_000_000_000;
         let (begun, mut looks) = (raw_ns(), 0u32);
@@ -175,7 +177,7 @@ impl Crowd {
         Ok(())
     }
 
-    /// Waits until each has begun, and sleeps.
+    /// Waits until each has started, and sleeps.
     fn all_wait(&self) -> Result<(), Errno> {
         for (at, waiter) in self.waiters.iter().enumerate() {
             self.until(|| Ok(self.words.word(BEGUN + at).load(Ordering::Acquire) == 1))?;
@@ -184,14 +186,14 @@ impl Crowd {
         Ok(())
     }
 
-    /// How often waiters have found what happened, all together.
+    /// How often waiters have found the event, in total.
     fn found(&self) -> u32 {
         let found = |at: usize| self.words.word(FOUND + at).load(Ordering::Acquire);
         (0..self.waiters.len()).map(found).fold(0, u32::wrapping_add)
     }
 
-    /// Makes it happen once, and waits until all sleep again: the ticks until the first of those
-    /// whose call came back had the time.
+    /// Triggers the event once, and waits until all sleep again: the ticks until the time stamp of
+    /// the first waiter whose call returned.
     fn happens(&mut self) -> Result<i64, Errno> {
         let found = self.found();
         let begun = self.watch.start();
@@ -208,12 +210,12 @@ impl Crowd {
         for (at, waiter) in self.waiters.iter_mut().enumerate() {
             waiter.came_back = self.words.word(CAME_BACK + at).load(Ordering::Acquire);
         }
-        // It happened once, and one of them has it.
+        // It was triggered once, and one of them must have found it.
         if self.found() == found.wrapping_add(1) { Ok(first) } else { Err(Errno::EPROTO) }
     }
 
-    /// Makes it happen once: how many of them have slept again since, in thousandths. One that was
-    /// woken may find that there is nothing left, and sleep again within its call.
+    /// Triggers the event once: how many of them have slept again since, in thousandths. A waiter
+    /// that was woken may find nothing, and sleep again within its call.
     fn woken(&mut self) -> Result<i64, Errno> {
         let mut before = [0; MOST];
         for (then, waiter) in before.iter_mut().zip(&self.waiters) {

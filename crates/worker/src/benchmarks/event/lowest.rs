@@ -1,14 +1,14 @@
-//! The search for the lowest descriptor that is free.
+//! The search for the lowest free descriptor.
 
 use super::super::prelude::*;
 use crate::kernel::event::descriptor_set::{Over, refused};
 use crate::kernel::event::descriptor_table::{Full, Hole, Opening, Visited, close};
 use crate::kernel::process::limits;
 
-/// Ops of a batch whose descriptors are accepted: twice as many visitors stand at the door.
+/// Ops of a batch whose descriptors are accepted: each needs two pending connections.
 const MOST_ACCEPTED: u64 = 64;
 
-/// The work at a point: an op takes both free numbers and gives them back.
+/// The work at a point: an op allocates both free numbers and frees them.
 pub(super) fn opened(at: Params<'_>) -> Result<Work, Errno> {
     let fds = at.number("fds");
     if limits::descriptors_for(fds + 64)? < fds + 64 {
@@ -26,7 +26,10 @@ pub(super) fn opened(at: Params<'_>) -> Result<Work, Errno> {
         _ => Opening::Accept(Visited::new()?),
     };
     let Some(full) = Full::table(fds, hole)? else {
-        return Ok(Work::unavailable("the program itself has more descriptors open: more fds"));
+        return Ok(Work::unavailable(
+            "the worker itself has more descriptors open: select larger \
+                                     fds",
+        ));
     };
     let accepts = matches!(opening, Opening::Accept(_));
     let work = Work::from_prepared_body(Shape::WithLoop, Body { opening, full });
@@ -44,7 +47,7 @@ impl Body {
         let low = self.opening.open()?;
         let high = self.opening.open();
         let right = high.is_ok_and(|high| [low, high] == self.full.free());
-        // The higher one first: the search of the next op begins at the lowest that was closed.
+        // The higher one first: the search of the next op starts at the lowest number closed.
         high.and_then(close)?;
         close(low)?;
         if right { Ok(()) } else { Err(Errno::EPROTO) }

@@ -1,4 +1,4 @@
-//! What is held against epoll(7), each complaint proven by a program.
+//! Complaints about epoll(7), each demonstrated by a program.
 
 use std::fs::File;
 use std::os::fd::AsRawFd;
@@ -23,17 +23,18 @@ const SPURIOUS: When = &[("quirk", "spurious-wake-ups")];
 
 pub(super) const QUIRKS: Bench = Bench {
     id: "event/quirks",
-    asks: "Which of the complaints about epoll hold on this kernel?",
-    op: "a program that shows it, from its first pipe to its last: 1 (yes) where what the quirk \
-         says was seen, 0 (no) where it was not. Any answer of the kernel that belongs to neither \
-         fails the row. Outside: nothing.",
+    asks: "Which of the known complaints about epoll apply to this kernel?",
+    op: "a program that demonstrates it, from its first pipe to its last: 1 (yes) if the behaviour \
+         was observed, 0 (no) if it was not. Any other answer of the kernel fails the row. Not \
+         included: nothing.",
     expected: "yes to all of them",
-    why: "An epoll set holds open files, not numbers, under the number that each had when it was \
-          added. While a copy of a closed descriptor lives, its file stays in the set and reports \
-          under a number that is nobody's or somebody else's, and only by that number and that \
-          file together could it be taken out; when the last copy goes, the file goes out without \
-          a word. Who does not keep account of what is in the set must guess between ADD and MOD. \
-          Sets in sets work, the kernel only looks for circles and depth.",
+    why: "An epoll set holds open files, not descriptors, under the number that each had when it \
+          was added. While a duplicate of a closed descriptor exists, its file stays in the set \
+          and is reported under a number that is free or now belongs to another file, and it could \
+          be removed only by that number and that file together; when the last duplicate is \
+          closed, the file leaves the set silently. A program that does not keep track of the set \
+          has to guess between ADD and MOD. Nested sets work; the kernel only checks for loops and \
+          depth.",
     calls: &[
         exactly("epoll_ctl", CHANGES as u32).when(PER_CHANGE),
         exactly("io_uring_enter", 2).when(BATCHES),
@@ -47,18 +48,18 @@ pub(super) const QUIRKS: Bench = Bench {
         up_to("write", CHANGES as u32),
         up_to("eventfd2", 32),
         up_to("close", 3 * CHANGES as u32),
-        // The standard library's copy of a descriptor, and its check before it closes one.
+        // The standard library's duplication of a descriptor, and its check before closing one.
         up_to("fcntl", 3 * CHANGES as u32),
         up_to("brk", 2),
     ],
     unit: Unit::YesOrNo,
     axes: &[Axis {
         name: "quirk",
-        sets: "dup-reports: closed, but a copy lives: it is still reported; cannot-remove: and \
-               its number cannot be taken out; other-file: and that number, now another file's, \
-               is reported though that one has nothing; dropped-on-close: a ready descriptor is \
-               closed, and nothing is told; guess-add-or-mod: ADD of what is there and MOD of \
-               what is not are errors; call-per-change: 16 changes are 16 calls; \
+        sets: "dup-reports: a closed descriptor with a duplicate is still reported; cannot-remove: \
+               and its number cannot be removed; other-file: and that number, now of another file, \
+               is reported although that file is not ready; dropped-on-close: a ready descriptor \
+               is closed, and nothing is reported; guess-add-or-mod: ADD of a present and MOD of \
+               an absent descriptor are errors; call-per-change: 16 changes are 16 calls; \
                io-uring-batches: 16 polls are one call; nested: a set in a set reports",
         points: WORDS,
         default_points: WORDS,
@@ -85,13 +86,12 @@ const WORDS: Points = Points::Words(&[
 
 pub(super) const COUNTS: Bench = Bench {
     id: "event/quirk-counts",
-    asks: "How deep may epoll sets lie in each other, and how often are waiters told in vain?",
-    op: "a program that counts it. Outside: starting the two waiters of spurious-wake-ups.",
-    expected: "nesting-depth 5; spurious-wake-ups 0 on one CPU, and now and then 1 on two",
-    why: "Whoever adds a set to a set has the kernel walk all sets that could be reached from it, \
-          looking for a circle: beyond a depth it refuses. Two who wait for one pipe may both be \
-          told of one byte, and the slower one finds nothing: it must not read as if something \
-          were there.",
+    asks: "How deeply may epoll sets be nested, and how many wake-ups are spurious?",
+    op: "a program that counts it. Not included: starting the two waiters of spurious-wake-ups.",
+    expected: "nesting-depth 5; spurious-wake-ups 0 on one CPU, and occasionally 1 on two",
+    why: "Adding a set to a set makes the kernel walk all sets reachable from it, to detect loops; \
+          it refuses chains beyond a certain depth. Two waiters on one pipe may both be woken by \
+          one byte, and the slower one finds nothing: it must not rely on data being there.",
     calls: &[
         up_to("epoll_ctl", 100),
         up_to("epoll_create1", 32),
@@ -108,8 +108,9 @@ pub(super) const COUNTS: Bench = Bench {
     unit: Unit::TimesPerOp,
     axes: &[Axis {
         name: "quirk",
-        sets: "nesting-depth: sets in a chain before the kernel refuses a further one; \
-               spurious-wake-ups: calls that told two waiters of a byte which another had taken",
+        sets: "nesting-depth: sets in a chain before the kernel refuses another; \
+               spurious-wake-ups: calls that reported a byte to two waiters although one had \
+               already read it",
         points: COUNTED,
         default_points: COUNTED,
     }],
@@ -124,19 +125,19 @@ const COUNTED: Points = Points::Words(&["nesting-depth", "spurious-wake-ups"]);
 
 pub(super) const NESTED: Bench = Bench {
     id: "event/nested",
-    asks: "What does it cost to learn of a ready descriptor through sets that hold sets?",
-    op: "one epoll_wait(2) on the outermost of so many sets that hold each other, the innermost a \
-         pipe with a byte in it, which stays. Outside: making pipe and sets.",
-    expected: "250 ns for a set alone, 150 ns more for each around it",
-    why: "Of a set in a set the kernel asks what it would ask of any file: whether it is ready. \
-          The answer is a look at its own list, and at each file there: a set further in, and in \
-          the end the pipe. The way to the innermost one is gone for each call.",
+    asks: "What does epoll_wait through nested sets cost?",
+    op: "one epoll_wait(2) on the outermost of `depth` sets that contain each other, the innermost \
+         a pipe with a byte in it, which stays. Not included: creating the pipe and the sets.",
+    expected: "250 ns for a single set, 150 ns more for each around it",
+    why: "The kernel polls a nested set like any file: is it ready? The answer is a scan of its \
+          own ready list, and of each file there: a set further inside, and finally the pipe. \
+          Every call descends to the innermost set.",
     calls: &[exactly(EPOLL_WAIT, 1)],
     floor: &[at_least(1, ENTRY)],
     axes: &[Axis {
         name: "depth",
-        sets: "how many sets lie between the one that is asked and the one that holds the pipe, \
-               both included",
+        sets: "number of sets from the one that is waited on to the one that holds the pipe, both \
+               included",
         points: Points::Numbers(&[1, 2, 3, 4, 5]),
         default_points: Points::Numbers(&[1, 5]),
     }],
@@ -146,10 +147,10 @@ pub(super) const NESTED: Bench = Bench {
     ..Bench::DEFAULT
 };
 
-/// Changes that are made together: the batch of which an io_uring hands over all at once.
+/// Changes that are made together: the size of the batch that an io_uring submits at once.
 const CHANGES: usize = 16;
 
-/// Sets in a chain that are tried, at most: the kernel allows five.
+/// The deepest chain tried: the kernel allows five.
 const DEEPEST: usize = 16;
 
 fn proves(at: Params<'_>) -> Result<Work, Errno> {
@@ -183,8 +184,8 @@ fn yes(seen: Result<bool, Errno>) -> Result<i64, Errno> {
     seen.map(i64::from)
 }
 
-/// Whether a set tells, without waiting, of what is called `token` and of nothing else; `false`
-/// where it tells of nothing.
+/// Whether a set reports, without blocking, `token` and nothing else; `false` if it reports
+/// nothing.
 fn tells_of(set: &mut Epoll, token: u64) -> Result<bool, Errno> {
     let count = set.ask(Patience::None)?;
     let mut strangers = false;
@@ -196,8 +197,8 @@ fn tells_of(set: &mut Epoll, token: u64) -> Result<bool, Errno> {
     }
 }
 
-/// A pipe's end that was added to a set and then closed, while a copy of it lives; there is a byte
-/// to read.
+/// A pipe's read end that was added to a set and then closed, while a duplicate exists; a byte is
+/// readable.
 struct Copied {
     set: Epoll,
     number: i32,
@@ -221,7 +222,7 @@ impl Copied {
         tells_of(&mut self.set, self.number as u64)
     }
 
-    /// Whether its number is refused, for this reason, when it is to be taken out.
+    /// Whether removing its number fails with this error, and it is still reported.
     fn stays(&mut self, because: Errno) -> Result<bool, Errno> {
         match self.set.change(Change::Delete, self.number, 0, 0) {
             Ok(()) => Ok(false),
@@ -237,7 +238,7 @@ fn cannot_remove() -> Result<i64, Errno> {
 
 fn other_file() -> Result<i64, Errno> {
     let mut copied = Copied::new()?;
-    // The lowest free number is handed out each time, and the closed one is free.
+    // Each new descriptor gets the lowest free number, and the closed one is free.
     let mut counters = Vec::new();
     while counters.last().is_none_or(|last: &File| last.as_raw_fd() < copied.number) {
         counters.push(context_switch::event_counter()?);
@@ -245,7 +246,7 @@ fn other_file() -> Result<i64, Errno> {
     if counters.last().is_none_or(|last| last.as_raw_fd() != copied.number) {
         return Err(Errno::EPROTO);
     }
-    // The counter of that number is at 0, and was never added.
+    // The counter with that number is at 0, and was never added.
     yes(copied.stays(Errno::ENOENT))
 }
 
@@ -276,7 +277,7 @@ fn refused_for(done: Result<(), Errno>, because: Errno) -> Result<bool, Errno> {
     }
 }
 
-/// As many pipes as there are changes, each with a byte in it.
+/// One pipe per change, each with a byte in it.
 fn full_pipes() -> Result<Vec<(File, File)>, Errno> {
     let full = || {
         let (from, to) = pipe()?;
@@ -292,7 +293,7 @@ fn call_per_change() -> Result<i64, Errno> {
     for (from, _) in &pipes {
         set.change(Change::Add, from.as_raw_fd(), READABLE, 0)?;
     }
-    // How many calls that took is what the count of this row shows.
+    // The counted calls of this row show how many calls that took.
     Ok(i64::from(set.ask(Patience::None)? == CHANGES))
 }
 
@@ -314,7 +315,7 @@ fn io_uring_batches() -> Result<i64, Errno> {
     Ok(i64::from(told == CHANGES))
 }
 
-/// Sets that hold each other; the first one holds a pipe with a byte in it.
+/// Nested sets; the first one holds a pipe with a byte in it.
 struct Chain {
     sets: Vec<Epoll>,
     pipe: (File, File),
@@ -329,7 +330,7 @@ impl Chain {
         Ok(chain)
     }
 
-    /// Puts a set around them.
+    /// Adds a set around them.
     fn grow(&mut self) -> Result<(), Errno> {
         let set = Epoll::new(2)?;
         let inner = self.sets.last().map_or(self.pipe.0.as_raw_fd(), Epoll::fd);
@@ -338,7 +339,7 @@ impl Chain {
         Ok(())
     }
 
-    /// 1 where the outermost one tells of the one in it, 0 where it tells of nothing.
+    /// 1 if the outermost set reports the one inside it, 0 if it reports nothing.
     #[inline(always)]
     fn reports(&mut self) -> Result<i64, Errno> {
         let inner = match self.sets.as_slice() {
@@ -355,7 +356,7 @@ fn nesting_depth() -> Result<i64, Errno> {
     for depth in 0..DEEPEST {
         match chain.grow() {
             Ok(()) => {}
-            // A set that cannot be asked is no depth.
+            // A set that cannot be waited on does not count.
             Err(Errno(libc::ELOOP | libc::EINVAL)) if depth > 0 && chain.reports()? == 1 => {
                 return Ok(depth as i64);
             }

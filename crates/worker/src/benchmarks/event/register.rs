@@ -1,4 +1,4 @@
-//! Putting descriptors into a set that lives in the kernel, and taking them out.
+//! Adding descriptors to a kernel-resident set, and removing them.
 
 use std::ops::Range;
 
@@ -7,11 +7,10 @@ use super::set::{Asked, Method};
 use crate::kernel::event::descriptor_set::{Many, Over, refused};
 use crate::kernel::event::readiness::{Change, URGENT};
 
-/// Descriptors that stand beside those of the set, for ops that put one in or take one out: as many
-/// in a batch.
+/// Descriptors besides those of the set, for ops that add or remove one: the maximum per batch.
 const SPARE: u64 = 256;
 
-/// What is done to a set.
+/// The change to a set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Act {
     Add,
@@ -46,14 +45,14 @@ pub(super) fn changes(at: Params<'_>) -> Result<Work, Errno> {
     })
 }
 
-/// A set of `fds` descriptors, of which some more are there.
+/// A set of `fds` descriptors, and some spare ones.
 struct Body {
     many: Many,
     method: Method,
     act: Act,
     fds: usize,
     set: Option<Asked>,
-    /// Those of the spare ones that are in the set.
+    /// The spare ones that are in the set.
     inside: Range<usize>,
     /// Changes so far.
     changed: usize,
@@ -68,7 +67,7 @@ impl Body {
             Asked::Ring(shots, ring) => {
                 ring.queue_poll(fd, place as u64, *shots)?;
                 ring.wait_for(0)?;
-                // One that stands has nothing to say yet.
+                // A pending poll has no completion yet.
                 ring.take().map_or(Ok(()), |done| Err(Errno(done.result.saturating_neg())))
             }
             _ => Err(Errno::EINVAL),
@@ -92,7 +91,7 @@ impl Body {
         }
     }
 
-    /// Asks for other events than before, each time.
+    /// Requests other events than before, each time.
     #[inline(always)]
     fn modify(&self, set: &mut Asked, place: usize) -> Result<(), Errno> {
         let more = if (self.changed / self.fds).is_multiple_of(2) { URGENT } else { 0 };
@@ -132,7 +131,7 @@ impl Body {
         Ok(())
     }
 
-    /// A new set of all `fds`, filled as many at a time as go.
+    /// A new set of all `fds`, filled in as few calls as possible.
     fn built(&self) -> Result<Asked, Errno> {
         let mut set = Asked::empty(self.method, 1)?;
         set.fill(&mut (0..self.fds).map(|place| self.many.fd(place)), 0)?;
@@ -140,7 +139,7 @@ impl Body {
     }
 }
 
-/// The token of what answers a removal or a change.
+/// The token of the completion of a removal or a change.
 const ANSWER: u64 = u64::MAX;
 
 impl WorkBody for Body {
@@ -161,9 +160,10 @@ impl WorkBody for Body {
         done
     }
 
-    /// Before additions none of the spare ones is in the set, before deletions as many as go.
+    /// Before additions the set holds no spare descriptor, before deletions as many as will be
+    /// removed.
     fn prepare(&mut self, ops: u64) -> Result<(), Errno> {
-        // Of an op that builds one the last set is thrown away, untimed.
+        // With act=build the previous set is dropped here, untimed.
         let Some(mut set) = self.set.take().filter(|_| self.act != Act::Build) else {
             return Ok(());
         };

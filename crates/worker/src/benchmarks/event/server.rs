@@ -1,5 +1,5 @@
-//! An HTTP server with many connections of which few ask: the experiment of the papers behind the
-//! study, by four event loops.
+//! An HTTP server with many connections of which few are active: the experiment of the papers
+//! behind the study, with four event loops.
 
 use std::fs::File;
 use std::net::SocketAddr;
@@ -35,38 +35,38 @@ use serving::Server;
 
 const BY_RING: When = &[("method", "io-uring")];
 
-/// Requests of a burst in a closed loop: eight of each connection, so that the first and the last
-/// ones, while not all are awaited at once, are a small part.
+/// Requests of a burst in a closed loop: eight per connection, so that the first and last requests,
+/// during which not all connections are busy, are a small part.
 const BURST: u64 = 64;
-/// Of a schedule a burst is so long, if that is fewer requests.
+/// The length of a burst with scheduled load, if that is fewer requests.
 const BURST_MS: u64 = 20;
 
-/// Guests that a server has room for beside those that are expected.
+/// Connections that a server has room for besides the expected ones.
 const STRANGERS: u64 = 64;
 
-/// Bursts whose requests are in no quantile: those in which server and load settle.
+/// Bursts that are excluded from the quantiles, while server and load settle.
 const SETTLING: u32 = 2;
 
 pub(super) const SERVER: Bench = Bench {
     id: "event/server",
-    asks: "How many requests does a server answer in a second, and what do its clients feel, when \
-           most of its connections are idle?",
-    op: "a request of 35 bytes for a page of 3 (HTTP/1.1, kept alive) that is answered: one of a \
+    asks: "How many requests per second does a server answer, and what latency do its clients see, \
+           when most of its connections are idle?",
+    op: "a request of 35 bytes for a page of 3 (HTTP/1.1, keep-alive) that is answered: one of a \
          burst of 64 by 8 connections of another process on this machine, from the first request \
          until the last answer, by that process's clock. Every answer is compared. The server is \
-         the measured process: one loop, one thread; CPU times and calls are its alone. \
-         request-p50 and request-p99 are how long requests took, medians over workers. \
-         Outside: making idle connections; two bursts of a worker in which they settle, for the \
-         quantiles.",
-    expected: "30,000 in a second by each method with 10 idle connections on one CPU; with 1,000 \
-            epoll and io_uring the same, select and poll two thirds, and requests half as long \
-            again; churn=1000 costs each of them 3 %",
+         the measured process: one loop, one thread; CPU times and calls are its own only. \
+         request-p50 and request-p99 are request latencies, medians over workers. Not included: \
+         opening idle connections; for the quantiles, the first two bursts of a worker.",
+    expected: "30,000 per second by each method with 10 idle connections on one CPU; with 1,000 \
+               epoll and io_uring the same, select and poll two thirds, and requests take one and \
+               a half times as long; churn=1000 costs each of them 3 %",
     why: "A loop that asks for one event at a time pays for all idle connections at each request; \
-          one that finds 8 requests at once pays for them once in 8. Load in a closed loop hides \
-          part of what its clients feel: who waits for an answer asks nothing meanwhile, and what \
-          would have waited behind it is never counted (coordinated omission). load=NUMBER is a \
-          schedule: so many are due in a second, and a request's time begins when it is due, \
-          whether or not a connection is free for it then.",
+          one that finds 8 requests at once pays for them once per 8. A closed loop hides part of \
+          the latency that clients see: a connection that waits for an answer sends nothing \
+          meanwhile, and the requests that would have queued behind it are never counted \
+          (coordinated omission). load=NUMBER is a schedule: that many requests are due per \
+          second, and the latency of a request counts from when it is due, whether or not a \
+          connection is free for it then.",
     calls: &[
         up_to(SELECT, 2).when(BY_SELECT),
         up_to(POLL, 2).when(BY_POLL),
@@ -74,7 +74,7 @@ pub(super) const SERVER: Bench = Bench {
         up_to("io_uring_enter", 2).when(BY_RING),
         exactly("recvfrom", 1).when(QUIET),
         exactly("sendto", 1),
-        // Of connections that come and go.
+        // Connections that are closed and reopened.
         up_to("recvfrom", 8).when(&[("churn", "100")]),
         up_to("recvfrom", 8).when(&[("churn", "1000")]),
         up_to("accept4", 8),
@@ -82,7 +82,7 @@ pub(super) const SERVER: Bench = Bench {
         up_to("close", 8),
         up_to("fcntl", 8),
         up_to("epoll_ctl", 8).when(BY_EPOLL),
-        // Orders to the load, and its reports: one for a burst.
+        // Commands to the load generator, and its reports: one per burst.
         up_to("write", 1),
         up_to("read", 1),
         up_to("brk", 1),
@@ -91,14 +91,14 @@ pub(super) const SERVER: Bench = Bench {
     axes: &[
         Axis {
             name: "method",
-            sets: "by which call the server waits for all its connections; io-uring: by a poll for \
-                   each, which stands until it is taken back",
+            sets: "the call by which the server waits for all its connections; io-uring: by a \
+                   multishot poll for each connection",
             points: Points::Words(&["select", "poll", "epoll", "io-uring"]),
             default_points: Points::Words(&["select", "poll", "epoll", "io-uring"]),
         },
         Axis {
             name: "idle",
-            sets: "how many connections there are that ask nothing",
+            sets: "number of idle connections",
             points: Points::Range {
                 min: 1,
                 max: 100_000,
@@ -108,19 +108,19 @@ pub(super) const SERVER: Bench = Bench {
         },
         Axis {
             name: "churn",
-            sets: "how many of them are closed and opened anew in a second",
+            sets: "number of them that are closed and reopened per second",
             points: Points::Numbers(&[0, 100, 1_000]),
             default_points: Points::Numbers(&[0]),
         },
         Axis {
             name: "peer_cpu",
-            sets: "where the process that asks is pinned: to the server's CPU, or to another",
+            sets: "where the load generator is pinned: to the server's CPU, or to another one",
             ..PEER_CPU
         },
         Axis {
             name: "load",
-            sets: "when is asked: by each connection as soon as it was answered (closed), or so \
-                   often in a second by schedule",
+            sets: "when requests are sent: by each connection as soon as its last answer arrives \
+                   (closed), or that many per second by schedule",
             points: Points::Range { min: 50, max: 1_000_000, points: &[1_000, 5_000, 20_000] },
             default_points: Points::Implied("closed"),
         },
@@ -128,7 +128,7 @@ pub(super) const SERVER: Bench = Bench {
     needs: &[Need::time(), Need::io_uring().when(BY_RING)],
     in_price_list: false,
     switches: true,
-    // Of connections, whose every call at either end a tracer stops where calls are counted.
+    // Connections, whose every call at either end is stopped by a tracer while calls are counted.
     setup_us: &[("idle", "1000")],
     source: "study cs161-syscalls, The C10K problem; Banga and Mogul, USENIX ATC 1998; Banga, \
              Mogul and Druschel, USENIX ATC 1999; RFC 9112; select(2), poll(2), epoll(7), \
@@ -151,7 +151,7 @@ fn serves(at: Params<'_>) -> Result<Work, Errno> {
     ))
 }
 
-/// Server and load at a point, after their first burst; or the row that says what is lacking.
+/// Server and load generator at a point, after their first burst; or a skipped row with the reason.
 fn body(at: Params<'_>) -> Result<Result<Body, Work>, Errno> {
     let cpu = match cpu_of_peer(at) {
         Ok(cpu) => cpu,
@@ -175,7 +175,7 @@ fn body(at: Params<'_>) -> Result<Result<Body, Work>, Errno> {
     let wish = Wish { at: server.at(), idle, churn, pace };
     let mut body = Body::new(server, wish, cpu, burst).map_err(|why| match why {
         Errno::EINVAL if at.word("method") == "io-uring" => lacking(
-            "polls of io_uring that stand are not in this kernel (Linux 5.13 has them): ask for \
+            "multishot polls of io_uring need Linux 5.13: select \
              method=epoll"
                 .to_owned(),
         ),
@@ -185,10 +185,10 @@ fn body(at: Params<'_>) -> Result<Result<Body, Work>, Errno> {
     Ok(Ok(body))
 }
 
-/// Descriptors of a process that are no connections.
+/// Descriptors of a process that are not connections.
 const OTHERS: u64 = 64;
 
-/// The server, and the load that asks it.
+/// The server, and the load generator.
 struct Body {
     server: Server,
     load: PeerProcess,
@@ -197,7 +197,7 @@ struct Body {
     cpu: Option<u32>,
     burst: u64,
     bursts: u32,
-    /// How long each request took.
+    /// The latency of each request.
     took_ns: Vec<u64>,
     last: i64,
 }
@@ -215,7 +215,7 @@ impl Body {
                 Load::new(wish, words)?.serve(&from_us, &to_us)
             })?
         };
-        // Only the child has taken them.
+        // Taken only in the child.
         let (server, orders, reports) = ours.ok_or(Errno::EINVAL)?;
         let (took_ns, last) = (Vec::new(), 0);
         let mut body = Self { server, load, orders, reports, cpu, burst, bursts: 0, took_ns, last };
@@ -223,7 +223,7 @@ impl Body {
         Ok(body)
     }
 
-    /// Lets the load's connections in, and learns which of them will ask.
+    /// Accepts the load's connections, and learns which of them are active.
     fn admit_all(&mut self, expected: usize, words: &SharedWords) -> Result<(), Errno> {
         let (mut admitted, mut heard_ns) = (0, raw_ns());
         loop {
@@ -249,12 +249,12 @@ impl Body {
         if self.server.befriend(&asking) == ASKING { Ok(()) } else { Err(Errno::EPROTO) }
     }
 
-    /// Why the load asks no more.
+    /// Why the load generator sends no more requests.
     fn has_ended(&self) -> Errno {
         match self.load.is_there() {
-            // It may be a moment away from its end.
+            // It may be about to exit.
             Ok(()) | Err(Errno::ESRCH) => unfit(
-                "the process that asks the server was ended by somebody, or has closed its \
+                "the process that sends the requests was killed, or has closed its \
                  connections: run the case again"
                     .to_owned(),
             ),
@@ -262,8 +262,7 @@ impl Body {
         }
     }
 
-    /// Has the load ask so often, and answers: how long a request took of the whole, in thousandths
-    /// of a nanosecond.
+    /// Runs one burst: the mean time per request, in thousandths of a nanosecond.
     fn burst(&mut self) -> Result<i64, Errno> {
         let until = self.server.seen.answered + self.burst;
         context_switch::write(&self.orders, &self.burst.to_ne_bytes())?;

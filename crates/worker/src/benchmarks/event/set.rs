@@ -1,6 +1,7 @@
-//! A set of descriptors, and one call that says which of them are ready: by nine methods.
+//! A set of descriptors, and one call that reports which of them are ready: by nine methods.
 //!
-//! Another system's way to wait (kqueue, /dev/poll, event ports) would be a word and an arm here.
+//! Another system's mechanism (kqueue, /dev/poll, event ports) would be one more word and match arm
+//! here.
 
 use std::ops::Range;
 
@@ -13,12 +14,12 @@ use crate::kernel::event::readiness::{
     Bits, By, Change, EDGE, EXCLUSIVE, Entries, Epoll, ONESHOT, Patience, READABLE,
 };
 
-/// How is waited.
+/// The mechanism that waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Method {
     Select(By),
     Poll(By),
-    /// With the flags of each descriptor.
+    /// With the event flags of each descriptor.
     Epoll(u32),
     Ring(Shots),
 }
@@ -38,7 +39,7 @@ impl Method {
         }
     }
 
-    /// The same, where of several waiters not all are woken.
+    /// The same, but not all of several waiters are woken.
     pub(super) fn exclusive(self) -> Self {
         match self {
             Method::Epoll(flags) => Method::Epoll(flags | EXCLUSIVE),
@@ -46,12 +47,12 @@ impl Method {
         }
     }
 
-    /// Whether the set lives in the kernel, and several processes may fill it.
+    /// Whether the set is kept in the kernel, and several processes can fill it.
     pub(super) fn is_shared(self) -> bool {
         matches!(self, Method::Epoll(_) | Method::Ring(_))
     }
 
-    /// Whether only what happens anew is told: then it must happen anew for each op.
+    /// Whether only new events are reported: then each op has to trigger one.
     fn wants_edges(self) -> bool {
         match self {
             Method::Epoll(flags) => flags & EDGE != 0,
@@ -61,21 +62,21 @@ impl Method {
     }
 }
 
-/// The descriptors, by the method that they are waited for.
+/// The descriptors, and the mechanism that waits for them.
 pub(super) struct Set {
     pub(super) many: Many,
     pub(super) asked: Asked,
     pub(super) ready: Ready,
 }
 
-/// Which are ready, and what is to be done about each when it was told.
+/// Which descriptors are ready, and what to do about each after it was reported.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ready {
     first: usize,
     count: usize,
-    /// The sum of their places.
+    /// The sum of their positions.
     sum: u64,
-    /// Whether each is emptied and made ready anew.
+    /// Whether each is drained and made ready again.
     edges: bool,
 }
 
@@ -98,7 +99,7 @@ impl Ready {
     }
 }
 
-/// What a call told.
+/// The result of a call.
 struct Told {
     ready: Ready,
     sum: u64,
@@ -119,7 +120,7 @@ impl Told {
         self.strangers |= place.wrapping_sub(self.ready.first) >= self.ready.count;
     }
 
-    /// Whether it was those that are ready, each once, and nobody else.
+    /// Whether it reported the ready ones, each once, and no others.
     #[inline(always)]
     fn is_right(&self) -> Result<(), Errno> {
         let right = self.count == self.ready.count && self.sum == self.ready.sum;
@@ -127,10 +128,10 @@ impl Told {
     }
 }
 
-/// The numbers of descriptors, in the order of their places.
+/// The descriptor numbers, in order of position.
 pub(super) type Fds<'a> = &'a mut dyn Iterator<Item = i32>;
 
-/// A method with what it holds.
+/// A mechanism with its state.
 pub(super) enum Asked {
     Select(By, Bits),
     Poll(By, Entries),
@@ -138,20 +139,20 @@ pub(super) enum Asked {
     Ring(Shots, Ring),
 }
 
-/// Submissions of a ring that are handed over together, at most.
+/// Maximum number of ring submissions that are submitted together.
 const TOGETHER: u64 = 256;
 
-/// Submissions that the kernel gives a ring room for, at most (IORING_MAX_ENTRIES).
+/// Maximum number of submission entries of a ring (IORING_MAX_ENTRIES).
 const MOST_ENTRIES: u64 = 32_768;
 
 impl Asked {
-    /// A set that lives in the kernel, for `ready` events at once; nothing is in it yet.
+    /// An empty kernel-resident set, for `ready` events at once.
     pub(super) fn empty(method: Method, ready: u64) -> Result<Self, Errno> {
         match method {
             Method::Epoll(flags) => Ok(Asked::Epoll(flags, Epoll::new(ready as usize + 1)?)),
             Method::Ring(_) if ready > MOST_ENTRIES => Err(lacking(format!(
                 "an io_uring takes {MOST_ENTRIES} submissions at once, and {ready} are ready: \
-                 fewer fds"
+                 select smaller fds"
             ))),
             Method::Ring(shots) => {
                 let entries = ready.max(TOGETHER).next_power_of_two();
@@ -174,7 +175,7 @@ impl Asked {
         }
     }
 
-    /// Puts descriptors into a set that lives in the kernel, each under its place, and `beyond`.
+    /// Adds descriptors to a kernel-resident set, each under its position plus `beyond`.
     pub(super) fn fill(&mut self, fds: Fds<'_>, beyond: u64) -> Result<(), Errno> {
         for (place, fd) in (beyond..).zip(fds) {
             match self {
@@ -194,7 +195,7 @@ impl Asked {
         }
     }
 
-    /// Waits until something is ready; looks at nothing of it.
+    /// Waits until a descriptor is ready; does not read the result.
     #[inline(always)]
     pub(super) fn wait(&mut self) -> Result<usize, Errno> {
         match self {
@@ -208,7 +209,7 @@ impl Asked {
         }
     }
 
-    /// Makes ready to wait for a descriptor again, of which it was just told.
+    /// Rearms a descriptor that was just reported.
     pub(super) fn again(&mut self, fd: i32, place: u64) -> Result<(), Errno> {
         match self {
             Asked::Epoll(flags, set) if *flags & ONESHOT != 0 => {
@@ -229,7 +230,7 @@ impl Asked {
         }
     }
 
-    /// Goes on behind what another process has put in.
+    /// Continues after the submissions of another process.
     pub(super) fn follow(&mut self) {
         if let Asked::Ring(_, ring) = self {
             ring.follow();
@@ -237,21 +238,21 @@ impl Asked {
     }
 }
 
-/// What is done so many times with a set.
+/// The part of waiting that an op repeats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
-    /// It is asked, the answers are looked at, and all is made as it was.
+    /// The call, reading its result, and rearming.
     Whole,
-    /// The same without asking: the answers are those of the last time.
+    /// The same without the call: the result is that of the previous call.
     Caller,
 }
 
 impl Set {
-    /// Does `part` so many times, each of which must tell of what is ready and of nothing else.
+    /// Repeats `part` `ops` times; each must report the ready descriptors and no others.
     pub(super) fn run(&mut self, part: Part, ops: u64) -> Result<(), OpError> {
         let Self { many, asked, ready } = self;
         let ready = *ready;
-        // What is chosen here is chosen once for a batch.
+        // Dispatched once per batch.
         match asked {
             Asked::Select(by, bits) => times(ops, || by_select(*by, bits, many, ready, part)),
             Asked::Poll(by, entries) => times(ops, || by_poll(*by, entries, ready, part)),
@@ -260,13 +261,13 @@ impl Set {
         }
     }
 
-    /// Makes ready what is to be.
+    /// Makes ready the descriptors that should be.
     pub(super) fn wake(&self) -> Result<(), Errno> {
         self.ready.places().try_for_each(|place| self.many.wake(place))
     }
 }
 
-/// Does an op so many times. Beside a call the loop does not show.
+/// Repeats an op. Loop overhead is negligible compared with a call.
 #[inline(always)]
 fn times(ops: u64, mut op: impl FnMut() -> Result<(), Errno>) -> Result<(), OpError> {
     for op_now in 0..ops {
@@ -275,8 +276,8 @@ fn times(ops: u64, mut op: impl FnMut() -> Result<(), Errno>) -> Result<(), OpEr
     Ok(())
 }
 
-/// How many there were in the last call, as if it had been told anew: nothing that is done with the
-/// same answers again and again may be done once for all.
+/// The count of the last call, made opaque: the compiler must not hoist work on the same results
+/// out of the loop.
 #[inline(always)]
 fn told_before(ready: Ready) -> usize {
     opaque(ready.count as u64) as usize
@@ -353,7 +354,7 @@ fn by_ring(shots: Shots, ring: &mut Ring, many: &Many, ready: Ready) -> Result<(
     anew(many, ready)
 }
 
-/// Empties what was ready and makes it ready anew, where only that is told of.
+/// Drains the ready descriptors and makes them ready again, if only new events are reported.
 #[inline(always)]
 fn anew(many: &Many, ready: Ready) -> Result<(), Errno> {
     if ready.edges {

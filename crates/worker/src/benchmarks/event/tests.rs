@@ -1,5 +1,5 @@
-//! What must hold of sets and waiters: each finds what is ready and nothing else, and all of it is
-//! gone with the work.
+//! Properties of sets and waiters: each reports the ready descriptors and no others, and nothing is
+//! left behind.
 
 use std::fs;
 
@@ -18,14 +18,14 @@ use crate::kernel::event::readiness::READABLE;
 use crate::kernel::process::limits;
 use crate::kernel::process::{alone, children, kill};
 
-/// Descriptors that are soon made.
+/// Numbers of descriptors that are quickly created.
 const FEW: [u64; 3] = [10, 32, 100];
 
 fn value(case: &Case, axis: &str) -> String {
     case.point.get(axis).map(Value::to_string).unwrap_or_default()
 }
 
-/// Cases of a benchmark that are soon tried and have a meaning.
+/// The applicable cases of a benchmark with these numbers of descriptors.
 fn cases(id: &str, fds: &[u64]) -> Vec<(&'static Bench, Case)> {
     let bench = BENCHES.iter().find(|bench| bench.id == id).unwrap();
     let definition = bench.definition();
@@ -48,7 +48,7 @@ fn cases(id: &str, fds: &[u64]) -> Vec<(&'static Bench, Case)> {
     points.map(|point| (bench, Case::new(id, point))).collect()
 }
 
-/// Its work here, after some ops; none, and a word about it, where this machine lacks something.
+/// Its work here, after some ops; `None`, with a message, if this machine lacks something.
 fn done(bench: &Bench, case: &Case, site: Context, ops: u64) -> Option<Work> {
     let built = bench.work(&case.point, site);
     let mut work = built.unwrap_or_else(|error| panic!("{case} is not built: {error}"));
@@ -64,7 +64,7 @@ fn done(bench: &Bench, case: &Case, site: Context, ops: u64) -> Option<Work> {
     Some(work)
 }
 
-/// What the process holds: children and descriptors.
+/// The children and descriptors of this process.
 pub(super) fn held() -> (usize, usize) {
     (children().len(), fs::read_dir("/proc/self/fd").unwrap().count())
 }
@@ -78,13 +78,13 @@ fn leave_nothing(cases: &[(&Bench, Case)], site: Context, ops: u64) {
 }
 
 #[test]
-fn every_way_to_wait_finds_what_is_ready_wherever_it_stands_and_leaves_nothing() {
+fn every_method_finds_the_ready_descriptors_at_every_position_and_leaves_nothing() {
     alone(|| {
         let site = site();
         let all = cases("event/wait", &[10]);
         assert!(all.len() > 500, "{}", all.len());
         leave_nothing(&all, site, 7);
-        // Larger ones, for what is said of them alone.
+        // Larger sets, for the plain points only.
         let more: Vec<_> = cases("event/wait", &FEW[1..])
             .into_iter()
             .filter(|(_, case)| value(case, "over").is_empty() && value(case, "highest").is_empty())
@@ -110,7 +110,7 @@ fn the_rest_of_the_family_works_at_every_point_and_leaves_nothing() {
     });
 }
 
-/// A set of ten pipes of which the one at `ready` is said to be ready, and those at `woken` are.
+/// A set of ten pipes of which `ready` is expected to be ready, and those in `woken` are.
 fn set(method: Method, ready: u64, woken: &[usize]) -> Set {
     let many = Many::new(10, Over::Pipe, 0..10, None).unwrap();
     let asked = Asked::of(method, &mut many.fds(), 10).unwrap();
@@ -119,7 +119,7 @@ fn set(method: Method, ready: u64, woken: &[usize]) -> Set {
 }
 
 #[test]
-fn an_op_that_is_told_of_another_descriptor_or_of_one_more_fails() {
+fn an_op_that_reports_a_wrong_or_an_extra_descriptor_fails() {
     use crate::kernel::event::io_uring::Shots;
     use crate::kernel::event::readiness::By;
     alone(|| {
@@ -144,7 +144,7 @@ fn an_op_that_is_told_of_another_descriptor_or_of_one_more_fails() {
     });
 }
 
-/// A herd's figure at a point, several times over.
+/// The figure of event/herd at a point, 20 times.
 fn woken(site: Context, point: &str) -> Option<Vec<i64>> {
     let case = Case::parse(&format!("event/herd:{point}")).unwrap();
     let bench = BENCHES.iter().find(|bench| bench.id == "event/herd").unwrap();
@@ -157,7 +157,7 @@ fn woken(site: Context, point: &str) -> Option<Vec<i64>> {
 }
 
 #[test]
-fn all_of_a_herd_are_woken_and_of_an_exclusive_one_fewer() {
+fn all_of_a_herd_are_woken_and_fewer_of_an_exclusive_one() {
     alone(|| {
         let site = site();
         for method in ["select", "poll", "epoll"] {
@@ -176,7 +176,7 @@ fn all_of_a_herd_are_woken_and_of_an_exclusive_one_fewer() {
 }
 
 #[test]
-fn a_waiter_is_asleep_before_what_it_waits_for_and_runs_after_it() {
+fn a_waiter_sleeps_before_the_event_and_runs_after_it() {
     alone(|| {
         let site = site();
         for (bench, case) in cases("event/wakeup", &[10]) {
@@ -205,7 +205,7 @@ fn an_op_whose_waiter_was_killed_fails() {
 }
 
 #[test]
-fn what_does_not_fit_into_a_process_is_shared_by_several_or_says_how_it_would_fit() {
+fn a_set_too_large_for_one_process_is_shared_or_names_the_limit_to_raise() {
     alone(|| {
         let site = site();
         limits::lower_descriptors(700).unwrap();

@@ -1,4 +1,4 @@
-//! Waiting for a descriptor, but no longer than so long: by how much and how often that is missed.
+//! Timed waits for a descriptor: how late and how early they end.
 
 use super::super::prelude::*;
 use super::{BY_EPOLL, BY_POLL, BY_PPOLL, BY_PSELECT, BY_SELECT, SELECT};
@@ -14,8 +14,8 @@ const BY_RING: When = &[("method", "io-uring")];
 
 const HOW: Axis = Axis {
     name: "method",
-    sets: "by which call is waited: select in microseconds, poll and epoll in whole milliseconds, \
-           the others in nanoseconds",
+    sets: "the call that waits: select in microseconds, poll and epoll in whole milliseconds, the \
+           others in nanoseconds",
     points: Points::Words(&[
         "select",
         "pselect",
@@ -30,23 +30,23 @@ const HOW: Axis = Axis {
 
 const US: Axis = Axis {
     name: "us",
-    sets: "the time that is asked for, in microseconds",
+    sets: "requested timeout in microseconds",
     points: Points::Range { min: 1, max: 20_000, points: &[100, 1_000, 5_000, 10_000] },
     default_points: Points::Numbers(&[1_000]),
 };
 
 const ROUNDING: Axis = Axis {
     name: "rounding",
-    sets: "what becomes of a time that is no whole number of milliseconds, where the call knows no \
-           other: the next longer one, or the next shorter one",
+    sets: "how a timeout that is not a whole number of milliseconds is rounded, if the call counts \
+           in milliseconds: up or down",
     points: Points::Words(&["up", "down"]),
     default_points: Points::Implied("up"),
 };
 
-/// The call that the complaint is about, and the one that it is held against.
+/// The call that the complaint is about, and the one that it is compared with.
 const ACCUSED: Points = Points::Words(&["select", "epoll"]);
 
-/// The calls of an op of so many waits.
+/// The calls of an op that waits `times` times.
 const fn waits(times: u32) -> [ExpectedCall; 7] {
     [
         exactly(SELECT, times).when(BY_SELECT),
@@ -59,9 +59,9 @@ const fn waits(times: u32) -> [ExpectedCall; 7] {
     ]
 }
 
-/// Why most calls are not rounded.
-const FINE: &str = "only poll(2) and epoll_wait(2) count in milliseconds: nothing is rounded here";
-/// What the benchmarks here are unless they say otherwise.
+/// Why most calls do not round.
+const FINE: &str = "only poll(2) and epoll_wait(2) count in milliseconds: no rounding here";
+/// The defaults of the benchmarks here.
 const TIMED: Bench = Bench {
     axes: &[HOW, US, ROUNDING],
     needs: &[
@@ -82,37 +82,37 @@ const TIMED: Bench = Bench {
 
 pub(super) const ERROR: Bench = Bench {
     id: "event/timeout",
-    asks: "By how much does waiting for a descriptor miss the time after which it is to give up?",
-    op: "the time that passed on CLOCK_MONOTONIC around one call that waits for an empty pipe, \
-         less the time that was asked for: negative is too early. What poll(2) and epoll_wait(2) \
-         cannot say, since they count in milliseconds, is rounded by their caller, and the \
-         rounding is part of the error. Outside: making pipe and set; nothing is subtracted, two \
-         reads of the clock are some 40 ns of it.",
-    expected: "60 us too late for all of them, 50 of them slack, and 5 us for io_uring; 0.1 ms by \
-            poll and epoll_wait is 1 ms and so 0.96 ms too late; none is too early",
-    why: "All of them sleep by a timer of high resolution, and may be late by the task's slack: \
-          50 us (PR_SET_TIMERSLACK), or for select, poll and epoll a part in a thousand of the \
-          time if that is more. Accuracy of 0.1 ms for select and 5 ms for epoll, as the study \
-          quotes, was that of kernels whose timers went by the tick. What is left of it is the unit: a call \
-          that counts in milliseconds cannot be asked for less. epoll_pwait2(2) can.",
+    asks: "By how much does a timed wait for a descriptor miss its timeout?",
+    op: "the time elapsed on CLOCK_MONOTONIC around one call that waits for an empty pipe, minus \
+         the requested timeout: negative is too early. Timeouts that poll(2) and epoll_wait(2) \
+         cannot express, since they count in milliseconds, are rounded by their caller, and the \
+         rounding is part of the error. Not included: creating the pipe and the set; nothing is \
+         subtracted, the two clock reads account for about 40 ns.",
+    expected: "60 us too late for all of them, of which 50 are timer slack, and 5 us for io_uring; \
+               with poll and epoll_wait 0.1 ms becomes 1 ms, 0.96 ms too late; none is too early",
+    why: "All of them sleep on a high-resolution timer, and may be late by the timer slack of the \
+          task: 50 us (PR_SET_TIMERSLACK), or for select, poll and epoll a thousandth of the \
+          timeout if that is more. The accuracies of 0.1 ms for select and 5 ms for epoll that the \
+          study quotes were those of kernels whose timers ran on the tick. What remains is the \
+          unit: a call that counts in milliseconds cannot express less. epoll_pwait2(2) can.",
     calls: &waits(1),
     build: |at| or_refused(found(at, error)),
     ..TIMED
 };
 
-/// Waits of which a share is told: few enough that 10 ms each are no second.
+/// Waits per op: few enough that 10 ms each stay well below a second.
 const MANY: u32 = 5;
 
 pub(super) const EARLY: Bench = Bench {
     id: "event/timeout-early",
-    asks: "How often does waiting for a descriptor come back before its time is up?",
-    op: "the share of five waits for an empty pipe that came back before the time that was asked \
-         for had passed on CLOCK_MONOTONIC, read before the call and after it. Outside: making \
-         pipe and set.",
-    expected: "none; all of them where the caller rounds down",
-    why: "The complaint that the study quotes: a call comes back too early, and its caller must \
-          wait once more. It was true while time was kept in ticks and a tick that had begun \
-          counted as one. A timer of high resolution fires after its moment and never before.",
+    asks: "How often does a timed wait for a descriptor return before its timeout?",
+    op: "the share of five waits for an empty pipe that returned before the requested timeout had \
+         elapsed on CLOCK_MONOTONIC, read before and after the call. Not included: creating the \
+         pipe and the set.",
+    expected: "none; all of them if the caller rounds down",
+    why: "The complaint that the study quotes: a call returns too early, and its caller has to \
+          wait once more. It was true while timeouts were kept in ticks and a tick that had begun \
+          counted as a whole one. A high-resolution timer never fires before its time.",
     calls: &waits(MANY),
     unit: Unit::TimesPerOp,
     axes: &[Axis { default_points: ACCUSED, ..HOW }, US, ROUNDING],
@@ -122,14 +122,14 @@ pub(super) const EARLY: Bench = Bench {
 
 pub(super) const TURNS: Bench = Bench {
     id: "event/timeout-turns",
-    asks: "How many calls does it take until a moment has come?",
-    op: "the calls that a loop makes until a moment is past: it reads CLOCK_MONOTONIC, and waits \
-         for what is left; rounding=down gives poll(2) and epoll_wait(2) the whole milliseconds of \
-         it alone. Outside: making pipe and set.",
-    expected: "one; where what is left is rounded down, thousands that wait for 0 ms",
-    why: "An event loop that rounds down turns on the spot for the rest of the last millisecond, \
-          and one that rounds up is late by as much. That is the choice of poll(2) and \
-          epoll_wait(2); the others need none.",
+    asks: "How many calls does it take to wait until a given moment?",
+    op: "the calls that a loop makes until a moment has passed: it reads CLOCK_MONOTONIC, and \
+         waits for the remaining time; rounding=down passes poll(2) and epoll_wait(2) only the \
+         whole milliseconds of it. Not included: creating the pipe and the set.",
+    expected: "one; if the remaining time is rounded down, thousands that wait for 0 ms",
+    why: "An event loop that rounds down spins for the rest of the last millisecond, and one that \
+          rounds up is late by as much. poll(2) and epoll_wait(2) leave that choice; the others \
+          need none.",
     calls: &[
         up_to(SELECT, MOST_TURNS).when(BY_SELECT),
         up_to("pselect6", MOST_TURNS).when(BY_PSELECT),
@@ -138,7 +138,7 @@ pub(super) const TURNS: Bench = Bench {
         up_to(EPOLL_WAIT, MOST_TURNS).when(BY_EPOLL),
         up_to("epoll_pwait2", MOST_TURNS).when(BY_PWAIT2),
         up_to("io_uring_enter", MOST_TURNS).when(BY_RING),
-        // Where no clock can be read without.
+        // Only where reading a clock takes a system call.
         up_to("clock_gettime", MOST_TURNS),
     ],
     unit: Unit::TimesPerOp,
@@ -147,10 +147,10 @@ pub(super) const TURNS: Bench = Bench {
     ..TIMED
 };
 
-/// More turns than a millisecond has room for.
+/// More iterations than fit into a millisecond.
 const MOST_TURNS: u32 = 100_000;
 
-/// What an op brings, of a time that is asked for and its rounding: thousandths.
+/// The figure of an op for a requested time and its rounding, in thousandths.
 type Figure = fn(&mut Timeout, u64, Rounding) -> Result<i64, Errno>;
 
 fn found(at: Params<'_>, figure: Figure) -> Result<Work, Errno> {
@@ -169,8 +169,7 @@ fn found(at: Params<'_>, figure: Figure) -> Result<Work, Errno> {
     match timeout.wait(1_000, Rounding::Up) {
         Err(Errno::ENOSYS | Errno::EINVAL) if matches!(by, By::EpollPwait2 | By::Ring) => {
             return Err(lacking(
-                "this kernel cannot wait so (Linux 5.11 and later can): ask for method=epoll"
-                    .to_owned(),
+                "this kernel lacks the call (added in Linux 5.11): select method=epoll".to_owned(),
             ));
         }
         done => done?,
@@ -178,7 +177,7 @@ fn found(at: Params<'_>, figure: Figure) -> Result<Work, Errno> {
     Ok(Work::own_value(move || figure(&mut timeout, asked_ns, rounding)))
 }
 
-/// How long one wait took more than was asked for.
+/// The overshoot of one wait.
 fn excess_ns(timeout: &mut Timeout, asked_ns: u64, rounding: Rounding) -> Result<i64, Errno> {
     let before = gettime(ClockId::MONOTONIC)?;
     timeout.wait(asked_ns, rounding)?;

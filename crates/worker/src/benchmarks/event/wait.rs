@@ -1,4 +1,4 @@
-//! Asking a set of many descriptors which of them are ready.
+//! Waiting for the ready ones among many descriptors.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use crate::kernel::event::descriptor_set::{Filler, Many, Over, most_of, refused}
 use crate::kernel::ipc::context_switch::PeerProcess;
 use crate::kernel::process::limits;
 
-/// What the descriptors are.
+/// The type of the descriptors.
 pub(super) fn over(at: Params<'_>) -> Over {
     match at.word("over") {
         "pipe" => Over::Pipe,
@@ -19,7 +19,7 @@ pub(super) fn over(at: Params<'_>) -> Over {
     }
 }
 
-/// What is asked for at a point.
+/// What a point selects.
 struct Wanted {
     method: Method,
     over: Over,
@@ -29,7 +29,7 @@ struct Wanted {
     position: Position,
 }
 
-/// Where the ready ones stand.
+/// The position of the ready descriptors.
 #[derive(Clone, Copy, Debug)]
 enum Position {
     First,
@@ -38,7 +38,7 @@ enum Position {
 }
 
 impl Position {
-    /// How many of so many stand before them.
+    /// How many of `of` descriptors come before the ready ones.
     fn before(self, of: u64) -> u64 {
         match self {
             Position::First => 0,
@@ -47,7 +47,7 @@ impl Position {
         }
     }
 
-    /// The places of `count` ready ones among so many, in a row.
+    /// The consecutive positions of `count` ready descriptors among `of`.
     fn places(self, of: u64, count: u64) -> Range<u64> {
         let first = self.before(of - count);
         first..first + count
@@ -80,19 +80,19 @@ impl Wanted {
     }
 }
 
-/// The work at a point: an op is `part` of asking once.
+/// The work at a point: an op is `part` of one wait.
 pub(super) fn asks(at: Params<'_>, part: Part) -> Result<Work, Errno> {
     asked(Wanted::at(at), part)
 }
 
-/// The work at a point: an op is the share of one descriptor in asking once.
+/// The work at a point: an op is the share of one descriptor in one wait.
 pub(super) fn shares(at: Params<'_>) -> Result<Work, Errno> {
     let fds = at.number("fds");
     let wanted = Wanted {
         method: Method::of(at),
         over: Over::Pipe,
         fds,
-        // It is on the lists of all others that the call has put itself before it finds this one.
+        // The call has added itself to the wait queues of all others before it finds this one.
         ready: u64::from(at.word("step") == "block"),
         highest: None,
         position: Position::Last,
@@ -103,13 +103,17 @@ pub(super) fn shares(at: Params<'_>) -> Result<Work, Errno> {
 fn asked(wanted: Wanted, part: Part) -> Result<Work, Errno> {
     let Wanted { method, over, fds, ready, highest, .. } = wanted;
     if highest.is_some_and(|highest| highest < fds + 64) {
-        return Err(lacking("so many descriptors lie higher by themselves: fewer fds".to_owned()));
+        return Err(lacking(
+            "that many descriptors exceed this number by themselves: select smaller \
+                            fds"
+            .to_owned(),
+        ));
     }
     let limit = limits::descriptors_for((2 * fds + ready).max(highest.unwrap_or(0)) + 256)?;
     if let Some(highest) = highest.filter(|highest| highest + 128 > limit) {
         return Err(lacking(format!(
-            "no descriptor can be numbered {highest} here, where a process may have {limit}: \
-             `sudo prlimit --pid $$ --nofile={0}:{0}` in the shell that starts oscost raises that",
+            "no descriptor can be numbered {highest} here, where a process may have {limit}: run \
+             `sudo prlimit --pid $$ --nofile={0}:{0}` in the shell that starts oscost to raise it",
             highest + 1_024
         )));
     }
@@ -124,22 +128,22 @@ fn asked(wanted: Wanted, part: Part) -> Result<Work, Errno> {
     };
     set.wake()?;
     let mut body = Body { set, part: Part::Whole, _helpers: helpers };
-    // Once, so that what is no set of descriptors after all shows now, and there are answers.
+    // Once, so that a wrong set fails now, and there are results for `Part::Caller`.
     body.run(1, 1).map_err(|error| error.errno)?;
-    // What the caller does alone is so short that the loop around it shows: it is part of it.
+    // The caller's part alone is so short that loop overhead counts: it is included.
     let shape = if part == Part::Caller { Shape::WithLoop } else { Shape::Repeat };
     Ok(Work::from_body(shape, Body { part, ..body }))
 }
 
-/// A set that does not fit into one process: the descriptors of a set that lives in the kernel may
-/// be those of any process that has inherited it.
+/// A set that does not fit into one process: a kernel-resident set may contain descriptors of any
+/// process that inherited it.
 fn shared(wanted: &Wanted, limit: u64) -> Result<(Set, Vec<PeerProcess>), Errno> {
-    /// A process's own descriptors, and some that come and go.
+    /// A process's other descriptors, with a margin.
     const OTHERS: u64 = 320;
     let &Wanted { method, over, fds, ready, .. } = wanted;
     let ends = if over == Over::Eventfd { 1 } else { 2 };
     let each = limit.saturating_sub(OTHERS) / ends;
-    // The other ends of those that are made ready are this process's, too.
+    // The write ends of those that are made ready belong to this process, too.
     let own = if over == Over::Eventfd { each } else { each.saturating_sub(ready) };
     if own < ready.max(1) || fds / each.max(1) > MOST_HELPERS || wanted.highest.is_some() {
         return Err(refused(Errno::EMFILE, fds, over));
@@ -174,11 +178,11 @@ fn shared(wanted: &Wanted, limit: u64) -> Result<(Set, Vec<PeerProcess>), Errno>
     Ok((Set { many, asked, ready: Ready::of(places, method) }, helpers))
 }
 
-/// Helpers that fill a set, at most: as many as 100,000 pipes need where a process may have 4,096
-/// descriptors.
+/// Maximum number of helper processes that fill a set: enough for 100,000 pipes where a process may
+/// have 4,096 descriptors.
 const MOST_HELPERS: u64 = 64;
 
-/// A set, and those who have helped to fill it.
+/// A set, and the helpers that filled part of it.
 struct Body {
     set: Set,
     part: Part,

@@ -80,7 +80,8 @@ impl Two {
         let child = {
             let (ours, theirs) = (&mut ours, &mut theirs);
             PeerProcess::start(Some(cpu), move || {
-                // The child's copies: it must not hold its parent's ends, or it would never see one.
+                // The child's copies: it must not hold its parent's ends, or it would never see
+                // one.
                 drop(ours.take());
                 let (end, control) = theirs.take().ok_or(Errno::EINVAL)?;
                 serve(end, control)

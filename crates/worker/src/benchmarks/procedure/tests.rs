@@ -1,11 +1,11 @@
-//! What the calls of this family are in the processor's own language: the instructions that it
-//! executes, one by one, and no compiler's word for it.
+//! What the calls of this family are at the machine level: the instructions that the processor
+//! executes, single-stepped, independent of what the compiler was meant to emit.
 
 #[cfg(target_arch = "x86_64")]
 mod executed;
 
 #[cfg(not(target_arch = "x86_64"))]
 #[test]
-fn each_copy_of_each_op_is_its_call_and_nothing_more() {
-    eprintln!("not run here: this test reads the instructions of x86-64");
+fn each_unrolled_op_is_its_call_and_nothing_more() {
+    eprintln!("skipped: this test decodes x86-64 instructions");
 }

@@ -1,9 +1,9 @@
-//! Limits of a place are reasons, and not failures.
+//! Resource limits are reported as reasons, not as failures.
 
 use super::*;
 
 #[test]
-fn a_limit_of_the_place_is_a_reason_with_a_way_out_and_not_a_failure() {
+fn a_resource_limit_is_a_reason_with_a_way_out_and_not_a_failure() {
     for (limit, way_out) in [(Errno::EAGAIN, "ulimit -u"), (Errno::ENOMEM, "vm.overcommit_memory")]
     {
         let work = tried(Work::with_loop(move || Err(limit))).unwrap();

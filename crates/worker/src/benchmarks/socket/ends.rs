@@ -99,7 +99,8 @@ fn by_path(kind: Kind) -> Result<(File, File), Errno> {
     Ok((own, peer))
 }
 
-/// A name for a socket, in the folder where the process stands, which a worker has for itself: short,
+/// A name for a socket, in the folder where the process stands, which a worker has for itself:
+/// short,
 /// since addresses are. It goes with the value.
 pub(super) struct Name(pub(super) PathBuf);
 

@@ -436,7 +436,8 @@ fn door_of_children() -> String {
     format!(":{}", control[2].split_once(':').unwrap().1)
 }
 
-/// Both ends of each connection of this door in one of these states, as the system's table has them.
+/// Both ends of each connection of this door in one of these states, as the system's table has
+/// them.
 fn connections_at(port: &str, states: impl Fn(&str) -> bool) -> BTreeSet<[String; 2]> {
     let table = std::fs::read_to_string("/proc/net/tcp").unwrap();
     let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();

@@ -1,25 +1,25 @@
-//! What it takes to hand the CPU to the other side and to get it back.
+//! The interface by which one end of a round trip wakes the other and waits for it.
 
 use crate::kernel::Errno;
 
-/// Asks whether the other side is gone; only ever called when a wait came back without a reason.
+/// Checks whether the other end has gone; called only when a wait returned without a reason.
 pub(super) type Gone<'a> = &'a dyn Fn() -> Result<(), Errno>;
 
-/// A way to wake the other side, and to wait until it wakes this one.
+/// A mechanism that wakes the other end, and waits until the other end wakes this one.
 pub(super) trait Means {
-    /// Wakes the other side.
+    /// Wakes the other end.
     fn wake(&self) -> Result<(), Errno>;
 
-    /// Waits until the other side has woken this one.
+    /// Waits until the other end has woken this one.
     fn wait(&self, gone: Gone<'_>) -> Result<(), Errno>;
 }
 
-/// What sides are made for.
+/// What the ends are created for.
 pub(super) struct Setting {
-    /// Whether they are threads of one process, or processes.
+    /// Whether they are threads of one process, or two processes.
     pub(super) threads: bool,
     /// Whether one process is both of them.
     pub(super) alone: bool,
-    /// The signal mask under which a signal comes through.
+    /// The signal mask during a wait, under which the signal is delivered.
     pub(super) mask: u64,
 }

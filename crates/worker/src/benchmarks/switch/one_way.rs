@@ -1,4 +1,4 @@
-//! One way: from a stamp in one process to a stamp in the other.
+//! One way: from a time stamp in one process to its receipt in the other.
 
 use std::fs::File;
 
@@ -9,7 +9,7 @@ use crate::kernel::ipc::context_switch::PeerProcess;
 use crate::kernel::ipc::pipe::pipe;
 use crate::kernel::time::stopwatch::Stopwatch;
 
-/// The work at a point: an op is one stamp sent and received.
+/// The work at a point: an op is one time stamp sent and received.
 pub(super) fn stamps(at: Params<'_>) -> Result<Work, Errno> {
     let cpu = match cpu_of_peer(at) {
         Ok(cpu) => cpu,
@@ -24,37 +24,37 @@ pub(super) fn stamps(at: Params<'_>) -> Result<Work, Errno> {
     }
 }
 
-/// A peer that stands by: it is asked, and sends the time.
+/// A persistent peer: it is asked, and sends the time.
 fn stays(cpu: Option<u32>, watch: Stopwatch) -> Result<Work, Errno> {
     let ((from_own, to_peer), (from_peer, to_own)) = (pipe()?, pipe()?);
     let mut ends = Some((to_peer, from_peer));
     let peer = {
         let ends = &mut ends;
         PeerProcess::start(cpu, move || {
-            // The child's copy: it must not hold its parent's ends, or it would never see one.
+            // The child's copies: if it held its parent's ends, it would never see end of file.
             drop(ends.take());
             while context_switch::read(&from_own, &mut [0])? == 1 {
-                // Whoever is woken may throw off who woke it. Giving way once lets that one go on
-                // until it waits, as it is said to.
+                // A woken task may preempt the one that woke it. Yielding once lets that one run
+                // until it waits, as the definition says.
                 context_switch::give_way()?;
                 send(&to_own, watch)?;
             }
             Ok(())
         })?
     };
-    let (to_peer, from_peer) = ends.ok_or(Errno::EINVAL)?; // Only the child has taken them.
+    let (to_peer, from_peer) = ends.ok_or(Errno::EINVAL)?; // Taken only in the child.
     let ask = move || {
-        // It lives as long as the work; that it has ended shows as the end of its pipe.
+        // The peer lives as long as the work; if it has exited, its pipe is at end of file.
         let _standing_by = &peer;
         context_switch::write(&to_peer, &[1])?;
         receive(&from_peer, watch)
     };
-    // Once, so that it stands where it should before anything is timed.
+    // Once, so that the peer is on its CPU before anything is timed.
     ask()?;
     Ok(Work::own_ticks(ask))
 }
 
-/// A peer that is made for it, sends the time and ends; who receives it has waited for that end.
+/// A peer that is forked for each op, sends the time and exits; the reader has waited for its exit.
 fn exits(cpu: Option<u32>, watch: Stopwatch) -> Result<Work, Errno> {
     let (from_peer, to_own) = pipe()?;
     let meet = move || {
@@ -65,13 +65,13 @@ fn exits(cpu: Option<u32>, watch: Stopwatch) -> Result<Work, Errno> {
     Ok(Work::own_ticks(meet))
 }
 
-/// Takes the time and sends it.
+/// Takes a time stamp and sends it.
 fn send(to: &File, watch: Stopwatch) -> Result<(), Errno> {
     let stamp = watch.start().to_ne_bytes();
     if context_switch::write(to, &stamp)? == stamp.len() { Ok(()) } else { Err(Errno::EPIPE) }
 }
 
-/// Receives a time and says how many ticks ago that was.
+/// Receives a time stamp and returns how many ticks ago it was taken.
 fn receive(from: &File, watch: Stopwatch) -> Result<i64, Errno> {
     let mut stamp = [0; size_of::<u64>()];
     let given = context_switch::read(from, &mut stamp)?;

@@ -1,4 +1,4 @@
-//! Two sides that wake each other in turn; or one that makes the calls of both to itself.
+//! Two ends that wake each other alternately; or one process that makes the calls of both.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering};
@@ -14,10 +14,10 @@ use crate::kernel::cpu::affinity;
 use crate::kernel::ipc::context_switch::{Alarm, Ear, PeerProcess, give_way, thread_id};
 use crate::kernel::time::clock::raw_ns;
 
-/// Makes both sides.
+/// Creates both ends.
 pub(super) type Sides = fn(&Setting) -> Result<(Side, Side), Errno>;
 
-/// The work of a benchmark between two sides: an op is a round trip.
+/// The work of a benchmark between two ends: an op is a round trip.
 pub(super) fn round_trips(at: Params<'_>, sides: Sides) -> Result<Work, Errno> {
     let cpu = match cpu_of_peer(at) {
         Ok(cpu) => cpu,
@@ -26,8 +26,8 @@ pub(super) fn round_trips(at: Params<'_>, sides: Sides) -> Result<Work, Errno> {
     let pair = pair(at, sides, cpu)?;
     let own = Arc::clone(&pair.own);
     let work = Work::from_body(Shape::Repeat, pair);
-    // Where there is nothing to tell, nothing comes before a batch, and the kernel's accounts are of
-    // the ops alone.
+    // Without an announcement nothing runs before a batch, and the kernel's accounting covers the
+    // ops alone.
     Ok(if own.must_announce() {
         work.with_preparation(move |trips| own.announce(trips))
     } else {
@@ -35,11 +35,12 @@ pub(super) fn round_trips(at: Params<'_>, sides: Sides) -> Result<Work, Errno> {
     })
 }
 
-/// Round trips in one op of [`halves`]: 0.1 to 0.2 ms, of which two looks at the clock are a part in
-/// thousands. The 1000 of study cse221-2014 take so long that ticks and others are in each window.
+/// Round trips in one op of [`halves`]: 0.1 to 0.2 ms, so that two clock reads are a few parts in a
+/// thousand. The 1000 of study cse221-2014 take so long that each window contains ticks and
+/// preemptions.
 const TRIPS: u64 = 20;
 
-/// The work of a benchmark that brings half of a round trip, on one CPU.
+/// The work of a benchmark that reports half of a round trip, on one CPU.
 pub(super) fn halves(at: Params<'_>) -> Result<Work, Errno> {
     let Some(cpu) = at.context.cpu else { return Ok(unpinned()) };
     let by_pipe = at.word("by") == "pipe";
@@ -52,7 +53,7 @@ pub(super) fn halves(at: Params<'_>) -> Result<Work, Errno> {
     }))
 }
 
-/// Two sides, the other one on `cpu`; or one that is both.
+/// Two ends, the peer on `cpu`; or one process that is both.
 fn pair(at: Params<'_>, sides: Sides, cpu: Option<u32>) -> Result<Pair, Errno> {
     let threads = at.word("between") == "threads";
     let ear = Ear::open()?;
@@ -65,23 +66,23 @@ fn pair(at: Params<'_>, sides: Sides, cpu: Option<u32>) -> Result<Pair, Errno> {
         Some(cpu) => {
             let own = &mut own;
             Peer::Process(PeerProcess::start(Some(cpu), move || {
-                // The child's copy: it must not hold its parent's ends, or it would never see one.
+                // The child's copy: if it held its parent's ends, it would never see end of file.
                 drop(own.take());
                 serve(&peer, &AtomicBool::new(false))
             })?)
         }
     };
-    let own = own.ok_or(Errno::EINVAL)?; // Only the child has taken it.
+    let own = own.ok_or(Errno::EINVAL)?; // Taken only in the child.
     own.meet(peer.id());
     let alarm = if setting.alone { None } else { Some(Alarm::start()?) };
     let mut pair = Pair { own: Arc::clone(&own), peer, cpu, _alarm: alarm, _ear: ear };
-    // A first trip, so that the peer stands where it should before anything is timed.
+    // A first round trip, so that the peer is on its CPU before anything is timed.
     own.announce(1)?;
     pair.run(1, 1).map_err(|error| error.errno)?;
     Ok(pair)
 }
 
-/// What the other side does until it is told to end.
+/// What the peer does until it is asked to end.
 fn serve(side: &Side, quit: &AtomicBool) -> Result<(), Errno> {
     match side {
         Side::Bytes(side) => answer(side, quit),
@@ -100,17 +101,17 @@ fn answer<M: Means>(side: &M, quit: &AtomicBool) -> Result<(), Errno> {
     }
 }
 
-/// Both sides, seen from the first.
+/// Both ends, as held by the measured process.
 struct Pair {
     own: Arc<Side>,
     peer: Peer,
-    /// Where the other side is pinned.
+    /// The CPU that the peer is pinned to.
     cpu: Option<u32>,
     _alarm: Option<Alarm>,
     _ear: Ear,
 }
 
-/// The other side.
+/// The peer.
 enum Peer {
     /// The same process.
     Itself(Side),
@@ -146,7 +147,7 @@ impl WorkBody for Pair {
             Peer::Itself(side) => Some(side),
             _ => None,
         };
-        // What is chosen here is chosen once for a batch.
+        // Dispatched once per batch.
         match (&*self.own, other) {
             (Side::Bytes(own), None) => trips(own, None, &gone, ops),
             (Side::Futex(own), None) => trips(own, None, &gone, ops),
@@ -156,7 +157,7 @@ impl WorkBody for Pair {
             (Side::Futex(own), Some(Side::Futex(other))) => trips(own, Some(other), &gone, ops),
             (Side::Signal(own), Some(Side::Signal(other))) => trips(own, Some(other), &gone, ops),
             (Side::Turns(own), Some(Side::Turns(other))) => trips(own, Some(other), &gone, ops),
-            // Sides are made in pairs.
+            // Ends are created in pairs of one mechanism.
             _ => Err(OpError { op: 0, errno: Errno::EINVAL }),
         }
     }
@@ -167,7 +168,7 @@ impl WorkBody for Pair {
     }
 }
 
-/// So many round trips with somebody who answers, or the calls of both sides if that is `other`.
+/// `ops` round trips with a peer that answers, or the calls of both ends if that is `other`.
 fn trips<M: Means>(own: &M, other: Option<&M>, gone: Gone<'_>, ops: u64) -> Result<(), OpError> {
     times(ops, || {
         own.wake()?;
@@ -179,7 +180,7 @@ fn trips<M: Means>(own: &M, other: Option<&M>, gone: Gone<'_>, ops: u64) -> Resu
     })
 }
 
-/// Does an op so many times. None of these ops is so short that the loop would show.
+/// Repeats an op. All these ops are so long that loop overhead is negligible.
 #[inline(always)]
 pub(super) fn times(ops: u64, mut act: impl FnMut() -> Result<(), Errno>) -> Result<(), OpError> {
     for op in 0..ops {
@@ -196,21 +197,21 @@ impl Drop for Pair {
     }
 }
 
-/// A thread of this process, on a CPU of its own choice.
+/// A peer thread, which pins itself to its CPU.
 struct PeerThread {
     id: u32,
     shared: Arc<Told>,
     thread: Option<kernel::ipc::context_switch::Thread>,
 }
 
-/// What a thread and whoever started it tell each other.
+/// What a peer thread and its creator share.
 #[derive(Default)]
 struct Told {
-    /// Its id, once it stands where it should.
+    /// Its thread ID, once it is on its CPU.
     id: AtomicU32,
-    /// It shall end.
+    /// Asks it to end.
     quit: AtomicBool,
-    /// It has ended, with this error.
+    /// The error with which it has ended.
     ended: AtomicI32,
 }
 
@@ -242,7 +243,7 @@ impl PeerThread {
         }
     }
 
-    /// Tells it to end, wakes it by the means that it waits for, and waits until it has ended.
+    /// Asks it to end, wakes it, and waits until it has ended.
     fn end(&mut self, by: &Side) {
         self.shared.quit.store(true, Ordering::Relaxed);
         let woken = by.announce(1).and_then(|()| by.wake());

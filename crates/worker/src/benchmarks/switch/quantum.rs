@@ -1,8 +1,8 @@
-//! Two processes that spin on one CPU, and what the scheduler makes of that.
+//! Two processes that spin on one CPU, and how the scheduler shares it between them.
 //!
-//! Each writes the time into shared memory without pause. Whoever sees the other's time move has
-//! been away, and finds there when the other one began and when it ended: no threshold tells a
-//! switch from an interrupt.
+//! Each writes the time into shared memory continuously. A process that sees the other's time
+//! advance has been preempted, and reads there when the other began and ended: no threshold is
+//! needed to tell a switch from an interrupt.
 
 use std::fs::File;
 use std::sync::Arc;
@@ -14,20 +14,21 @@ use crate::kernel::ipc::pipe::pipe;
 use crate::kernel::time::clock::raw_ns;
 use crate::kernel::time::stopwatch::Stopwatch;
 
-/// Turns of a spinner between two looks at the clock on the wall: some 100 us.
+/// Iterations of a spinner between two checks of the wall clock: some 100 us.
 const TURNS: u32 = 1 << 12;
 /// How long an op may wait for the scheduler, in nanoseconds. Slices are some milliseconds.
 const PATIENCE: u64 = 2_000_000_000;
-/// How long the peer spins on while the other side does not, in nanoseconds: some slices.
+/// How long the peer keeps spinning after the other process has stopped, in nanoseconds: a few
+/// slices.
 const ALONE: u64 = 50_000_000;
 
-/// The lines of what is shared.
+/// Indices of the shared words.
 const OWN_LAST: usize = 0;
 const PEER_FIRST: usize = 1;
 const PEER_LAST: usize = 2;
 const PARKED: usize = 3;
 
-/// The side that measures.
+/// The measured process.
 struct Spinner {
     watch: Stopwatch,
     words: Arc<SharedWords>,
@@ -35,23 +36,23 @@ struct Spinner {
     peer: PeerProcess,
 }
 
-/// What became of the time while this side was away, in ticks.
+/// Where the time went while this process was preempted, in ticks.
 struct Absence {
-    /// From this side's last turn to the peer's first.
+    /// From this process's last iteration to the peer's first.
     there: i64,
-    /// From the peer's first turn to its last.
+    /// From the peer's first iteration to its last.
     ran: i64,
-    /// From the peer's last turn to this side's first.
+    /// From the peer's last iteration to this process's first.
     back: i64,
 }
 
-/// The work at a point: an op waits until it has been away once.
+/// The work at a point: an op waits until the process has been preempted once.
 pub(super) fn absences(at: Params<'_>) -> Result<Work, Errno> {
     let Some(cpu) = at.context.cpu else { return Ok(unpinned()) };
     if matches!(at.context.clock, Stopwatch::Syscall) {
         return Ok(Work::unavailable(
-            "who spins reads a clock in each turn, and here that is a system call: neither the \
-             processor's counter nor the vDSO's clocks can be used",
+            "a spinning process reads a clock in each iteration, and here that is a system call: \
+             neither the cycle counter nor the vDSO clocks can be used",
         ));
     }
     let slice = at.word("figure") == "slice";
@@ -62,30 +63,31 @@ pub(super) fn absences(at: Params<'_>) -> Result<Work, Errno> {
     let peer = {
         let (go, words) = (&mut go, &words);
         PeerProcess::start(Some(cpu), move || {
-            // The child's copy: it must not hold its parent's end, or it would never see one.
+            // The child's copy: if it held its parent's end, it would never see end of file.
             drop(go.take());
             spin(words, &orders, watch)
         })?
     };
-    let go = go.ok_or(Errno::EINVAL)?; // Only the child has taken it.
+    let go = go.ok_or(Errno::EINVAL)?; // Taken only in the child.
     let spinner = Spinner { watch, words, go, peer };
     Ok(Work::own_ticks(move || {
         let Absence { there, ran, back } = spinner.absence()?;
-        // A third process that wants the CPU has its slice in one of the two switches.
+        // A third process that wants the CPU runs its slice in one of the two switches.
         Ok(if slice { ran } else { there.min(back) })
     }))
 }
 
 impl Spinner {
-    /// Spins until the scheduler has given the CPU to the peer and back.
+    /// Spins until the scheduler has switched to the peer and back.
     fn absence(&self) -> Result<Absence, Errno> {
         let (own, peer) = (self.words.long(OWN_LAST), self.words.long(PEER_LAST));
         let begun = raw_ns();
-        // A peer that has just been woken may run at once: that is no slice that ran out.
+        // A peer that was just woken may run at once: then no slice was used up.
         let mut counts = !self.wake()?;
         let (mut before, mut now) = (self.watch.start(), self.watch.start());
-        // By this the peer knows that we have run: without it, a slice that begins before our first
-        // turn ends would go on from its last one.
+        // This tells the peer that this process has run: without it, a slice of the peer that
+        // begins before the end of the first iteration here would be a continuation of its previous
+        // one.
         own.store(now, Relaxed);
         let mut seen = peer.load(Relaxed);
         let mut turn = 0u32;
@@ -94,11 +96,12 @@ impl Spinner {
             let earlier = std::mem::replace(&mut before, now);
             now = self.watch.start();
             if last != seen {
-                // Thrown off after the look at the peer's time and before the one at the clock, we
-                // see that a turn too late: then the turn before was already one after it.
+                // If preempted between loading the peer's time and reading the clock, the process
+                // notices it one iteration late: the previous iteration was already after the
+                // absence.
                 let (left, came) = if before > last { (earlier, before) } else { (before, now) };
                 let first = self.words.long(PEER_FIRST).load(Relaxed);
-                // What is not in this order was not seen whole.
+                // Time stamps in another order were not read consistently.
                 if counts && left <= first && first <= last && last <= came {
                     let [there, ran, back] =
                         [first - left, last - first, came - last].map(|ticks| ticks as i64);
@@ -119,7 +122,7 @@ impl Spinner {
         }
     }
 
-    /// Wakes the peer if it has gone to sleep; says whether it had.
+    /// Wakes the peer if it sleeps; returns whether it slept.
     fn wake(&self) -> Result<bool, Errno> {
         let asleep = self.words.long(PARKED).swap(0, Relaxed) == 1;
         if asleep {
@@ -129,7 +132,7 @@ impl Spinner {
     }
 }
 
-/// The peer: spins for as long as the other side does, and sleeps until it is wanted again.
+/// The peer: spins for as long as the measured process does, and sleeps until it is woken again.
 fn spin(words: &SharedWords, orders: &File, watch: Stopwatch) -> Result<(), Errno> {
     let (own, first, last) = (words.long(OWN_LAST), words.long(PEER_FIRST), words.long(PEER_LAST));
     while context_switch::read(orders, &mut [0])? == 1 {
@@ -137,7 +140,7 @@ fn spin(words: &SharedWords, orders: &File, watch: Stopwatch) -> Result<(), Errn
         let (mut looked, mut looked_at) = (0, raw_ns());
         let mut turn = 0u32;
         loop {
-            // The other side's time first: what is new in it is older than our own.
+            // The other's time first: if it has changed, it is older than this process's.
             let others = own.load(Relaxed);
             let now = watch.start();
             if others != seen {

@@ -1,4 +1,4 @@
-//! A token that goes round a ring of processes, each of which has memory of its own to look at.
+//! A token that is passed round a ring of processes, each of which reads memory of its own.
 
 use std::fs::File;
 
@@ -9,23 +9,23 @@ use crate::kernel::cpu::black_box;
 use crate::kernel::ipc::context_switch::{self, PeerProcess};
 use crate::kernel::ipc::pipe::pipe;
 
-/// A line of every cache there is: one byte of it brings it all.
+/// Cache line size: reading one byte loads the whole line.
 const LINE: usize = 64;
 
-/// The member of a ring that starts each lap, and the others.
+/// The member that starts each lap, and the others.
 struct Ring {
     member: Member,
     _others: Vec<PeerProcess>,
 }
 
-/// What a member holds: the end it reads from, the end it writes to, and its memory.
+/// A member: the end it reads from, the end it writes to, and its memory.
 struct Member {
     from: File,
     to: File,
     memory: Vec<u8>,
 }
 
-/// The work of a ring at a point: an op is a lap.
+/// The work at a point: an op is a lap.
 pub(super) fn laps(at: Params<'_>) -> Result<Work, Errno> {
     let Some(cpu) = at.context.cpu else { return Ok(unpinned()) };
     let members = at.number("ring") as usize;
@@ -40,8 +40,8 @@ pub(super) fn laps(at: Params<'_>) -> Result<Work, Errno> {
     for place in 1..members {
         let (reads, writes, memory) = (&mut reads, &mut writes, &mut memory);
         others.push(PeerProcess::start(Some(cpu), move || {
-            // The child's copies: it keeps the two ends that are its own, so that the end of any
-            // member is the end of all, and writes its memory, so that it has pages of its own.
+            // The child's copies: it keeps only its own two ends, so that the exit of any member
+            // ends all, and writes its memory, so that it has pages of its own.
             let ends = (reads[place].take(), writes[(place + 1) % members].take());
             reads.clear();
             writes.clear();
@@ -58,13 +58,13 @@ pub(super) fn laps(at: Params<'_>) -> Result<Work, Errno> {
     let (Some(from), Some(to)) = (from, to) else { return Err(Errno::EINVAL) };
     let mut ring = Ring { member: Member { from, to, memory }, _others: others };
     drop((reads, writes));
-    // A first lap, so that everybody stands where he should before anything is timed.
+    // A first lap, so that every member waits in its read before anything is timed.
     ring.run(1, 1).map_err(|error| error.errno)?;
     Ok(Work::from_body(Shape::Repeat, ring))
 }
 
 impl Member {
-    /// Waits for the token, and looks at all the memory.
+    /// Waits for the token, and reads all the memory.
     fn take(&self) -> Result<(), Errno> {
         match context_switch::read(&self.from, &mut [0])? {
             1 => self.memory.chunks(LINE).for_each(|line| black_box::keep(u64::from(line[0]))),
@@ -73,7 +73,7 @@ impl Member {
         Ok(())
     }
 
-    /// Hands it on.
+    /// Passes it on.
     fn pass(&self) -> Result<(), Errno> {
         if context_switch::write(&self.to, &[1])? == 1 { Ok(()) } else { Err(Errno::EPIPE) }
     }

@@ -1,4 +1,4 @@
-//! The ways in which one side wakes another.
+//! The mechanisms by which one end wakes the other.
 
 use std::fs::File;
 use std::sync::Arc;
@@ -9,10 +9,10 @@ use crate::kernel::Errno;
 use crate::kernel::ipc::context_switch::{self, Reach, SharedWords};
 use crate::kernel::ipc::pipe::pipe;
 
-/// What is sent: one byte of it, or all as the number 1.
+/// The message: its first byte, or all of it as the number 1.
 const TOKEN: u64 = 1;
 
-/// One side, and its means.
+/// One end, by its mechanism.
 pub(super) enum Side {
     Bytes(Bytes),
     Futex(Futex),
@@ -21,7 +21,7 @@ pub(super) enum Side {
 }
 
 impl Side {
-    /// Wakes the other side.
+    /// Wakes the other end.
     pub(super) fn wake(&self) -> Result<(), Errno> {
         match self {
             Side::Bytes(side) => side.wake(),
@@ -31,19 +31,19 @@ impl Side {
         }
     }
 
-    /// Learns the other side's process or thread, where it must be known.
+    /// Stores the process or thread ID of the other end, if the mechanism needs it.
     pub(super) fn meet(&self, other: u32) {
         if let Side::Signal(side) = self {
             side.to.store(other, Ordering::Relaxed);
         }
     }
 
-    /// Whether the other side must be told how many trips come next.
+    /// Whether the other end must be told the number of round trips in advance.
     pub(super) fn must_announce(&self) -> bool {
         matches!(self, Side::Turns(Turns { orders: Orders::Given(_), .. }))
     }
 
-    /// Tells the other side how many trips come next, where it must know.
+    /// Announces the number of round trips to the other end, if it must know.
     pub(super) fn announce(&self, trips: u64) -> Result<(), Errno> {
         match self {
             Side::Turns(Turns { orders: Orders::Given(to), .. }) => {
@@ -54,21 +54,21 @@ impl Side {
     }
 }
 
-/// By bytes: a pipe, a socket, an eventfd.
+/// Bytes: a pipe, a socket, an eventfd.
 pub(super) struct Bytes {
     to: File,
     from: File,
     size: usize,
 }
 
-/// Two pipes, a byte each time.
+/// Two pipes, one byte per message.
 pub(super) fn pipes(_: &Setting) -> Result<(Side, Side), Errno> {
     let ((from_own, to_peer), (from_peer, to_own)) = (pipe()?, pipe()?);
     let side = |to, from| Side::Bytes(Bytes { to, from, size: 1 });
     Ok((side(to_peer, from_peer), side(to_own, from_own)))
 }
 
-/// A stream of AF_UNIX, a byte each time.
+/// An AF_UNIX stream, one byte per message.
 pub(super) fn sockets(_: &Setting) -> Result<(Side, Side), Errno> {
     let (own, peer) = context_switch::socket_pair()?;
     let side = |end: File| {
@@ -77,7 +77,7 @@ pub(super) fn sockets(_: &Setting) -> Result<(Side, Side), Errno> {
     Ok((side(own)?, side(peer)?))
 }
 
-/// Two eventfd counters, 1 added each time.
+/// Two eventfd counters, 1 added per message.
 pub(super) fn counters(_: &Setting) -> Result<(Side, Side), Errno> {
     let (there, back) = (context_switch::event_counter()?, context_switch::event_counter()?);
     let side = |to, from| Side::Bytes(Bytes { to, from, size: size_of_val(&TOKEN) });
@@ -104,7 +104,7 @@ impl Means for Bytes {
     }
 }
 
-/// By a word in memory and futex(2).
+/// A word in memory and futex(2).
 pub(super) struct Futex {
     words: Arc<SharedWords>,
     to: InTurn,
@@ -112,9 +112,9 @@ pub(super) struct Futex {
     reach: Reach,
 }
 
-/// Two words that are used in turn. Between setting a word and waking whom waits at it the other
-/// side may see the word, answer, and wait again: a wake-up that comes so late must not meet that
-/// wait, or one more call would be made. It is late by one round at most.
+/// Two words that alternate. Between setting a word and waking its waiter the other end may see the
+/// word, answer, and wait again: a wake-up that late must not reach that wait, or one more call
+/// would be made. It is late by at most one round.
 struct InTurn {
     first: usize,
     next: AtomicUsize,
@@ -133,7 +133,7 @@ impl InTurn {
     }
 }
 
-/// Two words each way; private ones between threads, as a mutex of a library has them.
+/// Two words each way; process-private ones between threads, like a mutex of libc.
 pub(super) fn futexes(setting: &Setting) -> Result<(Side, Side), Errno> {
     let words = Arc::new(SharedWords::new()?);
     let reach = if setting.threads { Reach::Private } else { Reach::Shared };
@@ -167,29 +167,29 @@ impl Means for Futex {
     }
 }
 
-/// By a signal.
+/// A signal.
 pub(super) struct Signal {
     to: AtomicU32,
-    /// The process of both sides, if they are threads.
+    /// The process ID of both ends, if they are threads.
     process: Option<u32>,
     taken: Taken,
 }
 
-/// How a signal is taken.
+/// How a signal is received.
 #[derive(Clone, Copy)]
 enum Taken {
-    /// By a handler, waited for under this mask.
+    /// By a handler, while waiting under this mask.
     ByHandler(u64),
     /// By the call that waits.
     ByCall,
 }
 
-/// A signal that a handler takes.
+/// A signal that a handler receives.
 pub(super) fn handled_signals(setting: &Setting) -> Result<(Side, Side), Errno> {
     Ok(signals(setting, Taken::ByHandler(setting.mask)))
 }
 
-/// A signal that is waited for and taken without a handler.
+/// A signal that sigwaitinfo receives, without a handler.
 pub(super) fn awaited_signals(setting: &Setting) -> Result<(Side, Side), Errno> {
     Ok(signals(setting, Taken::ByCall))
 }
@@ -197,7 +197,7 @@ pub(super) fn awaited_signals(setting: &Setting) -> Result<(Side, Side), Errno> 
 fn signals(setting: &Setting, taken: Taken) -> (Side, Side) {
     let pid = std::process::id();
     let process = setting.threads.then_some(pid);
-    // A process is known by its id, a thread by its own.
+    // A process is addressed by its process ID, a thread by its thread ID.
     let own_id = if setting.threads { context_switch::thread_id() } else { pid };
     let side = || Side::Signal(Signal { to: AtomicU32::new(own_id), process, taken });
     (side(), side())
@@ -235,7 +235,7 @@ impl Means for Signal {
     }
 }
 
-/// By giving way: a word says whose turn it is, and whoever has not got it calls sched_yield(2).
+/// sched_yield(2): a word says whose turn it is; the end that does not have it yields.
 pub(super) struct Turns {
     words: Arc<SharedWords>,
     to: usize,
@@ -243,17 +243,17 @@ pub(super) struct Turns {
     orders: Orders,
 }
 
-/// How a side that would spin for ever learns that it has to.
+/// How an end that would spin for ever learns how many round trips to make.
 enum Orders {
-    /// The first side gives them.
+    /// The first end sends the number.
     Given(File),
-    /// The other side waits for them, in a read that blocks, and counts what is left.
+    /// The other end waits for it, in a blocking read, and counts down.
     Taken(File, AtomicU64),
-    /// Both sides are one.
+    /// Both ends are one process.
     None,
 }
 
-/// Two words, and a pipe by which the other side is told for how many trips it is wanted.
+/// Two words, and a pipe that tells the other end how many round trips to make.
 pub(super) fn turns(setting: &Setting) -> Result<(Side, Side), Errno> {
     let words = Arc::new(SharedWords::new()?);
     let (taken, given) = if setting.alone {
@@ -274,7 +274,7 @@ impl Means for Turns {
     }
 
     fn wait(&self, gone: Gone<'_>) -> Result<(), Errno> {
-        /// Calls after which a side asks whether the other one is still there: some 50 ms.
+        /// Calls after which an end checks whether the other one still exists: some 50 ms.
         const PATIENCE: u32 = 1 << 17;
         self.park()?;
         let word = self.words.word(self.from);
@@ -294,7 +294,7 @@ impl Means for Turns {
 }
 
 impl Turns {
-    /// Waits for an order when the last one is done.
+    /// Waits for a number of round trips when the last ones are done.
     fn park(&self) -> Result<(), Errno> {
         let Orders::Taken(from, left) = &self.orders else { return Ok(()) };
         let mut trips = left.load(Ordering::Relaxed);

@@ -1,4 +1,5 @@
-//! What must hold of peers: they switch as often as is said, and they are gone when they should be.
+//! Properties of peers: they switch as often as the definition says, and are gone when they should
+//! be.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -21,7 +22,7 @@ fn cases() -> impl Iterator<Item = (&'static Bench, Case)> {
     BENCHES.iter().flat_map(at)
 }
 
-/// Its work here; none, and a word about it, where this machine lacks something.
+/// Its work here; `None`, with a message, if this machine lacks something.
 fn built(bench: &Bench, case: &Case, site: Context) -> Option<Work> {
     let work = bench.work(&case.point, site);
     let work = work.unwrap_or_else(|error| panic!("{case} is not built: {error}"));
@@ -56,7 +57,7 @@ fn held() -> Held {
 }
 
 #[test]
-fn nothing_is_left_of_a_work_that_is_dropped() {
+fn dropping_a_work_leaves_nothing_behind() {
     alone(|| {
         let site = site();
         let sweep = || {
@@ -73,7 +74,7 @@ fn nothing_is_left_of_a_work_that_is_dropped() {
                 );
             }
         };
-        // The first threads of a process bring heaps and stacks that the library keeps.
+        // The first threads of a process create heaps and stacks that libc keeps.
         sweep();
         let first = held();
         sweep();
@@ -82,7 +83,7 @@ fn nothing_is_left_of_a_work_that_is_dropped() {
     });
 }
 
-/// Switches of a process or thread: those in which it waited, and those that were forced on it.
+/// Switches of a process or thread: voluntary and involuntary.
 fn switches_of(status: &str) -> (u64, u64) {
     let text = fs::read_to_string(status).unwrap();
     let fields: BTreeMap<&str, &str> =
@@ -91,7 +92,7 @@ fn switches_of(status: &str) -> (u64, u64) {
     (field("voluntary_ctxt_switches"), field("nonvoluntary_ctxt_switches"))
 }
 
-/// Where the kernel accounts for the peers of the calling process: its children and its threads.
+/// The status files of the peers of the calling process: its children and its threads.
 fn accounts_of_peers() -> Vec<String> {
     let me = std::process::id();
     let threads = fs::read_dir("/proc/self/task").unwrap();
@@ -101,7 +102,7 @@ fn accounts_of_peers() -> Vec<String> {
     threads.chain(children().iter().map(|child| format!("/proc/{child}/status"))).collect()
 }
 
-/// Switches in an op: the measuring side's (waiting, forced), and the peer's.
+/// Switches per op: the measured process's (voluntary, involuntary), and the peer's.
 fn switches_per_op(work: &mut Work, ops: u64) -> [(f64, f64); 2] {
     let peer = accounts_of_peers().first().map_or((0, 0), |peer| switches_of(peer));
     let own = thread().unwrap();
@@ -117,15 +118,15 @@ fn switches_per_op(work: &mut Work, ops: u64) -> [(f64, f64); 2] {
     ]
 }
 
-/// Looks until it is right: who shares the CPU with other tests is thrown off it by them, now and
-/// then, and so often in a row only if it is wrong.
+/// Repeats a check until it succeeds: other tests on the CPU cause preemptions now and then, but so
+/// many failures in a row mean that the case is wrong.
 fn in_peace(case: &Case, mut look: impl FnMut() -> Result<(), String>) {
     const TRIES: usize = 20;
     let wrong: Vec<String> = (0..TRIES).map_while(|_| look().err()).collect();
     assert!(wrong.len() < TRIES, "{case}: {wrong:?}");
 }
 
-/// The cases of round trips at those values.
+/// The round-trip cases at those values.
 fn round_trips(at: &[(&'static str, &'static str)]) -> Vec<(&'static Bench, Case)> {
     let wanted = at.iter().fold(Point::none(), |point, &(axis, value)| point.with(axis, value));
     cases()
@@ -136,20 +137,20 @@ fn round_trips(at: &[(&'static str, &'static str)]) -> Vec<(&'static Bench, Case
 }
 
 #[test]
-fn on_one_cpu_either_side_leaves_it_once_in_a_round_trip() {
+fn on_one_cpu_each_end_leaves_it_once_per_round_trip() {
     alone(|| {
         let site = site();
         for (bench, case) in round_trips(&[("peer_cpu", "same")]) {
             let Some(mut work) = built(bench, &case, site) else { continue };
             let [own, peer] = switches_per_op(&mut work, 2_000);
-            // Whoever wakes the other one may be thrown off for it before it waits: that switch is
-            // forced, and saves the one of waiting. A socket wakes its writer once more.
+            // A task may be preempted by the one that it wakes before it waits: that switch is
+            // involuntary, and replaces the voluntary one. A socket wakes its writer once more.
             let most = if bench.id == "switch/unix" { 2.0 } else { 1.1 };
             for (waiting, forced) in [own, peer] {
                 let all = waiting + forced;
                 let said = format!("{case}: {own:?} and {peer:?}");
                 assert!((0.99..=most).contains(&all), "{said}");
-                // Nobody sleeps who gives way, and all the others do.
+                // An end that yields never sleeps, and all others do.
                 assert_eq!(waiting < 0.01, bench.id == "switch/yield", "{said}");
             }
         }
@@ -157,13 +158,14 @@ fn on_one_cpu_either_side_leaves_it_once_in_a_round_trip() {
 }
 
 #[test]
-fn on_two_cpus_either_side_waits_asleep_and_alone_nobody_does() {
+fn on_two_cpus_each_end_sleeps_while_waiting_and_a_single_process_never_does() {
     alone(|| {
         let site = site();
         for (bench, case) in round_trips(&[("peer_cpu", "other")]) {
             let Some(mut work) = built(bench, &case, site) else { continue };
             let [own, peer] = switches_per_op(&mut work, 500);
-            // Who is held up by others may find the answer there; who spun would never sleep.
+            // An end delayed by other tasks may find its answer there; one that spun would never
+            // sleep.
             assert!(own.0 > 0.5 && peer.0 > 0.5, "{case}: {own:?} and {peer:?}");
         }
         for (bench, case) in round_trips(&[("peer_cpu", "none")]) {
@@ -182,12 +184,12 @@ fn cpus_of(status: &str) -> String {
 }
 
 #[test]
-fn every_peer_is_kept_on_the_cpu_that_its_point_names_and_so_is_who_measures() {
+fn each_end_is_pinned_to_the_cpu_that_the_point_names() {
     alone(|| {
         let site = site();
         for (bench, case) in cases() {
             let Some(mut work) = built(bench, &case, site) else { continue };
-            // Who is made anew in each op is gone after it.
+            // A peer that is created anew in each op is gone after it.
             assert!(done(&mut work, 1), "{case}");
             let (Some(own), Some(other)) = (site.cpu, site.other_cpu.or(site.cpu)) else { return };
             let at_other = case.point.get("peer_cpu").is_some_and(|at| at.to_string() == "other");
@@ -201,7 +203,7 @@ fn every_peer_is_kept_on_the_cpu_that_its_point_names_and_so_is_who_measures() {
 }
 
 #[test]
-fn a_half_is_brought_of_as_many_trips_as_are_made() {
+fn half_a_round_trip_is_computed_from_as_many_trips_as_are_made() {
     alone(|| {
         let site = site();
         for (bench, case) in cases().filter(|(bench, _)| bench.id == "switch/half") {
@@ -217,7 +219,7 @@ fn a_half_is_brought_of_as_many_trips_as_are_made() {
 }
 
 #[test]
-fn a_reader_waits_asleep_for_what_comes_one_way() {
+fn the_reader_of_a_one_way_message_sleeps_until_it_arrives() {
     alone(|| {
         let site = site();
         for (bench, case) in cases().filter(|(bench, _)| bench.id == "switch/one-way") {
@@ -230,10 +232,10 @@ fn a_reader_waits_asleep_for_what_comes_one_way() {
     });
 }
 
-/// A member of a larger ring may be thrown off when it wakes its neighbour, and must come back to
-/// wait: that is a switch more, and the definition says so.
+/// A member of a larger ring may be preempted when it wakes its neighbour, and must run again to
+/// wait: that is one more switch, and the definition says so.
 #[test]
-fn each_member_of_a_ring_leaves_the_cpu_once_in_a_lap_or_is_thrown_off_before() {
+fn each_member_of_a_ring_leaves_the_cpu_once_per_lap_or_is_preempted_before() {
     alone(|| {
         let site = site();
         for (bench, case) in cases().filter(|(bench, _)| bench.id == "switch/ring") {
@@ -257,7 +259,7 @@ fn each_member_of_a_ring_leaves_the_cpu_once_in_a_lap_or_is_thrown_off_before() 
 fn an_op_whose_peer_was_killed_fails() {
     alone(|| {
         let site = site();
-        // On which CPU it died, and what it had looked at before, is all one.
+        // The CPU on which it died, and its footprint, make no difference.
         let at_point = |(_, case): &(&Bench, Case)| {
             let is_not = |axis: &str, value: &str| {
                 case.point.get(axis).is_some_and(|found| found.to_string() != value)
@@ -266,7 +268,7 @@ fn an_op_whose_peer_was_killed_fails() {
         };
         for (bench, case) in cases().filter(at_point) {
             let Some(mut work) = built(bench, &case, site) else { continue };
-            // The last one: of a ring that is not its first member's neighbour.
+            // The last one: in a ring it is not the first member's neighbour.
             let Some(peer) = children().last().copied() else { continue };
             assert!(done(&mut work, 1), "{case}");
             kill(peer);
@@ -276,7 +278,7 @@ fn an_op_whose_peer_was_killed_fails() {
 }
 
 #[test]
-fn what_comes_one_way_comes_later_than_it_was_sent() {
+fn a_one_way_message_arrives_later_than_it_was_sent() {
     alone(|| {
         let site = site();
         for (bench, case) in cases().filter(|(bench, _)| bench.id != "switch/quantum") {
@@ -290,7 +292,7 @@ fn what_comes_one_way_comes_later_than_it_was_sent() {
 }
 
 #[test]
-fn a_slice_has_an_end_behind_its_beginning_and_so_has_a_switch() {
+fn slices_and_switches_have_positive_lengths() {
     alone(|| {
         let site = site();
         for (bench, case) in cases().filter(|(bench, _)| bench.id == "switch/quantum") {
@@ -304,7 +306,7 @@ fn a_slice_has_an_end_behind_its_beginning_and_so_has_a_switch() {
 }
 
 #[test]
-fn what_cannot_be_kept_on_one_cpu_or_has_no_second_one_says_so() {
+fn a_case_that_cannot_be_pinned_or_lacks_a_second_cpu_says_so() {
     alone(|| {
         let nowhere = Context::DEFAULT;
         for (bench, case) in cases() {

@@ -1,4 +1,4 @@
-//! Calls on descriptors.
+//! Calls on file descriptors.
 
 use std::fs::File;
 
@@ -9,15 +9,14 @@ use crate::kernel::syscall::{libc_wrappers, prepared};
 
 pub(super) const CLOSE_CLOSED: Bench = Bench {
     id: "syscall/close-closed",
-    asks: "What does close cost when there is nothing to close?",
-    op: "close(2) of a number below 64 that no descriptor has; that it fails with EBADF is what is \
-         right. Outside: finding the number.",
-    expected: "the bare door and 5 to 10 ns: a lock, and a look into an empty slot",
-    why: "A loop that closes the same descriptor over and over closes it once. From then on the \
-          kernel takes the lock of the descriptor table, finds the slot empty and fails with \
-          EBADF: nothing is released, and no state of the kernel changes. So this figure of study \
-          cs161-syscalls is the door and a look, not the price of closing, which is in \
-          syscall/close.",
+    asks: "What does close cost on a descriptor that is not open?",
+    op: "close(2) of an unused descriptor number below 64; failing with EBADF is the expected \
+         result. Not included: finding the number.",
+    expected: "a null system call plus 5 to 10 ns: a lock and a lookup of an empty slot",
+    why: "A loop that closes the same descriptor repeatedly closes it once. After that the kernel \
+          takes the lock of the descriptor table, finds the slot empty and fails with EBADF: \
+          nothing is released and no kernel state changes. So this figure of study cs161-syscalls \
+          is a null call plus a lookup, not the cost of closing a file, which is syscall/close.",
     calls: &[exactly("close", 1)],
     floor: &[at_least(1, "syscall/invalid")],
     axes: &[VIA],
@@ -34,9 +33,9 @@ pub(super) const CLOSE_CLOSED: Bench = Bench {
 
 pub(super) const FCNTL: Bench = Bench {
     id: "syscall/fcntl",
-    asks: "What does it cost to ask for the flags of an open file?",
-    op: "fcntl(2) with F_GETFL on /dev/null, by the bare instruction. Outside: opening it.",
-    expected: "10 to 20 ns above the bare door: the descriptor is looked up, and modules are asked",
+    asks: "What does reading the flags of an open file cost?",
+    op: "fcntl(2) with F_GETFL on /dev/null, by the raw instruction. Not included: opening it.",
+    expected: "10 to 20 ns above a null system call: a descriptor lookup and the security hooks",
     calls: &[exactly("fcntl", 1)],
     floor: &[at_least(1, "syscall/invalid")],
     needs: &[Need::readable("/dev/null")],
@@ -48,10 +47,10 @@ pub(super) const FCNTL: Bench = Bench {
 
 pub(super) const LSEEK: Bench = Bench {
     id: "syscall/lseek",
-    asks: "What does it cost to set a file's position?",
-    op: "lseek(2) to byte 1 of a file in memory (memfd_create(2)), by the bare instruction. \
-         Outside: making the file.",
-    expected: "20 ns above the bare door: the descriptor, and a lock for the position",
+    asks: "What does setting the file offset cost?",
+    op: "lseek(2) to byte 1 of a memory file (memfd_create(2)), by the raw instruction. Not \
+         included: creating the file.",
+    expected: "20 ns above a null system call: a descriptor lookup, and a lock for the offset",
     calls: &[exactly("lseek", 1)],
     floor: &[at_least(1, "syscall/invalid")],
     in_price_list: false,
@@ -62,13 +61,13 @@ pub(super) const LSEEK: Bench = Bench {
 
 pub(super) const WRITE: Bench = Bench {
     id: "syscall/write",
-    asks: "What does the shortest write cost, to a device that throws it away?",
-    op: "write(2) of 1 byte to /dev/null. Outside: opening it.",
-    expected: "40 ns above the bare door: the descriptor, the rights, the modules, an indirect call",
-    why: "The driver of /dev/null looks at nothing and says that all was written. What is left is \
-          what every write pays before its driver is reached: the descriptor is looked up, mode \
-          and range are checked, security modules are asked, watchers of the file are looked for, \
-          and the driver is called through a pointer.",
+    asks: "What does the shortest write cost, to a device that discards it?",
+    op: "write(2) of 1 byte to /dev/null. Not included: opening it.",
+    expected: "40 ns above a null system call: descriptor lookup, permission checks, security \
+               hooks, an indirect call",
+    why: "The driver of /dev/null ignores the data and reports success. What remains is what every \
+          write pays before it reaches a driver: the descriptor lookup, the checks of mode and \
+          range, the security hooks, the fsnotify check, and the indirect call of the driver.",
     calls: &[exactly("write", 1)],
     floor: &[at_least(1, DOOR)],
     axes: &[VIA],
@@ -86,9 +85,10 @@ pub(super) const WRITE: Bench = Bench {
 
 pub(super) const READ: Bench = Bench {
     id: "syscall/read",
-    asks: "What does the shortest read cost, from a device that has it at once?",
-    op: "read(2) of 1 byte from /dev/zero. Outside: opening it.",
-    expected: "60 ns above the bare door: what write pays, and a byte that is cleared in user memory",
+    asks: "What does the shortest read cost, from a device that returns at once?",
+    op: "read(2) of 1 byte from /dev/zero. Not included: opening it.",
+    expected: "60 ns above a null system call: the cost of a write, and clearing a byte in user \
+               memory",
     calls: &[exactly("read", 1)],
     floor: &[at_least(1, DOOR)],
     axes: &[VIA],
@@ -106,11 +106,11 @@ pub(super) const READ: Bench = Bench {
 
 pub(super) const PREAD: Bench = Bench {
     id: "syscall/pread",
-    asks: "What does it cost to read a byte of a file that is in memory?",
-    op: "pread(2) of byte 0 of a file in memory (memfd_create(2)), by the bare instruction. \
-         Outside: making the file, which has a page.",
-    expected: "twice the bare door: the page is looked up in the file's tree, and held while it is \
-            copied",
+    asks: "What does reading one byte of a file in memory cost?",
+    op: "pread(2) of byte 0 of a memory file (memfd_create(2)), by the raw instruction. Not \
+         included: creating the file, which has one page.",
+    expected: "twice a null system call: the page is looked up in the page cache and pinned during \
+               the copy",
     calls: &[exactly("pread64", 1)],
     floor: &[at_least(1, DOOR)],
     in_price_list: false,
@@ -121,12 +121,12 @@ pub(super) const PREAD: Bench = Bench {
 
 pub(super) const FSTAT: Bench = Bench {
     id: "syscall/fstat",
-    asks: "What does it cost to be told about an open file?",
-    op: "fstat(2) of /dev/null, by the bare instruction; through the library as its version makes \
-         it. Outside: opening it.",
-    expected: "60 ns above the bare door; the library's 50 ns more, where it takes the way of stat",
-    why: "glibc 2.33 to 2.38 makes fstat() of newfstatat(2) with an empty path, which the kernel \
-          first has to see to be empty; before and after them it makes fstat(2).",
+    asks: "What does fstat of an open file cost?",
+    op: "fstat(2) of /dev/null, by the raw instruction; with `via=libc` as this version of libc \
+         implements it. Not included: opening it.",
+    expected: "60 ns above a null system call; 50 ns more through libc where it uses newfstatat",
+    why: "glibc 2.33 to 2.38 implements fstat() as newfstatat(2) with an empty path, which the \
+          kernel first has to find empty; earlier and later versions call fstat(2).",
     calls: &[
         exactly("fstat", 1).when(&[("via", "raw")]),
         up_to("fstat", 1).when(&[("via", "libc")]),
@@ -148,10 +148,11 @@ pub(super) const FSTAT: Bench = Bench {
 
 pub(super) const DUP_CLOSE: Bench = Bench {
     id: "syscall/dup-close",
-    asks: "What does a second descriptor of an open file cost?",
-    op: "dup(2) of a descriptor of /dev/null and close(2) of the new one, by the bare instruction. \
-         Outside: opening it.",
-    expected: "three times the bare door: two entries, a slot taken and given back, no file released",
+    asks: "What does duplicating a file descriptor cost?",
+    op: "dup(2) of a descriptor of /dev/null and close(2) of the copy, by the raw instruction. Not \
+         included: opening it.",
+    expected: "three times a null system call: two kernel entries, a slot allocated and freed, no \
+               file released",
     calls: &[exactly("dup", 1), exactly("close", 1)],
     floor: &[at_least(2, "syscall/invalid")],
     needs: &[Need::readable("/dev/null")],
@@ -163,11 +164,12 @@ pub(super) const DUP_CLOSE: Bench = Bench {
 
 pub(super) const GETDENTS: Bench = Bench {
     id: "syscall/getdents",
-    asks: "What does it cost to list a small folder?",
-    op: "lseek(2) to the beginning of an open folder of four names, and getdents64(2), which brings \
-         them all, by the bare instruction. Outside: making the folder, a private one among the \
-         temporary files, and opening it.",
-    expected: "five times the bare door: two entries, the folder's lock, four names copied out",
+    asks: "What does listing a small directory cost?",
+    op: "lseek(2) to the start of an open directory with four entries, and getdents64(2), which \
+         returns all of them, by the raw instruction. Not included: creating the directory, a \
+         private one in the temporary directory, and opening it.",
+    expected: "five times a null system call: two kernel entries, the directory lock, four entries \
+               copied out",
     calls: &[exactly("lseek", 1), exactly("getdents64", 1)],
     floor: &[at_least(1, "syscall/lseek"), at_least(1, DOOR)],
     in_price_list: false,

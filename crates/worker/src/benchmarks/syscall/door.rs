@@ -1,4 +1,4 @@
-//! The door itself, and calls with next to nothing behind it.
+//! The null system call, and calls that do almost nothing in the kernel.
 
 use super::{DOOR, STATE, VIA, in_state, is_raw};
 use crate::benchmarks::prelude::*;
@@ -10,16 +10,16 @@ use crate::kernel::syscall::{self, libc_wrappers, prepared};
 pub(super) const FUNCTION: Bench = Bench {
     id: "syscall/function",
     asks: "What does a loop over an empty function behind a pointer cost?",
-    op: "a turn of the loop: the pointer is loaded, the function behind it is called, and it \
-         returns 0, or what `call=` of the C library returned. The loop is in it, so that no \
-         copies are subtracted. `close` closes a number that no descriptor has, which fails with \
-         EBADF: in the study's loop all closes of 0 but the first do. `brk` is brk(sbrk(0)). \
-         Outside: the clock.",
+    op: "one loop iteration: the pointer is loaded, the function is called through it and returns \
+         0, or the result of the libc function that `call=` selects. Loop overhead is included, so \
+         there is no unrolling. `close` closes an unused descriptor number, which fails with \
+         EBADF: in the study's loop every close of 0 after the first does. `brk` is brk(sbrk(0)). \
+         Not included: clock overhead.",
     expected: "1.5 to 2 ns: study cs161-syscalls found 1.77 on a machine of 2019",
-    why: "The pointer is read from memory at each turn, so that the compiler can neither look \
-          behind it nor hold it in a register, as the study's volatile pointer has it. What is \
-          left is a load, an indirect call that the predictor gets right, a return and the loop's \
-          counter. Nothing of it enters the kernel: it is the study's baseline, its 1x.",
+    why: "The pointer is reloaded from memory in each iteration, like the study's volatile \
+          pointer, so that the compiler can neither inline the function nor keep the pointer in a \
+          register. What remains is a load, a correctly predicted indirect call, a return and the \
+          loop counter. Nothing of it enters the kernel: it is the study's baseline, its 1x.",
     calls: &[
         exactly("getppid", 1).when(&[("call", "getppid")]),
         exactly("getpid", 1).when(&[("call", "getpid")]),
@@ -38,7 +38,7 @@ pub(super) const FUNCTION: Bench = Bench {
     ],
     axes: &[Axis {
         name: "call",
-        sets: "which function of the C library is called in the empty one's stead",
+        sets: "the C library function that is called instead of the empty one",
         points: Points::Words(&[
             "none",
             "time",
@@ -67,14 +67,14 @@ pub(super) const FUNCTION: Bench = Bench {
 
 pub(super) const SBRK_0: Bench = Bench {
     id: "syscall/sbrk-0",
-    asks: "Does asking where the heap ends enter the kernel?",
-    op: "sbrk(0) of the C library. Outside: the first one of the process, in which the library may \
+    asks: "Does sbrk(0) enter the kernel?",
+    op: "sbrk(0) of the C library. Not included: the first call of the process, in which libc may \
          ask the kernel.",
-    expected: "not at all: twice an empty function",
-    why: "sbrk() is no system call, but the library's own function above brk(2). The library keeps \
-          what its last brk(2) gave in a variable (in glibc __curbrk), and for an increment of 0 \
-          it hands that out: a comparison and a load. So a system call in name costs what a \
-          function does. musl keeps nothing, and enters the kernel each time.",
+    expected: "no: twice an empty function call",
+    why: "sbrk() is not a system call but a libc function on top of brk(2). libc keeps the result \
+          of its last brk(2) in a variable (in glibc __curbrk) and returns it for an increment of \
+          0: a comparison and a load. So it costs what a function call does. musl keeps nothing, \
+          and enters the kernel each time.",
     floor: &[at_least(1, "timer/nothing")],
     source: "sbrk(2); glibc misc/sbrk.c; study cs161-syscalls, option -s",
     build: |_| {
@@ -88,18 +88,18 @@ pub(super) const SBRK_0: Bench = Bench {
 
 pub(super) const GETCPU: Bench = Bench {
     id: "syscall/getcpu",
-    asks: "What does it cost to ask which CPU one runs on?",
-    op: "getcpu(2) for the CPU and its node; by the library sched_getcpu(3), for the CPU alone. \
-         Outside: finding the vDSO's function.",
-    expected: "the bare door through the kernel; 5 to 10 ns through the vDSO and the library",
-    why: "The kernel keeps the CPU's number where user code may read it: on x86-64 in the limit of \
-          a segment and in the register that RDTSCP and RDPID hand out. The vDSO's function is one \
-          such instruction and two shifts. The library calls it; from glibc 2.35 on it reads the \
-          rseq(2) area of the thread instead, which oscost's workers keep for themselves.",
+    asks: "What does reading the current CPU number cost?",
+    op: "getcpu(2) for the CPU and its node; with `via=libc` sched_getcpu(3), for the CPU only. \
+         Not included: looking up the vDSO function.",
+    expected: "a null system call through the kernel; 5 to 10 ns through the vDSO and libc",
+    why: "The kernel keeps the CPU number where user code can read it: on x86-64 in the limit of a \
+          segment descriptor and in the register that RDTSCP and RDPID return. The vDSO function \
+          is one such instruction and two shifts. libc calls it; from glibc 2.35 on it reads the \
+          rseq(2) area of the thread instead, which oscost's workers reserve for themselves.",
     calls: &[exactly("getcpu", 1).when(&[("via", "raw")])],
     floor: &[at_least(1, "syscall/invalid").when(&[("via", "raw")])],
     axes: &[Axis {
-        sets: "the way in: the bare instruction, the C library, or the vDSO's own function",
+        sets: "entry path: raw system-call instruction, C library, or the vDSO function itself",
         points: Points::Words(&["raw", "libc", "vdso"]),
         default_points: Points::Words(&["raw", "libc", "vdso"]),
         ..VIA
@@ -128,13 +128,14 @@ pub(super) const GETCPU: Bench = Bench {
 
 pub(super) const INVALID: Bench = Bench {
     id: "syscall/invalid",
-    asks: "What does the kernel's door cost with nothing behind it?",
-    op: "system call 65535, which no kernel knows; that it fails with ENOSYS is what is right. \
-         Outside: nothing but the loop's turn.",
-    expected: "a few ns below getppid: some 100 ns with today's mitigations",
-    why: "The processor changes to the kernel's mode, the entry code switches stacks, saves the \
-          registers and closes what speculation left open; then the number is compared with the \
-          table's end, and the way back begins. All other system calls pay this too.",
+    asks: "What do kernel entry and exit cost if the call does nothing?",
+    op: "system call 65535, which no kernel implements; failing with ENOSYS is the expected \
+         result. Not included: loop overhead.",
+    expected: "a few ns below getppid: about 100 ns with today's mitigations",
+    why: "The processor switches to kernel mode, the entry code switches stacks, saves the \
+          registers and applies the mitigations against speculation; then the number is compared \
+          with the size of the table, and the exit path begins. Every other system call pays this \
+          too.",
     calls: &[exactly("syscall_65535", 1)],
     floor: &[at_least(1, "procedure/call:args=0,chain=independent")],
     source: "syscalls(2); arch/x86/entry/syscall_64.c, kernel/sys_ni.c",
@@ -144,18 +145,17 @@ pub(super) const INVALID: Bench = Bench {
 
 pub(super) const GETPPID: Bench = Bench {
     id: "syscall/getppid",
-    asks: "What does the kernel's door cost, with next to nothing behind it?",
-    op: "getppid(2), which takes no argument, and that no library remembers. \
-         Outside: nothing but the loop's turn, a core cycle that runs beside the call; at \
-         `state=cold` an eviction before each op, which takes memory of twice the last-level \
-         cache, at most 256 MiB.",
-    expected: "some 100 ns with today's mitigations; the library's wrapper within 1 ns of that. Cold \
-            twenty times that: some twenty lines of the kernel come from memory",
-    why: "Behind the door the kernel finds the caller's parent under RCU and puts its number into \
-          the caller's PID namespace: a handful of loads. The parent may change at any moment (it \
-          ends, and somebody else takes over its children), so that no library may remember it. \
-          Cold, the same path fetches its code, the task and the tables of the processor from \
-          memory, one line after the other, and guesses its branches wrongly.",
+    asks: "What does a null system call cost?",
+    op: "getppid(2): takes no argument and is never cached by libc. Not included: loop overhead \
+         (one core cycle, which overlaps with the call); with `state=cold` the eviction before \
+         each op, which needs memory of twice the last-level cache, at most 256 MiB.",
+    expected: "about 100 ns with today's mitigations; the libc wrapper within 1 ns of that. Cold \
+               twenty times that: about twenty cache lines of the kernel come from memory",
+    why: "In the kernel the call finds the caller's parent under RCU and translates its number \
+          into the caller's PID namespace: a handful of loads. The parent may change at any moment \
+          (when it ends, another process adopts its children), so libc cannot cache it. Cold, the \
+          same path fetches its code, the task structure and the processor's tables from memory, \
+          one line after the other, and mispredicts its branches.",
     calls: &[exactly("getppid", 1)],
     floor: &[at_least(1, "procedure/call:args=0,chain=independent")],
     axes: &[Axis { default_points: Points::Words(&["raw", "libc"]), ..VIA }, STATE],
@@ -175,14 +175,14 @@ pub(super) const GETPPID: Bench = Bench {
 
 pub(super) const GETPID: Bench = Bench {
     id: "syscall/getpid",
-    asks: "Does a process ask the kernel for its own number each time?",
-    op: "getpid(2). Outside: nothing but the loop's turn.",
-    expected: "yes: the bare door, through the library too, where it once was two loads",
-    why: "A process never changes its number, and glibc before 2.25 remembered it: getpid() was a \
-          load from the thread's descriptor, and only the first one entered the kernel. A process \
-          that was made by a bare clone(2), or that called from a signal handler at the wrong \
-          moment, was told its parent's number, and getpid(2) tells the story. Since 2017 the \
-          library asks each time: one entry, through it as without it.",
+    asks: "Does getpid enter the kernel on every call?",
+    op: "getpid(2). Not included: loop overhead.",
+    expected: "yes: a null system call, through libc too, where it once was two loads",
+    why: "A process never changes its number, and glibc before 2.25 cached it: getpid() was a load \
+          from the thread descriptor, and only the first call entered the kernel. A process \
+          created by a raw clone(2), or a signal handler at the wrong moment, got the parent's \
+          number; getpid(2) documents the history. Since 2017 libc asks each time: one kernel \
+          entry, with it as without it.",
     calls: &[exactly("getpid", 1)],
     floor: &[at_least(1, "syscall/invalid")],
     axes: &[VIA],
@@ -201,9 +201,9 @@ pub(super) const GETPID: Bench = Bench {
 
 pub(super) const GETTID: Bench = Bench {
     id: "syscall/gettid",
-    asks: "What does a thread's number cost?",
-    op: "gettid(2) by the bare instruction. Outside: nothing but the loop's turn.",
-    expected: "what getpid does",
+    asks: "What does gettid cost?",
+    op: "gettid(2) by the raw instruction. Not included: loop overhead.",
+    expected: "the same as getpid",
     calls: &[exactly("gettid", 1)],
     floor: &[at_least(1, "syscall/invalid")],
     in_price_list: false,
@@ -214,9 +214,10 @@ pub(super) const GETTID: Bench = Bench {
 
 pub(super) const GETUID: Bench = Bench {
     id: "syscall/getuid",
-    asks: "What does it cost to ask who one is?",
-    op: "getuid(2) by the bare instruction. Outside: nothing but the loop's turn.",
-    expected: "what getpid does: the user's number is put into the caller's user namespace",
+    asks: "What does getuid cost?",
+    op: "getuid(2) by the raw instruction. Not included: loop overhead.",
+    expected: "the same as getpid: the user's number is translated into the caller's user \
+               namespace",
     calls: &[exactly("getuid", 1)],
     floor: &[at_least(1, "syscall/invalid")],
     in_price_list: false,
@@ -227,11 +228,10 @@ pub(super) const GETUID: Bench = Bench {
 
 pub(super) const PRCTL: Bench = Bench {
     id: "syscall/prctl",
-    asks: "What does it cost to ask the kernel for a setting of the process?",
-    op: "prctl(2) with PR_GET_DUMPABLE, by the bare instruction. Outside: nothing but the loop's \
-         turn.",
-    expected: "10 ns above the bare door: security modules are asked first, then a switch of forty \
-            branches",
+    asks: "What does reading a process setting from the kernel cost?",
+    op: "prctl(2) with PR_GET_DUMPABLE, by the raw instruction. Not included: loop overhead.",
+    expected: "10 ns above a null system call: the security hooks first, then a switch of forty \
+               branches",
     calls: &[exactly("prctl", 1)],
     floor: &[at_least(1, "syscall/invalid")],
     in_price_list: false,
@@ -242,15 +242,15 @@ pub(super) const PRCTL: Bench = Bench {
 
 pub(super) const BRK: Bench = Bench {
     id: "syscall/brk",
-    asks: "What does it cost to ask the kernel where the heap ends?",
-    op: "brk(2) of address 0, which moves nothing; through the library as brk(0), which remembers \
-         the answer. Outside: nothing but the loop's turn.",
-    expected: "the bare door and 20 ns for a lock",
-    why: "No heap ends at 0, so that the kernel leaves the break alone; but it takes the lock of \
-          the address space for writing before it looks, an atomic instruction each way. Study \
-          cs161-syscalls calls it with the break as it stands, which is taken and left in the same \
-          way. What the library could answer from its own memory (sbrk(0)) is asked of the kernel \
-          here.",
+    asks: "What does reading the end of the heap from the kernel cost?",
+    op: "brk(2) of address 0, which moves nothing; with `via=libc` as brk(0), which stores the \
+         result. Not included: loop overhead.",
+    expected: "a null system call plus 20 ns for a lock",
+    why: "No heap ends at 0, so the kernel leaves the break unchanged; but it takes the lock of \
+          the address space for writing before it looks, one atomic instruction to acquire and one \
+          to release. Study cs161-syscalls calls brk with the current break, which takes and \
+          releases the lock in the same way. What libc could answer from its own memory (sbrk(0)) \
+          is requested from the kernel here.",
     calls: &[exactly("brk", 1)],
     floor: &[at_least(1, "syscall/invalid")],
     axes: &[VIA],
@@ -266,9 +266,9 @@ pub(super) const BRK: Bench = Bench {
 
 pub(super) const UNAME: Bench = Bench {
     id: "syscall/uname",
-    asks: "What does it cost to be told the kernel's name?",
-    op: "uname(2) into a buffer of our own, by the bare instruction. Outside: the buffer.",
-    expected: "30 ns above the bare door: a lock, and two copies of 390 bytes",
+    asks: "What does uname cost?",
+    op: "uname(2) into a buffer of the worker, by the raw instruction. Not included: the buffer.",
+    expected: "30 ns above a null system call: a lock, and two copies of 390 bytes",
     calls: &[exactly("uname", 1)],
     floor: &[at_least(1, DOOR)],
     in_price_list: false,

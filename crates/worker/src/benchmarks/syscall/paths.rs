@@ -1,4 +1,4 @@
-//! Calls on paths, and opening and closing one by one.
+//! Calls on paths, and opening and closing separately.
 
 use std::cell::Cell;
 use std::ffi::CStr;
@@ -10,15 +10,16 @@ use crate::kernel::file::temp_folder::Folder;
 use crate::kernel::process::limits;
 use crate::kernel::syscall::{self, libc_wrappers, prepared};
 
-/// A file that is always there, and that no file system on a disk stands behind.
+/// A file that always exists and is not on a disk file system.
 const NULL: &CStr = c"/dev/null";
 
 pub(super) const ACCESS: Bench = Bench {
     id: "syscall/access",
-    asks: "What does it cost to ask whether a file may be read?",
-    op: "access(2) of /dev/null for reading, made as faccessat(2), by the bare instruction. \
-         Outside: nothing.",
-    expected: "three times the bare door: a walk of two names, and credentials made for the question",
+    asks: "What does checking the read permission of a file cost?",
+    op: "access(2) of /dev/null for reading, called as faccessat(2), by the raw instruction. Not \
+         included: nothing.",
+    expected: "three times a null system call: a walk of two path components, and credentials \
+               prepared for the check",
     calls: &[exactly("faccessat", 1)],
     floor: &[at_least(1, DOOR)],
     needs: &[Need::readable("/dev/null")],
@@ -30,17 +31,17 @@ pub(super) const ACCESS: Bench = Bench {
 
 pub(super) const STAT: Bench = Bench {
     id: "syscall/stat",
-    asks: "What does it cost to be told about a file by its path?",
-    op: "stat(2) of /dev/null, made as newfstatat(2), as the library does. Outside: nothing; at \
-         `state=cold` an eviction before each op, which takes memory of twice the last-level \
+    asks: "What does stat of a path cost?",
+    op: "stat(2) of /dev/null, called as newfstatat(2), as libc does. Not included: nothing; with \
+         `state=cold` the eviction before each op, which needs memory of twice the last-level \
          cache, at most 256 MiB.",
-    expected: "three times the bare door: the path copied in, two names walked, 144 bytes copied out; \
-            cold twenty times that",
-    why: "The path is copied into the kernel and walked name by name. Each name is hashed and \
-          looked up in the dentry cache under RCU, with a check of the right to search its folder \
-          and, at /dev, a step over to the file system that is mounted there. Then the inode is \
-          asked, and what it says is laid out and copied to the caller. Nothing is locked and \
-          nothing allocated but the buffer for the path.",
+    expected: "three times a null system call: the path copied in, two components walked, 144 \
+               bytes copied out; cold twenty times that",
+    why: "The path is copied into the kernel and walked component by component. Each is hashed and \
+          looked up in the dentry cache under RCU, with a check of search permission on its \
+          directory and, at /dev, a crossing into the file system mounted there. Then the inode is \
+          read, and its attributes are formatted and copied to the caller. Nothing is locked, and \
+          only the buffer for the path is allocated.",
     calls: &[exactly("newfstatat", 1)],
     floor: &[at_least(1, DOOR)],
     axes: &[VIA, STATE],
@@ -59,13 +60,15 @@ pub(super) const STAT: Bench = Bench {
 pub(super) const OPEN: Bench = Bench {
     id: "syscall/open",
     asks: "What does opening a file cost, without closing it?",
-    op: "open(2) of /dev/null for reading, made as openat(2), by the bare instruction, and keeping \
-         its number. Outside: closing what the last batch opened; a batch has at most 256 ops.",
+    op: "open(2) of /dev/null for reading, called as openat(2), by the raw instruction, and \
+         storing its number. Not included: closing what the last batch opened; a batch has at most \
+         256 ops.",
     expected: "two thirds of open and close together",
-    why: "The kernel copies the path in, takes the lowest free slot of the descriptor table, \
-          allocates a struct file, walks the path through the dentry cache with a check of rights \
-          at each name, asks security modules, has the device prepare itself, and puts the file \
-          into the slot: three allocations and half a dozen atomic counts, which close gives back.",
+    why: "The kernel copies the path in, allocates the lowest free slot of the descriptor table \
+          and a struct file, walks the path through the dentry cache with a permission check for \
+          each component, calls the security hooks and the open function of the device, and \
+          installs the file in the slot: three allocations and half a dozen atomic reference \
+          counts, which close releases.",
     calls: &[exactly("openat", 1)],
     floor: &[at_least(1, DOOR)],
     needs: &[Need::readable("/dev/null")],
@@ -86,13 +89,13 @@ pub(super) const OPEN: Bench = Bench {
 pub(super) const CLOSE: Bench = Bench {
     id: "syscall/close",
     asks: "What does closing an open file cost, without opening it?",
-    op: "close(2) of a descriptor of /dev/null, by the bare instruction, and looking up which is \
-         next. Outside: opening as many as the batch has ops, at most 256.",
-    expected: "a third of open and close together: the last one who held the file releases it",
-    why: "The slot of the descriptor table is emptied under its lock. Nobody else holds the file: \
-          its release is put on the list of what the task does on its way back to user mode, and \
-          there the device, the dentry and the mount are let go, and the struct file is freed. A \
-          close of a duplicate does none of this (see syscall/dup-close), nor does one that fails \
+    op: "close(2) of a descriptor of /dev/null, by the raw instruction, and looking up which one \
+         is next. Not included: opening as many as the batch has ops, at most 256.",
+    expected: "a third of open and close together: the last reference releases the file",
+    why: "The slot of the descriptor table is cleared under its lock. This was the last reference: \
+          the release is queued as task work for the return to user mode, and there the device, \
+          the dentry and the mount are released and the struct file is freed. Closing a duplicate \
+          does none of this (see syscall/dup-close), nor does a close that fails \
           (syscall/close-closed).",
     calls: &[exactly("close", 1)],
     floor: &[at_least(1, DOOR)],
@@ -115,17 +118,17 @@ pub(super) const CLOSE: Bench = Bench {
 
 pub(super) const OPEN_CLOSE: Bench = Bench {
     id: "syscall/open-close",
-    asks: "What does it cost to open a file that is always there, and to close it?",
-    op: "open(2) of /dev/null for reading, made as openat(2), and close(2). Outside: nothing; at \
-         `state=cold` an eviction before each op, which takes memory of twice the last-level \
-         cache, at most 256 MiB.",
-    expected: "ten times the bare door: a path walk, a struct file, a slot in the table",
-    why: "Opening changes the kernel's state: the path is copied in, the lowest free slot of the \
-          descriptor table is found, a struct file is allocated, the path is walked name by name \
-          with a check of rights at each, security modules are asked, the device prepares itself, \
-          and the file is put into the slot. Closing takes all of that back. Study cs161-syscalls \
-          found 754 times an empty function for the pair, and 136 for a close that fails, which \
-          changes nothing.",
+    asks: "What does opening and closing a file that always exists cost?",
+    op: "open(2) of /dev/null for reading, called as openat(2), and close(2). Not included: \
+         nothing; with `state=cold` the eviction before each op, which needs memory of twice the \
+         last-level cache, at most 256 MiB.",
+    expected: "ten times a null system call: a path walk, a struct file, a slot in the table",
+    why: "Opening changes kernel state: the path is copied in, the lowest free slot of the \
+          descriptor table is found, a struct file is allocated, the path is walked component by \
+          component with a permission check for each, the security hooks and the open function of \
+          the device are called, and the file is installed in the slot. Closing reverses all of \
+          that. Study cs161-syscalls found 754 times an empty function for the pair, and 136 for a \
+          close that fails, which changes nothing.",
     calls: &[exactly("openat", 1), exactly("close", 1)],
     floor: &[at_least(2, DOOR)],
     axes: &[VIA, STATE],
@@ -146,19 +149,19 @@ pub(super) const OPEN_CLOSE: Bench = Bench {
 
 pub(super) const OPEN_DEPTH: Bench = Bench {
     id: "syscall/open-depth",
-    asks: "What does each further folder on the way to a file add to opening it?",
-    op: "open(2) for reading, made as openat(2) from an open folder, of an empty file by a path of \
-         so many names, and close(2), by the bare instruction. Outside: making the files, in a \
-         private folder among the temporary ones.",
-    expected: "30 ns a name: a hash, a look-up in the dentry cache, a check of rights",
-    why: "All folders on the way are in the dentry cache, so that no file system is asked: a name \
-          is hashed, found in the cache under RCU, and its folder's rights are checked. The \
-          difference of the two rows is seven such steps.",
+    asks: "What does each further directory in a path add to opening a file?",
+    op: "open(2) for reading, called as openat(2) relative to an open directory, of an empty file \
+         by a path of `depth` components, and close(2), by the raw instruction. Not included: \
+         creating the files, in a private directory in the temporary directory.",
+    expected: "30 ns per component: a hash, a lookup in the dentry cache, a permission check",
+    why: "All directories of the path are in the dentry cache, so no file system is asked: a \
+          component is hashed, found in the cache under RCU, and the permission of its directory \
+          is checked. The difference of the two rows is seven such steps.",
     calls: &[exactly("openat", 1), exactly("close", 1)],
     floor: &[at_least(2, DOOR)],
     axes: &[Axis {
         name: "depth",
-        sets: "how many names the path has",
+        sets: "number of components in the path",
         points: Points::Numbers(&[1, 8]),
         default_points: Points::Numbers(&[1, 8]),
     }],
@@ -171,20 +174,19 @@ pub(super) const OPEN_DEPTH: Bench = Bench {
     ..Bench::DEFAULT
 };
 
-/// Descriptors that the ops of a batch open, or close, one by one.
+/// Descriptors that the ops of a batch open or close one by one.
 struct Shelf {
     fds: Vec<Cell<i64>>,
     held: Cell<usize>,
 }
 
 impl Shelf {
-    /// Batches of this many ops last for over 50 us; more descriptors would only make for more
-    /// untimed work.
+    /// Batches of this many ops last more than 50 us; more descriptors would only add untimed work.
     const MOST: u64 = 256;
-    /// What the worker itself has open, several times over.
+    /// An upper bound, with a margin, of the descriptors that the worker itself has open.
     const OTHERS: u64 = 32;
 
-    /// A shelf with as much room as the limit of this process leaves.
+    /// Capacity as far as the descriptor limit of this process allows.
     fn new() -> Result<Self, Errno> {
         let room = limits::descriptors()?.saturating_sub(Self::OTHERS).min(Self::MOST);
         if room == 0 {
@@ -210,7 +212,7 @@ impl Shelf {
         self.fds.get(last).map(Cell::get)
     }
 
-    /// Closes all that it holds.
+    /// Closes all descriptors that it holds.
     fn clear(&self) -> Result<(), Errno> {
         while let Some(fd) = self.take() {
             syscall::close(fd)?;
@@ -221,7 +223,7 @@ impl Shelf {
 
 impl Drop for Shelf {
     fn drop(&mut self) {
-        // Each was opened here; nobody is left to be told otherwise.
+        // Each descriptor was opened here, and a drop cannot report an error.
         let _ = self.clear();
     }
 }

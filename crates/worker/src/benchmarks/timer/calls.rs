@@ -1,4 +1,4 @@
-//! The calls that tell the time or set a timer, one benchmark each.
+//! The calls that read or set a timer, one benchmark each.
 
 use std::rc::Rc;
 
@@ -10,11 +10,11 @@ use kernel::time::vdso;
 use super::super::prelude::*;
 use crate::bench::ExpectedCall;
 
-/// What most of these are: one call by the bare instruction, not in the price list. They have no floor:
-/// getppid(2) takes a lock that some of them do without.
+/// Defaults of most benchmarks here: one call by the raw system-call instruction, not in the price
+/// list. They have no floor: getppid(2) takes a lock that some of them do not take.
 const CALL: Bench = Bench { in_price_list: false, ..Bench::DEFAULT };
 
-/// The call again and again; what it needs armed is armed anew before each batch.
+/// Makes the call repeatedly; whatever it needs armed is rearmed before each batch.
 fn repeated(call: Call) -> Work {
     let call = Rc::new(call);
     let armed = Rc::clone(&call);
@@ -23,25 +23,25 @@ fn repeated(call: Call) -> Work {
 
 const VIA: Axis = Axis {
     name: "via",
-    sets: "the way in: the bare instruction, the C library, or the vDSO's own function",
+    sets: "entry path: raw system-call instruction, C library, or the vDSO function itself",
     points: Points::Words(&["raw", "libc", "vdso"]),
     default_points: Points::Words(&["raw", "libc", "vdso"]),
 };
 
 pub(super) const CLOCK_GETTIME_RARE: Bench = Bench {
     id: "timer/clock-gettime-rare",
-    asks: "What do the clocks of clock_gettime(2) cost that few machines have?",
-    op: "clock_gettime(2) of the clock, by the bare instruction: no vDSO knows these. \
-         Outside: the loop's turn, a core cycle that runs beside the call.",
-    expected: "a bare system call and some 30 ns",
-    why: "The alarm clocks are CLOCK_REALTIME and CLOCK_BOOTTIME for timers that wake a machine \
-          from its sleep: without a real-time clock that can do so there is none (EINVAL). The \
-          auxiliary clocks of Linux 6.17 are eight more clocks that daemons steer apart from the \
-          system's time; each is off until it is switched on.",
+    asks: "What do the less common clocks of clock_gettime(2) cost?",
+    op: "clock_gettime(2) of the clock, by the raw instruction: the vDSO does not support these \
+         clocks. Not included: loop overhead, one core cycle that overlaps with the call.",
+    expected: "a null system call plus about 30 ns",
+    why: "The alarm clocks are CLOCK_REALTIME and CLOCK_BOOTTIME for timers that wake a suspended \
+          machine; they do not exist (EINVAL) without a real-time clock that can do so. The \
+          auxiliary clocks of Linux 6.17 are eight more clocks that daemons steer independently of \
+          system time; each is off until it is enabled.",
     calls: &[exactly("clock_gettime", 1)],
     axes: &[Axis {
         name: "clock",
-        sets: "the clock's id, as clock_gettime(2) names it",
+        sets: "clock id, as in clock_gettime(2)",
         points: Points::Words(&["realtime-alarm", "boottime-alarm", "aux0"]),
         default_points: Points::Words(&["realtime-alarm", "boottime-alarm"]),
     }],
@@ -54,23 +54,24 @@ pub(super) const CLOCK_GETTIME_RARE: Bench = Bench {
     build: |at| {
         let clock = ClockId::named(at.word("clock")).ok_or(Errno::EINVAL)?;
         let call = Call::clock_gettime(clock);
-        // A clock that is not there is no fault of the call.
+        // A clock that does not exist is not a failure of the call.
         call.make().map_err(|_| Errno::EOPNOTSUPP)?;
         Ok(repeated(call))
     },
     ..CALL
 };
 
-/// There where the machine has a real-time clock.
+/// Present if the machine has a real-time clock.
 const RTC: &str = "/sys/class/rtc/rtc0/name";
 
 pub(super) const GETTIMEOFDAY: Bench = Bench {
     id: "timer/gettimeofday",
-    asks: "What does the time of day cost, and does it enter the kernel?",
-    op: "gettimeofday(2) into a timeval. Outside: finding the vDSO's function; the loop.",
-    expected: "what clock_gettime of the same clock costs: 20 to 30 ns through the vDSO",
+    asks: "What does gettimeofday cost, and does it enter the kernel?",
+    op: "gettimeofday(2) into a timeval. Not included: looking up the vDSO function; loop \
+         overhead.",
+    expected: "the same as clock_gettime of CLOCK_REALTIME: 20 to 30 ns through the vDSO",
     why: "The vDSO reads the same counter and the same page of scales and offsets as for \
-          clock_gettime, and divides nanoseconds by a thousand on top.",
+          clock_gettime, and then divides nanoseconds by a thousand.",
     calls: &[exactly("gettimeofday", 1).when(&[("via", "raw")])],
     floor: &[at_least(1, "syscall/invalid").when(&[("via", "raw")])],
     axes: &[VIA],
@@ -92,10 +93,10 @@ pub(super) const GETTIMEOFDAY: Bench = Bench {
 pub(super) const TIME: Bench = Bench {
     id: "timer/time",
     asks: "What does the time in whole seconds cost, and does it enter the kernel?",
-    op: "time(2) without a pointer. Outside: finding the vDSO's function; the loop.",
-    expected: "2 ns through the vDSO, a single load; the bare system call costs the door",
-    why: "The vDSO reads the seconds from the kernel's page, and neither counter nor loop stands \
-          beside that: this is the cheapest time that there is, and as old as the last tick.",
+    op: "time(2) without a pointer. Not included: looking up the vDSO function; loop overhead.",
+    expected: "2 ns through the vDSO, a single load; a null system call by the raw instruction",
+    why: "The vDSO loads the seconds from the kernel's page; it reads no counter and needs no \
+          retry loop. This is the cheapest time available, and as old as the last timer tick.",
     calls: TIME_CALLS,
     axes: &[VIA],
     needs: &[Need::vdso("time").when(&[("via", "vdso")])],
@@ -116,17 +117,17 @@ pub(super) const TIME: Bench = Bench {
     ..CALL
 };
 
-/// Only x86-64 has time(2) and alarm(2).
+/// time(2) and alarm(2) exist on x86-64 only.
 const TIME_CALLS: &[ExpectedCall] =
     if cfg!(target_arch = "x86_64") { &[exactly("time", 1).when(&[("via", "raw")])] } else { &[] };
 
 pub(super) const TIMES: Bench = Bench {
     id: "timer/times",
-    asks: "What do the CPU times of a process cost in ticks?",
-    op: "times(2) without its buffer, by the bare instruction. Outside: the loop.",
-    expected: "the door and a few ns",
-    why: "Without a buffer the kernel only tells how many ticks of 10 ms have passed; study \
-          sunos-1999, which gave it one, found it five times as dear as getpid.",
+    asks: "What does times(2) cost?",
+    op: "times(2) without a buffer, by the raw instruction. Not included: loop overhead.",
+    expected: "a null system call plus a few ns",
+    why: "Without a buffer the kernel only returns the number of 10 ms ticks elapsed. Study \
+          sunos-1999, which passed a buffer, found it five times as expensive as getpid.",
     calls: &[exactly("times", 1)],
     source: "times(2); study sunos-1999, section 3",
     build: |_| Ok(repeated(Call::times())),
@@ -135,11 +136,12 @@ pub(super) const TIMES: Bench = Bench {
 
 pub(super) const CLOCK: Bench = Bench {
     id: "timer/clock",
-    asks: "What does the C library's clock() cost?",
-    op: "clock(), the CPU time of the process in microseconds. Outside: the loop.",
-    expected: "what clock_gettime of CLOCK_PROCESS_CPUTIME_ID costs, which it calls: 200 to 300 ns",
-    why: "No vDSO knows what a process has used: the kernel must be asked, and takes the \
-          scheduler's lock to bring the running task's account up to date.",
+    asks: "What does clock() of the C library cost?",
+    op: "clock(3), the CPU time of the process in microseconds. Not included: loop overhead.",
+    expected: "the same as clock_gettime of CLOCK_PROCESS_CPUTIME_ID, which it calls: 200 to 300 \
+               ns",
+    why: "The vDSO cannot know the CPU time of a process: the kernel takes the run-queue lock to \
+          bring the accounting of the running task up to date.",
     calls: &[exactly("clock_gettime", 1)],
     source: "clock(3)",
     build: |_| Ok(Work::repeat(|| clock::libc_clock().map(keep))),
@@ -148,9 +150,9 @@ pub(super) const CLOCK: Bench = Bench {
 
 pub(super) const GETRUSAGE: Bench = Bench {
     id: "timer/getrusage",
-    asks: "What does it cost to ask for the CPU time that a process has used?",
-    op: "getrusage(2) of RUSAGE_SELF, by the bare instruction. Outside: the loop.",
-    expected: "300 to 400 ns: the accounts of all threads, under locks, and 144 bytes to copy",
+    asks: "What does getrusage(2) of the own process cost?",
+    op: "getrusage(2) of RUSAGE_SELF, by the raw instruction. Not included: loop overhead.",
+    expected: "300 to 400 ns: the accounting of all threads, under locks, and 144 bytes copied out",
     calls: &[exactly("getrusage", 1)],
     source: "getrusage(2)",
     build: |_| Ok(repeated(Call::getrusage())),
@@ -159,10 +161,10 @@ pub(super) const GETRUSAGE: Bench = Bench {
 
 pub(super) const GETITIMER: Bench = Bench {
     id: "timer/getitimer",
-    asks: "What does it cost to ask what is left of an interval timer?",
-    op: "getitimer(2) of the real-time timer, armed eleven days ahead. Outside: arming it, before \
-         each batch, and disarming it in the end; the loop.",
-    expected: "the door, a clock read and a lock: 180 ns",
+    asks: "What does reading an interval timer cost?",
+    op: "getitimer(2) of the real-time timer, armed eleven days ahead. Not included: arming it \
+         before each batch and disarming it at the end; loop overhead.",
+    expected: "a null system call plus a clock read and a lock: 180 ns",
     calls: &[exactly("getitimer", 1)],
     source: "getitimer(2)",
     build: |_| Call::getitimer().map(repeated),
@@ -171,11 +173,13 @@ pub(super) const GETITIMER: Bench = Bench {
 
 pub(super) const SETITIMER: Bench = Bench {
     id: "timer/setitimer",
-    asks: "What does it cost to set an interval timer?",
-    op: "setitimer(2) of the real-time timer to eleven days, asking what was left of the last one. \
-         Outside: disarming it in the end; the loop.",
-    expected: "twice the door: out of the tree of timers, and in again",
-    why: "A timer far ahead moves no hardware: the next interrupt is that of the tick in any case.",
+    asks: "What does setting an interval timer cost?",
+    op: "setitimer(2) of the real-time timer to eleven days, returning the remaining time of the \
+         previous setting. Not included: disarming it at the end; loop overhead.",
+    expected: "twice a null system call: the timer is removed from the timer queue and inserted \
+               again",
+    why: "A timer far in the future does not reprogram the hardware: the next interrupt is the \
+          timer tick anyway.",
     calls: &[exactly("setitimer", 1)],
     source: "setitimer(2)",
     build: |_| Call::setitimer().map(repeated),
@@ -184,10 +188,10 @@ pub(super) const SETITIMER: Bench = Bench {
 
 pub(super) const ALARM: Bench = Bench {
     id: "timer/alarm",
-    asks: "What does it cost to set an alarm?",
-    op: "alarm(2) to eleven days ahead; its answer, what was left of the last one, is looked at. \
-         Outside: disarming it in the end; the loop.",
-    expected: "as much as setitimer, which it is inside",
+    asks: "What does setting an alarm cost?",
+    op: "alarm(2) eleven days ahead; its result, the remaining time of the previous alarm, is \
+         checked. Not included: disarming it at the end; loop overhead.",
+    expected: "the same as setitimer, which implements it",
     calls: ALARM_CALLS,
     source: "alarm(2)",
     build: |_| Call::alarm().map(repeated),
@@ -199,10 +203,10 @@ const ALARM_CALLS: &[ExpectedCall] =
 
 pub(super) const TIMER_GETTIME: Bench = Bench {
     id: "timer/timer-gettime",
-    asks: "What does it cost to ask what is left of a POSIX timer?",
-    op: "timer_gettime(2) of a timer on CLOCK_MONOTONIC, armed eleven days ahead, that tells \
-         nobody when it runs out. Outside: making and arming it; the loop.",
-    expected: "the door, a look-up, a lock and a clock read: 190 ns",
+    asks: "What does reading a POSIX timer cost?",
+    op: "timer_gettime(2) of a CLOCK_MONOTONIC timer with SIGEV_NONE, armed eleven days ahead. Not \
+         included: creating and arming it; loop overhead.",
+    expected: "a null system call plus a lookup, a lock and a clock read: 190 ns",
     calls: &[exactly("timer_gettime", 1)],
     source: "timer_gettime(2)",
     build: |_| Call::timer_gettime().map(repeated),
@@ -211,11 +215,10 @@ pub(super) const TIMER_GETTIME: Bench = Bench {
 
 pub(super) const TIMER_SETTIME: Bench = Bench {
     id: "timer/timer-settime",
-    asks: "What does it cost to set a POSIX timer?",
-    op: "timer_settime(2) of such a timer to eleven days, asking what was left. Outside: making \
-         it; the loop.",
-    expected: "more than timer_gettime by a copy from user space: a timer that tells nobody is not \
-            put among those that run",
+    asks: "What does setting a POSIX timer cost?",
+    op: "timer_settime(2) of a CLOCK_MONOTONIC timer with SIGEV_NONE to eleven days, returning the \
+         remaining time. Not included: creating it; loop overhead.",
+    expected: "timer_gettime plus a copy from user space: a SIGEV_NONE timer is never enqueued",
     calls: &[exactly("timer_settime", 1)],
     source: "timer_settime(2)",
     build: |_| Call::timer_settime().map(repeated),
@@ -224,9 +227,10 @@ pub(super) const TIMER_SETTIME: Bench = Bench {
 
 pub(super) const TIMER_GETOVERRUN: Bench = Bench {
     id: "timer/timer-getoverrun",
-    asks: "What does it cost to ask how often a POSIX timer ran out unnoticed?",
-    op: "timer_getoverrun(2) of a timer that never ran out. Outside: making it; the loop.",
-    expected: "the door, a look-up and a lock: 150 ns",
+    asks: "What does reading the overrun count of a POSIX timer cost?",
+    op: "timer_getoverrun(2) of a timer that never expired. Not included: creating it; loop \
+         overhead.",
+    expected: "a null system call plus a lookup and a lock: 150 ns",
     calls: &[exactly("timer_getoverrun", 1)],
     source: "timer_getoverrun(2)",
     build: |_| Call::timer_getoverrun().map(repeated),
@@ -235,10 +239,10 @@ pub(super) const TIMER_GETOVERRUN: Bench = Bench {
 
 pub(super) const TIMERFD_GETTIME: Bench = Bench {
     id: "timer/timerfd-gettime",
-    asks: "What does it cost to ask what is left of a timer descriptor?",
-    op: "timerfd_gettime(2) of a descriptor on CLOCK_MONOTONIC, armed eleven days ahead. Outside: \
-         making and arming it; the loop.",
-    expected: "as timer_gettime, with a look-up of a descriptor: 190 ns",
+    asks: "What does reading a timer file descriptor cost?",
+    op: "timerfd_gettime(2) of a CLOCK_MONOTONIC descriptor, armed eleven days ahead. Not \
+         included: creating and arming it; loop overhead.",
+    expected: "the same as timer_gettime, with a descriptor lookup: 190 ns",
     calls: &[exactly("timerfd_gettime", 1)],
     source: "timerfd_create(2)",
     build: |_| Call::timerfd_gettime().map(repeated),
@@ -247,9 +251,10 @@ pub(super) const TIMERFD_GETTIME: Bench = Bench {
 
 pub(super) const ADJTIMEX: Bench = Bench {
     id: "timer/adjtimex",
-    asks: "What does it cost to ask how the clock is steered?",
-    op: "adjtimex(2) that changes nothing (modes 0), by the bare instruction. Outside: the loop.",
-    expected: "300 ns: 208 bytes in and out, and the lock of the kernel's time",
+    asks: "What does reading the clock adjustment state cost?",
+    op: "adjtimex(2) with modes 0, which changes nothing, by the raw instruction. Not included: \
+         loop overhead.",
+    expected: "300 ns: 208 bytes copied in and out, and the timekeeping lock",
     calls: &[exactly("adjtimex", 1)],
     source: "adjtimex(2)",
     build: |_| Call::adjtimex().map(repeated),
@@ -258,16 +263,17 @@ pub(super) const ADJTIMEX: Bench = Bench {
 
 pub(super) const CLOCK_SETTIME: Bench = Bench {
     id: "timer/clock-settime",
-    asks: "What does it cost to be refused to set the clock?",
-    op: "clock_settime(2) of CLOCK_REALTIME that is refused: `permission` by EPERM, since the worker \
-         gives up CAP_SYS_TIME before (root's, too: no benchmark of oscost sets a clock); \
-         `argument` by EINVAL, since a billion nanoseconds are no part of a second, which is asked \
-         first. An op that is not refused fails. Outside: giving up the right; the loop.",
-    expected: "the door and a copy; who may is asked last, of the security modules too: 30 ns more",
+    asks: "What does a refused clock_settime(2) cost?",
+    op: "clock_settime(2) of CLOCK_REALTIME that is refused: `permission` with EPERM, because the \
+         worker drops CAP_SYS_TIME first (as root, too: no benchmark of oscost sets a clock); \
+         `argument` with EINVAL, because tv_nsec is a billion, which is checked first. An op that \
+         is not refused fails. Not included: dropping the capability; loop overhead.",
+    expected: "a null system call plus a copy; permission is checked last, by the security modules \
+               too: 30 ns more",
     calls: &[exactly("clock_settime", 1)],
     axes: &[Axis {
         name: "refused",
-        sets: "for what it is refused: a time that is none, or for want of the right",
+        sets: "why it is refused: an invalid time, or a missing capability",
         points: Points::Words(&["argument", "permission"]),
         default_points: Points::Words(&["argument", "permission"]),
     }],
@@ -281,20 +287,19 @@ pub(super) const CLOCK_SETTIME: Bench = Bench {
     ..CALL
 };
 
-/// What became of Solaris' clock.
-pub(super) const GETHRTIME_IS_GONE: &str = "gethrtime is Solaris': a trap of its own that read the \
-     processor's counter as nanoseconds; on Linux clock_gettime of CLOCK_MONOTONIC does that, and \
-     in the program itself";
-/// What became of Sun's Fortran clock.
-pub(super) const DSECND_IS_GONE: &str = "dsecnd is no system's: a Fortran library's (Sun's, today \
-     Intel's MKL) seconds as a double, which it takes from one of the clocks above";
-/// What became of BSD's clock.
-pub(super) const FTIME_IS_GONE: &str = "ftime is gone: POSIX removed it in 2008, glibc in 2.31; it \
-     told milliseconds, and clock_gettime of CLOCK_REALTIME_COARSE costs less and tells more";
+/// Why Solaris's clock is not measured.
+pub(super) const GETHRTIME_IS_GONE: &str = "gethrtime is specific to Solaris: a trap of its own that returned the processor's counter in \
+     nanoseconds; on Linux clock_gettime of CLOCK_MONOTONIC does that, without entering the kernel";
+/// Why Sun's Fortran clock is not measured.
+pub(super) const DSECND_IS_GONE: &str = "dsecnd is not a system call: a function of a Fortran \
+     library (Sun's, today Intel's MKL) that returns one of the clocks above as seconds in a double";
+/// Why BSD's clock is not measured.
+pub(super) const FTIME_IS_GONE: &str = "ftime no longer exists: POSIX removed it in 2008, glibc in \
+     2.31; it returned milliseconds, and clock_gettime of CLOCK_REALTIME_COARSE is cheaper and finer";
 
 /// A timer of study sunos-1999 that Linux does not have.
 const GONE: Bench = Bench {
-    expected: "nothing to guess",
+    expected: "not measured",
     in_price_list: false,
     source: "study sunos-1999, section 2",
     build: |_| Err(Errno::ENOSYS),
@@ -303,24 +308,24 @@ const GONE: Bench = Bench {
 
 pub(super) const GETHRTIME: Bench = Bench {
     id: "timer/gethrtime",
-    asks: "What became of the clock that study sunos-1999 chose?",
-    op: "nothing: there is no gethrtime. Outside: everything.",
+    asks: "What replaced gethrtime, the clock of study sunos-1999?",
+    op: "nothing: Linux has no gethrtime. Not included: everything.",
     needs: &[Need::not_applicable(GETHRTIME_IS_GONE)],
     ..GONE
 };
 
 pub(super) const DSECND: Bench = Bench {
     id: "timer/dsecnd",
-    asks: "What became of Fortran's clock in study sunos-1999?",
-    op: "nothing: there is no dsecnd. Outside: everything.",
+    asks: "What replaced dsecnd, the Fortran clock of study sunos-1999?",
+    op: "nothing: Linux has no dsecnd. Not included: everything.",
     needs: &[Need::not_applicable(DSECND_IS_GONE)],
     ..GONE
 };
 
 pub(super) const FTIME: Bench = Bench {
     id: "timer/ftime",
-    asks: "What became of the clock of milliseconds?",
-    op: "nothing: there is no ftime. Outside: everything.",
+    asks: "What replaced ftime, the millisecond clock?",
+    op: "nothing: there is no ftime. Not included: everything.",
     needs: &[Need::not_applicable(FTIME_IS_GONE)],
     ..GONE
 };

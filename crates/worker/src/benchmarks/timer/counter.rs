@@ -1,4 +1,4 @@
-//! The processor's counter, and the smallest pieces of work: a loop's turn, an addition, a cycle.
+//! The cycle counter, and the smallest units of work: a loop iteration, an addition, a cycle.
 
 use kernel::counter;
 use kernel::cpu::black_box::{keep, keep_double, opaque};
@@ -9,23 +9,24 @@ use super::super::prelude::*;
 use crate::bench::{OpError, Shape, WorkBody};
 use oscost_model::unit::Unit;
 
-/// Where the variables of an op live, as [`CODE`] says.
+/// Where the variables of an op live, as the axis [`CODE`] says.
 pub(super) fn code(at: Params<'_>) -> Code {
     if at.word("code") == "plain" { Code::Plain } else { Code::Optimised }
 }
 
 pub(super) const LOOP: Bench = Bench {
     id: "timer/loop",
-    asks: "What does a turn of an empty `for` loop cost?",
-    op: "an increment, a comparison and a jump back, of a loop that does nothing else. \
-         `code=plain` keeps the counter in memory, as a compiler without optimisation does. \
-         Outside: entering and leaving the loop, which the slope over its length takes out.",
-    expected: "one core cycle, since the jump is predicted and the rest runs beside it; in memory \
-            the 4 or 5 cycles from a store to the load behind it, unless the core renames memory",
-    why: "A turn is a chain of one addition, and everything else runs beside it. With its counter \
-          in memory the chain is a store and the load that waits for it, so an unoptimised loop \
-          costs what the store buffer costs, and not what a loop costs: study cse221-2014 \
-          found 7 cycles that way, and subtracted them from code that overlaps with them.",
+    asks: "What does one iteration of an empty `for` loop cost?",
+    op: "an increment, a comparison and a backward jump of an otherwise empty loop. `code=plain` \
+         keeps the counter in memory, as unoptimised code does. Not included: entering and leaving \
+         the loop, which the slope over its length removes.",
+    expected: "one core cycle, since the jump is predicted and the rest executes in parallel; in \
+               memory the 4 or 5 cycles of store-to-load forwarding, unless the core renames \
+               memory",
+    why: "An iteration is a dependency chain of one addition; everything else executes in \
+          parallel. With the counter in memory the chain is a store and a dependent load, so an \
+          unoptimised loop measures the store buffer and not the loop: study cse221-2014 found 7 \
+          cycles that way, and subtracted them from code that overlaps with them.",
     axes: &[CODE],
     source: "study cse221-2014, section 3.1",
     build: |at| {
@@ -35,7 +36,7 @@ pub(super) const LOOP: Bench = Bench {
     ..Bench::DEFAULT
 };
 
-/// A loop as long as the ops are many, without a second loop around it.
+/// A loop with one iteration per op, without an enclosing loop.
 struct Loop(Code);
 
 impl WorkBody for Loop {
@@ -50,15 +51,15 @@ impl WorkBody for Loop {
 
 pub(super) const ADD: Bench = Bench {
     id: "timer/add",
-    asks: "What does one ADD cost that waits for the one before it?",
-    op: "one addition of two registers, each waiting for the last one's sum; `code=plain` adds one \
-         to a variable in memory. Outside: the loop, which the slope over 1, 2, 4 and 8 copies \
-         takes out.",
+    asks: "What does one dependent ADD cost?",
+    op: "one addition of two registers, each waiting for the previous sum; `code=plain` increments \
+         a variable in memory. Not included: loop overhead, which the slope over unroll factors 1, \
+         2, 4 and 8 removes.",
     expected: "one core cycle, 0.25 ns at 4 GHz",
-    why: "Study sunos-1999 took the smallest time of one ADD for the precision of its clock. The \
-          register form is timed since newer cores add constants while they rename registers, in \
-          no time at all. A third of `imul` (3 cycles everywhere) says that this one was not \
-          folded: the live tests look.",
+    why: "Study sunos-1999 used the smallest time of one ADD as the precision of its clock. The \
+          register form is timed because newer cores add constants during register renaming, at no \
+          cost. That a third of an `imul` (3 cycles on every core) takes as long shows that the \
+          addition was not folded: the live tests check that.",
     axes: &[CODE],
     source: "study sunos-1999, section 2; uops.info",
     build: |at| {
@@ -84,15 +85,16 @@ pub(super) const ADD: Bench = Bench {
 
 pub(super) const TICKS_PER_CYCLE: Bench = Bench {
     id: "timer/ticks-per-cycle",
-    asks: "How many ticks of the processor's counter pass in one cycle of its core?",
-    op: "the ticks that 8000 more multiplications take in a chain of known latency, over their \
-         cycles: the best of five chains of each of two lengths, so that clock and call cancel. It \
-         is no cost: 1 would mean that ticks are cycles. Outside: nothing is subtracted.",
-    expected: "below 1 wherever the core may run faster than its nominal rate",
-    why: "The counter runs at a fixed rate, the nominal one or the host's choice; the core runs as \
-          fast as power and temperature let it. Whoever calls ticks cycles, as study cse221-2014 \
-          did, is wrong by this factor, and by another one tomorrow. It is an estimate: nothing \
-          counts cycles here but multiplications.",
+    asks: "How many counter ticks pass per core cycle?",
+    op: "the ticks taken by 8000 more multiplications in a chain of known latency, divided by \
+         their cycles: the best of five chains for each of two lengths, so that the clock and the \
+         call cancel. It is not a cost: 1 would mean that ticks are cycles. Not included: nothing \
+         is subtracted.",
+    expected: "below 1 wherever the core may run faster than its nominal frequency",
+    why: "The counter runs at a constant rate, the nominal frequency or one chosen by the host; \
+          the core runs as fast as power and temperature allow. Equating ticks with cycles, as \
+          study cse221-2014 did, is wrong by this factor, which varies over time. It is an \
+          estimate: cycles are derived from multiplications, not counted.",
     unit: Unit::TicksPerCycle,
     needs: &[Need::time(), Need::counter()],
     source: "METHOD section 1; study cse221-2014, section 3.1.1",
@@ -116,21 +118,22 @@ fn thousandths_of_a_tick_per_cycle() -> i64 {
 
 pub(super) const TSC: Bench = Bench {
     id: "timer/tsc",
-    asks: "What does it cost to read the processor's counter, and to read it in order?",
-    op: "one read of the counter, kept in a register: RDTSC or RDTSCP as they are, with LFENCE on \
-         both sides (how oscost opens a window) or behind (how it closes one); `cpuid-pair` is a \
-         whole empty window between CPUID;RDTSC and RDTSCP;CPUID. On aarch64: CNTVCT_EL0 as it is, \
-         with ISB before, or with ISB on both sides. Outside: the loop, which the slope takes out.",
-    expected: "10 ns bare, 15 to 20 ns fenced; the cpuid pair 100 ns on bare metal, microseconds in \
-            a virtual machine",
-    why: "RDTSC may be done before or after what stands around it; RDTSCP waits for what is \
-          before; LFENCE holds back what is behind. CPUID serialises everything and was the advice \
-          of 2010 that study cse736-2019 followed; but a hypervisor must answer it, so that in a \
-          virtual machine each one is an exit to the host and back: the window is right, and costs \
-          microseconds around a thing of nanoseconds.",
+    asks: "What does reading the cycle counter cost, unordered and ordered?",
+    op: "one read of the counter, kept in a register: RDTSC or RDTSCP alone, with LFENCE on both \
+         sides (how oscost opens a timed window) or after it (how it closes one); `cpuid-pair` is \
+         a whole empty window between CPUID;RDTSC and RDTSCP;CPUID. On aarch64: CNTVCT_EL0 alone, \
+         with ISB before, or with ISB on both sides. Not included: loop overhead, which the slope \
+         removes.",
+    expected: "10 ns alone, 15 to 20 ns fenced; the cpuid pair 100 ns on bare metal, microseconds \
+               in a virtual machine",
+    why: "RDTSC may execute before or after the instructions around it; RDTSCP waits for earlier \
+          instructions; LFENCE holds back later ones. CPUID serialises everything and was the \
+          recommendation of 2010 that study cse736-2019 followed; but a hypervisor must emulate \
+          it, so in a virtual machine each one is a VM exit: the window is correct, and adds \
+          microseconds to an op of nanoseconds.",
     axes: &[Axis {
         name: "read",
-        sets: "the instructions that read the counter",
+        sets: "instructions that read the counter",
         points: Points::Words(&["rdtsc", "rdtscp", "fenced-rdtsc", "fenced-rdtscp", "cpuid-pair"]),
         default_points: Points::Words(&[
             "rdtsc",
@@ -162,11 +165,13 @@ pub(super) const TSC: Bench = Bench {
 pub(super) const ELAPSED: Bench = Bench {
     id: "timer/elapsed",
     asks: "What does the difference of two tick readings cost as a floating-point number?",
-    op: "two 64-bit readings turned into doubles, and one taken from the other, as `elapsed()` of \
-         FFTW's cycle.h does. Outside: reading the counter; the loop, which the slope takes out.",
-    expected: "1 to 2 ns: two conversions of unsigned numbers, which x86-64 has no instruction for",
-    why: "Study cse221-2014 subtracted one `getticks` from two of them around `elapsed`, and found \
-          it cheaper than the read itself: the core runs the conversions beside the second read.",
+    op: "two 64-bit readings converted to doubles and subtracted, as `elapsed()` of FFTW's cycle.h \
+         does. Not included: reading the counter; loop overhead, which the slope removes.",
+    expected: "1 to 2 ns: two conversions of unsigned integers, for which x86-64 has no \
+               instruction",
+    why: "Study cse221-2014 subtracted the time of one `getticks` from that of two with `elapsed` \
+          between them, and found `elapsed` cheaper than the read itself: the core overlaps the \
+          conversions with the second read.",
     in_price_list: false,
     source: "study cse221-2014, section 3.1; FFTW cycle.h",
     build: |_| {

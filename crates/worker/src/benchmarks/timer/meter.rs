@@ -1,4 +1,4 @@
-//! The timers that have a step to be looked for, each as a [`Meter`].
+//! The timers whose step can be measured, each as a [`Meter`].
 
 use oscost_model::clock::ClockSync;
 
@@ -8,7 +8,7 @@ use crate::kernel::time::clock::{self, ClockId, gettime, raw_ns};
 use crate::kernel::time::timers::Call;
 use crate::kernel::{Errno, counter};
 
-/// The names of the timers, as the axis `timer` has them.
+/// The names of the timers on the axis `timer`.
 pub(super) const NAMES: &[&str] = &[
     "tsc",
     "realtime",
@@ -32,15 +32,15 @@ pub(super) const NAMES: &[&str] = &[
     "adjtimex",
 ];
 
-/// A timer and the length of its unit, in thousandths of a nanosecond.
+/// A timer and the length of its unit in picoseconds.
 pub(super) struct Measured {
     pub(super) meter: Box<dyn Meter>,
     pub(super) unit_ps: f64,
 }
 
-/// The timer of that name, with steps of that kind between its readings.
+/// The timer of that name, with work of that kind between its readings.
 pub(super) fn of(timer: &str, way: Way, code: Code) -> Result<Measured, Errno> {
-    /// A clock's nanoseconds, from a finer or coarser counter: they may be off by one.
+    /// A clock's nanoseconds, converted from another counter: rounding may make them differ by one.
     const CONVERTED: u64 = 2;
     let steps = || Steps::new(way, code);
     let in_ns = |meter: Box<dyn Meter>| Ok(Measured { meter, unit_ps: 1_000.0 });
@@ -66,25 +66,25 @@ pub(super) fn of(timer: &str, way: Way, code: Code) -> Result<Measured, Errno> {
     }
 }
 
-/// Windows of timers that are read in the program itself: a tenth of a millisecond of them.
+/// Windows for timers that are read in user space: a tenth of a millisecond in all.
 const FAST: usize = 1_000;
-/// Windows of timers that enter the kernel, where each takes ten times as long, and a hundred times
-/// as long when its calls are counted.
+/// Windows for timers that enter the kernel, where each takes ten times as long, and a hundred
+/// times as long when its calls are counted.
 const SLOW: usize = 250;
 
-/// Something that shows the time.
+/// A clock that can be read.
 trait Shows {
-    /// Opens a window.
+    /// Reads the clock to open a window.
     fn open(&self) -> Result<i64, Errno>;
 
-    /// Closes it.
+    /// Reads the clock to close the window.
     #[inline(always)]
     fn close(&self) -> Result<i64, Errno> {
         self.open()
     }
 }
 
-/// The processor's counter, between the fences of oscost's own windows.
+/// The cycle counter, with the same fences as oscost's own windows.
 struct Counter;
 
 impl Shows for Counter {
@@ -177,7 +177,7 @@ impl<S: Shows> Meter for Window<S> {
     }
 }
 
-/// The counter's rate, good to some 20 parts in a million: the worker that asks has been told none.
+/// The rate of the counter, accurate to about 20 ppm: the worker that runs this is not given it.
 pub(super) fn ticks_per_ns() -> Option<f64> {
     const BASELINE_NS: u64 = 3_000_000;
     let first = moment();
@@ -185,7 +185,7 @@ pub(super) fn ticks_per_ns() -> Option<f64> {
     first.ticks_per_ns(&moment())
 }
 
-/// One moment on both clocks: the best of some readings.
+/// A reading of both clocks at the same moment: the narrowest of 50 readings.
 fn moment() -> ClockSync {
     let mut best = ClockSync { ticks: 0, raw_ns: 0, width_ticks: u64::MAX };
     for _ in 0..50 {

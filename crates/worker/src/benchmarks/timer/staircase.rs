@@ -1,5 +1,5 @@
-//! How a clock's step is found from what the clock shows, by four methods: pure functions of a
-//! [`Meter`], so that they are tested on clocks whose step is known.
+//! Four methods that find a clock's step from its readings: pure functions of a [`Meter`], so that
+//! they are tested on simulated clocks whose step is known.
 
 use std::collections::BTreeMap;
 
@@ -7,51 +7,51 @@ use oscost_model::seed::Seed;
 
 use crate::kernel::Errno;
 
-/// A clock, and work whose length is known in steps (increments that wait for each other).
+/// A clock, and work whose length is known in steps (dependent increments).
 ///
-/// Readings are in units of the clock's own: nanoseconds, or ticks of a counter.
+/// Readings are in the clock's own unit: nanoseconds, or ticks of a counter.
 pub(super) trait Meter {
     /// A reading.
     fn read(&mut self) -> Result<i64, Errno>;
 
-    /// What passes between two readings with so many steps between them.
+    /// The difference of two readings with that many steps between them.
     fn window(&mut self, steps: u64) -> Result<i64, Errno>;
 
-    /// Takes steps that nobody times.
+    /// Executes steps, untimed.
     fn idle(&mut self, steps: u64);
 
-    /// Nanoseconds of a clock that is known to run.
+    /// Nanoseconds of a clock that is known to advance.
     fn now_ns(&mut self) -> u64;
 
-    /// Readings that differ by no more than this may differ by rounding alone: 2 where a fine clock
-    /// is converted to whole nanoseconds, or a counter to whole ticks; else 0.
+    /// Readings that differ by no more than this may differ by rounding only: 2 where a fine clock
+    /// is converted to whole nanoseconds, or a counter to whole ticks; otherwise 0.
     fn blur(&self) -> u64;
 
-    /// How often a window is looked at: fewer times where each of them enters the kernel.
+    /// The number of windows to take: fewer where each of them enters the kernel.
     fn windows(&self) -> usize;
 }
 
-/// No kernel's tick is longer than 10 ms; a clock that has not moved for so long stands still.
+/// A kernel tick is at most 10 ms; a clock that has not advanced for this long stands still.
 const STANDS_STILL_NS: u64 = 50_000_000;
 
 /// Steps between two readings of a coarse clock: well below a microsecond.
 const COARSE_STEPS: u64 = 512;
 
-/// Work of more steps than this, some 20 us, is longer than any step but that of a kernel's tick.
+/// More steps than this, some 20 us, take longer than any clock step except that of a kernel tick.
 const MOST_STEPS: u64 = 1 << 16;
 
-/// Values that are seen less often than this are rounding, or accidents.
+/// Values that occur less often than this are rounding errors or outliers.
 const OFTEN: f64 = 0.01;
 
-/// Up to so many steps pass untimed before a window, so that it opens anywhere in the clock's step:
-/// windows that follow each other in a fixed time fall into step with the clock.
+/// Up to this many steps execute untimed before a window, so that it opens at a random phase of the
+/// clock's step: windows of a fixed period would lock to the phase of the clock.
 const DITHER: u64 = 64;
 
-/// q: the step of the clock, as windows of slightly different lengths show it.
+/// q: the step of the clock, as shown by windows of slightly different lengths.
 ///
-/// Where two readings in a row often agree, the clock is coarser than its own read, and the step is
-/// the smallest difference that is seen often. Else the differences lie on a comb, whose teeth are
-/// a step apart.
+/// If two consecutive readings are often equal, the clock is coarser than its read, and the step is
+/// the smallest difference that occurs often. Otherwise the differences lie on a comb whose teeth
+/// are one step apart.
 pub(super) fn quantum(meter: &mut dyn Meter) -> Result<f64, Errno> {
     let mut seed = Seed::new(1);
     let mut seen = Vec::with_capacity(meter.windows());
@@ -62,7 +62,7 @@ pub(super) fn quantum(meter: &mut dyn Meter) -> Result<f64, Errno> {
     let all = seen.len();
     seen.retain(|&difference| difference != 0);
     let still = all - seen.len();
-    /// With fewer differences than this there is no telling which of them are accidents.
+    /// With fewer differences than this, outliers cannot be told from the rest.
     const FEW: usize = 10;
     if seen.len() < FEW {
         return edge(meter, 0);
@@ -73,13 +73,13 @@ pub(super) fn quantum(meter: &mut dyn Meter) -> Result<f64, Errno> {
     if still as f64 > OFTEN * all as f64 {
         let lowest: Vec<Level> =
             levels.into_iter().filter(|&(value, _)| value - smallest <= blur).collect();
-        // A step no larger than the rounding cannot be told from it.
+        // A step no larger than the rounding cannot be distinguished from it.
         return Ok(if smallest <= blur { smallest as f64 } else { middle(&lowest) });
     }
     Ok(spacing(&levels, blur).unwrap_or(smallest as f64))
 }
 
-/// The mean difference of two readings in a row: study cse221-2014's way.
+/// The mean difference of two consecutive readings: the method of study cse221-2014.
 pub(super) fn back_to_back(meter: &mut dyn Meter) -> Result<f64, Errno> {
     let reads = meter.windows();
     let first = meter.read()?;
@@ -90,8 +90,7 @@ pub(super) fn back_to_back(meter: &mut dyn Meter) -> Result<f64, Errno> {
     Ok((last - first).abs() as f64 / reads as f64)
 }
 
-/// The smallest difference of two readings in a row that is not zero: study cse736-2019's first
-/// phase.
+/// The smallest non-zero difference of two consecutive readings: phase one of study cse736-2019.
 pub(super) fn minimum(meter: &mut dyn Meter) -> Result<f64, Errno> {
     let mut smallest: Option<u64> = None;
     for _ in 0..meter.windows() {
@@ -106,11 +105,11 @@ pub(super) fn minimum(meter: &mut dyn Meter) -> Result<f64, Errno> {
     }
 }
 
-/// The height of a step of the staircase that the smallest differences climb as more and more
-/// steps are put between two readings: study cse736-2019's second phase.
+/// The step height of the staircase that the smallest differences form as more and more steps are
+/// inserted between two readings: phase two of study cse736-2019.
 ///
-/// The numbers of steps double until the clock has moved on twice; then forty numbers up to two and
-/// a half times as many are looked at, a sixteenth apart.
+/// The number of steps doubles until the clock has advanced twice; then forty step counts up to two
+/// and a half times that number are tried, one sixteenth apart.
 pub(super) fn staircase(meter: &mut dyn Meter) -> Result<f64, Errno> {
     const TREADS: usize = 3;
     const FINENESS: u64 = 16;
@@ -136,7 +135,7 @@ pub(super) fn staircase(meter: &mut dyn Meter) -> Result<f64, Errno> {
     edge(meter, COARSE_STEPS)
 }
 
-/// The smallest of some windows with so many steps: what disturbs one can only lengthen it.
+/// The smallest of some windows with that many steps: a disturbance can only lengthen a window.
 fn lowest(meter: &mut dyn Meter, steps: u64, seed: &mut Seed) -> Result<u64, Errno> {
     let mut lowest = u64::MAX;
     for _ in 0..(meter.windows() / 64).max(8) {
@@ -146,9 +145,9 @@ fn lowest(meter: &mut dyn Meter, steps: u64, seed: &mut Seed) -> Result<u64, Err
     Ok(lowest)
 }
 
-/// The height of a step; `None` where what is seen is no staircase of two steps at least.
+/// The height of a step; `None` unless the points form a staircase of at least two steps.
 fn height(points: &[u64], blur: u64) -> Option<f64> {
-    // A tread that a single point stands on is an accident.
+    // A tread with a single point is an outlier.
     let treads: Vec<Level> = heaps(&levels(points), blur)
         .filter(|heap| heap.iter().map(|&(_, times)| times).sum::<u64>() >= 2)
         .flatten()
@@ -158,11 +157,11 @@ fn height(points: &[u64], blur: u64) -> Option<f64> {
     spacing(&treads, blur).filter(|&height| (top - bottom) as f64 >= 1.5 * height)
 }
 
-/// The step of a clock that is coarse against the processor's work: waits until it moves on, and
-/// once more. `steps` are taken between two readings.
+/// The step of a clock that is coarse compared with the work: waits until it advances, twice.
+/// `steps` are executed between two readings.
 ///
-/// Whoever is kept off the processor meanwhile misses steps, and takes several for one: then the
-/// smallest of some is taken, or the smallest difference between two of them.
+/// If the process is preempted meanwhile, it misses steps and sees several as one: then the result
+/// is the smallest of some, or the smallest difference between two of them.
 fn edge(meter: &mut dyn Meter, steps: u64) -> Result<f64, Errno> {
     const MOST_TRIES: usize = 4;
     let now = meter.read()?;
@@ -179,20 +178,20 @@ fn edge(meter: &mut dyn Meter, steps: u64) -> Result<f64, Errno> {
     }
     let smallest = seen.iter().copied().min().unwrap_or(0);
     let apart = seen.iter().flat_map(|one| seen.iter().map(|other| one.abs_diff(*other)));
-    // Differences of less than a tenth are how exactly steps are equal.
+    // Differences below a tenth are the tolerance within which steps are equal.
     let apart = apart.filter(|&difference| 10 * difference > smallest);
     Ok(apart.fold(smallest, u64::min) as f64)
 }
 
-/// A clock has moved on.
+/// A clock has advanced.
 struct Moved {
     reading: i64,
-    /// It was looked at shortly before, too.
+    /// The previous reading was recent.
     on_time: bool,
 }
 
 fn moved(meter: &mut dyn Meter, from: i64, steps: u64) -> Result<Moved, Errno> {
-    /// Sixteen readings take some microseconds, with an interruption some ten.
+    /// Sixteen readings take some microseconds, with an interruption tens of microseconds.
     const SHORTLY_NS: u64 = 100_000;
     let begun = meter.now_ns();
     loop {
@@ -204,17 +203,17 @@ fn moved(meter: &mut dyn Meter, from: i64, steps: u64) -> Result<Moved, Errno> {
                 return Ok(Moved { reading, on_time: meter.now_ns() - looked < SHORTLY_NS });
             }
         }
-        // It was late before these readings: whoever was kept off the processor has read since.
+        // The deadline had passed before these readings: a preempted process has read again since.
         if looked - begun > STANDS_STILL_NS {
             return Err(Errno::ETIME);
         }
     }
 }
 
-/// A value and how often it was seen.
+/// A value and how often it occurs.
 type Level = (u64, u64);
 
-/// Each value once, ascending.
+/// Each value once, in ascending order.
 fn levels(values: &[u64]) -> Vec<Level> {
     let mut seen: BTreeMap<u64, u64> = BTreeMap::new();
     for &value in values {
@@ -223,7 +222,7 @@ fn levels(values: &[u64]) -> Vec<Level> {
     seen.into_iter().collect()
 }
 
-/// Those that are seen at least so often; all of them where none is.
+/// Those that occur at least `least` times; all of them if there are none.
 fn often(levels: Vec<Level>, least: f64) -> Vec<Level> {
     let often = |&&(_, times): &&Level| times as f64 >= least;
     match levels.iter().filter(often).copied().collect::<Vec<_>>() {
@@ -232,13 +231,13 @@ fn often(levels: Vec<Level>, least: f64) -> Vec<Level> {
     }
 }
 
-/// Levels that may be one and the same, together.
+/// Groups of levels that may be the same value, differing by rounding only.
 fn heaps(levels: &[Level], blur: u64) -> impl Iterator<Item = &[Level]> {
     levels.chunk_by(move |one, other| other.0 - one.0 <= blur)
 }
 
-/// How far the heaps lie apart. Where all levels are one heap, the clock is as fine as its rounding
-/// or finer, and its step is the smallest difference between two of them.
+/// The distance between the groups. If all levels form one group, the clock is as fine as its
+/// rounding or finer, and its step is the smallest difference between two levels.
 fn spacing(levels: &[Level], blur: u64) -> Option<f64> {
     let heaps: Vec<f64> = heaps(levels, blur).map(middle).collect();
     if heaps.len() < 2 {
@@ -248,13 +247,13 @@ fn spacing(levels: &[Level], blur: u64) -> Option<f64> {
     let mut apart: Vec<f64> = heaps.windows(2).map(|pair| pair[1] - pair[0]).collect();
     let all: f64 = apart.iter().sum();
     apart.sort_by(f64::total_cmp);
-    // The lower one of two middles: a heap that is missing makes a distance too large, never too
-    // small. Then all of them together, each as so many steps as it is nearest to.
+    // The lower of the two medians: a missing group makes a distance too large, never too small.
+    // Then the mean over all distances, each counted as the nearest whole number of steps.
     let one = apart[(apart.len() - 1) / 2];
     Some(all / apart.iter().map(|distance| (distance / one).round().max(1.0)).sum::<f64>())
 }
 
-/// The mean of what lies in a heap.
+/// The mean of the values in a group.
 fn middle(heap: &[Level]) -> f64 {
     let times: u64 = heap.iter().map(|&(_, times)| times).sum();
     let sum: f64 = heap.iter().map(|&(value, times)| value as f64 * times as f64).sum();
@@ -265,21 +264,21 @@ fn middle(heap: &[Level]) -> f64 {
 mod tests {
     use super::*;
 
-    /// A clock that is made up: its step and all that it costs are known.
+    /// A simulated clock: its step and all its costs are known.
     struct MadeUp {
         now_ns: f64,
         quantum_ns: f64,
         read_ns: f64,
         step_ns: f64,
-        /// A reading is cut to whole units of this.
+        /// A reading is truncated to multiples of this.
         unit_ns: f64,
         blur: u64,
         seed: Seed,
         stands_still: bool,
         counts_down: bool,
-        /// One reading in so many is off by a unit.
+        /// One reading in this many is off by one unit.
         odd_one_in: u64,
-        /// One reading in so many is followed by so many nanoseconds in which others run.
+        /// One reading in this many is followed by that many nanoseconds of preemption.
         away: Option<(u64, f64)>,
     }
 
@@ -300,7 +299,7 @@ mod tests {
             }
         }
 
-        /// What is lost to an interruption, seldom, and to the jitter of a slow read.
+        /// Time lost to a rare interruption, and the jitter of a slow read.
         fn noise(&mut self) -> f64 {
             let jitter = 0.03 * self.read_ns * self.seed.unit();
             if self.seed.below(5_000) == 0 { 20_000.0 } else { jitter }
@@ -360,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn the_step_of_a_known_clock_is_found_by_both_good_methods() {
+    fn both_sound_methods_find_the_step_of_a_known_clock() {
         for (name, method) in [("quantum", quantum as Method), ("staircase", staircase)] {
             for quantum_ns in [5.0, 10.0, 10.0147, 41.667, 100.0] {
                 for read_ns in [6.3, 22.7, 151.9, 402.3] {
@@ -376,13 +375,13 @@ mod tests {
     }
 
     #[test]
-    fn clocks_of_microseconds_and_of_ticks_step_by_just_that() {
+    fn clocks_of_microseconds_and_of_ticks_step_by_their_unit() {
         for method in [quantum as Method, staircase, minimum] {
             for (quantum_ns, unit_ns) in [(1_000.0, 1_000.0), (4e6, 1.0), (4e6, 1e7), (1e7, 1e7)] {
                 for read_ns in [22.7, 402.3] {
                     let mut clock = MadeUp { unit_ns, blur: 0, ..MadeUp::of(quantum_ns, read_ns) };
                     let found = method(&mut clock).unwrap();
-                    // A tick of 4 ms that is told in units of 10 ms steps by 10 ms.
+                    // A tick of 4 ms reported in units of 10 ms steps by 10 ms.
                     let truth = quantum_ns.max(unit_ns);
                     assert!(is_near(found, truth), "{quantum_ns} in {unit_ns}: {found}");
                 }
@@ -401,8 +400,9 @@ mod tests {
     }
 
     #[test]
-    fn readings_that_are_off_by_one_now_and_then_do_not_make_the_step_one() {
-        // What a hypervisor's scaling does to a counter; control: the minimum falls for it.
+    fn occasional_off_by_one_readings_do_not_make_the_step_one() {
+        // What a hypervisor's scaling does to a counter; the minimum method is the negative
+        // control.
         for (name, method) in [("quantum", quantum as Method), ("staircase", staircase)] {
             for read_ns in [6.3, 22.7] {
                 let mut clock = MadeUp { odd_one_in: 1_000, ..MadeUp::of(26.0, read_ns) };
@@ -415,9 +415,9 @@ mod tests {
     }
 
     #[test]
-    fn steps_that_others_ran_through_are_not_taken_for_one() {
+    fn steps_missed_while_preempted_are_not_taken_for_one() {
         for method in [quantum as Method, staircase] {
-            // Two milliseconds of running, then ten of others: half of the steps go unseen.
+            // Two milliseconds of running, then ten preempted: half of the steps are missed.
             let away = Some((2_000_000 / 23, 10e6));
             let right = (0..20).filter(|&seed| {
                 let clock = MadeUp { blur: 0, away, ..MadeUp::of(4e6, 22.7) };
@@ -430,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn the_simple_methods_take_the_read_for_the_step() {
+    fn the_simple_methods_report_the_read_cost_as_the_step() {
         for read_ns in [151.9, 402.3] {
             let mut clock = MadeUp::of(10.0, read_ns);
             let mean = back_to_back(&mut clock).unwrap();
@@ -443,7 +443,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_stands_still_is_an_error_and_no_endless_loop() {
+    fn a_clock_that_stands_still_is_an_error_not_an_endless_loop() {
         for method in [quantum as Method, staircase, minimum] {
             let mut clock = MadeUp { stands_still: true, ..MadeUp::of(10.0, 22.7) };
             let begun = clock.now_ns;
@@ -453,7 +453,7 @@ mod tests {
     }
 
     #[test]
-    fn no_staircase_is_seen_in_less_than_two_steps() {
+    fn fewer_than_two_steps_are_not_a_staircase() {
         assert_eq!(height(&[20; 40], 2), None);
         assert_eq!(height(&[[20; 20], [30; 20]].concat(), 2), None);
         let stairs = [vec![20; 15], vec![30; 15], vec![40; 10]].concat();

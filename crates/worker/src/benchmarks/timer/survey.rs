@@ -1,5 +1,5 @@
-//! The survey: which timers there are, what is known of them without measuring, and where the rest
-//! is measured.
+//! The survey of timers: which exist, what is documented about them, and which cases measure the
+//! rest.
 
 use super::calls::{DSECND_IS_GONE, FTIME_IS_GONE, GETHRTIME_IS_GONE};
 use super::resolution::EVERY_SECOND;
@@ -9,12 +9,13 @@ use crate::bench::Timer;
 const YES: crate::bench::SurveyEntry = Text("yes");
 const NO: crate::bench::SurveyEntry = Text("no");
 
-const SETS: &str = "it sets and does not tell: the call that asks the same timer is another row";
-const ALARM_CLOCK: &str = "it is CLOCK_REALTIME or CLOCK_BOOTTIME under another name: see there";
-const COUNTS: &str = "it tells how often a timer ran out, and no time";
-const REFUSED: &str = "it sets the clock, or is refused: it tells no time";
+const SETS: &str = "it sets a timer and reads none: the call that reads the same timer has its own \
+                    row";
+const ALARM_CLOCK: &str = "it is CLOCK_REALTIME or CLOCK_BOOTTIME under another name: see that row";
+const COUNTS: &str = "it returns how often a timer expired, not a time";
+const REFUSED: &str = "it sets the clock or is refused: it does not return a time";
 
-/// A timer with a quantum and a precision to be measured.
+/// A timer whose quantum and precision are measured.
 macro_rules! timer {
     ($name:literal, $axis:literal, $cost:expr, $resolution:expr, $slewed:expr, $back:expr) => {
         Timer {
@@ -56,13 +57,14 @@ const fn only_cost(name: &'static str, cost: &'static str, why: &'static str) ->
     }
 }
 
-/// A timer of seconds.
+/// A timer that counts seconds.
 const fn of_seconds(timer: Timer) -> Timer {
     Timer { quantum: Reason(EVERY_SECOND), precision: Reason(EVERY_SECOND), ..timer }
 }
 
-/// Slewed is what adjtimex(2) steers: CLOCK_REALTIME, what is counted with it (CLOCK_MONOTONIC and
-/// its kin), and the tick, which follows CLOCK_MONOTONIC. Back steps what settimeofday(2) sets.
+/// "Slewed" are the clocks that adjtimex(2) adjusts: CLOCK_REALTIME, those that advance with it
+/// (CLOCK_MONOTONIC and derived clocks), and the tick, which follows CLOCK_MONOTONIC. "Steps back"
+/// are those that settimeofday(2) can set back.
 pub(in crate::benchmarks) const TIMERS: &[Timer] = &[
     timer!("tsc", "tsc", "timer/tsc:read=fenced-rdtsc", Text("1 tick"), NO, NO),
     clock!("realtime", YES, YES),

@@ -1,4 +1,4 @@
-//! Waiting for a time to pass: by how much it is missed.
+//! Timed waits: how late they end.
 
 use kernel::time::sleep::Wait;
 
@@ -6,17 +6,18 @@ use super::super::prelude::*;
 
 pub(super) const WAIT: Bench = Bench {
     id: "timer/wait",
-    asks: "By how much does a timed wait miss the time that was asked for?",
-    op: "the time that passed on CLOCK_MONOTONIC around one wait, less the time that was asked \
-         for: nanosleep(2); a timer descriptor, set and read; the process's real-time timer, set, \
-         and its signal taken by sigtimedwait(2). Negative would be too early. Outside: nothing \
-         is subtracted; the two reads of the clock are some 20 ns of it.",
-    expected: "50 us and a wake-up too late for nanosleep, whatever the time; a wake-up (5 us, 50 us \
-            in a virtual machine) for the other two",
-    why: "nanosleep(2) may be late by the task's timer slack, 50 us unless \
-          prctl(PR_SET_TIMERSLACK) says otherwise, so that wake-ups can be put together; timer descriptors and interval \
-          timers have no slack. Behind that stands the wake-up: the timer's interrupt, the \
-          scheduler, and an idle CPU that has to come back, in a virtual machine from its host.",
+    asks: "By how much does a timed wait overshoot?",
+    op: "the time elapsed on CLOCK_MONOTONIC around one wait, minus the requested time: \
+         nanosleep(2); a timer descriptor, set and read; the real-time interval timer, set, and \
+         its signal taken by sigtimedwait(2). Negative would be too early. Not included: nothing \
+         is subtracted; the two clock reads account for about 20 ns.",
+    expected: "50 us plus a wake-up for nanosleep, at every duration; a wake-up (5 us, 50 us in a \
+               virtual machine) for the other two",
+    why: "nanosleep(2) may be late by the timer slack of the task, 50 us unless \
+          prctl(PR_SET_TIMERSLACK) sets another, so that wake-ups can be coalesced; timer \
+          descriptors and interval timers have no slack. The rest is the wake-up: the timer \
+          interrupt, the scheduler, and an idle CPU that has to resume, in a virtual machine by \
+          way of the host.",
     calls: &[
         exactly("nanosleep", 1).when(&[("by", "nanosleep")]),
         exactly("timerfd_settime", 1).when(&[("by", "timerfd")]),
@@ -27,13 +28,13 @@ pub(super) const WAIT: Bench = Bench {
     axes: &[
         Axis {
             name: "by",
-            sets: "how it is waited",
+            sets: "the call that waits",
             points: Points::Words(&["nanosleep", "timerfd", "setitimer"]),
             default_points: Points::Words(&["nanosleep", "timerfd", "setitimer"]),
         },
         Axis {
             name: "us",
-            sets: "the time that is asked for, in microseconds",
+            sets: "requested time in microseconds",
             points: Points::Numbers(&[100, 1_000, 10_000]),
             default_points: Points::Numbers(&[100, 1_000, 10_000]),
         },

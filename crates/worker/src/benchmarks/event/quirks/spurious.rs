@@ -1,4 +1,4 @@
-//! Waiters that are told of a byte which another of them has taken.
+//! Waiters that are woken for a byte that another one has read.
 
 use std::sync::atomic::Ordering;
 
@@ -10,11 +10,11 @@ use crate::kernel::event::readiness::{Change, Epoll, Patience, READABLE};
 use crate::kernel::ipc::context_switch::{PeerProcess, SharedWords, give_way};
 use crate::kernel::time::clock::raw_ns;
 
-/// As many waiters, each with a set of its own; on two CPUs where there are two.
+/// Number of waiters, each with its own set; on two CPUs if there are two.
 const WAITERS: usize = 2;
 
-/// The lines of shared words: whether a waiter has begun, how often it has found a byte, and how
-/// often it was told of one and found none.
+/// Indices of the shared words: whether a waiter has started, how often it found a byte, and how
+/// often it was woken and found none.
 const BEGUN: usize = 0;
 const FOUND: usize = WAITERS;
 const IN_VAIN: usize = 2 * WAITERS;
@@ -43,7 +43,7 @@ impl Waiters {
         Ok(waiters)
     }
 
-    /// Writes a byte; how often somebody was told of it in vain, until all wait again.
+    /// Writes a byte; returns how many waiters were woken without finding it, once all wait again.
     pub(super) fn spurious(&mut self) -> Result<i64, Errno> {
         let (found, in_vain) = (self.sum(FOUND), self.sum(IN_VAIN));
         self.many.wake(0)?;
@@ -62,7 +62,8 @@ impl Waiters {
         self.each.iter().try_for_each(|(_, account)| self.until(|| account.is_asleep()))
     }
 
-    /// Waits until something is so; an error when a waiter is gone, or nothing comes of it.
+    /// Waits until a condition holds; an error if a waiter has exited, or the time limit has
+    /// passed.
     fn until(&self, it_is_so: impl Fn() -> Result<bool, Errno>) -> Result<(), Errno> {
         let begun = raw_ns();
         while !it_is_so()? {
@@ -76,7 +77,7 @@ impl Waiters {
     }
 }
 
-/// What a waiter does.
+/// The loop of a waiter.
 fn waits(at: usize, many: &Many, words: &SharedWords) -> Result<(), Errno> {
     let mut set = Epoll::new(1)?;
     set.change(Change::Add, many.fd(0), READABLE, 0)?;

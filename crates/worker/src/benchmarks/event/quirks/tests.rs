@@ -1,4 +1,4 @@
-//! What must hold of the quirks' programs: each says yes or no, and leaves nothing.
+//! Properties of the demonstration programs: each answers yes or no, and leaves nothing behind.
 
 use oscost_model::case::Case;
 
@@ -8,7 +8,7 @@ use super::{COUNTS, NESTED, QUIRKS};
 use crate::kernel::event::io_uring::Ring;
 use crate::kernel::process::alone;
 
-/// What a program of a quirk says, three times.
+/// The answers of a program, three times.
 fn says(quirk: &str) -> Option<Vec<i64>> {
     let counts = quirk == "nesting-depth" || quirk == "spurious-wake-ups";
     let bench = if counts { &COUNTS } else { &QUIRKS };
@@ -29,7 +29,7 @@ fn says(quirk: &str) -> Option<Vec<i64>> {
 }
 
 #[test]
-fn every_complaint_is_seen_or_is_not_and_nothing_is_left() {
+fn every_complaint_gets_an_answer_and_nothing_is_left() {
     alone(|| {
         let both = [QUIRKS, COUNTS].map(|bench| all_points(&bench.definition()));
         for point in both.into_iter().flatten() {
@@ -46,9 +46,9 @@ fn every_complaint_is_seen_or_is_not_and_nothing_is_left() {
 }
 
 #[test]
-fn what_the_manual_says_of_every_linux_is_seen() {
+fn behaviour_documented_for_every_linux_is_observed() {
     alone(|| {
-        // epoll(7) and epoll_ctl(2): true of each kernel that has them.
+        // epoll(7) and epoll_ctl(2): true for every kernel that has them.
         for quirk in [
             "dup-reports",
             "cannot-remove",
@@ -66,7 +66,7 @@ fn what_the_manual_says_of_every_linux_is_seen() {
 }
 
 #[test]
-fn sets_in_sets_report_at_every_depth_and_go() {
+fn nested_sets_report_at_every_depth_and_are_released() {
     alone(|| {
         for point in all_points(&NESTED.definition()) {
             let before = held();

@@ -1,27 +1,27 @@
-//! Requests of HTTP/1.1 (RFC 9112), read from bytes of strangers.
+//! Parses HTTP/1.1 requests (RFC 9112) from untrusted bytes.
 //!
-//! As much as a server needs that has one page: the head of a request, strictly, and no body. It
-//! has no clock in the sense of RFC 9110, section 6.6.1, and sends no date.
+//! Only what a server with one page needs: the head of a request, parsed strictly, and no body. The
+//! server has no clock in the sense of RFC 9110, section 6.6.1, and sends no Date field.
 
-/// A head is no longer than this; neither are bytes that are no head yet.
+/// Maximum length of a head, and of buffered bytes without a complete head.
 pub const MOST_HEAD: usize = 8_192;
 
-/// What is answered.
+/// The status of the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// Here it is.
+    /// The page.
     Ok,
-    /// It is no request.
+    /// Not a valid request.
     BadRequest,
-    /// There is no such page.
+    /// Not the path of the page.
     NotFound,
-    /// It has a body.
+    /// The request has a body.
     ContentTooLarge,
-    /// Its head is longer than [`MOST_HEAD`].
+    /// The head is longer than [`MOST_HEAD`].
     HeadTooLarge,
-    /// It wants something else than a page, or has a body in some coding.
+    /// A method other than GET and HEAD, or a transfer coding.
     NotImplemented,
-    /// It is of another version than 1.1 and 1.0.
+    /// A version other than 1.1 and 1.0.
     VersionNotSupported,
 }
 
@@ -39,32 +39,32 @@ impl Status {
     }
 }
 
-/// What becomes of the connection when it is answered.
+/// What happens to the connection after the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Then {
-    /// It stays, as it does unless something is said.
+    /// It stays open, the default of HTTP/1.1.
     Stays,
-    /// It stays, and an older client must be told so.
+    /// It stays open, which the answer has to tell an HTTP/1.0 client.
     StaysForOld,
-    /// It ends.
+    /// It is closed.
     Ends,
 }
 
-/// A request, as far as its answer goes.
+/// A request, as far as the answer depends on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// How many bytes it has.
+    /// Its length in bytes.
     pub bytes: usize,
-    /// What is answered.
+    /// The status of the answer.
     pub status: Status,
-    /// Whether the answer has a head alone.
+    /// Whether the answer has no content (HEAD).
     pub head_only: bool,
-    /// What becomes of the connection.
+    /// What happens to the connection.
     pub then: Then,
 }
 
 impl Request {
-    /// Bytes that are no request: nobody knows where the next one would begin.
+    /// Bytes that are not a request: where the next one would begin is unknown.
     fn refused(bytes: usize, status: Status) -> Self {
         Self { bytes, status, head_only: false, then: Then::Ends }
     }
@@ -88,18 +88,18 @@ impl Request {
         format!("{head}{}", if self.head_only { "" } else { &page }).into_bytes()
     }
 
-    /// Whether it is the one that nearly all are, whose answer is ready.
+    /// Whether it is the common request, whose answer is precomputed.
     pub fn is_usual(&self) -> bool {
         self.status == Status::Ok && self.then == Then::Stays && !self.head_only
     }
 }
 
-/// The request that most send.
+/// The request that the load generator sends.
 pub const USUAL: &[u8] = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";
 
-/// The first request in some bytes; `None` while more of it must come.
+/// The first request in some bytes; `None` if it is incomplete.
 pub fn first(bytes: &[u8]) -> Option<Request> {
-    // Empty lines before a request are passed over (RFC 9112, section 2.2).
+    // Empty lines before a request are skipped (RFC 9112, section 2.2).
     let mut begin = 0;
     while bytes[begin..].starts_with(b"\r\n") {
         begin += 2;
@@ -112,7 +112,7 @@ pub fn first(bytes: &[u8]) -> Option<Request> {
             }
             // Half of an empty line.
             () if rest == b"\r" => None,
-            // What no head begins with is refused before it has come to an end.
+            // A malformed beginning is refused before the head is complete.
             () if !begins_well(rest) => Some(Request::refused(bytes.len(), Status::BadRequest)),
             () => None,
         };
@@ -128,18 +128,18 @@ pub fn first(bytes: &[u8]) -> Option<Request> {
     Some(request.unwrap_or_else(|status| Request::refused(bytes, status)))
 }
 
-/// Where the empty line ends that ends a head.
+/// The position after the empty line that ends a head.
 fn end_of_head(bytes: &[u8]) -> Option<usize> {
     bytes.windows(4).position(|four| four == b"\r\n\r\n").map(|at| at + 4)
 }
 
-/// Whether these bytes may be the beginning of a head: words of a request line, or lines behind it.
+/// Whether these bytes may be the beginning of a head: parts of a request line, or lines after it.
 fn begins_well(bytes: &[u8]) -> bool {
     let first_line = bytes.split(|&byte| byte == b'\r').next().unwrap_or_default();
     let method = first_line.split(|&byte| byte == b' ').next().unwrap_or_default();
     let ended = method.len() < first_line.len() || first_line.len() < bytes.len();
     let named = if ended { is_token(method) } else { method.iter().all(|&it| is_of_token(it)) };
-    // A line ends with both, never with one alone.
+    // A line ends with CR LF, never with one of them alone.
     let lines = (0..bytes.len()).all(|at| match bytes[at] {
         b'\n' => at > 0 && bytes[at - 1] == b'\r',
         b'\r' => bytes.get(at + 1).is_none_or(|&next| next == b'\n'),
@@ -157,7 +157,7 @@ fn is_token(bytes: &[u8]) -> bool {
     !bytes.is_empty() && bytes.iter().all(|&byte| is_of_token(byte))
 }
 
-/// A head without its last empty line: what is asked for, or why it is none.
+/// Parses a head without its last empty line.
 fn head(bytes: &[u8], whole: usize) -> Result<Request, Status> {
     let mut lines = bytes.split(|&byte| byte == b'\n').map(|line| match line {
         [line @ .., b'\r'] => line,
@@ -190,7 +190,7 @@ fn head(bytes: &[u8], whole: usize) -> Result<Request, Status> {
         false => stays,
     };
     let status = match method {
-        // Where a body would end is not looked for.
+        // The end of a body is not searched for.
         _ if fields.coded => return Err(Status::NotImplemented),
         _ if fields.body => return Err(Status::ContentTooLarge),
         b"GET" | b"HEAD" if path == b"/" => Status::Ok,
@@ -200,13 +200,13 @@ fn head(bytes: &[u8], whole: usize) -> Result<Request, Status> {
     Ok(Request { bytes: whole, status, head_only: method == b"HEAD", then })
 }
 
-/// The path of a target, without what is asked of it: `/path?query`, or a whole address.
+/// The path of a request target, without the query: `/path?query`, or an absolute form.
 fn path(target: &[u8]) -> Option<&[u8]> {
     let printable = target.iter().all(u8::is_ascii_graphic);
     let target = match target.strip_prefix(b"http://") {
         Some(rest) => {
             let slash = rest.iter().position(|&byte| byte == b'/');
-            // An address without a path is the path of its root.
+            // An absolute form without a path means the root.
             slash.map_or(&b"/"[..], |at| &rest[at..])
         }
         None => target,
@@ -215,15 +215,15 @@ fn path(target: &[u8]) -> Option<&[u8]> {
     (printable && (path.starts_with(b"/") || path == b"*")).then_some(path)
 }
 
-/// What the fields of a head say that matters here.
+/// The header fields that matter here.
 #[derive(Default)]
 struct Fields {
     hosts: u32,
     close: bool,
     keep_alive: bool,
-    /// A body follows, of a length that is told.
+    /// A body with a content length follows.
     body: bool,
-    /// A body follows, in some coding.
+    /// A body with a transfer coding follows.
     coded: bool,
     length: Option<u64>,
 }
@@ -235,7 +235,7 @@ impl Fields {
             let colon = line.iter().position(|&byte| byte == b':').ok_or(Status::BadRequest)?;
             let (name, value) = (&line[..colon], line[colon + 1..].trim_ascii());
             let clean = value.iter().all(|&byte| byte == b'\t' || !byte.is_ascii_control());
-            // A line that goes on from the one before begins with a blank, which is in no name.
+            // A folded line begins with whitespace, which no field name contains.
             if !is_token(name) || !clean {
                 return Err(Status::BadRequest);
             }
@@ -258,7 +258,7 @@ impl Fields {
             let digits = !value.is_empty() && value.iter().all(u8::is_ascii_digit);
             let text = std::str::from_utf8(value).ok().filter(|_| digits);
             let length = text.and_then(|text| text.parse().ok()).ok_or(Status::BadRequest)?;
-            // Two that differ are the beginning of a fraud (RFC 9112, section 6.3).
+            // Differing lengths are an attempt at request smuggling (RFC 9112, section 6.3).
             if self.length.is_some_and(|other| other != length) {
                 return Err(Status::BadRequest);
             }

@@ -1,6 +1,8 @@
-//! Who asks an HTTP server: a process with some connections that ask, and many that do not.
+//! The load generator of the HTTP server: a process with some active connections and many idle
+//! ones.
 //!
-//! It runs by itself between an order and its report: what it times is not touched by who measures.
+//! Between a command and its report it runs independently: the measuring process does not disturb
+//! its timing.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -16,50 +18,48 @@ use crate::kernel::ipc::context_switch::{self, SharedWords, give_way};
 use crate::kernel::net::socket::connected;
 use crate::kernel::time::clock::raw_ns;
 
-/// Connections that ask, each one request at a time.
+/// Active connections, each with one outstanding request.
 pub(super) const ASKING: usize = 8;
 
-/// The lines of shared words: the port of each connection that asks; how many the server has
-/// admitted; whether all are there.
+/// Indices of the shared words: the port of each active connection; how many connections the server
+/// has accepted; whether all exist.
 pub(super) const PORTS: usize = 0;
 pub(super) const ADMITTED: usize = ASKING;
 pub(super) const ALL_THERE: usize = ASKING + 1;
 
-/// Connections from one address: with more of its 28,232 usual ports taken the search for a free
-/// one becomes slow.
+/// Connections per local address: with more of its 28,232 default ephemeral ports in use, the
+/// search for a free one becomes slow.
 const FROM_ONE_ADDRESS: u64 = 8_000;
 
-/// Connections that may stand at the server's door at once while they are made: fewer than the
-/// smallest usual queue of a socket that listens, since who finds that full tries again after a
-/// second.
+/// Maximum number of connections waiting to be accepted during setup: below the smallest common
+/// listen backlog, since a client that finds the backlog full retries only after a second.
 const AT_THE_DOOR: u64 = 64;
 
-/// When is asked.
+/// When requests are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pace {
-    /// A connection asks again as soon as it is answered.
+    /// A connection sends the next request as soon as the last one is answered.
     Closed,
-    /// So many requests are due in a second, whatever is answered.
+    /// That many requests are due per second, whether or not earlier ones are answered.
     Scheduled(u64),
 }
 
-/// What a load is to do.
+/// The parameters of a load.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wish {
     pub(super) at: SocketAddr,
     pub(super) idle: u64,
-    /// Idle connections that are closed and opened anew in a second.
+    /// Idle connections that are closed and reopened per second.
     pub(super) churn: u64,
     pub(super) pace: Pace,
 }
 
-/// Where a connection comes from that so many were made before: an address of this machine that
-/// has ports left.
+/// The local address of the next connection after `made` others: one with free ports.
 pub(super) fn address(made: u64) -> IpAddr {
     IpAddr::V4(Ipv4Addr::new(127, 0, 1, 1 + (made / FROM_ONE_ADDRESS % 250) as u8))
 }
 
-/// The process that asks.
+/// The load generator process.
 pub(super) struct Load {
     wish: Wish,
     asking: Vec<Asking>,
@@ -67,21 +67,21 @@ pub(super) struct Load {
     made: u64,
     set: Entries,
     answer: Vec<u8>,
-    /// Time that has passed in bursts since an idle connection was last replaced.
+    /// Burst time since an idle connection was last replaced.
     since_churn_ns: u64,
 }
 
-/// A connection that asks.
+/// An active connection.
 struct Asking {
     stream: TcpStream,
-    /// The moment from which its answer is awaited, while it is.
+    /// The time from which its answer is awaited; `None` if none is.
     since_ns: Option<u64>,
-    /// As much of the answer as has come.
+    /// The part of the answer received so far.
     come: Vec<u8>,
 }
 
 impl Load {
-    /// Makes all connections: those that ask first.
+    /// Opens all connections, the active ones first.
     pub(super) fn new(wish: Wish, words: &SharedWords) -> Result<Self, Errno> {
         let answer = http::first(USUAL).ok_or(Errno::EINVAL)?.answer();
         let set = Entries::of([].into_iter());
@@ -106,14 +106,14 @@ impl Load {
         Ok(load)
     }
 
-    /// A further connection.
+    /// Opens another connection.
     fn connect(&mut self) -> Result<TcpStream, Errno> {
         let from = address(self.made);
         self.made += 1;
         connected(from, self.wish.at)
     }
 
-    /// Does what it is told until nobody tells it any more.
+    /// Serves commands until the pipe is closed.
     pub(super) fn serve(mut self, orders: &File, reports: &File) -> Result<(), Errno> {
         let mut order = [0; size_of::<u64>()];
         while context_switch::read(orders, &mut order)? == order.len() {
@@ -126,8 +126,8 @@ impl Load {
         Ok(())
     }
 
-    /// So many requests, from the beginning to the last answer: how long that took, and after it how
-    /// long each took, in nanoseconds.
+    /// Sends `count` requests: the time from the first request to the last answer, followed by the
+    /// latency of each, in nanoseconds.
     fn burst(&mut self, count: usize) -> Result<Vec<u64>, Errno> {
         let mut report = Vec::with_capacity(1 + count);
         report.push(0);
@@ -155,8 +155,8 @@ impl Load {
         Ok(report)
     }
 
-    /// Asks wherever it is time to and a connection is free; when the next request is due that one
-    /// of the connections could send.
+    /// Sends every request that is due on a free connection; returns when the next one is due that
+    /// a free connection could send.
     fn ask(
         &mut self,
         asked: &mut usize,
@@ -170,8 +170,8 @@ impl Load {
             let since = match self.wish.pace {
                 Pace::Closed => raw_ns(),
                 Pace::Scheduled(rate) => {
-                    // The first one after as long as lies between two, so that a burst is as long
-                    // as its requests are many.
+                    // The first is due one interval after the start, so that a burst lasts as long
+                    // as its number of requests.
                     let due = begun + (1 + *asked as u64) * 1_000_000_000 / rate.max(1);
                     if due > now {
                         return Ok(Some(due));
@@ -188,7 +188,7 @@ impl Load {
         Ok(None)
     }
 
-    /// Reads what has come for one: since when it was awaited, where it is the whole answer.
+    /// Reads from one connection: if its answer is complete, the time from which it was awaited.
     fn hear(&mut self, at: usize) -> Result<Option<u64>, Errno> {
         let asking = self.asking.get_mut(at).ok_or(Errno::EPROTO)?;
         let mut room = [0; 512];
@@ -204,7 +204,7 @@ impl Load {
         asking.since_ns.take().map(Some).ok_or(Errno::EPROTO)
     }
 
-    /// Closes the oldest idle connections and opens others, as many as are due by now.
+    /// Replaces the oldest idle connections, as many as are due by now.
     fn replace_idle(&mut self) -> Result<(), Errno> {
         let Some(each_ns) = 1_000_000_000u64.checked_div(self.wish.churn) else { return Ok(()) };
         while self.since_churn_ns >= each_ns {

@@ -1,4 +1,4 @@
-//! An HTTP server: one page, one loop, as many connections as there are.
+//! A single-threaded HTTP server: one page, one loop, any number of connections.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, SocketAddrV4, TcpListener, TcpStream};
@@ -10,22 +10,22 @@ use super::waiting::{Name, Told, Waiting};
 use crate::kernel::event::readiness::Patience;
 use crate::kernel::net::socket::listening;
 
-/// The place of the socket that listens; guests have the others.
+/// The slot of the listening socket; connections have the others.
 const DOOR: u32 = 0;
 
-/// Of a guest whose connection is to end so much is read and thrown away, so that the last answer
-/// reaches it: a socket that is closed with something unread is reset.
+/// Input that is read and discarded from a connection that is being closed, so that the last answer
+/// arrives: closing a socket with unread data resets it.
 const MOST_THROWN_AWAY: usize = 1 << 20;
 
-/// A server on a port of 127.0.0.1, for as long as this lives.
+/// A server on a port of 127.0.0.1.
 pub(super) struct Server {
     door: TcpListener,
     at: SocketAddr,
     waiting: Waiting,
-    /// By place, less one.
+    /// By slot number, less one.
     guests: Vec<Seat>,
     free: Vec<u32>,
-    /// Guests at once, at most.
+    /// Maximum number of connections.
     most: usize,
     told: Vec<Told>,
     room: Box<[u8]>,
@@ -33,22 +33,22 @@ pub(super) struct Server {
     pub(super) seen: Seen,
 }
 
-/// What a server has seen.
+/// Counters of a server.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Seen {
-    /// Connections that came in.
+    /// Connections accepted.
     pub(super) admitted: u32,
-    /// Connections that were more than there is room for.
+    /// Connections refused because all slots were in use.
     pub(super) turned_away: u64,
-    /// Requests of friends that were answered.
+    /// Requests answered on active connections.
     pub(super) answered: u64,
-    /// Requests of others that were.
+    /// Requests answered on other connections.
     pub(super) of_others: u64,
-    /// Friends who have gone.
+    /// Active connections that were closed.
     pub(super) friends_gone: u64,
 }
 
-/// Where a guest sits, or sat.
+/// A slot for a connection.
 #[derive(Default)]
 struct Seat {
     turn: u32,
@@ -60,13 +60,13 @@ struct Guest {
     stream: TcpStream,
     from: SocketAddr,
     is_friend: bool,
-    /// The beginning of a request whose rest has not come.
+    /// The beginning of an incomplete request.
     kept: Vec<u8>,
-    /// Nothing is answered any more; so much was thrown away.
+    /// Being closed: the number of bytes discarded so far.
     ending: Option<usize>,
 }
 
-/// What becomes of a guest.
+/// What happens to a connection.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Fate {
     Stays,
@@ -74,7 +74,7 @@ enum Fate {
 }
 
 impl Server {
-    /// Listens; there is room for so many guests.
+    /// Listens, with room for `most` connections.
     pub(super) fn new(method: &str, most: usize) -> Result<Self, Errno> {
         let door = listening(SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0)))?;
         door.set_nonblocking(true)?;
@@ -95,17 +95,18 @@ impl Server {
         })
     }
 
-    /// Where it listens.
+    /// The address that it listens on.
     pub(super) fn at(&self) -> SocketAddr {
         self.at
     }
 
-    /// How many guests there are.
+    /// The number of open connections.
     pub(super) fn guests(&self) -> usize {
         self.guests.len() - self.free.len()
     }
 
-    /// Those who come from there are friends, whose requests count; how many there are.
+    /// Marks the connections from these addresses as active, whose requests count; returns their
+    /// number.
     pub(super) fn befriend(&mut self, from: &[SocketAddr]) -> usize {
         let mut friends = 0;
         for guest in self.guests.iter_mut().filter_map(|seat| seat.guest.as_mut()) {
@@ -115,7 +116,7 @@ impl Server {
         friends
     }
 
-    /// Waits once, and does what there is to do.
+    /// One iteration of the event loop: waits once, and handles all events.
     pub(super) fn turn(&mut self, patience: Patience) -> Result<(), Errno> {
         let mut told = std::mem::take(&mut self.told);
         told.clear();
@@ -153,13 +154,13 @@ impl Server {
         }
     }
 
-    /// Lets in all who stand at the door.
+    /// Accepts all pending connections.
     fn admit(&mut self) -> Result<(), Errno> {
         loop {
             let (stream, from) = match self.door.accept() {
                 Ok(guest) => guest,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
-                // Who was gone before we looked has cost nothing.
+                // A connection that was aborted before it was accepted.
                 Err(error) if error.kind() == ErrorKind::ConnectionAborted => continue,
                 Err(error) => return Err(error.into()),
             };
@@ -184,7 +185,7 @@ impl Server {
 }
 
 impl Guest {
-    /// Reads what there is, and answers all whole requests in it.
+    /// Reads all available input, and answers all complete requests in it.
     fn attend(&mut self, room: &mut [u8], usual: &[u8], seen: &mut Seen) -> Fate {
         loop {
             let given = match self.stream.read(room) {
@@ -203,7 +204,7 @@ impl Guest {
                 }
                 None => self.hear(&room[..given], usual, seen),
             };
-            // With less than there was room for nothing is left now.
+            // A short read means that no more input is available now.
             if fate == Fate::Goes || given < room.len() {
                 return fate;
             }
@@ -227,7 +228,7 @@ impl Guest {
                 return Fate::Goes;
             }
             if request.then == http::Then::Ends {
-                // That fails where the guest is gone: then the next read says so.
+                // This fails if the client has gone: then the next read reports it.
                 let _ = self.stream.shutdown(Shutdown::Write);
                 self.ending = Some(rest.len());
                 return Fate::Stays;
@@ -237,8 +238,8 @@ impl Guest {
         Fate::Stays
     }
 
-    /// Whether the answer was taken whole. Who asks and asks and never reads does not take it:
-    /// there is room for thousands of answers.
+    /// Sends an answer; returns whether it was sent completely. A client that never reads fills the
+    /// send buffer, which holds thousands of answers.
     fn answer(&mut self, request: &Request, usual: &[u8]) -> bool {
         let other;
         let answer = if request.is_usual() {

@@ -1,4 +1,4 @@
-//! What must hold of the HTTP server: exact answers, whatever comes in, and nothing left behind.
+//! Properties of the HTTP server: exact answers to any input, and nothing left behind.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -22,7 +22,7 @@ use crate::kernel::process::{alone, children, kill};
 
 const METHODS: [&str; 4] = ["select", "poll", "epoll", "io-uring"];
 
-/// The methods that this kernel has.
+/// The methods that this kernel supports.
 fn methods() -> impl Iterator<Item = &'static str> {
     METHODS.into_iter().filter(|&method| method != "io-uring" || Ring::new(1).is_ok())
 }
@@ -80,7 +80,7 @@ fn heads_are_read_strictly() {
 }
 
 #[test]
-fn every_beginning_of_a_request_waits_for_the_rest() {
+fn every_prefix_of_a_request_is_incomplete() {
     for text in [USUAL, b"\r\nHEAD /x?y HTTP/1.0\r\nA: b\r\nConnection: keep-alive\r\n\r\n"] {
         for part in 0..text.len() {
             assert_eq!(http::first(&text[..part]), None, "{:?}", text[..part].escape_ascii());
@@ -91,7 +91,7 @@ fn every_beginning_of_a_request_waits_for_the_rest() {
 }
 
 #[test]
-fn a_connection_stays_or_ends_as_was_said() {
+fn a_connection_stays_or_ends_as_requested() {
     let then = |version: &str, connection: &str| {
         let text = format!("GET / HTTP/{version}\r\nHost: a\r\n{connection}\r\n");
         http::first(text.as_bytes()).unwrap().then
@@ -109,7 +109,7 @@ fn a_connection_stays_or_ends_as_was_said() {
     );
 }
 
-/// Nonsense that is nearly a request, so that it comes far.
+/// Almost valid requests, so that the parser gets far.
 fn nonsense(seed: &mut Seed) -> Vec<u8> {
     const PARTS: [&[u8]; 12] = [
         b"GET / HTTP/1.1\r\n",
@@ -137,7 +137,7 @@ fn nonsense(seed: &mut Seed) -> Vec<u8> {
 }
 
 #[test]
-fn no_bytes_make_the_reader_fail_or_read_beyond_them() {
+fn arbitrary_bytes_never_make_the_parser_fail_or_read_beyond_them() {
     let mut seed = Seed::new(6);
     for _ in 0..20_000 {
         let bytes = nonsense(&mut seed);
@@ -148,13 +148,13 @@ fn no_bytes_make_the_reader_fail_or_read_beyond_them() {
     }
 }
 
-/// What a guest hears who says this in parts, and then nothing: until the server hangs up, or for
-/// as long as it takes to answer whom it has heard.
+/// What a client receives that sends these parts and then closes its sending side: until the server
+/// closes the connection, or no more input arrives.
 fn heard(server: &mut Server, parts: &[&[u8]]) -> String {
     let mut guest = TcpStream::connect(server.at()).unwrap();
     let (mut said, mut quiet) = (Vec::new(), 0);
     for part in parts {
-        // A server that has hung up takes no more.
+        // A server that has closed the connection accepts no more.
         if guest.write_all(part).is_err() {
             break;
         }
@@ -181,7 +181,7 @@ fn heard(server: &mut Server, parts: &[&[u8]]) -> String {
 }
 
 #[test]
-fn halves_and_nonsense_and_heads_without_end_are_answered_or_ended_by_every_method() {
+fn every_method_answers_or_closes_on_partial_malformed_and_endless_heads() {
     alone(|| {
         for method in methods() {
             let before = held();
@@ -202,7 +202,7 @@ fn halves_and_nonsense_and_heads_without_end_are_answered_or_ended_by_every_meth
                 assert!(said.starts_with("HTTP/1.1 400 "), "{method}: {said}");
                 assert!(said.contains("Connection: close\r\n"), "{method}: {said}");
             }
-            // More than is ever read, in parts: the answer comes all the same.
+            // More than is ever read, in parts: the answer still arrives.
             let long = vec![b'a'; 65_536];
             let parts: Vec<&[u8]> = (0..8).map(|_| &long[..]).collect();
             let said = heard(&mut server, &parts);
@@ -219,7 +219,7 @@ fn halves_and_nonsense_and_heads_without_end_are_answered_or_ended_by_every_meth
 }
 
 #[test]
-fn who_comes_when_all_places_are_taken_is_turned_away_and_places_are_given_again() {
+fn connections_beyond_the_limit_are_refused_and_slots_are_reused() {
     alone(|| {
         for method in methods() {
             let mut server = Server::new(method, 2).unwrap();
@@ -239,8 +239,8 @@ fn who_comes_when_all_places_are_taken_is_turned_away_and_places_are_given_again
     });
 }
 
-/// What curl says of some arguments behind which the server's address comes; `None` where there is
-/// no curl.
+/// The output of curl with these arguments and the server's address; `None` if curl is not
+/// installed.
 fn curl(server: &mut Server, arguments: &[&str], paths: &[&str]) -> Option<(bool, String)> {
     let mut command = Command::new("curl");
     command.args(["--silent", "--show-error", "--max-time", "20", "--noproxy", "*"]);
@@ -249,7 +249,7 @@ fn curl(server: &mut Server, arguments: &[&str], paths: &[&str]) -> Option<(bool
     let mut child = match child {
         Ok(child) => child,
         Err(error) => {
-            eprintln!("cannot run here: curl: {error}");
+            eprintln!("skipped: curl: {error}");
             return None;
         }
     };
@@ -262,7 +262,7 @@ fn curl(server: &mut Server, arguments: &[&str], paths: &[&str]) -> Option<(bool
     Some((output.status.success(), String::from_utf8_lossy(&text).into_owned()))
 }
 
-/// What curl says, behind each page its status and how many connections it made.
+/// The output of curl: after each page its status and the number of connections it opened.
 fn told(server: &mut Server, arguments: &[&str], paths: &[&str]) -> String {
     let count = ["--write-out", "%{http_code} %{num_connects},"];
     let (good, said) = curl(server, &[&count, arguments].concat(), paths).unwrap();
@@ -271,7 +271,7 @@ fn told(server: &mut Server, arguments: &[&str], paths: &[&str]) -> String {
 }
 
 #[test]
-fn curl_finds_every_answer_to_be_as_it_must() {
+fn curl_gets_the_expected_answers() {
     alone(|| {
         for method in methods() {
             let server = &mut Server::new(method, 8).unwrap();
@@ -281,7 +281,7 @@ fn curl_finds_every_answer_to_be_as_it_must() {
                 said,
                 "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 3\r\n\r\nok\n"
             );
-            // One connection for all, as long as nobody says otherwise.
+            // One connection for all, unless the request says otherwise.
             assert_eq!(told(server, &[], &["/", "/", "/"]), "ok\n200 1,ok\n200 0,ok\n200 0,");
             let close = ["--header", "Connection: close"];
             assert_eq!(told(server, &close, &["/", "/"]), "ok\n200 1,ok\n200 1,");
@@ -305,14 +305,14 @@ fn work(point: &str) -> Result<Work, Errno> {
 }
 
 #[test]
-fn bursts_are_answered_with_churn_and_by_schedule_and_nothing_is_left() {
+fn bursts_are_answered_with_churn_and_by_schedule_and_leave_nothing() {
     alone(|| {
         for method in methods() {
             for rest in ["churn=0,peer_cpu=same", "churn=1000,peer_cpu=same,load=5000"] {
                 let before = held();
                 let mut work = work(&format!("method={method},idle=300,{rest}")).unwrap();
                 assert_eq!(work.unavailable_reason(), None, "{method}");
-                assert!(held().1 >= before.1 + 300 + ASKING, "{method}: where are they?");
+                assert!(held().1 >= before.1 + 300 + ASKING, "{method}: connections are missing");
                 for _ in 0..6 {
                     assert_eq!(work.run(1, 1), Ok(()), "{method} {rest}");
                     assert!(work.last_value().is_some_and(|figure| figure > 0));
@@ -333,7 +333,7 @@ fn bursts_are_answered_with_churn_and_by_schedule_and_nothing_is_left() {
 }
 
 #[test]
-fn somebody_else_is_answered_and_is_in_no_count() {
+fn requests_of_other_clients_are_answered_but_not_counted() {
     alone(|| {
         let case = Case::parse("event/server:method=epoll,idle=1,churn=0,peer_cpu=same").unwrap();
         let before = held();
@@ -366,7 +366,7 @@ fn a_burst_whose_load_was_killed_fails() {
 }
 
 #[test]
-fn too_low_a_limit_is_told_with_the_command_that_raises_it() {
+fn a_limit_that_is_too_low_is_reported_with_the_command_that_raises_it() {
     alone(|| {
         limits::lower_descriptors(256).unwrap();
         let point = |idle: u32| format!("method=epoll,idle={idle},churn=0,peer_cpu=same");

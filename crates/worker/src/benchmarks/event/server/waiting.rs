@@ -4,8 +4,8 @@ use super::super::super::prelude::*;
 use crate::kernel::event::io_uring::{Ring, Shots};
 use crate::kernel::event::readiness::{Bits, By, Change, Entries, Epoll, Patience, READABLE};
 
-/// A descriptor that is waited for: its place, and how often that place was given before. What is
-/// told late of an earlier holder is so known for it.
+/// A descriptor that is waited for: its slot, and how often the slot was reused. This identifies
+/// late events of an earlier connection in the same slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Name {
     pub(super) place: u32,
@@ -22,32 +22,32 @@ impl Name {
     }
 }
 
-/// That something has come to somebody.
+/// An event for a descriptor.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Told {
     pub(super) name: Name,
-    /// Whether nothing more is told unless it is asked for again.
+    /// Whether no more events are reported until it is rearmed.
     pub(super) last: bool,
 }
 
-/// The token of what answers a removal: nobody's.
+/// The token of the completion of a removal.
 const NOBODY: u64 = u64::MAX;
 
-/// Events of a set, and entries of a ring, that go at once.
+/// Events of a set, and entries of a ring, that are handled at once.
 const AT_ONCE: usize = 256;
 
-/// All that is waited for.
+/// The state of a method.
 pub(super) enum Waiting {
-    /// With the place of each descriptor.
+    /// With the slot of each descriptor.
     Select(Bits, Vec<u32>),
-    /// Entries by place.
+    /// Entries by slot.
     Poll(Entries),
     Epoll(Epoll),
     Ring(Ring),
 }
 
 impl Waiting {
-    /// Nothing yet, by that method.
+    /// Empty, for this method.
     pub(super) fn by(method: &str) -> Result<Self, Errno> {
         Ok(match method {
             "select" => Waiting::Select(Bits::of([].into_iter()), Vec::new()),
@@ -78,7 +78,7 @@ impl Waiting {
         }
     }
 
-    /// Asks again for one of which it was told for the last time.
+    /// Rearms a descriptor whose last event was reported.
     pub(super) fn again(&mut self, name: Name, fd: i32) -> Result<(), Errno> {
         match self {
             Waiting::Ring(_) => self.add(name, fd),
@@ -86,15 +86,15 @@ impl Waiting {
         }
     }
 
-    /// Takes one out that is about to be closed.
+    /// Removes a descriptor that is about to be closed.
     pub(super) fn remove(&mut self, name: Name, fd: i32) -> Result<(), Errno> {
         match self {
             Waiting::Select(bits, _) => bits.remove(fd),
             Waiting::Poll(entries) => entries.set(name.place as usize, None),
-            // The file has no other descriptor: it leaves the set when it is closed.
+            // The file has no other descriptor: closing it removes it from the set.
             Waiting::Epoll(_) => {}
             Waiting::Ring(ring) => {
-                // A poll holds its file, and would keep the connection open.
+                // A poll request holds a reference to its file, and would keep the connection open.
                 make_room(ring)?;
                 ring.queue_removal(name.token(), NOBODY)?;
             }
@@ -102,8 +102,8 @@ impl Waiting {
         Ok(())
     }
 
-    /// Waits, and tells of whom something has come to. select and poll know no turns: what they
-    /// tell is of who is there now.
+    /// Waits, and returns the events. select and poll do not know the reuse count: their events
+    /// concern the current connection of a slot.
     #[inline(always)]
     pub(super) fn wait(&mut self, patience: Patience, told: &mut Vec<Told>) -> Result<(), Errno> {
         let now = |place: u32| Told { name: Name { place, turn: u32::MAX }, last: false };
@@ -126,7 +126,7 @@ impl Waiting {
                 while let Some(done) = ring.take() {
                     match done.result {
                         _ if done.token == NOBODY => {}
-                        // What was taken back.
+                        // A request that was cancelled.
                         result if result == -libc::ECANCELED => {}
                         result if result < 0 => return Err(Errno(-result)),
                         _ => told.push(Told { name: Name::of(done.token), last: !done.more }),
@@ -138,7 +138,7 @@ impl Waiting {
     }
 }
 
-/// Hands over what is queued where there is no room for more.
+/// Submits the queued entries if there is no room for more.
 fn make_room(ring: &mut Ring) -> Result<(), Errno> {
     if ring.is_full() { ring.wait_for(0) } else { Ok(()) }
 }

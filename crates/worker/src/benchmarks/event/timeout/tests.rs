@@ -1,4 +1,4 @@
-//! What must hold of timeouts: each call is made, counts what it says, and leaves nothing.
+//! Properties of timeouts: each call is made, the figures are in range, and nothing is left behind.
 
 use oscost_model::case::Case;
 
@@ -9,7 +9,7 @@ use crate::bench::Bench;
 use crate::kernel::event::io_uring::Ring;
 use crate::kernel::process::alone;
 
-/// What some ops of a case bring; none where this kernel has no such call.
+/// The figures of some ops of a case; empty if this kernel lacks the call.
 fn brought(bench: &Bench, point: &str, ops: usize) -> Vec<i64> {
     let case = Case::parse(&format!("{}:{point}", bench.id)).unwrap();
     if point.contains("io-uring") && Ring::new(1).is_err() {
@@ -31,12 +31,12 @@ const METHODS: [&str; 7] =
     ["select", "pselect", "poll", "ppoll", "epoll", "epoll-pwait2", "io-uring"];
 
 #[test]
-fn every_call_misses_its_time_by_less_than_all_of_it_and_leaves_nothing() {
+fn every_call_waits_and_leaves_nothing() {
     alone(|| {
         let before = held();
         for method in METHODS {
             for excess in brought(&ERROR, &format!("method={method},us=100"), 5) {
-                assert!(excess > -100_000_000, "{method}: it did not wait at all");
+                assert!(excess > -100_000_000, "{method}: it did not wait");
             }
             for share in brought(&EARLY, &format!("method={method},us=100"), 3) {
                 assert!((0..=1_000).contains(&share) && share % 200 == 0, "{method}: {share}");
@@ -47,14 +47,14 @@ fn every_call_misses_its_time_by_less_than_all_of_it_and_leaves_nothing() {
 }
 
 #[test]
-fn a_moment_comes_within_a_few_calls_unless_what_is_left_is_rounded_down() {
+fn a_few_calls_suffice_unless_the_remaining_time_is_rounded_down() {
     alone(|| {
         for method in METHODS {
             for turns in brought(&TURNS, &format!("method={method},us=1000"), 5) {
                 assert!((1_000..=9_000).contains(&turns), "{method}: {turns}");
             }
         }
-        // Something is always left of the millisecond when the first call is made.
+        // Part of the millisecond always remains when the first call is made.
         for method in ["poll", "epoll"] {
             let turns = brought(&TURNS, &format!("method={method},us=1000,rounding=down"), 9);
             assert!(turns.iter().any(|&turns| turns > 9_000), "{method}: {turns:?}");

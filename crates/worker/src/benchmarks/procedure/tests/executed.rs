@@ -6,13 +6,14 @@ use crate::kernel::cpu::black_box::{keep, opaque};
 use crate::kernel::cpu::procedure::{self, Object, callee_at};
 use crate::kernel::cpu::single_step::{Flow, flow, steps};
 
-/// What one op must be.
+/// What one op must execute.
 struct Op {
-    /// How the call gets to its function.
+    /// How the call reaches its function.
     way: Flow,
     /// The function.
     callee: String,
-    /// Instructions, those of the callee included; `None` where a compiler writes some of them.
+    /// The number of instructions, including those of the callee; `None` if the compiler emits some
+    /// of them.
     instructions: Option<usize>,
 }
 
@@ -22,8 +23,8 @@ impl Op {
     }
 }
 
-/// A batch as the processor went through it: its calls, each with the function where it ended, and
-/// the number of its instructions.
+/// A batch as executed: its calls, each with the function in which it ended, and the number of
+/// instructions.
 fn executed(work: &mut Work, turns: u64, copies: u32) -> Option<(Vec<(Flow, String)>, usize)> {
     let mut done = Ok(());
     let at = steps(|| done = work.run(turns, copies))?;
@@ -32,7 +33,7 @@ fn executed(work: &mut Work, turns: u64, copies: u32) -> Option<(Vec<(Flow, Stri
     let mut calls: Vec<(Flow, String)> = Vec::new();
     for (flow, to) in flows.filter(|(flow, _)| *flow != Flow::On) {
         match calls.last_mut() {
-            // A stub goes on to somewhere else: the call ends there.
+            // A stub jumps on: the call ends where it leads.
             Some(call) if flow == Flow::Stub && call.1 == "oscost_stub" => {
                 *call = (Flow::Stub, callee_at(to));
             }
@@ -42,8 +43,8 @@ fn executed(work: &mut Work, turns: u64, copies: u32) -> Option<(Vec<(Flow, Stri
     Some((calls, at.len()))
 }
 
-/// In what a work is not `op` and nothing more, with each number of copies. `None` where
-/// instructions cannot be followed.
+/// How the work differs from `op`, for each unroll factor. `None` if single-stepping is not
+/// available.
 fn wrong(work: &mut Work, op: &Op) -> Option<Vec<String>> {
     const TURNS: u64 = 3;
     let mut found = Vec::new();
@@ -55,19 +56,19 @@ fn wrong(work: &mut Work, op: &Op) -> Option<Vec<String>> {
         let right = more.iter().filter(|(way, to)| (*way, to) == (op.way, &op.callee)).count();
         let ops = (TURNS as usize + 1) * copies;
         if right != ops {
-            found.push(format!("{right} calls in {ops} ops, {copies} in a turn: {more:?}"));
+            found.push(format!("{right} calls in {ops} ops, unroll factor {copies}: {more:?}"));
         }
         let of_a_turn = more.len() - fewer.len();
         if of_a_turn != copies {
-            found.push(format!("{of_a_turn} calls in a turn of {copies}: {more:?}"));
+            found.push(format!("{of_a_turn} calls in an iteration of {copies} ops: {more:?}"));
         }
     }
-    // A turn is a loop that costs the same whatever the copies are, and so many times the op: else
-    // the slope over the copies would be something else than the op.
+    // An iteration must be a fixed overhead plus one op per unrolled copy: otherwise the slope over
+    // the unroll factors would not be the op.
     let (one, two) = (turns[0].1, turns[1].1);
     let of_an_op = two.wrapping_sub(one);
     if turns.iter().any(|&(copies, turn)| turn != one.wrapping_add((copies - 1) * of_an_op)) {
-        found.push(format!("instructions of turns with so many copies: {turns:?}"));
+        found.push(format!("instructions per iteration by unroll factor: {turns:?}"));
     }
     if op.instructions.is_some_and(|expected| expected != of_an_op) {
         found.push(format!("{of_an_op} instructions in an op"));
@@ -75,19 +76,19 @@ fn wrong(work: &mut Work, op: &Op) -> Option<Vec<String>> {
     Some(found)
 }
 
-/// What the op of a case must be.
+/// What one op of a case must execute.
 fn expected(benchmark: &str, at: Params<'_>) -> Op {
     match benchmark {
         "procedure/call" => {
             let args = at.number("args") as usize;
-            // The seventh argument takes two instructions, and a third behind the call.
+            // The seventh argument takes two instructions, and a third one after the call.
             let arguments = if args == 7 { 6 + 3 } else { args };
             if at.word("code") == "optimised" {
                 // Call, addition, return.
                 return Op::of(Flow::Call, "oscost_callee", arguments + 3);
             }
-            // Call, two for the frame, the first argument's load and the addition, two back; and
-            // the result into its variable. Without arguments a constant takes the place of two.
+            // Call, two for the frame, the load of the first argument and the addition, two to
+            // return; and storing the result. Without arguments a constant replaces two of them.
             let stores = args.min(6);
             let rest = if args == 0 { 7 } else { 8 };
             Op::of(Flow::Call, &format!("oscost_plain_{args}"), arguments + stores + rest)
@@ -97,14 +98,14 @@ fn expected(benchmark: &str, at: Params<'_>) -> Op {
         "procedure/stub" => Op::of(Flow::Stub, "oscost_callee", 5),
         "procedure/struct" => match at.number("size") as usize {
             size @ ..=16 => Op::of(Flow::Call, "oscost_callee", size / 8 + 3),
-            // Room on the stack, two for each 16 bytes, call, three in the callee, and back.
+            // Stack adjustment, two per 16 bytes, call, three in the callee, and back.
             size => Op::of(Flow::Call, "oscost_callee_struct", size / 16 * 2 + 6),
         },
-        other => panic!("{other} is new: what must its op be?"),
+        other => panic!("{other} is new: add its expected op here"),
     }
 }
 
-/// Every point of a benchmark that has a meaning.
+/// Every applicable point of a benchmark.
 fn points(benchmark: &str) -> Vec<Point> {
     let definition = find(benchmark).unwrap().definition();
     let all = definition.axes.iter().fold(vec![Point::none()], |points, axis| {
@@ -120,13 +121,13 @@ fn points(benchmark: &str) -> Vec<Point> {
 }
 
 #[test]
-fn each_copy_of_each_op_is_its_call_and_nothing_more() {
+fn each_unrolled_op_is_its_call_and_nothing_more() {
     for bench in super::super::BENCHES {
         for point in points(bench.id) {
             let at = Params::new(&point, Context::DEFAULT);
             let mut work = (bench.build)(at).unwrap();
             let Some(found) = wrong(&mut work, &expected(bench.id, at)) else {
-                eprintln!("not run here: the processor's steps bring no signals");
+                eprintln!("skipped: single-stepping raises no signals here");
                 return;
             };
             assert!(found.is_empty(), "{}:{point}: {}", bench.id, found.join("\n"));
@@ -135,7 +136,7 @@ fn each_copy_of_each_op_is_its_call_and_nothing_more() {
 }
 
 #[test]
-fn an_op_that_is_not_its_call_is_found_out() {
+fn an_op_that_is_not_its_call_is_detected() {
     let call = || Op::of(Flow::Call, "oscost_callee", 3);
     let one = |op: fn()| {
         Work::repeat(move || {
@@ -168,7 +169,7 @@ fn an_op_that_is_not_its_call_is_found_out() {
             call(),
         ),
         (
-            "an instruction beside the call",
+            "another instruction besides the call",
             Work::repeat(move || {
                 inlined_at = opaque(inlined_at) + 1;
                 procedure::call::<0>();
@@ -186,7 +187,7 @@ fn an_op_that_is_not_its_call_is_found_out() {
         ),
     ] {
         let Some(found) = wrong(&mut work, &op) else {
-            eprintln!("not run here: the processor's steps bring no signals");
+            eprintln!("skipped: single-stepping raises no signals here");
             return;
         };
         assert!(!found.is_empty(), "{what} passes for a call");
