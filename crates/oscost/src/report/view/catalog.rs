@@ -189,9 +189,15 @@ mod tests {
     fn explain_says_what_is_timed_what_is_not_and_where_it_comes_from() {
         let catalog = oscost_worker::benchmarks::data();
         let text = explain(catalog.get("syscall/getppid").unwrap());
-        for part in
-            ["What is timed", "Not included:", "The guess", "1 getppid", "The floor", "METHOD", "Source"]
-        {
+        for part in [
+            "What is timed",
+            "Not included:",
+            "The guess",
+            "1 getppid",
+            "The floor",
+            "METHOD",
+            "Source",
+        ] {
             assert!(text.contains(part), "{part} is missing in:\n{text}");
         }
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
