@@ -1,10 +1,10 @@
-//! Messages between two ends, whatever they go through.
+//! Messages between two ends, by any mechanism.
 //!
-//! Not a family but what families of channels share. An [`End`] sends and receives whole messages;
-//! its loops are compiled once for each means, and chosen once for a batch. Its other end runs
-//! [`serve`] in a process of its own, here or behind a door on another machine, and knows of this
-//! one only what comes through the channel and a [`Control`] stream beside it: no memory is shared
-//! and nothing inherited.
+//! Not a family, but what the families of channels share. An [`End`] sends and receives whole
+//! messages; its loops are compiled once per mechanism, and dispatched once per batch. The peer
+//! runs [`serve`] in a process of its own, on this machine or on another one, and communicates with
+//! the measured process only through the channel and a separate [`Control`] stream: no memory is
+//! shared and nothing is inherited.
 
 use super::prelude::*;
 pub(super) use crate::kernel::net::control_stream::{Control, Gone};
@@ -25,14 +25,14 @@ pub(super) use peer::serve;
 pub(super) use stream::{Stream, go_on};
 pub(super) use two::{Trips, Two, Way};
 
-/// The sizes of messages of study cs736-2019.
+/// The message sizes of study cs736-2019.
 pub(super) const SIZES: &[u64] = &[4, 16, 64, 256, 1_024, 4_096, 65_536, 262_144, 524_288];
 
 /// Messages of all sizes, of which the price list has some.
 pub(super) const fn size(in_price_list: &'static Points) -> Axis {
     Axis {
         name: "size",
-        sets: "bytes of a message",
+        sets: "message size in bytes",
         points: Points::Range { min: 1, max: LARGEST, points: SIZES },
         default_points: Points::WithPriceList {
             points: &Points::Numbers(SIZES),
@@ -41,46 +41,46 @@ pub(super) const fn size(in_price_list: &'static Points) -> Axis {
     }
 }
 
-/// Which way is timed, of which messages.
+/// The direction that is timed.
 pub(super) const WAY: Axis = Axis {
     name: "way",
-    sets: "which way is timed: to the other process, or from it",
+    sets: "direction that is timed: to the other process, or from it",
     points: Points::Words(&["there", "back"]),
     default_points: Points::Words(&["there", "back"]),
 };
 
-/// The sizes at which one way is timed usually.
+/// The default sizes for one-way messages.
 pub(super) const SIZE_ONE_WAY: Axis =
     Axis { default_points: Points::Numbers(&[64, 65_536]), ..size(&Points::Numbers(&[])) };
 
-/// The kernel's door, below which no call can go.
+/// A null system call, the floor of every call.
 pub(super) const GETPPID: &str = "syscall/getppid:via=raw";
 
-/// Where the other end stands.
+/// Where the peer is pinned.
 pub(super) const PEER_CPU: Axis = Axis {
     name: "peer_cpu",
-    sets: "where the other end is pinned: to the same CPU or another, the last that it may use",
+    sets: "where the peer is pinned: to the same CPU or to another one (the last that it may use)",
     points: Points::Words(&["same", "other"]),
     default_points: Points::Words(&["same", "other"]),
 };
 
-/// The CPU of the other end, where times of both ends are compared; or the row that says why they
-/// cannot be.
+/// The CPU of the peer, if time stamps of both ends are comparable; or a skipped row that says why
+/// they are not.
 pub(super) fn cpu_of_timed_peer(at: Params<'_>) -> Result<u32, Work> {
     let cpu = cpu_of_peer(at)?;
     let one_clock = at.context.cpu == Some(cpu) || at.context.clock.is_one_for_all_cpus();
     if one_clock { Ok(cpu) } else { Err(clocks_apart()) }
 }
 
-/// The CPU of the other end; or the row that says why it cannot be had.
+/// The CPU of the peer; or a skipped row that says why it is unavailable.
 pub(super) fn cpu_of_peer(at: Params<'_>) -> Result<u32, Work> {
-    // Unpinned, this end might come to stand on the other one's.
+    // An unpinned process might be moved to the peer's CPU.
     let own = at.context.cpu.ok_or_else(unpinned)?;
     match at.word("peer_cpu") {
         "other" => at.context.other_cpu.ok_or_else(|| {
             Work::unavailable(
-                "the other end needs a second CPU: this machine has one, or taskset(1) or a \
-                 cpuset allows no more",
+                "the peer needs a second CPU: this machine has one, or taskset(1) or a cpuset \
+                 allows only one",
             )
         }),
         _ => Ok(own),

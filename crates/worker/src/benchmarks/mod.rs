@@ -1,7 +1,7 @@
-//! The catalog: one file a family, one `const` record a benchmark.
+//! The benchmark definitions: one file per family, one `const` record per benchmark.
 //!
-//! A new benchmark touches its family's file and nothing else; a new family adds its line to
-//! [`FAMILIES`]. A plain list: ordered, greppable, with nothing that happens before `main`.
+//! A new benchmark is added to its family's file and nowhere else; a new family also adds its line
+//! to [`FAMILIES`]. It is a plain list: ordered, greppable, and nothing runs before `main`.
 
 use oscost_model::case::Case;
 use oscost_model::definition::Catalog;
@@ -23,7 +23,7 @@ mod syscall;
 mod thread;
 mod timer;
 
-/// What every family's file begins with.
+/// What the file of every family imports.
 mod prelude {
     pub(super) use super::{clocks_apart, or_refused, unpinned};
     pub(super) use oscost_model::resource::Resource;
@@ -34,47 +34,45 @@ mod prelude {
     };
     pub(super) use crate::kernel::{self, Errno};
 
-    /// What studies without optimisation timed, beside what compilers make of it today.
+    /// Whether code is optimised, or unoptimised as in some studies.
     pub(super) const CODE: Axis = Axis {
         name: "code",
-        sets: "whether counter and arguments stay in registers, or go through memory as without \
-               optimisation",
+        sets: "whether counter and arguments stay in registers, or go through memory as in \
+               unoptimised code",
         points: Points::Words(&["optimised", "plain"]),
         default_points: Points::Implied("optimised"),
     };
 }
 
-/// The row that stands for one whose sides cannot be kept where they should be.
+/// A skipped row whose processes cannot be pinned.
 fn unpinned() -> Work {
     Work::unavailable(
-        "each side must stay on its CPU, and nothing keeps it there: sched_setaffinity(2) is \
-         refused here",
+        "each process must stay on its CPU, and sched_setaffinity(2) is not permitted here",
     )
 }
 
-/// The row that stands for one that would take a time on one CPU from a time on another, where
-/// nobody vouches that the two tell the same time.
+/// A skipped row that would compare time stamps of two CPUs whose clocks are not known to agree.
 fn clocks_apart() -> Work {
     Work::unavailable(
-        "times of two CPUs are compared by the processor's counter, and the kernel does not keep \
-         the time by it here (clocksource): ask for peer_cpu=same",
+        "time stamps of two CPUs are compared by the cycle counter, and the kernel does not use it \
+         as clocksource here: select peer_cpu=same",
     )
 }
 
-/// Its work; or, where something of the system's runs out or is not there, the row that says so.
+/// The work; or, if the system lacks a resource or a feature, a skipped row that says so.
 fn or_refused(work: Result<Work, Errno>) -> Result<Work, Errno> {
     match work {
         Err(Errno::EAGAIN) => Ok(Work::unavailable(
-            "no further process or thread may be made here: `ulimit -u` or a pids cgroup sets the \
-             limit",
+            "no further process or thread can be created here: `ulimit -u` or a pids cgroup sets \
+             the limit",
         )),
         Err(Errno::ENOMEM) => Ok(Work::unavailable(
-            "no memory for the other side: `ulimit -v` or a memory cgroup sets the limit",
+            "no memory for the peer: `ulimit -v` or a memory cgroup sets the limit",
         )),
         Err(Errno::LACKING) => Ok(Work::unavailable(Errno::LACKING.to_string())),
-        Err(Errno(libc::EAFNOSUPPORT)) => {
-            Ok(Work::unavailable("this kernel, or a filter, has no sockets of that kind"))
-        }
+        Err(Errno(libc::EAFNOSUPPORT)) => Ok(Work::unavailable(
+            "this kernel has no sockets of this kind, or a filter blocks them",
+        )),
         other => other,
     }
 }
@@ -95,12 +93,12 @@ pub const FAMILIES: &[Family] = &[
     file::FAMILY,
 ];
 
-/// The benchmark of that id.
+/// The benchmark with this id.
 pub fn find(id: &str) -> Option<&'static Bench> {
     FAMILIES.iter().flat_map(|family| family.benches).find(|bench| bench.id == id)
 }
 
-/// The whole catalog as data.
+/// All definitions as data.
 pub fn data() -> Catalog {
     Catalog {
         families: FAMILIES
@@ -119,8 +117,8 @@ pub fn data() -> Catalog {
     }
 }
 
-/// Whether a case names each axis of its benchmark once, in order, at a value that it offers, but
-/// for what goes unsaid.
+/// Whether a case names each axis of its benchmark once, in order, at a value that the axis offers;
+/// axes with an implied value may be left out.
 pub fn is_complete(bench: &Bench, case: &Case) -> bool {
     bench.definition().is_complete(&case.point)
 }

@@ -1,7 +1,7 @@
-//! Messages between two processes of one machine: through pipes, and through what else the system
-//! has for processes that know each other.
+//! Messages between two processes of one machine: through pipes, and through other mechanisms for
+//! processes that share a channel.
 //!
-//! Sockets have a family of their own. An eventfd carries a number and no message: see
+//! Sockets have a family of their own. An eventfd carries a number, not a message: see
 //! `switch/eventfd`.
 
 use super::exchange::{
@@ -16,16 +16,16 @@ mod tests;
 
 pub(super) const FAMILY: Family = Family {
     name: "pipe",
-    about: "bytes between processes of one machine through pipes and their like",
+    about: "messages between processes of one machine through pipes, queues and shared memory",
     benches: BENCHES,
 };
 
 const BY: Axis = Axis {
     name: "by",
-    sets: "what the messages go through: a pipe; a FIFO; a pipe that is lent the sender's pages \
-           (vmsplice(2)); POSIX or System V message queues; a ring in shared memory, waited at \
-           asleep (futex(2)) or awake; the sender's own memory, from which the receiver fetches \
-           them (process_vm_readv(2))",
+    sets: "the mechanism: a pipe; a FIFO; a pipe that is given references to the sender's pages \
+           (vmsplice(2)); POSIX or System V message queues; a ring in shared memory, whose waiter \
+           sleeps (futex(2)) or spins; the sender's memory, from which the receiver copies \
+           (process_vm_readv(2))",
     points: Points::Words(&[
         "pipe",
         "fifo",
@@ -39,12 +39,12 @@ const BY: Axis = Axis {
     default_points: Points::Words(&["pipe"]),
 };
 
-/// What many messages go through.
+/// The mechanisms for throughput.
 const BY_MANY: Axis = Axis {
-    sets: "what the messages go through: a pipe; a FIFO; a pipe that is lent the sender's pages \
-           (vmsplice(2)) or is given those of a file in memory (splice(2)); POSIX or System V \
-           message queues; a ring in shared memory, waited at asleep (futex(2)) or awake; the \
-           sender's own memory, from which the receiver fetches them (process_vm_readv(2))",
+    sets: "the mechanism: a pipe; a FIFO; a pipe that is given references to the sender's pages \
+           (vmsplice(2)) or to those of a memory file (splice(2)); POSIX or System V message \
+           queues; a ring in shared memory, whose waiter sleeps (futex(2)) or spins; the sender's \
+           memory, from which the receiver copies (process_vm_readv(2))",
     points: Points::Words(&[
         "pipe",
         "fifo",
@@ -61,8 +61,8 @@ const BY_MANY: Axis = Axis {
 
 const CAPACITY: Axis = Axis {
     name: "capacity",
-    sets: "bytes that the pipe or the ring holds; unsaid: as the system has it (F_GETPIPE_SZ), and \
-           65536 of a ring",
+    sets: "capacity of the pipe or the ring in bytes; implied: the system's default \
+           (F_GETPIPE_SZ), and 65536 for a ring",
     points: Points::Numbers(&[4_096, 65_536, 1 << 20]),
     default_points: Points::Implied("system"),
 };
@@ -76,39 +76,39 @@ const SYSV_MQ: When = &[("by", "sysv-mq")];
 const FUTEX: When = &[("by", "shm-futex")];
 const PROCESS_VM: When = &[("by", "process-vm")];
 
-/// A pipe hands over its bytes page by page, so that a large message may come in as many parts.
+/// A pipe transfers its bytes page by page, so a large message may arrive in as many parts.
 const PAGE: u64 = 4_096;
 /// A quarter of a ring of 4096 bytes, the smallest.
 const RING_PART: u64 = 1_024;
 
-/// Who waits awake never lets the other one run on its own CPU.
+/// A spinning waiter never yields, so a peer pinned to the same CPU cannot run.
 const SPINNING: Need = Need::not_applicable(
-    "who waits awake keeps the CPU that the other end needs: nothing moves before its time is up \
-     (peer_cpu=other)",
+    "a spinning waiter keeps the CPU that its peer needs: nothing proceeds before its time slice ends \
+     (select peer_cpu=other)",
 )
 .when(&[("by", "shm-spin"), ("peer_cpu", "same")]);
 
-/// What the benchmarks of this family are unless they say otherwise.
+/// The defaults of this family.
 const MOVING: Bench =
     Bench { switches: true, bytes_axis: "size", needs: &[SPINNING], ..Bench::DEFAULT };
 
 const BENCHES: &[Bench] = &[
     Bench {
         id: "pipe/round-trip",
-        asks: "How long does a message to another process and its answer take?",
-        op: "a message written into a channel of which another process waits at the other end, and \
-             the wait until that process has sent as many bytes back through a second one. Each \
-             side receives a whole message before it sends. Outside: making both, and verifying \
-             six messages, no two of them alike, byte by byte at both ends.",
-        expected: "by pipe and up to 4 KiB as switch/pipe, 3 us on one CPU and ten times that on two; \
-                64 KiB 20 us more for four copies; beyond, two switches for each 64 KiB. By queue \
-                a third more, by shm-futex a third less; awake 0.3 us.",
-        why: "What a message costs is two copies (into the kernel and out of it) and the calls; \
-              what a round trip costs is mostly who waits: on one CPU two switches, on two CPUs \
-              two interrupts that wake a sleeping CPU. Only beyond what the channel holds does the \
-              sender sleep in the middle of a message, once for each fill: with capacity=4096 that \
-              is so from 4 KiB on. Awake, nobody switches: shm-spin is the price of the cache \
-              lines alone. An eventfd carries 8 bytes and no message.",
+        asks: "What is the round-trip time of a message to another process?",
+        op: "a message written into a channel that another process reads, and the wait until that \
+             process has sent as many bytes back through a second one. Each end receives a whole \
+             message before it sends. Not included: creating both, and verifying six different \
+             messages byte by byte at both ends.",
+        expected: "by pipe and up to 4 KiB the same as switch/pipe, 3 us on one CPU and ten times \
+                   that on two; 64 KiB 20 us more for four copies; beyond, two switches per 64 \
+                   KiB. By queue a third more, by shm-futex a third less; spinning 0.3 us.",
+        why: "The cost of a message is two copies (into the kernel and out of it) and the calls; \
+              the cost of a round trip is mostly waiting: on one CPU two switches, on two CPUs two \
+              interrupts that wake a sleeping CPU. Only messages larger than the capacity make the \
+              sender sleep in the middle, once per fill: with capacity=4096 from 4 KiB on. With \
+              spinning there is no switch: shm-spin is the cost of transferring cache lines alone. \
+              An eventfd carries 8 bytes, not a message.",
         compare_with: &[
             "switch/pipe:between=processes,peer_cpu=same",
             "switch/eventfd:between=processes,peer_cpu=same",
@@ -124,13 +124,13 @@ const BENCHES: &[Bench] = &[
             each_end("mq_timedreceive", 1).when(MQ),
             each_end("msgsnd", 1).when(SYSV_MQ),
             each_end("msgrcv", 1).when(SYSV_MQ),
-            // Who finds what it waits for need not wait, and wakes nobody.
+            // An end that finds its data at once does not wait, and is not woken.
             up_to("futex", 4).in_parts("size", RING_PART).when(FUTEX),
             up_to("futex", 4).in_parts("size", RING_PART).by_peer().when(FUTEX),
             each_end("write", 1).when(PROCESS_VM),
             each_end("read", 1).when(PROCESS_VM),
             each_end("process_vm_readv", 1).when(PROCESS_VM),
-            // It is told how many trips come, and sleeps between batches.
+            // It is told how many messages come, and sleeps between batches.
             up_to("recvfrom", 1).by_peer().when(&[("by", "shm-spin")]),
         ],
         floor: &[
@@ -151,20 +151,20 @@ const BENCHES: &[Bench] = &[
     },
     Bench {
         id: "pipe/throughput",
-        asks: "How many bytes a second go to another process?",
+        asks: "How many bytes per second can be sent to another process?",
         op: "many messages, one after the other, and at the end 4 bytes back, which the other \
-             process sends when it has received them all and which stop the clock; the slope over \
-             twice as many, so that the end is in no figure. Each message is received as a whole \
-             before the next one. Outside: telling the other process how many come, and hearing \
-             how many messages and bytes came: fewer or more is a failure. Calls are counted for a \
-             message. Verified as in pipe/round-trip.",
+             process sends when it has received all messages and which end the timed window; the \
+             slope over twice as many, so that the end cancels. Each message is received \
+             completely before the next one. Not included: announcing the number of messages, and \
+             the report of how many messages and bytes arrived: any difference is a failure. Calls \
+             are counted per message. Verified as in pipe/round-trip.",
         expected: "by pipe on one CPU 15 MB/s at 4 B, 2.5 GB/s at 4 KiB, 8 GB/s from 64 KiB on; on \
-                two CPUs up to twice that from 64 KiB on, and less below 1 KiB. By vmsplice twice \
-                as much as by pipe at 64 KiB, by process-vm thrice.",
-        why: "Small messages pay for calls, 0.3 us a message; large ones for two copies of each \
-              byte. On one CPU the sender fills the channel and sleeps, the receiver empties it \
-              and sleeps: a switch for each fill, which is nothing at 64 KiB and is most of it \
-              with capacity=4096. On two CPUs both copy at once, unless one is so fast that it \
+                   two CPUs up to twice that from 64 KiB on, and less below 1 KiB. By vmsplice \
+                   twice as much as by pipe at 64 KiB, by process-vm three times as much.",
+        why: "Small messages pay for calls, 0.3 us per message; large ones for two copies of each \
+              byte. On one CPU the sender fills the channel and sleeps, the receiver drains it and \
+              sleeps: one switch per fill, which is negligible at 64 KiB and dominates with \
+              capacity=4096. On two CPUs both copy in parallel, unless one end is so fast that it \
               sleeps and is woken for each message.",
         unit: oscost_model::unit::Unit::BytesPerSecond,
         calls: &[
@@ -200,7 +200,7 @@ const BENCHES: &[Bench] = &[
             exactly("read", 1).by_peer().when(PROCESS_VM),
             exactly("process_vm_readv", 1).by_peer().when(PROCESS_VM),
             up_to("write", 1).by_peer().when(PROCESS_VM),
-            // Its report, and its wait for what comes next.
+            // Its report, and its wait for the next command.
             up_to("sendto", 1).by_peer(),
             up_to("recvfrom", 1).by_peer(),
         ],
@@ -212,18 +212,18 @@ const BENCHES: &[Bench] = &[
     Bench {
         id: "pipe/one-way",
         asks: "How long does a message take one way, and is that half of a round trip?",
-        op: "from a time that is taken before a message is sent until one that the receiving \
-             process takes when it has all of it, by the counter that all CPUs share. It is one of \
-             many trips there and back, so that both processes are as warm, and wait where they \
-             wait, as in pipe/round-trip: eight trips come before it, it comes back too, and one \
-             more trip follows (counted are the calls of both). Outside: those trips, and handing \
-             over the other process's times.",
-        expected: "half of pipe/round-trip within 5 %, there as well as back",
+        op: "from a time stamp before a message is sent until one that the receiving process takes \
+             when it has all of it, by the counter that all CPUs share. It is one of many round \
+             trips, so that both processes are as warm, and wait in the same calls, as in \
+             pipe/round-trip: eight round trips precede it, it is answered too, and one more round \
+             trip follows (the calls of both are counted). Not included: those round trips, and \
+             passing the other process's time stamps.",
+        expected: "half of pipe/round-trip within 5 %, in both directions",
         why: "A study halves the round trip because one way cannot be timed between two machines. \
-              On one it can. There and back are the same calls, copies and switches by two \
-              processes that differ in nothing but who began, so that halves should do; where they \
-              do not, the looks at the clock are in it (two a way), or one CPU wakes more slowly \
-              than the other.",
+              On one machine it can. Both directions are the same calls, copies and switches by \
+              two processes that differ only in which one began, so halves should be accurate; \
+              where they are not, the clock reads (two per way) contribute, or one CPU wakes more \
+              slowly than the other.",
         compare_with: &[
             "pipe/round-trip:by=pipe,size=64,peer_cpu=same",
             "pipe/round-trip:by=pipe,size=64,peer_cpu=other",
@@ -259,11 +259,11 @@ const BENCHES: &[Bench] = &[
             exactly("write", 2).by_peer().when(PROCESS_VM),
             up_to("read", 2).by_peer().when(PROCESS_VM),
             exactly("process_vm_readv", 2).by_peer().when(PROCESS_VM),
-            // Its times, and its wait for what comes next.
+            // Its time stamps, and its wait for the next command.
             exactly("recvfrom", 1),
             up_to("sendto", 1).by_peer(),
             up_to("recvfrom", 1).by_peer(),
-            // Where no clock can be read without.
+            // Only where reading a clock takes a system call.
             up_to("clock_gettime", 2),
             up_to("clock_gettime", 2).by_peer(),
         ],
@@ -283,8 +283,7 @@ const BENCHES: &[Bench] = &[
     },
 ];
 
-/// Both ends at a point, and what the one that measures stands at; or the row that says what is
-/// lacking.
+/// Both ends at a point, and the capacity of the channel; or a skipped row with the reason.
 fn two(at: Params<'_>) -> Result<Result<(Two, u64), Work>, Errno> {
     let cpu = match cpu_of_peer(at) {
         Ok(cpu) => cpu,
@@ -295,7 +294,7 @@ fn two(at: Params<'_>) -> Result<Result<(Two, u64), Work>, Errno> {
     Ok(Ok((Two::here(cpu, at.context.clock, ends)?, capacity)))
 }
 
-/// Who waits awake is told how much comes, and sleeps between batches.
+/// A spinning end is told how many messages come, and sleeps between batches.
 fn trips(at: Params<'_>) -> Trips {
     if at.word("by") == "shm-spin" { Trips::Announced } else { Trips::Freely }
 }
@@ -308,9 +307,9 @@ fn round_trips(at: Params<'_>) -> Result<Work, Errno> {
 }
 
 fn throughput(at: Params<'_>) -> Result<Work, Errno> {
-    /// So many fills of the channel at least are in a batch,
+    /// A batch has at least this many fills of the channel,
     const FILLS: u64 = 4;
-    /// and so many messages: with fewer large ones the other end's waking is most of it.
+    /// and this many messages: with fewer large ones, waking the other end would dominate.
     const MESSAGES: u64 = 16;
     let size = at.number("size");
     match two(at)? {

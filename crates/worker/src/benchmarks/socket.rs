@@ -1,7 +1,7 @@
 //! Messages between two processes through sockets, on one machine or on two.
 //!
-//! Over TCP and UDP the other end stands behind a door, here as on another machine: the same code,
-//! the same token, another address. What AF_UNIX has cannot leave a machine.
+//! Over TCP and UDP the peer listens for an authenticated connection, on this machine as on another
+//! one: the same code, the same token, another address. AF_UNIX sockets cannot leave a machine.
 
 use super::exchange::{GETPPID, PEER_CPU, SIZE_ONE_WAY, Trips, WAY, Way, cpu_of_timed_peer, size};
 use super::prelude::*;
@@ -21,14 +21,14 @@ use connect::What;
 
 pub(super) const FAMILY: Family = Family {
     name: "socket",
-    about: "bytes between processes through sockets, here or across a network",
+    about: "messages between processes through sockets, on one machine or across a network",
     benches: BENCHES,
 };
 
 const BY: Axis = Axis {
     name: "by",
-    sets: "the kind of socket: TCP or UDP, here over loopback; stream, datagrams or packets of \
-           AF_UNIX that found each other by a path; a stream of socketpair(2)",
+    sets: "type of socket: TCP or UDP, locally over loopback; AF_UNIX stream, datagram or \
+           seqpacket sockets connected by a path; a stream of socketpair(2)",
     points: Points::Words(&[
         "tcp",
         "udp",
@@ -42,15 +42,15 @@ const BY: Axis = Axis {
 
 const NODELAY: Axis = Axis {
     name: "nodelay",
-    sets: "whether a small segment of TCP is sent at once (TCP_NODELAY), or waits for the answer \
-           to an earlier one",
+    sets: "whether a small TCP segment is sent at once (TCP_NODELAY), or waits for the \
+           acknowledgement of an earlier one",
     points: Points::Words(&["on", "off"]),
     default_points: Points::Implied("on"),
 };
 
 const BUFFER: Axis = Axis {
     name: "buffer",
-    sets: "bytes of SO_SNDBUF and SO_RCVBUF at either end; unsaid: as the system has them",
+    sets: "SO_SNDBUF and SO_RCVBUF in bytes at both ends; implied: the system's defaults",
     points: Points::Range {
         min: 4_096,
         max: 1 << 30,
@@ -63,14 +63,14 @@ const fn via(points: &'static [&'static str]) -> Axis {
     Axis {
         name: "via",
         sets: "how messages enter and leave the kernel: copied by send(2) and recv(2); sent from \
-               pages of ours (MSG_ZEROCOPY) or of a file in memory (sendfile(2)), and received by \
-               recv(2); or both by an io_uring, one submission a message that is waited for",
+               user pages (MSG_ZEROCOPY) or from a memory file (sendfile(2)), and received by \
+               recv(2); or both by an io_uring, one submission per message that is waited for",
         points: Points::Words(points),
         default_points: Points::Implied("copy"),
     }
 }
 
-/// The other end is on both CPUs usually, and in the price list on one.
+/// By default the peer is on either CPU, in the price list on the same one.
 const PLACED: Axis = Axis {
     default_points: Points::WithPriceList {
         points: &Points::Words(&["same", "other"]),
@@ -94,16 +94,17 @@ const PAIR: When = &[("by", "socketpair")];
 const SAME: When = &[("peer_cpu", "same")];
 const OTHER: When = &[("peer_cpu", "other")];
 
-/// What a datagram of UDP holds: a larger message has several.
+/// The payload of a UDP datagram: a larger message takes several.
 const DATAGRAM: u64 = 65_507;
 
-const NO_NAGLE: &str = "nodelay is of TCP alone";
+const NO_NAGLE: &str = "nodelay applies to TCP only";
 const NO_LENDING: &str =
-    "pages are lent to TCP alone (MSG_ZEROCOPY): AF_UNIX and UDP are measured by copy";
-const NO_SENT_FILE: &str = "a file is sent into a stream: datagrams are measured by copy";
-const NO_RING: &str = "an io_uring is measured on streams: datagrams are measured by copy";
+    "MSG_ZEROCOPY is measured over TCP only: AF_UNIX and UDP are measured by copy";
+const NO_SENT_FILE: &str = "sendfile(2) is measured on streams only: datagrams are measured by \
+                            copy";
+const NO_RING: &str = "io_uring is measured on streams only: datagrams are measured by copy";
 
-/// What goes by another way than TCP has no delay to switch off.
+/// Only TCP has a delay to switch off.
 const OF_TCP: [Need; 5] = [
     Need::not_applicable(NO_NAGLE).when(&[("by", "udp"), ("nodelay", "off")]),
     Need::not_applicable(NO_NAGLE).when(&[("by", "unix-stream"), ("nodelay", "off")]),
@@ -112,7 +113,7 @@ const OF_TCP: [Need; 5] = [
     Need::not_applicable(NO_NAGLE).when(&[("by", "socketpair"), ("nodelay", "off")]),
 ];
 
-/// What an io_uring is measured on.
+/// The sockets that io_uring is measured on.
 const OF_RINGS: [Need; 4] = [
     Need::not_applicable(NO_RING).when(&[("by", "udp"), ("via", "io-uring")]),
     Need::not_applicable(NO_RING).when(&[("by", "unix-dgram"), ("via", "io-uring")]),
@@ -120,7 +121,7 @@ const OF_RINGS: [Need; 4] = [
     Need::io_uring().when(RINGED),
 ];
 
-/// What files and lent pages are sent into.
+/// The sockets that sendfile(2) and MSG_ZEROCOPY are measured on.
 const OF_BULK: [Need; 8] = [
     Need::not_applicable(NO_SENT_FILE).when(&[("by", "udp"), ("via", "sendfile")]),
     Need::not_applicable(NO_SENT_FILE).when(&[("by", "unix-dgram"), ("via", "sendfile")]),
@@ -132,7 +133,7 @@ const OF_BULK: [Need; 8] = [
     Need::not_applicable(NO_LENDING).when(&[("by", "socketpair"), ("via", "zerocopy")]),
 ];
 
-/// All of one list and then all of another.
+/// Concatenates two lists.
 const fn both<const N: usize>(one: &[Need], other: &[Need]) -> [Need; N] {
     let mut all = [one[0]; N];
     let mut at = 1;
@@ -146,27 +147,27 @@ const fn both<const N: usize>(one: &[Need], other: &[Need]) -> [Need; N] {
 const MEANINGFUL: &[Need] = &both::<9>(&OF_TCP, &OF_RINGS);
 const MEANINGFUL_IN_BULK: &[Need] = &both::<17>(MEANINGFUL, &OF_BULK);
 
-/// What the benchmarks of this family are unless they say otherwise.
+/// The defaults of this family.
 const MOVING: Bench =
     Bench { switches: true, bytes_axis: "size", needs: MEANINGFUL, ..Bench::DEFAULT };
 
 const BENCHES: &[Bench] = &[
     Bench {
         id: "socket/round-trip",
-        asks: "How long does a message through a socket and its answer take?",
+        asks: "What is the round-trip time of a message through a socket?",
         op: "a message sent through a socket at whose other end a process waits, and the wait \
-             until that process has sent as many bytes back. Each side receives a whole message \
-             before it sends: two calls a side. By udp a message has a number, and is lost where \
-             it is not back within 20 times the time of an order to the peer and its answer, or \
-             50 ms if that is less: what is lost or late is counted and is no sample. Outside: \
-             making both ends, and verifying six messages, no two alike, at both.",
+             until that process has sent as many bytes back. Each end receives a whole message \
+             before it sends: two calls per end. By udp a message has a number, and is lost if it \
+             is not back within 20 times the time of a command to the peer and its answer, at \
+             least 50 ms: lost and late messages are counted and are not samples. Not included: \
+             creating both ends, and verifying six different messages at both.",
         expected: "on one CPU 4 us by unix-stream, 10 us by tcp and 8 by udp, up to 4 KiB; on two \
-                CPUs 20 to 30 us whichever it is; 64 KiB 20 us more for four copies",
-        why: "What a message costs is two copies and the calls; by tcp and udp also the way \
-              through the network stack, down and up again in softirq context at either side, on \
-              the sender's CPU over loopback; tcp has its windows and acknowledgements beside. \
-              What a round trip costs on two CPUs is mostly waking one that sleeps. Beyond what \
-              the buffers hold the sender sleeps in the middle of a message.",
+                   CPUs 20 to 30 us for each of them; 64 KiB 20 us more for four copies",
+        why: "The cost of a message is two copies and the calls; by tcp and udp also the path \
+              through the network stack, down and, in softirq context, up again at each end, on \
+              the sender's CPU over loopback; tcp adds its windows and acknowledgements. The cost \
+              of a round trip on two CPUs is mostly waking a sleeping one. Messages larger than \
+              the buffers make the sender sleep in the middle.",
         compare_with: &["switch/unix:between=processes,peer_cpu=same"],
         calls: &[
             each_end("sendto", 1).when(COPIED_TCP),
@@ -180,9 +181,9 @@ const BENCHES: &[Bench] = &[
             each_end("sendto", 1).when(SEQPACKET),
             each_end("recvfrom", 1).when(SEQPACKET),
             exactly("sendto", 1).in_parts("size", DATAGRAM).when(UDP),
-            // What did not arrive whole is not sent back.
+            // A message that did not arrive completely is not sent back.
             up_to("sendto", 1).in_parts("size", DATAGRAM).by_peer().when(UDP),
-            // What takes as long as under a tracer is interrupted and given up.
+            // A call that takes as long as under a tracer is interrupted and given up.
             up_to("recvfrom", 2).in_parts("size", DATAGRAM).when(UDP),
             up_to("recvfrom", 2).in_parts("size", DATAGRAM).by_peer().when(UDP),
             // A message in parts is lost with any of them, and each loss is waited for.
@@ -207,23 +208,24 @@ const BENCHES: &[Bench] = &[
     },
     Bench {
         id: "socket/throughput",
-        asks: "How many bytes a second go through a socket?",
+        asks: "How many bytes per second can be sent through a socket?",
         op: "many messages, one after the other, and at the end 4 bytes back, which the other \
-             process sends when it has received them all and which stop the clock; the slope over \
-             twice as many, so that the end is in no figure. By udp it is the bytes that arrive in \
-             whole messages, over the time until the other end has acknowledged that there are no \
-             more, which is said until it is: what was sent stands beside it, and there is no \
-             slope. Outside: telling the other process how many come, and hearing what came. Calls \
-             are counted for a message. Verified as in socket/round-trip.",
-        expected: "on one CPU at 64 KiB 4 GB/s by unix-stream and 3 by tcp, up to half as much again \
-                on two; at 64 B 100 MB/s by tcp, which puts small messages together, and half by \
-                the others. By udp half of it is lost on one CPU, and little on two.",
-        why: "Small messages pay for calls, large ones for two copies of each byte. By tcp small \
-              ones are put together in larger segments, so that the receiver's calls alone are \
-              many; by unix-stream each travels in a buffer of its own. By udp nobody waits for \
-              whom he sends to: what comes while the receive buffer is full is lost. \
+             process sends when it has received all messages and which end the timed window; the \
+             slope over twice as many, so that the end cancels. By udp it is the bytes that arrive \
+             in complete messages, divided by the time until the peer has acknowledged the end \
+             marker, which is repeated until then: what was sent is reported separately, and there \
+             is no slope. Not included: announcing the number of messages, and the report of what \
+             arrived. Calls are counted per message. Verified as in socket/round-trip.",
+        expected: "on one CPU at 64 KiB 4 GB/s by unix-stream and 3 by tcp, up to half as much \
+                   again on two; at 64 B 100 MB/s by tcp, which merges small messages, and half of \
+                   that by the others. By udp half of the messages are lost on one CPU, and few on \
+                   two.",
+        why: "Small messages pay for calls, large ones for two copies of each byte. tcp merges \
+              small messages into larger segments, so that only the receiver's calls are many; by \
+              unix-stream each travels in a buffer of its own. A udp sender does not wait for its \
+              receiver: datagrams that arrive while the receive buffer is full are dropped. \
               MSG_ZEROCOPY over loopback copies after all, at the receiver; sendfile(2) does not \
-              copy on the way in.",
+              copy on the sending side.",
         unit: oscost_model::unit::Unit::BytesPerSecond,
         calls: &[
             exactly("sendto", 1).when(COPIED_TCP),
@@ -235,12 +237,12 @@ const BENCHES: &[Bench] = &[
             up_to("recvmsg", 1).when(LENT),
             exactly("sendfile", 1).when(SENT_FILE),
             exactly("io_uring_enter", 1).when(RINGED),
-            // It says that there are no more, waits for the answer, and says it again: often, where
-            // a tracer holds the peer up.
+            // It sends the end marker, waits for the answer, and repeats it: often, if a tracer
+            // delays the peer.
             up_to("sendto", 8).in_parts("size", DATAGRAM).when(UDP),
             up_to("ppoll", 8).when(UDP),
             up_to("recvfrom", 1),
-            // Its acknowledgement and its report, and its wait for what comes next.
+            // Its acknowledgement and its report, and its wait for the next command.
             up_to("io_uring_enter", 2).by_peer().when(RINGED),
             up_to("sendto", 1).by_peer(),
             up_to("recvfrom", 3).in_parts("size", DATAGRAM).by_peer(),
@@ -270,21 +272,21 @@ const BENCHES: &[Bench] = &[
     Bench {
         id: "socket/one-way",
         asks: "How long does a message take one way, and is that half of a round trip?",
-        op: "from a time that is taken before a message is sent until one that the receiving \
-             process takes when it has all of it, by the counter that all CPUs share. It is one of \
-             many trips there and back, as in socket/round-trip: eight trips come before it, and \
-             it comes back too. Outside: those, and handing over the other process's times.",
-        expected: "half of socket/round-trip within 5 %, there as well as back",
-        why: "Between two machines one way cannot be timed, since no clock is shared: there half \
-              of a round trip is an assumption, and here it can be looked at.",
+        op: "from a time stamp before a message is sent until one that the receiving process takes \
+             when it has all of it, by the counter that all CPUs share. It is one of many round \
+             trips, as in socket/round-trip: eight round trips precede it, and it is answered too. \
+             Not included: those, and passing the other process's time stamps.",
+        expected: "half of socket/round-trip within 5 %, in both directions",
+        why: "Between two machines one way cannot be timed, since they share no clock: there half \
+              of a round trip is an assumption, which can be checked here.",
         calls: &[
-            // The message, and one more trip; then the other process's times are heard.
+            // The message, and one more round trip; then the peer's time stamps are received.
             exactly("sendto", 2).when(TCP),
             exactly("sendto", 2).when(UNIX),
             exactly("sendto", 2).when(PAIR),
             exactly("sendto", 2).when(DGRAM),
             exactly("sendto", 2).when(SEQPACKET),
-            // Those are asked for, by a datagram and an order.
+            // Those are requested, by a datagram and a command.
             up_to("sendto", 3).in_parts("size", DATAGRAM).when(UDP),
             up_to("setitimer", 1).when(UDP),
             up_to("recvfrom", 3).in_parts("size", DATAGRAM),
@@ -303,17 +305,18 @@ const BENCHES: &[Bench] = &[
     },
     Bench {
         id: "socket/connect",
-        asks: "What does a connection cost that is made, accepted and closed?",
-        op: "a socket made and connected; the wait until the other process has accepted the \
-             connection and closed it; and its end here. By tcp this end is told to close by a \
-             reset (SO_LINGER of 0 s, one more call): it closes second, so that nothing is lost by \
-             it, and no address stays taken for a minute (TIME_WAIT), however many connections \
-             there are. Outside: telling the other process how many come, and hearing how many \
-             came.",
-        expected: "on one CPU 40 us by tcp and 12 by unix-stream; on two half as much again",
-        why: "By tcp a port is chosen, three packets make the connection and three end it, each \
-              through the whole stack; two sockets come and go. By unix-stream a path is looked \
-              up, and no packet is sent.",
+        asks: "What does a connection cost, from connect through accept to close?",
+        op: "a socket created and connected; the wait until the other process has accepted the \
+             connection and closed it; and the close at this end. By tcp this end closes with a \
+             reset (SO_LINGER of 0 s, one more call): it closes second, so no data is lost, and no \
+             address stays in TIME_WAIT for a minute, however many connections there are. Not \
+             included: announcing the number of connections, and the report of how many were \
+             accepted.",
+        expected: "on one CPU 40 us by tcp and 12 by unix-stream; on two one and a half times as \
+                   much",
+        why: "By tcp a port is chosen, three packets open the connection and three close it, each \
+              through the whole stack; two sockets are created and released. By unix-stream a path \
+              is looked up, and no packet is sent.",
         calls: &[
             exactly("socket", 1),
             exactly("setsockopt", 1).when(TCP),
@@ -322,7 +325,7 @@ const BENCHES: &[Bench] = &[
             exactly("close", 1),
             exactly("accept4", 1).by_peer(),
             exactly("close", 1).by_peer(),
-            // Its wait for what comes next, which it is told after a batch.
+            // Its wait for the next command, after each batch.
             up_to("poll", 1).by_peer(),
             up_to("recvfrom", 1).by_peer(),
             up_to("sendto", 1).by_peer(),
@@ -348,14 +351,14 @@ const BENCHES: &[Bench] = &[
     },
     Bench {
         id: "socket/first-byte",
-        asks: "How long does it take from the wish to connect until the other end's first byte?",
-        op: "connect(2) of a socket that is ready, and the wait for a byte that the other process \
-             sends as soon as it has accepted. Outside: making the socket, and closing it as \
-             socket/connect does.",
+        asks: "How long does it take from connect until the first byte of the peer?",
+        op: "connect(2) of an existing socket, and the wait for a byte that the other process \
+             sends as soon as it has accepted. Not included: creating the socket, and closing it \
+             as socket/connect does.",
         expected: "three quarters of socket/connect",
-        why: "A round trip to connect, which the kernel answers alone; then the other process is \
-              woken, accepts and sends, which is half a round trip more. Between machines the way \
-              is all of it: two round trips and no work to speak of.",
+        why: "One round trip to connect, which the kernel answers alone; then the other process is \
+              woken, accepts and sends, which is half a round trip more. Between machines network \
+              latency dominates: two round trips and little work.",
         calls: &[
             exactly("connect", 1),
             exactly("recvfrom", 1),
@@ -384,16 +387,16 @@ const BENCHES: &[Bench] = &[
     },
 ];
 
-/// The other end of messages, behind a door.
+/// The peer of messages, for a remote worker.
 const SERVE: ServeFn = |at, door| match at.word("by") {
     "tcp" => ends::serve_tcp(at, door),
     "udp" => udp::serve(at, door),
     _ => Err(lacking(STAYS_HERE.to_owned())),
 };
 
-const STAYS_HERE: &str = "AF_UNIX does not reach another machine: by=tcp and by=udp do";
-const NO_COMMON_CLOCK: &str = "one way cannot be timed between two machines, whose clocks are not \
-                               compared: socket/round-trip can, and half of it is an assumption";
+const STAYS_HERE: &str = "AF_UNIX does not reach another machine: select by=tcp or by=udp";
+const NO_COMMON_CLOCK: &str = "one way cannot be timed between two machines, which share no clock: use \
+                               socket/round-trip (assuming that half of it is one way)";
 
 fn round_trips(at: Params<'_>) -> Result<Work, Errno> {
     match at.word("by") {
@@ -405,7 +408,7 @@ fn round_trips(at: Params<'_>) -> Result<Work, Errno> {
 }
 
 fn throughput(at: Params<'_>) -> Result<Work, Errno> {
-    /// Some fills of the buffers that systems usually have.
+    /// Several fills of the usual socket buffers.
     const LEAST: u64 = 2 << 20;
     let size = at.number("size");
     let least = (LEAST / size).max(4);
@@ -434,7 +437,7 @@ fn one_way(at: Params<'_>) -> Result<Work, Errno> {
 
 fn connected(at: Params<'_>, what: What) -> Result<Work, Errno> {
     if at.context.remote_peer.is_some() && at.word("by") != "tcp" {
-        return Ok(Work::unavailable("AF_UNIX does not reach another machine: by=tcp does"));
+        return Ok(Work::unavailable("AF_UNIX does not reach another machine: select by=tcp"));
     }
     connect::work(at, what)
 }

@@ -1,5 +1,5 @@
-//! What must hold of every definition: these tests walk [`FAMILIES`], so a new benchmark is looked
-//! at without a word here.
+//! Properties of every definition: these tests walk [`FAMILIES`], so a new benchmark is covered
+//! automatically.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -28,7 +28,7 @@ fn definitions() -> Vec<Definition> {
     benches().map(|(_, bench)| bench.definition()).collect()
 }
 
-/// A worker on the CPU where the process happens to be, pinned to it where that is allowed.
+/// A worker pinned to a CPU of the process, if that is permitted.
 pub(super) fn site() -> Context {
     let allowed = affinity::allowed_to(0).unwrap_or_default();
     let cpu = allowed.last().copied().filter(|&cpu| affinity::pin(cpu).is_ok());
@@ -71,21 +71,22 @@ fn billed_points(definition: &Definition) -> Vec<Point> {
     })
 }
 
-/// Whether a point is quickly tried: no large file, no folder of thousands, nobody else's caches.
+/// Whether a point is quickly tried: no large file, no directory of thousands, no eviction of
+/// system-wide caches.
 fn is_small(point: &Point) -> bool {
     let most = |axis: &str, most| match point.get(axis) {
         Some(Value::Number(number)) => *number <= most,
         _ => true,
     };
-    // Of the many sizes of reads some are enough.
+    // A few of the many read sizes are enough.
     let sizes = [8, 4_096, 65_536].map(Value::Number);
     let is_usual = point.get("file_mib").is_none() && point.get("by").is_none()
         || point.get("size").is_none_or(|size| sizes.contains(size));
     let others_are_left_alone = point.get("evict").is_none();
-    // What many descriptors do beside that, the family `event` looks at itself.
+    // Larger numbers of descriptors are tested in the family `event`.
     let few_fds = point.get("fds").is_none_or(|fds| [10, 100].map(Value::Number).contains(fds));
     let is_plain = ["position", "highest", "over"].iter().all(|&axis| point.get(axis).is_none());
-    // Of what may be set at sockets one thing at a time is enough.
+    // One socket option at a time is enough.
     let set = ["nodelay", "buffer", "via"].iter().filter(|axis| point.get(axis).is_some()).count();
     let one_thing = point.get("peer_cpu").is_none() || set <= 1;
     most("file_mib", 1)
@@ -101,7 +102,7 @@ fn is_small(point: &Point) -> bool {
         && others_are_left_alone
 }
 
-/// The first need that this machine does not meet at `point`.
+/// The first requirement that this machine does not meet at `point`.
 fn unmet(definition: &Definition, point: &Point) -> Option<String> {
     let needs = definition.needs.iter().filter(|need| point.includes(&need.when));
     needs.map(|need| &need.requirement).find_map(|what| match what {
@@ -118,7 +119,7 @@ fn unmet(definition: &Definition, point: &Point) -> Option<String> {
     })
 }
 
-/// Whether the definition says that there is nothing to measure at `point`, on any machine.
+/// Whether the definition does not apply at `point`, on any machine.
 fn is_meaningless(definition: &Definition, point: &Point) -> bool {
     let mut needs = definition.needs.iter();
     needs.any(|need| {
@@ -133,8 +134,8 @@ fn offers(definition: &Definition, when: &Point) -> bool {
     })
 }
 
-/// The same of a condition that is looked up at points as cases name them: what goes unsaid is in
-/// none of them.
+/// The same for a condition that is matched against points as cases name them: without implied
+/// values.
 fn is_part_of(definition: &Definition, when: &Point) -> bool {
     definition.without_implied(when) == *when && offers(definition, when)
 }

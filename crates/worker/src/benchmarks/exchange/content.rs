@@ -1,11 +1,11 @@
-//! What messages hold while they are verified: no two alike.
+//! The content of messages that are verified: no two are equal.
 
 use oscost_model::seed::Seed;
 
-/// A page: where messages begin, so that none has its bytes in more pages than another.
+/// Page size: messages are page-aligned, so that none spans more pages than another of its size.
 const PAGE: usize = 4_096;
 
-/// Room for a message, at the beginning of a page.
+/// A page-aligned buffer for a message.
 pub(in super::super) struct Room {
     bytes: Vec<u8>,
     from: usize,
@@ -13,8 +13,7 @@ pub(in super::super) struct Room {
 }
 
 impl Room {
-    /// Room for so many bytes, each of them written once: no page of it is met for the first time
-    /// later.
+    /// A buffer of `size` bytes, each written once: none of its pages faults later.
     pub(in super::super) fn new(size: usize) -> Self {
         let mut bytes = vec![0; size + PAGE];
         let from = bytes.as_ptr().align_offset(PAGE).min(PAGE);
@@ -27,22 +26,22 @@ impl Room {
         &self.bytes[self.from..][..self.size]
     }
 
-    /// Its bytes, to be written to.
+    /// Its bytes, mutable.
     pub(in super::super) fn get_mut(&mut self) -> &mut [u8] {
         &mut self.bytes[self.from..][..self.size]
     }
 }
 
-/// Who sends a message.
+/// The sender of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) enum From {
-    /// The end that measures.
+    /// The measured process.
     Own,
     /// Its peer.
     Peer,
 }
 
-/// The bytes of a message of this size: others for each size, each number and each sender.
+/// Fills a message: different bytes for each size, number and sender.
 pub(in super::super) fn fill(message: &mut [u8], number: u64, from: From) {
     let mut seed =
         Seed::new((message.len() as u64) << 8 | number << 1 | u64::from(from == From::Own));
@@ -52,9 +51,9 @@ pub(in super::super) fn fill(message: &mut [u8], number: u64, from: From) {
     }
 }
 
-/// A sum of a message in which each byte and its place count.
+/// A checksum in which each byte and its position count.
 pub(super) fn sum(message: &[u8]) -> u64 {
-    /// An odd number with as many ones as noughts: multiplied by it, a word loses nothing.
+    /// An odd number with as many ones as zeros: multiplication by it loses no bits of a word.
     const SPREAD: u64 = 0x9E37_79B9_7F4A_7C15;
     let words = message
         .chunks(8)

@@ -1,4 +1,4 @@
-//! One end of a channel, and the loops that each means compiles for itself.
+//! One end of a channel, and the loops that are compiled for each mechanism.
 
 use oscost_model::channel::ChannelObservation;
 
@@ -6,25 +6,26 @@ use super::super::prelude::*;
 use crate::kernel::net::control_stream::Gone;
 use crate::kernel::time::stopwatch::Stopwatch;
 
-/// The largest message: what a peer makes room for, whoever asks.
+/// The largest message, which limits the peer's buffers whatever size is requested.
 pub(in super::super) const LARGEST: u64 = 16 << 20;
 
-/// The message that says that all others have come.
+/// The size of the message that acknowledges all others.
 pub(in super::super) const ACKNOWLEDGEMENT: usize = 4;
 
-/// One end of a way for messages.
+/// One end of a message channel.
 ///
-/// Its first two acts are the means; the others are loops of them, which each means has for itself.
+/// `send` and `receive` are the mechanism; the other methods are loops of them, compiled for each
+/// mechanism.
 pub(in super::super) trait End {
-    /// Sends a whole message, however many calls that takes. A wait that is interrupted asks
-    /// `gone`, and goes on.
+    /// Sends a whole message, in as many calls as necessary. An interrupted wait calls `gone`, and
+    /// continues.
     fn send(&mut self, message: &[u8], gone: Gone<'_>) -> Result<(), Errno>;
 
-    /// Receives a whole message, and says how many bytes it had. Of a stream a message has as many
-    /// as there is room; that it ended before is EPIPE.
+    /// Receives a whole message and returns its length. From a stream it reads as much as the
+    /// buffer holds; an earlier end of the stream is EPIPE.
     fn receive(&mut self, into: &mut [u8], gone: Gone<'_>) -> Result<usize, Errno>;
 
-    /// So many messages there, and each one back.
+    /// Sends `trips` messages and receives the answer to each.
     fn trips(
         &mut self,
         trips: u64,
@@ -39,7 +40,7 @@ pub(in super::super) trait End {
         Ok(())
     }
 
-    /// Sends back each of so many messages.
+    /// Sends back each of `trips` messages.
     fn echo(&mut self, trips: u64, message: &mut [u8], gone: Gone<'_>) -> Result<(), Errno> {
         for _ in 0..trips {
             whole(self.receive(message, gone)?, message.len())?;
@@ -48,7 +49,7 @@ pub(in super::super) trait End {
         Ok(())
     }
 
-    /// Sends so many messages, and waits until the other end acknowledges the last.
+    /// Sends `messages` messages, and waits until the other end acknowledges the last.
     fn pour(&mut self, messages: u64, message: &[u8], gone: Gone<'_>) -> Result<(), OpError> {
         for op in 0..messages {
             self.send(message, gone).map_err(|why| OpError { op, errno: why })?;
@@ -59,7 +60,8 @@ pub(in super::super) trait End {
             .map_err(|why| OpError { op: messages, errno: why })
     }
 
-    /// Receives so many messages, acknowledges the last, and says how many came, and their bytes.
+    /// Receives `messages` messages, acknowledges the last, and returns their number and their
+    /// bytes.
     fn drain(
         &mut self,
         messages: u64,
@@ -74,21 +76,21 @@ pub(in super::super) trait End {
         Ok((messages, bytes))
     }
 
-    /// Learns which process the other end is, where that must be known.
+    /// Stores the process ID of the other end, if the mechanism needs it.
     fn meet(&mut self, _peer: u32) {}
 
-    /// What the system tells of the channel at this end.
+    /// What the system reports about the channel at this end.
     fn seen(&self) -> ChannelObservation {
         ChannelObservation::default()
     }
 
-    /// Whether the last batch is no sample: see [`Run::is_lost`].
+    /// Whether the last batch was lost and is not a sample.
     fn is_lost(&self) -> bool {
         false
     }
 }
 
-/// A trip whose times are taken at this end: when it sent, and when it had its answer.
+/// A round trip with time stamps at this end: when it sent, and when it had received the answer.
 pub(super) fn timed_trip(
     end: &mut dyn End,
     watch: Stopwatch,
@@ -103,7 +105,8 @@ pub(super) fn timed_trip(
     Ok((sent, had))
 }
 
-/// The other side of [`timed_trip`]: when it had the message, and when it sent it back.
+/// The peer's side of [`timed_trip`]: when it had received the message, and when it sent the
+/// answer.
 pub(super) fn timed_echo(
     end: &mut dyn End,
     watch: Stopwatch,
@@ -118,7 +121,7 @@ pub(super) fn timed_echo(
     Ok((had, sent))
 }
 
-/// A message that has other bytes than it should.
+/// Fails unless a message has the expected length.
 pub(in super::super) fn whole(bytes: usize, wanted: usize) -> Result<(), Errno> {
     if bytes == wanted { Ok(()) } else { Err(Errno::EPROTO) }
 }

@@ -1,4 +1,4 @@
-//! Messages that are sent out of a file in memory: the pages of the file go through the channel.
+//! Messages that are sent from a memory file: references to its pages go through the channel.
 
 use std::fs::File;
 use std::io::{Seek, SeekFrom, Write};
@@ -6,15 +6,15 @@ use std::io::{Seek, SeekFrom, Write};
 use super::super::prelude::*;
 use crate::kernel::memory::region::memory_file;
 
-/// As many messages lie in the file side by side: what is still under way keeps its pages.
+/// Number of messages in the file at the same time: those still in transit keep their pages.
 const SIDE_BY_SIDE: usize = 4;
-/// Of no two messages does a page hold bytes.
+/// No page contains bytes of two messages.
 const PAGE: usize = 4_096;
 
-/// A file that holds the messages of one end.
+/// A memory file that holds the messages of one end.
 pub(in super::super) struct Held {
     pub(in super::super) file: File,
-    /// Where the last message begins, and how long it is.
+    /// Offset and length of the last message.
     from: usize,
     bytes: usize,
     next: usize,
@@ -25,7 +25,7 @@ impl Held {
         Ok(Self { file: memory_file(0)?, from: 0, bytes: 0, next: 0 })
     }
 
-    /// Writes a message to its place in the file.
+    /// Writes a message to the next slot of the file.
     pub(in super::super) fn hold(&mut self, message: &[u8]) -> Result<(), Errno> {
         let from = self.next % SIDE_BY_SIDE * message.len().next_multiple_of(PAGE);
         self.next += 1;
@@ -35,8 +35,8 @@ impl Held {
         Ok(())
     }
 
-    /// Sees to it that a message of this length is held: the one that was verified, if it is as
-    /// long. What is poured is that one, and nothing is written to it.
+    /// Ensures that a message of this length is in the file: the verified one, if it has this
+    /// length. The timed messages are that one, and the file is not written meanwhile.
     pub(in super::super) fn hold_as_long(&mut self, message: &[u8]) -> Result<(), OpError> {
         if self.bytes == message.len() {
             return Ok(());
@@ -44,7 +44,7 @@ impl Held {
         self.hold(message).map_err(|why| OpError { op: 0, errno: why })
     }
 
-    /// Where the rest of the message begins of which so many bytes are done.
+    /// The file offset of the rest of the message, of which `done` bytes are sent.
     #[inline(always)]
     pub(in super::super) fn place(&self, done: usize) -> usize {
         self.from + done

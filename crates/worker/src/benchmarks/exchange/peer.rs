@@ -1,4 +1,4 @@
-//! What the other end does: what it is told over the control stream, until that ends.
+//! The peer: executes commands from the control stream until it is closed.
 
 use super::content::{From, Room, fill, sum};
 use super::end::{End, LARGEST, timed_echo};
@@ -6,28 +6,30 @@ use crate::kernel::Errno;
 use crate::kernel::net::control_stream::Control;
 use crate::kernel::time::stopwatch::Stopwatch;
 
-/// Orders: the first number says which, the second how large messages are, the third how many come.
+/// Commands: the first number selects one, the second is the message size, the third the number of
+/// messages.
 pub(super) mod order {
-    /// Look whether so many messages are as they should be, say it, and send as many back.
+    /// Verify that many messages, report the result, and send as many back.
     pub(crate) const VERIFY: u64 = 1;
     /// Send each message back.
     pub(crate) const ECHO: u64 = 2;
-    /// Take them, acknowledge the last, and say what came.
+    /// Receive them, acknowledge the last, and report what arrived.
     pub(crate) const DRAIN: u64 = 3;
-    /// Send each back; of the last but one tell the times.
+    /// Send each back; report the time stamps of the last but one.
     pub(crate) const TIME: u64 = 4;
     /// As an answer: ready.
     pub(crate) const READY: u64 = 5;
 }
 
-/// Is the other end, until the one that measures has hung up. `watch` tells times where both ends
-/// are on one machine.
+/// Serves as the peer until the measured process closes the control stream. `watch` takes time
+/// stamps if both ends are on one machine.
 pub(in super::super) fn serve(
     end: &mut dyn End,
     control: &Control,
     watch: Stopwatch,
 ) -> Result<(), Errno> {
-    // Here the other end's death ends this process, and elsewhere the end of its connections does.
+    // On this machine the death of the parent ends this process, elsewhere the end of its
+    // connections.
     let wait = |_| Ok(());
     let mut room = Room::new(0);
     loop {
@@ -47,7 +49,7 @@ pub(in super::super) fn serve(
             order::ECHO => {
                 control.tell([order::READY, 0, 0, 0], &wait)?;
                 match end.echo(messages, into, &wait) {
-                    // Nobody says how many there will be: the last one is the end.
+                    // The number of messages is unlimited: the end of the channel is the end.
                     Err(Errno::EPIPE | Errno(libc::ECONNRESET)) if messages == u64::MAX => {
                         return Ok(());
                     }
@@ -63,8 +65,8 @@ pub(in super::super) fn serve(
                 control.tell([order::READY, 0, 0, 0], &wait)?;
                 end.echo(messages.saturating_sub(2), into, &wait)?;
                 let (had, sent) = timed_echo(end, watch, into, &wait)?;
-                // Now it waits for the next message at once, as among many: what it did first
-                // would keep the other end from the CPU that both may have.
+                // Wait for the next message at once, as in a series: doing anything else first
+                // would keep the other end from a shared CPU.
                 end.echo(1, into, &wait)?;
                 control.tell([had, sent, 0, 0], &wait)?;
             }
@@ -73,8 +75,8 @@ pub(in super::super) fn serve(
     }
 }
 
-/// Says how many messages came as they should, their bytes, and the sum of their sums; then sends
-/// as many, and keeps them until they were looked at.
+/// Reports how many messages arrived intact, their bytes, and the sum of their checksums; then
+/// sends as many back, and keeps them until they have been checked.
 fn verify(
     end: &mut dyn End,
     control: &Control,

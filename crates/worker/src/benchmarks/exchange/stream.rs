@@ -1,4 +1,4 @@
-//! An end that writes and reads bytes: of a pipe, a FIFO, a stream socket.
+//! An end of a byte stream: a pipe, a FIFO, a stream socket.
 
 use std::fs::File;
 
@@ -9,7 +9,7 @@ use crate::kernel::Errno;
 use crate::kernel::ipc::context_switch::{read, write};
 use crate::kernel::net::control_stream::Gone;
 
-/// Where it writes, and where it reads.
+/// The file to write to and the file to read from.
 pub(in super::super) struct Stream {
     to: File,
     from: File,
@@ -17,7 +17,7 @@ pub(in super::super) struct Stream {
 }
 
 impl Stream {
-    /// These two, of which this was seen.
+    /// An end of these files, with what was observed of the channel.
     pub(in super::super) fn new(to: File, from: File, seen: ChannelObservation) -> Self {
         Self { to, from, seen }
     }
@@ -48,8 +48,8 @@ impl End for Stream {
     }
 }
 
-/// Moves what is left of a message after a first call: `more` goes on behind so many bytes. A wait
-/// that is interrupted asks `gone`, and goes on.
+/// Transfers the rest of a message after a first call: `more` continues after that many bytes. An
+/// interrupted wait calls `gone`, and continues.
 #[inline(never)]
 pub(in super::super) fn go_on(
     length: usize,

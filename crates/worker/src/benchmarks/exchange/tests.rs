@@ -1,4 +1,4 @@
-//! What must hold of messages, whatever they go through.
+//! Properties of messages, by any mechanism.
 
 use super::content::{From, fill, sum};
 use super::*;
@@ -34,7 +34,7 @@ fn no_two_messages_are_alike_and_a_swapped_byte_changes_the_sum() {
 }
 
 #[test]
-fn messages_go_there_and_back_whole_and_verified() {
+fn messages_make_round_trips_whole_and_verified() {
     alone(|| {
         for size in [1, 4, 4_096, 65_536, 524_288, 3 << 20] {
             let mut work = two().round_trips(size, Trips::Freely).unwrap();

@@ -1,4 +1,4 @@
-//! Both ends, seen from the one that measures.
+//! Both ends of a channel, as held by the measured process.
 
 use std::time::Duration;
 
@@ -13,35 +13,35 @@ use crate::kernel::ipc::context_switch::{Alarm, Ear, PeerProcess, give_way};
 use crate::kernel::net::control_stream::{Control, Gone};
 use crate::kernel::time::stopwatch::Stopwatch;
 
-/// Messages that are verified each way: neighbours that came in each other's place would show.
+/// Number of messages verified in each direction: swapped neighbours would be detected.
 const VERIFIED: u64 = 3;
 
-/// Of messages from this size on fewer are: all of them lie in memory at once.
+/// From this message size on fewer are verified: all are in memory at once.
 const LARGE: usize = 1 << 20;
 
-/// So many trips come before one whose times are taken, so that both ends are as warm, and wait
-/// where they wait, as among many.
+/// Round trips before a timed one, so that both ends are as warm, and wait in the same calls, as in
+/// a series.
 const BEFORE_TIMED: u64 = 8;
 
-/// So often an alarm interrupts a wait, once a second, before the other end has been silent for
+/// Alarms (one per second) that interrupt a wait before the peer has been silent for
 /// [`crate::kernel::SILENCE`].
 const ALARMS: u32 = 3;
 
-/// Whether the other end knows how many trips come.
+/// Whether the peer knows how many round trips come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) enum Trips {
-    /// It sends back whatever comes, for ever, and nothing passes between batches.
+    /// It answers every message, for ever, and nothing is exchanged between batches.
     Freely,
-    /// It is told before each batch, and sleeps between them: for ends that wait awake.
+    /// It is told before each batch, and sleeps in between: for spinning ends.
     Announced,
 }
 
-/// Which way is timed.
+/// The direction that is timed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) enum Way {
-    /// To the other end.
+    /// To the peer.
     There,
-    /// From it.
+    /// From the peer.
     Back,
 }
 
@@ -51,14 +51,13 @@ pub(in super::super) struct Two {
     control: Control,
     peer: Option<PeerProcess>,
     seen: ChannelObservation,
-    // Dropped last: until then a wait is interrupted.
+    // Dropped last: until then a wait can be interrupted.
     _alarm: Alarm,
     _ear: Ear,
 }
 
 impl Two {
-    /// The other end in a child on `cpu`. `make` makes both ends, this one first; the other one is
-    /// the child's alone.
+    /// The peer is a child on `cpu`, which owns the second end.
     pub(in super::super) fn here(
         cpu: u32,
         watch: Stopwatch,
@@ -67,7 +66,7 @@ impl Two {
         Self::here_by(cpu, own, peer, move |mut end, control| serve(&mut *end, &control, watch))
     }
 
-    /// As [`Self::here`], with a child that serves otherwise.
+    /// Like [`Self::here`], with another function for the child to run.
     pub(in super::super) fn here_by(
         cpu: u32,
         own: Box<dyn End>,
@@ -88,13 +87,13 @@ impl Two {
             })?
         };
         drop(theirs);
-        let (mut end, control) = ours.ok_or(Errno::EINVAL)?; // Only the child has taken them.
+        let (mut end, control) = ours.ok_or(Errno::EINVAL)?; // Taken only in the child.
         end.meet(child.id());
         let seen = ChannelObservation { peer_cpu: Some(cpu), ..ChannelObservation::default() };
         Ok(Self { end, control, peer: Some(child), seen, _alarm: Alarm::start()?, _ear: ear })
     }
 
-    /// The other end in a child that stands already, and that this end has connected to.
+    /// The peer is an existing child that this end has connected to.
     pub(in super::super) fn beside(
         (child, cpu): (PeerProcess, u32),
         end: Box<dyn End>,
@@ -105,14 +104,14 @@ impl Two {
         Ok(Self { peer: Some(child), seen, ..two })
     }
 
-    /// The other end on another machine: somebody there [`serve`]s it.
+    /// The peer is on another machine, where a worker runs [`serve`].
     pub(in super::super) fn far(end: Box<dyn End>, control: Control) -> Result<Self, Errno> {
         let ear = Ear::open()?;
         let seen = ChannelObservation::default();
         Ok(Self { end, control, peer: None, seen, _alarm: Alarm::start()?, _ear: ear })
     }
 
-    /// An op is a message there and back.
+    /// An op is a round trip of a message.
     pub(in super::super) fn round_trips(self, size: u64, trips: Trips) -> Result<Work, Errno> {
         let body = Body::new(self, size)?;
         match trips {
@@ -126,15 +125,15 @@ impl Two {
         }
     }
 
-    /// What is moved are the bytes of messages, at least `least` of them in a batch: several fills
-    /// of what lies between the ends.
+    /// Transfers the bytes of messages, at least `least` messages per batch: several fills of the
+    /// channel's capacity.
     pub(in super::super) fn throughput(self, size: u64, least: u64) -> Result<Work, Errno> {
         let body = Body::new(self, size)?;
         let work = Work::from_prepared_body(Shape::Transfer, Messages { body, sent: None });
         Ok(work.with_op_count(size).with_min_batch_ops(least))
     }
 
-    /// An op is a message one way, among others that go there and back.
+    /// An op is a message one way, within a series of round trips.
     pub(in super::super) fn one_way(
         self,
         size: u64,
@@ -143,18 +142,18 @@ impl Two {
     ) -> Result<Work, Errno> {
         let body = Body::new(self, size)?;
         let work = Work::from_prepared_body(Shape::OwnTicks, OneWay { body, way, watch, took: 0 });
-        // A second one would find the other end still telling the first one's times.
+        // A second one would find the peer still reporting the time stamps of the first.
         Ok(work.with_max_batch_ops(1))
     }
 }
 
-/// Whether to wait on: not where the other end is gone, or was silent for so long.
+/// Fails if the peer is gone, or has been silent for too long.
 fn wait_on(peer: Option<&PeerProcess>, times: u32) -> Result<(), Errno> {
     peer.map_or(Ok(()), PeerProcess::is_there)?;
     if times > ALARMS { Err(Errno::SILENT) } else { Ok(()) }
 }
 
-/// Both ends, and room for their messages.
+/// Both ends, and buffers for their messages.
 struct Body {
     two: Two,
     message: Room,
@@ -162,7 +161,7 @@ struct Body {
 }
 
 impl Body {
-    /// Makes the room, and has some messages verified at both ends.
+    /// Allocates the buffers, and verifies some messages at both ends.
     fn new(two: Two, size: u64) -> Result<Self, Errno> {
         if !(1..=LARGEST).contains(&size) {
             return Err(Errno::EINVAL);
@@ -174,11 +173,11 @@ impl Body {
         Ok(body)
     }
 
-    /// Sends messages of which no two are alike, and looks at others that come back.
+    /// Sends different messages to be checked by the peer, and checks its answers.
     fn verify(&mut self) -> Result<(), Errno> {
         let size = self.into.get().len();
         let count = if size < LARGE { VERIFIED } else { VERIFIED - 1 };
-        // Some means lend their pages: all lie there until the other end has seen them.
+        // Some mechanisms send references to pages: all stay in place until the peer has read them.
         let mut rooms: Vec<Room> = Vec::new();
         let mut sums = 0u64;
         for number in 0..count {
@@ -194,8 +193,8 @@ impl Body {
         let [good, bytes, theirs, _] = self.hear()?;
         if (good, bytes, theirs) != (count, count * size as u64, sums) {
             return Err(unfit(format!(
-                "of {count} messages of {size} bytes the other end got {good} as they were sent, \
-                 and {bytes} bytes"
+                "of {count} messages of {size} bytes, {good} arrived intact at the peer, {bytes} bytes \
+                 in all"
             )));
         }
         for number in 0..count {
@@ -204,8 +203,8 @@ impl Body {
             fill(wanted, number, From::Peer);
             if came != size || sum(self.into.get()) != sum(wanted) || self.into.get() != wanted {
                 return Err(unfit(format!(
-                    "message {number} of {size} bytes from the other end is another one than it \
-                     sent: {came} bytes came"
+                    "message {number} of {size} bytes from the peer differs from what it sent: \
+                     {came} bytes arrived"
                 )));
             }
         }
@@ -214,7 +213,7 @@ impl Body {
         Ok(())
     }
 
-    /// Does something with the end and its rooms.
+    /// Calls `act` with the end and its buffers.
     fn with<T>(&mut self, act: impl FnOnce(&mut dyn End, &[u8], &mut [u8], Gone<'_>) -> T) -> T {
         let peer = self.two.peer.as_ref();
         let gone = |times| wait_on(peer, times);
@@ -230,19 +229,19 @@ impl Body {
         self.two.control.hear(&|times| wait_on(self.two.peer.as_ref(), times))
     }
 
-    /// Tells the other end what comes, and waits until it waits for it.
+    /// Sends a command, and waits until the peer is waiting for messages.
     fn order(&self, what: u64, messages: u64) -> Result<(), Errno> {
         self.tell(what, messages)?;
         match self.hear()? {
-            // On the same CPU it may have been thrown off when it said so.
+            // On a shared CPU it may have been preempted after its answer.
             [order::READY, ..] => give_way(),
             _ => Err(Errno::EPROTO),
         }
     }
 
-    /// Why it went wrong: the other end's death says more than that nobody reads.
+    /// The cause of a failure: that the peer has died is more specific than a closed channel.
     fn cause(&self, why: Errno) -> Errno {
-        /// A process that ends closes its descriptors some time before its parent is told.
+        /// An exiting process closes its descriptors some time before its parent is notified.
         const LOOKS: u32 = 50;
         let hung_up = matches!(
             why,
@@ -253,18 +252,18 @@ impl Body {
             match peer.is_there() {
                 Ok(()) => std::thread::sleep(Duration::from_millis(2)),
                 Err(Errno::ESRCH) => {
-                    return unfit("the other end has died: something killed it".to_owned());
+                    return unfit("the peer was killed during the measurement".to_owned());
                 }
-                // What the system has not, or does not allow, is no failure.
+                // Missing features and permissions are not failures.
                 Err(Errno::EPERM | Errno::EACCES) => return Errno::EPERM,
                 Err(Errno::ENOSYS | Errno::EOPNOTSUPP) => return Errno::ENOSYS,
-                Err(error) => return unfit(format!("the other end has given up: {error}")),
+                Err(error) => return unfit(format!("the peer has failed: {error}")),
             }
         }
         why
     }
 
-    /// Runs a batch: one indirect call, and none for a message.
+    /// Runs a batch: one indirect call per batch, none per message.
     fn batch(
         &mut self,
         act: impl FnOnce(&mut dyn End, &[u8], &mut [u8], Gone<'_>) -> Result<(), OpError>,
@@ -311,7 +310,7 @@ impl WorkBody for RoundTrips {
 
 struct Messages {
     body: Body,
-    /// How many were announced of which the other end's report was not heard yet.
+    /// The number of announced messages whose report has not been read yet.
     sent: Option<u64>,
 }
 
@@ -336,8 +335,8 @@ impl WorkBody for Messages {
             return Ok(());
         }
         Err(unfit(format!(
-            "{} messages of {} bytes in all were sent, and the other end got {came}, {bytes} bytes \
-             in all",
+            "{} messages ({} bytes) were sent, and the peer received {came} messages \
+             ({bytes} bytes)",
             claimed.0, claimed.1
         )))
     }
@@ -376,7 +375,7 @@ impl WorkBody for OneWay {
         let once = |body: &mut Body| {
             let (sent, had) = body.with(|end, message, into, gone| {
                 let times = timed_trip(end, watch, (message, &mut *into), gone)?;
-                // The other end waits for one more before it does anything else.
+                // The peer waits for one more message before it does anything else.
                 end.trips(1, (message, into), gone).map_err(|failed| failed.errno)?;
                 Ok::<_, Errno>(times)
             })?;

@@ -1,4 +1,4 @@
-//! The means: what messages go through, and both ends of it.
+//! The mechanisms that carry messages, and both ends of each.
 
 use std::fs::File;
 
@@ -13,13 +13,13 @@ use crate::kernel::ipc::channels::{
 use crate::kernel::ipc::context_switch;
 use crate::kernel::ipc::shared_ring::{SharedRing, Waiting};
 
-/// Both ends of a channel, the measuring one first.
+/// Both ends of a channel, the measured process's first.
 pub(super) type Ends = (Box<dyn End>, Box<dyn End>);
 
-/// What a pipe holds on most systems, and so a ring of ours.
+/// The capacity of a pipe on most systems, and the default of a ring here.
 const USUAL_CAPACITY: u64 = 65_536;
 
-/// The means that a point names, for messages of `size` bytes.
+/// The mechanism that a point selects, for messages of `size` bytes.
 pub(super) fn ends(at: Params<'_>, size: u64) -> Result<Ends, Errno> {
     let capacity = match at.value("capacity") {
         Some(Value::Number(bytes)) => Some(*bytes),
@@ -33,8 +33,7 @@ pub(super) fn ends(at: Params<'_>, size: u64) -> Result<Ends, Errno> {
         "shm-futex" => rings(capacity, Waiting::Asleep),
         "shm-spin" => rings(capacity, Waiting::Awake),
         _ if capacity.is_some() => Err(kernel::because::lacking(
-            "only a pipe or a ring can be made to hold so many bytes: leave out capacity"
-                .to_owned(),
+            "only a pipe or a ring has a configurable capacity: leave out capacity".to_owned(),
         )),
         "mq" => queues(size),
         "sysv-mq" => letters(size),
@@ -42,15 +41,15 @@ pub(super) fn ends(at: Params<'_>, size: u64) -> Result<Ends, Errno> {
     }
 }
 
-/// What was seen of a channel that holds so much.
+/// The observation of a channel with this capacity.
 fn holds(bytes: u64) -> ChannelObservation {
     ChannelObservation { capacity_bytes: Some(bytes), ..ChannelObservation::default() }
 }
 
-/// Makes a pipe: the end to read from, the end to write to.
+/// Creates a pipe: the read end, the write end.
 type Make<'a> = &'a dyn Fn() -> Result<(File, File), Errno>;
 
-/// Two pipes, and what each of them holds.
+/// Two pipes, and the capacity of each.
 fn pipes(make: Make<'_>) -> Result<([File; 2], [File; 2], ChannelObservation), Errno> {
     let ((from_own, to_peer), (from_peer, to_own)) = (make()?, make()?);
     let pipe_buf_bytes = Some(libc::PIPE_BUF as u64);
@@ -64,7 +63,7 @@ fn streams(make: impl Fn() -> Result<(File, File), Errno>) -> Result<Ends, Errno
     Ok((end(own), end(peer)))
 }
 
-/// An end that lends its pages to a pipe, and reads what it is lent.
+/// An end that passes references to its pages to a pipe.
 struct Lender {
     to: File,
     from: File,
@@ -93,7 +92,7 @@ impl End for Lender {
     }
 }
 
-/// An end whose messages lie in a file in memory: a pipe is given the pages of the file.
+/// An end whose messages are in a memory file: a pipe is given references to the pages of the file.
 struct FromFile {
     to: File,
     from: File,
@@ -110,7 +109,7 @@ fn from_files(make: impl Fn() -> Result<(File, File), Errno>) -> Result<Ends, Er
 }
 
 impl FromFile {
-    /// Sends the message that it holds.
+    /// Sends the message that is in the file.
     #[inline(always)]
     fn send_held(&self, bytes: usize, gone: Gone<'_>) -> Result<(), Errno> {
         let held = &self.held;
@@ -143,7 +142,7 @@ impl End for FromFile {
             .map_err(|why| OpError { op: messages, errno: why })
     }
 
-    /// The acknowledgement is written: nobody lays four bytes into a file first.
+    /// The acknowledgement is written directly, without the file.
     fn drain(
         &mut self,
         messages: u64,
@@ -165,7 +164,7 @@ impl End for FromFile {
     }
 }
 
-/// Does a call until no alarm interrupts it.
+/// Repeats a call until no alarm interrupts it.
 #[inline(always)]
 fn uninterrupted<T>(
     gone: Gone<'_>,
@@ -187,12 +186,12 @@ fn uninterrupted<T>(
 struct Queues {
     to: Queue,
     from: Queue,
-    /// A queue wants room for its largest message, whatever comes.
+    /// mq_receive(3) requires a buffer for the largest message.
     room: Vec<u8>,
     seen: ChannelObservation,
 }
 
-/// The acknowledgement goes through the same queue, and is no smaller.
+/// The acknowledgement goes through the same queue, so a queue's messages are at least this large.
 const LEAST: u64 = 4;
 
 fn queues(size: u64) -> Result<Ends, Errno> {
@@ -230,7 +229,7 @@ struct Letters {
     from: i32,
     letter: Letter,
     seen: ChannelObservation,
-    /// Whoever has made them removes them.
+    /// The process that created them removes them.
     _queues: Option<(SysvQueue, SysvQueue)>,
 }
 
@@ -294,20 +293,21 @@ impl End for Rings {
     }
 }
 
-/// An end that tells the other one where its message lies, and fetches what it is told of.
+/// An end that sends the address of its message, and copies a message from the address it receives.
 struct Readers {
     to: File,
     from: File,
-    /// Whose memory it reads.
+    /// The process whose memory it reads.
     other: u32,
 }
 
-/// Where a message lies: its address, and its bytes.
+/// The location of a message: its address and its length.
 const NOTE: usize = 16;
 
 fn readers() -> Result<Ends, Errno> {
     let (own, peer, _) = pipes(&|| pipe_of(None))?;
-    // The peer is made by this process, which the peer reads; it is met when it is there.
+    // The peer is a child of this process, and reads its memory; the child's ID is set once it
+    // exists.
     let end = |[to, from]: [File; 2], other| Box::new(Readers { to, from, other });
     Ok((end(own, 0), end(peer, std::process::id())))
 }
@@ -317,7 +317,7 @@ impl End for Readers {
         let mut note = [0; NOTE];
         note[..8].copy_from_slice(&(message.as_ptr() as u64).to_ne_bytes());
         note[8..].copy_from_slice(&(message.len() as u64).to_ne_bytes());
-        // A note is smaller than what a pipe takes as a whole.
+        // A note is smaller than PIPE_BUF, so it is written as a whole.
         match uninterrupted(gone, || context_switch::write(&self.to, &note))? {
             NOTE => Ok(()),
             _ => Err(Errno::EPIPE),

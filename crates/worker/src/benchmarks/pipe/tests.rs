@@ -1,5 +1,5 @@
-//! What must hold of channels: every point carries whole messages, says what it is, and leaves
-//! nothing.
+//! Properties of channels: every point carries whole messages, describes its channel, and leaves
+//! nothing behind.
 
 use std::fs;
 
@@ -15,7 +15,7 @@ use crate::kernel::file::location::{queue_key, queue_name};
 use crate::kernel::process::{alone, children, kill};
 use crate::kernel::time::stopwatch::Stopwatch;
 
-/// Every case whose size is one of these.
+/// Every case with one of these sizes.
 fn cases(sizes: &[u64]) -> Vec<(&'static Bench, Case)> {
     let is_wanted = |point: &Point| match point.get("size") {
         Some(Value::Number(size)) => sizes.contains(size),
@@ -33,7 +33,7 @@ fn cases(sizes: &[u64]) -> Vec<(&'static Bench, Case)> {
     all.collect()
 }
 
-/// Its work here; none, and a word about it, where this machine lacks something.
+/// Its work here; `None`, with a message, if this machine lacks something.
 fn built(bench: &Bench, case: &Case, site: Context) -> Option<Work> {
     match bench.work(&case.point, site) {
         Err(Errno::LACKING) => {
@@ -57,7 +57,7 @@ fn done(work: &mut Work, ops: u64) -> Result<(), OpError> {
 }
 
 #[test]
-fn every_point_carries_messages_that_were_verified_and_says_through_what() {
+fn every_point_carries_verified_messages_and_describes_its_channel() {
     alone(|| {
         let site = site();
         for (bench, case) in cases(SIZES) {
@@ -77,7 +77,7 @@ fn every_point_carries_messages_that_were_verified_and_says_through_what() {
 }
 
 #[test]
-fn sizes_that_nobody_foresaw_go_through_too() {
+fn unusual_sizes_work_too() {
     alone(|| {
         let site = site();
         for (bench, case) in cases(&[4]) {
@@ -92,13 +92,13 @@ fn sizes_that_nobody_foresaw_go_through_too() {
 }
 
 #[test]
-fn what_is_too_large_for_a_queue_names_the_setting_that_lets_it_in() {
+fn a_message_too_large_for_a_queue_names_the_setting_to_raise() {
     alone(|| {
         let site = site();
         for (by, setting) in [("mq", "fs.mqueue.msgsize_max"), ("sysv-mq", "kernel.msgmax")] {
             let point = Point::none().with("by", by).with("size", 16u64 << 20);
             let point = point.with("peer_cpu", "same");
-            // Whoever has raised it that far has nothing to be told.
+            // A system whose limit was raised that far accepts the message.
             match BENCHES[0].work(&point, site).map(drop) {
                 Err(Errno::LACKING) => {
                     let words = because::words();
@@ -110,7 +110,7 @@ fn what_is_too_large_for_a_queue_names_the_setting_that_lets_it_in() {
     });
 }
 
-/// What the process holds: children, descriptors, mappings, System V queues.
+/// Children, descriptors, mappings and System V queues of this process.
 fn held() -> (usize, usize, usize, usize) {
     let entries = |path: &str| fs::read_dir(path).unwrap().count();
     let text = |path: &str| fs::read_to_string(path).unwrap_or_default();
@@ -122,7 +122,7 @@ fn held() -> (usize, usize, usize, usize) {
 }
 
 #[test]
-fn nothing_is_left_of_a_work_that_is_dropped() {
+fn dropping_a_work_leaves_nothing_behind() {
     alone(|| {
         let site = site();
         let sweep = || {
@@ -136,7 +136,7 @@ fn nothing_is_left_of_a_work_that_is_dropped() {
                 assert_eq!((after.0, after.1, after.3), (before.0, before.1, before.3), "{case}");
             }
         };
-        // The first ones bring heaps that the library keeps.
+        // The first ones create heaps that libc keeps.
         sweep();
         let first = held();
         sweep();
@@ -162,7 +162,7 @@ fn an_op_whose_peer_was_killed_fails_and_says_so() {
     });
 }
 
-/// An end that tells less than it got, or takes a byte for another.
+/// An end that reports less than it received, or flips a bit.
 struct Liar {
     end: Box<dyn End>,
     short: bool,
@@ -185,7 +185,7 @@ impl End for Liar {
     }
 }
 
-/// The work of two ends of which the other one lies after so many messages.
+/// The work of two ends of which the peer lies after this many messages.
 fn with_liar(short: bool, good: u32) -> Result<Work, Errno> {
     let point = Point::none().with("by", "pipe").with("size", 64u64).with("peer_cpu", "same");
     let at = Params::new(&point, site());
@@ -209,7 +209,7 @@ fn a_peer_that_got_fewer_bytes_than_were_sent_fails_the_batch() {
 }
 
 #[test]
-fn a_byte_that_came_as_another_one_fails_before_anything_is_timed() {
+fn a_corrupted_byte_fails_before_anything_is_timed() {
     alone(|| {
         assert_eq!(with_liar(false, 2).map(drop), Err(Errno::UNFIT));
         assert!(because::words().contains("got 2 as they were sent"), "{}", because::words());
@@ -217,13 +217,13 @@ fn a_byte_that_came_as_another_one_fails_before_anything_is_timed() {
 }
 
 #[test]
-fn a_peer_that_says_nothing_ends_in_silence() {
+fn a_silent_peer_times_out() {
     alone(|| {
         let point = Point::none().with("by", "pipe").with("size", 64u64).with("peer_cpu", "same");
         let at = Params::new(&point, site());
         let (own, end) = ends::ends(at, 64).unwrap();
         let two = Two::here_by(at.context.cpu.unwrap_or(0), own, end, |end, control| {
-            // Both are held, so that nobody has hung up.
+            // Both are kept open, so that the channel is not closed.
             let _held = (end, control);
             crate::kernel::process::wait_for_the_end()
         });
@@ -232,7 +232,7 @@ fn a_peer_that_says_nothing_ends_in_silence() {
 }
 
 #[test]
-fn what_cannot_be_kept_on_one_cpu_or_has_no_second_one_says_so() {
+fn a_case_that_cannot_be_pinned_or_lacks_a_second_cpu_says_so() {
     alone(|| {
         for (bench, case) in cases(&[64]) {
             let work = bench.work(&case.point, Context::DEFAULT).unwrap();

@@ -1,9 +1,9 @@
-//! Connections: made, accepted and closed.
+//! Connections: opened, accepted and closed.
 //!
-//! Thousands of them must not run a machine out of ports. Whoever closes a TCP connection first
-//! keeps its address for a minute (TIME_WAIT), unless a reset ends it. Here the peer closes first,
-//! and this end, which has seen that, closes by a reset (SO_LINGER of 0 s): it is the last packet,
-//! nothing can be lost by it, and no address stays taken at either end.
+//! Thousands of them must not use up the ports of a machine. The end that closes a TCP connection
+//! first keeps its address in TIME_WAIT for a minute, unless a reset ends the connection. Here the
+//! peer closes first, and this end, which has seen that, closes with a reset (SO_LINGER of 0 s): it
+//! is the last packet, no data can be lost by it, and no address stays in use at either end.
 
 use std::fs::File;
 use std::net::{IpAddr, TcpListener};
@@ -21,28 +21,28 @@ use crate::kernel::net::control_stream::Waiting;
 use crate::kernel::net::socket::{self, Address, Kind};
 use crate::kernel::net::token_listener::Door;
 
-/// Orders to the peer, and what it is to do with each connection.
+/// Commands to the peer.
 mod order {
-    /// Accept so many.
+    /// Accept that many connections.
     pub(super) const ACCEPT: u64 = 1;
-    /// Say how many came since the last order, and how many strangers in all.
+    /// Report how many came since the last command, and the total of unauthorised connections.
     pub(super) const REPORT: u64 = 2;
 }
 
-/// So often an alarm interrupts a wait, once a second, before the peer is given up.
+/// Alarms (one per second) that interrupt a wait before the peer is given up.
 const ALARMS: u32 = 3;
 
-/// What an op is.
+/// The op.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum What {
-    /// A connection, until the peer has closed it, and its end here.
+    /// A whole connection, until the peer has closed it and this end has closed too.
     Whole,
-    /// From the connection to the first byte of the peer's.
+    /// From connect to the peer's first byte.
     FirstByte,
 }
 
 impl What {
-    /// What the peer does with a connection that it has accepted.
+    /// What the peer does with an accepted connection.
     fn answer(self, connection: File) -> Result<(), Errno> {
         let sent = match self {
             What::Whole => Ok(1),
@@ -50,14 +50,14 @@ impl What {
         };
         socket::close(connection)?;
         match sent {
-            // Who has gone before his byte came is no friend, and no harm.
+            // A client that has gone before its byte arrived is unauthorised, and harmless.
             Ok(_) | Err(Errno::EPIPE | Errno(libc::ECONNRESET)) => Ok(()),
             Err(error) => Err(error),
         }
     }
 }
 
-/// Where connections come in.
+/// Where connections are accepted.
 enum Listens {
     Here(File),
     Door(TcpListener),
@@ -79,37 +79,37 @@ impl Listens {
     }
 }
 
-/// What comes in at the peer's.
+/// The accepting end.
 struct Peer {
     listens: Listens,
     friend: Option<IpAddr>,
     what: What,
-    /// How many were announced of the last batch, and how many came.
+    /// How many were announced for the last batch, and how many came.
     announced: u64,
     came: u64,
     strangers: u64,
-    /// Whom the door has turned away before.
+    /// Connections that the listener refused before.
     before: u64,
 }
 
 impl Peer {
-    /// A peer to whom nobody has come.
+    /// A peer without connections so far.
     fn new(listens: Listens, friend: Option<IpAddr>, what: What, before: u64) -> Self {
         Self { listens, friend, what, announced: 0, came: 0, strangers: 0, before }
     }
 
-    /// Who came beyond those that were announced was none of them.
+    /// Connections beyond the announced number are unauthorised.
     fn settle(&mut self) {
         self.strangers += self.came.saturating_sub(self.announced);
         self.came = self.came.min(self.announced);
     }
 
-    /// Accepts one and does with it what is to be done; a stranger by its address is closed.
+    /// Accepts and answers one connection; one from another address is closed as unauthorised.
     #[inline(always)]
     fn one(&mut self) -> Result<(), Errno> {
         let (connection, from) = match self.listens.accept() {
             Ok(accepted) => accepted,
-            // The alarm; or who was gone before we looked.
+            // The alarm; or a connection that was aborted before it was accepted.
             Err(Errno::EINTR | Errno::EAGAIN | Errno(libc::ECONNABORTED)) => return Ok(()),
             Err(error) => return Err(error),
         };
@@ -121,7 +121,7 @@ impl Peer {
         self.what.answer(connection)
     }
 
-    /// Accepts so many, unless the one that measures hangs up.
+    /// Accepts that many, unless the measured process closes the control stream.
     fn accept(&mut self, connections: u64, control: &Control) -> Result<(), Errno> {
         self.settle();
         (self.announced, self.came) = (connections, 0);
@@ -136,14 +136,14 @@ impl Peer {
         Ok(())
     }
 
-    /// Is the other end, until the one that measures has hung up.
+    /// Serves as the peer until the measured process closes the control stream.
     fn serve(mut self, control: &Control) -> Result<(), Errno> {
-        // Each second it looks whether that one is still there.
+        // The alarm makes it check every second whether that one still exists.
         let _ear = Ear::open()?;
         let _alarm = Alarm::start()?;
         let wait = |_| Ok(());
         loop {
-            // Between batches it listens to both: who comes now has lost his turn to a stranger.
+            // Between batches it listens to both: a connection that comes now is unauthorised.
             let ready = poll::readable(&[control.as_fd(), self.listens.fd()], None)?;
             if ready[1] {
                 self.one()?;
@@ -165,7 +165,7 @@ impl Peer {
     }
 }
 
-/// The other end of TCP, behind a door: connections come to the very socket that the door has.
+/// The peer of TCP: connections come to the same listening socket as the control stream.
 pub(super) fn serve(door: &mut Door, what: What) -> Result<(), Errno> {
     let control = door.wait()?;
     control.set_nodelay(true)?;
@@ -176,7 +176,7 @@ pub(super) fn serve(door: &mut Door, what: What) -> Result<(), Errno> {
     Peer::new(Listens::Door(listener), friend, what, before).serve(&control)
 }
 
-/// This end.
+/// The measured process's end.
 struct Own {
     to: Address,
     what: What,
@@ -189,7 +189,7 @@ struct Own {
     used: Vec<File>,
     tried: u64,
     made: u64,
-    /// Who came and was not ours: to the connections, and to the door before.
+    /// Unauthorised connections: during the measurement, and to the listener before.
     strangers: u64,
     before: u64,
     _name: Option<Name>,
@@ -220,11 +220,11 @@ pub(super) fn work(at: Params<'_>, what: What) -> Result<Work, Errno> {
         _alarm: Alarm::start()?,
         _ear: ear,
     };
-    // A first one, so that the peer stands where it should before anything is timed.
+    // A first one, so that the peer is on its CPU before anything is timed.
     own.prepare(1)?;
     own.run(1, 1).map_err(|failed| failed.errno)?;
     own.verify()?;
-    /// As many sockets lie ready at once, and wait to be closed.
+    /// Maximum number of sockets that are ready at once, and that wait to be closed.
     const MOST: u64 = 64;
     Ok(match what {
         What::Whole => Work::from_prepared_body(Shape::Repeat, own),
@@ -234,7 +234,7 @@ pub(super) fn work(at: Params<'_>, what: What) -> Result<Work, Errno> {
     })
 }
 
-/// Where to connect to, how to talk to whoever accepts there, and who that is.
+/// The address to connect to, the control stream, and the process that accepts.
 type There = (Address, Control, Option<(PeerProcess, u32)>, Option<Name>);
 
 fn by_door(at: Params<'_>, what: What) -> Result<There, Errno> {
@@ -243,12 +243,12 @@ fn by_door(at: Params<'_>, what: What) -> Result<There, Errno> {
     Ok((Address::of(way.far.addr), control, way.child(), None))
 }
 
-/// As [`serve`], of whole connections.
+/// [`serve`], for whole connections.
 pub(super) fn serve_whole(_: Params<'_>, door: &mut Door) -> Result<(), Errno> {
     serve(door, What::Whole)
 }
 
-/// As [`serve`], until the first byte.
+/// [`serve`], until the first byte.
 pub(super) fn serve_first_byte(_: Params<'_>, door: &mut Door) -> Result<(), Errno> {
     serve(door, What::FirstByte)
 }
@@ -263,12 +263,12 @@ fn by_path(at: Params<'_>, what: What) -> Result<There, Errno> {
     let child = {
         let own = &mut own;
         PeerProcess::start(Some(cpu), move || {
-            // The child's copy: it must not hold its parent's end, or it would never see its end.
+            // The child's copy: if it held its parent's end, it would never see end of file.
             drop(own.take());
             Peer::new(listens, None, what, 0).serve(&theirs)
         })?
     };
-    let control = own.ok_or(Errno::EINVAL)?; // Only the child has taken it.
+    let control = own.ok_or(Errno::EINVAL)?; // Taken only in the child.
     Ok((Address::of_path(&name.0)?, control, Some((child, cpu)), Some(name)))
 }
 
@@ -280,7 +280,7 @@ impl Own {
         }
     }
 
-    /// A socket that is not connected yet.
+    /// A new socket.
     #[inline(always)]
     fn socket(&self) -> Result<File, Errno> {
         let socket = socket::of_family(&self.to, Kind::Stream)?;
@@ -290,11 +290,11 @@ impl Own {
         Ok(socket)
     }
 
-    /// Connects, and waits for what the peer does: it sends so many bytes, or closes.
+    /// Connects, and waits for the peer, which sends that many bytes, or closes.
     #[inline(always)]
     fn meet(&self, socket: &File, bytes: usize) -> Result<(), Errno> {
         waited(&self.gone(), || match socket::connect(socket, &self.to) {
-            // It was interrupted, and is done.
+            // The call was interrupted after the connection was established.
             Err(Errno(libc::EISCONN)) => Ok(()),
             done => done,
         })?;
@@ -322,8 +322,8 @@ impl Own {
     fn cause(&self, why: Errno) -> Errno {
         match cause(self.child.as_ref(), why) {
             Errno(libc::EADDRNOTAVAIL) => unfit(
-                "no port is left for another connection: something else here has taken the range \
-                 of net.ipv4.ip_local_port_range"
+                "no port is left for another connection: other processes use the range of \
+                 net.ipv4.ip_local_port_range"
                     .to_owned(),
             ),
             why => why,
@@ -331,7 +331,7 @@ impl Own {
     }
 }
 
-/// Does something that waits, again where it was interrupted.
+/// Repeats a blocking call while it is interrupted.
 #[inline(always)]
 fn waited<T>(gone: Gone<'_>, mut act: impl FnMut() -> Result<T, Errno>) -> Result<T, Errno> {
     let mut times = 0;
@@ -373,14 +373,14 @@ impl WorkBody for Own {
         Ok(())
     }
 
-    /// Whether the peer has accepted as many.
+    /// Checks that the peer has accepted as many.
     fn verify(&mut self) -> Result<(), Errno> {
         let asked = self.control.tell([order::REPORT, 0, 0, 0], &self.gone());
         let [came, strangers, before, _] =
             asked.and_then(|()| self.control.hear(&self.gone())).map_err(|why| self.cause(why))?;
         if came < self.tried {
             return Err(unfit(format!(
-                "{} connections were made, and the other end accepted {came}",
+                "{} connections were opened, and the peer accepted {came}",
                 self.tried
             )));
         }
@@ -390,7 +390,8 @@ impl WorkBody for Own {
     }
 
     fn channel_observation(&self) -> Option<ChannelObservation> {
-        // Whom the door of a machine's own peer has turned away nobody else tells.
+        // Only a local peer's refused connections are counted here; a remote worker reports its
+        // own.
         let turned_away = if self.child.is_some() { self.before } else { 0 };
         Some(ChannelObservation {
             verified: self.made,

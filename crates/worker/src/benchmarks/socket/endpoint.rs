@@ -13,11 +13,11 @@ use crate::kernel::net::socket::Setting;
 pub(super) struct Socket {
     pub(super) file: File,
     pub(super) over: Over,
-    /// What a peer on this machine has told, and the door at which nobody else is expected.
+    /// The listener of a local peer, on which no further connection is expected.
     pub(super) door: Option<Watched>,
 }
 
-/// Over what it goes.
+/// The transport.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Over {
     Nothing,
@@ -25,14 +25,14 @@ pub(super) enum Over {
     Udp(IpAddr),
 }
 
-/// A door on this machine, once the peer has come in.
+/// A listener on this machine, after the peer has connected.
 pub(super) struct Watched {
     pub(super) listener: TcpListener,
     pub(super) strangers: Cell<u64>,
 }
 
 impl Watched {
-    /// Whoever has knocked since is a stranger: counted and closed.
+    /// Counts and closes connections that have arrived since; returns the total.
     pub(super) fn strangers(&self) -> u64 {
         while self.listener.accept().is_ok() {
             self.strangers.set(self.strangers.get() + 1);
@@ -42,12 +42,12 @@ impl Watched {
 }
 
 impl Socket {
-    /// A socket of UDP.
+    /// A UDP socket.
     pub(super) fn of_udp(file: File, here: IpAddr, door: Option<Watched>) -> Self {
         Self { file, over: Over::Udp(here), door }
     }
 
-    /// What the system tells of it now.
+    /// What the system reports about it now.
     pub(super) fn seen(&self) -> ChannelObservation {
         let ask = |what| socket::get(&self.file, what).ok();
         let mtu = |here: IpAddr| {

@@ -1,4 +1,4 @@
-//! How the two ends of a socket come about: beside each other, or through a door.
+//! How the two ends of a socket are connected: directly, or through a listener.
 
 use std::cell::Cell;
 use std::fs::File;
@@ -21,8 +21,7 @@ use crate::kernel::ipc::context_switch::PeerProcess;
 use crate::kernel::net::socket::{self, Kind, Setting};
 use crate::kernel::net::token_listener::{Door, Far};
 
-/// Gives a socket the buffers that the axis `buffer` asks for; where that goes unsaid it keeps the
-/// system's.
+/// Sets the socket buffers that the axis `buffer` selects; the implied value keeps the system's.
 pub(super) fn with_buffers(at: Params<'_>, file: &File) -> Result<(), Errno> {
     let Some(&Value::Number(bytes)) = at.value("buffer") else { return Ok(()) };
     let sides = [
@@ -31,33 +30,33 @@ pub(super) fn with_buffers(at: Params<'_>, file: &File) -> Result<(), Errno> {
     ];
     for (what, name, limit) in sides {
         socket::set(file, what, i32::try_from(bytes).map_err(|_| Errno::EINVAL)?)?;
-        // The kernel books twice as much, for what it needs beside the bytes.
+        // The kernel doubles the value, for its own overhead.
         let given = socket::get(file, what)? / 2;
         if given < bytes {
             return Err(lacking(format!(
-                "{name} of {bytes} bytes is asked for and {given} are given (sysctl {limit} \
-                 raises that)"
+                "{name} of {bytes} bytes was requested and {given} were granted: raise sysctl \
+                 {limit}"
             )));
         }
     }
     Ok(())
 }
 
-/// Refuses messages that a packet of AF_UNIX cannot hold: all of it must lie in the send buffer.
+/// Refuses messages that do not fit into an AF_UNIX packet: it has to fit into the send buffer.
 fn with_room(size: u64, file: &File) -> Result<(), Errno> {
-    /// What the kernel keeps of it for itself (net/unix/af_unix.c: unix_dgram_sendmsg).
+    /// Overhead of the kernel (net/unix/af_unix.c: unix_dgram_sendmsg).
     const KEPT: u64 = 32;
     let holds = socket::get(file, Setting::SendBuffer)?.saturating_sub(KEPT);
     if size <= holds {
         return Ok(());
     }
     Err(lacking(format!(
-        "a packet of AF_UNIX has at most {holds} bytes here, the send buffer but {KEPT}: say \
+        "a packet of AF_UNIX has at most {holds} bytes here, the send buffer minus {KEPT}: select \
          buffer={size}, or raise net.core.wmem_default"
     )))
 }
 
-/// Both ends of a socket that cannot leave the machine, as the point says.
+/// Both ends of a socket that cannot leave the machine.
 pub(super) fn here(at: Params<'_>) -> Result<Two, Errno> {
     let cpu = match cpu_of_peer(at) {
         Ok(cpu) => cpu,
@@ -80,28 +79,27 @@ pub(super) fn here(at: Params<'_>) -> Result<Two, Errno> {
     Two::here(cpu, at.context.clock, (end(own)?, end(peer)?))
 }
 
-/// Two sockets that found each other by a path, of which nothing is left.
+/// Two sockets connected by a path, which is removed.
 fn by_path(kind: Kind) -> Result<(File, File), Errno> {
     let (there, here) = (Name::new(), Name::new());
     let listens = socket::at_path(&there.0, kind)?;
     let address = socket::Address::of_path(&there.0)?;
     if kind == Kind::Datagram {
-        // Each names the other, and takes packets from nobody else.
+        // Each is connected to the other, and accepts packets from no other socket.
         let own = socket::at_path(&here.0, kind)?;
         socket::connect(&own, &address)?;
         socket::connect(&listens, &socket::Address::of_path(&here.0)?)?;
         return Ok((own, listens));
     }
     let own = socket::of_family(&address, kind)?;
-    // Nobody has to accept it for that: it waits in the queue.
+    // connect(2) succeeds before accept(2): the connection waits in the backlog.
     socket::connect(&own, &address)?;
     let (peer, _) = socket::accept(&listens)?;
     Ok((own, peer))
 }
 
-/// A name for a socket, in the folder where the process stands, which a worker has for itself:
-/// short,
-/// since addresses are. It goes with the value.
+/// The path of a socket in the current directory, which is private to a worker: short, since socket
+/// addresses are. The socket file is removed on drop.
 pub(super) struct Name(pub(super) PathBuf);
 
 impl Name {
@@ -114,14 +112,14 @@ impl Name {
 
 impl Drop for Name {
     fn drop(&mut self) {
-        // It may never have come to be.
+        // The socket may not have been created.
         let _ = std::fs::remove_file(&self.0);
     }
 }
 
-/// An end over a socket, by the means that the axis `via` names.
+/// An end over a socket, by the mechanism that the axis `via` selects.
 fn end_of(at: Params<'_>, socket: Socket) -> Result<Box<dyn End>, Errno> {
-    // One way is timed by copy alone.
+    // One-way messages are measured by copy only.
     let via = match at.value("via") {
         Some(Value::Word(via)) => via,
         _ => "copy",
@@ -135,15 +133,15 @@ fn end_of(at: Params<'_>, socket: Socket) -> Result<Box<dyn End>, Errno> {
     })
 }
 
-/// A way through a door: who stands behind it, if he does so here, and how to get there.
+/// A connection to the peer: the peer process, if it is local, and its address.
 pub(super) struct Way {
     child: Option<(PeerProcess, u32)>,
     pub(super) far: Far,
     listener: Option<TcpListener>,
 }
 
-/// The way to the other end: to another machine where it stands there, else to a child that serves
-/// a door on this machine's loopback as the other machine would.
+/// Connects to the peer: on another machine if it is remote, otherwise a child that listens on
+/// loopback like a remote worker would.
 pub(super) fn way(
     at: Params<'_>,
     serve: fn(Params<'_>, &mut Door) -> Result<(), Errno>,
@@ -162,35 +160,35 @@ pub(super) fn way(
 }
 
 impl Way {
-    /// Goes there: the first connection is the control stream.
+    /// Opens a connection: the first one is the control stream.
     pub(super) fn go(&self) -> Result<TcpStream, Errno> {
         let stream = self.far.connect().map_err(|error| self.cause(error))?;
-        // An order is one small segment, and nobody answers before it is there.
+        // A command is one small segment, and the peer waits for it.
         stream.set_nodelay(true)?;
         Ok(stream)
     }
 
-    /// Why it went wrong: that the other end has ended says more than that nobody answers.
+    /// The cause of a failure: that the peer has exited is more specific than a refused connection.
     fn cause(&self, error: Errno) -> Errno {
         self.child.as_ref().and_then(|(child, _)| child.is_there().err()).unwrap_or(error)
     }
 
-    /// The door on this machine, from now on watched for strangers; the peer has turned away so
-    /// many before.
+    /// The listener of a local peer, from now on watched for unauthorised connections; the peer has
+    /// refused `before` of them.
     pub(super) fn watched(&mut self, before: u64) -> Option<Watched> {
         let listener = self.listener.take()?;
         Some(Watched { listener, strangers: Cell::new(before) })
     }
 
-    /// The other end, where it is a child.
+    /// The peer, if it is a child.
     pub(super) fn child(self) -> Option<(PeerProcess, u32)> {
         self.child
     }
 }
 
-/// Why it went wrong: that the other end has ended says more than that nobody reads or answers.
+/// The cause of a failure: that the peer has died is more specific than a closed connection.
 pub(super) fn cause(child: Option<&PeerProcess>, why: Errno) -> Errno {
-    /// A process that ends closes its descriptors some time before its parent is told.
+    /// An exiting process closes its descriptors some time before its parent is notified.
     const LOOKS: u32 = 50;
     let gone =
         matches!(why, Errno::EPIPE | Errno::ESRCH | Errno(libc::ECONNRESET | libc::ECONNREFUSED));
@@ -199,15 +197,15 @@ pub(super) fn cause(child: Option<&PeerProcess>, why: Errno) -> Errno {
         match child.is_there() {
             Ok(()) => std::thread::sleep(Duration::from_millis(2)),
             Err(Errno::ESRCH) => {
-                return unfit("the other end has died: something killed it".to_owned());
+                return unfit("the peer was killed during the measurement".to_owned());
             }
-            Err(error) => return unfit(format!("the other end has given up: {error}")),
+            Err(error) => return unfit(format!("the peer has failed: {error}")),
         }
     }
     why
 }
 
-/// The first words from the other end, which are not waited for for ever.
+/// The first message of the peer, with a time limit.
 pub(super) fn first_words(stream: &TcpStream) -> Result<[u64; 4], Errno> {
     stream.set_read_timeout(Some(SILENCE))?;
     let words = Control::over(stream.try_clone()?).hear(&|_| Ok(()));
@@ -229,13 +227,13 @@ pub(super) fn tcp(at: Params<'_>) -> Result<Two, Errno> {
     }
 }
 
-/// The other end of TCP, behind a door.
+/// The peer of TCP, behind a listener.
 pub(super) fn serve_tcp(at: Params<'_>, door: &mut Door) -> Result<(), Errno> {
     let (mut end, control) = enter_tcp(at, door)?;
     serve(&mut *end, &control, at.context.clock)
 }
 
-/// Lets the control stream in, and then the one that carries messages.
+/// Accepts the control stream, and then the connection that carries messages.
 fn enter_tcp(at: Params<'_>, door: &mut Door) -> Result<(Box<dyn End>, Control), Errno> {
     let control = door.wait()?;
     control.set_nodelay(true)?;

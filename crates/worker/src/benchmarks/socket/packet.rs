@@ -1,4 +1,4 @@
-//! Ends that whole packets go through, none of which is lost: AF_UNIX.
+//! Ends of AF_UNIX sockets that preserve message boundaries and lose no packet.
 
 use oscost_model::channel::ChannelObservation;
 
@@ -7,7 +7,7 @@ use super::super::prelude::*;
 use super::endpoint::Socket;
 use crate::kernel::net::socket;
 
-/// By send(2) and recv(2), a packet each time.
+/// send(2) and recv(2), one packet per message.
 pub(super) struct Packets(pub(super) Socket);
 
 impl End for Packets {
@@ -32,7 +32,7 @@ impl End for Packets {
         let mut times = 0;
         loop {
             match socket::receive_packet(&self.0.file, into) {
-                // Nobody sends an empty message: the other end has hung up.
+                // Messages are never empty: the peer has closed the socket.
                 Ok(0) => return Err(Errno::EPIPE),
                 Ok(given) => return Ok(given),
                 Err(Errno::EINTR) => {

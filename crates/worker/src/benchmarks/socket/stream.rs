@@ -1,4 +1,4 @@
-//! Ends that bytes flow through: TCP, a stream of AF_UNIX, a pair.
+//! Ends of stream sockets: TCP, AF_UNIX, socketpair(2).
 
 use std::fs::File;
 
@@ -10,7 +10,7 @@ use super::endpoint::Socket;
 use crate::kernel::event::io_uring::Ring;
 use crate::kernel::net::socket;
 
-/// By send(2) and recv(2).
+/// send(2) and recv(2).
 pub(super) struct Copied(pub(super) Socket);
 
 impl End for Copied {
@@ -29,7 +29,7 @@ impl End for Copied {
     }
 }
 
-/// Sends what is left of a message, until nothing is: a signal parts it.
+/// Sends the rest of a message until it is complete: a signal may split it.
 #[inline(always)]
 fn send_all(
     message: &[u8],
@@ -42,7 +42,7 @@ fn send_all(
     }
 }
 
-/// Receives until there is no more room, by one call unless a signal comes.
+/// Receives until the buffer is full, in one call unless a signal interrupts it.
 #[inline(always)]
 fn receive_all(from: &File, into: &mut [u8], gone: Gone<'_>) -> Result<usize, Errno> {
     match socket::receive_all(from, into) {
@@ -53,7 +53,7 @@ fn receive_all(from: &File, into: &mut [u8], gone: Gone<'_>) -> Result<usize, Er
     }
 }
 
-/// By an io_uring: a submission that is waited for, for each message.
+/// io_uring: one submission per message, which is waited for.
 pub(super) struct Ringed {
     socket: Socket,
     ring: Ring,
@@ -94,14 +94,14 @@ impl End for Ringed {
     }
 }
 
-/// Waits for the acknowledgement of so many messages that were sent.
+/// Waits for the acknowledgement of `messages` messages.
 fn acknowledged(from: &File, messages: u64, gone: Gone<'_>) -> Result<(), OpError> {
     receive_all(from, &mut [0; ACKNOWLEDGEMENT], gone)
         .and_then(|bytes| whole(bytes, ACKNOWLEDGEMENT))
         .map_err(|why| OpError { op: messages, errno: why })
 }
 
-/// By sendfile(2), from a file in memory.
+/// sendfile(2), from a memory file.
 pub(super) struct FromFile {
     socket: Socket,
     held: Held,
@@ -112,7 +112,7 @@ impl FromFile {
         Ok(Self { socket, held: Held::new()? })
     }
 
-    /// Sends the message that it holds; this one is as long.
+    /// Sends the message in the file, which has the length of `message`.
     #[inline(always)]
     fn send_held(&self, message: &[u8], gone: Gone<'_>) -> Result<(), Errno> {
         let (to, held) = (&self.socket.file, &self.held);
@@ -145,15 +145,16 @@ impl End for FromFile {
     }
 }
 
-/// By MSG_ZEROCOPY: the kernel sends our own pages, and says afterwards when it is done with them.
+/// MSG_ZEROCOPY: the kernel sends user pages, and reports afterwards when it has finished with
+/// them.
 pub(super) struct Lent {
     socket: Socket,
-    /// Sends that the kernel has not said that it is done with.
+    /// Sends for which the kernel has not reported completion.
     out: u64,
 }
 
-/// After so many sends the kernel is asked which it is done with: each costs it a note in memory
-/// that is bounded (`net.core.optmem_max`).
+/// After this many sends the completions are read: each takes a notification in limited memory
+/// (`net.core.optmem_max`).
 const ASKED_AFTER: u64 = 16;
 
 impl Lent {
@@ -162,7 +163,7 @@ impl Lent {
         Ok(Self { socket, out: 0 })
     }
 
-    /// Hears which sends are done.
+    /// Reads the completions.
     fn ask(&mut self) -> Result<(), Errno> {
         self.out = self.out.saturating_sub(socket::sent_in_place(&self.socket.file)?);
         Ok(())
@@ -177,7 +178,7 @@ impl End for Lent {
         }
         self.out += 1;
         send_all(message, gone, |rest| match socket::send_in_place(&self.socket.file, rest) {
-            // No room for another note: the kernel is asked when it has done some more.
+            // No memory for another notification: copy this one, and read the completions later.
             Err(Errno(libc::ENOBUFS)) => socket::send(&self.socket.file, rest),
             sent => sent,
         })

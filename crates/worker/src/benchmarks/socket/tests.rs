@@ -1,4 +1,4 @@
-//! What must hold of sockets.
+//! Properties of sockets.
 
 use std::collections::BTreeSet;
 use std::io::Read;
@@ -21,7 +21,7 @@ fn bench(id: &str) -> &'static Bench {
     BENCHES.iter().find(|bench| bench.id == id).unwrap()
 }
 
-/// A point from the words of a case.
+/// A point from the text of a case.
 fn point(text: &str) -> Point {
     text.split(',').fold(Point::none(), |point, part| {
         let (axis, value) = part.split_once('=').unwrap();
@@ -29,8 +29,8 @@ fn point(text: &str) -> Point {
     })
 }
 
-/// Runs some batches at a point, and says what was seen of the channel; none where something is
-/// lacking here.
+/// Runs some batches at a point, and returns what was observed of the channel; `None` if something
+/// is unavailable here.
 fn batches(id: &str, at: &str, site: Context) -> Result<Option<ChannelObservation>, Errno> {
     let mut work = match bench(id).work(&point(at), site) {
         Err(Errno::LACKING) => return Ok(None),
@@ -96,7 +96,7 @@ fn messages_of_every_kind_are_verified_and_leave_nothing() {
     });
 }
 
-/// A peer behind a door of its own, as on another machine, in a process that ends with the value.
+/// A peer with its own listener, like a remote worker, in a process that ends with the value.
 fn elsewhere(
     id: &str,
     at: &str,
@@ -112,11 +112,11 @@ fn elsewhere(
 }
 
 #[test]
-fn a_peer_elsewhere_is_served_by_the_same_code_over_both_versions_of_ip() {
+fn a_remote_peer_is_served_by_the_same_code_over_both_versions_of_ip() {
     alone(|| {
         for here in [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)] {
             if TcpListener::bind((here, 0)).is_err() {
-                eprintln!("cannot run here: no {here}");
+                eprintln!("skipped: no {here}");
                 continue;
             }
             for (id, at) in [
@@ -130,7 +130,8 @@ fn a_peer_elsewhere_is_served_by_the_same_code_over_both_versions_of_ip() {
                 let (site, peer) = elsewhere(id, at, here, bench(id).serve.unwrap());
                 let seen = batches(id, at, site).unwrap_or_else(|why| panic!("{id}:{at}: {why}"));
                 assert!(seen.unwrap().verified > 0, "{id}:{at}");
-                // Whoever measures has hung up: the other end ends by itself, without an error.
+                // The measured process has closed its connections: the peer ends by itself, without
+                // an error.
                 assert_eq!(peer.ended(), Ok(()), "{id}:{at} at {here}");
             }
             let at = "by=unix-stream,size=64,peer_cpu=other";
@@ -146,7 +147,7 @@ fn a_peer_elsewhere_is_served_by_the_same_code_over_both_versions_of_ip() {
 }
 
 #[test]
-fn strangers_are_counted_and_closed_and_the_run_goes_on() {
+fn unauthorised_connections_are_counted_and_closed_and_the_run_continues() {
     alone(|| {
         for (id, at) in [
             ("socket/round-trip", "by=tcp,size=64,peer_cpu=same"),
@@ -160,12 +161,12 @@ fn strangers_are_counted_and_closed_and_the_run_goes_on() {
                 work.channel_observation().unwrap().unauthorised_connections
             };
             assert_eq!(batch(), 0);
-            // Whatever listens on this machine's loopback and belongs to the run.
+            // Every listener on loopback that belongs to the run.
             let mut strangers: Vec<TcpStream> = listening()
                 .into_iter()
                 .map(|port| TcpStream::connect(("127.0.0.1", port)).unwrap())
                 .collect();
-            assert_eq!(strangers.len(), 1, "{id}:{at}: one door and no more");
+            assert_eq!(strangers.len(), 1, "{id}:{at}: exactly one listener");
             assert_eq!(batch(), 1, "{id}:{at}");
             assert_eq!(strangers[0].read(&mut [0]).unwrap_or(0), 0, "it got something");
             assert_eq!(batch(), 1);
@@ -173,7 +174,7 @@ fn strangers_are_counted_and_closed_and_the_run_goes_on() {
     });
 }
 
-/// The ports at which this process, or a child that has its sockets, listens.
+/// The ports on which this process, or a child that inherited its sockets, listens.
 fn listening() -> Vec<u16> {
     let own: BTreeSet<String> = open_files()
         .iter()
@@ -189,7 +190,7 @@ fn listening() -> Vec<u16> {
 }
 
 #[test]
-fn a_peer_that_dies_half_way_is_named_and_none_is_waited_for() {
+fn a_peer_that_dies_is_reported_and_not_waited_for() {
     alone(|| {
         for (id, by) in [
             ("socket/round-trip", "tcp"),
@@ -209,7 +210,7 @@ fn a_peer_that_dies_half_way_is_named_and_none_is_waited_for() {
             let children = std::fs::read_to_string("/proc/thread-self/children").unwrap();
             let peer: u32 = children.split_whitespace().next().unwrap().parse().unwrap();
             process::kill(peer);
-            // Until it has ended: else it is a matter of luck which end is seen first.
+            // Until it has exited: otherwise it is a matter of chance which end is noticed first.
             let stat = || std::fs::read_to_string(format!("/proc/{peer}/stat")).unwrap();
             while !stat().contains(") Z ") {
                 std::thread::sleep(Duration::from_millis(1));
@@ -221,8 +222,8 @@ fn a_peer_that_dies_half_way_is_named_and_none_is_waited_for() {
     });
 }
 
-/// A peer of UDP that does with datagrams what networks do: it speaks the protocol of the control
-/// stream and misbehaves as told.
+/// A UDP peer that treats datagrams like an unreliable network: it speaks the protocol of the
+/// control stream and misbehaves as `act` says.
 fn mischief(at: Params<'_>, door: &mut Door, act: fn(&mut Mischief, &[u8])) -> Result<(), Errno> {
     let control = door.wait()?;
     let here = control.local_addr()?.ip();
@@ -266,7 +267,7 @@ fn mischief(at: Params<'_>, door: &mut Door, act: fn(&mut Mischief, &[u8])) -> R
         let Ok(given) = peer.socket.recv(&mut datagram) else { continue };
         match what {
             _ if given == 0 => {}
-            // It is verified: each message is answered as it should be.
+            // Verification: each message is answered correctly.
             1 => {
                 let id = u32::from_le_bytes(*datagram.first_chunk().unwrap());
                 let mut message = vec![0; peer.size];
@@ -296,7 +297,7 @@ impl Mischief {
     }
 }
 
-/// One trip a batch, so many; how many were samples, and what was counted.
+/// One round trip per batch, `count` batches; returns the number of samples, and the counters.
 fn trips_with(count: u64, act: fn(&mut Mischief, &[u8])) -> (u64, Datagrams) {
     let (id, at) = ("socket/round-trip", "by=udp,size=64,peer_cpu=other");
     let here = IpAddr::V4(Ipv4Addr::LOCALHOST);
@@ -307,7 +308,7 @@ fn trips_with(count: u64, act: fn(&mut Mischief, &[u8])) -> (u64, Datagrams) {
         work.prepare(1).and_then(|()| work.run(1, 1)).and_then(|()| work.verify()).unwrap();
         samples += u64::from(!work.is_batch_lost());
     }
-    // What the peer says at the end: three twice, two out of order, one late.
+    // What the peer reports at the end: three duplicates, two reordered, one late.
     (samples, work.channel_observation().unwrap().datagrams.unwrap())
 }
 
@@ -315,11 +316,11 @@ const AT_PEER: Datagrams =
     Datagrams { sent: 0, arrived: 0, lost: 0, late: 1, duplicate: 3, reordered: 2, end_markers: 0 };
 
 #[test]
-fn lost_and_late_and_duplicate_datagrams_are_counted_and_are_no_samples() {
+fn lost_late_and_duplicate_datagrams_are_counted_and_are_not_samples() {
     alone(|| {
         let (samples, counted) = trips_with(6, |peer, datagram| {
             peer.number += 1;
-            // The second is lost.
+            // The second one is lost.
             if peer.number != 2 {
                 peer.send(datagram);
             }
@@ -332,7 +333,7 @@ fn lost_and_late_and_duplicate_datagrams_are_counted_and_are_no_samples() {
         let (samples, counted) = trips_with(6, |peer, datagram| {
             peer.number += 1;
             match peer.number {
-                // The second comes after its time, before the third's.
+                // The second one arrives too late, before the third.
                 2 => peer.kept = datagram.to_vec(),
                 3 => {
                     peer.send(&peer.kept);
@@ -373,7 +374,7 @@ fn lost_and_late_and_duplicate_datagrams_are_counted_and_are_no_samples() {
 }
 
 #[test]
-fn a_peer_that_falls_silent_is_timed_out() {
+fn a_silent_peer_is_timed_out() {
     alone(|| {
         let (id, at) = ("socket/round-trip", "by=udp,size=64,peer_cpu=other");
         let here = IpAddr::V4(Ipv4Addr::LOCALHOST);
@@ -387,7 +388,7 @@ fn a_peer_that_falls_silent_is_timed_out() {
 }
 
 #[test]
-fn of_what_is_poured_the_figure_is_what_arrived_and_the_end_is_said_until_it_is_heard() {
+fn udp_throughput_counts_what_arrived_and_repeats_the_end_marker_until_acknowledged() {
     alone(|| {
         let (id, at) = ("socket/throughput", "by=udp,size=64,peer_cpu=other");
         let act = |peer: &mut Mischief, datagram: &[u8]| {
@@ -398,7 +399,7 @@ fn of_what_is_poured_the_figure_is_what_arrived_and_the_end_is_said_until_it_is_
                 peer.arrived += peer.number % 2;
                 return;
             }
-            // So is the end, twice.
+            // So is the end marker, twice.
             peer.ends += 1;
             if peer.ends == 3 {
                 peer.send(datagram);
@@ -412,7 +413,7 @@ fn of_what_is_poured_the_figure_is_what_arrived_and_the_end_is_said_until_it_is_
             done.and_then(|()| work.verify()).unwrap();
             assert_eq!((work.actual_ops(), work.is_batch_lost()), (Some(5 * 64), false));
             let counted = work.channel_observation().unwrap().datagrams.unwrap();
-            // An end may be said once more while the answer to it is under way.
+            // The end marker may be repeated while the answer to it is in transit.
             assert!(counted.end_markers >= 3 * batch, "{counted:?}");
             let wanted = Datagrams {
                 sent: 10 * batch,
@@ -426,7 +427,7 @@ fn of_what_is_poured_the_figure_is_what_arrived_and_the_end_is_said_until_it_is_
     });
 }
 
-/// The port of the control connection's other end, as the system's table has it.
+/// The port of the peer's listener, from the system's connection table.
 fn door_of_children() -> String {
     let own: BTreeSet<String> = open_files();
     let is_own = |inode: &str| own.iter().any(|file| file.contains(&format!("[{inode}]")));
@@ -436,8 +437,7 @@ fn door_of_children() -> String {
     format!(":{}", control[2].split_once(':').unwrap().1)
 }
 
-/// Both ends of each connection of this door in one of these states, as the system's table has
-/// them.
+/// Both addresses of each connection with this port in one of these states.
 fn connections_at(port: &str, states: impl Fn(&str) -> bool) -> BTreeSet<[String; 2]> {
     let table = std::fs::read_to_string("/proc/net/tcp").unwrap();
     let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
@@ -447,11 +447,11 @@ fn connections_at(port: &str, states: impl Fn(&str) -> bool) -> BTreeSet<[String
 }
 
 #[test]
-fn thousands_of_connections_leave_no_address_taken() {
+fn thousands_of_connections_leave_no_address_in_use() {
     alone(|| {
         let at = point("by=tcp,peer_cpu=same");
         let mut work = bench("socket/connect").work(&at, site()).unwrap();
-        // The door may have the number of one that somebody else has left, or is about to.
+        // Another process may have used the same port, or may be about to.
         let port = door_of_children();
         let of_others = connections_at(&port, |_| true);
         for _ in 0..20 {
@@ -460,11 +460,11 @@ fn thousands_of_connections_leave_no_address_taken() {
         }
         let seen = work.channel_observation().unwrap();
         assert_eq!((seen.verified, seen.unauthorised_connections), (2_001, 0));
-        // None waits for a minute: 06 is TIME_WAIT.
+        // 06 is TIME_WAIT.
         let waiting = connections_at(&port, |state| state == "06");
         let left: Vec<_> = waiting.difference(&of_others).collect();
         assert!(left.is_empty(), "{left:?}");
-        // Who comes between batches is none of ours.
+        // A connection between batches is unauthorised.
         let port = u16::from_str_radix(&port[1..], 16).unwrap();
         let mut stranger = TcpStream::connect(("127.0.0.1", port)).unwrap();
         assert_eq!(stranger.read(&mut [0]).unwrap_or(0), 0);
@@ -475,7 +475,7 @@ fn thousands_of_connections_leave_no_address_taken() {
 }
 
 #[test]
-fn messages_that_are_lent_or_sent_from_a_file_or_by_a_ring_are_those_that_were_meant() {
+fn zerocopy_sendfile_and_io_uring_deliver_the_right_messages() {
     alone(|| {
         for via in ["zerocopy", "sendfile", "io-uring"] {
             for by in ["tcp", "unix-stream", "socketpair"] {
@@ -487,7 +487,7 @@ fn messages_that_are_lent_or_sent_from_a_file_or_by_a_ring_are_those_that_were_m
                     match batches("socket/throughput", &at, site()) {
                         Ok(Some(seen)) => assert!(seen.verified >= 4, "{at}: {seen:?}"),
                         Ok(None) => {}
-                        // Not every kernel lets everybody have a ring.
+                        // io_uring is not available everywhere.
                         Err(Errno::EPERM | Errno::ENOSYS) if via == "io-uring" => {}
                         Err(why) => panic!("{at}: {why}"),
                     }

@@ -1,11 +1,11 @@
 //! Datagrams that may be lost: UDP, as study cs736-2019 measures it and beyond.
 //!
-//! Each datagram begins with a number of 4 bytes. A message that one datagram does not hold travels
-//! in the fewest that do, as equal as may be, and has come when all have. What is lost, late,
-//! duplicate or out of order is counted and is never a sample.
+//! Each datagram begins with a number of 4 bytes. A message larger than a datagram is split into as
+//! few as possible, of equal size as far as possible, and is complete when all have arrived. Lost,
+//! late, duplicate and reordered datagrams are counted and never become a sample.
 //!
-//! Both ends listen to datagrams alone: an empty one says that there is something to hear on the
-//! control stream, which knows no loss. So nothing but the message passes in an op.
+//! Both ends receive datagrams only: an empty one announces a message on the reliable control
+//! stream. So nothing but the message is transferred in an op.
 
 mod datagram;
 mod line;

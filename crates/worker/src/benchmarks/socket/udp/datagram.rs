@@ -1,4 +1,4 @@
-//! What both ends know of datagrams: how a message travels in them, their numbers, which have come.
+//! What both ends know about datagrams: how a message is split, their numbers, which have arrived.
 
 use std::ops::Range;
 
@@ -10,31 +10,31 @@ use crate::kernel::Errno;
 use crate::kernel::because::lacking;
 use crate::kernel::net::socket;
 
-/// What a datagram of UDP over IPv4 may carry.
+/// The payload of a UDP datagram over IPv4.
 pub(super) const MOST: usize = 65_507;
-/// The number that it begins with.
+/// Size of the number that it begins with.
 pub(super) const ID: usize = size_of::<u32>();
-/// No more of them belong to one batch: the peer keeps a bit for each.
+/// Maximum number of datagrams per batch: the peer keeps one bit for each.
 pub(super) const MOST_DATAGRAMS: u64 = 1 << 24;
 
-/// Orders to the peer: the first word says which, then the size of messages, how many come, and the
-/// number of the first datagram.
+/// Commands to the peer: the first word selects one, then the message size, the number of messages,
+/// and the number of the first datagram.
 pub(super) mod order {
-    /// Look whether each message is as it should be, and answer each one that is with another.
+    /// Verify each message, and answer each intact one with another.
     pub(in super::super) const VERIFY: u64 = 1;
-    /// Send back each message that is whole.
+    /// Send back each complete message.
     pub(in super::super) const ECHO: u64 = 2;
-    /// The same, and take the time of both.
+    /// The same, and take time stamps of both.
     pub(in super::super) const TIME: u64 = 3;
-    /// Take them until it is said that there are no more.
+    /// Receive until the end marker.
     pub(in super::super) const DRAIN: u64 = 4;
-    /// Say what came since the last order.
+    /// Report what arrived since the last command.
     pub(in super::super) const REPORT: u64 = 5;
-    /// As an answer: done.
+    /// As an answer: ready.
     pub(in super::super) const READY: u64 = 6;
 }
 
-/// How a message of some size travels.
+/// How a message of some size is split.
 #[derive(Clone, Copy)]
 pub(super) struct Parts {
     pub(super) size: usize,
@@ -47,32 +47,32 @@ impl Parts {
         let size = usize::try_from(size).map_err(|_| Errno::EINVAL)?;
         if size < ID {
             return Err(lacking(format!(
-                "a datagram begins with a number of {ID} bytes: say size={ID} or more"
+                "a datagram begins with a number of {ID} bytes: select size={ID} or more"
             )));
         }
         let count = size.div_ceil(MOST);
         Ok(Self { size, count: count as u32, each: size.div_ceil(count) })
     }
 
-    /// Where a part of it lies.
+    /// The position of a part in the message.
     pub(super) fn range(self, part: u32) -> Range<usize> {
         let from = part as usize * self.each;
         from..(from + self.each).min(self.size)
     }
 
-    /// Where it may be received: room for the largest.
+    /// Where a part is received: with room for the largest.
     #[inline(always)]
     pub(super) fn slot(self, part: u32) -> Range<usize> {
         let from = part as usize * self.each;
         from..from + self.each
     }
 
-    /// Room for a message all of whose parts are the largest.
+    /// The buffer size for a message with all parts of the largest size.
     pub(super) fn room(self) -> usize {
         self.each * self.count as usize
     }
 
-    /// Writes the numbers of a message's datagrams into it.
+    /// Writes the numbers of its datagrams into a message.
     pub(super) fn number(self, message: &mut [u8], first: u32) {
         for part in 0..self.count {
             let range = self.range(part);
@@ -80,13 +80,13 @@ impl Parts {
         }
     }
 
-    /// What a verified message holds: its bytes, and the numbers of its datagrams.
+    /// Fills a message to be verified: its bytes, and the numbers of its datagrams.
     pub(super) fn filled(self, message: &mut [u8], (number, first): (u64, u32), from: From) {
         fill(message, number, from);
         self.number(message, first);
     }
 
-    /// Sends a message, whose datagrams have their numbers.
+    /// Sends a message whose datagrams are numbered.
     #[inline(always)]
     pub(super) fn send(self, to: &Socket, message: &[u8]) -> Result<(), Errno> {
         for part in 0..self.count {
@@ -96,7 +96,7 @@ impl Parts {
     }
 }
 
-/// Sends a datagram. That there was no room for it on the way out is a loss as any other.
+/// Sends a datagram. If the send queue is full, it counts as lost like any other.
 #[inline(always)]
 pub(super) fn send(to: &Socket, datagram: &[u8]) -> Result<(), Errno> {
     loop {
@@ -116,24 +116,24 @@ pub(super) fn id_of(datagram: &[u8]) -> Option<u32> {
     datagram.first_chunk().map(|id| u32::from_le_bytes(*id))
 }
 
-/// Which datagrams of a batch have come, and in what order.
+/// Which datagrams of a batch have arrived, and in what order.
 #[derive(Default)]
 pub(super) struct Came {
-    /// A bit for each.
+    /// One bit per datagram.
     pub(super) had: Vec<u64>,
-    /// The one behind the highest that has come.
+    /// One more than the highest that has arrived.
     pub(super) next: u32,
-    /// What is known of them.
+    /// The counters.
     pub(super) counted: Datagrams,
 }
 
 impl Came {
-    /// None of so many yet.
+    /// None of `datagrams` has arrived.
     pub(super) fn none_of(datagrams: u64) -> Self {
         Self { had: vec![0; datagrams.div_ceil(64) as usize], ..Self::default() }
     }
 
-    /// Forgets which have come, and keeps what was counted.
+    /// Resets which have arrived, and keeps the counters.
     #[inline(always)]
     pub(super) fn forget(&mut self) {
         self.had.fill(0);
@@ -144,7 +144,7 @@ impl Came {
         self.had[at as usize / 64] >> (at % 64) & 1 == 1
     }
 
-    /// Counts one; whether it had not come before.
+    /// Counts one; returns whether it is new.
     #[inline(always)]
     pub(super) fn take(&mut self, at: u32) -> bool {
         let (word, bit) = (&mut self.had[at as usize / 64], 1 << (at % 64));
@@ -162,7 +162,7 @@ impl Came {
         true
     }
 
-    /// How many messages have come whole, if each has so many parts.
+    /// The number of complete messages, if each has `parts` parts.
     pub(super) fn whole(&self, messages: u64, parts: u32) -> u64 {
         if parts == 1 {
             return self.counted.arrived;
@@ -177,7 +177,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_message_travels_in_the_fewest_datagrams_each_of_which_has_room_for_its_number() {
+    fn a_message_is_split_into_the_fewest_datagrams_with_room_for_their_numbers() {
         for (size, count) in
             [(4, 1), (65_507, 1), (65_508, 2), (65_536, 2), (131_015, 3), (524_288, 9)]
         {
@@ -191,13 +191,13 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_twice_or_out_of_order_is_counted_and_a_message_is_whole_with_all_its_parts() {
+    fn duplicates_and_reordering_are_counted_and_a_message_is_complete_with_all_its_parts() {
         let mut came = Came::none_of(200);
         let news: Vec<bool> = [0, 1, 3, 2, 3, 5, 130, 129].map(|at| came.take(at)).into();
         assert_eq!(news, [true, true, true, true, false, true, true, true]);
         let counted = came.counted;
         assert_eq!((counted.arrived, counted.duplicate, counted.reordered), (7, 1, 2));
-        // Of messages of two parts the first two are whole, and no other.
+        // Of messages of two parts the first two are complete, and no others.
         assert_eq!(came.whole(100, 2), 2);
         came.forget();
         assert!(came.take(0) && came.counted.reordered == 2);

@@ -1,4 +1,4 @@
-//! The two sockets and the control stream that join both ends.
+//! The two sockets and the control stream that connect both ends.
 
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::os::fd::OwnedFd;
@@ -12,7 +12,7 @@ use crate::kernel::ipc::context_switch::PeerProcess;
 use crate::kernel::net::socket;
 use crate::kernel::net::token_listener::Door;
 
-/// Both ends' common part: a socket that hears the other one alone, and the control stream.
+/// What both ends have: a socket connected to the other end, and the control stream.
 pub(super) struct Line {
     pub(super) socket: Socket,
     pub(super) control: Control,
@@ -20,7 +20,7 @@ pub(super) struct Line {
     pub(super) peer_cpu: Option<u32>,
 }
 
-/// This end's line.
+/// Connects the measured process's end.
 pub(super) fn line(at: Params<'_>) -> Result<Line, Errno> {
     let mut way = way(at, serve)?;
     let stream = way.go()?;
@@ -35,7 +35,7 @@ pub(super) fn line(at: Params<'_>) -> Result<Line, Errno> {
     Ok(Line { socket, control, child, peer_cpu })
 }
 
-/// The other end, behind a door.
+/// The peer, behind a listener.
 pub(in super::super) fn serve(at: Params<'_>, door: &mut Door) -> Result<(), Errno> {
     let stream = door.wait()?;
     stream.set_nodelay(true)?;
@@ -43,20 +43,20 @@ pub(in super::super) fn serve(at: Params<'_>, door: &mut Door) -> Result<(), Err
     let (socket, own) = bound(here)?;
     let [port, ..] = first_words(&stream)?;
     let control = Control::over(stream);
-    // Connected before it is told of: no datagram of the peer's comes too early.
+    // Connected before its port is announced: no datagram of the peer arrives too early.
     let socket = connected(at, socket, SocketAddr::new(there, port as u16), None)?;
     control.tell([u64::from(own), door.strangers(), 0, 0], &|_| Ok(()))?;
     peer::serve(&socket, &control, at.context.clock)
 }
 
-/// A socket at this address, and its port.
+/// A socket bound to this address, and its port.
 fn bound(here: IpAddr) -> Result<(UdpSocket, u16), Errno> {
     let socket = UdpSocket::bind(SocketAddr::new(here, 0))?;
     let port = socket.local_addr()?.port();
     Ok((socket, port))
 }
 
-/// The socket, which from now on hears that address alone: the kernel keeps all others out.
+/// Connects the socket: from now on the kernel drops datagrams from other addresses.
 fn connected(
     at: Params<'_>,
     socket: UdpSocket,
@@ -67,7 +67,7 @@ fn connected(
     let here = socket.local_addr()?.ip();
     let file = OwnedFd::from(socket).into();
     with_buffers(at, &file)?;
-    // What came before it was connected may be anybody's.
+    // Datagrams that arrived before may have come from any address.
     while socket::receive_packet_now(&file, &mut []).is_ok() {}
     Ok(Socket::of_udp(file, here, door))
 }

@@ -1,4 +1,4 @@
-//! The end of UDP that measures.
+//! The measured process's end of UDP.
 
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -17,23 +17,23 @@ use crate::kernel::ipc::context_switch::{Alarm, Ear};
 use crate::kernel::net::socket;
 use crate::kernel::time::stopwatch::Stopwatch;
 
-/// What has not come after so many times the time of an order and its answer is lost ...
+/// A datagram counts as lost after this many times the duration of a command and its answer ...
 const PATIENT_TIMES: u32 = 20;
-/// ... and not before so long: a peer that shares a CPU with others may sleep for some slices.
+/// ... but not before this: a peer that shares a CPU may be off it for several time slices.
 const LEAST_PATIENCE: Duration = Duration::from_millis(50);
-/// A message is verified again so often where it does not come back.
+/// Attempts to verify a message that does not come back.
 const TRIES: u32 = 8;
-/// So many are verified each way.
+/// Number of messages verified in each direction.
 const VERIFIED: u64 = 3;
-/// So many trips come before one whose times are taken.
+/// Round trips before a timed one.
 const BEFORE_TIMED: u32 = 8;
-/// So many lost datagrams are remembered: one that comes after all is late, and no duplicate.
+/// Number of lost datagrams that are remembered: one that arrives after all is late, not a
+/// duplicate.
 const REMEMBERED: usize = 1 << 12;
-/// Who has said that there are no more says it again after so long, or after two trips if those
-/// take longer.
+/// The end marker is repeated after this time, or after two round trips if those take longer.
 const SAID_AGAIN: Duration = Duration::from_micros(100);
 
-/// This end, with room for its messages.
+/// This end, with buffers for its messages.
 struct Own {
     line: Line,
     parts: Parts,
@@ -43,34 +43,34 @@ struct Own {
     came: Came,
     /// The number of the next datagram.
     next: u32,
-    /// After so long what has not come is lost.
+    /// After this time a missing datagram counts as lost.
     patience: Duration,
-    /// The best time of an order and its answer.
+    /// The shortest time of a command and its answer.
     order_took: Duration,
-    /// Lost one after the other.
+    /// Consecutive losses.
     lost_in_a_row: u32,
     given_up: VecDeque<u32>,
     verified: u64,
-    /// What this end has counted.
+    /// Counters of this end.
     counted: Datagrams,
-    /// What the peer has counted of datagrams that it sends back, when it was last asked.
+    /// Counters of the peer, as last reported, for datagrams that it sends back.
     at_peer: Cell<Datagrams>,
-    // Dropped last: until then a wait may be interrupted.
+    // Dropped last: until then a wait can be interrupted.
     _alarm: Alarm,
     _ear: Ear,
 }
 
 impl Drop for Own {
-    /// The peer waits for datagrams, and would look at its control stream within a second: an empty
-    /// one has it look now.
+    /// The peer waits for datagrams, and would check its control stream within a second: an empty
+    /// datagram makes it check now.
     fn drop(&mut self) {
         self.line.control.hang_up();
-        // Where it is lost, the second passes.
+        // If it is lost, the peer notices after a second.
         let _ = send(&self.line.socket, &[]);
     }
 }
 
-/// How a trip ended.
+/// The result of a round trip.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Trip {
     Back,
@@ -100,13 +100,13 @@ impl Own {
             _ear: ear,
         };
         own.verify()?;
-        // Those were to look, and not to measure.
+        // Verification does not count.
         own.counted = Datagrams::default();
         Ok(own)
     }
 
-    /// Tells the peer, and hears what it answers. It listens to datagrams, and an empty one bids it
-    /// listen to this; one that is lost is sent again.
+    /// Sends a command and returns the answer. The peer waits for datagrams; an empty one makes it
+    /// read the control stream, and is repeated if it is lost.
     fn order(&self, what: u64, messages: u64) -> Result<[u64; 4], Errno> {
         socket::interrupt_every(LEAST_PATIENCE)?;
         let again = |times: u32| {
@@ -122,7 +122,7 @@ impl Own {
         self.line.control.hear(&again)
     }
 
-    /// Has the peer do something from now on.
+    /// Starts a mode of the peer.
     fn begin(&mut self, what: u64, messages: u64) -> Result<(), Errno> {
         let began = Instant::now();
         match self.order(what, messages).map_err(|why| self.cause(why))? {
@@ -136,7 +136,7 @@ impl Own {
 
     fn poke(&self) -> Result<(), Errno> {
         match send(&self.line.socket, &[]) {
-            // It tells of an earlier one; the control stream knows better.
+            // The error of an earlier datagram; the control stream reports real failures.
             Err(Errno(libc::ECONNREFUSED)) => Ok(()),
             sent => sent,
         }
@@ -150,7 +150,7 @@ impl Own {
         cause(self.line.child.as_ref(), why)
     }
 
-    /// Sends messages of which no two are alike, until each was verified at both ends.
+    /// Sends different messages until each was verified at both ends.
     fn verify(&mut self) -> Result<(), Errno> {
         self.begin(order::VERIFY, u64::from(TRIES) * VERIFIED)?;
         let first = self.next;
@@ -170,7 +170,7 @@ impl Own {
                     self.parts.filled(wanted.get_mut(), numbers, From::Peer);
                     if &self.into.get()[..self.parts.size] != wanted.get() {
                         return Err(unfit(format!(
-                            "a message of {} bytes from the other end is another one than it sent",
+                            "a message of {} bytes from the peer differs from what it sent",
                             self.parts.size
                         )));
                     }
@@ -183,16 +183,16 @@ impl Own {
         Ok(())
     }
 
-    /// Why no message comes: silence, or too little room for one.
+    /// The reason why no message arrives: silence, or a receive buffer that is too small.
     fn nothing_comes(&self) -> Errno {
         let room = self.line.socket.seen().receive_buffer_bytes.unwrap_or(0);
-        // A datagram is booked with more than its bytes.
+        // The kernel charges a datagram with more than its bytes.
         if 2 * (self.parts.size as u64) <= room {
             return Errno::SILENT;
         }
         lacking(format!(
-            "of {TRIES} messages of {} bytes, each in {} datagrams, none came whole: the receive \
-             buffer has {room} bytes, and what finds no room in it is lost. Say buffer={}, or \
+            "of {TRIES} messages of {} bytes, each in {} datagrams, none arrived completely: the receive \
+             buffer has {room} bytes, and what does not fit is dropped. Select buffer={}, or \
              raise net.core.rmem_default",
             self.parts.size,
             self.parts.count,
@@ -200,7 +200,7 @@ impl Own {
         ))
     }
 
-    /// A message there and back. It is lost when it is interrupted so often.
+    /// One round trip of a message. It is lost after `interrupted` interruptions.
     #[inline(always)]
     fn trip(&mut self, interrupted: u32) -> Result<Trip, Errno> {
         let first = self.next;
@@ -221,7 +221,7 @@ impl Own {
         self.rest_of_trip(first, got, interrupted)
     }
 
-    /// What a trip is when it is not one datagram that comes back at once.
+    /// The rest of a round trip that is not a single datagram which comes back at once.
     #[inline(never)]
     fn rest_of_trip(
         &mut self,
@@ -253,11 +253,11 @@ impl Own {
         }
     }
 
-    /// Counts a datagram; whether it belongs to the message that is waited for, and is new.
+    /// Counts a datagram; returns whether it is a new part of the expected message.
     fn take(&mut self, first: u32, slot: u32, given: usize) -> bool {
         let from = self.parts.slot(slot).start;
         let Some(id) = id_of(&self.into.get()[from..]).filter(|_| given >= ID) else {
-            return false; // Nothing that the peer sends.
+            return false; // Not sent by the peer.
         };
         let part = id.wrapping_sub(first);
         if part >= self.parts.count {
@@ -284,7 +284,7 @@ impl Own {
         true
     }
 
-    /// Counts what has not come. That nothing has for so long is silence.
+    /// Counts the missing datagrams. Too many consecutive losses are a silent peer.
     fn give_up(&mut self, first: u32, lost: u32) -> Result<Trip, Errno> {
         self.counted.lost += u64::from(lost);
         let missing = (0..self.parts.count).filter(|&part| !self.came.has(part));
@@ -310,7 +310,7 @@ impl Own {
     }
 }
 
-/// An op is a message there and back.
+/// An op is a round trip of a message.
 pub(in super::super) fn round_trips(at: Params<'_>) -> Result<Work, Errno> {
     let mut own = Own::new(at)?;
     own.begin(order::ECHO, u64::MAX)?;
@@ -329,7 +329,8 @@ impl WorkBody for Trips {
     }
 
     fn run(&mut self, turns: u64, copies: u32) -> Result<(), OpError> {
-        // The timer was set just now for the first trip; it may be about to go off for another.
+        // The timer was just set for the first round trip; for another one it may be about to
+        // expire.
         let mut interrupted = 1;
         for op in 0..turns * u64::from(copies) {
             match self.own.trip(interrupted) {
@@ -343,7 +344,7 @@ impl WorkBody for Trips {
     }
 
     fn channel_observation(&self) -> Option<ChannelObservation> {
-        // What the peer has seen twice or too late, it has not sent back.
+        // Datagrams that the peer received twice or too late were not sent back.
         if let Ok([_, _, odd, late]) = self.own.order(order::REPORT, 0) {
             let (duplicate, reordered) = (odd >> 32, odd & u64::from(u32::MAX));
             let at_peer = Datagrams { duplicate, reordered, late, ..Datagrams::default() };
@@ -357,21 +358,21 @@ impl WorkBody for Trips {
     }
 }
 
-/// What is moved are the bytes of the messages that arrive whole, until the end is acknowledged.
+/// Transfers the bytes of messages that arrive completely, until the end marker is acknowledged.
 pub(in super::super) fn throughput(at: Params<'_>) -> Result<Work, Errno> {
     let own = Own::new(at)?;
     let each = u64::from(own.parts.count);
     let size = at.number("size");
     let body = Pour { own, sent: 0, arrived: 0 };
     let work = Work::from_prepared_body(Shape::WithLoop, body).with_op_count(size);
-    // The timer that says the end again, and the answer, are then a small part.
+    // Large enough that the repetition timer and the answer are a small part.
     const LEAST_DATAGRAMS: u64 = 2_048;
     Ok(work.with_min_batch_ops(LEAST_DATAGRAMS / each).with_max_batch_ops(MOST_DATAGRAMS / each))
 }
 
 struct Pour {
     own: Own,
-    /// How many messages the batch has, and how many of them arrived.
+    /// The number of messages of the batch, and how many of them arrived.
     sent: u64,
     arrived: u64,
 }
@@ -389,7 +390,7 @@ impl Pour {
         self.end().map_err(|why| OpError { op: messages, errno: why })
     }
 
-    /// Says that there are no more, until the other end has understood.
+    /// Sends the end marker until the peer has acknowledged it.
     fn end(&mut self) -> Result<(), Errno> {
         let own = &mut self.own;
         let end = own.next.to_le_bytes();
@@ -415,7 +416,7 @@ impl WorkBody for Pour {
     fn prepare(&mut self, ops: u64) -> Result<(), Errno> {
         self.sent = ops;
         self.own.begin(order::DRAIN, ops)?;
-        // Nothing but the end interrupts what follows.
+        // Only the end may interrupt the following calls.
         socket::interrupt_every(Duration::ZERO)
     }
 
@@ -428,12 +429,12 @@ impl WorkBody for Pour {
         let report = self.own.order(order::REPORT, 0).map_err(|why| self.own.cause(why))?;
         let [arrived, whole, odd, late] = report;
         let own = &mut self.own;
-        // Behind the one that said the end.
+        // The number after the end marker.
         own.next = own.next.wrapping_add(1);
         let sent = self.sent * u64::from(own.parts.count);
         if arrived > sent || whole > self.sent {
             return Err(unfit(format!(
-                "{sent} datagrams were sent, and the other end got {arrived}"
+                "{sent} datagrams were sent, and the peer received {arrived}"
             )));
         }
         self.arrived = whole;
@@ -458,7 +459,7 @@ impl WorkBody for Pour {
     }
 }
 
-/// An op is a message one way, among others that go there and back.
+/// An op is a message one way, within a series of round trips.
 pub(in super::super) fn one_way(at: Params<'_>) -> Result<Work, Errno> {
     let mut own = Own::new(at)?;
     own.begin(order::TIME, u64::MAX)?;

@@ -1,4 +1,4 @@
-//! What the other end of UDP does: what it is told, until the one that measures has hung up.
+//! The peer of UDP: executes commands until the measured process closes the control stream.
 
 use super::super::super::exchange::{Control, From, LARGEST, Room};
 use super::super::endpoint::Socket;
@@ -9,7 +9,7 @@ use crate::kernel::net::control_stream::Waiting;
 use crate::kernel::net::socket;
 use crate::kernel::time::stopwatch::Stopwatch;
 
-/// What it is to do with what comes.
+/// What to do with incoming datagrams.
 struct Task {
     what: u64,
     parts: Parts,
@@ -18,22 +18,22 @@ struct Task {
     first: u32,
     datagrams: u32,
     came: Came,
-    /// Whether it was said that there are no more.
+    /// Whether the end marker has arrived.
     ended: bool,
-    /// Of the message that comes in now: its place in the batch, and how many parts are there.
+    /// Of the current message: its index in the batch, and how many parts have arrived.
     now: (u32, u32),
-    /// The one that was sent back last.
+    /// The message that was sent back last.
     back: Option<u32>,
-    /// When it had the last whole message, and when it sent it back.
+    /// When the last complete message had arrived, and when it was sent back.
     times: (u64, u64),
     room: Room,
     wanted: Room,
 }
 
-/// Is the other end.
+/// Serves as the peer.
 pub(super) fn serve(socket: &Socket, control: &Control, watch: Stopwatch) -> Result<(), Errno> {
-    // Each second it looks whether the one that measures is still there: the end of that one shows
-    // on the control stream alone.
+    // The alarm makes it check every second whether the measured process still exists: its exit is
+    // visible on the control stream only.
     let _ear = Ear::open()?;
     let _alarm = Alarm::start()?;
     let mut task = Task::none()?;
@@ -49,7 +49,7 @@ pub(super) fn serve(socket: &Socket, control: &Control, watch: Stopwatch) -> Res
                 order::DRAIN => task.drain(socket, (slot.start, given))?,
                 _ => task.answer(socket, (slot, given), watch)?,
             },
-            // A wake-up by the alarm; or the other end's socket is closed.
+            // The alarm; or the other end's socket is closed.
             Err(Errno::EINTR | Errno(libc::ECONNREFUSED)) => {
                 if !task.attend(control)? {
                     return Ok(());
@@ -61,7 +61,7 @@ pub(super) fn serve(socket: &Socket, control: &Control, watch: Stopwatch) -> Res
 }
 
 impl Task {
-    /// Nothing: whatever comes is not meant yet.
+    /// No task: datagrams are not expected yet.
     fn none() -> Result<Self, Errno> {
         Self::new([order::ECHO, ID as u64, 0, 0])
     }
@@ -71,7 +71,8 @@ impl Task {
             return Err(Errno::EINVAL);
         }
         let parts = Parts::of(size)?;
-        // Who sends back keeps no account of more than a message: it is told no number.
+        // A task that sends messages back keeps state for one message only: their number is
+        // unknown.
         let datagrams = messages.saturating_mul(u64::from(parts.count));
         let kept = if what == order::DRAIN { datagrams } else { u64::from(parts.count) };
         if kept > MOST_DATAGRAMS {
@@ -105,7 +106,7 @@ impl Task {
         }
     }
 
-    /// Does what the control stream says, if it says something; false at its end.
+    /// Executes a command from the control stream, if there is one; false at its end.
     fn attend(&mut self, control: &Control) -> Result<bool, Errno> {
         match control.waiting() {
             Waiting::Nothing => return Ok(true),
@@ -135,7 +136,7 @@ impl Task {
         Ok(true)
     }
 
-    /// Takes a datagram of many.
+    /// Handles a datagram of a series.
     #[inline(always)]
     fn drain(&mut self, socket: &Socket, (at, given): (usize, usize)) -> Result<(), Errno> {
         let Some(id) = id_of(&self.room.get()[at..]) else { return Err(Errno::EPROTO) };
@@ -150,7 +151,7 @@ impl Task {
         self.odd(socket, id, place)
     }
 
-    /// Takes one that says that there are no more, or that comes too late.
+    /// Handles the end marker, or a datagram that arrives too late.
     #[cold]
     fn odd(&mut self, socket: &Socket, id: u32, place: u32) -> Result<(), Errno> {
         if place == self.datagrams {
@@ -165,7 +166,7 @@ impl Task {
         Ok(())
     }
 
-    /// Takes a datagram, and sends the message back once it is whole.
+    /// Handles a datagram, and sends the message back once it is complete.
     #[inline(always)]
     fn answer(
         &mut self,
@@ -176,7 +177,7 @@ impl Task {
         let Some(id) = id_of(&self.room.get()[slot.start..]) else { return Err(Errno::EPROTO) };
         let place = id.wrapping_sub(self.first);
         if place >= self.datagrams {
-            return Ok(()); // Of an earlier batch, long given up.
+            return Ok(()); // From an earlier batch that was given up.
         }
         let (message, part) = (place / self.parts.count, place % self.parts.count);
         let into = self.parts.range(part);
@@ -184,7 +185,7 @@ impl Task {
             return Err(Errno::EPROTO);
         }
         if message < self.now.0 {
-            // Of one that was sent back, or that was given up for a later one.
+            // Of a message that was sent back, or given up for a later one.
             match self.back == Some(message) {
                 true => self.came.counted.duplicate += 1,
                 false => self.came.counted.late += 1,
@@ -220,7 +221,7 @@ impl Task {
         Ok(())
     }
 
-    /// Looks whether a message is as it was sent, and answers it with one of our own.
+    /// Checks that a message is intact, and answers it with another one.
     fn verify(&mut self, socket: &Socket, message: u32) -> Result<(), Errno> {
         let numbers = (u64::from(message), self.first.wrapping_add(message * self.parts.count));
         self.parts.filled(self.wanted.get_mut(), numbers, From::Own);
