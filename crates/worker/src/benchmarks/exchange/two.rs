@@ -79,8 +79,7 @@ impl Two {
         let child = {
             let (ours, theirs) = (&mut ours, &mut theirs);
             PeerProcess::start(Some(cpu), move || {
-                // The child's copies: it must not hold its parent's ends, or it would never see
-                // one.
+                // The child's copies: if it held its parent's ends, it would never see EOF.
                 drop(ours.take());
                 let (end, control) = theirs.take().ok_or(Errno::EINVAL)?;
                 serve(end, control)
