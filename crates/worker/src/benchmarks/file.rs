@@ -1,4 +1,4 @@
-//! Files: read, written, copied, and found among others.
+//! Files: reading, writing and copying them, and operations on directories.
 
 use crate::kernel::file::copy::{Carry, Copier};
 use crate::kernel::file::directory::{Act, Many};
@@ -18,40 +18,40 @@ use body::{Again, Among, Copies, Writes, place, reads};
 
 pub(super) const FAMILY: Family = Family {
     name: "file",
-    about: "what it costs to read, write and copy a file, and to find one",
+    about: "the cost of reading, writing and copying files, and of directory operations",
     benches: BENCHES,
 };
 
 /// A slow disk takes a file at 25 MB/s, and it is written and read a few times.
 const LAYING: When = &[("file_mib", "100000")];
-/// A slow one takes a millisecond to make and unlink a file.
+/// A slow disk takes a millisecond to create and unlink a file.
 const MAKING: When = &[("files", "1000")];
 const SMALL_PAGES: Need = Need::resource(Resource::SmallPages);
 const NO_COLD_MEMORY: Need =
-    Need::not_applicable("a file in memory has no colder place").when(&[("where", "tmpfs"), COLD]);
+    Need::not_applicable("a file in memory cannot be cold").when(&[("where", "tmpfs"), COLD]);
 const COLD: (&str, &str) = ("cache", "cold");
 const WARM: (&str, &str) = ("cache", "warm");
 
 const WHERE: Axis = Axis {
     name: "where",
-    sets: "where the file lies: in the folder in which oscost was started, or in a tmpfs",
+    sets: "where the file is: in the directory in which oscost was started, or in a tmpfs",
     points: Points::Words(&["here", "tmpfs"]),
     default_points: Points::Implied("here"),
 };
 const CACHE: Axis = Axis {
     name: "cache",
-    sets: "whether the page cache holds all of the file, or nothing of it, when it is read",
+    sets: "whether the page cache holds all of the file, or none of it, when it is read",
     points: Points::Words(&["warm", "cold"]),
     default_points: Points::Words(&["warm"]),
 };
 const FILE_MIB: Axis = Axis {
     name: "file_mib",
-    sets: "length of the file in MiB; study sunos-1999 had 128",
+    sets: "file size in MiB; study sunos-1999 used 128",
     points: Points::Numbers(&[1, 8, 128, 512]),
     default_points: Points::Numbers(&[8]),
 };
 
-/// Bytes of an op, from 8 to 65536: the sizes of study sunos-1999.
+/// Bytes per op, from 8 to 65536: the sizes of study sunos-1999.
 const fn size(sets: &'static str, usual: Points) -> Axis {
     let points = Points::Numbers(&[
         8, 16, 32, 64, 128, 256, 512, 1_024, 2_048, 4_096, 8_192, 16_384, 32_768, 65_536,
@@ -59,39 +59,37 @@ const fn size(sets: &'static str, usual: Points) -> Axis {
     Axis { name: "size", sets, points, default_points: usual }
 }
 
-/// An order of so many pieces, a power of two, that no readahead knows.
+/// An order of `pieces` pieces, a power of two, that readahead does not predict.
 fn order(pieces: usize) -> Vec<u32> {
     let order = Order::of(pieces.ilog2());
     (0..pieces as u64).map(|piece| order.scrambled(piece) as u32).collect()
 }
 
-const PAST: &str = "O_DIRECT reads past the cache, warm or cold: cache=cold is its point";
-const NEVER_MAPPED: &str =
-    "pages that are mapped are in memory: via=mmap is what reads a cold file";
-const NOT_EVICTED: &str = "nothing is evicted from a cache that is wanted warm";
+const PAST: &str = "O_DIRECT bypasses the cache, warm or cold: select cache=cold";
+const NEVER_MAPPED: &str = "mapped pages are in memory: select via=mmap to read a cold file";
+const NOT_EVICTED: &str = "a warm cache is not evicted";
 const DIRECT: (&str, &str) = ("via", "direct");
 
 const BENCHES: &[Bench] = &[
     Bench {
         id: "file/read",
-        asks: "What does it cost to read a file from beginning to end, `size` bytes at a time?",
-        op: "a read of `size` bytes into a buffer that is reused, and the turn of the loop. \
-             via=read is read(2); fread the C library's, with its buffer of 4096; mmap \
-             memcpy(3) out of a mapping whose pages fault in the op, mapped one whose pages \
-             have faulted before; pread, readv (two halves), direct (pread of O_DIRECT), \
-             io-uring (one read submitted and waited for). cache=warm: it goes on through the \
-             file from batch to batch. cache=cold: a sample is one whole pass, and its figure \
-             per read. Outside: laying the file, going back to its beginning, evicting it, and \
-             looking with cachestat(2) that all or nothing of it is cached; what is read is \
-             compared with what was written.",
+        asks: "What does reading a file sequentially cost, `size` bytes at a time?",
+        op: "a read of `size` bytes into a buffer that is reused, and loop overhead. via=read is \
+             read(2); fread that of the C library, with its buffer of 4096; mmap memcpy(3) from a \
+             mapping whose pages fault in the op, mapped from one whose pages have faulted before; \
+             pread, readv (two halves), direct (pread with O_DIRECT), io-uring (one read submitted \
+             and waited for). cache=warm: it continues through the file from batch to batch. \
+             cache=cold: a sample is one whole pass, and its figure is per read. Not included: \
+             writing the file, returning to its start, evicting it, and checking with cachestat(2) \
+             that all or none of it is cached; what is read is compared with what was written.",
         expected: "warm, 64 bytes: read 250 ns, fread 5, mmap 3; 65536 bytes: 4 us by read and \
-                fread, 5 by mmap for its faults; cold 20 us for 65536 bytes on a virtual disk",
-        why: "read(2) pays the door and a look into the page cache for each call, fread only \
-              once in 4096 bytes: it wins while reads are small, and from 4096 bytes on it is \
-              read(2) itself. A mapping pays no call, but a fault for 16 pages or more \
-              (`minor-faults`), and no more once its pages are mapped (via=mapped). Cold, the \
-              disk and readahead decide. In a virtual machine cold means this kernel's cache \
-              alone (HOST_WARM).",
+                   fread, 5 by mmap for its faults; cold 20 us for 65536 bytes on a virtual disk",
+        why: "read(2) pays kernel entry and exit and a page cache lookup for each call, fread only \
+              once per 4096 bytes: it is faster for small reads, and from 4096 bytes on it is \
+              read(2) itself. A mapping takes no call, but a fault per 16 pages or more \
+              (`minor-faults`), and none once its pages are mapped (via=mapped). Cold, the disk \
+              and readahead dominate. In a virtual machine cold refers to this kernel's cache only \
+              (HOST_WARM).",
         calls: &[
             exactly("read", 1).when(&[("via", "read")]),
             exactly("pread64", 1).when(&[("via", "pread")]),
@@ -117,18 +115,18 @@ const BENCHES: &[Bench] = &[
         axes: &[
             Axis {
                 name: "via",
-                sets: "by what it is read",
+                sets: "how it is read",
                 points: Points::Words(&[
                     "read", "fread", "mmap", "mapped", "pread", "readv", "direct", "io-uring",
                 ]),
                 default_points: Points::Words(&["read", "fread", "mmap"]),
             },
-            size("bytes of a read", Points::Numbers(&[4_096])),
+            size("read size in bytes", Points::Numbers(&[4_096])),
             CACHE,
             Axis {
                 name: "evict",
-                sets: "how the cache is made to forget the file: by advice for this file, by \
-                       dropping everybody's cache (root), or as the study did, by filling memory",
+                sets: "how the file is evicted: by advice for this file, by dropping the page \
+                       cache of the whole system (root), or, as in the study, by filling memory",
                 points: Points::Words(&["fadvise", "drop", "fill"]),
                 default_points: Points::Implied("fadvise"),
             },
@@ -165,15 +163,14 @@ const BENCHES: &[Bench] = &[
     },
     Bench {
         id: "file/read-random",
-        asks: "What does it cost to read a file in an order that no readahead knows?",
-        op: "as file/read, but each read begins at another multiple of `size`: all of them \
-             once, in a fixed order that looks like chance; the look into the table of the \
-             order is inside. Of via=mmap a sample is always a whole pass. Outside: as there.",
-        expected: "warm as in order, and a third more for large files, whose pages no cache of the \
-                processor holds; cold 60 us on a virtual disk, whatever the size",
-        why: "Warm, the page cache finds any page equally fast. Cold, each read waits for the \
-              disk once: what readahead saves in order is the difference to file/read at \
-              cache=cold.",
+        asks: "What does reading a file in random order cost?",
+        op: "like file/read, but each read begins at another multiple of `size`: all of them once, \
+             in a fixed pseudo-random order; the lookup in the table of the order is included. For \
+             via=mmap a sample is always a whole pass. Not included: the same as there.",
+        expected: "warm the same as sequentially, and a third more for large files, whose pages no \
+                   processor cache holds; cold 60 us on a virtual disk, at any size",
+        why: "Warm, the page cache finds any page equally fast. Cold, each read waits for the disk \
+              once: the difference to file/read with cache=cold is what readahead saves.",
         calls: &[
             exactly("pread64", 1).when(&[("via", "pread")]),
             exactly("pread64", 1).when(&[DIRECT]),
@@ -188,20 +185,20 @@ const BENCHES: &[Bench] = &[
         axes: &[
             Axis {
                 name: "via",
-                sets: "by what it is read",
+                sets: "how it is read",
                 points: Points::Words(&["pread", "mmap", "direct", "io-uring"]),
                 default_points: Points::Words(&["pread", "mmap"]),
             },
             Axis {
                 name: "size",
-                sets: "bytes of a read",
+                sets: "read size in bytes",
                 points: Points::Numbers(&[4_096, 16_384, 65_536]),
                 default_points: Points::Numbers(&[4_096]),
             },
             CACHE,
             Axis {
                 name: "evict",
-                sets: "how the cache is made to forget the file",
+                sets: "how the file is evicted",
                 points: Points::Words(&["fadvise", "drop"]),
                 default_points: Points::Implied("fadvise"),
             },
@@ -233,15 +230,16 @@ const BENCHES: &[Bench] = &[
     },
     Bench {
         id: "file/write",
-        asks: "What does it cost to write a file from beginning to end, `size` bytes at a time?",
-        op: "a write of `size` bytes from a buffer, and the turn of the loop; nobody waits for \
-             a disk. onto=old overwrites pages that are cached, onto=new appends to a file that \
-             was emptied. Outside: emptying, going back, and reading back what was written last.",
+        asks: "What does writing a file sequentially cost, `size` bytes at a time?",
+        op: "a write of `size` bytes from a buffer, and loop overhead; it does not wait for a \
+             disk. onto=old overwrites cached pages, onto=new appends to a file that was \
+             truncated. Not included: truncating, returning to the start, and reading back what \
+             was written last.",
         expected: "4096 bytes: 900 ns onto cached pages, twice that where each page has to be \
-                found, and 1.3 us more to reserve a block on ext4; fwrite of 64 bytes 10 ns",
-        why: "A write goes to the page cache and is done: the disk is written later, by others. \
-              What it pays is the door, a lock, the file system's account of the page (none on \
-              tmpfs), and the copy; a page that was not there has to be found too.",
+                   allocated, and 1.3 us more to reserve a block on ext4; fwrite of 64 bytes 10 ns",
+        why: "A write ends in the page cache: the kernel writes to disk later. It pays kernel \
+              entry and exit, a lock, the file system's accounting of the page (none on tmpfs), \
+              and the copy; a page that was not cached has to be allocated too.",
         calls: &[
             exactly("write", 1).when(&[("via", "write")]),
             exactly("pwrite64", 1).when(&[("via", "pwrite")]),
@@ -266,13 +264,13 @@ const BENCHES: &[Bench] = &[
     },
     Bench {
         id: "file/write-sync",
-        asks: "What does it cost to write to a file and to know that its disk has it?",
-        op: "a write of `size` bytes onto the next place of a file (a stream is flushed), and \
-             fsync(2) or fdatasync(2) of it. Outside: as file/write, onto=old.",
+        asks: "What does writing to a file and waiting until it is on disk cost?",
+        op: "a write of `size` bytes to the next position of a file (a stream is flushed), and \
+             fsync(2) or fdatasync(2) of it. Not included: the same as file/write, onto=old.",
         expected: "200 us on a virtual disk, 1 us on tmpfs; fdatasync saves nothing, since the \
-                length stays",
-        why: "The call waits until the disk says that it has the page and has emptied its own \
-              cache: a wait, not work. What the disk says is all that anybody here can know.",
+                   file size does not change",
+        why: "The call waits until the disk reports that it has the page and has flushed its own \
+              cache: waiting, not work. Whether the report is true cannot be checked from here.",
         calls: &[
             exactly("write", 1).when(&[("via", "write")]),
             exactly("pwrite64", 1).when(&[("via", "pwrite")]),
@@ -285,13 +283,13 @@ const BENCHES: &[Bench] = &[
             PUT,
             Axis {
                 name: "size",
-                sets: "bytes of a write",
+                sets: "write size in bytes",
                 points: Points::Numbers(&[64, 4_096, 65_536]),
                 default_points: Points::Numbers(&[4_096]),
             },
             Axis {
                 name: "sync",
-                sets: "what waits for the disk",
+                sets: "the call that waits for the disk",
                 points: Points::Words(&["fsync", "fdatasync"]),
                 default_points: Points::Words(&["fsync"]),
             },
@@ -312,15 +310,15 @@ const BENCHES: &[Bench] = &[
     },
     Bench {
         id: "file/copy",
-        asks: "What does it cost to copy a file to another, and who is spared the copying?",
-        op: "`size` bytes from one file onto the next place of another, both cached: read(2) \
-             and write(2); copy_file_range(2); sendfile(2); splice(2) into a pipe and splice(2) \
-             out of it. Outside: going back, and comparing what has arrived.",
-        expected: "65536 bytes: 14 us by read and write; the others save a copy of two, so 9",
-        why: "read and write copy twice, into the program and out of it, and pass the door \
-              twice. The others hand pages through a pipe inside the kernel and copy once. On \
-              btrfs, xfs and some networks copy_file_range shares the blocks and copies \
-              nothing: then it is not the same act (the file system stands in the record).",
+        asks: "What does copying a file to another cost, and which calls avoid copies?",
+        op: "`size` bytes from one file to the next position of another, both cached: read(2) and \
+             write(2); copy_file_range(2); sendfile(2); splice(2) into a pipe and splice(2) out of \
+             it. Not included: returning to the start, and comparing the result.",
+        expected: "65536 bytes: 14 us by read and write; the others save one of two copies, so 9",
+        why: "read and write copy twice, into the program and out of it, and enter the kernel \
+              twice. The others pass pages through a pipe inside the kernel and copy once. On \
+              btrfs, xfs and some network file systems copy_file_range shares the blocks and \
+              copies nothing: then it is not the same op (the record names the file system).",
         calls: &[
             exactly("read", 1).when(&[("via", "read-write")]),
             exactly("write", 1).when(&[("via", "read-write")]),
@@ -336,7 +334,7 @@ const BENCHES: &[Bench] = &[
         axes: &[
             Axis {
                 name: "via",
-                sets: "by what it is copied",
+                sets: "how it is copied",
                 points: Points::Words(&["read-write", "copy-file-range", "sendfile", "splice"]),
                 default_points: Points::Words(&[
                     "read-write",
@@ -347,7 +345,7 @@ const BENCHES: &[Bench] = &[
             },
             Axis {
                 name: "size",
-                sets: "bytes of a copy",
+                sets: "bytes per copy",
                 points: Points::Numbers(&[4_096, 65_536, 1_048_576]),
                 default_points: Points::Numbers(&[65_536]),
             },
@@ -375,16 +373,16 @@ const BENCHES: &[Bench] = &[
     },
     Bench {
         id: "file/create-unlink",
-        asks: "What does it cost to make an empty file in a folder and to take it away again?",
-        op: "openat(2) of a new name, close(2) and unlinkat(2), in a folder of `files` other \
-             names, links of one file. Outside: making the folder.",
-        expected: "12 us on ext4 and 3 us on tmpfs, whatever the number of files: both look names \
-                up in a tree",
-        why: "An inode is found, a name is entered and struck out, and the journal notes both: \
-              the disk hears of it later. A file system that reads its folders from end to end \
-              would show the number of files. ext4 passes over inodes that were freed in the last \
-              minute, one by one: who has just deleted a thousand files nearby pays five times \
-              as much (the other names here are links of one file, so that no worker does that to \
+        asks: "What does creating an empty file and unlinking it cost?",
+        op: "openat(2) of a new name, close(2) and unlinkat(2), in a directory with `files` other \
+             names, links of one file. Not included: creating the directory.",
+        expected: "12 us on ext4 and 3 us on tmpfs, at any number of files: both look names up in \
+                   a tree",
+        why: "An inode is allocated, a name is added and removed, and the journal records both: \
+              the disk is written later. A file system that scans its directories linearly would \
+              depend on the number of files. ext4 skips inodes that were freed within the last \
+              minute, one by one: after deleting a thousand files nearby, it takes five times as \
+              long (the other names here are links of one file, so that no worker causes this for \
               the next).",
         calls: &[exactly("openat", 1), exactly("close", 1), exactly("unlinkat", 1)],
         floor: &[at_least(3, "syscall/invalid")],
@@ -396,12 +394,12 @@ const BENCHES: &[Bench] = &[
     },
     Bench {
         id: "file/rename",
-        asks: "What does it cost to rename a file in its folder?",
-        op: "renameat2(2) of one file among `files` to a new name, and at the next op back \
-             again. Outside: making the folder.",
+        asks: "What does renaming a file within its directory cost?",
+        op: "renameat2(2) of one file among `files` to a new name, and in the next op back again. \
+             Not included: creating the directory.",
         expected: "6 us on ext4, 1.5 us on tmpfs",
-        why: "One name is struck out and another entered, under the lock of the whole file \
-              system's renames.",
+        why: "One name is removed and another added, under the rename lock of the whole file \
+              system.",
         calls: &[exactly("renameat2", 1)],
         floor: &[at_least(1, "syscall/invalid")],
         axes: &[FILES, WHERE],
@@ -413,13 +411,13 @@ const BENCHES: &[Bench] = &[
     },
     Bench {
         id: "file/stat",
-        asks: "What does it cost to look at one file after another in a folder of many?",
-        op: "newfstatat(2) of another file each time, by its name in the folder. Outside: \
-             making the folder.",
-        expected: "300 ns while the processor's caches hold what is looked at, 600 ns at 100,000 \
-                files",
-        why: "Names that were looked up stay in the kernel's table of names, and no file system \
-              is asked: what grows is the table, out of the processor's caches.",
+        asks: "What does stat of one file after another cost in a large directory?",
+        op: "newfstatat(2) of another file each time, by its name in the directory. Not included: \
+             creating the directory.",
+        expected: "300 ns while the processor's caches hold the data structures, 600 ns at 100,000 \
+                   files",
+        why: "Names that were looked up stay in the dentry cache, and the file system is not \
+              asked: what grows is that cache, beyond the processor's caches.",
         calls: &[exactly("newfstatat", 1)],
         floor: &[at_least(1, "syscall/invalid")],
         axes: &[FILES, WHERE],
@@ -432,21 +430,22 @@ const BENCHES: &[Bench] = &[
     Bench {
         id: "file/reread",
         asks: "How large a file does the page cache keep?",
-        op: "read(2) of 65536 bytes, in whole passes over a file that was just read: a sample \
-             is a pass, its figure per read. All of it happens in a control group that may use \
-             `limit_mib`; the file has `share_pct` per cent of that. Outside: laying the file, \
-             and the passes before.",
-        expected: "4 us up to a share of 80 %; there is the knee, and from 110 % on the disk's 20 \
-                us",
+        op: "read(2) of 65536 bytes, in whole passes over a file that was just read: a sample is a \
+             pass, its figure per read. Everything runs in a control group that may use \
+             `limit_mib`; the file size is `share_pct` per cent of that. Not included: writing the \
+             file, and the passes before.",
+        expected: "4 us up to a share of 80 %, where the knee is, and from 110 % on the disk's 20 \
+                   us",
         why: "What does not fit is evicted before it is read again. `file.cached` of the record \
-              says how much was there before each pass; the knee is where that falls below all. \
-              On a machine without such a group the cache is as large as its free memory.",
+              says how much was cached before each pass; the knee is where that drops below the \
+              whole file. On a machine without such a group the cache is as large as its free \
+              memory.",
         calls: &[exactly("read", 1)],
         floor: &[at_least(1, "syscall/invalid")],
         axes: &[
             Axis {
                 name: "limit_mib",
-                sets: "memory of the control group, in MiB",
+                sets: "memory limit of the control group in MiB",
                 points: Points::Numbers(&[64, 512]),
                 default_points: Points::WithThorough {
                     points: &Points::Numbers(&[64]),
@@ -455,7 +454,7 @@ const BENCHES: &[Bench] = &[
             },
             Axis {
                 name: "share_pct",
-                sets: "the file's length, in per cent of that",
+                sets: "file size in per cent of that limit",
                 points: Points::Numbers(SHARES_PCT),
                 default_points: Points::WithThorough {
                     points: &Points::Numbers(&[50, 150]),
@@ -473,12 +472,12 @@ const BENCHES: &[Bench] = &[
     },
 ];
 
-/// Files as large as these parts of a control group's memory: enough of them to find a knee.
+/// File sizes in per cent of a control group's memory: enough of them to find a knee.
 const SHARES_PCT: &[u64] = &[25, 40, 50, 60, 70, 75, 80, 90, 100, 110, 125, 150, 200];
 
 const SIZE_4K: (&str, &str) = ("size", "4096");
 
-/// A read by a call: the door, and at the sizes of pages the copy.
+/// A read by a system call: a null call, and at page sizes the copy.
 const READ_FLOOR: &[Floor] = &[
     at_least(1, "syscall/invalid").when(&[("via", "read")]),
     at_least(1, "syscall/invalid").when(&[("via", "pread")]),
@@ -493,25 +492,25 @@ const READ_FLOOR: &[Floor] = &[
 
 const PUT: Axis = Axis {
     name: "via",
-    sets: "by what it is written",
+    sets: "how it is written",
     points: Points::Words(&["write", "fwrite", "pwrite"]),
     default_points: Points::Words(&["write"]),
 };
 const WRITE_SIZE: Axis = Axis {
     name: "size",
-    sets: "bytes of a write",
+    sets: "write size in bytes",
     points: Points::Numbers(&[8, 64, 512, 4_096, 65_536]),
     default_points: Points::Numbers(&[4_096]),
 };
 const ONTO: Axis = Axis {
     name: "onto",
-    sets: "whether pages are overwritten that are there, or the file grows",
+    sets: "whether existing pages are overwritten, or the file grows",
     points: Points::Words(&["old", "new"]),
     default_points: Points::Words(&["old"]),
 };
 const FILES: Axis = Axis {
     name: "files",
-    sets: "files in the folder",
+    sets: "number of files in the directory",
     points: Points::Numbers(&[10, 100, 1_000, 10_000, 100_000]),
     default_points: Points::Numbers(&[100]),
 };

@@ -1,4 +1,4 @@
-//! Mappings, and what memory itself gives: the floors of everything that copies.
+//! Mappings, and the speed of memory itself: the floor of everything that copies.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -12,16 +12,16 @@ mod body;
 
 pub(super) const FAMILY: Family = Family {
     name: "memory",
-    about: "what it costs to change a mapping, and how fast memory itself is",
+    about: "the cost of changing mappings, and the speed of memory",
     benches: BENCHES,
 };
 
-/// What the mappings of the calls take, all of their pages touched.
+/// Memory that the mappings of the calls need, with all pages touched.
 const ROOM: Need = Need::resource(Resource::Memory(80));
 const SMALL_PAGES: Need = Need::resource(Resource::SmallPages);
 const THP: Need = Need::resource(Resource::TransparentHugePages).when(&[("pages", "thp")]);
 
-/// Bytes that a call is about.
+/// The size that a call operates on.
 const fn call_size(sets: &'static str) -> Axis {
     Axis {
         name: "size",
@@ -34,13 +34,12 @@ const fn call_size(sets: &'static str) -> Axis {
 const BENCHES: &[Bench] = &[
     Bench {
         id: "memory/mmap-munmap",
-        asks: "What does it cost to map fresh memory and to give it back untouched?",
-        op: "mmap(2) of `size` bytes, private and anonymous, and munmap(2). No page of it is \
-             touched. Outside: nothing.",
-        expected: "1 us for both at any size: a mapping is a note, and nobody has come for its \
-                   pages",
-        why: "The kernel finds a gap, notes the mapping in its tree, and takes the note out again. \
-              How large it is shows nowhere, until its pages are touched (fault/zero-fill, \
+        asks: "What does mapping fresh memory and unmapping it untouched cost?",
+        op: "mmap(2) of `size` bytes, private and anonymous, and munmap(2). No page is touched. \
+             Not included: nothing.",
+        expected: "1 us for both at any size: a mapping is only recorded, and no page is allocated",
+        why: "The kernel finds a gap, records the mapping in its tree, and removes the record \
+              again. The size makes no difference until the pages are touched (fault/zero-fill, \
               map=inside).",
         calls: &[exactly("mmap", 1), exactly("munmap", 1)],
         floor: &[at_least(2, "syscall/getppid:via=raw")],
@@ -55,14 +54,14 @@ const BENCHES: &[Bench] = &[
     },
     Bench {
         id: "memory/mprotect",
-        asks: "What does it cost to take away the right to write to memory, and to give it back?",
-        op: "mprotect(2) of `size` bytes to read only, and mprotect(2) back; every page of them is \
-             there and has been written to. Outside: mapping and touching.",
-        expected: "1 us for a page; 15 ns more for each further page, since both ways each entry of \
-                the page table is changed",
-        why: "The kernel walks the page table twice, changes each entry, and makes every CPU that \
-              runs the program forget its translations: with more threads on more CPUs that is an \
-              interrupt to each of them.",
+        asks: "What does making memory read-only and writable again cost?",
+        op: "mprotect(2) of `size` bytes to read-only, and mprotect(2) back; every page is present \
+             and has been written to. Not included: mapping and touching.",
+        expected: "1 us for a page; 15 ns more for each further page, since each page table entry \
+                   is changed both times",
+        why: "The kernel walks the page table twice, changes each entry, and flushes the TLB of \
+              every CPU that runs the program: with more threads on more CPUs that is an interrupt \
+              to each of them.",
         calls: &[exactly("mprotect", 2)],
         floor: &[at_least(2, "syscall/getppid:via=raw")],
         axes: &[call_size("bytes whose right changes")],
@@ -79,12 +78,13 @@ const BENCHES: &[Bench] = &[
     },
     Bench {
         id: "memory/brk",
-        asks: "What does it cost to grow the heap and to shrink it again?",
-        op: "brk(2) to `size` bytes beyond the heap's end, and brk(2) back; both ends are what was \
-             asked for. No page of it is touched. Outside: nothing.",
-        expected: "as memory/mmap-munmap, 800 ns: the oldest way to the same note",
-        why: "The heap is a mapping that only grows at its end: the kernel lengthens the note and \
-              cuts it off again.",
+        asks: "What does growing and shrinking the heap cost?",
+        op: "brk(2) to `size` bytes beyond the end of the heap, and brk(2) back; both results are \
+             checked. No page is touched. Not included: nothing.",
+        expected: "the same as memory/mmap-munmap, 800 ns: an older interface to the same \
+                   operation",
+        why: "The heap is a mapping that only grows at its end: the kernel extends the record and \
+              truncates it again.",
         calls: &[exactly("brk", 2)],
         floor: &[at_least(2, "syscall/getppid:via=raw")],
         axes: &[call_size("bytes by which it grows")],
@@ -92,7 +92,7 @@ const BENCHES: &[Bench] = &[
         source: "brk(2); mm/mmap.c",
         build: |at| {
             let bytes = at.number("size");
-            // Where it ends is looked up before each batch: the library may have moved it since.
+            // The end is looked up before each batch: libc may have moved it since.
             let heap = Rc::new(Cell::new(Heap::here()?));
             heap.get().grow_and_shrink(bytes)?;
             let end = Rc::clone(&heap);
@@ -103,15 +103,15 @@ const BENCHES: &[Bench] = &[
     },
     Bench {
         id: "memory/dontneed",
-        asks: "What does it cost to give pages back but keep the mapping?",
-        op: "madvise(2) MADV_DONTNEED of `size` bytes, every page of which is there; each byte of \
-             the mapping in its turn. Outside: touching them again, and looking that they were gone \
-             (mincore(2)).",
-        expected: "300 ns for a page, 60 ns more for each further one: a fault's accounts backwards, \
-                without the clearing",
-        why: "Each entry of the page table is emptied, the CPU forgets its translation, and each \
-              page goes back to the free ones. Allocators do this to look small; the next touch \
-              pays fault/zero-fill again.",
+        asks: "What does freeing pages while keeping the mapping cost?",
+        op: "madvise(2) MADV_DONTNEED of `size` bytes, every page of which is present; successive \
+             parts of the mapping. Not included: touching them again, and checking that they are \
+             gone (mincore(2)).",
+        expected: "300 ns for a page, 60 ns more for each further one: a fault's accounting in \
+                   reverse, without the clearing",
+        why: "Each page table entry is cleared, the TLB is flushed, and each page is freed. \
+              Allocators do this to reduce their resident size; the next touch costs \
+              fault/zero-fill again.",
         calls: &[exactly("madvise", 1)],
         floor: &[at_least(1, "syscall/getppid:via=raw")],
         axes: &[call_size("bytes given back")],
@@ -122,14 +122,15 @@ const BENCHES: &[Bench] = &[
     },
     Bench {
         id: "memory/mremap",
-        asks: "What does it cost to move pages to another address without copying them?",
-        op: "mremap(2) of `size` bytes, every page of which is there, onto another mapping of \
-             ours; the next op moves them back. The range that was left stays mapped and empty \
-             (MREMAP_DONTUNMAP). Outside: mapping, touching, and a look whether they have arrived.",
-        expected: "2 us for a page, 20 ns more for each further one; 2 MiB at a time by moving their \
-                page table whole, where the kernel does that",
-        why: "This is how realloc(3) grows large blocks: the entries of the page table move, the \
-              bytes do not. What a copy would have cost is memory/copy.",
+        asks: "What does moving pages to another address without copying them cost?",
+        op: "mremap(2) of `size` bytes, every page of which is present, onto another mapping of \
+             the worker; the next op moves them back. The old range stays mapped and empty \
+             (MREMAP_DONTUNMAP). Not included: mapping, touching, and checking that they have \
+             arrived.",
+        expected: "2 us for a page, 20 ns more for each further one; 2 MiB at a time by moving \
+                   their page table as a whole, where the kernel does that",
+        why: "realloc(3) grows large blocks this way: the page table entries move, the bytes do \
+              not. A copy would have cost memory/copy.",
         calls: &[exactly("mremap", 1)],
         floor: &[at_least(1, "syscall/getppid:via=raw")],
         axes: &[call_size("bytes moved")],
@@ -140,23 +141,24 @@ const BENCHES: &[Bench] = &[
     },
     Bench {
         id: "memory/clear",
-        asks: "What does it cost to fill a block of memory with zeros?",
-        op: "one block of `size` bytes at the beginning of a page, over and over: as warm as a \
-             block of that size stays. by=string is the processor's own instruction (rep stosb; on \
-             aarch64 pairs of registers), by=library the C library's memset; and the loop \
-             over the ops, a few core cycles. Outside: mapping and the first touch.",
-        expected: "25 ns for 4096 bytes: 64 bytes a core cycle and the instruction's start",
-        why: "What a kernel does to every fresh page, at its cheapest: into the first cache.",
+        asks: "What does zeroing a block of memory cost?",
+        op: "one page-aligned block of `size` bytes, repeatedly: as warm as a block of that size \
+             stays. by=string is the processor's string instruction (rep stosb; on aarch64 pairs \
+             of registers), by=library memset of the C library; plus the loop over the ops, a few \
+             core cycles. Not included: mapping and the first touch.",
+        expected: "25 ns for 4096 bytes: 64 bytes per core cycle and the startup of the \
+                   instruction",
+        why: "What a kernel does to every fresh page, at its cheapest: in the first-level cache.",
         axes: &[
             Axis {
                 name: "size",
-                sets: "bytes of the block",
+                sets: "block size in bytes",
                 points: Points::Numbers(&[64, 512, 4_096, 65_536, 2_097_152, 67_108_864]),
                 default_points: Points::Numbers(&[4_096]),
             },
             Axis {
                 name: "by",
-                sets: "by what it is filled",
+                sets: "how it is zeroed",
                 points: Points::Words(&["library", "string"]),
                 default_points: Points::Words(&["string"]),
             },
@@ -175,25 +177,25 @@ const BENCHES: &[Bench] = &[
     },
     Bench {
         id: "memory/copy",
-        asks: "What does it cost to copy a block of memory?",
-        op: "a copy of `size` bytes from one block to another, each at the beginning of a page, \
-             over and over: as warm as two blocks of that size stay. by=library is the C library's \
-             memcpy, by=string the processor's own instruction (rep movsb; on aarch64 a byte at a \
-             time), by=registers a loop of 256 bytes a turn, over registers of 32 bytes where the \
-             processor has AVX2 and of 16 elsewhere, by=stream the same with stores past the \
-             caches and a fence; what either leaves over is by=string. But for by=string the loop \
-             over the ops, a few core cycles, is inside. Pages of 4 KiB. Outside: mapping and the first \
-             touch.",
-        expected: "35 ns for 4096 bytes by any of them but past the caches, which takes 200; from the \
-                size on that no cache holds 10 GB/s, and past the caches half as much again",
-        why: "Whatever moves bytes between programs, files and kernels moves them so, and cannot \
-              be cheaper than this. Small copies are their start; large ones are the bandwidth of \
-              the cache that holds both blocks. A store past the caches saves fetching a line only \
-              to overwrite it, and loses what a cache would have kept.",
+        asks: "What does copying a block of memory cost?",
+        op: "a copy of `size` bytes from one block to another, both page-aligned, repeatedly: as \
+             warm as two blocks of that size stay. by=library is memcpy of the C library, \
+             by=string the processor's string instruction (rep movsb; on aarch64 one byte at a \
+             time), by=registers a loop of 256 bytes per iteration, with registers of 32 bytes \
+             where the processor has AVX2 and of 16 elsewhere, by=stream the same with \
+             non-temporal stores and a fence; both copy the remainder with by=string. Except for \
+             by=string the loop over the ops, a few core cycles, is included. Pages of 4 KiB. Not \
+             included: mapping and the first touch.",
+        expected: "35 ns for 4096 bytes by all except by=stream, which takes 200; from the size on \
+                   that no cache holds 10 GB/s, and by=stream one and a half times that",
+        why: "Programs, file systems and kernels move bytes this way, and cannot be faster than \
+              this. For small copies the startup dominates; for large ones the bandwidth of the \
+              cache that holds both blocks. A non-temporal store saves reading a line only to \
+              overwrite it, and loses what a cache would have kept.",
         axes: &[
             Axis {
                 name: "size",
-                sets: "bytes of the block",
+                sets: "block size in bytes",
                 points: Points::Numbers(&[
                     8, 16, 32, 64, 128, 256, 512, 1_024, 2_048, 4_096, 8_192, 16_384, 32_768,
                     65_536, 131_072, 262_144, 1_048_576, 4_194_304, 16_777_216, 67_108_864,
@@ -202,7 +204,7 @@ const BENCHES: &[Bench] = &[
             },
             Axis {
                 name: "by",
-                sets: "by what it is copied",
+                sets: "how it is copied",
                 points: Points::Words(&["library", "string", "registers", "stream"]),
                 default_points: Points::Words(&["string"]),
             },
@@ -214,21 +216,20 @@ const BENCHES: &[Bench] = &[
     },
     Bench {
         id: "memory/latency",
-        asks: "How long does a load take whose address the last load gave, by how much memory is \
-               in use?",
+        asks: "How long does a dependent load take, by working-set size?",
         op: "one load of the next line's address, in a cycle through every line of `size` bytes, \
-             in an order that no prefetcher knows. Outside: laying the cycle; the loop, beside \
-             which every load runs.",
-        expected: "1 ns in the first cache, 4 in the second, 15 in the third, 100 in memory; with \
-                huge pages the same within the reach of the translation cache, and a third less \
-                beyond it",
-        why: "One load waits for the other, so nothing overlaps: what shows is the distance to the \
-              cache, or to the memory, that holds `size` bytes. Beyond what the translation cache \
-              covers each load also walks the page table, which huge pages make short.",
+             in an order that no prefetcher predicts. Not included: building the cycle; loop \
+             overhead, which overlaps with every load.",
+        expected: "1 ns in the first-level cache, 4 in the second, 15 in the third, 100 in memory; \
+                   with huge pages the same within the reach of the TLB, and a third less beyond \
+                   it",
+        why: "Each load waits for the previous one, so nothing overlaps: the figure is the latency \
+              of the cache, or of the memory, that holds `size` bytes. Beyond the reach of the TLB \
+              each load also walks the page table, which is shorter with huge pages.",
         axes: &[
             Axis {
                 name: "size",
-                sets: "bytes that the cycle goes through",
+                sets: "bytes in the cycle",
                 points: Points::Numbers(&[
                     4_096,
                     8_192,
@@ -275,30 +276,30 @@ const BENCHES: &[Bench] = &[
     },
     Bench {
         id: "memory/bandwidth",
-        asks: "How many bytes a second does one CPU read, write and copy, by how much memory is in \
-               use?",
+        asks: "How many bytes per second can one CPU read, write and copy, by working-set size?",
         op: "bytes read into registers (act=read), written from them (act=write), copied to a \
-             second block as large (act=copy), or copied with stores past the caches and a fence \
-             (act=stream): round and round through blocks of `size` bytes, 256 bytes a turn, over \
-             registers of 32 bytes where the processor has AVX2 and of 16 elsewhere; pages of 4 \
-             KiB. A byte copied counts once. Outside: mapping and the first touch; all that is \
-             fixed a batch, which the slope over once and twice the bytes takes out.",
-        expected: "200 GB/s read and 130 written from the first cache; 20 GB/s read and 10 written or \
-                copied from memory, 15 past the caches",
-        why: "The slope against bytes: what a long stream gets from the cache that holds it. To \
-              write a line an ordinary store fetches it first, so that a copy moves three bytes \
-              for each one; a store past the caches moves two.",
+             second block of the same size (act=copy), or copied with non-temporal stores and a \
+             fence (act=stream): repeatedly through blocks of `size` bytes, 256 bytes per \
+             iteration, with registers of 32 bytes where the processor has AVX2 and of 16 \
+             elsewhere; pages of 4 KiB. A copied byte counts once. Not included: mapping and the \
+             first touch; fixed costs of a batch, which the slope over once and twice the bytes \
+             removes.",
+        expected: "200 GB/s read and 130 written from the first-level cache; 20 GB/s read and 10 \
+                   written or copied from memory, 15 with non-temporal stores",
+        why: "The slope against bytes is what a long stream gets from the cache that holds it. An \
+              ordinary store reads the line before it overwrites it, so a copy moves three bytes \
+              for each one; with non-temporal stores it moves two.",
         unit: oscost_model::unit::Unit::BytesPerSecond,
         axes: &[
             Axis {
                 name: "act",
-                sets: "what is done with the bytes",
+                sets: "operation",
                 points: Points::Words(&["read", "write", "copy", "stream"]),
                 default_points: Points::Words(&["read", "write", "copy", "stream"]),
             },
             Axis {
                 name: "size",
-                sets: "bytes of a block",
+                sets: "block size in bytes",
                 points: Points::Numbers(&[
                     4_096, 16_384, 65_536, 262_144, 1_048_576, 4_194_304, 16_777_216, 67_108_864,
                 ]),
@@ -325,8 +326,8 @@ const BENCHES: &[Bench] = &[
     },
 ];
 
-/// The floor of other copies is compiled by itself and unrolled: next to a copy of 8 bytes a choice
-/// at each op shows.
+/// by=string, the floor of other copies, is compiled separately and unrolled: next to a copy of 8
+/// bytes a branch per op would show.
 fn copy(at: Params<'_>) -> Result<Work, Errno> {
     let mut blocks = Blocks::new(at.number("size") as usize)?;
     let by = match at.word("by") {

@@ -1,26 +1,26 @@
-//! What an op says of its faults, held against the kernel's own account.
+//! The page faults that an op must take, checked against the kernel's accounting.
 
 use crate::kernel::process::usage::{self, ThreadUsage};
 
 use super::super::prelude::*;
 
-/// Faults beyond those of the ops that a batch may show: pages of the program itself that are
-/// touched for the first time. A page size that is not the one claimed shows as hundreds.
+/// Faults beyond those of the ops that a batch may show: pages of the worker itself that are
+/// touched for the first time. A wrong page size shows as hundreds.
 const SLACK: u64 = 16;
 
-/// Which faults are claimed.
+/// Which faults are expected.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Any.
+    /// Minor and major faults.
     Any,
-    /// Those that waited for a disk.
+    /// Major faults: those that waited for a disk.
     Major,
 }
 
-/// An open claim: it is settled right after its batch, untimed.
+/// Expected faults of a batch: checked right after it, untimed.
 pub(super) struct Claim {
     kind: Kind,
-    /// By whom it was opened: a fork has an account of its own.
+    /// The process that set it: a fork has its own accounting.
     process: u32,
     charged: u64,
     faults: Option<u64>,
@@ -31,7 +31,7 @@ impl Claim {
         Self { kind, process: 0, charged: 0, faults: None }
     }
 
-    /// Looks whether the faults that were claimed are those that the kernel has charged.
+    /// Checks that the expected number of faults is what the kernel counted.
     pub(super) fn settle(&mut self) -> Result<(), Errno> {
         let Some(claimed) = self.faults.take() else { return Ok(()) };
         if self.process != std::process::id() {
@@ -41,7 +41,7 @@ impl Claim {
         if (claimed..=claimed + SLACK).contains(&seen) { Ok(()) } else { Err(Errno::UNPROVEN) }
     }
 
-    /// Claims so many faults for all that happens until it is settled.
+    /// Expects this many faults until the check.
     pub(super) fn open(&mut self, faults: u64) -> Result<(), Errno> {
         self.process = std::process::id();
         self.charged = self.charged()?;

@@ -1,4 +1,4 @@
-//! Single pages that are not in memory: they come from a disk.
+//! Single pages that are not in memory and are read from a disk.
 
 use std::fs::File;
 
@@ -8,13 +8,13 @@ use super::super::prelude::*;
 use super::claim::{Claim, Kind};
 use super::walk;
 
-/// What is mapped: small enough to be written and evicted quickly, and so large that a page is not
-/// asked for twice.
+/// The size of the mapping: small enough to be written and evicted quickly, and large enough that
+/// no page is used twice in a short time.
 const BYTES: usize = 4 << 20;
 
-/// Where a page comes from.
+/// Where a page is read from.
 enum Disk {
-    /// A file's, which is ours.
+    /// A file created by the worker.
     File(File),
     /// Swap space.
     Swap,
@@ -33,7 +33,7 @@ impl Cold {
     fn work(region: Region, disk: Disk) -> Result<Work, Errno> {
         let order = walk::order(BYTES / PAGE_BYTES, "random");
         let mut cold = Self { region, disk, order, at: 0, claim: Claim::new(Kind::Major) };
-        // Where nothing can be evicted, there is nothing to measure.
+        // If a page cannot be evicted, the case is unsupported.
         match cold.evict() {
             Err(Errno::UNPROVEN) => Err(Errno::EOPNOTSUPP),
             other => {
@@ -42,17 +42,17 @@ impl Cold {
         }
     }
 
-    /// The page that comes next.
+    /// The next page.
     fn page(&self) -> u32 {
         self.order[self.at % self.order.len()]
     }
 
-    /// Evicts the next page, and looks whether it is gone.
+    /// Evicts the next page, and checks that it is not resident.
     fn evict(&mut self) -> Result<(), Errno> {
         let from = self.page() as usize * PAGE_BYTES;
         match &self.disk {
             Disk::File(file) => {
-                // A page that is mapped is not dropped.
+                // A mapped page is not dropped.
                 self.region.advise(libc::MADV_DONTNEED)?;
                 drop_cached(file)?;
             }
@@ -89,7 +89,7 @@ impl WorkBody for Cold {
     }
 }
 
-/// A page of a file that its cache does not hold.
+/// A page of a file that is not in the page cache.
 pub(super) fn evicted_file(at: Params<'_>) -> Result<Work, Errno> {
     let file = walk::file(BYTES)?;
     // A dirty page is not dropped.

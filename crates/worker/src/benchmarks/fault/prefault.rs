@@ -1,4 +1,4 @@
-//! The cures that study sunos-1999 proposes: pages that are touched before they are wanted.
+//! The prefaulting techniques that study sunos-1999 proposes: touching pages before they are used.
 
 use std::fs::File;
 
@@ -15,33 +15,33 @@ use super::walk::{WHOLE_BYTES as BYTES, backed};
 const PAGES: usize = BYTES / PAGE_BYTES;
 /// Pages of a piece.
 const PIECE: usize = 16;
-/// Where the pages are there before the clock starts, touching those of one mapping takes some
-/// microseconds: a batch has up to so many mappings.
+/// With pages already present, touching those of one mapping takes only some microseconds: a batch
+/// has up to this many mappings.
 const MOST_OPS: usize = 4;
-/// Who is not root may lock 8 MiB on many systems.
+/// Without root 8 MiB may be locked on many systems.
 const MOST_LOCKED: u64 = 3;
 
-/// How pages come to be there before they are wanted.
+/// How pages are made present before they are used.
 enum How {
-    /// They do not.
+    /// They are not.
     Not,
-    /// Somebody else touches them; a process can only those of a file.
+    /// A helper touches them; a process can do so only for those of a file.
     Helped(Helper, Option<File>),
-    /// By the call that maps them (MAP_POPULATE).
+    /// By mmap(2) itself (MAP_POPULATE).
     Populated,
     /// By mlock(2).
     Locked,
 }
 
-/// 2 MiB that are mapped, made ready and touched.
+/// 2 MiB that are mapped, prefaulted and touched.
 struct Prefault {
     how: How,
     /// Bytes mapped at a time.
     piece: usize,
-    /// Whether making them ready is inside the clock too.
+    /// Whether prefaulting is timed too.
     total: bool,
     regions: Vec<Region>,
-    /// Faults that the kernel charges us for what is inside the clock.
+    /// Faults that the kernel counts for this thread in the timed part.
     faults: u64,
     claim: Claim,
     _small: WithoutHugePages,
@@ -49,7 +49,7 @@ struct Prefault {
 
 pub(super) fn prefault(at: Params<'_>) -> Result<Work, Errno> {
     backed(MOST_OPS * BYTES)?;
-    // Before the helper is made, which is to have no huge pages either.
+    // Before the helper is created, which must not have huge pages either.
     let small = WithoutHugePages::begin()?;
     let beside = at.context.other_cpu.or(at.context.cpu);
     let how = match at.word("prefault") {
@@ -65,10 +65,10 @@ pub(super) fn prefault(at: Params<'_>) -> Result<Work, Errno> {
     let most = if matches!(how, How::Locked) { MOST_LOCKED } else { MOST_OPS as u64 };
     let total = at.word("cost") == "total";
     let faults = match &how {
-        // A page that a process has touched is in memory, but not in our page table.
+        // A page that a process has touched is in memory, but not in this process's page table.
         How::Not | How::Helped(_, Some(_)) => PAGES as u64,
         How::Helped(_, None) => 0,
-        // The kernel charges what it fills in for us as faults of ours, though nobody trapped.
+        // The kernel counts what it maps for this thread as its faults, although none trapped.
         How::Populated | How::Locked => {
             if total {
                 PAGES as u64
@@ -93,7 +93,7 @@ pub(super) fn prefault(at: Params<'_>) -> Result<Work, Errno> {
 }
 
 impl Prefault {
-    /// Maps the piece that begins at `from`, and makes it ready.
+    /// Maps the piece that begins at `from`, and prefaults it.
     fn ready(&mut self, from: usize) -> Result<Region, Errno> {
         let private = |flags| Region::at_hint(0, self.piece, Pages::Small, flags);
         match &mut self.how {
@@ -122,7 +122,7 @@ impl WorkBody for Prefault {
         if let How::Helped(helper, file) = &self.how {
             helper.check_owner()?;
             if let Some(file) = file {
-                // All its pages are given back.
+                // This frees all its pages.
                 file.set_len(0)?;
                 file.set_len((MOST_OPS * BYTES) as u64)?;
             }

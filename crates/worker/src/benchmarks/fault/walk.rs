@@ -12,17 +12,18 @@ use crate::kernel::process::{self, Whose};
 use super::super::prelude::*;
 use super::claim::{Claim, Kind};
 
-/// What the study maps: 8 MiB, 2048 pages, a page table of four pages.
+/// The size of the study's mapping: 8 MiB, 2048 pages, a page table of four pages.
 const BYTES: usize = 8 << 20;
-/// What is mapped, touched and unmapped as a whole: the range of one page of the page table. A
-/// batch of 8 MiB would take milliseconds, and no shared machine leaves it in peace for so long.
+/// The size of a mapping that is mapped, touched and unmapped in one op: the range of one page of
+/// the page table. A batch of 8 MiB would take milliseconds, in which a shared machine is rarely
+/// undisturbed.
 pub(super) const WHOLE_BYTES: usize = HUGE_BYTES;
-/// Huge pages that are only read cost no memory, and hardly any time: a batch takes more of them.
+/// Huge pages that are only read cost no memory and hardly any time: a batch takes more of them.
 const BYTES_READ: usize = 64 << 20;
-/// Pages that the kernel maps at once around one of a cached file (`fault_around_bytes`).
+/// Pages that the kernel maps at once around a cached one (`fault_around_bytes`).
 const AROUND: usize = 16;
 
-/// The axis that says in what order pages are touched.
+/// The order in which pages are touched, as the axis names it.
 pub(super) fn order(pieces: usize, named: &str) -> Vec<u32> {
     let order = Order::of(pieces.ilog2());
     (0..pieces as u32)
@@ -33,7 +34,7 @@ pub(super) fn order(pieces: usize, named: &str) -> Vec<u32> {
         .collect()
 }
 
-/// The pages that an axis names.
+/// The page size, as the axis names it.
 pub(super) fn pages(named: &str) -> Pages {
     match named {
         "thp" => Pages::Transparent,
@@ -48,13 +49,14 @@ fn access(named: &str) -> Access {
 
 /// How the pages of a walk become fresh again when all have been touched.
 enum Source {
-    /// They are mapped anew.
+    /// They are remapped.
     Renewed(Region),
-    /// They are mapped anew, from a file all of which must lie in the cache.
+    /// They are remapped, from a file whose pages must all be cached.
     Cached(Region),
-    /// A child is forked, which shares them; and which ends at once, unless it `lives`.
+    /// A child is forked, which shares them, and which exits at once unless it `lives`.
     Forked { region: Region, lives: bool, child: Option<u32> },
-    /// They are dropped, and a thread of our own fills them in; so many it has until now.
+    /// They are dropped, and a handler thread fills them in; `filled` is the expected number so
+    /// far.
     Handled { region: Handled, filled: u64 },
 }
 
@@ -69,8 +71,8 @@ impl Source {
     }
 }
 
-/// Ends a child that waits, and reaps it, unless it is another's: a twin's work was built by its
-/// parent.
+/// Kills a waiting child and reaps it, unless it belongs to another process: the work of a twin was
+/// built by its parent.
 fn end(child: &mut Option<u32>) -> Result<(), Errno> {
     let Some(pid) = child.take() else { return Ok(()) };
     process::kill(pid);
@@ -80,7 +82,7 @@ fn end(child: &mut Option<u32>) -> Result<(), Errno> {
     }
 }
 
-/// Refuses a child that has ended by itself: what it held is nobody's any more.
+/// Fails if the child has exited by itself: then its pages are no longer shared.
 fn still_lives(child: Option<u32>) -> Result<(), Errno> {
     match child.map(|pid| process::wait(Whose::Child(pid), false)) {
         Some(Ok(Some(_))) => Err(Errno::ECHILD),
@@ -88,7 +90,7 @@ fn still_lives(child: Option<u32>) -> Result<(), Errno> {
     }
 }
 
-/// The walk. What it touches at once is a piece: one page, or as many as one fault maps.
+/// The walk. A piece is what one fault maps: one page, or several.
 struct Walk {
     source: Source,
     order: Vec<u32>,
@@ -99,7 +101,7 @@ struct Walk {
 }
 
 impl Walk {
-    /// A walk over pieces of so many pages, in this order; each piece is one fault.
+    /// A walk over pieces of `pages` pages in this order; each piece is one fault.
     fn new(source: Source, order: Vec<u32>, pages: usize, access: Access) -> Self {
         // As if all had been touched: the first batch makes them fresh.
         let at = order.len();
@@ -107,7 +109,7 @@ impl Walk {
     }
 
     fn work(self, worth: u64) -> Work {
-        // A fork's first piece is touched untimed.
+        // After a fork the first piece is touched untimed.
         let before = usize::from(matches!(self.source, Source::Forked { .. }));
         let most = (self.order.len() - before) as u64;
         Work::from_prepared_body(Shape::WithLoop, self)
@@ -136,8 +138,8 @@ impl Walk {
                 if !*lives {
                     end(child)?;
                 }
-                // The fork has made our own stack and heap copy-on-write too: the way to the pages
-                // is gone once, untimed.
+                // The fork has made the stack and heap of this process copy-on-write too: executing
+                // the path once resolves that, untimed.
                 self.step(1)
             }
         }
@@ -164,7 +166,7 @@ impl WorkBody for Walk {
 
     fn verify(&mut self) -> Result<(), Errno> {
         match &self.source {
-            // The thread fills in what is touched, and nobody else does.
+            // Only the handler thread fills in what is touched.
             Source::Handled { region, filled } if region.handled() != *filled => {
                 return Err(Errno::UNPROVEN);
             }
@@ -183,20 +185,20 @@ impl WorkBody for Walk {
 impl Drop for Walk {
     fn drop(&mut self) {
         if let Source::Forked { child, .. } = &mut self.source {
-            // There is nobody left to tell.
+            // A drop cannot report an error.
             let _ = end(child);
         }
     }
 }
 
-/// Touches so many bytes once and gives them back. What a kernel has had free for some seconds may
-/// lie with its hypervisor (free page reporting), and the first touch is then a fault of the host's
-/// too; what was just given back is taken first, and is backed.
+/// Touches this many bytes once and frees them. Memory that a guest kernel has had free for some
+/// seconds may be returned to its hypervisor (free page reporting), and the first touch is then a
+/// fault of the host too; recently freed memory is allocated first, and is backed.
 pub(super) fn backed(bytes: usize) -> Result<(), Errno> {
     Region::anonymous(bytes, Pages::Small).map(|region| region.touch_all(Access::Write))
 }
 
-/// Fresh pages: zeros.
+/// Fresh zero-filled pages.
 pub(super) fn zero_fill(at: Params<'_>) -> Result<Work, Errno> {
     let (pages, access) = (pages(at.word("pages")), access(at.word("access")));
     if at.word("map") == "inside" {
@@ -211,7 +213,7 @@ pub(super) fn zero_fill(at: Params<'_>) -> Result<Work, Errno> {
     let order = order(bytes / PAGE_BYTES / piece, at.word("order"));
     let region = Region::anonymous(bytes, pages)?;
     if access == Access::Write {
-        // As backed() does, with pages of this size.
+        // Like backed(), with pages of this size.
         region.touch_all(access);
     }
     let source = Source::Renewed(region);
@@ -229,7 +231,7 @@ pub(super) fn copy_on_write(at: Params<'_>) -> Result<Work, Errno> {
     Ok(Walk::new(source, order, 1, Access::Write).work(1))
 }
 
-/// Pages of a file that lies in the cache.
+/// Pages of a cached file.
 pub(super) fn cached_file(at: Params<'_>) -> Result<Work, Errno> {
     let region = Region::of_file(file(BYTES)?, BYTES)?;
     let source = Source::Cached(region);
@@ -246,7 +248,7 @@ pub(super) fn cached_file(at: Params<'_>) -> Result<Work, Errno> {
     })
 }
 
-/// A file without a name, with so many bytes in it.
+/// An unnamed file with this many bytes in it.
 pub(super) fn file(bytes: usize) -> Result<File, Errno> {
     use std::io::Write;
     let mut file = nameless_file()?;
@@ -257,7 +259,7 @@ pub(super) fn file(bytes: usize) -> Result<File, Errno> {
     Ok(file)
 }
 
-/// Pages that a thread of our own fills in.
+/// Pages that a handler thread fills in.
 pub(super) fn userfaultfd(at: Params<'_>) -> Result<Work, Errno> {
     let cpu = match at.word("peer_cpu") {
         "other" => Some(at.context.other_cpu.ok_or(Errno::EOPNOTSUPP)?),
@@ -266,21 +268,21 @@ pub(super) fn userfaultfd(at: Params<'_>) -> Result<Work, Errno> {
     backed(BYTES)?;
     let region = Handled::new(Region::anonymous(BYTES, Pages::Small)?, cpu)?;
     let mut order = order(BYTES / PAGE_BYTES, "ascending");
-    // The last page is the sign to end.
+    // The last page tells the handler to end.
     order.pop();
     let source = Source::Handled { region, filled: 0 };
     Ok(Walk::new(source, order, 1, Access::Write).work(1))
 }
 
-/// A mapping made, touched from end to end, and removed.
+/// A mapping that is created, touched from end to end, and removed.
 struct Whole {
     hint: usize,
     pages: Pages,
     order: Vec<u32>,
     access: Access,
     claim: Claim,
-    /// Small pages are asked for once for the process, since a call for each mapping would be an
-    /// act more.
+    /// Huge pages are disabled once for the process, since a call for each mapping would be part of
+    /// the op.
     _small: Option<WithoutHugePages>,
 }
 

@@ -1,4 +1,4 @@
-//! Bodies: readers, writers and copiers as the engine runs them.
+//! Work bodies of the file benchmarks: readers, writers and copiers.
 
 use oscost_model::file::FileObservation;
 
@@ -16,12 +16,12 @@ fn at_op((op, why): (u64, Errno)) -> OpError {
     OpError { op, errno: why }
 }
 
-/// The place that an axis names.
+/// The place that an axis selects.
 pub(super) fn place(at: Params<'_>) -> Place {
     if at.word("where") == "tmpfs" { Place::Memory } else { Place::Here }
 }
 
-/// How a file is evicted, as an axis names it.
+/// How a file is evicted, as the axis selects.
 fn evict(at: Params<'_>) -> Evict {
     match at.word("evict") {
         "drop" => Evict::Drop,
@@ -30,7 +30,7 @@ fn evict(at: Params<'_>) -> Evict {
     }
 }
 
-/// Reads that go on through a file that is warm, with an untimed rewind between batches.
+/// Reads that continue through a warm file, with an untimed rewind between batches.
 struct Warm(Reader);
 
 impl WorkBody for Warm {
@@ -84,27 +84,27 @@ impl WorkBody for Passes {
 /// No device has smaller blocks.
 const BLOCK_BYTES: usize = 512;
 
-/// Reads of a file, warm or cold as the point says.
+/// Reads of a file, warm or cold as the point selects.
 pub(super) fn reads(at: Params<'_>, via: Via, random: bool) -> Result<Work, Errno> {
     let (place, size) = (place(at), at.number("size") as usize);
     let cold = at.word("cache") == "cold";
     let laid = Laid::new(place, at.number("file_mib") << 20, cold)?;
     if cold && laid.in_memory() {
         return Err(kernel::because::lacking(
-            "a file of a tmpfs lies in memory and has no colder place: start oscost in a folder on \
-             a disk"
+            "a file of a tmpfs is in memory and cannot be cold: start oscost in a directory on a \
+             disk"
                 .to_owned(),
         ));
     }
     if via == Via::Direct && size < BLOCK_BYTES {
         return Err(kernel::because::lacking(
-            "O_DIRECT takes whole blocks of the device: size=512 and more".to_owned(),
+            "O_DIRECT transfers whole blocks of the device: select size=512 or more".to_owned(),
         ));
     }
     let pieces = laid.bytes as usize / size;
     let order = random.then(|| super::order(pieces));
     let reader = Reader::new(laid, via, size, order)?;
-    // At random, a fresh mapping faults less and less: only a whole pass is like the next.
+    // In random order a fresh mapping faults less and less often: only whole passes are comparable.
     let whole = cold || random && via == Via::Mmap;
     Ok(match whole {
         true => {
@@ -119,7 +119,7 @@ pub(super) fn reads(at: Params<'_>, via: Via, random: bool) -> Result<Work, Errn
     })
 }
 
-/// Writes that go on through a file, with an untimed rewind between batches.
+/// Writes that continue through a file, with an untimed rewind between batches.
 pub(super) struct Writes(pub(super) Writer);
 
 impl WorkBody for Writes {
@@ -141,14 +141,14 @@ impl WorkBody for Writes {
 }
 
 impl Writes {
-    /// The work of it.
+    /// The work with this body.
     pub(super) fn work(self, shape: Shape) -> Work {
         let most = self.0.pieces();
         Work::from_prepared_body(shape, self).with_max_batch_ops(most)
     }
 }
 
-/// Copies that go on through two files.
+/// Copies that continue through two files.
 pub(super) struct Copies(pub(super) Copier);
 
 impl WorkBody for Copies {
@@ -169,7 +169,7 @@ impl WorkBody for Copies {
     }
 }
 
-/// What is done to one file among many.
+/// Operations on one file after another among many.
 pub(super) struct Among(pub(super) Many, pub(super) Act);
 
 impl WorkBody for Among {
@@ -180,25 +180,25 @@ impl WorkBody for Among {
 
 /// Bytes of a read of [`Again`].
 const AGAIN_BYTES: usize = 65_536;
-/// What a process and its caches need beside a file, in a group whose memory is limited.
+/// What a process and its caches need besides a file, in a group whose memory is limited.
 const LEAST_LIMIT_MIB: u64 = 64;
 
-/// A file that is read through again and again in a control group that has room for so much.
+/// A file that is read repeatedly in a control group with limited memory.
 pub(super) struct Again {
-    // Dropped in this order: the file's pages are gone before the group is left.
+    // Dropped in this order: the file's pages are freed before the group is left.
     reader: Reader,
     _group: MemoryGroup,
 }
 
 impl Again {
-    /// A file of a share of what the group may use.
+    /// A file of a share of the group's memory.
     pub(super) fn work(limit_mib: u64, share_pct: u64) -> Result<Work, Errno> {
         let group = MemoryGroup::enter(limit_mib.max(LEAST_LIMIT_MIB) << 20)?;
         let bytes = (limit_mib * share_pct / 100) << 20;
         let laid = Laid::new(Place::Here, bytes, false)?;
         if laid.in_memory() {
             return Err(kernel::because::lacking(
-                "a file of a tmpfs is not evicted when memory is short: start oscost in a folder \
+                "a file of a tmpfs is not evicted under memory pressure: start oscost in a directory \
                  on a disk"
                     .to_owned(),
             ));

@@ -1,4 +1,4 @@
-//! What must hold of files that are read, written and copied.
+//! Properties of files that are read, written and copied.
 
 use oscost_model::case::Case;
 
@@ -7,13 +7,13 @@ use crate::benchmarks::find;
 use crate::kernel::Errno;
 use crate::kernel::process::alone;
 
-/// The work of a case; `None`, and a word, where this place lacks something for it.
+/// The work of a case; `None`, with a message, if this machine lacks something for it.
 fn work(text: &str) -> Option<Work> {
     let case = Case::parse(text).unwrap();
     match find(&case.benchmark).unwrap().work(&case.point, Context::DEFAULT) {
         Ok(work) => Some(work),
         Err(Errno::LACKING) => {
-            eprintln!("cannot run here: {text}: {}", Errno::LACKING);
+            eprintln!("skipped: {text}: {}", Errno::LACKING);
             None
         }
         Err(error) => panic!("{text}: {error}"),
@@ -27,19 +27,19 @@ fn batch(work: &mut Work, ops: u64) -> Result<(), Errno> {
 }
 
 #[test]
-fn every_way_to_read_brings_what_was_written_at_every_place_of_the_file() {
+fn every_way_to_read_returns_what_was_written_throughout_the_file() {
     for via in ["read", "fread", "mmap", "mapped", "pread", "readv", "io-uring"] {
         for size in [8, 512, 65_536] {
             let case = format!("file/read:via={via},size={size},cache=warm,file_mib=1");
             let Some(mut work) = work(&case) else { continue };
             assert_eq!(work.max_batch_ops(), (1 << 20) / size, "{case}");
-            // Each batch begins by comparing what the last one's last read has brought; with 7 and
-            // 3 they end at ever other places, and rewind where a batch no longer fits in.
+            // Each batch begins by comparing the result of the last read of the previous one; with
+            // 7 and 3 they end at varying positions, and rewind when a batch does not fit.
             for ops in [1, 7, 3, 7, 2].repeat(5) {
                 assert_eq!(batch(&mut work, ops), Ok(()), "{case}");
             }
             assert_eq!(batch(&mut work, (1 << 20) / size), Ok(()), "{case}: all of it");
-            assert_eq!(work.prepare(1), Ok(()), "{case}: and the last read");
+            assert_eq!(work.prepare(1), Ok(()), "{case}: the last read");
             let seen = work.file_observation().unwrap();
             assert!(seen.checks >= 2 && !seen.cold, "{seen:?}");
             assert_eq!((seen.min_cached, seen.max_cached), (256, 256), "{case}: warm");
@@ -48,7 +48,7 @@ fn every_way_to_read_brings_what_was_written_at_every_place_of_the_file() {
 }
 
 #[test]
-fn a_pass_over_a_cold_file_is_worth_its_reads_and_proves_that_it_was_cold() {
+fn a_pass_over_a_cold_file_counts_its_reads_and_verifies_that_it_was_cold() {
     for (via, size) in
         [("read", 4_096), ("fread", 64), ("mmap", 65_536), ("direct", 4_096), ("io-uring", 4_096)]
     {
@@ -58,7 +58,7 @@ fn a_pass_over_a_cold_file_is_worth_its_reads_and_proves_that_it_was_cold() {
         for _ in 0..3 {
             assert_eq!(batch(&mut work, 1), Ok(()), "{case}");
         }
-        assert_eq!(work.run(0, 1), Ok(()), "the loop alone reads nothing");
+        assert_eq!(work.run(0, 1), Ok(()), "zero iterations read nothing");
         assert_eq!(work.prepare(1), Ok(()), "{case}: the last read has brought its words");
         let seen = work.file_observation().unwrap();
         assert_eq!((seen.checks, seen.pages, seen.cold), (4, 256, true), "{case}");
@@ -67,13 +67,13 @@ fn a_pass_over_a_cold_file_is_worth_its_reads_and_proves_that_it_was_cold() {
 }
 
 #[test]
-fn what_is_written_arrives_at_every_place_of_the_file() {
+fn written_data_arrives_throughout_the_file() {
     for via in ["write", "fwrite", "pwrite"] {
         for (size, onto) in [(8, "old"), (64, "new"), (4_096, "new"), (65_536, "old")] {
             let case = format!("file/write:via={via},size={size},onto={onto},file_mib=1");
             let Some(mut work) = work(&case) else { continue };
             let all = (1 << 20) / size;
-            // A pass, cut into batches that do not fit: the rewinds compare.
+            // A pass, split into batches that do not fit: the rewinds compare.
             for ops in [1, all / 3, all / 3, all / 3, all, all, 0, 5, all] {
                 assert_eq!(batch(&mut work, ops), Ok(()), "{case}");
             }
@@ -87,7 +87,7 @@ fn what_is_written_arrives_at_every_place_of_the_file() {
 }
 
 #[test]
-fn what_is_copied_arrives_by_whatever_carries_it() {
+fn copied_data_arrives_by_every_call() {
     for via in ["read-write", "copy-file-range", "sendfile", "splice"] {
         for size in [4_096, 65_536, 1_048_576] {
             let case = format!("file/copy:via={via},size={size},file_mib=8");
@@ -101,7 +101,7 @@ fn what_is_copied_arrives_by_whatever_carries_it() {
 }
 
 #[test]
-fn more_than_a_file_holds_is_refused_before_a_byte_is_read() {
+fn reading_more_than_a_file_holds_is_refused_before_a_byte_is_read() {
     let Some(mut work) = work("file/read:via=read,size=65536,cache=warm,file_mib=1") else {
         return;
     };
@@ -111,7 +111,7 @@ fn more_than_a_file_holds_is_refused_before_a_byte_is_read() {
 }
 
 #[test]
-fn a_random_order_comes_by_every_piece_once() {
+fn a_random_order_visits_every_piece_once() {
     for pieces in [1, 2, 256, 4_096] {
         let mut order = super::order(pieces);
         order.sort_unstable();
@@ -121,7 +121,7 @@ fn a_random_order_comes_by_every_piece_once() {
 
 /// In a process of its own, since it enters the control group.
 #[test]
-fn a_file_larger_than_its_control_group_is_not_kept_and_that_is_seen() {
+fn a_file_larger_than_its_control_group_is_observed_not_to_stay_cached() {
     alone(|| {
         let cached = |share: u64| {
             let mut work = work(&format!("file/reread:limit_mib=64,share_pct={share}"))?;
@@ -130,6 +130,6 @@ fn a_file_larger_than_its_control_group_is_not_kept_and_that_is_seen() {
         };
         let (Some((kept, all)), Some((left, of))) = (cached(25), cached(150)) else { return };
         assert_eq!(kept, all, "a quarter of the memory");
-        assert!(left < of, "{left} of {of} pages are cached: half as much again as there is room");
+        assert!(left < of, "{left} of {of} pages are cached, of a file 1.5 times the limit");
     });
 }

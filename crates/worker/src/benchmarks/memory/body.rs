@@ -1,4 +1,4 @@
-//! Bodies whose ops need something before each batch.
+//! Work bodies whose ops need preparation before each batch.
 
 use crate::kernel::memory::blocks::Cycle;
 use crate::kernel::memory::region::{Access, HUGE_BYTES, PAGE_BYTES, Pages, Region};
@@ -6,30 +6,30 @@ use crate::kernel::process::usage;
 
 use super::super::prelude::*;
 
-/// Faults of this thread so far.
+/// The minor faults of this thread so far.
 fn faults() -> Result<u64, Errno> {
     usage::thread().map(|usage| usage.minor_faults)
 }
 
-/// A mapping of so many bytes, every page of which is there.
+/// A mapping of this many bytes, with all pages present.
 pub(super) fn touched(bytes: usize) -> Result<Region, Errno> {
     let region = Region::anonymous(bytes, Pages::Small)?;
     region.touch_all(Access::Write);
     Ok(region)
 }
 
-/// Pages that are given back, piece by piece.
+/// Pages that are freed, piece by piece.
 struct Forget {
     region: Region,
     piece: usize,
     at: usize,
 }
 
-/// `MADV_DONTNEED` of so many bytes.
+/// `MADV_DONTNEED` of pieces of this many bytes.
 pub(super) fn dontneed(piece: usize) -> Result<Work, Errno> {
     /// Eight ops of the largest size; enough for a batch of small ones.
     const BYTES: usize = 64 << 20;
-    /// A batch of a page each takes so many ops at most: their pages are touched before it.
+    /// Maximum ops of a batch of single pages: their pages are touched before it.
     const MOST_OPS: usize = 1_024;
     let bytes = BYTES.min(MOST_OPS * piece);
     let region = Region::anonymous(bytes, Pages::Small)?;
@@ -60,18 +60,18 @@ impl WorkBody for Forget {
     }
 }
 
-/// Pages that move to and fro between two mappings.
+/// Pages that move back and forth between two mappings.
 struct Move {
     here: Region,
     there: Region,
 }
 
-/// `mremap(2)` of so many bytes.
+/// `mremap(2)` of this many bytes.
 pub(super) fn mremap(bytes: usize) -> Result<Work, Errno> {
     let there = Region::anonymous(bytes, Pages::Small)?;
     let mut moves = Move { here: touched(bytes)?, there };
     match moves.once() {
-        // A kernel before Linux 5.7 does not know MREMAP_DONTUNMAP.
+        // MREMAP_DONTUNMAP requires Linux 5.7.
         Err(Errno::EINVAL) => Err(Errno::EOPNOTSUPP),
         other => other.map(|()| Work::from_body(Shape::WithLoop, moves)),
     }
@@ -103,14 +103,14 @@ impl WorkBody for Move {
 /// A walk from line to line.
 struct Walk(Cycle);
 
-/// A cycle through so many bytes.
+/// A cycle through this many bytes.
 pub(super) fn latency(bytes: usize, huge: bool) -> Result<Work, Errno> {
     let (pages, each) =
         if huge { (Pages::Transparent, HUGE_BYTES) } else { (Pages::Small, PAGE_BYTES) };
     let region = Region::anonymous(bytes.next_multiple_of(each), pages)?;
     let before = faults()?;
     region.touch_all(Access::Write);
-    // A fault for each page, as large as was asked for; beyond them a few of the program's own.
+    // One fault per page of the requested size; plus a few of the worker's own.
     let pages = (region.bytes() / each) as u64;
     if !(pages..pages + 16).contains(&(faults()? - before)) {
         return Err(Errno::UNPROVEN);
