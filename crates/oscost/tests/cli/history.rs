@@ -34,7 +34,7 @@ fn a_step_is_found_with_the_update_beside_it_and_the_others_stay_as_they_are() {
     let said = flat(&one);
     assert!(said.contains("change at run 26 of 2026-09-26"), "{said}");
     assert!(said.contains("updated there: kernel 6.1.0-22-cloud-amd64 -> 6.1.0-23"), "{said}");
-    assert!(said.contains("1 run: its class is hostile"), "{said}");
+    assert!(said.contains("1 run: its class is very-noisy"), "{said}");
 
     let all = sandbox.oscost(&["history"]).exits(0).stdout;
     fits(&all);
@@ -256,7 +256,7 @@ fn a_run_is_one_point_a_peer_a_series_and_the_newest_odd_run_no_reference() {
     assert!(found["points"].as_array().unwrap().iter().all(|it| it["median"] != 500.0));
     let expected = [
         ("it has no interval: fewer than six repetitions (imported)".to_owned(), 1),
-        ("its class is hostile (imported)".to_owned(), 1),
+        ("its class is very-noisy (imported)".to_owned(), 1),
         ("its record names no machine (imported)".to_owned(), 1),
     ];
     assert_eq!(left_out(&found), expected);
@@ -286,7 +286,7 @@ fn where_nothing_can_be_in_a_series_it_is_said_why_and_where_else_figures_are() 
     let very_noisy = changed_days(3, |_, it| it["conditions"][0]["class"] = json!("very-noisy"));
     let shown = flat(&very_noisy.oscost(&["history"]).exits(0).stdout);
     assert!(shown.contains("nothing at local has runs enough"), "{shown}");
-    assert!(shown.contains("3 runs: its class is hostile (imported)"), "{shown}");
+    assert!(shown.contains("3 runs: its class is very-noisy (imported)"), "{shown}");
     assert!(!shown.contains("no figure of local is kept"), "{shown}");
     let shown = flat(&very_noisy.oscost(&["history", "--at", "ssh:db1"]).exits(0).stdout);
     assert!(shown.contains("no figure of ssh:db1 is kept"), "{shown}");

@@ -151,7 +151,7 @@ fn a_failed_reference_case_that_nobody_asked_for_fails_nothing() {
 #[test]
 fn a_noisy_place_is_called_so_and_costs_are_written_in_units_that_fit() {
     let ran = Sandbox::new().fake("very-noisy", THREE).exits(0);
-    golden("hostile.txt", &ran.stdout);
+    golden("very-noisy.txt", &ran.stdout);
 }
 
 #[test]
