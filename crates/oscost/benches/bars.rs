@@ -1,14 +1,14 @@
 //! What oscost itself costs: `make bench`.
 //!
-//! Bars: the worker under 2 MiB of anonymous memory (whose page tables fork(2) copies) and 3 ms to
-//! `ready`; an answer about one benchmark within 1.5 s at a half-width of 2 % or better; `oscost
-//! list` within 30 ms; the whole bill in under a minute, and in under 15 s with `--quick`; a
-//! history of 200 cases over 1,000 runs in under a second; a page of 2,000 rows written in under a
-//! second, shorter than 5 MB, and in Chromium on two cores its first charts drawn within 2 s; what
-//! the monitor pH adds to a call under 2.5 times what an empty program adds, and within 5 % the
-//! same while the other CPU calls, too; of programs, times within 1 % of hyperfine's, and less than
-//! 1 ms added to a trial. Each is shown with its bar and the ratio of the two; a loaded machine
-//! makes the times longer.
+//! Bars: a worker has under 2 MiB of anonymous memory (fork(2) copies its page tables) and is ready
+//! 3 ms after the order; one benchmark is answered within 1.5 s with a half-width of at most 2 %;
+//! `oscost list` takes at most 30 ms; the whole price list takes under a minute, with `--quick`
+//! under 15 s; a history of 200 cases over 1,000 runs takes under a second; a page of 2,000 rows is
+//! written in under a second, is smaller than 5 MB, and Chromium on two cores draws its first
+//! charts within 2 s; the monitor pH adds under 2.5 times what an empty program adds to a call, and
+//! the same within 5 % while the other CPU makes calls too; times of programs are within 1 % of
+//! hyperfine's, and a trial costs less than 1 ms. Each figure is printed with its bar and the ratio
+//! of the two. On a loaded machine the times are longer.
 
 #![expect(
     clippy::unwrap_used,
@@ -58,7 +58,7 @@ fn main() {
         println!("{what:<44} {found:>9.2} {unit:<4} bar {limit:>7.2}  ratio {:.2}", found / limit);
     };
 
-    // `-- programs`, `-- history` or `-- report`: those bars alone.
+    // `-- programs`, `-- history` or `-- report` run only those bars.
     let alone = |name: &str| arguments.iter().any(|it| it == name);
     let some_alone = ["programs", "history", "report"].into_iter().any(alone);
     let wanted = |name: &str| !some_alone || alone(name);
@@ -88,7 +88,7 @@ fn main() {
     }
 }
 
-/// The bars of workers, of answers about calls, and of the monitor.
+/// The bars of workers, of single benchmarks, and of the monitor.
 fn calls(program: &WorkerBinary, tool: &str, bar: &mut dyn FnMut(&str, f64, f64, &str)) {
     let (ready_ms, anonymous_kib) = spawns(program);
     bar("from spawn to ready, median of 101", ready_ms, 3.0, "ms");
@@ -124,8 +124,8 @@ fn calls(program: &WorkerBinary, tool: &str, bar: &mut dyn FnMut(&str, f64, f64,
     }
 }
 
-/// Seconds that a history of all cases takes, median of 5: of 200 one in forty has changed, which
-/// are few enough that all of these are shuffled again.
+/// Seconds that a history of all cases takes, median of 5. One case in forty of the 200 has changed:
+/// few enough that the permutation test runs for each of them.
 fn history(tool: &str) -> f64 {
     const RUNS: u32 = 1_000;
     const CASES: u32 = 200;
@@ -155,7 +155,7 @@ fn history(tool: &str) -> f64 {
             .unwrap();
         store.append(&id, &Entry::Ended { at, complete: true }).unwrap();
         let figure = |case: u32| {
-            // The sum of twelve is nearly normal.
+            // The sum of twelve uniform values is nearly normal.
             let noise = (0..12).map(|_| seed.unit()).sum::<f64>() - 6.0;
             let step = if case.is_multiple_of(40) && run >= RUNS - 20 { 1.06 } else { 1.0 };
             let median = 100.0 * (1.0 + 0.02 * noise) * step;
@@ -187,7 +187,7 @@ fn history(tool: &str) -> f64 {
         let (seconds, said) =
             timed(Command::new(tool).arg("history").env("XDG_DATA_HOME", folder.path()));
         let said = String::from_utf8(said).unwrap();
-        // Five did; a sixth that did not is within what is promised.
+        // Five changed; one false alarm in the others is within the promise.
         assert!(said.contains(" of 200 cases at local changed"), "{said}");
         assert!(said.matches(":size=").count() >= 5, "{said}");
         seconds
@@ -195,14 +195,14 @@ fn history(tool: &str) -> f64 {
     median(times.collect())
 }
 
-/// Asks this program to write a page to the path that follows, and to say how many seconds it took.
+/// Makes this program write a page to the path that follows and print the seconds that it took.
 const WRITE: &str = "write-a-page";
 
 /// The bars of a page of 2,000 rows.
 fn report(bar: &mut dyn FnMut(&str, f64, f64, &str)) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.html");
-    // Each by a program of its own: what the second page finds ready the first has to make.
+    // A fresh process for each page: a second page would find caches that the first one filled.
     let times = (0..5).map(|_| {
         let own = std::env::current_exe().unwrap();
         let (_, said) = timed(Command::new(own).arg(WRITE).arg(&path));
@@ -220,7 +220,7 @@ fn report(bar: &mut dyn FnMut(&str, f64, f64, &str)) {
     bar(&what, median(times.collect()), 2.0, "s");
 }
 
-/// Writes a page of 2,000 rows in all families; the seconds that it took.
+/// Writes a page of 2,000 rows in all families and returns the seconds that it took.
 fn write(program: &WorkerBinary, path: &Path) -> f64 {
     let benchmarks = program.catalog.benchmarks.iter();
     let benchmarks: Vec<(&str, Unit)> = benchmarks.map(|it| (it.id.as_str(), it.unit)).collect();
@@ -231,7 +231,7 @@ fn write(program: &WorkerBinary, path: &Path) -> f64 {
     begun.elapsed().as_secs_f64()
 }
 
-/// What a worker is told, on whatever CPU.
+/// The specification of a worker that is not pinned.
 fn spec(subject: Subject, seed: u64, task: Task, timeout_ms: u64) -> WorkerSpec {
     WorkerSpec {
         subject,
@@ -288,7 +288,7 @@ fn spawns(program: &WorkerBinary) -> (f64, f64) {
     (median(times), anonymous_kib)
 }
 
-/// Seconds that a bill takes. A row that this machine cannot measure is a row of the price list.
+/// Seconds that a run of the price list takes. A row that this machine cannot measure counts too.
 fn price_list(command: &mut Command) -> f64 {
     let begun = Instant::now();
     let output =
@@ -299,8 +299,8 @@ fn price_list(command: &mut Command) -> f64 {
     begun.elapsed().as_secs_f64()
 }
 
-/// What pH adds to getppid(2) over what an empty program adds; and what a neighbour on the other CPU
-/// that calls without end adds under pH, over what it adds without.
+/// What pH adds to getppid(2), divided by what an empty program adds; and what a second process that
+/// makes calls on the other CPU adds under pH, divided by what it adds without pH.
 fn monitor(tool: &str) -> Result<(f64, f64), String> {
     const TARGETS: [&str; 4] =
         ["ebpf=empty", "ph", "antagonist=syscalls", "ph+antagonist=syscalls"];
@@ -325,17 +325,17 @@ fn monitor(tool: &str) -> Result<(f64, f64), String> {
     Ok((added(ph)? / added(empty)?, ratio(both)? / (ratio(ph)? * ratio(busy)?)))
 }
 
-/// Programs beside hyperfine.
+/// Programs, compared with hyperfine.
 struct Beside {
-    /// How far real times lie apart, in per cent: the median over pairs.
+    /// The difference of real times, in per cent: the median over pairs.
     real: f64,
-    /// The same of user and system time together: the kernel tells the two apart by its tick.
+    /// The same for user plus system time: the kernel splits the two by its tick.
     cpu: f64,
-    /// What a trial of `true` takes more, in milliseconds: the median over pairs.
+    /// How much longer a trial of `true` takes, in milliseconds: the median over pairs.
     added_ms: f64,
 }
 
-/// Trials of a program that computes, and of `true`, by oscost and by hyperfine in turns.
+/// Trials of a program that computes, and of `true`, by oscost and by hyperfine, alternating.
 fn programs(program: &WorkerBinary) -> Result<Beside, String> {
     const PAIRS: u64 = 15;
     const COMPUTES: [&str; 3] =
@@ -383,7 +383,7 @@ fn programs(program: &WorkerBinary) -> Result<Beside, String> {
     Ok(Beside { real: median(real), cpu: median(cpu), added_ms: median(added) })
 }
 
-/// Seconds that a command takes, and what it says.
+/// The seconds that a command takes, and its output.
 fn timed(command: &mut Command) -> (f64, Vec<u8>) {
     let begun = Instant::now();
     let output = command.stderr(Stdio::null()).output().unwrap();

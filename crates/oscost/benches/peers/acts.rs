@@ -1,90 +1,95 @@
-//! The acts that both sides do.
+//! The ops that both sides measure.
 
-use super::others::{Peer, Tool, With};
+use super::tools::{Argument, PeerCpu, Tool};
 
-/// An act, here and in C.
+/// An op, as a case and in C.
 pub(super) struct Act {
     /// Its case here.
     pub(super) case: &'static str,
-    /// What the definition's op must say, or the two sides do not do the same.
-    pub(super) says: &'static [&'static str],
-    /// What it is called in `loops.c`, and what it needs there.
-    pub(super) in_c: (&'static str, With),
-    /// Who else has the same act.
+    /// Words that the definition's op must contain, or the two sides do not measure the same op.
+    pub(super) op_words: &'static [&'static str],
+    /// Its name in `loops.c`, and its argument there.
+    pub(super) c_loop: (&'static str, Argument),
+    /// The tools that measure the same op.
     pub(super) tools: &'static [Tool],
-    /// How large a multiple of a peer's figure ours may be.
-    pub(super) most: f64,
+    /// The largest allowed ratio of our figure to a peer's.
+    pub(super) max_ratio: f64,
 }
 
-/// What may be added to a peer's figure: the noise of comparing two programs, each with a layout of
-/// its own.
-pub(super) const MOST: f64 = 1.03;
+/// Allows for the noise of comparing two programs that have different layouts.
+pub(super) const MAX_RATIO: f64 = 1.03;
 
-/// An act that says nothing else.
-const PLAIN: Act = Act { case: "", says: &[], in_c: ("", With::Nothing), tools: &[], most: MOST };
+/// Defaults of an act.
+const PLAIN: Act = Act {
+    case: "",
+    op_words: &[],
+    c_loop: ("", Argument::Nothing),
+    tools: &[],
+    max_ratio: MAX_RATIO,
+};
 
 /// A round trip of messages through two pipes.
-const fn trip(case: &'static str, bytes: u64, peer: Peer) -> Act {
+const fn pipe_round_trip(case: &'static str, bytes: u64, peer: PeerCpu) -> Act {
     Act {
         case,
-        says: &["a message", "back through a second one"],
-        in_c: ("trip", With::Messages(bytes, peer, None)),
+        op_words: &["a message", "back through a second one"],
+        c_loop: ("trip", Argument::Messages(bytes, peer, None)),
         ..PLAIN
     }
 }
 
-/// Many messages through a pipe, and one answer: nobody's is to be faster.
-const fn stream(case: &'static str, bytes: u64, peer: Peer, capacity: Option<u64>) -> Act {
+/// Many messages through a pipe, and one answer: no peer may be faster.
+const fn pipe_stream(case: &'static str, bytes: u64, peer: PeerCpu, capacity: Option<u64>) -> Act {
     Act {
         case,
-        says: &["many messages", "4 bytes back"],
-        in_c: ("stream", With::Messages(bytes, peer, capacity)),
-        most: 1.0,
+        op_words: &["many messages", "4 bytes back"],
+        c_loop: ("stream", Argument::Messages(bytes, peer, capacity)),
+        max_ratio: 1.0,
         ..PLAIN
     }
 }
 
 /// A round trip of 64 bytes through sockets, on one CPU.
-const fn socket_trip(case: &'static str, in_c: &'static str, tools: &'static [Tool]) -> Act {
+const fn socket_trip(case: &'static str, c_loop: &'static str, tools: &'static [Tool]) -> Act {
     Act {
         case,
-        says: &["a message sent through a socket", "has sent as many bytes back"],
-        in_c: (in_c, With::Messages(64, Peer::Same, None)),
+        op_words: &["a message sent through a socket", "has sent as many bytes back"],
+        c_loop: (c_loop, Argument::Messages(64, PeerCpu::Same, None)),
         tools,
         ..PLAIN
     }
 }
 
-/// Many messages of 64 KiB through a socket, and one answer: nobody's is to be faster.
+/// Many messages of 64 KiB through a socket, and one answer: no peer may be faster.
 const fn socket_stream(
     case: &'static str,
-    in_c: &'static str,
-    peer: Peer,
+    c_loop: &'static str,
+    peer: PeerCpu,
     tools: &'static [Tool],
 ) -> Act {
     Act {
         case,
-        says: &["many messages", "4 bytes back"],
-        in_c: (in_c, With::Messages(65_536, peer, None)),
+        op_words: &["many messages", "4 bytes back"],
+        c_loop: (c_loop, Argument::Messages(65_536, peer, None)),
         tools,
-        most: 1.0,
+        max_ratio: 1.0,
     }
 }
 
-/// A call by its libc name, in a loop.
-const fn call(case: &'static str, in_c: &'static str, says: &'static [&'static str]) -> Act {
-    Act { case, says, in_c: (in_c, With::Nothing), ..PLAIN }
+/// A libc function, in a loop.
+const fn call(case: &'static str, c_loop: &'static str, op_words: &'static [&'static str]) -> Act {
+    Act { case, op_words, c_loop: (c_loop, Argument::Nothing), ..PLAIN }
 }
 
 /// The C library's memcpy of one block.
 const fn copy(case: &'static str, bytes: u64) -> Act {
-    Act { case, says: &["memcpy"], in_c: ("copy", With::Bytes(bytes)), ..PLAIN }
+    Act { case, op_words: &["memcpy"], c_loop: ("copy", Argument::Bytes(bytes)), ..PLAIN }
 }
 
 pub(super) const ACTS: &[Act] = &[
     call("syscall/getpid:via=libc", "getpid", &[]),
     Act {
-        // `getpgid`, which newer ones have, is asked by no case here.
+        // Newer versions also have `getpgid`, for which there is no case.
         tools: &[Tool::PerfSyscall],
         ..call("syscall/getppid:via=libc", "getppid", &[])
     },
@@ -93,73 +98,73 @@ pub(super) const ACTS: &[Act] = &[
     call("syscall/open-close:via=libc", "open-close", &["/dev/null"]),
     call("timer/clock-gettime:clock=monotonic,via=libc", "clock-gettime", &["nanoseconds"]),
     Act {
-        in_c: ("fork-exit", With::Memory),
+        c_loop: ("fork-exit", Argument::Memory),
         ..call("process/fork-exit:touched_mib=0,peer_cpu=same", "", &["_exit", "waitpid"])
     },
     Act {
         case: "process/fork-exec:link=static",
-        says: &["execve", "waitpid"],
-        in_c: ("fork-exec", With::Program),
+        op_words: &["execve", "waitpid"],
+        c_loop: ("fork-exec", Argument::Program),
         tools: &[],
         ..PLAIN
     },
     call("thread/create-join:via=libc,peer_cpu=same", "create-join", &["pthread_join"]),
     Act {
         case: "switch/pipe:between=processes,peer_cpu=same",
-        says: &["a byte", "pipe"],
-        in_c: ("pipe", With::SameCpu),
+        op_words: &["a byte", "pipe"],
+        c_loop: ("pipe", Argument::SameCpu),
         tools: &[Tool::PerfPipe],
         ..PLAIN
     },
     Act {
         case: "switch/pipe:between=processes,peer_cpu=other",
-        says: &["a byte", "pipe"],
-        in_c: ("pipe", With::OtherCpu),
+        op_words: &["a byte", "pipe"],
+        c_loop: ("pipe", Argument::OtherCpu),
         tools: &[],
         ..PLAIN
     },
     Act {
         case: "event/wait:method=epoll,fds=100,ready=one",
-        says: &["call", "answer"],
-        in_c: ("epoll-wait", With::Number(100)),
+        op_words: &["call", "answer"],
+        c_loop: ("epoll-wait", Argument::Number(100)),
         ..PLAIN
     },
-    // Of perf's thread that writes, the switches to it and its sleeps are in perf's figure, too.
+    // perf's figure includes its writer thread: the switches to it and its sleeps.
     Act {
         case: "event/wait:method=epoll-edge,fds=64,ready=one,over=eventfd",
-        says: &["epoll-edge", "read and written again"],
-        in_c: ("epoll-edge", With::Number(64)),
+        op_words: &["epoll-edge", "read and written again"],
+        c_loop: ("epoll-edge", Argument::Number(64)),
         tools: &[Tool::PerfEpoll("64")],
         ..PLAIN
     },
-    trip("pipe/round-trip:by=pipe,size=64,peer_cpu=same", 64, Peer::Same),
-    trip("pipe/round-trip:by=pipe,size=64,peer_cpu=other", 64, Peer::Other),
-    // It answers nothing and reads as much at a time as it writes.
+    pipe_round_trip("pipe/round-trip:by=pipe,size=64,peer_cpu=same", 64, PeerCpu::Same),
+    pipe_round_trip("pipe/round-trip:by=pipe,size=64,peer_cpu=other", 64, PeerCpu::Other),
+    // The peer sends no answer and reads as much at a time as it writes.
     Act {
         tools: &[Tool::StressPipe(4_096, None)],
-        ..stream("pipe/throughput:by=pipe,size=4096,peer_cpu=same", 4_096, Peer::Same, None)
+        ..pipe_stream("pipe/throughput:by=pipe,size=4096,peer_cpu=same", 4_096, PeerCpu::Same, None)
     },
-    stream("pipe/throughput:by=pipe,size=65536,peer_cpu=same", 65_536, Peer::Same, None),
-    stream("pipe/throughput:by=pipe,size=65536,peer_cpu=other", 65_536, Peer::Other, None),
+    pipe_stream("pipe/throughput:by=pipe,size=65536,peer_cpu=same", 65_536, PeerCpu::Same, None),
+    pipe_stream("pipe/throughput:by=pipe,size=65536,peer_cpu=other", 65_536, PeerCpu::Other, None),
     Act {
         tools: &[Tool::StressPipe(4_096, Some("1048576"))],
-        ..stream(
+        ..pipe_stream(
             "pipe/throughput:by=pipe,size=4096,peer_cpu=same,capacity=1048576",
             4_096,
-            Peer::Same,
+            PeerCpu::Same,
             Some(1 << 20),
         )
     },
-    stream(
+    pipe_stream(
         "pipe/throughput:by=pipe,size=65536,peer_cpu=same,capacity=1048576",
         65_536,
-        Peer::Same,
+        PeerCpu::Same,
         Some(1 << 20),
     ),
-    stream(
+    pipe_stream(
         "pipe/throughput:by=pipe,size=65536,peer_cpu=other,capacity=1048576",
         65_536,
-        Peer::Other,
+        PeerCpu::Other,
         Some(1 << 20),
     ),
     socket_trip(
@@ -176,29 +181,29 @@ pub(super) const ACTS: &[Act] = &[
     socket_stream(
         "socket/throughput:by=tcp,size=65536,peer_cpu=same",
         "tcp-stream",
-        Peer::Same,
+        PeerCpu::Same,
         &[
-            Tool::Iperf3(Peer::Same, &[]),
-            Tool::Iperf3(Peer::Same, &["-Z"]),
-            Tool::QperfStream(Peer::Same),
+            Tool::Iperf3(PeerCpu::Same, &[]),
+            Tool::Iperf3(PeerCpu::Same, &["-Z"]),
+            Tool::QperfStream(PeerCpu::Same),
         ],
     ),
     socket_stream(
         "socket/throughput:by=tcp,size=65536,peer_cpu=other",
         "tcp-stream",
-        Peer::Other,
-        &[Tool::Iperf3(Peer::Other, &[]), Tool::QperfStream(Peer::Other)],
+        PeerCpu::Other,
+        &[Tool::Iperf3(PeerCpu::Other, &[]), Tool::QperfStream(PeerCpu::Other)],
     ),
     socket_stream(
         "socket/throughput:by=unix-stream,size=65536,peer_cpu=same",
         "unix-stream",
-        Peer::Same,
+        PeerCpu::Same,
         &[],
     ),
     socket_stream(
         "socket/throughput:by=unix-stream,size=65536,peer_cpu=other",
         "unix-stream",
-        Peer::Other,
+        PeerCpu::Other,
         &[],
     ),
     call(
@@ -217,8 +222,8 @@ pub(super) const ACTS: &[Act] = &[
     copy("memory/copy:size=16777216,by=library", 16 << 20),
     Act {
         case: "file/read:via=read,size=65536,cache=warm,file_mib=8",
-        says: &["read"],
-        in_c: ("read", With::Folder),
+        op_words: &["read"],
+        c_loop: ("read", Argument::Folder),
         tools: &[Tool::Fio],
         ..PLAIN
     },

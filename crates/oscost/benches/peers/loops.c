@@ -1,12 +1,12 @@
-/* The peers of `make bench`: the loops that anybody would write around these acts.
+/* The peers of `make bench`: the loops that a C programmer would write around these ops.
  *
- *   loops CPU ACT[=WITH] TURNS GROUPS COPIES...   times the act on that CPU, as the engine would:
- *       warm for 3 ms, then GROUPS groups of batches, one for each number of copies in a turn;
- *       one line a batch: group, copies, nanoseconds, involuntary switches around it. WITH is what
- *       the act needs: a size in bytes, a number, another CPU, a file
+ *   loops CPU OP[=ARGUMENT] ITERATIONS GROUPS UNROLL...   times the op on that CPU as the engine does:
+ *       warm-up of 3 ms, then GROUPS groups of batches, one batch for each unroll factor;
+ *       one line a batch: group, unroll factor, nanoseconds, involuntary switches. ARGUMENT is
+ *       what the op needs: a size in bytes, a number, another CPU, a file
  *   loops CPU -- COMMAND...                       runs a command on that CPU
  *
- * What stands between two clock reads is the loop. What is written is written at the end.
+ * Only the loop is between two clock reads. Output is written at the end.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -34,7 +34,7 @@ static int null_fd;
 static struct stat status;
 static struct timespec now;
 
-/* What a call hands back is used, as a program would use it. */
+/* The result of a call is used, as a program would use it. */
 #define USED(value) __asm__ volatile("" : : "r"((long)(value)))
 
 #define GETPID USED(getpid());
@@ -68,7 +68,7 @@ LOOPS(stat_loop, STAT)
 LOOPS(open_close_loop, OPEN_CLOSE)
 LOOPS(clock_gettime_loop, CLOCK_GETTIME)
 
-/* So many mappings, and pages of private memory that were written: what a fork has to copy. */
+/* Mappings, and pages of private memory that were written: what fork(2) has to copy. */
 static void size_of_self(unsigned long *mappings, unsigned long *pages)
 {
     char line[512];
@@ -84,7 +84,7 @@ static void size_of_self(unsigned long *mappings, unsigned long *pages)
         fclose(smaps);
 }
 
-/* Grows to as many of both as another process has: "MAPPINGS,PAGES". */
+/* Grows to as many of both as another process has, given as "MAPPINGS,PAGES". */
 static int as_big_as(const char *with)
 {
     enum { PAGE = 4096 };
@@ -92,7 +92,7 @@ static int as_big_as(const char *with)
     if (sscanf(with, "%lu,%lu", &want_mappings, &want_pages) != 2)
         return 1;
     size_of_self(&mappings, &pages);
-    /* One after the other they would be one mapping: every second one may be read as well. */
+    /* Adjacent equal mappings are merged: every second one is made readable too. */
     for (unsigned long more = mappings; more < want_mappings; more++) {
         int access = more % 2 ? PROT_WRITE : PROT_READ | PROT_WRITE;
         char *page = mmap(NULL, PAGE, access, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -103,7 +103,7 @@ static int as_big_as(const char *with)
             pages++;
         }
     }
-    /* What is lacking lies in the C library's heap. */
+    /* The rest is allocated from the C library's heap. */
     for (; pages < want_pages; pages++) {
         char *page = malloc(PAGE);
         if (page == NULL)
@@ -113,7 +113,7 @@ static int as_big_as(const char *with)
     return 0;
 }
 
-/* An act whose op is dear enough that one copy in a turn will do. */
+/* An op that is expensive enough for an unroll factor of one. */
 static int reaped(pid_t child)
 {
     int end = -1;
@@ -182,7 +182,7 @@ static int pinned(const char *cpu)
 
 static int there[2], back[2];
 
-/* A child on that CPU that answers each byte with one, until nobody is left to ask. */
+/* A child on that CPU that answers each byte with one, until end of file. */
 static int pipe_ready(const char *with)
 {
     if (pipe(there) != 0 || pipe(back) != 0)
@@ -211,10 +211,10 @@ static size_t message_bytes;
 static char *message;
 static int counts[2];
 
-/* What messages go through. */
+/* The channel of messages. */
 enum means { PIPES, TCP, UNIX, UDP } means;
 
-/* All of a message, however many calls that takes. */
+/* Receives a whole message, in as many calls as that takes. */
 static int has_all(int fd, char *into, size_t bytes)
 {
     for (size_t done = 0; done < bytes;) {
@@ -227,14 +227,14 @@ static int has_all(int fd, char *into, size_t bytes)
     return 1;
 }
 
-/* Whether all of a message went. */
+/* Whether a whole message was sent. */
 static int puts_all(int fd, const char *from, size_t bytes)
 {
     return (means == PIPES ? write(fd, from, bytes) : send(fd, from, bytes, MSG_NOSIGNAL)) ==
            (ssize_t)bytes;
 }
 
-/* Two sockets of UDP on loopback, each of which knows the other. */
+/* Two connected UDP sockets on loopback. */
 static int udp_pair(int ends[2])
 {
     struct sockaddr_in at[2];
@@ -251,7 +251,7 @@ static int udp_pair(int ends[2])
            connect(ends[1], (void *)&at[0], length) != 0;
 }
 
-/* Both ends of a connection over loopback, which sends what is small at once. */
+/* Both ends of a TCP connection over loopback, with TCP_NODELAY. */
 static int tcp_pair(int ends[2])
 {
     struct sockaddr_in at = { .sin_family = AF_INET };
@@ -272,7 +272,7 @@ static int tcp_pair(int ends[2])
     return 0;
 }
 
-/* The four ends that messages go through. */
+/* The four descriptors of a message channel. */
 static int ends_ready(void)
 {
     int ends[2];
@@ -288,7 +288,7 @@ static int ends_ready(void)
     return back[0] < 0 || back[1] < 0;
 }
 
-/* Their ends and a child, for messages: "BYTES,CPU", or "BYTES,CPU,CAPACITY" of pipes. */
+/* The descriptors and a child process, for messages: "BYTES,CPU", or "BYTES,CPU,CAPACITY" of pipes. */
 static int messages_ready(const char *with, int streams)
 {
     char cpu[16];
@@ -307,7 +307,7 @@ static int messages_ready(const char *with, int streams)
     pid_t child = fork();
     if (child != 0)
         return child < 0 || close(there[0]) != 0 || close(back[1]) != 0 || close(counts[0]) != 0;
-    /* Datagrams never end: it dies with its parent. */
+    /* A datagram socket has no end of file: the child dies with its parent. */
     if (!pinned(cpu) || close(there[1]) != 0 || close(back[0]) != 0 || close(counts[1]) != 0 ||
         prctl(PR_SET_PDEATHSIG, SIGKILL) != 0)
         _exit(1);
@@ -364,7 +364,7 @@ static int trip_loop(unsigned long turns)
     return wrong;
 }
 
-/* So many messages, and one answer when they are all there. */
+/* Many messages, and one answer when all have arrived. */
 static int stream(unsigned long messages)
 {
     char answer[4];
@@ -385,7 +385,7 @@ enum { REGION_BYTES = 8 << 20, PAGE_BYTES = 4096 };
 static char *region;
 static size_t touched = REGION_BYTES;
 
-/* A new mapping where the old one has no more fresh pages for a batch. */
+/* A new mapping when the old one has too few untouched pages for a batch. */
 static int region_before(unsigned long turns)
 {
     if (touched + turns * PAGE_BYTES <= REGION_BYTES)
@@ -428,7 +428,7 @@ enum { READ_BYTES = 65536, FILE_BYTES = 8 << 20 };
 static int file_fd;
 static size_t file_at;
 
-/* A file in the page cache, without a name. */
+/* An unlinked file in the page cache. */
 static int file_ready(const char *with)
 {
     file_fd = open(with, O_TMPFILE | O_RDWR, 0600);
@@ -464,7 +464,7 @@ static int set_fd;
 static uint64_t ready_at;
 static struct epoll_event event[2];
 
-/* So many pipes in a set, of which the one in the middle has a byte. */
+/* A set of pipes; the one in the middle has a byte. */
 static int set_ready(const char *with)
 {
     unsigned long pipes = strtoul(with, NULL, 10);
@@ -488,7 +488,7 @@ LOOPS(epoll_wait_loop, EPOLL_WAIT)
 static int ready_fd;
 static uint64_t one = 1;
 
-/* So many counters in a set that tells of edges, of which the one in the middle has come. */
+/* An edge-triggered set of eventfds; the one in the middle is ready. */
 static int edge_ready(const char *with)
 {
     unsigned long counters = strtoul(with, NULL, 10);
@@ -516,7 +516,7 @@ typedef int (*loop)(unsigned long turns);
 static const struct act {
     const char *name;
     loop one, two, four, eight;
-    /* Once, with what the act needs; and before each batch. */
+    /* Set-up: once with the argument, and before each batch. */
     int (*ready)(const char *with);
     loop before;
 } acts[] = {

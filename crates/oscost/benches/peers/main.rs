@@ -1,8 +1,8 @@
-//! What oscost says of an act, against others who time the same act: `make bench`.
+//! oscost's figures compared with peers that time the same op: `make bench`.
 //!
 //! The peers are a loop in C (`loops.c`), compiled here, linked as the worker is, timed in batches of
 //! the same length and read by the same estimator; and perf bench and fio, where they are installed
-//! and have the same act. Each pair takes turns on one CPU, in the order ABBA.
+//! and measure the same op. Each pair alternates on one CPU, in the order ABBA.
 //!
 //! Bar: the interval of the ratio, ours over the peer's, holds a value at or below 1.03, or at or
 //! below 1 where bytes a second are compared (shown in nanoseconds a byte). With a word
@@ -12,9 +12,10 @@
 #![expect(clippy::print_stdout, reason = "a program that is run by hand")]
 
 mod acts;
-mod others;
-mod ours;
-mod spread;
+mod peer_programs;
+mod run_spread;
+mod tools;
+mod worker_session;
 
 use std::process::ExitCode;
 
@@ -27,19 +28,19 @@ use oscost_model::definition::{Catalog, Definition, Extent};
 use oscost_stats::interval::{Nominal, median_hs};
 use oscost_stats::order;
 
-use acts::{ACTS, Act, MOST};
-use others::Others;
-use ours::Ours;
+use acts::{ACTS, Act, MAX_RATIO};
+use peer_programs::PeerPrograms;
+use worker_session::WorkerSession;
 
 /// Pairs of figures, one of ours and one of the peer's: an interval needs six.
 const ALTERNATIONS: usize = 15;
-/// Fresh processes behind each figure of a pair.
+/// Fresh processes for each figure of a pair.
 const PROCESSES: usize = 3;
 
 fn main() -> ExitCode {
     let only: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
-    let held = if only == ["spread"] { spreads() } else { compare(&only) };
-    match held {
+    let holds = if only == ["spread"] { compare_spreads() } else { compare(&only) };
+    match holds {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {
@@ -49,19 +50,19 @@ fn main() -> ExitCode {
     }
 }
 
-/// Compares how much figures move from run to run; whether the bar holds.
-fn spreads() -> anyhow::Result<bool> {
+/// Compares how much figures vary from run to run; returns whether the bar holds.
+fn compare_spreads() -> anyhow::Result<bool> {
     let program = WorkerBinary::find()?;
     let interrupt = Interrupt::listen()?;
-    let mut ours = Ours::start(LocalSession::start(&program, &interrupt)?)?;
-    let others = Others::compiled(&mut ours)?;
-    // Runs of `oscost` follow, each with a session of its own.
-    drop(ours);
-    spread::compare(&others)
+    let mut worker = WorkerSession::start(LocalSession::start(&program, &interrupt)?)?;
+    let peers = PeerPrograms::compiled(&mut worker)?;
+    // Runs of `oscost` follow, each with its own session.
+    drop(worker);
+    run_spread::compare(&peers)
 }
 
-/// Compares every act with every peer, or those whose names hold one of these words; whether all
-/// bars hold.
+/// Compares every act with every peer, or those whose names contain one of these words; returns
+/// whether all bars hold.
 fn compare(only: &[String]) -> anyhow::Result<bool> {
     let program = WorkerBinary::find()?;
     let interrupt = Interrupt::listen()?;
@@ -72,115 +73,115 @@ fn compare(only: &[String]) -> anyhow::Result<bool> {
         }
         Err(LockError::Unavailable(_)) => None,
     };
-    let mut ours = Ours::start(LocalSession::start(&program, &interrupt)?)?;
-    let others = Others::compiled(&mut ours)?;
+    let mut worker = WorkerSession::start(LocalSession::start(&program, &interrupt)?)?;
+    let peers = PeerPrograms::compiled(&mut worker)?;
     println!(
         "CPU {}, clock {}; the worker and the loops in C are linked {}\n\
          a figure is the median of {PROCESSES} fresh processes, a ratio that of {ALTERNATIONS} \
          pairs, in ABBA\n",
-        ours.cpu,
-        ours.clock.kind.text(),
-        ours.linked()
+        worker.cpu,
+        worker.clock.kind.text(),
+        worker.linked()
     );
-    let bar = format!("bar {MOST}");
+    let bar = format!("bar {MAX_RATIO}");
     println!("{}", line("case, and peer", ["ours", "peer's", "ratio", "95 % interval", &bar]));
     let chosen =
         |act: &&Act| only.is_empty() || only.iter().any(|word| act.case.contains(word.as_str()));
-    let mut held = true;
+    let mut holds = true;
     for act in ACTS.iter().filter(chosen) {
         println!("{}", act.case);
-        match against_all(act, &program.catalog, &mut ours, &others) {
-            Ok(act_held) => held &= act_held,
+        match compare_act(act, &program.catalog, &mut worker, &peers) {
+            Ok(act_held) => holds &= act_held,
             Err(error) => {
                 println!("  {error:#}");
-                held = false;
+                holds = false;
             }
         }
     }
-    println!("\nperf bench and fio are linked dynamically; what perf says is a mean.");
-    println!("bars hold: {held}");
-    Ok(held)
+    println!("\nperf bench and fio are linked dynamically; perf prints a mean.");
+    println!("bars hold: {holds}");
+    Ok(holds)
 }
 
-/// Compares an act with each of its peers; whether its bars hold.
-fn against_all(
+/// Compares an act with each of its peers; returns whether its bars hold.
+fn compare_act(
     act: &Act,
     catalog: &Catalog,
-    ours: &mut Ours<'_>,
-    others: &Others,
+    worker: &mut WorkerSession<'_>,
+    peers: &PeerPrograms,
 ) -> anyhow::Result<bool> {
-    let (case, definition) = found(act, catalog)?;
-    let plan = ours.plan(&case)?;
+    let (case, definition) = resolve_case(act, catalog)?;
+    let plan = worker.plan(&case)?;
     let switches = definition.switches;
-    let mut held = true;
+    let mut holds = true;
     let pairs = alternate(
-        || figure(|| ours.value(&case, &plan, switches)),
-        || figure(|| others.loop_in_c(act, &plan, switches)),
+        || figure(|| worker.value(&case, &plan, switches)),
+        || figure(|| peers.c_loop_value(act, &plan, switches)),
     );
-    held &= told("a loop in C", act.most, pairs);
+    holds &= print_comparison("a loop in C", act.max_ratio, pairs);
     for tool in act.tools {
-        if let Some(how) = others.lacks(tool.program()) {
+        if let Some(how) = peers.missing_reason(tool.program()) {
             println!("  {}: skipped: {how}", tool.name());
             continue;
         }
         let pairs = alternate(
-            || figure(|| ours.value(&case, &plan, switches)),
-            || figure(|| others.tool(tool).map(Some)),
+            || figure(|| worker.value(&case, &plan, switches)),
+            || figure(|| peers.tool(tool).map(Some)),
         );
-        held &= told(tool.name(), act.most, pairs);
+        holds &= print_comparison(tool.name(), act.max_ratio, pairs);
     }
-    Ok(held)
+    Ok(holds)
 }
 
-/// The case of an act. An error when there is no such case, or when it does something else.
-fn found<'a>(act: &Act, catalog: &'a Catalog) -> anyhow::Result<(Case, &'a Definition)> {
+/// The case of an act. Fails when there is no such case, or when its op is another one.
+fn resolve_case<'a>(act: &Act, catalog: &'a Catalog) -> anyhow::Result<(Case, &'a Definition)> {
     let cases =
         plan::select(catalog, &[act.case.to_owned()], Extent::Default).context("missing")?;
-    let [case] = &cases[..] else { bail!("missing: this names {} cases", cases.len()) };
+    let [case] = &cases[..] else { bail!("this selects {} cases, not one", cases.len()) };
     let definition = catalog.get(&case.benchmark).context("missing")?;
-    for word in act.says {
+    for word in act.op_words {
         ensure!(
             definition.op.contains(word),
-            "not the same act: the peer's has to do with `{word}`, and the op does not say so"
+            "not the same op: the peer's involves `{word}`, which the definition's op does not mention"
         );
     }
     Ok((case.clone(), definition))
 }
 
-/// Pairs of figures, ours first: they take turns, and so does who begins, so that whatever drifts
-/// falls to both alike.
+/// Pairs of figures, ours first. The two alternate, and so does which one begins, so that drift
+/// affects both alike.
 fn alternate(
-    mut ours: impl FnMut() -> anyhow::Result<f64>,
+    mut worker: impl FnMut() -> anyhow::Result<f64>,
     mut peer: impl FnMut() -> anyhow::Result<f64>,
 ) -> anyhow::Result<Vec<(f64, f64)>> {
     let mut pair = |turn: usize| -> anyhow::Result<(f64, f64)> {
         if turn.is_multiple_of(2) {
-            let first = ours()?;
+            let first = worker()?;
             return Ok((first, peer()?));
         }
         let first = peer()?;
-        Ok((ours()?, first))
+        Ok((worker()?, first))
     };
     (0..ALTERNATIONS).map(&mut pair).collect()
 }
 
-/// The median over some fresh processes, each of which has one figure.
+/// The median over fresh processes, one figure each.
 fn figure(mut process: impl FnMut() -> anyhow::Result<Option<f64>>) -> anyhow::Result<f64> {
-    /// A process whose batches were disturbed has no figure, and another one is asked; where so
-    /// many have none, the machine is no place for this.
-    const MOST_TRIES: usize = 20 * PROCESSES;
+    /// A process whose batches were disturbed has no figure and is replaced; with this many
+    /// replacements the machine is too noisy.
+    const MAX_TRIES: usize = 20 * PROCESSES;
     let mut figures = Vec::new();
-    for _ in 0..MOST_TRIES {
+    for _ in 0..MAX_TRIES {
         figures.extend(process()?);
         if figures.len() == PROCESSES {
             return order::median(&order::sorted(&figures)).context("there is no figure");
         }
     }
-    bail!("of {MOST_TRIES} processes only {} were left in peace", figures.len());
+    bail!("only {} of {MAX_TRIES} processes were undisturbed", figures.len());
 }
 
-/// Shows how ours compare with a peer; whether the bar holds.
-fn told(peer: &str, most: f64, pairs: anyhow::Result<Vec<(f64, f64)>>) -> bool {
+/// Prints how ours compares with a peer; returns whether the bar holds.
+fn print_comparison(peer: &str, max_ratio: f64, pairs: anyhow::Result<Vec<(f64, f64)>>) -> bool {
     let pairs = match pairs {
         Ok(pairs) => pairs,
         Err(error) => {
@@ -188,16 +189,16 @@ fn told(peer: &str, most: f64, pairs: anyhow::Result<Vec<(f64, f64)>>) -> bool {
             return false;
         }
     };
-    let middle = |values: Vec<f64>| order::median(&order::sorted(&values)).unwrap_or(f64::NAN);
-    let ratios = pairs.iter().map(|(ours, peer)| (ours / peer).ln()).collect::<Vec<_>>();
+    let median = |values: Vec<f64>| order::median(&order::sorted(&values)).unwrap_or(f64::NAN);
+    let ratios = pairs.iter().map(|(worker, peer)| (worker / peer).ln()).collect::<Vec<_>>();
     let sorted = order::sorted(&ratios);
     let Some(interval) = median_hs(&sorted, Nominal::FIXED) else { return false };
     let (low, high) = (interval.lo.exp(), interval.hi.exp());
-    let holds = low <= most;
+    let holds = low <= max_ratio;
     let figures = [
-        in_ns(middle(pairs.iter().map(|pair| pair.0).collect())),
-        in_ns(middle(pairs.iter().map(|pair| pair.1).collect())),
-        format!("{:.3}", middle(ratios).exp()),
+        format_ns(median(pairs.iter().map(|pair| pair.0).collect())),
+        format_ns(median(pairs.iter().map(|pair| pair.1).collect())),
+        format!("{:.3}", median(ratios).exp()),
         format!("{low:.3} .. {high:.3}"),
         if holds { "holds" } else { "FAILS" }.to_owned(),
     ];
@@ -205,13 +206,13 @@ fn told(peer: &str, most: f64, pairs: anyhow::Result<Vec<(f64, f64)>>) -> bool {
     holds
 }
 
-/// A figure; that of a byte is small.
-fn in_ns(value: f64) -> String {
+/// Formats a figure; the cost of a byte is small and gets more digits.
+fn format_ns(value: f64) -> String {
     if value < 1.0 { format!("{value:.4} ns") } else { format!("{value:.2} ns") }
 }
 
 /// A line of the table, in 80 columns.
 fn line(name: &str, workers: [&str; 5]) -> String {
-    let [ours, peer, ratio, interval, bar] = workers;
-    format!("{name:<22}{ours:>13}{peer:>13}{ratio:>7}{interval:>16} {bar:>8}")
+    let [worker, peer, ratio, interval, bar] = workers;
+    format!("{name:<22}{worker:>13}{peer:>13}{ratio:>7}{interval:>16} {bar:>8}")
 }

@@ -47,7 +47,7 @@ impl Memory {
 }
 
 /// Our side: a session with the worker.
-pub(super) struct Ours<'a> {
+pub(super) struct WorkerSession<'a> {
     session: LocalSession<'a>,
     /// The CPU that both sides run on.
     pub(super) cpu: u32,
@@ -61,7 +61,7 @@ pub(super) struct Ours<'a> {
     last_id: u64,
 }
 
-impl<'a> Ours<'a> {
+impl<'a> WorkerSession<'a> {
     /// Finds a CPU and a clock, as a run does.
     pub(super) fn start(session: LocalSession<'a>) -> anyhow::Result<Self> {
         let hello = session.hello();
@@ -77,7 +77,7 @@ impl<'a> Ours<'a> {
             inside_ticks: 0.0,
             pair_ticks: 0.0,
         };
-        let mut ours = Self {
+        let mut worker = Self {
             session,
             cpu,
             other_cpu,
@@ -86,20 +86,20 @@ impl<'a> Ours<'a> {
             interruptions_per_s: 0.0,
             last_id: 0,
         };
-        let id = ours.id();
-        match ours.answer(&Order::Probe { id, cpus: vec![cpu], spin_ms: 200, clock })? {
+        let id = worker.id();
+        match worker.answer(&Order::Probe { id, cpus: vec![cpu], spin_ms: 200, clock })? {
             Event::Probed { cpus, .. } => {
                 let probed = cpus.first().context("the CPU cannot be probed")?;
-                ours.interruptions_per_s = probed.interruptions_per_s();
+                worker.interruptions_per_s = probed.interruptions_per_s();
             }
             other => bail!("cannot probe CPU {cpu}: {other:?}"),
         }
-        let id = ours.id();
-        match ours.answer(&Order::Calibrate { id, cpu: Some(cpu), clock })? {
-            Event::Calibrated { calibration, .. } => ours.clock = calibration,
+        let id = worker.id();
+        match worker.answer(&Order::Calibrate { id, cpu: Some(cpu), clock })? {
+            Event::Calibrated { calibration, .. } => worker.clock = calibration,
             other => bail!("cannot calibrate the clock: {other:?}"),
         }
-        Ok(ours)
+        Ok(worker)
     }
 
     fn id(&mut self) -> u64 {

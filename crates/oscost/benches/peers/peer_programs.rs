@@ -14,118 +14,22 @@ use oscost_model::worker::{BatchPlan, Mode, Sample};
 use tempfile::TempDir;
 
 use super::acts::Act;
-use super::ours::{Memory, Ours, estimate};
-
-/// What an act of `loops.c` needs.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum With {
-    /// Nothing.
-    Nothing,
-    /// A size in bytes.
-    Bytes(u64),
-    /// How many of them.
-    Number(u64),
-    /// Messages of so many bytes, to a process on the CPU that it runs on or on another one,
-    /// through pipes of this capacity if one is said.
-    Messages(u64, Peer, Option<u64>),
-    /// The CPU that it runs on.
-    SameCpu,
-    /// Another one.
-    OtherCpu,
-    /// As much memory as the worker has, since a fork copies its tables.
-    Memory,
-    /// That, and a program that ends at once.
-    Program,
-    /// A folder on the file system from which the bench was started.
-    Folder,
-}
-
-/// Where the other end stands.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Peer {
-    /// On the same CPU.
-    Same,
-    /// On another one.
-    Other,
-}
-
-/// An act of somebody else's program.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Tool {
-    /// `perf bench syscall basic`: getppid(2).
-    PerfSyscall,
-    /// `perf bench sched pipe`: a round trip through two pipes.
-    PerfPipe,
-    /// `perf bench epoll wait`: a thread that learns of an event among so many eventfds and reads
-    /// it; another one on the same CPU writes them all, and then sleeps for a moment.
-    PerfEpoll(&'static str),
-    /// `perf bench mem memcpy`, of blocks of this size.
-    PerfMemcpy(&'static str),
-    /// `stress-ng --pipe`: messages of so many bytes to another process on the same CPU, without an
-    /// answer, through a pipe of this capacity if one is said.
-    StressPipe(u64, Option<&'static str>),
-    /// A stressor of stress-ng, which says how many bogus ops it does in a second.
-    StressNg(&'static str),
-    /// sockperf's ping-pong over loopback, with these words: the median of its round trips.
-    Sockperf(&'static [&'static str]),
-    /// A latency of qperf's over loopback, which is half of its round trip.
-    QperfTrip(&'static str),
-    /// qperf's bandwidth of TCP.
-    QperfStream(Peer),
-    /// iperf3 over loopback, with these words.
-    Iperf3(Peer, &'static [&'static str]),
-    /// `sysbench memory`: blocks of 64 KiB read.
-    Sysbench,
-    /// fio: read(2) of 64 KiB of a file of 8 MiB in the page cache.
-    Fio,
-}
-
-impl Tool {
-    pub(super) fn name(&self) -> &'static str {
-        match self {
-            Tool::PerfSyscall => "perf bench syscall",
-            Tool::PerfPipe => "perf bench sched pipe",
-            Tool::PerfEpoll(_) => "perf bench epoll wait",
-            Tool::PerfMemcpy(_) => "perf bench mem",
-            Tool::StressNg(_) => "stress-ng",
-            Tool::StressPipe(_, None) => "stress-ng --pipe",
-            Tool::StressPipe(..) => "the same, a larger pipe",
-            Tool::Sockperf(_) => "sockperf ping-pong",
-            Tool::QperfTrip(test) => test,
-            Tool::QperfStream(_) => "qperf tcp_bw",
-            Tool::Iperf3(_, []) => "iperf3 -l 64K",
-            Tool::Iperf3(..) => "iperf3 -l 64K -Z",
-            Tool::Sysbench => "sysbench memory",
-            Tool::Fio => "fio, psync",
-        }
-    }
-
-    pub(super) fn program(&self) -> &'static str {
-        match self {
-            Tool::Fio => "fio",
-            Tool::StressNg(_) | Tool::StressPipe(..) => "stress-ng",
-            Tool::Sockperf(_) => "sockperf",
-            Tool::QperfTrip(_) | Tool::QperfStream(_) => "qperf",
-            Tool::Iperf3(..) => "iperf3",
-            Tool::Sysbench => "sysbench",
-            _ => "perf",
-        }
-    }
-}
+use super::tools::{Argument, PeerCpu, Tool};
+use super::worker_session::{Memory, WorkerSession, estimate};
 
 /// The others, on the same CPU.
-pub(super) struct Others {
+pub(super) struct PeerPrograms {
     folder: TempDir,
     cpu: u32,
     other_cpu: Option<u32>,
     /// How big the worker is that they compare with.
     worker: Memory,
     /// What is not installed, and how it would be.
-    lacking: BTreeMap<&'static str, String>,
+    missing: BTreeMap<&'static str, String>,
 }
 
 /// Programs, and the packages that have them.
-const TOOLS: [(&str, &str); 7] = [
+const PACKAGES: [(&str, &str); 7] = [
     ("perf", "linux-perf"),
     ("fio", "fio"),
     ("stress-ng", "stress-ng"),
@@ -141,36 +45,36 @@ const PERF_CALLS: u32 = 4_000;
 /// As many round trips as make the start of two processes disappear.
 const PERF_TRIPS: u32 = 20_000;
 
-impl Others {
+impl PeerPrograms {
     /// Compiles the loops, linked as the worker is, and looks for the tools.
-    pub(super) fn compiled(ours: &mut Ours<'_>) -> anyhow::Result<Self> {
-        let linked = ours.linked();
-        let (cpu, other_cpu, worker) = (ours.cpu, ours.other_cpu, ours.memory()?);
+    pub(super) fn compiled(worker: &mut WorkerSession<'_>) -> anyhow::Result<Self> {
+        let linked = worker.linked();
+        let (cpu, other_cpu, worker) = (worker.cpu, worker.other_cpu, worker.memory()?);
         let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR"))?;
         let link = if linked == "static-pie" { "-static-pie" } else { "-pie" };
         compile("loops.c", &folder.path().join("loops"), &["-O2", "-Wall", "-Wextra", link])?;
         compile("tiny.S", &folder.path().join("tiny"), &["-nostdlib", "-static"])?;
-        let lacking = TOOLS
+        let missing = PACKAGES
             .into_iter()
             // A script may stand in perf's place, and say that there is none for this kernel.
             .filter(|(program, _)| {
-                let asked = Command::new(program).arg("--version").output();
-                !asked.is_ok_and(|output| output.status.success())
+                let run_loops = Command::new(program).arg("--version").output();
+                !run_loops.is_ok_and(|output| output.status.success())
             })
             .map(|(program, package)| {
                 (program, format!("{program} is not installed\n    (apt-get install {package})"))
             })
             .collect();
-        Ok(Self { folder, cpu, other_cpu, worker, lacking })
+        Ok(Self { folder, cpu, other_cpu, worker, missing })
     }
 
     /// What is to be done before a program can be a peer.
-    pub(super) fn lacks(&self, program: &str) -> Option<&str> {
-        self.lacking.get(program).map(String::as_str)
+    pub(super) fn missing_reason(&self, program: &str) -> Option<&str> {
+        self.missing.get(program).map(String::as_str)
     }
 
     /// What the program of loops says to these words.
-    fn asked(&self, words: &[&str]) -> anyhow::Result<String> {
+    fn run_loops(&self, words: &[&str]) -> anyhow::Result<String> {
         let mut loops = Command::new(self.folder.path().join("loops"));
         loops.arg(self.cpu.to_string()).args(words).current_dir(self.folder.path());
         let output = loops.output()?;
@@ -180,7 +84,7 @@ impl Others {
     }
 
     /// What a process says of an act in C, timed by the plan that ours has.
-    pub(super) fn loop_in_c(
+    pub(super) fn c_loop_value(
         &self,
         act: &Act,
         plan: &BatchPlan,
@@ -194,9 +98,13 @@ impl Others {
             inside_ticks: 0.0,
             pair_ticks: 0.0,
         };
-        let mut samples =
-            self.batches(act.in_c, plan.iterations, u64::from(plan.groups), &plan.unroll_factors)?;
-        if let (With::Messages(bytes, ..), Mode::T) = (act.in_c.1, plan.mode) {
+        let mut samples = self.batches(
+            act.c_loop,
+            plan.iterations,
+            u64::from(plan.groups),
+            &plan.unroll_factors,
+        )?;
+        if let (Argument::Messages(bytes, ..), Mode::T) = (act.c_loop.1, plan.mode) {
             // What is moved is counted in bytes, here and there.
             samples.iter_mut().for_each(|sample| sample.n *= bytes);
         }
@@ -204,13 +112,13 @@ impl Others {
     }
 
     /// What somebody's own loop in C says: the mean of all that it has done.
-    pub(super) fn plain_loop(
+    pub(super) fn c_loop_mean(
         &self,
-        in_c: (&str, With),
-        turns: u64,
+        c_loop: (&str, Argument),
+        iterations: u64,
         batches: u64,
     ) -> anyhow::Result<f64> {
-        let samples = self.batches(in_c, turns, batches, &[1])?;
+        let samples = self.batches(c_loop, iterations, batches, &[1])?;
         let ns: f64 = samples.iter().map(|sample| sample.ticks as f64).sum();
         Ok(ns / samples.iter().map(|sample| sample.n as f64).sum::<f64>())
     }
@@ -218,39 +126,39 @@ impl Others {
     /// Batches of an act in C, in a fresh process.
     fn batches(
         &self,
-        (name, with): (&str, With),
-        turns: u64,
+        (name, with): (&str, Argument),
+        iterations: u64,
         groups: u64,
-        copies: &[u32],
+        unroll_factors: &[u32],
     ) -> anyhow::Result<Vec<Sample>> {
         let act = match with {
-            With::Nothing => name.to_owned(),
-            With::Bytes(number) | With::Number(number) => format!("{name}={number}"),
-            With::SameCpu => format!("{name}={}", self.cpu),
-            With::OtherCpu => format!("{name}={}", self.peer_cpu(Peer::Other)?),
-            With::Messages(bytes, peer, capacity) => {
+            Argument::Nothing => name.to_owned(),
+            Argument::Bytes(number) | Argument::Number(number) => format!("{name}={number}"),
+            Argument::SameCpu => format!("{name}={}", self.cpu),
+            Argument::OtherCpu => format!("{name}={}", self.peer_cpu(PeerCpu::Other)?),
+            Argument::Messages(bytes, peer, capacity) => {
                 let capacity = capacity.map_or(String::new(), |bytes| format!(",{bytes}"));
                 format!("{name}={bytes},{}{capacity}", self.peer_cpu(peer)?)
             }
-            With::Memory => format!("{name}={},{}", self.worker.mappings, self.worker.pages),
-            With::Program => {
+            Argument::Memory => format!("{name}={},{}", self.worker.mappings, self.worker.pages),
+            Argument::Program => {
                 format!("{name}={},{},./tiny", self.worker.mappings, self.worker.pages)
             }
-            With::Folder => format!("{name}=."),
+            Argument::Folder => format!("{name}=."),
         };
-        let mut words = vec![act, turns.to_string(), groups.to_string()];
-        words.extend(copies.iter().map(u32::to_string));
+        let mut words = vec![act, iterations.to_string(), groups.to_string()];
+        words.extend(unroll_factors.iter().map(u32::to_string));
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let samples: Option<Vec<Sample>> =
-            self.asked(&words)?.lines().map(|line| sample(line, turns)).collect();
+            self.run_loops(&words)?.lines().map(|line| sample(line, iterations)).collect();
         samples.context("the loop in C spoke nonsense")
     }
 
     /// The CPU of the other end.
-    fn peer_cpu(&self, peer: Peer) -> anyhow::Result<u32> {
+    fn peer_cpu(&self, peer: PeerCpu) -> anyhow::Result<u32> {
         match peer {
-            Peer::Same => Ok(self.cpu),
-            Peer::Other => self.other_cpu.context("there is no other CPU"),
+            PeerCpu::Same => Ok(self.cpu),
+            PeerCpu::Other => self.other_cpu.context("there is no other CPU"),
         }
     }
 
@@ -261,66 +169,66 @@ impl Others {
         match tool {
             Tool::PerfSyscall => {
                 let words = ["--", "perf", "bench", "syscall", "basic", "-l", &calls];
-                us_per_op(&self.asked(&words)?)
+                us_per_op(&self.run_loops(&words)?)
             }
             Tool::PerfPipe => {
                 let words = ["--", "perf", "bench", "sched", "pipe", "-l", &trips];
-                us_per_op(&self.asked(&words)?)
+                us_per_op(&self.run_loops(&words)?)
             }
             Tool::PerfEpoll(fds) => {
                 let words = ["--", "perf", "bench", "epoll", "wait", "-n", "-E", "-t", "1"];
-                let said = self.asked(&[&words[..], &["-r", "1", "-f", fds]].concat())?;
-                let ops = between(&said, "Averaged", "Averaged ", " operations/sec");
-                Ok(1e9 / ops.with_context(|| format!("no operations in {said}"))?)
+                let output = self.run_loops(&[&words[..], &["-r", "1", "-f", fds]].concat())?;
+                let ops = between(&output, "Averaged", "Averaged ", " operations/sec");
+                Ok(1e9 / ops.with_context(|| format!("no operations in {output}"))?)
             }
             Tool::PerfMemcpy(size) => {
                 let words = [
                     "--", "perf", "bench", "mem", "memcpy", "-f", "default", "-l", "20", "-s", size,
                 ];
-                memcpy_ns(&self.asked(&words)?, size)
+                memcpy_ns(&self.run_loops(&words)?, size)
             }
             Tool::StressNg(stressor) => {
                 let stressor = format!("--{stressor}");
                 let words =
                     ["--", "stress-ng", &stressor, "1", "--timeout", "1", "--metrics", "--stdout"];
-                ns_per_bogus_op(&self.asked(&words)?)
+                ns_per_bogus_op(&self.run_loops(&words)?)
             }
             Tool::StressPipe(bytes, capacity) => {
                 let size = bytes.to_string();
                 let mut words = vec!["--", "stress-ng", "--pipe", "1", "--pipe-data-size", &size];
                 words.extend(capacity.iter().flat_map(|bytes| ["--pipe-size", bytes]));
                 words.extend(["--timeout", "1", "--metrics", "--stdout"]);
-                Ok(ns_per_bogus_op(&self.asked(&words)?)? / *bytes as f64)
+                Ok(ns_per_bogus_op(&self.run_loops(&words)?)? / *bytes as f64)
             }
             Tool::Sockperf(words) => {
                 let (ip, port) = ("127.0.0.1", &free_port()?);
                 let target = [&["-i", ip, "-p", port][..], words].concat();
                 let _server =
-                    self.server(Peer::Same, "sockperf", &[&["sr"], &target[..]].concat())?;
+                    self.server(PeerCpu::Same, "sockperf", &[&["sr"], &target[..]].concat())?;
                 let words = ["-m", "64", "-t", "1", "--full-rtt"];
                 let client = [&["--", "sockperf", "pp"], &target[..], &words].concat();
-                let said = self.asked(&client)?;
-                let median = said.lines().find_map(|line| line.split_once("percentile 50.000 ="));
+                let output = self.run_loops(&client)?;
+                let median = output.lines().find_map(|line| line.split_once("percentile 50.000 ="));
                 let us: f64 = median.context("no median of sockperf's")?.1.trim().parse()?;
                 Ok(us * 1e3)
             }
-            Tool::QperfTrip(test) => Ok(2.0 * self.qperf(Peer::Same, "64", test)?),
+            Tool::QperfTrip(test) => Ok(2.0 * self.qperf(PeerCpu::Same, "64", test)?),
             Tool::QperfStream(peer) => self.qperf(*peer, "64K", "tcp_bw"),
             Tool::Iperf3(peer, words) => {
                 let port = free_port()?;
                 let _server = self.server(*peer, "iperf3", &["-s", "-1", "-p", &port])?;
                 let client = ["--", "iperf3", "-c", "127.0.0.1", "-p", &port, "-l", "64K"];
-                let said = self.asked(&[&client, &["-t", "1", "-J"][..], words].concat())?;
-                let said: serde_json::Value = serde_json::from_str(&said)?;
-                let rate = said["end"]["sum_received"]["bits_per_second"].as_f64();
+                let output = self.run_loops(&[&client, &["-t", "1", "-J"][..], words].concat())?;
+                let output: serde_json::Value = serde_json::from_str(&output)?;
+                let rate = output["end"]["sum_received"]["bits_per_second"].as_f64();
                 Ok(8e9 / rate.context("no bits_per_second in what iperf3 says")?)
             }
             Tool::Sysbench => {
                 let words = ["--", "sysbench", "memory", "--memory-block-size=64K"];
                 let words = [&words[..], &["--memory-oper=read", "--time=1", "run"]].concat();
-                let said = self.asked(&words)?;
-                let ops = between(&said, "Total operations:", "(", " per second");
-                Ok(1e9 / ops.with_context(|| format!("no operations in {said}"))?)
+                let output = self.run_loops(&words)?;
+                let ops = between(&output, "Total operations:", "(", " per second");
+                Ok(1e9 / ops.with_context(|| format!("no operations in {output}"))?)
             }
             Tool::Fio => {
                 let words = [
@@ -336,15 +244,15 @@ impl Others {
                     "--loops=20",
                     "--output-format=json",
                 ];
-                median_latency_ns(&self.asked(&words)?)
+                median_latency_ns(&self.run_loops(&words)?)
             }
         }
     }
 }
 
-impl Others {
+impl PeerPrograms {
     /// A tool's own server beside it, until the value goes.
-    fn server(&self, peer: Peer, program: &str, words: &[&str]) -> anyhow::Result<Server> {
+    fn server(&self, peer: PeerCpu, program: &str, words: &[&str]) -> anyhow::Result<Server> {
         let mut server = Command::new(self.folder.path().join("loops"));
         server.arg(self.peer_cpu(peer)?.to_string()).args(["--", program]).args(words);
         let server = server.stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
@@ -354,12 +262,12 @@ impl Others {
     }
 
     /// A figure of qperf's: nanoseconds, or nanoseconds a byte.
-    fn qperf(&self, peer: Peer, bytes: &str, test: &str) -> anyhow::Result<f64> {
+    fn qperf(&self, peer: PeerCpu, bytes: &str, test: &str) -> anyhow::Result<f64> {
         let port = free_port()?;
         let _server = self.server(peer, "qperf", &["-lp", &port])?;
         let words = ["--", "qperf", "127.0.0.1", "-lp", &port, "-t", "1", "-m", bytes, test];
-        let said = self.asked(&words)?;
-        let mut words = said.split_whitespace().skip_while(|&word| word != "=").skip(1);
+        let output = self.run_loops(&words)?;
+        let mut words = output.split_whitespace().skip_while(|&word| word != "=").skip(1);
         let figure: f64 = words.next().context("no figure of qperf's")?.parse()?;
         Ok(match words.next() {
             Some("ns") => figure,
@@ -389,52 +297,59 @@ fn free_port() -> anyhow::Result<String> {
 }
 
 /// The figure of `perf bench syscall` and `perf bench sched`.
-fn us_per_op(said: &str) -> anyhow::Result<f64> {
-    let us = said.lines().find_map(|line| line.trim().strip_suffix("usecs/op"));
-    let us: f64 = us.with_context(|| format!("no usecs/op in {said}"))?.trim().parse()?;
+fn us_per_op(output: &str) -> anyhow::Result<f64> {
+    let us = output.lines().find_map(|line| line.trim().strip_suffix("usecs/op"));
+    let us: f64 = us.with_context(|| format!("no usecs/op in {output}"))?.trim().parse()?;
     Ok(us * 1e3)
 }
 
 /// The number between two marks of the line that begins with a word.
-fn between(said: &str, begins: &str, open: &str, close: &str) -> Option<f64> {
-    let line = said.lines().find(|line| line.trim_start().starts_with(begins))?;
+fn between(output: &str, begins: &str, open: &str, close: &str) -> Option<f64> {
+    let line = output.lines().find(|line| line.trim_start().starts_with(begins))?;
     line.split_once(open)?.1.split_once(close)?.0.parse().ok()
 }
 
 /// The figure of `stress-ng --metrics`: the fifth column of its line is bogus ops a second of real
 /// time.
-fn ns_per_bogus_op(said: &str) -> anyhow::Result<f64> {
-    let rates = said.lines().filter_map(|line| line.split_once("] ")?.1.split_whitespace().nth(5));
+fn ns_per_bogus_op(output: &str) -> anyhow::Result<f64> {
+    let rates =
+        output.lines().filter_map(|line| line.split_once("] ")?.1.split_whitespace().nth(5));
     let mut rates = rates.filter_map(|rate| rate.parse::<f64>().ok());
-    Ok(1e9 / rates.find(|&rate| rate > 0.0).with_context(|| format!("no rate in {said}"))?)
+    Ok(1e9 / rates.find(|&rate| rate > 0.0).with_context(|| format!("no rate in {output}"))?)
 }
 
 /// The figure of `perf bench mem`: so many GB/sec, which are 2^30 bytes to it.
-fn memcpy_ns(said: &str, size: &str) -> anyhow::Result<f64> {
+fn memcpy_ns(output: &str, size: &str) -> anyhow::Result<f64> {
     let bytes = match size {
         "1MB" => 1_048_576.0,
         _ => anyhow::bail!("a size of {size} is not read yet"),
     };
-    let rate = said.lines().find_map(|line| line.trim().strip_suffix("GB/sec"));
-    let rate: f64 = rate.with_context(|| format!("no GB/sec in {said}"))?.trim().parse()?;
+    let rate = output.lines().find_map(|line| line.trim().strip_suffix("GB/sec"));
+    let rate: f64 = rate.with_context(|| format!("no GB/sec in {output}"))?.trim().parse()?;
     Ok(bytes / (rate * 1_073_741_824.0) * 1e9)
 }
 
 /// The median that fio gives for the time of a call.
-fn median_latency_ns(said: &str) -> anyhow::Result<f64> {
-    let said: serde_json::Value = serde_json::from_str(said)?;
-    let median = &said["jobs"][0]["read"]["clat_ns"]["percentile"]["50.000000"];
+fn median_latency_ns(output: &str) -> anyhow::Result<f64> {
+    let output: serde_json::Value = serde_json::from_str(output)?;
+    let median = &output["jobs"][0]["read"]["clat_ns"]["percentile"]["50.000000"];
     median.as_f64().context("no clat_ns percentile in what fio says")
 }
 
 /// A batch of a loop in C: group, copies, nanoseconds, switches.
-fn sample(line: &str, turns: u64) -> Option<Sample> {
+fn sample(line: &str, iterations: u64) -> Option<Sample> {
     let mut words = line.split(' ');
     let round = words.next()?.parse().ok()?;
-    let copies: u64 = words.next()?.parse().ok()?;
+    let unroll_factors: u64 = words.next()?.parse().ok()?;
     let ticks = words.next()?.parse().ok()?;
     let involuntary_switches = words.next()?.parse().ok()?;
-    Some(Sample { round, n: turns * copies, ticks, involuntary_switches, ..Sample::default() })
+    Some(Sample {
+        round,
+        n: iterations * unroll_factors,
+        ticks,
+        involuntary_switches,
+        ..Sample::default()
+    })
 }
 
 /// Compiles one file beside this one.

@@ -12,10 +12,11 @@ use std::process::Command;
 use anyhow::{Context, ensure};
 use oscost_stats::order;
 
-use super::others::{Others, Tool, With};
+use super::peer_programs::PeerPrograms;
+use super::tools::{Argument, Tool};
 
 const RUNS: usize = 20;
-const MOST: f64 = 0.5;
+const MAX_RATIO: f64 = 0.5;
 /// What a batch of the loop in C takes, and how many make a run: half a second, as somebody would
 /// choose it who wants a good mean.
 const BATCH_NS: f64 = 2e6;
@@ -24,92 +25,92 @@ const BATCHES: u64 = 250;
 /// An act that people quote.
 struct Headline {
     case: &'static str,
-    in_c: (&'static str, With),
+    c_loop: (&'static str, Argument),
     /// So many ops fit into what a batch in C has for them.
-    most_turns: u64,
+    max_iterations: u64,
     tools: &'static [Tool],
 }
 
 const HEADLINES: &[Headline] = &[
     Headline {
         case: "process/fork-exit:touched_mib=0,peer_cpu=same",
-        in_c: ("fork-exit", With::Memory),
-        most_turns: u64::MAX,
+        c_loop: ("fork-exit", Argument::Memory),
+        max_iterations: u64::MAX,
         tools: &[Tool::StressNg("fork")],
     },
     Headline {
         case: "process/fork-exec:link=static",
-        in_c: ("fork-exec", With::Program),
-        most_turns: u64::MAX,
+        c_loop: ("fork-exec", Argument::Program),
+        max_iterations: u64::MAX,
         tools: &[],
     },
     Headline {
         case: "thread/create-join:via=libc,peer_cpu=same",
-        in_c: ("create-join", With::Nothing),
-        most_turns: u64::MAX,
+        c_loop: ("create-join", Argument::Nothing),
+        max_iterations: u64::MAX,
         tools: &[Tool::StressNg("pthread")],
     },
     Headline {
         case: "switch/pipe:peer_cpu=same,between=processes",
-        in_c: ("pipe", With::SameCpu),
-        most_turns: u64::MAX,
+        c_loop: ("pipe", Argument::SameCpu),
+        max_iterations: u64::MAX,
         tools: &[Tool::PerfPipe, Tool::StressNg("switch")],
     },
     Headline {
         case: "switch/pipe:peer_cpu=other,between=processes",
-        in_c: ("pipe", With::OtherCpu),
-        most_turns: u64::MAX,
+        c_loop: ("pipe", Argument::OtherCpu),
+        max_iterations: u64::MAX,
         tools: &[],
     },
     Headline {
         case: "fault/zero-fill:access=write,pages=4k,map=outside,order=ascending",
-        in_c: ("zero-fill", With::Nothing),
-        most_turns: 1_000,
+        c_loop: ("zero-fill", Argument::Nothing),
+        max_iterations: 1_000,
         tools: &[],
     },
     Headline {
         case: "memory/copy:size=4096,by=library",
-        in_c: ("copy", With::Bytes(4_096)),
-        most_turns: u64::MAX,
+        c_loop: ("copy", Argument::Bytes(4_096)),
+        max_iterations: u64::MAX,
         tools: &[],
     },
     Headline {
         case: "memory/copy:size=1048576,by=library",
-        in_c: ("copy", With::Bytes(1 << 20)),
-        most_turns: u64::MAX,
+        c_loop: ("copy", Argument::Bytes(1 << 20)),
+        max_iterations: u64::MAX,
         tools: &[Tool::PerfMemcpy("1MB"), Tool::StressNg("memcpy"), Tool::Sysbench],
     },
     Headline {
         case: "file/read:via=read,size=65536,cache=warm,file_mib=8",
-        in_c: ("read", With::Folder),
-        most_turns: 100,
+        c_loop: ("read", Argument::Folder),
+        max_iterations: 100,
         tools: &[Tool::Fio],
     },
 ];
 
 /// Compares the spreads; whether the bar holds.
-pub(super) fn compare(others: &Others) -> anyhow::Result<bool> {
+pub(super) fn compare(peers: &PeerPrograms) -> anyhow::Result<bool> {
     println!("{:<42} {:>9}  {:<16}{:>9}{:>6}", "case", "ours", "best peer", "its", "ratio");
     let mut ratios = Vec::new();
     for headline in HEADLINES {
         let case: String = headline.case.chars().take(42).collect();
-        match against_the_best(headline, others) {
-            Ok((ours, peer, best)) => {
+        match compare_with_best_peer(headline, peers) {
+            Ok((worker, peer, best)) => {
                 println!(
                     "{case:<42} {:>7.2} %  {peer:<16}{:>7.2} %{:>6.2}",
-                    100.0 * ours,
+                    100.0 * worker,
                     100.0 * best,
-                    ours / best
+                    worker / best
                 );
-                ratios.push(ours / best);
+                ratios.push(worker / best);
             }
             Err(error) => println!("{case}\n  failed: {error:#}"),
         }
     }
-    let middle = order::median(&order::sorted(&ratios)).context("no act has a spread")?;
-    let holds = middle <= MOST && ratios.len() == HEADLINES.len();
+    let median = order::median(&order::sorted(&ratios)).context("no act has a spread")?;
+    let holds = median <= MAX_RATIO && ratios.len() == HEADLINES.len();
     println!(
-        "median ratio of {} spreads {middle:.2}, bar {MOST}: {}",
+        "median ratio of {} spreads {median:.2}, bar {MAX_RATIO}: {}",
         ratios.len(),
         if holds { "holds" } else { "FAILS" }
     );
@@ -117,28 +118,32 @@ pub(super) fn compare(others: &Others) -> anyhow::Result<bool> {
 }
 
 /// Our spread, and the name and the spread of the peer that spreads least.
-fn against_the_best(
+fn compare_with_best_peer(
     headline: &Headline,
-    others: &Others,
+    peers: &PeerPrograms,
 ) -> anyhow::Result<(f64, &'static str, f64)> {
-    let tools: Vec<&Tool> =
-        headline.tools.iter().filter(|tool| others.lacks(tool.program()).is_none()).collect();
-    let first = ours(headline.case)?;
-    let turns = ((BATCH_NS / first) as u64).clamp(1, headline.most_turns);
+    let tools: Vec<&Tool> = headline
+        .tools
+        .iter()
+        .filter(|tool| peers.missing_reason(tool.program()).is_none())
+        .collect();
+    let first = worker(headline.case)?;
+    let iterations = ((BATCH_NS / first) as u64).clamp(1, headline.max_iterations);
     let mut mine = Vec::new();
     let mut theirs = vec![Vec::new(); tools.len() + 1];
     for _ in 0..RUNS {
-        mine.push(ours(headline.case)?);
-        theirs[0].push(others.plain_loop(headline.in_c, turns, BATCHES)?);
+        mine.push(worker(headline.case)?);
+        theirs[0].push(peers.c_loop_mean(headline.c_loop, iterations, BATCHES)?);
         for (tool, figures) in tools.iter().zip(&mut theirs[1..]) {
-            figures.push(others.tool(tool)?);
+            figures.push(peers.tool(tool)?);
         }
     }
     let names = std::iter::once("a loop in C").chain(tools.iter().map(|tool| tool.name()));
-    let spreads = theirs.iter().filter_map(|figures| spread(figures));
-    let best = names.zip(spreads).filter(|(_, spread)| *spread > 0.0);
-    let (peer, least) = best.min_by(|a, b| a.1.total_cmp(&b.1)).context("every peer rounds")?;
-    Ok((spread(&mine).context("no spread of ours")?, peer, least))
+    let compare_spreads = theirs.iter().filter_map(|figures| spread(figures));
+    let best = names.zip(compare_spreads).filter(|(_, spread)| *spread > 0.0);
+    let (peer, best_spread) =
+        best.min_by(|a, b| a.1.total_cmp(&b.1)).context("every peer rounds")?;
+    Ok((spread(&mine).context("no spread of ours")?, peer, best_spread))
 }
 
 /// The range of the middle half over the median.
@@ -151,7 +156,7 @@ fn spread(figures: &[f64]) -> Option<f64> {
 }
 
 /// What `oscost run` says of a case.
-fn ours(case: &str) -> anyhow::Result<f64> {
+fn worker(case: &str) -> anyhow::Result<f64> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_oscost"));
     let output = command.args(["run", case, "--no-store", "--json", "-"]).output()?;
     let error = String::from_utf8_lossy(&output.stderr);
