@@ -6,7 +6,6 @@
 use super::exchange::{GETPPID, PEER_CPU, SIZE_ONE_WAY, Trips, WAY, Way, cpu_of_timed_peer, size};
 use super::prelude::*;
 use crate::bench::{ServeFn, When, each_end};
-use crate::kernel::because::lacking;
 
 mod connect;
 mod endpoint;
@@ -391,7 +390,7 @@ const BENCHES: &[Bench] = &[
 const SERVE: ServeFn = |at, door| match at.word("by") {
     "tcp" => ends::serve_tcp(at, door),
     "udp" => udp::serve(at, door),
-    _ => Err(lacking(STAYS_HERE.to_owned())),
+    _ => Err(Errno::unavailable(STAYS_HERE.to_owned())),
 };
 
 const STAYS_HERE: &str = "AF_UNIX does not reach another machine: select by=tcp or by=udp";
@@ -425,8 +424,8 @@ fn one_way(at: Params<'_>) -> Result<Work, Errno> {
     if at.context.remote_peer.is_some() {
         return Ok(Work::unavailable(NO_COMMON_CLOCK));
     }
-    if let Err(lacking) = cpu_of_timed_peer(at) {
-        return Ok(lacking);
+    if let Err(Errno::unavailable) = cpu_of_timed_peer(at) {
+        return Ok(Errno::unavailable);
     }
     match at.word("by") {
         "tcp" => ends::tcp(at)?.one_way(at.number("size"), way, at.context.clock),

@@ -1,10 +1,17 @@
 //! The kernel's error numbers.
 
+use std::cell::RefCell;
 use std::fmt;
 use std::io;
 
 /// After so long without a word the other end of a channel is given up.
 pub const SILENCE: std::time::Duration = std::time::Duration::from_secs(3);
+
+thread_local! {
+    /// An error is a plain number, so that returning it through a timed loop costs nothing. What the
+    /// number cannot say is kept here: the reason for the thread's last error that has one.
+    static REASON: RefCell<String> = const { RefCell::new(String::new()) };
+}
 
 /// Why a system call was refused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -77,6 +84,24 @@ impl Errno {
         .contains(&self)
     }
 
+    /// Something is unavailable on this machine: the row is skipped and shows `reason`, which names
+    /// the way to provide it.
+    pub fn unavailable(reason: String) -> Self {
+        REASON.set(reason);
+        Errno::LACKING
+    }
+
+    /// A check of the work failed: the row has failed and shows `reason`.
+    pub fn check_failed(reason: String) -> Self {
+        REASON.set(reason);
+        Errno::UNFIT
+    }
+
+    /// The reason given with this thread's last [`Errno::unavailable`] or [`Errno::check_failed`].
+    pub fn reason() -> String {
+        REASON.with_borrow(String::clone)
+    }
+
     /// The error of the library call that just returned.
     pub fn last() -> Self {
         Self(io::Error::last_os_error().raw_os_error().unwrap_or(0))
@@ -96,7 +121,7 @@ impl fmt::Display for Errno {
                  or other pages in memory: something else maps, evicts or merges them here",
             ),
             Errno::SILENT => out.write_str("the other end has said nothing for 3 s"),
-            Errno::LACKING | Errno::UNFIT => out.write_str(&super::because::words()),
+            Errno::LACKING | Errno::UNFIT => out.write_str(&Errno::reason()),
             Errno(number) => io::Error::from_raw_os_error(number).fmt(out),
         }
     }
@@ -107,5 +132,17 @@ impl std::error::Error for Errno {}
 impl From<io::Error> for Errno {
     fn from(error: io::Error) -> Self {
         Self(error.raw_os_error().unwrap_or(libc::EIO))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_shows_the_reason_that_was_given_with_it() {
+        assert_eq!(Errno::unavailable("no room".into()).to_string(), "no room");
+        assert_eq!(Errno::check_failed("not cold".into()).to_string(), "not cold");
+        assert_ne!(Errno::ENOSPC.to_string(), "not cold");
     }
 }

@@ -24,7 +24,6 @@
 #![expect(unsafe_code, reason = "this room is where the kernel and the processor are touched")]
 
 mod arch;
-pub mod because;
 pub mod cpu;
 mod errno;
 pub mod event;

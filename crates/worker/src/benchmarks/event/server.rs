@@ -13,7 +13,6 @@ use super::super::prelude::*;
 use super::super::switch::placement::cpu_of_peer;
 use super::{BY_EPOLL, BY_POLL, BY_SELECT, PEER_CPU, SELECT};
 use crate::bench::When;
-use crate::kernel::because::{lacking, unfit};
 use crate::kernel::event::descriptor_set::{Over, check_memory, refused};
 use crate::kernel::event::readiness::Patience;
 use crate::kernel::ipc::context_switch::{self, PeerProcess, SharedWords, give_way};
@@ -143,7 +142,7 @@ const QUIET: When = &[("churn", "0")];
 fn serves(at: Params<'_>) -> Result<Work, Errno> {
     let made = body(at)?;
     Ok(made.map_or_else(
-        |lacking| lacking,
+        |lacking| Errno::unavailable,
         |body| {
             let burst = body.burst;
             Work::from_body(Shape::OwnValue, body).with_op_count(burst)
@@ -155,7 +154,7 @@ fn serves(at: Params<'_>) -> Result<Work, Errno> {
 fn body(at: Params<'_>) -> Result<Result<Body, Work>, Errno> {
     let cpu = match cpu_of_peer(at) {
         Ok(cpu) => cpu,
-        Err(lacking) => return Ok(Err(lacking)),
+        Err(Errno::unavailable) => return Ok(Err(Errno::unavailable)),
     };
     let (idle, churn) = (at.number("idle"), at.number("churn"));
     let (pace, burst) = match at.value("load") {
@@ -174,7 +173,7 @@ fn body(at: Params<'_>) -> Result<Result<Body, Work>, Errno> {
         Server::new(at.word("method"), most).map_err(|why| refused(why, idle, Over::Tcp))?;
     let wish = Wish { at: server.at(), idle, churn, pace };
     let mut body = Body::new(server, wish, cpu, burst).map_err(|why| match why {
-        Errno::EINVAL if at.word("method") == "io-uring" => lacking(
+        Errno::EINVAL if at.word("method") == "io-uring" => Errno::unavailable(
             "multishot polls of io_uring need Linux 5.13: select \
              method=epoll"
                 .to_owned(),
@@ -253,7 +252,7 @@ impl Body {
     fn has_ended(&self) -> Errno {
         match self.load.is_there() {
             // It may be about to exit.
-            Ok(()) | Err(Errno::ESRCH) => unfit(
+            Ok(()) | Err(Errno::ESRCH) => Errno::check_failed(
                 "the process that sends the requests was killed, or has closed its \
                  connections: run the case again"
                     .to_owned(),

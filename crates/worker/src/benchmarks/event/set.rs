@@ -6,7 +6,6 @@
 use std::ops::Range;
 
 use super::super::prelude::*;
-use crate::kernel::because::lacking;
 use crate::kernel::cpu::black_box::opaque;
 use crate::kernel::event::descriptor_set::Many;
 use crate::kernel::event::io_uring::{Ring, Shots};
@@ -150,7 +149,7 @@ impl Asked {
     pub(super) fn empty(method: Method, ready: u64) -> Result<Self, Errno> {
         match method {
             Method::Epoll(flags) => Ok(Asked::Epoll(flags, Epoll::new(ready as usize + 1)?)),
-            Method::Ring(_) if ready > MOST_ENTRIES => Err(lacking(format!(
+            Method::Ring(_) if ready > MOST_ENTRIES => Err(Errno::unavailable(format!(
                 "an io_uring takes {MOST_ENTRIES} submissions at once, and {ready} are ready: \
                  select smaller fds"
             ))),

@@ -3,7 +3,6 @@
 use super::super::prelude::*;
 use super::{BY_EPOLL, BY_POLL, BY_PPOLL, BY_PSELECT, BY_SELECT, SELECT};
 use crate::bench::When;
-use crate::kernel::because::lacking;
 use crate::kernel::event::timeout::{By, Rounding, Timeout};
 use crate::kernel::syscall::prepared::{EPOLL_WAIT, POLL};
 use crate::kernel::time::clock::{ClockId, gettime};
@@ -168,7 +167,7 @@ fn found(at: Params<'_>, figure: Figure) -> Result<Work, Errno> {
     let mut timeout = Timeout::new(by)?;
     match timeout.wait(1_000, Rounding::Up) {
         Err(Errno::ENOSYS | Errno::EINVAL) if matches!(by, By::EpollPwait2 | By::Ring) => {
-            return Err(lacking(
+            return Err(Errno::unavailable(
                 "this kernel lacks the call (added in Linux 5.11): select method=epoll".to_owned(),
             ));
         }

@@ -4,7 +4,6 @@ use std::ops::Range;
 
 use super::super::prelude::*;
 use super::set::{Asked, Method, Part, Ready, Set};
-use crate::kernel::because::lacking;
 use crate::kernel::event::descriptor_set::{Filler, Many, Over, most_of, refused};
 use crate::kernel::ipc::context_switch::PeerProcess;
 use crate::kernel::process::limits;
@@ -103,7 +102,7 @@ pub(super) fn shares(at: Params<'_>) -> Result<Work, Errno> {
 fn asked(wanted: Wanted, part: Part) -> Result<Work, Errno> {
     let Wanted { method, over, fds, ready, highest, .. } = wanted;
     if highest.is_some_and(|highest| highest < fds + 64) {
-        return Err(lacking(
+        return Err(Errno::unavailable(
             "that many descriptors exceed this number by themselves: select smaller \
                             fds"
             .to_owned(),
@@ -111,7 +110,7 @@ fn asked(wanted: Wanted, part: Part) -> Result<Work, Errno> {
     }
     let limit = limits::descriptors_for((2 * fds + ready).max(highest.unwrap_or(0)) + 256)?;
     if let Some(highest) = highest.filter(|highest| highest + 128 > limit) {
-        return Err(lacking(format!(
+        return Err(Errno::unavailable(format!(
             "no descriptor can be numbered {highest} here, where a process may have {limit}: run \
              `sudo prlimit --pid $$ --nofile={0}:{0}` in the shell that starts oscost to raise it",
             highest + 1_024

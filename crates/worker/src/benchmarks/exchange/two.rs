@@ -8,7 +8,6 @@ use super::super::prelude::*;
 use super::content::{From, Room, fill, sum};
 use super::end::{End, LARGEST, timed_trip};
 use super::peer::{order, serve};
-use crate::kernel::because::unfit;
 use crate::kernel::ipc::context_switch::{Alarm, Ear, PeerProcess, give_way};
 use crate::kernel::net::control_stream::{Control, Gone};
 use crate::kernel::time::stopwatch::Stopwatch;
@@ -191,7 +190,7 @@ impl Body {
         }
         let [good, bytes, theirs, _] = self.hear()?;
         if (good, bytes, theirs) != (count, count * size as u64, sums) {
-            return Err(unfit(format!(
+            return Err(Errno::check_failed(format!(
                 "of {count} messages of {size} bytes, {good} arrived intact at the peer, {bytes} bytes \
                  in all"
             )));
@@ -201,7 +200,7 @@ impl Body {
             let wanted = rooms[0].get_mut();
             fill(wanted, number, From::Peer);
             if came != size || sum(self.into.get()) != sum(wanted) || self.into.get() != wanted {
-                return Err(unfit(format!(
+                return Err(Errno::check_failed(format!(
                     "message {number} of {size} bytes from the peer differs from what it sent: \
                      {came} bytes arrived"
                 )));
@@ -251,12 +250,14 @@ impl Body {
             match peer.is_there() {
                 Ok(()) => std::thread::sleep(Duration::from_millis(2)),
                 Err(Errno::ESRCH) => {
-                    return unfit("the peer was killed during the measurement".to_owned());
+                    return Errno::check_failed(
+                        "the peer was killed during the measurement".to_owned(),
+                    );
                 }
                 // Missing features and permissions are not failures.
                 Err(Errno::EPERM | Errno::EACCES) => return Errno::EPERM,
                 Err(Errno::ENOSYS | Errno::EOPNOTSUPP) => return Errno::ENOSYS,
-                Err(error) => return unfit(format!("the peer has failed: {error}")),
+                Err(error) => return Errno::check_failed(format!("the peer has failed: {error}")),
             }
         }
         why
@@ -333,7 +334,7 @@ impl WorkBody for Messages {
         if (came, bytes) == claimed {
             return Ok(());
         }
-        Err(unfit(format!(
+        Err(Errno::check_failed(format!(
             "{} messages ({} bytes) were sent, and the peer received {came} messages \
              ({bytes} bytes)",
             claimed.0, claimed.1

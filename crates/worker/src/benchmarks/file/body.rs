@@ -90,14 +90,14 @@ pub(super) fn reads(at: Params<'_>, via: Via, random: bool) -> Result<Work, Errn
     let cold = at.word("cache") == "cold";
     let laid = Laid::new(place, at.number("file_mib") << 20, cold)?;
     if cold && laid.in_memory() {
-        return Err(kernel::because::lacking(
+        return Err(Errno::unavailable(
             "a file of a tmpfs is in memory and cannot be cold: start oscost in a directory on a \
              disk"
                 .to_owned(),
         ));
     }
     if via == Via::Direct && size < BLOCK_BYTES {
-        return Err(kernel::because::lacking(
+        return Err(Errno::unavailable(
             "O_DIRECT transfers whole blocks of the device: select size=512 or more".to_owned(),
         ));
     }
@@ -197,7 +197,7 @@ impl Again {
         let bytes = (limit_mib * share_pct / 100) << 20;
         let laid = Laid::new(Place::Here, bytes, false)?;
         if laid.in_memory() {
-            return Err(kernel::because::lacking(
+            return Err(Errno::unavailable(
                 "a file of a tmpfs is not evicted under memory pressure: start oscost in a directory \
                  on a disk"
                     .to_owned(),

@@ -32,7 +32,7 @@ pub(super) fn ends(at: Params<'_>, size: u64) -> Result<Ends, Errno> {
         "splice" => from_files(|| pipe_of(capacity)),
         "shm-futex" => rings(capacity, Waiting::Asleep),
         "shm-spin" => rings(capacity, Waiting::Awake),
-        _ if capacity.is_some() => Err(kernel::because::lacking(
+        _ if capacity.is_some() => Err(Errno::unavailable(
             "only a pipe or a ring has a configurable capacity: leave out capacity".to_owned(),
         )),
         "mq" => queues(size),

@@ -10,7 +10,6 @@ use super::super::exchange::{Control, End, Gone, SIZES, serve};
 use super::super::tests::{all_points, site};
 use super::*;
 use crate::bench::Context;
-use crate::kernel::because;
 use crate::kernel::file::location::{queue_key, queue_name};
 use crate::kernel::process::{alone, children, kill};
 use crate::kernel::time::stopwatch::Stopwatch;
@@ -37,7 +36,7 @@ fn cases(sizes: &[u64]) -> Vec<(&'static Bench, Case)> {
 fn built(bench: &Bench, case: &Case, site: Context) -> Option<Work> {
     match bench.work(&case.point, site) {
         Err(Errno::LACKING) => {
-            let words = because::words();
+            let words = Errno::reason();
             assert!(words.len() > 20, "{case}: {words}");
             None
         }
@@ -101,7 +100,7 @@ fn a_message_too_large_for_a_queue_names_the_setting_to_raise() {
             // A system whose limit was raised that far accepts the message.
             match BENCHES[0].work(&point, site).map(drop) {
                 Err(Errno::LACKING) => {
-                    let words = because::words();
+                    let words = Errno::reason();
                     assert!(words.contains(setting) || words.contains("RLIMIT"), "{words}");
                 }
                 other => eprintln!("{by}: {other:?}"),
@@ -157,7 +156,7 @@ fn an_op_whose_peer_was_killed_fails_and_says_so() {
             let ops = work.max_batch_ops().min(100_000);
             let failed = done(&mut work, ops).unwrap_err();
             assert_eq!(failed.errno, Errno::UNFIT, "{case}: {}", failed.errno);
-            assert!(because::words().contains("died"), "{case}: {}", because::words());
+            assert!(Errno::reason().contains("died"), "{case}: {}", Errno::reason());
         }
     });
 }
@@ -204,7 +203,7 @@ fn a_peer_that_got_fewer_bytes_than_were_sent_fails_the_batch() {
         let mut work = with_liar(true, 3 + 5).unwrap();
         done(&mut work, 5).unwrap();
         assert_eq!(done(&mut work, 5).unwrap_err().errno, Errno::UNFIT);
-        assert!(because::words().contains("got 5, 315 bytes"), "{}", because::words());
+        assert!(Errno::reason().contains("got 5, 315 bytes"), "{}", Errno::reason());
     });
 }
 
@@ -212,7 +211,7 @@ fn a_peer_that_got_fewer_bytes_than_were_sent_fails_the_batch() {
 fn a_corrupted_byte_fails_before_anything_is_timed() {
     alone(|| {
         assert_eq!(with_liar(false, 2).map(drop), Err(Errno::UNFIT));
-        assert!(because::words().contains("got 2 as they were sent"), "{}", because::words());
+        assert!(Errno::reason().contains("got 2 as they were sent"), "{}", Errno::reason());
     });
 }
 

@@ -14,7 +14,6 @@ use oscost_model::channel::ChannelObservation;
 use super::super::exchange::{Control, Gone, cpu_of_peer};
 use super::super::prelude::*;
 use super::ends::{Name, cause, way};
-use crate::kernel::because::{lacking, unfit};
 use crate::kernel::event::poll;
 use crate::kernel::ipc::context_switch::{Alarm, Ear, PeerProcess};
 use crate::kernel::net::control_stream::Waiting;
@@ -254,8 +253,9 @@ pub(super) fn serve_first_byte(_: Params<'_>, door: &mut Door) -> Result<(), Err
 }
 
 fn by_path(at: Params<'_>, what: What) -> Result<There, Errno> {
-    let cpu = cpu_of_peer(at)
-        .map_err(|work| lacking(work.unavailable_reason().unwrap_or_default().to_owned()))?;
+    let cpu = cpu_of_peer(at).map_err(|work| {
+        Errno::unavailable(work.unavailable_reason().unwrap_or_default().to_owned())
+    })?;
     let name = Name::new();
     let listens = Listens::Here(socket::at_path(&name.0, Kind::Stream)?);
     let (control, theirs) = Control::pair()?;
@@ -321,7 +321,7 @@ impl Own {
 
     fn cause(&self, why: Errno) -> Errno {
         match cause(self.child.as_ref(), why) {
-            Errno(libc::EADDRNOTAVAIL) => unfit(
+            Errno(libc::EADDRNOTAVAIL) => Errno::check_failed(
                 "no port is left for another connection: other processes use the range of \
                  net.ipv4.ip_local_port_range"
                     .to_owned(),
@@ -379,7 +379,7 @@ impl WorkBody for Own {
         let [came, strangers, before, _] =
             asked.and_then(|()| self.control.hear(&self.gone())).map_err(|why| self.cause(why))?;
         if came < self.tried {
-            return Err(unfit(format!(
+            return Err(Errno::check_failed(format!(
                 "{} connections were opened, and the peer accepted {came}",
                 self.tried
             )));

@@ -16,7 +16,6 @@ use super::endpoint::{Over, Socket, Watched};
 use super::packet::Packets;
 use super::stream::{Copied, FromFile, Lent, Ringed};
 use crate::kernel::SILENCE;
-use crate::kernel::because::{lacking, unfit};
 use crate::kernel::ipc::context_switch::PeerProcess;
 use crate::kernel::net::socket::{self, Kind, Setting};
 use crate::kernel::net::token_listener::{Door, Far};
@@ -33,7 +32,7 @@ pub(super) fn with_buffers(at: Params<'_>, file: &File) -> Result<(), Errno> {
         // The kernel doubles the value, for its own overhead.
         let given = socket::get(file, what)? / 2;
         if given < bytes {
-            return Err(lacking(format!(
+            return Err(Errno::unavailable(format!(
                 "{name} of {bytes} bytes was requested and {given} were granted: raise sysctl \
                  {limit}"
             )));
@@ -50,7 +49,7 @@ fn with_room(size: u64, file: &File) -> Result<(), Errno> {
     if size <= holds {
         return Ok(());
     }
-    Err(lacking(format!(
+    Err(Errno::unavailable(format!(
         "a packet of AF_UNIX has at most {holds} bytes here, the send buffer minus {KEPT}: select \
          buffer={size}, or raise net.core.wmem_default"
     )))
@@ -60,7 +59,11 @@ fn with_room(size: u64, file: &File) -> Result<(), Errno> {
 pub(super) fn here(at: Params<'_>) -> Result<Two, Errno> {
     let cpu = match cpu_of_peer(at) {
         Ok(cpu) => cpu,
-        Err(work) => return Err(lacking(work.unavailable_reason().unwrap_or_default().to_owned())),
+        Err(work) => {
+            return Err(Errno::unavailable(
+                work.unavailable_reason().unwrap_or_default().to_owned(),
+            ));
+        }
     };
     let kind = match at.word("by") {
         "unix-dgram" => Kind::Datagram,
@@ -151,7 +154,11 @@ pub(super) fn way(
     }
     let cpu = match cpu_of_peer(at) {
         Ok(cpu) => cpu,
-        Err(work) => return Err(lacking(work.unavailable_reason().unwrap_or_default().to_owned())),
+        Err(work) => {
+            return Err(Errno::unavailable(
+                work.unavailable_reason().unwrap_or_default().to_owned(),
+            ));
+        }
     };
     let mut door = Door::here()?;
     let (far, listener) = (door.far(), door.listener().try_clone()?);
@@ -197,9 +204,11 @@ pub(super) fn cause(child: Option<&PeerProcess>, why: Errno) -> Errno {
         match child.is_there() {
             Ok(()) => std::thread::sleep(Duration::from_millis(2)),
             Err(Errno::ESRCH) => {
-                return unfit("the peer was killed during the measurement".to_owned());
+                return Errno::check_failed(
+                    "the peer was killed during the measurement".to_owned(),
+                );
             }
-            Err(error) => return unfit(format!("the peer has failed: {error}")),
+            Err(error) => return Errno::check_failed(format!("the peer has failed: {error}")),
         }
     }
     why

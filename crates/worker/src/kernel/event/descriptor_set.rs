@@ -10,7 +10,6 @@ use std::ops::Range;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::fs::FileExt;
 
-use crate::kernel::because::lacking;
 use crate::kernel::ipc::context_switch::{PeerProcess, give_way};
 use crate::kernel::ipc::{context_switch, pipe};
 use crate::kernel::machine::resources;
@@ -304,7 +303,7 @@ impl Account {
         let open = |name: &str| {
             let path = format!("/proc/{pid}/{name}");
             File::open(&path).map_err(|error| {
-                lacking(format!(
+                Errno::unavailable(format!(
                     "whether a process waits is read from {path}, which cannot be opened: {error}; \
                      `mount -t proc proc /proc` where there is none"
                 ))
@@ -444,7 +443,7 @@ pub fn check_memory(count: u64, over: Over) -> Result<(), Errno> {
     const SPARE: u64 = 64 << 20;
     let wanted = count * over.bytes_each() + SPARE;
     match resources::available_bytes() {
-        Some(left) if left < wanted => Err(lacking(format!(
+        Some(left) if left < wanted => Err(Errno::unavailable(format!(
             "{} MiB of memory are left, and {count} descriptors may take {}: fewer fds, or a \
              wider memory limit of the control group",
             left >> 20,
@@ -458,35 +457,35 @@ pub fn check_memory(count: u64, over: Over) -> Result<(), Errno> {
 pub fn refused(error: Errno, count: u64, over: Over) -> Errno {
     let limit = limits::descriptors().unwrap_or(0);
     match error {
-        Errno::EMFILE => lacking(format!(
+        Errno::EMFILE => Errno::unavailable(format!(
             "{count} descriptors do not fit into a process here, which may have {limit}: \
              `sudo prlimit --pid $$ --nofile={0}:{0}` in the shell that starts oscost raises that, \
              or `ulimit -n`",
             2 * count + 2_048
         )),
-        Errno(libc::ENFILE) => lacking(format!(
+        Errno(libc::ENFILE) => Errno::unavailable(format!(
             "{count} descriptors are more than the system has room for: \
              `sudo sysctl fs.file-max={}` makes room",
             4 * count + 1_000_000
         )),
         // Who connects is told the one, who binds its own address first the other.
-        Errno(libc::EADDRNOTAVAIL | libc::EADDRINUSE) if over == Over::Tcp => lacking(
+        Errno(libc::EADDRNOTAVAIL | libc::EADDRINUSE) if over == Over::Tcp => Errno::unavailable(
             "no ports are left for connections over loopback, or it is down: \
              `sudo sysctl net.ipv4.ip_local_port_range=\"1024 65535\"`, `sudo ip link set lo up`"
                 .to_owned(),
         ),
         Errno(libc::ENETUNREACH) => {
-            lacking("loopback is down here: `sudo ip link set lo up`".to_owned())
+            Errno::unavailable("loopback is down here: `sudo ip link set lo up`".to_owned())
         }
-        Errno::ENOSPC => lacking(format!(
+        Errno::ENOSPC => Errno::unavailable(format!(
             "{count} descriptors are more than a user may have in sets: `sudo sysctl \
              fs.epoll.max_user_watches={}` allows them",
             2 * count + 65_536
         )),
-        Errno::ENOMEM | Errno(libc::ENOBUFS) => lacking(format!(
+        Errno::ENOMEM | Errno(libc::ENOBUFS) => Errno::unavailable(format!(
             "there is no memory for {count} descriptors: fewer fds, or a wider memory limit"
         )),
-        Errno::EAGAIN => lacking(
+        Errno::EAGAIN => Errno::unavailable(
             "no further process may be made here: `ulimit -u` or a pids cgroup sets the limit"
                 .to_owned(),
         ),

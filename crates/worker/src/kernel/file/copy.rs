@@ -8,7 +8,6 @@ use oscost_model::file::FileObservation;
 
 use crate::kernel::Errno;
 use crate::kernel::arch::syscall;
-use crate::kernel::because::unfit;
 use crate::kernel::file::location::Place;
 use crate::kernel::file::scratch_file::{Laid, each, seek_to_begin, whole, word_at};
 use crate::kernel::ipc::pipe;
@@ -100,7 +99,9 @@ impl Copier {
             let mut found = [0; 8];
             self.to.file.read_exact_at(&mut found, place)?;
             if u64::from_ne_bytes(found) != word_at(place) {
-                return Err(unfit(format!("what was copied to {place} has not arrived")));
+                return Err(Errno::check_failed(format!(
+                    "what was copied to {place} has not arrived"
+                )));
             }
             self.to.file.write_all_at(&[0; 8], place)?;
         }

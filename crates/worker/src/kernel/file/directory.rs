@@ -6,7 +6,6 @@ use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd, OwnedFd};
 
 use crate::kernel::Errno;
 use crate::kernel::arch::syscall;
-use crate::kernel::because::lacking;
 use crate::kernel::file::location::{Place, PrivateFolder};
 use crate::kernel::file::scratch_file::each;
 
@@ -71,7 +70,7 @@ impl Many {
             named = number;
             match many.create(many.name(number)) {
                 Err(Errno::ENOSPC | Errno(libc::EDQUOT)) => {
-                    return Err(lacking(format!(
+                    return Err(Errno::unavailable(format!(
                         "there is no room for {files} files ({number} have been made): fewer \
                          `files`, or another folder"
                     )));

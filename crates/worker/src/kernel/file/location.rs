@@ -11,7 +11,6 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use oscost_model::file::{Backing, file_system};
 
 use crate::kernel::Errno;
-use crate::kernel::because::lacking;
 use crate::kernel::machine::resources;
 
 /// Where POSIX shared memory lies, on Linux always a tmpfs.
@@ -37,7 +36,7 @@ impl Place {
                 let folder = PathBuf::from(SHARED_MEMORY);
                 match numbers(&folder) {
                     Ok((number, _)) if file_system(number).1 == Backing::Memory => Ok(folder),
-                    _ => Err(lacking(format!(
+                    _ => Err(Errno::unavailable(format!(
                         "there is no tmpfs at {SHARED_MEMORY}: `sudo mount -t tmpfs tmpfs \
                          {SHARED_MEMORY}`"
                     ))),
@@ -57,12 +56,14 @@ impl Place {
     /// An error of this place as one that tells the way out; other errors stay as they are.
     fn refused(self, folder: &Path, what: &str, error: Errno) -> Errno {
         match error {
-            Errno::EACCES | Errno::EROFS | Errno::EPERM | Errno::ENOENT => lacking(format!(
-                "{what} cannot be made in {}: {error}; {}",
-                folder.display(),
-                self.way_out()
-            )),
-            Errno::ENOSPC | Errno(libc::EDQUOT) => lacking(format!(
+            Errno::EACCES | Errno::EROFS | Errno::EPERM | Errno::ENOENT => {
+                Errno::unavailable(format!(
+                    "{what} cannot be made in {}: {error}; {}",
+                    folder.display(),
+                    self.way_out()
+                ))
+            }
+            Errno::ENOSPC | Errno(libc::EDQUOT) => Errno::unavailable(format!(
                 "{} has no room for {what}: {error}; {}",
                 folder.display(),
                 self.way_out()
@@ -215,7 +216,7 @@ pub fn nameless_file(place: Place, bytes: u64) -> Result<File, Errno> {
     let mib = (bytes >> 20).max(1);
     if let Some(limit) = resources::file_size_limit().filter(|&limit| limit < bytes) {
         // Going beyond it is a signal that ends the process.
-        return Err(lacking(format!(
+        return Err(Errno::unavailable(format!(
             "RLIMIT_FSIZE is {} KiB, and the file has {mib} MiB: `ulimit -f unlimited` in the \
              shell that starts oscost, or a smaller file_mib",
             limit >> 10
@@ -223,7 +224,7 @@ pub fn nameless_file(place: Place, bytes: u64) -> Result<File, Errno> {
     }
     let left = resources::available_bytes().filter(|_| place == Place::Memory);
     if let Some(left) = left.filter(|&left| left < bytes + SPARE_BYTES) {
-        return Err(lacking(format!(
+        return Err(Errno::unavailable(format!(
             "{} MiB of memory are left, and the file takes {mib} and some: a smaller file_mib, or \
              where=here",
             left >> 20
@@ -236,7 +237,7 @@ pub fn nameless_file(place: Place, bytes: u64) -> Result<File, Errno> {
         Ok(_) => Ok(file),
         Err(Errno::ENOSPC | Errno(libc::EDQUOT)) => {
             let free = of_file_system(&file).map_or(0, |(_, free)| free) >> 20;
-            Err(lacking(format!(
+            Err(Errno::unavailable(format!(
                 "{} has no room for a file of {mib} MiB ({free} MiB are free): a smaller file_mib, \
                  or {}",
                 folder.display(),
@@ -305,7 +306,7 @@ impl MemoryGroup {
     /// by it, else version 2.
     pub fn enter(bytes: u64) -> Result<Self, Errno> {
         let refused = |error: std::io::Error| {
-            lacking(format!(
+            Errno::unavailable(format!(
                 "no control group of memory can be made: {error}; run oscost as root, where \
                  /sys/fs/cgroup can be written to"
             ))

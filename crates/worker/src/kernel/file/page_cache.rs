@@ -4,7 +4,6 @@ use std::fs::File;
 use std::os::fd::AsRawFd;
 
 use crate::kernel::Errno;
-use crate::kernel::because::{lacking, unfit};
 use crate::kernel::machine::resources;
 use crate::kernel::memory::region::{Access, PAGE_BYTES, Pages, Region, drop_cached};
 use crate::kernel::process::{self, Whose};
@@ -64,7 +63,7 @@ pub fn evict(file: &File, bytes: u64, how: Evict) -> Result<(), Errno> {
             return Ok(());
         }
     }
-    Err(unfit(format!(
+    Err(Errno::check_failed(format!(
         "the file is not cold: the cache still holds {left} of its {} pages",
         bytes.div_ceil(PAGE_BYTES as u64)
     )))
@@ -72,7 +71,7 @@ pub fn evict(file: &File, bytes: u64, how: Evict) -> Result<(), Errno> {
 
 fn empty_cache() -> Result<(), Errno> {
     std::fs::write(DROP_CACHES, "1").map_err(|error| {
-        lacking(format!(
+        Errno::unavailable(format!(
             "{DROP_CACHES} cannot be written to: {error}; run oscost as root, or ask for \
              evict=fadvise, which everybody may"
         ))
@@ -84,7 +83,7 @@ fn empty_cache() -> Result<(), Errno> {
 fn fill_memory(file: &File, bytes: u64) -> Result<(), Errno> {
     let most = resources::memory_bytes().unwrap_or(u64::MAX);
     if most > MOST_FILLED {
-        return Err(lacking(format!(
+        return Err(Errno::unavailable(format!(
             "{} MiB of memory would be filled before each pass, which takes seconds and \
              everybody's caches: `systemd-run --scope -p MemoryMax=512M oscost run ...`, or evict=fadvise",
             most >> 20

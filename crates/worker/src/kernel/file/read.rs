@@ -8,7 +8,6 @@ use oscost_model::file::FileObservation;
 
 use crate::kernel::Errno;
 use crate::kernel::arch::syscall;
-use crate::kernel::because::{lacking, unfit};
 use crate::kernel::event::io_uring::Ring;
 use crate::kernel::file::page_cache::{Evict, cached_pages};
 use crate::kernel::file::scratch_file::{
@@ -146,7 +145,7 @@ impl Reader {
         if self.via == Via::Direct {
             let cached = cached_pages(&self.laid.file, self.laid.bytes)?;
             if cached > 0 {
-                return Err(unfit(format!(
+                return Err(Errno::check_failed(format!(
                     "reads of O_DIRECT went through the cache, which holds {cached} pages now"
                 )));
             }
@@ -156,7 +155,9 @@ impl Reader {
         if found == word_at(place) {
             return Ok(());
         }
-        Err(unfit(format!("a read at {place} brought {found:#x}: not what was written there")))
+        Err(Errno::check_failed(format!(
+            "a read at {place} brought {found:#x}: not what was written there"
+        )))
     }
 
     /// Where the `index`-th read begins.
@@ -242,7 +243,7 @@ fn past_the_cache(file: &File) -> Result<File, Errno> {
     let path = format!("/proc/self/fd/{}", file.as_raw_fd());
     let opened = File::options().read(true).custom_flags(libc::O_DIRECT).open(path);
     opened.map_err(|error| {
-        lacking(format!(
+        Errno::unavailable(format!(
             "the file system knows no O_DIRECT: {error}; another folder, or another via"
         ))
     })

@@ -11,7 +11,6 @@ use std::ptr::NonNull;
 use oscost_model::file::{Backing, FileObservation, file_system};
 
 use crate::kernel::Errno;
-use crate::kernel::because::lacking;
 use crate::kernel::cpu::black_box::opaque;
 use crate::kernel::file::location::{Place, nameless_file, of_file_system};
 use crate::kernel::file::page_cache::{Evict, cached_pages, evict};
@@ -82,7 +81,7 @@ impl Laid {
         }
         match self.look()? {
             cached if cached >= pages => Ok(()),
-            cached => Err(lacking(format!(
+            cached => Err(Errno::unavailable(format!(
                 "the file is not warm: the cache holds {cached} of its {pages} pages, just after \
                  all of them were read; its control group's memory is too small for it: a smaller \
                  file_mib"

@@ -7,7 +7,6 @@ use oscost_model::file::FileObservation;
 
 use crate::kernel::Errno;
 use crate::kernel::arch::syscall;
-use crate::kernel::because::unfit;
 use crate::kernel::file::scratch_file::{Laid, Stream, each, seek_to_begin, whole, word_at};
 use crate::kernel::memory::region::{Access, PAGE_BYTES, Pages, Region};
 
@@ -108,7 +107,7 @@ impl Writer {
         if u64::from_ne_bytes(found) == self.written {
             return Ok(());
         }
-        Err(unfit(format!("a write at {place} has not arrived")))
+        Err(Errno::check_failed(format!("a write at {place} has not arrived")))
     }
 
     /// Proves that the last write has arrived; what a stream of the C library holds back is looked for

@@ -9,7 +9,6 @@ use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
 
-use crate::kernel::because::lacking;
 use crate::kernel::file::location::{QUEUES, queue_key, queue_name};
 use crate::kernel::file::temp_folder::Folder;
 use crate::kernel::ipc::pipe::pipe;
@@ -49,8 +48,8 @@ fn set_pipe_capacity(of: &File, bytes: u64) -> Result<(), Errno> {
     let set = unsafe { libc::fcntl(of.as_raw_fd(), libc::F_SETPIPE_SZ, bytes as i32) };
     match Errno::check(set) {
         Ok(_) if pipe_capacity(of)? == bytes => Ok(()),
-        Ok(_) => Err(lacking(format!("a pipe cannot hold exactly {bytes} bytes here"))),
-        Err(error) => Err(lacking(format!(
+        Ok(_) => Err(Errno::unavailable(format!("a pipe cannot hold exactly {bytes} bytes here"))),
+        Err(error) => Err(Errno::unavailable(format!(
             "a pipe may not hold {bytes} bytes here: {error}; fs.pipe-max-size, and for all pipes \
              of a user fs.pipe-user-pages-soft, are the limits (sysctl -w raises them)"
         ))),
@@ -140,16 +139,16 @@ impl Queue {
         // SAFETY: the name ends in a nought, and one mq_attr is read. The descriptor is ours.
         let made = kernel(unsafe { arch::syscall(libc::SYS_mq_open, args) });
         let fd = made.map_err(|error| match error {
-            Errno::EINVAL => lacking(format!(
+            Errno::EINVAL => Errno::unavailable(format!(
                 "a message of {size} bytes is too large for a queue: fs.mqueue.msgsize_max is {} \
                  (`sysctl -w fs.mqueue.msgsize_max={size}` raises it)",
                 setting(LIMIT).unwrap_or(0)
             )),
-            Errno::EMFILE | Errno::ENOMEM => lacking(format!(
+            Errno::EMFILE | Errno::ENOMEM => Errno::unavailable(format!(
                 "{messages} messages of {size} bytes are more than queues may hold here: \
                  RLIMIT_MSGQUEUE is the limit (`ulimit -q`)"
             )),
-            Errno::ENOSPC => lacking(
+            Errno::ENOSPC => Errno::unavailable(
                 "there are as many queues as there may be: fs.mqueue.queues_max is the limit"
                     .to_owned(),
             ),
@@ -208,7 +207,7 @@ impl SysvQueue {
     pub fn new(which: u32, size: u64) -> Result<Self, Errno> {
         let most = setting("/proc/sys/kernel/msgmax").unwrap_or(8_192);
         if size > most {
-            return Err(lacking(format!(
+            return Err(Errno::unavailable(format!(
                 "a message of {size} bytes is too large for a System V queue: kernel.msgmax is \
                  {most} (`sysctl -w kernel.msgmax={size}` raises it)"
             )));
@@ -217,7 +216,7 @@ impl SysvQueue {
         // SAFETY: plain numbers.
         let made = unsafe { libc::msgget(key, libc::IPC_CREAT | libc::IPC_EXCL | 0o600) };
         let id = Errno::check(made).map_err(|error| match error {
-            Errno::ENOSPC => lacking(
+            Errno::ENOSPC => Errno::unavailable(
                 "there are as many System V queues as there may be: kernel.msgmni is the limit"
                     .to_owned(),
             ),
@@ -231,7 +230,7 @@ impl SysvQueue {
             about.msg_qbytes as u64
         };
         if size > held {
-            return Err(lacking(format!(
+            return Err(Errno::unavailable(format!(
                 "a message of {size} bytes does not fit into a System V queue: kernel.msgmnb is \
                  {held} (`sysctl -w kernel.msgmnb={size}` raises it)"
             )));

@@ -7,7 +7,6 @@ use std::ffi::CStr;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
 use crate::kernel::Errno;
-use crate::kernel::because::lacking;
 
 /// Call numbers below this are counted; every architecture's lie below.
 const SLOTS: u32 = 512;
@@ -78,7 +77,7 @@ fn refused(act: &str, error: Errno) -> Errno {
         Errno::ENOSYS => "this kernel has no bpf(2), or a filter hides it (CONFIG_BPF_SYSCALL)",
         _ => "it takes Linux 4.17 with CONFIG_BPF_EVENTS",
     };
-    lacking(format!("cannot {act}: {error}; {way_out}"))
+    Errno::unavailable(format!("cannot {act}: {error}; {way_out}"))
 }
 
 /// `union bpf_attr`, as BPF_MAP_CREATE takes it.

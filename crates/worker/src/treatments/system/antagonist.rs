@@ -4,7 +4,6 @@ use std::hint::black_box;
 
 use oscost_model::treatment::AntagonistLoad;
 
-use crate::kernel::because::unfit;
 use crate::kernel::cpu::affinity;
 use crate::kernel::process::signal;
 use crate::kernel::process::{self, Ended, Whose};
@@ -73,7 +72,9 @@ impl Antagonist {
                     Ended::Killed(by) => format!("was killed by {}", signal::name(by)),
                     Ended::Exited(status) => format!("exited with {status}"),
                 };
-                Err(unfit(format!("the noisy neighbour {how} before the measurement was over")))
+                Err(Errno::check_failed(format!(
+                    "the noisy neighbour {how} before the measurement was over"
+                )))
             }
         }
     }

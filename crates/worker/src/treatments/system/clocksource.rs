@@ -5,7 +5,6 @@ use std::io::Write;
 
 use super::failure::undo_failure;
 use crate::kernel::Errno;
-use crate::kernel::because::lacking;
 
 const FOLDER: &str = "/sys/devices/system/clocksource/clocksource0";
 
@@ -21,24 +20,26 @@ impl ClocksourceChange {
     /// Changes the clock source to `name`.
     pub(super) fn to(name: &str) -> Result<Self, Errno> {
         let available = read("available_clocksource").map_err(|error| {
-            lacking(format!("cannot list the clock sources: {FOLDER}: {error}"))
+            Errno::unavailable(format!("cannot list the clock sources: {FOLDER}: {error}"))
         })?;
         if !available.split_whitespace().any(|other| other == name) {
-            return Err(lacking(format!(
+            return Err(Errno::unavailable(format!(
                 "this machine has no clock source `{}`; it has {}",
                 name.escape_debug(),
                 available.trim_end().replace(' ', ", ")
             )));
         }
         let refused = |error: Errno| {
-            lacking(format!(
+            Errno::unavailable(format!(
                 "cannot change the clock source to {name}: {error}; it needs root and a writable /sys"
             ))
         };
         // Opened for writing: a user who may not change it can neither block others nor wait for them.
         let alone = writable().map_err(refused)?;
         alone.try_lock().map_err(|_| {
-            lacking("another oscost has changed the clock source: wait until it is done".to_owned())
+            Errno::unavailable(
+                "another oscost has changed the clock source: wait until it is done".to_owned(),
+            )
         })?;
         let was = current()?;
         let changed = Self { was, is: name.to_owned(), _alone: alone };

@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use super::failure::undo_failure;
 use crate::kernel::Errno;
-use crate::kernel::because::lacking;
 use crate::kernel::file::location;
 
 /// Mounted inside debugfs before Linux 4.1.
@@ -38,7 +37,7 @@ impl TracingInstance {
                 }
                 _ => "it needs CONFIG_FTRACE_SYSCALLS",
             };
-            lacking(format!("cannot {act}: {error}; {hint}"))
+            Errno::unavailable(format!("cannot {act}: {error}; {hint}"))
         };
         let held = create_busy(&folder)
             .map_err(|error| refused(format!("create {}", folder.display()), error))?;
@@ -100,7 +99,7 @@ fn instances_directory() -> Result<PathBuf, Errno> {
             Err(error) => why = error.into(),
         }
     }
-    Err(lacking(match why {
+    Err(Errno::unavailable(match why {
         Errno::ENOENT => format!(
             "tracefs is not mounted or has no instances; it needs root and `mount -t tracefs tracefs \
              {}`",

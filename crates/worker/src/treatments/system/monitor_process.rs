@@ -12,7 +12,6 @@ use oscost_model::monitor_report::MonitorReport;
 use serde::Deserialize;
 
 use crate::kernel::Errno;
-use crate::kernel::because::{lacking, unfit};
 use crate::kernel::event::poll;
 use crate::kernel::process::{self, Whose};
 
@@ -47,15 +46,19 @@ impl MonitorProcess {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
-            .map_err(|error| unfit(format!("cannot start the monitor process: {error}")))?;
+            .map_err(|error| {
+                Errno::check_failed(format!("cannot start the monitor process: {error}"))
+            })?;
         let Some(output) = child.stdout.take() else { return Err(Errno::EINVAL) };
         let mut monitor = Self { child, messages: BufReader::new(output) };
         match monitor.next_message() {
             Some(MonitorMessage::Ready) => Ok(monitor),
             Some(MonitorMessage::Missing { why }) => {
-                Err(lacking(format!("the monitor pH is not available: {why}")))
+                Err(Errno::unavailable(format!("the monitor pH is not available: {why}")))
             }
-            _ => Err(unfit("the monitor process did not report that it is ready".to_owned())),
+            _ => Err(Errno::check_failed(
+                "the monitor process did not report that it is ready".to_owned(),
+            )),
         }
     }
 
@@ -66,11 +69,11 @@ impl MonitorProcess {
             match self.next_message() {
                 Some(MonitorMessage::Ended(monitor_report)) => return Ok(monitor_report),
                 Some(MonitorMessage::Missing { why }) => {
-                    return Err(unfit(format!("the monitor pH: {why}")));
+                    return Err(Errno::check_failed(format!("the monitor pH: {why}")));
                 }
                 Some(MonitorMessage::Ready | MonitorMessage::Other) => {}
                 None => {
-                    return Err(unfit(
+                    return Err(Errno::check_failed(
                         "the monitor process ended before the measurement was over".to_owned(),
                     ));
                 }

@@ -7,7 +7,6 @@ use oscost_model::channel::Datagrams;
 use super::super::super::exchange::{From, fill};
 use super::super::endpoint::Socket;
 use crate::kernel::Errno;
-use crate::kernel::because::lacking;
 use crate::kernel::net::socket;
 
 /// The payload of a UDP datagram over IPv4.
@@ -46,7 +45,7 @@ impl Parts {
     pub(super) fn of(size: u64) -> Result<Self, Errno> {
         let size = usize::try_from(size).map_err(|_| Errno::EINVAL)?;
         if size < ID {
-            return Err(lacking(format!(
+            return Err(Errno::unavailable(format!(
                 "a datagram begins with a number of {ID} bytes: select size={ID} or more"
             )));
         }

@@ -12,7 +12,6 @@ use super::super::ends::cause;
 use super::datagram::{Came, ID, MOST_DATAGRAMS, Parts, id_of, order, send};
 use super::line::{Line, line};
 use crate::kernel::SILENCE;
-use crate::kernel::because::{lacking, unfit};
 use crate::kernel::ipc::context_switch::{Alarm, Ear};
 use crate::kernel::net::socket;
 use crate::kernel::time::stopwatch::Stopwatch;
@@ -169,7 +168,7 @@ impl Own {
                 Trip::Back => {
                     self.parts.filled(wanted.get_mut(), numbers, From::Peer);
                     if &self.into.get()[..self.parts.size] != wanted.get() {
-                        return Err(unfit(format!(
+                        return Err(Errno::check_failed(format!(
                             "a message of {} bytes from the peer differs from what it sent",
                             self.parts.size
                         )));
@@ -190,7 +189,7 @@ impl Own {
         if 2 * (self.parts.size as u64) <= room {
             return Errno::SILENT;
         }
-        lacking(format!(
+        Errno::unavailable(format!(
             "of {TRIES} messages of {} bytes, each in {} datagrams, none arrived completely: the receive \
              buffer has {room} bytes, and what does not fit is dropped. Select buffer={}, or \
              raise net.core.rmem_default",
@@ -433,7 +432,7 @@ impl WorkBody for Pour {
         own.next = own.next.wrapping_add(1);
         let sent = self.sent * u64::from(own.parts.count);
         if arrived > sent || whole > self.sent {
-            return Err(unfit(format!(
+            return Err(Errno::check_failed(format!(
                 "{sent} datagrams were sent, and the peer received {arrived}"
             )));
         }
