@@ -10,7 +10,7 @@ use oscost_model::resource::Resource;
 use oscost_model::unit::Unit;
 
 use crate::kernel::Errno;
-use crate::kernel::net::token_listener::{Door, Far};
+use crate::kernel::net::token_listener::{RemoteEndpoint, TokenListener};
 use crate::kernel::time::stopwatch::Stopwatch;
 
 mod raw;
@@ -67,7 +67,7 @@ pub struct Bench {
 }
 
 /// Serves the peer's end of a case. The listener counts unauthorised connections.
-pub type ServeFn = fn(Params<'_>, &mut Door) -> Result<(), Errno>;
+pub type ServeFn = fn(Params<'_>, &mut TokenListener) -> Result<(), Errno>;
 
 impl Bench {
     /// Builds the work for a point; axes that have an implied point may be left out.
@@ -493,7 +493,7 @@ pub struct Context {
     /// The clock of the worker, for work that starts timing in one process and stops in another.
     pub clock: Stopwatch,
     /// The peer on another machine, if the peer is remote.
-    pub remote_peer: Option<Far>,
+    pub remote_peer: Option<RemoteEndpoint>,
 }
 
 impl Context {

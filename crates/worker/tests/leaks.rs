@@ -14,7 +14,7 @@ use oscost_worker::bench::{Bench, Context, Shape};
 use oscost_worker::benchmarks::FAMILIES;
 use oscost_worker::kernel::Errno;
 use oscost_worker::kernel::cpu::affinity;
-use oscost_worker::kernel::process::{self, Ended, Whose};
+use oscost_worker::kernel::process::{self, Termination, WaitTarget};
 
 /// Every point of a benchmark.
 fn points(bench: &Bench) -> Vec<Point> {
@@ -97,7 +97,7 @@ fn elsewhere() -> Vec<String> {
 /// A worker that is pinned, beside another CPU where there is one; each half of the cases has its own.
 fn site(half: usize) -> Context {
     static ALLOWED: OnceLock<Vec<u32>> = OnceLock::new();
-    let allowed = ALLOWED.get_or_init(|| affinity::allowed_to(0).unwrap_or_default());
+    let allowed = ALLOWED.get_or_init(|| affinity::allowed_cpus(0).unwrap_or_default());
     let mut last_first = allowed.iter().rev().cycle();
     let cpu = last_first.nth(half).copied().filter(|&cpu| affinity::pin(cpu).is_ok());
     let other_cpu = allowed.iter().copied().find(|&other| Some(other) != cpu);
@@ -131,8 +131,8 @@ fn no_benchmark_leaves_a_descriptor_a_mapping_or_a_file_behind() {
         process::fork(|| i32::from(catch_unwind(AssertUnwindSafe(all_of_it)).is_err())).unwrap()
     });
     for child in halves {
-        let ended = process::wait(Whose::Child(child), true);
-        assert!(matches!(ended, Ok(Some((_, Ended::Exited(0))))), "{ended:?}");
+        let ended = process::wait(WaitTarget::Child(child), true);
+        assert!(matches!(ended, Ok(Some((_, Termination::Exited(0))))), "{ended:?}");
     }
 }
 

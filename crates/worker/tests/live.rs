@@ -20,9 +20,9 @@ use oscost_worker::engine::clock_check::counter_problem;
 use oscost_worker::engine::collect::{BatchJitter, Collector, SampleTag};
 use oscost_worker::engine::covariates::KernelAccount;
 use oscost_worker::engine::pilot::pilot;
-use oscost_worker::kernel::cpu::black_box::{keep, opaque};
+use oscost_worker::kernel::cpu::black_box::{consume, opaque};
 use oscost_worker::kernel::cpu::dependent_chain::{CYCLES_PER_LINK, dependent_chain};
-use oscost_worker::kernel::cpu::increments::{Code, Steps, Way};
+use oscost_worker::kernel::cpu::increments::{Direction, Increments, Storage};
 use oscost_worker::kernel::cpu::{affinity, procedure};
 use oscost_worker::kernel::syscall;
 
@@ -155,12 +155,12 @@ fn an_addition_of_registers_is_not_folded_away_and_takes_a_third_of_a_multiplica
     }
     let mut clock = Tsc;
     let best = |ticks: &mut dyn FnMut() -> u64| (0..201).map(|_| ticks()).min().unwrap() as f64;
-    let mut steps = Steps::new(Way::Up, Code::Optimised);
+    let mut steps = Increments::new(Direction::Up, Storage::Register);
     let mut additions = |count: u64| {
-        let stride = steps.stride(count);
+        let stride = steps.prepare(count);
         best(&mut || {
             let start = clock.start();
-            steps.take(stride);
+            steps.run(stride);
             clock.stop().wrapping_sub(start)
         })
     };
@@ -168,7 +168,7 @@ fn an_addition_of_registers_is_not_folded_away_and_takes_a_third_of_a_multiplica
     let mut multiplications = |count: u64| {
         best(&mut || {
             let start = clock.start();
-            keep(dependent_chain(count, 3));
+            consume(dependent_chain(count, 3));
             clock.stop().wrapping_sub(start)
         })
     };
@@ -221,7 +221,7 @@ fn l2_windows_are_linear_in_what_stands_in_them() {
         let ratios = (0..101).filter_map(|round| {
             let mut time = |links: u64| {
                 let mut work = Work::repeat(move || {
-                    keep(dependent_chain(links, opaque(3)));
+                    consume(dependent_chain(links, opaque(3)));
                     Ok(())
                 });
                 let values = batches(&mut collector, &mut work, &calibration, (50, 3, round));
@@ -251,7 +251,7 @@ fn l3_a_known_delay_is_measured_as_it_is() {
         let links = (delay_ns / 0.75 / 8.0) as u64 * 8;
         let with = move |links: u64| {
             Work::repeat(move || {
-                keep(dependent_chain(links, opaque(3)));
+                consume(dependent_chain(links, opaque(3)));
                 procedure::call::<1>();
                 Ok(())
             })
@@ -260,7 +260,7 @@ fn l3_a_known_delay_is_measured_as_it_is() {
         let plan = pilot(&mut collector, &mut delayed, &clock, 300.0).unwrap();
         let turns_plain = pilot(&mut collector, &mut plain, &clock, 300.0).unwrap().iterations;
         let mut chain = Work::repeat(move || {
-            keep(dependent_chain(links, opaque(3)));
+            consume(dependent_chain(links, opaque(3)));
             Ok(())
         });
         let long = (2_000_000.0_f64 / delay_ns).max(1.0) as u64;

@@ -19,7 +19,7 @@ use oscost_worker::bench::{Bench, Context, Params};
 use oscost_worker::benchmarks;
 use oscost_worker::kernel::Errno;
 use oscost_worker::kernel::cpu::affinity;
-use oscost_worker::kernel::process::{self, Whose};
+use oscost_worker::kernel::process::{self, WaitTarget};
 
 const FAMILIES: &[&str] = &["process", "thread"];
 
@@ -98,7 +98,7 @@ fn work_that_was_dropped_leaves_no_child_descriptor_thread_mapping_file_or_names
     let namespace = || fs::read_link("/proc/thread-self/ns/net").unwrap();
     let home = namespace();
 
-    let allowed = affinity::allowed_to(0).unwrap();
+    let allowed = affinity::allowed_cpus(0).unwrap();
     affinity::pin(allowed[0]).unwrap();
     let site =
         Context { cpu: Some(allowed[0]), other_cpu: allowed.get(1).copied(), ..Context::DEFAULT };
@@ -110,7 +110,7 @@ fn work_that_was_dropped_leaves_no_child_descriptor_thread_mapping_file_or_names
     let after = holdings();
 
     // Of any thread, alive or not.
-    assert_eq!(process::wait(Whose::Any, false), Err(Errno::ECHILD), "children");
+    assert_eq!(process::wait(WaitTarget::Any, false), Err(Errno::ECHILD), "children");
     assert_eq!(after.0, before.0, "descriptors");
     assert_eq!(after.1, before.1, "threads");
     // The allocator may split or join a mapping of its own.

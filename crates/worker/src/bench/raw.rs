@@ -4,7 +4,7 @@
 use super::work::timed_loop;
 use super::{OpError, Shape, Work, WorkBody};
 use crate::kernel::Errno;
-use crate::kernel::syscall::prepared::{Call, Pair};
+use crate::kernel::syscall::prepared::{Call, CallPair};
 
 impl Work {
     /// A raw system call, repeated.
@@ -15,7 +15,7 @@ impl Work {
 
     /// Two raw system calls, one after the other.
     #[inline(never)]
-    pub fn raw_pair(pair: Pair) -> Self {
+    pub fn raw_pair(pair: CallPair) -> Self {
         Self::from_body(Shape::WithLoop, RawPair(pair))
     }
 }
@@ -36,7 +36,7 @@ impl WorkBody for Raw {
     }
 }
 
-struct RawPair(Pair);
+struct RawPair(CallPair);
 
 impl WorkBody for RawPair {
     fn run(&mut self, iterations: u64, unroll: u32) -> Result<(), OpError> {
@@ -59,16 +59,16 @@ where
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::syscall::prepared::Tally;
+    use crate::kernel::syscall::prepared::CallCounter;
 
     #[test]
     fn every_unroll_factor_makes_exactly_its_raw_calls() {
-        let tally = Tally::new().unwrap();
+        let tally = CallCounter::new().unwrap();
         let mut work = Work::raw(tally.add_one());
         for (iterations, unroll) in [(0, 1), (1, 1), (23, 1), (23, 2), (23, 4), (23, 8)] {
             assert_eq!(work.run(iterations, unroll), Ok(()));
             assert_eq!(
-                tally.take(),
+                tally.take_count(),
                 iterations * u64::from(unroll),
                 "{iterations} iterations of {unroll}"
             );
@@ -78,12 +78,12 @@ mod tests {
 
     #[test]
     fn a_pair_is_made_once_per_op() {
-        let tally = Tally::new().unwrap();
+        let tally = CallCounter::new().unwrap();
         let mut work = Work::raw_pair(tally.add_two());
         for (iterations, unroll) in [(0, 1), (23, 1), (5, 8)] {
             assert_eq!(work.run(iterations, unroll), Ok(()));
             assert_eq!(
-                tally.take(),
+                tally.take_count(),
                 2 * iterations * u64::from(unroll),
                 "{iterations} iterations of {unroll}"
             );
@@ -92,9 +92,9 @@ mod tests {
 
     #[test]
     fn the_first_call_that_fails_ends_the_batch_and_names_its_op() {
-        let tally = Tally::new().unwrap();
-        let mut work = Work::raw(tally.add_until(5));
+        let tally = CallCounter::new().unwrap();
+        let mut work = Work::raw(tally.add_until_full(5));
         assert_eq!(work.run(100, 1), Err(OpError { op: 5, errno: Errno(libc::EAGAIN) }));
-        assert_eq!(tally.take(), 5);
+        assert_eq!(tally.take_count(), 5);
     }
 }

@@ -4,7 +4,7 @@ use oscost_model::channel::ChannelObservation;
 use oscost_model::file::FileObservation;
 
 use crate::kernel::Errno;
-use crate::kernel::cpu::black_box::{barrier, opaque, through_memory};
+use crate::kernel::cpu::black_box::{barrier, opaque, store_and_reload};
 
 #[cfg(feature = "live")]
 mod slowdown;
@@ -319,7 +319,7 @@ pub(super) fn timed_loop<
     op: &mut F,
     iterations: u64,
 ) -> Result<(), OpError> {
-    let counter = |left| if UNOPTIMIZED { through_memory(left) } else { opaque(left) };
+    let counter = |left| if UNOPTIMIZED { store_and_reload(left) } else { opaque(left) };
     let mut left = counter(iterations);
     while left != 0 {
         if let Err(why) = unrolled_ops::<UNROLL, F>(op) {

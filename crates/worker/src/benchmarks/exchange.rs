@@ -7,7 +7,7 @@
 //! shared and nothing is inherited.
 
 use super::prelude::*;
-pub(super) use crate::kernel::net::control_stream::{Control, Gone};
+pub(super) use crate::kernel::net::control_stream::{ControlStream, OnInterrupt};
 
 mod content;
 mod end;
@@ -68,7 +68,7 @@ pub(super) const PEER_CPU: Axis = Axis {
 /// they are not.
 pub(super) fn cpu_of_timed_peer(at: Params<'_>) -> Result<u32, Work> {
     let cpu = cpu_of_peer(at)?;
-    let one_clock = at.context.cpu == Some(cpu) || at.context.clock.is_one_for_all_cpus();
+    let one_clock = at.context.cpu == Some(cpu) || at.context.clock.agrees_across_cpus();
     if one_clock { Ok(cpu) } else { Err(clocks_apart()) }
 }
 

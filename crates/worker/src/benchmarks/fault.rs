@@ -1,6 +1,6 @@
 //! Page faults: the first touch of pages, and forbidden writes.
 
-use crate::kernel::memory::protection_fault::Forbidden;
+use crate::kernel::memory::protection_fault::ProtectedPage;
 
 use super::prelude::*;
 
@@ -207,7 +207,7 @@ const BENCHES: &[Bench] = &[
         needs: &[SMALL_PAGES],
         source: "mprotect(2), sigaction(2), rt_sigreturn(2); lmbench lat_sig prot",
         build: |_| {
-            let page = Forbidden::new()?;
+            let page = ProtectedPage::new()?;
             Ok(Work::from_body(Shape::WithLoop, Protection { page }))
         },
         ..Bench::DEFAULT
@@ -344,7 +344,7 @@ const BENCHES: &[Bench] = &[
 
 /// A batch is that many consecutive faults.
 struct Protection {
-    page: Forbidden,
+    page: ProtectedPage,
 }
 
 impl WorkBody for Protection {
@@ -352,7 +352,7 @@ impl WorkBody for Protection {
         let faults = turns * u64::from(copies);
         match self.page.fault(faults) {
             0 => Ok(()),
-            left => Err(OpError { op: faults - left, errno: Errno::UNPROVEN }),
+            left => Err(OpError { op: faults - left, errno: Errno::UNVERIFIED }),
         }
     }
 }

@@ -1,11 +1,11 @@
 //! Files: reading, writing and copying them, and operations on directories.
 
-use crate::kernel::file::copy::{Carry, Copier};
-use crate::kernel::file::directory::{Act, Many};
-use crate::kernel::file::read::Via;
-use crate::kernel::file::scratch_file::Laid;
-use crate::kernel::file::write::{Put, Sync, Writer};
-use crate::kernel::memory::blocks::Order;
+use crate::kernel::file::copy::{Copier, CopyMethod};
+use crate::kernel::file::directory::{FileOperation, PopulatedFolder};
+use crate::kernel::file::read::ReadMethod;
+use crate::kernel::file::scratch_file::ScratchFile;
+use crate::kernel::file::write::{SyncMethod, WriteMethod, Writer};
+use crate::kernel::memory::blocks::ScrambledOrder;
 
 use super::prelude::*;
 use crate::bench::{Floor, When};
@@ -61,8 +61,8 @@ const fn size(sets: &'static str, usual: Points) -> Axis {
 
 /// An order of `pieces` pieces, a power of two, that readahead does not predict.
 fn order(pieces: usize) -> Vec<u32> {
-    let order = Order::of(pieces.ilog2());
-    (0..pieces as u64).map(|piece| order.scrambled(piece) as u32).collect()
+    let order = ScrambledOrder::with_bits(pieces.ilog2());
+    (0..pieces as u64).map(|piece| order.nth(piece) as u32).collect()
 }
 
 const PAST: &str = "O_DIRECT bypasses the cache, warm or cold: select cache=cold";
@@ -148,14 +148,14 @@ const BENCHES: &[Bench] = &[
         source: "study sunos-1999, section 6 (figures 1 and 2); lmbench bw_file_rd",
         build: |at| {
             let via = match at.word("via") {
-                "fread" => Via::Fread,
-                "mmap" => Via::Mmap,
-                "mapped" => Via::Mapped,
-                "pread" => Via::Pread,
-                "readv" => Via::Readv,
-                "direct" => Via::Direct,
-                "io-uring" => Via::Ring,
-                _ => Via::Read,
+                "fread" => ReadMethod::Fread,
+                "mmap" => ReadMethod::Mmap,
+                "mapped" => ReadMethod::Mapped,
+                "pread" => ReadMethod::Pread,
+                "readv" => ReadMethod::Readv,
+                "direct" => ReadMethod::Direct,
+                "io-uring" => ReadMethod::Ring,
+                _ => ReadMethod::Read,
             };
             reads(at, via, false)
         },
@@ -219,10 +219,10 @@ const BENCHES: &[Bench] = &[
         source: "fio randread; study sunos-1999, section 6, reads in order only",
         build: |at| {
             let via = match at.word("via") {
-                "mmap" => Via::Mmap,
-                "direct" => Via::Direct,
-                "io-uring" => Via::Ring,
-                _ => Via::Pread,
+                "mmap" => ReadMethod::Mmap,
+                "direct" => ReadMethod::Direct,
+                "io-uring" => ReadMethod::Ring,
+                _ => ReadMethod::Pread,
             };
             reads(at, via, true)
         },
@@ -259,7 +259,7 @@ const BENCHES: &[Bench] = &[
         bytes_axis: "size",
         setup_us: LAYING,
         source: "write(2), fwrite(3); lmbench bw_file_wr",
-        build: |at| writer(at, Sync::None, at.word("onto") == "new", Shape::WithLoop),
+        build: |at| writer(at, SyncMethod::None, at.word("onto") == "new", Shape::WithLoop),
         ..Bench::DEFAULT
     },
     Bench {
@@ -303,7 +303,7 @@ const BENCHES: &[Bench] = &[
         setup_us: LAYING,
         source: "fsync(2); fio --fsync=1",
         build: |at| {
-            let sync = if at.word("sync") == "fsync" { Sync::All } else { Sync::Data };
+            let sync = if at.word("sync") == "fsync" { SyncMethod::All } else { SyncMethod::Data };
             writer(at, sync, false, Shape::SingleShot)
         },
         ..Bench::DEFAULT
@@ -359,10 +359,10 @@ const BENCHES: &[Bench] = &[
         source: "copy_file_range(2), sendfile(2), splice(2)",
         build: |at| {
             let carry = match at.word("via") {
-                "copy-file-range" => Carry::CopyFileRange,
-                "sendfile" => Carry::Sendfile,
-                "splice" => Carry::Splice,
-                _ => Carry::ReadWrite,
+                "copy-file-range" => CopyMethod::CopyFileRange,
+                "sendfile" => CopyMethod::Sendfile,
+                "splice" => CopyMethod::Splice,
+                _ => CopyMethod::ReadWrite,
             };
             let size = at.number("size") as usize;
             let copier = Copier::new(place(at), at.number("file_mib") << 20, carry, size)?;
@@ -389,7 +389,7 @@ const BENCHES: &[Bench] = &[
         axes: &[FILES, WHERE],
         setup_us: MAKING,
         source: "open(2), unlink(2); lmbench lat_fs",
-        build: |at| many(at, Act::CreateUnlink),
+        build: |at| many(at, FileOperation::CreateUnlink),
         ..Bench::DEFAULT
     },
     Bench {
@@ -406,7 +406,7 @@ const BENCHES: &[Bench] = &[
         in_price_list: false,
         setup_us: MAKING,
         source: "rename(2)",
-        build: |at| many(at, Act::Rename),
+        build: |at| many(at, FileOperation::Rename),
         ..Bench::DEFAULT
     },
     Bench {
@@ -424,7 +424,7 @@ const BENCHES: &[Bench] = &[
         in_price_list: false,
         setup_us: MAKING,
         source: "stat(2)",
-        build: |at| many(at, Act::Stat),
+        build: |at| many(at, FileOperation::Stat),
         ..Bench::DEFAULT
     },
     Bench {
@@ -515,17 +515,17 @@ const FILES: Axis = Axis {
     default_points: Points::Numbers(&[100]),
 };
 
-fn many(at: Params<'_>, act: Act) -> Result<Work, Errno> {
-    let many = Many::new(place(at), at.number("files") as usize, act)?;
+fn many(at: Params<'_>, act: FileOperation) -> Result<Work, Errno> {
+    let many = PopulatedFolder::new(place(at), at.number("files") as usize, act)?;
     Ok(Work::from_body(Shape::WithLoop, Among(many, act)))
 }
 
-fn writer(at: Params<'_>, sync: Sync, anew: bool, shape: Shape) -> Result<Work, Errno> {
+fn writer(at: Params<'_>, sync: SyncMethod, anew: bool, shape: Shape) -> Result<Work, Errno> {
     let put = match at.word("via") {
-        "fwrite" => Put::Fwrite,
-        "pwrite" => Put::Pwrite,
-        _ => Put::Write,
+        "fwrite" => WriteMethod::Fwrite,
+        "pwrite" => WriteMethod::Pwrite,
+        _ => WriteMethod::Write,
     };
-    let laid = Laid::new(place(at), at.number("file_mib") << 20, false)?;
+    let laid = ScratchFile::new(place(at), at.number("file_mib") << 20, false)?;
     Ok(Writes(Writer::new(laid, put, sync, at.number("size") as usize, anew)?).work(shape))
 }

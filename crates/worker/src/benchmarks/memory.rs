@@ -3,8 +3,8 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use crate::kernel::memory::blocks::{Act, Blocks, By};
-use crate::kernel::memory::region::{Heap, Pages, Region};
+use crate::kernel::memory::blocks::{BlockOperation, Blocks, CopyMethod};
+use crate::kernel::memory::region::{Heap, PageKind, Region};
 
 use super::prelude::*;
 
@@ -48,7 +48,7 @@ const BENCHES: &[Bench] = &[
         source: "mmap(2); lmbench lat_mmap",
         build: |at| {
             let bytes = at.number("size") as usize;
-            Ok(Work::with_loop(move || Region::at_hint(0, bytes, Pages::Small, 0)?.unmap()))
+            Ok(Work::with_loop(move || Region::at_hint(0, bytes, PageKind::Small, 0)?.unmap()))
         },
         ..Bench::DEFAULT
     },
@@ -70,8 +70,8 @@ const BENCHES: &[Bench] = &[
         build: |at| {
             let region = body::touched(at.number("size") as usize)?;
             Ok(Work::with_loop(move || {
-                region.allow_writing(false)?;
-                region.allow_writing(true)
+                region.set_writable(false)?;
+                region.set_writable(true)
             }))
         },
         ..Bench::DEFAULT
@@ -93,11 +93,11 @@ const BENCHES: &[Bench] = &[
         build: |at| {
             let bytes = at.number("size");
             // The end is looked up before each batch: libc may have moved it since.
-            let heap = Rc::new(Cell::new(Heap::here()?));
+            let heap = Rc::new(Cell::new(Heap::current()?));
             heap.get().grow_and_shrink(bytes)?;
             let end = Rc::clone(&heap);
             let work = Work::with_loop(move || heap.get().grow_and_shrink(bytes));
-            Ok(work.with_preparation(move |_| Heap::here().map(|now| end.set(now))))
+            Ok(work.with_preparation(move |_| Heap::current().map(|now| end.set(now))))
         },
         ..Bench::DEFAULT
     },
@@ -167,7 +167,8 @@ const BENCHES: &[Bench] = &[
         source: "memset(3); arch/x86/lib/clear_page_64.S",
         build: |at| {
             let mut blocks = Blocks::new(at.number("size") as usize)?;
-            let by = if at.word("by") == "library" { By::Library } else { By::String };
+            let by =
+                if at.word("by") == "library" { CopyMethod::Library } else { CopyMethod::String };
             Ok(Work::with_loop(move || {
                 blocks.clear(by);
                 Ok(())
@@ -312,10 +313,10 @@ const BENCHES: &[Bench] = &[
         build: |at| {
             let mut blocks = Blocks::new(at.number("size") as usize)?;
             let act = match at.word("act") {
-                "read" => Act::Read,
-                "write" => Act::Write,
-                "copy" => Act::Copy,
-                _ => Act::Stream,
+                "read" => BlockOperation::Read,
+                "write" => BlockOperation::Write,
+                "copy" => BlockOperation::Copy,
+                _ => BlockOperation::Stream,
             };
             Ok(Work::transfer(move |bytes| {
                 blocks.transfer(act, bytes);
@@ -331,12 +332,12 @@ const BENCHES: &[Bench] = &[
 fn copy(at: Params<'_>) -> Result<Work, Errno> {
     let mut blocks = Blocks::new(at.number("size") as usize)?;
     let by = match at.word("by") {
-        "library" => By::Library,
-        "registers" => By::Registers,
-        "stream" => By::Stream,
+        "library" => CopyMethod::Library,
+        "registers" => CopyMethod::Registers,
+        "stream" => CopyMethod::Stream,
         _ => {
             return Ok(Work::repeat(move || {
-                blocks.copy(By::String);
+                blocks.copy(CopyMethod::String);
                 Ok(())
             }));
         }

@@ -69,7 +69,7 @@ fn or_refused(work: Result<Work, Errno>) -> Result<Work, Errno> {
         Err(Errno::ENOMEM) => Ok(Work::unavailable(
             "no memory for the peer: `ulimit -v` or a memory cgroup sets the limit",
         )),
-        Err(Errno::LACKING) => Ok(Work::unavailable(Errno::LACKING.to_string())),
+        Err(Errno::UNAVAILABLE) => Ok(Work::unavailable(Errno::UNAVAILABLE.to_string())),
         Err(Errno(libc::EAFNOSUPPORT)) => Ok(Work::unavailable(
             "this kernel has no sockets of this kind, or a filter blocks them",
         )),

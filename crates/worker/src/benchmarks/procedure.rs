@@ -1,6 +1,6 @@
 //! Function calls: what a system call is compared with.
 
-use kernel::cpu::procedure::{self, Object, Pointer, Variables};
+use kernel::cpu::procedure::{self, FunctionPointer, TraitObject, Variables};
 
 use super::prelude::*;
 
@@ -83,7 +83,7 @@ const BENCHES: &[Bench] = &[
         floor: &[at_least(1, "timer/nothing")],
         source: "System V ABI for x86-64, section 3.2",
         build: |at| {
-            let pointer = Pointer::new();
+            let pointer = FunctionPointer::new();
             Ok(match Chain::of(at) {
                 Chain::Independent => always(move || pointer.call()),
                 Chain::Dependent => chained(move |last| pointer.call_after(last)),
@@ -108,7 +108,7 @@ const BENCHES: &[Bench] = &[
         floor: &[at_least(1, "timer/nothing")],
         source: "The Rust Reference, trait objects",
         build: |at| {
-            let object = Object::new();
+            let object = TraitObject::new();
             Ok(match Chain::of(at) {
                 Chain::Independent => always(move || object.call()),
                 Chain::Dependent => chained(move |last| object.call_after(last)),
@@ -228,7 +228,7 @@ fn with<const ARGS: usize>(chain: Chain, code: Code) -> Work {
 
 fn with_words<const N: usize>() -> Work {
     let words = [1; N];
-    always(move || procedure::call_with(&words))
+    always(move || procedure::call_with_struct(&words))
 }
 
 /// Independent calls.

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use kernel::cpu::affinity;
-use kernel::memory::resident::Touched;
+use kernel::memory::resident::ResidentMemory;
 use kernel::memory::shared_table::SharedTable;
 use kernel::process;
 use kernel::process::elf::{Loader, dynamic_program, static_program};
@@ -314,7 +314,7 @@ const BENCHES: &[Bench] = &[
             let morgue = Rc::clone(&zombies);
             let work = Work::with_loop(move || spawn::reap(zombies.borrow_mut().take()?));
             tried(
-                work.with_preparation(move |ops| morgue.borrow_mut().make(ops))
+                work.with_preparation(move |ops| morgue.borrow_mut().add(ops))
                     .with_max_batch_ops(128),
             )
         },
@@ -360,22 +360,22 @@ fn ticks(start: u64, stop: u64) -> i64 {
 /// Work on top of memory that was written before, or the reason why it is unavailable.
 fn with_touched(
     at: Params<'_>,
-    build: fn(Params<'_>, Option<Touched>) -> Result<Work, Errno>,
+    build: fn(Params<'_>, Option<ResidentMemory>) -> Result<Work, Errno>,
 ) -> Result<Work, Errno> {
     let mib = at.number("touched_mib");
-    match Touched::lacks_room(mib) {
+    match ResidentMemory::unavailable_reason(mib) {
         Some(why) => Ok(Work::unavailable(why)),
-        None => tried(build(at, Touched::new(mib)?)?),
+        None => tried(build(at, ResidentMemory::new(mib)?)?),
     }
 }
 
 /// Writes the memory once more if the point says so.
-fn written(at: Params<'_>, touched: Option<Touched>) -> impl Fn() + 'static {
+fn written(at: Params<'_>, touched: Option<ResidentMemory>) -> impl Fn() + 'static {
     let anew = at.word("written") == "anew";
-    move || touched.iter().filter(|_| anew).for_each(Touched::write)
+    move || touched.iter().filter(|_| anew).for_each(ResidentMemory::touch)
 }
 
-fn fork(at: Params<'_>, touched: Option<Touched>) -> Result<Work, Errno> {
+fn fork(at: Params<'_>, touched: Option<ResidentMemory>) -> Result<Work, Errno> {
     // On another CPU than its parent's the child would run in parallel with the parent.
     if at.context.cpu.is_none() && at.word("until") == "runs" {
         return Ok(unpinned());
@@ -408,7 +408,7 @@ fn fork(at: Params<'_>, touched: Option<Touched>) -> Result<Work, Errno> {
     }))
 }
 
-fn fork_exit(at: Params<'_>, touched: Option<Touched>) -> Result<Work, Errno> {
+fn fork_exit(at: Params<'_>, touched: Option<ResidentMemory>) -> Result<Work, Errno> {
     if at.context.cpu.is_none() {
         return Ok(unpinned());
     }
@@ -449,7 +449,7 @@ fn fork_exit(at: Params<'_>, touched: Option<Touched>) -> Result<Work, Errno> {
     Ok(work)
 }
 
-fn exit(at: Params<'_>, touched: Option<Touched>) -> Result<Work, Errno> {
+fn exit(at: Params<'_>, touched: Option<ResidentMemory>) -> Result<Work, Errno> {
     if at.context.cpu.is_none() {
         return Ok(unpinned());
     }
@@ -467,7 +467,7 @@ fn exit(at: Params<'_>, touched: Option<Touched>) -> Result<Work, Errno> {
             }
         })?;
         slot.sleeping(true)?;
-        spawn::see_end(child)?;
+        spawn::wait_without_reaping(child)?;
         let stop = slot.watch.stop();
         spawn::reap(child)?;
         Ok(ticks(slot.kept()?, stop))
@@ -489,7 +489,7 @@ enum Link {
 fn with_program(link: Link, build: fn(Program) -> Work) -> Result<Work, Errno> {
     let bytes = match link {
         Link::Static => static_program(),
-        Link::Dynamic => match Loader::of_the_system() {
+        Link::Dynamic => match Loader::of_system() {
             Some(loader) => dynamic_program(&loader),
             None => {
                 return Ok(Work::unavailable(
@@ -499,7 +499,7 @@ fn with_program(link: Link, build: fn(Program) -> Work) -> Result<Work, Errno> {
             }
         },
     };
-    if !spawn::stands_in_a_private_folder() {
+    if !spawn::is_in_private_folder() {
         return Ok(Work::unavailable(
             "there is no scratch directory to write a program into: set TMPDIR to a writable \
              directory",

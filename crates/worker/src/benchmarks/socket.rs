@@ -424,8 +424,8 @@ fn one_way(at: Params<'_>) -> Result<Work, Errno> {
     if at.context.remote_peer.is_some() {
         return Ok(Work::unavailable(NO_COMMON_CLOCK));
     }
-    if let Err(Errno::unavailable) = cpu_of_timed_peer(at) {
-        return Ok(Errno::unavailable);
+    if let Err(unavailable) = cpu_of_timed_peer(at) {
+        return Ok(unavailable);
     }
     match at.word("by") {
         "tcp" => ends::tcp(at)?.one_way(at.number("size"), way, at.context.clock),

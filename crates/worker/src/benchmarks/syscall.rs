@@ -4,7 +4,7 @@
 //! price list, from inexpensive to expensive as first measured.
 
 use super::prelude::*;
-use crate::kernel::cpu::black_box::keep;
+use crate::kernel::cpu::black_box::consume;
 use crate::kernel::cpu::eviction::Eviction;
 
 mod descriptors;
@@ -86,9 +86,9 @@ fn in_state(at: Params<'_>, work: Work) -> Result<Work, Errno> {
     if at.word("state") != "cold" {
         return Ok(work);
     }
-    let mut eviction = Eviction::for_this_cpu()?;
+    let mut eviction = Eviction::for_current_cpu()?;
     Ok(work.with_eviction(move || {
-        keep(eviction.evict().lines);
+        consume(eviction.evict().lines);
         Ok(())
     }))
 }

@@ -14,7 +14,7 @@ use crate::bench::{Bench, Context};
 use crate::kernel::cpu::affinity;
 use crate::kernel::event::io_uring::Ring;
 use crate::kernel::machine::resources;
-use crate::kernel::process::alone;
+use crate::kernel::process::in_own_process;
 use crate::kernel::syscall::names;
 use crate::kernel::time::stopwatch::Stopwatch;
 use crate::kernel::time::vdso;
@@ -30,10 +30,10 @@ fn definitions() -> Vec<Definition> {
 
 /// A worker pinned to a CPU of the process, if that is permitted.
 pub(super) fn site() -> Context {
-    let allowed = affinity::allowed_to(0).unwrap_or_default();
+    let allowed = affinity::allowed_cpus(0).unwrap_or_default();
     let cpu = allowed.last().copied().filter(|&cpu| affinity::pin(cpu).is_ok());
     let other_cpu = allowed.into_iter().find(|&other| Some(other) != cpu);
-    let usable = counter::declared_unusable().is_none();
+    let usable = counter::unusable_reason().is_none();
     Context {
         cpu,
         other_cpu,
@@ -106,15 +106,16 @@ fn is_small(point: &Point) -> bool {
 fn unmet(definition: &Definition, point: &Point) -> Option<String> {
     let needs = definition.needs.iter().filter(|need| point.includes(&need.when));
     needs.map(|need| &need.requirement).find_map(|what| match what {
-        Requirement::Counter => counter::declared_unusable(),
+        Requirement::Counter => counter::unusable_reason(),
         Requirement::Undefined(why) => Some(why.clone()),
         Requirement::IoUring => Ring::new(1).err().map(|error| error.to_string()),
         Requirement::WallTime => None,
-        Requirement::Resource(what) => resources::lacking(*what),
+        Requirement::Resource(what) => resources::missing(*what),
         Requirement::Readable(path) => File::open(path).err().map(|error| error.to_string()),
         Requirement::VdsoFunction(name) => {
             let names = [format!("__vdso_{name}"), format!("__kernel_{name}")];
-            (!names.iter().any(|name| vdso::has(name))).then(|| format!("the vDSO has no {name}"))
+            (!names.iter().any(|name| vdso::has_function(name)))
+                .then(|| format!("the vDSO has no {name}"))
         }
     })
 }
@@ -253,7 +254,7 @@ fn the_price_list_has_at_most_a_hundred_rows_and_each_of_them_means_something() 
 
 #[test]
 fn call_rules_name_real_system_calls() {
-    let known: BTreeSet<String> = (0..2_048).map(names::of).collect();
+    let known: BTreeSet<String> = (0..2_048).map(names::name_of).collect();
     for definition in definitions() {
         for rule in &definition.calls {
             let id = &definition.id;
@@ -346,7 +347,7 @@ fn floors_lead_down_and_never_in_a_circle() {
 #[test]
 fn every_benchmark_does_one_op_at_every_point_or_says_what_it_lacks() {
     // As in a worker: one process, one thread.
-    alone(|| {
+    in_own_process(|| {
         let site = site();
         for (_, bench) in benches() {
             let definition = bench.definition();
@@ -372,7 +373,7 @@ fn every_benchmark_does_one_op_at_every_point_or_says_what_it_lacks() {
                     done.and_then(|()| work.verify()).map_err(|error| error.errno)
                 });
                 match done {
-                    Err(Errno::LACKING) => eprintln!("{case}: {}", Errno::LACKING),
+                    Err(Errno::UNAVAILABLE) => eprintln!("{case}: {}", Errno::UNAVAILABLE),
                     done => assert_eq!(done, Ok(()), "{case}"),
                 }
             }

@@ -1,7 +1,7 @@
 //! Creating threads, in user space and in the kernel.
 
 use kernel::process::kernel_thread::KernelThread;
-use kernel::process::thread::{self, Kind, Maker};
+use kernel::process::thread::{self, ThreadKind, ThreadMaker};
 
 use super::prelude::*;
 use super::process::{NO_OTHER_CPU, STAMPS, tried};
@@ -162,7 +162,7 @@ const BENCHES: &[Bench] = &[
 ];
 
 /// A creator of threads of that kind on the CPU of the point, or the reason why it is unavailable.
-fn maker(at: Params<'_>, kind: Kind) -> Result<Result<Maker, Work>, Errno> {
+fn maker(at: Params<'_>, kind: ThreadKind) -> Result<Result<ThreadMaker, Work>, Errno> {
     if at.context.cpu.is_none() {
         return Ok(Err(unpinned()));
     }
@@ -173,19 +173,19 @@ fn maker(at: Params<'_>, kind: Kind) -> Result<Result<Maker, Work>, Errno> {
         },
         _ => None,
     };
-    Maker::new(kind, cpu, at.context.clock).map(Ok)
+    ThreadMaker::new(kind, cpu, at.context.clock).map(Ok)
 }
 
 fn create(at: Params<'_>) -> Result<Work, Errno> {
     let watch = at.context.clock;
     let until_it_runs = at.word("until") == "runs";
-    if until_it_runs && at.word("peer_cpu") == "other" && !watch.is_one_for_all_cpus() {
+    if until_it_runs && at.word("peer_cpu") == "other" && !watch.agrees_across_cpus() {
         return Ok(clocks_apart());
     }
     let kind = match at.word("state") {
-        "detached" => Kind::Detached,
-        _ if until_it_runs => Kind::Stamping,
-        _ => Kind::Plain,
+        "detached" => ThreadKind::Detached,
+        _ if until_it_runs => ThreadKind::Timestamping,
+        _ => ThreadKind::Plain,
     };
     let mut maker = match maker(at, kind)? {
         Ok(maker) => maker,
@@ -195,8 +195,8 @@ fn create(at: Params<'_>) -> Result<Work, Errno> {
         let start = watch.start();
         maker.create()?;
         let returned = if until_it_runs { 0 } else { watch.stop() };
-        maker.finish()?;
-        let stop = if until_it_runs { maker.began()? } else { returned };
+        maker.wait()?;
+        let stop = if until_it_runs { maker.start_ticks()? } else { returned };
         Ok(stop.wrapping_sub(start) as i64)
     }))
 }
@@ -208,13 +208,13 @@ fn create_join(at: Params<'_>) -> Result<Work, Errno> {
     if at.word("via") == "raw" {
         return tried(Work::with_loop(thread::raw_create_join));
     }
-    let mut maker = match maker(at, Kind::Plain)? {
+    let mut maker = match maker(at, ThreadKind::Plain)? {
         Ok(maker) => maker,
         Err(lacking) => return Ok(lacking),
     };
     tried(Work::with_loop(move || {
         maker.create()?;
-        maker.finish()
+        maker.wait()
     }))
 }
 
@@ -238,7 +238,7 @@ fn kernel(at: Params<'_>) -> Result<Work, Errno> {
         let start = watch.start();
         device.create()?;
         let stop = watch.stop();
-        match device.is_there()? {
+        match device.exists()? {
             true => Ok(stop.wrapping_sub(start) as i64),
             false => Err(Errno::ENOENT),
         }

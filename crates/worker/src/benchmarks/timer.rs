@@ -116,15 +116,15 @@ const CLOCK_GETTIME: Bench = Bench {
 };
 
 fn clock_gettime(at: Params<'_>) -> Result<Work, Errno> {
-    let clock = ClockId::named(at.word("clock")).ok_or(Errno::EINVAL)?;
+    let clock = ClockId::by_name(at.word("clock")).ok_or(Errno::EINVAL)?;
     Ok(match at.word("via") {
         "raw" => Work::repeat(move || {
-            kernel::syscall::clock_gettime(clock).map(kernel::cpu::black_box::keep)
+            kernel::syscall::clock_gettime(clock).map(kernel::cpu::black_box::consume)
         }),
-        "libc" => Work::repeat(move || gettime(clock).map(kernel::cpu::black_box::keep)),
+        "libc" => Work::repeat(move || gettime(clock).map(kernel::cpu::black_box::consume)),
         _ => {
             let vdso = ClockGettime::find().ok_or(Errno::ENOENT)?;
-            Work::repeat(move || vdso.call(clock).map(kernel::cpu::black_box::keep))
+            Work::repeat(move || vdso.call(clock).map(kernel::cpu::black_box::consume))
         }
     })
 }

@@ -6,7 +6,7 @@ use oscost_model::clock::{Calibration, ClockSync};
 use oscost_model::fault_injection::{InjectedFault, is_injected};
 
 use super::clock::Clock;
-use crate::kernel::cpu::black_box::keep;
+use crate::kernel::cpu::black_box::consume;
 
 /// The rate is taken over this long: good to some 2 parts in a million. The run's end gives the
 /// long baseline.
@@ -136,8 +136,8 @@ fn pair<C: Clock>(clock: &mut C) -> f64 {
     let mut chain = |pairs: u32| {
         let begun = clock.start();
         for _ in 0..pairs {
-            keep(clock.start());
-            keep(clock.stop());
+            consume(clock.start());
+            consume(clock.stop());
         }
         clock.stop().wrapping_sub(begun) as i64 as f64
     };

@@ -2,9 +2,9 @@
 
 use oscost_model::clock::ClockKind;
 
-use crate::kernel::cpu::black_box::keep;
+use crate::kernel::cpu::black_box::consume;
 use crate::kernel::cpu::dependent_chain::dependent_chain;
-use crate::kernel::time::clock::{ClockId, raw_ns};
+use crate::kernel::time::clock::{ClockId, monotonic_raw_ns};
 use crate::kernel::time::vdso::ClockGettime;
 use crate::kernel::{Errno, counter, syscall};
 
@@ -28,7 +28,7 @@ pub trait Clock {
     /// Lets a chain of known latency run: what the clock itself is tested with.
     #[inline(always)]
     fn chain(&mut self, links: u64) {
-        keep(dependent_chain(links, 3));
+        consume(dependent_chain(links, 3));
     }
 }
 
@@ -56,7 +56,7 @@ impl Clock for Tsc {
     }
 
     fn raw_ns(&mut self) -> u64 {
-        raw_ns()
+        monotonic_raw_ns()
     }
 }
 
@@ -96,7 +96,7 @@ impl Clock for Vdso {
     }
 
     fn raw_ns(&mut self) -> u64 {
-        raw_ns()
+        monotonic_raw_ns()
     }
 }
 
@@ -131,6 +131,6 @@ impl Clock for Syscall {
     }
 
     fn raw_ns(&mut self) -> u64 {
-        raw_ns()
+        monotonic_raw_ns()
     }
 }

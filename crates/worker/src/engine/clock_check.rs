@@ -2,8 +2,8 @@
 
 use super::calibrate::median;
 use super::clock::{Clock, Syscall, Vdso};
-use crate::kernel::cpu::black_box::keep;
-use crate::kernel::time::clock::raw_ns;
+use crate::kernel::cpu::black_box::consume;
+use crate::kernel::time::clock::monotonic_raw_ns;
 
 /// A pair of reads that takes longer than this is trapped or emulated (a sandbox, PR_SET_TSC, some
 /// confidential guests): fine for telling time, useless for timing.
@@ -48,8 +48,8 @@ fn trap_problem<C: Clock>(clock: &mut C) -> Option<String> {
     let costs = (0..51).map(|_| {
         let before = clock.raw_ns();
         for _ in 0..PAIRS {
-            keep(clock.start());
-            keep(clock.stop());
+            consume(clock.start());
+            consume(clock.stop());
         }
         (clock.raw_ns() - before) as f64 / f64::from(PAIRS)
     });
@@ -103,11 +103,11 @@ fn window<C: Clock>(clock: &mut C, links: u64) -> f64 {
 pub fn vdso_problem(vdso: &mut Vdso) -> Option<String> {
     let cost = |read: &mut dyn FnMut() -> u64| {
         let costs = (0..51).map(|_| {
-            let before = raw_ns();
+            let before = monotonic_raw_ns();
             for _ in 0..50 {
-                keep(read());
+                consume(read());
             }
-            (raw_ns() - before) as f64
+            (monotonic_raw_ns() - before) as f64
         });
         median(costs.collect())
     };

@@ -232,7 +232,7 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
         self.preparation_ns += self.clock.raw_ns() - begun;
         let charged = before.zip(self.covariates.usage()).map(|(then, now)| now.since(then));
         self.preparation_usage =
-            self.preparation_usage.zip(charged).map(|(aside, charged)| aside.and(charged));
+            self.preparation_usage.zip(charged).map(|(aside, charged)| aside.plus(charged));
         Ok(())
     }
 

@@ -110,7 +110,7 @@ pub fn counts_instructions<C: Clock>(clock: &mut C) -> bool {
         let alike = counts.iter().filter(|&&count| count == middle).count();
         (middle, alike + 1 >= WINDOWS)
     };
-    let (with, of_with) = windows(counter::hundred);
+    let (with, of_with) = windows(counter::hundred_nops);
     let (without, of_without) = windows(|| ());
     of_with && of_without && with - without == 100.0
 }

@@ -1,6 +1,6 @@
 //! The kernel's timer tick: where it falls, and how to begin a batch just behind it.
 
-use crate::kernel::process::wake_on_time;
+use crate::kernel::process::minimise_timer_slack;
 use crate::kernel::time::clock::{ClockId, gettime, sleep_until};
 
 /// What a tick does, and what it wakes, is over by then.
@@ -23,7 +23,7 @@ impl TickClock {
         while coarse() == before {}
         let phase_ns = gettime(ClockId::MONOTONIC).unwrap_or(0) % period_ns;
         // A timer may be late by the slack of who sets it, to be put together with others.
-        wake_on_time();
+        minimise_timer_slack();
         Self { period_ns, phase_ns }
     }
 

@@ -6,7 +6,7 @@ use oscost_model::facts::Os;
 
 use super::roots::Roots;
 use super::{cmdline, config, parse, reader};
-use crate::kernel::process::elf::interpreter_of;
+use crate::kernel::process::elf::read_interpreter;
 
 /// Characters kept of the command line; the kernel itself takes 2048 on most architectures.
 const MAX_CMDLINE_CHARS: usize = 4096;
@@ -51,7 +51,7 @@ pub(super) fn gather(roots: &Roots) -> Os {
         run_level: run_level(roots),
         lockdown: reader::selected(&roots.at("sys/kernel/security/lockdown")),
         shell: shell(roots),
-        loader: interpreter_of(&roots.at(SHELL))
+        loader: read_interpreter(&roots.at(SHELL))
             .and_then(|path| parse::printable(&path, MAX_PATH_CHARS)),
         release,
     }

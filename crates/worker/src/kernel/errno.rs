@@ -5,7 +5,7 @@ use std::fmt;
 use std::io;
 
 /// After so long without a word the other end of a channel is given up.
-pub const SILENCE: std::time::Duration = std::time::Duration::from_secs(3);
+pub const PEER_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(3);
 
 thread_local! {
     /// An error is a plain number, so that returning it through a timed loop costs nothing. What the
@@ -57,14 +57,14 @@ impl Errno {
     /// No space left on device.
     pub const ENOSPC: Errno = Errno(libc::ENOSPC);
     /// No error of the kernel's: something is lacking here, and [`super::because`] keeps the words.
-    pub const LACKING: Errno = Errno(-2);
+    pub const UNAVAILABLE: Errno = Errno(-2);
     /// No error of the kernel's: something is not as it must be, and [`super::because`] keeps the
     /// words.
-    pub const UNFIT: Errno = Errno(-3);
+    pub const CHECK_FAILED: Errno = Errno(-3);
     /// No error of the kernel's: its account does not bear out what an op claims to have done.
-    pub const UNPROVEN: Errno = Errno(-1);
+    pub const UNVERIFIED: Errno = Errno(-1);
     /// No error of the kernel's: the other end has said nothing for [`SILENCE`].
-    pub const SILENT: Errno = Errno(-4);
+    pub const PEER_TIMED_OUT: Errno = Errno(-4);
     /// No such process.
     pub const ESRCH: Errno = Errno(libc::ESRCH);
     /// Nobody is there to read, or to write.
@@ -72,14 +72,14 @@ impl Errno {
 
     /// Whether it says that this kernel lacks something or this place forbids it: no fault of who
     /// asked.
-    pub fn is_lacking(self) -> bool {
+    pub fn is_unavailable(self) -> bool {
         [
             Errno::ENOSYS,
             Errno::EPERM,
             Errno::EACCES,
             Errno::EOPNOTSUPP,
             Errno::EROFS,
-            Errno::LACKING,
+            Errno::UNAVAILABLE,
         ]
         .contains(&self)
     }
@@ -88,13 +88,13 @@ impl Errno {
     /// the way to provide it.
     pub fn unavailable(reason: String) -> Self {
         REASON.set(reason);
-        Errno::LACKING
+        Errno::UNAVAILABLE
     }
 
     /// A check of the work failed: the row has failed and shows `reason`.
     pub fn check_failed(reason: String) -> Self {
         REASON.set(reason);
-        Errno::UNFIT
+        Errno::CHECK_FAILED
     }
 
     /// The reason given with this thread's last [`Errno::unavailable`] or [`Errno::check_failed`].
@@ -116,12 +116,12 @@ impl Errno {
 impl fmt::Display for Errno {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
-            Errno::UNPROVEN => out.write_str(
+            Errno::UNVERIFIED => out.write_str(
                 "the kernel's account (getrusage, mincore) shows other faults than the op claims, \
                  or other pages in memory: something else maps, evicts or merges them here",
             ),
-            Errno::SILENT => out.write_str("the other end has said nothing for 3 s"),
-            Errno::LACKING | Errno::UNFIT => out.write_str(&Errno::reason()),
+            Errno::PEER_TIMED_OUT => out.write_str("the other end has said nothing for 3 s"),
+            Errno::UNAVAILABLE | Errno::CHECK_FAILED => out.write_str(&Errno::reason()),
             Errno(number) => io::Error::from_raw_os_error(number).fmt(out),
         }
     }

@@ -8,7 +8,7 @@ use oscost_model::treatment::AttachedTreatment;
 use super::failure::failure;
 use super::wire::Wire;
 use crate::kernel::file::location;
-use crate::kernel::process::Whose;
+use crate::kernel::process::WaitTarget;
 use crate::kernel::process::signal;
 use crate::kernel::{Errno, process};
 use crate::treatments::system::{AntagonistCpus, SETTLING_TIME, SystemTreatments};
@@ -25,7 +25,7 @@ pub(super) fn attach(
     // Whom a monitor's holder leaves behind comes to us then, and not to the supervisor, which ends
     // whoever is of no job. Without this it does, and nothing else is another.
     let _ = process::become_subreaper();
-    let told = attach_until_stop(id, treatments, (cpus, &location::own_name()), wire);
+    let told = attach_until_stop(id, treatments, (cpus, &location::own_leftover_name()), wire);
     wait_until_settled();
     reap_orphans();
     told
@@ -41,7 +41,7 @@ fn reap_orphans() {
         }
         for pid in orphans {
             // Reaps it where it has ended.
-            let _ = process::wait(Whose::Child(pid), false);
+            let _ = process::wait(WaitTarget::Child(pid), false);
         }
         std::thread::sleep(Duration::from_millis(1));
     }
@@ -60,8 +60,8 @@ pub(super) fn attach_until_stop(
     (cpus, name): (AntagonistCpus, &str),
     wire: &mut Wire,
 ) -> Event {
-    signal::ignore_the_terminal();
-    let refused = |error: Errno| match error.is_lacking() {
+    signal::ignore_terminal_signals();
+    let refused = |error: Errno| match error.is_unavailable() {
         true => Event::Skipped { id, missing: error.to_string(), arm: None },
         false => failure(id, error.to_string()),
     };

@@ -11,7 +11,7 @@ use oscost_model::worker::Subject;
 
 use super::failure::failure;
 use crate::kernel::probe::ptrace::{self, Stop};
-use crate::kernel::process::Ended;
+use crate::kernel::process::Termination;
 use crate::kernel::process::signal;
 use crate::kernel::syscall::names;
 
@@ -64,7 +64,7 @@ pub(super) struct CallCounter {
     /// What they came to; `None` where that cannot be read.
     faults: Option<u64>,
     single_steps: SingleSteps,
-    traced_end: Option<Ended>,
+    traced_end: Option<Termination>,
 }
 
 /// What single steps through some ops show.
@@ -124,8 +124,8 @@ impl CallCounter {
     }
 
     /// The copy has ended.
-    pub(super) fn ended(&mut self, how: Ended) {
-        if let (Some(good), Ended::Exited(status)) = (&self.ok_statuses, how)
+    pub(super) fn ended(&mut self, how: Termination) {
+        if let (Some(good), Termination::Exited(status)) = (&self.ok_statuses, how)
             && good.contains(&status)
         {
             (self.ended_by_mark, self.ops) = (true, 1);
@@ -148,7 +148,7 @@ impl CallCounter {
     /// Takes in a stop.
     pub(super) fn record_stop(&mut self, task: u32, stop: Stop) {
         match stop {
-            Stop::Made(made) => {
+            Stop::NewTask(made) => {
                 self.tasks.insert(made);
                 if self.between_marks {
                     self.tasks_created += 1;
@@ -179,7 +179,7 @@ impl CallCounter {
                 // The copy of a program is that program from here on.
                 self.between_marks |= self.ok_statuses.is_some()
                     && (task, call, result) == (self.traced_pid, Some(libc::SYS_execve as u64), 0);
-                let call = call.map(names::of);
+                let call = call.map(names::name_of);
                 let copies = call.is_some_and(|call| BYTE_COUNT_CALLS.contains(&call.as_str()));
                 if copies && self.between_marks && !self.peers.contains(&task) {
                     self.bytes += u64::try_from(result).unwrap_or(0);
@@ -187,7 +187,7 @@ impl CallCounter {
                 self.single_steps.stepping =
                     task == self.traced_pid && self.single_steps.current.is_some();
             }
-            Stop::Stepped if task == self.traced_pid => self.single_steps.record_step(task),
+            Stop::SingleStep if task == self.traced_pid => self.single_steps.record_step(task),
             _ => {}
         }
     }
@@ -233,14 +233,14 @@ impl CallCounter {
     pub(super) fn into_event(self, id: u64) -> Event {
         if !self.ended_by_mark {
             let how = match self.traced_end {
-                Some(Ended::Killed(by)) => format!("was killed by {}", signal::name(by)),
-                Some(Ended::Exited(status)) => format!("ended with status {status}"),
+                Some(Termination::Killed(by)) => format!("was killed by {}", signal::name(by)),
+                Some(Termination::Exited(status)) => format!("ended with status {status}"),
                 None => "could not be traced".to_owned(),
             };
             return failure(id, format!("the counted copy {how} before its ops were done"));
         }
         let named = |calls: BTreeMap<u64, u64>| {
-            calls.into_iter().map(|(call, times)| (names::of(call), times)).collect()
+            calls.into_iter().map(|(call, times)| (names::name_of(call), times)).collect()
         };
         let count = CallCount {
             ops: self.ops,
@@ -263,13 +263,13 @@ impl SingleSteps {
     fn record_step(&mut self, task: u32) {
         let Some(walk) = self.current else { return };
         self.steps[walk] += 1;
-        let Ok(position) = ptrace::position(task) else { return self.stop() };
+        let Ok(position) = ptrace::instruction_pointer(task) else { return self.stop() };
         self.in_vdso |= self.vdso.as_ref().is_some_and(|vdso| vdso.contains(&position));
         if self.steps.iter().sum::<u64>() >= MAX_STEPS {
             self.is_truncated = true;
             return self.stop();
         }
-        match ptrace::enters_kernel(task, position) {
+        match ptrace::is_syscall_instruction_at(task, position) {
             // A step over it would hide which call it is; the next stop is its entry.
             Ok(enters) => self.stepping = !enters,
             Err(_) => self.stop(),

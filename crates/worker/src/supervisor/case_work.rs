@@ -10,10 +10,10 @@ use super::needs;
 use crate::bench::{Context, OpError, Work};
 use crate::benchmarks;
 use crate::kernel::cpu::affinity;
-use crate::kernel::net::token_listener::Far;
+use crate::kernel::net::token_listener::RemoteEndpoint;
 use crate::kernel::time::stopwatch::Stopwatch;
 use crate::kernel::time::vdso::ClockGettime;
-use crate::kernel::{Errno, SILENCE};
+use crate::kernel::{Errno, PEER_TIMEOUT};
 
 /// Pins the process and builds the work of an arm.
 pub(super) fn timed_work(id: u64, spec: &WorkerSpec, arm: u8) -> Result<Work, Event> {
@@ -41,16 +41,20 @@ pub(super) fn build_work(id: u64, spec: &WorkerSpec, arm: u8) -> Result<Work, Ev
         return Err(Event::Skipped { id, missing, arm: None });
     }
     // Pinned, the process sees its one CPU only, and so does whoever asks its tracer.
-    let site = context(spec, affinity::allowed_to(0).unwrap_or_default());
+    let site = context(spec, affinity::allowed_cpus(0).unwrap_or_default());
     if let Some(cpu) = spec.cpu {
         affinity::pin(cpu).map_err(|error| failure(id, format!("pin to CPU {cpu}: {error}")))?;
     }
     let mut work = bench.work(&case.point, site).map_err(|error| {
         let why = format!("set up `{case}`: {error}{}", unreachable_peer_hint(far, error));
-        if error == Errno::SILENT {
-            return Event::TimedOut { id, after_ms: SILENCE.as_millis() as u64, reason: Some(why) };
+        if error == Errno::PEER_TIMED_OUT {
+            return Event::TimedOut {
+                id,
+                after_ms: PEER_TIMEOUT.as_millis() as u64,
+                reason: Some(why),
+            };
         }
-        match error.is_lacking() {
+        match error.is_unavailable() {
             true => Event::Skipped { id, missing: why + seccomp_note(spec, arm), arm: None },
             false => failure(id, why),
         }
@@ -61,7 +65,7 @@ pub(super) fn build_work(id: u64, spec: &WorkerSpec, arm: u8) -> Result<Work, Ev
     // What a filter forbids often shows at the first op alone. Whatever else is wrong with it shows
     // again when it is timed, with the number of the op.
     match work.prepare(1).and_then(|()| work.run(1, 1)) {
-        Err(OpError { errno: why, .. }) if why.is_lacking() => {
+        Err(OpError { errno: why, .. }) if why.is_unavailable() => {
             let missing = format!("do `{case}` once: {why}{}", seccomp_note(spec, arm));
             Err(Event::Skipped { id, missing, arm: None })
         }
@@ -96,7 +100,10 @@ pub(super) fn context(spec: &WorkerSpec, allowed: Vec<u32>) -> Context {
     Context {
         cpu: spec.cpu,
         other_cpu: spec.peer_cpu.or_else(|| allowed.into_iter().rev().find(|cpu| !mine(cpu))),
-        remote_peer: spec.remote_end.as_ref().and_then(|far| Far::parse(&far.addr, &far.token)),
+        remote_peer: spec
+            .remote_end
+            .as_ref()
+            .and_then(|far| RemoteEndpoint::parse(&far.addr, &far.token)),
         clock: match spec.clock.kind {
             ClockKind::Tsc | ClockKind::Instructions => Stopwatch::Tsc,
             ClockKind::Vdso => ClockGettime::find().map_or(Stopwatch::Syscall, Stopwatch::Vdso),

@@ -17,7 +17,7 @@ use crate::kernel::Errno;
 use crate::kernel::event::poll;
 use crate::kernel::ipc::channels;
 use crate::kernel::process::signal;
-use crate::kernel::process::{self, Ended, Whose};
+use crate::kernel::process::{self, Termination, WaitTarget};
 
 /// What is kept of a job's last words.
 const MAX_STDERR_BYTES: usize = 2_000;
@@ -107,7 +107,7 @@ impl JobProcess {
         if let Some(input) = &mut self.input {
             let line = [line, b"\n"].concat();
             // A wrapper may be anything: who never reads its input does not hold the others up.
-            channels::make_room(&*input, line.len());
+            channels::grow_pipe(&*input, line.len());
             if input.write_all(&line).is_err() {
                 self.input = None;
             }
@@ -188,18 +188,18 @@ impl JobProcess {
         }
         self.answered = true;
         // Its output has ended, but it may still run: it is ended now, and by whom is known.
-        let ended = match process::wait(Whose::Child(self.pid), false) {
+        let ended = match process::wait(WaitTarget::Child(self.pid), false) {
             Ok(None) => {
                 std::thread::sleep(Duration::from_millis(20));
-                process::wait(Whose::Child(self.pid), false)
+                process::wait(WaitTarget::Child(self.pid), false)
             }
             other => other,
         };
         let how = match ended {
-            Ok(Some((_, Ended::Killed(by)))) => {
+            Ok(Some((_, Termination::Killed(by)))) => {
                 format!("the worker was killed by {}", signal::name(by))
             }
-            Ok(Some((_, Ended::Exited(status)))) => {
+            Ok(Some((_, Termination::Exited(status)))) => {
                 format!("the worker ended without an answer, with status {status}")
             }
             _ => "the worker closed its output without an answer".to_owned(),

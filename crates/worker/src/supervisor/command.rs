@@ -18,7 +18,7 @@ pub(super) fn job_command(order: &Order, undo: &Undo) -> Command {
     let padding = padding(spec(order).map_or(0, |spec| spec.seed));
     let mut command = match wrapper(order) {
         None => {
-            let mut command = Command::new(process::own_program());
+            let mut command = Command::new(process::own_executable());
             // As long as any other one: what a process is given lies on its stack.
             command.arg("job").arg(format!("{:010}", std::process::id()));
             command
@@ -27,7 +27,7 @@ pub(super) fn job_command(order: &Order, undo: &Undo) -> Command {
             let mut command = Command::new(program);
             // By its own name: what /proc/self/exe is, is another matter for each who asks. Whoever
             // starts it then is its parent, and that is not known from here.
-            let worker = std::env::current_exe().unwrap_or_else(|_| process::own_program());
+            let worker = std::env::current_exe().unwrap_or_else(|_| process::own_executable());
             command.args(arguments).arg(worker).arg("job").arg("0");
             command
         }

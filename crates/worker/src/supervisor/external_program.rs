@@ -12,11 +12,11 @@ use super::io::{read_some, time_until};
 use crate::kernel::Errno;
 use crate::kernel::event::poll;
 use crate::kernel::ipc::pipe::pipe;
-use crate::kernel::probe::monitor::ByDescriptor;
-use crate::kernel::process::limits::{Limited, Lowered};
-use crate::kernel::process::{self, Ended, Whose};
+use crate::kernel::probe::monitor::PidFd;
+use crate::kernel::process::limits::{LimitKind, LoweredLimit};
+use crate::kernel::process::{self, Termination, WaitTarget};
 use crate::kernel::process::{signal, usage};
-use crate::kernel::time::clock::raw_ns;
+use crate::kernel::time::clock::monotonic_raw_ns;
 
 /// How much of what it said last is kept.
 const MAX_TAIL_BYTES: usize = 16 << 10;
@@ -67,7 +67,7 @@ pub(super) struct ExternalProgram {
     pub(super) pid: u32,
     /// Read directly before it was made.
     pub(super) started_ns: u64,
-    pidfd: Option<ByDescriptor>,
+    pidfd: Option<PidFd>,
     stdout: Option<File>,
     stderr: Option<File>,
     pub(super) output: ProgramOutput,
@@ -109,13 +109,13 @@ impl ExternalProgram {
         };
         // Nothing is asked of the library beyond this, so that it spawns, and does not fork.
         let lowered = lower_limits(bounds)?;
-        let begun_ns = raw_ns();
+        let begun_ns = monotonic_raw_ns();
         let spawned = command.spawn();
         drop(lowered);
         let pid = spawned?.id();
-        let end = ByDescriptor::open(pid).inspect_err(|_| {
+        let end = PidFd::open(pid).inspect_err(|_| {
             process::kill(pid);
-            let _ = process::wait(Whose::Child(pid), true);
+            let _ = process::wait(WaitTarget::Child(pid), true);
         })?;
         let said = ProgramOutput::default();
         Ok(Self {
@@ -129,9 +129,9 @@ impl ExternalProgram {
     }
 
     /// Waits for its end, which was seen or is sure to come; and when that was known.
-    pub(super) fn reap(&self) -> Result<(Ended, TreeUsage, u64), Errno> {
-        let ended = usage::wait(Whose::Child(self.pid), true)?;
-        let now = raw_ns();
+    pub(super) fn reap(&self) -> Result<(Termination, TreeUsage, u64), Errno> {
+        let ended = usage::wait(WaitTarget::Child(self.pid), true)?;
+        let now = monotonic_raw_ns();
         ended.map(|(how, usage)| (how, usage, now)).ok_or(Errno::ECHILD)
     }
 
@@ -151,11 +151,11 @@ impl ExternalProgram {
 }
 
 /// What a program is started under.
-pub(super) fn lower_limits(bounds: &ProgramLimits) -> Result<[Option<Lowered>; 2], Errno> {
-    let lowered = |what, mib: Option<u32>| mib.map(|mib| Lowered::to(what, mib)).transpose();
+pub(super) fn lower_limits(bounds: &ProgramLimits) -> Result<[Option<LoweredLimit>; 2], Errno> {
+    let lowered = |what, mib: Option<u32>| mib.map(|mib| LoweredLimit::new(what, mib)).transpose();
     Ok([
-        lowered(Limited::AddressSpace, bounds.memory_mib)?,
-        lowered(Limited::File, bounds.file_mib)?,
+        lowered(LimitKind::AddressSpace, bounds.memory_mib)?,
+        lowered(LimitKind::File, bounds.file_mib)?,
     ])
 }
 
@@ -282,13 +282,13 @@ impl ProgramOutput {
 }
 
 /// How a program ended that was to end otherwise.
-pub(super) fn describe_end(how: Ended, bounds: &ProgramLimits) -> String {
+pub(super) fn describe_end(how: Termination, bounds: &ProgramLimits) -> String {
     match (how, bounds.file_mib) {
-        (Ended::Exited(status), _) => format!("ended with status {status}"),
-        (Ended::Killed(libc::SIGXFSZ), Some(mib)) => {
+        (Termination::Exited(status), _) => format!("ended with status {status}"),
+        (Termination::Killed(libc::SIGXFSZ), Some(mib)) => {
             format!("was killed by SIGXFSZ: a file would have grown beyond its limit of {mib} MiB")
         }
-        (Ended::Killed(by), _) => ["was killed by ", &signal::name(by)].concat(),
+        (Termination::Killed(by), _) => ["was killed by ", &signal::name(by)].concat(),
     }
 }
 
@@ -325,7 +325,7 @@ pub(super) fn kill_children() -> Vec<String> {
         // All of them before any is waited for: one may wait for another, and somebody else's (of a
         // set-uid program) does not end at all.
         for pid in children {
-            if let Ok(None) = process::wait(Whose::Child(pid), false)
+            if let Ok(None) = process::wait(WaitTarget::Child(pid), false)
                 && !killed.contains(&pid)
             {
                 let name = fs::read(format!("/proc/{pid}/comm")).unwrap_or_default();

@@ -4,9 +4,9 @@ use oscost_model::protocol::Event;
 use oscost_model::treatment::AppliedTreatment;
 
 use crate::bench::OpError;
-use crate::kernel::process::Ended;
+use crate::kernel::process::Termination;
 use crate::kernel::process::signal;
-use crate::kernel::{Errno, SILENCE};
+use crate::kernel::{Errno, PEER_TIMEOUT};
 use crate::treatments::{self, Refusal};
 
 pub(super) fn failure(id: u64, why: impl Into<String>) -> Event {
@@ -15,9 +15,9 @@ pub(super) fn failure(id: u64, why: impl Into<String>) -> Event {
 
 /// Why an op went wrong; that nobody answered for so long is an outcome of its own.
 pub(super) fn op_failure(id: u64, error: OpError) -> Event {
-    if error.errno == Errno::SILENT {
+    if error.errno == Errno::PEER_TIMED_OUT {
         let why = Some(format!("op {} of a batch: {}", error.op, error.errno));
-        return Event::TimedOut { id, after_ms: SILENCE.as_millis() as u64, reason: why };
+        return Event::TimedOut { id, after_ms: PEER_TIMEOUT.as_millis() as u64, reason: why };
     }
     let (why, errno) = (error.errno.to_string(), Some(error.errno.0));
     Event::Failed { id, at_op: Some(error.op), reason: why, errno, arm: None }
@@ -36,16 +36,18 @@ pub(super) fn refusal(id: u64, why: Refusal) -> Event {
 }
 
 /// How a treated process ended that was to say more.
-pub(super) fn describe_end(how: Ended, applied: &[AppliedTreatment]) -> String {
+pub(super) fn describe_end(how: Termination, applied: &[AppliedTreatment]) -> String {
     let under = match treatments::names(applied) {
         none if none.is_empty() => none,
         names => format!(" under {names}"),
     };
     match how {
-        Ended::Killed(libc::SIGSYS) if !under.is_empty() => {
+        Termination::Killed(libc::SIGSYS) if !under.is_empty() => {
             format!("was killed by SIGSYS{under}: a filter forbids a call that it makes")
         }
-        Ended::Killed(by) => format!("was killed by {}{under}", signal::name(by)),
-        Ended::Exited(status) => format!("ended without an answer{under}, with status {status}"),
+        Termination::Killed(by) => format!("was killed by {}{under}", signal::name(by)),
+        Termination::Exited(status) => {
+            format!("ended without an answer{under}, with status {status}")
+        }
     }
 }

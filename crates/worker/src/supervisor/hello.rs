@@ -40,7 +40,7 @@ pub(super) fn hello(scratch: Option<&Path>) -> Hello {
 
 /// The content hash of this program's own file.
 pub fn own_hash() -> String {
-    hash::content(&std::fs::read(process::own_program()).unwrap_or_default())
+    hash::content(&std::fs::read(process::own_executable()).unwrap_or_default())
 }
 
 /// A security module by its number (`LSM_ID_*` of linux/lsm.h), as the kernel's list spells it.
@@ -83,7 +83,7 @@ fn build() -> WorkerBuild {
 
 /// The ladder of clocks, best first: the first one that may be used is used.
 fn clocks(facts: &Facts) -> Vec<ClockVerdict> {
-    let tsc = counter::declared_unusable().or_else(|| {
+    let tsc = counter::unusable_reason().or_else(|| {
         clock_check::counter_problem(&mut Tsc, facts.scheduling.clocksource.as_deref())
     });
     let vdso = match Vdso::find() {

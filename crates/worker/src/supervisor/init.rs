@@ -15,7 +15,7 @@ use std::time::Duration;
 use oscost_model::protocol::{EventHead, EventKind};
 
 use crate::kernel::machine::init;
-use crate::kernel::process::limits::{Limited, Lowered};
+use crate::kernel::process::limits::{LimitKind, LoweredLimit};
 use crate::kernel::{Errno, process};
 
 /// What the kernel calls the program that it starts first.
@@ -45,7 +45,7 @@ pub fn run_init() -> ! {
         // Standard error is the console, whose last lines are shown where a machine says nothing.
         let _ = writeln!(std::io::stderr(), "oscost-worker: {error}");
     }
-    init::leave(line.as_ref().ok());
+    init::drain_and_reboot(line.as_ref().ok());
     loop {
         std::thread::park();
     }
@@ -63,7 +63,7 @@ fn mount_filesystems() -> Result<File, Errno> {
     }
     let _ = init::loopback_up();
     let line = File::options().read(true).write(true).open(EVENTS_TTY)?;
-    init::carry_bytes(&line)?;
+    init::set_raw_mode(&line)?;
     Ok(line)
 }
 
@@ -74,7 +74,7 @@ fn serve(line: &File) -> Result<(), Errno> {
         return Ok(());
     };
     // A kernel that will not take it is another one than one that does, and no worse.
-    let _ = File::open("/dev/random").map(|random| init::seed(&random));
+    let _ = File::open("/dev/random").map(|random| init::seed_random(&random));
     std::thread::sleep(BOOT_SETTLING_TIME);
     let mut child = start_supervisor(Stdio::piped(), Stdio::piped())?;
     let (Some(mut input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
@@ -94,7 +94,7 @@ fn serve(line: &File) -> Result<(), Errno> {
 }
 
 fn start_supervisor(input: Stdio, output: Stdio) -> Result<Child, Errno> {
-    let mut command = Command::new(process::own_program());
+    let mut command = Command::new(process::own_executable());
     Ok(command.args(["supervise", SESSION_NAME]).stdin(input).stdout(output).spawn()?)
 }
 
@@ -114,9 +114,9 @@ const MAX_FILE_MIB: u32 = 256;
 
 /// Becomes a program that is killed when whoever started this one ends, however that ends.
 pub fn exec_bound_to_parent() -> Result<(), Errno> {
-    process::die_with(process::named_parent())?;
+    process::die_with_parent(process::parent_argument())?;
     // Nor may it write without end: what it writes to is memory of ours.
-    std::mem::forget(Lowered::to(Limited::File, MAX_FILE_MIB)?);
+    std::mem::forget(LoweredLimit::new(LimitKind::File, MAX_FILE_MIB)?);
     let mut arguments = std::env::args_os().skip(3);
     let program = arguments.next().unwrap_or_default();
     Err(Command::new(program).args(arguments).exec().into())

@@ -17,9 +17,9 @@ use crate::treatments::system::AntagonistCpus;
 /// Reads the job from standard input and does it; the answer goes to standard output.
 pub fn run() -> Result<(), Errno> {
     // The supervisor was our parent when this began; if it has ended, so do we.
-    process::die_with(process::named_parent())?;
-    signal::unblock_all();
-    process::forbid_core_files();
+    process::die_with_parent(process::parent_argument())?;
+    signal::reset_all();
+    process::disable_core_files();
     let mut wire = Wire::stdio()?;
     let line = wire.next_line()?;
     let Some(order) = parse_order(&line)? else { return Ok(()) };

@@ -5,7 +5,7 @@ use std::os::unix::net::UnixStream;
 
 use oscost_model::protocol::Event;
 
-use crate::kernel::machine::lock::{Holder, MachineLock, Taken};
+use crate::kernel::machine::lock::{Holder, LockAttempt, MachineLock};
 
 /// Whose the machine is.
 #[derive(Default)]
@@ -36,16 +36,16 @@ impl MachineClaim {
         if let MachineClaim::Owned { .. } = self {
             return ready;
         }
-        match MachineLock::take() {
-            Taken::Ours(_lock) => {
+        match MachineLock::acquire() {
+            LockAttempt::Acquired(_lock) => {
                 *self = MachineClaim::Owned { id, _lock };
                 ready
             }
-            Taken::Held(holder, until) => {
+            LockAttempt::HeldBy(holder, until) => {
                 *self = if wait { MachineClaim::Waiting { id, until } } else { MachineClaim::None };
                 Event::Busy { id, holder: describe_holder(&holder) }
             }
-            Taken::Unavailable(error) => {
+            LockAttempt::Unavailable(error) => {
                 *self = MachineClaim::None;
                 Event::Failed { id, at_op: None, reason: error.to_string(), errno: None, arm: None }
             }

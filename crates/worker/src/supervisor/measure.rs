@@ -25,7 +25,7 @@ use crate::engine::instructions;
 use crate::engine::pilot;
 use crate::engine::tick::TickClock;
 use crate::kernel::Errno;
-use crate::kernel::process::Ended;
+use crate::kernel::process::Termination;
 use crate::kernel::time::clock;
 use crate::treatments::{self, MonitorPage, Treatments};
 
@@ -44,7 +44,7 @@ pub(super) fn measure(id: u64, spec: &WorkerSpec, wire: &mut Wire) -> Answer {
         i32::from(wire.send(&answer).is_err())
     });
     match ended {
-        Ok(Ended::Exited(0)) => Answer::Sent,
+        Ok(Termination::Exited(0)) => Answer::Sent,
         Ok(how) => failure(id, format!("the worker {}", describe_end(how, applied))).into(),
         Err(why) => refusal(id, why).into(),
     }
@@ -209,7 +209,7 @@ impl Session<'_> {
         let treated = !self.spec.treatments_of(0).is_empty();
         Ok(Event::Sampled {
             id,
-            samples: table.first(next_slot),
+            samples: table.prefix(next_slot),
             disturbance: Box::new(disturbance),
             monitor_wakeups_per_op: if treated {
                 vec![woken; usize::from(arms)]

@@ -14,7 +14,7 @@ use oscost_model::protocol::{Event, Order};
 use crate::kernel::Errno;
 use crate::kernel::event::poll;
 use crate::kernel::process;
-use crate::kernel::process::signal::{Arrived, SignalFd};
+use crate::kernel::process::signal::{SignalEvent, SignalFd};
 
 mod answer;
 mod attach;
@@ -194,7 +194,7 @@ fn handle_order(
 fn end_requested(signals: &SignalFd) -> bool {
     let mut requested = false;
     while let Some(arrived) = signals.next() {
-        requested |= arrived == Arrived::EndRequested;
+        requested |= arrived == SignalEvent::EndRequested;
     }
     requested
 }

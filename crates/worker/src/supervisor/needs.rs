@@ -78,14 +78,14 @@ fn why_unmet(what: &Requirement) -> Option<String> {
             .map(|error| format!("{path} cannot be opened for reading: {error}")),
         Requirement::VdsoFunction(name) => {
             // x86-64 and aarch64 prefix the function's name differently.
-            let found =
-                vdso::has(&format!("__vdso_{name}")) || vdso::has(&format!("__kernel_{name}"));
+            let found = vdso::has_function(&format!("__vdso_{name}"))
+                || vdso::has_function(&format!("__kernel_{name}"));
             (!found).then(|| format!("this kernel's vDSO has no {name}"))
         }
-        Requirement::Counter => counter::declared_unusable(),
+        Requirement::Counter => counter::unusable_reason(),
         Requirement::IoUring => io_uring_unavailable(),
         Requirement::WallTime => Some(NO_PASSING_TIME.to_owned()),
-        Requirement::Resource(what) => resources::lacking(*what),
+        Requirement::Resource(what) => resources::missing(*what),
         Requirement::Undefined(why) => Some(why.clone()),
     }
 }
@@ -111,7 +111,9 @@ mod tests {
 
     #[test]
     fn what_a_place_lacks_or_forbids_is_told_from_a_fault() {
-        assert!([Errno::ENOSYS, Errno::EPERM, Errno::EROFS].into_iter().all(Errno::is_lacking));
-        assert!(![Errno::EINVAL, Errno::EPROTO, Errno::EMFILE].into_iter().any(Errno::is_lacking));
+        assert!([Errno::ENOSYS, Errno::EPERM, Errno::EROFS].into_iter().all(Errno::is_unavailable));
+        assert!(
+            ![Errno::EINVAL, Errno::EPROTO, Errno::EMFILE].into_iter().any(Errno::is_unavailable)
+        );
     }
 }

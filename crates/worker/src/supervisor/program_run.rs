@@ -31,7 +31,7 @@ use crate::kernel::cpu::affinity;
 use crate::kernel::file::location;
 use crate::kernel::ipc::pipe::pipe;
 use crate::kernel::process::usage;
-use crate::kernel::process::{self, Ended, Whose};
+use crate::kernel::process::{self, Termination, WaitTarget};
 use crate::treatments::Treatments;
 
 /// What a process that outlives the program may take to end by itself.
@@ -93,13 +93,13 @@ impl PrivateDirectory {
     /// Makes them, and goes where the program is to stand.
     fn create(program: &Program) -> Result<Self, Errno> {
         // By this name the supervisor removes it if we are killed.
-        let made = Self(std::env::temp_dir().join(location::own_name()));
+        let made = Self(std::env::temp_dir().join(location::own_leftover_name()));
         let make = |folder: &PathBuf| DirBuilder::new().mode(0o700).create(folder);
         make(&made.0)?;
         let (temporary, here) = (made.0.join("tmp"), made.0.join("here"));
         make(&temporary)?;
         make(&here)?;
-        process::set_variable("TMPDIR", temporary.as_os_str())?;
+        process::set_environment_variable("TMPDIR", temporary.as_os_str())?;
         std::env::set_current_dir(program.working_directory.as_ref().map_or(here, PathBuf::from))?;
         Ok(made)
     }
@@ -152,7 +152,7 @@ impl ProgramRun<'_> {
     }
 
     fn set_variable(&self, name: &str, value: OsString) -> Result<(), Event> {
-        let set = process::set_variable(name, &value);
+        let set = process::set_environment_variable(name, &value);
         set.map_err(|_| self.failure(&["the variable `", name, "` cannot be set to that"]))
     }
 
@@ -220,12 +220,12 @@ impl ProgramRun<'_> {
         &self,
         lead: &str,
         command: &[String],
-        (outside, how): (&ExternalProgram, Ended),
+        (outside, how): (&ExternalProgram, Termination),
         statuses: &[i32],
     ) -> Result<(), Event> {
         let statuses = if statuses.is_empty() { &[0] } else { statuses };
         match how {
-            Ended::Exited(status) if statuses.contains(&status) => Ok(()),
+            Termination::Exited(status) if statuses.contains(&status) => Ok(()),
             _ => {
                 let how = external_program::describe_end(how, &self.program.limits);
                 let last = outside.output.tail_clause(": ");
@@ -308,7 +308,7 @@ impl ProgramRun<'_> {
     fn companion_failure(&self, beside: &CompanionProgram, outside: &ExternalProgram) -> Event {
         let (lead, command) = ("beside it, ", &beside.command);
         match outside.reap() {
-            Ok((Ended::Exited(0), ..)) => {
+            Ok((Termination::Exited(0), ..)) => {
                 self.failure(&[lead, &quoted_command(command), " ended and has written no line"])
             }
             Ok((how, ..)) => match self.check_end(lead, command, (outside, how), &[]) {
@@ -326,7 +326,7 @@ impl ProgramRun<'_> {
         mut outside: ExternalProgram,
         beside: &CompanionProgram,
     ) -> Result<(), Event> {
-        let early = process::wait(Whose::Child(outside.pid), false);
+        let early = process::wait(WaitTarget::Child(outside.pid), false);
         process::kill_group(outside.pid);
         match early {
             Ok(Some((_, how))) => {
@@ -389,7 +389,7 @@ impl ProgramRun<'_> {
             }
         }
         match running.wait() {
-            Ok(Ended::Exited(0)) => Ok(Answer::Line(line)),
+            Ok(Termination::Exited(0)) => Ok(Answer::Line(line)),
             Ok(how) => Err(self.failure(&["the worker ", &describe_end(how, applied)])),
             Err(why) => Err(refusal(id, why)),
         }
@@ -435,7 +435,7 @@ impl ProgramRun<'_> {
             ended.map_err(|error| self.command_failure("", command, "waited for", error))?;
         let farewell =
             WaitLimit { deadline: Instant::now() + ORPHAN_GRACE, session: SessionEnd::Ignored };
-        while let Ok(left) = usage::wait(Whose::Any, false) {
+        while let Ok(left) = usage::wait(WaitTarget::Any, false) {
             match left {
                 Some((_, of_orphan)) => usage = usage.merged_with(of_orphan),
                 None if time_until(farewell.deadline).is_zero() => break,

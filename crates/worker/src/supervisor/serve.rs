@@ -9,7 +9,7 @@ use super::wire::Wire;
 use crate::bench::Params;
 use crate::benchmarks;
 use crate::kernel::cpu::affinity;
-use crate::kernel::net::token_listener::{Door, Token};
+use crate::kernel::net::token_listener::{Token, TokenListener};
 
 /// Is the other end of a case for a worker on another machine, until that one ends.
 pub(super) fn serve(id: u64, spec: &WorkerSpec, wire: &mut Wire) -> Result<Event, Event> {
@@ -27,13 +27,13 @@ pub(super) fn serve(id: u64, spec: &WorkerSpec, wire: &mut Wire) -> Result<Event
     let Some((bench, serve)) = bench.and_then(|bench| Some((bench, bench.serve?))) else {
         return Err(failure(id, format!("`{case}` has no end that could stand elsewhere")));
     };
-    let site = context(spec, affinity::allowed_to(0).unwrap_or_default());
+    let site = context(spec, affinity::allowed_cpus(0).unwrap_or_default());
     if let Some(cpu) = spec.cpu {
         affinity::pin(cpu).map_err(|error| failure(id, format!("pin to CPU {cpu}: {error}")))?;
     }
-    let mut door = Door::open(bind, token)
+    let mut door = TokenListener::bind(bind, token)
         .map_err(|error| failure(id, format!("listen at {bind}: {error}")))?;
-    let addr = Some(door.far().addr.to_string());
+    let addr = Some(door.endpoint().addr.to_string());
     wire.send(&Event::Ready { id, pid: std::process::id(), addr })
         .map_err(|error| failure(id, format!("say ready: {error}")))?;
     let point = bench.definition().with_implied(&case.point);

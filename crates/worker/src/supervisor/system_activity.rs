@@ -9,7 +9,7 @@ use crate::facts::activity::{finish, start};
 use crate::facts::{Roots, allowed_cpus};
 use crate::kernel::probe::audit;
 use crate::kernel::time::adjtimex;
-use crate::kernel::time::clock::{ClockId, gettime, raw_ns};
+use crate::kernel::time::clock::{ClockId, gettime, monotonic_raw_ns};
 use crate::kernel::{Errno, process};
 
 /// Looks, says `ready`, sleeps until `stop`, looks again. `except` are processes of the tool's own;
@@ -28,7 +28,7 @@ pub(super) fn record_activity(id: u64, except: &[u32], wire: &mut Wire) -> Event
         Err(error) => return failure(id, format!("read an order: {error}")),
     }
     let last = ClockPair::read();
-    let ours = [except, &[process::named_parent()]].concat();
+    let ours = [except, &[process::parent_argument()]].concat();
     let seen = finish(&roots, &begun, &ours);
     let (audit, audit_unread) = match audit::enabled() {
         Ok(enabled) => (Some(enabled), None),
@@ -67,9 +67,9 @@ impl ClockPair {
     /// The best of some tries: the one whose reads lie closest together.
     fn read() -> ClockPair {
         let read = || {
-            let before = raw_ns();
+            let before = monotonic_raw_ns();
             let monotonic_ns = gettime(ClockId::MONOTONIC).unwrap_or(0);
-            let after = raw_ns();
+            let after = monotonic_raw_ns();
             (after - before, ClockPair { monotonic_ns, raw_ns: before + (after - before) / 2 })
         };
         let tries = (0..49).map(|_| read());

@@ -15,7 +15,7 @@ use crate::treatments::MonitorPage;
 
 /// Does it deeper by less than a page, so that the stack's place differs from worker to worker.
 pub(super) fn with_stack_offset<R>(spec: &WorkerSpec, what: &mut dyn FnMut() -> R) -> R {
-    stack_offset::deeper(Seed::new(!spec.seed).below(4_096), what)
+    stack_offset::with_stack_offset(Seed::new(!spec.seed).below(4_096), what)
 }
 
 /// How often a monitor is woken by one op, found in ops that nobody times; `None` where there is no

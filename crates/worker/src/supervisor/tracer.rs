@@ -52,12 +52,12 @@ fn arm_treatments(spec: &WorkerSpec) -> Treatments<'_> {
 
 /// The traced copy: asks for its tracer, then runs the case's ops between two marks.
 pub fn run_traced_job() -> Result<(), Errno> {
-    process::die_with(process::named_parent())?;
+    process::die_with_parent(process::parent_argument())?;
     let mut wire = Wire::stdio()?;
     let Some(Order::Count { id, spec }) = wire.next_order()? else {
         return Err(Errno::EINVAL);
     };
-    if let Err(error) = ptrace::ask_for_tracer() {
+    if let Err(error) = ptrace::request_tracing() {
         return wire.send(&failure(id, format!("ptrace is refused here: {error}")));
     }
     if let Err(why) = treatments::install(&arm_treatments(&spec)) {
@@ -109,7 +109,7 @@ fn exec_program(id: u64, spec: &WorkerSpec, program: &Program) -> Event {
 
 /// Runs the copy from stop to stop until it ends; hands back what it called and what it said.
 fn follow(spec: &WorkerSpec, line: &[u8]) -> Result<(CallCounter, Vec<u8>), Errno> {
-    let mut copy = Command::new(process::own_program());
+    let mut copy = Command::new(process::own_executable());
     if !command::runs_program(spec) {
         // As in a worker that measures, or its threads would make a call more.
         copy.env_clear()
@@ -119,7 +119,7 @@ fn follow(spec: &WorkerSpec, line: &[u8]) -> Result<(CallCounter, Vec<u8>), Errn
     let mut copy = copy
         .arg("traced")
         .arg(std::process::id().to_string())
-        .args(location::arguments())
+        .args(location::job_arguments())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()?;
@@ -133,7 +133,7 @@ fn follow(spec: &WorkerSpec, line: &[u8]) -> Result<(CallCounter, Vec<u8>), Errn
         let _ = affinity::pin(cpu);
     }
     let mut tally = CallCounter::new(pid, &spec.subject);
-    if ptrace::take_over(pid).is_ok() {
+    if ptrace::attach_child(pid).is_ok() {
         let mut waiting = vec![(pid, 0)];
         loop {
             for (task, signal) in waiting.drain(..) {
@@ -146,12 +146,12 @@ fn follow(spec: &WorkerSpec, line: &[u8]) -> Result<(CallCounter, Vec<u8>), Errn
                 // A task that was killed meanwhile shows as gone at the next wait.
                 let _ = ptrace::resume(task, signal);
             }
-            match ptrace::next() {
-                Ok((task, Stop::Gone(how))) if task == pid => {
+            match ptrace::next_stop() {
+                Ok((task, Stop::Ended(how))) if task == pid => {
                     tally.ended(how);
                     break;
                 }
-                Ok((task, Stop::Gone(_))) => tally.remove_task(task),
+                Ok((task, Stop::Ended(_))) => tally.remove_task(task),
                 Ok((task, Stop::Signal(signal))) => waiting.push((task, signal)),
                 Ok((task, stop)) => {
                     tally.record_stop(task, stop);

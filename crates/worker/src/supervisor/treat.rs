@@ -22,7 +22,7 @@ use crate::kernel::Errno;
 use crate::kernel::file::location;
 use crate::kernel::ipc::pipe::pipe;
 use crate::kernel::process::signal;
-use crate::kernel::process::{self, Ended, Whose};
+use crate::kernel::process::{self, Termination, WaitTarget};
 use crate::treatments::system::{AntagonistCpus, RestorePlan};
 use crate::treatments::{self, Refusal, Treatments};
 
@@ -74,17 +74,17 @@ fn run(mut treated: TreatmentSet, command: Vec<OsString>) -> u8 {
         Ok(guard) => guard,
         Err(words) => return report_error(EXIT_TREATMENT_FAILED, &words),
     };
-    let held_back = signal::hold_back();
+    let held_back = signal::block_forwarded();
     let started = treatments.start(&mut |_| {
-        held_back.let_in();
+        held_back.unblock();
         i32::from(exec(&command, applied))
     });
     if started.is_err() {
-        held_back.let_in();
+        held_back.unblock();
     }
     let ended = started.and_then(|running| {
         signal::forward_to(running.pid());
-        held_back.let_in();
+        held_back.unblock();
         let ended = running.wait();
         signal::forward_to(0);
         ended
@@ -93,8 +93,8 @@ fn run(mut treated: TreatmentSet, command: Vec<OsString>) -> u8 {
         guard.end(!command.is_empty());
     }
     match ended {
-        Ok(Ended::Exited(status)) => status as u8,
-        Ok(Ended::Killed(by)) => report_signal(by, &command, applied),
+        Ok(Termination::Exited(status)) => status as u8,
+        Ok(Termination::Killed(by)) => report_signal(by, &command, applied),
         Err(why) => report_refusal(&why),
     }
 }
@@ -108,7 +108,7 @@ fn take_wrapper(applied: &mut Vec<AppliedTreatment>, command: Vec<OsString>) -> 
     let mut words: Vec<OsString> = wrapper.into_iter().map(OsString::from).collect();
     let inside = TreatmentSet { applied: rest.collect(), attached: Vec::new() };
     if !inside.applied.is_empty() {
-        let program = process::own_program();
+        let program = process::own_executable();
         // The wrapper's own /proc/self/exe is another one.
         words.push(program.read_link().unwrap_or(program).into());
         words.push("treated".into());
@@ -190,12 +190,12 @@ impl CleanupProcess {
         let failed = |error: Errno| format!("cannot start a guard: {error}");
         let (asked, asks) = pipe().map_err(failed)?;
         let (says, said) = pipe().map_err(failed)?;
-        let name = location::own_name();
-        let group = location::group_name(0);
+        let name = location::own_leftover_name();
+        let group = location::cgroup_name(0);
         let put_back = RestorePlan::of(&treated.attached, &name);
         let mut ends = Some((asked, asks, says, said));
         let pid = process::fork(|| {
-            process::leave_session();
+            process::start_session();
             let Some((asked, _, _, said)) = ends.take() else { return 1 };
             let mut wire = Wire::new(asked, said);
             let at = (AntagonistCpus::default(), &*name);
@@ -256,7 +256,7 @@ impl Drop for CleanupProcess {
     fn drop(&mut self) {
         self.input = None;
         // It ends by itself; where it was killed, what it would have put back is put back here.
-        let _ = process::wait(Whose::Child(self.pid), true);
+        let _ = process::wait(WaitTarget::Child(self.pid), true);
         self.restore.restore();
     }
 }

@@ -68,7 +68,7 @@ pub(super) fn measure_twins(id: u64, spec: &WorkerSpec, wire: &mut Wire) -> Resu
     }
     // Asked from outside: an arm under a filter would be told apart by asking, or killed.
     let of_arms = (0..arms).map(|arm| running.iter().find(|(number, _)| *number == arm));
-    let speculation = of_arms.map(|arm| process::speculation(arm?.1.pid())).collect();
+    let speculation = of_arms.map(|arm| process::speculation_status(arm?.1.pid())).collect();
     send_ready(id, wire)?;
     let mut rounds = 0;
     let before = system_counters(spec);
@@ -80,10 +80,10 @@ pub(super) fn measure_twins(id: u64, spec: &WorkerSpec, wire: &mut Wire) -> Resu
         }
     }
     twins.end().map_err(|(arm, said)| worker.arm_failure(arm, said, &mut running))?;
-    let all = worker.results.first(usize::from(arms));
+    let all = worker.results.prefix(usize::from(arms));
     let account = all.iter().map(|left| left.account).reduce(twins::merge).unwrap_or_default();
     let slots = SampleSlots { arms, batches: plan.unroll_factors.len() };
-    let mut samples = worker.samples.first(slots.first(0, rounds));
+    let mut samples = worker.samples.prefix(slots.first(0, rounds));
     // A batch whose answer never came has left its slot as it was.
     samples.retain(|sample| sample.n != 0 || sample.ticks != 0);
     let is_treated = spec.treatments.iter().any(|applied| !applied.is_empty());
@@ -114,7 +114,7 @@ impl TwinWorker<'_> {
         let mut tokens = Some(tokens);
         let applied = self.spec.treatments_of(arm);
         let started = Treatments { applied, cpu: self.spec.cpu, arm }.start(&mut |seen| {
-            location::be_arm(arm);
+            location::set_arm(arm);
             // Its own copy: each arm has as many descriptors as any other.
             others.close_pipes();
             let Some(mut tokens) = tokens.take() else { return 1 };

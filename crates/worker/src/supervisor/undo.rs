@@ -10,8 +10,8 @@ use oscost_model::treatment::AttachedTreatment;
 
 use crate::kernel::Errno;
 use crate::kernel::file::location;
-use crate::kernel::process::{self, Whose};
-use crate::kernel::time::clock::raw_ns;
+use crate::kernel::process::{self, WaitTarget};
+use crate::kernel::time::clock::monotonic_raw_ns;
 use crate::treatments::system::RestorePlan;
 use crate::treatments::{self, system};
 
@@ -41,7 +41,7 @@ impl Undo {
         // The first process of a machine names its supervisor's, so that it is always the same.
         let named = std::env::args().nth(2).filter(|name| is_session_name(name));
         let fresh = || {
-            let made = || format!("{NAME_PREFIX}{}-{:x}", std::process::id(), raw_ns());
+            let made = || format!("{NAME_PREFIX}{}-{:x}", std::process::id(), monotonic_raw_ns());
             named.clone().unwrap_or_else(made)
         };
         // Another session's sweep may come between making it and locking it.
@@ -80,7 +80,7 @@ impl Undo {
 
     /// A group that was started is about to attach things to the system.
     pub(super) fn add_attaching_group(&mut self, group: u32, treatments: &[AttachedTreatment]) {
-        let name = location::name_of(&self.session_name, group);
+        let name = location::leftover_name(&self.session_name, group);
         self.groups.insert(group, RestorePlan::of(treatments, &name));
     }
 
@@ -89,13 +89,14 @@ impl Undo {
         if let Some(put_back) = self.groups.remove(&group) {
             process::kill_group(group);
             // Waits for all of the group that are our children: they have been killed.
-            while let Ok(Some(_)) = process::wait(Whose::Group(group), true) {}
+            while let Ok(Some(_)) = process::wait(WaitTarget::Group(group), true) {}
             self.kill_orphans();
-            location::remove_leavings(&self.session_name, group, &self.user_directory);
+            location::remove_leftovers(&self.session_name, group, &self.user_directory);
             if let Some(scratch) = &self.scratch {
                 // Mostly there is none.
-                let _ =
-                    fs::remove_dir_all(scratch.join(location::name_of(&self.session_name, group)));
+                let _ = fs::remove_dir_all(
+                    scratch.join(location::leftover_name(&self.session_name, group)),
+                );
             }
             treatments::remove_leftovers(&self.session_name, group);
             put_back.restore();
@@ -108,7 +109,7 @@ impl Undo {
         for _ in 0..2_000 {
             // An orphan that came back to us may still be of another job's group.
             let belongs = |pid: &u32| {
-                process::group_of(*pid).is_some_and(|group| self.groups.contains_key(&group))
+                process::process_group(*pid).is_some_and(|group| self.groups.contains_key(&group))
             };
             let strays: Vec<u32> =
                 process::children().into_iter().filter(|pid| !belongs(pid)).collect();
@@ -117,7 +118,7 @@ impl Undo {
             }
             for pid in strays {
                 process::kill(pid);
-                let _ = process::wait(Whose::Child(pid), false);
+                let _ = process::wait(WaitTarget::Child(pid), false);
             }
             std::thread::sleep(std::time::Duration::from_millis(1));
         }
@@ -149,9 +150,10 @@ fn remove_stale_sessions(temporary: &Path, here: &Path) {
         let name = entry.file_name();
         let Some(name) = name.to_str().filter(|name| is_session_name(name)) else { continue };
         // No link, and nobody else's.
-        let own = entry.metadata().is_ok_and(|it| it.is_dir() && it.uid() == process::user());
+        let own =
+            entry.metadata().is_ok_and(|it| it.is_dir() && it.uid() == process::effective_user());
         if let (true, Ok(_lock)) = (own, lock_directory(&entry.path())) {
-            location::remove_all_leavings(name, here);
+            location::remove_all_leftovers(name, here);
             treatments::remove_all_leftovers(name);
             // There is nobody to tell.
             let _ = fs::remove_dir_all(entry.path());
@@ -178,7 +180,8 @@ mod tests {
 
     #[test]
     fn what_a_killed_session_left_is_swept_and_what_lives_or_is_not_ours_stays() {
-        let temporary = std::env::temp_dir().join(format!("oscost-test-sweep-{}", raw_ns()));
+        let temporary =
+            std::env::temp_dir().join(format!("oscost-test-sweep-{}", monotonic_raw_ns()));
         let here = temporary.join("here");
         fs::create_dir_all(&here).unwrap();
         let [dead, alive, other] = ["oscost-7-ab1", "oscost-8-ab2", "oscost-test-Xy"];

@@ -8,7 +8,7 @@ use super::cgroup;
 use super::page::MonitorPage;
 use super::refusal::{Refusal, refusal};
 use crate::kernel::Errno;
-use crate::kernel::probe::seccomp::{self, Hears};
+use crate::kernel::probe::seccomp::{self, NotifyMode};
 use crate::kernel::process::nice;
 use crate::kernel::syscall::user_dispatch;
 
@@ -31,19 +31,21 @@ pub(super) fn apply(
     seen: &MonitorPage,
 ) -> Result<(), Refusal> {
     match applied {
-        AppliedTreatment::Seccomp { program } => match seccomp::install(program, Hears::Nobody) {
-            Ok(_) => Ok(()),
-            Err(Errno::EINVAL) if seccomp::is_known() => Err(Refusal::Failed(format!(
-                "cannot install a seccomp filter: the kernel rejects its program of {} instructions",
-                program.len()
-            ))),
-            Err(error) => Err(seccomp_refusal(error, "SECCOMP_SET_MODE_FILTER")),
-        },
-        AppliedTreatment::SeccompTrace => seccomp::install(&seccomp::TRACE_ALL, Hears::Nobody)
+        AppliedTreatment::Seccomp { program } => {
+            match seccomp::install(program, NotifyMode::None) {
+                Ok(_) => Ok(()),
+                Err(Errno::EINVAL) if seccomp::is_supported() => Err(Refusal::Failed(format!(
+                    "cannot install a seccomp filter: the kernel rejects its program of {} instructions",
+                    program.len()
+                ))),
+                Err(error) => Err(seccomp_refusal(error, "SECCOMP_SET_MODE_FILTER")),
+            }
+        }
+        AppliedTreatment::SeccompTrace => seccomp::install(&seccomp::TRACE_ALL, NotifyMode::None)
             .map(drop)
             .map_err(|error| seccomp_refusal(error, "SECCOMP_RET_TRACE")),
         AppliedTreatment::SeccompNotify => {
-            let listener = seccomp::install(&seccomp::ASK_ALL, Hears::Listener)
+            let listener = seccomp::install(&seccomp::NOTIFY_ALL, NotifyMode::Listener)
                 .map_err(|error| seccomp_refusal(error, "SECCOMP_RET_USER_NOTIF"))?;
             // No system call may be made before this line: it would wait for a monitor that does not
             // know the listener yet. The next one, which closes our own copy of the descriptor, waits
@@ -57,7 +59,7 @@ pub(super) fn apply(
         AppliedTreatment::Ptrace
         | AppliedTreatment::Env { .. }
         | AppliedTreatment::Wrapper { .. } => Ok(()),
-        AppliedTreatment::Sud => user_dispatch::switch_on().map_err(|error| {
+        AppliedTreatment::Sud => user_dispatch::enable().map_err(|error| {
             refusal(error, "enable Syscall User Dispatch", "it needs Linux 5.11 on x86-64")
         }),
         AppliedTreatment::Nice { increment } => add_nice(*increment),

@@ -190,7 +190,7 @@ fn remove_directory(group: &Path) {
 
 /// Removes the groups that the treated processes of a job's process group have left behind.
 pub fn remove_leftovers(mark: &str, group: u32) {
-    let ours = format!("{}.", location::name_of(mark, group));
+    let ours = format!("{}.", location::leftover_name(mark, group));
     remove_where(&|name| name.starts_with(&ours));
 }
 
@@ -200,7 +200,7 @@ pub fn remove_all_leftovers(mark: &str) {
     let ours = format!("{mark}-");
     remove_where(&|name| {
         name.contains('.') && name.starts_with(&ours)
-            || name.strip_prefix(location::WITHOUT_MARK).is_some_and(|rest| {
+            || name.strip_prefix(location::UNSUPERVISED_MARK).is_some_and(|rest| {
                 let pid = rest.trim_start_matches('-').split('.').next();
                 pid.and_then(|pid| pid.parse::<u32>().ok())
                     .is_some_and(|pid| !Path::new(&format!("/proc/{pid}")).exists())

@@ -6,7 +6,7 @@
 use oscost_model::treatment::AppliedTreatment;
 
 use crate::kernel::file::location;
-use crate::kernel::process::Ended;
+use crate::kernel::process::Termination;
 
 mod apply;
 mod cgroup;
@@ -42,21 +42,21 @@ impl Treatments<'_> {
 pub fn run(
     treatments: &Treatments<'_>,
     body: &mut dyn FnMut(&MonitorPage) -> i32,
-) -> Result<Ended, Refusal> {
+) -> Result<Termination, Refusal> {
     treatments.start(body)?.wait()
 }
 
 /// Applies treatments that need no monitor to the calling process, in their order. The process that
 /// waits for its end removes the groups of [`AppliedTreatment::Cgroup`]: see [`remove_groups`].
 pub fn install(treatments: &Treatments<'_>) -> Result<(), Refusal> {
-    let name = location::group_name(treatments.arm);
+    let name = location::cgroup_name(treatments.arm);
     treatments.applied.iter().try_for_each(|applied| apply(applied, &name, &MonitorPage::none()))
 }
 
 /// Removes the control groups that [`install`] has created for an arm of this job.
 pub fn remove_groups(treatments: &Treatments<'_>) {
     if treatments.applied.iter().any(|one| matches!(one, AppliedTreatment::Cgroup { .. })) {
-        cgroup::remove(&location::group_name(treatments.arm));
+        cgroup::remove(&location::cgroup_name(treatments.arm));
     }
 }
 

@@ -21,10 +21,10 @@ use crate::kernel::cpu::affinity;
 use crate::kernel::file::location;
 use crate::kernel::ipc::context_switch::SharedWords;
 use crate::kernel::ipc::pipe::pipe;
-use crate::kernel::probe::monitor::{self, ByDescriptor, Stops};
+use crate::kernel::probe::monitor::{self, PidFd, StopConditions};
 use crate::kernel::probe::seccomp::Listener;
 use crate::kernel::process::signal;
-use crate::kernel::process::{self, Ended, Whose};
+use crate::kernel::process::{self, Termination, WaitTarget};
 
 /// The interval at which a word that another process sets is polled.
 const POLL_INTERVAL: Duration = Duration::from_micros(20);
@@ -48,17 +48,17 @@ impl TreatedProcess {
     }
 
     /// Waits for its end.
-    pub fn wait(mut self) -> Result<Ended, Refusal> {
+    pub fn wait(mut self) -> Result<Termination, Refusal> {
         let how = self.reap();
         how.map_err(|error| refusal(error, "wait for the treated process", "try again"))
     }
 
     /// Waits for its end, once.
-    pub fn reap(&mut self) -> Result<Ended, Errno> {
+    pub fn reap(&mut self) -> Result<Termination, Errno> {
         if self.is_reaped {
             return Err(Errno::ECHILD);
         }
-        let outermost = process::wait(Whose::Child(self.child), true)?;
+        let outermost = process::wait(WaitTarget::Child(self.child), true)?;
         self.is_reaped = true;
         let how = self.page.end().or(outermost.map(|(_, how)| how));
         how.ok_or(Errno::ECHILD)
@@ -81,14 +81,14 @@ impl Drop for TreatedProcess {
 /// The monitors that the treatments need.
 #[derive(Clone, Copy)]
 struct Monitors {
-    tracer: Option<Stops>,
+    tracer: Option<StopConditions>,
     listener: bool,
 }
 
 impl Monitors {
     fn of(applied: &[AppliedTreatment]) -> Result<Self, Refusal> {
         let has = |what: &AppliedTreatment| applied.contains(what);
-        let by = Stops {
+        let by = StopConditions {
             calls: has(&AppliedTreatment::Ptrace),
             filter: has(&AppliedTreatment::SeccompTrace),
         };
@@ -116,7 +116,7 @@ pub(super) fn start(
     let page = has_monitor.then(SharedWords::new).transpose().map_err(failed)?;
     let seen = MonitorPage(page.map(Rc::new));
     let (words, report) = pipe().map_err(failed)?;
-    let name = location::group_name(treatments.arm);
+    let name = location::cgroup_name(treatments.arm);
     let has_group =
         treatments.applied.iter().any(|one| matches!(one, AppliedTreatment::Cgroup { .. }));
     let mut measured = ProcessChain {
@@ -164,7 +164,7 @@ impl ProcessChain<'_> {
     /// Forks a child that runs `part` and dies with the calling process.
     fn fork_child(&mut self, part: fn(&mut Self) -> i32) -> Result<u32, Errno> {
         let parent = std::process::id();
-        process::fork(|| match process::die_with(parent) {
+        process::fork(|| match process::die_with_parent(parent) {
             Ok(()) => part(self),
             Err(_) => 1,
         })
@@ -186,7 +186,7 @@ impl ProcessChain<'_> {
     /// Pins this monitor to the CPU of the measured process: a stop is then one context switch and
     /// wakes no other CPU. Signals of the terminal reach the measured process, not its monitors.
     fn pin_monitor(&self) {
-        signal::ignore_the_terminal();
+        signal::ignore_terminal_signals();
         if let Some(cpu) = self.treatments.cpu {
             // If that is refused, stops only take longer.
             let _ = affinity::pin(cpu);
@@ -213,7 +213,7 @@ impl ProcessChain<'_> {
     }
 
     fn listen(&mut self, child: u32) -> Result<(), Errno> {
-        let process = ByDescriptor::open(child)?;
+        let process = PidFd::open(child)?;
         let ended =
             || crate::kernel::event::poll::readable(&[process.as_fd()], Some(Duration::ZERO));
         while self.page.get(LISTENER) == 0 {
@@ -222,25 +222,26 @@ impl ProcessChain<'_> {
             }
             std::thread::sleep(POLL_INTERVAL);
         }
-        let measured = ByDescriptor::open(self.page.get(MEASURED))?;
-        let listener = Listener::take(measured.as_fd(), self.page.get(LISTENER) as i32 - 1)?;
+        let measured = PidFd::open(self.page.get(MEASURED))?;
+        let listener =
+            Listener::take_from_process(measured.as_fd(), self.page.get(LISTENER) as i32 - 1)?;
         self.report = None;
         let mut waits_for = Some(process);
         loop {
-            let heard = monitor::listen(
+            let heard = monitor::wait_for_events(
                 listener.as_fd(),
                 waits_for.as_ref().map(|process| process.as_fd()),
             )?;
             if heard.call {
-                match listener.let_go(self.wakeup_counter(LISTENER_WAKEUPS)) {
+                match listener.continue_call(self.wakeup_counter(LISTENER_WAKEUPS)) {
                     // ENOENT: the calling process was killed or interrupted in the meantime.
                     Ok(()) | Err(Errno::ENOENT | Errno::EINTR) => {}
                     Err(error) => return Err(error),
                 }
-            } else if heard.silence {
+            } else if heard.closed {
                 break;
             }
-            if heard.end {
+            if heard.process_ended {
                 // Before Linux 6.11 the listener hangs up only when the last process is reaped.
                 waits_for = None;
                 self.reap(child)?;
@@ -290,7 +291,7 @@ impl ProcessChain<'_> {
 
     /// Reaps the child; if it is the measured process, stores how it ended.
     fn reap(&mut self, child: u32) -> Result<(), Errno> {
-        if let Some((_, how)) = process::wait(Whose::Child(child), true)?
+        if let Some((_, how)) = process::wait(WaitTarget::Child(child), true)?
             && child == self.page.get(MEASURED)
         {
             self.page.set_end(how);
@@ -301,6 +302,6 @@ impl ProcessChain<'_> {
     /// A wakeup counter of the page, which exists wherever there is a monitor.
     fn wakeup_counter(&self, line: usize) -> &AtomicU64 {
         static NOWHERE: AtomicU64 = AtomicU64::new(0);
-        self.page.0.as_ref().map_or(&NOWHERE, |page| page.long(line))
+        self.page.0.as_ref().map_or(&NOWHERE, |page| page.word64(line))
     }
 }

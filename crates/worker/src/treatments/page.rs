@@ -4,7 +4,7 @@ use std::rc::Rc;
 use std::sync::atomic::Ordering;
 
 use crate::kernel::ipc::context_switch::SharedWords;
-use crate::kernel::process::Ended;
+use crate::kernel::process::Termination;
 
 /// What a measured process shares with its monitors: a page.
 #[derive(Clone)]
@@ -34,7 +34,7 @@ impl MonitorPage {
         let page = self.0.as_ref()?;
         Some(
             [TRACER_WAKEUPS, LISTENER_WAKEUPS]
-                .map(|line| page.long(line).load(Ordering::Relaxed))
+                .map(|line| page.word64(line).load(Ordering::Relaxed))
                 .iter()
                 .sum(),
         )
@@ -57,20 +57,20 @@ impl MonitorPage {
     }
 
     /// Stores how the measured process has ended.
-    pub(super) fn set_end(&self, how: Ended) {
+    pub(super) fn set_end(&self, how: Termination) {
         let code = match how {
-            Ended::Exited(status) => 1 << 16 | status & 0xFF,
-            Ended::Killed(signal) => 2 << 16 | signal & 0xFF,
+            Termination::Exited(status) => 1 << 16 | status & 0xFF,
+            Termination::Killed(signal) => 2 << 16 | signal & 0xFF,
         };
         self.set(ENDED, code as u32);
     }
 
-    pub(super) fn end(&self) -> Option<Ended> {
+    pub(super) fn end(&self) -> Option<Termination> {
         let code = self.get(ENDED);
         let low = (code & 0xFF) as i32;
         match code >> 16 {
-            1 => Some(Ended::Exited(low)),
-            2 => Some(Ended::Killed(low)),
+            1 => Some(Termination::Exited(low)),
+            2 => Some(Termination::Killed(low)),
             _ => None,
         }
     }

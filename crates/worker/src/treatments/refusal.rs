@@ -16,7 +16,7 @@ pub enum Refusal {
 pub(super) fn refusal(error: Errno, act: &str, hint: &str) -> Refusal {
     let words = format!("cannot {act}: {error}; {hint}");
     // Kernels that do not know a feature answer EINVAL.
-    match error.is_lacking() || error == Errno::EINVAL {
+    match error.is_unavailable() || error == Errno::EINVAL {
         true => Refusal::Unavailable(words),
         false => Refusal::Failed(words),
     }

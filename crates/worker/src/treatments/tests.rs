@@ -1,5 +1,5 @@
 use super::*;
-use crate::kernel::process::alone;
+use crate::kernel::process::in_own_process;
 use crate::kernel::syscall::getppid;
 
 fn under(applied: &[AppliedTreatment]) -> Treatments<'_> {
@@ -8,7 +8,7 @@ fn under(applied: &[AppliedTreatment]) -> Treatments<'_> {
 
 /// How often the monitors of a process under these treatments wake for 23 calls, as the exit status of
 /// the process; 200 without a monitor.
-fn stops(applied: &[AppliedTreatment]) -> Result<Ended, Refusal> {
+fn stops(applied: &[AppliedTreatment]) -> Result<Termination, Refusal> {
     const NO_MONITOR: u64 = 200;
     run(&under(applied), &mut |seen| {
         let before = seen.wakeups();
@@ -36,12 +36,14 @@ fn a_monitor_wakes_exactly_as_often_as_documented() {
             1,
         ),
     ] {
-        alone(|| match stops(&applied) {
+        in_own_process(|| match stops(&applied) {
             Err(Refusal::Unavailable(why)) => eprintln!("cannot run here: {why}"),
-            other => assert_eq!(other, Ok(Ended::Exited(23 * each)), "{applied:?}"),
+            other => assert_eq!(other, Ok(Termination::Exited(23 * each)), "{applied:?}"),
         });
     }
-    alone(|| assert_eq!(stops(&[AppliedTreatment::Nice { increment: 1 }]), Ok(Ended::Exited(200))));
+    in_own_process(|| {
+        assert_eq!(stops(&[AppliedTreatment::Nice { increment: 1 }]), Ok(Termination::Exited(200)))
+    });
 }
 
 #[test]
@@ -60,7 +62,7 @@ fn a_refused_treatment_gives_its_reason_and_leaves_no_process() {
         ),
     ];
     for (applied, words) in failing {
-        alone(|| {
+        in_own_process(|| {
             let why = match run(&under(&applied), &mut |_| 0) {
                 Err(Refusal::Failed(why) | Refusal::Unavailable(why)) => why,
                 Ok(other) => panic!("{applied:?}: {other:?}"),
@@ -74,8 +76,8 @@ fn a_refused_treatment_gives_its_reason_and_leaves_no_process() {
 #[test]
 fn a_process_killed_by_its_filter_has_exited_by_sigsys() {
     let kill = vec![AppliedTreatment::Seccomp { program: vec![0x06 << 48 | 0x8000_0000] }];
-    alone(|| {
+    in_own_process(|| {
         let ended = run(&under(&kill), &mut |_| 0);
-        assert_eq!(ended, Ok(Ended::Killed(libc::SIGSYS)));
+        assert_eq!(ended, Ok(Termination::Killed(libc::SIGSYS)));
     });
 }

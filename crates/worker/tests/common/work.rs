@@ -13,7 +13,7 @@ use oscost_worker::kernel::machine::resources;
 fn lacking(definition: &Definition, point: &Point) -> Option<String> {
     let needs = definition.needs.iter().filter(|need| point.includes(&need.when));
     needs.map(|need| &need.requirement).find_map(|what| match what {
-        Requirement::Resource(offer) => resources::lacking(*offer),
+        Requirement::Resource(offer) => resources::missing(*offer),
         Requirement::Undefined(why) => Some(why.clone()),
         other => panic!("{}: {other:?} is no need of these families", definition.id),
     })
@@ -28,7 +28,7 @@ pub(crate) fn work(text: &str) -> Option<Work> {
         eprintln!("{text}: {lacking}");
         return None;
     }
-    let cpus = affinity::allowed_to(0).unwrap();
+    let cpus = affinity::allowed_cpus(0).unwrap();
     let other_cpu = (cpus.len() > 1).then(|| cpus[cpus.len() - 1]);
     let site = Context { other_cpu, ..Context::DEFAULT };
     match (bench.build)(Params::new(&case.point, site)) {

@@ -7,7 +7,7 @@ use oscost_model::case::Case;
 use oscost_model::protocol::{Event, Order};
 use oscost_model::worker::{Mode, Task, WorkerSpec};
 use oscost_worker::benchmarks;
-use oscost_worker::kernel::file::location::{name_of, queue_key};
+use oscost_worker::kernel::file::location::{leftover_name, queue_key};
 
 use crate::common::{ENDLESS, Session, none_stands, plan, signal, spec, until, why};
 
@@ -55,7 +55,7 @@ fn cases(benchmark: &str) -> impl Iterator<Item = String> {
 /// The System V queues of a worker of this session.
 fn queues(session: &Session, worker: u32) -> usize {
     let mark = session.scratch().file_name().unwrap().to_str().unwrap().to_owned();
-    let keys = [0, 1].map(|which| queue_key(&name_of(&mark, worker), which).to_string());
+    let keys = [0, 1].map(|which| queue_key(&leftover_name(&mark, worker), which).to_string());
     let listed = fs::read_to_string("/proc/sysvipc/msg").unwrap_or_default();
     let found = listed.lines().filter_map(|line| line.split_whitespace().next());
     found.filter(|key| keys.iter().any(|own| own == key)).count()

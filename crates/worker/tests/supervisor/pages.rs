@@ -11,7 +11,7 @@ use oscost_model::worker::{Mode, Task};
 use oscost_worker::bench::OpError;
 use oscost_worker::kernel::Errno;
 use oscost_worker::kernel::machine::resources;
-use oscost_worker::kernel::memory::region::{Access, Pages, Region};
+use oscost_worker::kernel::memory::region::{Access, PageKind, Region};
 use oscost_worker::kernel::process::usage;
 
 use crate::common::{ENDLESS, Session, cpu_ticks, none_stands, plan, signal, spec, until, why};
@@ -100,21 +100,21 @@ fn smaps(address: usize, title: &str) -> usize {
 fn pages_are_as_large_as_was_asked_for_and_none_is_there_before_it_is_touched() {
     let _alone = alone();
     const BYTES: usize = 8 << 20;
-    for (pages, huge) in [(Pages::Small, 0), (Pages::Transparent, BYTES >> 10)] {
-        if pages == Pages::Transparent
-            && let Some(missing) = resources::lacking(Resource::TransparentHugePages)
+    for (pages, huge) in [(PageKind::Small, 0), (PageKind::Transparent, BYTES >> 10)] {
+        if pages == PageKind::Transparent
+            && let Some(missing) = resources::missing(Resource::TransparentHugePages)
         {
             eprintln!("cannot run here: {missing}");
             continue;
         }
         let region = Region::anonymous(BYTES, pages).unwrap();
         for _ in 0..2 {
-            assert_eq!(region.resident(), Ok(0), "{pages:?}: nobody has touched it");
+            assert_eq!(region.resident_pages(), Ok(0), "{pages:?}: nobody has touched it");
             assert_eq!(smaps(region.address(), "Rss:"), 0);
             region.touch_all(Access::Write);
-            assert_eq!(region.resident(), Ok(BYTES / 4_096));
+            assert_eq!(region.resident_pages(), Ok(BYTES / 4_096));
             assert_eq!(smaps(region.address(), "AnonHugePages:"), huge, "{pages:?}");
-            region.renew().unwrap();
+            region.remap().unwrap();
         }
     }
 }
@@ -134,7 +134,7 @@ fn an_op_that_does_not_fault_as_it_claims_is_an_error_and_not_a_fast_figure() {
         // What it claims now never happens.
         work.prepare(ops).unwrap();
         let refused = work.verify().unwrap_err();
-        assert_eq!(refused, OpError { op: 0, errno: Errno::UNPROVEN }, "{case}");
+        assert_eq!(refused, OpError { op: 0, errno: Errno::UNVERIFIED }, "{case}");
         assert!(refused.errno.to_string().contains("other faults than the op claims"));
     }
     // More than there is room for is refused before anything is touched.
@@ -289,7 +289,7 @@ fn what_a_place_lacks_is_said_with_the_command_that_mends_it() {
             "nr_hugepages",
         ),
     ] {
-        match resources::lacking(offer) {
+        match resources::missing(offer) {
             Some(missing) => {
                 assert!(missing.contains(way_out), "{missing}");
                 assert_eq!(skipped(&mut session, id, case), missing);

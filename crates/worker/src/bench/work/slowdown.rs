@@ -6,7 +6,7 @@ use oscost_model::file::FileObservation;
 use super::{OpError, Work, WorkBody};
 use crate::kernel::Errno;
 use crate::kernel::counter;
-use crate::kernel::cpu::black_box::keep;
+use crate::kernel::cpu::black_box::consume;
 use crate::kernel::cpu::dependent_chain::dependent_chain;
 
 impl Work {
@@ -34,7 +34,7 @@ impl Slowdown {
     /// Calibrates the chain. A slope over batches cancels the overhead.
     fn calibrate(share: f64, by_slope: bool) -> Self {
         const LINKS: u64 = 16_000;
-        let body = || keep(dependent_chain(LINKS, 3));
+        let body = || consume(dependent_chain(LINKS, 3));
         let plain = median_ticks(body);
         let links_per_tick = LINKS as f64 / (plain - median_ticks(|| ()));
         let without = Self { share: 0.0, links_per_tick, overhead_ticks: 0.0 };
@@ -53,7 +53,7 @@ impl Slowdown {
         let done = body();
         let after = counter::start();
         let ticks = self.share * (after - before) as f64 - self.overhead_ticks;
-        keep(dependent_chain((self.links_per_tick * ticks).round() as u64, after));
+        consume(dependent_chain((self.links_per_tick * ticks).round() as u64, after));
         done
     }
 }

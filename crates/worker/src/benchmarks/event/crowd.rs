@@ -11,10 +11,12 @@ use oscost_model::channel::ChannelObservation;
 use super::super::prelude::*;
 use super::super::switch::placement::cpu_of_peer;
 use super::set::{Asked, Method};
-use crate::kernel::event::descriptor_set::{Account, Many, Over, refused};
-use crate::kernel::ipc::context_switch::{PeerProcess, SharedWords, give_way};
-use crate::kernel::net::reuseport::Doors;
-use crate::kernel::time::clock::raw_ns;
+use crate::kernel::event::descriptor_set::{
+    DescriptorKind, DescriptorSet, ProcessState, explain_error,
+};
+use crate::kernel::ipc::context_switch::{PeerProcess, SharedWords, sched_yield};
+use crate::kernel::net::reuseport::ReuseportListeners;
+use crate::kernel::time::clock::monotonic_raw_ns;
 use crate::kernel::time::stopwatch::Stopwatch;
 
 /// Maximum number of waiters, each of which has a word for its time stamp.
@@ -42,7 +44,7 @@ pub(super) fn wakes(at: Params<'_>, figure: Figure) -> Result<Work, Errno> {
         Err(lacking) => return Ok(lacking),
     };
     let watch = at.context.clock;
-    if cpu != at.context.cpu && !watch.is_one_for_all_cpus() {
+    if cpu != at.context.cpu && !watch.agrees_across_cpus() {
         return Ok(clocks_apart());
     }
     let (fds, waiters) = (at.number("fds"), at.number("waiters") as usize);
@@ -50,19 +52,20 @@ pub(super) fn wakes(at: Params<'_>, figure: Figure) -> Result<Work, Errno> {
     let method = Method::of(at);
     let method = if herd == "exclusive" { method.exclusive() } else { method };
     let place = fds / 2;
-    let many = Many::new(fds, Over::Pipe, place..place + 1, None)?;
-    many.never_block(place as usize)?;
-    let doors = if herd == "reuseport" { Some(Doors::new(waiters)?) } else { None };
+    let many = DescriptorSet::new(fds, DescriptorKind::Pipe, place..place + 1, None)?;
+    many.set_nonblocking(place as usize)?;
+    let doors = if herd == "reuseport" { Some(ReuseportListeners::new(waiters)?) } else { None };
     let happens = Happens { many, place: place as usize, doors };
     let mut crowd = Crowd { waiters: Vec::new(), happens, cpu, words: SharedWords::new()?, watch };
     for waiter in 0..waiters.min(MOST) {
         let Crowd { happens, words, .. } = &crowd;
         let serve = || waits(waiter, method, happens, words, watch);
-        let child = PeerProcess::start(cpu, serve).map_err(|why| refused(why, fds, Over::Pipe))?;
-        let account = Account::of(child.id())?;
+        let child = PeerProcess::start(cpu, serve)
+            .map_err(|why| explain_error(why, fds, DescriptorKind::Pipe))?;
+        let account = ProcessState::open(child.id())?;
         crowd.waiters.push(Waiter { child, account, came_back: 0 });
     }
-    crowd.all_wait().map_err(|why| refused(why, fds, Over::Pipe))?;
+    crowd.all_wait().map_err(|why| explain_error(why, fds, DescriptorKind::Pipe))?;
     // Once, so that each waiter sleeps in its call before anything is timed.
     crowd.happens()?;
     Ok(match figure {
@@ -73,9 +76,9 @@ pub(super) fn wakes(at: Params<'_>, figure: Figure) -> Result<Work, Errno> {
 
 /// The event: a byte arrives at one of many descriptors, or a connection at a listening socket.
 struct Happens {
-    many: Many,
+    many: DescriptorSet,
     place: usize,
-    doors: Option<Doors>,
+    doors: Option<ReuseportListeners>,
 }
 
 impl Happens {
@@ -90,8 +93,8 @@ impl Happens {
     /// Triggers it; a connection stays open until the returned value is dropped.
     fn now(&self) -> Result<Option<TcpStream>, Errno> {
         match &self.doors {
-            Some(doors) => doors.visit().map(Some),
-            None => self.many.wake(self.place).map(|()| None),
+            Some(doors) => doors.connect().map(Some),
+            None => self.many.make_ready(self.place).map(|()| None),
         }
     }
 
@@ -99,12 +102,12 @@ impl Happens {
     /// next one.
     fn found(&self, waiter: usize, guest: &mut Option<TcpStream>) -> Result<bool, Errno> {
         if let Some(doors) = &self.doors {
-            let new = doors.admit(waiter)?;
+            let new = doors.accept(waiter)?;
             let found = new.is_some();
             *guest = new.or(guest.take());
             return Ok(found);
         }
-        match self.many.take(self.place) {
+        match self.many.drain(self.place) {
             Ok(()) => Ok(true),
             Err(Errno::EAGAIN) => Ok(false),
             Err(error) => Err(error),
@@ -130,7 +133,7 @@ fn waits(
     let mut guest = None;
     loop {
         asked.wait()?;
-        words.long(waiter).store(watch.stop(), Ordering::Relaxed);
+        words.word64(waiter).store(watch.stop(), Ordering::Relaxed);
         words.word(CAME_BACK + waiter).fetch_add(1, Ordering::Release);
         if happens.found(waiter, &mut guest)? {
             words.word(FOUND + waiter).fetch_add(1, Ordering::Release);
@@ -142,7 +145,7 @@ fn waits(
 /// A waiter, as held by the measured process.
 struct Waiter {
     child: PeerProcess,
-    account: Account,
+    account: ProcessState,
     /// How often its call has returned.
     came_back: u32,
 }
@@ -163,14 +166,14 @@ impl Crowd {
         /// Checks after which it confirms that all waiters still exist.
         const PATIENCE: u32 = 1 << 12;
         const SILENCE_NS: u64 = 3_000_000_000;
-        let (begun, mut looks) = (raw_ns(), 0u32);
+        let (begun, mut looks) = (monotonic_raw_ns(), 0u32);
         while !it_is_so()? {
-            give_way()?;
+            sched_yield()?;
             looks += 1;
             if looks.is_multiple_of(PATIENCE) {
-                self.waiters.iter().try_for_each(|waiter| waiter.child.is_there())?;
-                if raw_ns() - begun > SILENCE_NS {
-                    return Err(Errno::SILENT);
+                self.waiters.iter().try_for_each(|waiter| waiter.child.check_running())?;
+                if monotonic_raw_ns() - begun > SILENCE_NS {
+                    return Err(Errno::PEER_TIMED_OUT);
                 }
             }
         }
@@ -205,7 +208,7 @@ impl Crowd {
         self.all_wait()?;
         let woken = each.by_ref().filter(|(at, waiter)| came_back(*at, waiter.came_back));
         let took =
-            |at: usize| self.words.long(at).load(Ordering::Relaxed).wrapping_sub(begun) as i64;
+            |at: usize| self.words.word64(at).load(Ordering::Relaxed).wrapping_sub(begun) as i64;
         let first = woken.map(|(at, _)| took(at)).min().ok_or(Errno::EPROTO)?;
         for (at, waiter) in self.waiters.iter_mut().enumerate() {
             waiter.came_back = self.words.word(CAME_BACK + at).load(Ordering::Acquire);
@@ -219,12 +222,12 @@ impl Crowd {
     fn woken(&mut self) -> Result<i64, Errno> {
         let mut before = [0; MOST];
         for (then, waiter) in before.iter_mut().zip(&self.waiters) {
-            *then = waiter.account.sleeps()?;
+            *then = waiter.account.voluntary_switches()?;
         }
         self.happens()?;
         let mut woken = 0;
         for (then, waiter) in before.iter().zip(&self.waiters) {
-            woken += i64::from(waiter.account.sleeps()? != *then);
+            woken += i64::from(waiter.account.voluntary_switches()? != *then);
         }
         Ok(1_000 * woken)
     }

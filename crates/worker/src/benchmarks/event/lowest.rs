@@ -1,8 +1,10 @@
 //! The search for the lowest free descriptor.
 
 use super::super::prelude::*;
-use crate::kernel::event::descriptor_set::{Over, refused};
-use crate::kernel::event::descriptor_table::{Full, Hole, Opening, Visited, close};
+use crate::kernel::event::descriptor_set::{DescriptorKind, explain_error};
+use crate::kernel::event::descriptor_table::{
+    AcceptSource, FullTable, GapPosition, OpeningCall, close,
+};
 use crate::kernel::process::limits;
 
 /// Ops of a batch whose descriptors are accepted: each needs two pending connections.
@@ -11,34 +13,34 @@ const MOST_ACCEPTED: u64 = 64;
 /// The work at a point: an op allocates both free numbers and frees them.
 pub(super) fn opened(at: Params<'_>) -> Result<Work, Errno> {
     let fds = at.number("fds");
-    if limits::descriptors_for(fds + 64)? < fds + 64 {
-        return Err(refused(Errno::EMFILE, fds, Over::Eventfd));
+    if limits::raise_descriptor_limit_to(fds + 64)? < fds + 64 {
+        return Err(explain_error(Errno::EMFILE, fds, DescriptorKind::Eventfd));
     }
     let hole = match at.word("hole") {
-        "low" => Hole::Low,
-        "middle" => Hole::Middle,
-        _ => Hole::High,
+        "low" => GapPosition::Low,
+        "middle" => GapPosition::Middle,
+        _ => GapPosition::High,
     };
     let opening = match at.word("call") {
-        "open" => Opening::Open,
-        "dup" => Opening::Dup(std::fs::File::open("/dev/null")?.into()),
-        "socket" => Opening::Socket,
-        _ => Opening::Accept(Visited::new()?),
+        "open" => OpeningCall::Open,
+        "dup" => OpeningCall::Dup(std::fs::File::open("/dev/null")?.into()),
+        "socket" => OpeningCall::Socket,
+        _ => OpeningCall::Accept(AcceptSource::new()?),
     };
-    let Some(full) = Full::table(fds, hole)? else {
+    let Some(full) = FullTable::fill(fds, hole)? else {
         return Ok(Work::unavailable(
             "the worker itself has more descriptors open: select larger \
                                      fds",
         ));
     };
-    let accepts = matches!(opening, Opening::Accept(_));
+    let accepts = matches!(opening, OpeningCall::Accept(_));
     let work = Work::from_prepared_body(Shape::WithLoop, Body { opening, full });
     Ok(if accepts { work.with_max_batch_ops(MOST_ACCEPTED) } else { work })
 }
 
 struct Body {
-    opening: Opening,
-    full: Full,
+    opening: OpeningCall,
+    full: FullTable,
 }
 
 impl Body {
@@ -64,6 +66,6 @@ impl WorkBody for Body {
 
     fn prepare(&mut self, ops: u64) -> Result<(), Errno> {
         self.opening.prepare(2 * ops)?;
-        self.full.settle()
+        self.full.refresh_free()
     }
 }

@@ -6,8 +6,8 @@ use std::os::fd::AsRawFd;
 use super::super::prelude::*;
 use super::ENTRY;
 use crate::bench::When;
-use crate::kernel::event::io_uring::{Ring, Shots};
-use crate::kernel::event::readiness::{Change, Epoll, Patience, READABLE};
+use crate::kernel::event::io_uring::{PollMode, Ring};
+use crate::kernel::event::readiness::{Epoll, EpollChange, READABLE, WaitLimit};
 use crate::kernel::ipc::context_switch;
 use crate::kernel::ipc::pipe::pipe;
 use crate::kernel::syscall::prepared::EPOLL_WAIT;
@@ -187,7 +187,7 @@ fn yes(seen: Result<bool, Errno>) -> Result<i64, Errno> {
 /// Whether a set reports, without blocking, `token` and nothing else; `false` if it reports
 /// nothing.
 fn tells_of(set: &mut Epoll, token: u64) -> Result<bool, Errno> {
-    let count = set.ask(Patience::None)?;
+    let count = set.wait(WaitLimit::Immediate)?;
     let mut strangers = false;
     set.each(count, |told| strangers |= told != token);
     match (count, strangers) {
@@ -211,7 +211,7 @@ impl Copied {
         let (from, to) = pipe()?;
         let number = from.as_raw_fd();
         let set = Epoll::new(4)?;
-        set.change(Change::Add, number, READABLE, number as u64)?;
+        set.change(EpollChange::Add, number, READABLE, number as u64)?;
         let copy = from.try_clone()?;
         drop(from);
         context_switch::write(&to, &[1])?;
@@ -224,7 +224,7 @@ impl Copied {
 
     /// Whether removing its number fails with this error, and it is still reported.
     fn stays(&mut self, because: Errno) -> Result<bool, Errno> {
-        match self.set.change(Change::Delete, self.number, 0, 0) {
+        match self.set.change(EpollChange::Delete, self.number, 0, 0) {
             Ok(()) => Ok(false),
             Err(error) if error == because => self.is_reported(),
             Err(error) => Err(error),
@@ -241,7 +241,7 @@ fn other_file() -> Result<i64, Errno> {
     // Each new descriptor gets the lowest free number, and the closed one is free.
     let mut counters = Vec::new();
     while counters.last().is_none_or(|last: &File| last.as_raw_fd() < copied.number) {
-        counters.push(context_switch::event_counter()?);
+        counters.push(context_switch::eventfd()?);
     }
     if counters.last().is_none_or(|last| last.as_raw_fd() != copied.number) {
         return Err(Errno::EPROTO);
@@ -253,7 +253,7 @@ fn other_file() -> Result<i64, Errno> {
 fn dropped_on_close() -> Result<i64, Errno> {
     let (from, to) = pipe()?;
     let mut set = Epoll::new(4)?;
-    set.change(Change::Add, from.as_raw_fd(), READABLE, 7)?;
+    set.change(EpollChange::Add, from.as_raw_fd(), READABLE, 7)?;
     context_switch::write(&to, &[1])?;
     drop(from);
     yes(tells_of(&mut set, 7).map(|told| !told))
@@ -263,9 +263,9 @@ fn expected() -> Result<i64, Errno> {
     let (from, _to) = pipe()?;
     let set = Epoll::new(1)?;
     let change = |what| set.change(what, from.as_raw_fd(), READABLE, 0);
-    let unknown = refused_for(change(Change::Modify), Errno::ENOENT)?;
-    change(Change::Add)?;
-    let known = refused_for(change(Change::Add), Errno(libc::EEXIST))?;
+    let unknown = refused_for(change(EpollChange::Modify), Errno::ENOENT)?;
+    change(EpollChange::Add)?;
+    let known = refused_for(change(EpollChange::Add), Errno(libc::EEXIST))?;
     Ok(i64::from(unknown && known))
 }
 
@@ -291,22 +291,22 @@ fn call_per_change() -> Result<i64, Errno> {
     let pipes = full_pipes()?;
     let mut set = Epoll::new(CHANGES)?;
     for (from, _) in &pipes {
-        set.change(Change::Add, from.as_raw_fd(), READABLE, 0)?;
+        set.change(EpollChange::Add, from.as_raw_fd(), READABLE, 0)?;
     }
     // The counted calls of this row show how many calls that took.
-    Ok(i64::from(set.ask(Patience::None)? == CHANGES))
+    Ok(i64::from(set.wait(WaitLimit::Immediate)? == CHANGES))
 }
 
 fn io_uring_batches() -> Result<i64, Errno> {
     let pipes = full_pipes()?;
     let mut ring = Ring::new(CHANGES as u32)?;
     for (token, (from, _)) in (0..).zip(&pipes) {
-        ring.queue_poll(from.as_raw_fd(), token, Shots::One)?;
+        ring.queue_poll(from.as_raw_fd(), token, PollMode::OneShot)?;
     }
     ring.wait_for(0)?;
     ring.wait_for(CHANGES as u32)?;
     let mut told = 0;
-    while let Some(done) = ring.take() {
+    while let Some(done) = ring.take_completion() {
         if done.result < 0 {
             return Err(Errno(-done.result));
         }
@@ -334,7 +334,7 @@ impl Chain {
     fn grow(&mut self) -> Result<(), Errno> {
         let set = Epoll::new(2)?;
         let inner = self.sets.last().map_or(self.pipe.0.as_raw_fd(), Epoll::fd);
-        set.change(Change::Add, inner, READABLE, inner as u64)?;
+        set.change(EpollChange::Add, inner, READABLE, inner as u64)?;
         self.sets.push(set);
         Ok(())
     }

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use super::super::prelude::*;
 use super::set::{Asked, Method};
-use crate::kernel::event::descriptor_set::{Many, Over, refused};
-use crate::kernel::event::readiness::{Change, URGENT};
+use crate::kernel::event::descriptor_set::{DescriptorKind, DescriptorSet, explain_error};
+use crate::kernel::event::readiness::{EpollChange, URGENT};
 
 /// Descriptors besides those of the set, for ops that add or remove one: the maximum per batch.
 const SPARE: u64 = 256;
@@ -28,7 +28,7 @@ pub(super) fn changes(at: Params<'_>) -> Result<Work, Errno> {
         _ => Act::Build,
     };
     let (method, fds) = (Method::of(at), at.number("fds"));
-    let many = Many::new(fds + SPARE, Over::Pipe, 0..0, None)?;
+    let many = DescriptorSet::new(fds + SPARE, DescriptorKind::Pipe, 0..0, None)?;
     let fds = fds as usize;
     let mut body = Body { many, method, act, fds, set: None, inside: fds..fds, changed: 0 };
     if act == Act::Build {
@@ -37,7 +37,7 @@ pub(super) fn changes(at: Params<'_>) -> Result<Work, Errno> {
     let mut set = Asked::empty(method, 1)?;
     (0..body.fds)
         .try_for_each(|place| body.add(&mut set, place))
-        .map_err(|why| refused(why, fds as u64, Over::Pipe))?;
+        .map_err(|why| explain_error(why, fds as u64, DescriptorKind::Pipe))?;
     body.set = Some(set);
     Ok(match act {
         Act::Modify => Work::from_body(Shape::WithLoop, body),
@@ -47,7 +47,7 @@ pub(super) fn changes(at: Params<'_>) -> Result<Work, Errno> {
 
 /// A set of `fds` descriptors, and some spare ones.
 struct Body {
-    many: Many,
+    many: DescriptorSet,
     method: Method,
     act: Act,
     fds: usize,
@@ -63,12 +63,13 @@ impl Body {
     fn add(&self, set: &mut Asked, place: usize) -> Result<(), Errno> {
         let fd = self.many.fd(place);
         match set {
-            Asked::Epoll(flags, set) => set.change(Change::Add, fd, *flags, place as u64),
+            Asked::Epoll(flags, set) => set.change(EpollChange::Add, fd, *flags, place as u64),
             Asked::Ring(shots, ring) => {
                 ring.queue_poll(fd, place as u64, *shots)?;
                 ring.wait_for(0)?;
                 // A pending poll has no completion yet.
-                ring.take().map_or(Ok(()), |done| Err(Errno(done.result.saturating_neg())))
+                ring.take_completion()
+                    .map_or(Ok(()), |done| Err(Errno(done.result.saturating_neg())))
             }
             _ => Err(Errno::EINVAL),
         }
@@ -77,11 +78,11 @@ impl Body {
     #[inline(always)]
     fn delete(&self, set: &mut Asked, place: usize) -> Result<(), Errno> {
         match set {
-            Asked::Epoll(_, set) => set.change(Change::Delete, self.many.fd(place), 0, 0),
+            Asked::Epoll(_, set) => set.change(EpollChange::Delete, self.many.fd(place), 0, 0),
             Asked::Ring(_, ring) => {
                 ring.queue_removal(place as u64, ANSWER)?;
                 ring.wait_for(2)?;
-                let (one, other) = (ring.take(), ring.take());
+                let (one, other) = (ring.take_completion(), ring.take_completion());
                 let [Some(one), Some(other)] = [one, other] else { return Err(Errno::EPROTO) };
                 let (answer, gone) = if one.token == ANSWER { (one, other) } else { (other, one) };
                 let right = answer.result == 0 && gone.token == place as u64 && !gone.more;
@@ -97,12 +98,12 @@ impl Body {
         let more = if (self.changed / self.fds).is_multiple_of(2) { URGENT } else { 0 };
         match set {
             Asked::Epoll(flags, set) => {
-                set.change(Change::Modify, self.many.fd(place), *flags | more, place as u64)
+                set.change(EpollChange::Modify, self.many.fd(place), *flags | more, place as u64)
             }
             Asked::Ring(_, ring) => {
-                ring.queue_change(place as u64, more, ANSWER)?;
+                ring.queue_update(place as u64, more, ANSWER)?;
                 ring.wait_for(1)?;
-                match ring.take() {
+                match ring.take_completion() {
                     Some(done) if done.token == ANSWER && done.result == 0 => Ok(()),
                     _ => Err(Errno::EPROTO),
                 }

@@ -13,14 +13,14 @@ use super::super::prelude::*;
 use super::super::switch::placement::cpu_of_peer;
 use super::{BY_EPOLL, BY_POLL, BY_SELECT, PEER_CPU, SELECT};
 use crate::bench::When;
-use crate::kernel::event::descriptor_set::{Over, check_memory, refused};
-use crate::kernel::event::readiness::Patience;
-use crate::kernel::ipc::context_switch::{self, PeerProcess, SharedWords, give_way};
+use crate::kernel::event::descriptor_set::{DescriptorKind, check_memory, explain_error};
+use crate::kernel::event::readiness::WaitLimit;
+use crate::kernel::ipc::context_switch::{self, PeerProcess, SharedWords, sched_yield};
 use crate::kernel::ipc::pipe::pipe;
 use crate::kernel::process::limits;
-use crate::kernel::process::wake_on_time;
+use crate::kernel::process::minimise_timer_slack;
 use crate::kernel::syscall::prepared::{EPOLL_WAIT, POLL};
-use crate::kernel::time::clock::raw_ns;
+use crate::kernel::time::clock::monotonic_raw_ns;
 
 pub mod http;
 mod load;
@@ -142,7 +142,7 @@ const QUIET: When = &[("churn", "0")];
 fn serves(at: Params<'_>) -> Result<Work, Errno> {
     let made = body(at)?;
     Ok(made.map_or_else(
-        |lacking| Errno::unavailable,
+        |unavailable| unavailable,
         |body| {
             let burst = body.burst;
             Work::from_body(Shape::OwnValue, body).with_op_count(burst)
@@ -154,7 +154,7 @@ fn serves(at: Params<'_>) -> Result<Work, Errno> {
 fn body(at: Params<'_>) -> Result<Result<Body, Work>, Errno> {
     let cpu = match cpu_of_peer(at) {
         Ok(cpu) => cpu,
-        Err(Errno::unavailable) => return Ok(Err(Errno::unavailable)),
+        Err(unavailable) => return Ok(Err(unavailable)),
     };
     let (idle, churn) = (at.number("idle"), at.number("churn"));
     let (pace, burst) = match at.value("load") {
@@ -164,13 +164,13 @@ fn body(at: Params<'_>) -> Result<Result<Body, Work>, Errno> {
         _ => (Pace::Closed, BURST),
     };
     let wanted = idle + ASKING as u64 + STRANGERS + OTHERS;
-    if limits::descriptors_for(wanted)? < wanted {
-        return Err(refused(Errno::EMFILE, idle, Over::Tcp));
+    if limits::raise_descriptor_limit_to(wanted)? < wanted {
+        return Err(explain_error(Errno::EMFILE, idle, DescriptorKind::Tcp));
     }
-    check_memory(idle, Over::Tcp)?;
+    check_memory(idle, DescriptorKind::Tcp)?;
     let most = (idle + ASKING as u64 + STRANGERS) as usize;
-    let server =
-        Server::new(at.word("method"), most).map_err(|why| refused(why, idle, Over::Tcp))?;
+    let server = Server::new(at.word("method"), most)
+        .map_err(|why| explain_error(why, idle, DescriptorKind::Tcp))?;
     let wish = Wish { at: server.at(), idle, churn, pace };
     let mut body = Body::new(server, wish, cpu, burst).map_err(|why| match why {
         Errno::EINVAL if at.word("method") == "io-uring" => Errno::unavailable(
@@ -178,7 +178,7 @@ fn body(at: Params<'_>) -> Result<Result<Body, Work>, Errno> {
              method=epoll"
                 .to_owned(),
         ),
-        why => refused(why, idle, Over::Tcp),
+        why => explain_error(why, idle, DescriptorKind::Tcp),
     })?;
     body.burst()?;
     Ok(Ok(body))
@@ -210,7 +210,7 @@ impl Body {
             let (ours, words) = (&mut ours, &words);
             PeerProcess::start(cpu, move || {
                 drop(ours.take());
-                wake_on_time();
+                minimise_timer_slack();
                 Load::new(wish, words)?.serve(&from_us, &to_us)
             })?
         };
@@ -224,22 +224,22 @@ impl Body {
 
     /// Accepts the load's connections, and learns which of them are active.
     fn admit_all(&mut self, expected: usize, words: &SharedWords) -> Result<(), Errno> {
-        let (mut admitted, mut heard_ns) = (0, raw_ns());
+        let (mut admitted, mut heard_ns) = (0, monotonic_raw_ns());
         loop {
             let all_there = words.word(ALL_THERE).load(Ordering::Acquire) == 1;
-            self.server.turn(Patience::None)?;
+            self.server.turn(WaitLimit::Immediate)?;
             if all_there && self.server.guests() >= expected {
                 break;
             }
             if self.server.seen.admitted != admitted {
-                (admitted, heard_ns) = (self.server.seen.admitted, raw_ns());
+                (admitted, heard_ns) = (self.server.seen.admitted, monotonic_raw_ns());
                 words.word(ADMITTED).store(admitted, Ordering::Release);
             } else {
-                self.load.is_there()?;
-                if raw_ns() - heard_ns > kernel::SILENCE.as_nanos() as u64 {
-                    return Err(Errno::SILENT);
+                self.load.check_running()?;
+                if monotonic_raw_ns() - heard_ns > kernel::PEER_TIMEOUT.as_nanos() as u64 {
+                    return Err(Errno::PEER_TIMED_OUT);
                 }
-                give_way()?;
+                sched_yield()?;
             }
         }
         let port = |at: usize| words.word(PORTS + at).load(Ordering::Relaxed) as u16;
@@ -250,7 +250,7 @@ impl Body {
 
     /// Why the load generator sends no more requests.
     fn has_ended(&self) -> Errno {
-        match self.load.is_there() {
+        match self.load.check_running() {
             // It may be about to exit.
             Ok(()) | Err(Errno::ESRCH) => Errno::check_failed(
                 "the process that sends the requests was killed, or has closed its \
@@ -266,7 +266,7 @@ impl Body {
         let until = self.server.seen.answered + self.burst;
         context_switch::write(&self.orders, &self.burst.to_ne_bytes())?;
         while self.server.seen.answered < until {
-            self.server.turn(Patience::Endless)?;
+            self.server.turn(WaitLimit::Infinite)?;
             if self.server.seen.friends_gone > 0 {
                 return Err(self.has_ended());
             }

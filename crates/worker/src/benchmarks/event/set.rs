@@ -7,34 +7,35 @@ use std::ops::Range;
 
 use super::super::prelude::*;
 use crate::kernel::cpu::black_box::opaque;
-use crate::kernel::event::descriptor_set::Many;
-use crate::kernel::event::io_uring::{Ring, Shots};
+use crate::kernel::event::descriptor_set::DescriptorSet;
+use crate::kernel::event::io_uring::{PollMode, Ring};
 use crate::kernel::event::readiness::{
-    Bits, By, Change, EDGE, EXCLUSIVE, Entries, Epoll, ONESHOT, Patience, READABLE,
+    CallVariant, EDGE, EXCLUSIVE, Epoll, EpollChange, ONESHOT, PollSet, READABLE, SelectSet,
+    WaitLimit,
 };
 
 /// The mechanism that waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Method {
-    Select(By),
-    Poll(By),
+    Select(CallVariant),
+    Poll(CallVariant),
     /// With the event flags of each descriptor.
     Epoll(u32),
-    Ring(Shots),
+    Ring(PollMode),
 }
 
 impl Method {
     pub(super) fn of(at: Params<'_>) -> Self {
         match at.word("method") {
-            "select" => Method::Select(By::Plain),
-            "pselect" => Method::Select(By::WithMask),
-            "poll" => Method::Poll(By::Plain),
-            "ppoll" => Method::Poll(By::WithMask),
+            "select" => Method::Select(CallVariant::Plain),
+            "pselect" => Method::Select(CallVariant::WithMask),
+            "poll" => Method::Poll(CallVariant::Plain),
+            "ppoll" => Method::Poll(CallVariant::WithMask),
             "epoll" => Method::Epoll(READABLE),
             "epoll-edge" => Method::Epoll(READABLE | EDGE),
             "epoll-oneshot" => Method::Epoll(READABLE | ONESHOT),
-            "io-uring-poll" => Method::Ring(Shots::One),
-            _ => Method::Ring(Shots::Many),
+            "io-uring-poll" => Method::Ring(PollMode::OneShot),
+            _ => Method::Ring(PollMode::MultiShot),
         }
     }
 
@@ -55,7 +56,7 @@ impl Method {
     fn wants_edges(self) -> bool {
         match self {
             Method::Epoll(flags) => flags & EDGE != 0,
-            Method::Ring(shots) => shots == Shots::Many,
+            Method::Ring(shots) => shots == PollMode::MultiShot,
             _ => false,
         }
     }
@@ -63,7 +64,7 @@ impl Method {
 
 /// The descriptors, and the mechanism that waits for them.
 pub(super) struct Set {
-    pub(super) many: Many,
+    pub(super) many: DescriptorSet,
     pub(super) asked: Asked,
     pub(super) ready: Ready,
 }
@@ -89,8 +90,8 @@ impl Ready {
         }
     }
 
-    fn patience(&self) -> Patience {
-        if self.count == 0 { Patience::None } else { Patience::Endless }
+    fn patience(&self) -> WaitLimit {
+        if self.count == 0 { WaitLimit::Immediate } else { WaitLimit::Infinite }
     }
 
     pub(super) fn places(&self) -> Range<usize> {
@@ -132,10 +133,10 @@ pub(super) type Fds<'a> = &'a mut dyn Iterator<Item = i32>;
 
 /// A mechanism with its state.
 pub(super) enum Asked {
-    Select(By, Bits),
-    Poll(By, Entries),
+    Select(CallVariant, SelectSet),
+    Poll(CallVariant, PollSet),
     Epoll(u32, Epoll),
-    Ring(Shots, Ring),
+    Ring(PollMode, Ring),
 }
 
 /// Maximum number of ring submissions that are submitted together.
@@ -164,8 +165,8 @@ impl Asked {
     /// The set of these descriptors.
     pub(super) fn of(method: Method, fds: Fds<'_>, ready: u64) -> Result<Self, Errno> {
         match method {
-            Method::Select(by) => Ok(Asked::Select(by, Bits::of(fds))),
-            Method::Poll(by) => Ok(Asked::Poll(by, Entries::of(fds))),
+            Method::Select(by) => Ok(Asked::Select(by, SelectSet::new(fds))),
+            Method::Poll(by) => Ok(Asked::Poll(by, PollSet::new(fds))),
             _ => {
                 let mut set = Self::empty(method, ready)?;
                 set.fill(fds, 0)?;
@@ -178,7 +179,7 @@ impl Asked {
     pub(super) fn fill(&mut self, fds: Fds<'_>, beyond: u64) -> Result<(), Errno> {
         for (place, fd) in (beyond..).zip(fds) {
             match self {
-                Asked::Epoll(flags, set) => set.change(Change::Add, fd, *flags, place)?,
+                Asked::Epoll(flags, set) => set.change(EpollChange::Add, fd, *flags, place)?,
                 Asked::Ring(shots, ring) => {
                     ring.queue_poll(fd, place, *shots)?;
                     if ring.is_full() {
@@ -200,10 +201,10 @@ impl Asked {
         match self {
             Asked::Select(by, bits) => {
                 bits.rebuild();
-                bits.ask(*by, Patience::Endless)
+                bits.wait(*by, WaitLimit::Infinite)
             }
-            Asked::Poll(by, entries) => entries.ask(*by, Patience::Endless),
-            Asked::Epoll(_, set) => set.ask(Patience::Endless),
+            Asked::Poll(by, entries) => entries.wait(*by, WaitLimit::Infinite),
+            Asked::Epoll(_, set) => set.wait(WaitLimit::Infinite),
             Asked::Ring(_, ring) => ring.wait_for(1).map(|()| 1),
         }
     }
@@ -212,14 +213,14 @@ impl Asked {
     pub(super) fn again(&mut self, fd: i32, place: u64) -> Result<(), Errno> {
         match self {
             Asked::Epoll(flags, set) if *flags & ONESHOT != 0 => {
-                set.change(Change::Modify, fd, *flags, place)
+                set.change(EpollChange::Modify, fd, *flags, place)
             }
             Asked::Ring(shots, ring) => {
-                while let Some(done) = ring.take() {
+                while let Some(done) = ring.take_completion() {
                     if done.result < 0 || done.token != place {
                         return Err(Errno::EPROTO);
                     }
-                    if *shots == Shots::One {
+                    if *shots == PollMode::OneShot {
                         ring.queue_poll(fd, place, *shots)?;
                     }
                 }
@@ -232,7 +233,7 @@ impl Asked {
     /// Continues after the submissions of another process.
     pub(super) fn follow(&mut self) {
         if let Asked::Ring(_, ring) = self {
-            ring.follow();
+            ring.resync();
         }
     }
 }
@@ -262,7 +263,7 @@ impl Set {
 
     /// Makes ready the descriptors that should be.
     pub(super) fn wake(&self) -> Result<(), Errno> {
-        self.ready.places().try_for_each(|place| self.many.wake(place))
+        self.ready.places().try_for_each(|place| self.many.make_ready(place))
     }
 }
 
@@ -283,14 +284,20 @@ fn told_before(ready: Ready) -> usize {
 }
 
 #[inline(always)]
-fn by_select(by: By, bits: &mut Bits, many: &Many, ready: Ready, part: Part) -> Result<(), Errno> {
+fn by_select(
+    by: CallVariant,
+    bits: &mut SelectSet,
+    many: &DescriptorSet,
+    ready: Ready,
+    part: Part,
+) -> Result<(), Errno> {
     let count = match part {
         Part::Whole => {
             bits.rebuild();
-            bits.ask(by, ready.patience())?
+            bits.wait(by, ready.patience())?
         }
         Part::Caller => {
-            bits.rebuild_beside();
+            bits.rebuild_spare();
             told_before(ready)
         }
     };
@@ -300,9 +307,9 @@ fn by_select(by: By, bits: &mut Bits, many: &Many, ready: Ready, part: Part) -> 
 }
 
 #[inline(always)]
-fn by_poll(by: By, entries: &mut Entries, ready: Ready, part: Part) -> Result<(), Errno> {
+fn by_poll(by: CallVariant, entries: &mut PollSet, ready: Ready, part: Part) -> Result<(), Errno> {
     let count = match part {
-        Part::Whole => entries.ask(by, ready.patience())?,
+        Part::Whole => entries.wait(by, ready.patience())?,
         Part::Caller => told_before(ready),
     };
     let mut told = Told::of(ready);
@@ -314,12 +321,12 @@ fn by_poll(by: By, entries: &mut Entries, ready: Ready, part: Part) -> Result<()
 fn by_epoll(
     flags: u32,
     set: &mut Epoll,
-    many: &Many,
+    many: &DescriptorSet,
     ready: Ready,
     part: Part,
 ) -> Result<(), Errno> {
     let count = match part {
-        Part::Whole => set.ask(ready.patience())?,
+        Part::Whole => set.wait(ready.patience())?,
         Part::Caller => told_before(ready),
     };
     let mut told = Told::of(ready);
@@ -327,25 +334,30 @@ fn by_epoll(
     told.is_right()?;
     if flags & ONESHOT != 0 {
         for place in ready.places() {
-            set.change(Change::Modify, many.fd(place), flags, place as u64)?;
+            set.change(EpollChange::Modify, many.fd(place), flags, place as u64)?;
         }
     }
     anew(many, ready)
 }
 
 #[inline(always)]
-fn by_ring(shots: Shots, ring: &mut Ring, many: &Many, ready: Ready) -> Result<(), Errno> {
+fn by_ring(
+    shots: PollMode,
+    ring: &mut Ring,
+    many: &DescriptorSet,
+    ready: Ready,
+) -> Result<(), Errno> {
     ring.wait_for(ready.count as u32)?;
     let mut told = Told::of(ready);
-    while let Some(done) = ring.take() {
+    while let Some(done) = ring.take_completion() {
         if done.result < 0 {
             return Err(Errno(-done.result));
         }
-        told.strangers |= done.more != (shots == Shots::Many);
+        told.strangers |= done.more != (shots == PollMode::MultiShot);
         told.saw(done.token as usize);
     }
     told.is_right()?;
-    if shots == Shots::One {
+    if shots == PollMode::OneShot {
         for place in ready.places() {
             ring.queue_poll(many.fd(place), place as u64, shots)?;
         }
@@ -355,11 +367,11 @@ fn by_ring(shots: Shots, ring: &mut Ring, many: &Many, ready: Ready) -> Result<(
 
 /// Drains the ready descriptors and makes them ready again, if only new events are reported.
 #[inline(always)]
-fn anew(many: &Many, ready: Ready) -> Result<(), Errno> {
+fn anew(many: &DescriptorSet, ready: Ready) -> Result<(), Errno> {
     if ready.edges {
         for place in ready.places() {
-            many.take(place)?;
-            many.wake(place)?;
+            many.drain(place)?;
+            many.make_ready(place)?;
         }
     }
     Ok(())

@@ -12,11 +12,11 @@ use super::BENCHES;
 use super::set::{Asked, Method, Part, Ready, Set};
 use crate::bench::{Bench, Context, Work};
 use crate::kernel::Errno;
-use crate::kernel::event::descriptor_set::{Many, Over};
+use crate::kernel::event::descriptor_set::{DescriptorKind, DescriptorSet};
 use crate::kernel::event::io_uring::Ring;
 use crate::kernel::event::readiness::READABLE;
 use crate::kernel::process::limits;
-use crate::kernel::process::{alone, children, kill};
+use crate::kernel::process::{children, in_own_process, kill};
 
 /// Numbers of descriptors that are quickly created.
 const FEW: [u64; 3] = [10, 32, 100];
@@ -79,7 +79,7 @@ fn leave_nothing(cases: &[(&Bench, Case)], site: Context, ops: u64) {
 
 #[test]
 fn every_method_finds_the_ready_descriptors_at_every_position_and_leaves_nothing() {
-    alone(|| {
+    in_own_process(|| {
         let site = site();
         let all = cases("event/wait", &[10]);
         assert!(all.len() > 500, "{}", all.len());
@@ -95,7 +95,7 @@ fn every_method_finds_the_ready_descriptors_at_every_position_and_leaves_nothing
 
 #[test]
 fn the_rest_of_the_family_works_at_every_point_and_leaves_nothing() {
-    alone(|| {
+    in_own_process(|| {
         let site = site();
         for (id, fds, ops) in [
             ("event/caller", &FEW[..2], 7),
@@ -112,23 +112,23 @@ fn the_rest_of_the_family_works_at_every_point_and_leaves_nothing() {
 
 /// A set of ten pipes of which `ready` is expected to be ready, and those in `woken` are.
 fn set(method: Method, ready: u64, woken: &[usize]) -> Set {
-    let many = Many::new(10, Over::Pipe, 0..10, None).unwrap();
+    let many = DescriptorSet::new(10, DescriptorKind::Pipe, 0..10, None).unwrap();
     let asked = Asked::of(method, &mut many.fds(), 10).unwrap();
-    woken.iter().for_each(|&place| many.wake(place).unwrap());
+    woken.iter().for_each(|&place| many.make_ready(place).unwrap());
     Set { many, asked, ready: Ready::of(ready..ready + 1, method) }
 }
 
 #[test]
 fn an_op_that_reports_a_wrong_or_an_extra_descriptor_fails() {
-    use crate::kernel::event::io_uring::Shots;
-    use crate::kernel::event::readiness::By;
-    alone(|| {
+    use crate::kernel::event::io_uring::PollMode;
+    use crate::kernel::event::readiness::CallVariant;
+    in_own_process(|| {
         let methods = [
-            Method::Select(By::Plain),
-            Method::Poll(By::WithMask),
+            Method::Select(CallVariant::Plain),
+            Method::Poll(CallVariant::WithMask),
             Method::Epoll(READABLE),
-            Method::Ring(Shots::One),
-            Method::Ring(Shots::Many),
+            Method::Ring(PollMode::OneShot),
+            Method::Ring(PollMode::MultiShot),
         ];
         for method in methods {
             if matches!(method, Method::Ring(_)) && Ring::new(1).is_err() {
@@ -158,7 +158,7 @@ fn woken(site: Context, point: &str) -> Option<Vec<i64>> {
 
 #[test]
 fn all_of_a_herd_are_woken_and_fewer_of_an_exclusive_one() {
-    alone(|| {
+    in_own_process(|| {
         let site = site();
         for method in ["select", "poll", "epoll"] {
             let all =
@@ -177,7 +177,7 @@ fn all_of_a_herd_are_woken_and_fewer_of_an_exclusive_one() {
 
 #[test]
 fn a_waiter_sleeps_before_the_event_and_runs_after_it() {
-    alone(|| {
+    in_own_process(|| {
         let site = site();
         for (bench, case) in cases("event/wakeup", &[10]) {
             let Some(mut work) = done(bench, &case, site, 1) else { continue };
@@ -191,7 +191,7 @@ fn a_waiter_sleeps_before_the_event_and_runs_after_it() {
 
 #[test]
 fn an_op_whose_waiter_was_killed_fails() {
-    alone(|| {
+    in_own_process(|| {
         let site = site();
         for (bench, case) in cases("event/wakeup", &[10]) {
             if value(&case, "waiters") != "1" || value(&case, "peer_cpu") != "same" {
@@ -206,9 +206,9 @@ fn an_op_whose_waiter_was_killed_fails() {
 
 #[test]
 fn a_set_too_large_for_one_process_is_shared_or_names_the_limit_to_raise() {
-    alone(|| {
+    in_own_process(|| {
         let site = site();
-        limits::lower_descriptors(700).unwrap();
+        limits::lower_descriptor_limit(700).unwrap();
         let all = |id: &str| cases(id, &[1_000]);
         let mut shared = 0;
         for (bench, case) in all("event/wait") {

@@ -3,7 +3,7 @@
 use super::super::prelude::*;
 use super::{BY_EPOLL, BY_POLL, BY_PPOLL, BY_PSELECT, BY_SELECT, SELECT};
 use crate::bench::When;
-use crate::kernel::event::timeout::{By, Rounding, Timeout};
+use crate::kernel::event::timeout::{Rounding, Timeout, TimeoutCall};
 use crate::kernel::syscall::prepared::{EPOLL_WAIT, POLL};
 use crate::kernel::time::clock::{ClockId, gettime};
 use oscost_model::unit::Unit;
@@ -154,19 +154,21 @@ type Figure = fn(&mut Timeout, u64, Rounding) -> Result<i64, Errno>;
 
 fn found(at: Params<'_>, figure: Figure) -> Result<Work, Errno> {
     let by = match at.word("method") {
-        "select" => By::Select,
-        "pselect" => By::Pselect,
-        "poll" => By::Poll,
-        "ppoll" => By::Ppoll,
-        "epoll" => By::Epoll,
-        "epoll-pwait2" => By::EpollPwait2,
-        _ => By::Ring,
+        "select" => TimeoutCall::Select,
+        "pselect" => TimeoutCall::Pselect,
+        "poll" => TimeoutCall::Poll,
+        "ppoll" => TimeoutCall::Ppoll,
+        "epoll" => TimeoutCall::Epoll,
+        "epoll-pwait2" => TimeoutCall::EpollPwait2,
+        _ => TimeoutCall::Ring,
     };
     let rounding = if at.word("rounding") == "down" { Rounding::Down } else { Rounding::Up };
     let asked_ns = 1_000 * at.number("us");
     let mut timeout = Timeout::new(by)?;
     match timeout.wait(1_000, Rounding::Up) {
-        Err(Errno::ENOSYS | Errno::EINVAL) if matches!(by, By::EpollPwait2 | By::Ring) => {
+        Err(Errno::ENOSYS | Errno::EINVAL)
+            if matches!(by, TimeoutCall::EpollPwait2 | TimeoutCall::Ring) =>
+        {
             return Err(Errno::unavailable(
                 "this kernel lacks the call (added in Linux 5.11): select method=epoll".to_owned(),
             ));

@@ -4,24 +4,26 @@ use std::ops::Range;
 
 use super::super::prelude::*;
 use super::set::{Asked, Method, Part, Ready, Set};
-use crate::kernel::event::descriptor_set::{Filler, Many, Over, most_of, refused};
+use crate::kernel::event::descriptor_set::{
+    ChildFiller, DescriptorKind, DescriptorSet, explain_error, max_descriptors,
+};
 use crate::kernel::ipc::context_switch::PeerProcess;
 use crate::kernel::process::limits;
 
 /// The type of the descriptors.
-pub(super) fn over(at: Params<'_>) -> Over {
+pub(super) fn over(at: Params<'_>) -> DescriptorKind {
     match at.word("over") {
-        "pipe" => Over::Pipe,
-        "socketpair" => Over::SocketPair,
-        "tcp" => Over::Tcp,
-        _ => Over::Eventfd,
+        "pipe" => DescriptorKind::Pipe,
+        "socketpair" => DescriptorKind::SocketPair,
+        "tcp" => DescriptorKind::Tcp,
+        _ => DescriptorKind::Eventfd,
     }
 }
 
 /// What a point selects.
 struct Wanted {
     method: Method,
-    over: Over,
+    over: DescriptorKind,
     fds: u64,
     ready: u64,
     highest: Option<u64>,
@@ -89,7 +91,7 @@ pub(super) fn shares(at: Params<'_>) -> Result<Work, Errno> {
     let fds = at.number("fds");
     let wanted = Wanted {
         method: Method::of(at),
-        over: Over::Pipe,
+        over: DescriptorKind::Pipe,
         fds,
         // The call has added itself to the wait queues of all others before it finds this one.
         ready: u64::from(at.word("step") == "block"),
@@ -108,7 +110,8 @@ fn asked(wanted: Wanted, part: Part) -> Result<Work, Errno> {
             .to_owned(),
         ));
     }
-    let limit = limits::descriptors_for((2 * fds + ready).max(highest.unwrap_or(0)) + 256)?;
+    let limit =
+        limits::raise_descriptor_limit_to((2 * fds + ready).max(highest.unwrap_or(0)) + 256)?;
     if let Some(highest) = highest.filter(|highest| highest + 128 > limit) {
         return Err(Errno::unavailable(format!(
             "no descriptor can be numbered {highest} here, where a process may have {limit}: run \
@@ -116,13 +119,13 @@ fn asked(wanted: Wanted, part: Part) -> Result<Work, Errno> {
             highest + 1_024
         )));
     }
-    let (set, helpers) = if fds > most_of(over, limit) && method.is_shared() {
+    let (set, helpers) = if fds > max_descriptors(over, limit) && method.is_shared() {
         shared(&wanted, limit)?
     } else {
         let places = wanted.position.places(fds, ready);
-        let many = Many::new(fds, over, places.clone(), highest)?;
-        let asked =
-            Asked::of(method, &mut many.fds(), ready).map_err(|why| refused(why, fds, over))?;
+        let many = DescriptorSet::new(fds, over, places.clone(), highest)?;
+        let asked = Asked::of(method, &mut many.fds(), ready)
+            .map_err(|why| explain_error(why, fds, over))?;
         (Set { many, asked, ready: Ready::of(places, method) }, Vec::new())
     };
     set.wake()?;
@@ -140,12 +143,12 @@ fn shared(wanted: &Wanted, limit: u64) -> Result<(Set, Vec<PeerProcess>), Errno>
     /// A process's other descriptors, with a margin.
     const OTHERS: u64 = 320;
     let &Wanted { method, over, fds, ready, .. } = wanted;
-    let ends = if over == Over::Eventfd { 1 } else { 2 };
+    let ends = if over == DescriptorKind::Eventfd { 1 } else { 2 };
     let each = limit.saturating_sub(OTHERS) / ends;
     // The write ends of those that are made ready belong to this process, too.
-    let own = if over == Over::Eventfd { each } else { each.saturating_sub(ready) };
+    let own = if over == DescriptorKind::Eventfd { each } else { each.saturating_sub(ready) };
     if own < ready.max(1) || fds / each.max(1) > MOST_HELPERS || wanted.highest.is_some() {
-        return Err(refused(Errno::EMFILE, fds, over));
+        return Err(explain_error(Errno::EMFILE, fds, over));
     }
     let mut asked = Asked::empty(method, ready)?;
     let mut fillers = Vec::new();
@@ -153,11 +156,11 @@ fn shared(wanted: &Wanted, limit: u64) -> Result<(Set, Vec<PeerProcess>), Errno>
     while left > 0 {
         let count = left.min(each);
         let beyond = own + left - count;
-        let fill = |many: &Many| {
+        let fill = |many: &DescriptorSet| {
             asked.follow();
             asked.fill(&mut many.fds(), beyond)
         };
-        fillers.push((Filler::start(count, over, 1 + fillers.len() as u32, fill)?, count));
+        fillers.push((ChildFiller::start(count, over, 1 + fillers.len() as u32, fill)?, count));
         left -= count;
     }
     let before = wanted.position.before(fillers.len() as u64) as usize;
@@ -167,9 +170,9 @@ fn shared(wanted: &Wanted, limit: u64) -> Result<(Set, Vec<PeerProcess>), Errno>
         helpers.push(filler.fill(count, over)?);
     }
     let places = wanted.position.places(own, ready);
-    let many = Many::new(own, over, places.clone(), None)?;
+    let many = DescriptorSet::new(own, over, places.clone(), None)?;
     asked.follow();
-    asked.fill(&mut many.fds(), 0).map_err(|why| refused(why, fds, over))?;
+    asked.fill(&mut many.fds(), 0).map_err(|why| explain_error(why, fds, over))?;
     for (filler, count) in later {
         helpers.push(filler.fill(count, over)?);
     }

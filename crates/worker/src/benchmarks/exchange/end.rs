@@ -3,7 +3,7 @@
 use oscost_model::channel::ChannelObservation;
 
 use super::super::prelude::*;
-use crate::kernel::net::control_stream::Gone;
+use crate::kernel::net::control_stream::OnInterrupt;
 use crate::kernel::time::stopwatch::Stopwatch;
 
 /// The largest message, which limits the peer's buffers whatever size is requested.
@@ -19,18 +19,18 @@ pub(in super::super) const ACKNOWLEDGEMENT: usize = 4;
 pub(in super::super) trait End {
     /// Sends a whole message, in as many calls as necessary. An interrupted wait calls `gone`, and
     /// continues.
-    fn send(&mut self, message: &[u8], gone: Gone<'_>) -> Result<(), Errno>;
+    fn send(&mut self, message: &[u8], gone: OnInterrupt<'_>) -> Result<(), Errno>;
 
     /// Receives a whole message and returns its length. From a stream it reads as much as the
     /// buffer holds; an earlier end of the stream is EPIPE.
-    fn receive(&mut self, into: &mut [u8], gone: Gone<'_>) -> Result<usize, Errno>;
+    fn receive(&mut self, into: &mut [u8], gone: OnInterrupt<'_>) -> Result<usize, Errno>;
 
     /// Sends `trips` messages and receives the answer to each.
     fn trips(
         &mut self,
         trips: u64,
         (message, into): (&[u8], &mut [u8]),
-        gone: Gone<'_>,
+        gone: OnInterrupt<'_>,
     ) -> Result<(), OpError> {
         for op in 0..trips {
             let back = self.send(message, gone).and_then(|()| self.receive(into, gone));
@@ -41,7 +41,7 @@ pub(in super::super) trait End {
     }
 
     /// Sends back each of `trips` messages.
-    fn echo(&mut self, trips: u64, message: &mut [u8], gone: Gone<'_>) -> Result<(), Errno> {
+    fn echo(&mut self, trips: u64, message: &mut [u8], gone: OnInterrupt<'_>) -> Result<(), Errno> {
         for _ in 0..trips {
             whole(self.receive(message, gone)?, message.len())?;
             self.send(message, gone)?;
@@ -50,7 +50,12 @@ pub(in super::super) trait End {
     }
 
     /// Sends `messages` messages, and waits until the other end acknowledges the last.
-    fn pour(&mut self, messages: u64, message: &[u8], gone: Gone<'_>) -> Result<(), OpError> {
+    fn pour(
+        &mut self,
+        messages: u64,
+        message: &[u8],
+        gone: OnInterrupt<'_>,
+    ) -> Result<(), OpError> {
         for op in 0..messages {
             self.send(message, gone).map_err(|why| OpError { op, errno: why })?;
         }
@@ -66,7 +71,7 @@ pub(in super::super) trait End {
         &mut self,
         messages: u64,
         into: &mut [u8],
-        gone: Gone<'_>,
+        gone: OnInterrupt<'_>,
     ) -> Result<(u64, u64), Errno> {
         let mut bytes = 0;
         for _ in 0..messages {
@@ -95,7 +100,7 @@ pub(super) fn timed_trip(
     end: &mut dyn End,
     watch: Stopwatch,
     (message, into): (&[u8], &mut [u8]),
-    gone: Gone<'_>,
+    gone: OnInterrupt<'_>,
 ) -> Result<(u64, u64), Errno> {
     let sent = watch.start();
     end.send(message, gone)?;
@@ -111,7 +116,7 @@ pub(super) fn timed_echo(
     end: &mut dyn End,
     watch: Stopwatch,
     message: &mut [u8],
-    gone: Gone<'_>,
+    gone: OnInterrupt<'_>,
 ) -> Result<(u64, u64), Errno> {
     let bytes = end.receive(message, gone)?;
     let had = watch.stop();

@@ -3,7 +3,7 @@
 use super::content::{From, Room, fill, sum};
 use super::end::{End, LARGEST, timed_echo};
 use crate::kernel::Errno;
-use crate::kernel::net::control_stream::Control;
+use crate::kernel::net::control_stream::ControlStream;
 use crate::kernel::time::stopwatch::Stopwatch;
 
 /// Commands: the first number selects one, the second is the message size, the third the number of
@@ -25,7 +25,7 @@ pub(super) mod order {
 /// stamps if both ends are on one machine.
 pub(in super::super) fn serve(
     end: &mut dyn End,
-    control: &Control,
+    control: &ControlStream,
     watch: Stopwatch,
 ) -> Result<(), Errno> {
     // On this machine the death of the parent ends this process, elsewhere the end of its
@@ -33,7 +33,7 @@ pub(in super::super) fn serve(
     let wait = |_| Ok(());
     let mut room = Room::new(0);
     loop {
-        let [what, size, messages, _] = match control.hear(&wait) {
+        let [what, size, messages, _] = match control.receive(&wait) {
             Err(Errno::EPIPE | Errno(libc::ECONNRESET)) => return Ok(()),
             heard => heard?,
         };
@@ -47,7 +47,7 @@ pub(in super::super) fn serve(
         match what {
             order::VERIFY => verify(end, control, into, messages)?,
             order::ECHO => {
-                control.tell([order::READY, 0, 0, 0], &wait)?;
+                control.send([order::READY, 0, 0, 0], &wait)?;
                 match end.echo(messages, into, &wait) {
                     // The number of messages is unlimited: the end of the channel is the end.
                     Err(Errno::EPIPE | Errno(libc::ECONNRESET)) if messages == u64::MAX => {
@@ -57,18 +57,18 @@ pub(in super::super) fn serve(
                 }
             }
             order::DRAIN => {
-                control.tell([order::READY, 0, 0, 0], &wait)?;
+                control.send([order::READY, 0, 0, 0], &wait)?;
                 let (came, bytes) = end.drain(messages, into, &wait)?;
-                control.tell([came, bytes, 0, 0], &wait)?;
+                control.send([came, bytes, 0, 0], &wait)?;
             }
             order::TIME => {
-                control.tell([order::READY, 0, 0, 0], &wait)?;
+                control.send([order::READY, 0, 0, 0], &wait)?;
                 end.echo(messages.saturating_sub(2), into, &wait)?;
                 let (had, sent) = timed_echo(end, watch, into, &wait)?;
                 // Wait for the next message at once, as in a series: doing anything else first
                 // would keep the other end from a shared CPU.
                 end.echo(1, into, &wait)?;
-                control.tell([had, sent, 0, 0], &wait)?;
+                control.send([had, sent, 0, 0], &wait)?;
             }
             _ => return Err(Errno::EPROTO),
         }
@@ -79,7 +79,7 @@ pub(in super::super) fn serve(
 /// sends as many back, and keeps them until they have been checked.
 fn verify(
     end: &mut dyn End,
-    control: &Control,
+    control: &ControlStream,
     into: &mut [u8],
     messages: u64,
 ) -> Result<(), Errno> {
@@ -93,7 +93,7 @@ fn verify(
         good += u64::from(came == into.len() && into == wanted.get());
         sums = sums.wrapping_add(sum(into));
     }
-    control.tell([good, bytes, sums, 0], &wait)?;
+    control.send([good, bytes, sums, 0], &wait)?;
     let mut back: Vec<Room> = Vec::new();
     for number in 0..messages {
         let mut room = Room::new(into.len());
@@ -103,5 +103,5 @@ fn verify(
     for room in &back {
         end.send(room.get(), &wait)?;
     }
-    control.hear(&wait).map(drop)
+    control.receive(&wait).map(drop)
 }

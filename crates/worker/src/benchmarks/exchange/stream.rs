@@ -7,7 +7,7 @@ use oscost_model::channel::ChannelObservation;
 use super::end::End;
 use crate::kernel::Errno;
 use crate::kernel::ipc::context_switch::{read, write};
-use crate::kernel::net::control_stream::Gone;
+use crate::kernel::net::control_stream::OnInterrupt;
 
 /// The file to write to and the file to read from.
 pub(in super::super) struct Stream {
@@ -25,7 +25,7 @@ impl Stream {
 
 impl End for Stream {
     #[inline(always)]
-    fn send(&mut self, message: &[u8], gone: Gone<'_>) -> Result<(), Errno> {
+    fn send(&mut self, message: &[u8], gone: OnInterrupt<'_>) -> Result<(), Errno> {
         match write(&self.to, message) {
             Ok(taken) if taken == message.len() => Ok(()),
             partly => {
@@ -36,7 +36,7 @@ impl End for Stream {
     }
 
     #[inline(always)]
-    fn receive(&mut self, into: &mut [u8], gone: Gone<'_>) -> Result<usize, Errno> {
+    fn receive(&mut self, into: &mut [u8], gone: OnInterrupt<'_>) -> Result<usize, Errno> {
         match read(&self.from, into) {
             Ok(given) if given == into.len() => Ok(given),
             partly => go_on(into.len(), partly, gone, |done| read(&self.from, &mut into[done..])),
@@ -54,7 +54,7 @@ impl End for Stream {
 pub(in super::super) fn go_on(
     length: usize,
     first: Result<usize, Errno>,
-    gone: Gone<'_>,
+    gone: OnInterrupt<'_>,
     mut more: impl FnMut(usize) -> Result<usize, Errno>,
 ) -> Result<usize, Errno> {
     let (mut done, mut times, mut last) = (0, 0, first);

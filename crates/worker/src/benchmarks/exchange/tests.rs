@@ -3,7 +3,7 @@
 use super::content::{From, fill, sum};
 use super::*;
 use crate::kernel::ipc::pipe::pipe;
-use crate::kernel::process::alone;
+use crate::kernel::process::in_own_process;
 use crate::kernel::time::stopwatch::Stopwatch;
 use oscost_model::channel::ChannelObservation;
 
@@ -35,7 +35,7 @@ fn no_two_messages_are_alike_and_a_swapped_byte_changes_the_sum() {
 
 #[test]
 fn messages_make_round_trips_whole_and_verified() {
-    alone(|| {
+    in_own_process(|| {
         for size in [1, 4, 4_096, 65_536, 524_288, 3 << 20] {
             let mut work = two().round_trips(size, Trips::Freely).unwrap();
             work.run(5, 2).unwrap();

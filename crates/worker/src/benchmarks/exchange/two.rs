@@ -8,8 +8,8 @@ use super::super::prelude::*;
 use super::content::{From, Room, fill, sum};
 use super::end::{End, LARGEST, timed_trip};
 use super::peer::{order, serve};
-use crate::kernel::ipc::context_switch::{Alarm, Ear, PeerProcess, give_way};
-use crate::kernel::net::control_stream::{Control, Gone};
+use crate::kernel::ipc::context_switch::{Alarm, PeerProcess, SignalReceiver, sched_yield};
+use crate::kernel::net::control_stream::{ControlStream, OnInterrupt};
 use crate::kernel::time::stopwatch::Stopwatch;
 
 /// Number of messages verified in each direction: swapped neighbours would be detected.
@@ -47,12 +47,12 @@ pub(in super::super) enum Way {
 /// Both ends of a channel.
 pub(in super::super) struct Two {
     end: Box<dyn End>,
-    control: Control,
+    control: ControlStream,
     peer: Option<PeerProcess>,
     seen: ChannelObservation,
     // Dropped last: until then a wait can be interrupted.
     _alarm: Alarm,
-    _ear: Ear,
+    _ear: SignalReceiver,
 }
 
 impl Two {
@@ -70,10 +70,10 @@ impl Two {
         cpu: u32,
         own: Box<dyn End>,
         peer: Box<dyn End>,
-        serve: impl FnOnce(Box<dyn End>, Control) -> Result<(), Errno>,
+        serve: impl FnOnce(Box<dyn End>, ControlStream) -> Result<(), Errno>,
     ) -> Result<Self, Errno> {
-        let ear = Ear::open()?;
-        let (to_peer, to_own) = Control::pair()?;
+        let ear = SignalReceiver::install()?;
+        let (to_peer, to_own) = ControlStream::pair()?;
         let (mut ours, mut theirs) = (Some((own, to_peer)), Some((peer, to_own)));
         let child = {
             let (ours, theirs) = (&mut ours, &mut theirs);
@@ -95,7 +95,7 @@ impl Two {
     pub(in super::super) fn beside(
         (child, cpu): (PeerProcess, u32),
         end: Box<dyn End>,
-        control: Control,
+        control: ControlStream,
     ) -> Result<Self, Errno> {
         let two = Self::far(end, control)?;
         let seen = ChannelObservation { peer_cpu: Some(cpu), ..two.seen };
@@ -103,8 +103,8 @@ impl Two {
     }
 
     /// The peer is on another machine, where a worker runs [`serve`].
-    pub(in super::super) fn far(end: Box<dyn End>, control: Control) -> Result<Self, Errno> {
-        let ear = Ear::open()?;
+    pub(in super::super) fn far(end: Box<dyn End>, control: ControlStream) -> Result<Self, Errno> {
+        let ear = SignalReceiver::install()?;
         let seen = ChannelObservation::default();
         Ok(Self { end, control, peer: None, seen, _alarm: Alarm::start()?, _ear: ear })
     }
@@ -147,8 +147,8 @@ impl Two {
 
 /// Fails if the peer is gone, or has been silent for too long.
 fn wait_on(peer: Option<&PeerProcess>, times: u32) -> Result<(), Errno> {
-    peer.map_or(Ok(()), PeerProcess::is_there)?;
-    if times > ALARMS { Err(Errno::SILENT) } else { Ok(()) }
+    peer.map_or(Ok(()), PeerProcess::check_running)?;
+    if times > ALARMS { Err(Errno::PEER_TIMED_OUT) } else { Ok(()) }
 }
 
 /// Both ends, and buffers for their messages.
@@ -212,7 +212,10 @@ impl Body {
     }
 
     /// Calls `act` with the end and its buffers.
-    fn with<T>(&mut self, act: impl FnOnce(&mut dyn End, &[u8], &mut [u8], Gone<'_>) -> T) -> T {
+    fn with<T>(
+        &mut self,
+        act: impl FnOnce(&mut dyn End, &[u8], &mut [u8], OnInterrupt<'_>) -> T,
+    ) -> T {
         let peer = self.two.peer.as_ref();
         let gone = |times| wait_on(peer, times);
         act(&mut *self.two.end, self.message.get(), self.into.get_mut(), &gone)
@@ -220,11 +223,11 @@ impl Body {
 
     fn tell(&self, what: u64, messages: u64) -> Result<(), Errno> {
         let words = [what, self.into.get().len() as u64, messages, 0];
-        self.two.control.tell(words, &|times| wait_on(self.two.peer.as_ref(), times))
+        self.two.control.send(words, &|times| wait_on(self.two.peer.as_ref(), times))
     }
 
     fn hear(&self) -> Result<[u64; 4], Errno> {
-        self.two.control.hear(&|times| wait_on(self.two.peer.as_ref(), times))
+        self.two.control.receive(&|times| wait_on(self.two.peer.as_ref(), times))
     }
 
     /// Sends a command, and waits until the peer is waiting for messages.
@@ -232,7 +235,7 @@ impl Body {
         self.tell(what, messages)?;
         match self.hear()? {
             // On a shared CPU it may have been preempted after its answer.
-            [order::READY, ..] => give_way(),
+            [order::READY, ..] => sched_yield(),
             _ => Err(Errno::EPROTO),
         }
     }
@@ -247,7 +250,7 @@ impl Body {
         );
         let Some(peer) = self.two.peer.as_ref().filter(|_| hung_up) else { return why };
         for _ in 0..LOOKS {
-            match peer.is_there() {
+            match peer.check_running() {
                 Ok(()) => std::thread::sleep(Duration::from_millis(2)),
                 Err(Errno::ESRCH) => {
                     return Errno::check_failed(
@@ -266,7 +269,7 @@ impl Body {
     /// Runs a batch: one indirect call per batch, none per message.
     fn batch(
         &mut self,
-        act: impl FnOnce(&mut dyn End, &[u8], &mut [u8], Gone<'_>) -> Result<(), OpError>,
+        act: impl FnOnce(&mut dyn End, &[u8], &mut [u8], OnInterrupt<'_>) -> Result<(), OpError>,
     ) -> Result<(), OpError> {
         let done = self.with(act);
         done.map_err(|failed| OpError { errno: self.cause(failed.errno), ..failed })

@@ -38,7 +38,7 @@ impl Claim {
             return Ok(());
         }
         let seen = self.charged()? - self.charged;
-        if (claimed..=claimed + SLACK).contains(&seen) { Ok(()) } else { Err(Errno::UNPROVEN) }
+        if (claimed..=claimed + SLACK).contains(&seen) { Ok(()) } else { Err(Errno::UNVERIFIED) }
     }
 
     /// Expects this many faults until the check.

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 
-use crate::kernel::memory::region::{Access, PAGE_BYTES, Pages, Region, drop_cached};
+use crate::kernel::memory::region::{Access, PAGE_BYTES, PageKind, Region, drop_page_cache};
 
 use super::super::prelude::*;
 use super::claim::{Claim, Kind};
@@ -35,7 +35,7 @@ impl Cold {
         let mut cold = Self { region, disk, order, at: 0, claim: Claim::new(Kind::Major) };
         // If a page cannot be evicted, the case is unsupported.
         match cold.evict() {
-            Err(Errno::UNPROVEN) => Err(Errno::EOPNOTSUPP),
+            Err(Errno::UNVERIFIED) => Err(Errno::EOPNOTSUPP),
             other => {
                 other.map(|()| Work::from_prepared_body(Shape::Cold, cold).with_max_batch_ops(1))
             }
@@ -54,16 +54,16 @@ impl Cold {
             Disk::File(file) => {
                 // A mapped page is not dropped.
                 self.region.advise(libc::MADV_DONTNEED)?;
-                drop_cached(file)?;
+                drop_page_cache(file)?;
             }
             Disk::Swap => {
                 self.region.touch(&[self.page()], 1, Access::Write)?;
                 self.region.advise_part(from, PAGE_BYTES, libc::MADV_PAGEOUT)?;
             }
         }
-        match self.region.resident_part(from, PAGE_BYTES)? {
+        match self.region.resident_pages_in(from, PAGE_BYTES)? {
             0 => Ok(()),
-            _ => Err(Errno::UNPROVEN),
+            _ => Err(Errno::UNVERIFIED),
         }
     }
 }
@@ -94,7 +94,7 @@ pub(super) fn evicted_file(at: Params<'_>) -> Result<Work, Errno> {
     let file = walk::file(BYTES)?;
     // A dirty page is not dropped.
     file.sync_all()?;
-    let region = Region::of_file(file.try_clone()?, BYTES)?;
+    let region = Region::private_file(file.try_clone()?, BYTES)?;
     if at.word("readahead") == "off" {
         region.advise(libc::MADV_RANDOM)?;
     }
@@ -103,5 +103,5 @@ pub(super) fn evicted_file(at: Params<'_>) -> Result<Work, Errno> {
 
 /// A page that was swapped out.
 pub(super) fn swap_in(_at: Params<'_>) -> Result<Work, Errno> {
-    Cold::work(Region::anonymous(BYTES, Pages::Small)?, Disk::Swap)
+    Cold::work(Region::anonymous(BYTES, PageKind::Small)?, Disk::Swap)
 }

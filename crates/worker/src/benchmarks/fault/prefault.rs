@@ -2,9 +2,9 @@
 
 use std::fs::File;
 
-use crate::kernel::memory::page_toucher::Helper;
+use crate::kernel::memory::page_toucher::PageToucher;
 use crate::kernel::memory::region::{
-    Access, PAGE_BYTES, Pages, Region, WithoutHugePages, memory_file,
+    Access, HugePagesDisabled, PAGE_BYTES, PageKind, Region, memory_file,
 };
 
 use super::super::prelude::*;
@@ -26,7 +26,7 @@ enum How {
     /// They are not.
     Not,
     /// A helper touches them; a process can do so only for those of a file.
-    Helped(Helper, Option<File>),
+    Helped(PageToucher, Option<File>),
     /// By mmap(2) itself (MAP_POPULATE).
     Populated,
     /// By mlock(2).
@@ -44,19 +44,19 @@ struct Prefault {
     /// Faults that the kernel counts for this thread in the timed part.
     faults: u64,
     claim: Claim,
-    _small: WithoutHugePages,
+    _small: HugePagesDisabled,
 }
 
 pub(super) fn prefault(at: Params<'_>) -> Result<Work, Errno> {
     backed(MOST_OPS * BYTES)?;
     // Before the helper is created, which must not have huge pages either.
-    let small = WithoutHugePages::begin()?;
+    let small = HugePagesDisabled::new()?;
     let beside = at.context.other_cpu.or(at.context.cpu);
     let how = match at.word("prefault") {
-        "thread" => How::Helped(Helper::thread(beside)?, None),
+        "thread" => How::Helped(PageToucher::start_thread(beside)?, None),
         "process" => {
             let file = memory_file((MOST_OPS * BYTES) as u64)?;
-            How::Helped(Helper::process(&file, MOST_OPS * BYTES, beside)?, Some(file))
+            How::Helped(PageToucher::start_process(&file, MOST_OPS * BYTES, beside)?, Some(file))
         }
         "populate" => How::Populated,
         "mlock" => How::Locked,
@@ -95,7 +95,7 @@ pub(super) fn prefault(at: Params<'_>) -> Result<Work, Errno> {
 impl Prefault {
     /// Maps the piece that begins at `from`, and prefaults it.
     fn ready(&mut self, from: usize) -> Result<Region, Errno> {
-        let private = |flags| Region::at_hint(0, self.piece, Pages::Small, flags);
+        let private = |flags| Region::at_hint(0, self.piece, PageKind::Small, flags);
         match &mut self.how {
             How::Not => private(0),
             How::Populated => private(libc::MAP_POPULATE),

@@ -2,12 +2,12 @@
 
 use std::fs::File;
 
-use crate::kernel::memory::blocks::Order;
+use crate::kernel::memory::blocks::ScrambledOrder;
 use crate::kernel::memory::region::{
-    Access, HUGE_BYTES, PAGE_BYTES, Pages, Region, WithoutHugePages, free_place, nameless_file,
+    Access, HUGE_BYTES, HugePagesDisabled, PAGE_BYTES, PageKind, Region, free_range, unnamed_file,
 };
-use crate::kernel::memory::userfaultfd::Handled;
-use crate::kernel::process::{self, Whose};
+use crate::kernel::memory::userfaultfd::HandledRegion;
+use crate::kernel::process::{self, WaitTarget};
 
 use super::super::prelude::*;
 use super::claim::{Claim, Kind};
@@ -25,21 +25,21 @@ const AROUND: usize = 16;
 
 /// The order in which pages are touched, as the axis names it.
 pub(super) fn order(pieces: usize, named: &str) -> Vec<u32> {
-    let order = Order::of(pieces.ilog2());
+    let order = ScrambledOrder::with_bits(pieces.ilog2());
     (0..pieces as u32)
         .map(|piece| match named {
-            "random" => order.scrambled(u64::from(piece)) as u32,
+            "random" => order.nth(u64::from(piece)) as u32,
             _ => piece,
         })
         .collect()
 }
 
 /// The page size, as the axis names it.
-pub(super) fn pages(named: &str) -> Pages {
+pub(super) fn pages(named: &str) -> PageKind {
     match named {
-        "thp" => Pages::Transparent,
-        "hugetlb" => Pages::Huge,
-        _ => Pages::Small,
+        "thp" => PageKind::Transparent,
+        "hugetlb" => PageKind::Huge,
+        _ => PageKind::Small,
     }
 }
 
@@ -57,7 +57,7 @@ enum Source {
     Forked { region: Region, lives: bool, child: Option<u32> },
     /// They are dropped, and a handler thread fills them in; `filled` is the expected number so
     /// far.
-    Handled { region: Handled, filled: u64 },
+    Handled { region: HandledRegion, filled: u64 },
 }
 
 impl Source {
@@ -76,7 +76,7 @@ impl Source {
 fn end(child: &mut Option<u32>) -> Result<(), Errno> {
     let Some(pid) = child.take() else { return Ok(()) };
     process::kill(pid);
-    match process::wait(Whose::Child(pid), true) {
+    match process::wait(WaitTarget::Child(pid), true) {
         Ok(_) | Err(Errno::ECHILD) => Ok(()),
         Err(error) => Err(error),
     }
@@ -84,7 +84,7 @@ fn end(child: &mut Option<u32>) -> Result<(), Errno> {
 
 /// Fails if the child has exited by itself: then its pages are no longer shared.
 fn still_lives(child: Option<u32>) -> Result<(), Errno> {
-    match child.map(|pid| process::wait(Whose::Child(pid), false)) {
+    match child.map(|pid| process::wait(WaitTarget::Child(pid), false)) {
         Some(Ok(Some(_))) => Err(Errno::ECHILD),
         _ => Ok(()),
     }
@@ -120,20 +120,20 @@ impl Walk {
     fn freshen(&mut self) -> Result<(), Errno> {
         self.at = 0;
         match &mut self.source {
-            Source::Renewed(region) => region.renew(),
+            Source::Renewed(region) => region.remap(),
             Source::Cached(region) => {
-                let cached = region.resident()? * PAGE_BYTES == region.bytes();
-                if cached { region.renew() } else { Err(Errno::UNPROVEN) }
+                let cached = region.resident_pages()? * PAGE_BYTES == region.bytes();
+                if cached { region.remap() } else { Err(Errno::UNVERIFIED) }
             }
             Source::Handled { region, .. } => region.region().advise(libc::MADV_DONTNEED),
             Source::Forked { lives, child, .. } => {
                 end(child)?;
                 let parent = std::process::id();
                 *child = Some(process::fork(|| {
-                    if process::die_with(parent).is_err() {
+                    if process::die_with_parent(parent).is_err() {
                         return 1;
                     }
-                    process::wait_for_the_end()
+                    process::pause_forever()
                 })?);
                 if !*lives {
                     end(child)?;
@@ -167,8 +167,8 @@ impl WorkBody for Walk {
     fn verify(&mut self) -> Result<(), Errno> {
         match &self.source {
             // Only the handler thread fills in what is touched.
-            Source::Handled { region, filled } if region.handled() != *filled => {
-                return Err(Errno::UNPROVEN);
+            Source::Handled { region, filled } if region.handled_faults() != *filled => {
+                return Err(Errno::UNVERIFIED);
             }
             Source::Forked { child, .. } => still_lives(*child)?,
             _ => {}
@@ -195,7 +195,7 @@ impl Drop for Walk {
 /// seconds may be returned to its hypervisor (free page reporting), and the first touch is then a
 /// fault of the host too; recently freed memory is allocated first, and is backed.
 pub(super) fn backed(bytes: usize) -> Result<(), Errno> {
-    Region::anonymous(bytes, Pages::Small).map(|region| region.touch_all(Access::Write))
+    Region::anonymous(bytes, PageKind::Small).map(|region| region.touch_all(Access::Write))
 }
 
 /// Fresh zero-filled pages.
@@ -204,9 +204,9 @@ pub(super) fn zero_fill(at: Params<'_>) -> Result<Work, Errno> {
     if at.word("map") == "inside" {
         return whole(pages, access, at.word("order"));
     }
-    let huge = pages != Pages::Small;
+    let huge = pages != PageKind::Small;
     let bytes = match (pages, access) {
-        (Pages::Transparent, Access::Read) => BYTES_READ,
+        (PageKind::Transparent, Access::Read) => BYTES_READ,
         _ => BYTES,
     };
     let piece = if huge { HUGE_BYTES / PAGE_BYTES } else { 1 };
@@ -222,7 +222,7 @@ pub(super) fn zero_fill(at: Params<'_>) -> Result<Work, Errno> {
 
 /// Pages that a child shares, or has shared.
 pub(super) fn copy_on_write(at: Params<'_>) -> Result<Work, Errno> {
-    let region = Region::anonymous(BYTES, Pages::Small)?;
+    let region = Region::anonymous(BYTES, PageKind::Small)?;
     region.touch_all(Access::Write);
     backed(BYTES)?;
     let lives = at.word("child") == "lives";
@@ -233,7 +233,7 @@ pub(super) fn copy_on_write(at: Params<'_>) -> Result<Work, Errno> {
 
 /// Pages of a cached file.
 pub(super) fn cached_file(at: Params<'_>) -> Result<Work, Errno> {
-    let region = Region::of_file(file(BYTES)?, BYTES)?;
+    let region = Region::private_file(file(BYTES)?, BYTES)?;
     let source = Source::Cached(region);
     let pieces = BYTES / PAGE_BYTES / AROUND;
     Ok(match at.number("stride") {
@@ -251,7 +251,7 @@ pub(super) fn cached_file(at: Params<'_>) -> Result<Work, Errno> {
 /// An unnamed file with this many bytes in it.
 pub(super) fn file(bytes: usize) -> Result<File, Errno> {
     use std::io::Write;
-    let mut file = nameless_file()?;
+    let mut file = unnamed_file()?;
     let piece = vec![1u8; 64 << 10];
     for _ in 0..bytes / piece.len() {
         file.write_all(&piece)?;
@@ -266,7 +266,7 @@ pub(super) fn userfaultfd(at: Params<'_>) -> Result<Work, Errno> {
         _ => at.context.cpu,
     };
     backed(BYTES)?;
-    let region = Handled::new(Region::anonymous(BYTES, Pages::Small)?, cpu)?;
+    let region = HandledRegion::new(Region::anonymous(BYTES, PageKind::Small)?, cpu)?;
     let mut order = order(BYTES / PAGE_BYTES, "ascending");
     // The last page tells the handler to end.
     order.pop();
@@ -277,19 +277,19 @@ pub(super) fn userfaultfd(at: Params<'_>) -> Result<Work, Errno> {
 /// A mapping that is created, touched from end to end, and removed.
 struct Whole {
     hint: usize,
-    pages: Pages,
+    pages: PageKind,
     order: Vec<u32>,
     access: Access,
     claim: Claim,
     /// Huge pages are disabled once for the process, since a call for each mapping would be part of
     /// the op.
-    _small: Option<WithoutHugePages>,
+    _small: Option<HugePagesDisabled>,
 }
 
-fn whole(pages: Pages, access: Access, named: &str) -> Result<Work, Errno> {
-    let small = (pages == Pages::Small).then(WithoutHugePages::begin).transpose()?;
+fn whole(pages: PageKind, access: Access, named: &str) -> Result<Work, Errno> {
+    let small = (pages == PageKind::Small).then(HugePagesDisabled::new).transpose()?;
     let whole = Whole {
-        hint: free_place(WHOLE_BYTES, HUGE_BYTES)?,
+        hint: free_range(WHOLE_BYTES, HUGE_BYTES)?,
         pages,
         order: order(WHOLE_BYTES / PAGE_BYTES, named),
         access,
@@ -303,7 +303,7 @@ fn whole(pages: Pages, access: Access, named: &str) -> Result<Work, Errno> {
 impl Whole {
     fn once(&self) -> Result<(), Errno> {
         let region = Region::at_hint(self.hint, WHOLE_BYTES, self.pages, 0)?;
-        if self.pages == Pages::Transparent {
+        if self.pages == PageKind::Transparent {
             region.advise(libc::MADV_HUGEPAGE)?;
         }
         region.touch(&self.order, 1, self.access)?;
@@ -313,7 +313,7 @@ impl Whole {
 
 impl WorkBody for Whole {
     fn prepare(&mut self, ops: u64) -> Result<(), Errno> {
-        let each = if self.pages == Pages::Small { PAGE_BYTES } else { HUGE_BYTES };
+        let each = if self.pages == PageKind::Small { PAGE_BYTES } else { HUGE_BYTES };
         self.claim.open(ops * (WHOLE_BYTES / each) as u64)
     }
 

@@ -3,11 +3,11 @@
 use oscost_model::file::FileObservation;
 
 use crate::kernel::file::copy::Copier;
-use crate::kernel::file::directory::{Act, Many};
-use crate::kernel::file::location::{MemoryGroup, Place};
-use crate::kernel::file::page_cache::Evict;
-use crate::kernel::file::read::{Reader, Via};
-use crate::kernel::file::scratch_file::Laid;
+use crate::kernel::file::directory::{FileOperation, PopulatedFolder};
+use crate::kernel::file::location::{Location, MemoryCgroup};
+use crate::kernel::file::page_cache::EvictMethod;
+use crate::kernel::file::read::{ReadMethod, Reader};
+use crate::kernel::file::scratch_file::ScratchFile;
 use crate::kernel::file::write::Writer;
 
 use super::super::prelude::*;
@@ -17,16 +17,16 @@ fn at_op((op, why): (u64, Errno)) -> OpError {
 }
 
 /// The place that an axis selects.
-pub(super) fn place(at: Params<'_>) -> Place {
-    if at.word("where") == "tmpfs" { Place::Memory } else { Place::Here }
+pub(super) fn place(at: Params<'_>) -> Location {
+    if at.word("where") == "tmpfs" { Location::Tmpfs } else { Location::UserFolder }
 }
 
 /// How a file is evicted, as the axis selects.
-fn evict(at: Params<'_>) -> Evict {
+fn evict(at: Params<'_>) -> EvictMethod {
     match at.word("evict") {
-        "drop" => Evict::Drop,
-        "fill" => Evict::Fill,
-        _ => Evict::Advice,
+        "drop" => EvictMethod::Drop,
+        "fill" => EvictMethod::Fill,
+        _ => EvictMethod::Advice,
     }
 }
 
@@ -35,7 +35,7 @@ struct Warm(Reader);
 
 impl WorkBody for Warm {
     fn prepare(&mut self, ops: u64) -> Result<(), Errno> {
-        self.0.make_room(ops)
+        self.0.rewind_if_needed(ops)
     }
 
     fn run(&mut self, turns: u64, copies: u32) -> Result<(), OpError> {
@@ -47,21 +47,21 @@ impl WorkBody for Warm {
     }
 
     fn file_observation(&self) -> Option<FileObservation> {
-        Some(self.0.seen())
+        Some(self.0.observation())
     }
 }
 
 /// Whole passes over a file, each of them after an eviction, or warm.
 struct Passes {
     reader: Reader,
-    evict: Option<Evict>,
+    evict: Option<EvictMethod>,
 }
 
 impl WorkBody for Passes {
     fn prepare(&mut self, _ops: u64) -> Result<(), Errno> {
         match self.evict {
-            Some(how) => self.reader.make_cold(how),
-            None => self.reader.make_room(self.reader.pieces()),
+            Some(how) => self.reader.rewind_cold(how),
+            None => self.reader.rewind_if_needed(self.reader.pieces()),
         }
     }
 
@@ -77,7 +77,7 @@ impl WorkBody for Passes {
     }
 
     fn file_observation(&self) -> Option<FileObservation> {
-        Some(self.reader.seen())
+        Some(self.reader.observation())
     }
 }
 
@@ -85,18 +85,18 @@ impl WorkBody for Passes {
 const BLOCK_BYTES: usize = 512;
 
 /// Reads of a file, warm or cold as the point selects.
-pub(super) fn reads(at: Params<'_>, via: Via, random: bool) -> Result<Work, Errno> {
+pub(super) fn reads(at: Params<'_>, via: ReadMethod, random: bool) -> Result<Work, Errno> {
     let (place, size) = (place(at), at.number("size") as usize);
     let cold = at.word("cache") == "cold";
-    let laid = Laid::new(place, at.number("file_mib") << 20, cold)?;
-    if cold && laid.in_memory() {
+    let laid = ScratchFile::new(place, at.number("file_mib") << 20, cold)?;
+    if cold && laid.is_in_memory() {
         return Err(Errno::unavailable(
             "a file of a tmpfs is in memory and cannot be cold: start oscost in a directory on a \
              disk"
                 .to_owned(),
         ));
     }
-    if via == Via::Direct && size < BLOCK_BYTES {
+    if via == ReadMethod::Direct && size < BLOCK_BYTES {
         return Err(Errno::unavailable(
             "O_DIRECT transfers whole blocks of the device: select size=512 or more".to_owned(),
         ));
@@ -105,7 +105,7 @@ pub(super) fn reads(at: Params<'_>, via: Via, random: bool) -> Result<Work, Errn
     let order = random.then(|| super::order(pieces));
     let reader = Reader::new(laid, via, size, order)?;
     // In random order a fresh mapping faults less and less often: only whole passes are comparable.
-    let whole = cold || random && via == Via::Mmap;
+    let whole = cold || random && via == ReadMethod::Mmap;
     Ok(match whole {
         true => {
             let shape = if cold { Shape::Cold } else { Shape::SingleShot };
@@ -124,7 +124,7 @@ pub(super) struct Writes(pub(super) Writer);
 
 impl WorkBody for Writes {
     fn prepare(&mut self, ops: u64) -> Result<(), Errno> {
-        self.0.make_room(ops)
+        self.0.rewind_if_needed(ops)
     }
 
     fn run(&mut self, turns: u64, copies: u32) -> Result<(), OpError> {
@@ -132,11 +132,11 @@ impl WorkBody for Writes {
     }
 
     fn verify(&mut self) -> Result<(), Errno> {
-        self.0.prove()
+        self.0.verify_last_write()
     }
 
     fn file_observation(&self) -> Option<FileObservation> {
-        Some(self.0.seen())
+        Some(self.0.observation())
     }
 }
 
@@ -153,7 +153,7 @@ pub(super) struct Copies(pub(super) Copier);
 
 impl WorkBody for Copies {
     fn prepare(&mut self, ops: u64) -> Result<(), Errno> {
-        self.0.make_room(ops)
+        self.0.rewind_if_needed(ops)
     }
 
     fn run(&mut self, turns: u64, copies: u32) -> Result<(), OpError> {
@@ -165,12 +165,12 @@ impl WorkBody for Copies {
     }
 
     fn file_observation(&self) -> Option<FileObservation> {
-        Some(self.0.seen())
+        Some(self.0.observation())
     }
 }
 
 /// Operations on one file after another among many.
-pub(super) struct Among(pub(super) Many, pub(super) Act);
+pub(super) struct Among(pub(super) PopulatedFolder, pub(super) FileOperation);
 
 impl WorkBody for Among {
     fn run(&mut self, turns: u64, copies: u32) -> Result<(), OpError> {
@@ -187,23 +187,23 @@ const LEAST_LIMIT_MIB: u64 = 64;
 pub(super) struct Again {
     // Dropped in this order: the file's pages are freed before the group is left.
     reader: Reader,
-    _group: MemoryGroup,
+    _group: MemoryCgroup,
 }
 
 impl Again {
     /// A file of a share of the group's memory.
     pub(super) fn work(limit_mib: u64, share_pct: u64) -> Result<Work, Errno> {
-        let group = MemoryGroup::enter(limit_mib.max(LEAST_LIMIT_MIB) << 20)?;
+        let group = MemoryCgroup::enter(limit_mib.max(LEAST_LIMIT_MIB) << 20)?;
         let bytes = (limit_mib * share_pct / 100) << 20;
-        let laid = Laid::new(Place::Here, bytes, false)?;
-        if laid.in_memory() {
+        let laid = ScratchFile::new(Location::UserFolder, bytes, false)?;
+        if laid.is_in_memory() {
             return Err(Errno::unavailable(
                 "a file of a tmpfs is not evicted under memory pressure: start oscost in a directory \
                  on a disk"
                     .to_owned(),
             ));
         }
-        let reader = Reader::new(laid, Via::Read, AGAIN_BYTES, None)?;
+        let reader = Reader::new(laid, ReadMethod::Read, AGAIN_BYTES, None)?;
         let pieces = reader.pieces();
         let again = Self { reader, _group: group };
         Ok(Work::from_prepared_body(Shape::SingleShot, again)
@@ -214,7 +214,7 @@ impl Again {
 
 impl WorkBody for Again {
     fn prepare(&mut self, _ops: u64) -> Result<(), Errno> {
-        self.reader.begin_again()
+        self.reader.restart()
     }
 
     fn run(&mut self, turns: u64, copies: u32) -> Result<(), OpError> {
@@ -229,6 +229,6 @@ impl WorkBody for Again {
     }
 
     fn file_observation(&self) -> Option<FileObservation> {
-        Some(self.reader.seen())
+        Some(self.reader.observation())
     }
 }

@@ -5,15 +5,15 @@ use oscost_model::case::Case;
 use crate::bench::{Context, Work};
 use crate::benchmarks::find;
 use crate::kernel::Errno;
-use crate::kernel::process::alone;
+use crate::kernel::process::in_own_process;
 
 /// The work of a case; `None`, with a message, if this machine lacks something for it.
 fn work(text: &str) -> Option<Work> {
     let case = Case::parse(text).unwrap();
     match find(&case.benchmark).unwrap().work(&case.point, Context::DEFAULT) {
         Ok(work) => Some(work),
-        Err(Errno::LACKING) => {
-            eprintln!("skipped: {text}: {}", Errno::LACKING);
+        Err(Errno::UNAVAILABLE) => {
+            eprintln!("skipped: {text}: {}", Errno::UNAVAILABLE);
             None
         }
         Err(error) => panic!("{text}: {error}"),
@@ -122,7 +122,7 @@ fn a_random_order_visits_every_piece_once() {
 /// In a process of its own, since it enters the control group.
 #[test]
 fn a_file_larger_than_its_control_group_is_observed_not_to_stay_cached() {
-    alone(|| {
+    in_own_process(|| {
         let cached = |share: u64| {
             let mut work = work(&format!("file/reread:limit_mib=64,share_pct={share}"))?;
             (0..3).for_each(|_| assert_eq!(batch(&mut work, 1), Ok(())));

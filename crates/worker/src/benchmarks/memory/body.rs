@@ -1,7 +1,7 @@
 //! Work bodies whose ops need preparation before each batch.
 
-use crate::kernel::memory::blocks::Cycle;
-use crate::kernel::memory::region::{Access, HUGE_BYTES, PAGE_BYTES, Pages, Region};
+use crate::kernel::memory::blocks::PointerChase;
+use crate::kernel::memory::region::{Access, HUGE_BYTES, PAGE_BYTES, PageKind, Region};
 use crate::kernel::process::usage;
 
 use super::super::prelude::*;
@@ -13,7 +13,7 @@ fn faults() -> Result<u64, Errno> {
 
 /// A mapping of this many bytes, with all pages present.
 pub(super) fn touched(bytes: usize) -> Result<Region, Errno> {
-    let region = Region::anonymous(bytes, Pages::Small)?;
+    let region = Region::anonymous(bytes, PageKind::Small)?;
     region.touch_all(Access::Write);
     Ok(region)
 }
@@ -32,7 +32,7 @@ pub(super) fn dontneed(piece: usize) -> Result<Work, Errno> {
     /// Maximum ops of a batch of single pages: their pages are touched before it.
     const MOST_OPS: usize = 1_024;
     let bytes = BYTES.min(MOST_OPS * piece);
-    let region = Region::anonymous(bytes, Pages::Small)?;
+    let region = Region::anonymous(bytes, PageKind::Small)?;
     let work = Work::from_prepared_body(Shape::WithLoop, Forget { region, piece, at: 0 });
     Ok(work.with_max_batch_ops((bytes / piece) as u64))
 }
@@ -44,9 +44,9 @@ impl WorkBody for Forget {
     }
 
     fn verify(&mut self) -> Result<(), Errno> {
-        match self.region.resident_part(0, self.at)? {
+        match self.region.resident_pages_in(0, self.at)? {
             0 => Ok(()),
-            _ => Err(Errno::UNPROVEN),
+            _ => Err(Errno::UNVERIFIED),
         }
     }
 
@@ -68,7 +68,7 @@ struct Move {
 
 /// `mremap(2)` of this many bytes.
 pub(super) fn mremap(bytes: usize) -> Result<Work, Errno> {
-    let there = Region::anonymous(bytes, Pages::Small)?;
+    let there = Region::anonymous(bytes, PageKind::Small)?;
     let mut moves = Move { here: touched(bytes)?, there };
     match moves.once() {
         // MREMAP_DONTUNMAP requires Linux 5.7.
@@ -80,7 +80,7 @@ pub(super) fn mremap(bytes: usize) -> Result<Work, Errno> {
 impl Move {
     #[inline(always)]
     fn once(&mut self) -> Result<(), Errno> {
-        self.here.move_onto(&mut self.there)
+        self.here.swap_by_mremap(&mut self.there)
     }
 }
 
@@ -88,8 +88,8 @@ impl WorkBody for Move {
     fn verify(&mut self) -> Result<(), Errno> {
         // They are where they should be, and nowhere else.
         let pages = self.here.bytes() / PAGE_BYTES;
-        let moved = self.here.resident()? == pages && self.there.resident()? == 0;
-        if moved && self.here.byte(0)? == 1 { Ok(()) } else { Err(Errno::UNPROVEN) }
+        let moved = self.here.resident_pages()? == pages && self.there.resident_pages()? == 0;
+        if moved && self.here.byte(0)? == 1 { Ok(()) } else { Err(Errno::UNVERIFIED) }
     }
 
     fn run(&mut self, turns: u64, copies: u32) -> Result<(), OpError> {
@@ -101,21 +101,21 @@ impl WorkBody for Move {
 }
 
 /// A walk from line to line.
-struct Walk(Cycle);
+struct Walk(PointerChase);
 
 /// A cycle through this many bytes.
 pub(super) fn latency(bytes: usize, huge: bool) -> Result<Work, Errno> {
     let (pages, each) =
-        if huge { (Pages::Transparent, HUGE_BYTES) } else { (Pages::Small, PAGE_BYTES) };
+        if huge { (PageKind::Transparent, HUGE_BYTES) } else { (PageKind::Small, PAGE_BYTES) };
     let region = Region::anonymous(bytes.next_multiple_of(each), pages)?;
     let before = faults()?;
     region.touch_all(Access::Write);
     // One fault per page of the requested size; plus a few of the worker's own.
     let pages = (region.bytes() / each) as u64;
     if !(pages..pages + 16).contains(&(faults()? - before)) {
-        return Err(Errno::UNPROVEN);
+        return Err(Errno::UNVERIFIED);
     }
-    Ok(Work::from_body(Shape::Repeat, Walk(Cycle::through(region, bytes)?)))
+    Ok(Work::from_body(Shape::Repeat, Walk(PointerChase::over(region, bytes)?)))
 }
 
 impl WorkBody for Walk {

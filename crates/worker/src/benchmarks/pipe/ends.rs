@@ -5,13 +5,14 @@ use std::fs::File;
 use oscost_model::channel::ChannelObservation;
 use oscost_model::point::Value;
 
-use super::super::exchange::{ACKNOWLEDGEMENT, End, Gone, Held, Stream, go_on, whole};
+use super::super::exchange::{ACKNOWLEDGEMENT, End, Held, OnInterrupt, Stream, go_on, whole};
 use super::super::prelude::*;
 use crate::kernel::ipc::channels::{
-    Letter, Queue, SysvQueue, fifo_of, lend, let_read, pipe_capacity, pipe_of, read_in, splice,
+    PosixQueue, SysvMessage, SysvQueue, allow_reader, fifo_with_capacity, pipe_capacity,
+    pipe_with_capacity, read_process_memory, splice, vmsplice,
 };
 use crate::kernel::ipc::context_switch;
-use crate::kernel::ipc::shared_ring::{SharedRing, Waiting};
+use crate::kernel::ipc::shared_ring::{SharedRing, WaitMode};
 
 /// Both ends of a channel, the measured process's first.
 pub(super) type Ends = (Box<dyn End>, Box<dyn End>);
@@ -26,12 +27,12 @@ pub(super) fn ends(at: Params<'_>, size: u64) -> Result<Ends, Errno> {
         _ => None,
     };
     match at.word("by") {
-        "pipe" => streams(|| pipe_of(capacity)),
-        "fifo" => streams(|| fifo_of(capacity)),
-        "vmsplice" => lenders(|| pipe_of(capacity)),
-        "splice" => from_files(|| pipe_of(capacity)),
-        "shm-futex" => rings(capacity, Waiting::Asleep),
-        "shm-spin" => rings(capacity, Waiting::Awake),
+        "pipe" => streams(|| pipe_with_capacity(capacity)),
+        "fifo" => streams(|| fifo_with_capacity(capacity)),
+        "vmsplice" => lenders(|| pipe_with_capacity(capacity)),
+        "splice" => from_files(|| pipe_with_capacity(capacity)),
+        "shm-futex" => rings(capacity, WaitMode::Sleep),
+        "shm-spin" => rings(capacity, WaitMode::Spin),
         _ if capacity.is_some() => Err(Errno::unavailable(
             "only a pipe or a ring has a configurable capacity: leave out capacity".to_owned(),
         )),
@@ -77,12 +78,12 @@ fn lenders(make: impl Fn() -> Result<(File, File), Errno>) -> Result<Ends, Errno
 }
 
 impl End for Lender {
-    fn send(&mut self, message: &[u8], gone: Gone<'_>) -> Result<(), Errno> {
-        let more = |done: usize| lend(&self.to, &message[done..]);
+    fn send(&mut self, message: &[u8], gone: OnInterrupt<'_>) -> Result<(), Errno> {
+        let more = |done: usize| vmsplice(&self.to, &message[done..]);
         go_on(message.len(), more(0), gone, more).map(drop)
     }
 
-    fn receive(&mut self, into: &mut [u8], gone: Gone<'_>) -> Result<usize, Errno> {
+    fn receive(&mut self, into: &mut [u8], gone: OnInterrupt<'_>) -> Result<usize, Errno> {
         let first = context_switch::read(&self.from, into);
         go_on(into.len(), first, gone, |done| context_switch::read(&self.from, &mut into[done..]))
     }
@@ -111,7 +112,7 @@ fn from_files(make: impl Fn() -> Result<(File, File), Errno>) -> Result<Ends, Er
 impl FromFile {
     /// Sends the message that is in the file.
     #[inline(always)]
-    fn send_held(&self, bytes: usize, gone: Gone<'_>) -> Result<(), Errno> {
+    fn send_held(&self, bytes: usize, gone: OnInterrupt<'_>) -> Result<(), Errno> {
         let held = &self.held;
         let more = |done: usize| splice(&self.to, &held.file, held.place(done), bytes - done);
         match more(0) {
@@ -122,17 +123,22 @@ impl FromFile {
 }
 
 impl End for FromFile {
-    fn send(&mut self, message: &[u8], gone: Gone<'_>) -> Result<(), Errno> {
+    fn send(&mut self, message: &[u8], gone: OnInterrupt<'_>) -> Result<(), Errno> {
         self.held.hold(message)?;
         self.send_held(message.len(), gone)
     }
 
-    fn receive(&mut self, into: &mut [u8], gone: Gone<'_>) -> Result<usize, Errno> {
+    fn receive(&mut self, into: &mut [u8], gone: OnInterrupt<'_>) -> Result<usize, Errno> {
         let first = context_switch::read(&self.from, into);
         go_on(into.len(), first, gone, |done| context_switch::read(&self.from, &mut into[done..]))
     }
 
-    fn pour(&mut self, messages: u64, message: &[u8], gone: Gone<'_>) -> Result<(), OpError> {
+    fn pour(
+        &mut self,
+        messages: u64,
+        message: &[u8],
+        gone: OnInterrupt<'_>,
+    ) -> Result<(), OpError> {
         self.held.hold_as_long(message)?;
         for op in 0..messages {
             self.send_held(message.len(), gone).map_err(|why| OpError { op, errno: why })?;
@@ -147,7 +153,7 @@ impl End for FromFile {
         &mut self,
         messages: u64,
         into: &mut [u8],
-        gone: Gone<'_>,
+        gone: OnInterrupt<'_>,
     ) -> Result<(u64, u64), Errno> {
         let mut bytes = 0;
         for _ in 0..messages {
@@ -167,7 +173,7 @@ impl End for FromFile {
 /// Repeats a call until no alarm interrupts it.
 #[inline(always)]
 fn uninterrupted<T>(
-    gone: Gone<'_>,
+    gone: OnInterrupt<'_>,
     mut call: impl FnMut() -> Result<T, Errno>,
 ) -> Result<T, Errno> {
     let mut times = 0;
@@ -184,8 +190,8 @@ fn uninterrupted<T>(
 
 /// An end of two POSIX queues.
 struct Queues {
-    to: Queue,
-    from: Queue,
+    to: PosixQueue,
+    from: PosixQueue,
     /// mq_receive(3) requires a buffer for the largest message.
     room: Vec<u8>,
     seen: ChannelObservation,
@@ -196,19 +202,19 @@ const LEAST: u64 = 4;
 
 fn queues(size: u64) -> Result<Ends, Errno> {
     let size = size.max(LEAST);
-    let (there, back) = (Queue::new(size)?, Queue::new(size)?);
+    let (there, back) = (PosixQueue::new(size)?, PosixQueue::new(size)?);
     let seen = holds(there.capacity());
     let end = |to, from| Box::new(Queues { to, from, room: vec![0; size as usize], seen });
-    let (to_peer, from_peer) = (there.again()?, back.again()?);
+    let (to_peer, from_peer) = (there.try_clone()?, back.try_clone()?);
     Ok((end(to_peer, from_peer), end(back, there)))
 }
 
 impl End for Queues {
-    fn send(&mut self, message: &[u8], gone: Gone<'_>) -> Result<(), Errno> {
+    fn send(&mut self, message: &[u8], gone: OnInterrupt<'_>) -> Result<(), Errno> {
         uninterrupted(gone, || self.to.send(message))
     }
 
-    fn receive(&mut self, into: &mut [u8], gone: Gone<'_>) -> Result<usize, Errno> {
+    fn receive(&mut self, into: &mut [u8], gone: OnInterrupt<'_>) -> Result<usize, Errno> {
         if into.len() >= self.room.len() {
             return uninterrupted(gone, || self.from.receive(into));
         }
@@ -227,7 +233,7 @@ impl End for Queues {
 struct Letters {
     to: i32,
     from: i32,
-    letter: Letter,
+    letter: SysvMessage,
     seen: ChannelObservation,
     /// The process that created them removes them.
     _queues: Option<(SysvQueue, SysvQueue)>,
@@ -237,26 +243,26 @@ fn letters(size: u64) -> Result<Ends, Errno> {
     let size = size.max(LEAST);
     let (there, back) = (SysvQueue::new(0, size)?, SysvQueue::new(1, size)?);
     let (to, from, seen) = (there.id(), back.id(), holds(there.capacity()));
-    let letter = || Letter::new(size as usize);
+    let letter = || SysvMessage::new(size as usize);
     let peer = Letters { to: from, from: to, letter: letter(), seen, _queues: None };
     let own = Letters { to, from, letter: letter(), seen, _queues: Some((there, back)) };
     Ok((Box::new(own), Box::new(peer)))
 }
 
 impl End for Letters {
-    fn send(&mut self, message: &[u8], gone: Gone<'_>) -> Result<(), Errno> {
+    fn send(&mut self, message: &[u8], gone: OnInterrupt<'_>) -> Result<(), Errno> {
         match self.letter.send(self.to, message) {
             Ok(true) => Ok(()),
             Ok(false) => Err(Errno::E2BIG),
             Err(Errno::EINTR) => {
                 gone(1)?;
-                uninterrupted(gone, || self.letter.send_again(self.to, message.len()))
+                uninterrupted(gone, || self.letter.resend(self.to, message.len()))
             }
             Err(error) => Err(error),
         }
     }
 
-    fn receive(&mut self, into: &mut [u8], gone: Gone<'_>) -> Result<usize, Errno> {
+    fn receive(&mut self, into: &mut [u8], gone: OnInterrupt<'_>) -> Result<usize, Errno> {
         uninterrupted(gone, || self.letter.receive(self.from, into))
     }
 
@@ -271,7 +277,7 @@ struct Rings {
     from: std::rc::Rc<SharedRing>,
 }
 
-fn rings(capacity: Option<u64>, waiting: Waiting) -> Result<Ends, Errno> {
+fn rings(capacity: Option<u64>, waiting: WaitMode) -> Result<Ends, Errno> {
     let bytes = capacity.unwrap_or(USUAL_CAPACITY) as usize;
     let ring = || Ok::<_, Errno>(std::rc::Rc::new(SharedRing::new(bytes, waiting)?));
     let (there, back) = (ring()?, ring()?);
@@ -280,11 +286,11 @@ fn rings(capacity: Option<u64>, waiting: Waiting) -> Result<Ends, Errno> {
 }
 
 impl End for Rings {
-    fn send(&mut self, message: &[u8], gone: Gone<'_>) -> Result<(), Errno> {
+    fn send(&mut self, message: &[u8], gone: OnInterrupt<'_>) -> Result<(), Errno> {
         self.to.write(message, gone)
     }
 
-    fn receive(&mut self, into: &mut [u8], gone: Gone<'_>) -> Result<usize, Errno> {
+    fn receive(&mut self, into: &mut [u8], gone: OnInterrupt<'_>) -> Result<usize, Errno> {
         self.from.read(into, gone).map(|()| into.len())
     }
 
@@ -305,7 +311,7 @@ struct Readers {
 const NOTE: usize = 16;
 
 fn readers() -> Result<Ends, Errno> {
-    let (own, peer, _) = pipes(&|| pipe_of(None))?;
+    let (own, peer, _) = pipes(&|| pipe_with_capacity(None))?;
     // The peer is a child of this process, and reads its memory; the child's ID is set once it
     // exists.
     let end = |[to, from]: [File; 2], other| Box::new(Readers { to, from, other });
@@ -313,7 +319,7 @@ fn readers() -> Result<Ends, Errno> {
 }
 
 impl End for Readers {
-    fn send(&mut self, message: &[u8], gone: Gone<'_>) -> Result<(), Errno> {
+    fn send(&mut self, message: &[u8], gone: OnInterrupt<'_>) -> Result<(), Errno> {
         let mut note = [0; NOTE];
         note[..8].copy_from_slice(&(message.as_ptr() as u64).to_ne_bytes());
         note[8..].copy_from_slice(&(message.len() as u64).to_ne_bytes());
@@ -324,7 +330,7 @@ impl End for Readers {
         }
     }
 
-    fn receive(&mut self, into: &mut [u8], gone: Gone<'_>) -> Result<usize, Errno> {
+    fn receive(&mut self, into: &mut [u8], gone: OnInterrupt<'_>) -> Result<usize, Errno> {
         let mut note = [0; NOTE];
         if uninterrupted(gone, || context_switch::read(&self.from, &mut note))? != NOTE {
             return Err(Errno::EPIPE);
@@ -338,7 +344,7 @@ impl End for Readers {
         let most = into.len().min(bytes as usize);
         let mut done = 0;
         while done < most {
-            match read_in(self.other, address + done as u64, &mut into[done..most])? {
+            match read_process_memory(self.other, address + done as u64, &mut into[done..most])? {
                 0 => return Err(Errno::EPIPE),
                 given => done += given,
             }
@@ -348,6 +354,6 @@ impl End for Readers {
 
     fn meet(&mut self, peer: u32) {
         self.other = peer;
-        let_read(peer);
+        allow_reader(peer);
     }
 }

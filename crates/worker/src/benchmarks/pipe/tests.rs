@@ -6,12 +6,12 @@ use std::fs;
 use oscost_model::case::Case;
 use oscost_model::point::{Point, Value};
 
-use super::super::exchange::{Control, End, Gone, SIZES, serve};
+use super::super::exchange::{ControlStream, End, OnInterrupt, SIZES, serve};
 use super::super::tests::{all_points, site};
 use super::*;
 use crate::bench::Context;
 use crate::kernel::file::location::{queue_key, queue_name};
-use crate::kernel::process::{alone, children, kill};
+use crate::kernel::process::{children, in_own_process, kill};
 use crate::kernel::time::stopwatch::Stopwatch;
 
 /// Every case with one of these sizes.
@@ -35,7 +35,7 @@ fn cases(sizes: &[u64]) -> Vec<(&'static Bench, Case)> {
 /// Its work here; `None`, with a message, if this machine lacks something.
 fn built(bench: &Bench, case: &Case, site: Context) -> Option<Work> {
     match bench.work(&case.point, site) {
-        Err(Errno::LACKING) => {
+        Err(Errno::UNAVAILABLE) => {
             let words = Errno::reason();
             assert!(words.len() > 20, "{case}: {words}");
             None
@@ -57,7 +57,7 @@ fn done(work: &mut Work, ops: u64) -> Result<(), OpError> {
 
 #[test]
 fn every_point_carries_verified_messages_and_describes_its_channel() {
-    alone(|| {
+    in_own_process(|| {
         let site = site();
         for (bench, case) in cases(SIZES) {
             let Some(mut work) = built(bench, &case, site) else { continue };
@@ -77,7 +77,7 @@ fn every_point_carries_verified_messages_and_describes_its_channel() {
 
 #[test]
 fn unusual_sizes_work_too() {
-    alone(|| {
+    in_own_process(|| {
         let site = site();
         for (bench, case) in cases(&[4]) {
             for size in [1u64, 3, 4_097, 1_000_003] {
@@ -92,14 +92,14 @@ fn unusual_sizes_work_too() {
 
 #[test]
 fn a_message_too_large_for_a_queue_names_the_setting_to_raise() {
-    alone(|| {
+    in_own_process(|| {
         let site = site();
         for (by, setting) in [("mq", "fs.mqueue.msgsize_max"), ("sysv-mq", "kernel.msgmax")] {
             let point = Point::none().with("by", by).with("size", 16u64 << 20);
             let point = point.with("peer_cpu", "same");
             // A system whose limit was raised that far accepts the message.
             match BENCHES[0].work(&point, site).map(drop) {
-                Err(Errno::LACKING) => {
+                Err(Errno::UNAVAILABLE) => {
                     let words = Errno::reason();
                     assert!(words.contains(setting) || words.contains("RLIMIT"), "{words}");
                 }
@@ -122,7 +122,7 @@ fn held() -> (usize, usize, usize, usize) {
 
 #[test]
 fn dropping_a_work_leaves_nothing_behind() {
-    alone(|| {
+    in_own_process(|| {
         let site = site();
         let sweep = || {
             for (bench, case) in cases(&[4, 4_096]) {
@@ -145,7 +145,7 @@ fn dropping_a_work_leaves_nothing_behind() {
 
 #[test]
 fn an_op_whose_peer_was_killed_fails_and_says_so() {
-    alone(|| {
+    in_own_process(|| {
         let site = site();
         for (bench, case) in cases(&[64]) {
             if case.point.get("capacity").is_some() {
@@ -155,7 +155,7 @@ fn an_op_whose_peer_was_killed_fails_and_says_so() {
             kill(children()[0]);
             let ops = work.max_batch_ops().min(100_000);
             let failed = done(&mut work, ops).unwrap_err();
-            assert_eq!(failed.errno, Errno::UNFIT, "{case}: {}", failed.errno);
+            assert_eq!(failed.errno, Errno::CHECK_FAILED, "{case}: {}", failed.errno);
             assert!(Errno::reason().contains("died"), "{case}: {}", Errno::reason());
         }
     });
@@ -169,11 +169,11 @@ struct Liar {
 }
 
 impl End for Liar {
-    fn send(&mut self, message: &[u8], gone: Gone<'_>) -> Result<(), Errno> {
+    fn send(&mut self, message: &[u8], gone: OnInterrupt<'_>) -> Result<(), Errno> {
         self.end.send(message, gone)
     }
 
-    fn receive(&mut self, into: &mut [u8], gone: Gone<'_>) -> Result<usize, Errno> {
+    fn receive(&mut self, into: &mut [u8], gone: OnInterrupt<'_>) -> Result<usize, Errno> {
         let came = self.end.receive(into, gone)?;
         if self.good > 0 {
             self.good -= 1;
@@ -191,7 +191,7 @@ fn with_liar(short: bool, good: u32) -> Result<Work, Errno> {
     let (own, end) = ends::ends(at, 64)?;
     let peer = Box::new(Liar { end, short, good });
     let cpu = at.context.cpu.unwrap_or(0);
-    let two = Two::here_by(cpu, own, peer, |mut end, control: Control| {
+    let two = Two::here_by(cpu, own, peer, |mut end, control: ControlStream| {
         serve(&mut *end, &control, Stopwatch::Syscall)
     })?;
     two.throughput(64, 1)
@@ -199,40 +199,40 @@ fn with_liar(short: bool, good: u32) -> Result<Work, Errno> {
 
 #[test]
 fn a_peer_that_got_fewer_bytes_than_were_sent_fails_the_batch() {
-    alone(|| {
+    in_own_process(|| {
         let mut work = with_liar(true, 3 + 5).unwrap();
         done(&mut work, 5).unwrap();
-        assert_eq!(done(&mut work, 5).unwrap_err().errno, Errno::UNFIT);
+        assert_eq!(done(&mut work, 5).unwrap_err().errno, Errno::CHECK_FAILED);
         assert!(Errno::reason().contains("got 5, 315 bytes"), "{}", Errno::reason());
     });
 }
 
 #[test]
 fn a_corrupted_byte_fails_before_anything_is_timed() {
-    alone(|| {
-        assert_eq!(with_liar(false, 2).map(drop), Err(Errno::UNFIT));
+    in_own_process(|| {
+        assert_eq!(with_liar(false, 2).map(drop), Err(Errno::CHECK_FAILED));
         assert!(Errno::reason().contains("got 2 as they were sent"), "{}", Errno::reason());
     });
 }
 
 #[test]
 fn a_silent_peer_times_out() {
-    alone(|| {
+    in_own_process(|| {
         let point = Point::none().with("by", "pipe").with("size", 64u64).with("peer_cpu", "same");
         let at = Params::new(&point, site());
         let (own, end) = ends::ends(at, 64).unwrap();
         let two = Two::here_by(at.context.cpu.unwrap_or(0), own, end, |end, control| {
             // Both are kept open, so that the channel is not closed.
             let _held = (end, control);
-            crate::kernel::process::wait_for_the_end()
+            crate::kernel::process::pause_forever()
         });
-        assert_eq!(two.unwrap().throughput(64, 1).map(drop), Err(Errno::SILENT));
+        assert_eq!(two.unwrap().throughput(64, 1).map(drop), Err(Errno::PEER_TIMED_OUT));
     });
 }
 
 #[test]
 fn a_case_that_cannot_be_pinned_or_lacks_a_second_cpu_says_so() {
-    alone(|| {
+    in_own_process(|| {
         for (bench, case) in cases(&[64]) {
             let work = bench.work(&case.point, Context::DEFAULT).unwrap();
             assert!(

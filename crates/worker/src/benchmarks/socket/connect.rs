@@ -11,14 +11,14 @@ use std::os::fd::AsFd;
 
 use oscost_model::channel::ChannelObservation;
 
-use super::super::exchange::{Control, Gone, cpu_of_peer};
+use super::super::exchange::{ControlStream, OnInterrupt, cpu_of_peer};
 use super::super::prelude::*;
 use super::ends::{Name, cause, way};
 use crate::kernel::event::poll;
-use crate::kernel::ipc::context_switch::{Alarm, Ear, PeerProcess};
-use crate::kernel::net::control_stream::Waiting;
-use crate::kernel::net::socket::{self, Address, Kind};
-use crate::kernel::net::token_listener::Door;
+use crate::kernel::ipc::context_switch::{Alarm, PeerProcess, SignalReceiver};
+use crate::kernel::net::control_stream::Pending;
+use crate::kernel::net::socket::{self, SocketAddress, SocketKind};
+use crate::kernel::net::token_listener::TokenListener;
 
 /// Commands to the peer.
 mod order {
@@ -63,7 +63,7 @@ enum Listens {
 }
 
 impl Listens {
-    fn accept(&self) -> Result<(File, Address), Errno> {
+    fn accept(&self) -> Result<(File, SocketAddress), Errno> {
         match self {
             Listens::Here(file) => socket::accept(file),
             Listens::Door(listener) => socket::accept(listener),
@@ -121,14 +121,14 @@ impl Peer {
     }
 
     /// Accepts that many, unless the measured process closes the control stream.
-    fn accept(&mut self, connections: u64, control: &Control) -> Result<(), Errno> {
+    fn accept(&mut self, connections: u64, control: &ControlStream) -> Result<(), Errno> {
         self.settle();
         (self.announced, self.came) = (connections, 0);
-        control.tell([order::ACCEPT, 0, 0, 0], &|_| Ok(()))?;
+        control.send([order::ACCEPT, 0, 0, 0], &|_| Ok(()))?;
         while self.came < connections {
             let before = (self.came, self.strangers);
             self.one()?;
-            if before == (self.came, self.strangers) && control.waiting() == Waiting::End {
+            if before == (self.came, self.strangers) && control.pending() == Pending::Closed {
                 break;
             }
         }
@@ -136,9 +136,9 @@ impl Peer {
     }
 
     /// Serves as the peer until the measured process closes the control stream.
-    fn serve(mut self, control: &Control) -> Result<(), Errno> {
+    fn serve(mut self, control: &ControlStream) -> Result<(), Errno> {
         // The alarm makes it check every second whether that one still exists.
-        let _ear = Ear::open()?;
+        let _ear = SignalReceiver::install()?;
         let _alarm = Alarm::start()?;
         let wait = |_| Ok(());
         loop {
@@ -150,11 +150,11 @@ impl Peer {
             if !ready[0] {
                 continue;
             }
-            match control.hear(&wait) {
+            match control.receive(&wait) {
                 Ok([order::ACCEPT, connections, ..]) => self.accept(connections, control)?,
                 Ok([order::REPORT, ..]) => {
                     self.settle();
-                    control.tell([self.came, self.strangers, self.before, 0], &wait)?;
+                    control.send([self.came, self.strangers, self.before, 0], &wait)?;
                 }
                 Ok(_) => return Err(Errno::EPROTO),
                 Err(Errno::EPIPE | Errno(libc::ECONNRESET)) => return Ok(()),
@@ -165,22 +165,22 @@ impl Peer {
 }
 
 /// The peer of TCP: connections come to the same listening socket as the control stream.
-pub(super) fn serve(door: &mut Door, what: What) -> Result<(), Errno> {
-    let control = door.wait()?;
+pub(super) fn serve(door: &mut TokenListener, what: What) -> Result<(), Errno> {
+    let control = door.accept_peer()?;
     control.set_nodelay(true)?;
-    let control = Control::over(control);
+    let control = ControlStream::from_stream(control);
     let listener = door.listener().try_clone()?;
     listener.set_nonblocking(false)?;
-    let (friend, before) = (door.friend(), door.strangers());
+    let (friend, before) = (door.peer(), door.unauthorised());
     Peer::new(Listens::Door(listener), friend, what, before).serve(&control)
 }
 
 /// The measured process's end.
 struct Own {
-    to: Address,
+    to: SocketAddress,
     what: What,
     by_tcp: bool,
-    control: Control,
+    control: ControlStream,
     child: Option<PeerProcess>,
     peer_cpu: Option<u32>,
     /// Sockets that are ready to be connected, and those that wait to be closed.
@@ -193,12 +193,12 @@ struct Own {
     before: u64,
     _name: Option<Name>,
     _alarm: Alarm,
-    _ear: Ear,
+    _ear: SignalReceiver,
 }
 
 /// The work of a benchmark: an op is a connection.
 pub(super) fn work(at: Params<'_>, what: What) -> Result<Work, Errno> {
-    let ear = Ear::open()?;
+    let ear = SignalReceiver::install()?;
     let by_tcp = at.word("by") == "tcp";
     let (to, control, child, name) = if by_tcp { by_door(at, what)? } else { by_path(at, what)? };
     let (child, peer_cpu) = child.unzip();
@@ -234,21 +234,21 @@ pub(super) fn work(at: Params<'_>, what: What) -> Result<Work, Errno> {
 }
 
 /// The address to connect to, the control stream, and the process that accepts.
-type There = (Address, Control, Option<(PeerProcess, u32)>, Option<Name>);
+type There = (SocketAddress, ControlStream, Option<(PeerProcess, u32)>, Option<Name>);
 
 fn by_door(at: Params<'_>, what: What) -> Result<There, Errno> {
     let way = way(at, if what == What::Whole { serve_whole } else { serve_first_byte })?;
-    let control = Control::over(way.go()?);
-    Ok((Address::of(way.far.addr), control, way.child(), None))
+    let control = ControlStream::from_stream(way.go()?);
+    Ok((SocketAddress::from_ip(way.far.addr), control, way.child(), None))
 }
 
 /// [`serve`], for whole connections.
-pub(super) fn serve_whole(_: Params<'_>, door: &mut Door) -> Result<(), Errno> {
+pub(super) fn serve_whole(_: Params<'_>, door: &mut TokenListener) -> Result<(), Errno> {
     serve(door, What::Whole)
 }
 
 /// [`serve`], until the first byte.
-pub(super) fn serve_first_byte(_: Params<'_>, door: &mut Door) -> Result<(), Errno> {
+pub(super) fn serve_first_byte(_: Params<'_>, door: &mut TokenListener) -> Result<(), Errno> {
     serve(door, What::FirstByte)
 }
 
@@ -257,8 +257,8 @@ fn by_path(at: Params<'_>, what: What) -> Result<There, Errno> {
         Errno::unavailable(work.unavailable_reason().unwrap_or_default().to_owned())
     })?;
     let name = Name::new();
-    let listens = Listens::Here(socket::at_path(&name.0, Kind::Stream)?);
-    let (control, theirs) = Control::pair()?;
+    let listens = Listens::Here(socket::bind_path(&name.0, SocketKind::Stream)?);
+    let (control, theirs) = ControlStream::pair()?;
     let mut own = Some(control);
     let child = {
         let own = &mut own;
@@ -269,21 +269,21 @@ fn by_path(at: Params<'_>, what: What) -> Result<There, Errno> {
         })?
     };
     let control = own.ok_or(Errno::EINVAL)?; // Taken only in the child.
-    Ok((Address::of_path(&name.0)?, control, Some((child, cpu)), Some(name)))
+    Ok((SocketAddress::from_path(&name.0)?, control, Some((child, cpu)), Some(name)))
 }
 
 impl Own {
     fn gone(&self) -> impl Fn(u32) -> Result<(), Errno> + use<'_> {
         |times| {
-            self.child.as_ref().map_or(Ok(()), PeerProcess::is_there)?;
-            if times > ALARMS { Err(Errno::SILENT) } else { Ok(()) }
+            self.child.as_ref().map_or(Ok(()), PeerProcess::check_running)?;
+            if times > ALARMS { Err(Errno::PEER_TIMED_OUT) } else { Ok(()) }
         }
     }
 
     /// A new socket.
     #[inline(always)]
     fn socket(&self) -> Result<File, Errno> {
-        let socket = socket::of_family(&self.to, Kind::Stream)?;
+        let socket = socket::socket_for(&self.to, SocketKind::Stream)?;
         if self.by_tcp {
             socket::reset_when_closed(&socket)?;
         }
@@ -333,7 +333,7 @@ impl Own {
 
 /// Repeats a blocking call while it is interrupted.
 #[inline(always)]
-fn waited<T>(gone: Gone<'_>, mut act: impl FnMut() -> Result<T, Errno>) -> Result<T, Errno> {
+fn waited<T>(gone: OnInterrupt<'_>, mut act: impl FnMut() -> Result<T, Errno>) -> Result<T, Errno> {
     let mut times = 0;
     loop {
         match act() {
@@ -358,8 +358,8 @@ impl WorkBody for Own {
             self.used.reserve(ops as usize);
         }
         self.tried = ops;
-        let asked = self.control.tell([order::ACCEPT, ops, 0, 0], &self.gone());
-        let answer = asked.and_then(|()| self.control.hear(&self.gone()));
+        let asked = self.control.send([order::ACCEPT, ops, 0, 0], &self.gone());
+        let answer = asked.and_then(|()| self.control.receive(&self.gone()));
         match answer.map_err(|why| self.cause(why))? {
             [order::ACCEPT, ..] => Ok(()),
             _ => Err(Errno::EPROTO),
@@ -375,9 +375,10 @@ impl WorkBody for Own {
 
     /// Checks that the peer has accepted as many.
     fn verify(&mut self) -> Result<(), Errno> {
-        let asked = self.control.tell([order::REPORT, 0, 0, 0], &self.gone());
-        let [came, strangers, before, _] =
-            asked.and_then(|()| self.control.hear(&self.gone())).map_err(|why| self.cause(why))?;
+        let asked = self.control.send([order::REPORT, 0, 0, 0], &self.gone());
+        let [came, strangers, before, _] = asked
+            .and_then(|()| self.control.receive(&self.gone()))
+            .map_err(|why| self.cause(why))?;
         if came < self.tried {
             return Err(Errno::check_failed(format!(
                 "{} connections were opened, and the peer accepted {came}",

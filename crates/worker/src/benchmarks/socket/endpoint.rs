@@ -7,7 +7,7 @@ use std::net::{IpAddr, TcpListener};
 use oscost_model::channel::ChannelObservation;
 
 use crate::kernel::net::socket;
-use crate::kernel::net::socket::Setting;
+use crate::kernel::net::socket::SocketOption;
 
 /// A socket that is connected to the other end's.
 pub(super) struct Socket {
@@ -51,17 +51,18 @@ impl Socket {
     pub(super) fn seen(&self) -> ChannelObservation {
         let ask = |what| socket::get(&self.file, what).ok();
         let mtu = |here: IpAddr| {
-            ask(if here.is_ipv4() { Setting::Mtu } else { Setting::Mtu6 }).filter(|&mtu| mtu > 0)
+            ask(if here.is_ipv4() { SocketOption::Mtu } else { SocketOption::Mtu6 })
+                .filter(|&mtu| mtu > 0)
         };
         ChannelObservation {
-            send_buffer_bytes: ask(Setting::SendBuffer),
-            receive_buffer_bytes: ask(Setting::ReceiveBuffer),
+            send_buffer_bytes: ask(SocketOption::SendBuffer),
+            receive_buffer_bytes: ask(SocketOption::ReceiveBuffer),
             mtu_bytes: match self.over {
                 Over::Nothing => None,
                 Over::Tcp(here) | Over::Udp(here) => mtu(here),
             },
             segment_bytes: match self.over {
-                Over::Tcp(_) => ask(Setting::Segment),
+                Over::Tcp(_) => ask(SocketOption::Segment),
                 _ => None,
             },
             unauthorised_connections: self.door.as_ref().map_or(0, Watched::strangers),

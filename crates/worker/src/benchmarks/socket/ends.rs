@@ -10,22 +10,22 @@ use std::time::Duration;
 
 use oscost_model::point::Value;
 
-use super::super::exchange::{Control, End, Two, cpu_of_peer, serve};
+use super::super::exchange::{ControlStream, End, Two, cpu_of_peer, serve};
 use super::super::prelude::*;
 use super::endpoint::{Over, Socket, Watched};
 use super::packet::Packets;
 use super::stream::{Copied, FromFile, Lent, Ringed};
-use crate::kernel::SILENCE;
+use crate::kernel::PEER_TIMEOUT;
 use crate::kernel::ipc::context_switch::PeerProcess;
-use crate::kernel::net::socket::{self, Kind, Setting};
-use crate::kernel::net::token_listener::{Door, Far};
+use crate::kernel::net::socket::{self, SocketKind, SocketOption};
+use crate::kernel::net::token_listener::{RemoteEndpoint, TokenListener};
 
 /// Sets the socket buffers that the axis `buffer` selects; the implied value keeps the system's.
 pub(super) fn with_buffers(at: Params<'_>, file: &File) -> Result<(), Errno> {
     let Some(&Value::Number(bytes)) = at.value("buffer") else { return Ok(()) };
     let sides = [
-        (Setting::SendBuffer, "SO_SNDBUF", "net.core.wmem_max"),
-        (Setting::ReceiveBuffer, "SO_RCVBUF", "net.core.rmem_max"),
+        (SocketOption::SendBuffer, "SO_SNDBUF", "net.core.wmem_max"),
+        (SocketOption::ReceiveBuffer, "SO_RCVBUF", "net.core.rmem_max"),
     ];
     for (what, name, limit) in sides {
         socket::set(file, what, i32::try_from(bytes).map_err(|_| Errno::EINVAL)?)?;
@@ -45,7 +45,7 @@ pub(super) fn with_buffers(at: Params<'_>, file: &File) -> Result<(), Errno> {
 fn with_room(size: u64, file: &File) -> Result<(), Errno> {
     /// Overhead of the kernel (net/unix/af_unix.c: unix_dgram_sendmsg).
     const KEPT: u64 = 32;
-    let holds = socket::get(file, Setting::SendBuffer)?.saturating_sub(KEPT);
+    let holds = socket::get(file, SocketOption::SendBuffer)?.saturating_sub(KEPT);
     if size <= holds {
         return Ok(());
     }
@@ -66,15 +66,15 @@ pub(super) fn here(at: Params<'_>) -> Result<Two, Errno> {
         }
     };
     let kind = match at.word("by") {
-        "unix-dgram" => Kind::Datagram,
-        "unix-seqpacket" => Kind::Packets,
-        _ => Kind::Stream,
+        "unix-dgram" => SocketKind::Datagram,
+        "unix-seqpacket" => SocketKind::Packets,
+        _ => SocketKind::Stream,
     };
     let (own, peer) =
         if at.word("by") == "socketpair" { socket::pair(kind)? } else { by_path(kind)? };
     let end = |file: File| {
         with_buffers(at, &file)?;
-        if kind != Kind::Stream {
+        if kind != SocketKind::Stream {
             with_room(at.number("size"), &file)?;
         }
         end_of(at, Socket { file, over: Over::Nothing, door: None })
@@ -83,18 +83,18 @@ pub(super) fn here(at: Params<'_>) -> Result<Two, Errno> {
 }
 
 /// Two sockets connected by a path, which is removed.
-fn by_path(kind: Kind) -> Result<(File, File), Errno> {
+fn by_path(kind: SocketKind) -> Result<(File, File), Errno> {
     let (there, here) = (Name::new(), Name::new());
-    let listens = socket::at_path(&there.0, kind)?;
-    let address = socket::Address::of_path(&there.0)?;
-    if kind == Kind::Datagram {
+    let listens = socket::bind_path(&there.0, kind)?;
+    let address = socket::SocketAddress::from_path(&there.0)?;
+    if kind == SocketKind::Datagram {
         // Each is connected to the other, and accepts packets from no other socket.
-        let own = socket::at_path(&here.0, kind)?;
+        let own = socket::bind_path(&here.0, kind)?;
         socket::connect(&own, &address)?;
-        socket::connect(&listens, &socket::Address::of_path(&here.0)?)?;
+        socket::connect(&listens, &socket::SocketAddress::from_path(&here.0)?)?;
         return Ok((own, listens));
     }
-    let own = socket::of_family(&address, kind)?;
+    let own = socket::socket_for(&address, kind)?;
     // connect(2) succeeds before accept(2): the connection waits in the backlog.
     socket::connect(&own, &address)?;
     let (peer, _) = socket::accept(&listens)?;
@@ -139,7 +139,7 @@ fn end_of(at: Params<'_>, socket: Socket) -> Result<Box<dyn End>, Errno> {
 /// A connection to the peer: the peer process, if it is local, and its address.
 pub(super) struct Way {
     child: Option<(PeerProcess, u32)>,
-    pub(super) far: Far,
+    pub(super) far: RemoteEndpoint,
     listener: Option<TcpListener>,
 }
 
@@ -147,7 +147,7 @@ pub(super) struct Way {
 /// loopback like a remote worker would.
 pub(super) fn way(
     at: Params<'_>,
-    serve: fn(Params<'_>, &mut Door) -> Result<(), Errno>,
+    serve: fn(Params<'_>, &mut TokenListener) -> Result<(), Errno>,
 ) -> Result<Way, Errno> {
     if let Some(far) = at.context.remote_peer {
         return Ok(Way { child: None, far, listener: None });
@@ -160,8 +160,8 @@ pub(super) fn way(
             ));
         }
     };
-    let mut door = Door::here()?;
-    let (far, listener) = (door.far(), door.listener().try_clone()?);
+    let mut door = TokenListener::on_loopback()?;
+    let (far, listener) = (door.endpoint(), door.listener().try_clone()?);
     let child = PeerProcess::start(Some(cpu), move || serve(at, &mut door))?;
     Ok(Way { child: Some((child, cpu)), far, listener: Some(listener) })
 }
@@ -177,7 +177,7 @@ impl Way {
 
     /// The cause of a failure: that the peer has exited is more specific than a refused connection.
     fn cause(&self, error: Errno) -> Errno {
-        self.child.as_ref().and_then(|(child, _)| child.is_there().err()).unwrap_or(error)
+        self.child.as_ref().and_then(|(child, _)| child.check_running().err()).unwrap_or(error)
     }
 
     /// The listener of a local peer, from now on watched for unauthorised connections; the peer has
@@ -201,7 +201,7 @@ pub(super) fn cause(child: Option<&PeerProcess>, why: Errno) -> Errno {
         matches!(why, Errno::EPIPE | Errno::ESRCH | Errno(libc::ECONNRESET | libc::ECONNREFUSED));
     let Some(child) = child.filter(|_| gone) else { return why };
     for _ in 0..LOOKS {
-        match child.is_there() {
+        match child.check_running() {
             Ok(()) => std::thread::sleep(Duration::from_millis(2)),
             Err(Errno::ESRCH) => {
                 return Errno::check_failed(
@@ -216,10 +216,10 @@ pub(super) fn cause(child: Option<&PeerProcess>, why: Errno) -> Errno {
 
 /// The first message of the peer, with a time limit.
 pub(super) fn first_words(stream: &TcpStream) -> Result<[u64; 4], Errno> {
-    stream.set_read_timeout(Some(SILENCE))?;
-    let words = Control::over(stream.try_clone()?).hear(&|_| Ok(()));
+    stream.set_read_timeout(Some(PEER_TIMEOUT))?;
+    let words = ControlStream::from_stream(stream.try_clone()?).receive(&|_| Ok(()));
     stream.set_read_timeout(None)?;
-    words.map_err(|error| if error == Errno::EAGAIN { Errno::SILENT } else { error })
+    words.map_err(|error| if error == Errno::EAGAIN { Errno::PEER_TIMED_OUT } else { error })
 }
 
 /// Both ends of TCP.
@@ -228,7 +228,7 @@ pub(super) fn tcp(at: Params<'_>) -> Result<Two, Errno> {
     let control = way.go()?;
     let stream = way.go()?;
     let [before, ..] = first_words(&control)?;
-    let control = Control::over(control);
+    let control = ControlStream::from_stream(control);
     let end = tcp_end(at, stream, way.watched(before))?;
     match way.child() {
         Some(child) => Two::beside(child, end, control),
@@ -237,18 +237,21 @@ pub(super) fn tcp(at: Params<'_>) -> Result<Two, Errno> {
 }
 
 /// The peer of TCP, behind a listener.
-pub(super) fn serve_tcp(at: Params<'_>, door: &mut Door) -> Result<(), Errno> {
+pub(super) fn serve_tcp(at: Params<'_>, door: &mut TokenListener) -> Result<(), Errno> {
     let (mut end, control) = enter_tcp(at, door)?;
     serve(&mut *end, &control, at.context.clock)
 }
 
 /// Accepts the control stream, and then the connection that carries messages.
-fn enter_tcp(at: Params<'_>, door: &mut Door) -> Result<(Box<dyn End>, Control), Errno> {
-    let control = door.wait()?;
+fn enter_tcp(
+    at: Params<'_>,
+    door: &mut TokenListener,
+) -> Result<(Box<dyn End>, ControlStream), Errno> {
+    let control = door.accept_peer()?;
     control.set_nodelay(true)?;
-    let control = Control::over(control);
-    let stream = door.wait()?;
-    control.tell([door.strangers(), 0, 0, 0], &|_| Ok(()))?;
+    let control = ControlStream::from_stream(control);
+    let stream = door.accept_peer()?;
+    control.send([door.unauthorised(), 0, 0, 0], &|_| Ok(()))?;
     Ok((tcp_end(at, stream, None)?, control))
 }
 

@@ -2,7 +2,7 @@
 
 use oscost_model::channel::ChannelObservation;
 
-use super::super::exchange::{End, Gone};
+use super::super::exchange::{End, OnInterrupt};
 use super::super::prelude::*;
 use super::endpoint::Socket;
 use crate::kernel::net::socket;
@@ -12,7 +12,7 @@ pub(super) struct Packets(pub(super) Socket);
 
 impl End for Packets {
     #[inline(always)]
-    fn send(&mut self, message: &[u8], gone: Gone<'_>) -> Result<(), Errno> {
+    fn send(&mut self, message: &[u8], gone: OnInterrupt<'_>) -> Result<(), Errno> {
         let mut times = 0;
         loop {
             match socket::send(&self.0.file, message) {
@@ -28,7 +28,7 @@ impl End for Packets {
     }
 
     #[inline(always)]
-    fn receive(&mut self, into: &mut [u8], gone: Gone<'_>) -> Result<usize, Errno> {
+    fn receive(&mut self, into: &mut [u8], gone: OnInterrupt<'_>) -> Result<usize, Errno> {
         let mut times = 0;
         loop {
             match socket::receive_packet(&self.0.file, into) {

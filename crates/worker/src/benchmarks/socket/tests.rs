@@ -8,14 +8,14 @@ use std::time::Duration;
 use oscost_model::channel::{ChannelObservation, Datagrams};
 use oscost_model::point::{Point, Value};
 
-use super::super::exchange::{Control, From, fill};
+use super::super::exchange::{ControlStream, From, fill};
 use super::super::tests::site;
 use super::*;
 use crate::bench::Context;
 use crate::kernel::ipc::context_switch::PeerProcess;
-use crate::kernel::net::control_stream::Waiting;
-use crate::kernel::net::token_listener::{Door, Token};
-use crate::kernel::process::{self, alone};
+use crate::kernel::net::control_stream::Pending;
+use crate::kernel::net::token_listener::{Token, TokenListener};
+use crate::kernel::process::{self, in_own_process};
 
 fn bench(id: &str) -> &'static Bench {
     BENCHES.iter().find(|bench| bench.id == id).unwrap()
@@ -33,7 +33,7 @@ fn point(text: &str) -> Point {
 /// is unavailable here.
 fn batches(id: &str, at: &str, site: Context) -> Result<Option<ChannelObservation>, Errno> {
     let mut work = match bench(id).work(&point(at), site) {
-        Err(Errno::LACKING) => return Ok(None),
+        Err(Errno::UNAVAILABLE) => return Ok(None),
         work => work?,
     };
     if let Some(lacking) = work.unavailable_reason() {
@@ -62,7 +62,7 @@ fn open_files() -> BTreeSet<String> {
 
 #[test]
 fn messages_of_every_kind_are_verified_and_leave_nothing() {
-    alone(|| {
+    in_own_process(|| {
         let site = site();
         let before = open_files();
         for by in ["tcp", "udp", "unix-stream", "unix-dgram", "unix-seqpacket", "socketpair"] {
@@ -101,10 +101,10 @@ fn elsewhere(
     id: &str,
     at: &str,
     here: IpAddr,
-    serve: impl FnOnce(Params<'_>, &mut Door) -> Result<(), Errno>,
+    serve: impl FnOnce(Params<'_>, &mut TokenListener) -> Result<(), Errno>,
 ) -> (Context, PeerProcess) {
-    let mut door = Door::open(here, Token::fresh().unwrap()).unwrap();
-    let far = door.far();
+    let mut door = TokenListener::bind(here, Token::random().unwrap()).unwrap();
+    let far = door.endpoint();
     let whole = bench(id).definition().with_implied(&point(at));
     let child =
         PeerProcess::start(None, move || serve(Params::new(&whole, Context::DEFAULT), &mut door));
@@ -113,7 +113,7 @@ fn elsewhere(
 
 #[test]
 fn a_remote_peer_is_served_by_the_same_code_over_both_versions_of_ip() {
-    alone(|| {
+    in_own_process(|| {
         for here in [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)] {
             if TcpListener::bind((here, 0)).is_err() {
                 eprintln!("skipped: no {here}");
@@ -132,7 +132,7 @@ fn a_remote_peer_is_served_by_the_same_code_over_both_versions_of_ip() {
                 assert!(seen.unwrap().verified > 0, "{id}:{at}");
                 // The measured process has closed its connections: the peer ends by itself, without
                 // an error.
-                assert_eq!(peer.ended(), Ok(()), "{id}:{at} at {here}");
+                assert_eq!(peer.join(), Ok(()), "{id}:{at} at {here}");
             }
             let at = "by=unix-stream,size=64,peer_cpu=other";
             let (site, _peer) = elsewhere("socket/round-trip", at, here, |_, _| Ok(()));
@@ -148,7 +148,7 @@ fn a_remote_peer_is_served_by_the_same_code_over_both_versions_of_ip() {
 
 #[test]
 fn unauthorised_connections_are_counted_and_closed_and_the_run_continues() {
-    alone(|| {
+    in_own_process(|| {
         for (id, at) in [
             ("socket/round-trip", "by=tcp,size=64,peer_cpu=same"),
             ("socket/round-trip", "by=udp,size=64,peer_cpu=same"),
@@ -191,7 +191,7 @@ fn listening() -> Vec<u16> {
 
 #[test]
 fn a_peer_that_dies_is_reported_and_not_waited_for() {
-    alone(|| {
+    in_own_process(|| {
         for (id, by) in [
             ("socket/round-trip", "tcp"),
             ("socket/round-trip", "udp"),
@@ -224,16 +224,20 @@ fn a_peer_that_dies_is_reported_and_not_waited_for() {
 
 /// A UDP peer that treats datagrams like an unreliable network: it speaks the protocol of the
 /// control stream and misbehaves as `act` says.
-fn mischief(at: Params<'_>, door: &mut Door, act: fn(&mut Mischief, &[u8])) -> Result<(), Errno> {
-    let control = door.wait()?;
+fn mischief(
+    at: Params<'_>,
+    door: &mut TokenListener,
+    act: fn(&mut Mischief, &[u8]),
+) -> Result<(), Errno> {
+    let control = door.accept_peer()?;
     let here = control.local_addr()?.ip();
     let socket = UdpSocket::bind((here, 0))?;
     socket.set_read_timeout(Some(Duration::from_millis(20)))?;
-    let control = Control::over(control);
+    let control = ControlStream::from_stream(control);
     let wait = |_| Ok(());
-    let [port, ..] = control.hear(&wait)?;
+    let [port, ..] = control.receive(&wait)?;
     socket.connect((here, port as u16))?;
-    control.tell([u64::from(socket.local_addr()?.port()), 0, 0, 0], &wait)?;
+    control.send([u64::from(socket.local_addr()?.port()), 0, 0, 0], &wait)?;
     let mut peer = Mischief {
         socket,
         number: 0,
@@ -247,11 +251,11 @@ fn mischief(at: Params<'_>, door: &mut Door, act: fn(&mut Mischief, &[u8])) -> R
     let mut what = 0;
     let mut datagram = [0; 1 << 16];
     loop {
-        match control.waiting() {
-            Waiting::End => return Ok(()),
-            Waiting::Nothing => {}
-            Waiting::Words => {
-                let words = control.hear(&wait)?;
+        match control.pending() {
+            Pending::Closed => return Ok(()),
+            Pending::Nothing => {}
+            Pending::Message => {
+                let words = control.receive(&wait)?;
                 let answer = match (words[0], what) {
                     (5, 4) => [peer.arrived, peer.arrived, 0, 0],
                     (5, _) => [0, 0, 3 << 32 | 2, 1],
@@ -261,7 +265,7 @@ fn mischief(at: Params<'_>, door: &mut Door, act: fn(&mut Mischief, &[u8])) -> R
                     (what, peer.messages, peer.first) = (words[0], words[2], words[3] as u32);
                     (peer.number, peer.arrived, peer.ends) = (0, 0, 0);
                 }
-                control.tell(answer, &wait)?;
+                control.send(answer, &wait)?;
             }
         }
         let Ok(given) = peer.socket.recv(&mut datagram) else { continue };
@@ -317,7 +321,7 @@ const AT_PEER: Datagrams =
 
 #[test]
 fn lost_late_and_duplicate_datagrams_are_counted_and_are_not_samples() {
-    alone(|| {
+    in_own_process(|| {
         let (samples, counted) = trips_with(6, |peer, datagram| {
             peer.number += 1;
             // The second one is lost.
@@ -375,7 +379,7 @@ fn lost_late_and_duplicate_datagrams_are_counted_and_are_not_samples() {
 
 #[test]
 fn a_silent_peer_is_timed_out() {
-    alone(|| {
+    in_own_process(|| {
         let (id, at) = ("socket/round-trip", "by=udp,size=64,peer_cpu=other");
         let here = IpAddr::V4(Ipv4Addr::LOCALHOST);
         let (site, _peer) = elsewhere(id, at, here, |at, door| mischief(at, door, |_, _| ()));
@@ -383,13 +387,13 @@ fn a_silent_peer_is_timed_out() {
         let silent = (0..100).find_map(|_| {
             work.prepare(1).and_then(|()| work.run(1, 1)).err().map(|failed| failed.errno)
         });
-        assert_eq!(silent, Some(Errno::SILENT));
+        assert_eq!(silent, Some(Errno::PEER_TIMED_OUT));
     });
 }
 
 #[test]
 fn udp_throughput_counts_what_arrived_and_repeats_the_end_marker_until_acknowledged() {
-    alone(|| {
+    in_own_process(|| {
         let (id, at) = ("socket/throughput", "by=udp,size=64,peer_cpu=other");
         let act = |peer: &mut Mischief, datagram: &[u8]| {
             let id = u32::from_le_bytes(*datagram.first_chunk().unwrap());
@@ -448,7 +452,7 @@ fn connections_at(port: &str, states: impl Fn(&str) -> bool) -> BTreeSet<[String
 
 #[test]
 fn thousands_of_connections_leave_no_address_in_use() {
-    alone(|| {
+    in_own_process(|| {
         let at = point("by=tcp,peer_cpu=same");
         let mut work = bench("socket/connect").work(&at, site()).unwrap();
         // Another process may have used the same port, or may be about to.
@@ -476,7 +480,7 @@ fn thousands_of_connections_leave_no_address_in_use() {
 
 #[test]
 fn zerocopy_sendfile_and_io_uring_deliver_the_right_messages() {
-    alone(|| {
+    in_own_process(|| {
         for via in ["zerocopy", "sendfile", "io-uring"] {
             for by in ["tcp", "unix-stream", "socketpair"] {
                 if via == "zerocopy" && by != "tcp" {

@@ -15,7 +15,7 @@ pub(super) fn stamps(at: Params<'_>) -> Result<Work, Errno> {
         Ok(cpu) => cpu,
         Err(lacking) => return Ok(lacking),
     };
-    if cpu != at.context.cpu && !at.context.clock.is_one_for_all_cpus() {
+    if cpu != at.context.cpu && !at.context.clock.agrees_across_cpus() {
         return Ok(clocks_apart());
     }
     match at.word("peer") {
@@ -36,7 +36,7 @@ fn stays(cpu: Option<u32>, watch: Stopwatch) -> Result<Work, Errno> {
             while context_switch::read(&from_own, &mut [0])? == 1 {
                 // A woken task may preempt the one that woke it. Yielding once lets that one run
                 // until it waits, as the definition says.
-                context_switch::give_way()?;
+                context_switch::sched_yield()?;
                 send(&to_own, watch)?;
             }
             Ok(())
@@ -58,7 +58,7 @@ fn stays(cpu: Option<u32>, watch: Stopwatch) -> Result<Work, Errno> {
 fn exits(cpu: Option<u32>, watch: Stopwatch) -> Result<Work, Errno> {
     let (from_peer, to_own) = pipe()?;
     let meet = move || {
-        PeerProcess::start(cpu, || send(&to_own, watch))?.ended()?;
+        PeerProcess::start(cpu, || send(&to_own, watch))?.join()?;
         receive(&from_peer, watch)
     };
     meet()?;

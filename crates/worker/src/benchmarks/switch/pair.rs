@@ -11,8 +11,10 @@ use super::placement::cpu_of_peer;
 use super::sides::{Side, handled_signals, pipes};
 use crate::bench::{OpError, Shape, WorkBody};
 use crate::kernel::cpu::affinity;
-use crate::kernel::ipc::context_switch::{Alarm, Ear, PeerProcess, give_way, thread_id};
-use crate::kernel::time::clock::raw_ns;
+use crate::kernel::ipc::context_switch::{
+    Alarm, PeerProcess, SignalReceiver, sched_yield, thread_id,
+};
+use crate::kernel::time::clock::monotonic_raw_ns;
 
 /// Creates both ends.
 pub(super) type Sides = fn(&Setting) -> Result<(Side, Side), Errno>;
@@ -46,9 +48,9 @@ pub(super) fn halves(at: Params<'_>) -> Result<Work, Errno> {
     let by_pipe = at.word("by") == "pipe";
     let mut pair = pair(at, if by_pipe { pipes } else { handled_signals }, Some(cpu))?;
     Ok(Work::own_value(move || {
-        let began = raw_ns();
+        let began = monotonic_raw_ns();
         pair.run(TRIPS, 1).map_err(|error| error.errno)?;
-        let took = raw_ns() - began;
+        let took = monotonic_raw_ns() - began;
         Ok((1_000 * took / (2 * TRIPS)) as i64)
     }))
 }
@@ -56,8 +58,8 @@ pub(super) fn halves(at: Params<'_>) -> Result<Work, Errno> {
 /// Two ends, the peer on `cpu`; or one process that is both.
 fn pair(at: Params<'_>, sides: Sides, cpu: Option<u32>) -> Result<Pair, Errno> {
     let threads = at.word("between") == "threads";
-    let ear = Ear::open()?;
-    let setting = Setting { threads, alone: cpu.is_none(), mask: ear.listening() };
+    let ear = SignalReceiver::install()?;
+    let setting = Setting { threads, alone: cpu.is_none(), mask: ear.receiving_mask() };
     let (own, peer) = sides(&setting)?;
     let mut own = Some(Arc::new(own));
     let peer = match cpu {
@@ -108,7 +110,7 @@ struct Pair {
     /// The CPU that the peer is pinned to.
     cpu: Option<u32>,
     _alarm: Option<Alarm>,
-    _ear: Ear,
+    _ear: SignalReceiver,
 }
 
 /// The peer.
@@ -133,7 +135,7 @@ impl Peer {
     fn is_there(&self) -> Result<(), Errno> {
         match self {
             Peer::Itself(_) => Ok(()),
-            Peer::Process(process) => process.is_there(),
+            Peer::Process(process) => process.check_running(),
             Peer::Thread(thread) => thread.is_there(),
         }
     }
@@ -230,7 +232,7 @@ impl PeerThread {
         let mut peer = Self { id: 0, shared, thread: Some(thread) };
         while peer.id == 0 {
             peer.is_there()?;
-            give_way()?;
+            sched_yield()?;
             peer.id = peer.shared.id.load(Ordering::Acquire);
         }
         Ok(peer)

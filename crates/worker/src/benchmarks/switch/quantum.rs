@@ -11,7 +11,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use super::super::prelude::*;
 use crate::kernel::ipc::context_switch::{self, PeerProcess, SharedWords};
 use crate::kernel::ipc::pipe::pipe;
-use crate::kernel::time::clock::raw_ns;
+use crate::kernel::time::clock::monotonic_raw_ns;
 use crate::kernel::time::stopwatch::Stopwatch;
 
 /// Iterations of a spinner between two checks of the wall clock: some 100 us.
@@ -58,7 +58,7 @@ pub(super) fn absences(at: Params<'_>) -> Result<Work, Errno> {
     let slice = at.word("figure") == "slice";
     let (watch, words) = (at.context.clock, Arc::new(SharedWords::new()?));
     let (orders, go) = pipe()?;
-    words.long(PARKED).store(1, Relaxed);
+    words.word64(PARKED).store(1, Relaxed);
     let mut go = Some(go);
     let peer = {
         let (go, words) = (&mut go, &words);
@@ -80,8 +80,8 @@ pub(super) fn absences(at: Params<'_>) -> Result<Work, Errno> {
 impl Spinner {
     /// Spins until the scheduler has switched to the peer and back.
     fn absence(&self) -> Result<Absence, Errno> {
-        let (own, peer) = (self.words.long(OWN_LAST), self.words.long(PEER_LAST));
-        let begun = raw_ns();
+        let (own, peer) = (self.words.word64(OWN_LAST), self.words.word64(PEER_LAST));
+        let begun = monotonic_raw_ns();
         // A peer that was just woken may run at once: then no slice was used up.
         let mut counts = !self.wake()?;
         let (mut before, mut now) = (self.watch.start(), self.watch.start());
@@ -100,7 +100,7 @@ impl Spinner {
                 // notices it one iteration late: the previous iteration was already after the
                 // absence.
                 let (left, came) = if before > last { (earlier, before) } else { (before, now) };
-                let first = self.words.long(PEER_FIRST).load(Relaxed);
+                let first = self.words.word64(PEER_FIRST).load(Relaxed);
                 // Time stamps in another order were not read consistently.
                 if counts && left <= first && first <= last && last <= came {
                     let [there, ran, back] =
@@ -113,8 +113,8 @@ impl Spinner {
             own.store(now, Relaxed);
             turn += 1;
             if turn.is_multiple_of(TURNS) {
-                if raw_ns() - begun > PATIENCE {
-                    self.peer.is_there()?;
+                if monotonic_raw_ns() - begun > PATIENCE {
+                    self.peer.check_running()?;
                     return Err(Errno::ETIME);
                 }
                 counts &= !self.wake()?;
@@ -124,7 +124,7 @@ impl Spinner {
 
     /// Wakes the peer if it sleeps; returns whether it slept.
     fn wake(&self) -> Result<bool, Errno> {
-        let asleep = self.words.long(PARKED).swap(0, Relaxed) == 1;
+        let asleep = self.words.word64(PARKED).swap(0, Relaxed) == 1;
         if asleep {
             context_switch::write(&self.go, &[1])?;
         }
@@ -134,10 +134,11 @@ impl Spinner {
 
 /// The peer: spins for as long as the measured process does, and sleeps until it is woken again.
 fn spin(words: &SharedWords, orders: &File, watch: Stopwatch) -> Result<(), Errno> {
-    let (own, first, last) = (words.long(OWN_LAST), words.long(PEER_FIRST), words.long(PEER_LAST));
+    let (own, first, last) =
+        (words.word64(OWN_LAST), words.word64(PEER_FIRST), words.word64(PEER_LAST));
     while context_switch::read(orders, &mut [0])? == 1 {
         let mut seen = 0;
-        let (mut looked, mut looked_at) = (0, raw_ns());
+        let (mut looked, mut looked_at) = (0, monotonic_raw_ns());
         let mut turn = 0u32;
         loop {
             // The other's time first: if it has changed, it is older than this process's.
@@ -150,7 +151,7 @@ fn spin(words: &SharedWords, orders: &File, watch: Stopwatch) -> Result<(), Errn
             last.store(now, Relaxed);
             turn = turn.wrapping_add(1);
             if turn.is_multiple_of(TURNS) {
-                let wall = raw_ns();
+                let wall = monotonic_raw_ns();
                 if others != looked {
                     (looked, looked_at) = (others, wall);
                 } else if wall - looked_at > ALONE {
@@ -158,7 +159,7 @@ fn spin(words: &SharedWords, orders: &File, watch: Stopwatch) -> Result<(), Errn
                 }
             }
         }
-        words.long(PARKED).store(1, Relaxed);
+        words.word64(PARKED).store(1, Relaxed);
     }
     Ok(())
 }

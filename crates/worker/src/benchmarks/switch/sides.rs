@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 use super::handoff::{Gone, Means, Setting};
 use crate::kernel::Errno;
-use crate::kernel::ipc::context_switch::{self, Reach, SharedWords};
+use crate::kernel::ipc::context_switch::{self, FutexScope, SharedWords};
 use crate::kernel::ipc::pipe::pipe;
 
 /// The message: its first byte, or all of it as the number 1.
@@ -79,7 +79,7 @@ pub(super) fn sockets(_: &Setting) -> Result<(Side, Side), Errno> {
 
 /// Two eventfd counters, 1 added per message.
 pub(super) fn counters(_: &Setting) -> Result<(Side, Side), Errno> {
-    let (there, back) = (context_switch::event_counter()?, context_switch::event_counter()?);
+    let (there, back) = (context_switch::eventfd()?, context_switch::eventfd()?);
     let side = |to, from| Side::Bytes(Bytes { to, from, size: size_of_val(&TOKEN) });
     Ok((side(there.try_clone()?, back.try_clone()?), side(back, there)))
 }
@@ -109,7 +109,7 @@ pub(super) struct Futex {
     words: Arc<SharedWords>,
     to: InTurn,
     from: InTurn,
-    reach: Reach,
+    reach: FutexScope,
 }
 
 /// Two words that alternate. Between setting a word and waking its waiter the other end may see the
@@ -136,7 +136,7 @@ impl InTurn {
 /// Two words each way; process-private ones between threads, like a mutex of libc.
 pub(super) fn futexes(setting: &Setting) -> Result<(Side, Side), Errno> {
     let words = Arc::new(SharedWords::new()?);
-    let reach = if setting.threads { Reach::Private } else { Reach::Shared };
+    let reach = if setting.threads { FutexScope::Private } else { FutexScope::Shared };
     let side = |to, from| {
         let (to, from) = (InTurn::new(to), InTurn::new(from));
         Side::Futex(Futex { words: Arc::clone(&words), to, from, reach })
@@ -216,17 +216,17 @@ impl Means for Signal {
     fn wait(&self, gone: Gone<'_>) -> Result<(), Errno> {
         match self.taken {
             Taken::ByHandler(mask) => {
-                let before = context_switch::heard();
+                let before = context_switch::signals_received();
                 loop {
-                    context_switch::suspend(mask);
-                    if context_switch::heard() != before {
+                    context_switch::sigsuspend(mask);
+                    if context_switch::signals_received() != before {
                         return Ok(());
                     }
                     gone()?;
                 }
             }
             Taken::ByCall => loop {
-                match context_switch::take_signal() {
+                match context_switch::wait_for_signal() {
                     Err(Errno::EINTR) => gone()?,
                     done => return done,
                 }
@@ -280,7 +280,7 @@ impl Means for Turns {
         let word = self.words.word(self.from);
         let mut left = PATIENCE;
         loop {
-            context_switch::give_way()?;
+            context_switch::sched_yield()?;
             if word.swap(0, Ordering::Acquire) == 1 {
                 return Ok(());
             }

@@ -11,7 +11,7 @@ use super::super::tests::{all_points, site};
 use super::BENCHES;
 use crate::bench::{Bench, Context, Work};
 use crate::kernel::process::usage::{ThreadUsage, thread};
-use crate::kernel::process::{alone, children, kill};
+use crate::kernel::process::{children, in_own_process, kill};
 
 /// Every case of the family.
 fn cases() -> impl Iterator<Item = (&'static Bench, Case)> {
@@ -58,7 +58,7 @@ fn held() -> Held {
 
 #[test]
 fn dropping_a_work_leaves_nothing_behind() {
-    alone(|| {
+    in_own_process(|| {
         let site = site();
         let sweep = || {
             for (bench, case) in cases() {
@@ -138,7 +138,7 @@ fn round_trips(at: &[(&'static str, &'static str)]) -> Vec<(&'static Bench, Case
 
 #[test]
 fn on_one_cpu_each_end_leaves_it_once_per_round_trip() {
-    alone(|| {
+    in_own_process(|| {
         let site = site();
         for (bench, case) in round_trips(&[("peer_cpu", "same")]) {
             let Some(mut work) = built(bench, &case, site) else { continue };
@@ -159,7 +159,7 @@ fn on_one_cpu_each_end_leaves_it_once_per_round_trip() {
 
 #[test]
 fn on_two_cpus_each_end_sleeps_while_waiting_and_a_single_process_never_does() {
-    alone(|| {
+    in_own_process(|| {
         let site = site();
         for (bench, case) in round_trips(&[("peer_cpu", "other")]) {
             let Some(mut work) = built(bench, &case, site) else { continue };
@@ -185,7 +185,7 @@ fn cpus_of(status: &str) -> String {
 
 #[test]
 fn each_end_is_pinned_to_the_cpu_that_the_point_names() {
-    alone(|| {
+    in_own_process(|| {
         let site = site();
         for (bench, case) in cases() {
             let Some(mut work) = built(bench, &case, site) else { continue };
@@ -204,7 +204,7 @@ fn each_end_is_pinned_to_the_cpu_that_the_point_names() {
 
 #[test]
 fn half_a_round_trip_is_computed_from_as_many_trips_as_are_made() {
-    alone(|| {
+    in_own_process(|| {
         let site = site();
         for (bench, case) in cases().filter(|(bench, _)| bench.id == "switch/half") {
             let Some(mut work) = built(bench, &case, site) else { continue };
@@ -220,7 +220,7 @@ fn half_a_round_trip_is_computed_from_as_many_trips_as_are_made() {
 
 #[test]
 fn the_reader_of_a_one_way_message_sleeps_until_it_arrives() {
-    alone(|| {
+    in_own_process(|| {
         let site = site();
         for (bench, case) in cases().filter(|(bench, _)| bench.id == "switch/one-way") {
             let Some(mut work) = built(bench, &case, site) else { continue };
@@ -236,7 +236,7 @@ fn the_reader_of_a_one_way_message_sleeps_until_it_arrives() {
 /// wait: that is one more switch, and the definition says so.
 #[test]
 fn each_member_of_a_ring_leaves_the_cpu_once_per_lap_or_is_preempted_before() {
-    alone(|| {
+    in_own_process(|| {
         let site = site();
         for (bench, case) in cases().filter(|(bench, _)| bench.id == "switch/ring") {
             let members = case.point.get("ring").unwrap().to_string();
@@ -257,7 +257,7 @@ fn each_member_of_a_ring_leaves_the_cpu_once_per_lap_or_is_preempted_before() {
 
 #[test]
 fn an_op_whose_peer_was_killed_fails() {
-    alone(|| {
+    in_own_process(|| {
         let site = site();
         // The CPU on which it died, and its footprint, make no difference.
         let at_point = |(_, case): &(&Bench, Case)| {
@@ -279,7 +279,7 @@ fn an_op_whose_peer_was_killed_fails() {
 
 #[test]
 fn a_one_way_message_arrives_later_than_it_was_sent() {
-    alone(|| {
+    in_own_process(|| {
         let site = site();
         for (bench, case) in cases().filter(|(bench, _)| bench.id != "switch/quantum") {
             let Some(mut work) = built(bench, &case, site) else { continue };
@@ -293,7 +293,7 @@ fn a_one_way_message_arrives_later_than_it_was_sent() {
 
 #[test]
 fn slices_and_switches_have_positive_lengths() {
-    alone(|| {
+    in_own_process(|| {
         let site = site();
         for (bench, case) in cases().filter(|(bench, _)| bench.id == "switch/quantum") {
             let Some(mut work) = built(bench, &case, site) else { continue };
@@ -307,7 +307,7 @@ fn slices_and_switches_have_positive_lengths() {
 
 #[test]
 fn a_case_that_cannot_be_pinned_or_lacks_a_second_cpu_says_so() {
-    alone(|| {
+    in_own_process(|| {
         let nowhere = Context::DEFAULT;
         for (bench, case) in cases() {
             let work = bench.work(&case.point, nowhere);

@@ -4,7 +4,7 @@ use std::fs::File;
 
 use super::{DOOR, VIA, is_raw};
 use crate::benchmarks::prelude::*;
-use crate::kernel::file::temp_folder::Folder;
+use crate::kernel::file::temp_folder::TempFolder;
 use crate::kernel::syscall::{libc_wrappers, prepared};
 
 pub(super) const CLOSE_CLOSED: Bench = Bench {
@@ -23,9 +23,9 @@ pub(super) const CLOSE_CLOSED: Bench = Bench {
     source: "close(2); fs/file.c; study cs161-syscalls, option -x",
     build: |at| {
         if is_raw(at) {
-            return prepared::close_closed().map(Work::raw);
+            return prepared::close_closed_descriptor().map(Work::raw);
         }
-        let closed = libc_wrappers::Closed::find()?;
+        let closed = libc_wrappers::ClosedDescriptor::find()?;
         Ok(Work::with_loop(move || closed.close()))
     },
     ..Bench::DEFAULT
@@ -174,6 +174,6 @@ pub(super) const GETDENTS: Bench = Bench {
     floor: &[at_least(1, "syscall/lseek"), at_least(1, DOOR)],
     in_price_list: false,
     source: "getdents(2); fs/readdir.c",
-    build: |_| prepared::getdents(Folder::new()?).map(Work::raw_pair),
+    build: |_| prepared::getdents(TempFolder::new()?).map(Work::raw_pair),
     ..Bench::DEFAULT
 };

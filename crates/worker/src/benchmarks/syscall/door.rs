@@ -3,7 +3,7 @@
 use super::{DOOR, STATE, VIA, in_state, is_raw};
 use crate::benchmarks::prelude::*;
 use crate::kernel::cpu::affinity::current_cpu;
-use crate::kernel::cpu::black_box::{Volatile, keep};
+use crate::kernel::cpu::black_box::{Volatile, consume};
 use crate::kernel::cpu::getcpu::GetCpu;
 use crate::kernel::syscall::{self, libc_wrappers, prepared};
 
@@ -56,9 +56,9 @@ pub(super) const FUNCTION: Bench = Bench {
     needs: &[Need::readable("/dev/null").when(&[("call", "open-close")])],
     source: "study cs161-syscalls, options -0 to -o",
     build: |at| {
-        let function = Volatile::new(libc_wrappers::function(at.word("call"))?);
+        let function = Volatile::new(libc_wrappers::function_by_name(at.word("call"))?);
         Ok(Work::with_loop(move || {
-            keep(function.get()());
+            consume(function.get()());
             Ok(())
         }))
     },
@@ -79,7 +79,7 @@ pub(super) const SBRK_0: Bench = Bench {
     source: "sbrk(2); glibc misc/sbrk.c; study cs161-syscalls, option -s",
     build: |_| {
         Ok(Work::repeat(|| {
-            keep(libc_wrappers::sbrk());
+            consume(libc_wrappers::sbrk());
             Ok(())
         }))
     },
@@ -112,14 +112,14 @@ pub(super) const GETCPU: Bench = Bench {
             "raw" => Work::raw(prepared::getcpu()),
             "libc" => Work::repeat(|| match current_cpu() {
                 cpu @ 0.. => {
-                    keep(cpu as u64);
+                    consume(cpu as u64);
                     Ok(())
                 }
                 _ => Err(Errno::last()),
             }),
             _ => {
                 let vdso = GetCpu::find().ok_or(Errno::ENOSYS)?;
-                Work::repeat(move || vdso.call().map(|cpu| keep(u64::from(cpu))))
+                Work::repeat(move || vdso.call().map(|cpu| consume(u64::from(cpu))))
             }
         })
     },
@@ -164,7 +164,7 @@ pub(super) const GETPPID: Bench = Bench {
         let work = match is_raw(at) {
             true => Work::repeat(|| syscall::getppid().map(drop)),
             false => Work::repeat(|| {
-                keep(syscall::libc_getppid() as u64);
+                consume(syscall::libc_getppid() as u64);
                 Ok(())
             }),
         };
@@ -191,7 +191,7 @@ pub(super) const GETPID: Bench = Bench {
         Ok(match is_raw(at) {
             true => Work::raw(prepared::getpid()),
             false => Work::with_loop(|| {
-                keep(libc_wrappers::getpid() as u64);
+                consume(libc_wrappers::getpid() as u64);
                 Ok(())
             }),
         })

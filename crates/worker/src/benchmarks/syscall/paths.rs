@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use super::{DOOR, STATE, VIA, in_state, is_raw};
 use crate::benchmarks::prelude::*;
-use crate::kernel::file::temp_folder::Folder;
+use crate::kernel::file::temp_folder::TempFolder;
 use crate::kernel::process::limits;
 use crate::kernel::syscall::{self, libc_wrappers, prepared};
 
@@ -168,8 +168,9 @@ pub(super) const OPEN_DEPTH: Bench = Bench {
     in_price_list: false,
     source: "open(2), path_resolution(7); fs/namei.c",
     build: |at| {
-        let path = if at.number("depth") == 1 { Folder::NEAR } else { Folder::FAR };
-        prepared::open_close_in(Folder::new()?, path).map(Work::raw_pair)
+        let path =
+            if at.number("depth") == 1 { TempFolder::SHALLOW_PATH } else { TempFolder::DEEP_PATH };
+        prepared::open_close_in(TempFolder::new()?, path).map(Work::raw_pair)
     },
     ..Bench::DEFAULT
 };
@@ -188,7 +189,7 @@ impl Shelf {
 
     /// Capacity as far as the descriptor limit of this process allows.
     fn new() -> Result<Self, Errno> {
-        let room = limits::descriptors()?.saturating_sub(Self::OTHERS).min(Self::MOST);
+        let room = limits::raise_descriptor_limit()?.saturating_sub(Self::OTHERS).min(Self::MOST);
         if room == 0 {
             return Err(Errno::EMFILE);
         }

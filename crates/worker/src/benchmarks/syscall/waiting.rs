@@ -127,7 +127,7 @@ pub(super) const SIGACTION: Bench = Bench {
         if is_raw(at) {
             return prepared::sigaction().map(Work::raw);
         }
-        let handler = libc_wrappers::Action::nothing();
+        let handler = libc_wrappers::SignalAction::no_op();
         Ok(Work::with_loop(move || libc_wrappers::sigaction(&handler)))
     },
     ..Bench::DEFAULT
@@ -150,8 +150,8 @@ pub(super) const SIGNAL: Bench = Bench {
     floor: &[at_least(2, DOOR)],
     source: "tgkill(2), sigreturn(2); kernel/signal.c; lmbench lat_sig catch",
     build: |_| {
-        let handler = prepared::signal_to_oneself()?;
-        Ok(Work::with_loop(move || handler.deliver()))
+        let handler = prepared::signal_to_self()?;
+        Ok(Work::with_loop(move || handler.send()))
     },
     ..Bench::DEFAULT
 };

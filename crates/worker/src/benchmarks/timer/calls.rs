@@ -2,9 +2,9 @@
 
 use std::rc::Rc;
 
-use kernel::cpu::black_box::keep;
+use kernel::cpu::black_box::consume;
 use kernel::time::clock::{self, ClockId};
-use kernel::time::timers::Call;
+use kernel::time::timers::TimeCall;
 use kernel::time::vdso;
 
 use super::super::prelude::*;
@@ -15,7 +15,7 @@ use crate::bench::ExpectedCall;
 const CALL: Bench = Bench { in_price_list: false, ..Bench::DEFAULT };
 
 /// Makes the call repeatedly; whatever it needs armed is rearmed before each batch.
-fn repeated(call: Call) -> Work {
+fn repeated(call: TimeCall) -> Work {
     let call = Rc::new(call);
     let armed = Rc::clone(&call);
     Work::repeat(move || call.make().map(drop)).with_preparation(move |_| armed.arm())
@@ -52,8 +52,8 @@ pub(super) const CLOCK_GETTIME_RARE: Bench = Bench {
     ],
     source: "clock_gettime(2); kernel/time/alarmtimer.c",
     build: |at| {
-        let clock = ClockId::named(at.word("clock")).ok_or(Errno::EINVAL)?;
-        let call = Call::clock_gettime(clock);
+        let clock = ClockId::by_name(at.word("clock")).ok_or(Errno::EINVAL)?;
+        let call = TimeCall::clock_gettime(clock);
         // A clock that does not exist is not a failure of the call.
         call.make().map_err(|_| Errno::EOPNOTSUPP)?;
         Ok(repeated(call))
@@ -79,11 +79,11 @@ pub(super) const GETTIMEOFDAY: Bench = Bench {
     source: "gettimeofday(2), vdso(7); study cs161-syscalls, option -g",
     build: |at| {
         Ok(match at.word("via") {
-            "raw" => repeated(Call::gettimeofday()),
-            "libc" => Work::repeat(|| clock::libc_gettimeofday().map(keep)),
+            "raw" => repeated(TimeCall::gettimeofday()),
+            "libc" => Work::repeat(|| clock::libc_gettimeofday().map(consume)),
             _ => {
                 let vdso = vdso::Gettimeofday::find().ok_or(Errno::ENOENT)?;
-                Work::repeat(move || vdso.call().map(keep))
+                Work::repeat(move || vdso.call().map(consume))
             }
         })
     },
@@ -103,12 +103,12 @@ pub(super) const TIME: Bench = Bench {
     source: "time(2), vdso(7); study cs161-syscalls, option -t",
     build: |at| {
         Ok(match at.word("via") {
-            "raw" => repeated(Call::time()?),
-            "libc" => Work::repeat(|| clock::libc_time().map(keep)),
+            "raw" => repeated(TimeCall::time()?),
+            "libc" => Work::repeat(|| clock::libc_time().map(consume)),
             _ => {
                 let vdso = vdso::Time::find().ok_or(Errno::ENOENT)?;
                 Work::repeat(move || {
-                    keep(vdso.call());
+                    consume(vdso.call());
                     Ok(())
                 })
             }
@@ -130,7 +130,7 @@ pub(super) const TIMES: Bench = Bench {
           sunos-1999, which passed a buffer, found it five times as expensive as getpid.",
     calls: &[exactly("times", 1)],
     source: "times(2); study sunos-1999, section 3",
-    build: |_| Ok(repeated(Call::times())),
+    build: |_| Ok(repeated(TimeCall::times())),
     ..CALL
 };
 
@@ -144,7 +144,7 @@ pub(super) const CLOCK: Bench = Bench {
           bring the accounting of the running task up to date.",
     calls: &[exactly("clock_gettime", 1)],
     source: "clock(3)",
-    build: |_| Ok(Work::repeat(|| clock::libc_clock().map(keep))),
+    build: |_| Ok(Work::repeat(|| clock::libc_clock().map(consume))),
     ..CALL
 };
 
@@ -155,7 +155,7 @@ pub(super) const GETRUSAGE: Bench = Bench {
     expected: "300 to 400 ns: the accounting of all threads, under locks, and 144 bytes copied out",
     calls: &[exactly("getrusage", 1)],
     source: "getrusage(2)",
-    build: |_| Ok(repeated(Call::getrusage())),
+    build: |_| Ok(repeated(TimeCall::getrusage())),
     ..CALL
 };
 
@@ -167,7 +167,7 @@ pub(super) const GETITIMER: Bench = Bench {
     expected: "a null system call plus a clock read and a lock: 180 ns",
     calls: &[exactly("getitimer", 1)],
     source: "getitimer(2)",
-    build: |_| Call::getitimer().map(repeated),
+    build: |_| TimeCall::getitimer().map(repeated),
     ..CALL
 };
 
@@ -182,7 +182,7 @@ pub(super) const SETITIMER: Bench = Bench {
           timer tick anyway.",
     calls: &[exactly("setitimer", 1)],
     source: "setitimer(2)",
-    build: |_| Call::setitimer().map(repeated),
+    build: |_| TimeCall::setitimer().map(repeated),
     ..CALL
 };
 
@@ -194,7 +194,7 @@ pub(super) const ALARM: Bench = Bench {
     expected: "the same as setitimer, which implements it",
     calls: ALARM_CALLS,
     source: "alarm(2)",
-    build: |_| Call::alarm().map(repeated),
+    build: |_| TimeCall::alarm().map(repeated),
     ..CALL
 };
 
@@ -209,7 +209,7 @@ pub(super) const TIMER_GETTIME: Bench = Bench {
     expected: "a null system call plus a lookup, a lock and a clock read: 190 ns",
     calls: &[exactly("timer_gettime", 1)],
     source: "timer_gettime(2)",
-    build: |_| Call::timer_gettime().map(repeated),
+    build: |_| TimeCall::timer_gettime().map(repeated),
     ..CALL
 };
 
@@ -221,7 +221,7 @@ pub(super) const TIMER_SETTIME: Bench = Bench {
     expected: "timer_gettime plus a copy from user space: a SIGEV_NONE timer is never enqueued",
     calls: &[exactly("timer_settime", 1)],
     source: "timer_settime(2)",
-    build: |_| Call::timer_settime().map(repeated),
+    build: |_| TimeCall::timer_settime().map(repeated),
     ..CALL
 };
 
@@ -233,7 +233,7 @@ pub(super) const TIMER_GETOVERRUN: Bench = Bench {
     expected: "a null system call plus a lookup and a lock: 150 ns",
     calls: &[exactly("timer_getoverrun", 1)],
     source: "timer_getoverrun(2)",
-    build: |_| Call::timer_getoverrun().map(repeated),
+    build: |_| TimeCall::timer_getoverrun().map(repeated),
     ..CALL
 };
 
@@ -245,7 +245,7 @@ pub(super) const TIMERFD_GETTIME: Bench = Bench {
     expected: "the same as timer_gettime, with a descriptor lookup: 190 ns",
     calls: &[exactly("timerfd_gettime", 1)],
     source: "timerfd_create(2)",
-    build: |_| Call::timerfd_gettime().map(repeated),
+    build: |_| TimeCall::timerfd_gettime().map(repeated),
     ..CALL
 };
 
@@ -257,7 +257,7 @@ pub(super) const ADJTIMEX: Bench = Bench {
     expected: "300 ns: 208 bytes copied in and out, and the timekeeping lock",
     calls: &[exactly("adjtimex", 1)],
     source: "adjtimex(2)",
-    build: |_| Call::adjtimex().map(repeated),
+    build: |_| TimeCall::adjtimex().map(repeated),
     ..CALL
 };
 
@@ -280,8 +280,8 @@ pub(super) const CLOCK_SETTIME: Bench = Bench {
     source: "clock_settime(2); kernel/time/time.c",
     build: |at| {
         Ok(repeated(match at.word("refused") {
-            "argument" => Call::clock_settime_of_no_time(),
-            _ => Call::clock_settime_without_right()?,
+            "argument" => TimeCall::clock_settime_invalid(),
+            _ => TimeCall::clock_settime_unprivileged()?,
         }))
     },
     ..CALL

@@ -1,17 +1,17 @@
 //! The cycle counter, and the smallest units of work: a loop iteration, an addition, a cycle.
 
 use kernel::counter;
-use kernel::cpu::black_box::{keep, keep_double, opaque};
+use kernel::cpu::black_box::{consume, consume_f64, opaque};
 use kernel::cpu::dependent_chain::{CYCLES_PER_LINK, dependent_chain};
-use kernel::cpu::increments::{self, Code};
+use kernel::cpu::increments::{self, Storage};
 
 use super::super::prelude::*;
 use crate::bench::{OpError, Shape, WorkBody};
 use oscost_model::unit::Unit;
 
 /// Where the variables of an op live, as the axis [`CODE`] says.
-pub(super) fn code(at: Params<'_>) -> Code {
-    if at.word("code") == "plain" { Code::Plain } else { Code::Optimised }
+pub(super) fn code(at: Params<'_>) -> Storage {
+    if at.word("code") == "plain" { Storage::Memory } else { Storage::Register }
 }
 
 pub(super) const LOOP: Bench = Bench {
@@ -37,13 +37,13 @@ pub(super) const LOOP: Bench = Bench {
 };
 
 /// A loop with one iteration per op, without an enclosing loop.
-struct Loop(Code);
+struct Loop(Storage);
 
 impl WorkBody for Loop {
     fn run(&mut self, turns: u64, copies: u32) -> Result<(), OpError> {
         let ops = turns * u64::from(copies);
         if ops > 0 {
-            increments::turns(opaque(ops), self.0);
+            increments::empty_loop(opaque(ops), self.0);
         }
         Ok(())
     }
@@ -64,14 +64,14 @@ pub(super) const ADD: Bench = Bench {
     source: "study sunos-1999, section 2; uops.info",
     build: |at| {
         Ok(match code(at) {
-            Code::Optimised => {
+            Storage::Register => {
                 let (mut sum, one) = (0, opaque(1));
                 Work::repeat(move || {
                     sum = increments::add(sum, one);
                     Ok(())
                 })
             }
-            Code::Plain => {
+            Storage::Memory => {
                 let mut variable = Box::new(0u32);
                 Work::repeat(move || {
                     increments::add_in_memory(&mut variable);
@@ -107,7 +107,7 @@ fn thousandths_of_a_tick_per_cycle() -> i64 {
     let best = |links: u64| {
         let ticks = (0..5).map(|_| {
             let start = counter::start();
-            keep(dependent_chain(links, 3));
+            consume(dependent_chain(links, 3));
             counter::stop().wrapping_sub(start)
         });
         ticks.min().unwrap_or(0) as f64
@@ -148,15 +148,15 @@ pub(super) const TSC: Bench = Bench {
     source: "study cse736-2019, section 2.1; Paoloni, Intel 324264 (2010); METHOD section 1",
     build: |at| {
         fn kept(ticks: u64) -> Result<(), Errno> {
-            keep(ticks);
+            consume(ticks);
             Ok(())
         }
         Ok(match at.word("read") {
             "rdtsc" => Work::repeat(|| kept(counter::plain())),
-            "rdtscp" => Work::repeat(|| kept(counter::after_earlier())),
+            "rdtscp" => Work::repeat(|| kept(counter::read_after_earlier())),
             "fenced-rdtsc" => Work::repeat(|| kept(counter::start())),
             "fenced-rdtscp" => Work::repeat(|| kept(counter::stop())),
-            _ => Work::repeat(|| kept(counter::serialised_pair())),
+            _ => Work::repeat(|| kept(counter::serialised_empty_window())),
         })
     },
     ..Bench::DEFAULT
@@ -177,7 +177,7 @@ pub(super) const ELAPSED: Bench = Bench {
     build: |_| {
         let (earlier, later) = (0x1234_5678_9abc, 0x1234_5678_ffff);
         Ok(Work::repeat(move || {
-            keep_double(opaque(later) as f64 - opaque(earlier) as f64);
+            consume_f64(opaque(later) as f64 - opaque(earlier) as f64);
             Ok(())
         }))
     },

@@ -3,9 +3,9 @@
 use oscost_model::clock::ClockSync;
 
 use super::staircase::Meter;
-use crate::kernel::cpu::increments::{Code, Steps, Way};
-use crate::kernel::time::clock::{self, ClockId, gettime, raw_ns};
-use crate::kernel::time::timers::Call;
+use crate::kernel::cpu::increments::{Direction, Increments, Storage};
+use crate::kernel::time::clock::{self, ClockId, gettime, monotonic_raw_ns};
+use crate::kernel::time::timers::TimeCall;
 use crate::kernel::{Errno, counter};
 
 /// The names of the timers on the axis `timer`.
@@ -39,12 +39,12 @@ pub(super) struct Measured {
 }
 
 /// The timer of that name, with work of that kind between its readings.
-pub(super) fn of(timer: &str, way: Way, code: Code) -> Result<Measured, Errno> {
+pub(super) fn of(timer: &str, way: Direction, code: Storage) -> Result<Measured, Errno> {
     /// A clock's nanoseconds, converted from another counter: rounding may make them differ by one.
     const CONVERTED: u64 = 2;
-    let steps = || Steps::new(way, code);
+    let steps = || Increments::new(way, code);
     let in_ns = |meter: Box<dyn Meter>| Ok(Measured { meter, unit_ps: 1_000.0 });
-    let called = |call: Call, blur: u64| in_ns(Window::of(call, steps(), blur, SLOW));
+    let called = |call: TimeCall, blur: u64| in_ns(Window::of(call, steps(), blur, SLOW));
     match timer {
         "tsc" => {
             let unit_ps = 1_000.0 / ticks_per_ns().ok_or(Errno::ETIME)?;
@@ -52,14 +52,14 @@ pub(super) fn of(timer: &str, way: Way, code: Code) -> Result<Measured, Errno> {
         }
         "gettimeofday" => in_ns(Window::of(Gettimeofday, steps(), 0, FAST)),
         "clock" => in_ns(Window::of(ClockOfLibc, steps(), 0, SLOW)),
-        "times" => called(Call::times(), 0),
-        "getrusage" => called(Call::getrusage(), 0),
-        "getitimer" => called(Call::getitimer()?, 0),
-        "timer-gettime" => called(Call::timer_gettime()?, CONVERTED),
-        "timerfd-gettime" => called(Call::timerfd_gettime()?, CONVERTED),
-        "adjtimex" => called(Call::adjtimex()?, CONVERTED),
+        "times" => called(TimeCall::times(), 0),
+        "getrusage" => called(TimeCall::getrusage(), 0),
+        "getitimer" => called(TimeCall::getitimer()?, 0),
+        "timer-gettime" => called(TimeCall::timer_gettime()?, CONVERTED),
+        "timerfd-gettime" => called(TimeCall::timerfd_gettime()?, CONVERTED),
+        "adjtimex" => called(TimeCall::adjtimex()?, CONVERTED),
         name => {
-            let clock = ClockId::named(name).ok_or(Errno::EINVAL)?;
+            let clock = ClockId::by_name(name).ok_or(Errno::EINVAL)?;
             let windows = if name.ends_with("cputime") { SLOW } else { FAST };
             in_ns(Window::of(Clock(clock), steps(), CONVERTED, windows))
         }
@@ -126,7 +126,7 @@ impl Shows for ClockOfLibc {
     }
 }
 
-impl Shows for Call {
+impl Shows for TimeCall {
     #[inline(always)]
     fn open(&self) -> Result<i64, Errno> {
         self.now_ns()
@@ -135,13 +135,13 @@ impl Shows for Call {
 
 struct Window<S> {
     shows: S,
-    steps: Steps,
+    steps: Increments,
     blur: u64,
     windows: usize,
 }
 
 impl<S: Shows + 'static> Window<S> {
-    fn of(shows: S, steps: Steps, blur: u64, windows: usize) -> Box<dyn Meter> {
+    fn of(shows: S, steps: Increments, blur: u64, windows: usize) -> Box<dyn Meter> {
         Box::new(Self { shows, steps, blur, windows })
     }
 }
@@ -152,20 +152,20 @@ impl<S: Shows> Meter for Window<S> {
     }
 
     fn window(&mut self, steps: u64) -> Result<i64, Errno> {
-        let stride = self.steps.stride(steps);
+        let stride = self.steps.prepare(steps);
         let opened = self.shows.open();
-        self.steps.take(stride);
+        self.steps.run(stride);
         let closed = self.shows.close();
         Ok(closed?.wrapping_sub(opened?))
     }
 
     fn idle(&mut self, steps: u64) {
-        let stride = self.steps.stride(steps);
-        self.steps.take(stride);
+        let stride = self.steps.prepare(steps);
+        self.steps.run(stride);
     }
 
     fn now_ns(&mut self) -> u64 {
-        raw_ns()
+        monotonic_raw_ns()
     }
 
     fn blur(&self) -> u64 {
@@ -181,7 +181,7 @@ impl<S: Shows> Meter for Window<S> {
 pub(super) fn ticks_per_ns() -> Option<f64> {
     const BASELINE_NS: u64 = 3_000_000;
     let first = moment();
-    while raw_ns().saturating_sub(first.raw_ns) < BASELINE_NS {}
+    while monotonic_raw_ns().saturating_sub(first.raw_ns) < BASELINE_NS {}
     first.ticks_per_ns(&moment())
 }
 
@@ -190,7 +190,7 @@ fn moment() -> ClockSync {
     let mut best = ClockSync { ticks: 0, raw_ns: 0, width_ticks: u64::MAX };
     for _ in 0..50 {
         let before = counter::start();
-        let raw_ns = raw_ns();
+        let raw_ns = monotonic_raw_ns();
         let width_ticks = counter::stop().wrapping_sub(before);
         if width_ticks < best.width_ticks {
             best = ClockSync { ticks: before + width_ticks / 2, raw_ns, width_ticks };

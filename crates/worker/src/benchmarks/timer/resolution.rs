@@ -1,8 +1,8 @@
 //! The resolution that timers declare, the step by which they advance, and what they can resolve.
 
-use kernel::cpu::increments::{Code, Way};
+use kernel::cpu::increments::{Direction, Storage};
 use kernel::time::clock::ClockId;
-use kernel::time::timers::Call;
+use kernel::time::timers::TimeCall;
 
 use super::super::prelude::*;
 use super::counter::code;
@@ -36,7 +36,7 @@ pub(super) const RESOLUTION: Bench = Bench {
     source: "clock_getres(2)",
     needs: &[Need::time()],
     build: |at| {
-        let call = Call::clock_getres(ClockId::named(at.word("timer")).ok_or(Errno::EINVAL)?);
+        let call = TimeCall::clock_getres(ClockId::by_name(at.word("timer")).ok_or(Errno::EINVAL)?);
         Ok(Work::own_value(move || call.now_ns().map(|ns| 1_000 * ns)))
     },
     ..Bench::DEFAULT
@@ -104,7 +104,7 @@ pub(super) const QUANTUM: Bench = Bench {
     switches: true,
     source: "METHOD section 2; study cse736-2019, section 2.1",
     build: |at| {
-        let measured = meter::of(at.word("timer"), Way::Up, Code::Optimised)?;
+        let measured = meter::of(at.word("timer"), Direction::Up, Storage::Register)?;
         Ok(found(measured, staircase::quantum))
     },
     ..Bench::DEFAULT
@@ -167,11 +167,11 @@ pub(super) const PRECISION: Bench = Bench {
     switches: true,
     source: "study cse736-2019, section 2.1; study cse221-2014, section 3.1; METHOD section 2",
     build: |at| {
-        let (way, method): (Way, Method) = match at.word("method") {
-            "increments" => (Way::Up, staircase::staircase),
-            "decrements" => (Way::Down, staircase::staircase),
-            "back-to-back" => (Way::Up, staircase::back_to_back),
-            _ => (Way::Up, staircase::minimum),
+        let (way, method): (Direction, Method) = match at.word("method") {
+            "increments" => (Direction::Up, staircase::staircase),
+            "decrements" => (Direction::Down, staircase::staircase),
+            "back-to-back" => (Direction::Up, staircase::back_to_back),
+            _ => (Direction::Up, staircase::minimum),
         };
         Ok(found(meter::of(at.word("timer"), way, code(at))?, method))
     },

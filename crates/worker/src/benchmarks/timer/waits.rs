@@ -1,6 +1,6 @@
 //! Timed waits: how late they end.
 
-use kernel::time::sleep::Wait;
+use kernel::time::sleep::Sleep;
 
 use super::super::prelude::*;
 
@@ -46,11 +46,11 @@ pub(super) const WAIT: Bench = Bench {
     build: |at| {
         let asked_ns = 1_000 * at.number("us") as i64;
         let wait = match at.word("by") {
-            "nanosleep" => Wait::nanosleep(),
-            "timerfd" => Wait::timerfd()?,
-            _ => Wait::itimer()?,
+            "nanosleep" => Sleep::nanosleep(),
+            "timerfd" => Sleep::timerfd()?,
+            _ => Sleep::itimer()?,
         };
-        Ok(Work::own_value(move || wait.excess_ns(asked_ns).map(|ns| 1_000 * ns)))
+        Ok(Work::own_value(move || wait.oversleep_ns(asked_ns).map(|ns| 1_000 * ns)))
     },
     ..Bench::DEFAULT
 };

@@ -29,7 +29,7 @@ pub fn pin_task(task: u32, cpu: u32) -> Result<(), Errno> {
 }
 
 /// The CPUs that another process may run on, ascending.
-pub fn allowed_to(pid: u32) -> Result<Vec<u32>, Errno> {
+pub fn allowed_cpus(pid: u32) -> Result<Vec<u32>, Errno> {
     let mut mask = [0u64; MAX_CPU as usize / 64];
     // SAFETY: the kernel writes at most as many bytes as the mask has.
     let result = unsafe {

@@ -25,7 +25,7 @@ pub fn opaque(mut value: u64) -> u64 {
 /// optimisation does between any two uses.
 #[inline(always)]
 #[must_use]
-pub fn through_memory(value: u64) -> u64 {
+pub fn store_and_reload(value: u64) -> u64 {
     let mut variable = std::mem::MaybeUninit::<u64>::uninit();
     // SAFETY: the variable is there, and is written before it is read.
     unsafe {
@@ -36,14 +36,14 @@ pub fn through_memory(value: u64) -> u64 {
 
 /// Uses `value` up: it must have been computed. In a register, with no store to memory.
 #[inline(always)]
-pub fn keep(value: u64) {
+pub fn consume(value: u64) {
     // SAFETY: there is no instruction.
     unsafe { asm!("/* {0} */", in(reg) value, options(nomem, nostack, preserves_flags)) }
 }
 
 /// Uses a floating-point `value` up, in the register that it was computed in.
 #[inline(always)]
-pub fn keep_double(value: f64) {
+pub fn consume_f64(value: f64) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: there is no instruction.
     unsafe {

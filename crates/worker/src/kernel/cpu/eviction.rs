@@ -13,11 +13,11 @@ use crate::kernel::cpu::affinity;
 
 /// Twice the largest cache, so that a walk leaves nothing behind in one that does not strictly evict
 /// what is oldest.
-const TIMES_THE_CACHE: usize = 2;
+const WALK_CACHE_MULTIPLE: usize = 2;
 /// The largest cache where the machine does not say.
 const UNKNOWN_CACHE_BYTES: usize = 32 << 20;
 /// No walk is longer: beyond it an eviction takes a tenth of a second, and memory that others need.
-const MOST_BYTES: usize = 256 << 20;
+const MAX_WALK_BYTES: usize = 256 << 20;
 /// No cache has shorter lines than this, on the machines that this runs on.
 const LINE_BYTES: usize = 64;
 /// What one address translation covers at least.
@@ -28,7 +28,7 @@ const BRANCHES: usize = 32_768;
 
 /// What one eviction has touched, as it was counted on the way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Touched {
+pub struct EvictionCounts {
     /// Lines of memory read.
     pub lines: u64,
     /// Branches run.
@@ -48,13 +48,13 @@ pub struct Eviction {
 impl Eviction {
     /// An eviction for the CPU that the caller runs on. Refused where memory cannot be made
     /// executable.
-    pub fn for_this_cpu() -> Result<Self, Errno> {
-        let cache = largest_cache(affinity::current_cpu()).unwrap_or(UNKNOWN_CACHE_BYTES);
-        Self::of((TIMES_THE_CACHE * cache).min(MOST_BYTES))
+    pub fn for_current_cpu() -> Result<Self, Errno> {
+        let cache = largest_cache_bytes(affinity::current_cpu()).unwrap_or(UNKNOWN_CACHE_BYTES);
+        Self::with_walk_bytes((WALK_CACHE_MULTIPLE * cache).min(MAX_WALK_BYTES))
     }
 
     /// An eviction that walks through so many bytes.
-    fn of(bytes: usize) -> Result<Self, Errno> {
+    fn with_walk_bytes(bytes: usize) -> Result<Self, Errno> {
         let buffer = Mapping::new(bytes.next_multiple_of(PAGE_BYTES))?;
         buffer.without_huge_pages();
         for line in 0..buffer.bytes / LINE_BYTES {
@@ -83,7 +83,7 @@ impl Eviction {
     ///
     /// First the walk, which reads a word of every line and so touches every page too; then the
     /// branches, in directions that nobody can learn, since they are new each time.
-    pub fn evict(&mut self) -> Touched {
+    pub fn evict(&mut self) -> EvictionCounts {
         let mut lines = 0;
         for line in 0..self.buffer.bytes / LINE_BYTES {
             // SAFETY: inside the mapping; volatile, so that it is read.
@@ -101,19 +101,19 @@ impl Eviction {
                 std::mem::transmute(self.code.base.as_ptr());
             run(0, self.directions.as_ptr())
         };
-        Touched { lines, branches: BRANCHES as u64, not_taken }
+        EvictionCounts { lines, branches: BRANCHES as u64, not_taken }
     }
 }
 
 /// The size of the largest cache of a CPU, in bytes.
-fn largest_cache(cpu: i32) -> Option<usize> {
+fn largest_cache_bytes(cpu: i32) -> Option<usize> {
     /// Indices of caches; a CPU has four or five.
-    const MOST_CACHES: u32 = 16;
+    const MAX_CACHES: u32 = 16;
     let size = |index: u32| {
         let file = format!("/sys/devices/system/cpu/cpu{cpu}/cache/index{index}/size");
         bytes(std::fs::read_to_string(file).ok()?.trim())
     };
-    (0..MOST_CACHES).filter_map(size).max()
+    (0..MAX_CACHES).filter_map(size).max()
 }
 
 /// A size as sysfs writes it: `32768K`, sometimes `32M`.
@@ -172,7 +172,7 @@ mod tests {
 
     #[test]
     fn an_eviction_reads_every_line_and_runs_every_branch() {
-        let mut eviction = Eviction::of(1 << 20).unwrap();
+        let mut eviction = Eviction::with_walk_bytes(1 << 20).unwrap();
         for _ in 0..3 {
             let touched = eviction.evict();
             assert_eq!(touched.lines, (1 << 20) / LINE_BYTES as u64);
@@ -185,7 +185,7 @@ mod tests {
 
     #[test]
     fn no_two_evictions_take_the_same_branches() {
-        let mut eviction = Eviction::of(1 << 20).unwrap();
+        let mut eviction = Eviction::with_walk_bytes(1 << 20).unwrap();
         eviction.evict();
         let first = eviction.directions.clone();
         eviction.evict();
@@ -200,10 +200,10 @@ mod tests {
 
     #[test]
     fn the_walk_is_twice_the_largest_cache_and_bounded() {
-        let eviction = Eviction::for_this_cpu().unwrap();
-        let cache = largest_cache(affinity::current_cpu()).unwrap_or(UNKNOWN_CACHE_BYTES);
-        assert_eq!(eviction.buffer.bytes, (2 * cache).min(MOST_BYTES));
-        assert!(eviction.bytes() <= MOST_BYTES + (1 << 20));
+        let eviction = Eviction::for_current_cpu().unwrap();
+        let cache = largest_cache_bytes(affinity::current_cpu()).unwrap_or(UNKNOWN_CACHE_BYTES);
+        assert_eq!(eviction.buffer.bytes, (2 * cache).min(MAX_WALK_BYTES));
+        assert!(eviction.bytes() <= MAX_WALK_BYTES + (1 << 20));
     }
 
     #[test]

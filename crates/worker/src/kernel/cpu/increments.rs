@@ -2,11 +2,11 @@
 //! between two reads of a clock.
 
 use crate::kernel::arch;
-use crate::kernel::cpu::black_box::keep;
+use crate::kernel::cpu::black_box::consume;
 
 /// Whether a variable is counted up or down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum Direction {
     /// `variable++`.
     Up,
     /// `variable--`.
@@ -15,15 +15,15 @@ pub enum Way {
 
 /// Where variables live.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Code {
+pub enum Storage {
     /// In registers, as optimised code keeps them.
-    Optimised,
+    Register,
     /// In memory, as compilers without optimisation keep them.
-    Plain,
+    Memory,
 }
 
 /// Steps that wait for each other: each changes the same variable.
-pub struct Steps {
+pub struct Increments {
     end: usize,
     bytes: usize,
     variable: Box<u32>,
@@ -31,34 +31,34 @@ pub struct Steps {
 
 /// A number of steps, made ready before it is timed.
 #[derive(Clone, Copy, Debug)]
-pub struct Stride {
+pub struct PreparedIncrements {
     whole: u64,
     entry: usize,
 }
 
-impl Steps {
+impl Increments {
     /// Steps of this kind.
-    pub fn new(way: Way, code: Code) -> Self {
+    pub fn new(way: Direction, code: Storage) -> Self {
         let [up, down, plain_up, plain_down] = arch::sleds();
         let (end, bytes) = match (code, way) {
-            (Code::Optimised, Way::Up) => up,
-            (Code::Optimised, Way::Down) => down,
-            (Code::Plain, Way::Up) => plain_up,
-            (Code::Plain, Way::Down) => plain_down,
+            (Storage::Register, Direction::Up) => up,
+            (Storage::Register, Direction::Down) => down,
+            (Storage::Memory, Direction::Up) => plain_up,
+            (Storage::Memory, Direction::Down) => plain_down,
         };
         Self { end, bytes, variable: Box::new(0) }
     }
 
     /// So many steps.
-    pub fn stride(&self, steps: u64) -> Stride {
+    pub fn prepare(&self, steps: u64) -> PreparedIncrements {
         let rest = (steps % arch::SLED_STEPS) as usize;
-        Stride { whole: steps / arch::SLED_STEPS, entry: self.end - rest * self.bytes }
+        PreparedIncrements { whole: steps / arch::SLED_STEPS, entry: self.end - rest * self.bytes }
     }
 
     /// Takes them. Of no steps at all remains a call that returns at once, so that what stands
     /// around the steps is the same for every number.
     #[inline(always)]
-    pub fn take(&mut self, stride: Stride) {
+    pub fn run(&mut self, stride: PreparedIncrements) {
         let first = self.end - arch::SLED_STEPS as usize * self.bytes;
         let variable: *mut u32 = &raw mut *self.variable;
         let mut value = 0;
@@ -67,7 +67,7 @@ impl Steps {
             value = unsafe { arch::enter_sled(first, value, variable) };
         }
         // SAFETY: `stride` computed the entry from the sled's end, less than a sled before it.
-        keep(unsafe { arch::enter_sled(stride.entry, value, variable) });
+        consume(unsafe { arch::enter_sled(stride.entry, value, variable) });
     }
 
     /// What the steps in memory have made of their variable.
@@ -79,10 +79,10 @@ impl Steps {
 
 /// `turns` turns of an empty loop; one at least.
 #[inline(always)]
-pub fn turns(turns: u64, code: Code) {
+pub fn empty_loop(turns: u64, code: Storage) {
     match code {
-        Code::Optimised => arch::turn_in_register(turns),
-        Code::Plain => arch::turn_in_memory(turns, &mut 0),
+        Storage::Register => arch::loop_in_register(turns),
+        Storage::Memory => arch::loop_in_memory(turns, &mut 0),
     }
 }
 
@@ -105,15 +105,15 @@ mod tests {
 
     #[test]
     fn exactly_so_many_steps_are_taken() {
-        for way in [Way::Up, Way::Down] {
-            let mut steps = Steps::new(way, Code::Plain);
+        for way in [Direction::Up, Direction::Down] {
+            let mut steps = Increments::new(way, Storage::Memory);
             let mut expected = 0u32;
             for count in [0u64, 1, 2, 255, 256, 257, 1_000, 70_000] {
-                let stride = steps.stride(count);
-                steps.take(stride);
+                let stride = steps.prepare(count);
+                steps.run(stride);
                 expected = match way {
-                    Way::Up => expected.wrapping_add(count as u32),
-                    Way::Down => expected.wrapping_sub(count as u32),
+                    Direction::Up => expected.wrapping_add(count as u32),
+                    Direction::Down => expected.wrapping_sub(count as u32),
                 };
                 assert_eq!(steps.variable(), expected, "{count} steps {way:?}");
             }
@@ -122,12 +122,12 @@ mod tests {
 
     #[test]
     fn steps_in_a_register_leave_memory_alone() {
-        for (way, one) in [(Way::Up, 1u64), (Way::Down, u64::MAX)] {
-            let mut steps = Steps::new(way, Code::Optimised);
-            let stride = steps.stride(1_000);
-            steps.take(stride);
+        for (way, one) in [(Direction::Up, 1u64), (Direction::Down, u64::MAX)] {
+            let mut steps = Increments::new(way, Storage::Register);
+            let stride = steps.prepare(1_000);
+            steps.run(stride);
             assert_eq!(steps.variable(), 0);
-            let entry = steps.stride(5).entry;
+            let entry = steps.prepare(5).entry;
             // SAFETY: five steps before the end of a sled, and a variable of ours.
             let five = unsafe { arch::enter_sled(entry, 0, &raw mut *steps.variable) };
             assert_eq!(five, one.wrapping_mul(5), "{way:?}");
@@ -140,9 +140,9 @@ mod tests {
         let mut variable = 41;
         add_in_memory(&mut variable);
         assert_eq!(variable, 42);
-        for code in [Code::Optimised, Code::Plain] {
-            turns(1, code);
-            turns(1_000, code);
+        for code in [Storage::Register, Storage::Memory] {
+            empty_loop(1, code);
+            empty_loop(1_000, code);
         }
     }
 }

@@ -7,12 +7,12 @@
 use std::arch::asm;
 
 use crate::kernel::arch::procedure as bare;
-use crate::kernel::cpu::black_box::{keep, opaque};
+use crate::kernel::cpu::black_box::{consume, opaque};
 
 /// Calls a function with `ARGS` integer arguments (0 to 7) that wait for nothing.
 #[inline(always)]
 pub fn call<const ARGS: usize>() {
-    keep(bare::call::<ARGS>());
+    consume(bare::call::<ARGS>());
 }
 
 /// Calls it with the result of the last call as its first argument, and hands back its result.
@@ -44,7 +44,7 @@ impl Variables {
     #[inline(always)]
     pub fn call<const ARGS: usize>(&mut self) {
         // SAFETY: `new` and `chained` alone make variables, and their index is one of the eight.
-        unsafe { bare::call_plain::<ARGS>(&mut self.all, self.into) };
+        unsafe { bare::call_unoptimised::<ARGS>(&mut self.all, self.into) };
     }
 }
 
@@ -56,9 +56,9 @@ impl Default for Variables {
 
 /// A pointer to the function, from where the compiler cannot tell.
 #[derive(Clone, Copy)]
-pub struct Pointer(u64);
+pub struct FunctionPointer(u64);
 
-impl Pointer {
+impl FunctionPointer {
     /// A pointer.
     pub fn new() -> Self {
         Self(opaque(bare::callee()))
@@ -68,7 +68,7 @@ impl Pointer {
     #[inline(always)]
     pub fn call(self) {
         // SAFETY: `new` alone makes such a pointer, and `opaque` changes no value.
-        keep(unsafe { bare::call_at(self.0) });
+        consume(unsafe { bare::call_at(self.0) });
     }
 
     /// Calls through it with the result of the last call, and hands back its own.
@@ -76,11 +76,11 @@ impl Pointer {
     #[must_use]
     pub fn call_after(self, last: u64) -> u64 {
         // SAFETY: as in `call`.
-        unsafe { bare::call_at_after(self.0, last) }
+        unsafe { bare::call_pointer_after(self.0, last) }
     }
 }
 
-impl Default for Pointer {
+impl Default for FunctionPointer {
     fn default() -> Self {
         Self::new()
     }
@@ -89,7 +89,7 @@ impl Default for Pointer {
 /// Calls, with one argument, a stub that jumps to where a slot in memory says.
 #[inline(always)]
 pub fn call_stub() {
-    keep(bare::call_stub());
+    consume(bare::call_stub());
 }
 
 /// The same with the result of the last call; hands back its own.
@@ -101,8 +101,8 @@ pub fn call_stub_after(last: u64) -> u64 {
 
 /// Calls a function with `N` words by value (1, 2 or a multiple of 4 up to 32).
 #[inline(always)]
-pub fn call_with<const N: usize>(words: &[u64; N]) {
-    keep(bare::call_with(words));
+pub fn call_with_struct<const N: usize>(words: &[u64; N]) {
+    consume(bare::call_with(words));
 }
 
 trait Callee {
@@ -121,9 +121,9 @@ impl Callee for PlusOne {
 }
 
 /// An object of which only the trait is known.
-pub struct Object(Box<dyn Callee>);
+pub struct TraitObject(Box<dyn Callee>);
 
-impl Object {
+impl TraitObject {
     /// An object.
     pub fn new() -> Self {
         Self(Box::new(PlusOne))
@@ -132,19 +132,19 @@ impl Object {
     /// Calls its method with one argument.
     #[inline(always)]
     pub fn call(&self) {
-        keep(self.forgotten().0.call(1));
+        consume(self.opaque_self().0.call(1));
     }
 
     /// Calls its method with the result of the last call, and hands back its own.
     #[inline(always)]
     #[must_use]
     pub fn call_after(&self, last: u64) -> u64 {
-        self.forgotten().0.call(last)
+        self.opaque_self().0.call(last)
     }
 
     /// The same object, as if the compiler had never seen it: it must look up the method again.
     #[inline(always)]
-    fn forgotten(&self) -> &Self {
+    fn opaque_self(&self) -> &Self {
         let mut object: *const Self = self;
         // SAFETY: there is no instruction, so the pointer is still that of `self`, which lives.
         unsafe {
@@ -154,7 +154,7 @@ impl Object {
     }
 }
 
-impl Default for Object {
+impl Default for TraitObject {
     fn default() -> Self {
         Self::new()
     }
@@ -162,7 +162,7 @@ impl Default for Object {
 
 /// The name of the function that begins at `at`, as far as it is one of these.
 #[cfg(test)]
-pub(crate) fn callee_at(at: u64) -> String {
+pub(crate) fn callee_name_at(at: u64) -> String {
     if at == <PlusOne as Callee>::call as *const () as u64 {
         return "a method".to_owned();
     }
@@ -187,10 +187,10 @@ mod tests {
     fn the_callee_hands_back_its_first_argument_and_one_however_it_is_called() {
         assert_eq!((call_after::<1>(41), call_after::<7>(41)), (42, 42));
         assert_eq!((bare::call::<1>(), bare::call::<7>()), (2, 2));
-        assert_eq!(Pointer::new().call_after(41), 42);
+        assert_eq!(FunctionPointer::new().call_after(41), 42);
         assert_eq!(call_stub_after(41), 42);
         assert_eq!(bare::call_stub(), 2);
-        assert_eq!(Object::new().call_after(41), 42);
+        assert_eq!(TraitObject::new().call_after(41), 42);
     }
 
     #[test]

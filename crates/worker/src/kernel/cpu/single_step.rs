@@ -8,25 +8,25 @@ use std::sync::{Mutex, PoisonError};
 use crate::kernel::Errno;
 
 /// More steps than any test takes; a code that takes more is cut off, and its steps are refused.
-const MOST: usize = 1 << 16;
+const MAX_STEPS: usize = 1 << 16;
 
 /// Where each step stood. A signal handler may write into atomics and into nothing else.
-static STEPS: [AtomicU64; MOST] = [const { AtomicU64::new(0) }; MOST];
-static TAKEN: AtomicUsize = AtomicUsize::new(0);
+static STEPS: [AtomicU64; MAX_STEPS] = [const { AtomicU64::new(0) }; MAX_STEPS];
+static STEP_COUNT: AtomicUsize = AtomicUsize::new(0);
 /// The handler is the whole process's: one test at a time.
-static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+static LOCK: Mutex<()> = Mutex::new(());
 
 /// The addresses of all instructions that `code` executes, in order, some of the caller's own
 /// before and behind them. `None` where the processor's trap flag brings no signals (an emulator, a
 /// debugger that takes them).
-pub(crate) fn steps(code: impl FnOnce()) -> Option<Vec<u64>> {
-    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
-    TAKEN.store(0, Relaxed);
+pub(crate) fn executed_addresses(code: impl FnOnce()) -> Option<Vec<u64>> {
+    let _alone = LOCK.lock().unwrap_or_else(PoisonError::into_inner);
+    STEP_COUNT.store(0, Relaxed);
     // SAFETY: all-zero bits are a valid sigaction, and both pointers lead to one; the handler does
     // nothing but what a handler may.
     let old = unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
-        let handler: extern "C" fn(i32, *mut libc::siginfo_t, *mut libc::c_void) = note;
+        let handler: extern "C" fn(i32, *mut libc::siginfo_t, *mut libc::c_void) = record_step;
         action.sa_sigaction = handler as usize;
         action.sa_flags = libc::SA_SIGINFO;
         let mut old = std::mem::zeroed();
@@ -40,16 +40,16 @@ pub(crate) fn steps(code: impl FnOnce()) -> Option<Vec<u64>> {
     unsafe { asm!("pushfq", "and dword ptr [rsp], 0xfffffeff", "popfq") };
     // SAFETY: what was there before comes back.
     unsafe { libc::sigaction(libc::SIGTRAP, &raw const old, std::ptr::null_mut()) };
-    let taken = TAKEN.load(Relaxed);
-    (taken > 0 && taken <= MOST)
+    let taken = STEP_COUNT.load(Relaxed);
+    (taken > 0 && taken <= MAX_STEPS)
         .then(|| STEPS[..taken].iter().map(|step| step.load(Relaxed)).collect())
 }
 
 /// Notes where the processor stands.
-extern "C" fn note(_signal: i32, _info: *mut libc::siginfo_t, context: *mut libc::c_void) {
+extern "C" fn record_step(_signal: i32, _info: *mut libc::siginfo_t, context: *mut libc::c_void) {
     // SAFETY: the kernel hands over the context of the interrupted code.
     let at = unsafe { (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs };
-    let taken = TAKEN.fetch_add(1, Relaxed);
+    let taken = STEP_COUNT.fetch_add(1, Relaxed);
     if let Some(step) = STEPS.get(taken) {
         step.store(at[libc::REG_RIP as usize] as u64, Relaxed);
     }
@@ -67,12 +67,12 @@ pub(crate) enum Flow {
     /// `jmp [mem]`, as in a stub.
     Stub,
     /// On to the next instruction, or a jump or return that is in it.
-    On,
+    Next,
 }
 
 /// What the instruction at `at`, which was executed, does to the flow of control: read from its
 /// bytes, prefixes and opcode.
-pub(crate) fn flow(at: u64) -> Flow {
+pub(crate) fn flow_at(at: u64) -> Flow {
     // SAFETY: code that was executed may be read; and behind the last instruction of all there is
     // more of the program, or the rest of its page.
     let bytes: [u8; 4] = unsafe { std::ptr::read_unaligned(at as *const [u8; 4]) };
@@ -84,6 +84,6 @@ pub(crate) fn flow(at: u64) -> Flow {
         (0xff, 3, 2) => Flow::CallRegister,
         (0xff, _, 2) => Flow::CallMemory,
         (0xff, 0..3, 4) => Flow::Stub,
-        _ => Flow::On,
+        _ => Flow::Next,
     }
 }

@@ -6,7 +6,7 @@ use std::hint::black_box;
 ///
 /// Address layout moves figures by several per cent (Mytkowicz et al., ASPLOS 2009): each worker
 /// stands somewhere else, so that one layout's luck is not taken for the op's cost.
-pub fn deeper<R>(bytes: u64, work: &mut dyn FnMut() -> R) -> R {
+pub fn with_stack_offset<R>(bytes: u64, work: &mut dyn FnMut() -> R) -> R {
     if bytes < 64 {
         return work();
     }
@@ -16,7 +16,7 @@ pub fn deeper<R>(bytes: u64, work: &mut dyn FnMut() -> R) -> R {
 #[inline(never)]
 fn descend<R>(bytes: u64, work: &mut dyn FnMut() -> R) -> R {
     let frame = black_box([0u8; 64]);
-    let result = deeper(bytes - 64, work);
+    let result = with_stack_offset(bytes - 64, work);
     black_box(&frame);
     result
 }

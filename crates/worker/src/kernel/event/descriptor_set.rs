@@ -10,16 +10,16 @@ use std::ops::Range;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::fs::FileExt;
 
-use crate::kernel::ipc::context_switch::{PeerProcess, give_way};
+use crate::kernel::ipc::context_switch::{PeerProcess, sched_yield};
 use crate::kernel::ipc::{context_switch, pipe};
 use crate::kernel::machine::resources;
 use crate::kernel::process::limits;
-use crate::kernel::process::wait_for_the_end;
+use crate::kernel::process::pause_forever;
 use crate::kernel::{Errno, arch};
 
 /// What the descriptors are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Over {
+pub enum DescriptorKind {
     /// The ends of pipes that are read.
     Pipe,
     /// Streams of AF_UNIX.
@@ -30,73 +30,74 @@ pub enum Over {
     Eventfd,
 }
 
-impl Over {
+impl DescriptorKind {
     /// What one takes of the kernel's memory at the worst, both ends: what a connection takes was
     /// seen by 120,000 of them.
-    fn bytes_each(self) -> u64 {
+    fn kernel_bytes_each(self) -> u64 {
         match self {
-            Over::Pipe | Over::SocketPair => 4_096,
-            Over::Tcp => 12_288,
-            Over::Eventfd => 1_024,
+            DescriptorKind::Pipe | DescriptorKind::SocketPair => 4_096,
+            DescriptorKind::Tcp => 12_288,
+            DescriptorKind::Eventfd => 1_024,
         }
     }
 
     /// How many descriptors one takes where both ends are in a process.
-    fn ends(self) -> u64 {
-        if self == Over::Eventfd { 1 } else { 2 }
+    fn descriptors_each(self) -> u64 {
+        if self == DescriptorKind::Eventfd { 1 } else { 2 }
     }
 }
 
 /// Below this nobody's descriptors are placed: the program's own are there.
-const LOWEST: u64 = 64;
+const MIN_NUMBER: u64 = 64;
 
 /// Connections to one address: with more of the 28,232 usual ports taken the search for a free one
 /// becomes slow.
-const MOST_CONNECTIONS: u32 = 8_000;
+const MAX_CONNECTIONS_PER_ADDRESS: u32 = 8_000;
 
 /// Children that hold other ends, at most.
-const MOST_HOLDERS: u64 = 16;
+const MAX_HOLDERS: u64 = 16;
 
 /// How many descriptors of a kind one process can have here, that may have `limit` of them.
-pub fn most_of(over: Over, limit: u64) -> u64 {
-    let room = limit.saturating_sub(2 * LOWEST);
+pub fn max_descriptors(over: DescriptorKind, limit: u64) -> u64 {
+    let room = limit.saturating_sub(2 * MIN_NUMBER);
     // A tenth may be ready, each of which takes its other end; and there must be room to make the
     // other ends of a sixteenth at least.
-    if over == Over::Eventfd { room } else { room * 10 / 12 }
+    if over == DescriptorKind::Eventfd { room } else { room * 10 / 12 }
 }
 
 /// Many descriptors of a kind.
-pub struct Many {
+pub struct DescriptorSet {
     watched: Vec<OwnedFd>,
     others: Vec<OwnedFd>,
-    kept: Vec<OwnedFd>,
-    first_kept: usize,
+    wakeable: Vec<OwnedFd>,
+    first_wakeable: usize,
     first: u64,
-    over: Over,
+    kind: DescriptorKind,
     holders: Vec<PeerProcess>,
 }
 
-impl Many {
+impl DescriptorSet {
     /// So many descriptors, of which those at the places `kept` can be made ready. The highest is
     /// numbered `highest`, if one is named, else as low as may be.
     pub fn new(
         count: u64,
-        over: Over,
+        over: DescriptorKind,
         kept: Range<u64>,
         highest: Option<u64>,
     ) -> Result<Self, Errno> {
-        let wanted = (LOWEST + count * over.ends() + kept.end - kept.start + LOWEST)
-            .max(highest.map_or(0, |highest| highest + LOWEST));
-        let limit = limits::descriptors_for(wanted)?;
+        let wanted = (MIN_NUMBER + count * over.descriptors_each() + kept.end - kept.start
+            + MIN_NUMBER)
+            .max(highest.map_or(0, |highest| highest + MIN_NUMBER));
+        let limit = limits::raise_descriptor_limit_to(wanted)?;
         check_memory(count, over)?;
-        let made = Self::made(count, over, kept, highest, limit, 0);
-        made.map_err(|error| refused(error, count, over))
+        let made = Self::build(count, over, kept, highest, limit, 0);
+        made.map_err(|error| explain_error(error, count, over))
     }
 
     /// The same; errors are the kernel's numbers. `nth` of the processes that do so at once.
-    fn made(
+    fn build(
         count: u64,
-        over: Over,
+        over: DescriptorKind,
         kept: Range<u64>,
         highest: Option<u64>,
         limit: u64,
@@ -104,42 +105,45 @@ impl Many {
     ) -> Result<Self, Errno> {
         let first = match highest {
             Some(highest) => (highest + 1).saturating_sub(count),
-            None => free_from(count, limit),
+            None => first_free_range(count, limit),
         };
-        if first < LOWEST || first + count + LOWEST > limit || count > most_of(over, limit) {
+        if first < MIN_NUMBER
+            || first + count + MIN_NUMBER > limit
+            || count > max_descriptors(over, limit)
+        {
             return Err(Errno::EMFILE);
         }
-        let mut maker = Maker { over, listener: None, nth, made: 0 };
+        let mut maker = DescriptorMaker { over, listener: None, nth, made: 0 };
         let mut many = Self {
             watched: Vec::new(),
             others: Vec::new(),
-            kept: Vec::new(),
-            first_kept: kept.start as usize,
+            wakeable: Vec::new(),
+            first_wakeable: kept.start as usize,
             first,
-            over,
+            kind: over,
             holders: Vec::new(),
         };
         // The other ends lie above the watched ones, or below where there is more room.
         let end = first + count;
         let place_of_others =
-            if limit - end >= first - LOWEST { end..limit } else { LOWEST..first };
+            if limit - end >= first - MIN_NUMBER { end..limit } else { MIN_NUMBER..first };
         for place in 0..count {
             let (watched, other) = maker.make()?;
-            many.watched.push(placed(&watched, first + place)?);
+            many.watched.push(duplicate_at(&watched, first + place)?);
             let Some(other) = other else { continue };
-            let other = many.stowed(&other, &place_of_others)?;
-            if kept.contains(&place) { many.kept.push(other) } else { many.others.push(other) }
+            let other = many.place_other_end(&other, &place_of_others)?;
+            if kept.contains(&place) { many.wakeable.push(other) } else { many.others.push(other) }
         }
         Ok(many)
     }
 
     /// Moves another end to where they are; where there is no more room a child holds those that
     /// are there.
-    fn stowed(&mut self, other: &OwnedFd, within: &Range<u64>) -> Result<OwnedFd, Errno> {
+    fn place_other_end(&mut self, other: &OwnedFd, within: &Range<u64>) -> Result<OwnedFd, Errno> {
         for _ in 0..2 {
-            match moved(other, within.start) {
+            match duplicate_from(other, within.start) {
                 Ok(fd) if within.contains(&(fd.as_raw_fd() as u64)) => return Ok(fd),
-                Ok(_) | Err(Errno::EMFILE) => self.hand_over()?,
+                Ok(_) | Err(Errno::EMFILE) => self.hand_to_child()?,
                 Err(error) => return Err(error),
             }
         }
@@ -147,13 +151,13 @@ impl Many {
     }
 
     /// A child holds the other ends from now on.
-    fn hand_over(&mut self) -> Result<(), Errno> {
-        if self.others.is_empty() || self.holders.len() as u64 >= MOST_HOLDERS {
+    fn hand_to_child(&mut self) -> Result<(), Errno> {
+        if self.others.is_empty() || self.holders.len() as u64 >= MAX_HOLDERS {
             return Err(Errno::EMFILE);
         }
         // Its copy of our descriptors is the holding.
-        let holder = PeerProcess::start(None, || wait_for_the_end())?;
-        until_asleep(&holder)?;
+        let holder = PeerProcess::start(None, || pause_forever())?;
+        wait_until_asleep(&holder)?;
         self.holders.push(holder);
         self.others.clear();
         Ok(())
@@ -188,10 +192,10 @@ impl Many {
 
     /// Makes one that is kept ready: a byte, or 1.
     #[inline(always)]
-    pub fn wake(&self, place: usize) -> Result<(), Errno> {
-        let (fd, size) = match self.over {
-            Over::Eventfd => (self.fd(place), size_of::<u64>()),
-            _ => match self.kept.get(place.wrapping_sub(self.first_kept)) {
+    pub fn make_ready(&self, place: usize) -> Result<(), Errno> {
+        let (fd, size) = match self.kind {
+            DescriptorKind::Eventfd => (self.fd(place), size_of::<u64>()),
+            _ => match self.wakeable.get(place.wrapping_sub(self.first_wakeable)) {
                 Some(end) => (end.as_raw_fd(), 1),
                 None => return Err(Errno::EBADF),
             },
@@ -209,8 +213,8 @@ impl Many {
 
     /// Takes from one what made it ready.
     #[inline(always)]
-    pub fn take(&self, place: usize) -> Result<(), Errno> {
-        let size = if self.over == Over::Eventfd { size_of::<u64>() } else { 1 };
+    pub fn drain(&self, place: usize) -> Result<(), Errno> {
+        let size = if self.kind == DescriptorKind::Eventfd { size_of::<u64>() } else { 1 };
         let mut into = 0u64;
         let args = [self.fd(place) as u64, &raw mut into as u64, size as u64, 0, 0, 0];
         // SAFETY: the kernel writes at most a word, which is there.
@@ -223,7 +227,7 @@ impl Many {
     }
 
     /// Lets a read of one that is not ready come back at once, with EAGAIN.
-    pub fn never_block(&self, place: usize) -> Result<(), Errno> {
+    pub fn set_nonblocking(&self, place: usize) -> Result<(), Errno> {
         // SAFETY: plain numbers.
         Errno::check(unsafe { libc::fcntl(self.fd(place), libc::F_SETFL, libc::O_NONBLOCK) })
             .map(drop)
@@ -231,20 +235,20 @@ impl Many {
 }
 
 /// A child that has descriptors of its own beside ours, for sets that several processes share.
-pub struct Filler {
+pub struct ChildFiller {
     go: File,
     done: File,
     child: PeerProcess,
 }
 
-impl Filler {
+impl ChildFiller {
     /// Starts one, which waits. Then it makes `count` descriptors and hands each to `add`, with its
     /// place among them.
     pub fn start(
         count: u64,
-        over: Over,
+        over: DescriptorKind,
         nth: u32,
-        mut add: impl FnMut(&Many) -> Result<(), Errno>,
+        mut add: impl FnMut(&DescriptorSet) -> Result<(), Errno>,
     ) -> Result<Self, Errno> {
         let ((from, go), (done, to)) = (pipe::pipe()?, pipe::pipe()?);
         let mut ours = Some((go, done));
@@ -255,11 +259,11 @@ impl Filler {
                 if context_switch::read(&from, &mut [0])? != 1 {
                     return Err(Errno::EPIPE);
                 }
-                let limit = limits::descriptors()?;
-                let many = Many::made(count, over, 0..0, None, limit, nth)?;
+                let limit = limits::raise_descriptor_limit()?;
+                let many = DescriptorSet::build(count, over, 0..0, None, limit, nth)?;
                 add(&many)?;
                 context_switch::write(&to, &[1])?;
-                wait_for_the_end()
+                pause_forever()
             })?
         };
         let (go, done) = ours.ok_or(Errno::EINVAL)?; // Only the child has taken them.
@@ -267,39 +271,39 @@ impl Filler {
     }
 
     /// Lets it fill the set, and waits until it has.
-    pub fn fill(self, count: u64, over: Over) -> Result<PeerProcess, Errno> {
+    pub fn fill(self, count: u64, over: DescriptorKind) -> Result<PeerProcess, Errno> {
         context_switch::write(&self.go, &[1])?;
         if context_switch::read(&self.done, &mut [0])? != 1 {
             // The end of its pipe is the end of it, which may be a moment away.
-            let why = self.child.ended().err().unwrap_or(Errno::ESRCH);
-            return Err(refused(why, count, over));
+            let why = self.child.join().err().unwrap_or(Errno::ESRCH);
+            return Err(explain_error(why, count, over));
         }
-        until_asleep(&self.child)?;
+        wait_until_asleep(&self.child)?;
         Ok(self.child)
     }
 }
 
 /// Waits until a child sleeps: what it does before is no part of anything that is counted.
-pub fn until_asleep(child: &PeerProcess) -> Result<(), Errno> {
-    let state = Account::of(child.id())?;
+pub fn wait_until_asleep(child: &PeerProcess) -> Result<(), Errno> {
+    let state = ProcessState::open(child.id())?;
     loop {
         if state.is_asleep()? {
             return Ok(());
         }
-        child.is_there()?;
-        give_way()?;
+        child.check_running()?;
+        sched_yield()?;
     }
 }
 
 /// The kernel's account of a process: whether it sleeps, and how often it did.
-pub struct Account {
+pub struct ProcessState {
     state: File,
     status: File,
 }
 
-impl Account {
+impl ProcessState {
     /// Of this process.
-    pub fn of(pid: u32) -> Result<Self, Errno> {
+    pub fn open(pid: u32) -> Result<Self, Errno> {
         let open = |name: &str| {
             let path = format!("/proc/{pid}/{name}");
             File::open(&path).map_err(|error| {
@@ -323,7 +327,7 @@ impl Account {
     }
 
     /// How often it has left its CPU to wait.
-    pub fn sleeps(&self) -> Result<u64, Errno> {
+    pub fn voluntary_switches(&self) -> Result<u64, Errno> {
         let mut text = [0; 4_096];
         let given = self.status.read_at(&mut text, 0)?;
         let text = std::str::from_utf8(&text[..given]).unwrap_or_default();
@@ -333,27 +337,27 @@ impl Account {
 }
 
 /// Makes descriptors of a kind, one after the other.
-struct Maker {
-    over: Over,
+struct DescriptorMaker {
+    over: DescriptorKind,
     listener: Option<TcpListener>,
     nth: u32,
     made: u32,
 }
 
-impl Maker {
+impl DescriptorMaker {
     /// The end that is watched, and the other.
     fn make(&mut self) -> Result<(OwnedFd, Option<OwnedFd>), Errno> {
         match self.over {
-            Over::Eventfd => Ok((context_switch::event_counter()?.into(), None)),
-            Over::Pipe => {
+            DescriptorKind::Eventfd => Ok((context_switch::eventfd()?.into(), None)),
+            DescriptorKind::Pipe => {
                 let (from, to) = pipe::pipe()?;
                 Ok((from.into(), Some(to.into())))
             }
-            Over::SocketPair => {
+            DescriptorKind::SocketPair => {
                 let (own, other) = context_switch::socket_pair()?;
                 Ok((own.into(), Some(other.into())))
             }
-            Over::Tcp => {
+            DescriptorKind::Tcp => {
                 let (served, client) = self.connection()?;
                 Ok((served.into(), Some(client.into())))
             }
@@ -363,8 +367,8 @@ impl Maker {
     /// A connection over loopback, the accepted end first. Neither end waits for the other's last
     /// word when it is closed: no port stays taken.
     fn connection(&mut self) -> Result<(TcpStream, TcpStream), Errno> {
-        if self.made.is_multiple_of(MOST_CONNECTIONS) {
-            let turn = self.made / MOST_CONNECTIONS;
+        if self.made.is_multiple_of(MAX_CONNECTIONS_PER_ADDRESS) {
+            let turn = self.made / MAX_CONNECTIONS_PER_ADDRESS;
             let at = Ipv4Addr::new(127, 0, 1 + (self.nth % 250) as u8, 1 + (turn % 250) as u8);
             self.listener = Some(TcpListener::bind(SocketAddrV4::new(at, 0))?);
         }
@@ -378,14 +382,14 @@ impl Maker {
             return Err(Errno::EPROTO);
         }
         for end in [&client, &served] {
-            no_last_word(end)?;
+            reset_on_close(end)?;
         }
         Ok((served, client))
     }
 }
 
 /// Closing a connection resets it (SO_LINGER 0): it leaves no TIME_WAIT behind.
-pub fn no_last_word(of: &impl AsRawFd) -> Result<(), Errno> {
+pub fn reset_on_close(of: &impl AsRawFd) -> Result<(), Errno> {
     let linger = libc::linger { l_onoff: 1, l_linger: 0 };
     // SAFETY: the kernel reads one linger, which is there.
     Errno::check(unsafe {
@@ -401,34 +405,34 @@ pub fn no_last_word(of: &impl AsRawFd) -> Result<(), Errno> {
 }
 
 /// A copy of a descriptor at the lowest free number from `least` on.
-fn moved(fd: &OwnedFd, least: u64) -> Result<OwnedFd, Errno> {
+fn duplicate_from(fd: &OwnedFd, least: u64) -> Result<OwnedFd, Errno> {
     // SAFETY: plain numbers; the descriptor is new and ours.
     unsafe {
         let to = libc::fcntl(fd.as_raw_fd(), libc::F_DUPFD_CLOEXEC, least as i32);
-        Ok(OwnedFd::from_raw_fd(Errno::check(to).map_err(full)?))
+        Ok(OwnedFd::from_raw_fd(Errno::check(to).map_err(as_emfile)?))
     }
 }
 
 /// That no number is left is told as any other lack of them.
-fn full(error: Errno) -> Errno {
+fn as_emfile(error: Errno) -> Errno {
     if error == Errno::EINVAL { Errno::EMFILE } else { error }
 }
 
 /// A copy of a descriptor at a number that must be free.
-fn placed(fd: &OwnedFd, at: u64) -> Result<OwnedFd, Errno> {
-    let fd = moved(fd, at)?;
+fn duplicate_at(fd: &OwnedFd, at: u64) -> Result<OwnedFd, Errno> {
+    let fd = duplicate_from(fd, at)?;
     if fd.as_raw_fd() as u64 == at { Ok(fd) } else { Err(Errno::EPROTO) }
 }
 
 /// The lowest number, from [`LOWEST`] on, from which so many are free: who started the program may
 /// have left one open anywhere.
-fn free_from(count: u64, limit: u64) -> u64 {
+fn first_free_range(count: u64, limit: u64) -> u64 {
     /// Nobody here has more of them before.
     const LOOKED_AT: u64 = 1_024;
     // SAFETY: the command only asks.
     let is_open = |fd: &u64| unsafe { libc::fcntl(*fd as i32, libc::F_GETFD) } >= 0;
-    let mut first = LOWEST;
-    for open in (LOWEST..LOOKED_AT.min(limit)).filter(is_open) {
+    let mut first = MIN_NUMBER;
+    for open in (MIN_NUMBER..LOOKED_AT.min(limit)).filter(is_open) {
         if open - first >= count {
             break;
         }
@@ -438,10 +442,10 @@ fn free_from(count: u64, limit: u64) -> u64 {
 }
 
 /// Whether there is memory for so many, beside what others want.
-pub fn check_memory(count: u64, over: Over) -> Result<(), Errno> {
+pub fn check_memory(count: u64, over: DescriptorKind) -> Result<(), Errno> {
     /// What is left to others.
     const SPARE: u64 = 64 << 20;
-    let wanted = count * over.bytes_each() + SPARE;
+    let wanted = count * over.kernel_bytes_each() + SPARE;
     match resources::available_bytes() {
         Some(left) if left < wanted => Err(Errno::unavailable(format!(
             "{} MiB of memory are left, and {count} descriptors may take {}: fewer fds, or a \
@@ -454,8 +458,8 @@ pub fn check_memory(count: u64, over: Over) -> Result<(), Errno> {
 }
 
 /// An error of making descriptors, as one that says the way out; others stay as they are.
-pub fn refused(error: Errno, count: u64, over: Over) -> Errno {
-    let limit = limits::descriptors().unwrap_or(0);
+pub fn explain_error(error: Errno, count: u64, over: DescriptorKind) -> Errno {
+    let limit = limits::raise_descriptor_limit().unwrap_or(0);
     match error {
         Errno::EMFILE => Errno::unavailable(format!(
             "{count} descriptors do not fit into a process here, which may have {limit}: \
@@ -469,11 +473,13 @@ pub fn refused(error: Errno, count: u64, over: Over) -> Errno {
             4 * count + 1_000_000
         )),
         // Who connects is told the one, who binds its own address first the other.
-        Errno(libc::EADDRNOTAVAIL | libc::EADDRINUSE) if over == Over::Tcp => Errno::unavailable(
-            "no ports are left for connections over loopback, or it is down: \
+        Errno(libc::EADDRNOTAVAIL | libc::EADDRINUSE) if over == DescriptorKind::Tcp => {
+            Errno::unavailable(
+                "no ports are left for connections over loopback, or it is down: \
              `sudo sysctl net.ipv4.ip_local_port_range=\"1024 65535\"`, `sudo ip link set lo up`"
-                .to_owned(),
-        ),
+                    .to_owned(),
+            )
+        }
         Errno(libc::ENETUNREACH) => {
             Errno::unavailable("loopback is down here: `sudo ip link set lo up`".to_owned())
         }
@@ -496,10 +502,15 @@ pub fn refused(error: Errno, count: u64, over: Over) -> Errno {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::process::{alone, children};
+    use crate::kernel::process::{children, in_own_process};
     use std::fs;
 
-    const KINDS: [Over; 4] = [Over::Pipe, Over::SocketPair, Over::Tcp, Over::Eventfd];
+    const KINDS: [DescriptorKind; 4] = [
+        DescriptorKind::Pipe,
+        DescriptorKind::SocketPair,
+        DescriptorKind::Tcp,
+        DescriptorKind::Eventfd,
+    ];
 
     fn open() -> usize {
         fs::read_dir("/proc/self/fd").unwrap().count()
@@ -507,28 +518,28 @@ mod tests {
 
     #[test]
     fn they_are_numbered_in_a_row_and_only_those_that_are_woken_are_ready() {
-        alone(|| {
+        in_own_process(|| {
             let before = open();
             for over in KINDS {
                 for highest in [None, Some(3_000)] {
-                    let many = Many::new(40, over, 10..12, highest).unwrap();
+                    let many = DescriptorSet::new(40, over, 10..12, highest).unwrap();
                     let numbers: Vec<i32> = many.fds().collect();
                     assert!(numbers.is_sorted_by(|one, next| one + 1 == *next), "{numbers:?}");
                     assert!(highest.is_none_or(|at| numbers[39] as u64 == at), "{numbers:?}");
-                    many.wake(11).unwrap();
-                    let mut set = crate::kernel::event::readiness::Entries::of(many.fds());
-                    let ask = |set: &mut crate::kernel::event::readiness::Entries| {
-                        use crate::kernel::event::readiness::{By, Patience};
-                        let count = set.ask(By::Plain, Patience::None).unwrap();
+                    many.make_ready(11).unwrap();
+                    let mut set = crate::kernel::event::readiness::PollSet::new(many.fds());
+                    let ask = |set: &mut crate::kernel::event::readiness::PollSet| {
+                        use crate::kernel::event::readiness::{CallVariant, WaitLimit};
+                        let count = set.wait(CallVariant::Plain, WaitLimit::Immediate).unwrap();
                         let mut seen = Vec::new();
                         set.each(count, |place| seen.push(place));
                         seen
                     };
                     assert_eq!(ask(&mut set), [11], "{over:?}");
-                    many.take(11).unwrap();
+                    many.drain(11).unwrap();
                     assert!(ask(&mut set).is_empty(), "{over:?}");
-                    many.never_block(10).unwrap();
-                    assert_eq!(many.take(10), Err(Errno::EAGAIN), "{over:?}");
+                    many.set_nonblocking(10).unwrap();
+                    assert_eq!(many.drain(10), Err(Errno::EAGAIN), "{over:?}");
                 }
             }
             assert_eq!(open(), before);
@@ -537,14 +548,14 @@ mod tests {
 
     #[test]
     fn other_ends_that_do_not_fit_are_held_by_children_who_go_with_them() {
-        alone(|| {
+        in_own_process(|| {
             // 500 watched ones leave room for some hundred other ends.
-            limits::lower_descriptors(900).unwrap();
-            let many = Many::made(500, Over::Pipe, 0..0, None, 900, 0).unwrap();
+            limits::lower_descriptor_limit(900).unwrap();
+            let many = DescriptorSet::build(500, DescriptorKind::Pipe, 0..0, None, 900, 0).unwrap();
             assert!(!many.holders.is_empty() && children().len() == many.holders.len());
-            let mut set = crate::kernel::event::readiness::Entries::of(many.fds());
-            let by = crate::kernel::event::readiness::By::Plain;
-            assert_eq!(set.ask(by, crate::kernel::event::readiness::Patience::None), Ok(0));
+            let mut set = crate::kernel::event::readiness::PollSet::new(many.fds());
+            let by = crate::kernel::event::readiness::CallVariant::Plain;
+            assert_eq!(set.wait(by, crate::kernel::event::readiness::WaitLimit::Immediate), Ok(0));
             drop(many);
             assert!(children().is_empty());
         });
@@ -552,12 +563,13 @@ mod tests {
 
     #[test]
     fn what_is_open_at_a_high_number_takes_no_room_but_its_own() {
-        alone(|| {
+        in_own_process(|| {
             let file = File::open("/dev/null").unwrap().into();
-            let _open: Vec<_> = [70, 240].map(|at| placed(&file, at).unwrap()).into();
-            limits::lower_descriptors(256).unwrap();
+            let _open: Vec<_> = [70, 240].map(|at| duplicate_at(&file, at).unwrap()).into();
+            limits::lower_descriptor_limit(256).unwrap();
             for (count, first) in [(6, 64), (7, 71), (100, 71)] {
-                let many = Many::made(count, Over::Pipe, 0..1, None, 256, 0).unwrap();
+                let many =
+                    DescriptorSet::build(count, DescriptorKind::Pipe, 0..1, None, 256, 0).unwrap();
                 assert_eq!(many.fds().next(), Some(first), "{count}");
             }
         });
@@ -565,11 +577,11 @@ mod tests {
 
     #[test]
     fn too_many_are_refused_with_the_command_that_raises_the_limit() {
-        alone(|| {
-            limits::lower_descriptors(256).unwrap();
-            let made = Many::made(1_000, Over::Pipe, 0..1, None, 256, 0).err();
+        in_own_process(|| {
+            limits::lower_descriptor_limit(256).unwrap();
+            let made = DescriptorSet::build(1_000, DescriptorKind::Pipe, 0..1, None, 256, 0).err();
             assert_eq!(made, Some(Errno::EMFILE));
-            let words = refused(Errno::EMFILE, 1_000, Over::Pipe).to_string();
+            let words = explain_error(Errno::EMFILE, 1_000, DescriptorKind::Pipe).to_string();
             assert!(words.contains("prlimit") && words.contains("may have 256"), "{words}");
         });
     }
@@ -577,10 +589,10 @@ mod tests {
     #[test]
     fn where_no_port_is_left_the_row_says_so_whichever_call_was_told() {
         for error in [libc::EADDRNOTAVAIL, libc::EADDRINUSE].map(Errno) {
-            let words = refused(error, 1_000, Over::Tcp).to_string();
+            let words = explain_error(error, 1_000, DescriptorKind::Tcp).to_string();
             assert!(words.contains("ip_local_port_range"), "{words}");
             // Of pipes it would be an error like any other.
-            assert_eq!(refused(error, 1_000, Over::Pipe), error);
+            assert_eq!(explain_error(error, 1_000, DescriptorKind::Pipe), error);
         }
     }
 }

@@ -6,13 +6,13 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::kernel::event::descriptor_set::until_asleep;
+use crate::kernel::event::descriptor_set::wait_until_asleep;
 use crate::kernel::ipc::context_switch::{self, PeerProcess};
 use crate::kernel::ipc::pipe::pipe;
 use crate::kernel::{Errno, arch};
 
 /// A call that hands out a new descriptor.
-pub enum Opening {
+pub enum OpeningCall {
     /// openat(2) of /dev/null.
     Open,
     /// dup(2).
@@ -20,25 +20,25 @@ pub enum Opening {
     /// socket(2), a stream of AF_UNIX.
     Socket,
     /// accept4(2) of a connection over AF_UNIX.
-    Accept(Visited),
+    Accept(AcceptSource),
 }
 
-impl Opening {
+impl OpeningCall {
     /// Makes the call.
     #[inline(always)]
     pub fn open(&self) -> Result<i32, Errno> {
         let cloexec = libc::O_CLOEXEC as u64;
         let (number, args) = match self {
-            Opening::Open => {
+            OpeningCall::Open => {
                 let (here, path) = (libc::AT_FDCWD as i64 as u64, c"/dev/null".as_ptr() as u64);
                 (libc::SYS_openat, [here, path, libc::O_RDONLY as u64 | cloexec, 0, 0, 0])
             }
-            Opening::Dup(of) => (libc::SYS_dup, [of.as_raw_fd() as u64, 0, 0, 0, 0, 0]),
-            Opening::Socket => {
+            OpeningCall::Dup(of) => (libc::SYS_dup, [of.as_raw_fd() as u64, 0, 0, 0, 0, 0]),
+            OpeningCall::Socket => {
                 let kind = (libc::SOCK_STREAM | libc::SOCK_CLOEXEC) as u64;
                 (libc::SYS_socket, [libc::AF_UNIX as u64, kind, 0, 0, 0, 0])
             }
-            Opening::Accept(by) => {
+            OpeningCall::Accept(by) => {
                 (libc::SYS_accept4, [by.listener.as_raw_fd() as u64, 0, 0, cloexec, 0, 0])
             }
         };
@@ -50,7 +50,7 @@ impl Opening {
     /// Before `calls` calls: those who are to be accepted stand at the door.
     pub fn prepare(&self, calls: u64) -> Result<(), Errno> {
         match self {
-            Opening::Accept(by) => by.invite(calls),
+            OpeningCall::Accept(by) => by.connect_clients(calls),
             _ => Ok(()),
         }
     }
@@ -65,14 +65,14 @@ pub fn close(fd: i32) -> Result<(), Errno> {
 }
 
 /// A socket that listens, and a child that connects to it as often as it is told.
-pub struct Visited {
+pub struct AcceptSource {
     listener: UnixListener,
     ask: File,
     answer: File,
-    visitor: PeerProcess,
+    client: PeerProcess,
 }
 
-impl Visited {
+impl AcceptSource {
     /// Listens, and starts the visitor.
     pub fn new() -> Result<Self, Errno> {
         static MADE: AtomicU32 = AtomicU32::new(0);
@@ -99,33 +99,33 @@ impl Visited {
             })?
         };
         let (listener, ask, answer) = ours.ok_or(Errno::EINVAL)?; // Only the child has taken them.
-        Ok(Self { listener, ask, answer, visitor })
+        Ok(Self { listener, ask, answer, client: visitor })
     }
 
     /// Has so many connect; those that were there before and not accepted are sent away.
-    fn invite(&self, visitors: u64) -> Result<(), Errno> {
+    fn connect_clients(&self, visitors: u64) -> Result<(), Errno> {
         while let Ok((stream, _)) = self.listener.accept() {
             drop(stream);
         }
         context_switch::write(&self.ask, &visitors.to_ne_bytes())?;
         match context_switch::read(&self.answer, &mut [0])? {
-            1 => until_asleep(&self.visitor),
-            _ => self.visitor.is_there().and(Err(Errno::EPIPE)),
+            1 => wait_until_asleep(&self.client),
+            _ => self.client.check_running().and(Err(Errno::EPIPE)),
         }
     }
 }
 
 /// Descriptors that take every number below some number, but for two.
-pub struct Full {
+pub struct FullTable {
     taken: Vec<OwnedFd>,
     free: [i32; 2],
 }
 
-impl Full {
+impl FullTable {
     /// Takes numbers until `open` descriptors are open in this process, `None` where the program
     /// has half as many itself. Of the two numbers that are free then one is as low as may be; the
     /// other one is the next, or one in the middle, or behind all that are open.
-    pub fn table(open: u64, hole: Hole) -> Result<Option<Self>, Errno> {
+    pub fn fill(open: u64, hole: GapPosition) -> Result<Option<Self>, Errno> {
         let mut taken: Vec<OwnedFd> = vec![File::open("/dev/null")?.into()];
         // All numbers up to the last one are taken.
         while taken.last().is_none_or(|last| (last.as_raw_fd() as u64) < open + 1) {
@@ -137,9 +137,9 @@ impl Full {
             return Ok(None);
         }
         let second = match hole {
-            Hole::Low => 1,
-            Hole::Middle => taken.len() / 2,
-            Hole::High => taken.len() - 1,
+            GapPosition::Low => 1,
+            GapPosition::Middle => taken.len() / 2,
+            GapPosition::High => taken.len() - 1,
         };
         let high = taken.remove(second).as_raw_fd();
         let low = taken.remove(0).as_raw_fd();
@@ -148,7 +148,7 @@ impl Full {
 
     /// Looks which two numbers are free now, the lower one first: another part of the program may
     /// have taken or left one since. What it took is made up for.
-    pub fn settle(&mut self) -> Result<(), Errno> {
+    pub fn refresh_free(&mut self) -> Result<(), Errno> {
         let file = self.taken.first().ok_or(Errno::EBADF)?.as_raw_fd();
         loop {
             // SAFETY: the descriptors are new and ours.
@@ -180,7 +180,7 @@ impl Full {
 
 /// Where the second free number is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Hole {
+pub enum GapPosition {
     /// Behind the first.
     Low,
     /// In the middle of all.

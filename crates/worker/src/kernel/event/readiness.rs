@@ -5,22 +5,22 @@
 
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
-use crate::kernel::cpu::black_box::keep;
+use crate::kernel::cpu::black_box::consume;
 use crate::kernel::{Errno, arch};
 
 /// How long a call waits where nothing is ready.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Patience {
+pub enum WaitLimit {
     /// Not at all.
-    None,
+    Immediate,
     /// Until something is.
-    Endless,
+    Infinite,
 }
 
 /// Which call of two that do the same: they differ in how the time is told, and the second could
 /// be given a signal mask, which it is not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum By {
+pub enum CallVariant {
     /// select(2) or poll(2).
     Plain,
     /// pselect(2), which is pselect6 to the kernel, or ppoll(2).
@@ -28,33 +28,33 @@ pub enum By {
 }
 
 #[inline(always)]
-fn kernel(result: i64) -> Result<usize, Errno> {
+fn raw_result(result: i64) -> Result<usize, Errno> {
     if result < 0 { Err(Errno(-result as i32)) } else { Ok(result as usize) }
 }
 
 /// No time, as a timeval and as a timespec. select(2) writes back what is left of it.
-type NoTime = [u64; 2];
+type ZeroTime = [u64; 2];
 
 /// The place of a time to wait: none for ever.
 #[inline(always)]
-fn until(patience: Patience, no_time: &mut NoTime) -> u64 {
+fn timeout_argument(patience: WaitLimit, no_time: &mut ZeroTime) -> u64 {
     match patience {
-        Patience::None => no_time.as_mut_ptr() as u64,
-        Patience::Endless => 0,
+        WaitLimit::Immediate => no_time.as_mut_ptr() as u64,
+        WaitLimit::Infinite => 0,
     }
 }
 
 /// A set of descriptors as select(2) takes it, which the call overwrites.
-pub struct Bits {
+pub struct SelectSet {
     wanted: Vec<u64>,
-    given: Vec<u64>,
-    beside: Vec<u64>,
+    ready: Vec<u64>,
+    spare: Vec<u64>,
     highest: i32,
 }
 
-impl Bits {
+impl SelectSet {
     /// The set of these.
-    pub fn of(fds: impl Iterator<Item = i32>) -> Self {
+    pub fn new(fds: impl Iterator<Item = i32>) -> Self {
         let (mut wanted, mut highest) = (Vec::new(), -1);
         for fd in fds.filter(|&fd| fd >= 0) {
             let word = fd as usize / 64;
@@ -65,14 +65,14 @@ impl Bits {
             highest = highest.max(fd);
         }
         let none = vec![0; wanted.len()];
-        Self { given: none.clone(), beside: none, wanted, highest }
+        Self { ready: none.clone(), spare: none, wanted, highest }
     }
 
     /// Puts one in.
     pub fn insert(&mut self, fd: i32) {
         let word = fd as usize / 64;
         if word >= self.wanted.len() {
-            for bits in [&mut self.wanted, &mut self.given, &mut self.beside] {
+            for bits in [&mut self.wanted, &mut self.ready, &mut self.spare] {
                 bits.resize(word + 1, 0);
             }
         }
@@ -95,38 +95,38 @@ impl Bits {
     /// Writes the set anew, as must be done before each call.
     #[inline(always)]
     pub fn rebuild(&mut self) {
-        self.given.copy_from_slice(&self.wanted);
+        self.ready.copy_from_slice(&self.wanted);
     }
 
     /// Writes it anew elsewhere: the answers of the last call stay as they are.
     #[inline(always)]
-    pub fn rebuild_beside(&mut self) {
-        self.beside.copy_from_slice(&self.wanted);
-        keep(self.beside.last().copied().unwrap_or(0));
+    pub fn rebuild_spare(&mut self) {
+        self.spare.copy_from_slice(&self.wanted);
+        consume(self.spare.last().copied().unwrap_or(0));
     }
 
     /// The call; how many are ready for reading.
     #[inline(always)]
-    pub fn ask(&mut self, by: By, patience: Patience) -> Result<usize, Errno> {
-        let mut no_time = NoTime::default();
-        let (count, bits) = ((self.highest + 1) as u64, self.given.as_mut_ptr() as u64);
-        let args = [count, bits, 0, 0, until(patience, &mut no_time), 0];
+    pub fn wait(&mut self, by: CallVariant, patience: WaitLimit) -> Result<usize, Errno> {
+        let mut no_time = ZeroTime::default();
+        let (count, bits) = ((self.highest + 1) as u64, self.ready.as_mut_ptr() as u64);
+        let args = [count, bits, 0, 0, timeout_argument(patience, &mut no_time), 0];
         #[cfg(target_arch = "x86_64")]
-        let number = if by == By::Plain { libc::SYS_select } else { libc::SYS_pselect6 };
+        let number = if by == CallVariant::Plain { libc::SYS_select } else { libc::SYS_pselect6 };
         #[cfg(not(target_arch = "x86_64"))]
         let number = {
             let _ = by; // There is one call only.
             libc::SYS_pselect6
         };
         // SAFETY: the kernel reads and writes as many bits as the set has words for, and a time.
-        kernel(unsafe { arch::syscall(number, args) })
+        raw_result(unsafe { arch::syscall(number, args) })
     }
 
     /// Tells of each that was ready, up to `count` of them.
     #[inline(always)]
     pub fn each(&self, count: usize, mut found: impl FnMut(i32)) {
         let mut left = count;
-        for (word, &bits) in self.given.iter().enumerate() {
+        for (word, &bits) in self.ready.iter().enumerate() {
             let mut bits = bits;
             while bits != 0 && left != 0 {
                 found((word * 64) as i32 + bits.trailing_zeros() as i32);
@@ -141,11 +141,11 @@ impl Bits {
 }
 
 /// Descriptors as poll(2) takes them.
-pub struct Entries(Vec<libc::pollfd>);
+pub struct PollSet(Vec<libc::pollfd>);
 
-impl Entries {
+impl PollSet {
     /// These, each of which is asked whether it can be read.
-    pub fn of(fds: impl Iterator<Item = i32>) -> Self {
+    pub fn new(fds: impl Iterator<Item = i32>) -> Self {
         Self(fds.map(|fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 }).collect())
     }
 
@@ -160,30 +160,30 @@ impl Entries {
     }
 
     /// ppoll(2) for so long; how many are ready for reading.
-    pub fn ask_for(&mut self, ns: u64) -> Result<usize, Errno> {
+    pub fn wait_for(&mut self, ns: u64) -> Result<usize, Errno> {
         let time = [ns / 1_000_000_000, ns % 1_000_000_000];
         let (at, count) = (self.0.as_mut_ptr() as u64, self.0.len() as u64);
         let args = [at, count, time.as_ptr() as u64, 0, 0, 0];
         // SAFETY: the kernel reads and writes as many entries as there are, and reads one time.
-        kernel(unsafe { arch::syscall(libc::SYS_ppoll, args) })
+        raw_result(unsafe { arch::syscall(libc::SYS_ppoll, args) })
     }
 
     /// The call; how many are ready for reading.
     #[inline(always)]
-    pub fn ask(&mut self, by: By, patience: Patience) -> Result<usize, Errno> {
+    pub fn wait(&mut self, by: CallVariant, patience: WaitLimit) -> Result<usize, Errno> {
         let (at, count) = (self.0.as_mut_ptr() as u64, self.0.len() as u64);
         #[cfg(target_arch = "x86_64")]
-        if by == By::Plain {
-            let ms = if patience == Patience::None { 0 } else { -1i32 };
+        if by == CallVariant::Plain {
+            let ms = if patience == WaitLimit::Immediate { 0 } else { -1i32 };
             let args = [at, count, ms as u32 as u64, 0, 0, 0];
             // SAFETY: the kernel reads and writes as many entries as there are.
-            return kernel(unsafe { arch::syscall(libc::SYS_poll, args) });
+            return raw_result(unsafe { arch::syscall(libc::SYS_poll, args) });
         }
         let _ = by;
-        let mut no_time = NoTime::default();
-        let args = [at, count, until(patience, &mut no_time), 0, 0, 0];
+        let mut no_time = ZeroTime::default();
+        let args = [at, count, timeout_argument(patience, &mut no_time), 0, 0, 0];
         // SAFETY: as above; one time is read.
-        kernel(unsafe { arch::syscall(libc::SYS_ppoll, args) })
+        raw_result(unsafe { arch::syscall(libc::SYS_ppoll, args) })
     }
 
     /// Tells of each place that was ready, up to `count` of them.
@@ -215,7 +215,7 @@ pub const EXCLUSIVE: u32 = libc::EPOLLEXCLUSIVE as u32;
 
 /// What epoll_ctl(2) does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Change {
+pub enum EpollChange {
     /// A descriptor comes into the set.
     Add,
     /// Other events are asked for.
@@ -236,30 +236,30 @@ impl Epoll {
         // SAFETY: plain numbers; the descriptor is new and ours.
         let set = unsafe {
             let args = [libc::EPOLL_CLOEXEC as u64, 0, 0, 0, 0, 0];
-            OwnedFd::from_raw_fd(kernel(arch::syscall(libc::SYS_epoll_create1, args))? as i32)
+            OwnedFd::from_raw_fd(raw_result(arch::syscall(libc::SYS_epoll_create1, args))? as i32)
         };
         Ok(Self { set, events: vec![libc::epoll_event { events: 0, u64: 0 }; most.max(1)] })
     }
 
     /// epoll_ctl(2).
     #[inline(always)]
-    pub fn change(&self, what: Change, fd: i32, events: u32, token: u64) -> Result<(), Errno> {
+    pub fn change(&self, what: EpollChange, fd: i32, events: u32, token: u64) -> Result<(), Errno> {
         let what = match what {
-            Change::Add => libc::EPOLL_CTL_ADD,
-            Change::Modify => libc::EPOLL_CTL_MOD,
-            Change::Delete => libc::EPOLL_CTL_DEL,
+            EpollChange::Add => libc::EPOLL_CTL_ADD,
+            EpollChange::Modify => libc::EPOLL_CTL_MOD,
+            EpollChange::Delete => libc::EPOLL_CTL_DEL,
         };
         let event = libc::epoll_event { events, u64: token };
         let set = self.set.as_raw_fd() as u64;
         let args = [set, what as u64, fd as u64, &raw const event as u64, 0, 0];
         // SAFETY: the kernel reads one event, which is there.
-        kernel(unsafe { arch::syscall(libc::SYS_epoll_ctl, args) }).map(drop)
+        raw_result(unsafe { arch::syscall(libc::SYS_epoll_ctl, args) }).map(drop)
     }
 
     /// epoll_wait(2); how many events there are.
     #[inline(always)]
-    pub fn ask(&mut self, patience: Patience) -> Result<usize, Errno> {
-        let ms = if patience == Patience::None { 0 } else { -1i32 };
+    pub fn wait(&mut self, patience: WaitLimit) -> Result<usize, Errno> {
+        let ms = if patience == WaitLimit::Immediate { 0 } else { -1i32 };
         let (at, most) = (self.events.as_mut_ptr() as u64, self.events.len() as u64);
         let args = [self.set.as_raw_fd() as u64, at, most, ms as u32 as u64, 0, 0];
         #[cfg(target_arch = "x86_64")]
@@ -267,13 +267,13 @@ impl Epoll {
         #[cfg(not(target_arch = "x86_64"))]
         let number = libc::SYS_epoll_pwait;
         // SAFETY: the kernel writes at most as many events as there is room for; no mask is given.
-        kernel(unsafe { arch::syscall(number, args) })
+        raw_result(unsafe { arch::syscall(number, args) })
     }
 
     /// epoll_wait(2) for so many milliseconds, or epoll_pwait2(2) for a time (seconds, nanoseconds);
     /// how many events there are.
     #[inline(always)]
-    pub fn ask_for(&mut self, by_time: bool, ms: u64, time: &[u64; 2]) -> Result<usize, Errno> {
+    pub fn wait_for(&mut self, by_time: bool, ms: u64, time: &[u64; 2]) -> Result<usize, Errno> {
         let (at, most) = (self.events.as_mut_ptr() as u64, self.events.len() as u64);
         #[cfg(target_arch = "x86_64")]
         let counting = libc::SYS_epoll_wait;
@@ -285,7 +285,7 @@ impl Epoll {
         };
         let args = [self.fd() as u64, at, most, until, 0, 0];
         // SAFETY: as above; of a time two words are read, which are there.
-        kernel(unsafe { arch::syscall(number, args) })
+        raw_result(unsafe { arch::syscall(number, args) })
     }
 
     /// The set's own descriptor, which another set may hold.
@@ -312,10 +312,10 @@ mod tests {
     fn each_call_finds_what_is_ready_and_nothing_else() {
         let pipes: Vec<_> = (0..70).map(|_| pipe().unwrap()).collect();
         let fds = || pipes.iter().map(|(from, _)| from.as_raw_fd());
-        let (mut bits, mut entries) = (Bits::of(fds()), Entries::of(fds()));
+        let (mut bits, mut entries) = (SelectSet::new(fds()), PollSet::new(fds()));
         let mut epoll = Epoll::new(70).unwrap();
         for (token, fd) in fds().enumerate() {
-            epoll.change(Change::Add, fd, READABLE, token as u64).unwrap();
+            epoll.change(EpollChange::Add, fd, READABLE, token as u64).unwrap();
         }
         for ready in [None, Some(69), Some(3)] {
             if let Some(place) = ready {
@@ -327,18 +327,18 @@ mod tests {
                 Some(_) => vec![3, 69],
             };
             let fds: Vec<i32> = fds().collect();
-            for by in [By::Plain, By::WithMask] {
+            for by in [CallVariant::Plain, CallVariant::WithMask] {
                 bits.rebuild();
                 let mut seen = Vec::new();
-                let count = bits.ask(by, Patience::None).unwrap();
+                let count = bits.wait(by, WaitLimit::Immediate).unwrap();
                 bits.each(count, |fd| seen.push(fds.iter().position(|&at| at == fd).unwrap()));
                 assert_eq!((count, &seen), (right.len(), &right));
-                let count = entries.ask(by, Patience::None).unwrap();
+                let count = entries.wait(by, WaitLimit::Immediate).unwrap();
                 seen.clear();
                 entries.each(count, |place| seen.push(place));
                 assert_eq!((count, &seen), (right.len(), &right));
             }
-            let count = epoll.ask(Patience::None).unwrap();
+            let count = epoll.wait(WaitLimit::Immediate).unwrap();
             let mut seen = Vec::new();
             epoll.each(count, |token| seen.push(token as usize));
             seen.sort_unstable();
@@ -351,17 +351,18 @@ mod tests {
         let pipes: Vec<_> = (0..70).map(|_| pipe().unwrap()).collect();
         let fds: Vec<i32> = pipes.iter().map(|(from, _)| from.as_raw_fd()).collect();
         pipes.iter().for_each(|(_, to)| (&*to).write_all(&[1]).unwrap());
-        let (mut bits, mut entries) = (Bits::of([].into_iter()), Entries::of([].into_iter()));
+        let (mut bits, mut entries) =
+            (SelectSet::new([].into_iter()), PollSet::new([].into_iter()));
         for (place, &fd) in fds.iter().enumerate() {
             bits.insert(fd);
             entries.set(place, Some(fd));
         }
-        let tell = |bits: &mut Bits, entries: &mut Entries| {
+        let tell = |bits: &mut SelectSet, entries: &mut PollSet| {
             let mut seen = (Vec::new(), Vec::new());
             bits.rebuild();
-            let count = bits.ask(By::Plain, Patience::None).unwrap();
+            let count = bits.wait(CallVariant::Plain, WaitLimit::Immediate).unwrap();
             bits.each(count, |fd| seen.0.push(fds.iter().position(|&at| at == fd).unwrap()));
-            let count = entries.ask_for(0).unwrap();
+            let count = entries.wait_for(0).unwrap();
             entries.each(count, |place| seen.1.push(place));
             seen
         };

@@ -4,14 +4,14 @@
 use std::fs::File;
 use std::os::fd::AsRawFd;
 
-use crate::kernel::event::io_uring::{Ring, Shots};
-use crate::kernel::event::readiness::{Change, Epoll, READABLE};
+use crate::kernel::event::io_uring::{PollMode, Ring};
+use crate::kernel::event::readiness::{Epoll, EpollChange, READABLE};
 use crate::kernel::ipc::pipe::pipe;
 use crate::kernel::{Errno, arch};
 
 /// By which call is waited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum By {
+pub enum TimeoutCall {
     /// select(2), in microseconds.
     Select,
     /// pselect(2), in nanoseconds.
@@ -28,13 +28,13 @@ pub enum By {
     Ring,
 }
 
-impl By {
+impl TimeoutCall {
     /// The unit of its times, in nanoseconds. select(2) has one of its own only where it is a call
     /// of its own.
     pub fn unit_ns(self) -> u64 {
         match self {
-            By::Poll | By::Epoll => 1_000_000,
-            By::Select if cfg!(target_arch = "x86_64") => 1_000,
+            TimeoutCall::Poll | TimeoutCall::Epoll => 1_000_000,
+            TimeoutCall::Select if cfg!(target_arch = "x86_64") => 1_000,
             _ => 1,
         }
     }
@@ -50,7 +50,7 @@ pub enum Rounding {
 }
 
 /// What is waited for.
-enum Set {
+enum WaitSet {
     Alone,
     Epoll(Epoll),
     Ring(Ring),
@@ -58,36 +58,36 @@ enum Set {
 
 /// A pipe that stays empty, and a call that waits for it.
 pub struct Timeout {
-    by: By,
-    set: Set,
+    by: TimeoutCall,
+    set: WaitSet,
     idle: File,
     _other: File,
 }
 
-fn kernel(result: i64) -> Result<i64, Errno> {
+fn raw_result(result: i64) -> Result<i64, Errno> {
     if result < 0 { Err(Errno(-result as i32)) } else { Ok(result) }
 }
 
 impl Timeout {
     /// Makes the pipe, and the set where the call wants one.
-    pub fn new(by: By) -> Result<Self, Errno> {
+    pub fn new(by: TimeoutCall) -> Result<Self, Errno> {
         let (idle, other) = pipe()?;
         if idle.as_raw_fd() as usize >= 64 * WORDS {
             return Err(Errno::EMFILE);
         }
         let set = match by {
-            By::Epoll | By::EpollPwait2 => {
+            TimeoutCall::Epoll | TimeoutCall::EpollPwait2 => {
                 let set = Epoll::new(1)?;
-                set.change(Change::Add, idle.as_raw_fd(), READABLE, 0)?;
-                Set::Epoll(set)
+                set.change(EpollChange::Add, idle.as_raw_fd(), READABLE, 0)?;
+                WaitSet::Epoll(set)
             }
-            By::Ring => {
+            TimeoutCall::Ring => {
                 let mut ring = Ring::new(1)?;
-                ring.queue_poll(idle.as_raw_fd(), 0, Shots::One)?;
+                ring.queue_poll(idle.as_raw_fd(), 0, PollMode::OneShot)?;
                 ring.wait_for(0)?;
-                Set::Ring(ring)
+                WaitSet::Ring(ring)
             }
-            _ => Set::Alone,
+            _ => WaitSet::Alone,
         };
         Ok(Self { by, set, idle, _other: other })
     }
@@ -105,27 +105,29 @@ impl Timeout {
         let mut time = [asked_ns / 1_000_000_000, asked_ns % 1_000_000_000];
         let fd = self.idle.as_raw_fd();
         let ready = match &mut self.set {
-            Set::Epoll(set) => set.ask_for(self.by == By::EpollPwait2, units, &time)? as i64,
-            Set::Ring(ring) => i64::from(ring.wait_until(&time)?),
-            Set::Alone if matches!(self.by, By::Poll | By::Ppoll) => {
+            WaitSet::Epoll(set) => {
+                set.wait_for(self.by == TimeoutCall::EpollPwait2, units, &time)? as i64
+            }
+            WaitSet::Ring(ring) => i64::from(ring.wait_until(&time)?),
+            WaitSet::Alone if matches!(self.by, TimeoutCall::Poll | TimeoutCall::Ppoll) => {
                 let mut entry = libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
                 let at = &raw mut entry as u64;
                 #[cfg(target_arch = "x86_64")]
                 let (number, until) = match self.by {
-                    By::Poll => (libc::SYS_poll, units),
+                    TimeoutCall::Poll => (libc::SYS_poll, units),
                     _ => (libc::SYS_ppoll, &raw const time as u64),
                 };
                 #[cfg(not(target_arch = "x86_64"))]
                 let (number, until) = (libc::SYS_ppoll, &raw const time as u64);
                 // SAFETY: the kernel reads and writes one entry, and reads one time where it is
                 // given as an address; no mask is given.
-                kernel(unsafe { arch::syscall(number, [at, 1, until, 0, 0, 0]) })?
+                raw_result(unsafe { arch::syscall(number, [at, 1, until, 0, 0, 0]) })?
             }
-            Set::Alone => {
-                let mut bits = vec_of(fd);
+            WaitSet::Alone => {
+                let mut bits = bit_of(fd);
                 #[cfg(target_arch = "x86_64")]
                 let number = match self.by {
-                    By::Select => {
+                    TimeoutCall::Select => {
                         time[1] /= 1_000;
                         libc::SYS_select
                     }
@@ -136,7 +138,7 @@ impl Timeout {
                 let (count, at) = (fd as u64 + 1, bits.as_mut_ptr() as u64);
                 let args = [count, at, 0, 0, &raw mut time as u64, 0];
                 // SAFETY: the kernel reads and writes as many bits as there are, and one time.
-                kernel(unsafe { arch::syscall(number, args) })?
+                raw_result(unsafe { arch::syscall(number, args) })?
             }
         };
         if ready == 0 { Ok(()) } else { Err(Errno::EPROTO) }
@@ -146,7 +148,7 @@ impl Timeout {
 /// Words of bits in which the one of a descriptor is set: a pipe that is made first has a low one.
 const WORDS: usize = 16;
 
-fn vec_of(fd: i32) -> [u64; WORDS] {
+fn bit_of(fd: i32) -> [u64; WORDS] {
     let mut bits = [0; WORDS];
     if let Some(word) = bits.get_mut(fd as usize / 64) {
         *word = 1 << (fd % 64);
@@ -159,8 +161,15 @@ mod tests {
     use super::*;
     use crate::kernel::time::clock::{ClockId, gettime};
 
-    const ALL: [By; 7] =
-        [By::Select, By::Pselect, By::Poll, By::Ppoll, By::Epoll, By::EpollPwait2, By::Ring];
+    const ALL: [TimeoutCall; 7] = [
+        TimeoutCall::Select,
+        TimeoutCall::Pselect,
+        TimeoutCall::Poll,
+        TimeoutCall::Ppoll,
+        TimeoutCall::Epoll,
+        TimeoutCall::EpollPwait2,
+        TimeoutCall::Ring,
+    ];
 
     #[test]
     fn every_call_waits_and_comes_back_with_nothing() {
@@ -174,7 +183,8 @@ mod tests {
             };
             let before = gettime(ClockId::MONOTONIC).unwrap();
             match timeout.wait(2_000_000, Rounding::Up) {
-                Err(Errno::ENOSYS | Errno::EINVAL) if matches!(by, By::Ring | By::EpollPwait2) => {}
+                Err(Errno::ENOSYS | Errno::EINVAL)
+                    if matches!(by, TimeoutCall::Ring | TimeoutCall::EpollPwait2) => {}
                 done => {
                     assert_eq!(done, Ok(()), "{by:?}");
                     // The wait may end a little early by this clock; it was a wait.
@@ -187,7 +197,7 @@ mod tests {
     #[test]
     fn what_is_ready_is_no_time_that_has_passed() {
         use std::io::Write;
-        for by in [By::Select, By::Poll, By::Epoll, By::Ring] {
+        for by in [TimeoutCall::Select, TimeoutCall::Poll, TimeoutCall::Epoll, TimeoutCall::Ring] {
             let Ok(mut timeout) = Timeout::new(by) else { continue };
             timeout._other.write_all(&[1]).unwrap();
             assert_eq!(timeout.wait(1_000_000, Rounding::Up), Err(Errno::EPROTO), "{by:?}");
@@ -196,8 +206,11 @@ mod tests {
 
     #[test]
     fn a_call_that_counts_milliseconds_can_be_asked_for_none() {
-        let mut timeout = Timeout::new(By::Poll).unwrap();
+        let mut timeout = Timeout::new(TimeoutCall::Poll).unwrap();
         assert_eq!(timeout.wait(999_999, Rounding::Down), Ok(()));
-        assert_eq!([By::Poll, By::Epoll, By::Ppoll].map(By::unit_ns), [1_000_000, 1_000_000, 1]);
+        assert_eq!(
+            [TimeoutCall::Poll, TimeoutCall::Epoll, TimeoutCall::Ppoll].map(TimeoutCall::unit_ns),
+            [1_000_000, 1_000_000, 1]
+        );
     }
 }

@@ -8,14 +8,16 @@ use oscost_model::file::FileObservation;
 
 use crate::kernel::Errno;
 use crate::kernel::arch::syscall;
-use crate::kernel::file::location::Place;
-use crate::kernel::file::scratch_file::{Laid, each, seek_to_begin, whole, word_at};
+use crate::kernel::file::location::Location;
+use crate::kernel::file::scratch_file::{
+    ScratchFile, check_complete, expected_word, repeat, seek_to_start,
+};
 use crate::kernel::ipc::pipe;
-use crate::kernel::memory::region::{Access, PAGE_BYTES, Pages, Region};
+use crate::kernel::memory::region::{Access, PAGE_BYTES, PageKind, Region};
 
 /// By what one file is copied to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Carry {
+pub enum CopyMethod {
     /// read(2) and write(2), through a buffer of ours.
     ReadWrite,
     /// copy_file_range(2).
@@ -29,9 +31,9 @@ pub enum Carry {
 /// Two files, of which the one is copied over the other from beginning to end, `size` bytes at a
 /// time. Both are warm.
 pub struct Copier {
-    from: Laid,
-    to: Laid,
-    carry: Carry,
+    from: ScratchFile,
+    to: ScratchFile,
+    method: CopyMethod,
     size: usize,
     buffer: Region,
     pipe: (File, File),
@@ -40,9 +42,9 @@ pub struct Copier {
 
 impl Copier {
     /// Lays both files.
-    pub fn new(place: Place, bytes: u64, carry: Carry, size: usize) -> Result<Self, Errno> {
-        let from = Laid::new(place, bytes, false)?;
-        let to = Laid::new(place, bytes, false)?;
+    pub fn new(place: Location, bytes: u64, carry: CopyMethod, size: usize) -> Result<Self, Errno> {
+        let from = ScratchFile::new(place, bytes, false)?;
+        let to = ScratchFile::new(place, bytes, false)?;
         // Nothing of it is as it will be, and all of it has its place on the disk: a first write to a
         // hole would have to find one.
         const PIECE: u64 = 1 << 20;
@@ -52,21 +54,21 @@ impl Copier {
             to.file.write_all_at(&zeros[..piece], at)?;
         }
         to.file.sync_all()?;
-        let buffer = Region::anonymous(size.next_multiple_of(PAGE_BYTES), Pages::Small)?;
+        let buffer = Region::anonymous(size.next_multiple_of(PAGE_BYTES), PageKind::Small)?;
         buffer.touch_all(Access::Write);
         let pipe = pipe::pipe()?;
-        if carry == Carry::Splice {
+        if carry == CopyMethod::Splice {
             // SAFETY: plain numbers.
             let room = unsafe { libc::fcntl(pipe.0.as_raw_fd(), libc::F_SETPIPE_SZ, size as i32) };
             Errno::check(room)?;
         }
-        let mut copier = Self { from, to, carry, size, buffer, pipe, at: 0 };
-        copier.read_all_of_target()?;
+        let mut copier = Self { from, to, method: carry, size, buffer, pipe, at: 0 };
+        copier.warm_target()?;
         Ok(copier)
     }
 
     /// Has the pages of the target in the cache before they are written to.
-    fn read_all_of_target(&mut self) -> Result<(), Errno> {
+    fn warm_target(&mut self) -> Result<(), Errno> {
         self.to.warm()
     }
 
@@ -76,18 +78,18 @@ impl Copier {
     }
 
     /// What was seen of the source.
-    pub fn seen(&self) -> FileObservation {
-        self.from.seen
+    pub fn observation(&self) -> FileObservation {
+        self.from.observation
     }
 
     /// Goes back to the beginning unless `ops` more copies fit in.
-    pub fn make_room(&mut self, ops: u64) -> Result<(), Errno> {
-        if self.at + ops <= self.pieces() && self.from.seen.checks > 0 {
+    pub fn rewind_if_needed(&mut self, ops: u64) -> Result<(), Errno> {
+        if self.at + ops <= self.pieces() && self.from.observation.checks > 0 {
             return Ok(());
         }
         self.at = 0;
-        seek_to_begin(&self.from.file)?;
-        seek_to_begin(&self.to.file)?;
+        seek_to_start(&self.from.file)?;
+        seek_to_start(&self.to.file)?;
         self.from.warm()
     }
 
@@ -98,7 +100,7 @@ impl Copier {
         for place in [place, place + self.size as u64 - 8] {
             let mut found = [0; 8];
             self.to.file.read_exact_at(&mut found, place)?;
-            if u64::from_ne_bytes(found) != word_at(place) {
+            if u64::from_ne_bytes(found) != expected_word(place) {
                 return Err(Errno::check_failed(format!(
                     "what was copied to {place} has not arrived"
                 )));
@@ -116,31 +118,36 @@ impl Copier {
         let number = |file: &File| file.as_raw_fd() as u64;
         let (from, to) = (number(&self.from.file), number(&self.to.file));
         let (begin, size) = (self.buffer.address() as u64, self.size as u64);
-        let done = match self.carry {
-            Carry::ReadWrite => each(ops, |_| {
+        let done = match self.method {
+            CopyMethod::ReadWrite => repeat(ops, |_| {
                 // SAFETY: the buffer is as large, and nobody borrows from it.
                 unsafe {
-                    whole(syscall(libc::SYS_read, [from, begin, size, 0, 0, 0]), size)?;
-                    whole(syscall(libc::SYS_write, [to, begin, size, 0, 0, 0]), size)
+                    check_complete(syscall(libc::SYS_read, [from, begin, size, 0, 0, 0]), size)?;
+                    check_complete(syscall(libc::SYS_write, [to, begin, size, 0, 0, 0]), size)
                 }
             }),
-            Carry::CopyFileRange => {
+            CopyMethod::CopyFileRange => {
                 let args = [from, 0, to, 0, size, 0];
                 // SAFETY: plain numbers: without places of ours the files' own are used.
-                each(ops, |_| whole(unsafe { syscall(libc::SYS_copy_file_range, args) }, size))
+                repeat(ops, |_| {
+                    check_complete(unsafe { syscall(libc::SYS_copy_file_range, args) }, size)
+                })
             }
-            Carry::Sendfile => {
+            CopyMethod::Sendfile => {
                 let args = [to, from, 0, size, 0, 0];
                 // SAFETY: as above.
-                each(ops, |_| whole(unsafe { syscall(libc::SYS_sendfile, args) }, size))
+                repeat(ops, |_| check_complete(unsafe { syscall(libc::SYS_sendfile, args) }, size))
             }
-            Carry::Splice => {
+            CopyMethod::Splice => {
                 let (out, into) = (number(&self.pipe.0), number(&self.pipe.1));
-                each(ops, |_| {
+                repeat(ops, |_| {
                     // SAFETY: as above.
                     unsafe {
-                        whole(syscall(libc::SYS_splice, [from, 0, into, 0, size, 0]), size)?;
-                        whole(syscall(libc::SYS_splice, [out, 0, to, 0, size, 0]), size)
+                        check_complete(
+                            syscall(libc::SYS_splice, [from, 0, into, 0, size, 0]),
+                            size,
+                        )?;
+                        check_complete(syscall(libc::SYS_splice, [out, 0, to, 0, size, 0]), size)
                     }
                 })
             }

@@ -6,8 +6,8 @@ use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd, OwnedFd};
 
 use crate::kernel::Errno;
 use crate::kernel::arch::syscall;
-use crate::kernel::file::location::{Place, PrivateFolder};
-use crate::kernel::file::scratch_file::each;
+use crate::kernel::file::location::{Location, PrivateFolder};
+use crate::kernel::file::scratch_file::repeat;
 
 /// A name: a letter, seven digits, and its end.
 const NAME_BYTES: usize = 9;
@@ -19,7 +19,7 @@ const STRIDE: usize = 7_919;
 
 /// What is done to one file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Act {
+pub enum FileOperation {
     /// It is made, closed, and unlinked.
     CreateUnlink,
     /// It is renamed, to and fro.
@@ -29,7 +29,7 @@ pub enum Act {
 }
 
 /// A private folder that holds so many empty files.
-pub struct Many {
+pub struct PopulatedFolder {
     // Dropped in this order: a folder is closed before it is removed.
     folder: File,
     names: Vec<u8>,
@@ -42,12 +42,12 @@ pub struct Many {
     _private: PrivateFolder,
 }
 
-impl Many {
+impl PopulatedFolder {
     /// Makes the folder and the files: each of its own where they are looked at, else as many names
     /// of one as a file may have. Files that are deleted make the next ones dearer for a minute
     /// (ext4 passes over their inodes), and what is made here is deleted again.
     #[inline(never)]
-    pub fn new(place: Place, files: usize, act: Act) -> Result<Self, Errno> {
+    pub fn new(place: Location, files: usize, act: FileOperation) -> Result<Self, Errno> {
         let private = PrivateFolder::new(place)?;
         let folder = private.open()?;
         let mut names = b"f0000000\0".repeat(files);
@@ -64,7 +64,7 @@ impl Many {
         let mut named = 0;
         for number in 0..files {
             // Too many names, or a file system that knows but one: the next file.
-            if number > 0 && act != Act::Stat && many.link(named, number).is_ok() {
+            if number > 0 && act != FileOperation::Stat && many.link(named, number).is_ok() {
                 continue;
             }
             named = number;
@@ -99,7 +99,7 @@ impl Many {
     fn link(&self, old: usize, new: usize) -> Result<(), Errno> {
         let args = [self.folder_fd(), self.name(old), self.folder_fd(), self.name(new), 0, 0];
         // SAFETY: both names have an end.
-        good(unsafe { syscall(libc::SYS_linkat, args) }).map(drop)
+        raw_result(unsafe { syscall(libc::SYS_linkat, args) }).map(drop)
     }
 
     /// `openat(name, O_CREAT | O_EXCL)`.
@@ -108,17 +108,20 @@ impl Many {
         let flags = (libc::O_CREAT | libc::O_EXCL | libc::O_WRONLY | libc::O_CLOEXEC) as u64;
         // SAFETY: the name has an end; what is opened is ours.
         unsafe {
-            let fd = good(syscall(libc::SYS_openat, [self.folder_fd(), name, flags, 0o600, 0, 0]))?;
+            let fd = raw_result(syscall(
+                libc::SYS_openat,
+                [self.folder_fd(), name, flags, 0o600, 0, 0],
+            ))?;
             Ok(OwnedFd::from_raw_fd(fd as i32))
         }
     }
 
     /// Does it so often to a file among the others; says at which it went wrong.
-    pub fn run(&mut self, act: Act, ops: u64) -> Result<(), (u64, Errno)> {
+    pub fn run(&mut self, act: FileOperation, ops: u64) -> Result<(), (u64, Errno)> {
         match act {
-            Act::CreateUnlink => each(ops, |_| self.create_unlink()),
-            Act::Rename => each(ops, |_| self.rename()),
-            Act::Stat => each(ops, |_| self.stat()),
+            FileOperation::CreateUnlink => repeat(ops, |_| self.create_unlink()),
+            FileOperation::Rename => repeat(ops, |_| self.rename()),
+            FileOperation::Stat => repeat(ops, |_| self.stat()),
         }
     }
 
@@ -129,8 +132,8 @@ impl Many {
         let fd = self.create(other)?.into_raw_fd();
         // SAFETY: the descriptor is the one above; the name has an end.
         unsafe {
-            good(syscall(libc::SYS_close, [fd as u64, 0, 0, 0, 0, 0]))?;
-            good(syscall(libc::SYS_unlinkat, [self.folder_fd(), other, 0, 0, 0, 0])).map(drop)
+            raw_result(syscall(libc::SYS_close, [fd as u64, 0, 0, 0, 0, 0]))?;
+            raw_result(syscall(libc::SYS_unlinkat, [self.folder_fd(), other, 0, 0, 0, 0])).map(drop)
         }
     }
 
@@ -141,7 +144,7 @@ impl Many {
         let [from, to] = if self.renamed { [names[1], names[0]] } else { names };
         let args = [self.folder_fd(), from, self.folder_fd(), to, 0, 0];
         // SAFETY: both names have an end. renameat2(2), which every architecture has.
-        good(unsafe { syscall(libc::SYS_renameat2, args) })?;
+        raw_result(unsafe { syscall(libc::SYS_renameat2, args) })?;
         self.renamed = !self.renamed;
         Ok(())
     }
@@ -151,7 +154,7 @@ impl Many {
     fn stat(&mut self) -> Result<(), Errno> {
         let args = [self.folder_fd(), self.name(self.at), &raw mut *self.stat as u64, 0, 0, 0];
         // SAFETY: the name has an end, and one stat is written.
-        good(unsafe { syscall(libc::SYS_newfstatat, args) })?;
+        raw_result(unsafe { syscall(libc::SYS_newfstatat, args) })?;
         self.at += self.stride;
         if self.at >= self.files {
             self.at -= self.files;
@@ -162,7 +165,7 @@ impl Many {
 
 /// A call's result, or its error.
 #[inline(always)]
-fn good(result: i64) -> Result<i64, Errno> {
+fn raw_result(result: i64) -> Result<i64, Errno> {
     if result >= 0 { Ok(result) } else { Err(Errno(-result as i32)) }
 }
 
@@ -171,7 +174,7 @@ mod tests {
     use super::*;
     use std::collections::BTreeSet;
 
-    fn names(many: &Many) -> BTreeSet<String> {
+    fn names(many: &PopulatedFolder) -> BTreeSet<String> {
         let path = format!("/proc/self/fd/{}", many.folder.as_raw_fd());
         let entries = std::fs::read_dir(path).unwrap();
         entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
@@ -179,7 +182,7 @@ mod tests {
 
     #[test]
     fn a_folder_has_as_many_files_as_before_whatever_is_done_to_one() {
-        let mut many = Many::new(Place::Memory, 100, Act::Rename).unwrap();
+        let mut many = PopulatedFolder::new(Location::Tmpfs, 100, FileOperation::Rename).unwrap();
         let before = names(&many);
         assert_eq!(before.len(), 100);
         many.create_unlink().unwrap();
@@ -194,7 +197,8 @@ mod tests {
     #[test]
     fn every_file_is_looked_at_before_one_is_looked_at_again() {
         for files in [10, 100, 1_000] {
-            let mut many = Many::new(Place::Memory, files, Act::Stat).unwrap();
+            let mut many =
+                PopulatedFolder::new(Location::Tmpfs, files, FileOperation::Stat).unwrap();
             let mut inodes = BTreeSet::new();
             for _ in 0..files {
                 many.stat().unwrap();

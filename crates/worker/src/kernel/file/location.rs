@@ -20,21 +20,23 @@ const MEMORY_GROUPS: [&str; 2] = ["/sys/fs/cgroup/memory", "/sys/fs/cgroup"];
 
 /// A place for files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum Location {
     /// The folder where the user has started the tool.
-    Here,
+    UserFolder,
     /// A tmpfs.
-    Memory,
+    Tmpfs,
 }
 
-impl Place {
+impl Location {
     /// The folder of this place.
     pub fn folder(self) -> Result<PathBuf, Errno> {
         match self {
-            Place::Here => Ok(argument(4).map_or_else(|| PathBuf::from("."), PathBuf::from)),
-            Place::Memory => {
+            Location::UserFolder => {
+                Ok(job_argument(4).map_or_else(|| PathBuf::from("."), PathBuf::from))
+            }
+            Location::Tmpfs => {
                 let folder = PathBuf::from(SHARED_MEMORY);
-                match numbers(&folder) {
+                match folder_file_system(&folder) {
                     Ok((number, _)) if file_system(number).1 == Backing::Memory => Ok(folder),
                     _ => Err(Errno::unavailable(format!(
                         "there is no tmpfs at {SHARED_MEMORY}: `sudo mount -t tmpfs tmpfs \
@@ -46,27 +48,23 @@ impl Place {
     }
 
     /// What to do about a place that does not serve.
-    fn way_out(self) -> &'static str {
+    fn hint(self) -> &'static str {
         match self {
-            Place::Here => "start oscost in another folder, or ask for where=tmpfs",
-            Place::Memory => "ask for where=here",
+            Location::UserFolder => "start oscost in another folder, or ask for where=tmpfs",
+            Location::Tmpfs => "ask for where=here",
         }
     }
 
     /// An error of this place as one that tells the way out; other errors stay as they are.
-    fn refused(self, folder: &Path, what: &str, error: Errno) -> Errno {
+    fn explain_error(self, folder: &Path, what: &str, error: Errno) -> Errno {
         match error {
-            Errno::EACCES | Errno::EROFS | Errno::EPERM | Errno::ENOENT => {
-                Errno::unavailable(format!(
-                    "{what} cannot be made in {}: {error}; {}",
-                    folder.display(),
-                    self.way_out()
-                ))
-            }
+            Errno::EACCES | Errno::EROFS | Errno::EPERM | Errno::ENOENT => Errno::unavailable(
+                format!("{what} cannot be made in {}: {error}; {}", folder.display(), self.hint()),
+            ),
             Errno::ENOSPC | Errno(libc::EDQUOT) => Errno::unavailable(format!(
                 "{} has no room for {what}: {error}; {}",
                 folder.display(),
-                self.way_out()
+                self.hint()
             )),
             other => other,
         }
@@ -74,30 +72,30 @@ impl Place {
 }
 
 /// An argument of a job, beside its name (`job PARENT MARK FOLDER`); none in a test.
-fn argument(at: usize) -> Option<OsString> {
+fn job_argument(at: usize) -> Option<OsString> {
     let is_job = std::env::args().nth(1).is_some_and(|verb| verb == "job" || verb == "traced");
     std::env::args_os().nth(at).filter(|_| is_job)
 }
 
 /// What the supervisor has told this job to mark its leavings with, and where its user stands: to
 /// be handed on to a copy.
-pub fn arguments() -> [OsString; 2] {
-    [3, 4].map(|at| argument(at).unwrap_or_default())
+pub fn job_arguments() -> [OsString; 2] {
+    [3, 4].map(|at| job_argument(at).unwrap_or_default())
 }
 
 /// What the leavings of a job's process group are called.
-pub fn name_of(mark: &str, group: u32) -> String {
+pub fn leftover_name(mark: &str, group: u32) -> String {
     format!("{mark}-{group}")
 }
 
 /// What this process's leavings are called.
-pub fn own_name() -> String {
+pub fn own_leftover_name() -> String {
     // SAFETY: getpgrp takes no argument.
     let group = unsafe { libc::getpgrp() } as u32;
-    let mark = argument(3).and_then(|mark| mark.into_string().ok());
+    let mark = job_argument(3).and_then(|mark| mark.into_string().ok());
     let name = match mark {
-        Some(mark) => name_of(&mark, group),
-        None => name_of(WITHOUT_MARK, std::process::id()),
+        Some(mark) => leftover_name(&mark, group),
+        None => leftover_name(UNSUPERVISED_MARK, std::process::id()),
     };
     name + ARMS[usize::from(ARM.load(Ordering::Relaxed)) % ARMS.len()]
 }
@@ -109,24 +107,24 @@ const ARMS: [&str; 3] = ["", "_1", "_2"];
 static ARM: AtomicU8 = AtomicU8::new(0);
 
 /// From here on what this process leaves bears other names than what other arms of its job leave.
-pub fn be_arm(arm: u8) {
+pub fn set_arm(arm: u8) {
     ARM.store(arm, Ordering::Relaxed);
 }
 
 /// What the leavings of a process begin with that no supervisor has started.
-pub const WITHOUT_MARK: &str = "oscost-alone";
+pub const UNSUPERVISED_MARK: &str = "oscost-alone";
 
 /// What the control group of an arm of this job is called.
-pub fn group_name(arm: u8) -> String {
-    format!("{}.{arm}", own_name())
+pub fn cgroup_name(arm: u8) -> String {
+    format!("{}.{arm}", own_leftover_name())
 }
 
 /// How many System V queues a process has at most: one each way.
-pub const QUEUES: u32 = 2;
+pub const MAX_QUEUES: u32 = 2;
 
 /// What a queue of this process is called.
 pub fn queue_name() -> String {
-    own_name()
+    own_leftover_name()
 }
 
 /// The key of a System V queue of that name: queues have no names, and numbers that anybody may
@@ -145,7 +143,7 @@ fn remove_queues(name: &str) {
         // SAFETY: the name ends in a nought. Mostly there is none.
         unsafe { libc::syscall(libc::SYS_mq_unlink, name.as_ptr()) };
     }
-    for which in 0..QUEUES {
+    for which in 0..MAX_QUEUES {
         // SAFETY: plain numbers; nothing is read or written. Somebody else's of the same key cannot
         // be removed by an ordinary user, and is not opened here without leave to write.
         unsafe {
@@ -159,9 +157,9 @@ fn remove_queues(name: &str) {
 
 /// Removes what the processes of a group that has ended have left under names of their own, below
 /// `here` and in memory.
-pub fn remove_leavings(mark: &str, group: u32, here: &Path) {
+pub fn remove_leftovers(mark: &str, group: u32, here: &Path) {
     for arm in ARMS {
-        let name = name_of(mark, group) + arm;
+        let name = leftover_name(mark, group) + arm;
         // Mostly there is nothing, and nobody is left to tell.
         for folder in [here, Path::new(SHARED_MEMORY)] {
             let path = folder.join(&name);
@@ -176,7 +174,7 @@ pub fn remove_leavings(mark: &str, group: u32, here: &Path) {
 }
 
 /// Removes what all the jobs of a session have left that is no longer there to do so.
-pub fn remove_all_leavings(mark: &str, here: &Path) {
+pub fn remove_all_leftovers(mark: &str, here: &Path) {
     let ours = format!("{mark}-");
     let folders = [here, Path::new(SHARED_MEMORY)].into_iter();
     for folder in folders.chain(MEMORY_GROUPS.map(Path::new)) {
@@ -187,19 +185,19 @@ pub fn remove_all_leavings(mark: &str, here: &Path) {
                 group.and_then(|group| group.parse().ok())
             });
             if let Some(group) = group {
-                remove_leavings(mark, group, here);
+                remove_leftovers(mark, group, here);
             }
         }
     }
 }
 
 /// The number of a folder's file system, and how many bytes are free in it.
-fn numbers(folder: &Path) -> Result<(u64, u64), Errno> {
-    of_file_system(&File::open(folder)?)
+fn folder_file_system(folder: &Path) -> Result<(u64, u64), Errno> {
+    file_system_of(&File::open(folder)?)
 }
 
 /// The number of the file system that a file lies in, and how many bytes are free in it.
-pub fn of_file_system(file: &File) -> Result<(u64, u64), Errno> {
+pub fn file_system_of(file: &File) -> Result<(u64, u64), Errno> {
     // SAFETY: all-zero bits are a valid statfs, and the call fills it in.
     unsafe {
         let mut found: libc::statfs = std::mem::zeroed();
@@ -211,7 +209,7 @@ pub fn of_file_system(file: &File) -> Result<(u64, u64), Errno> {
 /// A file of `bytes` bytes without a name (O_TMPFILE), so that nothing is left of it whatever
 /// happens; where the file system knows no such thing, its name is taken away at once. Its room is
 /// claimed first.
-pub fn nameless_file(place: Place, bytes: u64) -> Result<File, Errno> {
+pub fn unnamed_file(place: Location, bytes: u64) -> Result<File, Errno> {
     let folder = place.folder()?;
     let mib = (bytes >> 20).max(1);
     if let Some(limit) = resources::file_size_limit().filter(|&limit| limit < bytes) {
@@ -222,7 +220,7 @@ pub fn nameless_file(place: Place, bytes: u64) -> Result<File, Errno> {
             limit >> 10
         )));
     }
-    let left = resources::available_bytes().filter(|_| place == Place::Memory);
+    let left = resources::available_bytes().filter(|_| place == Location::Tmpfs);
     if let Some(left) = left.filter(|&left| left < bytes + SPARE_BYTES) {
         return Err(Errno::unavailable(format!(
             "{} MiB of memory are left, and the file takes {mib} and some: a smaller file_mib, or \
@@ -230,18 +228,19 @@ pub fn nameless_file(place: Place, bytes: u64) -> Result<File, Errno> {
             left >> 20
         )));
     }
-    let file = open_nameless(&folder).map_err(|error| place.refused(&folder, "a file", error))?;
+    let file =
+        open_unnamed(&folder).map_err(|error| place.explain_error(&folder, "a file", error))?;
     // SAFETY: plain numbers.
     let claimed = unsafe { libc::fallocate(file.as_raw_fd(), 0, 0, bytes as i64) };
     match Errno::check(claimed) {
         Ok(_) => Ok(file),
         Err(Errno::ENOSPC | Errno(libc::EDQUOT)) => {
-            let free = of_file_system(&file).map_or(0, |(_, free)| free) >> 20;
+            let free = file_system_of(&file).map_or(0, |(_, free)| free) >> 20;
             Err(Errno::unavailable(format!(
                 "{} has no room for a file of {mib} MiB ({free} MiB are free): a smaller file_mib, \
                  or {}",
                 folder.display(),
-                place.way_out()
+                place.hint()
             )))
         }
         // Not every file system can claim room in advance: who writes will see.
@@ -253,12 +252,12 @@ pub fn nameless_file(place: Place, bytes: u64) -> Result<File, Errno> {
 /// What is left of memory beside a file in it.
 const SPARE_BYTES: u64 = 64 << 20;
 
-fn open_nameless(folder: &Path) -> Result<File, Errno> {
+fn open_unnamed(folder: &Path) -> Result<File, Errno> {
     let mut options = File::options();
     options.read(true).write(true).mode(0o600);
     match options.clone().custom_flags(libc::O_TMPFILE).open(folder).map_err(Errno::from) {
         Err(Errno::EOPNOTSUPP | Errno::EINVAL | Errno(libc::EISDIR)) => {
-            let name = folder.join(own_name());
+            let name = folder.join(own_leftover_name());
             let file = options.create_new(true).open(&name)?;
             fs::remove_file(&name)?;
             Ok(file)
@@ -272,12 +271,12 @@ pub struct PrivateFolder(PathBuf);
 
 impl PrivateFolder {
     /// Makes it.
-    pub fn new(place: Place) -> Result<Self, Errno> {
+    pub fn new(place: Location) -> Result<Self, Errno> {
         let folder = place.folder()?;
-        let path = folder.join(own_name());
+        let path = folder.join(own_leftover_name());
         // Fails where anything of that name is already there, a link too.
         let made = DirBuilder::new().mode(0o700).create(&path).map_err(Errno::from);
-        made.map_err(|error| place.refused(&folder, "a folder", error))?;
+        made.map_err(|error| place.explain_error(&folder, "a folder", error))?;
         Ok(Self(path))
     }
 
@@ -296,12 +295,12 @@ impl Drop for PrivateFolder {
 
 /// A control group that this process has put itself into, and whose memory is limited. Dropping it
 /// puts the process back and removes the group.
-pub struct MemoryGroup {
+pub struct MemoryCgroup {
     group: PathBuf,
     before: PathBuf,
 }
 
-impl MemoryGroup {
+impl MemoryCgroup {
     /// Makes a group that may use so many bytes, and goes there: version 1 where memory is managed
     /// by it, else version 2.
     pub fn enter(bytes: u64) -> Result<Self, Errno> {
@@ -317,7 +316,7 @@ impl MemoryGroup {
             Some((path, false)) => (MEMORY_GROUPS[1], "memory.max", path.clone()),
             None => return Err(refused(std::io::ErrorKind::NotFound.into())),
         };
-        let group = Path::new(root).join(own_name());
+        let group = Path::new(root).join(own_leftover_name());
         fs::create_dir(&group).map_err(refused)?;
         let entered = Self { group, before };
         fs::write(entered.group.join(limit), bytes.to_string()).map_err(refused)?;
@@ -326,7 +325,7 @@ impl MemoryGroup {
     }
 }
 
-impl Drop for MemoryGroup {
+impl Drop for MemoryCgroup {
     fn drop(&mut self) {
         // There is nobody left to tell; what stays is removed by the supervisor.
         let _ = fs::write(self.before.join("cgroup.procs"), "0");
@@ -341,8 +340,8 @@ mod tests {
 
     #[test]
     fn a_file_without_a_name_has_its_room_and_no_link() {
-        for place in [Place::Here, Place::Memory] {
-            let file = match nameless_file(place, 1 << 20) {
+        for place in [Location::UserFolder, Location::Tmpfs] {
+            let file = match unnamed_file(place, 1 << 20) {
                 Ok(file) => file,
                 Err(error) => {
                     eprintln!("cannot run here: {error}");
@@ -357,10 +356,10 @@ mod tests {
     #[test]
     fn a_file_that_does_not_fit_says_how_much_is_needed_and_the_way_out() {
         // Beyond what any file system here can hold, and below what fallocate(2) takes.
-        let error = nameless_file(Place::Here, 1 << 43).unwrap_err();
+        let error = unnamed_file(Location::UserFolder, 1 << 43).unwrap_err();
         let words = error.to_string();
         match error {
-            Errno::LACKING => assert!(words.contains("file_mib"), "{words}"),
+            Errno::UNAVAILABLE => assert!(words.contains("file_mib"), "{words}"),
             Errno(libc::EFBIG) => eprintln!("not tested: files cannot be that large here"),
             other => panic!("{other}"),
         }
@@ -368,13 +367,13 @@ mod tests {
 
     #[test]
     fn what_has_a_name_is_removed_with_its_value_and_by_its_name() {
-        let folder = PrivateFolder::new(Place::Here).unwrap();
+        let folder = PrivateFolder::new(Location::UserFolder).unwrap();
         let path = folder.0.clone();
         File::create(path.join("inside")).unwrap();
         drop(folder);
         assert!(!path.exists());
-        let folder = PrivateFolder::new(Place::Here).unwrap();
-        remove_leavings(WITHOUT_MARK, std::process::id(), Path::new("."));
+        let folder = PrivateFolder::new(Location::UserFolder).unwrap();
+        remove_leftovers(UNSUPERVISED_MARK, std::process::id(), Path::new("."));
         assert!(!folder.0.exists());
     }
 }

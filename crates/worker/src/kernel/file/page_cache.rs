@@ -5,8 +5,8 @@ use std::os::fd::AsRawFd;
 
 use crate::kernel::Errno;
 use crate::kernel::machine::resources;
-use crate::kernel::memory::region::{Access, PAGE_BYTES, Pages, Region, drop_cached};
-use crate::kernel::process::{self, Whose};
+use crate::kernel::memory::region::{Access, PAGE_BYTES, PageKind, Region, drop_page_cache};
+use crate::kernel::process::{self, WaitTarget};
 
 /// cachestat(2), since Linux 6.5, which the C library has no name for: the same number everywhere.
 const CACHESTAT: i64 = 451;
@@ -14,10 +14,10 @@ const CACHESTAT: i64 = 451;
 const DROP_CACHES: &str = "/proc/sys/vm/drop_caches";
 /// More memory than this is not filled to evict a file: it would take seconds each time, and the
 /// machine's other programs their caches.
-const MOST_FILLED: u64 = 2 << 30;
+const MAX_FILLED_BYTES: u64 = 2 << 30;
 /// So much is filled between two looks at the file: the last piece before it is gone must not be
 /// more than there is room for.
-const FILLED_AT_ONCE: usize = 1 << 20;
+const FILL_STEP_BYTES: usize = 1 << 20;
 
 /// How many pages of a file's first `bytes` the cache holds: cachestat(2), or where there is none
 /// mincore(2).
@@ -31,13 +31,13 @@ pub fn cached_pages(file: &File, bytes: u64) -> Result<u64, Errno> {
         0 if found[0] > 0 => Ok(found[0]),
         // Too old a kernel, or a filter that does not know the call. And none is also what a file on
         // an overlay has by itself, whose pages are those of the file below.
-        _ => Region::shared(file, 0, bytes as usize)?.resident().map(|pages| pages as u64),
+        _ => Region::shared(file, 0, bytes as usize)?.resident_pages().map(|pages| pages as u64),
     }
 }
 
 /// How a file is made to leave the cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Evict {
+pub enum EvictMethod {
     /// posix_fadvise(2), which asks the kernel to drop the pages of this file.
     Advice,
     /// The machine's page cache is emptied as a whole.
@@ -48,15 +48,15 @@ pub enum Evict {
 
 /// Evicts a file whose pages are all written to its disk and mapped by nobody, and proves it: no
 /// page of it is cached then.
-pub fn evict(file: &File, bytes: u64, how: Evict) -> Result<(), Errno> {
+pub fn evict(file: &File, bytes: u64, how: EvictMethod) -> Result<(), Errno> {
     /// Pages that another CPU has just put in are on their way for a moment.
     const TRIES: u32 = 3;
     let mut left = u64::MAX;
     for _ in 0..TRIES {
         match how {
-            Evict::Advice => drop_cached(file)?,
-            Evict::Drop => empty_cache()?,
-            Evict::Fill => fill_memory(file, bytes)?,
+            EvictMethod::Advice => drop_page_cache(file)?,
+            EvictMethod::Drop => drop_all_caches()?,
+            EvictMethod::Fill => fill_memory(file, bytes)?,
         }
         left = cached_pages(file, bytes)?;
         if left == 0 {
@@ -69,7 +69,7 @@ pub fn evict(file: &File, bytes: u64, how: Evict) -> Result<(), Errno> {
     )))
 }
 
-fn empty_cache() -> Result<(), Errno> {
+fn drop_all_caches() -> Result<(), Errno> {
     std::fs::write(DROP_CACHES, "1").map_err(|error| {
         Errno::unavailable(format!(
             "{DROP_CACHES} cannot be written to: {error}; run oscost as root, or ask for \
@@ -82,7 +82,7 @@ fn empty_cache() -> Result<(), Errno> {
 /// to take. If that is too much, the kernel ends the child before anybody else.
 fn fill_memory(file: &File, bytes: u64) -> Result<(), Errno> {
     let most = resources::memory_bytes().unwrap_or(u64::MAX);
-    if most > MOST_FILLED {
+    if most > MAX_FILLED_BYTES {
         return Err(Errno::unavailable(format!(
             "{} MiB of memory would be filled before each pass, which takes seconds and \
              everybody's caches: `systemd-run --scope -p MemoryMax=512M oscost run ...`, or evict=fadvise",
@@ -91,11 +91,11 @@ fn fill_memory(file: &File, bytes: u64) -> Result<(), Errno> {
     }
     let parent = std::process::id();
     let child = process::fork(|| {
-        let filled = process::die_with(parent).and_then(|()| {
+        let filled = process::die_with_parent(parent).and_then(|()| {
             std::fs::write("/proc/self/oom_score_adj", "1000")?;
             let mut taken = Vec::new();
-            while (taken.len() * FILLED_AT_ONCE) as u64 <= most && cached_pages(file, bytes)? > 0 {
-                let region = Region::anonymous(FILLED_AT_ONCE, Pages::Small)?;
+            while (taken.len() * FILL_STEP_BYTES) as u64 <= most && cached_pages(file, bytes)? > 0 {
+                let region = Region::anonymous(FILL_STEP_BYTES, PageKind::Small)?;
                 region.touch_all(Access::Write);
                 taken.push(region);
             }
@@ -104,57 +104,57 @@ fn fill_memory(file: &File, bytes: u64) -> Result<(), Errno> {
         i32::from(filled.is_err())
     })?;
     // How it has ended does not matter: what is left of the file is looked at next.
-    process::wait(Whose::Child(child), true).map(drop)
+    process::wait(WaitTarget::Child(child), true).map(drop)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::file::location::{Place, nameless_file, of_file_system};
+    use crate::kernel::file::location::{Location, file_system_of, unnamed_file};
     use oscost_model::file::{Backing, file_system};
     use std::os::unix::fs::FileExt;
 
     #[test]
     fn what_is_written_is_cached_and_what_is_evicted_is_not() {
         let bytes = 1 << 20;
-        let file = nameless_file(Place::Here, bytes).unwrap();
+        let file = unnamed_file(Location::UserFolder, bytes).unwrap();
         file.write_all_at(&vec![7; bytes as usize], 0).unwrap();
         file.sync_all().unwrap();
         assert_eq!(cached_pages(&file, bytes), Ok(256));
-        let (number, _) = of_file_system(&file).unwrap();
+        let (number, _) = file_system_of(&file).unwrap();
         if file_system(number).1 != Backing::Disk {
             eprintln!("not tested: the sources lie in {}", file_system(number).0);
             return;
         }
-        assert_eq!(evict(&file, bytes, Evict::Advice), Ok(()));
+        assert_eq!(evict(&file, bytes, EvictMethod::Advice), Ok(()));
         assert_eq!(cached_pages(&file, bytes), Ok(0));
         file.read_exact_at(&mut [0; 4_096], 65_536).unwrap();
         let back = cached_pages(&file, bytes).unwrap();
         assert!(back >= 1, "{back}");
         // By mincore(2) it is the same.
         let mapped = Region::shared(&file, 0, bytes as usize).unwrap();
-        assert_eq!(mapped.resident().unwrap() as u64, cached_pages(&file, bytes).unwrap());
+        assert_eq!(mapped.resident_pages().unwrap() as u64, cached_pages(&file, bytes).unwrap());
     }
 
     #[test]
     fn a_file_that_stays_in_memory_is_never_called_cold() {
         let bytes = 1 << 20;
-        let Ok(file) = nameless_file(Place::Memory, bytes) else { return };
+        let Ok(file) = unnamed_file(Location::Tmpfs, bytes) else { return };
         file.write_all_at(&vec![7; bytes as usize], 0).unwrap();
-        let error = evict(&file, bytes, Evict::Advice).unwrap_err();
-        assert_eq!(error, Errno::UNFIT);
+        let error = evict(&file, bytes, EvictMethod::Advice).unwrap_err();
+        assert_eq!(error, Errno::CHECK_FAILED);
         assert!(error.to_string().contains("holds 256 of its 256 pages"), "{error}");
     }
 
     #[test]
     fn memory_is_not_filled_where_that_would_take_seconds() {
-        if resources::memory_bytes().is_none_or(|bytes| bytes <= MOST_FILLED) {
+        if resources::memory_bytes().is_none_or(|bytes| bytes <= MAX_FILLED_BYTES) {
             eprintln!("not tested: there is little memory here");
             return;
         }
-        let file = nameless_file(Place::Here, 1 << 20).unwrap();
-        let error = evict(&file, 1 << 20, Evict::Fill).unwrap_err();
-        assert_eq!(error, Errno::LACKING);
+        let file = unnamed_file(Location::UserFolder, 1 << 20).unwrap();
+        let error = evict(&file, 1 << 20, EvictMethod::Fill).unwrap_err();
+        assert_eq!(error, Errno::UNAVAILABLE);
         assert!(error.to_string().contains("MemoryMax=512M"), "{error}");
     }
 }

@@ -9,15 +9,15 @@ use oscost_model::file::FileObservation;
 use crate::kernel::Errno;
 use crate::kernel::arch::syscall;
 use crate::kernel::event::io_uring::Ring;
-use crate::kernel::file::page_cache::{Evict, cached_pages};
+use crate::kernel::file::page_cache::{EvictMethod, cached_pages};
 use crate::kernel::file::scratch_file::{
-    Laid, Stream, copy_out, each, seek_to_begin, whole, word_at,
+    ScratchFile, Stream, check_complete, copy_bytes, expected_word, repeat, seek_to_start,
 };
-use crate::kernel::memory::region::{Access, PAGE_BYTES, Pages, Region};
+use crate::kernel::memory::region::{Access, PAGE_BYTES, PageKind, Region};
 
 /// By what a file is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Via {
+pub enum ReadMethod {
     /// read(2).
     Read,
     /// The C library's stream.
@@ -41,8 +41,8 @@ type Halves = [[u64; 2]; 2];
 
 /// A file that is read from beginning to end, or in another order, `size` bytes at a time.
 pub struct Reader {
-    laid: Laid,
-    via: Via,
+    file: ScratchFile,
+    method: ReadMethod,
     size: usize,
     /// Where reads go.
     buffer: Region,
@@ -60,81 +60,99 @@ pub struct Reader {
 
 impl Reader {
     /// A reader of a file, at its beginning.
-    pub fn new(laid: Laid, via: Via, size: usize, order: Option<Vec<u32>>) -> Result<Self, Errno> {
-        let buffer = Region::anonymous(size.next_multiple_of(PAGE_BYTES), Pages::Small)?;
+    pub fn new(
+        laid: ScratchFile,
+        via: ReadMethod,
+        size: usize,
+        order: Option<Vec<u32>>,
+    ) -> Result<Self, Errno> {
+        let buffer = Region::anonymous(size.next_multiple_of(PAGE_BYTES), PageKind::Small)?;
         buffer.touch_all(Access::Write);
         let (half, begin) = ((size / 2) as u64, buffer.address() as u64);
         let halves = Box::new([[begin, half], [begin + half, half]]);
-        let ring = if via == Via::Ring { Some(Ring::new(1)?) } else { None };
-        let direct = if via == Via::Direct { Some(past_the_cache(&laid.file)?) } else { None };
+        let ring = if via == ReadMethod::Ring { Some(Ring::new(1)?) } else { None };
+        let direct = if via == ReadMethod::Direct { Some(open_direct(&laid.file)?) } else { None };
         let (mapping, stream, at) = (None, None, 0);
-        let mut reader =
-            Self { laid, via, size, buffer, order, at, mapping, stream, direct, ring, halves };
+        let mut reader = Self {
+            file: laid,
+            method: via,
+            size,
+            buffer,
+            order,
+            at,
+            mapping,
+            stream,
+            direct,
+            ring,
+            halves,
+        };
         reader.rewind()?;
         Ok(reader)
     }
 
     /// The reads of a whole pass.
     pub fn pieces(&self) -> u64 {
-        self.laid.bytes / self.size as u64
+        self.file.bytes / self.size as u64
     }
 
     /// What was seen of the file.
-    pub fn seen(&self) -> FileObservation {
-        self.laid.seen
+    pub fn observation(&self) -> FileObservation {
+        self.file.observation
     }
 
     /// Goes back to the beginning unless `ops` more reads fit in, and proves that the file is warm.
-    pub fn make_room(&mut self, ops: u64) -> Result<(), Errno> {
-        if self.at + ops <= self.pieces() && self.laid.seen.checks > 0 {
+    pub fn rewind_if_needed(&mut self, ops: u64) -> Result<(), Errno> {
+        if self.at + ops <= self.pieces() && self.file.observation.checks > 0 {
             return Ok(());
         }
         self.rewind()?;
-        self.laid.warm()?;
+        self.file.warm()?;
         match &self.mapping {
             // Its pages are to fault again; a fresh one has none.
-            Some(mapping) if self.via == Via::Mapped => mapping.touch_all(Access::Read),
+            Some(mapping) if self.method == ReadMethod::Mapped => mapping.touch_all(Access::Read),
             _ => {}
         }
         Ok(())
     }
 
     /// Goes back to the beginning of a file that is proven to be cold.
-    pub fn make_cold(&mut self, how: Evict) -> Result<(), Errno> {
+    pub fn rewind_cold(&mut self, how: EvictMethod) -> Result<(), Errno> {
         // What is mapped is not dropped.
         self.mapping = None;
-        self.laid.cool(how)?;
+        self.file.evict(how)?;
         self.rewind()
     }
 
     /// Goes back to the beginning, and looks how much of the file is still cached.
-    pub fn begin_again(&mut self) -> Result<(), Errno> {
-        self.laid.look()?;
+    pub fn restart(&mut self) -> Result<(), Errno> {
+        self.file.check_cached()?;
         self.rewind()
     }
 
     /// Goes back to the beginning: a stream's buffer is empty, a mapping has no page.
     pub fn rewind(&mut self) -> Result<(), Errno> {
         self.at = 0;
-        match self.via {
-            Via::Read | Via::Readv => seek_to_begin(&self.laid.file),
-            Via::Fread => {
+        match self.method {
+            ReadMethod::Read | ReadMethod::Readv => seek_to_start(&self.file.file),
+            ReadMethod::Fread => {
                 // A stream that is closed moves the position that it shares.
                 self.stream = None;
-                seek_to_begin(&self.laid.file)?;
-                self.stream = Some(Stream::of(&self.laid.file, c"r")?);
+                seek_to_start(&self.file.file)?;
+                self.stream = Some(Stream::open(&self.file.file, c"r")?);
                 Ok(())
             }
-            Via::Mmap | Via::Mapped => match &self.mapping {
-                Some(mapping) if self.via == Via::Mmap => mapping.advise(libc::MADV_DONTNEED),
+            ReadMethod::Mmap | ReadMethod::Mapped => match &self.mapping {
+                Some(mapping) if self.method == ReadMethod::Mmap => {
+                    mapping.advise(libc::MADV_DONTNEED)
+                }
                 Some(_) => Ok(()),
                 None => {
-                    let bytes = self.laid.bytes as usize;
-                    self.mapping = Some(Region::shared(&self.laid.file, 0, bytes)?);
+                    let bytes = self.file.bytes as usize;
+                    self.mapping = Some(Region::shared(&self.file.file, 0, bytes)?);
                     Ok(())
                 }
             },
-            Via::Pread | Via::Direct | Via::Ring => Ok(()),
+            ReadMethod::Pread | ReadMethod::Direct | ReadMethod::Ring => Ok(()),
         }
     }
 
@@ -142,17 +160,17 @@ impl Reader {
     /// has gone past it.
     pub fn verify(&mut self) -> Result<(), Errno> {
         let Some(last) = self.at.checked_sub(1) else { return Ok(()) };
-        if self.via == Via::Direct {
-            let cached = cached_pages(&self.laid.file, self.laid.bytes)?;
+        if self.method == ReadMethod::Direct {
+            let cached = cached_pages(&self.file.file, self.file.bytes)?;
             if cached > 0 {
                 return Err(Errno::check_failed(format!(
                     "reads of O_DIRECT went through the cache, which holds {cached} pages now"
                 )));
             }
         }
-        let place = self.place(last);
-        let found = self.buffer.words()[0];
-        if found == word_at(place) {
+        let place = self.offset_of(last);
+        let found = self.buffer.words_mut()[0];
+        if found == expected_word(place) {
             return Ok(());
         }
         Err(Errno::check_failed(format!(
@@ -162,7 +180,7 @@ impl Reader {
 
     /// Where the `index`-th read begins.
     #[inline(always)]
-    fn place(&self, index: u64) -> u64 {
+    fn offset_of(&self, index: u64) -> u64 {
         let piece = match &self.order {
             None => index,
             Some(order) => u64::from(order[index as usize]),
@@ -176,51 +194,51 @@ impl Reader {
             return Err((0, Errno::E2BIG));
         }
         let (begin, size) = (self.buffer.address() as u64, self.size as u64);
-        let fd = self.laid.file.as_raw_fd() as u64;
-        let done = match self.via {
-            Via::Read => {
+        let fd = self.file.file.as_raw_fd() as u64;
+        let done = match self.method {
+            ReadMethod::Read => {
                 let args = [fd, begin, size, 0, 0, 0];
                 // SAFETY: the buffer is as large, and nobody borrows from it.
-                each(ops, |_| whole(unsafe { syscall(libc::SYS_read, args) }, size))
+                repeat(ops, |_| check_complete(unsafe { syscall(libc::SYS_read, args) }, size))
             }
-            Via::Readv => {
+            ReadMethod::Readv => {
                 let args = [fd, self.halves.as_ptr() as u64, 2, 0, 0, 0];
                 // SAFETY: both halves lie in the buffer, of which nobody borrows.
-                each(ops, |_| whole(unsafe { syscall(libc::SYS_readv, args) }, size))
+                repeat(ops, |_| check_complete(unsafe { syscall(libc::SYS_readv, args) }, size))
             }
-            Via::Pread | Via::Direct => {
+            ReadMethod::Pread | ReadMethod::Direct => {
                 let fd = self.direct.as_ref().map_or(fd, |direct| direct.as_raw_fd() as u64);
-                each(ops, |op| {
-                    let args = [fd, begin, size, self.place(self.at + op), 0, 0];
+                repeat(ops, |op| {
+                    let args = [fd, begin, size, self.offset_of(self.at + op), 0, 0];
                     // SAFETY: the buffer is as large, and nobody borrows from it.
-                    whole(unsafe { syscall(libc::SYS_pread64, args) }, size)
+                    check_complete(unsafe { syscall(libc::SYS_pread64, args) }, size)
                 })
             }
-            Via::Fread => match &self.stream {
-                Some(stream) => each(ops, |_| stream.read(begin, self.size)),
+            ReadMethod::Fread => match &self.stream {
+                Some(stream) => repeat(ops, |_| stream.read(begin, self.size)),
                 None => Err((0, Errno::EINVAL)),
             },
-            Via::Mmap | Via::Mapped => match (&self.mapping, &self.order) {
+            ReadMethod::Mmap | ReadMethod::Mapped => match (&self.mapping, &self.order) {
                 (Some(mapping), None) => {
                     let from = mapping.address() as u64 + self.at * size;
-                    each(ops, |op| {
+                    repeat(ops, |op| {
                         // SAFETY: inside the mapping, and the buffer is as large.
-                        unsafe { copy_out(begin, from + op * size, self.size) };
+                        unsafe { copy_bytes(begin, from + op * size, self.size) };
                         Ok(())
                     })
                 }
-                (Some(mapping), Some(_)) => each(ops, |op| {
-                    let from = mapping.address() as u64 + self.place(self.at + op);
+                (Some(mapping), Some(_)) => repeat(ops, |op| {
+                    let from = mapping.address() as u64 + self.offset_of(self.at + op);
                     // SAFETY: inside the mapping, and the buffer is as large.
-                    unsafe { copy_out(begin, from, self.size) };
+                    unsafe { copy_bytes(begin, from, self.size) };
                     Ok(())
                 }),
                 _ => Err((0, Errno::EINVAL)),
             },
-            Via::Ring => match self.ring.take() {
+            ReadMethod::Ring => match self.ring.take() {
                 Some(mut ring) => {
-                    let done = each(ops, |op| {
-                        let place = self.place(self.at + op);
+                    let done = repeat(ops, |op| {
+                        let place = self.offset_of(self.at + op);
                         // SAFETY: the buffer is as large, and stays until the read is done.
                         unsafe { ring.read(fd as i32, begin, size as u32, place) }
                     });
@@ -239,7 +257,7 @@ impl Reader {
 }
 
 /// The same file, opened once more to be read past the cache.
-fn past_the_cache(file: &File) -> Result<File, Errno> {
+fn open_direct(file: &File) -> Result<File, Errno> {
     let path = format!("/proc/self/fd/{}", file.as_raw_fd());
     let opened = File::options().read(true).custom_flags(libc::O_DIRECT).open(path);
     opened.map_err(|error| {

@@ -12,39 +12,39 @@ use oscost_model::file::{Backing, FileObservation, file_system};
 
 use crate::kernel::Errno;
 use crate::kernel::cpu::black_box::opaque;
-use crate::kernel::file::location::{Place, nameless_file, of_file_system};
-use crate::kernel::file::page_cache::{Evict, cached_pages, evict};
-use crate::kernel::memory::region::{PAGE_BYTES, Pages, Region};
+use crate::kernel::file::location::{Location, file_system_of, unnamed_file};
+use crate::kernel::file::page_cache::{EvictMethod, cached_pages, evict};
+use crate::kernel::memory::region::{PAGE_BYTES, PageKind, Region};
 
 /// Files are laid in pieces of this size, which every size of an op divides or is a multiple of.
 const PIECE_BYTES: usize = 1 << 20;
 
 /// The word that stands at a place of a laid file: no two are alike, and none is zero, so that no
 /// file system can make them smaller.
-pub(super) fn word_at(place: u64) -> u64 {
+pub(super) fn expected_word(place: u64) -> u64 {
     (place | 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
 /// A file full of known words, on its disk where it has one, and in the cache.
-pub struct Laid {
+pub struct ScratchFile {
     /// The file, which has no name.
     pub file: File,
     /// How long it is.
     pub bytes: u64,
     /// What was seen of it.
-    pub seen: FileObservation,
+    pub observation: FileObservation,
 }
 
-impl Laid {
+impl ScratchFile {
     /// Lays a file of so many bytes, a whole number of MiB.
     #[inline(never)]
-    pub fn new(place: Place, bytes: u64, cold: bool) -> Result<Self, Errno> {
-        let file = nameless_file(place, bytes)?;
-        let mut piece = Region::anonymous(PIECE_BYTES, Pages::Small)?;
+    pub fn new(place: Location, bytes: u64, cold: bool) -> Result<Self, Errno> {
+        let file = unnamed_file(place, bytes)?;
+        let mut piece = Region::anonymous(PIECE_BYTES, PageKind::Small)?;
         for from in (0..bytes).step_by(PIECE_BYTES) {
-            let words = piece.words();
+            let words = piece.words_mut();
             for (index, word) in words.iter_mut().enumerate() {
-                *word = word_at(from + 8 * index as u64);
+                *word = expected_word(from + 8 * index as u64);
             }
             // SAFETY: the words are plain bytes, borrowed for as long as the slice lives.
             let bytes = unsafe { std::slice::from_raw_parts(words.as_ptr().cast(), PIECE_BYTES) };
@@ -52,34 +52,34 @@ impl Laid {
         }
         // What is still to be written would be written while others are timed.
         file.sync_all()?;
-        let (filesystem, _) = of_file_system(&file)?;
+        let (filesystem, _) = file_system_of(&file)?;
         let pages = bytes.div_ceil(PAGE_BYTES as u64);
         let seen = FileObservation { filesystem, pages, cold, ..FileObservation::default() };
-        Ok(Self { file, bytes, seen })
+        Ok(Self { file, bytes, observation: seen })
     }
 
     /// Looks how much of it is cached, and notes it.
-    pub fn look(&mut self) -> Result<u64, Errno> {
+    pub fn check_cached(&mut self) -> Result<u64, Errno> {
         let cached = cached_pages(&self.file, self.bytes)?;
-        self.seen.add_check(cached);
+        self.observation.add_check(cached);
         Ok(cached)
     }
 
     /// Whether it lies in memory, by its file system.
-    pub fn in_memory(&self) -> bool {
-        file_system(self.seen.filesystem).1 == Backing::Memory
+    pub fn is_in_memory(&self) -> bool {
+        file_system(self.observation.filesystem).1 == Backing::Memory
     }
 
     /// Proves that all of it is cached; if it is not, reads it through and looks again.
     pub fn warm(&mut self) -> Result<(), Errno> {
-        let pages = self.seen.pages;
+        let pages = self.observation.pages;
         if cached_pages(&self.file, self.bytes)? < pages {
             let mut piece = vec![0; PIECE_BYTES];
             for from in (0..self.bytes).step_by(PIECE_BYTES) {
                 self.file.read_exact_at(&mut piece, from)?;
             }
         }
-        match self.look()? {
+        match self.check_cached()? {
             cached if cached >= pages => Ok(()),
             cached => Err(Errno::unavailable(format!(
                 "the file is not warm: the cache holds {cached} of its {pages} pages, just after \
@@ -90,15 +90,15 @@ impl Laid {
     }
 
     /// Makes the cache forget it, and proves that.
-    pub fn cool(&mut self, how: Evict) -> Result<(), Errno> {
+    pub fn evict(&mut self, how: EvictMethod) -> Result<(), Errno> {
         evict(&self.file, self.bytes, how)?;
-        self.look().map(drop)
+        self.check_cached().map(drop)
     }
 }
 
 /// The loop that is timed.
 #[inline(always)]
-pub(in crate::kernel) fn each(
+pub(in crate::kernel) fn repeat(
     ops: u64,
     mut op: impl FnMut(u64) -> Result<(), Errno>,
 ) -> Result<(), (u64, Errno)> {
@@ -114,12 +114,12 @@ pub(in crate::kernel) fn each(
 
 /// A call that must have moved all of `size` bytes.
 #[inline(always)]
-pub(super) fn whole(result: i64, size: u64) -> Result<(), Errno> {
-    if result as u64 == size { Ok(()) } else { partly(result) }
+pub(super) fn check_complete(result: i64, size: u64) -> Result<(), Errno> {
+    if result as u64 == size { Ok(()) } else { incomplete(result) }
 }
 
 #[cold]
-fn partly(result: i64) -> Result<(), Errno> {
+fn incomplete(result: i64) -> Result<(), Errno> {
     Err(if result < 0 { Errno(-result as i32) } else { Errno::EPROTO })
 }
 
@@ -129,12 +129,12 @@ fn partly(result: i64) -> Result<(), Errno> {
 /// # Safety
 /// Both places have so many bytes, apart from each other.
 #[inline(always)]
-pub(super) unsafe fn copy_out(to: u64, from: u64, bytes: usize) {
+pub(super) unsafe fn copy_bytes(to: u64, from: u64, bytes: usize) {
     // SAFETY: the caller vouches for both.
     unsafe { libc::memcpy(opaque(to) as *mut _, opaque(from) as *const _, bytes) };
 }
 
-pub(super) fn seek_to_begin(file: &File) -> Result<(), Errno> {
+pub(super) fn seek_to_start(file: &File) -> Result<(), Errno> {
     // SAFETY: plain numbers.
     Errno::check(unsafe { libc::lseek(file.as_raw_fd(), 0, libc::SEEK_SET) }).map(drop)
 }
@@ -151,7 +151,7 @@ pub(super) struct Stream {
 
 impl Stream {
     /// A stream of its own descriptor of this file; both share the file's position.
-    pub(super) fn of(file: &File, mode: &'static CStr) -> Result<Self, Errno> {
+    pub(super) fn open(file: &File, mode: &'static CStr) -> Result<Self, Errno> {
         let fd = file.try_clone()?.into_raw_fd();
         // SAFETY: the descriptor is ours, and handed over; the mode is a string with an end.
         match NonNull::new(unsafe { libc::fdopen(fd, mode.as_ptr()) }) {

@@ -7,12 +7,14 @@ use oscost_model::file::FileObservation;
 
 use crate::kernel::Errno;
 use crate::kernel::arch::syscall;
-use crate::kernel::file::scratch_file::{Laid, Stream, each, seek_to_begin, whole, word_at};
-use crate::kernel::memory::region::{Access, PAGE_BYTES, Pages, Region};
+use crate::kernel::file::scratch_file::{
+    ScratchFile, Stream, check_complete, expected_word, repeat, seek_to_start,
+};
+use crate::kernel::memory::region::{Access, PAGE_BYTES, PageKind, Region};
 
 /// By what a file is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Put {
+pub enum WriteMethod {
     /// write(2).
     Write,
     /// pwrite(2).
@@ -23,7 +25,7 @@ pub enum Put {
 
 /// What follows each write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sync {
+pub enum SyncMethod {
     /// Nothing.
     None,
     /// fsync(2).
@@ -34,12 +36,12 @@ pub enum Sync {
 
 /// A file that is written from beginning to end, `size` bytes at a time.
 pub struct Writer {
-    laid: Laid,
-    put: Put,
-    sync: Sync,
+    file: ScratchFile,
+    method: WriteMethod,
+    sync: SyncMethod,
     size: usize,
     /// Whether the file is emptied before each pass.
-    anew: bool,
+    truncate: bool,
     /// What is written; its first word is new in each batch.
     buffer: Region,
     /// The word of the last batch.
@@ -50,47 +52,63 @@ pub struct Writer {
 
 impl Writer {
     /// A writer of a file, at its beginning.
-    pub fn new(laid: Laid, put: Put, sync: Sync, size: usize, anew: bool) -> Result<Self, Errno> {
-        let buffer = Region::anonymous(size.next_multiple_of(PAGE_BYTES), Pages::Small)?;
+    pub fn new(
+        laid: ScratchFile,
+        put: WriteMethod,
+        sync: SyncMethod,
+        size: usize,
+        anew: bool,
+    ) -> Result<Self, Errno> {
+        let buffer = Region::anonymous(size.next_multiple_of(PAGE_BYTES), PageKind::Small)?;
         buffer.touch_all(Access::Write);
         let (written, at, stream) = (0, 0, None);
-        let mut writer = Self { laid, put, sync, size, anew, buffer, written, at, stream };
+        let mut writer = Self {
+            file: laid,
+            method: put,
+            sync,
+            size,
+            truncate: anew,
+            buffer,
+            written,
+            at,
+            stream,
+        };
         writer.rewind()?;
         Ok(writer)
     }
 
     /// The writes of a whole pass.
     pub fn pieces(&self) -> u64 {
-        self.laid.bytes / self.size as u64
+        self.file.bytes / self.size as u64
     }
 
     /// What was seen of the file.
-    pub fn seen(&self) -> FileObservation {
-        self.laid.seen
+    pub fn observation(&self) -> FileObservation {
+        self.file.observation
     }
 
     /// Goes back to the beginning unless `ops` more writes fit in.
-    pub fn make_room(&mut self, ops: u64) -> Result<(), Errno> {
-        if self.at + ops > self.pieces() || self.laid.seen.checks == 0 {
+    pub fn rewind_if_needed(&mut self, ops: u64) -> Result<(), Errno> {
+        if self.at + ops > self.pieces() || self.file.observation.checks == 0 {
             self.verify()?;
             self.rewind()?;
         }
-        self.buffer.words()[0] = word_at(self.buffer.words()[0]);
+        self.buffer.words_mut()[0] = expected_word(self.buffer.words_mut()[0]);
         Ok(())
     }
 
     fn rewind(&mut self) -> Result<(), Errno> {
         self.stream = None;
         self.at = 0;
-        seek_to_begin(&self.laid.file)?;
-        if self.anew {
-            self.laid.file.set_len(0)?;
-            self.laid.seen.add_check(0);
+        seek_to_start(&self.file.file)?;
+        if self.truncate {
+            self.file.file.set_len(0)?;
+            self.file.observation.add_check(0);
         } else {
-            self.laid.warm()?;
+            self.file.warm()?;
         }
-        if self.put == Put::Fwrite {
-            self.stream = Some(Stream::of(&self.laid.file, c"r+")?);
+        if self.method == WriteMethod::Fwrite {
+            self.stream = Some(Stream::open(&self.file.file, c"r+")?);
         }
         Ok(())
     }
@@ -103,7 +121,7 @@ impl Writer {
         }
         let mut found = [0; 8];
         let place = last * self.size as u64;
-        self.laid.file.read_exact_at(&mut found, place)?;
+        self.file.file.read_exact_at(&mut found, place)?;
         if u64::from_ne_bytes(found) == self.written {
             return Ok(());
         }
@@ -112,7 +130,7 @@ impl Writer {
 
     /// Proves that the last write has arrived; what a stream of the C library holds back is looked for
     /// at the end of a pass, since asking would push it out.
-    pub fn prove(&mut self) -> Result<(), Errno> {
+    pub fn verify_last_write(&mut self) -> Result<(), Errno> {
         if self.stream.is_some() { Ok(()) } else { self.verify() }
     }
 
@@ -122,38 +140,40 @@ impl Writer {
             return Err((0, Errno::E2BIG));
         }
         if ops > 0 {
-            self.written = self.buffer.words()[0];
+            self.written = self.buffer.words_mut()[0];
         }
         let (begin, size) = (self.buffer.address() as u64, self.size as u64);
-        let fd = self.laid.file.as_raw_fd() as u64;
+        let fd = self.file.file.as_raw_fd() as u64;
         let at = self.at;
-        let sync = |written: Result<(), Errno>| written.and_then(|()| self.sync_of(fd));
-        let done = match (self.put, self.sync) {
-            (Put::Write, Sync::None) => {
+        let sync = |written: Result<(), Errno>| written.and_then(|()| self.sync_file(fd));
+        let done = match (self.method, self.sync) {
+            (WriteMethod::Write, SyncMethod::None) => {
                 let args = [fd, begin, size, 0, 0, 0];
                 // SAFETY: the buffer is as large.
-                each(ops, |_| whole(unsafe { syscall(libc::SYS_write, args) }, size))
+                repeat(ops, |_| check_complete(unsafe { syscall(libc::SYS_write, args) }, size))
             }
-            (Put::Pwrite, Sync::None) => each(ops, |op| {
+            (WriteMethod::Pwrite, SyncMethod::None) => repeat(ops, |op| {
                 let args = [fd, begin, size, (at + op) * size, 0, 0];
                 // SAFETY: the buffer is as large.
-                whole(unsafe { syscall(libc::SYS_pwrite64, args) }, size)
+                check_complete(unsafe { syscall(libc::SYS_pwrite64, args) }, size)
             }),
-            (Put::Fwrite, Sync::None) => match &self.stream {
-                Some(stream) => each(ops, |_| stream.write(begin, self.size)),
+            (WriteMethod::Fwrite, SyncMethod::None) => match &self.stream {
+                Some(stream) => repeat(ops, |_| stream.write(begin, self.size)),
                 None => Err((0, Errno::EINVAL)),
             },
             // A disk is waited for: how the call is chosen shows nowhere.
-            (put, _) => each(ops, |op| {
+            (put, _) => repeat(ops, |op| {
                 let args = [fd, begin, size, (at + op) * size, 0, 0];
                 sync(match (put, &self.stream) {
-                    (Put::Fwrite, Some(stream)) => {
+                    (WriteMethod::Fwrite, Some(stream)) => {
                         stream.write(begin, self.size).and_then(|()| stream.flush())
                     }
                     // SAFETY: the buffer is as large.
-                    (Put::Pwrite, _) => whole(unsafe { syscall(libc::SYS_pwrite64, args) }, size),
+                    (WriteMethod::Pwrite, _) => {
+                        check_complete(unsafe { syscall(libc::SYS_pwrite64, args) }, size)
+                    }
                     // SAFETY: the buffer is as large; the fourth argument is not looked at.
-                    _ => whole(unsafe { syscall(libc::SYS_write, args) }, size),
+                    _ => check_complete(unsafe { syscall(libc::SYS_write, args) }, size),
                 })
             }),
         };
@@ -164,13 +184,13 @@ impl Writer {
         done
     }
 
-    fn sync_of(&self, fd: u64) -> Result<(), Errno> {
+    fn sync_file(&self, fd: u64) -> Result<(), Errno> {
         let number = match self.sync {
-            Sync::None => return Ok(()),
-            Sync::All => libc::SYS_fsync,
-            Sync::Data => libc::SYS_fdatasync,
+            SyncMethod::None => return Ok(()),
+            SyncMethod::All => libc::SYS_fsync,
+            SyncMethod::Data => libc::SYS_fdatasync,
         };
         // SAFETY: plain numbers.
-        whole(unsafe { syscall(number, [fd, 0, 0, 0, 0, 0]) }, 0)
+        check_complete(unsafe { syscall(number, [fd, 0, 0, 0, 0, 0]) }, 0)
     }
 }

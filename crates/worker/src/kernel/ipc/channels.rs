@@ -9,18 +9,18 @@ use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
 
-use crate::kernel::file::location::{QUEUES, queue_key, queue_name};
-use crate::kernel::file::temp_folder::Folder;
+use crate::kernel::file::location::{MAX_QUEUES, queue_key, queue_name};
+use crate::kernel::file::temp_folder::TempFolder;
 use crate::kernel::ipc::pipe::pipe;
 use crate::kernel::{Errno, arch};
 
 #[inline(always)]
-fn kernel(result: i64) -> Result<usize, Errno> {
+fn raw_result(result: i64) -> Result<usize, Errno> {
     if result < 0 { Err(Errno(-result as i32)) } else { Ok(result as usize) }
 }
 
 /// The number in a file of settings.
-fn setting(path: &str) -> Option<u64> {
+fn read_sysctl(path: &str) -> Option<u64> {
     std::fs::read_to_string(path).ok()?.split_whitespace().next()?.parse().ok()
 }
 
@@ -32,7 +32,7 @@ pub fn pipe_capacity(of: &File) -> Result<u64, Errno> {
 }
 
 /// Makes a pipe hold at least so many bytes, if the system allows that.
-pub fn make_room(of: impl AsFd, bytes: usize) {
+pub fn grow_pipe(of: impl AsFd, bytes: usize) {
     let fd = of.as_fd().as_raw_fd();
     // SAFETY: plain numbers. Where it is refused the pipe is as it was.
     unsafe {
@@ -57,15 +57,15 @@ fn set_pipe_capacity(of: &File, bytes: u64) -> Result<(), Errno> {
 }
 
 /// A pipe, the end to read from first, of this capacity or of the system's.
-pub fn pipe_of(capacity: Option<u64>) -> Result<(File, File), Errno> {
+pub fn pipe_with_capacity(capacity: Option<u64>) -> Result<(File, File), Errno> {
     let ends = pipe()?;
     capacity.map_or(Ok(()), |bytes| set_pipe_capacity(&ends.1, bytes))?;
     Ok(ends)
 }
 
 /// The same with a name in a folder, which it has lost when this returns.
-pub fn fifo_of(capacity: Option<u64>) -> Result<(File, File), Errno> {
-    let folder = Folder::new()?;
+pub fn fifo_with_capacity(capacity: Option<u64>) -> Result<(File, File), Errno> {
+    let folder = TempFolder::new()?;
     let path = folder.path().join("fifo");
     let name = CString::new(path.as_os_str().as_bytes()).map_err(|_| Errno::EINVAL)?;
     // SAFETY: the name ends in a nought.
@@ -82,12 +82,12 @@ pub fn fifo_of(capacity: Option<u64>) -> Result<(File, File), Errno> {
 /// vmsplice(2): lends the pages of `bytes` to a pipe; how many bytes it took. Until they were read
 /// they must stay as they are.
 #[inline(always)]
-pub fn lend(to: &File, bytes: &[u8]) -> Result<usize, Errno> {
+pub fn vmsplice(to: &File, bytes: &[u8]) -> Result<usize, Errno> {
     let part = [bytes.as_ptr() as u64, bytes.len() as u64];
     let args = [to.as_raw_fd() as u64, part.as_ptr() as u64, 1, 0, 0, 0];
     // SAFETY: the kernel reads one iovec, and later, at most, the bytes that it names: their pages
     // are held by the pipe.
-    kernel(unsafe { arch::syscall(libc::SYS_vmsplice, args) })
+    raw_result(unsafe { arch::syscall(libc::SYS_vmsplice, args) })
 }
 
 /// splice(2): lets a pipe have so many bytes of a file, from `place` on; how many it took.
@@ -97,36 +97,36 @@ pub fn splice(to: &File, file: &File, place: usize, bytes: usize) -> Result<usiz
     let from = [file.as_raw_fd() as u64, &raw mut place as u64];
     let args = [from[0], from[1], to.as_raw_fd() as u64, 0, bytes as u64, 0];
     // SAFETY: the kernel reads and writes one offset, which is there.
-    kernel(unsafe { arch::syscall(libc::SYS_splice, args) })
+    raw_result(unsafe { arch::syscall(libc::SYS_splice, args) })
 }
 
 /// process_vm_readv(2): reads from an address of another process; how many bytes.
 #[inline(always)]
-pub fn read_in(process: u32, address: u64, into: &mut [u8]) -> Result<usize, Errno> {
+pub fn read_process_memory(process: u32, address: u64, into: &mut [u8]) -> Result<usize, Errno> {
     let here = [into.as_mut_ptr() as u64, into.len() as u64];
     let there = [address, into.len() as u64];
     let process = u64::from(process);
     let args = [process, here.as_ptr() as u64, 1, there.as_ptr() as u64, 1, 0];
     // SAFETY: the kernel reads two iovecs, and writes at most as many bytes as the slice has. What
     // is there in the other process it looks up itself.
-    kernel(unsafe { arch::syscall(libc::SYS_process_vm_readv, args) })
+    raw_result(unsafe { arch::syscall(libc::SYS_process_vm_readv, args) })
 }
 
 /// Lets a process read this one's memory where only a parent may: Yama's rule.
-pub fn let_read(process: u32) {
+pub fn allow_reader(process: u32) {
     // SAFETY: plain numbers. Where there is no Yama it is refused, and nobody is kept out.
     unsafe { libc::prctl(libc::PR_SET_PTRACER, u64::from(process), 0, 0, 0) };
 }
 
 /// A POSIX message queue, which has no name any more.
-pub struct Queue(OwnedFd, u64);
+pub struct PosixQueue(OwnedFd, u64);
 
-impl Queue {
+impl PosixQueue {
     /// A queue for messages of `size` bytes, with as many of them as the system has it.
     pub fn new(size: u64) -> Result<Self, Errno> {
         const LIMIT: &str = "/proc/sys/fs/mqueue/msgsize_max";
-        let messages = setting("/proc/sys/fs/mqueue/msg_default").unwrap_or(10);
-        let most = setting("/proc/sys/fs/mqueue/msg_max").unwrap_or(10);
+        let messages = read_sysctl("/proc/sys/fs/mqueue/msg_default").unwrap_or(10);
+        let most = read_sysctl("/proc/sys/fs/mqueue/msg_max").unwrap_or(10);
         let messages = messages.min(most);
         // SAFETY: all-zero bits are a valid mq_attr.
         let mut wanted: libc::mq_attr = unsafe { std::mem::zeroed() };
@@ -137,12 +137,12 @@ impl Queue {
         let at = name.as_ptr() as u64;
         let args = [at, flags as u64, 0o600, &raw const wanted as u64, 0, 0];
         // SAFETY: the name ends in a nought, and one mq_attr is read. The descriptor is ours.
-        let made = kernel(unsafe { arch::syscall(libc::SYS_mq_open, args) });
+        let made = raw_result(unsafe { arch::syscall(libc::SYS_mq_open, args) });
         let fd = made.map_err(|error| match error {
             Errno::EINVAL => Errno::unavailable(format!(
                 "a message of {size} bytes is too large for a queue: fs.mqueue.msgsize_max is {} \
                  (`sysctl -w fs.mqueue.msgsize_max={size}` raises it)",
-                setting(LIMIT).unwrap_or(0)
+                read_sysctl(LIMIT).unwrap_or(0)
             )),
             Errno::EMFILE | Errno::ENOMEM => Errno::unavailable(format!(
                 "{messages} messages of {size} bytes are more than queues may hold here: \
@@ -168,7 +168,7 @@ impl Queue {
     }
 
     /// The same queue, for the other end.
-    pub fn again(&self) -> Result<Self, Errno> {
+    pub fn try_clone(&self) -> Result<Self, Errno> {
         Ok(Self(self.0.try_clone()?, self.1))
     }
 
@@ -178,7 +178,7 @@ impl Queue {
         let (at, bytes) = (message.as_ptr() as u64, message.len() as u64);
         let args = [self.0.as_raw_fd() as u64, at, bytes, 0, 0, 0];
         // SAFETY: the kernel reads as many bytes as the slice has.
-        kernel(unsafe { arch::syscall(libc::SYS_mq_timedsend, args) }).map(drop)
+        raw_result(unsafe { arch::syscall(libc::SYS_mq_timedsend, args) }).map(drop)
     }
 
     /// mq_timedreceive(2): a message, and how many bytes it has.
@@ -187,12 +187,12 @@ impl Queue {
         let (at, bytes) = (into.as_mut_ptr() as u64, into.len() as u64);
         let args = [self.0.as_raw_fd() as u64, at, bytes, 0, 0, 0];
         // SAFETY: the kernel writes at most as many bytes as the slice has.
-        kernel(unsafe { arch::syscall(libc::SYS_mq_timedreceive, args) })
+        raw_result(unsafe { arch::syscall(libc::SYS_mq_timedreceive, args) })
     }
 }
 
 /// The messages of a System V queue begin with their type.
-const TYPE: [u8; 8] = 1u64.to_ne_bytes();
+const MESSAGE_TYPE: [u8; 8] = 1u64.to_ne_bytes();
 
 /// A System V message queue. It lives until it is removed: by whoever made it, when this is
 /// dropped, or else by the supervisor, who knows its key.
@@ -205,14 +205,14 @@ pub struct SysvQueue {
 impl SysvQueue {
     /// The first or the second queue of this process, for messages of `size` bytes.
     pub fn new(which: u32, size: u64) -> Result<Self, Errno> {
-        let most = setting("/proc/sys/kernel/msgmax").unwrap_or(8_192);
+        let most = read_sysctl("/proc/sys/kernel/msgmax").unwrap_or(8_192);
         if size > most {
             return Err(Errno::unavailable(format!(
                 "a message of {size} bytes is too large for a System V queue: kernel.msgmax is \
                  {most} (`sysctl -w kernel.msgmax={size}` raises it)"
             )));
         }
-        let key = queue_key(&queue_name(), which % QUEUES);
+        let key = queue_key(&queue_name(), which % MAX_QUEUES);
         // SAFETY: plain numbers.
         let made = unsafe { libc::msgget(key, libc::IPC_CREAT | libc::IPC_EXCL | 0o600) };
         let id = Errno::check(made).map_err(|error| match error {
@@ -261,46 +261,47 @@ impl Drop for SysvQueue {
 }
 
 /// Room for a message of a System V queue, and its type before it.
-pub struct Letter(Vec<u8>);
+pub struct SysvMessage(Vec<u8>);
 
-impl Letter {
+impl SysvMessage {
     /// Room for so many bytes.
     pub fn new(size: usize) -> Self {
-        let mut bytes = TYPE.to_vec();
-        bytes.resize(TYPE.len() + size, 0);
+        let mut bytes = MESSAGE_TYPE.to_vec();
+        bytes.resize(MESSAGE_TYPE.len() + size, 0);
         Self(bytes)
     }
 
     /// msgsnd(2) of a message, which is copied behind its type; `false` if there is no room for it.
     #[inline(always)]
     pub fn send(&mut self, queue: i32, message: &[u8]) -> Result<bool, Errno> {
-        let Some(room) = self.0.get_mut(TYPE.len()..TYPE.len() + message.len()) else {
+        let Some(room) = self.0.get_mut(MESSAGE_TYPE.len()..MESSAGE_TYPE.len() + message.len())
+        else {
             return Ok(false);
         };
         room.copy_from_slice(message);
-        self.send_again(queue, message.len()).map(|()| true)
+        self.resend(queue, message.len()).map(|()| true)
     }
 
     /// msgsnd(2) of so many bytes that lie there already.
     #[inline(always)]
-    pub fn send_again(&self, queue: i32, bytes: usize) -> Result<(), Errno> {
-        let bytes = bytes.min(self.0.len() - TYPE.len()) as u64;
+    pub fn resend(&self, queue: i32, bytes: usize) -> Result<(), Errno> {
+        let bytes = bytes.min(self.0.len() - MESSAGE_TYPE.len()) as u64;
         let args = [queue as u64, self.0.as_ptr() as u64, bytes, 0, 0, 0];
         // SAFETY: the kernel reads a type and as many bytes as lie behind it.
-        kernel(unsafe { arch::syscall(libc::SYS_msgsnd, args) }).map(drop)
+        raw_result(unsafe { arch::syscall(libc::SYS_msgsnd, args) }).map(drop)
     }
 
     /// msgrcv(2): a message, copied from behind its type, and how many bytes it has.
     #[inline(always)]
     pub fn receive(&mut self, queue: i32, into: &mut [u8]) -> Result<usize, Errno> {
-        let room = (self.0.len() - TYPE.len()) as u64;
+        let room = (self.0.len() - MESSAGE_TYPE.len()) as u64;
         let args = [queue as u64, self.0.as_mut_ptr() as u64, room, 0, 0, 0];
         // SAFETY: the kernel writes a type and at most as many bytes as there is room behind it.
-        let given = kernel(unsafe { arch::syscall(libc::SYS_msgrcv, args) })?;
-        let (came, into) = (&self.0[TYPE.len()..], into);
+        let given = raw_result(unsafe { arch::syscall(libc::SYS_msgrcv, args) })?;
+        let (came, into) = (&self.0[MESSAGE_TYPE.len()..], into);
         let most = given.min(into.len());
         into[..most].copy_from_slice(&came[..most]);
-        self.0[..TYPE.len()].copy_from_slice(&TYPE);
+        self.0[..MESSAGE_TYPE.len()].copy_from_slice(&MESSAGE_TYPE);
         Ok(given)
     }
 }

@@ -11,11 +11,11 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 use crate::kernel::Errno;
 use crate::kernel::arch;
 use crate::kernel::cpu::affinity;
-use crate::kernel::process::{self, Ended, Whose};
+use crate::kernel::process::{self, Termination, WaitTarget};
 
 /// Splits the kernel's convention into result and error.
 #[inline(always)]
-fn kernel(result: i64) -> Result<i64, Errno> {
+fn raw_result(result: i64) -> Result<i64, Errno> {
     if result < 0 { Err(Errno(-result as i32)) } else { Ok(result) }
 }
 
@@ -24,7 +24,7 @@ fn kernel(result: i64) -> Result<i64, Errno> {
 pub fn write(to: &File, bytes: &[u8]) -> Result<usize, Errno> {
     let args = [to.as_raw_fd() as u64, bytes.as_ptr() as u64, bytes.len() as u64, 0, 0, 0];
     // SAFETY: the kernel reads as many bytes as the slice has.
-    kernel(unsafe { arch::syscall(libc::SYS_write, args) }).map(|taken| taken as usize)
+    raw_result(unsafe { arch::syscall(libc::SYS_write, args) }).map(|taken| taken as usize)
 }
 
 /// read(2); the number of bytes given, 0 at the end.
@@ -32,54 +32,54 @@ pub fn write(to: &File, bytes: &[u8]) -> Result<usize, Errno> {
 pub fn read(from: &File, into: &mut [u8]) -> Result<usize, Errno> {
     let args = [from.as_raw_fd() as u64, into.as_mut_ptr() as u64, into.len() as u64, 0, 0, 0];
     // SAFETY: the kernel writes at most as many bytes as the slice has.
-    kernel(unsafe { arch::syscall(libc::SYS_read, args) }).map(|given| given as usize)
+    raw_result(unsafe { arch::syscall(libc::SYS_read, args) }).map(|given| given as usize)
 }
 
 /// sched_yield(2).
 #[inline(always)]
-pub fn give_way() -> Result<(), Errno> {
+pub fn sched_yield() -> Result<(), Errno> {
     // SAFETY: sched_yield takes no arguments.
-    kernel(unsafe { arch::syscall0(libc::SYS_sched_yield) }).map(drop)
+    raw_result(unsafe { arch::syscall0(libc::SYS_sched_yield) }).map(drop)
 }
 
 /// Whether a futex word lies in memory of one process alone or of several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reach {
+pub enum FutexScope {
     /// Of one: the kernel need not ask which page it is.
     Private,
     /// Of several.
     Shared,
 }
 
-impl Reach {
+impl FutexScope {
     fn flag(self) -> i32 {
         match self {
-            Reach::Private => libc::FUTEX_PRIVATE_FLAG,
-            Reach::Shared => 0,
+            FutexScope::Private => libc::FUTEX_PRIVATE_FLAG,
+            FutexScope::Shared => 0,
         }
     }
 }
 
 /// futex(FUTEX_WAKE) of one waiter; how many were woken.
 #[inline(always)]
-pub fn futex_wake(word: &AtomicU32, reach: Reach) -> Result<i64, Errno> {
+pub fn futex_wake(word: &AtomicU32, reach: FutexScope) -> Result<i64, Errno> {
     let op = (libc::FUTEX_WAKE | reach.flag()) as u64;
     // SAFETY: the kernel takes the word's address as a name, and looks at no more than the word.
-    kernel(unsafe { arch::syscall(libc::SYS_futex, [word.as_ptr() as u64, op, 1, 0, 0, 0]) })
+    raw_result(unsafe { arch::syscall(libc::SYS_futex, [word.as_ptr() as u64, op, 1, 0, 0, 0]) })
 }
 
 /// futex(FUTEX_WAIT) for as long as the word is 0. EAGAIN says that it was not, EINTR that a signal
 /// came.
 #[inline(always)]
-pub fn futex_wait(word: &AtomicU32, reach: Reach) -> Result<(), Errno> {
+pub fn futex_wait(word: &AtomicU32, reach: FutexScope) -> Result<(), Errno> {
     let op = (libc::FUTEX_WAIT | reach.flag()) as u64;
     // SAFETY: the kernel reads the word, which is there; no time limit is given.
     let done = unsafe { arch::syscall(libc::SYS_futex, [word.as_ptr() as u64, op, 0, 0, 0, 0]) };
-    kernel(done).map(drop)
+    raw_result(done).map(drop)
 }
 
 /// A new eventfd(2) counter at 0.
-pub fn event_counter() -> Result<File, Errno> {
+pub fn eventfd() -> Result<File, Errno> {
     // SAFETY: plain numbers; the descriptor is new and ours.
     unsafe {
         let fd = Errno::check(libc::eventfd(0, libc::EFD_CLOEXEC))?;
@@ -113,7 +113,7 @@ pub fn signal_process(pid: u32) -> Result<(), Errno> {
     // SAFETY: plain numbers.
     let sent =
         unsafe { arch::syscall(libc::SYS_kill, [u64::from(pid), SIGNAL as u64, 0, 0, 0, 0]) };
-    kernel(sent).map(drop)
+    raw_result(sent).map(drop)
 }
 
 /// Sends a thread of process `pid` the signal: tgkill(2).
@@ -121,28 +121,28 @@ pub fn signal_process(pid: u32) -> Result<(), Errno> {
 pub fn signal_thread(pid: u32, thread: u32) -> Result<(), Errno> {
     let args = [u64::from(pid), u64::from(thread), SIGNAL as u64, 0, 0, 0];
     // SAFETY: plain numbers.
-    kernel(unsafe { arch::syscall(libc::SYS_tgkill, args) }).map(drop)
+    raw_result(unsafe { arch::syscall(libc::SYS_tgkill, args) }).map(drop)
 }
 
 thread_local! {
     /// How often the handler of the signal has run on this thread.
-    static HEARD: Cell<u32> = const { Cell::new(0) };
+    static SIGNALS_RECEIVED: Cell<u32> = const { Cell::new(0) };
 }
 
 /// How often the handler of the signal has run on the calling thread.
 #[inline(always)]
-pub fn heard() -> u32 {
-    HEARD.with(Cell::get)
+pub fn signals_received() -> u32 {
+    SIGNALS_RECEIVED.with(Cell::get)
 }
 
-extern "C" fn hear(signal: i32) {
+extern "C" fn count_signal(signal: i32) {
     if signal == SIGNAL {
-        HEARD.with(|heard| heard.set(heard.get() + 1));
+        SIGNALS_RECEIVED.with(|heard| heard.set(heard.get() + 1));
     }
 }
 
 /// A set of signals as the kernel takes it: one bit each.
-const fn set_of(signal: i32) -> u64 {
+const fn signal_set(signal: i32) -> u64 {
     1 << (signal - 1)
 }
 
@@ -151,7 +151,7 @@ fn set_mask(how: i32, set: u64) -> Result<u64, Errno> {
     let mut before = 0u64;
     let args = [how as u64, &raw const set as u64, &raw mut before as u64, 8, 0, 0];
     // SAFETY: the kernel reads one set and writes one, and both are there.
-    kernel(unsafe { arch::syscall(libc::SYS_rt_sigprocmask, args) })?;
+    raw_result(unsafe { arch::syscall(libc::SYS_rt_sigprocmask, args) })?;
     Ok(before)
 }
 
@@ -159,33 +159,33 @@ fn set_mask(how: i32, set: u64) -> Result<u64, Errno> {
 /// as it was when this is dropped. What the thread starts meanwhile inherits it.
 ///
 /// The handler stays: it does nothing but count, and a signal that comes late kills nobody.
-pub struct Ear {
+pub struct SignalReceiver {
     before: u64,
 }
 
-impl Ear {
+impl SignalReceiver {
     /// Sets the handler, and holds back the signal and the alarm's.
-    pub fn open() -> Result<Self, Errno> {
+    pub fn install() -> Result<Self, Errno> {
         for signal in [SIGNAL, libc::SIGALRM] {
             // SAFETY: all-zero bits are a valid action; the handler touches nothing but a number of
             // its own thread. Without SA_RESTART, so that a call that waits comes back.
             unsafe {
                 let mut action: libc::sigaction = std::mem::zeroed();
-                action.sa_sigaction = hear as extern "C" fn(i32) as usize;
+                action.sa_sigaction = count_signal as extern "C" fn(i32) as usize;
                 Errno::check(libc::sigaction(signal, &raw const action, std::ptr::null_mut()))?;
             }
         }
-        let both = set_of(SIGNAL) | set_of(libc::SIGALRM);
+        let both = signal_set(SIGNAL) | signal_set(libc::SIGALRM);
         Ok(Self { before: set_mask(libc::SIG_BLOCK, both)? })
     }
 
     /// The mask under which both signals come through.
-    pub fn listening(&self) -> u64 {
-        self.before & !(set_of(SIGNAL) | set_of(libc::SIGALRM))
+    pub fn receiving_mask(&self) -> u64 {
+        self.before & !(signal_set(SIGNAL) | signal_set(libc::SIGALRM))
     }
 }
 
-impl Drop for Ear {
+impl Drop for SignalReceiver {
     fn drop(&mut self) {
         // It was a mask before; setting it again cannot fail.
         let _ = set_mask(libc::SIG_SETMASK, self.before);
@@ -194,7 +194,7 @@ impl Drop for Ear {
 
 /// rt_sigsuspend(2): waits under this mask until a handler has run.
 #[inline(always)]
-pub fn suspend(mask: u64) {
+pub fn sigsuspend(mask: u64) {
     // SAFETY: the kernel reads one set, which is there. It always comes back with EINTR.
     unsafe {
         arch::syscall(libc::SYS_rt_sigsuspend, [&raw const mask as u64, 8, 0, 0, 0, 0]);
@@ -203,13 +203,13 @@ pub fn suspend(mask: u64) {
 
 /// sigwaitinfo(3), as the call that it makes: waits for the signal and takes it, without a handler.
 #[inline(always)]
-pub fn take_signal() -> Result<(), Errno> {
-    let set = set_of(SIGNAL);
+pub fn wait_for_signal() -> Result<(), Errno> {
+    let set = signal_set(SIGNAL);
     // SAFETY: all-zero bits are a valid siginfo; the kernel reads one set and writes one siginfo.
     let taken = unsafe {
         let mut info: libc::siginfo_t = std::mem::zeroed();
         let args = [&raw const set as u64, &raw mut info as u64, 0, 8, 0, 0];
-        kernel(arch::syscall(libc::SYS_rt_sigtimedwait, args))?
+        raw_result(arch::syscall(libc::SYS_rt_sigtimedwait, args))?
     };
     if taken == i64::from(SIGNAL) { Ok(()) } else { Err(Errno::EINTR) }
 }
@@ -221,12 +221,12 @@ pub struct Alarm(());
 impl Alarm {
     /// Starts it, and lets it reach the calling thread; others hold it back.
     pub fn start() -> Result<Self, Errno> {
-        set_mask(libc::SIG_UNBLOCK, set_of(libc::SIGALRM))?;
-        Self::every(1)?;
+        set_mask(libc::SIG_UNBLOCK, signal_set(libc::SIGALRM))?;
+        Self::set_interval(1)?;
         Ok(Self(()))
     }
 
-    fn every(seconds: i64) -> Result<(), Errno> {
+    fn set_interval(seconds: i64) -> Result<(), Errno> {
         let time = libc::timeval { tv_sec: seconds, tv_usec: 0 };
         let timer = libc::itimerval { it_interval: time, it_value: time };
         // SAFETY: one timer is read, which is there.
@@ -240,7 +240,7 @@ impl Alarm {
 impl Drop for Alarm {
     fn drop(&mut self) {
         // Stopping a timer cannot fail.
-        let _ = Self::every(0);
+        let _ = Self::set_interval(0);
     }
 }
 
@@ -248,8 +248,8 @@ impl Drop for Alarm {
 pub struct SharedWords(NonNull<u8>);
 
 /// The size of a page that holds them, and of a line.
-const PAGE: usize = 4_096;
-const LINE: usize = 64;
+const PAGE_BYTES: usize = 4_096;
+const LINE_BYTES: usize = 64;
 
 // SAFETY: the page is only ever looked at through atomics.
 unsafe impl Send for SharedWords {}
@@ -262,7 +262,7 @@ impl SharedWords {
         let (access, kind) =
             (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED | libc::MAP_ANONYMOUS);
         // SAFETY: a fresh mapping at an address of the kernel's choice.
-        let base = unsafe { libc::mmap(std::ptr::null_mut(), PAGE, access, kind, -1, 0) };
+        let base = unsafe { libc::mmap(std::ptr::null_mut(), PAGE_BYTES, access, kind, -1, 0) };
         if base == libc::MAP_FAILED {
             return Err(Errno::last());
         }
@@ -275,21 +275,21 @@ impl SharedWords {
     #[inline(always)]
     pub fn word(&self, line: usize) -> &AtomicU32 {
         // SAFETY: the line lies in the page, is aligned, and is never anything but this.
-        unsafe { self.0.add(line % 32 * LINE).cast().as_ref() }
+        unsafe { self.0.add(line % 32 * LINE_BYTES).cast().as_ref() }
     }
 
     /// A word of 64 bits, in one of the 32 lines of the page's second half.
     #[inline(always)]
-    pub fn long(&self, line: usize) -> &AtomicU64 {
+    pub fn word64(&self, line: usize) -> &AtomicU64 {
         // SAFETY: as above.
-        unsafe { self.0.add((32 + line % 32) * LINE).cast().as_ref() }
+        unsafe { self.0.add((32 + line % 32) * LINE_BYTES).cast().as_ref() }
     }
 }
 
 impl Drop for SharedWords {
     fn drop(&mut self) {
         // SAFETY: this value alone owns the mapping in this process, and nothing borrows from it.
-        unsafe { libc::munmap(self.0.as_ptr().cast(), PAGE) };
+        unsafe { libc::munmap(self.0.as_ptr().cast(), PAGE_BYTES) };
     }
 }
 
@@ -304,7 +304,8 @@ impl PeerProcess {
     ) -> Result<Self, Errno> {
         let parent = std::process::id();
         let child = move || {
-            let placed = process::die_with(parent).and_then(|()| cpu.map_or(Ok(()), affinity::pin));
+            let placed =
+                process::die_with_parent(parent).and_then(|()| cpu.map_or(Ok(()), affinity::pin));
             // Its status says what went wrong, as far as there is room.
             placed.and_then(|()| serve()).map_or_else(|error| error.0, |()| 0)
         };
@@ -317,7 +318,7 @@ impl PeerProcess {
     }
 
     /// Whether it is still there; if not, the error that it ended with, or ESRCH.
-    pub fn is_there(&self) -> Result<(), Errno> {
+    pub fn check_running(&self) -> Result<(), Errno> {
         let flags = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
         // SAFETY: all-zero bits are a valid siginfo, and the kernel fills it in.
         let info = unsafe {
@@ -337,11 +338,11 @@ impl PeerProcess {
 
 impl PeerProcess {
     /// Waits until it has ended by itself; an error if it ended otherwise than it should.
-    pub fn ended(self) -> Result<(), Errno> {
+    pub fn join(self) -> Result<(), Errno> {
         let peer = std::mem::ManuallyDrop::new(self);
-        match process::wait(Whose::Child(peer.0), true)? {
-            Some((_, Ended::Exited(0))) => Ok(()),
-            Some((_, Ended::Exited(status))) => Err(Errno(status)),
+        match process::wait(WaitTarget::Child(peer.0), true)? {
+            Some((_, Termination::Exited(0))) => Ok(()),
+            Some((_, Termination::Exited(status))) => Err(Errno(status)),
             _ => Err(Errno::ESRCH),
         }
     }
@@ -351,25 +352,26 @@ impl Drop for PeerProcess {
     fn drop(&mut self) {
         process::kill(self.0);
         // It was our child and is now ended: there is nothing left to know.
-        let _ = process::wait(Whose::Child(self.0), true);
+        let _ = process::wait(WaitTarget::Child(self.0), true);
     }
 }
 
 /// What a thread does.
-type Body = Box<dyn FnOnce() + Send>;
+type ThreadBody = Box<dyn FnOnce() + Send>;
 
 /// A thread, made by the C library's own call.
 pub struct Thread(libc::pthread_t);
 
 impl Thread {
     /// Starts one that runs `body`.
-    pub fn start(body: Body) -> Result<Self, Errno> {
+    pub fn start(body: ThreadBody) -> Result<Self, Errno> {
         let body = Box::into_raw(Box::new(body));
         // SAFETY: all-zero bits are room for an id, which is written; the body belongs to the
         // thread, which takes it.
         let (refused, thread) = unsafe {
             let mut thread: libc::pthread_t = std::mem::zeroed();
-            let refused = libc::pthread_create(&raw mut thread, std::ptr::null(), run, body.cast());
+            let refused =
+                libc::pthread_create(&raw mut thread, std::ptr::null(), run_body, body.cast());
             (refused, thread)
         };
         if refused != 0 {
@@ -387,9 +389,9 @@ impl Thread {
     }
 }
 
-extern "C" fn run(body: *mut libc::c_void) -> *mut libc::c_void {
+extern "C" fn run_body(body: *mut libc::c_void) -> *mut libc::c_void {
     // SAFETY: whoever started the thread has handed it this box, and to nobody else.
-    let body = unsafe { Box::from_raw(body.cast::<Body>()) };
+    let body = unsafe { Box::from_raw(body.cast::<ThreadBody>()) };
     body();
     std::ptr::null_mut()
 }

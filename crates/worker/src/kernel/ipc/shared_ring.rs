@@ -4,37 +4,37 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use crate::kernel::Errno;
-use crate::kernel::ipc::context_switch::{Reach, futex_wait, futex_wake};
-use crate::kernel::net::control_stream::Gone;
+use crate::kernel::ipc::context_switch::{FutexScope, futex_wait, futex_wake};
+use crate::kernel::net::control_stream::OnInterrupt;
 
 /// The page of its numbers, before its bytes; each in a cache line of its own.
-const NUMBERS: usize = 4_096;
-const LINE: usize = 64;
+const HEADER_BYTES: usize = 4_096;
+const LINE_BYTES: usize = 64;
 
 /// How either side waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Waiting {
+pub enum WaitMode {
     /// Asleep, in futex(2); who has something for it wakes it.
-    Asleep,
+    Sleep,
     /// Awake: it looks again and again.
-    Awake,
+    Spin,
 }
 
 /// The ring. Each process that forks off has it too.
 pub struct SharedRing {
     base: NonNull<u8>,
     capacity: usize,
-    waiting: Waiting,
+    waiting: WaitMode,
 }
 
 impl SharedRing {
     /// A ring of so many bytes, all its pages written to.
-    pub fn new(capacity: usize, waiting: Waiting) -> Result<Self, Errno> {
+    pub fn new(capacity: usize, waiting: WaitMode) -> Result<Self, Errno> {
         let (access, kind) = (
             libc::PROT_READ | libc::PROT_WRITE,
             libc::MAP_SHARED | libc::MAP_ANONYMOUS | libc::MAP_POPULATE,
         );
-        let bytes = NUMBERS + capacity;
+        let bytes = HEADER_BYTES + capacity;
         // SAFETY: a fresh mapping at an address of the kernel's choice.
         let base = unsafe { libc::mmap(std::ptr::null_mut(), bytes, access, kind, -1, 0) };
         if base == libc::MAP_FAILED {
@@ -53,24 +53,24 @@ impl SharedRing {
         self.capacity
     }
 
-    fn number(&self, line: usize) -> &AtomicU64 {
+    fn counter(&self, line: usize) -> &AtomicU64 {
         // SAFETY: the line lies in the first page, is aligned, and is never anything but this.
-        unsafe { self.base.add(line * LINE).cast().as_ref() }
+        unsafe { self.base.add(line * LINE_BYTES).cast().as_ref() }
     }
 
     /// How many bytes were ever written.
-    fn written(&self) -> &AtomicU64 {
-        self.number(0)
+    fn bytes_written(&self) -> &AtomicU64 {
+        self.counter(0)
     }
 
     /// How many of them were read.
-    fn taken(&self) -> &AtomicU64 {
-        self.number(1)
+    fn bytes_read(&self) -> &AtomicU64 {
+        self.counter(1)
     }
 
     fn word(&self, line: usize) -> &AtomicU32 {
         // SAFETY: as above.
-        unsafe { self.base.add(line * LINE).cast().as_ref() }
+        unsafe { self.base.add(line * LINE_BYTES).cast().as_ref() }
     }
 
     /// 0 while the reader sleeps, or is about to.
@@ -84,34 +84,34 @@ impl SharedRing {
     }
 
     /// What is copied at a time: so little that the other side can copy the part before meanwhile.
-    fn part(&self) -> usize {
+    fn chunk_bytes(&self) -> usize {
         (self.capacity / 4).max(1)
     }
 
     /// Writes all of `bytes`, waiting for room.
     #[inline(always)]
-    pub fn write(&self, mut bytes: &[u8], gone: Gone<'_>) -> Result<(), Errno> {
+    pub fn write(&self, mut bytes: &[u8], gone: OnInterrupt<'_>) -> Result<(), Errno> {
         while !bytes.is_empty() {
-            let written = self.written().load(Ordering::Relaxed);
-            let taken = self.taken().load(Ordering::Acquire);
+            let written = self.bytes_written().load(Ordering::Relaxed);
+            let taken = self.bytes_read().load(Ordering::Acquire);
             let room = self.capacity - (written.wrapping_sub(taken) as usize).min(self.capacity);
             if room == 0 {
                 let full = || {
-                    let taken = self.taken().load(Ordering::SeqCst);
+                    let taken = self.bytes_read().load(Ordering::SeqCst);
                     written.wrapping_sub(taken) as usize >= self.capacity
                 };
                 self.wait(self.writer_awake(), full, gone)?;
                 continue;
             }
             let at = (written % self.capacity as u64) as usize;
-            let count = bytes.len().min(room).min(self.part()).min(self.capacity - at);
+            let count = bytes.len().min(room).min(self.chunk_bytes()).min(self.capacity - at);
             // SAFETY: so many bytes lie from there to the end of the mapping, and the reader does
             // not look at them before it is told of them.
             unsafe {
-                let to = self.base.add(NUMBERS + at).as_ptr();
+                let to = self.base.add(HEADER_BYTES + at).as_ptr();
                 std::ptr::copy_nonoverlapping(bytes.as_ptr(), to, count);
             }
-            self.written().store(written.wrapping_add(count as u64), Ordering::SeqCst);
+            self.bytes_written().store(written.wrapping_add(count as u64), Ordering::SeqCst);
             self.wake(self.reader_awake())?;
             bytes = &bytes[count..];
         }
@@ -120,26 +120,27 @@ impl SharedRing {
 
     /// Fills all of `into`, waiting for bytes.
     #[inline(always)]
-    pub fn read(&self, into: &mut [u8], gone: Gone<'_>) -> Result<(), Errno> {
+    pub fn read(&self, into: &mut [u8], gone: OnInterrupt<'_>) -> Result<(), Errno> {
         let mut done = 0;
         while done < into.len() {
-            let taken = self.taken().load(Ordering::Relaxed);
-            let written = self.written().load(Ordering::Acquire);
+            let taken = self.bytes_read().load(Ordering::Relaxed);
+            let written = self.bytes_written().load(Ordering::Acquire);
             let there = (written.wrapping_sub(taken) as usize).min(self.capacity);
             if there == 0 {
-                let empty = || self.written().load(Ordering::SeqCst) == taken;
+                let empty = || self.bytes_written().load(Ordering::SeqCst) == taken;
                 self.wait(self.reader_awake(), empty, gone)?;
                 continue;
             }
             let at = (taken % self.capacity as u64) as usize;
-            let count = (into.len() - done).min(there).min(self.part()).min(self.capacity - at);
+            let count =
+                (into.len() - done).min(there).min(self.chunk_bytes()).min(self.capacity - at);
             // SAFETY: so many bytes lie from there to the end of the mapping, and the writer does
             // not touch them before it is told that they were taken.
             unsafe {
-                let from = self.base.add(NUMBERS + at).as_ptr();
+                let from = self.base.add(HEADER_BYTES + at).as_ptr();
                 std::ptr::copy_nonoverlapping(from, into[done..].as_mut_ptr(), count);
             }
-            self.taken().store(taken.wrapping_add(count as u64), Ordering::SeqCst);
+            self.bytes_read().store(taken.wrapping_add(count as u64), Ordering::SeqCst);
             self.wake(self.writer_awake())?;
             done += count;
         }
@@ -151,9 +152,9 @@ impl SharedRing {
     fn wake(&self, awake: &AtomicU32) -> Result<(), Errno> {
         // What was told before is seen by whoever goes to sleep after this look, and the other way
         // round: both are sequentially consistent.
-        if self.waiting == Waiting::Asleep && awake.load(Ordering::SeqCst) == 0 {
+        if self.waiting == WaitMode::Sleep && awake.load(Ordering::SeqCst) == 0 {
             awake.store(1, Ordering::SeqCst);
-            futex_wake(awake, Reach::Shared)?;
+            futex_wake(awake, FutexScope::Shared)?;
         }
         Ok(())
     }
@@ -164,11 +165,11 @@ impl SharedRing {
         &self,
         awake: &AtomicU32,
         must: impl Fn() -> bool,
-        gone: Gone<'_>,
+        gone: OnInterrupt<'_>,
     ) -> Result<(), Errno> {
         match self.waiting {
-            Waiting::Asleep => self.sleep(awake, must, gone),
-            Waiting::Awake => look_again(must, gone),
+            WaitMode::Sleep => self.sleep(awake, must, gone),
+            WaitMode::Spin => spin(must, gone),
         }
     }
 
@@ -176,7 +177,7 @@ impl SharedRing {
         &self,
         awake: &AtomicU32,
         must: impl Fn() -> bool,
-        gone: Gone<'_>,
+        gone: OnInterrupt<'_>,
     ) -> Result<(), Errno> {
         let mut times = 0;
         loop {
@@ -185,7 +186,7 @@ impl SharedRing {
                 awake.store(1, Ordering::SeqCst);
                 return Ok(());
             }
-            match futex_wait(awake, Reach::Shared) {
+            match futex_wait(awake, FutexScope::Shared) {
                 Ok(()) | Err(Errno::EAGAIN) => {}
                 Err(Errno::EINTR) => {
                     times += 1;
@@ -199,20 +200,20 @@ impl SharedRing {
 
 /// Looks until it need not wait any more. No alarm interrupts who does not sleep: it looks at the
 /// clock now and then.
-fn look_again(must: impl Fn() -> bool, gone: Gone<'_>) -> Result<(), Errno> {
+fn spin(must: impl Fn() -> bool, gone: OnInterrupt<'_>) -> Result<(), Errno> {
     /// Some tenth of a millisecond.
-    const LOOKS: u32 = 1 << 14;
+    const SPINS: u32 = 1 << 14;
     const SECOND_NS: u64 = 1_000_000_000;
     let mut began = None;
     let mut times = 0;
     loop {
-        for _ in 0..LOOKS {
+        for _ in 0..SPINS {
             if !must() {
                 return Ok(());
             }
             std::hint::spin_loop();
         }
-        let now = crate::kernel::time::clock::raw_ns();
+        let now = crate::kernel::time::clock::monotonic_raw_ns();
         let began = began.get_or_insert(now);
         if now.saturating_sub(*began) >= SECOND_NS {
             *began = now;
@@ -225,6 +226,6 @@ fn look_again(must: impl Fn() -> bool, gone: Gone<'_>) -> Result<(), Errno> {
 impl Drop for SharedRing {
     fn drop(&mut self) {
         // SAFETY: this value alone owns the mapping in this process, and nothing borrows from it.
-        unsafe { libc::munmap(self.base.as_ptr().cast(), NUMBERS + self.capacity) };
+        unsafe { libc::munmap(self.base.as_ptr().cast(), HEADER_BYTES + self.capacity) };
     }
 }

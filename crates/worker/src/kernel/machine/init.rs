@@ -36,7 +36,7 @@ pub fn loopback_up() -> Result<(), Errno> {
 /// Tells the kernel's random numbers that they are random enough, by a seed that is always the same:
 /// whoever wants some before they are (fork(2) does, for a stack's canary) pays for each, and when
 /// the interrupts of a machine have brought enough together hangs on how long it runs.
-pub fn seed(random: &File) -> Result<(), Errno> {
+pub fn seed_random(random: &File) -> Result<(), Errno> {
     /// `RNDADDENTROPY` of random(4): `_IOW('R', 3, int[2])`.
     const ADD_ENTROPY: libc::Ioctl = 0x4008_5203;
     /// `struct rand_pool_info`.
@@ -52,7 +52,7 @@ pub fn seed(random: &File) -> Result<(), Errno> {
 }
 
 /// Makes a serial line carry bytes as they are: no echo, no line ends changed, no signals.
-pub fn carry_bytes(line: &File) -> Result<(), Errno> {
+pub fn set_raw_mode(line: &File) -> Result<(), Errno> {
     // SAFETY: all-zero bits are valid settings, and are written over.
     let mut settings: libc::termios = unsafe { std::mem::zeroed() };
     // SAFETY: the settings are read and written where they stand.
@@ -66,7 +66,7 @@ pub fn carry_bytes(line: &File) -> Result<(), Errno> {
 
 /// Waits until what was written to a serial line has left it, and restarts the machine: the
 /// emulator is told to end there. A power switch it need not have.
-pub fn leave(line: Option<&File>) {
+pub fn drain_and_reboot(line: Option<&File>) {
     // SAFETY: plain numbers; there is nobody left to tell what fails.
     unsafe {
         if let Some(line) = line {

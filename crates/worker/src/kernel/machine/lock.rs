@@ -22,34 +22,34 @@ pub struct Holder {
 }
 
 /// What came of trying to take the machine.
-pub enum Taken {
+pub enum LockAttempt {
     /// It is ours.
-    Ours(MachineLock),
+    Acquired(MachineLock),
     /// Somebody holds it; the stream ends when they let go.
-    Held(Holder, UnixStream),
+    HeldBy(Holder, UnixStream),
     /// The kernel has no such names here, or the name cannot be used.
     Unavailable(Errno),
 }
 
 impl MachineLock {
     /// Takes the machine, or says who has it.
-    pub fn take() -> Taken {
-        Self::take_named(LOCK_NAME)
+    pub fn acquire() -> LockAttempt {
+        Self::acquire_named(LOCK_NAME)
     }
 
-    fn take_named(name: &str) -> Taken {
+    fn acquire_named(name: &str) -> LockAttempt {
         let address = match SocketAddr::from_abstract_name(name) {
             Ok(address) => address,
-            Err(error) => return Taken::Unavailable(error.into()),
+            Err(error) => return LockAttempt::Unavailable(error.into()),
         };
         loop {
             match UnixListener::bind_addr(&address) {
-                Ok(name) => return Taken::Ours(Self(name)),
+                Ok(name) => return LockAttempt::Acquired(Self(name)),
                 Err(error) if error.kind() == ErrorKind::AddrInUse => {}
-                Err(error) => return Taken::Unavailable(error.into()),
+                Err(error) => return LockAttempt::Unavailable(error.into()),
             }
             match UnixStream::connect_addr(&address) {
-                Ok(stream) => return Taken::Held(holder(&stream), stream),
+                Ok(stream) => return LockAttempt::HeldBy(holder(&stream), stream),
                 // The holder has let go between the two calls, or more than its backlog wait.
                 Err(_) => std::thread::sleep(std::time::Duration::from_millis(20)),
             }
@@ -84,16 +84,16 @@ mod tests {
         use std::io::Read;
 
         let name = format!("oscost.test.worker.{}", std::process::id());
-        let Taken::Ours(first) = MachineLock::take_named(&name) else {
+        let LockAttempt::Acquired(first) = MachineLock::acquire_named(&name) else {
             panic!("nobody else has this name");
         };
-        let Taken::Held(holder, mut stream) = MachineLock::take_named(&name) else {
+        let LockAttempt::HeldBy(holder, mut stream) = MachineLock::acquire_named(&name) else {
             panic!("the machine was given twice");
         };
         assert_eq!(holder.pid, std::process::id() as i32);
         drop(first);
         // The end shows as a reset, since its connection was never taken.
         assert!(!matches!(stream.read(&mut [0]), Ok(1..)));
-        assert!(matches!(MachineLock::take_named(&name), Taken::Ours(_)));
+        assert!(matches!(MachineLock::acquire_named(&name), LockAttempt::Acquired(_)));
     }
 }

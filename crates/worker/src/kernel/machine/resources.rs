@@ -7,11 +7,11 @@ use oscost_model::resource::Resource;
 
 use crate::kernel::Errno;
 use crate::kernel::cpu::affinity;
-use crate::kernel::memory::region::{Access, PAGE_BYTES, Pages, Region};
+use crate::kernel::memory::region::{Access, PAGE_BYTES, PageKind, Region};
 use crate::kernel::memory::userfaultfd;
 
 /// What is lacking here, and what would mend it; `None` where it is there.
-pub fn lacking(offer: Resource) -> Option<String> {
+pub fn missing(offer: Resource) -> Option<String> {
     match offer {
         Resource::SmallPages => other_pages(),
         Resource::TransparentHugePages => no_transparent_huge_pages(),
@@ -27,7 +27,7 @@ pub fn lacking(offer: Resource) -> Option<String> {
 }
 
 /// A small file's text, without the end of its last line.
-fn text(path: &str) -> Option<String> {
+fn read_trimmed(path: &str) -> Option<String> {
     fs::read_to_string(path).ok().map(|text| text.trim().to_owned())
 }
 
@@ -41,7 +41,7 @@ fn other_pages() -> Option<String> {
 
 fn no_transparent_huge_pages() -> Option<String> {
     const ENABLED: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
-    match text(ENABLED) {
+    match read_trimmed(ENABLED) {
         None => Some(format!(
             "this kernel has no transparent huge pages (CONFIG_TRANSPARENT_HUGEPAGE): there is no \
              {ENABLED}"
@@ -56,7 +56,7 @@ fn no_transparent_huge_pages() -> Option<String> {
 
 fn too_few_huge_pages(mib: u64) -> Option<String> {
     const POOL: &str = "/sys/kernel/mm/hugepages/hugepages-2048kB";
-    let Some(free) = text(&format!("{POOL}/free_hugepages")) else {
+    let Some(free) = read_trimmed(&format!("{POOL}/free_hugepages")) else {
         return Some(format!("this kernel has no huge pages of 2 MiB: there is no {POOL}"));
     };
     let (free, wanted) = (free.parse::<u64>().unwrap_or(0), mib / 2);
@@ -77,7 +77,7 @@ fn soft_limit(resource: libc::__rlimit_resource_t) -> Option<u64> {
 }
 
 fn too_little_memory(mib: u64) -> Option<String> {
-    let pages = text("/proc/self/statm").unwrap_or_default();
+    let pages = read_trimmed("/proc/self/statm").unwrap_or_default();
     let pages: u64 = pages.split(' ').next().and_then(|pages| pages.parse().ok()).unwrap_or(0);
     let mapped = pages * PAGE_BYTES as u64;
     if let Some(left) = soft_limit(libc::RLIMIT_AS).map(|limit| limit.saturating_sub(mapped) >> 20)
@@ -123,19 +123,19 @@ pub(in crate::kernel) fn memory_bytes() -> Option<u64> {
 }
 
 fn meminfo(title: &str) -> Option<u64> {
-    let meminfo = text("/proc/meminfo")?;
+    let meminfo = read_trimmed("/proc/meminfo")?;
     let line = meminfo.lines().find_map(|line| line.strip_prefix(title))?;
     Some(line.trim().split(' ').next()?.parse::<u64>().ok()? << 10)
 }
 
 fn number(folder: &Path, file: &str) -> Option<u64> {
-    text(folder.join(file).to_str()?)?.parse().ok()
+    read_trimmed(folder.join(file).to_str()?)?.parse().ok()
 }
 
 /// The control groups that limit this process's memory, its own first, then those above it; and
 /// whether they are of the first version.
 pub(in crate::kernel) fn memory_groups() -> Vec<(PathBuf, bool)> {
-    let lines = text("/proc/self/cgroup").unwrap_or_default();
+    let lines = read_trimmed("/proc/self/cgroup").unwrap_or_default();
     let is_of_memory = |line: &&str| {
         line.split(':').nth(1).is_some_and(|of| of.split(',').any(|of| of == "memory"))
     };
@@ -161,7 +161,7 @@ pub(in crate::kernel) fn file_size_limit() -> Option<u64> {
 
 fn too_little_locked(mib: u64) -> Option<String> {
     // A limit binds only who lacks CAP_IPC_LOCK: trying tells more than reading it.
-    let tried = Region::anonymous((mib as usize) << 20, Pages::Small);
+    let tried = Region::anonymous((mib as usize) << 20, PageKind::Small);
     let error = tried.and_then(|region| region.lock()).err()?;
     let limit = soft_limit(libc::RLIMIT_MEMLOCK).map_or_else(
         || "there is no RLIMIT_MEMLOCK".to_owned(),
@@ -190,7 +190,8 @@ fn no_userfaultfd() -> Option<String> {
 fn no_swap() -> Option<String> {
     const ZRAM: &str = "`sudo sh -c 'd=$(zramctl -f -s 256M) && mkswap $d && swapon $d'`";
     // One line of titles, then one for each.
-    let areas = text("/proc/swaps").map_or(0, |text| text.lines().count().saturating_sub(1));
+    let areas =
+        read_trimmed("/proc/swaps").map_or(0, |text| text.lines().count().saturating_sub(1));
     if areas == 0 {
         return Some(format!("there is no swap space here: {ZRAM} makes some in memory"));
     }
@@ -207,10 +208,10 @@ fn no_swap() -> Option<String> {
 
 /// Whether a page that is swapped out is gone from memory then.
 fn leaves_memory() -> Result<bool, Errno> {
-    let region = Region::anonymous(PAGE_BYTES, Pages::Small)?;
+    let region = Region::anonymous(PAGE_BYTES, PageKind::Small)?;
     region.touch_all(Access::Write);
     region.advise(libc::MADV_PAGEOUT)?;
-    Ok(region.resident()? == 0)
+    Ok(region.resident_pages()? == 0)
 }
 
 /// Where this process stands: the scratch folder, if it is a worker.
@@ -252,7 +253,7 @@ fn scratch_without_disk() -> Option<String> {
 
 fn one_cpu() -> Option<String> {
     // A worker asks before it is pinned.
-    let cpus = affinity::allowed_to(0).map_or(1, |cpus| cpus.len());
+    let cpus = affinity::allowed_cpus(0).map_or(1, |cpus| cpus.len());
     (cpus < 2).then(|| {
         "there is one CPU to run on, and it takes a second: a machine, a container or a cpuset \
          with two"

@@ -2,13 +2,13 @@
 //! known.
 
 use crate::kernel::Errno;
-use crate::kernel::arch::memory::{self, TURN_BYTES};
+use crate::kernel::arch::memory::{self, ITERATION_BYTES};
 use crate::kernel::cpu::black_box::opaque;
-use crate::kernel::memory::region::{Access, PAGE_BYTES, Pages, Region};
+use crate::kernel::memory::region::{Access, PAGE_BYTES, PageKind, Region};
 
 /// What is done to a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Act {
+pub enum BlockOperation {
     /// It is read into registers.
     Read,
     /// Registers are written to it.
@@ -21,7 +21,7 @@ pub enum Act {
 
 /// By what a block is copied or cleared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum By {
+pub enum CopyMethod {
     /// The C library's memcpy or memset.
     Library,
     /// The processor's string instruction.
@@ -39,22 +39,22 @@ pub struct Blocks {
     bytes: usize,
     wide: bool,
     /// How far a transfer has come.
-    at: usize,
+    position: usize,
 }
 
 impl Blocks {
     /// Maps two blocks of `bytes` bytes and writes to each of their pages.
     pub fn new(bytes: usize) -> Result<Self, Errno> {
-        let [from, to] = [Self::block(bytes)?, Self::block(bytes)?];
-        Ok(Self { from, to, bytes, wide: memory::is_wide(), at: 0 })
+        let [from, to] = [Self::map_block(bytes)?, Self::map_block(bytes)?];
+        Ok(Self { from, to, bytes, wide: memory::has_wide_registers(), position: 0 })
     }
 
-    fn block(bytes: usize) -> Result<Region, Errno> {
+    fn map_block(bytes: usize) -> Result<Region, Errno> {
         // Where the kernel puts it, as anybody's block: two that lie a multiple of 2 MiB apart get
         // into each other's way in the caches, and a copy of 1 KiB took half as much again.
         let bytes = bytes.next_multiple_of(PAGE_BYTES);
-        let region = Region::at_hint(0, bytes, Pages::Small, 0)?;
-        region.without_huge_pages()?;
+        let region = Region::at_hint(0, bytes, PageKind::Small, 0)?;
+        region.disable_huge_pages()?;
         region.touch_all(Access::Write);
         Ok(region)
     }
@@ -70,29 +70,29 @@ impl Blocks {
 
     /// Copies the one block to the other.
     #[inline(always)]
-    pub fn copy(&mut self, by: By) {
+    pub fn copy(&mut self, by: CopyMethod) {
         let (to, from) = self.pointers();
         // SAFETY: both blocks are there and apart from each other.
         unsafe {
             match by {
-                By::Library => {
+                CopyMethod::Library => {
                     libc::memcpy(to.cast(), from.cast(), self.bytes);
                 }
-                By::String => memory::copy_string(to, from, self.bytes),
-                By::Registers => self.piece(Act::Copy, 0, self.bytes),
-                By::Stream => self.piece(Act::Stream, 0, self.bytes),
+                CopyMethod::String => memory::copy_string(to, from, self.bytes),
+                CopyMethod::Registers => self.transfer_part(BlockOperation::Copy, 0, self.bytes),
+                CopyMethod::Stream => self.transfer_part(BlockOperation::Stream, 0, self.bytes),
             }
         }
     }
 
     /// Fills the second block with zeros; by the library, or else by the string instruction.
     #[inline(always)]
-    pub fn clear(&mut self, by: By) {
+    pub fn clear(&mut self, by: CopyMethod) {
         let (to, _) = self.pointers();
         // SAFETY: the block is there.
         unsafe {
             match by {
-                By::Library => {
+                CopyMethod::Library => {
                     libc::memset(to.cast(), 0, self.bytes);
                 }
                 _ => memory::clear_string(to, self.bytes),
@@ -103,15 +103,15 @@ impl Blocks {
     /// Does `act` to so many bytes, round and round through the blocks. It goes on where the last
     /// transfer ended, or a little further: each begins at a whole turn, so that none is slower for
     /// lying askew.
-    pub fn transfer(&mut self, act: Act, bytes: u64) {
+    pub fn transfer(&mut self, act: BlockOperation, bytes: u64) {
         let mut left = bytes;
         while left > 0 {
-            let now = (self.bytes - self.at).min(usize::try_from(left).unwrap_or(usize::MAX));
+            let now = (self.bytes - self.position).min(usize::try_from(left).unwrap_or(usize::MAX));
             // SAFETY: from where it stands to the blocks' end, and no further.
-            unsafe { self.piece(act, self.at, now) };
-            self.at = (self.at + now).next_multiple_of(TURN_BYTES);
-            if self.at >= self.bytes {
-                self.at = 0;
+            unsafe { self.transfer_part(act, self.position, now) };
+            self.position = (self.position + now).next_multiple_of(ITERATION_BYTES);
+            if self.position >= self.bytes {
+                self.position = 0;
             }
             left -= now as u64;
         }
@@ -121,28 +121,30 @@ impl Blocks {
     ///
     /// # Safety
     /// The blocks have so many bytes there, and `at` is a multiple of a turn.
-    unsafe fn piece(&mut self, act: Act, at: usize, bytes: usize) {
+    unsafe fn transfer_part(&mut self, act: BlockOperation, at: usize, bytes: usize) {
         let (to, from) = self.pointers();
-        let (whole, rest) = (bytes / TURN_BYTES * TURN_BYTES, bytes % TURN_BYTES);
+        let (whole, rest) = (bytes / ITERATION_BYTES * ITERATION_BYTES, bytes % ITERATION_BYTES);
         // SAFETY: the caller vouches for the bytes; the blocks are apart from each other, and begin
         // at a page.
         unsafe {
             let (to, from) = (to.add(at), from.add(at));
             if whole > 0 {
                 match act {
-                    Act::Read => memory::read_wide(from, whole, self.wide),
-                    Act::Write => memory::write_wide(to, whole, self.wide),
-                    Act::Copy => memory::copy_wide(to, from, whole, self.wide),
-                    Act::Stream => memory::copy_streaming(to, from, whole, self.wide),
+                    BlockOperation::Read => memory::read_wide(from, whole, self.wide),
+                    BlockOperation::Write => memory::write_wide(to, whole, self.wide),
+                    BlockOperation::Copy => memory::copy_wide(to, from, whole, self.wide),
+                    BlockOperation::Stream => memory::copy_streaming(to, from, whole, self.wide),
                 }
             }
             let (to, from) = (to.add(whole), from.add(whole));
             // Even of no byte a string instruction takes ten core cycles and more.
             if rest > 0 {
                 match act {
-                    Act::Read => memory::read_string(from, rest),
-                    Act::Write => memory::clear_string(to, rest),
-                    Act::Copy | Act::Stream => memory::copy_string(to, from, rest),
+                    BlockOperation::Read => memory::read_string(from, rest),
+                    BlockOperation::Write => memory::clear_string(to, rest),
+                    BlockOperation::Copy | BlockOperation::Stream => {
+                        memory::copy_string(to, from, rest)
+                    }
                 }
             }
         }
@@ -154,48 +156,48 @@ const LINE_BYTES: usize = 64;
 
 /// A cycle through every line of a block, each line holding the address of the next, in an order
 /// that no prefetcher knows.
-pub struct Cycle {
+pub struct PointerChase {
     region: Region,
-    at: usize,
+    address: usize,
 }
 
-impl Cycle {
+impl PointerChase {
     /// Lays a cycle through the first `bytes` of `region`: a power of two, two lines at least.
-    pub fn through(mut region: Region, bytes: usize) -> Result<Self, Errno> {
+    pub fn over(mut region: Region, bytes: usize) -> Result<Self, Errno> {
         if !bytes.is_power_of_two() || bytes < 2 * LINE_BYTES || bytes > region.bytes() {
             return Err(Errno::EINVAL);
         }
-        let order = Order::of((bytes / LINE_BYTES).ilog2());
+        let order = ScrambledOrder::with_bits((bytes / LINE_BYTES).ilog2());
         let base = region.address();
-        let lines = region.words().chunks_exact_mut(LINE_BYTES / size_of::<u64>());
+        let lines = region.words_mut().chunks_exact_mut(LINE_BYTES / size_of::<u64>());
         for (line, words) in lines.take(bytes / LINE_BYTES).enumerate() {
-            words[0] = (base + order.after(line as u64) as usize * LINE_BYTES) as u64;
+            words[0] = (base + order.successor(line as u64) as usize * LINE_BYTES) as u64;
         }
-        Ok(Self { region, at: base })
+        Ok(Self { region, address: base })
     }
 
     /// Takes `turns * copies` steps, each a load of the address that the last one gave.
     #[inline(always)]
     pub fn step(&mut self, turns: u64, copies: u32) {
         // SAFETY: the chain was laid through the region, which lives as long as this.
-        self.at = unsafe { memory::chase(self.at, turns, copies) };
+        self.address = unsafe { memory::chase(self.address, turns, copies) };
     }
 
     /// The line at which it stands.
-    pub fn line(&self) -> usize {
-        (self.at - self.region.address()) / LINE_BYTES
+    pub fn current_line(&self) -> usize {
+        (self.address - self.region.address()) / LINE_BYTES
     }
 }
 
 /// A cycle through the numbers of so many bits: the k-th of them is a scramble of k, which is
 /// undone to find out who comes after whom. So it is laid line by line, without a table as large as
 /// the block, and without a walk through all of it at random.
-pub struct Order {
+pub struct ScrambledOrder {
     mask: u64,
     half: u32,
 }
 
-impl Order {
+impl ScrambledOrder {
     /// Odd, so that it has an inverse among the numbers of any number of bits; its bits look like
     /// chance (the fraction of the golden section).
     const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -203,39 +205,39 @@ impl Order {
     /// none more often than by chance.
     const ROUNDS: u32 = 3;
     /// What undoes the factor.
-    const INVERSE: u64 = inverse(Self::FACTOR);
+    const INVERSE: u64 = modular_inverse(Self::FACTOR);
 
     /// The order of the numbers of so many bits.
-    pub fn of(bits: u32) -> Self {
+    pub fn with_bits(bits: u32) -> Self {
         Self { mask: (1 << bits) - 1, half: bits.div_ceil(2) }
     }
 
     /// Which number is the `number`-th. Multiplying and folding the upper half into the lower one,
     /// some times: each can be undone.
-    pub fn scrambled(&self, number: u64) -> u64 {
+    pub fn nth(&self, number: u64) -> u64 {
         (0..Self::ROUNDS)
-            .fold(number, |number, _| self.folded(number.wrapping_mul(Self::FACTOR) & self.mask))
+            .fold(number, |number, _| self.fold(number.wrapping_mul(Self::FACTOR) & self.mask))
     }
 
-    fn unscrambled(&self, number: u64) -> u64 {
+    fn index_of(&self, number: u64) -> u64 {
         (0..Self::ROUNDS)
-            .fold(number, |number, _| self.folded(number).wrapping_mul(Self::INVERSE) & self.mask)
+            .fold(number, |number, _| self.fold(number).wrapping_mul(Self::INVERSE) & self.mask)
     }
 
     /// Done twice it is undone, since the upper half stays as it is.
-    fn folded(&self, number: u64) -> u64 {
+    fn fold(&self, number: u64) -> u64 {
         number ^ (number >> self.half)
     }
 
     /// Who comes after `number`.
-    fn after(&self, number: u64) -> u64 {
-        self.scrambled((self.unscrambled(number) + 1) & self.mask)
+    fn successor(&self, number: u64) -> u64 {
+        self.nth((self.index_of(number) + 1) & self.mask)
     }
 }
 
 /// The number that an odd one must be multiplied by to give 1, in 64 bits. Each step doubles the
 /// bits that are right; the number itself is right in three.
-const fn inverse(odd: u64) -> u64 {
+const fn modular_inverse(odd: u64) -> u64 {
     let mut found = odd;
     let mut bits = 3;
     while bits < 64 {
@@ -250,46 +252,50 @@ mod tests {
     use super::*;
 
     fn region(bytes: usize) -> Region {
-        Region::anonymous(bytes.next_multiple_of(4_096), Pages::Small).unwrap()
+        Region::anonymous(bytes.next_multiple_of(4_096), PageKind::Small).unwrap()
     }
 
     #[test]
     fn a_cycle_comes_by_every_line_once_before_it_comes_back() {
         for bytes in [128, 256, 4_096, 8_192, 1 << 20] {
-            let mut cycle = Cycle::through(region(bytes), bytes).unwrap();
+            let mut cycle = PointerChase::over(region(bytes), bytes).unwrap();
             let lines = bytes / LINE_BYTES;
             let mut seen = vec![false; lines];
             for _ in 0..lines {
-                assert!(!seen[cycle.line()], "line {} comes twice in {bytes}", cycle.line());
-                seen[cycle.line()] = true;
+                assert!(
+                    !seen[cycle.current_line()],
+                    "line {} comes twice in {bytes}",
+                    cycle.current_line()
+                );
+                seen[cycle.current_line()] = true;
                 cycle.step(1, 1);
             }
-            assert_eq!(cycle.line(), 0, "{bytes}: the cycle is closed");
+            assert_eq!(cycle.current_line(), 0, "{bytes}: the cycle is closed");
         }
         for wrong in [0, 64, 4_095, 12_288] {
-            assert!(Cycle::through(region(8_192), wrong).is_err(), "{wrong}");
+            assert!(PointerChase::over(region(8_192), wrong).is_err(), "{wrong}");
         }
-        assert!(Cycle::through(region(4_096), 8_192).is_err());
+        assert!(PointerChase::over(region(4_096), 8_192).is_err());
     }
 
     #[test]
     fn steps_are_as_many_as_turns_and_copies_say() {
-        let mut one = Cycle::through(region(65_536), 65_536).unwrap();
+        let mut one = PointerChase::over(region(65_536), 65_536).unwrap();
         for (turns, copies) in [(0, 1), (0, 8), (7, 1), (3, 2), (5, 4), (9, 8)] {
-            let mut other = Cycle::through(region(65_536), 65_536).unwrap();
+            let mut other = PointerChase::over(region(65_536), 65_536).unwrap();
             other.step(turns * u64::from(copies), 1);
-            one.at = one.region.address();
+            one.address = one.region.address();
             one.step(turns, copies);
-            assert_eq!(one.line(), other.line(), "{turns} turns of {copies}");
+            assert_eq!(one.current_line(), other.current_line(), "{turns} turns of {copies}");
         }
     }
 
     #[test]
     fn no_step_of_a_cycle_foretells_the_next() {
-        let order = Order::of(14);
+        let order = ScrambledOrder::with_bits(14);
         let mut times = std::collections::BTreeMap::new();
         for line in 0..1u64 << 14 {
-            let stride = order.after(line) as i64 - line as i64;
+            let stride = order.successor(line) as i64 - line as i64;
             *times.entry(stride).or_insert(0u32) += 1;
         }
         let most = times.values().max().copied().unwrap();
@@ -298,11 +304,11 @@ mod tests {
 
     fn filled(bytes: usize) -> Blocks {
         let mut blocks = Blocks::new(bytes).unwrap();
-        for (index, word) in blocks.from.words().iter_mut().enumerate() {
+        for (index, word) in blocks.from.words_mut().iter_mut().enumerate() {
             // No byte of it is what a fresh block has.
-            *word = (index as u64).wrapping_mul(Order::FACTOR) | 0x1010_1010_1010_1010;
+            *word = (index as u64).wrapping_mul(ScrambledOrder::FACTOR) | 0x1010_1010_1010_1010;
         }
-        blocks.to.words().fill(0x0101_0101_0101_0101);
+        blocks.to.words_mut().fill(0x0101_0101_0101_0101);
         blocks
     }
 
@@ -312,8 +318,10 @@ mod tests {
 
     #[test]
     fn a_copy_is_the_block_however_it_is_made() {
-        for wide in [false, memory::is_wide()] {
-            for by in [By::Library, By::String, By::Registers, By::Stream] {
+        for wide in [false, memory::has_wide_registers()] {
+            for by in
+                [CopyMethod::Library, CopyMethod::String, CopyMethod::Registers, CopyMethod::Stream]
+            {
                 let mut blocks = Blocks { wide, ..filled(8_192) };
                 assert!(!alike(&mut blocks, 8_192));
                 blocks.copy(by);
@@ -321,15 +329,15 @@ mod tests {
             }
         }
         let mut blocks = filled(13);
-        blocks.copy(By::Library);
+        blocks.copy(CopyMethod::Library);
         assert!(alike(&mut blocks, 13) && blocks.to.byte(13) != blocks.from.byte(13));
     }
 
     #[test]
     fn a_cleared_block_is_zero_and_its_neighbour_is_not() {
-        for by in [By::Library, By::String] {
+        for by in [CopyMethod::Library, CopyMethod::String] {
             let mut blocks = filled(4_000);
-            blocks.to.words().fill(u64::MAX);
+            blocks.to.words_mut().fill(u64::MAX);
             blocks.clear(by);
             assert!((0..4_000).all(|at| blocks.to.byte(at) == Ok(0)), "{by:?}");
             assert_eq!(blocks.to.byte(4_000), Ok(0xff));
@@ -338,24 +346,24 @@ mod tests {
 
     #[test]
     fn a_transfer_goes_on_where_the_last_one_ended_and_moves_no_byte_more() {
-        for act in [Act::Copy, Act::Stream] {
-            for wide in [false, memory::is_wide()] {
+        for act in [BlockOperation::Copy, BlockOperation::Stream] {
+            for wide in [false, memory::has_wide_registers()] {
                 let mut blocks = Blocks { wide, ..filled(4_096) };
                 for bytes in [256, 512, 2_561] {
                     blocks.transfer(act, bytes);
                 }
                 assert!(alike(&mut blocks, 3_329), "{act:?}");
                 assert_eq!(blocks.to.byte(3_329), Ok(1), "{act:?} went too far");
-                assert_eq!(blocks.at, 3_584, "the next one begins at a whole turn");
+                assert_eq!(blocks.position, 3_584, "the next one begins at a whole turn");
                 blocks.transfer(act, 4_096);
                 assert!(alike(&mut blocks, 3_329), "{act:?}");
-                assert_eq!(blocks.at, 3_584, "once around");
+                assert_eq!(blocks.position, 3_584, "once around");
             }
         }
-        for act in [Act::Read, Act::Write] {
+        for act in [BlockOperation::Read, BlockOperation::Write] {
             let mut blocks = filled(4_096);
             blocks.transfer(act, 10_000);
-            assert_eq!(blocks.at, (10_000usize % 4_096).next_multiple_of(256), "{act:?}");
+            assert_eq!(blocks.position, (10_000usize % 4_096).next_multiple_of(256), "{act:?}");
         }
     }
 }

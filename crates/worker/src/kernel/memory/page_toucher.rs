@@ -8,28 +8,28 @@ use crate::kernel::Errno;
 use crate::kernel::cpu::affinity;
 use crate::kernel::ipc::pipe::pipe;
 use crate::kernel::memory::region::{Access, Region};
-use crate::kernel::process::{self, Whose};
+use crate::kernel::process::{self, WaitTarget};
 
 /// Waits for regions to touch, touches them, says so.
-pub struct Helper {
-    ask: Option<File>,
-    answer: File,
-    who: Who,
+pub struct PageToucher {
+    requests: Option<File>,
+    replies: File,
+    agent: Agent,
     /// Whose helper it is: a fork of ours has no thread, and another's process.
     owner: u32,
 }
 
-enum Who {
+enum Agent {
     Thread(Option<JoinHandle<()>>),
     Process(u32),
 }
 
 /// What to touch: where it begins, and how many bytes; each as eight bytes, the lowest first.
-type Wish = [u8; 16];
+type Request = [u8; 16];
 
-impl Helper {
+impl PageToucher {
     /// A thread, which touches our own mappings. It is pinned to `cpu`, if one is named.
-    pub fn thread(cpu: Option<u32>) -> Result<Self, Errno> {
+    pub fn start_thread(cpu: Option<u32>) -> Result<Self, Errno> {
         let (mut wishes, ask) = pipe()?;
         let (answer, mut done) = pipe()?;
         let thread = std::thread::Builder::new().stack_size(64 << 10).spawn(move || {
@@ -39,23 +39,23 @@ impl Helper {
             // The end of the wishes ends it.
             let _ = serve(&mut wishes, &mut done, |at, bytes| {
                 // SAFETY: who asks holds a region there, and waits until it is touched.
-                unsafe { Region::touch_there(at, bytes) };
+                unsafe { Region::touch_foreign(at, bytes) };
                 Ok(())
             });
         })?;
         let (ask, owner) = (Some(ask), std::process::id());
-        Ok(Self { ask, answer, who: Who::Thread(Some(thread)), owner })
+        Ok(Self { requests: ask, replies: answer, agent: Agent::Thread(Some(thread)), owner })
     }
 
     /// A process, which touches its own mapping of the first `bytes` of a file.
-    pub fn process(file: &File, bytes: usize, cpu: Option<u32>) -> Result<Self, Errno> {
+    pub fn start_process(file: &File, bytes: usize, cpu: Option<u32>) -> Result<Self, Errno> {
         let (mut wishes, ask) = pipe()?;
         let (answer, mut done) = pipe()?;
         let parent = std::process::id();
         // It inherits our ends of the pipes too, and so never hears that they are closed: it dies
         // with us, and `drop` kills it.
         let pid = process::fork(|| {
-            let lost = process::die_with(parent).is_err()
+            let lost = process::die_with_parent(parent).is_err()
                 || cpu.is_some_and(|cpu| affinity::pin(cpu).is_err());
             let Ok(region) = Region::shared(file, 0, bytes) else { return 1 };
             let touch = |at: usize, bytes: usize| region.touch_part(at, bytes, Access::Write);
@@ -64,7 +64,7 @@ impl Helper {
                 false => i32::from(serve(&mut wishes, &mut done, touch).is_err()),
             }
         })?;
-        Ok(Self { ask: Some(ask), answer, who: Who::Process(pid), owner: parent })
+        Ok(Self { requests: Some(ask), replies: answer, agent: Agent::Process(pid), owner: parent })
     }
 
     /// Refuses whoever has not started it.
@@ -76,17 +76,17 @@ impl Helper {
     /// begins at `from`; and waits until that is done.
     #[inline(never)]
     pub fn touch(&mut self, region: &Region, from: u64) -> Result<(), Errno> {
-        let at = match self.who {
-            Who::Thread(_) => region.address() as u64,
-            Who::Process(_) => from,
+        let at = match self.agent {
+            Agent::Thread(_) => region.address() as u64,
+            Agent::Process(_) => from,
         };
-        let mut wish: Wish = [0; 16];
+        let mut wish: Request = [0; 16];
         wish[..8].copy_from_slice(&at.to_le_bytes());
         wish[8..].copy_from_slice(&(region.bytes() as u64).to_le_bytes());
-        let ask = self.ask.as_mut().ok_or(Errno::ECHILD)?;
+        let ask = self.requests.as_mut().ok_or(Errno::ECHILD)?;
         ask.write_all(&wish)?;
         let mut done = [0];
-        self.answer.read_exact(&mut done)?;
+        self.replies.read_exact(&mut done)?;
         Ok(())
     }
 }
@@ -97,7 +97,7 @@ fn serve(
     done: &mut File,
     touch: impl Fn(usize, usize) -> Result<(), Errno>,
 ) -> Result<(), Errno> {
-    let mut wish: Wish = [0; 16];
+    let mut wish: Request = [0; 16];
     while wishes.read_exact(&mut wish).is_ok() {
         let (at, bytes) = wish.split_at(8);
         let number = |bytes: &[u8]| {
@@ -109,20 +109,20 @@ fn serve(
     Ok(())
 }
 
-impl Drop for Helper {
+impl Drop for PageToucher {
     fn drop(&mut self) {
-        self.ask = None;
-        match &mut self.who {
-            Who::Thread(thread) => {
+        self.requests = None;
+        match &mut self.agent {
+            Agent::Thread(thread) => {
                 if let Some(thread) = thread.take() {
                     // It hands back nothing.
                     let _ = thread.join();
                 }
             }
-            Who::Process(pid) => {
+            Agent::Process(pid) => {
                 process::kill(*pid);
                 // It was our child and is now ended: there is nothing left to know.
-                let _ = process::wait(Whose::Child(*pid), true);
+                let _ = process::wait(WaitTarget::Child(*pid), true);
             }
         }
     }

@@ -4,7 +4,7 @@ use std::mem::zeroed;
 
 use crate::kernel::Errno;
 use crate::kernel::arch::memory::{FaultRegisters, store_until_allowed};
-use crate::kernel::memory::region::{PAGE_BYTES, Pages, Region};
+use crate::kernel::memory::region::{PAGE_BYTES, PageKind, Region};
 
 /// A page that must not be written, and the handler that hears of it.
 ///
@@ -12,23 +12,23 @@ use crate::kernel::memory::region::{PAGE_BYTES, Pages, Region};
 /// again. At the last fault it turns the store's address to a page that may be written. The count
 /// and both addresses lie in registers of the interrupted store, so that it needs no memory of its
 /// own, and no thread disturbs another's.
-pub struct Forbidden {
+pub struct ProtectedPage {
     page: Region,
     allowed: Region,
     before: libc::sigaction,
 }
 
-impl Forbidden {
+impl ProtectedPage {
     /// Maps the pages, and takes over SIGSEGV for as long as this lives.
     pub fn new() -> Result<Self, Errno> {
-        let page = Region::anonymous(PAGE_BYTES, Pages::Small)?;
-        let allowed = Region::anonymous(PAGE_BYTES, Pages::Small)?;
-        page.allow_writing(false)?;
+        let page = Region::anonymous(PAGE_BYTES, PageKind::Small)?;
+        let allowed = Region::anonymous(PAGE_BYTES, PageKind::Small)?;
+        page.set_writable(false)?;
         // SAFETY: all-zero bits are a valid sigaction with an empty mask; both structs are there,
         // and the handler has the signature that SA_SIGINFO asks for.
         let before = unsafe {
             let mut action: libc::sigaction = zeroed();
-            action.sa_sigaction = count_down as *const () as usize;
+            action.sa_sigaction = count_fault as *const () as usize;
             action.sa_flags = libc::SA_SIGINFO;
             let mut before: libc::sigaction = zeroed();
             Errno::check(libc::sigaction(libc::SIGSEGV, &raw const action, &raw mut before))?;
@@ -48,7 +48,7 @@ impl Forbidden {
     }
 }
 
-impl Drop for Forbidden {
+impl Drop for ProtectedPage {
     fn drop(&mut self) {
         // SAFETY: the struct is the one that the kernel handed out. It was taken before, and there
         // is nobody left to tell.
@@ -57,7 +57,7 @@ impl Drop for Forbidden {
 }
 
 /// The handler.
-extern "C" fn count_down(
+extern "C" fn count_fault(
     _signal: libc::c_int,
     info: *mut libc::siginfo_t,
     context: *mut libc::c_void,

@@ -6,7 +6,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::ptr::NonNull;
 
 use crate::kernel::Errno;
-use crate::kernel::time::clock::raw_ns;
+use crate::kernel::time::clock::monotonic_raw_ns;
 
 /// The only page size that the families of memory speak of.
 pub const PAGE_BYTES: usize = 4_096;
@@ -15,7 +15,7 @@ pub const HUGE_BYTES: usize = 2 << 20;
 
 /// What pages a mapping is to have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pages {
+pub enum PageKind {
     /// 4 KiB each, even where the kernel would give huge ones to everybody.
     Small,
     /// Huge ones, as far as the kernel finds them (`MADV_HUGEPAGE`).
@@ -36,7 +36,7 @@ pub enum Access {
 /// What stands behind a mapping.
 enum Backing {
     /// Nothing: private and anonymous.
-    Nothing(Pages),
+    Anonymous(PageKind),
     /// A file, privately.
     File(File),
     /// A file that somebody else holds, shared.
@@ -51,12 +51,12 @@ pub struct Region {
 }
 
 /// The flags and the descriptor of a private mapping.
-fn source(backing: &Backing) -> (i32, i32) {
+fn mapping_source(backing: &Backing) -> (i32, i32) {
     match backing {
-        Backing::Nothing(Pages::Huge) => {
+        Backing::Anonymous(PageKind::Huge) => {
             (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_HUGETLB, -1)
         }
-        Backing::Nothing(_) | Backing::Shared => (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1),
+        Backing::Anonymous(_) | Backing::Shared => (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1),
         Backing::File(file) => (libc::MAP_PRIVATE, file.as_raw_fd()),
     }
 }
@@ -78,7 +78,7 @@ fn unmap(base: usize, bytes: usize) -> Result<(), Errno> {
 
 /// A place for `bytes` that begins at a multiple of `alignment` and that nobody has yet: a hint for
 /// mmap(2).
-pub fn free_place(bytes: usize, alignment: usize) -> Result<usize, Errno> {
+pub fn free_range(bytes: usize, alignment: usize) -> Result<usize, Errno> {
     let (flags, room) = (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, bytes + alignment);
     let base = map(0, room, (flags, -1), 0)?;
     unmap(base, room)?;
@@ -88,31 +88,31 @@ pub fn free_place(bytes: usize, alignment: usize) -> Result<usize, Errno> {
 impl Region {
     /// A private mapping of nothing, at the beginning of a huge page's place, so that its page
     /// tables are the same in every process.
-    pub fn anonymous(bytes: usize, pages: Pages) -> Result<Self, Errno> {
-        Self::aligned(bytes, Backing::Nothing(pages))
+    pub fn anonymous(bytes: usize, pages: PageKind) -> Result<Self, Errno> {
+        Self::aligned(bytes, Backing::Anonymous(pages))
     }
 
     /// A private mapping of the first `bytes` of a file.
-    pub fn of_file(file: File, bytes: usize) -> Result<Self, Errno> {
+    pub fn private_file(file: File, bytes: usize) -> Result<Self, Errno> {
         Self::aligned(bytes, Backing::File(file))
     }
 
     /// A private mapping of nothing where the hint says, as one call makes it.
     #[inline(always)]
-    pub fn at_hint(hint: usize, bytes: usize, pages: Pages, flags: i32) -> Result<Self, Errno> {
-        let backing = Backing::Nothing(pages);
-        let (of_pages, fd) = source(&backing);
-        Self::owning(map(hint, bytes, (of_pages | flags, fd), 0)?, bytes, backing)
+    pub fn at_hint(hint: usize, bytes: usize, pages: PageKind, flags: i32) -> Result<Self, Errno> {
+        let backing = Backing::Anonymous(pages);
+        let (of_pages, fd) = mapping_source(&backing);
+        Self::from_mapping(map(hint, bytes, (of_pages | flags, fd), 0)?, bytes, backing)
     }
 
     /// A shared mapping of a part of a file.
     #[inline(always)]
     pub fn shared(file: &File, from: u64, bytes: usize) -> Result<Self, Errno> {
         let base = map(0, bytes, (libc::MAP_SHARED, file.as_raw_fd()), from)?;
-        Self::owning(base, bytes, Backing::Shared)
+        Self::from_mapping(base, bytes, Backing::Shared)
     }
 
-    fn owning(base: usize, bytes: usize, backing: Backing) -> Result<Self, Errno> {
+    fn from_mapping(base: usize, bytes: usize, backing: Backing) -> Result<Self, Errno> {
         let base = NonNull::new(base as *mut u8).ok_or(Errno::EINVAL)?;
         Ok(Self { base, bytes, backing })
     }
@@ -128,29 +128,29 @@ impl Region {
         if begin + bytes < base + room {
             unmap(begin + bytes, base + room - begin - bytes)?;
         }
-        let region = Self::owning(begin, bytes, backing)?;
-        region.renew()?;
+        let region = Self::from_mapping(begin, bytes, backing)?;
+        region.remap()?;
         Ok(region)
     }
 
     /// Makes all of it fresh again: another mapping at the same place, with no page and no page
     /// table in it. It takes the old one's place at once, so that nobody else can move in. A shared
     /// mapping is not ours alone, and is refused.
-    pub fn renew(&self) -> Result<(), Errno> {
+    pub fn remap(&self) -> Result<(), Errno> {
         if matches!(self.backing, Backing::Shared) {
             return Err(Errno::EINVAL);
         }
-        let (flags, fd) = source(&self.backing);
+        let (flags, fd) = mapping_source(&self.backing);
         map(self.address(), self.bytes, (flags | libc::MAP_FIXED, fd), 0)?;
         match self.backing {
-            Backing::Nothing(Pages::Small) => self.without_huge_pages(),
-            Backing::Nothing(Pages::Transparent) => self.advise(libc::MADV_HUGEPAGE),
+            Backing::Anonymous(PageKind::Small) => self.disable_huge_pages(),
+            Backing::Anonymous(PageKind::Transparent) => self.advise(libc::MADV_HUGEPAGE),
             _ => Ok(()),
         }
     }
 
     /// Rules huge pages out. A kernel without them refuses, and needs not be asked.
-    pub fn without_huge_pages(&self) -> Result<(), Errno> {
+    pub fn disable_huge_pages(&self) -> Result<(), Errno> {
         match self.advise(libc::MADV_NOHUGEPAGE) {
             Err(Errno::EINVAL) => Ok(()),
             other => other,
@@ -176,14 +176,14 @@ impl Region {
     /// mapping: what is lost is what lies in the pages.
     #[inline(always)]
     pub fn advise_part(&self, from: usize, bytes: usize, advice: i32) -> Result<(), Errno> {
-        let at = self.part(from, bytes)?;
+        let at = self.checked_address(from, bytes)?;
         // SAFETY: the range lies inside the mapping, of which nobody keeps a reference.
         Errno::check(unsafe { libc::madvise(at as *mut _, bytes, advice) }).map(drop)
     }
 
     /// mprotect(2) of all of it: whether it may be written. Reading stays allowed.
     #[inline(always)]
-    pub fn allow_writing(&self, allowed: bool) -> Result<(), Errno> {
+    pub fn set_writable(&self, allowed: bool) -> Result<(), Errno> {
         let access = if allowed { libc::PROT_READ | libc::PROT_WRITE } else { libc::PROT_READ };
         // SAFETY: the range is the mapping.
         Errno::check(unsafe { libc::mprotect(self.base.as_ptr().cast(), self.bytes, access) })
@@ -196,7 +196,7 @@ impl Region {
         Errno::check(unsafe { libc::mlock(self.base.as_ptr().cast(), self.bytes) }).map(drop)
     }
 
-    fn part(&self, from: usize, bytes: usize) -> Result<usize, Errno> {
+    fn checked_address(&self, from: usize, bytes: usize) -> Result<usize, Errno> {
         match from.checked_add(bytes) {
             Some(end) if end <= self.bytes => Ok(self.address() + from),
             _ => Err(Errno::EINVAL),
@@ -221,7 +221,7 @@ impl Region {
 
     /// Touches the pages of a part; refuses one that lies outside.
     pub fn touch_part(&self, from: usize, bytes: usize, access: Access) -> Result<(), Errno> {
-        let at = self.part(from, bytes)?;
+        let at = self.checked_address(from, bytes)?;
         // SAFETY: the part lies inside the mapping.
         unsafe { touch_pages(at as *mut u8, bytes / PAGE_BYTES, access) };
         Ok(())
@@ -231,7 +231,7 @@ impl Region {
     ///
     /// # Safety
     /// Somebody does, for as long as this takes, and `at` and `bytes` are its own.
-    pub(in crate::kernel) unsafe fn touch_there(at: usize, bytes: usize) {
+    pub(in crate::kernel) unsafe fn touch_foreign(at: usize, bytes: usize) {
         // SAFETY: the caller vouches for the region.
         unsafe { touch_pages(at as *mut u8, bytes / PAGE_BYTES, Access::Write) };
     }
@@ -245,21 +245,21 @@ impl Region {
 
     /// The byte at `from`; refuses one that lies outside.
     pub fn byte(&self, from: usize) -> Result<u8, Errno> {
-        let at = self.part(from, 1)?;
+        let at = self.checked_address(from, 1)?;
         // SAFETY: the byte lies inside the mapping, which can be read.
         Ok(unsafe { (at as *const u8).read_volatile() })
     }
 
     /// Writes the byte at `from`; refuses one that lies outside.
     pub fn set_byte(&mut self, from: usize, value: u8) -> Result<(), Errno> {
-        let at = self.part(from, 1)?;
+        let at = self.checked_address(from, 1)?;
         // SAFETY: the byte lies inside the mapping, which can be written.
         unsafe { (at as *mut u8).write_volatile(value) };
         Ok(())
     }
 
     /// Words of it, to be filled.
-    pub fn words(&mut self) -> &mut [u64] {
+    pub fn words_mut(&mut self) -> &mut [u64] {
         let len = self.bytes / size_of::<u64>();
         // SAFETY: the mapping is aligned, may be read and written, and is borrowed for as long as
         // the slice lives; any bits are words.
@@ -268,13 +268,13 @@ impl Region {
 
     /// How many of its 4 KiB pages are in memory (mincore(2)): mapped ones, and for a file those
     /// that its cache holds.
-    pub fn resident(&self) -> Result<usize, Errno> {
-        self.resident_part(0, self.bytes)
+    pub fn resident_pages(&self) -> Result<usize, Errno> {
+        self.resident_pages_in(0, self.bytes)
     }
 
     /// The same of a part; refuses one that lies outside.
-    pub fn resident_part(&self, from: usize, bytes: usize) -> Result<usize, Errno> {
-        let at = self.part(from, bytes)?;
+    pub fn resident_pages_in(&self, from: usize, bytes: usize) -> Result<usize, Errno> {
+        let at = self.checked_address(from, bytes)?;
         let mut there = vec![0u8; bytes.div_ceil(PAGE_BYTES)];
         // SAFETY: the kernel writes a byte for each page of the range, which are there.
         Errno::check(unsafe { libc::mincore(at as *mut _, bytes, there.as_mut_ptr()) })?;
@@ -285,7 +285,7 @@ impl Region {
     /// stays mapped and empty (MREMAP_DONTUNMAP), so that nobody else can move in; afterwards the
     /// two have changed places.
     #[inline(always)]
-    pub fn move_onto(&mut self, target: &mut Region) -> Result<(), Errno> {
+    pub fn swap_by_mremap(&mut self, target: &mut Region) -> Result<(), Errno> {
         if target.bytes != self.bytes {
             return Err(Errno::EINVAL);
         }
@@ -352,12 +352,12 @@ pub fn memory_file(bytes: u64) -> Result<File, Errno> {
 /// A file in the folder where the process stands, without a name (O_TMPFILE), so that nothing is
 /// left behind whatever happens. Where the file system knows no such thing, the name is taken away
 /// at once.
-pub fn nameless_file() -> Result<File, Errno> {
+pub fn unnamed_file() -> Result<File, Errno> {
     let mut options = File::options();
     options.read(true).write(true);
     match options.clone().custom_flags(libc::O_TMPFILE).open(".").map_err(Errno::from) {
         Err(Errno::EOPNOTSUPP | Errno(libc::EISDIR)) => {
-            let name = format!("pages-{}-{:x}", std::process::id(), raw_ns());
+            let name = format!("pages-{}-{:x}", std::process::id(), monotonic_raw_ns());
             let file = options.create_new(true).open(&name)?;
             std::fs::remove_file(&name)?;
             Ok(file)
@@ -367,7 +367,7 @@ pub fn nameless_file() -> Result<File, Errno> {
 }
 
 /// Asks the kernel to drop what it has cached of a file; dirty pages stay.
-pub fn drop_cached(file: &File) -> Result<(), Errno> {
+pub fn drop_page_cache(file: &File) -> Result<(), Errno> {
     // SAFETY: plain numbers. The result is the error's number itself.
     match unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) } {
         0 => Ok(()),
@@ -376,11 +376,11 @@ pub fn drop_cached(file: &File) -> Result<(), Errno> {
 }
 
 /// While it lives, the process gets no transparent huge pages, whoever asks.
-pub struct WithoutHugePages(());
+pub struct HugePagesDisabled(());
 
-impl WithoutHugePages {
+impl HugePagesDisabled {
     /// Begins. A kernel that knows no huge pages has none to give.
-    pub fn begin() -> Result<Self, Errno> {
+    pub fn new() -> Result<Self, Errno> {
         match set_thp_disabled(true) {
             Ok(()) | Err(Errno::EINVAL) => Ok(Self(())),
             Err(error) => Err(error),
@@ -388,7 +388,7 @@ impl WithoutHugePages {
     }
 }
 
-impl Drop for WithoutHugePages {
+impl Drop for HugePagesDisabled {
     fn drop(&mut self) {
         // It was allowed once; there is nobody left to tell.
         let _ = set_thp_disabled(false);
@@ -409,7 +409,7 @@ pub struct Heap {
 
 impl Heap {
     /// Where it ends now.
-    pub fn here() -> Result<Self, Errno> {
+    pub fn current() -> Result<Self, Errno> {
         let end = brk(0);
         if end > 0 { Ok(Self { end: end as u64 }) } else { Err(Errno(libc::ENOMEM)) }
     }

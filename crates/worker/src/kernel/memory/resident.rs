@@ -6,14 +6,14 @@ use std::ptr::NonNull;
 use crate::kernel::Errno;
 
 /// A private mapping of which every page was written, in pages of the smallest size.
-pub struct Touched {
+pub struct ResidentMemory {
     base: NonNull<u8>,
     bytes: usize,
 }
 
 const MIB: u64 = 1 << 20;
 
-impl Touched {
+impl ResidentMemory {
     /// Maps so many MiB and writes each page once. Huge pages are declined: one entry of a page
     /// table would stand for 512 of them, and another act would be timed.
     pub fn new(mib: u64) -> Result<Option<Self>, Errno> {
@@ -40,12 +40,12 @@ impl Touched {
         // and needs none.
         unsafe { libc::madvise(base.as_ptr().cast(), bytes, libc::MADV_NOHUGEPAGE) };
         let touched = Self { base, bytes };
-        touched.write();
+        touched.touch();
         Ok(Some(touched))
     }
 
     /// Writes each page.
-    pub fn write(&self) {
+    pub fn touch(&self) {
         // SAFETY: sysconf reads a number.
         let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) }.max(1) as usize;
         for at in (0..self.bytes).step_by(page) {
@@ -55,7 +55,7 @@ impl Touched {
     }
 
     /// Why so many MiB do not fit here, and the way out; `None` when they do.
-    pub fn lacks_room(mib: u64) -> Option<String> {
+    pub fn unavailable_reason(mib: u64) -> Option<String> {
         /// What the process, its page tables and everybody else may want meanwhile.
         const MARGIN_MIB: u64 = 64;
         if mib == 0 {
@@ -74,7 +74,7 @@ impl Touched {
     }
 }
 
-impl Drop for Touched {
+impl Drop for ResidentMemory {
     fn drop(&mut self) {
         // SAFETY: this value alone owns the mapping.
         unsafe { libc::munmap(self.base.as_ptr().cast(), self.bytes) };
@@ -108,10 +108,10 @@ mod tests {
 
     #[test]
     fn nothing_always_fits_and_more_than_there_is_never_does() {
-        assert_eq!(Touched::lacks_room(0), None);
-        let why = Touched::lacks_room(1 << 40).unwrap();
+        assert_eq!(ResidentMemory::unavailable_reason(0), None);
+        let why = ResidentMemory::unavailable_reason(1 << 40).unwrap();
         assert!(why.contains("touched_mib"), "{why}");
-        assert!(Touched::new(0).unwrap().is_none());
-        assert_eq!(Touched::new(1).unwrap().unwrap().bytes, 1 << 20);
+        assert!(ResidentMemory::new(0).unwrap().is_none());
+        assert_eq!(ResidentMemory::new(1).unwrap().unwrap().bytes, 1 << 20);
     }
 }

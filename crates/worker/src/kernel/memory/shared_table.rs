@@ -65,7 +65,7 @@ impl<T: Copy + Default> SharedTable<T> {
 
     /// The first `count` values, as far as there are so many. Who else writes here must have said
     /// that it is done.
-    pub fn first(&self, count: usize) -> Vec<T> {
+    pub fn prefix(&self, count: usize) -> Vec<T> {
         // SAFETY: as many values lie in the mapping, and each was written; nobody writes now.
         unsafe { std::slice::from_raw_parts(self.base.as_ptr(), count.min(self.len)) }.to_vec()
     }

@@ -58,7 +58,7 @@ struct Message {
 }
 
 /// The number of an ioctl of userfaultfd's that reads and writes a `T`: `_IOWR(0xaa, number, T)`.
-const fn request<T>(number: u64) -> u64 {
+const fn ioctl_request<T>(number: u64) -> u64 {
     3 << 30 | (size_of::<T>() as u64) << 16 | 0xaa << 8 | number
 }
 
@@ -66,7 +66,7 @@ const fn request<T>(number: u64) -> u64 {
 fn ioctl<T>(fd: &File, number: u64, argument: &mut T) -> Result<(), Errno> {
     // SAFETY: the size in the request is that of the argument, which is read and written.
     let result = unsafe {
-        libc::ioctl(fd.as_raw_fd(), request::<T>(number) as _, std::ptr::from_mut(argument))
+        libc::ioctl(fd.as_raw_fd(), ioctl_request::<T>(number) as _, std::ptr::from_mut(argument))
     };
     Errno::check(result).map(drop)
 }
@@ -84,13 +84,13 @@ pub fn open() -> Result<File, Errno> {
 }
 
 /// A region whose missing pages a thread of our own fills in.
-pub struct Handled {
+pub struct HandledRegion {
     region: Region,
-    handled: Arc<AtomicU64>,
+    handled_faults: Arc<AtomicU64>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Handled {
+impl HandledRegion {
     /// Takes over the faults of `region`. Its last page is the sign to end, and is nobody else's.
     /// The thread is pinned to `cpu`, if one is named.
     pub fn new(region: Region, cpu: Option<u32>) -> Result<Self, Errno> {
@@ -103,10 +103,10 @@ impl Handled {
             if cpu.is_none_or(|cpu| affinity::pin(cpu).is_ok()) {
                 // An error ends the thread and closes its descriptor: from then on the kernel
                 // fills in the pages, and the count of those handled shows it.
-                let _ = serve(fd, last, &seen);
+                let _ = handle_faults(fd, last, &seen);
             }
         })?;
-        Ok(Self { region, handled, thread: Some(thread) })
+        Ok(Self { region, handled_faults: handled, thread: Some(thread) })
     }
 
     /// The region.
@@ -115,13 +115,13 @@ impl Handled {
     }
 
     /// How many pages the thread has filled in so far.
-    pub fn handled(&self) -> u64 {
-        self.handled.load(Ordering::Relaxed)
+    pub fn handled_faults(&self) -> u64 {
+        self.handled_faults.load(Ordering::Relaxed)
     }
 }
 
 /// Fills in a page for each fault, until `last` is the one.
-fn serve(mut fd: File, last: u64, handled: &AtomicU64) -> Result<(), Errno> {
+fn handle_faults(mut fd: File, last: u64, handled: &AtomicU64) -> Result<(), Errno> {
     let page = vec![1u8; PAGE_BYTES];
     loop {
         let mut message = [0u8; size_of::<Message>()];
@@ -143,7 +143,7 @@ fn serve(mut fd: File, last: u64, handled: &AtomicU64) -> Result<(), Errno> {
     }
 }
 
-impl Drop for Handled {
+impl Drop for HandledRegion {
     fn drop(&mut self) {
         let last = (self.region.bytes() / PAGE_BYTES - 1) as u32;
         // The last page is missing, so that the thread hears of it.

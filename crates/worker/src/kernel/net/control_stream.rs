@@ -11,28 +11,28 @@ use crate::kernel::arch;
 
 /// Asked when a wait came back without what it waited for, and told how often it did so in this
 /// wait (an alarm interrupts it each second): whether to wait on.
-pub type Gone<'a> = &'a dyn Fn(u32) -> Result<(), Errno>;
+pub type OnInterrupt<'a> = &'a dyn Fn(u32) -> Result<(), Errno>;
 
 /// What is told at a time.
-pub type Words = [u64; 4];
+pub type Message = [u64; 4];
 
-const BYTES: usize = size_of::<Words>();
+const MESSAGE_BYTES: usize = size_of::<Message>();
 
 /// What there is to hear, without waiting for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Waiting {
+pub enum Pending {
     /// Nothing yet.
     Nothing,
     /// Words, or the first of them.
-    Words,
+    Message,
     /// The other end has hung up.
-    End,
+    Closed,
 }
 
 /// One end of it.
-pub struct Control(OwnedFd);
+pub struct ControlStream(OwnedFd);
 
-impl Control {
+impl ControlStream {
     /// Both ends, for two processes of one machine.
     pub fn pair() -> Result<(Self, Self), Errno> {
         let mut ends = [0; 2];
@@ -45,20 +45,20 @@ impl Control {
     }
 
     /// Over a stream that is there already: a connection through a door.
-    pub fn over(stream: impl Into<OwnedFd>) -> Self {
+    pub fn from_stream(stream: impl Into<OwnedFd>) -> Self {
         Self(stream.into())
     }
 
     /// Tells the other end.
-    pub fn tell(&self, words: Words, gone: Gone<'_>) -> Result<(), Errno> {
-        let mut bytes = [0; BYTES];
+    pub fn send(&self, words: Message, gone: OnInterrupt<'_>) -> Result<(), Errno> {
+        let mut bytes = [0; MESSAGE_BYTES];
         for (into, word) in bytes.chunks_exact_mut(8).zip(words) {
             into.copy_from_slice(&word.to_le_bytes());
         }
         let mut done = 0;
         let mut times = 0;
-        while done < BYTES {
-            match self.send(&bytes[done..]) {
+        while done < MESSAGE_BYTES {
+            match self.send_bytes(&bytes[done..]) {
                 Ok(taken) => done += taken,
                 Err(Errno::EINTR) => {
                     times += 1;
@@ -71,12 +71,12 @@ impl Control {
     }
 
     /// Waits for what the other end tells; EPIPE if it has hung up.
-    pub fn hear(&self, gone: Gone<'_>) -> Result<Words, Errno> {
-        let mut bytes = [0; BYTES];
+    pub fn receive(&self, gone: OnInterrupt<'_>) -> Result<Message, Errno> {
+        let mut bytes = [0; MESSAGE_BYTES];
         let mut done = 0;
         let mut times = 0;
-        while done < BYTES {
-            match self.receive(&mut bytes[done..]) {
+        while done < MESSAGE_BYTES {
+            match self.receive_bytes(&mut bytes[done..]) {
                 Ok(0) => return Err(Errno::EPIPE),
                 Ok(given) => done += given,
                 Err(Errno::EINTR) => {
@@ -94,36 +94,36 @@ impl Control {
     }
 
     /// Tells the other end that nothing more will be told.
-    pub fn hang_up(&self) {
+    pub fn shut_down(&self) {
         // SAFETY: plain numbers. Where the other end has gone already, it knows.
         unsafe { libc::shutdown(self.0.as_raw_fd(), libc::SHUT_WR) };
     }
 
     /// Whether there is something to hear.
-    pub fn waiting(&self) -> Waiting {
-        match self.receive_by(&mut [0], libc::MSG_PEEK | libc::MSG_DONTWAIT) {
-            Ok(0) => Waiting::End,
-            Ok(_) => Waiting::Words,
-            Err(Errno::EAGAIN | Errno::EINTR) => Waiting::Nothing,
-            Err(_) => Waiting::End,
+    pub fn pending(&self) -> Pending {
+        match self.receive_with_flags(&mut [0], libc::MSG_PEEK | libc::MSG_DONTWAIT) {
+            Ok(0) => Pending::Closed,
+            Ok(_) => Pending::Message,
+            Err(Errno::EAGAIN | Errno::EINTR) => Pending::Nothing,
+            Err(_) => Pending::Closed,
         }
     }
 
-    fn send(&self, bytes: &[u8]) -> Result<usize, Errno> {
+    fn send_bytes(&self, bytes: &[u8]) -> Result<usize, Errno> {
         let (at, length) = (bytes.as_ptr() as u64, bytes.len() as u64);
         let args = [self.0.as_raw_fd() as u64, at, length, libc::MSG_NOSIGNAL as u64, 0, 0];
         // SAFETY: the kernel reads as many bytes as the slice has; no address is given.
-        kernel(unsafe { arch::syscall(libc::SYS_sendto, args) })
+        raw_result(unsafe { arch::syscall(libc::SYS_sendto, args) })
     }
 
-    fn receive(&self, into: &mut [u8]) -> Result<usize, Errno> {
-        self.receive_by(into, 0)
+    fn receive_bytes(&self, into: &mut [u8]) -> Result<usize, Errno> {
+        self.receive_with_flags(into, 0)
     }
 
-    fn receive_by(&self, into: &mut [u8], flags: i32) -> Result<usize, Errno> {
+    fn receive_with_flags(&self, into: &mut [u8], flags: i32) -> Result<usize, Errno> {
         let (at, length) = (into.as_mut_ptr() as u64, into.len() as u64);
         // SAFETY: the kernel writes at most as many bytes as the slice has, and no address.
-        kernel(unsafe {
+        raw_result(unsafe {
             arch::syscall(
                 libc::SYS_recvfrom,
                 [self.0.as_raw_fd() as u64, at, length, flags as u64, 0, 0],
@@ -132,13 +132,13 @@ impl Control {
     }
 }
 
-impl AsFd for Control {
+impl AsFd for ControlStream {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
     }
 }
 
-fn kernel(result: i64) -> Result<usize, Errno> {
+fn raw_result(result: i64) -> Result<usize, Errno> {
     if result < 0 { Err(Errno(-result as i32)) } else { Ok(result as usize) }
 }
 
@@ -148,14 +148,14 @@ mod tests {
 
     #[test]
     fn what_is_told_is_heard_and_the_end_of_the_other_end_too() {
-        let (own, peer) = Control::pair().unwrap();
+        let (own, peer) = ControlStream::pair().unwrap();
         let wait = |_| Ok(());
-        own.tell([1, 2, u64::MAX, 0x0102_0304_0506_0708], &wait).unwrap();
-        assert_eq!((peer.waiting(), own.waiting()), (Waiting::Words, Waiting::Nothing));
-        assert_eq!(peer.hear(&wait), Ok([1, 2, u64::MAX, 0x0102_0304_0506_0708]));
+        own.send([1, 2, u64::MAX, 0x0102_0304_0506_0708], &wait).unwrap();
+        assert_eq!((peer.pending(), own.pending()), (Pending::Message, Pending::Nothing));
+        assert_eq!(peer.receive(&wait), Ok([1, 2, u64::MAX, 0x0102_0304_0506_0708]));
         drop(own);
-        assert_eq!(peer.waiting(), Waiting::End);
-        assert_eq!(peer.hear(&wait), Err(Errno::EPIPE));
-        assert_eq!(peer.tell([0; 4], &wait), Err(Errno::EPIPE));
+        assert_eq!(peer.pending(), Pending::Closed);
+        assert_eq!(peer.receive(&wait), Err(Errno::EPIPE));
+        assert_eq!(peer.send([0; 4], &wait), Err(Errno::EPIPE));
     }
 }

@@ -4,28 +4,28 @@ use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpListener, TcpStream};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
 use crate::kernel::Errno;
-use crate::kernel::event::descriptor_set::no_last_word;
+use crate::kernel::event::descriptor_set::reset_on_close;
 
 /// Sockets that listen at one port of 127.0.0.1 (SO_REUSEPORT): the kernel chooses one of them for
 /// each connection.
-pub struct Doors {
+pub struct ReuseportListeners {
     listeners: Vec<TcpListener>,
-    at: SocketAddr,
+    address: SocketAddr,
 }
 
-impl Doors {
+impl ReuseportListeners {
     /// So many of them.
     pub fn new(count: usize) -> Result<Self, Errno> {
         let mut at = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0));
         let mut listeners = Vec::new();
         for _ in 0..count {
-            let listener = listening(at.port())?;
+            let listener = listen_with_reuseport(at.port())?;
             // The first one's port is that of all.
             at = listener.local_addr()?;
             listener.set_nonblocking(true)?;
             listeners.push(listener);
         }
-        Ok(Self { listeners, at })
+        Ok(Self { listeners, address: at })
     }
 
     /// The number of the one of a waiter.
@@ -35,13 +35,13 @@ impl Doors {
 
     /// Connects: the visitor, who resets the connection when he goes. Nobody waits for a last word
     /// then, and no port stays taken.
-    pub fn visit(&self) -> Result<TcpStream, Errno> {
-        let visitor = TcpStream::connect(self.at)?;
-        no_last_word(&visitor).map(|()| visitor)
+    pub fn connect(&self) -> Result<TcpStream, Errno> {
+        let visitor = TcpStream::connect(self.address)?;
+        reset_on_close(&visitor).map(|()| visitor)
     }
 
     /// Lets in who stands at a door; he must go before his host does.
-    pub fn admit(&self, waiter: usize) -> Result<Option<TcpStream>, Errno> {
+    pub fn accept(&self, waiter: usize) -> Result<Option<TcpStream>, Errno> {
         let listener = self.listeners.get(waiter).ok_or(Errno::EINVAL)?;
         match listener.accept().map_err(Errno::from) {
             Ok((guest, _)) => Ok(Some(guest)),
@@ -52,7 +52,7 @@ impl Doors {
 }
 
 /// A socket that listens at a port of 127.0.0.1, with others.
-fn listening(port: u16) -> Result<TcpListener, Errno> {
+fn listen_with_reuseport(port: u16) -> Result<TcpListener, Errno> {
     /// Nobody stands there longer than an op takes.
     const BACKLOG: i32 = 16;
     let on = 1i32;

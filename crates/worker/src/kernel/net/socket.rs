@@ -12,7 +12,7 @@ use crate::kernel::arch;
 
 /// Splits the kernel's convention into result and error.
 #[inline(always)]
-fn kernel(result: i64) -> Result<i64, Errno> {
+fn raw_result(result: i64) -> Result<i64, Errno> {
     if result < 0 { Err(Errno(-result as i32)) } else { Ok(result) }
 }
 
@@ -25,14 +25,14 @@ pub fn send(to: &File, bytes: &[u8]) -> Result<usize, Errno> {
 
 /// The same without waiting for room: EAGAIN says that there is none.
 #[inline(always)]
-pub fn send_now(to: &File, bytes: &[u8]) -> Result<usize, Errno> {
+pub fn send_nonblocking(to: &File, bytes: &[u8]) -> Result<usize, Errno> {
     send_with(to, bytes, libc::MSG_DONTWAIT)
 }
 
 /// The same from our own pages, which the kernel reads until it says that it is done: see
 /// [`sent_in_place`].
 #[inline(always)]
-pub fn send_in_place(to: &File, bytes: &[u8]) -> Result<usize, Errno> {
+pub fn send_zerocopy(to: &File, bytes: &[u8]) -> Result<usize, Errno> {
     send_with(to, bytes, libc::MSG_ZEROCOPY)
 }
 
@@ -41,7 +41,7 @@ fn send_with(to: &File, bytes: &[u8], flags: i32) -> Result<usize, Errno> {
     let flags = (libc::MSG_NOSIGNAL | flags) as u64;
     let args = [to.as_raw_fd() as u64, bytes.as_ptr() as u64, bytes.len() as u64, flags, 0, 0];
     // SAFETY: the kernel reads as many bytes as the slice has.
-    kernel(unsafe { arch::syscall(libc::SYS_sendto, args) }).map(|taken| taken as usize)
+    raw_result(unsafe { arch::syscall(libc::SYS_sendto, args) }).map(|taken| taken as usize)
 }
 
 /// recvfrom(2) of a stream: waits until all of `into` is full, a signal comes or the stream ends;
@@ -60,7 +60,7 @@ pub fn receive_packet(from: &File, into: &mut [u8]) -> Result<usize, Errno> {
 
 /// The same without waiting: EAGAIN says that there is none.
 #[inline(always)]
-pub fn receive_packet_now(from: &File, into: &mut [u8]) -> Result<usize, Errno> {
+pub fn receive_packet_nonblocking(from: &File, into: &mut [u8]) -> Result<usize, Errno> {
     receive_with(from, into, libc::MSG_TRUNC | libc::MSG_DONTWAIT)
 }
 
@@ -69,7 +69,7 @@ fn receive_with(from: &File, into: &mut [u8], flags: i32) -> Result<usize, Errno
     let place = into.as_mut_ptr() as u64;
     let args = [from.as_raw_fd() as u64, place, into.len() as u64, flags as u64, 0, 0];
     // SAFETY: the kernel writes at most as many bytes as the slice has, whatever it answers.
-    kernel(unsafe { arch::syscall(libc::SYS_recvfrom, args) }).map(|given| given as usize)
+    raw_result(unsafe { arch::syscall(libc::SYS_recvfrom, args) }).map(|given| given as usize)
 }
 
 /// sendfile(2): so many bytes of a file, from `place` on, into a socket; the number taken.
@@ -79,12 +79,12 @@ pub fn send_file(to: &File, file: &File, place: usize, bytes: usize) -> Result<u
     let args =
         [to.as_raw_fd() as u64, file.as_raw_fd() as u64, &raw mut place as u64, bytes as u64, 0, 0];
     // SAFETY: the kernel reads and writes one offset, which is there.
-    kernel(unsafe { arch::syscall(libc::SYS_sendfile, args) }).map(|taken| taken as usize)
+    raw_result(unsafe { arch::syscall(libc::SYS_sendfile, args) }).map(|taken| taken as usize)
 }
 
 /// Something that a socket can be told, or tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Setting {
+pub enum SocketOption {
     /// `SO_SNDBUF`: told in bytes, it tells twice as many.
     SendBuffer,
     /// `SO_RCVBUF`: as above.
@@ -92,7 +92,7 @@ pub enum Setting {
     /// `TCP_NODELAY`: a small segment does not wait for the answer to an earlier one.
     NoDelay,
     /// `SO_ZEROCOPY`: [`send_in_place`] is allowed.
-    InPlace,
+    ZeroCopy,
     /// `TCP_MAXSEG`.
     Segment,
     /// `IP_MTU` of a connected socket of IPv4.
@@ -101,28 +101,28 @@ pub enum Setting {
     Mtu6,
 }
 
-impl Setting {
+impl SocketOption {
     fn numbers(self) -> (i32, i32) {
         match self {
-            Setting::SendBuffer => (libc::SOL_SOCKET, libc::SO_SNDBUF),
-            Setting::ReceiveBuffer => (libc::SOL_SOCKET, libc::SO_RCVBUF),
-            Setting::NoDelay => (libc::IPPROTO_TCP, libc::TCP_NODELAY),
-            Setting::InPlace => (libc::SOL_SOCKET, libc::SO_ZEROCOPY),
-            Setting::Segment => (libc::IPPROTO_TCP, libc::TCP_MAXSEG),
-            Setting::Mtu => (libc::IPPROTO_IP, libc::IP_MTU),
-            Setting::Mtu6 => (libc::IPPROTO_IPV6, libc::IPV6_MTU),
+            SocketOption::SendBuffer => (libc::SOL_SOCKET, libc::SO_SNDBUF),
+            SocketOption::ReceiveBuffer => (libc::SOL_SOCKET, libc::SO_RCVBUF),
+            SocketOption::NoDelay => (libc::IPPROTO_TCP, libc::TCP_NODELAY),
+            SocketOption::ZeroCopy => (libc::SOL_SOCKET, libc::SO_ZEROCOPY),
+            SocketOption::Segment => (libc::IPPROTO_TCP, libc::TCP_MAXSEG),
+            SocketOption::Mtu => (libc::IPPROTO_IP, libc::IP_MTU),
+            SocketOption::Mtu6 => (libc::IPPROTO_IPV6, libc::IPV6_MTU),
         }
     }
 }
 
 /// Tells a socket.
-pub fn set(socket: &impl AsRawFd, what: Setting, value: i32) -> Result<(), Errno> {
+pub fn set(socket: &impl AsRawFd, what: SocketOption, value: i32) -> Result<(), Errno> {
     let (level, name) = what.numbers();
     set_option(socket.as_raw_fd(), level, name, &value)
 }
 
 /// Asks a socket.
-pub fn get(socket: &impl AsRawFd, what: Setting) -> Result<u64, Errno> {
+pub fn get(socket: &impl AsRawFd, what: SocketOption) -> Result<u64, Errno> {
     let (level, name) = what.numbers();
     let mut value = 0i32;
     let mut bytes = size_of::<i32>() as libc::socklen_t;
@@ -147,12 +147,12 @@ fn set_option<T: Copy>(fd: i32, level: i32, name: i32, value: &T) -> Result<(), 
     let (value, bytes) = (&raw const *value as u64, size_of::<T>() as u64);
     let args = [fd as u64, level as u64, name as u64, value, bytes, 0];
     // SAFETY: the kernel reads one value, which is there.
-    kernel(unsafe { arch::syscall(libc::SYS_setsockopt, args) }).map(drop)
+    raw_result(unsafe { arch::syscall(libc::SYS_setsockopt, args) }).map(drop)
 }
 
 /// What a socket of AF_UNIX carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum SocketKind {
     /// Bytes: SOCK_STREAM.
     Stream,
     /// Packets that need no connection: SOCK_DGRAM. None is lost, since who sends waits for room.
@@ -161,18 +161,18 @@ pub enum Kind {
     Packets,
 }
 
-impl Kind {
+impl SocketKind {
     fn number(self) -> i32 {
         match self {
-            Kind::Stream => libc::SOCK_STREAM,
-            Kind::Datagram => libc::SOCK_DGRAM,
-            Kind::Packets => libc::SOCK_SEQPACKET,
+            SocketKind::Stream => libc::SOCK_STREAM,
+            SocketKind::Datagram => libc::SOCK_DGRAM,
+            SocketKind::Packets => libc::SOCK_SEQPACKET,
         }
     }
 }
 
 /// Both ends of a pair: socketpair(2).
-pub fn pair(kind: Kind) -> Result<(File, File), Errno> {
+pub fn pair(kind: SocketKind) -> Result<(File, File), Errno> {
     let mut ends = [0; 2];
     let kind = kind.number() | libc::SOCK_CLOEXEC;
     // SAFETY: two descriptors are written, and both are ours.
@@ -184,18 +184,18 @@ pub fn pair(kind: Kind) -> Result<(File, File), Errno> {
 
 /// Where a socket is: an address as the kernel takes it.
 #[derive(Clone, Copy)]
-pub struct Address {
+pub struct SocketAddress {
     bytes: [u8; 112],
     length: u32,
     family: i32,
 }
 
-impl Address {
+impl SocketAddress {
     /// Nowhere yet: room for an address.
-    pub const EMPTY: Address = Address { bytes: [0; 112], length: 112, family: 0 };
+    pub const EMPTY: SocketAddress = SocketAddress { bytes: [0; 112], length: 112, family: 0 };
 
     /// A path, for AF_UNIX.
-    pub fn of_path(path: &Path) -> Result<Self, Errno> {
+    pub fn from_path(path: &Path) -> Result<Self, Errno> {
         let path = path.as_os_str().as_bytes();
         // sun_path has 108 bytes, the last of which ends it.
         if path.is_empty() || path.len() > 107 || path.contains(&0) {
@@ -209,7 +209,7 @@ impl Address {
     }
 
     /// An address and a port.
-    pub fn of(addr: SocketAddr) -> Self {
+    pub fn from_ip(addr: SocketAddr) -> Self {
         let mut address = Self::EMPTY;
         match addr {
             SocketAddr::V4(addr) => {
@@ -246,42 +246,42 @@ impl Address {
 
 /// socket(2), of the family of an address.
 #[inline(always)]
-pub fn of_family(address: &Address, kind: Kind) -> Result<File, Errno> {
+pub fn socket_for(address: &SocketAddress, kind: SocketKind) -> Result<File, Errno> {
     let kind = (kind.number() | libc::SOCK_CLOEXEC) as u64;
     let args = [address.family as u64, kind, 0, 0, 0, 0];
     // SAFETY: plain numbers; the descriptor is new and ours.
     unsafe {
-        let fd = kernel(arch::syscall(libc::SYS_socket, args))?;
+        let fd = raw_result(arch::syscall(libc::SYS_socket, args))?;
         Ok(OwnedFd::from_raw_fd(fd as i32).into())
     }
 }
 
 /// connect(2).
 #[inline(always)]
-pub fn connect(socket: &File, to: &Address) -> Result<(), Errno> {
-    named(libc::SYS_connect, socket, to)
+pub fn connect(socket: &File, to: &SocketAddress) -> Result<(), Errno> {
+    call_with_address(libc::SYS_connect, socket, to)
 }
 
 /// bind(2).
-pub fn bind(socket: &File, to: &Address) -> Result<(), Errno> {
-    named(libc::SYS_bind, socket, to)
+pub fn bind(socket: &File, to: &SocketAddress) -> Result<(), Errno> {
+    call_with_address(libc::SYS_bind, socket, to)
 }
 
 #[inline(always)]
-fn named(call: i64, socket: &File, to: &Address) -> Result<(), Errno> {
+fn call_with_address(call: i64, socket: &File, to: &SocketAddress) -> Result<(), Errno> {
     let place = to.bytes.as_ptr() as u64;
     let args = [socket.as_raw_fd() as u64, place, u64::from(to.length), 0, 0, 0];
     // SAFETY: both calls read as many bytes as the address has.
-    kernel(unsafe { arch::syscall(call, args) }).map(drop)
+    raw_result(unsafe { arch::syscall(call, args) }).map(drop)
 }
 
 /// A socket of AF_UNIX at a path, that others connect to; of packets without connection it is one
 /// end, else it listens.
-pub fn at_path(path: &Path, kind: Kind) -> Result<File, Errno> {
-    let address = Address::of_path(path)?;
-    let socket = of_family(&address, kind)?;
+pub fn bind_path(path: &Path, kind: SocketKind) -> Result<File, Errno> {
+    let address = SocketAddress::from_path(path)?;
+    let socket = socket_for(&address, kind)?;
     bind(&socket, &address)?;
-    if kind != Kind::Datagram {
+    if kind != SocketKind::Datagram {
         // SAFETY: plain numbers.
         Errno::check(unsafe { libc::listen(socket.as_raw_fd(), BACKLOG) })?;
     }
@@ -289,9 +289,9 @@ pub fn at_path(path: &Path, kind: Kind) -> Result<File, Errno> {
 }
 
 /// A socket of TCP that listens at an address.
-pub fn listening(at: SocketAddr) -> Result<TcpListener, Errno> {
-    let address = Address::of(at);
-    let socket = of_family(&address, Kind::Stream)?;
+pub fn listen(at: SocketAddr) -> Result<TcpListener, Errno> {
+    let address = SocketAddress::from_ip(at);
+    let socket = socket_for(&address, SocketKind::Stream)?;
     bind(&socket, &address)?;
     // SAFETY: plain numbers.
     Errno::check(unsafe { libc::listen(socket.as_raw_fd(), BACKLOG) })?;
@@ -299,11 +299,11 @@ pub fn listening(at: SocketAddr) -> Result<TcpListener, Errno> {
 }
 
 /// A connection of TCP from a machine's address to a socket that listens. Closing it is a reset.
-pub fn connected(from: IpAddr, to: SocketAddr) -> Result<TcpStream, Errno> {
-    let from = Address::of(SocketAddr::new(from, 0));
-    let socket = of_family(&from, Kind::Stream)?;
+pub fn connect_from(from: IpAddr, to: SocketAddr) -> Result<TcpStream, Errno> {
+    let from = SocketAddress::from_ip(SocketAddr::new(from, 0));
+    let socket = socket_for(&from, SocketKind::Stream)?;
     bind(&socket, &from)?;
-    connect(&socket, &Address::of(to))?;
+    connect(&socket, &SocketAddress::from_ip(to))?;
     reset_when_closed(&socket)?;
     Ok(TcpStream::from(OwnedFd::from(socket)))
 }
@@ -313,8 +313,8 @@ const BACKLOG: i32 = 4_096;
 
 /// accept4(2): the connection, and where it comes from.
 #[inline(always)]
-pub fn accept(listener: &impl AsRawFd) -> Result<(File, Address), Errno> {
-    let mut from = Address::EMPTY;
+pub fn accept(listener: &impl AsRawFd) -> Result<(File, SocketAddress), Errno> {
+    let mut from = SocketAddress::EMPTY;
     let args = [
         listener.as_raw_fd() as u64,
         from.bytes.as_mut_ptr() as u64,
@@ -326,7 +326,7 @@ pub fn accept(listener: &impl AsRawFd) -> Result<(File, Address), Errno> {
     // SAFETY: the kernel writes at most as many bytes as the address has room for, and its length;
     // the descriptor is new and ours.
     unsafe {
-        let fd = kernel(arch::syscall(libc::SYS_accept4, args))?;
+        let fd = raw_result(arch::syscall(libc::SYS_accept4, args))?;
         Ok((OwnedFd::from_raw_fd(fd as i32).into(), from))
     }
 }
@@ -336,12 +336,12 @@ pub fn accept(listener: &impl AsRawFd) -> Result<(File, Address), Errno> {
 pub fn close(socket: File) -> Result<(), Errno> {
     let fd = std::os::fd::IntoRawFd::into_raw_fd(socket);
     // SAFETY: the descriptor was ours, and nobody uses it any more.
-    kernel(unsafe { arch::syscall(libc::SYS_close, [fd as u64, 0, 0, 0, 0, 0]) }).map(drop)
+    raw_result(unsafe { arch::syscall(libc::SYS_close, [fd as u64, 0, 0, 0, 0, 0]) }).map(drop)
 }
 
 /// recvmsg(2) of the error queue: how many sends by [`send_in_place`] the kernel is done with since
 /// it was last asked. It does not wait.
-pub fn sent_in_place(socket: &File) -> Result<u64, Errno> {
+pub fn completed_zerocopy_sends(socket: &File) -> Result<u64, Errno> {
     /// Where a `struct sock_extended_err` has its origin, its info and its data, behind a header of
     /// 16 bytes.
     const ORIGIN: usize = 16 + 4;
@@ -383,7 +383,7 @@ pub fn sent_in_place(socket: &File) -> Result<u64, Errno> {
 /// ppoll(2): waits until there is something to receive, at most so long; whether there is. An
 /// interruption ends the wait.
 #[inline(always)]
-pub fn wait_to_receive(from: &File, most_ns: u64) -> Result<bool, Errno> {
+pub fn poll_readable(from: &File, most_ns: u64) -> Result<bool, Errno> {
     let mut polled = libc::pollfd { fd: from.as_raw_fd(), events: libc::POLLIN, revents: 0 };
     let time = libc::timespec {
         tv_sec: (most_ns / 1_000_000_000) as i64,
@@ -391,7 +391,7 @@ pub fn wait_to_receive(from: &File, most_ns: u64) -> Result<bool, Errno> {
     };
     let args = [&raw mut polled as u64, 1, &raw const time as u64, 0, 8, 0];
     // SAFETY: the kernel reads one time, and reads and writes one entry: both are there.
-    match kernel(unsafe { arch::syscall(libc::SYS_ppoll, args) }) {
+    match raw_result(unsafe { arch::syscall(libc::SYS_ppoll, args) }) {
         Ok(ready) => Ok(ready > 0),
         Err(Errno::EINTR) => Ok(false),
         Err(error) => Err(error),
@@ -401,11 +401,11 @@ pub fn wait_to_receive(from: &File, most_ns: u64) -> Result<bool, Errno> {
 /// Has the kernel interrupt the calling process after so long, and again after as long each time,
 /// until it is told 0: a call that waits comes back with EINTR. Somebody must hear SIGALRM: see
 /// [`crate::kernel::ipc::context_switch::Ear`].
-pub fn interrupt_every(time: std::time::Duration) -> Result<(), Errno> {
+pub fn set_interval_timer(time: std::time::Duration) -> Result<(), Errno> {
     let time =
         libc::timeval { tv_sec: time.as_secs() as i64, tv_usec: i64::from(time.subsec_micros()) };
     let timer = libc::itimerval { it_interval: time, it_value: time };
     let args = [libc::ITIMER_REAL as u64, &raw const timer as u64, 0, 0, 0, 0];
     // SAFETY: one timer is read, which is there.
-    kernel(unsafe { arch::syscall(libc::SYS_setitimer, args) }).map(drop)
+    raw_result(unsafe { arch::syscall(libc::SYS_setitimer, args) }).map(drop)
 }

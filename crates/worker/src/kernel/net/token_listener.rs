@@ -17,17 +17,17 @@ use crate::kernel::event::poll;
 pub struct Token([u8; 16]);
 
 /// How long a way is tried, and how long a door waits for its peer.
-pub const PATIENCE: Duration = Duration::from_secs(10);
+pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// What says that a door has opened.
-const WELCOME: u8 = b'+';
+const ACCEPTED: u8 = b'+';
 
 /// More at once than this are strangers without a look.
-const MOST_WAITING: usize = 64;
+const MAX_PENDING: usize = 64;
 
 impl Token {
     /// A fresh one, from the kernel's own randomness.
-    pub fn fresh() -> Result<Self, Errno> {
+    pub fn random() -> Result<Self, Errno> {
         let mut token = [0; 16];
         // SAFETY: the kernel writes at most as many bytes as there are.
         let given = unsafe { libc::getrandom(token.as_mut_ptr().cast(), token.len(), 0) };
@@ -46,7 +46,7 @@ impl Token {
     }
 
     /// Whether that is it, in a time that does not tell where it differs.
-    fn is(&self, shown: &[u8]) -> bool {
+    fn matches(&self, shown: &[u8]) -> bool {
         let differ =
             self.0.iter().zip(shown).fold(0, |differ, (own, shown)| differ | (own ^ shown));
         shown.len() == self.0.len() && differ == 0
@@ -55,14 +55,14 @@ impl Token {
 
 /// Where a door is, and what opens it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Far {
+pub struct RemoteEndpoint {
     /// Its address.
     pub addr: SocketAddr,
     /// What opens it.
     pub token: Token,
 }
 
-impl Far {
+impl RemoteEndpoint {
     /// Reads address and token as they travel.
     pub fn parse(addr: &str, token: &str) -> Option<Self> {
         Some(Self { addr: addr.parse().ok()?, token: Token::parse(token)? })
@@ -70,13 +70,16 @@ impl Far {
 
     /// Connects, shows the token, and waits until the door has opened.
     pub fn connect(&self) -> Result<TcpStream, Errno> {
-        let mut stream = TcpStream::connect_timeout(&self.addr, PATIENCE).map_err(timed)?;
-        stream.set_read_timeout(Some(PATIENCE))?;
+        let mut stream =
+            TcpStream::connect_timeout(&self.addr, CONNECT_TIMEOUT).map_err(timeout_error)?;
+        stream.set_read_timeout(Some(CONNECT_TIMEOUT))?;
         stream.write_all(&self.token.0)?;
         let mut answer = [0];
         match stream.read_exact(&mut answer) {
-            Ok(()) if answer[0] == WELCOME => {}
-            Err(error) if error.kind() != ErrorKind::UnexpectedEof => return Err(timed(error)),
+            Ok(()) if answer[0] == ACCEPTED => {}
+            Err(error) if error.kind() != ErrorKind::UnexpectedEof => {
+                return Err(timeout_error(error));
+            }
             _ => return Err(Errno(libc::ECONNREFUSED)),
         }
         stream.set_read_timeout(None)?;
@@ -85,7 +88,7 @@ impl Far {
 }
 
 /// The library's own timeouts bear no number of the kernel's, or another one.
-fn timed(error: std::io::Error) -> Errno {
+fn timeout_error(error: std::io::Error) -> Errno {
     match error.kind() {
         ErrorKind::TimedOut | ErrorKind::WouldBlock => Errno(libc::ETIMEDOUT),
         _ => error.into(),
@@ -93,48 +96,48 @@ fn timed(error: std::io::Error) -> Errno {
 }
 
 /// A door.
-pub struct Door {
+pub struct TokenListener {
     listener: TcpListener,
     addr: SocketAddr,
     token: Token,
     /// Where the first one came from who showed the token: nobody else may come.
-    friend: Option<IpAddr>,
-    strangers: u64,
+    peer: Option<IpAddr>,
+    unauthorised: u64,
 }
 
 /// Who has connected and has not shown the token yet.
-struct Waiting {
+struct PendingConnection {
     stream: TcpStream,
-    shown: Vec<u8>,
+    received: Vec<u8>,
 }
 
-impl Door {
+impl TokenListener {
     /// A door on this machine's own loopback, with a fresh token.
-    pub fn here() -> Result<Self, Errno> {
-        Self::open(IpAddr::V4(Ipv4Addr::LOCALHOST), Token::fresh()?)
+    pub fn on_loopback() -> Result<Self, Errno> {
+        Self::bind(IpAddr::V4(Ipv4Addr::LOCALHOST), Token::random()?)
     }
 
     /// A door at this address, on a port of the system's choice.
-    pub fn open(at: IpAddr, token: Token) -> Result<Self, Errno> {
+    pub fn bind(at: IpAddr, token: Token) -> Result<Self, Errno> {
         let listener = TcpListener::bind(SocketAddr::new(at, 0))?;
         listener.set_nonblocking(true)?;
         let addr = listener.local_addr()?;
-        Ok(Self { listener, addr, token, friend: None, strangers: 0 })
+        Ok(Self { listener, addr, token, peer: None, unauthorised: 0 })
     }
 
     /// The way here.
-    pub fn far(&self) -> Far {
-        Far { addr: self.addr, token: self.token }
+    pub fn endpoint(&self) -> RemoteEndpoint {
+        RemoteEndpoint { addr: self.addr, token: self.token }
     }
 
     /// Who was turned away so far.
-    pub fn strangers(&self) -> u64 {
-        self.strangers
+    pub fn unauthorised(&self) -> u64 {
+        self.unauthorised
     }
 
     /// Where whoever showed the token came from.
-    pub fn friend(&self) -> Option<IpAddr> {
-        self.friend
+    pub fn peer(&self) -> Option<IpAddr> {
+        self.peer
     }
 
     /// The listening socket, for a case whose very op is to accept: each that comes there is looked
@@ -144,9 +147,9 @@ impl Door {
     }
 
     /// Whether a connection from there is the peer's; a stranger is counted.
-    pub fn is_friend(&mut self, from: IpAddr) -> bool {
-        let known = self.friend.is_none_or(|friend| friend == from);
-        self.strangers += u64::from(!known);
+    pub fn is_from_peer(&mut self, from: IpAddr) -> bool {
+        let known = self.peer.is_none_or(|friend| friend == from);
+        self.unauthorised += u64::from(!known);
         known
     }
 
@@ -155,18 +158,18 @@ impl Door {
     pub fn close(mut self) -> u64 {
         // A case whose op is to accept has waited here for the next one.
         if self.listener.set_nonblocking(true).is_err() {
-            return self.strangers;
+            return self.unauthorised;
         }
         while let Ok((_, from)) = self.listener.accept() {
-            self.is_friend(from.ip());
+            self.is_from_peer(from.ip());
         }
-        self.strangers
+        self.unauthorised
     }
 
     /// The next connection that shows the token. Those that are still silent then are strangers.
-    pub fn wait(&mut self) -> Result<TcpStream, Errno> {
-        let until = Instant::now() + PATIENCE;
-        let mut waiting: Vec<Waiting> = Vec::new();
+    pub fn accept_peer(&mut self) -> Result<TcpStream, Errno> {
+        let until = Instant::now() + CONNECT_TIMEOUT;
+        let mut waiting: Vec<PendingConnection> = Vec::new();
         let found = loop {
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
@@ -178,32 +181,32 @@ impl Door {
                 poll::readable(&fds, Some(left))?
             };
             for at in (0..waiting.len()).rev().filter(|at| ready[at + 1]) {
-                match waiting[at].look(&self.token) {
-                    Look::NotYet => {}
-                    Look::Shown => return self.welcome(waiting, at),
-                    Look::Stranger => {
-                        self.strangers += 1;
+                match waiting[at].read_token(&self.token) {
+                    TokenCheck::Incomplete => {}
+                    TokenCheck::Valid => return self.admit(waiting, at),
+                    TokenCheck::Invalid => {
+                        self.unauthorised += 1;
                         drop(waiting.swap_remove(at));
                     }
                 }
             }
             if ready[0] {
-                self.let_in(&mut waiting)?;
+                self.accept_pending(&mut waiting)?;
             }
         };
-        self.strangers += waiting.len() as u64;
+        self.unauthorised += waiting.len() as u64;
         found
     }
 
     /// Takes who knocks; a stranger by its address is turned away at once.
-    fn let_in(&mut self, waiting: &mut Vec<Waiting>) -> Result<(), Errno> {
+    fn accept_pending(&mut self, waiting: &mut Vec<PendingConnection>) -> Result<(), Errno> {
         match self.listener.accept() {
-            Ok((stream, from)) if self.is_friend(from.ip()) => {
-                if waiting.len() >= MOST_WAITING {
-                    self.strangers += 1;
+            Ok((stream, from)) if self.is_from_peer(from.ip()) => {
+                if waiting.len() >= MAX_PENDING {
+                    self.unauthorised += 1;
                 } else {
                     stream.set_nonblocking(true)?;
-                    waiting.push(Waiting { stream, shown: Vec::new() });
+                    waiting.push(PendingConnection { stream, received: Vec::new() });
                 }
                 Ok(())
             }
@@ -216,39 +219,43 @@ impl Door {
     }
 
     /// Opens to the one that has shown the token, and closes to all others.
-    fn welcome(&mut self, mut waiting: Vec<Waiting>, at: usize) -> Result<TcpStream, Errno> {
+    fn admit(
+        &mut self,
+        mut waiting: Vec<PendingConnection>,
+        at: usize,
+    ) -> Result<TcpStream, Errno> {
         let mut stream = waiting.swap_remove(at).stream;
-        self.strangers += waiting.len() as u64;
-        self.friend = Some(stream.peer_addr()?.ip());
+        self.unauthorised += waiting.len() as u64;
+        self.peer = Some(stream.peer_addr()?.ip());
         stream.set_nonblocking(false)?;
-        stream.write_all(&[WELCOME])?;
+        stream.write_all(&[ACCEPTED])?;
         Ok(stream)
     }
 }
 
 /// What somebody has shown so far.
-enum Look {
-    NotYet,
-    Shown,
-    Stranger,
+enum TokenCheck {
+    Incomplete,
+    Valid,
+    Invalid,
 }
 
-impl Waiting {
-    fn look(&mut self, token: &Token) -> Look {
+impl PendingConnection {
+    fn read_token(&mut self, token: &Token) -> TokenCheck {
         let mut rest = [0; 16];
-        let room = rest.len() - self.shown.len();
+        let room = rest.len() - self.received.len();
         match self.stream.read(&mut rest[..room]) {
-            Ok(0) => Look::Stranger,
+            Ok(0) => TokenCheck::Invalid,
             Ok(read) => {
-                self.shown.extend_from_slice(&rest[..read]);
-                match self.shown.len() == token.0.len() {
-                    true if token.is(&self.shown) => Look::Shown,
-                    true => Look::Stranger,
-                    false => Look::NotYet,
+                self.received.extend_from_slice(&rest[..read]);
+                match self.received.len() == token.0.len() {
+                    true if token.matches(&self.received) => TokenCheck::Valid,
+                    true => TokenCheck::Invalid,
+                    false => TokenCheck::Incomplete,
                 }
             }
-            Err(error) if error.kind() == ErrorKind::WouldBlock => Look::NotYet,
-            Err(_) => Look::Stranger,
+            Err(error) if error.kind() == ErrorKind::WouldBlock => TokenCheck::Incomplete,
+            Err(_) => TokenCheck::Invalid,
         }
     }
 }
@@ -261,18 +268,18 @@ mod tests {
     fn a_token_reads_back_and_nothing_else_is_one() {
         let text = "000102030405060708090a0b0c0d0e0f";
         let token = Token::parse(text).unwrap();
-        assert!(token.is(&(0..16).collect::<Vec<u8>>()));
-        assert!(!token.is(&[0; 16]) && !token.is(&[]));
+        assert!(token.matches(&(0..16).collect::<Vec<u8>>()));
+        assert!(!token.matches(&[0; 16]) && !token.matches(&[]));
         for bad in ["", "0", &text[1..], "+00102030405060708090a0b0c0d0e0f"] {
             assert_eq!(Token::parse(bad), None, "{bad}");
         }
-        assert_ne!(Token::fresh().unwrap(), Token::fresh().unwrap());
+        assert_ne!(Token::random().unwrap(), Token::random().unwrap());
     }
 
     #[test]
     fn strangers_are_counted_and_closed_and_the_peer_comes_in() {
-        let mut door = Door::here().unwrap();
-        let far = door.far();
+        let mut door = TokenListener::on_loopback().unwrap();
+        let far = door.endpoint();
         let peer = std::thread::spawn(move || {
             let mut silent = TcpStream::connect(far.addr).unwrap();
             let mut wrong = TcpStream::connect(far.addr).unwrap();
@@ -284,21 +291,21 @@ mod tests {
             assert!(!matches!(silent.read(&mut [0]), Ok(1..)));
         });
         let mut hello = [0; 5];
-        door.wait().unwrap().read_exact(&mut hello).unwrap();
+        door.accept_peer().unwrap().read_exact(&mut hello).unwrap();
         assert_eq!(&hello, b"hello");
         peer.join().unwrap();
-        assert_eq!((door.strangers(), door.friend()), (2, Some(IpAddr::V4(Ipv4Addr::LOCALHOST))));
+        assert_eq!((door.unauthorised(), door.peer()), (2, Some(IpAddr::V4(Ipv4Addr::LOCALHOST))));
         // Who knocks later is one as well, but for the peer.
         let _late = TcpStream::connect(far.addr).unwrap();
-        door.friend = Some(IpAddr::V4(Ipv4Addr::new(127, 0, 0, 2)));
+        door.peer = Some(IpAddr::V4(Ipv4Addr::new(127, 0, 0, 2)));
         assert_eq!(door.close(), 3);
     }
 
     #[test]
     fn a_door_behind_which_nobody_is_does_not_open() {
         let far = {
-            let door = Door::here().unwrap();
-            door.far()
+            let door = TokenListener::on_loopback().unwrap();
+            door.endpoint()
         };
         assert_eq!(far.connect().unwrap_err(), Errno(libc::ECONNREFUSED));
     }

@@ -11,7 +11,7 @@ const AUDIT_GET: u16 = 1000;
 const HEADER_BYTES: usize = 16;
 
 /// How long the kernel may take: it answers at once.
-const PATIENCE_US: i64 = 200_000;
+const ANSWER_TIMEOUT_US: i64 = 200_000;
 
 /// 0 when it is off, 1 when it is on, 2 when it is on until the next boot. Only who may administer
 /// it may ask (EPERM); a kernel without it says EPROTONOSUPPORT or ECONNREFUSED.
@@ -25,7 +25,7 @@ pub fn enabled() -> Result<u32, Errno> {
             libc::NETLINK_AUDIT,
         ))?)
     };
-    let patience = libc::timeval { tv_sec: 0, tv_usec: PATIENCE_US };
+    let patience = libc::timeval { tv_sec: 0, tv_usec: ANSWER_TIMEOUT_US };
     // SAFETY: the kernel reads one timeval, which is there.
     Errno::check(unsafe {
         libc::setsockopt(
@@ -52,7 +52,7 @@ pub fn enabled() -> Result<u32, Errno> {
         let read = Errno::check(unsafe {
             libc::recv(socket.as_raw_fd(), answer.as_mut_ptr().cast(), answer.len(), 0)
         })?;
-        if let Some(found) = understand(answer.get(..read as usize).unwrap_or_default()) {
+        if let Some(found) = parse_answer(answer.get(..read as usize).unwrap_or_default()) {
             return found;
         }
     }
@@ -60,7 +60,7 @@ pub fn enabled() -> Result<u32, Errno> {
 }
 
 /// The answer in a message: `None` if it is about something else.
-fn understand(message: &[u8]) -> Option<Result<u32, Errno>> {
+fn parse_answer(message: &[u8]) -> Option<Result<u32, Errno>> {
     let number = |at: usize| Some(u32::from_ne_bytes(*message.get(at..)?.first_chunk()?));
     let kind = u16::from_ne_bytes(*message.get(4..)?.first_chunk()?);
     match kind {
@@ -88,18 +88,18 @@ mod tests {
 
     #[test]
     fn the_answer_is_told_from_a_refusal_and_from_other_messages() {
-        assert_eq!(understand(&message(AUDIT_GET, &[1, 1, 0])), Some(Ok(1)));
+        assert_eq!(parse_answer(&message(AUDIT_GET, &[1, 1, 0])), Some(Ok(1)));
         let refused = message(libc::NLMSG_ERROR as u16, &[-libc::EPERM as u32]);
-        assert_eq!(understand(&refused), Some(Err(Errno::EPERM)));
-        assert_eq!(understand(&message(libc::NLMSG_ERROR as u16, &[0])), None);
-        assert_eq!(understand(&message(1305, &[9, 9])), None);
+        assert_eq!(parse_answer(&refused), Some(Err(Errno::EPERM)));
+        assert_eq!(parse_answer(&message(libc::NLMSG_ERROR as u16, &[0])), None);
+        assert_eq!(parse_answer(&message(1305, &[9, 9])), None);
     }
 
     #[test]
     fn a_message_cut_at_any_byte_does_no_harm() {
         let whole = message(AUDIT_GET, &[1, 1]);
         for len in 0..whole.len() {
-            assert_eq!(understand(&whole[..len]), None, "{len} bytes");
+            assert_eq!(parse_answer(&whole[..len]), None, "{len} bytes");
         }
     }
 }

@@ -12,7 +12,7 @@ use crate::kernel::Errno;
 const SLOTS: u32 = 512;
 /// No kernel is built for more CPUs (`NR_CPUS` of x86-64 and aarch64): as many values a slot has at
 /// most.
-const MOST_CPUS: usize = 8_192;
+const MAX_CPUS: usize = 8_192;
 
 /// Commands of bpf(2), kinds of maps and of programs (linux/bpf.h).
 const MAP_CREATE: i64 = 0;
@@ -23,34 +23,38 @@ const PERCPU_ARRAY: u32 = 6;
 const RAW_TRACEPOINT: u32 = 17;
 
 /// Runs at each call's entry, as long as this lives.
-pub struct AtEachCall {
+pub struct SysEnterProgram {
     _attached: OwnedFd,
     counts: Option<OwnedFd>,
 }
 
-impl AtEachCall {
+impl SysEnterProgram {
     /// Loads and attaches the program that counts the calls by their numbers, or the one that does
     /// nothing.
     pub fn attach(counts: bool) -> Result<Self, Errno> {
-        let counts = if counts { Some(array()?) } else { None };
+        let counts = if counts { Some(counter_map()?) } else { None };
         let program = match &counts {
-            Some(map) => load(&counting(map.as_raw_fd())),
-            None => load(&empty()),
+            Some(map) => load(&counting_program(map.as_raw_fd())),
+            None => load(&empty_program()),
         }?;
         let name = c"sys_enter";
-        let open = Open { name: name.as_ptr() as u64, program: program.as_raw_fd() as u32, pad: 0 };
-        let attached = made(RAW_TRACEPOINT_OPEN, &open)
-            .map_err(|error| refused("attach an eBPF program to sys_enter", error))?;
+        let open = TracepointAttribute {
+            name: name.as_ptr() as u64,
+            program: program.as_raw_fd() as u32,
+            pad: 0,
+        };
+        let attached = create_descriptor(RAW_TRACEPOINT_OPEN, &open)
+            .map_err(|error| explain_error("attach an eBPF program to sys_enter", error))?;
         Ok(Self { _attached: attached, counts })
     }
 
     /// How many calls have been counted, of all processes on all CPUs; `None` where none are.
-    pub fn counted(&self) -> Option<Result<u64, Errno>> {
+    pub fn call_count(&self) -> Option<Result<u64, Errno>> {
         self.counts.as_ref().map(|map| {
-            let mut values = vec![0u64; MOST_CPUS];
+            let mut values = vec![0u64; MAX_CPUS];
             let mut sum = 0;
             for slot in 0..SLOTS {
-                let element = Element {
+                let element = LookupAttribute {
                     map: map.as_raw_fd() as u32,
                     pad: 0,
                     key: &raw const slot as u64,
@@ -68,7 +72,7 @@ impl AtEachCall {
 }
 
 /// What says that something of it is refused, and the way out.
-fn refused(act: &str, error: Errno) -> Errno {
+fn explain_error(act: &str, error: Errno) -> Errno {
     let way_out = match error {
         Errno::EPERM | Errno::EACCES => {
             "it takes root, or CAP_BPF and CAP_PERFMON; a kernel that is locked down for \
@@ -82,7 +86,7 @@ fn refused(act: &str, error: Errno) -> Errno {
 
 /// `union bpf_attr`, as BPF_MAP_CREATE takes it.
 #[repr(C)]
-struct Map {
+struct MapAttribute {
     kind: u32,
     key_bytes: u32,
     value_bytes: u32,
@@ -91,7 +95,7 @@ struct Map {
 
 /// As BPF_PROG_LOAD takes it.
 #[repr(C)]
-struct Load {
+struct LoadAttribute {
     kind: u32,
     instructions: u32,
     program: u64,
@@ -106,7 +110,7 @@ struct Load {
 
 /// As BPF_RAW_TRACEPOINT_OPEN takes it.
 #[repr(C)]
-struct Open {
+struct TracepointAttribute {
     name: u64,
     program: u32,
     pad: u32,
@@ -114,7 +118,7 @@ struct Open {
 
 /// As BPF_MAP_LOOKUP_ELEM takes it.
 #[repr(C)]
-struct Element {
+struct LookupAttribute {
     map: u32,
     pad: u32,
     key: u64,
@@ -135,22 +139,22 @@ unsafe fn bpf<T>(command: i64, attribute: &T) -> Result<i32, Errno> {
 }
 
 /// A command that makes a descriptor and reads only what its attribute points to.
-fn made<T>(command: i64, attribute: &T) -> Result<OwnedFd, Errno> {
+fn create_descriptor<T>(command: i64, attribute: &T) -> Result<OwnedFd, Errno> {
     // SAFETY: the callers' pointers lead to what outlives the call; the descriptor is new and ours.
     unsafe { Ok(OwnedFd::from_raw_fd(bpf(command, attribute)?)) }
 }
 
 /// A count for each call number on each CPU, so that none waits for another's cache line.
-fn array() -> Result<OwnedFd, Errno> {
-    let map = Map { kind: PERCPU_ARRAY, key_bytes: 4, value_bytes: 8, entries: SLOTS };
-    made(MAP_CREATE, &map).map_err(|error| refused("make an eBPF map", error))
+fn counter_map() -> Result<OwnedFd, Errno> {
+    let map = MapAttribute { kind: PERCPU_ARRAY, key_bytes: 4, value_bytes: 8, entries: SLOTS };
+    create_descriptor(MAP_CREATE, &map).map_err(|error| explain_error("make an eBPF map", error))
 }
 
 fn load(program: &[u64]) -> Result<OwnedFd, Errno> {
     const LICENCE: &CStr = c"Dual MIT/GPL";
     let mut name = [0; 16];
     name[..6].copy_from_slice(b"oscost");
-    let load = Load {
+    let load = LoadAttribute {
         kind: RAW_TRACEPOINT,
         instructions: program.len() as u32,
         program: program.as_ptr() as u64,
@@ -162,7 +166,8 @@ fn load(program: &[u64]) -> Result<OwnedFd, Errno> {
         flags: 0,
         name,
     };
-    made(PROG_LOAD, &load).map_err(|error| refused("load an eBPF program", error))
+    create_descriptor(PROG_LOAD, &load)
+        .map_err(|error| explain_error("load an eBPF program", error))
 }
 
 /// `struct bpf_insn`: operation, two registers of four bits, an offset, a number.
@@ -175,12 +180,12 @@ const fn instruction(operation: u8, to: u8, from: u8, offset: i16, number: i32) 
 }
 
 /// Does nothing.
-const fn empty() -> [u64; 2] {
+const fn empty_program() -> [u64; 2] {
     [set(0, 0), EXIT]
 }
 
 /// Adds one at the call's number, unless that is beyond the table.
-const fn counting(map: i32) -> [u64; 13] {
+const fn counting_program(map: i32) -> [u64; 13] {
     const ID: u8 = 1;
     const FRAME: u8 = 10;
     [
@@ -246,7 +251,7 @@ mod tests {
 
     #[test]
     fn instructions_are_laid_out_as_the_kernel_reads_them() {
-        assert_eq!(empty().map(u64::to_le_bytes)[0], [0xb7, 0, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(empty_program().map(u64::to_le_bytes)[0], [0xb7, 0, 0, 0, 0, 0, 0, 0]);
         let store = store_32(10, -4, 1).to_le_bytes();
         assert_eq!(store, [0x63, 0x1a, 0xfc, 0xff, 0, 0, 0, 0]);
         assert_eq!(skip_unless_below(1, 512, 9).to_le_bytes(), [0x35, 1, 9, 0, 0, 2, 0, 0]);
@@ -254,20 +259,20 @@ mod tests {
 
     #[test]
     fn calls_are_counted_while_it_is_attached_and_who_may_not_is_told_what_it_takes() {
-        let attached = match AtEachCall::attach(true) {
+        let attached = match SysEnterProgram::attach(true) {
             Ok(attached) => attached,
             Err(error) => {
-                assert_eq!(error, Errno::LACKING);
+                assert_eq!(error, Errno::UNAVAILABLE);
                 return assert!(error.to_string().contains("; "), "{error}");
             }
         };
         for _ in 0..1_000 {
             syscall::getppid().unwrap();
         }
-        let counted = attached.counted().unwrap().unwrap();
+        let counted = attached.call_count().unwrap().unwrap();
         assert!(counted >= 1_000, "{counted}");
         drop(attached);
-        let empty = AtEachCall::attach(false).unwrap();
-        assert!(empty.counted().is_none());
+        let empty = SysEnterProgram::attach(false).unwrap();
+        assert!(empty.call_count().is_none());
     }
 }

@@ -6,11 +6,11 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::kernel::Errno;
-use crate::kernel::process::Ended;
+use crate::kernel::process::Termination;
 
 /// What a tracer is stopped by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stops {
+pub struct StopConditions {
     /// The entry and the exit of each call.
     pub calls: bool,
     /// What a filter hands to it.
@@ -20,7 +20,7 @@ pub struct Stops {
 /// Becomes the tracer of a child that runs (PTRACE_SEIZE), and of all that it starts; they die with
 /// the calling process. The child must be one's own: where tracing is restricted to descendants,
 /// that is the one way that is open to everybody.
-pub fn seize(pid: u32, by: Stops) -> Result<(), Errno> {
+pub fn seize(pid: u32, by: StopConditions) -> Result<(), Errno> {
     let mut options = libc::PTRACE_O_TRACESYSGOOD
         | libc::PTRACE_O_TRACEFORK
         | libc::PTRACE_O_TRACEVFORK
@@ -29,33 +29,33 @@ pub fn seize(pid: u32, by: Stops) -> Result<(), Errno> {
     if by.filter {
         options |= libc::PTRACE_O_TRACESECCOMP;
     }
-    ask(libc::PTRACE_SEIZE, pid, options as usize)?;
-    ask(libc::PTRACE_INTERRUPT, pid, 0)?;
-    let (_, status) = wait()?;
+    ptrace_request(libc::PTRACE_SEIZE, pid, options as usize)?;
+    ptrace_request(libc::PTRACE_INTERRUPT, pid, 0)?;
+    let (_, status) = wait_for_any()?;
     if !libc::WIFSTOPPED(status) {
         return Err(Errno::ESRCH);
     }
-    ask(by.onwards(), pid, 0)
+    ptrace_request(by.resume_request(), pid, 0)
 }
 
-impl Stops {
+impl StopConditions {
     /// How a stopped task goes on to its next stop.
-    fn onwards(self) -> u32 {
+    fn resume_request(self) -> u32 {
         if self.calls { libc::PTRACE_SYSCALL } else { libc::PTRACE_CONT }
     }
 }
 
 /// Follows whom [`seize`] has seized and all that it has started, until all have ended. `seen`
 /// counts each time that it woke, before who woke it goes on. Hands back how `pid` ended.
-pub fn follow(pid: u32, by: Stops, seen: &AtomicU64) -> Result<Ended, Errno> {
+pub fn follow(pid: u32, by: StopConditions, seen: &AtomicU64) -> Result<Termination, Errno> {
     let mut ended = None;
     loop {
-        let (task, status) = match wait() {
+        let (task, status) = match wait_for_any() {
             Err(Errno::ECHILD) => return ended.ok_or(Errno::ECHILD),
             woken => woken?,
         };
         seen.fetch_add(1, Ordering::Relaxed);
-        if let Some(how) = Ended::of(status) {
+        if let Some(how) = Termination::from_status(status) {
             if task == pid {
                 ended = Some(how);
             }
@@ -66,25 +66,25 @@ pub fn follow(pid: u32, by: Stops, seen: &AtomicU64) -> Result<Ended, Errno> {
         let (request, data) = match event {
             // Stopped as any process is by its terminal: it waits for SIGCONT, and so do we.
             PTRACE_EVENT_STOP if stopping.contains(&signal) => (libc::PTRACE_LISTEN, 0),
-            0 if signal != libc::SIGTRAP | 0x80 => (by.onwards(), signal as usize),
-            _ => (by.onwards(), 0),
+            0 if signal != libc::SIGTRAP | 0x80 => (by.resume_request(), signal as usize),
+            _ => (by.resume_request(), 0),
         };
         // Whoever was killed meanwhile shows as gone at the next wait.
-        let _ = ask(request, task, data);
+        let _ = ptrace_request(request, task, data);
     }
 }
 
 /// A stop of a task that was seized: its first one, or that of its group.
 const PTRACE_EVENT_STOP: i32 = 128;
 
-fn ask(request: u32, pid: u32, data: usize) -> Result<(), Errno> {
+fn ptrace_request(request: u32, pid: u32, data: usize) -> Result<(), Errno> {
     let none = std::ptr::null_mut::<libc::c_void>();
     // SAFETY: these requests take plain numbers.
     Errno::check(unsafe { libc::ptrace(request, pid as i32, none, data) }).map(drop)
 }
 
 /// Waits for any child or task.
-fn wait() -> Result<(u32, i32), Errno> {
+fn wait_for_any() -> Result<(u32, i32), Errno> {
     let mut status = 0;
     loop {
         // SAFETY: one integer is written, which is there.
@@ -96,9 +96,9 @@ fn wait() -> Result<(u32, i32), Errno> {
 }
 
 /// A process by descriptor (pidfd_open(2), Linux 5.3): readable when it has ended.
-pub struct ByDescriptor(OwnedFd);
+pub struct PidFd(OwnedFd);
 
-impl ByDescriptor {
+impl PidFd {
     /// A process that has not been reaped.
     pub fn open(pid: u32) -> Result<Self, Errno> {
         // SAFETY: plain numbers; the descriptor is new and ours.
@@ -109,7 +109,7 @@ impl ByDescriptor {
     }
 }
 
-impl AsFd for ByDescriptor {
+impl AsFd for PidFd {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
     }
@@ -117,17 +117,20 @@ impl AsFd for ByDescriptor {
 
 /// What there is to hear of a listener and of a process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Heard {
+pub struct ListenerEvents {
     /// A call waits for an answer.
     pub call: bool,
     /// Nobody is left who could make one.
-    pub silence: bool,
+    pub closed: bool,
     /// The process has ended.
-    pub end: bool,
+    pub process_ended: bool,
 }
 
 /// Waits for a listener, and for the end of a process unless that was heard before.
-pub fn listen(listener: BorrowedFd<'_>, process: Option<BorrowedFd<'_>>) -> Result<Heard, Errno> {
+pub fn wait_for_events(
+    listener: BorrowedFd<'_>,
+    process: Option<BorrowedFd<'_>>,
+) -> Result<ListenerEvents, Errno> {
     let entry = |fd: i32| libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
     // An entry below 0 is left out.
     let other = process.map_or(-1, |process| process.as_raw_fd());
@@ -139,10 +142,10 @@ pub fn listen(listener: BorrowedFd<'_>, process: Option<BorrowedFd<'_>>) -> Resu
             other => {
                 other?;
                 let [listener, process] = polled.map(|entry| entry.revents);
-                return Ok(Heard {
+                return Ok(ListenerEvents {
                     call: listener & libc::POLLIN != 0,
-                    silence: listener & (libc::POLLHUP | libc::POLLERR | libc::POLLNVAL) != 0,
-                    end: process != 0,
+                    closed: listener & (libc::POLLHUP | libc::POLLERR | libc::POLLNVAL) != 0,
+                    process_ended: process != 0,
                 });
             }
         }

@@ -15,19 +15,19 @@ pub enum Stop {
     /// It left one, with this result.
     Exit(i64),
     /// It has run one instruction.
-    Stepped,
+    SingleStep,
     /// A signal is about to reach it.
     Signal(i32),
     /// It has made a new task.
-    Made(u32),
+    NewTask(u32),
     /// A new task's first stop, an exec, or a stop that is none of ours.
     Other,
     /// It is gone.
-    Gone(crate::kernel::process::Ended),
+    Ended(crate::kernel::process::Termination),
 }
 
 /// Asks to be traced by the parent, then stops until the parent says go on.
-pub fn ask_for_tracer() -> Result<(), Errno> {
+pub fn request_tracing() -> Result<(), Errno> {
     let none = std::ptr::null_mut::<libc::c_void>();
     // SAFETY: plain numbers; raising SIGSTOP hands control to the tracer.
     unsafe {
@@ -37,7 +37,7 @@ pub fn ask_for_tracer() -> Result<(), Errno> {
 }
 
 /// Takes over a child that has called [`ask_for_tracer`]: follows its forks, ends it with us.
-pub fn take_over(pid: u32) -> Result<(), Errno> {
+pub fn attach_child(pid: u32) -> Result<(), Errno> {
     let mut status = 0;
     let options = libc::PTRACE_O_TRACESYSGOOD
         | libc::PTRACE_O_TRACEFORK
@@ -75,12 +75,12 @@ pub fn step(pid: u32, signal: i32) -> Result<(), Errno> {
 }
 
 /// The address of the instruction that a stopped task runs next.
-pub fn position(pid: u32) -> Result<u64, Errno> {
+pub fn instruction_pointer(pid: u32) -> Result<u64, Errno> {
     syscall_info(pid as i32).map(|info| info.instruction_pointer)
 }
 
 /// Whether the instruction there is the one that enters the kernel.
-pub fn enters_kernel(pid: u32, position: u64) -> Result<bool, Errno> {
+pub fn is_syscall_instruction_at(pid: u32, position: u64) -> Result<bool, Errno> {
     let mut word: libc::c_long = 0;
     // SAFETY: unlike the library's wrapper, the call itself writes the word that it reads in the
     // other process to a place that is named: ours.
@@ -93,11 +93,11 @@ pub fn enters_kernel(pid: u32, position: u64) -> Result<bool, Errno> {
             &raw mut word,
         )
     } as i32)?;
-    Ok(crate::kernel::arch::begins_with_system_call(word as u64))
+    Ok(crate::kernel::arch::is_syscall_instruction(word as u64))
 }
 
 /// Waits for the next stop of any traced task; `Err(ECHILD)` when there is none left.
-pub fn next() -> Result<(u32, Stop), Errno> {
+pub fn next_stop() -> Result<(u32, Stop), Errno> {
     let mut status = 0;
     let pid = loop {
         // SAFETY: one integer is written, which is there.
@@ -106,10 +106,10 @@ pub fn next() -> Result<(u32, Stop), Errno> {
             other => break other?,
         }
     };
-    if let Some(how) = crate::kernel::process::Ended::of(status) {
-        return Ok((pid as u32, Stop::Gone(how)));
+    if let Some(how) = crate::kernel::process::Termination::from_status(status) {
+        return Ok((pid as u32, Stop::Ended(how)));
     }
-    match what_stopped(pid, status) {
+    match classify_stop(pid, status) {
         // It was killed meanwhile, and shows as gone at the next wait.
         Err(Errno::ESRCH) => Ok((pid as u32, Stop::Other)),
         stop => Ok((pid as u32, stop?)),
@@ -117,7 +117,7 @@ pub fn next() -> Result<(u32, Stop), Errno> {
 }
 
 /// What a task has stopped at.
-fn what_stopped(pid: i32, status: i32) -> Result<Stop, Errno> {
+fn classify_stop(pid: i32, status: i32) -> Result<Stop, Errno> {
     let (signal, event) = (libc::WSTOPSIG(status), status >> 16);
     let makes = [libc::PTRACE_EVENT_FORK, libc::PTRACE_EVENT_VFORK, libc::PTRACE_EVENT_CLONE];
     if makes.contains(&event) {
@@ -131,11 +131,11 @@ fn what_stopped(pid: i32, status: i32) -> Result<Stop, Errno> {
                 &raw mut made,
             )
         })?;
-        return Ok(Stop::Made(made as u32));
+        return Ok(Stop::NewTask(made as u32));
     }
     Ok(match (signal, event) {
-        (TRACED, _) => system_call(pid)?,
-        (libc::SIGTRAP, 0) => Stop::Stepped,
+        (SYSCALL_STOP, _) => system_call(pid)?,
+        (libc::SIGTRAP, 0) => Stop::SingleStep,
         // SIGSTOP is a new task's first stop.
         (libc::SIGSTOP, _) | (_, 1..) => Stop::Other,
         (signal, _) => Stop::Signal(signal),
@@ -143,7 +143,7 @@ fn what_stopped(pid: i32, status: i32) -> Result<Stop, Errno> {
 }
 
 /// The signal of a stop at a system call (PTRACE_O_TRACESYSGOOD).
-const TRACED: i32 = libc::SIGTRAP | 0x80;
+const SYSCALL_STOP: i32 = libc::SIGTRAP | 0x80;
 
 /// Which call a task stands at.
 fn system_call(pid: i32) -> Result<Stop, Errno> {

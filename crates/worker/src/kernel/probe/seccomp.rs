@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::kernel::Errno;
 
 /// The longest program that the kernel takes (BPF_MAXINSNS).
-pub const LONGEST: usize = 4_096;
+pub const MAX_INSTRUCTIONS: usize = 4_096;
 
 /// The instruction that ends a filter with a constant (BPF_RET | BPF_K), in the highest 16 bits.
 const RETURN: u64 = 0x06 << 48;
@@ -17,18 +17,18 @@ const RETURN: u64 = 0x06 << 48;
 /// A filter that stops every call for a tracer.
 pub const TRACE_ALL: [u64; 1] = [RETURN | libc::SECCOMP_RET_TRACE as u64];
 /// A filter that asks a listener about every call.
-pub const ASK_ALL: [u64; 1] = [RETURN | libc::SECCOMP_RET_USER_NOTIF as u64];
+pub const NOTIFY_ALL: [u64; 1] = [RETURN | libc::SECCOMP_RET_USER_NOTIF as u64];
 
 /// Whether this kernel has filters at all.
-pub fn is_known() -> bool {
+pub fn is_supported() -> bool {
     std::path::Path::new("/proc/sys/kernel/seccomp").exists()
 }
 
 /// Who hears of calls that a filter asks about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Hears {
+pub enum NotifyMode {
     /// Nobody.
-    Nobody,
+    None,
     /// Whoever takes the listener from the process, where it is what comes back.
     Listener,
 }
@@ -36,8 +36,8 @@ pub enum Hears {
 /// Puts the calling thread, and all that it starts, under a filter. Each instruction is a number:
 /// see `Applied::Seccomp` of the model. Behind the call that installs a program of one instruction
 /// none is made here: every call may wait for a listener that nobody has yet.
-pub fn install(program: &[u64], hears: Hears) -> Result<Option<OwnedFd>, Errno> {
-    if program.is_empty() || program.len() > LONGEST {
+pub fn install(program: &[u64], hears: NotifyMode) -> Result<Option<OwnedFd>, Errno> {
+    if program.is_empty() || program.len() > MAX_INSTRUCTIONS {
         return Err(Errno::EINVAL);
     }
     let mut filter: Vec<libc::sock_filter> = program
@@ -51,8 +51,8 @@ pub fn install(program: &[u64], hears: Hears) -> Result<Option<OwnedFd>, Errno> 
         .collect();
     let whole = libc::sock_fprog { len: filter.len() as u16, filter: filter.as_mut_ptr() };
     let flags = match hears {
-        Hears::Nobody => 0,
-        Hears::Listener => libc::SECCOMP_FILTER_FLAG_NEW_LISTENER,
+        NotifyMode::None => 0,
+        NotifyMode::Listener => libc::SECCOMP_FILTER_FLAG_NEW_LISTENER,
     };
     // SAFETY: plain numbers; then the kernel reads one program, which is there.
     let installed = unsafe {
@@ -61,7 +61,7 @@ pub fn install(program: &[u64], hears: Hears) -> Result<Option<OwnedFd>, Errno> 
     };
     let fd = Errno::check(installed as i32)?;
     // SAFETY: with a listener what comes back is a new descriptor, and ours.
-    Ok((hears == Hears::Listener).then(|| unsafe { OwnedFd::from_raw_fd(fd) }))
+    Ok((hears == NotifyMode::Listener).then(|| unsafe { OwnedFd::from_raw_fd(fd) }))
 }
 
 /// A filter's listener, held by another process than the one that is under the filter.
@@ -69,7 +69,7 @@ pub struct Listener(OwnedFd);
 
 impl Listener {
     /// Takes descriptor `number` out of a process (pidfd_getfd(2), Linux 5.6).
-    pub fn take(process: BorrowedFd<'_>, number: i32) -> Result<Self, Errno> {
+    pub fn take_from_process(process: BorrowedFd<'_>, number: i32) -> Result<Self, Errno> {
         let process = process.as_raw_fd();
         // SAFETY: plain numbers; the descriptor is new and ours.
         unsafe {
@@ -79,7 +79,7 @@ impl Listener {
     }
 
     /// Hears of one call and lets it go on; `seen` counts it before its caller wakes.
-    pub fn let_go(&self, seen: &AtomicU64) -> Result<(), Errno> {
+    pub fn continue_call(&self, seen: &AtomicU64) -> Result<(), Errno> {
         // SAFETY: all-zero bits are a valid question, and what the kernel wants to find there; it
         // writes one question and reads one answer.
         unsafe {

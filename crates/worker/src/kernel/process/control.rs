@@ -7,20 +7,20 @@ use crate::kernel::Errno;
 
 /// How a child ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ended {
+pub enum Termination {
     /// By itself, with this status.
     Exited(i32),
     /// By this signal.
     Killed(i32),
 }
 
-impl Ended {
+impl Termination {
     /// What wait(2) says; `None` of a process that was only stopped.
-    pub(in crate::kernel) fn of(status: i32) -> Option<Ended> {
+    pub(in crate::kernel) fn from_status(status: i32) -> Option<Termination> {
         if libc::WIFEXITED(status) {
-            Some(Ended::Exited(libc::WEXITSTATUS(status)))
+            Some(Termination::Exited(libc::WEXITSTATUS(status)))
         } else {
-            libc::WIFSIGNALED(status).then(|| Ended::Killed(libc::WTERMSIG(status)))
+            libc::WIFSIGNALED(status).then(|| Termination::Killed(libc::WTERMSIG(status)))
         }
     }
 }
@@ -33,7 +33,7 @@ pub fn become_subreaper() -> Result<(), Errno> {
 
 /// The calling process is killed when its parent ends. `parent` is who that was: if it has ended
 /// already, the answer is an error, and there is nobody left to measure for. 0 is whoever it is.
-pub fn die_with(parent: u32) -> Result<(), Errno> {
+pub fn die_with_parent(parent: u32) -> Result<(), Errno> {
     // SAFETY: plain numbers.
     Errno::check(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL, 0, 0, 0) })?;
     // SAFETY: getppid takes no arguments.
@@ -51,7 +51,7 @@ pub fn outlive_parent() {
 }
 
 /// The calling process leaves its session and its group: what is sent to them does not reach it.
-pub fn leave_session() {
+pub fn start_session() {
     // SAFETY: setsid takes no arguments; it fails for the leader of a group alone, which a new
     // process is not.
     unsafe { libc::setsid() };
@@ -59,7 +59,7 @@ pub fn leave_session() {
 
 /// The calling process's timers fire when they should, and not up to 50 us later to be put together
 /// with others (its slack). It cannot fail.
-pub fn wake_on_time() {
+pub fn minimise_timer_slack() {
     // SAFETY: plain numbers.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1, 0, 0, 0) };
 }
@@ -67,18 +67,18 @@ pub fn wake_on_time() {
 /// Who started this process, as its command line says: `job PID`. What getppid(2) says may be
 /// somebody else already. It is 0 where a wrapper stands between, and nobody's where none is
 /// named.
-pub fn named_parent() -> u32 {
+pub fn parent_argument() -> u32 {
     std::env::args().nth(2).and_then(|pid| pid.parse().ok()).unwrap_or(u32::MAX)
 }
 
 /// The user on whose behalf this process makes files.
-pub fn user() -> u32 {
+pub fn effective_user() -> u32 {
     // SAFETY: geteuid takes no arguments.
     unsafe { libc::geteuid() }
 }
 
 /// The group of a process; `None` when it is gone.
-pub fn group_of(pid: u32) -> Option<u32> {
+pub fn process_group(pid: u32) -> Option<u32> {
     // SAFETY: plain numbers.
     Errno::check(unsafe { libc::getpgid(pid as i32) }).ok().map(|group| group as u32)
 }
@@ -101,7 +101,7 @@ pub fn kill(pid: u32) {
 
 /// Whose end to wait for.
 #[derive(Clone, Copy, Debug)]
-pub enum Whose {
+pub enum WaitTarget {
     /// This child's.
     Child(u32),
     /// Any child's of this group.
@@ -111,17 +111,17 @@ pub enum Whose {
 }
 
 /// What wait(2) calls them.
-pub(in crate::kernel) fn target(whose: Whose) -> i32 {
+pub(in crate::kernel) fn waitpid_argument(whose: WaitTarget) -> i32 {
     match whose {
-        Whose::Child(pid) => pid as i32,
-        Whose::Group(group) => -(group as i32),
-        Whose::Any => -1,
+        WaitTarget::Child(pid) => pid as i32,
+        WaitTarget::Group(group) => -(group as i32),
+        WaitTarget::Any => -1,
     }
 }
 
 /// Waits for an end. With `patient = false` it answers `Ok(None)` when nobody has ended yet.
-pub fn wait(whose: Whose, patient: bool) -> Result<Option<(u32, Ended)>, Errno> {
-    let target = target(whose);
+pub fn wait(whose: WaitTarget, patient: bool) -> Result<Option<(u32, Termination)>, Errno> {
+    let target = waitpid_argument(whose);
     let flags = if patient { 0 } else { libc::WNOHANG };
     loop {
         let mut status = 0;
@@ -129,7 +129,7 @@ pub fn wait(whose: Whose, patient: bool) -> Result<Option<(u32, Ended)>, Errno> 
         match Errno::check(unsafe { libc::waitpid(target, &raw mut status, flags) }) {
             Ok(0) => return Ok(None),
             Ok(pid) => {
-                if let Some(how) = Ended::of(status) {
+                if let Some(how) = Termination::from_status(status) {
                     return Ok(Some((pid as u32, how)));
                 }
             }
@@ -148,7 +148,7 @@ pub fn children() -> Vec<u32> {
 }
 
 /// Sets a variable of this process, and of all that it starts, which must have one thread.
-pub fn set_variable(name: &str, value: &OsStr) -> Result<(), Errno> {
+pub fn set_environment_variable(name: &str, value: &OsStr) -> Result<(), Errno> {
     let is_name = !name.is_empty() && !name.contains(['=', '\0']);
     if !is_name || value.as_bytes().contains(&0) {
         return Err(Errno::EINVAL);
@@ -172,7 +172,7 @@ pub fn fork(child: impl FnOnce() -> i32) -> Result<u32, Errno> {
 }
 
 /// Sleeps until a signal ends the process; a child's whole life, for one that only has to be there.
-pub fn wait_for_the_end() -> ! {
+pub fn pause_forever() -> ! {
     loop {
         // SAFETY: pause takes no arguments.
         unsafe { libc::pause() };
@@ -184,7 +184,7 @@ pub fn wait_for_the_end() -> ! {
 /// tests at its side have open is closed there: it would take their sockets for its own, and they
 /// would wait for the end of a stream that it still holds.
 #[cfg(test)]
-pub(crate) fn alone(body: impl FnOnce()) {
+pub(crate) fn in_own_process(body: impl FnOnce()) {
     use std::io::Write;
     use std::panic::{AssertUnwindSafe, catch_unwind, set_hook};
     // The C library makes its own memory whole after a fork, whatever other threads were at.
@@ -196,8 +196,8 @@ pub(crate) fn alone(body: impl FnOnce()) {
         i32::from(catch_unwind(AssertUnwindSafe(body)).is_err())
     });
     let child = child.unwrap_or_else(|error| panic!("cannot fork: {error}"));
-    match wait(Whose::Child(child), true) {
-        Ok(Some((_, Ended::Exited(0)))) => {}
+    match wait(WaitTarget::Child(child), true) {
+        Ok(Some((_, Termination::Exited(0)))) => {}
         other => panic!("the process of its own ended so: {other:?}"),
     }
 }
@@ -205,7 +205,7 @@ pub(crate) fn alone(body: impl FnOnce()) {
 /// How the kernel lets a process speculate past stores and over indirect branches, in the words of
 /// its status: a seccomp filter may have changed that (Linux before 5.16 always did). `None` where
 /// no word of it is there.
-pub fn speculation(pid: u32) -> Option<String> {
+pub fn speculation_status(pid: u32) -> Option<String> {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     let words = status.lines().filter(|line| line.starts_with("Speculation"));
     let words: Vec<&str> = words.filter_map(|line| Some(line.split_once(':')?.1.trim())).collect();
@@ -213,7 +213,7 @@ pub fn speculation(pid: u32) -> Option<String> {
 }
 
 /// This program's own file, to exec it afresh. Where /proc is not mounted, what it was started as.
-pub fn own_program() -> std::path::PathBuf {
+pub fn own_executable() -> std::path::PathBuf {
     let by_kernel = std::path::Path::new("/proc/self/exe");
     match by_kernel.exists() {
         true => by_kernel.to_owned(),
@@ -234,7 +234,7 @@ pub fn libc_version() -> String {
 }
 
 /// The bits of the core file limit: no worker leaves a core behind.
-pub fn forbid_core_files() {
+pub fn disable_core_files() {
     let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: the kernel reads one rlimit, which is there. Lowering a limit cannot fail.
     unsafe { libc::setrlimit(libc::RLIMIT_CORE, &raw const none) };

@@ -73,8 +73,8 @@ impl Loader {
     /// The loader of this system: the one that its shell names, with the C library that belongs to
     /// it. `None` where there is no shell, or it is linked statically, or its loader is of no C
     /// library that is known.
-    pub fn of_the_system() -> Option<Self> {
-        let interpreter = interpreter_of(Path::new("/bin/sh"))?;
+    pub fn of_system() -> Option<Self> {
+        let interpreter = read_interpreter(Path::new("/bin/sh"))?;
         let name = Path::new(&interpreter).file_name()?.to_str()?;
         let library = if name.starts_with("ld-linux") {
             "libc.so.6".to_owned()
@@ -110,7 +110,7 @@ fn program(loader: Option<&Loader>) -> Vec<u8> {
     }
     let interpreter_len = loader.map_or(0, |loader| loader.interpreter.len() + 1);
 
-    let mut words = Words(Vec::with_capacity(len));
+    let mut words = WordWriter(Vec::with_capacity(len));
     // ELF of 64 bits, little-endian, version 1; no ABI of its own, a program, no sections.
     words.push(0x0001_0102_464c_457f);
     words.push(0);
@@ -153,9 +153,9 @@ fn program(loader: Option<&Loader>) -> Vec<u8> {
 }
 
 /// Bytes that are written eight at a time.
-struct Words(Vec<u8>);
+struct WordWriter(Vec<u8>);
 
-impl Words {
+impl WordWriter {
     fn push(&mut self, word: u64) {
         self.0.extend_from_slice(&word.to_le_bytes());
     }
@@ -172,13 +172,13 @@ impl Words {
 }
 
 /// The interpreter that a program names; `None` where it names none, or is no 64-bit program.
-pub fn interpreter_of(path: &Path) -> Option<String> {
-    interpreter_in(File::open(path).ok()?)
+pub fn read_interpreter(path: &Path) -> Option<String> {
+    interpreter_from(File::open(path).ok()?)
 }
 
-fn interpreter_in(mut file: impl Read + Seek) -> Option<String> {
+fn interpreter_from(mut file: impl Read + Seek) -> Option<String> {
     /// No path is longer (PATH_MAX).
-    const LONGEST: u64 = 4_096;
+    const MAX_PATH_BYTES: u64 = 4_096;
     let mut head = [0; HEADER];
     file.read_exact(&mut head).ok()?;
     let half = |at: usize| u16::from_le_bytes([head[at], head[at + 1]]);
@@ -192,7 +192,7 @@ fn interpreter_in(mut file: impl Read + Seek) -> Option<String> {
         file.read_exact(&mut entry).ok()?;
         let word = |at: usize| Some(u64::from_le_bytes(*entry[at..].first_chunk()?));
         if u64::from(u32::from_le_bytes(*entry.first_chunk()?)) == INTERP {
-            let mut name = vec![0; word(32)?.min(LONGEST) as usize];
+            let mut name = vec![0; word(32)?.min(MAX_PATH_BYTES) as usize];
             file.seek(SeekFrom::Start(word(8)?)).ok()?;
             file.read_exact(&mut name).ok()?;
             name.pop_if(|last| *last == 0);
@@ -223,11 +223,11 @@ mod tests {
         let loader =
             Loader { interpreter: "/lib/ld-linux.so.9".into(), library: "libc.so.6".into() };
         let program = dynamic_program(&loader);
-        assert_eq!(interpreter_in(Cursor::new(&program)), Some(loader.interpreter));
+        assert_eq!(interpreter_from(Cursor::new(&program)), Some(loader.interpreter));
         let library = b"\0libc.so.6\0";
         assert!(program.windows(library.len()).any(|part| part == library));
-        assert_eq!(interpreter_in(Cursor::new(static_program())), None);
-        assert_eq!(interpreter_in(Cursor::new(b"#!/bin/sh\n")), None);
+        assert_eq!(interpreter_from(Cursor::new(static_program())), None);
+        assert_eq!(interpreter_from(Cursor::new(b"#!/bin/sh\n")), None);
     }
 
     #[test]
@@ -235,13 +235,13 @@ mod tests {
         let loader = Loader { interpreter: "/lib/ld.so".into(), library: "libc.so".into() };
         let program = dynamic_program(&loader);
         for len in 0..program.len() {
-            assert_eq!(interpreter_in(Cursor::new(&program[..len])), None, "{len} bytes");
+            assert_eq!(interpreter_from(Cursor::new(&program[..len])), None, "{len} bytes");
         }
         // The table of headers, their number, a name's place and length: nothing that is believed.
         let mut wild = program;
         for at in [32, 56, 64 + 8, 64 + 32] {
             wild[at..at + 8].fill(0xff);
-            assert_eq!(interpreter_in(Cursor::new(&wild)), None, "{at}");
+            assert_eq!(interpreter_from(Cursor::new(&wild)), None, "{at}");
         }
     }
 }

@@ -26,15 +26,15 @@ pub struct KernelThread {
 impl KernelThread {
     /// Makes the device. It takes root: EPERM elsewhere.
     pub fn prepare() -> Result<Self, Errno> {
-        let home = Namespace::leave()?;
+        let home = Namespace::enter_new()?;
         let made = Self::prepare_here();
-        home.come_back()?;
+        home.restore()?;
         made
     }
 
     /// Everything is made in the namespace that the thread is in now.
     fn prepare_here() -> Result<Self, Errno> {
-        let socket = opened(|| {
+        let socket = owned_descriptor(|| {
             // SAFETY: plain numbers.
             unsafe { libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0) }
         })?;
@@ -43,7 +43,7 @@ impl KernelThread {
         set_gro(&socket)?;
         let threaded = open_threaded()?;
         let device = Self { threaded, socket };
-        device.switch(true)?;
+        device.set_up(true)?;
         Ok(device)
     }
 
@@ -57,12 +57,12 @@ impl KernelThread {
     /// the device is switched off.
     pub fn remove(&self) -> Result<(), Errno> {
         self.write(b"0")?;
-        self.switch(false)?;
-        self.switch(true)
+        self.set_up(false)?;
+        self.set_up(true)
     }
 
     /// Whether the kernel says that the device has its thread.
-    pub fn is_there(&self) -> Result<bool, Errno> {
+    pub fn exists(&self) -> Result<bool, Errno> {
         let mut text = [0; 1];
         self.threaded.read_exact_at(&mut text, 0)?;
         Ok(text == *b"1")
@@ -76,11 +76,11 @@ impl KernelThread {
         Errno::check(written).map(drop)
     }
 
-    fn switch(&self, on: bool) -> Result<(), Errno> {
+    fn set_up(&self, on: bool) -> Result<(), Errno> {
         let flags = if on { libc::IFF_UP as libc::c_short } else { 0 };
-        let mut request = request();
+        let mut request = interface_request();
         request.ifr_ifru.ifru_flags = flags;
-        ask(&self.socket, libc::SIOCSIFFLAGS, &mut request)
+        interface_ioctl(&self.socket, libc::SIOCSIFFLAGS, &mut request)
     }
 }
 
@@ -89,28 +89,28 @@ struct Namespace(OwnedFd);
 
 impl Namespace {
     /// Moves the calling thread into a fresh network namespace.
-    fn leave() -> Result<Self, Errno> {
+    fn enter_new() -> Result<Self, Errno> {
         let home = File::open("/proc/thread-self/ns/net")?;
         // SAFETY: plain numbers; it is this thread's own affair.
         Errno::check(unsafe { libc::unshare(libc::CLONE_NEWNET) })?;
         Ok(Self(home.into()))
     }
 
-    fn come_back(self) -> Result<(), Errno> {
+    fn restore(self) -> Result<(), Errno> {
         // SAFETY: a descriptor of a namespace, and its kind.
         Errno::check(unsafe { libc::setns(self.0.as_raw_fd(), libc::CLONE_NEWNET) }).map(drop)
     }
 }
 
 /// A descriptor that a call has just opened.
-fn opened(open: impl FnOnce() -> i32) -> Result<OwnedFd, Errno> {
+fn owned_descriptor(open: impl FnOnce() -> i32) -> Result<OwnedFd, Errno> {
     let fd = Errno::check(open())?;
     // SAFETY: it is new, and nobody else's.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
 /// An ifreq(7) that names the device.
-fn request() -> libc::ifreq {
+fn interface_request() -> libc::ifreq {
     // SAFETY: all-zero bits are a valid request.
     let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
     for (to, from) in request.ifr_name.iter_mut().zip(DEVICE) {
@@ -119,7 +119,11 @@ fn request() -> libc::ifreq {
     request
 }
 
-fn ask(socket: &OwnedFd, what: libc::Ioctl, request: &mut libc::ifreq) -> Result<(), Errno> {
+fn interface_ioctl(
+    socket: &OwnedFd,
+    what: libc::Ioctl,
+    request: &mut libc::ifreq,
+) -> Result<(), Errno> {
     // SAFETY: the request is one that `what` takes, and what it points to lives as long as it.
     Errno::check(unsafe { libc::ioctl(socket.as_raw_fd(), what, &raw mut *request) }).map(drop)
 }
@@ -129,9 +133,9 @@ fn set_gro(socket: &OwnedFd) -> Result<(), Errno> {
     const SIOCETHTOOL: libc::Ioctl = 0x8946;
     const ETHTOOL_SGRO: u32 = 0x2c;
     let mut value = [ETHTOOL_SGRO, 1];
-    let mut request = request();
+    let mut request = interface_request();
     request.ifr_ifru.ifru_data = value.as_mut_ptr().cast();
-    ask(socket, SIOCETHTOOL, &mut request)
+    interface_ioctl(socket, SIOCETHTOOL, &mut request)
 }
 
 /// Opens the device's `threaded` by a mount of sysfs that is attached nowhere (Linux 5.2): it shows
@@ -140,7 +144,7 @@ fn open_threaded() -> Result<File, Errno> {
     const FSOPEN_CLOEXEC: libc::c_uint = 1;
     const FSCONFIG_CMD_CREATE: libc::c_uint = 6;
     const FSMOUNT_CLOEXEC: libc::c_uint = 1;
-    let context = opened(|| {
+    let context = owned_descriptor(|| {
         // SAFETY: a string with an end, and plain numbers.
         unsafe { libc::syscall(libc::SYS_fsopen, c"sysfs".as_ptr(), FSOPEN_CLOEXEC) as i32 }
     })?;
@@ -150,11 +154,11 @@ fn open_threaded() -> Result<File, Errno> {
     let created =
         unsafe { libc::syscall(libc::SYS_fsconfig, fd, FSCONFIG_CMD_CREATE, none, none, 0) as i32 };
     Errno::check(created)?;
-    let mount = opened(|| {
+    let mount = owned_descriptor(|| {
         // SAFETY: plain numbers.
         unsafe { libc::syscall(libc::SYS_fsmount, fd, FSMOUNT_CLOEXEC, 0) as i32 }
     })?;
-    let file = opened(|| {
+    let file = owned_descriptor(|| {
         let path = c"devices/virtual/net/oscost0/threaded".as_ptr();
         // SAFETY: a string with an end, and plain numbers.
         unsafe { libc::openat(mount.as_raw_fd(), path, libc::O_RDWR | libc::O_CLOEXEC) }
@@ -184,7 +188,7 @@ const NEW_PAIR: [u8; 128] = [
 ];
 
 fn make_pair() -> Result<(), Errno> {
-    let socket = opened(|| {
+    let socket = owned_descriptor(|| {
         let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC;
         // SAFETY: plain numbers.
         unsafe { libc::socket(libc::AF_NETLINK, kind, libc::NETLINK_ROUTE) }
@@ -232,13 +236,16 @@ mod tests {
         let mut slept = 0;
         for _ in 0..9 {
             device.remove().unwrap();
-            assert_eq!(device.is_there(), Ok(false));
+            assert_eq!(device.exists(), Ok(false));
             let before = kthreadd_sleeps();
             slept += u32::from(sleeps(|| device.create().unwrap()) >= 1);
-            assert_eq!(device.is_there(), Ok(true));
+            assert_eq!(device.exists(), Ok(true));
             // It has gone to sleep again a moment after it made the thread.
             let worked = || kthreadd_sleeps() > before;
-            assert!(before.is_none() || (0..1_000).any(|_| patient(worked)), "{before:?}");
+            assert!(
+                before.is_none() || (0..1_000).any(|_| holds_within_1_ms(worked)),
+                "{before:?}"
+            );
         }
         // Who loses the CPU to kthreadd before it waits for it finds the thread made: on a machine
         // that is busy with other tests that happens, and is no rule.
@@ -253,7 +260,7 @@ mod tests {
         assert!((0..99).any(|_| forked() == 0));
     }
 
-    fn patient(condition: impl Fn() -> bool) -> bool {
+    fn holds_within_1_ms(condition: impl Fn() -> bool) -> bool {
         condition() || {
             std::thread::sleep(std::time::Duration::from_millis(1));
             false

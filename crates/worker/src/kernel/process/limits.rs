@@ -4,7 +4,7 @@ use crate::kernel::Errno;
 
 /// How many descriptors this process may have open: the soft limit is raised to the hard one, which
 /// everyone may do.
-pub fn descriptors() -> Result<u64, Errno> {
+pub fn raise_descriptor_limit() -> Result<u64, Errno> {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: one rlimit is written, and then read, which is there.
     unsafe {
@@ -19,8 +19,8 @@ pub fn descriptors() -> Result<u64, Errno> {
 
 /// How many descriptors this process may have open, where it wants so many: beyond the hard limit
 /// who may raises that too, as far as the system goes (`fs.nr_open`).
-pub fn descriptors_for(wanted: u64) -> Result<u64, Errno> {
-    let limit = descriptors()?;
+pub fn raise_descriptor_limit_to(wanted: u64) -> Result<u64, Errno> {
+    let limit = raise_descriptor_limit()?;
     if wanted <= limit {
         return Ok(limit);
     }
@@ -32,7 +32,7 @@ pub fn descriptors_for(wanted: u64) -> Result<u64, Errno> {
 
 /// What a process may not exceed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Limited {
+pub enum LimitKind {
     /// Its address space (RLIMIT_AS).
     AddressSpace,
     /// The size of a file that it writes (RLIMIT_FSIZE).
@@ -41,17 +41,17 @@ pub enum Limited {
 
 /// A soft limit that this process has lowered for what it starts meanwhile: its own are raised
 /// again when this is dropped.
-pub struct Lowered(Limited, libc::rlimit);
+pub struct LoweredLimit(LimitKind, libc::rlimit);
 
-impl Lowered {
+impl LoweredLimit {
     /// Lowers a limit to so many MiB; it is never raised.
-    pub fn to(what: Limited, mib: u32) -> Result<Self, Errno> {
+    pub fn new(what: LimitKind, mib: u32) -> Result<Self, Errno> {
         let mut before = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
         // SAFETY: one rlimit is written, which is there.
         Errno::check(unsafe {
             match what {
-                Limited::AddressSpace => libc::getrlimit(libc::RLIMIT_AS, &raw mut before),
-                Limited::File => libc::getrlimit(libc::RLIMIT_FSIZE, &raw mut before),
+                LimitKind::AddressSpace => libc::getrlimit(libc::RLIMIT_AS, &raw mut before),
+                LimitKind::File => libc::getrlimit(libc::RLIMIT_FSIZE, &raw mut before),
             }
         })?;
         let wanted = libc::rlim_t::from(mib) << 20;
@@ -60,19 +60,19 @@ impl Lowered {
     }
 }
 
-impl Drop for Lowered {
+impl Drop for LoweredLimit {
     fn drop(&mut self) {
         // Up to the hard limit, which was not touched, everyone may.
         let _ = set(self.0, &self.1);
     }
 }
 
-fn set(what: Limited, limit: &libc::rlimit) -> Result<(), Errno> {
+fn set(what: LimitKind, limit: &libc::rlimit) -> Result<(), Errno> {
     // SAFETY: one rlimit is read, which is there.
     Errno::check(unsafe {
         match what {
-            Limited::AddressSpace => libc::setrlimit(libc::RLIMIT_AS, limit),
-            Limited::File => libc::setrlimit(libc::RLIMIT_FSIZE, limit),
+            LimitKind::AddressSpace => libc::setrlimit(libc::RLIMIT_AS, limit),
+            LimitKind::File => libc::setrlimit(libc::RLIMIT_FSIZE, limit),
         }
     })
     .map(drop)
@@ -81,7 +81,7 @@ fn set(what: Limited, limit: &libc::rlimit) -> Result<(), Errno> {
 /// Has this process, and what it starts, make do with so many descriptors: the right to raise the
 /// limit again (CAP_SYS_RESOURCE) is given up.
 #[cfg(test)]
-pub(crate) fn lower_descriptors(most: u64) -> Result<(), Errno> {
+pub(crate) fn lower_descriptor_limit(most: u64) -> Result<(), Errno> {
     const VERSION_3: u32 = 0x2008_0522;
     const SYS_RESOURCE: u32 = 24;
     let header = [VERSION_3, 0];

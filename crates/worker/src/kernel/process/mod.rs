@@ -11,10 +11,11 @@ pub mod thread;
 pub mod usage;
 
 #[cfg(test)]
-pub(crate) use control::alone;
-pub(in crate::kernel) use control::target;
+pub(crate) use control::in_own_process;
+pub(in crate::kernel) use control::waitpid_argument;
 pub use control::{
-    Ended, Whose, become_subreaper, children, die_with, forbid_core_files, fork, group_of, kill,
-    kill_group, leave_session, libc_version, named_parent, outlive_parent, own_program,
-    set_variable, speculation, user, wait, wait_for_the_end, wake_on_time,
+    Termination, WaitTarget, become_subreaper, children, die_with_parent, disable_core_files,
+    effective_user, fork, kill, kill_group, libc_version, minimise_timer_slack, outlive_parent,
+    own_executable, parent_argument, pause_forever, process_group, set_environment_variable,
+    speculation_status, start_session, wait,
 };

@@ -26,7 +26,7 @@ impl SignalFd {
     }
 
     /// The next signal that has arrived, if any.
-    pub fn next(&self) -> Option<Arrived> {
+    pub fn next(&self) -> Option<SignalEvent> {
         use std::os::fd::AsRawFd;
         // SAFETY: all-zero bits are a valid siginfo, and the kernel writes at most its size.
         let (read, info) = unsafe {
@@ -35,8 +35,8 @@ impl SignalFd {
             (libc::read(self.0.as_raw_fd(), (&raw mut info).cast(), size), info)
         };
         (read > 0).then_some(match info.ssi_signo as i32 {
-            libc::SIGCHLD => Arrived::ChildChanged,
-            _ => Arrived::EndRequested,
+            libc::SIGCHLD => SignalEvent::ChildChanged,
+            _ => SignalEvent::EndRequested,
         })
     }
 }
@@ -49,7 +49,7 @@ impl AsFd for SignalFd {
 
 /// What a signal means to the supervisor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Arrived {
+pub enum SignalEvent {
     /// A child ended or stopped.
     ChildChanged,
     /// Somebody wants the supervisor to end.
@@ -68,11 +68,11 @@ const FORWARDED: [i32; 7] = [
 ];
 
 /// Signals that wait until they are let in.
-pub struct HeldBack(libc::sigset_t);
+pub struct BlockedSignals(libc::sigset_t);
 
 /// Holds back what [`forward_to`] forwards, until it is known to whom: what came in between would
 /// end this process, and leave the other one.
-pub fn hold_back() -> HeldBack {
+pub fn block_forwarded() -> BlockedSignals {
     // SAFETY: both sets are written before they are read, and are there.
     unsafe {
         let mut set: libc::sigset_t = std::mem::zeroed();
@@ -82,13 +82,13 @@ pub fn hold_back() -> HeldBack {
             libc::sigaddset(&raw mut set, signal);
         }
         libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, &raw mut before);
-        HeldBack(before)
+        BlockedSignals(before)
     }
 }
 
-impl HeldBack {
+impl BlockedSignals {
     /// Lets them in: in a child, too, which has inherited that they wait.
-    pub fn let_in(&self) {
+    pub fn unblock(&self) {
         // SAFETY: the mask is the one that was there before.
         unsafe {
             libc::pthread_sigmask(libc::SIG_SETMASK, &raw const self.0, std::ptr::null_mut());
@@ -97,12 +97,12 @@ impl HeldBack {
 }
 
 /// Whom [`forward_to`] forwards to; nobody at 0.
-static HEIR: AtomicI32 = AtomicI32::new(0);
+static FORWARD_TARGET: AtomicI32 = AtomicI32::new(0);
 
 /// What others ask of this process is from now on asked of `pid`, which stands for it; 0 for nobody.
 /// What the terminal sends reaches that one too, and is not sent twice; what is ignored stays so.
 pub fn forward_to(pid: u32) {
-    HEIR.store(pid as i32, Ordering::Relaxed);
+    FORWARD_TARGET.store(pid as i32, Ordering::Relaxed);
     for signal in FORWARDED {
         // SAFETY: all-zero bits are a valid action, of which one is read and one is written; the
         // handler only makes a call that handlers may make.
@@ -120,7 +120,7 @@ pub fn forward_to(pid: u32) {
 }
 
 extern "C" fn forward(signal: i32, info: *const libc::siginfo_t, _: *const libc::c_void) {
-    let heir = HEIR.load(Ordering::Relaxed);
+    let heir = FORWARD_TARGET.load(Ordering::Relaxed);
     // SAFETY: the kernel hands over a siginfo that lives as long as the handler runs. What a process
     // has sent has a code of 0 or below.
     unsafe {
@@ -132,7 +132,7 @@ extern "C" fn forward(signal: i32, info: *const libc::siginfo_t, _: *const libc:
 
 /// Unblocks every signal and ignores none but SIGPIPE: a worker inherits the supervisor's mask, and
 /// what a shell in the background or nohup(1) ignores; a benchmark must not.
-pub fn unblock_all() {
+pub fn reset_all() {
     for signal in 1..32 {
         if ![libc::SIGKILL, libc::SIGSTOP, libc::SIGPIPE].contains(&signal) {
             // SAFETY: no handler of ours is set, so that none is taken away.
@@ -149,7 +149,7 @@ pub fn unblock_all() {
 
 /// Ignores what a terminal sends, and who wants this process to end kindly: it ends with another
 /// one.
-pub fn ignore_the_terminal() {
+pub fn ignore_terminal_signals() {
     let all = [
         libc::SIGHUP,
         libc::SIGINT,

@@ -8,7 +8,7 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::kernel::process::{self, Ended, Whose};
+use crate::kernel::process::{self, Termination, WaitTarget};
 use crate::kernel::time::stopwatch::Stopwatch;
 use crate::kernel::{Errno, arch};
 
@@ -37,7 +37,7 @@ pub fn raw_fork(watch: Stopwatch, child: impl FnOnce(u64) -> i32) -> Result<u32,
 pub fn clone_vm() -> Result<u32, Errno> {
     let flags = (libc::CLONE_VM | libc::SIGCHLD) as u64;
     // SAFETY: no flag names a word.
-    match unsafe { arch::clone_that_exits(flags, std::ptr::null_mut()) } {
+    match unsafe { arch::clone_and_exit(flags, std::ptr::null_mut()) } {
         result if result < 0 => Err(Errno(-result as i32)),
         pid => Ok(pid as u32),
     }
@@ -62,16 +62,16 @@ pub fn yield_until(it_is_so: impl Fn() -> bool) -> i32 {
 /// ECANCELED for one that was killed.
 #[inline(always)]
 pub fn reap(child: u32) -> Result<(), Errno> {
-    match process::wait(Whose::Child(child), true)? {
-        Some((_, Ended::Exited(0))) => Ok(()),
-        Some((_, Ended::Exited(status))) => Err(Errno(status)),
+    match process::wait(WaitTarget::Child(child), true)? {
+        Some((_, Termination::Exited(0))) => Ok(()),
+        Some((_, Termination::Exited(status))) => Err(Errno(status)),
         _ => Err(Errno(libc::ECANCELED)),
     }
 }
 
 /// Waits for the end of a child, and leaves it as it is: a zombie.
 #[inline(always)]
-pub fn see_end(child: u32) -> Result<(), Errno> {
+pub fn wait_without_reaping(child: u32) -> Result<(), Errno> {
     loop {
         // SAFETY: all-zero bits are a valid siginfo, and the call fills it in.
         let seen = unsafe {
@@ -101,7 +101,7 @@ pub fn system(command: &CStr) -> Result<(), Errno> {
 
 /// Whether the current folder is one that the supervisor has made, and removes. Where it could make
 /// none, a worker stands where the user does: nothing is written there.
-pub fn stands_in_a_private_folder() -> bool {
+pub fn is_in_private_folder() -> bool {
     let Ok(folder) = std::env::current_dir() else { return false };
     let ours = folder.file_name().is_some_and(|name| name.as_bytes().starts_with(b"oscost-"));
     ours && fs::metadata(folder).is_ok_and(|folder| folder.mode() & 0o077 == 0)
@@ -159,12 +159,7 @@ impl Program {
         let flags = (libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD) as u64;
         // SAFETY: as in `exec`; the flags name no words and no registers.
         let result = unsafe {
-            arch::clone_that_execs(
-                flags,
-                self.path.as_ptr(),
-                self.argv.as_ptr(),
-                self.envp.as_ptr(),
-            )
+            arch::clone_and_exec(flags, self.path.as_ptr(), self.argv.as_ptr(), self.envp.as_ptr())
         };
         if result < 0 { Err(Errno(-result as i32)) } else { Ok(result as u32) }
     }
@@ -202,11 +197,11 @@ pub struct Zombies(Vec<u32>);
 
 impl Zombies {
     /// Makes so many more.
-    pub fn make(&mut self, count: u64) -> Result<(), Errno> {
+    pub fn add(&mut self, count: u64) -> Result<(), Errno> {
         for _ in 0..count {
             let child = process::fork(|| 0)?;
             self.0.push(child);
-            see_end(child)?;
+            wait_without_reaping(child)?;
         }
         Ok(())
     }
@@ -260,7 +255,7 @@ mod tests {
     #[test]
     fn zombies_that_nobody_took_are_reaped_when_they_are_dropped() {
         let mut zombies = Zombies::default();
-        zombies.make(3).unwrap();
+        zombies.add(3).unwrap();
         let taken = zombies.take().unwrap();
         let left = zombies.0.clone();
         drop(zombies);

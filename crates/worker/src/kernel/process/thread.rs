@@ -9,11 +9,11 @@ use crate::kernel::{Errno, arch};
 
 /// What a thread does, and what becomes of it when it ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ThreadKind {
     /// It ends at once, and is joined.
     Plain,
     /// It reads the clock first.
-    Stamping,
+    Timestamping,
     /// It reads the clock, and cleans up behind itself when it ends (PTHREAD_CREATE_DETACHED).
     Detached,
 }
@@ -21,30 +21,30 @@ pub enum Kind {
 /// What a thread shares with its maker.
 struct Shared {
     watch: Stopwatch,
-    began: AtomicU64,
+    start_ticks: AtomicU64,
     thread: AtomicU32,
 }
 
 /// Makes threads, one at a time.
-pub struct Maker {
+pub struct ThreadMaker {
     attributes: libc::pthread_attr_t,
-    kind: Kind,
+    kind: ThreadKind,
     shared: Box<Shared>,
     running: Option<libc::pthread_t>,
 }
 
-impl Maker {
+impl ThreadMaker {
     /// A maker of such threads; `cpu` is the one that they are to run on, other than the maker's.
-    pub fn new(kind: Kind, cpu: Option<u32>, watch: Stopwatch) -> Result<Self, Errno> {
+    pub fn new(kind: ThreadKind, cpu: Option<u32>, watch: Stopwatch) -> Result<Self, Errno> {
         let mut attributes = MaybeUninit::<libc::pthread_attr_t>::uninit();
         // SAFETY: the call initialises what it is handed.
         let mut attributes = unsafe {
-            positive(libc::pthread_attr_init(attributes.as_mut_ptr()))?;
+            check_error(libc::pthread_attr_init(attributes.as_mut_ptr()))?;
             attributes.assume_init()
         };
-        if kind == Kind::Detached {
+        if kind == ThreadKind::Detached {
             // SAFETY: attributes that were initialised.
-            positive(unsafe {
+            check_error(unsafe {
                 libc::pthread_attr_setdetachstate(
                     &raw mut attributes,
                     libc::PTHREAD_CREATE_DETACHED,
@@ -54,7 +54,7 @@ impl Maker {
         if let Some(cpu) = cpu {
             // SAFETY: all-zero bits are an empty set; a number beyond it is not set. The call
             // copies the set.
-            positive(unsafe {
+            check_error(unsafe {
                 let mut set: libc::cpu_set_t = std::mem::zeroed();
                 if cpu < libc::CPU_SETSIZE as u32 {
                     libc::CPU_SET(cpu as usize, &mut set);
@@ -67,7 +67,7 @@ impl Maker {
             })?;
         }
         let shared =
-            Box::new(Shared { watch, began: AtomicU64::new(0), thread: AtomicU32::new(0) });
+            Box::new(Shared { watch, start_ticks: AtomicU64::new(0), thread: AtomicU32::new(0) });
         Ok(Self { attributes, kind, shared, running: None })
     }
 
@@ -78,16 +78,16 @@ impl Maker {
             return Err(Errno(libc::EBUSY));
         }
         let body = match self.kind {
-            Kind::Plain => nothing,
-            Kind::Stamping => stamp,
-            Kind::Detached => stamp_and_leave,
+            ThreadKind::Plain => no_op,
+            ThreadKind::Timestamping => record_start,
+            ThreadKind::Detached => record_start_and_id,
         };
         let shared: *const Shared = &raw const *self.shared;
         let mut thread = MaybeUninit::uninit();
         // SAFETY: the attributes were initialised; what the thread is handed lives in a box that is
         // kept until its end was seen.
         unsafe {
-            positive(libc::pthread_create(
+            check_error(libc::pthread_create(
                 thread.as_mut_ptr(),
                 &raw const self.attributes,
                 body,
@@ -100,18 +100,18 @@ impl Maker {
 
     /// Waits for the thread's end: pthread_join(3) of a joinable one.
     #[inline(always)]
-    pub fn finish(&mut self) -> Result<(), Errno> {
+    pub fn wait(&mut self) -> Result<(), Errno> {
         let Some(thread) = self.running.take() else { return Err(Errno(libc::ESRCH)) };
         match self.kind {
-            Kind::Plain | Kind::Stamping => self.join(thread),
-            Kind::Detached => self.see_off(),
+            ThreadKind::Plain | ThreadKind::Timestamping => self.join(thread),
+            ThreadKind::Detached => self.wait_detached(),
         }
     }
 
     fn join(&self, thread: libc::pthread_t) -> Result<(), Errno> {
         let mut result = std::ptr::null_mut::<c_void>();
         // SAFETY: a joinable thread that nobody has joined yet; one pointer is written.
-        positive(unsafe { libc::pthread_join(thread, &raw mut result) })?;
+        check_error(unsafe { libc::pthread_join(thread, &raw mut result) })?;
         // Each body hands back what it was handed: proof that it ran.
         let ran = std::ptr::eq(result, (&raw const *self.shared).cast());
         if ran { Ok(()) } else { Err(Errno(libc::ECANCELED)) }
@@ -119,7 +119,7 @@ impl Maker {
 
     /// A detached thread has said its number, and is gone when nobody has that number any more. It
     /// is asked for between yields, in which it can run; after a sleep the next op would be colder.
-    fn see_off(&self) -> Result<(), Errno> {
+    fn wait_detached(&self) -> Result<(), Errno> {
         loop {
             let thread = self.shared.thread.load(Ordering::Acquire);
             if thread != 0 && !is_alive(thread) {
@@ -131,38 +131,38 @@ impl Maker {
     }
 
     /// The ticks that the last thread's first instruction read; an error where it never ran.
-    pub fn began(&self) -> Result<u64, Errno> {
-        match self.shared.began.swap(0, Ordering::AcqRel) {
+    pub fn start_ticks(&self) -> Result<u64, Errno> {
+        match self.shared.start_ticks.swap(0, Ordering::AcqRel) {
             0 => Err(Errno(libc::ECANCELED)),
             ticks => Ok(ticks),
         }
     }
 }
 
-impl Drop for Maker {
+impl Drop for ThreadMaker {
     fn drop(&mut self) {
         if self.running.is_some() {
-            let _ = self.finish();
+            let _ = self.wait();
         }
         // SAFETY: attributes that were initialised, and are not used again.
         unsafe { libc::pthread_attr_destroy(&raw mut self.attributes) };
     }
 }
 
-extern "C" fn nothing(shared: *mut c_void) -> *mut c_void {
+extern "C" fn no_op(shared: *mut c_void) -> *mut c_void {
     shared
 }
 
-extern "C" fn stamp(shared: *mut c_void) -> *mut c_void {
+extern "C" fn record_start(shared: *mut c_void) -> *mut c_void {
     // SAFETY: the maker keeps it until the thread's end was seen, and only shared references to it
     // are made meanwhile.
     let all = unsafe { &*shared.cast::<Shared>() };
-    all.began.store(all.watch.stop(), Ordering::Release);
+    all.start_ticks.store(all.watch.stop(), Ordering::Release);
     shared
 }
 
-extern "C" fn stamp_and_leave(shared: *mut c_void) -> *mut c_void {
-    stamp(shared);
+extern "C" fn record_start_and_id(shared: *mut c_void) -> *mut c_void {
+    record_start(shared);
     // SAFETY: as above; gettid takes no arguments.
     unsafe {
         let thread = libc::gettid() as u32;
@@ -179,7 +179,7 @@ fn is_alive(thread: u32) -> bool {
 }
 
 /// The convention of the thread functions: they hand back the error.
-fn positive(error: libc::c_int) -> Result<(), Errno> {
+fn check_error(error: libc::c_int) -> Result<(), Errno> {
     if error == 0 { Ok(()) } else { Err(Errno(error)) }
 }
 
@@ -198,7 +198,7 @@ pub fn raw_create_join() -> Result<(), Errno> {
     let word = AtomicU32::new(0);
     // SAFETY: this function does not return before the kernel has cleared the word, which is the
     // last that it does with it.
-    let result = unsafe { arch::clone_that_exits(FLAGS as u64, word.as_ptr()) };
+    let result = unsafe { arch::clone_and_exit(FLAGS as u64, word.as_ptr()) };
     if result < 0 {
         return Err(Errno(-result as i32));
     }

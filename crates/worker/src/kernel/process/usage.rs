@@ -4,7 +4,7 @@
 use oscost_model::program::TreeUsage;
 
 use crate::kernel::Errno;
-use crate::kernel::process::{Ended, Whose, target};
+use crate::kernel::process::{Termination, WaitTarget, waitpid_argument};
 
 /// Counters of the calling thread that are cheap to read.
 #[derive(Clone, Copy, Debug, Default)]
@@ -27,16 +27,16 @@ impl ThreadUsage {
     /// What was charged between `earlier` and this.
     #[must_use]
     pub fn since(self, earlier: ThreadUsage) -> ThreadUsage {
-        self.by_field(earlier, u64::saturating_sub)
+        self.combine(earlier, u64::saturating_sub)
     }
 
     /// Both together.
     #[must_use]
-    pub fn and(self, other: ThreadUsage) -> ThreadUsage {
-        self.by_field(other, u64::saturating_add)
+    pub fn plus(self, other: ThreadUsage) -> ThreadUsage {
+        self.combine(other, u64::saturating_add)
     }
 
-    fn by_field(self, other: ThreadUsage, of: fn(u64, u64) -> u64) -> ThreadUsage {
+    fn combine(self, other: ThreadUsage, of: fn(u64, u64) -> u64) -> ThreadUsage {
         ThreadUsage {
             involuntary_switches: of(self.involuntary_switches, other.involuntary_switches),
             major_faults: of(self.major_faults, other.major_faults),
@@ -68,21 +68,22 @@ pub fn thread() -> Result<ThreadUsage, Errno> {
 
 /// Waits for an end as [`crate::kernel::process::wait`] does; with what the kernel charged whoever ended,
 /// and those that it has waited for itself.
-pub fn wait(whose: Whose, patient: bool) -> Result<Option<(Ended, TreeUsage)>, Errno> {
+pub fn wait(whose: WaitTarget, patient: bool) -> Result<Option<(Termination, TreeUsage)>, Errno> {
     let flags = if patient { 0 } else { libc::WNOHANG };
     loop {
         // SAFETY: all-zero bits are a valid rusage; it is written, and so is one integer.
         let (ended, status, usage) = unsafe {
             let mut usage: libc::rusage = std::mem::zeroed();
             let mut status = 0;
-            let ended = libc::wait4(target(whose), &raw mut status, flags, &raw mut usage);
+            let ended =
+                libc::wait4(waitpid_argument(whose), &raw mut status, flags, &raw mut usage);
             (Errno::check(ended), status, usage)
         };
         match ended {
             Ok(0) => return Ok(None),
             Ok(_) => {
-                if let Some(how) = Ended::of(status) {
-                    return Ok(Some((how, of_tree(&usage))));
+                if let Some(how) = Termination::from_status(status) {
+                    return Ok(Some((how, tree_usage(&usage))));
                 }
             }
             Err(Errno::EINTR) => {}
@@ -91,7 +92,7 @@ pub fn wait(whose: Whose, patient: bool) -> Result<Option<(Ended, TreeUsage)>, E
     }
 }
 
-fn of_tree(usage: &libc::rusage) -> TreeUsage {
+fn tree_usage(usage: &libc::rusage) -> TreeUsage {
     TreeUsage {
         user_ns: nanoseconds(usage.ru_utime),
         system_ns: nanoseconds(usage.ru_stime),

@@ -8,7 +8,7 @@ use crate::kernel::time::clock::ClockId;
 
 /// Splits the kernel's convention into result and error.
 #[inline(always)]
-fn kernel(result: i64) -> Result<i64, Errno> {
+fn raw_result(result: i64) -> Result<i64, Errno> {
     if result < 0 { Err(Errno(-result as i32)) } else { Ok(result) }
 }
 
@@ -16,7 +16,7 @@ fn kernel(result: i64) -> Result<i64, Errno> {
 #[inline(always)]
 pub fn getppid() -> Result<i64, Errno> {
     // SAFETY: getppid takes no arguments.
-    kernel(unsafe { arch::syscall0(libc::SYS_getppid) })
+    raw_result(unsafe { arch::syscall0(libc::SYS_getppid) })
 }
 
 /// getppid(2) through the C library; it cannot fail.
@@ -32,7 +32,7 @@ pub fn libc_getppid() -> i64 {
 pub fn open(path: &std::ffi::CStr) -> Result<i64, Errno> {
     let at = libc::AT_FDCWD as i64 as u64;
     // SAFETY: the path is a string with an end; the kernel only reads it.
-    kernel(unsafe {
+    raw_result(unsafe {
         arch::syscall(libc::SYS_openat, [at, path.as_ptr() as u64, libc::O_RDONLY as u64, 0, 0, 0])
     })
 }
@@ -41,7 +41,7 @@ pub fn open(path: &std::ffi::CStr) -> Result<i64, Errno> {
 #[inline(always)]
 pub fn close(fd: i64) -> Result<i64, Errno> {
     // SAFETY: closing a number that `open` handed out touches no memory; nobody else owns it.
-    kernel(unsafe { arch::syscall(libc::SYS_close, [fd as u64, 0, 0, 0, 0, 0]) })
+    raw_result(unsafe { arch::syscall(libc::SYS_close, [fd as u64, 0, 0, 0, 0, 0]) })
 }
 
 /// `open(path, O_RDONLY)` and close through the C library.
@@ -58,7 +58,7 @@ pub fn libc_open_close(path: &std::ffi::CStr) -> Result<(), Errno> {
 pub fn clock_gettime(clock: ClockId) -> Result<u64, Errno> {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the kernel writes one timespec, which is there.
-    kernel(unsafe {
+    raw_result(unsafe {
         arch::syscall(libc::SYS_clock_gettime, [clock.0 as u64, &raw mut time as u64, 0, 0, 0, 0])
     })?;
     Ok(crate::kernel::time::clock::nanoseconds(&time))
@@ -71,7 +71,7 @@ pub fn lsm_list_modules() -> Result<Vec<u64>, Errno> {
     let mut ids = [0u64; 64];
     let mut bytes = size_of_val(&ids) as u32;
     // SAFETY: the kernel writes at most as many bytes as it is told there are.
-    let count = kernel(unsafe {
+    let count = raw_result(unsafe {
         arch::syscall(NUMBER, [ids.as_mut_ptr() as u64, &raw mut bytes as u64, 0, 0, 0, 0])
     })?;
     Ok(ids.into_iter().take(count as usize).collect())

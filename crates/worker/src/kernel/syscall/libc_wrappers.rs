@@ -75,12 +75,12 @@ pub fn fstat(file: &File) -> Result<(), Errno> {
 
 /// A number that no descriptor has.
 #[derive(Clone, Copy)]
-pub struct Closed(i32);
+pub struct ClosedDescriptor(i32);
 
-impl Closed {
+impl ClosedDescriptor {
     /// Finds one.
     pub fn find() -> Result<Self, Errno> {
-        prepared::closed_descriptor().map(Self)
+        prepared::find_closed_descriptor().map(Self)
     }
 
     /// `close(fd)`; what is right is that it fails with EBADF.
@@ -99,12 +99,12 @@ impl Closed {
 }
 
 /// A function that takes nothing, as it is called through a pointer. What fails returns -1.
-pub type Function = extern "C" fn() -> u64;
+pub type CFunction = extern "C" fn() -> u64;
 
 /// The function of that name: one that returns 0, or calls the C library; see the axis `call` of
 /// `syscall/function`. It was called once, and did what it should.
-pub fn function(name: &str) -> Result<Function, Errno> {
-    let function: Function = match name {
+pub fn function_by_name(name: &str) -> Result<CFunction, Errno> {
+    let function: CFunction = match name {
         "none" => return_0,
         "time" => time,
         "sbrk" => sbrk_0,
@@ -112,12 +112,12 @@ pub fn function(name: &str) -> Result<Function, Errno> {
         "clock-gettime" => clock_gettime::<{ libc::CLOCK_REALTIME }>,
         "getppid" => getppid,
         "getpid" => getpid_,
-        "brk" => brk_as_it_stands,
+        "brk" => brk_unchanged,
         "close" => close_closed,
         "open-close" => open_close,
         _ => return Err(Errno::EINVAL),
     };
-    CLOSED.store(prepared::closed_descriptor()?, Relaxed);
+    CLOSED.store(prepared::find_closed_descriptor()?, Relaxed);
     let has_failed = function() == FAILED;
     match (name == "close", has_failed.then(Errno::last)) {
         (false, None) | (true, Some(Errno::EBADF)) => Ok(function),
@@ -159,7 +159,7 @@ extern "C" fn getpid_() -> u64 {
 }
 
 /// Asked for each time: memory that was allocated since may have moved the break.
-extern "C" fn brk_as_it_stands() -> u64 {
+extern "C" fn brk_unchanged() -> u64 {
     // SAFETY: the break is where it is: nothing moves.
     unsafe { libc::brk(libc::sbrk(0)) as u64 }
 }
@@ -176,7 +176,7 @@ extern "C" fn open_close() -> u64 {
 
 /// `sigaction(SIGUSR2, handler)`, of a handler that does nothing and is installed already.
 #[inline(always)]
-pub fn sigaction(handler: &Action) -> Result<(), Errno> {
+pub fn sigaction(handler: &SignalAction) -> Result<(), Errno> {
     // SAFETY: the description is read; its handler does nothing.
     Errno::check(unsafe {
         libc::sigaction(libc::SIGUSR2, &raw const handler.0, std::ptr::null_mut())
@@ -185,11 +185,11 @@ pub fn sigaction(handler: &Action) -> Result<(), Errno> {
 }
 
 /// What the C library is told of a handler.
-pub struct Action(libc::sigaction);
+pub struct SignalAction(libc::sigaction);
 
-impl Action {
+impl SignalAction {
     /// A handler that does nothing.
-    pub fn nothing() -> Self {
-        Self(prepared::nothing_to_do())
+    pub fn no_op() -> Self {
+        Self(prepared::no_op_action())
     }
 }

@@ -4,13 +4,13 @@ use oscost_model::call_names::Arch;
 
 /// The processor that this program was built for.
 #[cfg(target_arch = "x86_64")]
-const OURS: Arch = Arch::X86_64;
+const NATIVE: Arch = Arch::X86_64;
 #[cfg(target_arch = "aarch64")]
 const OURS: Arch = Arch::Aarch64;
 
 /// The kernel's name of a call; `syscall_N` for one that is younger than the table.
-pub fn of(number: u64) -> String {
-    match OURS.calls().find(|&(known, _)| u64::from(known) == number) {
+pub fn name_of(number: u64) -> String {
+    match NATIVE.calls().find(|&(known, _)| u64::from(known) == number) {
         Some((_, name)) => name.to_owned(),
         None => format!("syscall_{number}"),
     }
@@ -22,9 +22,9 @@ mod tests {
 
     #[test]
     fn the_table_agrees_with_libc() {
-        assert_eq!(of(libc::SYS_getppid as u64), "getppid");
-        assert_eq!(of(libc::SYS_openat as u64), "openat");
-        assert_eq!(of(libc::SYS_clock_gettime as u64), "clock_gettime");
-        assert_eq!(of(99_999), "syscall_99999");
+        assert_eq!(name_of(libc::SYS_getppid as u64), "getppid");
+        assert_eq!(name_of(libc::SYS_openat as u64), "openat");
+        assert_eq!(name_of(libc::SYS_clock_gettime as u64), "clock_gettime");
+        assert_eq!(name_of(99_999), "syscall_99999");
     }
 }

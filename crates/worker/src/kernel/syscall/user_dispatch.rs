@@ -11,7 +11,7 @@ static SELECTOR: u8 = 0;
 
 /// Switches it on for the calling thread, with a byte that lets every call through. It is not
 /// inherited: a fork(2), a new thread and an execve(2) go without it.
-pub fn switch_on() -> Result<(), Errno> {
+pub fn enable() -> Result<(), Errno> {
     // SAFETY: the kernel reads the byte at every call, and it is there for ever; no range of code
     // is left out.
     Errno::check(unsafe {

@@ -10,7 +10,7 @@ const ADJTIME_LEFT: libc::c_uint = 0xa001;
 /// Parts per million in the unit of `freq`: it counts 2^-16 ppm.
 const PPM: f64 = 65_536.0;
 
-fn ask(modes: libc::c_uint) -> Result<libc::timex, Errno> {
+fn read_timex(modes: libc::c_uint) -> Result<libc::timex, Errno> {
     // SAFETY: all-zero bits are a valid timex, and the call fills it in.
     unsafe {
         let mut timex: libc::timex = std::mem::zeroed();
@@ -22,7 +22,7 @@ fn ask(modes: libc::c_uint) -> Result<libc::timex, Errno> {
 
 /// How the kernel steers its clock; a sandbox may refuse to say.
 pub fn discipline() -> Result<ClockDiscipline, Errno> {
-    let timex = ask(0)?;
+    let timex = read_timex(0)?;
     let has = |bit| timex.status & bit != 0;
     // STA_NANO says in which unit the offset is.
     let unit_ns = if has(libc::STA_NANO) { 1 } else { 1_000 };
@@ -33,6 +33,6 @@ pub fn discipline() -> Result<ClockDiscipline, Errno> {
         offset_ns: timex.offset * unit_ns,
         freq_ppm: timex.freq as f64 / PPM,
         tick_us: timex.tick,
-        adjtime_us: ask(ADJTIME_LEFT).ok().map(|left| left.offset),
+        adjtime_us: read_timex(ADJTIME_LEFT).ok().map(|left| left.offset),
     })
 }

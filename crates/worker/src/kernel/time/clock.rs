@@ -17,7 +17,7 @@ impl ClockId {
     pub const MONOTONIC_COARSE: ClockId = ClockId(libc::CLOCK_MONOTONIC_COARSE);
 
     /// The clock that an axis names: the kernel's name in lower case, dashes for underscores.
-    pub fn named(name: &str) -> Option<ClockId> {
+    pub fn by_name(name: &str) -> Option<ClockId> {
         let id = match name {
             "realtime" => libc::CLOCK_REALTIME,
             "monotonic" => libc::CLOCK_MONOTONIC,
@@ -98,7 +98,7 @@ pub fn sleep_until(ns: u64) {
 
 /// CLOCK_MONOTONIC_RAW in nanoseconds. Every Linux since 2.6.28 has it, so it cannot fail.
 #[inline(always)]
-pub fn raw_ns() -> u64 {
+pub fn monotonic_raw_ns() -> u64 {
     gettime(ClockId::MONOTONIC_RAW).unwrap_or(0)
 }
 

@@ -7,16 +7,16 @@ use crate::kernel::arch;
 use crate::kernel::time::clock::{ClockId, gettime};
 
 /// A way to wait.
-pub enum Wait {
+pub enum Sleep {
     /// nanosleep(2).
     Nanosleep,
     /// timerfd_settime(2), then read(2).
     Timerfd(OwnedFd),
     /// setitimer(2), then sigtimedwait(2).
-    Itimer(AlarmBlocked),
+    Itimer(BlockedAlarm),
 }
 
-impl Wait {
+impl Sleep {
     /// nanosleep(2).
     pub fn nanosleep() -> Self {
         Self::Nanosleep
@@ -33,12 +33,12 @@ impl Wait {
 
     /// The process's real-time timer; its signal is waited for, and handles nothing.
     pub fn itimer() -> Result<Self, Errno> {
-        AlarmBlocked::new().map(Self::Itimer)
+        BlockedAlarm::new().map(Self::Itimer)
     }
 
     /// Waits for `asked_ns` and hands back by how much it was too long, in nanoseconds: negative
     /// where it was too short.
-    pub fn excess_ns(&self, asked_ns: i64) -> Result<i64, Errno> {
+    pub fn oversleep_ns(&self, asked_ns: i64) -> Result<i64, Errno> {
         let before = gettime(ClockId::MONOTONIC)?;
         self.wait(asked_ns)?;
         let after = gettime(ClockId::MONOTONIC)?;
@@ -51,7 +51,7 @@ impl Wait {
         match self {
             Self::Nanosleep => {
                 // SAFETY: the kernel reads one timespec and writes nothing.
-                kernel(unsafe {
+                raw_result(unsafe {
                     let asked = (&raw const once[2]) as u64;
                     arch::syscall(libc::SYS_nanosleep, [asked, 0, 0, 0, 0, 0])
                 })
@@ -60,35 +60,35 @@ impl Wait {
                 let fd = fd.as_raw_fd() as u64;
                 let mut times = 0u64;
                 // SAFETY: the kernel reads one itimerspec, then writes one number.
-                kernel(unsafe {
+                raw_result(unsafe {
                     let asked = once.as_ptr() as u64;
                     arch::syscall(libc::SYS_timerfd_settime, [fd, 0, asked, 0, 0, 0])
                 })?;
                 // SAFETY: as above.
-                kernel(unsafe {
+                raw_result(unsafe {
                     arch::syscall(libc::SYS_read, [fd, &raw mut times as u64, 8, 0, 0, 0])
                 })?;
                 if times == 1 { Ok(()) } else { Err(Errno(libc::ERANGE)) }
             }
             Self::Itimer(blocked) => {
                 set_alarm(seconds, ns / 1_000)?;
-                blocked.take(LONGEST_S)
+                blocked.wait(MAX_WAIT_S)
             }
         }
     }
 }
 
 /// A signal that is lost must not hang a worker.
-const LONGEST_S: i64 = 10;
+const MAX_WAIT_S: i64 = 10;
 
-fn kernel(result: i64) -> Result<(), Errno> {
+fn raw_result(result: i64) -> Result<(), Errno> {
     if result < 0 { Err(Errno(-result as i32)) } else { Ok(()) }
 }
 
 fn set_alarm(seconds: i64, us: i64) -> Result<(), Errno> {
     let once = [0, 0, seconds, us];
     // SAFETY: the kernel reads one itimerval and writes nothing.
-    kernel(unsafe {
+    raw_result(unsafe {
         let arguments = [libc::ITIMER_REAL as u64, once.as_ptr() as u64, 0, 0, 0, 0];
         arch::syscall(libc::SYS_setitimer, arguments)
     })
@@ -96,7 +96,7 @@ fn set_alarm(seconds: i64, us: i64) -> Result<(), Errno> {
 
 /// SIGALRM, blocked in this thread as long as this lives: it is taken by who waits for it, and ends
 /// nobody.
-pub struct AlarmBlocked {
+pub struct BlockedAlarm {
     /// The signals that were blocked before, as the kernel's own set: a bit each.
     before: u64,
 }
@@ -106,7 +106,7 @@ static ALARM: u64 = 1 << (libc::SIGALRM - 1);
 /// Bytes of such a set.
 const SET_BYTES: u64 = 8;
 
-impl AlarmBlocked {
+impl BlockedAlarm {
     fn new() -> Result<Self, Errno> {
         let mut before = 0;
         change_blocked(libc::SIG_BLOCK, &ALARM, Some(&mut before))?;
@@ -114,21 +114,21 @@ impl AlarmBlocked {
     }
 
     /// Waits for the signal, but no longer than so many seconds.
-    fn take(&self, longest_s: i64) -> Result<(), Errno> {
+    fn wait(&self, longest_s: i64) -> Result<(), Errno> {
         let longest = [longest_s, 0];
         // SAFETY: the kernel reads a set of signals and a timespec, and writes nothing.
-        kernel(unsafe {
+        raw_result(unsafe {
             let (set, longest) = (&raw const ALARM as u64, longest.as_ptr() as u64);
             arch::syscall(libc::SYS_rt_sigtimedwait, [set, 0, longest, SET_BYTES, 0, 0])
         })
     }
 }
 
-impl Drop for AlarmBlocked {
+impl Drop for BlockedAlarm {
     fn drop(&mut self) {
         // A timer that still runs, or has just run out, must not end the process afterwards.
         let _ = set_alarm(0, 0);
-        let _ = self.take(0);
+        let _ = self.wait(0);
         let _ = change_blocked(libc::SIG_SETMASK, &self.before, None);
     }
 }
@@ -136,7 +136,7 @@ impl Drop for AlarmBlocked {
 fn change_blocked(how: i32, set: &u64, before: Option<&mut u64>) -> Result<(), Errno> {
     let before = before.map_or(0, |before| &raw mut *before as u64);
     // SAFETY: the kernel reads a set of signals, and writes one where there is room for it.
-    kernel(unsafe {
+    raw_result(unsafe {
         let set = &raw const *set as u64;
         arch::syscall(libc::SYS_rt_sigprocmask, [how as u64, set, before, SET_BYTES, 0, 0])
     })
@@ -145,15 +145,15 @@ fn change_blocked(how: i32, set: &u64, before: Option<&mut u64>) -> Result<(), E
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::process::alone;
+    use crate::kernel::process::in_own_process;
 
     #[test]
     fn every_wait_ends_and_tells_a_difference_and_no_sum() {
         const ASKED_NS: i64 = 100_000;
-        alone(|| {
-            let ways = [Wait::nanosleep(), Wait::timerfd().unwrap(), Wait::itimer().unwrap()];
+        in_own_process(|| {
+            let ways = [Sleep::nanosleep(), Sleep::timerfd().unwrap(), Sleep::itimer().unwrap()];
             for way in &ways {
-                let excess = way.excess_ns(ASKED_NS).unwrap();
+                let excess = way.oversleep_ns(ASKED_NS).unwrap();
                 assert!(excess > -ASKED_NS, "{excess} ns: it did not wait at all");
             }
         });
@@ -161,13 +161,13 @@ mod tests {
 
     #[test]
     fn an_alarm_that_was_not_waited_for_ends_nobody() {
-        alone(|| {
-            let blocked = AlarmBlocked::new().unwrap();
+        in_own_process(|| {
+            let blocked = BlockedAlarm::new().unwrap();
             set_alarm(0, 1).unwrap();
-            assert_eq!(Wait::nanosleep().wait(2_000_000), Ok(()));
+            assert_eq!(Sleep::nanosleep().wait(2_000_000), Ok(()));
             drop(blocked);
             // Still here.
-            assert_eq!(Wait::nanosleep().wait(1_000), Ok(()));
+            assert_eq!(Sleep::nanosleep().wait(1_000), Ok(()));
         });
     }
 }

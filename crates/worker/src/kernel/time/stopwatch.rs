@@ -22,7 +22,7 @@ impl Stopwatch {
     pub fn start(&self) -> u64 {
         match self {
             Stopwatch::Tsc => counter::start(),
-            _ => self.raw(),
+            _ => self.read(),
         }
     }
 
@@ -31,13 +31,13 @@ impl Stopwatch {
     pub fn stop(&self) -> u64 {
         match self {
             Stopwatch::Tsc => counter::stop(),
-            _ => self.raw(),
+            _ => self.read(),
         }
     }
 
     /// Whether a time taken on one CPU may be subtracted from one taken on another. Of the counter the
     /// kernel knows: it compares the CPUs' counters, and keeps the time by them only while they agree.
-    pub fn is_one_for_all_cpus(&self) -> bool {
+    pub fn agrees_across_cpus(&self) -> bool {
         const KEPT_BY: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
         match self {
             Stopwatch::Tsc => std::fs::read_to_string(KEPT_BY).is_ok_and(|by| by.trim() == "tsc"),
@@ -45,7 +45,7 @@ impl Stopwatch {
         }
     }
 
-    fn raw(&self) -> u64 {
+    fn read(&self) -> u64 {
         match self {
             Stopwatch::Vdso(vdso) => vdso.call(ClockId::MONOTONIC_RAW).unwrap_or(0),
             _ => syscall::clock_gettime(ClockId::MONOTONIC_RAW).unwrap_or(0),

@@ -10,7 +10,7 @@ use crate::kernel::arch;
 use crate::kernel::time::clock::{ClockId, gettime};
 
 /// Timers are armed so far ahead, in seconds, that none runs out in a worker: eleven days.
-const FAR_S: i64 = 1_000_000;
+const EXPIRY_S: i64 = 1_000_000;
 
 /// What an answer may be at best: anything but an error.
 const NO_ERROR: RangeInclusive<i64> = 0..=i64::MAX;
@@ -18,38 +18,38 @@ const NO_ERROR: RangeInclusive<i64> = 0..=i64::MAX;
 /// A system call about time, ready to be made again and again.
 ///
 /// What it has armed is disarmed when it is dropped.
-pub struct Call {
+pub struct TimeCall {
     number: i64,
     arguments: [Cell<u64>; 6],
-    room: Box<UnsafeCell<[i64; ROOM]>>,
+    buffer: Box<UnsafeCell<[i64; BUFFER_WORDS]>>,
     answers: RangeInclusive<i64>,
-    reads: Reads,
-    armed: Armed,
+    layout: TimeLayout,
+    armed: ArmedTimer,
 }
 
 /// 64-bit words in the room: `struct timex`, the largest answer, has 26.
-const ROOM: usize = 32;
+const BUFFER_WORDS: usize = 32;
 
 /// Where an answer stands: words of the room and the result itself, each times a factor; the sum is
 /// the time in nanoseconds.
 #[derive(Clone, Copy)]
-struct Reads {
+struct TimeLayout {
     words: &'static [(usize, i64)],
     result: i64,
 }
 
-const NOTHING: Reads = Reads { words: &[], result: 0 };
+const NO_TIME: TimeLayout = TimeLayout { words: &[], result: 0 };
 /// A timespec, from the room's first word on.
-const TIMESPEC: Reads = Reads { words: &[(0, 1_000_000_000), (1, 1)], result: 0 };
+const TIMESPEC: TimeLayout = TimeLayout { words: &[(0, 1_000_000_000), (1, 1)], result: 0 };
 /// A timeval, from the room's first word on.
-const TIMEVAL: Reads = Reads { words: &[(0, 1_000_000_000), (1, 1_000)], result: 0 };
+const TIMEVAL: TimeLayout = TimeLayout { words: &[(0, 1_000_000_000), (1, 1_000)], result: 0 };
 /// What is left of a timer (the second half of an itimerspec or itimerval), counted up.
-const LEFT_NS: Reads = Reads { words: &[(2, -1_000_000_000), (3, -1)], result: 0 };
-const LEFT_US: Reads = Reads { words: &[(2, -1_000_000_000), (3, -1_000)], result: 0 };
+const LEFT_NS: TimeLayout = TimeLayout { words: &[(2, -1_000_000_000), (3, -1)], result: 0 };
+const LEFT_US: TimeLayout = TimeLayout { words: &[(2, -1_000_000_000), (3, -1_000)], result: 0 };
 
 /// What is to be undone.
-enum Armed {
-    Nothing,
+enum ArmedTimer {
+    None,
     /// The process's own timer, which alarm(2) and setitimer(2) share.
     OwnTimer,
     /// A timer of timer_create(2).
@@ -57,97 +57,101 @@ enum Armed {
     Descriptor(#[expect(dead_code, reason = "closed when it is dropped")] OwnedFd),
 }
 
-impl Call {
-    fn new(number: i64, answers: RangeInclusive<i64>, reads: Reads) -> Self {
+impl TimeCall {
+    fn new(number: i64, answers: RangeInclusive<i64>, reads: TimeLayout) -> Self {
         Self {
             number,
             arguments: [const { Cell::new(0) }; 6],
-            room: Box::new(UnsafeCell::new([0; ROOM])),
+            buffer: Box::new(UnsafeCell::new([0; BUFFER_WORDS])),
             answers,
-            reads,
-            armed: Armed::Nothing,
+            layout: reads,
+            armed: ArmedTimer::None,
         }
     }
 
-    fn with(self, at: usize, argument: u64) -> Self {
+    fn with_argument(self, at: usize, argument: u64) -> Self {
         self.arguments[at].set(argument);
         self
     }
 
     /// The address of a word of the room as an argument.
-    fn with_room(self, at: usize, word: usize) -> Self {
-        let room = self.room.get() as u64;
-        self.with(at, room + 8 * word as u64)
+    fn with_buffer(self, at: usize, word: usize) -> Self {
+        let room = self.buffer.get() as u64;
+        self.with_argument(at, room + 8 * word as u64)
     }
 
-    fn holding(mut self, words: &[i64]) -> Self {
-        self.room.get_mut()[..words.len()].copy_from_slice(words);
+    fn with_contents(mut self, words: &[i64]) -> Self {
+        self.buffer.get_mut()[..words.len()].copy_from_slice(words);
         self
     }
 
     /// gettimeofday(2) into a timeval.
     pub fn gettimeofday() -> Self {
-        Self::new(libc::SYS_gettimeofday, 0..=0, TIMEVAL).with_room(0, 0)
+        Self::new(libc::SYS_gettimeofday, 0..=0, TIMEVAL).with_buffer(0, 0)
     }
 
     /// time(2), its answer in a register; only x86-64 has it.
     pub fn time() -> Result<Self, Errno> {
         #[cfg(target_arch = "x86_64")]
-        return Ok(Self::new(libc::SYS_time, NO_ERROR, NOTHING));
+        return Ok(Self::new(libc::SYS_time, NO_ERROR, NO_TIME));
         #[cfg(not(target_arch = "x86_64"))]
         Err(Errno::ENOSYS)
     }
 
     /// times(2) without its buffer: ticks of 10 ms since some moment before the boot.
     pub fn times() -> Self {
-        Self::new(libc::SYS_times, NO_ERROR, Reads { words: &[], result: 10_000_000 })
+        Self::new(libc::SYS_times, NO_ERROR, TimeLayout { words: &[], result: 10_000_000 })
     }
 
     /// getrusage(2) of the process: its time in user mode and in the kernel, as one.
     pub fn getrusage() -> Self {
-        const BOTH: Reads = Reads {
+        const BOTH: TimeLayout = TimeLayout {
             words: &[(0, 1_000_000_000), (1, 1_000), (2, 1_000_000_000), (3, 1_000)],
             result: 0,
         };
         Self::new(libc::SYS_getrusage, 0..=0, BOTH)
-            .with(0, libc::RUSAGE_SELF as u64)
-            .with_room(1, 0)
+            .with_argument(0, libc::RUSAGE_SELF as u64)
+            .with_buffer(1, 0)
     }
 
     /// clock_gettime(2) of a clock.
     pub fn clock_gettime(clock: ClockId) -> Self {
-        Self::new(libc::SYS_clock_gettime, 0..=0, TIMESPEC).with(0, clock.0 as u64).with_room(1, 0)
+        Self::new(libc::SYS_clock_gettime, 0..=0, TIMESPEC)
+            .with_argument(0, clock.0 as u64)
+            .with_buffer(1, 0)
     }
 
     /// clock_getres(2) of a clock.
     pub fn clock_getres(clock: ClockId) -> Self {
-        Self::new(libc::SYS_clock_getres, 0..=0, TIMESPEC).with(0, clock.0 as u64).with_room(1, 0)
+        Self::new(libc::SYS_clock_getres, 0..=0, TIMESPEC)
+            .with_argument(0, clock.0 as u64)
+            .with_buffer(1, 0)
     }
 
     /// getitimer(2) of the process's real-time timer, which is armed.
     pub fn getitimer() -> Result<Self, Errno> {
         let call = Self::new(libc::SYS_getitimer, 0..=0, LEFT_US)
-            .with(0, libc::ITIMER_REAL as u64)
-            .with_room(1, 0);
-        call.arming(Armed::OwnTimer)
+            .with_argument(0, libc::ITIMER_REAL as u64)
+            .with_buffer(1, 0);
+        call.with_timer(ArmedTimer::OwnTimer)
     }
 
     /// setitimer(2) of that timer, anew each time; what was left of it is asked for as well.
     pub fn setitimer() -> Result<Self, Errno> {
-        let call = Self::new(libc::SYS_setitimer, 0..=0, NOTHING)
-            .with(0, libc::ITIMER_REAL as u64)
-            .with_room(1, 0)
-            .with_room(2, 4)
-            .holding(&[0, 0, FAR_S, 0]);
-        call.arming(Armed::OwnTimer)
+        let call = Self::new(libc::SYS_setitimer, 0..=0, NO_TIME)
+            .with_argument(0, libc::ITIMER_REAL as u64)
+            .with_buffer(1, 0)
+            .with_buffer(2, 4)
+            .with_contents(&[0, 0, EXPIRY_S, 0]);
+        call.with_timer(ArmedTimer::OwnTimer)
     }
 
     /// alarm(2), anew each time; its answer is what was left of the last one. Only x86-64 has it.
     pub fn alarm() -> Result<Self, Errno> {
         #[cfg(target_arch = "x86_64")]
-        return Self::new(libc::SYS_alarm, FAR_S - 60..=FAR_S, NOTHING)
-            .with(0, FAR_S as u64)
-            .arming(Armed::OwnTimer);
+        return Self::new(libc::SYS_alarm, EXPIRY_S - 60..=EXPIRY_S, NO_TIME)
+            .with_argument(0, EXPIRY_S as u64)
+            .with_timer(ArmedTimer::OwnTimer);
         #[cfg(not(target_arch = "x86_64"))]
         Err(Errno::ENOSYS)
     }
@@ -155,27 +159,28 @@ impl Call {
     /// timer_gettime(2) of a timer that is armed.
     pub fn timer_gettime() -> Result<Self, Errno> {
         Self::new(libc::SYS_timer_gettime, 0..=0, LEFT_NS)
-            .with_room(1, 0)
-            .arming(Armed::Posix(Cell::new(0)))
+            .with_buffer(1, 0)
+            .with_timer(ArmedTimer::Posix(Cell::new(0)))
     }
 
     /// timer_settime(2) of a timer, anew each time; what was left of it is asked for as well.
     pub fn timer_settime() -> Result<Self, Errno> {
-        Self::new(libc::SYS_timer_settime, 0..=0, NOTHING)
-            .with_room(2, 0)
-            .with_room(3, 4)
-            .holding(&[0, 0, FAR_S, 0])
-            .arming(Armed::Posix(Cell::new(0)))
+        Self::new(libc::SYS_timer_settime, 0..=0, NO_TIME)
+            .with_buffer(2, 0)
+            .with_buffer(3, 4)
+            .with_contents(&[0, 0, EXPIRY_S, 0])
+            .with_timer(ArmedTimer::Posix(Cell::new(0)))
     }
 
     /// timer_getoverrun(2) of a timer that never ran out.
     pub fn timer_getoverrun() -> Result<Self, Errno> {
-        Self::new(libc::SYS_timer_getoverrun, 0..=0, NOTHING).arming(Armed::Posix(Cell::new(0)))
+        Self::new(libc::SYS_timer_getoverrun, 0..=0, NO_TIME)
+            .with_timer(ArmedTimer::Posix(Cell::new(0)))
     }
 
     /// timerfd_gettime(2) of a timer that is armed.
     pub fn timerfd_gettime() -> Result<Self, Errno> {
-        let far = [0, 0, FAR_S, 0];
+        let far = [0, 0, EXPIRY_S, 0];
         // SAFETY: the descriptor is new and ours; the kernel reads one itimerspec.
         let fd = unsafe {
             let fd = libc::timerfd_create(libc::CLOCK_MONOTONIC, libc::TFD_CLOEXEC);
@@ -185,40 +190,40 @@ impl Call {
             fd
         };
         let number = fd.as_raw_fd() as u64;
-        let call = Self::new(libc::SYS_timerfd_gettime, 0..=0, LEFT_NS).with(0, number);
-        Ok(Self { armed: Armed::Descriptor(fd), ..call.with_room(1, 0) })
+        let call = Self::new(libc::SYS_timerfd_gettime, 0..=0, LEFT_NS).with_argument(0, number);
+        Ok(Self { armed: ArmedTimer::Descriptor(fd), ..call.with_buffer(1, 0) })
     }
 
     /// adjtimex(2) that asks and changes nothing: CLOCK_REALTIME, in microseconds or nanoseconds as
     /// the kernel keeps it, and how far it is steered.
     pub fn adjtimex() -> Result<Self, Errno> {
-        const US: Reads = Reads { words: &[(9, 1_000_000_000), (10, 1_000)], result: 0 };
-        const NS: Reads = Reads { words: &[(9, 1_000_000_000), (10, 1)], result: 0 };
+        const US: TimeLayout = TimeLayout { words: &[(9, 1_000_000_000), (10, 1_000)], result: 0 };
+        const NS: TimeLayout = TimeLayout { words: &[(9, 1_000_000_000), (10, 1)], result: 0 };
         const STATUS: usize = 5;
-        let call = Self::new(libc::SYS_adjtimex, 0..=libc::TIME_ERROR.into(), US).with_room(0, 0);
+        let call = Self::new(libc::SYS_adjtimex, 0..=libc::TIME_ERROR.into(), US).with_buffer(0, 0);
         call.make()?;
         let in_ns = call.word(STATUS) & i64::from(libc::STA_NANO) != 0;
-        Ok(if in_ns { Self { reads: NS, ..call } } else { call })
+        Ok(if in_ns { Self { layout: NS, ..call } } else { call })
     }
 
     /// clock_settime(2) of CLOCK_REALTIME to a time that is none: refused before anybody asks who
     /// may.
-    pub fn clock_settime_of_no_time() -> Self {
-        Self::new(libc::SYS_clock_settime, errno(libc::EINVAL), NOTHING)
-            .with(0, libc::CLOCK_REALTIME as u64)
-            .with_room(1, 0)
-            .holding(&[0, 1_000_000_000])
+    pub fn clock_settime_invalid() -> Self {
+        Self::new(libc::SYS_clock_settime, only_error(libc::EINVAL), NO_TIME)
+            .with_argument(0, libc::CLOCK_REALTIME as u64)
+            .with_buffer(1, 0)
+            .with_contents(&[0, 1_000_000_000])
     }
 
     /// clock_settime(2) of CLOCK_REALTIME by somebody who may not: this thread gives up the right
     /// to set clocks, for good, before anything else is done.
-    pub fn clock_settime_without_right() -> Result<Self, Errno> {
-        give_up_setting_clocks()?;
+    pub fn clock_settime_unprivileged() -> Result<Self, Errno> {
+        drop_cap_sys_time()?;
         let now = gettime(ClockId(libc::CLOCK_REALTIME))? as i64;
-        Ok(Self::new(libc::SYS_clock_settime, errno(libc::EPERM), NOTHING)
-            .with(0, libc::CLOCK_REALTIME as u64)
-            .with_room(1, 0)
-            .holding(&[now / 1_000_000_000, now % 1_000_000_000]))
+        Ok(Self::new(libc::SYS_clock_settime, only_error(libc::EPERM), NO_TIME)
+            .with_argument(0, libc::CLOCK_REALTIME as u64)
+            .with_buffer(1, 0)
+            .with_contents(&[now / 1_000_000_000, now % 1_000_000_000]))
     }
 
     /// Makes the call. An answer that it must not give is an error.
@@ -236,17 +241,17 @@ impl Call {
     #[inline(always)]
     pub fn now_ns(&self) -> Result<i64, Errno> {
         let result = self.make()?;
-        let words = self.reads.words.iter().map(|&(word, factor)| self.word(word) * factor);
-        Ok(words.sum::<i64>() + result * self.reads.result)
+        let words = self.layout.words.iter().map(|&(word, factor)| self.word(word) * factor);
+        Ok(words.sum::<i64>() + result * self.layout.result)
     }
 
     #[inline(always)]
     fn word(&self, word: usize) -> i64 {
         // SAFETY: the room is ours and has that word; nobody writes it but the kernel in `make`.
-        unsafe { (&raw const (*self.room.get())[word]).read_volatile() }
+        unsafe { (&raw const (*self.buffer.get())[word]).read_volatile() }
     }
 
-    fn arming(self, armed: Armed) -> Result<Self, Errno> {
+    fn with_timer(self, armed: ArmedTimer) -> Result<Self, Errno> {
         let call = Self { armed, ..self };
         call.arm()?;
         Ok(call)
@@ -255,9 +260,9 @@ impl Call {
     /// Arms what must be armed, anew: a fork takes no timers along.
     pub fn arm(&self) -> Result<(), Errno> {
         match &self.armed {
-            Armed::Nothing | Armed::Descriptor(_) => Ok(()),
-            Armed::OwnTimer => set_own_timer(FAR_S),
-            Armed::Posix(timer) => {
+            ArmedTimer::None | ArmedTimer::Descriptor(_) => Ok(()),
+            ArmedTimer::OwnTimer => set_own_timer(EXPIRY_S),
+            ArmedTimer::Posix(timer) => {
                 if set_posix_timer(timer.get()) != Ok(()) {
                     timer.set(new_posix_timer()?);
                     set_posix_timer(timer.get())?;
@@ -269,13 +274,13 @@ impl Call {
     }
 }
 
-impl Drop for Armed {
+impl Drop for ArmedTimer {
     fn drop(&mut self) {
         // Neither can fail: both are ours.
         match self {
-            Armed::Nothing | Armed::Descriptor(_) => {}
-            Armed::OwnTimer => drop(set_own_timer(0)),
-            Armed::Posix(timer) => {
+            ArmedTimer::None | ArmedTimer::Descriptor(_) => {}
+            ArmedTimer::OwnTimer => drop(set_own_timer(0)),
+            ArmedTimer::Posix(timer) => {
                 // SAFETY: the timer is ours; no memory is involved.
                 unsafe {
                     let arguments = [timer.get() as u64, 0, 0, 0, 0, 0];
@@ -287,7 +292,7 @@ impl Drop for Armed {
 }
 
 /// The only answer, where an error is what is wanted.
-fn errno(number: i32) -> RangeInclusive<i64> {
+fn only_error(number: i32) -> RangeInclusive<i64> {
     i64::from(-number)..=i64::from(-number)
 }
 
@@ -320,7 +325,7 @@ fn new_posix_timer() -> Result<i32, Errno> {
 }
 
 fn set_posix_timer(timer: i32) -> Result<(), Errno> {
-    let far = [0, 0, FAR_S, 0];
+    let far = [0, 0, EXPIRY_S, 0];
     // SAFETY: the kernel reads one itimerspec and writes nothing.
     let result = unsafe {
         arch::syscall(libc::SYS_timer_settime, [timer as u64, 0, far.as_ptr() as u64, 0, 0, 0])
@@ -329,7 +334,7 @@ fn set_posix_timer(timer: i32) -> Result<(), Errno> {
 }
 
 /// Takes CAP_SYS_TIME from this thread, and looks whether it is gone.
-fn give_up_setting_clocks() -> Result<(), Errno> {
+fn drop_cap_sys_time() -> Result<(), Errno> {
     /// `_LINUX_CAPABILITY_VERSION_3`: two times three words of 32 bits.
     const VERSION: u32 = 0x2008_0522;
     const CAP_SYS_TIME: u32 = 25;
@@ -356,7 +361,7 @@ fn give_up_setting_clocks() -> Result<(), Errno> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::process::alone;
+    use crate::kernel::process::in_own_process;
 
     fn left_of_own_timer() -> i64 {
         let mut left = [0i64; 4];
@@ -367,15 +372,15 @@ mod tests {
 
     #[test]
     fn what_is_armed_is_far_away_and_is_disarmed_when_it_is_dropped() {
-        alone(|| {
-            for make in [Call::getitimer, Call::setitimer, Call::alarm] {
+        in_own_process(|| {
+            for make in [TimeCall::getitimer, TimeCall::setitimer, TimeCall::alarm] {
                 let Ok(call) = make() else { continue }; // aarch64 has no alarm(2).
                 call.make().unwrap();
-                assert!(left_of_own_timer() > FAR_S - 3_600, "it might run out in a worker");
+                assert!(left_of_own_timer() > EXPIRY_S - 3_600, "it might run out in a worker");
                 drop(call);
                 assert_eq!(left_of_own_timer(), 0, "it is still armed");
             }
-            let call = Call::timer_gettime().unwrap();
+            let call = TimeCall::timer_gettime().unwrap();
             let timer = call.arguments[0].get() as i32;
             assert!(call.now_ns().unwrap() < 0, "what is left counts up to 0");
             drop(call);
@@ -385,9 +390,9 @@ mod tests {
 
     #[test]
     fn a_fork_arms_its_timers_anew() {
-        alone(|| {
-            let calls = [Call::getitimer().unwrap(), Call::timer_gettime().unwrap()];
-            alone(|| {
+        in_own_process(|| {
+            let calls = [TimeCall::getitimer().unwrap(), TimeCall::timer_gettime().unwrap()];
+            in_own_process(|| {
                 for call in &calls {
                     call.arm().unwrap();
                     assert!(call.now_ns().unwrap() < 0, "nothing is left of it");
@@ -398,15 +403,15 @@ mod tests {
 
     #[test]
     fn timers_move_on_and_none_of_them_goes_back() {
-        alone(|| {
+        in_own_process(|| {
             let timers = [
-                Call::gettimeofday(),
-                Call::times(),
-                Call::getrusage(),
-                Call::getitimer().unwrap(),
-                Call::timer_gettime().unwrap(),
-                Call::timerfd_gettime().unwrap(),
-                Call::clock_gettime(ClockId::MONOTONIC_RAW),
+                TimeCall::gettimeofday(),
+                TimeCall::times(),
+                TimeCall::getrusage(),
+                TimeCall::getitimer().unwrap(),
+                TimeCall::timer_gettime().unwrap(),
+                TimeCall::timerfd_gettime().unwrap(),
+                TimeCall::clock_gettime(ClockId::MONOTONIC_RAW),
             ];
             let begun = timers.each_ref().map(|timer| timer.now_ns().unwrap());
             let start = gettime(ClockId::MONOTONIC_RAW).unwrap();
@@ -421,7 +426,7 @@ mod tests {
     #[test]
     fn the_real_time_is_the_same_whoever_tells_it() {
         let realtime = || gettime(ClockId(libc::CLOCK_REALTIME)).unwrap() as i64;
-        for timer in [Call::gettimeofday(), Call::adjtimex().unwrap()] {
+        for timer in [TimeCall::gettimeofday(), TimeCall::adjtimex().unwrap()] {
             let (before, told, after) = (realtime(), timer.now_ns().unwrap(), realtime());
             assert!(before / 1_000 <= told / 1_000 && told <= after, "{before} {told} {after}");
         }
@@ -429,17 +434,17 @@ mod tests {
 
     #[test]
     fn nobody_sets_the_clock() {
-        alone(|| {
-            Call::clock_settime_of_no_time().make().unwrap();
-            Call::clock_settime_without_right().unwrap().make().unwrap();
+        in_own_process(|| {
+            TimeCall::clock_settime_invalid().make().unwrap();
+            TimeCall::clock_settime_unprivileged().unwrap().make().unwrap();
         });
     }
 
     #[test]
     fn an_answer_that_must_not_be_is_an_error() {
-        let call = Call { answers: 7..=7, ..Call::times() };
+        let call = TimeCall { answers: 7..=7, ..TimeCall::times() };
         assert_eq!(call.make(), Err(Errno(libc::ERANGE)));
-        let call = Call::clock_gettime(ClockId(99));
+        let call = TimeCall::clock_gettime(ClockId(99));
         assert_eq!(call.make(), Err(Errno::EINVAL));
     }
 }

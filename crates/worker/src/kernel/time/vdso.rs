@@ -152,7 +152,7 @@ const DT_STRTAB: u64 = 5;
 const DT_SYMTAB: u64 = 6;
 
 /// Whether the vDSO has a function of that name.
-pub fn has(name: &str) -> bool {
+pub fn has_function(name: &str) -> bool {
     std::ffi::CString::new(name).is_ok_and(|name| symbol(&name).is_some())
 }
 
@@ -173,7 +173,7 @@ mod tests {
 
     #[test]
     fn an_unknown_name_is_not_found() {
-        assert!(!has("oscost_no_such_function"));
-        assert!(!has("with\0nul"));
+        assert!(!has_function("oscost_no_such_function"));
+        assert!(!has_function("with\0nul"));
     }
 }

@@ -6,7 +6,7 @@ use oscost_model::treatment::AntagonistLoad;
 
 use crate::kernel::cpu::affinity;
 use crate::kernel::process::signal;
-use crate::kernel::process::{self, Ended, Whose};
+use crate::kernel::process::{self, Termination, WaitTarget};
 use crate::kernel::{Errno, syscall};
 
 /// Larger than any cache.
@@ -33,7 +33,7 @@ pub(super) fn start(
     same_cpu: bool,
     cpus: AntagonistCpus,
 ) -> Result<Vec<Antagonist>, Errno> {
-    let allowed = affinity::allowed_to(0)?;
+    let allowed = affinity::allowed_cpus(0)?;
     let cpus = antagonist_cpus(same_cpu, cpus, &allowed);
     cpus.into_iter().map(|cpu| Antagonist::start(load, cpu)).collect()
 }
@@ -52,7 +52,7 @@ fn antagonist_cpus(same_cpu: bool, cpus: AntagonistCpus, allowed: &[u32]) -> Vec
 impl Antagonist {
     fn start(load: AntagonistLoad, cpu: u32) -> Result<Self, Errno> {
         let us = std::process::id();
-        let antagonist = Self(process::fork(|| match process::die_with(us) {
+        let antagonist = Self(process::fork(|| match process::die_with_parent(us) {
             Ok(()) => generate_load(load),
             Err(_) => 1,
         })?);
@@ -63,14 +63,14 @@ impl Antagonist {
     /// Kills it. An error means that it had already ended: what was measured since then was measured
     /// without it.
     pub(super) fn end(self) -> Result<(), Errno> {
-        match process::wait(Whose::Child(self.0), false)? {
+        match process::wait(WaitTarget::Child(self.0), false)? {
             None => Ok(()),
             Some((_, ended)) => {
                 // Reaped: its number may have been reused.
                 std::mem::forget(self);
                 let how = match ended {
-                    Ended::Killed(by) => format!("was killed by {}", signal::name(by)),
-                    Ended::Exited(status) => format!("exited with {status}"),
+                    Termination::Killed(by) => format!("was killed by {}", signal::name(by)),
+                    Termination::Exited(status) => format!("exited with {status}"),
                 };
                 Err(Errno::check_failed(format!(
                     "the noisy neighbour {how} before the measurement was over"
@@ -109,7 +109,7 @@ impl Drop for Antagonist {
     fn drop(&mut self) {
         process::kill(self.0);
         // Our own child, just killed: its status does not matter.
-        let _ = process::wait(Whose::Child(self.0), true);
+        let _ = process::wait(WaitTarget::Child(self.0), true);
     }
 }
 
@@ -119,8 +119,8 @@ mod tests {
 
     #[test]
     fn an_antagonist_that_was_killed_early_is_reported() {
-        process::alone(|| {
-            let allowed = affinity::allowed_to(0).unwrap();
+        process::in_own_process(|| {
+            let allowed = affinity::allowed_cpus(0).unwrap();
             let start = || Antagonist::start(AntagonistLoad::Syscalls, allowed[0]).unwrap();
             start().end().unwrap();
             let killed = start();

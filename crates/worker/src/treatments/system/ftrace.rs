@@ -132,7 +132,7 @@ pub fn remove_stale_instances() {
         let name = name.to_str().unwrap_or_default();
         let number = name.strip_prefix(NAME_PREFIX).unwrap_or_default();
         let is_ours = number.starts_with(|c: char| c.is_ascii_digit());
-        if is_ours || name.starts_with(location::WITHOUT_MARK) {
+        if is_ours || name.starts_with(location::UNSUPERVISED_MARK) {
             // Best effort: errors have no receiver.
             let _ = fs::remove_dir(entry.path());
         }

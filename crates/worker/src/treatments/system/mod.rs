@@ -18,7 +18,7 @@ use oscost_model::monitor_report::MonitorReport;
 use oscost_model::treatment::AttachedTreatment;
 
 use crate::kernel::Errno;
-use crate::kernel::probe::bpf::AtEachCall;
+use crate::kernel::probe::bpf::SysEnterProgram;
 
 use antagonist::Antagonist;
 use clocksource::ClocksourceChange;
@@ -36,7 +36,7 @@ pub const SETTLING_TIME: Duration = Duration::from_millis(20);
 pub struct SystemTreatments(Vec<Attachment>);
 
 enum Attachment {
-    Program(AtEachCall),
+    Program(SysEnterProgram),
     Ftrace(TracingInstance),
     Clocksource(ClocksourceChange),
     Antagonists(Vec<Antagonist>),
@@ -55,7 +55,7 @@ impl SystemTreatments {
         for treatment in treatments {
             system.0.push(match treatment {
                 AttachedTreatment::Ebpf { counts } => {
-                    Attachment::Program(AtEachCall::attach(*counts)?)
+                    Attachment::Program(SysEnterProgram::attach(*counts)?)
                 }
                 AttachedTreatment::Ftrace => Attachment::Ftrace(TracingInstance::create(name)?),
                 AttachedTreatment::Clocksource { name } => {
@@ -76,7 +76,7 @@ impl SystemTreatments {
     /// the monitor, if there was one.
     pub fn detach(mut self) -> Result<(Option<u64>, Option<MonitorReport>), Errno> {
         let counting = self.0.iter().find_map(|thing| match thing {
-            Attachment::Program(program) => program.counted(),
+            Attachment::Program(program) => program.call_count(),
             _ => None,
         });
         let seen = self.undo()?;

@@ -13,7 +13,7 @@ use serde::Deserialize;
 
 use crate::kernel::Errno;
 use crate::kernel::event::poll;
-use crate::kernel::process::{self, Whose};
+use crate::kernel::process::{self, WaitTarget};
 
 /// The time limit for loading and attaching, and for detaching and saving the profiles.
 const TIMEOUT: Duration = Duration::from_secs(15);
@@ -113,7 +113,7 @@ impl Drop for MonitorProcess {
         while matches!(self.child.try_wait(), Ok(None)) {
             if Instant::now() >= until {
                 process::kill(self.child.id());
-                let _ = process::wait(Whose::Child(self.child.id()), true);
+                let _ = process::wait(WaitTarget::Child(self.child.id()), true);
                 return;
             }
             std::thread::sleep(Duration::from_millis(1));

@@ -4,11 +4,13 @@ use std::sync::atomic::Ordering;
 
 use super::super::super::prelude::*;
 use crate::bench::Context;
-use crate::kernel::SILENCE;
-use crate::kernel::event::descriptor_set::{Account, Many, Over, refused};
-use crate::kernel::event::readiness::{Change, Epoll, Patience, READABLE};
-use crate::kernel::ipc::context_switch::{PeerProcess, SharedWords, give_way};
-use crate::kernel::time::clock::raw_ns;
+use crate::kernel::PEER_TIMEOUT;
+use crate::kernel::event::descriptor_set::{
+    DescriptorKind, DescriptorSet, ProcessState, explain_error,
+};
+use crate::kernel::event::readiness::{Epoll, EpollChange, READABLE, WaitLimit};
+use crate::kernel::ipc::context_switch::{PeerProcess, SharedWords, sched_yield};
+use crate::kernel::time::clock::monotonic_raw_ns;
 
 /// Number of waiters, each with its own set; on two CPUs if there are two.
 const WAITERS: usize = 2;
@@ -21,22 +23,22 @@ const IN_VAIN: usize = 2 * WAITERS;
 
 /// Processes that wait for the same pipe.
 pub(super) struct Waiters {
-    each: Vec<(PeerProcess, Account)>,
-    many: Many,
+    each: Vec<(PeerProcess, ProcessState)>,
+    many: DescriptorSet,
     words: SharedWords,
 }
 
 impl Waiters {
     pub(super) fn new(site: Context) -> Result<Self, Errno> {
-        let many = Many::new(1, Over::Pipe, 0..1, None)?;
-        many.never_block(0)?;
+        let many = DescriptorSet::new(1, DescriptorKind::Pipe, 0..1, None)?;
+        many.set_nonblocking(0)?;
         let mut waiters = Self { each: Vec::new(), many, words: SharedWords::new()? };
         for at in 0..WAITERS {
             let Self { many, words, .. } = &waiters;
             let cpu = if at == 0 { site.cpu } else { site.other_cpu.or(site.cpu) };
             let child = PeerProcess::start(cpu, || waits(at, many, words))
-                .map_err(|why| refused(why, 1, Over::Pipe))?;
-            let account = Account::of(child.id())?;
+                .map_err(|why| explain_error(why, 1, DescriptorKind::Pipe))?;
+            let account = ProcessState::open(child.id())?;
             waiters.each.push((child, account));
         }
         waiters.until_all_wait()?;
@@ -46,7 +48,7 @@ impl Waiters {
     /// Writes a byte; returns how many waiters were woken without finding it, once all wait again.
     pub(super) fn spurious(&mut self) -> Result<i64, Errno> {
         let (found, in_vain) = (self.sum(FOUND), self.sum(IN_VAIN));
-        self.many.wake(0)?;
+        self.many.make_ready(0)?;
         self.until(|| Ok(self.sum(FOUND) != found))?;
         self.until_all_wait()?;
         Ok(i64::from(self.sum(IN_VAIN).wrapping_sub(in_vain)))
@@ -65,12 +67,12 @@ impl Waiters {
     /// Waits until a condition holds; an error if a waiter has exited, or the time limit has
     /// passed.
     fn until(&self, it_is_so: impl Fn() -> Result<bool, Errno>) -> Result<(), Errno> {
-        let begun = raw_ns();
+        let begun = monotonic_raw_ns();
         while !it_is_so()? {
-            give_way()?;
-            if raw_ns() - begun > SILENCE.as_nanos() as u64 {
-                self.each.iter().try_for_each(|(child, _)| child.is_there())?;
-                return Err(Errno::SILENT);
+            sched_yield()?;
+            if monotonic_raw_ns() - begun > PEER_TIMEOUT.as_nanos() as u64 {
+                self.each.iter().try_for_each(|(child, _)| child.check_running())?;
+                return Err(Errno::PEER_TIMED_OUT);
             }
         }
         Ok(())
@@ -78,13 +80,13 @@ impl Waiters {
 }
 
 /// The loop of a waiter.
-fn waits(at: usize, many: &Many, words: &SharedWords) -> Result<(), Errno> {
+fn waits(at: usize, many: &DescriptorSet, words: &SharedWords) -> Result<(), Errno> {
     let mut set = Epoll::new(1)?;
-    set.change(Change::Add, many.fd(0), READABLE, 0)?;
+    set.change(EpollChange::Add, many.fd(0), READABLE, 0)?;
     words.word(BEGUN + at).store(1, Ordering::Release);
     loop {
-        set.ask(Patience::Endless)?;
-        let line = match many.take(0) {
+        set.wait(WaitLimit::Infinite)?;
+        let line = match many.drain(0) {
             Ok(()) => FOUND,
             Err(Errno::EAGAIN) => IN_VAIN,
             Err(error) => return Err(error),

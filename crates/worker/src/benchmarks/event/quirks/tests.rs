@@ -6,7 +6,7 @@ use super::super::super::tests::{all_points, site};
 use super::super::tests::held;
 use super::{COUNTS, NESTED, QUIRKS};
 use crate::kernel::event::io_uring::Ring;
-use crate::kernel::process::alone;
+use crate::kernel::process::in_own_process;
 
 /// The answers of a program, three times.
 fn says(quirk: &str) -> Option<Vec<i64>> {
@@ -30,7 +30,7 @@ fn says(quirk: &str) -> Option<Vec<i64>> {
 
 #[test]
 fn every_complaint_gets_an_answer_and_nothing_is_left() {
-    alone(|| {
+    in_own_process(|| {
         let both = [QUIRKS, COUNTS].map(|bench| all_points(&bench.definition()));
         for point in both.into_iter().flatten() {
             let quirk = point.get("quirk").unwrap().to_string();
@@ -47,7 +47,7 @@ fn every_complaint_gets_an_answer_and_nothing_is_left() {
 
 #[test]
 fn behaviour_documented_for_every_linux_is_observed() {
-    alone(|| {
+    in_own_process(|| {
         // epoll(7) and epoll_ctl(2): true for every kernel that has them.
         for quirk in [
             "dup-reports",
@@ -67,7 +67,7 @@ fn behaviour_documented_for_every_linux_is_observed() {
 
 #[test]
 fn nested_sets_report_at_every_depth_and_are_released() {
-    alone(|| {
+    in_own_process(|| {
         for point in all_points(&NESTED.definition()) {
             let before = held();
             let mut work = NESTED.work(&point, site()).unwrap();

@@ -13,10 +13,10 @@ use std::sync::atomic::Ordering;
 
 use super::super::super::prelude::*;
 use super::http::{self, USUAL};
-use crate::kernel::event::readiness::{By, Entries, Patience};
-use crate::kernel::ipc::context_switch::{self, SharedWords, give_way};
-use crate::kernel::net::socket::connected;
-use crate::kernel::time::clock::raw_ns;
+use crate::kernel::event::readiness::{CallVariant, PollSet, WaitLimit};
+use crate::kernel::ipc::context_switch::{self, SharedWords, sched_yield};
+use crate::kernel::net::socket::connect_from;
+use crate::kernel::time::clock::monotonic_raw_ns;
 
 /// Active connections, each with one outstanding request.
 pub(super) const ASKING: usize = 8;
@@ -65,7 +65,7 @@ pub(super) struct Load {
     asking: Vec<Asking>,
     idle: VecDeque<TcpStream>,
     made: u64,
-    set: Entries,
+    set: PollSet,
     answer: Vec<u8>,
     /// Burst time since an idle connection was last replaced.
     since_churn_ns: u64,
@@ -84,7 +84,7 @@ impl Load {
     /// Opens all connections, the active ones first.
     pub(super) fn new(wish: Wish, words: &SharedWords) -> Result<Self, Errno> {
         let answer = http::first(USUAL).ok_or(Errno::EINVAL)?.answer();
-        let set = Entries::of([].into_iter());
+        let set = PollSet::new([].into_iter());
         let idle = VecDeque::with_capacity(wish.idle as usize + 1);
         let asking = Vec::with_capacity(ASKING);
         let mut load = Self { wish, asking, idle, made: 0, set, answer, since_churn_ns: 0 };
@@ -97,7 +97,7 @@ impl Load {
         for _ in 0..wish.idle {
             let admitted = || u64::from(words.word(ADMITTED).load(Ordering::Acquire));
             while load.made >= admitted() + AT_THE_DOOR {
-                give_way()?;
+                sched_yield()?;
             }
             let stream = load.connect()?;
             load.idle.push_back(stream);
@@ -110,7 +110,7 @@ impl Load {
     fn connect(&mut self) -> Result<TcpStream, Errno> {
         let from = address(self.made);
         self.made += 1;
-        connected(from, self.wish.at)
+        connect_from(from, self.wish.at)
     }
 
     /// Serves commands until the pipe is closed.
@@ -131,23 +131,23 @@ impl Load {
     fn burst(&mut self, count: usize) -> Result<Vec<u64>, Errno> {
         let mut report = Vec::with_capacity(1 + count);
         report.push(0);
-        let (begun, mut asked) = (raw_ns(), 0);
+        let (begun, mut asked) = (monotonic_raw_ns(), 0);
         let mut now = begun;
         while report.len() <= count {
             let next = self.ask(&mut asked, count, (begun, now))?;
             let ready = match next {
-                Some(due) => self.set.ask_for(due.saturating_sub(now))?,
-                None => self.set.ask(By::Plain, Patience::Endless)?,
+                Some(due) => self.set.wait_for(due.saturating_sub(now))?,
+                None => self.set.wait(CallVariant::Plain, WaitLimit::Infinite)?,
             };
             let mut come = [usize::MAX; ASKING];
             let mut places = come.iter_mut();
             self.set.each(ready, |at| places.next().into_iter().for_each(|into| *into = at));
             for at in come.into_iter().take_while(|&at| at != usize::MAX) {
                 if let Some(since) = self.hear(at)? {
-                    report.push(raw_ns().saturating_sub(since));
+                    report.push(monotonic_raw_ns().saturating_sub(since));
                 }
             }
-            let then = std::mem::replace(&mut now, raw_ns());
+            let then = std::mem::replace(&mut now, monotonic_raw_ns());
             self.since_churn_ns += now - then;
             self.replace_idle()?;
         }
@@ -168,7 +168,7 @@ impl Load {
                 return Ok(None);
             }
             let since = match self.wish.pace {
-                Pace::Closed => raw_ns(),
+                Pace::Closed => monotonic_raw_ns(),
                 Pace::Scheduled(rate) => {
                     // The first is due one interval after the start, so that a burst lasts as long
                     // as its number of requests.

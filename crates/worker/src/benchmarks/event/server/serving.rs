@@ -7,8 +7,8 @@ use std::os::fd::AsRawFd;
 use super::super::super::prelude::*;
 use super::http::{self, MOST_HEAD, Request};
 use super::waiting::{Name, Told, Waiting};
-use crate::kernel::event::readiness::Patience;
-use crate::kernel::net::socket::listening;
+use crate::kernel::event::readiness::WaitLimit;
+use crate::kernel::net::socket::listen;
 
 /// The slot of the listening socket; connections have the others.
 const DOOR: u32 = 0;
@@ -76,7 +76,7 @@ enum Fate {
 impl Server {
     /// Listens, with room for `most` connections.
     pub(super) fn new(method: &str, most: usize) -> Result<Self, Errno> {
-        let door = listening(SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0)))?;
+        let door = listen(SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0)))?;
         door.set_nonblocking(true)?;
         let mut waiting = Waiting::by(method)?;
         waiting.add(Name { place: DOOR, turn: 0 }, door.as_raw_fd())?;
@@ -117,7 +117,7 @@ impl Server {
     }
 
     /// One iteration of the event loop: waits once, and handles all events.
-    pub(super) fn turn(&mut self, patience: Patience) -> Result<(), Errno> {
+    pub(super) fn turn(&mut self, patience: WaitLimit) -> Result<(), Errno> {
         let mut told = std::mem::take(&mut self.told);
         told.clear();
         self.waiting.wait(patience, &mut told)?;

@@ -15,10 +15,10 @@ use super::{ASKING, SERVER};
 use crate::bench::Work;
 use crate::kernel::Errno;
 use crate::kernel::event::io_uring::Ring;
-use crate::kernel::event::readiness::Patience;
-use crate::kernel::ipc::context_switch::give_way;
+use crate::kernel::event::readiness::WaitLimit;
+use crate::kernel::ipc::context_switch::sched_yield;
 use crate::kernel::process::limits;
-use crate::kernel::process::{alone, children, kill};
+use crate::kernel::process::{children, in_own_process, kill};
 
 const METHODS: [&str; 4] = ["select", "poll", "epoll", "io-uring"];
 
@@ -158,12 +158,12 @@ fn heard(server: &mut Server, parts: &[&[u8]]) -> String {
         if guest.write_all(part).is_err() {
             break;
         }
-        (0..3).for_each(|_| server.turn(Patience::None).unwrap());
+        (0..3).for_each(|_| server.turn(WaitLimit::Immediate).unwrap());
     }
     guest.shutdown(Shutdown::Write).unwrap_or_default();
     guest.set_nonblocking(true).unwrap();
     while quiet < 10_000 {
-        server.turn(Patience::None).unwrap();
+        server.turn(WaitLimit::Immediate).unwrap();
         let mut room = [0; 4_096];
         match guest.read(&mut room) {
             Ok(0) => break,
@@ -171,18 +171,18 @@ fn heard(server: &mut Server, parts: &[&[u8]]) -> String {
             Err(error) if error.kind() == ErrorKind::WouldBlock => quiet += 1,
             Err(error) => return format!("{error}"),
         }
-        give_way().unwrap();
+        sched_yield().unwrap();
     }
     drop(guest);
     while server.guests() > 0 {
-        server.turn(Patience::None).unwrap();
+        server.turn(WaitLimit::Immediate).unwrap();
     }
     String::from_utf8(said).unwrap()
 }
 
 #[test]
 fn every_method_answers_or_closes_on_partial_malformed_and_endless_heads() {
-    alone(|| {
+    in_own_process(|| {
         for method in methods() {
             let before = held();
             let mut server = Server::new(method, 4).unwrap();
@@ -220,19 +220,19 @@ fn every_method_answers_or_closes_on_partial_malformed_and_endless_heads() {
 
 #[test]
 fn connections_beyond_the_limit_are_refused_and_slots_are_reused() {
-    alone(|| {
+    in_own_process(|| {
         for method in methods() {
             let mut server = Server::new(method, 2).unwrap();
             for round in 1..=3u64 {
                 let guests: Vec<TcpStream> =
                     (0..3).map(|_| TcpStream::connect(server.at()).unwrap()).collect();
                 while server.seen.turned_away < round {
-                    server.turn(Patience::None).unwrap();
+                    server.turn(WaitLimit::Immediate).unwrap();
                 }
                 assert_eq!(server.guests(), 2, "{method}");
                 drop(guests);
                 while server.guests() > 0 {
-                    server.turn(Patience::None).unwrap();
+                    server.turn(WaitLimit::Immediate).unwrap();
                 }
             }
         }
@@ -254,8 +254,8 @@ fn curl(server: &mut Server, arguments: &[&str], paths: &[&str]) -> Option<(bool
         }
     };
     while child.try_wait().unwrap().is_none() {
-        server.turn(Patience::None).unwrap();
-        give_way().unwrap();
+        server.turn(WaitLimit::Immediate).unwrap();
+        sched_yield().unwrap();
     }
     let output = child.wait_with_output().unwrap();
     let text = [output.stdout, output.stderr].concat();
@@ -272,7 +272,7 @@ fn told(server: &mut Server, arguments: &[&str], paths: &[&str]) -> String {
 
 #[test]
 fn curl_gets_the_expected_answers() {
-    alone(|| {
+    in_own_process(|| {
         for method in methods() {
             let server = &mut Server::new(method, 8).unwrap();
             let Some((good, said)) = curl(server, &["--include"], &["/"]) else { return };
@@ -306,7 +306,7 @@ fn work(point: &str) -> Result<Work, Errno> {
 
 #[test]
 fn bursts_are_answered_with_churn_and_by_schedule_and_leave_nothing() {
-    alone(|| {
+    in_own_process(|| {
         for method in methods() {
             for rest in ["churn=0,peer_cpu=same", "churn=1000,peer_cpu=same,load=5000"] {
                 let before = held();
@@ -334,7 +334,7 @@ fn bursts_are_answered_with_churn_and_by_schedule_and_leave_nothing() {
 
 #[test]
 fn requests_of_other_clients_are_answered_but_not_counted() {
-    alone(|| {
+    in_own_process(|| {
         let case = Case::parse("event/server:method=epoll,idle=1,churn=0,peer_cpu=same").unwrap();
         let before = held();
         let mut body = super::body(crate::bench::Params::new(
@@ -356,7 +356,7 @@ fn requests_of_other_clients_are_answered_but_not_counted() {
 
 #[test]
 fn a_burst_whose_load_was_killed_fails() {
-    alone(|| {
+    in_own_process(|| {
         for method in methods() {
             let mut work = work(&format!("method={method},idle=10,churn=0,peer_cpu=same")).unwrap();
             children().into_iter().for_each(kill);
@@ -367,8 +367,8 @@ fn a_burst_whose_load_was_killed_fails() {
 
 #[test]
 fn a_limit_that_is_too_low_is_reported_with_the_command_that_raises_it() {
-    alone(|| {
-        limits::lower_descriptors(256).unwrap();
+    in_own_process(|| {
+        limits::lower_descriptor_limit(256).unwrap();
         let point = |idle: u32| format!("method=epoll,idle={idle},churn=0,peer_cpu=same");
         let lacks = |idle: u32| work(&point(idle)).unwrap().unavailable_reason().map(str::to_owned);
         assert_eq!(lacks(10), None);

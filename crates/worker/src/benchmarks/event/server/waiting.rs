@@ -1,8 +1,10 @@
 //! How a server waits for all its connections at once, by each method.
 
 use super::super::super::prelude::*;
-use crate::kernel::event::io_uring::{Ring, Shots};
-use crate::kernel::event::readiness::{Bits, By, Change, Entries, Epoll, Patience, READABLE};
+use crate::kernel::event::io_uring::{PollMode, Ring};
+use crate::kernel::event::readiness::{
+    CallVariant, Epoll, EpollChange, PollSet, READABLE, SelectSet, WaitLimit,
+};
 
 /// A descriptor that is waited for: its slot, and how often the slot was reused. This identifies
 /// late events of an earlier connection in the same slot.
@@ -39,9 +41,9 @@ const AT_ONCE: usize = 256;
 /// The state of a method.
 pub(super) enum Waiting {
     /// With the slot of each descriptor.
-    Select(Bits, Vec<u32>),
+    Select(SelectSet, Vec<u32>),
     /// Entries by slot.
-    Poll(Entries),
+    Poll(PollSet),
     Epoll(Epoll),
     Ring(Ring),
 }
@@ -50,8 +52,8 @@ impl Waiting {
     /// Empty, for this method.
     pub(super) fn by(method: &str) -> Result<Self, Errno> {
         Ok(match method {
-            "select" => Waiting::Select(Bits::of([].into_iter()), Vec::new()),
-            "poll" => Waiting::Poll(Entries::of([].into_iter())),
+            "select" => Waiting::Select(SelectSet::new([].into_iter()), Vec::new()),
+            "poll" => Waiting::Poll(PollSet::new([].into_iter())),
             "epoll" => Waiting::Epoll(Epoll::new(AT_ONCE)?),
             _ => Waiting::Ring(Ring::new(AT_ONCE as u32)?),
         })
@@ -70,10 +72,10 @@ impl Waiting {
                 entries.set(name.place as usize, Some(fd));
                 Ok(())
             }
-            Waiting::Epoll(set) => set.change(Change::Add, fd, READABLE, name.token()),
+            Waiting::Epoll(set) => set.change(EpollChange::Add, fd, READABLE, name.token()),
             Waiting::Ring(ring) => {
                 make_room(ring)?;
-                ring.queue_poll(fd, name.token(), Shots::Many)
+                ring.queue_poll(fd, name.token(), PollMode::MultiShot)
             }
         }
     }
@@ -105,25 +107,25 @@ impl Waiting {
     /// Waits, and returns the events. select and poll do not know the reuse count: their events
     /// concern the current connection of a slot.
     #[inline(always)]
-    pub(super) fn wait(&mut self, patience: Patience, told: &mut Vec<Told>) -> Result<(), Errno> {
+    pub(super) fn wait(&mut self, patience: WaitLimit, told: &mut Vec<Told>) -> Result<(), Errno> {
         let now = |place: u32| Told { name: Name { place, turn: u32::MAX }, last: false };
         match self {
             Waiting::Select(bits, places) => {
                 bits.rebuild();
-                let count = bits.ask(By::Plain, patience)?;
+                let count = bits.wait(CallVariant::Plain, patience)?;
                 bits.each(count, |fd| told.push(now(places[fd as usize])));
             }
             Waiting::Poll(entries) => {
-                let count = entries.ask(By::Plain, patience)?;
+                let count = entries.wait(CallVariant::Plain, patience)?;
                 entries.each(count, |place| told.push(now(place as u32)));
             }
             Waiting::Epoll(set) => {
-                let count = set.ask(patience)?;
+                let count = set.wait(patience)?;
                 set.each(count, |token| told.push(Told { name: Name::of(token), last: false }));
             }
             Waiting::Ring(ring) => {
-                ring.wait_for(u32::from(patience == Patience::Endless))?;
-                while let Some(done) = ring.take() {
+                ring.wait_for(u32::from(patience == WaitLimit::Infinite))?;
+                while let Some(done) = ring.take_completion() {
                     match done.result {
                         _ if done.token == NOBODY => {}
                         // A request that was cancelled.

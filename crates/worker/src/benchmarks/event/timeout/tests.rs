@@ -7,7 +7,7 @@ use super::super::tests::held;
 use super::{EARLY, ERROR, TURNS};
 use crate::bench::Bench;
 use crate::kernel::event::io_uring::Ring;
-use crate::kernel::process::alone;
+use crate::kernel::process::in_own_process;
 
 /// The figures of some ops of a case; empty if this kernel lacks the call.
 fn brought(bench: &Bench, point: &str, ops: usize) -> Vec<i64> {
@@ -32,7 +32,7 @@ const METHODS: [&str; 7] =
 
 #[test]
 fn every_call_waits_and_leaves_nothing() {
-    alone(|| {
+    in_own_process(|| {
         let before = held();
         for method in METHODS {
             for excess in brought(&ERROR, &format!("method={method},us=100"), 5) {
@@ -48,7 +48,7 @@ fn every_call_waits_and_leaves_nothing() {
 
 #[test]
 fn a_few_calls_suffice_unless_the_remaining_time_is_rounded_down() {
-    alone(|| {
+    in_own_process(|| {
         for method in METHODS {
             for turns in brought(&TURNS, &format!("method={method},us=1000"), 5) {
                 assert!((1_000..=9_000).contains(&turns), "{method}: {turns}");

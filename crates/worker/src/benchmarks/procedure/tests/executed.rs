@@ -2,9 +2,9 @@ use oscost_model::point::{Point, Value};
 
 use crate::bench::{Context, Params, Work};
 use crate::benchmarks::find;
-use crate::kernel::cpu::black_box::{keep, opaque};
-use crate::kernel::cpu::procedure::{self, Object, callee_at};
-use crate::kernel::cpu::single_step::{Flow, flow, steps};
+use crate::kernel::cpu::black_box::{consume, opaque};
+use crate::kernel::cpu::procedure::{self, TraitObject, callee_name_at};
+use crate::kernel::cpu::single_step::{Flow, executed_addresses, flow_at};
 
 /// What one op must execute.
 struct Op {
@@ -27,17 +27,17 @@ impl Op {
 /// instructions.
 fn executed(work: &mut Work, turns: u64, copies: u32) -> Option<(Vec<(Flow, String)>, usize)> {
     let mut done = Ok(());
-    let at = steps(|| done = work.run(turns, copies))?;
+    let at = executed_addresses(|| done = work.run(turns, copies))?;
     assert_eq!(done, Ok(()));
-    let flows = at.windows(2).map(|pair| (flow(pair[0]), pair[1]));
+    let flows = at.windows(2).map(|pair| (flow_at(pair[0]), pair[1]));
     let mut calls: Vec<(Flow, String)> = Vec::new();
-    for (flow, to) in flows.filter(|(flow, _)| *flow != Flow::On) {
+    for (flow, to) in flows.filter(|(flow, _)| *flow != Flow::Next) {
         match calls.last_mut() {
             // A stub jumps on: the call ends where it leads.
             Some(call) if flow == Flow::Stub && call.1 == "oscost_stub" => {
-                *call = (Flow::Stub, callee_at(to));
+                *call = (Flow::Stub, callee_name_at(to));
             }
-            _ => calls.push((flow, callee_at(to))),
+            _ => calls.push((flow, callee_name_at(to))),
         }
     }
     Some((calls, at.len()))
@@ -146,10 +146,10 @@ fn an_op_that_is_not_its_call_is_detected() {
     };
     let mut every_second = 0;
     let mut inlined_at = 0;
-    let object = Object::new();
+    let object = TraitObject::new();
     for (what, mut work, op) in [
         ("nothing", one(|| ()), call()),
-        ("the callee's work without a call", one(|| keep(opaque(1) + 1)), call()),
+        ("the callee's work without a call", one(|| consume(opaque(1) + 1)), call()),
         ("a call with an argument too many", one(procedure::call::<1>), call()),
         (
             "two calls",

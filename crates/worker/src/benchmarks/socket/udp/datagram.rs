@@ -186,7 +186,7 @@ mod tests {
             assert_eq!(lengths.iter().sum::<usize>() as u64, size);
             assert!(lengths.iter().all(|&length| (ID..=MOST).contains(&length)), "{lengths:?}");
         }
-        assert_eq!(Parts::of(3).err(), Some(Errno::LACKING));
+        assert_eq!(Parts::of(3).err(), Some(Errno::UNAVAILABLE));
     }
 
     #[test]

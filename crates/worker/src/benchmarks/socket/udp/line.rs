@@ -3,19 +3,19 @@
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::os::fd::OwnedFd;
 
-use super::super::super::exchange::Control;
+use super::super::super::exchange::ControlStream;
 use super::super::super::prelude::*;
 use super::super::endpoint::{Socket, Watched};
 use super::super::ends::{first_words, way, with_buffers};
 use super::peer;
 use crate::kernel::ipc::context_switch::PeerProcess;
 use crate::kernel::net::socket;
-use crate::kernel::net::token_listener::Door;
+use crate::kernel::net::token_listener::TokenListener;
 
 /// What both ends have: a socket connected to the other end, and the control stream.
 pub(super) struct Line {
     pub(super) socket: Socket,
-    pub(super) control: Control,
+    pub(super) control: ControlStream,
     pub(super) child: Option<PeerProcess>,
     pub(super) peer_cpu: Option<u32>,
 }
@@ -26,8 +26,8 @@ pub(super) fn line(at: Params<'_>) -> Result<Line, Errno> {
     let stream = way.go()?;
     let (here, there) = (stream.local_addr()?.ip(), stream.peer_addr()?.ip());
     let (socket, port) = bound(here)?;
-    let control = Control::over(stream.try_clone()?);
-    control.tell([u64::from(port), 0, 0, 0], &|_| Ok(()))?;
+    let control = ControlStream::from_stream(stream.try_clone()?);
+    control.send([u64::from(port), 0, 0, 0], &|_| Ok(()))?;
     let [port, before, ..] = first_words(&stream)?;
     let door = way.watched(before);
     let socket = connected(at, socket, SocketAddr::new(there, port as u16), door)?;
@@ -36,16 +36,16 @@ pub(super) fn line(at: Params<'_>) -> Result<Line, Errno> {
 }
 
 /// The peer, behind a listener.
-pub(in super::super) fn serve(at: Params<'_>, door: &mut Door) -> Result<(), Errno> {
-    let stream = door.wait()?;
+pub(in super::super) fn serve(at: Params<'_>, door: &mut TokenListener) -> Result<(), Errno> {
+    let stream = door.accept_peer()?;
     stream.set_nodelay(true)?;
     let (here, there) = (stream.local_addr()?.ip(), stream.peer_addr()?.ip());
     let (socket, own) = bound(here)?;
     let [port, ..] = first_words(&stream)?;
-    let control = Control::over(stream);
+    let control = ControlStream::from_stream(stream);
     // Connected before its port is announced: no datagram of the peer arrives too early.
     let socket = connected(at, socket, SocketAddr::new(there, port as u16), None)?;
-    control.tell([u64::from(own), door.strangers(), 0, 0], &|_| Ok(()))?;
+    control.send([u64::from(own), door.unauthorised(), 0, 0], &|_| Ok(()))?;
     peer::serve(&socket, &control, at.context.clock)
 }
 
@@ -68,6 +68,6 @@ fn connected(
     let file = OwnedFd::from(socket).into();
     with_buffers(at, &file)?;
     // Datagrams that arrived before may have come from any address.
-    while socket::receive_packet_now(&file, &mut []).is_ok() {}
+    while socket::receive_packet_nonblocking(&file, &mut []).is_ok() {}
     Ok(Socket::of_udp(file, here, door))
 }

@@ -11,8 +11,8 @@ use super::super::super::prelude::*;
 use super::super::ends::cause;
 use super::datagram::{Came, ID, MOST_DATAGRAMS, Parts, id_of, order, send};
 use super::line::{Line, line};
-use crate::kernel::SILENCE;
-use crate::kernel::ipc::context_switch::{Alarm, Ear};
+use crate::kernel::PEER_TIMEOUT;
+use crate::kernel::ipc::context_switch::{Alarm, SignalReceiver};
 use crate::kernel::net::socket;
 use crate::kernel::time::stopwatch::Stopwatch;
 
@@ -56,14 +56,14 @@ struct Own {
     at_peer: Cell<Datagrams>,
     // Dropped last: until then a wait can be interrupted.
     _alarm: Alarm,
-    _ear: Ear,
+    _ear: SignalReceiver,
 }
 
 impl Drop for Own {
     /// The peer waits for datagrams, and would check its control stream within a second: an empty
     /// datagram makes it check now.
     fn drop(&mut self) {
-        self.line.control.hang_up();
+        self.line.control.shut_down();
         // If it is lost, the peer notices after a second.
         let _ = send(&self.line.socket, &[]);
     }
@@ -79,7 +79,7 @@ enum Trip {
 impl Own {
     fn new(at: Params<'_>) -> Result<Self, Errno> {
         let parts = Parts::of(at.number("size"))?;
-        let ear = Ear::open()?;
+        let ear = SignalReceiver::install()?;
         let (line, alarm) = (line(at)?, Alarm::start()?);
         let mut own = Self {
             line,
@@ -89,7 +89,7 @@ impl Own {
             came: Came::none_of(u64::from(parts.count)),
             next: 1,
             patience: LEAST_PATIENCE,
-            order_took: SILENCE,
+            order_took: PEER_TIMEOUT,
             lost_in_a_row: 0,
             given_up: VecDeque::new(),
             verified: 0,
@@ -107,18 +107,18 @@ impl Own {
     /// Sends a command and returns the answer. The peer waits for datagrams; an empty one makes it
     /// read the control stream, and is repeated if it is lost.
     fn order(&self, what: u64, messages: u64) -> Result<[u64; 4], Errno> {
-        socket::interrupt_every(LEAST_PATIENCE)?;
+        socket::set_interval_timer(LEAST_PATIENCE)?;
         let again = |times: u32| {
             self.is_there()?;
-            if LEAST_PATIENCE * times >= SILENCE {
-                return Err(Errno::SILENT);
+            if LEAST_PATIENCE * times >= PEER_TIMEOUT {
+                return Err(Errno::PEER_TIMED_OUT);
             }
             self.poke()
         };
         let words = [what, self.parts.size as u64, messages, u64::from(self.next)];
-        self.line.control.tell(words, &again)?;
+        self.line.control.send(words, &again)?;
         self.poke()?;
-        self.line.control.hear(&again)
+        self.line.control.receive(&again)
     }
 
     /// Starts a mode of the peer.
@@ -129,7 +129,7 @@ impl Own {
             _ => return Err(Errno::EPROTO),
         }
         self.order_took = self.order_took.min(began.elapsed());
-        self.patience = (self.order_took * PATIENT_TIMES).clamp(LEAST_PATIENCE, SILENCE);
+        self.patience = (self.order_took * PATIENT_TIMES).clamp(LEAST_PATIENCE, PEER_TIMEOUT);
         Ok(())
     }
 
@@ -142,7 +142,7 @@ impl Own {
     }
 
     fn is_there(&self) -> Result<(), Errno> {
-        self.line.child.as_ref().map_or(Ok(()), |child| child.is_there())
+        self.line.child.as_ref().map_or(Ok(()), |child| child.check_running())
     }
 
     fn cause(&self, why: Errno) -> Errno {
@@ -162,7 +162,7 @@ impl Own {
             let number = u64::from(self.next.wrapping_sub(first) / self.parts.count);
             let numbers = (number, self.next);
             self.parts.filled(self.message.get_mut(), numbers, From::Own);
-            socket::interrupt_every(self.patience)?;
+            socket::set_interval_timer(self.patience)?;
             match self.trip(1).map_err(|why| self.cause(why))? {
                 Trip::Lost => tries += 1,
                 Trip::Back => {
@@ -187,7 +187,7 @@ impl Own {
         let room = self.line.socket.seen().receive_buffer_bytes.unwrap_or(0);
         // The kernel charges a datagram with more than its bytes.
         if 2 * (self.parts.size as u64) <= room {
-            return Errno::SILENT;
+            return Errno::PEER_TIMED_OUT;
         }
         Errno::unavailable(format!(
             "of {TRIES} messages of {} bytes, each in {} datagrams, none arrived completely: the receive \
@@ -292,8 +292,8 @@ impl Own {
             self.given_up.pop_front();
         }
         self.lost_in_a_row += 1;
-        if self.patience * self.lost_in_a_row >= SILENCE {
-            return Err(Errno::SILENT);
+        if self.patience * self.lost_in_a_row >= PEER_TIMEOUT {
+            return Err(Errno::PEER_TIMED_OUT);
         }
         Ok(Trip::Lost)
     }
@@ -324,7 +324,7 @@ struct Trips {
 impl WorkBody for Trips {
     fn prepare(&mut self, _ops: u64) -> Result<(), Errno> {
         self.lost = false;
-        socket::interrupt_every(self.own.patience)
+        socket::set_interval_timer(self.own.patience)
     }
 
     fn run(&mut self, turns: u64, copies: u32) -> Result<(), OpError> {
@@ -395,19 +395,20 @@ impl Pour {
         let end = own.next.to_le_bytes();
         let wait = SAID_AGAIN.max(2 * own.order_took.min(own.patience)).as_nanos() as u64;
         // Counted, since no clock is read in a batch.
-        let most = (SILENCE.as_nanos() as u64 / wait).max(1);
+        let most = (PEER_TIMEOUT.as_nanos() as u64 / wait).max(1);
         let file = &own.line.socket.file;
         for _ in 0..most {
             send(&own.line.socket, &end)?;
             own.counted.end_markers += 1;
-            while socket::wait_to_receive(file, wait)? {
+            while socket::poll_readable(file, wait)? {
                 let mut answer = [0; ID];
-                if socket::receive_packet_now(file, &mut answer) == Ok(ID) && answer == end {
+                if socket::receive_packet_nonblocking(file, &mut answer) == Ok(ID) && answer == end
+                {
                     return Ok(());
                 }
             }
         }
-        Err(Errno::SILENT)
+        Err(Errno::PEER_TIMED_OUT)
     }
 }
 
@@ -416,7 +417,7 @@ impl WorkBody for Pour {
         self.sent = ops;
         self.own.begin(order::DRAIN, ops)?;
         // Only the end may interrupt the following calls.
-        socket::interrupt_every(Duration::ZERO)
+        socket::set_interval_timer(Duration::ZERO)
     }
 
     fn run(&mut self, turns: u64, copies: u32) -> Result<(), OpError> {
@@ -477,12 +478,12 @@ struct OneWay {
 
 impl WorkBody for OneWay {
     fn prepare(&mut self, _ops: u64) -> Result<(), Errno> {
-        socket::interrupt_every(self.own.patience)?;
+        socket::set_interval_timer(self.own.patience)?;
         for _ in 0..BEFORE_TIMED {
             self.own.trip(2).map_err(|why| self.own.cause(why))?;
         }
         self.lost = true;
-        socket::interrupt_every(self.own.patience)
+        socket::set_interval_timer(self.own.patience)
     }
 
     fn run(&mut self, turns: u64, copies: u32) -> Result<(), OpError> {

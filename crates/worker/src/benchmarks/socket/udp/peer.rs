@@ -1,11 +1,11 @@
 //! The peer of UDP: executes commands until the measured process closes the control stream.
 
-use super::super::super::exchange::{Control, From, LARGEST, Room};
+use super::super::super::exchange::{ControlStream, From, LARGEST, Room};
 use super::super::endpoint::Socket;
 use super::datagram::{Came, ID, MOST_DATAGRAMS, Parts, id_of, order, send};
 use crate::kernel::Errno;
-use crate::kernel::ipc::context_switch::{Alarm, Ear};
-use crate::kernel::net::control_stream::Waiting;
+use crate::kernel::ipc::context_switch::{Alarm, SignalReceiver};
+use crate::kernel::net::control_stream::Pending;
 use crate::kernel::net::socket;
 use crate::kernel::time::stopwatch::Stopwatch;
 
@@ -31,10 +31,14 @@ struct Task {
 }
 
 /// Serves as the peer.
-pub(super) fn serve(socket: &Socket, control: &Control, watch: Stopwatch) -> Result<(), Errno> {
+pub(super) fn serve(
+    socket: &Socket,
+    control: &ControlStream,
+    watch: Stopwatch,
+) -> Result<(), Errno> {
     // The alarm makes it check every second whether the measured process still exists: its exit is
     // visible on the control stream only.
-    let _ear = Ear::open()?;
+    let _ear = SignalReceiver::install()?;
     let _alarm = Alarm::start()?;
     let mut task = Task::none()?;
     loop {
@@ -107,14 +111,14 @@ impl Task {
     }
 
     /// Executes a command from the control stream, if there is one; false at its end.
-    fn attend(&mut self, control: &Control) -> Result<bool, Errno> {
-        match control.waiting() {
-            Waiting::Nothing => return Ok(true),
-            Waiting::End => return Ok(false),
-            Waiting::Words => {}
+    fn attend(&mut self, control: &ControlStream) -> Result<bool, Errno> {
+        match control.pending() {
+            Pending::Nothing => return Ok(true),
+            Pending::Closed => return Ok(false),
+            Pending::Message => {}
         }
         let wait = |_| Ok(());
-        let words = control.hear(&wait)?;
+        let words = control.receive(&wait)?;
         let answer = match words[0] {
             order::REPORT if self.what == order::TIME => [self.times.0, self.times.1, 0, 0],
             order::REPORT => {
@@ -132,7 +136,7 @@ impl Task {
             }
             _ => return Err(Errno::EPROTO),
         };
-        control.tell(answer, &wait)?;
+        control.send(answer, &wait)?;
         Ok(true)
     }
 

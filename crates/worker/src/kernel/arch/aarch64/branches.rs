@@ -3,7 +3,7 @@
 use std::arch::asm;
 
 /// Branches whose bits come from one word.
-const A_WORD: usize = 64;
+const BRANCHES_PER_WORD: usize = 64;
 
 /// mov x0, #0: none was passed by so far.
 const BEGIN: u32 = 0xD280_0000;
@@ -19,7 +19,7 @@ const END: u32 = 0xD65F_03C0;
 pub(in crate::kernel) fn code(branches: usize) -> Vec<u8> {
     let mut code = vec![BEGIN];
     for branch in 0..branches {
-        if branch % A_WORD == 0 {
+        if branch % BRANCHES_PER_WORD == 0 {
             code.push(NEXT_WORD);
         }
         code.extend(BRANCH);

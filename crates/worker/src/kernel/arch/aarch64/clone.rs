@@ -11,7 +11,7 @@ use std::arch::asm;
 /// `word` must be valid for as long as the child lives where the flags name it. The flags must set
 /// no registers of the child's (CLONE_SETTLS).
 #[inline(always)]
-pub(in crate::kernel) unsafe fn clone_that_exits(flags: u64, word: *mut u32) -> i64 {
+pub(in crate::kernel) unsafe fn clone_and_exit(flags: u64, word: *mut u32) -> i64 {
     let result;
     // SAFETY: the child runs four instructions of this block and never leaves it; it uses neither
     // the stack nor memory. The caller vouches for the rest.
@@ -35,7 +35,7 @@ pub(in crate::kernel) unsafe fn clone_that_exits(flags: u64, word: *mut u32) -> 
 /// `path` must be a string with an end, `argv` and `envp` arrays of such strings that end with a
 /// null. The flags must set no registers of the child's and write no words.
 #[inline(always)]
-pub(in crate::kernel) unsafe fn clone_that_execs(
+pub(in crate::kernel) unsafe fn clone_and_exec(
     flags: u64,
     path: *const libc::c_char,
     argv: *const *const libc::c_char,

@@ -134,14 +134,14 @@ pub(in crate::kernel) unsafe fn read_string(block: *const u8, bytes: usize) {
 }
 
 /// What a turn of the loops below moves.
-pub(in crate::kernel) const TURN_BYTES: usize = 256;
+pub(in crate::kernel) const ITERATION_BYTES: usize = 256;
 
 /// The registers of 16 bytes are the only ones that every core has.
-pub(in crate::kernel) fn is_wide() -> bool {
+pub(in crate::kernel) fn has_wide_registers() -> bool {
     false
 }
 
-/// A loop over blocks of [`TURN_BYTES`], eight registers of 16 bytes twice a turn.
+/// A loop over blocks of [`ITERATION_BYTES`], eight registers of 16 bytes twice a turn.
 macro_rules! turns {
     ([$($turn:literal),*], $end:literal, $to:expr, $from:expr, $bytes:expr) => {
         asm!("2:", $($turn,)* "add {to}, {to}, 256", "add {from}, {from}, 256",
@@ -156,7 +156,7 @@ macro_rules! turns {
 /// Copies by registers.
 ///
 /// # Safety
-/// Both blocks are there, do not overlap, and have a multiple of [`TURN_BYTES`] bytes, not 0.
+/// Both blocks are there, do not overlap, and have a multiple of [`ITERATION_BYTES`] bytes, not 0.
 pub(in crate::kernel) unsafe fn copy_wide(to: *mut u8, from: *const u8, bytes: usize, _wide: bool) {
     // SAFETY: the caller vouches for the blocks.
     unsafe {
@@ -229,7 +229,7 @@ pub(in crate::kernel) unsafe fn copy_streaming(
 /// Reads into registers.
 ///
 /// # Safety
-/// The block is there, and has a multiple of [`TURN_BYTES`] bytes, not 0.
+/// The block is there, and has a multiple of [`ITERATION_BYTES`] bytes, not 0.
 pub(in crate::kernel) unsafe fn read_wide(from: *const u8, bytes: usize, _wide: bool) {
     // SAFETY: as in `copy_wide`; nothing is stored.
     unsafe {

@@ -50,7 +50,7 @@ pub mod counter {
 
     /// Reads the counter when all earlier instructions are done; later ones may start before.
     #[inline(always)]
-    pub fn after_earlier() -> u64 {
+    pub fn read_after_earlier() -> u64 {
         let ticks: u64;
         // SAFETY: reads a counter.
         unsafe {
@@ -62,7 +62,7 @@ pub mod counter {
 
     /// A hundred instructions that do nothing.
     #[inline(always)]
-    pub fn hundred() {
+    pub fn hundred_nops() {
         // SAFETY: they touch nothing.
         unsafe { asm!(".rept 100", "nop", ".endr", options(nostack, preserves_flags)) };
     }
@@ -70,13 +70,13 @@ pub mod counter {
     /// A window with nothing in it, between serialised reads: the ticks that it shows. ISB is all
     /// the serialising that there is; no hypervisor sees it.
     #[inline(always)]
-    pub fn serialised_pair() -> u64 {
+    pub fn serialised_empty_window() -> u64 {
         let first = fenced();
         fenced().wrapping_sub(first)
     }
 
     /// The architecture promises that its counter is constant and shared by all cores.
-    pub fn declared_unusable() -> Option<String> {
+    pub fn unusable_reason() -> Option<String> {
         None
     }
 }
@@ -189,7 +189,7 @@ pub(in crate::kernel) unsafe fn enter_sled(entry: usize, mut value: u64, worker:
 
 /// A loop of `turns` turns with nothing in it: increment, comparison, jump.
 #[inline(always)]
-pub(in crate::kernel) fn turn_in_register(turns: u64) {
+pub(in crate::kernel) fn loop_in_register(turns: u64) {
     // SAFETY: register arithmetic only.
     unsafe {
         asm!("2:", "add {turn}, {turn}, {one}", "cmp {turn}, {turns}", "b.lo 2b",
@@ -200,7 +200,7 @@ pub(in crate::kernel) fn turn_in_register(turns: u64) {
 
 /// The same loop with its counter in memory.
 #[inline(always)]
-pub(in crate::kernel) fn turn_in_memory(turns: u64, counter: &mut u64) {
+pub(in crate::kernel) fn loop_in_memory(turns: u64, counter: &mut u64) {
     *counter = 0;
     // SAFETY: the counter is ours, and nothing else is written.
     unsafe {
@@ -239,6 +239,6 @@ pub(in crate::kernel) const RSEQ_SIGNATURE: u32 = 0xd428_bc00;
 pub const CYCLES_PER_LINK: f64 = 1.0;
 
 /// Whether a word of code begins with `svc #0`.
-pub(in crate::kernel) fn begins_with_system_call(word: u64) -> bool {
+pub(in crate::kernel) fn is_syscall_instruction(word: u64) -> bool {
     word & 0xffff_ffff == 0xd400_0001
 }

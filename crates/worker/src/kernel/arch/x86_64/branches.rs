@@ -1,7 +1,7 @@
 //! A run of branches as x86-64 code: each of 16 bytes, each taken where a bit of its own is set.
 
 /// Branches whose bits come from one word.
-const A_WORD: usize = 64;
+const BRANCHES_PER_WORD: usize = 64;
 
 /// xor eax, eax: none was passed by so far.
 const BEGIN: [u8; 2] = [0x31, 0xC0];
@@ -21,7 +21,7 @@ const END: [u8; 1] = [0xC3];
 pub(in crate::kernel) fn code(branches: usize) -> Vec<u8> {
     let mut code = BEGIN.to_vec();
     for branch in 0..branches {
-        if branch % A_WORD == 0 {
+        if branch % BRANCHES_PER_WORD == 0 {
             code.extend(NEXT_WORD);
         }
         code.extend(BRANCH);

@@ -130,20 +130,20 @@ pub(in crate::kernel) unsafe fn read_string(block: *const u8, bytes: usize) {
 }
 
 /// What a turn of the loops below moves.
-pub(in crate::kernel) const TURN_BYTES: usize = 256;
+pub(in crate::kernel) const ITERATION_BYTES: usize = 256;
 
 /// Whether registers of 32 bytes are there; else the loops use those of 16, which always are.
-pub(in crate::kernel) fn is_wide() -> bool {
+pub(in crate::kernel) fn has_wide_registers() -> bool {
     std::arch::is_x86_feature_detected!("avx2")
 }
 
-/// A loop over blocks of [`TURN_BYTES`]: eight registers of 32 bytes a turn, or of 16 twice.
+/// A loop over blocks of [`ITERATION_BYTES`]: eight registers of 32 bytes a turn, or of 16 twice.
 macro_rules! turns {
     ($wide:expr, $load:ident $store:ident $end:literal, $to:expr, $from:expr, $bytes:expr) => {
         if $wide {
-            turns!(@ wide_turn!($load $store), concat!("vzeroupper\n", $end), $to, $from, $bytes)
+            turns!(@ wide_iteration!($load $store), concat!("vzeroupper\n", $end), $to, $from, $bytes)
         } else {
-            turns!(@ small_turn!($load $store), $end, $to, $from, $bytes)
+            turns!(@ narrow_iteration!($load $store), $end, $to, $from, $bytes)
         }
     };
     (@ $turn:expr, $end:expr, $to:expr, $from:expr, $bytes:expr) => {
@@ -156,12 +156,12 @@ macro_rules! turns {
 }
 
 /// Eight registers of 32 bytes: loaded, then stored.
-macro_rules! wide_turn {
+macro_rules! wide_iteration {
     ($($act:ident)*) => {
         concat!($(
-            wide_turn!(@ $act "0"), wide_turn!(@ $act "1"), wide_turn!(@ $act "2"),
-            wide_turn!(@ $act "3"), wide_turn!(@ $act "4"), wide_turn!(@ $act "5"),
-            wide_turn!(@ $act "6"), wide_turn!(@ $act "7"),
+            wide_iteration!(@ $act "0"), wide_iteration!(@ $act "1"), wide_iteration!(@ $act "2"),
+            wide_iteration!(@ $act "3"), wide_iteration!(@ $act "4"), wide_iteration!(@ $act "5"),
+            wide_iteration!(@ $act "6"), wide_iteration!(@ $act "7"),
         )*)
     };
     (@ none $which:literal) => { "" };
@@ -173,19 +173,19 @@ macro_rules! wide_turn {
 }
 
 /// Eight registers of 16 bytes: loaded, then stored, and once more.
-macro_rules! small_turn {
+macro_rules! narrow_iteration {
     ($load:ident $store:ident) => {
         concat!(
-            small_turn!("0" $load), small_turn!("0" $store),
-            small_turn!("128" $load), small_turn!("128" $store),
+            narrow_iteration!("0" $load), narrow_iteration!("0" $store),
+            narrow_iteration!("128" $load), narrow_iteration!("128" $store),
         )
     };
     ($from:literal $act:ident) => {
         concat!(
-            small_turn!(@ $act "0" $from), small_turn!(@ $act "1" $from),
-            small_turn!(@ $act "2" $from), small_turn!(@ $act "3" $from),
-            small_turn!(@ $act "4" $from), small_turn!(@ $act "5" $from),
-            small_turn!(@ $act "6" $from), small_turn!(@ $act "7" $from),
+            narrow_iteration!(@ $act "0" $from), narrow_iteration!(@ $act "1" $from),
+            narrow_iteration!(@ $act "2" $from), narrow_iteration!(@ $act "3" $from),
+            narrow_iteration!(@ $act "4" $from), narrow_iteration!(@ $act "5" $from),
+            narrow_iteration!(@ $act "6" $from), narrow_iteration!(@ $act "7" $from),
         )
     };
     (@ none $which:literal $at:literal) => { "" };
@@ -203,7 +203,7 @@ macro_rules! small_turn {
 /// Copies by registers.
 ///
 /// # Safety
-/// Both blocks are there, do not overlap, and have a multiple of [`TURN_BYTES`] bytes, not 0.
+/// Both blocks are there, do not overlap, and have a multiple of [`ITERATION_BYTES`] bytes, not 0.
 pub(in crate::kernel) unsafe fn copy_wide(to: *mut u8, from: *const u8, bytes: usize, wide: bool) {
     // SAFETY: the caller vouches for the blocks; registers of 32 bytes are used where they are.
     unsafe {
@@ -230,7 +230,7 @@ pub(in crate::kernel) unsafe fn copy_streaming(
 /// Reads into registers.
 ///
 /// # Safety
-/// The block is there, and has a multiple of [`TURN_BYTES`] bytes, not 0.
+/// The block is there, and has a multiple of [`ITERATION_BYTES`] bytes, not 0.
 pub(in crate::kernel) unsafe fn read_wide(from: *const u8, bytes: usize, wide: bool) {
     // SAFETY: as in `copy_wide`; nothing is stored.
     unsafe {

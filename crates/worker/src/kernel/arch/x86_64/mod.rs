@@ -56,7 +56,7 @@ pub mod counter {
 
     /// Reads the counter when all earlier instructions are done; later ones may start before.
     #[inline(always)]
-    pub fn after_earlier() -> u64 {
+    pub fn read_after_earlier() -> u64 {
         let (low, high): (u64, u64);
         // SAFETY: RDTSCP touches no memory; it also writes ECX.
         unsafe {
@@ -68,14 +68,14 @@ pub mod counter {
 
     /// A hundred instructions that do nothing.
     #[inline(always)]
-    pub fn hundred() {
+    pub fn hundred_nops() {
         // SAFETY: they touch nothing.
         unsafe { asm!(".rept 100", "nop", ".endr", options(nostack, preserves_flags)) };
     }
 
     /// A window with nothing in it, between reads that CPUID serialises: the ticks that it shows.
     #[inline(always)]
-    pub fn serialised_pair() -> u64 {
+    pub fn serialised_empty_window() -> u64 {
         let (first_low, first_high, last_low, last_high): (u64, u64, u64, u64);
         // SAFETY: CPUID, RDTSC and RDTSCP touch no memory. CPUID writes RBX, which the compiler
         // keeps for itself: it is put back.
@@ -92,7 +92,7 @@ pub mod counter {
     }
 
     /// Why the processor itself says that its counter is no clock; `None` when it is one.
-    pub fn declared_unusable() -> Option<String> {
+    pub fn unusable_reason() -> Option<String> {
         let highest = __get_cpuid_max(0x8000_0000).0;
         // Leaves beyond the highest one answer with another leaf's bits.
         if highest < 0x8000_0007 {
@@ -223,7 +223,7 @@ pub(in crate::kernel) unsafe fn enter_sled(entry: usize, mut value: u64, worker:
 
 /// A loop of `turns` turns with nothing in it: increment, comparison, jump.
 #[inline(always)]
-pub(in crate::kernel) fn turn_in_register(turns: u64) {
+pub(in crate::kernel) fn loop_in_register(turns: u64) {
     // SAFETY: register arithmetic only.
     unsafe {
         asm!(".p2align 4", "2:", "add {turn}, {one}", "cmp {turn}, {turns}", "jb 2b",
@@ -234,7 +234,7 @@ pub(in crate::kernel) fn turn_in_register(turns: u64) {
 
 /// The same loop with its counter in memory.
 #[inline(always)]
-pub(in crate::kernel) fn turn_in_memory(turns: u64, counter: &mut u64) {
+pub(in crate::kernel) fn loop_in_memory(turns: u64, counter: &mut u64) {
     *counter = 0;
     // SAFETY: the counter is ours, and nothing else is written.
     unsafe {
@@ -269,6 +269,6 @@ pub(in crate::kernel) const RSEQ_SIGNATURE: u32 = 0x5305_3053;
 pub const CYCLES_PER_LINK: f64 = 3.0;
 
 /// Whether a word of code begins with `syscall`, the bytes 0f 05.
-pub(in crate::kernel) fn begins_with_system_call(word: u64) -> bool {
+pub(in crate::kernel) fn is_syscall_instruction(word: u64) -> bool {
     word & 0xffff == 0x050f
 }

@@ -174,7 +174,7 @@ pub(in crate::kernel) fn call_after<const ARGS: usize>(last: u64) -> u64 {
 /// # Safety
 /// `into` must be below 8.
 #[inline(always)]
-pub(in crate::kernel) unsafe fn call_plain<const ARGS: usize>(
+pub(in crate::kernel) unsafe fn call_unoptimised<const ARGS: usize>(
     variables: &mut [u64; 8],
     into: usize,
 ) {
@@ -218,7 +218,7 @@ pub(in crate::kernel) unsafe fn call_at(pointer: u64) -> u64 {
 /// # Safety
 /// As in [`call_at`].
 #[inline(always)]
-pub(in crate::kernel) unsafe fn call_at_after(pointer: u64, last: u64) -> u64 {
+pub(in crate::kernel) unsafe fn call_pointer_after(pointer: u64, last: u64) -> u64 {
     let result;
     // SAFETY: as in `call_at`.
     unsafe {

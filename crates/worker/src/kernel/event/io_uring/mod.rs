@@ -4,5 +4,5 @@ mod poll;
 mod ring;
 mod timed;
 
-pub use poll::{Done, Shots};
+pub use poll::{PollCompletion, PollMode};
 pub use ring::Ring;

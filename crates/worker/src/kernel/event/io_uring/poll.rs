@@ -21,16 +21,16 @@ const IN: u64 = libc::POLLIN as u64;
 
 /// How many events a poll stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shots {
+pub enum PollMode {
     /// One: then it must be queued again.
-    One,
+    OneShot,
     /// All, until it is taken back.
-    Many,
+    MultiShot,
 }
 
 /// A completion.
 #[derive(Clone, Copy, Debug)]
-pub struct Done {
+pub struct PollCompletion {
     /// What the submission was named.
     pub token: u64,
     /// Its result: the events, or a negative error.
@@ -44,28 +44,34 @@ pub struct Done {
 impl Ring {
     /// Queues a wait for a descriptor.
     #[inline(always)]
-    pub fn queue_poll(&mut self, fd: i32, token: u64, shots: Shots) -> Result<(), Errno> {
-        let multi = if shots == Shots::Many { POLL_ADD_MULTI } else { 0 };
+    pub fn queue_poll(&mut self, fd: i32, token: u64, shots: PollMode) -> Result<(), Errno> {
+        let multi = if shots == PollMode::MultiShot { POLL_ADD_MULTI } else { 0 };
         let what = [0, 0, multi | IN << 32];
-        self.queue_named(Entry { operation: POLL_ADD, fd, what, ..Entry::default() }, token)
+        self.queue_with_token(Entry { operation: POLL_ADD, fd, what, ..Entry::default() }, token)
     }
 
     /// Queues that the wait of that name is taken back; the completion has `token`.
     #[inline(always)]
     pub fn queue_removal(&mut self, of: u64, token: u64) -> Result<(), Errno> {
         let what = [0, of, 0];
-        self.queue_named(Entry { operation: POLL_REMOVE, fd: -1, what, ..Entry::default() }, token)
+        self.queue_with_token(
+            Entry { operation: POLL_REMOVE, fd: -1, what, ..Entry::default() },
+            token,
+        )
     }
 
     /// Queues that the wait of that name is for these events, too, from now on.
     #[inline(always)]
-    pub fn queue_change(&mut self, of: u64, more: u32, token: u64) -> Result<(), Errno> {
+    pub fn queue_update(&mut self, of: u64, more: u32, token: u64) -> Result<(), Errno> {
         let what = [0, of, POLL_UPDATE_EVENTS | (IN | u64::from(more)) << 32];
-        self.queue_named(Entry { operation: POLL_REMOVE, fd: -1, what, ..Entry::default() }, token)
+        self.queue_with_token(
+            Entry { operation: POLL_REMOVE, fd: -1, what, ..Entry::default() },
+            token,
+        )
     }
 
     #[inline(always)]
-    fn queue_named(&mut self, entry: Entry, token: u64) -> Result<(), Errno> {
+    fn queue_with_token(&mut self, entry: Entry, token: u64) -> Result<(), Errno> {
         if self.queued == self.entries {
             return Err(Errno(libc::EBUSY));
         }
@@ -98,13 +104,17 @@ impl Ring {
 
     /// Takes the next completion, where there is one.
     #[inline(always)]
-    pub fn take(&mut self) -> Option<Done> {
-        let done = self.completion()?;
-        Some(Done { token: done.user_data, result: done.result, more: done.flags & MORE != 0 })
+    pub fn take_completion(&mut self) -> Option<PollCompletion> {
+        let done = self.next_completion()?;
+        Some(PollCompletion {
+            token: done.user_data,
+            result: done.result,
+            more: done.flags & MORE != 0,
+        })
     }
 
     /// Goes on behind what another process has handed over by the same ring.
-    pub fn follow(&mut self) {
+    pub fn resync(&mut self) {
         // SAFETY: the tail is a word of the mapping.
         let tail = unsafe { self.submission_tail.as_ref() }.load(Ordering::Acquire);
         self.submitted = u64::from(tail);
@@ -122,21 +132,21 @@ mod tests {
     fn a_poll_fires_once_or_each_time_and_can_be_taken_back() {
         let Ok(mut ring) = Ring::new(4) else { return };
         let ((mut from, mut to), (other, _kept)) = (pipe().unwrap(), pipe().unwrap());
-        ring.queue_poll(from.as_raw_fd(), 7, Shots::Many).unwrap();
-        ring.queue_poll(other.as_raw_fd(), 8, Shots::One).unwrap();
+        ring.queue_poll(from.as_raw_fd(), 7, PollMode::MultiShot).unwrap();
+        ring.queue_poll(other.as_raw_fd(), 8, PollMode::OneShot).unwrap();
         ring.wait_for(0).unwrap();
-        assert!(ring.take().is_none());
+        assert!(ring.take_completion().is_none());
         for _ in 0..3 {
             to.write_all(&[1]).unwrap();
             ring.wait_for(1).unwrap();
-            let done = ring.take().unwrap();
+            let done = ring.take_completion().unwrap();
             assert_eq!((done.token, done.result & IN as i32, done.more), (7, 1, true));
-            assert!(ring.take().is_none());
+            assert!(ring.take_completion().is_none());
             from.read_exact(&mut [0]).unwrap();
         }
         ring.queue_removal(8, 9).unwrap();
         ring.wait_for(2).unwrap();
-        let mut done = [ring.take().unwrap(), ring.take().unwrap()];
+        let mut done = [ring.take_completion().unwrap(), ring.take_completion().unwrap()];
         done.sort_by_key(|done| done.token);
         assert_eq!((done[0].token, done[0].result), (8, -libc::ECANCELED));
         assert_eq!((done[1].token, done[1].result), (9, 0));

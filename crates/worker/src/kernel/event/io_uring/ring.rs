@@ -6,7 +6,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::kernel::Errno;
-use crate::kernel::net::control_stream::Gone;
+use crate::kernel::net::control_stream::OnInterrupt;
 
 /// Where the rings are mapped from (io_uring.h).
 const OFFSET_SUBMISSIONS: i64 = 0;
@@ -89,7 +89,7 @@ struct Mapping {
 }
 
 impl Mapping {
-    fn of(fd: &OwnedFd, offset: i64, bytes: usize) -> Result<Self, Errno> {
+    fn map(fd: &OwnedFd, offset: i64, bytes: usize) -> Result<Self, Errno> {
         let access = libc::PROT_READ | libc::PROT_WRITE;
         let flags = libc::MAP_SHARED | libc::MAP_POPULATE;
         // SAFETY: a fresh mapping at an address of the kernel's choice.
@@ -103,7 +103,7 @@ impl Mapping {
     }
 
     /// What lies so many bytes from the beginning.
-    fn at<T>(&self, offset: u32) -> NonNull<T> {
+    fn pointer<T>(&self, offset: u32) -> NonNull<T> {
         // SAFETY: the kernel has laid the word inside the mapping, aligned.
         unsafe { self.base.add(offset as usize).cast() }
     }
@@ -144,16 +144,16 @@ impl Ring {
         let Parameters { submission_offsets, completion_offsets, .. } = parameters;
         let words = parameters.entries as usize * size_of::<u32>();
         let of_submissions =
-            Mapping::of(&fd, OFFSET_SUBMISSIONS, submission_offsets.array as usize + words)?;
-        let of_completions = Mapping::of(
+            Mapping::map(&fd, OFFSET_SUBMISSIONS, submission_offsets.array as usize + words)?;
+        let of_completions = Mapping::map(
             &fd,
             OFFSET_COMPLETIONS,
             completion_offsets.completions as usize
                 + parameters.completions as usize * size_of::<Completion>(),
         )?;
         let of_entries =
-            Mapping::of(&fd, OFFSET_ENTRIES, parameters.entries as usize * size_of::<Entry>())?;
-        let array: NonNull<u32> = of_submissions.at(submission_offsets.array);
+            Mapping::map(&fd, OFFSET_ENTRIES, parameters.entries as usize * size_of::<Entry>())?;
+        let array: NonNull<u32> = of_submissions.pointer(submission_offsets.array);
         for index in 0..parameters.entries {
             // SAFETY: inside the mapping, which nobody else reads before the first submission: the
             // place of that number in the ring is the entry of that number, for ever.
@@ -164,11 +164,11 @@ impl Ring {
             completion_mask: u64::from(parameters.completions) - 1,
             queued: 0,
             submitted: 0,
-            submission_tail: of_submissions.at(submission_offsets.tail),
-            completion_head: of_completions.at(completion_offsets.head),
-            completion_tail: of_completions.at(completion_offsets.tail),
-            submissions: of_entries.at(0),
-            completions: of_completions.at(completion_offsets.completions),
+            submission_tail: of_submissions.pointer(submission_offsets.tail),
+            completion_head: of_completions.pointer(completion_offsets.head),
+            completion_tail: of_completions.pointer(completion_offsets.tail),
+            submissions: of_entries.pointer(0),
+            completions: of_completions.pointer(completion_offsets.completions),
             _mappings: [of_submissions, of_completions, of_entries],
             fd,
         })
@@ -200,7 +200,7 @@ impl Ring {
     /// looks at every completion: its number and its result.
     #[inline(always)]
     pub fn submit(&mut self) -> Result<(), Errno> {
-        self.submit_giving(0)
+        self.submit_expecting(0)
     }
 
     /// Reads so many bytes from a place in a file, by one submission that is waited for.
@@ -217,13 +217,18 @@ impl Ring {
     ) -> Result<(), Errno> {
         let what = [place, buffer, u64::from(bytes)];
         self.queue(Entry { operation: READ, fd, what, ..Entry::default() })?;
-        self.submit_giving(bytes as i32)
+        self.submit_expecting(bytes as i32)
     }
 
     /// Sends all of a message through a connected socket, by one submission that is waited for; the
     /// number of bytes taken.
     #[inline(always)]
-    pub fn send(&mut self, to: &File, message: &[u8], gone: Gone<'_>) -> Result<usize, Errno> {
+    pub fn send(
+        &mut self,
+        to: &File,
+        message: &[u8],
+        gone: OnInterrupt<'_>,
+    ) -> Result<usize, Errno> {
         let place = (message.as_ptr() as u64, message.len());
         // SAFETY: the kernel reads as many bytes as the slice has, and is done when this returns.
         unsafe { self.message(SEND, to, place, gone) }
@@ -236,7 +241,7 @@ impl Ring {
         &mut self,
         from: &File,
         into: &mut [u8],
-        gone: Gone<'_>,
+        gone: OnInterrupt<'_>,
     ) -> Result<usize, Errno> {
         let place = (into.as_mut_ptr() as u64, into.len());
         // SAFETY: the kernel writes at most as many bytes as the slice has, and is done when this
@@ -254,7 +259,7 @@ impl Ring {
         operation: u8,
         socket: &File,
         (bytes, length): (u64, usize),
-        gone: Gone<'_>,
+        gone: OnInterrupt<'_>,
     ) -> Result<usize, Errno> {
         let flags = (libc::MSG_WAITALL | libc::MSG_NOSIGNAL) as u64;
         let what = [0, bytes, length as u64 | flags << 32];
@@ -265,15 +270,19 @@ impl Ring {
         self.queued = 0;
         self.enter(1, 1).and_then(|taken| if taken == 1 { Ok(()) } else { Err(Errno::EAGAIN) })?;
         self.submitted += 1;
-        match self.taken_out() {
+        match self.next_result() {
             Some(done) => done,
-            None => self.message_late(socket, gone),
+            None => self.wait_after_interrupt(socket, gone),
         }
     }
 
     /// Waits on for what an interruption has left undone.
     #[cold]
-    fn message_late(&mut self, socket: &File, gone: Gone<'_>) -> Result<usize, Errno> {
+    fn wait_after_interrupt(
+        &mut self,
+        socket: &File,
+        gone: OnInterrupt<'_>,
+    ) -> Result<usize, Errno> {
         let mut times = 0;
         loop {
             times += 1;
@@ -287,7 +296,7 @@ impl Ring {
                 Ok(_) | Err(Errno::EINTR) => {}
                 Err(error) => return Err(error),
             }
-            if let Some(done) = self.taken_out() {
+            if let Some(done) = self.next_result() {
                 return ended.and(done);
             }
         }
@@ -305,7 +314,7 @@ impl Ring {
 
     /// Takes the next completion out, where there is one.
     #[inline(always)]
-    pub(super) fn completion(&self) -> Option<Completion> {
+    pub(super) fn next_completion(&self) -> Option<Completion> {
         // SAFETY: both are words of the mapping; the kernel moves the tail, we the head.
         let (head, tail) =
             unsafe { (self.completion_head.as_ref(), self.completion_tail.as_ref()) };
@@ -322,14 +331,14 @@ impl Ring {
 
     /// The result of the next completion, where there is one.
     #[inline(always)]
-    fn taken_out(&self) -> Option<Result<usize, Errno>> {
-        let done = self.completion()?;
+    fn next_result(&self) -> Option<Result<usize, Errno>> {
+        let done = self.next_completion()?;
         Some(if done.result < 0 { Err(Errno(-done.result)) } else { Ok(done.result as usize) })
     }
 
     /// Submits and waits as [`Self::submit`], where each entry must have given that.
     #[inline(always)]
-    fn submit_giving(&mut self, good: i32) -> Result<(), Errno> {
+    fn submit_expecting(&mut self, good: i32) -> Result<(), Errno> {
         let count = u64::from(self.queued);
         // SAFETY: the tail is a word of the mapping that only we write.
         unsafe { self.submission_tail.as_ref() }
@@ -365,7 +374,7 @@ impl Ring {
     }
 
     /// How many no-ops have been done.
-    pub fn done(&self) -> u64 {
+    pub fn completed(&self) -> u64 {
         self.submitted
     }
 }
@@ -388,7 +397,7 @@ mod tests {
             let queued: Result<(), Errno> = (0..*batch).try_for_each(|_| ring.queue_no_op());
             assert_eq!(queued.and_then(|()| ring.submit()), Ok(()));
             expected += batch;
-            assert_eq!(ring.done(), expected);
+            assert_eq!(ring.completed(), expected);
             // Nothing is left over: what the kernel has moved is what was taken.
             // SAFETY: both words are inside the mapping.
             let (head, tail) =

@@ -6,11 +6,11 @@ use super::ring::{GET_EVENTS, Ring};
 use crate::kernel::{Errno, arch};
 
 /// Of io_uring_enter(2): its last argument is [`Until`] (Linux 5.11).
-const EXTENDED: u64 = 8;
+const EXT_ARGUMENT: u64 = 8;
 
 /// `struct io_uring_getevents_arg`.
 #[repr(C)]
-struct Until {
+struct GetEventsArgument {
     mask: u64,
     mask_bytes: u32,
     rest: u32,
@@ -23,12 +23,13 @@ impl Ring {
     /// Whether there is one.
     #[inline(always)]
     pub fn wait_until(&mut self, time: &[u64; 2]) -> Result<bool, Errno> {
-        let until = Until { mask: 0, mask_bytes: 0, rest: 0, time: time.as_ptr() as u64 };
+        let until =
+            GetEventsArgument { mask: 0, mask_bytes: 0, rest: 0, time: time.as_ptr() as u64 };
         let fd = self.fd.as_raw_fd() as u64;
-        let (at, bytes) = (&raw const until as u64, size_of::<Until>() as u64);
+        let (at, bytes) = (&raw const until as u64, size_of::<GetEventsArgument>() as u64);
         // SAFETY: the kernel reads one such argument and the time that it names; both are there.
         let done = unsafe {
-            let args = [fd, 0, 1, GET_EVENTS | EXTENDED, at, bytes];
+            let args = [fd, 0, 1, GET_EVENTS | EXT_ARGUMENT, at, bytes];
             arch::syscall(libc::SYS_io_uring_enter, args)
         };
         match done {

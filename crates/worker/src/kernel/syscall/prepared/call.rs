@@ -12,7 +12,7 @@ use std::ops::RangeInclusive;
 use crate::kernel::{Errno, arch};
 
 /// Any result that is no error.
-pub(super) const NO_ERROR: RangeInclusive<i64> = 0..=i64::MAX;
+pub(super) const ANY_SUCCESS: RangeInclusive<i64> = 0..=i64::MAX;
 
 /// A raw system call with all that it needs.
 pub struct Call(Box<Parts>);
@@ -23,7 +23,7 @@ struct Parts {
     lowest: i64,
     span: u64,
     /// What the arguments name, for as long as the call may be made.
-    holds: Vec<Box<dyn Any>>,
+    owned: Vec<Box<dyn Any>>,
 }
 
 // Out of line, since every call is made of them: the worker's size is looked after.
@@ -40,12 +40,12 @@ impl Call {
         for (arg, given) in args.iter_mut().zip(given) {
             *arg = *given;
         }
-        Self(Box::new(Parts { number, args, lowest: 0, span: 0, holds: Vec::new() }))
+        Self(Box::new(Parts { number, args, lowest: 0, span: 0, owned: Vec::new() }))
     }
 
     /// This call, whose good results are these.
     #[inline(never)]
-    pub(super) fn giving(mut self, good: RangeInclusive<i64>) -> Self {
+    pub(super) fn with_results(mut self, good: RangeInclusive<i64>) -> Self {
         let (lowest, highest) = good.into_inner();
         self.0.lowest = lowest;
         self.0.span = highest.wrapping_sub(lowest) as u64;
@@ -53,53 +53,57 @@ impl Call {
     }
 
     /// This call, which must fail with `error`.
-    pub(super) fn failing_with(self, error: i32) -> Self {
+    pub(super) fn with_error(self, error: i32) -> Self {
         let result = -i64::from(error);
-        self.giving(result..=result)
+        self.with_results(result..=result)
     }
 
     /// This call, which owns something that its arguments name.
-    pub(super) fn holding(self, thing: impl Any) -> Self {
-        self.held(Box::new(thing))
+    pub(super) fn owning(self, thing: impl Any) -> Self {
+        self.owning_boxed(Box::new(thing))
     }
 
     #[inline(never)]
-    fn held(mut self, thing: Box<dyn Any>) -> Self {
-        self.0.holds.push(thing);
+    fn owning_boxed(mut self, thing: Box<dyn Any>) -> Self {
+        self.0.owned.push(thing);
         self
     }
 
     /// The call as plain values.
-    pub fn ready(&self) -> Ready<'_> {
+    pub fn ready(&self) -> ReadyCall<'_> {
         let &Parts { number, args, lowest, span, .. } = &*self.0;
-        Ready { number, args, lowest, span, of: PhantomData }
+        ReadyCall { number, args, lowest, span, lifetime: PhantomData }
     }
 }
 
 /// A call as plain values, to be held in registers.
 #[derive(Clone, Copy)]
-pub struct Ready<'a> {
+pub struct ReadyCall<'a> {
     number: i64,
     args: [u64; 6],
     lowest: i64,
     span: u64,
-    of: PhantomData<&'a Call>,
+    lifetime: PhantomData<&'a Call>,
 }
 
-impl Ready<'_> {
+impl ReadyCall<'_> {
     /// Makes the call: its result where that is a good one, else the error.
     #[inline(always)]
     pub fn make(self) -> Result<i64, Errno> {
         // SAFETY: whoever made the call vouches for its arguments (`Call::new`), and the borrow
         // keeps alive what they name.
         let result = unsafe { arch::syscall(self.number, self.args) };
-        if result.wrapping_sub(self.lowest) as u64 <= self.span { Ok(result) } else { bad(result) }
+        if result.wrapping_sub(self.lowest) as u64 <= self.span {
+            Ok(result)
+        } else {
+            unexpected_result(result)
+        }
     }
 }
 
 /// A result that is not a good one, as an error.
 #[cold]
-fn bad(result: i64) -> Result<i64, Errno> {
+fn unexpected_result(result: i64) -> Result<i64, Errno> {
     /// The kernel's errors lie above this.
     const LOWEST_ERROR: i64 = -4_095;
     Err(match result {
@@ -110,35 +114,35 @@ fn bad(result: i64) -> Result<i64, Errno> {
 }
 
 /// Two raw calls, one after the other.
-pub struct Pair {
+pub struct CallPair {
     pub(super) first: Call,
     pub(super) second: Call,
     /// Whether the second call's first argument is the first one's result.
-    pub(super) hands_on: bool,
+    pub(super) pass_result: bool,
 }
 
-impl Pair {
+impl CallPair {
     /// Both calls as plain values.
-    pub fn ready(&self) -> ReadyPair<'_> {
+    pub fn ready(&self) -> ReadyCallPair<'_> {
         let (first, second) = (self.first.ready(), self.second.ready());
-        ReadyPair { first, second, hands_on: self.hands_on }
+        ReadyCallPair { first, second, pass_result: self.pass_result }
     }
 }
 
 /// A pair as plain values.
 #[derive(Clone, Copy)]
-pub struct ReadyPair<'a> {
-    first: Ready<'a>,
-    second: Ready<'a>,
-    hands_on: bool,
+pub struct ReadyCallPair<'a> {
+    first: ReadyCall<'a>,
+    second: ReadyCall<'a>,
+    pass_result: bool,
 }
 
-impl ReadyPair<'_> {
+impl ReadyCallPair<'_> {
     /// Makes both calls.
     #[inline(always)]
     pub fn make(mut self) -> Result<(), Errno> {
         let result = self.first.make()?;
-        if self.hands_on {
+        if self.pass_result {
             self.second.args[0] = result as u64;
         }
         self.second.make().map(drop)
@@ -146,18 +150,18 @@ impl ReadyPair<'_> {
 }
 
 /// Room in our own memory that calls read or write: zeroes at first, aligned for any plain type.
-pub(super) struct Room(Box<[UnsafeCell<u64>]>);
+pub(super) struct Buffer(Box<[UnsafeCell<u64>]>);
 
-impl Room {
+impl Buffer {
     /// Room for so many bytes.
     #[inline(never)]
-    pub(super) fn of(bytes: usize) -> Self {
+    pub(super) fn zeroed(bytes: usize) -> Self {
         Self((0..bytes.div_ceil(8)).map(|_| UnsafeCell::new(0)).collect())
     }
 
     /// Room that holds a value, which must have no padding that matters.
-    pub(super) fn with<T: Copy>(value: T) -> Self {
-        let room = Self::of(size_of::<T>());
+    pub(super) fn containing<T: Copy>(value: T) -> Self {
+        let room = Self::zeroed(size_of::<T>());
         const { assert!(align_of::<T>() <= align_of::<u64>()) };
         // SAFETY: the room is as large as the value and aligned for it; nobody borrows from it.
         unsafe { (room.address() as *mut T).write(value) };

@@ -8,18 +8,18 @@ mod task;
 mod tests;
 mod waiting;
 
-pub use call::{Call, Pair, Ready, ReadyPair};
+pub use call::{Call, CallPair, ReadyCall, ReadyCallPair};
 pub use files::{
-    access, close_closed, dup_close, fcntl, fstat, getdents, lseek, open_close_in, pread, read,
-    stat, write,
+    access, close_closed_descriptor, dup_close, fcntl, fstat, getdents, lseek, open_close_in,
+    pread, read, stat, write,
 };
 pub use memory::{mmap_munmap, mprotect};
 pub use task::{brk, getcpu, getpid, gettid, getuid, invalid, prctl, sched_yield, uname};
 #[cfg(test)]
-pub(crate) use tests::Tally;
+pub(crate) use tests::CallCounter;
 pub use waiting::{
-    EPOLL_WAIT, Handler, POLL, epoll_wait, futex_wake, poll, sigaction, signal_to_oneself,
+    EPOLL_WAIT, POLL, SelfSignal, epoll_wait, futex_wake, poll, sigaction, signal_to_self,
 };
 
-pub(in crate::kernel) use files::closed_descriptor;
-pub(in crate::kernel) use waiting::nothing_to_do;
+pub(in crate::kernel) use files::find_closed_descriptor;
+pub(in crate::kernel) use waiting::no_op_action;

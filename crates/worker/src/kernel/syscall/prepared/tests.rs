@@ -2,20 +2,19 @@ use std::fs::File;
 use std::io::Read;
 use std::os::fd::{AsRawFd, FromRawFd};
 
-use super::call::{Call, Pair, Room};
+use super::call::{Buffer, Call, CallPair};
 use super::{
-    dup_close, futex_wake, getcpu, getdents, invalid, mmap_munmap, mprotect, signal_to_oneself,
-    uname,
+    dup_close, futex_wake, getcpu, getdents, invalid, mmap_munmap, mprotect, signal_to_self, uname,
 };
 use crate::kernel::Errno;
 
 /// A counter in the kernel (eventfd(2)) that knows how often a call was made.
-pub(crate) struct Tally {
+pub(crate) struct CallCounter {
     file: File,
     began_with: std::cell::Cell<u64>,
 }
 
-impl Tally {
+impl CallCounter {
     pub(crate) fn new() -> Result<Self, Errno> {
         let flags = libc::EFD_CLOEXEC | libc::EFD_NONBLOCK;
         // SAFETY: the descriptor is new and ours.
@@ -24,11 +23,11 @@ impl Tally {
     }
 
     fn add(&self, count: u64) -> Call {
-        let (file, room) = (self.file.try_clone().unwrap(), Room::with(count));
+        let (file, room) = (self.file.try_clone().unwrap(), Buffer::containing(count));
         let args = [file.as_raw_fd() as u64, room.address(), 8];
         // SAFETY: eight bytes are read; the call holds them and the descriptor.
         let call = unsafe { Call::new(libc::SYS_write, &args) };
-        call.giving(8..=8).holding(room).holding(file)
+        call.with_results(8..=8).owning(room).owning(file)
     }
 
     /// A call that adds one.
@@ -37,19 +36,19 @@ impl Tally {
     }
 
     /// Two calls that add one each.
-    pub(crate) fn add_two(&self) -> Pair {
-        Pair { first: self.add(1), second: self.add(1), hands_on: false }
+    pub(crate) fn add_two(&self) -> CallPair {
+        CallPair { first: self.add(1), second: self.add(1), pass_result: false }
     }
 
     /// A call that adds one, and fails when it has done so `most` times.
-    pub(crate) fn add_until(&self, most: u64) -> Call {
+    pub(crate) fn add_until_full(&self, most: u64) -> Call {
         self.began_with.set(u64::MAX - 1 - most);
         assert_eq!(self.add(self.began_with.get()).ready().make(), Ok(8));
         self.add(1)
     }
 
     /// How often a call has added one since this was last asked.
-    pub(crate) fn take(&self) -> u64 {
+    pub(crate) fn take_count(&self) -> u64 {
         let mut count = [0; 8];
         let read = (&self.file).read(&mut count);
         let count = if read.is_ok() { u64::from_ne_bytes(count) } else { 0 };
@@ -88,17 +87,17 @@ fn a_pair_hands_on_what_the_first_call_gave() {
 
 #[test]
 fn a_signal_to_oneself_runs_the_handler_exactly_once_each_time() {
-    let handler = signal_to_oneself().unwrap();
-    let before = handler.handled();
+    let handler = signal_to_self().unwrap();
+    let before = handler.handler_runs();
     for delivered in 1..=1_000 {
-        assert_eq!(handler.deliver(), Ok(()));
-        assert_eq!(handler.handled(), before + delivered);
+        assert_eq!(handler.send(), Ok(()));
+        assert_eq!(handler.handler_runs(), before + delivered);
     }
 }
 
 #[test]
 fn a_folder_is_listed_whole_each_time() {
-    let pair = getdents(crate::kernel::file::temp_folder::Folder::new().unwrap()).unwrap();
+    let pair = getdents(crate::kernel::file::temp_folder::TempFolder::new().unwrap()).unwrap();
     for _ in 0..3 {
         assert_eq!(pair.ready().make(), Ok(()));
         // The rest is empty: the one call has brought all.

@@ -3,7 +3,7 @@
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering, compiler_fence};
 
-use super::call::{Call, Room};
+use super::call::{Buffer, Call};
 use crate::kernel::{Errno, arch};
 
 /// What the kernel calls the poll of [`poll`].
@@ -29,7 +29,7 @@ fn idle_descriptor() -> Result<OwnedFd, Errno> {
 /// poll(2) of one idle descriptor without waiting; what is right is that none is ready.
 pub fn poll() -> Result<Call, Errno> {
     let idle = idle_descriptor()?;
-    let fds = Room::of(size_of::<libc::pollfd>());
+    let fds = Buffer::zeroed(size_of::<libc::pollfd>());
     // SAFETY: the room has a pollfd's size, and more than its alignment.
     unsafe {
         let of = libc::pollfd { fd: idle.as_raw_fd(), events: libc::POLLIN, revents: 0 };
@@ -40,12 +40,12 @@ pub fn poll() -> Result<Call, Errno> {
     let call = unsafe { Call::new(libc::SYS_poll, &[fds.address(), 1, 0]) };
     #[cfg(target_arch = "aarch64")]
     let call = {
-        let no_time = Room::of(size_of::<libc::timespec>());
+        let no_time = Buffer::of(size_of::<libc::timespec>());
         // SAFETY: as above; the time is read, and the call holds it.
         unsafe { Call::new(libc::SYS_ppoll, &[fds.address(), 1, no_time.address(), 0, 0]) }
             .holding(no_time)
     };
-    Ok(call.holding(fds).holding(idle))
+    Ok(call.owning(fds).owning(idle))
 }
 
 /// epoll_wait(2) on one idle descriptor without waiting; what is right is that none is ready.
@@ -61,7 +61,7 @@ pub fn epoll_wait() -> Result<Call, Errno> {
         Errno::check(libc::epoll_ctl(set, libc::EPOLL_CTL_ADD, fd, &raw mut event))?;
         epoll
     };
-    let events = Room::of(EVENTS * size_of::<libc::epoll_event>());
+    let events = Buffer::zeroed(EVENTS * size_of::<libc::epoll_event>());
     let args = [epoll.as_raw_fd() as u64, events.address(), EVENTS as u64, 0];
     // SAFETY: at most so many events are written; the call holds them and both descriptors.
     #[cfg(target_arch = "x86_64")]
@@ -69,15 +69,15 @@ pub fn epoll_wait() -> Result<Call, Errno> {
     // SAFETY: as above; the fifth argument is no mask.
     #[cfg(target_arch = "aarch64")]
     let call = unsafe { Call::new(libc::SYS_epoll_pwait, &args) };
-    Ok(call.holding(events).holding(epoll).holding(idle))
+    Ok(call.owning(events).owning(epoll).owning(idle))
 }
 
 /// `futex(FUTEX_WAKE)` of a word that nobody waits for; what is right is that nobody is woken.
 pub fn futex_wake() -> Call {
-    let word = Room::of(8);
+    let word = Buffer::zeroed(8);
     let wake = (libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG) as u64;
     // SAFETY: the kernel only takes the word's address; the call holds it.
-    unsafe { Call::new(libc::SYS_futex, &[word.address(), wake, 1]) }.holding(word)
+    unsafe { Call::new(libc::SYS_futex, &[word.address(), wake, 1]) }.owning(word)
 }
 
 /// What the kernel takes for a handler (`struct sigaction` of its own, not of the C library).
@@ -88,14 +88,14 @@ struct KernelAction([u64; 4]);
 /// Bytes of the kernel's signal mask.
 const MASK_BYTES: u64 = 8;
 
-extern "C" fn handle_nothing(_signal: libc::c_int) {}
+extern "C" fn no_op_handler(_signal: libc::c_int) {}
 
 /// The C library's description of a handler that does nothing.
-pub(in crate::kernel) fn nothing_to_do() -> libc::sigaction {
-    action(handle_nothing)
+pub(in crate::kernel) fn no_op_action() -> libc::sigaction {
+    action_with(no_op_handler)
 }
 
-fn action(handler: extern "C" fn(libc::c_int)) -> libc::sigaction {
+fn action_with(handler: extern "C" fn(libc::c_int)) -> libc::sigaction {
     // SAFETY: all-zero bits are a valid description: no flags, an empty mask.
     let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
     action.sa_sigaction = handler as usize;
@@ -104,7 +104,7 @@ fn action(handler: extern "C" fn(libc::c_int)) -> libc::sigaction {
 
 /// Installs a handler by the C library, which adds the way back from it.
 fn install(signal: libc::c_int, handler: extern "C" fn(libc::c_int)) -> Result<(), Errno> {
-    let action = action(handler);
+    let action = action_with(handler);
     // SAFETY: the description is read; the handlers here touch nothing that an interrupted piece of
     // code could be in the middle of.
     Errno::check(unsafe { libc::sigaction(signal, &raw const action, std::ptr::null_mut()) })
@@ -113,7 +113,7 @@ fn install(signal: libc::c_int, handler: extern "C" fn(libc::c_int)) -> Result<(
 
 /// rt_sigaction(2): installs a handler for SIGUSR2 that is already installed.
 pub fn sigaction() -> Result<Call, Errno> {
-    install(libc::SIGUSR2, handle_nothing)?;
+    install(libc::SIGUSR2, no_op_handler)?;
     let mut installed = KernelAction::default();
     let signal = libc::SIGUSR2 as u64;
     // SAFETY: the kernel writes its description, which has this size on every 64-bit machine that
@@ -125,62 +125,63 @@ pub fn sigaction() -> Result<Call, Errno> {
     if asked < 0 {
         return Err(Errno(-asked as i32));
     }
-    let room = Room::with(installed);
+    let room = Buffer::containing(installed);
     // SAFETY: the description is read, which the call holds: it is the one that is in force.
     let call =
         unsafe { Call::new(libc::SYS_rt_sigaction, &[signal, room.address(), 0, MASK_BYTES]) };
-    Ok(call.holding(room))
+    Ok(call.owning(room))
 }
 
 thread_local! {
     /// How often this thread's handler has run: it runs on the thread that the signal was sent to.
-    static HANDLED: AtomicU64 = const { AtomicU64::new(0) };
+    static HANDLER_RUNS: AtomicU64 = const { AtomicU64::new(0) };
 }
 
-extern "C" fn count(_signal: libc::c_int) {
+extern "C" fn count_run(_signal: libc::c_int) {
     // Nobody else writes it: a load and a store do.
-    HANDLED.with(|handled| handled.store(handled.load(Ordering::Relaxed) + 1, Ordering::Relaxed));
+    HANDLER_RUNS
+        .with(|handled| handled.store(handled.load(Ordering::Relaxed) + 1, Ordering::Relaxed));
 }
 
 /// How often the handler has run on this thread. The fence is for the compiler: the handler runs
 /// between two lines that do not mention it.
 #[inline(always)]
-fn handled() -> u64 {
+fn handler_runs() -> u64 {
     compiler_fence(Ordering::SeqCst);
-    HANDLED.with(|handled| handled.load(Ordering::Relaxed))
+    HANDLER_RUNS.with(|handled| handled.load(Ordering::Relaxed))
 }
 
 /// A handler for SIGUSR1 that counts, and the thread that it runs on.
-pub struct Handler {
+pub struct SelfSignal {
     process: u64,
     thread: u64,
 }
 
 /// Installs the handler for the calling thread.
-pub fn signal_to_oneself() -> Result<Handler, Errno> {
-    install(libc::SIGUSR1, count)?;
+pub fn signal_to_self() -> Result<SelfSignal, Errno> {
+    install(libc::SIGUSR1, count_run)?;
     // SAFETY: neither call takes an argument.
     let (process, thread) = unsafe { (libc::getpid() as u64, libc::gettid() as u64) };
-    Ok(Handler { process, thread })
+    Ok(SelfSignal { process, thread })
 }
 
-impl Handler {
+impl SelfSignal {
     /// How often it has run on this thread.
-    pub fn handled(&self) -> u64 {
-        handled()
+    pub fn handler_runs(&self) -> u64 {
+        handler_runs()
     }
 
     /// Sends the signal by tgkill(2). It is delivered on the way back from that very call, or
     /// something is wrong.
     #[inline(always)]
-    pub fn deliver(&self) -> Result<(), Errno> {
-        let before = handled();
+    pub fn send(&self) -> Result<(), Errno> {
+        let before = handler_runs();
         let args = [self.process, self.thread, libc::SIGUSR1 as u64, 0, 0, 0];
         // SAFETY: plain numbers; the signal has a handler.
         let sent = unsafe { arch::syscall(libc::SYS_tgkill, args) };
         if sent < 0 {
             return Err(Errno(-sent as i32));
         }
-        if handled() == before + 1 { Ok(()) } else { Err(Errno::EPROTO) }
+        if handler_runs() == before + 1 { Ok(()) } else { Err(Errno::EPROTO) }
     }
 }
