@@ -1,151 +1,59 @@
 //! `oscost compare`
 
-use oscost_model::record::{Comparison, Record, Row};
-
+use super::exit::ExitStatus;
 use super::exports::{Exports, Subject};
-use super::output::{Output, remark};
-use super::records::Reader;
-use super::{Done, UsageError};
-use crate::estimate::comparison;
-use crate::estimate::comparison::threshold::Threshold;
+use super::gate::report_gate;
+use super::output::Output;
+use super::values::{DEFAULT_THRESHOLD, threshold};
+use crate::app::Threshold;
+use crate::app::compare::{Outcome, Request, compare as compare_runs};
 use crate::report;
-
-/// More runs than these on a side are a slip of the shell.
-const MOST_RUNS: usize = 200;
 
 /// What to compare with what.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-RUN is an id, the beginning of one, `last`, or `last~1` for the run before it;
-or a record file, named with a slash or as *.json; `-` is standard input.
+BASE and NEW are runs: an id, the beginning of one, `last`, or `last~1` for the
+run before it; or a record file, with a slash in its name or ending in .json;
+`-` is standard input. Several runs of a side are joined by commas.
 
-Two runs that were measured one after the other differ by what happened to the
-machine in between, too. Only what is far more than that is called slower or
-faster, and nothing is ever called equivalent. Several runs a side that took
-turns (base, new, new, base, ...) prove more: six a side are the fewest.
+Two runs that were measured one after the other also differ by what happened to
+the machine in between. Only a difference well beyond that is called slower or
+faster, and nothing is called equivalent. Several runs on each side, measured in
+alternation (base, new, new, base, ...), prove more: at least six on each side.
 
 Examples:
   oscost compare last~1 last
-  oscost compare old.json ./new.json --json comparison.json
-  oscost compare last~1 last --markdown -            for a pull request
-  oscost compare --base A,B,C,D,E,F --new G,H,I,J,K,L
-  oscost compare last~1 last --gate --threshold 5    exit 1 on a regression
-  oscost compare last~1 last --gate --threshold 0insn   of kernels in vm: places")]
+  oscost compare old.json ./new.json -o comparison.json
+  oscost compare last~1 last --markdown -         for a pull request
+  oscost compare A,B,C,D,E,F G,H,I,J,K,L          six runs on each side
+  oscost compare last~1 last --gate 5             exit 1 on a regression of 5 %
+  oscost compare last~1 last --gate 0insn         of kernels in vm: targets")]
 pub(super) struct Arguments {
-    /// The run to compare with.
-    #[arg(value_name = "BASE", required_unless_present = "base", requires = "new_run",
-          conflicts_with_all = ["base", "new"])]
-    base_run: Option<String>,
-    /// The run to compare.
-    #[arg(value_name = "NEW", conflicts_with_all = ["base", "new"])]
-    new_run: Option<String>,
-    /// Several runs to compare with, as A,B,C.
-    #[arg(long, value_name = "RUNS", value_delimiter = ',', requires = "new")]
+    /// Runs to compare with.
+    #[arg(value_name = "BASE", value_delimiter = ',', num_args = 1, required = true)]
     base: Vec<String>,
-    /// Several runs to compare.
-    #[arg(long, value_name = "RUNS", value_delimiter = ',', requires = "base")]
+    /// Runs to compare.
+    #[arg(value_name = "NEW", value_delimiter = ',', num_args = 1, required = true)]
     new: Vec<String>,
-    /// How much slower is too much: in per cent, or as 10insn in instructions.
-    #[arg(long, value_name = "PCT", default_value = "5", value_parser = threshold)]
-    threshold: Threshold,
-    /// Exit with 1 when a case is surely slower, and by more than the threshold.
-    #[arg(long)]
-    gate: bool,
+    /// Exit with 1 if a case is surely slower by more than PCT per cent, or by 10insn instructions
+    /// [default: 5].
+    #[arg(long, value_name = "PCT", num_args = 0..=1, require_equals = true,
+          default_missing_value = "5", value_parser = threshold)]
+    gate: Option<Threshold>,
     #[command(flatten)]
     exports: Exports,
 }
 
-pub(super) fn threshold(text: &str) -> Result<Threshold, String> {
-    Threshold::parse(text).ok_or_else(|| {
-        "a number of per cent from 0 to 10000, or of instructions: 10insn".to_owned()
-    })
-}
-
-pub(super) fn compare(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Done> {
-    let one = |run: &Option<String>| run.iter().cloned().collect::<Vec<_>>();
-    let (base, new) = match arguments.base.is_empty() {
-        true => (one(&arguments.base_run), one(&arguments.new_run)),
-        false => (arguments.base.clone(), arguments.new.clone()),
-    };
-    arguments.exports.look()?;
-    let mut reader = Reader::to("compare");
-    let base = records(&mut reader, &base)?;
-    let new = records(&mut reader, &new)?;
-    each_once(base.iter().chain(&new))?;
-    let compared = comparison::compare(&base, &new);
-    let threshold = arguments.threshold;
+pub(super) fn compare(arguments: Arguments, output: &mut Output) -> anyhow::Result<ExitStatus> {
+    let Arguments { base, new, gate: threshold, exports } = arguments;
+    exports.check()?;
+    let Outcome { base, new, compared, gate } =
+        compare_runs(&Request { base, new, gate: threshold })?;
+    let threshold = threshold.unwrap_or(DEFAULT_THRESHOLD);
     let shown = report::compare::Shown { base: &base, new: &new, compared: &compared, threshold };
     let text = || report::compare::text(&shown);
-    arguments.exports.show(&Subject::Compared(&shown), text, output)?;
-    match arguments.gate {
-        true => Ok(judge_gate(&compared.results, &compared.comparisons, threshold)),
-        false => Ok(Done::Well),
-    }
-}
-
-/// Whether the gate holds, with a word on why.
-pub(super) fn judge_gate(
-    results: &[Row],
-    comparisons: &[Comparison],
-    threshold: Threshold,
-) -> Done {
-    if comparisons.is_empty() {
-        remark("gate: failed: no row of one side could be compared with one of the other");
-        return Done::WithFailures;
-    }
-    let judged = comparisons.iter().filter(|it| threshold.applies_to(it)).count();
-    let left = comparisons.len() - judged;
-    if judged == 0 {
-        remark(&format!(
-            "gate: failed: of {left} rows compared none is counted in instructions: a threshold \
-             of {threshold} says nothing of times"
-        ));
-        return Done::WithFailures;
-    }
-    let slower = report::compare::regressions(results, comparisons, threshold);
-    for line in &slower {
-        remark(&format!("gate: failed: {line}"));
-    }
-    if !slower.is_empty() {
-        return Done::WithFailures;
-    }
-    let seen = comparisons.iter().filter(|it| threshold.would_detect(it)).count();
-    let left = match left {
-        0 => String::new(),
-        left => format!("; {left} more are times, of which such a threshold says nothing"),
-    };
-    // Of what is exact any instruction shows.
-    let change = match threshold {
-        Threshold::PerCent(_) => format!("a change of {threshold}"),
-        Threshold::Instructions(_) => "one instruction".to_owned(),
-    };
-    remark(&format!(
-        "gate: passed: of {judged} rows compared none is surely slower by more than {threshold}; \
-         in {seen} of them {change} would have shown{left}"
-    ));
-    Done::Well
-}
-
-/// The runs of a side.
-fn records(reader: &mut Reader, names: &[String]) -> anyhow::Result<Vec<Record>> {
-    if names.len() > MOST_RUNS {
-        let count = names.len();
-        let text = format!("{count} runs on a side: at most {MOST_RUNS} are compared");
-        return Err(UsageError(text).into());
-    }
-    names.iter().map(|name| reader.record(name.trim(), false)).collect()
-}
-
-/// Refuses a run that stands twice among those that are compared.
-fn each_once<'a>(records: impl Iterator<Item = &'a Record>) -> Result<(), UsageError> {
-    let mut seen = std::collections::BTreeSet::new();
-    for record in records {
-        if !seen.insert(&record.id) {
-            let id = &record.id;
-            return Err(UsageError(format!(
-                "run {id} is named twice: a run is no second of itself"
-            )));
-        }
-    }
-    Ok(())
+    exports.write_with_text(&Subject::Comparison(&shown), text, output)?;
+    Ok(gate.map_or(ExitStatus::Success, |gate| {
+        report_gate(&gate, threshold, &compared.results, &compared.comparisons)
+    }))
 }

@@ -2,10 +2,9 @@
 
 use clap::builder::PossibleValuesParser;
 
+use super::exit::ExitStatus;
 use super::output::Output;
-use super::programs::Programs;
-use super::{Done, command};
-use crate::hosts::WorkerBinary;
+use crate::app::list::definitions;
 use crate::report;
 
 /// For which shell.
@@ -19,25 +18,27 @@ pub(super) struct Arguments {
     shell: clap_complete::Shell,
 }
 
-pub(super) fn completions(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Done> {
-    // Without a worker the verbs and options are completed, the names of benchmarks are not.
-    let programs = Programs::known();
-    let names = WorkerBinary::find()
-        .map(|worker| report::catalog::names(&programs.beside(&worker.catalog)));
-    let names = names.unwrap_or_default();
-    let named = |verb: clap::Command, argument: &'static str| {
+/// Prints the completions of `command`.
+pub(super) fn completions(
+    arguments: &Arguments,
+    command: clap::Command,
+    output: &mut Output,
+) -> anyhow::Result<ExitStatus> {
+    // Without a worker, verbs and options are completed, but not the names of benchmarks.
+    let names = definitions().map(|catalog| report::catalog::names(&catalog)).unwrap_or_default();
+    let with_names = |verb: clap::Command, argument: &'static str| {
         let names = names.clone();
         match names.is_empty() {
             true => verb,
             false => verb.mut_arg(argument, |it| it.value_parser(PossibleValuesParser::new(names))),
         }
     };
-    let mut command = command()
-        .mut_subcommand("run", |verb| named(verb, "selectors"))
-        .mut_subcommand("list", |verb| named(verb, "selectors"))
-        .mut_subcommand("explain", |verb| named(verb, "benchmark"));
+    let mut command = command
+        .mut_subcommand("run", |verb| with_names(verb, "selectors"))
+        .mut_subcommand("list", |verb| with_names(verb, "selectors"))
+        .mut_subcommand("explain", |verb| with_names(verb, "name"));
     let mut script = Vec::new();
     clap_complete::generate(arguments.shell, &mut command, "oscost", &mut script);
     output.write(&script)?;
-    Ok(Done::Well)
+    Ok(ExitStatus::Success)
 }

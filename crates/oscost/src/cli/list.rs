@@ -1,23 +1,23 @@
 //! `oscost list`
 
-use oscost_model::definition::{Definition, Extent};
+use oscost_model::definition::Definition;
 
-use super::Done;
+use super::exit::ExitStatus;
 use super::output::Output;
-use super::programs::Programs;
-use crate::hosts::WorkerBinary;
-use crate::plan;
+use crate::app::list::{Outcome, list as select};
 use crate::report;
 
 /// What to list.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  oscost list                every family and benchmark; `-` marks what is not in the price list
+  oscost list                every family and benchmark; `-` marks what is not in
+                             the price list
   oscost list syscall        one family
+  oscost list '*/open-*'     a glob
   oscost list --json         the definitions, for programs")]
 pub(super) struct Arguments {
-    /// Families, benchmarks, or globs as `*/open-*`; all when there is none.
+    /// A family, a benchmark or a glob [default: all].
     #[arg(value_name = "SELECTOR")]
     selectors: Vec<String>,
     /// Print the definitions as JSON.
@@ -25,21 +25,13 @@ pub(super) struct Arguments {
     json: bool,
 }
 
-pub(super) fn list(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Done> {
-    let catalog = Programs::known().beside(&WorkerBinary::find()?.catalog);
-    let wanted = plan::select(&catalog, &arguments.selectors, Extent::Default)?;
-    let chosen: Vec<&Definition> = catalog
-        .benchmarks
-        .iter()
-        .filter(|definition| {
-            arguments.selectors.is_empty()
-                || wanted.iter().any(|case| case.benchmark == definition.id)
-        })
-        .collect();
+pub(super) fn list(arguments: &Arguments, output: &mut Output) -> anyhow::Result<ExitStatus> {
+    let Outcome { catalog, selected } = select(&arguments.selectors)?;
     if arguments.json {
-        output.write(&(serde_json::to_string_pretty(&chosen)? + "\n"))?;
+        output.write(&(serde_json::to_string_pretty(&selected)? + "\n"))?;
     } else {
-        output.write(&report::catalog::list(&catalog, &chosen))?;
+        let selected: Vec<&Definition> = selected.iter().collect();
+        output.write(&report::catalog::list(&catalog, &selected))?;
     }
-    Ok(Done::Well)
+    Ok(ExitStatus::Success)
 }

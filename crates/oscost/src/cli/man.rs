@@ -1,7 +1,8 @@
 //! `oscost man`
 
+use super::exit::ExitStatus;
 use super::output::Output;
-use super::{Done, UsageError, command};
+use crate::app::UsageError;
 
 /// Which page.
 #[derive(Debug, clap::Args)]
@@ -10,19 +11,23 @@ Examples:
   oscost man | man -l -
   oscost man run > oscost-run.1")]
 pub(super) struct Arguments {
-    /// A verb; without one, the page of oscost itself.
+    /// A verb [default: the page of oscost itself].
     verb: Option<String>,
 }
 
-pub(super) fn man(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Done> {
-    let mut command = command();
+/// Prints the manual page of a verb of `command`.
+pub(super) fn man(
+    arguments: &Arguments,
+    mut command: clap::Command,
+    output: &mut Output,
+) -> anyhow::Result<ExitStatus> {
     command.build();
     let page = match &arguments.verb {
         None => command,
         Some(verb) => {
             let found = command.get_subcommands().find(|found| found.get_name() == verb);
             let found =
-                found.ok_or_else(|| UsageError(format!("`{verb}` is no verb of oscost")))?;
+                found.ok_or_else(|| UsageError(format!("`{verb}` is not a verb of oscost")))?;
             let name = format!("oscost-{verb}");
             found.clone().name(name.clone()).display_name(name)
         }
@@ -30,5 +35,5 @@ pub(super) fn man(arguments: &Arguments, output: &mut Output) -> anyhow::Result<
     let mut roff = Vec::new();
     clap_mangen::Man::new(page).render(&mut roff)?;
     output.write(&roff)?;
-    Ok(Done::Well)
+    Ok(ExitStatus::Success)
 }

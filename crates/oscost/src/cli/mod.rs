@@ -1,46 +1,47 @@
-//! The command line: one file a verb.
+//! The command line: one file per verb.
 //!
-//! What this room is for: words in, words out, exit codes. Data goes to standard output, everything
-//! else to standard error. Exit 0: done, skips included; 1: a case that was asked for failed, or a
-//! gate; 2: usage; 130: Ctrl-C, and what was measured until then is kept and shown.
+//! What this room is for: it turns arguments into a request, and an outcome into output and an exit
+//! status. Data goes to standard output, everything else to standard error. What it may not know:
+//! how anything is done; it opens nothing but the files that it writes.
 
 mod ab;
 mod compare;
 mod completions;
 mod doctor;
+mod documents;
+mod exit;
 mod explain;
 mod exports;
+mod gate;
 mod history;
 mod kernels;
 mod list;
 mod machine;
 mod man;
-mod named;
 mod output;
-mod peer;
 mod ph;
 mod predict;
-mod programs;
-mod records;
 mod report;
 mod run;
+mod run_text;
 mod runs;
 mod schema;
-mod studies;
 mod study;
-mod target;
+mod terminal;
 mod treat;
-mod vm;
+mod values;
 mod workload;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
-use crate::plan::SelectorError;
+use crate::app::{is_interrupted, is_usage};
+use exit::{ExitStatus, USAGE};
 use output::Output;
 
-/// What the operating system charges you, and what a change does to the price list.
+/// What the operating system charges you, and what a change does to the bill.
 #[derive(Debug, Parser)]
 #[command(name = "oscost", version, max_term_width = 80, after_help = EXAMPLES)]
 struct Arguments {
@@ -50,48 +51,48 @@ struct Arguments {
 
 const EXAMPLES: &str = "\
 Examples:
-  oscost run                       the price list: every usual case
-  oscost run syscall/getppid       one benchmark at its usual points
-  oscost explain syscall/getppid   what is timed, what is not, and why
-  oscost runs show last            the table of the last run once more
+  oscost run                       the price list: every default case
+  oscost run getppid               one benchmark at its default points
+  oscost explain getppid           what is timed, what is not, and why
+  oscost runs show last            the table of the last run
   oscost ab --new seccomp=docker   what a sandbox costs, call by call
   oscost compare last~1 last       what differs between the last two runs
-  oscost report last --html o.html the last run as a page to look at
-  oscost history                   which figures changed over all runs kept
-  oscost doctor                    what makes figures noisy here, what mends it
+  oscost report last -o run.html   the last run as a page
+  oscost history                   which figures changed over all runs
+  oscost doctor                    what makes figures noisy here, and fixes
   oscost machine                   what this machine is made of";
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// Measure: the price list, or what the selectors name.
+    /// Measure the price list, or what the selectors name.
     Run(run::Arguments),
-    /// Measure places side by side: what does a change cost?
+    /// Measure targets side by side: what does a change cost?
     Ab(ab::Arguments),
-    /// Compare two runs, or several a side that took turns.
+    /// Compare two runs, or several on each side.
     Compare(compare::Arguments),
-    /// Show how figures went from run to run, and what changed.
+    /// Show how figures developed from run to run, and what changed.
     History(history::Arguments),
     /// List families and benchmarks.
     List(list::Arguments),
-    /// Say what a benchmark times, what it does not, and what to expect.
+    /// Explain what a benchmark times, what it does not, and what to expect.
     Explain(explain::Arguments),
-    /// List, show, delete, export and import the runs that were kept.
+    /// List, show, delete, export and import the runs in the store.
     Runs(runs::Arguments),
     /// Write a run as a page, CSV, JSON, Markdown or Parquet, or show it.
     Report(report::Arguments),
     /// Describe the machine: processor, memory, disks, kernel, settings.
     Machine(machine::Arguments),
-    /// Say what makes figures noisy here, and what mends it.
+    /// Find what makes figures noisy here, and how to fix it.
     Doctor(doctor::Arguments),
     /// List whole workloads, and prepare what they work on.
     Workload(workload::Arguments),
-    /// List the kernels that `vm:` can boot, and fetch more.
+    /// List the kernels that `vm:` can boot, fetch and delete them.
     Kernels(kernels::Arguments),
-    /// List published studies, show one, and judge their claims.
-    Study(studies::Arguments),
+    /// List published studies, show one, and check their claims.
+    Study(study::Arguments),
     /// Run any command under treatments, or list them.
     Treat(treat::Arguments),
-    /// Say beforehand what a case will cost, and see what held.
+    /// Predict what a case will cost, and check what held.
     Predict(predict::Arguments),
     /// Learn what executables do, and watch for what is not normal.
     Ph(ph::Arguments),
@@ -99,73 +100,95 @@ enum Verb {
     Schema,
     /// Print a completion script for a shell.
     Completions(completions::Arguments),
-    /// Print the manual page, of oscost or of one of its verbs.
+    /// Print the manual page of oscost or of one of its verbs.
     Man(man::Arguments),
-}
-
-/// How a command that could do its work ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Done {
-    /// Well.
-    Well,
-    /// A case that was asked for could not be measured, or a gate failed.
-    WithFailures,
-    /// The user pressed Ctrl-C.
-    Interrupted,
-    /// With the status of what was to be run for the user.
-    With(u8),
 }
 
 /// Reads the command line and does what it says.
 pub fn main() -> ExitCode {
-    let arguments = Arguments::parse(); // Exits with 2 and a hint on anything it does not know.
-    let mut output = Output::stdout();
-    let done = match arguments.verb {
-        Verb::Run(arguments) => run::run(arguments, &mut output),
-        Verb::Ab(arguments) => ab::ab(&arguments, &mut output),
-        Verb::Compare(arguments) => compare::compare(&arguments, &mut output),
-        Verb::History(arguments) => history::history(&arguments, &mut output),
-        Verb::List(arguments) => list::list(&arguments, &mut output),
-        Verb::Explain(arguments) => explain::explain(&arguments, &mut output),
-        Verb::Runs(arguments) => runs::runs(arguments, &mut output),
-        Verb::Report(arguments) => report::report(&arguments, &mut output),
-        Verb::Machine(arguments) => machine::machine(&arguments, &mut output),
-        Verb::Doctor(arguments) => doctor::doctor(&arguments, &mut output),
-        Verb::Workload(arguments) => workload::workload(&arguments, &mut output),
-        Verb::Kernels(arguments) => kernels::kernels(&arguments, &mut output),
-        Verb::Study(arguments) => studies::study(&arguments, &mut output),
-        Verb::Treat(arguments) => treat::treat(arguments, &mut output),
-        Verb::Predict(arguments) => predict::predict(arguments, &mut output),
-        Verb::Ph(arguments) => ph::ph(arguments, &mut output),
-        Verb::Schema => schema::schema(&mut output),
-        Verb::Completions(arguments) => completions::completions(&arguments, &mut output),
-        Verb::Man(arguments) => man::man(&arguments, &mut output),
-    };
-    match done {
-        Ok(Done::Well) => ExitCode::SUCCESS,
-        Ok(Done::WithFailures) => ExitCode::from(1),
-        Ok(Done::Interrupted) => ExitCode::from(130),
-        Ok(Done::With(status)) => ExitCode::from(status),
-        // Whoever reads our output has had enough: that is their right.
+    // It exits with 2 and a hint on anything that it does not know.
+    let arguments = Arguments::parse_from(with_gate_values(std::env::args_os()));
+    match dispatch(arguments.verb, &mut Output::stdout()) {
+        Ok(status) => status.into(),
+        Err(error) if is_interrupted(&error) => ExitStatus::Interrupted.into(),
+        // A reader may close its pipe whenever it has enough.
         Err(error) if output::is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            output::complain(&error);
-            ExitCode::from(if is_usage(&error) { 2 } else { 1 })
+            output::report_error(&error);
+            if is_usage(&error) { ExitCode::from(USAGE) } else { ExitCode::FAILURE }
         }
     }
 }
 
-/// Whether the user's words are at fault.
-fn is_usage(error: &anyhow::Error) -> bool {
-    error.is::<SelectorError>() || error.is::<UsageError>()
+fn dispatch(verb: Verb, output: &mut Output) -> anyhow::Result<ExitStatus> {
+    match verb {
+        Verb::Run(arguments) => run::run(arguments, output),
+        Verb::Ab(arguments) => ab::ab(arguments, output),
+        Verb::Compare(arguments) => compare::compare(arguments, output),
+        Verb::History(arguments) => history::history(arguments, output),
+        Verb::List(arguments) => list::list(&arguments, output),
+        Verb::Explain(arguments) => explain::explain(arguments, output),
+        Verb::Runs(arguments) => runs::runs(arguments, output),
+        Verb::Report(arguments) => report::report(&arguments, output),
+        Verb::Machine(arguments) => machine::machine(&arguments, output),
+        Verb::Doctor(arguments) => doctor::doctor(arguments, output),
+        Verb::Workload(arguments) => workload::workload(&arguments, output),
+        Verb::Kernels(arguments) => kernels::kernels(&arguments, output),
+        Verb::Study(arguments) => study::study(&arguments, output),
+        Verb::Treat(arguments) => treat::treat(arguments, output),
+        Verb::Predict(arguments) => predict::predict(arguments, output),
+        Verb::Ph(arguments) => ph::ph(arguments, output),
+        Verb::Schema => schema::schema(output),
+        Verb::Completions(arguments) => completions::completions(&arguments, command(), output),
+        Verb::Man(arguments) => man::man(&arguments, command(), output),
+    }
 }
 
-/// Words that cannot be followed.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-struct UsageError(String);
-
-/// The whole command line, for its completions and its manual pages.
+/// The whole command line, for its completions, manual pages and reference.
 pub fn command() -> clap::Command {
     Arguments::command()
+}
+
+/// Joins `--gate` with the threshold that follows it (`--gate 5`): its value is optional, and without
+/// this the option would take a selector for its value.
+fn with_gate_values(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    let mut joined: Vec<OsString> = Vec::new();
+    let mut is_option = true;
+    for argument in arguments {
+        is_option = is_option && argument != "--";
+        let is_threshold = argument.to_str().is_some_and(|text| values::threshold(text).is_ok());
+        match joined.last_mut() {
+            Some(gate) if is_option && is_threshold && gate == "--gate" => {
+                gate.push("=");
+                gate.push(argument);
+            }
+            _ => joined.push(argument),
+        }
+    }
+    joined
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn a_gate_takes_the_threshold_that_follows_it_and_nothing_else() {
+        let joined = |text: &str| {
+            let words = text.split(' ').map(OsString::from);
+            let joined = with_gate_values(words);
+            joined.iter().map(|it| it.to_str().unwrap().to_owned()).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(joined("oscost compare a b --gate 5"), "oscost compare a b --gate=5");
+        assert_eq!(joined("oscost ab --gate 10insn x"), "oscost ab --gate=10insn x");
+        for unchanged in ["oscost ab --gate syscall", "oscost ab --gate", "oscost ab -- x --gate 5"]
+        {
+            assert_eq!(joined(unchanged), unchanged);
+        }
+    }
 }

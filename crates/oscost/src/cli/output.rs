@@ -1,8 +1,8 @@
-//! Standard output and standard error.
+//! Standard output, standard error, and files of the user's.
 
 #![expect(
     clippy::print_stderr,
-    reason = "this is where the tool speaks to a person, between workers only"
+    reason = "the one place that writes to standard error, between workers only"
 )]
 
 use std::fs::File;
@@ -19,7 +19,7 @@ impl Output {
         Self(std::io::stdout())
     }
 
-    /// Writes data; a reader that has gone away shows as an error (see [`is_broken_pipe`]).
+    /// Writes data; a closed pipe is an error (see [`is_broken_pipe`]).
     pub(super) fn write(&mut self, data: &(impl AsRef<[u8]> + ?Sized)) -> anyhow::Result<()> {
         let mut out = self.0.lock();
         let written = out.write_all(data.as_ref()).and_then(|()| out.flush());
@@ -54,20 +54,20 @@ impl Destination {
         }
     }
 
-    /// Finds out beforehand whether a file could be written there: a minute's figures are not to be
-    /// lost for a misspelt folder. Nothing is left of the attempt; a device or a pipe is not touched.
-    pub(super) fn look(&self) -> anyhow::Result<()> {
+    /// Checks beforehand that a file can be written there, so that a misspelt folder does not cost a
+    /// minute's figures. The attempt leaves nothing behind; a device or a pipe is not touched.
+    pub(super) fn check(&self) -> anyhow::Result<()> {
         let Destination::File(path) = self else { return Ok(()) };
         if path.exists() && !path.is_file() && !path.is_dir() {
             return Ok(());
         }
-        let looked = beside(path).and_then(|beside| {
-            File::create_new(&beside)?;
-            std::fs::remove_file(&beside)
+        let tried = temporary_name(path).and_then(|temporary| {
+            File::create_new(&temporary)?;
+            std::fs::remove_file(&temporary)
         });
-        looked.map_err(|error| {
+        tried.map_err(|error| {
             let why = match error.kind() {
-                ErrorKind::NotFound => "its folder is not there".to_owned(),
+                ErrorKind::NotFound => "its folder does not exist".to_owned(),
                 ErrorKind::IsADirectory => "it is a folder".to_owned(),
                 _ => error.to_string(),
             };
@@ -76,8 +76,8 @@ impl Destination {
     }
 }
 
-/// The file beside `path` that becomes it when it is whole.
-fn beside(path: &Path) -> std::io::Result<PathBuf> {
+/// The file next to `path` that is renamed to it when it is whole.
+fn temporary_name(path: &Path) -> std::io::Result<PathBuf> {
     if path.is_dir() {
         return Err(ErrorKind::IsADirectory.into());
     }
@@ -85,26 +85,26 @@ fn beside(path: &Path) -> std::io::Result<PathBuf> {
     Ok(path.with_file_name(format!(".{name}.{}", std::process::id())))
 }
 
-/// Writes beside the file and renames: a full disk leaves no half-written file behind.
+/// Writes another file and renames it: a full disk leaves no half-written file behind.
 fn write_whole(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     // A device or a pipe cannot be renamed over; it is written to as it is.
     if path.exists() && !path.is_file() && !path.is_dir() {
         return File::options().write(true).open(path)?.write_all(bytes);
     }
-    let beside = beside(path)?;
-    let written = File::create_new(&beside).and_then(|mut file| {
+    let temporary = temporary_name(path)?;
+    let written = File::create_new(&temporary).and_then(|mut file| {
         file.write_all(bytes)?;
         file.sync_all()
     });
-    let renamed = written.and_then(|()| std::fs::rename(&beside, path));
+    let renamed = written.and_then(|()| std::fs::rename(&temporary, path));
     if renamed.is_err() {
-        // The reason for the failure is what matters; the rest is tidying up.
-        let _ = std::fs::remove_file(&beside);
+        // The first error is the one to report.
+        let _ = std::fs::remove_file(&temporary);
     }
     renamed
 }
 
-/// Whether an error is only that nobody reads any more.
+/// Whether an error is only that the reader has closed its pipe.
 pub(super) fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error
         .chain()
@@ -112,15 +112,15 @@ pub(super) fn is_broken_pipe(error: &anyhow::Error) -> bool {
         .any(|cause| cause.kind() == ErrorKind::BrokenPipe)
 }
 
-/// Says what went wrong, with its causes.
-pub(super) fn complain(error: &anyhow::Error) {
+/// Reports an error with its causes.
+pub(super) fn report_error(error: &anyhow::Error) {
     eprintln!("error: {error}");
     for cause in error.chain().skip(1) {
         eprintln!("  caused by: {cause}");
     }
 }
 
-/// Says something that is no error.
-pub(super) fn remark(text: &str) {
+/// Writes a line to standard error.
+pub(super) fn report_line(text: &str) {
     eprintln!("{text}");
 }

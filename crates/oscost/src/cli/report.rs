@@ -1,27 +1,29 @@
 //! `oscost report`
 
-use super::Done;
-use super::exports::{Exports, OfRun, Subject, Table};
+use super::exit::ExitStatus;
+use super::exports::{Exports, RunDocument, Subject, Table};
 use super::output::Output;
-use super::records::Reader;
-use super::run::plots;
-use super::{runs, study};
+use super::run_text;
+use super::values::plots;
+use crate::app::report::{Run, read};
+use crate::report::table::Plots;
 
-/// Which run, and what it is written as.
+/// Which run, and how it is written.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 RUN is an id, the beginning of one, `last`, or `last~1` for the run before it;
-or a record file, named with a slash or as *.json; `-` is standard input.
+or a record file, with a slash in its name or ending in .json; `-` is standard
+input.
 
-Several FILEs may be asked for at once, one of them may be `-`. Each is written
-whole or not at all. docs/EXPORTS.md says what stands in every column.
+Each FILE is written whole or not at all; one of them may be `-`, which is
+standard output. docs/reference/EXPORTS.md documents every column.
 
 Examples:
-  oscost report last                                 its table once more
-  oscost report last --html run.html                 a page to look at, to send
-  oscost report last --csv run.csv --parquet run.parquet
+  oscost report last                                 its table
+  oscost report last -o run.html                     a page to look at, to send
+  oscost report last -o run.csv -o run.parquet
   oscost report last --markdown - | gh pr comment --body-file -
-  oscost report ./theirs.json --csv -                a record from somebody
+  oscost report ./theirs.json --csv -                a record from somebody else
   oscost report last --table rows --csv -            of a run of `oscost ab`")]
 pub(super) struct Arguments {
     /// An id, the beginning of one, `last`, `last~1`, or a record file.
@@ -29,30 +31,45 @@ pub(super) struct Arguments {
     run: String,
     #[command(flatten)]
     exports: Exports,
-    /// What a line of CSV and Parquet is; without it, a comparison if the run holds any.
+    /// What a line of CSV and Parquet is [default: a comparison if the run has any].
     #[arg(long, value_name = "TABLE")]
     table: Option<Table>,
-    /// Draw all curves; without it, they are drawn where they make two pictures at most.
+    /// Draw all curves [default: only if they fit into two pictures].
     #[arg(long)]
     plot: bool,
-    /// Draw none.
+    /// Draw no curves.
     #[arg(long, conflicts_with = "plot")]
     no_plot: bool,
 }
 
-pub(super) fn report(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Done> {
-    let exports = &arguments.exports;
-    exports.look()?;
-    let samples = exports.wants_samples();
-    let record = Reader::to("report").record(&arguments.run, samples)?;
+pub(super) fn report(arguments: &Arguments, output: &mut Output) -> anyhow::Result<ExitStatus> {
+    let Arguments { run, exports, table, .. } = arguments;
+    exports.check()?;
+    let run = read(run, exports.needs_samples())?;
+    let plots = plots(arguments.plot, arguments.no_plot);
+    show(&Shown { run, samples: false, table: *table, plots }, exports, output)?;
+    Ok(ExitStatus::Success)
+}
+
+/// A run that is shown or written.
+pub(super) struct Shown {
+    pub(super) run: Run,
+    /// Whether its JSON has the raw samples.
+    pub(super) samples: bool,
+    /// What its tables hold; without it, comparisons if there are any.
+    pub(super) table: Option<Table>,
+    pub(super) plots: Plots,
+}
+
+/// Writes a run to files; without any, shows it.
+pub(super) fn show(shown: &Shown, exports: &Exports, output: &mut Output) -> anyhow::Result<()> {
+    let Shown { run: Run { record, study }, samples, table, plots } = shown;
+    let study = study.as_ref();
     if exports.is_empty() {
-        output.write(&runs::text(&record, plots(arguments.plot, arguments.no_plot)))?;
-        return Ok(Done::Well);
+        return output.write(&run_text::any(record, study, *plots));
     }
     let held = if record.comparisons.is_empty() { Table::Rows } else { Table::Comparisons };
-    let study = study::of_record(&record);
-    let table = arguments.table.unwrap_or(held);
-    let run = OfRun { record: &record, samples: false, study: study.as_ref(), table };
-    exports.write(&Subject::Run(run), output)?;
-    Ok(Done::Well)
+    let table = table.unwrap_or(held);
+    let document = RunDocument { record, samples: *samples, study, table };
+    exports.write(&Subject::Run(document), output)
 }

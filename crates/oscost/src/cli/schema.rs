@@ -1,10 +1,10 @@
 //! `oscost schema`
 
-use super::Done;
+use super::exit::ExitStatus;
 use super::output::Output;
 use crate::report;
 
-pub(super) fn schema(output: &mut Output) -> anyhow::Result<Done> {
+pub(super) fn schema(output: &mut Output) -> anyhow::Result<ExitStatus> {
     output.write(&report::json::schema()?)?;
-    Ok(Done::Well)
+    Ok(ExitStatus::Success)
 }

@@ -42,7 +42,7 @@ pub enum StoreError {
     /// There are more than can be monitored with.
     #[error(
         "cannot monitor with {count} profiles: at most {MOST_PROFILES} fit\n  hint: \
-         `oscost ph profiles --prune`, or move files away from {folder}"
+         `oscost ph profiles delete --gone`, or move files away from {folder}"
     )]
     TooMany {
         /// How many there are.

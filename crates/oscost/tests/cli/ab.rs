@@ -91,9 +91,9 @@ fn nothing_against_nothing_raises_no_alarm_and_passes_the_gate() {
 #[test]
 fn a_gate_fails_on_what_is_slower_and_names_it() {
     let sandbox = Sandbox::new();
-    let asked = ["--quick", "--gate", "--threshold", "20", "syscall/getppid:via=raw"];
+    let asked = ["--quick", "--gate", "20", "syscall/getppid:via=raw"];
     ab(&sandbox, "treated", &["sud"], &asked).exits(1).tells("syscall/getppid:via=raw: slower");
-    let asked = ["--quick", "--gate", "--threshold", "40", "syscall/getppid:via=raw"];
+    let asked = ["--quick", "--gate", "40", "syscall/getppid:via=raw"];
     ab(&sandbox, "treated", &["sud"], &asked).exits(0).tells("gate: passed");
 }
 

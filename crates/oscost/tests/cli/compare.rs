@@ -62,7 +62,7 @@ fn two_runs_of_one_thing_raise_no_alarm_and_one_that_is_dearer_does() {
     fits(&ran.stdout);
     golden("compare-slower.txt", &ran.stdout);
     ran.tells(&format!("gate: failed: {DEARER}: slower, 1.60 times the base"));
-    let ran = sandbox.oscost(&["compare", &same, &dear, "--gate", "--threshold", "100"]).exits(0);
+    let ran = sandbox.oscost(&["compare", &same, &dear, "--gate", "100"]).exits(0);
     ran.tells("gate: passed");
     sandbox.oscost(&["compare", &same, &dear]).exits(0);
     sandbox.oscost(&["compare", &dear, &same, "--gate"]).exits(0);
@@ -157,7 +157,7 @@ fn several_runs_a_side_are_compared_in_turns() {
             sides[usize::from(letter == 'b')].push(file(&sandbox, &of, number as u32));
         }
         let [base, new] = sides.map(|side| side.join(","));
-        sandbox.oscost(&["compare", "--base", &base, "--new", &new, "--gate"])
+        sandbox.oscost(&["compare", &base, &new, "--gate"])
     };
     let ran = ask(&"abba".repeat(6)).exits(1);
     fits(&ran.stdout);
@@ -184,9 +184,8 @@ fn runs_are_named_as_the_store_names_them_or_as_files() {
     sandbox.oscost(&["compare", "last~2", "last"]).exits(1).no_data().tells("no run is `last~2`");
     sandbox.oscost(&["compare", "last"]).exits(2).no_data();
     sandbox.oscost(&["compare"]).exits(2).no_data();
-    sandbox.oscost(&["compare", "--base", "last"]).exits(2).no_data();
     sandbox.oscost(&["compare", "-", "-"]).exits(1).no_data();
-    let refused = sandbox.oscost(&["compare", "last~1", "last", "--threshold", "-5"]);
+    let refused = sandbox.oscost(&["compare", "last~1", "last", "--gate=-5"]);
     refused.exits(2).no_data();
     let garbage = sandbox.file("garbage.json");
     fs::write(&garbage, "{}").unwrap();

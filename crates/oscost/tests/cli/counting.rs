@@ -228,7 +228,7 @@ fn a_gate_takes_instructions_or_per_cent() {
     let (base, other) = (record(1, &[old()]), record(2, &[new()]));
     let (one, two) = (file(&sandbox, &base), file(&sandbox, &other));
     let gate = |base: &str, new: &str, threshold: &str| {
-        sandbox.oscost(&["compare", base, new, "--gate", "--threshold", threshold])
+        sandbox.oscost(&["compare", base, new, "--gate", threshold])
     };
     gate(&one, &two, "0insn").exits(1).tells("syscall/getppid: slower, +1 insn (+0.3 %)");
     gate(&one, &two, "1insn").exits(0).tells(

@@ -128,7 +128,7 @@ impl Apt {
 
     /// The downloaded kernels that are listed; those of this machine's own are not the test's.
     fn downloaded(&self) -> Vec<serde_json::Value> {
-        let listed = self.kernels(&["--json"]).exits(0).json();
+        let listed = self.kernels(&["list", "--json"]).exits(0).json();
         assert_eq!(listed["schema"], "oscost.kernels/1");
         let rows = listed["kernels"].as_array().unwrap().iter();
         rows.filter(|row| row["state"] == "downloaded").cloned().collect()
@@ -162,11 +162,11 @@ fn a_kernel_is_fetched_listed_and_removed() {
     assert_eq!(rows.len(), 1);
     assert_eq!(rows[0]["name"], format!("vm:{VERSION}"));
     assert_eq!((&rows[0]["build"], &rows[0]["why"]), (&"6.99.1-1".into(), &().into()));
-    let table = apt.kernels(&[]).exits(0).stdout;
+    let table = apt.kernels(&["list"]).exits(0).stdout;
     assert!(table.starts_with("kernel ") && table.is_ascii(), "{table}");
     let line = table.lines().find(|line| line.starts_with(&format!("vm:{VERSION} "))).unwrap();
     assert!(line.contains(" 6.99.1-1 ") && line.contains(" downloaded "), "{line}");
-    let offered = apt.kernels(&["available"]).exits(0).stdout;
+    let offered = apt.kernels(&["list", "--available"]).exits(0).stdout;
     let wanted = format!(
         "linux-image-6.100.0-1-amd64\n{PACKAGE:38}  downloaded\n\
          linux-image-6.98.0-1-rt-amd64-unsigned\n"
@@ -176,11 +176,11 @@ fn a_kernel_is_fetched_listed_and_removed() {
     // A newer build has the same name, and takes the place of the old one.
     apt.offers("6.99.2-1");
     assert!(apt.has("6.99.2-1", &[(&boot(), &image())]));
-    apt.kernels(&["fetch", PACKAGE]).exits(0).tells("it took the place of 6.99.1-1");
+    apt.kernels(&["fetch", PACKAGE]).exits(0).tells("it replaced 6.99.1-1");
     assert_eq!(apt.files(), [format!("{PACKAGE}_6.99.2-1_amd64.deb")]);
-    apt.kernels(&["remove", VERSION]).exits(0).no_data().tells("removed ");
+    apt.kernels(&["delete", VERSION]).exits(0).no_data().tells("deleted ");
     assert_eq!(apt.files(), Vec::<String>::new());
-    apt.kernels(&["remove", VERSION]).exits(2).no_data().tells("no kernel of that name");
+    apt.kernels(&["delete", VERSION]).exits(2).no_data().tells("no kernel of that name");
     apt.0.nothing_is_left();
 }
 
@@ -188,7 +188,7 @@ fn a_kernel_is_fetched_listed_and_removed() {
 fn what_apt_offers_is_listed_by_a_part_of_the_name_or_a_glob() {
     let apt = Apt::new();
     let lists = |pattern: &str, lines: usize| {
-        let ran = apt.kernels(&["available", pattern]).exits(0);
+        let ran = apt.kernels(&["list", "--available", pattern]).exits(0);
         assert_eq!(ran.stdout.lines().count(), lines, "{}", ran.stdout);
         ran
     };
@@ -238,7 +238,7 @@ fn ctrl_c_ends_apt_and_leaves_nothing() {
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     until("apt-get is at work", || apt.folder().join(".new/half.deb").exists());
     // One at a time, and nothing is waited for.
-    let second = apt.kernels(&["remove", VERSION]);
+    let second = apt.kernels(&["delete", VERSION]);
     assert_eq!(second.code, Some(2));
     apt.kernels(&["fetch", PACKAGE]).exits(1).tells("another oscost fetches");
     kill(Pid::from_raw(child.id().cast_signed()), Signal::SIGINT).unwrap();
@@ -254,7 +254,7 @@ fn names_that_mean_nothing_are_refused_and_apt_is_not_asked() {
     for name in ["-dbg", "--yes", "A", "../x", "x y", "x=1", "x:amd64", "*", "", "\u{1b}[2J"] {
         let ran = apt.kernels(&["fetch", "--", name]).exits(2).no_data();
         ran.tells("it cannot be a package's name").tells("hint:");
-        apt.kernels(&["remove", "--", name]).exits(2).no_data();
+        apt.kernels(&["delete", "--", name]).exits(2).no_data();
     }
     apt.kernels(&["fetch", &"x".repeat(200)]).exits(2).no_data();
     assert!(!apt.0.file("asked").exists());
@@ -267,9 +267,9 @@ fn an_apt_that_has_no_such_kernel_or_is_not_there_says_what_to_do() {
     ran.tells("cannot fetch linux-image-6.1.0-none: apt has no package of that name");
     apt.program("apt-cache", "exit 0");
     apt.kernels(&["fetch", VERSION]).exits(1).tells("`sudo apt-get update` fills them");
-    apt.kernels(&["available"]).exits(0).no_data().tells("hint:");
+    apt.kernels(&["list", "--available"]).exits(0).no_data().tells("hint:");
     let empty: &Path = &apt.0.folder("tmp");
-    for arguments in [&["fetch", VERSION][..], &["available"]] {
+    for arguments in [&["fetch", VERSION][..], &["list", "--available"]] {
         let ran = Ran::of(apt.command(arguments).env("PATH", empty)).exits(1).no_data();
         ran.tells("apt-cache cannot be started").tells("hint: kernels are fetched on Debian");
     }
@@ -280,7 +280,7 @@ fn an_apt_that_has_no_such_kernel_or_is_not_there_says_what_to_do() {
 #[test]
 fn an_empty_list_says_how_to_get_one() {
     let apt = Apt::new();
-    let ran = apt.kernels(&[]).exits(0);
+    let ran = apt.kernels(&["list"]).exits(0);
     // This machine may have kernels of its own.
     if ran.stdout.is_empty() {
         ran.tells("oscost kernels fetch linux-image-cloud-amd64");

@@ -85,10 +85,10 @@ fn every_verb_has_a_help_with_examples_that_fits() {
 #[test]
 fn profiles_are_listed_a_line_each_and_as_json() {
     let sandbox = kept();
-    let listed = sandbox.oscost(&["ph", "profiles"]).exits(0).stdout;
+    let listed = sandbox.oscost(&["ph", "profiles", "list"]).exits(0).stdout;
     fits(&listed);
     golden("ph-profiles.txt", &listed);
-    let json = sandbox.oscost(&["ph", "profiles", "--json"]).exits(0).json();
+    let json = sandbox.oscost(&["ph", "profiles", "list", "--json"]).exits(0).json();
     assert_eq!(json["schema"], "oscost.ph-profiles/1");
     assert_eq!(json["profiles"].as_array().map(Vec::len), Some(3));
     let dash = &json["profiles"][1];
@@ -98,7 +98,7 @@ fn profiles_are_listed_a_line_each_and_as_json() {
     );
     assert_eq!((&dash["train_pairs"], &dash["last_new_at"]), (&12.into(), &6_120.into()));
     assert!(dash["train"].is_null() && dash["frozen_at_s"].is_null());
-    let none = Sandbox::new().oscost(&["ph", "profiles"]).exits(0);
+    let none = Sandbox::new().oscost(&["ph", "profiles", "list"]).exits(0);
     assert_eq!(none.stdout, "no profiles are kept\n");
 }
 
@@ -106,20 +106,25 @@ fn profiles_are_listed_a_line_each_and_as_json() {
 #[test]
 fn the_pairs_of_an_executable_are_told_by_name() {
     let sandbox = kept();
-    let dash = sandbox.oscost(&["ph", "profiles", "dash"]).exits(0).stdout;
+    let dash = sandbox.oscost(&["ph", "profiles", "show", "dash"]).exits(0).stdout;
     fits(&dash);
     golden("ph-profile.txt", &dash);
-    let cc1 = sandbox.oscost(&["ph", "profiles", "/usr/lib/gcc/x86_64-linux-gnu/12/cc1"]).exits(0);
+    let cc1 = sandbox
+        .oscost(&["ph", "profiles", "show", "/usr/lib/gcc/x86_64-linux-gnu/12/cc1"])
+        .exits(0);
     golden("ph-profile-normal.txt", &cc1.stdout);
-    let json = sandbox.oscost(&["ph", "profiles", "dash", "--json"]).exits(0).json();
+    let json = sandbox.oscost(&["ph", "profiles", "show", "dash", "--json"]).exits(0).json();
     let pair = &json["profiles"][0]["train"][0];
     assert_eq!(
         (&pair["current"]["name"], &pair["previous"]["number"]),
         (&"close".into(), &257.into())
     );
     assert_eq!(pair["positions"], serde_json::json!([1, 3]));
-    let refused = sandbox.oscost(&["ph", "profiles", "bash"]).exits(2).no_data();
-    refused.tells("cannot show `bash`").tells("hint: kept are ").tells("/usr/bin/dash");
+    let refused = sandbox.oscost(&["ph", "profiles", "show", "bash"]).exits(2).no_data();
+    refused
+        .tells("cannot show `bash`")
+        .tells("hint: there are profiles of ")
+        .tells("/usr/bin/dash");
 }
 
 #[test]
@@ -132,7 +137,9 @@ fn profiles_survive_a_save_and_a_load() {
     assert_eq!(piped, fs::read_to_string(&file).unwrap());
     let other = Sandbox::new();
     let loaded = other.oscost(&["ph", "load", name]).exits(0).no_data().tells("loaded 3 profiles");
-    loaded.tells("note: 3 of them are of files that are not here").tells("1 of them say what is");
+    loaded
+        .tells("note: the executables of 3 of them are not here")
+        .tells("1 of them define what is");
     let again = other.oscost(&["ph", "save", "-"]).exits(0).stdout;
     assert_eq!(again, piped);
     assert_eq!(text::read_all(again.as_bytes()).unwrap(), profiles());
@@ -171,7 +178,7 @@ fn a_file_of_the_store_that_is_damaged_is_told_and_the_others_are_shown() {
     let sandbox = kept();
     let damaged = folder(&sandbox).join("2049-900.profile");
     fs::write(&damaged, "oscost ph profile 7\n").unwrap();
-    let ran = sandbox.oscost(&["ph", "profiles"]).exits(0);
+    let ran = sandbox.oscost(&["ph", "profiles", "list"]).exits(0);
     assert!(ran.stdout.contains("dash") && !ran.stdout.contains("cc1"), "{}", ran.stdout);
     ran.tells("refused: ").tells("2049-900.profile: line 1: it is of version `7`");
     let json = sandbox.oscost(&["ph", "status", "--json"]).exits(0).json();
@@ -186,10 +193,10 @@ fn a_file_of_the_store_that_is_damaged_is_told_and_the_others_are_shown() {
     let file = sandbox.file("given");
     fs::write(&file, text::write_all(&all).unwrap()).unwrap();
     let ran = sandbox.oscost(&["ph", "load", file.to_str().unwrap()]).exits(0).no_data();
-    ran.tells("note: what was no profile is now ").tells("2049-900.profile.refused");
+    ran.tells("note: a file that was not a profile is now ").tells("2049-900.profile.refused");
     let aside = folder(&sandbox).join("2049-900.profile.refused");
     assert_eq!(fs::read_to_string(aside).unwrap(), "oscost ph profile 7\n");
-    assert!(sandbox.oscost(&["ph", "profiles"]).exits(0).stdout.contains("cc1"));
+    assert!(sandbox.oscost(&["ph", "profiles", "list"]).exits(0).stdout.contains("cc1"));
 }
 
 #[test]
@@ -201,18 +208,22 @@ fn profiles_of_executables_that_are_gone_are_removed_by_a_word() {
     let stays = Profile::new(key, here.to_str().unwrap().to_owned());
     save_all(&folder(&sandbox), std::slice::from_ref(&stays)).unwrap();
     let held = claim(&folder(&sandbox)).unwrap();
-    sandbox.oscost(&["ph", "profiles", "--prune"]).exits(1).no_data().tells("a monitor holds them");
+    sandbox
+        .oscost(&["ph", "profiles", "delete", "--gone"])
+        .exits(1)
+        .no_data()
+        .tells("a monitor holds them");
     drop(held);
-    let ran = sandbox.oscost(&["ph", "profiles", "--prune"]).exits(0);
+    let ran = sandbox.oscost(&["ph", "profiles", "delete", "--gone"]).exits(0);
     fits(&ran.stdout);
     assert!(ran.stdout.contains("/usr/lib/gcc/x86_64-linux-gnu/12/cc1\n"), "{}", ran.stdout);
-    ran.tells("removed 3 profiles of executables that are gone");
-    let left = sandbox.oscost(&["ph", "profiles", "--json"]).exits(0).json();
+    ran.tells("deleted 3 profiles of executables that are gone");
+    let left = sandbox.oscost(&["ph", "profiles", "list", "--json"]).exits(0).json();
     assert_eq!(left["profiles"].as_array().map(Vec::len), Some(1));
     assert_eq!(left["profiles"][0]["inode"], key.inode);
-    let again = sandbox.oscost(&["ph", "profiles", "--prune"]).exits(0).no_data();
-    again.tells("removed 0 profiles");
-    sandbox.oscost(&["ph", "profiles", "--prune", "--json"]).exits(2).no_data();
+    let again = sandbox.oscost(&["ph", "profiles", "delete", "--gone"]).exits(0).no_data();
+    again.tells("deleted 0 profiles");
+    sandbox.oscost(&["ph", "profiles", "delete"]).exits(2).no_data();
 }
 
 #[test]

@@ -84,7 +84,7 @@ fn a_record_has_the_predictions_of_its_cases_that_were_made_before_it_and_no_oth
     // What is not kept knows predictions all the same; a record needs none of them to be judged.
     assert_eq!(run(&["--no-store"])["settings"]["predictions"][0]["case"], RAW);
     let before = sandbox.oscost(&["predict", "check"]).exits(0).stdout;
-    sandbox.oscost(&["predict", "remove", "all"]).exits(0).tells("removed 2 predictions");
+    sandbox.oscost(&["predict", "delete", "all"]).exits(0).tells("deleted 2 predictions");
     assert_eq!(sandbox.oscost(&["predict", "check"]).exits(0).stdout, before);
     let old = sandbox.oscost(&["predict", "check", "last~1"]).exits(0);
     old.no_data().tells("nothing was predicted");
@@ -154,8 +154,8 @@ fn predictions_are_removed_by_their_numbers() {
     assert_eq!(fs::read_dir(sandbox.folder("data")).unwrap().count(), 0, "a look keeps nothing");
     predict(&sandbox, &[RAW, "120 ns"]);
     predict(&sandbox, &[RAW, "130 ns"]);
-    sandbox.oscost(&["predict", "remove", "3"]).exits(1).tells("it holds no prediction 3");
-    sandbox.oscost(&["predict", "remove", "1"]).exits(0).tells("removed 1 prediction");
+    sandbox.oscost(&["predict", "delete", "3"]).exits(1).tells("it holds no prediction 3");
+    sandbox.oscost(&["predict", "delete", "1"]).exits(0).tells("deleted 1 prediction");
     let list = sandbox.oscost(&["predict", "list"]).exits(0).stdout;
     assert!(
         list.starts_with("2 ") && list.contains("130 ns") && !list.contains("120 ns"),
@@ -180,7 +180,7 @@ fn what_is_no_estimate_and_what_is_no_case_is_refused() {
     refused(&["syscall/getppid", "9 ns"], &["is not a single case in full", "via=raw` is one"]);
     refused(&["syscall/getpppid", "9 ns"], &["`syscall/getpppid` is no", "`syscall/getppid`"]);
     refused(&["timer/ticks-per-cycle", "9 ns"], &["is told in tick/cycle"]);
-    refused(&["remove", "some"], &["it must be a number or `all`"]);
+    refused(&["delete", "some"], &["it must be a number or `all`"]);
     refused(&[], &["CASE"]);
 }
 

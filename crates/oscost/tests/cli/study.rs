@@ -73,7 +73,7 @@ fn a_study_passes_its_gate_and_writes_its_record() {
     let sandbox = Sandbox::new();
     let ran = study(&sandbox, "ph-2000", "sud", &["--quick", "--gate"]).exits(0);
     ran.tells("gate: passed");
-    let arguments = ["--quick", "--gate", "--threshold", "50", "--json", "-"];
+    let arguments = ["--quick", "--gate", "50", "--json", "-"];
     let ran = study(&sandbox, "ph-2000", "ph", &arguments).exits(1);
     assert_eq!(ran.json()["settings"]["study"], "ph-2000");
     assert!(ran.stderr.contains("syscall/getpid:via=raw: slower"), "{}", ran.stderr);

@@ -94,8 +94,8 @@ fn options_that_make_no_sense_are_refused() {
     refused(&["run", "--no-such-option"], &["--no-such-option"]);
     refused(&["no-such-verb"], &["no-such-verb"]);
     refused(&["completions", "no-such-shell"], &["bash", "zsh", "fish"]);
-    refused(&["man", "no-such-verb"], &["`no-such-verb` is no verb of oscost"]);
-    refused(&["explain"], &["BENCHMARK"]);
+    refused(&["man", "no-such-verb"], &["`no-such-verb` is not a verb of oscost"]);
+    refused(&["explain"], &["NAME"]);
     refused(&["runs"], &["list", "show", "delete", "export", "import"]);
 }
 

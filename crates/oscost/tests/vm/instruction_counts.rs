@@ -79,7 +79,7 @@ fn two_boots_of_one_kernel_count_the_same_to_the_last_digit() {
 
     // Kept runs are compared by the instruction, and so is the gate's threshold.
     let gate = |base: &str, new: &str, threshold: &str| {
-        sandbox.oscost(&["compare", base, new, "--gate", "--threshold", threshold])
+        sandbox.oscost(&["compare", base, new, "--gate", threshold])
     };
     gate("last~1", "last", "0insn").exits(0).tells("gate: passed");
     let dear = sandbox.file("dear.json");
@@ -113,7 +113,7 @@ fn a_kernel_against_itself_is_equal_and_without_its_mitigations_never_dearer() {
     let sandbox = Sandbox::new();
     let (same, off) = (kernel.target(""), kernel.target(",append=mitigations=off"));
     let targets = ["ab", "--quick", "--base", &same, "--new", &same, "--new", &off];
-    let asked = [GETPPID, ROUND_TRIP, FORK, FAULT, "--gate", "--threshold", "0insn"];
+    let asked = [GETPPID, ROUND_TRIP, FORK, FAULT, "--gate", "0insn"];
     let ran = &[&targets[..], &asked, &["--json", "-"]].concat();
     let ran = Ran::of(&mut beside(&sandbox, ran));
     let ran = ran.exits(0).tells("gate: passed");

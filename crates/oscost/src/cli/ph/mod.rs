@@ -1,32 +1,30 @@
 //! `oscost ph`
 
-mod hold;
+mod constants;
+mod monitor;
 mod profiles;
-mod rules;
 mod status;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use super::output::{Output, remark};
-use super::{Done, UsageError};
-use crate::ph::store::find_all;
-use crate::store::Store;
-use rules::Rules;
+use super::exit::ExitStatus;
+use super::output::Output;
+use constants::ConstantArguments;
 
 /// What to do with pH.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 pH learns, for each executable, which system calls follow which; when it has
 seen nothing new for long, it takes that for normal, and reports what is not.
-It is the monitor of study 001 (ph-2000) as an eBPF program. It needs root, and
-sees what is called while `train`, `watch` or the treatment `ph` runs.
+It is the monitor of the study ph-2000 as an eBPF program. It needs root, and
+sees the calls made while `train`, `watch` or the treatment `ph` runs.
 
 Examples:
   oscost ph status                  can it run here, and what is kept?
   sudo oscost ph train -- make      learn what a build does
-  oscost ph profiles                what it learnt
-  oscost ph profiles /usr/bin/make  its pairs of calls, in words
+  oscost ph profiles list           what it learnt
+  oscost ph profiles show make      the pairs of calls of an executable
   sudo oscost ph watch              what is not normal, as it happens
   oscost ph save profiles.txt       all profiles as one file")]
 pub(super) struct Arguments {
@@ -40,7 +38,7 @@ enum Verb {
     Train(Train),
     /// Say whether pH can run here, and what is kept.
     Status(Status),
-    /// List what was learnt, or show one profile's pairs of calls.
+    /// List, show and delete profiles: what was learnt.
     Profiles(Profiles),
     /// Write all profiles into one file.
     Save(Save),
@@ -48,10 +46,10 @@ enum Verb {
     Load(Load),
     /// Print what is not normal, as it happens.
     Watch(Watch),
-    /// Hold the monitor for another process, until the input ends.
+    /// Monitor for another process, until the input ends.
     #[command(hide = true)]
     Hold(Hold),
-    /// Continue what a holder has stopped, when that has ended.
+    /// Continue what a monitor process has stopped, when that has ended.
     #[cfg(feature = "ebpf")]
     #[command(hide = true)]
     Guard,
@@ -60,10 +58,10 @@ enum Verb {
 /// What to learn from.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-With a command, its calls are looked at, and those of all that it starts (those
-of oscost itself, which waits for it, too); without one, all processes until
-Ctrl-C. Its profiles are kept when it ends. A profile that has learnt enough
-becomes normal by itself, by the constants above: as published, after a week.
+With a command, it monitors the calls of the command, of all that it starts, and
+of oscost, which waits for it; without one, all processes until Ctrl-C. Profiles
+are kept when it ends. A profile that has learnt enough becomes normal by
+itself, by the constants above: as published, after a week.
 
 Exit status: the command's own; 1 if pH cannot run here; 130 after Ctrl-C, 143
 after SIGTERM: the command is asked to end too, and what was learnt is kept.
@@ -76,7 +74,7 @@ struct Train {
     #[command(flatten)]
     messages: Messages,
     #[command(flatten)]
-    rules: Rules,
+    constants: ConstantArguments,
     /// The command and its arguments.
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<OsString>,
@@ -85,7 +83,7 @@ struct Train {
 /// What to watch.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-With a command, its calls are looked at, and those of all that it starts;
+With a command, it monitors the calls of the command and of all that it starts;
 without one, all processes until Ctrl-C. It learns meanwhile. Nothing is delayed
 unless --delay-factor says so, and nothing is ever killed.
 
@@ -100,7 +98,7 @@ Examples:
   sudo oscost ph watch                         all processes
   sudo oscost ph watch -- ./job                one command
   sudo oscost ph watch --json | jq -r .executable
-  sudo oscost ph watch --delay-factor 1        slows down what it distrusts")]
+  sudo oscost ph watch --delay-factor 1        slows down what is not normal")]
 struct Watch {
     /// Print each as a line of JSON (`oscost.ph-anomaly/1`).
     #[arg(long)]
@@ -108,25 +106,25 @@ struct Watch {
     #[command(flatten)]
     messages: Messages,
     #[command(flatten)]
-    rules: Rules,
+    constants: ConstantArguments,
     /// The command and its arguments.
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<OsString>,
 }
 
-/// Whether to tell what becomes of profiles.
+/// Whether to report the states of executables.
 #[derive(Clone, Copy, Debug, clap::Args)]
 struct Messages {
-    /// Tell on standard error when an executable is new, frozen, normal or trained again.
+    /// Report on standard error when an executable is new, frozen, normal or trained again.
     #[arg(long)]
     messages: bool,
 }
 
-/// How to show what is kept.
+/// How to show the status.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Whatever is lacking is told with the way out, a line each. Exit status 0 also
-where pH cannot run: nothing was asked of it.
+Each missing need is shown with how to meet it. The exit status is 0 even if pH
+cannot run here.
 
 Examples:
   oscost ph status
@@ -137,28 +135,48 @@ struct Status {
     json: bool,
 }
 
-/// Which profiles to show, and how.
+/// What to do with profiles.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 A pair is a call, an earlier one, and how many calls earlier; PAIRS counts those
-that were learnt. LAST NEW AT is the number of the call that brought the last.
-An executable that was built or installed anew is another one: what was learnt
-of the old one is of no use, and --prune removes it. Those of containers go too
-where their files cannot be seen from here.
+that were learnt. LAST NEW AT is the number of the call that added the last.
 
 Examples:
-  oscost ph profiles
-  oscost ph profiles dash                  its pairs; a name or a whole path
-  oscost ph profiles --json | jq -r '.profiles[].executable'")]
+  oscost ph profiles list
+  oscost ph profiles show dash             its pairs; a name or a whole path
+  oscost ph profiles delete --gone         of executables that were replaced
+  oscost ph profiles list --json | jq -r '.profiles[].executable'")]
 struct Profiles {
-    /// One executable, by its path or the end of it: its pairs of calls, in words.
-    executable: Option<String>,
-    /// Remove the profiles whose executable is gone, or is another one by now.
-    #[arg(long, conflicts_with_all = ["executable", "json"])]
-    prune: bool,
-    /// Print one JSON object (`oscost.ph-profiles/1`).
-    #[arg(long)]
-    json: bool,
+    #[command(subcommand)]
+    verb: ProfileVerb,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum ProfileVerb {
+    /// List the profiles, by executable.
+    List {
+        /// Print one JSON object (`oscost.ph-profiles/1`).
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show the pairs of calls of an executable.
+    Show {
+        /// Its path, or the end of it.
+        executable: String,
+        /// Print one JSON object (`oscost.ph-profiles/1`).
+        #[arg(long)]
+        json: bool,
+    },
+    /// Delete the profiles of executables that are gone, or were replaced.
+    #[command(after_help = "\
+An executable that was built or installed again is another one, for which the
+profile of the old one is of no use. Profiles of executables in containers are
+deleted, too, if their files are not visible from here.")]
+    Delete {
+        /// Those whose executable is gone, or is another file by now.
+        #[arg(long, required = true)]
+        gone: bool,
+    },
 }
 
 /// Where to write the profiles.
@@ -174,13 +192,13 @@ struct Save {
     file: String,
 }
 
-/// What to keep.
+/// What to load.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Each profile takes the place of the one that its executable had; others stay. A
-file that is damaged, or of another kind of processor, is refused as a whole,
-and nothing is changed. An executable is known by its device and inode: profiles
-of another machine fit files here by accident only.
+Each profile replaces the one of the same executable; others stay. A file that
+is damaged, or from another kind of processor, is refused as a whole, and
+nothing changes. An executable is known by its device and inode: profiles of
+another machine fit files here by accident only.
 
 Examples:
   oscost ph load profiles.txt
@@ -190,10 +208,10 @@ struct Load {
     file: String,
 }
 
-/// What another process asks for.
+/// What another process wants.
 #[derive(Debug, clap::Args)]
 struct Hold {
-    /// The process whose tree is looked at.
+    /// The process whose tree is monitored.
     #[arg(long, value_name = "PID")]
     tree: Option<u32>,
     /// Begin without profiles, and keep none.
@@ -202,45 +220,43 @@ struct Hold {
     /// Begin with the profiles of a folder, and keep no others.
     #[arg(long, value_name = "FOLDER")]
     unchanged: Option<PathBuf>,
-    /// Say nothing between the first word and the last.
+    /// Report nothing between the first and the last event.
     #[arg(long)]
     quiet: bool,
     #[command(flatten)]
-    rules: Rules,
+    constants: ConstantArguments,
 }
 
-pub(super) fn ph(arguments: Arguments, output: &mut Output) -> anyhow::Result<Done> {
+pub(super) fn ph(arguments: Arguments, output: &mut Output) -> anyhow::Result<ExitStatus> {
     match arguments.verb {
-        Verb::Train(Train { messages, rules, command }) => hold::train(rules, &command, messages),
-        Verb::Status(Status { json }) => status::status(json, output),
-        Verb::Profiles(Profiles { prune: true, .. }) => profiles::prune(output),
-        Verb::Profiles(Profiles { executable, json, .. }) => {
-            profiles::profiles(executable.as_deref(), json, output)
+        Verb::Train(Train { messages, constants, command }) => {
+            monitor::train(&monitor::request(constants, command, messages.messages))
         }
+        Verb::Watch(Watch { json, messages, constants, command }) => {
+            let request = monitor::request(constants, command, messages.messages);
+            monitor::watch(&request, json, output)
+        }
+        Verb::Status(Status { json }) => status::write_status(json, output),
+        Verb::Profiles(Profiles { verb }) => match verb {
+            ProfileVerb::List { json } => profiles::write_list(json, output),
+            ProfileVerb::Show { executable, json } => {
+                profiles::write_pairs(&executable, json, output)
+            }
+            ProfileVerb::Delete { .. } => profiles::delete_gone(output),
+        },
         Verb::Save(Save { file }) => profiles::save(&file, output),
         Verb::Load(Load { file }) => profiles::load(&file),
-        Verb::Watch(Watch { json, messages, rules, command }) => {
-            hold::watch(rules, &command, messages, json, output)
+        Verb::Hold(Hold { tree, fresh, unchanged, quiet, constants }) => {
+            let constants = constants.0;
+            monitor::serve(crate::app::ph::ServeRequest {
+                tree,
+                fresh,
+                unchanged,
+                quiet,
+                constants,
+            })
         }
-        Verb::Hold(asked) => hold::hold(asked, output),
         #[cfg(feature = "ebpf")]
-        Verb::Guard => hold::guard(),
+        Verb::Guard => monitor::clean_up(),
     }
-}
-
-/// Tells which files of the folder are no profiles, before a monitor goes on without them.
-pub(super) fn tell_refused() {
-    // A folder that cannot be read is the monitor's own error.
-    if let Some(found) = folder().ok().and_then(|folder| find_all(&folder).ok()) {
-        profiles::refused(&found).iter().for_each(|refused| remark(&refused.text()));
-    }
-}
-
-/// The folder of profiles, beside the user's store.
-pub(super) fn folder() -> anyhow::Result<PathBuf> {
-    let store = Store::default_path();
-    store.as_deref().and_then(|store| Some(store.parent()?.join("ph"))).ok_or_else(|| {
-        let what = "cannot find the profiles: neither XDG_DATA_HOME nor HOME names a folder";
-        UsageError(what.to_owned()).into()
-    })
 }

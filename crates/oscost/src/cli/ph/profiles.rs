@@ -1,88 +1,54 @@
 //! `oscost ph profiles`, `save` and `load`
 
-use std::os::unix::fs::MetadataExt;
+use super::super::exit::ExitStatus;
+use super::super::output::{Destination, Output, report_line};
+use super::super::terminal::Terminal;
+use crate::app::ph::{self, Loaded, Names, Pairs, Profile, Profiles, Saved, Unreadable, positions};
+use crate::report;
 
-use anyhow::Context;
+/// All profiles, a line each.
+pub(super) fn write_list(json: bool, output: &mut Output) -> anyhow::Result<ExitStatus> {
+    let Profiles { profiles, unreadable } = ph::list()?;
+    let rows: Vec<report::ph::Row> = profiles.iter().map(|profile| row(profile, None)).collect();
+    if json {
+        output.write(&report::ph::profiles_json(&rows, &refused(unreadable))?)?;
+    } else {
+        report_unreadable(&unreadable);
+        output.write(&report::ph::profiles(&rows))?;
+    }
+    Ok(ExitStatus::Success)
+}
 
-use super::super::output::{Destination, Output, remark};
-use super::super::{Done, UsageError, runs};
-use super::folder;
-use crate::ph::names::Names;
-use crate::ph::profile::{Pairs, Profile, State, positions};
-use crate::ph::store::{Found, claim, find_all, prune as prune_all, save_all};
-use crate::ph::text;
-use crate::report::{self, plain};
-
-/// Shows all, or those of one executable with their pairs.
-pub(super) fn profiles(
-    executable: Option<&str>,
+/// The profiles of an executable, with their pairs.
+pub(super) fn write_pairs(
+    executable: &str,
     json: bool,
     output: &mut Output,
-) -> anyhow::Result<Done> {
-    let mut found = find_all(&folder()?)?;
-    found
-        .profiles
-        .sort_by(|one, other| (&one.executable, one.key).cmp(&(&other.executable, other.key)));
-    let names = executable.map(|_| Names::here());
-    let rows: Vec<report::ph::Row> = match executable {
-        None => found.profiles.iter().map(|profile| row(profile, None)).collect(),
-        Some(asked) => {
-            let meant = found.profiles.iter().filter(|profile| means(asked, &profile.executable));
-            meant.map(|profile| row(profile, names.as_ref())).collect()
-        }
-    };
-    if let Some(asked) = executable.filter(|_| rows.is_empty()) {
-        return Err(unknown(asked, &found));
-    }
-    let refused = refused(&found);
+) -> anyhow::Result<ExitStatus> {
+    let Profiles { profiles, unreadable } = ph::show(executable)?;
+    let names = Names::here();
+    let rows: Vec<report::ph::Row> =
+        profiles.iter().map(|profile| row(profile, Some(&names))).collect();
     if json {
-        output.write(&report::ph::profiles_json(&rows, &refused)?)?;
-        return Ok(Done::Well);
+        output.write(&report::ph::profiles_json(&rows, &refused(unreadable))?)?;
+    } else {
+        report_unreadable(&unreadable);
+        let shown: Vec<String> = rows.iter().map(report::ph::profile).collect();
+        output.write(&shown.join("\n"))?;
     }
-    refused.iter().for_each(|refused| remark(&refused.text()));
-    match executable {
-        None => output.write(&report::ph::profiles(&rows))?,
-        Some(_) => {
-            let shown: Vec<String> = rows.iter().map(report::ph::profile).collect();
-            output.write(&shown.join("\n"))?;
-        }
-    }
-    Ok(Done::Well)
+    Ok(ExitStatus::Success)
 }
 
-/// Whether an executable is meant: by its path, or by the end of it.
-fn means(asked: &str, executable: &str) -> bool {
-    let before = executable.strip_suffix(asked);
-    before.is_some_and(|before| {
-        !asked.is_empty() && (before.is_empty() || before.ends_with('/') || asked.starts_with('/'))
-    })
+/// Files that are not profiles, as they are shown.
+pub(super) fn refused(unreadable: Vec<Unreadable>) -> Vec<report::ph::Refused> {
+    let refused = unreadable
+        .into_iter()
+        .map(|Unreadable { file, line, why }| report::ph::Refused { file, line, why });
+    refused.collect()
 }
 
-fn unknown(asked: &str, found: &Found) -> anyhow::Error {
-    const MOST: usize = 5;
-    let some: Vec<String> = found
-        .profiles
-        .iter()
-        .take(MOST)
-        .map(|profile| report::ph::path(&profile.executable))
-        .collect();
-    let more = if found.profiles.len() > MOST { ", ..." } else { "" };
-    let hint = match some.is_empty() {
-        true => "none is kept: `oscost ph train` learns".to_owned(),
-        false => format!("kept are {}{more}", some.join(", ")),
-    };
-    UsageError(format!("cannot show `{}`: no profile is of it\n  hint: {hint}", plain(asked)))
-        .into()
-}
-
-/// The files that are no profiles, as they are told.
-pub(super) fn refused(found: &Found) -> Vec<report::ph::Refused> {
-    let told = found.refused.iter().map(|(path, refusal)| report::ph::Refused {
-        file: path.to_string_lossy().into_owned(),
-        line: refusal.line,
-        why: refusal.why.clone(),
-    });
-    told.collect()
+fn report_unreadable(unreadable: &[Unreadable]) {
+    unreadable.iter().for_each(|file| report_line(&file.text()));
 }
 
 fn row(profile: &Profile, names: Option<&Names>) -> report::ph::Row {
@@ -114,78 +80,37 @@ fn row(profile: &Profile, names: Option<&Names>) -> report::ph::Row {
     }
 }
 
-/// Removes the profiles of executables that are gone, and says which.
-pub(super) fn prune(output: &mut Output) -> anyhow::Result<Done> {
-    let folder = folder()?;
-    let claim = claim(&folder)?;
-    let gone = prune_all(&folder, &claim, &mut find_all(&folder)?)?;
+/// Deletes the profiles of executables that are gone, and lists them.
+pub(super) fn delete_gone(output: &mut Output) -> anyhow::Result<ExitStatus> {
+    let gone = ph::delete_gone()?;
     let lines = gone.iter().map(|profile| report::ph::path(&profile.executable) + "\n");
     output.write(&lines.collect::<String>())?;
-    remark(&format!("removed {} profiles of executables that are gone", gone.len()));
-    Ok(Done::Well)
+    report_line(&format!("deleted {} profiles of executables that are gone", gone.len()));
+    Ok(ExitStatus::Success)
 }
 
-/// Writes all that can be read; that something could not is told, and a failure.
-pub(super) fn save(file: &str, output: &mut Output) -> anyhow::Result<Done> {
-    let found = find_all(&folder()?)?;
-    let refused = refused(&found);
-    let profiles = found.profiles;
-    let text = text::write_all(&profiles).with_context(|| {
-        let (most, mib) = (text::MOST_PROFILES, text::MOST_BYTES_OF_ALL >> 20);
-        let count = profiles.len();
-        format!("cannot save {count} profiles: one file takes {most}, and {mib} MiB of them")
-    })?;
+/// Writes all profiles that can be read; that some could not is reported, and a failure.
+pub(super) fn save(file: &str, output: &mut Output) -> anyhow::Result<ExitStatus> {
+    let Saved { text, count, unreadable } = ph::save()?;
     Destination::of(file).write(&text, output)?;
-    refused.iter().for_each(|refused| remark(&refused.text()));
-    remark(&format!("saved {} profiles", profiles.len()));
-    Ok(if refused.is_empty() { Done::Well } else { Done::WithFailures })
+    report_unreadable(&unreadable);
+    report_line(&format!("saved {count} profiles"));
+    Ok(if unreadable.is_empty() { ExitStatus::Success } else { ExitStatus::Failure })
 }
 
-pub(super) fn load(file: &str) -> anyhow::Result<Done> {
-    let bytes = runs::read(file, text::MOST_BYTES_OF_ALL)?;
-    let profiles =
-        text::read_all(&bytes).with_context(|| format!("cannot load {}", plain(file)))?;
-    let folder = folder()?;
-    let _claim = claim(&folder)?;
-    for path in save_all(&folder, &profiles)? {
-        remark(&format!("note: what was no profile is now {}", plain(&path.to_string_lossy())));
-    }
-    remark(&format!("loaded {} profiles", profiles.len()));
-    let strange = profiles.iter().filter(|profile| !is_here(profile)).count();
-    if strange > 0 {
-        remark(&format!(
-            "note: {strange} of them are of files that are not here, or are others by now"
+/// Keeps the profiles of a file.
+pub(super) fn load(file: &str) -> anyhow::Result<ExitStatus> {
+    let Loaded { count, foreign, normal } = ph::load(file, &Terminal::new())?;
+    report_line(&format!("loaded {count} profiles"));
+    if foreign > 0 {
+        report_line(&format!(
+            "note: the executables of {foreign} of them are not here, or have been replaced"
         ));
     }
-    let normal = profiles.iter().filter(|profile| profile.state == State::Normal).count();
     if normal > 0 {
-        remark(&format!("note: {normal} of them say what is normal: trust whoever saved them"));
+        report_line(&format!(
+            "note: {normal} of them define what is normal: load them only from a source you trust"
+        ));
     }
-    Ok(Done::Well)
-}
-
-/// Whether the path leads to the file that the profile is of. Devices are not compared: stat(2)
-/// may tell another one than the kernel's programs see, that of a subvolume.
-fn is_here(profile: &Profile) -> bool {
-    std::fs::metadata(&profile.executable).is_ok_and(|it| it.ino() == profile.key.inode)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_executable_is_meant_by_its_path_or_by_whole_names_at_its_end() {
-        for (asked, is_meant) in [
-            ("/usr/bin/dash", true),
-            ("dash", true),
-            ("bin/dash", true),
-            ("/dash", true),
-            ("ash", false),
-            ("", false),
-            ("/bin/dash/", false),
-        ] {
-            assert_eq!(means(asked, "/usr/bin/dash"), is_meant, "{asked}");
-        }
-    }
+    Ok(ExitStatus::Success)
 }

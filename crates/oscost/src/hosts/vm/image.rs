@@ -154,7 +154,7 @@ fn unreadable(named: &str, file: &Path, error: &std::io::Error) -> ImageError {
             "`sudo install -m 644 {path} .` makes a copy to be named instead; `oscost kernels \
              fetch` gets one without sudo"
         ),
-        _ => "`oscost kernels` lists the kernels that are here".to_owned(),
+        _ => "`oscost kernels list` lists the kernels that are here".to_owned(),
     };
     refused(named, format!("cannot read {path}: {error}"), hint)
 }

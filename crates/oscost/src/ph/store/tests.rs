@@ -164,7 +164,7 @@ fn where_more_are_kept_than_fit_those_that_are_gone_make_room() {
     one(MOST_PROFILES, "").unwrap();
     let error = begin(&folder, Some(&held)).unwrap_err().to_string();
     assert!(error.contains("cannot monitor with 1025 profiles: at most 1024 fit"), "{error}");
-    assert!(error.contains("\n  hint: `oscost ph profiles --prune`, or move"), "{error}");
+    assert!(error.contains("\n  hint: `oscost ph profiles delete --gone`, or move"), "{error}");
     assert_eq!(find_all(&folder).unwrap().profiles.len(), MOST_PROFILES + 1);
 }
 

@@ -182,7 +182,7 @@ impl LocalKernels {
                 true => "it is installed and was not downloaded; oscost removes no such kernel",
                 false => "no kernel of that name was downloaded",
             };
-            return Err(FetchError::Name(failed(&act, why, "`oscost kernels` lists them")));
+            return Err(FetchError::Name(failed(&act, why, "`oscost kernels list` lists them")));
         }
         let folder = self.own_folder(&act)?;
         let _lock = Lock::take(&act, folder)?;
@@ -210,7 +210,8 @@ fn package_named(act: &str, name: &str) -> Result<String, FetchError> {
     }
     let act = format!("{act} `{}`", shown(name));
     let why = "it cannot be a package's name: those have a to z, 0 to 9, and . + - ~";
-    let hint = "as in `linux-image-cloud-amd64`; `oscost kernels available` lists what there is";
+    let hint =
+        "as in `linux-image-cloud-amd64`; `oscost kernels list --available` lists what there is";
     Err(FetchError::Name(failed(&act, why, hint)))
 }
 
@@ -392,7 +393,7 @@ fn not_offered(act: &str, end: &End, interrupt: &Interrupt) -> FetchError {
         }
         _ => (
             "apt has no package of that name".to_owned(),
-            "`oscost kernels available` lists those it has; `sudo apt-get update` renews its lists",
+            "`oscost kernels list --available` lists those it has; `sudo apt-get update` renews its lists",
         ),
     };
     failed(act, why, hint).into()
@@ -409,7 +410,7 @@ fn apt_failed(act: &str, end: &End) -> ImageError {
     let hint = if has("404") {
         "the mirror has a newer one: `sudo apt-get update` renews apt's lists"
     } else if has("No space left") || has("enough free space") {
-        "make room where the cache lies: `oscost kernels remove` gives some back"
+        "make room where the cache lies: `oscost kernels delete` gives some back"
     } else if has("resolv") || has("connect") || has("Failed to fetch") {
         "is there a network? apt's mirrors must be within reach, as for `sudo apt-get update`"
     } else {

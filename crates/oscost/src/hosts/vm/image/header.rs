@@ -4,8 +4,7 @@
 //! fit is refused here, in words: an emulator would stand at a black screen.
 
 /// What a kernel is to be named by.
-pub(super) const WANTED: &str =
-    "name a bzImage, a Debian package of a kernel, or a version; `oscost kernels` lists those here";
+pub(super) const WANTED: &str = "name a bzImage, a Debian package of a kernel, or a version; `oscost kernels list` lists those here";
 
 /// How many sectors of 512 bytes the setup has behind the first one.
 const SETUP_SECTORS: usize = 0x1f1;

@@ -113,7 +113,7 @@ impl LocalKernels {
             }
             all => format!("none of that name is among the {all} that are here"),
         };
-        let hint = "`oscost kernels` lists those that are here, `oscost kernels fetch` gets more; \
+        let hint = "`oscost kernels list` lists those that are here, `oscost kernels fetch` gets more; \
                     a file has a `/` in its path";
         refused(named, why, hint)
     }

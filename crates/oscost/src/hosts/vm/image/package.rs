@@ -129,5 +129,5 @@ fn broken(named: &str, end: &End) -> ImageError {
     let words = shown(end.words.trim());
     let words = if words.is_empty() { end.status.to_string() } else { words };
     let why = format!("dpkg-deb cannot read it: {words}");
-    refused(named, why, "`oscost kernels remove`, then `oscost kernels fetch`, gets it anew")
+    refused(named, why, "`oscost kernels delete`, then `oscost kernels fetch`, gets it anew")
 }

@@ -1,18 +1,18 @@
-//! The constants of pH's rules as options, from their table.
+//! The constants of pH's rules, as options.
 
 use std::time::Duration;
 
 use clap::{Arg, ArgMatches, Command};
 
-use crate::ph::constants::{ALL, Constant, Constants, SECONDS};
+use crate::app::ph::{CONSTANTS, Constant, Constants, SECONDS};
 
-/// The constants that were asked for.
+/// The constants of the rules.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Rules(pub(super) Constants);
+pub(super) struct ConstantArguments(pub(super) Constants);
 
-impl clap::Args for Rules {
+impl clap::Args for ConstantArguments {
     fn augment_args(command: Command) -> Command {
-        ALL.into_iter().fold(command, |command, constant| {
+        CONSTANTS.into_iter().fold(command, |command, constant| {
             let published = (constant.get)(&Constants::default());
             let value_name = match constant.unit {
                 SECONDS => "TIME",
@@ -42,15 +42,15 @@ impl clap::Args for Rules {
     }
 }
 
-impl clap::FromArgMatches for Rules {
+impl clap::FromArgMatches for ConstantArguments {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        let mut rules = Self(Constants::default());
-        rules.update_from_arg_matches(matches)?;
-        Ok(rules)
+        let mut constants = Self(Constants::default());
+        constants.update_from_arg_matches(matches)?;
+        Ok(constants)
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
-        for constant in &ALL {
+        for constant in &CONSTANTS {
             if let Some(value) = matches.get_one::<u32>(constant.name) {
                 (constant.set)(&mut self.0, *value);
             }
@@ -59,9 +59,9 @@ impl clap::FromArgMatches for Rules {
     }
 }
 
-/// The value of a constant that was typed.
+/// Parses the value of a constant.
 fn value(constant: &Constant, text: &str) -> Result<u32, String> {
-    let (least, most) = (constant.within.start(), constant.within.end());
+    let (min, max) = (constant.within.start(), constant.within.end());
     let value = match constant.unit {
         SECONDS => {
             let typed = humantime::parse_duration(text).ok();
@@ -72,8 +72,8 @@ fn value(constant: &Constant, text: &str) -> Result<u32, String> {
     };
     let within = value.filter(|value| constant.within.contains(value));
     within.ok_or_else(|| match constant.unit {
-        SECONDS => format!("it takes whole seconds as 7d, 10m or 0s, at most {most}s"),
-        _ => format!("it takes a number from {least} to {most}"),
+        SECONDS => format!("it must be whole seconds such as 7d, 10m or 0s, at most {max}s"),
+        _ => format!("it must be a number from {min} to {max}"),
     })
 }
 
@@ -84,19 +84,19 @@ mod tests {
     use super::*;
 
     fn read(words: &[&str]) -> Result<Constants, String> {
-        let command = Rules::augment_args(Command::new("ph").no_binary_name(true));
+        let command = ConstantArguments::augment_args(Command::new("ph").no_binary_name(true));
         let matches = command.try_get_matches_from(words).map_err(|error| error.to_string())?;
-        Ok(Rules::from_arg_matches(&matches).unwrap().0)
+        Ok(ConstantArguments::from_arg_matches(&matches).unwrap().0)
     }
 
     #[test]
-    fn without_a_word_all_constants_are_as_published() {
+    fn by_default_all_constants_are_as_published() {
         assert_eq!(read(&[]), Ok(Constants::default()));
     }
 
     #[test]
     fn every_constant_is_an_option_within_its_bounds() {
-        for constant in &ALL {
+        for constant in &CONSTANTS {
             for bound in [*constant.within.start(), *constant.within.end()] {
                 let mut wanted = Constants::default();
                 (constant.set)(&mut wanted, bound);
@@ -107,13 +107,13 @@ mod tests {
             for wrong in [above.to_string(), format!("{above}s"), "-1".into(), "x".into()] {
                 let word = format!("--{}={wrong}", constant.name);
                 let error = read(&[&word]).unwrap_err();
-                assert!(error.contains(constant.name) && error.contains("it takes"), "{error}");
+                assert!(error.contains(constant.name) && error.contains("it must be"), "{error}");
             }
         }
     }
 
     #[test]
-    fn a_time_is_typed_with_its_unit() {
+    fn a_time_needs_its_unit() {
         assert_eq!(read(&["--normal-wait", "7d"]), Ok(Constants::default()));
         assert_eq!(read(&["--normal-wait", "10m"]).map(|it| it.normal_wait_s), Ok(600));
         assert!(read(&["--normal-wait", "1500ms"]).is_err());

@@ -1,29 +1,29 @@
-//! Which cases are meant, of those that the store has: it may have some that no worker offers any more,
-//! and there may be no worker.
+//! Selectors of cases that the store has: it may hold some that no worker offers any more, and there
+//! may be no worker.
 
 use std::collections::BTreeSet;
 
 use oscost_model::case::Case;
 use wildmatch::WildMatch;
 
-use super::super::UsageError;
+use crate::app::error::UsageError;
 use crate::treatments::did_you_mean;
 
-/// What the user has typed: a case, a benchmark, a family or a glob, with values of some axes.
+/// A case, a benchmark, the last part of its id, a family or a glob, with values of some axes.
 #[derive(Debug)]
 pub(super) struct Selector {
     text: String,
     name: WildMatch,
-    /// Axes and the values that they may have; none for any.
+    /// Axes and the values that they may have; an empty list for any.
     axes: Vec<(String, Vec<String>)>,
 }
 
-/// Reads what the user has typed.
-pub(super) fn selectors(texts: &[String]) -> Result<Vec<Selector>, UsageError> {
+/// Reads selectors.
+pub(super) fn parse(texts: &[String]) -> Result<Vec<Selector>, UsageError> {
     texts.iter().map(|text| Selector::of(text)).collect()
 }
 
-/// The cases that are meant; all where nothing was typed.
+/// The known cases that are selected; without selectors, all of them.
 pub(super) fn cases(
     known: &[String],
     selectors: &[Selector],
@@ -33,12 +33,12 @@ pub(super) fn cases(
     }
     let mut found = BTreeSet::new();
     for selector in selectors {
-        let meant = known.iter().filter(|case| selector.means(case));
-        let meant: Vec<String> = meant.cloned().collect();
-        if meant.is_empty() {
+        let selected = known.iter().filter(|case| selector.selects(case));
+        let selected: Vec<String> = selected.cloned().collect();
+        if selected.is_empty() {
             return Err(selector.unknown(known));
         }
-        found.extend(meant);
+        found.extend(selected);
     }
     Ok(found)
 }
@@ -56,8 +56,8 @@ impl Selector {
                 Ok((axis.to_owned(), values))
             }
             _ => Err(UsageError(format!(
-                "`{}` is not `axis=value`\n  hint: `axis=a|b` takes two points, and an axis that is \
-                 not named all of them",
+                "`{}` is not `axis=value`\n  hint: `axis=a|b` selects two points; an axis that is \
+                 not named, all of them",
                 pair.escape_debug()
             ))),
         });
@@ -65,7 +65,7 @@ impl Selector {
         Ok(Self { text: text.to_owned(), name: WildMatch::new(name), axes })
     }
 
-    fn means(&self, case: &str) -> bool {
+    fn selects(&self, case: &str) -> bool {
         if self.text == case {
             return true;
         }
@@ -83,15 +83,15 @@ impl Selector {
         let text = self.text.escape_debug();
         if known.is_empty() {
             return UsageError(format!(
-                "no run that is kept has a figure of `{text}`: none has any\n  hint: `oscost run` \
-                 measures, and keeps what it measured"
+                "no run in the store has a figure of `{text}`: the store is empty\n  hint: `oscost run` \
+                 measures, and keeps its figures"
             ));
         }
         let benchmark = |case: &String| case.split_once(':').map_or(case.len(), |(id, _)| id.len());
         let ids: BTreeSet<&str> = known.iter().map(|case| &case[..benchmark(case)]).collect();
         let names = ids.iter().copied().chain(known.iter().map(String::as_str));
         UsageError(format!(
-            "no run that is kept has a figure of `{text}`{}\n  hint: `oscost list` shows what can be \
+            "no run in the store has a figure of `{text}`{}\n  hint: `oscost list` lists what can be \
              measured, `oscost runs list` what was",
             did_you_mean(&self.text, names)
         ))
@@ -110,16 +110,16 @@ mod tests {
         "timer/nothing",
     ];
 
-    fn meant(texts: &[&str]) -> Result<Vec<usize>, String> {
+    fn selected(texts: &[&str]) -> Result<Vec<usize>, String> {
         let texts: Vec<String> = texts.iter().map(|&text| text.to_owned()).collect();
         let known: Vec<String> = KNOWN.map(str::to_owned).to_vec();
-        let found = selectors(&texts).and_then(|it| cases(&known, &it));
+        let found = parse(&texts).and_then(|it| cases(&known, &it));
         let found = found.map_err(|error| error.to_string())?;
         Ok((0..KNOWN.len()).filter(|&at| found.contains(KNOWN[at])).collect())
     }
 
     #[test]
-    fn cases_are_named_as_in_other_verbs_and_need_no_catalog() {
+    fn cases_are_selected_as_in_other_verbs_and_without_a_catalog() {
         for (texts, found) in [
             (&[][..], vec![0, 1, 2, 3, 4]),
             (&["timer/nothing"], vec![4]),
@@ -131,17 +131,17 @@ mod tests {
             (&["pipe:peer_cpu=*", "timer"], vec![0, 1, 4]),
             (&["*"], vec![0, 1, 2, 3, 4]),
         ] {
-            assert_eq!(meant(texts), Ok(found), "{texts:?}");
+            assert_eq!(selected(texts), Ok(found), "{texts:?}");
         }
     }
 
     #[test]
-    fn what_no_run_has_is_told_the_nearest() {
-        let wrong = meant(&["timer", "syscall/getpid"]).unwrap_err();
+    fn an_unknown_case_is_answered_with_the_nearest_name() {
+        let wrong = selected(&["timer", "syscall/getpid"]).unwrap_err();
         assert!(wrong.contains("`syscall/getpid`; did you mean syscall/getppid?"), "{wrong}");
-        assert!(meant(&["pipe:size=5"]).is_err() && meant(&["zzz"]).is_err());
-        assert!(meant(&["pipe:size"]).unwrap_err().contains("`size` is not `axis=value`"));
-        let none = selectors(&["x".to_owned()]).and_then(|it| cases(&[], &it)).unwrap_err();
-        assert!(none.to_string().contains("none has any"), "{none}");
+        assert!(selected(&["pipe:size=5"]).is_err() && selected(&["zzz"]).is_err());
+        assert!(selected(&["pipe:size"]).unwrap_err().contains("`size` is not `axis=value`"));
+        let none = parse(&["x".to_owned()]).and_then(|it| cases(&[], &it)).unwrap_err();
+        assert!(none.to_string().contains("the store is empty"), "{none}");
     }
 }

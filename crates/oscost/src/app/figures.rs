@@ -1,4 +1,4 @@
-//! What the store keeps of a run beside its journal: the figures of its record, for histories.
+//! The figures that the store keeps of a run next to its journal, for histories.
 
 use std::time::{Duration, Instant};
 
@@ -6,24 +6,24 @@ use oscost_model::hash;
 use oscost_model::program::FAMILY;
 use oscost_model::record::{FileSummary, Machine, Record, Row, RowOutcome};
 
-use super::super::output::remark;
-use super::super::runs;
+use super::observer::Observer;
+use super::records::load;
 use crate::advice::classes::{kernel_class, machine_class};
-use crate::report::history::LeftOut;
+use crate::estimate::history::LeftOut;
 use crate::store::{Cause, Figure, Kept, Lacking, Stand, Store, StoreError, Summary};
 use crate::workloads;
 
-/// The number of the rules by which a record becomes a summary, the words of classes among them.
-/// Whoever changes one of them raises it: all runs are then read once more.
+/// The version of the rules that make a summary of a record, including the names of classes. A
+/// change of one of them raises it: all runs are then read once more.
 pub(super) const RULES: u32 = 1;
 
-/// Whoever waits longer is told what for, and how far it is.
-const SILENT: Duration = Duration::from_secs(1);
-/// How often.
-const TOLD: Duration = Duration::from_secs(5);
+/// Reading that takes longer than this is reported, with its progress.
+const SILENCE: Duration = Duration::from_secs(1);
+/// The time between two reports.
+const REPORT_EVERY: Duration = Duration::from_secs(5);
 
-/// What a history asks of a run, from its record: figures to their last bit.
-pub(in crate::cli) fn summary(record: &Record) -> Summary {
+/// What a history needs of a run, with figures to their last bit.
+fn summary(record: &Record) -> Summary {
     let worker = &record.tool.worker;
     Summary {
         rules: RULES,
@@ -60,8 +60,8 @@ fn stand(record: &Record, machine: &Machine) -> Stand {
     }
 }
 
-/// What the kernel was told, without the names of the files that it was read from: they have its
-/// release in them, which is watched by itself.
+/// The kernel's command line without the names of the files that it was loaded from: they contain
+/// its release, which is compared by itself.
 fn command_line(text: &str) -> String {
     let words = text.split_whitespace();
     let words = words.filter(|it| !it.starts_with("BOOT_IMAGE=") && !it.starts_with("initrd="));
@@ -87,21 +87,21 @@ fn figure(record: &Record, row: &Row) -> Option<Figure> {
         monitor: row.monitor.as_ref().map(|it| it.profile_states.join(" ")),
         flags: row.flags.clone(),
         median: estimate.median,
-        // One that ends before it begins was taken in before that was refused.
+        // An older oscost imported intervals with their ends swapped; they are left out.
         interval: estimate.ci95.filter(|[low, high]| low <= high),
     })
 }
 
-/// What tells a program from others of its name: the words of the command, or the file that
-/// describes it, what is done before it, and which of its metrics is the figure. What comes with
-/// oscost is told by its revision.
+/// What tells a program from others of the same name: the words of the command, or the file that
+/// describes it, the commands before it, and which of its metrics is the figure. One that comes with
+/// oscost is known by its revision.
 fn subject(record: &Record, row: &Row) -> Option<String> {
     let (family, _) = row.benchmark.split_once('/')?;
     if family != FAMILY {
         return None;
     }
-    let behind = record.command.iter().position(|it| it == "--").map(|at| at + 1);
-    let command = behind.map_or(&[][..], |at| &record.command[at..]);
+    let start = record.command.iter().position(|it| it == "--").map(|at| at + 1);
+    let command = start.map_or(&[][..], |at| &record.command[at..]);
     let is_it = workloads::of_command(command).is_ok_and(|it| it.definition().id == row.benchmark);
     let mut parts: Vec<&str> = vec![row.primary_metric.as_deref().unwrap_or_default()];
     if is_it {
@@ -111,11 +111,11 @@ fn subject(record: &Record, row: &Row) -> Option<String> {
     } else if workloads::named(&row.benchmark).is_none() {
         parts.extend(options(&record.command, "--workload"));
     }
-    // No word has a zero byte within.
+    // No argument contains a zero byte.
     Some(hash::content(parts.join("\0").as_bytes()))
 }
 
-/// The values of an option on a command line, in order: those of `--` and behind are a program's.
+/// The values of an option on a command line, in order; what follows `--` belongs to a program.
 fn options<'a>(command: &'a [String], name: &str) -> Vec<&'a str> {
     let mut words = command.iter().take_while(|it| *it != "--");
     let mut values = Vec::new();
@@ -129,85 +129,85 @@ fn options<'a>(command: &'a [String], name: &str) -> Vec<&'a str> {
     values
 }
 
-/// Keeps the figures of a run beside it, if it has ended. That they cannot be kept costs the run
-/// nothing: a history reads its journal once more.
-pub(in crate::cli) fn keep(store: &mut Store, id: &str, record: &Record) {
+/// Keeps the figures of a run that has ended. A failure costs nothing but time: a history reads the
+/// journal again.
+pub(super) fn keep_figures(store: &mut Store, id: &str, record: &Record, observer: &dyn Observer) {
     if record.ended.is_none() {
         return;
     }
     if let Err(error) = store.summarise(id, &summary(record)) {
-        remark(&format!("note: `oscost history` will read this run again: {error}"));
+        observer.note(&format!("`oscost history` will read this run again: {error}"));
     }
 }
 
-/// What was made up for.
-pub(super) struct Made {
-    /// Runs whose figures could not be kept: they are in this history all the same.
+/// Runs whose figures were missing in the store.
+pub(super) struct Missing {
+    /// Runs whose figures could not be kept: this history has them all the same.
     pub(super) unkept: Vec<Kept>,
-    /// Runs that stay without figures, by the reason why.
+    /// Runs that stay without figures, by the reason.
     pub(super) without: Vec<LeftOut>,
 }
 
-/// Makes up for figures that are not kept yet, of runs of an older oscost or of a full disk.
-pub(super) fn complete(store: &mut Store) -> anyhow::Result<Made> {
-    let mut made = Made { unkept: Vec::new(), without: Vec::new() };
+/// Adds the figures of runs that have none yet: of an older oscost, or of a time when the disk was
+/// full.
+pub(super) fn complete(store: &mut Store, observer: &dyn Observer) -> anyhow::Result<Missing> {
+    let mut unkept = Vec::new();
     let missing = store.without_figures(RULES)?;
-    // A store that cannot be written now cannot be in a moment: that is found out and said once.
+    // A store that cannot be written now stays so: that is found out and noted once.
     let mut writable = match missing.is_empty() {
         true => true,
-        false => is_done(store.forget_others(RULES)),
+        false => was_kept(store.forget_others(RULES), observer),
     };
-    let (begun, mut told) = (Instant::now(), SILENT);
+    let (begun, mut report_at) = (Instant::now(), SILENCE);
     let mut unreadable = 0;
     for (at, Lacking { id, started, imported }) in missing.iter().enumerate() {
-        if begun.elapsed() > told {
-            remark(&format!(
+        if begun.elapsed() > report_at {
+            observer.status(&format!(
                 "reading runs whose figures are not kept yet, once: {at} of {}",
                 missing.len()
             ));
-            told = begun.elapsed() + TOLD;
+            report_at = begun.elapsed() + REPORT_EVERY;
         }
-        let record = match runs::load(store, id, false) {
+        let record = match load(store, id, false) {
             Ok(record) => record,
-            Err(error) if is_gone(&error) => continue,
+            Err(error) if was_deleted(&error) => continue,
             Err(error) => {
-                remark(&format!("note: run {id} is left out: {error:#}"));
+                observer.note(&format!("run {id} is left out: {error:#}"));
                 unreadable += 1;
                 continue;
             }
         };
         let summary = summary(&record);
-        writable = writable && is_done(store.summarise(id, &summary));
+        writable = writable && was_kept(store.summarise(id, &summary), observer);
         if !writable {
             let (id, started) = (id.clone(), started.clone());
-            made.unkept.push(Kept { id, started, imported: *imported, summary });
+            unkept.push(Kept { id, started, imported: *imported, summary });
         }
     }
     let unended = store.unended()?;
-    for (why, runs) in [
-        ("its journal cannot be read", unreadable),
-        ("it goes on, or was killed before its end", unended),
-    ] {
-        if runs > 0 {
-            made.without.push(LeftOut { why: why.to_owned(), runs });
-        }
-    }
-    Ok(made)
+    let reasons =
+        [("its journal cannot be read", unreadable), ("it has not ended, or was killed", unended)];
+    let without = reasons
+        .into_iter()
+        .filter(|(_, runs)| *runs > 0)
+        .map(|(why, runs)| LeftOut { why: why.to_owned(), runs })
+        .collect();
+    Ok(Missing { unkept, without })
 }
 
-/// Whether another process has deleted the run meanwhile.
-fn is_gone(error: &anyhow::Error) -> bool {
+/// Whether another process deleted the run meanwhile.
+fn was_deleted(error: &anyhow::Error) -> bool {
     let error = error.downcast_ref::<StoreError>();
     error.is_some_and(|it| matches!(it.cause, Cause::NoRun))
 }
 
-/// Whether figures were kept; if not, that it is so is said.
-fn is_done(kept: Result<(), StoreError>) -> bool {
+/// Whether figures were kept; a failure is noted.
+fn was_kept(kept: Result<(), StoreError>, observer: &dyn Observer) -> bool {
     match kept {
         Ok(()) => true,
         Err(error) if matches!(error.cause, Cause::NoRun) => true,
         Err(error) => {
-            remark(&format!("note: figures of runs are read again each time: {error}"));
+            observer.note(&format!("figures of runs are read again each time: {error}"));
             false
         }
     }
@@ -218,7 +218,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn options_are_those_before_the_program_in_either_spelling() {
+    fn options_are_read_in_both_spellings_and_only_before_the_program() {
         let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
         let command = words("oscost run --peer ssh:a --peer=ssh:b --peer-cpu 3 -- x --peer ssh:c");
         assert_eq!(options(&command, "--peer"), ["ssh:a", "ssh:b"]);
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_line_is_told_without_the_files_that_a_kernel_was_read_from() {
+    fn the_files_that_a_kernel_was_loaded_from_are_left_out_of_its_command_line() {
         let text = "BOOT_IMAGE=/boot/vmlinuz-6.1.0-22 root=*** ro  quiet initrd=x mitigations=off";
         assert_eq!(command_line(text), "root=*** ro quiet mitigations=off");
     }

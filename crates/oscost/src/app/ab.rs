@@ -1,0 +1,319 @@
+//! `oscost ab`: measures targets side by side and compares them.
+
+use std::time::Duration;
+
+use anyhow::Context;
+use oscost_model::call_names::Arch;
+use oscost_model::definition::Extent;
+use oscost_model::journal::Design;
+use oscost_model::program::FAMILY;
+use oscost_model::protocol::Hello;
+use oscost_model::record::{Comparison, Machine, Record, Settings};
+use oscost_model::target::Target;
+use oscost_stats::interval::Nominal;
+
+use super::connect::{ConnectOptions, OnBusy, connect};
+use super::counting::{CountRequest, CountedTarget, count};
+use super::error::UsageError;
+use super::gate::{self, Gate, Threshold};
+use super::named_files::find_study;
+use super::observer::Observer;
+use super::predictions::predictions_for;
+use super::programs::{Effort, ProgramRequest, trial_time};
+use super::retention::{Measured, Retention, observe};
+use super::run_header::{fresh_seed, run_header};
+use super::selection::{Selection, select};
+use super::study_rows::repeat_as_study;
+use super::targets::{PreparedTarget, check, prepare, resolve};
+use super::vm::{GivenOption, counted_machine, refuse_options};
+use crate::estimate::comparison::verdict::min_pairs_for_discovery;
+use crate::hosts::{Interrupt, WorkerBinary};
+use crate::plan::{ComparisonRows, ComparisonSet};
+use crate::run::{self, ComparisonPlan, PairCount, Profile};
+use crate::studies::Study;
+use crate::{advice, plan};
+
+/// How many targets one command compares with a base.
+const MAX_NEW_TARGETS: usize = 12;
+
+/// Beyond the fewest pairs, rounds go on for this long.
+const ROUNDS_S: f64 = 75.0;
+const THOROUGH_S: f64 = 600.0;
+/// Fewer pairs are not worth a minute.
+const MIN_PAIRS: u32 = 12;
+/// Two workers one after the other differ more than two arms of one worker.
+const MIN_PAIRS_OF_WORKERS: u32 = 20;
+/// Pairs that may be lost.
+const SPARE_PAIRS: u32 = 2;
+/// More pairs add little: intervals narrow with their root.
+const MAX_PAIRS: u32 = 40;
+/// The same for figures that are published.
+const MAX_PAIRS_THOROUGH: u32 = 120;
+/// The fewest pairs that can have a verdict.
+const QUICK_PAIRS: u32 = 8;
+
+/// What to compare with what.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The target to compare with; without it, the study's, or `local`.
+    pub base: Option<String>,
+    /// The targets to compare; without any, the study's.
+    pub new: Vec<String>,
+    /// Families, ids, cases or globs; without any, the price list.
+    pub selectors: Vec<String>,
+    /// Programs to measure.
+    pub programs: ProgramRequest,
+    /// The study to measure again.
+    pub study: Option<String>,
+    /// How many pairs are enough.
+    pub effort: Effort,
+    /// The time after which the run stops, in seconds.
+    pub budget_s: Option<f64>,
+    /// The CPU of the workers; without it, the least disturbed.
+    pub cpu: Option<u32>,
+    /// The CPU of the second process of cases with two ends.
+    pub peer_cpu: Option<u32>,
+    /// The user's own words.
+    pub label: Option<String>,
+    /// The seed of all randomness; without it, a fresh one.
+    pub seed: Option<u64>,
+    /// How much slower is too much, if that is to be judged.
+    pub gate: Option<Threshold>,
+    /// What is kept.
+    pub retention: Retention,
+    /// Whether to fail while another run has the machine.
+    pub no_wait: bool,
+}
+
+/// A comparison that was measured.
+pub struct Outcome {
+    /// The run.
+    pub measured: Measured,
+    /// What the gate found, if there is one.
+    pub gate: Option<Gate>,
+}
+
+impl Request {
+    /// Refuses options that mean nothing where instructions are counted.
+    fn check_counting(&self) -> Result<(), UsageError> {
+        let option = |name, is_given| GivenOption { name, is_given };
+        refuse_options(&[
+            option("--study", self.study.is_some()),
+            option("--budget", self.budget_s.is_some()),
+            option("--cpu", self.cpu.is_some()),
+            option("--peer-cpu", self.peer_cpu.is_some()),
+            option("--seed", self.seed.is_some()),
+        ])
+    }
+
+    /// How many pairs each row of these sets gets; a row of a study at least as many as it had runs.
+    fn pairs(&self, sets: &[ComparisonSet], study: Option<&Study>) -> PairCount {
+        // A verdict on one row among many takes more pairs than on one alone, and some may be lost.
+        let rows = sets.iter().map(|set| set.news.len()).sum();
+        let enough = min_pairs_for_discovery(rows) + SPARE_PAIRS;
+        let is_quick = self.effort == Effort::Quick;
+        let in_workers = sets.iter().any(|set| set.design == Design::Pairs) && !is_quick;
+        let enough = if in_workers { enough.max(MIN_PAIRS_OF_WORKERS) } else { enough };
+        let runs = study.map_or(0, |study| study.protocol.runs as u32 + SPARE_PAIRS);
+        let count = |min: u32, max: u32, seconds: f64, spread: bool| PairCount {
+            min: min.max(enough).max(runs),
+            max: max.max(runs),
+            spread,
+            time_budget: Duration::from_secs_f64(seconds),
+        };
+        match self.effort {
+            Effort::Quick => count(QUICK_PAIRS, QUICK_PAIRS, 0.0, false),
+            Effort::Thorough => count(MIN_PAIRS, MAX_PAIRS_THOROUGH, THOROUGH_S, true),
+            Effort::Default => count(MIN_PAIRS, MAX_PAIRS, ROUNDS_S, true),
+        }
+    }
+}
+
+/// The targets of a comparison.
+struct Targets {
+    base: Target,
+    new: Vec<Target>,
+}
+
+impl Targets {
+    fn all(&self) -> impl Iterator<Item = &Target> {
+        std::iter::once(&self.base).chain(&self.new)
+    }
+}
+
+/// Measures the targets side by side.
+pub fn ab(request: &Request, observer: &dyn Observer) -> anyhow::Result<Outcome> {
+    let study = request.study.as_deref().map(find_study).transpose()?;
+    let targets = targets(request, study.as_ref())?;
+    let counted = counted_targets(&targets)?;
+    match counted {
+        Some(_) => request.check_counting()?,
+        None => targets.new.iter().try_for_each(|new| same_host(&targets.base, new))?,
+    }
+    let worker = WorkerBinary::find()?;
+    let selection = select(&worker, &request.selectors, &request.programs, study, Extent::Default)?;
+    targets.all().try_for_each(check)?;
+    let interrupt = Interrupt::listen().context("cannot listen for Ctrl-C")?;
+    let on_busy = OnBusy::by_flag(request.no_wait);
+    let options = ConnectOptions { interrupt: &interrupt, on_busy, observer };
+    let measured = match counted {
+        Some(targets) => {
+            let counted = CountRequest {
+                label: request.label.clone(),
+                effort: request.effort,
+                targets,
+                compared: true,
+                retention: request.retention,
+            };
+            count(&worker, &selection, counted, options)?
+        }
+        None => {
+            let mut connection = connect(&targets.base.host, &worker, options)?;
+            let session = &mut *connection.session;
+            let planned = plan_run(request, &selection, &targets, session.hello(), observer)?;
+            let header = planned.header.clone();
+            let measured = observe(&header, request.retention, observer, |listener| {
+                run::run(session, planned, listener)
+            })?;
+            Measured { study: selection.study, ..measured }
+        }
+    };
+    let gate = request.gate.map(|threshold| judge(&measured.record, threshold));
+    Ok(Outcome { measured, gate })
+}
+
+/// The targets that the request names, or those of its study.
+fn targets(request: &Request, study: Option<&Study>) -> anyhow::Result<Targets> {
+    let columns = study.and_then(|study| study.columns.as_ref());
+    let of_study = |at: usize| columns.map(|columns| columns[at].target.as_str());
+    let base = request.base.as_deref().or(of_study(0)).unwrap_or("local");
+    let mut new: Vec<&str> = request.new.iter().map(String::as_str).collect();
+    if new.is_empty() {
+        new.extend(of_study(1));
+    }
+    if let (Some(study), true) = (study, new.is_empty()) {
+        let name = request.study.as_deref().unwrap_or_default();
+        let what =
+            format!("study {} compares nothing: `oscost run --study {name}` measures it", study.id);
+        let hint = format!("`--new TARGET` compares its cases there with those at `{base}`");
+        return Err(UsageError::with_hint(&what, &hint).into());
+    }
+    let count = new.len();
+    if columns.is_some() && count > 1 {
+        let text = format!("{count} new targets: a study with two columns compares one");
+        return Err(UsageError(text).into());
+    }
+    if count > MAX_NEW_TARGETS {
+        let text = format!("{count} new targets: at most {MAX_NEW_TARGETS} are compared");
+        return Err(UsageError(text).into());
+    }
+    let new = new.iter().map(|text| resolve(text, None)).collect::<Result<_, _>>()?;
+    Ok(Targets { base: resolve(base, None)?, new })
+}
+
+/// The machines of these targets, if instructions are counted at all of them.
+fn counted_targets(targets: &Targets) -> Result<Option<Vec<CountedTarget>>, UsageError> {
+    let mut counted = Vec::new();
+    let mut timed = Vec::new();
+    for target in targets.all() {
+        match counted_machine(target)? {
+            Some(machine) => counted.push(CountedTarget { target: target.clone(), machine }),
+            None => timed.push(target),
+        }
+    }
+    match (counted.first(), timed.first()) {
+        (None, _) => Ok(None),
+        (Some(CountedTarget { target, .. }), Some(other)) => Err(UsageError(format!(
+            "cannot compare `{target}` with `{other}`: instructions are counted at the first, and \
+             time is measured at the second"
+        ))),
+        (Some(_), None) => Ok(Some(counted)),
+    }
+}
+
+/// Refuses two machines: everything differs between them, and no interleaving separates the causes.
+fn same_host(base: &Target, new: &Target) -> Result<(), UsageError> {
+    if base.host == new.host {
+        return Ok(());
+    }
+    Err(UsageError::with_hint(
+        &format!("cannot measure `{base}` and `{new}` side by side: they are two machines"),
+        &format!(
+            "`oscost run --at {}` and `oscost run --at {}`, then `oscost compare`",
+            base.host, new.host
+        ),
+    ))
+}
+
+fn judge(record: &Record, threshold: Threshold) -> Gate {
+    if record.comparisons.iter().any(|it| it.flags.iter().any(|flag| flag == "VOID")) {
+        return Gate::ControlFailed;
+    }
+    gate::judge(&record.results, &requested(record), threshold)
+}
+
+/// The comparisons of the rows that the user asked for.
+pub fn requested(record: &Record) -> Vec<Comparison> {
+    let is_requested =
+        |it: &&Comparison| !it.control && record.results[it.base as usize].is_requested();
+    record.comparisons.iter().filter(is_requested).cloned().collect()
+}
+
+fn plan_run(
+    request: &Request,
+    selection: &Selection,
+    targets: &Targets,
+    hello: &Hello,
+    observer: &dyn Observer,
+) -> anyhow::Result<run::Request> {
+    let Selection { cases, definitions, programs, study } = selection;
+    let arch = hello.facts.os.arch.as_deref().and_then(Arch::from_uname);
+    let PreparedTarget { side: base, mut notes } = prepare(&targets.base, arch)?;
+    let mut new_sides = Vec::new();
+    for new in &targets.new {
+        let new = prepare(new, arch)?;
+        new_sides.push(new.side);
+        notes.extend(new.notes);
+    }
+    notes.dedup();
+    notes.iter().for_each(|note| observer.note(note));
+    let ComparisonRows { mut rows, treatments, sets } =
+        plan::comparison_rows(definitions, cases, &base, &new_sides);
+    let lacking = programs.fill(&mut rows, &targets.base.host, request.effort);
+    if let Some(study) = study.as_ref().filter(|_| request.effort != Effort::Quick) {
+        repeat_as_study(study, &mut rows);
+    }
+    let only_programs = cases
+        .iter()
+        .all(|case| case.benchmark.split_once('/').is_some_and(|(family, _)| family == FAMILY));
+    let compared = study.as_ref().filter(|study| study.columns.is_some());
+    let pairs = request.pairs(&sets, compared);
+    // Programs are compared by their trials: reference cases are measured for the record only.
+    let pairs =
+        if only_programs { PairCount { max: pairs.min, spread: false, ..pairs } } else { pairs };
+    let settings = Settings {
+        seed: request.seed.unwrap_or_else(fresh_seed),
+        profile: request.effort.text().to_owned(),
+        precision_pct: None,
+        nominal: Nominal::FIXED.share(),
+        budget_s: request.budget_s,
+        study: request.study.clone(),
+        predictions: predictions_for(&rows, observer),
+    };
+    Ok(run::Request {
+        header: run_header(request.label.clone(), hello, settings),
+        machine: Machine::new("m0", hello.facts.clone(), advice::machine_notes(&hello.facts)),
+        tracers: hello.facts.tracers.clone(),
+        rows,
+        timers: Vec::new(),
+        profile: Profile::Quick,
+        budget: request.budget_s.map(Duration::from_secs_f64),
+        treatments,
+        comparison: Some(ComparisonPlan { sets, pairs, measure_lone_bases: compared.is_some() }),
+        refine: false,
+        trials: trial_time(request.effort, request.programs.count_calls, request.budget_s),
+        unmeasurable: lacking,
+        requested_cpu: request.cpu,
+        peer_cpu: request.peer_cpu,
+    })
+}

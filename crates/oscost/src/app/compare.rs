@@ -1,0 +1,71 @@
+//! `oscost compare`: compares stored runs.
+
+use std::collections::BTreeSet;
+
+use oscost_model::record::Record;
+
+use super::error::UsageError;
+use super::gate::{self, Gate, Threshold};
+use super::records::RecordReader;
+use crate::estimate::comparison;
+use crate::estimate::comparison::RunComparison;
+
+/// More runs on a side are a mistake, such as a glob of the shell.
+const MAX_RUNS: usize = 200;
+
+/// What to compare with what.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The runs to compare with, by name.
+    pub base: Vec<String>,
+    /// The runs to compare.
+    pub new: Vec<String>,
+    /// How much slower is too much, if that is to be judged.
+    pub gate: Option<Threshold>,
+}
+
+/// Runs that were compared.
+pub struct Outcome {
+    /// The runs that were compared with.
+    pub base: Vec<Record>,
+    /// The runs that were compared.
+    pub new: Vec<Record>,
+    /// Row by row.
+    pub compared: RunComparison,
+    /// What the gate found, if there is one.
+    pub gate: Option<Gate>,
+}
+
+/// Compares runs of the store, or of record files.
+pub fn compare(request: &Request) -> anyhow::Result<Outcome> {
+    let mut reader = RecordReader::new("compare");
+    let base = records(&mut reader, &request.base)?;
+    let new = records(&mut reader, &request.new)?;
+    check_distinct(base.iter().chain(&new))?;
+    let compared = comparison::compare(&base, &new);
+    let gate = request
+        .gate
+        .map(|threshold| gate::judge(&compared.results, &compared.comparisons, threshold));
+    Ok(Outcome { base, new, compared, gate })
+}
+
+/// The runs of a side.
+fn records(reader: &mut RecordReader, names: &[String]) -> anyhow::Result<Vec<Record>> {
+    if names.len() > MAX_RUNS {
+        let count = names.len();
+        let text = format!("{count} runs on a side: at most {MAX_RUNS} are compared");
+        return Err(UsageError(text).into());
+    }
+    names.iter().map(|name| reader.read(name.trim(), false)).collect()
+}
+
+/// Refuses a run that is named twice: it is not independent of itself.
+fn check_distinct<'a>(records: impl Iterator<Item = &'a Record>) -> Result<(), UsageError> {
+    let mut ids = BTreeSet::new();
+    for record in records {
+        if !ids.insert(&record.id) {
+            return Err(UsageError(format!("run {} is named twice", record.id)));
+        }
+    }
+    Ok(())
+}

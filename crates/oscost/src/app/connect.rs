@@ -1,0 +1,169 @@
+//! Sessions with a host, and its machine reserved for us where that is wanted.
+
+use std::fmt;
+
+use oscost_model::target::Host;
+use oscost_model::untrusted::display_text;
+
+use super::error::UsageError;
+use super::observer::Observer;
+use super::vm::find_kernel;
+use crate::hosts::vm::{Emulator, VmSession, VmSpec};
+use crate::hosts::{FakeSession, Interrupt, LocalSession, Session, SshSession, WorkerBinary};
+use crate::run::{
+    Claim, LockError, LockHolder, MachineLock, claim, wait_for_claim, wait_for_release,
+};
+
+/// What to do while another run has the machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum OnBusy {
+    /// Wait until it ends.
+    Wait,
+    /// Fail.
+    Fail,
+    /// Go on, without disturbing it.
+    Continue,
+}
+
+impl OnBusy {
+    /// By the option `--no-wait`.
+    pub(super) fn by_flag(no_wait: bool) -> Self {
+        if no_wait { OnBusy::Fail } else { OnBusy::Wait }
+    }
+}
+
+/// How to connect.
+#[derive(Clone, Copy)]
+pub(super) struct ConnectOptions<'a, 'o> {
+    /// Ends waiting and the session.
+    pub(super) interrupt: &'a Interrupt,
+    pub(super) on_busy: OnBusy,
+    pub(super) observer: &'o dyn Observer,
+}
+
+/// Whether the machine is ours as long as the connection lasts.
+pub(super) enum Machine {
+    /// It is.
+    Ours,
+    /// This process is measuring on it.
+    Busy(String),
+}
+
+/// A session with a host.
+pub(super) struct Connection<'a> {
+    pub(super) session: Box<dyn Session + 'a>,
+    pub(super) machine: Machine,
+    /// Reserves this machine; another one is reserved by its own supervisor.
+    _lock: Option<MachineLock>,
+}
+
+/// This machine, reserved as far as it can be.
+pub(super) struct Reservation {
+    pub(super) machine: Machine,
+    lock: Option<MachineLock>,
+}
+
+/// Starts a session with `host`.
+pub(super) fn connect<'a>(
+    host: &Host,
+    worker: &WorkerBinary,
+    options: ConnectOptions<'a, '_>,
+) -> anyhow::Result<Connection<'a>> {
+    let interrupt = options.interrupt;
+    let (session, reserved): (Box<dyn Session>, Reservation) = match host {
+        Host::Local => {
+            let reserved = reserve_this_machine(options)?;
+            (Box::new(LocalSession::start(worker, interrupt)?), reserved)
+        }
+        Host::Fake(file) => {
+            let reserved = Reservation { machine: Machine::Ours, lock: None };
+            (Box::new(FakeSession::open(file, worker)?), reserved)
+        }
+        Host::Ssh(name) => {
+            let mut session = SshSession::open(name, worker, interrupt)?;
+            let machine = claim_remote(&mut session, host, options)?;
+            (Box::new(session), Reservation { machine, lock: None })
+        }
+        Host::Vm(text) => {
+            let wanted = VmSpec::parse(text).map_err(|error| UsageError(error.to_string()))?;
+            let kernel = find_kernel(&wanted, options.observer)?;
+            let host = host.to_string();
+            let emulator = Emulator::find().map_err(|why| Emulator::missing(&host, why))?;
+            let reserved = reserve_this_machine(options)?;
+            let at = (host.as_str(), &wanted, &kernel);
+            let session = VmSession::start(at, (&emulator, worker), interrupt)?;
+            (Box::new(session), reserved)
+        }
+    };
+    Ok(Connection { session, machine: reserved.machine, _lock: reserved.lock })
+}
+
+/// Reserves this machine: one run at a time. Waits for another one if that is wanted.
+pub(super) fn reserve_this_machine(options: ConnectOptions<'_, '_>) -> anyhow::Result<Reservation> {
+    let ConnectOptions { interrupt, on_busy, observer } = options;
+    loop {
+        match MachineLock::acquire() {
+            Ok(lock) => return Ok(Reservation { machine: Machine::Ours, lock: Some(lock) }),
+            Err(LockError::Unavailable(error)) => {
+                observer.note(&format!("cannot keep other runs off this machine: {error}"));
+                return Ok(Reservation { machine: Machine::Ours, lock: None });
+            }
+            Err(LockError::HeldBy(holder, stream)) => {
+                let process = process(&holder);
+                match on_busy {
+                    OnBusy::Continue => {
+                        return Ok(Reservation { machine: Machine::Busy(process), lock: None });
+                    }
+                    OnBusy::Fail => return Err(busy(&process, "on this machine")),
+                    OnBusy::Wait => {
+                        observer.waiting_for(&process, None);
+                        wait_for_release(&stream, interrupt)?;
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Has another machine reserved by its supervisor.
+fn claim_remote(
+    session: &mut dyn Session,
+    host: &Host,
+    ConnectOptions { on_busy, observer, .. }: ConnectOptions<'_, '_>,
+) -> anyhow::Result<Machine> {
+    /// The name of a process comes from the other machine: it is bounded before it is shown.
+    const MAX_LETTERS: usize = 400;
+    let shown = |process: &str| display_text(process, MAX_LETTERS);
+    let mut claimed = claim(session, on_busy == OnBusy::Wait)?;
+    if let (Claim::HeldByOther(by), OnBusy::Wait) = (&claimed, on_busy) {
+        observer.waiting_for(&shown(by), Some(&host.to_string()));
+        claimed = wait_for_claim(session)?;
+    }
+    match (claimed, on_busy) {
+        (Claim::Acquired, _) => Ok(Machine::Ours),
+        (Claim::HeldByOther(by), OnBusy::Continue) => Ok(Machine::Busy(shown(&by))),
+        (Claim::HeldByOther(by), _) => Err(busy(&shown(&by), format_args!("at {host}"))),
+        (Claim::Unavailable(why), _) => {
+            observer.note(&format!("cannot keep other runs off {host}: {}", shown(&why)));
+            Ok(Machine::Ours)
+        }
+    }
+}
+
+fn busy(process: &str, place: impl fmt::Display) -> anyhow::Error {
+    anyhow::anyhow!("cannot measure: {process} is measuring {place}")
+}
+
+/// The process that has the machine, for people.
+fn process(holder: &LockHolder) -> String {
+    let command = holder.command.as_deref().unwrap_or("its command line is not readable");
+    format!("process {} ({command})", holder.pid)
+}
+
+/// The process that measures on this machine now, if there is one.
+pub(super) fn measuring_process(tried: &Result<MachineLock, LockError>) -> Option<String> {
+    match tried {
+        Err(LockError::HeldBy(holder, _)) => Some(process(holder)),
+        _ => None,
+    }
+}

@@ -1,0 +1,244 @@
+//! Counting instructions on emulated machines: each target is a machine that is booted for it.
+
+use oscost_model::call_names::Arch;
+use oscost_model::journal::{Design, Pairing, PlannedRow, RunHeader};
+use oscost_model::protocol::{Event, Hello, Order};
+use oscost_model::record::{Settings, TargetInfo, Vm};
+use oscost_model::target::Target;
+use oscost_model::treatment::TreatmentSet;
+use oscost_stats::interval::Nominal;
+
+use super::connect::{ConnectOptions, reserve_this_machine};
+use super::observer::Observer;
+use super::programs::{Effort, Lacking};
+use super::retention::{Measured, Retention, observe};
+use super::run_header::run_header;
+use super::selection::Selection;
+use super::targets::{PreparedTarget, prepare};
+use super::vm::find_kernel;
+use crate::hosts::vm::{Emulator, Kernel, ScriptedVm, VmSpec, boot_timeout};
+use crate::hosts::{HostError, Interrupt, LocalSession, Session, WorkerBinary};
+use crate::plan;
+use crate::run::{InstructionCountRequest, Machines, count_instructions, machine_id};
+
+/// Workers of a case. Two would do where counts repeat themselves; where they do not, five values
+/// on each side tell a difference from chance.
+const REPETITIONS: u32 = 5;
+const QUICK_REPETITIONS: u32 = 2;
+/// More than an interval needs.
+const THOROUGH_REPETITIONS: u32 = 9;
+
+/// A target on which instructions are counted.
+pub(super) struct CountedTarget {
+    pub(super) target: Target,
+    pub(super) machine: VmSpec,
+}
+
+/// What is counted, and where.
+pub(super) struct CountRequest {
+    pub(super) label: Option<String>,
+    pub(super) effort: Effort,
+    pub(super) targets: Vec<CountedTarget>,
+    /// Whether all targets are compared with the first.
+    pub(super) compared: bool,
+    pub(super) retention: Retention,
+}
+
+/// Counts the instructions of the selected cases on each target.
+pub(super) fn count(
+    worker: &WorkerBinary,
+    selection: &Selection,
+    request: CountRequest,
+    options: ConnectOptions<'_, '_>,
+) -> anyhow::Result<Measured> {
+    let ConnectOptions { interrupt, observer, .. } = options;
+    let mut kernels: Vec<Kernel> = Vec::new();
+    for CountedTarget { machine, .. } in &request.targets {
+        let known = kernels.iter().find(|kernel| kernel.requested == machine.kernel).cloned();
+        kernels.push(known.map_or_else(|| find_kernel(machine, observer), Ok)?);
+    }
+    let emulator = Emulator::find();
+    // Booting disturbs other runs on this machine; if nothing is booted there is nothing to wait for.
+    let _reserved = emulator.is_ok().then(|| reserve_this_machine(options)).transpose()?;
+    let hello = LocalSession::start(worker, interrupt)?.hello().clone();
+    let version = emulator.as_ref().map_or("none", |emulator| &emulator.version);
+    let plan = plan(selection, &request, Boot { kernels: &kernels, emulator: version }, observer)?;
+    let header = run_header(request.label.clone(), &hello, settings(request.effort));
+    let exact = exact(&header, plan, request.effort);
+    let mut machines = EmulatedMachines {
+        worker,
+        emulator,
+        boots: request
+            .targets
+            .iter()
+            .zip(&kernels)
+            .map(|(CountedTarget { target, machine }, kernel)| {
+                (target.host.to_string(), machine, kernel)
+            })
+            .collect(),
+        booted: request.targets.iter().map(|_| None).collect(),
+        interrupt,
+    };
+    observe(&header, request.retention, observer, |all| {
+        count_instructions(&mut machines, exact, all)
+    })
+}
+
+/// What the machines are booted with.
+#[derive(Clone, Copy)]
+struct Boot<'a> {
+    kernels: &'a [Kernel],
+    /// The version of the emulator.
+    emulator: &'a str,
+}
+
+/// The rows to count.
+struct CountPlan {
+    rows: Vec<PlannedRow>,
+    /// What is done to each row's process.
+    treated: Vec<TreatmentSet>,
+    pairs: Vec<Pairing>,
+    lacking: Lacking,
+    machines: Vec<Vm>,
+}
+
+fn plan(
+    selection: &Selection,
+    request: &CountRequest,
+    boot: Boot<'_>,
+    observer: &dyn Observer,
+) -> anyhow::Result<CountPlan> {
+    let (mut rows, mut treated, mut lacking) = (Vec::new(), Vec::new(), Lacking::new());
+    for (machine, CountedTarget { target, .. }) in request.targets.iter().enumerate() {
+        let PreparedTarget { side, notes } =
+            prepare(target, Arch::from_uname(std::env::consts::ARCH))?;
+        notes.iter().for_each(|note| observer.note(note));
+        let at = TargetInfo { machine: machine_id(machine), ..side.target };
+        let mut of_target = plan::rows(&selection.definitions, selection.cases.clone(), &at);
+        if request.compared {
+            // Parts of floors say nothing about a difference.
+            of_target.retain(|row| row.requested || row.is_reference);
+        }
+        let first = rows.len();
+        let missing = selection.programs.fill(&mut of_target, &target.host, Effort::Default);
+        lacking.extend(missing.into_iter().map(|(row, why)| (first + row, why)));
+        for row in of_target {
+            if let Some(why) = cannot_attach(&side.treatments) {
+                lacking.push((rows.len(), why));
+            }
+            let monitored = plan::has_monitor(&side.treatments);
+            rows.push(PlannedRow { monitored, ..plan::in_instructions(row) });
+            treated.push(side.treatments.clone());
+        }
+    }
+    let targets = request.targets.len();
+    let pairs = if request.compared { pair_with_first(rows.len(), targets) } else { Vec::new() };
+    let machines = request.targets.iter().zip(boot.kernels).map(|(it, kernel)| Vm {
+        kernel: kernel.requested.clone(),
+        image: kernel.hash.clone(),
+        emulator: boot.emulator.to_owned(),
+        accel: it.machine.accel.text().to_owned(),
+        cpu: it.machine.cpu.clone(),
+        mem_mib: it.machine.mem_mib,
+        append: it.machine.append.clone(),
+    });
+    Ok(CountPlan { rows, treated, pairs, lacking, machines: machines.collect() })
+}
+
+fn settings(effort: Effort) -> Settings {
+    Settings {
+        seed: 1,
+        profile: effort.text().to_owned(),
+        precision_pct: None,
+        nominal: Nominal::FIXED.share(),
+        budget_s: None,
+        study: None,
+        predictions: Vec::new(),
+    }
+}
+
+fn exact(header: &RunHeader, plan: CountPlan, effort: Effort) -> InstructionCountRequest {
+    let CountPlan { rows, treated, pairs, lacking, machines } = plan;
+    InstructionCountRequest {
+        header: header.clone(),
+        rows,
+        treatments: treated,
+        pairs,
+        machines,
+        max_concurrent: std::thread::available_parallelism().map_or(1, Into::into),
+        repetitions: match effort {
+            Effort::Quick => QUICK_REPETITIONS,
+            Effort::Default => REPETITIONS,
+            Effort::Thorough => THOROUGH_REPETITIONS,
+        },
+        unmeasurable: lacking,
+    }
+}
+
+/// Why rows under these treatments cannot be measured on a machine that takes no orders while it
+/// runs.
+fn cannot_attach(treated: &TreatmentSet) -> Option<String> {
+    (!treated.attached.is_empty()).then(|| {
+        "this treatment attaches to a running system, and an emulated machine takes no orders \
+         while it runs: use `accel=kvm`, or this machine"
+            .to_owned()
+    })
+}
+
+/// Each row of the first target with the same row of each other target.
+fn pair_with_first(rows: usize, targets: usize) -> Vec<Pairing> {
+    let per_target = rows / targets.max(1);
+    let pair = |(target, row): (usize, usize)| Pairing {
+        base: row as u32,
+        new: (target * per_target + row) as u32,
+        design: Design::Boots,
+        set: 0,
+    };
+    (1..targets)
+        .flat_map(|target| (0..per_target).map(move |row| (target, row)))
+        .map(pair)
+        .collect()
+}
+
+/// The machines of a run, each booted when its turn comes.
+struct EmulatedMachines<'a> {
+    worker: &'a WorkerBinary,
+    emulator: Result<Emulator, String>,
+    boots: Vec<(String, &'a VmSpec, &'a Kernel)>,
+    booted: Vec<Option<ScriptedVm<'a>>>,
+    interrupt: &'a Interrupt,
+}
+
+impl<'a> EmulatedMachines<'a> {
+    fn booted(&mut self, machine: usize) -> Result<&mut ScriptedVm<'a>, HostError> {
+        let gone = || HostError::SupervisorEnded("it was never booted".to_owned());
+        self.booted.get_mut(machine).and_then(Option::as_mut).ok_or_else(gone)
+    }
+}
+
+impl Machines for EmulatedMachines<'_> {
+    fn boot(&mut self, machine: usize, orders: &[Vec<Order>]) -> Result<(), HostError> {
+        let (host, wanted, kernel) = &self.boots[machine];
+        let emulator = match &self.emulator {
+            Ok(emulator) => emulator,
+            Err(why) => return Err(Emulator::missing(host, why.clone())),
+        };
+        let with = (emulator, self.worker);
+        let booted = ScriptedVm::start((host, wanted, kernel), with, orders, self.interrupt)?;
+        self.booted[machine] = Some(booted);
+        Ok(())
+    }
+
+    fn hello(&mut self, machine: usize) -> Result<Hello, HostError> {
+        let worker = self.worker;
+        self.booted(machine)?.hello(worker, boot_timeout())
+    }
+
+    fn next(&mut self, machine: usize, patience: std::time::Duration) -> Result<Event, HostError> {
+        self.booted(machine)?.next(patience)
+    }
+
+    fn end(&mut self, machine: usize) {
+        self.booted[machine] = None;
+    }
+}

@@ -1,0 +1,85 @@
+//! `oscost doctor`: examines what makes figures noisy on a machine.
+
+use std::time::Duration;
+
+use anyhow::Context;
+use oscost_model::clock::ClockVerdict;
+use oscost_model::facts::Facts;
+use oscost_model::protocol::CpuProbe;
+use oscost_model::watch::SystemActivity;
+
+use super::connect::{ConnectOptions, OnBusy, connect};
+use super::error::UsageError;
+use super::observer::Observer;
+use super::targets::{host_alone, resolve};
+use super::vm::counted_machine;
+use crate::advice::doctor::{Diagnosis, Observations, examine};
+use crate::hosts::{Interrupt, WorkerBinary};
+use crate::run;
+
+/// How long every CPU is watched: 120 ticks of the kernel's accounting, so that one tick is below 1 %.
+const SPIN: Duration = Duration::from_millis(1_200);
+
+/// Where to look.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The host.
+    pub at: String,
+    /// Whether to fail while another run has the machine.
+    pub no_wait: bool,
+}
+
+/// What was observed, and the diagnosis.
+pub struct Outcome {
+    /// The machine.
+    pub facts: Facts,
+    /// Which clocks can be used there.
+    pub clocks: Vec<ClockVerdict>,
+    /// How disturbed each CPU is.
+    pub probe: Vec<CpuProbe>,
+    /// The CPU that a run would take.
+    pub cpu: Option<u32>,
+    /// Who used the machine meanwhile, or why that is unknown.
+    pub activity: Result<SystemActivity, String>,
+    /// Why system calls cannot be counted there, if they cannot.
+    pub uncounted: Option<String>,
+    /// What the rules find.
+    pub diagnosis: Diagnosis,
+}
+
+/// Examines a machine.
+pub fn doctor(request: &Request, observer: &dyn Observer) -> anyhow::Result<Outcome> {
+    let Request { at, no_wait } = request;
+    if counted_machine(&resolve(at, None)?)?.is_some() {
+        let what = format!(
+            "cannot examine noise at `{at}`: instructions are counted there, and noise does not \
+             change a count"
+        );
+        let hint = "`oscost machine --at ...` describes such a machine";
+        return Err(UsageError::with_hint(&what, hint).into());
+    }
+    let worker = WorkerBinary::find()?;
+    let host = host_alone(at, "a machine is examined without treatments")?;
+    let interrupt = Interrupt::listen().context("cannot listen for Ctrl-C")?;
+    let on_busy = OnBusy::by_flag(*no_wait);
+    let options = ConnectOptions { interrupt: &interrupt, on_busy, observer };
+    let mut connection = connect(&host, &worker, options)?;
+    let session = &mut *connection.session;
+    observer.working("watching every CPU for about 2 s");
+    // Our own process is not somebody else's activity; on another machine our number is.
+    let ourselves = (at == "local").then(std::process::id);
+    let inspected = run::inspect_machine(session, SPIN, ourselves.as_slice());
+    observer.finished();
+    let run::MachineInspection { probe, cpu, activity, uncountable_reason: uncounted } = inspected?;
+    let hello = session.hello();
+    let (facts, clocks) = (hello.facts.clone(), hello.clocks.clone());
+    let diagnosis = examine(&Observations {
+        facts: &facts,
+        clocks: &clocks,
+        probe: &probe,
+        cpu,
+        activity: activity.as_ref().map_err(String::as_str),
+        uncountable_reason: uncounted.as_deref(),
+    });
+    Ok(Outcome { facts, clocks, probe, cpu, activity, uncounted, diagnosis })
+}

@@ -1,0 +1,56 @@
+//! `oscost machine`: describes a machine.
+
+use anyhow::Context;
+use oscost_model::clock::{Calibration, ClockVerdict};
+use oscost_model::facts::Facts;
+use oscost_model::protocol::{CpuProbe, WorkerBuild};
+
+use super::connect::{ConnectOptions, Machine, OnBusy, connect};
+use super::observer::Observer;
+use super::targets::host_alone;
+use crate::hosts::{Interrupt, WorkerBinary};
+use crate::run;
+
+/// A machine.
+pub struct Outcome {
+    /// What its supervisor read of it.
+    pub facts: Facts,
+    /// Which clocks can be used there.
+    pub clocks: Vec<ClockVerdict>,
+    /// The program that measures there.
+    pub worker: WorkerBuild,
+    /// A spin on one CPU.
+    pub probe: Option<CpuProbe>,
+    /// The clock, calibrated there.
+    pub calibration: Option<Calibration>,
+    /// The process that is measuring there, if one is: nothing was timed beside it.
+    pub measuring: Option<String>,
+}
+
+/// Describes the machine of a host.
+pub fn machine(at: &str, observer: &dyn Observer) -> anyhow::Result<Outcome> {
+    let worker = WorkerBinary::find()?;
+    let host = host_alone(at, "a machine is described without treatments")?;
+    let interrupt = Interrupt::listen().context("cannot listen for Ctrl-C")?;
+    // A spin would disturb another run, and is not worth waiting for it.
+    let on_busy = OnBusy::Continue;
+    let options = ConnectOptions { interrupt: &interrupt, on_busy, observer };
+    let mut connection = connect(&host, &worker, options)?;
+    let session = &mut *connection.session;
+    let (probe, calibration, measuring) = match connection.machine {
+        Machine::Ours => {
+            let (probe, calibration) = run::clock_rates(session)?;
+            (probe, calibration, None)
+        }
+        Machine::Busy(by) => (None, None, Some(by)),
+    };
+    let hello = session.hello();
+    Ok(Outcome {
+        facts: hello.facts.clone(),
+        clocks: hello.clocks.clone(),
+        worker: hello.build.clone(),
+        probe,
+        calibration,
+        measuring,
+    })
+}

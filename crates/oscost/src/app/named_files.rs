@@ -1,0 +1,104 @@
+//! Studies and workloads by name: one that comes with oscost, or a file of the user's own.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use oscost_model::record::Record;
+use oscost_model::untrusted::ParseError;
+
+use super::error::UsageError;
+use crate::studies::{self, Study};
+use crate::treatments::did_you_mean;
+use crate::workloads::{self, Spec};
+
+/// A kind of file that a user may write.
+struct Kind {
+    /// Its noun.
+    noun: &'static str,
+    /// The page that documents it.
+    page: &'static str,
+    max_bytes: usize,
+}
+
+const STUDY: Kind = Kind {
+    noun: "study",
+    page: "docs/reference/STUDY-FILES.md",
+    max_bytes: studies::text::MOST_BYTES,
+};
+const WORKLOAD: Kind = Kind {
+    noun: "workload",
+    page: "docs/reference/WORKLOADS.md",
+    max_bytes: workloads::text::MOST_BYTES,
+};
+
+impl Kind {
+    /// The error for a name that is none of those that come with oscost.
+    fn unknown(&self, name: &str, names: &[&str]) -> anyhow::Error {
+        let what = format!(
+            "`{}` is not a {}{}",
+            name.escape_debug(),
+            self.noun,
+            did_you_mean(name, names.iter().copied()),
+        );
+        let hint = format!(
+            "there is {}; a file of your own has a `/` in its path, or ends in .toml",
+            names.join(", ")
+        );
+        UsageError::with_hint(&what, &hint).into()
+    }
+
+    /// Reads a file of the user's.
+    fn read<T>(
+        &self,
+        path: &str,
+        parse: impl FnOnce(&[u8]) -> Result<T, ParseError>,
+    ) -> anyhow::Result<T> {
+        let bad = |why: String| {
+            let Self { noun, page, .. } = self;
+            let what = format!("cannot read the {noun} {path:?}: {why}");
+            UsageError::with_hint(&what, &format!("{page} documents the file of a {noun}"))
+        };
+        let file = File::open(path).map_err(|error| bad(error.to_string()))?;
+        let mut bytes = Vec::new();
+        file.take(self.max_bytes as u64 + 1)
+            .read_to_end(&mut bytes)
+            .map_err(|error| bad(error.to_string()))?;
+        parse(&bytes).map_err(|refusal| bad(refusal.to_string()).into())
+    }
+}
+
+/// Whether a name means a file, not a study that comes with oscost.
+fn is_study_file(name: &str) -> bool {
+    name.contains('/') || name.ends_with(".toml")
+}
+
+/// Finds the study of that name, or reads it from its file.
+pub(super) fn find_study(name: &str) -> anyhow::Result<Study> {
+    if is_study_file(name) {
+        return STUDY.read(name, studies::text::read);
+    }
+    let names: Vec<&str> = studies::names().collect();
+    studies::named(name).ok_or_else(|| STUDY.unknown(name, &names))
+}
+
+/// The study that a run was measured for, as its record names it; `None` where there is none, or
+/// where it was a file, which may have changed since.
+pub(super) fn study_of(record: &Record) -> Option<Study> {
+    record.settings.study.as_deref().filter(|name| !is_study_file(name)).and_then(studies::named)
+}
+
+/// Finds the workload of that name, or reads it from its file.
+pub(super) fn find_workload(name: &str) -> anyhow::Result<Spec> {
+    if name.ends_with(".toml") || name.contains('/') && !name.starts_with("workload/") {
+        return read_workload(name);
+    }
+    let names: Vec<&str> = workloads::all().iter().map(Spec::name).collect();
+    workloads::named(name).cloned().ok_or_else(|| WORKLOAD.unknown(name, &names))
+}
+
+/// Reads a workload from its file.
+pub(super) fn read_workload(path: &str) -> anyhow::Result<Spec> {
+    let stem = Path::new(path).file_stem().unwrap_or_default().to_string_lossy();
+    WORKLOAD.read(path, |bytes| workloads::parse(bytes, &stem))
+}

@@ -1,0 +1,24 @@
+//! What a use case reports while it runs.
+
+use oscost_model::journal::Entry;
+
+/// Receives notes and progress. Nothing here is called while a worker is timing.
+pub trait Observer {
+    /// Something worth knowing that is not an error.
+    fn note(&self, text: &str);
+
+    /// What was done, in one line.
+    fn status(&self, text: &str);
+
+    /// Another process is measuring on the machine, and this one waits for it.
+    fn waiting_for(&self, process: &str, host: Option<&str>);
+
+    /// An activity that takes a while has begun; it lasts until [`Observer::finished`].
+    fn working(&self, activity: &str);
+
+    /// The activity or the run has ended.
+    fn finished(&self);
+
+    /// An entry was added to the journal of the run.
+    fn entry(&self, entry: &Entry);
+}

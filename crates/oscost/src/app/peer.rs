@@ -1,0 +1,141 @@
+//! The peer's machine of a run: where it is, and where its servers listen.
+
+use std::net::{IpAddr, TcpListener};
+
+use oscost_model::case::Case;
+use oscost_model::journal::PlannedRow;
+use oscost_model::protocol::Hello;
+use oscost_model::record;
+use oscost_model::target::Host;
+
+use super::connect::{ConnectOptions, Connection, Machine, OnBusy, connect};
+use super::error::UsageError;
+use super::observer::Observer;
+use super::programs::Lacking;
+use super::targets::host_alone;
+use crate::hosts::WorkerBinary;
+use crate::run::Peer;
+use crate::{advice, plan};
+
+/// The id of the peer's machine in the record.
+const MACHINE: &str = "m1";
+
+/// A connection to the peer's machine.
+pub(super) struct PeerConnection<'a> {
+    connection: Connection<'a>,
+    bind: IpAddr,
+}
+
+/// The host and supervisor of the workers, to which the peer is the other end.
+pub(super) struct WorkerSide<'a> {
+    pub(super) host: &'a Host,
+    pub(super) hello: &'a Hello,
+}
+
+/// The host of a peer for workers on `workers`.
+pub(super) fn peer_host(text: &str, workers: &Host) -> anyhow::Result<Host> {
+    let host = host_alone(text, "nothing is done to a peer: it serves")?;
+    match (workers, &host) {
+        (Host::Local | Host::Ssh(_), Host::Ssh(_)) | (Host::Ssh(_), Host::Local) => Ok(host),
+        (Host::Local, Host::Local) => {
+            let what = format!("cannot have the peer at `{text}`");
+            let hint = "without --peer both ends are on this machine";
+            Err(UsageError::with_hint(&what, hint).into())
+        }
+        _ => {
+            let what = format!("cannot have the peer of `{workers}` at `{text}`");
+            let hint = "workers and peer run at `local` and `ssh:[user@]HOST`";
+            Err(UsageError::with_hint(&what, hint).into())
+        }
+    }
+}
+
+impl<'a> PeerConnection<'a> {
+    /// Connects to the peer's machine, and reserves it.
+    pub(super) fn open(
+        host: &Host,
+        workers: WorkerSide<'_>,
+        worker: &WorkerBinary,
+        options: ConnectOptions<'a, '_>,
+    ) -> anyhow::Result<Self> {
+        let options = ConnectOptions { on_busy: OnBusy::Continue, ..options };
+        let connection = connect(host, worker, options)?;
+        if let Machine::Busy(by) = &connection.machine
+            && !is_this_process(by, workers.host)
+        {
+            // Waiting for one machine while another one is reserved may never end.
+            anyhow::bail!(
+                "cannot have the peer at {host}: {by} is measuring there\n  hint: try again when \
+                 it has ended"
+            );
+        }
+        let bind = match host {
+            Host::Local => address_seen_by(workers)?,
+            _ => address_reached(host, connection.session.hello())?,
+        };
+        Ok(Self { connection, bind })
+    }
+
+    /// The peer, as a run needs it.
+    pub(super) fn peer(&mut self, cpu: Option<u32>) -> Peer<'_> {
+        let facts = self.connection.session.hello().facts.clone();
+        Peer {
+            machine: record::Machine::new(MACHINE, facts.clone(), advice::machine_notes(&facts)),
+            tracers: facts.tracers,
+            session: &mut *self.connection.session,
+            bind: self.bind,
+            cpu,
+        }
+    }
+}
+
+/// Whether the peer's machine is reserved by this very process: then the two are one machine.
+fn is_this_process(by: &str, workers: &Host) -> bool {
+    *workers == Host::Local && by.starts_with(&format!("process {} ", std::process::id()))
+}
+
+/// The address at which ssh reached the peer's machine.
+fn address_reached(host: &Host, hello: &Hello) -> anyhow::Result<IpAddr> {
+    let to = hello.ssh_endpoints.as_ref().map(|ends| ends.to.clone()).unwrap_or_default();
+    to.parse().map_err(|_| {
+        anyhow::anyhow!(
+            "cannot have the peer at {host}: its sshd does not report the address at which it was \
+             reached (SSH_CONNECTION is `{}`)\n  hint: swap --at and --peer",
+            to.escape_debug()
+        )
+    })
+}
+
+/// The address at which the other machine sees this one, if it is one of this machine's own.
+fn address_seen_by(WorkerSide { host, hello }: WorkerSide<'_>) -> anyhow::Result<IpAddr> {
+    let from = hello.ssh_endpoints.as_ref().map(|ends| ends.from.clone()).unwrap_or_default();
+    let own = |from: &IpAddr| TcpListener::bind((*from, 0)).is_ok();
+    from.parse().ok().filter(own).ok_or_else(|| {
+        anyhow::anyhow!(
+            "cannot be the peer of {host}: it sees this machine at `{}`, which is not an address \
+             of this machine (NAT, or a jump host)\n  hint: swap --at and --peer, or start oscost \
+             there",
+            from.escape_debug()
+        )
+    })
+}
+
+/// The selected cases as they are between two machines.
+pub(super) fn cases_between(
+    worker: &WorkerBinary,
+    selected: Vec<Case>,
+    observer: &dyn Observer,
+) -> Vec<Case> {
+    let (cases, changed) = plan::with_remote_peer(&worker.catalog, selected);
+    if changed {
+        observer.note("between machines the peer is always on another CPU: peer_cpu=other");
+    }
+    cases
+}
+
+/// Gives the rows with two ends the peer's machine; returns those that cannot have it.
+pub(super) fn move_ends_to_peer(rows: &mut [PlannedRow]) -> Lacking {
+    plan::mark_remote_peer(rows, MACHINE);
+    let why_not = |(at, row)| Some((at, plan::local_only_reason(row)?));
+    rows.iter().enumerate().filter_map(why_not).collect()
+}

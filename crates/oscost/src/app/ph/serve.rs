@@ -1,0 +1,78 @@
+//! The monitor process and its cleanup process, which oscost starts for itself.
+
+use std::io::{Read, Write};
+use std::os::fd::AsFd;
+use std::path::PathBuf;
+
+use crate::ph::constants::Constants;
+
+/// What the process that started the monitor wants.
+pub struct ServeRequest {
+    /// The process whose tree is monitored; without it, all processes.
+    pub tree: Option<u32>,
+    /// Whether to begin without profiles, and keep none.
+    pub fresh: bool,
+    /// A folder of profiles to begin with, where none is kept.
+    pub unchanged: Option<PathBuf>,
+    /// Whether only the beginning and the end are reported.
+    pub quiet: bool,
+    /// The constants of the rules.
+    pub constants: Constants,
+}
+
+/// Whether the monitor could run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Served {
+    /// It ran to its end.
+    Done,
+    /// Something is missing; it was reported.
+    Missing,
+}
+
+/// Monitors until `input` ends, and writes events to `output`.
+#[cfg(feature = "ebpf")]
+pub fn serve(
+    request: ServeRequest,
+    input: &mut (impl Read + AsFd),
+    output: &mut (impl Write + AsFd),
+) -> anyhow::Result<Served> {
+    use crate::app::user_data::profile_folder;
+    use crate::ph::hold;
+    use crate::ph::holder::Asked;
+    let ServeRequest { tree, fresh, unchanged, quiet, constants } = request;
+    let keeps = unchanged.is_none();
+    let folder = match (fresh, unchanged) {
+        (true, _) => None,
+        (false, Some(folder)) => Some(folder),
+        (false, None) => Some(profile_folder()?),
+    };
+    let asked = Asked { constants, tree };
+    let work = hold::Work { asked, folder, keeps, tells: !quiet };
+    Ok(match hold::hold(&work, input, output)? {
+        hold::Held::Well => Served::Done,
+        hold::Held::Missing => Served::Missing,
+    })
+}
+
+/// Reports what is missing to monitor.
+#[cfg(not(feature = "ebpf"))]
+pub fn serve(
+    _: ServeRequest,
+    _: &mut (impl Read + AsFd),
+    output: &mut (impl Write + AsFd),
+) -> anyhow::Result<Served> {
+    use crate::ph::here::{BUILD, Met, look};
+    use crate::ph::holder::Said;
+    let needs = look(BUILD, std::path::Path::new("/"));
+    let missing = needs.into_iter().filter(|need| need.met == Met::No);
+    let missing: Vec<String> = missing.map(|need| format!("{}: {}", need.of, need.words)).collect();
+    let said = Said::Missing { why: missing.join("; ") };
+    writeln!(output, "{}", serde_json::to_string(&said)?)?;
+    Ok(Served::Missing)
+}
+
+/// Continues the processes that a monitor process has stopped, when that has ended.
+#[cfg(feature = "ebpf")]
+pub fn clean_up(input: &mut impl std::io::BufRead, output: &mut impl Write) -> anyhow::Result<()> {
+    Ok(crate::ph::guard::guard(input, output)?)
+}

@@ -1,0 +1,47 @@
+//! Whether pH can run here, and what is kept.
+
+use std::path::{Path, PathBuf};
+
+pub use crate::ph::here::{Met, Need};
+
+use crate::app::profile_files::{Unreadable, unreadable};
+use crate::app::user_data::profile_folder;
+use crate::ph::here::{BUILD, look};
+use crate::ph::profile::State;
+use crate::ph::store::find_all;
+
+/// The state of pH on this machine.
+pub struct Status {
+    /// What it needs, and whether that is here.
+    pub needs: Vec<Need>,
+    /// Where profiles are kept.
+    pub folder: PathBuf,
+    /// How many profiles are in each state.
+    pub states: Vec<(&'static str, usize)>,
+    /// Files that are not profiles.
+    pub unreadable: Vec<Unreadable>,
+}
+
+impl Status {
+    /// Whether a need is met; `None` if the system does not say.
+    pub fn is_met(need: &Need) -> Option<bool> {
+        match need.met {
+            Met::Yes => Some(true),
+            Met::No => Some(false),
+            Met::Unknown => None,
+        }
+    }
+}
+
+/// Examines this machine.
+pub fn status() -> anyhow::Result<Status> {
+    let folder = profile_folder()?;
+    let found = find_all(&folder)?;
+    let count = |state| found.profiles.iter().filter(|profile| profile.state == state).count();
+    Ok(Status {
+        needs: look(BUILD, Path::new("/")),
+        states: State::ALL.map(|state| (state.text(), count(state))).into(),
+        unreadable: unreadable(&found),
+        folder,
+    })
+}

@@ -1,0 +1,113 @@
+//! `oscost predict`: predictions that later runs are compared with.
+
+use oscost_model::case::Case;
+use oscost_model::definition::{Catalog, Extent};
+use oscost_model::record::{Prediction, Record};
+use oscost_model::unit::Unit;
+
+pub use crate::studies::prediction::Estimate;
+
+use super::error::UsageError;
+use super::records::record;
+use super::run_header::timestamp;
+use super::selection::all_definitions;
+use super::user_data::{existing_store, open_store};
+use crate::plan;
+
+/// A prediction.
+#[derive(Clone, Debug, Default)]
+pub struct Request {
+    /// The case, in full.
+    pub case: String,
+    /// What it will cost; empty for nothing.
+    pub estimate: String,
+    /// What the hardware takes of that.
+    pub hardware: Option<Estimate>,
+    /// What the software takes of that.
+    pub software: Option<Estimate>,
+    /// A case that costs more.
+    pub below: Option<String>,
+}
+
+/// Which predictions are deleted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Which {
+    /// All.
+    All,
+    /// The one of this number.
+    Number(i64),
+}
+
+/// Keeps a prediction; returns its number.
+pub fn predict(request: &Request) -> anyhow::Result<i64> {
+    let catalog = all_definitions()?;
+    let whole = match request.estimate.as_str() {
+        "" => None,
+        text => Some(Estimate::parse(text).map_err(UsageError)?),
+    };
+    let below = request.below.as_deref().map(|it| predictable(&catalog, it)).transpose()?;
+    let case = predictable(&catalog, &request.case)?;
+    let has_parts = request.hardware.is_some() && request.software.is_some();
+    if below.is_none() && whole.is_none() && !has_parts {
+        let what = "cannot keep a prediction without an estimate of the whole";
+        let hint = "add an estimate, both `--hardware` and `--software`, or `--below CASE`";
+        return Err(UsageError::with_hint(what, hint).into());
+    }
+    if below.as_ref() == Some(&case) {
+        return Err(UsageError(format!("`{case}` cannot cost less than itself")).into());
+    }
+    let text = |estimate: Option<Estimate>| estimate.map(|it| it.to_string());
+    let prediction = Prediction {
+        case: case.to_string(),
+        estimate: text(whole),
+        hardware: text(request.hardware),
+        software: text(request.software),
+        below: below.map(|case| case.to_string()),
+        made_at: timestamp(),
+    };
+    Ok(open_store()?.predict(&prediction)?)
+}
+
+/// The predictions in the store, with their numbers.
+pub fn list() -> anyhow::Result<Vec<(i64, Prediction)>> {
+    match existing_store()? {
+        Some(store) => Ok(store.predictions()?),
+        None => Ok(Vec::new()),
+    }
+}
+
+/// Deletes predictions; returns how many.
+pub fn delete(which: Which) -> anyhow::Result<usize> {
+    let number = match which {
+        Which::All => None,
+        Which::Number(number) => Some(number),
+    };
+    Ok(open_store()?.remove_predictions(number)?)
+}
+
+/// The run whose predictions are checked.
+pub fn check(run: &str) -> anyhow::Result<Record> {
+    record(&open_store()?, run, false)
+}
+
+/// The single case that `name` means, if its cost is a time.
+fn predictable(catalog: &Catalog, name: &str) -> anyhow::Result<Case> {
+    let found = plan::select(catalog, &[name.to_owned()], Extent::Default)?;
+    let case = match &found[..] {
+        [case] if case.to_string() == name => case.clone(),
+        found => {
+            let hint = found.first().map(|it| format!("\n  hint: `{it}` is one"));
+            let name = name.escape_debug();
+            let text = format!("`{name}` is not a single case in full{}", hint.unwrap_or_default());
+            return Err(UsageError(text).into());
+        }
+    };
+    match catalog.get(&case.benchmark).map(|definition| definition.unit) {
+        Some(Unit::NsPerOp | Unit::Seconds) => Ok(case),
+        unit => {
+            let unit = unit.map_or("nothing", Unit::text);
+            let text = format!("cannot predict `{case}`: its unit is {unit}, which is not a time");
+            Err(UsageError(text).into())
+        }
+    }
+}

@@ -1,0 +1,21 @@
+//! The predictions that a run takes into its record.
+
+use oscost_model::journal::PlannedRow;
+use oscost_model::record::Prediction;
+
+use super::observer::Observer;
+use super::user_data::existing_store;
+
+/// What was predicted until now for the cases of a run that is about to begin.
+pub(super) fn predictions_for(rows: &[PlannedRow], observer: &dyn Observer) -> Vec<Prediction> {
+    let read = existing_store().and_then(|store| match store {
+        Some(store) => Ok(store.predictions()?),
+        None => Ok(Vec::new()),
+    });
+    let all = read.unwrap_or_else(|error| {
+        observer.note(&format!("predictions are left out: {error}"));
+        Vec::new()
+    });
+    let is_measured = |case: &str| rows.iter().any(|row| row.case.to_string() == case);
+    all.into_iter().map(|(_, it)| it).filter(|it| is_measured(&it.case)).collect()
+}

@@ -1,0 +1,38 @@
+//! `oscost report`: a run to be shown or written.
+
+use oscost_model::record::Record;
+
+use super::named_files::study_of;
+use super::records::RecordReader;
+pub use crate::studies::Study;
+use crate::studies::beside::{Beside, beside};
+use crate::studies::lay::{Laid, lay};
+
+/// A run, and the study that it was measured for.
+pub struct Run {
+    /// Its record.
+    pub record: Record,
+    /// The study, if it comes with oscost.
+    pub study: Option<Study>,
+}
+
+/// The run of that name: in the store, or a record file.
+pub fn read(name: &str, samples: bool) -> anyhow::Result<Run> {
+    Ok(with_study(RecordReader::new("report").read(name, samples)?))
+}
+
+/// A record with the study that it names.
+pub fn with_study(record: Record) -> Run {
+    Run { study: study_of(&record), record }
+}
+
+/// A run of a study that compares two targets, with what was published; `None` if the run does not
+/// compare them.
+pub fn study_comparison<'a>(study: &'a Study, record: &'a Record) -> Option<Laid<'a>> {
+    lay(study, record)
+}
+
+/// A run side by side with what its study published.
+pub fn side_by_side<'a>(study: &'a Study, record: &'a Record) -> Beside<'a> {
+    beside(study, record)
+}

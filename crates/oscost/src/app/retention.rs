@@ -1,0 +1,160 @@
+//! Running while the journal is recorded: into a record in memory, into the store, and to the user.
+
+use anyhow::Context;
+use oscost_model::journal::{Entry, PlannedRow, RunHeader};
+use oscost_model::record::{Record, RowOutcome};
+
+use super::figures::keep_figures;
+use super::observer::Observer;
+use crate::estimate::Assembler;
+use crate::hosts::HostError;
+use crate::plan;
+use crate::run::{Observer as RunObserver, RunEnd, RunError};
+use crate::store::Store;
+use crate::studies::Study;
+
+/// What is kept of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Retention {
+    /// Whether the run is kept in the store.
+    pub keep: bool,
+    /// Whether the record has all raw samples.
+    pub raw_samples: bool,
+}
+
+/// A run that has ended, with what was measured until then.
+pub struct Measured {
+    /// The record.
+    pub record: Record,
+    /// The study that it was measured for.
+    pub study: Option<Study>,
+    /// The id under which it is kept, if it is.
+    pub kept_as: Option<String>,
+    /// How the run ended.
+    pub ended: Result<Completion, RunError>,
+}
+
+/// How a run ended that could begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Completion {
+    /// All that was asked for was measured, or skipped with a reason.
+    Complete,
+    /// A case that was asked for could not be measured.
+    WithFailures,
+    /// The user stopped it.
+    Interrupted,
+}
+
+/// Runs `measure` and records what it reports. An interrupted run without a single row is an error
+/// ([`HostError::Interrupted`]), since there is nothing to show.
+pub(super) fn observe(
+    header: &RunHeader,
+    retention: Retention,
+    observer: &dyn Observer,
+    measure: impl FnOnce(&mut dyn RunObserver) -> Result<RunEnd, RunError>,
+) -> anyhow::Result<Measured> {
+    let mut recorder = Recorder {
+        assembler: Assembler::default(),
+        keeper: Keeper::open(retention.keep, header, observer),
+        observer,
+    };
+    let ended = measure(&mut recorder);
+    let Recorder { assembler, mut keeper, .. } = recorder;
+    observer.finished();
+    // However the run ended, what was measured is shown: the record exists from the first entry on.
+    let record = assembler.record(retention.raw_samples).context("the run never began")?;
+    if record.results.is_empty() {
+        keeper.delete();
+        return Err(ended.err().unwrap_or(RunError::Host(HostError::Interrupted)).into());
+    }
+    keeper.keep_figures(&record);
+    let ended = ended.map(|finish| match finish {
+        RunEnd::Interrupted => Completion::Interrupted,
+        RunEnd::Done if any_failed(&record) => Completion::WithFailures,
+        RunEnd::Done => Completion::Complete,
+    });
+    let kept_as = keeper.store.is_some().then_some(keeper.id);
+    Ok(Measured { record, study: None, kept_as, ended })
+}
+
+/// Whether a case that was asked for could not be measured although its target offers all it needs.
+fn any_failed(record: &Record) -> bool {
+    record.results.iter().filter(|row| row.is_requested()).any(|row| {
+        matches!(row.outcome, RowOutcome::Failed | RowOutcome::TimedOut | RowOutcome::Unmeasurable)
+    })
+}
+
+/// All that listens to a run.
+struct Recorder<'a> {
+    assembler: Assembler,
+    keeper: Keeper<'a>,
+    observer: &'a dyn Observer,
+}
+
+impl RunObserver for Recorder<'_> {
+    fn heard(&mut self, entry: &Entry) {
+        self.assembler.apply(entry);
+        self.keeper.append(entry);
+        self.observer.entry(entry);
+    }
+
+    fn additional_rows(&mut self) -> Vec<PlannedRow> {
+        let curves = self.assembler.record(false).map(|record| record.curves);
+        plan::refinement_rows(&self.assembler.planned(), &curves.unwrap_or_default())
+    }
+}
+
+/// Writes the journal to the store as long as the store can; the run goes on without it.
+struct Keeper<'a> {
+    store: Option<Store>,
+    id: String,
+    observer: &'a dyn Observer,
+}
+
+impl<'a> Keeper<'a> {
+    fn open(keep: bool, header: &RunHeader, observer: &'a dyn Observer) -> Self {
+        let id = header.id.clone();
+        if !keep {
+            return Self { store: None, id, observer };
+        }
+        let Some(path) = Store::default_path() else {
+            observer.note("this run is not kept: neither XDG_DATA_HOME nor HOME names a folder");
+            return Self { store: None, id, observer };
+        };
+        let opened = Store::open(&path).and_then(|mut store| {
+            store.begin(header)?;
+            Ok(store)
+        });
+        let store =
+            opened.map_err(|error| observer.note(&format!("this run is not kept: {error}"))).ok();
+        Self { store, id, observer }
+    }
+
+    fn append(&mut self, entry: &Entry) {
+        if matches!(entry, Entry::Started(_)) {
+            return; // The store began with it.
+        }
+        if let Some(store) = &mut self.store
+            && let Err(error) = store.append(&self.id, entry)
+        {
+            self.observer.note(&format!("the rest of this run is not kept: {error}"));
+            self.store = None;
+        }
+    }
+
+    /// Keeps the figures of a run that has ended, next to its journal.
+    fn keep_figures(&mut self, record: &Record) {
+        if let Some(store) = self.store.as_mut().filter(|_| record.ended.is_some()) {
+            keep_figures(store, &self.id, record, self.observer);
+        }
+    }
+
+    /// Deletes a run that ended before it was planned.
+    fn delete(&mut self) {
+        if let Some(store) = &mut self.store
+            && let Err(error) = store.delete(&self.id)
+        {
+            self.observer.note(&error.to_string());
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! `oscost run`: measures cases on one target.
+
+use std::time::Duration;
+
+use anyhow::Context;
+use oscost_model::call_names::Arch;
+use oscost_model::definition::Extent;
+use oscost_model::journal::PlannedRow;
+use oscost_model::record::{Machine, Settings};
+use oscost_model::target::Target;
+
+use super::connect::{ConnectOptions, OnBusy, connect};
+use super::counting::{CountRequest, CountedTarget, count};
+use super::error::UsageError;
+use super::observer::Observer;
+use super::peer::{PeerConnection, WorkerSide, cases_between, move_ends_to_peer, peer_host};
+use super::predictions::predictions_for;
+use super::programs::{Effort, Lacking, ProgramRequest, trial_time};
+use super::retention::{Measured, Retention, observe};
+use super::run_header::{fresh_seed, run_header};
+use super::selection::{Selection, select};
+use super::study_rows::{repeat_as_study, study_rows, study_without_comparison};
+use super::targets::{PreparedTarget, check, prepare, resolve};
+use super::vm::{GivenOption, counted_machine, refuse_options};
+use crate::hosts::{Interrupt, Session, WorkerBinary};
+use crate::plan::ComparedTarget;
+use crate::run::{self, Profile};
+use crate::studies::Study;
+use crate::{advice, plan};
+
+/// The half-width that a default run aims at, in per cent: a difference of twice that shows.
+const PRECISION_PCT: f64 = 2.0;
+/// The same for figures that are published.
+const THOROUGH_PRECISION_PCT: f64 = 1.0;
+/// The price list takes about a minute.
+const BUDGET_S: f64 = 60.0;
+/// The breaks of curves get as long again.
+const BUDGET_REFINED_S: f64 = 2.0 * BUDGET_S;
+/// A row settles within 0.3 to 1.2 s: with less, rows of a large study would end unsettled only
+/// because there are many.
+const STUDY_ROW_S: f64 = 1.2;
+
+/// What to measure, and how.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// Families, ids, cases or globs; without any, the price list.
+    pub selectors: Vec<String>,
+    /// Programs to measure.
+    pub programs: ProgramRequest,
+    /// The study to measure again.
+    pub study: Option<String>,
+    /// How many repetitions are enough.
+    pub effort: Effort,
+    /// The half-width of the intervals to aim at, in per cent of the median.
+    pub precision_pct: Option<f64>,
+    /// Whether the breaks of curves are measured more closely.
+    pub refine: bool,
+    /// The time after which the run stops, in seconds.
+    pub budget_s: Option<f64>,
+    /// Treatments, if they are not part of `at`.
+    pub treatments: Option<String>,
+    /// The target.
+    pub at: String,
+    /// The CPU of the workers; without it, the least disturbed.
+    pub cpu: Option<u32>,
+    /// The host of the other end of cases with two ends.
+    pub peer: Option<String>,
+    /// The CPU of the other end.
+    pub peer_cpu: Option<u32>,
+    /// The user's own words.
+    pub label: Option<String>,
+    /// The seed of all randomness; without it, a fresh one.
+    pub seed: Option<u64>,
+    /// What is kept.
+    pub retention: Retention,
+    /// Whether to fail while another run has the machine.
+    pub no_wait: bool,
+}
+
+impl Request {
+    fn profile(&self) -> Profile {
+        match self.effort {
+            Effort::Quick => Profile::Quick,
+            Effort::Thorough => Profile::Thorough {
+                precision_pct: self.precision_pct.unwrap_or(THOROUGH_PRECISION_PCT),
+            },
+            Effort::Default => {
+                Profile::Default { precision_pct: self.precision_pct.unwrap_or(PRECISION_PCT) }
+            }
+        }
+    }
+
+    fn extent(&self) -> Extent {
+        if self.effort == Effort::Thorough { Extent::Thorough } else { Extent::Default }
+    }
+
+    /// A thorough run takes the time that it needs; a study has as much time per row as the price
+    /// list, and at least what it says that it takes.
+    fn budget_s(&self, rows: &[PlannedRow], study: Option<&Study>) -> Option<f64> {
+        let is_quick = self.effort == Effort::Quick;
+        let requested = rows.iter().filter(|row| row.requested).count() as f64;
+        let usual = match (study, self.refine) {
+            (Some(study), _) => {
+                let takes =
+                    study.takes.map_or(0, |it| if is_quick { it.quick } else { it.seconds });
+                BUDGET_S.max(STUDY_ROW_S * requested).max(f64::from(takes))
+            }
+            (None, true) => BUDGET_REFINED_S,
+            (None, false) => BUDGET_S,
+        };
+        self.budget_s.or((self.effort != Effort::Thorough).then_some(usual))
+    }
+
+    /// A study has the sizes that it has.
+    fn refines(&self) -> bool {
+        self.study.is_none() && (self.refine || self.effort == Effort::Thorough)
+    }
+
+    /// Refuses options that mean nothing where instructions are counted.
+    fn check_counting(&self) -> Result<(), UsageError> {
+        let option = |name, is_given| GivenOption { name, is_given };
+        refuse_options(&[
+            option("--study", self.study.is_some()),
+            option("--refine", self.refine),
+            option("--budget", self.budget_s.is_some()),
+            option("--precision", self.precision_pct.is_some()),
+            option("--cpu", self.cpu.is_some()),
+            option("--peer", self.peer.is_some()),
+            option("--peer-cpu", self.peer_cpu.is_some()),
+            option("--seed", self.seed.is_some()),
+        ])
+    }
+}
+
+/// Measures the selected cases.
+pub fn run(request: &Request, observer: &dyn Observer) -> anyhow::Result<Measured> {
+    let target = resolve(&request.at, request.treatments.as_deref())?;
+    check(&target)?;
+    let worker = WorkerBinary::find()?;
+    let study = request.study.as_deref().map(study_without_comparison).transpose()?;
+    let mut selection =
+        select(&worker, &request.selectors, &request.programs, study, request.extent())?;
+    let interrupt = Interrupt::listen().context("cannot listen for Ctrl-C")?;
+    let on_busy = OnBusy::by_flag(request.no_wait);
+    let options = ConnectOptions { interrupt: &interrupt, on_busy, observer };
+    if let Some(machine) = counted_machine(&target)? {
+        request.check_counting()?;
+        let counted = CountRequest {
+            label: request.label.clone(),
+            effort: request.effort,
+            targets: vec![CountedTarget { target, machine }],
+            compared: false,
+            retention: request.retention,
+        };
+        return count(&worker, &selection, counted, options);
+    }
+    let host = &target.host;
+    let peer_host = request.peer.as_deref().map(|text| peer_host(text, host)).transpose()?;
+    let mut connection = connect(host, &worker, options)?;
+    let session = &mut *connection.session;
+    let workers = WorkerSide { host, hello: session.hello() };
+    let mut peer =
+        peer_host.map(|peer| PeerConnection::open(&peer, workers, &worker, options)).transpose()?;
+    let arch = session.hello().facts.os.arch.as_deref().and_then(Arch::from_uname);
+    let PreparedTarget { side, notes } = prepare(&target, arch)?;
+    notes.iter().for_each(|note| observer.note(note));
+    let peer = peer.as_mut().map(|peer| peer.peer(request.peer_cpu));
+    let peer_machine = peer.as_ref().map(|peer| peer.machine.id.clone());
+    if peer_machine.is_some() && selection.study.is_none() {
+        selection.cases = cases_between(&worker, selection.cases, observer);
+    }
+    let at = Prepared { target: &target, side: &side, peer: peer_machine.as_deref() };
+    let planned = plan_run(request, &worker, &selection, at, session, observer)?;
+    let header = planned.header.clone();
+    let measured = observe(&header, request.retention, observer, |listener| {
+        run::run_with_peer(session, peer, planned, listener)
+    })?;
+    Ok(Measured { study: selection.study, ..measured })
+}
+
+/// Where a run measures.
+#[derive(Clone, Copy)]
+struct Prepared<'a> {
+    target: &'a Target,
+    side: &'a ComparedTarget,
+    /// The id of the peer's machine.
+    peer: Option<&'a str>,
+}
+
+fn plan_run(
+    request: &Request,
+    worker: &WorkerBinary,
+    selection: &Selection,
+    Prepared { target, side, peer }: Prepared<'_>,
+    session: &dyn Session,
+    observer: &dyn Observer,
+) -> anyhow::Result<run::Request> {
+    let Selection { cases, definitions, programs, study } = selection;
+    let hello = session.hello();
+    let profile = request.profile();
+    let (mut rows, mut lacking) = match study {
+        Some(study) => study_rows(definitions, study, &side.target, peer)?,
+        None => (plan::rows(definitions, cases.clone(), &side.target), Lacking::new()),
+    };
+    if study.is_none() && peer.is_some() {
+        lacking = move_ends_to_peer(&mut rows);
+    }
+    lacking.extend(programs.fill(&mut rows, &target.host, request.effort));
+    if let Some(study) = study.as_ref().filter(|_| request.effort != Effort::Quick) {
+        repeat_as_study(study, &mut rows);
+    }
+    let monitored = plan::has_monitor(&side.treatments);
+    rows.iter_mut().for_each(|row| row.monitored = monitored);
+    let budget_s = request.budget_s(&rows, study.as_ref());
+    let settings = Settings {
+        seed: request.seed.unwrap_or_else(fresh_seed),
+        profile: profile.text().to_owned(),
+        precision_pct: profile.precision_pct(),
+        nominal: profile.nominal().share(),
+        budget_s,
+        study: request.study.clone(),
+        predictions: predictions_for(&rows, observer),
+    };
+    Ok(run::Request {
+        header: run_header(request.label.clone(), hello, settings),
+        machine: Machine::new("m0", hello.facts.clone(), advice::machine_notes(&hello.facts)),
+        tracers: hello.facts.tracers.clone(),
+        timers: plan::survey_timers(&worker.catalog, cases),
+        treatments: vec![side.treatments.clone(); rows.len()],
+        budget: budget_s.map(Duration::from_secs_f64),
+        rows,
+        profile,
+        comparison: None,
+        refine: request.refines(),
+        trials: trial_time(request.effort, request.programs.count_calls, request.budget_s),
+        unmeasurable: lacking,
+        requested_cpu: request.cpu,
+        // With a peer's machine, `--peer-cpu` is a CPU there.
+        peer_cpu: request.peer_cpu.filter(|_| peer.is_none()),
+    })
+}

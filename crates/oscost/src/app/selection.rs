@@ -1,0 +1,42 @@
+//! What a run measures: its cases, and what they are defined by.
+
+use oscost_model::case::Case;
+use oscost_model::definition::{Catalog, Extent};
+
+use super::programs::{ProgramRequest, Programs};
+use super::study_rows::study_cases;
+use crate::hosts::WorkerBinary;
+use crate::plan;
+use crate::studies::Study;
+
+/// What is measured.
+pub(super) struct Selection {
+    pub(super) cases: Vec<Case>,
+    /// The worker's benchmarks, and programs.
+    pub(super) definitions: Catalog,
+    pub(super) programs: Programs,
+    pub(super) study: Option<Study>,
+}
+
+/// The cases of a study, or those that the selectors name. What is wrong with either is reported
+/// before anything is waited for.
+pub(super) fn select(
+    worker: &WorkerBinary,
+    selectors: &[String],
+    programs: &ProgramRequest,
+    study: Option<Study>,
+    extent: Extent,
+) -> anyhow::Result<Selection> {
+    let programs = Programs::of(programs)?;
+    let definitions = programs.definitions(&worker.catalog);
+    let cases = match &study {
+        Some(study) => study_cases(&definitions, study)?.local,
+        None => plan::select(&definitions, &programs.selectors(selectors), extent)?,
+    };
+    Ok(Selection { cases, definitions, programs, study })
+}
+
+/// All that can be measured: the worker's benchmarks, and the programs that come with oscost.
+pub(super) fn all_definitions() -> anyhow::Result<Catalog> {
+    Ok(Programs::bundled().definitions(&WorkerBinary::find()?.catalog))
+}

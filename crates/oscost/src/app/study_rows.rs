@@ -1,0 +1,122 @@
+//! The cases and rows of a study.
+
+use oscost_model::case::Case;
+use oscost_model::definition::{Catalog, Extent};
+use oscost_model::journal::PlannedRow;
+use oscost_model::record::TargetInfo;
+
+use super::error::UsageError;
+use super::named_files::find_study;
+use super::programs::Lacking;
+use crate::plan;
+use crate::studies::{self, Study};
+
+/// The study of that name, for a run: it must compare nothing.
+pub(super) fn study_without_comparison(name: &str) -> anyhow::Result<Study> {
+    let study = find_study(name)?;
+    match &study.columns {
+        None => Ok(study),
+        Some([one, other]) => Err(UsageError(format!(
+            "study {} compares `{}` with `{}`: `oscost ab --study {name}` measures it",
+            study.id, other.target, one.target
+        ))
+        .into()),
+    }
+}
+
+/// The cases of a study, in the catalog's order.
+pub(super) struct StudyCases {
+    /// Both ends are on one machine.
+    pub(super) local: Vec<Case>,
+    /// One end is on the peer's machine.
+    pub(super) remote: Vec<Case>,
+}
+
+/// The cases of a study. Each must be one case of the catalog, under the name that its row has in
+/// the record.
+pub(super) fn study_cases(catalog: &Catalog, study: &Study) -> anyhow::Result<StudyCases> {
+    let wanted = study.wanted();
+    for it in &wanted {
+        check_case(catalog, it).map_err(|why| {
+            UsageError(format!("cannot measure the study {}: line {}: {why}", study.id, it.line))
+        })?;
+    }
+    let select = |peer: bool| -> anyhow::Result<Vec<Case>> {
+        let those = wanted.iter().filter(|it| it.peer == peer);
+        let selectors: Vec<String> = those.map(|it| it.case.to_owned()).collect();
+        // No selector would be the price list.
+        match selectors.is_empty() {
+            true => Ok(Vec::new()),
+            false => Ok(plan::select(catalog, &selectors, Extent::Default)?),
+        }
+    };
+    Ok(StudyCases { local: select(false)?, remote: select(true)? })
+}
+
+/// Refuses what is not exactly one case of the catalog.
+fn check_case(catalog: &Catalog, wanted: &studies::Wanted<'_>) -> Result<(), String> {
+    let case = wanted.case;
+    let found = plan::select(catalog, &[case.to_owned()], Extent::Default);
+    match found.map_err(|error| error.to_string())?.as_slice() {
+        [one] if one.to_string() == case => Ok(()),
+        found => {
+            let meant = found.first().map(|it| format!("; `{it}` is one")).unwrap_or_default();
+            Err(format!("`{case}` is not a single case in full{meant}"))
+        }
+    }
+}
+
+/// The rows of a study: cases with both ends here, cases with one end at the peer, then what is
+/// measured with them; each with its study method. With them the rows that lack a peer.
+pub(super) fn study_rows(
+    catalog: &Catalog,
+    study: &Study,
+    target: &TargetInfo,
+    peer: Option<&str>,
+) -> anyhow::Result<(Vec<PlannedRow>, Lacking)> {
+    let StudyCases { local, remote } = study_cases(catalog, study)?;
+    let remote = plan::remote_peer_rows(catalog, remote, target, peer);
+    let mut rows = plan::rows(catalog, local, target);
+    let first = rows.iter().take_while(|row| row.requested).count();
+    let last = first + remote.len();
+    rows.splice(first..first, remote);
+    let wanted = study.wanted();
+    let mut lacking = Lacking::new();
+    for (at, row) in rows[..last].iter_mut().enumerate() {
+        let is_remote = at >= first;
+        row.study_method = wanted
+            .iter()
+            .find(|it| it.peer == is_remote && is_row_of(catalog, it, row))
+            .and_then(|it| it.study_method);
+        let why = match (is_remote, peer) {
+            (false, _) => None,
+            (true, None) => Some(studies::NO_PEER.to_owned()),
+            (true, Some(_)) => plan::local_only_reason(row),
+        };
+        lacking.extend(why.map(|why| (at, why)));
+    }
+    Ok((rows, lacking))
+}
+
+/// Whether a row is what a study wants: between machines the peer is always on another CPU.
+fn is_row_of(catalog: &Catalog, wanted: &studies::Wanted<'_>, row: &PlannedRow) -> bool {
+    let Some(case) = Case::parse(wanted.case) else { return false };
+    match wanted.peer {
+        true => plan::with_remote_peer(catalog, vec![case]).0.contains(&row.case),
+        false => case == row.case,
+    }
+}
+
+/// Gives programs as many trials as the study made.
+pub(super) fn repeat_as_study(study: &Study, rows: &mut [PlannedRow]) {
+    let all = study.tables.iter().flat_map(|table| &table.rows);
+    for row in rows {
+        let case = row.case.to_string();
+        let runs =
+            all.clone().filter(|it| it.case() == Some(case.as_str())).map(|it| it.runs).max();
+        if let (Some(workload), Some(runs)) = (&mut row.workload, runs) {
+            workload.trials = runs as u32;
+            workload.min_trials = runs as u32;
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! `oscost treat`: runs any command under treatments.
+
+use std::ffi::OsString;
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
+
+use anyhow::Context;
+use oscost_model::call_names::Arch;
+use oscost_model::target::{Host, Target, Treatment};
+use oscost_model::treatment::{AppliedTreatment, TreatmentSet};
+
+pub use crate::treatments::Kind;
+
+use super::connect::measuring_process;
+use super::error::UsageError;
+use super::observer::Observer;
+use super::profile_files::report_unreadable;
+use super::targets::with_profile_folder;
+use crate::hosts::WorkerBinary;
+use crate::run::MachineLock;
+use crate::treatments::{KINDS, Mechanism, parse_with_notes, with_user_profiles};
+
+/// A treatment that there is, and what came of trying it here.
+pub struct Listed {
+    /// The treatment.
+    pub kind: &'static Kind,
+    /// The values that this machine has for it.
+    pub values: Vec<String>,
+    /// Whether it works here.
+    pub works: Works,
+}
+
+/// What came of trying a treatment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Works {
+    /// It works.
+    Yes,
+    /// It does not, for this reason.
+    No(String),
+    /// It was not tried, for this reason.
+    NotTried(String),
+}
+
+/// Replaces this process by the treated command; returns only the reason why it could not be
+/// started.
+pub fn exec(
+    treatments: &str,
+    command: &[OsString],
+    observer: &dyn Observer,
+) -> anyhow::Result<io::Error> {
+    let read = parse(treatments, observer)?;
+    let treated = with_profile_folder(with_user_profiles(read.clone()))?;
+    if treated != read {
+        report_unreadable(observer);
+    }
+    let (program, its) = command.split_first().context("no command is named")?;
+    if treated == TreatmentSet::default() {
+        // Without a treatment nothing of ours stays between the user and the command.
+        return Ok(Command::new(program).args(its).exec());
+    }
+    let worker = WorkerBinary::find()?;
+    if !treated.attached.is_empty()
+        && let Some(process) = measuring_process(&MachineLock::acquire())
+    {
+        observer.note(&format!("{process} is measuring, and is affected by this"));
+    }
+    let error = worker_with(&worker, &treated)?.args(command).exec();
+    Err(error).with_context(|| format!("cannot start {}", worker.path.display()))
+}
+
+/// The treatments of this text.
+fn parse(treatments: &str, observer: &dyn Observer) -> anyhow::Result<TreatmentSet> {
+    let target = Target::parse(treatments).map_err(|error| UsageError(error.to_string()))?;
+    if target.host != Host::Local {
+        let what = format!("cannot treat at `{}`", target.host);
+        let hint = "a command is treated on this machine: name treatments only";
+        return Err(UsageError::with_hint(&what, hint).into());
+    }
+    let treated = read(&target.treatments, observer)?;
+    if treated.applied.contains(&AppliedTreatment::Sud) {
+        let what = "cannot treat a command with `sud`: execve(2) switches it off";
+        let hint = "`oscost run --treat sud` treats a process that already runs";
+        return Err(UsageError::with_hint(what, hint).into());
+    }
+    Ok(treated)
+}
+
+fn read(treatments: &[Treatment], observer: &dyn Observer) -> anyhow::Result<TreatmentSet> {
+    let arch = Arch::from_uname(std::env::consts::ARCH)
+        .with_context(|| format!("cannot treat on {}", std::env::consts::ARCH))?;
+    let read = parse_with_notes(treatments, arch).map_err(|error| UsageError(error.to_string()))?;
+    read.notes.iter().for_each(|note| observer.note(note));
+    Ok(read.treatments)
+}
+
+/// The worker's command line for these treatments; the command to treat follows.
+fn worker_with(worker: &WorkerBinary, treated: &TreatmentSet) -> anyhow::Result<Command> {
+    let mut command = Command::new(&worker.path);
+    command.arg("treated").arg(serde_json::to_string(treated)?);
+    Ok(command)
+}
+
+/// Tries each treatment for a moment.
+pub fn list(observer: &dyn Observer) -> anyhow::Result<Vec<Listed>> {
+    let worker = WorkerBinary::find()?;
+    // What is attached to the whole system would disturb another run.
+    let lock = MachineLock::acquire();
+    let measuring = measuring_process(&lock).map(|process| format!("{process} is measuring"));
+    let clocks = ClockSources::here();
+    let listed = KINDS.iter().map(|kind| {
+        let works = match (&measuring, kind.mechanism) {
+            (Some(why), Mechanism::Attached) => Works::NotTried(why.clone()),
+            _ => works(kind, &worker, &clocks, observer)?,
+        };
+        let values = if kind.name == CLOCKSOURCE { clocks.available.clone() } else { Vec::new() };
+        Ok(Listed { kind, values, works })
+    });
+    let listed = listed.collect();
+    drop(lock);
+    listed
+}
+
+/// Tries a treatment.
+fn works(
+    kind: &Kind,
+    worker: &WorkerBinary,
+    clocks: &ClockSources,
+    observer: &dyn Observer,
+) -> anyhow::Result<Works> {
+    let value = match kind.name {
+        "seccomp" => "allow",
+        "ebpf" => "count",
+        "cgroup" => "own",
+        "nice" => "1",
+        "env" => "OSCOST=1",
+        "antagonist" => "cpu",
+        "cmd" => "true",
+        CLOCKSOURCE => match &clocks.other {
+            Some(other) => other,
+            None => return Ok(Works::No("there is no other clock source here".to_owned())),
+        },
+        _ => "",
+    };
+    let value = Some(value).filter(|value| !value.is_empty()).map(str::to_owned);
+    let treatment = Treatment { name: kind.name.to_owned(), value };
+    if kind.mechanism == Mechanism::Wraps {
+        return Ok(Works::Yes); // It needs nothing of the machine.
+    }
+    let first = kind.modifies().map(|name| Treatment { name: name.to_owned(), value: None });
+    let all: Vec<Treatment> = first.into_iter().chain([treatment]).collect();
+    let treated = read(&all, observer)?;
+    // Without a command the worker only applies the treatments.
+    let mut command = worker_with(worker, &treated)?;
+    let ran = command.stdin(Stdio::null()).output();
+    let ran = ran.with_context(|| format!("cannot start {}", worker.path.display()))?;
+    if ran.status.success() {
+        return Ok(Works::Yes);
+    }
+    let reason = String::from_utf8_lossy(&ran.stderr);
+    Ok(Works::No(match reason.trim().trim_start_matches("error: ") {
+        "" => ran.status.to_string(),
+        reason => reason.to_owned(),
+    }))
+}
+
+const CLOCKSOURCE: &str = "clocksource";
+
+/// The kernel's clock sources.
+struct ClockSources {
+    available: Vec<String>,
+    /// One that is not in use.
+    other: Option<String>,
+}
+
+impl ClockSources {
+    fn here() -> Self {
+        let read = |file: &str| {
+            let folder = "/sys/devices/system/clocksource/clocksource0";
+            std::fs::read_to_string(format!("{folder}/{file}_clocksource")).unwrap_or_default()
+        };
+        let available: Vec<String> =
+            read("available").split_whitespace().map(str::to_owned).collect();
+        let current = read("current");
+        let other = available.iter().find(|&name| name != current.trim()).cloned();
+        Self { available, other }
+    }
+}

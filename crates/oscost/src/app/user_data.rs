@@ -1,0 +1,33 @@
+//! The user's store, and the folder of profiles next to it.
+
+use std::path::PathBuf;
+
+use super::error::UsageError;
+use crate::store::Store;
+
+/// The user's store; it is made if there is none.
+pub(super) fn open_store() -> anyhow::Result<Store> {
+    let path = Store::default_path().ok_or_else(|| {
+        UsageError(
+            "cannot find the store: neither XDG_DATA_HOME nor HOME names a folder".to_owned(),
+        )
+    })?;
+    Ok(Store::open(&path)?)
+}
+
+/// The user's store if there is one: reading it is no reason to make it.
+pub(super) fn existing_store() -> anyhow::Result<Option<Store>> {
+    match Store::default_path().filter(|path| path.exists()) {
+        Some(path) => Ok(Some(Store::open(&path)?)),
+        None => Ok(None),
+    }
+}
+
+/// The folder of pH's profiles.
+pub(super) fn profile_folder() -> anyhow::Result<PathBuf> {
+    let store = Store::default_path();
+    store.as_deref().and_then(|store| Some(store.parent()?.join("ph"))).ok_or_else(|| {
+        let what = "cannot find the profiles: neither XDG_DATA_HOME nor HOME names a folder";
+        UsageError(what.to_owned()).into()
+    })
+}

@@ -1,0 +1,101 @@
+//! `oscost workload`: whole programs that come with oscost, and what they work on.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use anyhow::Context;
+
+use super::error::UsageError;
+use super::named_files::find_workload;
+use crate::workloads::{self, CacheError, Here, Prepared, Spec};
+
+/// A workload that comes with oscost.
+pub struct Listed {
+    /// Its id.
+    pub id: String,
+    /// The question that it answers.
+    pub asks: String,
+    /// What is missing here to run it.
+    pub missing: Option<Missing>,
+}
+
+/// What is missing to run a workload.
+pub struct Missing {
+    /// The missing things.
+    pub lacks: Vec<String>,
+    /// How to get them.
+    pub hint: Option<String>,
+}
+
+/// A folder that was prepared.
+pub struct PreparedFolder {
+    /// Where it is.
+    pub folder: PathBuf,
+    /// Whether it was made now.
+    pub is_new: bool,
+}
+
+/// The workloads that come with oscost.
+pub fn list() -> anyhow::Result<Vec<Listed>> {
+    let here = here()?;
+    let listed = workloads::all().iter().map(|spec| Listed {
+        id: spec.id.clone(),
+        asks: spec.asks.clone(),
+        missing: spec
+            .workload(&spec.usual(), &here)
+            .err()
+            .map(|it| Missing { hint: it.hint(), lacks: it.lacks }),
+    });
+    Ok(listed.collect())
+}
+
+/// Makes the folder that a workload works on; its commands write to `output`.
+pub fn prepare(name: &str, output: &mut dyn Write) -> anyhow::Result<PreparedFolder> {
+    let (spec, here) = (find_workload(name)?, here()?);
+    let prepared = workloads::prepare(&spec, &here, output);
+    let prepared = prepared.map_err(|error| failed("prepare", &spec, &error))?;
+    Ok(PreparedFolder { folder: here.cache_of(&spec), is_new: prepared == Prepared::Now })
+}
+
+/// Deletes the folder that was prepared for a workload; returns it if there was one.
+pub fn delete(name: &str) -> anyhow::Result<Option<PathBuf>> {
+    let (spec, here) = (find_workload(name)?, here()?);
+    let deleted = workloads::clean(&spec, &here);
+    let deleted = deleted.map_err(|error| failed("delete what was prepared for", &spec, &error))?;
+    Ok(deleted.then(|| here.cache_of(&spec)))
+}
+
+fn failed(act: &str, spec: &Spec, error: &CacheError) -> anyhow::Error {
+    let what = format!("cannot {act} {}: {error}", spec.id);
+    let hint = match error {
+        CacheError::Missing(missing) => {
+            let what = format!("cannot {act} {}: there is {}", spec.id, missing.lacks.join(", "));
+            return match missing.hint() {
+                Some(hint) => UsageError::with_hint(&what, &hint).into(),
+                None => UsageError(what).into(),
+            };
+        }
+        CacheError::Nothing(_) => {
+            let hint = format!("oscost run workload/{}", spec.name());
+            return UsageError::with_hint(&what, &hint).into();
+        }
+        CacheError::Locked => "wait until it has ended",
+        CacheError::Command { .. } | CacheError::Start(_) | CacheError::Mark(_) => {
+            "its output is above; nothing was kept of it"
+        }
+        CacheError::File(..) => "check the free space and the owner of the folder",
+    };
+    anyhow::anyhow!("{what}\n  hint: {hint}")
+}
+
+/// This machine, for a workload that is not run now.
+fn here() -> anyhow::Result<Here> {
+    let cache = workloads::here::default_cache().ok_or_else(|| {
+        UsageError(
+            "cannot find the cache: neither XDG_CACHE_HOME nor HOME names a folder".to_owned(),
+        )
+    })?;
+    let folder = std::env::current_dir().context("cannot find the current folder")?;
+    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+    Ok(Here { cpus, folder, cache, quick: false, is_made_up: false })
+}

@@ -1,0 +1,48 @@
+//! Exit statuses.
+
+use std::io::ErrorKind;
+use std::process::ExitCode;
+
+use crate::app::Completion;
+
+/// How a command ended that could do its work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ExitStatus {
+    /// Done.
+    Success,
+    /// A case that was asked for could not be measured, or a gate failed.
+    Failure,
+    /// The user pressed Ctrl-C.
+    Interrupted,
+    /// The status of a command that was run for the user.
+    Of(u8),
+}
+
+/// Of words that cannot be followed.
+pub(super) const USAGE: u8 = 2;
+
+impl From<ExitStatus> for ExitCode {
+    fn from(status: ExitStatus) -> Self {
+        match status {
+            ExitStatus::Success => ExitCode::SUCCESS,
+            ExitStatus::Failure => ExitCode::FAILURE,
+            ExitStatus::Interrupted => ExitCode::from(130),
+            ExitStatus::Of(status) => ExitCode::from(status),
+        }
+    }
+}
+
+impl From<Completion> for ExitStatus {
+    fn from(completion: Completion) -> Self {
+        match completion {
+            Completion::Complete => ExitStatus::Success,
+            Completion::WithFailures => ExitStatus::Failure,
+            Completion::Interrupted => ExitStatus::Interrupted,
+        }
+    }
+}
+
+/// The exit status of a command that could not be started, as shells have it.
+pub(super) fn not_started(kind: ErrorKind) -> ExitStatus {
+    ExitStatus::Of(if kind == ErrorKind::NotFound { 127 } else { 126 })
+}

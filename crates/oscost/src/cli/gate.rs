@@ -1,0 +1,52 @@
+//! What a gate found, in a line on standard error.
+
+use oscost_model::record::{Comparison, Row};
+
+use super::exit::ExitStatus;
+use super::output::report_line;
+use crate::app::{Gate, Passed, Threshold};
+use crate::report::compare::regressions;
+
+/// Reports what a gate found among these comparisons.
+pub(super) fn report_gate(
+    gate: &Gate,
+    threshold: Threshold,
+    results: &[Row],
+    comparisons: &[Comparison],
+) -> ExitStatus {
+    match gate {
+        Gate::ControlFailed => report_line(
+            "gate: failed: the control shows an effect where nothing differs: measure again",
+        ),
+        Gate::NothingCompared => {
+            report_line("gate: failed: no row of one side could be compared with one of the other");
+        }
+        Gate::NothingJudged { rows } => report_line(&format!(
+            "gate: failed: none of the {rows} rows compared is counted in instructions: a \
+             threshold of {threshold} does not apply to times"
+        )),
+        Gate::Regressed => {
+            for line in regressions(results, comparisons, threshold) {
+                report_line(&format!("gate: failed: {line}"));
+            }
+        }
+        Gate::Passed(passed) => report_line(&text(passed, threshold)),
+    }
+    if gate.is_passed() { ExitStatus::Success } else { ExitStatus::Failure }
+}
+
+fn text(&Passed { judged, powered, not_judged }: &Passed, threshold: Threshold) -> String {
+    let rest = match not_judged {
+        0 => String::new(),
+        rows => format!("; {rows} more are times, to which the threshold does not apply"),
+    };
+    // A count is exact: a single instruction shows.
+    let change = match threshold {
+        Threshold::PerCent(_) => format!("a change of {threshold}"),
+        Threshold::Instructions(_) => "one instruction".to_owned(),
+    };
+    format!(
+        "gate: passed: none of {judged} rows compared is surely slower by more than {threshold}; \
+         in {powered} of them {change} would have shown{rest}"
+    )
+}

@@ -1,0 +1,113 @@
+//! `oscost ph train`, `watch`, and the processes that monitor for them.
+
+use std::ffi::OsString;
+use std::io;
+
+use super::super::exit::{ExitStatus, not_started};
+use super::super::output::{Output, report_line};
+use super::super::terminal::Terminal;
+use super::constants::ConstantArguments;
+use crate::app::ph::{self, Anomaly, Ended, Names, Request, ServeRequest, Served};
+use crate::report;
+
+pub(super) fn request(
+    constants: ConstantArguments,
+    command: Vec<OsString>,
+    report_states: bool,
+) -> Request {
+    Request { constants: constants.0, command, report_states }
+}
+
+/// Learns.
+pub(super) fn train(request: &Request) -> anyhow::Result<ExitStatus> {
+    Ok(exit_status(ph::train(request, &Terminal::new())?))
+}
+
+/// Prints what is not normal.
+pub(super) fn watch(
+    request: &Request,
+    json: bool,
+    output: &mut Output,
+) -> anyhow::Result<ExitStatus> {
+    let mut has_head = json;
+    let mut report = |anomaly: &Anomaly, names: &Names| {
+        let line = line(anomaly, names);
+        let mut text = String::new();
+        if !has_head {
+            has_head = true;
+            text += report::ph::ANOMALIES;
+        }
+        text += &if json { line.json()? } else { line.text() };
+        output.write(&text).map_err(|error| match error.downcast::<io::Error>() {
+            Ok(error) => error,
+            Err(other) => io::Error::other(other),
+        })
+    };
+    Ok(exit_status(ph::watch(request, &Terminal::new(), &mut report)?))
+}
+
+fn line(anomaly: &Anomaly, names: &Names) -> report::ph::Anomaly {
+    let call = |number| report::ph::Call { number, name: names.name(number).into_owned() };
+    report::ph::Anomaly {
+        schema: report::ph::Anomaly::SCHEMA,
+        pid: anomaly.pid,
+        comm: anomaly.comm.clone(),
+        executable: anomaly.executable.clone(),
+        current: call(anomaly.current),
+        previous: call(anomaly.previous),
+        position: anomaly.position,
+        locality: anomaly.locality,
+        anomalies: anomaly.anomalies,
+    }
+}
+
+fn exit_status(ended: Ended) -> ExitStatus {
+    match ended {
+        Ended::Done => ExitStatus::Success,
+        Ended::WithStatus(status) => ExitStatus::Of(status),
+        Ended::NotStarted { program, error } => {
+            report_line(&format!("error: cannot run `{program}`: {error}"));
+            not_started(error.kind())
+        }
+    }
+}
+
+/// Monitors for the process that started this one.
+pub(super) fn serve(request: ServeRequest) -> anyhow::Result<ExitStatus> {
+    let served = ph::serve(request, &mut io::stdin().lock(), &mut io::stdout().lock())?;
+    Ok(match served {
+        Served::Done => ExitStatus::Success,
+        Served::Missing => ExitStatus::Failure,
+    })
+}
+
+/// Waits for the end of a monitor process.
+#[cfg(feature = "ebpf")]
+pub(super) fn clean_up() -> anyhow::Result<ExitStatus> {
+    ph::clean_up(&mut io::stdin().lock(), &mut io::stdout().lock())?;
+    Ok(ExitStatus::Success)
+}
+
+#[cfg(test)]
+mod tests {
+    use oscost_model::call_names::Arch;
+
+    use super::*;
+
+    #[test]
+    fn an_anomaly_names_its_calls() {
+        let anomaly = Anomaly {
+            pid: 42,
+            comm: "dash".to_owned(),
+            executable: "/usr/bin/dash".to_owned(),
+            current: 59,
+            previous: 0,
+            position: 2,
+            locality: 1,
+            anomalies: 3,
+        };
+        let line = line(&anomaly, &Names::of(Arch::X86_64));
+        assert_eq!((line.current.name.as_str(), line.current.number), ("execve", 59));
+        assert_eq!((line.previous.name.as_str(), line.position), ("read", 2));
+    }
+}

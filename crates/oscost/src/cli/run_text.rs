@@ -1,0 +1,40 @@
+//! Runs as text.
+
+use oscost_model::record::Record;
+
+use super::output::report_line;
+use crate::app::report::{Study, side_by_side, study_comparison};
+use crate::report;
+use crate::report::ab::Shown;
+use crate::report::table::Plots;
+
+/// A run of one target: in the form of its study, if it has one.
+pub(super) fn single(record: &Record, study: Option<&Study>, plots: Plots) -> String {
+    match study.filter(|study| study.columns.is_none()) {
+        Some(study) => report::beside::text(&side_by_side(study, record), record, plots),
+        None => report::table::table(record, plots),
+    }
+}
+
+/// A run of several targets: in the form of its study, if that compares two.
+pub(super) fn compared(record: &Record, study: Option<&Study>) -> String {
+    match study.and_then(|study| study_comparison(study, record)) {
+        Some(comparison) => report::study::text(&comparison, record),
+        None => report::ab::text(&Shown { record }),
+    }
+}
+
+/// A run as the command showed it that measured it.
+pub(super) fn any(record: &Record, study: Option<&Study>, plots: Plots) -> String {
+    match record.comparisons.is_empty() {
+        true => single(record, study, plots),
+        false => compared(record, study),
+    }
+}
+
+/// Says where a run is kept.
+pub(super) fn report_kept(id: Option<&str>) {
+    if let Some(id) = id {
+        report_line(&format!("kept as {id}: `oscost runs show last` shows it again"));
+    }
+}

@@ -1,0 +1,64 @@
+//! Notes and progress on standard error.
+
+use std::cell::RefCell;
+use std::io::IsTerminal;
+
+use oscost_model::journal::Entry;
+
+use super::output::report_line;
+use crate::app::Observer;
+use crate::report::progress::Progress;
+
+/// Shows what a use case reports while it runs.
+pub(super) struct Terminal {
+    progress: RefCell<Option<Progress>>,
+    /// Whether the first activity is a line where standard error is not a terminal.
+    announces: bool,
+}
+
+impl Terminal {
+    pub(super) fn new() -> Self {
+        Self { progress: RefCell::new(None), announces: false }
+    }
+
+    /// One that also says what it does where no progress can be drawn.
+    pub(super) fn announcing() -> Self {
+        Self { announces: true, ..Self::new() }
+    }
+}
+
+impl Observer for Terminal {
+    fn note(&self, text: &str) {
+        report_line(&format!("note: {text}"));
+    }
+
+    fn status(&self, text: &str) {
+        report_line(text);
+    }
+
+    fn waiting_for(&self, process: &str, host: Option<&str>) {
+        let place = host.map_or("on this machine".to_owned(), |host| format!("at {host}"));
+        report_line(&format!("waiting for {process}, which is measuring {place}"));
+    }
+
+    fn working(&self, activity: &str) {
+        let mut progress = self.progress.borrow_mut();
+        match &*progress {
+            Some(line) => line.say(activity),
+            None => {
+                if self.announces && !std::io::stderr().is_terminal() {
+                    report_line(activity);
+                }
+                *progress = Some(Progress::saying(activity));
+            }
+        }
+    }
+
+    fn finished(&self) {
+        *self.progress.borrow_mut() = None;
+    }
+
+    fn entry(&self, entry: &Entry) {
+        self.progress.borrow_mut().get_or_insert_with(Progress::new).heard(entry);
+    }
+}
