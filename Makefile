@@ -7,7 +7,7 @@ export OSCOST_WORKER := $(CURDIR)/target/release/oscost-worker
 EBPF = $(shell scripts/features.sh)
 FEATURES = oscost/fault-injection,$(EBPF)
 
-.PHONY: run build worker check test lint unit test-live bench docs book picture studies fuzz clean browser hosts ph readers vm
+.PHONY: run build worker check test lint unit test-live bench asm-check docs book picture studies fuzz clean browser hosts ph readers vm
 
 run: build
 	target/release/oscost run
@@ -49,6 +49,9 @@ test-live: build
 	scripts/test-live.sh
 bench: build
 	scripts/bench.sh
+# The machine code of the timed loops: fails on calls and spilled registers.
+asm-check:
+	scripts/asm-check.sh
 studies: build
 	scripts/studies.sh
 
