@@ -12,10 +12,10 @@ FEATURES = oscost/fault-injection,$(EBPF)
 run: build
 	target/release/oscost run
 
-# Nothing is timed in the tool, so it is built in several units and without link-time optimisation.
+# Nothing is timed in the tool, so it is built for size, in several units, without link-time optimisation.
 build: worker
 	scripts/install.sh ph
-	CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 \
+	CARGO_PROFILE_RELEASE_OPT_LEVEL=s CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 \
 	  cargo build --release --locked -p oscost --features "$(EBPF)"
 
 worker:
