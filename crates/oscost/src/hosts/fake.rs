@@ -192,7 +192,7 @@ impl FakeSession {
         }
         if let Task::Count { ops, .. } = spec.task {
             if self.scenario.uncounted.contains(&name) {
-                let why = "ptrace is refused here: Operation not permitted".to_owned();
+                let why = "ptrace is refused: Operation not permitted".to_owned();
                 return Event::Failed { id, at_op: None, reason: why, errno: None, arm: None };
             }
             let count = CallCount { counted_pid: u32::try_from(id).ok(), ..self.count(case, ops) };

@@ -57,7 +57,7 @@ fn a_program_that_fails_lacks_something_or_takes_too_long_says_so() {
     let sandbox = Sandbox::new();
     let run = ["run", "--at", "HERE", "--quick"];
     for (command, outcome, words) in [
-        ("broken", "failed", "ended with status 2: no such option"),
+        ("broken", "failed", "exited with status 2: no such option"),
         ("absent", "skipped", "is not installed"),
         ("slow", "timed-out", "600000 ms"),
     ] {

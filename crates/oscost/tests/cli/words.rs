@@ -261,7 +261,7 @@ fn explain_says_in_one_line_why_nothing_was_counted() {
     let sandbox = Sandbox::new();
     let at = format!("fake:{}", crate::common::scenario_file("uncounted").display());
     let ran = sandbox.oscost(&["explain", "--at", &at, "syscall/getppid"]).exits(0);
-    let told = here(&ran).matches("Nothing was counted: ptrace is refused here").count();
+    let told = here(&ran).matches("Nothing was counted: ptrace is refused").count();
     assert_eq!(told, 1, "{}", here(&ran));
     let nowhere = sandbox.oscost(&["explain", "--at", "fake:/no/such/file", "syscall/getppid"]);
     let nowhere = nowhere.exits(0);

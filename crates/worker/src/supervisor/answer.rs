@@ -5,13 +5,13 @@ use oscost_model::protocol::Event;
 use super::wire::Wire;
 use crate::kernel::Errno;
 
-/// What a job comes to.
+/// The answer of a job.
 pub(super) enum Answer {
-    /// This is to be said.
+    /// An event to send.
     Event(Event),
-    /// Another process of the job's says this: a line to pass on.
+    /// The line of another process of the job, to be forwarded.
     Line(Vec<u8>),
-    /// Another process of the job's has said it.
+    /// Another process of the job has sent it.
     Sent,
 }
 

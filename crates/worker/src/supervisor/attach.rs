@@ -1,4 +1,4 @@
-//! What is attached to the system: a job that attaches, holds until `stop`, and undoes.
+//! Treatments of the whole system: a job that attaches them, waits for `stop`, and undoes them.
 
 use std::time::Duration;
 
@@ -13,8 +13,8 @@ use crate::kernel::process::signal;
 use crate::kernel::{Errno, process};
 use crate::treatments::system::{AntagonistCpus, SETTLING_TIME, SystemTreatments};
 
-/// Attaches, says `ready`, waits for `stop`, undoes. At the end of its input, too: its supervisor
-/// may have been killed, and does not take this job along.
+/// Attaches, sends `ready`, waits for `stop`, undoes. It also undoes at the end of its input: it
+/// outlives a supervisor that was killed.
 pub(super) fn attach(
     id: u64,
     treatments: &[AttachedTreatment],
@@ -22,16 +22,17 @@ pub(super) fn attach(
     wire: &mut Wire,
 ) -> Event {
     process::outlive_parent();
-    // Whom a monitor's holder leaves behind comes to us then, and not to the supervisor, which ends
-    // whoever is of no job. Without this it does, and nothing else is another.
+    // Orphans of a monitor process are then reparented to this job and not to the supervisor, which
+    // kills processes that belong to no job. Best effort.
     let _ = process::become_subreaper();
-    let told = attach_until_stop(id, treatments, (cpus, &location::own_leftover_name()), wire);
+    let answer = attach_until_stop(id, treatments, (cpus, &location::own_leftover_name()), wire);
     wait_until_settled();
     reap_orphans();
-    told
+    answer
 }
 
-/// The guard of a holder that was killed lets whom that had stopped go on, for a second, and ends.
+/// If a monitor process was killed, its cleanup process resumes what it had stopped, within a second,
+/// and exits.
 fn reap_orphans() {
     const MOST_MS: u32 = 2_000;
     for _ in 0..MOST_MS {
@@ -40,20 +41,20 @@ fn reap_orphans() {
             return;
         }
         for pid in orphans {
-            // Reaps it where it has ended.
+            // Reaps it if it has exited.
             let _ = process::wait(WaitTarget::Child(pid), false);
         }
         std::thread::sleep(Duration::from_millis(1));
     }
 }
 
-/// What was done or undone to the system reaches every CPU before anything is timed. It is waited
-/// for likewise where nothing was to be done, in a control.
+/// Waits until a change has reached every CPU. A control without changes waits likewise.
 fn wait_until_settled() {
     std::thread::sleep(SETTLING_TIME);
 }
 
-/// The same in a process that nobody takes along; `name` is for what has one in the kernel.
+/// Attaches, sends `ready`, waits for `stop` or the end of input, undoes. `name` is for treatments that
+/// have one in the kernel.
 pub(super) fn attach_until_stop(
     id: u64,
     treatments: &[AttachedTreatment],
@@ -76,8 +77,8 @@ pub(super) fn attach_until_stop(
         (Ok(None | Some(Order::Stop { .. })), Ok((counted, seen))) => {
             Event::Detached { id, counted, monitor_report: seen.map(Box::new) }
         }
-        (Ok(Some(_)), Ok(_)) => failure(id, "what is attached waits for `stop` and nothing else"),
-        (Err(error), Ok(_)) => failure(id, format!("say ready, or read an order: {error}")),
+        (Ok(Some(_)), Ok(_)) => failure(id, "an attached treatment accepts no order but `stop`"),
+        (Err(error), Ok(_)) => failure(id, format!("send `ready` or read an order: {error}")),
         (_, Err(error)) => failure(id, error.to_string()),
     }
 }

@@ -19,7 +19,7 @@ pub(super) fn calibrate_clock(id: u64, cpu: Option<u32>, kind: ClockKind) -> Eve
         ClockKind::Vdso => Vdso::find().ok().and_then(|mut vdso| calibrate::calibrate(&mut vdso)),
         ClockKind::Syscall => calibrate::calibrate(&mut Syscall),
         ClockKind::Instructions if !instructions::counts_instructions(&mut Tsc) => {
-            return failure(id, "what the counter counts here are no instructions");
+            return failure(id, "the counter does not count instructions here");
         }
         ClockKind::Instructions => {
             let found = calibrate::calibrate(&mut Tsc);
@@ -28,6 +28,6 @@ pub(super) fn calibrate_clock(id: u64, cpu: Option<u32>, kind: ClockKind) -> Eve
     };
     match found {
         Some((calibration, sync)) => Event::Calibrated { id, calibration, sync },
-        None => failure(id, format!("the {} clock stands still", kind.text())),
+        None => failure(id, format!("the {} clock does not advance", kind.text())),
     }
 }

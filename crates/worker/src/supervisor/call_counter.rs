@@ -1,4 +1,4 @@
-//! What a tracer sees of a counted copy: its calls, the work behind them, and where its code runs.
+//! What a tracer records of a counted copy: its calls, bytes copied, page faults and instructions.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -15,12 +15,12 @@ use crate::kernel::process::Termination;
 use crate::kernel::process::signal;
 use crate::kernel::syscall::names;
 
-/// Steps of both walks together. A step is two switches between processes, in a virtual machine
-/// some 20 us, so that a count takes 40 ms more at most. A read of the clock takes some 90 of them;
-/// of an op that takes 2,000 it would be a small part.
+/// Maximum number of single steps of both passes. A step takes two context switches, some 20 us in a
+/// virtual machine, so that a count takes at most 40 ms more. A clock read has some 90 instructions;
+/// in an op of 2,000 it would be a small part.
 const MAX_STEPS: u64 = 2_000;
 
-/// Calls whose result is how many bytes they have copied.
+/// Calls that return the number of bytes they have copied.
 const BYTE_COUNT_CALLS: &[&str] = &[
     "copy_file_range",
     "getdents64",
@@ -42,12 +42,12 @@ const BYTE_COUNT_CALLS: &[&str] = &[
     "writev",
 ];
 
-/// All that was seen of the copy and of what it started.
+/// What was recorded of the copy and its descendants.
 pub(super) struct CallCounter {
     traced_pid: u32,
-    /// The statuses by which a program says that all went well; its whole run is one op.
+    /// The exit statuses that mean success, if it is a program; its whole run is one op.
     ok_statuses: Option<Vec<i32>>,
-    /// The ops that the copy says it has run between the marks.
+    /// The number of ops between the marks, as the marks state it.
     ops: u64,
     between_marks: bool,
     ended_by_mark: bool,
@@ -55,32 +55,32 @@ pub(super) struct CallCounter {
     tasks: BTreeSet<u32>,
     own_calls: BTreeMap<u64, u64>,
     peer_calls: BTreeMap<u64, u64>,
-    /// The call that a task is in.
+    /// The call that each task is in.
     current_calls: BTreeMap<u32, u64>,
     tasks_created: u64,
     bytes: u64,
-    /// What the kernel has charged the copy when the ops began.
+    /// The page faults of the copy when the ops began.
     faults_at_begin: Option<u64>,
-    /// What they came to; `None` where that cannot be read.
+    /// The page faults of the ops; `None` if they cannot be read.
     faults: Option<u64>,
     single_steps: SingleSteps,
     traced_end: Option<Termination>,
 }
 
-/// What single steps through some ops show.
+/// The results of single-stepping some ops, in two passes of different length.
 #[derive(Default)]
 struct SingleSteps {
-    /// Which walk goes on.
+    /// The pass in progress.
     current: Option<usize>,
-    /// The next resumption is to run one instruction.
+    /// Whether the next resume executes one instruction only.
     stepping: bool,
-    /// The ops of each walk, and the instructions that it took.
+    /// The ops of each pass, and its instructions.
     ops: [u64; 2],
     steps: [u64; 2],
     done: [bool; 2],
-    /// It took too many steps.
+    /// Whether the maximum number of steps was reached.
     is_truncated: bool,
-    /// Where the vDSO lies in the copy; `None` where that cannot be read.
+    /// The address range of the vDSO in the copy; `None` if it cannot be read.
     vdso: Option<Range<u64>>,
     in_vdso: bool,
 }
@@ -112,40 +112,40 @@ impl CallCounter {
         }
     }
 
-    /// A task has ended: its number may soon be another's, whom nobody here may kill.
+    /// Removes a task that has exited: its number may be reused, and must not be killed.
     pub(super) fn remove_task(&mut self, task: u32) {
         self.tasks.remove(&task);
         self.peers.remove(&task);
     }
 
-    /// Every task that was made and has not ended.
+    /// The tasks that were created and have not exited.
     pub(super) fn tasks(&self) -> impl Iterator<Item = u32> {
         self.tasks.iter().copied()
     }
 
-    /// The copy has ended.
+    /// Records the exit of the copy.
     pub(super) fn ended(&mut self, how: Termination) {
         if let (Some(good), Termination::Exited(status)) = (&self.ok_statuses, how)
             && good.contains(&status)
         {
             (self.ended_by_mark, self.ops) = (true, 1);
-            // Its account has gone with it.
+            // Its page fault counters have gone with it.
             self.faults = None;
         }
         self.traced_end = Some(how);
     }
 
-    /// Whether a task that stands is to run one instruction only.
+    /// Whether a stopped task is to execute one instruction only.
     pub(super) fn single_steps_task(&self, task: u32) -> bool {
         task == self.traced_pid && self.single_steps.stepping
     }
 
-    /// The kernel lets nobody run single instructions here.
+    /// Ends single-stepping, which the kernel refuses.
     pub(super) fn stop_stepping(&mut self) {
         self.single_steps.stop();
     }
 
-    /// Takes in a stop.
+    /// Records a stop.
     pub(super) fn record_stop(&mut self, task: u32, stop: Stop) {
         match stop {
             Stop::NewTask(made) => {
@@ -153,7 +153,7 @@ impl CallCounter {
                 if self.between_marks {
                     self.tasks_created += 1;
                 } else {
-                    // Whoever stands beside the copy when the ops begin is its peer.
+                    // A task that exists when the ops begin is a peer.
                     self.peers.insert(made);
                 }
             }
@@ -176,7 +176,7 @@ impl CallCounter {
             }
             Stop::Exit(result) => {
                 let call = self.current_calls.remove(&task);
-                // The copy of a program is that program from here on.
+                // A successful execve(2) starts the program to be counted.
                 self.between_marks |= self.ok_statuses.is_some()
                     && (task, call, result) == (self.traced_pid, Some(libc::SYS_execve as u64), 0);
                 let call = call.map(names::name_of);
@@ -192,7 +192,7 @@ impl CallCounter {
         }
     }
 
-    /// The copy has come to a mark.
+    /// Records a mark of the copy.
     fn record_mark(&mut self, value: u64) {
         let ops = value >> mark::BITS;
         match (value & ((1 << mark::BITS) - 1)) as u32 {
@@ -214,7 +214,7 @@ impl CallCounter {
                     self.single_steps.done[walk] = true;
                 }
             }
-            // An op that makes tasks would be stepped through while others run beside it.
+            // Ops that create tasks are not stepped: the tasks would run at the same time.
             mark if mark >= SINGLE_STEP_BEGIN
                 && self.tasks_created == 0
                 && !self.single_steps.is_truncated =>
@@ -229,7 +229,7 @@ impl CallCounter {
         }
     }
 
-    /// The answer: what was counted, or how the copy ended before its ops were done.
+    /// The event: the counts, or how the copy ended before its ops were done.
     pub(super) fn into_event(self, id: u64) -> Event {
         if !self.ended_by_mark {
             let how = match self.traced_end {
@@ -259,7 +259,7 @@ impl CallCounter {
 }
 
 impl SingleSteps {
-    /// The copy has run an instruction, and stands before the next.
+    /// Records one executed instruction.
     fn record_step(&mut self, task: u32) {
         let Some(walk) = self.current else { return };
         self.steps[walk] += 1;
@@ -270,7 +270,7 @@ impl SingleSteps {
             return self.stop();
         }
         match ptrace::is_syscall_instruction_at(task, position) {
-            // A step over it would hide which call it is; the next stop is its entry.
+            // A single step would hide which call it is; a resume stops at its entry.
             Ok(enters) => self.stepping = !enters,
             Err(_) => self.stop(),
         }
@@ -280,22 +280,22 @@ impl SingleSteps {
         (self.current, self.stepping) = (None, false);
     }
 
-    /// What the longer walk took more, for each op that it did more.
+    /// Additional instructions of the longer pass per additional op.
     fn instructions_per_op(&self) -> Option<f64> {
         let more = self.steps[1].checked_sub(self.steps[0])?;
         let ops = self.ops[1].saturating_sub(self.ops[0]);
         (self.done == [true; 2]).then(|| more as f64 / ops as f64)
     }
 
-    /// Seen there is there; not seen counts only if there was enough to see.
+    /// Whether an op runs code of the vDSO; `None` if no such code was seen in an incomplete pass.
     fn enters_vdso(&self) -> Option<bool> {
         let enough = self.vdso.is_some() && (self.is_truncated || self.done == [true; 2]);
         (self.in_vdso || enough).then_some(self.in_vdso)
     }
 }
 
-/// The faults of a process so far, minor and major: fields 10 and 12 of its `stat`, of which the
-/// second may hold blanks and brackets.
+/// The minor and major page faults of a process: fields 10 and 12 of its `stat`, whose second field
+/// may contain spaces and parentheses.
 fn page_faults(pid: u32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let (_, behind) = stat.rsplit_once(')')?;
@@ -304,7 +304,7 @@ fn page_faults(pid: u32) -> Option<u64> {
     Some(field(10)? + field(12)?)
 }
 
-/// Where the vDSO lies in a process; nowhere is an empty range.
+/// The address range of the vDSO in a process; empty if it has none.
 fn vdso_range(pid: u32) -> Option<Range<u64>> {
     let maps = fs::read_to_string(format!("/proc/{pid}/maps")).ok()?;
     let Some(line) = maps.lines().find(|line| line.ends_with("[vdso]")) else {
@@ -319,18 +319,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_vdso_and_the_faults_of_this_process_are_found() {
+    fn the_vdso_and_the_page_faults_of_this_process_are_found() {
         let me = std::process::id();
         let before = page_faults(me).unwrap();
         let pages = vec![1u8; 64 << 20];
         assert!(page_faults(me).unwrap() > before, "{}", pages.len());
-        // A kernel that maps no vDSO has none to find.
+        // Some kernels map no vDSO.
         let mapped = crate::kernel::time::vdso::ClockGettime::find().is_some();
         assert_eq!(!vdso_range(me).unwrap().is_empty(), mapped);
     }
 
     #[test]
-    fn a_walk_that_did_not_end_says_nothing_but_what_it_saw() {
+    fn an_incomplete_pass_reports_only_what_it_saw() {
         let mut walk =
             SingleSteps { ops: [1, 4], steps: [12, 30], done: [true; 2], ..SingleSteps::default() };
         assert_eq!((walk.instructions_per_op(), walk.enters_vdso()), (Some(6.0), None));

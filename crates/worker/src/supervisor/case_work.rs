@@ -15,7 +15,7 @@ use crate::kernel::time::stopwatch::Stopwatch;
 use crate::kernel::time::vdso::ClockGettime;
 use crate::kernel::{Errno, PEER_TIMEOUT};
 
-/// Pins the process and builds the work of an arm.
+/// Pins the process and builds the work of an arm, slowed down if a live test asks for it.
 pub(super) fn timed_work(id: u64, spec: &WorkerSpec, arm: u8) -> Result<Work, Event> {
     let work = build_work(id, spec, arm)?;
     #[cfg(feature = "live")]
@@ -23,24 +23,24 @@ pub(super) fn timed_work(id: u64, spec: &WorkerSpec, arm: u8) -> Result<Work, Ev
     Ok(work)
 }
 
-/// Pins the process and builds the work of its case for an arm; the error is the answer to give.
+/// Pins the process and builds the work of its case for an arm; the error is the answer.
 pub(super) fn build_work(id: u64, spec: &WorkerSpec, arm: u8) -> Result<Work, Event> {
     let Subject::Case(case) = &spec.subject else {
-        return Err(failure(id, "a program has no ops that could be timed"));
+        return Err(failure(id, "a program has no ops to time"));
     };
     if spec.workers != 1 {
-        let why = format!("{} workers were asked for: this version has 1", spec.workers);
+        let why = format!("{} workers were requested; this version supports 1", spec.workers);
         return Err(failure(id, why));
     }
     let bench = benchmarks::find(&case.benchmark)
         .filter(|bench| benchmarks::is_complete(bench, case))
-        .ok_or_else(|| failure(id, format!("`{case}` is no case of this worker's catalog")))?;
+        .ok_or_else(|| failure(id, format!("`{case}` is not in this worker's catalog")))?;
     let far = spec.remote_end.as_ref();
     let asked = (far.is_some(), spec.clock.kind);
     if let Some(missing) = needs::unmet_need(&bench.definition(), &case.point, asked) {
         return Err(Event::Skipped { id, missing, arm: None });
     }
-    // Pinned, the process sees its one CPU only, and so does whoever asks its tracer.
+    // Read before pinning: afterwards the process sees only its one CPU.
     let site = context(spec, affinity::allowed_cpus(0).unwrap_or_default());
     if let Some(cpu) = spec.cpu {
         affinity::pin(cpu).map_err(|error| failure(id, format!("pin to CPU {cpu}: {error}")))?;
@@ -62,27 +62,27 @@ pub(super) fn build_work(id: u64, spec: &WorkerSpec, arm: u8) -> Result<Work, Ev
     if let Some(missing) = work.unavailable_reason() {
         return Err(Event::Skipped { id, missing: missing.to_owned(), arm: None });
     }
-    // What a filter forbids often shows at the first op alone. Whatever else is wrong with it shows
-    // again when it is timed, with the number of the op.
+    // A call that a filter forbids often shows only at the first op. Other errors show again when it is
+    // timed, with the number of the op.
     match work.prepare(1).and_then(|()| work.run(1, 1)) {
         Err(OpError { errno: why, .. }) if why.is_unavailable() => {
-            let missing = format!("do `{case}` once: {why}{}", seccomp_note(spec, arm));
+            let missing = format!("run `{case}` once: {why}{}", seccomp_note(spec, arm));
             Err(Event::Skipped { id, missing, arm: None })
         }
         _ => Ok(work),
     }
 }
 
-/// Whose word it is where a system call is refused.
+/// A note about the seccomp filter that may be the reason for a refused system call.
 fn seccomp_note(spec: &WorkerSpec, arm: u8) -> &'static str {
     match spec.treatments_of(arm).iter().any(|one| matches!(one, AppliedTreatment::Seccomp { .. }))
     {
-        true => "; the seccomp filter that it is treated with decides about system calls here",
+        true => "; the seccomp filter of the treatment decides about system calls",
         false => needs::seccomp_note(),
     }
 }
 
-/// What to do about another machine that cannot be reached; nothing of other errors.
+/// What to do about a peer that cannot be reached; empty for other errors.
 fn unreachable_peer_hint(far: Option<&RemoteEnd>, error: Errno) -> String {
     let unreachable =
         [libc::ETIMEDOUT, libc::ECONNREFUSED, libc::EHOSTUNREACH, libc::ENETUNREACH, libc::EACCES];
@@ -94,7 +94,7 @@ fn unreachable_peer_hint(far: Option<&RemoteEnd>, error: Errno) -> String {
     }
 }
 
-/// Where the worker of this spec stands, which may run on these CPUs.
+/// The context of the worker of this spec, which may run on these CPUs.
 pub(super) fn context(spec: &WorkerSpec, allowed: Vec<u32>) -> Context {
     let mine = |cpu: &u32| Some(*cpu) == spec.cpu;
     Context {

@@ -1,4 +1,4 @@
-//! A job's process, seen from the supervisor.
+//! A job's process, as the supervisor handles it.
 
 use std::io::Write;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -19,29 +19,29 @@ use crate::kernel::ipc::channels;
 use crate::kernel::process::signal;
 use crate::kernel::process::{self, Termination, WaitTarget};
 
-/// What is kept of a job's last words.
+/// Maximum number of bytes kept of a job's standard error.
 const MAX_STDERR_BYTES: usize = 2_000;
 
-/// No run is longer; whoever forgets what it has attached is ended then.
+/// No run is longer: a forgotten attached treatment is ended then.
 const MAX_ATTACH_TIME: Duration = Duration::from_secs(24 * 3_600);
 
-/// What became of a job.
+/// A result of reading from a job.
 pub(super) enum Step {
-    /// It says this, as a line without its end.
+    /// A line of the job, without newline, to be forwarded.
     Line(Vec<u8>),
-    /// This is said for it.
+    /// An event to be sent on its behalf.
     Event(Event),
-    /// It has ended, and has said how.
+    /// It has given its answer, or has ended.
     Done,
 }
 
 /// A running job.
 pub(super) struct JobProcess {
     pub(super) id: u64,
-    /// It is the other end of a worker on another machine.
+    /// It serves the peer's end for a worker on another machine.
     pub(super) is_server: bool,
-    /// It has something to do at its end that nobody else can: to take off what it has attached, or
-    /// its user's own when a program has ended.
+    /// It has work to do at its end that only it can do: to detach a treatment, or to run the commands
+    /// that follow a program.
     needs_cleanup: bool,
     pid: u32,
     deadline: Instant,
@@ -55,16 +55,16 @@ pub(super) struct JobProcess {
 }
 
 impl JobProcess {
-    /// Starts the process of a job, in a group of its own, and hands it the line of its order.
+    /// Starts the process of a job, in a process group of its own, and sends it the line of its order.
     pub(super) fn start(order: &Order, line: &[u8], undo: &mut Undo) -> Result<JobProcess, Errno> {
         let limit = match order {
             Order::Measure { spec, .. } | Order::Count { spec, .. } | Order::Serve { spec, .. } => {
                 Duration::from_millis(spec.timeout_ms)
             }
             Order::Probe { spin_ms, .. } => Duration::from_millis(spin_ms + 10_000),
-            // It sleeps for as long as the tool wants to probe.
+            // It sleeps for as long as the tool probes.
             Order::Watch { .. } => Duration::from_secs(60),
-            // It holds what it has attached for as long as a run lasts.
+            // It stays attached for as long as a run lasts.
             Order::Attach { .. } => MAX_ATTACH_TIME,
             _ => Duration::from_secs(10),
         };
@@ -77,7 +77,7 @@ impl JobProcess {
         let mut child = command.spawn()?;
         undo.add_group(child.id());
         if let Order::Attach { treatments, .. } = order {
-            // It changes nothing before it hears the order.
+            // It changes nothing before it reads the order.
             undo.add_attaching_group(child.id(), treatments);
         }
         let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
@@ -102,11 +102,11 @@ impl JobProcess {
         Ok(started)
     }
 
-    /// Hands a line to the job. One that does not listen has ended, and that shows elsewhere.
+    /// Sends a line to the job. A job that has closed its input has ended, which its output shows.
     pub(super) fn send_line(&mut self, line: &[u8]) {
         if let Some(input) = &mut self.input {
             let line = [line, b"\n"].concat();
-            // A wrapper may be anything: who never reads its input does not hold the others up.
+            // A wrapper may never read its input: this must not block the other jobs.
             channels::grow_pipe(&*input, line.len());
             if input.write_all(&line).is_err() {
                 self.input = None;
@@ -114,18 +114,18 @@ impl JobProcess {
         }
     }
 
-    /// What to wait for: its events, its last words.
+    /// The descriptors to poll: its events and its standard error.
     pub(super) fn fds(&self) -> [BorrowedFd<'_>; 2] {
         let errors = self.errors.as_ref().map_or(self.output.as_fd(), AsFd::as_fd);
         [self.output.as_fd(), errors]
     }
 
-    /// How long it may still take.
+    /// The time left until its timeout.
     pub(super) fn time_left(&self) -> Duration {
         time_until(self.deadline)
     }
 
-    /// Takes in what has come.
+    /// Reads the available output.
     pub(super) fn read_events(&mut self, readable: &[bool]) -> Vec<Step> {
         let mut steps = Vec::new();
         if readable.get(1) == Some(&true) {
@@ -136,7 +136,7 @@ impl JobProcess {
                 Ok(more) => {
                     while let Some(line) = self.lines.next_line() {
                         if self.answered {
-                            break; // It has had its say; whatever follows is not for us.
+                            break; // It has answered; the rest is ignored.
                         }
                         steps.push(self.check_line(line));
                     }
@@ -148,7 +148,7 @@ impl JobProcess {
                 Err(error) => {
                     self.answered = true;
                     steps.push(Step::Event(
-                        self.failure(format!("its events could not be read: {error}")),
+                        self.failure(format!("cannot read the events of the worker: {error}")),
                     ));
                     steps.push(Step::Done);
                 }
@@ -163,7 +163,7 @@ impl JobProcess {
         steps
     }
 
-    /// Reads the head of a line of the job's, and answers for it when it speaks nonsense.
+    /// Parses the head of a line of the job; an invalid line becomes a failure.
     fn check_line(&mut self, line: Vec<u8>) -> Step {
         match serde_json::from_slice::<EventHead>(&line) {
             Ok(head) if head.id == self.id => {
@@ -176,18 +176,18 @@ impl JobProcess {
             }
             Err(error) => {
                 self.answered = true;
-                Step::Event(self.failure(format!("the worker spoke nonsense: {error}")))
+                Step::Event(self.failure(format!("cannot parse an event of the worker: {error}")))
             }
         }
     }
 
-    /// Says how a job ended that did not say so itself.
+    /// Reports how a job ended that gave no answer.
     fn report_end(&mut self, steps: &mut Vec<Step>) {
         if self.answered {
             return;
         }
         self.answered = true;
-        // Its output has ended, but it may still run: it is ended now, and by whom is known.
+        // Its output has ended, but it may still be exiting.
         let ended = match process::wait(WaitTarget::Child(self.pid), false) {
             Ok(None) => {
                 std::thread::sleep(Duration::from_millis(20));
@@ -200,7 +200,7 @@ impl JobProcess {
                 format!("the worker was killed by {}", signal::name(by))
             }
             Ok(Some((_, Termination::Exited(status)))) => {
-                format!("the worker ended without an answer, with status {status}")
+                format!("the worker exited without an answer, with status {status}")
             }
             _ => "the worker closed its output without an answer".to_owned(),
         };
@@ -216,7 +216,7 @@ impl JobProcess {
         Event::Failed { id: self.id, at_op: None, reason: why, errno: None, arm: None }
     }
 
-    /// Takes in what the job wrote to its standard error, as far as it is there.
+    /// Reads what is available of the job's standard error.
     fn read_stderr(&mut self) {
         let Some(errors) = &mut self.errors else { return };
         let there = poll::readable(&[errors.as_fd()], Some(Duration::ZERO));
@@ -228,13 +228,13 @@ impl JobProcess {
         self.stderr_tail.truncate(MAX_STDERR_BYTES);
     }
 
-    /// At the end of the session: nothing more will be asked of it.
+    /// Closes its input, at the end of the session.
     pub(super) fn close_input(&mut self) {
         self.input = None;
     }
 
-    /// Then: waits until a job has done what it has to do at its end. Its answer comes last; who
-    /// gives none is ended.
+    /// Waits until a job has cleaned up after itself. Its answer comes last; a job that gives none is
+    /// killed later.
     pub(super) fn wait_for_cleanup(&mut self) {
         let deadline = Instant::now() + CLEANUP_TIME;
         let there = |output: &ChildStdout| {
@@ -246,13 +246,13 @@ impl JobProcess {
                 return;
             }
             while let Some(line) = self.lines.next_line() {
-                // Nobody listens any more: what counts is whether it was the last.
+                // The tool no longer reads: all that matters is whether this was the answer.
                 let _ = self.check_line(line);
             }
         }
     }
 
-    /// Ends the job's whole group and reaps it.
+    /// Kills the job's process group and reaps it.
     pub(super) fn end(&mut self, undo: &mut Undo) {
         self.input = None;
         undo.end_group(self.pid);

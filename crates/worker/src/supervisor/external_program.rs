@@ -1,4 +1,4 @@
-//! Programs that are not ours: started, listened to, and ended with all that they leave.
+//! External programs: start, output, limits, and the end of everything that they leave running.
 
 use std::fs::{self, File};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -18,12 +18,12 @@ use crate::kernel::process::{self, Termination, WaitTarget};
 use crate::kernel::process::{signal, usage};
 use crate::kernel::time::clock::monotonic_raw_ns;
 
-/// How much of what it said last is kept.
+/// The number of last bytes of output that are kept.
 const MAX_TAIL_BYTES: usize = 16 << 10;
-/// How much of what it said first is.
+/// The number of first bytes of standard output that are kept.
 const MAX_HEAD_BYTES: usize = 4 << 10;
 
-/// What of a program's words is read.
+/// Which output of a program is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Capture {
     /// Standard error; its standard output goes to /dev/null.
@@ -32,40 +32,40 @@ pub(super) enum Capture {
     Both,
 }
 
-/// Until when to wait for a program.
+/// When to stop waiting for a program.
 #[derive(Clone, Copy)]
 pub(super) struct WaitLimit {
     pub(super) deadline: Instant,
-    /// Whether the job's own input is listened to: it ends with the session.
+    /// Whether the end of the job's own input ends the wait: it ends with the session.
     pub(super) session: SessionEnd,
 }
 
-/// What the end of a session is to who waits.
+/// The effect of the end of the session on a wait.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum SessionEnd {
     Cancels,
     Ignored,
 }
 
-/// What a wait has ended with.
+/// The result of a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WaitResult {
-    /// The program has said something, or nothing.
+    /// The program may have written something.
     Output,
-    /// It has ended, and was not reaped.
+    /// It has exited, and was not reaped.
     Exited,
-    /// What else was waited for is there.
+    /// The other descriptor is readable.
     Other,
-    /// It is too late.
+    /// The deadline has passed.
     TimedOut,
-    /// The session has ended, or the tool has said that the job is to end.
+    /// The session has ended, or the tool has ordered the job to stop.
     Cancelled,
 }
 
-/// A program that was started: a child of this process, in a group of its own.
+/// A running program: a child of this process, in a process group of its own.
 pub(super) struct ExternalProgram {
     pub(super) pid: u32,
-    /// Read directly before it was made.
+    /// The time directly before it was spawned.
     pub(super) started_ns: u64,
     pidfd: Option<PidFd>,
     stdout: Option<File>,
@@ -73,7 +73,7 @@ pub(super) struct ExternalProgram {
     pub(super) output: ProgramOutput,
 }
 
-/// What was heard of a program.
+/// The output of a program.
 #[derive(Default)]
 pub(super) struct ProgramOutput {
     head: Vec<u8>,
@@ -84,8 +84,8 @@ pub(super) struct ProgramOutput {
 }
 
 impl ExternalProgram {
-    /// Starts a program with no input. Whatever takes time without being a part of that is done
-    /// before the clock is read.
+    /// Starts a program without input. Everything that is not part of starting it is done before the
+    /// clock is read.
     pub(super) fn start(
         words: &[String],
         reads: Capture,
@@ -107,7 +107,7 @@ impl ExternalProgram {
                 Some(output)
             }
         };
-        // Nothing is asked of the library beyond this, so that it spawns, and does not fork.
+        // No further options, so that the library uses posix_spawn and does not fork.
         let lowered = lower_limits(bounds)?;
         let begun_ns = monotonic_raw_ns();
         let spawned = command.spawn();
@@ -128,17 +128,16 @@ impl ExternalProgram {
         })
     }
 
-    /// Waits for its end, which was seen or is sure to come; and when that was known.
+    /// Waits for its exit; returns the status, the resource usage and the time of the exit.
     pub(super) fn reap(&self) -> Result<(Termination, TreeUsage, u64), Errno> {
         let ended = usage::wait(WaitTarget::Child(self.pid), true)?;
         let now = monotonic_raw_ns();
         ended.map(|(how, usage)| (how, usage, now)).ok_or(Errno::ECHILD)
     }
 
-    /// Takes in what is still there of what it said; whoever else may say something is not waited
-    /// for.
+    /// Reads the output that is still in the pipes, without waiting for other writers.
     pub(super) fn drain_output(&mut self) {
-        // More is there only where somebody writes on.
+        // More remains only if another process keeps writing.
         const TRIES: u32 = 64;
         self.pidfd = None;
         let now = WaitLimit { deadline: Instant::now(), session: SessionEnd::Ignored };
@@ -150,7 +149,7 @@ impl ExternalProgram {
     }
 }
 
-/// What a program is started under.
+/// Lowers the resource limits under which a program is started.
 pub(super) fn lower_limits(bounds: &ProgramLimits) -> Result<[Option<LoweredLimit>; 2], Errno> {
     let lowered = |what, mib: Option<u32>| mib.map(|mib| LoweredLimit::new(what, mib)).transpose();
     Ok([
@@ -159,7 +158,7 @@ pub(super) fn lower_limits(bounds: &ProgramLimits) -> Result<[Option<LoweredLimi
     ])
 }
 
-/// Waits until a program speaks or ends, or there is something to read in `other`.
+/// Waits until a program writes or exits, or `other` is readable.
 pub(super) fn wait_for_event(
     program: Option<&mut ExternalProgram>,
     other: Option<BorrowedFd<'_>>,
@@ -189,7 +188,7 @@ pub(super) fn wait_for_event(
     }
     if let Some(program) = program {
         if ended {
-            // What it has said can wait: the clock runs.
+            // Its output can wait: the exit is being timed.
             program.pidfd = None;
             return Ok(WaitResult::Exited);
         }
@@ -203,7 +202,7 @@ pub(super) fn wait_for_event(
             return Ok(WaitResult::Other);
         }
         if output || errors {
-            // Whoever never falls silent is late all the same.
+            // A program that writes all the time must still time out.
             return Ok(if left.is_zero() && program.pidfd.is_some() {
                 WaitResult::TimedOut
             } else {
@@ -219,7 +218,7 @@ pub(super) fn wait_for_event(
 }
 
 impl ProgramOutput {
-    /// Reads once from a stream, which is let go of at its end.
+    /// Reads once from a stream, and closes it at its end.
     fn read_from(&mut self, from: &mut Option<File>, of: Capture) {
         let Some(stream) = from else { return };
         let before = self.tail.len();
@@ -237,35 +236,35 @@ impl ProgramOutput {
         }
         let surplus = self.tail.len().saturating_sub(MAX_TAIL_BYTES);
         if surplus > 0 {
-            // Half a line might be read for a whole one: the digits of a number, cut in two.
+            // Drops the partial line: half of a number would look like a number.
             let rest = self.tail[surplus..].iter().position(|&byte| byte == b'\n');
             self.tail.drain(..surplus + rest.map_or(0, |end| end + 1));
         }
     }
 
-    /// The first line of its standard output, without its end; `None` while it is not whole.
+    /// The first line of standard output, without newline; `None` while it is incomplete.
     pub(super) fn first_line(&self) -> Option<Vec<u8>> {
         let end = self.head.iter().position(|&byte| byte == b'\n');
         let end = end.or((self.head.len() == MAX_HEAD_BYTES).then_some(MAX_HEAD_BYTES))?;
         Some(self.head[..end].trim_ascii_end().to_vec())
     }
 
-    /// How many lines its standard output has had.
+    /// The number of lines on standard output.
     pub(super) fn line_count(&self) -> u64 {
         self.newlines + u64::from(self.has_partial_line)
     }
 
-    /// The last of what it said.
+    /// The last output.
     pub(super) fn tail_text(&self) -> String {
         String::from_utf8_lossy(&self.tail).into_owned()
     }
 
-    /// The end of a sentence about a program that was cut short.
+    /// The last output as the end of a message about a program that was stopped.
     pub(super) fn last_output_clause(&self) -> String {
         self.tail_clause("; last output: ")
     }
 
-    /// The end of a sentence: `lead` and its last lines; nothing where it has said nothing.
+    /// `lead` and the last lines of output, as the end of a message; empty without output.
     pub(super) fn tail_clause(&self, lead: &str) -> String {
         const LINES: usize = 5;
         const LETTERS: usize = 600;
@@ -281,24 +280,24 @@ impl ProgramOutput {
     }
 }
 
-/// How a program ended that was to end otherwise.
+/// How a program ended that should have succeeded.
 pub(super) fn describe_end(how: Termination, bounds: &ProgramLimits) -> String {
     match (how, bounds.file_mib) {
-        (Termination::Exited(status), _) => format!("ended with status {status}"),
+        (Termination::Exited(status), _) => format!("exited with status {status}"),
         (Termination::Killed(libc::SIGXFSZ), Some(mib)) => {
-            format!("was killed by SIGXFSZ: a file would have grown beyond its limit of {mib} MiB")
+            format!("was killed by SIGXFSZ: a file exceeded its limit of {mib} MiB")
         }
         (Termination::Killed(by), _) => ["was killed by ", &signal::name(by)].concat(),
     }
 }
 
-/// The name of a command in a sentence.
+/// A command, quoted for a message.
 pub(super) fn quoted_command(words: &[String]) -> String {
     const LETTERS: usize = 80;
     ["`", &printable(words.join(" ").chars().take(LETTERS)), "`"].concat()
 }
 
-/// Letters of others' without what a terminal may take for more than that.
+/// Foreign text without characters that a terminal would interpret.
 fn printable(letters: impl Iterator<Item = char>) -> String {
     let mut shown = String::new();
     for letter in letters {
@@ -310,10 +309,10 @@ fn printable(letters: impl Iterator<Item = char>) -> String {
     shown
 }
 
-/// Ends every child of this process, and everything that is left to it thereby; hands back the
-/// names of those that still ran.
+/// Kills every child of this process, and the orphans that are reparented to it; returns the names of
+/// those that were still running.
 pub(super) fn kill_children() -> Vec<String> {
-    // Whoever makes processes faster than they can be ended is left to the supervisor.
+    // A program that forks faster than it can be killed is left to the supervisor.
     const PATIENCE: Duration = Duration::from_secs(2);
     let deadline = Instant::now() + PATIENCE;
     let (mut names, mut killed) = (Vec::new(), Vec::new());
@@ -322,8 +321,8 @@ pub(super) fn kill_children() -> Vec<String> {
         if children.is_empty() || time_until(deadline).is_zero() {
             return names;
         }
-        // All of them before any is waited for: one may wait for another, and somebody else's (of a
-        // set-uid program) does not end at all.
+        // All are killed before any is waited for: one may wait for another, and a set-uid program
+        // cannot be killed.
         for pid in children {
             if let Ok(None) = process::wait(WaitTarget::Child(pid), false)
                 && !killed.contains(&pid)
@@ -338,7 +337,7 @@ pub(super) fn kill_children() -> Vec<String> {
     }
 }
 
-/// The same names in a sentence; `None` where there are none.
+/// Those names in a message; `None` if there are none.
 pub(super) fn describe_leftovers(names: &[String]) -> Option<String> {
     const NAMED: usize = 5;
     let shown: Vec<String> =
@@ -361,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn of_what_a_program_said_a_sentence_has_the_last_five_lines_and_nothing_a_terminal_obeys() {
+    fn a_message_has_the_last_five_lines_of_output_and_no_control_characters() {
         assert_eq!(said("a\n\n  b \r\nc\nd\ne\nf\n").tail_clause(": "), ": b; c; d; e; f");
         assert_eq!(said("\x1b[2J'\"\\\u{202e}").tail_clause(": "), r#": \u{1b}[2J'"\\u{202e}"#);
         assert_eq!((said("").tail_clause(": "), said(" \n").tail_clause(": ")), <_>::default());
@@ -369,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn a_first_line_is_one_that_is_whole_or_as_long_as_any_may_be() {
+    fn a_first_line_is_complete_or_of_the_maximum_length() {
         let first = |words: &str| {
             ProgramOutput { head: words.into(), ..ProgramOutput::default() }.first_line()
         };
@@ -379,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn who_was_left_is_named_as_far_as_a_sentence_goes() {
+    fn leftover_processes_are_named_up_to_five() {
         let names = |count: usize| vec!["a\nb".to_owned(); count];
         assert_eq!(describe_leftovers(&[]), None);
         assert_eq!(describe_leftovers(&names(1)).unwrap(), r"left a process running: `a\nb`");

@@ -13,7 +13,7 @@ pub(super) fn failure(id: u64, why: impl Into<String>) -> Event {
     Event::Failed { id, at_op: None, reason: why.into(), errno: None, arm: None }
 }
 
-/// Why an op went wrong; that nobody answered for so long is an outcome of its own.
+/// The event for an op that failed; a peer that did not answer in time is a timeout.
 pub(super) fn op_failure(id: u64, error: OpError) -> Event {
     if error.errno == Errno::PEER_TIMED_OUT {
         let why = Some(format!("op {} of a batch: {}", error.op, error.errno));
@@ -24,10 +24,10 @@ pub(super) fn op_failure(id: u64, error: OpError) -> Event {
 }
 
 pub(super) fn no_instruction_counter(id: u64) -> Event {
-    failure(id, "instructions are counted by an emulator only")
+    failure(id, "instructions can be counted only under an emulator")
 }
 
-/// Why a treatment was not applied, as an answer.
+/// The event for a treatment that could not be applied.
 pub(super) fn refusal(id: u64, why: Refusal) -> Event {
     match why {
         Refusal::Unavailable(missing) => Event::Skipped { id, missing, arm: None },
@@ -35,7 +35,7 @@ pub(super) fn refusal(id: u64, why: Refusal) -> Event {
     }
 }
 
-/// How a treated process ended that was to say more.
+/// How a treated process ended that should have answered.
 pub(super) fn describe_end(how: Termination, applied: &[AppliedTreatment]) -> String {
     let under = match treatments::names(applied) {
         none if none.is_empty() => none,
@@ -47,7 +47,7 @@ pub(super) fn describe_end(how: Termination, applied: &[AppliedTreatment]) -> St
         }
         Termination::Killed(by) => format!("was killed by {}{under}", signal::name(by)),
         Termination::Exited(status) => {
-            format!("ended without an answer{under}, with status {status}")
+            format!("exited without an answer{under}, with status {status}")
         }
     }
 }

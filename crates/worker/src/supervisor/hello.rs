@@ -1,4 +1,4 @@
-//! The first event of a session: who speaks, and where it stands.
+//! The first event of a session: the worker's identity, its clocks, and facts about the machine.
 
 use std::path::Path;
 
@@ -66,9 +66,9 @@ fn security_module(id: u64) -> String {
     at.and_then(|at| NAMES.get(at)).map_or_else(|| format!("module {id}"), |&name| name.to_owned())
 }
 
-/// The catalog as it travels; its hash stands for it.
+/// The catalog as JSON; its hash identifies it.
 pub fn catalog_json() -> Vec<u8> {
-    // Plain data with text keys: it always serialises.
+    // Plain data with text keys: serialisation cannot fail.
     serde_json::to_vec(&benchmarks::data()).unwrap_or_default()
 }
 
@@ -81,7 +81,7 @@ fn build() -> WorkerBuild {
     }
 }
 
-/// The ladder of clocks, best first: the first one that may be used is used.
+/// The clocks, best first: the tool uses the first usable one.
 fn clocks(facts: &Facts) -> Vec<ClockVerdict> {
     let tsc = counter::unusable_reason().or_else(|| {
         clock_check::counter_problem(&mut Tsc, facts.scheduling.clocksource.as_deref())

@@ -1,9 +1,9 @@
-//! The first process of a machine that oscost has booted: it mounts what programs expect, lets a
-//! supervisor do its work, and ends the machine.
+//! PID 1 of a virtual machine that oscost has booted: it mounts the usual file systems, runs a
+//! supervisor, and powers the machine off.
 //!
-//! Where the orders were put into the machine before it was booted, nothing enters it from outside
-//! while it lives: what depends on nothing else repeats itself to the last instruction. Else they
-//! come over the serial line, as they are given.
+//! If the orders are in the initramfs, nothing enters the machine from outside while it runs, and a
+//! deterministic emulator repeats it to the last instruction. Otherwise orders come over the serial
+//! line.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
@@ -18,23 +18,23 @@ use crate::kernel::machine::init;
 use crate::kernel::process::limits::{LimitKind, LoweredLimit};
 use crate::kernel::{Errno, process};
 
-/// What the kernel calls the program that it starts first.
+/// The path by which the kernel starts the first program.
 pub const INIT_PATH: &str = "/init";
-/// The orders, in the machine's memory: lines, and a zero byte between those that one last event
-/// answers and the next.
+/// The orders in the initramfs: lines, in blocks that are separated by a zero byte. The next block
+/// follows when the last event of a block has been sent.
 const ORDERS_PATH: &str = "/orders";
-/// The line that events leave by. The first one is the kernel's console.
+/// The serial line for events. The first serial line is the kernel's console.
 const EVENTS_TTY: &str = "/dev/ttyS1";
-/// What a supervisor's folder is called there, whatever its process and its time are: the names of
-/// files are a part of what some calls cost.
+/// The fixed name of the supervisor's directory in the machine: the lengths of file names are part of
+/// the cost of some calls.
 const SESSION_NAME: &str = "oscost-1-1";
-/// What a kernel begins when it has booted (it checks clocks, frees its own code, seeds its random
-/// numbers) is over by then. Nobody waits: an idle machine that counts instructions skips the time.
+/// By then the kernel's work after booting is done (checking clocks, freeing init code, seeding random
+/// numbers). It costs no time: an emulator that counts instructions skips idle time.
 const BOOT_SETTLING_TIME: Duration = Duration::from_secs(10);
-/// The same for what a process leaves to be done when it has ended.
+/// The same for the kernel's deferred work after a process has exited.
 const ORDER_GAP: Duration = Duration::from_secs(1);
 
-/// Does all that, and never comes back: the kernel would panic.
+/// Runs as PID 1 and never returns: the kernel would panic.
 pub fn run_init() -> ! {
     let line = mount_filesystems();
     let served = match &line {
@@ -42,7 +42,7 @@ pub fn run_init() -> ! {
         Err(error) => Err(*error),
     };
     if let Err(error) = served {
-        // Standard error is the console, whose last lines are shown where a machine says nothing.
+        // Standard error is the console, whose last lines are shown if a machine sends no events.
         let _ = writeln!(std::io::stderr(), "oscost-worker: {error}");
     }
     init::drain_and_reboot(line.as_ref().ok());
@@ -51,12 +51,12 @@ pub fn run_init() -> ! {
     }
 }
 
-/// Mounts what programs expect, and opens the serial line.
+/// Mounts the usual file systems, and opens the serial line.
 fn mount_filesystems() -> Result<File, Errno> {
     for (kind, at) in [(c"devtmpfs", c"/dev"), (c"proc", c"/proc"), (c"sysfs", c"/sys")] {
         init::mount(kind, at)?;
     }
-    // Beside what the kernel offers of itself: which of it a kernel lacks, a case will say.
+    // Optional: cases that need what a kernel lacks will say so.
     fs::create_dir_all("/dev/shm")?;
     for (kind, at) in [(c"tmpfs", c"/tmp"), (c"tmpfs", c"/dev/shm")] {
         let _ = init::mount(kind, at);
@@ -67,21 +67,21 @@ fn mount_filesystems() -> Result<File, Errno> {
     Ok(line)
 }
 
-/// Lets a supervisor serve, either way.
+/// Runs a supervisor with the orders of the initramfs or of the serial line.
 fn serve(line: &File) -> Result<(), Errno> {
     let Ok(orders) = fs::read(ORDERS_PATH) else {
         start_supervisor(line.try_clone()?.into(), line.try_clone()?.into())?.wait()?;
         return Ok(());
     };
-    // A kernel that will not take it is another one than one that does, and no worse.
+    // Best effort: a kernel may refuse the seed.
     let _ = File::open("/dev/random").map(|random| init::seed_random(&random));
     std::thread::sleep(BOOT_SETTLING_TIME);
     let mut child = start_supervisor(Stdio::piped(), Stdio::piped())?;
     let (Some(mut input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
-        return Err(Errno::EINVAL); // They were asked for above.
+        return Err(Errno::EINVAL); // Both are piped above.
     };
     let mut events = BufReader::new(File::from(OwnedFd::from(output)));
-    // The first event answers nothing.
+    // The first event is `hello`.
     forward_event(&mut events, line)?;
     for block in orders.split(|&byte| byte == 0) {
         input.write_all(block)?;
@@ -98,24 +98,24 @@ fn start_supervisor(input: Stdio, output: Stdio) -> Result<Child, Errno> {
     Ok(command.args(["supervise", SESSION_NAME]).stdin(input).stdout(output).spawn()?)
 }
 
-/// Passes an event on; whether it is the last one of its job.
+/// Forwards an event; returns whether it is the last one of its job.
 fn forward_event(events: &mut impl BufRead, mut line: &File) -> Result<bool, Errno> {
     let mut event = Vec::new();
     if events.read_until(b'\n', &mut event)? == 0 {
-        return Err(Errno::EPROTO); // The supervisor is gone.
+        return Err(Errno::EPROTO); // The supervisor has exited.
     }
     line.write_all(&event)?;
     let head = serde_json::from_slice::<EventHead>(&event);
     Ok(head.is_ok_and(|head| !matches!(head.event, EventKind::Ready | EventKind::BatchesDone)))
 }
 
-/// More than any machine has to say.
+/// More than the output of any virtual machine.
 const MAX_FILE_MIB: u32 = 256;
 
-/// Becomes a program that is killed when whoever started this one ends, however that ends.
-pub fn exec_bound_to_parent() -> Result<(), Errno> {
+/// Executes a program that is killed when the parent of this process dies.
+pub fn die_with_parent() -> Result<(), Errno> {
     process::die_with_parent(process::parent_argument())?;
-    // Nor may it write without end: what it writes to is memory of ours.
+    // Its output goes to a file in memory, so its size is limited.
     std::mem::forget(LoweredLimit::new(LimitKind::File, MAX_FILE_MIB)?);
     let mut arguments = std::env::args_os().skip(3);
     let program = arguments.next().unwrap_or_default();

@@ -14,9 +14,9 @@ use crate::kernel::process::signal;
 use crate::kernel::{Errno, process};
 use crate::treatments::system::AntagonistCpus;
 
-/// Reads the job from standard input and does it; the answer goes to standard output.
+/// Reads an order from standard input and carries it out; the answer goes to standard output.
 pub fn run() -> Result<(), Errno> {
-    // The supervisor was our parent when this began; if it has ended, so do we.
+    // The supervisor was our parent at the start; if it has exited, this process must exit, too.
     process::die_with_parent(process::parent_argument())?;
     signal::reset_all();
     process::disable_core_files();
@@ -40,7 +40,7 @@ pub fn run() -> Result<(), Errno> {
             system_activity::record_activity(id, &except, &mut wire)
         }
         Order::Calibrate { cpu, clock, .. } => calibrate_clock(id, cpu, clock),
-        Order::Go { .. } | Order::Stop { .. } => failure(id, "an order came before its job"),
+        Order::Go { .. } | Order::Stop { .. } => failure(id, "this order needs a running job"),
         Order::Attach { treatments, cpu, other_cpu, .. } => {
             let cpus = AntagonistCpus { measured: cpu, other: other_cpu };
             attach::attach(id, &treatments, cpus, &mut wire)

@@ -1,4 +1,4 @@
-//! Lines out of a stream, bounded.
+//! Reads lines of bounded length from a stream.
 
 use std::io::Read;
 
@@ -7,14 +7,14 @@ use oscost_model::protocol::MAX_LINE_BYTES;
 use super::io::read_some;
 use crate::kernel::Errno;
 
-/// What has been read, until its line is whole.
+/// The bytes that have been read and not yet returned as lines.
 #[derive(Default)]
 pub(super) struct LineReader {
     bytes: Vec<u8>,
 }
 
 impl LineReader {
-    /// Reads once; false at the end of the stream. A line beyond all bounds is an error.
+    /// Reads once; false at the end of the stream. A line that is too long is an error.
     pub(super) fn read_from(&mut self, from: &mut impl Read) -> Result<bool, Errno> {
         let read = read_some(from, &mut self.bytes)?;
         if self.bytes.len() > MAX_LINE_BYTES && !self.bytes.contains(&b'\n') {
@@ -23,7 +23,7 @@ impl LineReader {
         Ok(read > 0)
     }
 
-    /// The next whole line, without its end.
+    /// The next complete line, without its newline.
     pub(super) fn next_line(&mut self) -> Option<Vec<u8>> {
         let end = self.bytes.iter().position(|&byte| byte == b'\n')?;
         let mut line: Vec<u8> = self.bytes.drain(..=end).collect();
@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_come_out_whole_however_they_arrive() {
+    fn lines_are_returned_whole_however_they_arrive() {
         let mut lines = LineReader::default();
         assert!(lines.read_from(&mut &b"a\nb"[..]).unwrap());
         assert_eq!(lines.next_line(), Some(b"a".to_vec()));

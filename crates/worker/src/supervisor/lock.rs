@@ -1,4 +1,4 @@
-//! Keeping other runs off this machine while the session lasts.
+//! The machine lock: keeps other runs off this machine while the session lasts.
 
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
@@ -7,30 +7,30 @@ use oscost_model::protocol::Event;
 
 use crate::kernel::machine::lock::{Holder, LockAttempt, MachineLock};
 
-/// Whose the machine is.
+/// The session's claim to the machine.
 #[derive(Default)]
 pub(super) enum MachineClaim {
-    /// Nobody has asked.
+    /// Not requested.
     #[default]
     None,
-    /// Somebody else's, and this job waits for it.
+    /// Another session holds the lock, and this job waits for it.
     Waiting {
         /// The job.
         id: u64,
-        /// Ends when they let go.
+        /// Closed when the holder releases the lock.
         until: UnixStream,
     },
-    /// Ours, for this job.
+    /// This session holds the lock, for this job.
     Owned {
         /// The job.
         id: u64,
-        /// The name.
+        /// The lock.
         _lock: MachineLock,
     },
 }
 
 impl MachineClaim {
-    /// Takes the machine, or says who has it; then, if that is wanted, waits for it.
+    /// Takes the lock, or reports who holds it and, if `wait`, waits for it.
     pub(super) fn acquire(&mut self, id: u64, wait: bool) -> Event {
         let ready = Event::Ready { id, pid: std::process::id(), addr: None };
         if let MachineClaim::Owned { .. } = self {
@@ -52,7 +52,7 @@ impl MachineClaim {
         }
     }
 
-    /// Whoever had it has let go.
+    /// Tries again after the holder has released the lock.
     pub(super) fn retry(&mut self) -> Event {
         let id = match self {
             MachineClaim::Waiting { id, .. } | MachineClaim::Owned { id, .. } => *id,
@@ -61,7 +61,7 @@ impl MachineClaim {
         self.acquire(id, true)
     }
 
-    /// What ends when the holder lets go.
+    /// The descriptor that becomes readable when the holder releases the lock.
     pub(super) fn holder_fd(&self) -> Option<BorrowedFd<'_>> {
         match self {
             MachineClaim::Waiting { until, .. } => Some(until.as_fd()),
@@ -69,7 +69,7 @@ impl MachineClaim {
         }
     }
 
-    /// Whether it is for this job.
+    /// Whether the claim belongs to this job.
     pub(super) fn belongs_to(&self, job: u64) -> bool {
         match self {
             MachineClaim::Waiting { id, .. } | MachineClaim::Owned { id, .. } => *id == job,
@@ -78,8 +78,8 @@ impl MachineClaim {
     }
 }
 
-/// Who holds the machine.
+/// The holder, for a message.
 fn describe_holder(holder: &Holder) -> String {
-    let command = holder.command.as_deref().unwrap_or("a command that is not shown to us");
+    let command = holder.command.as_deref().unwrap_or("command line not readable");
     format!("process {} ({command})", holder.pid)
 }

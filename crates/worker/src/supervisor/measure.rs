@@ -1,4 +1,4 @@
-//! A worker's conversation: `ready`, then `go` as often as wanted, then `stop`.
+//! A worker of one arm: it answers `ready`, then times batches at each `go`, until `stop`.
 
 use oscost_model::clock::ClockKind;
 use oscost_model::point::Value;
@@ -29,13 +29,13 @@ use crate::kernel::process::Termination;
 use crate::kernel::time::clock;
 use crate::treatments::{self, MonitorPage, Treatments};
 
-/// Measures or pilots a case, in a process of its own where that is treated.
+/// Measures or pilots a case, in a process of its own if treatments are applied to it.
 pub(super) fn measure(id: u64, spec: &WorkerSpec, wire: &mut Wire) -> Answer {
     if matches!(spec.task, Task::Measure(_)) && (2..=3).contains(&spec.arms) {
         return twins::measure_twins(id, spec, wire).map_or_else(|answer| answer, Answer::Event);
     }
     let applied = spec.treatments_of(0);
-    // A variable and a wrapper were there when the program was started.
+    // A variable and a wrapper were applied when the program was started.
     if !spec.forked && applied.iter().all(|one| !one.supports_twins()) {
         return run_session(id, spec, wire, &MonitorPage::none()).into();
     }
@@ -62,7 +62,7 @@ fn run_session(id: u64, spec: &WorkerSpec, wire: &mut Wire, seen: &MonitorPage) 
             ClockKind::Instructions if !instructions::counts_instructions(&mut Tsc) => {
                 Err(no_instruction_counter(id))
             }
-            // An emulator that counts instructions shows them where a processor shows time.
+            // An emulator that counts instructions returns them from the time-stamp counter.
             ClockKind::Tsc | ClockKind::Instructions => session.run(|| Ok(Tsc)),
             ClockKind::Vdso => session.run(Vdso::find),
             ClockKind::Syscall => session.run(|| Ok(Syscall)),
@@ -71,7 +71,7 @@ fn run_session(id: u64, spec: &WorkerSpec, wire: &mut Wire, seen: &MonitorPage) 
     })
 }
 
-/// The conversation of a worker with one process.
+/// The session of a worker of one arm.
 struct Session<'a> {
     id: u64,
     spec: &'a WorkerSpec,
@@ -89,7 +89,7 @@ impl Session<'_> {
             Task::Pilot { interruptions_per_s } => {
                 send_ready(id, self.wire)?;
                 let Some(Order::Go { .. }) = next_order(id, self.wire)? else {
-                    return Err(failure(id, "a pilot was stopped before it went"));
+                    return Err(failure(id, "the pilot was stopped before its first `go`"));
                 };
                 let clock = &self.spec.clock;
                 let plan = pilot::pilot(&mut collector, self.work, clock, *interruptions_per_s)
@@ -101,29 +101,30 @@ impl Session<'_> {
                 Ok(Event::Skipped { id, missing: NO_PASSING_TIME.to_owned(), arm: None })
             }
             Task::Exact => {
-                let period_ns =
-                    clock::tick_ns().ok_or_else(|| failure(id, "the kernel tells of no tick"))?;
+                let period_ns = clock::tick_ns()
+                    .ok_or_else(|| failure(id, "the length of the kernel's tick is unknown"))?;
                 let of = (self.message_bytes(), period_ns);
                 let plan = instructions::plan(&mut collector, self.work, &self.spec.clock, of)
                     .map_err(|error| op_failure(id, error))?;
                 collector.ticks = Some(TickClock::synchronize(period_ns));
                 self.time_batches(&plan, &mut collector)
             }
-            Task::Measure(_) => {
-                Err(failure(id, format!("{} arms were asked for: 1 to 3", self.spec.arms)))
-            }
+            Task::Measure(_) => Err(failure(
+                id,
+                format!("{} arms were requested; 1 to 3 are supported", self.spec.arms),
+            )),
             Task::Count { .. } | Task::Serve { .. } | Task::Run { .. } => {
-                Err(failure(id, "neither counting nor serving is measuring"))
+                Err(failure(id, "the task of the order is not to measure"))
             }
         }
     }
 
-    /// Whether the figures that its ops find are times.
+    /// Whether the values that its ops return are times.
     fn op_measures_time(&self) -> bool {
         self.bench().is_some_and(|bench| !matches!(bench.unit, Unit::YesOrNo | Unit::TimesPerOp))
     }
 
-    /// The bytes of a message, where its ops move some; else those of a page.
+    /// The size of a message, if its ops move bytes; otherwise that of a page.
     fn message_bytes(&self) -> u64 {
         const PAGE: u64 = 4_096;
         let Subject::Case(case) = &self.spec.subject else { return PAGE };
@@ -140,8 +141,8 @@ impl Session<'_> {
         }
     }
 
-    /// One process. From its first batch to its last it writes nothing, but where what is around it
-    /// is toggled: then it says each time that it went.
+    /// Times batches in this process. From the first batch to the last it writes nothing, except in a
+    /// toggled worker, which reports the end of each block of batches.
     fn time_batches<C: Clock>(
         &mut self,
         plan: &BatchPlan,
@@ -150,7 +151,7 @@ impl Session<'_> {
         let id = self.id;
         let arms = if self.spec.toggled { 2 } else { 1 };
         let mut table = sample_table(id, plan, arms)?;
-        // Rounds of the same number have the same number of ops in every arm.
+        // Rounds of the same index have the same number of ops in every arm.
         let mut cuts: Vec<BatchJitter> =
             (0..arms).map(|_| BatchJitter::new(self.spec.seed)).collect();
         let mut settling = BatchJitter::new(!self.spec.seed);
@@ -162,9 +163,9 @@ impl Session<'_> {
         while let Some(Order::Go { batches, arm, .. }) = next_order(id, self.wire)? {
             let at = usize::from(arm);
             let Some(cut) = cuts.get_mut(at) else {
-                return Err(failure(id, format!("arm {arm} was told to go: it has {arms}")));
+                return Err(failure(id, format!("`go` for arm {arm}: the worker has {arms}")));
             };
-            // Whoever made the plan knows how many.
+            // An exact worker makes its own plan, with its own number of groups.
             let batches = if exact { plan.groups } else { batches };
             check_group_limit(id, plan, rounds[at] + batches)?;
             if account.is_none() {
@@ -175,7 +176,7 @@ impl Session<'_> {
                 account = Some((collector.open_account(), before));
             }
             if self.spec.toggled {
-                // What has changed around it has moved what the caches hold.
+                // The toggled treatment has changed the contents of the caches.
                 let tag = SampleTag { arm, round: rounds[at], batch: next_slot as u32 };
                 collector
                     .time_group(self.work, plan, &mut settling, tag, &mut |_| ())
@@ -191,16 +192,18 @@ impl Session<'_> {
                 collector
                     .time_group(self.work, plan, cut, tag, &mut keep)
                     .map_err(|error| op_failure(id, error))?;
-                kept.map_err(|error| failure(id, format!("keep a sample: {error}")))?;
+                kept.map_err(|error| failure(id, format!("store a sample: {error}")))?;
                 rounds[at] += 1;
             }
             if self.spec.toggled {
                 let went = self.wire.send(&Event::BatchesDone { id });
-                went.map_err(|error| failure(id, format!("say that it went: {error}")))?;
+                went.map_err(|error| {
+                    failure(id, format!("report the end of the batches: {error}"))
+                })?;
             }
         }
         let Some((opened, before)) = account else {
-            return Err(failure(id, "it was stopped before it went"));
+            return Err(failure(id, "the worker was stopped before its first `go`"));
         };
         let account = collector.close_account(&opened);
         let (file, channel) = (self.work.file_observation(), self.work.channel_observation());

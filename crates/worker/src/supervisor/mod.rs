@@ -1,9 +1,9 @@
-//! The supervisor: Orders in, Events out.
+//! The supervisor: orders in, events out.
 //!
-//! What this room is for: it starts a fresh process for each job (`/proc/self/exe job`), passes
-//! lines between it and the tool, and sees to it that whatever happens nothing is left behind: on
-//! end of input, on a signal, after a job's time is up. What it may not know: how anything is
-//! measured (that is the job's), and what the figures mean (that is the tool's).
+//! It starts a fresh process for each job (`/proc/self/exe job`), passes lines between the job and the
+//! tool, and makes sure that nothing is left behind: at the end of input, on a signal, after a job's
+//! timeout. It does not know how anything is measured (the jobs do) or what the figures mean (the tool
+//! does).
 
 use std::fs::File;
 use std::io::Write;
@@ -47,7 +47,7 @@ mod undo;
 mod wire;
 
 pub use hello::{catalog_json, own_hash};
-pub use init::{INIT_PATH as FIRST, exec_bound_to_parent, run_init};
+pub use init::{INIT_PATH, die_with_parent, run_init};
 pub use job::run as run_job;
 pub use tracer::run_traced_job;
 pub use treat::run_treat;
@@ -57,7 +57,7 @@ use line_reader::LineReader;
 use lock::MachineClaim;
 use undo::Undo;
 
-/// Whoever sends more at once is not the tool.
+/// The tool never runs more jobs at once.
 const MAX_JOBS: usize = 64;
 
 /// Serves one session on standard input and output, until the input ends.
@@ -70,14 +70,14 @@ pub fn supervise() -> Result<(), Errno> {
     send(&mut output, &Event::Hello(Box::new(hello::hello(undo.scratch()))))?;
     let mut children = Vec::new();
     let served = serve(&signals, (&mut input, &mut output), &mut children, &mut undo);
-    // However it ended: what is attached is taken off and programs are ended by those who know how;
-    // then `undo` ends every group and removes every file.
+    // However it ended: jobs first detach what they have attached and end their programs; then `undo`
+    // kills every process group and removes every file.
     children.iter_mut().for_each(JobProcess::close_input);
     children.iter_mut().for_each(JobProcess::wait_for_cleanup);
     served
 }
 
-/// Carries out orders until there are no more, a signal asks for the end, or nobody listens.
+/// Handles orders until the input ends, a signal requests the end, or the output is closed.
 fn serve(
     signals: &SignalFd,
     (input, output): (&mut File, &mut File),
@@ -122,7 +122,7 @@ fn serve(
             stays
         });
         if ready[0] && !orders.read_from(input)? {
-            return Ok(()); // The tool is gone.
+            return Ok(()); // The tool has exited.
         }
         while let Some(line) = orders.next_line() {
             handle_order(&line, (children, &mut hold), undo, output)?;
@@ -130,7 +130,7 @@ fn serve(
     }
 }
 
-/// Carries out one order, or says why it cannot.
+/// Handles one order, or reports why it cannot.
 fn handle_order(
     line: &[u8],
     (children, hold): (&mut Vec<JobProcess>, &mut MachineClaim),
@@ -140,7 +140,7 @@ fn handle_order(
     let order = match serde_json::from_slice::<Order>(line) {
         Ok(order) => order,
         Err(error) => {
-            let why = format!("an order could not be read: {error}");
+            let why = format!("cannot parse an order: {error}");
             return send(
                 output,
                 &Event::Failed { id: 0, at_op: None, reason: why, errno: None, arm: None },
@@ -155,20 +155,22 @@ fn handle_order(
             *hold = MachineClaim::None;
             None
         }
-        // Whoever serves listens to its peer alone, and for that one nobody waits any more.
+        // A server reads only from its peer, and that peer is no longer needed.
         (Order::Stop { .. }, Some(at)) if children[at].is_server => {
             children.remove(at).end(undo);
             None
         }
         (Order::Go { .. } | Order::Stop { .. }, Some(at)) => {
-            // A job that has ended meanwhile says so itself.
+            // A job that has ended in the meantime has reported its end.
             children[at].send_line(line);
             None
         }
-        // Its job has just ended: its last event has said how.
+        // The job has just ended; its last event was its answer.
         (Order::Go { .. } | Order::Stop { .. }, None) => None,
-        (_, Some(_)) => Some(format!("job {id} runs already")),
-        (_, None) if children.len() >= MAX_JOBS => Some(format!("{MAX_JOBS} jobs run already")),
+        (_, Some(_)) => Some(format!("job {id} is already running")),
+        (_, None) if children.len() >= MAX_JOBS => {
+            Some(format!("{MAX_JOBS} jobs are already running"))
+        }
         (_, None) => match JobProcess::start(&order, line, undo) {
             Ok(child) => {
                 children.push(child);
@@ -177,7 +179,7 @@ fn handle_order(
             Err(error) => {
                 let by = command::wrapper(&order).and_then(<[String]>::first);
                 let by = by.map_or(String::new(), |program| format!(" by `{program}`"));
-                Some(format!("a worker could not be started{by}: {error}"))
+                Some(format!("cannot start a worker{by}: {error}"))
             }
         },
     };
@@ -189,8 +191,8 @@ fn handle_order(
     }
 }
 
-/// Whether one of the signals that have arrived asks for the end. Children's ends show on their
-/// pipes; here they only wake the loop.
+/// Whether a signal that has arrived requests the end. The exit of a child shows on its pipes; its
+/// signal only wakes the loop.
 fn end_requested(signals: &SignalFd) -> bool {
     let mut requested = false;
     while let Some(arrived) = signals.next() {
@@ -199,12 +201,12 @@ fn end_requested(signals: &SignalFd) -> bool {
     requested
 }
 
-/// Sends one event. A tool that no longer listens ends the session.
+/// Sends one event. The error, if the tool has closed its end, ends the session.
 fn send(output: &mut File, event: &Event) -> Result<(), Errno> {
     send_line(output, serde_json::to_vec(event).map_err(|_| Errno::EINVAL)?)
 }
 
-/// Passes on a line that a worker has said.
+/// Sends a line that a worker has written.
 fn send_line(output: &mut File, mut line: Vec<u8>) -> Result<(), Errno> {
     line.push(b'\n');
     output.write_all(&line).map_err(Errno::from)

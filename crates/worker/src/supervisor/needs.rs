@@ -1,4 +1,4 @@
-//! What a case needs of its place, asked before anything is built.
+//! The needs of a case, checked before its work is built.
 
 use std::fs::File;
 
@@ -12,12 +12,12 @@ use crate::kernel::machine::resources;
 use crate::kernel::time::vdso;
 use crate::kernel::{Errno, counter};
 
-/// Why an op that waits for time, or tells one, has no figure where instructions are counted.
+/// Why an op that sleeps, or that measures time, has no figure when instructions are counted.
 pub(super) const NO_PASSING_TIME: &str =
-    "time that goes by: where instructions are counted, none does";
+    "the passage of time, which instruction counts do not include";
 
-/// The first need that is not met at `point`, in words. A peer on another machine has its own CPU;
-/// time goes by for every clock but one.
+/// The first need that is not met at `point`, as text. A remote peer has its own CPU; time passes for
+/// every clock except the instruction counter.
 pub(super) fn unmet_need(
     definition: &Definition,
     point: &Point,
@@ -33,7 +33,7 @@ pub(super) fn unmet_need(
         .find_map(|need| why_unmet(&need.requirement))
 }
 
-/// A word about the filter that system calls go through here; empty where there is none.
+/// A note about the seccomp filter of this process; empty if there is none.
 pub(super) fn seccomp_note() -> &'static str {
     /// The mode in which a filter decides (`Seccomp` in proc(5)).
     const BY_FILTER: &str = "2";
@@ -41,17 +41,17 @@ pub(super) fn seccomp_note() -> &'static str {
     let mode = status.lines().find_map(|line| line.strip_prefix("Seccomp:"));
     match mode.map(str::trim) {
         Some(BY_FILTER) => {
-            "; a seccomp filter decides about system calls here (docker run takes \
-             --security-opt seccomp=unconfined)"
+            "; a seccomp filter restricts system calls here (with docker: --security-opt \
+             seccomp=unconfined)"
         }
         _ => "",
     }
 }
 
-/// What switches io_uring off for everybody, or for everybody but a group.
+/// The sysctl that disables io_uring for all users, or for all outside a group.
 const IO_URING_SYSCTL: &str = "/proc/sys/kernel/io_uring_disabled";
 
-/// Why there is no io_uring here, and the way to one; `None` where there is one.
+/// Why io_uring is not available, and what to do; `None` if it is.
 fn io_uring_unavailable() -> Option<String> {
     let error = io_uring::Ring::new(1).err()?;
     let switch = std::fs::read_to_string(IO_URING_SYSCTL).unwrap_or_default();
@@ -64,18 +64,18 @@ fn io_uring_refusal(error: Errno, switch: &str, filtered: &str) -> String {
             format!("this kernel has no io_uring (Linux 5.1, CONFIG_IO_URING): {error}")
         }
         (Errno::EPERM, "1" | "2") => format!(
-            "io_uring is switched off here: {IO_URING_SYSCTL} is {switch}; \
-             `sysctl kernel.io_uring_disabled=0` allows it"
+            "io_uring is disabled: {IO_URING_SYSCTL} is {switch}; \
+             `sysctl kernel.io_uring_disabled=0` enables it"
         ),
-        _ => format!("io_uring_setup(2) is refused here: {error}{filtered}"),
+        _ => format!("io_uring_setup(2) is refused: {error}{filtered}"),
     }
 }
 
 fn why_unmet(what: &Requirement) -> Option<String> {
     match what {
-        Requirement::Readable(path) => File::open(path)
-            .err()
-            .map(|error| format!("{path} cannot be opened for reading: {error}")),
+        Requirement::Readable(path) => {
+            File::open(path).err().map(|error| format!("cannot open {path} for reading: {error}"))
+        }
         Requirement::VdsoFunction(name) => {
             // x86-64 and aarch64 prefix the function's name differently.
             let found = vdso::has_function(&format!("__vdso_{name}"))
@@ -95,22 +95,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_is_refused_a_ring_is_told_by_whom_and_what_to_do() {
+    fn a_refused_io_uring_names_the_reason_and_the_remedy() {
         let filter = "; a filter";
         let switched = io_uring_refusal(Errno::EPERM, "2", "");
         assert!(switched.contains("io_uring_disabled is 2"), "{switched}");
         assert!(switched.contains("`sysctl kernel.io_uring_disabled=0`"), "{switched}");
-        // The switch is what refuses first, whatever else there is.
+        // The sysctl is checked before any filter.
         assert_eq!(io_uring_refusal(Errno::EPERM, "2", filter), switched);
         let filtered = io_uring_refusal(Errno::EPERM, "0", filter);
-        assert!(filtered.ends_with(filter) && !filtered.contains("switched off"), "{filtered}");
+        assert!(filtered.ends_with(filter) && !filtered.contains("disabled"), "{filtered}");
         let pretended = io_uring_refusal(Errno::ENOSYS, "0", filter);
         assert!(pretended.ends_with(filter), "a filter may say ENOSYS too: {pretended}");
         assert!(io_uring_refusal(Errno::ENOSYS, "", "").contains("Linux 5.1"));
     }
 
     #[test]
-    fn what_a_place_lacks_or_forbids_is_told_from_a_fault() {
+    fn a_missing_or_forbidden_feature_is_told_from_a_fault() {
         assert!([Errno::ENOSYS, Errno::EPERM, Errno::EROFS].into_iter().all(Errno::is_unavailable));
         assert!(
             ![Errno::EINVAL, Errno::EPROTO, Errno::EMFILE].into_iter().any(Errno::is_unavailable)

@@ -1,4 +1,4 @@
-//! The probe: spins on CPUs and looks for gaps.
+//! The probe: spins on CPUs and records gaps.
 
 use oscost_model::clock::ClockKind;
 use oscost_model::protocol::CpuProbe;
@@ -8,20 +8,20 @@ use crate::engine::covariates::KernelAccount;
 use crate::engine::{calibrate, probe};
 use crate::kernel::cpu::affinity;
 
-/// Spins on every CPU at once, one thread each; a CPU that cannot be had is left out. Without CPUs
-/// it spins wherever the scheduler has put it.
+/// Spins on every CPU at once, one thread each; a CPU that cannot be used is left out. Without CPUs it
+/// spins on the CPU that the scheduler has chosen.
 pub(super) fn probe_cpus(cpus: &[u32], spin_ms: u64, clock: ClockKind) -> Vec<CpuProbe> {
-    let look = |cpu: u32| match clock {
+    let probe = |cpu: u32| match clock {
         ClockKind::Tsc => probe_cpu(&mut Tsc, cpu, spin_ms),
         ClockKind::Vdso => probe_cpu(&mut Vdso::find().ok()?, cpu, spin_ms),
         _ => probe_cpu(&mut Syscall, cpu, spin_ms),
     };
     if cpus.is_empty() {
-        return look(affinity::current_cpu().max(0) as u32).into_iter().collect();
+        return probe(affinity::current_cpu().max(0) as u32).into_iter().collect();
     }
     let spin = |cpu: u32| {
         affinity::pin(cpu).ok()?;
-        look(cpu)
+        probe(cpu)
     };
     std::thread::scope(|scope| {
         let started = |&cpu: &u32| {
@@ -30,7 +30,7 @@ pub(super) fn probe_cpus(cpus: &[u32], spin_ms: u64, clock: ClockKind) -> Vec<Cp
         let started: Vec<_> = cpus.iter().map(started).collect();
         let probes = started.into_iter().filter_map(|started| match started {
             Ok(thread) => thread.join().ok().flatten(),
-            // No room for threads (RLIMIT_NPROC): one after the other.
+            // No more threads (RLIMIT_NPROC): one CPU after the other.
             Err(cpu) => spin(cpu),
         });
         probes.collect()

@@ -1,8 +1,8 @@
-//! A trial: a program runs once, with what is done before, beside and after it.
+//! A program run: one run of a program, with its companion and the commands before and after it.
 //!
-//! Two processes stand for a trial. The worker does all that is not measured and keeps the folders; a
-//! fork of it takes the treatments, starts the program and reads the clock. Each takes in the
-//! orphans of what it has started, and nothing of that is left when it has answered.
+//! Two processes carry it out. The worker does everything that is not measured and owns the private
+//! directory; a fork of it applies the treatments, starts the program and reads the clock. Each is a
+//! subreaper, and no process is left when it has answered.
 
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder, File};
@@ -34,39 +34,39 @@ use crate::kernel::process::usage;
 use crate::kernel::process::{self, Termination, WaitTarget};
 use crate::treatments::Treatments;
 
-/// What a process that outlives the program may take to end by itself.
+/// The time that a process which outlives the program may take to exit.
 const ORPHAN_GRACE: Duration = Duration::from_millis(200);
-/// What is done after a trial may take so long at least, even where the trial took all its time.
+/// The minimum time for the commands after a run, even if the run took all its time.
 pub(super) const CLEANUP_TIME: Duration = Duration::from_secs(5);
-/// What runs beside the program is ready by then.
+/// The time within which the companion must be ready.
 const COMPANION_READY_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Runs a program once, or has its calls counted, as the order in `line` says.
+/// Runs a program once, or counts its calls, as the order in `line` says.
 pub(super) fn run_program(id: u64, spec: &WorkerSpec, line: &[u8]) -> Answer {
     let Subject::Program(program) = &spec.subject else {
-        return failure(id, "a case is no program").into();
+        return failure(id, "the subject of the order is not a program").into();
     };
     let deadline = Instant::now() + Duration::from_secs(program.limits.seconds.into());
-    let trial = ProgramRun { id, spec, line, program, deadline };
+    let run = ProgramRun { id, spec, line, program, deadline };
     if spec.treatments_of(0).contains(&AppliedTreatment::Sud) {
         let missing = treat::NO_SUD.to_owned();
         return Event::Skipped { id, missing, arm: None }.into();
     }
-    // What it has started would outlive a killed supervisor, but for us: the input ends then.
+    // If the supervisor is killed, this process must end what it has started: its input ends then.
     process::outlive_parent();
     let prepared = process::become_subreaper()
         .and_then(|()| PrivateDirectory::create(program))
-        .map_err(|error| failure(id, format!("make a folder for the trial: {error}")));
+        .map_err(|error| failure(id, format!("create a directory for the program: {error}")));
     let folders = match prepared {
         Ok(folders) => folders,
         Err(answer) => return answer.into(),
     };
-    let answer = trial.prepare_and_run().unwrap_or_else(Answer::from);
-    let after = trial.run_commands(
-        "after it, ",
+    let answer = run.prepare_and_run().unwrap_or_else(Answer::from);
+    let after = run.run_commands(
+        "command after it: ",
         &program.after,
         WaitLimit {
-            deadline: trial.deadline.max(Instant::now() + CLEANUP_TIME),
+            deadline: run.deadline.max(Instant::now() + CLEANUP_TIME),
             session: SessionEnd::Ignored,
         },
     );
@@ -74,25 +74,25 @@ pub(super) fn run_program(id: u64, spec: &WorkerSpec, line: &[u8]) -> Answer {
     drop(folders);
     match after {
         Err(why) if succeeded(&answer) => why.into(),
-        // Why the trial itself failed says more.
+        // The failure of the run itself is more useful.
         _ => answer,
     }
 }
 
-/// Whether an answer is that nothing was wrong.
+/// Whether an answer is a success.
 fn succeeded(answer: &Answer) -> bool {
     let Answer::Line(line) = answer else { return false };
     let head = serde_json::from_slice::<EventHead>(line);
     head.is_ok_and(|head| matches!(head.event, EventKind::ProgramExited | EventKind::Counted))
 }
 
-/// The private folder of a trial, with one for temporary files and one to stand in.
+/// The private directory of a run, with one for temporary files and one as the working directory.
 struct PrivateDirectory(PathBuf);
 
 impl PrivateDirectory {
-    /// Makes them, and goes where the program is to stand.
+    /// Creates them, and changes to the program's working directory.
     fn create(program: &Program) -> Result<Self, Errno> {
-        // By this name the supervisor removes it if we are killed.
+        // The supervisor removes it by this name if this process is killed.
         let made = Self(std::env::temp_dir().join(location::own_leftover_name()));
         let make = |folder: &PathBuf| DirBuilder::new().mode(0o700).create(folder);
         make(&made.0)?;
@@ -108,34 +108,34 @@ impl PrivateDirectory {
 impl Drop for PrivateDirectory {
     fn drop(&mut self) {
         if fs::remove_dir_all(&self.0).is_err() {
-            // Folders that nobody may write to, as some programs make them, hold what is in them.
+            // Some programs create directories without write permission, which cannot be emptied.
             let mut command = Command::new("chmod");
             command.args(["-R", "u+rwx"]).arg(&self.0).stderr(Stdio::null());
             let _ = command.status();
-            // What cannot be removed goes with the supervisor's own folder, if at all.
+            // The rest is removed with the supervisor's own directory, if possible.
             let _ = fs::remove_dir_all(&self.0);
         }
     }
 }
 
-/// A trial that goes on.
+/// A program run in progress.
 struct ProgramRun<'a> {
     id: u64,
     spec: &'a WorkerSpec,
-    /// The order, as it came.
+    /// The line of the order.
     line: &'a [u8],
     program: &'a Program,
     deadline: Instant,
 }
 
 impl ProgramRun<'_> {
-    /// All that comes before what is done afterwards.
+    /// Runs everything except the commands after it.
     fn prepare_and_run(&self) -> Result<Answer, Event> {
         for (name, value) in &self.program.variables {
             self.set_variable(name, value.into())?;
         }
         let to = WaitLimit { deadline: self.deadline, session: SessionEnd::Cancels };
-        self.run_commands("before it, ", &self.program.before, to)?;
+        self.run_commands("command before it: ", &self.program.before, to)?;
         let mut beside = match &self.program.companion {
             Some(beside) => Some(self.start_companion(beside)?),
             None => None,
@@ -153,10 +153,10 @@ impl ProgramRun<'_> {
 
     fn set_variable(&self, name: &str, value: OsString) -> Result<(), Event> {
         let set = process::set_environment_variable(name, &value);
-        set.map_err(|_| self.failure(&["the variable `", name, "` cannot be set to that"]))
+        set.map_err(|_| self.failure(&["cannot set the variable `", name, "` to this value"]))
     }
 
-    /// Does one thing after the other, each of which must end well.
+    /// Runs one command after the other; each must succeed.
     fn run_commands(
         &self,
         lead: &str,
@@ -215,7 +215,7 @@ impl ProgramRun<'_> {
         ])
     }
 
-    /// Whether a command ended as it should.
+    /// Checks that a command has exited with one of these statuses.
     fn check_end(
         &self,
         lead: &str,
@@ -234,8 +234,8 @@ impl ProgramRun<'_> {
         }
     }
 
-    /// MiB that may be written to what is read. Of a warm-up that is more than goes to /dev/null in
-    /// its trials: only who never ends is to be cut short.
+    /// The limit of output that is read, in MiB. In a warm-up it is higher, since the program's timed
+    /// runs write to /dev/null: only a program that never stops writing is to be stopped.
     fn max_output_mib(&self) -> u32 {
         const MORE: u32 = 16;
         let warms = matches!(self.spec.task, Task::Run { warm_up: true });
@@ -243,7 +243,7 @@ impl ProgramRun<'_> {
         if warms && !self.program.captures_output { limit.saturating_mul(MORE) } else { limit }
     }
 
-    /// What is said of a command that was not let come to its end.
+    /// The event for a command that was stopped.
     fn interruption(&self, lead: &str, command: &[String], last: &str, turn: WaitResult) -> Event {
         let (seconds, output_mib) = (self.program.limits.seconds, self.max_output_mib());
         let subject = [lead, &quoted_command(command)].concat();
@@ -251,18 +251,18 @@ impl ProgramRun<'_> {
             WaitResult::TimedOut => Event::TimedOut {
                 id: self.id,
                 after_ms: u64::from(seconds) * 1_000,
-                reason: Some(format!("{subject} took longer than its limit of {seconds} s{last}")),
+                reason: Some(format!("{subject} exceeded its time limit of {seconds} s{last}")),
             },
             WaitResult::Output => {
-                failure(self.id, format!("{subject} wrote more than its limit of {output_mib} MiB"))
+                failure(self.id, format!("{subject} exceeded its output limit of {output_mib} MiB"))
             }
-            _ => self.failure(&[&subject, " was stopped before it had ended", last]),
+            _ => self.failure(&[&subject, " was stopped before it had exited", last]),
         }
     }
 
-    /// Starts what is to run beside the program, and waits for its first line.
+    /// Starts the companion, and waits for its first line.
     fn start_companion(&self, beside: &CompanionProgram) -> Result<ExternalProgram, Event> {
-        let (lead, command) = ("beside it, ", &beside.command);
+        let (lead, command) = ("companion: ", &beside.command);
         let mut outside = self.start(lead, command, Capture::Both, &ProgramLimits::default())?;
         let ready_by = Instant::now() + COMPANION_READY_TIMEOUT;
         let deadline = self.deadline.min(ready_by);
@@ -273,7 +273,7 @@ impl ProgramRun<'_> {
             }
             match external_program::wait_for_event(Some(&mut outside), None, to) {
                 Ok(WaitResult::Output | WaitResult::Other) => {}
-                // What it said last may be the line.
+                // The line may still be in the pipe.
                 Ok(WaitResult::Exited) => {
                     outside.drain_output();
                     match outside.output.first_line() {
@@ -283,7 +283,7 @@ impl ProgramRun<'_> {
                 }
                 Ok(WaitResult::TimedOut) if deadline == ready_by => {
                     let last = outside.output.last_output_clause();
-                    let words = " has written no line within 30 s";
+                    let words = " wrote no line within 30 s";
                     return Err(self.failure(&[lead, &quoted_command(command), words, &last]));
                 }
                 Ok(turn) => {
@@ -304,12 +304,12 @@ impl ProgramRun<'_> {
         Ok(outside)
     }
 
-    /// What ran beside the program has ended before it was ready.
+    /// The failure of a companion that exited before it was ready.
     fn companion_failure(&self, beside: &CompanionProgram, outside: &ExternalProgram) -> Event {
-        let (lead, command) = ("beside it, ", &beside.command);
+        let (lead, command) = ("companion: ", &beside.command);
         match outside.reap() {
             Ok((Termination::Exited(0), ..)) => {
-                self.failure(&[lead, &quoted_command(command), " ended and has written no line"])
+                self.failure(&[lead, &quoted_command(command), " exited without writing a line"])
             }
             Ok((how, ..)) => match self.check_end(lead, command, (outside, how), &[]) {
                 Err(why) => why,
@@ -319,8 +319,7 @@ impl ProgramRun<'_> {
         }
     }
 
-    /// Ends what ran beside the program. That it had to be ended is as it should be, and so is that
-    /// it ended well.
+    /// Kills the companion. It may also have exited with success by itself.
     fn end_companion(
         &self,
         mut outside: ExternalProgram,
@@ -331,20 +330,19 @@ impl ProgramRun<'_> {
         match early {
             Ok(Some((_, how))) => {
                 outside.drain_output();
-                self.check_end("beside it, ", &beside.command, (&outside, how), &[])
+                self.check_end("companion: ", &beside.command, (&outside, how), &[])
             }
             _ => Ok(()),
         }
     }
 
-    /// Has the program run, or its calls counted, by a process of its own, and takes in meanwhile
-    /// what is said beside it.
+    /// Runs the program, or counts its calls, in a fork, and reads the companion's output meanwhile.
     fn run_in_fork(&self, beside: &mut Option<ExternalProgram>) -> Result<Answer, Event> {
         let id = self.id;
         let counts = matches!(self.spec.task, Task::Count { .. });
-        // Who is counted takes its treatments itself, and its tracer has none.
+        // A counted program applies its treatments itself; its tracer has none.
         let applied = if counts { &[] } else { self.spec.treatments_of(0) };
-        let lost = |error: Errno| failure(id, format!("hear from the trial: {error}"));
+        let lost = |error: Errno| failure(id, format!("read the result of the program: {error}"));
         let (mut heard, says) = pipe().map_err(lost)?;
         let mut says = Some(says);
         let treatments = Treatments { applied, cpu: self.spec.cpu, arm: 0 };
@@ -354,7 +352,7 @@ impl ProgramRun<'_> {
                 Task::Run { warm_up: warms } => {
                     self.time_program(warms).unwrap_or_else(|event| event).into()
                 }
-                _ => failure(id, "a program can be run, or its calls be counted").into(),
+                _ => failure(id, "a program can only be run, or its calls counted").into(),
             };
             let line = match answer {
                 Answer::Event(event) => serde_json::to_vec(&event).unwrap_or_default(),
@@ -366,8 +364,7 @@ impl ProgramRun<'_> {
         });
         let running = started.map_err(|why| refusal(id, why))?;
         drop(says);
-        // Who runs the program ends it by itself, in time; a tracer only waits for it, and ends it by
-        // being killed.
+        // The fork stops a timed program itself, in time; a tracer only waits, and must be killed.
         let grace = if counts { Duration::ZERO } else { 2 * CLEANUP_TIME };
         let to = WaitLimit { deadline: self.deadline + grace, session: SessionEnd::Cancels };
         let mut line = Vec::new();
@@ -395,11 +392,11 @@ impl ProgramRun<'_> {
         }
     }
 
-    /// Runs the program in this process's name.
+    /// Runs and times the program, in the fork.
     fn time_program(&self, warms: bool) -> Result<Event, Event> {
         let (id, program) = (self.id, self.program);
         process::become_subreaper()
-            .map_err(|error| failure(id, format!("take in orphans: {error}")))?;
+            .map_err(|error| failure(id, format!("become a subreaper: {error}")))?;
         if let Some(cpu) = self.spec.cpu {
             affinity::pin(cpu)
                 .map_err(|error| failure(id, format!("pin to CPU {cpu}: {error}")))?;
@@ -407,8 +404,8 @@ impl ProgramRun<'_> {
         let (command, limits) = (&program.command, &program.limits);
         let is_read = warms || program.captures_output;
         let reads = if is_read { Capture::Both } else { Capture::Stderr };
-        // A fork copies each page that it writes to for the first time. What it takes to start a
-        // program is done once for nothing, so that the clock does not run meanwhile.
+        // A fork copies each page at its first write. A failing start touches the pages that the timed
+        // start needs, so that these copies are not timed.
         let _ = ExternalProgram::start(&[String::new()], reads, &ProgramLimits::default());
         let mut outside = self.start("", command, reads, limits)?;
         let most_bytes = u64::from(self.max_output_mib()) << 20;
@@ -442,7 +439,7 @@ impl ProgramRun<'_> {
                 None => {
                     let soon = Instant::now() + Duration::from_millis(1);
                     let to = WaitLimit { deadline: soon, ..farewell };
-                    // They may speak until then, and whoever is not listened to waits.
+                    // They may write until then, and must not block on a full pipe.
                     let _ = external_program::wait_for_event(Some(&mut outside), None, to);
                 }
             }

@@ -11,21 +11,21 @@ use crate::benchmarks;
 use crate::kernel::cpu::affinity;
 use crate::kernel::net::token_listener::{Token, TokenListener};
 
-/// Is the other end of a case for a worker on another machine, until that one ends.
+/// Serves the peer's end of a case for a worker on another machine until that worker ends.
 pub(super) fn serve(id: u64, spec: &WorkerSpec, wire: &mut Wire) -> Result<Event, Event> {
     let Subject::Case(case) = &spec.subject else {
-        return Err(failure(id, "a program serves nobody"));
+        return Err(failure(id, "a program cannot be served"));
     };
     let Task::Serve { bind, token } = &spec.task else {
-        return Err(failure(id, "its task is not to serve"));
+        return Err(failure(id, "the task of the order is not `serve`"));
     };
     let (Ok(bind), Some(token)) = (bind.parse(), Token::parse(token)) else {
-        return Err(failure(id, "an address or a token cannot be read"));
+        return Err(failure(id, "cannot parse the address or the token"));
     };
     let bench =
         benchmarks::find(&case.benchmark).filter(|bench| benchmarks::is_complete(bench, case));
     let Some((bench, serve)) = bench.and_then(|bench| Some((bench, bench.serve?))) else {
-        return Err(failure(id, format!("`{case}` has no end that could stand elsewhere")));
+        return Err(failure(id, format!("`{case}` has no peer that could run on another machine")));
     };
     let site = context(spec, affinity::allowed_cpus(0).unwrap_or_default());
     if let Some(cpu) = spec.cpu {
@@ -35,7 +35,7 @@ pub(super) fn serve(id: u64, spec: &WorkerSpec, wire: &mut Wire) -> Result<Event
         .map_err(|error| failure(id, format!("listen at {bind}: {error}")))?;
     let addr = Some(door.endpoint().addr.to_string());
     wire.send(&Event::Ready { id, pid: std::process::id(), addr })
-        .map_err(|error| failure(id, format!("say ready: {error}")))?;
+        .map_err(|error| failure(id, format!("send `ready`: {error}")))?;
     let point = bench.definition().with_implied(&case.point);
     serve(Params::new(&point, site), &mut door)
         .map_err(|error| failure(id, format!("serve `{case}`: {error}")))?;

@@ -1,15 +1,15 @@
-//! An arm that is slower by a known share: `OSCOST_SLOWDOWN_PCT` among what is done to it. For live
-//! tests alone; no program that is shipped has it.
+//! An arm that is slower by a known share: the variable `OSCOST_SLOWDOWN_PCT` among its treatments. For
+//! live tests only; no released program contains it.
 
 use oscost_model::treatment::AppliedTreatment;
 use oscost_model::worker::{Task, WorkerSpec};
 
 use crate::bench::Work;
 
-/// The variable that says by how much, in per cent.
+/// The variable that holds the slowdown, in per cent.
 const SLOWDOWN_PCT: &str = "OSCOST_SLOWDOWN_PCT";
 
-/// This work, slower by what is asked for of its arm; as it is where nothing is asked for.
+/// This work, slowed down as the treatments of its arm say.
 pub(super) fn apply_slowdown(work: Work, spec: &WorkerSpec, arm: u8) -> Work {
     let asked = spec.treatments_of(arm).iter().find_map(|one| match one {
         AppliedTreatment::Env { name, value } if name == SLOWDOWN_PCT => value.parse::<f64>().ok(),

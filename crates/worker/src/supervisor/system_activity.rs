@@ -1,4 +1,4 @@
-//! A watch: a job that sleeps between two looks at the machine.
+//! The system activity job: it takes two snapshots of the machine and sleeps in between.
 
 use oscost_model::protocol::{Event, Order};
 use oscost_model::watch::SystemActivity;
@@ -12,24 +12,24 @@ use crate::kernel::time::adjtimex;
 use crate::kernel::time::clock::{ClockId, gettime, monotonic_raw_ns};
 use crate::kernel::{Errno, process};
 
-/// Looks, says `ready`, sleeps until `stop`, looks again. `except` are processes of the tool's own;
-/// the supervisor, which started this one, and its other jobs are left out without being named.
+/// Takes a snapshot, sends `ready`, sleeps until `stop`, takes another. `except` are the tool's own
+/// processes; the supervisor (the parent of this process) and its jobs are excluded as well.
 pub(super) fn record_activity(id: u64, except: &[u32], wire: &mut Wire) -> Event {
     let roots = Roots::machine();
     let begun = start(&roots, &allowed_cpus(&roots));
     let first = ClockPair::read();
     let ready = Event::Ready { id, pid: std::process::id(), addr: None };
     if let Err(error) = wire.send(&ready) {
-        return failure(id, format!("say ready: {error}"));
+        return failure(id, format!("send `ready`: {error}"));
     }
     match wire.next_order() {
         Ok(Some(Order::Stop { .. })) => {}
-        Ok(_) => return failure(id, "a watch waits for `stop` and nothing else"),
+        Ok(_) => return failure(id, "a watch accepts no order but `stop`"),
         Err(error) => return failure(id, format!("read an order: {error}")),
     }
     let last = ClockPair::read();
-    let ours = [except, &[process::parent_argument()]].concat();
-    let seen = finish(&roots, &begun, &ours);
+    let own_pids = [except, &[process::parent_argument()]].concat();
+    let seen = finish(&roots, &begun, &own_pids);
     let (audit, audit_unread) = match audit::enabled() {
         Ok(enabled) => (Some(enabled), None),
         Err(error) => (None, Some(audit_error(error))),
@@ -45,26 +45,26 @@ pub(super) fn record_activity(id: u64, except: &[u32], wire: &mut Wire) -> Event
     Event::Watched { id, activity: Box::new(watch) }
 }
 
-/// Why the audit system did not answer.
+/// Why the state of the audit system is unknown.
 fn audit_error(error: Errno) -> String {
     match error {
         Errno::EPERM | Errno::EACCES => "needs root".to_owned(),
         Errno(libc::ECONNREFUSED) => {
-            "asked from a container, or of a kernel that was booted without it".to_owned()
+            "not available in a container, or the kernel was booted without it".to_owned()
         }
         Errno(libc::EPROTONOSUPPORT | libc::EAFNOSUPPORT) => "this kernel has none".to_owned(),
-        other => format!("it does not answer: {other}"),
+        other => format!("no answer: {other}"),
     }
 }
 
-/// One moment on two clocks.
+/// Simultaneous readings of two clocks.
 struct ClockPair {
     monotonic_ns: u64,
     raw_ns: u64,
 }
 
 impl ClockPair {
-    /// The best of some tries: the one whose reads lie closest together.
+    /// The best of several readings: the one whose reads are closest together.
     fn read() -> ClockPair {
         let read = || {
             let before = monotonic_raw_ns();
@@ -76,7 +76,7 @@ impl ClockPair {
         tries.min_by_key(|(width, _)| *width).unwrap_or_else(read).1
     }
 
-    /// By how much the steered clock ran faster than the raw one from here to `later`.
+    /// By how much CLOCK_MONOTONIC ran faster than CLOCK_MONOTONIC_RAW from here to `later`.
     fn rate_offset_ppm(&self, later: &ClockPair) -> Option<f64> {
         let raw = later.raw_ns.checked_sub(self.raw_ns).filter(|&ns| ns > 0)?;
         let monotonic = later.monotonic_ns.checked_sub(self.monotonic_ns)?;
@@ -89,18 +89,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_rate_of_one_clock_against_the_other_is_in_parts_per_million() {
+    fn the_rate_offset_of_two_clocks_is_in_parts_per_million() {
         let at = |monotonic_ns, raw_ns| ClockPair { monotonic_ns, raw_ns };
         let begun = at(5_000_000_000, 1_000_000_000);
         assert_eq!(begun.rate_offset_ppm(&at(6_000_500_000, 2_000_000_000)), Some(500.0));
         assert_eq!(begun.rate_offset_ppm(&at(5_999_500_000, 2_000_000_000)), Some(-500.0));
-        assert_eq!(begun.rate_offset_ppm(&begun), None, "no time lies between");
+        assert_eq!(begun.rate_offset_ppm(&begun), None, "no time has passed");
     }
 
     #[test]
-    fn a_refusal_is_told_in_words() {
+    fn a_refusal_has_a_reason() {
         assert_eq!(audit_error(Errno::EPERM), "needs root");
         assert!(audit_error(Errno(libc::EPROTONOSUPPORT)).contains("none"));
-        assert!(audit_error(Errno::EINVAL).starts_with("it does not answer: "));
+        assert!(audit_error(Errno::EINVAL).starts_with("no answer: "));
     }
 }

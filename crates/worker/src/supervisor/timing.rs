@@ -13,19 +13,20 @@ use crate::kernel::cpu::stack_offset;
 use crate::kernel::memory::shared_table::SharedTable;
 use crate::treatments::MonitorPage;
 
-/// Does it deeper by less than a page, so that the stack's place differs from worker to worker.
+/// Runs the closure with the stack moved by less than a page, so that its position differs from worker
+/// to worker.
 pub(super) fn with_stack_offset<R>(spec: &WorkerSpec, what: &mut dyn FnMut() -> R) -> R {
     stack_offset::with_stack_offset(Seed::new(!spec.seed).below(4_096), what)
 }
 
-/// How often a monitor is woken by one op, found in ops that nobody times; `None` where there is no
-/// monitor. No call but those of the ops lies between two looks.
+/// The number of monitor wakeups per op, measured over untimed ops; `None` without a monitor. Between
+/// two readings no system calls are made except those of the ops.
 pub(super) fn monitor_wakeups_per_op(
     work: &mut Work,
     plan: &BatchPlan,
     seen: &MonitorPage,
 ) -> Result<Option<f64>, OpError> {
-    /// So many batches of so many turns: a stop may take 100 us, and an op make many.
+    /// Few and short batches: a ptrace stop may take 100 us, and an op may make many calls.
     const BATCHES: u32 = 4;
     const TURNS: u64 = 16;
     let turns = if plan.mode == Mode::T { plan.iterations } else { plan.iterations.min(TURNS) };
@@ -47,7 +48,7 @@ pub(super) fn monitor_wakeups_per_op(
     Ok((ops > 0).then(|| woken as f64 / ops as f64))
 }
 
-/// Room for every sample that the plan allows of so many arms, pre-faulted and locked.
+/// A table for every sample of the plan and all arms, pre-faulted and locked.
 pub(super) fn sample_table(
     id: u64,
     plan: &BatchPlan,
@@ -58,41 +59,41 @@ pub(super) fn sample_table(
         .map_err(|error| failure(id, format!("map the sample buffer: {error}")))
 }
 
-/// Refuses more groups than the plan has.
+/// Checks that the table has room for this many groups.
 pub(super) fn check_group_limit(id: u64, plan: &BatchPlan, groups: u32) -> Result<(), Event> {
     if groups <= plan.groups {
         return Ok(());
     }
-    let why = format!("{groups} groups were asked for: there is room for {}", plan.groups);
+    let why = format!("{groups} groups were requested; there is room for {}", plan.groups);
     Err(failure(id, why))
 }
 
-/// The machine's own counters before the timed part.
+/// The disturbance counters of the measured CPU; `None` if the worker is not pinned.
 pub(super) fn system_counters(spec: &WorkerSpec) -> Option<Snapshot> {
     spec.cpu.map(facts::disturbances)
 }
 
-/// Adds what the machine's own counters say of the timed part.
+/// Adds what the system's counters show for the timed part.
 pub(super) fn with_system_counters(
     spec: &WorkerSpec,
     account: Disturbance,
     before: Option<Snapshot>,
 ) -> Disturbance {
     let (before, after) = (before.unwrap_or_default(), system_counters(spec).unwrap_or_default());
-    let grown = |now: Option<u64>, then: Option<u64>| {
+    let increase = |now: Option<u64>, then: Option<u64>| {
         now.zip(then).map(|(now, then)| now.saturating_sub(then))
     };
     Disturbance {
-        steal_ticks: grown(after.steal_ticks, before.steal_ticks),
-        throttled_periods: grown(after.throttled_periods, before.throttled_periods),
+        steal_ticks: increase(after.steal_ticks, before.steal_ticks),
+        throttled_periods: increase(after.throttled_periods, before.throttled_periods),
         ..account
     }
 }
 
-/// Tells the tool that the worker stands ready.
+/// Reports that the worker is ready.
 pub(super) fn send_ready(id: u64, wire: &mut Wire) -> Result<(), Event> {
     let event = Event::Ready { id, pid: std::process::id(), addr: None };
-    wire.send(&event).map_err(|error| failure(id, format!("say ready: {error}")))
+    wire.send(&event).map_err(|error| failure(id, format!("send `ready`: {error}")))
 }
 
 /// The next order.

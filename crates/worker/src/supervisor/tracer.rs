@@ -1,4 +1,4 @@
-//! Counting calls: a process of its own traces an untimed copy of the case and all it starts.
+//! Counts system calls: a process of its own traces an untimed copy of the case and its descendants.
 
 use std::io::{Read, Write};
 use std::os::unix::process::CommandExt;
@@ -22,17 +22,17 @@ use crate::kernel::probe::ptrace::{self, Stop};
 use crate::kernel::{Errno, process};
 use crate::treatments::{self, Treatments};
 
-/// Starts the copy, which reads the order in `line` as well, follows it, and says what it called.
+/// Starts the copy, which reads the order in `line` as well, traces it, and returns its calls.
 pub(super) fn count(id: u64, spec: &WorkerSpec, line: &[u8]) -> Answer {
     if !matches!(spec.task, Task::Count { .. }) {
-        return failure(id, "its task is not to count").into();
+        return failure(id, "the task of the order is not to count").into();
     }
     let treatments = arm_treatments(spec);
     if treatments.applied.iter().any(AppliedTreatment::has_monitor) {
         let under = treatments::names(treatments.applied);
         let why = format!(
-            "under {under} its calls cannot be counted: a tracer counts them, and a \
-             process has but one monitor at a time here"
+            "calls cannot be counted under {under}: a tracer counts them, and a process can have \
+             only one monitor"
         );
         return failure(id, why).into();
     }
@@ -40,7 +40,7 @@ pub(super) fn count(id: u64, spec: &WorkerSpec, line: &[u8]) -> Answer {
     treatments::remove_groups(&treatments);
     match followed {
         Ok((tally, words)) if words.is_empty() => tally.into_event(id).into(),
-        // The copy itself says why it could not run its ops.
+        // The copy itself reports why it could not run its ops.
         Ok((_, words)) => Answer::Line(words.trim_ascii_end().to_vec()),
         Err(error) => failure(id, format!("trace the copy: {error}")).into(),
     }
@@ -50,7 +50,7 @@ fn arm_treatments(spec: &WorkerSpec) -> Treatments<'_> {
     Treatments { applied: spec.treatments_of(0), cpu: spec.cpu, arm: 0 }
 }
 
-/// The traced copy: asks for its tracer, then runs the case's ops between two marks.
+/// The traced copy: requests its tracer, then runs the case's ops between two marks.
 pub fn run_traced_job() -> Result<(), Errno> {
     process::die_with_parent(process::parent_argument())?;
     let mut wire = Wire::stdio()?;
@@ -58,7 +58,7 @@ pub fn run_traced_job() -> Result<(), Errno> {
         return Err(Errno::EINVAL);
     };
     if let Err(error) = ptrace::request_tracing() {
-        return wire.send(&failure(id, format!("ptrace is refused here: {error}")));
+        return wire.send(&failure(id, format!("ptrace is refused: {error}")));
     }
     if let Err(why) = treatments::install(&arm_treatments(&spec)) {
         return wire.send(&refusal(id, why));
@@ -70,16 +70,16 @@ pub fn run_traced_job() -> Result<(), Errno> {
     done.or_else(|answer| wire.send(&answer))
 }
 
-/// Runs the ops of the counted copy of a case.
+/// Runs the ops of the counted copy of a case, between marks.
 fn run_counted_ops(id: u64, spec: &WorkerSpec) -> Result<(), Event> {
     let Task::Count { warm_ops, ops } = spec.task else {
-        return Err(failure(id, "its task is not to count"));
+        return Err(failure(id, "the task of the order is not to count"));
     };
     let mut work = build_work(id, spec, 0)?;
     count::run_counted(&mut work, warm_ops, ops).map_err(|error| op_failure(id, error))
 }
 
-/// Goes on as the program, whose whole run is one op; comes back with why it cannot.
+/// Executes the program, whose whole run is one op; returns only on failure.
 fn exec_program(id: u64, spec: &WorkerSpec, program: &Program) -> Event {
     let failed = |error: Errno| {
         failure(
@@ -93,10 +93,10 @@ fn exec_program(id: u64, spec: &WorkerSpec, program: &Program) -> Event {
         )
     };
     if let Some(cpu) = spec.cpu {
-        // As in a trial; who may not have it there says so there.
+        // As in a timed run, which reports the error.
         let _ = affinity::pin(cpu);
     }
-    // Lowered for good: the limits are the program's now.
+    // Lowered permanently: the program inherits the limits.
     let lowered = external_program::lower_limits(&program.limits);
     let name = program.command.first().map_or("", String::as_str);
     let mut command = Command::new(name);
@@ -107,17 +107,17 @@ fn exec_program(id: u64, spec: &WorkerSpec, program: &Program) -> Event {
     failed(error.into())
 }
 
-/// Runs the copy from stop to stop until it ends; hands back what it called and what it said.
+/// Resumes the copy from stop to stop until it exits; returns its calls and its output.
 fn follow(spec: &WorkerSpec, line: &[u8]) -> Result<(CallCounter, Vec<u8>), Errno> {
     let mut copy = Command::new(process::own_executable());
     if !command::runs_program(spec) {
-        // As in a worker that measures, or its threads would make a call more.
+        // As in a worker that measures; otherwise its threads would make an additional call.
         copy.env_clear()
             .envs(command::variables(spec.treatments_of(0)))
             .envs(std::env::var_os("TMPDIR").map(|folder| ("TMPDIR", folder)));
     }
     let mut copy = copy
-        .arg("traced")
+        .arg("traced-job")
         .arg(std::process::id().to_string())
         .args(location::job_arguments())
         .stdin(Stdio::piped())
@@ -128,8 +128,8 @@ fn follow(spec: &WorkerSpec, line: &[u8]) -> Result<(CallCounter, Vec<u8>), Errn
     }
     let pid = copy.id();
     if let Some(cpu) = spec.cpu {
-        // Beside the copy on its CPU: each stop is then one switch, and wakes no other CPU. Where
-        // that is refused, it only takes longer.
+        // On the CPU of the copy each stop is one context switch and wakes no other CPU. If pinning is
+        // refused, it only takes longer.
         let _ = affinity::pin(cpu);
     }
     let mut tally = CallCounter::new(pid, &spec.subject);
@@ -143,7 +143,7 @@ fn follow(spec: &WorkerSpec, line: &[u8]) -> Result<(CallCounter, Vec<u8>), Errn
                     }
                     tally.stop_stepping();
                 }
-                // A task that was killed meanwhile shows as gone at the next wait.
+                // The next wait reports a task that was killed in the meantime.
                 let _ = ptrace::resume(task, signal);
             }
             match ptrace::next_stop() {
@@ -167,8 +167,8 @@ fn follow(spec: &WorkerSpec, line: &[u8]) -> Result<(CallCounter, Vec<u8>), Errn
     }
     let mut words = Vec::new();
     if let Some(output) = copy.stdout.take() {
-        // Its own words are one short line. Whoever else may hold the pipe has been killed, or the
-        // end of it would never come.
+        // Its output is one short line. All other processes with the pipe open have been killed, so
+        // that the read ends.
         output.take(64 << 10).read_to_end(&mut words)?;
     }
     Ok((tally, words))

@@ -1,10 +1,10 @@
-//! Any command under treatments: `oscost-worker treated TREATED COMMAND...`, for `oscost treat`.
-//! Without a command it only tries them, on a process that ends at once.
+//! Runs any command under treatments: `oscost-worker treat TREATMENTS COMMAND...`, for `oscost treat`.
+//! Without a command it only tries the treatments, on a process that exits at once.
 //!
-//! The command has its user's own terminal, folder, environment and signals, and is not pinned. Up
-//! to three processes stand for it: this one, which waits and hands its status on; monitors, where a
-//! treatment has a monitor; and a guard, where something is attached to the system, which undoes
-//! that when this one has ended, however that came about.
+//! The command keeps its user's terminal, directory, environment and signals, and is not pinned.
+//! Besides the command there are up to three kinds of process: this one, which waits and passes the
+//! exit status on; monitors, if a treatment needs one; and a cleanup process, if something is attached
+//! to the system, which undoes that when this process has ended, however it ended.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -26,18 +26,19 @@ use crate::kernel::process::{self, Termination, WaitTarget};
 use crate::treatments::system::{AntagonistCpus, RestorePlan};
 use crate::treatments::{self, Refusal, Treatments};
 
-/// The statuses by which a shell, env(1) and nice(1) tell their own failures from their command's.
+/// The exit statuses by which a shell, env(1) and nice(1) tell their own failures from those of the
+/// command.
 const EXIT_TREATMENT_FAILED: u8 = 125;
 const EXIT_CANNOT_RUN: u8 = 126;
 const EXIT_NOT_FOUND: u8 = 127;
 /// What a shell adds to the number of the signal that killed a command.
 const EXIT_SIGNAL_BASE: u8 = 128;
 
-/// Why a command cannot have what a process that runs already can.
+/// Why `sud` is possible only for a process that is already running.
 pub(super) const NO_SUD: &str =
-    "cannot treat a command with `sud`: execve(2) switches Syscall User Dispatch off";
+    "cannot treat a command with `sud`: execve(2) disables Syscall User Dispatch";
 
-/// Runs the command under the treatments; the status to end with.
+/// Runs the command under the treatments; returns the exit status.
 pub fn run_treat() -> u8 {
     let mut arguments = std::env::args_os().skip(2);
     let text = arguments.next().unwrap_or_default();
@@ -46,20 +47,20 @@ pub fn run_treat() -> u8 {
     match treated {
         Ok(treated) => run(treated, command),
         Err(error) => {
-            report_error(EXIT_TREATMENT_FAILED, &format!("cannot read the treatments: {error}"))
+            report_error(EXIT_TREATMENT_FAILED, &format!("cannot parse the treatments: {error}"))
         }
     }
 }
 
 fn run(mut treated: TreatmentSet, command: Vec<OsString>) -> u8 {
     if treated.applied.contains(&AppliedTreatment::Sud) && !command.is_empty() {
-        let hint = "\n  hint: `oscost run --treat sud` treats a process that runs already";
+        let hint = "\n  hint: `oscost run --treat sud` treats a process that is already running";
         return report_error(EXIT_TREATMENT_FAILED, &(NO_SUD.to_owned() + hint));
     }
     let command = take_wrapper(&mut treated.applied, command);
     let (attached, applied) = (&treated.attached, &treated.applied);
     let treatments = Treatments { applied, cpu: None, arm: 0 };
-    // Whoever has nothing to undo or to say of its end need not be waited for.
+    // With nothing to undo and no end to report, this process becomes the command.
     let is_simple = |one: &AppliedTreatment| {
         matches!(one, AppliedTreatment::Env { .. } | AppliedTreatment::Nice { .. })
     };
@@ -99,8 +100,8 @@ fn run(mut treated: TreatmentSet, command: Vec<OsString>) -> u8 {
     }
 }
 
-/// Takes the first wrapper, and what follows it, out of `applied`: the wrapper starts the command,
-/// through this program where more is to be done to it first.
+/// Takes the first wrapper, and all treatments after it, out of `applied`; returns the command line
+/// with the wrapper. The wrapper starts this program again if further treatments follow it.
 fn take_wrapper(applied: &mut Vec<AppliedTreatment>, command: Vec<OsString>) -> Vec<OsString> {
     let at = applied.iter().position(|one| matches!(one, AppliedTreatment::Wrapper { .. }));
     let mut rest = at.map(|at| applied.split_off(at)).unwrap_or_default().into_iter();
@@ -109,17 +110,17 @@ fn take_wrapper(applied: &mut Vec<AppliedTreatment>, command: Vec<OsString>) -> 
     let inside = TreatmentSet { applied: rest.collect(), attached: Vec::new() };
     if !inside.applied.is_empty() {
         let program = process::own_executable();
-        // The wrapper's own /proc/self/exe is another one.
+        // To the wrapper, /proc/self/exe is the wrapper itself.
         words.push(program.read_link().unwrap_or(program).into());
-        words.push("treated".into());
+        words.push("treat".into());
         words.push(serde_json::to_string(&inside).unwrap_or_default().into());
     }
     words.extend(command);
     words
 }
 
-/// Becomes the command, looked for as execvp(3) does; comes back with the status for that it could
-/// not, or that there is none.
+/// Executes the command as execvp(3) does; returns the exit status if that fails or if there is no
+/// command.
 fn exec(command: &[OsString], applied: &[AppliedTreatment]) -> u8 {
     let Some((program, arguments)) = command.split_first() else { return 0 };
     let variables = applied.iter().filter_map(|one| match one {
@@ -131,20 +132,20 @@ fn exec(command: &[OsString], applied: &[AppliedTreatment]) -> u8 {
     report_error(status, &format!("cannot run `{}`: {}", printable(program), Errno::from(error)))
 }
 
-/// A word of somebody's command, without what a terminal may take for more than letters.
+/// A word of a command, without characters that a terminal would interpret.
 fn printable(word: &OsString) -> String {
     word.to_string_lossy().chars().take(80).collect::<String>().escape_debug().to_string()
 }
 
-/// The status of a command that was killed, which is told where its user has not asked for it.
+/// The exit status of a command that was killed; the signal is reported unless the user sent it.
 fn report_signal(by: i32, command: &[OsString], applied: &[AppliedTreatment]) -> u8 {
     let status = EXIT_SIGNAL_BASE + by as u8;
     let has_filter = applied.iter().any(|one| matches!(one, AppliedTreatment::Seccomp { .. }));
     let why = match by {
         libc::SIGINT | libc::SIGPIPE => return status,
         libc::SIGSYS if has_filter => {
-            ": its seccomp filter forbids a call that it made\n  hint: the action SCMP_ACT_LOG \
-             writes the call to the kernel's log instead"
+            ": its seccomp filter forbids a system call that it made\n  hint: the action \
+             SCMP_ACT_LOG writes the call to the kernel's log instead"
         }
         _ => "",
     };
@@ -158,21 +159,21 @@ fn report_refusal(why: &Refusal) -> u8 {
 }
 
 fn report_error(status: u8, words: &str) -> u8 {
-    // Standard error may be closed; the status says the same.
+    // Standard error may be closed; the exit status reports the same.
     let _ = writeln!(std::io::stderr(), "error: {words}");
     status
 }
 
-/// Whoever holds what is attached while the command runs, in a process of its own.
+/// The process that keeps system treatments attached while the command runs, and undoes them.
 struct CleanupProcess {
     pid: u32,
-    /// What it waits for the end of: nobody else has it open.
+    /// Its input: no other process has it open, so that its end means the end of this process.
     input: Option<File>,
     events: BufReader<File>,
     restore: RestorePlan,
 }
 
-/// What a guard says.
+/// An event of the cleanup process.
 #[derive(Deserialize)]
 struct CleanupEvent {
     event: EventKind,
@@ -182,12 +183,12 @@ struct CleanupEvent {
 }
 
 impl CleanupProcess {
-    /// Attaches what is to be attached; none where there is nothing to guard.
+    /// Attaches the system treatments; `None` if there is nothing to clean up.
     fn start(treated: &TreatmentSet, has_group: bool) -> Result<Option<CleanupProcess>, String> {
         if treated.attached.is_empty() && !has_group {
             return Ok(None);
         }
-        let failed = |error: Errno| format!("cannot start a guard: {error}");
+        let failed = |error: Errno| format!("cannot start the cleanup process: {error}");
         let (asked, asks) = pipe().map_err(failed)?;
         let (says, said) = pipe().map_err(failed)?;
         let name = location::own_leftover_name();
@@ -203,7 +204,7 @@ impl CleanupProcess {
             if has_group {
                 treatments::remove_group(&group);
             }
-            // Who no longer listens was killed.
+            // A parent that no longer reads was killed.
             i32::from(wire.send(&event).is_err())
         });
         let pid = pid.map_err(failed)?;
@@ -220,15 +221,15 @@ impl CleanupProcess {
         }
     }
 
-    /// Has it undo what it has attached, and tells what was counted if somebody wants to know.
-    fn end(mut self, tells: bool) {
+    /// Ends it, which undoes what it has attached; prints the number of counted calls if `verbose`.
+    fn end(mut self, verbose: bool) {
         self.input = None;
         match self.next_event() {
             Some(CleanupEvent { event: EventKind::Detached, counted: Some(counted), .. })
-                if tells =>
+                if verbose =>
             {
-                let words = format!("note: {counted} calls were counted, of all processes");
-                // Standard error may be closed: nobody wants to know then.
+                let words = format!("note: {counted} system calls of all processes were counted");
+                // Standard error may be closed.
                 let _ = writeln!(std::io::stderr(), "{words}");
             }
             Some(CleanupEvent { event: EventKind::Detached, .. }) => {}
@@ -238,7 +239,7 @@ impl CleanupProcess {
         }
     }
 
-    /// What it says next.
+    /// Its next event.
     fn next_event(&mut self) -> Option<CleanupEvent> {
         let mut line = Vec::new();
         self.events.read_until(b'\n', &mut line).ok()?;
@@ -246,16 +247,16 @@ impl CleanupProcess {
     }
 }
 
-/// Why a guard could not do what it was to do.
+/// Why the cleanup process failed.
 fn failure_text(said: Option<CleanupEvent>) -> String {
     let words = said.and_then(|said| said.missing.or(said.why));
-    words.unwrap_or_else(|| "the guard of what is attached was killed".to_owned())
+    words.unwrap_or_else(|| "the cleanup process was killed".to_owned())
 }
 
 impl Drop for CleanupProcess {
     fn drop(&mut self) {
         self.input = None;
-        // It ends by itself; where it was killed, what it would have put back is put back here.
+        // It exits by itself; if it was killed, the changes are restored here.
         let _ = process::wait(WaitTarget::Child(self.pid), true);
         self.restore.restore();
     }

@@ -1,4 +1,4 @@
-//! Workers of several arms: fork twins, each of which takes its treatments and builds its own work.
+//! Workers of several arms: fork twins, each of which applies its treatments and builds its own work.
 
 use oscost_model::clock::ClockKind;
 use oscost_model::protocol::{Event, Order};
@@ -24,14 +24,14 @@ use crate::kernel::memory::shared_table::SharedTable;
 use crate::kernel::{Errno, process};
 use crate::treatments::{MonitorPage, TreatedProcess, Treatments};
 
-/// What an arm leaves beside its samples.
+/// The results of an arm besides its samples.
 #[derive(Clone, Copy, Default)]
 struct ArmResult {
     account: Disturbance,
     woken: Option<f64>,
 }
 
-/// What the worker and its arms share.
+/// The state that the worker shares with its arms.
 struct TwinWorker<'a> {
     id: u64,
     spec: &'a WorkerSpec,
@@ -43,7 +43,7 @@ struct TwinWorker<'a> {
 /// Two or three arms, in processes of their own.
 pub(super) fn measure_twins(id: u64, spec: &WorkerSpec, wire: &mut Wire) -> Result<Event, Answer> {
     let Task::Measure(plan) = &spec.task else {
-        return Err(failure(id, "its task is not to measure").into());
+        return Err(failure(id, "the task of the order is not to measure").into());
     };
     let arms = spec.arms;
     let left = SharedTable::new(usize::from(arms))
@@ -51,22 +51,22 @@ pub(super) fn measure_twins(id: u64, spec: &WorkerSpec, wire: &mut Wire) -> Resu
     let mut worker =
         TwinWorker { id, spec, plan, samples: sample_table(id, plan, arms)?, results: left };
     let mut order: Vec<u8> = (0..arms).collect();
-    // Not the streams of the stack's depth and of the batches.
+    // Another random stream than those of the stack offset and of the batches.
     Seed::new(spec.seed.rotate_left(32)).shuffle(&mut order);
     let mut twins = Twins::new(spec.seed);
     let mut running = Vec::new();
     for arm in order {
-        // One after the other: what builds and warms is not to disturb what does the same.
+        // One after the other: set-up and warm-up of one arm must not disturb those of another.
         let (ends, process) = worker.start_arm(arm, &mut twins)?;
         twins.add(arm, ends);
         running.push((arm, process));
     }
-    // Beside its arms, so that a token wakes no other CPU. They are there already: one that were
-    // forked by a pinned process would see no other CPU.
+    // Pinned to the CPU of its arms, so that a token wakes no other CPU. The arms were forked before:
+    // the fork of a pinned process would see no other CPU.
     if let Some(cpu) = spec.cpu {
         affinity::pin(cpu).map_err(|error| failure(id, format!("pin to CPU {cpu}: {error}")))?;
     }
-    // Asked from outside: an arm under a filter would be told apart by asking, or killed.
+    // Read from outside: an arm under a filter might be refused or killed for asking.
     let of_arms = (0..arms).map(|arm| running.iter().find(|(number, _)| *number == arm));
     let speculation = of_arms.map(|arm| process::speculation_status(arm?.1.pid())).collect();
     send_ready(id, wire)?;
@@ -84,7 +84,7 @@ pub(super) fn measure_twins(id: u64, spec: &WorkerSpec, wire: &mut Wire) -> Resu
     let account = all.iter().map(|left| left.account).reduce(twins::merge).unwrap_or_default();
     let slots = SampleSlots { arms, batches: plan.unroll_factors.len() };
     let mut samples = worker.samples.prefix(slots.first(0, rounds));
-    // A batch whose answer never came has left its slot as it was.
+    // A batch whose answer never arrived has left its slot empty.
     samples.retain(|sample| sample.n != 0 || sample.ticks != 0);
     let is_treated = spec.treatments.iter().any(|applied| !applied.is_empty());
     Ok(Event::Sampled {
@@ -102,7 +102,7 @@ pub(super) fn measure_twins(id: u64, spec: &WorkerSpec, wire: &mut Wire) -> Resu
 }
 
 impl TwinWorker<'_> {
-    /// Starts an arm beside others, and waits until it is ready.
+    /// Starts an arm, and waits until it is ready.
     fn start_arm(
         &mut self,
         arm: u8,
@@ -115,7 +115,7 @@ impl TwinWorker<'_> {
         let applied = self.spec.treatments_of(arm);
         let started = Treatments { applied, cpu: self.spec.cpu, arm }.start(&mut |seen| {
             location::set_arm(arm);
-            // Its own copy: each arm has as many descriptors as any other.
+            // Closes the inherited pipes, so that each arm has the same number of descriptors.
             others.close_pipes();
             let Some(mut tokens) = tokens.take() else { return 1 };
             let Err(why) = self.run_arm(arm, seen, &mut tokens) else { return 0 };
@@ -130,7 +130,7 @@ impl TwinWorker<'_> {
         }
     }
 
-    /// What an arm comes to that cannot go on.
+    /// The answer for an arm that cannot continue.
     fn arm_failure(
         &self,
         arm: u8,
@@ -143,12 +143,12 @@ impl TwinWorker<'_> {
         let of_it = running.iter_mut().find(|(number, _)| *number == arm);
         let how = match of_it.map(|(_, process)| process.reap()) {
             Some(Ok(how)) => describe_end(how, self.spec.treatments_of(arm)),
-            _ => "is gone".to_owned(),
+            _ => "has disappeared".to_owned(),
         };
-        with_arm(failure(self.id, format!("a twin ended: arm {arm} {how}")), arm).into()
+        with_arm(failure(self.id, format!("a twin exited: arm {arm} {how}")), arm).into()
     }
 
-    /// The life of an arm, in its own process.
+    /// Runs an arm, in its own process.
     fn run_arm(
         &mut self,
         arm: u8,
@@ -167,7 +167,7 @@ impl TwinWorker<'_> {
     }
 }
 
-/// An arm that lives.
+/// The process of an arm.
 struct ArmProcess<'a, 'b> {
     arm: u8,
     seen: &'a MonitorPage,
@@ -180,7 +180,7 @@ impl ArmProcess<'_, '_> {
     fn run<C: Clock>(&mut self, clock: Result<C, Errno>) -> Result<(), Event> {
         let (id, plan, arm) = (self.worker.id, self.worker.plan, self.arm);
         let at = |error| op_failure(id, error);
-        let lost = |error: Errno| failure(id, format!("answer for its arm: {error}"));
+        let lost = |error: Errno| failure(id, format!("send the answer of an arm: {error}"));
         let clock = clock.map_err(|error| failure(id, format!("open the clock: {error}")))?;
         let mut collector = Collector::new(clock, KernelAccount::of_this_thread());
         collector.warm_up(self.work, plan).map_err(at)?;
@@ -198,7 +198,7 @@ impl ArmProcess<'_, '_> {
     }
 }
 
-/// The same answer, of this arm.
+/// The same event, for this arm.
 fn with_arm(event: Event, of: u8) -> Event {
     match event {
         Event::Failed { id, at_op, reason: why, errno, .. } => {

@@ -1,4 +1,4 @@
-//! What must be undone, whatever happens.
+//! The undo list: what must be undone, however the session ends.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -15,40 +15,40 @@ use crate::kernel::time::clock::monotonic_raw_ns;
 use crate::treatments::system::RestorePlan;
 use crate::treatments::{self, system};
 
-/// The undo list: process groups to end, the folder to remove. Dropping it undoes everything.
+/// The process groups to kill and the directory to remove. Dropping it undoes everything.
 pub(super) struct Undo {
-    /// With what each of them may leave changed in the system.
+    /// The process groups, each with what it may leave changed in the system.
     groups: BTreeMap<u32, RestorePlan>,
     scratch: Option<PathBuf>,
-    /// The folder's lock: it says that this session lives.
+    /// The lock of the directory, which marks the session as alive.
     _lock: Option<File>,
-    /// What the names of all that jobs leave elsewhere begin with.
+    /// The prefix of the names of everything that jobs create elsewhere.
     session_name: String,
-    /// Where the user stands.
+    /// The user's current directory.
     user_directory: PathBuf,
 }
 
 impl Undo {
-    /// A list that holds one private folder, where workers stand and may write. A machine on which
-    /// none can be made (read-only, full) is measured without. What sessions left that were killed
-    /// before they could undo it is removed first.
+    /// A list with one private directory, the working directory of the workers. A machine on which none
+    /// can be created (read-only, full) is measured without. The leftovers of killed sessions are
+    /// removed first.
     pub(super) fn with_scratch() -> Self {
         let temporary = std::env::temp_dir();
-        // A folder that was removed under its user's feet is still `.`, and nothing can be in it.
+        // A current directory that has been removed is still `.`, and empty.
         let here = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
         remove_stale_sessions(&temporary, &here);
         system::remove_stale_instances();
-        // The first process of a machine names its supervisor's, so that it is always the same.
+        // PID 1 of a virtual machine passes a fixed name, so that it is always the same.
         let named = std::env::args().nth(2).filter(|name| is_session_name(name));
         let fresh = || {
             let made = || format!("{NAME_PREFIX}{}-{:x}", std::process::id(), monotonic_raw_ns());
             named.clone().unwrap_or_else(made)
         };
-        // Another session's sweep may come between making it and locking it.
+        // Another session may remove it between its creation and the lock.
         let made = (0..3).find_map(|_| {
             let mark = fresh();
             let folder = temporary.join(&mark);
-            // Fails where anything of that name is already there, a link too.
+            // Fails if anything of that name exists, a symbolic link included.
             DirBuilder::new().mode(0o700).create(&folder).ok()?;
             let alive = lock_directory(&folder).ok().filter(|_| folder.exists());
             alive.map(|alive| (mark, Some(folder), Some(alive)))
@@ -63,37 +63,37 @@ impl Undo {
         }
     }
 
-    /// What a job is told of what it may leave: what to mark it with, and where its user stands.
+    /// The arguments of a job: the session name, and the user's directory.
     pub(super) fn arguments(&self) -> [&OsStr; 2] {
         [self.session_name.as_ref(), self.user_directory.as_os_str()]
     }
 
-    /// The private folder.
+    /// The private directory.
     pub(super) fn scratch(&self) -> Option<&Path> {
         self.scratch.as_deref()
     }
 
-    /// A process group was started.
+    /// Adds a process group.
     pub(super) fn add_group(&mut self, group: u32) {
         self.groups.insert(group, RestorePlan::default());
     }
 
-    /// A group that was started is about to attach things to the system.
+    /// Records that a group is about to attach treatments to the system.
     pub(super) fn add_attaching_group(&mut self, group: u32, treatments: &[AttachedTreatment]) {
         let name = location::leftover_name(&self.session_name, group);
         self.groups.insert(group, RestorePlan::of(treatments, &name));
     }
 
-    /// Ends a process group and reaps all of it that is ours.
+    /// Kills a process group, reaps our children in it, and removes its leftovers.
     pub(super) fn end_group(&mut self, group: u32) {
         if let Some(put_back) = self.groups.remove(&group) {
             process::kill_group(group);
-            // Waits for all of the group that are our children: they have been killed.
+            // Waits for all our children in the group: they have been killed.
             while let Ok(Some(_)) = process::wait(WaitTarget::Group(group), true) {}
             self.kill_orphans();
             location::remove_leftovers(&self.session_name, group, &self.user_directory);
             if let Some(scratch) = &self.scratch {
-                // Mostly there is none.
+                // Usually there is none.
                 let _ = fs::remove_dir_all(
                     scratch.join(location::leftover_name(&self.session_name, group)),
                 );
@@ -103,20 +103,20 @@ impl Undo {
         }
     }
 
-    /// Ends what has left its group but came back to us as an orphan.
+    /// Kills processes that have left their group and were reparented to the supervisor.
     fn kill_orphans(&self) {
-        // So many milliseconds: somebody else's (of a set-uid program) cannot be killed.
+        // For at most 2 s: a process of another user (a set-uid program) cannot be killed.
         for _ in 0..2_000 {
-            // An orphan that came back to us may still be of another job's group.
-            let belongs = |pid: &u32| {
+            // An orphan may belong to the group of another job.
+            let has_job = |pid: &u32| {
                 process::process_group(*pid).is_some_and(|group| self.groups.contains_key(&group))
             };
-            let strays: Vec<u32> =
-                process::children().into_iter().filter(|pid| !belongs(pid)).collect();
-            if strays.is_empty() {
+            let orphans: Vec<u32> =
+                process::children().into_iter().filter(|pid| !has_job(pid)).collect();
+            if orphans.is_empty() {
                 return;
             }
-            for pid in strays {
+            for pid in orphans {
                 process::kill(pid);
                 let _ = process::wait(WaitTarget::Child(pid), false);
             }
@@ -125,10 +125,10 @@ impl Undo {
     }
 }
 
-/// What the names of all private folders begin with; the number of a process follows, and a time.
+/// The prefix of the names of private directories; a process number and a time follow.
 const NAME_PREFIX: &str = "oscost-";
 
-/// Whether a name is one of those.
+/// Whether a name is that of a session.
 fn is_session_name(name: &str) -> bool {
     let numbers = name.strip_prefix(NAME_PREFIX).and_then(|rest| rest.split_once('-'));
     numbers.is_some_and(|(pid, time)| {
@@ -136,26 +136,26 @@ fn is_session_name(name: &str) -> bool {
     })
 }
 
-/// Locks a folder for as long as the result lives; an error if somebody else has.
+/// Locks a directory for as long as the result lives; an error if another process has locked it.
 fn lock_directory(folder: &Path) -> Result<File, Errno> {
     let opened = File::open(folder)?;
     opened.try_lock().map_err(|_| Errno::EAGAIN)?;
     Ok(opened)
 }
 
-/// Removes what this user's sessions have left that can no longer do so themselves: their folders
-/// among the temporary ones, which nobody holds locked, and what bears their names elsewhere.
+/// Removes the leftovers of this user's dead sessions: their unlocked directories among the temporary
+/// ones, and what carries their names elsewhere.
 fn remove_stale_sessions(temporary: &Path, here: &Path) {
     for entry in fs::read_dir(temporary).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let Some(name) = name.to_str().filter(|name| is_session_name(name)) else { continue };
-        // No link, and nobody else's.
+        // A real directory, owned by this user.
         let own =
             entry.metadata().is_ok_and(|it| it.is_dir() && it.uid() == process::effective_user());
         if let (true, Ok(_lock)) = (own, lock_directory(&entry.path())) {
             location::remove_all_leftovers(name, here);
             treatments::remove_all_leftovers(name);
-            // There is nobody to tell.
+            // Best effort: errors have no receiver.
             let _ = fs::remove_dir_all(entry.path());
         }
     }
@@ -168,7 +168,7 @@ impl Drop for Undo {
         }
         self.kill_orphans();
         if let Some(folder) = self.scratch.take() {
-            // There is nobody left to tell.
+            // Best effort: errors have no receiver.
             let _ = fs::remove_dir_all(folder);
         }
     }
@@ -179,7 +179,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_killed_session_left_is_swept_and_what_lives_or_is_not_ours_stays() {
+    fn leftovers_of_a_killed_session_are_removed_and_those_of_others_stay() {
         let temporary =
             std::env::temp_dir().join(format!("oscost-test-sweep-{}", monotonic_raw_ns()));
         let here = temporary.join("here");
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn only_names_of_sessions_are_ours() {
+    fn only_session_names_are_recognised() {
         assert!(is_session_name("oscost-11146-12722a00b303"));
         for other in ["oscost", "oscost-", "oscost-test-9tBND9", "oscost-1-", "oscost--1", "x-1-2"]
         {

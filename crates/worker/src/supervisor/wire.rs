@@ -23,36 +23,36 @@ impl Wire {
         })
     }
 
-    /// Between a process and its fork.
+    /// The two ends of a pair of pipes.
     pub(super) fn new(input: File, output: File) -> Self {
         Self { input: BufReader::new(input), output }
     }
 
-    /// The next order; `None` when there will be no more.
+    /// The next order; `None` at the end of input.
     pub(super) fn next_order(&mut self) -> Result<Option<Order>, Errno> {
         parse_order(&self.next_line()?)
     }
 
-    /// The next line, as it is; an empty one when there will be no more.
+    /// The next line; empty at the end of input.
     pub(super) fn next_line(&mut self) -> Result<Vec<u8>, Errno> {
         let mut line = Vec::new();
         self.input.read_until(b'\n', &mut line)?;
         Ok(line)
     }
 
-    /// Says one event.
+    /// Sends one event.
     pub(super) fn send(&mut self, event: &Event) -> Result<(), Errno> {
         self.send_line(serde_json::to_vec(event).map_err(|_| Errno::EINVAL)?)
     }
 
-    /// Passes on what another has said, in one write.
+    /// Sends a line, in one write.
     pub(super) fn send_line(&mut self, mut line: Vec<u8>) -> Result<(), Errno> {
         line.push(b'\n');
         self.output.write_all(&line).map_err(Errno::from)
     }
 }
 
-/// The order of a line, which the supervisor has read before; none of an empty one.
+/// Parses a line, which the supervisor has already validated; `None` for an empty one.
 pub(super) fn parse_order(line: &[u8]) -> Result<Option<Order>, Errno> {
     if line.is_empty() {
         return Ok(None);

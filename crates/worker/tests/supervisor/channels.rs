@@ -105,7 +105,7 @@ fn l12_every_means_makes_exactly_its_calls_at_either_end_and_no_others() {
                 eprintln!("{text}: {missing}");
                 continue;
             }
-            Event::Failed { reason: why, .. } if why.contains("ptrace is refused here") => return,
+            Event::Failed { reason: why, .. } if why.contains("ptrace is refused") => return,
             other => panic!("{text}: {other:?}"),
         };
         // Of what moves bytes the calls are those of a message.

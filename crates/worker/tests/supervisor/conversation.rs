@@ -186,15 +186,15 @@ fn what_cannot_be_measured_is_refused_in_clear_words() {
     let mut session = Session::start();
     type Spoil = fn(&mut WorkerSpec);
     let wrong: [(&str, Spoil); 8] = [
-        ("0 arms were asked for: 1 to 3", |worker| worker.arms = 0),
-        ("4 arms were asked for: 1 to 3", |worker| worker.arms = 4),
-        ("2 workers were asked for: this version has 1", |worker| worker.workers = 2),
+        ("0 arms were requested; 1 to 3 are supported", |worker| worker.arms = 0),
+        ("4 arms were requested; 1 to 3 are supported", |worker| worker.arms = 4),
+        ("2 workers were requested; this version supports 1", |worker| worker.workers = 2),
         ("pin to CPU 4095: ", |worker| worker.cpu = Some(4_095)),
         ("pin to CPU 4000000000: ", |worker| worker.cpu = Some(4_000_000_000)),
-        ("instructions are counted by an emulator only", |worker| {
+        ("instructions can be counted only under an emulator", |worker| {
             worker.clock.kind = ClockKind::Instructions;
         }),
-        ("neither counting nor serving is measuring", |worker| {
+        ("the task of the order is not to measure", |worker| {
             worker.task = Task::Count { warm_ops: 3, ops: 23 };
         }),
         ("map the sample buffer: ", |worker| {
@@ -217,7 +217,7 @@ fn what_cannot_be_measured_is_refused_in_clear_words() {
         "no-such/family",
     ]) {
         session.measure(id, measuring(case));
-        assert_eq!(why(session.event()), format!("`{case}` is no case of this worker's catalog"));
+        assert_eq!(why(session.event()), format!("`{case}` is not in this worker's catalog"));
     }
     session.still_answers(1_000);
 }
@@ -229,7 +229,7 @@ fn more_groups_than_there_is_room_for_are_refused() {
     session.ready(1);
     session.go(1, 20);
     session.go(1, 2);
-    assert_eq!(why(session.event()), "22 groups were asked for: there is room for 21");
+    assert_eq!(why(session.event()), "22 groups were requested; there is room for 21");
     session.still_answers(2);
 }
 
@@ -257,14 +257,14 @@ fn a_worker_that_is_stopped_before_it_went_has_failed() {
         session.ready(id);
         session.send(&Order::Stop { id });
         match (arms, session.event()) {
-            (1, event) => assert_eq!(why(event), "it was stopped before it went"),
+            (1, event) => assert_eq!(why(event), "the worker was stopped before its first `go`"),
             (_, event) => assert_eq!(samples(event), []),
         }
     }
     session.measure(3, spec("timer/nothing", Task::Pilot { interruptions_per_s: 0.0 }));
     session.ready(3);
     session.send(&Order::Stop { id: 3 });
-    assert_eq!(why(session.event()), "a pilot was stopped before it went");
+    assert_eq!(why(session.event()), "the pilot was stopped before its first `go`");
 }
 
 #[test]
@@ -287,7 +287,7 @@ fn nonsense_is_answered_and_the_session_goes_on() {
         let Event::Failed { id: 0, at_op: None, reason: why, .. } = event else {
             panic!("{event:?}")
         };
-        assert!(why.starts_with("an order could not be read: "), "{why}");
+        assert!(why.starts_with("cannot parse an order: "), "{why}");
     }
     session.still_answers(1);
 }
@@ -313,7 +313,7 @@ fn two_jobs_run_at_once_and_neither_hears_what_the_other_is_told() {
     }
     // A number that is in use is not given away.
     session.measure(1, measuring("syscall/getppid:via=raw"));
-    assert_eq!(why(session.event()), "job 1 runs already");
+    assert_eq!(why(session.event()), "job 1 is already running");
     for (id, batches) in [(2, 3), (1, 1), (1, 1), (2, 4)] {
         session.go(id, batches);
     }
@@ -334,7 +334,7 @@ fn more_jobs_than_any_tool_wants_are_refused() {
     let ready: BTreeSet<u64> = (1..=64).filter_map(|_| session.event().id()).collect();
     assert_eq!(ready, (1..=64).collect());
     session.measure(65, measuring("syscall/getppid:via=raw"));
-    assert_eq!(why(session.event()), "64 jobs run already");
+    assert_eq!(why(session.event()), "64 jobs are already running");
     session.go(64, 1);
     session.send(&Order::Stop { id: 64 });
     assert_eq!(samples(session.event()).len(), 1);
@@ -428,7 +428,7 @@ fn a_watch_that_is_told_anything_else_ends() {
     session.send(&Order::Watch { id: 1, excluded_pids: vec![] });
     session.ready(1);
     session.go(1, 1);
-    assert_eq!(why(session.event()), "a watch waits for `stop` and nothing else");
+    assert_eq!(why(session.event()), "a watch accepts no order but `stop`");
     session.still_answers(2);
 }
 

@@ -31,7 +31,7 @@ fn counted(session: &mut Session, id: u64, case: &str, ops: u64) -> Option<Event
         event = count(&spec);
     }
     match event {
-        Event::Failed { reason: why, .. } if why.contains("ptrace is refused here") => {
+        Event::Failed { reason: why, .. } if why.contains("ptrace is refused") => {
             eprintln!("cannot run here: {why}");
             None
         }
@@ -228,10 +228,10 @@ fn what_is_no_task_for_a_counter_is_refused() {
     let mut session = Session::start();
     let wrong = measuring("syscall/getppid:via=raw");
     session.send(&Order::Count { id: 1, spec: Box::new(wrong) });
-    assert_eq!(why(session.event()), "its task is not to count");
+    assert_eq!(why(session.event()), "the task of the order is not to count");
     let Some(event) = counted(&mut session, 2, "syscall/no-such-thing", OPS) else {
         return;
     };
     let why = why(event);
-    assert_eq!(why, "`syscall/no-such-thing` is no case of this worker's catalog");
+    assert_eq!(why, "`syscall/no-such-thing` is not in this worker's catalog");
 }

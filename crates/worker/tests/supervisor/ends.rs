@@ -138,7 +138,7 @@ fn a_killed_twin_is_the_end_of_its_worker() {
     let twin = session.workers().into_iter().find(|&other| other != pid).unwrap();
     signal(twin, "KILL");
     let why = why(session.event());
-    assert!(why.starts_with("a twin ended: "), "{why}");
+    assert!(why.starts_with("a twin exited: "), "{why}");
     none_stands(&session, "a twin");
 }
 

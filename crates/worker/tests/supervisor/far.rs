@@ -59,9 +59,9 @@ fn a_server_that_nobody_waits_for_any_more_ends_at_once() {
 fn what_cannot_be_served_is_refused_in_words() {
     let mut peer = Session::start();
     for (id, (case, bind, token, words)) in [
-        ("timer/nothing", "127.0.0.1", TOKEN, "no end that could stand elsewhere"),
-        (CASE, "nowhere", TOKEN, "cannot be read"),
-        (CASE, "127.0.0.1", "short", "cannot be read"),
+        ("timer/nothing", "127.0.0.1", TOKEN, "no peer that could run on another machine"),
+        (CASE, "nowhere", TOKEN, "cannot parse the address"),
+        (CASE, "127.0.0.1", "short", "cannot parse the address"),
         // An address for documentation: no machine has it.
         (CASE, "192.0.2.1", TOKEN, "listen at 192.0.2.1"),
     ]

@@ -201,7 +201,7 @@ fn a_count_is_made_in_pieces_where_a_batch_cannot_have_as_many_ops() {
             assert_eq!(count.ops, 23 * 512);
             assert_eq!(count.own.into_iter().collect::<Vec<_>>(), [("mmap".into(), 23 * 32)]);
         }
-        Event::Failed { reason: why, .. } if why.contains("ptrace is refused here") => {
+        Event::Failed { reason: why, .. } if why.contains("ptrace is refused") => {
             eprintln!("cannot run here: {why}");
         }
         other => panic!("it should be counted: {other:?}"),

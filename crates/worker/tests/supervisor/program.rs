@@ -38,7 +38,7 @@ fn whoever_runs_it_by_hand_is_sent_to_the_tool() {
 
 #[test]
 fn a_job_that_nobody_supervises_ends_and_says_nothing() {
-    for verb in ["job", "traced"] {
+    for verb in ["job", "traced-job"] {
         let output = run(&[verb]);
         assert!(!output.status.success(), "{output:?}");
         assert!(output.stdout.is_empty(), "{output:?}");

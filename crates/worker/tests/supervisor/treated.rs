@@ -212,7 +212,7 @@ fn a_filter_that_kills_is_a_failure_and_one_that_forbids_is_a_lack() {
         session.measure(id, worker);
         match session.event() {
             Event::Skipped { missing, arm, .. } => {
-                assert!(missing.contains("it is treated with"), "{missing}");
+                assert!(missing.contains("the seccomp filter of the treatment"), "{missing}");
                 assert_eq!(arm, (id == 4).then_some(1));
             }
             other => panic!("it should be skipped: {other:?}"),
@@ -447,7 +447,7 @@ fn a_worker_that_is_toggled_says_that_it_went_and_cuts_both_arms_alike() {
         assert_eq!(session.event(), Event::BatchesDone { id: 2 });
     }
     session.send(&Order::Go { id: 2, batches: 1, arm: 2 });
-    assert_eq!(why(session.event()), "arm 2 was told to go: it has 2");
+    assert_eq!(why(session.event()), "`go` for arm 2: the worker has 2");
 }
 
 #[test]

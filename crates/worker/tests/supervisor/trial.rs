@@ -101,14 +101,16 @@ fn output_that_is_no_text_is_read_and_shown_as_far_as_it_is() {
     let it = ran(event(&mut session, 1, program(r"printf 'a\377\000b\n'")));
     assert_eq!(it.output, "a\u{FFFD}\0b\n");
     let told = why(event(&mut session, 2, program(r"printf 'a\377\033[1mb\n'; exit 1")));
-    assert!(told.ends_with("ended with status 1: a\u{FFFD}\\u{1b}[1mb"), "{told}");
+    assert!(told.ends_with("exited with status 1: a\u{FFFD}\\u{1b}[1mb"), "{told}");
 }
 
 #[test]
 fn a_program_that_fails_is_told_with_its_last_words() {
     let mut session = Session::start();
     let told = why(event(&mut session, 1, program("seq 9; echo it is broken >&2; exit 2")));
-    assert!(told.starts_with("`sh -c seq 9; echo it is broken >&2; exit 2` ended with status 2: "));
+    assert!(
+        told.starts_with("`sh -c seq 9; echo it is broken >&2; exit 2` exited with status 2: ")
+    );
     assert!(told.contains("it is broken") && !told.contains("1;"), "{told}");
     let told = why(event(&mut session, 2, program("kill -SEGV $$")));
     assert_eq!(told, "`sh -c kill -SEGV $$` was killed by SIGSEGV");
@@ -120,7 +122,7 @@ fn a_program_that_fails_is_told_with_its_last_words() {
     let well = Program { ok_statuses: vec![0, 3], ..program("exit 3") };
     ran(event(&mut session, 6, well.clone()));
     let told = why(event(&mut session, 7, Program { command: sh("exit 4"), ..well }));
-    assert_eq!(told, "`sh -c exit 4` ended with status 4");
+    assert_eq!(told, "`sh -c exit 4` exited with status 4");
     session.still_answers(8);
 }
 
@@ -132,7 +134,7 @@ fn what_exceeds_a_limit_is_ended_and_the_limit_is_named() {
     match event(&mut session, 1, hangs) {
         Event::TimedOut { after_ms: 1_000, reason: Some(why), .. } => assert_eq!(
             why,
-            "`sh -c echo so far; sleep 1000 & sleep 1000` took longer than its limit of 1 s; last \
+            "`sh -c echo so far; sleep 1000 & sleep 1000` exceeded its time limit of 1 s; last \
              output: so far"
         ),
         other => panic!("{other:?}"),
@@ -140,16 +142,16 @@ fn what_exceeds_a_limit_is_ended_and_the_limit_is_named() {
     let output_mib = ProgramLimits { output_mib: 1, ..ProgramLimits::default() };
     for (id, script) in [(2, "yes"), (3, "yes >&2 & setsid yes & wait")] {
         let told = why(event(&mut session, id, Program { limits: output_mib, ..program(script) }));
-        assert_eq!(told, format!("`sh -c {script}` wrote more than its limit of 1 MiB"));
+        assert_eq!(told, format!("`sh -c {script}` exceeded its output limit of 1 MiB"));
     }
     let file_mib = ProgramLimits { file_mib: Some(1), ..ProgramLimits::default() };
     let script = "exec dd if=/dev/zero of=big bs=1M count=2";
     let told = why(event(&mut session, 4, Program { limits: file_mib, ..program(script) }));
-    assert!(told.contains("SIGXFSZ: a file would have grown beyond its limit of 1 MiB"), "{told}");
+    assert!(told.contains("SIGXFSZ: a file exceeded its limit of 1 MiB"), "{told}");
     let memory_mib = ProgramLimits { memory_mib: Some(100), ..ProgramLimits::default() };
     let script = "exec dd if=/dev/zero of=/dev/null bs=200M count=1";
     let told = why(event(&mut session, 5, Program { limits: memory_mib, ..program(script) }));
-    assert!(told.contains("ended with status 1"), "{told}");
+    assert!(told.contains("exited with status 1"), "{told}");
 }
 
 #[test]
@@ -211,14 +213,28 @@ fn what_is_before_and_after_is_done_in_order_and_must_end_well() {
     assert_eq!((it.output.as_str(), log().as_str()), ("a-x b-x ", "a-x b-x c-x d-x "));
     // The first that fails is the last; what comes afterwards is done all the same.
     for (id, before, script, after, told, logged) in [
-        (2, &["bad", "b"][..], "printf run >> log", &["c"][..], "before it, `sh", "bad-x c-x "),
+        (
+            2,
+            &["bad", "b"][..],
+            "printf run >> log",
+            &["c"][..],
+            "command before it: `sh",
+            "bad-x c-x ",
+        ),
         (3, &["a"], "printf 'run ' >> log; exit 1", &["c"], "`sh -c printf 'run '", "a-x run c-x "),
-        (4, &["a"], "printf 'run ' >> log", &["bad", "c"], "after it, `sh", "a-x run bad-x "),
+        (
+            4,
+            &["a"],
+            "printf 'run ' >> log",
+            &["bad", "c"],
+            "command after it: `sh",
+            "a-x run bad-x ",
+        ),
         (5, &["a"], "printf 'run ' >> log; exit 9", &["bad"], "`sh -c printf", "a-x run bad-x "),
     ] {
         fs::remove_file(folder.path().join("log")).unwrap();
         let why = why(event(&mut session, id, with(before, script, after)));
-        assert!(why.starts_with(told) && why.contains(" ended with status "), "{id}: {why}");
+        assert!(why.starts_with(told) && why.contains(" exited with status "), "{id}: {why}");
         assert_eq!(log(), logged, "{id}");
     }
     // One that hangs meets the limit of the whole.
@@ -229,7 +245,7 @@ fn what_is_before_and_after_is_done_in_order_and_must_end_well() {
     };
     match event(&mut session, 6, hangs) {
         Event::TimedOut { after_ms: 1_000, reason: Some(why), .. } => {
-            assert_eq!(why, "before it, `sleep 1000` took longer than its limit of 1 s");
+            assert_eq!(why, "command before it: `sleep 1000` exceeded its time limit of 1 s");
         }
         other => panic!("{other:?}"),
     }
@@ -245,7 +261,7 @@ fn a_variable_that_cannot_be_is_refused() {
     for (id, name, value) in [(1, "", "x"), (2, "a=b", "x"), (3, "a", "x\0y")] {
         let variables = [(name.to_owned(), value.to_owned())].into();
         let told = why(event(&mut session, id, Program { variables, ..program("true") }));
-        assert_eq!(told, format!("the variable `{name}` cannot be set to that"));
+        assert_eq!(told, format!("cannot set the variable `{name}` to this value"));
     }
 }
 
@@ -270,16 +286,16 @@ fn what_runs_beside_a_program_gives_it_its_first_line_and_is_gone_with_it() {
     ran(event(&mut session, 2, ends.clone()));
     let fails = Program { companion: beside("echo 1; echo > gone; exit 5"), ..ends };
     let told = why(event(&mut session, 3, fails));
-    assert!(told.starts_with("beside it, `sh -c echo 1; "), "{told}");
-    assert!(told.contains(" ended with status 5"), "{told}");
+    assert!(told.starts_with("companion: `sh -c echo 1; "), "{told}");
+    assert!(told.contains(" exited with status 5"), "{told}");
     // It must say something.
     for (id, script, what) in [
-        (4, "echo no room >&2; exit 6", "ended with status 6: no room"),
-        (5, "true", "ended and has written no line"),
+        (4, "echo no room >&2; exit 6", "exited with status 6: no room"),
+        (5, "true", "exited without writing a line"),
     ] {
         let it = Program { companion: beside(script), ..program("true") };
         let told = why(event(&mut session, id, it));
-        assert_eq!(told, format!("beside it, `sh -c {script}` {what}"));
+        assert_eq!(told, format!("companion: `sh -c {script}` {what}"));
     }
     let silent = Program {
         companion: beside("sleep 1000"),
@@ -327,7 +343,7 @@ fn nothing_of_a_trial_is_left_whoever_is_killed() {
             _ => signal(session.pid(), "KILL"),
         }
         match end {
-            "stop" => assert!(why(session.event()).contains("was stopped before it had ended")),
+            "stop" => assert!(why(session.event()).contains("was stopped before it had exited")),
             "worker" | "treated worker" => {
                 assert_eq!(why(session.event()), "the worker was killed by SIGKILL");
             }
@@ -443,7 +459,7 @@ fn the_calls_of_a_program_are_counted_as_one_op() {
     assert_eq!((one.own.get("execve"), two.own.get("execve")), (Some(&1), Some(&2)));
     assert_eq!((one.own.get("exit_group"), two.own.get("exit_group")), (Some(&2), Some(&3)));
     let told = why(count(&mut session, 3, "exit 7"));
-    assert!(told.contains("ended with status 7"), "{told}");
+    assert!(told.contains("exited with status 7"), "{told}");
     // What is left of it is not waited for, and one that hangs meets its limit.
     counted(count(&mut session, 4, "(setsid sleep 1000 &); exit 0"));
     let task = Task::Count { warm_ops: 0, ops: 1 };

@@ -166,7 +166,7 @@ pub(super) fn command(
     files: &Files,
 ) -> Command {
     let mut command = Command::new(&program.path);
-    command.arg("held").arg(std::process::id().to_string()).arg(&emulator.program);
+    command.arg("die-with-parent").arg(std::process::id().to_string()).arg(&emulator.program);
     let mut say = |words: &[&str]| {
         command.args(words.iter().map(OsStr::new));
     };

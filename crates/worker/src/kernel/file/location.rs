@@ -73,7 +73,7 @@ impl Location {
 
 /// An argument of a job, beside its name (`job PARENT MARK FOLDER`); none in a test.
 fn job_argument(at: usize) -> Option<OsString> {
-    let is_job = std::env::args().nth(1).is_some_and(|verb| verb == "job" || verb == "traced");
+    let is_job = std::env::args().nth(1).is_some_and(|verb| verb == "job" || verb == "traced-job");
     std::env::args_os().nth(at).filter(|_| is_job)
 }
 
