@@ -1,4 +1,4 @@
-//! What a clock's step, cost and rate are.
+//! Calibration: a clock's step, cost and rate.
 
 use std::collections::BTreeMap;
 
@@ -8,18 +8,18 @@ use oscost_model::fault_injection::{InjectedFault, is_injected};
 use super::clock::Clock;
 use crate::kernel::cpu::black_box::consume;
 
-/// The rate is taken over this long: good to some 2 parts in a million. The run's end gives the
-/// long baseline.
+/// The rate is measured over this time, to some 2 parts in a million. The end of the run gives a longer
+/// baseline.
 const RATE_NS: u64 = 20_000_000;
 
-/// Learns all about `clock`; its last moment comes with it.
+/// Calibrates `clock`; the last sync point comes with the calibration.
 pub fn calibrate<C: Clock>(clock: &mut C) -> Option<(Calibration, ClockSync)> {
     let first = sync(clock);
     let quantum_ticks = quantum(clock)?;
     let inside_ticks = inside(clock);
     let pair_ticks = pair(clock);
     while clock.raw_ns() - first.raw_ns < RATE_NS {
-        clock.chain(800); // Busy, so that the core stays at its rate.
+        clock.chain(800); // Busy, so that the core keeps its frequency.
     }
     let last = sync(clock);
     let ticks_per_ns = first.ticks_per_ns(&last)?;
@@ -27,7 +27,7 @@ pub fn calibrate<C: Clock>(clock: &mut C) -> Option<(Calibration, ClockSync)> {
     Some((Calibration { kind, ticks_per_ns, quantum_ticks, inside_ticks, pair_ticks }, last))
 }
 
-/// One moment on both clocks: the best of 50 readings.
+/// Simultaneous readings of both clocks: the best of 50.
 pub fn sync<C: Clock>(clock: &mut C) -> ClockSync {
     let mut best = ClockSync { ticks: 0, raw_ns: 0, width_ticks: u64::MAX };
     for _ in 0..50 {
@@ -43,14 +43,14 @@ pub fn sync<C: Clock>(clock: &mut C) -> ClockSync {
 
 /// q, the clock's step.
 ///
-/// Where two reads in a row often show the same value, the clock is coarser than its own read, and
-/// the step is the smallest difference that at least one pair in a hundred shows. Not the smallest
-/// of all: where a hypervisor scales the counter, a rare difference of 1 tick is rounding, and the
-/// greatest common divisor is 1 whatever the step is. Where the read takes longer than a step, the
-/// differences are the read's cost in whole steps, and the step is what lies between them.
+/// If two consecutive reads often return the same value, the clock is coarser than its own read, and
+/// the step is the smallest difference of at least one pair in a hundred. Not the smallest of all: if a
+/// hypervisor scales the counter, a rare difference of 1 tick is rounding, and the greatest common
+/// divisor is 1 whatever the step is. If a read takes longer than a step, the differences are the
+/// read's cost in whole steps, and the step is their spacing.
 pub fn quantum<C: Clock>(clock: &mut C) -> Option<f64> {
     const READS: usize = 300_000;
-    // Nothing is counted between two reads: that would be part of the difference.
+    // No counting between two reads: it would be part of the difference.
     let mut reads = vec![0u64; READS + 1];
     for read in &mut reads {
         *read = clock.plain();
@@ -67,12 +67,12 @@ pub fn quantum<C: Clock>(clock: &mut C) -> Option<f64> {
     step(&seen, READS as u64 / 100)
 }
 
-/// The step of a clock that shows each difference so often; below `least` it is rounding, or an
-/// accident.
+/// The step of a clock, from the number of times that each difference was seen; fewer than `least` are
+/// rounding or chance.
 ///
-/// Where a hypervisor scales the counter, rounding may be anything but rare: of reads in steps of
-/// 26 one in fifty was seen a tick late, and the differences were 26, 25 and 1. No clock is read in
-/// one or two of its ticks, so differences that small say that it stood still.
+/// If a hypervisor scales the counter, rounding may be frequent: of reads in steps of 26 one in fifty
+/// was a tick late, and the differences were 26, 25 and 1. No clock can be read within one or two of
+/// its ticks, so differences that small mean that it did not advance.
 fn step(seen: &BTreeMap<u64, u64>, least: u64) -> Option<f64> {
     const ROUNDING: u64 = 2;
     let mut nonzero = seen.iter().filter(|&(&ticks, _)| ticks > 0);
@@ -93,12 +93,12 @@ fn step(seen: &BTreeMap<u64, u64>, least: u64) -> Option<f64> {
     Some(if stood_still { usual as f64 } else { spacing(&often).unwrap_or(usual as f64) })
 }
 
-/// What lies between neighbouring heaps of `values`. Where there is but one, a narrow one is the
-/// step itself, which the read happens to take; a wide one is a clock finer than its read, and the
-/// step is what lies between its values.
+/// The distance between neighbouring clusters of `values`. With a single cluster: a narrow one is the
+/// step itself, since a read takes one step; a wide one is a clock finer than its read, and the step is
+/// the distance between its values.
 ///
-/// A heap is what lies within a fifth of its neighbour's smallest value: a step of 10 ns shows as
-/// 9, 10 and 11 where the clock is scaled.
+/// Values belong to a cluster if they are within a fifth of the smallest value of their neighbour: a
+/// step of 10 ns shows as 9, 10 and 11 if the clock is scaled.
 fn spacing(values: &[u64]) -> Option<f64> {
     let width = values.first()? / 5;
     let heaps: Vec<&[u64]> = values.chunk_by(|one, other| other - one <= width).collect();
@@ -111,10 +111,10 @@ fn spacing(values: &[u64]) -> Option<f64> {
     }
 }
 
-/// c_in: what an empty window shows, as the median over many short means.
+/// c_in: the reading of an empty window, as the median of many short means.
 ///
-/// A mean, since single readings are whole quanta and only their mean is unbiased; a median over
-/// means, since an interruption in one of them is not the clock's cost.
+/// A mean, since single readings are whole quanta and only their mean is unbiased; a median of means,
+/// since an interruption in one of them is not the clock's cost.
 pub fn inside<C: Clock>(clock: &mut C) -> f64 {
     const MEANS: usize = 101;
     const READINGS: u32 = 200;
@@ -130,7 +130,7 @@ pub fn inside<C: Clock>(clock: &mut C) -> f64 {
     median(means.collect())
 }
 
-/// c_tot: what a pair of reads costs the program, as the slope between chains of k and of 2k pairs.
+/// c_tot: the cost of a pair of reads to the program, as the slope between k and 2k pairs.
 fn pair<C: Clock>(clock: &mut C) -> f64 {
     const PAIRS: u32 = 200;
     let mut chain = |pairs: u32| {
@@ -148,7 +148,7 @@ fn pair<C: Clock>(clock: &mut C) -> f64 {
     median(slopes.collect())
 }
 
-/// The middle one.
+/// The median.
 pub(super) fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     values[values.len() / 2]
@@ -159,7 +159,7 @@ mod tests {
     use super::{spacing, step};
 
     #[test]
-    fn the_step_is_what_lies_between_the_costs_of_a_slow_read() {
+    fn the_step_of_a_slow_read_is_the_spacing_of_its_costs() {
         assert_eq!(spacing(&[19, 20, 21, 29, 30, 31]), Some(10.0));
         assert_eq!(spacing(&[160, 170, 180, 190]), Some(10.0));
         assert_eq!(spacing(&[20, 21, 22, 23]), Some(1.0));
@@ -169,9 +169,9 @@ mod tests {
     }
 
     #[test]
-    fn rounding_is_no_step_however_often_it_is_seen() {
+    fn rounding_is_not_taken_for_a_step() {
         let of = |seen: &[(u64, u64)]| step(&seen.iter().copied().collect(), 3_000);
-        // Seen on an EPYC guest: the counter steps by 26, and is a tick late now and then.
+        // Observed on an EPYC guest: the counter steps by 26, and is sometimes a tick late.
         assert_eq!(of(&[(1, 6_658), (25, 6_649), (26, 286_103), (52, 315)]), Some(26.0));
         assert_eq!(of(&[(1, 2_162), (25, 2_114), (26, 294_970)]), Some(26.0));
         assert_eq!(of(&[(0, 100_000), (26, 190_000), (52, 9_000)]), Some(26.0));

@@ -1,4 +1,4 @@
-//! Clocks of a worker.
+//! The clocks of a worker.
 
 use oscost_model::clock::ClockKind;
 
@@ -8,24 +8,24 @@ use crate::kernel::time::clock::{ClockId, monotonic_raw_ns};
 use crate::kernel::time::vdso::ClockGettime;
 use crate::kernel::{Errno, counter, syscall};
 
-/// A source of ticks, and the clock that it is calibrated against.
+/// A source of ticks, with the clock that it is calibrated against.
 pub trait Clock {
-    /// Which kind it is.
+    /// Its kind.
     fn kind(&self) -> ClockKind;
 
-    /// Opens a timed window: nothing earlier runs inside it.
+    /// Opens a timed window: no earlier instruction executes inside it.
     fn start(&mut self) -> u64;
 
-    /// Closes a timed window: everything inside it has run.
+    /// Closes a timed window: all instructions inside it have executed.
     fn stop(&mut self) -> u64;
 
-    /// A read without any order, for gaps and for the clock's step.
+    /// An unordered read, for gaps and for the clock's step.
     fn plain(&mut self) -> u64;
 
     /// CLOCK_MONOTONIC_RAW in nanoseconds.
     fn raw_ns(&mut self) -> u64;
 
-    /// Lets a chain of known latency run: what the clock itself is tested with.
+    /// Runs a dependency chain of known latency, to test the clock itself.
     #[inline(always)]
     fn chain(&mut self, links: u64) {
         consume(dependent_chain(links, 3));
@@ -64,7 +64,7 @@ impl Clock for Tsc {
 pub struct Vdso(ClockGettime);
 
 impl Vdso {
-    /// The vDSO of this process; refused where there is none, or where it enters the kernel.
+    /// The vDSO of this process; an error if it has no clock_gettime.
     pub fn find() -> Result<Self, Errno> {
         ClockGettime::find().map(Self).ok_or(Errno::ENOENT)
     }
@@ -100,7 +100,7 @@ impl Clock for Vdso {
     }
 }
 
-/// CLOCK_MONOTONIC_RAW by a forced system call: where nothing better can be trusted.
+/// CLOCK_MONOTONIC_RAW by a forced system call: the fallback if no better clock is usable.
 pub struct Syscall;
 
 impl Syscall {

@@ -1,4 +1,4 @@
-//! Whether a clock may be trusted on this machine.
+//! Checks whether a clock is usable on this machine.
 
 use super::calibrate::median;
 use super::clock::{Clock, Syscall, Vdso};
@@ -6,17 +6,17 @@ use crate::kernel::cpu::black_box::consume;
 use crate::kernel::time::clock::monotonic_raw_ns;
 
 /// A pair of reads that takes longer than this is trapped or emulated (a sandbox, PR_SET_TSC, some
-/// confidential guests): fine for telling time, useless for timing.
+/// confidential virtual machines): too slow for timing.
 const TRAPPED_FROM_NS: f64 = 300.0;
 
-/// Why the counter is not to be used; `None` when it may be. `clocksource` is what the kernel uses.
+/// Why the counter is not usable; `None` if it is. `clocksource` is that of the kernel.
 pub fn counter_problem<C: Clock>(clock: &mut C, clocksource: Option<&str>) -> Option<String> {
     if let Some(source) = clocksource {
-        // The kernel watches its counters; where it has turned to another one, it knows why.
+        // The kernel has a watchdog for its counters: if it uses another clock source, it has a reason.
         let trusted = ["tsc", "kvm-clock", "arch_sys_counter"].contains(&source)
             || source.starts_with("hyperv_clocksource");
         if !trusted {
-            return Some(format!("the kernel itself uses clocksource `{source}`"));
+            return Some(format!("the kernel uses clocksource `{source}`"));
         }
     }
     step_back(clock)
@@ -24,12 +24,12 @@ pub fn counter_problem<C: Clock>(clock: &mut C, clocksource: Option<&str>) -> Op
         .or_else(|| trap_problem(clock))
         .or_else(|| {
             fence_error_pct(clock).map(|off| {
-                format!("its fences leak: a chain of known length is off the line by {off:.1} %")
+                format!("its fences are not ordering: a chain of known length is off by {off:.1} %")
             })
         })
 }
 
-/// The first step back among a million reads.
+/// The first backward step in a million reads.
 fn step_back<C: Clock>(clock: &mut C) -> Option<u64> {
     let mut last = clock.plain();
     for _ in 0..1_000_000 {
@@ -42,7 +42,7 @@ fn step_back<C: Clock>(clock: &mut C) -> Option<u64> {
     None
 }
 
-/// A trapped counter, by the time that reads of it take on the other clock.
+/// Whether the counter is trapped, by the time that reads of it take on the other clock.
 fn trap_problem<C: Clock>(clock: &mut C) -> Option<String> {
     const PAIRS: u32 = 100;
     let costs = (0..51).map(|_| {
@@ -58,7 +58,7 @@ fn trap_problem<C: Clock>(clock: &mut C) -> Option<String> {
         .then(|| format!("a pair of reads takes {cost:.0} ns: the counter is trapped or emulated"))
 }
 
-/// How far a chain of known length is off, in per cent, where that is too far.
+/// By how much a chain of known length is off, in per cent, if that is too much.
 ///
 /// On AMD the fence serialises only when a bit of DE_CFG is set, which a guest cannot read: so its
 /// effect is measured. Where a window closes before the chain inside it has ended, a link of a
@@ -68,7 +68,7 @@ fn fence_error_pct<C: Clock>(clock: &mut C) -> Option<f64> {
     const ALLOWED_PCT: f64 = 2.0;
     const SHORT: [u64; 2] = [48, 192];
     const LONG: [u64; 2] = [1_600, 3_200];
-    // A core may change its rate between the two: an unlucky round does not decide.
+    // A core may change its frequency between the two: the best of several rounds decides.
     let best = (0..5)
         .map(|_| {
             let mut link = |[few, many]: [u64; 2]| {
@@ -77,11 +77,11 @@ fn fence_error_pct<C: Clock>(clock: &mut C) -> Option<f64> {
             100.0 * (link(SHORT) / link(LONG) - 1.0).abs()
         })
         .fold(f64::INFINITY, f64::min);
-    // NaN compares false with everything, and a counter that stands still gives NaN.
+    // A counter that does not advance gives NaN, which compares false.
     if best <= ALLOWED_PCT { None } else { Some(best) }
 }
 
-/// What a window around a chain shows: the median over short means, as for an empty one.
+/// The reading of a window around a chain: the median of short means, as for an empty one.
 fn window<C: Clock>(clock: &mut C, links: u64) -> f64 {
     let means = (0..31).map(|_| {
         let total: f64 = (0..20)
@@ -96,10 +96,10 @@ fn window<C: Clock>(clock: &mut C, links: u64) -> f64 {
     median(means.collect())
 }
 
-/// Why the vDSO's clock is not to be used; `None` when it may be.
+/// Why the vDSO's clock is not usable; `None` if it is.
 ///
-/// Where the kernel's clocksource cannot be read from user space, the vDSO enters the kernel by
-/// itself: then it is no better than the system call, and the record must not say otherwise.
+/// If the kernel's clock source cannot be read from user space, the vDSO makes a system call: then it
+/// is no better than the system call, and must not be recorded as such.
 pub fn vdso_problem(vdso: &mut Vdso) -> Option<String> {
     let cost = |read: &mut dyn FnMut() -> u64| {
         let costs = (0..51).map(|_| {

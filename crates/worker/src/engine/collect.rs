@@ -1,4 +1,4 @@
-//! Batches: the timed window and what surrounds it.
+//! Batches: the timed window, and the untimed work around it.
 
 use oscost_model::clock::Calibration;
 use oscost_model::fault_injection::{InjectedFault, is_injected};
@@ -14,57 +14,56 @@ use crate::kernel::process::usage::ThreadUsage;
 
 /// A warm-up ends after so many groups of batches ...
 const WARM_UP_GROUPS: u32 = 5;
-/// ... and not before so long: page and dentry caches and the branch predictor have settled by then.
-/// Time in which the process was ready but did not run does not count: nothing settles meanwhile.
-/// (The 20 ms of the frequency ramp are paid once per run, by the probe's spin.)
+/// ... and not before this time: page and dentry caches and the branch predictor have settled by then.
+/// Time in which the process was ready but did not run does not count. (The 20 ms of the frequency ramp
+/// are spent once per run, by the probe's spin.)
 const WARM_UP_NS: u64 = 3_000_000;
 
-/// At the beginning of a batch so many turns are run untimed, or an eighth of the batch if that is
-/// less.
+/// Untimed iterations at the beginning of a batch, or an eighth of the batch if that is less.
 const REWARM_ITERATIONS: u64 = 64;
 
-/// Between batches of ops that are shorter than this the kernel is not entered.
+/// Between batches of ops that are shorter than this no system call is made.
 const NO_SYSCALLS_BELOW_NS: f64 = 50.0;
 
-/// A batch is cut to at most so many times the turns of its plan.
+/// The maximum number of iterations of a batch, as a multiple of those of the plan.
 pub const MAX_JITTER: f64 = 1.1;
 
 /// A clock and the covariates of the thread that collects.
 pub struct Collector<C, V> {
     /// The clock.
     pub clock: C,
-    /// The signals of disturbance.
+    /// The disturbance counters.
     pub covariates: V,
     /// The CPU of the first batch.
     first_cpu: Option<i32>,
-    /// Switches could not be counted.
+    /// Context switches could not be counted.
     switches_unknown: bool,
-    /// Ops that were run so far, timed or not.
+    /// Ops run so far, timed or not.
     ops: u64,
-    /// What the thread was charged so far for what comes before batches; unknown once it went
-    /// unasked.
+    /// Resource usage of the preparation of batches so far; unknown once a preparation was not
+    /// measured.
     preparation_usage: Option<ThreadUsage>,
-    /// How long that took, in nanoseconds.
+    /// The wall time of these preparations, in nanoseconds.
     preparation_ns: u64,
-    /// The kernel's ticks, where batches are to keep clear of them.
+    /// The kernel's ticks, if batches are to avoid them.
     pub ticks: Option<TickClock>,
 }
 
-/// Where a sample belongs.
+/// Identifies a sample.
 #[derive(Clone, Copy, Debug)]
 pub struct SampleTag {
-    /// Which of the things compared.
+    /// The arm.
     pub arm: u8,
-    /// Its group.
+    /// The group.
     pub round: u32,
-    /// Its place in the worker's order.
+    /// The position in the worker's order.
     pub batch: u32,
 }
 
 impl<C: Clock, V: Covariates> Collector<C, V> {
-    /// A collector with this clock and these signals.
+    /// A collector with this clock and these counters.
     pub fn new(clock: C, covariates: V) -> Self {
-        let aside = Some(ThreadUsage::default());
+        let preparation_usage = Some(ThreadUsage::default());
         let ticks = None;
         Self {
             clock,
@@ -72,27 +71,27 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
             first_cpu: None,
             switches_unknown: false,
             ops: 0,
-            preparation_usage: aside,
+            preparation_usage,
             preparation_ns: 0,
             ticks,
         }
     }
 
-    /// Runs groups of batches whose times are thrown away, until the work has settled.
+    /// Runs groups of batches whose times are discarded, until the work has settled.
     pub fn warm_up(&mut self, work: &mut Work, plan: &BatchPlan) -> Result<(), OpError> {
         if plan.mode == Mode::C || is_injected(InjectedFault::NoWarmUp) {
-            return Ok(()); // What is wanted cold is not warmed.
+            return Ok(()); // Cold work is not warmed up.
         }
         let begun = self.open_account();
-        // A figure that is found may take 10 ms, and hangs on no cache.
-        let fewest = if plan.mode == Mode::F { 1 } else { WARM_UP_GROUPS };
+        // An op that returns its own value may take 10 ms, and depends on no cache.
+        let min_groups = if plan.mode == Mode::F { 1 } else { WARM_UP_GROUPS };
         let mut groups = 0;
-        while groups < fewest || self.ran_ns(&begun) < WARM_UP_NS {
-            for &copies in &plan.unroll_factors {
+        while groups < min_groups || self.ran_ns(&begun) < WARM_UP_NS {
+            for &unroll in &plan.unroll_factors {
                 self.time_batch(
                     work,
                     plan,
-                    (plan.iterations, copies),
+                    (plan.iterations, unroll),
                     SampleTag { arm: 0, round: 0, batch: 0 },
                 )?;
             }
@@ -101,28 +100,28 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
         Ok(())
     }
 
-    /// Times one group: a batch for each number of copies, in random order, all with the same
-    /// number of turns. The order is random so that what one batch leaves in the caches does not
-    /// always fall to the same one. A batch whose answer never came is no sample.
+    /// Times one group: a batch for each unroll factor, in random order, all with the same number of
+    /// iterations. The order is random so that the cache contents that one batch leaves do not always
+    /// affect the same one. A lost batch gives no sample.
     pub fn time_group(
         &mut self,
         work: &mut Work,
         plan: &BatchPlan,
-        cut: &mut BatchJitter,
+        jitter: &mut BatchJitter,
         tag: SampleTag,
         sink: &mut dyn FnMut(Sample),
     ) -> Result<(), OpError> {
         let mut order = plan.unroll_factors.clone();
-        let mut turns = cut.next(plan, &mut order);
+        let mut iterations = jitter.next(plan, &mut order);
         if self.ticks.is_some() {
-            // There is no step of a clock to fall into, and the tick is kept clear of.
-            turns = plan.iterations;
+            // No jitter: there is no clock step to alias with, and batches avoid the tick.
+            iterations = plan.iterations;
         }
-        for (index, &copies) in order.iter().enumerate() {
-            cut.dither();
+        for (index, &unroll) in order.iter().enumerate() {
+            jitter.dither();
             let batch = tag.batch + index as u32;
             let sample =
-                self.time_batch(work, plan, (turns, copies), SampleTag { batch, ..tag })?;
+                self.time_batch(work, plan, (iterations, unroll), SampleTag { batch, ..tag })?;
             if !work.is_batch_lost() {
                 sink(sample);
             }
@@ -130,54 +129,52 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
         Ok(())
     }
 
-    /// Times one batch. Between START and STOP stands one indirect call of the body and nothing
-    /// else.
+    /// Times one batch. Between START and STOP there is one indirect call of the body and nothing else.
     ///
-    /// Where an op is short or cold the kernel is not entered between batches either, if the thread
-    /// can be watched without (see [`crate::kernel::rseq`]): an op of a nanosecond would be timed in
-    /// the state in which a system call leaves the core, and one that enters the kernel would not
-    /// be cold. A fault that waits is a switch, and shows as one.
+    /// If an op is short or cold, no system call is made between batches either, provided that context
+    /// switches can be detected without one (see [`crate::kernel::cpu::rseq`]): a 1 ns op would be timed
+    /// in the state in which a system call leaves the core, and an op that enters the kernel would not
+    /// be cold. A major fault is a context switch and is detected as one.
     fn time_batch(
         &mut self,
         work: &mut Work,
         plan: &BatchPlan,
-        (turns, copies): (u64, u32),
+        (iterations, unroll): (u64, u32),
         tag: SampleTag,
     ) -> Result<Sample, OpError> {
         if let Some(ticks) = &self.ticks {
-            // Before anything else: a second process may be told to keep the CPU busy.
+            // First of all: the preparation may tell a second process to keep the CPU busy.
             ticks.sleep_past();
         }
-        // Who sleeps before a batch has entered the kernel.
-        let quiet = self.ticks.is_none()
+        // A sleep before the batch is a system call.
+        let no_syscalls = self.ticks.is_none()
             && avoids_syscalls(plan, work)
             && self.covariates.start_switch_watch();
-        let mut before = if quiet { Reading::default() } else { self.covariates.read() };
-        // After the covariates, since reading them has just moved things in the caches; but never
-        // before a single shot.
-        let again = if self.ticks.is_some() { 0 } else { (turns / 8).min(REWARM_ITERATIONS) };
-        if again > 0 {
-            self.prepare(work, again * u64::from(copies), quiet)?;
-            work.run(again, copies)?;
+        let mut before = if no_syscalls { Reading::default() } else { self.covariates.read() };
+        // After the covariates, since reading them disturbs the caches; never before a single shot.
+        let rewarm = if self.ticks.is_some() { 0 } else { (iterations / 8).min(REWARM_ITERATIONS) };
+        if rewarm > 0 {
+            self.prepare(work, rewarm * u64::from(unroll), no_syscalls)?;
+            work.run(rewarm, unroll)?;
             work.verify()?;
         }
-        let ops = turns * u64::from(copies);
-        self.ops += (again * u64::from(copies) + ops) * work.op_count();
-        self.prepare(work, ops, quiet)?;
+        let ops = iterations * u64::from(unroll);
+        self.ops += (rewarm * u64::from(unroll) + ops) * work.op_count();
+        self.prepare(work, ops, no_syscalls)?;
         if plan.mode == Mode::C {
-            // What is wanted cold is the op: the loop around it is fetched again, without an op.
-            work.run(0, copies)?;
+            // Only the op is to be cold: the loop around it is fetched again, without an op.
+            work.run(0, unroll)?;
         }
         if plan.mode == Mode::C || work.has_preparation() {
-            // Whoever took the CPU during an eviction or a preparation has disturbed nothing, and
-            // what that took is no part of the batch.
-            match quiet {
+            // A context switch during an eviction or a preparation disturbs nothing, and their cost is
+            // not part of the batch.
+            match no_syscalls {
                 true => drop(self.covariates.start_switch_watch()),
                 false => before = self.covariates.read(),
             }
         }
         let start = self.clock.start();
-        let done = work.run(turns, copies);
+        let done = work.run(iterations, unroll);
         let stop = self.clock.stop();
         let sample = Sample {
             arm: tag.arm,
@@ -187,10 +184,10 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
             ticks: work.last_value().unwrap_or(stop.wrapping_sub(start) as i64),
             ..Sample::default()
         };
-        if quiet {
+        if no_syscalls {
             let (switched, cpu) = self.covariates.end_switch_watch();
             done.and_then(|()| work.verify())?;
-            // A move to another CPU is a switch too; the first batch tells where the worker stands.
+            // A migration is a context switch, too; the first batch defines the worker's CPU.
             let home = *self.first_cpu.get_or_insert(cpu);
             return Ok(Sample {
                 n: work.actual_ops().unwrap_or(sample.n),
@@ -201,28 +198,28 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
         }
         let after = self.covariates.read();
         done.and_then(|()| work.verify())?;
-        let grown = |now: Option<u64>, then: Option<u64>| {
+        let increase = |now: Option<u64>, then: Option<u64>| {
             now.zip(then).map(|(now, then)| now.saturating_sub(then))
         };
-        let switches = grown(after.involuntary_switches, before.involuntary_switches);
+        let switches = increase(after.involuntary_switches, before.involuntary_switches);
         self.switches_unknown |= switches.is_none();
         Ok(Sample {
             n: work.actual_ops().unwrap_or(sample.n),
-            cpu_ns: grown(after.cpu_ns, before.cpu_ns),
+            cpu_ns: increase(after.cpu_ns, before.cpu_ns),
             involuntary_switches: switches.unwrap_or(0) as u32,
-            major_faults: grown(after.major_faults, before.major_faults).unwrap_or(0) as u32,
+            major_faults: increase(after.major_faults, before.major_faults).unwrap_or(0) as u32,
             migrated: after.cpu != before.cpu,
             ..sample
         })
     }
 
-    /// Does what must come before a batch. What the thread is charged for it is kept apart: it is
-    /// not the ops'. In a batch that is to leave the kernel alone nobody asks.
-    fn prepare(&mut self, work: &mut Work, ops: u64, quiet: bool) -> Result<(), OpError> {
+    /// Prepares a batch. Its resource usage is recorded separately from that of the ops, except between
+    /// batches that avoid system calls.
+    fn prepare(&mut self, work: &mut Work, ops: u64, no_syscalls: bool) -> Result<(), OpError> {
         if !work.has_preparation() {
             return work.prepare(ops);
         }
-        if quiet {
+        if no_syscalls {
             self.preparation_usage = None;
             return work.prepare(ops);
         }
@@ -231,12 +228,14 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
         work.prepare(ops)?;
         self.preparation_ns += self.clock.raw_ns() - begun;
         let charged = before.zip(self.covariates.usage()).map(|(then, now)| now.since(then));
-        self.preparation_usage =
-            self.preparation_usage.zip(charged).map(|(aside, charged)| aside.plus(charged));
+        self.preparation_usage = self
+            .preparation_usage
+            .zip(charged)
+            .map(|(preparation, charged)| preparation.plus(charged));
         Ok(())
     }
 
-    /// Begins the account of a worker's timed part.
+    /// Starts the account of a worker's timed part.
     pub fn open_account(&mut self) -> Account {
         Account {
             raw_ns: self.clock.raw_ns(),
@@ -248,7 +247,8 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
         }
     }
 
-    /// How long the thread ran or slept by itself since the account was opened.
+    /// The time since the account was opened, without the time in which the thread was ready but did
+    /// not run.
     fn ran_ns(&mut self, opened: &Account) -> u64 {
         let prepared_ns = self.preparation_ns - opened.preparation_ns;
         let account = self.close_account(opened);
@@ -258,7 +258,7 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
     /// Ends the account.
     pub fn close_account(&mut self, opened: &Account) -> Disturbance {
         let delay = self.covariates.run_delay_ns();
-        // What came before batches may have slept, and has lost nothing by it.
+        // Only CPU time: a preparation may sleep.
         let prepared = opened.usage.zip(self.preparation_usage);
         let prepared_ns = prepared.map_or(0, |((_, then), now)| {
             let charged = now.since(then);
@@ -281,11 +281,11 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
         }
     }
 
-    /// What the ops were charged since the account was opened, without what came before batches.
+    /// The resource usage of the ops since the account was opened, without that of the preparations.
     fn usage_since(&mut self, opened: &Account) -> Option<Usage> {
-        let ((then, aside_then), (now, aside)) =
+        let ((then, preparation_then), (now, preparation)) =
             opened.usage.zip(self.covariates.usage().zip(self.preparation_usage))?;
-        let charged = now.since(then).since(aside.since(aside_then));
+        let charged = now.since(then).since(preparation.since(preparation_then));
         Some(Usage {
             ops: self.ops - opened.ops,
             user_ns: charged.user_ns,
@@ -298,18 +298,18 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
     }
 }
 
-/// Whether the kernel is left alone between the batches of a plan.
+/// Whether system calls are avoided between the batches of a plan.
 fn avoids_syscalls(plan: &BatchPlan, work: &Work) -> bool {
     match plan.mode {
         Mode::U => true,
-        // A whole pass is so long that what the kernel was asked before it shows nowhere.
+        // A whole pass is so long that a system call before it does not matter.
         Mode::C => work.op_count() == 1,
         Mode::B => plan.batch_ns < NO_SYSCALLS_BELOW_NS * plan.iterations as f64,
         Mode::S | Mode::T | Mode::F => false,
     }
 }
 
-/// What the accounts showed when the timed part began.
+/// The counters at the beginning of the timed part.
 #[derive(Clone, Copy, Debug)]
 pub struct Account {
     raw_ns: u64,
@@ -320,21 +320,21 @@ pub struct Account {
     usage: Option<(ThreadUsage, ThreadUsage)>,
 }
 
-/// How each group is cut: a random number of turns around the plan's, and a random moment.
+/// The jitter of batches: a random number of iterations around that of the plan, and a random start.
 ///
-/// A number of ops that never changes can fall into step with the clock's quantum or with the
-/// timer interrupt, and then every batch shows the same error.
+/// A constant number of ops can alias with the clock's quantum or with the timer interrupt; then every
+/// batch has the same error.
 pub struct BatchJitter {
     seed: Seed,
 }
 
 impl BatchJitter {
-    /// Cuts as `seed` says: two arms with the same seed get the same numbers of turns.
+    /// Jitter from `seed`: two arms with the same seed get the same numbers of iterations.
     pub fn new(seed: u64) -> Self {
         Self { seed: Seed::new(seed) }
     }
 
-    /// The number of turns of the next group, within a tenth of the plan's, and the order of its
+    /// The number of iterations of the next group, within 10 % of the plan's, and the order of its
     /// batches. Single shots stay single.
     fn next(&mut self, plan: &BatchPlan, order: &mut [u32]) -> u64 {
         self.seed.shuffle(order);
@@ -345,7 +345,7 @@ impl BatchJitter {
         ((plan.iterations as f64 * factor).round() as u64).max(1)
     }
 
-    /// Lets up to some 20 ns pass, so that the next START meets the clock's quantum anywhere.
+    /// Delays by up to some 20 ns, so that the next START falls anywhere in the clock's quantum.
     fn dither(&mut self) {
         for _ in 0..self.seed.below(64) {
             barrier();
@@ -353,25 +353,25 @@ impl BatchJitter {
     }
 }
 
-/// The batch length that suits a clock and a machine, in nanoseconds, and whether both could be
-/// suited: long against the clock's step, short against the time between interruptions.
+/// The batch length for a clock and a machine, in nanoseconds: long against the clock's step, short
+/// against the time between interruptions. The flag says that the clock is too coarse for both.
 ///
-/// A slope is taken over a group of batches of `copies`, and an interruption anywhere in the group
-/// spoils it: then it is the group that must be short against the interruptions.
+/// A slope is taken over a group of batches with these unroll factors, and an interruption anywhere in
+/// the group invalidates it: then the group must be short against the interruptions.
 pub fn batch_length_ns(
     clock: &Calibration,
     interruptions_per_s: f64,
-    copies: &[u32],
+    unroll_factors: &[u32],
 ) -> (f64, bool) {
-    /// What is aimed at where nothing else decides.
+    /// The target if nothing else decides.
     const USUAL_NS: f64 = 50_000.0;
-    /// Longer batches meet the tick of every kernel.
+    /// Longer batches are hit by the timer tick of every kernel.
     const LONGEST_NS: f64 = 1_000_000.0;
-    /// A batch is untouched with a probability of exp(-0.1) = 0.9, so that the median stays clean.
+    /// A batch is undisturbed with probability exp(-0.1) = 0.9, so that the median is.
     const INTERRUPTIONS_PER_BATCH: f64 = 0.1;
-    let group =
-        copies.iter().sum::<u32>() as f64 / copies.iter().max().copied().unwrap_or(1) as f64;
-    let shortest = min_batch_ns(clock, copies);
+    let group = unroll_factors.iter().sum::<u32>() as f64
+        / unroll_factors.iter().max().copied().unwrap_or(1) as f64;
+    let shortest = min_batch_ns(clock, unroll_factors);
     let longest = if interruptions_per_s > 0.0 {
         LONGEST_NS.min(INTERRUPTIONS_PER_BATCH / interruptions_per_s * 1e9 / group)
     } else {
@@ -383,14 +383,12 @@ pub fn batch_length_ns(
     if shortest > longest { (shortest, true) } else { (USUAL_NS.clamp(shortest, longest), false) }
 }
 
-/// The length from which on a clock's step and its cost are no visible part of a batch, in
-/// nanoseconds.
-pub fn min_batch_ns(clock: &Calibration, copies: &[u32]) -> f64 {
-    /// The clock's step is then at most 0.1 % of a batch.
+/// The length above which a clock's step and its cost are a negligible part of a batch, in nanoseconds.
+pub fn min_batch_ns(clock: &Calibration, unroll_factors: &[u32]) -> f64 {
+    /// The clock's step is at most 0.1 % of a batch.
     const QUANTA_PER_BATCH: f64 = 1_000.0;
-    // So is what reading the clock adds to a batch; a slope takes that out, and only its spread
-    // remains.
-    let by_slope = copies.len() > 1;
+    // The same for the cost of reading the clock; a slope cancels it, and only its spread remains.
+    let by_slope = unroll_factors.len() > 1;
     let reads_per_batch = if by_slope { 50.0 } else { 1_000.0 };
     (QUANTA_PER_BATCH * clock.ns(clock.quantum_ticks))
         .max(reads_per_batch * clock.ns(clock.inside_ticks))

@@ -1,6 +1,7 @@
-//! Signals of disturbance that need no counter of the processor.
+//! Disturbance counters of the kernel; no hardware counter is needed.
 //!
-//! They are read outside the timed window, and they alone decide what is rejected: never a time.
+//! They are read outside the timed window. They alone decide which batches are rejected: a time never
+//! does.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -10,47 +11,47 @@ use crate::kernel::cpu::rseq::Watch;
 use crate::kernel::process::usage::{self, ThreadUsage};
 use crate::kernel::time::clock::thread_cpu_ns;
 
-/// What the kernel has charged the thread until now; `None` where it does not say.
+/// The kernel's counters of the thread; `None` where the kernel has none.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Reading {
     /// CPU time, in nanoseconds.
     pub cpu_ns: Option<u64>,
-    /// Switches that the scheduler forced.
+    /// Involuntary context switches.
     pub involuntary_switches: Option<u64>,
-    /// Faults that waited for a disk.
+    /// Major page faults.
     pub major_faults: Option<u64>,
     /// The CPU that the thread is on.
     pub cpu: i32,
 }
 
-/// Where the signals come from.
+/// A source of disturbance counters.
 pub trait Covariates {
-    /// Asks the kernel: some 600 ns for all of it.
+    /// Reads the counters by system calls: some 600 ns in all.
     fn read(&mut self) -> Reading;
 
-    /// Begins to watch for switches without entering the kernel; false where that cannot be done.
+    /// Starts to watch for context switches without a system call; false if that is not possible.
     fn start_switch_watch(&mut self) -> bool;
 
-    /// Ends the watch: whether the thread was switched out since, and the CPU that it is on.
+    /// Ends the watch: whether the thread was switched out since, and its present CPU.
     fn end_switch_watch(&mut self) -> (bool, i32);
 
-    /// Time that the thread was ready but did not run, in nanoseconds, until now.
+    /// The total time that the thread was ready but did not run, in nanoseconds.
     fn run_delay_ns(&mut self) -> Option<u64>;
 
-    /// All that the kernel has charged the thread until now.
+    /// The resource usage of the thread so far.
     fn usage(&mut self) -> Option<ThreadUsage> {
         None
     }
 }
 
-/// The kernel's own account of the calling thread.
+/// The kernel's counters of the calling thread.
 pub struct KernelAccount {
     schedstat: Option<File>,
     watch: Option<Watch>,
 }
 
 impl KernelAccount {
-    /// The account of the thread that calls this.
+    /// The counters of the calling thread.
     pub fn of_this_thread() -> Self {
         let schedstat = File::open("/proc/thread-self/schedstat").ok();
         Self { schedstat, watch: Watch::register().ok() }

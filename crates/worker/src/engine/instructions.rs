@@ -1,9 +1,8 @@
-//! Where instructions are counted: what a plan is then, and batches that no tick falls into.
+//! Plans for counting instructions under an emulator.
 //!
-//! A tick of the clock is an instruction, so nothing is timed together to be long against the step
-//! of the clock. What would differ from one worker to the next is the kernel's own tick, which comes
-//! every so many instructions whatever runs, and what else wants to run: each batch begins just
-//! behind a tick, after a sleep.
+//! A tick of the clock is an instruction, so batches need not be long against the step of the clock.
+//! What would differ between workers is the kernel's timer tick, which comes every so many instructions,
+//! and other runnable tasks: each batch begins just after a tick, after a sleep.
 
 use oscost_model::clock::{Calibration, ClockKind};
 use oscost_model::worker::{BatchPlan, Mode};
@@ -15,87 +14,89 @@ use super::{calibrate, pilot};
 use crate::bench::{OpError, Shape, Work};
 use crate::kernel::counter;
 
-/// Some ops, and twice as many: what lies between them is the ops alone, without clock and loop, and
-/// without what only the first ones pay after a sleep.
+/// n ops and 2n ops: their difference is the cost of the ops alone, without clock and loop, and without
+/// the additional cost of the first ones after a sleep.
 const ONCE_AND_TWICE: &[u32] = &[1, 2];
-/// Ops in the smaller batch, where all fit between two ticks: a list in the kernel that is filled up
-/// with every tenth op is then in most batches alike.
+/// Ops in the smaller batch, if they fit between two ticks: a kernel list that is refilled at every
+/// tenth op is then in the same state in most batches.
 const MAX_ITERATIONS: u64 = 16;
-/// What a batch should be shorter than, as a share of what lies between two ticks.
+/// The maximum length of a batch, as a share of the time between two ticks.
 const MAX_TICK_SHARE: f64 = 0.5;
-/// Groups of batches in a worker: what ops come to mostly is seen in these, and how often they come to
-/// something else.
+/// Groups of batches in a worker: enough to show the most frequent count, and how often others occur.
 const GROUPS: u32 = 41;
-/// Fewer, but odd, where they would take longer than this: a third of a second of an emulator. More
-/// than a worker needs for a value, since one may be spoilt.
+/// Fewer groups, but an odd number, if they would take longer than this: a third of a second of an
+/// emulator. The minimum is more than a worker needs, since one may be invalid.
 const MAX_WORKER_NS: f64 = 1e8;
 const MIN_GROUPS: u32 = 9;
-/// Of what is moved a batch holds many messages, but no more than these bytes if that is enough ...
+/// A batch of a transfer has many messages, but no more bytes than this, if that is enough ...
 const MAX_MOVED_BYTES: u64 = 1 << 20;
 const MAX_MESSAGES: u64 = 64;
-/// ... for so many messages.
+/// ... for this many messages.
 const MIN_MESSAGES: u64 = 4;
-/// Where the ops of a batch wait for nobody until its end they are more.
+/// The number is higher if the ops do not wait for the other end until the end of the batch.
 const MAX_FILL_MESSAGES: u64 = 128;
 
-/// How the ops of `work` are counted. What it hangs on is the definition alone, as far as can be: a
-/// plan that is found by the clock would be another one for another kernel, and with it the figure.
-/// `bytes` are those of a message, of work that moves some.
+/// The plan for counting the ops of `work`. It depends on the definition alone, as far as possible: a
+/// plan derived from times would differ between kernels, and with it the figure. `bytes` is the size of
+/// a message, for work that moves bytes.
 pub fn plan<C: Clock, V: Covariates>(
     collector: &mut Collector<C, V>,
     work: &mut Work,
     clock: &Calibration,
     (bytes, period_ns): (u64, u64),
 ) -> Result<BatchPlan, OpError> {
-    let (mode, copies) = match work.shape {
+    let (mode, unroll_factors) = match work.shape {
         Shape::Cold => (Mode::C, &[1][..]),
         Shape::OwnValue => (Mode::F, &[1][..]),
         Shape::OwnTicks => (Mode::S, &[1][..]),
         Shape::Transfer => (Mode::T, ONCE_AND_TWICE),
-        // What comes before a batch may provide for one op only, or for the first of them.
+        // The preparation may provide for one op only, or for the first of them.
         Shape::SingleShot if work.has_preparation() => (Mode::S, &[1][..]),
         _ if work.max_batch_ops() < 2 => (Mode::S, &[1][..]),
         _ => (Mode::U, ONCE_AND_TWICE),
     };
-    let most = copies.iter().max().copied().unwrap_or(1);
-    let messages = |most: u64| (MAX_MOVED_BYTES / bytes.max(1)).clamp(MIN_MESSAGES, most);
-    let turns = match mode {
-        // A turn is a byte, or what is worth some.
+    let max = unroll_factors.iter().max().copied().unwrap_or(1);
+    let messages = |max: u64| (MAX_MOVED_BYTES / bytes.max(1)).clamp(MIN_MESSAGES, max);
+    let iterations = match mode {
+        // An iteration is a byte, or counts as several.
         Mode::T => bytes * messages(MAX_MESSAGES) / work.op_count(),
-        // What lies between two ends is filled in both batches alike.
+        // The buffer between the two ends is filled in both batches alike.
         Mode::U if work.min_batch_ops() > 1 => {
             work.min_batch_ops().min(messages(MAX_FILL_MESSAGES))
         }
         Mode::U => {
             let two_ns = pilot::best_ns(collector, work, clock, 2)?;
             let room_ns = MAX_TICK_SHARE * period_ns as f64;
-            let fits = |turns: u64| two_ns * turns as f64 <= room_ns;
-            let powers = std::iter::successors(Some(MAX_ITERATIONS), |turns| Some(turns / 2));
-            powers.take_while(|&turns| turns > 1).find(|&turns| fits(turns)).unwrap_or(1)
+            let fits = |iterations: u64| two_ns * iterations as f64 <= room_ns;
+            let powers =
+                std::iter::successors(Some(MAX_ITERATIONS), |iterations| Some(iterations / 2));
+            powers
+                .take_while(|&iterations| iterations > 1)
+                .find(|&iterations| fits(iterations))
+                .unwrap_or(1)
         }
         _ => 1,
     };
-    let turns = turns.clamp(1, (work.max_batch_ops() / u64::from(most)).max(1));
-    let batch_ns = pilot::best_ns(collector, work, clock, turns * u64::from(most))?;
+    let iterations = iterations.clamp(1, (work.max_batch_ops() / u64::from(max)).max(1));
+    let batch_ns = pilot::best_ns(collector, work, clock, iterations * u64::from(max))?;
     let fit = (MAX_WORKER_NS / (1.5 * batch_ns).max(1.0)) as u32;
     Ok(BatchPlan {
         mode,
-        iterations: turns,
-        unroll_factors: copies.to_vec(),
+        iterations,
+        unroll_factors: unroll_factors.to_vec(),
         groups: fit.clamp(MIN_GROUPS, GROUPS) | 1,
         batch_ns,
         coarse_clock: false,
     })
 }
 
-/// What was found of a counter, as one of instructions: how many of them the kernel takes for a
-/// nanosecond is its own estimate of a rate, and none of ours.
+/// The calibration of a counter as one of instructions: the rate in nanoseconds does not apply.
 pub fn as_instructions(found: Calibration) -> Calibration {
     Calibration { kind: ClockKind::Instructions, ticks_per_ns: 1.0, ..found }
 }
 
-/// Whether a tick of this clock is an instruction: a hundred more of them show as a hundred more,
-/// and an empty window always as the same.
+/// Whether a tick of this clock is an instruction: a hundred more instructions show as a hundred more
+/// ticks, and empty windows are all the same.
 pub fn counts_instructions<C: Clock>(clock: &mut C) -> bool {
     const WINDOWS: usize = 101;
     let mut windows = |what: fn()| {
@@ -106,7 +107,7 @@ pub fn counts_instructions<C: Clock>(clock: &mut C) -> bool {
         });
         let counts: Vec<f64> = counts.collect();
         let middle = calibrate::median(counts.clone());
-        // A tick may fall into one of them.
+        // The timer tick may hit one of them.
         let alike = counts.iter().filter(|&&count| count == middle).count();
         (middle, alike + 1 >= WINDOWS)
     };

@@ -1,11 +1,10 @@
-//! The engine room: it turns Work into samples.
+//! The engine: turns [`Work`](crate::bench::Work) into samples.
 //!
-//! What this room is for: clocks and their calibration, the pilot, warm-up, batches, the signals of
-//! disturbance, fork twins, gap probes. What it may not know: any benchmark by name, and anything
-//! that prints or stores.
+//! Clocks and their calibration, the pilot, warm-up, batches, disturbance counters, fork twins, gap
+//! probes. The engine knows no benchmark by name, and nothing that prints or stores.
 //!
 //! Everything is generic over [`clock::Clock`] and [`covariates::Covariates`], so that the same code
-//! runs on a real machine and on the simulator (`sim`, a feature for tests), where the truth is
+//! runs on a real machine and on the simulator (`sim`, a feature for tests), where the true costs are
 //! known.
 
 pub mod calibrate;

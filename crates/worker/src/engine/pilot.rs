@@ -1,4 +1,4 @@
-//! The pilot: finds how an op is to be timed, once, for all later workers of its case.
+//! The pilot: finds how to time an op, once, for all later workers of its case.
 
 use oscost_model::clock::Calibration;
 use oscost_model::worker::{BatchPlan, Mode};
@@ -8,94 +8,87 @@ use super::collect::{Collector, MAX_JITTER, batch_length_ns, min_batch_ns};
 use super::covariates::Covariates;
 use crate::bench::{OpError, Shape, Work};
 
-/// Ops below this are unrolled: the loop and the clock would be a visible part of them.
+/// Ops shorter than this are unrolled: the loop and the clock would be a visible part of their time.
 const UNROLLED_BELOW_NS: f64 = 50.0;
-/// Ops from here on are timed one by one: each fills a batch by itself.
+/// Ops from this length on are timed one by one: each fills a batch by itself.
 const SINGLE_FROM_NS: f64 = 50_000.0;
 
-/// Batches in a worker, odd: enough for a robust median. More would be time that further workers use
-/// better, since workers differ more than batches do.
+/// Groups in a worker: odd, and enough for a robust median. Additional workers are a better use of the
+/// time than more groups, since workers differ more than batches do.
 const GROUPS: u32 = 21;
-/// Single shots are also wanted for their distribution: as many as fit into this time ...
+/// Single shots also show a distribution: as many as fit into this time ...
 const SINGLE_SHOTS_NS: f64 = 10_000_000.0;
-/// ... but no more than this.
+/// ... but at most this many.
 const MAX_SHOTS: u32 = 201;
 
-/// The copies of mode U: four points of a line, so that the slope does not hang on two.
+/// The unroll factors of mode U: four points of a line, so that the slope does not depend on two.
 const UNROLLED: &[u32] = &[1, 2, 4, 8];
 /// The sizes of mode T: once and twice the bytes.
 const DOUBLED: &[u32] = &[1, 2];
 
-/// Of figures that the work finds itself a worker takes at least so many: some of them take 10 ms,
-/// and with fewer a worker has no value.
+/// A worker takes at least this many own values: some of them take 10 ms, and with fewer a worker has
+/// no figure.
 const MIN_OWN_VALUES: u32 = 5;
-/// As many of them as fit into this time: over fifteen workers still enough for the 99th percentile.
+/// As many own values as fit into this time: over fifteen workers enough for the 99th percentile.
 const OWN_VALUES_NS: f64 = 5_000_000.0;
 
-/// A reading this long is good enough for a plan: three of them twice would only take time.
+/// A reading of this length is good enough for a plan and is not repeated.
 const LONG_ENOUGH_NS: f64 = 50_000_000.0;
 
-/// What is moved between two ends is moved in batches of several fills of what lies between them,
-/// where these take no longer than this: a slope over one fill and two would tell of the sender
-/// alone or of both ends, as it happens ...
+/// Batches of a transfer fill the buffer between the two ends several times, if that takes no longer
+/// than this: a slope over one and two fills could show the sender alone or both ends ...
 const FILLS_NS: f64 = 3_000_000.0;
-/// ... and else in batches of this length: a switch and a wake-up, some 5 us, are then a part in a
-/// hundred of the shorter batch, and the slope holds what does not lie beyond it.
+/// ... and otherwise have this length: a context switch and a wakeup, some 5 us, are then 1 % of the
+/// shorter batch.
 const FILLING_NS: f64 = 500_000.0;
-/// Where no slope takes out how such a batch ends it is longer: its end is some 20 us, or 100 us
-/// where that was lost.
+/// Without a slope, which would cancel the end of a batch, batches are longer: the end takes some 20 us,
+/// or 100 us after a lost message.
 const ENDING_NS: f64 = 3_000_000.0;
-/// Groups that are longer than this are fewer ...
+/// If groups are longer than this, a worker has fewer of them ...
 const LONG_GROUP_NS: f64 = 1_000_000.0;
-/// ... odd as the others, and more than a worker needs for a value.
+/// ... odd again, and more than a worker needs for a figure.
 const LONG_GROUPS: u32 = 11;
 
-/// No batch has more turns, whatever the op seems to cost: 2^32 turns take a second.
+/// The maximum number of iterations, whatever the op seems to cost: 2^32 empty ones take a second.
 const MAX_ITERATIONS: u64 = 1 << 32;
 
-/// Finds mode, turns and batch length for `work`.
+/// Finds mode, iterations and batch length for `work`.
 pub fn pilot<C: Clock, V: Covariates>(
     collector: &mut Collector<C, V>,
     work: &mut Work,
     clock: &Calibration,
     interruptions_per_s: f64,
 ) -> Result<BatchPlan, OpError> {
-    let length = |copies: &[u32]| batch_length_ns(clock, interruptions_per_s, copies).0;
-    let most_ops = work.max_batch_ops();
-    let repeated = |mode: Mode, turns: u64, copies: &[u32]| {
-        let (batch_ns, coarse_clock) = batch_length_ns(clock, interruptions_per_s, copies);
-        let most = max_iterations(most_ops, copies.iter().max().copied().unwrap_or(1));
-        if turns <= most {
-            let copies = copies.to_vec();
+    let length =
+        |unroll_factors: &[u32]| batch_length_ns(clock, interruptions_per_s, unroll_factors).0;
+    let max_ops = work.max_batch_ops();
+    let repeated = |mode: Mode, iterations: u64, unroll_factors: &[u32]| {
+        let (batch_ns, coarse_clock) = batch_length_ns(clock, interruptions_per_s, unroll_factors);
+        let max = max_iterations(max_ops, unroll_factors.iter().max().copied().unwrap_or(1));
+        if iterations <= max {
+            let unroll_factors = unroll_factors.to_vec();
             return BatchPlan {
                 mode,
-                iterations: turns,
-                unroll_factors: copies,
+                iterations,
+                unroll_factors,
                 groups: GROUPS,
                 batch_ns,
                 coarse_clock,
             };
         }
-        // Shorter than it should be: where the clock's step or its cost shows then, it is said.
-        let batch_ns = batch_ns * most as f64 / turns as f64;
-        let coarse_clock = coarse_clock || batch_ns < min_batch_ns(clock, copies);
-        let copies = copies.to_vec();
-        BatchPlan {
-            mode,
-            iterations: most,
-            unroll_factors: copies,
-            groups: GROUPS,
-            batch_ns,
-            coarse_clock,
-        }
+        // Shorter than it should be: if the clock's step or its cost then matters, the plan says so.
+        let batch_ns = batch_ns * max as f64 / iterations as f64;
+        let coarse_clock = coarse_clock || batch_ns < min_batch_ns(clock, unroll_factors);
+        let unroll_factors = unroll_factors.to_vec();
+        BatchPlan { mode, iterations: max, unroll_factors, groups: GROUPS, batch_ns, coarse_clock }
     };
-    // A single shot is as long as it is: no length is aimed at.
+    // A single shot has no target length.
     let shot = |mode: Mode, op_ns: f64, groups: u32| {
-        let copies = vec![1];
+        let unroll_factors = vec![1];
         BatchPlan {
             mode,
             iterations: 1,
-            unroll_factors: copies,
+            unroll_factors,
             groups,
             batch_ns: op_ns,
             coarse_clock: false,
@@ -108,28 +101,29 @@ pub fn pilot<C: Clock, V: Covariates>(
             Ok(shot(Mode::S, op_ns, shots(op_ns)))
         }
         Shape::OwnValue => {
-            // Some take long, and only their number hangs on this.
+            // Some take long, and only their number depends on this.
             let op_ns = best_ns(collector, work, clock, 1)?;
             Ok(shot(Mode::F, op_ns, shots_in(OWN_VALUES_NS, MIN_OWN_VALUES, op_ns)))
         }
         Shape::Transfer => {
             let half = length(DOUBLED) / 2.0;
-            let least = work.min_batch_ops();
-            // What a few messages take is mostly the start: the first one waits for the other end.
-            let (enough_ns, most) = if least > 1 { (FILLING_NS, least) } else { (half, u64::MAX) };
-            let turn_ns = iteration_ns_up_to(collector, work, clock, (enough_ns, most))?;
-            let filling = if turn_ns * least as f64 > FILLS_NS { FILLING_NS } else { FILLS_NS };
-            let turns =
-                iterations_for(half, turn_ns).max(least.min(iterations_for(filling, turn_ns)));
-            let plan = repeated(Mode::T, turns, DOUBLED);
-            let batch_ns = plan.batch_ns.max(2.0 * turns as f64 * turn_ns);
+            let min_ops = work.min_batch_ops();
+            // The time of a few messages is mostly start-up: the first one waits for the other end.
+            let (target_ns, max) =
+                if min_ops > 1 { (FILLING_NS, min_ops) } else { (half, u64::MAX) };
+            let turn_ns = iteration_ns_up_to(collector, work, clock, (target_ns, max))?;
+            let filling = if turn_ns * min_ops as f64 > FILLS_NS { FILLING_NS } else { FILLS_NS };
+            let iterations =
+                iterations_for(half, turn_ns).max(min_ops.min(iterations_for(filling, turn_ns)));
+            let plan = repeated(Mode::T, iterations, DOUBLED);
+            let batch_ns = plan.batch_ns.max(2.0 * iterations as f64 * turn_ns);
             let group_ns = 1.5 * batch_ns;
             let groups = if group_ns > LONG_GROUP_NS { LONG_GROUPS } else { GROUPS };
             Ok(BatchPlan { groups, batch_ns, ..plan })
         }
         Shape::WithLoop => {
             if work.min_batch_ops() > 1 {
-                // So long that its end is a small part of what an op seems to cost.
+                // So long that its end is a small part of the time.
                 let op_ns = iteration_ns(collector, work, clock, ENDING_NS / 3.0)?;
                 let enough = work.min_batch_ops().min(iterations_for(ENDING_NS, op_ns));
                 let plan = repeated(Mode::B, enough.max(iterations_for(length(&[1]), op_ns)), &[1]);
@@ -138,7 +132,7 @@ pub fn pilot<C: Clock, V: Covariates>(
             }
             let op_ns = iteration_ns(collector, work, clock, length(&[1]) / 2.0)?;
             let plan = repeated(Mode::B, iterations_for(length(&[1]), op_ns), &[1]);
-            // One op alone may be longer than what is aimed at, and more time is allowed for it.
+            // One op alone may exceed the target length; the plan allows more time for it.
             let batch_ns =
                 if plan.iterations == 1 { plan.batch_ns.max(op_ns) } else { plan.batch_ns };
             Ok(BatchPlan { batch_ns, ..plan })
@@ -157,60 +151,60 @@ pub fn pilot<C: Clock, V: Covariates>(
     }
 }
 
-/// What a turn of the loop costs, loop included: the batch grows until its best reading is at least
-/// `enough_ns`, twice with the same number of turns. One reading that a preemption lengthened would
-/// end the search ten times too early.
+/// The cost of an iteration, loop included: the batch grows until its best reading is at least
+/// `target_ns`, twice with the same number of iterations. A single reading that a preemption lengthened
+/// would end the search ten times too early.
 fn iteration_ns<C: Clock, V: Covariates>(
     collector: &mut Collector<C, V>,
     work: &mut Work,
     clock: &Calibration,
-    enough_ns: f64,
+    target_ns: f64,
 ) -> Result<f64, OpError> {
-    iteration_ns_up_to(collector, work, clock, (enough_ns, MAX_ITERATIONS))
+    iteration_ns_up_to(collector, work, clock, (target_ns, MAX_ITERATIONS))
 }
 
-/// The same with at most so many turns.
+/// The same with a maximum number of iterations.
 fn iteration_ns_up_to<C: Clock, V: Covariates>(
     collector: &mut Collector<C, V>,
     work: &mut Work,
     clock: &Calibration,
-    (enough_ns, most): (f64, u64),
+    (target_ns, max): (f64, u64),
 ) -> Result<f64, OpError> {
-    let most = work.max_batch_ops().min(MAX_ITERATIONS).min(most);
-    let mut turns = 1u64;
+    let max = work.max_batch_ops().min(MAX_ITERATIONS).min(max);
+    let mut iterations = 1u64;
     let mut confirmed = false;
     loop {
-        let best = best_ns(collector, work, clock, turns)?;
-        if best >= enough_ns || turns >= most {
+        let best = best_ns(collector, work, clock, iterations)?;
+        if best >= target_ns || iterations >= max {
             if confirmed || best >= LONG_ENOUGH_NS {
-                return Ok(best / turns as f64);
+                return Ok(best / iterations as f64);
             }
             confirmed = true;
             continue;
         }
         confirmed = false;
-        // As far as the reading says, a little beyond, and at most ten times.
-        let factor = (1.2 * enough_ns / best.max(1.0)).clamp(1.5, 10.0);
-        turns = ((turns as f64 * factor).ceil() as u64).min(most);
+        // As the reading predicts, with a margin, and at most by a factor of ten.
+        let factor = (1.2 * target_ns / best.max(1.0)).clamp(1.5, 10.0);
+        iterations = ((iterations as f64 * factor).ceil() as u64).min(max);
     }
 }
 
-/// The best of some readings of a batch: of three that were not preempted, as far as the account
-/// shows; of all where there are none, since some ops switch by themselves.
+/// The best of several readings of a batch: of three without involuntary switches; of all if there are
+/// none, since some ops block by themselves.
 pub(super) fn best_ns<C: Clock, V: Covariates>(
     collector: &mut Collector<C, V>,
     work: &mut Work,
     clock: &Calibration,
-    turns: u64,
+    iterations: u64,
 ) -> Result<f64, OpError> {
     const UNDISTURBED: u32 = 3;
     const MOST_READINGS: u32 = 9;
     let (mut best, mut best_of_all, mut undisturbed) = (f64::INFINITY, f64::INFINITY, 0);
     for _ in 0..MOST_READINGS {
-        work.prepare(turns)?;
+        work.prepare(iterations)?;
         let before = collector.covariates.read().involuntary_switches;
         let start = collector.clock.start();
-        work.run(turns, 1)?;
+        work.run(iterations, 1)?;
         let stop = collector.clock.stop();
         let after = collector.covariates.read().involuntary_switches;
         work.verify()?;
@@ -227,9 +221,9 @@ pub(super) fn best_ns<C: Clock, V: Covariates>(
     Ok(if undisturbed > 0 { best } else { best_of_all })
 }
 
-/// The turns of a batch that has at most so many ops, however it is cut; one at least.
-fn max_iterations(most_ops: u64, copies: u32) -> u64 {
-    (((most_ops / u64::from(copies)) as f64 / MAX_JITTER) as u64).max(1)
+/// The iterations of a batch that may have at most `max_ops` ops, jitter included; at least one.
+fn max_iterations(max_ops: u64, unroll_factors: u32) -> u64 {
+    (((max_ops / u64::from(unroll_factors)) as f64 / MAX_JITTER) as u64).max(1)
 }
 
 fn iterations_for(batch_ns: f64, turn_ns: f64) -> u64 {
@@ -240,7 +234,7 @@ fn shots(op_ns: f64) -> u32 {
     shots_in(SINGLE_SHOTS_NS, GROUPS, op_ns)
 }
 
-fn shots_in(time_ns: f64, fewest: u32, op_ns: f64) -> u32 {
+fn shots_in(time_ns: f64, min: u32, op_ns: f64) -> u32 {
     let fit = (time_ns / op_ns.max(1.0)) as u32;
-    fit.clamp(fewest, MAX_SHOTS) | 1
+    fit.clamp(min, MAX_SHOTS) | 1
 }

@@ -1,4 +1,4 @@
-//! Gaps: how often something else takes the CPU, whatever it is.
+//! Gaps: how often the CPU is taken away, by whatever it is.
 
 use oscost_model::protocol::CpuProbe;
 
@@ -6,10 +6,10 @@ use super::clock::Clock;
 use super::covariates::Covariates;
 use crate::kernel::cpu::dependent_chain::CYCLES_PER_LINK;
 
-/// Spins for `spin_ns` and looks for gaps between two reads of the clock.
+/// Spins for `spin_ns` and records gaps between two reads of the clock.
 ///
-/// It sees what no counter of the guest shows: system management, exits to the hypervisor, steal
-/// that is not accounted. It also pays the frequency ramp for the workers that follow.
+/// It detects what no counter of a guest shows: system management mode, exits to the hypervisor,
+/// unaccounted steal. It also ramps up the frequency for the workers that follow.
 pub fn find_gaps<C: Clock, V: Covariates>(
     clock: &mut C,
     covariates: &mut V,
@@ -25,7 +25,7 @@ pub fn find_gaps<C: Clock, V: Covariates>(
     let mut last = begun;
     while last.wrapping_sub(begun) < spin {
         let now = clock.plain();
-        // A counter that steps back shows as a gap of nearly 2^64: it is judged elsewhere.
+        // A backward step shows as a gap of nearly 2^64; the clock check handles it.
         let gap = now.wrapping_sub(last);
         if gap > one_us && gap < u64::MAX / 2 {
             over_1us += 1;
@@ -49,10 +49,10 @@ pub fn find_gaps<C: Clock, V: Covariates>(
     }
 }
 
-/// The core's rate in cycles per nanosecond, from a chain of known latency: an estimate.
+/// The core's frequency in cycles per nanosecond, estimated from a chain of known latency.
 ///
-/// Two lengths, so that the clock and the call cancel; the best of many, since an interruption can
-/// only lengthen one.
+/// Two lengths, so that the costs of the clock and the call cancel; the best of many, since an
+/// interruption can only add time.
 pub fn core_cycles_per_ns<C: Clock>(clock: &mut C, ticks_per_ns: f64) -> Option<f64> {
     const LINKS: u64 = 8_000;
     let mut best = |links: u64| {

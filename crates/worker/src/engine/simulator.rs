@@ -1,7 +1,7 @@
-//! A machine that is made up, so that the truth is known.
+//! A simulated machine, whose true costs are known.
 //!
-//! It stands behind the same traits as the real one: calibration, pilot, warm-up, batches and
-//! covariates run unchanged, in a time that only this module moves on.
+//! It implements the same traits as the real one: calibration, pilot, warm-up, batches and covariates
+//! run unchanged, in simulated time.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -14,32 +14,32 @@ use super::collect::Collector;
 use super::covariates::{Covariates, Reading};
 use crate::bench::{OpError, Shape, Work, WorkBody};
 
-/// What the made-up machine is like.
+/// The properties of the simulated machine.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Truth {
     /// The op's cost, in nanoseconds; in mode T that of a byte.
     pub op_ns: f64,
-    /// The loop's turn, in nanoseconds.
+    /// The loop overhead of an iteration, in nanoseconds.
     pub loop_ns: f64,
-    /// A fixed cost of each batch, in nanoseconds: what a slope must take out.
+    /// A fixed cost of each batch, in nanoseconds, which a slope must cancel.
     pub call_ns: f64,
     /// Log standard deviation between processes.
     pub between_sd: f64,
     /// Log standard deviation between the batches of a process.
     pub within_sd: f64,
-    /// How much of a batch's deviation the next one keeps (AR(1) phi).
+    /// The autocorrelation of the deviations of consecutive batches (AR(1) phi).
     pub autocorrelation: f64,
-    /// The share of batches that are slow by themselves, and by which factor: a real slow path.
+    /// The share of batches that take a slow path, and its factor.
     pub slow_path: Option<(f64, f64)>,
-    /// A process costs so much more until it has run for so long, in nanoseconds.
+    /// The factor by which a process is slower until it has run for this time, in nanoseconds.
     pub cold: Option<(f64, f64)>,
     /// Preemptions per second of running.
     pub preemptions_per_s: f64,
-    /// How long one takes on average, in nanoseconds.
+    /// The mean length of a preemption, in nanoseconds.
     pub preemption_ns: f64,
-    /// The share of preemptions that the kernel's account shows.
+    /// The share of preemptions that the kernel's counters show.
     pub preemptions_seen: f64,
-    /// The share of batches that one preemption hits for certain, over the above.
+    /// The share of batches that are hit by an additional preemption.
     pub contaminated: f64,
     /// Linear drift of all costs, per second.
     pub drift_per_s: f64,
@@ -51,7 +51,7 @@ pub struct Truth {
     pub inside_ns: f64,
     /// c_tot, in nanoseconds.
     pub pair_ns: f64,
-    /// What is wrong with the counter.
+    /// A defect of the counter.
     pub pathology: Option<Pathology>,
 }
 
@@ -79,14 +79,14 @@ impl Truth {
     };
 }
 
-/// What can be wrong with a counter.
+/// Defects of a counter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Pathology {
-    /// It steps back now and then.
+    /// It occasionally steps back.
     StepsBack,
-    /// Its rate changes by so many parts in a million at this moment, in nanoseconds.
+    /// Its rate changes by so many parts in a million at this time, in nanoseconds.
     RateChanges(f64, f64),
-    /// Each read takes so long, in nanoseconds, because somebody emulates it.
+    /// Each read is trapped and takes this long, in nanoseconds.
     Trapped(f64),
     /// One read in a thousand is off by a tick, so that differences of 1 occur.
     OneTickNoise,
@@ -108,7 +108,7 @@ struct State {
 pub struct SimulatedMachine(Rc<RefCell<State>>);
 
 impl SimulatedMachine {
-    /// A machine of this truth; `seed` makes the process, `begin_ns` is the time on its clocks.
+    /// A machine with these properties; `seed` determines the process, `begin_ns` is its start time.
     pub fn new(truth: &Truth, seed: u64, begin_ns: f64) -> Self {
         let mut seed = Seed::new(seed);
         let process_factor = (truth.between_sd * normal(&mut seed)).exp();
@@ -140,7 +140,7 @@ impl SimulatedMachine {
         SimCovariates { machine: self.clone(), watched_from: 0 }
     }
 
-    /// Work of this shape that costs what the truth says.
+    /// Work of this shape with the cost of [`Truth`].
     pub fn work(&self, shape: Shape) -> Work {
         Work::from_body(shape, SimBody(self.clone()))
     }
@@ -157,7 +157,7 @@ impl SimulatedMachine {
 }
 
 impl State {
-    /// The process runs for `ns`; preemptions come on top.
+    /// The process runs for `ns`; preemptions are added.
     fn run(&mut self, ns: f64, contaminated: f64) {
         let expected = self.truth.preemptions_per_s * ns * 1e-9;
         let mut hits = poisson(&mut self.seed, expected);
@@ -169,7 +169,7 @@ impl State {
                 self.seen_preemptions += 1;
                 self.waited_ns += away;
             } else {
-                // What the account does not show as waiting, it shows as running.
+                // A preemption that is not counted as waiting is counted as running.
                 self.cpu_ns += away;
             }
         }
@@ -198,7 +198,7 @@ impl State {
         whole as u64 + noise
     }
 
-    /// A read whose moment lies between the two costs.
+    /// A read, whose value is taken between the two costs.
     fn read(&mut self, before_ns: f64, after_ns: f64) -> u64 {
         let trap = match self.truth.pathology {
             Some(Pathology::Trapped(ns)) => ns / 2.0,
@@ -211,7 +211,7 @@ impl State {
     }
 }
 
-/// The made-up counter.
+/// The simulated counter.
 pub struct SimClock(SimulatedMachine);
 
 impl Clock for SimClock {
@@ -247,13 +247,13 @@ impl Clock for SimClock {
 }
 
 impl State {
-    /// What half a pair of reads costs outside the window, and inside it.
+    /// The cost of half a pair of reads outside the window, and inside it.
     fn halves(&self) -> (f64, f64) {
         ((self.truth.pair_ns - self.truth.inside_ns) / 2.0, self.truth.inside_ns / 2.0)
     }
 }
 
-/// The made-up account of the made-up kernel.
+/// The simulated kernel's counters.
 pub struct SimCovariates {
     machine: SimulatedMachine,
     watched_from: u64,
@@ -306,7 +306,7 @@ impl WorkBody for SimBody {
         let drift = 1.0 + world.truth.drift_per_s * world.now_ns * 1e-9;
         let turn_ns = world.truth.loop_ns + f64::from(copies) * world.truth.op_ns;
         let ns = world.truth.call_ns + turns as f64 * turn_ns * factor * drift;
-        // What is run before a batch to warm up again is no batch.
+        // The short warm-up before a batch does not count as a batch.
         let is_batch = ns > 10_000.0;
         let contaminated = if is_batch { world.truth.contaminated } else { 0.0 };
         world.run(ns, contaminated);

@@ -1,7 +1,7 @@
-//! Fork twins: two or three processes, forked from one, that are timed in turns.
+//! Fork twins: two or three processes, forked from one, that are timed alternately.
 //!
-//! Each arm is told apart by what was done to it before it built its work; without that they are an
-//! A/A control. A token travels by pipe: whoever holds it times one group and hands it back.
+//! The arms differ in the treatments that were applied before they built their work; without any they
+//! are an A/A control. A token travels by pipe: the arm that has it times one group and returns it.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -17,15 +17,15 @@ use crate::kernel::Errno;
 use crate::kernel::ipc::pipe::pipe;
 use crate::kernel::memory::shared_table::SharedTable;
 
-/// What an arm answers when it has done what it was told.
+/// The answer of an arm that has carried out a command.
 const DONE: u8 = 1;
-/// What an arm says before the words of its last answer.
+/// Precedes the message of an arm's last answer.
 const MESSAGE: u8 = 2;
-/// What an arm is told: to time a group, or to end.
+/// Commands to an arm: time a group, or exit.
 const GROUP: u8 = 3;
 const END: u8 = 4;
 
-/// More than any answer has.
+/// Longer than any answer.
 const MAX_MESSAGE_BYTES: u64 = 64 << 10;
 
 /// The arms of a worker, each waiting for the token.
@@ -36,30 +36,30 @@ pub struct Twins {
     seed: Seed,
 }
 
-/// The pipes to an arm.
+/// The worker's ends of the pipes to an arm.
 pub struct ArmPipes {
     token: File,
     answer: File,
 }
 
-/// An arm's ends of them.
+/// The arm's ends of the pipes.
 pub struct TokenPipes {
     token: File,
     answer: File,
 }
 
-/// What an arm answers.
+/// The answer of an arm.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ArmAnswer {
-    /// It is ready, or has done what it was told.
+    /// It is ready, or has carried out a command.
     Done,
-    /// It cannot go on, and says so in these words.
+    /// It cannot continue; this is its event.
     Message(Vec<u8>),
-    /// It has ended without a word.
+    /// It has exited without an answer.
     Exited,
 }
 
-/// The pipes between an arm and who hands out the token.
+/// Creates the pipes between the worker and an arm.
 pub fn arm_pipes() -> Result<(ArmPipes, TokenPipes), Errno> {
     let (their_token, token) = pipe()?;
     let (answer, their_answer) = pipe()?;
@@ -74,7 +74,7 @@ impl ArmPipes {
             Ok(()) if kind[0] == DONE => ArmAnswer::Done,
             Ok(()) => {
                 let mut words = Vec::new();
-                // What was heard of it before an error is what there is to pass on.
+                // What was read before an error is what can be forwarded.
                 let _ = (&mut self.answer).take(MAX_MESSAGE_BYTES).read_to_end(&mut words);
                 ArmAnswer::Message(words)
             }
@@ -83,7 +83,7 @@ impl ArmPipes {
     }
 
     fn send(&mut self, what: u8) -> ArmAnswer {
-        // Of an arm that has ended the last words, if any, are still in the pipe.
+        // The last message of an arm that has exited may still be in the pipe.
         let _ = self.token.write_all(&[what]);
         self.receive()
     }
@@ -92,28 +92,28 @@ impl ArmPipes {
 impl Twins {
     /// No arms yet.
     pub fn new(seed: u64) -> Twins {
-        // Not the stream that cuts the batches.
+        // Another random stream than that of the jitter.
         let seed = Seed::new(Seed::new(seed).child());
         Twins { arms: Vec::new(), order: Vec::new(), rounds: 0, seed }
     }
 
-    /// An arm of this number that is ready.
+    /// Adds an arm that is ready.
     pub fn add(&mut self, number: u8, arm: ArmPipes) {
         self.order.push(self.arms.len());
         self.arms.push((number, arm));
     }
 
-    /// Closes the pipes to all arms: an arm holds those of the arms before it, as any fork does,
-    /// and whoever has more descriptors forks and ends more slowly.
+    /// Closes the pipes to all arms: a forked arm inherits those of the arms before it, and a process
+    /// with more descriptors forks and exits more slowly.
     pub fn close_pipes(&mut self) {
         self.arms.clear();
     }
 
-    /// Lets every arm time one group, in an order that gives each arm each place equally often:
-    /// two arms go ABBA or BAAB at random, so that linear drift falls out. The error is the arm
-    /// that could not, and what it answered.
+    /// Has every arm time one group, in an order that gives each arm each position equally often: two
+    /// arms go ABBA or BAAB at random, so that linear drift cancels. The error is the arm that failed,
+    /// and its answer.
     pub fn round(&mut self) -> Result<(), (u8, ArmAnswer)> {
-        // A block of as many rounds as arms is a Latin square: each arm stands once in each place.
+        // A block of as many rounds as arms is a Latin square: each arm is once in each position.
         let turn = self.rounds as usize % self.arms.len();
         if turn == 0 {
             self.seed.shuffle(&mut self.order);
@@ -124,7 +124,7 @@ impl Twins {
         order.into_iter().try_for_each(|arm| self.send(arm, GROUP))
     }
 
-    /// Lets every arm close its account and end.
+    /// Has every arm close its account and exit.
     pub fn end(&mut self) -> Result<(), (u8, ArmAnswer)> {
         (0..self.arms.len()).try_for_each(|arm| self.send(arm, END))
     }
@@ -139,18 +139,18 @@ impl Twins {
 }
 
 impl TokenPipes {
-    /// Says that the arm is ready, or has done what it was told.
+    /// Reports that the arm is ready, or has carried out a command.
     pub fn send_done(&mut self) -> Result<(), Errno> {
         Ok(self.answer.write_all(&[DONE])?)
     }
 
-    /// Says why it cannot go on, as its last.
+    /// Reports why the arm cannot continue, as its last answer.
     pub fn send_message(&mut self, words: &[u8]) -> Result<(), Errno> {
         Ok(self.answer.write_all(&[&[MESSAGE], words].concat())?)
     }
 }
 
-/// Where the samples of an arm's round stand in the table.
+/// The layout of the table of samples.
 #[derive(Clone, Copy)]
 pub struct SampleSlots {
     /// Arms in the worker.
@@ -168,18 +168,18 @@ impl SampleSlots {
 
 /// One arm, in its own process.
 pub struct Twin {
-    /// Which.
+    /// Its number.
     pub arm: u8,
-    /// Where its samples stand.
+    /// The layout of the table.
     pub slots: SampleSlots,
-    /// How its batches are cut: all arms with the same seed, so that each round has the same number
-    /// of ops in all.
+    /// The jitter of its batches: all arms have the same seed, so that each round has the same number
+    /// of ops in all arms.
     pub jitter: BatchJitter,
 }
 
 impl Twin {
-    /// Times a group for each token until it is told to end; hands back the account of all that it
-    /// did meanwhile, without its waits for the token.
+    /// Times a group for each token until the exit command; returns the account of all groups, without
+    /// the waits for the token.
     pub fn serve<C: Clock, V: Covariates>(
         &mut self,
         tokens: &mut TokenPipes,
@@ -215,7 +215,7 @@ impl Twin {
     }
 }
 
-/// Two accounts as one: what only one of them knows is not known of both.
+/// The sum of two accounts: what one of them lacks is unknown in the sum.
 pub fn merge(one: Disturbance, other: Disturbance) -> Disturbance {
     let sum = |one: Option<u64>, other: Option<u64>| one.zip(other).map(|(one, two)| one + two);
     Disturbance {
@@ -234,7 +234,7 @@ pub fn merge(one: Disturbance, other: Disturbance) -> Disturbance {
             voluntary_switches: one.voluntary_switches + other.voluntary_switches,
             involuntary_switches: one.involuntary_switches + other.involuntary_switches,
         }),
-        // What was seen of files and channels cannot be added up: the first arm's stands for all.
+        // Observations of files and channels cannot be added: those of the first are kept.
         file: one.file,
         channel: one.channel,
     }
